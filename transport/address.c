@@ -1,5 +1,4 @@
-/*  transport/address.c - an endpoint as it is written: inproc://NAME, ipc://PATH, tcp://HOST:PORT.
- */
+/*  transport/address.c - parses endpoints: inproc://NAME, ipc://PATH, tcp://HOST:PORT. */
 #include "transport/address.h"
 
 #include <errno.h>

@@ -68,7 +68,7 @@ size_t tnd_wire_encode(const tnd_msg_t *msg, tnd_carry_t carry, uint8_t bytes[TN
     return (size_t)(writer.at - bytes);
 }
 
-/*  A cursor over hostile bytes: each function says whether what it read was there and in range. */
+/*  A cursor over hostile bytes: each function returns whether a value was present and in range. */
 typedef struct {
     const uint8_t *at, *end;
 } reader_t;
@@ -174,14 +174,14 @@ tnd_status_t tnd_wire_decode(tnd_msg_t *msg, tnd_wire_form_t *form, const void *
         !read_uint(&reader, FORM_ORIGIN | TND_CARRY_CURSOR, &shape) ||
         !read_uint(&reader, UINT32_MAX, &generation) || !read_uint(&reader, UINT32_MAX, &from) ||
         !read_uint(&reader, UINT32_MAX, &to))
-        return tnd_fail(error, "the message header is cut short or out of range");
+        return tnd_fail(error, "the message header is truncated or out of range");
     const tnd_msg_spec_t *spec = &tnd_msg_specs[kind];
     bool has_origin = shape & FORM_ORIGIN;
     unsigned carry = (unsigned)shape & (FORM_ORIGIN - 1);
     if (count != PREFIX_FIELDS + spec->field_count || carry > TND_CARRY_CURSOR ||
         (carry != TND_CARRY_NOTHING && carry != (unsigned)spec->carry) ||
         (has_origin && carry != TND_CARRY_BLOCK))
-        return tnd_fail(error, "a message of kind %u does not look like this", (unsigned)kind);
+        return tnd_fail(error, "message kind %u has wrong fields or payload", (unsigned)kind);
 
     memset(msg, 0, sizeof *msg);
     msg->kind = (tnd_msg_kind_t)kind;
@@ -190,10 +190,10 @@ tnd_status_t tnd_wire_decode(tnd_msg_t *msg, tnd_wire_form_t *form, const void *
     msg->to = (tnd_actor_id_t)to;
     for (uint32_t i = 0; i < spec->field_count; i++)
         if (!read_field(&reader, &spec->fields[i], msg, form->text))
-            return tnd_fail(error, "field %u of a message of kind %u is cut short or out of range",
+            return tnd_fail(error, "field %u of a message of kind %u is truncated or out of range",
                             i, (unsigned)kind);
     if (reader.at != reader.end)
-        return tnd_fail(error, "%zu bytes are left over after a message header",
+        return tnd_fail(error, "%zu extra bytes follow a message header",
                         (size_t)(reader.end - reader.at));
     form->carry = (tnd_carry_t)carry;
     form->has_origin = has_origin;

@@ -322,7 +322,7 @@ static void leave_unread(bool binder_sends)
         cr_assert(sent >= stage.unread && sent < FLOOD_MOST, "%u were sent", sent);
         run_until(sender, NULL, &sender->losts, 1);
         /* It did not go by itself, and the user is told so. */
-        cr_assert_str_eq(sender->lost_why, "the peer does not read what it asks for");
+        cr_assert_str_eq(sender->lost_why, "the peer does not read the data that it requests");
         tnd_hub_counts_t counts;
         tnd_hub_counts(sender->hub, &counts);
         cr_assert_eq(counts.refused, 1);

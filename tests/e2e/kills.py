@@ -235,7 +235,7 @@ class Soak(Run):
         self.scribe.join()
         said = self.said()
         assert self.process.poll() == 0, f"it ended with {self.process.poll()}\n{said[-6000:]}"
-        for word in ("refused", "turned away", "does not expect"):
+        for word in ("refused", "rejected", "does not expect"):
             assert word not in said, f"`{word}`\n" + "\n".join(
                 line for line in said.splitlines() if word in line)
         self.is_as_quiet()

@@ -32,7 +32,7 @@ static void cpu_close(tnd_device_t **self_p)
     *self_p = NULL;
 }
 
-/*  NULL: there is not so much memory. */
+/*  Returns NULL if the memory cannot be allocated. */
 static void *map_zeros(size_t bytes)
 {
     void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE,

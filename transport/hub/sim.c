@@ -37,7 +37,7 @@ typedef struct letter {
     struct letter *next;
     uint64_t due;
     wire_t *wire;
-    int to; /* which end */
+    int to; /* the receiving end */
     bool farewell;
     bool has_cursor;
     tnd_carry_t carry;
@@ -117,7 +117,7 @@ static void drop_letter(letter_t *letter)
     free(letter);
 }
 
-/*  Puts a letter into the box of the end `to`. */
+/*  Appends a letter to the queue of the end `to`. */
 static void post(wire_t *wire, int to, letter_t *letter)
 {
     hub_t *hub = wire->ends[to];
@@ -263,7 +263,7 @@ static bool carrier_say(tnd_hub_t *hub, tnd_connection_t *peer, const tnd_msg_t 
     return wire != NULL && transmit(wire, peer->end.config.binder ? 1 : 0, msg, TND_CARRY_NOTHING);
 }
 
-/*  What is on its way is being transferred: the latency of the net is that of a slow link. */
+/*  Messages in flight count as bytes that move, as on a slow link. */
 static bool carrier_moved(tnd_hub_t *hub, tnd_connection_t *peer, uint64_t now,
                           tnd_movement_t *movement)
 {
@@ -376,7 +376,7 @@ static tnd_status_t hub_send(tnd_hub_t *hub, uint32_t port, tnd_actor_id_t id, c
     return TND_OK;
 }
 
-/*  The first word of a connection to a bound port. */
+/*  Handles the first message of a connection to a bound port. */
 static void greet(hub_t *self, wire_t *wire, const tnd_msg_t *msg)
 {
     const binder_t *binder = wire->binder;
@@ -392,7 +392,7 @@ static void greet(hub_t *self, wire_t *wire, const tnd_msg_t *msg)
         leave(self->net, wire, 1);
 }
 
-/*  True: the letter holds a message for the user, which is in `arrival`. */
+/*  Returns true if the letter had a message for the user, now in `arrival`. */
 static bool open_letter(hub_t *self, letter_t *letter, tnd_arrival_t *arrival)
 {
     wire_t *wire = letter->wire;
@@ -433,7 +433,7 @@ static tnd_status_t hub_receive(tnd_hub_t *hub, tnd_arrival_t *arrival)
             arrival->cursor = arrival->msg.rewind.cursor = &self->cursor;
         }
         if (is_mine)
-            letter->carry = TND_CARRY_NOTHING; /* the payload is the user's */
+            letter->carry = TND_CARRY_NOTHING; /* the user owns the payload */
         wire_t *wire = letter->wire;
         drop_letter(letter);
         free_wire(self->net, wire);

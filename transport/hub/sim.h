@@ -3,9 +3,9 @@
  *  The hubs of a network (tnd_network_sim) take turns in one thread.  A wait advances the clock to
  *  the next event.  Endpoints are "sim://NAME".
  *
- *  It fails as libzmq was measured to fail.  Sends over a half-open connection succeed and are
- *  lost.  A connection that breaks loses all messages in flight.  The close of an actor is noticed
- *  at once, after its messages.  No hub reconnects by itself.
+ *  Failures have the measured effects that they have with libzmq.  Sends over a half-open
+ *  connection succeed and are lost.  A connection that breaks loses all messages in flight.  The
+ *  close of an actor is noticed at once, after its messages.  No hub reconnects by itself.
  *
  *  Lifecycle: all hubs are closed before the network is destroyed.
  *
@@ -17,15 +17,15 @@
 
 typedef struct tnd_sim_network tnd_sim_network_t;
 
-/*  Every message takes `latency_ns` from send to arrival. */
+/*  Sets the time from send to arrival of every message. */
 tnd_sim_network_t *tnd_sim_network_new(uint64_t latency_ns);
 void tnd_sim_network_destroy(tnd_sim_network_t **self_p);
 
 uint64_t tnd_sim_network_now(const tnd_sim_network_t *self);
 
-/*  Messages from `from` to `to` over the connections that exist now are lost. */
+/*  Loses messages from `from` to `to` on the connections that exist now. */
 void tnd_sim_network_cut(tnd_sim_network_t *self, tnd_actor_id_t from, tnd_actor_id_t to);
-/*  The connections between the two end, and both notice. */
+/*  Ends the connections between the two; both notice. */
 void tnd_sim_network_break(tnd_sim_network_t *self, tnd_actor_id_t one, tnd_actor_id_t other);
 
 #endif

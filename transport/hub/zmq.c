@@ -12,7 +12,7 @@
 
 enum {
     LOOK_AGAIN_NS = 50 * 1000, /* between two polls of a hub whose owner does other work */
-    MAIL_BUDGET = 32           /* messages of this process before each socket has its turn */
+    MAIL_BUDGET = 32           /* messages of this process before the sockets are read */
 };
 
 static const tnd_hub_ops_t ops;

@@ -1,4 +1,4 @@
-/*  transport/inproc/mailbox.c - what passes by pointer between the hubs of one process.  */
+/*  transport/inproc/mailbox.c - messages by pointer between the hubs of one process. */
 #include "transport/inproc/mailbox.h"
 
 #include <assert.h>
@@ -21,7 +21,7 @@ struct tnd_mailbox {
     atomic_uint holders; /* the owner and the pipes */
 };
 
-/*  What `arrived` is once the mailbox is closed. */
+/*  The value of `arrived` once the mailbox is closed. */
 static tnd_inproc_message_t closed;
 
 tnd_status_t tnd_mailbox_new(tnd_mailbox_t **self_p, const char *name, tnd_error_t *error)

@@ -1,8 +1,8 @@
 /*  transport/inproc/mailbox.h - messages by pointer between the hubs of one process.
  *
- *  A mailbox has the messages that arrived at one hub.  Any thread appends to it without a lock,
- *  and without a system call unless the owner sleeps.  A pipe is one connection between two
- *  mailboxes.  Its messages arrive in order, and its end after them.
+ *  A mailbox has the messages received by one hub.  Any thread appends to it without a lock, and
+ *  without a system call unless the owner sleeps.  A pipe is one connection between two mailboxes.
+ *  Its messages arrive in order, and its end after them.
  *
  *  Ownership: mailboxes and pipes are reference-counted; a message refers to its pipe, a pipe to
  *  both mailboxes.  A payload that is not taken is dropped.
@@ -16,7 +16,7 @@
 
 typedef struct tnd_mailbox tnd_mailbox_t;
 
-/*  Errors: TND_FAILED if no file descriptor is left; `name` is for the text. */
+/*  Errors: TND_FAILED if no file descriptor is left; `name` is for the error text. */
 tnd_status_t tnd_mailbox_new(tnd_mailbox_t **self_p, const char *name,
                              tnd_error_t *error) TND_CHECKED;
 /*  Drops all messages; later ones are refused. */
@@ -33,8 +33,8 @@ void tnd_mailbox_rise(tnd_mailbox_t *self);
 /*  Ends the wait of the owner, or makes the next tnd_mailbox_doze return false. */
 void tnd_mailbox_wake(tnd_mailbox_t *self);
 
-/*  Mailboxes whose owners sleep and have mail.  A sender that wakes each receiver once for several
- *  messages saves most of the system calls and task switches. */
+/*  Mailboxes whose owners sleep and have messages.  A sender that wakes each receiver once for
+ *  several messages saves most of the system calls and task switches. */
 enum { TND_SLEEPERS_MAX = 16 };
 
 typedef struct {
@@ -73,15 +73,15 @@ typedef struct tnd_inproc_message {
 tnd_pipe_t *tnd_pipe_new(tnd_mailbox_t *dialer, void *dial, tnd_mailbox_t *binder, void *port);
 void tnd_pipe_hold(tnd_pipe_t *self);
 void tnd_pipe_drop(tnd_pipe_t *self);
-/*  Sends to the other side; messages come from the sender's pool, of buffers of sizeof(tnd_inproc_message_t)
- *  bytes.  If the receiver sleeps, `sleepers` notes it: it is woken by tnd_sleepers_wake.  Returns false
- *  if the other side is shut; the payload is still the caller's then. */
+/*  Sends to the other side, in a buffer of the sender's pool (sizeof(tnd_inproc_message_t) bytes).
+ *  If the receiver sleeps, it is added to `sleepers`, and tnd_sleepers_wake wakes it.  Returns
+ *  false if the other side is shut; then the caller still owns the payload. */
 bool tnd_pipe_send(tnd_pipe_t *self, tnd_side_t from, tnd_pool_t *messages, const tnd_msg_t *msg,
                    tnd_carry_t carry, tnd_sleepers_t *sleepers);
 /*  Ends the caller's side, notifies the other side and releases the caller's reference. */
 void tnd_pipe_shut(tnd_pipe_t *self, tnd_side_t own, tnd_pool_t *messages);
 
-/*  The next message, NULL if there is none.  Its payload is the caller's if it sets `owns_payload`
+/*  The next message, NULL if there is none.  The caller takes its payload by setting `owns_payload`
  *  to false; other pointers are valid until tnd_inproc_message_drop. */
 tnd_inproc_message_t *tnd_mailbox_next(tnd_mailbox_t *self);
 void tnd_inproc_message_drop(tnd_inproc_message_t *self);

@@ -57,7 +57,7 @@ void tnd_binder_reject(tnd_zmq_hub_t *self, tnd_binder_t *binder, uint64_t hash,
     int fd = zmq_msg_get(from, ZMQ_SRCFD);
     const char *address = zmq_msg_gets(from, "Peer-Address");
     char text[256];
-    snprintf(text, sizeof text, "a connection%s%s to %s was turned away: %s",
+    snprintf(text, sizeof text, "a connection%s%s to %s was rejected: %s",
              address == NULL ? "" : " from ", address == NULL ? "" : address, binder->endpoint,
              why);
     tnd_connections_turned_away(&self->peers, binder->port, TND_NOBODY, text);

@@ -8,7 +8,7 @@
 #include "transport/zmq/hub_internal.h"
 
 enum {
-    PARTING_LINGER_MS = 2000, /* for a GOODBYE to leave a busy machine */
+    PARTING_LINGER_MS = 2000, /* time for a GOODBYE to leave a busy machine */
     IDENTITY_MAX = 128
 };
 

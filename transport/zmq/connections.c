@@ -130,7 +130,7 @@ void tnd_connections_turned_away(tnd_connections_t *self, uint32_t port, tnd_act
     notify(self, TND_ARRIVAL_REFUSED, port, id, 0, why);
 }
 
-/*  Asks the transport for bytes if there were no messages. */
+/*  Asks the transport whether bytes moved if there were no messages. */
 static void look(tnd_connections_t *self, tnd_connection_t *peer, uint64_t now)
 {
     tnd_movement_t movement;
@@ -228,7 +228,7 @@ tnd_connection_t *tnd_connections_hello(tnd_connections_t *self, uint32_t port,
     peer->end.config.terms = *terms;
     tnd_end_change_t change = tnd_end_heard(&peer->end, msg, now);
     if (change == TND_END_LOST) {
-        lost(self, peer, TND_LOSS_REPLACED, "the peer came back by a new connection");
+        lost(self, peer, TND_LOSS_REPLACED, "the peer reconnected by a new connection");
         change = tnd_end_heard(&peer->end, msg, now);
     }
     if (change == TND_END_STALE || change == TND_END_REFUTED) {
@@ -252,7 +252,7 @@ tnd_connection_t *tnd_connections_hello(tnd_connections_t *self, uint32_t port,
         return peer;
     }
     tnd_connections_turned_away(self, port, peer->id, peer->end.why);
-    /* A peer that was here before stays known by its life. */
+    /* The life of a peer that was connected before is remembered. */
     peer->wire = NULL;
     if (!peer->end.known)
         forget(self, peer);
@@ -270,7 +270,7 @@ bool tnd_connections_heard(tnd_connections_t *self, tnd_connection_t *peer, cons
     if (change == TND_END_UP)
         up(self, peer);
     if (change == TND_END_LOST && msg->kind == TND_MSG_GOODBYE) {
-        lost(self, peer, TND_LOSS_CLOSED, "the peer has closed the connection, and lives");
+        lost(self, peer, TND_LOSS_CLOSED, "the peer has closed the connection and still runs");
         hurry(self, peer);
         return false;
     }
@@ -338,7 +338,7 @@ void tnd_connections_violated(tnd_connections_t *self, tnd_connection_t *peer, c
                               uint64_t now)
 {
     char text[256];
-    snprintf(text, sizeof text, "what came by this connection cannot be: %.200s", why);
+    snprintf(text, sizeof text, "the peer sent an invalid message: %.200s", why);
     self->counts.refused++;
     end(self, peer, TND_LOSS_OURS, text, now);
 }
@@ -346,7 +346,7 @@ void tnd_connections_violated(tnd_connections_t *self, tnd_connection_t *peer, c
 void tnd_connections_does_not_read(tnd_connections_t *self, tnd_connection_t *peer, uint64_t now)
 {
     self->counts.refused++;
-    end(self, peer, TND_LOSS_OURS, "the peer does not read what it asks for", now);
+    end(self, peer, TND_LOSS_OURS, "the peer does not read the data that it requests", now);
 }
 
 bool tnd_connections_expects(tnd_connections_t *self, uint32_t port, const tnd_terms_t *terms,
@@ -358,7 +358,7 @@ bool tnd_connections_expects(tnd_connections_t *self, uint32_t port, const tnd_t
     refusal->msg = (tnd_msg_t){
         .kind = TND_MSG_REFUSE, .from = config->self, .to = hello->from, .refuse.why = why};
     if (!tnd_end_is_meant(terms, hello)) {
-        snprintf(why, room, "%s listens here, in another life or by another port than was meant",
+        snprintf(why, room, "%s listens here, but with another life or port than expected",
                  config->name);
         refusal->msg.refuse.elsewhere = true;
         self->counts.refused++;

@@ -4,8 +4,8 @@
  *  messages of the handshake, by four callbacks.  The ends (runtime/core/protocol/link_end.h)
  *  decide when.  Notices to the user (UP, LOST, REFUSED) wait here in order.
  *
- *  The `wire` of a connecting peer is given at its creation and stays.  That of a binding one is
- *  the connection of its last HELLO, NULL if there is none.
+ *  The `wire` of a peer that this hub connects to is set at its creation.  That of a peer of a
+ *  bound port is the connection of its last HELLO; NULL: none.
  *
  *  Threads: the hub's. */
 #ifndef TND_TRANSPORT_ZMQ_CONNECTIONS_H
@@ -17,7 +17,7 @@ typedef struct tnd_connection {
     tnd_end_t end;
     uint32_t port;
     tnd_actor_id_t id;
-    bool refused; /* nothing listened when a connection to it was tried last */
+    bool refused; /* nothing listened at the last attempt to connect */
     bool parting; /* GOODBYE was sent on its connection, which the peer may close */
     void *wire;
 } tnd_connection_t;
@@ -29,7 +29,7 @@ typedef struct {
     void (*shut)(tnd_hub_t *hub, tnd_connection_t *peer);
     /*  Sends one message of the handshake; false: the next flush retries. */
     bool (*say)(tnd_hub_t *hub, tnd_connection_t *peer, const tnd_msg_t *msg);
-    /*  What the transport sees of the peer's connection besides messages; false: nothing. */
+    /*  What the transport knows of bytes that move on the peer's connection; false: nothing. */
     bool (*moved)(tnd_hub_t *hub, tnd_connection_t *peer, uint64_t now, tnd_movement_t *movement);
 } tnd_connection_ops_t;
 
@@ -43,7 +43,7 @@ typedef struct {
     uint32_t count, room;
     tnd_arrival_t *notices; /* a ring of `notice_room` */
     uint32_t notice_first, notice_count, notice_room;
-    uint64_t deadline; /* of the first tick that is due */
+    uint64_t deadline; /* time of the next tick */
 } tnd_connections_t;
 
 void tnd_connections_init(tnd_connections_t *self, tnd_hub_t *hub,
@@ -51,30 +51,30 @@ void tnd_connections_init(tnd_connections_t *self, tnd_hub_t *hub,
 /*  Shuts all connections. */
 void tnd_connections_fini(tnd_connections_t *self);
 
-/*  A peer that this hub connects to. */
+/*  Adds a peer that this hub connects to. */
 tnd_connection_t *tnd_connections_connect(tnd_connections_t *self, uint32_t port, tnd_actor_id_t id,
                                           const tnd_terms_t *terms, void *wire, uint64_t now);
-/*  The peer listens. */
+/*  The peer listens: connects without waiting for the next attempt. */
 void tnd_connections_connect_now(tnd_connections_t *self, uint32_t port, tnd_actor_id_t id,
                                  uint64_t now);
-/*  Shuts the dialled connection and forgets the peer.  Returns its wire, which is the caller's
+/*  Shuts the dialled connection and forgets the peer.  Returns its wire, which the caller owns
  *  again; NULL if there is none. */
 void *tnd_connections_disconnect(tnd_connections_t *self, uint32_t port, tnd_actor_id_t id);
 tnd_connection_t *tnd_connections_find(const tnd_connections_t *self, uint32_t port,
                                        tnd_actor_id_t id);
 
-/*  A HELLO came to a bound port by `wire`.  Returns the peer that now has the wire.  Returns NULL
- *  if the HELLO was stale or refused; the wire is then still the caller's. */
+/*  Handles a HELLO that arrived at a bound port by `wire`.  Returns the peer that now owns the
+ *  wire, or NULL if the HELLO was stale or refused; then the caller still owns the wire. */
 tnd_connection_t *tnd_connections_hello(tnd_connections_t *self, uint32_t port,
                                         const tnd_terms_t *terms, void *wire, const tnd_msg_t *msg,
                                         uint64_t now);
-/*  A message came by the peer's connection.  Returns whether it is the user's. */
+/*  Handles a message of the peer's connection.  Returns whether it is for the user. */
 bool tnd_connections_heard(tnd_connections_t *self, tnd_connection_t *peer, const tnd_msg_t *msg,
                            uint64_t now);
-/*  The same, and the arrival for the user. */
+/*  Same, and writes the arrival for the user. */
 bool tnd_connections_deliver(tnd_connections_t *self, tnd_connection_t *peer, const tnd_msg_t *msg,
                              tnd_carry_t carry, uint64_t now, tnd_arrival_t *arrival);
-/*  The peer's connection has ended; `why` is for the user. */
+/*  Handles the end of the peer's connection; `why` is for the user. */
 void tnd_connections_gone(tnd_connections_t *self, tnd_connection_t *peer, const char *why,
                           uint64_t now);
 /*  Ends the connection of a peer whose messages the user rejects. */
@@ -96,17 +96,17 @@ bool tnd_connections_expects(tnd_connections_t *self, uint32_t port, const tnd_t
                              const tnd_msg_t *hello, tnd_connections_refusal_t *refusal);
 /*  Messages that may be unread at one end of a connection of that port. */
 uint32_t tnd_connections_unread(const tnd_connections_t *self, uint32_t port);
-/*  A connection was refused; the user is told. */
+/*  Reports to the user that a connection was refused. */
 void tnd_connections_turned_away(tnd_connections_t *self, uint32_t port, tnd_actor_id_t id,
                                  const char *why);
 
 /*  Sends the messages of the end that are due. */
 void tnd_connections_flush(tnd_connections_t *self, tnd_connection_t *peer, uint64_t now);
-/*  Ticks all ends if the deadline has come. */
+/*  Ticks all ends if the deadline has passed. */
 void tnd_connections_tick(tnd_connections_t *self, uint64_t now);
 void tnd_connections_rebirth(tnd_connections_t *self, tnd_life_t life, uint64_t now);
 
-/*  The oldest notice, or false. */
+/*  Removes the oldest notice; false: there is none. */
 bool tnd_connections_notice(tnd_connections_t *self, tnd_arrival_t *arrival);
 
 #endif

@@ -17,7 +17,7 @@ enum { MAX_SOCKETS = 16384 };
 /*  A bound inproc endpoint. */
 typedef struct {
     char *name;
-    tnd_mailbox_t *mailbox; /* of the hub that bound it, which leaves before it closes it */
+    tnd_mailbox_t *mailbox; /* of the hub that bound it; unbound before it is closed */
     void *port;
 } entry_t;
 

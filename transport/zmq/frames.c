@@ -1,10 +1,10 @@
-/*  transport/zmq/frames.c - what a message carries, as the frames of a ZeroMQ message and back.  */
+/*  transport/zmq/frames.c - a message as the frames of a ZeroMQ message, and back. */
 #include "transport/zmq/frames.h"
 
 #include <assert.h>
 #include <string.h>
 
-/*  Ragged rows of more bytes are packed into memory of their own. */
+/*  Ragged rows of more bytes are packed into memory of their exact size. */
 enum { POOLED_MAX = 1 << 16 };
 
 void tnd_frames_init(tnd_frames_t *self)
@@ -38,7 +38,7 @@ static void drop_buffer(void *data, void *hint)
     tnd_buffer_drop(&buffer);
 }
 
-/*  Takes the caller's hold of `buffer`. */
+/*  Takes the caller's reference to `buffer`. */
 static void make_frame(zmq_msg_t *part, tnd_buffer_t *buffer, const void *data, size_t size)
 {
     int failed = zmq_msg_init_data(part, (void *)(uintptr_t)data, size, drop_buffer, buffer);
@@ -60,7 +60,7 @@ static tnd_buffer_t *take_rows(tnd_frames_t *self, const tnd_column_t *column, s
     return column->ragged && size > POOLED_MAX ? tnd_buffer_new(size) : take_room(self, size);
 }
 
-/*  Rows of one block that lie together leave as they are, but for pages of files, which may be lost
+/*  Contiguous rows of one block are sent without a copy, except mapped pages, which may be lost
  *  before libzmq reads them. */
 static bool lend_column(const tnd_block_t *block, uint32_t first, uint32_t rows, uint32_t column,
                         zmq_msg_t *part)
@@ -85,7 +85,7 @@ static void gather_column(tnd_frames_t *self, const tnd_block_t *block, uint32_t
     make_frame(part, buffer, tnd_buffer_data(buffer), done);
 }
 
-/*  Makes room for the lengths of `rows` rows, where columns are ragged; 0 or 1 frames. */
+/*  Makes the frame for the lengths of `rows` rows if columns are ragged; returns 0 or 1 frames. */
 static int begin_lengths(const tnd_schema_t *schema, uint32_t rows, zmq_msg_t *part)
 {
     uint32_t ragged = tnd_schema_ragged(schema);
@@ -95,7 +95,7 @@ static int begin_lengths(const tnd_schema_t *schema, uint32_t rows, zmq_msg_t *p
     return 1;
 }
 
-/*  Writes the lengths of rows [first, first + some) of a block, which are `at` and so on of the
+/*  Writes the lengths of rows [first, first + some) of a block as rows [at, at + some) of the
  *  `rows` of a frame. */
 static void put_lengths(const tnd_block_t *block, uint32_t first, uint32_t some, uint32_t at,
                         uint32_t rows, zmq_msg_t *part)
@@ -232,7 +232,7 @@ static void release_copy(void *owner)
     tnd_buffer_drop(&copy);
 }
 
-/*  Takes the part, whose content is aligned to `align`. */
+/*  Takes a received part as a buffer aligned to `align`. */
 static tnd_buffer_t *receive_part(tnd_frames_t *self, zmq_msg_t *part, size_t align)
 {
     tnd_buffer_t *holder = tnd_pool_take(self->holders);
@@ -266,7 +266,7 @@ static bool ascend(const uint32_t *offsets, uint32_t count, uint32_t end, bool s
     return true;
 }
 
-/*  Whether the values of a ragged column are the rows that their lengths say. */
+/*  Whether the size of a ragged column's values equals the sum of its lengths. */
 static tnd_status_t check_ragged(const tnd_column_t *column, uint32_t rows, const uint8_t *lengths,
                                  size_t bytes, tnd_error_t *error)
 {
@@ -276,16 +276,16 @@ static tnd_status_t check_ragged(const tnd_column_t *column, uint32_t rows, cons
         uint64_t length;
         memcpy(&length, lengths + i * sizeof length, sizeof length);
         if (length > column->shape[0])
-            return tnd_fail(
-                error, "row %u of ragged column %s came in with length %llu, above %llu", i,
-                column->name, (unsigned long long)length, (unsigned long long)column->shape[0]);
+            return tnd_fail(error, "row %u of ragged column %s has length %llu, above %llu", i,
+                            column->name, (unsigned long long)length,
+                            (unsigned long long)column->shape[0]);
         fits = fits && length <= left;
         left -= fits ? length : 0;
     }
     if (fits && left == 0)
         return TND_OK;
-    return tnd_fail(error, "%zu bytes of ragged column %s came in, which are not its %u rows",
-                    bytes, column->name, rows);
+    return tnd_fail(error, "%zu bytes of ragged column %s do not match its %u rows", bytes,
+                    column->name, rows);
 }
 
 static tnd_status_t check_columns(const tnd_schema_t *schema, uint32_t rows, zmq_msg_t *parts,
@@ -293,16 +293,16 @@ static tnd_status_t check_columns(const tnd_schema_t *schema, uint32_t rows, zmq
 {
     const uint8_t *lengths = NULL;
     if (rows == 0)
-        return count == 0 ? TND_OK : tnd_fail(error, "columns came with a message of no rows");
+        return count == 0 ? TND_OK : tnd_fail(error, "a message without rows has columns");
     if (schema == NULL)
-        return tnd_fail(error, "rows came in where none are expected");
+        return tnd_fail(error, "rows were received where none are expected");
     uint32_t ragged = tnd_schema_ragged(schema);
     if (count != (int)schema->count + (ragged > 0))
-        return tnd_fail(error, "rows came in in %d frames, the stream has %u columns%s", count,
-                        schema->count, ragged > 0 ? " and lengths" : "");
+        return tnd_fail(error, "rows were received in %d frames, but the stream has %u columns%s",
+                        count, schema->count, ragged > 0 ? " and lengths" : "");
     if (ragged > 0) {
         if (zmq_msg_size(&parts[0]) != (size_t)ragged * rows * sizeof(uint64_t))
-            return tnd_fail(error, "%u rows came in with %zu bytes of lengths", rows,
+            return tnd_fail(error, "%u rows were received with %zu bytes of lengths", rows,
                             zmq_msg_size(&parts[0]));
         lengths = zmq_msg_data(parts++);
         count--;
@@ -316,7 +316,8 @@ static tnd_status_t check_columns(const tnd_schema_t *schema, uint32_t rows, zmq
             continue;
         }
         if (__builtin_mul_overflow(bytes, (size_t)rows, &size) || zmq_msg_size(&parts[i]) != size)
-            return tnd_fail(error, "%zu bytes came in for %u rows of column %s of %zu bytes each",
+            return tnd_fail(error,
+                            "%zu bytes were received for %u rows of column %s, of %zu bytes each",
                             zmq_msg_size(&parts[i]), rows, schema->columns[i].name, bytes);
     }
     return TND_OK;
@@ -363,8 +364,8 @@ static tnd_block_t *make_block(tnd_frames_t *self, const tnd_schema_t *schema, u
     return block;
 }
 
-/*  Whether a block has no more bytes than it says, by which memory is reserved; of fixed columns
- *  the number of rows tells. */
+/*  Whether a block with ragged columns has at most the bytes that it declares, for which memory is
+ *  reserved. */
 static bool keeps_bytes(const tnd_schema_t *schema, const tnd_block_note_t *note, zmq_msg_t *parts,
                         int count)
 {
@@ -376,7 +377,7 @@ static bool keeps_bytes(const tnd_schema_t *schema, const tnd_block_note_t *note
     return bytes <= note->bytes;
 }
 
-/*  Whether `text` is so many texts, each with its end. */
+/*  Whether `text` is `count` strings, each with its terminating zero. */
 static bool is_texts(const char *text, size_t bytes, uint32_t count)
 {
     uint32_t ends = 0;
@@ -393,15 +394,15 @@ static tnd_status_t unpack_block(tnd_frames_t *self, tnd_msg_t *msg, const tnd_w
     bool has_marks = form->has_origin || note->bad_count > 0;
     size_t origins = form->has_origin ? note->rows : 0;
     if (schema == NULL)
-        return tnd_fail(error, "a block came in where none is expected");
+        return tnd_fail(error, "a block was received where none is expected");
     if (has_marks &&
         (count < 1 || zmq_msg_size(&parts[0]) !=
                           (origins + note->bad_count) * sizeof(uint32_t) + note->why_bytes))
-        return tnd_fail(error, "a block of %u rows came in with marks of another size", note->rows);
+        return tnd_fail(error, "a block of %u rows has marks of another size", note->rows);
     int marks = has_marks ? 1 : 0;
     TND_TRY(check_columns(schema, note->rows, parts + marks, count - marks, error));
     if (!keeps_bytes(schema, note, parts + marks, count - marks))
-        return tnd_fail(error, "a block came in with more bytes than the %llu that it says",
+        return tnd_fail(error, "a block has more bytes than the %llu that it declares",
                         (unsigned long long)note->bytes);
 
     tnd_buffer_t *buffer = NULL;
@@ -413,8 +414,7 @@ static tnd_status_t unpack_block(tnd_frames_t *self, tnd_msg_t *msg, const tnd_w
             !is_texts((const char *)(offsets + origins + note->bad_count), note->why_bytes,
                       note->bad_count)) {
             tnd_buffer_drop(&buffer);
-            return tnd_fail(error, "a block came in with marks outside its %u positions",
-                            note->count);
+            return tnd_fail(error, "a block has marks outside its %u positions", note->count);
         }
         note->origin = form->has_origin ? offsets : NULL;
         note->bad = note->bad_count > 0 ? offsets + origins : NULL;
@@ -434,7 +434,7 @@ static tnd_status_t unpack_slice(tnd_frames_t *self, tnd_msg_t *msg, const tnd_s
 {
     tnd_slice_note_t *note = &msg->slice;
     if (schema == NULL)
-        return tnd_fail(error, "a slice came in where none is expected");
+        return tnd_fail(error, "a slice was received where none is expected");
     TND_TRY(check_columns(schema, note->rows, parts, count, error));
     tnd_block_t *block = make_block(self, schema, note->rows, parts);
     block->note.rows = note->rows;
@@ -460,17 +460,17 @@ tnd_status_t tnd_frames_unpack(tnd_frames_t *self, tnd_msg_t *msg, const tnd_wir
         return unpack_slice(self, msg, schema, parts + 1, count - 1, error);
     case TND_CARRY_BUFFER:
         if (count != 2)
-            return tnd_fail(error, "a buffer came in %d frames instead of one", count - 1);
+            return tnd_fail(error, "a buffer was received in %d frames instead of one", count - 1);
         *tnd_msg_payload(msg) = receive_part(self, &parts[1], sizeof(uint64_t));
         return TND_OK;
     case TND_CARRY_CURSOR:
         if (count != 2)
-            return tnd_fail(error, "a cursor came in %d frames instead of one", count - 1);
+            return tnd_fail(error, "a cursor was received in %d frames instead of one", count - 1);
         TND_TRY(tnd_cursor_decode(&self->cursor, zmq_msg_data(&parts[1]), zmq_msg_size(&parts[1]),
                                   error));
         msg->rewind.cursor = &self->cursor;
         return TND_OK;
     }
     return count == 1 ? TND_OK
-                      : tnd_fail(error, "%d frames came after a header without payload", count - 1);
+                      : tnd_fail(error, "%d frames follow a header without payload", count - 1);
 }

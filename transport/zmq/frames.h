@@ -1,14 +1,14 @@
 /*  transport/zmq/frames.h - a message as the frames of a ZeroMQ message, and back.
  *
- *  Frame 0 is the header (wire.h).  After it: of a block its marks (origins, then bad offsets, each
- *  u32 little-endian), if it has any, and its rows; of a slice its rows; of a buffer its bytes; of
+ *  Frame 0 is the header (wire.h).  Then follow, for a block, its marks (origins, then bad offsets,
+ *  each u32 little-endian), if any, and its rows; for a slice its rows; for a buffer its bytes; for
  *  a REWIND the encoded cursor.  Rows are one frame per column.  If columns are ragged, a frame
  *  with the lengths of their rows precedes them, column by column, each u64 little-endian.  Without
  *  rows there are no such frames.
  *
- *  Packed columns leave without a copy: the frame refers to the buffer until the I/O thread has
+ *  Packed columns are sent without a copy: the frame refers to the buffer until the I/O thread has
  *  written it.  Gathered columns and slices of several blocks are packed once.  Received columns
- *  stay in libzmq's memory unless it is not aligned for their elements, as with small ones.  Copied
+ *  stay in libzmq's memory unless it is not aligned for their elements, as in small frames.  Copied
  *  bytes are counted.
  *
  *  Rows of fixed size are packed into buffers of pools.  Large ragged rows get memory of their
@@ -31,20 +31,20 @@ typedef struct {
     tnd_pool_t *holders;                   /* of received frames */
     tnd_pool_t *classes[TND_PACK_CLASSES]; /* of packed rows: 2^class bytes each */
     uint64_t copied;                       /* bytes */
-    tnd_cursor_t cursor;                   /* of the last REWIND that came in */
+    tnd_cursor_t cursor;                   /* of the last REWIND received */
 } tnd_frames_t;
 
 void tnd_frames_init(tnd_frames_t *self);
 void tnd_frames_fini(tnd_frames_t *self);
 
-/*  Makes the frames of a message; the payload stays the caller's, the frames hold what they need.
- *  Returns their number. */
+/*  Makes the frames of a message and returns their number.  The caller keeps the payload; the
+ *  frames hold references. */
 int tnd_frames_pack(tnd_frames_t *self, const tnd_msg_t *msg, tnd_carry_t carry,
                     zmq_msg_t parts[TND_FRAMES_MAX]);
 
-/*  Gives a decoded message the payload that came in parts[1 ... count - 1]; what it takes of them
- *  it leaves empty.  `schema`: of the rows, NULL: none are expected.  TND_FAILED: the frames are
- *  not what the header says; nothing was made. */
+/*  Adds the payload in parts[1 ... count - 1] to a decoded message and empties the parts that it
+ *  takes.  `schema`: of the rows; NULL: none are expected.  Errors: TND_FAILED if the frames do
+ *  not match the header; then nothing was made. */
 tnd_status_t tnd_frames_unpack(tnd_frames_t *self, tnd_msg_t *msg, const tnd_wire_form_t *form,
                                const tnd_schema_t *schema, zmq_msg_t *parts, int count,
                                tnd_error_t *error) TND_CHECKED;

@@ -1,8 +1,8 @@
 /*  transport/zmq/hub_internal.h - the parts of the hub over ZeroMQ.
  *
  *  A bound port is a ROUTER per endpoint.  A dialled connection is a DEALER of its own with an
- *  identity that is never reused.  libzmq never reconnects for us: it would reuse the identity, and
- *  a half-open connection would stay dead while sends succeed.
+ *  identity that is never reused.  Reconnecting by libzmq is disabled: it would reuse the identity,
+ *  and a half-open connection would stay dead while sends succeed.
  *
  *  The hub uses libzmq itself: it needs single message parts, SRCFD and the monitor.
  *
@@ -57,7 +57,7 @@ typedef struct {
     char host[9];
     tnd_sockets_t sockets;
     tnd_mailbox_t *mailbox;
-    tnd_sleepers_t sleepers; /* of receivers that a later flush wakes */
+    tnd_sleepers_t sleepers; /* receivers that a later flush wakes */
     uint32_t mail_budget;
     uint64_t now, linger_ns;
     uint64_t dismiss_ns; /* when an unauthenticated connection is late */
@@ -101,7 +101,7 @@ typedef enum { TND_ZMQ_EMPTY, TND_ZMQ_INSIDE, TND_ZMQ_MESSAGE } tnd_zmq_taken_t;
 
 /*  Reads one message of a socket.  INSIDE: the hub has used it. */
 tnd_zmq_taken_t tnd_zmq_take(tnd_zmq_hub_t *self, tnd_socket_t *socket, tnd_arrival_t *arrival);
-/*  The same for a message of this process; false: the hub has used it. */
+/*  Same, for a message of this process; false: the hub has used it. */
 bool tnd_zmq_take_inproc(tnd_zmq_hub_t *self, tnd_inproc_message_t *message,
                          tnd_arrival_t *arrival);
 
@@ -115,11 +115,11 @@ void tnd_binder_close(tnd_zmq_hub_t *self, tnd_binder_t *binder);
 void tnd_binder_dismiss(tnd_zmq_hub_t *self, tnd_binder_t *binder);
 /*  The connection with this descriptor has ended. */
 void tnd_binder_left(tnd_binder_t *self, int fd);
-/*  A HELLO came by a connection, or by a pipe of this process. */
+/*  Handles a HELLO of a connection, or of a pipe of this process. */
 void tnd_binder_greet(tnd_zmq_hub_t *self, tnd_binder_t *binder, uint64_t hash, zmq_msg_t *id,
                       int fd, const tnd_msg_t *msg);
 void tnd_binder_greet_pipe(tnd_zmq_hub_t *self, tnd_pipe_t *pipe, const tnd_msg_t *msg);
-/*  Ends a connection that sent an invalid message and reports it once, whatever else it sent. */
+/*  Ends a connection that sent an invalid message, and reports it once. */
 void tnd_binder_reject(tnd_zmq_hub_t *self, tnd_binder_t *binder, uint64_t hash, zmq_msg_t *id,
                        zmq_msg_t *from, bool answered, const char *why);
 /*  Refuses a peer of another version.  Every header begins with the version, so it can read why. */

@@ -25,21 +25,21 @@ typedef enum {
 void *tnd_monitor_open(tnd_context_t *context, void *socket);
 void tnd_monitor_close(void **self_p, void *socket);
 
-/*  The next event without waiting; false: none. */
+/*  Returns the next event without waiting; false: none. */
 bool tnd_monitor_next(void *self, tnd_monitor_event_t *event, int *fd);
 
 /*  Waits for so many events of a kind, at most `wait_ms` for each. */
 void tnd_monitor_await(void *self, tnd_monitor_event_t wanted, uint32_t count, int wait_ms);
 
-/*  What came by a tcp connection; zeroed before the first call. */
+/*  What was received by a tcp connection; zeroed before the first call. */
 typedef struct {
     uint64_t bytes;
     uint32_t segments;
 } tnd_monitor_seen_t;
 
-/*  When data last came and went by the tcp connection `fd`, and the round-trip time.  Duplicate
- *  data count, because they show that the path works.  Returns false if `fd` is not tcp.  If the
- *  descriptor was just reused, one answer is about another connection. */
+/*  When data was last received and sent by the tcp connection `fd`, and the round-trip time.
+ *  Duplicate data count, because they show that the path works.  Returns false if `fd` is not tcp.
+ *  If the descriptor was just reused, one answer is about another connection. */
 bool tnd_monitor_moved(int fd, tnd_monitor_seen_t *seen, uint64_t now, tnd_movement_t *movement);
 
 /*  Ends a connection whose end was not reported yet. */

@@ -48,14 +48,14 @@ void tnd_sockets_fini(tnd_sockets_t *self);
 
 /*  Polls this socket too; its address must not change until it is closed. */
 void tnd_sockets_add(tnd_sockets_t *self, tnd_socket_t *socket);
-/*  Sent messages may leave for so long after a close or unbind. */
+/*  How long sent messages may linger after a close or unbind. */
 void tnd_socket_linger(tnd_socket_t *socket, uint64_t linger_ms);
 /*  Closes the socket and its monitor; sent messages may leave for `linger_ms`. */
 void tnd_sockets_close(tnd_sockets_t *self, tnd_socket_t *socket, uint64_t linger_ms);
 
 /*  Marks the sockets that are ready; false if none is. */
 bool tnd_sockets_look(tnd_sockets_t *self);
-/*  The same, and waits at most `wait_ms` for a socket or a wake (-1: without limit). */
+/*  Same, and waits at most `wait_ms` for a socket or a wake (-1: without limit). */
 bool tnd_sockets_wait(tnd_sockets_t *self, int wait_ms);
 /*  The next ready socket, in turn: each for some messages.  Polls from time to time, so that no
  *  socket starves.  NULL if none is known to be ready. */

@@ -22,7 +22,7 @@ void tnd_unauthenticated_came(tnd_unauthenticated_t *self, int fd, uint64_t now)
     self->visitors[self->count++] = (tnd_visitor_t){.fd = fd, .since_ns = now};
 }
 
-/*  Keeps the order, so the first without a HELLO is the oldest. */
+/*  Keeps the order, so that the first without a HELLO is the oldest. */
 void tnd_unauthenticated_left(tnd_unauthenticated_t *self, int fd)
 {
     uint32_t at = 0;

@@ -1,8 +1,8 @@
 /*  transport/zmq/unauthenticated.h - connections to a bound port without a valid HELLO.
  *
- *  Any process can connect.  A connection that says no HELLO in time is cut, and so is the oldest
- *  of too many.  Identities that were refused are remembered for a while, so each is reported once,
- *  however many of its messages were read.
+ *  Any process can connect.  A connection that does not send HELLO in time is cut.  If there are
+ *  too many, the oldest is cut.  Identities that were refused are remembered for a while, so each
+ *  is reported once, however many of its messages were read.
  *
  *  Threads: the hub's. */
 #ifndef TND_TRANSPORT_ZMQ_UNAUTHENTICATED_H
@@ -13,8 +13,8 @@
 
 enum {
     TND_UNAUTHENTICATED_MAX = 64, /* at the same time, besides expected peers */
-    /*  How long a connection may take to say HELLO.  With ZMTP's greeting that is five journeys, of
-     *  several seconds each on a long path. */
+    /*  How long a connection may take to send HELLO.  With ZMTP's greeting it needs five one-way
+     *  trips, of several seconds each on a slow path. */
     TND_UNAUTHENTICATED_MS = 30000
 };
 
@@ -35,10 +35,10 @@ typedef struct {
 } tnd_unauthenticated_t;
 
 void tnd_unauthenticated_free(tnd_unauthenticated_t *self);
-/*  A connection was accepted / has ended. */
+/*  Call these when a connection was accepted, and when it has ended. */
 void tnd_unauthenticated_came(tnd_unauthenticated_t *self, int fd, uint64_t now);
 void tnd_unauthenticated_left(tnd_unauthenticated_t *self, int fd);
-/*  Whether it said a valid HELLO; its time begins now. */
+/*  Records whether it sent a valid HELLO; its time to send one begins now. */
 void tnd_unauthenticated_set_known(tnd_unauthenticated_t *self, int fd, bool known, uint64_t now);
 /*  Cuts connections that are late or too many; returns how many were too many.  Lowers *next_ns to
  *  the time when the next one is late. */

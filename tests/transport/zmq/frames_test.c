@@ -346,8 +346,8 @@ Test(frames, lengths_that_lie_make_nothing)
         uint64_t lengths[4], bytes;
         const char *text;
     } cases[] = {
-        {{3, 0, 5, 2}, 22, "not its 4 rows"},
-        {{3, 0, 5, 0}, 22, "not its 4 rows"},
+        {{3, 0, 5, 2}, 22, "do not match its 4 rows"},
+        {{3, 0, 5, 0}, 22, "do not match its 4 rows"},
         {{3, 1, 6, 1}, 22, "length 6, above 5"},
         {{UINT64_MAX, 2, 5, 1}, 22, "above 5"},
         {{UINT64_C(1) << 63, UINT64_C(1) << 63, 5, 4}, 22, "above 5"},
