@@ -1,4 +1,4 @@
-/*  runtime/core/access.c - how the bytes of files come into memory.  */
+/*  runtime/core/access.c - decides how the bytes of files are brought into memory. */
 #include "runtime/core/access.h"
 
 /*  Pieces to examine before deciding whether pieces stay in memory. */

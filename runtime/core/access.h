@@ -1,4 +1,4 @@
-/*  runtime/core/access.h - how the bytes of files are brought into memory.
+/*  runtime/core/access.h - decides how the bytes of files are brought into memory.
  *
  *  The plan, made when the files are open: mapped or read, and whether all bytes are loaded in
  *  large pieces.  The watch, while a mapped file is used: whether pages that were brought in are

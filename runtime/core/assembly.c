@@ -1,4 +1,4 @@
-/*  runtime/core/assembly.c - the cursors of the steps that are not booked yet, put together. */
+/*  runtime/core/assembly.c - the cursors of the steps that are not booked yet. */
 #include "runtime/core/assembly.h"
 
 #include <assert.h>
@@ -101,7 +101,7 @@ static tnd_status_t differs(const tnd_msg_t *msg, const char *who, const char *w
                     msg->part.lane, who, what, (unsigned long long)msg->part.step);
 }
 
-/*  Takes the report of one lane about one cursor; `place` is that cursor's. */
+/*  Records the report of one lane about the cursor at `place`. */
 static tnd_status_t enter(tnd_assembly_t *self, entry_t *entry, size_t place, const tnd_msg_t *msg,
                           const char *who, tnd_error_t *error)
 {
@@ -196,7 +196,7 @@ void tnd_assembly_at(const tnd_assembly_t *self, uint64_t step, tnd_cursor_t *cu
         place_cursor(self, entry_of(self, step - 1), cursor);
 }
 
-/*  The account with `more` added, if it balances. */
+/*  Adds `more` to the account if the result balances. */
 static tnd_status_t add_up(const tnd_assembly_t *self, const tnd_ledger_t *more,
                            tnd_ledger_t *ledger, tnd_error_t *error)
 {

@@ -84,7 +84,7 @@ static void *carve(uintptr_t *at, size_t bytes)
     return piece;
 }
 
-/*  Sets where everything is in memory that begins at `memory`; returns how much it takes. */
+/*  Lays out everything in memory that begins at `memory`; returns the size. */
 static size_t lay_out(tnd_batcher_core_t *self, uintptr_t memory,
                       const tnd_batcher_core_config_t *config)
 {
@@ -222,7 +222,7 @@ void tnd_batcher_core_feeder_lost(tnd_batcher_core_t *self, tnd_actor_id_t feede
     reset_feeder(self, feeder, false);
 }
 
-/*  Which batch of the epoch is composed: steps and skipped ones. */
+/*  The number of the batch in its epoch, skipped ones included. */
 static uint64_t batch_of_epoch(const tnd_batcher_core_t *self)
 {
     return self->step_of_epoch + self->skipped;
@@ -330,7 +330,7 @@ static bool compose(tnd_batcher_core_t *self)
     bool drops = self->config.remainder == TND_REMAINDER_DROP;
     for (uint32_t lane = 0; lane < lanes; lane++) {
         if (lane != own && tnd_watermarks_ahead(&self->watermarks, lane)) {
-            /* That lane is rewound already: this one must be, before it can know more. */
+            /* That lane has been rewound; this one must be before it can continue. */
             self->composition.waits_for = lane;
             self->changed = false;
             return false;
@@ -399,7 +399,7 @@ static bool has_slot(const tnd_batcher_core_t *self, uint32_t feeder)
 }
 
 /*  Whether all feeders that this lane sends to have a slot for the step.  A lane without rows waits
- *  for all of them, so that it does not run away from the leader. */
+ *  for all of them, so that it does not get too far ahead of the leader. */
 static bool may_release(const tnd_batcher_core_t *self)
 {
     if (self->rows->ready < self->mine_rows)
@@ -468,7 +468,7 @@ static void say_slice(tnd_batcher_core_t *self, uint32_t replica, const share_t 
     }
 }
 
-/*  Closes the step: the lane's part of the cursor after it. */
+/*  Closes the step: sends the lane's part of the cursor after it. */
 static void say_part(tnd_batcher_core_t *self, tnd_effect_t *effect)
 {
     bool last = self->composition.last;
@@ -513,7 +513,7 @@ static void say_last(tnd_batcher_core_t *self, tnd_effect_t *effect)
     self->phase = OVER;
 }
 
-/*  The next slice of the step, then its part of the cursor. */
+/*  Sends the next slice of the step, then its part of the cursor. */
 static void say_step(tnd_batcher_core_t *self, tnd_effect_t *effect)
 {
     while (self->replica < self->config.replicas) {

@@ -30,8 +30,8 @@ typedef struct {
     uint64_t every_steps, every_ns; /* one of them, or neither: only at the end of the run */
     uint64_t keep;                  /* checkpoints that stay; at least 1 */
     uint32_t depth;                 /* steps that a feeder holds */
-    uint32_t ahead;                 /* no feeder has begun the step so many after the booked ones */
-    uint64_t from;                  /* the run resumes after so many steps */
+    uint32_t ahead;                 /* no feeder has begun a step this far after the booked ones */
+    uint64_t from;                  /* steps before the run resumes */
 } tnd_checkpoint_config_t;
 
 typedef enum {
@@ -57,8 +57,8 @@ tnd_checkpoint_t *tnd_checkpoint_init(void *memory, const tnd_checkpoint_config_
 
 /*  A checkpoint of an earlier run; in ascending order, before all other calls. */
 void tnd_checkpoint_found(tnd_checkpoint_t *self, uint64_t step);
-/*  A feeder has saved a replica's model after `step` / could not save it, and why.  Reports that
- *  are repeated, late or of steps too far away are ignored. */
+/*  A feeder has saved a replica's model after `step`, or could not save it for the reason `why`.
+ *  Reports that are repeated, late or too far ahead are ignored. */
 void tnd_checkpoint_part(tnd_checkpoint_t *self, uint64_t step, uint32_t replica,
                          const tnd_saved_t *part);
 void tnd_checkpoint_unkept(tnd_checkpoint_t *self, uint64_t step, uint32_t replica,
@@ -72,13 +72,13 @@ void tnd_checkpoint_written(tnd_checkpoint_t *self, uint64_t step);
 
 /*  Drain it after every event: WRITE refers to the cursor of that moment. */
 bool tnd_checkpoint_next(tnd_checkpoint_t *self, tnd_checkpoint_effect_t *effect);
-/*  The latest word to feeders, for one that may have missed it. */
+/*  The latest KEEP for feeders, for a feeder that may have missed it. */
 tnd_keep_note_t tnd_checkpoint_word(const tnd_checkpoint_t *self);
 
 /*  Steps of the newest checkpoint; 0: there is none. */
 uint64_t tnd_checkpoint_last(const tnd_checkpoint_t *self);
 
-/*  Whether a feeder that has this word saves its models after `step`. */
+/*  Whether a feeder with this KEEP saves its models after `step`. */
 static inline bool tnd_checkpoint_asks(const tnd_keep_note_t *word, uint64_t step)
 {
     return step == word->step || (word->every > 0 && step % word->every == 0);

@@ -147,8 +147,8 @@ static bool is_window_due(const tnd_feeder_core_t *self, const join_t *join, uin
             until == self->config.steps_max);
 }
 
-/*  Whether a join asks before it waits for a slot.  What it knows must reach as far as it asks for
- *  nothing: a lane without rows may lag so much. */
+/*  Whether a join asks before it waits for a slot.  It must know a window at least as far ahead as
+ *  it may go without asking, because a lane without rows may lag that much. */
 static bool is_quiet(const tnd_feeder_core_t *self, const join_t *join)
 {
     return self->config.join_count > 1 && self->committed >= join->quiet &&
@@ -176,7 +176,7 @@ static join_t *find_join(tnd_feeder_core_t *self, tnd_actor_id_t id)
     return NULL;
 }
 
-/*  A join sends rows of that step, or waits to.  Counts as batcher.c does. */
+/*  A join sends rows of that step, or waits to.  Counts in the same way as batcher.c. */
 static void uses_window(tnd_feeder_core_t *self, tnd_actor_id_t id, uint64_t step)
 {
     join_t *join = find_join(self, id);
@@ -187,7 +187,7 @@ static void uses_window(tnd_feeder_core_t *self, tnd_actor_id_t id, uint64_t ste
     self->window = join->said < self->window ? 0 : self->window;
 }
 
-/*  A rewind that the leader or a slice brought. */
+/*  Handles a rewind that the leader or a slice announced. */
 static void begin_generation(tnd_feeder_core_t *self, uint32_t generation)
 {
     self->generation = generation;
@@ -322,7 +322,7 @@ void tnd_feeder_core_rewind_to(tnd_feeder_core_t *self, uint32_t generation, uin
     if (self->begun && generation < self->generation)
         return;
     if (self->begun && generation == self->generation) {
-        /* A slice brought it first, perhaps while no message could reach the leader. */
+        /* A slice announced it first, perhaps while the leader could not be reached. */
         self->held_due = true;
         self->said_commit = self->booked;
         return;

@@ -121,7 +121,7 @@ void tnd_leader_core_host_up(tnd_leader_core_t *self, uint32_t host, uint64_t no
         const tnd_member_t *member = &self->config.members[i];
         if (member->host != host || member->role != TND_ROLE_FEEDER)
             continue;
-        /* What it was told may be lost, and after the end no rewind follows. */
+        /* Messages to it may be lost, and no rewind follows after the end. */
         self->feeders[i].booked_told = 0;
         self->feeders[i].end_told = false;
         self->tell = true;

@@ -37,7 +37,7 @@ typedef struct {
     const uint8_t *host_flags; /* by host: TND_HOST_*; likewise; NULL: none */
     uint32_t host_count, lanes;
     uint64_t start_timeout_ns;   /* all must be up by then */
-    uint64_t restart_timeout_ns; /* time for a lost host that the stream needs to come back */
+    uint64_t restart_timeout_ns; /* how long a lost host that the stream needs may be away */
     uint32_t steps_open_max;     /* steps between the last booked and the last composed */
     uint64_t steps_max;          /* the run ends before this step; TND_UNKNOWN */
     uint32_t booked_every; /* steps between two BOOKED to a feeder, which may have twice as many
@@ -67,8 +67,8 @@ void tnd_leader_core_host_left(tnd_leader_core_t *self, uint32_t host, uint64_t 
 void tnd_leader_core_actor_up(tnd_leader_core_t *self, tnd_actor_id_t actor, uint64_t now);
 void tnd_leader_core_actor_down(tnd_leader_core_t *self, tnd_actor_id_t actor, const char *why,
                                 uint64_t now);
-/*  The driver was away for so long (stopped, without a processor) and received nothing: lost hosts
- *  have so much longer to come back. */
+/*  The driver did not run for `away_ns` (stopped, without a processor) and received nothing: the
+ *  deadlines of lost hosts are extended by it. */
 void tnd_leader_core_excuse(tnd_leader_core_t *self, uint64_t away_ns);
 /*  The identity of the data set, for the cursors.  Call it before the stream begins. */
 void tnd_leader_core_data(tnd_leader_core_t *self, uint64_t data);

@@ -76,7 +76,7 @@ void tnd_members_host_down(tnd_members_t *self, uint32_t host);
 void tnd_members_actor_up(tnd_members_t *self, uint32_t index, uint64_t now);
 /*  The actor is due to be restarted; returns false if it died too often. */
 bool tnd_members_actor_died(tnd_members_t *self, uint32_t index, uint64_t now);
-/*  Lost hosts have so much longer to come back. */
+/*  Extends the deadlines of lost hosts. */
 void tnd_members_excuse(tnd_members_t *self, uint64_t away_ns);
 
 /*  The next actor to restart, which then counts as restarted; returns false if there is none. */
@@ -92,7 +92,7 @@ uint64_t tnd_members_deadline(const tnd_members_t *self, bool started);
 /*  Fills `hosts` with those that the run waits for; returns how many there are. */
 uint32_t tnd_members_missing(const tnd_members_t *self, bool started, uint32_t *hosts,
                              uint32_t room);
-/*  The names of the hosts that did not come to the start, or of their actors. */
+/*  The names of the hosts that did not take part in the start, or of their actors. */
 void tnd_members_absent(const tnd_members_t *self, char *text, size_t room);
 
 #endif

@@ -50,8 +50,8 @@ typedef struct {
     uint32_t replicas;
 } tnd_bounds_t;
 
-/*  Whether host `host` may forward this control message to host `self`.  Returns NULL, or what is
- *  wrong with it. */
+/*  Whether host `host` may forward this control message to host `self`.  Returns NULL, or the
+ *  reason why not. */
 const char *tnd_validator_relay(const tnd_membership_t *membership, uint32_t self, uint32_t host,
                                 const tnd_msg_t *msg);
 
@@ -74,7 +74,7 @@ tnd_validator_t *tnd_validator_init(void *memory, const tnd_validator_config_t *
 void tnd_validator_reached(tnd_validator_t *self, uint32_t generation);
 
 /*  A message of `peer` by its data link, or by control (then the host that received it has checked
- *  `msg->from`).  Returns NULL if the actor may have it, else what is wrong with it; then nothing is
+ *  `msg->from`).  Returns NULL if the message is valid, else the reason why not; then nothing is
  *  recorded. */
 const char *tnd_validator_link(tnd_validator_t *self, tnd_actor_id_t peer, const tnd_msg_t *msg,
                                uint64_t now);

@@ -1,4 +1,4 @@
-/*  runtime/core/preprocessor.c - a preprocessor's decisions: its queue, its credit, its lives.  */
+/*  runtime/core/preprocessor.c - a preprocessor's decisions: queue, credit and restarts. */
 #include "runtime/core/preprocessor.h"
 
 #include <assert.h>
@@ -16,7 +16,7 @@ typedef struct {
 
 #define NONE UINT32_MAX
 
-/*  A worker that gets nothing assumes twice its speed after so many times the time of a block. */
+/*  A worker that gets nothing doubles its assumed speed after so many block times. */
 enum { IDLE_TIMES = 16 };
 
 /*  The credit of one reader on its connection, and what it has sent. */
@@ -25,7 +25,7 @@ typedef struct {
     uint64_t granted_blocks, granted_bytes;
     uint64_t received_blocks, received_bytes;
     uint64_t left_blocks, left_bytes; /* gone from the queue: room for others */
-    uint64_t last_bytes;              /* of the block that came last */
+    uint64_t last_bytes;              /* of the last block received */
     bool pending;
 } reader_t;
 
@@ -116,8 +116,8 @@ static uint32_t window_of(const tnd_preprocessor_core_t *self)
     return blocks > 0 ? (uint32_t)blocks : 1;
 }
 
-/*  A reader without credit has its whole window here, and a quarter of the window leaves before the
- *  rest, so no reader waits for ever below that threshold. */
+/*  If a reader has no credit, its whole window is here.  A quarter of it leaves before the rest, so
+ *  no reader waits for ever below that threshold. */
 static void offer(tnd_preprocessor_core_t *self, uint32_t number)
 {
     reader_t *reader = &self->readers[number];
@@ -384,7 +384,7 @@ static void say_begin(const tnd_preprocessor_core_t *self, const block_t *block,
 }
 
 /*  A block whose ticket was lost may have killed its worker.  Its join is told before the work
- *  begins, and after it ends, before any other work, so that it knows which block to blame. */
+ *  begins, and after it ends, before any other work, so that it knows the block. */
 static bool next_apply(tnd_preprocessor_core_t *self, uint64_t now, tnd_effect_t *effect)
 {
     uint32_t number = self->held;

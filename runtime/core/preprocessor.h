@@ -1,4 +1,4 @@
-/*  runtime/core/preprocessor.h - a preprocessor's decisions: its queue, its credit, its lives.
+/*  runtime/core/preprocessor.h - a preprocessor's decisions: queue, credit and restarts.
  *
  *  Blocks wait sorted by (generation, epoch, position) over all lanes that it serves, never by
  *  arrival.  Its output needs no credit: the ticket of a block is the join's reservation for it.
@@ -17,8 +17,8 @@
  *
  *  A block whose ticket was lost before may be one that kills workers.  The worker processes it
  *  only after the join has answered BEGIN with GO, so that the join knows which block it was.  It
- *  starts nothing else before the join has answered the BLOCK with GO, so that this block is not
- *  blamed for the next one.
+ *  starts nothing else before the join has answered the BLOCK with GO, so that the next block is
+ *  not mistaken for this one.
  *
  *  Threads: one. */
 #ifndef TND_RUNTIME_CORE_PREPROCESSOR_H
@@ -34,7 +34,7 @@ typedef struct {
     uint32_t reader_count;
     const tnd_actor_id_t *joins; /* by index of lane_number */
     const uint32_t *lane_number;
-    uint32_t window_blocks; /* credit per reader: blocks in the queue or on the way */
+    uint32_t window_blocks; /* credit per reader: blocks queued or in flight */
     uint64_t window_bytes;  /* and bytes */
     uint64_t window_ns; /* and what is processed in that time, at least one block; 0: no limit */
 } tnd_preprocessor_core_config_t;

@@ -553,7 +553,7 @@ void tnd_reducer_core_end(tnd_reducer_core_t *self)
 
 uint32_t tnd_reducer_core_blocked_on(const tnd_reducer_core_t *self)
 {
-    /* For posts, or for GOT. */
+    /* waiting for posts, or for GOT */
     uint32_t waits =
         self->rounds.open == 0 || self->rounds.incomplete < self->rounds.open ? TND_WAIT_INPUT : 0;
     if (self->rounds.incomplete > 0)

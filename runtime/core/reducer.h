@@ -3,9 +3,9 @@
  *  A round has one value per logical replica.  Feeders post nodes of the fixed tree
  *  (numeric/reduction_tree.h): one leaf, or an aligned subtree of which they own all leaves.  When
  *  all leaves are covered the root is computed (REDUCE) and sent to every feeder.  A feeder that
- *  has it answers GOT and still keeps its input; when all have it the reducer sends CLOSED and both
- *  sides forget the round.  So feeders rebuild a reducer that died by posting again what is not
- *  closed, and the result has the same bits.  Posting twice is harmless.
+ *  has it answers GOT and keeps its input; when all have it the reducer sends CLOSED and both sides
+ *  forget the round.  So feeders rebuild a reducer that died by posting again what is not closed,
+ *  and the result has the same bits.  Posting twice is harmless.
  *
  *  A replica posts in ascending order of (round, reducer_slot), and on a new connection a feeder
  *  first posts all its open rounds again in that order.  So a replica that continues without

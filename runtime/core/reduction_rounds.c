@@ -27,7 +27,7 @@ static void *carve(uintptr_t *at, size_t bytes)
     return start;
 }
 
-/*  Sets where everything is in memory that begins at `memory`; returns how much it takes. */
+/*  Lays out everything in memory that begins at `memory`; returns the size. */
 static size_t lay_out(tnd_reduction_rounds_t *self, uintptr_t memory, uint32_t replicas,
                       uint32_t rounds_max)
 {

@@ -1,4 +1,4 @@
-/*  runtime/core/restart.c - how often and how soon an actor is started again.  */
+/*  runtime/core/restart.c - how often and how soon an actor is restarted. */
 #include "runtime/core/restart.h"
 
 #include <assert.h>

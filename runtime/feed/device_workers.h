@@ -3,15 +3,14 @@
  *  There is one thread per device; each carries some consecutive replicas.  The actor gathers rows
  *  into a slot and marks it as ready.  Every thread runs the step on each of its replicas; when all
  *  replicas have posted, it runs its share of the reductions, then `apply`.  Steps run in order.
- *  As many steps as there are slots may be under way: a thread starts the next one without the
- *  actor.
+ *  As many steps may be active as there are slots: a thread starts the next one without the actor.
  *
  *  A mode decides what starts a step.  At first nothing does, and steps wait.  Later the threads
  *  start each step once it is ready (a task), or a program pulls steps one by one, or all steps are
  *  discarded.
  *
- *  Where the run has replicas elsewhere, the tensors of a round leave through the actor
- *  (tnd_device_workers_outgoing) and its results come back the same way.
+ *  If other hosts have replicas, the actor sends the tensors of a round
+ *  (tnd_device_workers_outgoing) and receives its results.
  *
  *  Errors: the first failure counts; all threads stop at once, and tnd_device_workers_error returns
  *  its text.
@@ -28,7 +27,7 @@
 typedef struct tnd_device_workers tnd_device_workers_t;
 
 typedef struct {
-    const char *name; /* of the feeder, for texts and threads */
+    const char *name; /* of the feeder, for errors and thread names */
     const tnd_schema_t *schema;
     uint32_t replicas, first, count; /* of the run; carried here */
     const char *const
@@ -86,16 +85,15 @@ void tnd_device_workers_run_all(tnd_device_workers_t *self, const tnd_task_t *ta
 void *tnd_device_workers_row(tnd_device_workers_t *self, uint32_t slot, uint32_t local,
                              uint32_t column, uint64_t row);
 /*  Writes row `row` of a ragged column of a slot, `length` along its first axis. Zeros replace the
- *  rest of a longer row that was there before. */
+ *  rest of a longer row written before. */
 void tnd_device_workers_put(tnd_device_workers_t *self, uint32_t slot, uint32_t local,
                             uint32_t column, uint64_t row, const void *data, uint64_t length);
 /*  Sets the number of rows of a replica in the step of that slot. Zeroes the padded rows (of length
  *  0 if ragged) and ends all borrowing. */
 void tnd_device_workers_share(tnd_device_workers_t *self, uint32_t slot, uint32_t local,
                               uint32_t rows, uint32_t padded);
-/*  Lets a replica read its rows of a column where they are, outside the slot;
- *  tnd_device_workers_keep takes the slice that holds them. Returns false if the device cannot read
- *  them there. */
+/*  Lets a replica read its rows of a column in place, outside the slot; tnd_device_workers_keep
+ *  takes the slice that holds them. Returns false if the device cannot read them. */
 bool tnd_device_workers_borrow(tnd_device_workers_t *self, uint32_t slot, uint32_t local,
                                uint32_t column, const void *rows);
 /*  Takes the slice of borrowed rows. It is dropped when the step is over and its last tensor is
@@ -106,8 +104,8 @@ void tnd_device_workers_keep(tnd_device_workers_t *self, uint32_t slot, uint32_t
  *  before it reads them and they enter its cache. Returns false if the host cannot read them. */
 bool tnd_device_workers_hash(tnd_device_workers_t *self, uint32_t slot, uint32_t local,
                              uint64_t rank);
-/*  Marks the slot as complete; tnd_device_workers_flush then wakes the threads. `keep`: its `step`
- *  runs for each replica after the step; NULL: nothing does. */
+/*  Marks the slot as complete; tnd_device_workers_flush then wakes the threads. `keep`: a task
+ *  whose `step` runs for each replica after the step, or NULL. */
 void tnd_device_workers_ready(tnd_device_workers_t *self, uint32_t slot,
                               const tnd_slice_note_t *note, const tnd_task_t *keep);
 /*  Lets the threads, or the program, start all steps that are ready. */

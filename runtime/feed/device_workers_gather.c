@@ -1,5 +1,4 @@
-/*  runtime/feed/device_workers_gather.c - what replicas posted, one after the other in order of
- * replicas. */
+/*  runtime/feed/device_workers_gather.c - gathers what replicas posted, in order of replicas. */
 #include "runtime/feed/device_workers_internal.h"
 
 #include <inttypes.h>
@@ -8,7 +7,7 @@
 
 #include "runtime/base/allocation.h"
 
-/*  Makes gather number `count` one of so many elements; `first` is already written. */
+/*  Makes gather number `count` of `elements` elements; `first` is already written. */
 static tnd_gathered_t *grow(tnd_gathered_t *gathered, tnd_dtype_t dtype, size_t elements)
 {
     size_t bytes = elements * tnd_dtype_size(dtype);

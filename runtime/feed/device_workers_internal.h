@@ -1,4 +1,4 @@
-/*  runtime/feed/device_workers_internal.h - what the files of the device workers share.
+/*  runtime/feed/device_workers_internal.h - shared by the files of the device workers.
  *
  *  Steps are jobs in a ring, counted from 0 by `seq`.  Four counts only grow: jobs that are ready,
  *  published (the workers may run them), finished (by all workers), retired (the actor may commit
@@ -20,17 +20,17 @@
 /*  The slot of a job without rows. */
 #define NO_SLOT UINT32_MAX
 
-/*  Meetings of one job have the low bits of a word. */
+/*  The low bits of a word count the meetings of one job. */
 enum { MEETING_BITS = 20 };
 
 typedef struct {
     uint32_t slot;
     tnd_slice_note_t note;
-    const tnd_task_t *task; /* NULL: nothing is to be done */
+    const tnd_task_t *task; /* NULL: no task */
     const tnd_task_t *keep; /* NULL: the models are not saved after it */
     tnd_report_t *reports;  /* by local replica */
     uint32_t tensors;       /* of this step that have gone to reducers ... */
-    uint32_t reductions;    /* ... and how many reductions of the user's they are of */
+    uint32_t reductions;    /* ... and the number of the user's reductions that they belong to */
     _Atomic uint32_t left;  /* workers that have not finished it */
     _Atomic uint32_t *met;  /* by worker: meetings arrived at */
 } job_t;
@@ -65,7 +65,7 @@ typedef struct {
     uint64_t number;
 } awaited_t;
 
-/*  A piece of one reduction that travels, and the nodes of it that are computed here. */
+/*  A piece of one reduction that is sent, and its nodes that are computed here. */
 typedef struct {
     uint32_t posting, slot, reduction;
     size_t begin, count; /* elements */
@@ -82,15 +82,15 @@ typedef struct {
     void *values;
 } node_t;
 
-/*  The reductions of one round, while they are away. */
+/*  The reductions of one round that wait for results. */
 typedef struct {
     uint64_t round;
     piece_t *pieces;
     node_t *nodes;
     uint32_t piece_count, node_count;
     size_t piece_room, node_room;
-    uint32_t taken;            /* nodes that the actor has */
-    _Atomic uint32_t missing;  /* results; not 0 only while the actor may look at all this */
+    uint32_t taken;            /* nodes that the actor has taken */
+    _Atomic uint32_t missing;  /* results; nonzero only while the actor may use all this */
     _Atomic uint64_t complete; /* exchanges that are */
     tnd_pool_t *pools[2 * TND_POSTINGS_MAX];
     size_t pool_bytes[2 * TND_POSTINGS_MAX];
@@ -98,7 +98,7 @@ typedef struct {
 
 typedef struct {
     uint32_t rows, padded;
-    bool unhashed; /* the rows lie from `rank` on and are still to be hashed */
+    bool unhashed; /* the rows have ranks from `rank` on and are not hashed yet */
     uint64_t rank;
     tnd_digest_t digest;
 } share_t;
@@ -133,7 +133,7 @@ struct tnd_device_workers {
     uint64_t told, told_ns; /* finished jobs that the actor was woken for, and when: finishers, or
                                the program */
     uint64_t consumed;      /* by the actor */
-    uint64_t flushed;       /* jobs that others were told of: the actor */
+    uint64_t flushed;       /* jobs that others were notified of, by the actor */
     uint64_t taken, ran;    /* by the program */
 
     /*  Steps on the program's thread (device_workers_pull.c), the program's but for the atomic
@@ -168,42 +168,42 @@ static inline uint64_t *tnd_device_workers_lengths(const tnd_device_workers_t *s
            ((size_t)local * self->ragged + self->lists[column]) * self->config.rows_max;
 }
 
-/*  Stops everything for this reason; the first one counts.  Always false. */
+/*  Stops all threads for this reason; the first one counts.  Always returns false. */
 bool tnd_device_workers_fail(tnd_device_workers_t *self, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 bool tnd_device_workers_dead(const tnd_device_workers_t *self);
-/*  Wakes every thread that waits here, and the program. */
+/*  Wakes every waiting thread and the program. */
 void tnd_device_workers_wake_all(tnd_device_workers_t *self);
 /*  The main function of a device thread; the argument is its worker_t. */
 void *tnd_device_workers_thread(void *worker);
-/*  Hashes the rows of share `at`, if tnd_device_workers_hash asked for that and it is not done. */
+/*  Hashes the rows of share `at` if tnd_device_workers_hash requested it and it is not done. */
 void tnd_device_workers_hash_now(tnd_device_workers_t *self, size_t at);
-/*  Runs a job on the replicas of a worker, on the calling thread; false: the group is dead. */
+/*  Runs a job on the replicas of a worker, on the calling thread; false: the group has stopped. */
 bool tnd_device_workers_run_job(worker_t *worker, job_t *job);
-/*  Lets the workers run all jobs before `jobs`, and whether they have finished `number` of them. */
+/*  Lets the workers run all jobs before `jobs` / whether they have finished `number` jobs. */
 void tnd_device_workers_publish(tnd_device_workers_t *self, uint64_t jobs);
 bool tnd_device_workers_has_finished(const void *awaited);
-/*  Whether the actor should hear now of `finished` steps, where `known` are under way or finished:
- *  it is woken for several short steps at a time, but never while nothing else is there to do, and
- *  not late.  True: it is then told. */
+/*  Whether to wake the actor now for `finished` steps, of `known` that are active or finished.  It
+ *  is woken for several short steps at a time, but at once if no other step is active, and never
+ *  late.  If true, the caller must wake it. */
 bool tnd_device_workers_worth_telling(tnd_device_workers_t *self, uint64_t finished, uint64_t known,
                                       uint64_t now);
 void tnd_device_workers_make_caller(tnd_device_workers_t *self);
-/*  Until the program is outside of a step, after which it begins none in a stopped group. */
+/*  Waits until the program is outside of a step; it begins none in a stopped group. */
 void tnd_device_workers_await_caller(tnd_device_workers_t *self);
 void tnd_device_workers_wake(tnd_device_workers_t *self);
-/*  Arrives at the next meeting of the job and waits for the others; false: the group is dead. */
+/*  Meets the other workers of the job: waits until all arrive; false: the group has stopped. */
 bool tnd_device_workers_meet(worker_t *worker, job_t *job);
-/*  Reduces what the replicas posted; false: the group is dead. */
+/*  Reduces what the replicas posted; false: the group has stopped. */
 bool tnd_device_workers_reduce(worker_t *worker, job_t *job);
 void tnd_device_workers_forget_exchange(tnd_device_workers_t *self);
 
-/*  Gathers (device_workers_gather.c).  `room`: the first worker, while the others meet, makes room
- *  for what all replicas posted, which are here; every worker then copies what its own did. */
+/*  Gathers (device_workers_gather.c).  If all replicas are here: `room`, while the others meet, is
+ *  called by the first worker to allocate memory; then every worker copies its own posts. */
 void tnd_device_workers_gather_room(tnd_device_workers_t *self);
 void tnd_device_workers_gather_own(const worker_t *worker);
-/*  Where replicas are elsewhere: a node's tensor is made by the first worker, filled by all; the
- *  result of posting `posting` is taken by the first. */
+/*  If other hosts have replicas: the first worker allocates a node's tensor, all fill it, and the
+ *  first takes the result of posting `posting`. */
 void tnd_device_workers_gather_begin(tnd_device_workers_t *self, node_t *node, uint32_t posting,
                                      tnd_buffer_t *tensor);
 void tnd_device_workers_gather_node(const worker_t *worker, const node_t *node, uint32_t posting);

@@ -1,8 +1,8 @@
 /*  runtime/feed/device_workers_pull.c - a program's own loop over the steps of a group.
  *
- *  Where the group has one device whose steps may run on any thread, they run on the program's: no
- *  other thread has to be woken.  They use a worker of their own, so that nothing is shared with
- *  the device's thread, which sleeps meanwhile. */
+ *  If the group has one device whose steps may run on any thread, they run on the program's, so
+ *  that no other thread has to be woken.  They use a worker of their own, so that nothing is shared
+ *  with the device's thread, which sleeps. */
 #include "runtime/feed/device_workers_internal.h"
 
 #include <stdlib.h>
@@ -12,12 +12,12 @@
 #include "runtime/base/allocation.h"
 #include "runtime/base/clock.h"
 
-/*  The processor time of a step is read if the one before took so long; shorter ones hardly wait,
- *  and are counted by the wall. */
+/*  The processor time of a step is read if the previous step took this long.  Shorter steps hardly
+ *  wait; their wall time is counted. */
 static const uint64_t worth_reading_ns = 50000;
 
-/*  How long a program looks for its next step before it sleeps.  After waits that were longer one
- *  wait in 2, 4 ... 2^MISSES_MOST looks. */
+/*  How long a program polls for its next step before it sleeps.  After longer waits only one wait
+ *  in 2, 4 ... 2^MISSES_MOST polls. */
 static const uint64_t next_spin_ns = 50000;
 enum { MISSES_MOST = 6 };
 
@@ -56,12 +56,12 @@ static bool runs_here(tnd_device_workers_t *self)
     return self->worker_count == 1 && self->caller.device->ops->any_thread;
 }
 
-/*  The device's thread would keep the mode that a step sets, and the program its own. */
+/*  A float mode that a step sets persists, as on a device thread; the program keeps its own. */
 static void run_in_mode(tnd_device_workers_t *self, job_t *job)
 {
     tnd_float_mode_t before = tnd_float_mode_set(TND_FLOAT_STRICT);
     tnd_float_mode_restore(self->caller_mode);
-    (void)tnd_device_workers_run_job(&self->caller, job); /* the group is dead if it fails */
+    (void)tnd_device_workers_run_job(&self->caller, job); /* if it fails, the group has stopped */
     self->caller_mode = tnd_float_mode_set(TND_FLOAT_STRICT);
     tnd_float_mode_restore(before);
 }
@@ -77,8 +77,8 @@ static void count_time(tnd_device_workers_t *self, uint64_t began_ns, uint64_t c
                           memory_order_relaxed);
 }
 
-/*  tnd_device_workers_stop waits until `inside` is false: it is set before the group is found
- *  alive. */
+/*  tnd_device_workers_stop waits until `inside` is false, so it is set before the check that the
+ *  group has not stopped. */
 static void run_here(tnd_device_workers_t *self, job_t *job)
 {
     atomic_store(&self->inside, true);
@@ -118,7 +118,7 @@ void tnd_device_workers_discard(tnd_device_workers_t *self)
         tnd_device_workers_wake(self);
 }
 
-/*  What a program gets of a group that runs nothing any more. */
+/*  What a program gets from a stopped group. */
 static tnd_status_t ended(const tnd_device_workers_t *self)
 {
     int over = atomic_load_explicit(&self->over, memory_order_acquire);
@@ -135,8 +135,8 @@ static bool has_step(const void *context)
            atomic_load_explicit(&group->over, memory_order_acquire) != TND_OK;
 }
 
-/*  Looking instead of sleeping is worth it where the step is being gathered on another processor.
- *  If it does not come in time, or others want this processor, the next waits do without. */
+/*  Polling pays if the step is being gathered on another processor.  If it does not arrive in time,
+ *  or other threads need this processor, the next waits do not poll. */
 static void await_step(tnd_device_workers_t *self)
 {
     awaited_t awaited = {self, self->taken};
@@ -163,7 +163,7 @@ tnd_status_t tnd_device_workers_next(tnd_device_workers_t *self)
         return TND_FAILED;
     if (tnd_device_workers_dead(self) ||
         (self->taken > self->ran && tnd_device_workers_run(self, NULL) != TND_OK)) {
-        self->ran = self->taken; /* it is not committed, and nothing can run on it any more */
+        self->ran = self->taken; /* it is not committed, and no task can run on it any more */
         return ended(self);
     }
     if (atomic_load_explicit(&self->retired, memory_order_relaxed) != self->taken) {

@@ -1,9 +1,9 @@
 /*  runtime/feed/device_workers_reduce.c - how device threads reduce what their replicas posted.
  *
  *  The threads meet when all have posted.  If all replicas are here, each thread then claims chunks
- *  of the elements until none is left, and goes on once all chunks are done: a thread that the
- *  system has interrupted delays the others by at most the chunk that it was computing.  Otherwise
- *  each reduces its share, and they meet again before the first of them uses the result. */
+ *  of the elements until none is left, and continues when all chunks are done.  A thread that the
+ *  system interrupts delays the others by at most one chunk.  Otherwise each reduces its share, and
+ *  they meet again before the first of them uses the result. */
 #include "runtime/feed/device_workers_internal.h"
 
 #include <assert.h>
@@ -13,7 +13,7 @@
 
 #include "runtime/base/allocation.h"
 
-/*  Long enough that claiming a chunk costs nothing beside it, short enough to wait for. */
+/*  Long enough that the cost of claiming a chunk is negligible, short enough to wait for. */
 enum { CHUNK_BYTES = 16384 };
 
 static const uint64_t exchange_spin_ns = 0, chunks_spin_ns = 50000;
@@ -27,7 +27,7 @@ static bool fit(const tnd_posting_t *one, uint32_t one_count, const tnd_posting_
     return fits;
 }
 
-/*  The first replicas of the group and of worker `other` posted different things; always false. */
+/*  Fails: the first replica of the group and that of worker `other` posted differently. */
 static bool refuse_posts(tnd_device_workers_t *group, const job_t *job, uint32_t other)
 {
     return tnd_device_workers_fail(
@@ -39,7 +39,7 @@ static bool refuse_posts(tnd_device_workers_t *group, const job_t *job, uint32_t
         group->replicas[group->workers[other].first].id);
 }
 
-/*  Whether all workers posted the same.  Between two meetings, where no worker posts. */
+/*  Whether all workers posted the same.  Call it between two meetings, where no worker posts. */
 static bool posts_fit(worker_t *worker, const job_t *job)
 {
     tnd_device_workers_t *group = worker->group;
@@ -69,8 +69,8 @@ static void gather_inputs(worker_t *worker, uint32_t posting, size_t begin)
     }
 }
 
-/*  Whether this worker's replicas gather, or weigh by weights: what others posted has then to be
- *  known before there is room for it. */
+/*  Whether this worker's replicas gather, or use weights.  Then the posts of the others must be
+ *  known before memory for them is allocated. */
 static bool posts_late(const worker_t *worker, bool weighing)
 {
     const tnd_replica_t *own = &worker->group->replicas[worker->first];
@@ -80,8 +80,8 @@ static bool posts_late(const worker_t *worker, bool weighing)
     return late;
 }
 
-/*  Shows the other workers what this one posted, also after it has gone on to post again: not until
- *  they have met once more is it overwritten. */
+/*  Publishes what this worker posted.  It stays valid when the worker posts again, and is
+ *  overwritten only after the workers have met once more. */
 static posted_t *show_posts(worker_t *worker)
 {
     const tnd_replica_t *own = &worker->group->replicas[worker->first];
@@ -255,7 +255,7 @@ static void add_gathered(tnd_device_workers_t *group, node_t *node, uint32_t pos
         count += group->replicas[node->node.first - group->config.first + i].posts[posting].count;
     size_t bytes =
         tnd_gather_bytes(group->replicas[0].posts[posting].dtype, node->node.count, count);
-    node->rows = 1; /* it always says something, if only that there is nothing */
+    node->rows = 1; /* it always sends a message, even an empty one */
     tnd_device_workers_gather_begin(group, node, posting, take_tensor(&group->exchange, bytes));
 }
 
@@ -285,7 +285,7 @@ static void add_piece(tnd_device_workers_t *group, job_t *job, uint32_t posting,
     }
 }
 
-/*  Whether what is gathered here fits one tensor. */
+/*  Whether the gathered values fit one tensor. */
 static bool gather_fits(tnd_device_workers_t *group, const job_t *job, uint32_t posting)
 {
     size_t size = tnd_dtype_size(group->replicas[0].posts[posting].dtype), most = TND_TENSOR_BYTES;
@@ -302,7 +302,7 @@ static bool gather_fits(tnd_device_workers_t *group, const job_t *job, uint32_t 
     return true;
 }
 
-/*  Makes room for what will travel; by the first worker, before the others come to the meeting. */
+/*  Allocates memory for what will be sent; called by the first worker before the others meet. */
 static void prepare(tnd_device_workers_t *group, job_t *job)
 {
     exchange_t *exchange = &group->exchange;

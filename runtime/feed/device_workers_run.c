@@ -10,11 +10,11 @@
 #include "runtime/base/clock.h"
 #include "runtime/base/thread.h"
 
-/*  How long threads look for each other, and for the next step, before they sleep: the others are a
- *  fraction of a step apart, and what brings the next step may need this processor. */
+/*  How long threads poll for each other, and for the next step, before they sleep: the others are a
+ *  fraction of a step apart, and the thread that prepares the next step may need this processor. */
 static const uint64_t meet_spin_ns = 50000, work_spin_ns = 20000;
 
-/*  How long the actor may not have heard of a finished step while others run. */
+/*  The longest time until the actor is notified of a finished step while others run. */
 static const uint64_t tell_ns = 2000000;
 
 bool tnd_device_workers_dead(const tnd_device_workers_t *self)
@@ -98,8 +98,7 @@ bool tnd_device_workers_meet(worker_t *worker, job_t *job)
     return true;
 }
 
-/*  Where the host reads the columns that reductions weigh by: in the stage, or where they were lent
- *  from. */
+/*  Where the host reads the columns of weights: in the stage, or where the borrowed rows are. */
 static void find_weighing(const tnd_device_workers_t *self, tnd_replica_t *replica,
                           const tnd_stage_t *stage)
 {
@@ -192,7 +191,7 @@ static bool each(worker_t *worker, const job_t *job, void *context,
     return true;
 }
 
-/*  Whether this worker's replicas have posted, the same things. */
+/*  Whether this worker's replicas have all posted the same. */
 static bool posted(worker_t *worker, const job_t *job, bool *any_p)
 {
     tnd_device_workers_t *group = worker->group;

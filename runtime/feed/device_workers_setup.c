@@ -105,7 +105,7 @@ static void make_jobs(tnd_device_workers_t *self)
     }
 }
 
-/*  Opens the devices and takes a memory for every slot. */
+/*  Opens the devices and allocates memory for every slot. */
 static tnd_status_t make_memories(tnd_device_workers_t *self, tnd_error_t *error)
 {
     const tnd_device_workers_config_t *config = &self->config;

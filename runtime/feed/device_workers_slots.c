@@ -5,7 +5,7 @@
 #include <assert.h>
 #include <string.h>
 
-/*  Appends a job; returns how many there are then. */
+/*  Appends a job and returns the new number of jobs. */
 static uint64_t add_job(tnd_device_workers_t *self, uint32_t slot, const tnd_slice_note_t *note,
                         const tnd_task_t *task, const tnd_task_t *keep)
 {
@@ -200,7 +200,7 @@ bool tnd_device_workers_done(tnd_device_workers_t *self, tnd_done_t *done)
     };
     for (uint32_t i = 0; i < self->config.count; i++) {
         size_t at = (size_t)job->slot * self->config.count + i;
-        tnd_device_workers_hash_now(self, at); /* where no step has run */
+        tnd_device_workers_hash_now(self, at); /* if no step has run */
         done->rows += self->shares[at].rows;
         tnd_digest_add(&done->digest, &self->shares[at].digest);
     }

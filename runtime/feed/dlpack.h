@@ -1,7 +1,7 @@
-/*  runtime/feed/dlpack.h - the structs of DLPack, by which frameworks hand each other tensors.
+/*  runtime/feed/dlpack.h - the structs of DLPack, by which frameworks exchange tensors.
  *
- *  Written from its specification, https://dmlc.github.io/dlpack/latest/c_api.html: names and
- *  numbers are its own.  DLManagedTensor is the form that every release of it reads. */
+ *  Written from its specification, https://dmlc.github.io/dlpack/latest/c_api.html, with its names
+ *  and numbers.  Every release of DLPack reads DLManagedTensor. */
 #ifndef TND_RUNTIME_FEED_DLPACK_H
 #define TND_RUNTIME_FEED_DLPACK_H
 

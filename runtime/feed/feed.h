@@ -21,7 +21,7 @@ typedef struct {
 tnd_feed_t *tnd_feed_new(tnd_device_workers_t *workers, const tnd_feed_facts_t *facts);
 void tnd_feed_destroy(tnd_feed_t **self_p);
 
-/*  The models that the feeder's step trains; NULL: none. */
+/*  Returns the models that the feeder's step trains; NULL: none. */
 tnd_models_t *tnd_feed_models(tnd_feed_t *self);
 /*  Whether a step has failed: the run is about to fail for that reason. */
 bool tnd_feed_failed(const tnd_feed_t *self);

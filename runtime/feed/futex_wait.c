@@ -1,4 +1,4 @@
-/*  runtime/feed/futex_wait.c - where threads wait for a word that another thread writes. */
+/*  runtime/feed/futex_wait.c - waits for a word that another thread writes. */
 #include "runtime/feed/futex_wait.h"
 
 #include <linux/futex.h>
@@ -9,15 +9,15 @@
 
 #include "runtime/base/clock.h"
 
-/*  Looks between two looks at the clock. */
+/*  Polls between two reads of the clock. */
 enum { LOOKS = 64 };
 
-/*  What so many looks never take, unless the thread was interrupted. */
+/*  So many polls take longer than this only if the thread was interrupted. */
 static const uint64_t interrupted_ns = 20000;
 
 static void futex(_Atomic uint32_t *word, int operation, uint32_t value)
 {
-    /* Being woken for nothing, or not asleep at all, is not an error here. */
+    /* A spurious wake-up, or no sleep at all, is not an error here. */
     (void)syscall(SYS_futex, word, operation | FUTEX_PRIVATE_FLAG, value, NULL, NULL, 0);
 }
 

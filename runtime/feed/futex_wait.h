@@ -1,8 +1,7 @@
-/*  runtime/feed/futex_wait.h - where threads wait for a word that another thread writes.
+/*  runtime/feed/futex_wait.h - waits for a word that another thread writes.
  *
- *  A waiter looks at the word itself for a while, then sleeps.  A thread that changes such a word
- *  opens the gate afterwards, which costs one atomic addition while no thread sleeps.  Zeroed is
- *  ready for use.
+ *  A waiter polls the word for a while, then sleeps.  A thread that changes the word then opens the
+ *  gate, which costs one atomic addition while no thread sleeps.  A zeroed gate is ready for use.
  *
  *  Threads: any. */
 #ifndef TND_RUNTIME_FEED_FUTEX_WAIT_H
@@ -17,16 +16,16 @@ typedef struct {
     _Atomic uint32_t asleep; /* 1: a waiter may sleep, and none has been woken since */
 } tnd_futex_t;
 
-/*  Lets everybody look again. */
+/*  Lets all waiters check again. */
 void tnd_futex_open(tnd_futex_t *self);
 
-/*  Until `ready(context)`: asks for `spin_ns` without sleeping, then once each time the gate is
+/*  Waits until `ready(context)`: polls for `spin_ns`, then sleeps and checks each time the gate is
  *  opened. */
 void tnd_futex_wait(tnd_futex_t *self, bool (*ready)(const void *context), const void *context,
                     uint64_t spin_ns);
 
-/*  Asks `ready(context)` for `spin_ns` without a system call.  False: it is not, or another thread
- *  has run on this processor meanwhile. */
+/*  Polls `ready(context)` for `spin_ns` without a system call.  Returns false if it is still not
+ *  ready, or another thread has run on this processor meanwhile. */
 bool tnd_futex_spin(bool (*ready)(const void *context), const void *context, uint64_t spin_ns);
 
 #endif

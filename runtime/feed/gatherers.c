@@ -1,5 +1,5 @@
-/*  runtime/feed/gatherers.c - threads that gather the rows of large batches beside the feeder's
- * own.  */
+/*  runtime/feed/gatherers.c - threads that help the feeder's own to gather the rows of large
+ *  batches. */
 #include "runtime/feed/gatherers.h"
 
 #include <assert.h>
@@ -17,11 +17,11 @@
 
 enum { PARTS_MAX = 4096 };
 
-/*  `gather: auto`: a thread for so many bytes of a batch, on half of the processors, and no more
- *  than can share the memory's bandwidth. */
+/*  `gather: auto`: one thread per so many bytes of a batch, on at most half of the processors, and
+ *  no more than can share the memory's bandwidth. */
 enum { AUTO_BYTES = 256 << 10, AUTO_MOST = 8 };
 
-/*  How long threads look for the next part before they sleep: a few parts take so long. */
+/*  How long threads poll for the next part before they sleep: the time of a few parts. */
 static const uint64_t spin_ns = 20000;
 
 typedef struct {
@@ -98,7 +98,7 @@ static void *gatherer_main(void *context)
     tnd_gatherers_t *self = gatherer->pool;
     char name[16];
     snprintf(name, sizeof name, "%.8s +%u", self->name, gatherer->number);
-    tnd_thread_name(name); /* scheduled as the owner, which started it */
+    tnd_thread_name(name); /* with the scheduling of the owner, which started it */
     for (;;) {
         tnd_futex_wait(&self->work, has_work, self, spin_ns);
         if (atomic_load_explicit(&self->stopped, memory_order_acquire))

@@ -1,5 +1,5 @@
-/*  runtime/feed/gatherers.h - threads that gather the rows of large batches beside the feeder's
- * own.
+/*  runtime/feed/gatherers.h - threads that help the feeder's own to gather the rows of large
+ *  batches.
  *
  *  Rows are gathered in parts.  Parts are begun in the order in which they were added, by any free
  *  thread, and end in any order; each has a digest of its own, whose sum does not depend on the
@@ -25,9 +25,9 @@ typedef struct tnd_gatherers tnd_gatherers_t;
 typedef struct {
     const tnd_block_t *block;
     uint32_t first, rows; /* of the block */
-    uint32_t slot, local; /* where they go, and of which replica they are */
-    uint64_t at, rank;    /* of the first one: the row of the slot, the rank in the stream */
-    /*  What came of it. */
+    uint32_t slot, local; /* their destination, and the replica that they belong to */
+    uint64_t at, rank;    /* of the first row: its row in the slot, its rank in the stream */
+    /*  The result. */
     size_t copied;
     tnd_digest_t digest;
 } tnd_gather_part_t;
@@ -38,28 +38,28 @@ typedef void tnd_gather_fn(void *context, tnd_gather_part_t *part);
 /*  How many threads gather, the feeder's own included; `step_bytes`: of the rows of a batch. */
 uint32_t tnd_gather_threads(uint64_t asked, uint64_t step_bytes);
 
-/*  Memory that they take beside that of their threads. */
+/*  Memory that they use, without that of their threads. */
 size_t tnd_gatherers_bytes(void);
 
 /*  `others`: how many threads there are beside the owner's, at least 1. */
 tnd_gatherers_t *tnd_gatherers_new(const char *name, uint32_t others, tnd_gather_fn *gather,
                                    void *context);
-/*  Parts that have not been begun never are. */
+/*  Discards the parts that have not been begun. */
 void tnd_gatherers_destroy(tnd_gatherers_t **self_p);
 
-/*  Whether so many parts more can be added before the next tnd_gatherers_collect. */
+/*  Whether this many more parts can be added before the next tnd_gatherers_collect. */
 bool tnd_gatherers_have_room(const tnd_gatherers_t *self, uint64_t parts);
-/*  `left` is counted up here, and down again once the part is gathered. */
+/*  Increments `left`, and decrements it when the part is gathered. */
 void tnd_gatherers_add(tnd_gatherers_t *self, const tnd_gather_part_t *part,
                        _Atomic uint32_t *left);
-/*  Lets the others begin what was added. */
+/*  Lets the other threads begin the parts that were added. */
 void tnd_gatherers_wake(tnd_gatherers_t *self);
 /*  Gathers one part on the calling thread; false: all have been begun. */
 bool tnd_gatherers_help(tnd_gatherers_t *self);
 /*  Waits until all parts that have been begun are gathered. */
 void tnd_gatherers_wait(tnd_gatherers_t *self);
-/*  The next part, in the order in which they were added; all must be gathered.  NULL: there is none
- *  more.  Valid until one is added. */
+/*  Returns the next part in the order in which they were added, or NULL; all must be gathered.
+ *  Valid until a part is added. */
 const tnd_gather_part_t *tnd_gatherers_collect(tnd_gatherers_t *self);
 /*  Processor time of the other threads so far, in nanoseconds. */
 uint64_t tnd_gatherers_cpu_ns(const tnd_gatherers_t *self);

@@ -1,4 +1,4 @@
-/*  runtime/feed/models.c - a step plugin, and one model of it a logical replica. */
+/*  runtime/feed/models.c - a step plugin and its models, one per logical replica. */
 #include "runtime/feed/models.h"
 
 #include <assert.h>
@@ -268,7 +268,7 @@ bool tnd_models_can_save(const tnd_models_t *self)
     return self->ops->save != NULL;
 }
 
-/*  Lets the model be saved to `file`, which is there, and hashes it. */
+/*  Lets the plugin save the model to `file`, which exists, and hashes it. */
 static tnd_status_t fill(tnd_models_t *self, const char *file, char text[33], tnd_error_t *error)
 {
     if (self->ops->save(self->models[0], file) != TND_OK)
@@ -276,8 +276,8 @@ static tnd_status_t fill(tnd_models_t *self, const char *file, char text[33], tn
     return hash_file(file, text, error);
 }
 
-/*  A file that is only hashed is in memory, for the disk may be full by now, and the result of a
- *  whole run would be lost with it; on disk where that is too small. */
+/*  A file that is only hashed is in memory, because a full disk would lose the result of the run;
+ *  it is on disk if the memory is too small. */
 static tnd_status_t save_nowhere(tnd_models_t *self, char text[33], tnd_error_t *error)
 {
     const char *temporary = getenv("TMPDIR");
@@ -301,7 +301,7 @@ static tnd_status_t save_nowhere(tnd_models_t *self, char text[33], tnd_error_t 
     return status;
 }
 
-/*  It takes its place whole, and stays there when the machine loses its power. */
+/*  The file replaces the old one atomically, and survives a power failure. */
 static tnd_status_t put(const char *file, const char *place, tnd_error_t *error)
 {
     int fd = open(file, O_RDONLY | O_CLOEXEC);

@@ -34,8 +34,8 @@ tnd_models_t *tnd_models_hold(tnd_models_t *self);
 /*  Sets *self_p to NULL; NULL is allowed. */
 void tnd_models_drop(tnd_models_t **self_p);
 
-/*  Tasks for device workers: open one model per replica, train them, evaluate them. They live as
- *  long as the models. */
+/*  Tasks for device workers: open one model per replica, train them, evaluate them. They are valid
+ *  as long as the models. */
 const tnd_task_t *tnd_models_open_task(tnd_models_t *self);
 const tnd_task_t *tnd_models_step_task(tnd_models_t *self);
 /*  NULL if the plugin has no `evaluate`. */
@@ -45,7 +45,7 @@ const tnd_task_t *tnd_models_load_task(tnd_models_t *self);
 /*  Saves each replica's model as of the step. A failure to write is in the replica's report and
  *  does not fail the step. NULL without a folder of checkpoints or a `save` of the plugin. */
 const tnd_task_t *tnd_models_keep_task(tnd_models_t *self);
-/*  The same after the last of `step` steps, while the device workers are idle. */
+/*  Same, after the last of `step` steps, while the device workers are idle. */
 tnd_status_t tnd_models_keep(tnd_models_t *self, uint64_t step, uint32_t replica, tnd_saved_t *part,
                              tnd_error_t *error) TND_CHECKED;
 /*  Checkpoints of fewer than `below` steps are no longer needed. Any thread. */

@@ -1,4 +1,4 @@
-/*  runtime/feed/replica.c - what a step may ask of its replica, and tell it. */
+/*  runtime/feed/replica.c - the functions of <tundish/tundish.h> that a step calls. */
 #include "runtime/feed/replica.h"
 
 #include <math.h>
@@ -65,7 +65,7 @@ bool tnd_replica_spec(const tnd_replica_t *replica, const char *name, tnd_dtype_
     return true;
 }
 
-/*  Says why, and fails. */
+/*  Records the reason and fails. */
 static tnd_status_t refuse(tnd_replica_t *replica, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
@@ -115,13 +115,13 @@ static bool is_dtype(tnd_dtype_t dtype)
     return (int)dtype >= 0 && (int)dtype < TND_DTYPE_COUNT;
 }
 
-/*  The column that means of a reducer weigh by, or -1. */
+/*  The column of weights of a reducer's means, or -1. */
 static int weighing(const tnd_replica_t *replica, uint32_t reducer)
 {
     return replica->weights != NULL ? replica->weights[reducer] : -1;
 }
 
-/*  The weights of the rows, one after the other, as doubles. */
+/*  The weights of the rows, as contiguous doubles. */
 static tnd_status_t weigh(tnd_replica_t *replica, int column, double *weight_p)
 {
     tnd_dtype_t dtype = replica->schema->columns[column].dtype;
@@ -222,7 +222,7 @@ const void *tnd_replica_gathered(const tnd_replica_t *replica, uint32_t gather, 
     return gathered->data + first * tnd_dtype_size(gathered->dtype);
 }
 
-/*  A name is one word of a note, and text wherever it is printed. */
+/*  A name is one word of a text payload, and is printed. */
 static void make_word(char name[TND_METRIC_NAME], const char *metric)
 {
     size_t used = 0;

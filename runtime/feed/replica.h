@@ -56,7 +56,7 @@ struct tnd_replica {
     uint32_t reducer_count;
     const int *weights; /* by reducer: the column that weights a mean; -1: rows.  NULL: rows */
     const tnd_gathers_t *gathers;
-    /* of a step; without rows while a model is opened */
+    /* of a step; no rows while a model is opened */
     const tnd_slice_note_t *note;
     const void *const *columns;               /* where the rows of each column are; NULL: nowhere */
     const uint64_t *lengths[TND_COLUMNS_MAX]; /* of the rows of ragged columns; NULL: of others */

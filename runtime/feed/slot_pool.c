@@ -10,7 +10,7 @@
 
 struct tnd_slot_pool {
     tnd_slot_pool_config_t config;
-    tnd_device_t **devices;  /* by replica; one that several replicas share is there as often */
+    tnd_device_t **devices;  /* by replica; repeated if several replicas share it */
     _Atomic uint32_t users;  /* the owner, and memories that are referenced */
     pthread_mutex_t lock;    /* guards the rest */
     tnd_slot_memory_t *free; /* the spares */
@@ -108,7 +108,7 @@ static tnd_slot_memory_t *pop(tnd_slot_pool_t *self)
     return memory;
 }
 
-/*  Keeps a memory as a spare; false: there are enough, or none is needed any more. */
+/*  Keeps a memory as a spare; false: there are enough, or the pool has ended. */
 static bool push(tnd_slot_pool_t *self, tnd_slot_memory_t *memory)
 {
     pthread_mutex_lock(&self->lock);

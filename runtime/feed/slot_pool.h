@@ -45,15 +45,15 @@ void tnd_slot_pool_destroy(tnd_slot_pool_t **self_p);
 /*  The device of a replica. */
 tnd_device_t *tnd_slot_pool_device(const tnd_slot_pool_t *self, uint32_t replica);
 
-/*  A memory with one reference, the caller's: a spare, which has the rows and lengths that were
- *  last written to it, or a new one of zeros.  TND_FAILED: a device cannot allocate it. */
+/*  Returns a memory with one reference, the caller's: a spare, with the rows and lengths last
+ *  written to it, or a new one of zeros.  Errors: TND_FAILED if a device cannot allocate it. */
 tnd_status_t tnd_slot_pool_take(tnd_slot_pool_t *self, tnd_slot_memory_t **memory_p,
                                 tnd_error_t *error) TND_CHECKED;
 
 tnd_slot_memory_t *tnd_slot_memory_hold(tnd_slot_memory_t *self);
 /*  Sets *self_p to NULL; NULL is allowed. */
 void tnd_slot_memory_release(tnd_slot_memory_t **self_p);
-/*  Whether there are other references than the caller's. */
+/*  Whether there are references besides the caller's. */
 bool tnd_slot_memory_shared(const tnd_slot_memory_t *self);
 
 #endif

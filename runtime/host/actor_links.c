@@ -169,7 +169,7 @@ static tnd_status_t dial_peer(tnd_actor_t *self, dial_t *dial, tnd_error_t *erro
     tnd_endpoint_t at = {
         .instance = peer, .port = edge_port(edge, !out), .transport = edge->transport};
     if (!tnd_host_endpoint(self->config.host, &at))
-        return TND_OK; /* a later table will have it */
+        return TND_OK; /* a later table will contain it */
     if (at.listener == dial->listener) {
         tnd_hub_connect_now(self->hub, port, peer);
         return TND_OK;

@@ -1,4 +1,4 @@
-/*  runtime/host/control_batch.c - what an actor says that can wait a moment, said by the dozen. */
+/*  runtime/host/control_batch.c - control messages to the leader, sent in batches. */
 #include "runtime/host/control_batch.h"
 
 /*  The longest delay of a message. */

@@ -1,4 +1,4 @@
-/*  runtime/host/host.c - this process's part of a run: its birth, its loop, its end. */
+/*  runtime/host/host.c - the part of a run in this process: start, loop and end. */
 #include "runtime/host/host_internal.h"
 
 #include <assert.h>
@@ -180,7 +180,7 @@ static void miss_leader(tnd_host_t *self)
     if (self->booked > 0)
         snprintf(kept, sizeof kept, "; the last committed step known here is %" PRIu64,
                  self->booked - 1);
-    /* The leader talks to a later process of this host. */
+    /* The leader is connected to a later process of this host. */
     if (!self->plan->hosts[self->config.host].isolated)
         snprintf(other, sizeof other,
                  "; if it still runs, another process has taken the place of host %.40s",
@@ -220,7 +220,7 @@ static bool expects(void *context, uint32_t port, tnd_actor_id_t peer)
 }
 
 /*  A loop that is much too late was stopped or had no processor.  Messages of that time are unread,
- *  so other hosts get so much more time. */
+ *  so the deadlines of other hosts are extended by it. */
 static void excuse(tnd_host_t *self, uint64_t expected, uint64_t now)
 {
     if (now < expected + nap_ns)

@@ -1,4 +1,4 @@
-/*  runtime/host/host_control.c - what a host says and hears by control. */
+/*  runtime/host/host_control.c - the control messages of a host. */
 #include "runtime/host/host_internal.h"
 
 #include <inttypes.h>

@@ -1,4 +1,4 @@
-/*  runtime/host/host_start.c - how a host comes to run: facts, stream, endpoints, ready. */
+/*  runtime/host/host_start.c - the start of a host: facts, stream, endpoints, ready. */
 #include "runtime/host/host_internal.h"
 
 #include <inttypes.h>

@@ -1,8 +1,8 @@
-/*  runtime/host/host_watch.c - actors that hang: found, said, replaced; and files that run out.
+/*  runtime/host/host_watch.c - actors that hang: detected, reported, replaced; no free files.
  *
  *  A thread cannot be killed.  A thread that hangs is abandoned with all memory that it may access,
- *  and another takes its actor's place under a later life; should it ever return it finds that it
- *  is to stop. */
+ *  and another thread replaces its actor under a later life.  The abandoned thread stops if it ever
+ *  returns. */
 #include "runtime/host/host_internal.h"
 
 #include <inttypes.h>
@@ -141,7 +141,7 @@ void tnd_host_replace(tnd_host_t *self, uint32_t instance)
     if (instance >= self->plan->instance_count || self->actors[instance] == NULL)
         return;
     if (self->hangs[instance] != TND_HANG_SAID) {
-        /* The message that it lives was lost. */
+        /* The message that it was restarted was lost. */
         if (self->hangs[instance] == TND_HANG_NONE)
             tnd_host_tell_leader(self, TND_MSG_RESTARTED, instance, NULL);
         return;
@@ -177,5 +177,5 @@ void tnd_host_forget_hangs(tnd_host_t *self)
 {
     for (uint32_t i = 0; i < self->plan->instance_count; i++)
         if (self->hangs[i] == TND_HANG_SAID)
-            self->hangs[i] = TND_HANG_NONE; /* it is sent again */
+            self->hangs[i] = TND_HANG_NONE; /* it is reported again */
 }

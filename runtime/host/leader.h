@@ -29,7 +29,7 @@ void tnd_leader_destroy(tnd_leader_t **self_p);
 void tnd_leader_host_up(tnd_leader_t *self, uint32_t host, tnd_life_t life, uint64_t now);
 void tnd_leader_host_away(tnd_leader_t *self, uint32_t host, tnd_loss_t loss, const char *why,
                           uint64_t now);
-/*  The leader itself did not run for `away_ns`: absent hosts get so much more time. */
+/*  The leader did not run for `away_ns`, by which the deadlines of absent hosts are extended. */
 void tnd_leader_excuse(tnd_leader_t *self, uint64_t away_ns, uint64_t now);
 /*  A process that connected as `host` was refused and told so. */
 void tnd_leader_refused(tnd_leader_t *self, uint32_t host, const char *why);
@@ -37,7 +37,7 @@ void tnd_leader_refused(tnd_leader_t *self, uint32_t host, const char *why);
  *  UINT32_MAX and a reason. */
 uint32_t tnd_leader_free_host(tnd_leader_t *self, const char *pool, uint64_t now, char *why,
                               size_t room);
-/*  After the run: whether a host may still send something.  A host that is away may return and must
+/*  After the run: whether a host may still send a message.  A host that is away may return and must
  *  learn how the run ended, unless it was given up. */
 bool tnd_leader_awaits(const tnd_leader_t *self, uint32_t host);
 /*  Sets the streams, by chain; reports are checked against them.  Copied. */

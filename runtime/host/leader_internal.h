@@ -105,7 +105,7 @@ void tnd_leader_log(tnd_leader_t *self, tnd_log_level_t level, const char *host,
 /*  Logs the progress of the run. */
 void tnd_leader_inform(tnd_leader_t *self, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-/*  The running chain is named by its feeder. */
+/*  Returns the name of the running chain, which is that of its feeder. */
 const char *tnd_leader_chain_name(const tnd_leader_t *self);
 
 /* --- leader_hosts.c --- */

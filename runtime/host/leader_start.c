@@ -1,4 +1,4 @@
-/*  runtime/host/leader_start.c - facts, stream, endpoints: until everybody can begin. */
+/*  runtime/host/leader_start.c - facts, stream and endpoints, until all hosts can begin. */
 #include "runtime/host/leader_internal.h"
 
 #include <assert.h>

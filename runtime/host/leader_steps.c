@@ -1,4 +1,4 @@
-/*  runtime/host/leader_steps.c - what steps and their rows reported, until they are booked. */
+/*  runtime/host/leader_steps.c - the reports of steps and their rows, until they are booked. */
 #include "runtime/host/leader_internal.h"
 
 #include <assert.h>

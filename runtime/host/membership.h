@@ -1,4 +1,5 @@
-/*  runtime/host/membership.h - the members of a run and the limits of its streams, for accept.h.
+/*  runtime/host/membership.h - members of a run and limits of its streams, as the validator's
+ *  input.
  *
  *  Threads: any; const once created.  Ownership: the caller frees the parties with free(). */
 #ifndef TND_RUNTIME_HOST_MEMBERSHIP_H

@@ -1,4 +1,4 @@
-/*  runtime/host/session.c - this process's part of a run, as a program holds it. */
+/*  runtime/host/session.c - the public session functions. */
 #include "runtime/host/session.h"
 
 #include <inttypes.h>

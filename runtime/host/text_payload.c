@@ -1,4 +1,4 @@
-/*  runtime/host/text_payload.c - lines of text that hosts send each other around a run. */
+/*  runtime/host/text_payload.c - lines of text in messages between hosts. */
 #include "runtime/host/text_payload.h"
 
 #include <assert.h>

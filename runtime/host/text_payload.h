@@ -1,10 +1,10 @@
-/*  runtime/host/text_payload.h - lines of text that hosts send each other around a run.
+/*  runtime/host/text_payload.h - lines of text in messages between hosts.
  *
- *  What happens once a run (facts, endpoints, statistics, outcome) travels as text: one record a
- *  line, words between single spaces, the last word may have spaces.  Text is easy to bound, to log
- *  and to read in a trace; blocks never travel so.
+ *  What is sent once per run (facts, endpoints, statistics, outcome) is sent as text: one record
+ *  per line, words between single spaces; the last word may contain spaces.  Text is easy to bound,
+ *  to log and to read in a trace.  Blocks are never sent as text.
  *
- *  Threads: a writer and a reader belong to one thread; the buffer is shared like any. */
+ *  Threads: a writer or reader belongs to one thread; the buffer can be shared. */
 #ifndef TND_RUNTIME_HOST_TEXT_PAYLOAD_H
 #define TND_RUNTIME_HOST_TEXT_PAYLOAD_H
 
@@ -22,7 +22,7 @@ typedef struct {
 void tnd_text_payload_begin(tnd_text_payload_writer_t *self);
 /*  The lines as a sealed buffer; the caller owns it. */
 tnd_buffer_t *tnd_text_payload_end(tnd_text_payload_writer_t *self);
-/*  A note of one formatted text. */
+/*  Formats one text as a payload. */
 tnd_buffer_t *tnd_text_payload_of(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 enum { TND_TEXT_PAYLOAD_LINE = 1024 };
@@ -32,7 +32,7 @@ typedef struct {
     char line[TND_TEXT_PAYLOAD_LINE];
 } tnd_text_payload_reader_t;
 
-/*  `note` (NULL: an empty one) must outlive the reader. */
+/*  `note` must outlive the reader; NULL: no lines. */
 void tnd_text_payload_read(tnd_text_payload_reader_t *self, tnd_buffer_t *note);
 /*  The next line, cut to TND_TEXT_PAYLOAD_LINE, with control characters replaced by spaces; valid
  *  until the next call.  NULL at the end. */

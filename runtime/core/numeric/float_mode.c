@@ -1,4 +1,4 @@
-/*  runtime/core/numeric/float_mode.c - how this thread's processor treats floats.  */
+/*  runtime/core/numeric/float_mode.c - how the processor treats floats on this thread. */
 #include "runtime/core/numeric/float_mode.h"
 
 #if defined(__x86_64__)

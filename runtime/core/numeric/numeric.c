@@ -1,4 +1,4 @@
-/*  runtime/core/numeric/numeric.c - numbers of one type as numbers of another.
+/*  runtime/core/numeric/numeric.c - casts numbers of one type to another.
  *
  *  One loop for each pair of types that C knows; f16 and bf16 pass by f32, some at a time. */
 #include "runtime/core/numeric/numeric.h"

@@ -1,4 +1,4 @@
-/*  runtime/core/numeric/random.c - random numbers that are a function of what they are for.  */
+/*  runtime/core/numeric/random.c - random numbers that are a function of their purpose. */
 #include "runtime/core/numeric/random.h"
 
 #include <assert.h>

@@ -36,14 +36,14 @@ typedef struct {
 /*  A mean from four values to the end. */
 typedef void mean4_fn(void *restrict out, const value_t value[4], uint64_t rows, size_t count);
 
-/*  The same, over four leaves with `rows` rows each. */
+/*  Same, over four leaves with `rows` rows each. */
 typedef void over4_fn(void *const leaves[4], const uint64_t rows[4], size_t count);
 
 #define PLUS(a, b) ((a) + (b))
 #define LESSER(a, b) ((a) < (b) ? (a) : (b))
 #define GREATER(a, b) ((a) > (b) ? (a) : (b))
 
-/*  The same for floats: a value that is not equal to itself is a NaN, and stays. */
+/*  Same, for floats: a value that is not equal to itself is a NaN, which is kept. */
 #define LESSER_OR_NAN(a, b) ((((a) < (b)) | ((a) != (a))) ? (a) : (b))
 #define GREATER_OR_NAN(a, b) ((((a) > (b)) | ((a) != (a))) ? (a) : (b))
 
@@ -69,7 +69,7 @@ typedef void over4_fn(void *const leaves[4], const uint64_t rows[4], size_t coun
     }                                                                                              \
     static const joins_t name##_joins = {name##_join2, name##_join4};
 
-/*  For four at once the compiler does not vectorise a choice. */
+/*  The compiler does not vectorise a conditional over four values. */
 #define CHOICE_JOINS(name, type, join)                                                             \
     JOIN2(name, type, join)                                                                        \
     static const joins_t name##_joins = {name##_join2, NULL};
@@ -118,7 +118,7 @@ static const joins_t *const joins[TND_DTYPE_COUNT][TND_MAX + 1] = {
     [TND_I64] = {&sum_i64_joins, NULL, &min_i64_joins, &max_i64_joins},
 };
 
-/*  One NaN for all: their payloads differ between processors. */
+/*  All NaNs become the same one, because their payloads differ between processors. */
 #define ONE_NAN(type, value) ((value) == (value) ? (value) : (type)NAN)
 
 static bool is_power_of_two(uint64_t number)
@@ -126,7 +126,7 @@ static bool is_power_of_two(uint64_t number)
     return (number & (number - 1)) == 0;
 }
 
-/*  A quotient by a power of two is the product with its inverse, to the bit, and costs a tenth. */
+/*  Dividing by a power of two equals multiplying by its inverse, at a tenth of the cost. */
 #define MEAN4_LOOP(type, divided)                                                                  \
     for (size_t i = 0; i < count; i++) {                                                           \
         type mean = ((fa * a[i] + fb * b[i]) + (fc * c[i] + fd * d[i])) divided;                   \
