@@ -6,7 +6,6 @@
  *  With a folder for checkpoints it saves its models every 100 steps, and resumes from the newest
  *  checkpoint. */
 #include <stdio.h>
-#include <stdlib.h>
 
 #include <tundish/tundish.h>
 

@@ -1,12 +1,9 @@
 /*  actors/source/columns_read.c - reads rows of columns without a copy, or copies them. */
-#include <assert.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "actors/source/columns_internal.h"
 #include "actors/source/splits.h"
-#include "runtime/base/allocation.h"
 
 enum { LINE_BYTES = 64 };
 

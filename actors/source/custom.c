@@ -2,7 +2,6 @@
 #include "actors/source/custom.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "runtime/base/allocation.h"
 #include "runtime/core/stream/position.h"

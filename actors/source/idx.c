@@ -3,7 +3,6 @@
  *  A file is two zero bytes, a type, the number of dimensions, each dimension as a big-endian u32,
  *  then the elements, big-endian, the last dimension fastest.  The first dimension counts rows.
  *  Raw files of bytes are mapped; compressed or byte-swapped files are kept in memory. */
-#include <assert.h>
 #include <string.h>
 
 #include "actors/source/columns.h"

@@ -2,7 +2,6 @@
 #include "actors/source/memory.h"
 
 #include <assert.h>
-#include <string.h>
 
 #include "actors/source/columns.h"
 #include "actors/source/sources.h"

@@ -6,7 +6,6 @@
  *  is refused, and the error says how to convert it with NumPy. */
 #include "actors/source/npy.h"
 
-#include <assert.h>
 #include <string.h>
 
 #include "actors/source/sources.h"

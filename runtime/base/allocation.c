@@ -2,7 +2,6 @@
 #include "runtime/base/allocation.h"
 
 #include <stdarg.h>
-#include <stdint.h>
 #include <string.h>
 
 enum { ROOM_MIN = 16 };

@@ -5,8 +5,6 @@
  *  with the device's thread, which sleeps. */
 #include "runtime/feed/device_workers_internal.h"
 
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "runtime/base/allocation.h"

@@ -6,7 +6,6 @@
  *  they meet again before the first of them uses the result. */
 #include "runtime/feed/device_workers_internal.h"
 
-#include <assert.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

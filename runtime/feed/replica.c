@@ -8,7 +8,6 @@
 
 #include "runtime/core/numeric/numeric.h"
 #include "runtime/text/json_string.h"
-#include "runtime/text/value.h"
 
 uint32_t tnd_replica_id(const tnd_replica_t *replica)
 {

@@ -2,7 +2,6 @@
 #include "runtime/option/custom.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "runtime/base/allocation.h"

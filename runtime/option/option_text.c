@@ -1,10 +1,8 @@
 /*  runtime/option/option_text.c - parses options that a plugin receives as text. */
-#include <stdio.h>
 #include <string.h>
 
 #include <tundish/tundish.h>
 
-#include "runtime/option/option_parse.h"
 #include "runtime/text/quantity.h"
 #include "runtime/text/yaml.h"
 #include "runtime/base/status.h"

@@ -1,8 +1,6 @@
 /*  runtime/plan/placement.c - the plan of a run: instances, edges and chains of a topology. */
 #include "runtime/plan/placement_internal.h"
 
-#include <assert.h>
-
 #include "runtime/topology/error_location.h"
 #include "runtime/text/quantity.h"
 

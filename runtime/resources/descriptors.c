@@ -2,7 +2,6 @@
 #include "runtime/resources/descriptors.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "runtime/base/allocation.h"
 #include "runtime/data/open_files.h"

@@ -1,8 +1,6 @@
 /*  runtime/topology/topology_chains.c - finds chains and their order. */
 #include "runtime/topology/topology_internal.h"
 
-#include <string.h>
-
 static const char *after_of(const tnd_topology_actor_t *actor)
 {
     const char *const *after = tnd_topology_option(actor, "after", TND_OPTION_STRING);

@@ -6,7 +6,6 @@
  *  alone: each copied into a ring and out.
  *  Usage: bench_core [BLOCKS] */
 #include <assert.h>
-#include <string.h>
 
 #include "runtime/base/allocation.h"
 #include "runtime/core/reader.h"

@@ -3,7 +3,6 @@
  *  the median of pairs.  With the digest it is shown beside it.  Usage: bench_gather [--smoke |
  *  PAIRS] */
 #include <stdio.h>
-#include <string.h>
 
 #include "tools/bench/bench.h"
 #include "tools/bench/flow.h"

@@ -6,7 +6,6 @@
  *  One lane whose feeder gathers with two threads is held to the same.  Usage: bench_lanes [--smoke
  *  | PAIRS] */
 #include <stdio.h>
-#include <string.h>
 
 #include "tools/bench/bench.h"
 #include "tools/bench/flow.h"

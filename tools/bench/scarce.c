@@ -2,7 +2,6 @@
  *  inside a memory cgroup of 400 MB, beside 32 threads of pread in the same cgroup; and a cold
  *  epoch of the same file where it fits, beside a sequential read of it.  The bounds hash the same
  *  bytes.  Usage: bench_scarce [--smoke | PAIRS] */
-#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdatomic.h>

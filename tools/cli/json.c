@@ -5,7 +5,6 @@
 #include <math.h>
 
 #include "runtime/text/json_string.h"
-#include "runtime/text/value.h"
 
 void tnd_json_text(FILE *out, const char *text)
 {

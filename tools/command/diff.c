@@ -8,7 +8,6 @@
 #include "runtime/option/option_print.h"
 #include "tools/cli/json.h"
 #include "tools/cli/load.h"
-#include "tools/reference/reference.h"
 
 /*  The value of a key on one side. */
 typedef struct {

@@ -1,12 +1,10 @@
 /*  tools/command/graph.c - `tundish graph`: draws a graph as text, for Graphviz or as JSON. */
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "tools/cli/json.h"
 #include "tools/cli/load.h"
-#include "tools/reference/reference.h"
 #include "tools/cli/terminal.h"
 
 enum {

@@ -1,8 +1,5 @@
 /*  tools/command/head.c - `tundish head`: shows what a graph feeds, without a model. */
-#include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "runtime/resources/descriptors.h"
 #include "runtime/host/session.h"

@@ -8,9 +8,7 @@
 #include <unistd.h>
 
 #include "runtime/base/allocation.h"
-#include "runtime/option/option_parse.h"
 #include "runtime/text/json_string.h"
-#include "runtime/text/value.h"
 #include "tools/cli/command.h"
 #include "tools/new/detect_format.h"
 #include "tools/cli/output.h"

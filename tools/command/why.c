@@ -1,7 +1,5 @@
 /*  tools/command/why.c - `tundish why`: names the bottleneck of a run in one sentence. */
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 #include "tools/cli/command.h"

@@ -16,7 +16,6 @@
 
 #include "runtime/base/allocation.h"
 #include "runtime/base/clock.h"
-#include "runtime/host/host.h"
 #include "tools/faults/fault_injector.h"
 #include "tools/process/child.h"
 

@@ -2,7 +2,6 @@
  */
 #include "tools/faults/sandbox.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <ftw.h>
 #include <inttypes.h>

@@ -1,7 +1,6 @@
 /*  tools/rows/show_text.c - prints the rows of a step as text. */
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "tools/rows/contact_sheet.h"
 #include "tools/rows/show.h"
