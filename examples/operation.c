@@ -58,8 +58,7 @@ const tnd_source_ops_t tnd_source_ramp = {
     .read = ramp_read,
 };
 
-/* --- an operation: adds a random number to a column of floats, drops rows that become negative ---
- */
+/* --- an operation: adds a random number to a column of floats, drops rows that become negative - */
 
 typedef struct {
     uint32_t from, to;

@@ -32,8 +32,7 @@ static struct sigaction before; /* what handled SIGBUS before the guard */
 static pthread_once_t guarded = PTHREAD_ONCE_INIT;
 static size_t page_bytes;
 
-/* --- the list ----------------------------------------------------------------------------------
- */
+/* --- the list ---------------------------------------------------------------------------------- */
 
 static tnd_mapped_t *take(void)
 {
@@ -157,8 +156,7 @@ void tnd_mapped_guard(void)
     pthread_once(&guarded, install);
 }
 
-/* --- what is lost ------------------------------------------------------------------------------
- */
+/* --- what is lost ------------------------------------------------------------------------------ */
 
 bool tnd_mapped_any_lost(void)
 {

@@ -72,8 +72,7 @@ uint32_t tnd_device_workers_devices(const tnd_device_workers_t *self);
 /*  Processor time of the threads so far, in nanoseconds. */
 uint64_t tnd_device_workers_cpu_ns(const tnd_device_workers_t *self);
 
-/* --- actor -------------------------------------------------------------------------------------
- */
+/* --- actor ------------------------------------------------------------------------------------- */
 
 /*  Calls task->step for each replica on its thread, without rows, and waits.  Before any step. */
 tnd_status_t tnd_device_workers_call(tnd_device_workers_t *self, const tnd_task_t *task,
@@ -157,8 +156,7 @@ bool tnd_device_workers_idle(const tnd_device_workers_t *self);
  *  program whose step tnd_device_workers_stop interrupts. */
 void tnd_device_workers_over(tnd_device_workers_t *self, tnd_status_t how);
 
-/* --- program -----------------------------------------------------------------------------------
- */
+/* --- program ----------------------------------------------------------------------------------- */
 
 /*  No program will pull steps, so they are discarded. Ignored after the first pull. Any thread. */
 void tnd_device_workers_discard(tnd_device_workers_t *self);

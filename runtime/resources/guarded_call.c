@@ -145,8 +145,7 @@ bool tnd_guarded_call_wait(tnd_guarded_call_t **self_p, uint64_t hung_after_ns,
     return true;
 }
 
-/* --- what is at work ---------------------------------------------------------------------------
- */
+/* --- what is at work --------------------------------------------------------------------------- */
 
 /*  The entry of the calling thread. */
 static word_t *own_word(tnd_guarded_call_t *self)

@@ -42,8 +42,7 @@ bool tnd_guarded_call_end(tnd_guarded_call_t **self_p, uint64_t wait_ns,
 bool tnd_guarded_call_wait(tnd_guarded_call_t **self_p, uint64_t hung_after_ns,
                            tnd_diagnostics_t *diagnostics);
 
-/* --- on threads of the call; `self` may be NULL ------------------------------------------------
- */
+/* --- on threads of the call; `self` may be NULL ------------------------------------------------ */
 
 /*  The calling thread starts work for an instance; a hang is an error with this code. */
 void tnd_guarded_call_enter(tnd_guarded_call_t *self, const tnd_instance_t *instance,

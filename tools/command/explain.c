@@ -215,8 +215,7 @@ static void print_text(const tnd_plan_t *plan, const tnd_preflight_t *preflight)
     print_descriptors(plan);
 }
 
-/* --- JSON --------------------------------------------------------------------------------------
- */
+/* --- JSON -------------------------------------------------------------------------------------- */
 
 static void json_memory(const tnd_plan_t *plan, uint32_t host, const tnd_preflight_t *preflight)
 {

@@ -32,8 +32,7 @@ static const char *const state_names[] = {"new",     "running", "working",
                                           "waiting", "ended",   "failed"};
 static const char *const device_names[] = {"idle", "step", "reduce", "apply", "keep"};
 
-/* --- what a page says --------------------------------------------------------------------------
- */
+/* --- what a page says -------------------------------------------------------------------------- */
 
 static tnd_state_t state_of(const tnd_statistics_t *page)
 {
@@ -75,8 +74,7 @@ static void print_waits(FILE *out, uint32_t waits, const char *before, const cha
         }
 }
 
-/* --- as a table --------------------------------------------------------------------------------
- */
+/* --- as a table -------------------------------------------------------------------------------- */
 
 static row_t *add_row(rows_t *rows, const tnd_inspected_t *process)
 {
@@ -147,8 +145,7 @@ static void print_rows(const rows_t *rows)
         }
 }
 
-/* --- as JSON -----------------------------------------------------------------------------------
- */
+/* --- as JSON ----------------------------------------------------------------------------------- */
 
 static void print_devices(const tnd_statistics_t *page, uint64_t now)
 {
@@ -226,8 +223,7 @@ static void print_lines(const char *text)
     }
 }
 
-/* --- the command -------------------------------------------------------------------------------
- */
+/* --- the command ------------------------------------------------------------------------------- */
 
 typedef struct {
     const tnd_request_t *request; /* its operands are the runs to show; none: all */

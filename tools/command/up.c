@@ -78,8 +78,7 @@ typedef struct {
     const char *saver; /* the host with the first replica */
 } up_t;
 
-/* --- output ------------------------------------------------------------------------------------
- */
+/* --- output ------------------------------------------------------------------------------------ */
 
 static void print_line(const up_t *up, uint32_t index, FILE *to, const char *text, size_t size)
 {
@@ -190,8 +189,7 @@ static bool take_output(up_t *up, uint32_t index, pipe_t *from)
     return got > 0;
 }
 
-/* --- children ----------------------------------------------------------------------------------
- */
+/* --- children ---------------------------------------------------------------------------------- */
 
 static bool start(up_t *up, uint32_t index)
 {
