@@ -14,6 +14,12 @@ void tnd_json_text(FILE *out, const char *text)
         tnd_json_string_print(text, out);
 }
 
+void tnd_json_member(FILE *out, const char *key, const char *text)
+{
+    fprintf(out, ",\"%s\":", key);
+    tnd_json_text(out, text);
+}
+
 void tnd_json_number(FILE *out, double value)
 {
     if (isnan(value))

@@ -9,6 +9,8 @@
 
 /*  A text in quotes; NULL is null. */
 void tnd_json_text(FILE *out, const char *text);
+/*  The same as a member of an object, after others: `,"key":"text"`. */
+void tnd_json_member(FILE *out, const char *key, const char *text);
 /*  With %.17g, which reads back as the same double; "nan", "inf" and "-inf" are strings. */
 void tnd_json_number(FILE *out, double value);
 /*  128 bits as 32 hexadecimal digits in quotes; `words` low first. */

@@ -56,8 +56,7 @@ static void print(const tnd_log_t *self, unsigned count)
         fprintf(out, "{\"time\":%" PRIu64 ".%06" PRIu64 ",\"host\":", now / 1000000000u,
                 now / 1000u % 1000000u);
         tnd_json_text(out, self->last_host);
-        fputs(",\"actor\":", out);
-        tnd_json_text(out, self->last_actor);
+        tnd_json_member(out, "actor", self->last_actor);
         fprintf(out, ",\"level\":\"%s\",\"text\":", names[self->last_level]);
         tnd_json_text(out, self->last_text);
         fprintf(out, ",\"count\":%u}\n", count > 0 ? count : 1);

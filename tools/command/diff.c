@@ -31,8 +31,7 @@ static void print_side_json(const side_t *side)
     fputs("{\"value\":", stdout);
     tnd_json_text(stdout, side->text);
     if (side->mark.origin != NULL && side->mark.line > 0) {
-        fputs(",\"file\":", stdout);
-        tnd_json_text(stdout, side->mark.origin->name);
+        tnd_json_member(stdout, "file", side->mark.origin->name);
         printf(",\"line\":%" PRIu32 ",\"column\":%" PRIu32, side->mark.line, side->mark.column);
     }
     putchar('}');

@@ -238,8 +238,7 @@ static void print_json(const tnd_check_t *checks)
         tnd_json_text(stdout, checks[i].name);
         printf(",\"level\":\"%s\",\"found\":", level_names[checks[i].level]);
         tnd_json_text(stdout, checks[i].found);
-        fputs(",\"advice\":", stdout);
-        tnd_json_text(stdout, checks[i].advice[0] != '\0' ? checks[i].advice : NULL);
+        tnd_json_member(stdout, "advice", checks[i].advice[0] != '\0' ? checks[i].advice : NULL);
         fputs("}", stdout);
     }
     fputs("]}\n", stdout);

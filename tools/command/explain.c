@@ -227,8 +227,7 @@ static void json_memory(const tnd_plan_t *plan, uint32_t host, const tnd_preflig
         const tnd_memory_term_t *need = &memory.estimate.items[t];
         printf("%s{\"actor\":", t > 0 ? "," : "");
         tnd_json_text(stdout, need->who);
-        printf(",\"what\":");
-        tnd_json_text(stdout, need->what);
+        tnd_json_member(stdout, "what", need->what);
         printf(",\"bytes\":%" PRIu64 "}", need->bytes);
     }
     printf("]}");
@@ -243,10 +242,8 @@ static void json_hosts(const tnd_plan_t *plan, const tnd_preflight_t *preflight)
         const tnd_plan_host_t *host = &plan->hosts[h];
         printf("%s{\"name\":", h > 0 ? "," : "");
         tnd_json_text(stdout, host->name);
-        printf(",\"address\":");
-        tnd_json_text(stdout, host->address);
-        printf(",\"listen\":");
-        tnd_json_text(stdout, host->listen);
+        tnd_json_member(stdout, "address", host->address);
+        tnd_json_member(stdout, "listen", host->listen);
         printf(",\"leads\":%s,\"port\":%" PRIu32 ",\"data\":", h == 0 ? "true" : "false",
                host->port);
         tnd_json_text(stdout, host->data);
@@ -261,8 +258,7 @@ static void json_hosts(const tnd_plan_t *plan, const tnd_preflight_t *preflight)
         printf(",\"descriptors\":{\"most\":%" PRIu64 ",\"reserve\":%" PRIu64 "}", files.total,
                files.reserve);
         if (host->isolated) {
-            printf(",\"parent\":");
-            tnd_json_text(stdout, plan->hosts[host->parent].name);
+            tnd_json_member(stdout, "parent", plan->hosts[host->parent].name);
         } else {
             json_memory(plan, h, preflight);
         }
@@ -294,8 +290,7 @@ static void json_chains(const tnd_plan_t *plan, const tnd_preflight_t *preflight
         const tnd_preflight_chain_t *known = &preflight->chains[c];
         printf("%s{\"feeder\":", c > 0 ? "," : "");
         tnd_json_text(stdout, chain->feeder);
-        printf(",\"after\":");
-        tnd_json_text(stdout, chain->after);
+        tnd_json_member(stdout, "after", chain->after);
         printf(",\"replicas\":[");
         for (uint32_t r = 0; chain->carriers != NULL && r < chain->replicas; r++) {
             const tnd_instance_t *feeder = &plan->instances[chain->carriers[r].instance];
@@ -346,12 +341,9 @@ static void print_json(const tnd_plan_t *plan, const tnd_preflight_t *preflight)
         const tnd_instance_t *instance = &plan->instances[i];
         printf("%s{\"actor\":", i > 0 ? "," : "");
         tnd_json_text(stdout, instance->actor);
-        printf(",\"name\":");
-        tnd_json_text(stdout, instance->name);
-        printf(",\"kind\":");
-        tnd_json_text(stdout, instance->kind->table.name);
-        printf(",\"host\":");
-        tnd_json_text(stdout, plan->hosts[instance->host].name);
+        tnd_json_member(stdout, "name", instance->name);
+        tnd_json_member(stdout, "kind", instance->kind->table.name);
+        tnd_json_member(stdout, "host", plan->hosts[instance->host].name);
         printf(",\"chain\":%" PRIu32 ",\"lane\":%" PRIu32 ",\"options\":", instance->chain,
                instance->lane);
         json_options(instance);
@@ -362,8 +354,7 @@ static void print_json(const tnd_plan_t *plan, const tnd_preflight_t *preflight)
         const tnd_edge_t *edge = &plan->edges[e];
         printf("%s{\"from\":", e > 0 ? "," : "");
         tnd_json_text(stdout, plan->instances[edge->from].name);
-        printf(",\"to\":");
-        tnd_json_text(stdout, plan->instances[edge->to].name);
+        tnd_json_member(stdout, "to", plan->instances[edge->to].name);
         printf(",\"transport\":\"%s\",\"endpoint\":\"", tnd_transport_name(edge->transport));
         print_endpoint(stdout, plan, edge);
         printf("\",\"connects\":");

@@ -134,16 +134,11 @@ static void print_option_json(const tnd_option_t *option)
            option->fallback == NULL && !tnd_option_is_any(option) ? "true" : "false");
     tnd_json_text(stdout,
                   option->fallback != NULL && *option->fallback != '\0' ? option->fallback : NULL);
-    printf(",\"unit\":");
-    tnd_json_text(stdout, option->unit);
-    printf(",\"range\":");
-    tnd_json_text(stdout, option->range);
-    printf(",\"choices\":");
-    tnd_json_text(stdout, option->choices);
-    printf(",\"expects\":");
-    tnd_json_text(stdout, tnd_option_expects(arena, option));
-    printf(",\"help\":");
-    tnd_json_text(stdout, option->help);
+    tnd_json_member(stdout, "unit", option->unit);
+    tnd_json_member(stdout, "range", option->range);
+    tnd_json_member(stdout, "choices", option->choices);
+    tnd_json_member(stdout, "expects", tnd_option_expects(arena, option));
+    tnd_json_member(stdout, "help", option->help);
     const tnd_table_t *table = tnd_option_table(option);
     if (table != NULL) {
         printf(",\"options\":[");
@@ -162,8 +157,7 @@ static void print_table_json(const tnd_chapter_t *chapter, const tnd_table_t *ta
     tnd_arena_t *arena = tnd_arena_new();
     printf("{\"name\":\"%s\",\"is\":\"%s\",\"help\":", table->name, chapter->one);
     tnd_json_text(stdout, table->help);
-    printf(",\"facts\":");
-    tnd_json_text(stdout, tnd_reference_facts(arena, chapter, table));
+    tnd_json_member(stdout, "facts", tnd_reference_facts(arena, chapter, table));
     printf(",\"options\":[");
     for (size_t i = 0; i < table->option_count; i++) {
         fputs(i > 0 ? "," : "", stdout);
@@ -183,14 +177,12 @@ static void print_command_json(const tnd_command_t *command)
         const tnd_argument_t *argument = tnd_argument_find(command->arguments[i]);
         printf("%s{\"name\":\"%s\",\"value\":", i > 0 ? "," : "", argument->name);
         tnd_json_text(stdout, argument->value);
-        printf(",\"help\":");
-        tnd_json_text(stdout, argument->help);
+        tnd_json_member(stdout, "help", argument->help);
         putchar('}');
     }
     printf("],\"details\":");
     tnd_json_text(stdout, command->details);
-    printf(",\"codes\":");
-    tnd_json_text(stdout, command->codes);
+    tnd_json_member(stdout, "codes", command->codes);
     putchar('}');
 }
 

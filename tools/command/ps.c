@@ -173,8 +173,7 @@ static void print_actor(const tnd_statistics_t *page, uint64_t now, double rate)
 {
     fputs("{\"name\":", stdout);
     tnd_json_text(stdout, page->actor);
-    fputs(",\"kind\":", stdout);
-    tnd_json_text(stdout, page->kind);
+    tnd_json_member(stdout, "kind", page->kind);
     printf(",\"state\":\"%s\",\"waits\":[", state_names[state_of(page)]);
     print_waits(stdout, waits_of(page), "\"", ",", "\"");
     printf("],\"since_seconds\":%.3f,\"rows_per_second\":%.1f,\"queue\":%" PRIu64 ",\"credit\":",
@@ -202,8 +201,7 @@ static void open_process(const tnd_inspected_t *process, bool first)
 {
     fputs(first ? "{\"run\":" : ",{\"run\":", stdout);
     tnd_json_text(stdout, process->run);
-    fputs(",\"host\":", stdout);
-    tnd_json_text(stdout, process->host);
+    tnd_json_member(stdout, "host", process->host);
     printf(",\"session\":\"%" PRIx64 "\",\"pid\":%d,\"state\":\"%s\",\"actors\":[",
            process->session, process->process,
            process->killed    ? "killed"

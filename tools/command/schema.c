@@ -241,8 +241,7 @@ static void print_option(const tnd_option_t *option, level_t level)
     if (null && *option->fallback != '\0' && option->type != TND_OPTION_U64 &&
         option->type != TND_OPTION_I64 && option->type != TND_OPTION_F64 &&
         option->type != TND_OPTION_BOOL) {
-        fputs(",\"default\":", stdout);
-        tnd_json_text(stdout, option->fallback);
+        tnd_json_member(stdout, "default", option->fallback);
     } else if (null && *option->fallback != '\0') {
         bool word = option->choices != NULL && strpbrk(option->fallback, "0123456789") == NULL;
         printf(word ? ",\"default\":\"%s\"" : ",\"default\":%s", option->fallback);

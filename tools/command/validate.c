@@ -47,8 +47,7 @@ static void print_json(const tnd_graph_t *graph, const tnd_preflight_t *prefligh
     for (uint32_t a = 0; a < preflight->await_count; a++) {
         printf("%s{\"host\":", a > 0 ? "," : "");
         tnd_json_text(stdout, preflight->awaits[a].host);
-        printf(",\"actor\":");
-        tnd_json_text(stdout, preflight->awaits[a].actor);
+        tnd_json_member(stdout, "actor", preflight->awaits[a].actor);
         putchar('}');
     }
     puts("]}");

@@ -47,8 +47,7 @@ static void print_json(const char *name, const char *help)
 {
     printf("{\"name\":");
     tnd_json_text(stdout, name);
-    printf(",\"help\":");
-    tnd_json_text(stdout, help);
+    tnd_json_member(stdout, "help", help);
 }
 
 static void visit_option(void *context, const char *path, const tnd_option_t *option)

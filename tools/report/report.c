@@ -42,8 +42,7 @@ static void print_chain(const tnd_run_summary_chain_t *chain, FILE *out)
         const tnd_reason_t *reason = &chain->reasons[i];
         fprintf(out, "%s{\"count\":%" PRIu64 ",\"found_by\":", i > 0 ? "," : "", reason->count);
         tnd_json_text(out, reason->who);
-        fputs(",\"first\":", out);
-        tnd_json_text(out, reason->first);
+        tnd_json_member(out, "first", reason->first);
         fputc('}', out);
     }
     fprintf(out, "],\"steps\":%" PRIu64 ",\"epochs\":%" PRIu64 ",\"stream_digest\":", chain->steps,
@@ -92,10 +91,8 @@ static void print_actor(const tnd_run_summary_actor_t *actor, FILE *out)
                                         "bytes_in", "bytes_out", "bytes_copied", "again"};
     fputs("{\"name\":", out);
     tnd_json_text(out, actor->actor);
-    fputs(",\"kind\":", out);
-    tnd_json_text(out, actor->kind);
-    fputs(",\"host\":", out);
-    tnd_json_text(out, actor->host);
+    tnd_json_member(out, "kind", actor->kind);
+    tnd_json_member(out, "host", actor->host);
     for (size_t i = 0; i < sizeof plain / sizeof plain[0]; i++)
         fprintf(out, ",\"%s\":%" PRIu64, plain[i], count_of(actor->counts, plain[i]));
     fprintf(out, ",\"cpu_seconds\":%.9f,\"wall_seconds\":%.9f,\"waits\":{",
@@ -126,8 +123,7 @@ void tnd_report_print(const tnd_run_summary_t *summary, FILE *out)
     const tnd_run_summary_chain_t *first = &summary->chains[0];
     fputc('{', out);
     print_chain(first, out);
-    fputs(",\"model_digest\":", out);
-    tnd_json_text(out, first->model[0] != '\0' ? first->model : NULL);
+    tnd_json_member(out, "model_digest", first->model[0] != '\0' ? first->model : NULL);
     double seconds = tnd_run_summary_seconds(first);
     double rate = seconds > 0 ? (double)(first->ledger.fed - first->before_fed) / seconds : 0;
     double row_bytes = first->stream_known ? (double)tnd_schema_row_bytes(&first->stream.fed) : 0;
