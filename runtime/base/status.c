@@ -1,27 +1,8 @@
-/*  runtime/base/status.c - names of outcomes, texts of failures. */
+/*  runtime/base/status.c - texts of failures. */
 #include "runtime/base/status.h"
 
 #include <stdarg.h>
 #include <stdio.h>
-
-const char *tnd_status_name(tnd_status_t status)
-{
-    switch (status) {
-    case TND_OK:
-        return "ok";
-    case TND_END:
-        return "end";
-    case TND_STOPPED:
-        return "stopped";
-    case TND_FAILED:
-        return "failed";
-    case TND_AGAIN:
-        return "again";
-    case TND_REFUSED:
-        return "refused";
-    }
-    return "unknown";
-}
 
 static void fill(tnd_error_t *error, const void *about, const char *format, va_list arguments)
 {

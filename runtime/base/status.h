@@ -10,9 +10,6 @@
 
 #include "runtime/tundish/tundish.h"
 
-/*  The name of a status as users read it: "ok", "end", ... */
-const char *tnd_status_name(tnd_status_t status);
-
 /*  The caller must check the outcome. */
 #define TND_CHECKED __attribute__((warn_unused_result))
 

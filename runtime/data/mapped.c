@@ -85,14 +85,7 @@ static tnd_mapped_t *find(uintptr_t address)
     return entry;
 }
 
-const char *tnd_mapped_at(const void *address)
-{
-    tnd_mapped_t *entry = find((uintptr_t)address);
-    return entry != NULL ? entry->path : NULL;
-}
-
-/* --- the handler -------------------------------------------------------------------------------
- */
+/* --- the handler ------------------------------------------------------------------------------- */
 
 /*  Before the pages are replaced: a thread that reads zeros finds them marked, though it does no
  *  more than load the mark after it.  Every processor passes a barrier between the two. */

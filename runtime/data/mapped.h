@@ -44,8 +44,4 @@ tnd_status_t tnd_mapped_check(const void *data, size_t size, tnd_error_t *error)
 /*  Whether there is a mapping that has lost pages. */
 bool tnd_mapped_any_lost(void);
 
-/*  The path of the file that is mapped at this address, or NULL.  Async-signal-safe; valid until
- *  that mapping is removed. */
-const char *tnd_mapped_at(const void *address);
-
 #endif

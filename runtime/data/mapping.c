@@ -171,11 +171,6 @@ size_t tnd_mapping_size(const tnd_mapping_t *self)
     return self->size;
 }
 
-const char *tnd_mapping_path(const tnd_mapping_t *self)
-{
-    return self->path;
-}
-
 int64_t tnd_mapping_modified(const tnd_mapping_t *self)
 {
     return self->modified_ns;

@@ -30,7 +30,6 @@ tnd_status_t tnd_mapping_missing(const char *path, tnd_error_t *error);
 
 const uint8_t *tnd_mapping_data(const tnd_mapping_t *self);
 size_t tnd_mapping_size(const tnd_mapping_t *self);
-const char *tnd_mapping_path(const tnd_mapping_t *self);
 /*  When the file was modified, in nanoseconds since 1970, as of tnd_mapping_open. */
 int64_t tnd_mapping_modified(const tnd_mapping_t *self);
 

@@ -39,11 +39,10 @@ struct tnd_diagnostics {
 typedef struct {
     const char *code;
     tnd_severity_t severity;
-    const char *meaning;
 } code_t;
 
 static const code_t codes[] = {
-#define CODE(number, name, severity, meaning) {"T" #number, TND_SEVERITY_##severity, meaning},
+#define CODE(number, name, severity, meaning) {"T" #number, TND_SEVERITY_##severity},
 #include "runtime/text/diagnostic.def"
 #undef CODE
 };
@@ -402,18 +401,6 @@ void tnd_diagnostics_print_json(const tnd_diagnostics_t *self, FILE *out)
         fputs("]}", out);
     }
     fputs("]\n", out);
-}
-
-const char *tnd_diagnostic_code(tnd_diagnostic_code_t code)
-{
-    assert(code < TND_DIAGNOSTIC_CODES);
-    return codes[code].code;
-}
-
-const char *tnd_diagnostic_meaning(tnd_diagnostic_code_t code)
-{
-    assert(code < TND_DIAGNOSTIC_CODES);
-    return codes[code].meaning;
 }
 
 /*  The number of edits between two words: letters inserted, deleted, replaced, or neighbours

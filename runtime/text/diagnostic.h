@@ -90,10 +90,6 @@ void tnd_diagnostics_print(const tnd_diagnostics_t *self, FILE *out);
 /*  The same as JSON: an array of objects {file, line, column, severity, code, text, help, also}. */
 void tnd_diagnostics_print_json(const tnd_diagnostics_t *self, FILE *out);
 
-/*  "T012", and its sentence in the reference. */
-const char *tnd_diagnostic_code(tnd_diagnostic_code_t code);
-const char *tnd_diagnostic_meaning(tnd_diagnostic_code_t code);
-
 /*  Finds the candidate nearest to a misspelt word.  `best` is NULL until a candidate is near
  *  enough: a third of the letters may differ, at least one. */
 typedef struct {

@@ -32,10 +32,3 @@ Test(status, a_caller_that_needs_no_text_passes_null)
 {
     cr_assert_eq(tnd_fail(NULL, "lost"), TND_FAILED);
 }
-
-Test(status, every_status_has_its_own_name)
-{
-    for (int a = TND_OK; a <= TND_REFUSED; a++)
-        for (int b = TND_OK; b < a; b++)
-            cr_assert_str_neq(tnd_status_name((tnd_status_t)a), tnd_status_name((tnd_status_t)b));
-}

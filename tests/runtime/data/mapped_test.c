@@ -57,24 +57,6 @@ static int byte_at(const tnd_mapping_t *mapping, size_t at)
 
 TestSuite(mapped, .init = make_folder, .fini = remove_folder);
 
-Test(mapped, an_address_leads_to_the_file_that_is_mapped_there)
-{
-    tnd_mapping_t *other = NULL;
-    tnd_error_t error;
-    write_file();
-    tnd_mapping_t *mapping = map();
-    cr_assert_eq(tnd_mapping_open(&other, "LICENSE", &error), TND_OK);
-    const uint8_t *data = tnd_mapping_data(mapping);
-
-    cr_assert_str_eq(tnd_mapped_at(data), path);
-    cr_assert_str_eq(tnd_mapped_at(data + SIZE - 1), path);
-    cr_assert_str_eq(tnd_mapped_at(tnd_mapping_data(other)), "LICENSE");
-    cr_assert_null(tnd_mapped_at(&error));
-    tnd_mapping_destroy(&mapping);
-    cr_assert_null(tnd_mapped_at(data));
-    tnd_mapping_destroy(&other);
-}
-
 Test(mapped, lost_bytes_read_as_zeros_and_are_known_with_their_file)
 {
     tnd_mapping_t *other = NULL;

@@ -178,10 +178,16 @@ Test(topology, json_says_the_same_as_text)
 
 Test(topology, codes_are_distinct_and_each_has_a_sentence)
 {
+    static const struct {
+        const char *number, *meaning;
+    } codes[] = {
+#define CODE(number, name, severity, meaning) {#number, meaning},
+#include "runtime/text/diagnostic.def"
+#undef CODE
+    };
     for (int a = 0; a < TND_DIAGNOSTIC_CODES; a++) {
-        cr_expect(strlen(tnd_diagnostic_meaning((tnd_diagnostic_code_t)a)) > 5);
+        cr_expect(strlen(codes[a].meaning) > 5);
         for (int b = 0; b < a; b++)
-            cr_expect_str_neq(tnd_diagnostic_code((tnd_diagnostic_code_t)a),
-                              tnd_diagnostic_code((tnd_diagnostic_code_t)b));
+            cr_expect_str_neq(codes[a].number, codes[b].number);
     }
 }
