@@ -325,38 +325,20 @@ static void preprocessor_fini(void *state)
  */
 
 static const tnd_option_t options[] = {
-    {.name = "ops",
-     .type = TND_OPTION_PARTS,
-     .role = TND_ROLE_GRAPH,
-     .fallback = "",
+    {TND_OPTION(tnd_preprocessor_options_t, ops, PARTS, GRAPH), .fallback = "",
      .parts = tnd_registry_op_table,
-     .offset = offsetof(tnd_preprocessor_options_t, ops),
      .help = "what is done to each row, in this order, `[{OPERATION: {options}}, ...]`; by default "
              "nothing"},
-    {.name = "workers",
-     .type = TND_OPTION_U64,
-     .role = TND_ROLE_PLACE,
-     .unit = "workers",
-     .fallback = "1",
-     .range = "1..1024",
-     .choices = "auto=0",
-     .offset = offsetof(tnd_preprocessor_options_t, workers),
+    {TND_OPTION(tnd_preprocessor_options_t, workers, U64, PLACE), .unit = "workers",
+     .fallback = "1", .range = "1..1024", .choices = "auto=0",
      .help = "interchangeable copies on each host: only speed; `auto` is one, until the number can "
              "change in a run"},
-    {.name = "on_error",
-     .type = TND_OPTION_ENUM,
-     .role = TND_ROLE_GRAPH,
-     .fallback = "stop",
+    {TND_OPTION(tnd_preprocessor_options_t, on_error, ENUM, GRAPH), .fallback = "stop",
      .choices = "stop|skip|quarantine",
-     .offset = offsetof(tnd_preprocessor_options_t, on_error),
      .help = "a row that an operation refuses, or that ends its worker again and again: fails the "
              "run, is left out and counted, or is also set aside, see `quarantine` of the reader"},
-    {.name = "isolate",
-     .type = TND_OPTION_ENUM,
-     .role = TND_ROLE_PLACE,
-     .fallback = "thread",
+    {TND_OPTION(tnd_preprocessor_options_t, isolate, ENUM, PLACE), .fallback = "thread",
      .choices = "thread|process",
-     .offset = offsetof(tnd_preprocessor_options_t, isolate),
      .help = "where it runs: in processes of its own a crash does not take the host with it"},
 };
 

@@ -360,11 +360,7 @@ static void reducer_fini(void *state)
  */
 
 static const tnd_option_t options[] = {
-    {.name = "weight",
-     .type = TND_OPTION_COLUMN,
-     .role = TND_ROLE_GRAPH,
-     .fallback = "",
-     .offset = offsetof(tnd_reducer_options_t, weight),
+    {TND_OPTION(tnd_reducer_options_t, weight, COLUMN, GRAPH), .fallback = "",
      .help = "the column by whose sum a mean weighs each replica, instead of by its rows"},
 };
 

@@ -17,23 +17,10 @@ typedef struct {
 } cast_t;
 
 static const tnd_option_t options[] = {
-    {.name = "column",
-     .type = TND_OPTION_COLUMN,
-     .role = TND_ROLE_GRAPH,
-     .offset = offsetof(cast_options_t, column),
-     .help = "the column to cast"},
-    {.name = "to",
-     .type = TND_OPTION_STRING,
-     .role = TND_ROLE_GRAPH,
-     .unit = "type",
-     .example = "i32",
-     .offset = offsetof(cast_options_t, to),
+    {TND_OPTION(cast_options_t, column, COLUMN, GRAPH), .help = "the column to cast"},
+    {TND_OPTION(cast_options_t, to, STRING, GRAPH), .unit = "type", .example = "i32",
      .help = "the new type: u8, i8 ... i64, f16, bf16, f32, f64 or bool"},
-    {.name = "saturate",
-     .type = TND_OPTION_BOOL,
-     .role = TND_ROLE_GRAPH,
-     .fallback = "false",
-     .offset = offsetof(cast_options_t, saturate),
+    {TND_OPTION(cast_options_t, saturate, BOOL, GRAPH), .fallback = "false",
      .help = "integers that do not fit become the nearest that does, instead of losing high bits"},
 };
 

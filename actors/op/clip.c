@@ -21,24 +21,10 @@ typedef struct {
 } clip_t;
 
 static const tnd_option_t options[] = {
-    {.name = "column",
-     .type = TND_OPTION_COLUMN,
-     .role = TND_ROLE_GRAPH,
-     .offset = offsetof(clip_options_t, column),
-     .help = "the column to clip"},
-    {.name = "min",
-     .type = TND_OPTION_STRING,
-     .role = TND_ROLE_GRAPH,
-     .unit = "number",
-     .fallback = "",
-     .offset = offsetof(clip_options_t, min),
+    {TND_OPTION(clip_options_t, column, COLUMN, GRAPH), .help = "the column to clip"},
+    {TND_OPTION(clip_options_t, min, STRING, GRAPH), .unit = "number", .fallback = "",
      .help = "what is less becomes this, a number of the column's type"},
-    {.name = "max",
-     .type = TND_OPTION_STRING,
-     .role = TND_ROLE_GRAPH,
-     .unit = "number",
-     .fallback = "",
-     .offset = offsetof(clip_options_t, max),
+    {TND_OPTION(clip_options_t, max, STRING, GRAPH), .unit = "number", .fallback = "",
      .help = "what is greater becomes this, a number of the column's type"},
 };
 

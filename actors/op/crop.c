@@ -21,29 +21,19 @@ typedef struct {
     size_t height, width, top, left;
 } crop_t;
 
-#define SIZE_OPTIONS                                                                               \
-    {.name = "height",                                                                             \
-     .type = TND_OPTION_U64,                                                                       \
-     .role = TND_ROLE_GRAPH,                                                                       \
-     .unit = "pixels",                                                                             \
-     .range = "1..",                                                                               \
-     .offset = offsetof(crop_options_t, height),                                                   \
-     .help = "lines that are kept"},                                                               \
+#define SIZE_OPTION(field, what)                                                                   \
     {                                                                                              \
-        .name = "width", .type = TND_OPTION_U64, .role = TND_ROLE_GRAPH, .unit = "pixels",         \
-        .range = "1..", .offset = offsetof(crop_options_t, width),                                 \
-        .help = "pixels of a line that are kept"                                                   \
+        TND_OPTION(crop_options_t, field, U64, GRAPH), .unit = "pixels", .range = "1..",           \
+                                                       .help = what                                \
     }
+#define SIZE_OPTIONS                                                                               \
+    SIZE_OPTION(height, "lines that are kept"), SIZE_OPTION(width, "pixels of a line that are "    \
+                                                                   "kept")
 
 static const tnd_option_t crop_options[] = {
     TND_PICTURE_OPTIONS(crop_options_t),
     SIZE_OPTIONS,
-    {.name = "at",
-     .type = TND_OPTION_F64S,
-     .role = TND_ROLE_GRAPH,
-     .unit = "pixels",
-     .fallback = "",
-     .offset = offsetof(crop_options_t, at),
+    {TND_OPTION(crop_options_t, at, F64S, GRAPH), .unit = "pixels", .fallback = "",
      .help = "the first line and the first pixel that are kept, [top, left]; without it the "
              "middle is"},
 };
@@ -164,18 +154,9 @@ typedef struct {
 
 static const tnd_option_t pad_options[] = {
     TND_PICTURE_OPTIONS(pad_options_t),
-    {.name = "by",
-     .type = TND_OPTION_F64S,
-     .role = TND_ROLE_GRAPH,
-     .unit = "pixels",
-     .offset = offsetof(pad_options_t, by),
+    {TND_OPTION(pad_options_t, by, F64S, GRAPH), .unit = "pixels",
      .help = "one number for all sides, or [vertical, horizontal], or [top, bottom, left, right]"},
-    {.name = "value",
-     .type = TND_OPTION_STRING,
-     .role = TND_ROLE_GRAPH,
-     .unit = "number",
-     .fallback = "0",
-     .offset = offsetof(pad_options_t, value),
+    {TND_OPTION(pad_options_t, value, STRING, GRAPH), .unit = "number", .fallback = "0",
      .help = "the value of the new pixels, in every channel, as a number of the column's type"},
 };
 

@@ -25,9 +25,9 @@ typedef struct {
 
 #define AXIS_OPTION                                                                                \
     {                                                                                              \
-        .name = "axis", .type = TND_OPTION_ENUM, .role = TND_ROLE_GRAPH, .fallback = "horizontal", \
-        .choices = "horizontal|vertical", .offset = offsetof(flip_options_t, axis),                \
-        .help = "left and right change places, or top and bottom"                                  \
+        TND_OPTION(flip_options_t, axis, ENUM, GRAPH),                                             \
+            .fallback = "horizontal", .choices = "horizontal|vertical",                            \
+            .help = "left and right change places, or top and bottom"                              \
     }
 
 static const tnd_option_t flip_options[] = {TND_PICTURE_OPTIONS(flip_options_t), AXIS_OPTION};
@@ -35,12 +35,7 @@ static const tnd_option_t flip_options[] = {TND_PICTURE_OPTIONS(flip_options_t),
 static const tnd_option_t random_flip_options[] = {
     TND_PICTURE_OPTIONS(flip_options_t),
     AXIS_OPTION,
-    {.name = "probability",
-     .type = TND_OPTION_F64,
-     .role = TND_ROLE_GRAPH,
-     .fallback = "0.5",
-     .range = "0..1",
-     .offset = offsetof(flip_options_t, probability),
+    {TND_OPTION(flip_options_t, probability, F64, GRAPH), .fallback = "0.5", .range = "0..1",
      .help = "how often a picture is mirrored"},
 };
 

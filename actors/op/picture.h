@@ -12,15 +12,12 @@ typedef enum { TND_LAYOUT_HWC, TND_LAYOUT_CHW } tnd_layout_t;
 
 /*  The options `column` and `layout` (an int) of a struct of options. */
 #define TND_PICTURE_OPTIONS(options_t)                                                             \
-    {.name = "column",                                                                             \
-     .type = TND_OPTION_COLUMN,                                                                    \
-     .role = TND_ROLE_GRAPH,                                                                       \
-     .offset = offsetof(options_t, column),                                                        \
+    {TND_OPTION(options_t, column, COLUMN, GRAPH),                                                 \
      .help = "pictures: height, width and perhaps channels"},                                      \
     {                                                                                              \
-        .name = "layout", .type = TND_OPTION_ENUM, .role = TND_ROLE_GRAPH, .fallback = "hwc",      \
-        .choices = "hwc|chw", .offset = offsetof(options_t, layout),                               \
-        .help = "where the channels are, if there are any: last or first"                          \
+        TND_OPTION(options_t, layout, ENUM, GRAPH),                                                \
+            .fallback = "hwc", .choices = "hwc|chw",                                               \
+            .help = "where the channels are, if there are any: last or first"                      \
     }
 
 typedef struct {

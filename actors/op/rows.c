@@ -87,22 +87,11 @@ typedef struct {
 } filter_t;
 
 static const tnd_option_t filter_options[] = {
-    {.name = "column",
-     .type = TND_OPTION_COLUMN,
-     .role = TND_ROLE_GRAPH,
-     .offset = offsetof(filter_options_t, column),
+    {TND_OPTION(filter_options_t, column, COLUMN, GRAPH),
      .help = "the column to compare: one number a row"},
-    {.name = "op",
-     .type = TND_OPTION_ENUM,
-     .role = TND_ROLE_GRAPH,
-     .choices = "eq|ne|lt|le|gt|ge",
-     .offset = offsetof(filter_options_t, op),
+    {TND_OPTION(filter_options_t, op, ENUM, GRAPH), .choices = "eq|ne|lt|le|gt|ge",
      .help = "rows of which this is true are kept"},
-    {.name = "value",
-     .type = TND_OPTION_STRING,
-     .role = TND_ROLE_GRAPH,
-     .unit = "number",
-     .offset = offsetof(filter_options_t, value),
+    {TND_OPTION(filter_options_t, value, STRING, GRAPH), .unit = "number",
      .help = "what it is compared with, as a number of the column's type"},
 };
 
@@ -212,25 +201,11 @@ typedef struct {
 } repeat_t;
 
 static const tnd_option_t repeat_options[] = {
-    {.name = "times",
-     .type = TND_OPTION_U64,
-     .role = TND_ROLE_GRAPH,
-     .fallback = "",
-     .range = "1..65536",
-     .offset = offsetof(repeat_options_t, times),
+    {TND_OPTION(repeat_options_t, times, U64, GRAPH), .fallback = "", .range = "1..65536",
      .help = "how often each row comes; or say `column`"},
-    {.name = "column",
-     .type = TND_OPTION_COLUMN,
-     .role = TND_ROLE_GRAPH,
-     .fallback = "",
-     .offset = offsetof(repeat_options_t, column),
+    {TND_OPTION(repeat_options_t, column, COLUMN, GRAPH), .fallback = "",
      .help = "an integer of each row says how often it comes; 0 leaves it out"},
-    {.name = "max",
-     .type = TND_OPTION_U64,
-     .role = TND_ROLE_GRAPH,
-     .fallback = "",
-     .range = "1..65536",
-     .offset = offsetof(repeat_options_t, max),
+    {TND_OPTION(repeat_options_t, max, U64, GRAPH), .fallback = "", .range = "1..65536",
      .help = "the most that `column` says; memory is kept for it, and more is a bad row"},
 };
 

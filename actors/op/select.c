@@ -14,10 +14,7 @@ typedef struct {
 } places_t;
 
 static const tnd_option_t select_options[] = {
-    {.name = "columns",
-     .type = TND_OPTION_COLUMNS,
-     .role = TND_ROLE_GRAPH,
-     .offset = offsetof(select_options_t, columns),
+    {TND_OPTION(select_options_t, columns, COLUMNS, GRAPH),
      .help = "the columns that stay, in this order"},
 };
 

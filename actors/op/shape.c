@@ -15,15 +15,9 @@ typedef struct {
 } reshape_t;
 
 static const tnd_option_t reshape_options[] = {
-    {.name = "column",
-     .type = TND_OPTION_COLUMN,
-     .role = TND_ROLE_GRAPH,
-     .offset = offsetof(reshape_options_t, column),
+    {TND_OPTION(reshape_options_t, column, COLUMN, GRAPH),
      .help = "the column that gets another shape"},
-    {.name = "shape",
-     .type = TND_OPTION_F64S,
-     .role = TND_ROLE_GRAPH,
-     .offset = offsetof(reshape_options_t, shape),
+    {TND_OPTION(reshape_options_t, shape, F64S, GRAPH),
      .help = "the new shape of one row; one length may be -1, and follows from the others"},
 };
 
@@ -117,15 +111,9 @@ typedef struct {
 } transpose_t;
 
 static const tnd_option_t transpose_options[] = {
-    {.name = "column",
-     .type = TND_OPTION_COLUMN,
-     .role = TND_ROLE_GRAPH,
-     .offset = offsetof(transpose_options_t, column),
+    {TND_OPTION(transpose_options_t, column, COLUMN, GRAPH),
      .help = "the column whose axes change places"},
-    {.name = "axes",
-     .type = TND_OPTION_F64S,
-     .role = TND_ROLE_GRAPH,
-     .offset = offsetof(transpose_options_t, axes),
+    {TND_OPTION(transpose_options_t, axes, F64S, GRAPH),
      .help = "the axes of a row in their new order, as NumPy's: [2, 0, 1] puts channels first"},
 };
 

@@ -17,26 +17,15 @@ typedef struct {
 } npy_options_t;
 
 static const tnd_option_t ragged_options[] = {
-    {.name = "values",
-     .type = TND_OPTION_PATHS,
-     .role = TND_ROLE_GRAPH,
-     .offset = offsetof(tnd_ragged_files_t, values),
+    {TND_OPTION(tnd_ragged_files_t, values, PATHS, GRAPH),
      .help = "the .npy files of the rows of a ragged column, concatenated along the first "
              "axis: flat_values of a RaggedTensor in TensorFlow"},
-    {.name = "splits",
-     .type = TND_OPTION_PATHS,
-     .role = TND_ROLE_GRAPH,
-     .offset = offsetof(tnd_ragged_files_t, splits),
-     .help = "as many .npy files with the start of each row in them and the end of the last one: "
-             "its row_splits"},
-    {.name = "max",
-     .type = TND_OPTION_U64,
-     .role = TND_ROLE_GRAPH,
-     .fallback = "longest",
-     .choices = "longest=0",
+    {TND_OPTION(tnd_ragged_files_t, splits, PATHS, GRAPH),
+     .help = "as many .npy files of where each row begins in them, and the last one ends: its "
+             "row_splits"},
+    {TND_OPTION(tnd_ragged_files_t, max, U64, GRAPH), .fallback = "longest", .choices = "longest=0",
      .range = "1..1099511627776",
-     .offset = offsetof(tnd_ragged_files_t, max),
-     .help = "the maximum length of a row, for which memory is reserved; longer rows are bad"},
+     .help = "the greatest length of a row, for which memory is kept; longer ones are bad"},
 };
 
 static const tnd_table_t ragged_table = {.name = "ragged",

@@ -50,38 +50,18 @@ static const tnd_table_t *layout_of(size_t index)
 }
 
 static const tnd_option_t options[] = {
-    {.name = "files",
-     .type = TND_OPTION_PATHS,
-     .role = TND_ROLE_GRAPH,
-     .example = "${data}/data_batch_*.bin",
+    {TND_OPTION(raw_options_t, files, PATHS, GRAPH), .example = "${data}/data_batch_*.bin",
      .help = "the files: a path, a pattern such as \"${data}/data_batch_*.bin\", a range "
-             "`part-[00-15].bin`, or a list of them",
-     .offset = offsetof(raw_options_t, files)},
-    {.name = "columns",
-     .type = TND_OPTION_TABLE,
-     .role = TND_ROLE_GRAPH,
-     .parts = layout_of,
-     .help = "the columns of a record, in order, little-endian: {label: u8, image: {dtype: u8, "
-             "shape: [3, 32, 32]}}",
-     .offset = offsetof(raw_options_t, layout)},
-    {.name = "header",
-     .type = TND_OPTION_BYTES,
-     .role = TND_ROLE_GRAPH,
-     .fallback = "0B",
-     .help = "bytes of each file before its first record",
-     .offset = offsetof(raw_options_t, header)},
-    {.name = "footer",
-     .type = TND_OPTION_BYTES,
-     .role = TND_ROLE_GRAPH,
-     .fallback = "0B",
-     .help = "bytes of each file after its last record",
-     .offset = offsetof(raw_options_t, footer)},
-    {.name = "record",
-     .type = TND_OPTION_BYTES,
-     .role = TND_ROLE_GRAPH,
-     .fallback = "0B",
-     .help = "bytes of a record, if its columns do not fill it",
-     .offset = offsetof(raw_options_t, record)},
+             "`part-[00-15].bin`, or a list of them"},
+    {TND_OPTION_NAMED("columns", raw_options_t, layout, TABLE, GRAPH), .parts = layout_of,
+     .help = "what a record is made of, in order, little-endian: {label: u8, image: {dtype: u8, "
+             "shape: [3, 32, 32]}}"},
+    {TND_OPTION(raw_options_t, header, BYTES, GRAPH), .fallback = "0B",
+     .help = "bytes of each file before its first record"},
+    {TND_OPTION(raw_options_t, footer, BYTES, GRAPH), .fallback = "0B",
+     .help = "bytes of each file after its last record"},
+    {TND_OPTION(raw_options_t, record, BYTES, GRAPH), .fallback = "0B",
+     .help = "bytes of a record, where its columns do not fill it"},
 };
 
 const tnd_source_spec_t tnd_source_raw_spec = {

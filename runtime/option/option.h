@@ -9,13 +9,10 @@
  *      } batcher_options_t;
  *
  *      static const tnd_option_t options[] = {
- *          {.name = "size", .type = TND_OPTION_U64, .role = TND_ROLE_GRAPH, .unit = "rows",
- *           .fallback = NULL, .range = "1..", .offset = offsetof(batcher_options_t, size),
- *           .help = "rows of a global batch"},
- *          {.name = "remainder", .type = TND_OPTION_ENUM, .role = TND_ROLE_GRAPH,
- *           .fallback = "keep", .choices = "keep|drop|pad",
- *           .offset = offsetof(batcher_options_t, remainder),
- *           .help = "how the last, smaller batch is treated"},
+ *          {TND_OPTION(batcher_options_t, size, U64, GRAPH), .unit = "rows", .range = "1..",
+ *           .fallback = NULL, .help = "rows of a global batch"},
+ *          {TND_OPTION(batcher_options_t, remainder, ENUM, GRAPH), .fallback = "keep",
+ *           .choices = "keep|drop|pad", .help = "how the last, smaller batch is treated"},
  *      };
  *
  *  Threads: tables are const; a parsed struct is read-only. */
@@ -72,8 +69,7 @@ typedef struct {
     const char *name; /* "*" in the last row: any other key; the field is a tnd_pairs_t */
     tnd_option_type_t type;
     tnd_option_role_t role;
-    const char *
-        unit; /* what a number counts, for people: "rows"; for a STRING its meaning: "type"; or NULL */
+    const char *unit; /* what a number counts, for people: "rows"; for a STRING: "type"; or NULL */
     const char *fallback; /* the default as text; NULL: required; "": none, the field stays zero */
     const char *range;    /* "1..", "0..1", "..64MiB", ends included; NULL: any */
     const char *choices;  /* for an ENUM: "keep|drop"; for a number, its words: "auto=0" */
@@ -82,6 +78,13 @@ typedef struct {
     size_t offset;        /* of the field in the struct */
     tnd_parts_fn *parts;  /* for TABLE, PART and PARTS; for PATHS see tnd_option_table */
 } tnd_option_t;
+
+/*  The name, type, role and place of an option with the name of its field, and of another name. */
+#define TND_OPTION(struct_type, field, type_name, role_name)                                       \
+    TND_OPTION_NAMED(#field, struct_type, field, type_name, role_name)
+#define TND_OPTION_NAMED(text, struct_type, field, type_name, role_name)                           \
+    .name = (text), .type = TND_OPTION_##type_name, .role = TND_ROLE_##role_name,                  \
+    .offset = offsetof(struct_type, field)
 
 /*  Something with options: a kind, a source, an operation. */
 struct tnd_table {
