@@ -532,8 +532,7 @@ const tnd_kind_t tnd_kind_batcher = {
             .table = {.name = "batcher",
                       .help =
                           "restores the order, cuts global batches and divides them among replicas",
-                      TND_OPTIONS(options),
-                      .size = sizeof(tnd_batcher_options_t)},
+                      TND_OPTIONS(options, tnd_batcher_options_t)},
             .role = TND_ROLE_JOIN,
             .instances = TND_INSTANCE_LANE,
             .accepts = TND_ACCEPT(REWIND) | TND_ACCEPT(BLOCK) | TND_ACCEPT(BEGIN) |

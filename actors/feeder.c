@@ -578,24 +578,15 @@ static void feeder_release(void *state)
 static const tnd_option_t step_options[] = {
     {TND_OPTION(tnd_step_options_t, plugin, STRING, GRAPH),
      .help = "the step's name; it is in NAME.so"},
-    {.name = "*",
-     .type = TND_OPTION_VALUE,
-     .role = TND_ROLE_GRAPH,
-     .offset = offsetof(tnd_step_options_t, options),
+    {TND_OPTION_NAMED("*", tnd_step_options_t, options, VALUE, GRAPH),
      .help = "the plugin's own options"},
 };
 
 static const tnd_table_t step_table = {
     .name = "step",
     .help = "what computes on a batch",
-    TND_OPTIONS(step_options),
-    .size = sizeof(tnd_step_options_t),
+    TND_OPTIONS(step_options, tnd_step_options_t),
 };
-
-static const tnd_table_t *step_at(size_t index)
-{
-    return index == 0 ? &step_table : NULL;
-}
 
 static const tnd_option_t options[] = {
     {TND_OPTION(tnd_feeder_options_t, depth, U64, TUNE), .unit = "batches", .fallback = "auto",
@@ -612,7 +603,7 @@ static const tnd_option_t options[] = {
              "processors, and no more than 8"},
     {TND_OPTION(tnd_feeder_options_t, devices, STRINGS, PLACE), .fallback = "",
      .help = "the devices of each host that feeds, such as [cpu:0, cpu:1]; by default cpu:0"},
-    {TND_OPTION(tnd_feeder_options_t, step, TABLE, GRAPH), .fallback = "", .parts = step_at,
+    {TND_OPTION(tnd_feeder_options_t, step, TABLE, GRAPH), .fallback = "", .table = &step_table,
      .help =
          "what computes on a batch, `{plugin: NAME, ...}`; without one it is fed and discarded"},
     {TND_OPTION(tnd_feeder_options_t, after, STRING, GRAPH), .fallback = "",
@@ -626,8 +617,7 @@ const tnd_kind_t tnd_kind_feeder = {
         {
             .table = {.name = "feeder",
                       .help = "hands batches to devices and runs the step on them",
-                      TND_OPTIONS(options),
-                      .size = sizeof(tnd_feeder_options_t)},
+                      TND_OPTIONS(options, tnd_feeder_options_t)},
             .role = TND_ROLE_FEEDER,
             .instances = TND_INSTANCE_HOST,
             .accepts = TND_ACCEPT(REWIND) | TND_ACCEPT(SLICE) | TND_ACCEPT(WINDOW) |

@@ -347,8 +347,7 @@ const tnd_kind_t tnd_kind_preprocessor = {
         {
             .table = {.name = "preprocessor",
                       .help = "applies a chain of operations to each row",
-                      TND_OPTIONS(options),
-                      .size = sizeof(tnd_preprocessor_options_t)},
+                      TND_OPTIONS(options, tnd_preprocessor_options_t)},
             .role = TND_ROLE_WORKER,
             .instances = TND_INSTANCE_WORKER,
             .accepts = TND_ACCEPT(REWIND) | TND_ACCEPT(BLOCK) | TND_ACCEPT(GO),

@@ -418,8 +418,7 @@ const tnd_kind_t tnd_kind_reader = {
         {
             .table = {.name = "reader",
                       .help = "reads samples from a source, in the order of the stream",
-                      TND_OPTIONS(options),
-                      .size = sizeof(tnd_reader_options_t)},
+                      TND_OPTIONS(options, tnd_reader_options_t)},
             .role = TND_ROLE_READER,
             .instances = TND_INSTANCE_LANE,
             .accepts =

@@ -372,8 +372,7 @@ const tnd_kind_t tnd_kind_reducer = {
                  .help =
                      "reduces what replicas post over a fixed tree: sum, mean, minimum, maximum, "
                      "gather",
-                 TND_OPTIONS(options),
-                 .size = sizeof(tnd_reducer_options_t)},
+                 TND_OPTIONS(options, tnd_reducer_options_t)},
             .role = TND_ROLE_REDUCER,
             .instances = TND_INSTANCE_ONE,
             .accepts = TND_ACCEPT(REWIND) | TND_ACCEPT(POST) | TND_ACCEPT(PASSED) | TND_ACCEPT(GOT),

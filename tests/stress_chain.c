@@ -40,7 +40,7 @@ static const tnd_option_t part_options[] = {
 };
 
 static const tnd_table_t part_table = {
-    .name = "parts", .help = "parts", TND_OPTIONS(part_options), .size = sizeof(parts_t)};
+    .name = "parts", .help = "parts", TND_OPTIONS(part_options, parts_t)};
 
 typedef struct {
     _Atomic(tnd_block_t *) slots[RING];

@@ -27,8 +27,7 @@ static const tnd_option_t options[] = {
 const tnd_op_spec_t tnd_op_cast_spec = {
     .table = {.name = "cast",
               .help = "Gives a column another element type.",
-              TND_OPTIONS(options),
-              .size = sizeof(cast_options_t)},
+              TND_OPTIONS(options, cast_options_t)},
 };
 
 static tnd_status_t cast_open(void *state, const void *given, const tnd_schema_t *in,

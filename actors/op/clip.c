@@ -31,8 +31,7 @@ static const tnd_option_t options[] = {
 const tnd_op_spec_t tnd_op_clip_spec = {
     .table = {.name = "clip",
               .help = "Keeps numbers within bounds.",
-              TND_OPTIONS(options),
-              .size = sizeof(clip_options_t)},
+              TND_OPTIONS(options, clip_options_t)},
 };
 
 #define CLIP(type, name)                                                                           \

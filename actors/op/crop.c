@@ -44,15 +44,13 @@ static const tnd_option_t random_crop_options[] = {TND_PICTURE_OPTIONS(crop_opti
 const tnd_op_spec_t tnd_op_crop_spec = {
     .table = {.name = "crop",
               .help = "Cuts the same part out of every picture: the middle, or where it says.",
-              TND_OPTIONS(crop_options),
-              .size = sizeof(crop_options_t)},
+              TND_OPTIONS(crop_options, crop_options_t)},
 };
 
 const tnd_op_spec_t tnd_op_random_crop_spec = {
     .table = {.name = "random_crop",
               .help = "Cuts a part out of each picture, at random; `pad` first to shift pictures.",
-              TND_OPTIONS(random_crop_options),
-              .size = sizeof(crop_options_t)},
+              TND_OPTIONS(random_crop_options, crop_options_t)},
     .caps = TND_OP_RANDOM,
 };
 
@@ -163,8 +161,7 @@ static const tnd_option_t pad_options[] = {
 const tnd_op_spec_t tnd_op_pad_spec = {
     .table = {.name = "pad",
               .help = "Puts an edge of one value around pictures.",
-              TND_OPTIONS(pad_options),
-              .size = sizeof(pad_options_t)},
+              TND_OPTIONS(pad_options, pad_options_t)},
 };
 
 static tnd_status_t read_sides(pad_t *self, const tnd_numbers_t *by, tnd_error_t *error)

@@ -42,15 +42,13 @@ static const tnd_option_t random_flip_options[] = {
 const tnd_op_spec_t tnd_op_flip_spec = {
     .table = {.name = "flip",
               .help = "Mirrors every picture.",
-              TND_OPTIONS(flip_options),
-              .size = sizeof(flip_options_t)},
+              TND_OPTIONS(flip_options, flip_options_t)},
 };
 
 const tnd_op_spec_t tnd_op_random_flip_spec = {
     .table = {.name = "random_flip",
               .help = "Mirrors pictures at random.",
-              TND_OPTIONS(random_flip_options),
-              .size = sizeof(flip_options_t)},
+              TND_OPTIONS(random_flip_options, flip_options_t)},
     .caps = TND_OP_RANDOM,
 };
 

@@ -56,8 +56,7 @@ static const tnd_option_t options[] = {
 const tnd_op_spec_t tnd_op_lookup_spec = {
     .table = {.name = "lookup",
               .help = "Looks integers up in a table: weights of classes, other labels, vectors.",
-              TND_OPTIONS(options),
-              .size = sizeof(lookup_options_t)},
+              TND_OPTIONS(options, lookup_options_t)},
     .caps = TND_OP_FAILS,
 };
 

@@ -49,8 +49,7 @@ static const tnd_option_t options[] = {
 const tnd_op_spec_t tnd_op_normalize_spec = {
     .table = {.name = "normalize",
               .help = "Subtracts a mean and divides by a deviation, for each channel.",
-              TND_OPTIONS(options),
-              .size = sizeof(normalize_options_t)},
+              TND_OPTIONS(options, normalize_options_t)},
 };
 
 static void each_f64(size_t count, double *restrict out, const double *restrict in,

@@ -40,8 +40,7 @@ static const tnd_option_t options[] = {
 const tnd_op_spec_t tnd_op_one_hot_spec = {
     .table = {.name = "one_hot",
               .help = "Turns class numbers into vectors with one place set.",
-              TND_OPTIONS(options),
-              .size = sizeof(one_hot_options_t)},
+              TND_OPTIONS(options, one_hot_options_t)},
 };
 
 /*  The bits of a number in the type of the vectors. */

@@ -37,8 +37,7 @@ const tnd_op_spec_t tnd_op_pad_ragged_spec = {
     .table = {.name = "pad_ragged",
               .help = "Makes the rows of a ragged column one length, as padded_batch does in "
                       "TensorFlow.",
-              TND_OPTIONS(pad_options),
-              .size = sizeof(pad_options_t)},
+              TND_OPTIONS(pad_options, pad_options_t)},
     .caps = TND_OP_FAILS,
 };
 

@@ -98,8 +98,7 @@ static const tnd_option_t filter_options[] = {
 const tnd_op_spec_t tnd_op_filter_spec = {
     .table = {.name = "filter",
               .help = "Keeps the rows whose column compares so.",
-              TND_OPTIONS(filter_options),
-              .size = sizeof(filter_options_t)},
+              TND_OPTIONS(filter_options, filter_options_t)},
     .caps = TND_OP_DROPS,
 };
 
@@ -212,8 +211,7 @@ static const tnd_option_t repeat_options[] = {
 const tnd_op_spec_t tnd_op_repeat_rows_spec = {
     .table = {.name = "repeat_rows",
               .help = "Repeats each row, all copies together.",
-              TND_OPTIONS(repeat_options),
-              .size = sizeof(repeat_options_t)},
+              TND_OPTIONS(repeat_options, repeat_options_t)},
     .caps = TND_OP_DROPS | TND_OP_EXPANDS | TND_OP_FAILS,
 };
 

@@ -59,8 +59,7 @@ static const tnd_option_t options[] = {
 const tnd_op_spec_t tnd_op_scale_spec = {
     .table = {.name = "scale",
               .help = "Turns numbers into floats of another range.",
-              TND_OPTIONS(options),
-              .size = sizeof(scale_options_t)},
+              TND_OPTIONS(options, scale_options_t)},
 };
 
 /*  Greatest less least of an integer type. */

@@ -21,8 +21,7 @@ static const tnd_option_t select_options[] = {
 const tnd_op_spec_t tnd_op_select_spec = {
     .table = {.name = "select",
               .help = "Keeps some columns and leaves the others out.",
-              TND_OPTIONS(select_options),
-              .size = sizeof(select_options_t)},
+              TND_OPTIONS(select_options, select_options_t)},
 };
 
 /*  Appends column `from` of `in` under a name. */
@@ -55,19 +54,14 @@ typedef struct {
 } rename_options_t;
 
 static const tnd_option_t rename_options[] = {
-    {.name = "*",
-     .type = TND_OPTION_COLUMN,
-     .role = TND_ROLE_GRAPH,
-     .fallback = "",
-     .offset = offsetof(rename_options_t, names),
+    {TND_OPTION_NAMED("*", rename_options_t, names, COLUMN, GRAPH), .fallback = "",
      .help = "a column, and its new name"},
 };
 
 const tnd_op_spec_t tnd_op_rename_spec = {
     .table = {.name = "rename",
               .help = "Gives columns other names, `{OLD: NEW, ...}`.",
-              TND_OPTIONS(rename_options),
-              .size = sizeof(rename_options_t)},
+              TND_OPTIONS(rename_options, rename_options_t)},
 };
 
 static tnd_status_t rename_open(void *state, const void *given, const tnd_schema_t *in,

@@ -24,8 +24,7 @@ static const tnd_option_t reshape_options[] = {
 const tnd_op_spec_t tnd_op_reshape_spec = {
     .table = {.name = "reshape",
               .help = "Gives the rows of a column another shape, without touching them.",
-              TND_OPTIONS(reshape_options),
-              .size = sizeof(reshape_options_t)},
+              TND_OPTIONS(reshape_options, reshape_options_t)},
 };
 
 static const char *column_text(const tnd_column_t *column, char *text, size_t room)
@@ -120,8 +119,7 @@ static const tnd_option_t transpose_options[] = {
 const tnd_op_spec_t tnd_op_transpose_spec = {
     .table = {.name = "transpose",
               .help = "Puts the axes of each row into another order.",
-              TND_OPTIONS(transpose_options),
-              .size = sizeof(transpose_options_t)},
+              TND_OPTIONS(transpose_options, transpose_options_t)},
 };
 
 static tnd_status_t read_axes(const tnd_numbers_t *numbers, const tnd_column_t *column,

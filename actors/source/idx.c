@@ -22,21 +22,17 @@ typedef struct {
 } idx_options_t;
 
 static const tnd_option_t options[] = {
-    {.name = "*",
-     .type = TND_OPTION_PATHS,
-     .role = TND_ROLE_GRAPH,
-     .example = "${data}/train-images.gz",
-     .fallback = "",
-     .help = "a column, and the IDX files that hold it, raw or compressed by gzip: a path, a "
-             "pattern such as \"${data}/*-images.gz\", a range `part-[0-7].idx`, or a list of them",
-     .offset = offsetof(idx_options_t, files)},
+    {TND_OPTION_NAMED("*", idx_options_t, files, PATHS, GRAPH),
+     .example = "${data}/train-images.gz", .fallback = "",
+     .help =
+         "a column, and the IDX files that hold it, raw or compressed by gzip: a path, a "
+         "pattern such as \"${data}/*-images.gz\", a range `part-[0-7].idx`, or a list of them"},
 };
 
 const tnd_source_spec_t tnd_source_idx_spec = {
     .table = {.name = "idx",
               .help = "Reads arrays in the IDX format of MNIST, one or more per column.",
-              TND_OPTIONS(options),
-              .size = sizeof(idx_options_t)},
+              TND_OPTIONS(options, idx_options_t)},
     .caps = TND_SOURCE_RANDOM | TND_SOURCE_REWINDS | TND_SOURCE_FILES,
 };
 

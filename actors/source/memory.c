@@ -9,19 +9,14 @@
 #include "runtime/text/quantity.h"
 
 static const tnd_option_t options[] = {
-    {.name = "*",
-     .type = TND_OPTION_VALUE,
-     .role = TND_ROLE_GRAPH,
-     .fallback = "",
-     .help = "a column: {dtype: u8, shape: [2, 2], data: [1, 2, 3, 4]}, all rows in one list",
-     .offset = offsetof(tnd_memory_options_t, written)},
+    {TND_OPTION_NAMED("*", tnd_memory_options_t, written, VALUE, GRAPH), .fallback = "",
+     .help = "a column: {dtype: u8, shape: [2, 2], data: [1, 2, 3, 4]}, all rows in one list"},
 };
 
 const tnd_source_spec_t tnd_source_memory_spec = {
     .table = {.name = "memory",
               .help = "Reads arrays of the calling program, or numbers written in the file.",
-              TND_OPTIONS(options),
-              .size = sizeof(tnd_memory_options_t)},
+              TND_OPTIONS(options, tnd_memory_options_t)},
     .caps = TND_SOURCE_RANDOM | TND_SOURCE_REWINDS,
 };
 

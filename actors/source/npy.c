@@ -21,43 +21,32 @@ static const tnd_option_t ragged_options[] = {
      .help = "the .npy files of the rows of a ragged column, concatenated along the first "
              "axis: flat_values of a RaggedTensor in TensorFlow"},
     {TND_OPTION(tnd_ragged_files_t, splits, PATHS, GRAPH),
-     .help = "as many .npy files of where each row begins in them, and the last one ends: its "
-             "row_splits"},
+     .help = "as many .npy files with the start of each row in them and the end of the last one: "
+             "its row_splits"},
     {TND_OPTION(tnd_ragged_files_t, max, U64, GRAPH), .fallback = "longest", .choices = "longest=0",
      .range = "1..1099511627776",
-     .help = "the greatest length of a row, for which memory is kept; longer ones are bad"},
+     .help = "the maximum length of a row, for which memory is reserved; longer rows are bad"},
 };
 
 static const tnd_table_t ragged_table = {.name = "ragged",
                                          .help = "the files of a ragged column",
-                                         TND_OPTIONS(ragged_options),
-                                         .size = sizeof(tnd_ragged_files_t)};
-
-static const tnd_table_t *ragged_of(size_t index)
-{
-    return index == 0 ? &ragged_table : NULL;
-}
+                                         TND_OPTIONS(ragged_options, tnd_ragged_files_t)};
 
 static const tnd_option_t options[] = {
-    {.name = "*",
-     .type = TND_OPTION_PATHS,
-     .role = TND_ROLE_GRAPH,
-     .example = "${data}/train.npy",
+    {TND_OPTION_NAMED("*", npy_options_t, files, PATHS, GRAPH), .example = "${data}/train.npy",
      .fallback = "",
      .help =
          "a column, and the .npy files that hold it, first axis rows: a path, a pattern such as "
          "\"${data}/train-*.npy\", a range `train-[00-15].npy`, or a list of them; of a ragged "
          "column "
          "{values: PATH, splits: PATH}",
-     .parts = ragged_of,
-     .offset = offsetof(npy_options_t, files)},
+     .table = &ragged_table},
 };
 
 const tnd_source_spec_t tnd_source_npy_spec = {
     .table = {.name = "npy",
               .help = "Reads arrays of numpy.save, one or more files per column, without copying.",
-              TND_OPTIONS(options),
-              .size = sizeof(npy_options_t)},
+              TND_OPTIONS(options, npy_options_t)},
     .caps = TND_SOURCE_RANDOM | TND_SOURCE_REWINDS | TND_SOURCE_FILES,
 };
 

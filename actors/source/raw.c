@@ -29,46 +29,35 @@ typedef struct {
 } frame_t;
 
 static const tnd_option_t layout_options[] = {
-    {.name = "*",
-     .type = TND_OPTION_VALUE,
-     .role = TND_ROLE_GRAPH,
-     .fallback = "",
+    {TND_OPTION_NAMED("*", layout_t, columns, VALUE, GRAPH), .fallback = "",
      .help = "a column, in the order of the record: its type such as u8 or `u8[3,32,32]`, or "
              "{dtype: u8, shape: [3, 32, 32], offset: 1}, whose offset counts bytes from the start "
-             "of the record",
-     .offset = offsetof(layout_t, columns)},
+             "of the record"},
 };
 
 static const tnd_table_t layout_table = {.name = "columns",
                                          .help = "The columns of a record, in order.",
-                                         TND_OPTIONS(layout_options),
-                                         .size = sizeof(layout_t)};
-
-static const tnd_table_t *layout_of(size_t index)
-{
-    return index == 0 ? &layout_table : NULL;
-}
+                                         TND_OPTIONS(layout_options, layout_t)};
 
 static const tnd_option_t options[] = {
     {TND_OPTION(raw_options_t, files, PATHS, GRAPH), .example = "${data}/data_batch_*.bin",
      .help = "the files: a path, a pattern such as \"${data}/data_batch_*.bin\", a range "
              "`part-[00-15].bin`, or a list of them"},
-    {TND_OPTION_NAMED("columns", raw_options_t, layout, TABLE, GRAPH), .parts = layout_of,
-     .help = "what a record is made of, in order, little-endian: {label: u8, image: {dtype: u8, "
+    {TND_OPTION_NAMED("columns", raw_options_t, layout, TABLE, GRAPH), .table = &layout_table,
+     .help = "the columns of a record, in order, little-endian: {label: u8, image: {dtype: u8, "
              "shape: [3, 32, 32]}}"},
     {TND_OPTION(raw_options_t, header, BYTES, GRAPH), .fallback = "0B",
      .help = "bytes of each file before its first record"},
     {TND_OPTION(raw_options_t, footer, BYTES, GRAPH), .fallback = "0B",
      .help = "bytes of each file after its last record"},
     {TND_OPTION(raw_options_t, record, BYTES, GRAPH), .fallback = "0B",
-     .help = "bytes of a record, where its columns do not fill it"},
+     .help = "bytes of a record, if its columns do not fill it"},
 };
 
 const tnd_source_spec_t tnd_source_raw_spec = {
     .table = {.name = "raw",
               .help = "Reads records of fixed size, such as those of CIFAR-10, without copying.",
-              TND_OPTIONS(options),
-              .size = sizeof(raw_options_t)},
+              TND_OPTIONS(options, raw_options_t)},
     .caps = TND_SOURCE_RANDOM | TND_SOURCE_REWINDS | TND_SOURCE_FILES,
 };
 

@@ -31,11 +31,7 @@ struct tnd_custom {
 };
 
 static const tnd_option_t options[] = {
-    {.name = "*",
-     .type = TND_OPTION_VALUE,
-     .role = TND_ROLE_GRAPH,
-     .fallback = "",
-     .offset = offsetof(tnd_custom_options_t, options),
+    {TND_OPTION_NAMED("*", tnd_custom_options_t, options, VALUE, GRAPH), .fallback = "",
      .help = "its own options"},
 };
 
@@ -95,8 +91,7 @@ static part_t *add(tnd_custom_t *self, sort_t sort, const char *name)
         .name = tnd_arena_text(self->arena, name, strlen(name)),
         .help =
             sort == GIVEN_SOURCE ? "A source of this program." : "An operation of this program.",
-        TND_OPTIONS(options),
-        .size = sizeof(tnd_custom_options_t),
+        TND_OPTIONS(options, tnd_custom_options_t),
         .reflects = true,
     };
     *(sort == GIVEN_SOURCE ? &part->spec.source.table : &part->spec.op.table) = table;

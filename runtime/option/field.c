@@ -281,7 +281,7 @@ void tnd_field_parse(tnd_field_t *field, const tnd_value_t *value, void *out)
         return;
     case TND_OPTION_TABLE:
         *(const void **)out = tnd_options_parse(
-            field->context, field->option->parts(0), value,
+            field->context, field->option->table, value,
             tnd_arena_format(field->context->arena, "`%s`", field->key), value->mark);
         field->failed = field->failed || *(const void **)out == NULL;
         return;
@@ -316,7 +316,7 @@ void tnd_field_pair(tnd_field_t *field, const tnd_value_entry_t *entry, tnd_pair
 {
     tnd_pair_t *pair = (tnd_pair_t *)&pairs->items[pairs->count++];
     *pair = (tnd_pair_t){.name = entry->key, .value = entry->value};
-    const tnd_table_t *table = tnd_option_table(field->option);
+    const tnd_table_t *table = field->option->table;
     if (table != NULL && entry->value->type == TND_VALUE_MAP) {
         pair->table = table;
         pair->options = tnd_options_parse(

@@ -22,13 +22,6 @@ bool tnd_option_is_any(const tnd_option_t *option)
     return strcmp(option->name, "*") == 0;
 }
 
-const tnd_table_t *tnd_option_table(const tnd_option_t *option)
-{
-    bool takes = option->type == TND_OPTION_TABLE ||
-                 (option->type == TND_OPTION_PATHS && tnd_option_is_any(option));
-    return takes && option->parts != NULL ? option->parts(0) : NULL;
-}
-
 const tnd_option_t *tnd_options_find(const tnd_table_t *table, const char *name)
 {
     for (size_t i = 0; i < table->option_count; i++)

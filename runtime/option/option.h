@@ -43,8 +43,8 @@ typedef enum {
     TND_OPTION_COLUMN,   /* const char *: the name of a column */
     TND_OPTION_COLUMNS,  /* tnd_strings_t: names of columns, or one */
     TND_OPTION_PATH,     /* const char *: of a host; `${data}` is substituted */
-    TND_OPTION_PATHS,    /* tnd_strings_t: of a host, or one; see tnd_option_table */
-    TND_OPTION_TABLE,    /* const void *: a map with a table of its own, parts(0); its struct */
+    TND_OPTION_PATHS,    /* tnd_strings_t: of a host, or one */
+    TND_OPTION_TABLE,    /* const void *: a map with a `table` of its own; its struct */
     TND_OPTION_PART,     /* tnd_part_t: {NAME: {options}}, one of `parts` */
     TND_OPTION_PARTS,    /* tnd_part_list_t: a list of parts */
     TND_OPTION_MAP,      /* const tnd_value_t *: a map, not parsed */
@@ -76,7 +76,8 @@ typedef struct {
     const char *example;  /* for a STRING, PATH or PATHS: "${data}/train.npy"; or NULL */
     const char *help;     /* one sentence */
     size_t offset;        /* of the field in the struct */
-    tnd_parts_fn *parts;  /* for TABLE, PART and PARTS; for PATHS see tnd_option_table */
+    tnd_parts_fn *parts;  /* for PART and PARTS */
+    const tnd_table_t *table; /* of a TABLE, and of "*" of type PATHS that takes maps too */
 } tnd_option_t;
 
 /*  The name, type, role and place of an option with the name of its field, and of another name. */
@@ -96,8 +97,10 @@ struct tnd_table {
     bool reflects; /* the struct begins with a pointer to its table */
 };
 
-/*  `TND_OPTIONS(array)` fills the two fields about the options of a table. */
-#define TND_OPTIONS(array) .options = (array), .option_count = sizeof(array) / sizeof((array)[0])
+/*  The options of a table, and the size of the struct that they fill. */
+#define TND_OPTIONS(array, struct_type)                                                            \
+    .options = (array), .option_count = sizeof(array) / sizeof((array)[0]),                        \
+    .size = sizeof(struct_type)
 
 /*  Rows or bytes, never both; both 0 if the option was not given. */
 typedef struct {
@@ -155,10 +158,6 @@ const tnd_option_t *tnd_options_find(const tnd_table_t *table, const char *name)
 
 /*  Whether this is the option "*", which takes all keys that its table does not name. */
 bool tnd_option_is_any(const tnd_option_t *option);
-
-/*  The table for maps that the option takes: for a TABLE, and for an option "*" of type PATHS with
- *  `parts`, which takes paths or a map.  NULL if there is none. */
-const tnd_table_t *tnd_option_table(const tnd_option_t *option);
 
 /*  The option "*" of a table; NULL if it takes no other keys. */
 const tnd_option_t *tnd_options_any(const tnd_table_t *table);

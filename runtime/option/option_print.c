@@ -193,7 +193,7 @@ static void print_field(const speller_t *self, const tnd_option_t *option, const
     }
     case TND_OPTION_TABLE:
         if (*(const void *const *)field != NULL)
-            print_table(self, option->parts(0), *(const void *const *)field);
+            print_table(self, option->table, *(const void *const *)field);
         else
             fputs("null", out);
         return;

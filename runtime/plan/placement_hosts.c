@@ -38,8 +38,7 @@ static const tnd_option_t host_options[] = {
 const tnd_table_t tnd_host_table = {
     .name = "host",
     .help = "one process of the run",
-    TND_OPTIONS(host_options),
-    .size = sizeof(host_options_t),
+    TND_OPTIONS(host_options, host_options_t),
 };
 /*  ------------------------------------------------------------------------------------- ranges */
 

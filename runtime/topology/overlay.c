@@ -29,7 +29,7 @@ void tnd_overlay_check_options(const tnd_options_context_t *context, const tnd_t
             tnd_value_equal(before, entry->value))
             continue;
         if (option->type == TND_OPTION_TABLE && entry->value->type == TND_VALUE_MAP) {
-            tnd_overlay_check_options(context, option->parts(0), before, entry->value, entry->key);
+            tnd_overlay_check_options(context, option->table, before, entry->value, entry->key);
             continue;
         }
         const tnd_value_t *old = NULL;

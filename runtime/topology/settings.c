@@ -8,14 +8,8 @@ static const tnd_option_t security_options[] = {
 static const tnd_table_t security_table = {
     .name = "security",
     .help = "which hosts may connect",
-    TND_OPTIONS(security_options),
-    .size = sizeof(tnd_security_t),
+    TND_OPTIONS(security_options, tnd_security_t),
 };
-
-static const tnd_table_t *security_at(size_t index)
-{
-    return index == 0 ? &security_table : NULL;
-}
 
 static const tnd_option_t restarts_options[] = {
     {TND_OPTION(tnd_restarts_t, max, U64, TUNE), .unit = "times", .fallback = "20",
@@ -35,14 +29,8 @@ static const tnd_option_t restarts_options[] = {
 const tnd_table_t tnd_restarts_table = {
     .name = "restarts",
     .help = "limits and delays of restarts",
-    TND_OPTIONS(restarts_options),
-    .size = sizeof(tnd_restarts_t),
+    TND_OPTIONS(restarts_options, tnd_restarts_t),
 };
-
-static const tnd_table_t *restarts_at(size_t index)
-{
-    return index == 0 ? &tnd_restarts_table : NULL;
-}
 
 static const tnd_option_t checkpoint_options[] = {
     {TND_OPTION(tnd_checkpoint_options_t, dir, STRING, TUNE),
@@ -61,14 +49,8 @@ static const tnd_option_t checkpoint_options[] = {
 static const tnd_table_t checkpoint_table = {
     .name = "checkpoint",
     .help = "where and how often checkpoints are stored",
-    TND_OPTIONS(checkpoint_options),
-    .size = sizeof(tnd_checkpoint_options_t),
+    TND_OPTIONS(checkpoint_options, tnd_checkpoint_options_t),
 };
-
-static const tnd_table_t *checkpoint_at(size_t index)
-{
-    return index == 0 ? &checkpoint_table : NULL;
-}
 
 /*  Actors and hosts are parsed key by key; the roles are those of their own options. */
 static const tnd_option_t settings_options[] = {
@@ -94,9 +76,10 @@ static const tnd_option_t settings_options[] = {
      .help = "the ports of all other endpoints, such as 7101-7200"},
     {TND_OPTION(tnd_settings_t, insecure, BOOL, SECURE), .fallback = "false",
      .help = "whether tcp to other machines may be used without keys"},
-    {TND_OPTION(tnd_settings_t, security, TABLE, SECURE), .fallback = "", .parts = security_at,
+    {TND_OPTION(tnd_settings_t, security, TABLE, SECURE), .fallback = "", .table = &security_table,
      .help = "keys of the hosts, `{curve: keys/}`; not used yet"},
-    {TND_OPTION(tnd_settings_t, checkpoint, TABLE, TUNE), .fallback = "", .parts = checkpoint_at,
+    {TND_OPTION(tnd_settings_t, checkpoint, TABLE, TUNE), .fallback = "",
+     .table = &checkpoint_table,
      .help = "where checkpoints are stored, `{dir: DIR, every: 500 steps, keep: 3}`"},
     {TND_OPTION_NAMED("memory", tnd_settings_t, memory_bytes, BYTES, TUNE), .fallback = "",
      .help = "what a host may use, with the processes of its isolated actors; more is refused "
@@ -118,7 +101,8 @@ static const tnd_option_t settings_options[] = {
     {TND_OPTION(tnd_settings_t, restart, ENUM, TUNE), .fallback = "on-failure",
      .choices = "never|on-failure|always",
      .help = "when a host without replicas is restarted after it ended"},
-    {TND_OPTION(tnd_settings_t, restarts, TABLE, TUNE), .fallback = "", .parts = restarts_at,
+    {TND_OPTION(tnd_settings_t, restarts, TABLE, TUNE), .fallback = "",
+     .table = &tnd_restarts_table,
      .help = "limits and delays of restarts, `{max: 20, within: 60s, backoff: 10ms}`"},
     {TND_OPTION_NAMED("restart_timeout", tnd_settings_t, restart_timeout_ns, DURATION, TUNE),
      .fallback = "30s", .range = "1ms..",
@@ -130,6 +114,5 @@ static const tnd_option_t settings_options[] = {
 const tnd_table_t tnd_settings_table = {
     .name = "topology",
     .help = "the top level of a topology file",
-    TND_OPTIONS(settings_options),
-    .size = sizeof(tnd_settings_t),
+    TND_OPTIONS(settings_options, tnd_settings_t),
 };

@@ -33,10 +33,8 @@ static const tnd_option_t parsed_options[] = {
      .help = "operations"},
 };
 
-static const tnd_table_t parsed_table = {.name = "parts",
-                                         .help = "a source or operations",
-                                         TND_OPTIONS(parsed_options),
-                                         .size = sizeof(parsed_parts_t)};
+static const tnd_table_t parsed_table = {
+    .name = "parts", .help = "a source or operations", TND_OPTIONS(parsed_options, parsed_parts_t)};
 
 /*  Parses "source: {...}" or "ops: [...]"; fails the test if the text is wrong. */
 static inline const parsed_parts_t *parse_parts(tnd_arena_t *arena, const char *text)

@@ -48,8 +48,8 @@ static void check_option(const tnd_table_t *table, size_t index)
     if (!rest)
         check_fallback(table, option);
     if (option->type == TND_OPTION_TABLE) {
-        cr_assert(option->parts != NULL && option->parts(0) != NULL);
-        check_table(option->parts(0));
+        cr_assert(option->table != NULL);
+        check_table(option->table);
     }
     if (option->type == TND_OPTION_PART || option->type == TND_OPTION_PARTS)
         cr_expect(option->parts != NULL, "%s.%s names no parts", table->name, option->name);

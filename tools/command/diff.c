@@ -212,7 +212,7 @@ static void compare_option(diff_t *self, const tnd_option_t *option, const char 
     if (option->type == TND_OPTION_TABLE) {
         const void *inner = *(const void *const *)one, *other = *(const void *const *)two;
         if (inner != NULL && other != NULL) {
-            compare_tables(self, option->parts(0), key, (filled_t){inner, left},
+            compare_tables(self, option->table, key, (filled_t){inner, left},
                            (filled_t){other, right});
             return;
         }

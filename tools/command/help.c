@@ -84,8 +84,8 @@ static void print_options(tnd_arena_t *arena, const tnd_table_t *table, const ch
                tnd_option_expects(arena, option), option->help);
         print_default(option);
         printf("      role: %s\n", tnd_reference_role(option->role));
-        if (tnd_option_table(option) != NULL)
-            print_options(arena, tnd_option_table(option),
+        if (option->table != NULL)
+            print_options(arena, option->table,
                           tnd_arena_format(arena, "%s%s.", prefix,
                                            tnd_option_is_any(option) ? "NAME" : option->name));
     }
@@ -112,8 +112,8 @@ static void print_option(const char *name, const tnd_option_t *option)
     print_default(option);
     printf("  role: %s - %s\n", tnd_reference_role(option->role),
            tnd_reference_role_meaning(option->role));
-    if (tnd_option_table(option) != NULL) {
-        print_options(arena, tnd_option_table(option), "");
+    if (option->table != NULL) {
+        print_options(arena, option->table, "");
     } else if (option->parts != NULL) {
         putchar('\n');
         for (size_t i = 0; option->parts(i) != NULL; i++)
@@ -139,7 +139,7 @@ static void print_option_json(const tnd_option_t *option)
     tnd_json_member(stdout, "choices", option->choices);
     tnd_json_member(stdout, "expects", tnd_option_expects(arena, option));
     tnd_json_member(stdout, "help", option->help);
-    const tnd_table_t *table = tnd_option_table(option);
+    const tnd_table_t *table = option->table;
     if (table != NULL) {
         printf(",\"options\":[");
         for (size_t i = 0; i < table->option_count; i++) {
@@ -298,9 +298,7 @@ static const tnd_option_t *walk(const tnd_table_t *table, const char *path, tnd_
         if (strlen(name) == size && memcmp(name, path, size) == 0) {
             if (path[size] == '\0')
                 return option;
-            return tnd_option_table(option) != NULL
-                       ? walk(tnd_option_table(option), path + size + 1, nearest)
-                       : NULL;
+            return option->table != NULL ? walk(option->table, path + size + 1, nearest) : NULL;
         }
         if (path[size] == '\0') {
             nearest->word = path;

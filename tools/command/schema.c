@@ -94,9 +94,9 @@ static void print_list(const tnd_option_t *option, void (*print_item)(const tnd_
     fputs("},{\"type\":\"array\",\"items\":{", stdout);
     print_item(option);
     fputs("}}", stdout);
-    if (tnd_option_table(option) != NULL) {
+    if (option->table != NULL) {
         fputs(",{", stdout);
-        print_table(tnd_option_table(option));
+        print_table(option->table);
         putchar('}');
     }
     putchar(']');
@@ -185,7 +185,7 @@ static void print_value(const tnd_option_t *option)
               stdout);
         return;
     case TND_OPTION_TABLE:
-        print_table(option->parts(0));
+        print_table(option->table);
         return;
     case TND_OPTION_PART:
         print_part(option);

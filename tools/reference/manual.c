@@ -242,8 +242,8 @@ static void put_options(FILE *out, tnd_arena_t *arena, const tnd_table_t *table,
             more = tnd_arena_format(arena, "; by default %s", option->fallback);
         put_sentence(out, tnd_arena_format(arena, "%s%s (%s).", option->help, more,
                                            tnd_reference_role(option->role)));
-        if (tnd_option_table(option) != NULL)
-            put_options(out, arena, tnd_option_table(option),
+        if (option->table != NULL)
+            put_options(out, arena, option->table,
                         tnd_arena_format(arena, "%s%s.", prefix, any ? "NAME" : option->name));
     }
 }

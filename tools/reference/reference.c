@@ -74,8 +74,8 @@ static void visit_table(const visitor_t *self, const tnd_table_t *table, const c
         const char *name = tnd_arena_format(self->arena, "%s.%s", path,
                                             tnd_option_is_any(option) ? "NAME" : option->name);
         self->visit(self->context, name, option);
-        if (tnd_option_table(option) != NULL)
-            visit_table(self, tnd_option_table(option), name);
+        if (option->table != NULL)
+            visit_table(self, option->table, name);
     }
 }
 

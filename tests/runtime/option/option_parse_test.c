@@ -43,7 +43,7 @@ static const tnd_option_t flip_options[] = {
 };
 
 static const tnd_table_t flip = {
-    .name = "flip", .help = "flips", TND_OPTIONS(flip_options), .size = sizeof(flip_t)};
+    .name = "flip", .help = "flips", TND_OPTIONS(flip_options, flip_t)};
 
 typedef struct {
     uint64_t width, height;
@@ -62,8 +62,7 @@ static const tnd_option_t cut_options[] = {
      .help = "lines that stay"},
 };
 
-static const tnd_table_t cut = {
-    .name = "cut", .help = "cuts", TND_OPTIONS(cut_options), .size = sizeof(cut_t)};
+static const tnd_table_t cut = {.name = "cut", .help = "cuts", TND_OPTIONS(cut_options, cut_t)};
 
 static const tnd_table_t *part_at(size_t index)
 {
@@ -93,7 +92,7 @@ static const tnd_option_t batch_options[] = {
 };
 
 static const tnd_table_t batch = {
-    .name = "batch", .help = "a batch", TND_OPTIONS(batch_options), .size = sizeof(batch_t)};
+    .name = "batch", .help = "a batch", TND_OPTIONS(batch_options, batch_t)};
 
 typedef struct {
     tnd_options_context_t context;

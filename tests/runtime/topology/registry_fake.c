@@ -15,7 +15,7 @@ static const tnd_option_t idx_options[] = {
 };
 
 static const tnd_source_spec_t idx = {
-    .table = {.name = "idx", .help = "IDX files", TND_OPTIONS(idx_options), .size = sizeof(idx_t)},
+    .table = {.name = "idx", .help = "IDX files", TND_OPTIONS(idx_options, idx_t)},
     .caps = TND_SOURCE_RANDOM | TND_SOURCE_REWINDS,
 };
 
@@ -51,8 +51,7 @@ static const tnd_option_t scale_options[] = {
 static const tnd_op_spec_t scale = {
     .table = {.name = "scale",
               .help = "maps the range of a column to another",
-              TND_OPTIONS(scale_options),
-              .size = sizeof(scale_t)},
+              TND_OPTIONS(scale_options, scale_t)},
 };
 
 typedef struct {
@@ -83,8 +82,7 @@ static const tnd_option_t filter_options[] = {
 static const tnd_op_spec_t filter = {
     .table = {.name = "filter",
               .help = "keeps rows by a comparison",
-              TND_OPTIONS(filter_options),
-              .size = sizeof(filter_t)},
+              TND_OPTIONS(filter_options, filter_t)},
     .caps = TND_OP_DROPS,
 };
 
