@@ -9,7 +9,7 @@
  *  `ramp` and `jitter`. */
 #include "operation.h"
 
-/* --- a source: numbers that count up, read from the start only --- */
+/* --- a source: numbers that count up, read from the start only -------------------------------- */
 
 typedef struct {
     uint64_t rows, next;
@@ -58,7 +58,7 @@ const tnd_source_ops_t tnd_source_ramp = {
     .read = ramp_read,
 };
 
-/* --- an operation: adds a random number to a column of floats, drops rows that become negative - */
+/* --- an operation: adds a random number to a column of floats, drops rows that become negative  */
 
 typedef struct {
     uint32_t from, to;

@@ -234,8 +234,7 @@ static size_t borrow_rows(tnd_batch_slots_t *self, const tnd_slice_t *slice, uin
     return copied;
 }
 
-/*  Whether a slice is all that its replica gets, in one piece, with the widest column lying well.
- */
+/*  Whether a slice is all that its replica gets, in one piece, its widest column lying well. */
 static bool is_lendable(const tnd_batch_slots_t *self, const tnd_slice_t *slice,
                         const tnd_slice_note_t *note)
 {

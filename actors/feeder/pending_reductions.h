@@ -1,5 +1,4 @@
-/*  actors/feeder/pending_reductions.h - values that a feeder has posted to reducers and may post
- *  again.
+/*  actors/feeder/pending_reductions.h - values that a feeder posts, perhaps again.
  *
  *  A restarted reducer has lost its state.  Its feeders post again the values of all rounds that it
  *  had not closed, and the result is the same.  So values are kept until the message CLOSED.

@@ -1,5 +1,4 @@
-/*  actors/feeder/step_reports.c - what the replicas of a feeder report of a step, for the leader.
- */
+/*  actors/feeder/step_reports.c - what replicas report of a step, for the leader. */
 #include "actors/feeder/step_reports.h"
 
 #include <assert.h>

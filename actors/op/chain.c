@@ -1,5 +1,4 @@
-/*  actors/op/chain.c - the operations of a preprocessor, one after the other on rows in the cache.
- */
+/*  actors/op/chain.c - runs the operations of a preprocessor on rows in the cache. */
 #include "actors/op/chain.h"
 
 #include <assert.h>

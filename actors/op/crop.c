@@ -1,5 +1,4 @@
-/*  actors/op/crop.c - pictures of another size, none of whose pixels changes: crop, random_crop,
- *  pad.
+/*  actors/op/crop.c - pictures of another size, of the same pixels: crop, random_crop, pad.
  *
  *  The middle is TensorFlow's: of an odd rest, the greater half is cut at the bottom and at the
  *  right.  A random corner is two draws without bias, top and left, from the generator of (seed,

@@ -91,8 +91,7 @@ static void steps(const normalize_t *self, size_t count, void *out, const void *
         loops->normalize_each_f32(count, out, in, mean, std);
 }
 
-/*  A chunk at a time, which stays in the first level of the cache; casts only where they are
- *  needed. */
+/*  A chunk at a time, which stays in the first level of the cache; casts only where needed. */
 static void run_some(const normalize_t *self, size_t count, uint8_t *out, const uint8_t *in,
                      size_t at, bool one)
 {

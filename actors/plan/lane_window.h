@@ -28,8 +28,7 @@ typedef struct {
 /*  The window of instance `batcher` of the plan. */
 tnd_lane_window_t tnd_lane_window_of(const tnd_plan_t *plan, uint32_t batcher,
                                      const tnd_stream_t *stream);
-/*  Positions of the lane that are in memory: from the reader until the feeders have released them.
- */
+/*  Positions of the lane in memory: from the reader until the feeders have released them. */
 uint64_t tnd_lane_window_alive(const tnd_plan_t *plan, uint32_t batcher,
                                const tnd_stream_t *stream);
 /*  Whether rows come straight from readers.  Then no actor touches the rows of a mapped file before

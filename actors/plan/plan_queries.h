@@ -7,8 +7,7 @@
 #include "runtime/data/stream.h"
 #include "runtime/plan/placement.h"
 
-/*  The batcher that a lane of a chain ends in, and the first feeder of a chain; instance_count if
- *  there is none. */
+/*  The batcher at the end of a lane, and the first feeder of a chain; instance_count: none. */
 uint32_t tnd_plan_batcher(const tnd_plan_t *plan, uint32_t chain, uint32_t lane);
 uint32_t tnd_plan_feeder(const tnd_plan_t *plan, uint32_t chain);
 

@@ -1,5 +1,4 @@
-/*  actors/quarantine/bad_records.c - the bad records of a lane, between their arrival and their
- * release.  */
+/*  actors/quarantine/bad_records.c - the bad records of a lane, from arrival to release. */
 #include "actors/quarantine/bad_records.h"
 
 #include <stdlib.h>

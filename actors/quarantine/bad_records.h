@@ -24,8 +24,7 @@ typedef struct {
 void tnd_bad_records_clear(tnd_bad_records_t *self, tnd_position_t from);
 void tnd_bad_records_free(tnd_bad_records_t *self);
 
-/*  `why` as in tnd_block_note_t.  If it is NULL or invalid, the record has `way` as its only
- * reason. */
+/*  `why` as in tnd_block_note_t.  If NULL or invalid, the record has `way` as its only reason. */
 void tnd_bad_records_add(tnd_bad_records_t *self, tnd_position_t place, const char *why,
                          tnd_bad_way_t way);
 /*  Adds all bad records of a block. */

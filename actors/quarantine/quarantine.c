@@ -131,7 +131,7 @@ void tnd_quarantine_destroy(tnd_quarantine_t **self_p)
     free(self);
 }
 
-/* --- files ------------------------------------------------------------------------------------- */
+/* --- files ------------------------------------------------------------------------------------ */
 
 enum { SPLITS_NAME = TND_COLUMN_NAME_MAX + sizeof "-splits" };
 
@@ -231,7 +231,7 @@ static tnd_status_t open_files(tnd_quarantine_t *self, bool make, tnd_error_t *e
     return TND_OK;
 }
 
-/* --- going back -------------------------------------------------------------------------------- */
+/* --- going back ------------------------------------------------------------------------------- */
 
 /*  The number after `"name":` in a line of the index; false: none, or null. */
 static bool number_of(const char *line, const char *name, uint64_t *value_p)
@@ -350,7 +350,7 @@ tnd_status_t tnd_quarantine_cut(tnd_quarantine_t *self, tnd_position_t from, tnd
     return TND_OK;
 }
 
-/* --- adding ------------------------------------------------------------------------------------ */
+/* --- adding ----------------------------------------------------------------------------------- */
 
 static void put_text(FILE *out, const char *text)
 {

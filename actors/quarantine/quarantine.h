@@ -33,8 +33,7 @@ typedef struct {
     uint64_t offset;  /* in bytes */
 } tnd_quarantine_place_t;
 
-/*  Creates the folder if it is missing. Errors: TND_FAILED if it cannot be created or written to.
- */
+/*  Creates the folder if it is missing. Errors: TND_FAILED if it cannot be written to. */
 tnd_status_t tnd_quarantine_check(const char *folder, tnd_error_t *error) TND_CHECKED;
 
 /*  For rows of `schema`, which must outlive it. Writes nothing before the first record. */

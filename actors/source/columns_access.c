@@ -94,7 +94,7 @@ tnd_status_t tnd_columns_settle(tnd_columns_t *self, const tnd_source_scope_t *s
     return TND_OK;
 }
 
-/* --- reading ahead --- */
+/* --- reading ahead ---------------------------------------------------------------------------- */
 
 /*  Requests records of a strand, contiguous ones together.  Returns false if all had been requested
  *  before. */

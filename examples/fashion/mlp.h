@@ -41,8 +41,7 @@ void mlp_destroy(mlp_t **self_p);
 
 /*  Writes the mean gradient over `rows` images (784 floats each, 0 to 1) and labels into `grad`,
  *  and returns their mean loss.  0 rows give a zero gradient and loss 0.  A label of 10 or more
- *  gives a zero gradient and the loss NaN: no other input does, as long as the weights are finite.
- */
+ *  gives a zero gradient and the loss NaN: no other input does while the weights are finite. */
 float mlp_backward(mlp_t *self, const float *images, const uint8_t *labels, size_t rows);
 
 /*  The learning rate of an epoch, counted from 0: 0.1 x 0.7^epoch, never below 2^-101. */

@@ -1,5 +1,4 @@
-/*  examples/fashion/mlp_file.c - a model in a file: all of it, or the file that was there before.
- */
+/*  examples/fashion/mlp_file.c - a model in a file, written whole or not at all. */
 #include "mlp.h"
 
 #include <errno.h>

@@ -4,8 +4,7 @@
  *  folder was not synced.
  *
  *  Threads: any.  Errors: returns false, with the reason in errno.  A folder that cannot be read
- *  and a file system that cannot sync folders are not errors, because the program can do no more.
- */
+ *  and a file system that cannot sync folders are not errors: the program can do no more. */
 #ifndef TND_RUNTIME_BASE_FOLDER_H
 #define TND_RUNTIME_BASE_FOLDER_H
 

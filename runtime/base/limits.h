@@ -4,8 +4,7 @@
  *  The strictest limit from the process's own group up to the root counts.
  *
  *  The page cache may use the available memory of the machine.  In a group with a limit it may use
- *  what the group has not used, and the file pages that the group has in memory, which are evicted
- *  for others.
+ *  what the group has not used, and the file pages that it has in memory, which can be evicted.
  *
  *  Threads: any. */
 #ifndef TND_RUNTIME_BASE_LIMITS_H

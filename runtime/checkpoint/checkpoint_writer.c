@@ -50,7 +50,7 @@ struct tnd_checkpoint_writer {
     bool stopping, writing;
 };
 
-/* --- news -------------------------------------------------------------------------------------- */
+/* --- news ------------------------------------------------------------------------------------- */
 
 static void add_news(void *context, tnd_log_level_t level, const char *text)
 {
@@ -94,7 +94,7 @@ bool tnd_checkpoint_writer_news(tnd_checkpoint_writer_t *self, tnd_log_level_t *
     return true;
 }
 
-/* --- writing ----------------------------------------------------------------------------------- */
+/* --- writing ---------------------------------------------------------------------------------- */
 
 static void forget_below(const tnd_checkpoint_writer_t *self, uint64_t below)
 {
@@ -213,7 +213,7 @@ static void forget_later(tnd_checkpoint_writer_t *self, uint64_t step, bool inco
     give(self, job);
 }
 
-/* --- effects of the machine -------------------------------------------------------------------- */
+/* --- effects of the machine ------------------------------------------------------------------- */
 
 /*  `cursor` is that of the step that is booked now. */
 static void perform(tnd_checkpoint_writer_t *self, const tnd_cursor_t *cursor)
@@ -270,7 +270,7 @@ bool tnd_checkpoint_writer_busy(tnd_checkpoint_writer_t *self)
     return busy;
 }
 
-/* --- reports of feeders ------------------------------------------------------------------------ */
+/* --- reports of feeders ----------------------------------------------------------------------- */
 
 bool tnd_checkpoint_writer_line(tnd_checkpoint_writer_t *self, uint64_t step, const char *line)
 {
@@ -333,7 +333,7 @@ tnd_keep_note_t tnd_checkpoint_writer_word(const tnd_checkpoint_writer_t *self)
     return tnd_checkpoint_word(self->machine);
 }
 
-/* --- set-up ------------------------------------------------------------------------------------ */
+/* --- set-up ----------------------------------------------------------------------------------- */
 
 /*  Counts the checkpoints in the folder.  Those after the point that the user resumed from are
  *  removed. */

@@ -1,5 +1,4 @@
-/*  runtime/checkpoint/data_table.c - the files that a stream is read from, as a checkpoint stores
- *  them. */
+/*  runtime/checkpoint/data_table.c - the files of a stream, as a checkpoint stores them. */
 #include "runtime/checkpoint/data_table.h"
 
 #include <ctype.h>
@@ -104,7 +103,7 @@ void tnd_data_table_free(tnd_data_table_t *self)
     *self = (tnd_data_table_t){0};
 }
 
-/* --- as text ----------------------------------------------------------------------------------- */
+/* --- as text ---------------------------------------------------------------------------------- */
 
 void tnd_data_table_write(const tnd_data_table_t *self, size_t index, FILE *out)
 {
@@ -156,7 +155,7 @@ void tnd_data_table_time(int64_t modified_ns, char text[TND_DATA_TIME])
         snprintf(text, TND_DATA_TIME, "%" PRId64 " s", (int64_t)seconds);
 }
 
-/* --- comparing --------------------------------------------------------------------------------- */
+/* --- comparing -------------------------------------------------------------------------------- */
 
 /*  The result of comparing two entries. */
 typedef enum {

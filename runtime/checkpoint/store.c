@@ -29,7 +29,7 @@ struct tnd_store {
     int lock;
 };
 
-/* --- files ------------------------------------------------------------------------------------- */
+/* --- files ------------------------------------------------------------------------------------ */
 
 static void step_path(char path[TND_STORE_PATH], const char *dir, uint64_t step)
 {
@@ -121,7 +121,7 @@ bool tnd_saved_equal(const tnd_saved_t *a, const tnd_saved_t *b)
     return a->bytes == b->bytes && a->hash[0] == b->hash[0] && a->hash[1] == b->hash[1];
 }
 
-/* --- the lock ---------------------------------------------------------------------------------- */
+/* --- the lock --------------------------------------------------------------------------------- */
 
 /*  A killed run may take a moment to release the lock. */
 static bool take_lock(int lock)
@@ -165,7 +165,7 @@ void tnd_store_close(tnd_store_t **self_p)
     *self_p = NULL;
 }
 
-/* --- parts ------------------------------------------------------------------------------------- */
+/* --- parts ------------------------------------------------------------------------------------ */
 
 tnd_status_t tnd_store_begin(const char *dir, uint64_t step, tnd_error_t *error)
 {
@@ -229,7 +229,7 @@ tnd_status_t tnd_store_check(const tnd_resume_t *resume, uint32_t replica,
     return TND_OK;
 }
 
-/* --- the manifest: lines of words, closed by the hash of all before ---------------------------- */
+/* --- the manifest: lines of words, closed by the hash of all before --------------------------- */
 
 static void print_hex(FILE *out, const unsigned char *bytes, size_t size)
 {
@@ -491,7 +491,7 @@ tnd_status_t tnd_store_read(const char *dir, uint64_t step, tnd_manifest_t *mani
     return tnd_fail(error, "%s: its cursor is that of step %" PRIu64, path, found);
 }
 
-/* --- all of them ------------------------------------------------------------------------------- */
+/* --- all of them ------------------------------------------------------------------------------ */
 
 static int descending(const void *a, const void *b)
 {

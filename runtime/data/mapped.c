@@ -32,7 +32,7 @@ static struct sigaction before; /* what handled SIGBUS before the guard */
 static pthread_once_t guarded = PTHREAD_ONCE_INIT;
 static size_t page_bytes;
 
-/* --- the list ---------------------------------------------------------------------------------- */
+/* --- the list --------------------------------------------------------------------------------- */
 
 static tnd_mapped_t *take(void)
 {
@@ -85,7 +85,7 @@ static tnd_mapped_t *find(uintptr_t address)
     return entry;
 }
 
-/* --- the handler ------------------------------------------------------------------------------- */
+/* --- the handler ------------------------------------------------------------------------------ */
 
 /*  Before the pages are replaced: a thread that reads zeros finds them marked, though it does no
  *  more than load the mark after it.  Every processor passes a barrier between the two. */
@@ -149,12 +149,11 @@ void tnd_mapped_guard(void)
     pthread_once(&guarded, install);
 }
 
-/* --- what is lost ------------------------------------------------------------------------------ */
+/* --- what is lost ----------------------------------------------------------------------------- */
 
 bool tnd_mapped_any_lost(void)
 {
-    /* What was read before this call is read before this load: the handler takes care of the rest.
-     */
+    /* What was read before this call is read before this load; the handler does the rest. */
     atomic_signal_fence(memory_order_seq_cst);
     return atomic_load_explicit(&lost_count, memory_order_acquire) > 0;
 }

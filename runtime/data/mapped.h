@@ -31,8 +31,7 @@ typedef struct tnd_mapped tnd_mapped_t;
 tnd_mapped_t *tnd_mapped_add(const void *data, size_t size, const char *path);
 void tnd_mapped_remove(tnd_mapped_t *self);
 
-/*  Installs the handler.  For programs with a handler of their own, which comes before it if it is
- *  installed later. */
+/*  Installs the handler.  A program's own handler comes before it if it is installed later. */
 void tnd_mapped_guard(void);
 /*  What the handler does.  False: the signal is not about a page of a listed mapping, or nothing
  *  could be mapped in its place.  Async-signal-safe. */

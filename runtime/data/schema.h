@@ -12,15 +12,13 @@
 #include "runtime/base/dtype.h"
 #include "runtime/base/status.h"
 
-/*  Elements and bytes of one row of a column, of the longest if it is ragged; of one row of all
- *  columns. */
+/*  Elements and bytes of a row of a column, of the longest if ragged; of a row of all columns. */
 uint64_t tnd_column_elements(const tnd_column_t *self);
 size_t tnd_column_bytes(const tnd_column_t *self);
 size_t tnd_schema_row_bytes(const tnd_schema_t *self);
 /*  Bytes of what the length of a ragged row counts: one step along its first axis. */
 size_t tnd_column_unit(const tnd_column_t *self);
-/*  How many columns are ragged; bytes a row of the lists of where ragged rows lie and how long they
- *  are. */
+/*  How many columns are ragged; bytes a row of the lists of their offsets and lengths. */
 uint32_t tnd_schema_ragged(const tnd_schema_t *self);
 size_t tnd_schema_list_bytes(const tnd_schema_t *self);
 
@@ -47,8 +45,7 @@ uint64_t tnd_schema_hash(const tnd_schema_t *self);
 tnd_status_t tnd_schema_compare(const tnd_schema_t *self, const tnd_schema_t *other,
                                 tnd_error_t *error) TND_CHECKED;
 
-/*  "image u8[28,28], tokens i32[<=512], label u8" into `text`, cut at its end if need be; returns
- * text. */
+/*  "image u8[28,28], tokens i32[<=512], label u8" into `text`, cut if need be; returns text. */
 const char *tnd_schema_text(const tnd_schema_t *self, char *text, size_t room);
 
 #endif

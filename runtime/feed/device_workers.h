@@ -12,8 +12,7 @@
  *  If other hosts have replicas, the actor sends the tensors of a round
  *  (tnd_device_workers_outgoing) and receives its results.
  *
- *  Errors: the first failure counts; all threads stop at once, and tnd_device_workers_error returns
- *  its text.
+ *  Errors: the first failure stops all threads at once; tnd_device_workers_error returns its text.
  *
  *  Threads: functions under "actor" on the actor's thread, those under "program" on the thread that
  *  pulls; new and destroy on any thread while no other function runs. */
@@ -55,8 +54,7 @@ typedef struct {
 /*  Bytes of one slot of one replica. */
 size_t tnd_device_workers_slot_bytes(const tnd_schema_t *schema, uint64_t rows_max);
 
-/*  Opens the devices, allocates the slots and starts the threads. Strings and schema remain the
- *  caller's. */
+/*  Opens the devices, allocates the slots, starts the threads. Strings and schema are borrowed. */
 tnd_status_t tnd_device_workers_new(tnd_device_workers_t **self_p,
                                     const tnd_device_workers_config_t *config,
                                     tnd_error_t *error) TND_CHECKED;
@@ -72,7 +70,7 @@ uint32_t tnd_device_workers_devices(const tnd_device_workers_t *self);
 /*  Processor time of the threads so far, in nanoseconds. */
 uint64_t tnd_device_workers_cpu_ns(const tnd_device_workers_t *self);
 
-/* --- actor ------------------------------------------------------------------------------------- */
+/* --- actor ------------------------------------------------------------------------------------ */
 
 /*  Calls task->step for each replica on its thread, without rows, and waits.  Before any step. */
 tnd_status_t tnd_device_workers_call(tnd_device_workers_t *self, const tnd_task_t *task,
@@ -156,7 +154,7 @@ bool tnd_device_workers_idle(const tnd_device_workers_t *self);
  *  program whose step tnd_device_workers_stop interrupts. */
 void tnd_device_workers_over(tnd_device_workers_t *self, tnd_status_t how);
 
-/* --- program ----------------------------------------------------------------------------------- */
+/* --- program ---------------------------------------------------------------------------------- */
 
 /*  No program will pull steps, so they are discarded. Ignored after the first pull. Any thread. */
 void tnd_device_workers_discard(tnd_device_workers_t *self);

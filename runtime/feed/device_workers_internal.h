@@ -136,8 +136,7 @@ struct tnd_device_workers {
     uint64_t flushed;       /* jobs that others were notified of, by the actor */
     uint64_t taken, ran;    /* by the program */
 
-    /*  Steps on the program's thread (device_workers_pull.c), the program's but for the atomic
-     * ones. */
+    /*  Steps on the program's thread (device_workers_pull.c), its own but for the atomic ones. */
     worker_t caller;
     pthread_t caller_thread;
     tnd_float_mode_t caller_mode; /* as the last step left it */

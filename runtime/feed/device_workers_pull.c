@@ -19,7 +19,7 @@ static const uint64_t worth_reading_ns = 50000;
 static const uint64_t next_spin_ns = 50000;
 enum { MISSES_MOST = 6 };
 
-/* --- steps on the program's thread ------------------------------------------------------------- */
+/* --- steps on the program's thread ------------------------------------------------------------ */
 
 void tnd_device_workers_make_caller(tnd_device_workers_t *self)
 {
@@ -100,7 +100,7 @@ static void run_here(tnd_device_workers_t *self, job_t *job)
     tnd_futex_open(&self->left);
 }
 
-/* --- the loop ---------------------------------------------------------------------------------- */
+/* --- the loop --------------------------------------------------------------------------------- */
 
 void tnd_device_workers_may_look(tnd_device_workers_t *self, bool may)
 {

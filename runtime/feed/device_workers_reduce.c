@@ -198,7 +198,7 @@ static bool reduce_here(worker_t *worker, job_t *job)
     return reduce_chunks(worker, posted) && tnd_device_workers_meet(worker, job);
 }
 
-/* --- with replicas elsewhere ------------------------------------------------------------------- */
+/* --- with replicas elsewhere ------------------------------------------------------------------ */
 
 static tnd_buffer_t *take_tensor(exchange_t *exchange, size_t bytes)
 {

@@ -1,5 +1,4 @@
-/*  runtime/feed/device_workers_run.c - the device threads: they run steps until the run ends or
- *  fails. */
+/*  runtime/feed/device_workers_run.c - device threads: run steps until the run ends. */
 #include "runtime/feed/device_workers_internal.h"
 
 #include <inttypes.h>

@@ -1,5 +1,4 @@
-/*  runtime/feed/device_workers_slots.c - the feeder's side: fills slots and takes finished steps.
- */
+/*  runtime/feed/device_workers_slots.c - the feeder's side: fills slots, takes finished steps. */
 #include "runtime/feed/device_workers_internal.h"
 
 #include <assert.h>

@@ -2,11 +2,9 @@
  *  batches.
  *
  *  Rows are gathered in parts.  Parts are begun in the order in which they were added, by any free
- *  thread, and end in any order; each has a digest of its own, whose sum does not depend on the
- *  threads.
+ *  thread, and end in any order; each has its own digest; their sum does not depend on the threads.
  *
- *  Threads: the owner's; the function that gathers is called on all of them, for different parts.
- */
+ *  Threads: the owner's; the function that gathers is called on all, for different parts. */
 #ifndef TND_RUNTIME_FEED_GATHERERS_H
 #define TND_RUNTIME_FEED_GATHERERS_H
 

@@ -60,7 +60,7 @@ static tnd_status_t call_evaluate(void *context, tnd_replica_t *replica)
     return self->ops->evaluate(*model_of(self, replica), replica);
 }
 
-/* --- checkpoints ------------------------------------------------------------------------------- */
+/* --- checkpoints ------------------------------------------------------------------------------ */
 
 static tnd_status_t load_part(tnd_models_t *self, tnd_replica_t *replica, tnd_error_t *error)
 {
@@ -128,7 +128,7 @@ void tnd_models_forget(tnd_models_t *self, uint64_t below)
     atomic_store(&self->forget_below, below);
 }
 
-/* --- finding it -------------------------------------------------------------------------------- */
+/* --- finding it ------------------------------------------------------------------------------- */
 
 static tnd_status_t load(tnd_models_t *self, bool stays, tnd_error_t *error)
 {
@@ -238,7 +238,7 @@ const char *tnd_models_plugin(const tnd_models_t *self)
     return self->plugin;
 }
 
-/* --- what it saves ----------------------------------------------------------------------------- */
+/* --- what it saves ---------------------------------------------------------------------------- */
 
 static tnd_status_t hash_file(const char *file, char text[33], tnd_error_t *error)
 {

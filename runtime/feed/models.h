@@ -23,8 +23,7 @@ typedef struct {
 } tnd_models_config_t;
 
 /*  Loads the plugin and opens no model yet. Errors: TND_FAILED if it is not found, cannot be
- *  loaded, lacks its symbol or has another version; the text lists the folders that were searched.
- */
+ *  loaded, lacks its symbol or has another version; the text lists the searched folders. */
 tnd_status_t tnd_models_new(tnd_models_t **self_p, const tnd_models_config_t *config,
                             tnd_error_t *error) TND_CHECKED;
 /*  Whether the plugin can be loaded and, if it is to evaluate, has `evaluate`. It stays loaded. */

@@ -3,8 +3,7 @@
  *  Belongs to the device workers, which point it at the rows of a step before they call the user's
  *  code.  Afterwards they read what that code posted and reported.
  *
- *  Threads: the device thread that carries the replica; others read `posts` while that one waits
- *  for them. */
+ *  Threads: the device thread of the replica; others read `posts` while that one waits for them. */
 #ifndef TND_RUNTIME_FEED_REPLICA_H
 #define TND_RUNTIME_FEED_REPLICA_H
 

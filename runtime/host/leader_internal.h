@@ -108,7 +108,7 @@ void tnd_leader_inform(tnd_leader_t *self, const char *format, ...)
 /*  Returns the name of the running chain, which is that of its feeder. */
 const char *tnd_leader_chain_name(const tnd_leader_t *self);
 
-/* --- leader_hosts.c --- */
+/* --- leader_hosts.c --------------------------------------------------------------------------- */
 
 /*  Reports all connected hosts to the session of a chain that begins. */
 void tnd_leader_begin_chain(tnd_leader_t *self, uint64_t now);
@@ -117,7 +117,7 @@ void tnd_leader_take_leave(tnd_leader_t *self, uint32_t host, uint64_t now);
 /*  Gives up hosts that are away for too long; returns when to call it again. */
 uint64_t tnd_leader_check_hosts(tnd_leader_t *self, uint64_t now);
 
-/* --- leader_start.c --- */
+/* --- leader_start.c --------------------------------------------------------------------------- */
 
 void tnd_leader_tell(tnd_leader_t *self, uint32_t host, tnd_msg_kind_t kind, tnd_buffer_t *note);
 bool tnd_leader_has_data(const tnd_leader_t *self, uint32_t host);
@@ -125,7 +125,7 @@ void tnd_leader_take_facts(tnd_leader_t *self, uint32_t host, tnd_buffer_t *note
 void tnd_leader_take_endpoints(tnd_leader_t *self, uint32_t host, tnd_buffer_t *note);
 void tnd_leader_tell_table(tnd_leader_t *self, uint32_t host);
 
-/* --- leader_steps.c --- */
+/* --- leader_steps.c --------------------------------------------------------------------------- */
 
 void tnd_leader_take_report(tnd_leader_t *self, chain_t *chain, const tnd_msg_t *msg);
 void tnd_leader_take_reasons(chain_t *chain, const tnd_msg_t *msg);

@@ -1,5 +1,4 @@
-/*  runtime/interface/collective.c - reductions over replicas: what is posted, how parts of it are
- *  computed. */
+/*  runtime/interface/collective.c - what is posted, how parts of it are computed. */
 #include "runtime/interface/collective.h"
 
 #include <math.h>

@@ -1,5 +1,4 @@
-/*  runtime/interface/collective.h - reductions over replicas: what is posted, and how shares of it
- *  are computed.
+/*  runtime/interface/collective.h - reductions over replicas: posts, and computing shares.
  *
  *  All replicas post values in the same order.  If one process has all replicas, each device thread
  *  reduces a share of the elements over all leaves in one pass along the fixed tree, and writes the

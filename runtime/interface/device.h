@@ -4,8 +4,7 @@
  *  processor both are the same.  The memory of a slot is allocated before the stream starts.  Then
  *  a device thread only uploads and settles.
  *
- *  One file in transport/device/ and one line in devices.def make a device; the runtime finds it by
- *  name.
+ *  One file in transport/device/ and one line in devices.def make a device, which is found by name.
  *
  *  Threads: open, stage and close on any, one at a time; unstage on any, also while others are
  *  called; upload and settle on the device's own thread. */
@@ -35,8 +34,7 @@ typedef struct {
      *  gets the reason. */
     uint32_t (*count)(char *why, size_t room);
     tnd_status_t (*open)(tnd_device_t **self_p, uint32_t ordinal, tnd_error_t *error);
-    /*  Called after the last unstage, which may be long after the run if a program keeps tensors.
-     */
+    /*  Called after the last unstage: long after the run if a program keeps tensors. */
     void (*close)(tnd_device_t **self_p);
     /*  Memory of zeros. The pages of its first `warm` bytes are present when the stream starts; the
      *  others take memory when they are written, if the device can do that. */

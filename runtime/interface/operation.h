@@ -17,8 +17,7 @@
 #include "runtime/option/spec.h"
 
 /*  A tile: rows of some columns, packed or strided, aligned to their elements.  The tiles `in` and
- *  `out` never overlap.  Ragged rows stay in the input: row r of the tile is row origin[r] there.
- */
+ *  `out` never overlap.  Ragged rows stay in the input: row r here is row origin[r] there. */
 typedef struct {
     uint32_t rows;
     struct {

@@ -106,8 +106,7 @@ typedef struct tnd_source {
                          tnd_error_t *error);
     /*  How many rows to request ahead of those that are read; 0: none now. NULL: always none. */
     uint32_t (*ahead_rows)(const void *state);
-    /*  Requests rows index[0 ... count), which will be read soon, and returns at once. Any thread.
-     */
+    /*  Requests rows index[0 ... count), to be read soon, and returns at once. Any thread. */
     void (*ahead)(void *state, const uint64_t *index, uint32_t count);
     /*  Where row `index` is stored, for people. NULL: rows have no place. */
     void (*where)(const void *state, uint64_t index, tnd_source_place_t *place);

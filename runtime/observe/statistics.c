@@ -27,7 +27,7 @@ struct tnd_pages {
 _Static_assert(sizeof(tnd_statistics_t) <= TND_PAGE_BYTES, "an actor's statistics fill one page");
 _Static_assert(sizeof(tnd_pages_header_t) <= TND_PAGE_BYTES, "a header fills one page");
 
-/* --- where they lie ---------------------------------------------------------------------------- */
+/* --- where they lie --------------------------------------------------------------------------- */
 
 size_t tnd_pages_folders(tnd_pages_folders_t *folders)
 {
@@ -88,7 +88,7 @@ static void sweep(const char *folder)
     closedir(open_folder);
 }
 
-/* --- a process's own --------------------------------------------------------------------------- */
+/* --- a process's own -------------------------------------------------------------------------- */
 
 /*  Fills a file before it is visible. */
 static int fill(tnd_pages_t *self, const char *name, const char *run, const char *host,
@@ -169,7 +169,7 @@ void tnd_pages_destroy(tnd_pages_t **self_p)
     *self_p = NULL;
 }
 
-/* --- time -------------------------------------------------------------------------------------- */
+/* --- time ------------------------------------------------------------------------------------- */
 
 /*  By bit of TND_WAIT_*. */
 static const char *const wait_names[] = {
@@ -267,8 +267,7 @@ void tnd_statistics_times(const tnd_statistics_t *self, uint64_t now, tnd_times_
         if (state == TND_STATE_WAITING && word >> 8 != 0 && now > since &&
             w == tnd_wait_foremost((uint32_t)(word >> 8)))
             waits[w] += now - since;
-        /* The values of a page are from different moments, so each is limited to the remaining
-         * time. */
+        /* The values of a page are of different moments, so each is limited to the time left. */
         waits[w] = waits[w] < left ? waits[w] : left;
         left -= waits[w];
         waited += waits[w];

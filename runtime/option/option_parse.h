@@ -29,8 +29,7 @@ void *tnd_options_parse(const tnd_options_context_t *context, const tnd_table_t 
 bool tnd_option_parse(const tnd_options_context_t *context, const tnd_option_t *option,
                       const tnd_value_t *value, void *out);
 
-/*  The part named `name`, from the list of the option or given by the program; NULL if there is
- *  none. */
+/*  The part named `name`, from the list of the option or given by the program, or NULL. */
 const tnd_table_t *tnd_part_find(const tnd_options_context_t *context, const tnd_option_t *option,
                                  const char *name);
 

@@ -1,5 +1,4 @@
-/*  runtime/plan/graph.c - merges files, calls and overlays into a tree, and resolves it to a plan.
- */
+/*  runtime/plan/graph.c - merges files, calls and overlays to a tree, and resolves it. */
 #include "runtime/plan/graph.h"
 
 #include <stdlib.h>

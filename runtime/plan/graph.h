@@ -1,5 +1,4 @@
-/*  runtime/plan/graph.h - a graph of actors: composed by calls or read from files, then checked and
- *  placed.
+/*  runtime/plan/graph.h - a graph of actors, from calls or files, checked and placed.
  *
  *  Errors are collected and reported together by tnd_graph_check; calls before it return nothing.
  *  A file and its overlays are merged: maps key by key, lists are replaced, null restores a
@@ -74,8 +73,7 @@ const tnd_plan_t *tnd_graph_sketch(const tnd_graph_t *self);
 /*  The directory of the first file, where its plugins are looked for; "." if there is none. */
 const char *tnd_graph_directory(const tnd_graph_t *self);
 
-/*  Marks the graph as used by an abandoned thread, which may also run code of its plugins: destroy
- *  then leaks it. */
+/*  Marks the graph as used by an abandoned thread, perhaps in a plugin: destroy then leaks it. */
 void tnd_graph_keep(tnd_graph_t *self);
 bool tnd_graph_is_kept(const tnd_graph_t *self);
 

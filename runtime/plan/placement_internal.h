@@ -87,7 +87,7 @@ static inline bool is_feeder(const tnd_topology_actor_t *actor)
     return actor->kind->role == TND_ROLE_FEEDER;
 }
 
-/* --- placement_hosts.c ------------------------------------------------------------------------- */
+/* --- placement_hosts.c ------------------------------------------------------------------------ */
 
 void tnd_placer_read_hosts(placer_t *self);
 /*  The place of an option of a host, or of the host. */
@@ -96,12 +96,12 @@ tnd_mark_t tnd_placer_mark(const host_t *host, const char *name);
 bool tnd_placer_check_devices(placer_t *self, const tnd_strings_t *devices,
                               const tnd_value_t *value);
 
-/* --- placement_ports.c ------------------------------------------------------------------------- */
+/* --- placement_ports.c ------------------------------------------------------------------------ */
 
 /*  Checks that `ports:` has a port for each listener.  The edges exist. */
 void tnd_placer_check_ports(placer_t *self);
 
-/* --- placement_assign.c ------------------------------------------------------------------------ */
+/* --- placement_assign.c ----------------------------------------------------------------------- */
 
 /*  The number of hosts of an actor. */
 uint32_t tnd_placer_count(const placer_t *self, uint32_t actor);

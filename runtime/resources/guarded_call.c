@@ -1,5 +1,4 @@
-/*  runtime/resources/guarded_call.c - calls before a run begins, on threads that it abandons when they
- *  hang. */
+/*  runtime/resources/guarded_call.c - calls on threads that it abandons when they hang. */
 #include "runtime/resources/guarded_call.h"
 
 #include <inttypes.h>
@@ -145,7 +144,7 @@ bool tnd_guarded_call_wait(tnd_guarded_call_t **self_p, uint64_t hung_after_ns,
     return true;
 }
 
-/* --- what is at work --------------------------------------------------------------------------- */
+/* --- what is at work -------------------------------------------------------------------------- */
 
 /*  The entry of the calling thread. */
 static word_t *own_word(tnd_guarded_call_t *self)

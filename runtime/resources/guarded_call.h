@@ -7,8 +7,7 @@
  *
  *  Lifecycle: begin; poll any number of times; end.
  *
- *  Threads: begin, done, hangs, wait and end on one; enter, at, tell and leave on threads of the
- *  call. */
+ *  Threads: begin, done, hangs, wait, end on one; enter, at, tell, leave on threads of the call. */
 #ifndef TND_RUNTIME_RESOURCES_GUARDED_CALL_H
 #define TND_RUNTIME_RESOURCES_GUARDED_CALL_H
 
@@ -33,8 +32,7 @@ bool tnd_guarded_call_hangs(tnd_guarded_call_t *self, uint64_t hung_after_ns, ui
                             tnd_diagnostics_t *diagnostics);
 
 /*  Waits at most `wait_ns` for the end, adds the findings to `diagnostics` (may be NULL) and frees
- *  the call.  Returns false if it was abandoned; then memory that it may access must not be freed.
- */
+ *  the call.  False: it was abandoned; memory that it may access must not be freed. */
 bool tnd_guarded_call_end(tnd_guarded_call_t **self_p, uint64_t wait_ns,
                           tnd_diagnostics_t *diagnostics);
 
@@ -42,7 +40,7 @@ bool tnd_guarded_call_end(tnd_guarded_call_t **self_p, uint64_t wait_ns,
 bool tnd_guarded_call_wait(tnd_guarded_call_t **self_p, uint64_t hung_after_ns,
                            tnd_diagnostics_t *diagnostics);
 
-/* --- on threads of the call; `self` may be NULL ------------------------------------------------ */
+/* --- on threads of the call; `self` may be NULL ----------------------------------------------- */
 
 /*  The calling thread starts work for an instance; a hang is an error with this code. */
 void tnd_guarded_call_enter(tnd_guarded_call_t *self, const tnd_instance_t *instance,

@@ -403,8 +403,7 @@ void tnd_diagnostics_print_json(const tnd_diagnostics_t *self, FILE *out)
     fputs("]\n", out);
 }
 
-/*  The number of edits between two words: letters inserted, deleted, replaced, or neighbours
- *  exchanged. */
+/*  The edits between two words: letters inserted, deleted, replaced, or neighbours exchanged. */
 static size_t edits(const char *a, const char *b)
 {
     enum { LENGTH_MAX = 63 };

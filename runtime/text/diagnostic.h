@@ -20,8 +20,7 @@
 
 #include "runtime/text/arena.h"
 
-/*  A source of values: a file, or a pseudo-file such as `--set`.  It must outlive the marks that
- *  point to it. */
+/*  A source of values: a file, or a pseudo-file such as `--set`.  It must outlive its marks. */
 typedef struct {
     const char *name; /* shown before line and column */
     const char *text;

@@ -1,5 +1,4 @@
-/*  runtime/text/value.h - a parsed tree of maps, lists and scalars, each with its place in the
- *  text.
+/*  runtime/text/value.h - a parsed tree of maps, lists and scalars with their places.
  *
  *  Scalars are text; the option table that reads them determines their type.  Values are read-only
  *  once built and are stored in an arena.
@@ -60,8 +59,7 @@ const tnd_value_entry_t *tnd_value_entry(const tnd_value_t *map, const char *key
 tnd_value_t *tnd_value_without(tnd_arena_t *arena, const tnd_value_t *map, const char *key);
 
 /*  Merges `over` into `base`: maps are merged key by key, other values are replaced.  A null stays
- *  in the result, where it restores the default.  Neither argument is changed.  Either may be NULL.
- */
+ *  in the result, where it restores the default.  Neither is changed; either may be NULL. */
 tnd_value_t *tnd_value_merge(tnd_arena_t *arena, tnd_value_t *base, tnd_value_t *over);
 
 /*  Whether two trees are equal, ignoring the order of keys, quotes and places. */

@@ -18,8 +18,7 @@ bool tnd_yaml_mistake_missing_space(tnd_span_t line, tnd_span_t *word_p, const c
 void tnd_yaml_mistake_report_space(const tnd_lines_t *lines, size_t line, tnd_span_t word,
                                    const char *colon);
 
-/*  `&anchor`, `*alias`, or a word that looks like one.  Returns false if the intended value is
- * unknown. */
+/*  `&anchor`, `*alias`, or a word that looks like one.  False: the intended value is unknown. */
 bool tnd_yaml_mistake_report_alias(const tnd_lines_t *lines, yaml_mark_t at);
 
 /*  A character that looks like a blank or a quote but is not one. */

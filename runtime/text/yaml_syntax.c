@@ -38,8 +38,7 @@ static void report_byte(const error_t *self)
                          wide ? "save it as UTF-8" : "a topology is a text file in UTF-8");
 }
 
-/*  The place of an unclosed bracket or quote, which libyaml noticed on a later line or at the end.
- */
+/*  The place of an unclosed bracket or quote, which libyaml noticed later or at the end. */
 static bool report_unclosed(const error_t *self, yaml_mark_t at)
 {
     const yaml_parser_t *parser = self->parser;

@@ -22,8 +22,7 @@ bool tnd_link_syntax_is(const tnd_token_t *token, const char *text);
 /*  Whether the token looks like a name, such as `read.0`, and not like punctuation. */
 bool tnd_link_syntax_is_plain(const tnd_token_t *token);
 
-/*  The link that was probably meant by `a => b`, `a, b` or `b <- a`; NULL if there are not two
- *  names. */
+/*  The link probably meant by `a => b`, `a, b` or `b <- a`; NULL if there are not two names. */
 const char *tnd_link_syntax_corrected(tnd_arena_t *arena, const char *text);
 
 #endif

@@ -1,5 +1,4 @@
-/*  runtime/topology/overlay.h - checks overlays: they may place, secure and tune, but not change
- *  the graph.
+/*  runtime/topology/overlay.h - overlays may place, secure and tune, not change the graph.
  *
  *  Threads: the one that checks. */
 #ifndef TND_RUNTIME_TOPOLOGY_OVERLAY_H

@@ -1,5 +1,4 @@
-/*  runtime/topology/topology.c - resolves a tree to actors, links and chains and reports all
- *  errors. */
+/*  runtime/topology/topology.c - resolves a tree to actors, links and chains. */
 #include "runtime/topology/topology_internal.h"
 
 #include <stdlib.h>

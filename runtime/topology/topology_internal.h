@@ -24,8 +24,7 @@ static inline tnd_diagnostics_t *diagnostics_of(const tnd_resolver_t *self)
     return self->context->diagnostics;
 }
 
-/*  Reads `links:`, a list or one text such as `read -> prep`; NULL: there are none.  The actors
- *  have been read. */
+/*  Reads `links:`, a list or a text such as `read -> prep`, or NULL.  The actors have been read. */
 void tnd_links_resolve(tnd_resolver_t *self, const tnd_value_t *links);
 /*  Reports the first cycle of links; calls do not count. */
 void tnd_links_check_cycles(tnd_resolver_t *self);

@@ -86,7 +86,7 @@ typedef struct tnd_session tnd_session_t;
 typedef struct tnd_feed tnd_feed_t;
 typedef struct tnd_replica tnd_replica_t;
 
-/* --- columns of a row --- */
+/* --- columns of a row ------------------------------------------------------------------------- */
 
 enum { TND_COLUMNS_MAX = 16, TND_RANK_MAX = 8, TND_COLUMN_NAME_MAX = 64 };
 
@@ -127,7 +127,7 @@ TND_API int tnd_schema_find(const tnd_schema_t *schema, const char *name);
 TND_API tnd_status_t tnd_fail(tnd_error_t *error, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* --- graph: errors are collected and reported together, so calls need no checks --- */
+/* --- graph: errors are collected and reported together, so calls need no checks --------------- */
 
 /*  An empty graph.  `name` may be NULL; all random numbers of the stream depend on `seed`. */
 TND_API tnd_graph_t *tnd_graph_new(const char *name, uint64_t seed);
@@ -152,7 +152,7 @@ TND_API const char *tnd_graph_errors(const tnd_graph_t *graph);
  *  leaked. */
 TND_API void tnd_graph_destroy(tnd_graph_t **graph_p);
 
-/* --- session: this process's part of a run --- */
+/* --- session: this process's part of a run ---------------------------------------------------- */
 
 /*  Starts host `host` of the graph; NULL: the only one.  The graph must outlive the session and
  *  stay unchanged meanwhile.  Returns while the hosts still connect; later errors, such as unusable
@@ -190,7 +190,7 @@ TND_API bool tnd_session_metric(tnd_session_t *session, const char *actor, const
  *  the run: TND_OK, TND_STOPPED or TND_FAILED. */
 TND_API tnd_status_t tnd_session_destroy(tnd_session_t **session_p);
 
-/* --- feed: pull global steps; one caller thread --- */
+/* --- feed: pull global steps; one caller thread ----------------------------------------------- */
 
 /*  The columns of its rows (TensorFlow: element spec, per replica). */
 TND_API const tnd_schema_t *tnd_feed_schema(const tnd_feed_t *feed);
@@ -244,7 +244,7 @@ TND_API tnd_status_t tnd_feed_save(tnd_feed_t *feed, tnd_file_fn *save, void *us
 TND_API tnd_status_t tnd_feed_restore(tnd_feed_t *feed, tnd_file_fn *load, void *user,
                                       tnd_error_t *error);
 
-/* --- replica: valid inside step and apply --- */
+/* --- replica: valid inside step and apply ----------------------------------------------------- */
 
 TND_API uint32_t tnd_replica_id(const tnd_replica_t *replica);    /* logical */
 TND_API uint64_t tnd_replica_step(const tnd_replica_t *replica);  /* over the run, from 0 */
@@ -313,7 +313,7 @@ TND_API void tnd_replica_report(tnd_replica_t *replica, const char *metric, doub
 /*  Sets the reason of a failure, before `step` returns TND_FAILED. */
 TND_API void tnd_replica_error(tnd_replica_t *replica, const char *text);
 
-/* --- options of user tables --- */
+/* --- options of user tables ------------------------------------------------------------------- */
 
 /*  `options` is the text that `open` of a table gets: "{rows: "1000", name: "x"}", or "".  If the
  *  option is absent, *value_p is unchanged, so set the default first.
@@ -328,7 +328,7 @@ TND_API tnd_status_t tnd_option_text(const char *options, const char *name, char
 /*  Errors: TND_FAILED if there is an option other than those in the list: "rows, name". */
 TND_API tnd_status_t tnd_option_only(const char *options, const char *names, tnd_error_t *error);
 
-/* --- sources: user code that generates rows --- */
+/* --- sources: user code that generates rows --------------------------------------------------- */
 
 /*  Rows to be written or read: row r of column c starts at columns[c].data + r * columns[c].stride,
  *  aligned to its elements.  In a ragged column, lengths[r] is the length along the first axis: a
@@ -401,7 +401,7 @@ typedef tnd_status_t tnd_read_fn(void *user, const uint64_t *index, size_t count
 TND_API void tnd_graph_callback(tnd_graph_t *graph, const char *name, const tnd_schema_t *schema,
                                 uint64_t count, uint32_t caps, tnd_read_fn *read, void *user);
 
-/* --- operations: user code that transforms rows --- */
+/* --- operations: user code that transforms rows ----------------------------------------------- */
 
 /*  The properties of an operation. */
 enum {
@@ -448,7 +448,7 @@ typedef struct tnd_op_ops {
 /*  Registers an operation, as `ops: [NAME]` or `ops: [{NAME: {options}}]`; see tnd_graph_source. */
 TND_API void tnd_graph_op(tnd_graph_t *graph, const tnd_op_ops_t *ops, void *shared);
 
-/* --- steps: user code that trains --- */
+/* --- steps: user code that trains ------------------------------------------------------------- */
 
 /*  A step has one model per replica.  `options` is the text of its options in the topology file
  *  ("{hidden: "128"}", or "").

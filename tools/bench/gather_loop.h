@@ -1,7 +1,6 @@
 /*  tools/bench/gather_loop.h - a loop in plain C that gathers rows of mapped files into batches.
  *
- *  It uses a permutation made beforehand, a memcpy per row and column, and one reused batch per
- *  thread. */
+ *  It uses a permutation made beforehand, a memcpy per row and column, and one batch per thread. */
 #ifndef TND_TOOLS_BENCH_GATHER_LOOP_H
 #define TND_TOOLS_BENCH_GATHER_LOOP_H
 

@@ -15,8 +15,7 @@ typedef struct {
     uint32_t window; /* blocks in flight */
 } bench_link_t;
 
-/*  Nanoseconds per block, from the first to the last receipt; *copied_p: bytes that the hubs
- *  copied. */
+/*  Nanoseconds per block, from first to last receipt; *copied_p: bytes that the hubs copied. */
 double bench_hubs(const bench_link_t *link, uint64_t *copied_p);
 
 /*  The same over PUSH and PULL: a header of 64 bytes and the block, without a copy. */

@@ -23,7 +23,7 @@ enum { PAIRS = 5, ROW_BYTES = 4096, THREADS = 32, GROUP_STEPS = 4000, PIECE_BYTE
 static const size_t file_bytes = 1536 << 20, file_bytes_smoke = 12 << 20;
 static const char *const group_limit = "400000000";
 
-/* --- the cgroup -------------------------------------------------------------------------------- */
+/* --- the cgroup ------------------------------------------------------------------------------- */
 
 static char group[512], parent[512];
 
@@ -87,7 +87,7 @@ static bool enter_group(void)
     return false;
 }
 
-/* --- the bounds -------------------------------------------------------------------------------- */
+/* --- the bounds ------------------------------------------------------------------------------- */
 
 typedef struct {
     const bench_file_t *file;
@@ -167,7 +167,7 @@ static double sequential_mbytes(const bench_file_t *sample)
     return sum != 0 ? rate : 0;
 }
 
-/* --- ours -------------------------------------------------------------------------------------- */
+/* --- ours ------------------------------------------------------------------------------------- */
 
 /*  Rows per second of some steps from the start, with an empty page cache. */
 static double ours(const bench_file_t *file, const char *more, uint32_t batch, uint64_t steps)

@@ -26,7 +26,7 @@ enum { RUNS = 9, IMAGES = 60000, IMAGE_BYTES = 784, ROWS = 128, ROW_BYTES = 3072
 static const double goal_ms = 100;
 static const size_t file_bytes = 1536 << 20, file_bytes_smoke = 12 << 20;
 
-/* --- what is started --------------------------------------------------------------------------- */
+/* --- what is started -------------------------------------------------------------------------- */
 
 /*  A simple generator for a shuffle. */
 static uint64_t next_row(uint64_t *state, uint64_t rows)
@@ -138,7 +138,7 @@ static int first_batch(const char *what, char **paths)
     return 0;
 }
 
-/* --- processes --------------------------------------------------------------------------------- */
+/* --- processes -------------------------------------------------------------------------------- */
 
 typedef struct {
     double ms, peak_mib;

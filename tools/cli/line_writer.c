@@ -52,7 +52,7 @@ static uint64_t lines_in(const char *bytes, size_t size)
     return lines;
 }
 
-/* --- the thread -------------------------------------------------------------------------------- */
+/* --- the thread ------------------------------------------------------------------------------- */
 
 /*  Waits until a FIFO has a reader; false: the thread is to stop. */
 static bool await_reader(tnd_line_writer_t *self)
@@ -142,7 +142,7 @@ static void *writer_main(void *context)
     return NULL;
 }
 
-/* --- the interface ----------------------------------------------------------------------------- */
+/* --- the interface ---------------------------------------------------------------------------- */
 
 static ssize_t put_bytes(void *cookie, const char *bytes, size_t size)
 {

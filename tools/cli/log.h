@@ -27,8 +27,7 @@ typedef struct {
     unsigned repeated; /* since it was shown */
 } tnd_log_t;
 
-/*  Sets up --log-level, --log-json and --quiet.  Prints an error and returns false if they are
- *  wrong. */
+/*  Sets up --log-level, --log-json and --quiet.  False: they are wrong; an error was printed. */
 bool tnd_log_init(tnd_log_t *self, const char *command, const tnd_request_t *request);
 void tnd_log_take(tnd_log_t *self, tnd_log_level_t level, const char *host, const char *actor,
                   const char *text);

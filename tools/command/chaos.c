@@ -63,7 +63,7 @@ typedef struct {
     uint32_t row_count;
 } chaos_t;
 
-/* --- comparing --------------------------------------------------------------------------------- */
+/* --- comparing -------------------------------------------------------------------------------- */
 
 /*  Finds one part in a report. */
 static bool find_part(const char *report, int part, const char **begin_p, size_t *size_p)
@@ -150,7 +150,7 @@ static bool is_equal(const measure_t *measure)
     return true;
 }
 
-/* --- the account ------------------------------------------------------------------------------- */
+/* --- the account ------------------------------------------------------------------------------ */
 
 static row_t *row_of(chaos_t *chaos, const tnd_injected_t *injected)
 {
@@ -315,7 +315,7 @@ static void print_json(chaos_t *chaos, bool equal)
     puts("}");
 }
 
-/* --- the command ------------------------------------------------------------------------------- */
+/* --- the command ------------------------------------------------------------------------------ */
 
 /*  Runs until the time is over, a run breaks or the user interrupts. */
 static tnd_fault_run_end_t run_faulty(chaos_t *chaos, uint64_t until)

@@ -212,7 +212,7 @@ static void inspect(machine_t *machine)
     look_at_cuda(&machine->facts);
 }
 
-/* --- showing it -------------------------------------------------------------------------------- */
+/* --- showing it ------------------------------------------------------------------------------- */
 
 static const char *const level_names[] = {"ok", "warning", "bad"};
 

@@ -113,8 +113,7 @@ static void print_chain(const tnd_plan_t *plan, uint32_t index, const tnd_prefli
     print_files(&known->stream);
 }
 
-/*  The options of an instance.  `workers` is their number on its host, because the placement
- *  decides it. */
+/*  The options of an instance.  `workers` is their number on its host: the placement decides it. */
 static void print_options(const tnd_plan_t *plan, const tnd_instance_t *instance)
 {
     const tnd_table_t *table = &instance->kind->table;
@@ -215,7 +214,7 @@ static void print_text(const tnd_plan_t *plan, const tnd_preflight_t *preflight)
     print_descriptors(plan);
 }
 
-/* --- JSON -------------------------------------------------------------------------------------- */
+/* --- JSON ------------------------------------------------------------------------------------- */
 
 static void json_memory(const tnd_plan_t *plan, uint32_t host, const tnd_preflight_t *preflight)
 {

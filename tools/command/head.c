@@ -78,8 +78,7 @@ static void add_to_sinks(sinks_t *self, const tnd_capture_t *capture)
         tnd_contact_sheet_add(&self->sheet, capture);
 }
 
-/*  Completes the files, or discards them.  Prints an error and returns false if one cannot be
- *  written. */
+/*  Completes the files, or discards them.  False: one cannot be written; an error was printed. */
 static bool end_sinks(sinks_t *self, bool failed)
 {
     tnd_error_t error;

@@ -32,7 +32,7 @@ static const char *const state_names[] = {"new",     "running", "working",
                                           "waiting", "ended",   "failed"};
 static const char *const device_names[] = {"idle", "step", "reduce", "apply", "keep"};
 
-/* --- what a page says -------------------------------------------------------------------------- */
+/* --- what a page says ------------------------------------------------------------------------- */
 
 static tnd_state_t state_of(const tnd_statistics_t *page)
 {
@@ -74,7 +74,7 @@ static void print_waits(FILE *out, uint32_t waits, const char *before, const cha
         }
 }
 
-/* --- as a table -------------------------------------------------------------------------------- */
+/* --- as a table ------------------------------------------------------------------------------- */
 
 static row_t *add_row(rows_t *rows, const tnd_inspected_t *process)
 {
@@ -145,7 +145,7 @@ static void print_rows(const rows_t *rows)
         }
 }
 
-/* --- as JSON ----------------------------------------------------------------------------------- */
+/* --- as JSON ---------------------------------------------------------------------------------- */
 
 static void print_devices(const tnd_statistics_t *page, uint64_t now)
 {
@@ -221,7 +221,7 @@ static void print_lines(const char *text)
     }
 }
 
-/* --- the command ------------------------------------------------------------------------------- */
+/* --- the command ------------------------------------------------------------------------------ */
 
 typedef struct {
     const tnd_request_t *request; /* its operands are the runs to show; none: all */

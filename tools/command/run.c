@@ -62,7 +62,7 @@ static const uint64_t leave_lines_ns = 200000000;
 /*  A drain without progress for this time reports what it waits for. */
 static const uint64_t drain_wait_ns = 1000000000;
 
-/* --- what the leader tells --------------------------------------------------------------------- */
+/* --- what the leader tells -------------------------------------------------------------------- */
 
 static void observe_state(void *context, uint32_t chain, tnd_leader_core_state_t state,
                           const char *waiting)
@@ -113,7 +113,7 @@ static void observe_log(void *context, tnd_log_level_t level, const char *host, 
     tnd_log_take(&((run_t *)context)->log, level, host, actor, text);
 }
 
-/* --- signals ----------------------------------------------------------------------------------- */
+/* --- signals ---------------------------------------------------------------------------------- */
 
 /*  Answers a signal, at every log level. */
 static void say_signal(run_t *run, const char *text)
@@ -263,7 +263,7 @@ static void on_tick(void *context)
         leave(run);
 }
 
-/* --- the run ----------------------------------------------------------------------------------- */
+/* --- the run ---------------------------------------------------------------------------------- */
 
 static int code_of(tnd_outcome_t outcome)
 {

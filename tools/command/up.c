@@ -36,8 +36,7 @@ static const uint64_t late_ns = 1000000000;
 
 enum { LINE_MAX_BYTES = 4096 };
 
-/*  Descriptors: standard streams, signals, and those open while a child is started; two pipes per
- *  child. */
+/*  Descriptors: standard streams, signals, those open while a child starts; two pipes per child. */
 enum { OWN_DESCRIPTORS = 10, CHILD_DESCRIPTORS = 2 };
 
 /*  Output of one stream of a child that does not end with a newline yet. */
@@ -78,7 +77,7 @@ typedef struct {
     const char *saver; /* the host with the first replica */
 } up_t;
 
-/* --- output ------------------------------------------------------------------------------------ */
+/* --- output ----------------------------------------------------------------------------------- */
 
 static void print_line(const up_t *up, uint32_t index, FILE *to, const char *text, size_t size)
 {
@@ -189,7 +188,7 @@ static bool take_output(up_t *up, uint32_t index, pipe_t *from)
     return got > 0;
 }
 
-/* --- children ---------------------------------------------------------------------------------- */
+/* --- children --------------------------------------------------------------------------------- */
 
 static bool start(up_t *up, uint32_t index)
 {

@@ -63,7 +63,7 @@ typedef struct {
     uint64_t finish_ns, drawn_ns;
 } attempt_t;
 
-/* --- hosts ------------------------------------------------------------------------------------- */
+/* --- hosts ------------------------------------------------------------------------------------ */
 
 void tnd_fault_run_init(tnd_fault_run_t *self, const tnd_request_t *request)
 {
@@ -181,7 +181,7 @@ void tnd_fault_run_describe(const tnd_fault_run_t *self, const tnd_fault_t *faul
     snprintf(text, room, "%s", name);
 }
 
-/* --- an attempt -------------------------------------------------------------------------------- */
+/* --- an attempt ------------------------------------------------------------------------------- */
 
 static void add_word(char **words, size_t *used, const char *format, const char *value)
 {
@@ -318,7 +318,7 @@ static bool take_lines(attempt_t *self, int file, lines_t *lines,
     return got < 0 && errno == EAGAIN;
 }
 
-/* --- faults ------------------------------------------------------------------------------------ */
+/* --- faults ----------------------------------------------------------------------------------- */
 
 static void report_fault(const attempt_t *self, const tnd_fault_t *fault)
 {
@@ -388,7 +388,7 @@ static uint64_t disturb(attempt_t *self, uint64_t now)
     return now;
 }
 
-/* --- a run ------------------------------------------------------------------------------------- */
+/* --- a run ------------------------------------------------------------------------------------ */
 
 /*  Assigns the gaps between steps to the faults that may have caused them. */
 static void measure(attempt_t *self)

@@ -1,5 +1,4 @@
-/*  tools/faults/sandbox.c - places all hosts of a graph on this machine, reached through a relay.
- */
+/*  tools/faults/sandbox.c - places all hosts on this machine, through a relay. */
 #include "tools/faults/sandbox.h"
 
 #include <errno.h>
@@ -33,7 +32,7 @@ uint32_t tnd_sandbox_relayed_host(const tnd_sandbox_t *self, uint32_t host)
     return host;
 }
 
-/* --- the overlay ------------------------------------------------------------------------------- */
+/* --- the overlay ------------------------------------------------------------------------------ */
 
 typedef struct {
     const tnd_plan_t *plan; /* of the user's files */
@@ -141,7 +140,7 @@ static void print_overlay(FILE *out, overlay_t *overlay)
     print_own(out, overlay, "observe", 1, TND_ROLE_OBSERVER);
 }
 
-/* --- the relay --------------------------------------------------------------------------------- */
+/* --- the relay -------------------------------------------------------------------------------- */
 
 /*  The relay and the processes need many sockets. */
 static void raise_limit(void)
@@ -187,7 +186,7 @@ static uint32_t ports_of(const tnd_plan_t *plan)
     return 3 * plan->instance_count + 8 < PORTS_MAX ? 3 * plan->instance_count + 8 : PORTS_MAX;
 }
 
-/* --- all of it --------------------------------------------------------------------------------- */
+/* --- all of it -------------------------------------------------------------------------------- */
 
 static bool write_overlay(const tnd_sandbox_t *self, overlay_t *overlay)
 {

@@ -59,8 +59,7 @@ static bool stands_alone(const char *a, const char *b)
     return at == 0 || !isalpha((unsigned char)a[at - 1]);
 }
 
-/*  The files that are similar to the one at `first`, including it, and whether all are parts of a
- *  column. */
+/*  The files similar to the one at `first`, including it, and whether all are parts of a column. */
 static size_t count_like(const tnd_detected_format_list_t *found, size_t first, bool *parts_p)
 {
     const tnd_detected_format_t *one = &found->items[first];

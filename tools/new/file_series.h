@@ -10,8 +10,7 @@
 
 #include "tools/new/detect_format.h"
 
-/*  Joins files that are parts of a column, in the order of their numbers, at the place of the
- *  first. */
+/*  Joins files that are parts of a column, in order of their numbers, at the place of the first. */
 void tnd_file_series_join(tnd_detected_format_list_t *found, tnd_arena_t *arena);
 
 /*  The files of a column as a range for topologies, "part-[00-15].npy"; NULL: the numbers have

@@ -60,8 +60,7 @@ void tnd_child_words_free(char **words)
 /*  Runs in the child, between fork and exec. */
 static void become(char *const *words, const tnd_child_terms_t *terms, pid_t parent)
 {
-    /* A process group of its own: Ctrl-C in the terminal reaches only the parent, which passes it
-     * on. */
+    /* A process group of its own: Ctrl-C in the terminal reaches the parent, which passes it on. */
     setpgid(0, 0);
     prctl(PR_SET_PDEATHSIG, terms->death_signal);
     if (getppid() != parent)

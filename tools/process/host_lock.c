@@ -24,8 +24,7 @@ static pid_t holder_of(const struct sockaddr_un *address, socklen_t size)
     return other.pid;
 }
 
-/*  Whether a host can be locked.  A run whose leader has no fixed port has no identity, and may run
- *  several times. */
+/*  Whether a host can be locked.  A run whose leader has no fixed port has no identity. */
 static bool is_claimed(const tnd_plan_t *plan)
 {
     return plan->host_count > 1 && plan->hosts[0].port != 0;

@@ -1,7 +1,6 @@
 /*  tools/process/host_lock.h - one process per host: the process that runs a host holds its lock.
  *
- *  The lock is a socket in the abstract name space of the kernel, so it disappears with its
- *  process.
+ *  The lock is a socket in the kernel's abstract name space, so it disappears with its process.
  *
  *  Threads: any. */
 #ifndef TND_TOOLS_PROCESS_HOST_LOCK_H

@@ -1,5 +1,4 @@
-/*  tools/process/output_merge.c - merges the output of several processes of a run, without
- *  repetitions. */
+/*  tools/process/output_merge.c - merges the output of processes of a run. */
 #include "tools/process/output_merge.h"
 
 #include <stdlib.h>

@@ -1,5 +1,4 @@
-/*  tools/process/output_merge.h - merges the output of several processes of a run, without
- *  repetitions.
+/*  tools/process/output_merge.h - merges the output of processes without repetitions.
  *
  *  When a run fails, the failed host prints the reason, the leader passes the sentence on, and
  *  every other host ends with it.  The merged output has it once, from the host that knows most: a

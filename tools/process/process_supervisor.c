@@ -1,5 +1,4 @@
-/*  tools/process/process_supervisor.c - starts and restarts the isolated actors of a host, each a
- *  process. */
+/*  tools/process/process_supervisor.c - starts and restarts isolated actors. */
 #include "tools/process/process_supervisor.h"
 
 #include <errno.h>
@@ -116,8 +115,7 @@ static bool any_runs(const tnd_process_supervisor_t *self)
     return false;
 }
 
-/*  They learn how the run ended; those that do not end in time are killed, as they have no state.
- */
+/*  They learn how the run ended; those that do not end in time are killed: they have no state. */
 static void see_off(tnd_process_supervisor_t *self)
 {
     uint64_t until = tnd_clock_now() + patience_ns;

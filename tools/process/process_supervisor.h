@@ -1,5 +1,4 @@
-/*  tools/process/process_supervisor.h - starts and restarts the isolated actors of a host, each a
- *  process.
+/*  tools/process/process_supervisor.h - starts and restarts the isolated actors of a host.
  *
  *  Its own thread starts them.  They end with that thread, so they are killed when this process is.
  *  They join by the leader's port and learn from control how the run ends.  A process that dies too

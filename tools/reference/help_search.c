@@ -1,5 +1,4 @@
-/*  tools/reference/help_search.c - searches a word in the keys of topologies and the options of
- *  commands. */
+/*  tools/reference/help_search.c - searches a word in keys and options. */
 #include "tools/reference/help_search.h"
 
 #include <ctype.h>

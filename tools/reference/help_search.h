@@ -1,5 +1,4 @@
-/*  tools/reference/help_search.h - searches a word in the keys of topologies and the options of
- *  commands.
+/*  tools/reference/help_search.h - searches a word in keys of topologies and options.
  *
  *  Threads: the main one. */
 #ifndef TND_TOOLS_REFERENCE_HELP_SEARCH_H

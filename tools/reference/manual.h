@@ -1,5 +1,4 @@
-/*  tools/reference/manual.h - the manual pages, from the option tables of the command line and of
- *  topology files.
+/*  tools/reference/manual.h - manual pages, from the option tables of commands and topologies.
  *
  *  They use the macros of man(7), for groff and mandoc: tundish(1), a page for each command,
  *  tundish-topology(5) for the files and tundish-topics(7).

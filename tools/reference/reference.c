@@ -1,5 +1,4 @@
-/*  tools/reference/reference.c - the chapters of the reference, and the facts about their tables.
- */
+/*  tools/reference/reference.c - the chapters of the reference, and their facts. */
 #include "tools/reference/reference.h"
 
 #include <string.h>

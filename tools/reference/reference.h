@@ -1,5 +1,4 @@
-/*  tools/reference/reference.h - everything that a topology file can contain, from its option
- *  tables.
+/*  tools/reference/reference.h - what a topology file can contain, from its tables.
  *
  *  Help, the schema for editors, the manual and shell completion read the same tables as the
  *  parser, through this module, and do not know single options.

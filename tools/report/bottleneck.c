@@ -28,7 +28,7 @@ typedef struct {
     uint32_t length;
 } walk_t;
 
-/* --- the actors -------------------------------------------------------------------------------- */
+/* --- the actors ------------------------------------------------------------------------------- */
 
 static bool is_of(const walk_t *walk, const tnd_inspected_t *process)
 {
@@ -146,7 +146,7 @@ static const char *reducer_of(const walk_t *walk, const tnd_statistics_t *page)
     return NULL;
 }
 
-/* --- the sentence ------------------------------------------------------------------------------ */
+/* --- the sentence ----------------------------------------------------------------------------- */
 
 static void say(walk_t *walk, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
@@ -188,7 +188,7 @@ static void name_bottleneck(walk_t *walk, const who_t *who, const tnd_device_pag
         snprintf(verdict->device, sizeof verdict->device, "%s", device->name);
 }
 
-/* --- the way ----------------------------------------------------------------------------------- */
+/* --- the way ---------------------------------------------------------------------------------- */
 
 static void name_device(walk_t *walk, const who_t *who, const tnd_device_page_t *device)
 {
@@ -327,7 +327,7 @@ static void follow(walk_t *walk, who_t who)
     }
 }
 
-/* --- a run that flows -------------------------------------------------------------------------- */
+/* --- a run that flows ------------------------------------------------------------------------- */
 
 static double rate_of(const walk_t *walk)
 {
@@ -399,10 +399,9 @@ static void find_limit(walk_t *walk)
     name_bottleneck(walk, &limit, device);
 }
 
-/* --- the judgement ----------------------------------------------------------------------------- */
+/* --- the judgement ---------------------------------------------------------------------------- */
 
-/*  The start of the path: a feeder whose chain runs, preferably one that the others do not wait
- *  for. */
+/*  The start of the path: a feeder whose chain runs, preferably one that no other waits for. */
 static who_t begin_at(const walk_t *walk)
 {
     who_t who, best = {NULL, NULL};

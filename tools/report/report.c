@@ -71,7 +71,7 @@ static void print_results(const tnd_run_summary_t *summary, FILE *out)
     }
 }
 
-/* --- actors ------------------------------------------------------------------------------------ */
+/* --- actors ----------------------------------------------------------------------------------- */
 
 /*  The number after `name` in the text `counts`; 0 if it is absent. */
 static uint64_t count_of(const char *counts, const char *name)

@@ -1,7 +1,6 @@
 /*  tools/rows/capture.h - copies the rows of one step out of a feed.
  *
- *  Threads: take on the threads of the devices, one replica at a time each; the rest on the main
- *  one. */
+ *  Threads: take on the devices' threads, one replica at a time each; the rest on the main one. */
 #ifndef TND_TOOLS_ROWS_CAPTURE_H
 #define TND_TOOLS_ROWS_CAPTURE_H
 
