@@ -24,22 +24,12 @@ struct tnd_session {
     uint64_t descriptors; /* reserved */
 };
 
-static void observe_step(void *context, const tnd_step_record_t *record)
-{
-    tnd_run_summary_step(context, record);
-}
-
-static void observe_end(void *context, uint32_t chain, const tnd_cursor_t *cursor)
-{
-    tnd_run_summary_end(context, chain, cursor);
-}
-
 static void watch(tnd_session_t *session, const tnd_plan_t *plan)
 {
     session->tallies = true;
     tnd_run_summary_init(&session->summary, plan);
-    session->observer =
-        (tnd_observer_t){.context = &session->summary, .step = observe_step, .end = observe_end};
+    session->observer = (tnd_observer_t){
+        .context = &session->summary, .step = tnd_run_summary_step, .end = tnd_run_summary_end};
 }
 
 /*  Finds the host of the plan by its name, or the only one. */

@@ -31,9 +31,10 @@ void tnd_run_summary_fini(tnd_run_summary_t *self)
     pthread_mutex_destroy(&self->lock);
 }
 
-void tnd_run_summary_state(tnd_run_summary_t *self, uint32_t chain, tnd_leader_core_state_t state,
+void tnd_run_summary_state(void *summary, uint32_t chain, tnd_leader_core_state_t state,
                            const char *waiting)
 {
+    tnd_run_summary_t *self = summary;
     pthread_mutex_lock(&self->lock);
     self->chain = chain;
     self->chains[chain].state = state;
@@ -44,8 +45,9 @@ void tnd_run_summary_state(tnd_run_summary_t *self, uint32_t chain, tnd_leader_c
     pthread_mutex_unlock(&self->lock);
 }
 
-void tnd_run_summary_stream(tnd_run_summary_t *self, const tnd_stream_t *stream)
+void tnd_run_summary_stream(void *summary, const tnd_stream_t *stream)
 {
+    tnd_run_summary_t *self = summary;
     pthread_mutex_lock(&self->lock);
     self->chains[stream->chain].stream = *stream;
     self->chains[stream->chain].stream_known = true;
@@ -64,8 +66,9 @@ static void add_metric(tnd_run_summary_chain_t *chain, const tnd_metric_t *metri
         chain->metrics[chain->metric_count++] = *metric;
 }
 
-void tnd_run_summary_step(tnd_run_summary_t *self, const tnd_step_record_t *record)
+void tnd_run_summary_step(void *summary, const tnd_step_record_t *record)
 {
+    tnd_run_summary_t *self = summary;
     pthread_mutex_lock(&self->lock);
     tnd_run_summary_chain_t *chain = &self->chains[record->chain];
     if (record->epoch != chain->epoch) {
@@ -104,8 +107,9 @@ void tnd_run_summary_step(tnd_run_summary_t *self, const tnd_step_record_t *reco
     pthread_mutex_unlock(&self->lock);
 }
 
-void tnd_run_summary_bad(tnd_run_summary_t *self, uint32_t chain, const tnd_reason_t *reason)
+void tnd_run_summary_bad(void *summary, uint32_t chain, const tnd_reason_t *reason)
 {
+    tnd_run_summary_t *self = summary;
     pthread_mutex_lock(&self->lock);
     tnd_run_summary_chain_t *of = &self->chains[chain];
     of->reasons = tnd_resize(of->reasons, of->reason_count + 1, sizeof *of->reasons);
@@ -113,8 +117,9 @@ void tnd_run_summary_bad(tnd_run_summary_t *self, uint32_t chain, const tnd_reas
     pthread_mutex_unlock(&self->lock);
 }
 
-void tnd_run_summary_end(tnd_run_summary_t *self, uint32_t chain, const tnd_cursor_t *cursor)
+void tnd_run_summary_end(void *summary, uint32_t chain, const tnd_cursor_t *cursor)
 {
+    tnd_run_summary_t *self = summary;
     pthread_mutex_lock(&self->lock);
     self->chains[chain].epochs = cursor->epoch;
     self->chains[chain].ledger = cursor->ledger;
@@ -124,16 +129,18 @@ void tnd_run_summary_end(tnd_run_summary_t *self, uint32_t chain, const tnd_curs
     pthread_mutex_unlock(&self->lock);
 }
 
-void tnd_run_summary_model(tnd_run_summary_t *self, uint32_t chain, const char *digest)
+void tnd_run_summary_model(void *summary, uint32_t chain, const char *digest)
 {
+    tnd_run_summary_t *self = summary;
     pthread_mutex_lock(&self->lock);
     snprintf(self->chains[chain].model, sizeof self->chains[chain].model, "%s", digest);
     pthread_mutex_unlock(&self->lock);
 }
 
-void tnd_run_summary_statistics(tnd_run_summary_t *self, const char *host, const char *actor,
+void tnd_run_summary_statistics(void *summary, const char *host, const char *actor,
                                 const char *kind, const char *counts)
 {
+    tnd_run_summary_t *self = summary;
     pthread_mutex_lock(&self->lock);
     self->actors =
         tnd_grow(self->actors, self->actor_count, &self->actor_room, sizeof *self->actors);

@@ -58,15 +58,16 @@ typedef struct {
 void tnd_run_summary_init(tnd_run_summary_t *self, const tnd_plan_t *plan);
 void tnd_run_summary_fini(tnd_run_summary_t *self);
 
-void tnd_run_summary_state(tnd_run_summary_t *self, uint32_t chain, tnd_leader_core_state_t state,
+/*  These are called by a tnd_observer_t; `summary` is its context, or what that begins with. */
+void tnd_run_summary_state(void *summary, uint32_t chain, tnd_leader_core_state_t state,
                            const char *waiting);
-void tnd_run_summary_stream(tnd_run_summary_t *self, const tnd_stream_t *stream);
-void tnd_run_summary_step(tnd_run_summary_t *self, const tnd_step_record_t *record);
-void tnd_run_summary_bad(tnd_run_summary_t *self, uint32_t chain, const tnd_reason_t *reason);
+void tnd_run_summary_stream(void *summary, const tnd_stream_t *stream);
+void tnd_run_summary_step(void *summary, const tnd_step_record_t *record);
+void tnd_run_summary_bad(void *summary, uint32_t chain, const tnd_reason_t *reason);
 /*  Includes rows that were read after the last step. */
-void tnd_run_summary_end(tnd_run_summary_t *self, uint32_t chain, const tnd_cursor_t *cursor);
-void tnd_run_summary_model(tnd_run_summary_t *self, uint32_t chain, const char *digest);
-void tnd_run_summary_statistics(tnd_run_summary_t *self, const char *host, const char *actor,
+void tnd_run_summary_end(void *summary, uint32_t chain, const tnd_cursor_t *cursor);
+void tnd_run_summary_model(void *summary, uint32_t chain, const char *digest);
+void tnd_run_summary_statistics(void *summary, const char *host, const char *actor,
                                 const char *kind, const char *counts);
 
 /*  The weighted mean of a metric; 0 without weight. */

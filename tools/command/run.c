@@ -27,11 +27,11 @@
 #include "tools/report/bottleneck.h"
 
 typedef struct {
+    tnd_run_summary_t summary; /* first: the observer's context is also a summary */
     const tnd_request_t *request;
     tnd_plan_t whole; /* including hosts that may join */
     const tnd_plan_t *plan;
     uint32_t host;
-    tnd_run_summary_t summary;
     tnd_log_t log;
     tnd_metrics_t metrics;
     tnd_line_writer_t *out, *err; /* of stdout and stderr, which may be the same file */
@@ -64,17 +64,6 @@ static const uint64_t drain_wait_ns = 1000000000;
 
 /* --- what the leader tells -------------------------------------------------------------------- */
 
-static void observe_state(void *context, uint32_t chain, tnd_leader_core_state_t state,
-                          const char *waiting)
-{
-    tnd_run_summary_state(&((run_t *)context)->summary, chain, state, waiting);
-}
-
-static void observe_stream(void *context, const tnd_stream_t *stream)
-{
-    tnd_run_summary_stream(&((run_t *)context)->summary, stream);
-}
-
 static void observe_step(void *context, const tnd_step_record_t *record)
 {
     run_t *run = context;
@@ -84,27 +73,6 @@ static void observe_step(void *context, const tnd_step_record_t *record)
         tnd_log_complain(&run->log, run->plan->hosts[run->host].name, "run", "%s", error.text);
     if (record->chain == 0)
         tnd_crash_committed(record->step);
-}
-
-static void observe_end(void *context, uint32_t chain, const tnd_cursor_t *cursor)
-{
-    tnd_run_summary_end(&((run_t *)context)->summary, chain, cursor);
-}
-
-static void observe_bad(void *context, uint32_t chain, const tnd_reason_t *reason)
-{
-    tnd_run_summary_bad(&((run_t *)context)->summary, chain, reason);
-}
-
-static void observe_model(void *context, uint32_t chain, const char *digest)
-{
-    tnd_run_summary_model(&((run_t *)context)->summary, chain, digest);
-}
-
-static void observe_statistics(void *context, const char *host, const char *actor, const char *kind,
-                               const char *counts)
-{
-    tnd_run_summary_statistics(&((run_t *)context)->summary, host, actor, kind, counts);
 }
 
 static void observe_log(void *context, tnd_log_level_t level, const char *host, const char *actor,
@@ -330,13 +298,13 @@ static int perform(run_t *run, tnd_graph_t *graph)
     static const tnd_review_t review = {fits};
     tnd_observer_t observer = {
         .context = run,
-        .state = observe_state,
-        .stream = observe_stream,
+        .state = tnd_run_summary_state,
+        .stream = tnd_run_summary_stream,
         .step = observe_step,
-        .bad = observe_bad,
-        .end = observe_end,
-        .model = observe_model,
-        .statistics = observe_statistics,
+        .bad = tnd_run_summary_bad,
+        .end = tnd_run_summary_end,
+        .model = tnd_run_summary_model,
+        .statistics = tnd_run_summary_statistics,
         .log = observe_log,
         .log_level = run->log.level,
     };
