@@ -2,7 +2,6 @@
 #include "actors/feeder/step_plugin.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,18 +10,6 @@
 #include "runtime/feed/feed.h"
 #include "runtime/option/option_print.h"
 #include "runtime/topology/error_location.h"
-
-/*  The plugin's own options as text; "" if there are none.  The caller frees it. */
-static char *print_options(const tnd_step_options_t *step)
-{
-    char *text = NULL;
-    size_t size = 0;
-    FILE *out = tnd_memory_stream(&text, &size);
-    if (step->options.count > 0)
-        tnd_pairs_print(&step->options, out);
-    fclose(out);
-    return text;
-}
 
 /*  The step whose models an instance uses: its own, or that of the feeder that it comes after. */
 static const tnd_step_options_t *step_of(const tnd_instance_t *own, const tnd_plan_t *plan)
@@ -60,7 +47,7 @@ tnd_status_t tnd_step_plugin_open(const tnd_actor_t *self, tnd_models_t **models
 {
     const tnd_feeder_options_t *feeder = tnd_actor_options(self);
     const tnd_instance_t *own = tnd_actor_instance(self);
-    char *options = print_options(feeder->step);
+    char *options = tnd_pairs_text(&feeder->step->options);
     tnd_models_config_t config = {
         .plugin = feeder->step->plugin,
         .options = options,

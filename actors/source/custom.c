@@ -6,6 +6,7 @@
 #include "runtime/base/allocation.h"
 #include "runtime/core/stream/position.h"
 #include "runtime/option/custom.h"
+#include "runtime/option/option_print.h"
 
 typedef struct {
     const tnd_source_ops_t *ops;
@@ -35,7 +36,7 @@ static tnd_status_t given_open(void *state, const void *options, const tnd_sourc
     tnd_error_t why = {.text = "no reason was given"};
     self->ops = spec->custom;
     self->state = tnd_allocate_zeroed(1, self->ops->state_bytes + 1);
-    char *text = tnd_custom_text(chosen);
+    char *text = tnd_pairs_text(&chosen->options);
     tnd_source_data_t data = {.count = TND_UNKNOWN};
     tnd_status_t status = self->ops->open(self->state, spec->shared, text, &data, &why);
     free(text);

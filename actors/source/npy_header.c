@@ -13,35 +13,14 @@ enum { MAGIC_BYTES = 10 };
 
 static const char *descr_of(tnd_dtype_t dtype)
 {
-    switch (dtype) {
-    case TND_U8:
-        return "|u1";
-    case TND_I8:
-        return "|i1";
-    case TND_U16:
-        return "<u2";
-    case TND_I16:
-        return "<i2";
-    case TND_U32:
-        return "<u4";
-    case TND_I32:
-        return "<i4";
-    case TND_U64:
-        return "<u8";
-    case TND_I64:
-        return "<i8";
-    case TND_F16:
-        return "<f2";
-    case TND_BF16:
-        return "<u2"; /* NumPy has no such type: the bits */
-    case TND_F32:
-        return "<f4";
-    case TND_F64:
-        return "<f8";
-    case TND_BOOL:
-        return "|b1";
-    }
-    return "|u1";
+    /* NumPy has no bf16: the bits. */
+    static const char *const descrs[TND_DTYPE_COUNT] = {
+        [TND_U8] = "|u1",   [TND_I8] = "|i1",  [TND_U16] = "<u2", [TND_I16] = "<i2",
+        [TND_U32] = "<u4",  [TND_I32] = "<i4", [TND_U64] = "<u8", [TND_I64] = "<i8",
+        [TND_BF16] = "<u2", [TND_F16] = "<f2", [TND_F32] = "<f4", [TND_F64] = "<f8",
+        [TND_BOOL] = "|b1",
+    };
+    return descrs[dtype];
 }
 
 size_t tnd_npy_header(char head[TND_NPY_HEADER_MAX], const tnd_column_t *column, uint64_t rows,

@@ -1,11 +1,8 @@
 /*  runtime/option/custom.c - sources and operations of programs and plugins as parts of a graph. */
 #include "runtime/option/custom.h"
 
-#include <stdio.h>
 #include <string.h>
 
-#include "runtime/base/allocation.h"
-#include "runtime/option/option_print.h"
 #include "runtime/option/plugin.h"
 
 enum { SOURCE_CAPS = TND_SOURCE_RANDOM | TND_SOURCE_REWINDS };
@@ -184,15 +181,4 @@ const tnd_table_t *tnd_custom_plugin(tnd_custom_t *self, tnd_parts_fn *parts, co
         part->spec.op.caps = part->spec.op.custom->caps;
     }
     return table_of(part);
-}
-
-char *tnd_custom_text(const tnd_custom_options_t *custom)
-{
-    char *text = NULL;
-    size_t size = 0;
-    FILE *out = tnd_memory_stream(&text, &size);
-    if (custom->options.count > 0)
-        tnd_pairs_print(&custom->options, out);
-    fclose(out);
-    return text;
 }

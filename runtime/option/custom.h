@@ -41,7 +41,4 @@ const tnd_table_t *tnd_custom_part(const tnd_custom_t *self, tnd_parts_fn *parts
 const tnd_table_t *tnd_custom_plugin(tnd_custom_t *self, tnd_parts_fn *parts, const char *name,
                                      tnd_error_t *error);
 
-/*  The options as text for `open`; "" without options.  The caller frees it. */
-char *tnd_custom_text(const tnd_custom_options_t *options);
-
 #endif

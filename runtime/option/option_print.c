@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/base/allocation.h"
 #include "runtime/option/number.h"
 #include "runtime/text/json_string.h"
 
@@ -81,6 +82,17 @@ void tnd_pairs_print(const tnd_pairs_t *pairs, FILE *out)
     fputc('{', out);
     (void)print_pairs(pairs, "", out);
     fputc('}', out);
+}
+
+char *tnd_pairs_text(const tnd_pairs_t *self)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = tnd_memory_stream(&text, &size);
+    if (self->count > 0)
+        tnd_pairs_print(self, out);
+    fclose(out);
+    return text;
 }
 
 static void print_choice(const tnd_option_t *option, int index, FILE *out)

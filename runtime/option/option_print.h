@@ -18,6 +18,8 @@ void tnd_options_show(const tnd_table_t *table, const void *options, FILE *out);
 
 /*  Writes pairs as a map on one line, in the order written. */
 void tnd_pairs_print(const tnd_pairs_t *self, FILE *out);
+/*  Same, as the text that a plugin's `open` takes; "" without pairs.  The caller frees it. */
+char *tnd_pairs_text(const tnd_pairs_t *self);
 
 /*  What an option expects, for errors and help: "a number of rows from 1", "a size, such as 64MiB".
  *  The text is stored in `arena`. */

@@ -36,15 +36,10 @@ bool tnd_placement_reduces(const tnd_plan_t *plan)
 
 const char *tnd_transport_name(tnd_transport_t transport)
 {
-    switch (transport) {
-    case TND_TRANSPORT_INPROC:
-        return "inproc";
-    case TND_TRANSPORT_IPC:
-        return "ipc";
-    case TND_TRANSPORT_TCP:
-        return "tcp";
-    }
-    return "tcp";
+    static const char *const names[] = {[TND_TRANSPORT_INPROC] = "inproc",
+                                        [TND_TRANSPORT_IPC] = "ipc",
+                                        [TND_TRANSPORT_TCP] = "tcp"};
+    return names[transport];
 }
 
 bool tnd_placement_is_loopback(const char *address)

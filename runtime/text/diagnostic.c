@@ -165,15 +165,10 @@ bool tnd_diagnostics_has(const tnd_diagnostics_t *self, tnd_diagnostic_code_t co
 
 static const char *severity_name(tnd_severity_t severity)
 {
-    switch (severity) {
-    case TND_SEVERITY_ERROR:
-        return "error";
-    case TND_SEVERITY_WARNING:
-        return "warning";
-    case TND_SEVERITY_NOTE:
-        return "note";
-    }
-    return "error";
+    static const char *const names[] = {[TND_SEVERITY_ERROR] = "error",
+                                        [TND_SEVERITY_WARNING] = "warning",
+                                        [TND_SEVERITY_NOTE] = "note"};
+    return names[severity];
 }
 
 /*  The first byte of a line, and its size without the newline; NULL after the end of the text. */

@@ -8,17 +8,11 @@
 
 const char *tnd_value_type_name(tnd_value_type_t type)
 {
-    switch (type) {
-    case TND_VALUE_NULL:
-        return "nothing";
-    case TND_VALUE_SCALAR:
-        return "a value";
-    case TND_VALUE_LIST:
-        return "a list";
-    case TND_VALUE_MAP:
-        return "a map";
-    }
-    return "nothing";
+    static const char *const names[] = {[TND_VALUE_NULL] = "nothing",
+                                        [TND_VALUE_SCALAR] = "a value",
+                                        [TND_VALUE_LIST] = "a list",
+                                        [TND_VALUE_MAP] = "a map"};
+    return names[type];
 }
 
 static tnd_value_t *value_new(tnd_arena_t *arena, tnd_value_type_t type, tnd_mark_t mark)

@@ -90,17 +90,13 @@ void tnd_reference_each(void (*visit)(void *context, const char *path, const tnd
 
 static const char *instances_text(tnd_instance_rule_t rule)
 {
-    switch (rule) {
-    case TND_INSTANCE_ONE:
-        return "There is one of it.";
-    case TND_INSTANCE_LANE:
-        return "There is one for each lane.";
-    case TND_INSTANCE_WORKER:
-        return "There may be any number of it on any hosts: it keeps nothing.";
-    case TND_INSTANCE_HOST:
-        return "There is one on each host that it is placed on.";
-    }
-    return "";
+    static const char *const texts[] = {
+        [TND_INSTANCE_ONE] = "There is one of it.",
+        [TND_INSTANCE_LANE] = "There is one for each lane.",
+        [TND_INSTANCE_WORKER] = "There may be any number of it on any hosts: it keeps nothing.",
+        [TND_INSTANCE_HOST] = "There is one on each host that it is placed on.",
+    };
+    return texts[rule];
 }
 
 static const char *kind_facts(tnd_arena_t *arena, const tnd_kind_spec_t *kind)
@@ -160,85 +156,41 @@ const char *tnd_reference_facts(tnd_arena_t *arena, const tnd_chapter_t *chapter
 
 const char *tnd_reference_role(tnd_option_role_t role)
 {
-    switch (role) {
-    case TND_ROLE_GRAPH:
-        return "graph";
-    case TND_ROLE_PLACE:
-        return "place";
-    case TND_ROLE_SECURE:
-        return "secure";
-    case TND_ROLE_TUNE:
-        return "tune";
-    case TND_ROLE_ALL:
-        break;
-    }
-    return "";
+    static const char *const names[] = {[TND_ROLE_GRAPH] = "graph",
+                                        [TND_ROLE_PLACE] = "place",
+                                        [TND_ROLE_SECURE] = "secure",
+                                        [TND_ROLE_TUNE] = "tune"};
+    return names[role];
 }
 
 const char *tnd_reference_role_meaning(tnd_option_role_t role)
 {
-    switch (role) {
-    case TND_ROLE_GRAPH:
-        return "changes the stream or what is computed from it; an overlay may not change it";
-    case TND_ROLE_PLACE:
-        return "determines a placement; an overlay may change it";
-    case TND_ROLE_SECURE:
-        return "says who may connect; an overlay may change it";
-    case TND_ROLE_TUNE:
-        return "changes speed, memory and patience only; an overlay may change it";
-    case TND_ROLE_ALL:
-        break;
-    }
-    return "";
+    static const char *const meanings[] = {
+        [TND_ROLE_GRAPH] =
+            "changes the stream or what is computed from it; an overlay may not change it",
+        [TND_ROLE_PLACE] = "determines a placement; an overlay may change it",
+        [TND_ROLE_SECURE] = "says who may connect; an overlay may change it",
+        [TND_ROLE_TUNE] = "changes speed, memory and patience only; an overlay may change it",
+    };
+    return meanings[role];
 }
 
 const char *tnd_reference_type(tnd_option_type_t type)
 {
-    switch (type) {
-    case TND_OPTION_BOOL:
-        return "bool";
-    case TND_OPTION_U64:
-        return "u64";
-    case TND_OPTION_I64:
-        return "i64";
-    case TND_OPTION_F64:
-        return "f64";
-    case TND_OPTION_F64S:
-        return "f64s";
-    case TND_OPTION_STRING:
-        return "text";
-    case TND_OPTION_STRINGS:
-        return "texts";
-    case TND_OPTION_ENUM:
-        return "choice";
-    case TND_OPTION_BYTES:
-        return "bytes";
-    case TND_OPTION_DURATION:
-        return "duration";
-    case TND_OPTION_EXTENT:
-        return "extent";
-    case TND_OPTION_INTERVAL:
-        return "interval";
-    case TND_OPTION_COLUMN:
-        return "column";
-    case TND_OPTION_COLUMNS:
-        return "columns";
-    case TND_OPTION_PATH:
-        return "path";
-    case TND_OPTION_PATHS:
-        return "paths";
-    case TND_OPTION_TABLE:
-        return "table";
-    case TND_OPTION_PART:
-        return "part";
-    case TND_OPTION_PARTS:
-        return "parts";
-    case TND_OPTION_MAP:
-        return "map";
-    case TND_OPTION_VALUE:
-        return "value";
-    }
-    return "";
+    static const char *const names[] = {
+        [TND_OPTION_BOOL] = "bool",     [TND_OPTION_U64] = "u64",
+        [TND_OPTION_I64] = "i64",       [TND_OPTION_F64] = "f64",
+        [TND_OPTION_F64S] = "f64s",     [TND_OPTION_STRING] = "text",
+        [TND_OPTION_STRINGS] = "texts", [TND_OPTION_ENUM] = "choice",
+        [TND_OPTION_BYTES] = "bytes",   [TND_OPTION_DURATION] = "duration",
+        [TND_OPTION_EXTENT] = "extent", [TND_OPTION_INTERVAL] = "interval",
+        [TND_OPTION_COLUMN] = "column", [TND_OPTION_COLUMNS] = "columns",
+        [TND_OPTION_PATH] = "path",     [TND_OPTION_PATHS] = "paths",
+        [TND_OPTION_TABLE] = "table",   [TND_OPTION_PART] = "part",
+        [TND_OPTION_PARTS] = "parts",   [TND_OPTION_MAP] = "map",
+        [TND_OPTION_VALUE] = "value",
+    };
+    return names[type];
 }
 
 #define TOPIC(name) extern const char tnd_topic_##name[];
