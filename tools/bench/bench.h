@@ -7,14 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
-static inline uint64_t bench_now_ns(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
-}
+#include "runtime/base/clock.h"
 
 static inline int bench_compare(const void *a, const void *b)
 {
@@ -50,9 +44,7 @@ typedef struct {
 /*  Processor seconds of all threads of this process. */
 static inline double bench_cpu_seconds(void)
 {
-    struct timespec time;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
-    return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
+    return (double)tnd_clock_read(CLOCK_PROCESS_CPUTIME_ID) * 1e-9;
 }
 
 /*  One line of JSON; `bound` was measured in the same run. */

@@ -225,13 +225,13 @@ static double run_core(uint32_t blocks, uint64_t *letters_p)
 {
     static chain_t chain;
     chain_start(&chain, blocks);
-    uint64_t start = bench_now_ns();
+    uint64_t start = tnd_clock_now();
     effects(&chain);
     while (chain.mail.head != chain.mail.tail) {
         arrive(&chain, &chain.mail.letters[chain.mail.head++ % MAIL]);
         effects(&chain);
     }
-    double ns = (double)(bench_now_ns() - start);
+    double ns = (double)(tnd_clock_now() - start);
     if (chain.blocks != blocks || chain.rows != chain.positions ||
         !tnd_feeder_core_over(chain.feed)) {
         fprintf(stderr, "bench_core: %lu of %u blocks and %lu of %lu rows came through\n",
@@ -249,13 +249,13 @@ static double run_mail(uint64_t letters)
 {
     static mail_t mail;
     tnd_msg_t msg = {.kind = TND_MSG_BLOCK};
-    uint64_t seen = 0, start = bench_now_ns();
+    uint64_t seen = 0, start = tnd_clock_now();
     for (uint64_t i = 0; i < letters; i++) {
         msg.block.first = i;
         mail_put(&mail, &msg);
         seen += mail.letters[mail.head++ % MAIL].block.first;
     }
-    double ns = (double)(bench_now_ns() - start);
+    double ns = (double)(tnd_clock_now() - start);
     assert(seen == letters * (letters - 1) / 2);
     return ns / (double)letters;
 }

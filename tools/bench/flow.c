@@ -38,7 +38,7 @@ static void observe_step(void *context, const tnd_step_record_t *record)
     count->rows += record->rows;
     if (!record->last_of_epoch && !count->from_start)
         return;
-    moment_t now = {bench_now_ns(), bench_cpu_seconds(), count->rows};
+    moment_t now = {tnd_clock_now(), bench_cpu_seconds(), count->rows};
     if (record->epoch == 0 && !count->from_start)
         count->first_epoch = now;
     count->last_step = now;
@@ -123,7 +123,7 @@ bench_took_t bench_flow(const bench_graph_t *wanted)
             exit(1);
         }
     }
-    count.first_epoch = (moment_t){.at_ns = bench_now_ns(), .cpu_seconds = bench_cpu_seconds()};
+    count.first_epoch = (moment_t){.at_ns = tnd_clock_now(), .cpu_seconds = bench_cpu_seconds()};
     for (uint32_t p = 0; p < parts; p++)
         if (pthread_create(&part[p].thread, NULL, take_part, &part[p]) != 0)
             abort();

@@ -79,29 +79,27 @@ static void *work(void *context)
     return NULL;
 }
 
-/*  Fisher-Yates. */
-static void shuffle(uint32_t *order, size_t count)
+uint32_t *bench_shuffled(size_t count)
 {
     uint64_t state = 1;
-    for (size_t i = count; i > 1; i--) {
+    uint32_t *order = tnd_allocate(count, sizeof *order);
+    for (size_t i = 0; i < count; i++) {
         state = state * UINT64_C(6364136223846793005) + 1442695040888963407;
-        size_t other = (size_t)((state >> 32) * i >> 32);
-        uint32_t kept = order[i - 1];
-        order[i - 1] = order[other];
-        order[other] = kept;
+        size_t other = (size_t)((state >> 32) * (i + 1) >> 32);
+        order[i] = order[other];
+        order[other] = (uint32_t)i;
     }
+    return order;
 }
 
 bench_took_t bench_gather(const bench_gather_t *gather, bench_loop_t loop)
 {
     worker_t workers[THREADS_MAX];
     size_t count = gather->columns[0].count, rows = count / gather->batch * gather->batch;
-    uint32_t *order = tnd_allocate(count, sizeof *order), share = gather->batch / gather->threads;
-    for (size_t i = 0; i < count; i++)
+    uint32_t *order = bench_shuffled(count), share = gather->batch / gather->threads;
+    for (size_t i = 0; loop == BENCH_LOOP_STORED && i < count; i++)
         order[i] = (uint32_t)i;
-    if (loop != BENCH_LOOP_STORED)
-        shuffle(order, count);
-    uint64_t begun_ns = bench_now_ns();
+    uint64_t begun_ns = tnd_clock_now();
     double used = bench_cpu_seconds();
     for (uint32_t t = 0; t < gather->threads; t++) {
         workers[t] = (worker_t){gather, order, t * share, share, loop, 0};
@@ -109,7 +107,7 @@ bench_took_t bench_gather(const bench_gather_t *gather, bench_loop_t loop)
     }
     for (uint32_t t = 0; t < gather->threads; t++)
         pthread_join(workers[t].thread, NULL);
-    bench_took_t took = {.seconds = (double)(bench_now_ns() - begun_ns) * 1e-9,
+    bench_took_t took = {.seconds = (double)(tnd_clock_now() - begun_ns) * 1e-9,
                          .cpu_seconds = bench_cpu_seconds() - used,
                          .rows = (double)rows * gather->epochs};
     free(order);

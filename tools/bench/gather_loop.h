@@ -23,6 +23,9 @@ typedef enum {
     BENCH_LOOP_AHEAD   /* shuffled, with a prefetch of the row after the next */
 } bench_loop_t;
 
+/*  The numbers below `count` in a random order, by Fisher and Yates; the caller frees them. */
+uint32_t *bench_shuffled(size_t count);
+
 bench_took_t bench_gather(const bench_gather_t *gather, bench_loop_t loop);
 
 #endif

@@ -12,9 +12,10 @@
 
 #include <tundish/tundish.h>
 
+#include "runtime/base/allocation.h"
 #include "runtime/core/numeric/digest.h"
 #include "runtime/data/mapping.h"
-#include "tools/bench/bench.h"
+#include "tools/bench/gather_loop.h"
 
 typedef struct {
     const char *path, *digest, *more;
@@ -37,7 +38,7 @@ static moment_t now(void)
 {
     struct rusage used;
     getrusage(RUSAGE_SELF, &used);
-    return (moment_t){bench_now_ns(), bench_cpu_seconds(), used.ru_nvcsw + used.ru_nivcsw};
+    return (moment_t){tnd_clock_now(), bench_cpu_seconds(), used.ru_nvcsw + used.ru_nivcsw};
 }
 
 static answer_t between(const moment_t *from, const moment_t *to, uint64_t steps)
@@ -115,17 +116,10 @@ static answer_t bare(const question_t *question, answer_t *hashed)
     const uint8_t *rows = tnd_mapping_data(mapping);
     size_t bytes = question->row_bytes, count = tnd_mapping_size(mapping) / bytes;
     size_t batch = question->batch, at = 0;
-    uint32_t *order = malloc(count * sizeof *order);
-    uint8_t *out = aligned_alloc(64, (batch * bytes + 63) / 64 * 64);
-    if (order == NULL || out == NULL || batch > count)
-        stop("no memory, or too few rows");
-    uint64_t state = 1;
-    for (size_t i = 0; i < count; i++) {
-        state = state * UINT64_C(6364136223846793005) + 1442695040888963407;
-        size_t other = (size_t)((state >> 32) * (i + 1) >> 32);
-        order[i] = order[other];
-        order[other] = (uint32_t)i;
-    }
+    if (batch > count)
+        stop("too few rows");
+    uint32_t *order = bench_shuffled(count);
+    uint8_t *out = tnd_allocate_aligned(64, batch * bytes);
     moment_t from = now();
     for (uint64_t step = 0; step < question->steps + question->warm; step++) {
         if (step == question->warm)

@@ -16,6 +16,7 @@
 #include "runtime/base/thread.h"
 #include "tools/bench/bench.h"
 #include "tools/bench/flow.h"
+#include "tools/bench/gather_loop.h"
 #include "tools/bench/sample_file.h"
 
 enum { PAIRS = 5, ROW_BYTES = 4096, THREADS = 32, GROUP_STEPS = 4000, PIECE_BYTES = 1 << 20 };
@@ -96,23 +97,6 @@ typedef struct {
     uint64_t rows; /* that are read in all */
 } bare_t;
 
-/*  All row numbers, shuffled. */
-static uint32_t *shuffled(size_t count)
-{
-    uint64_t state = 7;
-    uint32_t *order = tnd_allocate(count, sizeof *order);
-    for (size_t i = 0; i < count; i++)
-        order[i] = (uint32_t)i;
-    for (size_t i = count; i > 1; i--) {
-        state = state * UINT64_C(6364136223846793005) + 1442695040888963407;
-        size_t other = (size_t)((state >> 33) % i);
-        uint32_t swap = order[i - 1];
-        order[i - 1] = order[other];
-        order[other] = swap;
-    }
-    return order;
-}
-
 static void *read_rows(void *context)
 {
     bare_t *bare = context;
@@ -137,15 +121,15 @@ static void *read_rows(void *context)
 static double pread_krows(const bench_file_t *file, uint64_t rows)
 {
     pthread_t threads[THREADS];
-    uint32_t *order = shuffled(file->count);
+    uint32_t *order = bench_shuffled(file->count);
     bare_t bare = {.file = file, .order = order, .rows = rows};
     bench_file_evict(file);
-    uint64_t began = bench_now_ns();
+    uint64_t began = tnd_clock_now();
     for (int i = 0; i < THREADS; i++)
         tnd_thread_create(&threads[i], read_rows, &bare);
     for (int i = 0; i < THREADS; i++)
         pthread_join(threads[i], NULL);
-    double rate = (double)rows / (double)(bench_now_ns() - began) * 1e6;
+    double rate = (double)rows / (double)(tnd_clock_now() - began) * 1e6;
     free(order);
     return rate;
 }
@@ -155,13 +139,13 @@ static double sequential_mbytes(const bench_file_t *sample)
     char *piece = tnd_allocate(1, PIECE_BYTES);
     uint64_t bytes = 0, sum = 0;
     bench_file_evict(sample);
-    uint64_t began = bench_now_ns();
+    uint64_t began = tnd_clock_now();
     int file = open(sample->path, O_RDONLY | O_CLOEXEC);
     if (file < 0)
         abort();
     for (ssize_t got; (got = read(file, piece, PIECE_BYTES)) > 0; bytes += (uint64_t)got)
         sum += XXH3_64bits(piece, (size_t)got);
-    double rate = (double)bytes / (double)(bench_now_ns() - began) * 1e3;
+    double rate = (double)bytes / (double)(tnd_clock_now() - began) * 1e3;
     close(file);
     free(piece);
     return sum != 0 ? rate : 0;

@@ -104,7 +104,7 @@ static tnd_graph_t *graph_of(bool fashion, char **paths)
 /*  Prints the time of the first batch and the peak memory until then. */
 static void say_now(void)
 {
-    unsigned long long now_ns = bench_now_ns(), kib = 0;
+    unsigned long long now_ns = tnd_clock_now(), kib = 0;
     char line[128];
     FILE *in = fopen("/proc/self/status", "r");
     while (in != NULL && fgets(line, sizeof line, in) != NULL)
@@ -157,7 +157,7 @@ static start_t start(const char *what, char **paths)
         abort();
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
-    uint64_t begun_ns = bench_now_ns();
+    uint64_t begun_ns = tnd_clock_now();
     if (posix_spawn(&child, "/proc/self/exe", &actions, NULL, arguments, environ) != 0)
         abort();
     posix_spawn_file_actions_destroy(&actions);

@@ -15,14 +15,14 @@ static double measure_ours(uint32_t rounds, tnd_msg_t *msg)
     uint8_t bytes[TND_WIRE_BYTES_MAX];
     tnd_wire_form_t form;
     tnd_msg_t back;
-    uint64_t begun = bench_now_ns();
+    uint64_t begun = tnd_clock_now();
     for (uint32_t i = 0; i < rounds; i++) {
         msg->block.first = i;
         size_t size = tnd_wire_encode(msg, TND_CARRY_BLOCK, bytes);
         tnd_status_t status = tnd_wire_decode(&back, &form, bytes, size, NULL);
         assert(status == TND_OK && back.block.first == i);
     }
-    return (double)(bench_now_ns() - begun) / rounds;
+    return (double)(tnd_clock_now() - begun) / rounds;
 }
 
 static double measure_msgpack(uint32_t rounds, tnd_msg_t *msg)
@@ -30,7 +30,7 @@ static double measure_msgpack(uint32_t rounds, tnd_msg_t *msg)
     uint8_t bytes[TND_WIRE_BYTES_MAX];
     msgpack_zone zone;
     msgpack_zone_init(&zone, 4096);
-    uint64_t begun = bench_now_ns();
+    uint64_t begun = tnd_clock_now();
     for (uint32_t i = 0; i < rounds; i++) {
         msg->block.first = i;
         size_t size = tnd_wire_encode(msg, TND_CARRY_BLOCK, bytes), at = 0;
@@ -39,7 +39,7 @@ static double measure_msgpack(uint32_t rounds, tnd_msg_t *msg)
         assert(read == MSGPACK_UNPACK_SUCCESS && object.via.array.ptr[6].via.u64 == i);
         msgpack_zone_clear(&zone);
     }
-    double took = (double)(bench_now_ns() - begun) / rounds;
+    double took = (double)(tnd_clock_now() - begun) / rounds;
     msgpack_zone_destroy(&zone);
     return took;
 }
