@@ -65,15 +65,9 @@ static tnd_status_t cast_apply(void *state, const tnd_op_key_t *key, const tnd_t
     return TND_OK;
 }
 
-static void cast_close(void *state)
-{
-    (void)state;
-}
-
 const tnd_op_t tnd_op_cast = {
     .spec = &tnd_op_cast_spec,
     .state_bytes = sizeof(cast_t),
     .open = cast_open,
     .apply = cast_apply,
-    .close = cast_close,
 };

@@ -277,7 +277,8 @@ void tnd_chain_close(tnd_chain_t **self_p)
     if (self == NULL)
         return;
     for (size_t i = 0; i < self->count; i++) {
-        self->stages[i].op->close(self->stages[i].state);
+        if (self->stages[i].op->close != NULL)
+            self->stages[i].op->close(self->stages[i].state);
         free(self->stages[i].state);
     }
     tnd_buffer_drop(&self->out);

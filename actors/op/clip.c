@@ -172,15 +172,9 @@ static tnd_status_t clip_apply(void *state, const tnd_op_key_t *key, const tnd_t
     return TND_OK;
 }
 
-static void clip_close(void *state)
-{
-    (void)state;
-}
-
 const tnd_op_t tnd_op_clip = {
     .spec = &tnd_op_clip_spec,
     .state_bytes = sizeof(clip_t),
     .open = clip_open,
     .apply = clip_apply,
-    .close = clip_close,
 };

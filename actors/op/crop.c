@@ -130,11 +130,6 @@ static tnd_status_t random_crop_apply(void *state, const tnd_op_key_t *key, cons
     return TND_OK;
 }
 
-static void crop_close(void *state)
-{
-    (void)state;
-}
-
 typedef struct {
     const char *column;
     int layout;
@@ -247,7 +242,6 @@ const tnd_op_t tnd_op_crop = {
     .state_bytes = sizeof(crop_t),
     .open = crop_open,
     .apply = crop_apply,
-    .close = crop_close,
 };
 
 const tnd_op_t tnd_op_random_crop = {
@@ -255,7 +249,6 @@ const tnd_op_t tnd_op_random_crop = {
     .state_bytes = sizeof(crop_t),
     .open = crop_open,
     .apply = random_crop_apply,
-    .close = crop_close,
 };
 
 const tnd_op_t tnd_op_pad = {

@@ -139,17 +139,11 @@ static tnd_status_t random_flip_apply(void *state, const tnd_op_key_t *key, cons
     return TND_OK;
 }
 
-static void flip_close(void *state)
-{
-    (void)state;
-}
-
 const tnd_op_t tnd_op_flip = {
     .spec = &tnd_op_flip_spec,
     .state_bytes = sizeof(flip_t),
     .open = flip_open,
     .apply = flip_apply,
-    .close = flip_close,
 };
 
 const tnd_op_t tnd_op_random_flip = {
@@ -157,5 +151,4 @@ const tnd_op_t tnd_op_random_flip = {
     .state_bytes = sizeof(flip_t),
     .open = flip_open,
     .apply = random_flip_apply,
-    .close = flip_close,
 };

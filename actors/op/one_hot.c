@@ -117,15 +117,9 @@ static tnd_status_t one_hot_apply(void *state, const tnd_op_key_t *key, const tn
     return TND_OK;
 }
 
-static void one_hot_close(void *state)
-{
-    (void)state;
-}
-
 const tnd_op_t tnd_op_one_hot = {
     .spec = &tnd_op_one_hot_spec,
     .state_bytes = sizeof(one_hot_t),
     .open = one_hot_open,
     .apply = one_hot_apply,
-    .close = one_hot_close,
 };

@@ -108,15 +108,9 @@ static tnd_status_t pad_apply(void *state, const tnd_op_key_t *key, const tnd_ti
     return TND_OK;
 }
 
-static void pad_close(void *state)
-{
-    (void)state;
-}
-
 const tnd_op_t tnd_op_pad_ragged = {
     .spec = &tnd_op_pad_ragged_spec,
     .state_bytes = sizeof(pad_t),
     .open = pad_open,
     .apply = pad_apply,
-    .close = pad_close,
 };

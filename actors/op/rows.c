@@ -276,17 +276,11 @@ static tnd_status_t repeat_apply(void *state, const tnd_op_key_t *key, const tnd
     return TND_OK;
 }
 
-static void rows_close(void *state)
-{
-    (void)state;
-}
-
 const tnd_op_t tnd_op_filter = {
     .spec = &tnd_op_filter_spec,
     .state_bytes = sizeof(filter_t),
     .open = filter_open,
     .apply = filter_apply,
-    .close = rows_close,
 };
 
 const tnd_op_t tnd_op_repeat_rows = {
@@ -294,5 +288,4 @@ const tnd_op_t tnd_op_repeat_rows = {
     .state_bytes = sizeof(repeat_t),
     .open = repeat_open,
     .apply = repeat_apply,
-    .close = rows_close,
 };

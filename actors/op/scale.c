@@ -246,15 +246,9 @@ static tnd_status_t scale_apply(void *state, const tnd_op_key_t *key, const tnd_
     return TND_OK;
 }
 
-static void scale_close(void *state)
-{
-    (void)state;
-}
-
 const tnd_op_t tnd_op_scale = {
     .spec = &tnd_op_scale_spec,
     .state_bytes = sizeof(scale_t),
     .open = scale_open,
     .apply = scale_apply,
-    .close = scale_close,
 };

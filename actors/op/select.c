@@ -94,17 +94,11 @@ static tnd_status_t places_apply(void *state, const tnd_op_key_t *key, const tnd
     return TND_OK;
 }
 
-static void places_close(void *state)
-{
-    (void)state;
-}
-
 const tnd_op_t tnd_op_select = {
     .spec = &tnd_op_select_spec,
     .state_bytes = sizeof(places_t),
     .open = select_open,
     .apply = places_apply,
-    .close = places_close,
 };
 
 const tnd_op_t tnd_op_rename = {
@@ -112,5 +106,4 @@ const tnd_op_t tnd_op_rename = {
     .state_bytes = sizeof(places_t),
     .open = rename_open,
     .apply = places_apply,
-    .close = places_close,
 };

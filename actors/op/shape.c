@@ -254,17 +254,11 @@ static tnd_status_t transpose_apply(void *state, const tnd_op_key_t *key, const 
     return TND_OK;
 }
 
-static void shape_close(void *state)
-{
-    (void)state;
-}
-
 const tnd_op_t tnd_op_reshape = {
     .spec = &tnd_op_reshape_spec,
     .state_bytes = sizeof(reshape_t),
     .open = reshape_open,
     .apply = reshape_apply,
-    .close = shape_close,
 };
 
 const tnd_op_t tnd_op_transpose = {
@@ -272,5 +266,4 @@ const tnd_op_t tnd_op_transpose = {
     .state_bytes = sizeof(transpose_t),
     .open = transpose_open,
     .apply = transpose_apply,
-    .close = shape_close,
 };

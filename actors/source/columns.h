@@ -92,19 +92,20 @@ tnd_status_t tnd_columns_open(tnd_columns_t *self, const tnd_pairs_t *columns,
                               tnd_stored_open_fn *open, const tnd_source_scope_t *scope,
                               tnd_source_facts_t *facts, tnd_error_t *error) TND_CHECKED;
 
-/*  As `ahead_rows` and `ahead` of runtime/interface/source.h. */
-uint32_t tnd_columns_ahead_rows(const tnd_columns_t *self);
-void tnd_columns_ahead(tnd_columns_t *self, const uint64_t *index, uint32_t count);
+/*  As `ahead_rows` and `ahead` of runtime/interface/source.h; here and below, `state` is a
+ *  tnd_columns_t, so that a source which has no other state names these functions. */
+uint32_t tnd_columns_ahead_rows(const void *state);
+void tnd_columns_ahead(void *state, const uint64_t *index, uint32_t count);
 
 /*  As `where` of runtime/interface/source.h: in the files of the first column. */
-void tnd_columns_where(const tnd_columns_t *self, uint64_t index, tnd_source_place_t *place);
+void tnd_columns_where(const void *state, uint64_t index, tnd_source_place_t *place);
 
 /*  As `read` of runtime/interface/source.h; rows of mapped files are not copied.  Contiguous rows
  *  become a packed block.  Others are gathered by the index list, or by lists of offsets if there
  *  are several files or ragged rows.  Errors: TND_REFUSED if a ragged row is longer than `max`. */
-tnd_status_t tnd_columns_read(tnd_columns_t *self, const tnd_source_call_t *call,
-                              tnd_block_t *block, tnd_error_t *error) TND_CHECKED;
+tnd_status_t tnd_columns_read(void *state, const tnd_source_call_t *call, tnd_block_t *block,
+                              tnd_error_t *error) TND_CHECKED;
 
-void tnd_columns_close(tnd_columns_t *self);
+void tnd_columns_close(void *state);
 
 #endif

@@ -132,13 +132,15 @@ static bool request_ragged(const tnd_strand_t *strand, const uint64_t *index, ui
     return found;
 }
 
-uint32_t tnd_columns_ahead_rows(const tnd_columns_t *self)
+uint32_t tnd_columns_ahead_rows(const void *state)
 {
+    const tnd_columns_t *self = state;
     return atomic_load_explicit(&self->idle, memory_order_relaxed) < IDLE_MOST ? self->ahead : 0;
 }
 
-void tnd_columns_ahead(tnd_columns_t *self, const uint64_t *index, uint32_t count)
+void tnd_columns_ahead(void *state, const uint64_t *index, uint32_t count)
 {
+    tnd_columns_t *self = state;
     bool found = false;
     if (self->loader != NULL)
         tnd_loader_begin(self->loader);

@@ -186,8 +186,9 @@ static tnd_status_t show(const tnd_strand_t *strand, const tnd_source_call_t *ca
                                      count, error);
 }
 
-void tnd_columns_where(const tnd_columns_t *self, uint64_t index, tnd_source_place_t *place)
+void tnd_columns_where(const void *state, uint64_t index, tnd_source_place_t *place)
 {
+    const tnd_columns_t *self = state;
     const tnd_strand_t *strand = &self->strands[0];
     size_t file = tnd_strand_file(strand, index);
     const tnd_stored_t *stored = &strand->stored[file];
@@ -200,9 +201,10 @@ void tnd_columns_where(const tnd_columns_t *self, uint64_t index, tnd_source_pla
         .file = stored->path, .record = record, .offset = stored->offset + at * strand->record};
 }
 
-tnd_status_t tnd_columns_read(tnd_columns_t *self, const tnd_source_call_t *call,
-                              tnd_block_t *block, tnd_error_t *error)
+tnd_status_t tnd_columns_read(void *state, const tnd_source_call_t *call, tnd_block_t *block,
+                              tnd_error_t *error)
 {
+    tnd_columns_t *self = state;
     shown_t shown[TND_COLUMNS_MAX];
     bool run = false, listed = false;
     if (call->count == 0)
@@ -231,8 +233,9 @@ tnd_status_t tnd_columns_read(tnd_columns_t *self, const tnd_source_call_t *call
     return TND_OK;
 }
 
-void tnd_columns_close(tnd_columns_t *self)
+void tnd_columns_close(void *state)
 {
+    tnd_columns_t *self = state;
     tnd_loader_destroy(&self->loader);
     for (uint32_t s = 0; s < self->strand_count; s++) {
         tnd_strand_t *strand = &self->strands[s];

@@ -261,39 +261,13 @@ static tnd_status_t idx_open(void *state, const void *given, const tnd_source_sc
     return tnd_columns_open(state, &chosen->files, open_file, scope, facts, error);
 }
 
-static void idx_where(const void *state, uint64_t index, tnd_source_place_t *place)
-{
-    tnd_columns_where(state, index, place);
-}
-
-static tnd_status_t idx_read(void *state, const tnd_source_call_t *call, tnd_block_t *block,
-                             tnd_error_t *error)
-{
-    return tnd_columns_read(state, call, block, error);
-}
-
-static uint32_t idx_ahead_rows(const void *state)
-{
-    return tnd_columns_ahead_rows(state);
-}
-
-static void idx_ahead(void *state, const uint64_t *index, uint32_t count)
-{
-    tnd_columns_ahead(state, index, count);
-}
-
-static void idx_close(void *state)
-{
-    tnd_columns_close(state);
-}
-
 const tnd_source_t tnd_source_idx = {
     .spec = &tnd_source_idx_spec,
     .state_bytes = sizeof(tnd_columns_t),
     .open = idx_open,
-    .read = idx_read,
-    .ahead_rows = idx_ahead_rows,
-    .ahead = idx_ahead,
-    .where = idx_where,
-    .close = idx_close,
+    .read = tnd_columns_read,
+    .ahead_rows = tnd_columns_ahead_rows,
+    .ahead = tnd_columns_ahead,
+    .where = tnd_columns_where,
+    .close = tnd_columns_close,
 };

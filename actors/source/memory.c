@@ -176,21 +176,10 @@ static tnd_status_t memory_open(void *state, const void *given, const tnd_source
     return status;
 }
 
-static tnd_status_t memory_read(void *state, const tnd_source_call_t *call, tnd_block_t *block,
-                                tnd_error_t *error)
-{
-    return tnd_columns_read(state, call, block, error);
-}
-
-static void memory_close(void *state)
-{
-    tnd_columns_close(state);
-}
-
 const tnd_source_t tnd_source_memory = {
     .spec = &tnd_source_memory_spec,
     .state_bytes = sizeof(tnd_columns_t),
     .open = memory_open,
-    .read = memory_read,
-    .close = memory_close,
+    .read = tnd_columns_read,
+    .close = tnd_columns_close,
 };

@@ -365,39 +365,13 @@ static tnd_status_t npy_open(void *state, const void *given, const tnd_source_sc
     return tnd_columns_open(state, &chosen->files, open_file, scope, facts, error);
 }
 
-static void npy_where(const void *state, uint64_t index, tnd_source_place_t *place)
-{
-    tnd_columns_where(state, index, place);
-}
-
-static tnd_status_t npy_read(void *state, const tnd_source_call_t *call, tnd_block_t *block,
-                             tnd_error_t *error)
-{
-    return tnd_columns_read(state, call, block, error);
-}
-
-static uint32_t npy_ahead_rows(const void *state)
-{
-    return tnd_columns_ahead_rows(state);
-}
-
-static void npy_ahead(void *state, const uint64_t *index, uint32_t count)
-{
-    tnd_columns_ahead(state, index, count);
-}
-
-static void npy_close(void *state)
-{
-    tnd_columns_close(state);
-}
-
 const tnd_source_t tnd_source_npy = {
     .spec = &tnd_source_npy_spec,
     .state_bytes = sizeof(tnd_columns_t),
     .open = npy_open,
-    .read = npy_read,
-    .ahead_rows = npy_ahead_rows,
-    .ahead = npy_ahead,
-    .where = npy_where,
-    .close = npy_close,
+    .read = tnd_columns_read,
+    .ahead_rows = tnd_columns_ahead_rows,
+    .ahead = tnd_columns_ahead,
+    .where = tnd_columns_where,
+    .close = tnd_columns_close,
 };

@@ -254,39 +254,13 @@ static tnd_status_t raw_open(void *state, const void *given, const tnd_source_sc
     return status;
 }
 
-static void raw_where(const void *state, uint64_t index, tnd_source_place_t *place)
-{
-    tnd_columns_where(state, index, place);
-}
-
-static tnd_status_t raw_read(void *state, const tnd_source_call_t *call, tnd_block_t *block,
-                             tnd_error_t *error)
-{
-    return tnd_columns_read(state, call, block, error);
-}
-
-static uint32_t raw_ahead_rows(const void *state)
-{
-    return tnd_columns_ahead_rows(state);
-}
-
-static void raw_ahead(void *state, const uint64_t *index, uint32_t count)
-{
-    tnd_columns_ahead(state, index, count);
-}
-
-static void raw_close(void *state)
-{
-    tnd_columns_close(state);
-}
-
 const tnd_source_t tnd_source_raw = {
     .spec = &tnd_source_raw_spec,
     .state_bytes = sizeof(tnd_columns_t),
     .open = raw_open,
-    .read = raw_read,
-    .ahead_rows = raw_ahead_rows,
-    .ahead = raw_ahead,
-    .where = raw_where,
-    .close = raw_close,
+    .read = tnd_columns_read,
+    .ahead_rows = tnd_columns_ahead_rows,
+    .ahead = tnd_columns_ahead,
+    .where = tnd_columns_where,
+    .close = tnd_columns_close,
 };

@@ -65,7 +65,7 @@ typedef struct tnd_op {
      *  reason. */
     tnd_status_t (*apply)(void *state, const tnd_op_key_t *key, const tnd_tile_t *in,
                           tnd_tile_t *out, tnd_error_t *error);
-    void (*close)(void *state);
+    void (*close)(void *state); /* NULL: there is nothing to release */
 } tnd_op_t;
 
 #endif
