@@ -14,6 +14,12 @@ void tnd_json_text(FILE *out, const char *text)
         tnd_json_string_print(text, out);
 }
 
+void tnd_json_begin(FILE *out, bool more, const char *key, const char *text)
+{
+    fprintf(out, "%s{\"%s\":", more ? "," : "", key);
+    tnd_json_text(out, text);
+}
+
 void tnd_json_member(FILE *out, const char *key, const char *text)
 {
     fprintf(out, ",\"%s\":", key);

@@ -4,11 +4,14 @@
 #ifndef TND_TOOLS_CLI_JSON_H
 #define TND_TOOLS_CLI_JSON_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 
 /*  A text in quotes; NULL is null. */
 void tnd_json_text(FILE *out, const char *text);
+/*  Begins an object with such a member; `more`: it follows another object of an array. */
+void tnd_json_begin(FILE *out, bool more, const char *key, const char *text);
 /*  The same as a member of an object, after others: `,"key":"text"`. */
 void tnd_json_member(FILE *out, const char *key, const char *text);
 /*  With %.17g, which reads back as the same double; "nan", "inf" and "-inf" are strings. */

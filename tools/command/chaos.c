@@ -295,8 +295,7 @@ static void print_json(chaos_t *chaos, bool equal)
            chaos->steps);
     for (uint32_t r = 0; r < chaos->row_count; r++) {
         tnd_spread_t spread = tnd_step_gaps_spread(&chaos->rows[r].gaps);
-        printf("%s{\"fault\":", r > 0 ? "," : "");
-        tnd_json_text(stdout, chaos->rows[r].name);
+        tnd_json_begin(stdout, r > 0, "fault", chaos->rows[r].name);
         printf(",\"count\":%" PRIu64 ",", chaos->rows[r].count);
         json_spread(&spread);
         putchar('}');

@@ -119,8 +119,7 @@ static void print_text(const tnd_manifest_t *manifest, const tnd_data_table_t *t
 static void print_json_file(const tnd_data_file_t *file)
 {
     char whole[TND_DIGEST_TEXT_SIZE];
-    fputs("{\"name\":", stdout);
-    tnd_json_text(stdout, file->name);
+    tnd_json_begin(stdout, false, "name", file->name);
     printf(",\"lane\":%" PRIu32 ",\"place\":%" PRIu32, file->lane, file->place);
     if (!file->file) {
         printf(",\"rows\":%" PRIu64 ",\"identity\":\"%016" PRIx64 "\"}", file->size, file->ends);

@@ -28,8 +28,7 @@ static void print_side_json(const side_t *side)
         fputs("null", stdout);
         return;
     }
-    fputs("{\"value\":", stdout);
-    tnd_json_text(stdout, side->text);
+    tnd_json_begin(stdout, false, "value", side->text);
     if (side->mark.origin != NULL && side->mark.line > 0) {
         tnd_json_member(stdout, "file", side->mark.origin->name);
         printf(",\"line\":%" PRIu32 ",\"column\":%" PRIu32, side->mark.line, side->mark.column);
@@ -51,8 +50,7 @@ static void print_side(char sign, const side_t *side)
 static void report(diff_t *self, const char *key, side_t a, side_t b)
 {
     if (self->json) {
-        fputs(self->count > 0 ? ",{\"key\":" : "{\"key\":", stdout);
-        tnd_json_text(stdout, key);
+        tnd_json_begin(stdout, self->count > 0, "key", key);
         fputs(",\"a\":", stdout);
         print_side_json(&a);
         fputs(",\"b\":", stdout);

@@ -234,8 +234,7 @@ static void print_json(const tnd_check_t *checks)
 {
     fputs("{\"checks\":[", stdout);
     for (size_t i = 0; i < TND_CHECKS; i++) {
-        fputs(i > 0 ? ",{\"name\":" : "{\"name\":", stdout);
-        tnd_json_text(stdout, checks[i].name);
+        tnd_json_begin(stdout, i > 0, "name", checks[i].name);
         printf(",\"level\":\"%s\",\"found\":", level_names[checks[i].level]);
         tnd_json_text(stdout, checks[i].found);
         tnd_json_member(stdout, "advice", checks[i].advice[0] != '\0' ? checks[i].advice : NULL);

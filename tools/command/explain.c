@@ -224,8 +224,7 @@ static void json_memory(const tnd_plan_t *plan, uint32_t host, const tnd_preflig
            memory.known ? "true" : "false", memory.estimate.bytes);
     for (uint32_t t = 0; t < memory.estimate.count; t++) {
         const tnd_memory_term_t *need = &memory.estimate.items[t];
-        printf("%s{\"actor\":", t > 0 ? "," : "");
-        tnd_json_text(stdout, need->who);
+        tnd_json_begin(stdout, t > 0, "actor", need->who);
         tnd_json_member(stdout, "what", need->what);
         printf(",\"bytes\":%" PRIu64 "}", need->bytes);
     }
@@ -239,8 +238,7 @@ static void json_hosts(const tnd_plan_t *plan, const tnd_preflight_t *preflight)
     printf(",\"hosts\":[");
     for (uint32_t h = 0; h < plan->host_count; h++) {
         const tnd_plan_host_t *host = &plan->hosts[h];
-        printf("%s{\"name\":", h > 0 ? "," : "");
-        tnd_json_text(stdout, host->name);
+        tnd_json_begin(stdout, h > 0, "name", host->name);
         tnd_json_member(stdout, "address", host->address);
         tnd_json_member(stdout, "listen", host->listen);
         printf(",\"leads\":%s,\"port\":%" PRIu32 ",\"data\":", h == 0 ? "true" : "false",
@@ -287,14 +285,12 @@ static void json_chains(const tnd_plan_t *plan, const tnd_preflight_t *preflight
     for (uint32_t c = 0; c < plan->chain_count; c++) {
         const tnd_chain_plan_t *chain = &plan->chains[c];
         const tnd_preflight_chain_t *known = &preflight->chains[c];
-        printf("%s{\"feeder\":", c > 0 ? "," : "");
-        tnd_json_text(stdout, chain->feeder);
+        tnd_json_begin(stdout, c > 0, "feeder", chain->feeder);
         tnd_json_member(stdout, "after", chain->after);
         printf(",\"replicas\":[");
         for (uint32_t r = 0; chain->carriers != NULL && r < chain->replicas; r++) {
             const tnd_instance_t *feeder = &plan->instances[chain->carriers[r].instance];
-            printf("%s{\"feeder\":", r > 0 ? "," : "");
-            tnd_json_text(stdout, feeder->name);
+            tnd_json_begin(stdout, r > 0, "feeder", feeder->name);
             printf(",\"device\":%" PRIu32 "}", chain->carriers[r].device);
         }
         printf("]");
@@ -329,8 +325,7 @@ static void json_options(const tnd_instance_t *instance)
 
 static void print_json(const tnd_plan_t *plan, const tnd_preflight_t *preflight)
 {
-    printf("{\"name\":");
-    tnd_json_text(stdout, plan->name);
+    tnd_json_begin(stdout, false, "name", plan->name);
     printf(",\"seed\":%" PRIu64 ",\"lanes\":%" PRIu32 ",\"fingerprint\":", plan->seed, plan->lanes);
     tnd_json_hash(stdout, plan->fingerprint);
     json_hosts(plan, preflight);
@@ -338,8 +333,7 @@ static void print_json(const tnd_plan_t *plan, const tnd_preflight_t *preflight)
     printf(",\"actors\":[");
     for (uint32_t i = 0; i < plan->instance_count; i++) {
         const tnd_instance_t *instance = &plan->instances[i];
-        printf("%s{\"actor\":", i > 0 ? "," : "");
-        tnd_json_text(stdout, instance->actor);
+        tnd_json_begin(stdout, i > 0, "actor", instance->actor);
         tnd_json_member(stdout, "name", instance->name);
         tnd_json_member(stdout, "kind", instance->kind->table.name);
         tnd_json_member(stdout, "host", plan->hosts[instance->host].name);
@@ -351,8 +345,7 @@ static void print_json(const tnd_plan_t *plan, const tnd_preflight_t *preflight)
     printf("],\"connections\":[");
     for (uint32_t e = 0; e < plan->edge_count; e++) {
         const tnd_edge_t *edge = &plan->edges[e];
-        printf("%s{\"from\":", e > 0 ? "," : "");
-        tnd_json_text(stdout, plan->instances[edge->from].name);
+        tnd_json_begin(stdout, e > 0, "from", plan->instances[edge->from].name);
         tnd_json_member(stdout, "to", plan->instances[edge->to].name);
         printf(",\"transport\":\"%s\",\"endpoint\":\"", tnd_transport_name(edge->transport));
         print_endpoint(stdout, plan, edge);

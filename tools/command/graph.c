@@ -418,8 +418,7 @@ static void print_actor_json(const picture_t *self, uint32_t index)
 static void print_json(const picture_t *self)
 {
     const tnd_plan_t *plan = self->plan;
-    fputs("{\"name\":", stdout);
-    tnd_json_text(stdout, plan->name);
+    tnd_json_begin(stdout, false, "name", plan->name);
     printf(",\"seed\":%" PRIu64 ",\"lanes\":%" PRIu32 ",\"fingerprint\":", plan->seed, plan->lanes);
     tnd_json_hash(stdout, plan->fingerprint);
     fputs(",\"hosts\":[", stdout);

@@ -127,8 +127,7 @@ static void print_option(const char *name, const tnd_option_t *option)
 static void print_option_json(const tnd_option_t *option)
 {
     tnd_arena_t *arena = tnd_arena_new();
-    printf("{\"name\":");
-    tnd_json_text(stdout, option->name);
+    tnd_json_begin(stdout, false, "name", option->name);
     printf(",\"type\":\"%s\",\"role\":\"%s\",\"required\":%s,\"default\":",
            tnd_reference_type(option->type), tnd_reference_role(option->role),
            option->fallback == NULL && !tnd_option_is_any(option) ? "true" : "false");

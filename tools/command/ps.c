@@ -153,8 +153,7 @@ static void print_devices(const tnd_statistics_t *page, uint64_t now)
     for (uint32_t d = 0; d < page->device_count; d++) {
         const tnd_device_page_t *device = &page->devices[d];
         unsigned state = device->state & 0xff;
-        fputs(d > 0 ? ",{\"name\":" : "{\"name\":", stdout);
-        tnd_json_text(stdout, device->name);
+        tnd_json_begin(stdout, d > 0, "name", device->name);
         printf(",\"state\":\"%s\",\"replica\":%" PRIu64 ",\"step\":%" PRIu64
                ",\"since_seconds\":%.3f,\"seconds\":{",
                device_names[state], device->state >> 8, device->step,
@@ -171,8 +170,7 @@ static void print_devices(const tnd_statistics_t *page, uint64_t now)
 
 static void print_actor(const tnd_statistics_t *page, uint64_t now, double rate)
 {
-    fputs("{\"name\":", stdout);
-    tnd_json_text(stdout, page->actor);
+    tnd_json_begin(stdout, false, "name", page->actor);
     tnd_json_member(stdout, "kind", page->kind);
     printf(",\"state\":\"%s\",\"waits\":[", state_names[state_of(page)]);
     print_waits(stdout, waits_of(page), "\"", ",", "\"");
@@ -199,8 +197,7 @@ static void print_actor(const tnd_statistics_t *page, uint64_t now, double rate)
 
 static void open_process(const tnd_inspected_t *process, bool first)
 {
-    fputs(first ? "{\"run\":" : ",{\"run\":", stdout);
-    tnd_json_text(stdout, process->run);
+    tnd_json_begin(stdout, !first, "run", process->run);
     tnd_json_member(stdout, "host", process->host);
     printf(",\"session\":\"%" PRIx64 "\",\"pid\":%d,\"state\":\"%s\",\"actors\":[",
            process->session, process->process,

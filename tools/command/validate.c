@@ -45,8 +45,7 @@ static void print_json(const tnd_graph_t *graph, const tnd_preflight_t *prefligh
     tnd_diagnostics_print_json(diagnostics, stdout);
     printf(",\"awaits\":[");
     for (uint32_t a = 0; a < preflight->await_count; a++) {
-        printf("%s{\"host\":", a > 0 ? "," : "");
-        tnd_json_text(stdout, preflight->awaits[a].host);
+        tnd_json_begin(stdout, a > 0, "host", preflight->awaits[a].host);
         tnd_json_member(stdout, "actor", preflight->awaits[a].actor);
         putchar('}');
     }

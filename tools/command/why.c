@@ -28,8 +28,7 @@ static bool has_others(const tnd_request_t *request, const tnd_inspection_t *mad
 
 static void print_json(const tnd_verdict_t *verdict, bool first)
 {
-    fputs(first ? "{\"run\":" : ",{\"run\":", stdout);
-    tnd_json_text(stdout, verdict->run);
+    tnd_json_begin(stdout, !first, "run", verdict->run);
     printf(",\"flows\":%s,\"rows_per_second\":%.1f,\"sentence\":",
            verdict->flows ? "true" : "false", verdict->rows_per_second);
     tnd_json_text(stdout, verdict->sentence);

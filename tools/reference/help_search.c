@@ -44,8 +44,7 @@ static void part(search_t *self)
 
 static void print_json(const char *name, const char *help)
 {
-    printf("{\"name\":");
-    tnd_json_text(stdout, name);
+    tnd_json_begin(stdout, false, "name", name);
     tnd_json_member(stdout, "help", help);
 }
 

@@ -89,8 +89,7 @@ static void print_actor(const tnd_run_summary_actor_t *actor, FILE *out)
 {
     static const char *const plain[] = {"rows_in",  "rows_out",  "blocks_in",    "blocks_out",
                                         "bytes_in", "bytes_out", "bytes_copied", "again"};
-    fputs("{\"name\":", out);
-    tnd_json_text(out, actor->actor);
+    tnd_json_begin(out, false, "name", actor->actor);
     tnd_json_member(out, "kind", actor->kind);
     tnd_json_member(out, "host", actor->host);
     for (size_t i = 0; i < sizeof plain / sizeof plain[0]; i++)
