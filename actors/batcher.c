@@ -183,8 +183,7 @@ static tnd_status_t batcher_init(void *state, tnd_actor_t *self, tnd_error_t *er
     return TND_OK;
 }
 
-/* --- bad records -------------------------------------------------------------------------------
- */
+/* --- bad records ------------------------------------------------------------------------------ */
 
 static void tell_reader(batcher_t *batcher, tnd_actor_t *self, const tnd_bad_record_t *record,
                         tnd_bad_way_t way)
@@ -495,8 +494,7 @@ static void batcher_fini(void *state)
     tnd_peers_free(&batcher->carriers);
 }
 
-/* --- options and ports --------------------------------------------------------------------------
- */
+/* --- options and ports ------------------------------------------------------------------------ */
 
 static const tnd_option_t options[] = {
     {TND_OPTION(tnd_batcher_options_t, size, U64, GRAPH), .unit = "rows", .range = "1..1073741824",

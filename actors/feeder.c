@@ -60,8 +60,7 @@ typedef struct {
     const tnd_actor_t *actor;
 } feeder_t;
 
-/* --- making it ready ---------------------------------------------------------------------------
- */
+/* --- making it ready -------------------------------------------------------------------------- */
 
 static void list_reducers(feeder_t *feeder, const tnd_actor_t *self)
 {
@@ -201,8 +200,7 @@ static tnd_status_t feeder_init(void *state, tnd_actor_t *self, tnd_error_t *err
     return TND_OK;
 }
 
-/* --- steps -------------------------------------------------------------------------------------
- */
+/* --- steps ------------------------------------------------------------------------------------ */
 
 static void tell(tnd_actor_t *self, const tnd_msg_t *msg)
 {
@@ -388,8 +386,7 @@ static tnd_status_t feeder_work(void *state, tnd_actor_t *self, bool *more_p, tn
     return TND_OK;
 }
 
-/* --- arrivals ----------------------------------------------------------------------------------
- */
+/* --- arrivals --------------------------------------------------------------------------------- */
 
 static tnd_status_t take_result(feeder_t *feeder, tnd_actor_t *self, const tnd_msg_t *msg,
                                 tnd_error_t *error)
@@ -525,8 +522,7 @@ static void *feeder_handle(void *state)
     return ((feeder_t *)state)->feed;
 }
 
-/* --- the end -----------------------------------------------------------------------------------
- */
+/* --- the end ---------------------------------------------------------------------------------- */
 
 /*  Gives back what the machine still has: a report of each step that was not booked. */
 static void drop_reports(feeder_t *feeder)
@@ -572,8 +568,7 @@ static void feeder_release(void *state)
     free(feeder->machine_memory);
 }
 
-/* --- options and ports --------------------------------------------------------------------------
- */
+/* --- options and ports ------------------------------------------------------------------------ */
 
 static const tnd_option_t step_options[] = {
     {TND_OPTION(tnd_step_options_t, plugin, STRING, GRAPH),

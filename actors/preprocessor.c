@@ -321,8 +321,7 @@ static void preprocessor_fini(void *state)
     tnd_block_pool_destroy(&worker->block_pool);
 }
 
-/* --- options and ports --------------------------------------------------------------------------
- */
+/* --- options and ports ------------------------------------------------------------------------ */
 
 static const tnd_option_t options[] = {
     {TND_OPTION(tnd_preprocessor_options_t, ops, PARTS, GRAPH), .fallback = "",

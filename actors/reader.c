@@ -347,8 +347,7 @@ static void reader_fini(void *state)
     tnd_row_reader_destroy(&reader->rows);
 }
 
-/* --- options and ports --------------------------------------------------------------------------
- */
+/* --- options and ports ------------------------------------------------------------------------ */
 
 static const tnd_option_t options[] = {
     {TND_OPTION(tnd_reader_options_t, source, PART, GRAPH), .parts = tnd_registry_source_table,

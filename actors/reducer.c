@@ -356,8 +356,7 @@ static void reducer_fini(void *state)
     tnd_peers_free(&reducer->carriers);
 }
 
-/* --- options and ports --------------------------------------------------------------------------
- */
+/* --- options and ports ------------------------------------------------------------------------ */
 
 static const tnd_option_t options[] = {
     {TND_OPTION(tnd_reducer_options_t, weight, COLUMN, GRAPH), .fallback = "",

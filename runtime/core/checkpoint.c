@@ -81,8 +81,7 @@ void tnd_checkpoint_found(tnd_checkpoint_t *self, uint64_t step)
     keep(self, step);
 }
 
-/* --- reports of feeders --------------------------------------------------------------------------
- */
+/* --- reports of feeders ----------------------------------------------------------------------- */
 
 static draft_t *find(tnd_checkpoint_t *self, uint64_t step)
 {
@@ -132,8 +131,7 @@ void tnd_checkpoint_unkept(tnd_checkpoint_t *self, uint64_t step, uint32_t repli
     draft->why[length] = '\0';
 }
 
-/* --- when --------------------------------------------------------------------------------------
- */
+/* --- when ------------------------------------------------------------------------------------- */
 
 static bool is_whole(const tnd_checkpoint_t *self, const draft_t *draft)
 {

@@ -40,8 +40,7 @@ static uint8_t bit_of(const tnd_membership_t *membership, tnd_actor_id_t id)
                : 0;
 }
 
-/* --- numbers -----------------------------------------------------------------------------------
- */
+/* --- numbers ---------------------------------------------------------------------------------- */
 
 static bool has_position(const tnd_bounds_t *bounds, uint32_t epoch, uint64_t first, uint64_t count)
 {
@@ -197,8 +196,7 @@ static const char *check(const tnd_validator_t *self, tnd_actor_id_t from, const
     }
 }
 
-/* --- control between hosts ---------------------------------------------------------------------
- */
+/* --- control between hosts -------------------------------------------------------------------- */
 
 static bool is_routed(tnd_msg_kind_t kind, uint8_t sender, uint8_t receiver)
 {
@@ -246,8 +244,7 @@ const char *tnd_validator_report(const tnd_bounds_t *bounds, const tnd_msg_t *ms
                                                                                      : NULL;
 }
 
-/* --- an actor ----------------------------------------------------------------------------------
- */
+/* --- an actor --------------------------------------------------------------------------------- */
 
 size_t tnd_validator_bytes(const tnd_validator_config_t *config)
 {

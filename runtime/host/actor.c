@@ -187,8 +187,7 @@ static void set_phase(tnd_actor_t *self, tnd_actor_phase_t phase)
     tnd_host_notice(self->config.host);
 }
 
-/* --- the run loop ------------------------------------------------------------------------------
- */
+/* --- the run loop ----------------------------------------------------------------------------- */
 
 static void write_log(tnd_actor_t *self, tnd_log_level_t level, const char *text)
 {
@@ -488,8 +487,7 @@ static void *actor_main(void *context)
     return NULL;
 }
 
-/* --- for the host ------------------------------------------------------------------------------
- */
+/* --- for the host ----------------------------------------------------------------------------- */
 
 /*  Writes name and peers to the statistics page. */
 static void fill_page(const tnd_actor_t *self)

@@ -12,8 +12,7 @@
 #include "runtime/interface/kind.h"
 #include "runtime/observe/statistics.h"
 
-/* --- for kinds ---------------------------------------------------------------------------------
- */
+/* --- for kinds -------------------------------------------------------------------------------- */
 
 tnd_actor_id_t tnd_actor_id(const tnd_actor_t *self);
 const char *tnd_actor_name(const tnd_actor_t *self);
@@ -61,8 +60,7 @@ const tnd_resume_t *tnd_actor_resume(const tnd_actor_t *self);
 /*  The handle of the actor named `actor` on this host (tnd_kind_t.handle), or NULL. */
 void *tnd_actor_sibling(const tnd_actor_t *self, const char *actor);
 
-/* --- for the host ------------------------------------------------------------------------------
- */
+/* --- for the host ----------------------------------------------------------------------------- */
 
 typedef enum {
     TND_ACTOR_STARTING, /* opening, binding, kind's init */

@@ -164,8 +164,7 @@ void tnd_host_say_failure(tnd_host_t *self, uint64_t now)
         tnd_host_settle(self, self->failed, self->failure);
 }
 
-/* --- life --------------------------------------------------------------------------------------
- */
+/* --- life ------------------------------------------------------------------------------------- */
 
 static bool is_working(void *context, tnd_actor_id_t peer)
 {
@@ -372,8 +371,7 @@ static void *host_main(void *context)
     return NULL;
 }
 
-/* --- for programs ------------------------------------------------------------------------------
- */
+/* --- for programs ----------------------------------------------------------------------------- */
 
 static void leader_send(void *context, const tnd_msg_t *msg, tnd_carry_t carry)
 {

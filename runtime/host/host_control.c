@@ -12,8 +12,7 @@
 /*  Invalid messages of another host before the run ends. */
 enum { VIOLATIONS_MAX = 16 };
 
-/* --- routing -----------------------------------------------------------------------------------
- */
+/* --- routing ---------------------------------------------------------------------------------- */
 
 static void own_message(tnd_host_t *self, const tnd_msg_t *msg);
 
@@ -119,8 +118,7 @@ void tnd_host_tell_leader(tnd_host_t *self, tnd_msg_kind_t kind, uint64_t number
     tnd_host_route(self, &msg, note != NULL ? TND_CARRY_BUFFER : TND_CARRY_NOTHING);
 }
 
-/* --- messages ----------------------------------------------------------------------------------
- */
+/* --- messages --------------------------------------------------------------------------------- */
 
 static void take_busy(tnd_host_t *self, tnd_buffer_t *note)
 {

@@ -102,8 +102,7 @@ bool tnd_host_settled(tnd_host_t *self);
 void tnd_host_fail_here(tnd_host_t *self, tnd_outcome_t outcome, const char *why);
 void tnd_host_say_failure(tnd_host_t *self, uint64_t now);
 
-/* --- host_start.c ------------------------------------------------------------------------------
- */
+/* --- host_start.c ----------------------------------------------------------------------------- */
 
 /*  Starts to open the data. */
 void tnd_host_try_data(tnd_host_t *self);
@@ -115,8 +114,7 @@ void tnd_host_take_table(tnd_host_t *self, tnd_buffer_t *note);
 /*  Reports progress to the leader: facts, endpoints, ready, a drain. */
 void tnd_host_make_progress(tnd_host_t *self);
 
-/* --- host_control.c ----------------------------------------------------------------------------
- */
+/* --- host_control.c --------------------------------------------------------------------------- */
 
 /*  Forwards a control message to msg->to; takes the payload. */
 void tnd_host_route(tnd_host_t *self, tnd_msg_t *msg, tnd_carry_t carry);
@@ -126,8 +124,7 @@ void tnd_host_take_arrival(tnd_host_t *self, tnd_arrival_t *arrival, uint64_t no
 /*  Tells other hosts which actors here are inside a work hook; the leader forwards all reports. */
 void tnd_host_tell_busy(tnd_host_t *self, uint64_t now);
 
-/* --- host_watch.c ------------------------------------------------------------------------------
- */
+/* --- host_watch.c ----------------------------------------------------------------------------- */
 
 /*  Checks for actors that hang, at intervals. */
 void tnd_host_watch(tnd_host_t *self, uint64_t now);

@@ -203,8 +203,7 @@ void tnd_leader_fail(tnd_leader_t *self, tnd_outcome_t outcome, const char *why)
     tnd_leader_end(self, outcome, why);
 }
 
-/* --- messages ----------------------------------------------------------------------------------
- */
+/* --- messages --------------------------------------------------------------------------------- */
 
 static void note_log(tnd_leader_t *self, const tnd_msg_t *msg, const char *host)
 {
@@ -414,8 +413,7 @@ void tnd_leader_drain(tnd_leader_t *self, uint64_t now)
     tnd_leader_core_ask_drain(self->chains[self->chain].session);
 }
 
-/* --- work --------------------------------------------------------------------------------------
- */
+/* --- work ------------------------------------------------------------------------------------- */
 
 static void show(tnd_leader_t *self)
 {

@@ -71,8 +71,7 @@ static double tree_sum(const double *values, uint32_t count)
     return tree_sum(values, left) + tree_sum(values + left, count - left);
 }
 
-/* --- bad records -------------------------------------------------------------------------------
- */
+/* --- bad records ------------------------------------------------------------------------------ */
 
 static void add_reason(chain_t *chain, uint64_t step, uint32_t lane, const tnd_reason_t *reason)
 {

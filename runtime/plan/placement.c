@@ -310,8 +310,7 @@ static void make_edges(placer_t *self)
     self->plan->spare_edges = spare;
 }
 
-/*  ------------------------------------------------------------------------------ the plan's hosts
- */
+/*  ---------------------------------------------------------------------------- the plan's hosts */
 
 /*  "7101-7200" */
 static void read_ports(placer_t *self, const char *text, tnd_mark_t mark, tnd_plan_host_t *host)
@@ -456,8 +455,7 @@ static void check_hosts(placer_t *self)
     tnd_diagnostics_help(diagnostics, "in a network that you trust, add `insecure: true`");
 }
 
-/*  --------------------------------------------------------------------------------- all together
- */
+/*  -------------------------------------------------------------------------------- all together */
 static void make_chains(placer_t *self)
 {
     const tnd_topology_t *topology = self->topology;

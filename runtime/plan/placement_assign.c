@@ -413,8 +413,7 @@ void tnd_placer_spare(placer_t *self)
         if (all[h].pool != NULL && (h + 1 == self->host_count || all[h + 1].value != all[h].value))
             add_spares(self, h);
 }
-/*  ------------------------------------------------------------------------------------- all of it
- */
+/*  ----------------------------------------------------------------------------------- all of it */
 
 void tnd_placer_deal(placer_t *self)
 {

@@ -222,8 +222,7 @@ void tnd_manual_print_topics(FILE *out)
     put_see_also(out, "topics");
 }
 
-/*  ------------------------------------------------------------------------------ tundish-topology
- */
+/*  ---------------------------------------------------------------------------- tundish-topology */
 
 static void put_options(FILE *out, tnd_arena_t *arena, const tnd_table_t *table, const char *prefix)
 {

@@ -169,8 +169,7 @@ static bool append(tnd_mailbox_t *self, tnd_inproc_message_t *message)
     return true;
 }
 
-/* --- pipes -------------------------------------------------------------------------------------
- */
+/* --- pipes ------------------------------------------------------------------------------------ */
 
 tnd_pipe_t *tnd_pipe_new(tnd_mailbox_t *dialer, void *dial, tnd_mailbox_t *binder, void *port)
 {

@@ -103,8 +103,7 @@ tnd_order_t *tnd_order_init(void *memory, const tnd_order_config_t *config)
     return self;
 }
 
-/* --- planning -----------------------------------------------------------------------------------
- */
+/* --- planning --------------------------------------------------------------------------------- */
 
 static bool may_plan(const tnd_order_t *self)
 {
@@ -144,8 +143,7 @@ void tnd_order_rewind(tnd_order_t *self, uint32_t generation, tnd_position_t fro
     skip_ends(self);
 }
 
-/* --- blocks -------------------------------------------------------------------------------------
- */
+/* --- blocks ----------------------------------------------------------------------------------- */
 
 /*  The epoch has no position from the end of the block on: tickets there are void. */
 static tnd_status_t end_epoch(tnd_order_t *self, const tnd_block_note_t *block, tnd_error_t *error)
@@ -288,8 +286,7 @@ tnd_status_t tnd_order_block(tnd_order_t *self, const tnd_msg_t *msg, tnd_error_
     return status;
 }
 
-/* --- workers and lost tickets -------------------------------------------------------------------
- */
+/* --- workers and lost tickets ----------------------------------------------------------------- */
 
 /*  The place of the ticket that `msg` names if that attempt is under way; else tail. */
 static uint64_t find_sent(const tnd_order_t *self, const tnd_msg_t *msg)
@@ -382,8 +379,7 @@ void tnd_order_worker_up(tnd_order_t *self, tnd_actor_id_t worker, tnd_life_t bi
         skip_poison(self, poison);
 }
 
-/* --- rows ---------------------------------------------------------------------------------------
- */
+/* --- rows ------------------------------------------------------------------------------------- */
 
 tnd_joined_rows_t *tnd_order_rows(tnd_order_t *self)
 {
@@ -436,8 +432,7 @@ void tnd_order_abandon(tnd_order_t *self, uint32_t epoch)
     advance(self);
 }
 
-/* --- effects ------------------------------------------------------------------------------------
- */
+/* --- effects ---------------------------------------------------------------------------------- */
 
 /*  Whether there is room for one more block of `bytes`. */
 static bool has_room(const tnd_order_t *self, uint64_t bytes)
