@@ -82,8 +82,7 @@ void tnd_batch_slots_destroy(tnd_batch_slots_t **self_p)
     free(self);
 }
 
-/*  Copies some rows of a block to where they are wanted, and adds them to the digest; returns the
- *  bytes copied. */
+/*  Copies rows of a block to their places and adds them to the digest; returns the bytes copied. */
 static size_t gather(tnd_batch_slots_t *self, const tnd_block_t *block, uint32_t first,
                      uint32_t rows, uint32_t slot, uint32_t local, uint64_t at, uint64_t rank,
                      tnd_digest_t *digest)

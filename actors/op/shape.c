@@ -153,8 +153,7 @@ static void join_axes(transpose_t *self, const axis_t *axes, uint32_t rank)
         self->size *= self->axes[--self->rank].length;
 }
 
-/*  Says where what comes out goes, and puts the longest axis last: most of the work is then in the
- *  innermost loop. */
+/*  Says where the output goes, and puts the longest axis last, for the innermost loop. */
 static void order_axes(transpose_t *self)
 {
     size_t step = self->size;

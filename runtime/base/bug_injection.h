@@ -1,5 +1,4 @@
-/*  runtime/base/bug_injection.h - bugs that the simulator can plant in the core, to show that it
- *  finds them.
+/*  runtime/base/bug_injection.h - bugs that the simulator plants in the core and must find.
  *
  *  The core is compiled twice.  In the library TND_BUG(x) is the constant false and nothing of this
  *  is left; in the simulator it is true if that bug was chosen.

@@ -335,8 +335,7 @@ tnd_keep_note_t tnd_checkpoint_writer_word(const tnd_checkpoint_writer_t *self)
 
 /* --- set-up ----------------------------------------------------------------------------------- */
 
-/*  Counts the checkpoints in the folder.  Those after the point that the user resumed from are
- *  removed. */
+/*  Counts the checkpoints in the folder, and removes those after the one that was resumed from. */
 static void count_existing(tnd_checkpoint_writer_t *self)
 {
     uint64_t *steps;

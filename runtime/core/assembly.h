@@ -63,8 +63,7 @@ tnd_status_t tnd_assembly_book(tnd_assembly_t *self, uint64_t end, tnd_error_t *
 /*  Moves it to the end of the stream, once all steps before `last` are booked; TND_AGAIN: not all
  *  lanes have reported. */
 tnd_status_t tnd_assembly_finish(tnd_assembly_t *self, tnd_error_t *error) TND_CHECKED;
-/*  The cursor before `step`, from the booked one up to `whole`; digest and ledger are those of the
- *  booked one. */
+/*  The cursor before `step`, from the booked one, whose digest and ledger it has, up to `whole`. */
 void tnd_assembly_at(const tnd_assembly_t *self, uint64_t step, tnd_cursor_t *cursor);
 
 #endif

@@ -322,8 +322,7 @@ static void skip_batch(tnd_batcher_core_t *self)
     self->skipped++;
 }
 
-/*  Decides the next step, or skips an epoch that has none; returns false if that is not possible yet.
- */
+/*  Decides the next step, or skips an epoch that has none; returns false if it cannot yet. */
 static bool compose(tnd_batcher_core_t *self)
 {
     uint32_t own = self->config.order.lane, lanes = self->config.lanes;

@@ -1,5 +1,4 @@
-/*  runtime/core/members.c - the hosts and actors of a run: which are up, lost or due to be restarted.
- */
+/*  runtime/core/members.c - the hosts and actors of a run: up, lost or due to be restarted. */
 #include "runtime/core/members.h"
 
 #include <assert.h>

@@ -12,8 +12,7 @@
  *  that ticket it counts as the others do.  At least one worker never rests, and with a single
  *  worker nothing is sent twice.
  *
- *  A worker here is any actor that takes blocks from this reader: a preprocessor, or the join
- *  itself.
+ *  A worker is any actor that takes blocks from this reader: a preprocessor, or the join itself.
  *
  *  Threads: one. */
 #ifndef TND_RUNTIME_CORE_READER_H

@@ -5,8 +5,7 @@
  *  they allocated, so a running pipeline allocates nothing.  Free buffers are in a lock-free list:
  *  any thread may push to it, only the owner pops from it.
  *
- *  Threads: hold, drop and the accessors on any thread; writing, sealing and tnd_pool_take on the
- *  owner's. */
+ *  Threads: hold, drop, accessors on any; writing, sealing and tnd_pool_take on the owner's. */
 #ifndef TND_RUNTIME_DATA_BUFFER_H
 #define TND_RUNTIME_DATA_BUFFER_H
 

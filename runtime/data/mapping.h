@@ -6,8 +6,7 @@
  *  thread that has read rows calls tnd_mapping_intact before it uses them, or tnd_mapped_check if
  *  it has only their address.
  *
- *  Threads: open, check and populate on the owner's; data, size and intact on any that holds the
- *  buffer. */
+ *  Threads: open, check, populate on the owner's; the rest on any that holds the buffer. */
 #ifndef TND_RUNTIME_DATA_MAPPING_H
 #define TND_RUNTIME_DATA_MAPPING_H
 

@@ -24,8 +24,7 @@ const tnd_stream_t *tnd_actor_stream(const tnd_actor_t *self);
 tnd_statistics_t *tnd_actor_statistics(tnd_actor_t *self);
 /*  Monotonic, nanoseconds. */
 uint64_t tnd_actor_now(const tnd_actor_t *self);
-/*  Returns the start time of the current loop iteration.  State machines use it instead of the
- *  clock. */
+/*  The start time of the current loop iteration.  State machines use it instead of the clock. */
 uint64_t tnd_actor_round(const tnd_actor_t *self);
 
 /*  Sends over the data link to msg->to.  TND_OK takes the payload; TND_AGAIN: that peer is not
@@ -40,8 +39,7 @@ void tnd_actor_rebirth(tnd_actor_t *self);
 bool tnd_actor_stopping(const tnd_actor_t *self);
 /*  Whether the run ends on request (drain or stop).  Valid once its outcome is known. */
 bool tnd_actor_was_asked_to_end(const tnd_actor_t *self);
-/*  Tells the host that this feeder has finished, so destroying the session no longer counts as an
- *  interruption. */
+/*  Tells the host that this feeder has finished, so destroying the session interrupts nothing. */
 void tnd_actor_over(tnd_actor_t *self);
 /*  Wakes the receivers of sent messages, as the end of each round does.  Used before long work. */
 void tnd_actor_flush(tnd_actor_t *self);
@@ -93,8 +91,7 @@ void tnd_actor_go(tnd_actor_t *self);
 /*  Endpoints of peers may have changed. */
 void tnd_actor_look(tnd_actor_t *self);
 void tnd_actor_stop(tnd_actor_t *self);
-/*  Waits at most `wait_ns` for the end of the thread.  Returns false if it is still inside a hook.
- */
+/*  Waits at most `wait_ns` for the end of the thread.  False: it is still inside a hook. */
 bool tnd_actor_join(tnd_actor_t *self, uint64_t wait_ns);
 /*  Why the actor failed; "" if it did not. */
 const char *tnd_actor_error(const tnd_actor_t *self);

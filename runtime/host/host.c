@@ -206,8 +206,7 @@ static void take_leave(tnd_host_t *self)
         tnd_host_settle(self, TND_OUTCOME_STOPPED, "stopped as asked");
 }
 
-/*  The leader accepts other hosts and processes that ask to join; every host accepts its own
- *  actors. */
+/*  The leader accepts other hosts and processes that ask to join; each host accepts its actors. */
 static bool expects(void *context, uint32_t port, tnd_actor_id_t peer)
 {
     const tnd_host_t *self = context;

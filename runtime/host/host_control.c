@@ -191,8 +191,7 @@ void tnd_host_tell_busy(tnd_host_t *self, uint64_t now)
     tnd_buffer_drop(&note);
 }
 
-/*  The state of actors of a lost host is unknown; if the leader is lost, that of all other hosts.
- */
+/*  The state of a lost host's actors is unknown; if the leader is lost, that of all others. */
 static void forget_busy(tnd_host_t *self, uint32_t host)
 {
     for (uint32_t i = 0; i < self->plan->instance_count; i++)
@@ -247,8 +246,7 @@ static void warn(tnd_host_t *self, const char *text)
                          tnd_text_payload_of("control %s", text));
 }
 
-/*  Another host sent an invalid message.  Its connection is closed; it may reconnect a few times.
- */
+/*  Another host sent an invalid message.  Its connection ends; it may reconnect a few times. */
 static void expel(tnd_host_t *self, const tnd_arrival_t *arrival, const char *why)
 {
     uint32_t host = arrival->peer - tnd_host_id(0);

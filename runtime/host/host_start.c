@@ -15,8 +15,7 @@ static void wake(void *context)
     tnd_hub_wake(((tnd_host_t *)context)->hub);
 }
 
-/*  If this host has the data, operations are checked at once, so that all errors appear in one
- *  pass. */
+/*  If this host has the data, operations are checked at once: all errors appear in one pass. */
 static void try_data(void *context, tnd_guarded_call_t *call, tnd_diagnostics_t *found)
 {
     tnd_host_t *self = context;

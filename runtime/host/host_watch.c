@@ -71,8 +71,7 @@ static void watch_devices(tnd_host_t *self, uint32_t instance, tnd_statistics_t 
     }
 }
 
-/*  An actor opens its data again, which may hang now.  The thread of a feeder waits for its device
- *  threads. */
+/*  An actor opens its data again, which may hang now.  A feeder's thread waits for its devices'. */
 static void watch_birth(tnd_host_t *self, uint32_t instance, tnd_statistics_t *page, uint64_t now)
 {
     char where[300], why[512];

@@ -271,8 +271,7 @@ tnd_status_t tnd_session_destroy(tnd_session_t **session_p)
     if (*session_p == NULL)
         return TND_OK;
     tnd_session_t *session = *session_p;
-    /* A program that pulled to the end waits until the leader has booked it; otherwise the run
-     * stops. */
+    /* A program that pulled to the end waits until the leader has booked it; else the run stops. */
     if (!tnd_host_over(session->host))
         tnd_host_stop(session->host);
     tnd_status_t status = status_of(tnd_host_wait(session->host, TND_NEVER));

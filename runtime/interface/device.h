@@ -30,8 +30,7 @@ typedef struct {
 typedef struct {
     const char *name; /* "cpu" names cpu:0, cpu:1 ... */
     bool any_thread;  /* upload, settle and steps may be on another thread each time */
-    /*  The number of usable devices on this machine; TND_DEVICES_ANY: no limit. If it is 0, `why`
-     *  gets the reason. */
+    /*  The usable devices of this machine; TND_DEVICES_ANY: no limit. If 0, `why` is the reason. */
     uint32_t (*count)(char *why, size_t room);
     tnd_status_t (*open)(tnd_device_t **self_p, uint32_t ordinal, tnd_error_t *error);
     /*  Called after the last unstage: long after the run if a program keeps tensors. */

@@ -23,8 +23,7 @@ typedef struct {
     tnd_access_pattern_t pattern;
     uint64_t room;     /* bytes that the page cache may use for these files; 0: unknown */
     uint64_t retry_ns; /* how long transient failures of reads (EIO, ESTALE ...) are retried */
-    /*  Reports further errors when `open` fails, so that a person sees all at once; NULL: they are
-     *  dropped. */
+    /*  Reports further errors when `open` fails, to show all at once; NULL: they are dropped. */
     void (*tell)(void *teller, const tnd_error_t *error);
     void *teller;
 } tnd_source_scope_t;

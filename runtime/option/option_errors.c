@@ -1,5 +1,4 @@
-/*  runtime/option/option_errors.c - reports values that an option does not take, with the likely
- *  correction. */
+/*  runtime/option/option_errors.c - reports values that an option refuses. */
 
 #include "runtime/option/option_parse_internal.h"
 

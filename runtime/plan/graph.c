@@ -338,8 +338,7 @@ static tnd_value_t *replaced(tnd_graph_t *self, tnd_value_t *base, const tnd_val
     return copy;
 }
 
-/*  Applies the settings to the tree.  A path that begins with an actor's name belongs to `actors:`.
- */
+/*  Applies the settings to the tree.  A path that begins with an actor's name is of `actors:`. */
 static tnd_value_t *apply_settings(tnd_graph_t *self, tnd_value_t *root,
                                    tnd_diagnostics_t *diagnostics)
 {

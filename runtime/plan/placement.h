@@ -90,8 +90,7 @@ typedef struct tnd_plan {
     uint32_t edge_count;
     const tnd_chain_plan_t *chains;
     uint32_t chain_count;
-    /*  At the end of each list: hosts that may join by `--host POOL+`, with their instances and
-     *  edges. */
+    /*  At the end of each list: hosts that may join by `--host POOL+`, with instances and edges. */
     uint32_t spare_hosts, spare_instances, spare_edges;
 } tnd_plan_t;
 

@@ -223,8 +223,7 @@ static void choose_window(uint32_t characters, uint32_t column, uint32_t *first_
     *count_p = SHOWN_MAX;
 }
 
-/*  Prints the line of a mark with a line of carets below.  Control characters are not sent to the
- *  terminal. */
+/*  Prints the line of a mark with carets below.  No control characters go to the terminal. */
 static void print_line(tnd_mark_t mark, FILE *out)
 {
     if (mark.origin == NULL || mark.line == 0)

@@ -40,8 +40,7 @@ tnd_value_t *tnd_value_map(tnd_arena_t *arena, tnd_mark_t mark)
     return value_new(arena, TND_VALUE_MAP, mark);
 }
 
-/*  Makes room for one more item: capacities are powers of two, so an array is full if its count is
- *  one. */
+/*  Makes room for an item: capacities are powers of two; an array is full if its count is one. */
 static void *grown(tnd_arena_t *arena, void *items, size_t count, size_t item_size)
 {
     if (count != 0 && (count & (count - 1)) != 0)

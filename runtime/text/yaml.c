@@ -85,8 +85,7 @@ static void check_comment(reader_t *self, const char *value_start)
     self->failed = self->failed || swallows;
 }
 
-/*  A text that should be in quotes or end at a blank.  Quotes and wide spaces inside prose are
- *  valid. */
+/*  Text that should be in quotes or end at a blank.  Quotes and wide spaces in prose are valid. */
 static void check_lookalike(reader_t *self, const char *text, size_t size)
 {
     tnd_span_t found;

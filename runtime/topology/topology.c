@@ -48,8 +48,7 @@ static const tnd_value_entry_t *kind_in_disguise(const tnd_value_t *actor)
     return NULL;
 }
 
-/*  The kind; if it is misspelt, the most likely one, so that other errors are found too; NULL if
- *  there is none. */
+/*  The kind; if misspelt, the most likely one, so that other errors are found too; or NULL. */
 static const tnd_kind_spec_t *resolve_kind(tnd_resolver_t *self, const tnd_topology_actor_t *actor,
                                            const tnd_value_t *value)
 {

@@ -317,8 +317,7 @@ static void take_signal(up_t *up, int files)
     }
 }
 
-/*  Restarts children that are due, and reaps those that ended a while ago; returns when the next
- *  one is due. */
+/*  Restarts children that are due, reaps those that ended a while ago; returns when one is due. */
 static uint64_t start_again(up_t *up)
 {
     uint64_t next = TND_NEVER, now = tnd_clock_now();

@@ -30,8 +30,7 @@ typedef struct {
 
 /*  False: its target does not exist now, or too many faults last already. */
 bool tnd_fault_injector_inject(tnd_fault_injector_t *self, const tnd_fault_t *fault, uint64_t now);
-/*  Ends the faults that are due, and stops and continues slow processes.  Returns when to call it
- *  again. */
+/*  Ends due faults, and stops and continues slow processes.  Returns when to call it again. */
 uint64_t tnd_fault_injector_tend(tnd_fault_injector_t *self, uint64_t now);
 /*  Whether a fault of this kind lasts now. */
 bool tnd_fault_injector_lasts(const tnd_fault_injector_t *self, tnd_fault_schedule_kind_t kind);

@@ -21,8 +21,7 @@ typedef struct {
 
 /*  Whether a line of `tundish run` repeats an earlier one; otherwise remembers it. */
 bool tnd_output_merge_repeats(tnd_output_merge_t *self, const char *line);
-/*  The host that a line is about ("tundish run: host c: ..."), with the length of its name; NULL:
- *  none. */
+/*  The host that a line is about ("tundish run: host c: ..."), and its length; NULL: none. */
 const char *tnd_output_merge_speaks_for(const char *line, size_t *length_p);
 void tnd_output_merge_free(tnd_output_merge_t *self);
 

@@ -13,8 +13,7 @@
 
 enum { MIB = 1 << 20 };
 
-/*  Threads of a process besides those of actors and devices: main, control, signals, and one that
- *  moves messages. */
+/*  Threads of a process besides actors and devices: main, control, signals, messages. */
 enum { THREADS = 4 };
 
 static void add_process(tnd_memory_t *self, const tnd_plan_t *plan, uint32_t host, const char *who,

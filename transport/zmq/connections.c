@@ -1,5 +1,4 @@
-/*  transport/zmq/connections.c - the peers of a hub: one link end per peer, and notices to the user.
- */
+/*  transport/zmq/connections.c - the peers of a hub: a link end each, and notices. */
 #include "transport/zmq/connections.h"
 
 #include <assert.h>

@@ -253,8 +253,7 @@ static tnd_buffer_t *receive_part(tnd_frames_t *self, zmq_msg_t *part, size_t al
     return tnd_buffer_wrap(TND_BUFFER_HEAP, tnd_buffer_data(copy), size, release_copy, copy);
 }
 
-/*  Whether the offsets ascend, each at least one more than the last if `strict`, all below `end`.
- */
+/*  Whether the offsets ascend, each by at least one if `strict`, all below `end`. */
 static bool ascend(const uint32_t *offsets, uint32_t count, uint32_t end, bool strict)
 {
     for (uint32_t i = 0; i < count; i++) {

@@ -1,5 +1,4 @@
-/*  runtime/core/lane/block_check.c - whether a block answers its ticket, and the same ticket alike.
- */
+/*  runtime/core/lane/block_check.c - whether a block answers its ticket, and always alike. */
 #include "runtime/core/lane/block_check.h"
 
 #include <string.h>

@@ -11,8 +11,7 @@
 
 /*  TND_FAILED, with `why` and the numbers of the block. */
 tnd_status_t tnd_block_refuse(const tnd_block_note_t *block, tnd_error_t *error, const char *why);
-/*  TND_FAILED unless the block answers its ticket.  `count`: positions of an epoch or TND_UNKNOWN.
- */
+/*  TND_FAILED unless the block answers its ticket.  `count`: positions per epoch or TND_UNKNOWN. */
 tnd_status_t tnd_block_check(const tnd_block_note_t *block, const tnd_ticket_t *ticket,
                              uint64_t count, tnd_error_t *error);
 /*  TND_FAILED unless the block has the rows that the first answer to its ticket had. */

@@ -1,5 +1,4 @@
-/*  runtime/core/lane/suspects.c - which workers died, with which tickets, and which row is to
- *  blame. */
+/*  runtime/core/lane/suspects.c - workers that died, their tickets, the row to blame. */
 #include "runtime/core/lane/suspects.h"
 
 #include <assert.h>

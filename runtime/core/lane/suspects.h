@@ -1,5 +1,4 @@
-/*  runtime/core/lane/suspects.h - which workers died, with which tickets, and which row is to
- *  blame.
+/*  runtime/core/lane/suspects.h - workers that died, their tickets, the row to blame.
  *
  *  A block may contain a row that ends the process that works on it.  A worker reports BEGIN before
  *  it works on a ticket that was lost before, of one block at a time.  A lost connection is not

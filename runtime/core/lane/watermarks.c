@@ -1,5 +1,4 @@
-/*  runtime/core/lane/watermarks.c - how many rows each lane has joined, as the lanes tell each
- *  other. */
+/*  runtime/core/lane/watermarks.c - how many rows each lane has joined. */
 #include "runtime/core/lane/watermarks.h"
 
 #include <string.h>

@@ -1,5 +1,4 @@
-/*  runtime/core/lane/watermarks.h - how many rows each lane has joined, as the lanes tell each
- *  other.
+/*  runtime/core/lane/watermarks.h - the rows that each lane has joined, as they tell each other.
  *
  *  With MARK a lane reports how many rows of an epoch it has joined and whether the epoch has more.
  *  Where each position is one row for certain, the lanes know this by arithmetic and send nothing.

@@ -1,5 +1,4 @@
-/*  runtime/core/numeric/half.c - f32 from and to f16 and bf16, many at a time, for each width of
- * vector. */
+/*  runtime/core/numeric/half.c - f32 from and to f16 and bf16, for each width of vector. */
 #include "runtime/core/numeric/half.h"
 
 #include <string.h>

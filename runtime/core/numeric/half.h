@@ -1,5 +1,4 @@
-/*  runtime/core/numeric/half.h - casts f32 from and to f16 and bf16, with the widest vectors of the
- *  machine.
+/*  runtime/core/numeric/half.h - casts f32 from and to f16 and bf16, in the widest vectors.
  *
  *  numeric.h says what the casts give.  Each loop is written once and compiled for every set of
  *  instructions that is worth it; all give the same bits.

@@ -86,8 +86,7 @@ void tnd_index_shuffle_data_key(uint64_t seed, uint64_t seed2, bool reshuffle, u
         key[2] = (uint32_t)seed;
         return;
     }
-    /* An epoch takes four draws of the seed generator, a whole block, and leaves the last unused.
-     */
+    /* An epoch takes four draws of the seed generator, a whole block; the last is unused. */
     const uint32_t philox_key[2] = {(uint32_t)seed, (uint32_t)(seed >> 32)};
     const uint32_t counter[4] = {(uint32_t)epoch, (uint32_t)(epoch >> 32), (uint32_t)seed2,
                                  (uint32_t)(seed2 >> 32)};

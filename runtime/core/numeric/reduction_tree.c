@@ -1,5 +1,4 @@
-/*  runtime/core/numeric/reduction_tree.c - the fixed tree along which the values of replicas are
- *  reduced.
+/*  runtime/core/numeric/reduction_tree.c - the fixed tree that reduces values of replicas.
  *
  *  A block of elements at a time climbs the whole tree: leaves are read once from memory,
  *  everything between them and the root stays in the cache, and one pass adds four values.  If they

@@ -1,5 +1,4 @@
-/*  runtime/core/numeric/reduction_tree.h - the fixed tree along which the values of replicas are
- *  reduced.
+/*  runtime/core/numeric/reduction_tree.h - the fixed tree that reduces values of replicas.
  *
  *  The leaves are the logical replicas 0 ...  R-1.  A node covers the leaves first ... first +
  *  count - 1; its left child covers the first ceil(count / 2) of them, its right child the rest.

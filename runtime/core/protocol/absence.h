@@ -52,8 +52,7 @@ void tnd_absence_begin(tnd_absence_t *self, const tnd_absence_limits_t *limits, 
                        uint64_t now);
 /*  The peer has returned. */
 void tnd_absence_end(tnd_absence_t *self, uint64_t now);
-/*  The caller was away until now and heard nothing: a peer that seems present may have been away as
- *  long. */
+/*  The caller was away until now: a peer that seems present may have been away as long. */
 void tnd_absence_excuse(tnd_absence_t *self, uint64_t away_ns, uint64_t now);
 /*  Whether the peer counts as lost.  `ends_run`: then the run ends, for the caller at least. */
 bool tnd_absence_is_over(const tnd_absence_t *self, tnd_fate_t fate, bool ends_run, uint64_t now);

@@ -1,5 +1,4 @@
-/*  runtime/core/stream/split.h - how a global batch is split over replicas, and its quotas over
- *  lanes.
+/*  runtime/core/stream/split.h - splits a global batch over replicas, and its quotas over lanes.
  *
  *  A global batch of `size` wanted rows has `rows` <= size rows: fewer only at the end of the
  *  stream or of an epoch.  Replica r gets rows [offset, offset + count) of the batch.  The parts of
@@ -29,8 +28,7 @@ const char *tnd_split_name(tnd_split_t split);
 /*  Finds a split by its name; returns false, and leaves *split_p unchanged, if there is none. */
 bool tnd_split_parse(const char *name, tnd_split_t *split_p);
 
-/*  The first row of `replica` within the batch.  An empty part has an offset too, at most `rows`.
- */
+/*  The first row of `replica` in the batch.  An empty part has an offset too, at most `rows`. */
 uint64_t tnd_split_offset(tnd_split_t split, uint64_t size, uint64_t rows, uint32_t replicas,
                           uint32_t replica);
 
