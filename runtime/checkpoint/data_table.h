@@ -33,8 +33,7 @@ typedef struct {
 } tnd_data_file_t;
 
 typedef struct {
-    tnd_data_file_t
-        *files; /* after tnd_data_table_settle sorted by lane and place, without duplicates */
+    tnd_data_file_t *files; /* once settled: sorted by lane and place, no duplicates */
     size_t count, room;
 } tnd_data_table_t;
 

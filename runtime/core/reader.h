@@ -23,8 +23,7 @@
 typedef struct {
     tnd_actor_id_t self, join;
     uint32_t lane;
-    uint32_t
-        tickets_max; /* of one generation, waiting or above the floor; more is a fault of the join */
+    uint32_t tickets_max; /* of a generation, waiting or above the floor; more: the join is wrong */
     uint32_t workers_max;
     uint64_t rest_ns; /* rest of a worker that was late for the first time */
 } tnd_reader_core_config_t;

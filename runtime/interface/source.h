@@ -39,9 +39,8 @@ typedef struct {
 /*  What an open source reports of its data. */
 typedef struct {
     tnd_schema_t schema;
-    uint64_t count; /* rows; TND_UNKNOWN */
-    uint64_t
-        identity; /* of the data set: count, sizes, hash of first and last 64 KiB of each file */
+    uint64_t count;    /* rows; TND_UNKNOWN */
+    uint64_t identity; /* of the data: count, sizes, hash of first and last 64 KiB of each file */
     const tnd_source_file_t *files; /* in the order of the options, until close; NULL: none */
     size_t file_count;
     uint64_t found;           /* hash of the file names that a pattern matched; 0: no pattern */

@@ -14,8 +14,7 @@
 typedef struct {
     const char *reader, *preprocessor, *batcher, *feeder;
     uint64_t steps; /* 0: all steps of the epochs */
-    uint32_t
-        hosts; /* 0: this process alone; otherwise this many hosts as threads, with a lane each */
+    uint32_t hosts; /* 0: this process alone; else this many hosts as threads, a lane each */
 } bench_graph_t;
 
 bench_took_t bench_flow(const bench_graph_t *graph);

@@ -51,8 +51,7 @@ typedef struct {
     const char *name;
     tnd_child_t process;
     pipe_t out, err;
-    char *
-        held; /* a sentence about this host from another one, until this host prints its own; NULL: none */
+    char *held; /* a sentence of another host about this one, until it prints its own; or NULL */
     uint32_t held_by;
     bool complained; /* the status of a sentence that no other host had printed */
     int failed;      /* its exit code, after a failure that was not requested; 0: none */
