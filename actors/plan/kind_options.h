@@ -37,11 +37,9 @@ typedef struct {
     uint64_t retain_bytes;
 } tnd_reader_options_t;
 
-#define TND_WORKERS_AUTO 0
-
 typedef struct {
     tnd_part_list_t ops;
-    uint64_t workers; /* or TND_WORKERS_AUTO */
+    uint64_t workers; /* 0: auto */
     int isolate;      /* 0: in a thread of its host, 1: in processes of its own */
     int on_error;     /* tnd_bad_way_t */
 } tnd_preprocessor_options_t;

@@ -16,8 +16,6 @@
 /*  As many threads as the size of a batch and the processors suggest. */
 #define TND_GATHER_AUTO 0
 
-enum { TND_GATHER_MOST = 64 };
-
 typedef struct tnd_gatherers tnd_gatherers_t;
 
 typedef struct {
