@@ -1,15 +1,18 @@
 /*  tests/conformance/step_test.c - the contract of tnd_step_ops_t (<tundish/tundish.h>), for every
  *  step plugin of this tree.
  *
- *  CMake gives the list of plugins in TND_STEPS.  Each runs on the same rows: pictures and labels.
+ *  CMake gives the list of plugins in TND_STEPS.  Each runs on the same rows: pictures, labels and
+ *  numbers `y`.
  */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <criterion/criterion.h>
 
+#include "runtime/checkpoint/store.h"
 #include "runtime/feed/models.h"
 
 enum { REPLICAS = 2, ROWS = 5, STEPS = 4, DEPTH = 2 };
@@ -30,7 +33,9 @@ static void wake(void *context)
     (void)context;
 }
 
-static void start(tried_t *self, const char *plugin, const char *options, bool two_devices)
+/*  `keep`: the folder of its checkpoints; NULL: none.  `resume`: the one to load; NULL: none. */
+static void start_from(tried_t *self, const char *plugin, bool two_devices, const char *keep,
+                       const tnd_resume_t *resume)
 {
     static const uint64_t picture[] = {28, 28};
     static const char *const one[] = {"cpu:0", "cpu:0"}, *const two[] = {"cpu:0", "cpu:1"};
@@ -39,8 +44,13 @@ static void start(tried_t *self, const char *plugin, const char *options, bool t
     *self = (tried_t){.error = ""};
     cr_assert_eq(tnd_schema_add(&self->schema, "image", TND_F32, 2, picture, &error), TND_OK);
     cr_assert_eq(tnd_schema_add(&self->schema, "label", TND_U8, 0, NULL, &error), TND_OK);
-    tnd_models_config_t models = {
-        .plugin = plugin, .options = options, .folder = TND_STEP_FOLDER, .count = REPLICAS};
+    cr_assert_eq(tnd_schema_add(&self->schema, "y", TND_I64, 0, NULL, &error), TND_OK);
+    tnd_models_config_t models = {.plugin = plugin,
+                                  .options = "",
+                                  .folder = TND_STEP_FOLDER,
+                                  .count = REPLICAS,
+                                  .keep = keep,
+                                  .resume = resume};
     cr_assert_eq(tnd_models_new(&self->models, &models, &error), TND_OK, "%s", error.text);
     tnd_device_workers_config_t workers = {
         .name = "feed",
@@ -59,6 +69,11 @@ static void start(tried_t *self, const char *plugin, const char *options, bool t
     if (tnd_device_workers_call(self->workers, tnd_models_open_task(self->models), &error) !=
         TND_OK)
         snprintf(self->error, sizeof self->error, "%s", error.text);
+}
+
+static void start(tried_t *self, const char *plugin, bool two_devices)
+{
+    start_from(self, plugin, two_devices, NULL, NULL);
 }
 
 static void finish(tried_t *self)
@@ -85,8 +100,9 @@ static void feed(tried_t *self, uint64_t step)
         uint8_t *label = tnd_device_workers_row(self->workers, slot, r, 1, 0);
         for (uint32_t i = 0; i < rows * 784; i++)
             image[i] = (float)((step * 31 + r * 7 + i * 13) % 256) / 256;
+        int64_t *y = tnd_device_workers_row(self->workers, slot, r, 2, 0);
         for (uint32_t i = 0; i < rows; i++)
-            label[i] = (uint8_t)((step + r + i) % 10);
+            label[i] = (uint8_t)(y[i] = (int64_t)(step + r + i) % 10);
     }
     tnd_slice_note_t note = {.step = step};
     tnd_device_workers_ready(self->workers, slot, &note, NULL);
@@ -107,7 +123,7 @@ static void run(tried_t *self, const tnd_task_t *task, uint64_t first, uint64_t 
 
 static void train(tried_t *self, const char *plugin, bool two_devices)
 {
-    start(self, plugin, "", two_devices);
+    start(self, plugin, two_devices);
     cr_assert_str_empty(self->error, "%s", self->error);
     run(self, tnd_models_step_task(self->models), 0, STEPS);
 }
@@ -139,7 +155,7 @@ Test(step, changes_its_model_only_when_it_trains)
         if (evaluate != NULL)
             run(&evaluated, evaluate, STEPS, 1);
         finish(&evaluated);
-        start(&untrained, plugins[i], "", false);
+        start(&untrained, plugins[i], false);
         finish(&untrained);
         cr_expect_str_eq(trained.hash, evaluated.hash, "%s: evaluation changes the model",
                          plugins[i]);
@@ -152,8 +168,42 @@ Test(step, closes_a_model_that_ran_no_step)
 {
     for (size_t i = 0; i < PLUGINS; i++) {
         tried_t tried;
-        start(&tried, plugins[i], "", true);
+        start(&tried, plugins[i], true);
         finish(&tried);
         cr_expect_str_empty(tried.error, "%s", tried.error);
+    }
+}
+
+/*  A model that was saved after some steps and loaded by another process continues as if it had
+ *  never stopped. */
+Test(step, continues_from_what_it_saved_with_the_same_bits)
+{
+    enum { HALF = STEPS / 2 };
+    for (size_t i = 0; i < PLUGINS; i++) {
+        tried_t whole, first, rest;
+        tnd_error_t error = {.text = ""};
+        tnd_saved_t parts[REPLICAS];
+        tnd_resume_t resume = {.step = HALF, .replicas = REPLICAS, .parts = parts};
+        strcpy(resume.dir, "/tmp/tundish-step-XXXXXX");
+        cr_assert_not_null(mkdtemp(resume.dir));
+        train(&whole, plugins[i], false);
+        finish(&whole);
+        start_from(&first, plugins[i], false, resume.dir, NULL);
+        cr_assert(tnd_models_can_save(first.models), "%s has no `save`", plugins[i]);
+        run(&first, tnd_models_step_task(first.models), 0, HALF);
+        for (uint32_t r = 0; r < REPLICAS; r++)
+            cr_assert_eq(tnd_models_keep(first.models, HALF, r, &parts[r], &error), TND_OK,
+                         "%s: %s", plugins[i], error.text);
+        finish(&first);
+        start_from(&rest, plugins[i], true, NULL, &resume);
+        cr_assert_eq(
+            tnd_device_workers_call(rest.workers, tnd_models_load_task(rest.models), &error),
+            TND_OK, "%s: %s", plugins[i], error.text);
+        run(&rest, tnd_models_step_task(rest.models), HALF, STEPS - HALF);
+        finish(&rest);
+        cr_expect_str_eq(rest.hash, whole.hash, "%s continues with another model", plugins[i]);
+        cr_expect_str_neq(first.hash, whole.hash, "%s", plugins[i]);
+        tnd_store_forget(resume.dir, HALF);
+        rmdir(resume.dir);
     }
 }
