@@ -1,7 +1,7 @@
 /*  tests/conformance/operation_test.c - the contract of runtime/interface/operation.h, for every
  *  operation of actors/op/ops.def.
  *
- *  Each operation runs over the same rows: pictures, labels and ragged rows of random bits.  An
+ *  Each operation runs over the same rows: pictures, labels, ragged rows and scores of random bits.  An
  *  operation that FAILS has a sample that makes some of these rows bad. */
 #include "actors/op/chain_probe.h"
 #include "tests/actors/op/chain_fixture.h"
@@ -12,24 +12,9 @@ enum { ROWS = 97, SIDE = 6, LENGTH_MAX = 6 };
 static const struct {
     const char *name, *text;
 } samples[] = {
-    {"cast", "{column: image, to: f32}"},
-    {"clip", "{column: image, min: 10, max: 200}"},
-    {"crop", "{column: image, height: 4, width: 3}"},
-    {"filter", "{column: label, op: lt, value: 5}"},
-    {"flip", "{column: image}"},
-    {"lookup", "{column: label, values: [1, 2, 3, 5, 7, 11, 13, 17], to: f32}"},
-    {"normalize", "{column: image, mean: 100, std: 50}"},
-    {"one_hot", "{column: label, depth: 8}"},
-    {"pad", "{column: image, by: 2}"},
-    {"pad_ragged", "{column: text, to: 4}"},
-    {"random_crop", "{column: image, height: 4, width: 3}"},
-    {"random_flip", "{column: image}"},
-    {"rename", "{label: class}"},
-    {"repeat_rows", "{column: label, max: 7}"},
-    {"reshape", "{column: image, shape: [36, 3]}"},
-    {"scale", "{column: image, to: f32, range: [0, 1]}"},
-    {"select", "{columns: [image, text]}"},
-    {"transpose", "{column: image, axes: [2, 0, 1]}"},
+#define SAMPLE(name, text) {#name, text},
+#include "tests/conformance/operations.def"
+#undef SAMPLE
 };
 
 typedef struct {
@@ -46,12 +31,13 @@ static void try_operation(tried_t *self, const tnd_op_spec_t *spec, bool skip_ba
     size_t i = 0;
     while (i < sizeof samples / sizeof samples[0] && strcmp(samples[i].name, spec->table.name) != 0)
         i++;
-    cr_assert(i < sizeof samples / sizeof samples[0], "add options for operation `%s` to this file",
-              spec->table.name);
+    cr_assert(i < sizeof samples / sizeof samples[0],
+              "add a line for `%s` to tests/conformance/operations.def", spec->table.name);
     *self = (tried_t){.spec = spec};
     cr_assert_eq(tnd_schema_add(&self->in, "image", TND_U8, 3, image, &error), TND_OK);
     cr_assert_eq(tnd_schema_add(&self->in, "label", TND_I64, 0, NULL, &error), TND_OK);
     cr_assert_eq(tnd_schema_add_ragged(&self->in, "text", TND_I32, 1, text, &error), TND_OK);
+    cr_assert_eq(tnd_schema_add(&self->in, "score", TND_F32, 0, NULL, &error), TND_OK);
     snprintf(ops, sizeof ops, "{%s: %s}", spec->table.name, samples[i].text);
     cr_assert_eq(open_chain(&self->run, ops, skip_bad, &self->in, &error), TND_OK, "%s",
                  error.text);

@@ -1,20 +1,23 @@
 /*  tests/conformance/source_test.c - the contract of runtime/interface/source.h, for every source
  *  of actors/source/sources.def.
  *
- *  Each source has a fixture: a function that writes its data into a folder, and the text that
- *  opens them.  The rows are the same for all: `x` is u8[4], row i is i, i + 1, i + 2, i + 3. */
+ *  sources.def has the data that each is tried with.  The suite also runs over sources of programs:
+ *  one that can be read in any order and one that cannot. */
 #include <limits.h>
 
+#include "runtime/option/custom.h"
 #include "tests/actors/source/opened.h"
 
-enum { ROWS = 40, WIDTH = 4, FILES = 2 };
+enum { ROWS = 40, WIDTH = 4, FILE_COUNT = 2 };
 
 typedef struct {
     const char *name;
     /*  Writes rows [first, first + rows) to an open file. */
     void (*write)(FILE *out, uint32_t first, uint32_t rows);
     const char *file; /* of the list: number 0 and 1; NULL: the source has no files */
-    const char *text; /* with the folder in place of each % */
+    tnd_dtype_t dtype;
+    uint32_t width;   /* elements per row; 1: of rank 0 */
+    const char *text; /* of the options, with the folder in place of each % */
 } fixture_t;
 
 static void write_rows(FILE *out, uint32_t first, uint32_t rows)
@@ -42,15 +45,57 @@ static void write_npy(FILE *out, uint32_t first, uint32_t rows)
 }
 
 static const fixture_t fixtures[] = {
-    {"idx", write_idx, "x-%u", "source: {idx: {x: [\"%/x-0\", \"%/x-1\"]}}"},
-    {"memory", NULL, NULL, NULL},
-    {"npy", write_npy, "x-%u.npy", "source: {npy: {x: [\"%/x-0.npy\", \"%/x-1.npy\"]}}"},
-    {"raw", write_rows, "x-%u.bin",
-     "source: {raw: {files: [\"%/x-0.bin\", \"%/x-1.bin\"], columns: {x: \"u8[4]\"}}}"},
+#define FILES(write, file) write, file
+#define NO_FILES NULL, NULL
+#define FIXTURE(name, files, dtype, width, text)                                                   \
+    {#name, files, TND_##dtype, width, "source: {" #name ": " text "}"},
+#include "tests/conformance/sources.def"
+#undef FIXTURE
 };
+
+static tnd_status_t callback_open(void *state, void *shared, const char *options,
+                                  tnd_source_data_t *data, tnd_error_t *error)
+{
+    (void)state, (void)shared, (void)options;
+    data->count = ROWS;
+    return tnd_schema_add(&data->schema, "x", TND_F32, 0, NULL, error);
+}
+
+static tnd_status_t callback_read(void *state, const uint64_t *index, size_t count,
+                                  tnd_rows_t *rows, tnd_error_t *error)
+{
+    (void)state, (void)error;
+    for (size_t r = 0; r < count; r++)
+        *(float *)tnd_rows_at(rows, 0, r) = (float)index[r];
+    return TND_OK;
+}
+
+static tnd_status_t sequence_read(void *state, const uint64_t *index, size_t count,
+                                  tnd_rows_t *rows, tnd_error_t *error)
+{
+    uint64_t *next = state;
+    if (index[0] != 0 && index[0] != *next)
+        return tnd_fail(error, "row %u comes before row %u", (unsigned)*next, (unsigned)index[0]);
+    *next = index[0] + count;
+    return callback_read(state, index, count, rows, error);
+}
+
+static const tnd_source_ops_t callback = {
+    .name = "callback", .state_bytes = 8, .open = callback_open, .read = callback_read};
+static const tnd_source_ops_t sequence = {
+    .name = "sequence", .state_bytes = 8, .open = callback_open, .read = sequence_read};
+/*  Sources of programs, which are not in the list. */
+static const tnd_source_spec_t own[] = {
+    {.table = {.name = "callback"},
+     .caps = TND_SOURCE_RANDOM | TND_SOURCE_REWINDS,
+     .custom = &callback},
+    {.table = {.name = "sequence"}, .caps = TND_SOURCE_REWINDS, .custom = &sequence},
+};
+static const fixture_t of_own = {.name = "callback", .dtype = TND_F32, .width = 1};
 
 typedef struct {
     const fixture_t *fixture;
+    const tnd_source_spec_t *spec;
     char folder[64];
     char text[1024];
     opened_t opened;
@@ -63,38 +108,25 @@ static void file_path(const tried_t *self, uint32_t number, char path[PATH_MAX])
     snprintf(path, PATH_MAX, "%s/%s", self->folder, name);
 }
 
-/*  The text of numbers that a topology file writes down. */
-static void print_memory(char *text, size_t room)
-{
-    size_t used = (size_t)snprintf(text, room,
-                                   "source: {memory: {x: {dtype: u8, shape: [%d], data: [", WIDTH);
-    for (uint32_t r = 0; r < ROWS; r++)
-        for (uint32_t i = 0; i < WIDTH; i++)
-            used += (size_t)snprintf(text + used, room - used, "%s%u",
-                                     r + i > 0 || used > 60 ? ", " : "", r + i);
-    snprintf(text + used, room - used, "]}}}");
-}
-
 static void make_data(tried_t *self, const tnd_source_spec_t *spec)
 {
     size_t i = 0, used = 0;
+    *self = (tried_t){.fixture = &of_own, .spec = spec, .folder = "/tmp/tundish-source-XXXXXX"};
+    cr_assert_not_null(mkdtemp(self->folder));
+    if (spec->custom != NULL)
+        return;
     while (i < sizeof fixtures / sizeof fixtures[0] &&
            strcmp(fixtures[i].name, spec->table.name) != 0)
         i++;
     cr_assert(i < sizeof fixtures / sizeof fixtures[0],
-              "add a fixture for source `%s` to this file", spec->table.name);
-    *self = (tried_t){.fixture = &fixtures[i], .folder = "/tmp/tundish-source-XXXXXX"};
-    cr_assert_not_null(mkdtemp(self->folder));
-    if (self->fixture->file == NULL) {
-        print_memory(self->text, sizeof self->text);
-        return;
-    }
-    for (uint32_t f = 0; f < FILES; f++) {
+              "add a line for `%s` to tests/conformance/sources.def", spec->table.name);
+    self->fixture = &fixtures[i];
+    for (uint32_t f = 0; self->fixture->file != NULL && f < FILE_COUNT; f++) {
         char path[PATH_MAX];
         file_path(self, f, path);
         FILE *out = fopen(path, "w");
         cr_assert_not_null(out);
-        self->fixture->write(out, f * ROWS / FILES, ROWS / FILES);
+        self->fixture->write(out, f * ROWS / FILE_COUNT, ROWS / FILE_COUNT);
         fclose(out);
     }
     for (const char *from = self->fixture->text; *from != '\0'; from++)
@@ -102,32 +134,48 @@ static void make_data(tried_t *self, const tnd_source_spec_t *spec)
                                  *from == '%' ? INT_MAX : 1, *from == '%' ? self->folder : from);
 }
 
+static void try_source(void (*check)(tried_t *self), const tnd_source_spec_t *spec)
+{
+    tried_t tried;
+    make_data(&tried, spec);
+    check(&tried);
+    remove_folder(tried.folder);
+}
+
 static void each(void (*check)(tried_t *self))
 {
     size_t count;
     const tnd_source_spec_t *const *specs = tnd_registry_sources(&count);
-    for (size_t i = 0; i < count; i++) {
-        tried_t tried;
-        make_data(&tried, specs[i]);
-        check(&tried);
-        remove_folder(tried.folder);
-    }
+    for (size_t i = 0; i < count; i++)
+        try_source(check, specs[i]);
+    for (size_t i = 0; i < sizeof own / sizeof own[0]; i++)
+        try_source(check, &own[i]);
 }
 
 static void open_as(tried_t *self, tnd_source_scope_t scope)
 {
     tnd_error_t error;
-    cr_assert_eq(open_scope(&self->opened, self->text, scope, &error), TND_OK, "%s: %s",
-                 self->fixture->name, error.text);
+    tnd_status_t status;
+    if (self->spec->custom != NULL) {
+        tnd_custom_options_t options = {.table = &self->spec->table};
+        const tnd_part_t part = {.table = options.table, .options = &options};
+        self->opened = (opened_t){.arena = tnd_arena_new(), .scope = scope};
+        status = open_part(&self->opened, &part, &error);
+    } else {
+        status = open_scope(&self->opened, self->text, scope, &error);
+    }
+    cr_assert_eq(status, TND_OK, "%s: %s", self->fixture->name, error.text);
 }
 
 static void expect_row(const tried_t *self, const tnd_block_t *block, uint32_t row, uint64_t index)
 {
-    uint8_t wanted[WIDTH];
-    for (uint32_t i = 0; i < WIDTH; i++)
-        wanted[i] = (uint8_t)(index + i);
-    cr_assert_eq(memcmp(tnd_block_row(block, 0, row), wanted, WIDTH), 0, "%s: row %u is not %u",
-                 self->fixture->name, row, (unsigned)index);
+    const uint8_t *data = tnd_block_row(block, 0, row);
+    for (uint32_t i = 0; i < self->fixture->width; i++) {
+        float number = self->fixture->dtype == TND_F32 ? ((const float *)(const void *)data)[i]
+                                                       : (float)data[i];
+        cr_assert_eq(number, (float)(index + i), "%s: row %u is not %u", self->fixture->name, row,
+                     (unsigned)index);
+    }
 }
 
 static void read_and_expect(tried_t *self, const uint64_t *index, uint32_t count)
@@ -145,10 +193,12 @@ static void check_facts(tried_t *self)
     open_as(self, (tnd_source_scope_t){.lanes = 1});
     const tnd_source_facts_t *facts = &self->opened.facts;
     cr_expect_eq(facts->count, ROWS, "%s", self->fixture->name);
-    cr_expect(facts->schema.count == 1 && strcmp(facts->schema.columns[0].name, "x") == 0 &&
-              facts->schema.columns[0].dtype == TND_U8 && facts->schema.columns[0].rank == 1 &&
-              facts->schema.columns[0].shape[0] == WIDTH);
-    cr_expect_eq(facts->file_count, self->fixture->file != NULL ? FILES : 0);
+    const tnd_column_t *x = &facts->schema.columns[0];
+    cr_expect(facts->schema.count == 1 && strcmp(x->name, "x") == 0 &&
+                  x->dtype == self->fixture->dtype && x->rank == (self->fixture->width > 1) &&
+                  (x->rank == 0 || x->shape[0] == self->fixture->width),
+              "%s", self->fixture->name);
+    cr_expect_eq(facts->file_count, self->fixture->file != NULL ? FILE_COUNT : 0);
     uint64_t identity = facts->identity;
     close_source(&self->opened);
     open_as(self, (tnd_source_scope_t){.lanes = 1, .access = TND_ACCESS_READ});
@@ -176,6 +226,10 @@ static void check_reads(tried_t *self)
                     index[i] = first + i;
                 read_and_expect(self, index, count);
             }
+        if ((self->spec->caps & TND_SOURCE_RANDOM) == 0) {
+            close_source(&self->opened);
+            continue;
+        }
         for (uint32_t i = 0; i < ROWS; i++)
             index[i] = (i * 27 + 5) % ROWS;
         if (self->opened.source->ahead_rows != NULL &&
@@ -194,13 +248,13 @@ Test(source, gives_the_same_rows_in_any_order_and_split)
 
 static void check_lifetime(tried_t *self)
 {
-    const uint64_t index[] = {0, 1, 2, ROWS - 1};
+    const uint64_t index[] = {0, 1, 2, 3};
     tnd_error_t error;
     open_as(self, (tnd_source_scope_t){.lanes = 1});
     tnd_block_t *block = read_rows(&self->opened, index, 4, &error);
     cr_assert_not_null(block);
     self->opened.source->close(self->opened.state);
-    if (self->fixture->file != NULL) /* rows of the program's own memory are borrowed */
+    if (self->spec->custom != NULL || self->fixture->file != NULL) /* others may be borrowed */
         for (uint32_t r = 0; r < 4; r++)
             expect_row(self, block, r, index[r]);
     tnd_block_drop(&block);
@@ -214,17 +268,15 @@ Test(source, rows_outlive_it)
 
 static void check_lanes(tried_t *self)
 {
-    const tnd_source_spec_t *spec = NULL;
-    for (uint32_t lane = 0; lane < FILES; lane++) {
-        open_as(self, (tnd_source_scope_t){.lane = lane, .lanes = FILES});
-        spec = self->opened.source->spec;
-        bool files = (spec->caps & TND_SOURCE_FILES) != 0;
-        cr_expect_eq(self->opened.facts.count, files ? ROWS / FILES : ROWS, "%s",
+    for (uint32_t lane = 0; lane < FILE_COUNT; lane++) {
+        open_as(self, (tnd_source_scope_t){.lane = lane, .lanes = FILE_COUNT});
+        bool files = (self->spec->caps & TND_SOURCE_FILES) != 0;
+        cr_expect_eq(self->opened.facts.count, files ? ROWS / FILE_COUNT : ROWS, "%s",
                      self->fixture->name);
         if (files) {
             tnd_error_t error;
             tnd_block_t *block = read_rows(&self->opened, (const uint64_t[]){0}, 1, &error);
-            expect_row(self, block, 0, lane * ROWS / FILES);
+            expect_row(self, block, 0, lane * ROWS / FILE_COUNT);
             tnd_block_drop(&block);
         }
         close_source(&self->opened);
@@ -248,9 +300,9 @@ static void check_places(tried_t *self)
             cr_expect_null(place.file);
             continue;
         }
-        file_path(self, (uint32_t)(row * FILES / ROWS), path);
+        file_path(self, (uint32_t)(row * FILE_COUNT / ROWS), path);
         cr_expect_str_eq(place.file, path);
-        cr_expect_eq(place.record, row % (ROWS / FILES));
+        cr_expect_eq(place.record, row % (ROWS / FILE_COUNT));
         FILE *file = fopen(place.file, "r");
         cr_assert(file != NULL && fseek(file, (long)place.offset, SEEK_SET) == 0 &&
                   fread(bytes, 1, WIDTH, file) == WIDTH);
@@ -269,13 +321,13 @@ Test(source, tells_the_file_and_offset_of_each_row)
 /*  A file that lost its last bytes, or all: opening fails, and the error names the file. */
 static void check_truncation(tried_t *self)
 {
-    static const int lost[] = {1, WIDTH * ROWS / FILES - 1};
+    static const int lost[] = {1, WIDTH * ROWS / FILE_COUNT - 1};
     for (size_t i = 0; self->fixture->file != NULL && i < 2; i++) {
         char path[PATH_MAX];
         tnd_error_t error = {.text = ""};
         file_path(self, 1, path);
         FILE *out = fopen(path, "w");
-        self->fixture->write(out, ROWS / FILES, ROWS / FILES);
+        self->fixture->write(out, ROWS / FILE_COUNT, ROWS / FILE_COUNT);
         long size = ftell(out);
         fclose(out);
         cr_assert_eq(truncate(path, size - lost[i]), 0);
@@ -319,7 +371,7 @@ static void check_shrinking(tried_t *self)
         tnd_error_t error = {.text = ""};
         file_path(self, 1, path);
         FILE *out = fopen(path, "w");
-        self->fixture->write(out, ROWS / FILES, ROWS / FILES);
+        self->fixture->write(out, ROWS / FILE_COUNT, ROWS / FILE_COUNT);
         fclose(out);
         open_as(self, (tnd_source_scope_t){.lanes = 1, .access = ways[way]});
         cr_assert_eq(truncate(path, 0), 0);

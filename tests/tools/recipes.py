@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""CONTRIBUTING.md: each recipe is one file and one line, and works as printed.
+"""CONTRIBUTING.md: each recipe is one file and one line, works as printed, and conforms.
 
 All recipes are added to one copy of the tree, which is built once, without optimisation.
 """
@@ -25,31 +25,50 @@ def copy_tree(folder):
 
 
 def apply(folder, recipe):
-    """Adds a recipe to the tree; its topology files go beside it."""
-    files, lines = 0, 0
+    """Adds a recipe to the tree, with at most one line for a conformance suite; its topology files
+    go beside it."""
+    files, lines, fixtures = 0, 0, 0
     for path, text in blocks(recipe):
         target = folder / path
         if path.endswith(".def"):
-            lines += text.count("\n")
+            lines += text.count("\n") * (not path.startswith("tests/"))
+            fixtures += text.count("\n") * path.startswith("tests/")
             target.write_text(target.read_text() + text)
             continue
         files += not path.endswith(".yaml")
         assert not target.exists(), path
         target.write_text(text)
     same((files, lines), (1, 1), recipe.splitlines()[0])
+    assert fixtures <= 1, recipe.splitlines()[0]
+
+
+def commands(recipe):
+    """The words of every command of a recipe, and the lines that it prints."""
+    for block in re.findall(r"^```console\n(.*?)^```$", recipe, re.M | re.S):
+        for shown in re.split(r"^\$ ", block, flags=re.M)[1:]:
+            line, *wanted = shown.splitlines()
+            yield shlex.split(line), wanted
+
+
+def suites():
+    """The tests that the recipes run."""
+    return [words[-1] for recipe in RECIPES for words, _ in commands(recipe) if words[0] == "ctest"]
 
 
 def check(folder, recipe):
     """Runs the commands of a recipe; a line that ends with `...` is the beginning of one."""
     ran = 0
-    for block in re.findall(r"^```console\n(.*?)^```$", recipe, re.M | re.S):
-        for shown in block.split("$ tundish ")[1:]:
-            words, *wanted = shown.splitlines()
-            done = subprocess.run([folder / "b/tundish", *shlex.split(words)], cwd=folder,
-                                  capture_output=True, text=True, timeout=60)
-            same(done.returncode, 0, f"{words}: {done.stderr}")
-            holds(done.stdout, *(line.removesuffix("...").rstrip() for line in wanted))
-            ran += 1
+    for (program, *words), wanted in commands(recipe):
+        if program == "ctest":
+            same(words[:2], ["--preset", "release"])
+            words = ["ctest", "--test-dir", "b", "--output-on-failure", *words[2:]]
+        else:
+            same(program, "tundish")
+            words = [folder / "b/tundish", *words]
+        done = subprocess.run(words, cwd=folder, capture_output=True, text=True, timeout=60)
+        same(done.returncode, 0, f"{words}: {done.stdout[-4000:]}{done.stderr}")
+        holds(done.stdout, *(line.removesuffix("...").rstrip() for line in wanted))
+        ran += 1
     assert ran > 0, recipe.splitlines()[0]
 
 
@@ -58,7 +77,9 @@ def test_every_recipe_is_one_file_and_one_line_and_works(folder):
     for recipe in RECIPES:
         apply(folder, recipe)
     for words in (["cmake", "-G", "Ninja", "-S", ".", "-B", "b", "-DCMAKE_BUILD_TYPE=None",
-                   "-DCMAKE_C_FLAGS=-O0"], ["ninja", "-C", "b", "tundish_command"]):
+                   "-DCMAKE_C_FLAGS=-O0"],
+                  ["ninja", "-C", "b", "tundish_command",
+                   *("test_" + suite.replace("/", "_") for suite in suites())]):
         done = subprocess.run(words, cwd=folder, capture_output=True, text=True, timeout=600)
         same(done.returncode, 0, done.stdout[-4000:] + done.stderr[-4000:])
     for recipe in RECIPES:

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "actors/reader/stream_reader.h"
 #include "actors/source/sources.h"
 #include "tests/actors/parsed.h"
 
@@ -15,19 +16,34 @@ typedef struct {
     tnd_source_scope_t scope;
     tnd_source_facts_t facts;
     tnd_block_pool_t *block_pool;
+    tnd_stream_reader_t *writer; /* of a source with `fill` */
 } opened_t;
+
+/*  Opens a source with its parsed options; `self` has an arena already. */
+static inline tnd_status_t open_part(opened_t *self, const tnd_part_t *part, tnd_error_t *error)
+{
+    const tnd_source_spec_t *spec = tnd_source_spec_of(part->table);
+    self->block_pool = tnd_block_pool_new();
+    self->source = tnd_source_of(spec);
+    cr_assert_not_null(self->source);
+    self->state = calloc(1, self->source->state_bytes);
+    tnd_status_t status =
+        self->source->open(self->state, part->options, &self->scope, &self->facts, error);
+    if (status == TND_OK && self->source->fill != NULL)
+        self->writer =
+            tnd_stream_reader_new(&(tnd_stream_reader_config_t){.source = self->source,
+                                                                .state = self->state,
+                                                                .schema = &self->facts.schema,
+                                                                .name = "read",
+                                                                .caps = spec->caps});
+    return status;
+}
 
 static inline tnd_status_t open_scope(opened_t *self, const char *text, tnd_source_scope_t scope,
                                       tnd_error_t *error)
 {
-    *self =
-        (opened_t){.arena = tnd_arena_new(), .block_pool = tnd_block_pool_new(), .scope = scope};
-    const parsed_parts_t *parts = parse_parts(self->arena, text);
-    self->source = tnd_source_of(tnd_source_spec_of(parts->source.table));
-    cr_assert_not_null(self->source);
-    self->state = calloc(1, self->source->state_bytes);
-    return self->source->open(self->state, parts->source.options, &self->scope, &self->facts,
-                              error);
+    *self = (opened_t){.arena = tnd_arena_new(), .scope = scope};
+    return open_part(self, &parse_parts(self->arena, text)->source, error);
 }
 
 static inline tnd_status_t open_source(opened_t *self, const char *text, tnd_error_t *error)
@@ -37,6 +53,7 @@ static inline tnd_status_t open_source(opened_t *self, const char *text, tnd_err
 
 static inline void leave_source(opened_t *self)
 {
+    tnd_stream_reader_destroy(&self->writer);
     free(self->state);
     tnd_block_pool_destroy(&self->block_pool);
     tnd_arena_destroy(&self->arena);
@@ -60,7 +77,11 @@ static inline tnd_block_t *read_rows(opened_t *self, const uint64_t *index, uint
     memcpy(tnd_buffer_data(call.indices), index, count * sizeof *index);
     tnd_block_t *block = tnd_block_pool_take(self->block_pool, &self->facts.schema);
     block->note.rows = count;
-    tnd_status_t status = self->source->read(self->state, &call, block, error);
+    bool ended = false;
+    tnd_status_t status =
+        self->writer == NULL
+            ? self->source->read(self->state, &call, block, error)
+            : tnd_stream_reader_read(self->writer, 0, index, &count, block, &ended, error);
     tnd_buffer_drop(&call.indices);
     tnd_buffer_drop(&call.room);
     tnd_block_seal(block);
