@@ -1,9 +1,11 @@
-/*  runtime/base/folder.c - the names in a folder, made durable. */
+/*  runtime/base/folder.c - makes names durable, and removes folders. */
 #include "runtime/base/folder.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <ftw.h>
 #include <libgen.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -19,6 +21,17 @@ bool tnd_folder_sync(const char *folder)
     close(file);
     errno = reason;
     return good;
+}
+
+static int remove_one(const char *path, const struct stat *is, int type, struct FTW *place)
+{
+    (void)is, (void)type, (void)place;
+    return remove(path);
+}
+
+void tnd_folder_remove(const char *folder)
+{
+    (void)nftw(folder, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 }
 
 bool tnd_folder_sync_of(const char *path)

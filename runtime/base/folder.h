@@ -1,4 +1,4 @@
-/*  runtime/base/folder.h - makes the names in a folder durable.
+/*  runtime/base/folder.h - makes the names in a folder durable; removes folders.
  *
  *  After a power failure, a file that was synced and renamed may still have its old name if its
  *  folder was not synced.
@@ -13,5 +13,8 @@
 bool tnd_folder_sync(const char *folder);
 /*  Syncs the folder that contains the file `path`. */
 bool tnd_folder_sync_of(const char *path);
+
+/*  Removes a folder and its contents, if it exists. */
+void tnd_folder_remove(const char *folder);
 
 #endif

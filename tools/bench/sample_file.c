@@ -2,7 +2,6 @@
 #include "tools/bench/sample_file.h"
 
 #include <fcntl.h>
-#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +10,7 @@
 #include <unistd.h>
 
 #include "runtime/base/allocation.h"
+#include "runtime/base/folder.h"
 
 enum { PATTERN_BYTES = 1048573, PAGE_BYTES = 4096, NPY_HEADER_BYTES = 128 };
 
@@ -23,15 +23,9 @@ static void fail(const char *what)
     exit(1);
 }
 
-static int remove_one(const char *path, const struct stat *status, int kind, struct FTW *at)
-{
-    (void)status, (void)kind, (void)at;
-    return remove(path);
-}
-
 static void remove_folder(void)
 {
-    (void)nftw(folder, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+    tnd_folder_remove(folder);
 }
 
 static const char *need_folder(void)

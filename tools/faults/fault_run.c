@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "runtime/base/allocation.h"
+#include "runtime/base/folder.h"
 #include "runtime/base/clock.h"
 #include "tools/faults/fault_injector.h"
 #include "tools/process/child.h"
@@ -538,7 +539,7 @@ static uint64_t tickets_of(const char *report)
 static void remove_checkpoints(const attempt_t *self)
 {
     char *path = tnd_sandbox_path(self->runs->sandbox, self->run->quiet ? "quiet" : "checkpoints");
-    tnd_sandbox_forget(path);
+    tnd_folder_remove(path);
     free(path);
 }
 

@@ -2,7 +2,6 @@
 #include "tools/faults/sandbox.h"
 
 #include <errno.h>
-#include <ftw.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +11,7 @@
 #include <unistd.h>
 
 #include "runtime/base/allocation.h"
+#include "runtime/base/folder.h"
 #include "runtime/data/open_files.h"
 #include "tools/cli/json.h"
 
@@ -256,25 +256,12 @@ int tnd_sandbox_open(tnd_sandbox_t *self, const tnd_request_t *request, bool kee
     return code;
 }
 
-static int remove_one(const char *path, const struct stat *is, int type, struct FTW *place)
-{
-    (void)is;
-    (void)type;
-    (void)place;
-    return remove(path);
-}
-
-void tnd_sandbox_forget(const char *path)
-{
-    (void)nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS);
-}
-
 void tnd_sandbox_close(tnd_sandbox_t *self, bool remove)
 {
     tnd_relay_close(&self->relay);
     tnd_graph_destroy(&self->graph);
     if (self->folder != NULL && remove)
-        tnd_sandbox_forget(self->folder);
+        tnd_folder_remove(self->folder);
     if (self->file_count > 0)
         free((void *)(uintptr_t)self->files[self->file_count - 1]);
     free((void *)(uintptr_t)self->files);

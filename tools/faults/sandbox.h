@@ -33,8 +33,6 @@ void tnd_sandbox_close(tnd_sandbox_t *self, bool remove);
 
 /*  A path in the folder; the caller frees it. */
 char *tnd_sandbox_path(const tnd_sandbox_t *self, const char *name);
-/*  Removes a folder and its contents, if it exists. */
-void tnd_sandbox_forget(const char *path);
 /*  The index of a host in the relay: that of its parent if it is isolated. */
 uint32_t tnd_sandbox_relayed_host(const tnd_sandbox_t *self, uint32_t host);
 
