@@ -162,7 +162,8 @@ static tnd_status_t batcher_init(void *state, tnd_actor_t *self, tnd_error_t *er
                 .block_rows =
                     (uint32_t)(window.block_rows < UINT32_MAX ? window.block_rows : UINT32_MAX),
                 .block_ns = block_time_ns,
-                .row_bytes_max = window.row_bytes,
+                .bytes = {.fixed = window.row_bytes},
+                .made_max = window.row_bytes,
                 .window_bytes = window.bytes,
                 .window_blocks = window.blocks,
                 .overdue_ns = options->speculate ? overdue_ns : 0,

@@ -122,7 +122,7 @@ static void run(uint64_t seed, bool honest, totals_t *totals)
     self->span = seed & 1;
     self->remainder = (tnd_remainder_t)(seed / 2 % 3);
     self->bounds = (tnd_bounds_t){.lane_rows = seed / 6 % 2 == 0 ? LANE_ROWS : TND_UNKNOWN,
-                                  .row_bytes = ROW_BYTES,
+                                  .bytes = {.fixed = ROW_BYTES},
                                   .rows_max = ROWS_MAX,
                                   .epochs = EPOCHS,
                                   .replicas = REPLICAS};

@@ -16,6 +16,9 @@
     X(CREDIT_NOT_RESTORED, "a lost ticket is issued again without giving its credit back")         \
     X(FRONT_INSTEAD_OF_SORTED, "a ticket issued again goes to the front of the queue")             \
     X(RESERVATION_MISSING, "tickets are issued without reserving the largest block")               \
+    X(SHORT_REST_FORGOTTEN, "what a short answer leaves of its ticket is not asked for again")     \
+    X(TWO_OVERSIZE, "a row above the budget is asked for before it is the floor")                  \
+    X(LEARNED_SIZE_UNCHECKED, "a ticket reserves the usual size of its rows and not its budget")   \
     X(ROUTING_ID_REUSED, "a new connection uses the identity of the one before")                   \
     X(CURSOR_ONE_LATE, "the cursor of a step is the one of the step before")                       \
     X(MARK_AHEAD, "a watermark counts rows that were received but not joined")                     \

@@ -77,7 +77,9 @@ static const char *check_block(const tnd_validator_t *self, const tnd_party_t *p
         block->bad_count > block->count ||
         !has_position(bounds, block->epoch, block->first, block->asked) ||
         (block->bad_count == 0 && block->why_bytes > 0) ||
-        block->bytes / block->asked > bounds->row_bytes)
+        block->budget > tnd_row_bytes_budget_max(&bounds->bytes) ||
+        block->ragged / (block->count > 0 ? block->count : 1) > bounds->bytes.ragged_max ||
+        block->bytes > tnd_row_bytes_most(&bounds->bytes, block->count, block->budget))
         return out_of_range;
     if (block->origin == NULL && (block->rows != block->count || block->bad_count > 0))
         return "its rows do not fit their positions";
@@ -121,6 +123,7 @@ static const char *check_ticket(const tnd_validator_t *self, const tnd_party_t *
     if (msg->ticket.lane != peer->lane || msg->ticket.lane != self->own->lane)
         return elsewhere;
     return msg->ticket.count == 0 || !is_place(bounds, msg->ticket.floor) ||
+                   msg->ticket.budget > tnd_row_bytes_budget_max(&bounds->bytes) ||
                    !has_position(bounds, msg->ticket.epoch, msg->ticket.first, msg->ticket.count)
                ? out_of_range
                : NULL;

@@ -20,6 +20,7 @@
 #include <stddef.h>
 
 #include "runtime/core/protocol/message.h"
+#include "runtime/core/lane/row_bytes.h"
 #include "runtime/core/leader.h"
 
 enum { TND_AHEAD_MAX = 64 };
@@ -43,10 +44,10 @@ typedef struct {
 
 /*  What the stream of a chain allows. */
 typedef struct {
-    uint64_t lane_rows; /* positions of an epoch in the longest lane; TND_UNKNOWN */
-    uint64_t row_bytes; /* of one position, after the operations */
-    uint32_t rows_max;  /* rows that one position may become */
-    uint32_t epochs;    /* TND_ENDLESS */
+    uint64_t lane_rows;    /* positions of an epoch in the longest lane; TND_UNKNOWN */
+    tnd_row_bytes_t bytes; /* of the rows of a ticket */
+    uint32_t rows_max;     /* rows that one position may become */
+    uint32_t epochs;       /* TND_ENDLESS */
     uint32_t replicas;
 } tnd_bounds_t;
 

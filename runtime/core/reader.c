@@ -9,6 +9,8 @@
 /*  A worker rests for at most 2^LATE_MOST times as long as the first time. */
 enum { LATE_MOST = 6 };
 
+enum { WORKER_MASK = (1 << 28) - 1 };
+
 typedef enum {
     TICKET_WAITING,
     TICKET_SENT,
@@ -17,10 +19,10 @@ typedef enum {
 } ticket_state_t;
 
 typedef struct {
-    uint64_t first;
+    uint64_t first, budget;
     uint32_t epoch, count, attempt;
-    uint32_t worker; /* index; of TICKET_SENT */
-    ticket_state_t state;
+    uint32_t worker : 28; /* index; of TICKET_SENT */
+    uint32_t state : 4;   /* ticket_state_t */
 } ticket_t;
 
 typedef struct {
@@ -223,7 +225,7 @@ static void count_state(tnd_reader_core_t *self, ticket_state_t state, int more)
 
 static void set_state(tnd_reader_core_t *self, uint32_t at, ticket_state_t state)
 {
-    count_state(self, self->tickets[at].state, -1);
+    count_state(self, (ticket_state_t)self->tickets[at].state, -1);
     count_state(self, state, 1);
     self->tickets[at].state = state;
     if (state == TICKET_WAITING && at < self->next)
@@ -239,7 +241,7 @@ static void raise_floor(tnd_reader_core_t *self, tnd_position_t floor)
         const ticket_t *ticket = &self->tickets[self->head];
         if (!is_below_floor(self, ticket->epoch, ticket->first, ticket->count))
             break;
-        count_state(self, ticket->state, -1);
+        count_state(self, (ticket_state_t)ticket->state, -1);
         if (ticket->state == TICKET_SENT)
             note_in_time(self, &self->workers[ticket->worker]);
         self->head++;
@@ -262,6 +264,15 @@ static uint32_t search(const tnd_reader_core_t *self, uint32_t epoch, uint64_t f
             high = middle;
     }
     return low;
+}
+
+/*  A ticket that begins within the one before `at` is a part of it, which was cut or answered in
+ *  part: the floor passes the rest of that one earlier. */
+static void end_before(const tnd_reader_core_t *self, uint32_t at, uint32_t epoch, uint64_t first)
+{
+    ticket_t *before = &self->tickets[at - (at > self->head)];
+    if (at > self->head && before->epoch == epoch && before->count > first - before->first)
+        before->count = (uint32_t)(first - before->first);
 }
 
 static uint32_t make_room(tnd_reader_core_t *self, uint32_t at)
@@ -306,6 +317,7 @@ static void fill(const tnd_reader_core_t *self, const ticket_t *ticket, tnd_msg_
     effect->msg.ticket.epoch = ticket->epoch;
     effect->msg.ticket.count = ticket->count;
     effect->msg.ticket.attempt = ticket->attempt;
+    effect->msg.ticket.budget = ticket->budget;
     effect->msg.ticket.floor = self->floor;
 }
 
@@ -318,7 +330,8 @@ size_t tnd_reader_core_bytes(const tnd_reader_core_config_t *config)
 
 tnd_reader_core_t *tnd_reader_core_init(void *memory, const tnd_reader_core_config_t *config)
 {
-    assert(config->tickets_max > 0 && config->workers_max > 0);
+    assert(config->tickets_max > 0 && config->workers_max > 0 &&
+           config->workers_max <= WORKER_MASK);
     tnd_reader_core_t *self = memory;
     self->config = *config;
     self->wake_ns = TND_NEVER;
@@ -359,9 +372,10 @@ void tnd_reader_core_ticket(tnd_reader_core_t *self, const tnd_msg_t *msg)
     if (at < self->tail && compare(&self->tickets[at], epoch, first) == 0) {
         if (msg->ticket.attempt <= self->tickets[at].attempt)
             return;
-        /* A ticket that was cut is another one. */
-        bool is_overdue =
-            self->tickets[at].state == TICKET_SENT && self->tickets[at].count == msg->ticket.count;
+        /* A ticket that was cut, or has another budget, is another one. */
+        bool is_overdue = self->tickets[at].state == TICKET_SENT &&
+                          self->tickets[at].count == msg->ticket.count &&
+                          self->tickets[at].budget == msg->ticket.budget;
         if (is_overdue && self->live == 1) {
             self->tickets[at].attempt = msg->ticket.attempt;
             return;
@@ -369,10 +383,12 @@ void tnd_reader_core_ticket(tnd_reader_core_t *self, const tnd_msg_t *msg)
         if (is_overdue)
             put_to_rest(self, &self->workers[self->tickets[at].worker]);
     } else {
+        end_before(self, at, epoch, first);
         at = make_room(self, at);
         self->tickets[at] = (ticket_t){.first = first, .epoch = epoch, .state = TICKET_GONE};
     }
     self->tickets[at].count = msg->ticket.count;
+    self->tickets[at].budget = msg->ticket.budget;
     self->tickets[at].attempt = msg->ticket.attempt;
     set_state(self, at, TICKET_WAITING);
 }
@@ -461,7 +477,7 @@ bool tnd_reader_core_next(tnd_reader_core_t *self, uint64_t now, tnd_effect_t *e
     uint32_t at = lowest_waiting(self);
     fill(self, &self->tickets[at], TND_MSG_TICKET, worker->id, effect);
     effect->kind = TND_EFFECT_READ;
-    self->tickets[at].worker = (uint32_t)(worker - self->workers);
+    self->tickets[at].worker = (uint32_t)(worker - self->workers) & WORKER_MASK;
     set_state(self, at, TICKET_SENT);
     worker->served = ++self->serial;
     worker->sent_blocks++;

@@ -36,7 +36,7 @@ tnd_bounds_t tnd_membership_bounds(const tnd_plan_t *plan, const tnd_stream_t *s
     uint64_t fed = tnd_schema_row_bytes(&stream->fed) * stream->rows_max;
     return (tnd_bounds_t){
         .lane_rows = tnd_stream_lane_most(stream),
-        .row_bytes = read > fed ? read : fed,
+        .bytes = {.fixed = read > fed ? read : fed},
         .rows_max = stream->rows_max,
         .epochs = stream->epochs,
         .replicas = plan->chains[stream->chain].replicas,

@@ -433,6 +433,9 @@ typedef struct {
 } sim_role_t;
 extern const sim_role_t sim_reader, sim_preprocessor, sim_batcher, sim_feeder, sim_reducer;
 
+/*  Ends the block before the first position that does not fit its budget, or earlier.  `made`: rows
+ *  are counted at their size as made, else as read. */
+void sim_fit_rows(sim_t *self, tnd_block_note_t *block, bool made);
 /*  Fills in the rows made from the positions of a block; `actor` holds them. */
 void sim_make_rows(sim_t *self, uint32_t actor, tnd_block_note_t *block);
 /*  feeder.c */

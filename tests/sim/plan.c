@@ -16,7 +16,9 @@ enum {
     USE_AFTER = 8,
     USE_LATE = 9,
     USE_FLAPS = 10,
-    USE_PORTS = 11
+    USE_PORTS = 11,
+    USE_SIZES = 12,
+    USE_READ = 13
 };
 
 static const uint64_t us = 1000, ms = 1000 * 1000;
@@ -47,6 +49,24 @@ int32_t sim_plan_made(const sim_plan_t *self, uint32_t lane, uint32_t epoch, uin
     if (hash % 100 < self->more_percent)
         return 1 + (int32_t)((hash >> 8) % self->more_most);
     return 1;
+}
+
+static uint64_t ragged_of(const sim_plan_t *self, uint64_t hash)
+{
+    if (self->bytes.ragged_max == 0)
+        return 0;
+    bool large = hash % 1000 < self->large_rows;
+    return 1 + (hash >> 16) % (large ? self->most_ragged : self->usual_ragged);
+}
+
+uint64_t sim_ragged_made(const sim_plan_t *self, uint64_t id)
+{
+    return self->pads ? 0 : ragged_of(self, sim_hash(self->seed ^ USE_SIZES, id));
+}
+
+uint64_t sim_ragged_read(const sim_plan_t *self, uint64_t id)
+{
+    return ragged_of(self, sim_hash(self->seed ^ USE_READ, id));
 }
 
 /*  Batches at the start of an epoch that are not steps, and the number of steps. */
@@ -225,6 +245,33 @@ static void draw_placement(sim_plan_t *self)
     self->death = self->session == 0 && sim_chance(&random, 12);
 }
 
+/*  Rows from one byte to 40 budgets; in a third of the runs all rows have one size. */
+static void draw_sizes(sim_plan_t *self)
+{
+    sim_random_t random = sim_random(self->seed, USE_SIZES + 16 * (uint64_t)self->session);
+    self->bytes.fixed = self->made_max = self->row_bytes * self->more_most;
+    if (sim_chance(&random, 35))
+        return;
+    uint64_t budget = sim_between(&random, 20, 4000);
+    uint64_t most = sim_chance(&random, 40) ? sim_between(&random, 1, (uint32_t)budget)
+                                            : budget * sim_between(&random, 1, 40);
+    self->bytes.budget = budget;
+    self->most_ragged = most / self->more_most + 1;
+    self->bytes.ragged_max = self->most_ragged * self->more_most;
+    self->usual_ragged = budget / (self->block_rows * sim_between(&random, 1, 4)) + 1;
+    if (self->usual_ragged > self->most_ragged)
+        self->usual_ragged = self->most_ragged;
+    self->large_rows = sim_chance(&random, 10) ? 1000 : sim_below(&random, 60);
+    self->hasty_percent = sim_chance(&random, 50) ? sim_between(&random, 1, 30) : 0;
+    self->pads = self->operations && sim_chance(&random, 40);
+    if (!self->pads)
+        self->made_max += self->bytes.ragged_max;
+    uint64_t blocks = self->block_rows * self->bytes.fixed + budget;
+    self->window_bytes = sim_chance(&random, 50) ? 0 : 2 * (uint64_t)self->size * self->made_max;
+    self->window_bytes += blocks * sim_between(&random, 1, 2 * self->window_blocks);
+    self->queue_bytes += budget;
+}
+
 static void draw_straggler(sim_plan_t *self)
 {
     sim_random_t random = sim_random(self->seed, USE_LATE + 16 * (uint64_t)self->session);
@@ -274,6 +321,7 @@ void sim_plan_draw(sim_plan_t *self, uint64_t seed, uint32_t session)
     draw_graph(self);
     draw_killers(self);
     draw_placement(self);
+    draw_sizes(self);
     draw_straggler(self);
     if (self->flaps > 0)
         self->flapper = self->first_worker + sim_hash(seed, USE_FLAPS) % self->workers;

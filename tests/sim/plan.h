@@ -43,7 +43,13 @@ typedef struct {
     uint32_t hosts, readers, workers, feeders; /* readers: per lane */
     bool known, eager_end; /* count is known; the last block of an epoch has `end` */
     uint32_t block_rows, window_blocks, queue_blocks, depth, unbooked_most;
-    uint64_t block_ns, row_bytes, window_bytes, queue_bytes;
+    uint64_t block_ns, row_bytes, window_bytes, queue_bytes; /* row_bytes: of fixed columns */
+    tnd_row_bytes_t bytes;
+    uint64_t made_max;
+    uint64_t usual_ragged, most_ragged; /* bytes of the ragged columns of a row */
+    uint32_t large_rows;                /* of a thousand: up to most_ragged */
+    uint32_t hasty_percent;             /* answers that are short without need */
+    bool pads;                          /* operations make fixed columns of ragged ones */
     uint32_t feeder_first[SIM_REPLICAS], feeder_replicas[SIM_REPLICAS];
     uint64_t overdue_ns, rest_ns; /* 0: no ticket goes to a second worker */
     uint64_t queue_ns;
@@ -81,11 +87,15 @@ static inline uint64_t sim_row_id(uint32_t lane, uint32_t epoch, uint64_t index,
     return (uint64_t)lane << 56 | (uint64_t)epoch << 48 | index << 8 | sub;
 }
 
-/*  Bytes of a row in memory: at most row_bytes. */
+/*  Bytes of the fixed columns of a row in memory: at most row_bytes. */
 static inline uint64_t sim_row_bytes(const sim_plan_t *self, uint64_t id)
 {
     return 1 + sim_mix(id ^ self->seed) % self->row_bytes;
 }
+
+/*  Bytes of the ragged columns of a row, as an operation made it or as it was read. */
+uint64_t sim_ragged_made(const sim_plan_t *self, uint64_t id);
+uint64_t sim_ragged_read(const sim_plan_t *self, uint64_t id);
 
 /*  Whether a worker on `host` serves `lane`: one beside readers serves their lanes, others all. */
 bool sim_plan_serves(const sim_plan_t *self, uint32_t host, uint32_t lane);

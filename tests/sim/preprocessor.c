@@ -20,6 +20,8 @@ static void worked(sim_t *self, uint32_t id)
     }
     tnd_msg_t msg = actor->work.msg;
     sim_free(self, msg.block.payload, id);
+    if (!tnd_block_is_too_small(&msg.block))
+        sim_fit_rows(self, &msg.block, true);
     sim_make_rows(self, id, &msg.block);
     msg.block.work_ns = self->plan.apply_ns;
     sim_own(self, msg.block.payload, id, SIM_FLYING);

@@ -1,6 +1,40 @@
 /*  tests/sim/reader.c - a reader: what its driver does for the machine of the core. */
 #include "tests/sim/cluster.h"
 
+/*  Bytes of ragged columns of a position. */
+static uint64_t ragged_of(const sim_plan_t *plan, const tnd_block_note_t *note, uint32_t offset,
+                          bool made)
+{
+    uint64_t index = note->first + offset, bytes = 0;
+    if (!made)
+        return sim_ragged_read(plan, sim_row_id(note->lane, note->epoch, index, 0));
+    int32_t rows = sim_plan_made(plan, note->lane, note->epoch, index);
+    for (int32_t j = 0; j < rows; j++)
+        bytes += sim_ragged_made(plan, sim_row_id(note->lane, note->epoch, index, (uint32_t)j));
+    return bytes;
+}
+
+void sim_fit_rows(sim_t *self, tnd_block_note_t *note, bool made)
+{
+    uint64_t ragged = 0, one = 0;
+    uint32_t fits = 0, count = note->count, most = count;
+    if (count > 1 && self->plan.hasty_percent > 0 &&
+        sim_chance(&self->chance, self->plan.hasty_percent))
+        most = sim_between(&self->chance, 1, count - 1);
+    for (; fits < most; fits++, ragged += one) {
+        one = ragged_of(&self->plan, note, fits, made);
+        if (ragged + one > note->budget)
+            break;
+    }
+    if (fits == count) {
+        note->ragged = ragged > note->ragged ? ragged : note->ragged;
+        return;
+    }
+    note->end = false;
+    note->count = fits;
+    note->ragged = fits > 0 ? ragged : one;
+}
+
 /*  Fills a note with positions [first, first + count) and the rows made from them. */
 void sim_make_rows(sim_t *self, uint32_t id, tnd_block_note_t *note)
 {
@@ -27,7 +61,7 @@ void sim_make_rows(sim_t *self, uint32_t id, tnd_block_note_t *note)
             uint64_t row = sim_row_id(note->lane, note->epoch, note->first + i, (uint32_t)j);
             payload->origin[rows] = i;
             payload->ids[rows++] = row;
-            note->bytes += sim_row_bytes(plan, row);
+            note->bytes += sim_row_bytes(plan, row) + sim_ragged_made(plan, row);
         }
     }
 }
@@ -46,14 +80,17 @@ static void worked(sim_t *self, uint32_t id)
     msg.block.epoch = asked.ticket.epoch;
     msg.block.asked = asked.ticket.count;
     msg.block.attempt = asked.ticket.attempt;
+    msg.block.budget = asked.ticket.budget;
     msg.block.count = asked.ticket.count < left ? asked.ticket.count : (uint32_t)left;
     msg.block.end = msg.block.count < msg.block.asked ||
                     ((plan->known || plan->eager_end) && first + msg.block.count >= all);
     msg.block.work_ns = plan->read_ns;
+    sim_fit_rows(self, &msg.block, !plan->operations);
     if (plan->operations) {
         msg.block.payload = sim_payload(self, 0, 0, id);
         msg.block.rows = msg.block.count;
         msg.block.bytes = msg.block.count * plan->row_bytes;
+        msg.block.bytes += msg.block.count > 0 ? msg.block.ragged : 0;
     } else {
         sim_make_rows(self, id, &msg.block);
     }

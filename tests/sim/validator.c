@@ -36,7 +36,7 @@ void sim_validator_plan(sim_t *self)
                                           .lanes = plan->lanes,
                                           .host_id = SIM_HOST_ID};
     self->bounds = (tnd_bounds_t){.lane_rows = plan->known ? most : TND_UNKNOWN,
-                                  .row_bytes = plan->row_bytes * plan->more_most,
+                                  .bytes = plan->bytes,
                                   .rows_max = plan->more_most,
                                   .epochs = plan->epochs,
                                   .replicas = plan->replicas};

@@ -25,13 +25,16 @@ static bool ascends(const uint32_t *offsets, uint32_t count, uint32_t below, boo
 }
 
 tnd_status_t tnd_block_check(const tnd_block_note_t *block, const tnd_ticket_t *ticket,
-                             uint64_t count, tnd_error_t *error)
+                             uint64_t count, const tnd_row_bytes_t *bytes, tnd_error_t *error)
 {
     if (ticket->first != block->first || ticket->epoch != block->epoch ||
-        ticket->asked != block->asked)
+        ticket->asked != block->asked || ticket->budget != block->budget)
         return tnd_block_refuse(block, error, "a block that was not asked for");
-    if (block->count > block->asked || (block->count < block->asked && !block->end))
+    if (block->count > block->asked || (tnd_block_is_short(block) && bytes->ragged_max == 0))
         return tnd_block_refuse(block, error, "the block does not cover its ticket");
+    if (tnd_block_is_too_small(block) &&
+        (block->ragged <= ticket->budget || block->ragged > bytes->ragged_max))
+        return tnd_block_refuse(block, error, "the size of its first position cannot be right");
     if (block->end && count != TND_UNKNOWN && block->first + block->count != count)
         return tnd_block_refuse(block, error, "the source is shorter than it was at the start");
     if (block->bytes > ticket->reserved && !TND_BUG(RESERVATION_MISSING))
@@ -44,16 +47,30 @@ tnd_status_t tnd_block_check(const tnd_block_note_t *block, const tnd_ticket_t *
     return TND_OK;
 }
 
+/*  How many of the ascending offsets are below `end`. */
+static uint32_t below(const uint32_t *offsets, uint32_t count, uint32_t end)
+{
+    uint32_t found = count;
+    while (found > 0 && offsets[found - 1] >= end)
+        found--;
+    return found;
+}
+
 tnd_status_t tnd_block_compare(const tnd_block_note_t *block, const tnd_answer_t *first,
                                tnd_error_t *error)
 {
-    bool same = block->count == first->covered && block->rows == first->rows &&
-                block->bad_count == first->bad_count &&
-                (first->origin == NULL) == (block->origin == NULL);
-    if (same && first->origin != NULL)
-        same = memcmp(first->origin, block->origin, first->rows * sizeof *first->origin) == 0;
-    if (same && first->bad_count > 0)
-        same = memcmp(first->bad, block->bad, first->bad_count * sizeof *first->bad) == 0;
+    uint32_t both = block->count < first->covered ? block->count : first->covered;
+    uint32_t bad = below(first->bad, first->bad_count, both);
+    bool same = (both == first->covered || !block->end) &&
+                (first->origin == NULL) == (block->origin == NULL) &&
+                bad == below(block->bad, block->bad_count, both);
+    if (same && first->origin != NULL) {
+        uint32_t rows = below(first->origin, first->rows, both);
+        same = rows == below(block->origin, block->rows, both) &&
+               memcmp(first->origin, block->origin, rows * sizeof *first->origin) == 0;
+    }
+    if (same && bad > 0)
+        same = memcmp(first->bad, block->bad, bad * sizeof *first->bad) == 0;
     if (same)
         return TND_OK;
     return tnd_block_refuse(block, error,

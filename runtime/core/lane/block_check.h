@@ -7,14 +7,16 @@
 #define TND_RUNTIME_CORE_LANE_BLOCK_CHECK_H
 
 #include "runtime/base/status.h"
+#include "runtime/core/lane/row_bytes.h"
 #include "runtime/core/lane/tickets.h"
 
 /*  TND_FAILED, with `why` and the numbers of the block. */
 tnd_status_t tnd_block_refuse(const tnd_block_note_t *block, tnd_error_t *error, const char *why);
 /*  TND_FAILED unless the block answers its ticket.  `count`: positions per epoch or TND_UNKNOWN. */
 tnd_status_t tnd_block_check(const tnd_block_note_t *block, const tnd_ticket_t *ticket,
-                             uint64_t count, tnd_error_t *error);
-/*  TND_FAILED unless the block has the rows that the first answer to its ticket had. */
+                             uint64_t count, const tnd_row_bytes_t *bytes, tnd_error_t *error);
+/*  TND_FAILED unless the block has the rows that the first answer to its ticket had, of the
+ *  positions that both cover. */
 tnd_status_t tnd_block_compare(const tnd_block_note_t *block, const tnd_answer_t *first,
                                tnd_error_t *error);
 /*  TND_FAILED unless the first position has more than `used` rows, which a cursor has used. */

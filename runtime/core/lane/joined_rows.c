@@ -23,7 +23,7 @@ void tnd_joined_rows_rewind(tnd_joined_rows_t *self, tnd_position_t from)
     uint32_t epoch = tnd_joined_rows_epoch(self, from.epoch);
     for (; self->head < self->tail; self->head++)
         tnd_reservations_drop(self->reservations, block_at(self, self->head)->answer.payload);
-    self->ready = 0;
+    self->ready = self->bytes = 0;
     self->position = self->booked = from;
     self->skip = from.used;
     memset(&self->pending, 0, sizeof self->pending);
@@ -54,6 +54,7 @@ void tnd_joined_rows_add(tnd_joined_rows_t *self, const tnd_ticket_t *ticket)
     self->skip = 0;
     uint32_t rows = block->answer.rows - block->taken;
     self->ready += rows;
+    self->bytes += block->bytes;
     if (!TND_BUG(MARK_AHEAD))
         epoch->rows += rows;
 }
@@ -149,6 +150,13 @@ static void consume(tnd_joined_rows_t *self, uint32_t rows)
     self->ready -= rows;
 }
 
+static void release_head(tnd_joined_rows_t *self)
+{
+    const tnd_joined_block_t *block = block_at(self, self->head++);
+    tnd_reservations_release(self->reservations, block->answer.payload, block->bytes);
+    self->bytes -= block->bytes;
+}
+
 /*  Moves the pending bookings to `ledger`; releases the head if it is empty. */
 static void settle(tnd_joined_rows_t *self, tnd_ledger_t *ledger)
 {
@@ -158,8 +166,7 @@ static void settle(tnd_joined_rows_t *self, tnd_ledger_t *ledger)
     if (block->taken < block->answer.rows)
         return;
     book_until(self, block, block->answer.covered);
-    tnd_reservations_release(self->reservations, block->answer.payload, block->bytes);
-    self->head++;
+    release_head(self);
 }
 
 void tnd_joined_rows_take(tnd_joined_rows_t *self, uint32_t rows, tnd_ledger_t *ledger)
@@ -194,12 +201,12 @@ void tnd_joined_rows_close(tnd_joined_rows_t *self, uint32_t epoch, tnd_position
 
 void tnd_joined_rows_abandon(tnd_joined_rows_t *self, uint32_t epoch, tnd_position_t next)
 {
-    for (; self->head < self->tail; self->head++) {
+    while (self->head < self->tail) {
         const tnd_joined_block_t *block = block_at(self, self->head);
         if (tnd_joined_rows_epoch(self, block->epoch) != epoch)
             break;
         self->ready -= block->answer.rows - block->taken;
-        tnd_reservations_release(self->reservations, block->answer.payload, block->bytes);
+        release_head(self);
     }
     self->skip = 0;
     end_epoch(self, epoch, next);

@@ -48,6 +48,7 @@ typedef struct {
     uint32_t skip;                /* rows of the first position that were taken before the rewind */
     tnd_joined_epoch_t epochs[2]; /* by number modulo 2 */
     uint64_t ready;               /* rows joined and not taken, of all epochs */
+    uint64_t bytes;               /* of their blocks */
     tnd_joined_block_t *ring;
     uint64_t mask, head, tail;
 } tnd_joined_rows_t;

@@ -7,8 +7,10 @@
 
 #include "runtime/base/bug_injection.h"
 #include "runtime/core/lane/block_check.h"
+#include "runtime/core/lane/lane_room.h"
 #include "runtime/core/lane/stragglers.h"
 #include "runtime/core/lane/suspects.h"
+#include "runtime/core/lane/ticket_size.h"
 
 /*  A block that killed its worker is cut into so many pieces: two cuts find one row of 4,096 at the
  *  price of two workers, where halves would need twelve.  TND_ORDER_SPARE has room for four cuts.
@@ -19,12 +21,11 @@ struct tnd_order {
     tnd_order_config_t config;
     uint32_t generation;
 
-    tnd_position_t plan;  /* the next new ticket */
-    uint32_t limit;       /* no ticket beyond this epoch */
-    uint32_t block_rows;  /* as adapted */
-    uint64_t row_ns;      /* smoothed cost of a position */
+    tnd_position_t plan; /* the next new ticket */
+    uint32_t limit;      /* no ticket beyond this epoch */
+    tnd_ticket_size_t size;
     uint32_t next_reader; /* index */
-    uint64_t window_bytes;
+    tnd_lane_room_t room;
     bool filling;   /* tickets are issued until the window is full */
     uint64_t stale; /* answers that were dropped */
 
@@ -43,9 +44,14 @@ static uint64_t power_of_two(uint64_t at_least)
     return power;
 }
 
+static uint32_t tickets_max(const tnd_order_config_t *config)
+{
+    return config->window_blocks + TND_ORDER_SPARE;
+}
+
 static uint64_t ticket_room(const tnd_order_config_t *config)
 {
-    return power_of_two(config->window_blocks + TND_ORDER_SPARE);
+    return power_of_two(tickets_max(config));
 }
 
 /*  Each joined block has a row, see has_room(). */
@@ -69,22 +75,15 @@ size_t tnd_order_bytes(const tnd_order_config_t *config)
            config->workers_max * sizeof(tnd_lane_worker_t);
 }
 
-static uint64_t window_bytes(const tnd_order_config_t *config)
-{
-    /* In addition to the rows wanted: a head partly taken, which is held whole, and the floor's. */
-    uint64_t positions = config->rows_wanted + 2 * (uint64_t)config->block_rows;
-    assert(config->row_bytes_max <= INT64_MAX / positions);
-    uint64_t least = positions * config->row_bytes_max;
-    assert(config->window_bytes <= INT64_MAX);
-    return config->window_bytes > least ? config->window_bytes : least;
-}
-
 tnd_order_t *tnd_order_init(void *memory, const tnd_order_config_t *config)
 {
     assert(config->reader_count > 0 && config->block_rows > 0 && config->epochs > 0);
     tnd_order_t *self = memory;
     self->config = *config;
-    self->block_rows = config->block_rows;
+    self->size =
+        (tnd_ticket_size_t){.rows_max = config->block_rows,
+                            .block_ns = config->block_ns,
+                            .budget = config->bytes.ragged_max > 0 ? config->bytes.budget : 0};
     self->tickets.ring = (tnd_ticket_t *)(self + 1);
     self->tickets.mask = ticket_room(config) - 1;
     self->rows.ring = (tnd_joined_block_t *)(self->tickets.ring + self->tickets.mask + 1);
@@ -98,7 +97,8 @@ tnd_order_t *tnd_order_init(void *memory, const tnd_order_config_t *config)
     self->suspects.workers_max = config->workers_max;
     self->stragglers.overdue_ns = config->overdue_ns;
     self->stragglers.due_ns = TND_NEVER;
-    self->window_bytes = window_bytes(config);
+    self->room = tnd_lane_room_of(&config->bytes, config->block_rows, config->rows_wanted,
+                                  config->made_max, config->window_bytes);
     self->plan.epoch = config->epochs;
     return self;
 }
@@ -145,6 +145,22 @@ void tnd_order_rewind(tnd_order_t *self, uint32_t generation, tnd_position_t fro
 
 /* --- blocks ----------------------------------------------------------------------------------- */
 
+static void reserve(tnd_order_t *self, tnd_ticket_t *ticket, uint64_t bytes)
+{
+    tnd_reservations_take(&self->reservations, bytes);
+    ticket->unreserved = false;
+    ticket->reserved = bytes;
+}
+
+/*  Ends the reservation of a ticket, if it has one. */
+static void unreserve(tnd_order_t *self, tnd_ticket_t *ticket, void *payload)
+{
+    if (!ticket->unreserved)
+        tnd_reservations_release(&self->reservations, payload, ticket->reserved);
+    ticket->unreserved = true;
+    ticket->reserved = 0;
+}
+
 /*  The epoch has no position from the end of the block on: tickets there are void. */
 static tnd_status_t end_epoch(tnd_order_t *self, const tnd_block_note_t *block, tnd_error_t *error)
 {
@@ -163,8 +179,7 @@ static tnd_status_t end_epoch(tnd_order_t *self, const tnd_block_note_t *block, 
         if (received && ticket->answer.covered > 0)
             return tnd_block_refuse(block, error,
                                     "the source ended before rows that it had returned already");
-        tnd_reservations_release(&self->reservations, received ? ticket->answer.payload : NULL,
-                                 ticket->reserved);
+        unreserve(self, ticket, received ? ticket->answer.payload : NULL);
         tnd_tickets_set(tickets, ticket, TND_TICKET_VOID);
     }
     return TND_OK;
@@ -183,33 +198,50 @@ static void advance(tnd_order_t *self)
     }
 }
 
-/*  Adapts the size of tickets so that a block keeps its slowest stage busy for block_ns at most. */
-static void adapt(tnd_order_t *self, const tnd_block_note_t *block)
+/*  The ticket at `at` becomes two.  One place is kept for the floor. */
+static bool split(tnd_order_t *self, uint64_t at, uint32_t count)
 {
-    if (self->config.block_ns == 0 || block->count == 0)
-        return;
-    uint64_t row_ns = block->work_ns / block->count;
-    self->row_ns = self->row_ns == 0 ? row_ns : self->row_ns - self->row_ns / 4 + row_ns / 4;
-    uint64_t rows = self->config.block_ns / (self->row_ns + !self->row_ns);
-    if (rows > self->config.block_rows)
-        rows = self->config.block_rows;
-    self->block_rows = rows > 0 ? (uint32_t)rows : 1;
+    tnd_tickets_t *tickets = &self->tickets;
+    if (tickets->tail - tickets->head + (at != tickets->head) >= tickets_max(&self->config))
+        return false;
+    tnd_tickets_split(tickets, at, count, self->config.bytes.budget);
+    tnd_stragglers_cut(&self->stragglers, at, 2);
+    return true;
+}
+
+/*  The answer cannot be used: the ticket is asked for again, with `budget`. */
+static void ask_again(tnd_order_t *self, uint64_t at, uint64_t budget, void *payload)
+{
+    tnd_ticket_t *ticket = tnd_ticket_at(&self->tickets, at);
+    unreserve(self, ticket, payload);
+    ticket->budget = budget;
+    ticket->begun = false;
+    tnd_tickets_lose(&self->tickets, at);
 }
 
 static tnd_status_t receive(tnd_order_t *self, uint64_t at, const tnd_block_note_t *block,
                             tnd_error_t *error)
 {
     tnd_ticket_t *ticket = tnd_ticket_at(&self->tickets, at);
-    TND_TRY(tnd_block_check(block, ticket, self->config.count, error));
-    if (tnd_joined_rows_splits(&self->rows, block->epoch, block->first))
+    TND_TRY(tnd_block_check(block, ticket, self->config.count, &self->config.bytes, error));
+    bool too_small = tnd_block_is_too_small(block);
+    if (!too_small && tnd_joined_rows_splits(&self->rows, block->epoch, block->first))
         TND_TRY(tnd_block_check_used(block, self->rows.skip, error));
+    tnd_ticket_size_learn(&self->size, block);
+    uint32_t part = too_small ? 1 : block->count;
+    bool parted = part == block->asked || block->end || TND_BUG(SHORT_REST_FORGOTTEN) ||
+                  split(self, at, part);
+    if (too_small || !parted) {
+        /* Without a place for the rest the whole ticket waits until there is one. */
+        ask_again(self, at, too_small && parted ? block->ragged : ticket->budget, block->payload);
+        return TND_OK;
+    }
     if (block->end)
         TND_TRY(end_epoch(self, block, error));
     tnd_tickets_set(&self->tickets, ticket, TND_TICKET_RECEIVED);
     ticket->answer = tnd_answer_of(block);
     self->reservations.bytes = self->reservations.bytes - ticket->reserved + block->bytes;
     ticket->reserved = block->bytes;
-    adapt(self, block);
     tnd_stragglers_answered(&self->stragglers, &self->tickets, at, block->attempt);
     advance(self);
     return TND_OK;
@@ -236,10 +268,7 @@ static tnd_status_t duplicate(tnd_order_t *self, const tnd_block_note_t *block, 
         return TND_OK;
     const tnd_joined_block_t *first = tnd_joined_rows_find(&self->rows, block->epoch, block->first);
     tnd_status_t status = TND_OK;
-    /* The late answer to a ticket that was cut covers more positions. */
-    bool is_late =
-        first != NULL && block->attempt < first->attempt && block->count != first->answer.covered;
-    if (first != NULL && !is_late)
+    if (first != NULL)
         status = tnd_block_compare(block, &first->answer, error);
     tnd_reservations_drop(&self->reservations, block->payload);
     return status;
@@ -270,8 +299,10 @@ tnd_status_t tnd_order_block(tnd_order_t *self, const tnd_msg_t *msg, tnd_error_
             return duplicate(self, block, error);
         }
         status = tnd_block_refuse(block, error, "a block that was not asked for");
-    } else if (block->attempt < ticket->attempt && block->asked != ticket->asked) {
-        /* Late: its ticket was cut. */
+    } else if (ticket->unreserved ||
+               (block->attempt < ticket->attempt &&
+                (block->asked != ticket->asked || block->budget != ticket->budget))) {
+        /* Late: its ticket is another one now. */
     } else if (ticket->state == TND_TICKET_RECEIVED && ticket->answer.payload == NULL) {
         /* Late: its row is poison. */
     } else if (ticket->state == TND_TICKET_RECEIVED) {
@@ -326,16 +357,20 @@ static void cut(tnd_order_t *self, uint64_t at)
 {
     tnd_tickets_t *tickets = &self->tickets;
     uint32_t asked = tnd_ticket_at(tickets, at)->asked;
-    uint64_t room = tickets->mask + 1 - (tickets->tail - tickets->head);
+    uint64_t room = tickets_max(&self->config) - (tickets->tail - tickets->head);
     uint64_t over = self->reservations.blocks > self->config.window_blocks
                         ? self->reservations.blocks - self->config.window_blocks
                         : 0;
     uint32_t pieces = asked < PIECES ? asked : PIECES;
-    if (room < pieces || over + pieces > TND_ORDER_SPARE)
+    if (room < pieces || over + pieces >= TND_ORDER_SPARE)
         return;
+    /* Of the bytes of ragged columns each piece may need all. */
+    if (self->config.bytes.ragged_max > 0)
+        unreserve(self, tnd_ticket_at(tickets, at), NULL);
+    else
+        self->reservations.blocks += pieces - 1;
     tnd_tickets_cut(tickets, at, pieces);
     tnd_stragglers_cut(&self->stragglers, at, pieces);
-    self->reservations.blocks += pieces - 1;
 }
 
 /*  A poison row is bad: it is answered as a block without rows. */
@@ -349,8 +384,8 @@ static void skip_poison(tnd_order_t *self, uint64_t at)
         return;
     suspects->poison[suspects->poison_count++] =
         (tnd_position_t){.epoch = ticket->epoch, .index = ticket->first};
-    self->reservations.bytes -= ticket->reserved;
-    ticket->reserved = 0;
+    unreserve(self, ticket, NULL);
+    reserve(self, ticket, 0);
     tnd_tickets_set(&self->tickets, ticket, TND_TICKET_RECEIVED);
     ticket->answer = (tnd_answer_t){.origin = &alone, .bad = &alone, .covered = 1, .bad_count = 1};
     advance(self);
@@ -421,8 +456,7 @@ void tnd_order_abandon(tnd_order_t *self, uint32_t epoch)
         if (ticket->state == TND_TICKET_VOID)
             continue;
         bool received = ticket->state == TND_TICKET_RECEIVED;
-        tnd_reservations_release(&self->reservations, received ? ticket->answer.payload : NULL,
-                                 ticket->reserved);
+        unreserve(self, ticket, received ? ticket->answer.payload : NULL);
         tnd_tickets_set(tickets, ticket, TND_TICKET_VOID);
     }
     if (self->config.span_epochs || self->plan.epoch == epoch)
@@ -434,17 +468,42 @@ void tnd_order_abandon(tnd_order_t *self, uint32_t epoch)
 
 /* --- effects ---------------------------------------------------------------------------------- */
 
-/*  Whether there is room for one more block of `bytes`. */
-static bool has_room(const tnd_order_t *self, uint64_t bytes)
+static uint64_t kept_bytes(const tnd_order_t *self)
 {
-    uint64_t open = self->tickets.tail - self->tickets.head;
-    bool wanted = self->rows.ready < self->config.rows_wanted;
-    if (open >= self->config.window_blocks ||
-        (self->reservations.blocks >= self->config.window_blocks && !wanted))
-        return false;
-    /* Blocks that take more than their rows should must not stop the batch that needs a row. */
-    return self->reservations.bytes + bytes <= self->window_bytes || (open == 0 && wanted) ||
-           TND_BUG(RESERVATION_MISSING);
+    return tnd_lane_room_kept(&self->room, self->rows.bytes);
+}
+
+/*  The most that the block of a ticket may take. */
+static uint64_t largest_block(const tnd_order_t *self, uint32_t positions, uint64_t budget)
+{
+    if (TND_BUG(LEARNED_SIZE_UNCHECKED))
+        return positions * (self->config.bytes.fixed + self->size.row_ragged);
+    return tnd_row_bytes_most(&self->config.bytes, positions, budget);
+}
+
+/*  Whether `bytes` may be reserved for the ticket at `at`. */
+static bool may_reserve(const tnd_order_t *self, uint64_t at, uint64_t bytes)
+{
+    bool wanted = self->rows.ready < self->config.rows_wanted, floor = at == self->tickets.head;
+    if ((floor && wanted) || TND_BUG(RESERVATION_MISSING))
+        return true;
+    return (self->reservations.blocks < self->config.window_blocks || wanted) &&
+           self->reservations.bytes + bytes + (floor ? 0 : kept_bytes(self)) <= self->room.all;
+}
+
+static uint32_t next_count(const tnd_order_t *self)
+{
+    uint64_t left = self->config.count - self->plan.index;
+    uint32_t rows = tnd_ticket_size_rows(&self->size);
+    return left < rows ? (uint32_t)left : rows;
+}
+
+/*  Whether there is room for one more ticket. */
+static bool has_room(const tnd_order_t *self)
+{
+    return self->tickets.tail - self->tickets.head < self->config.window_blocks &&
+           may_reserve(self, self->tickets.tail,
+                       largest_block(self, next_count(self), self->config.bytes.budget));
 }
 
 /*  Whether a run of tickets may start or continue: a quarter of the window is free, or rows are
@@ -453,21 +512,12 @@ static bool is_filling(tnd_order_t *self)
 {
     bool idle =
         self->tickets.head == self->tickets.tail && self->rows.ready < self->config.rows_wanted;
+    uint64_t quarter = (self->room.all - tnd_lane_room_kept(&self->room, 0)) / 4;
     if (!self->filling)
-        self->filling = idle || (self->reservations.blocks <= self->config.window_blocks / 4 * 3 &&
-                                 self->reservations.bytes <= self->window_bytes / 4 * 3);
+        self->filling =
+            idle || (self->reservations.blocks <= self->config.window_blocks / 4 * 3 &&
+                     self->reservations.bytes + kept_bytes(self) + quarter <= self->room.all);
     return self->filling;
-}
-
-static uint32_t next_count(const tnd_order_t *self)
-{
-    uint64_t left = self->config.count - self->plan.index;
-    return left < self->block_rows ? (uint32_t)left : self->block_rows;
-}
-
-static uint64_t largest_block(const tnd_order_t *self, uint32_t positions)
-{
-    return positions * self->config.row_bytes_max;
 }
 
 static void start_control(const tnd_order_t *self, tnd_msg_kind_t kind, tnd_actor_id_t to,
@@ -489,6 +539,7 @@ static void send_ticket(const tnd_order_t *self, const tnd_ticket_t *ticket, tnd
     effect->msg.ticket.epoch = ticket->epoch;
     effect->msg.ticket.count = ticket->asked;
     effect->msg.ticket.attempt = ticket->attempt;
+    effect->msg.ticket.budget = ticket->budget;
     effect->msg.ticket.floor = TND_BUG(ACK_ON_RECEIPT)
                                    ? tnd_tickets_received(&self->tickets, self->plan)
                                    : tnd_tickets_floor(&self->tickets, self->plan);
@@ -503,8 +554,22 @@ static void report_poison(tnd_order_t *self, tnd_effect_t *effect)
     effect->msg.bad.lane = self->config.lane;
 }
 
-/*  Issues the first lost ticket again.  Tickets with failures are issued one at a time: several
- *  that are under way in one process end with it, and only one is to blame. */
+/*  Whether the ticket at `at` is lost and may be issued again.  Tickets with failures are issued one
+ *  at a time: several that are under way in one process end with it, and only one is to blame.  A
+ *  ticket with a larger budget waits until it is the floor. */
+static bool may_reissue(const tnd_order_t *self, uint64_t at, bool busy)
+{
+    const tnd_ticket_t *ticket = tnd_ticket_at(&self->tickets, at);
+    if (ticket->state != TND_TICKET_LOST || (busy && ticket->failure_count > 0))
+        return false;
+    if (!ticket->unreserved)
+        return true;
+    if (ticket->budget > self->config.bytes.budget && at != self->tickets.head)
+        return TND_BUG(TWO_OVERSIZE);
+    return may_reserve(self, at, largest_block(self, ticket->asked, ticket->budget));
+}
+
+/*  Issues the first lost ticket again that may be. */
 static bool reissue(tnd_order_t *self, uint64_t now, tnd_effect_t *effect)
 {
     tnd_tickets_t *tickets = &self->tickets;
@@ -514,8 +579,7 @@ static bool reissue(tnd_order_t *self, uint64_t now, tnd_effect_t *effect)
         tickets->lost_from++;
     uint64_t at = tickets->lost_from;
     bool busy = tnd_suspects_busy(&self->suspects, tickets);
-    while (at < tickets->tail && (tnd_ticket_at(tickets, at)->state != TND_TICKET_LOST ||
-                                  (busy && tnd_ticket_at(tickets, at)->failure_count > 0)))
+    while (at < tickets->tail && !may_reissue(self, at, busy))
         at++;
     if (at == tickets->tail)
         return false;
@@ -523,8 +587,8 @@ static bool reissue(tnd_order_t *self, uint64_t now, tnd_effect_t *effect)
     tnd_ticket_t *ticket = tnd_ticket_at(tickets, at);
     tickets->lost_from += at == tickets->lost_from;
     tnd_tickets_set(tickets, ticket, TND_TICKET_SENT);
-    if (TND_BUG(CREDIT_NOT_RESTORED))
-        tnd_reservations_take(&self->reservations, largest_block(self, ticket->asked));
+    if (ticket->unreserved || TND_BUG(CREDIT_NOT_RESTORED))
+        reserve(self, ticket, largest_block(self, ticket->asked, ticket->budget));
     send_ticket(self, ticket, effect);
     return true;
 }
@@ -536,11 +600,12 @@ static void issue(tnd_order_t *self, uint64_t now, tnd_effect_t *effect)
     *ticket = (tnd_ticket_t){.first = self->plan.index,
                              .epoch = self->plan.epoch,
                              .asked = next_count(self),
+                             .budget = self->config.bytes.budget,
                              .reader = self->config.readers[self->next_reader]};
     tnd_stragglers_issued(&self->stragglers, &self->tickets, at, now);
     self->next_reader = (self->next_reader + 1) % self->config.reader_count;
-    ticket->reserved = TND_BUG(RESERVATION_MISSING) ? 0 : largest_block(self, ticket->asked);
-    tnd_reservations_take(&self->reservations, ticket->reserved);
+    reserve(self, ticket,
+            TND_BUG(RESERVATION_MISSING) ? 0 : largest_block(self, ticket->asked, ticket->budget));
     self->plan.index += ticket->asked;
     skip_ends(self);
     send_ticket(self, ticket, effect);
@@ -569,7 +634,7 @@ bool tnd_order_next(tnd_order_t *self, uint64_t now, tnd_effect_t *effect)
     }
     if (!may_plan(self) || !is_filling(self))
         return false;
-    self->filling = has_room(self, largest_block(self, next_count(self)));
+    self->filling = has_room(self);
     if (self->filling)
         issue(self, now, effect);
     return self->filling;
@@ -589,7 +654,7 @@ uint32_t tnd_order_blocked_on(const tnd_order_t *self)
             if (tnd_ticket_at(&self->tickets, at)->state == TND_TICKET_RECEIVED)
                 return waits | TND_WAIT_ORDER;
     }
-    if (may_plan(self) && !has_room(self, largest_block(self, next_count(self))))
+    if (may_plan(self) && !has_room(self))
         waits |= TND_WAIT_MEMORY;
     if (self->plan.epoch >= self->config.epochs && waits == 0 && self->rows.ready == 0)
         waits |= TND_WAIT_ENDED;
@@ -613,7 +678,7 @@ uint64_t tnd_order_used_bytes(const tnd_order_t *self)
 
 uint64_t tnd_order_window_bytes(const tnd_order_t *self)
 {
-    return self->window_bytes;
+    return self->room.all;
 }
 
 uint32_t tnd_order_used_blocks(const tnd_order_t *self)

@@ -8,6 +8,12 @@
  *  * Memory.  A ticket is issued only when the largest block that may answer it is reserved
  *    (reservations.h).  A lost ticket is issued again as its next attempt and keeps its
  *    reservation.
+ *  * Rows of different sizes.  A ticket has a budget of bytes for ragged columns (row_bytes.h).  A
+ *    block that reaches it covers fewer positions; the rest is a lost ticket without a reservation.
+ *    A position that is larger than the budget is answered by its size.  It is issued alone, with
+ *    that budget, when it is the floor, so a lane has one such reservation at a time.
+ *  * The floor.  Rows that a batch waits for and the floor's ticket always fit the window: as long
+ *    as rows have different sizes, no other ticket may take the bytes that these may need.
  *  * Rows that kill workers are isolated and reported as bad (suspects.h).
  *  * Overdue tickets are issued once more while the first attempt is under way (stragglers.h): the
  *    reader gives the new attempt to another worker.  The first answer wins, the other one is a
@@ -26,6 +32,7 @@
 #define TND_RUNTIME_CORE_LANE_ORDER_H
 
 #include "runtime/core/lane/joined_rows.h"
+#include "runtime/core/lane/row_bytes.h"
 #include "runtime/core/protocol/effect.h"
 
 typedef struct {
@@ -36,9 +43,10 @@ typedef struct {
     uint32_t workers_max;   /* workers that report BEGIN */
     uint32_t epochs;        /* TND_ENDLESS: without end */
     uint64_t count;         /* positions of an epoch; TND_UNKNOWN */
-    uint32_t block_rows;    /* positions of a ticket; reduced by time, see block_ns */
+    uint32_t block_rows;    /* positions of a ticket at most (ticket_size.h) */
     uint64_t block_ns;      /* a block should not take longer in its slowest stage; 0: no limit */
-    uint64_t row_bytes_max; /* of one position after all operations: rows x expansion */
+    tnd_row_bytes_t bytes;  /* of the rows of a ticket while it is under way */
+    uint64_t made_max;      /* bytes of one position after all operations */
     uint64_t window_bytes;  /* reservations and held blocks together; at least what rows_wanted
                                positions and two blocks take */
     uint32_t window_blocks; /* tickets not joined yet; and joined blocks once rows_wanted rows wait
@@ -48,7 +56,8 @@ typedef struct {
     uint64_t overdue_ns;    /* no ticket is overdue earlier; 0: none ever is */
 } tnd_order_config_t;
 
-/*  Tickets beside the window, for the pieces of tickets that were cut. */
+/*  Tickets beside the window, for what remains of short answers and for the pieces of tickets that
+ *  were cut. */
 enum { TND_ORDER_SPARE = 256 };
 
 typedef struct tnd_order tnd_order_t;
@@ -90,9 +99,8 @@ uint32_t tnd_order_blocked_on(const tnd_order_t *self);
 /*  Overdue tickets that were issued once more; late or duplicate answers that were dropped. */
 uint64_t tnd_order_doubled(const tnd_order_t *self);
 uint64_t tnd_order_stale(const tnd_order_t *self);
-/*  Bytes reserved or held: never more than tnd_order_window_bytes while a block takes at most
- *  row_bytes_max per row.  Blocks: never more than window_blocks + rows_wanted + TND_ORDER_SPARE.
- */
+/*  Bytes reserved or held: never more than tnd_order_window_bytes while a position takes at most
+ *  made_max.  Blocks: never more than window_blocks + rows_wanted + TND_ORDER_SPARE. */
 uint64_t tnd_order_used_bytes(const tnd_order_t *self);
 uint64_t tnd_order_window_bytes(const tnd_order_t *self);
 uint32_t tnd_order_used_blocks(const tnd_order_t *self);

@@ -61,23 +61,49 @@ void tnd_tickets_lose(tnd_tickets_t *self, uint64_t at)
     ticket->attempt++;
 }
 
+/*  Makes room for `more` lost tickets after the one at `at`. */
+static void insert(tnd_tickets_t *self, uint64_t at, uint32_t more)
+{
+    for (uint64_t to = self->tail; to-- > at + 1;)
+        *tnd_ticket_at(self, to + more) = *tnd_ticket_at(self, to);
+    self->tail += more;
+    self->lost_count += more;
+}
+
+void tnd_tickets_split(tnd_tickets_t *self, uint64_t at, uint32_t count, uint64_t budget)
+{
+    if (self->lost_count == 0 || self->lost_from > at)
+        self->lost_from = at + 1;
+    insert(self, at, 1);
+    tnd_ticket_t *whole = tnd_ticket_at(self, at);
+    *tnd_ticket_at(self, at + 1) = (tnd_ticket_t){.first = whole->first + count,
+                                                  .epoch = whole->epoch,
+                                                  .asked = whole->asked - count,
+                                                  .budget = budget,
+                                                  .attempt = whole->attempt,
+                                                  .failure_count = whole->failure_count,
+                                                  .reader = whole->reader,
+                                                  .state = TND_TICKET_LOST,
+                                                  .unreserved = true};
+    whole->asked = count;
+}
+
 void tnd_tickets_cut(tnd_tickets_t *self, uint64_t at, uint32_t pieces)
 {
     tnd_ticket_t whole = *tnd_ticket_at(self, at);
-    for (uint64_t to = self->tail; to-- > at + 1;)
-        *tnd_ticket_at(self, to + pieces - 1) = *tnd_ticket_at(self, to);
-    self->tail += pieces - 1;
-    self->lost_count += pieces - 1;
+    insert(self, at, pieces - 1);
     uint64_t first = whole.first, reserved = whole.reserved;
     for (uint32_t i = 0; i < pieces; i++) {
         tnd_ticket_t *piece = tnd_ticket_at(self, at + i);
         *piece = (tnd_ticket_t){.epoch = whole.epoch,
                                 .first = first,
                                 .asked = whole.asked / pieces + (i < whole.asked % pieces),
+                                .budget = whole.budget,
                                 .attempt = whole.attempt,
                                 .failure_count = whole.failure_count,
                                 .reader = whole.reader,
-                                .state = TND_TICKET_LOST};
+                                .state = TND_TICKET_LOST,
+                                .unreserved = whole.unreserved};
         piece->reserved = i + 1 < pieces ? whole.reserved / whole.asked * piece->asked : reserved;
         reserved -= piece->reserved;
         first += piece->asked;

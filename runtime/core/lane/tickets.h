@@ -25,6 +25,7 @@ typedef struct {
 
 typedef struct {
     uint64_t first;
+    uint64_t budget;     /* bytes of ragged columns that its block may have */
     uint64_t reserved;   /* bytes; the size of the block once it has arrived */
     uint64_t issued_ns;  /* the latest attempt that was not a duplicate */
     uint64_t doubled_ns; /* when it was issued to a second worker; 0: it was not */
@@ -34,7 +35,8 @@ typedef struct {
     uint32_t failure_count; /* workers that died with it, or with the ticket it was cut from */
     tnd_actor_id_t reader;
     tnd_ticket_state_t state;
-    bool begun; /* a worker has reported BEGIN of this attempt */
+    bool begun;      /* a worker has reported BEGIN of this attempt */
+    bool unreserved; /* lost; it is issued again when its bytes are reserved */
 } tnd_ticket_t;
 
 typedef struct {
@@ -75,5 +77,8 @@ void tnd_tickets_set(tnd_tickets_t *self, tnd_ticket_t *ticket, tnd_ticket_state
 void tnd_tickets_lose(tnd_tickets_t *self, uint64_t at);
 /*  Cuts the lost ticket at `at` into pieces that share its reservation. */
 void tnd_tickets_cut(tnd_tickets_t *self, uint64_t at, uint32_t pieces);
+/*  Ends the ticket at `at` after `count` positions.  The rest becomes a lost ticket after it, with
+ *  `budget` and no reservation. */
+void tnd_tickets_split(tnd_tickets_t *self, uint64_t at, uint32_t count, uint64_t budget);
 
 #endif

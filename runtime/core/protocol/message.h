@@ -81,7 +81,7 @@ typedef struct {
 typedef struct {
     uint64_t first;
     uint32_t lane, epoch;
-    uint32_t count;   /* positions covered; fewer than the ticket asked for only with `end` */
+    uint32_t count;   /* positions covered; fewer than `asked`: see tnd_block_is_short */
     uint32_t asked;   /* positions the ticket asked for */
     uint32_t attempt; /* of the ticket, from 0 */
     uint32_t rows;    /* carried, after the operations */
@@ -94,9 +94,22 @@ typedef struct {
     const char *why;
     uint32_t why_bytes;
     uint64_t bytes;   /* of the payload in memory */
+    uint64_t budget;  /* of the ticket: bytes of ragged columns */
+    uint64_t ragged;  /* of ragged columns, the most in any stage so far; see below */
     uint64_t work_ns; /* what the slowest stage so far spent on it */
     void *payload;
 } tnd_block_note_t;
+
+/*  Whether the block covers a part of its ticket because the rest does not fit the budget.  A block
+ *  that covers no position is too small for the first one, which takes `ragged` bytes. */
+static inline bool tnd_block_is_short(const tnd_block_note_t *block)
+{
+    return block->count < block->asked && !block->end;
+}
+static inline bool tnd_block_is_too_small(const tnd_block_note_t *block)
+{
+    return block->count == 0 && !block->end;
+}
 
 /*  The rows of one lane for one replica in one step. */
 typedef struct {
@@ -169,6 +182,7 @@ typedef struct tnd_msg {
         struct {
             uint64_t first;
             uint32_t lane, epoch, count, attempt;
+            uint64_t budget;      /* bytes of ragged columns that the block may have */
             tnd_position_t floor; /* below it nothing is needed any more */
         } ticket;                 /* TICKET, LOST, BEGIN, GO */
         tnd_bad_note_t bad;       /* BAD, QUARANTINED, WHY */

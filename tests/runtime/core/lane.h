@@ -89,6 +89,7 @@ static inline tnd_msg_t lane_answer(const lane_t *self, const tnd_msg_t *ticket)
                                    .count = covered,
                                    .asked = asked,
                                    .attempt = ticket->ticket.attempt,
+                                   .budget = ticket->ticket.budget,
                                    .rows = block->rows,
                                    .end = covered < asked,
                                    .bad_count = bad,

@@ -22,7 +22,7 @@ static const tnd_membership_t membership = {
     .parties = parties, .party_count = PARTIES, .host_count = 2, .lanes = 2, .host_id = HOST_ID};
 
 static const tnd_bounds_t bounds = {
-    .lane_rows = 1000, .row_bytes = 100, .rows_max = 2, .epochs = 3, .replicas = 4};
+    .lane_rows = 1000, .bytes = {.fixed = 100}, .rows_max = 2, .epochs = 3, .replicas = 4};
 
 static int some_payload;
 
@@ -93,6 +93,27 @@ Test(message_validator, refuses_a_block_whose_numbers_are_out_of_range)
     REFUSES(msg.block.payload = NULL);
     REFUSES(msg.generation = TND_AHEAD_MAX + 1);
     cr_assert_null(tnd_validator_link(accept, READ1, &good, 0));
+    free(accept);
+}
+
+Test(message_validator, bounds_the_bytes_of_a_block_by_its_ticket)
+{
+    tnd_validator_config_t config = {.membership = membership, .bounds = bounds, .self = PREP};
+    config.bounds.bytes = (tnd_row_bytes_t){.fixed = 100, .ragged_max = 5000, .budget = 800};
+    tnd_validator_t *accept = tnd_validator_init(calloc(1, tnd_validator_bytes(&config)), &config);
+    grant(accept, READ1, 100);
+    tnd_msg_t good = block_of(READ1, 1), msg;
+    good.block.count = good.block.rows = 10;
+    good.block.budget = good.block.ragged = 800;
+    good.block.bytes = 10 * 100 + 800;
+    cr_assert_null(tnd_validator_link(accept, READ1, &good, 0));
+    REFUSES(msg.block.bytes++);
+    REFUSES(msg.block.budget = 5001);
+    REFUSES(msg.block.ragged = 10 * 5001);
+    msg = good;
+    msg.block.budget = 5000;
+    msg.block.bytes = 10 * 100 + 5000;
+    cr_assert_null(tnd_validator_link(accept, READ1, &msg, 0));
     free(accept);
 }
 

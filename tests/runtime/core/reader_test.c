@@ -243,6 +243,35 @@ Test(reader, an_overdue_ticket_goes_to_another_worker_and_the_late_one_rests)
     free(self);
 }
 
+Test(reader, a_ticket_with_another_budget_is_another_one)
+{
+    tnd_reader_core_t *self = make(64, 4);
+    worker_up(self, WORKERS, 99);
+    give(self, 0, 0, 0);
+    cr_assert_eq(next_worker(self, 0), WORKERS);
+    worker_up(self, WORKERS + 1, 9);
+    tnd_msg_t larger = ticket(0, 0, 10, 1);
+    larger.ticket.budget = 700;
+    tnd_reader_core_ticket(self, &larger);
+    tnd_effect_t effect = reads(self);
+    cr_assert(effect.msg.to == WORKERS && effect.msg.ticket.budget == 700, "it does not rest");
+    free(self);
+}
+
+Test(reader, parts_of_a_ticket_are_forgotten_one_by_one)
+{
+    tnd_reader_core_t *self = make(4, 4);
+    worker_up(self, WORKERS, 99);
+    for (uint32_t at = 0; at < 10; at++) { /* each answer brings one row */
+        tnd_msg_t rest = ticket(0, at, 10 - at, 0);
+        rest.ticket.floor = (tnd_position_t){.index = at};
+        tnd_reader_core_ticket(self, &rest);
+        reads_first(self, at);
+        cr_assert_not(tnd_reader_core_full(self));
+    }
+    free(self);
+}
+
 Test(reader, a_late_worker_is_tried_with_one_ticket_and_trusted_once_the_floor_has_passed_it)
 {
     tnd_reader_core_t *self = make(64, 4);

@@ -218,8 +218,11 @@ Test(hostile, a_peer_that_sends_false_fields_is_disconnected_by_name_and_the_oth
     static scene_t scene;
     tnd_validator_config_t config = {
         .membership = {.parties = parties, .party_count = PARTIES, .host_count = 1, .lanes = 1},
-        .bounds =
-            {.lane_rows = 1 << 20, .row_bytes = 13, .rows_max = 2, .epochs = 3, .replicas = 1},
+        .bounds = {.lane_rows = 1 << 20,
+                   .bytes = {.fixed = 13},
+                   .rows_max = 2,
+                   .epochs = 3,
+                   .replicas = 1},
         .self = JOIN};
     config.membership.host_id = 1000;
     scene.accept = tnd_validator_init(calloc(1, tnd_validator_bytes(&config)), &config);

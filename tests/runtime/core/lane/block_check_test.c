@@ -92,7 +92,8 @@ Test(block_check, an_operation_that_is_not_deterministic_is_named)
     lane_t lane = {.count = 100, .kind = LANE_EXPANDED, .seed = 1}, other = lane;
     other.seed = 2;
     tnd_order_config_t config = small;
-    config.row_bytes_max *= LANE_ROWS_MAX;
+    config.bytes.fixed *= LANE_ROWS_MAX;
+    config.made_max *= LANE_ROWS_MAX;
     config.window_bytes *= LANE_ROWS_MAX;
     for (uint32_t at = 0; at < 2; at++) { /* joined already, or waiting for the floor */
         world_open(&world, &lane, &config);

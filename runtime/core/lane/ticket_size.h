@@ -1,0 +1,22 @@
+/*  runtime/core/lane/ticket_size.h - how many positions a ticket asks for.
+ *
+ *  As many as usually keep the slowest stage busy for at most `block_ns` and fit the budget.  Both
+ *  costs of a position are learned from the blocks that arrive.  A row above the budget counts as
+ *  the budget, so that a single one is soon forgotten.
+ *
+ *  Threads: one.  A plain value. */
+#ifndef TND_RUNTIME_CORE_LANE_TICKET_SIZE_H
+#define TND_RUNTIME_CORE_LANE_TICKET_SIZE_H
+
+#include "runtime/core/protocol/message.h"
+
+typedef struct {
+    uint32_t rows_max;
+    uint64_t block_ns, budget;   /* 0: no limit */
+    uint64_t row_ns, row_ragged; /* smoothed, of a position: time; bytes of ragged columns */
+} tnd_ticket_size_t;
+
+void tnd_ticket_size_learn(tnd_ticket_size_t *self, const tnd_block_note_t *block);
+uint32_t tnd_ticket_size_rows(const tnd_ticket_size_t *self);
+
+#endif
