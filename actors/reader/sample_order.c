@@ -45,7 +45,9 @@ static void fill_places(tnd_sample_order_t *self, uint32_t epoch, uint64_t first
     uint64_t lanes = alone ? 1 : self->stream->lanes, lane = alone ? 0 : self->lane;
     shuffle_epoch(self, epoch);
     if (self->shuffle == TND_SHUFFLE_GLOBAL && count > 0) {
-        tnd_permute_range(&self->permutation, first * lanes + lane, lanes, count, places);
+        for (uint32_t i = 0; i < count; i++)
+            places[i] = (first + i) * lanes + lane;
+        tnd_permute_many(&self->permutation, places, count);
         return;
     }
     bool plain = self->shuffle == TND_SHUFFLE_NONE;

@@ -173,7 +173,78 @@ def random(cases):
     return lines
 
 
-TOPICS = {"rebatch": rebatch, "index_shuffle": index_shuffle, "numeric": numeric,
+def words(*items):
+    return " ".join(str(item) for item in items)
+
+
+def shuffle(cases):
+    """ROWS ; MAP ... ; MAP ... | EPOCH all PLACE ... , or `refused`
+    The maps as places_reference.py writes them. ROWS are the rows of each file. `fusion` is
+    TensorFlow's default, so that cases that ask for it are those that ask for nothing."""
+    lines = []
+    for case in cases:
+        args, expect = case["args"], case["expect"]
+        shown = "-" if args["global_seed"] is None else args["global_seed"]
+        maps = [words("repeat", args["repeat_before"], 1)] if args.get("repeat_before") else []
+        for number in ("", "2") if case["op"] == "shuffle_twice" else ("",):
+            size = "all" if args["buffer" + number] == -2 else args["buffer" + number]
+            maps.append(words("shuffle", size, args["seed" + number], shown,
+                              int(args.get("reshuffle_each_iteration", True))))
+        if args.get("repeat_after"):
+            times = "all" if args["repeat_after"] < 0 else args["repeat_after"]
+            maps.append(words("repeat", times, int(args["fusion"] is not False)))
+        if args.get("take_after") is not None:
+            maps.append(words("take", args["take_after"]))
+        head = " ; ".join([str(args["n"]), *maps])
+        if "error" in expect:
+            lines.append("%s | refused" % head)
+        for epoch, places in enumerate(expect.get("epochs", [])):
+            lines.append("%s | %d all %s" % (head, epoch, words(*places)))
+    return list(dict.fromkeys(lines))
+
+
+def order(cases):
+    """ROWS ; MAP ... | 0 all ... as in `shuffle`. A window is written with commas; after `=` follow
+    the values of all rows in the order of the files, of which the expected ones are then. Left out
+    are other steps, and num_parallel_calls, which changes nothing but an error."""
+    lines = []
+    for case in cases:
+        source, expect = case["args"]["source"], case["expect"]
+        values = list(range(source["n"])) if source["kind"] == "range" else source.get("values")
+        if values is None:
+            continue
+        files, maps, rows = [len(values)], [], None
+        for number, step in enumerate(case["args"]["steps"]):
+            count = "all" if step.get("count") == -1 else step.get("count")
+            if step["op"] in ("take", "skip"):
+                maps.append(words(step["op"], count))
+            elif step["op"] == "repeat":
+                maps.append(words("repeat", count, 1))
+            elif step["op"] == "shard":
+                maps.append(words("shard", step["num_shards"], step["index"]))
+            elif step["op"] == "window":
+                maps.append(words("window", step["size"], step["shift"] or step["size"],
+                                  step["stride"], int(step["drop_remainder"])))
+            elif step["op"] == "interleave" and number == 0 and "error" not in expect:
+                inner = {"repeat": lambda x, s: [x] * s["times"],
+                         "repeat_mod": lambda x, s: [x] * (x % s["mod"]),
+                         "count": lambda x, s: [1000 * x + k for k in range(x % s["mod"])]}
+                parts = [inner[step["inner"]](value, step) for value in values]
+                files, rows = [len(part) for part in parts], sum(parts, [])
+                maps.append(words("interleave", step["cycle"], step["block"]))
+            else:
+                break
+        else:
+            head = "%s ; %s%s" % (",".join(map(str, files)), " ; ".join(maps),
+                                  "" if rows is None else " = " + words(*rows))
+            got = [",".join(map(str, element)) if isinstance(element, list) else str(element)
+                   for element in expect.get("elements", [])]
+            lines.append(head + (" | refused" if "error" in expect else " | 0 all " + words(*got)))
+    return list(dict.fromkeys(line.rstrip() for line in lines))
+
+
+TOPICS = {"shuffle": shuffle, "order": order,
+          "rebatch": rebatch, "index_shuffle": index_shuffle, "numeric": numeric,
           "one_hot": one_hot, "reduce": reduce,
           "fixed": fixed, "random": random}
 FOLDERS = {"one_hot": "numeric", "fixed": "text"}

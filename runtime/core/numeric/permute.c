@@ -6,7 +6,7 @@
 
 #include "runtime/core/numeric/random.h"
 
-/*  How many positions a range computes at a time: one alone waits for each multiplication, four use
+/*  How many positions are computed at a time: one alone waits for each multiplication, four use
  *  that time, eight no longer fit the registers. */
 enum { ABREAST = 4 };
 
@@ -156,17 +156,16 @@ uint64_t tnd_permute_inverse(const tnd_permute_t *self, uint64_t sample)
     return swap_first(self, value);
 }
 
-void tnd_permute_range(const tnd_permute_t *self, uint64_t first, uint64_t step, size_t count,
-                       uint64_t *samples)
+void tnd_permute_many(const tnd_permute_t *self, uint64_t *positions, size_t count)
 {
-    assert(step > 0);
-    assert(count == 0 || (first < self->count && count - 1 <= (self->count - 1 - first) / step));
     size_t done = 0;
     for (; done + ABREAST <= count; done += ABREAST) {
         cell_t cells[ABREAST];
 #pragma GCC unroll 8
-        for (size_t i = 0; i < ABREAST; i++)
-            cells[i] = cell_of(self, swap_first(self, first + (done + i) * step));
+        for (size_t i = 0; i < ABREAST; i++) {
+            assert(positions[done + i] < self->count);
+            cells[i] = cell_of(self, swap_first(self, positions[done + i]));
+        }
         for (uint32_t round = 0; round < self->rounds; round += 2)
 #pragma GCC unroll 8
             for (size_t i = 0; i < ABREAST; i++)
@@ -175,9 +174,9 @@ void tnd_permute_range(const tnd_permute_t *self, uint64_t first, uint64_t step,
             uint64_t value = value_of(self, cells[i]);
             while (value >= self->count)
                 value = encipher(self, value);
-            samples[done + i] = value;
+            positions[done + i] = value;
         }
     }
     for (; done < count; done++)
-        samples[done] = tnd_permute_at(self, first + done * step);
+        positions[done] = tnd_permute_at(self, positions[done]);
 }

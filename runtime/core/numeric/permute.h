@@ -34,10 +34,9 @@ void tnd_permute_init(tnd_permute_t *self, uint64_t count, uint64_t seed, uint64
 /*  The sample at `position`.  position < count. */
 uint64_t tnd_permute_at(const tnd_permute_t *self, uint64_t position);
 
-/*  Writes the samples at `count` positions first, first + step, ... to `samples`.  All positions are
- *  below the count of the permutation.  Same as calls of tnd_permute_at, about a third cheaper. */
-void tnd_permute_range(const tnd_permute_t *self, uint64_t first, uint64_t step, size_t count,
-                       uint64_t *samples);
+/*  Replaces `count` positions by their samples.  Same as calls of tnd_permute_at, about a third
+ *  cheaper. */
+void tnd_permute_many(const tnd_permute_t *self, uint64_t *positions, size_t count);
 
 /*  The position of `sample`.  sample < count. */
 uint64_t tnd_permute_inverse(const tnd_permute_t *self, uint64_t sample);

@@ -2,28 +2,44 @@
 #include "runtime/core/numeric/random.h"
 
 #include <assert.h>
+#include <string.h>
 
 /*  Separates these draws from others that are derived from the same seed. */
 static const uint32_t purpose = 0x6f706572;
 
+typedef struct {
+    uint32_t words[4];
+} block_t;
+
+static inline block_t encipher(block_t block, uint32_t key0, uint32_t key1)
+{
+    uint64_t a = UINT64_C(0xd2511f53) * block.words[0];
+    uint64_t b = UINT64_C(0xcd9e8d57) * block.words[2];
+    return (block_t){{(uint32_t)(b >> 32) ^ block.words[1] ^ key0, (uint32_t)b,
+                      (uint32_t)(a >> 32) ^ block.words[3] ^ key1, (uint32_t)a}};
+}
+
 void tnd_philox(const uint32_t counter[4], const uint32_t key[2], uint32_t words[4])
 {
-    uint32_t c0 = counter[0], c1 = counter[1], c2 = counter[2], c3 = counter[3];
-    uint32_t k0 = key[0], k1 = key[1];
-    for (int round = 0; round < 10; round++) {
-        uint64_t a = UINT64_C(0xd2511f53) * c0;
-        uint64_t b = UINT64_C(0xcd9e8d57) * c2;
-        c0 = (uint32_t)(b >> 32) ^ c1 ^ k0;
-        c1 = (uint32_t)b;
-        c2 = (uint32_t)(a >> 32) ^ c3 ^ k1;
-        c3 = (uint32_t)a;
-        k0 += 0x9e3779b9;
-        k1 += 0xbb67ae85;
+    block_t block = {{counter[0], counter[1], counter[2], counter[3]}};
+    for (uint32_t round = 0; round < 10; round++)
+        block = encipher(block, key[0] + round * 0x9e3779b9, key[1] + round * 0xbb67ae85);
+    memcpy(words, block.words, sizeof block.words);
+}
+
+/*  A block alone waits for each multiplication; two use that time. */
+void tnd_philox_two(uint64_t first, const uint32_t end[2], const uint32_t key[2], uint32_t words[8])
+{
+    uint64_t next = first + 1;
+    block_t one = {{(uint32_t)first, (uint32_t)(first >> 32), end[0], end[1]}};
+    block_t two = {{(uint32_t)next, (uint32_t)(next >> 32), end[0], end[1]}};
+    for (uint32_t round = 0; round < 10; round++) {
+        uint32_t key0 = key[0] + round * 0x9e3779b9, key1 = key[1] + round * 0xbb67ae85;
+        one = encipher(one, key0, key1);
+        two = encipher(two, key0, key1);
     }
-    words[0] = c0;
-    words[1] = c1;
-    words[2] = c2;
-    words[3] = c3;
+    memcpy(words, one.words, sizeof one.words);
+    memcpy(words + 4, two.words, sizeof two.words);
 }
 
 void tnd_random_init(tnd_random_t *self, uint64_t seed, uint64_t epoch, uint64_t sample,

@@ -1,0 +1,112 @@
+/*  runtime/core/places/place_map.h - one map of an order, and the interface that implements it.
+ *
+ *  A map makes a sequence of another one: it knows how many positions the result has and which
+ *  position of its input each of them is.  A pass is one iteration of a sequence.  An epoch is a
+ *  pass of the whole list; a `repeat` makes several passes over its input in each of its own, and a
+ *  shuffle that reshuffles draws a new order in each pass.
+ *
+ *  A new map is one file here, one line in maps.def, one member of the union below and one option
+ *  table in actors/reader/order_options.c.
+ *
+ *  Threads: one at a time. */
+#ifndef TND_RUNTIME_CORE_PLACES_PLACE_MAP_H
+#define TND_RUNTIME_CORE_PLACES_PLACE_MAP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/*  A count without end, and an argument that means "all". */
+#define TND_PLACES_ENDLESS UINT64_MAX
+/*  Files that an `interleave` reads at the same time, at most. */
+#define TND_PLACES_CYCLE_MAX 1024
+
+typedef enum {
+#define MAP(NAME, name) TND_PLACE_##NAME,
+#include "runtime/core/places/maps.def"
+#undef MAP
+    TND_PLACE_KINDS
+} tnd_place_kind_t;
+
+/*  What a map of a list is told. */
+typedef struct {
+    tnd_place_kind_t kind;
+    union {
+        struct {
+            uint64_t cycle, block;
+        } interleave;
+        uint64_t unbatch; /* rows inside a stored row */
+        uint64_t skip, take;
+        struct {
+            uint64_t times;
+            bool fused; /* TensorFlow's shuffle_and_repeat_fusion, its default */
+        } repeat;
+        struct {
+            uint64_t shards, index;
+        } shard;
+        uint64_t global; /* seed */
+        struct {
+            uint32_t seeds[2]; /* as tnd_places_seeds gives them */
+            bool reshuffle;
+            uint64_t buffer; /* of `shuffle` */
+        } shuffle, index_shuffle;
+        struct {
+            uint64_t size, shift, stride;
+            bool drop_remainder;
+        } window;
+    };
+} tnd_place_map_t;
+
+/*  One map in use. */
+typedef struct tnd_place_stage {
+    const struct tnd_place_op *op;
+    const tnd_place_map_t *map;
+    struct tnd_place_stage *below; /* its input; NULL: the stored rows */
+    uint64_t input, count;         /* positions of the input and of the result, of one pass */
+    uint64_t wanted;               /* positions that are read in each pass; more than `count` if
+                                      the end is read too */
+    uint64_t passes;               /* over the input, in each pass over the result */
+    const uint64_t *files;         /* of the first map: rows of each file, and the files */
+    uint32_t file_count;
+    uint64_t unit;  /* of the first map: rows inside a stored row */
+    uint64_t drawn; /* by a shuffle, in all */
+    void *state;
+} tnd_place_stage_t;
+
+/*  Rules for the place of a map in a list. */
+enum {
+    TND_PLACE_FIRST = 1, /* first, `unbatch` also directly after `interleave` */
+    TND_PLACE_LAST = 2,
+    TND_PLACE_WHOLE = 4,     /* its input is finite and has random access */
+    TND_PLACE_SEQUENTIAL = 8 /* its result has no random access */
+};
+
+typedef struct tnd_place_op {
+    const char *name;
+    uint32_t rules;
+    /*  Positions that it makes of `input` positions, which may be ENDLESS. */
+    uint64_t (*count)(const tnd_place_map_t *map, uint64_t input);
+    /*  `wanted` of its input, for its own.  NULL: all of it, and the end. */
+    uint64_t (*demand)(const tnd_place_stage_t *self);
+    /*  Bytes of `state`, a multiple of 8.  NULL: none. */
+    size_t (*bytes)(const tnd_place_stage_t *self);
+    /*  Prepares `state`.  NULL: nothing to do. */
+    void (*init)(tnd_place_stage_t *self);
+    /*  Replaces positions of the result, which ascend and are of pass `pass`, by places.  NULL:
+     *  places.c does. */
+    void (*trace)(tnd_place_stage_t *self, uint64_t pass, uint64_t *positions, size_t count);
+} tnd_place_op_t;
+
+#define MAP(NAME, name) extern const tnd_place_op_t tnd_place_##name;
+#include "runtime/core/places/maps.def"
+#undef MAP
+
+/*  Replaces positions of the input of `self` by places. */
+static inline void tnd_place_below(const tnd_place_stage_t *self, uint64_t pass,
+                                   uint64_t *positions, size_t count)
+{
+    if (self->below != NULL && count > 0)
+        self->below->op->trace(self->below, pass, positions, count);
+}
+
+#endif
