@@ -12,8 +12,10 @@
 #include "actors/plan/peers.h"
 #include "actors/plan/plan_queries.h"
 #include "actors/reader/bad_reports.h"
+#include "actors/reader/order_options.h"
 #include "actors/reader/refused_rows.h"
 #include "actors/reader/row_reader.h"
+#include "actors/reader/sample_order.h"
 #include "actors/reader/shared_source.h"
 #include "runtime/base/allocation.h"
 #include "runtime/core/reader.h"
@@ -38,6 +40,30 @@ typedef struct {
     void *machine_memory;
     tnd_reader_core_t *machine;
 } reader_t;
+
+/*  Whether `order` can be used on a number of rows, which is known or not. */
+static tnd_status_t check_list(const tnd_reader_options_t *options, const tnd_stream_t *stream,
+                               uint64_t rows, tnd_error_t *error)
+{
+    tnd_places_fault_t fault;
+    if (tnd_places_check(&stream->order, rows, &fault))
+        return TND_OK;
+    error->about = options->order.items[fault.map].value;
+    return tnd_fail(error, "`order`: %s", fault.why.text);
+}
+
+static tnd_status_t check_order(const tnd_reader_options_t *options, const tnd_stream_t *stream,
+                                tnd_error_t *error)
+{
+    if (stream->order.count == 0)
+        return TND_OK;
+    if (stream->count == TND_UNKNOWN && !stream->by_file)
+        return tnd_fail(error, "`order` needs a source whose length is known");
+    for (uint32_t lane = 0; lane < TND_LANES_MAX && stream->by_file; lane++)
+        if (stream->lane[lane].known)
+            TND_TRY(check_list(options, stream, stream->lane[lane].count, error));
+    return stream->by_file ? TND_OK : check_list(options, stream, stream->count, error);
+}
 
 static tnd_status_t check_window(const tnd_stream_t *stream, tnd_error_t *error)
 {
@@ -90,6 +116,8 @@ static tnd_status_t reader_derive(const tnd_instance_t *instance, tnd_guarded_ca
     stream->take = options->take == UINT64_MAX ? 0 : options->take;
     stream->repeat = options->repeat;
     stream->fed = stream->read;
+    tnd_order_list(&options->order, stream->seed, &stream->order);
+    TND_TRY(check_order(options, stream, error));
     return check_window(stream, error);
 }
 
@@ -110,6 +138,15 @@ static bool is_first_here(const tnd_plan_t *plan, uint32_t index)
     return true;
 }
 
+/*  Positions that a lane may ask for again, and those that are requested ahead of them. */
+static uint64_t recall_of(const tnd_plan_t *plan, uint32_t index, const tnd_stream_t *stream)
+{
+    const tnd_instance_t *instance = &plan->instances[index];
+    uint32_t batcher = tnd_plan_batcher(plan, instance->chain, instance->lane);
+    return batcher == plan->instance_count ? 0
+                                           : tnd_lane_window_alive(plan, batcher, stream) + 1024;
+}
+
 /*  A lane's tickets go to its readers in turn, so that each has its part of them. */
 static void reader_memory(const tnd_plan_t *plan, uint32_t index, const tnd_stream_t *stream,
                           tnd_memory_estimate_t *estimate)
@@ -127,6 +164,14 @@ static void reader_memory(const tnd_plan_t *plan, uint32_t index, const tnd_stre
     uint64_t rows = tnd_lane_window_alive(plan, batcher, stream) / readers + window.block_rows;
     size_t row_bytes = tnd_schema_row_bytes(&stream->read);
     tnd_memory_estimate_add(estimate, name, tnd_reader_core_bytes(&core), "its list of tickets");
+    const tnd_sample_order_config_t order = {.shuffle = (tnd_shuffle_t)options->shuffle,
+                                             .stream = stream,
+                                             .lane = instance->lane,
+                                             .file_count = stream->files,
+                                             .recall = recall_of(plan, index, stream)};
+    if (stream->order.count > 0)
+        tnd_memory_estimate_add(estimate, name, tnd_sample_order_bytes(&order),
+                                "the order of rows");
     if (is_first_here(plan, index))
         tnd_memory_estimate_add(estimate, name, stream->loaded,
                                 "data that cannot be used as stored in its files");
@@ -178,6 +223,7 @@ static tnd_status_t reader_init(void *state, tnd_actor_t *self, tnd_error_t *err
         .shared = tnd_actor_shared(self),
         .lane = reader->lane,
         .alone = tnd_plan_alike(tnd_actor_plan(self), tnd_actor_id(self)) == 1,
+        .recall = recall_of(tnd_actor_plan(self), tnd_actor_id(self), reader->stream),
     };
     reader->rows = tnd_row_reader_new(&rows);
     make_machine(reader, self);
@@ -356,6 +402,10 @@ static const tnd_option_t options[] = {
      .choices = "none|global|tensorflow",
      .help = "the order of an epoch: as stored, a permutation of all samples, or TensorFlow's own "
              "index_shuffle"},
+    {TND_OPTION(tnd_reader_options_t, order, PARTS, GRAPH), .fallback = "",
+     .parts = tnd_order_map_table, .check = tnd_order_check,
+     .help = "the order of an epoch as a list of maps, applied as written, as tf.data's calls are; "
+             "`skip`, `take`, `repeat` and `shuffle` are short for one"},
     {TND_OPTION(tnd_reader_options_t, skip, U64, GRAPH), .unit = "rows", .fallback = "0",
      .range = "0..4503599627370496",
      .help = "rows at the start of the source that are left out, before the shuffle"},

@@ -25,7 +25,8 @@ typedef struct {
     uint64_t skip;
     uint64_t take; /* UINT64_MAX: all */
     uint64_t repeat;
-    uint64_t epochs; /* or TND_ENDLESS */
+    tnd_part_list_t order; /* instead of the four above */
+    uint64_t epochs;       /* or TND_ENDLESS */
     uint64_t workers;
     int access; /* tnd_access_t */
     int verify; /* tnd_verify_t */

@@ -42,8 +42,15 @@ tnd_row_reader_t *tnd_row_reader_new(const tnd_row_reader_config_t *config)
     self->lane = config->lane;
     self->alone = config->alone;
     self->block_pool = tnd_block_pool_new();
-    tnd_sample_order_init(&self->order, (tnd_shuffle_t)config->options->shuffle, config->stream,
-                          config->lane);
+    const tnd_sample_order_config_t order = {
+        .shuffle = (tnd_shuffle_t)config->options->shuffle,
+        .stream = config->stream,
+        .lane = config->lane,
+        .files = self->part->facts.file_rows,
+        .file_count = self->part->facts.file_rows_count,
+        .recall = config->recall,
+    };
+    tnd_sample_order_init(&self->order, &order);
     if (self->source->fill == NULL)
         return self;
     const tnd_stream_reader_config_t writer = {
@@ -52,7 +59,9 @@ tnd_row_reader_t *tnd_row_reader_new(const tnd_row_reader_config_t *config)
         .schema = &config->stream->read,
         .name = config->name,
         .caps = tnd_source_spec_of(config->options->source.table)->caps,
-        .first = self->order.window.first,
+        .first = config->stream->count != TND_UNKNOWN
+                     ? tnd_stream_window(config->stream, config->lane).first
+                     : 0,
         .retain_bytes = config->options->retain_bytes,
     };
     self->writer = tnd_stream_reader_new(&writer);
@@ -68,6 +77,7 @@ void tnd_row_reader_destroy(tnd_row_reader_t **self_p)
     tnd_pool_destroy(&self->indices.pool);
     tnd_pool_destroy(&self->room.pool);
     tnd_stream_reader_destroy(&self->writer);
+    tnd_sample_order_free(&self->order);
     tnd_block_pool_destroy(&self->block_pool);
     free(self);
 }

@@ -17,7 +17,8 @@ typedef struct {
     const tnd_stream_t *stream;
     const void *shared; /* the open source: shared_source.h */
     uint32_t lane;
-    bool alone; /* no other reader reads positions of the lane */
+    bool alone;      /* no other reader reads positions of the lane */
+    uint64_t recall; /* positions of the lane that may be read again */
 } tnd_row_reader_config_t;
 
 typedef struct tnd_row_reader tnd_row_reader_t;

@@ -1,71 +1,85 @@
 /*  actors/reader/sample_order.c - which sample is at a position of a lane. */
 #include "actors/reader/sample_order.h"
 
-void tnd_sample_order_init(tnd_sample_order_t *self, tnd_shuffle_t shuffle,
-                           const tnd_stream_t *stream, uint32_t lane)
+#include <stdlib.h>
+
+#include "runtime/base/allocation.h"
+
+static tnd_place_map_t *add(tnd_place_list_t *list, tnd_place_kind_t kind)
 {
-    *self = (tnd_sample_order_t){.shuffle = shuffle, .stream = stream, .lane = lane};
-    if (stream->count != TND_UNKNOWN)
-        self->window = tnd_stream_window(stream, lane);
+    tnd_place_map_t *map = &list->maps[list->count++];
+    *map = (tnd_place_map_t){.kind = kind};
+    return map;
 }
 
-/*  Prepares the shuffle of an epoch.  Two epochs may be active, but most tickets are of the same
- *  epoch as the one before.  Lanes with files of their own are shuffled differently from each
- *  other, except with TensorFlow's shuffle, whose workers shuffle alike. */
-static void shuffle_epoch(tnd_sample_order_t *self, uint32_t epoch)
+/*  What `skip`, `take`, `repeat` and `shuffle` are short for. */
+static void short_form(const tnd_sample_order_config_t *config, tnd_place_list_t *list)
+{
+    const tnd_stream_t *stream = config->stream;
+    tnd_window_t window = {0};
+    if (stream->count != TND_UNKNOWN)
+        window = tnd_stream_window(stream, config->lane);
+    if (window.first > 0)
+        add(list, TND_PLACE_SKIP)->skip = window.first;
+    if (stream->count != TND_UNKNOWN && (stream->take > 0 || stream->by_file))
+        add(list, TND_PLACE_TAKE)->take = window.count;
+    if (window.repeat > 1)
+        add(list, TND_PLACE_REPEAT)->repeat.times = window.repeat;
+    if (config->shuffle == TND_SHUFFLE_GLOBAL)
+        add(list, TND_PLACE_GLOBAL)->global = stream->seed;
+    if (config->shuffle == TND_SHUFFLE_TENSORFLOW) {
+        tnd_place_map_t *map = add(list, TND_PLACE_INDEX_SHUFFLE);
+        map->index_shuffle.reshuffle = true;
+        tnd_places_seeds(TND_PLACES_NO_GLOBAL_SEED,
+                         tnd_places_seed((int64_t)(stream->seed % INT32_MAX)),
+                         map->index_shuffle.seeds);
+    }
+}
+
+/*  Lanes with files of their own are permuted differently from each other; TensorFlow's shuffles
+ *  shuffle them alike, as its workers do. */
+static tnd_places_config_t plan(const tnd_sample_order_config_t *config, tnd_place_list_t *list)
 {
     static const uint64_t odd = UINT64_C(0x9e3779b97f4a7c15);
-    if (self->shuffled && self->shuffled_epoch == epoch)
-        return;
-    self->shuffled = true;
-    self->shuffled_epoch = epoch;
-    uint64_t seed = self->stream->seed, count = self->window.count * self->window.repeat;
-    uint32_t key[3];
-    switch (self->shuffle) {
-    case TND_SHUFFLE_NONE:
-        break;
-    case TND_SHUFFLE_GLOBAL:
-        if (self->stream->by_file)
-            seed ^= odd * self->lane;
-        tnd_permute_init(&self->permutation, count, seed, epoch);
-        break;
-    case TND_SHUFFLE_TENSORFLOW:
-        tnd_index_shuffle_data_key(seed, 0, true, epoch, key);
-        tnd_index_shuffle_init(&self->index_shuffle, key, count, TND_INDEX_SHUFFLE_DATA_ROUNDS);
-        break;
-    }
+    const tnd_stream_t *stream = config->stream;
+    *list = stream->order;
+    if (list->count == 0)
+        short_form(config, list);
+    for (uint32_t i = 0; i < list->count && stream->by_file; i++)
+        if (list->maps[i].kind == TND_PLACE_GLOBAL)
+            list->maps[i].global ^= odd * config->lane;
+    return (tnd_places_config_t){
+        .list = list,
+        .rows = stream->by_file ? stream->lane[config->lane].count : stream->count,
+        .files = config->files,
+        .file_count = config->file_count,
+        .lane = stream->by_file ? 0 : config->lane,
+        .lanes = stream->by_file ? 1 : stream->lanes,
+        .recall = config->recall,
+    };
 }
 
-/*  The rows at positions [first, first + count) of the lane, counted from the start of the window,
- *  over all repeats. */
-static void fill_places(tnd_sample_order_t *self, uint32_t epoch, uint64_t first, uint32_t count,
-                        uint64_t *places)
+size_t tnd_sample_order_bytes(const tnd_sample_order_config_t *config)
 {
-    bool alone = self->stream->lanes == 1 || self->stream->by_file;
-    uint64_t lanes = alone ? 1 : self->stream->lanes, lane = alone ? 0 : self->lane;
-    shuffle_epoch(self, epoch);
-    if (self->shuffle == TND_SHUFFLE_GLOBAL && count > 0) {
-        for (uint32_t i = 0; i < count; i++)
-            places[i] = (first + i) * lanes + lane;
-        tnd_permute_many(&self->permutation, places, count);
-        return;
-    }
-    bool plain = self->shuffle == TND_SHUFFLE_NONE;
-    for (uint32_t i = 0; i < count; i++) {
-        uint64_t position = (first + i) * lanes + lane;
-        places[i] = plain ? position : tnd_index_shuffle_at(&self->index_shuffle, position);
-    }
+    tnd_place_list_t list;
+    tnd_places_config_t places = plan(config, &list);
+    return tnd_places_bytes(&places);
+}
+
+void tnd_sample_order_init(tnd_sample_order_t *self, const tnd_sample_order_config_t *config)
+{
+    tnd_places_config_t places = plan(config, &self->list);
+    self->memory = tnd_allocate(1, tnd_places_bytes(&places));
+    self->places = tnd_places_init(self->memory, &places);
+}
+
+void tnd_sample_order_free(tnd_sample_order_t *self)
+{
+    free(self->memory);
 }
 
 void tnd_sample_order_fill(tnd_sample_order_t *self, uint32_t epoch, uint64_t first, uint32_t count,
                            uint64_t *indices)
 {
-    fill_places(self, epoch, first, count, indices);
-    const tnd_window_t *window = &self->window;
-    if (window->repeat > 1)
-        for (uint32_t i = 0; i < count; i++)
-            indices[i] %= window->count;
-    if (window->first > 0)
-        for (uint32_t i = 0; i < count; i++)
-            indices[i] += window->first;
+    tnd_places_fill(self->places, epoch, first, count, indices);
 }

@@ -49,9 +49,14 @@ static void report_error(void *teller, const tnd_error_t *error)
  *  lanes that share the files are read here. */
 static tnd_access_pattern_t pattern_of(const tnd_reader_options_t *options, bool whole)
 {
-    if (options->shuffle == TND_SHUFFLE_NONE)
+    bool mixed = options->shuffle != TND_SHUFFLE_NONE;
+    for (size_t i = 0; i < options->order.count; i++)
+        mixed = mixed || strstr(options->order.items[i].table->name, "shuffle") != NULL ||
+                strcmp(options->order.items[i].table->name, "global") == 0;
+    if (!mixed)
         return TND_PATTERN_FORWARD;
-    bool all = whole && options->skip == 0 && options->take == UINT64_MAX;
+    bool all =
+        whole && options->skip == 0 && options->take == UINT64_MAX && options->order.count <= 1;
     return all ? TND_PATTERN_ALL : TND_PATTERN_SOME;
 }
 
@@ -154,6 +159,8 @@ static void fill_stream(const opened_t *opened, tnd_stream_t *stream)
     for (uint32_t i = 0; i < opened->count; i++) {
         const tnd_source_facts_t *facts = &opened->parts[i].facts;
         stream->copied = facts->copied > stream->copied ? facts->copied : stream->copied;
+        stream->files =
+            facts->file_rows_count > stream->files ? facts->file_rows_count : stream->files;
         stream->lists = facts->lists > stream->lists ? facts->lists : stream->lists;
         stream->loaded += facts->loaded;
         stream->mapped += facts->mapped;

@@ -39,6 +39,7 @@ typedef struct {
     uint64_t even;       /* rows of each file (the last may have fewer); 0: they differ */
     uint64_t *first;     /* the first row of each file */
     uint64_t *start;     /* bytes from `base` to that row */
+    uint64_t *file_rows; /* rows of each file */
     const uint8_t *base; /* the lowest first row */
     tnd_buffer_t *all;   /* refers to the buffers of all files */
     bool copies;         /* at least one file is read, not mapped */

@@ -96,13 +96,15 @@ static uint64_t rows_of(const tnd_strand_t *strand, size_t file)
 /*  Computes which rows each file has, once all are open. */
 static void count_rows(tnd_strand_t *strand)
 {
-    strand->first = tnd_allocate_zeroed(1, 2 * strand->count * sizeof *strand->first);
+    strand->first = tnd_allocate_zeroed(1, 3 * strand->count * sizeof *strand->first);
     strand->start = strand->first + strand->count;
+    strand->file_rows = strand->start + strand->count;
     strand->even = rows_of(strand, 0);
     strand->list = -1;
     for (size_t i = 0; i < strand->count; i++) {
         uint64_t rows = rows_of(strand, i);
         strand->first[i] = strand->rows;
+        strand->file_rows[i] = rows;
         strand->rows += rows;
         if (i + 1 < strand->count ? rows != strand->even : rows > strand->even)
             strand->even = 0;
@@ -319,6 +321,8 @@ tnd_status_t tnd_columns_seal(tnd_columns_t *self, const tnd_source_scope_t *sco
             strand->list = (int)facts->lists;
         facts->lists += strand->splits != NULL ? 2 : strand->list >= 0;
     }
+    facts->file_rows = self->strands[0].file_rows;
+    facts->file_rows_count = (uint32_t)self->strands[0].count;
     list_all_files(self);
     facts->files = self->files;
     facts->file_count = self->file_count;

@@ -50,6 +50,9 @@ uint64_t tnd_stream_lane_count(const tnd_stream_t *self, uint32_t lane)
         return TND_UNKNOWN;
     tnd_window_t window = tnd_stream_window(self, lane);
     uint64_t positions = window.count * window.repeat;
+    if (self->order.count > 0)
+        positions =
+            tnd_places_count(&self->order, self->by_file ? self->lane[lane].count : self->count);
     if (self->by_file)
         return positions;
     return positions / self->lanes + (positions % self->lanes > lane);

@@ -10,6 +10,7 @@
 #include <stdio.h>
 
 #include "runtime/core/access.h"
+#include "runtime/core/places.h"
 #include "runtime/core/stream/cursor.h"
 #include "runtime/core/protocol/message.h"
 #include "runtime/data/schema.h"
@@ -25,13 +26,14 @@ typedef struct tnd_stream {
     uint32_t chain;
     uint32_t lanes;
     uint64_t seed;
-    uint64_t graph[2]; /* fingerprint */
-    uint64_t data;     /* identity of the data set: over all lanes */
-    uint64_t numeric;  /* hash of the operations over built-in rows; 0: there are none */
-    uint64_t count;    /* rows of the source, over all lanes; TND_UNKNOWN */
-    uint64_t skip;     /* rows that an epoch skips at the start of the source */
-    uint64_t take;     /* rows that it uses after them; 0: all */
-    uint64_t repeat;   /* how many times; 0: once */
+    uint64_t graph[2];      /* fingerprint */
+    uint64_t data;          /* identity of the data set: over all lanes */
+    uint64_t numeric;       /* hash of the operations over built-in rows; 0: there are none */
+    uint64_t count;         /* rows of the source, over all lanes; TND_UNKNOWN */
+    tnd_place_list_t order; /* of rows; empty: by the next three and a shuffle */
+    uint64_t skip;          /* rows that an epoch skips at the start of the source */
+    uint64_t take;          /* rows that it uses after them; 0: all */
+    uint64_t repeat;        /* how many times; 0: once */
     uint64_t batched;  /* positions of an epoch, or of a run whose batches span epochs, of which
                           batches are made when no operation drops or adds any; 0: all */
     bool spans;        /* batches span epochs */
@@ -47,6 +49,7 @@ typedef struct tnd_stream {
     size_t tables; /* bytes that the operations of a worker hold */
     uint32_t caps; /* what the operations do to rows: a set of TND_OP_* */
     /*  Of the readers of this host; others are not told. */
+    uint32_t files;                /* of the first column: of the lane that has most */
     uint32_t lists;                /* u64 a row that they write beside the one of which rows */
     size_t copied;                 /* bytes a row that they copy */
     size_t loaded;                 /* bytes of files that they have in memory */

@@ -43,6 +43,8 @@ typedef struct {
     uint64_t identity; /* of the data: count, sizes, hash of first and last 64 KiB of each file */
     const tnd_source_file_t *files; /* in the order of the options, until close; NULL: none */
     size_t file_count;
+    const uint64_t *file_rows; /* rows of each file of the first column, until close; NULL: one */
+    uint32_t file_rows_count;
     uint64_t found;           /* hash of the file names that a pattern matched; 0: no pattern */
     uint32_t lists;           /* lists that `read` writes, of one u64 per row each */
     size_t copied;            /* the most bytes per row that `read` copies to call->room; 0: none */

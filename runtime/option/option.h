@@ -23,6 +23,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "runtime/base/status.h"
 #include "runtime/text/arena.h"
 #include "runtime/text/value.h"
 
@@ -65,6 +66,16 @@ typedef struct tnd_table tnd_table_t;
 /*  The index-th table that a PART may name; NULL past the last. */
 typedef const tnd_table_t *tnd_parts_fn(size_t index);
 
+/*  Why the parts of a list do not fit each other, and what to do (NULL: no suggestion). */
+typedef struct {
+    size_t item; /* which; past the last: the list */
+    tnd_error_t why;
+    const char *help;
+} tnd_parts_fault_t;
+
+typedef struct tnd_part_list tnd_part_list_t;
+typedef bool tnd_parts_check_fn(const tnd_part_list_t *list, tnd_parts_fault_t *fault);
+
 typedef struct {
     const char *name; /* "*" in the last row: any other key; the field is a tnd_pairs_t */
     tnd_option_type_t type;
@@ -77,7 +88,8 @@ typedef struct {
     const char *help;     /* one sentence */
     size_t offset;        /* of the field in the struct */
     tnd_parts_fn *parts;  /* for PART and PARTS */
-    const tnd_table_t *table; /* of a TABLE, and of "*" of type PATHS that takes maps too */
+    const tnd_table_t *table;  /* of a TABLE, and of "*" of type PATHS that takes maps too */
+    tnd_parts_check_fn *check; /* for PARTS: false for parts that do not fit; or NULL */
 } tnd_option_t;
 
 /*  The name, type, role and place of an option with the name of its field, and of another name. */
@@ -93,8 +105,9 @@ struct tnd_table {
     const char *help; /* one sentence */
     const tnd_option_t *options;
     size_t option_count;
-    size_t size;   /* of the struct that parsing fills; 0 without options */
-    bool reflects; /* the struct begins with a pointer to its table */
+    size_t size;        /* of the struct that parsing fills; 0 without options */
+    bool reflects;      /* the struct begins with a pointer to its table */
+    const char *scalar; /* the option that a part `{NAME: VALUE}` sets; NULL: none */
 };
 
 /*  The options of a table, and the size of the struct that they fill. */
@@ -148,10 +161,10 @@ typedef struct {
     const tnd_value_t *value;
 } tnd_part_t;
 
-typedef struct {
+struct tnd_part_list {
     const tnd_part_t *items;
     size_t count;
-} tnd_part_list_t;
+};
 
 /*  The option named `name`; never the one named "*". */
 const tnd_option_t *tnd_options_find(const tnd_table_t *table, const char *name);

@@ -113,6 +113,12 @@ void tnd_part_parse(tnd_field_t *field, const tnd_value_t *value, tnd_part_t *ou
         report_unknown(field, field->option, name, mark);
         return;
     }
+    if (table->scalar != NULL && options != NULL && options->type == TND_VALUE_SCALAR) {
+        tnd_value_t *map = tnd_value_map(field->context->arena, options->mark);
+        tnd_value_put(field->context->arena, map, table->scalar, options->mark,
+                      value->entries[0].value);
+        options = map;
+    }
     const char *what = tnd_arena_format(field->context->arena, "`%s`", name);
     const void *parsed = tnd_options_parse(field->context, table, options, what, mark);
     if (parsed == NULL) {
@@ -132,4 +138,13 @@ void tnd_part_parse_list(tnd_field_t *field, const tnd_value_t *value, tnd_part_
     for (size_t i = 0; i < value->count; i++)
         tnd_part_parse(field, value->items[i], &items[i]);
     *out = (tnd_part_list_t){items, value->count};
+    tnd_parts_fault_t fault;
+    if (field->failed || field->option->check == NULL || field->option->check(out, &fault))
+        return;
+    const tnd_value_t *at = fault.item < value->count ? value->items[fault.item] : value;
+    tnd_diagnostics_add(field->context->diagnostics, TND_T038_ORDER, at->mark, "`%s`: %s",
+                        field->key, fault.why.text);
+    if (fault.help != NULL)
+        tnd_diagnostics_help(field->context->diagnostics, "%s", fault.help);
+    field->failed = true;
 }

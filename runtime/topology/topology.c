@@ -127,6 +127,26 @@ static void resolve_actor(tnd_resolver_t *self, const tnd_value_entry_t *entry)
 
 /*  ----------------------------------------------------------------------------- further checks */
 
+/*  `order` takes the place of the keys that are short for one. */
+static void check_order(tnd_resolver_t *self, const tnd_topology_actor_t *actor, const char *source,
+                        uint32_t caps)
+{
+    static const char *const keys[] = {"skip", "take", "repeat", "shuffle"};
+    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
+        const tnd_value_entry_t *entry = tnd_value_entry(actor->value, keys[i]);
+        if (entry == NULL || entry->value->type == TND_VALUE_NULL)
+            continue;
+        tnd_diagnostics_add(diagnostics_of(self), TND_T038_ORDER, entry->mark,
+                            "`%s` beside `order`, which has the whole order", keys[i]);
+        tnd_diagnostics_help(diagnostics_of(self), "add `{%s: ...}` to the list at its place",
+                             strcmp(keys[i], "shuffle") == 0 ? "global" : keys[i]);
+    }
+    if ((caps & TND_SOURCE_RANDOM) == 0)
+        tnd_diagnostics_add(diagnostics_of(self), TND_T033_SOURCE_ABILITY,
+                            tnd_topology_option_mark(actor, "order"),
+                            "`%s` is read from its start only, in no other order", source);
+}
+
 static void check_source(tnd_resolver_t *self, const tnd_topology_actor_t *actor)
 {
     const tnd_part_t *source = tnd_topology_option(actor, "source", TND_OPTION_PART);
@@ -148,6 +168,9 @@ static void check_source(tnd_resolver_t *self, const tnd_topology_actor_t *actor
         tnd_diagnostics_add(diagnostics_of(self), TND_T033_SOURCE_ABILITY,
                             tnd_topology_option_mark(actor, "shuffle"),
                             "`%s` is read from its start only and cannot be shuffled", name);
+    const tnd_part_list_t *order = tnd_topology_option(actor, "order", TND_OPTION_PARTS);
+    if (order != NULL && order->count > 0)
+        check_order(self, actor, name, caps);
     if (workers != NULL && *workers > 1 && (caps & TND_SOURCE_RANDOM) == 0)
         tnd_diagnostics_add(diagnostics_of(self), TND_T033_SOURCE_ABILITY,
                             tnd_topology_option_mark(actor, "workers"),

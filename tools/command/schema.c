@@ -85,6 +85,7 @@ static void print_text(const tnd_option_t *option)
 }
 
 static void print_table(const tnd_table_t *table);
+static void print_value(const tnd_option_t *option);
 
 /*  A list, one item that means a list of one, or a map. */
 static void print_list(const tnd_option_t *option, void (*print_item)(const tnd_option_t *))
@@ -119,8 +120,15 @@ static void print_part(const tnd_option_t *option)
           stdout);
     for (size_t i = 0; option->parts(i) != NULL; i++) {
         const tnd_table_t *table = option->parts(i);
-        printf("%s\"%s\":{\"$ref\":\"#/$defs/%s.%s\"}", i > 0 ? "," : "", table->name,
-               chapter_of(table), table->name);
+        const char *format = table->scalar != NULL
+                                 ? "%s\"%s\":{\"anyOf\":[{\"$ref\":\"#/$defs/%s.%s\"},"
+                                 : "%s\"%s\":{\"$ref\":\"#/$defs/%s.%s\"}";
+        printf(format, i > 0 ? "," : "", table->name, chapter_of(table), table->name);
+        if (table->scalar == NULL)
+            continue;
+        putchar('{');
+        print_value(tnd_options_find(table, table->scalar));
+        fputs("}]}", stdout);
     }
     fputs("}},{\"type\":\"object\",\"required\":[\"plugin\"],\"properties\":{\"plugin\":"
           "{\"type\":\"string\",\"pattern\":\"^[^/]+$\"}}}",

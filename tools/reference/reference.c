@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "actors/reader/order_options.h"
 #include "runtime/plan/placement.h"
 #include "runtime/option/registry.h"
 
@@ -32,6 +33,10 @@ static const tnd_chapter_t chapters[] = {
      .one = "operation",
      .title = "what a preprocessor does to each row: `ops: [{OPERATION: {...}}, ...]`",
      .at = tnd_registry_op_table},
+    {.name = "maps",
+     .one = "map of an order",
+     .title = "the order of rows: `order: [{MAP: {...}}, ...]` of a reader",
+     .at = tnd_order_map_table},
     {.name = "others",
      .one = "part of a topology",
      .title = "the file itself, and the hosts of an overlay",

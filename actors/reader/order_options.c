@@ -1,0 +1,146 @@
+/*  actors/reader/order_options.c - the maps of `order:` as options. */
+#include "actors/reader/order_options.h"
+
+/*  What each of the tables fills. */
+typedef struct {
+    tnd_place_map_t map;
+    int64_t seed, global_seed; /* of shuffles */
+} order_map_t;
+
+/*  A seed that was not given: TensorFlow takes none so low. */
+static const int64_t seed_unset = INT64_MIN;
+
+/*  An option of a map by its field. */
+#define MAP_OPTION(text, field, type, unit_name, range_text, choices_text, help_text)              \
+    {                                                                                              \
+        TND_OPTION_NAMED(text, order_map_t, map.field, type, GRAPH),                               \
+            .unit = unit_name, .range = range_text, .choices = choices_text, .help = help_text     \
+    }
+#define COUNT_RANGE "0..4503599627370496"
+#define ALL "all=18446744073709551615"
+#define SEED_OPTION                                                                                \
+    {                                                                                              \
+        TND_OPTION(order_map_t, seed, I64, GRAPH),                                                 \
+            .fallback = "run", .choices = "run=-9223372036854775808",                              \
+            .help = "the seed of this map; by default that of the topology"                        \
+    }
+/*  Of the two that draw as TensorFlow does. */
+#define TENSORFLOW_OPTIONS                                                                         \
+    SEED_OPTION,                                                                                   \
+        {TND_OPTION(order_map_t, global_seed, I64, GRAPH), .fallback = "none",                     \
+         .choices = "none=-9223372036854775808", .help = "what `tf.random.set_seed` was given"},   \
+    {                                                                                              \
+        TND_OPTION_NAMED("reshuffle_each_iteration", order_map_t, map.shuffle.reshuffle, BOOL,     \
+                         GRAPH),                                                                   \
+            .fallback = "true", .help = "another order in each pass"                               \
+    }
+
+static const tnd_option_t interleave_options[] = {
+    MAP_OPTION("cycle", interleave.cycle, U64, "files", "1..1024", NULL,
+               "files that are read at the same time, `cycle_length`"),
+    {TND_OPTION_NAMED("block", order_map_t, map.interleave.block, U64, GRAPH), .unit = "rows",
+     .fallback = "1", .range = "1..4294967296", .help = "rows of each in turn, `block_length`"},
+};
+
+static const tnd_option_t skip_options[] = {
+    MAP_OPTION("count", skip, U64, "rows", COUNT_RANGE, ALL, "rows that are left out")};
+
+static const tnd_option_t take_options[] = {
+    MAP_OPTION("count", take, U64, "rows", COUNT_RANGE, ALL, "rows that are used")};
+
+static const tnd_option_t repeat_options[] = {
+    MAP_OPTION("count", repeat.times, U64, "times", COUNT_RANGE, "forever=18446744073709551615",
+               "passes over the rows, one after the other"),
+    {TND_OPTION_NAMED("fusion", order_map_t, map.repeat.fused, BOOL, GRAPH), .fallback = "true",
+     .help = "TensorFlow's `shuffle_and_repeat_fusion`: without it a shuffle before the repeat "
+             "draws its seeds once more per epoch"},
+};
+
+static const tnd_option_t shard_options[] = {
+    MAP_OPTION("count", shard.shards, U64, "shards", "1..4294967295", NULL,
+               "how many parts there are, `num_shards`"),
+    MAP_OPTION("index", shard.index, U64, NULL, "0..4294967294", NULL, "which of them is used"),
+};
+
+static const tnd_option_t global_options[] = {SEED_OPTION};
+
+static const tnd_option_t index_shuffle_options[] = {TENSORFLOW_OPTIONS};
+
+static const tnd_option_t shuffle_options[] = {
+    MAP_OPTION("buffer", shuffle.buffer, U64, "rows", "1..4294967295", ALL,
+               "rows among which each is chosen, `buffer_size`"),
+    TENSORFLOW_OPTIONS,
+};
+
+#define TABLE(title, text, lone)                                                                   \
+    {                                                                                              \
+        .name = #title, .help = text, TND_OPTIONS(title##_options, order_map_t), .scalar = lone    \
+    }
+
+static const struct {
+    tnd_place_kind_t kind;
+    tnd_table_t table;
+} tables[] = {
+    {TND_PLACE_INTERLEAVE,
+     TABLE(interleave, "Blocks of several files in turn; first in the list.", "cycle")},
+    {TND_PLACE_SKIP, TABLE(skip, "Leaves out the first rows.", "count")},
+    {TND_PLACE_TAKE, TABLE(take, "Uses the first rows only.", "count")},
+    {TND_PLACE_REPEAT, TABLE(repeat, "Passes over the rows again.", "count")},
+    {TND_PLACE_SHARD, TABLE(shard, "Uses every so many rows, from `index` on.", NULL)},
+    {TND_PLACE_GLOBAL, TABLE(global, "A permutation of all rows.", "seed")},
+    {TND_PLACE_INDEX_SHUFFLE,
+     TABLE(index_shuffle, "TensorFlow's shuffle of a whole dataset.", "seed")},
+    {TND_PLACE_SHUFFLE,
+     TABLE(shuffle, "TensorFlow's shuffle buffer, which holds no rows here.", "buffer")},
+};
+
+enum { TABLES = sizeof tables / sizeof tables[0] };
+
+const tnd_table_t *tnd_order_map_table(size_t index)
+{
+    return index < TABLES ? &tables[index].table : NULL;
+}
+
+static uint32_t seed_of(int64_t chosen, uint64_t otherwise)
+{
+    return chosen != seed_unset ? tnd_places_seed(chosen)
+                                : tnd_places_seed((int64_t)(otherwise % INT32_MAX));
+}
+
+static tnd_place_map_t map_of(const tnd_part_t *part, uint64_t seed)
+{
+    const order_map_t *options = part->options;
+    tnd_place_map_t map = options->map;
+    uint32_t i = 0;
+    while (&tables[i].table != part->table)
+        i++;
+    map.kind = tables[i].kind;
+    if (map.kind == TND_PLACE_GLOBAL)
+        map.global = options->seed != seed_unset ? (uint64_t)options->seed : seed;
+    if (map.kind == TND_PLACE_SHUFFLE || map.kind == TND_PLACE_INDEX_SHUFFLE)
+        tnd_places_seeds(seed_of(options->global_seed, TND_PLACES_NO_GLOBAL_SEED),
+                         seed_of(options->seed, seed), map.shuffle.seeds);
+    return map;
+}
+
+void tnd_order_list(const tnd_part_list_t *parts, uint64_t seed, tnd_place_list_t *list)
+{
+    list->count = 0;
+    for (size_t i = 0; i < parts->count && i < TND_PLACES_MAPS_MAX; i++)
+        list->maps[list->count++] = map_of(&parts->items[i], seed);
+}
+
+bool tnd_order_check(const tnd_part_list_t *parts, tnd_parts_fault_t *fault)
+{
+    tnd_place_list_t list;
+    tnd_places_fault_t found;
+    *fault = (tnd_parts_fault_t){.item = TND_PLACES_MAPS_MAX};
+    if (parts->count > TND_PLACES_MAPS_MAX)
+        return tnd_fail(&fault->why, "%zu maps, and a list has at most %d", parts->count,
+                        TND_PLACES_MAPS_MAX) == TND_OK;
+    tnd_order_list(parts, 0, &list);
+    if (tnd_places_check(&list, TND_PLACES_ENDLESS, &found))
+        return true;
+    *fault = (tnd_parts_fault_t){.item = found.map, .why = found.why, .help = found.help};
+    return false;
+}
