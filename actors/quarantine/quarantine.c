@@ -50,16 +50,7 @@ static tnd_status_t fail(const tnd_quarantine_t *self, const char *did, tnd_erro
 
 static tnd_status_t make_folders(const char *folder, tnd_error_t *error)
 {
-    char path[PATH_MAX];
-    snprintf(path, sizeof path, "%s", folder);
-    for (char *at = path + 1; *at != '\0'; at++) {
-        if (*at != '/')
-            continue;
-        *at = '\0';
-        (void)mkdir(path, 0777);
-        *at = '/';
-    }
-    if (mkdir(path, 0777) == 0 || errno == EEXIST)
+    if (tnd_folder_make(folder))
         return TND_OK;
     return tnd_fail(error, "quarantine %s: the folder cannot be made: %s", folder, strerror(errno));
 }

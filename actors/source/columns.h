@@ -20,10 +20,22 @@
 
 #include "actors/file/failures.h"
 #include "actors/file/files.h"
+#include "actors/source/record_options.h"
 #include "actors/source/stored.h"
 #include "runtime/data/loader.h"
 #include "runtime/option/option_parse.h"
 #include "runtime/interface/source.h"
+
+/*  A format of files of records, each of which is a row of bytes. */
+typedef struct {
+    tnd_record_finder_t finder;
+    size_t around; /* so many bytes of every record are not its content */
+    /*  Checks a record and finds its content: *size_p bytes from *first_p on.  `own`: `data` is a
+     *  copy that may be changed.  TND_AGAIN: it must be; call it again with a copy.  TND_REFUSED:
+     *  the record is damaged. */
+    tnd_status_t (*content)(uint8_t *data, size_t size, bool own, size_t *first_p, size_t *size_p,
+                            tnd_error_t *error);
+} tnd_record_format_t;
 
 typedef struct {
     const char *what;  /* for errors: "column `image`"; borrowed */
@@ -32,7 +44,8 @@ typedef struct {
     tnd_stored_t *stored;
     tnd_stored_t *splits; /* of each file of a ragged column; else NULL */
     tnd_files_t splits_files;
-    uint64_t longest; /* of a ragged column: the maximum length of a row */
+    const tnd_record_format_t *format; /* of records, whose `splits` are indexes; NULL: none */
+    uint64_t longest;                  /* of a ragged column: the length of a row, at most */
     size_t count, splits_count;
     size_t record; /* bytes */
     uint64_t rows;
@@ -93,17 +106,24 @@ tnd_status_t tnd_columns_open(tnd_columns_t *self, const tnd_pairs_t *columns,
                               tnd_stored_open_fn *open, const tnd_source_scope_t *scope,
                               tnd_source_facts_t *facts, tnd_error_t *error) TND_CHECKED;
 
-/*  As `ahead_rows` and `ahead` of runtime/interface/source.h; here and below, `state` is a
- *  tnd_columns_t, so that a source which has no other state names these functions. */
+/*  All of it for a ragged column of bytes: the records of files, whose indexes are built where they
+ *  are missing.  `format` is borrowed.  On failure all is closed again. */
+tnd_status_t tnd_columns_open_records(tnd_columns_t *self, const tnd_record_options_t *chosen,
+                                      const tnd_record_format_t *format,
+                                      const tnd_source_scope_t *scope, tnd_source_facts_t *facts,
+                                      tnd_error_t *error) TND_CHECKED;
+
+/*  The functions of runtime/interface/source.h of a source whose state is a tnd_columns_t. */
+
 uint32_t tnd_columns_ahead_rows(const void *state);
 void tnd_columns_ahead(void *state, const uint64_t *index, uint32_t count);
 
-/*  As `where` of runtime/interface/source.h: in the files of the first column. */
+/*  In the files of the first column. */
 void tnd_columns_where(const void *state, uint64_t index, tnd_source_place_t *place);
 
-/*  As `read` of runtime/interface/source.h; rows of mapped files are not copied.  Contiguous rows
- *  become a packed block.  Others are gathered by the index list, or by lists of offsets if there
- *  are several files or ragged rows.  Errors: TND_REFUSED if a ragged row is longer than `max`. */
+/*  Rows of mapped files are not copied.  Contiguous rows become a packed block.  Others are gathered
+ *  by the index list, or by lists of offsets if there are several files or ragged rows.  Errors:
+ *  TND_REFUSED if a ragged row is longer than `max` or a damaged record. */
 tnd_status_t tnd_columns_read(void *state, const tnd_source_call_t *call, tnd_block_t *block,
                               tnd_error_t *error) TND_CHECKED;
 

@@ -67,7 +67,7 @@ static uint32_t choose_ahead(const tnd_columns_t *self)
             in_file = in_file || is_in_file(&strand->stored[i]);
         strands += in_file;
         if (in_file)
-            bytes += strand->record * (strand->splits != NULL ? strand->longest : 1);
+            bytes += tnd_strand_row_max(strand);
     }
     if (strands == 0)
         return 0;

@@ -11,6 +11,13 @@ tnd_status_t tnd_columns_settle(tnd_columns_t *self, const tnd_source_scope_t *s
 /*  Records after a read, which included row `index`, whether rows must be requested ahead. */
 void tnd_columns_note(tnd_columns_t *self, const tnd_strand_t *strand, uint64_t index);
 
+/*  The most bytes that a row takes in a file. */
+static inline size_t tnd_strand_row_max(const tnd_strand_t *strand)
+{
+    size_t around = strand->format != NULL ? strand->format->around : 0;
+    return strand->splits != NULL ? strand->record * strand->longest + around : strand->record;
+}
+
 /*  The file that contains a row, as an index in strand->stored. */
 static inline size_t tnd_strand_file(const tnd_strand_t *strand, uint64_t row)
 {

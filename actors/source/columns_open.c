@@ -3,12 +3,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include <xxhash.h>
 
 #include "actors/source/columns_internal.h"
 #include "actors/source/splits.h"
 #include "runtime/base/allocation.h"
+#include "runtime/base/parallel.h"
 
 /*  Describes the rows of a file as a schema of one column with a dummy name. */
 static tnd_status_t kind_of(const tnd_stored_t *stored, tnd_schema_t *schema, tnd_error_t *error)
@@ -165,32 +167,105 @@ static tnd_status_t open_splits(tnd_strand_t *strand, const tnd_ragged_files_t *
     return tnd_fail(error, "%s: all rows are empty", strand->what);
 }
 
-/*  Adds a strand of the files that `written` names, of a ragged column if `ragged`. */
-static tnd_status_t add_strand(tnd_columns_t *self, const char *what, const tnd_strings_t *written,
-                               const tnd_ragged_files_t *ragged, size_t record,
-                               tnd_stored_open_fn *open, const void *context,
+/*  What a strand is made of. */
+typedef struct {
+    const char *what;
+    const tnd_strings_t *written;
+    size_t record; /* 0: of a row of the first file */
+    tnd_stored_open_fn *open;
+    const void *context;
+    const tnd_ragged_files_t *ragged;  /* NULL: not of such files */
+    const tnd_record_format_t *format; /* NULL: not of records */
+    tnd_index_place_t place;
+    uint64_t max;
+} strand_source_t;
+
+/*  Files of records may have none. */
+static tnd_status_t leave_out_empty(tnd_files_t *files, const char *what, tnd_error_t *error)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < files->count; i++) {
+        struct stat is;
+        if (stat(files->paths[i], &is) == 0 && S_ISREG(is.st_mode) && is.st_size == 0)
+            free(files->paths[i]);
+        else
+            files->paths[kept++] = files->paths[i];
+    }
+    bool none = kept == 0 && files->count > 0;
+    files->count = kept;
+    return none ? tnd_fail(error, "%s: every file is empty", what) : TND_OK;
+}
+
+typedef struct {
+    tnd_strand_t *strand;
+    tnd_index_place_t place;
+    struct indexed {
+        uint64_t longest;
+        tnd_status_t status;
+        tnd_error_t error;
+    } * files;
+} indexing_t;
+
+static void index_file(void *context, size_t i)
+{
+    indexing_t *self = context;
+    tnd_strand_t *strand = self->strand;
+    struct indexed *file = &self->files[i];
+    file->status =
+        tnd_record_index_open(&strand->splits[i], &strand->stored[i], &strand->format->finder,
+                              self->place, &file->longest, &file->error);
+}
+
+static tnd_status_t open_indexes(tnd_strand_t *strand, const strand_source_t *from,
+                                 const tnd_source_scope_t *scope, tnd_error_t *error)
+{
+    tnd_failures_t failures = {.scope = scope, .error = error};
+    indexing_t indexing = {.strand = strand, .place = from->place};
+    indexing.files = tnd_allocate_zeroed(strand->count, sizeof *indexing.files);
+    strand->splits = tnd_allocate_zeroed(strand->count, sizeof *strand->splits);
+    strand->splits_count = strand->count;
+    tnd_parallel(strand->count, index_file, &indexing);
+    strand->longest = 1;
+    for (size_t i = 0; i < strand->count; i++) {
+        tnd_failures_note(&failures, indexing.files[i].status, &indexing.files[i].error);
+        uint64_t longest = indexing.files[i].longest;
+        if (longest > strand->longest + from->format->around)
+            strand->longest = longest - from->format->around;
+    }
+    free(indexing.files);
+    if (from->max != 0)
+        strand->longest = from->max;
+    return failures.status;
+}
+
+static tnd_status_t add_strand(tnd_columns_t *self, const strand_source_t *from,
                                const tnd_source_scope_t *scope, tnd_error_t *error)
 {
     tnd_schema_t kind;
     if (self->strand_count == TND_COLUMNS_MAX)
-        return tnd_fail(error, "%s: a source has at most %d columns", what, TND_COLUMNS_MAX);
+        return tnd_fail(error, "%s: a source has at most %d columns", from->what, TND_COLUMNS_MAX);
     uint32_t number = self->strand_count++;
     tnd_strand_t *strand = &self->strands[number];
-    snprintf(self->whats[number], sizeof self->whats[number], "%s", what);
+    snprintf(self->whats[number], sizeof self->whats[number], "%s", from->what);
     strand->what = self->whats[number];
-    TND_TRY(tnd_files_find(&strand->files, strand->what, written, error));
+    strand->format = from->format;
+    TND_TRY(tnd_files_find(&strand->files, strand->what, from->written, error));
     if (strand->files.searched)
         strand->found = tnd_files_hash(&strand->files, 0);
     if (scope->lanes > 1)
         TND_TRY(tnd_files_share(&strand->files, strand->what, scope->lane, scope->lanes, error));
-    TND_TRY(open_files(strand, record, open, context, scope, error));
-    strand->record = record;
-    if (record == 0) {
+    if (from->format != NULL)
+        TND_TRY(leave_out_empty(&strand->files, strand->what, error));
+    TND_TRY(open_files(strand, from->record, from->open, from->context, scope, error));
+    strand->record = from->record;
+    if (from->record == 0) {
         TND_TRY(kind_of(&strand->stored[0], &kind, error));
         strand->record = tnd_schema_row_bytes(&kind);
     }
-    if (ragged != NULL)
-        TND_TRY(open_splits(strand, ragged, open, scope, error));
+    if (from->ragged != NULL)
+        TND_TRY(open_splits(strand, from->ragged, from->open, scope, error));
+    if (from->format != NULL)
+        TND_TRY(open_indexes(strand, from, scope, error));
     count_rows(strand);
     return TND_OK;
 }
@@ -199,7 +274,9 @@ tnd_status_t tnd_columns_strand(tnd_columns_t *self, const char *what, const tnd
                                 size_t record, tnd_stored_open_fn *open, const void *context,
                                 const tnd_source_scope_t *scope, tnd_error_t *error)
 {
-    return add_strand(self, what, written, NULL, record, open, context, scope, error);
+    const strand_source_t from = {
+        .what = what, .written = written, .record = record, .open = open, .context = context};
+    return add_strand(self, &from, scope, error);
 }
 
 void tnd_columns_array(tnd_columns_t *self, const char *what, tnd_stored_t *stored)
@@ -290,7 +367,8 @@ static void list_all_files(tnd_columns_t *self)
     self->files = tnd_allocate_zeroed(most, sizeof *self->files);
     for (uint32_t s = 0; s < self->strand_count; s++) {
         list_files(self, self->strands[s].stored, self->strands[s].count);
-        list_files(self, self->strands[s].splits, self->strands[s].splits_count);
+        if (self->strands[s].format == NULL)
+            list_files(self, self->strands[s].splits, self->strands[s].splits_count);
     }
 }
 
@@ -308,7 +386,7 @@ tnd_status_t tnd_columns_seal(tnd_columns_t *self, const tnd_source_scope_t *sco
         for (size_t i = 0; i < strand->count; i++)
             facts->identity = XXH3_64bits_withSeed(&strand->stored[i].identity, sizeof(uint64_t),
                                                    facts->identity);
-        for (size_t i = 0; i < strand->splits_count; i++)
+        for (size_t i = 0; strand->format == NULL && i < strand->splits_count; i++)
             facts->identity = XXH3_64bits_withSeed(&strand->splits[i].identity, sizeof(uint64_t),
                                                    facts->identity);
         for (size_t i = 0; i < strand->count; i++)
@@ -316,7 +394,7 @@ tnd_status_t tnd_columns_seal(tnd_columns_t *self, const tnd_source_scope_t *sco
         if (strand->files.searched || strand->splits_files.searched)
             facts->found = XXH3_64bits_withSeed(&strand->found, sizeof(uint64_t), facts->found);
         if (strand->copies)
-            facts->copied += strand->record * (strand->splits != NULL ? strand->longest : 1);
+            facts->copied += tnd_strand_row_max(strand);
         if (strand->splits != NULL || (!strand->copies && strand->count > 1))
             strand->list = (int)facts->lists;
         facts->lists += strand->splits != NULL ? 2 : strand->list >= 0;
@@ -329,14 +407,12 @@ tnd_status_t tnd_columns_seal(tnd_columns_t *self, const tnd_source_scope_t *sco
     return TND_OK;
 }
 
-/*  A ragged column: the shape of a row is its length, then the shape of a value. */
-static tnd_status_t open_ragged(tnd_columns_t *self, const char *name, const char *what,
-                                const tnd_ragged_files_t *files, tnd_stored_open_fn *open,
-                                const tnd_source_scope_t *scope, tnd_error_t *error)
+/*  Adds the last strand as a ragged column: the shape of a row is its length, then the
+ *  shape of a value. */
+static tnd_status_t add_ragged(tnd_columns_t *self, const char *name, tnd_error_t *error)
 {
     uint64_t shape[TND_RANK_MAX + 1];
     tnd_error_t why;
-    TND_TRY(add_strand(self, what, &files->values, files, 0, open, NULL, scope, error));
     const tnd_strand_t *strand = &self->strands[self->strand_count - 1];
     const tnd_stored_t *stored = &strand->stored[0];
     shape[0] = strand->longest;
@@ -347,6 +423,43 @@ static tnd_status_t open_ragged(tnd_columns_t *self, const char *name, const cha
         TND_OK)
         return TND_OK;
     return tnd_fail(error, "%s: %s", stored->path, why.text);
+}
+
+static tnd_status_t open_ragged(tnd_columns_t *self, const char *name, const char *what,
+                                const tnd_ragged_files_t *files, tnd_stored_open_fn *open,
+                                const tnd_source_scope_t *scope, tnd_error_t *error)
+{
+    const strand_source_t from = {
+        .what = what, .written = &files->values, .open = open, .ragged = files};
+    TND_TRY(add_strand(self, &from, scope, error));
+    return add_ragged(self, name, error);
+}
+
+/*  A file of records is a file of bytes. */
+static tnd_status_t open_bytes(tnd_stored_t *stored, const void *context, tnd_error_t *error)
+{
+    (void)context;
+    (void)error;
+    stored->dtype = TND_U8;
+    stored->rows = stored->content.size;
+    return TND_OK;
+}
+
+static tnd_status_t add_records(tnd_columns_t *self, const tnd_record_options_t *chosen,
+                                const tnd_record_format_t *format, const tnd_source_scope_t *scope,
+                                tnd_error_t *error)
+{
+    const strand_source_t from = {.what = format->finder.name,
+                                  .written = &chosen->files,
+                                  .record = 1,
+                                  .open = open_bytes,
+                                  .format = format,
+                                  .place = (tnd_index_place_t)chosen->index,
+                                  .max = chosen->max};
+    TND_TRY(add_strand(self, &from, scope, error));
+    if (self->strands[0].rows == 0)
+        return tnd_fail(error, "%s: has no records", self->strands[0].stored[0].path);
+    return add_ragged(self, chosen->column, error);
 }
 
 static tnd_status_t open_column(tnd_columns_t *self, const tnd_pair_t *pair,
@@ -385,6 +498,19 @@ tnd_status_t tnd_columns_open(tnd_columns_t *self, const tnd_pairs_t *columns,
                               tnd_source_facts_t *facts, tnd_error_t *error)
 {
     tnd_status_t status = open_all(self, columns, open, scope, facts, error);
+    if (status != TND_OK)
+        tnd_columns_close(self);
+    return status;
+}
+
+tnd_status_t tnd_columns_open_records(tnd_columns_t *self, const tnd_record_options_t *chosen,
+                                      const tnd_record_format_t *format,
+                                      const tnd_source_scope_t *scope, tnd_source_facts_t *facts,
+                                      tnd_error_t *error)
+{
+    tnd_status_t status = add_records(self, chosen, format, scope, error);
+    if (status == TND_OK)
+        status = tnd_columns_seal(self, scope, facts, error);
     if (status != TND_OK)
         tnd_columns_close(self);
     return status;

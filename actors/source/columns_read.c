@@ -76,6 +76,7 @@ typedef struct {
     size_t stride;
     const uint64_t *index, *lengths;
     tnd_buffer_t *buffer; /* borrowed */
+    tnd_buffer_t *own;    /* made for these rows; held; NULL: none */
 } shown_t;
 
 /*  Writes the offset of each row in bytes from the base, and faults the row in. */
@@ -113,40 +114,95 @@ static tnd_status_t bring(const tnd_strand_t *strand, size_t file, uint64_t begi
     return tnd_mapped_check(from, bytes, error);
 }
 
-/*  Writes offset and length of each row of a ragged column, and copies the row or faults it in. */
+static tnd_status_t refuse_length(const tnd_strand_t *strand, uint64_t length, tnd_error_t *error)
+{
+    (void)tnd_fail(error, "%s has length %llu, above `max: %llu`", strand->what,
+                   (unsigned long long)length, (unsigned long long)strand->longest);
+    return TND_REFUSED;
+}
+
+/*  The content of the record of `size` bytes at `record`. */
+static tnd_status_t content_of(const tnd_strand_t *strand, uint8_t *record, uint64_t size, bool own,
+                               size_t *first_p, size_t *size_p, tnd_error_t *error)
+{
+    tnd_status_t status = strand->format->content(record, size, own, first_p, size_p, error);
+    return own || tnd_mapped_check(record, size, error) == TND_OK ? status : TND_FAILED;
+}
+
+/*  Writes the offset, from `base`, and the length of each row of a ragged column.  `to`: rows are
+ *  copied there, *used_p bytes; NULL: they are faulted in.  TND_AGAIN: they must be copied. */
+static tnd_status_t show_rows(const tnd_strand_t *strand, const uint64_t *index, uint32_t count,
+                              uint8_t *to, uint64_t *offsets, uint64_t *lengths, size_t *used_p,
+                              tnd_error_t *error)
+{
+    size_t checked = SIZE_MAX;
+    *used_p = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        size_t file = tnd_strand_file(strand, index[i]), first = 0;
+        const tnd_stored_t *stored = &strand->stored[file];
+        uint64_t row = index[i] - strand->first[file], begin, end;
+        if (file != checked)
+            TND_TRY(check_file(strand, file, error));
+        checked = file;
+        TND_TRY(tnd_splits_row(&strand->splits[file], stored, row, &begin, &end, error));
+        lengths[i] = end - begin;
+        if (lengths[i] * strand->record > tnd_strand_row_max(strand))
+            return refuse_length(strand, lengths[i], error);
+        TND_TRY(bring(strand, file, begin, end, to != NULL ? to + *used_p : NULL, error));
+        offsets[i] = to != NULL ? *used_p : strand->start[file] + begin * strand->record;
+        *used_p += (end - begin) * strand->record;
+        if (strand->format == NULL)
+            continue;
+        uint8_t *record =
+            to != NULL ? to + offsets[i] : (uint8_t *)tnd_buffer_data(stored->buffer) + begin;
+        TND_TRY(content_of(strand, record, end - begin, to != NULL, &first, &lengths[i], error));
+        if (lengths[i] > strand->longest)
+            return refuse_length(strand, lengths[i], error);
+        offsets[i] += first;
+    }
+    return TND_OK;
+}
+
+/*  Bytes that the rows of a ragged column take in their files. */
+static tnd_status_t measure(const tnd_strand_t *strand, const uint64_t *index, uint32_t count,
+                            size_t *bytes_p, tnd_error_t *error)
+{
+    *bytes_p = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        size_t file = tnd_strand_file(strand, index[i]);
+        uint64_t begin, end;
+        TND_TRY(tnd_splits_row(&strand->splits[file], &strand->stored[file],
+                               index[i] - strand->first[file], &begin, &end, error));
+        *bytes_p += (end - begin) * strand->record;
+    }
+    return TND_OK;
+}
+
+/*  The rows of a ragged column.  They are copied where their file is not mapped, or has other
+ *  bytes than a row should have. */
 static tnd_status_t show_ragged(const tnd_strand_t *strand, const tnd_source_call_t *call,
                                 uint8_t **room, shown_t *shown, tnd_error_t *error)
 {
     uint64_t *index = tnd_buffer_data(call->indices);
     uint64_t *offsets = index + (size_t)(1 + strand->list) * call->count;
     uint64_t *lengths = offsets + call->count;
-    size_t checked = SIZE_MAX, used = 0;
-    for (uint32_t i = 0; i < call->count; i++) {
-        size_t file = tnd_strand_file(strand, index[i]);
-        uint64_t row = index[i] - strand->first[file], begin, end;
-        if (file != checked)
-            TND_TRY(check_file(strand, file, error));
-        checked = file;
-        TND_TRY(
-            tnd_splits_row(&strand->splits[file], &strand->stored[file], row, &begin, &end, error));
-        lengths[i] = end - begin;
-        if (lengths[i] > strand->longest) {
-            (void)tnd_fail(error, "%s has length %llu, above `max: %llu`", strand->what,
-                           (unsigned long long)lengths[i], (unsigned long long)strand->longest);
-            return TND_REFUSED;
-        }
-        offsets[i] = strand->copies ? used : strand->start[file] + begin * strand->record;
-        TND_TRY(bring(strand, file, begin, end, strand->copies ? *room + used : NULL, error));
-        used += lengths[i] * strand->record;
-    }
+    size_t used;
     *shown = (shown_t){.base = strand->copies ? *room : strand->base,
                        .stride = 1,
                        .index = offsets,
                        .lengths = lengths,
                        .buffer = strand->copies ? call->room : strand->all};
-    if (strand->copies)
+    tnd_status_t status = show_rows(strand, index, call->count, strand->copies ? *room : NULL,
+                                    offsets, lengths, &used, error);
+    if (status == TND_OK && strand->copies)
         *room += (used + LINE_BYTES - 1) / LINE_BYTES * LINE_BYTES;
-    return TND_OK;
+    if (status != TND_AGAIN)
+        return status;
+    TND_TRY(measure(strand, index, call->count, &used, error));
+    shown->buffer = shown->own = tnd_buffer_new(used + 1);
+    shown->base = tnd_buffer_data(shown->own);
+    return show_rows(strand, index, call->count, tnd_buffer_data(shown->own), offsets, lengths,
+                     &used, error);
 }
 
 static tnd_status_t show(const tnd_strand_t *strand, const tnd_source_call_t *call, bool run,
@@ -212,7 +268,12 @@ tnd_status_t tnd_columns_read(void *state, const tnd_source_call_t *call, tnd_bl
     TND_TRY(look_at_index(self, tnd_buffer_data(call->indices), call->count, &run, error));
     uint8_t *room = call->room != NULL ? tnd_buffer_data(call->room) : NULL;
     for (uint32_t s = 0; s < self->strand_count; s++) {
-        TND_TRY(show(&self->strands[s], call, run, &room, &shown[s], error));
+        tnd_status_t status = show(&self->strands[s], call, run, &room, &shown[s], error);
+        if (status != TND_OK) {
+            for (uint32_t i = 0; i <= s; i++)
+                tnd_buffer_drop(&shown[i].own);
+            return status;
+        }
         tnd_columns_note(self, &self->strands[s], *(uint64_t *)tnd_buffer_data(call->indices));
         listed = listed || shown[s].index != NULL;
     }
@@ -220,6 +281,9 @@ tnd_status_t tnd_columns_read(void *state, const tnd_source_call_t *call, tnd_bl
         tnd_buffer_seal(call->indices);
     if (call->room != NULL)
         tnd_buffer_seal(call->room);
+    for (uint32_t s = 0; s < self->strand_count; s++)
+        if (shown[s].own != NULL)
+            tnd_buffer_seal(shown[s].own);
     for (uint32_t i = 0; i < self->schema.count; i++) {
         const shown_t *from = &shown[self->strand_of[i]];
         block->columns[i] = (tnd_block_column_t){.base = from->base + self->at[i],
@@ -228,6 +292,8 @@ tnd_status_t tnd_columns_read(void *state, const tnd_source_call_t *call, tnd_bl
                                                  .lengths = from->lengths,
                                                  .buffer = tnd_buffer_hold(from->buffer)};
     }
+    for (uint32_t s = 0; s < self->strand_count; s++)
+        tnd_buffer_drop(&shown[s].own);
     if (listed)
         block->index = tnd_buffer_hold(call->indices);
     return TND_OK;
@@ -242,7 +308,8 @@ void tnd_columns_close(void *state)
         for (size_t i = 0; i < strand->count; i++)
             tnd_stored_close(&strand->stored[i]);
         for (size_t i = 0; i < strand->splits_count; i++)
-            tnd_stored_close(&strand->splits[i]);
+            strand->format != NULL ? tnd_record_index_close(&strand->splits[i])
+                                   : tnd_stored_close(&strand->splits[i]);
         tnd_buffer_drop(&strand->all);
         free(strand->stored);
         free(strand->splits);

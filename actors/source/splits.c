@@ -56,18 +56,17 @@ static tnd_status_t check_ends(const tnd_stored_t *splits, const tnd_stored_t *v
     return TND_OK;
 }
 
-tnd_status_t tnd_splits_check(tnd_stored_t *splits, const tnd_stored_t *values, uint64_t *longest_p,
-                              tnd_error_t *error)
+/*  Looks at all numbers: they ascend.  *longest_p: the greatest difference of two in a row. */
+static tnd_status_t look_at_all(tnd_stored_t *splits, uint64_t *first_p, uint64_t *last_p,
+                                uint64_t *longest_p, tnd_error_t *error)
 {
-    uint64_t first = 0, before = 0;
+    uint64_t before = 0;
     size_t size = tnd_dtype_size(splits->dtype);
     if (!is_integer(splits))
         return tnd_fail(error,
                         "%s: is not a list of splits: one number more than there are rows, of i64, "
                         "u64, i32 or u32",
                         splits->path);
-    if (splits->rows < 2)
-        return tnd_fail(error, "%s: has only one number, so there are no rows", splits->path);
     *longest_p = 0;
     for (uint64_t from = 0; from < splits->rows; from += VIEW_NUMBERS) {
         const uint8_t *data;
@@ -77,7 +76,7 @@ tnd_status_t tnd_splits_check(tnd_stored_t *splits, const tnd_stored_t *values, 
         for (uint64_t i = 0; i < some; i++) {
             uint64_t number = number_at(splits, data, i);
             if (from + i == 0)
-                first = before = number;
+                *first_p = before = number;
             if (number < before || number > INT64_MAX)
                 return fail_at(splits, from + i, number, before, error);
             *longest_p = number - before > *longest_p ? number - before : *longest_p;
@@ -85,7 +84,29 @@ tnd_status_t tnd_splits_check(tnd_stored_t *splits, const tnd_stored_t *values, 
         }
     }
     tnd_content_forget(&splits->content);
-    return check_ends(splits, values, first, before, error);
+    *last_p = before;
+    return TND_OK;
+}
+
+tnd_status_t tnd_splits_check(tnd_stored_t *splits, const tnd_stored_t *values, uint64_t *longest_p,
+                              tnd_error_t *error)
+{
+    uint64_t first, last;
+    TND_TRY(look_at_all(splits, &first, &last, longest_p, error));
+    if (splits->rows < 2)
+        return tnd_fail(error, "%s: has only one number, so there are no rows", splits->path);
+    return check_ends(splits, values, first, last, error);
+}
+
+tnd_status_t tnd_splits_check_index(tnd_stored_t *splits, uint64_t size, uint64_t stray_max,
+                                    bool skips_head, uint64_t *longest_p, tnd_error_t *error)
+{
+    uint64_t first, last;
+    TND_TRY(look_at_all(splits, &first, &last, longest_p, error));
+    if ((first == 0 || skips_head) && last <= size && size - last <= stray_max)
+        return TND_OK;
+    return tnd_fail(error, "%s: is an index of bytes %" PRIu64 " to %" PRIu64 " of %" PRIu64,
+                    splits->path, first, last, size);
 }
 
 tnd_status_t tnd_splits_row(const tnd_stored_t *splits, const tnd_stored_t *values, uint64_t row,

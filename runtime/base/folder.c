@@ -1,4 +1,4 @@
-/*  runtime/base/folder.c - makes names durable, and removes folders. */
+/*  runtime/base/folder.c - makes and removes folders, and makes names durable. */
 #include "runtime/base/folder.h"
 
 #include <errno.h>
@@ -7,9 +7,34 @@
 #include <libgen.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "runtime/base/allocation.h"
+
+bool tnd_folder_make(const char *folder)
+{
+    char *path = tnd_copy_string(folder);
+    struct stat is;
+    bool good = true;
+    for (char *at = path; good && *at != '\0'; *at = '/') {
+        at += strspn(at, "/");
+        at += strcspn(at, "/");
+        char after = *at;
+        *at = '\0';
+        good = mkdir(path, 0777) == 0 || errno == EEXIST;
+        if (after == '\0')
+            break;
+    }
+    int reason = errno;
+    free(path);
+    errno = reason;
+    if (!good || stat(folder, &is) != 0)
+        return false;
+    errno = ENOTDIR;
+    return S_ISDIR(is.st_mode);
+}
 
 bool tnd_folder_sync(const char *folder)
 {

@@ -1,4 +1,4 @@
-/*  runtime/base/folder.h - makes the names in a folder durable; removes folders.
+/*  runtime/base/folder.h - makes and removes folders, and makes the names in one durable.
  *
  *  After a power failure, a file that was synced and renamed may still have its old name if its
  *  folder was not synced.
@@ -9,6 +9,9 @@
 #define TND_RUNTIME_BASE_FOLDER_H
 
 #include <stdbool.h>
+
+/*  Creates the folder and its parents where they are missing. */
+bool tnd_folder_make(const char *folder);
 
 bool tnd_folder_sync(const char *folder);
 /*  Syncs the folder that contains the file `path`. */

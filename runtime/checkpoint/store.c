@@ -55,25 +55,11 @@ static void manifest_path(char path[TND_STORE_PATH], const char *dir, uint64_t s
     snprintf(path, TND_STORE_PATH, "%s/step-%08" PRIu64 "/%s%s", dir, step, manifest_name, ending);
 }
 
-/*  Creates the folder and its parents. */
 static tnd_status_t make_folder(const char *path, tnd_error_t *error)
 {
-    char part[TND_STORE_PATH];
-    size_t length = strlen(path);
-    if (length >= sizeof part)
-        return tnd_fail(error, "%s: the name is too long", path);
-    for (size_t i = 1; i <= length; i++) {
-        if (path[i] != '/' && path[i] != '\0')
-            continue;
-        memcpy(part, path, i);
-        part[i] = '\0';
-        if (mkdir(part, 0777) != 0 && errno != EEXIST)
-            return tnd_fail(error, "%s: the folder cannot be made: %s", part, strerror(errno));
-    }
-    struct stat is;
-    if (stat(path, &is) != 0 || !S_ISDIR(is.st_mode))
-        return tnd_fail(error, "%s: is not a folder", path);
-    return TND_OK;
+    if (tnd_folder_make(path))
+        return TND_OK;
+    return tnd_fail(error, "%s: the folder cannot be made: %s", path, strerror(errno));
 }
 
 static tnd_status_t sync_names(const char *folder, tnd_error_t *error)

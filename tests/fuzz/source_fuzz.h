@@ -3,7 +3,9 @@
 #define TND_TESTS_FUZZ_SOURCE_FUZZ_H
 
 #include <assert.h>
+#include <glob.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "actors/source/sources.h"
 #include "runtime/option/option_parse.h"
@@ -11,15 +13,15 @@
 #include "runtime/option/registry.h"
 #include "tests/fuzz/scratch.h"
 
-/*  The options `{x: PATH}` of the source called `name`. */
-static inline const void *source_options(const char *name, const char *path,
+/*  The options `{KEY: PATH}` of the source called `name`. */
+static inline const void *source_options(const char *name, const char *key, const char *path,
                                          const tnd_source_t **source_p)
 {
     size_t count = 0;
     tnd_arena_t *arena = tnd_arena_new();
     const tnd_source_spec_t *const *all = tnd_registry_sources(&count);
     tnd_origin_t *origin = tnd_arena_take(arena, sizeof *origin);
-    origin->text = tnd_arena_format(arena, "x: %s", path);
+    origin->text = tnd_arena_format(arena, "%s: %s", key, path);
     origin->size = strlen(origin->text);
     tnd_options_context_t context = {.arena = arena, .diagnostics = tnd_diagnostics_new(arena)};
     tnd_value_t *value = tnd_yaml_parse(arena, context.diagnostics, origin, 0);
@@ -59,7 +61,8 @@ static inline void read_some(const tnd_source_t *source, void *state,
     tnd_block_drop(&block);
 }
 
-static inline int fuzz_source(const char *name, const uint8_t *bytes, size_t size)
+static inline int fuzz_source_as(const char *name, const char *key, const uint8_t *bytes,
+                                 size_t size)
 {
     static scratch_t file;
     static const tnd_source_t *source;
@@ -70,7 +73,7 @@ static inline int fuzz_source(const char *name, const uint8_t *bytes, size_t siz
     tnd_error_t error = {.text = ""};
     const char *path = scratch_fill(&file, bytes, size);
     if (source == NULL) {
-        options = source_options(name, path, &source);
+        options = source_options(name, key, path, &source);
         state = malloc(source->state_bytes + 1);
     }
     memset(state, 0, source->state_bytes);
@@ -80,6 +83,29 @@ static inline int fuzz_source(const char *name, const uint8_t *bytes, size_t siz
     }
     read_some(source, state, &facts);
     source->close(state);
+    return 0;
+}
+
+static inline int fuzz_source(const char *name, const uint8_t *bytes, size_t size)
+{
+    return fuzz_source_as(name, "x", bytes, size);
+}
+
+/*  The same for files of records, whose indexes are made in a folder of their own. */
+static inline int fuzz_records(const char *name, const uint8_t *bytes, size_t size)
+{
+    static char folder[] = "/tmp/tundish-fuzz-XXXXXX";
+    char pattern[64];
+    glob_t found;
+    if (strstr(folder, "XXXXXX") != NULL)
+        setenv("XDG_CACHE_HOME", mkdtemp(folder), 1);
+    (void)fuzz_source_as(name, "files", bytes, size);
+    snprintf(pattern, sizeof pattern, "%s/tundish/*", folder);
+    if (glob(pattern, 0, NULL, &found) == 0) {
+        for (size_t i = 0; i < found.gl_pathc; i++)
+            (void)unlink(found.gl_pathv[i]);
+        globfree(&found);
+    }
     return 0;
 }
 

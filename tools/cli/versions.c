@@ -2,6 +2,7 @@
 #include "tools/cli/versions.h"
 
 #include <czmq.h>
+#include <isa-l.h>
 #include <msgpack.h>
 #include <tundish/tundish.h>
 #include <xxhash.h>
@@ -12,7 +13,7 @@
 #include "actors/file/inflate.h"
 #include "runtime/interface/link.h"
 
-enum { LIBRARIES = 7 };
+enum { LIBRARIES = 8 };
 
 typedef struct {
     const char *name;
@@ -26,8 +27,8 @@ static void look(library_t libraries[LIBRARIES])
     zsys_version(&czmq[0], &czmq[1], &czmq[2]);
     yaml_get_version(&yaml[0], &yaml[1], &yaml[2]);
     unsigned xxhash = XXH_versionNumber();
-    static const char *const names[LIBRARIES] = {"zeromq", "czmq", "msgpack",   "libyaml",
-                                                 "xxhash", "zlib", "libdeflate"};
+    static const char *const names[LIBRARIES] = {"zeromq", "czmq",  "msgpack", "libyaml",
+                                                 "xxhash", "isa-l", "zlib",    "libdeflate"};
     for (int i = 0; i < LIBRARIES; i++)
         libraries[i].name = names[i];
     size_t room = sizeof libraries[0].version;
@@ -37,9 +38,11 @@ static void look(library_t libraries[LIBRARIES])
     snprintf(libraries[3].version, room, "%d.%d.%d", yaml[0], yaml[1], yaml[2]);
     snprintf(libraries[4].version, room, "%u.%u.%u", xxhash / 10000, xxhash / 100 % 100,
              xxhash % 100);
-    snprintf(libraries[5].version, room, "%s", zlibVersion());
+    snprintf(libraries[5].version, room, "%d.%d.%d", ISAL_MAJOR_VERSION, ISAL_MINOR_VERSION,
+             ISAL_PATCH_VERSION);
+    snprintf(libraries[6].version, room, "%s", zlibVersion());
     const char *deflate = tnd_inflate_library();
-    snprintf(libraries[6].version, room, "%s", deflate != NULL ? deflate : "");
+    snprintf(libraries[7].version, room, "%s", deflate != NULL ? deflate : "");
 }
 
 void tnd_versions_print_libraries(FILE *out)

@@ -1,0 +1,125 @@
+/*  actors/source/csv.c - records of CSV files: a row is the bytes of a record, without its end.
+ *
+ *  As TensorFlow's CsvDataset (core/kernels/data/experimental/csv_dataset_op.cc): a record ends with
+ *  \n, \r or \r\n outside of quotes, or with the file.  A quote opens a quoted field only at the
+ *  start of a field, and two of them are a literal one.  Empty lines are records too.  Operations
+ *  interpret the fields. */
+#include <stdio.h>
+#include <string.h>
+
+#include "actors/source/columns.h"
+#include "actors/source/sources.h"
+
+typedef struct {
+    tnd_record_options_t records;
+    const char *delimiter;
+    bool quotes, header;
+} csv_options_t;
+
+/*  The state of the source.  The functions of columns.h take it for its first member. */
+typedef struct {
+    tnd_columns_t columns;
+    tnd_record_format_t format;
+    char name[32];
+} csv_t;
+
+static const tnd_option_t options[] = {
+    TND_RECORD_OPTIONS(csv_options_t, "csv", "record"),
+    {TND_OPTION_NAMED("delimiter", csv_options_t, delimiter, STRING, GRAPH), .fallback = ",",
+     .help = "what separates fields: one byte"},
+    {TND_OPTION_NAMED("quotes", csv_options_t, quotes, BOOL, GRAPH), .fallback = "true",
+     .help = "whether fields in double quotes may contain delimiters and ends of lines"},
+    {TND_OPTION_NAMED("header", csv_options_t, header, BOOL, GRAPH), .fallback = "false",
+     .help = "whether the first record of each file has the names of the fields; it is left out"},
+};
+
+const tnd_source_spec_t tnd_source_csv_spec = {
+    .table = {.name = "csv",
+              .help = "Reads the records of CSV files as rows of bytes; quoted fields may contain "
+                      "ends of lines.",
+              TND_OPTIONS(options, csv_options_t)},
+    .caps = TND_SOURCE_RANDOM | TND_SOURCE_REWINDS | TND_SOURCE_FILES,
+};
+
+typedef enum { FIELD_START, UNQUOTED, QUOTED, QUOTE_IN_QUOTED, AFTER_CR } state_t;
+
+static state_t follow(state_t state, uint8_t byte, const csv_options_t *chosen)
+{
+    if (state == QUOTED)
+        return byte == '"' ? QUOTE_IN_QUOTED : QUOTED;
+    if (byte == '"' && chosen->quotes && (state == FIELD_START || state == QUOTE_IN_QUOTED))
+        return QUOTED;
+    return byte == (uint8_t)chosen->delimiter[0] ? FIELD_START : UNQUOTED;
+}
+
+static tnd_status_t find(const void *context, tnd_record_window_t *window, size_t size,
+                         tnd_offsets_t *offsets, tnd_error_t *error)
+{
+    enum { PIECE = 1 << 20 };
+    const csv_options_t *chosen = context;
+    const uint8_t *data;
+    size_t begin = 0;
+    bool skip = chosen->header;
+    state_t state = FIELD_START;
+    if (!skip)
+        tnd_offsets_add(offsets, 0);
+    for (size_t at = 0, have; at < size; at += have) {
+        TND_TRY(tnd_record_window(window, at, PIECE, &data, &have, error));
+        have = have < PIECE ? have : PIECE;
+        for (size_t i = 0; i < have; i++) {
+            uint8_t byte = data[i];
+            bool ends = state != QUOTED && (byte == '\n' || byte == '\r');
+            bool ended = state == AFTER_CR && byte != '\n';
+            if (ended)
+                tnd_offsets_add(offsets, begin = at + i);
+            if (ends && byte == '\n')
+                tnd_offsets_add(offsets, begin = at + i + 1);
+            state = !ends          ? follow(ended ? FIELD_START : state, byte, chosen)
+                    : byte == '\r' ? AFTER_CR
+                                   : FIELD_START;
+        }
+    }
+    if (begin < size || (skip && begin == 0))
+        tnd_offsets_add(offsets, size);
+    return TND_OK;
+}
+
+static tnd_status_t content(uint8_t *data, size_t size, bool own, size_t *first_p, size_t *size_p,
+                            tnd_error_t *error)
+{
+    (void)own, (void)error;
+    *first_p = 0;
+    *size_p = size - (size > 0 && data[size - 1] == '\n');
+    if (*size_p > 0 && data[*size_p - 1] == '\r')
+        --*size_p;
+    return TND_OK;
+}
+
+static tnd_status_t csv_open(void *state, const void *given, const tnd_source_scope_t *scope,
+                             tnd_source_facts_t *facts, tnd_error_t *error)
+{
+    const csv_options_t *chosen = given;
+    csv_t *self = state;
+    if (strlen(chosen->delimiter) != 1 || strchr("\"\r\n", chosen->delimiter[0]) != NULL)
+        return tnd_fail(error, "`delimiter` is one byte, and neither a quote nor an end of a line");
+    snprintf(self->name, sizeof self->name, "csv-%02x%s%s", (uint8_t)chosen->delimiter[0],
+             chosen->quotes ? "-quotes" : "", chosen->header ? "-header" : "");
+    self->format = (tnd_record_format_t){.finder = {.name = self->name,
+                                                    .skips_head = chosen->header,
+                                                    .find = find,
+                                                    .context = chosen},
+                                         .content = content};
+    return tnd_columns_open_records(&self->columns, &chosen->records, &self->format, scope, facts,
+                                    error);
+}
+
+const tnd_source_t tnd_source_csv = {
+    .spec = &tnd_source_csv_spec,
+    .state_bytes = sizeof(csv_t),
+    .open = csv_open,
+    .read = tnd_columns_read,
+    .ahead_rows = tnd_columns_ahead_rows,
+    .ahead = tnd_columns_ahead,
+    .where = tnd_columns_where,
+    .close = tnd_columns_close,
+};

@@ -1,0 +1,17 @@
+/*  actors/source/npy_file.h - a .npy file as a column, for use outside of the source.
+ *
+ *  Threads: any. */
+#ifndef TND_ACTORS_SOURCE_NPY_FILE_H
+#define TND_ACTORS_SOURCE_NPY_FILE_H
+
+#include "actors/source/stored.h"
+
+/*  Maps the file and finds its array, whose first axis counts rows.  Errors: TND_FAILED if it is
+ *  truncated or not an array of numbers. */
+tnd_status_t tnd_npy_open(tnd_stored_t *stored, const char *path, tnd_error_t *error) TND_CHECKED;
+
+/*  Says what is in an open file, as tnd_stored_open_fn; `context` is NULL. */
+tnd_status_t tnd_npy_read_header(tnd_stored_t *stored, const void *context,
+                                 tnd_error_t *error) TND_CHECKED;
+
+#endif

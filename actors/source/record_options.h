@@ -1,0 +1,34 @@
+/*  actors/source/record_options.h - what the sources of files of records have in common.  */
+#ifndef TND_ACTORS_SOURCE_RECORD_OPTIONS_H
+#define TND_ACTORS_SOURCE_RECORD_OPTIONS_H
+
+#include "actors/source/record_index.h"
+#include "runtime/option/option_parse.h"
+
+typedef struct {
+    tnd_strings_t files;
+    const char *column;
+    int index; /* tnd_index_place_t */
+    uint64_t max;
+} tnd_record_options_t;
+
+/*  Their options; `type` begins with a tnd_record_options_t. */
+#define TND_RECORD_OPTIONS(type, ending, name)                                                     \
+    {TND_OPTION_NAMED("files", type, records.files, PATHS, GRAPH),                                 \
+     .example = "${data}/train-*." ending,                                                         \
+     .help = "the files: a path, a pattern such as \"${data}/train-*." ending                      \
+             "\", a range `part-[00-15]." ending "`, or a list of them"},                          \
+        {TND_OPTION_NAMED("column", type, records.column, STRING, GRAPH), .fallback = name,        \
+         .help = "the name of the column, which is ragged and has u8"},                            \
+        {TND_OPTION_NAMED("index", type, records.index, ENUM, TUNE), .fallback = "cache",          \
+         .choices = "cache|beside",                                                                \
+         .help = "where the indexes of the files are kept: in $XDG_CACHE_HOME/tundish (else "      \
+                 "~/.cache/tundish), or beside the files; those beside them are always used"},     \
+    {                                                                                              \
+        TND_OPTION_NAMED("max", type, records.max, U64, GRAPH),                                    \
+            .fallback = "longest", .choices = "longest=0", .range = "1..1099511627776",            \
+            .help = "the greatest length of a row, for which memory is kept; "                     \
+                    "longer ones are bad"                                                          \
+    }
+
+#endif

@@ -1,0 +1,35 @@
+/*  runtime/base/parallel.c - independent work on several processors. */
+#include "runtime/base/parallel.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <unistd.h>
+
+typedef struct {
+    size_t count;
+    atomic_size_t next;
+    void (*work)(void *context, size_t index);
+    void *context;
+} shared_t;
+
+static void *run(void *given)
+{
+    shared_t *self = given;
+    for (size_t i; (i = atomic_fetch_add(&self->next, 1)) < self->count;)
+        self->work(self->context, i);
+    return NULL;
+}
+
+void tnd_parallel(size_t count, void (*work)(void *context, size_t index), void *context)
+{
+    enum { THREADS_MAX = 16 };
+    pthread_t threads[THREADS_MAX];
+    shared_t shared = {.count = count, .work = work, .context = context};
+    long processors = sysconf(_SC_NPROCESSORS_ONLN), started = 0;
+    while (started < THREADS_MAX && started + 1 < processors && (size_t)started + 1 < count &&
+           pthread_create(&threads[started], NULL, run, &shared) == 0)
+        started++;
+    (void)run(&shared);
+    while (started > 0)
+        (void)pthread_join(threads[--started], NULL);
+}

@@ -1,0 +1,13 @@
+/*  runtime/base/parallel.h - independent work on several processors, once.
+ *
+ *  Threads: the caller's, and others that end before tnd_parallel returns. */
+#ifndef TND_RUNTIME_BASE_PARALLEL_H
+#define TND_RUNTIME_BASE_PARALLEL_H
+
+#include <stddef.h>
+
+/*  Calls work(context, i) for each i below `count`, on at most as many threads as there are
+ *  processors. */
+void tnd_parallel(size_t count, void (*work)(void *context, size_t index), void *context);
+
+#endif

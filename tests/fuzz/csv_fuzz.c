@@ -1,0 +1,7 @@
+/*  tests/fuzz/csv_fuzz.c - files of the source `csv`, and the indexes that it makes. */
+#include "tests/fuzz/source_fuzz.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+{
+    return fuzz_records("csv", bytes, size);
+}
