@@ -94,7 +94,7 @@ typedef struct {
     sem_t begun, asked;
 } lingering_t;
 
-/*  A step that is under way when the session is asked to stop, and goes on for a while. */
+/*  A step that is active when the session is stopped, and continues for a while. */
 static tnd_status_t linger(tnd_replica_t *replica, void *context)
 {
     lingering_t *self = context;

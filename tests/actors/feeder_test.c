@@ -217,7 +217,7 @@ Test(reducer, means_weigh_by_a_column_and_gathers_keep_the_order_of_replicas)
     tnd_graph_destroy(&graph);
 }
 
-Test(reducer, what_cannot_weigh_is_refused_before_the_start)
+Test(reducer, columns_that_cannot_be_weights_are_refused_before_the_start)
 {
     static const char *const cases[][2] = {
         {"weight: y", "column `y`, which is to weight means, does not exist"},

@@ -1,5 +1,5 @@
-/*  Covers every option table of kinds, sources and operations: what a table says of itself holds,
- *  so that a mistake in one is found here and not by the first user of the option. */
+/*  Covers every option table of kinds, sources and operations: each table is consistent, so that a
+ *  mistake is found here and not by the first user of the option. */
 #include "runtime/option/option_print.h"
 #include "runtime/option/registry.h"
 
@@ -75,7 +75,7 @@ static void check_accepts(const tnd_kind_spec_t *kind)
     }
 }
 
-Test(tables, those_of_kinds_hold_what_they_say)
+Test(tables, of_kinds_are_consistent)
 {
     size_t count = 0;
     const tnd_kind_spec_t *const *kinds = tnd_registry_kinds(&count);
@@ -92,7 +92,7 @@ Test(tables, those_of_kinds_hold_what_they_say)
     check_table(&tnd_settings_table);
 }
 
-Test(tables, those_of_sources_hold_what_they_say)
+Test(tables, of_sources_are_consistent)
 {
     size_t count = 0;
     const tnd_source_spec_t *const *sources = tnd_registry_sources(&count);
@@ -106,7 +106,7 @@ Test(tables, those_of_sources_hold_what_they_say)
     cr_expect_null(tnd_registry_source_table(count));
 }
 
-Test(tables, those_of_operations_hold_what_they_say)
+Test(tables, of_operations_are_consistent)
 {
     size_t count = 0;
     const tnd_op_spec_t *const *ops = tnd_registry_ops(&count);

@@ -1,4 +1,4 @@
-/*  tests/conformance/hub_handshake.h - the handshake that every hub must do. */
+/*  tests/conformance/hub_handshake.h - the handshake of every hub. */
 #ifndef TND_TESTS_CONFORMANCE_HUB_HANDSHAKE_H
 #define TND_TESTS_CONFORMANCE_HUB_HANDSHAKE_H
 

@@ -1,4 +1,4 @@
-/*  tests/conformance/hub_peers.h - what every hub must do when peers come, leave, or stop reading. */
+/*  tests/conformance/hub_peers.h - every hub, when peers connect, leave, or stop reading. */
 #ifndef TND_TESTS_CONFORMANCE_HUB_PEERS_H
 #define TND_TESTS_CONFORMANCE_HUB_PEERS_H
 
@@ -198,7 +198,7 @@ Test(hub, an_actor_that_disconnects_gets_no_earlier_notices)
     static site_t join, worker;
     meet(&stage, &join, &worker);
 
-    /* The loss is known at once, and is not told before the next receive. */
+    /* The loss is known at once, but reported only by the next receive. */
     tnd_hub_rebirth(worker.hub, 2);
     tnd_hub_disconnect(worker.hub, PORT_OUT, JOIN);
     while (site_step(&worker))
@@ -297,7 +297,7 @@ static uint32_t flood(site_t *from, uint32_t port, tnd_actor_id_t to, tnd_pool_t
     return FLOOD_MOST;
 }
 
-/*  A peer that came up takes whatever it is sent, but its thread never looks at it. */
+/*  The connection of the peer accepts messages, but its thread never reads them. */
 static void leave_unread(bool binder_sends)
 {
     static stage_t stage;
@@ -321,12 +321,12 @@ static void leave_unread(bool binder_sends)
     } else {
         cr_assert(sent >= stage.unread && sent < FLOOD_MOST, "%u were sent", sent);
         run_until(sender, NULL, &sender->losts, 1);
-        /* It did not go by itself, and the user is told so. */
+        /* The peer did not leave by itself, and the user learns why. */
         cr_assert_str_eq(sender->lost_why, "the peer does not read the data that it requests");
         tnd_hub_counts_t counts;
         tnd_hub_counts(sender->hub, &counts);
         cr_assert_eq(counts.refused, 1);
-        /* Once it reads it comes again, by a new connection. */
+        /* When it reads again it reconnects, by a new connection. */
         run_until(&worker, &join, &worker.ups, 2);
         run_until(&join, &worker, &join.ups, 2);
         join.messages = worker.messages = 0;

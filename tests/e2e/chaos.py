@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""`tundish chaos`: numbered rows under random faults, five worker processes; nothing lost or twice.
+"""`tundish chaos`: numbered rows under random faults, five processes; no row lost or repeated.
 
 Usage: chaos.py [--seconds S] [--rows N] [--seed SEED] [--seeds N] [--at-once N] [--busy] [NAME...];
 without a name it lists them.

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A run resumes with the data of its checkpoint, wherever that is, and with no other.
+"""A run resumes only with the data of its checkpoint, wherever they are.
 
 Usage: data.py NAME...; without a name it lists them.
 """

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Processes that are killed: those that may die are restarted, and the run ends the same.
+"""Killed processes: those that may die are restarted, and the run has the same result.
 
 Usage: deaths.py [--rounds N] [NAME...]; without a name it lists them.  A run under `tundish up` has
 its processes killed at random moments; rows, order and what replicas computed must be those of a

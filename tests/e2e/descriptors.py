@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""How many file descriptors a run needs is computed before the start: never fewer than it takes, and
-not many more.  A process that may not have them refuses to start and says how many it needs; one that
+"""The number of file descriptors of a run is computed before the start: at least what it needs,
+and not many more.  A process that may not have them refuses to start and reports how many it needs; one that
 may has enough to the end.
 
 Usage: descriptors.py [--every] NAME...; without a name it lists them.  --every: all limits from the

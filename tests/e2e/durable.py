@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What is on the disk when the machine loses its power, after every call that a run made.
 
-Usage: durable.py [--states N] [NAME...]; without a name it lists them.  N states are gone on from, spread
+Usage: durable.py [--states N] [NAME...]; without a name it lists them.  Runs resume from N states, spread
 evenly; 0: all that there are.  A shim logs what a run asks of the disk:
 opened, written, synced, renamed, removed.  The log is replayed onto a model of a disk that keeps
 only what it must: the bytes of a file as of its last sync, the names of a folder as of its own.

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""What breaks, on real processes: the run heals with the same stream, or ends with one sentence.
+"""Faults in real processes: the run recovers with the same stream, or ends with one sentence.
 
-Usage: faults.py NAME...; without a name it lists them.  A run that heals is drained afterwards, and
+Usage: faults.py NAME...; without a name it lists them.  A run that recovers is drained afterwards, and
 its digest must be that of one process over as many steps.
 """
 import json

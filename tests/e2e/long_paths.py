@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs over paths with a long delay that a proxy hides: they are slow, and no connection is given up.
+"""Runs over paths with a long delay that a proxy hides: they are slow, and keep every connection.
 
 Usage: long_paths.py [--delay SECONDS --link-timeout SECONDS --dead-after SECONDS --rows N] [NAME...];
 without a name it lists them.  By hand, with the default timeouts:

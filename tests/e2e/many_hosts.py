@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Many hosts on one machine, which has too little processor time for them: that makes a run slow, and
-neither ends it nor changes its stream.
+"""Many hosts on one machine with too little processor time for them: the run is slow,
+but does not end or change its stream.
 
 Usage: many_hosts.py [--lanes N] [--workers N] [--steps N] [--transport ipc|tcp] NAME...; without a
 name it lists them.  Each lane is a host of its own, as is each worker.  By hand: --lanes 48 with

@@ -1,4 +1,4 @@
-/*  tests/e2e/op_drag.c - an operation that takes its time, and one row that it never returns from.
+/*  tests/e2e/op_drag.c - an operation that is slow, and hangs on one row.
  *
  *  Sleeps `us` microseconds for each row, and $DRAG times as long after the first 256 rows of the
  *  process, so that trying the operation before the start takes no longer.  If the file

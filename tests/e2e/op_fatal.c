@@ -1,4 +1,4 @@
-/*  tests/e2e/op_fatal.c - an operation that refuses some numbers, and does not survive one.
+/*  tests/e2e/op_fatal.c - an operation that refuses some numbers, and crashes on one.
  *
  *      ops: [{plugin: fatal.fatal, refuse: 997, kill: 4321}]
  *

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checkpoints: a job that is killed goes on, on other hosts, workers and devices, to the same end.
+"""Checkpoints: a killed job resumes on other hosts, workers and devices, with the same result.
 
 Usage: resume.py [--rounds N] [NAME...]; without a name it lists them.  Model and stream of a run that
 was killed N times are compared with those of an undisturbed run, bit by bit.

@@ -1,4 +1,4 @@
-/*  tests/e2e/step_rogue.c - a step that posts what others do not.
+/*  tests/e2e/step_rogue.c - a step whose replicas post different reductions.
  *
  *  Options: `does`, what replicas from `replica` on do in `step`, or always, where the others post
  *  one reduction: less, more, never, longer. */

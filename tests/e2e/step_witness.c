@@ -1,4 +1,4 @@
-/*  tests/e2e/step_witness.c - a step that writes down what it was fed and what was reduced.
+/*  tests/e2e/step_witness.c - a step that records what it was fed and what was reduced.
  *
  *  Column `y` (i64) names the rows.  Each replica writes a line a step to $WITNESS/REPLICA.txt,
  *

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Workers that are slow: what they leave of the throughput of the others, and the stream that comes.
+"""Slow workers: the throughput that remains, and the stream.
 
 Usage: stragglers.py [--rounds N] [NAME...]; without a name it lists them.  Workers sleep for each
 row, so that they need no processor; one of them, on a host of its own, 200 times as long.

@@ -1,6 +1,6 @@
 /*  Covers examples/fashion/mlp.h: the gradient against finite differences of the loss in double,
- *  the sums against a naive loop, every instruction set against the plain one bit for bit, and the
- *  file against each way it can be broken. */
+ *  the sums against a naive loop, every instruction set against the plain one bit for bit, and
+ *  damaged files. */
 #include "examples/fashion/mlp.h"
 
 #include <math.h>
@@ -195,7 +195,7 @@ Test(mlp, no_rows_give_no_gradient_and_no_loss)
     mlp_destroy(&model);
 }
 
-Test(mlp, a_label_that_is_no_class_gives_no_gradient_and_a_loss_of_nan)
+Test(mlp, an_invalid_label_gives_no_gradient_and_a_loss_of_nan)
 {
     mlp_t *model = mlp_new(7);
     static const float zeros[MLP_PARAMS];
@@ -371,7 +371,7 @@ static void remove_folder(void)
 
 TestSuite(mlp_file, .init = make_folder, .fini = remove_folder);
 
-Test(mlp_file, a_model_comes_back_with_its_velocity)
+Test(mlp_file, a_model_is_loaded_with_its_velocity)
 {
     mlp_t *model = trained("plain"), *copy = mlp_new(1);
     char error[256] = "";
@@ -462,7 +462,7 @@ Test(mlp_file, a_disk_that_is_full_leaves_the_old_model)
     mlp_destroy(&other);
 }
 
-Test(mlp_file, what_is_no_model_is_refused)
+Test(mlp_file, a_file_of_another_format_is_refused)
 {
     expect_refusal(0, "PK", FILE_BYTES, "is not a saved model");
 }
@@ -482,7 +482,7 @@ Test(mlp_file, a_cut_file_is_refused)
     expect_refusal(0, "", FILE_BYTES - 1, "ends too early");
 }
 
-Test(mlp_file, a_file_that_goes_on_is_refused)
+Test(mlp_file, a_file_that_is_too_long_is_refused)
 {
     expect_refusal(0, "", FILE_BYTES + 1, "goes on");
 }

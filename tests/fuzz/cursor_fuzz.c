@@ -1,4 +1,4 @@
-/*  tests/fuzz/cursor_fuzz.c - cursors: what is read again as it was written, and whatever is not.
+/*  tests/fuzz/cursor_fuzz.c - cursors: valid ones are read back unchanged, others are refused.
  *
  *  A cursor is closed by a hash that no mutation finds; so the bytes are also tried as the content
  *  of one, with a correct hash. */

@@ -1,4 +1,4 @@
-/*  tests/fuzz/driver.c - tries a target with its corpus, and for a while with mutations of it.
+/*  tests/fuzz/driver.c - runs a target on its corpus, and for some time on mutations of it.
  *
  *  Usage: fuzz_NAME CORPUS [--seconds N] [--seed S].  What makes the target fail is written to
  *  crash-fuzz_NAME in the working directory; the seed makes the same inputs again.

@@ -1,4 +1,4 @@
-/*  tests/fuzz/fuzz.h - one target: bytes from outside, decoded as if they were meant.
+/*  tests/fuzz/fuzz.h - one target: decodes bytes from outside.
  *
  *  A target is one file that defines this function, a folder corpus/NAME with inputs to begin from,
  *  and one line in CMakeLists.txt.  It is linked with driver.c, or with libFuzzer.  Whatever the

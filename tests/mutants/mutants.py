@@ -1,4 +1,4 @@
-"""The planted bugs of this folder: reading the lists, finding what they change, changing it."""
+"""Reads the lists of planted bugs, finds the lines that they change, and changes them."""
 import collections
 import pathlib
 import re

@@ -143,7 +143,7 @@ Test(tundish, a_source_that_cannot_go_back_feeds_one_epoch)
     cr_expect_eq(numbers.starts, 1);
 }
 
-Test(tundish, what_a_source_cannot_do_is_refused_before_the_start)
+Test(tundish, unsupported_options_of_a_source_are_refused_before_the_start)
 {
     numbers_t numbers = {.unknown = true};
     refused(compose(&numbers, 0, "epochs: 2", ""), "`numbers` can be read only once");
@@ -155,7 +155,7 @@ Test(tundish, what_a_source_cannot_do_is_refused_before_the_start)
     cr_expect_eq(numbers.starts, 0);
 }
 
-Test(tundish, a_source_of_any_index_says_how_many_rows_it_has)
+Test(tundish, a_random_source_must_report_its_rows)
 {
     numbers_t numbers = {.unknown = true};
     outcome_t outcome = run(compose(&numbers, TND_SOURCE_RANDOM, "epochs: 1", ""));
@@ -284,7 +284,7 @@ Test(tundish, tables_that_cannot_be_used_are_errors_of_the_graph)
     }
 }
 
-Test(tundish, a_name_that_is_nearly_given_is_guessed)
+Test(tundish, a_misspelt_name_is_suggested)
 {
     numbers_t numbers = {0};
     uint64_t times = 1;
@@ -400,7 +400,7 @@ Test(tundish, ragged_rows_reach_a_step_with_their_lengths_and_zeros_after_them)
     }
 }
 
-Test(tundish, a_source_that_does_not_say_how_long_a_row_is_ends_the_run)
+Test(tundish, a_source_that_does_not_set_a_length_ends_the_run)
 {
     uint64_t longest = 5;
     bool changes = false;
@@ -422,7 +422,7 @@ Test(tundish, an_operation_cannot_change_a_ragged_column)
 
 /* --- what hangs --- */
 
-/*  Its open returns once it is let, and then looks at what it was given. */
+/*  Its `open` returns when the test allows it, and then reads its arguments. */
 typedef struct {
     _Atomic bool may_go, is_over;
     bool same;
@@ -456,7 +456,7 @@ static const tnd_op_ops_t gate_ops = {
 void __lsan_disable(void) __attribute__((weak));
 void __lsan_enable(void) __attribute__((weak));
 
-Test(tundish, what_hangs_keeps_all_it_may_touch)
+Test(tundish, memory_of_a_hanging_hook_is_leaked)
 {
     if (__lsan_disable != NULL)
         __lsan_disable();

@@ -43,7 +43,7 @@ Test(address, that_has_no_room_is_refused)
     cr_assert(strstr(error.text, "is too long") != NULL, "%s", error.text);
 }
 
-Test(address, of_a_listening_neighbour_is_served_until_he_goes)
+Test(address, of_a_listening_process_is_in_use_until_it_ends)
 {
     char address[64];
     snprintf(address, sizeof address, "ipc://@tundish.test.%ld", (long)getpid());
@@ -64,7 +64,7 @@ Test(address, of_a_listening_neighbour_is_served_until_he_goes)
     cr_assert(not(tnd_address_is_served("tcp://127.0.0.1:1")), "only paths are looked at");
 }
 
-Test(address, that_cannot_be_bound_says_what_to_do)
+Test(address, that_cannot_be_bound_gives_a_remedy)
 {
     static const struct {
         int number;

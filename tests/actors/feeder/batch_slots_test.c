@@ -1,8 +1,8 @@
-/*  tests/actors/batch_slots_test.c - where rows of slices end up, what of them is copied, and their
- *  digest.
+/*  Covers actors/feeder/batch_slots.h: where the rows of slices are stored, which are copied, and
+ *  their digest.
  *
- *  Rows come in blocks of their own; the workers is a real one over the processor, with slots of
- *  FIXTURE_ROWS rows, and runs no step. */
+ *  Rows come in blocks of their own; the device workers are real and use the processor, with slots
+ *  of FIXTURE_ROWS rows, and runs no step. */
 #include "actors/feeder/batch_slots.h"
 
 #include <criterion/criterion.h>
@@ -123,7 +123,7 @@ Test(slots, pieces_follow_each_other_and_are_hashed_by_rank)
     close_bench(&bench);
 }
 
-Test(slots, slices_of_two_lanes_lie_at_their_offsets)
+Test(slots, slices_of_two_lanes_are_stored_at_their_offsets)
 {
     bench_t bench;
     open_bench(&bench);
@@ -149,7 +149,7 @@ static void count_release(void *owner)
     ++*(uint32_t *)owner;
 }
 
-Test(slots, all_rows_of_a_replica_in_one_piece_are_lent_until_the_step_is_done)
+Test(slots, all_rows_of_a_replica_in_one_piece_are_borrowed_until_the_step_is_done)
 {
     _Alignas(TND_BUFFER_ALIGN) static float numbers[4 * FIXTURE_WIDTH];
     bench_t bench;
@@ -195,7 +195,7 @@ static tnd_status_t do_nothing(void *context, tnd_replica_t *replica)
     return TND_OK;
 }
 
-Test(slots, rows_that_are_lent_are_hashed_whether_a_step_reads_them_or_not)
+Test(slots, borrowed_rows_are_hashed_even_if_no_step_reads_them)
 {
     const tnd_task_t task = {do_nothing, NULL, NULL};
     for (int runs = 0; runs < 2; runs++) {
@@ -239,7 +239,7 @@ Test(slots, rows_that_do_not_begin_on_a_cache_line_are_copied)
     close_bench(&bench);
 }
 
-Test(slots, a_step_that_comes_again_after_a_rewind_is_hashed_anew)
+Test(slots, a_step_repeated_after_a_rewind_is_hashed_again)
 {
     bench_t bench;
     open_bench(&bench);
@@ -255,7 +255,7 @@ Test(slots, a_step_that_comes_again_after_a_rewind_is_hashed_anew)
     close_bench(&bench);
 }
 
-Test(slots, what_does_not_fit_its_note_or_its_replica_is_refused_by_name)
+Test(slots, slices_that_do_not_match_their_header_or_replica_are_refused)
 {
     bench_t bench;
     open_bench(&bench);

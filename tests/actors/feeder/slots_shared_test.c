@@ -1,4 +1,4 @@
-/*  tests/actors/slots_shared_test.c - slices whose rows are gathered by several threads.
+/*  Covers actors/feeder/batch_slots.h: slices whose rows several threads gather.
  *
  *  A block has rows of 1 KiB of which each has its number in every byte; slices of 300 of them, in
  *  a mixed order, are more than one part. */
@@ -178,7 +178,7 @@ Test(slots_shared, any_number_of_threads_gathers_the_same_rows_with_the_same_dig
         check_stream(threads);
 }
 
-Test(slots_shared, what_was_begun_is_given_up_at_the_end)
+Test(slots_shared, unfinished_parts_are_discarded_at_the_end)
 {
     bench_t bench;
     open_bench(&bench, 2);

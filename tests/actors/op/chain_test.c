@@ -111,7 +111,7 @@ Test(chain, gives_what_numpy_computes_in_blocks_of_any_size)
     remove_folder(folder);
 }
 
-Test(chain, of_no_operations_passes_the_block_itself)
+Test(chain, without_operations_passes_the_block_itself)
 {
     static const int64_t values[] = {1, 2};
     tnd_schema_t schema = schema_of(TND_I64, 0, NULL);
@@ -192,7 +192,7 @@ Test(chain, a_column_that_is_not_read_is_passed_by_reference)
     close_chain(&run);
 }
 
-Test(chain, rows_say_from_which_position_they_were_made)
+Test(chain, rows_keep_the_position_that_they_were_made_from)
 {
     static const int64_t values[] = {5, 1, 0, 2, 9};
     static const uint32_t expected[] = {1, 3, 3}, again[] = {21, 23, 23};
@@ -236,7 +236,7 @@ Test(chain, rows_say_from_which_position_they_were_made)
     close_chain(&run);
 }
 
-Test(chain, a_block_of_which_little_is_left_takes_little)
+Test(chain, a_block_with_few_rows_left_uses_little_memory)
 {
     int64_t values[500];
     for (int64_t i = 0; i < 500; i++)
@@ -315,7 +315,7 @@ Test(chain, a_bad_row_fails_the_run_or_is_left_out_and_named)
     close_chain(&run);
 }
 
-Test(chain, what_leaves_as_it_is_made_is_not_copied_again)
+Test(chain, output_that_is_final_is_not_copied_again)
 {
     static const uint64_t index[] = {1, 0};
     opened_t in;
@@ -419,7 +419,7 @@ Test(one_hot, gives_what_tensorflow_gives)
     cr_assert(compared >= 6);
 }
 
-Test(chain, what_does_not_fit_is_refused_with_the_place)
+Test(chain, options_that_do_not_fit_are_refused_with_their_place)
 {
     static const uint64_t shape[] = {3};
     static const char *const cases[][2] = {

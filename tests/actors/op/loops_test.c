@@ -116,7 +116,7 @@ Test(loops, normalizing_is_one_subtraction_and_one_division)
         }
 }
 
-Test(loops, clipping_keeps_what_is_no_number)
+Test(loops, clipping_keeps_nan)
 {
     const tnd_loops_t *paths[TND_LOOPS_PATHS];
     float in[COUNT], wanted[COUNT], out[COUNT + 1];

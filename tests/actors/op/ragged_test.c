@@ -1,6 +1,6 @@
-/*  Covers what a chain does with ragged columns: they pass whole, also where rows are left out or
- *  repeated, or are made one length by `pad_ragged`; an operation that reads one is refused by name.
- */
+/*  Covers what a chain does with ragged columns: they pass unchanged, also if rows are dropped or
+ *  repeated, or get one length from `pad_ragged`; an operation that reads one is refused by
+ *  name. */
 #include "actors/op/chain.h"
 #include "actors/op/chain_probe.h"
 #include "tests/actors/source/opened.h"
@@ -119,7 +119,7 @@ Test(ragged, columns_pass_by_reference_where_all_rows_stay)
     close_bench(&bench);
 }
 
-Test(ragged, rows_that_stay_or_come_again_have_their_values)
+Test(ragged, kept_and_repeated_rows_have_their_values)
 {
     static const uint32_t kept[] = {1, 2, 2, 3, 3, 3, 4, 4, 4, 4};
     static const tnd_buffer_kind_t kinds[] = {TND_BUFFER_HEAP, TND_BUFFER_MAPPED};
@@ -136,7 +136,7 @@ Test(ragged, rows_that_stay_or_come_again_have_their_values)
     }
 }
 
-Test(ragged, rows_that_are_left_out_are_not_kept_in_memory)
+Test(ragged, dropped_rows_are_not_kept_in_memory)
 {
     static const uint32_t kept[] = {3, 4};
     static const tnd_buffer_kind_t kinds[] = {TND_BUFFER_HEAP, TND_BUFFER_MAPPED};
@@ -156,7 +156,7 @@ Test(ragged, rows_that_are_left_out_are_not_kept_in_memory)
     }
 }
 
-Test(ragged, of_no_row_nothing_is_left)
+Test(ragged, a_block_without_rows_keeps_no_memory)
 {
     bench_t bench;
     tnd_error_t error;
@@ -236,7 +236,7 @@ Test(ragged, an_operation_that_reads_a_column_is_refused_by_name_with_the_remedy
     }
 }
 
-Test(ragged, the_probe_sees_what_is_made_of_rows_of_many_lengths)
+Test(ragged, the_probe_covers_rows_of_many_lengths)
 {
     bench_t one, other;
     tnd_error_t error;

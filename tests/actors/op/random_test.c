@@ -1,4 +1,4 @@
-/*  Covers the random operations: draws depend on the seed, epoch, sample and operation alone, reach
+/*  Covers the random operations: draws depend only on the seed, epoch, sample and operation, reach
  *  every outcome, and are independent of each other. */
 #include <math.h>
 
@@ -40,7 +40,7 @@ static void flips_of(const tnd_chain_key_t *key, uint32_t epoch, uint32_t lane, 
     close_chain(&run);
 }
 
-Test(random_flip, depends_on_seed_epoch_sample_and_operation_alone)
+Test(random_flip, depends_only_on_seed_epoch_sample_and_operation)
 {
     char base[PICTURES + 1], other[PICTURES + 1];
     const tnd_chain_key_t seed = {.seed = 8, .lanes = 1}, lanes = {.seed = 7, .lanes = 2};
@@ -144,7 +144,7 @@ static int outcome_of(const uint8_t *picture)
     return ((corner / SIDE * PLACES + corner % SIDE) * 2 + across) * 2 + down;
 }
 
-Test(chain, random_operations_reach_everything_and_do_not_know_of_each_other)
+Test(chain, random_operations_reach_every_outcome_and_are_independent)
 {
     static const uint64_t shape[] = {SIDE, SIDE};
     static uint8_t data[SIDE * SIDE * SAMPLES];

@@ -1,5 +1,5 @@
-/*  Covers actors/quarantine/quarantine.h and actors/quarantine/bad_records.h: what is set aside is
- *  kept, in order, before a place that a run goes back to, and no more; torn ends are cut off. */
+/*  Covers actors/quarantine/quarantine.h and actors/quarantine/bad_records.h: after a rewind the
+ *  quarantined records before its cursor remain, in order, and no others; torn ends are cut off. */
 #include "actors/quarantine/quarantine.h"
 
 #include <stdio.h>
@@ -101,7 +101,7 @@ static void holds(const world_t *world, const int64_t *numbers, uint64_t count, 
     cr_assert_eq(found, lines);
 }
 
-Test(quarantine, a_run_that_goes_back_truncates_later_records)
+Test(quarantine, a_rewind_truncates_later_records)
 {
     world_t world;
     open_world(&world);
@@ -158,7 +158,7 @@ Test(quarantine, a_column_that_lost_rows_is_an_error)
     close_world(&world);
 }
 
-Test(bad_records, are_in_order_once_until_they_are_passed)
+Test(bad_records, are_in_order_and_reported_once)
 {
     static const uint32_t bad[] = {1, 4};
     tnd_bad_records_t bad_records = {0};

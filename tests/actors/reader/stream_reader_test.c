@@ -1,5 +1,4 @@
-/*  tests/actors/stream_reader_test.c - rows of a source that is read in order, when they are needed
- *  again.
+/*  Covers actors/reader/stream_reader.h: rows of a sequential source that are needed again.
  *
  *  The source counts; the tests ask for positions as lost tickets and rewinds do. */
 #include "actors/reader/stream_reader.h"
@@ -109,7 +108,7 @@ Test(stream_reader, a_source_that_rewinds_is_read_again_from_its_start)
     end(&bench);
 }
 
-Test(stream_reader, every_ticket_after_the_end_says_so_and_an_epoch_begins_again)
+Test(stream_reader, every_ticket_after_the_end_reports_it_and_the_next_epoch_begins)
 {
     bench_t bench;
     begin(&bench, TND_SOURCE_REWINDS, 0);
@@ -123,7 +122,7 @@ Test(stream_reader, every_ticket_after_the_end_says_so_and_an_epoch_begins_again
     end(&bench);
 }
 
-Test(stream_reader, a_source_that_cannot_go_back_has_its_rows_kept)
+Test(stream_reader, rows_of_a_source_that_cannot_rewind_are_kept)
 {
     bench_t bench;
     begin(&bench, 0, 1 << 20);
@@ -140,7 +139,7 @@ Test(stream_reader, a_source_that_cannot_go_back_has_its_rows_kept)
     end(&bench);
 }
 
-Test(stream_reader, rows_that_are_kept_no_more_are_an_error_that_says_what_to_do)
+Test(stream_reader, rows_no_longer_kept_are_an_error_with_a_remedy)
 {
     bench_t bench;
     tnd_error_t error;
@@ -177,7 +176,7 @@ Test(stream_reader, a_run_that_begins_in_the_middle_skips_earlier_records)
     end(&bench);
 }
 
-/*  Rows of n % 7 bytes that say n, of a source that can be read once. */
+/*  Rows of n % 7 bytes of value n, of a source that can be read once. */
 static tnd_status_t ragged_fill(void *state, const uint64_t *index, tnd_source_rows_t *rows,
                                 tnd_error_t *error)
 {
@@ -191,7 +190,7 @@ static tnd_status_t ragged_fill(void *state, const uint64_t *index, tnd_source_r
     return TND_OK;
 }
 
-Test(stream_reader, ragged_rows_have_their_lengths_also_when_they_are_needed_again)
+Test(stream_reader, ragged_rows_that_are_needed_again_have_their_lengths)
 {
     static const tnd_source_t source = {.fill = ragged_fill};
     static const uint64_t firsts[] = {0, 5, 3, 12};

@@ -1,5 +1,5 @@
-/*  Covers actors/file/files.c, columns.c and content.c: which files a text names, columns in many
- *  files, lanes that share them, and what does not fit together. */
+/*  Covers actors/file/files.h and content.h, and columns.h: the files that a text names, columns in
+ *  many files, lanes that share them, and files that do not fit together. */
 #include <errno.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -80,7 +80,7 @@ static const char *names_of(const char *text, bool *searched_p)
     return names;
 }
 
-Test(files, a_pattern_gives_what_there_is_sorted_by_bytes)
+Test(files, a_pattern_gives_the_existing_files_sorted_by_bytes)
 {
     bool searched;
     write_rows("b.npy", 1, 1, 0);
@@ -93,7 +93,7 @@ Test(files, a_pattern_gives_what_there_is_sorted_by_bytes)
     cr_assert_str_eq(names_of("%s/[ab].npy", &searched), "b.npy");
 }
 
-Test(files, a_range_gives_all_its_names_in_order_there_or_not)
+Test(files, a_range_gives_all_its_names_in_order_even_if_missing)
 {
     bool searched;
     cr_assert_str_eq(names_of("%s/x[8-11].npy", &searched), "x8.npy x9.npy x10.npy x11.npy");
@@ -133,7 +133,7 @@ Test(files, a_pattern_without_a_match_names_the_nearest_directory)
            "directory %1$s/deep/er does not exist|nearest that exists is %1$s;");
 }
 
-Test(files, what_is_named_twice_or_not_at_all_is_refused)
+Test(files, a_file_named_twice_and_an_empty_list_are_refused)
 {
     write_rows("a.npy", 1, 1, 0);
     refuse("source: {npy: {x: [\"%1$s/a.npy\", \"%1$s/*.npy\"]}}",
@@ -199,7 +199,7 @@ Test(files, rows_of_columns_that_are_cut_differently_stay_together)
     tnd_block_drop(&block);
 }
 
-Test(files, more_than_there_may_be_open_are_mapped)
+Test(files, files_beyond_the_descriptor_limit_are_mapped)
 {
     enum { FILES = 200 };
     uint64_t index[FILES];
@@ -231,7 +231,7 @@ Test(files, more_than_there_may_be_open_are_mapped)
     setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-Test(files, a_lane_opens_every_so_many_th_of_the_list_and_no_other)
+Test(files, a_lane_opens_only_its_files_of_the_list)
 {
     char text[256];
     opened_t opened;
@@ -295,7 +295,7 @@ static tnd_block_t *read_with_trouble(opened_t *opened, uint64_t retry_ns, const
     return read_rows(opened, index, 2, error);
 }
 
-Test(files, what_fails_for_a_moment_is_read_again)
+Test(files, transient_failures_are_retried)
 {
     static const int errors[] = {EIO, EAGAIN, ESTALE, ETIMEDOUT, EINTR};
     opened_t opened;
@@ -310,7 +310,7 @@ Test(files, what_fails_for_a_moment_is_read_again)
     close_source(&opened);
 }
 
-Test(files, what_fails_for_long_or_for_good_is_an_error_with_its_place)
+Test(files, permanent_failures_are_errors_with_their_place)
 {
     static const int lasting[] = {EIO, EIO, EIO, EIO, EIO, EIO, EIO, EIO}, final[] = {EBADF};
     opened_t opened;

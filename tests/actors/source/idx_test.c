@@ -208,7 +208,7 @@ Test(idx, a_wrong_checksum_is_named)
     expect_refusal(alone, "is damaged near byte|incorrect data check");
 }
 
-Test(idx, what_follows_the_compressed_data_is_an_error_unless_it_is_zeros)
+Test(idx, data_after_the_compressed_data_is_an_error_unless_zero)
 {
     opened_t opened;
     tnd_error_t error;
@@ -224,7 +224,7 @@ Test(idx, what_follows_the_compressed_data_is_an_error_unless_it_is_zeros)
     expect_refusal(alone, "unknown data follows");
 }
 
-Test(idx, a_header_that_promises_more_than_deflate_can_hold_allocates_nothing)
+Test(idx, a_header_larger_than_deflate_can_expand_to_allocates_nothing)
 {
     uint8_t content[16] = {0, 0, 8, 3, 0, 0, 255, 255, 0, 0, 255, 255, 0, 0, 0, 3}, bytes[128];
     z_stream stream = {.next_in = content,

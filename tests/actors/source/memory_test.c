@@ -1,4 +1,5 @@
-/*  Covers actors/source/memory.c: arrays of a program and numbers of a file are rows like any. */
+/*  Covers actors/source/memory.c: arrays of a program and numbers of a topology file are rows like
+ *  any other. */
 #include "actors/source/memory.h"
 
 #include "tests/actors/source/opened.h"

@@ -1,5 +1,4 @@
-/*  tests/actors/source/npy_header_test.c - heads of .npy files, as numpy.save of NumPy 1.24 writes
- * them. */
+/*  Covers actors/source/npy_header.h: headers equal those of numpy.save (NumPy 1.24). */
 #include "actors/source/npy_header.h"
 
 #include <string.h>

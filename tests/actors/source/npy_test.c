@@ -1,5 +1,5 @@
-/*  Covers actors/source/npy.c and columns.c: files that NumPy wrote give NumPy's rows, and what
- *  cannot be read is refused with the reason and the remedy. */
+/*  Covers actors/source/npy.c and columns.h: files that NumPy wrote give NumPy's rows, and other
+ *  files are refused with the reason and the remedy. */
 #include <sys/stat.h>
 
 #include "tests/actors/source/opened.h"
@@ -68,7 +68,7 @@ Test(npy, idx_files_of_every_type_raw_and_compressed_give_the_rows_of_numpy)
     remove_folder(folder);
 }
 
-Test(npy, what_is_no_plain_array_is_refused_with_the_remedy)
+Test(npy, other_arrays_are_refused_with_the_remedy)
 {
     static const char *const cases[][2] = {
         {"fortran", "Fortran order|numpy.ascontiguousarray"},
@@ -148,7 +148,7 @@ Test(npy_header, is_read_in_every_spelling_of_a_dictionary)
     }
 }
 
-Test(npy_header, that_is_damaged_is_refused_with_the_place)
+Test(npy_header, if_damaged_is_refused_with_the_place)
 {
     static const char *const cases[][2] = {
         {"", "byte 10"},
@@ -174,7 +174,7 @@ Test(npy_header, that_is_damaged_is_refused_with_the_place)
     }
 }
 
-Test(npy_header, of_another_format_or_cut_short_is_refused)
+Test(npy_header, of_another_format_or_truncated_is_refused)
 {
     write_bytes("PK\3\4 a zip file of arrays", 24);
     expect_refusal(text, "not a .npy file|.npz");
@@ -220,7 +220,7 @@ Test(npy_header, rows_in_a_run_need_no_index_and_others_share_the_list)
     tnd_block_drop(&block);
 }
 
-Test(npy_header, a_row_that_is_not_there_and_a_file_that_shrank_are_errors)
+Test(npy_header, a_missing_row_and_a_file_that_shrank_are_errors)
 {
     static const uint64_t beyond[] = {0, 3}, all[] = {0, 1, 2};
     opened_t opened;

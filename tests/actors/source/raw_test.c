@@ -56,7 +56,7 @@ Test(raw, records_that_numpy_wrote_give_its_columns)
     remove_folder(folder);
 }
 
-Test(raw, a_footer_as_long_as_records_is_no_record)
+Test(raw, a_footer_as_long_as_a_record_is_not_a_record)
 {
     char folder[] = "/tmp/tundish-raw-XXXXXX", text[512], path[64];
     opened_t opened;
@@ -89,7 +89,7 @@ static size_t write_hex(const char *path, const char *hex)
 }
 
 /*  fixed NAME RECORD HEADER FOOTER FILE,FILE : RECORD ... | error */
-Test(raw, what_tensorflow_reads_of_fixed_length_records)
+Test(raw, gives_the_rows_of_tensorflows_fixed_length_records)
 {
     char line[4096], files[2048], path[2][64], text[512], folder[] = "/tmp/tundish-raw-XXXXXX";
     unsigned record, header, footer, cases = 0;
@@ -143,7 +143,7 @@ Test(raw, what_tensorflow_reads_of_fixed_length_records)
     cr_assert_eq(cases, 8);
 }
 
-Test(raw, a_file_that_holds_no_whole_records_is_refused_with_the_arithmetic)
+Test(raw, a_file_with_a_partial_record_is_refused_with_the_arithmetic)
 {
     char folder[] = "/tmp/tundish-raw-XXXXXX", path[64], text[512], words[128];
     cr_assert_not_null(mkdtemp(folder));
@@ -167,7 +167,7 @@ Test(raw, a_file_that_holds_no_whole_records_is_refused_with_the_arithmetic)
     remove_folder(folder);
 }
 
-Test(raw, a_layout_that_means_nothing_is_refused)
+Test(raw, an_invalid_layout_is_refused)
 {
     static const char *const cases[][2] = {
         {"{}", "no column"},

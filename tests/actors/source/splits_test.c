@@ -145,7 +145,7 @@ Test(splits, rows_longer_than_max_are_refused_by_name)
     close_source(&opened);
 }
 
-Test(splits, what_is_no_splits_is_refused_with_its_place)
+Test(splits, invalid_splits_are_refused_with_their_place)
 {
     static const struct {
         const char *descr, *shape;

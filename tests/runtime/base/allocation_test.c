@@ -1,4 +1,4 @@
-/*  tests/runtime/base/allocation_test.c */
+/*  Covers runtime/base/allocation.h. */
 #include "runtime/base/allocation.h"
 
 #include <criterion/criterion.h>

@@ -1,4 +1,4 @@
-/*  tests/runtime/checkpoint/data_table_test.c - which data a checkpoint may be resumed with. */
+/*  Covers runtime/checkpoint/data_table.h: the data that a checkpoint can be resumed with. */
 #include "runtime/checkpoint/data_table.h"
 
 #include <criterion/criterion.h>

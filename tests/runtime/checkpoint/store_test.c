@@ -1,5 +1,5 @@
-/*  Covers runtime/checkpoint/store.h: what is written comes back, and nothing torn, damaged or half
- *  written counts. */
+/*  Covers runtime/checkpoint/store.h: what was written is read back, and torn, damaged or
+ *  incomplete checkpoints are ignored. */
 #include "runtime/checkpoint/store.h"
 
 #include <stdio.h>
@@ -63,7 +63,7 @@ static void path_of_manifest(char path[TND_STORE_PATH], uint64_t step)
     snprintf(path, TND_STORE_PATH, "%s/step-%08d/manifest", dir, (int)step);
 }
 
-Test(store, a_checkpoint_comes_back_as_it_was)
+Test(store, a_checkpoint_is_read_back_unchanged)
 {
     tnd_error_t error;
     tnd_manifest_t manifest;
@@ -85,7 +85,7 @@ Test(store, a_checkpoint_comes_back_as_it_was)
     tnd_manifest_free(&manifest);
 }
 
-Test(store, a_manifest_cut_anywhere_is_none)
+Test(store, a_truncated_manifest_is_ignored)
 {
     tnd_error_t error;
     tnd_manifest_t manifest;
@@ -141,7 +141,7 @@ Test(store, a_changed_part_is_found_by_its_measure)
     cr_assert(strstr(error.text, path) != NULL, "%s", error.text);
 }
 
-Test(store, what_is_not_sealed_leaves_nothing)
+Test(store, an_incomplete_checkpoint_leaves_nothing)
 {
     tnd_error_t error;
     tnd_saved_t part;
@@ -178,7 +178,7 @@ Test(store, steps_are_listed_from_the_last_one_on_and_can_be_forgotten)
     free(steps);
 }
 
-Test(store, a_folder_that_is_not_there_has_no_checkpoints)
+Test(store, a_missing_folder_has_no_checkpoints)
 {
     tnd_error_t error;
     uint64_t *steps;

@@ -40,7 +40,7 @@ Test(access, the_first_row_to_the_last_is_mapped_whatever_its_size)
     cr_assert(plan.map && !plan.load && !plan.random);
 }
 
-Test(access, what_was_asked_for_is_done)
+Test(access, a_requested_access_is_used)
 {
     tnd_access_case_t small = shuffled(1, 1000), large = shuffled(1000, 1000);
     small.asked = TND_ACCESS_READ;
@@ -60,7 +60,7 @@ Test(access, a_part_of_the_rows_does_not_load_all_of_them)
     cr_assert_not(tnd_access_choose(&part).load);
 }
 
-Test(access, pieces_that_go_before_they_are_used_again_change_the_way)
+Test(access, evicted_pieces_switch_to_requests_by_row)
 {
     tnd_access_watch_t watch;
     tnd_access_watch_init(&watch, true);
@@ -88,7 +88,7 @@ Test(access, pieces_that_go_before_they_are_used_again_change_the_way)
     cr_assert_eq(watch.until, now + UINT64_C(1800000000000));
 }
 
-Test(access, what_is_known_not_to_fit_is_never_tried_in_pieces)
+Test(access, files_that_do_not_fit_are_never_loaded_in_pieces)
 {
     tnd_access_watch_t watch;
     tnd_access_watch_init(&watch, false);

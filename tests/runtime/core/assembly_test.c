@@ -28,7 +28,7 @@ static void open_bench(bench_t *self)
     tnd_assembly_init(&self->assembly, self->memory, &start, FEEDERS, OPEN_MAX);
 }
 
-/*  What lane `lane` says after `step`, in order. */
+/*  The report of lane `lane` after `step`, in order. */
 static tnd_msg_t part_of(uint64_t step, uint32_t lane)
 {
     tnd_msg_t msg = {.kind = TND_MSG_PART};
@@ -68,7 +68,7 @@ static tnd_status_t book(bench_t *self)
     return tnd_assembly_book(&self->assembly, TND_UNKNOWN, &self->error);
 }
 
-Test(assembly, a_step_is_booked_when_all_lanes_and_all_feeders_have_spoken)
+Test(assembly, a_step_is_booked_when_all_lanes_and_all_feeders_have_reported)
 {
     bench_t bench;
     open_bench(&bench);
@@ -92,7 +92,7 @@ Test(assembly, a_step_is_booked_when_all_lanes_and_all_feeders_have_spoken)
     free(bench.memory);
 }
 
-Test(assembly, steps_come_whole_in_order_though_lanes_run_ahead)
+Test(assembly, steps_complete_in_order_even_if_lanes_run_ahead)
 {
     bench_t bench;
     open_bench(&bench);
@@ -125,7 +125,7 @@ Test(assembly, no_step_at_or_after_the_end_is_booked)
     free(bench.memory);
 }
 
-Test(assembly, nothing_is_taken_of_steps_too_far_ahead)
+Test(assembly, reports_of_steps_too_far_ahead_are_refused)
 {
     bench_t bench;
     open_bench(&bench);
@@ -139,7 +139,7 @@ Test(assembly, nothing_is_taken_of_steps_too_far_ahead)
     free(bench.memory);
 }
 
-Test(assembly, what_is_said_again_must_be_the_same)
+Test(assembly, a_repeated_report_must_be_equal)
 {
     bench_t bench;
     open_bench(&bench);

@@ -271,7 +271,7 @@ static void world_effect(world_t *world, uint32_t lane, const tnd_effect_t *effe
         return;
     case TND_EFFECT_LINK:
         if (effect->msg.kind == TND_MSG_WINDOW)
-            return; /* slots are given whenever the schedule says so */
+            return; /* the schedule decides when slots become free */
         world_slice(world, effect);
         return;
     default:
@@ -571,7 +571,7 @@ Test(batcher, a_step_goes_out_when_all_its_feeders_have_a_slot)
     world_close(&world);
 }
 
-Test(batcher, a_lost_feeder_breaks_the_generation_only_if_it_was_sent_something)
+Test(batcher, a_lost_feeder_breaks_the_generation_only_if_slices_were_sent_to_it)
 {
     tnd_effect_t effect;
     open_two_replicas();
@@ -600,7 +600,7 @@ Test(batcher, a_lost_feeder_breaks_the_generation_only_if_it_was_sent_something)
     world_close(&world);
 }
 
-Test(batcher, lanes_say_about_one_mark_a_step_and_a_single_lane_none)
+Test(batcher, lanes_send_about_one_mark_per_step_and_a_single_lane_none)
 {
     for (uint32_t lanes = 1; lanes <= LANES; lanes++) {
         uint64_t random = lanes;

@@ -1,4 +1,5 @@
-/*  Covers runtime/core/checkpoint.h, word by word; whole runs with faults are the simulator's. */
+/*  Covers runtime/core/checkpoint.h, message by message; the simulator tests whole runs with
+ *  faults. */
 #include "runtime/core/checkpoint.h"
 
 #include <stdlib.h>
@@ -74,14 +75,14 @@ Test(checkpoint, a_manifest_is_asked_for_once_the_step_is_booked_and_all_parts_a
     tnd_checkpoint_effect_t effect = does(self, TND_CHECKPOINT_WRITE, 5);
     cr_assert_eq(effect.parts[0].bytes, 500);
     cr_assert_eq(effect.parts[1].bytes, 501);
-    /* What is said again after a rewind changes nothing. */
+    /* Reports repeated after a rewind change nothing. */
     part(self, 5, 0);
     tnd_checkpoint_end(self, 5);
     is_idle(self);
     free(self);
 }
 
-Test(checkpoint, one_that_lacks_a_part_is_not_written_and_said)
+Test(checkpoint, one_that_lacks_a_part_is_not_written_but_reported)
 {
     tnd_checkpoint_t *self = make(5, 0);
 
@@ -96,7 +97,7 @@ Test(checkpoint, one_that_lacks_a_part_is_not_written_and_said)
     free(self);
 }
 
-Test(checkpoint, only_what_was_written_lets_older_ones_go)
+Test(checkpoint, older_ones_are_deleted_only_after_a_new_one_is_written)
 {
     tnd_checkpoint_t *self = make(5, 0);
 
@@ -176,7 +177,7 @@ Test(checkpoint, after_the_last_step_one_replica_may_save_its_model_before_it_is
     }
 }
 
-Test(checkpoint, what_is_still_missing_at_the_end_is_said)
+Test(checkpoint, a_part_missing_at_the_end_is_reported)
 {
     tnd_checkpoint_t *self = make(0, 0);
 
@@ -188,7 +189,7 @@ Test(checkpoint, what_is_still_missing_at_the_end_is_said)
     free(self);
 }
 
-Test(checkpoint, why_the_last_one_is_missing_is_said_even_if_that_comes_after_it_is_booked)
+Test(checkpoint, the_reason_that_the_last_one_is_missing_is_reported_even_after_it_is_booked)
 {
     tnd_checkpoint_t *self = make(0, 0);
 

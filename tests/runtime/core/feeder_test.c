@@ -1,5 +1,5 @@
-/*  Covers runtime/core/feeder.h: each promise by a short story, and all together under random
- *  schedules of slices, rewinds, lost words and slow devices. */
+/*  Covers runtime/core/feeder.h: each promise in a short scenario, and all together under random
+ *  schedules of slices, rewinds, lost messages and slow devices. */
 #include "runtime/core/feeder.h"
 
 #include <stdlib.h>
@@ -50,7 +50,7 @@ static void is_idle(tnd_feeder_core_t *self)
     cr_assert_not(tnd_feeder_core_next_effect(self, 0, &effect), "effect %d", (int)effect.kind);
 }
 
-/*  Begun at step 10, both joins up and told. */
+/*  Starts at step 10, with both joins up and their windows sent. */
 static tnd_feeder_core_t *make(void)
 {
     tnd_feeder_core_t *self = make_bare(TND_UNKNOWN);
@@ -223,7 +223,7 @@ enum { DEEP = 16 };
 /*  A feeder with many slots and one replica, whose steps all have one row, of the first join. */
 typedef struct {
     tnd_feeder_core_t *machine;
-    uint64_t now, window, started, done; /* as told to the first join; of the devices */
+    uint64_t now, window, started, done; /* as sent to the first join; of the devices */
     uint64_t told;                       /* to the second join */
     uint32_t windows;
 } deep_t;
@@ -281,7 +281,7 @@ static void do_deep(deep_t *self, uint64_t took_ns)
     run_deep(self);
 }
 
-Test(feeder, a_join_hears_of_several_slots_at_a_time_and_of_the_last)
+Test(feeder, a_join_is_told_of_several_slots_at_a_time_and_of_the_last)
 {
     deep_t self = make_deep(3 * DEEP + 1, 1);
     cr_assert_eq(self.window, DEEP);
@@ -388,7 +388,7 @@ Test(feeder, a_newer_slice_is_the_rewind)
     free(self);
 }
 
-Test(feeder, commits_are_said_again_after_a_rewind_until_they_are_booked)
+Test(feeder, commits_are_repeated_after_a_rewind_until_they_are_booked)
 {
     tnd_feeder_core_t *self = make();
     tnd_effect_t effect;
@@ -431,7 +431,7 @@ Test(feeder, no_more_than_unbooked_max_steps_are_started)
     free(self);
 }
 
-Test(feeder, a_slice_that_breaks_its_frame_fails_with_a_text)
+Test(feeder, an_invalid_slice_fails_with_a_text)
 {
     const struct {
         uint64_t step;
@@ -468,7 +468,7 @@ Test(feeder, a_slice_that_breaks_its_frame_fails_with_a_text)
     free(self);
 }
 
-Test(feeder, the_end_is_the_end)
+Test(feeder, no_step_starts_after_the_end)
 {
     tnd_feeder_core_t *self = make();
     tnd_effect_t effect;

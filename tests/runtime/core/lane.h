@@ -1,5 +1,5 @@
 /*  tests/runtime/core/lane.h - a lane's source as arithmetic: what each position becomes, and the
- *  blocks a worker would make of a ticket.  Knows nothing of orders. */
+ *  blocks that a worker makes of a ticket.  Independent of orders. */
 #ifndef TND_TESTS_RUNTIME_CORE_LANE_H
 #define TND_TESTS_RUNTIME_CORE_LANE_H
 

@@ -1,5 +1,5 @@
-/*  Covers runtime/core/leader.h: a leader of two lanes and two feeders, message by message.  Whole
- *  runs with faults are the simulator's. */
+/*  Covers runtime/core/leader.h: a leader of two lanes and two feeders, message by message.  The
+ *  simulator tests whole runs with faults. */
 #include "runtime/core/leader.h"
 
 #include <criterion/criterion.h>
@@ -53,7 +53,7 @@ static void rewinds(tnd_leader_core_t *self, uint64_t now, uint32_t generation, 
     cr_assert_eq(effect.msg.rewind.cursor->step, step);
 }
 
-/*  Passes over what feeders are told. */
+/*  Skips messages to feeders. */
 static bool next_but_words(tnd_leader_core_t *self, uint64_t now, tnd_effect_t *effect)
 {
     while (tnd_leader_core_next(self, now, effect))
@@ -160,7 +160,7 @@ Test(leader, hosts_that_do_not_come_are_named)
     fails_with(self, 120000 * ms, "beta, delta did not answer within 120 s");
 }
 
-Test(leader, a_step_is_booked_when_all_committed_it_and_all_lanes_said_their_part)
+Test(leader, a_step_is_booked_when_all_feeders_committed_it_and_all_lanes_reported_their_part)
 {
     tnd_leader_core_t *self = running();
     tnd_effect_t effect;
@@ -189,7 +189,7 @@ Test(leader, a_step_is_booked_when_all_committed_it_and_all_lanes_said_their_par
     free(self);
 }
 
-Test(leader, a_commit_said_twice_counts_once)
+Test(leader, a_repeated_commit_counts_once)
 {
     tnd_leader_core_t *self = running();
 
@@ -223,7 +223,7 @@ Test(leader, a_rewind_goes_to_the_first_step_that_a_feeder_lacks_or_whose_cursor
     free(self);
 }
 
-Test(leader, what_an_older_generation_lost_was_healed_by_the_newer)
+Test(leader, losses_of_an_older_generation_were_repaired_by_the_newer)
 {
     tnd_leader_core_t *self = running();
     tnd_msg_t broken = {.kind = TND_MSG_BROKEN, .from = BATCH_0};
@@ -233,7 +233,7 @@ Test(leader, what_an_older_generation_lost_was_healed_by_the_newer)
     free(self);
 }
 
-Test(leader, rewinds_that_bring_nothing_forward_come_slower_and_slower)
+Test(leader, rewinds_without_progress_are_delayed_more_each_time)
 {
     tnd_leader_core_t *self = running();
     uint64_t now = 0, wait = 10 * ms;
@@ -484,7 +484,7 @@ Test(leader, the_run_ends_with_a_host_that_carries_replicas_and_may_not_be_start
     free(self);
 }
 
-Test(leader, a_host_that_is_lost_before_the_last_word_of_its_replicas_fails_a_run_that_is_done)
+Test(leader, a_host_lost_before_its_replicas_sent_model_fails_a_run_that_is_done)
 {
     tnd_leader_core_t *self = done();
 
@@ -499,7 +499,7 @@ Test(leader, a_host_that_is_lost_before_the_last_word_of_its_replicas_fails_a_ru
     free(self);
 }
 
-Test(leader, a_host_that_is_lost_after_the_last_word_of_its_replicas_is_not_missed)
+Test(leader, a_host_lost_after_its_replicas_sent_model_is_not_needed)
 {
     tnd_leader_core_t *self = done();
 

@@ -198,7 +198,7 @@ Test(message_validator, a_host_that_was_away_has_not_heard_the_leader_either)
     free(accept);
 }
 
-Test(message_validator, believes_a_rewind_that_the_leader_told_by_another_way)
+Test(message_validator, accepts_a_rewind_that_the_leader_announced_in_another_way)
 {
     tnd_validator_t *accept = accept_of(BATCH1);
     tnd_msg_t msg = block_of(PREP, 1);
@@ -216,7 +216,7 @@ Test(message_validator, believes_a_rewind_that_the_leader_told_by_another_way)
     free(accept);
 }
 
-Test(message_validator, takes_slices_for_its_own_replicas_alone)
+Test(message_validator, accepts_slices_for_its_own_replicas_only)
 {
     tnd_validator_t *accept = accept_of(FEED1);
     tnd_msg_t good = {.kind = TND_MSG_SLICE, .from = BATCH0}, msg;
@@ -241,7 +241,7 @@ Test(message_validator, takes_slices_for_its_own_replicas_alone)
     free(accept);
 }
 
-Test(message_validator, takes_values_of_the_posters_own_replicas_alone)
+Test(message_validator, accepts_values_of_the_senders_own_replicas_only)
 {
     tnd_validator_t *accept = accept_of(MEAN);
     tnd_msg_t msg = {.kind = TND_MSG_POST, .from = FEED1};
@@ -280,7 +280,7 @@ Test(message_validator, takes_tickets_and_marks_of_their_own_lane)
     free(join);
 }
 
-Test(message_validator, lets_a_host_speak_for_its_own_actors_alone)
+Test(message_validator, lets_a_host_send_for_its_own_actors_only)
 {
     tnd_msg_t held = {.kind = TND_MSG_HELD, .from = FEED1, .to = TND_LEADER};
     cr_assert_null(tnd_validator_relay(&membership, 0, 1, &held));

@@ -1,4 +1,4 @@
-/*  Covers runtime/core/preprocessor.h: each promise by a short story, and order, credit and
+/*  Covers runtime/core/preprocessor.h: each promise in a short scenario, and order, credit and
  *  payloads together under random schedules. */
 #include "runtime/core/preprocessor.h"
 
@@ -145,7 +145,7 @@ Test(preprocessor, a_reader_gets_credit_once_its_join_is_up_too)
     free(self);
 }
 
-Test(preprocessor, credit_is_said_again_when_a_quarter_of_the_window_is_free)
+Test(preprocessor, credit_is_sent_when_a_quarter_of_the_window_is_free)
 {
     tnd_preprocessor_core_t *self = make();
     all_up(self);
@@ -205,7 +205,7 @@ static uint64_t credit_after(uint64_t window_ns, uint64_t cost, int blocks, uint
     return granted - (uint64_t)blocks;
 }
 
-Test(preprocessor, a_slow_worker_asks_for_what_it_works_on_in_its_time)
+Test(preprocessor, a_slow_worker_asks_for_what_it_can_process_in_its_window)
 {
     cr_assert_geq(credit_after(0, 1000, 20, 0), WINDOW - 1);
     cr_assert_geq(credit_after(8000, 1000, 20, 0), WINDOW - 1);
@@ -220,7 +220,7 @@ Test(preprocessor, a_slow_worker_that_gets_nothing_asks_for_more_again)
     cr_assert_geq(credit_after(8000, 2000, 20, 32000), WINDOW - 1);
 }
 
-Test(preprocessor, bytes_alone_bring_credit_too)
+Test(preprocessor, bytes_alone_cause_credit_too)
 {
     tnd_preprocessor_core_t *self = make();
     all_up(self);
@@ -237,7 +237,7 @@ Test(preprocessor, bytes_alone_bring_credit_too)
     free(self);
 }
 
-Test(preprocessor, a_reader_beyond_its_credit_is_unsound)
+Test(preprocessor, a_reader_that_exceeds_its_credit_is_detected)
 {
     tnd_preprocessor_core_t *self = make();
     all_up(self);

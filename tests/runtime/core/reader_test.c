@@ -1,5 +1,5 @@
-/*  Covers runtime/core/reader.h: each promise by a short story, and all of them together under
- *  random schedules against a plain model. */
+/*  Covers runtime/core/reader.h: each promise in a short scenario, and all of them together under
+ *  random schedules against a simple model. */
 #include "runtime/core/reader.h"
 
 #include <stdlib.h>

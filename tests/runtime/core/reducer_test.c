@@ -1,5 +1,5 @@
-/*  Covers runtime/core/reducer.h: each promise by a short story, and rounds under random schedules
- *  with connections and whole reducers lost. */
+/*  Covers runtime/core/reducer.h: each promise in a short scenario, and rounds under random
+ *  schedules that lose connections and reducers. */
 #include "runtime/core/reducer.h"
 
 #include <stdlib.h>
@@ -238,7 +238,7 @@ Test(reducer, a_feeder_that_is_back_gets_the_results_it_lacks)
     free(self);
 }
 
-Test(reducer, what_does_not_belong_fails_with_a_text)
+Test(reducer, invalid_posts_fail_with_a_text)
 {
     const struct {
         tnd_actor_id_t from;
@@ -295,7 +295,7 @@ Test(reducer, a_round_that_one_side_has_seen_closed_is_closed_for_the_other)
     free(self);
 }
 
-/*  A feeder says of steps [first, last] that it posts nothing under slots [begin, end). */
+/*  A feeder reports that it posts nothing to slots [begin, end) of steps [first, last]. */
 static tnd_status_t pass(tnd_reducer_core_t *self, tnd_actor_id_t from, tnd_passed_note_t passed,
                          tnd_error_t *error)
 {
@@ -547,7 +547,7 @@ Test(reducer, random_schedules_give_every_feeder_every_root)
         run(seed);
 }
 
-Test(reducer, what_ends_gives_back_every_payload_and_says_nothing)
+Test(reducer, ending_returns_every_payload_and_sends_nothing)
 {
     tnd_reducer_core_t *self = make();
     tnd_effect_t effect;

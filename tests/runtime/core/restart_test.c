@@ -5,7 +5,7 @@
 
 static const tnd_limits_t limits = {.max = 6, .first_ns = 100, .most_ns = 1000, .calm_ns = 50000};
 
-Test(supervise, the_back_off_doubles_up_to_its_most)
+Test(restart, the_back_off_doubles_up_to_its_most)
 {
     const uint64_t waits[] = {100, 200, 400, 800, 1000, 1000};
     tnd_restart_policy_t self = {0};
@@ -21,7 +21,7 @@ Test(supervise, the_back_off_doubles_up_to_its_most)
     }
 }
 
-Test(supervise, one_death_more_than_max_is_the_limit)
+Test(restart, one_death_more_than_max_is_the_limit)
 {
     tnd_restart_policy_t self = {0};
     uint64_t again;
@@ -33,7 +33,7 @@ Test(supervise, one_death_more_than_max_is_the_limit)
     cr_assert_eq(again, 77, "nothing is written at the limit");
 }
 
-Test(supervise, a_calm_life_starts_the_count_and_the_back_off_anew)
+Test(restart, a_calm_life_starts_the_count_and_the_back_off_anew)
 {
     tnd_restart_policy_t self = {0};
     uint64_t again;
@@ -45,7 +45,7 @@ Test(supervise, a_calm_life_starts_the_count_and_the_back_off_anew)
     cr_assert_eq(again, 2000 + limits.calm_ns + 100);
 }
 
-Test(supervise, a_life_as_long_as_the_longest_wait_starts_the_back_off_anew)
+Test(restart, a_life_as_long_as_the_longest_wait_starts_the_back_off_anew)
 {
     tnd_restart_policy_t self = {0};
     uint64_t again;
@@ -61,7 +61,7 @@ Test(supervise, a_life_as_long_as_the_longest_wait_starts_the_back_off_anew)
     cr_assert_eq(again, now + 100);
 }
 
-Test(supervise, a_life_just_short_of_calm_counts_but_is_not_waited_for)
+Test(restart, a_life_just_short_of_calm_counts_but_is_not_waited_for)
 {
     tnd_restart_policy_t self = {0};
     uint64_t now = 10, again = 0;
@@ -75,7 +75,7 @@ Test(supervise, a_life_just_short_of_calm_counts_but_is_not_waited_for)
     cr_assert_not(tnd_restart_policy_died(&self, &limits, now, &again));
 }
 
-Test(supervise, no_restarts_are_allowed_when_max_is_zero)
+Test(restart, no_restarts_are_allowed_when_max_is_zero)
 {
     const tnd_limits_t none = {.max = 0, .first_ns = 1, .most_ns = 1, .calm_ns = 5};
     tnd_restart_policy_t self = {0};

@@ -98,7 +98,7 @@ Test(block, rows_of_every_size_are_copied_exactly_in_every_form)
     free(target);
 }
 
-Test(block, a_rack_gives_out_again_what_came_back_and_it_is_empty)
+Test(block, a_pool_reuses_returned_blocks_which_are_empty)
 {
     uint8_t data[4];
     int released = 0;

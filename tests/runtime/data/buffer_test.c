@@ -42,7 +42,7 @@ Test(buffer, borrowed_memory_is_released_with_the_last_drop)
     cr_assert_eq(released, 1);
 }
 
-Test(pool, what_came_back_is_given_out_again)
+Test(pool, returned_buffers_are_reused)
 {
     tnd_pool_t *pool = tnd_pool_new(4096);
     tnd_buffer_t *one = tnd_pool_take(pool), *two = tnd_pool_take(pool);

@@ -26,7 +26,7 @@ static bool is_loaded(void *data)
     return loaded;
 }
 
-Test(loader, brings_files_in_and_passes_over_what_is_not_there, .timeout = 60)
+Test(loader, loads_files_and_skips_missing_ones, .timeout = 60)
 {
     char folder[] = "/tmp/tundish-loader-XXXXXX", path[128];
     cr_assert_not_null(mkdtemp(folder));

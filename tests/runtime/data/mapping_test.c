@@ -36,7 +36,7 @@ static void write_file(size_t size)
 
 TestSuite(mapping, .init = make_folder, .fini = remove_folder);
 
-Test(mapping, shows_the_bytes_of_the_file_while_anybody_holds_them)
+Test(mapping, shows_the_bytes_of_the_file_while_a_reference_is_held)
 {
     enum { SIZE = 200000 };
     tnd_mapping_t *mapping = NULL;
@@ -80,7 +80,7 @@ Test(mapping, rows_are_requested_once_where_they_stay_and_always_where_they_do_n
     }
 }
 
-Test(mapping, a_file_used_from_begin_to_end_is_populated_as_before)
+Test(mapping, a_file_used_from_start_to_end_is_populated)
 {
     enum { SIZE = 20 << 20, PIECE = 3 << 20 };
     tnd_mapping_t *mapping = NULL;
@@ -98,7 +98,7 @@ Test(mapping, a_file_used_from_begin_to_end_is_populated_as_before)
     tnd_mapping_destroy(&mapping);
 }
 
-Test(mapping, what_cannot_be_mapped_is_refused_with_its_path)
+Test(mapping, a_file_that_cannot_be_mapped_is_refused_with_its_path)
 {
     tnd_mapping_t *mapping = NULL;
     tnd_error_t error;

@@ -53,7 +53,7 @@ Test(open_files, more_than_the_hard_limit_is_refused_with_the_numbers)
     cr_assert_eq(tnd_open_files_reserve(1, &error), TND_FAILED);
 }
 
-Test(open_files, none_left_is_said_and_may_pass)
+Test(open_files, exhaustion_is_reported_and_may_pass)
 {
     tnd_error_t error;
     allow(64, 64);

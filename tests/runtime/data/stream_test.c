@@ -20,7 +20,7 @@ static tnd_stream_t images(void)
     return stream;
 }
 
-Test(stream, facts_survive_the_way_over_control)
+Test(stream, facts_sent_by_control_are_unchanged)
 {
     tnd_stream_t sent = images(), got = {0};
     sent.by_file = true;
@@ -49,7 +49,7 @@ Test(stream, facts_survive_the_way_over_control)
     tnd_buffer_drop(&note);
 }
 
-Test(stream, lines_that_are_no_facts_are_refused)
+Test(stream, invalid_lines_are_refused)
 {
     static const char *const lines[] = {"",
                                         "stream",
@@ -157,7 +157,7 @@ Test(stream, skip_and_take_count_rows_of_lanes_with_files_in_turn)
         }
 }
 
-Test(stream, lanes_with_files_are_known_once_every_host_has_spoken)
+Test(stream, lanes_with_files_are_known_once_every_host_has_reported)
 {
     static const uint64_t rows[] = {5, 3};
     uint32_t lane;

@@ -127,7 +127,7 @@ static inline uint32_t fixture_rows(uint64_t step, uint32_t replica)
                                                             : 1 + (uint32_t)(step + replica) % 7;
 }
 
-/*  Fills the slot of a step and says that it is ready. */
+/*  Fills the slot of a step and marks it as ready. */
 static inline void fixture_feed(fixture_t *self, uint64_t step, uint32_t depth)
 {
     uint32_t slot = (uint32_t)(step % depth);

@@ -143,7 +143,7 @@ static uint32_t wakes_of(uint32_t steps)
     return wakes;
 }
 
-Test(device_workers_pull, the_actor_hears_of_several_steps_at_a_time)
+Test(device_workers_pull, the_actor_is_woken_for_several_steps_at_a_time)
 {
     /* More only where 2 ms have passed since it heard of one. */
     cr_assert(lt(u32, wakes_of(256), 128));

@@ -39,17 +39,17 @@ static void compare_threads(bool gathers)
     fixture_destroy(one);
 }
 
-Test(workers, gives_the_same_bits_on_one_two_and_four_threads)
+Test(device_workers, gives_the_same_bits_on_one_two_and_four_threads)
 {
     compare_threads(false);
 }
 
-Test(workers, gathers_and_weighs_alike_on_one_two_and_four_threads)
+Test(device_workers, gathers_and_weighs_alike_on_one_two_and_four_threads)
 {
     compare_threads(true);
 }
 
-Test(workers, agrees_with_a_mean_computed_by_hand)
+Test(device_workers, agrees_with_a_mean_computed_by_hand)
 {
     fixture_t *self = fixture_new(0, 4, 2, 1);
     double sum = 0, rows = 0;
@@ -80,7 +80,7 @@ static tnd_status_t look_at_ragged(void *context, tnd_replica_t *replica)
                : TND_FAILED;
 }
 
-Test(workers, shows_ragged_rows_with_zeros_after_them_whatever_the_slot_held_before)
+Test(device_workers, shows_ragged_rows_with_zeros_after_them_whatever_the_slot_held_before)
 {
     static const uint8_t data[] = {1, 2, 3, 4, 5, 6};
     static const char *const devices[] = {"cpu:0"};
@@ -200,7 +200,7 @@ static void pass_on(middle_t *self)
     }
 }
 
-Test(workers, gives_the_same_bits_when_its_replicas_are_spread_over_two_feeders)
+Test(device_workers, gives_the_same_bits_when_its_replicas_are_spread_over_two_feeders)
 {
     fixture_t *one = fixture_new(0, 4, 1, 2), *left = fixture_new(0, 3, 2, 2),
               *right = fixture_new(3, 1, 1, 2);
@@ -229,7 +229,7 @@ Test(workers, gives_the_same_bits_when_its_replicas_are_spread_over_two_feeders)
     free(middle.memory);
 }
 
-Test(workers, says_which_replica_failed_where_and_why)
+Test(device_workers, says_which_replica_failed_where_and_why)
 {
     fixture_t *self = fixture_new(0, 4, 2, 2);
     self->fail_at = 5;
@@ -239,7 +239,7 @@ Test(workers, says_which_replica_failed_where_and_why)
     fixture_destroy(self);
 }
 
-Test(workers, refuses_reductions_that_not_all_replicas_post)
+Test(device_workers, refuses_reductions_that_not_all_replicas_post)
 {
     for (uint32_t silent = 0; silent < 4; silent++) {
         fixture_t *self = fixture_new(0, 4, 2, 1);
@@ -267,7 +267,7 @@ static tnd_status_t post_own_count(void *context, tnd_replica_t *replica)
                               posts_few ? 1 : 1 << 16);
 }
 
-Test(workers, refuses_reductions_of_different_length_before_it_reads_them)
+Test(device_workers, refuses_reductions_of_different_length_before_it_reads_them)
 {
     fixture_t *self = fixture_new(0, 4, 2, 1);
     self->task = (tnd_task_t){post_own_count, NULL, NULL};
@@ -293,7 +293,7 @@ static tnd_status_t gather_much(void *context, tnd_replica_t *replica)
     return tnd_replica_gather(replica, "mean", TND_F32, &value, 3 << 20);
 }
 
-Test(workers, refuses_to_send_more_than_fits_a_message_to_where_it_is_gathered)
+Test(device_workers, refuses_to_send_more_than_fits_a_message_to_where_it_is_gathered)
 {
     fixture_t *self = fixture_new(0, 3, 2, 1);
     self->task = (tnd_task_t){gather_much, NULL, NULL};
@@ -305,7 +305,7 @@ Test(workers, refuses_to_send_more_than_fits_a_message_to_where_it_is_gathered)
     fixture_destroy(self);
 }
 
-Test(workers, names_the_reducers_there_are_when_another_is_asked_for)
+Test(device_workers, names_the_reducers_there_are_when_another_is_asked_for)
 {
     fixture_t *self = fixture_new(0, 4, 1, 1);
     self->task = (tnd_task_t){post_elsewhere, NULL, NULL};
@@ -315,7 +315,7 @@ Test(workers, names_the_reducers_there_are_when_another_is_asked_for)
     fixture_destroy(self);
 }
 
-Test(workers, makes_padded_rows_zeros)
+Test(device_workers, makes_padded_rows_zeros)
 {
     fixture_t *self = fixture_new(0, 1, 1, 1);
     float *x = tnd_device_workers_row(self->workers, 0, 0, 0, 0);
@@ -327,7 +327,7 @@ Test(workers, makes_padded_rows_zeros)
     fixture_destroy(self);
 }
 
-Test(workers, discards_steps_that_will_not_be_pulled)
+Test(device_workers, discards_steps_that_will_not_be_pulled)
 {
     fixture_t *self = fixture_new(0, 4, 2, 2);
     tnd_done_t done;
@@ -341,7 +341,7 @@ Test(workers, discards_steps_that_will_not_be_pulled)
     fixture_destroy(self);
 }
 
-Test(workers, hands_steps_to_a_program_and_commits_with_the_next)
+Test(device_workers, hands_steps_to_a_program_and_commits_with_the_next)
 {
     fixture_t *one = fixture_new(0, 4, 1, 2), *self = fixture_new(0, 4, 2, 2);
     tnd_done_t done;
@@ -386,7 +386,7 @@ static void *start_workers(void *context)
     return NULL;
 }
 
-Test(workers, computes_on_threads_that_do_not_wait_for_their_turn_as_actors_do)
+Test(device_workers, computes_on_threads_with_another_scheduling_than_actors)
 {
     _Atomic int policies[4] = {SCHED_BATCH, SCHED_BATCH, SCHED_BATCH, SCHED_BATCH};
     pthread_t actor;
@@ -437,7 +437,7 @@ static tnd_status_t apply_and_resume(void *context, tnd_replica_t *replica)
     return status;
 }
 
-Test(workers, a_thread_that_is_interrupted_does_not_hold_up_a_reduction)
+Test(device_workers, a_thread_that_is_interrupted_does_not_hold_up_a_reduction)
 {
     fixture_t *one = fixture_new(0, 4, 1, 1), *self = fixture_new(0, 4, 2, 1);
     interrupted.fixture = self;

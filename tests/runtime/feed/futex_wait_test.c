@@ -7,7 +7,7 @@
 
 typedef struct {
     _Atomic uint32_t looks;
-    uint32_t until; /* looks */
+    uint32_t until; /* polls */
 } looked_t;
 
 static bool enough(const void *context)
@@ -16,7 +16,7 @@ static bool enough(const void *context)
     return atomic_fetch_add(&looked->looks, 1) + 1 >= looked->until;
 }
 
-Test(gate, looking_ends_with_the_look_that_finds_it)
+Test(futex_wait, polling_ends_when_the_condition_holds)
 {
     looked_t looked = {.until = 10};
 
@@ -25,7 +25,7 @@ Test(gate, looking_ends_with_the_look_that_finds_it)
     cr_assert(eq(u32, looked.looks, 10));
 }
 
-Test(gate, looking_in_vain_ends_with_its_time)
+Test(futex_wait, polling_ends_after_its_time)
 {
     looked_t looked = {.until = UINT32_MAX};
 
@@ -51,7 +51,7 @@ static void *wait_at(void *context)
     return NULL;
 }
 
-Test(gate, opening_lets_everybody_go)
+Test(futex_wait, opening_releases_all_waiters)
 {
     enum { WAITERS = 4, ROUNDS = 200 };
     for (int round = 0; round < ROUNDS; round++) {

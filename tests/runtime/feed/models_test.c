@@ -13,7 +13,7 @@ static tnd_status_t load(const char *plugin, const char *folder, tnd_error_t *er
     return status;
 }
 
-Test(models, say_where_a_missing_plugin_was_looked_for)
+Test(models, report_where_a_missing_plugin_was_searched)
 {
     tnd_error_t error;
     setenv("TUNDISH_PLUGIN_PATH", "/nowhere/one:/nowhere/two", 1);

@@ -1,4 +1,4 @@
-/*  tests/runtime/host/control_batch_test.c - which words wait, for how long, and in which order. */
+/*  Covers runtime/host/control_batch.h: which messages wait, for how long, and in which order. */
 #include "runtime/host/control_batch.h"
 
 #include <criterion/criterion.h>
@@ -10,7 +10,7 @@ static bool keep(tnd_control_batch_t *self, tnd_msg_kind_t kind, uint64_t step, 
     return tnd_control_batch_keep(self, &msg, TND_CARRY_NOTHING, now);
 }
 
-Test(words, only_what_is_to_be_booked_can_wait)
+Test(control_batch, only_reports_of_work_can_wait)
 {
     for (uint32_t kind = 0; kind < TND_MSG_KINDS; kind++) {
         tnd_msg_t msg = {.kind = (tnd_msg_kind_t)kind};
@@ -19,7 +19,7 @@ Test(words, only_what_is_to_be_booked_can_wait)
     }
 }
 
-Test(words, none_waits_longer_than_twenty_milliseconds_after_the_first)
+Test(control_batch, none_waits_longer_than_twenty_milliseconds_after_the_first)
 {
     tnd_control_batch_t words = {.count = 0};
     cr_assert(eq(u64, tnd_control_batch_due(&words), TND_NEVER));
@@ -32,7 +32,7 @@ Test(words, none_waits_longer_than_twenty_milliseconds_after_the_first)
     cr_assert(eq(u64, tnd_control_batch_due(&words), TND_NEVER));
 }
 
-Test(words, a_later_held_takes_the_place_of_an_earlier_one)
+Test(control_batch, a_later_held_replaces_an_earlier_one)
 {
     tnd_control_batch_t words = {.count = 0};
     cr_assert(keep(&words, TND_MSG_HELD, 4, 0));
@@ -44,7 +44,7 @@ Test(words, a_later_held_takes_the_place_of_an_earlier_one)
     cr_assert(words.items[1].msg.kind == TND_MSG_COMMIT);
 }
 
-Test(words, what_has_no_room_is_not_kept)
+Test(control_batch, a_full_batch_refuses_messages)
 {
     tnd_control_batch_t words = {.count = 0};
     cr_assert(keep(&words, TND_MSG_HELD, 0, 0));

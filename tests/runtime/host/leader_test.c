@@ -78,7 +78,7 @@ static void leave(void)
 
 TestSuite(leader, .fini = leave);
 
-/*  What host `host` says of where one of its actors listens. */
+/*  The report of `host` about the endpoint of one of its actors. */
 static void listens(uint32_t host, uint32_t instance, const char *where)
 {
     tnd_msg_t msg = {.kind = TND_MSG_ENDPOINTS, .from = tnd_host_id(host), .to = TND_LEADER};
@@ -86,7 +86,7 @@ static void listens(uint32_t host, uint32_t instance, const char *where)
     tnd_leader_message(leader, &msg, 0);
 }
 
-/*  The last table that a host was told since `from`; NULL: it was told none. */
+/*  The last table that was sent to a host since `from`; NULL: none. */
 static const char *table_of(uint32_t host, uint32_t from)
 {
     const char *found = NULL;
@@ -104,7 +104,7 @@ static uint32_t instance_on(uint32_t host)
     return i;
 }
 
-Test(leader, a_host_that_was_away_is_told_again_where_everybody_listens)
+Test(leader, a_host_that_returns_gets_all_endpoints_again)
 {
     char line[3][64];
     lead("tests/topology/good/fashion.yaml", "tests/topology/good/three.yaml");
@@ -148,7 +148,7 @@ static void runs(bool known)
     cr_assert_str_eq(ended, "");
 }
 
-/*  Whether the leader, which looks now, has lost that host. */
+/*  Whether the leader, after a check now, counts that host as lost. */
 static bool loses(uint32_t host, uint64_t now)
 {
     (void)tnd_leader_work(leader, now);
@@ -186,7 +186,7 @@ Test(leader, a_host_that_the_run_can_do_without_is_lost_soon_unless_its_process_
     cr_assert(loses(1, 11 * second_ns));
 }
 
-Test(leader, a_place_is_given_to_one_and_kept_for_ten_seconds)
+Test(leader, a_free_host_is_reserved_for_one_process_for_ten_seconds)
 {
     char why[256];
     lead("tests/topology/good/lanes_prep.yaml", "tests/topology/good/pool.yaml");

@@ -6,7 +6,7 @@
 
 #include <criterion/criterion.h>
 
-Test(note, lines_come_out_as_they_went_in)
+Test(text_payload, lines_are_read_as_written)
 {
     tnd_text_payload_writer_t writer;
     tnd_text_payload_begin(&writer);
@@ -22,7 +22,7 @@ Test(note, lines_come_out_as_they_went_in)
     tnd_buffer_drop(&note);
 }
 
-Test(note, a_last_line_without_an_end_is_a_line)
+Test(text_payload, a_last_line_without_an_end_is_a_line)
 {
     tnd_buffer_t *note = tnd_text_payload_of("why it ended");
 
@@ -34,7 +34,7 @@ Test(note, a_last_line_without_an_end_is_a_line)
     tnd_buffer_drop(&note);
 }
 
-Test(note, no_note_has_no_lines)
+Test(text_payload, no_payload_has_no_lines)
 {
     tnd_text_payload_reader_t reader;
 
@@ -43,7 +43,7 @@ Test(note, no_note_has_no_lines)
     cr_assert_null(tnd_text_payload_line(&reader));
 }
 
-Test(note, an_overlong_line_is_cut_and_the_next_one_found)
+Test(text_payload, an_overlong_line_is_cut_and_the_next_one_found)
 {
     char text[2 * TND_TEXT_PAYLOAD_LINE];
     memset(text, 'x', sizeof text - 1);

@@ -1,4 +1,4 @@
-/*  tests/runtime/interface/device_test.c - devices are found by name, or refused in words. */
+/*  Covers runtime/interface/device.h: devices are found by name, or refused with a text. */
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 

@@ -156,7 +156,7 @@ static void forge(char *path, const void *bytes, size_t size)
     close(file);
 }
 
-Test(inspection, files_that_no_tundish_wrote_are_said_and_never_believed)
+Test(inspection, files_of_other_programs_are_reported_and_ignored)
 {
     static char bytes[3 * TND_PAGE_BYTES];
     char path[128];

@@ -8,7 +8,7 @@
 
 #include <criterion/criterion.h>
 
-/*  A process that ends when it is told to. */
+/*  A process that ends on request. */
 static tnd_process_t begin(int *end_p)
 {
     int hold[2];
@@ -29,7 +29,7 @@ static tnd_process_t begin(int *end_p)
     return process;
 }
 
-Test(process, one_that_has_ended_is_dead_before_and_after_its_parent_asks)
+Test(process, one_that_has_ended_is_dead_before_and_after_it_is_reaped)
 {
     int end;
     tnd_process_t process = begin(&end);

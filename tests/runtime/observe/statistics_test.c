@@ -140,7 +140,7 @@ Test(statistics, each_actor_has_a_page_of_its_own_and_the_file_goes)
     cr_assert_eq(files_in(folder), 0);
 }
 
-Test(statistics, what_a_killed_process_left_is_swept)
+Test(statistics, the_page_of_a_killed_process_is_removed)
 {
     char folder[] = "/tmp/tundish-test-XXXXXX", left[128], other[128];
     cr_assert_not_null(mkdtemp(folder));
@@ -160,7 +160,7 @@ Test(statistics, what_a_killed_process_left_is_swept)
     cr_assert_eq(files_in(folder), 1);
 }
 
-Test(statistics, a_runtime_directory_that_is_not_there_is_done_without)
+Test(statistics, a_missing_runtime_directory_is_not_needed)
 {
     setenv("XDG_RUNTIME_DIR", "/proc/no-such-folder", 1);
     tnd_pages_t *pages = NULL;

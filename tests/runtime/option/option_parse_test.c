@@ -1,6 +1,6 @@
-/*  Covers runtime/option/option_parse.h, option.h, quantity.h, value.h, spelling.h and overlay.h:
- * tables fill structs, bad values are refused with what was expected, equal meanings print equally.
- */
+/*  Covers runtime/option/option_parse.h, option.h, quantity.h, value.h, option_print.h and
+ *  overlay.h: tables fill structs, bad values are refused with what was expected, equal meanings
+ *  print equally. */
 #include "runtime/option/option_parse.h"
 
 #include <stdlib.h>
@@ -253,7 +253,7 @@ Test(options, equal_meanings_print_equally)
     release(&other);
 }
 
-Test(options, what_people_are_shown_means_the_same)
+Test(options, printed_values_parse_to_the_same)
 {
     const char *texts[] = {
         "{size: 128, epochs: forever, rate: 0.1, memory: 1536MiB, wait: 90s, block: 128KiB}",

@@ -205,7 +205,7 @@ Test(graph, the_same_graph_on_three_hosts_has_the_same_fingerprint)
         print);
 }
 
-Test(graph, hosts_of_a_cluster_carry_what_they_say)
+Test(graph, hosts_of_a_cluster_run_the_actors_that_they_list)
 {
     tnd_graph_t *graph =
         load("tests/topology/good/fashion.yaml", "tests/topology/good/cluster.yaml");
@@ -253,7 +253,7 @@ Test(graph, paths_are_those_of_the_host)
     tnd_graph_destroy(&graph);
 }
 
-Test(graph, hosts_on_one_machine_talk_by_ipc_unless_they_say_tcp)
+Test(graph, hosts_on_one_machine_use_ipc_unless_tcp_is_set)
 {
     tnd_graph_t *graph = load("tests/topology/good/fashion.yaml", "tests/topology/good/three.yaml");
 
@@ -264,7 +264,7 @@ Test(graph, hosts_on_one_machine_talk_by_ipc_unless_they_say_tcp)
     tnd_graph_destroy(&graph);
 }
 
-Test(graph, lanes_stand_on_their_hosts_and_the_pool_serves_all)
+Test(graph, lanes_run_on_their_hosts_and_the_pool_serves_all)
 {
     tnd_graph_t *graph = load("tests/topology/good/eight.yaml", "tests/topology/good/spmd.yaml");
 

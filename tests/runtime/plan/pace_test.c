@@ -69,7 +69,7 @@ Test(pace, hosts_that_may_join_do_not_count)
     cr_assert_eq(second_with(1, 0, 4 * TND_PACE_ENDS, TND_TRANSPORT_IPC), SECOND);
 }
 
-Test(pace, it_grows_no_further_than_said)
+Test(pace, it_grows_up_to_its_limit)
 {
     begin("10.0.0.1", "10.0.0.1", "10.0.0.3", "10.0.0.4");
     cr_assert_eq(second_with(0, 1, 50 * TND_PACE_ENDS, TND_TRANSPORT_TCP),

@@ -1,4 +1,4 @@
-/*  Covers runtime/resources/descriptors.h: what a host of a plan is counted to need. */
+/*  Covers runtime/resources/descriptors.h: how many descriptors a host of a plan needs. */
 #include "runtime/resources/descriptors.h"
 
 #include <criterion/criterion.h>

@@ -14,7 +14,7 @@
 
 static const uint64_t hour_ns = 3600000000000u;
 
-/*  A call that does the next thing whenever it is told to. */
+/*  A call that takes its next step on request. */
 typedef struct {
     sem_t next, done;
     _Atomic char what; /* 'a': calls an operation, 'r': reads, 'l': has left it; 0: ends */
@@ -74,7 +74,7 @@ static void end(world_t *world)
     tnd_arena_destroy(&world->arena);
 }
 
-/*  As if so much time had passed. */
+/*  Simulates that this much time has passed. */
 static bool hangs(world_t *world, double hours)
 {
     return tnd_guarded_call_hangs(world->call, hour_ns,
@@ -97,7 +97,7 @@ Test(guarded_call, names_a_call_that_hangs_and_abandons_it)
     end(&world);
 }
 
-Test(guarded_call, bears_with_what_goes_on)
+Test(guarded_call, tolerates_a_slow_call_with_progress)
 {
     world_t world;
     begin(&world);
@@ -114,7 +114,7 @@ Test(guarded_call, bears_with_what_goes_on)
     end(&world);
 }
 
-Test(guarded_call, hands_over_what_it_found)
+Test(guarded_call, returns_the_problems_that_it_found)
 {
     world_t world;
     begin(&world);

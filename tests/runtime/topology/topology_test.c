@@ -27,7 +27,7 @@ static char *slurp(const char *file)
     return text;
 }
 
-/*  What checking `name` in `folder` says, as the user would see it. */
+/*  The messages of checking `name` in `folder`, as the user sees them. */
 static char *check(const char *folder, const char *name, tnd_status_t *status_p)
 {
     char file[512];
@@ -90,7 +90,7 @@ Test(topology, broken_files_get_exactly_the_messages_beside_them)
     cr_expect_geq(files, 150);
 }
 
-Test(topology, good_files_pass_without_a_word)
+Test(topology, good_files_pass_without_messages)
 {
     const char *folder = "tests/topology/good";
     size_t files = 0;
@@ -110,7 +110,7 @@ Test(topology, good_files_pass_without_a_word)
     cr_expect_geq(files, 30);
 }
 
-/*  Checks a text as if it were a file, in whatever way it ends. */
+/*  Checks a text as a file, whatever the result. */
 static void try_text(const char *text, size_t size)
 {
     char path[32];
@@ -155,7 +155,7 @@ Test(topology, a_file_with_any_byte_changed_is_refused_or_understood)
     free(text);
 }
 
-Test(topology, json_says_the_same_as_text)
+Test(topology, json_has_the_same_contents_as_text)
 {
     tnd_graph_t *graph = tnd_graph_new("x", 7);
     tnd_graph_add(graph, "read", "raeder", NULL);

@@ -8,7 +8,7 @@ static hub_fixture_t hub_fixture(void)
     return hub_fixture_of("sim");
 }
 
-Test(net, a_connection_cut_on_one_side_is_replaced)
+Test(sim, a_connection_cut_on_one_side_is_replaced)
 {
     static stage_t stage;
     static site_t join, worker;
@@ -23,7 +23,7 @@ Test(net, a_connection_cut_on_one_side_is_replaced)
     part(&stage, &join, &worker);
 }
 
-Test(net, a_connection_that_breaks_takes_along_what_was_in_flight)
+Test(sim, a_connection_that_breaks_takes_along_what_was_in_flight)
 {
     static stage_t stage;
     static site_t join, worker;
@@ -38,7 +38,7 @@ Test(net, a_connection_that_breaks_takes_along_what_was_in_flight)
     part(&stage, &join, &worker);
 }
 
-Test(net, the_same_script_takes_the_same_time)
+Test(sim, the_same_script_takes_the_same_time)
 {
     uint64_t ended[2];
     for (int i = 0; i < 2; i++) {

@@ -97,7 +97,7 @@ Test(mailbox, that_is_closed_takes_nothing_and_leaves_the_payload)
     close_pair(&pair);
 }
 
-Test(mailbox, whose_owner_sleeps_is_rung_once)
+Test(mailbox, whose_owner_sleeps_is_woken_once)
 {
     pair_t pair = open_pair();
     tnd_mailbox_t *mailbox = pair.mailboxes[TND_SIDE_BINDER];
@@ -121,7 +121,7 @@ Test(mailbox, whose_owner_sleeps_is_rung_once)
     close_pair(&pair);
 }
 
-Test(mailbox, that_is_closed_before_its_owner_is_rung_does_no_harm)
+Test(mailbox, closed_before_its_owner_is_woken_is_harmless)
 {
     pair_t pair = open_pair();
     cr_assert(tnd_mailbox_doze(pair.mailboxes[TND_SIDE_BINDER]));

@@ -65,7 +65,7 @@ static void close_parts(zmq_msg_t *parts, int count)
         zmq_msg_close(&parts[i]);
 }
 
-Test(frames, packed_columns_are_lent)
+Test(frames, packed_columns_are_not_copied)
 {
     bench_t bench;
     open_bench(&bench);
@@ -92,7 +92,7 @@ static void forget(void *owner)
 }
 
 /*  libzmq would read them when the file may have shrunk. */
-Test(frames, columns_in_mapped_files_are_never_lent)
+Test(frames, columns_in_mapped_files_are_copied)
 {
     static _Alignas(64) uint8_t rows[120];
     bench_t bench;
@@ -146,7 +146,7 @@ Test(frames, gathered_columns_are_copied_once_and_counted)
     close_bench(&bench);
 }
 
-Test(frames, a_slice_of_one_packed_block_is_lent_from_its_middle)
+Test(frames, a_slice_of_one_packed_block_is_not_copied)
 {
     bench_t bench;
     open_bench(&bench);
@@ -177,7 +177,7 @@ static void copy_parts(zmq_msg_t *copies, zmq_msg_t *parts, int count)
     }
 }
 
-Test(frames, received_columns_stay_where_they_are)
+Test(frames, received_columns_are_not_copied)
 {
     bench_t bench;
     open_bench(&bench);
@@ -212,7 +212,7 @@ static void keep(void *data, void *hint)
     (void)data, (void)hint;
 }
 
-Test(frames, a_column_that_came_misaligned_is_moved)
+Test(frames, a_misaligned_column_is_copied)
 {
     bench_t bench;
     open_bench(&bench);
@@ -340,7 +340,7 @@ Test(frames, a_slice_of_ragged_rows_of_several_blocks_is_one_run)
     close_bench(&bench);
 }
 
-Test(frames, lengths_that_lie_make_nothing)
+Test(frames, false_lengths_are_refused)
 {
     static const struct {
         uint64_t lengths[4], bytes;
@@ -380,7 +380,7 @@ Test(frames, lengths_that_lie_make_nothing)
 }
 
 /*  Bits flipped in the header, frames of other sizes, too many and too few of them. */
-Test(frames, damaged_messages_make_a_block_or_nothing)
+Test(frames, damaged_messages_are_decoded_or_refused)
 {
     bench_t bench;
     open_bench(&bench);

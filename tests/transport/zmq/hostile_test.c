@@ -17,7 +17,7 @@ static const tnd_party_t parties[PARTIES] = {
     [LIAR] = {.role = TND_ROLE_WORKER, .lane_count = 1},
 };
 
-/*  A peer whose HELLO is not answered comes again. */
+/*  A peer whose HELLO is not answered reconnects. */
 static const uint64_t patience_ns = 300000000;
 
 typedef struct {
@@ -29,7 +29,7 @@ typedef struct {
     tnd_life_t life;
     uint64_t dialled_ns;
     bool up, gone;
-    bool expelled; /* by what it said, not by its frames */
+    bool expelled; /* because of its fields, not its frames */
     unsigned visits_expelled, taken, honest_in;
 } scene_t;
 
@@ -127,7 +127,7 @@ static void visit_with(scene_t *self, int queued)
     self->dialled_ns = stage_now(&self->stage);
 }
 
-/*  Says a few things, and in the end what it surely may not. */
+/*  Sends a few messages, and last an invalid one. */
 static void visit(scene_t *self)
 {
     visit_with(self, 1000);
@@ -248,8 +248,8 @@ Test(hostile, a_peer_that_sends_false_fields_is_disconnected_by_name_and_the_oth
     free(scene.accept);
 }
 
-/*  Each WINDOW that it says is answered with a slot's worth; it takes none of it. */
-Test(hostile, a_peer_that_asks_for_ever_and_never_reads_is_given_up)
+/*  Each WINDOW that it sends is answered with a slice for a slot; it reads none of them. */
+Test(hostile, a_peer_that_requests_but_never_reads_is_disconnected)
 {
     static scene_t scene;
     scene_t *self = &scene;
@@ -389,7 +389,7 @@ static void come(scene_t *self)
     cr_assert_eq(zmq_connect(self->socket, self->stage.actual), 0);
 }
 
-Test(hostile, hellos_that_cannot_be_are_refused_by_name_and_the_peers_that_they_name_stay)
+Test(hostile, invalid_hellos_are_refused_by_name_and_the_peers_that_they_name_stay_connected)
 {
     static scene_t scene;
     scene_t *self = &scene;

@@ -64,7 +64,7 @@ Test(faults, a_link_cut_at_the_binder_heals)
     heals_in_three_seconds(RELAY_CUT_TARGET);
 }
 
-Test(faults, a_link_that_swallows_everything_heals)
+Test(faults, a_link_that_loses_everything_heals)
 {
     heals_in_three_seconds(RELAY_SWALLOW);
 }
@@ -298,7 +298,7 @@ Test(faults, an_invalid_message_is_refused_and_other_peers_continue)
     part(&stage, &join, &worker);
 }
 
-/*  Whether a connection of libzmq has ended, as its monitor says. */
+/*  Whether a connection of libzmq has ended, according to its monitor. */
 static bool has_ended(void *monitor)
 {
     zmq_msg_t event;
@@ -369,7 +369,7 @@ Test(faults, bytes_that_are_not_zeromq_affect_no_peer)
     part(&stage, &join, &worker);
 }
 
-Test(faults, the_oldest_of_many_silent_strangers_are_cut_off)
+Test(faults, the_oldest_of_many_silent_connections_are_cut_off)
 {
     enum { FLOOD = 80 };
     static stage_t stage;
@@ -388,7 +388,7 @@ Test(faults, the_oldest_of_many_silent_strangers_are_cut_off)
     part(&stage, &join, &worker);
 }
 
-/*  Says HELLO as the worker would, then sends `second` with `parts` frames of `size` bytes. */
+/*  Sends HELLO as the worker would, then `second` with `parts` frames of `size` bytes. */
 static const char *hostile(tnd_msg_t *second, tnd_carry_t carry, int parts, size_t size)
 {
     static stage_t stage;

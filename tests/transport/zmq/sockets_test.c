@@ -55,7 +55,7 @@ static void say(bench_t *self, int line)
     cr_assert(eq(int, zmq_send(self->far[line], "x", 1, 0), 1));
 }
 
-Test(lines, that_has_something_is_found_and_no_other)
+Test(sockets, only_sockets_with_messages_are_found)
 {
     bench_t bench;
     open_bench(&bench);
@@ -70,7 +70,7 @@ Test(lines, that_has_something_is_found_and_no_other)
     close_bench(&bench);
 }
 
-Test(lines, that_are_all_busy_have_equal_shares)
+Test(sockets, that_are_all_busy_have_equal_shares)
 {
     bench_t bench;
     open_bench(&bench);
@@ -86,7 +86,7 @@ Test(lines, that_are_all_busy_have_equal_shares)
     close_bench(&bench);
 }
 
-Test(lines, that_were_quiet_are_heard_while_another_is_always_busy)
+Test(sockets, idle_sockets_are_read_while_another_is_always_busy)
 {
     bench_t bench;
     open_bench(&bench);
@@ -101,7 +101,7 @@ Test(lines, that_were_quiet_are_heard_while_another_is_always_busy)
     close_bench(&bench);
 }
 
-Test(lines, that_were_touched_are_asked_before_anybody_sleeps)
+Test(sockets, touched_sockets_are_checked_before_a_wait)
 {
     bench_t bench;
     open_bench(&bench);
@@ -115,7 +115,7 @@ Test(lines, that_were_touched_are_asked_before_anybody_sleeps)
     close_bench(&bench);
 }
 
-Test(lines, one_wake_ends_one_wait_and_a_look_does_not_take_it, .timeout = 10)
+Test(sockets, one_wake_ends_one_wait_and_a_poll_does_not_consume_it, .timeout = 10)
 {
     bench_t bench;
     open_bench(&bench);
@@ -129,7 +129,7 @@ Test(lines, one_wake_ends_one_wait_and_a_look_does_not_take_it, .timeout = 10)
     close_bench(&bench);
 }
 
-Test(lines, that_are_closed_have_no_turn_and_can_be_opened_again)
+Test(sockets, that_are_closed_have_no_turn_and_can_be_opened_again)
 {
     bench_t bench;
     open_bench(&bench);

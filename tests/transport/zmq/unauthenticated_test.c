@@ -36,7 +36,7 @@ Test(unauthenticated, the_oldest_of_too_many_are_cut)
     tnd_unauthenticated_free(&self);
 }
 
-Test(unauthenticated, as_many_as_are_expected_may_come_at_once_beside_them)
+Test(unauthenticated, expected_peers_may_connect_at_once_beside_them)
 {
     tnd_unauthenticated_t self = {.expected = 127};
     come(&self, TND_UNAUTHENTICATED_MAX + 127);
@@ -46,7 +46,7 @@ Test(unauthenticated, as_many_as_are_expected_may_come_at_once_beside_them)
     tnd_unauthenticated_free(&self);
 }
 
-Test(unauthenticated, one_that_says_nothing_is_cut_in_time_however_few_there_are)
+Test(unauthenticated, a_silent_connection_is_cut_in_time_even_if_there_are_few)
 {
     tnd_unauthenticated_t self = {.expected = 127};
     uint64_t late = TND_UNAUTHENTICATED_MS * UINT64_C(1000000);

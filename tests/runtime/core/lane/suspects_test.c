@@ -1,7 +1,7 @@
 /*  Covers runtime/core/lane/suspects.h: rows that kill workers are found, and no other is blamed. */
 #include "tests/runtime/core/lane/world.h"
 
-/*  A worker says that it works on a ticket. */
+/*  A worker reports that it begins a ticket. */
 static void world_begin(world_t *world, uint32_t at, tnd_actor_id_t worker)
 {
     tnd_msg_t begin = world->out[at];
@@ -24,7 +24,7 @@ static void world_work(world_t *world, uint32_t at, uint64_t row, uint32_t *deat
     }
 }
 
-/*  Says how many rows were found to be bad. */
+/*  Returns how many rows were found to be bad. */
 static uint32_t world_poison(world_t *world)
 {
     tnd_effect_t effect;

@@ -63,7 +63,7 @@ Test(index_shuffle, tensorflow_gives_the_same_values)
     cr_assert_gt(compared, 1500);
 }
 
-Test(index_shuffle, it_is_a_bijection_but_for_one_more_than_a_power_of_four)
+Test(index_shuffle, it_is_a_bijection_except_for_one_more_than_a_power_of_four)
 {
     const struct {
         uint64_t count, missing;

@@ -10,7 +10,7 @@
 
 #include <criterion/criterion.h>
 
-Test(random, a_draw_is_a_function_of_what_it_is_for)
+Test(random, a_draw_is_a_function_of_its_purpose)
 {
     tnd_random_t first, again;
     tnd_random_init(&first, 7, 2, 1000, 3);

@@ -13,7 +13,7 @@ static tnd_absence_t away(tnd_loss_t loss, uint64_t now)
     return absence;
 }
 
-Test(absence, a_peer_that_is_here_is_never_lost)
+Test(absence, a_connected_peer_is_never_lost)
 {
     tnd_absence_t here = {0};
     cr_assert_not(tnd_absence_is_over(&here, TND_FATE_DEAD, true, UINT64_MAX));
@@ -45,7 +45,7 @@ Test(absence, an_end_alone_is_a_death_only_of_a_process_that_the_run_can_do_with
     cr_assert(tnd_absence_is_over(&absence, TND_FATE_ALIVE, false, 1100));
 }
 
-Test(absence, whatever_is_no_end_takes_dead_after)
+Test(absence, any_other_loss_waits_for_dead_after)
 {
     static const tnd_loss_t losses[] = {TND_LOSS_SILENT, TND_LOSS_CLOSED, TND_LOSS_REPLACED,
                                         TND_LOSS_OURS};

@@ -27,7 +27,7 @@ static inline tnd_end_t make(bool binder, tnd_terms_t its_terms)
     return self;
 }
 
-/*  What `self` says now must be one message of `kind`. */
+/*  `self` must send one message of `kind` now. */
 static inline tnd_msg_t says(tnd_end_t *self, tnd_msg_kind_t kind, uint64_t now)
 {
     tnd_msg_t msg, more;
@@ -52,7 +52,7 @@ static inline void bring_up(tnd_end_t *connector, tnd_end_t *binder, uint64_t no
     cr_assert_eq(tnd_end_heard(connector, &welcome, now), TND_END_UP);
 }
 
-/*  Ticks whenever one is due before `now`, and then: what the last one says. */
+/*  Ticks whenever a tick is due before `now`, then at `now`; returns the result of the last. */
 static inline tnd_end_change_t ticks(tnd_end_t *self, uint64_t now)
 {
     for (uint64_t due = tnd_end_deadline(self); due < now; due = tnd_end_deadline(self)) {

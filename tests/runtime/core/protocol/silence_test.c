@@ -87,7 +87,7 @@ static tnd_end_change_t ticks_moving(tnd_end_t *self, bool come, bool go, uint64
     return change;
 }
 
-Test(silence, a_message_that_takes_long_is_no_silence)
+Test(silence, a_long_message_is_not_silence)
 {
     tnd_end_t connector = make(false, terms), binder = make(true, terms);
     bring_up(&connector, &binder, 0);
@@ -114,7 +114,7 @@ Test(silence, no_ping_is_queued_while_bytes_still_leave)
     cr_assert_geq(words, 3);
 }
 
-Test(silence, a_long_round_trip_is_no_silence_within_bounds)
+Test(silence, a_long_round_trip_is_not_silence_within_bounds)
 {
     const struct {
         tnd_movement_t movement;
@@ -135,7 +135,7 @@ Test(silence, a_long_round_trip_is_no_silence_within_bounds)
     }
 }
 
-/*  Every word takes two seconds to the other end, and nothing else passes. */
+/*  Every message takes two seconds to the other end; no other data is sent. */
 Test(silence, a_handshake_over_a_long_way_succeeds)
 {
     const uint64_t way = 2000 * MS;
@@ -159,8 +159,8 @@ Test(silence, a_handshake_over_a_long_way_succeeds)
 
 enum { ON_THE_WAY = 256 };
 
-/*  A connector, a binder and what each has sent: every word takes `way` to the other end, and the
- *  transport sees nothing of it. */
+/*  A connector, a binder and what each has sent: every message takes `way` to the other end, and
+ *  the transport sees nothing of it. */
 typedef struct {
     tnd_end_t end[2];
     struct {

@@ -54,7 +54,7 @@ Test(cursor, bytes_are_little_endian_numbers_in_the_order_of_the_struct_and_a_ha
     cr_assert_eq(bytes[TWO_LANES_BYTES], 0xee);
 }
 
-Test(cursor, what_was_written_is_read_again)
+Test(cursor, a_written_cursor_is_read_back)
 {
     tnd_cursor_t cursor, again;
     unsigned char bytes[TND_CURSOR_FIXED_BYTES + 24 * TND_LANES_MAX];
@@ -121,7 +121,7 @@ static void sign(unsigned char *bytes, size_t size)
         bytes[size - 8 + i] = (unsigned char)(hash >> 8 * i);
 }
 
-Test(cursor, well_signed_nonsense_is_refused_by_its_name)
+Test(cursor, invalid_contents_with_a_correct_hash_are_refused_by_name)
 {
     tnd_cursor_t cursor;
     unsigned char bytes[TWO_LANES_BYTES];
