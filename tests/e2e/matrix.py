@@ -81,7 +81,7 @@ def scaled(join_at):
             reaches(4 * join_at)
             started[1].send_signal(signal.SIGINT)
             said = started[1].communicate(timeout=20)[1]
-            assert started[1].returncode == 130 and "the run goes on" in said, said
+            assert started[1].returncode == 130 and "the run continues" in said, said
             code = main.wait(120)
             assert code == 0, f"the run ended with {code}"
             assert started[2].wait(20) == 0, "a worker that stayed failed"

@@ -34,7 +34,7 @@ def test_a_driver_of_cuda_is_asked(folder):
     holds(run("doctor", env=driver)[1], "driver for CUDA 12.4, 2 devices")
     code, out, _ = run("doctor", env={**driver, "PROBE_CUDA_ERROR": "100"})
     same(code, 0)
-    holds(out, "answers with error 100", "--gpus all")
+    holds(out, "returns error 100", "--gpus all")
 
 
 if __name__ == "__main__":

@@ -113,7 +113,7 @@ def test_foreign_files_are_reported_and_not_trusted(folder):
 def test_it_shows_the_run_that_is_asked_for(folder):
     code, out, err = run("ps", "absent", env={"XDG_RUNTIME_DIR": str(folder)})
     same((code, out), (1, ""))
-    holds(err, "tundish ps: no run `absent` is here")
+    holds(err, "tundish ps: no run `absent` on this machine")
 
 
 if __name__ == "__main__":

@@ -277,7 +277,7 @@ def test_a_model_that_cannot_be_saved_is_refused_before_the_start(folder):
         holds(err, str(place), why)
     code, out, err = run("run", graph(folder, step=None), "--save", folder / "model")
     same((code, out), (2, ""))
-    holds(err, "no step of this graph makes a model")
+    holds(err, "no step of this graph has a model")
 
 
 def test_up_saves_on_the_host_that_has_the_model(folder):
@@ -356,7 +356,7 @@ def test_the_report_is_the_leaders(folder):
     code, _, err = run("run", graph(folder), hosts(folder), "--host", "b", "--report",
                        folder / "r.json")
     same(code, 2)
-    holds(err, "--report is for the first host, 'a'")
+    holds(err, "--report is only for the first host, 'a'")
 
 
 def test_a_missing_data_file_is_known_when_it_is_opened(folder):
@@ -377,7 +377,7 @@ def test_metrics_on_a_full_disk_end_with_a_whole_line_and_the_run_continues(fold
                           env={**os.environ, **PLUGINS}, restore_signals=False, timeout=60,
                           preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (room, room)))
     same(done.returncode, 1, done.stderr)
-    holds(done.stderr, f"{metrics}: cannot be written: File too large; the run goes on",
+    holds(done.stderr, f"{metrics}: cannot be written: File too large; the run continues",
           f"{metrics}: could not be written completely: File too large")
     steps = [json.loads(line)["step"] for line in metrics.read_text().splitlines()]
     same(steps, list(range(len(steps))))
@@ -498,7 +498,7 @@ def test_a_resumed_run_counts_its_own_rows_alone(folder):
     rate, seconds = told["rows_per_second"], told["seconds"]
     same((told["rows"]["fed"], told["steps"]), (9100000, 91))
     holds(out, "done: 91 steps, 9,100,000 rows, 91 epochs in ",
-          "of these 90 steps before this run, which went on from there")
+          "of these, 90 steps before this run, which resumed after them")
     # Both are rounded, the one to a tenth and the other not at all.
     assert abs(rate * seconds - 100000) < 1, (rate, seconds)
     said = float(re.search(r"\(([\d,]+) rows/s", out).group(1).replace(",", ""))
@@ -549,7 +549,7 @@ def test_the_resumed_checkpoint_exists_and_is_named(folder):
     path = graph(folder, step=None)
     code, _, err = run("run", path, "--resume", env=PLUGINS)
     same(code, 2)
-    holds(err, "keeps no checkpoints")
+    holds(err, "has no checkpoint folder")
     code, _, err = run("run", path, "--resume", folder / "nope", env=PLUGINS)
     same(code, 78, err)
     holds(err, "no checkpoint at ", "nope")
@@ -566,7 +566,7 @@ def test_the_resumed_checkpoint_exists_and_is_named(folder):
     same(code, 0)
     holds(out, "done already: the checkpoint has 4 steps, 100 rows, which is the whole run")
     code, out, _ = run("run", path, "--resume", kept, "--steps", "3", env=PLUGINS)
-    holds(out, "--steps wants no more than 3")
+    holds(out, "--steps limits the run to 3")
 
 
 def test_results_say_how_many_rows_of_their_epoch_they_are_over(folder):

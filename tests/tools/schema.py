@@ -303,7 +303,7 @@ def test_help_knows_lists_things_and_options(_):
         holds(out, *words)
     holds(run("help", "topology")[1], "tundish: a whole number", "(required)")
     assert "(default 0)" not in run("help", "topology")[1].partition("name:")[0]
-    holds(run("help", "batcher")[1], "Takes rows, gives batches", "one for each lane", "size:")
+    holds(run("help", "batcher")[1], "Takes rows, gives batches", "One instance per lane", "size:")
     holds(run("help", "batcher.size")[1], "batcher.size: a whole number of rows from 1", "(required)",
           "role: graph", "an overlay may not change it")
     holds(run("help", "feeder.step.plugin")[1], "NAME.so")

@@ -245,7 +245,7 @@ def test_what_only_another_host_can_check_is_listed(folder):
     over.write_text(HOSTS)
     code, out, _ = run("validate", graph(folder), over)
     same(code, 0)
-    holds(out, "read await host b")
+    holds(out, "the files of read can be checked only on host b")
     told = json.loads(run("validate", graph(folder), over, "--json")[1])
     same(told["awaits"], [{"host": "b", "actor": "read"}])
 

@@ -13,7 +13,7 @@ def test_a_step_that_does_not_return_is_the_bottleneck(folder):
     with hanging(folder) as (environment, process):
         until(environment, in_step)
         code, out, err = run("why", "another", env=environment)
-        same((code, out, err), (1, "", "tundish why: no run `another` is here\n"))
+        same((code, out, err), (1, "", "tundish why: no run `another` on this machine\n"))
         code, out, err = run("why", "stuck", env=environment)
         same(code, 1)
         assert re.search(r"^feed waits for replica 0 \(cpu:0\), whose step 2 has been running for "

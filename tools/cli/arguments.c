@@ -16,7 +16,7 @@
 
 static const tnd_argument_t arguments[] = {
     {"--host", "HOST",
-     "this process is HOST of the overlay; RANGE+ joins a run as one more of that range",
+     "this process is HOST of the overlay; RANGE+ joins a run as another host of that range",
      TAKES(TEXT, host)},
     {"--set", "KEY=VALUE", "changes one value, such as batch.size=64; may be repeated",
      TND_ARGUMENT_SETTING, 0},
@@ -49,9 +49,9 @@ static const tnd_argument_t arguments[] = {
     {"--output", "FILE", "writes to FILE, which must not exist, instead of stdout",
      TAKES(TEXT, output)},
     {"--minutes", "M", "the time of the faults, in minutes", TAKES(NUMBER, minutes)},
-    {"--seconds", "S", "the same in seconds", TAKES(NUMBER, seconds)},
+    {"--seconds", "S", "the time of the faults, in seconds", TAKES(NUMBER, seconds)},
     {"--seed", "SEED", "draws the same faults as an earlier run", TAKES(NUMBER, seed)},
-    {"--all", NULL, "also kills what no run survives, and continues with --resume",
+    {"--all", NULL, "also kills hosts that no run survives, and continues with --resume",
      TAKES(FLAG, all)},
     {"--quiet", NULL, "prints errors only", TAKES(FLAG, quiet)},
     {"--dot", NULL, "prints the graph for Graphviz", TAKES(FLAG, dot)},

@@ -13,8 +13,8 @@
 
 #include "runtime/host/session.h"
 
-/*  Both must live until the next arm or disarm.  `session` is NULL while it opens or closes; steps
- *  are unknown then. */
+/*  Both must be valid until the next arm or disarm.  `session` is NULL while it opens or closes;
+ *  steps are unknown then. */
 void tnd_crash_arm(const tnd_plan_t *plan, const tnd_session_t *session);
 /*  The cursor to resume from: the number of the next step. */
 void tnd_crash_committed(uint64_t step);

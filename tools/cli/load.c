@@ -97,8 +97,7 @@ tnd_graph_t *tnd_load_form(const tnd_request_t *request, const char *const *file
 bool tnd_load_resumes(const tnd_request_t *request, const char *command)
 {
     if (request->trust_data && request->resume == NULL)
-        return tnd_usage_error(command, "--trust-data is for a run that resumes: give --resume "
-                                        "too") == TND_EXIT_OK;
+        return tnd_usage_error(command, "--trust-data needs --resume") == TND_EXIT_OK;
     if (request->resume == NULL || strcmp(request->resume, "latest") != 0)
         return true;
     tnd_request_t bare = *request;
@@ -106,9 +105,9 @@ bool tnd_load_resumes(const tnd_request_t *request, const char *command)
     tnd_graph_t *graph = tnd_load_graph(&bare, request->host, false);
     bool good = keeps(graph);
     tnd_graph_destroy(&graph);
-    return good || tnd_usage_error(command, "--resume: this topology keeps no checkpoints: say "
-                                            "where they are, --resume FROM, or give it a folder, "
-                                            "--set checkpoint.dir=DIR") == TND_EXIT_OK;
+    return good || tnd_usage_error(command,
+                                   "--resume: this topology has no checkpoint folder: name it with "
+                                   "--resume FROM or --set checkpoint.dir=DIR") == TND_EXIT_OK;
 }
 
 bool tnd_load_check(tnd_graph_t *graph)

@@ -132,8 +132,8 @@ static void print_rest(const tnd_progress_t *self, const tnd_run_summary_chain_t
                                  tnd_run_summary_mean(&chain->metrics[0]));
     double still = still_for(chain, now);
     if (still > 0) {
-        snprintf(text + used, room - used,
-                 "  no step for %.0f s: `tundish why` says what it waits for", still);
+        snprintf(text + used, room - used, "  no step for %.0f s: `tundish why` finds the cause",
+                 still);
         return;
     }
     used += (size_t)snprintf(text + used, room - used, "  %s rows/s", grouped(self->rate, rate));
@@ -288,7 +288,7 @@ static void say_finished(const tnd_progress_t *self, const tnd_run_summary_chain
     fprintf(self->out, "done already: the checkpoint has %s steps, %s rows",
             grouped((double)first->steps, steps), grouped((double)first->ledger.fed, rows));
     if (self->steps_max <= first->steps)
-        fprintf(self->out, ", and --steps wants no more than %" PRIu64 "; nothing was done\n",
+        fprintf(self->out, ", and --steps limits the run to %" PRIu64 "; nothing was done\n",
                 self->steps_max);
     else
         fprintf(self->out, ", which is the whole run; nothing was done\n");
@@ -328,7 +328,7 @@ void tnd_progress_end(tnd_progress_t *self, bool drained)
             first->epochs == 1 ? "" : "s", seconds, grouped(seconds > 0 ? fed / seconds : 0, rate),
             bytes);
     if (first->before_steps > 0)
-        fprintf(self->out, "of these %s steps before this run, which went on from there\n",
+        fprintf(self->out, "of these, %s steps before this run, which resumed after them\n",
                 grouped((double)first->before_steps, steps));
     if (first->ledger.filtered + first->ledger.quarantined + first->ledger.dropped > 0)
         fprintf(self->out,

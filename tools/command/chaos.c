@@ -117,7 +117,7 @@ static void show_log(const chaos_t *chaos, const char *name)
     const char *at = text + size;
     for (int lines = 0; at > text && lines <= LINES; at--)
         lines += at[-1] == '\n';
-    fprintf(stderr, "%s%sits output is in %s\n", at, size > 0 ? "..." : "", path);
+    fprintf(stderr, "%s%sthe output is in %s\n", at, size > 0 ? "..." : "", path);
     free(path);
 }
 
@@ -134,7 +134,7 @@ static bool run_quiet(chaos_t *chaos, measure_t *measure)
     measure->quiet = run.report;
     if (end == TND_FAULT_RUN_BROKEN || run.report == NULL) {
         show_log(chaos, "quiet.log");
-        tnd_complain("chaos", "it fails without faults too: %s", chaos->runs.why);
+        tnd_complain("chaos", "the run fails without faults too: %s", chaos->runs.why);
         return false;
     }
     for (int p = 0; p < PARTS; p++)
@@ -257,8 +257,8 @@ static void print_text(chaos_t *chaos, bool equal)
              chaos->whole.count == 1 ? "" : "s");
     print_measure(&chaos->whole, what);
     print_measure(&chaos->part, "the run that was drained when the time was over");
-    puts(equal ? "it survives: no row lost or repeated, the same order, the same bits"
-               : "it does NOT survive: see the differences");
+    puts(equal ? "the graph survives: no row lost or repeated, the same order, the same bits"
+               : "the graph does NOT survive: see the differences");
 }
 
 static void json_spread(const tnd_spread_t *spread)
@@ -399,7 +399,7 @@ static int perform(chaos_t *chaos)
         return report_signal(chaos);
     if (end == TND_FAULT_RUN_BROKEN) {
         show_log(chaos, "log");
-        tnd_complain("chaos", "it does NOT survive: %s (seed %" PRIu64 ", fault %zu)",
+        tnd_complain("chaos", "the graph does NOT survive: %s (seed %" PRIu64 ", fault %zu)",
                      chaos->runs.why, chaos->seed, chaos->runs.injected_count);
         return TND_EXIT_FAILED;
     }
@@ -466,7 +466,7 @@ const tnd_command_t tnd_command_chaos = {
         "The files' own folders are not written: checkpoints go to a temporary folder.  Ctrl-C "
         "ends\n"
         "the faults early and compares; a second one ends the command.\n",
-    .codes = "  0    it survives: all results are equal\n"
+    .codes = "  0    the graph survives: all results are equal\n"
              "  1    something differs, or the run ended or hung; its output is kept\n"
              "  2    usage\n"
              "  78   the topology is wrong\n"

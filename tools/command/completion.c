@@ -323,7 +323,7 @@ const tnd_command_t tnd_command_completion;
 const tnd_command_t tnd_command_completion = {
     .name = "completion",
     .operands = "SHELL",
-    .missing = "no shell is given: bash, fish or zsh",
+    .missing = "no shell is given; choose bash, fish or zsh",
     .summary = "prints a script that completes commands, options and files in a shell",
     .arguments = (const char *const[]){NULL},
     .details =

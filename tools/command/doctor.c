@@ -246,8 +246,8 @@ static void print_json(const tnd_check_t *checks)
 static int doctor(const tnd_request_t *request)
 {
     if (request->file_count > 0)
-        return tnd_usage_error("doctor", "it takes no file: it looks at this machine; "
-                                         "tundish validate looks at files");
+        return tnd_usage_error(
+            "doctor", "takes no files: it checks this machine; tundish validate checks files");
     machine_t machine = {.facts = {0}};
     tnd_check_t checks[TND_CHECKS];
     inspect(&machine);

@@ -73,7 +73,7 @@ static void print_files(const tnd_stream_t *stream)
     if (plan->random && stream->room > 0)
         printf(": the page cache may use %s%s", plan->fits ? "" : "only ",
                tnd_quantity_size(stream->room, room));
-    puts(plan->scarce ? "; they are too many files to be kept open" : "");
+    puts(plan->scarce ? "; there are too many files to keep open" : "");
 }
 
 static void print_chain(const tnd_plan_t *plan, uint32_t index, const tnd_preflight_chain_t *known)
@@ -93,14 +93,14 @@ static void print_chain(const tnd_plan_t *plan, uint32_t index, const tnd_prefli
                    : "cpu:0");
     }
     if (!known->known) {
-        puts("    rows       await the host that has the files");
+        puts("    rows       known only to the host that has the files");
         return;
     }
     uint64_t rows = tnd_stream_positions(&known->stream);
     if (rows != TND_UNKNOWN)
         printf("    rows       %" PRIu64, rows);
     else if (known->stream.by_file)
-        printf("    rows       await the hosts that have the files of the other lanes");
+        printf("    rows       known only to the hosts that have the files of the other lanes");
     else
         printf("    rows       not known before the end");
     if (known->stream.epochs == TND_ENDLESS)
@@ -176,7 +176,7 @@ static void print_memory(const tnd_plan_t *plan, const tnd_preflight_t *prefligh
         char size[TND_QUANTITY_SIZE];
         printf("\nmemory of %s: at most %s%s\n", plan->hosts[h].name,
                tnd_quantity_size(memory.estimate.bytes, size),
-               memory.known ? "" : ", and what awaits its host");
+               memory.known ? "" : ", and terms that only its host can compute");
         for (uint32_t t = 0; t < memory.estimate.count; t++)
             printf("  %12s  %s: %s\n", tnd_quantity_size(memory.estimate.items[t].bytes, size),
                    memory.estimate.items[t].who, memory.estimate.items[t].what);

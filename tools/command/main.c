@@ -73,8 +73,8 @@ int main(int count, char **words)
     signal(SIGPIPE, SIG_IGN);
     int code = serve(count, words);
     if (lost_output() && code == TND_EXIT_OK) {
-        fprintf(stderr, "tundish: cannot write to stdout: not all of the output is there; "
-                        "is the disk full?\n");
+        fprintf(stderr,
+                "tundish: cannot write to stdout: the output is incomplete; is the disk full?\n");
         code = TND_EXIT_FAILED;
     }
     return code;

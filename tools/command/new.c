@@ -36,7 +36,7 @@ static void choose_part(tnd_detected_format_list_t *found)
             chosen = "train";
     for (size_t i = 0; i < found->count; i++) {
         if (*chosen != '\0' && strcmp(found->items[i].part, chosen) != 0) {
-            fprintf(stderr, "tundish new: %s is left out: it is not of the `%s` files\n",
+            fprintf(stderr, "tundish new: %s is not used: it is not one of the `%s` files\n",
                     found->items[i].path, chosen);
             continue;
         }
@@ -76,10 +76,11 @@ static tnd_status_t check(const tnd_detected_format_list_t *found, tnd_error_t *
         if (item->rows != first->rows)
             return tnd_fail(error,
                             "%s has %" PRIu64 " rows and %s has %" PRIu64
-                            " rows: files are columns of one stream only with as many rows%s",
+                            " rows: the columns of a stream need equal numbers of rows%s",
                             first->path, first->rows, item->path, item->rows, guess(first, item));
         if (strcmp(item->source, first->source) != 0)
-            return tnd_fail(error, "%s is %s and %s is %s: a reader reads one format; np.save both",
+            return tnd_fail(error,
+                            "%s is %s and %s is %s, but a reader reads one format; np.save both",
                             first->path, first->source, item->path, item->source);
     }
     return TND_OK;
@@ -219,7 +220,7 @@ static void write_topology(tnd_arena_t *arena, const tnd_detected_format_list_t 
     fputs("# Made by `tundish new`; every line may be changed.  With the name of this file,\n"
           "#   tundish head       shows what it feeds\n"
           "#   tundish run        feeds it: how fast is it?\n"
-          "#   tundish validate   checks it after a change; tundish help says what can be written\n"
+          "#   tundish validate   checks it after a change; tundish help lists the options\n"
           "tundish: 1\n"
           "seed: 7  # another seed, another order\n"
           "data: ",
@@ -228,7 +229,7 @@ static void write_topology(tnd_arena_t *arena, const tnd_detected_format_list_t 
         strlen(directory) > 1 ? tnd_arena_text(arena, directory, strlen(directory) - 1) : "/", out);
     fputs("  # the value of ${data}; --data DIR overrides it\n\nactors:\n", out);
     write_reader(arena, found, directory, out);
-    fputs("\n  # done to each row, in this order; `tundish help ops` lists what there is\n", out);
+    fputs("\n  # done to each row, in this order; `tundish help ops` lists them\n", out);
     /* `[]` would have to be deleted before the suggestion could be used. */
     if (none && size > 0)
         fprintf(out,
@@ -256,7 +257,7 @@ static int write_file(const char *path, tnd_arena_t *arena, const tnd_detected_f
     tnd_error_t error;
     struct stat is;
     if (lstat(path, &is) == 0 && S_ISREG(is.st_mode)) {
-        tnd_complain("new", "%s is there already and is left as it is; choose another name", path);
+        tnd_complain("new", "%s exists already and was not changed; choose another name", path);
         return TND_EXIT_FAILED;
     }
     tnd_status_t status = tnd_output_open(&output, path, &error);

@@ -303,14 +303,14 @@ static int ps(const tnd_request_t *request)
         if (sheet.rows.count > 0)
             print_rows(&sheet.rows);
         else if (request->file_count == 0)
-            fputs("nothing runs here\n", stderr);
+            fputs("no run on this machine\n", stderr);
     }
     int code = TND_EXIT_OK;
     for (size_t i = 0; i < request->file_count; i++) {
         const char *run = request->files[i];
         if (tnd_inspection_has(after, run, false) || tnd_inspection_has(before, run, true))
             continue;
-        tnd_complain("ps", "no run `%s` is here", run);
+        tnd_complain("ps", "no run `%s` on this machine", run);
         code = TND_EXIT_FAILED;
     }
     free(sheet.rows.rows);

@@ -139,10 +139,10 @@ static void on_signal(void *context, int number, unsigned count)
     if (!run->over)
         tnd_progress_clear(&run->progress);
     if (!run->over && count == 1 && run->plan->hosts[run->host].spare) {
-        say_signal(run, "leaving; the run goes on");
+        say_signal(run, "leaving; the run continues");
         tnd_session_leave(run->session);
     } else if (!run->over && count == 1) {
-        say_signal(run, "draining; once more to leave at once");
+        say_signal(run, "draining; a second signal ends the run at once");
         run->progress.draining = true;
         run->drain_ns = tnd_clock_now() + drain_wait_ns;
         leave_soon(run);
@@ -162,7 +162,7 @@ static bool is_over(run_t *run)
     return over;
 }
 
-/*  A hook does not return, so the process ends without it. */
+/*  Ends the process although a hook has not returned. */
 static void leave(run_t *run)
 {
     pthread_mutex_lock(&run->lock);
@@ -376,8 +376,7 @@ static int perform(run_t *run, tnd_graph_t *graph)
         code = code == TND_EXIT_OK || code == TND_EXIT_DRAINED ? TND_EXIT_FAILED : code;
     }
     if (!end_lines(run, until) && code == TND_EXIT_OK) {
-        tnd_complain("run", "cannot write to stdout: not all of the output is there; is the disk "
-                            "full?");
+        tnd_complain("run", "cannot write to stdout: the output is incomplete; is the disk full?");
         code = TND_EXIT_FAILED;
     }
     if (run->request->json && leads &&
@@ -397,7 +396,7 @@ static int check_save(const run_t *run)
     if (path == NULL)
         return TND_EXIT_OK;
     if (first->feeder == NULL || !tnd_load_steps(run->plan, 0))
-        return tnd_usage_error("run", "--save: no step of this graph makes a model");
+        return tnd_usage_error("run", "--save: no step of this graph has a model");
     uint32_t host = run->plan->instances[first->carriers[0].instance].host;
     if (host != run->host)
         return tnd_usage_error("run", "--save is for host '%s': it carries the first replica",
@@ -465,7 +464,7 @@ static int prepare(run_t *run)
                        : request->json            ? "--json"
                                                   : NULL;
     if (only != NULL && run->host != 0)
-        return tnd_usage_error("run", "%s is for the first host, '%s': it leads and knows it all",
+        return tnd_usage_error("run", "%s is only for the first host, '%s', which is the leader",
                                only, run->plan->hosts[0].name);
     if (tnd_descriptors_check(&run->whole, run->host, &tnd_network->cost, &error) != TND_OK) {
         tnd_complain("run", "%s", error.text);

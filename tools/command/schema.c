@@ -348,7 +348,7 @@ static int schema(const tnd_request_t *request)
 {
     const tnd_chapter_t *chapter;
     if (request->file_count > 0)
-        return tnd_usage_error("schema", "it takes no files");
+        return tnd_usage_error("schema", "takes no files");
     fputs("{\"$schema\":\"https://json-schema.org/draft/2020-12/schema\",\n"
           " \"title\":\"Tundish topology\",\n"
           " \"description\":\"A graph of actors, or an overlay that places one\",\n"

@@ -219,11 +219,12 @@ static bool start(up_t *up, uint32_t index)
 
 /*  Tells all children to end: the first time they drain, the second time they end at once, then
  *  they are killed. */
-static void press(up_t *up)
+static void signal_children(up_t *up)
 {
     int number = up->pressed < 2 ? SIGTERM : SIGKILL;
     /* The children are quiet about it, because `up` prints it. */
-    (void)tnd_output_merge_repeats(&up->merge, "tundish run: draining; once more to leave at once");
+    (void)tnd_output_merge_repeats(&up->merge,
+                                   "tundish run: draining; a second signal ends the run at once");
     (void)tnd_output_merge_repeats(&up->merge, "tundish run: leaving");
     up->pressed++;
     up->press_ns = tnd_clock_now() + (up->signals > 1 ? late_ns : patience_ns);
@@ -232,7 +233,7 @@ static void press(up_t *up)
             kill(up->children[i].process.pid, number);
 }
 
-/*  Prints how a process ended that will be restarted. */
+/*  Shows the rest of a child's output and closes the pipe. */
 static void finish_output(up_t *up, uint32_t index, pipe_t *from)
 {
     while (from->file >= 0 && take_output(up, index, from))
@@ -309,9 +310,10 @@ static void take_signal(up_t *up, int files)
         }
         up->signals++;
         tnd_log_complain(&up->log, "", "up", "%s",
-                         up->signals == 1 ? "draining; once more to leave at once" : "leaving");
+                         up->signals == 1 ? "draining; a second signal ends the run at once"
+                                          : "leaving");
         if (up->pressed < up->signals)
-            press(up);
+            signal_children(up);
         up->press_ns = up->signals == 1 ? 0 : up->press_ns;
     }
 }
@@ -322,8 +324,8 @@ static uint64_t start_again(up_t *up)
     uint64_t next = TND_NEVER, now = tnd_clock_now();
     for (uint32_t i = 0; i < up->count; i++) {
         tnd_child_t *process = &up->children[i].process;
-        uint64_t burial = tnd_child_bury(process, now);
-        next = up->running > 0 && burial < next ? burial : next;
+        uint64_t reap_ns = tnd_child_reap(process, now);
+        next = up->running > 0 && reap_ns < next ? reap_ns : next;
         if (process->again_ns == 0)
             continue;
         if (!up->led || up->code != TND_EXIT_OK || up->signals > 1) {
@@ -368,10 +370,10 @@ static void watch(up_t *up, int signals)
                 (void)take_output(up, i, &child->err);
         }
         if (up->press_ns != 0 && up->running > 0 && tnd_clock_now() >= up->press_ns)
-            press(up);
+            signal_children(up);
     }
     for (uint32_t i = 0; i < up->count; i++) {
-        (void)tnd_child_bury(&up->children[i].process, TND_NEVER);
+        (void)tnd_child_reap(&up->children[i].process, TND_NEVER);
         if (up->children[i].failed != 0 && up->children[i].failed == up->code)
             tell_failed(up, &up->children[i]);
     }
@@ -398,7 +400,7 @@ static int perform(up_t *up)
     if (!started) {
         up->code = TND_EXIT_FAILED;
         up->pressed = 1; /* there is nothing to drain */
-        press(up);
+        signal_children(up);
     }
     watch(up, signals);
     close(signals);
@@ -497,11 +499,11 @@ static int up_graph(const tnd_request_t *request)
             code = tnd_usage_error("up", "no host of this graph has an address of this machine, so "
                                          "there is nothing to start");
         else if (!leads && (request->report != NULL || request->metrics != NULL))
-            code = tnd_usage_error("up", "%s is for host %s, which leads and is another machine",
-                                   request->report != NULL ? "--report" : "--metrics",
-                                   plan->hosts[0].name);
+            code = tnd_usage_error(
+                "up", "%s is only for the leader, host %s, which is on another machine",
+                request->report != NULL ? "--report" : "--metrics", plan->hosts[0].name);
         else if (request->save != NULL && (!tnd_load_steps(plan, 0) || !local))
-            code = tnd_usage_error("up", local ? "--save: no step of this graph makes a model"
+            code = tnd_usage_error("up", local ? "--save: no step of this graph has a model"
                                                : "--save is for the host that carries the first "
                                                  "replica, which is another machine");
         else if (may_open(&up, plan))
@@ -531,8 +533,7 @@ const tnd_command_t tnd_command_up = {
         "It starts the hosts whose `address:` is this machine, and lists the others: start\n"
         "those on their machines by the same command, or each by `tundish run FILES...  --host\n"
         "NAME`.  The run begins when all hosts have connected.  A host without an address\n"
-        "counts as this machine.  A second process for the same host replaces the first, which\n"
-        "then ends with 75.\n",
+        "counts as this machine.  A host that is running already is refused.\n",
     .codes = "  0      all hosts succeeded\n"
              "  2      usage\n"
              "  78     the topology is wrong, or there are too few file descriptors\n"

@@ -22,11 +22,11 @@ static void print_text(const tnd_plan_t *plan, const tnd_preflight_t *preflight)
         char size[TND_QUANTITY_SIZE];
         printf("memory of %s: at most %s%s\n", plan->hosts[h].name,
                tnd_quantity_size(memory.estimate.bytes, size),
-               memory.known ? "" : ", and what awaits a host");
+               memory.known ? "" : ", and terms that only another host can compute");
         tnd_memory_free(&memory);
     }
     for (uint32_t a = 0; a < preflight->await_count; a++)
-        printf("the files of %s await host %s: columns, counts, and what operations make of them\n",
+        printf("the files of %s can be checked only on host %s: columns, counts and operations\n",
                preflight->awaits[a].actor, preflight->awaits[a].host);
 }
 

@@ -74,11 +74,11 @@ static int why(const tnd_request_t *request)
     if (request->json)
         fputs("]}\n", stdout);
     else if (first && request->file_count == 0)
-        fputs("nothing runs here\n", stderr);
+        fputs("no run on this machine\n", stderr);
     for (size_t i = 0; i < request->file_count; i++) {
         if (tnd_inspection_has(after, request->files[i], false))
             continue;
-        tnd_complain("why", "no run `%s` is here", request->files[i]);
+        tnd_complain("why", "no run `%s` on this machine", request->files[i]);
         still = true;
     }
     tnd_inspection_destroy(&before);

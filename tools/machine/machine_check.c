@@ -72,7 +72,7 @@ static void judge_memory(const tnd_facts_t *facts, tnd_check_t *check)
         advise(check, TND_CHECK_BAD, "too little to run anything: end other programs");
     else if ((double)least < gib)
         advise(check, TND_CHECK_WARNING,
-               "say `memory:` for the host, and see `tundish explain` for what a graph takes");
+               "set `memory:` for the host; `tundish explain` shows what a graph needs");
 }
 
 static void judge_descriptors(const tnd_facts_t *facts, tnd_check_t *check)
@@ -84,10 +84,10 @@ static void judge_descriptors(const tnd_facts_t *facts, tnd_check_t *check)
     /* A run raises the soft limit as needed. */
     if (facts->descriptors_max < 128)
         advise(check, TND_CHECK_BAD,
-               "too few for most runs: ulimit -n 1024; `tundish explain` says what a graph needs");
+               "too few for most runs: ulimit -n 1024; `tundish explain` shows what a graph needs");
     else if (facts->descriptors_max < 1024)
         advise(check, TND_CHECK_WARNING,
-               "few for many hosts or files: ulimit -n 1024; `tundish explain` says what a graph "
+               "few for many hosts or files: ulimit -n 1024; `tundish explain` shows what a graph "
                "needs");
 }
 
@@ -103,7 +103,7 @@ static void judge_shared(const tnd_facts_t *facts, tnd_check_t *check)
         (double)facts->shared_free_bytes / mib);
     if ((double)facts->shared_free_bytes < 64 * mib)
         advise(check, TND_CHECK_WARNING,
-               "little: in a container say --shm-size=1g, else remount it larger");
+               "little: in a container use --shm-size=1g, else remount it larger");
 }
 
 static void judge_folder(const char *name, const char *folder, const char *reason,
@@ -114,7 +114,7 @@ static void judge_folder(const char *name, const char *folder, const char *reaso
         return;
     }
     say(check, name, "%s: %s", folder, reason);
-    advise(check, TND_CHECK_BAD, "name a folder that can be written in %s", variable);
+    advise(check, TND_CHECK_BAD, "set %s to a folder that can be written", variable);
 }
 
 static void judge_ports(const tnd_facts_t *facts, tnd_check_t *check)
@@ -142,14 +142,14 @@ static void judge_ipc(const tnd_facts_t *facts, tnd_check_t *check)
     if (facts->ipc_reason[0] == '\0')
         return;
     say(check, "ipc", "local sockets cannot listen: %s", facts->ipc_reason);
-    advise(check, TND_CHECK_WARNING, "say `transport: tcp` for hosts on this machine");
+    advise(check, TND_CHECK_WARNING, "set `transport: tcp` for hosts on this machine");
 }
 
 static void judge_clock(const tnd_facts_t *facts, tnd_check_t *check)
 {
     bool known = facts->clock_source[0] != '\0';
     say(check, "clock", "%s, resolution %" PRIu64 " ns, a reading takes %" PRIu64 " ns",
-        known ? facts->clock_source : "source not known", facts->clock_resolution_ns,
+        known ? facts->clock_source : "source unknown", facts->clock_resolution_ns,
         facts->clock_cost_ns);
     if (facts->clock_resolution_ns > 1000000)
         advise(check, TND_CHECK_BAD,
@@ -182,10 +182,10 @@ static void judge_cuda(const tnd_facts_t *facts, tnd_check_t *check)
     say(check, "cuda", "driver for CUDA %d.%d, %d devices", facts->cuda_version / 1000,
         facts->cuda_version % 1000 / 10, facts->cuda_devices);
     if (facts->cuda_error != 0) {
-        say(check, "cuda", "the driver is there but answers with error %d", facts->cuda_error);
+        say(check, "cuda", "the driver is installed but returns error %d", facts->cuda_error);
         advise(check, TND_CHECK_WARNING,
                facts->cuda_error == 100
-                   ? "it sees no device: in a container say --gpus all; the cpu is used"
+                   ? "it sees no device: in a container use --gpus all; the cpu is used"
                    : "see nvidia-smi; the cpu is used");
     }
 }

@@ -1,8 +1,8 @@
 /*  tools/machine/preflight.h - checks a plan against this machine before the start.
  *
  *  Opens the sources of the hosts on this machine, as a run would, searches their plugins and
- *  devices, and derives the schemas along each chain.  What belongs to other hosts is listed.  A
- *  source or an operation that hangs is an error; its memory and the graph are then leaked.
+ *  devices, and derives the schemas along each chain.  What only other hosts can check is listed.
+ *  A source or an operation that hangs is an error; its memory and the graph are then leaked.
  *
  *  Ownership: the caller's, until tnd_preflight_destroy; the plan must outlive it.
  *  Threads: one. */

@@ -93,7 +93,7 @@ static const char *guess(const head_t *head)
          "7zXZ",
          5, "compressed by xz: unpack it"},
         {"\x28\xb5\x2f\xfd", 4, "compressed by zstd: unpack it"},
-        {"tundish:", 8, "a topology, which commands like `tundish head` take"},
+        {"tundish:", 8, "a topology, for commands like `tundish head`"},
     };
     if (head->size == 0)
         return head->packed ? "damaged: it begins as a gzip file and cannot be unpacked" : "empty";
@@ -102,8 +102,9 @@ static const char *guess(const head_t *head)
             return formats[i].what;
     for (size_t i = 0; i < head->size; i++)
         if (head->bytes[i] == 0 || (head->bytes[i] < ' ' && !isspace(head->bytes[i])))
-            return "bytes in no format that says its shape: np.save them as an array or, if they "
-                   "are records of one size, describe these to the source `raw`: tundish help raw";
+            return "bytes without a header that describes their shape: np.save them as an array "
+                   "or, if they are records of one size, describe these to the source `raw`: "
+                   "tundish help raw";
     return "text, perhaps CSV: np.loadtxt reads numbers from it, np.save writes them as .npy";
 }
 
@@ -166,8 +167,8 @@ static tnd_status_t add_file(tnd_detected_format_list_t *self, tnd_arena_t *aren
     }
     if (item.source == NULL)
         return tnd_fail(error,
-                        "%s: is in no format that is known; it is %s\n"
-                        "  known are .npy as numpy.save writes it, and IDX (MNIST), as it is or "
+                        "%s: has an unknown format; it is %s\n"
+                        "  known are .npy as numpy.save writes it, and IDX (MNIST), raw or "
                         "compressed by gzip",
                         path, guess(&head));
     TND_TRY(open_source(&item, arena, error));
@@ -200,8 +201,9 @@ static tnd_status_t add_directory(tnd_detected_format_list_t *self, tnd_arena_t 
     }
     free(entries);
     if (status == TND_OK && self->count == before)
-        return tnd_fail(error, "%s: holds no file in a known format, .npy or IDX (%zu of others)",
-                        path, self->left_out);
+        return tnd_fail(error,
+                        "%s: contains no file in a known format, .npy or IDX (%zu in others)", path,
+                        self->left_out);
     return status;
 }
 
@@ -211,7 +213,7 @@ static tnd_status_t add_pattern(tnd_detected_format_list_t *self, tnd_arena_t *a
     glob_t found = {0};
     tnd_status_t status = TND_OK;
     if (glob(pattern, 0, NULL, &found) != 0)
-        status = tnd_fail(error, "%s: no file is called so", pattern);
+        status = tnd_fail(error, "%s: no file matches", pattern);
     for (size_t i = 0; i < found.gl_pathc && status == TND_OK; i++)
         status = add_file(self, arena, found.gl_pathv[i], false, error);
     globfree(&found);

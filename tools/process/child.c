@@ -13,7 +13,7 @@
 #include "runtime/base/clock.h"
 
 /*  After this time all threads of a killed process have ended, so reaping does not block. */
-static const uint64_t burial_ns = 1000000000;
+static const uint64_t reap_after_ns = 1000000000;
 
 char **tnd_child_words(const tnd_request_t *request, const char *host, bool leads, bool saves)
 {
@@ -133,13 +133,13 @@ bool tnd_child_has_ended(const tnd_child_t *self, int *status_p)
     return true;
 }
 
-uint64_t tnd_child_bury(tnd_child_t *self, uint64_t now)
+uint64_t tnd_child_reap(tnd_child_t *self, uint64_t now)
 {
-    if (self->corpse != 0 && now < self->bury_ns)
-        return self->bury_ns;
-    if (self->corpse != 0)
-        (void)waitpid(self->corpse, NULL, 0);
-    self->corpse = 0;
+    if (self->unreaped != 0 && now < self->reap_ns)
+        return self->reap_ns;
+    if (self->unreaped != 0)
+        (void)waitpid(self->unreaped, NULL, 0);
+    self->unreaped = 0;
     return TND_NEVER;
 }
 
@@ -159,9 +159,9 @@ tnd_child_verdict_t tnd_child_ended(tnd_child_t *self, int status, bool needed, 
     else
         snprintf(how, sizeof how, "ended with %d: %s", code, tnd_child_meaning(code));
     uint64_t now = tnd_clock_now();
-    (void)tnd_child_bury(self, TND_NEVER);
-    self->corpse = self->pid;
-    self->bury_ns = now + burial_ns;
+    (void)tnd_child_reap(self, TND_NEVER);
+    self->unreaped = self->pid;
+    self->reap_ns = now + reap_after_ns;
     self->pid = 0;
     text[0] = '\0';
     if (code == TND_EXIT_OK)

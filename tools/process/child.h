@@ -20,8 +20,8 @@ typedef struct {
     bool guided;       /* its parent runs in this run, so a leader that it misses exists */
     pid_t pid;         /* 0: it does not run */
     uint64_t again_ns; /* when it will be restarted; 0: never */
-    pid_t corpse;      /* the process before it, which has ended but is not reaped; 0: none */
-    uint64_t bury_ns;  /* when it will be reaped */
+    pid_t unreaped;    /* the process before it, which has ended but is not reaped; 0: none */
+    uint64_t reap_ns;  /* when it will be reaped */
     tnd_restart_policy_t supervise;
 } tnd_child_t;
 
@@ -58,7 +58,7 @@ tnd_child_verdict_t tnd_child_ended(tnd_child_t *self, int status, bool needed, 
                                     size_t room);
 /*  Reaps the process that has ended when that is due, or at once for TND_NEVER.  Returns when it is
  *  due; TND_NEVER: there is none. */
-uint64_t tnd_child_bury(tnd_child_t *self, uint64_t now);
+uint64_t tnd_child_reap(tnd_child_t *self, uint64_t now);
 /*  The exit code that a shell gives to this status. */
 int tnd_child_code(int status);
 /*  The meaning of an exit code of `tundish run` other than 0. */

@@ -22,7 +22,7 @@ static const uint64_t patience_ns = 1000000000;
 
 typedef struct {
     tnd_child_t process;
-    int file; /* readable once it has ended; -1: it does not run */
+    int pidfd; /* readable once it has ended; -1: it does not run */
 } kept_t;
 
 struct tnd_process_supervisor {
@@ -34,8 +34,8 @@ struct tnd_process_supervisor {
     char port[16];
     kept_t *kept;
     uint32_t count;
-    struct pollfd *files;
-    int over; /* readable once the run has ended */
+    struct pollfd *pollfds;
+    int stop_fd; /* readable once the run has ended */
     pthread_t thread;
 };
 
@@ -60,8 +60,8 @@ static void start(tnd_process_supervisor_t *self, kept_t *kept)
     char **words = tnd_child_words(&self->request, name_of(self, kept), false, false);
     bool started = tnd_child_start(&kept->process, words, &terms);
     tnd_child_words_free(words);
-    kept->file = started ? pidfd_open(kept->process.pid, 0) : -1;
-    if (started && kept->file >= 0)
+    kept->pidfd = started ? pidfd_open(kept->process.pid, 0) : -1;
+    if (started && kept->pidfd >= 0)
         return;
     char why[200];
     snprintf(why, sizeof why, "process %s cannot be started: %s", name_of(self, kept),
@@ -77,8 +77,8 @@ static void take_ended(tnd_process_supervisor_t *self, kept_t *kept, bool over)
     char text[300];
     if (!tnd_child_has_ended(&kept->process, &status))
         return;
-    close(kept->file);
-    kept->file = -1;
+    close(kept->pidfd);
+    kept->pidfd = -1;
     tnd_child_verdict_t verdict = tnd_child_ended(&kept->process, status, !over, text, sizeof text);
     if (over || text[0] == '\0')
         return;
@@ -93,41 +93,41 @@ static void take_ended(tnd_process_supervisor_t *self, kept_t *kept, bool over)
 }
 
 /*  Waits for an event, at most until `wake`; false: the run has ended. */
-static bool look(tnd_process_supervisor_t *self, uint64_t wake, bool over)
+static bool take_events(tnd_process_supervisor_t *self, uint64_t wake, bool over)
 {
     for (uint32_t i = 0; i < self->count; i++)
-        self->files[i] = (struct pollfd){.fd = self->kept[i].file, .events = POLLIN};
-    self->files[self->count] = (struct pollfd){.fd = over ? -1 : self->over, .events = POLLIN};
+        self->pollfds[i] = (struct pollfd){.fd = self->kept[i].pidfd, .events = POLLIN};
+    self->pollfds[self->count] = (struct pollfd){.fd = over ? -1 : self->stop_fd, .events = POLLIN};
     uint64_t now = tnd_clock_now();
     int wait = wake == TND_NEVER ? -1 : now >= wake ? 0 : (int)((wake - now) / 1000000) + 1;
-    (void)poll(self->files, self->count + 1, wait);
+    (void)poll(self->pollfds, self->count + 1, wait);
     for (uint32_t i = 0; i < self->count; i++)
-        if (self->files[i].revents != 0)
+        if (self->pollfds[i].revents != 0)
             take_ended(self, &self->kept[i], over);
-    return self->files[self->count].revents == 0;
+    return self->pollfds[self->count].revents == 0;
 }
 
 static bool any_runs(const tnd_process_supervisor_t *self)
 {
     for (uint32_t i = 0; i < self->count; i++)
-        if (self->kept[i].file >= 0)
+        if (self->kept[i].pidfd >= 0)
             return true;
     return false;
 }
 
-/*  They learn how the run ended; those that do not end in time are killed: they have no state. */
-static void see_off(tnd_process_supervisor_t *self)
+/*  Lets the processes learn how the run ended; kills those that do not end in time. */
+static void end_processes(tnd_process_supervisor_t *self)
 {
     uint64_t until = tnd_clock_now() + patience_ns;
     while (any_runs(self) && tnd_clock_now() < until)
-        (void)look(self, until, true);
+        (void)take_events(self, until, true);
     for (uint32_t i = 0; i < self->count; i++)
-        if (self->kept[i].file >= 0)
+        if (self->kept[i].pidfd >= 0)
             kill(self->kept[i].process.pid, SIGKILL);
     while (any_runs(self))
-        (void)look(self, TND_NEVER, true);
+        (void)take_events(self, TND_NEVER, true);
     for (uint32_t i = 0; i < self->count; i++)
-        (void)tnd_child_bury(&self->kept[i].process, TND_NEVER);
+        (void)tnd_child_reap(&self->kept[i].process, TND_NEVER);
 }
 
 static void *supervisor_main(void *context)
@@ -144,13 +144,13 @@ static void *supervisor_main(void *context)
                 start(self, kept);
             else if (kept->process.again_ns != 0 && kept->process.again_ns < wake)
                 wake = kept->process.again_ns;
-            uint64_t burial = tnd_child_bury(&kept->process, now);
-            wake = burial < wake ? burial : wake;
+            uint64_t reap_ns = tnd_child_reap(&kept->process, now);
+            wake = reap_ns < wake ? reap_ns : wake;
         }
-        if (!look(self, wake, false))
+        if (!take_events(self, wake, false))
             break;
     }
-    see_off(self);
+    end_processes(self);
     return NULL;
 }
 
@@ -165,9 +165,9 @@ tnd_process_supervisor_t *tnd_process_supervisor_begin(const tnd_request_t *requ
     self->log = log;
     self->settings = tnd_allocate_zeroed(request->setting_count + 1, sizeof *self->settings);
     self->kept = tnd_allocate_zeroed(plan->host_count, sizeof *self->kept);
-    self->files = tnd_allocate_zeroed(plan->host_count + 1u, sizeof *self->files);
-    self->over = eventfd(0, EFD_CLOEXEC);
-    if (self->over < 0)
+    self->pollfds = tnd_allocate_zeroed(plan->host_count + 1u, sizeof *self->pollfds);
+    self->stop_fd = eventfd(0, EFD_CLOEXEC);
+    if (self->stop_fd < 0)
         abort();
     for (size_t i = 0; i < request->setting_count; i++)
         self->settings[i] = request->settings[i];
@@ -179,7 +179,7 @@ tnd_process_supervisor_t *tnd_process_supervisor_begin(const tnd_request_t *requ
     for (uint32_t h = 0; h < plan->host_count; h++)
         if (plan->hosts[h].isolated && plan->hosts[h].parent == host)
             self->kept[self->count++] =
-                (kept_t){.process = {.plan = plan, .host = h, .guided = true}, .file = -1};
+                (kept_t){.process = {.plan = plan, .host = h, .guided = true}, .pidfd = -1};
     tnd_thread_create(&self->thread, supervisor_main, self);
     return self;
 }
@@ -190,13 +190,13 @@ void tnd_process_supervisor_end(tnd_process_supervisor_t **self_p)
     uint64_t one = 1;
     if (self == NULL)
         return;
-    if (write(self->over, &one, sizeof one) != (ssize_t)sizeof one)
+    if (write(self->stop_fd, &one, sizeof one) != (ssize_t)sizeof one)
         abort();
     pthread_join(self->thread, NULL);
-    close(self->over);
+    close(self->stop_fd);
     free(self->settings);
     free(self->kept);
-    free(self->files);
+    free(self->pollfds);
     free(self);
     *self_p = NULL;
 }

@@ -197,12 +197,11 @@ void tnd_manual_print(FILE *out, const char *general, const char *codes)
         fprintf(out, ".TP\n.BR tundish\\-%s (1)\n", commands[i]->name);
         put_sentence(out, commands[i]->summary);
     }
-    fputs(
-        ".SH OPTIONS\n.TP\n\\fB\\-\\-help\\fR\nlists the commands, and all that a topology can "
-        "say\n.TP\n\\fB\\-\\-version\\fR\nprints the versions of the program and of its libraries\n"
-        ".SH ENVIRONMENT\n.TP\n.B TUNDISH_DATA\nthe value of ${data} in topologies without `data:`"
-        "\n.TP\n.B NO_COLOR\nif it is set and not empty, nothing is coloured\n",
-        out);
+    fputs(".SH OPTIONS\n.TP\n\\fB\\-\\-help\\fR\nlists the commands, kinds, sources, operations "
+          "and topics\n.TP\n\\fB\\-\\-version\\fR\nprints the versions of the program and of its "
+          "libraries\n.SH ENVIRONMENT\n.TP\n.B TUNDISH_DATA\nthe value of ${data} in topologies "
+          "without `data:`\n.TP\n.B NO_COLOR\nif it is set and not empty, nothing is coloured\n",
+          out);
     put_codes(out, codes);
     put_see_also(out, "tundish");
 }

@@ -96,10 +96,10 @@ void tnd_reference_each(void (*visit)(void *context, const char *path, const tnd
 static const char *instances_text(tnd_instance_rule_t rule)
 {
     static const char *const texts[] = {
-        [TND_INSTANCE_ONE] = "There is one of it.",
-        [TND_INSTANCE_LANE] = "There is one for each lane.",
-        [TND_INSTANCE_WORKER] = "There may be any number of it on any hosts: it keeps nothing.",
-        [TND_INSTANCE_HOST] = "There is one on each host that it is placed on.",
+        [TND_INSTANCE_ONE] = "One instance per graph.",
+        [TND_INSTANCE_LANE] = "One instance per lane.",
+        [TND_INSTANCE_WORKER] = "Any number of instances on any hosts; it has no state.",
+        [TND_INSTANCE_HOST] = "One instance on each host where it is placed.",
     };
     return texts[rule];
 }
@@ -125,7 +125,7 @@ static const char *source_facts(uint32_t caps)
     if ((caps & TND_SOURCE_RANDOM) != 0)
         return "Reads any row at any time: it can be shuffled, and read by several workers.";
     if ((caps & TND_SOURCE_REWINDS) != 0)
-        return "Reads from the start only, as often as asked: it cannot be shuffled.";
+        return "Reads only from the start, any number of times: it cannot be shuffled.";
     return "Can be read once, from its start.";
 }
 
@@ -174,8 +174,8 @@ const char *tnd_reference_role_meaning(tnd_option_role_t role)
         [TND_ROLE_GRAPH] =
             "changes the stream or what is computed from it; an overlay may not change it",
         [TND_ROLE_PLACE] = "determines a placement; an overlay may change it",
-        [TND_ROLE_SECURE] = "says who may connect; an overlay may change it",
-        [TND_ROLE_TUNE] = "changes speed, memory and patience only; an overlay may change it",
+        [TND_ROLE_SECURE] = "determines who may connect; an overlay may change it",
+        [TND_ROLE_TUNE] = "changes only speed, memory and timeouts; an overlay may change it",
     };
     return meanings[role];
 }

@@ -90,7 +90,7 @@ static bool is_reducing(const tnd_statistics_t *page)
     return false;
 }
 
-/*  How likely it is that others wait for this actor. */
+/*  How likely other actors wait for this one. */
 static int weight_of(const who_t *who)
 {
     if (who->process->stopped)
@@ -221,7 +221,7 @@ static who_t from_step(walk_t *walk, const who_t *who)
     if (other.page != NULL && reducer != NULL)
         say(walk, " waits for %s, which", reducer);
     if (other.page == NULL) {
-        say(walk, " waits for replicas of %s, which are not on this machine: ask there",
+        say(walk, " waits for replicas of %s, which do not run on this machine",
             reducer != NULL ? reducer : "others");
         return none;
     }
@@ -246,8 +246,7 @@ static who_t next_of(walk_t *walk, const who_t *who)
     who_t next = {NULL, NULL};
     uint32_t waits = foremost(who->page);
     if (waits == TND_WAIT_LEADER || waits == TND_WAIT_ENDED) {
-        say(walk,
-            waits == TND_WAIT_LEADER ? " waits for word from the leader" : " has done its part");
+        say(walk, waits == TND_WAIT_LEADER ? " waits for the leader" : " has done its part");
         return next;
     }
     if (has_role(who, TND_ROLE_FEEDER) && (waits == TND_WAIT_STEP || waits == TND_WAIT_REDUCE))
@@ -259,7 +258,7 @@ static who_t next_of(walk_t *walk, const who_t *who)
     else
         next = best_peer(walk, who->page, waits != TND_WAIT_CREDIT);
     if (next.page == NULL)
-        say(walk, " waits for %s of an actor that is not on this machine: ask there",
+        say(walk, " waits for %s of an actor that does not run on this machine",
             waits != 0 ? tnd_wait_name((unsigned)__builtin_ctz(waits)) : "word");
     return next;
 }
@@ -268,13 +267,13 @@ static who_t next_of(walk_t *walk, const who_t *who)
 static bool is_bottleneck(walk_t *walk, const who_t *who)
 {
     if (who->process->stopped) {
-        say(walk, ", whose process %d is stopped; kill -CONT %d lets it go on",
+        say(walk, ", whose process %d is stopped; kill -CONT %d continues it",
             who->process->process, who->process->process);
     } else if (state_of(who->page) == TND_STATE_FAILED || state_of(who->page) == TND_STATE_ENDED) {
         say(walk, ", which has %s", state_of(who->page) == TND_STATE_FAILED ? "failed" : "ended");
     } else if (foremost(who->page) == 0) {
         say(walk, ", which has been %s for ",
-            state_of(who->page) == TND_STATE_WORKING ? "inside one piece of its work" : "busy");
+            state_of(who->page) == TND_STATE_WORKING ? "inside one call of its work" : "busy");
         say_time(walk, since_of(walk, who->page));
     } else {
         return false;
@@ -301,8 +300,8 @@ static void come_round(walk_t *walk)
     if (least < still_ns)
         say(walk, ": no actor was working at this moment; try again");
     else
-        say(walk, ": no actor is working, which is a bug in tundish; please report it with "
-                  "what `tundish ps --json` prints");
+        say(walk, ": no actor is working, which is a bug in tundish; please report it with the "
+                  "output of `tundish ps --json`");
 }
 
 static void follow(walk_t *walk, who_t who)
@@ -444,7 +443,7 @@ void tnd_bottleneck_judge(const tnd_inspection_t *before, const tnd_inspection_t
         prefer(&any, &who);
     say(&walk, "%s begins, or ends: ", process->run);
     if (any.page == NULL) {
-        say(&walk, "its actors here wait for word from the leader");
+        say(&walk, "its actors here wait for the leader");
         return;
     }
     say_name(&walk, &any);

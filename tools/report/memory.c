@@ -118,7 +118,7 @@ void tnd_memory_check(const tnd_plan_t *plan, uint32_t host, const tnd_preflight
         if (of->memory != 0)
             tnd_diagnostics_help(diagnostics,
                                  "the smallest budget that it fits into is `memory: %" PRIu64
-                                 "MiB`; `tundish explain` shows what takes how much",
+                                 "MiB`; `tundish explain` shows each term",
                                  (estimate->bytes + MIB - 1) / MIB);
         else
             tnd_diagnostics_help(diagnostics,

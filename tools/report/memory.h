@@ -1,10 +1,10 @@
 /*  tools/report/memory.h - the upper bound of a host's memory, term by term.
  *
- *  Each actor reports its terms (`needs` of runtime/interface/kind.h): pools, reservations, receive
- *  windows and slots.  Pages of mapped files belong to the system's cache and are not counted, nor
- *  what a user's step allocates, posts to reductions or retains of its batches.  The processes of
- *  isolated actors are part of their host: its sum contains their actors and the base memory of
- *  each process.
+ *  Each actor reports its terms (`estimate_memory` of runtime/interface/kind.h): pools,
+ *  reservations, receive windows and slots.  Pages of mapped files belong to the system's cache and
+ *  are not counted, nor what a user's step allocates, posts to reductions or retains of its
+ *  batches.  The processes of isolated actors are part of their host: its sum contains their actors
+ *  and the base memory of each process.
  *
  *  Ownership: free the result of tnd_memory_sum with tnd_memory_free.
  *  Threads: any. */

@@ -13,7 +13,7 @@
 /*  The delay after which a reader of the file sees a step. */
 static const uint64_t flush_every_ns = 10000000;
 
-/*  Lines that are passed on at once. */
+/*  Lines that are passed on together. */
 enum { BATCH_BYTES = 64 << 10 };
 
 tnd_status_t tnd_metrics_open(tnd_metrics_t *self, const char *path, tnd_error_t *error)
@@ -55,11 +55,12 @@ tnd_status_t tnd_metrics_step(tnd_metrics_t *self, const tnd_step_record_t *reco
     hand_over(self);
     int reason = tnd_line_writer_reason(self->writer);
     self->told = reason != 0;
-    return !self->told ? TND_OK
-                       : tnd_fail(error,
-                                  "%s: cannot be written: %s; the run goes on, and no more lines "
-                                  "are written",
-                                  self->path, strerror(reason));
+    return !self->told
+               ? TND_OK
+               : tnd_fail(
+                     error,
+                     "%s: cannot be written: %s; the run continues, and no more lines are written",
+                     self->path, strerror(reason));
 }
 
 tnd_status_t tnd_metrics_close(tnd_metrics_t *self, uint64_t until_ns, uint64_t *dropped_p,

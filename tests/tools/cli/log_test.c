@@ -1,4 +1,4 @@
-/*  Covers tools/cli/log.h: what is said again at once is counted, and nothing is lost. */
+/*  Covers tools/cli/log.h: lines that are repeated at once are counted, and none is lost. */
 #include "tools/cli/log.h"
 
 #include <stdarg.h>
@@ -8,7 +8,7 @@
 #include <criterion/criterion.h>
 #include <criterion/redirect.h>
 
-/*  The command's own complaints are not looked at here. */
+/*  The command's own messages are not checked here. */
 int tnd_usage_error(const char *command, const char *format, ...)
 {
     (void)command;
@@ -54,7 +54,7 @@ Test(log, a_line_that_is_repeated_is_shown_once_and_counted)
            "b feed warning again (once more)\n");
 }
 
-Test(log, a_second_later_the_count_is_said)
+Test(log, after_a_second_the_count_is_shown)
 {
     tnd_log_t log = made(false);
     tnd_log_take(&log, TND_LOG_ERROR, "a", "feed", "again");

@@ -17,7 +17,7 @@ static tnd_plan_t plan = {.chains = &chain_plan, .chain_count = 1, .host_count =
 static tnd_run_summary_t summary;
 static tnd_progress_t progress;
 
-/*  Of a chain that steps no rate in bytes is said. */
+/*  For a chain with steps no rate in bytes is shown. */
 bool tnd_load_steps(const tnd_plan_t *of, uint32_t chain)
 {
     return of == &plan && chain == 0;
@@ -91,7 +91,7 @@ Test(progress, the_last_line_counts_all_rows_and_the_rate_its_own)
     fclose(stdout);
     const char *text = said();
     expect(text, "done: 95 steps, 9,005,000 rows, 0 epochs in 10.0 s (500 rows/s)\n");
-    expect(text, "of these 90 steps before this run, which went on from there\n");
+    expect(text, "of these, 90 steps before this run, which resumed after them\n");
 }
 
 Test(progress, an_epoch_that_ended_has_a_line_with_its_number_and_means)

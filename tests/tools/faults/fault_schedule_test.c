@@ -36,7 +36,7 @@ static void end(void)
     tnd_fault_schedule_fini(&schedule);
 }
 
-Test(schedule, the_same_seed_draws_the_same_faults_and_another_one_others, .fini = end)
+Test(fault_schedule, the_same_seed_draws_the_same_faults_and_another_one_others, .fini = end)
 {
     tnd_fault_t first[100];
     begin(7, true, true);
@@ -59,7 +59,7 @@ Test(schedule, the_same_seed_draws_the_same_faults_and_another_one_others, .fini
     cr_assert_lt(equal, 5);
 }
 
-Test(schedule, kills_and_long_stops_hit_only_processes_that_are_restarted, .fini = end)
+Test(fault_schedule, kills_and_long_stops_hit_only_processes_that_are_restarted, .fini = end)
 {
     begin(1, false, true);
     for (int i = 0; i < DRAWS; i++) {
@@ -75,7 +75,7 @@ Test(schedule, kills_and_long_stops_hit_only_processes_that_are_restarted, .fini
     }
 }
 
-Test(schedule, a_host_that_is_shut_off_is_back_before_it_counts_as_lost, .fini = end)
+Test(fault_schedule, a_host_that_is_shut_off_is_back_before_it_counts_as_lost, .fini = end)
 {
     int shut = 0;
     begin(1, false, true);
@@ -89,7 +89,7 @@ Test(schedule, a_host_that_is_shut_off_is_back_before_it_counts_as_lost, .fini =
     cr_assert_gt(shut, 20);
 }
 
-Test(schedule, all_kills_the_others_too, .fini = end)
+Test(fault_schedule, all_kills_the_others_too, .fini = end)
 {
     int finals = 0, everything = 0;
     begin(1, true, false);
@@ -104,7 +104,7 @@ Test(schedule, all_kills_the_others_too, .fini = end)
     cr_assert_gt(everything, 20);
 }
 
-Test(schedule, every_kind_comes_and_every_host_that_it_may_hit, .fini = end)
+Test(fault_schedule, every_kind_comes_and_every_host_that_it_may_hit, .fini = end)
 {
     static int seen[TND_FAULT_COUNT][HOSTS];
     begin(3, false, true);
@@ -130,7 +130,7 @@ Test(schedule, every_kind_comes_and_every_host_that_it_may_hit, .fini = end)
     cr_assert_gt(seen[TND_FAULT_DISK_FULL][0], 0);
 }
 
-Test(schedule, one_host_that_nothing_is_started_again_of_is_only_paused, .fini = end)
+Test(fault_schedule, a_host_that_is_not_restarted_is_only_paused, .fini = end)
 {
     static const uint8_t alone[] = {0};
     tnd_fault_schedule_config_t config = {.seed = 1,

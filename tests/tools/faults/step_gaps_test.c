@@ -36,7 +36,7 @@ Test(step_gaps, what_begins_after_the_end_does_not_count, .init = begin, .fini =
     cr_assert_eq(gap, 190);
 }
 
-Test(step_gaps, a_gap_after_the_next_fault_is_not_its_doing, .init = begin, .fini = end)
+Test(step_gaps, a_gap_after_the_next_fault_is_not_its_effect, .init = begin, .fini = end)
 {
     uint64_t gap;
     cr_assert(tnd_step_gaps_gap(&step_gaps, 95, 1000, 115, &gap));

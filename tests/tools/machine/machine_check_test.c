@@ -61,7 +61,7 @@ static void expect(const tnd_facts_t *facts, const char *name, tnd_check_level_t
               "%s: %s / %s", name, check->found, check->advice);
 }
 
-Test(machine_check, a_good_machine_has_nothing_to_say)
+Test(machine_check, a_good_machine_needs_no_advice)
 {
     tnd_facts_t facts = fine();
     tnd_check_t checks[TND_CHECKS];
@@ -102,7 +102,7 @@ Test(machine_check, each_lack_is_named_with_what_to_do)
     expect(&facts, "cuda", TND_CHECK_WARNING, "--gpus all");
 }
 
-Test(machine_check, bounds_are_where_they_are_said_to_be)
+Test(machine_check, bounds_are_exact)
 {
     tnd_facts_t facts = fine();
     facts.allowed = 1;

@@ -71,7 +71,7 @@ static void begin(void)
     after = (tnd_inspection_t){.now_ns = now_ns, .count = 2, .processes = processes};
 }
 
-TestSuite(waits, .init = begin);
+TestSuite(bottleneck, .init = begin);
 
 static void expect(const char *sentence, const char *actor)
 {
@@ -81,7 +81,7 @@ static void expect(const char *sentence, const char *actor)
     cr_assert_not(verdict.flows);
 }
 
-Test(waits, a_step_on_another_host_is_found_through_the_reduction)
+Test(bottleneck, a_step_on_another_host_is_found_through_the_reduction)
 {
     waits(FEED_A, TND_WAIT_STEP | TND_WAIT_REDUCE);
     device(FEED_A, TND_DEVICE_REDUCE, 0);
@@ -94,18 +94,18 @@ Test(waits, a_step_on_another_host_is_found_through_the_reduction)
     cr_assert_str_eq(verdict.device, "cpu:0");
 }
 
-Test(waits, a_worker_that_does_not_return_is_found_through_the_order)
+Test(bottleneck, a_worker_that_does_not_return_is_found_through_the_order)
 {
     waits(BATCH, TND_WAIT_INPUT | TND_WAIT_ORDER);
     pages[PREP].state = TND_STATE_WORKING;
     pages[PREP].since_ns = now_ns - 3 * second_ns;
     processes[1].count = 0;
     expect("feed@a on host a waits for batch.0 on host a, which waits for prep.0 on host a, which "
-           "has been inside one piece of its work for 3.0 s",
+           "has been inside one call of its work for 3.0 s",
            "prep.0");
 }
 
-Test(waits, a_stopped_process_is_named_with_what_lets_it_go_on)
+Test(bottleneck, a_stopped_process_is_named_with_the_way_to_continue_it)
 {
     waits(FEED_A, TND_WAIT_REDUCE);
     device(FEED_A, TND_DEVICE_REDUCE, 0);
@@ -113,27 +113,26 @@ Test(waits, a_stopped_process_is_named_with_what_lets_it_go_on)
     device(FEED_C, TND_DEVICE_STEP, 3);
     processes[1].stopped = true;
     expect("feed@a on host a waits for mean, which waits for feed@c on host c, whose process 13 is "
-           "stopped; kill -CONT 13 lets it go on",
+           "stopped; kill -CONT 13 continues it",
            "feed@c");
 }
 
-Test(waits, what_is_not_on_this_machine_is_said)
+Test(bottleneck, actors_of_other_machines_are_reported)
 {
     processes[0].count = 0;
-    expect("feed@c on host c waits for input of an actor that is not on this machine: ask there",
-           "");
+    expect("feed@c on host c waits for input of an actor that does not run on this machine", "");
 }
 
-Test(waits, another_run_of_the_same_name_is_not_looked_at)
+Test(bottleneck, another_run_of_the_same_name_is_not_looked_at)
 {
     waits(FEED_A, TND_WAIT_STEP | TND_WAIT_REDUCE);
     device(FEED_A, TND_DEVICE_REDUCE, 0);
     device(FEED_C, TND_DEVICE_STEP, 3);
     processes[1].session = 2;
-    expect("feed@a waits for replicas of mean, which are not on this machine: ask there", "");
+    expect("feed@a waits for replicas of mean, which do not run on this machine", "");
 }
 
-Test(waits, a_batcher_without_a_slot_waits_for_the_feeder_that_has_none)
+Test(bottleneck, a_batcher_without_a_slot_waits_for_the_feeder_that_has_none)
 {
     waits(FEED_A, TND_WAIT_INPUT);
     waits(BATCH, TND_WAIT_WINDOW);
@@ -144,7 +143,7 @@ Test(waits, a_batcher_without_a_slot_waits_for_the_feeder_that_has_none)
            "feed@c");
 }
 
-Test(waits, a_reader_without_credit_waits_for_the_worker_that_gives_none)
+Test(bottleneck, a_reader_without_credit_waits_for_the_worker_that_gives_none)
 {
     processes[1].count = 0;
     waits(READ, TND_WAIT_CREDIT);
@@ -155,7 +154,7 @@ Test(waits, a_reader_without_credit_waits_for_the_worker_that_gives_none)
     cr_assert_eq(strncmp(verdict.sentence, way, strlen(way)), 0, "%s", verdict.sentence);
 }
 
-Test(waits, a_batcher_without_a_watermark_waits_for_the_other_lane)
+Test(bottleneck, a_batcher_without_a_watermark_waits_for_the_other_lane)
 {
     processes[1].count = 0;
     strcpy(pages[MEAN].actor, "batch.1");
@@ -164,11 +163,11 @@ Test(waits, a_batcher_without_a_watermark_waits_for_the_other_lane)
     pages[MEAN].since_ns = now_ns - 4 * second_ns;
     waits(BATCH, TND_WAIT_MARK);
     expect("feed@a on host a waits for batch.0 on host a, which waits for batch.1 on host a, which "
-           "has been inside one piece of its work for 4.0 s",
+           "has been inside one call of its work for 4.0 s",
            "batch.1");
 }
 
-Test(waits, a_batcher_without_room_waits_for_what_is_upstream)
+Test(bottleneck, a_batcher_without_room_waits_for_what_is_upstream)
 {
     processes[1].count = 0;
     waits(BATCH, TND_WAIT_MEMORY);
@@ -179,12 +178,11 @@ Test(waits, a_batcher_without_room_waits_for_what_is_upstream)
            "prep.0");
 }
 
-Test(waits, an_actor_that_waits_for_the_leader_or_has_done_its_part_says_so)
+Test(bottleneck, waits_for_the_leader_and_completed_work_are_reported)
 {
     processes[1].count = 0;
     waits(BATCH, TND_WAIT_LEADER);
-    expect("feed@a on host a waits for batch.0 on host a, which waits for word from the leader",
-           "");
+    expect("feed@a on host a waits for batch.0 on host a, which waits for the leader", "");
     waits(BATCH, TND_WAIT_ENDED);
     expect("feed@a on host a waits for batch.0 on host a, which has done its part", "");
     pages[BATCH].state = TND_STATE_FAILED;
@@ -193,12 +191,12 @@ Test(waits, an_actor_that_waits_for_the_leader_or_has_done_its_part_says_so)
     expect("feed@a on host a waits for batch.0 on host a, which has ended", "batch.0");
 }
 
-Test(waits, a_connection_that_is_missing_is_followed_as_input_is)
+Test(bottleneck, a_connection_that_is_missing_is_followed_as_input_is)
 {
     processes[1].count = 0;
     waits(BATCH, TND_WAIT_PEER);
     processes[0].stopped = true;
-    expect("feed@a on host a, whose process 11 is stopped; kill -CONT 11 lets it go on", "feed@a");
+    expect("feed@a on host a, whose process 11 is stopped; kill -CONT 11 continues it", "feed@a");
     processes[0].stopped = false;
     processes[0].count = 1; /* the reader alone is here, and no feeder */
     tnd_bottleneck_judge(&before, &after, &processes[0], &verdict);
@@ -206,7 +204,7 @@ Test(waits, a_connection_that_is_missing_is_followed_as_input_is)
                                        "from the leader");
 }
 
-Test(waits, a_program_that_does_not_pull_is_named)
+Test(bottleneck, a_program_that_does_not_pull_is_named)
 {
     processes[1].count = 0;
     waits(FEED_A, TND_WAIT_STEP);
@@ -215,7 +213,7 @@ Test(waits, a_program_that_does_not_pull_is_named)
            "feed@a");
 }
 
-Test(waits, a_ring_of_waits_is_a_bug_only_if_it_lasts)
+Test(bottleneck, a_ring_of_waits_is_a_bug_only_if_it_lasts)
 {
     processes[1].count = 0;
     const char *way =
@@ -230,7 +228,7 @@ Test(waits, a_ring_of_waits_is_a_bug_only_if_it_lasts)
     cr_assert_not_null(strstr(verdict.sentence, "try again"), "%s", verdict.sentence);
 }
 
-Test(waits, a_run_that_flows_names_the_busiest_actor)
+Test(bottleneck, a_run_that_flows_names_the_busiest_actor)
 {
     static tnd_statistics_t old[6];
     static tnd_inspected_t olds[2];
