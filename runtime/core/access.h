@@ -46,7 +46,7 @@ tnd_access_plan_t tnd_access_choose(const tnd_access_case_t *from);
 typedef struct {
     bool by_rows; /* each row is requested by itself */
     uint32_t again, missed;
-    uint64_t until, rest_ns; /* when large pieces are tried again; for how long they are not */
+    uint64_t until, rest_ns; /* when to try large pieces again; the pause before it */
 } tnd_access_watch_t;
 
 void tnd_access_watch_init(tnd_access_watch_t *self, bool fits);

@@ -12,7 +12,7 @@
  *  death of a feeder, of its host's process or of the leader ends the run, with one sentence that
  *  names it and the last committed cursor.
  *
- *  Each chain of a run has its own leader machine.
+ *  Each chain of a run has its own leader.
  *
  *  Threads: one. */
 #ifndef TND_RUNTIME_CORE_LEADER_H

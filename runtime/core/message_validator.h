@@ -1,10 +1,10 @@
 /*  runtime/core/message_validator.h - whether a message from this peer is allowed and plausible.
  *
- *  The machines of the core assert what their peers promise.  A message that arrives is checked
- *  here first: whether messages.def allows it on this way, whether it comes from the lane or the
+ *  The state machines assert what their peers promise.  A message that arrives is checked here
+ *  first: whether messages.def allows it on this way, whether it comes from the lane or the
  *  replicas that it names, whether its numbers fit the plan and the stream, and whether the sender
- *  has credit.  What only the machine can know (a block that was not asked for, a step without a
- *  slot) the machine refuses itself.
+ *  has credit.  What only the state machine can know (a block that was not requested, a step
+ *  without a slot) it refuses itself.
  *
  *  Generations.  Only the leader raises them.  A peer may learn of a rewind earlier, so its
  *  messages may be ahead of what the leader told this actor, by at most TND_AHEAD_MAX.  The leader

@@ -88,7 +88,7 @@ tnd_actor_phase_t tnd_actor_phase(const tnd_actor_t *self);
 uint32_t tnd_actor_endpoints(const tnd_actor_t *self, tnd_endpoint_t *endpoints);
 /*  Lets a bound actor connect to its peers and run. */
 void tnd_actor_go(tnd_actor_t *self);
-/*  Endpoints of peers may have changed. */
+/*  Tells the actor that endpoints of peers may have changed. */
 void tnd_actor_look(tnd_actor_t *self);
 void tnd_actor_stop(tnd_actor_t *self);
 /*  Waits at most `wait_ns` for the end of the thread.  False: it is still inside a hook. */

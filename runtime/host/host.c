@@ -455,7 +455,7 @@ tnd_status_t tnd_host_new(tnd_host_t **self_p, const tnd_host_config_t *config, 
     self->last_word = tnd_allocate_zeroed(self->plan->chain_count, sizeof(tnd_buffer_t *));
     self->last_speaker = tnd_allocate_zeroed(self->plan->chain_count, sizeof *self->last_speaker);
     self->violations = tnd_allocate_zeroed(self->plan->host_count, sizeof *self->violations);
-    self->membership = tnd_membership_take(self->plan, tnd_host_id(0));
+    self->membership = tnd_membership_of_plan(self->plan, tnd_host_id(0));
     snprintf(self->nonce, sizeof self->nonce, "%d.%u.%" PRIx64, (int)getpid(),
              atomic_fetch_add(&made, 1), tnd_clock_read(CLOCK_REALTIME));
     self->life = tnd_clock_read(CLOCK_REALTIME);

@@ -5,7 +5,7 @@
 
 #include "runtime/base/allocation.h"
 
-tnd_membership_t tnd_membership_take(const tnd_plan_t *plan, tnd_actor_id_t host_id)
+tnd_membership_t tnd_membership_of_plan(const tnd_plan_t *plan, tnd_actor_id_t host_id)
 {
     tnd_party_t *parties = tnd_allocate_zeroed(plan->instance_count + 1u, sizeof *parties);
     for (uint32_t i = 0; i < plan->instance_count; i++) {

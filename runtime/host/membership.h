@@ -9,8 +9,8 @@
 #include "runtime/plan/placement.h"
 #include "runtime/data/stream.h"
 
-/*  `host_id`: of the first host's control. */
-tnd_membership_t tnd_membership_take(const tnd_plan_t *plan, tnd_actor_id_t host_id);
+/*  The members of a plan.  `host_id`: of the first host's control. */
+tnd_membership_t tnd_membership_of_plan(const tnd_plan_t *plan, tnd_actor_id_t host_id);
 tnd_bounds_t tnd_membership_bounds(const tnd_plan_t *plan, const tnd_stream_t *stream);
 
 #endif

@@ -3,8 +3,8 @@
  *  All replicas post values in the same order.  If one process has all replicas, each device thread
  *  reduces a share of the elements over all leaves in one pass along the fixed tree, and writes the
  *  result to the memory of every replica.  If it has some, they reduce the tree nodes that it has
- *  completely into tensors; these travel to the reducer, which returns one tensor, the result.  The
- *  bits are the same.
+ *  completely into tensors; these are sent to the reducer, which returns one tensor, the result.
+ *  The bits are the same.
  *
  *  Threads: any; several may compute different elements at the same time. */
 #ifndef TND_RUNTIME_INTERFACE_COLLECTIVE_H
@@ -15,7 +15,7 @@
 
 enum {
     TND_POSTINGS_MAX = 64,      /* reductions of one replica in one step */
-    TND_TENSOR_BYTES = 32 << 20 /* of values in one tensor; more travel in several */
+    TND_TENSOR_BYTES = 32 << 20 /* of values in one tensor; more are sent in several */
 };
 
 /*  One replica's value in one reduction; `reducer` indexes the reducers of the feeder. */
@@ -55,26 +55,26 @@ typedef struct {
 
 /*  The bytes of a tensor of `count` elements; `partial`: of a node, else of a result. */
 size_t tnd_tensor_bytes(tnd_dtype_t dtype, bool partial, size_t count);
-/*  Writes the head into a buffer and returns where the values go. */
+/*  Writes the header into a buffer and returns where the values go. */
 void *tnd_tensor_begin(tnd_buffer_t *tensor, tnd_reduce_t reduce, tnd_dtype_t dtype, bool partial,
                        size_t count);
 /*  Makes the tensor one of a MEAN by weights. */
 void tnd_tensor_weigh(tnd_buffer_t *tensor, double weight);
-/*  Reads a head that may come from another process; `empty`: no values follow it.  TND_FAILED: it
- *  is none, or does not fit its buffer. */
+/*  Reads a header that may come from another process; `empty`: no values follow it.  Errors:
+ *  TND_FAILED if it is not a header, or does not fit its buffer. */
 tnd_status_t tnd_tensor_read(tnd_buffer_t *tensor, bool empty, tnd_tensor_head_t *head,
                              const void **values_p, tnd_error_t *error) TND_CHECKED;
 
-/*  A GATHER puts the elements of all replicas one after the other.  Its tensors, of nodes and of
- *  the result alike, say how many each replica has. */
+/*  A GATHER concatenates the elements of all replicas.  Its tensors, of nodes and of the result
+ *  alike, contain the count of each replica. */
 size_t tnd_gather_bytes(tnd_dtype_t dtype, uint32_t leaves, size_t count);
-/*  Writes the head; `counts` gets where the counts go, by leaf; returns where the values go. */
+/*  Writes the header; `counts` gets where the counts go, by leaf; returns where the values go. */
 void *tnd_gather_begin(tnd_buffer_t *tensor, tnd_dtype_t dtype, bool partial, uint32_t leaves,
                        size_t count, uint64_t **counts);
-/*  Whether a tensor says that it is one of a GATHER. */
+/*  Whether a tensor belongs to a GATHER. */
 bool tnd_gather_is(tnd_buffer_t *tensor);
-/*  Reads one that may come from another process; counts may lie askew: use memcpy.  TND_FAILED: it
- *  is none of so many leaves, or its counts do not add up. */
+/*  Reads one that may come from another process; counts may be unaligned: use memcpy.  Errors:
+ *  TND_FAILED if it does not have `leaves` leaves, or its counts do not add up. */
 tnd_status_t tnd_gather_read(tnd_buffer_t *tensor, uint32_t leaves, tnd_tensor_head_t *head,
                              const void **counts_p, const void **values_p,
                              tnd_error_t *error) TND_CHECKED;

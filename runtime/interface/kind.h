@@ -40,7 +40,7 @@ typedef struct tnd_kind {
      *  Runs before the start on its own thread. NULL: it needs nothing. */
     void (*check)(const tnd_instance_t *instance, const tnd_plan_t *plan,
                   tnd_diagnostics_t *diagnostics);
-    /*  Changes the description of the incoming stream to what the kind makes of it: schemas,
+    /*  Changes the description of the incoming stream to that of the outgoing one: schemas,
      *  rows_max, epochs, numeric. Runs on every host with the same result, and reports its progress
      *  like `facts`. NULL: no change. */
     tnd_status_t (*derive)(const tnd_instance_t *instance, tnd_guarded_call_t *call,
@@ -68,7 +68,8 @@ typedef struct tnd_kind {
      *  payload by setting arrival->carry to TND_CARRY_NOTHING; otherwise the runtime drops it. */
     tnd_status_t (*arrive)(void *state, tnd_actor_t *self, tnd_arrival_t *arrival,
                            tnd_error_t *error);
-    /*  Performs what the machine decided, about one unit of work. *more_p: more work is ready. */
+    /*  Performs what the state machine decided, about one unit of work. *more_p: more work is
+     *  ready. */
     tnd_status_t (*work)(void *state, tnd_actor_t *self, bool *more_p, tnd_error_t *error);
     /*  When `work` is to be called without an arrival (tnd_actor_now). NULL, TND_NEVER: never. */
     uint64_t (*deadline)(const void *state);
@@ -77,7 +78,7 @@ typedef struct tnd_kind {
     /*  Sets how many blocks (for a feeder and a reducer: steps) wait at this actor, and how many it
      *  may still send or take; TND_UNKNOWN: it needs no credit. */
     void (*depth)(const void *state, uint64_t *queue_p, uint64_t *credit_p);
-    /*  What a program gets of this actor: of a feeder, its feed. NULL: nothing. */
+    /*  What a program gets from this actor: the feed of a feeder. NULL: nothing. */
     void *(*handle)(void *state);
     /*  Releases what init and the hooks acquired. Called once, also after a failed init. */
     void (*fini)(void *state);

@@ -4,14 +4,14 @@
  *  connect to the ports that readers, batchers and reducers bind; any number of peers may connect
  *  to a port.  In other links the downstream actor connects, for example a batcher to its reader.
  *  A hub does the handshake, the pings, the timeouts and the reconnection of every connection
- *  (link_end.h).  Its user sees four things only: a peer is UP, a peer is LOST, a peer REFUSED us
+ *  (link_end.h).  Its user sees only four things: a peer is UP, a peer is LOST, a peer REFUSED us
  *  or was refused, a MESSAGE.  Messages of one connection arrive in order, between UP and LOST, or
  *  not at all.
  *
- *  Nothing waits inside send: a message to a peer that is not up is TND_AGAIN and still the
- *  caller's.  What bounds memory is credit, above this layer.  A peer of another process that asks
- *  for more than it reads is disconnected: the unread messages of each port are bounded, and a peer
- *  that exceeds the limit is LOST and must reconnect.
+ *  Nothing waits inside send: for a peer that is not up it returns TND_AGAIN, and the caller keeps
+ *  the message.  Memory is bounded by credit, above this layer.  A peer of another process that
+ *  asks for more than it reads is disconnected: the unread messages of each port are bounded, and a
+ *  peer that exceeds the limit is LOST and must reconnect.
  *
  *  Payloads pass by pointer inside a process (no copy, no encoding) and are packed once between
  *  processes.
@@ -183,20 +183,20 @@ static inline tnd_status_t tnd_hub_connect(tnd_hub_t *self, uint32_t port, tnd_a
     return self->ops->connect(self, port, peer, endpoint, terms, error);
 }
 
-/*  Ends such a connection, without an arrival LOST. */
+/*  Ends a connection that this hub opened, without an arrival LOST. */
 static inline void tnd_hub_disconnect(tnd_hub_t *self, uint32_t port, tnd_actor_id_t peer)
 {
     self->ops->disconnect(self, port, peer);
 }
 
-/*  The peer is known to listen, maybe since now: such a connection, if it is down, is opened at
- *  once, and not when its back-off is over. */
+/*  Opens a connection to a peer that is known to listen, if it is down, at once and not after its
+ *  back-off. */
 static inline void tnd_hub_connect_now(tnd_hub_t *self, uint32_t port, tnd_actor_id_t peer)
 {
     self->ops->connect_now(self, port, peer);
 }
 
-/*  Whether the last attempt to open such a connection was refused: nothing listens there. */
+/*  Whether the last attempt to open that connection was refused: nothing listens there. */
 static inline bool tnd_hub_refused(const tnd_hub_t *self, uint32_t port, tnd_actor_id_t peer)
 {
     return self->ops->refused(self, port, peer);

@@ -1,7 +1,7 @@
 /*  runtime/interface/operation.h - the interface of an operation: what a preprocessor does to rows.
  *
  *  One file in actors/op/ (a family of operations) and one line in ops.def make an operation.
- *  Operations are pure: the result depends on the row, the options and the random key alone, never
+ *  Operations are pure: the result depends only on the row, the options and the random key, never
  *  on the block, the worker or the time.  A chain runs all operations on a tile, which fits the
  *  cache, before the next tile.
  *
@@ -35,7 +35,7 @@ typedef struct {
     tnd_schema_t schema; /* of the output */
     uint32_t rows_max;   /* the most rows that one row may become; 1 unless EXPANDS */
     /*  A bit for each column of `in` whose content `apply` reads. The others are passed on or left
-     *  out without a look, so their rows need not be fetched. */
+     *  out unread, so their rows need not be fetched. */
     uint32_t reads;
     /*  By column of the output: the column of `in` that it is, or -1 if `apply` makes it. A ragged
      *  column is always one of `in`, also where rows are dropped or repeated. */

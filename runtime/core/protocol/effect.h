@@ -1,4 +1,5 @@
-/*  runtime/core/protocol/effect.h - what a machine of the core asks its driver to do.
+/*  runtime/core/protocol/effect.h - what a state machine asks its driver (the code around it) to
+ *  do.
  *
  *  Every machine has the same shape.  Events are functions that only change its state.
  *  `tnd_X_next(self, now, &effect)` returns one effect at a time until it returns false, and is

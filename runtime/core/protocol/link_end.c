@@ -115,7 +115,7 @@ static bool terms_fit(tnd_end_t *self, const tnd_terms_t *theirs)
     else if (differ(ours->graph[0], theirs->graph[0]) || differ(ours->graph[1], theirs->graph[1]))
         tnd_fail(&error,
                  "the side that connects runs another graph (%016llx%016llx) than the side that "
-                 "listens (%016llx%016llx): start both from the same topology file",
+                 "listens (%016llx%016llx): start both with the same files and --set",
                  (unsigned long long)theirs->graph[1], (unsigned long long)theirs->graph[0],
                  (unsigned long long)ours->graph[1], (unsigned long long)ours->graph[0]);
     else if (differ(ours->schema, theirs->schema))
