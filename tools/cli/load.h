@@ -22,7 +22,7 @@ tnd_graph_t *tnd_load_form(const tnd_request_t *request, const char *const *file
 
 /*  Checks the graph and prints errors and warnings on stderr.  False: there are errors. */
 bool tnd_load_check(tnd_graph_t *graph);
-/*  What the check found; after a failure also missing files and plugins.  Valid as long as the graph. */
+/*  What the check found; after a failure also missing files and plugins.  Valid with the graph. */
 tnd_diagnostics_t *tnd_load_diagnostics(const tnd_graph_t *graph);
 
 /*  Prints the errors of this host before the session began, with places.  False: there are none. */
