@@ -24,6 +24,14 @@ def copy_tree(folder):
     subprocess.run(["tar", "-x", "-C", folder], input=pack.stdout, check=True)
 
 
+def insert(lines, line):
+    """A list with one more line, in alphabetical order."""
+    entries = re.finditer(r"^[A-Z]+\((\w+)", lines, re.M)
+    name = re.match(r"[A-Z]+\((\w+)", line)[1]
+    at = next((entry.start() for entry in entries if entry[1] > name), len(lines))
+    return lines[:at] + line + lines[at:]
+
+
 def apply(folder, recipe):
     """Adds a recipe to the tree, with at most one line for a conformance suite; its topology files
     go beside it."""
@@ -33,7 +41,7 @@ def apply(folder, recipe):
         if path.endswith(".def"):
             lines += text.count("\n") * (not path.startswith("tests/"))
             fixtures += text.count("\n") * path.startswith("tests/")
-            target.write_text(target.read_text() + text)
+            target.write_text(insert(target.read_text(), text))
             continue
         files += not path.endswith(".yaml")
         assert not target.exists(), path

@@ -200,8 +200,8 @@ Test(bottleneck, a_connection_that_is_missing_is_followed_as_input_is)
     processes[0].stopped = false;
     processes[0].count = 1; /* the reader alone is here, and no feeder */
     tnd_bottleneck_judge(&before, &after, &processes[0], &verdict);
-    cr_assert_str_eq(verdict.sentence, "fashion begins, or ends: its actors here wait for word "
-                                       "from the leader");
+    cr_assert_str_eq(verdict.sentence, "fashion begins, or ends: its actors here wait for the "
+                                       "leader");
 }
 
 Test(bottleneck, a_program_that_does_not_pull_is_named)
