@@ -5,9 +5,15 @@
 #include "actors/plan/plan_queries.h"
 #include "actors/plan/prefetch.h"
 #include "runtime/core/batcher.h"
+#include "runtime/option/spec.h"
 
 /*  The size of a block if all edges of the lane stay inside the process, and if one does not. */
 static const uint64_t block_bytes_inside = 128 << 10, block_bytes_between = 1 << 20;
+
+/*  Rows that are used where they are stored, by feeders of the process: a block is a list of them,
+ *  and what it costs besides copying is divided among so many rows or bytes. */
+enum { STORED_ROWS = 1024 };
+static const uint64_t stored_bytes = 4 << 20;
 
 /*  Blocks of a lane under way at the same time where rows come straight from the readers. */
 enum { BLOCKS_STRAIGHT = 8 };
@@ -38,20 +44,45 @@ bool tnd_lane_window_straight(const tnd_plan_t *plan, uint32_t batcher)
     return false;
 }
 
+/*  Whether the blocks of the lane have no copy of their rows. */
+static bool uses_stored(const tnd_plan_t *plan, uint32_t batcher, const tnd_stream_t *stream)
+{
+    if (stream->copied > 0 || leaves_process(plan, batcher))
+        return false;
+    for (uint32_t e = 0; e < plan->edge_count; e++) {
+        const tnd_instance_t *from = &plan->instances[plan->edges[e].from];
+        const tnd_reader_options_t *reader = from->options;
+        if (plan->edges[e].to == batcher &&
+            (from->kind->role != TND_ROLE_READER ||
+             tnd_source_spec_of(reader->source.table)->custom != NULL))
+            return false;
+    }
+    return true;
+}
+
 /*  Rows a block: inside the process so many that they leave the operations in the cache of a core,
  *  and never more than a message between processes has, whatever the operations make of them. */
-static uint64_t block_rows(const tnd_plan_t *plan, uint32_t batcher, uint64_t read_bytes,
+static uint64_t rows_by_default(const tnd_plan_t *plan, uint32_t batcher,
+                                const tnd_stream_t *stream, uint64_t row_bytes)
+{
+    uint64_t rows = block_bytes_between / row_bytes;
+    uint64_t hot = block_bytes_inside / tnd_schema_row_bytes(&stream->read);
+    if (uses_stored(plan, batcher, stream) && rows < STORED_ROWS) {
+        uint64_t most = stored_bytes / row_bytes;
+        return most < STORED_ROWS ? most : STORED_ROWS;
+    }
+    bool inside = !tnd_lane_window_straight(plan, batcher) && !leaves_process(plan, batcher);
+    return inside && hot < rows ? hot : rows;
+}
+
+static uint64_t block_rows(const tnd_plan_t *plan, uint32_t batcher, const tnd_stream_t *stream,
                            uint64_t row_bytes)
 {
     const tnd_batcher_options_t *options = plan->instances[batcher].options;
     if (options->block.rows != 0)
         return options->block.rows;
-    uint64_t rows = block_bytes_between / row_bytes;
-    if (options->block.bytes != 0)
-        rows = options->block.bytes / row_bytes;
-    else if (!tnd_lane_window_straight(plan, batcher) && !leaves_process(plan, batcher) &&
-             block_bytes_inside / read_bytes < rows)
-        rows = block_bytes_inside / read_bytes;
+    uint64_t rows = options->block.bytes != 0 ? options->block.bytes / row_bytes
+                                              : rows_by_default(plan, batcher, stream, row_bytes);
     /* A block of whole shares of a replica: a step can then read its rows where they lie. */
     uint64_t share = options->size / options->replicas;
     if (options->block.bytes == 0 && share > 0 && rows > share)
@@ -69,7 +100,7 @@ tnd_lane_window_t tnd_lane_window_of(const tnd_plan_t *plan, uint32_t batcher,
     uint64_t read_bytes = tnd_schema_row_bytes(&stream->read);
     uint64_t row_bytes = tnd_schema_row_bytes(&stream->fed) * stream->rows_max;
     window.row_bytes = row_bytes > read_bytes ? row_bytes : read_bytes;
-    window.block_rows = block_rows(plan, batcher, read_bytes, window.row_bytes);
+    window.block_rows = block_rows(plan, batcher, stream, window.row_bytes);
     window.wanted =
         tnd_batcher_core_rows_wanted(options->size, (tnd_remainder_t)options->remainder);
     window.rows = window.wanted + window.blocks * window.block_rows;
