@@ -161,6 +161,8 @@ static tnd_status_t batcher_init(void *state, tnd_actor_t *self, tnd_error_t *er
                 .count = tnd_stream_lane_count(batcher->stream, lane),
                 .block_rows =
                     (uint32_t)(window.block_rows < UINT32_MAX ? window.block_rows : UINT32_MAX),
+                .first_rows =
+                    (uint32_t)(window.first_rows < UINT32_MAX ? window.first_rows : UINT32_MAX),
                 .block_ns = block_time_ns,
                 .bytes = {.fixed = window.row_bytes},
                 .made_max = window.row_bytes,

@@ -62,32 +62,45 @@ static bool uses_stored(const tnd_plan_t *plan, uint32_t batcher, const tnd_stre
 
 /*  Rows a block: inside the process so many that they leave the operations in the cache of a core,
  *  and never more than a message between processes has, whatever the operations make of them. */
-static uint64_t rows_by_default(const tnd_plan_t *plan, uint32_t batcher,
-                                const tnd_stream_t *stream, uint64_t row_bytes)
+static uint64_t rows_by_default(const tnd_plan_t *plan, uint32_t batcher, uint64_t read_bytes,
+                                uint64_t row_bytes)
 {
     uint64_t rows = block_bytes_between / row_bytes;
-    uint64_t hot = block_bytes_inside / tnd_schema_row_bytes(&stream->read);
-    if (uses_stored(plan, batcher, stream) && rows < STORED_ROWS) {
-        uint64_t most = stored_bytes / row_bytes;
-        return most < STORED_ROWS ? most : STORED_ROWS;
-    }
     bool inside = !tnd_lane_window_straight(plan, batcher) && !leaves_process(plan, batcher);
-    return inside && hot < rows ? hot : rows;
+    return inside && block_bytes_inside / read_bytes < rows ? block_bytes_inside / read_bytes
+                                                            : rows;
 }
 
-static uint64_t block_rows(const tnd_plan_t *plan, uint32_t batcher, const tnd_stream_t *stream,
-                           uint64_t row_bytes)
+static uint64_t least(uint64_t a, uint64_t b)
 {
-    const tnd_batcher_options_t *options = plan->instances[batcher].options;
-    if (options->block.rows != 0)
-        return options->block.rows;
-    uint64_t rows = options->block.bytes != 0 ? options->block.bytes / row_bytes
-                                              : rows_by_default(plan, batcher, stream, row_bytes);
-    /* A block of whole shares of a replica: a step can then read its rows where they lie. */
+    return a < b ? a : b;
+}
+
+/*  Whole shares of a replica, so that a step can read its rows where they lie. */
+static uint64_t whole_shares(const tnd_batcher_options_t *options, uint64_t rows)
+{
     uint64_t share = options->size / options->replicas;
-    if (options->block.bytes == 0 && share > 0 && rows > share)
+    if (share > 0 && rows > share)
         rows -= rows % share;
     return rows > 0 ? rows : 1;
+}
+
+static void size_blocks(tnd_lane_window_t *window, const tnd_plan_t *plan, uint32_t batcher,
+                        const tnd_stream_t *stream)
+{
+    const tnd_batcher_options_t *options = plan->instances[batcher].options;
+    uint64_t read_bytes = tnd_schema_row_bytes(&stream->read);
+    if (options->block.rows != 0 || options->block.bytes != 0) {
+        uint64_t rows = options->block.rows != 0 ? options->block.rows
+                                                 : options->block.bytes / window->row_bytes;
+        window->first_rows = window->block_rows = rows > 0 ? rows : 1;
+        return;
+    }
+    uint64_t rows = rows_by_default(plan, batcher, read_bytes, window->row_bytes);
+    window->first_rows = window->block_rows = whole_shares(options, rows);
+    if (rows < STORED_ROWS && uses_stored(plan, batcher, stream))
+        window->block_rows =
+            whole_shares(options, least(STORED_ROWS, stored_bytes / window->row_bytes));
 }
 
 tnd_lane_window_t tnd_lane_window_of(const tnd_plan_t *plan, uint32_t batcher,
@@ -100,7 +113,7 @@ tnd_lane_window_t tnd_lane_window_of(const tnd_plan_t *plan, uint32_t batcher,
     uint64_t read_bytes = tnd_schema_row_bytes(&stream->read);
     uint64_t row_bytes = tnd_schema_row_bytes(&stream->fed) * stream->rows_max;
     window.row_bytes = row_bytes > read_bytes ? row_bytes : read_bytes;
-    window.block_rows = block_rows(plan, batcher, stream, window.row_bytes);
+    size_blocks(&window, plan, batcher, stream);
     window.wanted =
         tnd_batcher_core_rows_wanted(options->size, (tnd_remainder_t)options->remainder);
     window.rows = window.wanted + window.blocks * window.block_rows;

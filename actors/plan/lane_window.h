@@ -18,9 +18,10 @@ enum { TND_LANE_WINDOW_BLOCKS = 32 };
 /*  The rows and bytes include whole global batches, because the other lanes may have ended. */
 typedef struct {
     uint64_t blocks, block_rows;
-    uint64_t row_bytes; /* reserved for one position */
-    uint64_t held;      /* bytes of one position in memory, with the list of its origins */
-    uint64_t wanted;    /* positions that wait for a step */
+    uint64_t first_rows; /* of a block, until it is known how long one takes */
+    uint64_t row_bytes;  /* reserved for one position */
+    uint64_t held;       /* bytes of one position in memory, with the list of its origins */
+    uint64_t wanted;     /* positions that wait for a step */
     uint64_t rows, bytes;
     uint64_t open; /* positions of blocks that are not joined yet, speculative copies included */
 } tnd_lane_window_t;

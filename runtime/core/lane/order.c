@@ -80,8 +80,10 @@ tnd_order_t *tnd_order_init(void *memory, const tnd_order_config_t *config)
     assert(config->reader_count > 0 && config->block_rows > 0 && config->epochs > 0);
     tnd_order_t *self = memory;
     self->config = *config;
+    assert(config->first_rows <= config->block_rows);
     self->size =
         (tnd_ticket_size_t){.rows_max = config->block_rows,
+                            .rows_first = config->first_rows,
                             .block_ns = config->block_ns,
                             .budget = config->bytes.ragged_max > 0 ? config->bytes.budget : 0};
     self->tickets.ring = (tnd_ticket_t *)(self + 1);

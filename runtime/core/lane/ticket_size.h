@@ -11,7 +11,8 @@
 #include "runtime/core/protocol/message.h"
 
 typedef struct {
-    uint32_t rows_max;
+    uint32_t rows_max, rows_first; /* rows_first: until a block has arrived; 0: rows_max */
+    bool learned;
     uint64_t block_ns, budget;   /* 0: no limit */
     uint64_t row_ns, row_ragged; /* smoothed, of a position: time; bytes of ragged columns */
 } tnd_ticket_size_t;

@@ -424,3 +424,27 @@ Test(order, tickets_go_out_in_runs_while_rows_enough_wait)
     cr_assert_eq(world.out_count, 2, "a quarter of the window is");
     world_close(&world);
 }
+
+Test(order, tickets_are_small_until_a_block_has_shown_how_long_it_takes)
+{
+    tnd_order_config_t config = small;
+    config.block_rows = 40;
+    config.first_rows = 10;
+    config.block_ns = 1000000;
+    config.window_bytes = 10000;
+    config.window_blocks = 2;
+    static world_t world;
+    world_open(&world, &plain, &config);
+    world_rewind(&world, 1, (tnd_position_t){0});
+    cr_assert_eq(world.out_count, 2);
+    for (int i = 0; i < 2; i++) {
+        tnd_msg_t ticket = world_remove(&world, 0);
+        cr_assert_eq(ticket.ticket.count, 10);
+        world_answer(&world, &ticket);
+    }
+    world_take(&world, 10);
+    world_take(&world, 10);
+    world_drain(&world);
+    cr_assert_eq(world_remove(&world, 0).ticket.count, 40);
+    world_close(&world);
+}
