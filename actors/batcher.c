@@ -24,6 +24,9 @@ static const uint64_t block_time_ns = 20000000;
 /*  With `speculate` a block may take this long, however fast the others come. */
 static const uint64_t overdue_ns = 250000000;
 
+/*  Bytes of ragged columns in a block, unless `block` states them. */
+static const uint64_t budget_bytes = 1 << 20;
+
 /*  What a block takes beside its rows. */
 enum { BLOCK_BYTES = 1024 };
 
@@ -83,14 +86,14 @@ static void batcher_memory(const tnd_plan_t *plan, uint32_t index, const tnd_str
                             "its list of blocks");
     /* What comes straight from a reader of this process is that one's. */
     if (comes_in || !tnd_lane_window_straight(plan, index)) {
-        tnd_memory_estimate_add(estimate, instance->name, window.rows * window.held,
+        tnd_memory_estimate_add(estimate, instance->name, window.bytes_held,
                                 "window of %" PRIu64 " blocks of %" PRIu64 " rows, and %" PRIu64
                                 " rows for a batch",
                                 window.blocks, window.block_rows, window.wanted);
         need_sparse(stream, &window, instance->name, estimate);
     }
     if (comes_in)
-        tnd_memory_estimate_add(estimate, instance->name, window.open * window.held,
+        tnd_memory_estimate_add(estimate, instance->name, window.open_held,
                                 "the same blocks while they are received");
     uint32_t feeder = tnd_plan_feeder(plan, instance->chain);
     if (feeder == plan->instance_count || !tnd_plan_goes_out(plan, index))
@@ -109,6 +112,8 @@ static tnd_status_t batcher_derive(const tnd_instance_t *instance, tnd_guarded_c
     const tnd_batcher_options_t *options = instance->options;
     (void)call, (void)error;
     stream->spans = options->span_epochs;
+    if (stream->sized)
+        stream->budget = options->block.bytes != 0 ? options->block.bytes : budget_bytes;
     if (options->take != UINT64_MAX &&
         __builtin_mul_overflow(options->skip + options->take, options->size, &stream->batched))
         stream->batched = 0;
@@ -164,8 +169,9 @@ static tnd_status_t batcher_init(void *state, tnd_actor_t *self, tnd_error_t *er
                 .first_rows =
                     (uint32_t)(window.first_rows < UINT32_MAX ? window.first_rows : UINT32_MAX),
                 .block_ns = block_time_ns,
-                .bytes = {.fixed = window.row_bytes},
-                .made_max = window.row_bytes,
+                .bytes = window.row,
+                .made_max = batcher->stream->budget > 0 ? tnd_stream_made_max(batcher->stream)
+                                                        : window.row.fixed,
                 .window_bytes = window.bytes,
                 .window_blocks = window.blocks,
                 .overdue_ns = options->speculate ? overdue_ns : 0,

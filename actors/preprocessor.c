@@ -65,20 +65,19 @@ static void preprocessor_memory(const tnd_plan_t *plan, uint32_t index, const tn
 {
     const tnd_instance_t *instance = &plan->instances[index];
     uint64_t one = 0, rows = 0;
-    size_t row_bytes = tnd_schema_row_bytes(&stream->read) + tnd_schema_list_bytes(&stream->read);
     for (uint32_t lane = instance->lane_first; lane - instance->lane_first < instance->lane_count;
          lane++) {
         uint32_t batcher = tnd_plan_batcher(plan, instance->chain, lane);
         if (batcher == plan->instance_count)
             return;
         tnd_lane_window_t window = tnd_lane_window_of(plan, batcher, stream);
-        uint64_t block = window.block_rows * (window.held + row_bytes);
+        uint64_t block = window.read_most + window.made_most;
         if (block > one) {
             one = block;
             rows = window.block_rows;
         }
         if (tnd_plan_goes_out(plan, index) && tnd_plan_first(plan, index, lane))
-            tnd_memory_estimate_add(estimate, instance->name, window.open * window.held,
+            tnd_memory_estimate_add(estimate, instance->name, window.open_held,
                                     "blocks of lane %" PRIu32
                                     " that wait, or are sent, at all of `%s` here",
                                     lane, instance->actor);
@@ -217,11 +216,55 @@ static void give_up(preprocessor_t *worker, tnd_actor_t *self, const tnd_block_n
     tnd_actor_control(self, &msg, TND_CARRY_BUFFER);
 }
 
+/*  Ends the block *out_p before the first position that does not fit its budget.  Returns the bytes
+ *  of its ragged columns, or of its first position if not even that one fits. */
+static uint64_t fit(preprocessor_t *worker, tnd_block_t **out_p)
+{
+    tnd_block_t *out = *out_p;
+    const tnd_block_note_t *note = &out->note;
+    uint64_t all = tnd_block_ragged(out), before = 0, bytes = 0;
+    if (all <= note->budget)
+        return all;
+    uint32_t first = 0; /* row of the position under way */
+    for (uint32_t row = 0;; row++) {
+        uint32_t offset = note->origin != NULL ? note->origin[row] : row;
+        uint32_t begun = note->origin != NULL ? note->origin[first] : first;
+        if (offset != begun) {
+            first = row;
+            before += bytes;
+            bytes = 0;
+        }
+        bytes += tnd_block_row_ragged(out, row);
+        if (before + bytes <= note->budget)
+            continue;
+        /* All rows of the position count. */
+        while (offset == 0 && note->origin != NULL && row + 1 < note->rows &&
+               note->origin[row + 1] == 0)
+            bytes += tnd_block_row_ragged(out, ++row);
+        *out_p = tnd_block_pool_prefix(worker->block_pool, out, offset);
+        tnd_block_drop(&out);
+        return offset > 0 ? before : bytes;
+    }
+}
+
+/*  A block that says how large its first position is. */
+static void pass_on(tnd_actor_t *self, const tnd_effect_t *effect)
+{
+    tnd_msg_t msg = effect->msg;
+    tnd_block_t *block = msg.block.payload;
+    if (tnd_actor_send(self, &msg, TND_CARRY_BLOCK) != TND_OK)
+        tnd_block_drop(&block);
+}
+
 static tnd_status_t apply(preprocessor_t *worker, tnd_actor_t *self, const tnd_effect_t *effect,
                           tnd_error_t *error)
 {
     uint64_t began = tnd_actor_now(self);
     tnd_block_t *in = effect->msg.block.payload, *out = NULL;
+    if (tnd_block_is_too_small(&effect->msg.block)) {
+        pass_on(self, effect);
+        return TND_OK;
+    }
     tnd_chain_key_t key = {.seed = worker->stream->seed,
                            .lanes = worker->stream->lanes,
                            .who = tnd_actor_instance(self)->actor,
@@ -246,7 +289,10 @@ static tnd_status_t apply(preprocessor_t *worker, tnd_actor_t *self, const tnd_e
     uint64_t before_ns = msg.block.work_ns, spent_ns = tnd_actor_now(self) - began;
     msg.kind = TND_MSG_BLOCK;
     msg.from = tnd_actor_id(self);
+    uint64_t ragged = worker->stream->budget > 0 ? fit(worker, &out) : 0;
+    bool is_cut = out->note.count < effect->msg.block.count;
     msg.block = out->note;
+    msg.block.ragged = is_cut || ragged > msg.block.ragged ? ragged : msg.block.ragged;
     msg.block.work_ns = before_ns > spent_ns ? before_ns : spent_ns;
     msg.block.payload = out;
     tnd_statistics_t *statistics = tnd_actor_statistics(self);

@@ -118,6 +118,9 @@ static tnd_status_t reader_derive(const tnd_instance_t *instance, tnd_guarded_ca
     stream->fed = stream->read;
     tnd_order_list(&options->order, stream->seed, &stream->order);
     TND_TRY(check_order(options, stream, error));
+    stream->sized = tnd_source_spec_of(options->source.table)->custom == NULL &&
+                    tnd_schema_ragged(&stream->read) > 0;
+    stream->budget = 0;
     return check_window(stream, error);
 }
 
@@ -145,6 +148,19 @@ static uint64_t recall_of(const tnd_plan_t *plan, uint32_t index, const tnd_stre
     uint32_t batcher = tnd_plan_batcher(plan, instance->chain, instance->lane);
     return batcher == plan->instance_count ? 0
                                            : tnd_lane_window_alive(plan, batcher, stream) + 1024;
+}
+
+/*  Bytes of `rows` rows that are copied; of those with a budget, the blocks under way and the rows
+ *  that wait as they were read. */
+static uint64_t copied_bytes(const tnd_stream_t *stream, const tnd_lane_window_t *window,
+                             uint64_t rows)
+{
+    uint64_t longest = tnd_schema_ragged_bytes(&stream->read);
+    if (stream->budget == 0 || stream->copied < longest)
+        return stream->copied * rows;
+    bool waits = tnd_schema_ragged(&stream->fed) > 0;
+    uint64_t waiting = rows > window->open ? rows - window->open : 0;
+    return (stream->copied - longest) * rows + window->open_held + (waits ? waiting * longest : 0);
 }
 
 /*  A lane's tickets go to its readers in turn, so that each has its part of them. */
@@ -177,7 +193,7 @@ static void reader_memory(const tnd_plan_t *plan, uint32_t index, const tnd_stre
                                 "data that cannot be used as stored in its files");
     tnd_memory_estimate_add(estimate, name, (1 + stream->lists) * sizeof(uint64_t) * rows,
                             "which rows are in %" PRIu64 " rows of blocks", rows);
-    tnd_memory_estimate_add(estimate, name, stream->copied * rows,
+    tnd_memory_estimate_add(estimate, name, copied_bytes(stream, &window, rows),
                             "the rows of these blocks, of files that are read and not mapped");
     /* A source of the user's writes its rows to memory of ours; the last ones may be kept. */
     if (source->custom != NULL)
@@ -190,7 +206,9 @@ static void reader_memory(const tnd_plan_t *plan, uint32_t index, const tnd_stre
     if (source->custom == NULL && stream->copied < row_bytes && tnd_plan_goes_out(plan, index)) {
         uint64_t blocks = window.open / window.block_rows / readers + 1;
         tnd_memory_estimate_add(
-            estimate, name, blocks * tnd_plan_packed(&stream->read, window.block_rows),
+            estimate, name,
+            stream->budget > 0 ? window.open_held
+                               : blocks * tnd_plan_packed(&stream->read, window.block_rows),
             "%" PRIu64 " blocks of %" PRIu64 " rows, packed while they are sent", blocks,
             window.block_rows);
     }
@@ -293,10 +311,11 @@ static void count_block(const reader_t *reader, tnd_actor_t *self, uint32_t coun
     tnd_count(&statistics->bytes_copied, less ? bytes : copied);
 }
 
-/*  Sends the rows of a ticket, which took `work_ns` to read; takes the block. */
+/*  Sends the rows of a ticket, which took `work_ns` to read; takes the block.  `ragged`: see
+ *  tnd_row_reader_fit. */
 static void send_block(reader_t *reader, tnd_actor_t *self, const tnd_msg_t *ticket,
                        const tnd_refused_rows_t *refused, tnd_block_t *block, uint32_t count,
-                       bool end, uint64_t work_ns)
+                       uint64_t ragged, bool end, uint64_t work_ns)
 {
     block->note.rows = count - refused->count;
     size_t bytes = tnd_block_bytes(block);
@@ -314,6 +333,8 @@ static void send_block(reader_t *reader, tnd_actor_t *self, const tnd_msg_t *tic
         .rows = count,
         .end = end,
         .bytes = bytes,
+        .budget = ticket->ticket.budget,
+        .ragged = ragged,
         .work_ns = work_ns,
         .payload = block,
     };
@@ -332,18 +353,25 @@ static tnd_status_t read_ticket(reader_t *reader, tnd_actor_t *self, const tnd_m
                                 tnd_error_t *error)
 {
     uint64_t began = tnd_actor_now(self);
-    uint32_t count = ticket->ticket.count;
+    tnd_msg_t fits = *ticket;
+    uint64_t ragged;
+    TND_TRY(tnd_row_reader_fit(reader->rows, ticket->ticket.epoch, ticket->ticket.first,
+                               ticket->ticket.budget, &fits.ticket.count, &ragged, error));
+    uint32_t count = fits.ticket.count;
     tnd_refused_rows_t refused = {0};
     tnd_block_t *block = tnd_row_reader_block(reader->rows);
     bool end = false;
-    tnd_status_t status = tnd_row_reader_read(reader->rows, ticket->ticket.epoch,
-                                              ticket->ticket.first, &count, &end, block, error);
+    tnd_status_t status = TND_OK;
+    if (count > 0)
+        status = tnd_row_reader_read(reader->rows, ticket->ticket.epoch, ticket->ticket.first,
+                                     &count, &end, block, error);
     if (status == TND_REFUSED)
-        status = tnd_refused_rows_read(&refused, reader->rows, self, ticket, block, error);
+        status = tnd_refused_rows_read(&refused, reader->rows, self, &fits, block, error);
     if (status == TND_OK && refused.count > 0 && reader->on_error == TND_BAD_STOP)
         status = tnd_refused_rows_fail(&refused, reader->rows, self, ticket, error);
     if (status == TND_OK)
-        send_block(reader, self, ticket, &refused, block, count, end, tnd_actor_now(self) - began);
+        send_block(reader, self, ticket, &refused, block, count, ragged, end,
+                   tnd_actor_now(self) - began);
     else
         tnd_block_drop(&block);
     tnd_refused_rows_free(&refused);

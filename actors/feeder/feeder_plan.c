@@ -53,6 +53,17 @@ uint32_t tnd_feeder_plan_gather_threads(const tnd_plan_t *plan, const tnd_instan
                                                    tnd_schema_row_bytes(&stream->fed));
 }
 
+/*  Two blocks that are partly in batches: rows, or bytes where tickets have budgets. */
+static void add_blocks(const tnd_plan_t *plan, uint32_t batcher, const tnd_stream_t *stream,
+                       uint64_t *rows_p, uint64_t *bytes_p)
+{
+    tnd_lane_window_t window = tnd_lane_window_of(plan, batcher, stream);
+    if (stream->budget == 0)
+        *rows_p += 2 * window.block_rows;
+    else
+        *bytes_p += 2 * window.made_most;
+}
+
 /*  All rows of a step that has a slot may be on their way to it, or be read in place, in blocks
  *  that begin before them and end after them.  The same applies to a step whose tensors a program
  *  holds. */
@@ -79,15 +90,16 @@ void tnd_feeder_plan_memory(const tnd_plan_t *plan, uint32_t index, const tnd_st
         tnd_memory_estimate_add(estimate, own->name, tnd_gatherers_bytes(),
                                 "the parts that %" PRIu32 " threads gather", threads);
     estimate->threads += threads - 1;
-    uint64_t coming = (depth + options->spare) * own->replica_count * rows;
+    uint64_t blocks = 0, coming = (depth + options->spare) * own->replica_count * rows;
     for (uint32_t e = 0; e < plan->edge_count; e++) {
         const tnd_edge_t *edge = &plan->edges[e];
         if (edge->to == index && edge->transport == TND_TRANSPORT_INPROC)
-            coming += 2 * tnd_lane_window_of(plan, edge->from, stream).block_rows;
+            add_blocks(plan, edge->from, stream, &coming, &blocks);
     }
     tnd_memory_estimate_add(
         estimate, own->name,
-        coming * (tnd_schema_row_bytes(&stream->fed) + tnd_schema_list_bytes(&stream->fed)),
+        coming * (tnd_schema_row_bytes(&stream->fed) + tnd_schema_list_bytes(&stream->fed)) +
+            blocks,
         "the same rows while they come, or where steps read them as they lie");
     tnd_memory_estimate_add(estimate, own->name,
                             (uint64_t)(tnd_prefetch_unbooked(depth) + depth) * own->replica_count *

@@ -18,6 +18,13 @@ static const uint64_t stored_bytes = 4 << 20;
 /*  Blocks of a lane under way at the same time where rows come straight from the readers. */
 enum { BLOCKS_STRAIGHT = 8 };
 
+/*  Blocks of a lane with a budget take at most this part of `memory`, unless that is less than
+ *  BLOCKS_STRAIGHT of them. */
+enum { BLOCKS_PART = 32 };
+
+/*  The size of a ragged row that a ticket may ask for at most so many of. */
+enum { RAGGED_LEAST = 64 };
+
 /*  Whether an edge of this lane leaves the process. */
 static bool leaves_process(const tnd_plan_t *plan, uint32_t batcher)
 {
@@ -61,7 +68,8 @@ static bool uses_stored(const tnd_plan_t *plan, uint32_t batcher, const tnd_stre
 }
 
 /*  Rows a block: inside the process so many that they leave the operations in the cache of a core,
- *  and never more than a message between processes has, whatever the operations make of them. */
+ *  and never more than a message between processes has, whatever the operations make of them.
+ *  Ragged rows are counted by the reader. */
 static uint64_t rows_by_default(const tnd_plan_t *plan, uint32_t batcher, uint64_t read_bytes,
                                 uint64_t row_bytes)
 {
@@ -71,7 +79,7 @@ static uint64_t rows_by_default(const tnd_plan_t *plan, uint32_t batcher, uint64
                                                             : rows;
 }
 
-static uint64_t least(uint64_t a, uint64_t b)
+static uint64_t lesser(uint64_t a, uint64_t b)
 {
     return a < b ? a : b;
 }
@@ -86,45 +94,110 @@ static uint64_t whole_shares(const tnd_batcher_options_t *options, uint64_t rows
 }
 
 static void size_blocks(tnd_lane_window_t *window, const tnd_plan_t *plan, uint32_t batcher,
-                        const tnd_stream_t *stream)
+                        const tnd_stream_t *stream, uint64_t read_bytes, uint64_t row_bytes)
 {
     const tnd_batcher_options_t *options = plan->instances[batcher].options;
-    uint64_t read_bytes = tnd_schema_row_bytes(&stream->read);
     if (options->block.rows != 0 || options->block.bytes != 0) {
-        uint64_t rows = options->block.rows != 0 ? options->block.rows
-                                                 : options->block.bytes / window->row_bytes;
+        uint64_t rows =
+            options->block.rows != 0 ? options->block.rows : options->block.bytes / row_bytes;
         window->first_rows = window->block_rows = rows > 0 ? rows : 1;
         return;
     }
-    uint64_t rows = rows_by_default(plan, batcher, read_bytes, window->row_bytes);
+    uint64_t rows = rows_by_default(plan, batcher, read_bytes, row_bytes);
     window->first_rows = window->block_rows = whole_shares(options, rows);
-    if (rows < STORED_ROWS && uses_stored(plan, batcher, stream))
-        window->block_rows =
-            whole_shares(options, least(STORED_ROWS, stored_bytes / window->row_bytes));
+    if (stream->budget == 0 && rows < STORED_ROWS && uses_stored(plan, batcher, stream))
+        window->block_rows = whole_shares(options, lesser(STORED_ROWS, stored_bytes / row_bytes));
+}
+
+/*  The most that a block takes which has no row above the budget. */
+static uint64_t usual_block(const tnd_lane_window_t *window, uint64_t row_bytes,
+                            uint64_t ragged_max, uint64_t list_bytes)
+{
+    tnd_row_bytes_t row = {.fixed = row_bytes - ragged_max, .ragged_max = ragged_max};
+    return tnd_row_bytes_most(&row, (uint32_t)window->block_rows, window->row.budget) +
+           window->block_rows * list_bytes;
+}
+
+static uint64_t greater(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+/*  The least `memory` of the hosts, 0: none has one. */
+static uint64_t least_memory(const tnd_plan_t *plan)
+{
+    uint64_t least = 0;
+    for (uint32_t i = 0; i < plan->host_count; i++) {
+        uint64_t memory = plan->hosts[i].memory;
+        least = memory != 0 && (least == 0 || memory < least) ? memory : least;
+    }
+    return least;
+}
+
+/*  With a budget rows travel at their size as read and wait at their size as made.  A lane holds one
+ *  block above the budget at a time, see lane/order.h, beside a head that is partly taken.  The
+ *  blocks under way take a small part of a host's memory. */
+static void add_bytes(tnd_lane_window_t *window, uint64_t made_bytes, uint64_t usual,
+                      uint64_t memory)
+{
+    uint64_t one =
+        tnd_row_bytes_most(&window->row, (uint32_t)window->block_rows, window->row.budget);
+    uint64_t most = greater(window->read_most, window->made_most);
+    while (memory != 0 && window->blocks > BLOCKS_STRAIGHT &&
+           window->blocks * usual > memory / BLOCKS_PART)
+        window->blocks /= 2;
+    uint64_t open = window->blocks * usual;
+    window->bytes = window->wanted * made_bytes + window->blocks * one + 2 * most;
+    window->bytes_held = window->wanted * window->held + open + most + window->made_most;
+    window->open_held = open + most;
 }
 
 tnd_lane_window_t tnd_lane_window_of(const tnd_plan_t *plan, uint32_t batcher,
                                      const tnd_stream_t *stream)
 {
     const tnd_batcher_options_t *options = plan->instances[batcher].options;
-    tnd_lane_window_t window = {.blocks = TND_LANE_WINDOW_BLOCKS};
+    tnd_lane_window_t window = {.blocks = TND_LANE_WINDOW_BLOCKS,
+                                .row = tnd_stream_row_bytes(stream)};
     if (tnd_lane_window_straight(plan, batcher))
         window.blocks = BLOCKS_STRAIGHT;
     uint64_t read_bytes = tnd_schema_row_bytes(&stream->read);
-    uint64_t row_bytes = tnd_schema_row_bytes(&stream->fed) * stream->rows_max;
-    window.row_bytes = row_bytes > read_bytes ? row_bytes : read_bytes;
-    size_blocks(&window, plan, batcher, stream);
+    uint64_t made_bytes = tnd_stream_made_max(stream);
+    uint64_t read_ragged = tnd_schema_ragged_bytes(&stream->read);
+    uint64_t made_ragged = tnd_schema_ragged_bytes(&stream->fed) * stream->rows_max;
+    bool budgeted = stream->budget > 0;
+    if (budgeted)
+        size_blocks(&window, plan, batcher, stream, read_bytes - read_ragged + RAGGED_LEAST,
+                    window.row.fixed + RAGGED_LEAST);
+    else
+        size_blocks(&window, plan, batcher, stream, read_bytes, window.row.fixed);
     window.wanted =
         tnd_batcher_core_rows_wanted(options->size, (tnd_remainder_t)options->remainder);
-    window.rows = window.wanted + window.blocks * window.block_rows;
-    window.bytes = window.rows * window.row_bytes;
-    window.open = window.blocks * window.block_rows * (options->speculate ? 2 : 1);
     bool marked =
         (stream->caps & (TND_OP_DROPS | TND_OP_EXPANDS)) != 0 || stream->bad_read != TND_BAD_STOP;
-    uint64_t made = row_bytes + (marked ? stream->rows_max * sizeof(uint32_t) : 0) +
-                    stream->rows_max * tnd_schema_list_bytes(&stream->fed);
-    uint64_t read = read_bytes + tnd_schema_list_bytes(&stream->read);
-    window.held = made > read ? made : read;
+    uint64_t made_list = (marked ? stream->rows_max * sizeof(uint32_t) : 0) +
+                         stream->rows_max * tnd_schema_list_bytes(&stream->fed);
+    uint64_t read_list = tnd_schema_list_bytes(&stream->read);
+    uint64_t made = made_bytes + made_list, read = read_bytes + read_list;
+    window.held = budgeted || made > read ? made : read;
+    if (budgeted) {
+        uint64_t usual_read = usual_block(&window, read_bytes, read_ragged, read_list);
+        uint64_t usual_made = usual_block(&window, made_bytes, made_ragged, made_list);
+        window.read_most = greater(usual_read, read);
+        window.made_most = greater(usual_made, made);
+        add_bytes(&window, made_bytes, greater(usual_read, usual_made), least_memory(plan));
+    } else {
+        window.read_most = window.block_rows * read;
+        window.made_most = window.block_rows * window.held;
+    }
+    window.rows = window.wanted + window.blocks * window.block_rows;
+    window.open = window.blocks * window.block_rows * (options->speculate ? 2 : 1);
+    if (budgeted) {
+        window.open_held *= options->speculate ? 2 : 1;
+    } else {
+        window.bytes = window.rows * window.row.fixed;
+        window.bytes_held = window.rows * window.held;
+        window.open_held = window.open * window.held;
+    }
     return window;
 }
 

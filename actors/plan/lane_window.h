@@ -15,15 +15,18 @@
 /*  Blocks of a lane under way at most: enough to keep every stage busy. */
 enum { TND_LANE_WINDOW_BLOCKS = 32 };
 
-/*  The rows and bytes include whole global batches, because the other lanes may have ended. */
+/*  The rows and bytes include whole global batches, because the other lanes may have ended.  What is
+ *  held includes the lists of origins and lengths. */
 typedef struct {
     uint64_t blocks, block_rows;
     uint64_t first_rows; /* of a block, until it is known how long one takes */
-    uint64_t row_bytes;  /* reserved for one position */
-    uint64_t held;       /* bytes of one position in memory, with the list of its origins */
+    tnd_row_bytes_t row; /* of one position while it is under way */
+    uint64_t held;       /* bytes of one position that waits for a step */
     uint64_t wanted;     /* positions that wait for a step */
-    uint64_t rows, bytes;
-    uint64_t open; /* positions of blocks that are not joined yet, speculative copies included */
+    uint64_t rows, bytes, bytes_held;
+    /*  Blocks that are not joined yet, speculative copies included: positions and bytes. */
+    uint64_t open, open_held;
+    uint64_t read_most, made_most; /* bytes of the largest block as read and as made */
 } tnd_lane_window_t;
 
 /*  The window of instance `batcher` of the plan. */

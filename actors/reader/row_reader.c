@@ -106,12 +106,58 @@ static tnd_buffer_t *take(growing_pool_t *self, size_t size)
     return tnd_pool_take(self->pool);
 }
 
+tnd_status_t tnd_row_reader_fit(tnd_row_reader_t *self, uint32_t epoch, uint64_t first,
+                                uint64_t budget, uint32_t *count_p, uint64_t *ragged_p,
+                                tnd_error_t *error)
+{
+    uint64_t indices[AHEAD_AT_ONCE], sizes[AHEAD_AT_ONCE];
+    uint32_t fits = 0, count = *count_p;
+    *ragged_p = 0;
+    while (self->stream->budget > 0 && fits < count) {
+        uint32_t some = count - fits < AHEAD_AT_ONCE ? count - fits : AHEAD_AT_ONCE;
+        tnd_sample_order_fill(&self->order, epoch, first + fits, some, indices);
+        TND_TRY(self->source->sizes(self->part->state, indices, some, sizes, error));
+        for (uint32_t i = 0; i < some; i++, fits++) {
+            if (sizes[i] > budget - *ragged_p) {
+                *ragged_p = fits > 0 ? *ragged_p : sizes[i];
+                *count_p = fits;
+                return TND_OK;
+            }
+            *ragged_p += sizes[i];
+        }
+    }
+    return TND_OK;
+}
+
+/*  Memory for the rows that are copied: of ragged ones, for the bytes that they have.  A row above
+ *  the budget gets a buffer of its own, so that those of the pool stay small. */
+static tnd_status_t take_room(tnd_row_reader_t *self, const uint64_t *index, uint32_t count,
+                              tnd_buffer_t **room_p, tnd_error_t *error)
+{
+    const tnd_source_facts_t *facts = &self->part->facts;
+    size_t room = tnd_source_room(facts, count);
+    uint64_t sizes[AHEAD_AT_ONCE], ragged = 0;
+    size_t longest = tnd_schema_ragged_bytes(&facts->schema);
+    if (room > 0 && self->stream->budget > 0) {
+        for (uint32_t i = 0, some; i < count; i += some) {
+            some = count - i < AHEAD_AT_ONCE ? count - i : AHEAD_AT_ONCE;
+            TND_TRY(self->source->sizes(self->part->state, index + i, some, sizes, error));
+            for (uint32_t k = 0; k < some; k++)
+                ragged += sizes[k];
+        }
+        size_t fixed = facts->copied > longest ? facts->copied - longest : 0;
+        room = fixed * count + ragged + (size_t)TND_COLUMNS_MAX * 64;
+    }
+    bool alone = self->stream->budget > 0 && ragged > self->stream->budget;
+    *room_p = alone ? tnd_buffer_new(room) : take(&self->room, room);
+    return TND_OK;
+}
+
 static tnd_source_call_t make_call(tnd_row_reader_t *self, uint32_t count)
 {
     const tnd_source_facts_t *facts = &self->part->facts;
     return (tnd_source_call_t){
         .indices = take(&self->indices, (1 + (size_t)facts->lists) * count * sizeof(uint64_t)),
-        .room = take(&self->room, tnd_source_room(facts, count)),
         .count = count,
     };
 }
@@ -121,11 +167,12 @@ static tnd_status_t read_call(tnd_row_reader_t *self, uint32_t epoch, tnd_source
                               uint32_t *count_p, bool *end_p, tnd_block_t *block,
                               tnd_error_t *error)
 {
-    tnd_status_t status =
-        self->writer != NULL
-            ? tnd_stream_reader_read(self->writer, epoch, tnd_buffer_data(call->indices), count_p,
-                                     block, end_p, error)
-            : self->source->read(self->part->state, call, block, error);
+    const uint64_t *index = tnd_buffer_data(call->indices);
+    tnd_status_t status;
+    if (self->writer != NULL)
+        status = tnd_stream_reader_read(self->writer, epoch, index, count_p, block, end_p, error);
+    else if ((status = take_room(self, index, call->count, &call->room, error)) == TND_OK)
+        status = self->source->read(self->part->state, call, block, error);
     tnd_buffer_drop(&call->indices);
     tnd_buffer_drop(&call->room);
     return status;

@@ -32,6 +32,11 @@ tnd_block_t *tnd_row_reader_block(tnd_row_reader_t *self);
 /*  Writes the source indices of the samples at positions [first, first + count) of the lane. */
 void tnd_row_reader_samples(tnd_row_reader_t *self, uint32_t epoch, uint64_t first, uint32_t count,
                             uint64_t *samples);
+/*  How many of the rows at positions [first, first + count) fit `budget`; *ragged_p: the bytes of
+ *  their ragged columns, or of the first row if not even that one fits.  All fit without sizes. */
+tnd_status_t tnd_row_reader_fit(tnd_row_reader_t *self, uint32_t epoch, uint64_t first,
+                                uint64_t budget, uint32_t *count_p, uint64_t *ragged_p,
+                                tnd_error_t *error) TND_CHECKED;
 /*  Reads the rows at positions [first, first + *count_p).  Where the source ends, *end_p is set and
  *  *count_p becomes less.
  *

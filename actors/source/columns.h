@@ -127,6 +127,10 @@ void tnd_columns_where(const void *state, uint64_t index, tnd_source_place_t *pl
 tnd_status_t tnd_columns_read(void *state, const tnd_source_call_t *call, tnd_block_t *block,
                               tnd_error_t *error) TND_CHECKED;
 
+/*  As `sizes` of runtime/interface/source.h. */
+tnd_status_t tnd_columns_sizes(const void *state, const uint64_t *index, uint32_t count,
+                               uint64_t *sizes, tnd_error_t *error) TND_CHECKED;
+
 void tnd_columns_close(void *state);
 
 #endif

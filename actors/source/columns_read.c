@@ -257,6 +257,27 @@ void tnd_columns_where(const void *state, uint64_t index, tnd_source_place_t *pl
         .file = stored->path, .record = record, .offset = stored->offset + at * strand->record};
 }
 
+tnd_status_t tnd_columns_sizes(const void *state, const uint64_t *index, uint32_t count,
+                               uint64_t *sizes, tnd_error_t *error)
+{
+    const tnd_columns_t *self = state;
+    bool run;
+    TND_TRY(look_at_index(self, index, count, &run, error));
+    memset(sizes, 0, count * sizeof *sizes);
+    for (uint32_t s = 0; s < self->strand_count; s++) {
+        const tnd_strand_t *strand = &self->strands[s];
+        for (uint32_t i = 0; i < count && strand->splits != NULL; i++) {
+            size_t file = tnd_strand_file(strand, index[i]);
+            uint64_t row = index[i] - strand->first[file], begin, end;
+            TND_TRY(tnd_splits_row(&strand->splits[file], &strand->stored[file], row, &begin, &end,
+                                   error));
+            if (end - begin <= strand->longest)
+                sizes[i] += (end - begin) * strand->record;
+        }
+    }
+    return TND_OK;
+}
+
 tnd_status_t tnd_columns_read(void *state, const tnd_source_call_t *call, tnd_block_t *block,
                               tnd_error_t *error)
 {

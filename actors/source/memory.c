@@ -181,5 +181,6 @@ const tnd_source_t tnd_source_memory = {
     .state_bytes = sizeof(tnd_columns_t),
     .open = memory_open,
     .read = tnd_columns_read,
+    .sizes = tnd_columns_sizes,
     .close = tnd_columns_close,
 };

@@ -261,6 +261,57 @@ const void *tnd_block_run(const tnd_block_t *self, uint32_t column, uint32_t fir
     return begin;
 }
 
+uint64_t tnd_block_row_ragged(const tnd_block_t *self, uint32_t row)
+{
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < self->schema->count; i++)
+        if (self->columns[i].lengths != NULL)
+            bytes += tnd_block_row_bytes(self, i, row);
+    return bytes;
+}
+
+uint64_t tnd_block_ragged(const tnd_block_t *self)
+{
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < self->schema->count; i++)
+        if (self->columns[i].lengths != NULL)
+            bytes += tnd_block_rows_bytes(self, i, 0, self->note.rows);
+    return bytes;
+}
+
+static uint32_t below(const uint32_t *offsets, uint32_t count, uint32_t end)
+{
+    while (count > 0 && offsets[count - 1] >= end)
+        count--;
+    return count;
+}
+
+tnd_block_t *tnd_block_pool_prefix(tnd_block_pool_t *self, const tnd_block_t *block,
+                                   uint32_t positions)
+{
+    tnd_block_t *prefix = tnd_block_pool_take(self, block->schema);
+    tnd_block_note_t *note = &prefix->note;
+    memcpy(prefix, block, sizeof *prefix);
+    for (uint32_t i = 0; i < block->schema->count; i++)
+        if (block->columns[i].buffer != NULL)
+            tnd_buffer_hold(block->columns[i].buffer);
+    tnd_buffer_t *const held[] = {block->index, block->marks, block->about};
+    for (size_t i = 0; i < sizeof held / sizeof *held; i++)
+        if (held[i] != NULL)
+            tnd_buffer_hold(held[i]);
+    note->count = positions;
+    note->rows = note->origin != NULL ? below(note->origin, note->rows, positions) : positions;
+    note->bad_count = below(note->bad, note->bad_count, positions);
+    const char *end = note->why;
+    for (uint32_t i = 0; i < note->bad_count && end != NULL; i++)
+        end += strlen(end) + 1;
+    note->why_bytes = note->why != NULL ? (uint32_t)(end - note->why) : 0;
+    note->end = false;
+    note->bytes = tnd_block_bytes(prefix);
+    tnd_block_seal(prefix);
+    return prefix;
+}
+
 /*  Rows that follow one another are copied at once. */
 static size_t copy_ragged(const tnd_block_t *self, uint32_t column, uint32_t first, uint32_t rows,
                           uint8_t *target)

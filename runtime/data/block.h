@@ -45,6 +45,11 @@ void tnd_block_pool_destroy(tnd_block_pool_t **self_p);
 /*  An empty block, zero but for the schema; the caller holds it. */
 tnd_block_t *tnd_block_pool_take(tnd_block_pool_t *self, const tnd_schema_t *schema);
 
+/*  A sealed block of the rows that a sealed one has from its first `positions` positions; it holds
+ *  the same buffers. */
+tnd_block_t *tnd_block_pool_prefix(tnd_block_pool_t *self, const tnd_block_t *block,
+                                   uint32_t positions);
+
 void tnd_block_seal(tnd_block_t *self);
 /*  Whether the block is sealed. A thread that receives a block calls this first, so that it sees
  *  what was written before the seal. */
@@ -65,6 +70,9 @@ size_t tnd_block_row_bytes(const tnd_block_t *self, uint32_t column, uint32_t ro
 size_t tnd_block_rows_bytes(const tnd_block_t *self, uint32_t column, uint32_t first,
                             uint32_t rows);
 size_t tnd_block_bytes(const tnd_block_t *self);
+/*  Of one row, or all rows, of the ragged columns. */
+uint64_t tnd_block_row_ragged(const tnd_block_t *self, uint32_t row);
+uint64_t tnd_block_ragged(const tnd_block_t *self);
 
 /*  The address of rows [first, first + rows) of one column if they are contiguous; else NULL. rows
  *  > 0. */

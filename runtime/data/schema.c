@@ -39,6 +39,14 @@ uint32_t tnd_schema_ragged(const tnd_schema_t *self)
     return count;
 }
 
+size_t tnd_schema_ragged_bytes(const tnd_schema_t *self)
+{
+    size_t bytes = 0;
+    for (uint32_t i = 0; i < self->count; i++)
+        bytes += self->columns[i].ragged ? tnd_column_bytes(&self->columns[i]) : 0;
+    return bytes;
+}
+
 size_t tnd_schema_list_bytes(const tnd_schema_t *self)
 {
     return 2 * sizeof(uint64_t) * tnd_schema_ragged(self);

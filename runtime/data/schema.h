@@ -20,6 +20,8 @@ size_t tnd_schema_row_bytes(const tnd_schema_t *self);
 size_t tnd_column_unit(const tnd_column_t *self);
 /*  How many columns are ragged; bytes a row of the lists of their offsets and lengths. */
 uint32_t tnd_schema_ragged(const tnd_schema_t *self);
+/*  The most bytes of the ragged columns of a row. */
+size_t tnd_schema_ragged_bytes(const tnd_schema_t *self);
 size_t tnd_schema_list_bytes(const tnd_schema_t *self);
 
 /*  Index of the column called `name`, or -1. */

@@ -78,6 +78,28 @@ uint64_t tnd_stream_lane_most(const tnd_stream_t *self)
     return most;
 }
 
+uint64_t tnd_stream_made_max(const tnd_stream_t *self)
+{
+    return tnd_schema_row_bytes(&self->fed) * self->rows_max;
+}
+
+static uint64_t greater(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+tnd_row_bytes_t tnd_stream_row_bytes(const tnd_stream_t *self)
+{
+    uint64_t read = tnd_schema_row_bytes(&self->read), made = tnd_stream_made_max(self);
+    if (self->budget == 0)
+        return (tnd_row_bytes_t){.fixed = greater(read, made)};
+    uint64_t ragged_read = tnd_schema_ragged_bytes(&self->read);
+    uint64_t ragged_made = tnd_schema_ragged_bytes(&self->fed) * self->rows_max;
+    return (tnd_row_bytes_t){.fixed = greater(read - ragged_read, made - ragged_made),
+                             .ragged_max = greater(ragged_read, ragged_made),
+                             .budget = self->budget};
+}
+
 uint64_t tnd_stream_run(const tnd_stream_t *self)
 {
     uint64_t epoch = tnd_stream_positions(self), run;

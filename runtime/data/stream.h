@@ -10,6 +10,7 @@
 #include <stdio.h>
 
 #include "runtime/core/access.h"
+#include "runtime/core/lane/row_bytes.h"
 #include "runtime/core/places.h"
 #include "runtime/core/stream/cursor.h"
 #include "runtime/core/protocol/message.h"
@@ -39,6 +40,8 @@ typedef struct tnd_stream {
     bool spans;        /* batches span epochs */
     uint32_t epochs;   /* TND_ENDLESS */
     uint32_t rows_max; /* rows that one position may become */
+    bool sized;        /* rows have different sizes, which are known before they are read */
+    uint64_t budget;   /* bytes of ragged columns of a ticket; 0: tickets count positions alone */
     tnd_bad_way_t bad_read, bad_made; /* on a bad record, of the reader, of the preprocessor */
     tnd_bad_limit_t bad_limit;
     tnd_schema_t read; /* rows as they leave the reader */
@@ -73,6 +76,11 @@ tnd_window_t tnd_stream_window(const tnd_stream_t *self, uint32_t lane);
 uint64_t tnd_stream_positions(const tnd_stream_t *self);
 uint64_t tnd_stream_lane_count(const tnd_stream_t *self, uint32_t lane);
 uint64_t tnd_stream_lane_most(const tnd_stream_t *self);
+
+/*  The bytes of a position while its block is under way, as read or as made; and the most as made.
+ *  Without a budget each counts as the longest. */
+tnd_row_bytes_t tnd_stream_row_bytes(const tnd_stream_t *self);
+uint64_t tnd_stream_made_max(const tnd_stream_t *self);
 
 /*  Positions that the whole run will have read, for a progress bar; TND_UNKNOWN. */
 uint64_t tnd_stream_run(const tnd_stream_t *self);

@@ -32,11 +32,9 @@ tnd_membership_t tnd_membership_of_plan(const tnd_plan_t *plan, tnd_actor_id_t h
 
 tnd_bounds_t tnd_membership_bounds(const tnd_plan_t *plan, const tnd_stream_t *stream)
 {
-    uint64_t read = tnd_schema_row_bytes(&stream->read);
-    uint64_t fed = tnd_schema_row_bytes(&stream->fed) * stream->rows_max;
     return (tnd_bounds_t){
         .lane_rows = tnd_stream_lane_most(stream),
-        .bytes = {.fixed = read > fed ? read : fed},
+        .bytes = tnd_stream_row_bytes(stream),
         .rows_max = stream->rows_max,
         .epochs = stream->epochs,
         .replicas = plan->chains[stream->chain].replicas,

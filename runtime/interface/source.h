@@ -104,6 +104,10 @@ typedef struct tnd_source {
      *  only the rows->count rows that it then sets; TND_REFUSED as above, if RANDOM. */
     tnd_status_t (*fill)(void *state, const uint64_t *index, tnd_source_rows_t *rows,
                          tnd_error_t *error);
+    /*  Writes the bytes of ragged columns of rows index[0 ... count), before they are read; 0 for a
+     *  row that `read` refuses.  NULL: tickets of this source have no budget.  Any thread. */
+    tnd_status_t (*sizes)(const void *state, const uint64_t *index, uint32_t count, uint64_t *sizes,
+                          tnd_error_t *error);
     /*  How many rows to request ahead of those that are read; 0: none now. NULL: always none. */
     uint32_t (*ahead_rows)(const void *state);
     /*  Requests rows index[0 ... count), to be read soon, and returns at once. Any thread. */
