@@ -200,13 +200,18 @@ static void advance(tnd_order_t *self)
     }
 }
 
-/*  The ticket at `at` becomes two.  One place is kept for the floor. */
+/*  Whether the ticket at `at` may become two.  One place is kept for the floor. */
+static bool may_split(const tnd_order_t *self, uint64_t at)
+{
+    uint64_t open = self->tickets.tail - self->tickets.head;
+    return open + (at != self->tickets.head) < tickets_max(&self->config);
+}
+
 static bool split(tnd_order_t *self, uint64_t at, uint32_t count)
 {
-    tnd_tickets_t *tickets = &self->tickets;
-    if (tickets->tail - tickets->head + (at != tickets->head) >= tickets_max(&self->config))
+    if (!may_split(self, at))
         return false;
-    tnd_tickets_split(tickets, at, count, self->config.bytes.budget);
+    tnd_tickets_split(&self->tickets, at, count, self->config.bytes.budget);
     tnd_stragglers_cut(&self->stragglers, at, 2);
     return true;
 }
@@ -566,6 +571,8 @@ static bool may_reissue(const tnd_order_t *self, uint64_t at, bool busy)
         return false;
     if (!ticket->unreserved)
         return true;
+    if (!may_split(self, at)) /* it may be answered in part again */
+        return false;
     if (ticket->budget > self->config.bytes.budget && at != self->tickets.head)
         return TND_BUG(TWO_OVERSIZE);
     return may_reserve(self, at, largest_block(self, ticket->asked, ticket->budget));

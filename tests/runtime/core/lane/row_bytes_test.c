@@ -127,6 +127,35 @@ Test(row_bytes, the_floor_is_issued_however_much_waits_after_it)
     world_close(&world);
 }
 
+Test(row_bytes, short_answers_leave_a_place_for_the_floor)
+{
+    static world_t world;
+    static const lane_t lane = {.count = 2000};
+    tnd_order_config_t config = texts;
+    config.count = lane.count;
+    config.block_rows = 1000;
+    config.bytes.fixed = LANE_BYTES_ROW;
+    config.rows_wanted = 1500;
+    config.window_blocks = 2;
+    config.window_bytes = 1 << 20;
+    world_open(&world, &lane, &config);
+    world_rewind(&world, 1, (tnd_position_t){0});
+    tnd_msg_t floor = world_remove(&world, 0);
+    uint32_t answers = 0;
+    for (; world.out_count > 0; answers++) {
+        tnd_msg_t ticket = world_remove(&world, 0);
+        answer_part(&world, &ticket, 1, BUDGET);
+    }
+    cr_assert(answers > 200 && answers < 2 + TND_ORDER_SPARE, "%u", answers);
+    answer_part(&world, &floor, 1, BUDGET);
+    is_ticket(&world.out[0], 1, 999, BUDGET);
+    tnd_msg_t rest = world_remove(&world, 0);
+    answer_part(&world, &rest, 999, BUDGET);
+    cr_assert_geq(ready(&world), 1000 + answers - 1);
+    cr_assert_geq(world.out_count, 1);
+    world_close(&world);
+}
+
 Test(row_bytes, late_answers_to_a_ticket_with_another_budget_are_dropped)
 {
     static world_t world;
