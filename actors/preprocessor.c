@@ -51,6 +51,8 @@ static tnd_status_t preprocessor_derive(const tnd_instance_t *instance, tnd_guar
     stream->bad_made = (tnd_bad_way_t)options->on_error;
     stream->fed = *tnd_chain_schema(chain);
     stream->rows_max *= tnd_chain_rows_max(chain);
+    stream->growth_max *= tnd_chain_growth_max(chain);
+    stream->growth_usual *= tnd_chain_growth_usual(chain);
     stream->numeric ^= tnd_chain_probe(chain);
     stream->caps |= tnd_chain_caps(chain);
     stream->tables += tnd_chain_loaded(chain);

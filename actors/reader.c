@@ -200,7 +200,7 @@ static void reader_memory(const tnd_plan_t *plan, uint32_t index, const tnd_stre
         tnd_memory_estimate_add(estimate, name,
                                 (row_bytes + tnd_schema_list_bytes(&stream->read)) * rows,
                                 "the rows of these blocks, which the source writes");
-    if (source->custom != NULL && source->caps == 0)
+    if (source->custom != NULL && stream->source_caps == 0)
         tnd_memory_estimate_add(estimate, name, options->retain_bytes,
                                 "the last rows of a source that can be read only once (`retain:`)");
     if (source->custom == NULL && stream->copied < row_bytes && tnd_plan_goes_out(plan, index)) {

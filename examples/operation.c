@@ -16,10 +16,11 @@ typedef struct {
 } ramp_t;
 
 static tnd_status_t ramp_open(void *state, void *shared, const char *options,
-                              tnd_source_data_t *data, tnd_error_t *error)
+                              const tnd_source_context_t *context, tnd_source_data_t *data,
+                              tnd_error_t *error)
 {
     ramp_t *self = state;
-    (void)shared;
+    (void)shared, (void)context;
     self->rows = 100;
     if (tnd_option_only(options, "rows", error) != TND_OK ||
         tnd_option_u64(options, "rows", &self->rows, error) != TND_OK)

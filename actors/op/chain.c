@@ -32,37 +32,42 @@ typedef struct {
 
 struct tnd_chain {
     tnd_schema_t in;
-    size_t in_bytes[TND_COLUMNS_MAX], out_bytes[TND_COLUMNS_MAX]; /* of a row, by column */
+    size_t in_bytes[TND_COLUMNS_MAX], out_bytes[TND_COLUMNS_MAX]; /* of a row in a tile */
     stage_t *stages;
     size_t count;
     tnd_buffer_t *out; /* the schema of what comes out, which blocks hold */
     uint32_t caps;
     uint64_t content; /* a hash of the files that operations read */
     size_t loaded;    /* bytes of their tables */
+    double growth_max, growth_usual;
     bool skip_bad;
     tnd_guarded_call_t *call;
     uint32_t tile_rows;
     /*  For each column that goes out: the column of the input that is passed on as it is, or -1.
      *  For each that comes in: whether its rows are needed in a tile. */
     int passed[TND_COLUMNS_MAX];
-    int ragged[TND_COLUMNS_MAX]; /* of a ragged column that goes out: where it came in */
     bool needed[TND_COLUMNS_MAX];
     uint8_t *gathered[TND_COLUMNS_MAX];
     uint64_t *sample;
     uint32_t *origin;
     uint8_t *scratch;
+    tnd_tile_t tiles[2]; /* what goes into an operation, and what comes out */
+    tnd_room_t room;
     uint64_t copied;
     tnd_bad_rows_t bad; /* of the block under way */
 };
+
+/*  Where all rows of a ragged column are: the number of a column that came in, or one of these. */
+enum { NOWHERE = -1, IN_ROOM = TND_COLUMNS_MAX, IN_SEVERAL };
 
 /*  A block while it is made. */
 typedef struct {
     tnd_block_t *in;
     const tnd_chain_key_t *key;
     uint8_t *columns[TND_COLUMNS_MAX]; /* NULL: passed on */
-    /*  Of ragged columns that are not passed on: the offset of each row from the first byte of the
-     *  column that came in, and how long it is. */
-    uint64_t *offsets[TND_COLUMNS_MAX], *lengths[TND_COLUMNS_MAX];
+    /*  Of ragged columns that are not passed on: the address and the length of each row. */
+    uint64_t *index[TND_COLUMNS_MAX], *lengths[TND_COLUMNS_MAX];
+    int from[TND_COLUMNS_MAX];
     uint32_t *origin; /* NULL: row i is made from row i */
     uint32_t rows;
 } made_t;
@@ -92,7 +97,7 @@ static tnd_status_t open_stage(tnd_chain_t *self, size_t index, const tnd_part_t
     stage->op = tnd_op_of(stage->spec);
     assert(stage->op != NULL);
     stage->state = take_memory(stage->op->state_bytes);
-    *facts = (tnd_op_facts_t){.rows_max = 1};
+    *facts = (tnd_op_facts_t){.rows_max = 1, .growth_max = 1, .growth_usual = 1};
     memset(facts->passes, -1, sizeof facts->passes);
     const tnd_schema_t *in = before != NULL ? &before->schema : &self->in;
     tell(self, index);
@@ -105,15 +110,10 @@ static tnd_status_t open_stage(tnd_chain_t *self, size_t index, const tnd_part_t
     self->caps |= stage->spec->caps;
     stage->schema = facts->schema;
     memcpy(stage->passes, facts->passes, sizeof stage->passes);
-    for (uint32_t i = 0; i < facts->schema.count; i++)
-        if (facts->schema.columns[i].ragged &&
-            (facts->passes[i] < 0 || !in->columns[facts->passes[i]].ragged))
-            return tnd_fail_about(error, part->value,
-                                  "operation %zu, `%s`: makes column `%s`, which is ragged: an "
-                                  "operation can only pass such columns on as they came",
-                                  index + 1, part->table->name, facts->schema.columns[i].name);
     self->content = self->content * 31 + facts->content;
     self->loaded += facts->loaded;
+    self->growth_max *= facts->growth_max;
+    self->growth_usual *= facts->growth_usual;
     uint64_t rows_max = (uint64_t)facts->rows_max * (before != NULL ? before->rows_max : 1);
     if (rows_max > EXPANSION_MAX)
         return tnd_fail_about(error, part->value,
@@ -127,25 +127,22 @@ static tnd_status_t open_stage(tnd_chain_t *self, size_t index, const tnd_part_t
  *  passes on take their new place. */
 static void follow(tnd_chain_t *self, const tnd_op_facts_t *facts)
 {
-    int passed[TND_COLUMNS_MAX], ragged[TND_COLUMNS_MAX];
+    int passed[TND_COLUMNS_MAX];
     memcpy(passed, self->passed, sizeof passed);
-    memcpy(ragged, self->ragged, sizeof ragged);
     for (uint32_t i = 0; i < TND_COLUMNS_MAX; i++)
         if ((facts->reads >> i & 1) != 0 && passed[i] >= 0)
             self->needed[passed[i]] = true;
-    for (uint32_t i = 0; i < TND_COLUMNS_MAX; i++) {
+    for (uint32_t i = 0; i < TND_COLUMNS_MAX; i++)
         self->passed[i] = facts->passes[i] >= 0 ? passed[facts->passes[i]] : -1;
-        self->ragged[i] = facts->passes[i] >= 0 ? ragged[facts->passes[i]] : -1;
-    }
 }
 
-/*  Finds the columns that pass from the operation that makes them to the end, where no row is left
- *  out or repeated on the way. */
+/*  Finds the columns of fixed shape that pass from the operation that makes them to the end, where
+ *  no row is left out or repeated on the way. */
 static void find_leaving(tnd_chain_t *self)
 {
     int8_t leaves[TND_COLUMNS_MAX];
     for (int8_t i = 0; i < TND_COLUMNS_MAX; i++)
-        leaves[i] = i;
+        leaves[i] = tnd_chain_schema(self)->columns[i].ragged ? -1 : i;
     for (size_t s = self->count; s > 0; s--) {
         stage_t *stage = &self->stages[s - 1];
         memcpy(stage->leaves, leaves, sizeof leaves);
@@ -170,7 +167,7 @@ static bool may_fail(const tnd_chain_t *self)
 static tnd_status_t open_stages(tnd_chain_t *self, const tnd_part_list_t *ops, tnd_error_t *error)
 {
     for (uint32_t i = 0; i < TND_COLUMNS_MAX; i++)
-        self->passed[i] = self->ragged[i] = i < self->in.count ? (int)i : -1;
+        self->passed[i] = i < self->in.count ? (int)i : -1;
     for (size_t i = 0; i < ops->count; i++) {
         tnd_op_facts_t facts;
         TND_TRY(open_stage(self, i, &ops->items[i], &facts, error));
@@ -186,9 +183,13 @@ static tnd_status_t open_stages(tnd_chain_t *self, const tnd_part_list_t *ops, t
                 self->needed[self->passed[i]] = true;
                 self->passed[i] = -1;
             }
-    for (uint32_t i = 0; i < self->in.count; i++)
-        self->needed[i] = self->needed[i] && !self->in.columns[i].ragged;
     return TND_OK;
+}
+
+/*  Of a row in a tile. */
+static size_t cell_bytes(const tnd_column_t *column)
+{
+    return column->ragged ? sizeof(tnd_ragged_t) : tnd_column_bytes(column);
 }
 
 /*  Takes `size` bytes of the scratch memory, or only counts them. */
@@ -216,7 +217,7 @@ static size_t lay_out(tnd_chain_t *self, uint8_t *base, size_t rows)
         for (uint32_t i = 0; i < stage->schema.count; i++)
             if (stage->passes[i] < 0 && stage->leaves[i] < 0)
                 stage->columns[i] =
-                    carve(base, &used, most * tnd_column_bytes(&stage->schema.columns[i]));
+                    carve(base, &used, most * cell_bytes(&stage->schema.columns[i]));
     }
     return used;
 }
@@ -227,7 +228,7 @@ static size_t made_bytes(const stage_t *stage)
     size_t bytes = 0;
     for (uint32_t i = 0; i < stage->schema.count; i++)
         if (stage->passes[i] < 0)
-            bytes += tnd_column_bytes(&stage->schema.columns[i]);
+            bytes += cell_bytes(&stage->schema.columns[i]);
     return bytes;
 }
 
@@ -238,9 +239,9 @@ static void prepare(tnd_chain_t *self)
     memcpy(tnd_buffer_data(self->out), out, sizeof *out);
     tnd_buffer_seal(self->out);
     for (uint32_t i = 0; i < self->in.count; i++)
-        self->in_bytes[i] = tnd_column_bytes(&self->in.columns[i]);
+        self->in_bytes[i] = cell_bytes(&self->in.columns[i]);
     for (uint32_t i = 0; i < out->count; i++)
-        self->out_bytes[i] = tnd_column_bytes(&out->columns[i]);
+        self->out_bytes[i] = cell_bytes(&out->columns[i]);
     size_t one = 0;
     for (uint32_t i = 0; i < self->in.count; i++)
         one += self->needed[i] ? self->in_bytes[i] : 0;
@@ -259,6 +260,7 @@ tnd_status_t tnd_chain_open(tnd_chain_t **self_p, const tnd_part_list_t *ops, bo
     self->in = *in;
     self->skip_bad = skip_bad;
     self->call = call;
+    self->growth_max = self->growth_usual = 1;
     self->stages = take_memory((ops->count + 1) * sizeof *self->stages);
     tnd_status_t status = open_stages(self, ops, error);
     if (status != TND_OK) {
@@ -283,6 +285,7 @@ void tnd_chain_close(tnd_chain_t **self_p)
     }
     tnd_buffer_drop(&self->out);
     tnd_bad_rows_free(&self->bad);
+    tnd_room_fini(&self->room);
     free(self->scratch);
     free(self->stages);
     free(self);
@@ -313,6 +316,16 @@ uint32_t tnd_chain_rows_max(const tnd_chain_t *self)
     return self->count > 0 ? self->stages[self->count - 1].rows_max : 1;
 }
 
+double tnd_chain_growth_max(const tnd_chain_t *self)
+{
+    return self->growth_max;
+}
+
+double tnd_chain_growth_usual(const tnd_chain_t *self)
+{
+    return self->growth_usual;
+}
+
 uint32_t tnd_chain_caps(const tnd_chain_t *self)
 {
     return self->caps;
@@ -335,7 +348,7 @@ size_t tnd_chain_loaded(const tnd_chain_t *self)
     return self->loaded;
 }
 
-/*  Of so many rows that come out, or of lists of where ragged ones lie; then their origins. */
+/*  Of so many rows that come out, or of lists of where ragged ones are; then their origins. */
 static size_t bytes_of(const tnd_chain_t *self, size_t rows)
 {
     size_t bytes = 0;
@@ -362,23 +375,47 @@ static uint64_t sample_of(const tnd_chain_key_t *key, const tnd_block_note_t *no
     return (note->first + offset_of(note, row)) * key->lanes + note->lane;
 }
 
-/*  Shows rows [first, first + rows) of the block as a tile: where they lie, if they lie in a run
- *  and aligned, else gathered. */
+/*  Lists rows of a ragged column; those that are not aligned are copied. */
+static tnd_ragged_t *list_rows(tnd_chain_t *self, const tnd_block_t *in, uint32_t column,
+                               uint32_t first, uint32_t rows)
+{
+    tnd_ragged_t *list = (tnd_ragged_t *)(void *)self->gathered[column];
+    size_t size = tnd_dtype_size(self->in.columns[column].dtype);
+    for (uint32_t i = 0; i < rows; i++) {
+        const void *at = tnd_block_row(in, column, first + i);
+        list[i] = (tnd_ragged_t){(void *)(uintptr_t)at, in->columns[column].lengths[first + i]};
+        if ((uintptr_t)at % size == 0)
+            continue;
+        size_t bytes = tnd_block_row_bytes(in, column, first + i);
+        list[i].data = memcpy(tnd_room_take(&self->room, bytes, size), at, bytes);
+        self->copied += bytes;
+    }
+    return list;
+}
+
+/*  Shows rows [first, first + rows) of the block as a tile: where they are stored, if they follow
+ *  one another and are aligned, else gathered. */
 static void fill_tile(tnd_chain_t *self, const made_t *made, uint32_t first, uint32_t rows,
                       tnd_tile_t *tile)
 {
     const tnd_block_t *in = made->in;
-    *tile = (tnd_tile_t){.rows = rows, .sample = self->sample, .origin = self->origin};
+    tile->rows = rows;
+    tile->sample = self->sample;
+    tile->origin = self->origin;
     for (uint32_t i = 0; i < rows; i++) {
         self->sample[i] = sample_of(made->key, &in->note, first + i);
         self->origin[i] = first + i;
     }
     for (uint32_t i = 0; i < self->in.count; i++) {
         const tnd_block_column_t *from = &in->columns[i];
-        if (self->in.columns[i].ragged)
-            tile->columns[i].ragged = from;
+        tile->columns[i].base = NULL;
+        tile->columns[i].ragged = NULL;
         if (!self->needed[i])
             continue;
+        if (self->in.columns[i].ragged) {
+            tile->columns[i].ragged = list_rows(self, in, i, first, rows);
+            continue;
+        }
         size_t size = tnd_dtype_size(self->in.columns[i].dtype);
         const uint8_t *base = from->base + first * from->stride;
         tile->columns[i].stride = from->stride;
@@ -392,55 +429,85 @@ static void fill_tile(tnd_chain_t *self, const made_t *made, uint32_t first, uin
 }
 
 /*  Points the columns of a stage's output at where it may write. */
-static void offer(const tnd_chain_t *self, const made_t *made, size_t s, tnd_tile_t *out)
+static void offer(tnd_chain_t *self, const made_t *made, size_t s, tnd_tile_t *out)
 {
     const stage_t *stage = &self->stages[s];
-    *out = (tnd_tile_t){.sample = stage->sample, .origin = stage->origin};
+    out->sample = stage->sample;
+    out->origin = stage->origin;
+    out->room = &self->room;
     for (uint32_t i = 0; i < stage->schema.count; i++) {
-        size_t bytes = tnd_column_bytes(&stage->schema.columns[i]);
+        const tnd_column_t *column = &stage->schema.columns[i];
+        size_t bytes = cell_bytes(column);
         out->columns[i].stride = bytes;
         out->columns[i].base = stage->columns[i];
+        out->columns[i].ragged = column->ragged ? (tnd_ragged_t *)(void *)stage->columns[i] : NULL;
         if (stage->passes[i] < 0 && stage->leaves[i] >= 0)
             out->columns[i].base = made->columns[stage->leaves[i]] + made->rows * bytes;
     }
 }
 
-/*  Puts one tile through all operations; *tile_p becomes what comes out of the last. */
-static tnd_status_t apply_all(tnd_chain_t *self, const made_t *made, tnd_tile_t *tile,
+/*  Puts the first tile through all operations; *tile_p becomes what comes out of the last. */
+static tnd_status_t apply_all(tnd_chain_t *self, const made_t *made, const tnd_tile_t **tile_p,
                               size_t *failed_p, tnd_error_t *error)
 {
+    tnd_tile_t *in = &self->tiles[0], *out = &self->tiles[1];
     for (size_t s = 0; s < self->count; s++) {
         const stage_t *stage = &self->stages[s];
-        tnd_tile_t out;
         const tnd_op_key_t key = {made->key->seed, made->in->note.epoch,
                                   made->key->operation + (uint32_t)s};
         *failed_p = s;
-        offer(self, made, s, &out);
+        offer(self, made, s, out);
         if (self->call != NULL)
             tell(self, s);
-        TND_TRY(stage->op->apply(stage->state, &key, tile, &out, error));
+        TND_TRY(stage->op->apply(stage->state, &key, in, out, error));
         if ((stage->spec->caps & (TND_OP_DROPS | TND_OP_EXPANDS)) == 0) {
-            assert(out.rows == tile->rows);
-            out.sample = tile->sample;
-            out.origin = tile->origin;
+            assert(out->rows == in->rows);
+            out->sample = in->sample;
+            out->origin = in->origin;
         }
-        *tile = out;
+        tnd_tile_t *free_tile = in;
+        in = out;
+        out = free_tile;
     }
+    *tile_p = in;
     return TND_OK;
 }
 
-/*  Notes where the rows of the ragged columns lie. */
-static void list_ragged(const tnd_chain_t *self, const made_t *made, const tnd_tile_t *tile)
+static bool is_of_column(const tnd_block_t *in, int column, uint32_t row, const void *at)
+{
+    uintptr_t first = (uintptr_t)tnd_block_row(in, (uint32_t)column, row);
+    return (uintptr_t)at - first < tnd_block_row_bytes(in, (uint32_t)column, row);
+}
+
+/*  Where bytes that were made of input row `row` are; `guess` is where those before them are. */
+static int place_of(const tnd_chain_t *self, const tnd_block_t *in, uint32_t row, const void *at,
+                    int guess)
+{
+    if (guess >= 0 && guess < IN_ROOM && is_of_column(in, guess, row, at))
+        return guess;
+    if (tnd_room_owns(&self->room, at))
+        return IN_ROOM;
+    for (int i = 0; i < (int)self->in.count; i++)
+        if (self->in.columns[i].ragged && is_of_column(in, i, row, at))
+            return i;
+    abort(); /* an operation named bytes that are not of its input */
+}
+
+/*  Notes where the rows of the ragged columns are. */
+static void list_ragged(const tnd_chain_t *self, made_t *made, const tnd_tile_t *tile)
 {
     for (uint32_t i = 0; i < tnd_chain_schema(self)->count; i++) {
-        if (made->offsets[i] == NULL)
+        if (made->index[i] == NULL)
             continue;
-        uint32_t column = (uint32_t)self->ragged[i];
-        const tnd_block_column_t *from = &made->in->columns[column];
+        const tnd_ragged_t *from = tile->columns[i].ragged;
         for (uint32_t row = 0; row < tile->rows; row++) {
-            const uint8_t *at = tnd_block_row(made->in, column, tile->origin[row]);
-            made->offsets[i][made->rows + row] = (uint64_t)(at - from->base);
-            made->lengths[i][made->rows + row] = from->lengths[tile->origin[row]];
+            made->index[i][made->rows + row] = (uintptr_t)from[row].data;
+            made->lengths[i][made->rows + row] = from[row].length;
+            if (from[row].length == 0 || made->from[i] == IN_SEVERAL)
+                continue;
+            int place = place_of(self, made->in, tile->origin[row], from[row].data, made->from[i]);
+            bool same = made->from[i] == NOWHERE || made->from[i] == place;
+            made->from[i] = same ? place : IN_SEVERAL;
         }
     }
 }
@@ -467,10 +534,10 @@ static void finish_tile(tnd_chain_t *self, made_t *made, const tnd_tile_t *tile)
 static tnd_status_t run_tile(tnd_chain_t *self, made_t *made, uint32_t first, uint32_t rows,
                              size_t *failed_p, tnd_error_t *error)
 {
-    tnd_tile_t tile;
-    fill_tile(self, made, first, rows, &tile);
+    const tnd_tile_t *tile;
+    fill_tile(self, made, first, rows, &self->tiles[0]);
     TND_TRY(apply_all(self, made, &tile, failed_p, error));
-    finish_tile(self, made, &tile);
+    finish_tile(self, made, tile);
     return TND_OK;
 }
 
@@ -516,7 +583,7 @@ static tnd_status_t run_all(tnd_chain_t *self, made_t *made, tnd_error_t *error)
     return TND_OK;
 }
 
-/*  Where the block's columns and marks lie in its buffer, which has room for `most` rows. */
+/*  Where the block's columns and marks are in its buffer, which has room for `most` rows. */
 static void place(const tnd_chain_t *self, made_t *made, uint8_t *base, size_t most, bool marked)
 {
     size_t used = 0;
@@ -527,7 +594,7 @@ static void place(const tnd_chain_t *self, made_t *made, uint8_t *base, size_t m
             made->columns[i] = carve(base, &used, most * self->out_bytes[i]);
             continue;
         }
-        made->offsets[i] = (uint64_t *)(void *)carve(base, &used, most * sizeof(uint64_t));
+        made->index[i] = (uint64_t *)(void *)carve(base, &used, most * sizeof(uint64_t));
         made->lengths[i] = (uint64_t *)(void *)carve(base, &used, most * sizeof(uint64_t));
     }
     uint8_t *origin = carve(base, &used, most * sizeof(uint32_t));
@@ -548,8 +615,8 @@ static tnd_buffer_t *shrink(tnd_chain_t *self, made_t *made, tnd_buffer_t *buffe
     for (uint32_t i = 0; i < tnd_chain_schema(self)->count; i++) {
         if (made->columns[i] != NULL)
             memcpy(made->columns[i], before.columns[i], made->rows * self->out_bytes[i]);
-        if (made->offsets[i] != NULL) {
-            memcpy(made->offsets[i], before.offsets[i], made->rows * sizeof *made->offsets[i]);
+        if (made->index[i] != NULL) {
+            memcpy(made->index[i], before.index[i], made->rows * sizeof *made->index[i]);
             memcpy(made->lengths[i], before.lengths[i], made->rows * sizeof *made->lengths[i]);
         }
     }
@@ -559,34 +626,38 @@ static tnd_buffer_t *shrink(tnd_chain_t *self, made_t *made, tnd_buffer_t *buffe
     return small;
 }
 
-/*  The rows of a ragged column that was not passed on: where they came in, or moved to memory of
- *  their own, where rows were left out that would be kept with them. */
-static void fill_ragged(tnd_chain_t *self, const made_t *made, uint32_t column, tnd_block_t *out)
+/*  The buffer that has all rows of a ragged column; NULL: they are to be moved to one, because they
+ *  are in several, or are less than half of what would be held with them. */
+static tnd_buffer_t *buffer_of(const made_t *made, uint32_t column, size_t bytes,
+                               tnd_buffer_t *room)
 {
-    if (made->offsets[column] == NULL)
-        return;
-    const uint32_t from = (uint32_t)self->ragged[column];
-    const tnd_block_column_t *in = &made->in->columns[from];
-    tnd_block_column_t *to = &out->columns[column];
-    *to = (tnd_block_column_t){.base = in->base,
-                               .stride = 1,
-                               .index = made->offsets[column],
-                               .lengths = made->lengths[column]};
-    if (made->rows == 0)
-        return;
-    size_t bytes = tnd_block_rows_bytes(out, column, 0, made->rows);
-    if (tnd_buffer_kind(in->buffer) == TND_BUFFER_MAPPED ||
-        bytes >= tnd_block_rows_bytes(made->in, from, 0, made->in->note.rows)) {
-        to->buffer = tnd_buffer_hold(in->buffer);
-        return;
+    int from = made->from[column];
+    if (from == NOWHERE || from == IN_SEVERAL)
+        return NULL;
+    if (from == IN_ROOM)
+        return room;
+    tnd_buffer_t *buffer = made->in->columns[from].buffer;
+    size_t held = tnd_block_rows_bytes(made->in, (uint32_t)from, 0, made->in->note.rows);
+    return tnd_buffer_kind(buffer) == TND_BUFFER_MAPPED || 2 * bytes >= held ? buffer : NULL;
+}
+
+/*  The ragged columns that were not passed on. */
+static void fill_ragged(tnd_chain_t *self, const made_t *made, tnd_block_t *out)
+{
+    tnd_buffer_t *room = tnd_room_buffer(&self->room);
+    for (uint32_t i = 0; i < out->schema->count; i++) {
+        if (made->index[i] == NULL)
+            continue;
+        out->columns[i] =
+            (tnd_block_column_t){.stride = 1, .index = made->index[i], .lengths = made->lengths[i]};
+        if (made->rows == 0)
+            continue;
+        size_t bytes = tnd_block_rows_bytes(out, i, 0, made->rows);
+        self->copied += tnd_room_column(made->index[i], made->lengths[i], made->rows,
+                                        tnd_column_unit(&out->schema->columns[i]),
+                                        buffer_of(made, i, bytes, room), &out->columns[i]);
     }
-    size_t unit = tnd_column_unit(&self->in.columns[from]);
-    to->buffer = tnd_buffer_new(bytes);
-    self->copied += tnd_block_copy(out, column, 0, made->rows, tnd_buffer_data(to->buffer));
-    to->base = tnd_buffer_data(to->buffer);
-    for (uint64_t row = 0, at = 0; row < made->rows; at += to->lengths[row++] * unit)
-        made->offsets[column][row] = at;
-    tnd_buffer_seal(to->buffer);
+    tnd_room_clear(&self->room);
 }
 
 static void fill_block(const tnd_chain_t *self, const made_t *made, tnd_buffer_t *buffer,
@@ -600,12 +671,12 @@ static void fill_block(const tnd_chain_t *self, const made_t *made, tnd_buffer_t
             bool listed = out->columns[i].index != NULL || out->columns[i].lengths != NULL;
             if (listed && out->index == NULL)
                 out->index = tnd_buffer_hold(made->in->index);
-        } else if (made->offsets[i] == NULL) {
+        } else if (made->index[i] == NULL) {
             out->columns[i] = (tnd_block_column_t){.base = made->columns[i],
                                                    .stride = self->out_bytes[i],
                                                    .buffer = tnd_buffer_hold(buffer)};
-        } else if (out->index == NULL) {
-            out->index = tnd_buffer_hold(buffer);
+        } else if (out->lists == NULL) {
+            out->lists = tnd_buffer_hold(buffer);
         }
     }
     if (self->bad.count + made->in->note.bad_count > 0)
@@ -626,6 +697,7 @@ tnd_status_t tnd_chain_run(tnd_chain_t *self, const tnd_chain_key_t *key, tnd_bl
         return TND_OK;
     }
     made_t made = {.in = in, .key = key};
+    memset(made.from, NOWHERE, sizeof made.from);
     bool marked = (self->caps & (TND_OP_DROPS | TND_OP_EXPANDS)) != 0 || in->note.origin != NULL;
     size_t bytes = tnd_chain_bytes(self, in->note.rows);
     tnd_buffer_t *buffer = tnd_pool_take(pool);
@@ -637,6 +709,7 @@ tnd_status_t tnd_chain_run(tnd_chain_t *self, const tnd_chain_key_t *key, tnd_bl
           marked);
     tnd_status_t status = run_all(self, &made, error);
     if (status != TND_OK) {
+        tnd_room_clear(&self->room);
         tnd_buffer_drop(&buffer);
         return status;
     }
@@ -647,8 +720,7 @@ tnd_status_t tnd_chain_run(tnd_chain_t *self, const tnd_chain_key_t *key, tnd_bl
     out->note.payload = NULL;
     out->note.rows = made.rows;
     out->note.origin = made.origin;
-    for (uint32_t i = 0; i < out->schema->count; i++)
-        fill_ragged(self, &made, i, out);
+    fill_ragged(self, &made, out);
     tnd_buffer_seal(buffer);
     fill_block(self, &made, buffer, out);
     tnd_buffer_drop(&buffer);

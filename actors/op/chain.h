@@ -5,8 +5,9 @@
  *  reads is passed by reference if no operation drops or repeats rows.  A chain without operations
  *  passes the block itself.
  *
- *  Ragged columns are never in a tile: where rows are dropped or repeated, the output gathers them
- *  from the input.  Heap memory of dropped rows is not kept: the other rows are moved.
+ *  A ragged column is in a tile as an address and a length per row.  Rows that are bytes of the
+ *  input are not copied, and the output holds the input's buffer; but heap memory of which less
+ *  than half is used is not held: the rows are moved.
  *
  *  Ownership: open, any number of runs, close.  Blocks may outlive the chain that made them.
  *  Threads: one at a time. */
@@ -39,10 +40,14 @@ uint64_t tnd_chain_content(const tnd_chain_t *self);
  *  skips bad rows. */
 uint32_t tnd_chain_rows_max(const tnd_chain_t *self);
 uint32_t tnd_chain_caps(const tnd_chain_t *self);
+/*  Bytes of the ragged columns that come out per byte of those that come in: at most, and usually.
+ *  0: only the schema is a bound. */
+double tnd_chain_growth_max(const tnd_chain_t *self);
+double tnd_chain_growth_usual(const tnd_chain_t *self);
 /*  Bytes of the tables that its operations hold. */
 size_t tnd_chain_loaded(const tnd_chain_t *self);
 /*  Bytes of the buffer that the chain takes from a pool for a block of so many rows. Ragged rows
- *  that are moved have their own. */
+ *  that are made or moved have their own. */
 size_t tnd_chain_bytes(const tnd_chain_t *self, uint32_t rows);
 
 /*  What random operations draw from, besides the sample. */

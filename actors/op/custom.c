@@ -12,12 +12,9 @@ typedef struct {
     const tnd_op_ops_t *ops;
     void *state;
     uint32_t most;
-    uint32_t in_columns, out_columns;
-    int from[TND_COLUMNS_MAX]; /* by column that comes out: the same one of `in`, or -1 */
-    size_t out_bytes[TND_COLUMNS_MAX];
-    bool out_ragged[TND_COLUMNS_MAX];
-    uint64_t *lengths; /* of the rows of a tile, of each ragged column */
-    size_t lengths_room;
+    tnd_schema_t in, out;
+    int from[TND_COLUMNS_MAX];         /* by column that comes out: the same one of `in`, or -1 */
+    size_t out_bytes[TND_COLUMNS_MAX]; /* of a row, unless ragged */
 } given_t;
 
 static bool same(const tnd_column_t *a, const tnd_column_t *b)
@@ -37,15 +34,12 @@ static tnd_status_t take_schema(given_t *self, const tnd_schema_t *in, const tnd
         const tnd_column_t *column = &made->columns[i];
         TND_TRY(tnd_schema_add_like(&facts->schema, column->name, column, error));
         self->out_bytes[i] = tnd_column_bytes(column);
-        self->out_ragged[i] = column->ragged;
         self->from[i] = tnd_schema_find(in, column->name);
         if (self->from[i] >= 0 && !same(&in->columns[self->from[i]], column))
             self->from[i] = -1;
-        if (column->ragged)
-            facts->passes[i] = (int8_t)self->from[i];
     }
-    self->in_columns = in->count;
-    self->out_columns = made->count;
+    self->in = *in;
+    self->out = facts->schema;
     return TND_OK;
 }
 
@@ -82,94 +76,77 @@ static tnd_status_t given_open(void *state, const void *options, const tnd_schem
         return tnd_fail(error, "%s", why.text);
     }
     facts->rows_max = self->most;
-    facts->reads = UINT32_MAX;
+    facts->reads = UINT64_MAX;
+    facts->growth_max = 0;
     return TND_OK;
 }
 
-/*  Copies what stays as it is into the rows that may be made of one. */
-static void prepare_rows(const given_t *self, const tnd_tile_t *in, uint32_t row,
-                         const tnd_rows_t *out)
+/*  Points `rows` at where the rows after `made` are made of a row.  What stays as it is is there
+ *  already. */
+static void offer_rows(const given_t *self, const tnd_tile_t *in, uint32_t row,
+                       const tnd_tile_t *out, uint32_t made, tnd_rows_t *rows)
 {
-    for (uint32_t c = 0; c < self->out_columns; c++) {
-        if (self->from[c] < 0 || self->out_ragged[c])
+    rows->count = 1;
+    for (uint32_t c = 0; c < self->out.count; c++) {
+        int from = self->from[c];
+        if (self->out.columns[c].ragged) {
+            rows->columns[c].ragged = &out->columns[c].ragged[made];
+            for (uint32_t i = 0; i < self->most; i++)
+                rows->columns[c].ragged[i] =
+                    from >= 0 ? in->columns[from].ragged[row] : (tnd_ragged_t){0};
             continue;
-        const uint8_t *from =
-            in->columns[self->from[c]].base + row * in->columns[self->from[c]].stride;
-        for (uint32_t i = 0; i < self->most; i++)
-            memcpy(tnd_rows_at(out, c, i), from, self->out_bytes[c]);
+        }
+        rows->columns[c].data = out->columns[c].base + made * self->out_bytes[c];
+        rows->columns[c].stride = self->out_bytes[c];
+        for (uint32_t i = 0; from >= 0 && i < self->most; i++)
+            memcpy(tnd_rows_at(rows, c, i), tnd_tile_row(in, (uint32_t)from, row),
+                   self->out_bytes[c]);
     }
 }
 
-/*  Says how long the rows of the ragged columns are. */
-static void show_lengths(given_t *self, const tnd_tile_t *in, tnd_rows_t *shown)
+/*  Whether a row was made as declared. */
+static tnd_status_t check_rows(const given_t *self, const tnd_rows_t *rows, tnd_error_t *error)
 {
-    size_t need = 0;
-    for (uint32_t i = 0; i < self->in_columns; i++)
-        need += in->columns[i].ragged != NULL ? in->rows : 0;
-    if (need > self->lengths_room) {
-        free(self->lengths);
-        self->lengths = tnd_allocate(need, sizeof *self->lengths);
-        self->lengths_room = need;
-    }
-    uint64_t *at = self->lengths;
-    for (uint32_t i = 0; i < self->in_columns; i++) {
-        if (in->columns[i].ragged == NULL)
-            continue;
-        shown->columns[i].stride = 0;
-        shown->columns[i].lengths = at;
-        for (uint32_t row = 0; row < in->rows; row++)
-            *at++ = in->columns[i].ragged->lengths[in->origin[row]];
-    }
-}
-
-/*  Points the ragged columns at a row: they are not contiguous. */
-static void show_ragged(const given_t *self, const tnd_tile_t *in, uint32_t row, tnd_rows_t *shown)
-{
-    for (uint32_t i = 0; i < self->in_columns; i++) {
-        const tnd_block_column_t *from = in->columns[i].ragged;
-        if (from == NULL)
-            continue;
-        uint64_t at = from->index == NULL ? in->origin[row] : from->index[in->origin[row]];
-        shown->columns[i].data = (void *)(uintptr_t)(from->base + at * from->stride);
-    }
+    uint32_t least = (self->ops->caps & TND_OP_DROPS) != 0 ? 0 : 1;
+    if (rows->count > self->most || rows->count < least)
+        return tnd_fail(error, "made %zu rows of one, where its table and `open` allow %u to %u",
+                        rows->count, least, self->most);
+    if (rows->room->error.text[0] != '\0')
+        return tnd_fail(error, "%s", rows->room->error.text);
+    for (uint32_t c = 0; c < self->out.count; c++)
+        for (size_t i = 0; self->out.columns[c].ragged && i < rows->count; i++)
+            if (rows->columns[c].ragged[i].data == NULL)
+                return tnd_fail(error,
+                                "did not make column `%s`, which is ragged: call tnd_rows_room or "
+                                "tnd_rows_keep for each row",
+                                self->out.columns[c].name);
+    return TND_OK;
 }
 
 static tnd_status_t given_apply(void *state, const tnd_op_key_t *key, const tnd_tile_t *in,
                                 tnd_tile_t *out, tnd_error_t *error)
 {
     given_t *self = state;
-    uint32_t caps = self->ops->caps, made = 0;
-    bool least = (caps & TND_OP_DROPS) == 0;
-    tnd_rows_t shown = {.count = in->rows}, rows = {.count = 1};
-    for (uint32_t i = 0; i < self->in_columns; i++) {
+    uint32_t made = 0;
+    tnd_rows_t shown = {.count = in->rows}, rows = {.room = out->room};
+    for (uint32_t i = 0; i < self->in.count; i++) {
         shown.columns[i].data = in->columns[i].base;
         shown.columns[i].stride = in->columns[i].stride;
+        shown.columns[i].ragged = in->columns[i].ragged;
     }
-    show_lengths(self, in, &shown);
-    for (uint32_t i = 0; i < self->out_columns; i++)
-        if (self->out_ragged[i])
-            out->columns[i] = in->columns[self->from[i]];
+    tnd_room_serve(out->room, &self->out, &self->in, &shown);
     for (uint32_t row = 0; row < in->rows; row++) {
         tnd_random_t random;
         tnd_error_t why = {.text = "no reason was given"};
-        if ((caps & TND_OP_RANDOM) != 0)
+        bool draws = (self->ops->caps & TND_OP_RANDOM) != 0;
+        if (draws)
             tnd_random_init(&random, key->seed, key->epoch, in->sample[row], key->operation);
-        for (uint32_t i = 0; i < self->out_columns; i++) {
-            if (self->out_ragged[i])
-                continue;
-            rows.columns[i].data = out->columns[i].base + made * self->out_bytes[i];
-            rows.columns[i].stride = self->out_bytes[i];
-        }
-        show_ragged(self, in, row, &shown);
-        prepare_rows(self, in, row, &rows);
-        rows.count = 1;
-        if (self->ops->apply(self->state, &shown, row, (caps & TND_OP_RANDOM) != 0 ? &random : NULL,
-                             &rows, &why) != TND_OK)
+        offer_rows(self, in, row, out, made, &rows);
+        out->room->in_row = row;
+        if (self->ops->apply(self->state, &shown, row, draws ? &random : NULL, &rows, &why) !=
+            TND_OK)
             return tnd_fail(error, "%s", why.text);
-        if (rows.count > self->most || rows.count < (least ? 1u : 0u))
-            return tnd_fail(error,
-                            "made %zu rows of one, where its table and `open` allow %u to %u",
-                            rows.count, least ? 1u : 0u, self->most);
+        TND_TRY(check_rows(self, &rows, error));
         for (size_t i = 0; i < rows.count; i++) {
             out->sample[made] = in->sample[row];
             out->origin[made++] = in->origin[row];
@@ -185,7 +162,6 @@ static void given_close(void *state)
     if (self->ops->close != NULL)
         self->ops->close(self->state);
     free(self->state);
-    free(self->lengths);
 }
 
 const tnd_op_t tnd_op_custom = {

@@ -229,7 +229,7 @@ static tnd_status_t say_facts(lookup_t *self, const tnd_schema_t *in, const tnd_
     for (uint32_t i = 0; i < in->count; i++)
         facts->passes[i] = (int8_t)i;
     facts->schema = *in;
-    facts->reads = UINT32_C(1) << self->column;
+    facts->reads = UINT64_C(1) << self->column;
     return tnd_schema_add(&facts->schema, made->name, made->dtype, made->rank, made->shape, error);
 }
 

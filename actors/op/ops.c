@@ -124,7 +124,7 @@ tnd_status_t tnd_op_replace(tnd_op_facts_t *facts, const tnd_schema_t *in, uint3
                             tnd_dtype_t dtype, uint32_t rank, const uint64_t *shape,
                             tnd_error_t *error)
 {
-    facts->reads = UINT32_C(1) << index;
+    facts->reads = UINT64_C(1) << index;
     for (uint32_t i = 0; i < in->count; i++) {
         const tnd_column_t *column = &in->columns[i];
         facts->passes[i] = i == index ? -1 : (int8_t)i;

@@ -44,10 +44,4 @@ tnd_status_t tnd_op_replace(tnd_op_facts_t *facts, const tnd_schema_t *in, uint3
 /*  Passes on the rows and every column but one. */
 void tnd_op_pass(const tnd_tile_t *in, tnd_tile_t *out, uint32_t columns, uint32_t but);
 
-/*  The address of row `row` of a column of a tile. */
-static inline uint8_t *tnd_tile_row(const tnd_tile_t *tile, uint32_t column, uint32_t row)
-{
-    return tile->columns[column].base + row * tile->columns[column].stride;
-}
-
 #endif

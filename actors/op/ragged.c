@@ -41,22 +41,27 @@ const tnd_op_spec_t tnd_op_pad_ragged_spec = {
     .caps = TND_OP_FAILS,
 };
 
+static tnd_status_t find_ragged(const tnd_schema_t *in, const char *name, uint32_t *index_p,
+                                tnd_error_t *error)
+{
+    TND_TRY(tnd_op_find_any(in, name, index_p, error));
+    if (in->columns[*index_p].ragged)
+        return TND_OK;
+    return tnd_fail(error, "column `%s` is not ragged: all its rows have one length already", name);
+}
+
 static tnd_status_t pad_open(void *state, const void *given, const tnd_schema_t *in,
                              tnd_op_facts_t *facts, tnd_error_t *error)
 {
     pad_t *self = state;
     const pad_options_t *chosen = given;
-    TND_TRY(tnd_op_find_any(in, chosen->column, &self->column, error));
+    TND_TRY(find_ragged(in, chosen->column, &self->column, error));
     const tnd_column_t *column = &in->columns[self->column];
-    if (!column->ragged)
-        return tnd_fail(error, "column `%s` is not ragged: all its rows have one length already",
-                        chosen->column);
     uint64_t shape[TND_RANK_MAX];
     memcpy(shape, column->shape, sizeof shape);
     shape[0] = chosen->to != 0 ? chosen->to : column->shape[0];
     TND_TRY(tnd_op_number("value", chosen->value, column, &self->value, error));
     TND_TRY(tnd_op_replace(facts, in, self->column, column->dtype, column->rank, shape, error));
-    facts->reads = 0;
     if (chosen->lengths != NULL)
         TND_TRY(tnd_schema_add(&facts->schema, chosen->lengths, TND_I64, 0, NULL, error));
     strcpy(self->name, column->name);
@@ -85,13 +90,10 @@ static tnd_status_t pad_apply(void *state, const tnd_op_key_t *key, const tnd_ti
 {
     (void)key;
     const pad_t *self = state;
-    const tnd_block_column_t *from = in->columns[self->column].ragged;
     tnd_op_pass(in, out, self->columns, self->column);
     for (uint32_t row = 0; row < in->rows; row++) {
-        uint32_t at = in->origin[row];
-        const uint8_t *data =
-            from->base + (from->index == NULL ? at : from->index[at]) * from->stride;
-        uint64_t length = from->lengths[at];
+        const uint8_t *data = in->columns[self->column].ragged[row].data;
+        uint64_t length = in->columns[self->column].ragged[row].length;
         if (length > self->to && !self->cut)
             return tnd_fail(error,
                             "column `%s` has length %" PRIu64 ", more than `to` (%" PRIu64

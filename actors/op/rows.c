@@ -22,7 +22,9 @@ static void append_row(const tnd_schema_t *schema, const tnd_tile_t *in, uint32_
                        tnd_tile_t *out, uint64_t copy)
 {
     for (uint32_t i = 0; i < schema->count; i++)
-        if (!schema->columns[i].ragged)
+        if (schema->columns[i].ragged)
+            out->columns[i].ragged[out->rows] = in->columns[i].ragged[row];
+        else
             memcpy(tnd_tile_row(out, i, out->rows), tnd_tile_row(in, i, row),
                    tnd_column_bytes(&schema->columns[i]));
     out->sample[out->rows] = sample_of_copy(in->sample[row], copy);
@@ -40,27 +42,6 @@ static tnd_status_t find_scalar(const tnd_schema_t *in, const char *name, uint32
         return tnd_fail(error, "column `%s` has %llu numbers a row; one is needed", name,
                         (unsigned long long)tnd_column_elements(column));
     return TND_OK;
-}
-
-/*  Says that rows are copied, but for the ragged columns, which pass. */
-static void copies_rows(const tnd_schema_t *in, tnd_op_facts_t *facts)
-{
-    facts->schema = *in;
-    facts->reads = 0;
-    for (uint32_t i = 0; i < in->count; i++) {
-        if (in->columns[i].ragged)
-            facts->passes[i] = (int8_t)i;
-        else
-            facts->reads |= UINT32_C(1) << i;
-    }
-}
-
-static void begin_rows(const tnd_schema_t *schema, const tnd_tile_t *in, tnd_tile_t *out)
-{
-    out->rows = 0;
-    for (uint32_t i = 0; i < schema->count; i++)
-        if (schema->columns[i].ragged)
-            out->columns[i] = in->columns[i];
 }
 
 enum { EQ, NE, LT, LE, GT, GE };
@@ -133,7 +114,8 @@ static tnd_status_t filter_open(void *state, const void *given, const tnd_schema
     self->dtype = in->columns[self->column].dtype;
     self->op = chosen->op;
     TND_TRY(parse_value(self, chosen->value, error));
-    copies_rows(in, facts);
+    facts->schema = *in;
+    facts->reads = UINT64_MAX;
     return TND_OK;
 }
 
@@ -179,7 +161,7 @@ static tnd_status_t filter_apply(void *state, const tnd_op_key_t *key, const tnd
 {
     (void)key, (void)error;
     const filter_t *self = state;
-    begin_rows(&self->schema, in, out);
+    out->rows = 0;
     for (uint32_t row = 0; row < in->rows; row++)
         if (holds(self->op, compare(self, tnd_tile_row(in, self->column, row))))
             append_row(&self->schema, in, row, out, 0);
@@ -237,8 +219,11 @@ static tnd_status_t repeat_open(void *state, const void *given, const tnd_schema
             return tnd_fail(error, "column `%s` is %s; how often a row comes is an integer",
                             chosen->column, tnd_dtype_name(dtype));
     }
-    copies_rows(in, facts);
+    facts->schema = *in;
+    facts->reads = UINT64_MAX;
     facts->rows_max = (uint32_t)self->max;
+    facts->growth_max = (double)self->max;
+    facts->growth_usual = self->times != 0 ? (double)self->times : 1;
     return TND_OK;
 }
 
@@ -266,7 +251,7 @@ static tnd_status_t repeat_apply(void *state, const tnd_op_key_t *key, const tnd
 {
     (void)key;
     const repeat_t *self = state;
-    begin_rows(&self->schema, in, out);
+    out->rows = 0;
     for (uint32_t row = 0; row < in->rows; row++) {
         uint64_t times = 0;
         TND_TRY(times_of(self, in, row, &times, error));

@@ -163,7 +163,7 @@ tnd_lane_window_t tnd_lane_window_of(const tnd_plan_t *plan, uint32_t batcher,
     uint64_t read_bytes = tnd_schema_row_bytes(&stream->read);
     uint64_t made_bytes = tnd_stream_made_max(stream);
     uint64_t read_ragged = tnd_schema_ragged_bytes(&stream->read);
-    uint64_t made_ragged = tnd_schema_ragged_bytes(&stream->fed) * stream->rows_max;
+    uint64_t made_ragged = tnd_stream_made_ragged(stream);
     bool budgeted = stream->budget > 0;
     if (budgeted)
         size_blocks(&window, plan, batcher, stream, read_bytes - read_ragged + RAGGED_LEAST,

@@ -58,7 +58,7 @@ tnd_row_reader_t *tnd_row_reader_new(const tnd_row_reader_config_t *config)
         .state = self->part->state,
         .schema = &config->stream->read,
         .name = config->name,
-        .caps = tnd_source_spec_of(config->options->source.table)->caps,
+        .caps = self->part->facts.caps,
         .first = config->stream->count != TND_UNKNOWN
                      ? tnd_stream_window(config->stream, config->lane).first
                      : 0,

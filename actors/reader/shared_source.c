@@ -2,11 +2,13 @@
 #include "actors/reader/shared_source.h"
 
 #include <assert.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "actors/plan/kind_options.h"
+#include "actors/plan/plan_queries.h"
 #include "actors/file/content.h"
 #include "actors/source/sources.h"
 #include "runtime/base/allocation.h"
@@ -30,10 +32,11 @@ static void close_all(opened_t *opened)
     free(opened);
 }
 
-/*  The guarded call that opens a source, and the value in the topology file that names it. */
+/*  The call that opens a source, the value in the file that names it, and its name. */
 typedef struct {
     tnd_guarded_call_t *call;
     const void *about;
+    const char *name;
 } listener_t;
 
 static void report_error(void *teller, const tnd_error_t *error)
@@ -43,6 +46,16 @@ static void report_error(void *teller, const tnd_error_t *error)
     if (reported.about == NULL)
         reported.about = self->about;
     tnd_guarded_call_tell(self->call, &reported);
+}
+
+static void report_progress(void *reporter, uint64_t done, uint64_t all, const char *unit)
+{
+    const listener_t *self = reporter;
+    char of[32] = "";
+    if (all != TND_UNKNOWN)
+        snprintf(of, sizeof of, " of %" PRIu64, all);
+    tnd_guarded_call_at(self->call, self->about, "source `%s`, after %" PRIu64 "%s %s,", self->name,
+                        done, of, unit);
 }
 
 /*  The order in which rows will be read, and whether all rows of the files will be.  `whole`: all
@@ -68,22 +81,45 @@ static uint64_t room_for(uint32_t parts)
     return limits.cache_bytes != UINT64_MAX ? limits.cache_bytes / parts + 1 : 0;
 }
 
-/*  `here`: how many lanes are read on this host. */
-static tnd_status_t open_part(opened_t *opened, const tnd_reader_options_t *options, uint32_t lane,
-                              uint32_t lanes, uint32_t here, tnd_guarded_call_t *call,
-                              tnd_error_t *error)
+/*  What user code is told of the run. */
+static tnd_source_context_t context_of(const tnd_plan_t *plan, const tnd_instance_t *instance,
+                                       uint32_t lane, listener_t *listener)
 {
-    listener_t listener = {call, options->source.value};
+    bool all = lane == ALL_LANES;
+    const char *data = plan->hosts[instance->host].data;
+    uint32_t batcher = tnd_plan_batcher(plan, instance->chain, all ? 0 : lane);
+    tnd_source_context_t context = {.lane = all ? 0 : lane,
+                                    .lanes = all ? 1 : plan->lanes,
+                                    .replicas = 1,
+                                    .data = data != NULL ? data : "",
+                                    .progress = report_progress,
+                                    .reporter = listener};
+    if (batcher == plan->instance_count)
+        return context;
+    const tnd_batcher_options_t *options = plan->instances[batcher].options;
+    context.replicas = (uint32_t)options->replicas;
+    context.batch = options->size;
+    return context;
+}
+
+/*  `here`: how many lanes are read on this host. */
+static tnd_status_t open_part(opened_t *opened, const tnd_plan_t *plan,
+                              const tnd_instance_t *instance, uint32_t lane, uint32_t here,
+                              tnd_guarded_call_t *call, tnd_error_t *error)
+{
+    const tnd_reader_options_t *options = instance->options;
+    listener_t listener = {call, options->source.value, options->source.table->name};
     tnd_shared_part_t *part = &opened->parts[opened->count];
     bool all = lane == ALL_LANES;
     const tnd_source_scope_t scope = {.lane = all ? 0 : lane,
-                                      .lanes = all ? 1 : lanes,
+                                      .lanes = all ? 1 : plan->lanes,
                                       .access = (tnd_access_t)options->access,
-                                      .pattern = pattern_of(options, !all || here == lanes),
+                                      .pattern = pattern_of(options, !all || here == plan->lanes),
                                       .room = room_for(all ? 1 : here),
                                       .retry_ns = options->retry_ns,
                                       .tell = report_error,
-                                      .teller = &listener};
+                                      .teller = &listener,
+                                      .context = context_of(plan, instance, lane, &listener)};
     part->lane = lane;
     part->state = tnd_allocate_zeroed(1, opened->source->state_bytes + 1);
     tnd_status_t status =
@@ -94,6 +130,7 @@ static tnd_status_t open_part(opened_t *opened, const tnd_reader_options_t *opti
         free(part->state);
         return status;
     }
+    assert((part->facts.caps & ~tnd_source_spec_of(options->source.table)->caps) == 0);
     opened->count++;
     return TND_OK;
 }
@@ -135,8 +172,7 @@ static tnd_status_t open_lanes(opened_t *opened, const tnd_plan_t *plan,
     uint32_t here = lanes_here(plan, instance);
     for (uint32_t i = 0; i < plan->instance_count; i++)
         if (is_part(plan, instance, i))
-            TND_TRY(open_part(opened, instance->options, plan->instances[i].lane, plan->lanes, here,
-                              call, error));
+            TND_TRY(open_part(opened, plan, instance, plan->instances[i].lane, here, call, error));
     for (uint32_t i = 1; i < opened->count; i++) {
         tnd_error_t differs;
         if (tnd_schema_compare(&opened->parts[0].facts.schema, &opened->parts[i].facts.schema,
@@ -154,10 +190,12 @@ static void fill_stream(const opened_t *opened, tnd_stream_t *stream)
 {
     const tnd_source_facts_t *first = &opened->parts[0].facts;
     stream->read = first->schema;
+    stream->source_caps = first->caps;
     stream->count = first->count;
     stream->data = first->identity;
     for (uint32_t i = 0; i < opened->count; i++) {
         const tnd_source_facts_t *facts = &opened->parts[i].facts;
+        stream->source_caps &= facts->caps;
         stream->copied = facts->copied > stream->copied ? facts->copied : stream->copied;
         stream->files =
             facts->file_rows_count > stream->files ? facts->file_rows_count : stream->files;
@@ -192,7 +230,7 @@ tnd_status_t tnd_shared_source_open(const tnd_plan_t *plan, const tnd_instance_t
     opened->source = tnd_source_of(tnd_source_spec_of(options->source.table));
     tnd_guarded_call_at(call, options->source.value, "source `%s`", options->source.table->name);
     tnd_status_t status = by_file ? open_lanes(opened, plan, instance, call, error)
-                                  : open_part(opened, options, ALL_LANES, plan->lanes,
+                                  : open_part(opened, plan, instance, ALL_LANES,
                                               lanes_here(plan, instance), call, error);
     if (status != TND_OK) {
         close_all(opened);

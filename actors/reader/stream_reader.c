@@ -7,23 +7,37 @@
 
 #include "runtime/base/allocation.h"
 #include "runtime/base/round_up.h"
+#include "runtime/data/room.h"
 #include "runtime/core/stream/position.h"
 
 enum { SKIP_ROWS = 256 };
 
-/*  Rows that were read, from row `offset` on in a buffer with space for `room` rows. */
+/*  Rows that were read: from the `offset`-th on in a block. */
+typedef struct {
+    tnd_block_t *block;
+    size_t bytes; /* of its buffers */
+    uint64_t first;
+    uint32_t rows, offset;
+} stored_rows_t;
+
+/*  Rows of the block that is being filled: columns of fixed shape and lists of ragged rows in a
+ *  buffer of the pool, the bytes of ragged rows in the room. */
 typedef struct {
     tnd_buffer_t *buffer;
-    uint64_t first;
-    uint32_t rows, room, offset;
-} stored_rows_t;
+    uint64_t *index[TND_COLUMNS_MAX], *lengths[TND_COLUMNS_MAX];
+    tnd_rows_t rows;
+} filled_t;
 
 struct tnd_stream_reader {
     tnd_stream_reader_config_t config;
-    size_t bytes[TND_COLUMNS_MAX]; /* size of a row, by column; of the longest row if ragged */
+    size_t bytes[TND_COLUMNS_MAX]; /* of a row, by column of fixed shape */
     tnd_pool_t *pool;
     size_t pool_bytes;
+    tnd_room_t room;
+    tnd_ragged_t *ragged; /* the rows that are written, column by column */
+    size_t ragged_room;
     /* of a source that is not RANDOM */
+    tnd_block_pool_t *block_pool;
     bool begun;
     uint32_t epoch;
     uint64_t next, end;  /* the next row to read; TND_UNKNOWN: the end was not reached */
@@ -35,7 +49,8 @@ struct tnd_stream_reader {
 tnd_stream_reader_t *tnd_stream_reader_new(const tnd_stream_reader_config_t *config)
 {
     tnd_stream_reader_t *self = tnd_allocate(1, sizeof *self);
-    *self = (tnd_stream_reader_t){.config = *config, .end = TND_UNKNOWN};
+    *self = (tnd_stream_reader_t){
+        .config = *config, .block_pool = tnd_block_pool_new(), .end = TND_UNKNOWN};
     for (uint32_t i = 0; i < config->schema->count; i++)
         self->bytes[i] = tnd_column_bytes(&config->schema->columns[i]);
     return self;
@@ -49,8 +64,8 @@ static stored_rows_t *kept_at(const tnd_stream_reader_t *self, size_t place)
 static void forget_first(tnd_stream_reader_t *self)
 {
     stored_rows_t *kept = kept_at(self, 0);
-    self->kept_bytes -= tnd_buffer_size(kept->buffer);
-    tnd_buffer_drop(&kept->buffer);
+    self->kept_bytes -= kept->bytes;
+    tnd_block_drop(&kept->block);
     self->kept_first = (self->kept_first + 1) % self->kept_room;
     self->kept_count--;
 }
@@ -64,75 +79,137 @@ void tnd_stream_reader_destroy(tnd_stream_reader_t **self_p)
     while (self->kept_count > 0)
         forget_first(self);
     tnd_pool_destroy(&self->pool);
+    tnd_block_pool_destroy(&self->block_pool);
+    tnd_room_fini(&self->room);
+    free(self->ragged);
     free(self->kept);
     free(self);
 }
 
-/*  Bytes of the list of lengths that follows the rows of a ragged column. */
-static size_t lengths_bytes(const tnd_stream_reader_t *self, uint32_t column, uint32_t rows)
+/*  Lays out a buffer for `count` rows; with `base` NULL only adds it up. */
+static size_t lay_out(tnd_stream_reader_t *self, uint8_t *base, uint32_t count, filled_t *filled)
 {
-    return self->config.schema->columns[column].ragged
-               ? tnd_round_up(rows * sizeof(uint64_t), TND_BUFFER_ALIGN)
-               : 0;
+    const tnd_schema_t *schema = self->config.schema;
+    size_t list = tnd_round_up(count * sizeof(uint64_t), TND_BUFFER_ALIGN), used = 0, ragged = 0;
+    filled->rows = (tnd_rows_t){.count = count, .room = &self->room};
+    for (uint32_t i = 0; i < schema->count; i++) {
+        filled->index[i] = filled->lengths[i] = NULL;
+        if (!schema->columns[i].ragged) {
+            filled->rows.columns[i].data = base + used;
+            filled->rows.columns[i].stride = self->bytes[i];
+            used += tnd_round_up(count * self->bytes[i], TND_BUFFER_ALIGN);
+            continue;
+        }
+        filled->rows.columns[i].ragged = self->ragged + count * ragged++;
+        filled->index[i] = (uint64_t *)(void *)(base + used);
+        filled->lengths[i] = (uint64_t *)(void *)(base + used + list);
+        used += 2 * list;
+    }
+    return used;
 }
 
-static tnd_buffer_t *take_buffer(tnd_stream_reader_t *self, uint32_t rows)
+static void begin(tnd_stream_reader_t *self, uint32_t count, filled_t *filled)
 {
-    size_t need = 0;
-    for (uint32_t i = 0; i < self->config.schema->count; i++)
-        need +=
-            tnd_round_up(rows * self->bytes[i], TND_BUFFER_ALIGN) + lengths_bytes(self, i, rows);
+    size_t ragged = count * (size_t)tnd_schema_ragged(self->config.schema);
+    if (ragged > self->ragged_room) {
+        free(self->ragged);
+        self->ragged = tnd_allocate(ragged, sizeof *self->ragged);
+        self->ragged_room = ragged;
+    }
+    if (ragged > 0)
+        memset(self->ragged, 0, ragged * sizeof *self->ragged);
+    size_t need = lay_out(self, NULL, count, filled);
     if (need > self->pool_bytes) {
         tnd_pool_destroy(&self->pool);
         self->pool_bytes = need;
         self->pool = tnd_pool_new(need);
     }
-    return tnd_pool_take(self->pool);
+    filled->buffer = tnd_pool_take(self->pool);
+    (void)lay_out(self, tnd_buffer_data(filled->buffer), count, filled);
+    tnd_room_serve(&self->room, self->config.schema, NULL, NULL);
 }
 
-/*  Where the columns begin in a buffer with space for `room` rows, from row `first` on. */
-static void lay_out(const tnd_stream_reader_t *self, tnd_buffer_t *buffer, uint32_t room,
-                    uint32_t first, tnd_source_rows_t *rows)
+/*  Gives `block` the first `count` rows.  Returns the bytes of its buffers. */
+static size_t finish(tnd_stream_reader_t *self, filled_t *filled, uint32_t count,
+                     tnd_block_t *block)
 {
-    uint8_t *base = tnd_buffer_data(buffer);
-    for (uint32_t i = 0; i < self->config.schema->count; i++) {
-        rows->columns[i].base = base + first * self->bytes[i];
-        rows->columns[i].stride = self->bytes[i];
-        base += tnd_round_up(room * self->bytes[i], TND_BUFFER_ALIGN);
-        rows->columns[i].lengths = NULL;
-        if (self->config.schema->columns[i].ragged)
-            rows->columns[i].lengths = (uint64_t *)(void *)base + first;
-        base += lengths_bytes(self, i, room);
+    const tnd_schema_t *schema = self->config.schema;
+    tnd_buffer_t *room = tnd_room_buffer(&self->room);
+    size_t bytes = tnd_buffer_size(filled->buffer) + (room != NULL ? tnd_buffer_size(room) : 0);
+    tnd_buffer_seal(filled->buffer);
+    for (uint32_t i = 0; i < schema->count; i++) {
+        uint64_t *index = filled->index[i], *lengths = filled->lengths[i];
+        if (index == NULL) {
+            block->columns[i] = (tnd_block_column_t){.base = filled->rows.columns[i].data,
+                                                     .stride = self->bytes[i],
+                                                     .buffer = tnd_buffer_hold(filled->buffer)};
+            continue;
+        }
+        for (uint32_t row = 0; row < count; row++) {
+            index[row] = (uintptr_t)filled->rows.columns[i].ragged[row].data;
+            lengths[row] = filled->rows.columns[i].ragged[row].length;
+        }
+        bytes += tnd_room_column(index, lengths, count, tnd_column_unit(&schema->columns[i]), room,
+                                 &block->columns[i]);
     }
+    if (tnd_schema_ragged(schema) > 0)
+        block->index = tnd_buffer_hold(filled->buffer);
+    return bytes;
 }
 
-/*  Reads at most `count` rows from self->next on, whose numbers are in `index`; *got_p: how many
- *  were read. */
-static tnd_status_t read_on(tnd_stream_reader_t *self, const uint64_t *index, uint32_t count,
-                            tnd_source_rows_t *rows, uint32_t *got_p, tnd_error_t *error)
+/*  Drops what `begin` took, but for what a block holds. */
+static void clear(tnd_stream_reader_t *self, filled_t *filled)
+{
+    tnd_buffer_drop(&filled->buffer);
+    tnd_room_clear(&self->room);
+}
+
+/*  The rows from row `done` on. */
+static tnd_rows_t rows_from(const tnd_stream_reader_t *self, const filled_t *filled, uint32_t done)
+{
+    tnd_rows_t rows = filled->rows;
+    rows.count -= done;
+    for (uint32_t i = 0; i < self->config.schema->count; i++) {
+        if (rows.columns[i].ragged != NULL)
+            rows.columns[i].ragged += done;
+        else
+            rows.columns[i].data = tnd_rows_at(&filled->rows, i, done);
+    }
+    return rows;
+}
+
+/*  Reads the rows from self->next on, whose numbers are in `index`; *got_p is how many of them
+ *  there were. */
+static tnd_status_t read_on(tnd_stream_reader_t *self, const uint64_t *index, tnd_rows_t *rows,
+                            uint32_t *got_p, tnd_error_t *error)
 {
     *got_p = 0;
     if (self->next == self->end)
         return TND_OK;
-    rows->count = count;
+    uint32_t count = (uint32_t)rows->count;
     tnd_status_t status = self->config.source->fill(self->config.state, index, rows, error);
     if (status != TND_OK && status != TND_END)
         return status;
-    *got_p = status == TND_END ? rows->count : count;
+    *got_p = status == TND_END ? (uint32_t)rows->count : count;
     self->next += *got_p;
     if (status == TND_END)
         self->end = self->next;
     return TND_OK;
 }
 
-/*  Keeps rows that may be needed again, in a sealed buffer. */
-static void keep(tnd_stream_reader_t *self, const stored_rows_t *kept)
+/*  Whether rows that may be needed again are kept. */
+static bool keeps(const tnd_stream_reader_t *self)
 {
-    tnd_buffer_t *buffer = kept->buffer;
-    if ((self->config.caps & TND_SOURCE_REWINDS) != 0 || kept->rows == 0)
+    return (self->config.caps & (TND_SOURCE_REWINDS | TND_SOURCE_RANDOM)) == 0;
+}
+
+/*  Keeps `rows` rows of `from`, from row `offset` on, which may be needed again. */
+static void keep(tnd_stream_reader_t *self, const tnd_block_t *from, size_t bytes, uint64_t first,
+                 uint32_t offset, uint32_t rows)
+{
+    if (!keeps(self) || rows == 0)
         return;
-    while (self->kept_count > 0 &&
-           self->kept_bytes + tnd_buffer_size(buffer) > self->config.retain_bytes)
+    while (self->kept_count > 0 && self->kept_bytes + bytes > self->config.retain_bytes)
         forget_first(self);
     if (self->kept_count == self->kept_room) {
         size_t more = self->kept_room > 0 ? 2 * self->kept_room : 64;
@@ -144,10 +221,18 @@ static void keep(tnd_stream_reader_t *self, const stored_rows_t *kept)
         self->kept_room = more;
         self->kept_first = 0;
     }
+    tnd_block_t *block = tnd_block_pool_take(self->block_pool, self->config.schema);
+    for (uint32_t i = 0; i < self->config.schema->count; i++) {
+        block->columns[i] = from->columns[i];
+        tnd_buffer_hold(block->columns[i].buffer);
+    }
+    if (from->index != NULL)
+        block->index = tnd_buffer_hold(from->index);
+    tnd_block_seal(block);
     self->kept_count++;
-    *kept_at(self, self->kept_count - 1) = *kept;
-    tnd_buffer_hold(buffer);
-    self->kept_bytes += tnd_buffer_size(buffer);
+    *kept_at(self, self->kept_count - 1) = (stored_rows_t){
+        .block = block, .bytes = bytes, .first = first, .rows = rows, .offset = offset};
+    self->kept_bytes += bytes;
 }
 
 /*  The kept rows from `first` on; NULL: none. */
@@ -161,41 +246,31 @@ static const stored_rows_t *find_kept(const tnd_stream_reader_t *self, uint64_t 
     return NULL;
 }
 
-/*  Copies the first `some` rows of a ragged column to row `done` and those after it. */
-static void copy_ragged(const tnd_stream_reader_t *self, uint32_t column,
-                        const tnd_source_rows_t *from, uint32_t some, const tnd_source_rows_t *to,
-                        uint32_t done)
+/*  Copies row `row` of a kept block to row `to`. */
+static void copy_row(const tnd_stream_reader_t *self, const tnd_block_t *block, uint32_t row,
+                     tnd_rows_t *rows, uint32_t to)
 {
-    size_t unit = tnd_column_unit(&self->config.schema->columns[column]);
-    for (uint32_t i = 0; i < some; i++) {
-        uint64_t length = from->columns[column].lengths[i];
-        memcpy(to->columns[column].base + (done + i) * self->bytes[column],
-               from->columns[column].base + i * self->bytes[column], length * unit);
-        to->columns[column].lengths[done + i] = length;
+    for (uint32_t i = 0; i < self->config.schema->count; i++) {
+        size_t bytes = tnd_block_row_bytes(block, i, row);
+        void *at = block->columns[i].lengths != NULL
+                       ? tnd_rows_room(rows, i, to, block->columns[i].lengths[row])
+                       : tnd_rows_at(rows, i, to);
+        if (bytes > 0)
+            memcpy(at, tnd_block_row(block, i, row), bytes);
     }
 }
 
-/*  Copies the kept ones of `count` rows from `first` on to `rows`; returns their number. */
-static uint32_t copy_kept(const tnd_stream_reader_t *self, uint64_t first, uint32_t count,
-                          const tnd_source_rows_t *rows)
+/*  Copies what is kept of the rows from `first` on; returns how many that were. */
+static uint32_t copy_kept(const tnd_stream_reader_t *self, uint64_t first, tnd_rows_t *rows)
 {
     uint32_t done = 0;
-    while (done < count && first + done < self->next) {
+    while (done < rows->count && first + done < self->next) {
         const stored_rows_t *kept = find_kept(self, first + done);
         if (kept == NULL)
             break;
-        tnd_source_rows_t from;
-        uint32_t skip = (uint32_t)(first + done - kept->first), some = kept->rows - skip;
-        some = some < count - done ? some : count - done;
-        lay_out(self, kept->buffer, kept->room, kept->offset + skip, &from);
-        for (uint32_t i = 0; i < self->config.schema->count; i++) {
-            if (rows->columns[i].lengths != NULL)
-                copy_ragged(self, i, &from, some, rows, done);
-            else
-                memcpy(rows->columns[i].base + done * self->bytes[i], from.columns[i].base,
-                       some * self->bytes[i]);
-        }
-        done += some;
+        uint32_t row = (uint32_t)(first + done - kept->first);
+        for (; row < kept->rows && done < rows->count; row++, done++)
+            copy_row(self, kept->block, kept->offset + row, rows, done);
     }
     return done;
 }
@@ -229,39 +304,38 @@ static tnd_status_t go_to(tnd_stream_reader_t *self, uint32_t epoch, uint64_t fi
         uint64_t from = self->next;
         for (uint32_t i = 0; i < some; i++)
             index[i] = from + i;
-        tnd_source_rows_t rows;
-        tnd_buffer_t *buffer = take_buffer(self, some);
-        lay_out(self, buffer, some, 0, &rows);
-        tnd_status_t status = read_on(self, index, some, &rows, &got, error);
-        tnd_buffer_seal(buffer);
-        keep(self, &(stored_rows_t){.buffer = buffer, .first = from, .rows = got, .room = some});
-        tnd_buffer_drop(&buffer);
+        filled_t filled;
+        begin(self, some, &filled);
+        tnd_status_t status = read_on(self, index, &filled.rows, &got, error);
+        if (status == TND_OK && keeps(self)) {
+            tnd_block_t *block = tnd_block_pool_take(self->block_pool, self->config.schema);
+            keep(self, block, finish(self, &filled, got, block), from, 0, got);
+            tnd_block_drop(&block);
+        }
+        clear(self, &filled);
         TND_TRY(status);
     }
     return TND_OK;
 }
 
-/*  Reads rows of a sequential source; *fresh: those that were not kept yet. */
+/*  Reads rows one after the other, of which those that are kept are copied; *from_p is the first
+ *  that was not kept. */
 static tnd_status_t read_in_order(tnd_stream_reader_t *self, uint32_t epoch, const uint64_t *index,
-                                  uint32_t count, tnd_buffer_t *buffer, uint32_t *got_p,
-                                  stored_rows_t *fresh, tnd_error_t *error)
+                                  uint32_t count, filled_t *filled, uint32_t *from_p,
+                                  uint32_t *got_p, tnd_error_t *error)
 {
-    uint64_t first = index[0];
-    tnd_source_rows_t rows;
-    uint32_t done = 0, got = 0;
     bool here = self->begun && epoch == self->epoch;
-    if (here && (self->config.caps & TND_SOURCE_REWINDS) == 0) {
-        lay_out(self, buffer, count, 0, &rows);
-        done = copy_kept(self, first, count, &rows);
+    bool kept = here && (self->config.caps & TND_SOURCE_REWINDS) == 0 && index[0] < self->next &&
+                find_kept(self, index[0]) != NULL;
+    if (!kept && !(here && index[0] >= self->end))
+        TND_TRY(go_to(self, epoch, index[0], error));
+    begin(self, count, filled);
+    uint32_t done = kept ? copy_kept(self, index[0], &filled->rows) : 0, got = 0;
+    if (done < count && self->next == index[0] + done) {
+        tnd_rows_t rows = rows_from(self, filled, done);
+        TND_TRY(read_on(self, index + done, &rows, &got, error));
     }
-    if (done < count && !(here && first + done >= self->end))
-        TND_TRY(go_to(self, epoch, first + done, error));
-    if (done < count && self->next == first + done) {
-        lay_out(self, buffer, count, done, &rows);
-        TND_TRY(read_on(self, index + done, count - done, &rows, &got, error));
-    }
-    *fresh = (stored_rows_t){
-        .buffer = buffer, .first = first + done, .rows = got, .room = count, .offset = done};
+    *from_p = done;
     *got_p = done + got;
     return TND_OK;
 }
@@ -270,35 +344,25 @@ tnd_status_t tnd_stream_reader_read(tnd_stream_reader_t *self, uint32_t epoch,
                                     const uint64_t *index, uint32_t *count_p, tnd_block_t *block,
                                     bool *end_p, tnd_error_t *error)
 {
-    uint32_t count = *count_p, got = count;
-    tnd_buffer_t *buffer = take_buffer(self, count);
-    tnd_source_rows_t rows = {.count = count};
-    stored_rows_t fresh = {.rows = 0};
+    uint32_t count = *count_p, got = count, from = 0;
+    filled_t filled = {.buffer = NULL};
     tnd_status_t status;
     if ((self->config.caps & TND_SOURCE_RANDOM) != 0) {
-        lay_out(self, buffer, count, 0, &rows);
-        status = self->config.source->fill(self->config.state, index, &rows, error);
+        begin(self, count, &filled);
+        status = self->config.source->fill(self->config.state, index, &filled.rows, error);
         if (status == TND_END)
             status =
                 tnd_fail(error, "%s: the source ends before the number of rows that it reported",
                          self->config.name);
     } else {
-        status = read_in_order(self, epoch, index, count, buffer, &got, &fresh, error);
+        status = read_in_order(self, epoch, index, count, &filled, &from, &got, error);
     }
-    tnd_buffer_seal(buffer);
     if (status == TND_OK) {
-        lay_out(self, buffer, count, 0, &rows);
-        for (uint32_t i = 0; i < self->config.schema->count; i++)
-            block->columns[i] = (tnd_block_column_t){.base = rows.columns[i].base,
-                                                     .stride = self->bytes[i],
-                                                     .buffer = tnd_buffer_hold(buffer),
-                                                     .lengths = rows.columns[i].lengths};
-        if (tnd_schema_ragged(self->config.schema) > 0)
-            block->index = tnd_buffer_hold(buffer);
+        size_t bytes = finish(self, &filled, got, block);
+        keep(self, block, bytes, index[0] + from, from, got - from);
         *count_p = got;
         *end_p = got < count;
-        keep(self, &fresh);
     }
-    tnd_buffer_drop(&buffer);
+    clear(self, &filled);
     return status;
 }

@@ -376,7 +376,9 @@ tnd_status_t tnd_columns_seal(tnd_columns_t *self, const tnd_source_scope_t *sco
                               tnd_source_facts_t *facts, tnd_error_t *error)
 {
     assert(self->schema.count > 0);
-    *facts = (tnd_source_facts_t){.schema = self->schema, .count = self->strands[0].rows};
+    *facts = (tnd_source_facts_t){.schema = self->schema,
+                                  .caps = TND_SOURCE_RANDOM | TND_SOURCE_REWINDS,
+                                  .count = self->strands[0].rows};
     facts->identity = facts->count;
     TND_TRY(tnd_columns_settle(self, scope, facts, error));
     for (uint32_t s = 0; s < self->strand_count; s++) {
@@ -404,6 +406,7 @@ tnd_status_t tnd_columns_seal(tnd_columns_t *self, const tnd_source_scope_t *sco
     list_all_files(self);
     facts->files = self->files;
     facts->file_count = self->file_count;
+    facts->caps |= self->file_count > 0 ? TND_SOURCE_FILES : 0;
     return TND_OK;
 }
 

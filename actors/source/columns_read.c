@@ -271,7 +271,7 @@ tnd_status_t tnd_columns_sizes(const void *state, const uint64_t *index, uint32_
             uint64_t row = index[i] - strand->first[file], begin, end;
             TND_TRY(tnd_splits_row(&strand->splits[file], &strand->stored[file], row, &begin, &end,
                                    error));
-            if (end - begin <= strand->longest)
+            if ((end - begin) * strand->record <= tnd_strand_row_max(strand))
                 sizes[i] += (end - begin) * strand->record;
         }
     }

@@ -118,6 +118,7 @@ const tnd_source_t tnd_source_csv = {
     .state_bytes = sizeof(csv_t),
     .open = csv_open,
     .read = tnd_columns_read,
+    .sizes = tnd_columns_sizes,
     .ahead_rows = tnd_columns_ahead_rows,
     .ahead = tnd_columns_ahead,
     .where = tnd_columns_where,

@@ -53,9 +53,9 @@ const tnd_source_t tnd_source_npy = {
     .state_bytes = sizeof(tnd_columns_t),
     .open = npy_open,
     .read = tnd_columns_read,
-    .sizes = tnd_columns_sizes,
     .ahead_rows = tnd_columns_ahead_rows,
     .ahead = tnd_columns_ahead,
+    .sizes = tnd_columns_sizes,
     .where = tnd_columns_where,
     .close = tnd_columns_close,
 };

@@ -78,6 +78,7 @@ const tnd_source_t tnd_source_text = {
     .state_bytes = sizeof(tnd_columns_t),
     .open = text_open,
     .read = tnd_columns_read,
+    .sizes = tnd_columns_sizes,
     .ahead_rows = tnd_columns_ahead_rows,
     .ahead = tnd_columns_ahead,
     .where = tnd_columns_where,

@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include <stdatomic.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -105,8 +106,9 @@ void tnd_block_pool_destroy(tnd_block_pool_t **self_p)
 tnd_block_t *tnd_block_pool_take(tnd_block_pool_t *self, const tnd_schema_t *schema)
 {
     tnd_block_t *block = take(self, &self->blocks, sizeof *block);
-    memset(block, 0, sizeof *block);
+    memset(block, 0, offsetof(tnd_block_t, columns) + schema->count * sizeof block->columns[0]);
     block->schema = schema;
+    block->column_count = schema->count;
     return block;
 }
 
@@ -135,9 +137,10 @@ void tnd_block_drop(tnd_block_t **self_p)
     if (self == NULL || !was_last(header_of(self)))
         return;
     /* Not by the schema: libzmq may drop what it still had after a session is gone. */
-    for (uint32_t i = 0; i < TND_COLUMNS_MAX; i++)
+    for (uint32_t i = 0; i < self->column_count; i++)
         tnd_buffer_drop(&self->columns[i].buffer);
     tnd_buffer_drop(&self->index);
+    tnd_buffer_drop(&self->lists);
     tnd_buffer_drop(&self->marks);
     tnd_buffer_drop(&self->about);
     put_back(header_of(self));

@@ -30,11 +30,13 @@ typedef struct {
 typedef struct tnd_block {
     tnd_block_note_t note;      /* note.origin and note.bad point into `marks` */
     const tnd_schema_t *schema; /* the stream's, or held by `about`; drop does not need it */
-    tnd_block_column_t columns[TND_COLUMNS_MAX];
-    tnd_buffer_t *index; /* holds the lists of indices and lengths; NULL: none */
+    uint32_t column_count;      /* the schema's */
+    tnd_buffer_t *index;        /* holds the lists of indices and lengths; NULL: none */
+    tnd_buffer_t *lists; /* holds those of columns that were added to the block; NULL: none */
     tnd_buffer_t *marks; /* holds origin and bad; NULL: none */
     tnd_buffer_t
         *about; /* holds the schema of a producer that its blocks may outlive; NULL: none */
+    tnd_block_column_t columns[TND_COLUMNS_MAX]; /* only the first column_count are used */
 } tnd_block_t;
 
 typedef struct tnd_block_pool tnd_block_pool_t;

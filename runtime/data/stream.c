@@ -58,6 +58,13 @@ uint64_t tnd_stream_lane_count(const tnd_stream_t *self, uint32_t lane)
     return positions / self->lanes + (positions % self->lanes > lane);
 }
 
+uint64_t tnd_stream_made_ragged(const tnd_stream_t *self)
+{
+    uint64_t ragged = tnd_schema_ragged_bytes(&self->fed) * self->rows_max;
+    double grown = self->growth_max * (double)tnd_schema_ragged_bytes(&self->read);
+    return self->growth_max > 0 && grown < (double)ragged ? (uint64_t)grown : ragged;
+}
+
 uint64_t tnd_stream_positions(const tnd_stream_t *self)
 {
     uint64_t sum = 0;
@@ -80,7 +87,8 @@ uint64_t tnd_stream_lane_most(const tnd_stream_t *self)
 
 uint64_t tnd_stream_made_max(const tnd_stream_t *self)
 {
-    return tnd_schema_row_bytes(&self->fed) * self->rows_max;
+    uint64_t fixed = tnd_schema_row_bytes(&self->fed) - tnd_schema_ragged_bytes(&self->fed);
+    return fixed * self->rows_max + tnd_stream_made_ragged(self);
 }
 
 static uint64_t greater(uint64_t a, uint64_t b)
@@ -94,7 +102,7 @@ tnd_row_bytes_t tnd_stream_row_bytes(const tnd_stream_t *self)
     if (self->budget == 0)
         return (tnd_row_bytes_t){.fixed = greater(read, made)};
     uint64_t ragged_read = tnd_schema_ragged_bytes(&self->read);
-    uint64_t ragged_made = tnd_schema_ragged_bytes(&self->fed) * self->rows_max;
+    uint64_t ragged_made = tnd_stream_made_ragged(self);
     return (tnd_row_bytes_t){.fixed = greater(read - ragged_read, made - ragged_made),
                              .ragged_max = greater(ragged_read, ragged_made),
                              .budget = self->budget};

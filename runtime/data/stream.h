@@ -42,6 +42,9 @@ typedef struct tnd_stream {
     uint32_t rows_max; /* rows that one position may become */
     bool sized;        /* rows have different sizes, which are known before they are read */
     uint64_t budget;   /* bytes of ragged columns of a ticket; 0: tickets count positions alone */
+    /*  Bytes of ragged columns that a position becomes, per byte that it had as read: at most, and
+     *  usually; 0: only the schema is a bound. */
+    double growth_max, growth_usual;
     tnd_bad_way_t bad_read, bad_made; /* on a bad record, of the reader, of the preprocessor */
     tnd_bad_limit_t bad_limit;
     tnd_schema_t read; /* rows as they leave the reader */
@@ -52,6 +55,7 @@ typedef struct tnd_stream {
     size_t tables; /* bytes that the operations of a worker hold */
     uint32_t caps; /* what the operations do to rows: a set of TND_OP_* */
     /*  Of the readers of this host; others are not told. */
+    uint32_t source_caps;          /* what the opened source can do: TND_SOURCE_* */
     uint32_t files;                /* of the first column: of the lane that has most */
     uint32_t lists;                /* u64 a row that they write beside the one of which rows */
     size_t copied;                 /* bytes a row that they copy */
@@ -81,6 +85,8 @@ uint64_t tnd_stream_lane_most(const tnd_stream_t *self);
  *  Without a budget each counts as the longest. */
 tnd_row_bytes_t tnd_stream_row_bytes(const tnd_stream_t *self);
 uint64_t tnd_stream_made_max(const tnd_stream_t *self);
+/*  The part of ragged columns in it. */
+uint64_t tnd_stream_made_ragged(const tnd_stream_t *self);
 
 /*  Positions that the whole run will have read, for a progress bar; TND_UNKNOWN. */
 uint64_t tnd_stream_run(const tnd_stream_t *self);

@@ -13,33 +13,44 @@
 #define TND_RUNTIME_INTERFACE_OPERATION_H
 
 #include "runtime/core/numeric/random.h"
-#include "runtime/data/block.h"
+#include "runtime/data/room.h"
 #include "runtime/option/spec.h"
 
-/*  A tile: rows of some columns, packed or strided, aligned to their elements.  The tiles `in` and
- *  `out` never overlap.  Ragged rows stay in the input: row r here is row origin[r] there. */
+/*  A tile: rows of some columns, aligned to their elements.  Rows of fixed shape are packed or
+ *  strided; a ragged column is an address and a length per row.  The tiles `in` and `out` never
+ *  overlap. */
 typedef struct {
     uint32_t rows;
     struct {
         uint8_t *base;
         size_t stride;
-        const tnd_block_column_t *ragged; /* NULL: the column is fixed */
+        tnd_ragged_t *ragged; /* NULL: the column is fixed */
     } columns[TND_COLUMNS_MAX];
     /*  By row: the sample that it was made from, for random draws, and the row of the chain's
      *  input, for the block's account. */
     uint64_t *sample;
     uint32_t *origin;
+    tnd_room_t *room; /* of `out`: memory for ragged rows, until the block is dropped */
 } tnd_tile_t;
+
+/*  The address of row `row` of a column of fixed shape. */
+static inline uint8_t *tnd_tile_row(const tnd_tile_t *tile, uint32_t column, uint32_t row)
+{
+    return tile->columns[column].base + row * tile->columns[column].stride;
+}
 
 typedef struct {
     tnd_schema_t schema; /* of the output */
     uint32_t rows_max;   /* the most rows that one row may become; 1 unless EXPANDS */
     /*  A bit for each column of `in` whose content `apply` reads. The others are passed on or left
      *  out unread, so their rows need not be fetched. */
-    uint32_t reads;
-    /*  By column of the output: the column of `in` that it is, or -1 if `apply` makes it. A ragged
-     *  column is always one of `in`, also where rows are dropped or repeated. */
+    uint64_t reads;
+    /*  By column of the output: the column of `in` that it is, or -1 if `apply` makes it. Where
+     *  rows are dropped or repeated, `apply` makes all columns. */
     int8_t passes[TND_COLUMNS_MAX];
+    /*  Bytes of the ragged columns of all rows that are made of a row, per byte of its own ragged
+     *  columns: at most, and usually. 1 at first. 0: only the schema is a bound. */
+    double growth_max, growth_usual;
     uint64_t content; /* a hash of the files that were read; 0: none */
     size_t loaded;    /* bytes of tables that stay in memory until close */
 } tnd_op_facts_t;
@@ -59,8 +70,9 @@ typedef struct tnd_op {
     tnd_status_t (*open)(void *state, const void *options, const tnd_schema_t *in,
                          tnd_op_facts_t *facts, tnd_error_t *error);
     /*  Passed columns are shared: out->columns[i] = in->columns[facts.passes[i]]. Others are
-     *  written, packed, to out->columns[i].base, which has room for in->rows * rows_max rows. Sets
-     *  out->rows; with DROPS or EXPANDS also sample and origin of each row, which are otherwise
+     *  written, packed, to out->columns[i].base, which has room for in->rows * rows_max rows. A
+     *  ragged row, out->columns[i].ragged[row], is bytes of a ragged row of `in`, which are not
+     *  copied, or memory of tnd_room_take(out->room), which `apply` writes. Sets out->rows; with DROPS or EXPANDS also sample and origin of each row, which are otherwise
      *  those of the input. Errors: TND_FAILED, with FAILS only: a row is bad, and the text is the
      *  reason. */
     tnd_status_t (*apply)(void *state, const tnd_op_key_t *key, const tnd_tile_t *in,

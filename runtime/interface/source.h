@@ -26,6 +26,7 @@ typedef struct {
     /*  Reports further errors when `open` fails, to show all at once; NULL: they are dropped. */
     void (*tell)(void *teller, const tnd_error_t *error);
     void *teller;
+    tnd_source_context_t context; /* for the code of users; with `progress` for every source */
 } tnd_source_scope_t;
 
 /*  One of the files of a source. */
@@ -39,6 +40,7 @@ typedef struct {
 /*  What an open source reports of its data. */
 typedef struct {
     tnd_schema_t schema;
+    uint32_t caps;     /* what this source can do: TND_SOURCE_*, those of its spec or fewer */
     uint64_t count;    /* rows; TND_UNKNOWN */
     uint64_t identity; /* of the data: count, sizes, hash of first and last 64 KiB of each file */
     const tnd_source_file_t *files; /* in the order of the options, until close; NULL: none */
@@ -68,16 +70,6 @@ static inline size_t tnd_source_room(const tnd_source_facts_t *facts, uint32_t c
     return facts->copied == 0 ? 0 : facts->copied * count + (size_t)TND_COLUMNS_MAX * 64;
 }
 
-/*  Rows to be filled: row r of column c begins at columns[c].base + r * columns[c].stride. */
-typedef struct {
-    uint32_t count; /* rows that fit; then, rows that were filled */
-    struct {
-        uint8_t *base;
-        size_t stride;
-        uint64_t *lengths; /* of a ragged column: filled too, at most its shape[0] */
-    } columns[TND_COLUMNS_MAX];
-} tnd_source_rows_t;
-
 /*  Where a row is stored. */
 typedef struct {
     const char *file;        /* of the source; until it is closed */
@@ -99,14 +91,15 @@ typedef struct tnd_source {
      *  file shrank, with file and offset; never a signal. */
     tnd_status_t (*read)(void *state, const tnd_source_call_t *call, tnd_block_t *block,
                          tnd_error_t *error);
-    /*  Instead of `read`: writes rows index[0 ... rows->count). A source that is not RANDOM gets
-     *  consecutive indices; index[0] == 0 means from the start. Errors: TND_END if the source has
-     *  only the rows->count rows that it then sets; TND_REFUSED as above, if RANDOM. */
-    tnd_status_t (*fill)(void *state, const uint64_t *index, tnd_source_rows_t *rows,
-                         tnd_error_t *error);
-    /*  Writes the bytes of ragged columns of rows index[0 ... count), before they are read; 0 for a
-     *  row that `read` refuses.  NULL: tickets of this source have no budget.  Any thread. */
-    tnd_status_t (*sizes)(const void *state, const uint64_t *index, uint32_t count, uint64_t *sizes,
+    /*  Instead of `read`: writes rows index[0 ... rows->count), with tnd_rows_room those of ragged
+     *  columns. A source that is not RANDOM gets consecutive indices; index[0] == 0 means from the
+     *  start. Errors: TND_END if the source has only the rows->count rows that it then sets;
+     *  TND_REFUSED as above, if RANDOM. */
+    tnd_status_t (*fill)(void *state, const uint64_t *index, tnd_rows_t *rows, tnd_error_t *error);
+    /*  Sets bytes[0 ... count) to the bytes of the ragged columns of these rows, before they are
+     *  read, on any thread; 0 for a row that `read` refuses. NULL, TND_AGAIN: not known before.
+     *  Errors: as read. */
+    tnd_status_t (*sizes)(const void *state, const uint64_t *index, uint32_t count, uint64_t *bytes,
                           tnd_error_t *error);
     /*  How many rows to request ahead of those that are read; 0: none now. NULL: always none. */
     uint32_t (*ahead_rows)(const void *state);

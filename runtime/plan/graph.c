@@ -277,9 +277,11 @@ typedef struct {
 } callback_t;
 
 static tnd_status_t callback_open(void *state, void *shared, const char *options,
-                                  tnd_source_data_t *data, tnd_error_t *error)
+                                  const tnd_source_context_t *context, tnd_source_data_t *data,
+                                  tnd_error_t *error)
 {
     const callback_t *callback = shared;
+    (void)context;
     TND_TRY(tnd_option_only(options, "", error));
     *(const callback_t **)state = callback;
     *data = callback->data;
@@ -304,7 +306,10 @@ void tnd_graph_callback(tnd_graph_t *self, const char *name, const tnd_schema_t 
                 .state_bytes = sizeof(const callback_t *),
                 .open = callback_open,
                 .read = read != NULL ? callback_read : NULL},
-        .data = {.schema = *schema, .count = count, .identity = tnd_schema_hash(schema) ^ count},
+        .data = {.schema = *schema,
+                 .caps = caps,
+                 .count = count,
+                 .identity = tnd_schema_hash(schema) ^ count},
         .read = read,
         .user = user,
     };

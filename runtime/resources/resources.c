@@ -138,10 +138,14 @@ bool tnd_resources_open(tnd_resources_t *self, tnd_guarded_call_t *call,
         opening_t *opening = &openings[s];
         if (opening->apart)
             pthread_join(opening->thread, NULL);
+        const tnd_instance_t *instance = opening->data->instance;
         if (!opening->data->open)
-            tnd_placement_report(opening->data->instance, TND_T061_SOURCE, &opening->error,
-                                 diagnostics);
+            tnd_placement_report(instance, TND_T061_SOURCE, &opening->error, diagnostics);
         good = good && opening->data->open;
+        if (opening->data->open && instance->written != NULL)
+            good = tnd_topology_check_source(instance->written, opening->data->stream.source_caps,
+                                             self->plan->lanes, diagnostics) &&
+                   good;
     }
     free(openings);
     return good;
@@ -218,6 +222,7 @@ bool tnd_resources_derive(const tnd_plan_t *plan, tnd_guarded_call_t *call, tnd_
     stream->graph[0] = plan->fingerprint[0];
     stream->graph[1] = plan->fingerprint[1];
     stream->rows_max = 1;
+    stream->growth_max = stream->growth_usual = 1;
     stream->epochs = 1;
     stream->fed = stream->read;
     for (const tnd_instance_t *at = first_of(plan, stream->chain); at != NULL;

@@ -127,12 +127,67 @@ static void resolve_actor(tnd_resolver_t *self, const tnd_value_entry_t *entry)
 
 /*  ----------------------------------------------------------------------------- further checks */
 
+static uint64_t number_of(const tnd_topology_actor_t *reader, const char *name)
+{
+    const uint64_t *number = tnd_topology_option(reader, name, TND_OPTION_U64);
+    return number != NULL ? *number : 1;
+}
+
+static int choice_of(const tnd_topology_actor_t *reader, const char *name)
+{
+    const int *choice = tnd_topology_option(reader, name, TND_OPTION_ENUM);
+    return choice != NULL ? *choice : 0;
+}
+
+bool tnd_topology_check_source(const tnd_topology_actor_t *reader, uint32_t caps, uint64_t lanes,
+                               tnd_diagnostics_t *diagnostics)
+{
+    const tnd_part_t *source = tnd_topology_option(reader, "source", TND_OPTION_PART);
+    const char *name = source->table->name;
+    bool random = (caps & TND_SOURCE_RANDOM) != 0;
+    size_t before = tnd_diagnostics_count(diagnostics, TND_SEVERITY_ERROR);
+    if (choice_of(reader, "shard") != 0 && (caps & TND_SOURCE_FILES) == 0) {
+        tnd_diagnostics_add(diagnostics, TND_T033_SOURCE_ABILITY,
+                            tnd_topology_option_mark(reader, "shard"),
+                            "`%s` has no files that lanes could share out", name);
+        tnd_diagnostics_help(diagnostics, "write `shard: index`");
+    }
+    if (choice_of(reader, "shuffle") != 0 && !random)
+        tnd_diagnostics_add(diagnostics, TND_T033_SOURCE_ABILITY,
+                            tnd_topology_option_mark(reader, "shuffle"),
+                            "`%s` is read from its start only and cannot be shuffled", name);
+    const tnd_part_list_t *order = tnd_topology_option(reader, "order", TND_OPTION_PARTS);
+    if (order != NULL && order->count > 0 && !random)
+        tnd_diagnostics_add(diagnostics, TND_T033_SOURCE_ABILITY,
+                            tnd_topology_option_mark(reader, "order"),
+                            "`%s` is read from its start only, in no other order", name);
+    if (number_of(reader, "workers") > 1 && !random)
+        tnd_diagnostics_add(diagnostics, TND_T033_SOURCE_ABILITY,
+                            tnd_topology_option_mark(reader, "workers"),
+                            "`%s` is read from its start only, by one reader", name);
+    if (lanes > 1 && !random)
+        tnd_diagnostics_add(diagnostics, TND_T033_SOURCE_ABILITY, reader->mark,
+                            "`%s` is read from its start only, in one lane, not in %llu", name,
+                            (unsigned long long)lanes);
+    if (number_of(reader, "repeat") > 1 && !random)
+        tnd_diagnostics_add(diagnostics, TND_T033_SOURCE_ABILITY,
+                            tnd_topology_option_mark(reader, "repeat"),
+                            "`%s` is read from its start only: `epochs:` reads it several times, "
+                            "`repeat:` cannot",
+                            name);
+    if (number_of(reader, "epochs") != 1 && caps == 0)
+        tnd_diagnostics_add(diagnostics, TND_T033_SOURCE_ABILITY,
+                            tnd_topology_option_mark(reader, "epochs"),
+                            "`%s` can be read only once", name);
+    return tnd_diagnostics_count(diagnostics, TND_SEVERITY_ERROR) == before;
+}
+
 /*  `order` takes the place of the keys that are short for one. */
-static void check_order(tnd_resolver_t *self, const tnd_topology_actor_t *actor, const char *source,
-                        uint32_t caps)
+static void check_order(tnd_resolver_t *self, const tnd_topology_actor_t *actor)
 {
     static const char *const keys[] = {"skip", "take", "repeat", "shuffle"};
-    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
+    const tnd_part_list_t *order = tnd_topology_option(actor, "order", TND_OPTION_PARTS);
+    for (size_t i = 0; order != NULL && order->count > 0 && i < sizeof keys / sizeof keys[0]; i++) {
         const tnd_value_entry_t *entry = tnd_value_entry(actor->value, keys[i]);
         if (entry == NULL || entry->value->type == TND_VALUE_NULL)
             continue;
@@ -141,56 +196,16 @@ static void check_order(tnd_resolver_t *self, const tnd_topology_actor_t *actor,
         tnd_diagnostics_help(diagnostics_of(self), "add `{%s: ...}` to the list at its place",
                              strcmp(keys[i], "shuffle") == 0 ? "global" : keys[i]);
     }
-    if ((caps & TND_SOURCE_RANDOM) == 0)
-        tnd_diagnostics_add(diagnostics_of(self), TND_T033_SOURCE_ABILITY,
-                            tnd_topology_option_mark(actor, "order"),
-                            "`%s` is read from its start only, in no other order", source);
 }
 
 static void check_source(tnd_resolver_t *self, const tnd_topology_actor_t *actor)
 {
+    check_order(self, actor);
     const tnd_part_t *source = tnd_topology_option(actor, "source", TND_OPTION_PART);
-    if (source == NULL || source->table == NULL)
-        return;
-    uint32_t caps = tnd_source_spec_of(source->table)->caps;
-    const int *shuffle = tnd_topology_option(actor, "shuffle", TND_OPTION_ENUM);
-    const uint64_t *epochs = tnd_topology_option(actor, "epochs", TND_OPTION_U64);
-    const uint64_t *workers = tnd_topology_option(actor, "workers", TND_OPTION_U64);
-    const int *shard = tnd_topology_option(actor, "shard", TND_OPTION_ENUM);
-    const char *name = source->table->name;
-    if (shard != NULL && *shard != 0 && (caps & TND_SOURCE_FILES) == 0) {
-        tnd_diagnostics_add(diagnostics_of(self), TND_T033_SOURCE_ABILITY,
-                            tnd_topology_option_mark(actor, "shard"),
-                            "`%s` has no files that lanes could share out", name);
-        tnd_diagnostics_help(diagnostics_of(self), "write `shard: index`");
-    }
-    if (shuffle != NULL && *shuffle != 0 && (caps & TND_SOURCE_RANDOM) == 0)
-        tnd_diagnostics_add(diagnostics_of(self), TND_T033_SOURCE_ABILITY,
-                            tnd_topology_option_mark(actor, "shuffle"),
-                            "`%s` is read from its start only and cannot be shuffled", name);
-    const tnd_part_list_t *order = tnd_topology_option(actor, "order", TND_OPTION_PARTS);
-    if (order != NULL && order->count > 0)
-        check_order(self, actor, name, caps);
-    if (workers != NULL && *workers > 1 && (caps & TND_SOURCE_RANDOM) == 0)
-        tnd_diagnostics_add(diagnostics_of(self), TND_T033_SOURCE_ABILITY,
-                            tnd_topology_option_mark(actor, "workers"),
-                            "`%s` is read from its start only, by one reader", name);
     uint64_t lanes = self->topology->settings != NULL ? self->topology->settings->lanes : 1;
-    if (lanes > 1 && (caps & TND_SOURCE_RANDOM) == 0)
-        tnd_diagnostics_add(diagnostics_of(self), TND_T033_SOURCE_ABILITY, actor->mark,
-                            "`%s` is read from its start only, in one lane, not in %llu", name,
-                            (unsigned long long)lanes);
-    const uint64_t *repeat = tnd_topology_option(actor, "repeat", TND_OPTION_U64);
-    if (repeat != NULL && *repeat > 1 && (caps & TND_SOURCE_RANDOM) == 0)
-        tnd_diagnostics_add(diagnostics_of(self), TND_T033_SOURCE_ABILITY,
-                            tnd_topology_option_mark(actor, "repeat"),
-                            "`%s` is read from its start only: `epochs:` reads it several times, "
-                            "`repeat:` cannot",
-                            name);
-    if (epochs != NULL && *epochs != 1 && caps == 0)
-        tnd_diagnostics_add(diagnostics_of(self), TND_T033_SOURCE_ABILITY,
-                            tnd_topology_option_mark(actor, "epochs"), "`%s` can be read only once",
-                            name);
+    if (source != NULL && source->table != NULL)
+        (void)tnd_topology_check_source(actor, tnd_source_spec_of(source->table)->caps, lanes,
+                                        diagnostics_of(self));
 }
 
 static void check_batch(tnd_resolver_t *self, const tnd_topology_actor_t *actor)

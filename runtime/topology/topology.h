@@ -70,6 +70,13 @@ const void *tnd_topology_option(const tnd_topology_actor_t *actor, const char *n
 /*  The place of an actor's option; the place of the actor if it is a default. */
 tnd_mark_t tnd_topology_option_mark(const tnd_topology_actor_t *actor, const char *name);
 
+/*  Reports each option of a reader that needs more of its source than `caps`, a set of
+ *  TND_SOURCE_*.  Loading a topology checks what the source can do at most; after the data were
+ *  opened, the caller checks what the opened source can do.  Returns whether nothing was reported.
+ */
+bool tnd_topology_check_source(const tnd_topology_actor_t *reader, uint32_t caps, uint64_t lanes,
+                               tnd_diagnostics_t *diagnostics);
+
 /*  Writes settings, actors and links, each followed by `separator`.  The text of two graphs is
  *  equal if and only if the graphs are.  No value contains a line break. */
 void tnd_topology_print(const tnd_topology_t *self, const char *separator, FILE *out);

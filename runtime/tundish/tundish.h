@@ -49,7 +49,7 @@ extern "C" {
 #endif
 
 #define TND_API __attribute__((visibility("default")))
-#define TND_ABI 3u /* of the tables below; a plugin declares the one it was built with */
+#define TND_ABI 4u /* of the tables below; a plugin declares the one it was built with */
 
 typedef enum {
     TND_OK = 0,
@@ -88,7 +88,7 @@ typedef struct tnd_replica tnd_replica_t;
 
 /* --- columns of a row ------------------------------------------------------------------------- */
 
-enum { TND_COLUMNS_MAX = 16, TND_RANK_MAX = 8, TND_COLUMN_NAME_MAX = 64 };
+enum { TND_COLUMNS_MAX = 64, TND_RANK_MAX = 8, TND_COLUMN_NAME_MAX = 64 };
 
 /*  Every row of a stream has the same columns.  Each is a dense array in C order, little-endian.
  *  In a ragged column, the first axis of each row has its own length, from 0 to shape[0]. */
@@ -330,22 +330,47 @@ TND_API tnd_status_t tnd_option_only(const char *options, const char *names, tnd
 
 /* --- sources: user code that generates rows --------------------------------------------------- */
 
-/*  Rows to be written or read: row r of column c starts at columns[c].data + r * columns[c].stride,
- *  aligned to its elements.  In a ragged column, lengths[r] is the length along the first axis: a
- *  source writes it and that part of the row; an operation reads it. */
+/*  A row of a ragged column: where it starts, and its length along the first axis. */
+typedef struct {
+    void *data;
+    uint64_t length;
+} tnd_ragged_t;
+
+/*  Rows to be written or read, aligned to their elements.  Row r of a column of fixed shape starts
+ *  at columns[c].data + r * columns[c].stride, row r of a ragged column is columns[c].ragged[r]. */
 typedef struct {
     size_t count; /* of rows */
     struct {
         void *data;
-        size_t stride;     /* bytes from row to row */
-        uint64_t *lengths; /* NULL: the column is not ragged */
+        size_t stride;        /* bytes from row to row */
+        tnd_ragged_t *ragged; /* NULL: the column is not ragged */
     } columns[TND_COLUMNS_MAX];
+    struct tnd_room *room; /* used by the library */
 } tnd_rows_t;
 
 static inline void *tnd_rows_at(const tnd_rows_t *rows, uint32_t column, size_t row)
 {
+    if (rows->columns[column].ragged != NULL)
+        return rows->columns[column].ragged[row].data;
     return (char *)rows->columns[column].data + row * rows->columns[column].stride;
 }
+
+/*  The length of a row of a ragged column. */
+static inline uint64_t tnd_rows_length(const tnd_rows_t *rows, uint32_t column, size_t row)
+{
+    return rows->columns[column].ragged[row].length;
+}
+
+/*  Makes row `row` of a ragged column `length` long.  Returns where its bytes are to be written,
+ *  before `read` or `apply` returns.
+ *  Errors: NULL if the column is not ragged, or the row is longer than the longest that `open`
+ *  declared; `read` or `apply` has then failed, whatever it returns. */
+TND_API void *tnd_rows_room(tnd_rows_t *rows, uint32_t column, size_t row, uint64_t length);
+/*  In `apply`: makes row `row` of a ragged column of `out` the `length` steps from `data` on.  If
+ *  these are bytes of a ragged column of the input row, they are not copied.
+ *  Errors: as tnd_rows_room. */
+TND_API void tnd_rows_keep(tnd_rows_t *rows, uint32_t column, size_t row, const void *data,
+                           uint64_t length);
 
 /*  The capabilities of a source limit what a graph can ask of it; this is checked before the start.
  *
@@ -359,9 +384,23 @@ enum {
     TND_SOURCE_REWINDS = 2 /* can restart and give the same rows */
 };
 
+/*  What a source is opened for: TensorFlow's InputContext. */
+typedef struct {
+    uint32_t lane, lanes; /* with `shard: source`, the lane whose rows it gives, of how many; else 0
+                             of 1: it gives the rows of all lanes */
+    uint32_t replicas;    /* of all lanes */
+    uint64_t batch;       /* rows of a step, over all replicas */
+    const char *data;     /* the folder of `data:`, or "" */
+    /*  Reports the progress of `open`, if it takes long: 3 of 16 "files"; `all` may be TND_UNKNOWN.
+     *  `reporter` is the member below. */
+    void (*progress)(void *reporter, uint64_t done, uint64_t all, const char *unit);
+    void *reporter;
+} tnd_source_context_t;
+
 /*  The properties of an open source. */
 typedef struct {
     tnd_schema_t schema;
+    uint32_t caps;     /* TND_SOURCE_*: those of the table, or fewer */
     uint64_t count;    /* rows per epoch; TND_UNKNOWN is possible unless RANDOM */
     uint64_t identity; /* of the data: other rows should give another number */
 } tnd_source_data_t;
@@ -372,12 +411,15 @@ typedef struct tnd_source_ops {
     const char *name;
     uint32_t caps; /* TND_SOURCE_* */
     size_t state_bytes;
-    /*  Fills *data, which starts zeroed with `count` TND_UNKNOWN.  `shared` was registered with the
-     *  table; NULL in a plugin.  After a failure `close` is not called.  Several sources may be
-     *  opened at the same time. */
-    tnd_status_t (*open)(void *state, void *shared, const char *options, tnd_source_data_t *data,
+    /*  Fills *data, which starts zeroed with `count` TND_UNKNOWN and the `caps` of the table.
+     *  `shared` was registered with the table; NULL in a plugin.  `context` and its texts are valid
+     *  until `open` returns.  After a failure `close` is not called.  Several sources may be opened
+     *  at the same time. */
+    tnd_status_t (*open)(void *state, void *shared, const char *options,
+                         const tnd_source_context_t *context, tnd_source_data_t *data,
                          tnd_error_t *error);
-    /*  Writes rows index[0 ... count) of the data to rows[0 ... count).  May take long.  RANDOM:
+    /*  Writes rows index[0 ... count) of the data to rows[0 ... count), those of ragged columns to
+     *  where tnd_rows_room says.  May take long.  RANDOM:
      *  any indices, on any number of threads at once.  Otherwise on one thread at a time, and each
      *  call continues after the one before; index[0] == 0 restarts, more than once only with
      *  REWINDS.
@@ -386,6 +428,10 @@ typedef struct tnd_source_ops {
      *  The rows are then requested one by one, and `error` has the reason. */
     tnd_status_t (*read)(void *state, const uint64_t *index, size_t count, tnd_rows_t *rows,
                          tnd_error_t *error);
+    /*  Sets bytes[0 ... count) to the bytes of the ragged columns of these rows, before they are
+     *  read, on any number of threads at once.  NULL: not known before. */
+    tnd_status_t (*sizes)(void *state, const uint64_t *index, size_t count, uint64_t *bytes,
+                          tnd_error_t *error);
     void (*close)(void *state); /* may be NULL */
 } tnd_source_ops_t;
 
@@ -421,9 +467,8 @@ TND_API double tnd_random_f64(tnd_random_t *random);                     /* in [
 TND_API uint64_t tnd_random_below(tnd_random_t *random, uint64_t bound); /* bound > 0 */
 
 /*  An operation is pure: its output depends on the row, the options and `random` only, so every
- *  worker on every machine gives the same.  It may read and omit ragged columns, but not create or
- *  change them.  Each worker has its own state of `state_bytes` zeroed bytes, on one thread at a
- *  time.  Before the start, every host applies the operation to generated rows with arbitrary
+ *  worker on every machine gives the same.  Each worker has its own state of `state_bytes` zeroed
+ *  bytes, on one thread at a time.  Before the start, every host applies the operation to generated rows with arbitrary
  *  numbers and compares the results: refuse numbers that make no sense, and never index by them. */
 typedef struct tnd_op_ops {
     uint32_t abi; /* TND_ABI */
@@ -438,7 +483,8 @@ typedef struct tnd_op_ops {
                          tnd_schema_t *out, uint32_t *most_p, tnd_error_t *error);
     /*  Makes rows out[0 ... out->count) from row `row` of `in`.  out->count starts as 1; DROPS may
      *  set it to 0, EXPANDS to more.  Columns with the same name, type and shape on both sides are
-     *  copied already.  `random` is NULL without RANDOM.
+     *  copied already.  Other rows of ragged columns are made by tnd_rows_room or tnd_rows_keep.
+     *  `random` is NULL without RANDOM.
      *  Errors: TND_FAILED, with FAILS: the row is bad, and `error` has the reason. */
     tnd_status_t (*apply)(void *state, const tnd_rows_t *in, size_t row, tnd_random_t *random,
                           tnd_rows_t *out, tnd_error_t *error);

@@ -213,6 +213,37 @@ static void check_shapes(tried_t *self)
     tnd_block_drop(&out);
 }
 
+static size_t ragged_bytes(const tnd_block_t *block)
+{
+    size_t bytes = 0;
+    for (uint32_t c = 0; c < block->schema->count; c++)
+        if (block->schema->columns[c].ragged)
+            bytes += tnd_block_rows_bytes(block, c, 0, block->note.rows);
+    return bytes;
+}
+
+static void check_growth(tried_t *self)
+{
+    double most = tnd_chain_growth_max(self->run.chain);
+    cr_expect_geq(most, tnd_chain_growth_usual(self->run.chain), "%s", self->spec->table.name);
+    for (uint32_t r = 0; r < ROWS; r++) {
+        tnd_error_t error;
+        tnd_block_t *in = rows_at(self, r, 1), *out = NULL;
+        cr_assert_eq(tnd_chain_run(self->run.chain, &plain_key, in, self->run.block_pool,
+                                   self->run.pool, &out, &error),
+                     TND_OK);
+        cr_expect((double)ragged_bytes(out) <= most * (double)ragged_bytes(in),
+                  "%s: row %u grows more than declared", self->spec->table.name, r);
+        tnd_block_drop(&in);
+        tnd_block_drop(&out);
+    }
+}
+
+Test(operation, makes_ragged_rows_of_at_most_the_growth_that_it_declares)
+{
+    each(check_growth, true);
+}
+
 Test(operation, makes_rows_of_the_schema_that_it_declares)
 {
     each(check_shapes, true);

@@ -85,9 +85,10 @@ static const fixture_t fixtures[] = {
 };
 
 static tnd_status_t callback_open(void *state, void *shared, const char *options,
-                                  tnd_source_data_t *data, tnd_error_t *error)
+                                  const tnd_source_context_t *context, tnd_source_data_t *data,
+                                  tnd_error_t *error)
 {
-    (void)state, (void)shared, (void)options;
+    (void)state, (void)shared, (void)options, (void)context;
     data->count = ROWS;
     return tnd_schema_add(&data->schema, "x", TND_F32, 0, NULL, error);
 }
@@ -111,10 +112,16 @@ static tnd_status_t sequence_read(void *state, const uint64_t *index, size_t cou
     return callback_read(state, index, count, rows, error);
 }
 
-static const tnd_source_ops_t callback = {
-    .name = "callback", .state_bytes = 8, .open = callback_open, .read = callback_read};
-static const tnd_source_ops_t sequence = {
-    .name = "sequence", .state_bytes = 8, .open = callback_open, .read = sequence_read};
+static const tnd_source_ops_t callback = {.name = "callback",
+                                          .caps = TND_SOURCE_RANDOM | TND_SOURCE_REWINDS,
+                                          .state_bytes = 8,
+                                          .open = callback_open,
+                                          .read = callback_read};
+static const tnd_source_ops_t sequence = {.name = "sequence",
+                                          .caps = TND_SOURCE_REWINDS,
+                                          .state_bytes = 8,
+                                          .open = callback_open,
+                                          .read = sequence_read};
 /*  Sources of programs, which are not in the list. */
 static const tnd_source_spec_t own[] = {
     {.table = {.name = "callback"},

@@ -14,11 +14,11 @@ typedef struct {
     uint32_t starts, read;
 } counter_t;
 
-static tnd_status_t counter_fill(void *state, const uint64_t *index, tnd_source_rows_t *rows,
+static tnd_status_t counter_fill(void *state, const uint64_t *index, tnd_rows_t *rows,
                                  tnd_error_t *error)
 {
     counter_t *self = state;
-    uint32_t count = rows->count;
+    size_t count = rows->count;
     (void)error;
     if (index[0] == 0) {
         self->next = 0;
@@ -27,9 +27,8 @@ static tnd_status_t counter_fill(void *state, const uint64_t *index, tnd_source_
     for (rows->count = 0; rows->count < count && self->next < END; rows->count++) {
         cr_assert_eq(index[rows->count], self->next);
         uint64_t value = self->next++;
-        *(uint32_t *)(void *)(rows->columns[0].base + rows->count * rows->columns[0].stride) =
-            (uint32_t)value;
-        *(rows->columns[1].base + rows->count * rows->columns[1].stride) = (uint8_t)(value * 3);
+        *(uint32_t *)tnd_rows_at(rows, 0, rows->count) = (uint32_t)value;
+        *(uint8_t *)tnd_rows_at(rows, 1, rows->count) = (uint8_t)(value * 3);
         self->read++;
     }
     return rows->count < count ? TND_END : TND_OK;
@@ -177,17 +176,55 @@ Test(stream_reader, a_run_that_begins_in_the_middle_skips_earlier_records)
 }
 
 /*  Rows of n % 7 bytes of value n, of a source that can be read once. */
-static tnd_status_t ragged_fill(void *state, const uint64_t *index, tnd_source_rows_t *rows,
+static tnd_status_t ragged_fill(void *state, const uint64_t *index, tnd_rows_t *rows,
                                 tnd_error_t *error)
 {
     (void)state, (void)error;
     for (uint32_t row = 0; row < rows->count; row++) {
         uint64_t length = index[row] % 7;
-        rows->columns[0].lengths[row] = length;
-        for (uint64_t i = 0; i < length; i++)
-            rows->columns[0].base[row * rows->columns[0].stride + i] = (uint8_t)index[row];
+        memset(tnd_rows_room(rows, 0, row, length), (int)index[row], length);
     }
     return TND_OK;
+}
+
+/*  Rows of 1,000 bytes, where 16 MiB are possible. */
+static tnd_status_t long_fill(void *state, const uint64_t *index, tnd_rows_t *rows,
+                              tnd_error_t *error)
+{
+    (void)state, (void)error;
+    for (uint32_t row = 0; row < rows->count; row++)
+        memset(tnd_rows_room(rows, 0, row, 1000), (int)index[row], 1000);
+    return TND_OK;
+}
+
+Test(stream_reader, rows_take_the_memory_of_their_bytes_not_of_the_longest_possible)
+{
+    static const tnd_source_t source = {.fill = long_fill};
+    tnd_schema_t schema = {0};
+    cr_assert(tnd_schema_add_ragged(&schema, "t", TND_U8, 1, (uint64_t[]){16 << 20}, NULL) ==
+              TND_OK);
+    tnd_stream_reader_config_t config = {.source = &source,
+                                         .schema = &schema,
+                                         .name = "read",
+                                         .first = 300,
+                                         .retain_bytes = 1 << 20};
+    tnd_block_pool_t *block_pool = tnd_block_pool_new();
+    tnd_stream_reader_t *stream_reader = tnd_stream_reader_new(&config);
+    for (uint64_t first = 300; first < 301; first -= 300) { /* then the skipped rows again */
+        uint32_t count = 1;
+        bool ended;
+        tnd_error_t error;
+        tnd_block_t *block = tnd_block_pool_take(block_pool, &schema);
+        cr_assert(tnd_stream_reader_read(stream_reader, 0, &first, &count, block, &ended, &error) ==
+                      TND_OK,
+                  "%s", error.text);
+        block->note.rows = 1;
+        cr_assert_eq(tnd_block_row_bytes(block, 0, 0), 1000);
+        cr_assert_eq(*(const uint8_t *)tnd_block_row(block, 0, 0), (uint8_t)first);
+        tnd_block_drop(&block);
+    }
+    tnd_stream_reader_destroy(&stream_reader);
+    tnd_block_pool_destroy(&block_pool);
 }
 
 Test(stream_reader, ragged_rows_that_are_needed_again_have_their_lengths)

@@ -110,6 +110,20 @@ Test(splits, files_of_values_each_have_their_own_and_rows_their_own_shape)
     close_source(&opened);
 }
 
+Test(splits, the_bytes_of_rows_are_known_before_they_are_read)
+{
+    static const uint64_t index[] = {2, 1, 0, 4};
+    static const uint64_t expected[] = {10, 0, 6, 2};
+    uint64_t bytes[4];
+    opened_t opened;
+    tnd_error_t error;
+    save_usual();
+    cr_assert_eq(open_source(&opened, source("v", "s", ""), &error), TND_OK, "%s", error.text);
+    cr_assert_eq(opened.source->sizes(opened.state, index, 4, bytes, &error), TND_OK);
+    cr_assert_arr_eq(bytes, expected, sizeof expected);
+    close_source(&opened);
+}
+
 Test(splits, other_splits_of_the_same_values_are_other_data)
 {
     opened_t opened;

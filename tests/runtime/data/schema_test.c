@@ -68,12 +68,12 @@ Test(schema, what_does_not_fit_is_refused_and_changes_nothing)
     }
 }
 
-Test(schema, the_seventeenth_column_is_refused)
+Test(schema, a_column_too_many_is_refused)
 {
     tnd_schema_t schema = {0};
     tnd_error_t error;
-    char name[] = "a";
-    for (; name[0] < 'a' + TND_COLUMNS_MAX; name[0]++)
+    char name[] = "0";
+    for (; name[0] < '0' + TND_COLUMNS_MAX; name[0]++)
         cr_assert_eq(tnd_schema_add(&schema, name, TND_F64, 0, NULL, &error), TND_OK);
 
     cr_assert_eq(tnd_schema_add(&schema, name, TND_F64, 0, NULL, &error), TND_FAILED);

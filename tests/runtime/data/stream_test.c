@@ -182,6 +182,26 @@ Test(stream, lanes_with_files_are_known_once_every_host_has_reported)
     cr_assert_not_null(strstr(error.text, "part-[00-15].npy"), "%s", error.text);
 }
 
+Test(stream, what_a_position_becomes_is_bounded_by_the_schema_and_by_the_growth)
+{
+    static const struct {
+        uint32_t rows_max;
+        double growth_max;
+        uint64_t bytes;
+    } cases[] = {{1, 0, 8 + 300}, {1, 1, 8 + 100}, {1, 5, 8 + 300}, {2, 1, 16 + 100}, {2, 0, 616}};
+    tnd_stream_t stream = {0};
+    cr_assert(tnd_schema_add_ragged(&stream.read, "x", TND_U8, 1, (uint64_t[]){100}, NULL) ==
+              TND_OK);
+    cr_assert(tnd_schema_add_ragged(&stream.fed, "x", TND_U8, 1, (uint64_t[]){300}, NULL) ==
+              TND_OK);
+    cr_assert(tnd_schema_add(&stream.fed, "y", TND_I64, 0, NULL, NULL) == TND_OK);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        stream.rows_max = cases[i].rows_max;
+        stream.growth_max = cases[i].growth_max;
+        cr_expect_eq(tnd_stream_made_max(&stream), cases[i].bytes, "case %zu", i);
+    }
+}
+
 Test(stream, a_run_reads_what_its_epochs_use)
 {
     tnd_stream_t stream = {.lanes = 1, .count = 100, .epochs = 3};
