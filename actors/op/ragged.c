@@ -1,4 +1,4 @@
-/*  actors/op/ragged.c - rows of varying length made one length: pad_ragged. */
+/*  actors/op/ragged.c - rows of varying length: pad_ragged, slice, concat. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -110,9 +110,191 @@ static tnd_status_t pad_apply(void *state, const tnd_op_key_t *key, const tnd_ti
     return TND_OK;
 }
 
+/*  Passes all columns on and appends a ragged one like `column`, whose longest row has `longest`;
+ *  without a name it replaces that column. Returns its place in *to_p. */
+static tnd_status_t add_ragged(tnd_op_facts_t *facts, const tnd_schema_t *in, uint32_t column,
+                               const char *name, uint64_t longest, uint32_t *to_p,
+                               tnd_error_t *error)
+{
+    uint64_t shape[TND_RANK_MAX];
+    const tnd_column_t *from = &in->columns[column];
+    memcpy(shape, from->shape, sizeof shape);
+    shape[0] = longest;
+    *to_p = name != NULL ? in->count : column;
+    for (uint32_t i = 0; i < in->count + (name != NULL ? 1 : 0); i++) {
+        facts->passes[i] = i == *to_p ? -1 : (int8_t)i;
+        if (i == *to_p)
+            TND_TRY(tnd_schema_add_ragged(&facts->schema, name != NULL ? name : from->name,
+                                          from->dtype, from->rank, shape, error));
+        else
+            TND_TRY(
+                tnd_schema_add_like(&facts->schema, in->columns[i].name, &in->columns[i], error));
+    }
+    facts->reads |= UINT64_C(1) << column;
+    facts->growth_max = facts->growth_usual = name != NULL ? 2 : 1;
+    return TND_OK;
+}
+
+typedef struct {
+    const char *column;
+    uint64_t start, length;
+    const char *into;
+} slice_options_t;
+
+typedef struct {
+    uint32_t columns, column, to;
+    uint64_t start, length;
+    size_t unit;
+} slice_t;
+
+static const tnd_option_t slice_options[] = {
+    {TND_OPTION(slice_options_t, column, COLUMN, GRAPH), .help = "the ragged column"},
+    {TND_OPTION(slice_options_t, start, U64, GRAPH), .fallback = "0",
+     .help = "how much of the start of each row is left out, along the first axis"},
+    {TND_OPTION(slice_options_t, length, U64, GRAPH), .fallback = "rest", .choices = "rest=0",
+     .range = "1..", .help = "how much of each row is kept after that, at most"},
+    {TND_OPTION(slice_options_t, into, COLUMN, GRAPH), .fallback = "",
+     .help = "a new column for it; by default it replaces the column"},
+};
+
+const tnd_op_spec_t tnd_op_slice_spec = {
+    .table = {.name = "slice",
+              .help = "Keeps a part of each row of a ragged column, without copying it; "
+                      "x[:, start:start + length] of a RaggedTensor.",
+              TND_OPTIONS(slice_options, slice_options_t)},
+};
+
+static tnd_status_t slice_open(void *state, const void *given, const tnd_schema_t *in,
+                               tnd_op_facts_t *facts, tnd_error_t *error)
+{
+    slice_t *self = state;
+    const slice_options_t *chosen = given;
+    TND_TRY(find_ragged(in, chosen->column, &self->column, error));
+    const tnd_column_t *column = &in->columns[self->column];
+    if (chosen->start >= column->shape[0])
+        return tnd_fail(error,
+                        "`start: %" PRIu64 "` leaves nothing of column `%s`, whose rows have "
+                        "lengths up to %" PRIu64,
+                        chosen->start, column->name, column->shape[0]);
+    uint64_t longest = column->shape[0] - chosen->start;
+    if (chosen->length != 0 && chosen->length < longest)
+        longest = chosen->length;
+    self->columns = in->count;
+    self->start = chosen->start;
+    self->length = longest;
+    self->unit = tnd_column_unit(column);
+    return add_ragged(facts, in, self->column, chosen->into, longest, &self->to, error);
+}
+
+static tnd_status_t slice_apply(void *state, const tnd_op_key_t *key, const tnd_tile_t *in,
+                                tnd_tile_t *out, tnd_error_t *error)
+{
+    (void)key, (void)error;
+    const slice_t *self = state;
+    tnd_op_pass(in, out, self->columns, self->to);
+    for (uint32_t row = 0; row < in->rows; row++) {
+        const tnd_ragged_t *from = &in->columns[self->column].ragged[row];
+        uint64_t start = from->length < self->start ? from->length : self->start;
+        uint64_t rest = from->length - start;
+        out->columns[self->to].ragged[row] = (tnd_ragged_t){
+            (uint8_t *)from->data + start * self->unit, rest < self->length ? rest : self->length};
+    }
+    return TND_OK;
+}
+
+typedef struct {
+    tnd_strings_t columns;
+    const char *into;
+} concat_options_t;
+
+typedef struct {
+    uint32_t columns, count, from[TND_COLUMNS_MAX];
+    size_t unit, size; /* bytes of one step along the first axis, of an element */
+} concat_t;
+
+static const tnd_option_t concat_options[] = {
+    {TND_OPTION(concat_options_t, columns, COLUMNS, GRAPH),
+     .help = "the ragged columns, in this order"},
+    {TND_OPTION(concat_options_t, into, COLUMN, GRAPH), .help = "the new column"},
+};
+
+const tnd_op_spec_t tnd_op_concat_spec = {
+    .table = {.name = "concat",
+              .help = "Joins the rows of ragged columns, as tf.concat(..., axis=1) does.",
+              TND_OPTIONS(concat_options, concat_options_t)},
+};
+
+static tnd_status_t concat_open(void *state, const void *given, const tnd_schema_t *in,
+                                tnd_op_facts_t *facts, tnd_error_t *error)
+{
+    concat_t *self = state;
+    const concat_options_t *chosen = given;
+    uint64_t longest = 0;
+    if (chosen->columns.count < 2 || chosen->columns.count > TND_COLUMNS_MAX)
+        return tnd_fail(error, "`columns` names %zu columns; 2 to %d can be joined",
+                        chosen->columns.count, TND_COLUMNS_MAX);
+    for (size_t i = 0; i < chosen->columns.count; i++) {
+        TND_TRY(find_ragged(in, chosen->columns.items[i], &self->from[i], error));
+        const tnd_column_t *column = &in->columns[self->from[i]];
+        const tnd_column_t *first = &in->columns[self->from[0]];
+        if (column->dtype != first->dtype || column->rank != first->rank ||
+            memcmp(column->shape + 1, first->shape + 1,
+                   (first->rank - 1) * sizeof first->shape[0]) != 0)
+            return tnd_fail(error,
+                            "columns `%s` and `%s` differ in type or in an axis after the first",
+                            first->name, column->name);
+        longest += column->shape[0];
+        facts->reads |= UINT64_C(1) << self->from[i];
+    }
+    self->columns = in->count;
+    self->count = (uint32_t)chosen->columns.count;
+    self->unit = tnd_column_unit(&in->columns[self->from[0]]);
+    self->size = tnd_dtype_size(in->columns[self->from[0]].dtype);
+    uint32_t to;
+    TND_TRY(add_ragged(facts, in, self->from[0], chosen->into, longest, &to, error));
+    facts->growth_max = 1 + self->count; /* of a column that is named each time */
+    return TND_OK;
+}
+
+static tnd_status_t concat_apply(void *state, const tnd_op_key_t *key, const tnd_tile_t *in,
+                                 tnd_tile_t *out, tnd_error_t *error)
+{
+    (void)key, (void)error;
+    const concat_t *self = state;
+    tnd_op_pass(in, out, self->columns, self->columns);
+    for (uint32_t row = 0; row < in->rows; row++) {
+        uint64_t length = 0;
+        for (uint32_t i = 0; i < self->count; i++)
+            length += in->columns[self->from[i]].ragged[row].length;
+        uint8_t *to = tnd_room_take(out->room, length * self->unit, self->size);
+        out->columns[self->columns].ragged[row] = (tnd_ragged_t){to, length};
+        for (uint32_t i = 0; i < self->count; i++) {
+            const tnd_ragged_t *from = &in->columns[self->from[i]].ragged[row];
+            if (from->length > 0)
+                memcpy(to, from->data, from->length * self->unit);
+            to += from->length * self->unit;
+        }
+    }
+    return TND_OK;
+}
+
 const tnd_op_t tnd_op_pad_ragged = {
     .spec = &tnd_op_pad_ragged_spec,
     .state_bytes = sizeof(pad_t),
     .open = pad_open,
     .apply = pad_apply,
+};
+
+const tnd_op_t tnd_op_slice = {
+    .spec = &tnd_op_slice_spec,
+    .state_bytes = sizeof(slice_t),
+    .open = slice_open,
+    .apply = slice_apply,
+};
+
+const tnd_op_t tnd_op_concat = {
+    .spec = &tnd_op_concat_spec,
+    .state_bytes = sizeof(concat_t),
+    .open = concat_open,
+    .apply = concat_apply,
 };

@@ -108,6 +108,29 @@ def test_every_placement_feeds_the_same(folder):
     assert one == isolated, "workers of their own processes"
 
 
+def test_columns_that_operations_make_are_the_same_on_any_number_of_workers(folder):
+    """`slice` names bytes of the rows that came in, `concat` makes new ones."""
+    path = graph(folder, reader=", shuffle: global, epochs: 3",
+                 ops="{slice: {column: x, start: 2, length: 10, into: s}}, "
+                     "{concat: {columns: [z, s], into: c}}, {filter: {column: y, op: gt, value: 0}}")
+    one = digest("run", path)
+    for workers in (2, 5):
+        assert one == digest("run", path, "--set", f"prep.workers={workers}", "--set", "batch.block=7 rows")
+    places = folder / "places.yaml"
+    places.write_text(PLACES.format(port=free_range("127.0.0.1", 1), transport="tcp", workers=2))
+    assert one == digest("up", path, places), "workers on another host"
+    path = graph(folder, ops="{slice: {column: x, start: 2, length: 10, into: s}}, "
+                             "{concat: {columns: [z, s], into: c}}")
+    code, out, err = head(path, "--json")
+    assert code == 0, err
+    columns = json.loads(out.splitlines()[0])["columns"]
+    for row, (x, z) in enumerate(zip(column(1, oracle()[0]), column(2, oracle()[0]))):
+        for name, wanted in (("s", x[2:12]), ("c", z + x[2:12])):
+            if row + 1 < len(columns[name]["splits"]):
+                first, end = columns[name]["splits"][row:row + 2]
+                assert bytes(columns[name]["data"][first:end]) == wanted, f"row {row} of {name}"
+
+
 def head(*words):
     done = subprocess.run([str(TUNDISH), "head", *map(str, words)], capture_output=True, text=True,
                           cwd=ROOT, timeout=60)

@@ -1,6 +1,5 @@
 /*  Covers what a chain does with ragged columns: they pass unchanged, also if rows are dropped or
- *  repeated, or get one length from `pad_ragged`; an operation that reads one is refused by
- *  name. */
+ *  repeated; `pad_ragged` gives them one length, `slice` cuts them and `concat` joins them. */
 #include "actors/op/chain.h"
 #include "actors/op/chain_probe.h"
 #include "tests/actors/source/opened.h"
@@ -195,6 +194,79 @@ Test(ragged, rows_are_padded_or_cut_to_one_length)
     close_bench(&bench);
 }
 
+/*  Whether row `row` of a column of u16 is these numbers. */
+static void expect_numbers(const bench_t *self, uint32_t column, uint32_t row,
+                           const uint16_t *numbers, size_t count)
+{
+    cr_assert_eq(tnd_block_row_bytes(self->out, column, row), 2 * count, "row %u", row);
+    cr_assert_arr_eq((const uint8_t *)tnd_block_row(self->out, column, row),
+                     (const uint8_t *)numbers, 2 * count);
+}
+
+/*  As x[:, 1:3] of a RaggedTensor. */
+Test(ragged, a_slice_is_bytes_of_the_input_which_are_not_copied)
+{
+    static const uint16_t sliced[ROWS][2] = {{1, 2}, {0}, {21, 22}, {0}, {41}};
+    static const size_t counts[ROWS] = {2, 0, 2, 0, 1};
+    bench_t bench;
+    tnd_error_t error;
+    cr_assert_eq(
+        open_bench(&bench, "{slice: {column: x, start: 1, length: 2, into: w}}", false, &error),
+        TND_OK, "%s", error.text);
+    cr_assert_eq(run(&bench, TND_BUFFER_MAPPED, &error), TND_OK, "%s", error.text);
+    cr_assert(bench.out->schema->columns[3].ragged);
+    cr_assert_eq(bench.out->schema->columns[3].shape[0], 2);
+    for (uint32_t row = 0; row < ROWS; row++)
+        expect_numbers(&bench, 3, row, sliced[row], counts[row]);
+    expect_rows(&bench, "x", (uint32_t[]){0, 1, 2, 3, 4}, ROWS);
+    cr_assert_eq(bench.out->columns[3].buffer, bench.in->columns[1].buffer);
+    cr_assert_eq(tnd_chain_copied(bench.chain), 0);
+    close_bench(&bench);
+}
+
+Test(ragged, a_small_slice_does_not_hold_the_memory_of_the_whole)
+{
+    bench_t bench;
+    tnd_error_t error;
+    cr_assert_eq(open_bench(&bench, "{slice: {column: x, length: 1}}, {select: {columns: [x]}}",
+                            false, &error),
+                 TND_OK);
+    cr_assert_eq(run(&bench, TND_BUFFER_HEAP, &error), TND_OK, "%s", error.text);
+    cr_assert_neq(bench.out->columns[0].buffer, bench.in->columns[1].buffer);
+    tnd_block_drop(&bench.in);
+    expect_numbers(&bench, 0, 2, (uint16_t[]){20}, 1);
+    expect_numbers(&bench, 0, 1, NULL, 0);
+    close_bench(&bench);
+}
+
+/*  As tf.concat([x[:, 1:], x], axis=1), of the rows that are left, the first one repeated. */
+Test(ragged, rows_that_operations_make_pass_through_those_that_drop_and_repeat)
+{
+    static const uint16_t joined[][5] = {{30},         {30},         {30},        {41, 40, 41},
+                                         {41, 40, 41}, {41, 40, 41}, {41, 40, 41}};
+    static const tnd_buffer_kind_t kinds[] = {TND_BUFFER_HEAP, TND_BUFFER_MAPPED};
+    for (size_t k = 0; k < 2; k++) {
+        bench_t bench;
+        tnd_error_t error;
+        cr_assert_eq(
+            open_bench(&bench,
+                       "{filter: {column: y, op: ge, value: 3}}, {slice: {column: x, start: 1, "
+                       "into: tail}}, {concat: {columns: [tail, x], into: j}}, "
+                       "{repeat_rows: {column: y, max: 4}}",
+                       true, &error),
+            TND_OK, "%s", error.text);
+        cr_assert_eq(run(&bench, kinds[k], &error), TND_OK, "%s", error.text);
+        cr_assert_eq(bench.out->note.rows, 7);
+        expect_rows(&bench, "x", (uint32_t[]){3, 3, 3, 4, 4, 4, 4}, 7);
+        for (uint32_t row = 0; row < 7; row++)
+            expect_numbers(&bench, 4, row, joined[row], row < 3 ? 1 : 3);
+        cr_assert_eq(tnd_chain_growth_max(bench.chain), 2 * 3 * 4);
+        tnd_block_drop(&bench.in);
+        expect_numbers(&bench, 4, 6, joined[6], 3);
+        close_bench(&bench);
+    }
+}
+
 Test(ragged, a_row_that_is_too_long_is_bad_unless_it_may_be_cut)
 {
     bench_t bench;
@@ -224,6 +296,11 @@ Test(ragged, an_operation_that_reads_a_column_is_refused_by_name_with_the_remedy
         {"{reshape: {column: x, shape: [5]}}", "is ragged"},
         {"{one_hot: {column: x, depth: 3}}", "is ragged"},
         {"{pad_ragged: {column: y}}", "`y` is not ragged"},
+        {"{slice: {column: y}}", "`y` is not ragged"},
+        {"{slice: {column: x, start: 5}}", "`start: 5` leaves nothing of column `x`"},
+        {"{concat: {columns: [x], into: w}}", "2 to 64 can be joined"},
+        {"{concat: {columns: [x, z], into: w}}", "columns `x` and `z` differ in type"},
+        {"{concat: {columns: [x, x], into: z}}", "two columns called `z`"},
         {"{pad_ragged: {column: x, value: 70000}}", "does not fit"},
         {"{pad_ragged: {column: x}}, {pad_ragged: {column: x}}", "operation 2, `pad_ragged`"},
     };
