@@ -67,10 +67,14 @@ static tnd_status_t check_order(const tnd_reader_options_t *options, const tnd_s
 
 static tnd_status_t check_window(const tnd_stream_t *stream, tnd_error_t *error)
 {
-    bool bounded = stream->skip > 0 || stream->take > 0 || stream->repeat > 1;
     uint64_t all;
-    if (stream->count == TND_UNKNOWN && !stream->by_file && bounded)
-        return tnd_fail(error, "`skip`, `take` and `repeat` need a source whose length is known");
+    bool bounded = stream->skip > 0 || stream->take > 0;
+    for (uint32_t lane = 0; bounded && lane < stream->lanes; lane++)
+        if (stream->lane[lane].known && stream->lane[lane].count == TND_UNKNOWN)
+            return tnd_fail(error,
+                            "`skip` and `take` count the rows of all lanes in turn, but the source "
+                            "of lane %" PRIu32 " does not report how many it has",
+                            lane);
     if (stream->count == TND_UNKNOWN)
         return TND_OK;
     if (stream->skip > 0 && stream->skip >= stream->count)
@@ -447,9 +451,10 @@ static const tnd_option_t options[] = {
     {TND_OPTION(tnd_reader_options_t, epochs, U64, GRAPH), .unit = "epochs", .fallback = "1",
      .range = "1..4294967294", .choices = "forever=4294967295", .help = "passes over the data"},
     {TND_OPTION(tnd_reader_options_t, shard, ENUM, GRAPH), .fallback = "index",
-     .choices = "index|file",
-     .help = "how lanes divide the data: by position, or by file: the file at place i of the list "
-             "belongs to lane i mod lanes, and only the host of that lane needs it"},
+     .choices = "index|file|source",
+     .help = "how lanes divide the data: by position, by file: the file at place i of the list "
+             "belongs to lane i mod lanes, and only the host of that lane needs it; or by source: "
+             "each lane opens its own, which is told its lane (sources of users only)"},
     {TND_OPTION(tnd_reader_options_t, workers, U64, PLACE), .unit = "readers", .fallback = "1",
      .range = "1..64", .help = "readers per lane, for a source that can read any index"},
     {TND_OPTION(tnd_reader_options_t, access, ENUM, TUNE), .fallback = "auto",

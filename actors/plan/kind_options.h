@@ -16,7 +16,7 @@ typedef enum { TND_SHUFFLE_NONE, TND_SHUFFLE_GLOBAL, TND_SHUFFLE_TENSORFLOW } tn
 /*  What a checkpoint stores to recognize the bytes of a file. */
 typedef enum { TND_VERIFY_QUICK, TND_VERIFY_FULL } tnd_verify_t;
 
-typedef enum { TND_SHARD_INDEX, TND_SHARD_FILE } tnd_shard_t;
+typedef enum { TND_SHARD_INDEX, TND_SHARD_FILE, TND_SHARD_SOURCE } tnd_shard_t;
 
 typedef struct {
     tnd_part_t source;

@@ -22,9 +22,11 @@ struct tnd_row_reader {
     const tnd_source_t *source;
     const tnd_shared_part_t *part;
     const tnd_stream_t *stream;
+    const char *name;
     uint32_t lane;
     bool alone;
     tnd_sample_order_t order;
+    tnd_window_t window;
     tnd_stream_reader_t *writer; /* of a source that writes its rows; else NULL */
     growing_pool_t indices, room;
     tnd_block_pool_t *block_pool;
@@ -39,6 +41,8 @@ tnd_row_reader_t *tnd_row_reader_new(const tnd_row_reader_config_t *config)
     self->source = tnd_shared_source_type(config->shared);
     self->part = tnd_shared_source_part(config->shared, config->lane);
     self->stream = config->stream;
+    self->name = config->name;
+    self->window = tnd_stream_window(config->stream, config->lane);
     self->lane = config->lane;
     self->alone = config->alone;
     self->block_pool = tnd_block_pool_new();
@@ -59,9 +63,7 @@ tnd_row_reader_t *tnd_row_reader_new(const tnd_row_reader_config_t *config)
         .schema = &config->stream->read,
         .name = config->name,
         .caps = self->part->facts.caps,
-        .first = config->stream->count != TND_UNKNOWN
-                     ? tnd_stream_window(config->stream, config->lane).first
-                     : 0,
+        .first = self->window.first,
         .retain_bytes = config->options->retain_bytes,
     };
     self->writer = tnd_stream_reader_new(&writer);
@@ -218,9 +220,22 @@ tnd_status_t tnd_row_reader_read(tnd_row_reader_t *self, uint32_t epoch, uint64_
                                  tnd_error_t *error)
 {
     look_ahead(self, epoch, first, *count_p);
+    /* `take` of a source of unknown length: the join asks for more. */
+    uint64_t most = self->stream->count == TND_UNKNOWN ? self->window.count : TND_UNKNOWN;
+    uint64_t left = first < most ? most - first : 0;
+    bool ends = left < *count_p;
+    *count_p = ends ? (uint32_t)left : *count_p;
+    *end_p = ends;
+    if (*count_p == 0)
+        return TND_OK;
     tnd_source_call_t call = make_call(self, *count_p);
     tnd_sample_order_fill(&self->order, epoch, first, *count_p, tnd_buffer_data(call.indices));
-    return read_call(self, epoch, &call, count_p, end_p, block, error);
+    TND_TRY(read_call(self, epoch, &call, count_p, end_p, block, error));
+    if (first == 0 && *count_p == 0 && self->window.first > 0)
+        return tnd_fail(error, "%s: `skip: %" PRIu64 "` leaves no row: the source has fewer",
+                        self->name, self->window.first);
+    *end_p = *end_p || ends;
+    return TND_OK;
 }
 
 void tnd_row_reader_place(const tnd_row_reader_t *self, uint64_t sample,

@@ -16,9 +16,7 @@ static tnd_place_map_t *add(tnd_place_list_t *list, tnd_place_kind_t kind)
 static void short_form(const tnd_sample_order_config_t *config, tnd_place_list_t *list)
 {
     const tnd_stream_t *stream = config->stream;
-    tnd_window_t window = {0};
-    if (stream->count != TND_UNKNOWN)
-        window = tnd_stream_window(stream, config->lane);
+    tnd_window_t window = tnd_stream_window(stream, config->lane);
     if (window.first > 0)
         add(list, TND_PLACE_SKIP)->skip = window.first;
     if (stream->count != TND_UNKNOWN && (stream->take > 0 || stream->by_file))

@@ -177,7 +177,7 @@ static tnd_status_t open_lanes(opened_t *opened, const tnd_plan_t *plan,
         tnd_error_t differs;
         if (tnd_schema_compare(&opened->parts[0].facts.schema, &opened->parts[i].facts.schema,
                                &differs) != TND_OK)
-            return tnd_fail(error, "the files of lanes %u and %u hold different data: %.300s%s",
+            return tnd_fail(error, "the data of lanes %u and %u differ: %.300s%s",
                             opened->parts[0].lane, opened->parts[i].lane, differs.text,
                             tnd_schema_ragged(&opened->parts[0].facts.schema) > 0
                                 ? "; set `max:` of the ragged columns, for all files"
@@ -224,7 +224,7 @@ tnd_status_t tnd_shared_source_open(const tnd_plan_t *plan, const tnd_instance_t
                                     tnd_error_t *error)
 {
     const tnd_reader_options_t *options = instance->options;
-    bool by_file = options->shard == TND_SHARD_FILE && plan->lanes > 1;
+    bool by_file = options->shard != TND_SHARD_INDEX && plan->lanes > 1;
     uint32_t parts = by_file ? plan->lanes : 1;
     opened_t *opened = tnd_allocate_zeroed(1, sizeof *opened + parts * sizeof opened->parts[0]);
     opened->source = tnd_source_of(tnd_source_spec_of(options->source.table));

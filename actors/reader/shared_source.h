@@ -1,7 +1,7 @@
 /*  actors/reader/shared_source.h - a source, opened once for all readers of a host.
  *
- *  With `shard: file` each lane has its own files, and each lane that is read on the host is opened
- *  as a part.  Otherwise there is one part for all lanes.
+ *  With `shard: file` each lane has its own files, with `shard: source` its own source, and each
+ *  lane that is read on the host is opened as a part.  Otherwise there is one part for all lanes.
  *
  *  Threads: as the hooks facts, list and unshare of runtime/interface/kind.h; type and part on any.
  */

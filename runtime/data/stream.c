@@ -33,7 +33,9 @@ static uint64_t share_of(const tnd_stream_t *self, uint64_t rows, uint32_t lane)
 
 tnd_window_t tnd_stream_window(const tnd_stream_t *self, uint32_t lane)
 {
-    assert(self->count != TND_UNKNOWN);
+    if (self->count == TND_UNKNOWN)
+        return (tnd_window_t){
+            .first = self->skip, .count = self->take > 0 ? self->take : TND_UNKNOWN, .repeat = 1};
     uint64_t first = self->skip < self->count ? self->skip : self->count;
     uint64_t left = self->count - first;
     uint64_t count = self->take > 0 && self->take < left ? self->take : left;
@@ -140,7 +142,7 @@ bool tnd_stream_settle(tnd_stream_t *self, uint32_t lanes, uint32_t *lane_p)
         *lane_p = lane;
         if (!of->known)
             return false;
-        count += of->count;
+        count = of->count == TND_UNKNOWN || count == TND_UNKNOWN ? TND_UNKNOWN : count + of->count;
         data = XXH3_64bits_withSeed(&of->data, sizeof of->data, data);
     }
     self->count = count;
@@ -200,7 +202,8 @@ static tnd_status_t read_lane(tnd_stream_t *stream, const char *text, tnd_error_
     tnd_stream_lane_t said = {.known = true};
     if (sscanf(text, "lane %" SCNu32 " %" SCNu64 " %" SCNu64, &lane, &said.count, &said.data) !=
             3 ||
-        lane >= TND_LANES_MAX || said.count > INT64_MAX / TND_LANES_MAX)
+        lane >= TND_LANES_MAX ||
+        (said.count > INT64_MAX / TND_LANES_MAX && said.count != TND_UNKNOWN))
         return tnd_fail(error, "facts of a stream: not a lane: '%s'", text);
     stream->lane[lane] = said;
     return TND_OK;

@@ -18,7 +18,7 @@
 
 /*  The files of one lane, where lanes share out files. */
 typedef struct {
-    uint64_t count; /* rows */
+    uint64_t count; /* rows; TND_UNKNOWN */
     uint64_t data;  /* identity */
     bool known;
 } tnd_stream_lane_t;
@@ -72,7 +72,8 @@ typedef struct {
 
 /*  The rows that an epoch uses, of the whole source; where lanes have files of their own, of the
  *  files of `lane`.  There `skip` and `take` count rows of the lanes in turn, a row of lane 0, of
- *  lane 1 ...; a lane that has ended is passed over.  Known counts only. */
+ *  lane 1 ...; a lane that has ended is passed over.  Its count is TND_UNKNOWN if the source's is and `take` is not
+ *  set; then an epoch may also have fewer rows than `take`. */
 tnd_window_t tnd_stream_window(const tnd_stream_t *self, uint32_t lane);
 
 /*  Positions of an epoch: over all lanes, in `lane` (by position: positions p of the whole with p

@@ -146,7 +146,15 @@ bool tnd_topology_check_source(const tnd_topology_actor_t *reader, uint32_t caps
     const char *name = source->table->name;
     bool random = (caps & TND_SOURCE_RANDOM) != 0;
     size_t before = tnd_diagnostics_count(diagnostics, TND_SEVERITY_ERROR);
-    if (choice_of(reader, "shard") != 0 && (caps & TND_SOURCE_FILES) == 0) {
+    enum { BY_INDEX, BY_FILE, BY_SOURCE };
+    int shard = choice_of(reader, "shard");
+    if (shard == BY_SOURCE && tnd_source_spec_of(source->table)->custom == NULL) {
+        tnd_diagnostics_add(diagnostics, TND_T033_SOURCE_ABILITY,
+                            tnd_topology_option_mark(reader, "shard"),
+                            "`%s` has the same rows in every lane", name);
+        tnd_diagnostics_help(diagnostics, "write `shard: file` or `shard: index`");
+    }
+    if (shard == BY_FILE && (caps & TND_SOURCE_FILES) == 0) {
         tnd_diagnostics_add(diagnostics, TND_T033_SOURCE_ABILITY,
                             tnd_topology_option_mark(reader, "shard"),
                             "`%s` has no files that lanes could share out", name);
@@ -165,7 +173,7 @@ bool tnd_topology_check_source(const tnd_topology_actor_t *reader, uint32_t caps
         tnd_diagnostics_add(diagnostics, TND_T033_SOURCE_ABILITY,
                             tnd_topology_option_mark(reader, "workers"),
                             "`%s` is read from its start only, by one reader", name);
-    if (lanes > 1 && !random)
+    if (lanes > 1 && !random && shard == BY_INDEX)
         tnd_diagnostics_add(diagnostics, TND_T033_SOURCE_ABILITY, reader->mark,
                             "`%s` is read from its start only, in one lane, not in %llu", name,
                             (unsigned long long)lanes);

@@ -1,123 +1,9 @@
 /*  tests/runtime/tundish_test.c - sources and operations of a program, through the public header
  *  alone: what each sort of source can do, what is refused before the start, what fails and how it
  *  is told. */
-#include <tundish/tundish.h>
+#include "tests/runtime/numbers_graph.h"
 
 #include <sched.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <criterion/criterion.h>
-
-enum { ROWS = 500 };
-
-/*  Numbers 0, 1, 2 ...: of ROWS rows, which end unannounced where `unknown`. */
-typedef struct {
-    bool unknown;
-    uint64_t next, starts;
-    uint64_t fails_at; /* 0: nowhere */
-    uint64_t refuses;  /* multiples of it are no records; 0: none */
-} numbers_t;
-
-static tnd_status_t read_numbers(void *user, const uint64_t *index, size_t count, tnd_rows_t *rows,
-                                 tnd_error_t *error)
-{
-    numbers_t *self = user;
-    for (rows->count = 0; rows->count < count; rows->count++) {
-        uint64_t row = index[rows->count];
-        if (self->fails_at != 0 && row == self->fails_at)
-            return tnd_fail(error, "the well is dry");
-        if (self->refuses != 0 && row % self->refuses == 0) {
-            (void)tnd_fail(error, "it is a multiple");
-            return TND_REFUSED;
-        }
-        if (self->unknown && row >= ROWS)
-            return TND_END;
-        *(uint64_t *)tnd_rows_at(rows, 0, rows->count) = row;
-    }
-    return TND_OK;
-}
-
-/*  The same for a source that is read in order; it checks that it is. */
-static tnd_status_t read_in_order(void *user, const uint64_t *index, size_t count, tnd_rows_t *rows,
-                                  tnd_error_t *error)
-{
-    numbers_t *self = user;
-    if (index[0] == 0) {
-        self->next = 0;
-        self->starts++;
-    }
-    for (size_t i = 0; i < count; i++)
-        if (index[i] != self->next + i)
-            return tnd_fail(error, "row %llu after row %llu", (unsigned long long)index[i],
-                            (unsigned long long)self->next);
-    tnd_status_t status = read_numbers(user, index, count, rows, error);
-    self->next += rows->count;
-    return status;
-}
-
-static tnd_graph_t *compose(numbers_t *numbers, uint32_t caps, const char *reader, const char *ops)
-{
-    tnd_schema_t schema = {0};
-    char text[256];
-    cr_assert(tnd_schema_add(&schema, "number", TND_U64, 0, NULL, NULL) == TND_OK);
-    tnd_graph_t *graph = tnd_graph_new("test", 7);
-    tnd_graph_callback(graph, "numbers", &schema, numbers->unknown ? TND_UNKNOWN : ROWS, caps,
-                       (caps & TND_SOURCE_RANDOM) != 0 ? read_numbers : read_in_order, numbers);
-    snprintf(text, sizeof text, "source: numbers, %s", reader);
-    tnd_graph_add(graph, "read", "reader", text);
-    snprintf(text, sizeof text, "ops: [%s]", ops);
-    tnd_graph_add(graph, "prep", "preprocessor", text);
-    tnd_graph_add(graph, "batch", "batcher", "size: 64, block: 7 rows");
-    tnd_graph_add(graph, "feed", "feeder", NULL);
-    tnd_graph_link(graph, "read -> prep -> batch -> feed");
-    return graph;
-}
-
-/*  Runs the graph; the rows that were fed, how many and their sum. */
-typedef struct {
-    uint64_t rows, sum;
-    char digest[33], error[512];
-    tnd_status_t status;
-} outcome_t;
-
-static tnd_status_t add_up(tnd_replica_t *replica, void *user)
-{
-    outcome_t *outcome = user;
-    const uint64_t *numbers = tnd_replica_column(replica, "number");
-    for (size_t i = 0; i < tnd_replica_rows(replica); i++)
-        outcome->sum += numbers[i];
-    outcome->rows += tnd_replica_rows(replica);
-    return TND_OK;
-}
-
-static outcome_t run(tnd_graph_t *graph)
-{
-    outcome_t outcome = {.digest = ""};
-    tnd_session_t *session = NULL;
-    cr_assert(tnd_session_open(&session, graph, NULL) == TND_OK, "%s", tnd_graph_errors(graph));
-    tnd_feed_t *feed = tnd_session_feed(session, "feed");
-    /* What fails meanwhile ends the loop; the outcome tells it. */
-    while (feed != NULL && tnd_feed_next(feed) == TND_OK &&
-           tnd_feed_run(feed, add_up, NULL, &outcome) == TND_OK) {
-    }
-    (void)tnd_session_wait(session);
-    (void)tnd_session_digest(session, "feed", outcome.digest);
-    snprintf(outcome.error, sizeof outcome.error, "%s", tnd_session_error(session));
-    outcome.status = tnd_session_destroy(&session);
-    tnd_graph_destroy(&graph);
-    return outcome;
-}
-
-static void refused(tnd_graph_t *graph, const char *text)
-{
-    tnd_session_t *session = NULL;
-    cr_expect(tnd_session_open(&session, graph, NULL) == TND_FAILED);
-    cr_expect(strstr(tnd_graph_errors(graph), text) != NULL, "%s", tnd_graph_errors(graph));
-    tnd_graph_destroy(&graph);
-}
-
-static const uint64_t whole = (uint64_t)ROWS * (ROWS - 1) / 2;
 
 Test(tundish, a_source_read_in_order_gives_the_rows_that_one_of_any_index_gives)
 {
@@ -153,77 +39,6 @@ Test(tundish, unsupported_options_of_a_source_are_refused_before_the_start)
     tnd_graph_set(lanes, "lanes", "2");
     refused(lanes, "in one lane, not in 2");
     cr_expect_eq(numbers.starts, 0);
-}
-
-/*  A source whose table declares any index, and which finds at `open` what it can do. */
-typedef struct {
-    uint32_t caps;
-    tnd_source_context_t context;
-} found_t;
-
-static tnd_status_t found_open(void *state, void *shared, const char *options,
-                               const tnd_source_context_t *context, tnd_source_data_t *data,
-                               tnd_error_t *error)
-{
-    found_t *found = shared;
-    (void)state, (void)options;
-    context->progress(context->reporter, 3, 16, "files");
-    found->context = *context;
-    cr_assert_eq(data->caps, TND_SOURCE_RANDOM | TND_SOURCE_REWINDS);
-    data->caps = found->caps;
-    data->count = ROWS;
-    return tnd_schema_add(&data->schema, "number", TND_U64, 0, NULL, error);
-}
-
-static tnd_status_t found_read(void *state, const uint64_t *index, size_t count, tnd_rows_t *rows,
-                               tnd_error_t *error)
-{
-    (void)state, (void)error;
-    for (size_t i = 0; i < count; i++)
-        *(uint64_t *)tnd_rows_at(rows, 0, i) = index[i];
-    return TND_OK;
-}
-
-static const tnd_source_ops_t found_ops = {.abi = TND_ABI,
-                                           .name = "found",
-                                           .caps = TND_SOURCE_RANDOM | TND_SOURCE_REWINDS,
-                                           .open = found_open,
-                                           .read = found_read};
-
-static tnd_graph_t *compose_found(found_t *found)
-{
-    numbers_t unused = {0};
-    tnd_graph_t *graph = compose(&unused, TND_SOURCE_RANDOM, "epochs: 1", "");
-    tnd_graph_source(graph, &found_ops, found);
-    tnd_graph_set(graph, "read.source", "found");
-    tnd_graph_set(graph, "read.shuffle", "global");
-    return graph;
-}
-
-Test(tundish, what_an_open_source_cannot_do_is_an_error_as_if_its_table_said_so)
-{
-    found_t found = {.caps = TND_SOURCE_REWINDS};
-    outcome_t outcome = run(compose_found(&found));
-    cr_expect(outcome.status == TND_FAILED);
-    cr_expect(strstr(outcome.error, "`found` is read from its start only and cannot be shuffled") !=
-                  NULL,
-              "%s", outcome.error);
-    found.caps = TND_SOURCE_RANDOM;
-    outcome = run(compose_found(&found));
-    cr_expect(outcome.status == TND_OK, "%s", outcome.error);
-    cr_expect_eq(outcome.sum, whole);
-    found.caps = 8;
-    outcome = run(compose_found(&found));
-    cr_expect(strstr(outcome.error, "can do more than its table declares"), "%s", outcome.error);
-}
-
-Test(tundish, a_source_is_told_for_what_it_is_opened)
-{
-    found_t found = {.caps = TND_SOURCE_RANDOM};
-    outcome_t outcome = run(compose_found(&found));
-    cr_expect(outcome.status == TND_OK, "%s", outcome.error);
-    cr_expect(found.context.lane == 0 && found.context.lanes == 1);
-    cr_expect(found.context.replicas == 1 && found.context.batch == 64);
 }
 
 Test(tundish, a_random_source_must_report_its_rows)
@@ -578,7 +393,7 @@ Test(tundish, a_row_longer_than_an_operation_declared_ends_the_run)
 
 /* --- what hangs --- */
 
-/*  Its `open` returns when the test allows it, and then reads its arguments. */
+/*  Its open returns once it is let, and then looks at what it was given. */
 typedef struct {
     _Atomic bool may_go, is_over;
     bool same;
