@@ -1,6 +1,6 @@
 /*  actors/batcher.c - joins a lane, composes steps with the other lanes, sends slices to feeders.
  *
- *  All of it is decided by the join machine; no row is touched here. */
+ *  All of it is decided by the state machine in runtime/core/batcher.c; no row is touched here. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

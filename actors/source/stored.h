@@ -16,8 +16,8 @@ typedef struct {
     size_t offset;
     tnd_buffer_t *buffer;  /* sealed; held; NULL: the file is read */
     tnd_content_t content; /* closed if the rows are in memory */
-    uint64_t identity;     /* size of the file on the disk */
-    uint64_t size;         /* of that file, in bytes; 0: no header */
+    uint64_t identity;     /* hash of its size and its first and last 64 KiB */
+    uint64_t size;         /* of the file on the disk, in bytes; 0: the rows have no file */
     int64_t modified_ns;
 } tnd_stored_t;
 

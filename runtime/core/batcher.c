@@ -322,7 +322,8 @@ static void skip_batch(tnd_batcher_core_t *self)
     self->skipped++;
 }
 
-/*  Decides the next step, or skips an epoch that has none; returns false if it cannot yet. */
+/*  Cuts the next batch: decides which rows of each lane the next step has, or skips an epoch without
+ *  steps; returns false if that is not known yet. */
 static bool compose(tnd_batcher_core_t *self)
 {
     uint32_t own = self->config.order.lane, lanes = self->config.lanes;

@@ -7,7 +7,7 @@
  *
  *  The places depend on the list, the counts of rows, the epoch and the position alone, so every
  *  reader of a lane finds the same.  Most maps find them by arithmetic.  A `shuffle` draws one
- *  position after the other: to go forwards is cheap, and the last `recall` positions of a lane are
+ *  position after the other: going forwards is cheap, and the last `recall` positions of a lane are
  *  remembered; going back further draws again from a snapshot, of which there is one every 65,536
  *  positions, or from the start of the epoch.
  *
@@ -36,17 +36,17 @@ typedef struct {
 typedef struct {
     const tnd_place_list_t *list; /* passes tnd_places_check */
     uint64_t rows;                /* stored */
-    const uint64_t *files;        /* rows of each file, for `interleave`; not for bytes */
-    uint32_t file_count;          /* 0: one file */
-    uint32_t lane, lanes;         /* 0, 1: the whole result */
-    uint64_t recall;              /* positions of the lane that may be asked for again */
+    const uint64_t *files; /* rows of each file, for `interleave`; tnd_places_bytes ignores it */
+    uint32_t file_count;   /* 0: one file */
+    uint32_t lane, lanes;  /* 0, 1: the whole result */
+    uint64_t recall;       /* positions of the lane that may be asked for again */
 } tnd_places_config_t;
 
 typedef struct tnd_places tnd_places_t;
 
 const char *tnd_place_name(tnd_place_kind_t kind);
 
-/*  Whether a list can be used, of rows whose number is known or TND_PLACES_ENDLESS for not yet. */
+/*  Whether a list can be applied to `rows` rows; TND_PLACES_ENDLESS: their number is not known. */
 bool tnd_places_check(const tnd_place_list_t *self, uint64_t rows, tnd_places_fault_t *fault);
 /*  Positions of one epoch of the list. */
 uint64_t tnd_places_count(const tnd_place_list_t *self, uint64_t rows);

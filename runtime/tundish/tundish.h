@@ -9,7 +9,7 @@
  *      if (tnd_session_open(&session, graph, NULL) != TND_OK)
  *          return fputs(tnd_graph_errors(graph), stderr), 78;
  *      tnd_feed_t *feed = tnd_session_feed(session, "feed");
- *      while (tnd_feed_next(feed) == TND_OK)
+ *      while (feed != NULL && tnd_feed_next(feed) == TND_OK)
  *          if (tnd_feed_run(feed, step, apply, models) != TND_OK)
  *              break;
  *      return tnd_session_destroy(&session) == TND_OK ? 0 : 1;
@@ -33,7 +33,8 @@
  *  "Threads: any".  Replica functions are called inside `step` and `apply`, on the thread that runs
  *  them.
  *
- *  The library prints nothing.  Its only global state is a SIGBUS handler, installed when the first
+ *  The library prints nothing.  The only global state that a program can notice is a SIGBUS
+ *  handler, installed when the first
  *  file is mapped: the loss of a page of that file becomes an error of the run.  Every other SIGBUS
  *  is passed on to the previous handler.  A program that installs its own handler later saves the
  *  old action and calls it first. */
@@ -469,7 +470,8 @@ TND_API uint64_t tnd_random_below(tnd_random_t *random, uint64_t bound); /* boun
 /*  An operation is pure: its output depends on the row, the options and `random` only, so every
  *  worker on every machine gives the same.  Each worker has its own state of `state_bytes` zeroed
  *  bytes, on one thread at a time.  Before the start, every host applies the operation to generated rows with arbitrary
- *  numbers and compares the results: refuse numbers that make no sense, and never index by them. */
+ *  numbers and compares the results: so check values before you use them as
+ *  an index or a length, and refuse those that make no sense. */
 typedef struct tnd_op_ops {
     uint32_t abi; /* TND_ABI */
     const char *name;

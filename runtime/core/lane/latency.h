@@ -1,7 +1,7 @@
 /*  runtime/core/lane/latency.h - how long answers take: a histogram that forgets.
  *
- *  Eight classes an octave from 65 us to 18 minutes, so that what it says is at most an eighth too
- *  much.  Of about the last thousand answers: once there are so many, all count half.
+ *  Eight classes per doubling, from 65 us to 18 minutes, so a result is at most an eighth too
+ *  large.  After 2,048 answers all counts are halved, so old answers fade.
  *
  *  A plain value; zero is empty. */
 #ifndef TND_RUNTIME_CORE_LANE_LATENCY_H

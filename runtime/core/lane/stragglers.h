@@ -1,9 +1,9 @@
 /*  runtime/core/lane/stragglers.h - which tickets are overdue and are issued to a second worker.
  *
- *  A ticket is overdue after `overdue_ns` and after three times the time that 99 of a hundred
- *  tickets take.  The same holds for the time since a later ticket was answered: tickets are
- *  processed in order, so only a slow worker is passed for long.  The usual times are learnt from
- *  the answers that win.
+ *  A ticket is overdue when either time is up: since it was issued, or since a later ticket was
+ *  answered.  Each limit is three times what 99 of a hundred answered tickets took, and at least
+ *  `overdue_ns`.  The second one exists because tickets are processed in order, so only a slow
+ *  worker is passed for long.  Both are learnt from the answers that win.
  *
  *  Threads: one.  Units: nanoseconds of the caller's clock.  A plain value. */
 #ifndef TND_RUNTIME_CORE_LANE_STRAGGLERS_H

@@ -1,15 +1,15 @@
 /*  runtime/core/lane/suspects.h - workers that died, their tickets, the row to blame.
  *
- *  A block may contain a row that ends the process that works on it.  A worker reports BEGIN before
- *  it works on a ticket that was lost before, of one block at a time.  A lost connection is not
+ *  A block may contain a row that ends the process that works on it.  Before a
+ *  worker works on a ticket that was lost before, it reports BEGIN, for one ticket at a time.  A lost connection is not
  *  counted: connections end, and a silent worker may be stopped or slow.  Only when another life
  *  with another birth takes the worker's place has the worker died; then a failure is counted for
  *  the ticket that it began last, unless another worker has answered that ticket since.
  *
  *  A lost ticket that a worker had begun is cut into pieces until each row is alone.  A row that is
  *  alone and has a failure count of TND_FAILURES_MAX is a poison row: it is reported as bad and
- *  skipped.  So a row that kills costs five workers, the first of which is unknown, and no other
- *  row is blamed.  Of the tickets with failures one at a time is under way, because workers of one
+ *  skipped.  So a row that kills costs five workers, and no other row is blamed: the first worker
+ *  dies before its ticket was lost, so it has sent no BEGIN and is not counted.  Of the tickets with failures one at a time is under way, because workers of one
  *  process die together.
  *
  *  Threads: one.  The caller provides the memory of `workers`. */
@@ -18,7 +18,7 @@
 
 #include "runtime/core/lane/tickets.h"
 
-/*  One or two deaths could be chance. */
+/*  Deaths with a row alone before it is blamed; fewer could be chance. */
 enum { TND_FAILURES_MAX = 4, TND_POISON_ROOM = 16 };
 
 /*  The last ticket that a worker began. */

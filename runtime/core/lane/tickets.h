@@ -68,7 +68,8 @@ uint64_t tnd_tickets_find(const tnd_tickets_t *self, uint32_t epoch, uint64_t fi
 uint64_t tnd_tickets_find_sent(const tnd_tickets_t *self, const tnd_msg_t *msg);
 /*  The position below which nothing is needed; `plan` without tickets. */
 tnd_position_t tnd_tickets_floor(const tnd_tickets_t *self, tnd_position_t plan);
-/*  After everything that has arrived, joined or not: what a floor must never be. */
+/*  After everything that has arrived, joined or not.  For a planted bug only: as the floor it would
+ *  lose the tickets before it. */
 tnd_position_t tnd_tickets_received(const tnd_tickets_t *self, tnd_position_t plan);
 
 /*  Changes the state and the count of lost tickets. */

@@ -12,7 +12,8 @@
 
 #define TND_ENDLESS UINT32_MAX /* a number of epochs without end */
 
-/*  The next row to use: the `used`-th row made from position `index` of `epoch`. */
+/*  The next row to use: of the rows made from position `index` of `epoch`, that after the first
+ *  `used`. */
 typedef struct {
     uint64_t index;
     uint32_t epoch;
