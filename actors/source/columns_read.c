@@ -271,8 +271,10 @@ tnd_status_t tnd_columns_sizes(const void *state, const uint64_t *index, uint32_
             uint64_t row = index[i] - strand->first[file], begin, end;
             TND_TRY(tnd_splits_row(&strand->splits[file], &strand->stored[file], row, &begin, &end,
                                    error));
-            if ((end - begin) * strand->record <= tnd_strand_row_max(strand))
-                sizes[i] += (end - begin) * strand->record;
+            uint64_t size = (end - begin) * strand->record;
+            size_t around = strand->format != NULL ? strand->format->around : 0;
+            if (size >= around && size <= tnd_strand_row_max(strand))
+                sizes[i] += size - around;
         }
     }
     return TND_OK;

@@ -298,7 +298,7 @@ tnd_block_t *tnd_block_pool_prefix(tnd_block_pool_t *self, const tnd_block_t *bl
     for (uint32_t i = 0; i < block->schema->count; i++)
         if (block->columns[i].buffer != NULL)
             tnd_buffer_hold(block->columns[i].buffer);
-    tnd_buffer_t *const held[] = {block->index, block->marks, block->about};
+    tnd_buffer_t *const held[] = {block->index, block->lists, block->marks, block->about};
     for (size_t i = 0; i < sizeof held / sizeof *held; i++)
         if (held[i] != NULL)
             tnd_buffer_hold(held[i]);

@@ -119,7 +119,7 @@ def test_a_model_that_differs_each_time_is_found(folder, asked):
 def test_a_step_that_fails_does_not_survive(folder, asked):
     said = Graph(folder, 3000, step="sleep_us: 1000, fail_step: 300").chaos(10, asked.seed, expect=1)
     assert "the witness fails as it was told" in said and "does NOT survive" in said, said
-    kept = said.rsplit("its output is in ", 1)[1].split("\n")[0]
+    kept = said.rsplit("the output is in ", 1)[1].split("\n")[0]
     assert "the witness fails" in pathlib.Path(kept).read_text()
     shutil.rmtree(pathlib.Path(kept).parent)
 

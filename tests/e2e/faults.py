@@ -248,7 +248,7 @@ def test_another_topology(run):
     run.start("b", files=(other, run.overlay))
     for host in "ab":
         run.ends(host, 75)
-        one_sentence(run.said(host), "host b", "refused", "another graph", "topology file")
+        one_sentence(run.said(host), "host b", "refused", "another graph", "same files")
 
 
 def test_another_arithmetic(run):

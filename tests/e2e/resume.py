@@ -223,7 +223,7 @@ def test_a_folder_that_cannot_be_written_is_reported_and_the_run_continues(job):
     job.checkpoints.mkdir()
     (job.checkpoints / "step-00000020").write_text("a file in the way")
     text = job.run(extra=["--steps", "60"])
-    assert "no checkpoint after step 19" in text and "is not a folder" in text, text
+    assert "no checkpoint after step 19" in text and "folder cannot be made" in text, text
     assert job.whole() == [40, 60], job.whole()
     assert job.told()["steps"] == 60
 
