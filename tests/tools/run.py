@@ -14,6 +14,7 @@ import socket
 import struct
 import subprocess
 import termios
+import threading
 import time
 
 import numpy
@@ -808,6 +809,17 @@ def test_a_host_is_one_process(folder):
     holds(err, "host a of this run is already running here", f"process {a.process.pid}")
     a.process.send_signal(signal.SIGINT)
     same((a.end(), b.end()), (130, 130), a.text + b.text)
+
+
+def test_a_host_that_was_just_killed_may_be_started_again(folder):
+    path, over = graph(folder, read=", epochs: forever"), hosts(folder)
+    first = Started("run", path, over, "--host", "a")
+    first.until("waiting for b")
+    threading.Timer(0.5, first.process.kill).start()  # its end takes as long as that
+    again = Started("run", path, over, "--host", "a")
+    again.until("waiting for b")
+    again.process.send_signal(signal.SIGINT)
+    same(again.end(), 130, again.text)
 
 
 def test_a_drain_before_the_first_step_is_reported(folder):

@@ -7,7 +7,11 @@
 #include <stdio.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
+
+/*  A process that was killed may take a moment to end, and with it its lock. */
+enum { TRIES = 200, PAUSE_NS = 10000000 };
 
 /*  The process that listens at an address; 0: unknown. */
 static pid_t holder_of(const struct sockaddr_un *address, socklen_t size)
@@ -56,30 +60,50 @@ static tnd_status_t fail_taken(const tnd_plan_t *plan, uint32_t host, pid_t hold
                     plan->hosts[host].name, who);
 }
 
-tnd_status_t tnd_host_lock_look(const tnd_plan_t *plan, uint32_t host, tnd_error_t *error)
+/*  The lock of a host, as a socket.  Returns -1 on failure, with the reason in errno. */
+static int take(const struct sockaddr_un *address, socklen_t size)
+{
+    int lock = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    for (int tries = lock >= 0 ? TRIES : -1; tries >= 0; tries--) {
+        if (bind(lock, (const struct sockaddr *)address, size) == 0 && listen(lock, 1) == 0)
+            return lock;
+        if (errno != EADDRINUSE || tries == 0)
+            break;
+        nanosleep(&(struct timespec){.tv_nsec = PAUSE_NS}, NULL);
+    }
+    int reason = errno;
+    if (lock >= 0)
+        close(lock);
+    errno = reason;
+    return -1;
+}
+
+/*  Where the system has no such locks there are none: *lock_p is then -1. */
+static tnd_status_t lock_host(const tnd_plan_t *plan, uint32_t host, int *lock_p,
+                              tnd_error_t *error)
 {
     struct sockaddr_un address;
+    *lock_p = -1;
     if (!is_claimed(plan))
         return TND_OK;
     socklen_t size = address_of(plan, host, &address);
-    pid_t holder = holder_of(&address, size);
-    return holder == 0 ? TND_OK : fail_taken(plan, host, holder, error);
+    *lock_p = take(&address, size);
+    if (*lock_p >= 0 || errno != EADDRINUSE)
+        return TND_OK;
+    return fail_taken(plan, host, holder_of(&address, size), error);
+}
+
+tnd_status_t tnd_host_lock_look(const tnd_plan_t *plan, uint32_t host, tnd_error_t *error)
+{
+    int lock;
+    tnd_status_t status = lock_host(plan, host, &lock, error);
+    if (lock >= 0)
+        close(lock);
+    return status;
 }
 
 tnd_status_t tnd_host_lock(const tnd_plan_t *plan, uint32_t host, tnd_error_t *error)
 {
-    struct sockaddr_un address;
-    if (!is_claimed(plan))
-        return TND_OK;
-    socklen_t size = address_of(plan, host, &address);
-    int lock = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (lock < 0)
-        return TND_OK;
-    if (bind(lock, (const struct sockaddr *)&address, size) == 0 && listen(lock, 1) == 0)
-        return TND_OK; /* it stays open until the process ends */
-    bool taken = errno == EADDRINUSE;
-    close(lock);
-    if (!taken)
-        return TND_OK;
-    return fail_taken(plan, host, holder_of(&address, size), error);
+    int lock; /* stays open until the process ends */
+    return lock_host(plan, host, &lock, error);
 }

@@ -10,7 +10,7 @@
 #include "runtime/base/status.h"
 
 /*  Locks a host until this process ends.  Errors: TND_FAILED if another process runs that host of
- *  the same run; the text names it. */
+ *  the same run and goes on for two seconds; the text names it. */
 tnd_status_t tnd_host_lock(const tnd_plan_t *plan, uint32_t host, tnd_error_t *error) TND_CHECKED;
 /*  Checks without locking: whether another process runs that host now. */
 tnd_status_t tnd_host_lock_look(const tnd_plan_t *plan, uint32_t host,
