@@ -1,61 +1,9 @@
 /*  actors/op/chain.c - runs the operations of a preprocessor on rows in the cache. */
-#include "actors/op/chain.h"
-
 #include <assert.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "actors/op/bad_rows.h"
-#include "actors/op/ops.h"
-#include "runtime/base/allocation.h"
-#include "runtime/base/round_up.h"
-
-enum { TILE_BYTES = 16 * 1024, TILE_ROWS_MAX = 1024, EXPANSION_MAX = 65536 };
-
-/*  One operation and where the rows between it and the next one lie. */
-typedef struct {
-    const tnd_op_spec_t *spec;
-    const tnd_part_t *part;
-    const tnd_op_t *op;
-    void *state;
-    tnd_schema_t schema; /* of what comes out */
-    uint32_t rows_max;   /* that one row of the chain's input may have become here */
-    int8_t passes[TND_COLUMNS_MAX];
-    /*  For each column that it makes: the column that leaves the chain so, in as many rows, and is
-     *  written where it will stay; or -1, and memory of the stage's own. */
-    int8_t leaves[TND_COLUMNS_MAX];
-    uint8_t *columns[TND_COLUMNS_MAX];
-    uint64_t *sample;
-    uint32_t *origin;
-} stage_t;
-
-struct tnd_chain {
-    tnd_schema_t in;
-    size_t in_bytes[TND_COLUMNS_MAX], out_bytes[TND_COLUMNS_MAX]; /* of a row in a tile */
-    stage_t *stages;
-    size_t count;
-    tnd_buffer_t *out; /* the schema of what comes out, which blocks hold */
-    uint32_t caps;
-    uint64_t content; /* a hash of the files that operations read */
-    size_t loaded;    /* bytes of their tables */
-    double growth_max, growth_usual;
-    bool skip_bad;
-    tnd_guarded_call_t *call;
-    uint32_t tile_rows;
-    /*  For each column that goes out: the column of the input that is passed on as it is, or -1.
-     *  For each that comes in: whether its rows are needed in a tile. */
-    int passed[TND_COLUMNS_MAX];
-    bool needed[TND_COLUMNS_MAX];
-    uint8_t *gathered[TND_COLUMNS_MAX];
-    uint64_t *sample;
-    uint32_t *origin;
-    uint8_t *scratch;
-    tnd_tile_t tiles[2]; /* what goes into an operation, and what comes out */
-    tnd_room_t room;
-    uint64_t copied;
-    tnd_bad_rows_t bad; /* of the block under way */
-};
+#include "actors/op/chain_internal.h"
 
 /*  Where all rows of a ragged column are: the number of a column that came in, or one of these. */
 enum { NOWHERE = -1, IN_ROOM = TND_COLUMNS_MAX, IN_SEVERAL };
@@ -71,282 +19,6 @@ typedef struct {
     uint32_t *origin; /* NULL: row i is made from row i */
     uint32_t rows;
 } made_t;
-
-static void *take_memory(size_t size)
-{
-    size = tnd_round_up(size + 1, TND_BUFFER_ALIGN);
-    return memset(tnd_allocate_aligned(TND_BUFFER_ALIGN, size), 0, size);
-}
-
-/*  An operation is at work now. */
-static void tell(const tnd_chain_t *self, size_t index)
-{
-    const tnd_part_t *part = self->stages[index].part;
-    tnd_guarded_call_at(self->call, part->value, "operation %zu, `%s`,", index + 1,
-                        part->table->name);
-}
-
-static tnd_status_t open_stage(tnd_chain_t *self, size_t index, const tnd_part_t *part,
-                               tnd_op_facts_t *facts, tnd_error_t *error)
-{
-    stage_t *stage = &self->stages[index];
-    const stage_t *before = index > 0 ? stage - 1 : NULL;
-    tnd_error_t why;
-    stage->part = part;
-    stage->spec = tnd_op_spec_of(part->table);
-    stage->op = tnd_op_of(stage->spec);
-    assert(stage->op != NULL);
-    stage->state = take_memory(stage->op->state_bytes);
-    *facts = (tnd_op_facts_t){.rows_max = 1, .growth_max = 1, .growth_usual = 1};
-    memset(facts->passes, -1, sizeof facts->passes);
-    const tnd_schema_t *in = before != NULL ? &before->schema : &self->in;
-    tell(self, index);
-    if (stage->op->open(stage->state, part->options, in, facts, &why) != TND_OK) {
-        free(stage->state);
-        return tnd_fail_about(error, part->value, "operation %zu, `%s`: %s", index + 1,
-                              part->table->name, why.text);
-    }
-    self->count++;
-    self->caps |= stage->spec->caps;
-    stage->schema = facts->schema;
-    memcpy(stage->passes, facts->passes, sizeof stage->passes);
-    self->content = self->content * 31 + facts->content;
-    self->loaded += facts->loaded;
-    self->growth_max *= facts->growth_max;
-    self->growth_usual *= facts->growth_usual;
-    uint64_t rows_max = (uint64_t)facts->rows_max * (before != NULL ? before->rows_max : 1);
-    if (rows_max > EXPANSION_MAX)
-        return tnd_fail_about(error, part->value,
-                              "operation %zu, `%s`: one row may become %llu; at most %d", index + 1,
-                              part->table->name, (unsigned long long)rows_max, EXPANSION_MAX);
-    stage->rows_max = (uint32_t)rows_max;
-    return TND_OK;
-}
-
-/*  Follows columns that come in through one operation: those it looks at are needed, those it
- *  passes on take their new place. */
-static void follow(tnd_chain_t *self, const tnd_op_facts_t *facts)
-{
-    int passed[TND_COLUMNS_MAX];
-    memcpy(passed, self->passed, sizeof passed);
-    for (uint32_t i = 0; i < TND_COLUMNS_MAX; i++)
-        if ((facts->reads >> i & 1) != 0 && passed[i] >= 0)
-            self->needed[passed[i]] = true;
-    for (uint32_t i = 0; i < TND_COLUMNS_MAX; i++)
-        self->passed[i] = facts->passes[i] >= 0 ? passed[facts->passes[i]] : -1;
-}
-
-/*  Finds the columns of fixed shape that pass from the operation that makes them to the end, where
- *  no row is left out or repeated on the way. */
-static void find_leaving(tnd_chain_t *self)
-{
-    int8_t leaves[TND_COLUMNS_MAX];
-    for (int8_t i = 0; i < TND_COLUMNS_MAX; i++)
-        leaves[i] = tnd_chain_schema(self)->columns[i].ragged ? -1 : i;
-    for (size_t s = self->count; s > 0; s--) {
-        stage_t *stage = &self->stages[s - 1];
-        memcpy(stage->leaves, leaves, sizeof leaves);
-        memset(leaves, -1, sizeof leaves);
-        if ((stage->spec->caps & (TND_OP_DROPS | TND_OP_EXPANDS)) != 0)
-            continue;
-        for (uint32_t i = 0; i < stage->schema.count; i++)
-            if (stage->passes[i] >= 0)
-                leaves[stage->passes[i]] = stage->leaves[i];
-    }
-}
-
-/*  Those of users may fail whatever they say. */
-static bool may_fail(const tnd_chain_t *self)
-{
-    bool custom = false;
-    for (size_t i = 0; i < self->count; i++)
-        custom = custom || self->stages[i].spec->custom != NULL;
-    return custom || (self->caps & TND_OP_FAILS) != 0;
-}
-
-static tnd_status_t open_stages(tnd_chain_t *self, const tnd_part_list_t *ops, tnd_error_t *error)
-{
-    for (uint32_t i = 0; i < TND_COLUMNS_MAX; i++)
-        self->passed[i] = i < self->in.count ? (int)i : -1;
-    for (size_t i = 0; i < ops->count; i++) {
-        tnd_op_facts_t facts;
-        TND_TRY(open_stage(self, i, &ops->items[i], &facts, error));
-        follow(self, &facts);
-    }
-    find_leaving(self);
-    /* Where rows are left out, no column can be passed on whole. */
-    if (self->skip_bad && may_fail(self))
-        self->caps |= TND_OP_DROPS;
-    if ((self->caps & (TND_OP_DROPS | TND_OP_EXPANDS)) != 0)
-        for (uint32_t i = 0; i < TND_COLUMNS_MAX; i++)
-            if (self->passed[i] >= 0) {
-                self->needed[self->passed[i]] = true;
-                self->passed[i] = -1;
-            }
-    return TND_OK;
-}
-
-/*  Of a row in a tile. */
-static size_t cell_bytes(const tnd_column_t *column)
-{
-    return column->ragged ? sizeof(tnd_ragged_t) : tnd_column_bytes(column);
-}
-
-/*  Takes `size` bytes of the scratch memory, or only counts them. */
-static uint8_t *carve(uint8_t *base, size_t *used, size_t size)
-{
-    uint8_t *at = base == NULL ? NULL : base + *used;
-    *used += tnd_round_up(size, TND_BUFFER_ALIGN);
-    return at;
-}
-
-/*  Lays out the memory of tiles of so many rows; with `base` NULL only adds it up. */
-static size_t lay_out(tnd_chain_t *self, uint8_t *base, size_t rows)
-{
-    size_t used = 0;
-    self->sample = (uint64_t *)(void *)carve(base, &used, rows * sizeof(uint64_t));
-    self->origin = (uint32_t *)(void *)carve(base, &used, rows * sizeof(uint32_t));
-    for (uint32_t i = 0; i < self->in.count; i++)
-        if (self->needed[i])
-            self->gathered[i] = carve(base, &used, rows * self->in_bytes[i]);
-    for (size_t s = 0; s < self->count; s++) {
-        stage_t *stage = &self->stages[s];
-        size_t most = rows * stage->rows_max;
-        stage->sample = (uint64_t *)(void *)carve(base, &used, most * sizeof(uint64_t));
-        stage->origin = (uint32_t *)(void *)carve(base, &used, most * sizeof(uint32_t));
-        for (uint32_t i = 0; i < stage->schema.count; i++)
-            if (stage->passes[i] < 0 && stage->leaves[i] < 0)
-                stage->columns[i] =
-                    carve(base, &used, most * cell_bytes(&stage->schema.columns[i]));
-    }
-    return used;
-}
-
-/*  Of a row of what a stage makes. */
-static size_t made_bytes(const stage_t *stage)
-{
-    size_t bytes = 0;
-    for (uint32_t i = 0; i < stage->schema.count; i++)
-        if (stage->passes[i] < 0)
-            bytes += cell_bytes(&stage->schema.columns[i]);
-    return bytes;
-}
-
-static void prepare(tnd_chain_t *self)
-{
-    const tnd_schema_t *out = tnd_chain_schema(self);
-    self->out = tnd_buffer_new(sizeof *out);
-    memcpy(tnd_buffer_data(self->out), out, sizeof *out);
-    tnd_buffer_seal(self->out);
-    for (uint32_t i = 0; i < self->in.count; i++)
-        self->in_bytes[i] = cell_bytes(&self->in.columns[i]);
-    for (uint32_t i = 0; i < out->count; i++)
-        self->out_bytes[i] = cell_bytes(&out->columns[i]);
-    size_t one = 0;
-    for (uint32_t i = 0; i < self->in.count; i++)
-        one += self->needed[i] ? self->in_bytes[i] : 0;
-    for (size_t s = 0; s + 1 < self->count; s++)
-        one += self->stages[s].rows_max * made_bytes(&self->stages[s]);
-    size_t rows = one == 0 ? TILE_ROWS_MAX : TILE_BYTES / one;
-    self->tile_rows = rows < 1 ? 1 : rows > TILE_ROWS_MAX ? TILE_ROWS_MAX : (uint32_t)rows;
-    self->scratch = take_memory(lay_out(self, NULL, self->tile_rows));
-    lay_out(self, self->scratch, self->tile_rows);
-}
-
-tnd_status_t tnd_chain_open(tnd_chain_t **self_p, const tnd_part_list_t *ops, bool skip_bad,
-                            const tnd_schema_t *in, tnd_guarded_call_t *call, tnd_error_t *error)
-{
-    tnd_chain_t *self = take_memory(sizeof *self);
-    self->in = *in;
-    self->skip_bad = skip_bad;
-    self->call = call;
-    self->growth_max = self->growth_usual = 1;
-    self->stages = take_memory((ops->count + 1) * sizeof *self->stages);
-    tnd_status_t status = open_stages(self, ops, error);
-    if (status != TND_OK) {
-        tnd_chain_close(&self);
-        return status;
-    }
-    prepare(self);
-    *self_p = self;
-    return TND_OK;
-}
-
-void tnd_chain_close(tnd_chain_t **self_p)
-{
-    tnd_chain_t *self = *self_p;
-    *self_p = NULL;
-    if (self == NULL)
-        return;
-    for (size_t i = 0; i < self->count; i++) {
-        if (self->stages[i].op->close != NULL)
-            self->stages[i].op->close(self->stages[i].state);
-        free(self->stages[i].state);
-    }
-    tnd_buffer_drop(&self->out);
-    tnd_bad_rows_free(&self->bad);
-    tnd_room_fini(&self->room);
-    free(self->scratch);
-    free(self->stages);
-    free(self);
-}
-
-const tnd_schema_t *tnd_chain_schema(const tnd_chain_t *self)
-{
-    return self->count > 0 ? &self->stages[self->count - 1].schema : &self->in;
-}
-
-const tnd_schema_t *tnd_chain_input(const tnd_chain_t *self)
-{
-    return &self->in;
-}
-
-bool tnd_chain_empty(const tnd_chain_t *self)
-{
-    return self->count == 0;
-}
-
-uint64_t tnd_chain_content(const tnd_chain_t *self)
-{
-    return self->content;
-}
-
-uint32_t tnd_chain_rows_max(const tnd_chain_t *self)
-{
-    return self->count > 0 ? self->stages[self->count - 1].rows_max : 1;
-}
-
-double tnd_chain_growth_max(const tnd_chain_t *self)
-{
-    return self->growth_max;
-}
-
-double tnd_chain_growth_usual(const tnd_chain_t *self)
-{
-    return self->growth_usual;
-}
-
-uint32_t tnd_chain_caps(const tnd_chain_t *self)
-{
-    return self->caps;
-}
-
-uint32_t tnd_chain_failed(const tnd_chain_t *self, const char **why_p)
-{
-    assert(self->bad.count > 0);
-    *why_p = self->bad.why;
-    return self->bad.offsets[self->bad.count - 1];
-}
-
-uint64_t tnd_chain_copied(const tnd_chain_t *self)
-{
-    return self->copied;
-}
-
-size_t tnd_chain_loaded(const tnd_chain_t *self)
-{
-    return self->loaded;
-}
 
 /*  Of so many rows that come out, or of lists of where ragged ones are; then their origins. */
 static size_t bytes_of(const tnd_chain_t *self, size_t rows)
@@ -437,7 +109,7 @@ static void offer(tnd_chain_t *self, const made_t *made, size_t s, tnd_tile_t *o
     out->room = &self->room;
     for (uint32_t i = 0; i < stage->schema.count; i++) {
         const tnd_column_t *column = &stage->schema.columns[i];
-        size_t bytes = cell_bytes(column);
+        size_t bytes = tnd_chain_cell_bytes(column);
         out->columns[i].stride = bytes;
         out->columns[i].base = stage->columns[i];
         out->columns[i].ragged = column->ragged ? (tnd_ragged_t *)(void *)stage->columns[i] : NULL;
@@ -458,7 +130,7 @@ static tnd_status_t apply_all(tnd_chain_t *self, const made_t *made, const tnd_t
         *failed_p = s;
         offer(self, made, s, out);
         if (self->call != NULL)
-            tell(self, s);
+            tnd_chain_tell(self, s);
         TND_TRY(stage->op->apply(stage->state, &key, in, out, error));
         if ((stage->spec->caps & (TND_OP_DROPS | TND_OP_EXPANDS)) == 0) {
             assert(out->rows == in->rows);
@@ -591,13 +263,14 @@ static void place(const tnd_chain_t *self, made_t *made, uint8_t *base, size_t m
         if (self->passed[i] >= 0)
             continue;
         if (!tnd_chain_schema(self)->columns[i].ragged) {
-            made->columns[i] = carve(base, &used, most * self->out_bytes[i]);
+            made->columns[i] = tnd_chain_carve(base, &used, most * self->out_bytes[i]);
             continue;
         }
-        made->index[i] = (uint64_t *)(void *)carve(base, &used, most * sizeof(uint64_t));
-        made->lengths[i] = (uint64_t *)(void *)carve(base, &used, most * sizeof(uint64_t));
+        made->index[i] = (uint64_t *)(void *)tnd_chain_carve(base, &used, most * sizeof(uint64_t));
+        made->lengths[i] =
+            (uint64_t *)(void *)tnd_chain_carve(base, &used, most * sizeof(uint64_t));
     }
-    uint8_t *origin = carve(base, &used, most * sizeof(uint32_t));
+    uint8_t *origin = tnd_chain_carve(base, &used, most * sizeof(uint32_t));
     made->origin = marked ? (uint32_t *)(void *)origin : NULL;
 }
 
