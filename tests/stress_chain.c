@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "actors/op/chain.h"
+#include "actors/chain/chain.h"
 #include "actors/source/sources.h"
 #include "runtime/option/option_parse.h"
 #include "runtime/text/yaml.h"

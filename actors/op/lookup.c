@@ -10,7 +10,7 @@
 #include <xxhash.h>
 
 #include "actors/op/ops.h"
-#include "actors/source/npy_file.h"
+#include "actors/stored/npy_file.h"
 #include "runtime/core/numeric/numeric.h"
 #include "runtime/text/quantity.h"
 

@@ -16,7 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "actors/source/npy_header.h"
+#include "actors/stored/npy_header.h"
 #include "runtime/base/allocation.h"
 #include "runtime/data/open_files.h"
 #include "runtime/base/folder.h"

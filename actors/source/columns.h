@@ -20,8 +20,8 @@
 
 #include "actors/file/failures.h"
 #include "actors/file/files.h"
-#include "actors/source/record_options.h"
-#include "actors/source/stored.h"
+#include "actors/stored/record_options.h"
+#include "actors/stored/stored.h"
 #include "runtime/data/loader.h"
 #include "runtime/option/option_parse.h"
 #include "runtime/interface/source.h"

@@ -1,6 +1,6 @@
 /*  actors/source/columns_access.c - whether files are mapped or read, and what is read ahead. */
 #include "actors/source/columns_internal.h"
-#include "actors/source/splits.h"
+#include "actors/stored/splits.h"
 #include "runtime/data/open_files.h"
 
 /*  Bytes requested ahead: enough to keep a disk busy, but not so much that pages are evicted before

@@ -8,7 +8,7 @@
 #include <xxhash.h>
 
 #include "actors/source/columns_internal.h"
-#include "actors/source/splits.h"
+#include "actors/stored/splits.h"
 #include "runtime/base/allocation.h"
 #include "runtime/base/parallel.h"
 

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "actors/source/columns_internal.h"
-#include "actors/source/splits.h"
+#include "actors/stored/splits.h"
 
 enum { LINE_BYTES = 64 };
 

@@ -1,6 +1,6 @@
 /*  actors/source/npy.c - arrays of numpy.save, one or more files per column. */
 #include "actors/source/columns.h"
-#include "actors/source/npy_file.h"
+#include "actors/stored/npy_file.h"
 #include "actors/source/sources.h"
 
 typedef struct {

@@ -11,7 +11,7 @@
 
 #include "actors/source/columns.h"
 #include "actors/source/sources.h"
-#include "actors/source/tfrecord_frames.h"
+#include "actors/stored/tfrecord_frames.h"
 
 typedef struct {
     tnd_record_options_t records;

@@ -3,7 +3,7 @@
  *
  *  Each operation runs over the same rows: pictures, labels, ragged rows and scores of random bits.  An
  *  operation that FAILS has a sample that makes some of these rows bad. */
-#include "actors/op/chain_probe.h"
+#include "actors/chain/chain_probe.h"
 #include "tests/actors/op/chain_fixture.h"
 
 enum { ROWS = 97, SIDE = 6, LENGTH_MAX = 6 };

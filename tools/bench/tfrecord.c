@@ -11,7 +11,7 @@
 
 #include <isa-l.h>
 
-#include "actors/source/tfrecord_frames.h"
+#include "actors/stored/tfrecord_frames.h"
 #include "runtime/base/allocation.h"
 #include "tools/bench/bench.h"
 #include "tools/bench/flow.h"

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <zlib.h>
 
-#include "actors/source/npy_header.h"
+#include "actors/stored/npy_header.h"
 #include "runtime/base/allocation.h"
 #include "tools/cli/output.h"
 

@@ -2,7 +2,7 @@
 #ifndef TND_TESTS_ACTORS_OP_CHAIN_FIXTURE_H
 #define TND_TESTS_ACTORS_OP_CHAIN_FIXTURE_H
 
-#include "actors/op/chain.h"
+#include "actors/chain/chain.h"
 #include "actors/op/ops.h"
 #include "tests/actors/source/opened.h"
 

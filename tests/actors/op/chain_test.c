@@ -1,7 +1,7 @@
 /*  Covers actors/op/: chains over rows that NumPy wrote give, bit for bit, what NumPy computes, for
  *  packed and gathered blocks of any size; accounts, references and random draws are as promised.
  */
-#include "actors/op/chain_probe.h"
+#include "actors/chain/chain_probe.h"
 
 #include <math.h>
 

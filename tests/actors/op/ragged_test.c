@@ -1,7 +1,7 @@
 /*  Covers what a chain does with ragged columns: they pass unchanged, also if rows are dropped or
  *  repeated; `pad_ragged` gives them one length, `slice` cuts them and `concat` joins them. */
-#include "actors/op/chain.h"
-#include "actors/op/chain_probe.h"
+#include "actors/chain/chain.h"
+#include "actors/chain/chain_probe.h"
 #include "tests/actors/source/opened.h"
 
 enum { ROWS = 5 };

@@ -1,5 +1,5 @@
-/*  Covers actors/source/npy_header.h: headers equal those of numpy.save (NumPy 1.24). */
-#include "actors/source/npy_header.h"
+/*  Covers actors/stored/npy_header.h: headers equal those of numpy.save (NumPy 1.24). */
+#include "actors/stored/npy_header.h"
 
 #include <string.h>
 

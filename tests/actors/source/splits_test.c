@@ -1,4 +1,4 @@
-/*  Covers actors/source/splits.h and the ragged columns of columns.h: the rows that the splits
+/*  Covers actors/stored/splits.h and the ragged columns of columns.h: the rows that the splits
  *  give, mapped and read, from one file and several; invalid splits are refused with their place.
  */
 #include "tests/actors/source/opened.h"

@@ -1,10 +1,10 @@
-/*  actors/source/npy_file.c - the format of numpy.save: one array per file.
+/*  actors/stored/npy_file.c - the format of numpy.save: one array per file.
  *
  *  A file consists of \x93NUMPY, a version (1.0, 2.0 or 3.0), the length of the header, the header
  *  (a Python dictionary of descr, fortran_order and shape) and the elements.  The first axis counts
  *  rows.  Little-endian numbers and booleans in C order are read without a copy.  Everything else
  *  is refused, and the error says how to convert it with NumPy. */
-#include "actors/source/npy_file.h"
+#include "actors/stored/npy_file.h"
 
 #include <string.h>
 

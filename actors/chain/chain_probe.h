@@ -1,12 +1,12 @@
-/*  actors/op/chain_probe.h - a hash of what a chain makes of built-in rows.
+/*  actors/chain/chain_probe.h - a hash of what a chain makes of built-in rows.
  *
  *  Machines that compute alike have equal hashes; the run refuses a machine whose hash differs.
  *
  *  Threads: that of the chain. */
-#ifndef TND_ACTORS_OP_CHAIN_PROBE_H
-#define TND_ACTORS_OP_CHAIN_PROBE_H
+#ifndef TND_ACTORS_CHAIN_CHAIN_PROBE_H
+#define TND_ACTORS_CHAIN_CHAIN_PROBE_H
 
-#include "actors/op/chain.h"
+#include "actors/chain/chain.h"
 
 /*  Runs the chain over 64 built-in rows, fewer if they are large.  Returns 0 only for a chain
  *  without operations. */

@@ -1,4 +1,4 @@
-/*  actors/op/chain.h - the operations of a preprocessor, run one after the other over a block.
+/*  actors/chain/chain.h - the operations of a preprocessor, run one after the other over a block.
  *
  *  A chain divides the rows into tiles of about 16 KiB and runs all operations on a tile before the
  *  next one; the last operation writes into the output block, packed.  A column that no operation
@@ -11,8 +11,8 @@
  *
  *  Ownership: open, any number of runs, close.  Blocks may outlive the chain that made them.
  *  Threads: one at a time. */
-#ifndef TND_ACTORS_OP_CHAIN_H
-#define TND_ACTORS_OP_CHAIN_H
+#ifndef TND_ACTORS_CHAIN_CHAIN_H
+#define TND_ACTORS_CHAIN_CHAIN_H
 
 #include "runtime/data/block.h"
 #include "runtime/option/option_parse.h"

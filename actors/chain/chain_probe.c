@@ -1,5 +1,5 @@
-/*  actors/op/chain_probe.c - a hash of what a chain makes of built-in rows. */
-#include "actors/op/chain_probe.h"
+/*  actors/chain/chain_probe.c - a hash of what a chain makes of built-in rows. */
+#include "actors/chain/chain_probe.h"
 
 #include <string.h>
 

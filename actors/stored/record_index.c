@@ -1,5 +1,5 @@
-/*  actors/source/record_index.c - builds, publishes and opens the indexes of data files. */
-#include "actors/source/record_index.h"
+/*  actors/stored/record_index.c - builds, publishes and opens the indexes of data files. */
+#include "actors/stored/record_index.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,9 +10,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "actors/source/npy_file.h"
-#include "actors/source/npy_header.h"
-#include "actors/source/splits.h"
+#include "actors/stored/npy_file.h"
+#include "actors/stored/npy_header.h"
+#include "actors/stored/splits.h"
 #include "runtime/base/allocation.h"
 #include "runtime/base/folder.h"
 

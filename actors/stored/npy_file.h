@@ -1,10 +1,10 @@
-/*  actors/source/npy_file.h - a .npy file as a column, for use outside of the source.
+/*  actors/stored/npy_file.h - a .npy file as a column, for use outside of the source.
  *
  *  Threads: any. */
-#ifndef TND_ACTORS_SOURCE_NPY_FILE_H
-#define TND_ACTORS_SOURCE_NPY_FILE_H
+#ifndef TND_ACTORS_STORED_NPY_FILE_H
+#define TND_ACTORS_STORED_NPY_FILE_H
 
-#include "actors/source/stored.h"
+#include "actors/stored/stored.h"
 
 /*  Maps the file and finds its array, whose first axis counts rows.  Errors: TND_FAILED if it is
  *  truncated or not an array of numbers. */

@@ -1,5 +1,5 @@
-/*  actors/source/stored.c - one file of records of one size. */
-#include "actors/source/stored.h"
+/*  actors/stored/stored.c - one file of records of one size. */
+#include "actors/stored/stored.h"
 
 void tnd_stored_close(tnd_stored_t *self)
 {

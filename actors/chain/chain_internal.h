@@ -1,9 +1,9 @@
-/*  actors/op/chain_internal.h - what the files of chain.h share.  */
-#ifndef TND_ACTORS_OP_CHAIN_INTERNAL_H
-#define TND_ACTORS_OP_CHAIN_INTERNAL_H
+/*  actors/chain/chain_internal.h - what the files of chain.h share.  */
+#ifndef TND_ACTORS_CHAIN_CHAIN_INTERNAL_H
+#define TND_ACTORS_CHAIN_CHAIN_INTERNAL_H
 
-#include "actors/op/bad_rows.h"
-#include "actors/op/chain.h"
+#include "actors/chain/bad_rows.h"
+#include "actors/chain/chain.h"
 #include "actors/op/ops.h"
 #include "runtime/base/round_up.h"
 

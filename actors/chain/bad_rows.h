@@ -1,9 +1,9 @@
-/*  actors/op/bad_rows.h - the rows of one block that operations fail on.
+/*  actors/chain/bad_rows.h - the rows of one block that operations fail on.
  *
  *  Ownership: the memory is reused for each block, until tnd_bad_rows_free.
  *  Threads: one at a time. */
-#ifndef TND_ACTORS_OP_BAD_ROWS_H
-#define TND_ACTORS_OP_BAD_ROWS_H
+#ifndef TND_ACTORS_CHAIN_BAD_ROWS_H
+#define TND_ACTORS_CHAIN_BAD_ROWS_H
 
 #include "runtime/data/block.h"
 

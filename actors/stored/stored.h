@@ -1,8 +1,8 @@
-/*  actors/source/stored.h - one file of records of one size: where they are, and the type of a row.
+/*  actors/stored/stored.h - one file of records of one size: where they are, and the type of a row.
  *
  *  Threads: one at a time. */
-#ifndef TND_ACTORS_SOURCE_STORED_H
-#define TND_ACTORS_SOURCE_STORED_H
+#ifndef TND_ACTORS_STORED_STORED_H
+#define TND_ACTORS_STORED_STORED_H
 
 #include "actors/file/content.h"
 

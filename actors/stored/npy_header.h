@@ -1,10 +1,10 @@
-/*  actors/source/npy_header.h - the header of a .npy file, version 1.0.
+/*  actors/stored/npy_header.h - the header of a .npy file, version 1.0.
  *
  *  NumPy has no bf16: its bits are written, as u16.
  *
  *  Threads: any. */
-#ifndef TND_ACTORS_SOURCE_NPY_HEADER_H
-#define TND_ACTORS_SOURCE_NPY_HEADER_H
+#ifndef TND_ACTORS_STORED_NPY_HEADER_H
+#define TND_ACTORS_STORED_NPY_HEADER_H
 
 #include "runtime/data/schema.h"
 

@@ -1,9 +1,9 @@
-/*  actors/op/chain.c - runs the operations of a preprocessor on rows in the cache. */
+/*  actors/chain/chain.c - runs the operations of a preprocessor on rows in the cache. */
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "actors/op/chain_internal.h"
+#include "actors/chain/chain_internal.h"
 
 /*  Where all rows of a ragged column are: the number of a column that came in, or one of these. */
 enum { NOWHERE = -1, IN_ROOM = TND_COLUMNS_MAX, IN_SEVERAL };

@@ -1,5 +1,5 @@
-/*  actors/op/bad_rows.c - the rows of one block that operations fail on. */
-#include "actors/op/bad_rows.h"
+/*  actors/chain/bad_rows.c - the rows of one block that operations fail on. */
+#include "actors/chain/bad_rows.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/*  actors/source/splits.c - the start and end of each row of a ragged column. */
-#include "actors/source/splits.h"
+/*  actors/stored/splits.c - the start and end of each row of a ragged column. */
+#include "actors/stored/splits.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/*  actors/source/splits.h - the start and end of each row of a ragged column.
+/*  actors/stored/splits.h - the start and end of each row of a ragged column.
  *
  *  A file has n + 1 integers for n rows, as row_splits of a RaggedTensor in TensorFlow: row i is
  *  values splits[i] to splits[i + 1] - 1.  The first integer is 0, the last is the number of
@@ -7,10 +7,10 @@
  *  All are checked once, and each again when it is used, because files can change.
  *
  *  Threads: check on one; rows on any number at once. */
-#ifndef TND_ACTORS_SOURCE_SPLITS_H
-#define TND_ACTORS_SOURCE_SPLITS_H
+#ifndef TND_ACTORS_STORED_SPLITS_H
+#define TND_ACTORS_STORED_SPLITS_H
 
-#include "actors/source/stored.h"
+#include "actors/stored/stored.h"
 
 /*  Checks that an open file has the splits of an open file of values; *longest_p: its longest
  *  row. */

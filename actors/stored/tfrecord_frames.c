@@ -1,5 +1,5 @@
-/*  actors/source/tfrecord_frames.c - the frames of a TFRecord file. */
-#include "actors/source/tfrecord_frames.h"
+/*  actors/stored/tfrecord_frames.c - the frames of a TFRecord file. */
+#include "actors/stored/tfrecord_frames.h"
 
 #include <limits.h>
 #include <string.h>

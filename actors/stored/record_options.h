@@ -1,8 +1,8 @@
-/*  actors/source/record_options.h - what the sources of files of records have in common.  */
-#ifndef TND_ACTORS_SOURCE_RECORD_OPTIONS_H
-#define TND_ACTORS_SOURCE_RECORD_OPTIONS_H
+/*  actors/stored/record_options.h - what the sources of files of records have in common.  */
+#ifndef TND_ACTORS_STORED_RECORD_OPTIONS_H
+#define TND_ACTORS_STORED_RECORD_OPTIONS_H
 
-#include "actors/source/record_index.h"
+#include "actors/stored/record_index.h"
 #include "runtime/option/option_parse.h"
 
 typedef struct {

@@ -1,12 +1,12 @@
-/*  actors/source/tfrecord_frames.h - the frames of a TFRecord file.
+/*  actors/stored/tfrecord_frames.h - the frames of a TFRecord file.
  *
  *  A record is 8 bytes of length, 4 bytes of the length's checksum, the data, and 4 bytes of the
  *  data's checksum; numbers are little-endian.  A checksum is the CRC-32C of the bytes, rotated
  *  right by 15 bits, plus 0xa282ead8 (TensorFlow, `tsl/lib/io/record_writer.h`, `crc32c.h`).
  *
  *  Threads: any. */
-#ifndef TND_ACTORS_SOURCE_TFRECORD_FRAMES_H
-#define TND_ACTORS_SOURCE_TFRECORD_FRAMES_H
+#ifndef TND_ACTORS_STORED_TFRECORD_FRAMES_H
+#define TND_ACTORS_STORED_TFRECORD_FRAMES_H
 
 #include <stdbool.h>
 #include <stddef.h>

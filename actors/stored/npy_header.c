@@ -1,5 +1,5 @@
-/*  actors/source/npy_header.c - the header of a .npy file, version 1.0. */
-#include "actors/source/npy_header.h"
+/*  actors/stored/npy_header.c - the header of a .npy file, version 1.0. */
+#include "actors/stored/npy_header.h"
 
 #include <assert.h>
 #include <inttypes.h>

@@ -1,9 +1,9 @@
-/*  actors/op/chain_open.c - opens the operations of a preprocessor and lays out their memory. */
+/*  actors/chain/chain_open.c - opens the operations of a preprocessor and lays out their memory. */
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "actors/op/chain_internal.h"
+#include "actors/chain/chain_internal.h"
 #include "runtime/base/allocation.h"
 
 enum { TILE_BYTES = 16 * 1024, TILE_ROWS_MAX = 1024, EXPANSION_MAX = 65536 };

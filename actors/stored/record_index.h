@@ -1,4 +1,4 @@
-/*  actors/source/record_index.h - where the records of a data file begin, kept in a file beside it
+/*  actors/stored/record_index.h - where the records of a data file begin, kept in a file beside it
  *  or in a cache.
  *
  *  An index is a .npy file of u64: the offset of each record, and last the offset where the last
@@ -11,10 +11,10 @@
  *  A finder knows the format.  It walks over the file by a window, in ascending order.
  *
  *  Threads: any; different files at once. */
-#ifndef TND_ACTORS_SOURCE_RECORD_INDEX_H
-#define TND_ACTORS_SOURCE_RECORD_INDEX_H
+#ifndef TND_ACTORS_STORED_RECORD_INDEX_H
+#define TND_ACTORS_STORED_RECORD_INDEX_H
 
-#include "actors/source/stored.h"
+#include "actors/stored/stored.h"
 
 typedef enum { TND_INDEX_CACHE, TND_INDEX_BESIDE } tnd_index_place_t;
 
