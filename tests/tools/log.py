@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
 """Records of `tundish run`, `up` and `head`: levels, JSON, one a line, of which host."""
 import json
-import os
 
 from command import BUILD, FED, FEED, arrays, free_port, holds, main, run, same, topology
 

@@ -1,0 +1,249 @@
+#!/usr/bin/env python3
+"""How `tundish run` ends: failures, crashes, signals, what is named and what can be resumed."""
+import contextlib
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import time
+
+import numpy
+
+from command import FED, FEED, TUNDISH, arrays, holds, main, run, same, topology
+from runs import PLUGINS, graph, hosts, Started
+
+
+def test_a_step_that_fails_ends_the_run_with_its_text(folder):
+    code, _, err = run("run", graph(folder, step=", fail_at: 2"), "--report", folder / "r.json",
+                       env=PLUGINS)
+    same(code, 1)
+    holds(err, "the probe fails as it was told", "feed")
+    same([p.name for p in folder.iterdir() if p.name.startswith("r.json")], [])
+
+
+def test_a_step_that_crashes_is_named(folder):
+    code, _, err = run("run", graph(folder, step=", crash_at: 2"), env=PLUGINS)
+    same(code, -signal.SIGSEGV)
+    holds(err, "SIGSEGV", "feeder `feed` at step 2, replica 0")
+
+
+def test_a_crash_names_replica_and_the_last_committed_step(folder):
+    # The first chain is over, with step 3, when the second one crashes; its second replica is first.
+    path = topology(folder, name="two.yaml", batch="size: 32",
+                    actors=FEED % ", step: {plugin: probe, crash_evaluate: 1}" +
+                    "  again: {kind: reader, source: {npy: {y: \"${data}/y.npy\"}}}\n"
+                    "  rows: {kind: batcher, size: 50}\n  test: {kind: feeder, after: feed}\n",
+                    links=FED + ["again -> rows -> test"])
+    arrays(folder)
+    code, _, err = run("run", path, env=PLUGINS)
+    same(code, -signal.SIGSEGV, err)
+    holds(err, "feeder `test` at step 0, replica 0",
+          "; the last committed cursor is that of step 3\n")
+    path = graph(folder, step=", crash_at: 1", batch="size: 32, replicas: 3")
+    path.write_text(path.read_text().replace("kind: feeder", "kind: feeder, devices: [\"cpu:0\"]"))
+    code, _, err = run("run", path, env={**PLUGINS, "PROBE_REPLICA": "2"})
+    same(code, -signal.SIGSEGV, err)
+    holds(err, "feeder `feed` at step 1, replica 2 (thread feed cpu:0)")
+
+
+def test_a_failed_run_names_its_checkpoint(folder):
+    kept = folder / "kept"
+    keep = ("--set", f"checkpoint.dir={kept}", "--set", "checkpoint.every=100 steps")
+    path = graph(folder, step=", fail_at: 5", read=", epochs: 3")
+    code, out, err = run("run", path, *keep, "--steps", "4", env=PLUGINS)
+    same((code, [p.name for p in kept.glob("step-*")]), (0, ["step-00000004"]), err)
+    code, out, err = run("run", path, *keep, "--resume", "--log-level", "info", env=PLUGINS)
+    same(code, 1)
+    holds(err, "the probe fails as it was told", "; --resume continues after step 3, the last checkpoint\n",
+          f"checkpoint info resumes after step 3, from {kept}")
+    other = folder / "other"
+    code, out, err = run("run", path, "--set", f"checkpoint.dir={other}", "--steps", "3", "--log-level",
+                         "info", env=PLUGINS)
+    same((code, [p.name for p in other.glob("step-*")]), (0, ["step-00000003"]), err)
+    holds(err, f"checkpoint info checkpoint after step 2 in {other}")
+
+
+def test_another_graph_is_refused_with_the_value_that_differs(folder):
+    """Whatever characters the value has."""
+    for name in ("a; b, {c}", "a; b, {d}"):
+        numpy.save(folder / f"{name}.npy", numpy.arange(100))
+    path = topology(folder, columns="n", actors=FEED % "", links=FED)
+    path.write_text(path.read_text().replace("/n.npy", "/a; b, {c}.npy"))
+    keep = ("--set", f"checkpoint.dir={folder / 'kept'}", "--set", "checkpoint.every=100 steps")
+    same(run("run", path, *keep, "--steps", "2")[0], 0)
+    manifest, = (folder / "kept").glob("step-*/manifest")
+    line, = (line for line in manifest.read_text().splitlines() if line.startswith("graph read: "))
+    holds(line, '"n": ["${data}/a; b, {c}.npy"]')
+    code, _, err = run("run", path, *keep, "--resume", "--set", "batch.size=16")
+    same(code, 78)
+    holds(err, "belongs to another graph: batch: `size: 16` was `size: 32`\n")
+    path.write_text(path.read_text().replace("{c}", "{d}"))
+    code, _, err = run("run", path, *keep, "--resume")
+    same(code, 78)
+    holds(err, "belongs to another graph: read: `\"n\": [\"${data}/a; b, {d}.npy\"]` was "
+          "`\"n\": [\"${data}/a; b, {c}.npy\"]`\n")
+
+
+def test_an_operation_that_crashes_is_named_without_a_step(folder):
+    numpy.save(folder / "n.npy", numpy.arange(100, dtype="u8"))
+    path = topology(folder, columns="n", links=["read -> prep -> batch -> feed"],
+                    actors="  prep: {kind: preprocessor, ops: [{plugin: fatal, kill: 50}]}\n" + FEED % "")
+    code, _, err = run("run", path, env=PLUGINS)
+    same(code, -signal.SIGSEGV)
+    holds(err, "SIGSEGV in preprocessor `prep.0` (thread prep.0)")
+
+
+def test_a_step_that_hangs_in_one_process_is_named(folder):
+    # Threads around a hook that hangs are left to the exit.
+    env = {**PLUGINS,
+           "TSAN_OPTIONS": os.environ.get("TSAN_OPTIONS", "") + " report_thread_leaks=0"}
+    code, _, err = run("run", graph(folder, step=", hang_at: 2"), "--set", "hung_after=500ms",
+                       env=env)
+    same(code, 1)
+    holds(err, "feed: the step of replica 0 hangs: step 2 takes longer than 500 ms")
+
+
+def test_the_resumed_checkpoint_exists_and_is_named(folder):
+    path = graph(folder, step=None)
+    code, _, err = run("run", path, "--resume", env=PLUGINS)
+    same(code, 2)
+    holds(err, "has no checkpoint folder")
+    code, _, err = run("run", path, "--resume", folder / "nope", env=PLUGINS)
+    same(code, 78, err)
+    holds(err, "no checkpoint at ", "nope")
+    assert not (folder / "nope").exists()
+    kept = folder / "kept"
+    keep = ("--set", f"checkpoint.dir={kept}")
+    code, _, err = run("run", path, *keep, "--resume", "--steps", "2", env=PLUGINS)
+    same(code, 0, err)
+    holds(err, "no checkpoint in ", "begins at the start")
+    code, out, err = run("run", path, "--resume", kept, env=PLUGINS)
+    same((code, (kept / "step-00000004").exists()), (0, True), err)
+    assert "18446" not in out, out
+    code, out, _ = run("run", path, "--resume", kept / "step-00000004", env=PLUGINS)
+    same(code, 0)
+    holds(out, "done already: the checkpoint has 4 steps, 100 rows, which is the whole run")
+    code, out, _ = run("run", path, "--resume", kept, "--steps", "3", env=PLUGINS)
+    holds(out, "--steps limits the run to 3")
+
+
+def test_a_step_that_ends_the_process_is_named(folder):
+    code, _, err = run("run", graph(folder, step=", exit_at: 2"), env=PLUGINS)
+    same(code, 1)
+    holds(err, "exit(3) was called in the middle of a run in feeder `feed` at step 2, replica 0")
+
+
+def test_a_plugin_that_is_not_there_is_named(folder):
+    path = graph(folder)
+    path.write_text(path.read_text().replace("plugin: probe", "plugin: nowhere"))
+    code, _, err = run("run", path, env=PLUGINS)
+    assert code in (1, 78), code
+    holds(err, "nowhere")
+
+
+def test_a_port_in_use_is_an_error(folder):
+    over = hosts(folder)
+    port = int(re.search(r"port: (\d+)", over.read_text()).group(1))
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", port))
+        taken.listen()
+        code, _, err = run("run", graph(folder), over, "--host", "a", env=PLUGINS)
+    same(code, 1)
+    holds(err, str(port))
+
+
+def test_one_signal_drains_and_the_report_is_written(folder):
+    started = Started("run", graph(folder, read=", epochs: forever"), "--report", folder / "r.json")
+    started.until("epoch")
+    started.process.send_signal(signal.SIGINT)
+    same(started.end(), 130, started.text)
+    holds(started.text, "draining", "drained: ")
+    told = json.loads((folder / "r.json").read_text())
+    same(told["rows"]["fed"], told["rows"]["read"])
+    same(told["steps"] % 4 == 0, told["rows"]["fed"] % 100 == 0)
+
+
+def test_a_run_that_is_done_is_done_whatever_signal_comes(folder):
+    # It ends, and cannot write its last lines until the pipe is read.
+    mine, theirs = os.pipe()
+    os.set_blocking(theirs, False)
+    with contextlib.suppress(BlockingIOError):
+        while True:
+            os.write(theirs, bytes(4096))
+    os.set_blocking(theirs, True)
+    report = folder / "r.json"
+    process = subprocess.Popen([TUNDISH, "run", graph(folder), "--json", "--report", report],
+                               stdout=theirs, env={**os.environ, **PLUGINS})
+    os.close(theirs)
+    try:
+        end = time.monotonic() + 30
+        while not report.exists() and time.monotonic() < end:
+            time.sleep(0.01)
+        process.send_signal(signal.SIGTERM)
+        with os.fdopen(mine, "rb") as words:
+            told = words.read().lstrip(bytes(1))
+        same(process.wait(30), 0)
+        same(json.loads(told)["steps"], 4)
+    finally:
+        process.kill()
+
+
+def test_a_second_signal_leaves(folder):
+    started = Started("run", graph(folder, read=", epochs: forever"), "--report", folder / "r.json")
+    started.until("epoch")
+    started.process.send_signal(signal.SIGTERM)
+    started.process.send_signal(signal.SIGINT)
+    same(started.end(), 130, started.text)
+
+
+def test_signals_leave_a_step_that_never_returns(folder):
+    # Runs are selected by name, and this name is unique.
+    top = f"name: hang{os.getpid()}\n"
+    started = Started("run", graph(folder, step=", hang_at: 6", read=", epochs: forever", top=top),
+                      "--report", folder / "r.json")
+    started.until("epoch")
+    for number, said in ((signal.SIGINT, "draining"), (signal.SIGTERM, "leaving")):
+        started.process.send_signal(number)
+        started.until(said)
+        if said == "draining":
+            started.until("feed waits for replica 0 (cpu:0), whose step 6")
+    left = time.monotonic()
+    same(started.end(), 130, started.text)
+    # Asked once it would wait for ten seconds; a sanitizer makes everything slow.
+    assert time.monotonic() - left < 5, "it waited for the step"
+    same(started.text.count("draining"), 1, started.text)
+    assert not list(folder.glob("r.json*")), "half a report"
+
+
+def test_a_file_without_rows_is_named(folder):
+    path = graph(folder)
+    numpy.save(folder / "x.npy", numpy.zeros((0, 3), "f4"))
+    code, _, err = run("run", path, env=PLUGINS)
+    same(code, 78)
+    holds(err, str(folder / "x.npy"), "has no elements")
+
+
+def test_a_label_that_is_not_a_class_is_named(folder):
+    numpy.save(folder / "image.npy", numpy.zeros((40, 784), "u1"))
+    numpy.save(folder / "label.npy", numpy.array([i % 10 for i in range(17)] + [12] + [0] * 22, "u1"))
+    scale = "{scale: {column: image, to: f32, range: [0, 1]}}"
+    path = topology(folder, columns="image label", batch="size: 8, replicas: 2",
+                    actors=f"  prep: {{kind: preprocessor, ops: [{scale}]}}\n" + FEED %
+                    ", step: {plugin: mlp}" + "  mean: {kind: reducer}\n",
+                    links=["read -> prep -> batch -> feed <-> mean"])
+    code, _, err = run("run", path)
+    same(code, 1, err)
+    holds(err, "step 2", "replica 0", "row 1 of the replica has label 12")
+
+
+def test_a_killed_run_leaves_no_half_report(folder):
+    started = Started("run", graph(folder, read=", epochs: forever"), "--report", folder / "r.json")
+    started.until("epoch")
+    started.process.kill()
+    started.end()
+    same([path.name for path in folder.iterdir() if "r.json" in path.name], [])
+
+
+main(globals())
