@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "runtime/base/allocation.h"
+#include "runtime/base/log_events.h"
 #include "runtime/base/thread.h"
 #include "runtime/checkpoint/resume.h"
 #include "runtime/core/numeric/digest.h"
@@ -128,7 +129,7 @@ static void write_one(tnd_checkpoint_writer_t *self, job_t *job)
         tell(self, TND_LOG_INFO, "checkpoint after step %" PRIu64 " in %.300s", step - 1,
              self->options->dir);
     else
-        tell(self, TND_LOG_WARNING, "no checkpoint after step %" PRIu64 ": %.400s", step - 1,
+        tell(self, TND_LOG_WARNING, TND_LOG_NO_CHECKPOINT "%" PRIu64 ": %.400s", step - 1,
              error.text);
     /* Its parts would use the disk space of a later checkpoint. */
     if (!job->whole)
@@ -227,12 +228,12 @@ static void perform(tnd_checkpoint_writer_t *self, const tnd_cursor_t *cursor)
             break;
         case TND_CHECKPOINT_LACKS:
             if (effect.why[0] != '\0')
-                tell(self, TND_LOG_WARNING, "no checkpoint after step %" PRIu64 ": %s",
+                tell(self, TND_LOG_WARNING, TND_LOG_NO_CHECKPOINT "%" PRIu64 ": %s",
                      effect.step - 1, effect.why);
             else
                 tell(self, TND_LOG_WARNING,
-                     "no checkpoint after step %" PRIu64 ": %" PRIu32 " of %" PRIu32
-                     " models were not saved",
+                     TND_LOG_NO_CHECKPOINT "%" PRIu64 ": %" PRIu32 " of %" PRIu32
+                                           " models were not saved",
                      effect.step - 1, self->replicas - effect.have, self->replicas);
             forget_later(self, effect.step, true);
             break;

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "runtime/base/allocation.h"
+#include "runtime/base/log_events.h"
 
 static void make_chain(tnd_leader_t *self, uint32_t index)
 {
@@ -483,9 +484,9 @@ static void perform(tnd_leader_t *self, const tnd_effect_t *effect, uint64_t now
             tnd_msg_t msg = effect->msg;
             msg.to = chain->members[m].id;
             if (msg.kind == TND_MSG_REWIND && m == 0)
-                tnd_leader_inform(self, "%s: generation %" PRIu32 " begins at step %" PRIu64,
-                                  tnd_leader_chain_name(self), msg.generation,
-                                  msg.rewind.cursor->step);
+                tnd_leader_inform(
+                    self, "%s" TND_LOG_GENERATION "%" PRIu32 TND_LOG_BEGINS "%" PRIu64,
+                    tnd_leader_chain_name(self), msg.generation, msg.rewind.cursor->step);
             self->output.send(self->output.context, &msg,
                               msg.kind == TND_MSG_REWIND ? TND_CARRY_CURSOR : TND_CARRY_NOTHING);
         }

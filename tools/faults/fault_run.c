@@ -17,6 +17,7 @@
 #include "runtime/base/allocation.h"
 #include "runtime/base/folder.h"
 #include "runtime/base/clock.h"
+#include "runtime/base/log_events.h"
 #include "tools/faults/fault_injector.h"
 #include "tools/process/child.h"
 
@@ -268,10 +269,10 @@ static void take_word(attempt_t *self, const char *line)
     uint64_t generation, step;
     self->activity_ns = tnd_clock_now();
     fprintf(self->log, "%9.3f  %s\n", (double)(self->activity_ns - runs->begun_ns) * 1e-9, line);
-    runs->restarts += strstr(line, "it is started again in") != NULL;
-    runs->unwritten += strstr(line, "no checkpoint after step") != NULL;
-    if (number_after(line, ": generation ", &generation) &&
-        number_after(line, " begins at step ", &step)) {
+    runs->restarts += strstr(line, TND_LOG_RESTART) != NULL;
+    runs->unwritten += strstr(line, TND_LOG_NO_CHECKPOINT) != NULL;
+    if (number_after(line, TND_LOG_GENERATION, &generation) &&
+        number_after(line, TND_LOG_BEGINS, &step)) {
         runs->rewinds += generation > 1;
         if (generation == 1 && self->resumed && self->last_step != TND_UNKNOWN &&
             step <= self->last_step)

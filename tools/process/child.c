@@ -11,6 +11,7 @@
 
 #include "runtime/base/allocation.h"
 #include "runtime/base/clock.h"
+#include "runtime/base/log_events.h"
 
 /*  After this time all threads of a killed process have ended, so reaping does not block. */
 static const uint64_t reap_after_ns = 1000000000;
@@ -178,7 +179,7 @@ tnd_child_verdict_t tnd_child_ended(tnd_child_t *self, int status, bool needed, 
                  self->supervise.deaths + 1, how, limits.max);
         return TND_CHILD_LIMIT;
     }
-    snprintf(text, room, "%s: it is started again in %" PRIu64 " ms (%" PRIu32 " of %" PRIu32 ")",
-             how, (self->again_ns - now) / 1000000, self->supervise.deaths, limits.max);
+    snprintf(text, room, "%s: " TND_LOG_RESTART " %" PRIu64 " ms (%" PRIu32 " of %" PRIu32 ")", how,
+             (self->again_ns - now) / 1000000, self->supervise.deaths, limits.max);
     return TND_CHILD_AGAIN;
 }
