@@ -1,6 +1,6 @@
 /*  tests/actors/feed_status_test.c - what each call of a feed and its session returns at each way a
  *  run can end: at the end of the stream, by a drain, by a stop, by a failure. */
-#include <stdatomic.h>
+#include <semaphore.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -13,7 +13,8 @@ enum { ROWS = 4096, SIZE = 4, ENDLESS = 1000000 };
 
 /*  A source of numbers that does something to the run when it is asked for row `at`. */
 typedef struct {
-    _Atomic(tnd_session_t *) session;
+    tnd_session_t *session;
+    sem_t known; /* the session; rows may be read before it is */
     uint64_t at;
     void (*act)(tnd_session_t *session); /* NULL: the read fails */
 } source_t;
@@ -25,8 +26,12 @@ static tnd_status_t read_rows(void *user, const uint64_t *index, size_t count, t
     for (size_t i = 0; i < count; i++) {
         if (index[i] == self->at && self->act == NULL)
             return tnd_fail(error, "row %zu cannot be read", (size_t)self->at);
-        if (index[i] == self->at)
+        if (index[i] == self->at) {
+            while (sem_wait(&self->known) != 0)
+                continue;
+            sem_post(&self->known);
             self->act(self->session);
+        }
         *(uint64_t *)tnd_rows_at(rows, 0, i) = index[i];
     }
     return TND_OK;
@@ -55,12 +60,12 @@ static void begin(run_t *self, const char *reader, const char *feeder)
     snprintf(text, sizeof text, "devices: [\"cpu:0\", \"cpu:1\"], %s", feeder);
     tnd_graph_add(self->graph, "feed", "feeder", text);
     tnd_graph_link(self->graph, "read -> batch -> feed");
-    tnd_session_t *session = NULL;
-    cr_assert(tnd_session_open(&session, self->graph, NULL) == TND_OK, "%s",
+    sem_init(&self->source.known, 0, 0);
+    cr_assert(tnd_session_open(&self->session, self->graph, NULL) == TND_OK, "%s",
               tnd_graph_errors(self->graph));
-    self->session = session;
-    atomic_store(&self->source.session, session);
-    self->feed = tnd_session_feed(session, "feed");
+    self->source.session = self->session;
+    sem_post(&self->source.known);
+    self->feed = tnd_session_feed(self->session, "feed");
 }
 
 static tnd_status_t nothing(tnd_replica_t *replica, void *user)
