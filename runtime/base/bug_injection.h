@@ -21,6 +21,7 @@
     X(LEARNED_SIZE_UNCHECKED, "a ticket reserves the usual size of its rows and not its budget")   \
     X(ROUTING_ID_REUSED, "a new connection uses the identity of the one before")                   \
     X(CURSOR_ONE_LATE, "the cursor of a step is the one of the step before")                       \
+    X(BATCHES_FORGOTTEN, "a lane that resumes does not make the batches that its cursor counts")   \
     X(MARK_AHEAD, "a watermark counts rows that were received but not joined")                     \
     X(ROUND_CLOSED_EARLY, "a round closes with one replica missing")                               \
     X(SLOT_GIVEN_TWICE, "a feeder offers a slot that still holds a step")                          \

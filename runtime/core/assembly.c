@@ -11,7 +11,8 @@ typedef tnd_assembly_entry_t entry_t;
 size_t tnd_assembly_bytes(uint32_t lanes, uint32_t open_max)
 {
     return open_max * sizeof(entry_t) +
-           ((size_t)open_max + 1) * lanes * (sizeof(tnd_position_t) + sizeof(tnd_ledger_t));
+           ((size_t)open_max + 1) * lanes *
+               (sizeof(tnd_position_t) + sizeof(uint64_t) + sizeof(tnd_ledger_t));
 }
 
 void tnd_assembly_init(tnd_assembly_t *self, void *memory, const tnd_cursor_t *from,
@@ -26,6 +27,7 @@ void tnd_assembly_init(tnd_assembly_t *self, void *memory, const tnd_cursor_t *f
     self->ring = memory;
     self->ledgers = (tnd_ledger_t *)(self->ring + open_max);
     self->positions = (tnd_position_t *)(self->ledgers + ((size_t)open_max + 1) * self->lanes);
+    self->batches = (uint64_t *)(self->positions + ((size_t)open_max + 1) * self->lanes);
     for (uint32_t i = 0; i < open_max; i++)
         self->ring[i].step = TND_UNKNOWN;
 }
@@ -116,6 +118,7 @@ static tnd_status_t enter(tnd_assembly_t *self, entry_t *entry, size_t place, co
         return differs(msg, who, "another composition than the other lanes", error);
     if (*have & bit) {
         if (tnd_position_compare(self->positions[at], msg->part.position) != 0 ||
+            self->batches[at] != msg->part.batches ||
             !same_ledger(&self->ledgers[at], &msg->part.ledger))
             return differs(msg, who, "other rows than before the last rewind", error);
         return TND_OK;
@@ -126,6 +129,7 @@ static tnd_status_t enter(tnd_assembly_t *self, entry_t *entry, size_t place, co
     *have |= bit;
     entry->parts++;
     self->positions[at] = msg->part.position;
+    self->batches[at] = msg->part.batches;
     self->ledgers[at] = msg->part.ledger;
     tnd_ledger_add(&entry->ledger, &msg->part.ledger);
     return TND_OK;
@@ -177,15 +181,22 @@ tnd_status_t tnd_assembly_commit(tnd_assembly_t *self, const tnd_msg_t *msg, tnd
     return TND_OK;
 }
 
+/*  Where the lanes are according to the reports at `place`. */
+static void place_lanes(const tnd_assembly_t *self, size_t place, tnd_cursor_t *cursor)
+{
+    memcpy(cursor->part, &self->positions[place * self->lanes],
+           self->lanes * sizeof *self->positions);
+    memcpy(cursor->batches, &self->batches[place * self->lanes],
+           self->lanes * sizeof *self->batches);
+}
+
 static void place_cursor(const tnd_assembly_t *self, const entry_t *entry, tnd_cursor_t *cursor)
 {
-    const tnd_position_t *positions =
-        &self->positions[(entry->step % self->open_max) * self->lanes];
     cursor->step = entry->step + 1;
     cursor->step_of_epoch = entry->step_of_epoch;
     cursor->epoch = entry->epoch;
     cursor->rank = entry->rank;
-    memcpy(cursor->part, positions, self->lanes * sizeof *positions);
+    place_lanes(self, entry->step % self->open_max, cursor);
 }
 
 void tnd_assembly_at(const tnd_assembly_t *self, uint64_t step, tnd_cursor_t *cursor)
@@ -234,8 +245,7 @@ tnd_status_t tnd_assembly_book(tnd_assembly_t *self, uint64_t end, tnd_error_t *
         self->cursor.step = step + 1;
         self->cursor.rank = entry->rank;
         if (step > 0 && entry_of(self, step - 1)->step == step - 1)
-            memcpy(self->cursor.part, &self->positions[((step - 1) % self->open_max) * self->lanes],
-                   self->lanes * sizeof(tnd_position_t));
+            place_lanes(self, (step - 1) % self->open_max, &self->cursor);
     } else {
         place_cursor(self, entry, &self->cursor);
     }
@@ -251,7 +261,6 @@ tnd_status_t tnd_assembly_finish(tnd_assembly_t *self, tnd_error_t *error)
     self->cursor.ledger = ledger;
     self->cursor.epoch = self->end.epoch;
     self->cursor.step_of_epoch = self->end.step_of_epoch;
-    memcpy(self->cursor.part, &self->positions[(size_t)self->open_max * self->lanes],
-           self->lanes * sizeof(tnd_position_t));
+    place_lanes(self, self->open_max, &self->cursor);
     return TND_OK;
 }

@@ -42,7 +42,9 @@ struct tnd_batcher_core {
 
     uint32_t epoch; /* of the stream: 0 with span_epochs */
     uint64_t step, step_of_epoch, rank;
-    uint64_t skipped; /* batches of the epoch that were not steps */
+    uint64_t skipped;    /* batches of the epoch that were not steps */
+    uint64_t remake;     /* batches before `step` that are made once more */
+    tnd_position_t held; /* the lane's position in cursors, if it does not move after each batch */
 
     /*  The step under way. */
     tnd_composition_t composition;
@@ -142,12 +144,22 @@ static uint32_t stream_epochs(const tnd_batcher_core_t *self)
     return self->config.span_epochs ? 1 : self->config.order.epochs;
 }
 
+/*  Batches since the position that a cursor has after so many steps of an epoch. */
+static uint64_t held_batches(const tnd_batcher_core_t *self, uint64_t step_of_epoch)
+{
+    uint64_t every = self->config.cursor_every;
+    return every > 0 ? step_of_epoch % every : 0;
+}
+
 bool tnd_batcher_core_fits(const tnd_batcher_core_t *self, const tnd_cursor_t *cursor)
 {
     if (cursor->lanes != self->config.lanes)
         return false;
     for (uint32_t lane = 0; lane < cursor->lanes && !self->config.span_epochs; lane++)
         if (cursor->part[lane].epoch != cursor->epoch)
+            return false;
+    for (uint32_t lane = 0; lane < cursor->lanes; lane++)
+        if (cursor->batches[lane] != held_batches(self, cursor->step_of_epoch))
             return false;
     return true;
 }
@@ -166,6 +178,8 @@ void tnd_batcher_core_rewind(tnd_batcher_core_t *self, uint32_t generation,
     self->step_of_epoch = cursor->step_of_epoch;
     self->rank = cursor->rank;
     self->skipped = cursor->step_of_epoch > 0 ? self->config.skip : 0;
+    self->held = cursor->part[self->config.order.lane];
+    self->remake = TND_BUG(BATCHES_FORGOTTEN) ? 0 : cursor->batches[self->config.order.lane];
     self->phase = self->epoch >= stream_epochs(self) ? ENDED : COMPOSING;
     memset(&self->ledger, 0, sizeof self->ledger);
     memset(self->taken, 0, self->config.lanes * sizeof *self->taken);
@@ -225,7 +239,7 @@ void tnd_batcher_core_feeder_lost(tnd_batcher_core_t *self, tnd_actor_id_t feede
 /*  The number of the batch in its epoch, skipped ones included. */
 static uint64_t batch_of_epoch(const tnd_batcher_core_t *self)
 {
-    return self->step_of_epoch + self->skipped;
+    return self->step_of_epoch + self->skipped - self->remake;
 }
 
 static void start_control(const tnd_batcher_core_t *self, tnd_effect_t *effect, tnd_msg_kind_t kind,
@@ -269,6 +283,23 @@ static void discard(tnd_batcher_core_t *self, uint64_t rows)
         tnd_joined_rows_discard(self->rows, some, &self->ledger);
         rows -= some;
     }
+}
+
+/*  The batch that was composed was a step before the rewind. */
+static void remake_batch(tnd_batcher_core_t *self)
+{
+    tnd_ledger_t booked = {0};
+    tnd_joined_head_t head;
+    uint64_t rows = self->take[self->config.order.lane];
+    while (rows > 0 && tnd_joined_rows_head(self->rows, &head)) {
+        uint32_t some = head.rows < rows ? head.rows : (uint32_t)rows;
+        tnd_joined_rows_take(self->rows, some, &booked);
+        rows -= some;
+    }
+    for (uint32_t lane = 0; lane < self->config.lanes; lane++)
+        self->taken[lane] += self->take[lane];
+    self->remake--;
+    self->changed = true;
 }
 
 static void begin_epoch(tnd_batcher_core_t *self, uint32_t epoch)
@@ -355,6 +386,10 @@ static bool compose(tnd_batcher_core_t *self)
         skip_batch(self);
         return true;
     }
+    if (self->remake > 0) {
+        remake_batch(self);
+        return true;
+    }
     self->mine_first = 0;
     for (uint32_t lane = 0; lane < own; lane++)
         self->mine_first += self->take[lane];
@@ -365,6 +400,8 @@ static bool compose(tnd_batcher_core_t *self)
     self->composition.last = self->composition.last || self->cut;
     self->replica = 0;
     self->before = self->rows->position;
+    if (held_batches(self, self->step_of_epoch) == 0)
+        self->held = self->before;
     self->phase = COMPOSED;
     return true;
 }
@@ -483,6 +520,9 @@ static void say_part(tnd_batcher_core_t *self, tnd_effect_t *effect)
     effect->msg.part.step = self->step;
     effect->msg.part.ledger = self->ledger;
     effect->msg.part.position = TND_BUG(CURSOR_ONE_LATE) ? self->before : self->rows->position;
+    effect->msg.part.batches = last ? 0 : held_batches(self, self->step_of_epoch + 1);
+    if (effect->msg.part.batches > 0)
+        effect->msg.part.position = self->held;
     memset(&self->ledger, 0, sizeof self->ledger);
 
     self->step++;

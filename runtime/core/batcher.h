@@ -20,6 +20,9 @@
  *  * The first `skip` batches of an epoch are composed, and their rows are booked as dropped; they
  *    are not steps. After `take` steps the epoch is over, and the rest of it is not read.
  *  * An endless run ends with the first epoch that has no step.
+ *  * A cursor may count batches since its position; these are made once more after a rewind, and
+ *    dropped without being booked again.
+ *  * If the ragged columns of a batch are bounded (`batch_ragged`), the rows that wait are too.
  *  * A replica without rows gets an empty slice, from the lane that holds rank 0.
  *
  *  If a feeder's connection is lost or replaced after slices of this generation were sent on it,
@@ -46,6 +49,9 @@ typedef struct {
     bool span_epochs;
     uint64_t skip; /* batches at the start of each epoch that are not steps */
     uint64_t take; /* steps of an epoch; 0: all */
+    /*  The lane's position in the cursor moves only every so many batches of an epoch, and the cursor
+     *  counts those made since: as long as batches may leave rows for later ones.  0: after each. */
+    uint64_t cursor_every;
     /*  By lane: the rows of every epoch, if each position is one row for certain; the joins then
      *  send no watermarks.  NULL: not known. */
     const uint64_t *lane_rows;

@@ -151,7 +151,8 @@ static const char *check_rewind(const tnd_validator_t *self, const tnd_msg_t *ms
     if (cursor == NULL || cursor->lanes != self->config.membership.lanes)
         return "a cursor of other lanes";
     for (uint32_t lane = 0; lane < cursor->lanes; lane++)
-        if (!is_place(&self->config.bounds, cursor->part[lane]))
+        if (!is_place(&self->config.bounds, cursor->part[lane]) ||
+            cursor->batches[lane] > cursor->step_of_epoch)
             return out_of_range;
     return cursor->epoch > self->config.bounds.epochs ? out_of_range : NULL;
 }
@@ -243,8 +244,9 @@ const char *tnd_validator_report(const tnd_bounds_t *bounds, const tnd_msg_t *ms
 {
     if (msg->kind != TND_MSG_PART && msg->kind != TND_MSG_LAST)
         return NULL;
-    return !is_place(bounds, msg->part.position) || msg->part.epoch > bounds->epochs ? out_of_range
-                                                                                     : NULL;
+    bool possible = is_place(bounds, msg->part.position) && msg->part.epoch <= bounds->epochs &&
+                    msg->part.batches <= msg->part.step_of_epoch;
+    return possible ? NULL : out_of_range;
 }
 
 /* --- an actor --------------------------------------------------------------------------------- */

@@ -66,6 +66,9 @@ static void message(sim_t *self, uint32_t id, tnd_msg_t *msg)
     tnd_error_t error;
     switch (msg->kind) {
     case TND_MSG_REWIND:
+        if (!tnd_batcher_core_fits(actor->machine, msg->rewind.cursor))
+            sim_violate(self, "%s is sent to a place that its stream does not have",
+                        sim_name(self, id));
         tnd_batcher_core_rewind(actor->machine, msg->generation, msg->rewind.cursor);
         break;
     case TND_MSG_BLOCK:
@@ -125,6 +128,7 @@ static void *create(sim_t *self, uint32_t id)
         .span_epochs = plan->span_epochs,
         .skip = plan->skip,
         .take = plan->take,
+        .cursor_every = plan->cursor_every,
         .lane_rows = sim_plan_is_exact(plan) ? lane_rows : NULL};
     return tnd_batcher_core_init(sim_store_take(&self->store, tnd_batcher_core_bytes(&config)),
                                  &config);

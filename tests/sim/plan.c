@@ -18,7 +18,9 @@ enum {
     USE_FLAPS = 10,
     USE_PORTS = 11,
     USE_SIZES = 12,
-    USE_READ = 13
+    USE_READ = 13,
+    USE_OPENING = 14,
+    USE_CURSOR = 15
 };
 
 static const uint64_t us = 1000, ms = 1000 * 1000;
@@ -117,6 +119,9 @@ static void draw_graph(sim_plan_t *self)
     self->steps_max = sim_chance(&random, 10) ? sim_below(&random, 150) : TND_UNKNOWN;
     if (self->seed % 4 == 1)
         draw_cut(self);
+    random = sim_random(self->seed, USE_CURSOR);
+    self->measured = sim_chance(&random, 50);
+    self->cursor_every = sim_chance(&random, 40) ? sim_between(&random, 1, 9) : 0;
 }
 
 /*  Drawn apart: the graphs of kept seeds stay what they are.  Where connections do not last rows

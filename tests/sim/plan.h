@@ -33,7 +33,9 @@ typedef struct {
     tnd_split_t split;
     tnd_remainder_t remainder;
     bool span_epochs, operations;
+    bool measured;             /* blocks carry the lengths of their rows */
     uint32_t skip, take;       /* batches of an epoch; take 0: all */
+    uint32_t cursor_every;     /* batches between two positions of a cursor; 0: each has one */
     uint32_t count[SIM_LANES]; /* positions of an epoch */
     uint32_t drop_percent, more_percent, more_most, bad_percent;
     uint32_t killers, killer_lane; /* rows in the first epoch that kill their worker */

@@ -40,7 +40,7 @@ static void change(tnd_random_t *random, void *field, size_t size)
 void false_fields_of_cursor(tnd_random_t *random, tnd_cursor_t *cursor)
 {
     uint32_t lane = (uint32_t)tnd_random_below(random, cursor->lanes);
-    switch (tnd_random_below(random, 7)) {
+    switch (tnd_random_below(random, 8)) {
     case 0:
         change(random, &cursor->step, sizeof cursor->step);
         break;
@@ -58,6 +58,9 @@ void false_fields_of_cursor(tnd_random_t *random, tnd_cursor_t *cursor)
         break;
     case 5:
         change(random, &cursor->part[lane].used, sizeof cursor->part[lane].used);
+        break;
+    case 6:
+        change(random, &cursor->batches[lane], sizeof cursor->batches[lane]);
         break;
     default:
         change(random, &cursor->lanes, sizeof cursor->lanes);

@@ -93,6 +93,15 @@ static void print_data(const tnd_manifest_t *manifest, const tnd_data_table_t *t
         printf("           and %zu more, which --json lists\n", table->count - FILES_SHOWN);
 }
 
+static void print_lane(const tnd_cursor_t *cursor, uint32_t lane)
+{
+    printf("lane %-5" PRIu32 " epoch %" PRIu32 ", position %" PRIu64, lane,
+           cursor->part[lane].epoch, cursor->part[lane].index);
+    if (cursor->batches[lane] > 0)
+        printf(", and %" PRIu64 " batches since", cursor->batches[lane]);
+    putchar('\n');
+}
+
 static void print_text(const tnd_manifest_t *manifest, const tnd_data_table_t *table)
 {
     const tnd_cursor_t *cursor = &manifest->cursor;
@@ -110,8 +119,7 @@ static void print_text(const tnd_manifest_t *manifest, const tnd_data_table_t *t
     printf("graph      %s, seed %" PRIu64 "\n", graph, cursor->seed);
     print_data(manifest, table);
     for (uint32_t lane = 0; lane < cursor->lanes; lane++)
-        printf("lane %-5" PRIu32 " epoch %" PRIu32 ", position %" PRIu64 "\n", lane,
-               cursor->part[lane].epoch, cursor->part[lane].index);
+        print_lane(cursor, lane);
     printf("models     %" PRIu32 " replica%s, %" PRIu64 " bytes\n", manifest->replicas,
            manifest->replicas == 1 ? "" : "s", model_bytes(manifest));
 }
@@ -157,9 +165,10 @@ static void print_json(const tnd_manifest_t *manifest, const tnd_data_table_t *t
     }
     fputs("],\"lanes\":[", stdout);
     for (uint32_t lane = 0; lane < cursor->lanes; lane++)
-        printf("%s{\"epoch\":%" PRIu32 ",\"index\":%" PRIu64 ",\"used\":%" PRIu32 "}",
+        printf("%s{\"epoch\":%" PRIu32 ",\"index\":%" PRIu64 ",\"used\":%" PRIu32
+               ",\"batches\":%" PRIu64 "}",
                lane > 0 ? "," : "", cursor->part[lane].epoch, cursor->part[lane].index,
-               cursor->part[lane].used);
+               cursor->part[lane].used, cursor->batches[lane]);
     fputs("],\"models\":[", stdout);
     for (uint32_t r = 0; r < manifest->replicas; r++) {
         digest_text(manifest->parts[r].hash, text);

@@ -198,6 +198,7 @@ typedef struct tnd_msg {
             uint64_t step_of_epoch;  /* of the cursor after the step */
             uint64_t rank;           /* of the cursor after the step */
             tnd_position_t position; /* of the lane, after the step */
+            uint64_t batches;        /* made since `position` */
             tnd_ledger_t ledger;     /* what this lane adds with this step */
         } part;                      /* PART; LAST of a join, where `step` is how many there are */
         struct {

@@ -5,13 +5,13 @@
 #include <string.h>
 #include <xxhash.h>
 
-/*  "TNDC", version, lanes, epoch as u32; 16 numbers as u64; 16 bytes per lane; the hash. */
+/*  "TNDC", version, lanes, epoch as u32; 16 numbers as u64; 24 bytes per lane; the hash. */
 enum {
     MAGIC = 0x43444e54,
-    VERSION = 1,
+    VERSION = 2,
     NUMBERS = 16,
     HEAD_BYTES = 4 * 4 + 8 * NUMBERS,
-    LANE_BYTES = 16,
+    LANE_BYTES = 24,
     HASH_BYTES = 8
 };
 
@@ -71,9 +71,16 @@ size_t tnd_cursor_encode(const tnd_cursor_t *self, void *bytes, size_t room)
         at = put(at, cursor.part[lane].index, 8);
         at = put(at, cursor.part[lane].epoch, 4);
         at = put(at, cursor.part[lane].used, 4);
+        at = put(at, cursor.batches[lane], 8);
     }
     put(at, XXH3_64bits(bytes, size - HASH_BYTES), HASH_BYTES);
     return size;
+}
+
+/*  Who reads an older version. */
+static const char *reader_of(uint32_t version)
+{
+    return version == 1 ? "only development versions of release 0.1.0 read" : "no release reads";
 }
 
 tnd_status_t tnd_cursor_decode(tnd_cursor_t *self, const void *bytes, size_t size,
@@ -86,9 +93,15 @@ tnd_status_t tnd_cursor_decode(tnd_cursor_t *self, const void *bytes, size_t siz
     if (get(&at, 4) != MAGIC)
         return tnd_fail(error, "cursor: these bytes are not a cursor of tundish");
     uint32_t version = (uint32_t)get(&at, 4);
-    if (version != VERSION)
-        return tnd_fail(error, "cursor: version %u; this program reads version %d", version,
-                        VERSION);
+    if (version < VERSION)
+        return tnd_fail(error, "cursor: version %u, which %s; this program reads version %d",
+                        version, reader_of(version), VERSION);
+    if (version > VERSION)
+        return tnd_fail(
+            error,
+            "cursor: version %u; this program reads version %d: use the release that wrote "
+            "the cursor, or a later one",
+            version, VERSION);
     tnd_cursor_t cursor;
     memset(&cursor, 0, sizeof cursor);
     cursor.lanes = (uint32_t)get(&at, 4);
@@ -104,6 +117,7 @@ tnd_status_t tnd_cursor_decode(tnd_cursor_t *self, const void *bytes, size_t siz
     if (get(&hash, HASH_BYTES) != XXH3_64bits(bytes, size - HASH_BYTES))
         return tnd_fail(error, "cursor: damaged: its hash differs; use an older checkpoint");
     uint64_t *numbers[NUMBERS];
+    bool impossible = false;
     list_numbers(&cursor, numbers);
     for (unsigned i = 0; i < NUMBERS; i++)
         *numbers[i] = get(&at, 8);
@@ -111,10 +125,16 @@ tnd_status_t tnd_cursor_decode(tnd_cursor_t *self, const void *bytes, size_t siz
         cursor.part[lane].index = get(&at, 8);
         cursor.part[lane].epoch = (uint32_t)get(&at, 4);
         cursor.part[lane].used = (uint32_t)get(&at, 4);
+        cursor.batches[lane] = get(&at, 8);
+        impossible = impossible || cursor.batches[lane] > cursor.step_of_epoch;
     }
     if (cursor.step_of_epoch > cursor.step)
         return tnd_fail(error, "cursor: out of range: step %llu of its epoch, but %llu of the run",
                         (unsigned long long)cursor.step_of_epoch, (unsigned long long)cursor.step);
+    if (impossible)
+        return tnd_fail(error,
+                        "cursor: out of range: a lane has made more batches of its epoch than %llu",
+                        (unsigned long long)cursor.step_of_epoch);
     *self = cursor;
     return TND_OK;
 }

@@ -3,6 +3,11 @@
  *  The cursor of step s is the state of the stream after s has entered the model: `step` is the
  *  next one.  It does not depend on hosts, workers, devices or block sizes.
  *
+ *  The batches of a lane need not be cut from its rows one after another: a batch may leave rows for
+ *  later ones.  Then the lane's position is before the first row that is still needed, and
+ *  `batches` counts the batches made since.  A lane that resumes makes these once more and drops
+ *  them.
+ *
  *  Encoded it takes at most TND_CURSOR_FIXED_BYTES + 24 bytes per lane (little-endian, with a
  *  version, protected by a hash).  The bytes are not trusted until they are decoded.
  *
@@ -30,6 +35,7 @@ typedef struct tnd_cursor {
     uint32_t epoch;
     uint32_t lanes;
     tnd_position_t part[TND_LANES_MAX];
+    uint64_t batches[TND_LANES_MAX]; /* of its epoch, made since `part` */
 } tnd_cursor_t;
 
 /*  The cursor of a run that has not begun. */

@@ -156,6 +156,19 @@ Test(assembly, a_repeated_report_must_be_equal)
     free(bench.memory);
 }
 
+Test(assembly, a_lane_that_counts_other_batches_than_before_fails_the_run)
+{
+    bench_t bench;
+    open_bench(&bench);
+    tnd_msg_t msg = part_of(0, 1);
+    msg.part.batches = 1;
+    cr_assert(say_part(&bench, &msg) == TND_OK);
+    cr_assert(say_part(&bench, &msg) == TND_OK);
+    msg.part.batches = 0;
+    cr_assert(say_part(&bench, &msg) == TND_FAILED);
+    free(bench.memory);
+}
+
 Test(assembly, lanes_must_agree_on_a_step)
 {
     bench_t bench;

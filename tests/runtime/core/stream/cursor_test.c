@@ -7,9 +7,9 @@
 
 #include <criterion/criterion.h>
 
-enum { TWO_LANES_BYTES = 16 + 16 * 8 + 2 * 16 + 8 };
+enum { TWO_LANES_BYTES = 16 + 16 * 8 + 2 * 24 + 8 };
 
-/*  Number i of the cursor is i + 1, lane l is at (100 + l, 3, 7 + l). */
+/*  Number i of the cursor is i + 1, lane l is at (100 + l, 3, 7 + l), l batches ago. */
 static void fill(tnd_cursor_t *cursor)
 {
     tnd_cursor_start(cursor, 2);
@@ -25,22 +25,24 @@ static void fill(tnd_cursor_t *cursor)
     cursor->ledger = (tnd_ledger_t){10, 11, 12, 13, 14, 15, 16};
     cursor->epoch = 3;
     for (uint32_t lane = 0; lane < 2; lane++)
-        cursor->part[lane] = (tnd_position_t){100 + lane, 3, 7 + lane};
+        cursor->part[lane] = (tnd_position_t){100 + lane, 3, 7 + lane},
+        cursor->batches[lane] = lane;
 }
 
 Test(cursor, bytes_are_little_endian_numbers_in_the_order_of_the_struct_and_a_hash)
 {
     tnd_cursor_t cursor;
-    unsigned char bytes[TWO_LANES_BYTES + 1], expected[TWO_LANES_BYTES] = "TNDC\1\0\0\0\2\0\0\0\3";
+    unsigned char bytes[TWO_LANES_BYTES + 1], expected[TWO_LANES_BYTES] = "TNDC\2\0\0\0\2\0\0\0\3";
     static const unsigned char numbers[16] = {2, 1,  3,  4,  5,  6,  7,  8,
                                               0, 10, 11, 12, 13, 14, 15, 16};
     for (int i = 0; i < 16; i++)
         expected[16 + 8 * i] = numbers[i];
     memcpy(expected + 16 + 8 * 8, "\x08\x07\x06\x05\x04\x03\x02\x01", 8);
     for (int lane = 0; lane < 2; lane++) {
-        expected[144 + 16 * lane] = (unsigned char)(100 + lane);
-        expected[152 + 16 * lane] = 3;
-        expected[156 + 16 * lane] = (unsigned char)(7 + lane);
+        expected[144 + 24 * lane] = (unsigned char)(100 + lane);
+        expected[152 + 24 * lane] = 3;
+        expected[156 + 24 * lane] = (unsigned char)(7 + lane);
+        expected[160 + 24 * lane] = (unsigned char)lane;
     }
     uint64_t hash = XXH3_64bits(expected, TWO_LANES_BYTES - 8);
     for (int i = 0; i < 8; i++)
@@ -60,7 +62,7 @@ Test(cursor, a_written_cursor_is_read_back)
     unsigned char bytes[TND_CURSOR_FIXED_BYTES + 24 * TND_LANES_MAX];
     for (uint32_t lanes = 1; lanes <= TND_LANES_MAX; lanes++) {
         tnd_cursor_start(&cursor, lanes);
-        cursor.step = lanes;
+        cursor.step = cursor.step_of_epoch = cursor.batches[lanes - 1] = lanes;
         cursor.part[lanes - 1].index = UINT64_MAX;
         size_t size = tnd_cursor_encode(&cursor, bytes, sizeof bytes);
         cr_assert_leq(size, TND_CURSOR_FIXED_BYTES + 24 * lanes);
@@ -136,6 +138,18 @@ Test(cursor, invalid_contents_with_a_correct_hash_are_refused_by_name)
     bytes[4] = 9;
     sign(bytes, sizeof bytes);
     cr_assert(is_refused(bytes, sizeof bytes, "version 9"));
+    cr_assert(is_refused(bytes, sizeof bytes, "or a later one"));
+
+    bytes[4] = 1;
+    sign(bytes, sizeof bytes);
+    cr_assert(is_refused(bytes, sizeof bytes,
+                         "version 1, which only development versions of "
+                         "release 0.1.0 read"));
+
+    tnd_cursor_encode(&cursor, bytes, sizeof bytes);
+    bytes[160] = 2; /* of an epoch of which one step is done */
+    sign(bytes, sizeof bytes);
+    cr_assert(is_refused(bytes, sizeof bytes, "more batches of its epoch than 1"));
 
     tnd_cursor_encode(&cursor, bytes, sizeof bytes);
     bytes[8] = 0;
