@@ -173,6 +173,7 @@ static tnd_status_t batcher_init(void *state, tnd_actor_t *self, tnd_error_t *er
                 .made_max = batcher->stream->budget > 0 ? tnd_stream_made_max(batcher->stream)
                                                         : window.row.fixed,
                 .window_bytes = window.bytes,
+                .measured = batcher->stream->measured,
                 .window_blocks = window.blocks,
                 .overdue_ns = options->speculate ? overdue_ns : 0,
             },

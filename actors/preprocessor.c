@@ -297,6 +297,8 @@ static tnd_status_t apply(preprocessor_t *worker, tnd_actor_t *self, const tnd_e
     msg.block.ragged = is_cut || ragged > msg.block.ragged ? ragged : msg.block.ragged;
     msg.block.work_ns = before_ns > spent_ns ? before_ns : spent_ns;
     msg.block.payload = out;
+    if (worker->stream->measured > 0)
+        tnd_block_measure(out, worker->stream->measured - 1, &msg.block);
     tnd_statistics_t *statistics = tnd_actor_statistics(self);
     tnd_count(&statistics->rows_out, msg.block.rows);
     tnd_count(&statistics->blocks_out, 1);

@@ -344,6 +344,9 @@ static void send_block(reader_t *reader, tnd_actor_t *self, const tnd_msg_t *tic
     };
     if (refused->count > 0)
         tnd_refused_rows_mark(refused, block, &msg.block);
+    uint32_t measured = tnd_actor_stream(self)->measured;
+    if (measured > 0 && tnd_actor_plan(self)->instances[ticket->to].kind->role == TND_ROLE_JOIN)
+        tnd_block_measure(block, measured - 1, &msg.block);
     block->note = msg.block;
     tnd_block_seal(block);
     /* A worker that has just gone away is LOST in a moment, and the ticket with it. */

@@ -22,6 +22,7 @@
     X(ROUTING_ID_REUSED, "a new connection uses the identity of the one before")                   \
     X(CURSOR_ONE_LATE, "the cursor of a step is the one of the step before")                       \
     X(BATCHES_FORGOTTEN, "a lane that resumes does not make the batches that its cursor counts")   \
+    X(LENGTHS_OF_THE_BLOCK, "the lengths of a block that is partly taken begin at its first row")  \
     X(MARK_AHEAD, "a watermark counts rows that were received but not joined")                     \
     X(ROUND_CLOSED_EARLY, "a round closes with one replica missing")                               \
     X(SLOT_GIVEN_TWICE, "a feeder offers a slot that still holds a step")                          \

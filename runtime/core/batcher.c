@@ -499,7 +499,7 @@ static void say_slice(tnd_batcher_core_t *self, uint32_t replica, const share_t 
         assert(there);
         uint32_t some = head.rows < rows ? head.rows : (uint32_t)rows;
         self->pieces[effect->piece_count++] =
-            (tnd_piece_t){.payload = head.payload, .first = head.first, .rows = some};
+            (tnd_piece_t){head.payload, head.first, some, head.lengths};
         tnd_joined_rows_take(self->rows, some, &self->ledger);
         rows -= some;
     }

@@ -282,6 +282,13 @@ uint64_t tnd_block_ragged(const tnd_block_t *self)
     return bytes;
 }
 
+void tnd_block_measure(const tnd_block_t *self, uint32_t column, tnd_block_note_t *note)
+{
+    assert(column < self->schema->count && self->schema->columns[column].ragged);
+    note->measured = column + 1;
+    note->lengths = note->rows > 0 ? self->columns[column].lengths : NULL;
+}
+
 static uint32_t below(const uint32_t *offsets, uint32_t count, uint32_t end)
 {
     while (count > 0 && offsets[count - 1] >= end)

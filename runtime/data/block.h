@@ -52,6 +52,9 @@ tnd_block_t *tnd_block_pool_take(tnd_block_pool_t *self, const tnd_schema_t *sch
 tnd_block_t *tnd_block_pool_prefix(tnd_block_pool_t *self, const tnd_block_t *block,
                                    uint32_t positions);
 
+/*  Lets `note`, which describes the block, carry the lengths of a ragged column. */
+void tnd_block_measure(const tnd_block_t *self, uint32_t column, tnd_block_note_t *note);
+
 void tnd_block_seal(tnd_block_t *self);
 /*  Whether the block is sealed. A thread that receives a block calls this first, so that it sees
  *  what was written before the seal. */

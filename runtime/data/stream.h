@@ -49,6 +49,7 @@ typedef struct tnd_stream {
     tnd_bad_limit_t bad_limit;
     tnd_schema_t read; /* rows as they leave the reader */
     tnd_schema_t fed;  /* rows as they enter batches */
+    uint32_t measured; /* a ragged column of `fed`, plus 1: blocks carry its lengths; 0: none */
     bool by_file;      /* each lane has files of its own, by `lane` */
     uint64_t found;    /* hash of the names of files that a pattern found, of all lanes; 0: none */
     tnd_stream_lane_t lane[TND_LANES_MAX];

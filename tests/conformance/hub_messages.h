@@ -151,7 +151,7 @@ Test(hub, a_slice_over_several_blocks_arrives_in_one_order)
     tnd_block_t *one = make_block(&stage, 0, 4), *two = make_block(&stage, 10, 4);
     tnd_block_seal(one);
     tnd_block_seal(two);
-    tnd_piece_t pieces[] = {{one, 3, 1}, {two, 0, 2}};
+    tnd_piece_t pieces[] = {{one, 3, 1, NULL}, {two, 0, 2, NULL}};
 
     send_slice(&worker, &stage, pieces, 2);
     tnd_block_drop(&one);
@@ -169,7 +169,7 @@ Test(hub, a_slice_of_one_block_arrives_from_its_middle)
     meet(&stage, &join, &worker);
     tnd_block_t *one = make_block(&stage, 0, 4);
     tnd_block_seal(one);
-    tnd_piece_t piece = {one, 1, 2};
+    tnd_piece_t piece = {one, 1, 2, NULL};
 
     send_slice(&worker, &stage, &piece, 1);
     tnd_block_drop(&one);

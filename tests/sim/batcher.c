@@ -3,6 +3,18 @@
 
 #include "tests/sim/cluster.h"
 
+/*  Whether a piece has the lengths of its rows, if the lane measures them. */
+static bool check_lengths(sim_t *self, uint32_t id, const tnd_piece_t *piece)
+{
+    const sim_payload_t *block = piece->payload;
+    bool right = (piece->lengths != NULL) == self->plan.measured;
+    for (uint32_t i = 0; right && self->plan.measured && i < piece->rows; i++)
+        right = piece->lengths[i] == sim_row_length(&self->plan, block->ids[piece->first + i]);
+    if (!right)
+        sim_violate(self, "%s has other lengths than those of its rows", sim_name(self, id));
+    return right;
+}
+
 static void slice_out(sim_t *self, uint32_t id, tnd_effect_t *effect)
 {
     sim_payload_t *slice = sim_payload(self, effect->msg.slice.rows, 0, id);
@@ -16,6 +28,8 @@ static void slice_out(sim_t *self, uint32_t id, tnd_effect_t *effect)
                         sim_name(self, id));
             return;
         }
+        if (!check_lengths(self, id, piece))
+            return;
         memcpy(slice->ids + at, block->ids + piece->first, piece->rows * sizeof *slice->ids);
         at += piece->rows;
     }
@@ -118,6 +132,7 @@ static void *create(sim_t *self, uint32_t id)
                   .made_max = plan->made_max,
                   .window_bytes = plan->window_bytes,
                   .window_blocks = plan->window_blocks,
+                  .measured = plan->measured,
                   .overdue_ns = plan->overdue_ns},
         .lanes = plan->lanes,
         .size = plan->size,

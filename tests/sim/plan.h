@@ -95,6 +95,12 @@ static inline uint64_t sim_row_bytes(const sim_plan_t *self, uint64_t id)
     return 1 + sim_mix(id ^ self->seed) % self->row_bytes;
 }
 
+/*  The length of a row in the column that is measured. */
+static inline uint64_t sim_row_length(const sim_plan_t *self, uint64_t id)
+{
+    return sim_mix(id + self->seed) % 1000;
+}
+
 /*  Bytes of the ragged columns of a row, as an operation made it or as it was read. */
 uint64_t sim_ragged_made(const sim_plan_t *self, uint64_t id);
 uint64_t sim_ragged_read(const sim_plan_t *self, uint64_t id);

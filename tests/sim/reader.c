@@ -52,6 +52,8 @@ void sim_make_rows(sim_t *self, uint32_t id, tnd_block_note_t *note)
     note->bad = bad ? payload->bad : NULL;
     note->origin = bad || plan->operations ? payload->origin : NULL;
     note->bytes = 0;
+    note->measured = plan->measured;
+    note->lengths = plan->measured && rows > 0 ? payload->lengths : NULL;
     rows = bad = 0;
     for (uint32_t i = 0; i < note->count; i++) {
         int32_t made = sim_plan_made(plan, note->lane, note->epoch, note->first + i);
@@ -60,6 +62,7 @@ void sim_make_rows(sim_t *self, uint32_t id, tnd_block_note_t *note)
         for (int32_t j = 0; j < made; j++) {
             uint64_t row = sim_row_id(note->lane, note->epoch, note->first + i, (uint32_t)j);
             payload->origin[rows] = i;
+            payload->lengths[rows] = sim_row_length(plan, row);
             payload->ids[rows++] = row;
             note->bytes += sim_row_bytes(plan, row) + sim_ragged_made(plan, row);
         }

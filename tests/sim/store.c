@@ -62,7 +62,7 @@ void *sim_store_take(sim_store_t *self, size_t bytes)
 
 sim_payload_t *sim_payload_new(sim_store_t *self, uint32_t rows, uint32_t bad, uint32_t holder)
 {
-    size_t bytes = sizeof(sim_payload_t) + rows * (sizeof(uint64_t) + sizeof(uint32_t)) +
+    size_t bytes = sizeof(sim_payload_t) + rows * (2 * sizeof(uint64_t) + sizeof(uint32_t)) +
                    bad * sizeof(uint32_t);
     uint32_t rank = 7;
     while (((size_t)1 << rank) < bytes)
@@ -77,7 +77,8 @@ sim_payload_t *sim_payload_new(sim_store_t *self, uint32_t rows, uint32_t bad, u
     payload->rows = rows;
     payload->bad_count = bad;
     payload->ids = (uint64_t *)(payload + 1);
-    payload->origin = (uint32_t *)(payload->ids + rows);
+    payload->lengths = payload->ids + rows;
+    payload->origin = (uint32_t *)(payload->lengths + rows);
     payload->bad = payload->origin + rows;
     self->payloads++;
     return payload;

@@ -18,8 +18,9 @@ typedef struct sim_payload {
     uint32_t holder;
     uint32_t rows, bad_count;
     uint64_t value;
-    uint64_t *ids;    /* of the rows */
-    uint32_t *origin; /* of each row: its position less the first */
+    uint64_t *ids;     /* of the rows */
+    uint64_t *lengths; /* likewise, in one column */
+    uint32_t *origin;  /* of each row: its position less the first */
     uint32_t *bad;
 } sim_payload_t;
 

@@ -398,6 +398,9 @@ static tnd_status_t unpack_block(tnd_frames_t *self, tnd_msg_t *msg, const tnd_w
         (count < 1 || zmq_msg_size(&parts[0]) !=
                           (origins + note->bad_count) * sizeof(uint32_t) + note->why_bytes))
         return tnd_fail(error, "a block of %u rows has marks of another size", note->rows);
+    if (note->measured > schema->count ||
+        (note->measured > 0 && !schema->columns[note->measured - 1].ragged))
+        return tnd_fail(error, "a block carries lengths of a column that is not ragged");
     int marks = has_marks ? 1 : 0;
     TND_TRY(check_columns(schema, note->rows, parts + marks, count - marks, error));
     if (!keeps_bytes(schema, note, parts + marks, count - marks))
@@ -422,6 +425,8 @@ static tnd_status_t unpack_block(tnd_frames_t *self, tnd_msg_t *msg, const tnd_w
     }
     tnd_block_t *block = make_block(self, schema, note->rows, parts + marks);
     block->marks = buffer;
+    if (note->measured > 0)
+        tnd_block_measure(block, note->measured - 1, note);
     block->note = *note;
     tnd_block_seal(block);
     note->payload = block;

@@ -47,6 +47,15 @@ tnd_status_t tnd_block_check(const tnd_block_note_t *block, const tnd_ticket_t *
     return TND_OK;
 }
 
+tnd_status_t tnd_block_check_lengths(const tnd_block_note_t *block, uint32_t measured,
+                                     tnd_error_t *error)
+{
+    if (block->measured == measured &&
+        (block->lengths != NULL) == (measured > 0 && block->rows > 0))
+        return TND_OK;
+    return tnd_block_refuse(block, error, "it carries the lengths of another column, or of none");
+}
+
 /*  How many of the ascending offsets are below `end`. */
 static uint32_t below(const uint32_t *offsets, uint32_t count, uint32_t end)
 {
@@ -69,6 +78,9 @@ tnd_status_t tnd_block_compare(const tnd_block_note_t *block, const tnd_answer_t
         same = rows == below(block->origin, block->rows, both) &&
                memcmp(first->origin, block->origin, rows * sizeof *first->origin) == 0;
     }
+    uint32_t both_rows = block->rows < first->rows ? block->rows : first->rows;
+    if (same && first->lengths != NULL && block->lengths != NULL)
+        same = memcmp(first->lengths, block->lengths, both_rows * sizeof *first->lengths) == 0;
     if (same && bad > 0)
         same = memcmp(first->bad, block->bad, bad * sizeof *first->bad) == 0;
     if (same)

@@ -15,6 +15,10 @@ tnd_status_t tnd_block_refuse(const tnd_block_note_t *block, tnd_error_t *error,
 /*  TND_FAILED unless the block answers its ticket.  `count`: positions per epoch or TND_UNKNOWN. */
 tnd_status_t tnd_block_check(const tnd_block_note_t *block, const tnd_ticket_t *ticket,
                              uint64_t count, const tnd_row_bytes_t *bytes, tnd_error_t *error);
+/*  TND_FAILED unless the block carries the lengths of its rows, where these are `measured`.  `measured` is a column, plus 1;
+ *  0: none. */
+tnd_status_t tnd_block_check_lengths(const tnd_block_note_t *block, uint32_t measured,
+                                     tnd_error_t *error);
 /*  TND_FAILED unless the block has the rows that the first answer to its ticket had, of the
  *  positions that both cover. */
 tnd_status_t tnd_block_compare(const tnd_block_note_t *block, const tnd_answer_t *first,

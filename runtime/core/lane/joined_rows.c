@@ -90,6 +90,8 @@ bool tnd_joined_rows_head(const tnd_joined_rows_t *self, tnd_joined_head_t *head
                                 .rows = block->answer.rows - block->taken,
                                 .first = block->taken,
                                 .payload = block->answer.payload};
+    if (block->answer.lengths != NULL)
+        head->lengths = block->answer.lengths + (TND_BUG(LENGTHS_OF_THE_BLOCK) ? 0 : block->taken);
     return true;
 }
 

@@ -22,6 +22,7 @@ typedef struct {
     uint32_t rows;  /* left in this block */
     uint32_t first; /* of these rows, within the block */
     void *payload;
+    const uint64_t *lengths; /* of these rows; NULL: they are not measured */
 } tnd_joined_head_t;
 
 typedef struct {

@@ -231,6 +231,7 @@ static tnd_status_t receive(tnd_order_t *self, uint64_t at, const tnd_block_note
 {
     tnd_ticket_t *ticket = tnd_ticket_at(&self->tickets, at);
     TND_TRY(tnd_block_check(block, ticket, self->config.count, &self->config.bytes, error));
+    TND_TRY(tnd_block_check_lengths(block, self->config.measured, error));
     bool too_small = tnd_block_is_too_small(block);
     if (!too_small && tnd_joined_rows_splits(&self->rows, block->epoch, block->first))
         TND_TRY(tnd_block_check_used(block, self->rows.skip, error));

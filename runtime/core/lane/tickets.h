@@ -20,6 +20,7 @@ typedef enum {
 typedef struct {
     void *payload;
     const uint32_t *origin, *bad; /* see tnd_block_note_t */
+    const uint64_t *lengths;      /* likewise */
     uint32_t covered, rows, bad_count;
 } tnd_answer_t;
 
@@ -56,6 +57,7 @@ static inline tnd_answer_t tnd_answer_of(const tnd_block_note_t *block)
     return (tnd_answer_t){.payload = block->payload,
                           .origin = block->origin,
                           .bad = block->bad,
+                          .lengths = block->lengths,
                           .covered = block->count,
                           .rows = block->rows,
                           .bad_count = block->bad_count};

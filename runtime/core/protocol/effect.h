@@ -47,6 +47,7 @@ typedef enum {
 typedef struct {
     void *payload;
     uint32_t first, rows;
+    const uint64_t *lengths; /* of these rows, if the lane measures them; else NULL */
 } tnd_piece_t;
 
 typedef struct {

@@ -89,6 +89,10 @@ typedef struct {
     uint32_t bad_count;
     const uint32_t *origin; /* a row: its position less `first`, ascending; NULL: row i from i */
     const uint32_t *bad;    /* ascending offsets of quarantined positions; NULL if none */
+    /*  The lengths of a ragged column, which the join needs to make batches: of each row.  `measured`:
+     *  the number of that column, plus 1; 0: none is needed.  NULL also without rows. */
+    const uint64_t *lengths;
+    uint32_t measured;
     /*  For each of them a terminated text, in sequence: tnd_bad_way_t as a digit, the actor that
      *  found it, a tab, the error.  NULL: no texts. */
     const char *why;

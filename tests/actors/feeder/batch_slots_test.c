@@ -105,7 +105,8 @@ Test(slots, pieces_follow_each_other_and_are_hashed_by_rank)
 {
     bench_t bench;
     open_bench(&bench);
-    tnd_piece_t pieces[] = {{block_of(&bench, 10, 4), 1, 2}, {block_of(&bench, 30, 3), 0, 3}};
+    tnd_piece_t pieces[] = {{block_of(&bench, 10, 4), 1, 2, NULL},
+                            {block_of(&bench, 30, 3), 0, 3, NULL}};
     tnd_slice_note_t note = {.step = 4, .rank = 100, .replica = 1, .rows = 5, .total = 5};
 
     cr_assert(place(&bench, note, pieces, 2, 1) == TND_OK, "%s", bench.error.text);
@@ -127,8 +128,8 @@ Test(slots, slices_of_two_lanes_are_stored_at_their_offsets)
 {
     bench_t bench;
     open_bench(&bench);
-    tnd_piece_t late[] = {{block_of(&bench, 50, 1), 0, 1}},
-                early[] = {{block_of(&bench, 7, 2), 0, 2}};
+    tnd_piece_t late[] = {{block_of(&bench, 50, 1), 0, 1, NULL}},
+                early[] = {{block_of(&bench, 7, 2), 0, 2, NULL}};
     tnd_slice_note_t note = {.rank = 2, .offset = 2, .rows = 1, .total = 3};
 
     cr_assert(place(&bench, note, late, 1, 1) == TND_OK);
@@ -162,7 +163,7 @@ Test(slots, all_rows_of_a_replica_in_one_piece_are_borrowed_until_the_step_is_do
         (tnd_block_column_t){.base = (void *)numbers, .stride = ROW_BYTES, .buffer = buffer};
     block->note.rows = 4;
     tnd_block_seal(block);
-    tnd_piece_t pieces[] = {{block, 0, 4}};
+    tnd_piece_t pieces[] = {{block, 0, 4, NULL}};
     tnd_slice_note_t note = {.rows = 4, .total = 4};
 
     cr_assert(place(&bench, note, pieces, 1, 1) == TND_OK);
@@ -177,7 +178,7 @@ Test(slots, rows_with_padding_after_them_are_copied)
 {
     bench_t bench;
     open_bench(&bench);
-    tnd_piece_t pieces[] = {{block_of(&bench, 5, 3), 0, 3}};
+    tnd_piece_t pieces[] = {{block_of(&bench, 5, 3), 0, 3, NULL}};
     tnd_slice_note_t note = {.rows = 3, .total = 3, .padded = 2};
 
     cr_assert(place(&bench, note, pieces, 1, 1) == TND_OK);
@@ -203,7 +204,7 @@ Test(slots, borrowed_rows_are_hashed_even_if_no_step_reads_them)
         tnd_done_t done;
         open_bench(&bench);
         for (uint32_t replica = 0; replica < 2; replica++) {
-            tnd_piece_t pieces[] = {{block_of(&bench, 10 * replica, 3), 0, 3}};
+            tnd_piece_t pieces[] = {{block_of(&bench, 10 * replica, 3), 0, 3, NULL}};
             tnd_slice_note_t note = {
                 .rank = 3 * replica, .replica = replica, .rows = 3, .total = 3};
             cr_assert(place(&bench, note, pieces, 1, 1) == TND_OK);
@@ -230,7 +231,7 @@ Test(slots, rows_that_do_not_begin_on_a_cache_line_are_copied)
 {
     bench_t bench;
     open_bench(&bench);
-    tnd_piece_t pieces[] = {{block_of(&bench, 0, 4), 1, 3}};
+    tnd_piece_t pieces[] = {{block_of(&bench, 0, 4), 1, 3, NULL}};
     tnd_slice_note_t note = {.rows = 3, .total = 3};
 
     cr_assert(place(&bench, note, pieces, 1, 1) == TND_OK);
@@ -243,8 +244,8 @@ Test(slots, a_step_repeated_after_a_rewind_is_hashed_again)
 {
     bench_t bench;
     open_bench(&bench);
-    tnd_piece_t half[] = {{block_of(&bench, 0, 2), 0, 2}},
-                again[] = {{block_of(&bench, 0, 2), 0, 2}};
+    tnd_piece_t half[] = {{block_of(&bench, 0, 2), 0, 2, NULL}},
+                again[] = {{block_of(&bench, 0, 2), 0, 2, NULL}};
     tnd_slice_note_t note = {.step = 6, .rows = 2, .total = 4};
 
     cr_assert(place(&bench, note, half, 1, 1) == TND_OK);
@@ -259,7 +260,8 @@ Test(slots, slices_that_do_not_match_their_header_or_replica_are_refused)
 {
     bench_t bench;
     open_bench(&bench);
-    tnd_piece_t few[] = {{block_of(&bench, 0, 2), 0, 2}}, many[] = {{block_of(&bench, 0, 2), 0, 2}};
+    tnd_piece_t few[] = {{block_of(&bench, 0, 2), 0, 2, NULL}},
+                many[] = {{block_of(&bench, 0, 2), 0, 2, NULL}};
     tnd_slice_note_t note = {.step = 3, .replica = 1, .rows = 3, .total = 3};
 
     cr_assert(place(&bench, note, few, 1, 1) == TND_FAILED);

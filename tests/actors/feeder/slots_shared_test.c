@@ -102,7 +102,7 @@ static tnd_status_t begin(bench_t *self, tnd_buffer_t *data, uint64_t step)
     uint32_t count = 0;
     for (uint32_t first = 0; first < ROWS; first += PIECE) {
         uint32_t rows = ROWS - first < PIECE ? ROWS - first : PIECE;
-        pieces[count++] = (tnd_piece_t){block_of(self, data, step, first, rows), 0, rows};
+        pieces[count++] = (tnd_piece_t){block_of(self, data, step, first, rows), 0, rows, NULL};
     }
     tnd_slice_note_t note = {
         .step = step, .rank = step * ROWS, .rows = ROWS, .total = ROWS, .step_rows = ROWS};

@@ -152,7 +152,7 @@ Test(frames, a_slice_of_one_packed_block_is_not_copied)
     open_bench(&bench);
     tnd_block_t *block = make_block(&bench, 10);
     (void)message_of(block);
-    tnd_piece_t piece = {block, 3, 2};
+    tnd_piece_t piece = {block, 3, 2, NULL};
     tnd_slice_note_t note = {.rows = 2, .total = 2};
     tnd_msg_t msg = {.kind = TND_MSG_SLICE, .slice = note};
     msg.slice.payload = tnd_block_pool_slice(bench.block_pool, &bench.schema, &note, &piece, 1);
@@ -307,13 +307,48 @@ Test(frames, ragged_rows_come_with_their_lengths)
     }
 }
 
+/*  Sends a block that carries the lengths of column `measured`, less 1, and receives it. */
+static tnd_status_t carry_lengths(bench_t *bench, const tnd_block_t *block, uint32_t measured,
+                                  tnd_msg_t *back, tnd_error_t *error)
+{
+    tnd_msg_t msg = message_of((tnd_block_t *)(uintptr_t)block);
+    tnd_wire_form_t form;
+    zmq_msg_t parts[TND_FRAMES_MAX];
+    msg.block.measured = measured;
+    int count = tnd_frames_pack(&bench->frames, &msg, TND_CARRY_BLOCK, parts);
+    tnd_status_t status =
+        tnd_wire_decode(back, &form, zmq_msg_data(&parts[0]), zmq_msg_size(&parts[0]), error);
+    if (status == TND_OK)
+        status =
+            tnd_frames_unpack(&bench->frames, back, &form, &bench->schema, parts, count, error);
+    close_parts(parts, count);
+    return status;
+}
+
+Test(frames, a_block_carries_the_lengths_of_the_column_that_it_names)
+{
+    bench_t bench;
+    tnd_msg_t back;
+    tnd_error_t error;
+    open_bench(&bench);
+    tnd_block_t *block = make_ragged(&bench, false);
+    cr_assert(carry_lengths(&bench, block, 2, &back, &error) == TND_OK, "%s", error.text);
+    cr_assert_arr_eq(back.block.lengths, ((uint64_t[]){3, 0, 5, 1}), 32);
+    tnd_msg_drop(&back, TND_CARRY_BLOCK);
+    cr_assert(carry_lengths(&bench, block, 1, &back, &error) == TND_FAILED, "it is not ragged");
+    cr_assert_not_null(strstr(error.text, "not ragged"));
+    cr_assert(carry_lengths(&bench, block, 3, &back, &error) == TND_FAILED, "it does not exist");
+    tnd_block_drop(&block);
+    close_bench(&bench);
+}
+
 Test(frames, a_slice_of_ragged_rows_of_several_blocks_is_one_run)
 {
     bench_t bench;
     open_bench(&bench);
     tnd_block_t *block = make_ragged(&bench, false);
     (void)message_of(block);
-    tnd_piece_t pieces[] = {{block, 2, 2}, {block, 0, 2}};
+    tnd_piece_t pieces[] = {{block, 2, 2, NULL}, {block, 0, 2, NULL}};
     tnd_slice_note_t note = {.rows = 4, .total = 4};
     tnd_msg_t msg = {.kind = TND_MSG_SLICE, .slice = note}, back;
     msg.slice.payload = tnd_block_pool_slice(bench.block_pool, &bench.schema, &note, pieces, 2);

@@ -52,6 +52,17 @@ static void spoil_origin(tnd_block_note_t *block)
     block->origin = origin;
 }
 
+static void spoil_lengths(tnd_block_note_t *block)
+{
+    static const uint64_t lengths[10] = {0};
+    block->lengths = lengths;
+}
+
+static void spoil_measured(tnd_block_note_t *block)
+{
+    block->measured = 1;
+}
+
 static void spoil_order(tnd_block_note_t *block)
 {
     static const uint32_t origin[10] = {0, 1, 2, 3, 4, 5, 6, 7, 9, 8};
@@ -70,8 +81,9 @@ static void spoil_bad(tnd_block_note_t *block)
 Test(block_check, a_block_that_breaks_its_ticket_is_refused_with_its_place)
 {
     static void (*const spoils[])(tnd_block_note_t *) = {
-        spoil_rows, spoil_lane, spoil_first, spoil_far,    spoil_asked, spoil_count,
-        spoil_more, spoil_end,  spoil_bytes, spoil_origin, spoil_order, spoil_bad};
+        spoil_rows,  spoil_lane, spoil_first,   spoil_far,     spoil_asked,
+        spoil_count, spoil_more, spoil_end,     spoil_bytes,   spoil_origin,
+        spoil_order, spoil_bad,  spoil_lengths, spoil_measured};
     static world_t world;
     for (size_t i = 0; i < sizeof spoils / sizeof *spoils; i++) {
         world_open(&world, &plain, &small);
