@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "actors/op/ops.h"
 #include "actors/plan/kind_options.h"
 #include "actors/plan/lane_window.h"
 #include "actors/plan/plan_queries.h"
@@ -15,8 +16,11 @@
 #include "runtime/base/allocation.h"
 #include "runtime/core/batcher.h"
 #include "runtime/interface/kind.h"
+#include "runtime/interface/link.h"
 #include "runtime/host/actor.h"
 #include "runtime/host/text_payload.h"
+#include "runtime/text/quantity.h"
+#include "runtime/topology/error_location.h"
 
 /*  A block should not take its slowest stage longer: stop, stragglers and order wait for it. */
 static const uint64_t block_time_ns = 20000000;
@@ -54,7 +58,9 @@ typedef struct {
     tnd_bad_records_t bad_records;
     uint64_t told, aside; /* records to be set aside, and that were, in this generation */
     uint32_t skipped_said;
-    held_part_t *parts; /* ring */
+    uint64_t ragged_step, ragged; /* bytes of ragged rows in slices of one step ... */
+    uint32_t ragged_generation;   /* ... of this generation */
+    held_part_t *parts;           /* ring */
     uint32_t part_first, part_count;
 } batcher_t;
 
@@ -66,6 +72,18 @@ static void need_sparse(const tnd_stream_t *stream, const tnd_lane_window_t *win
         tnd_memory_estimate_add(
             estimate, name, window->wanted * (window->held + BLOCK_BYTES),
             "blocks of which operations left little, until there are rows for a batch");
+}
+
+/*  Bytes of the slices of a batch, packed to be sent: at most twice what their rows take. */
+static uint64_t packed_batch(const tnd_batcher_options_t *options, const tnd_schema_t *schema,
+                             uint64_t share)
+{
+    uint64_t rows = options->replicas * share;
+    uint64_t most = options->replicas * tnd_plan_packed(schema, share);
+    uint64_t bound = 2 * tnd_plan_batch_bytes(options, schema, rows) +
+                     rows * tnd_schema_list_bytes(schema) +
+                     options->replicas * schema->count * TND_LINK_ROOM_MIN;
+    return bound < most ? bound : most;
 }
 
 static void batcher_memory(const tnd_plan_t *plan, uint32_t index, const tnd_stream_t *stream,
@@ -102,7 +120,7 @@ static void batcher_memory(const tnd_plan_t *plan, uint32_t index, const tnd_str
     uint64_t share = tnd_split_rows((tnd_split_t)options->split, options->size, options->size,
                                     (uint32_t)options->replicas, 0);
     tnd_memory_estimate_add(estimate, instance->name,
-                            depth * options->replicas * tnd_plan_packed(&stream->fed, share),
+                            depth * packed_batch(options, &stream->fed, share),
                             "%" PRIu64 " batches while they are sent", depth);
 }
 
@@ -118,6 +136,34 @@ static tnd_status_t batcher_derive(const tnd_instance_t *instance, tnd_guarded_c
         __builtin_mul_overflow(options->skip + options->take, options->size, &stream->batched))
         stream->batched = 0;
     return TND_OK;
+}
+
+static tnd_status_t batcher_fits(const tnd_instance_t *instance, const tnd_stream_t *stream,
+                                 tnd_error_t *error)
+{
+    const tnd_batcher_options_t *options = instance->options;
+    for (uint32_t c = 0; c < stream->fed.count; c++) {
+        uint64_t value;
+        if (stream->fed.columns[c].ragged)
+            TND_TRY(tnd_op_number("pad_value", options->pad_value, &stream->fed.columns[c], &value,
+                                  error));
+    }
+    return TND_OK;
+}
+
+static void batcher_check(const tnd_instance_t *instance, const tnd_plan_t *plan,
+                          tnd_diagnostics_t *diagnostics)
+{
+    const tnd_batcher_options_t *options = instance->options;
+    if (instance->written == NULL || options->ragged != TND_RAGGED_PACK ||
+        strcmp(options->pad_value, "0") == 0)
+        return;
+    tnd_diagnostics_add(
+        diagnostics, TND_T073_UNUSED,
+        tnd_error_location_text(plan->topology, options->pad_value, instance->written->mark),
+        "%s: `pad_value` follows rows that are padded, but `ragged: pack` stores them one after "
+        "another",
+        instance->actor);
 }
 
 static uint32_t batcher_credit(const tnd_plan_t *plan, const tnd_instance_t *instance,
@@ -179,6 +225,8 @@ static tnd_status_t batcher_init(void *state, tnd_actor_t *self, tnd_error_t *er
             },
         .lanes = plan->lanes,
         .size = options->size,
+        .made_ragged = batcher->stream->budget > 0 ? tnd_stream_made_ragged(batcher->stream) : 0,
+        .batch_ragged = batcher->stream->budget > 0 ? options->bytes : 0,
         .replicas = (uint32_t)options->replicas,
         .feeders = batcher->carriers.ids,
         .split = (tnd_split_t)options->split,
@@ -392,6 +440,37 @@ static tnd_status_t batcher_arrive(void *state, tnd_actor_t *self, tnd_arrival_t
     return TND_OK;
 }
 
+static tnd_status_t too_large(const tnd_actor_t *self, uint64_t step, tnd_error_t *error)
+{
+    const tnd_batcher_options_t *options = tnd_actor_options(self);
+    char most[TND_QUANTITY_SIZE];
+    return tnd_fail(error,
+                    "%s: the ragged rows of the batch of step %" PRIu64
+                    " take more than the %s that `bytes` allows: raise it, use smaller batches, "
+                    "or cut long rows (pad_ragged)",
+                    tnd_actor_name(self), step, tnd_quantity_size(options->bytes, most));
+}
+
+/*  Whether the ragged rows of this lane in a step keep to the option `bytes`. */
+static tnd_status_t check_bytes(batcher_t *batcher, const tnd_actor_t *self,
+                                const tnd_effect_t *effect, tnd_error_t *error)
+{
+    const tnd_batcher_options_t *options = tnd_actor_options(self);
+    if (batcher->ragged_step != effect->msg.slice.step ||
+        batcher->ragged_generation != effect->msg.generation)
+        batcher->ragged = 0;
+    batcher->ragged_step = effect->msg.slice.step;
+    batcher->ragged_generation = effect->msg.generation;
+    for (uint32_t p = 0; options->bytes > 0 && p < effect->piece_count; p++) {
+        const tnd_piece_t *piece = &effect->pieces[p];
+        for (uint32_t row = 0; row < piece->rows; row++)
+            batcher->ragged += tnd_block_row_ragged(piece->payload, piece->first + row);
+    }
+    if (options->bytes == 0 || batcher->ragged <= options->bytes)
+        return TND_OK;
+    return too_large(self, effect->msg.slice.step, error);
+}
+
 static void send_slice(batcher_t *batcher, tnd_actor_t *self, tnd_effect_t *effect)
 {
     tnd_slice_t *slice =
@@ -432,20 +511,24 @@ static tnd_status_t batcher_work(void *state, tnd_actor_t *self, bool *more_p, t
 {
     batcher_t *batcher = state;
     tnd_effect_t effect;
-    (void)error;
+    uint64_t step = 0;
     for (int done = 0; done < EFFECTS_A_ROUND; done++) {
         if (batcher->part_count == PARTS_MAX ||
             !tnd_batcher_core_next(batcher->machine, tnd_actor_round(self), &effect)) {
             show_counts(batcher, self);
-            return TND_OK;
+            return tnd_batcher_core_too_large(batcher->machine, &step)
+                       ? too_large(self, step, error)
+                       : TND_OK;
         }
         tnd_block_t *block = effect.payload;
         switch (effect.kind) {
         case TND_EFFECT_LINK:
             if (effect.msg.kind == TND_MSG_WINDOW)
                 (void)tnd_actor_send(self, &effect.msg, TND_CARRY_NOTHING);
-            else
+            else if (check_bytes(batcher, self, &effect, error) == TND_OK)
                 send_slice(batcher, self, &effect);
+            else
+                return TND_FAILED;
             break;
         case TND_EFFECT_CONTROL:
             say_control(batcher, self, &effect.msg);
@@ -527,6 +610,17 @@ static const tnd_option_t options[] = {
      .range = "1..4503599627370496", .choices = "all=18446744073709551615",
      .help = "global batches after those that are skipped; then the epoch is over and the rest is "
              "not read"},
+    {TND_OPTION(tnd_batcher_options_t, ragged, ENUM, GRAPH), .fallback = "pad",
+     .choices = "pad|pack",
+     .help =
+         "how a batch stores ragged columns: pad: rows as long as the longest, as padded_batch in "
+         "TensorFlow; pack: rows one after another, with splits, as ragged_batch"},
+    {TND_OPTION(tnd_batcher_options_t, pad_value, STRING, GRAPH), .unit = "number", .fallback = "0",
+     .help = "what follows a shorter row, with `ragged: pad`, as a number of the column's type"},
+    {TND_OPTION(tnd_batcher_options_t, bytes, BYTES, TUNE), .fallback = "0B",
+     .help =
+         "the most that the ragged rows of a batch take, their padding included; memory is "
+         "reserved for that, and a larger batch ends the run; 0B: `size` times the longest row"},
     {TND_OPTION(tnd_batcher_options_t, block, EXTENT, TUNE), .fallback = "",
      .help = "how much of the stream travels in one message; by default it follows from links and "
              "rows"},
@@ -552,7 +646,9 @@ const tnd_kind_t tnd_kind_batcher = {
             .outlet_count = 1,
         },
     .state_bytes = sizeof(batcher_t),
+    .check = batcher_check,
     .derive = batcher_derive,
+    .fits = batcher_fits,
     .estimate_memory = batcher_memory,
     .credit = batcher_credit,
     .init = batcher_init,

@@ -13,6 +13,7 @@
 #include "actors/feeder/pending_reductions.h"
 #include "actors/feeder/step_plugin.h"
 #include "actors/feeder/step_reports.h"
+#include "actors/op/ops.h"
 #include "actors/plan/kind_options.h"
 #include "actors/plan/lane_window.h"
 #include "actors/plan/plan_queries.h"
@@ -43,7 +44,8 @@ typedef struct {
     tnd_peers_t joins;
     tnd_peers_t reducers;
     const char **reducer_names, **devices;
-    int *weights; /* by reducer: the column that its means weigh by, or -1 */
+    uint64_t pads[TND_COLUMNS_MAX]; /* the element after a shorter row of a ragged column */
+    int *weights;                   /* by reducer: the column that its means weigh by, or -1 */
     void *machine_memory;
     tnd_feeder_core_t *machine;
     tnd_models_t *models;
@@ -102,12 +104,22 @@ static void make_machine(feeder_t *feeder, tnd_actor_t *self)
     feeder->machine = tnd_feeder_core_init(feeder->machine_memory, &config);
 }
 
+static tnd_status_t read_pads(const tnd_batcher_options_t *batcher, const tnd_schema_t *schema,
+                              uint64_t pads[TND_COLUMNS_MAX], tnd_error_t *error)
+{
+    for (uint32_t c = 0; c < schema->count; c++)
+        if (schema->columns[c].ragged)
+            TND_TRY(tnd_op_number("pad_value", batcher->pad_value, &schema->columns[c], &pads[c],
+                                  error));
+    return TND_OK;
+}
+
 static tnd_status_t make_workers(feeder_t *feeder, tnd_actor_t *self, tnd_error_t *error)
 {
     const tnd_plan_t *plan = tnd_actor_plan(self);
     const tnd_chain_plan_t *chain = &plan->chains[feeder->own->chain];
-    const tnd_batcher_options_t *batcher =
-        plan->instances[tnd_plan_batcher(plan, feeder->own->chain, 0)].options;
+    uint32_t cut = tnd_plan_batcher(plan, feeder->own->chain, 0);
+    const tnd_batcher_options_t *batcher = plan->instances[cut].options;
     feeder->devices = tnd_allocate_zeroed(feeder->own->replica_count, sizeof *feeder->devices);
     for (uint32_t i = 0; i < feeder->own->replica_count; i++)
         feeder->devices[i] =
@@ -115,7 +127,9 @@ static tnd_status_t make_workers(feeder_t *feeder, tnd_actor_t *self, tnd_error_
     for (uint32_t r = 0; r < feeder->reducers.count; r++)
         TND_TRY(tnd_reduction_weight_column(plan->instances[feeder->reducers.ids[r]].options,
                                             &feeder->stream->fed, &feeder->weights[r], error));
-    uint64_t rows_max = tnd_feeder_plan_rows(plan, feeder->own, batcher);
+    tnd_slot_layout_config_t layout =
+        tnd_feeder_plan_layout(plan, feeder->own, batcher, feeder->stream);
+    TND_TRY(read_pads(batcher, &feeder->stream->fed, feeder->pads, error));
     tnd_device_workers_config_t config = {
         .name = feeder->name,
         .schema = &feeder->stream->fed,
@@ -125,7 +139,10 @@ static tnd_status_t make_workers(feeder_t *feeder, tnd_actor_t *self, tnd_error_
         .devices = feeder->devices,
         .depth = feeder->depth,
         .spare = (uint32_t)feeder->options->spare,
-        .rows_max = rows_max,
+        .rows_max = layout.rows_max,
+        .form = layout.form,
+        .ragged_max = layout.ragged_max,
+        .pads = feeder->pads,
         .reducers = feeder->reducer_names,
         .reducer_count = feeder->reducers.count,
         .weights = feeder->weights,
@@ -144,7 +161,9 @@ static tnd_status_t make_workers(feeder_t *feeder, tnd_actor_t *self, tnd_error_
         .depth = config.depth,
         .first = config.first,
         .count = config.count,
-        .rows_max = rows_max,
+        .rows_max = layout.rows_max,
+        .batcher = plan->instances[cut].actor,
+        .ragged_max = layout.ragged_max,
         .digest = feeder->options->digest,
         .threads = tnd_feeder_plan_gather_threads(plan, feeder->own, batcher, feeder->stream),
     };

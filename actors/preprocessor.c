@@ -60,12 +60,22 @@ static tnd_status_t preprocessor_derive(const tnd_instance_t *instance, tnd_guar
     return TND_OK;
 }
 
+/*  Whether blocks arrive in memory of this process; a reader in it counts those that it has read. */
+static bool receives(const tnd_plan_t *plan, uint32_t index)
+{
+    for (uint32_t e = 0; e < plan->edge_count; e++)
+        if (plan->edges[e].to == index && plan->edges[e].transport != TND_TRANSPORT_INPROC)
+            return true;
+    return false;
+}
+
 /*  A block is in one place at a time; all that a lane has under way may be with the workers of one
  *  host, on their way to a batcher elsewhere.  One that is in this process counts them itself. */
 static void preprocessor_memory(const tnd_plan_t *plan, uint32_t index, const tnd_stream_t *stream,
                                 tnd_memory_estimate_t *estimate)
 {
     const tnd_instance_t *instance = &plan->instances[index];
+    bool received = receives(plan, index);
     uint64_t one = 0, rows = 0;
     for (uint32_t lane = instance->lane_first; lane - instance->lane_first < instance->lane_count;
          lane++) {
@@ -73,7 +83,7 @@ static void preprocessor_memory(const tnd_plan_t *plan, uint32_t index, const tn
         if (batcher == plan->instance_count)
             return;
         tnd_lane_window_t window = tnd_lane_window_of(plan, batcher, stream);
-        uint64_t block = window.read_most + window.made_most;
+        uint64_t block = window.made_most + (received ? window.read_most : 0);
         if (block > one) {
             one = block;
             rows = window.block_rows;
@@ -87,7 +97,8 @@ static void preprocessor_memory(const tnd_plan_t *plan, uint32_t index, const tn
     tnd_memory_estimate_add(estimate, instance->name, stream->tables,
                             "tables that its operations look up");
     tnd_memory_estimate_add(estimate, instance->name, one,
-                            "one block of %" PRIu64 " rows coming in, one going out", rows);
+                            "one block of %" PRIu64 " rows %sgoing out", rows,
+                            received ? "coming in, one " : "");
 }
 
 /*  The peers of `role` that serve, or are served in, this worker's lanes. */

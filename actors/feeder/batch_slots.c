@@ -8,6 +8,7 @@
 
 #include "runtime/base/allocation.h"
 #include "runtime/interface/device.h"
+#include "runtime/text/quantity.h"
 
 /*  Bytes copied before they are hashed: they are still in the nearest cache then. */
 enum { HOT_BYTES = 4096 };
@@ -28,6 +29,14 @@ typedef struct {
     tnd_digest_t digest; /* of what was hashed here */
 } filled_t;
 
+/*  The slices of a replica whose rows have not all come. */
+typedef struct {
+    tnd_slice_t **slices;
+    uint32_t count;
+    size_t room;
+    uint64_t rows;
+} waiting_t;
+
 /*  A step whose rows may still be on their way to its slot. */
 typedef struct {
     uint32_t slot;
@@ -37,9 +46,10 @@ typedef struct {
 
 struct tnd_batch_slots {
     tnd_batch_slots_config_t config;
-    bool ragged;       /* columns, some */
-    filled_t *filled;  /* by slot */
-    uint64_t gathered; /* bytes of steps that are ready and may not be begun yet */
+    bool ragged;        /* columns, some */
+    filled_t *filled;   /* by slot */
+    waiting_t *waiting; /* by slot x local replica; NULL: ragged rows are not arranged */
+    uint64_t gathered;  /* bytes of steps that are ready and may not be begun yet */
 
     tnd_gatherers_t *gatherers; /* NULL: the actor alone gathers, at once */
     _Atomic uint32_t *left;     /* by slot: parts that are not gathered */
@@ -59,11 +69,25 @@ tnd_batch_slots_t *tnd_batch_slots_new(const tnd_batch_slots_config_t *config)
     self->config = *config;
     self->ragged = tnd_schema_ragged(config->schema) > 0;
     self->filled = tnd_allocate_zeroed(config->depth, sizeof *self->filled);
+    if (tnd_device_workers_arranges(config->workers))
+        self->waiting =
+            tnd_allocate_zeroed((size_t)config->depth * config->count, sizeof *self->waiting);
     self->left = tnd_allocate_zeroed(config->depth, sizeof *self->left);
     self->ready = tnd_allocate_zeroed(config->depth, sizeof *self->ready);
     if (config->threads > 1)
         self->gatherers = tnd_gatherers_new(config->name, config->threads - 1, gather_part, self);
     return self;
+}
+
+/*  Drops the slices that wait for others of the step in a slot. */
+static void drop_waiting(tnd_batch_slots_t *self, uint32_t slot)
+{
+    for (uint32_t local = 0; self->waiting != NULL && local < self->config.count; local++) {
+        waiting_t *waiting = &self->waiting[(size_t)slot * self->config.count + local];
+        while (waiting->count > 0)
+            tnd_slice_drop(&waiting->slices[--waiting->count]);
+        waiting->rows = 0;
+    }
 }
 
 void tnd_batch_slots_destroy(tnd_batch_slots_t **self_p)
@@ -75,6 +99,12 @@ void tnd_batch_slots_destroy(tnd_batch_slots_t **self_p)
     tnd_gatherers_destroy(&self->gatherers);
     for (uint32_t i = 0; i < self->slice_count; i++)
         tnd_slice_drop(&self->slices[i]);
+    for (uint32_t slot = 0; slot < self->config.depth; slot++)
+        drop_waiting(self, slot);
+    for (size_t i = 0; self->waiting != NULL && i < (size_t)self->config.depth * self->config.count;
+         i++)
+        free(self->waiting[i].slices);
+    free(self->waiting);
     free(self->slices);
     free(self->ready);
     free((void *)self->left);
@@ -277,6 +307,84 @@ static tnd_status_t check_read(const tnd_batch_slots_t *self, const tnd_slice_t 
     return tnd_fail(error, "%s: %s", self->config.name, lost.text);
 }
 
+/*  Copies the rows of a slice to their places, or begins to; takes the slice. */
+static tnd_status_t gather_slice(tnd_batch_slots_t *self, tnd_slice_t *slice, uint32_t slot,
+                                 uint32_t local, tnd_error_t *error)
+{
+    const tnd_slice_note_t *note = &slice->note;
+    tnd_digest_t *digest = &self->filled[slot].digest;
+    size_t copied = 0;
+    if (is_large(self, slice)) {
+        share_out(self, slice, slot, local, note->offset, note->rank);
+        return TND_OK;
+    }
+    for (uint32_t p = 0, done = 0; p < slice->piece_count; done += slice->pieces[p++].rows)
+        copied += (self->ragged ? gather_ragged : gather)(
+            self, slice->pieces[p].block, slice->pieces[p].first, slice->pieces[p].rows, slot,
+            local, note->offset + done, note->rank + done, digest);
+    tnd_status_t status = check_read(self, slice, error);
+    tnd_slice_drop(&slice);
+    tnd_count(&self->config.statistics->bytes_copied, copied);
+    return status;
+}
+
+/*  Notes the lengths of the ragged rows of a slice. */
+static void note_lengths(tnd_batch_slots_t *self, const tnd_slice_t *slice, uint32_t slot,
+                         uint32_t local)
+{
+    const tnd_schema_t *schema = self->config.schema;
+    for (uint32_t c = 0; c < schema->count; c++) {
+        if (!schema->columns[c].ragged)
+            continue;
+        uint64_t *lengths =
+            tnd_device_workers_lengths(self->config.workers, slot, local, c) + slice->note.offset;
+        for (uint32_t p = 0; p < slice->piece_count; lengths += slice->pieces[p++].rows)
+            memcpy(lengths, slice->pieces[p].block->columns[c].lengths + slice->pieces[p].first,
+                   slice->pieces[p].rows * sizeof *lengths);
+    }
+}
+
+static tnd_status_t too_large(const tnd_batch_slots_t *self, const tnd_slice_note_t *note,
+                              uint64_t bytes, tnd_error_t *error)
+{
+    char takes[TND_QUANTITY_SIZE], most[TND_QUANTITY_SIZE];
+    return tnd_fail(
+        error,
+        "%s: the batch of step %" PRIu64 " takes %s of ragged rows for replica %" PRIu32
+        ", but `bytes` of batcher `%s` allows %s: raise it, use smaller batches, or cut "
+        "long rows (pad_ragged)",
+        self->config.name, note->step, tnd_quantity_size(bytes, takes), note->replica,
+        self->config.batcher, tnd_quantity_size(self->config.ragged_max, most));
+}
+
+/*  Once all slices of a replica have come, its rows are arranged and gathered. */
+static tnd_status_t arrange(tnd_batch_slots_t *self, tnd_slice_t *slice, uint32_t slot,
+                            uint32_t local, tnd_error_t *error)
+{
+    const tnd_slice_note_t *note = &slice->note;
+    waiting_t *waiting = &self->waiting[(size_t)slot * self->config.count + local];
+    waiting->slices =
+        tnd_grow(waiting->slices, waiting->count, &waiting->room, sizeof(tnd_slice_t *));
+    waiting->slices[waiting->count++] = slice;
+    waiting->rows += note->rows;
+    if (waiting->rows < note->total)
+        return TND_OK;
+    for (uint32_t i = 0; i < waiting->count; i++)
+        note_lengths(self, waiting->slices[i], slot, local);
+    uint64_t bytes = tnd_device_workers_arrange(self->config.workers, slot, local);
+    if (self->config.ragged_max > 0 && bytes > self->config.ragged_max)
+        return too_large(self, note, bytes, error);
+    tnd_status_t status = TND_OK;
+    uint32_t count = waiting->count, done = 0;
+    waiting->count = 0;
+    waiting->rows = 0;
+    while (done < count && status == TND_OK)
+        status = gather_slice(self, waiting->slices[done++], slot, local, error);
+    while (done < count)
+        tnd_slice_drop(&waiting->slices[done++]);
+    return status;
+}
+
 tnd_status_t tnd_batch_slots_place(tnd_batch_slots_t *self, const tnd_effect_t *place,
                                    tnd_error_t *error)
 {
@@ -289,30 +397,22 @@ tnd_status_t tnd_batch_slots_place(tnd_batch_slots_t *self, const tnd_effect_t *
     }
     filled_t *filled = &self->filled[place->slot];
     /* A step that comes again in another generation was dropped half-way. */
-    if (!filled->any || filled->step != note->step || filled->generation != place->msg.generation)
+    if (!filled->any || filled->step != note->step || filled->generation != place->msg.generation) {
         *filled = (filled_t){.step = note->step, .generation = place->msg.generation, .any = true};
-    uint32_t local = note->replica - self->config.first, done = 0;
-    size_t copied = 0;
+        drop_waiting(self, place->slot);
+    }
+    uint32_t local = note->replica - self->config.first;
     tnd_device_workers_share(self->config.workers, place->slot, local, note->total, note->padded);
     tnd_count(&self->config.statistics->rows_in, note->rows);
     tnd_count(&self->config.statistics->blocks_in, 1);
     tnd_count(&self->config.statistics->bytes_in, tnd_slice_bytes(slice));
-    if (is_lendable(self, slice, note)) {
-        copied = borrow_rows(self, slice, place->slot, local, note->rank, &filled->digest);
-        status = check_read(self, slice, error);
-        tnd_device_workers_keep(self->config.workers, place->slot, local, slice);
-    } else if (is_large(self, slice)) {
-        share_out(self, slice, place->slot, local, note->offset, note->rank);
-    } else {
-        for (uint32_t p = 0; p < slice->piece_count; p++) {
-            copied += (self->ragged ? gather_ragged : gather)(
-                self, slice->pieces[p].block, slice->pieces[p].first, slice->pieces[p].rows,
-                place->slot, local, note->offset + done, note->rank + done, &filled->digest);
-            done += slice->pieces[p].rows;
-        }
-        status = check_read(self, slice, error);
-        tnd_slice_drop(&slice);
-    }
+    if (self->waiting != NULL)
+        return arrange(self, slice, place->slot, local, error);
+    if (!is_lendable(self, slice, note))
+        return gather_slice(self, slice, place->slot, local, error);
+    size_t copied = borrow_rows(self, slice, place->slot, local, note->rank, &filled->digest);
+    status = check_read(self, slice, error);
+    tnd_device_workers_keep(self->config.workers, place->slot, local, slice);
     tnd_count(&self->config.statistics->bytes_copied, copied);
     return status;
 }
@@ -384,6 +484,7 @@ uint64_t tnd_batch_slots_cpu_ns(const tnd_batch_slots_t *self)
 tnd_status_t tnd_batch_slots_free(tnd_batch_slots_t *self, uint32_t slot, tnd_error_t *error)
 {
     self->filled[slot].any = false;
+    drop_waiting(self, slot);
     return tnd_device_workers_release(self->config.workers, slot, error);
 }
 

@@ -4,8 +4,8 @@
  *  Rows are copied once, from their blocks to the memory that the device reads, and hashed while
  *  they are in the cache.  If the rows of a replica are contiguous and the device reads the host's
  *  memory, they are not copied: the step reads them in their block, which is held until the step is
- *  done, and its thread hashes them just before.  Ragged rows are always copied, each to the place
- *  of a row of the greatest length.
+ *  done, and its thread hashes them just before.  Ragged rows are always copied.  Where they are
+ *  arranged by their lengths, the slices of a replica wait until all of them have come.
  *
  *  Several threads gather the rows of large slices while the actor continues.
  *
@@ -29,6 +29,8 @@ typedef struct {
     uint64_t rows_max;     /* of one replica in one step, padding included */
     bool digest;           /* whether rows are hashed */
     uint32_t threads;      /* that gather, the actor's included */
+    const char *batcher;   /* whose option `bytes` bounds the ragged rows */
+    uint64_t ragged_max;   /* that option; 0: not set */
 } tnd_batch_slots_config_t;
 
 typedef struct tnd_batch_slots tnd_batch_slots_t;
@@ -38,8 +40,8 @@ tnd_batch_slots_t *tnd_batch_slots_new(const tnd_batch_slots_config_t *config);
 void tnd_batch_slots_destroy(tnd_batch_slots_t **self_p);
 
 /*  Performs PLACE, or starts it; takes the slice in any case. Errors: TND_FAILED if the slice has
- *  another number of rows than its note, or more than the replica has room for, or if rows were
- *  lost (runtime/data/mapped.h). */
+ *  another number of rows than its note, or more than the replica has room for, or if ragged rows
+ *  take more than `ragged_max`, or if rows were lost (runtime/data/mapped.h). */
 tnd_status_t tnd_batch_slots_place(tnd_batch_slots_t *self, const tnd_effect_t *place,
                                    tnd_error_t *error) TND_CHECKED;
 /*  Performs READY, as tnd_device_workers_ready, once the rows of the step are in its slot. */

@@ -8,7 +8,6 @@
 #include "actors/plan/plan_queries.h"
 #include "actors/plan/prefetch.h"
 #include "runtime/core/stream/split.h"
-#include "runtime/feed/device_workers.h"
 #include "runtime/feed/gatherers.h"
 #include "runtime/interface/device.h"
 #include "runtime/topology/error_location.h"
@@ -43,25 +42,36 @@ uint64_t tnd_feeder_plan_rows(const tnd_plan_t *plan, const tnd_instance_t *own,
                           plan->chains[own->chain].replicas, 0);
 }
 
+tnd_slot_layout_config_t tnd_feeder_plan_layout(const tnd_plan_t *plan, const tnd_instance_t *own,
+                                                const tnd_batcher_options_t *batcher,
+                                                const tnd_stream_t *stream)
+{
+    return (tnd_slot_layout_config_t){
+        .schema = &stream->fed,
+        .rows_max = tnd_feeder_plan_rows(plan, own, batcher),
+        .form = batcher->ragged == TND_RAGGED_PACK ? TND_SLOT_PACKED
+                : batcher->bytes > 0               ? TND_SLOT_PADDED
+                                                   : TND_SLOT_SPREAD,
+        .ragged_max = batcher->bytes,
+    };
+}
+
 uint32_t tnd_feeder_plan_gather_threads(const tnd_plan_t *plan, const tnd_instance_t *own,
                                         const tnd_batcher_options_t *batcher,
                                         const tnd_stream_t *stream)
 {
     const tnd_feeder_options_t *options = own->options;
-    return tnd_gather_threads(options->gather, tnd_feeder_plan_rows(plan, own, batcher) *
-                                                   own->replica_count *
-                                                   tnd_schema_row_bytes(&stream->fed));
+    uint64_t rows = tnd_feeder_plan_rows(plan, own, batcher) * own->replica_count;
+    return tnd_gather_threads(options->gather, tnd_plan_batch_bytes(batcher, &stream->fed, rows));
 }
 
-/*  Two blocks that are partly in batches: rows, or bytes where tickets have budgets. */
-static void add_blocks(const tnd_plan_t *plan, uint32_t batcher, const tnd_stream_t *stream,
-                       uint64_t *rows_p, uint64_t *bytes_p)
+/*  Bytes of two blocks that are partly in batches. */
+static uint64_t bytes_of_blocks(const tnd_plan_t *plan, uint32_t batcher,
+                                const tnd_stream_t *stream)
 {
     tnd_lane_window_t window = tnd_lane_window_of(plan, batcher, stream);
-    if (stream->budget == 0)
-        *rows_p += 2 * window.block_rows;
-    else
-        *bytes_p += 2 * window.made_most;
+    uint64_t row = tnd_schema_row_bytes(&stream->fed) + tnd_schema_list_bytes(&stream->fed);
+    return 2 * (stream->budget == 0 ? window.block_rows * row : window.made_most);
 }
 
 /*  All rows of a step that has a slot may be on their way to it, or be read in place, in blocks
@@ -75,32 +85,33 @@ void tnd_feeder_plan_memory(const tnd_plan_t *plan, uint32_t index, const tnd_st
     uint32_t batcher = tnd_plan_batcher(plan, own->chain, 0);
     if (batcher == plan->instance_count)
         return;
-    uint64_t rows = tnd_feeder_plan_rows(plan, own, plan->instances[batcher].options);
+    const tnd_batcher_options_t *cut = plan->instances[batcher].options;
+    tnd_slot_layout_config_t config = tnd_feeder_plan_layout(plan, own, cut, stream);
+    tnd_slot_layout_t layout = tnd_slot_layout_of(&config);
+    uint64_t rows = config.rows_max;
     uint32_t depth = tnd_prefetch_depth(plan, own->chain, stream);
-    uint64_t slot_bytes = own->replica_count * tnd_device_workers_slot_bytes(&stream->fed, rows);
+    uint64_t slot_bytes = own->replica_count * tnd_slot_layout_memory(&layout);
     tnd_memory_estimate_add(estimate, own->name, depth * slot_bytes,
                             "slots of %" PRIu32 " batches, %" PRIu64 " rows each", depth,
                             rows * own->replica_count);
     tnd_memory_estimate_add(estimate, own->name, options->spare * slot_bytes,
                             "%" PRIu64 " spare batches, for tensors of earlier steps",
                             options->spare);
-    uint32_t threads =
-        tnd_feeder_plan_gather_threads(plan, own, plan->instances[batcher].options, stream);
+    uint32_t threads = tnd_feeder_plan_gather_threads(plan, own, cut, stream);
     if (threads > 1)
         tnd_memory_estimate_add(estimate, own->name, tnd_gatherers_bytes(),
                                 "the parts that %" PRIu32 " threads gather", threads);
     estimate->threads += threads - 1;
-    uint64_t blocks = 0, coming = (depth + options->spare) * own->replica_count * rows;
+    uint64_t batch = own->replica_count * rows;
+    uint64_t coming = (depth + options->spare) * (tnd_plan_batch_bytes(cut, &stream->fed, batch) +
+                                                  batch * tnd_schema_list_bytes(&stream->fed));
     for (uint32_t e = 0; e < plan->edge_count; e++) {
         const tnd_edge_t *edge = &plan->edges[e];
         if (edge->to == index && edge->transport == TND_TRANSPORT_INPROC)
-            add_blocks(plan, edge->from, stream, &coming, &blocks);
+            coming += bytes_of_blocks(plan, edge->from, stream);
     }
-    tnd_memory_estimate_add(
-        estimate, own->name,
-        coming * (tnd_schema_row_bytes(&stream->fed) + tnd_schema_list_bytes(&stream->fed)) +
-            blocks,
-        "the same rows while they come, or where steps read them as they lie");
+    tnd_memory_estimate_add(estimate, own->name, coming,
+                            "the same rows while they come, or where steps read them as they lie");
     tnd_memory_estimate_add(estimate, own->name,
                             (uint64_t)(tnd_prefetch_unbooked(depth) + depth) * own->replica_count *
                                 tnd_step_reports_bytes(),

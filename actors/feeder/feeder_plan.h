@@ -8,6 +8,7 @@
 
 #include "actors/plan/kind_options.h"
 #include "runtime/data/stream.h"
+#include "runtime/feed/slot_layout.h"
 #include "runtime/observe/memory_estimate.h"
 #include "runtime/plan/placement.h"
 
@@ -20,6 +21,10 @@ void tnd_feeder_plan_check_devices(const tnd_instance_t *own, const tnd_plan_t *
 /*  Rows of one replica in one step. */
 uint64_t tnd_feeder_plan_rows(const tnd_plan_t *plan, const tnd_instance_t *own,
                               const tnd_batcher_options_t *batcher);
+/*  Where the rows of one replica are in a slot. */
+tnd_slot_layout_config_t tnd_feeder_plan_layout(const tnd_plan_t *plan, const tnd_instance_t *own,
+                                                const tnd_batcher_options_t *batcher,
+                                                const tnd_stream_t *stream);
 /*  Threads that gather the rows of a step, the actor's own included. */
 uint32_t tnd_feeder_plan_gather_threads(const tnd_plan_t *plan, const tnd_instance_t *own,
                                         const tnd_batcher_options_t *batcher,

@@ -18,6 +18,9 @@ typedef enum { TND_VERIFY_QUICK, TND_VERIFY_FULL } tnd_verify_t;
 
 typedef enum { TND_SHARD_INDEX, TND_SHARD_FILE, TND_SHARD_SOURCE } tnd_shard_t;
 
+/*  How the rows of ragged columns are stored in a batch. */
+typedef enum { TND_RAGGED_PAD, TND_RAGGED_PACK } tnd_batch_ragged_t;
+
 typedef struct {
     tnd_part_t source;
     int shuffle; /* tnd_shuffle_t */
@@ -52,8 +55,11 @@ typedef struct {
     int remainder; /* tnd_remainder_t */
     bool span_epochs;
     uint64_t skip;
-    uint64_t take;      /* UINT64_MAX: all */
-    tnd_extent_t block; /* zero: chosen from the links and the rows */
+    uint64_t take;         /* UINT64_MAX: all */
+    int ragged;            /* tnd_batch_ragged_t */
+    const char *pad_value; /* a number of the type of each ragged column */
+    uint64_t bytes;        /* of the ragged rows of a batch, at most; 0: rows x longest */
+    tnd_extent_t block;    /* zero: chosen from the links and the rows */
     bool speculate;
 } tnd_batcher_options_t;
 

@@ -137,7 +137,7 @@ static uint64_t least_memory(const tnd_plan_t *plan)
 /*  With a budget rows travel at their size as read and wait at their size as made.  A lane holds one
  *  block above the budget at a time, see lane/order.h, beside a head that is partly taken.  The
  *  blocks under way take a small part of a host's memory. */
-static void add_bytes(tnd_lane_window_t *window, uint64_t made_bytes, uint64_t usual,
+static void add_bytes(tnd_lane_window_t *window, uint64_t made_list, uint64_t usual,
                       uint64_t memory)
 {
     uint64_t one =
@@ -147,8 +147,9 @@ static void add_bytes(tnd_lane_window_t *window, uint64_t made_bytes, uint64_t u
            window->blocks * usual > memory / BLOCKS_PART)
         window->blocks /= 2;
     uint64_t open = window->blocks * usual;
-    window->bytes = window->wanted * made_bytes + window->blocks * one + 2 * most;
-    window->bytes_held = window->wanted * window->held + open + most + window->made_most;
+    window->bytes = window->wanted_bytes + window->blocks * one + 2 * most;
+    window->bytes_held =
+        window->wanted_bytes + window->wanted * made_list + open + most + window->made_most;
     window->open_held = open + most;
 }
 
@@ -172,6 +173,9 @@ tnd_lane_window_t tnd_lane_window_of(const tnd_plan_t *plan, uint32_t batcher,
         size_blocks(&window, plan, batcher, stream, read_bytes, window.row.fixed);
     window.wanted =
         tnd_batcher_core_rows_wanted(options->size, (tnd_remainder_t)options->remainder);
+    window.wanted_bytes =
+        tnd_batcher_core_wanted_bytes(options->size, (tnd_remainder_t)options->remainder,
+                                      made_bytes, made_ragged, budgeted ? options->bytes : 0);
     bool marked =
         (stream->caps & (TND_OP_DROPS | TND_OP_EXPANDS)) != 0 || stream->bad_read != TND_BAD_STOP;
     uint64_t made_list = (marked ? stream->rows_max * sizeof(uint32_t) : 0) +
@@ -184,7 +188,7 @@ tnd_lane_window_t tnd_lane_window_of(const tnd_plan_t *plan, uint32_t batcher,
         uint64_t usual_made = usual_block(&window, made_bytes, made_ragged, made_list);
         window.read_most = greater(usual_read, read);
         window.made_most = greater(usual_made, made);
-        add_bytes(&window, made_bytes, greater(usual_read, usual_made), least_memory(plan));
+        add_bytes(&window, made_list, greater(usual_read, usual_made), least_memory(plan));
     } else {
         window.read_most = window.block_rows * read;
         window.made_most = window.block_rows * window.held;

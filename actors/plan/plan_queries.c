@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#include "actors/plan/kind_options.h"
 #include "runtime/core/batcher.h"
 #include "runtime/interface/link.h"
 #include "runtime/option/spec.h"
@@ -54,6 +53,16 @@ uint64_t tnd_plan_packed(const tnd_schema_t *schema, uint64_t rows)
     for (uint32_t c = 0; c < schema->count; c++)
         bytes += tnd_link_room(rows * tnd_column_bytes(&schema->columns[c]));
     return bytes;
+}
+
+uint64_t tnd_plan_batch_bytes(const tnd_batcher_options_t *options, const tnd_schema_t *schema,
+                              uint64_t rows)
+{
+    uint64_t longest = tnd_schema_ragged_bytes(schema);
+    uint64_t fixed = rows * (tnd_schema_row_bytes(schema) - longest), ragged;
+    bool more = __builtin_mul_overflow(rows, longest, &ragged) ||
+                (options->bytes > 0 && ragged > options->bytes);
+    return fixed + (more && options->bytes > 0 ? options->bytes : rows * longest);
 }
 
 static bool serves(const tnd_instance_t *instance, uint32_t lane)

@@ -4,6 +4,7 @@
 #ifndef TND_ACTORS_PLAN_PLAN_QUERIES_H
 #define TND_ACTORS_PLAN_PLAN_QUERIES_H
 
+#include "actors/plan/kind_options.h"
 #include "runtime/data/stream.h"
 #include "runtime/plan/placement.h"
 
@@ -17,6 +18,9 @@ bool tnd_plan_goes_out(const tnd_plan_t *plan, uint32_t instance);
 
 /*  Bytes that so many rows take while they are sent, if they have to be packed for that. */
 uint64_t tnd_plan_packed(const tnd_schema_t *schema, uint64_t rows);
+/*  Bytes of so many rows of one batch, at most. */
+uint64_t tnd_plan_batch_bytes(const tnd_batcher_options_t *options, const tnd_schema_t *schema,
+                              uint64_t rows);
 
 /*  How many instances of its actor serve an instance's lane. */
 uint32_t tnd_plan_alike(const tnd_plan_t *plan, uint32_t instance);

@@ -37,7 +37,8 @@ struct tnd_batcher_core {
     tnd_joined_rows_t *rows; /* of the order */
     uint32_t generation;
     bool started, broken, broken_said;
-    bool changed; /* since the last attempt to compose */
+    bool too_large; /* the rows that the next batch waits for take too many bytes */
+    bool changed;   /* since the last attempt to compose */
     phase_t phase;
 
     uint32_t epoch; /* of the stream: 0 with span_epochs */
@@ -70,10 +71,27 @@ uint64_t tnd_batcher_core_rows_wanted(uint64_t size, tnd_remainder_t remainder)
     return remainder == TND_REMAINDER_DROP ? 2 * size : size + 1;
 }
 
+/*  The row after a batch waits with it. */
+uint64_t tnd_batcher_core_wanted_bytes(uint64_t size, tnd_remainder_t remainder, uint64_t made_max,
+                                       uint64_t made_ragged, uint64_t batch_ragged)
+{
+    uint64_t rows = tnd_batcher_core_rows_wanted(size, remainder), ragged;
+    uint64_t batches = remainder == TND_REMAINDER_DROP ? 2 : 1;
+    uint64_t bound = batches * batch_ragged + made_ragged;
+    if (batch_ragged == 0)
+        return rows * made_max;
+    if (__builtin_mul_overflow(rows, made_ragged, &ragged) || ragged > bound)
+        ragged = bound;
+    return rows * (made_max - made_ragged) + ragged;
+}
+
 static tnd_order_config_t order_config(const tnd_batcher_core_config_t *config)
 {
     tnd_order_config_t order = config->order;
     order.rows_wanted = tnd_batcher_core_rows_wanted(config->size, config->remainder);
+    order.wanted_bytes =
+        tnd_batcher_core_wanted_bytes(config->size, config->remainder, config->order.made_max,
+                                      config->made_ragged, config->batch_ragged);
     order.span_epochs = config->span_epochs;
     return order;
 }
@@ -171,7 +189,7 @@ void tnd_batcher_core_rewind(tnd_batcher_core_t *self, uint32_t generation,
     tnd_order_rewind(self->order, generation, cursor->part[self->config.order.lane]);
     self->generation = generation;
     self->started = true;
-    self->broken = self->broken_said = false;
+    self->broken = self->broken_said = self->too_large = false;
     self->changed = true;
     self->epoch = cursor->epoch;
     self->step = cursor->step;
@@ -236,7 +254,7 @@ void tnd_batcher_core_feeder_lost(tnd_batcher_core_t *self, tnd_actor_id_t feede
     reset_feeder(self, feeder, false);
 }
 
-/*  The number of the batch in its epoch, skipped ones included. */
+/*  The number of the next batch in its epoch, skipped ones included. */
 static uint64_t batch_of_epoch(const tnd_batcher_core_t *self)
 {
     return self->step_of_epoch + self->skipped - self->remake;
@@ -353,6 +371,12 @@ static void skip_batch(tnd_batcher_core_t *self)
     self->skipped++;
 }
 
+/*  Whether the rows that wait here take more than a batch may. */
+static bool overflows(const tnd_batcher_core_t *self)
+{
+    return self->config.batch_ragged > 0 && tnd_order_overflows(self->order);
+}
+
 /*  Cuts the next batch: decides which rows of each lane the next step has, or skips an epoch without
  *  steps; returns false if that is not known yet. */
 static bool compose(tnd_batcher_core_t *self)
@@ -380,8 +404,10 @@ static bool compose(tnd_batcher_core_t *self)
     if (outcome == TND_COMPOSE_BATCH && drops)
         outcome = look_ahead(self);
     self->changed = false;
-    if (outcome == TND_COMPOSE_WAIT)
+    if (outcome == TND_COMPOSE_WAIT) {
+        self->too_large = self->composition.waits_for == own && overflows(self);
         return false;
+    }
     if (self->skipped < self->config.skip) {
         skip_batch(self);
         return true;
@@ -572,7 +598,7 @@ bool tnd_batcher_core_next(tnd_batcher_core_t *self, uint64_t now, tnd_effect_t 
     for (;;) {
         if (tnd_order_next(self->order, now, effect))
             return true;
-        if (!self->started || self->broken_said)
+        if (!self->started || self->broken_said || self->too_large)
             return false;
         if (self->broken) {
             self->broken_said = true;
@@ -588,6 +614,7 @@ bool tnd_batcher_core_next(tnd_batcher_core_t *self, uint64_t now, tnd_effect_t 
                 return false;
             break;
         case COMPOSED:
+            self->too_large = self->rows->ready < self->mine_rows && overflows(self);
             if (!may_release(self))
                 return ask_window(self, effect);
             self->phase = SLICING;
@@ -602,6 +629,12 @@ bool tnd_batcher_core_next(tnd_batcher_core_t *self, uint64_t now, tnd_effect_t 
             return false;
         }
     }
+}
+
+bool tnd_batcher_core_too_large(const tnd_batcher_core_t *self, uint64_t *step_p)
+{
+    *step_p = self->step;
+    return self->too_large;
 }
 
 uint32_t tnd_batcher_core_blocked_on(const tnd_batcher_core_t *self)

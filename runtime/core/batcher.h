@@ -39,9 +39,11 @@
 typedef enum { TND_REMAINDER_KEEP, TND_REMAINDER_DROP, TND_REMAINDER_PAD } tnd_remainder_t;
 
 typedef struct {
-    tnd_order_config_t order; /* the batcher sets rows_wanted and span_epochs */
+    tnd_order_config_t order; /* the batcher sets rows_wanted, wanted_bytes and span_epochs */
     uint32_t lanes;
-    uint64_t size; /* rows of a global batch */
+    uint64_t size;         /* rows of a global batch */
+    uint64_t made_ragged;  /* the part of ragged columns in order.made_max */
+    uint64_t batch_ragged; /* bytes of ragged columns of a batch, at most; 0: of the largest rows */
     uint32_t replicas;
     const tnd_actor_id_t *feeders; /* by replica; the caller keeps them alive */
     tnd_split_t split;
@@ -62,6 +64,10 @@ typedef struct tnd_batcher_core tnd_batcher_core_t;
 /*  The maximum rows buffered for one step, including the following rows that show whether it is the
  *  last. */
 uint64_t tnd_batcher_core_rows_wanted(uint64_t size, tnd_remainder_t remainder);
+/*  The most bytes that so many positions become, each at most `made_max`, with `made_ragged` of
+ *  ragged columns, if a batch has at most `batch_ragged` of them; 0: no limit. */
+uint64_t tnd_batcher_core_wanted_bytes(uint64_t size, tnd_remainder_t remainder, uint64_t made_max,
+                                       uint64_t made_ragged, uint64_t batch_ragged);
 
 size_t tnd_batcher_core_bytes(const tnd_batcher_core_config_t *config);
 tnd_batcher_core_t *tnd_batcher_core_init(void *memory, const tnd_batcher_core_config_t *config);
@@ -89,6 +95,9 @@ void tnd_batcher_core_feeder_lost(tnd_batcher_core_t *self, tnd_actor_id_t feede
  *  Every lane sends LAST once all steps are sent.  After BROKEN there are only tickets and drops
  *  until the rewind. */
 bool tnd_batcher_core_next(tnd_batcher_core_t *self, uint64_t now, tnd_effect_t *effect);
+/*  Whether the rows that the batch of step *step_p waits for take more than `batch_ragged`.  Ask
+ *  after the effects; there are no more of them then. */
+bool tnd_batcher_core_too_large(const tnd_batcher_core_t *self, uint64_t *step_p);
 uint32_t tnd_batcher_core_blocked_on(const tnd_batcher_core_t *self);
 /*  Steps, this one included, for which every connected feeder has a slot. */
 uint64_t tnd_batcher_core_slots(const tnd_batcher_core_t *self);

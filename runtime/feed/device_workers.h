@@ -21,6 +21,7 @@
 
 #include "runtime/core/numeric/digest.h"
 #include "runtime/feed/replica.h"
+#include "runtime/feed/slot_layout.h"
 #include "runtime/observe/statistics.h"
 
 typedef struct tnd_device_workers tnd_device_workers_t;
@@ -34,6 +35,9 @@ typedef struct {
     uint32_t depth;    /* slots */
     uint32_t spare;    /* spare memories for slots whose rows a program still reads */
     uint64_t rows_max; /* of one replica in one step, padding included */
+    tnd_slot_form_t form;
+    uint64_t ragged_max;  /* bytes of its ragged rows, at most; 0: of rows_max of the longest */
+    const uint64_t *pads; /* by column: the element after a shorter row; NULL: zeros */
     const char *const *reducers;
     uint32_t reducer_count;
     const int *weights; /* by reducer: the column that weights its means; -1: none.  NULL: none */
@@ -50,9 +54,6 @@ typedef struct {
     tnd_status_t (*apply)(void *context, tnd_replica_t *replica);
     void *context;
 } tnd_task_t;
-
-/*  Bytes of one slot of one replica. */
-size_t tnd_device_workers_slot_bytes(const tnd_schema_t *schema, uint64_t rows_max);
 
 /*  Opens the devices, allocates the slots, starts the threads. Strings and schema are borrowed. */
 tnd_status_t tnd_device_workers_new(tnd_device_workers_t **self_p,
@@ -78,17 +79,28 @@ tnd_status_t tnd_device_workers_call(tnd_device_workers_t *self, const tnd_task_
 /*  From now on the threads start every step with this task, which remains the caller's. */
 void tnd_device_workers_run_all(tnd_device_workers_t *self, const tnd_task_t *task);
 
-/*  The address of row `row` of a column in a slot. `local` counts the replicas carried here. */
+/*  The address of row `row` of a column in a slot. `local` counts the replicas carried here.  If rows
+ *  are arranged, those of ragged columns have one once they are. */
 void *tnd_device_workers_row(tnd_device_workers_t *self, uint32_t slot, uint32_t local,
                              uint32_t column, uint64_t row);
-/*  Writes row `row` of a ragged column of a slot, `length` along its first axis. Zeros replace the
- *  rest of a longer row written before. */
+/*  Writes row `row` of a ragged column of a slot, `length` along its first axis, and the padding
+ *  after it. */
 void tnd_device_workers_put(tnd_device_workers_t *self, uint32_t slot, uint32_t local,
                             uint32_t column, uint64_t row, const void *data, uint64_t length);
 /*  Sets the number of rows of a replica in the step of that slot. Zeroes the padded rows (of length
  *  0 if ragged) and ends all borrowing. */
 void tnd_device_workers_share(tnd_device_workers_t *self, uint32_t slot, uint32_t local,
                               uint32_t rows, uint32_t padded);
+/*  Whether ragged rows can be written only when the lengths of all of them are known: the schema has
+ *  some, and their form is not TND_SLOT_SPREAD. */
+bool tnd_device_workers_arranges(const tnd_device_workers_t *self);
+/*  The lengths of the rows of a ragged column, for tnd_device_workers_arrange. */
+uint64_t *tnd_device_workers_lengths(tnd_device_workers_t *self, uint32_t slot, uint32_t local,
+                                     uint32_t column);
+/*  Arranges the ragged rows of a replica, by the lengths of its rows, after its last
+ *  tnd_device_workers_share.  Returns the bytes that they take; if these are more than `ragged_max`,
+ *  nothing may be written. */
+uint64_t tnd_device_workers_arrange(tnd_device_workers_t *self, uint32_t slot, uint32_t local);
 /*  Lets a replica read its rows of a column in place, outside the slot; tnd_device_workers_keep
  *  takes the slice that holds them. Returns false if the device cannot read them. */
 bool tnd_device_workers_borrow(tnd_device_workers_t *self, uint32_t slot, uint32_t local,

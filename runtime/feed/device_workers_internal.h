@@ -107,10 +107,8 @@ typedef enum { MODE_KEEP, MODE_TASK, MODE_PULL, MODE_DISCARD } start_mode_t;
 
 struct tnd_device_workers {
     tnd_device_workers_config_t config;
-    size_t offsets[TND_COLUMNS_MAX];
-    size_t stage_bytes, stage_warm;          /* of a stage: all of it, its fixed columns */
-    uint32_t ragged, lists[TND_COLUMNS_MAX]; /* ragged columns: how many, the number of each */
-    size_t units[TND_COLUMNS_MAX];           /* of ragged columns */
+    tnd_slot_layout_t layout;
+    tnd_slot_column_t *placed; /* by slot x local replica x ragged column */
     tnd_slot_pool_t *pool;
     tnd_slot_memory_t **memories; /* by slot */
     share_t *shares;              /* by slot x local replica */
@@ -159,12 +157,20 @@ static inline tnd_stage_t *tnd_device_workers_stage(const tnd_device_workers_t *
     return &self->memories[slot]->stages[local];
 }
 
-/*  By row: the length of what a ragged column's memory contains now. */
-static inline uint64_t *tnd_device_workers_lengths(const tnd_device_workers_t *self, uint32_t slot,
-                                                   uint32_t local, uint32_t column)
+/*  The lists of the ragged columns of a replica.  If they are SPREAD, the lengths are those of what
+ *  the memory contains now. */
+static inline uint64_t *tnd_device_workers_lists(const tnd_device_workers_t *self, uint32_t slot,
+                                                 uint32_t local)
 {
-    return self->memories[slot]->lengths +
-           ((size_t)local * self->ragged + self->lists[column]) * self->config.rows_max;
+    return self->memories[slot]->lists +
+           (size_t)local * self->layout.ragged * self->layout.list_room;
+}
+
+/*  Where the ragged columns of a replica are. */
+static inline tnd_slot_column_t *tnd_device_workers_placed(const tnd_device_workers_t *self,
+                                                           uint32_t slot, uint32_t local)
+{
+    return &self->placed[((size_t)slot * self->config.count + local) * self->layout.ragged];
 }
 
 /*  Stops all threads for this reason; the first one counts.  Always returns false. */

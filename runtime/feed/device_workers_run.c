@@ -106,9 +106,10 @@ static void find_weighing(const tnd_device_workers_t *self, tnd_replica_t *repli
         if (column < 0)
             continue;
         const void *read = replica->columns[column];
-        replica->weighing[column] = read == (const char *)stage->device + self->offsets[column]
-                                        ? (const char *)stage->host + self->offsets[column]
-                                        : read;
+        replica->weighing[column] =
+            read == (const char *)stage->device + self->layout.offsets[column]
+                ? (const char *)stage->host + self->layout.offsets[column]
+                : read;
     }
 }
 
@@ -126,6 +127,23 @@ void tnd_device_workers_hash_now(tnd_device_workers_t *self, size_t at)
             .data = self->columns[at * TND_COLUMNS_MAX + c], .stride = bytes, .bytes = bytes};
     }
     tnd_digest_rows(&share->digest, share->rank, share->rows, stripes, schema->count);
+}
+
+/*  Points a replica at the lists of its ragged columns. */
+static void show_ragged(const tnd_device_workers_t *self, tnd_replica_t *replica, uint32_t slot,
+                        uint32_t local)
+{
+    const tnd_slot_layout_t *layout = &self->layout;
+    uint64_t *lists = tnd_device_workers_lists(self, slot, local);
+    for (uint32_t c = 0; layout->ragged > 0 && c < self->config.schema->count; c++) {
+        if (!self->config.schema->columns[c].ragged)
+            continue;
+        replica->lengths[c] = tnd_slot_layout_lengths(layout, lists, c);
+        replica->splits[c] = layout->config.form == TND_SLOT_PACKED
+                                 ? tnd_slot_layout_splits(layout, lists, c)
+                                 : NULL;
+        replica->strides[c] = tnd_device_workers_placed(self, slot, local)[layout->lists[c]].stride;
+    }
 }
 
 /*  Points the replicas of a worker at their rows. */
@@ -148,15 +166,12 @@ static bool begin(worker_t *worker, job_t *job)
         size_t at = (size_t)job->slot * group->config.count + i;
         tnd_device_workers_hash_now(group, at);
         replica->columns = &group->columns[at * TND_COLUMNS_MAX];
-        for (uint32_t c = 0; group->ragged > 0 && c < group->config.schema->count; c++)
-            replica->lengths[c] = group->config.schema->columns[c].ragged
-                                      ? tnd_device_workers_lengths(group, job->slot, i, c)
-                                      : NULL;
+        show_ragged(group, replica, job->slot, i);
         const tnd_stage_t *stage = tnd_device_workers_stage(group, job->slot, i);
         find_weighing(group, replica, stage);
         replica->rows = group->shares[at].rows;
         replica->padded = group->shares[at].padded;
-        if (worker->device->ops->upload(worker->device, stage, group->stage_bytes, &error) !=
+        if (worker->device->ops->upload(worker->device, stage, group->layout.bytes, &error) !=
             TND_OK)
             return tnd_device_workers_fail(group, "%s", error.text);
     }

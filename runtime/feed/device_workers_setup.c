@@ -8,45 +8,29 @@
 
 #include "runtime/base/allocation.h"
 #include "runtime/base/clock.h"
-#include "runtime/base/round_up.h"
 #include "runtime/base/thread.h"
 
-/*  Places columns that are ragged, or not, after `at`; returns their end. */
-static size_t lay_out_some(const tnd_schema_t *schema, uint64_t rows_max, bool ragged, size_t at,
-                           size_t *offsets)
+static tnd_slot_layout_t layout_of(const tnd_device_workers_config_t *config)
 {
-    for (uint32_t c = 0; c < schema->count; c++) {
-        if (schema->columns[c].ragged != ragged)
-            continue;
-        offsets[c] = at;
-        at = tnd_round_up(at + rows_max * tnd_column_bytes(&schema->columns[c]), TND_STAGE_ALIGN);
-    }
-    return at;
+    tnd_slot_layout_config_t layout = {.schema = config->schema,
+                                       .rows_max = config->rows_max,
+                                       .form = config->form,
+                                       .ragged_max = config->ragged_max};
+    return tnd_slot_layout_of(&layout);
 }
 
-/*  Ragged columns come last, after *warm_p, so that pages that no row reaches are not touched. */
-static size_t lay_out(const tnd_schema_t *schema, uint64_t rows_max, size_t *offsets,
-                      size_t *warm_p)
+/*  Where rows that are SPREAD are in every step. */
+static void place_spread(tnd_device_workers_t *self)
 {
-    *warm_p = lay_out_some(schema, rows_max, false, 0, offsets);
-    return lay_out_some(schema, rows_max, true, *warm_p, offsets);
-}
-
-size_t tnd_device_workers_slot_bytes(const tnd_schema_t *schema, uint64_t rows_max)
-{
-    size_t offsets[TND_COLUMNS_MAX], warm;
-    return lay_out(schema, rows_max, offsets, &warm) +
-           tnd_schema_ragged(schema) * rows_max * sizeof(uint64_t);
-}
-
-static void number_ragged(tnd_device_workers_t *self)
-{
-    const tnd_schema_t *schema = self->config.schema;
-    for (uint32_t c = 0; c < schema->count; c++)
-        if (schema->columns[c].ragged) {
-            self->units[c] = tnd_column_unit(&schema->columns[c]);
-            self->lists[c] = self->ragged++;
-        }
+    const tnd_device_workers_config_t *config = &self->config;
+    size_t replicas = (size_t)config->depth * config->count;
+    self->placed = tnd_allocate_zeroed(replicas * self->layout.ragged, sizeof *self->placed);
+    for (size_t at = 0; at < replicas; at++)
+        for (uint32_t c = 0; c < config->schema->count; c++)
+            if (config->schema->columns[c].ragged && config->form == TND_SLOT_SPREAD)
+                self->placed[at * self->layout.ragged + self->layout.lists[c]] =
+                    (tnd_slot_column_t){self->layout.offsets[c],
+                                        tnd_column_bytes(&config->schema->columns[c])};
 }
 
 static void make_workers(tnd_device_workers_t *self)
@@ -112,9 +96,9 @@ static tnd_status_t make_memories(tnd_device_workers_t *self, tnd_error_t *error
     tnd_slot_pool_config_t memory = {
         .devices = config->devices,
         .count = config->count,
-        .bytes = self->stage_bytes,
-        .warm = self->stage_warm,
-        .lengths = self->ragged * config->rows_max,
+        .bytes = self->layout.bytes,
+        .warm = self->layout.warm,
+        .lists = self->layout.ragged * self->layout.list_room,
         .spare = config->spare,
     };
     TND_TRY(tnd_slot_pool_new(&self->pool, &memory, error));
@@ -131,8 +115,8 @@ tnd_status_t tnd_device_workers_new(tnd_device_workers_t **self_p,
     assert(config->count > 0 && config->depth > 0);
     tnd_device_workers_t *self = tnd_allocate_zeroed(1, sizeof *self);
     self->config = *config;
-    self->stage_bytes = lay_out(config->schema, config->rows_max, self->offsets, &self->stage_warm);
-    number_ragged(self);
+    self->layout = layout_of(config);
+    place_spread(self);
     self->memories = tnd_allocate_zeroed(config->depth, sizeof(tnd_slot_memory_t *));
     self->shares = tnd_allocate_zeroed((size_t)config->depth * config->count, sizeof *self->shares);
     self->columns = tnd_allocate_zeroed((size_t)config->depth * config->count * TND_COLUMNS_MAX,
@@ -198,6 +182,7 @@ void tnd_device_workers_destroy(tnd_device_workers_t **self_p)
     free(self->memories);
     free(self->shares);
     free(self->columns);
+    free(self->placed);
     tnd_device_workers_gather_forget(self);
     free(self);
     *self_p = NULL;

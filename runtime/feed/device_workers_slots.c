@@ -63,43 +63,133 @@ void tnd_device_workers_run_all(tnd_device_workers_t *self, const tnd_task_t *ta
 void *tnd_device_workers_row(tnd_device_workers_t *self, uint32_t slot, uint32_t local,
                              uint32_t column, uint64_t row)
 {
-    const tnd_stage_t *stage = tnd_device_workers_stage(self, slot, local);
+    const tnd_slot_layout_t *layout = &self->layout;
+    const tnd_column_t *of = &self->config.schema->columns[column];
+    uint8_t *host = tnd_device_workers_stage(self, slot, local)->host;
     assert(row <= self->config.rows_max);
-    return (uint8_t *)stage->host + self->offsets[column] +
-           row * tnd_column_bytes(&self->config.schema->columns[column]);
+    if (!of->ragged)
+        return host + layout->offsets[column] + row * tnd_column_bytes(of);
+    const tnd_slot_column_t *placed =
+        &tnd_device_workers_placed(self, slot, local)[layout->lists[column]];
+    if (layout->config.form != TND_SLOT_PACKED)
+        return host + placed->offset + row * placed->stride;
+    const uint64_t *splits =
+        tnd_slot_layout_splits(layout, tnd_device_workers_lists(self, slot, local), column);
+    return host + placed->offset + splits[row] * layout->units[column];
+}
+
+/*  Writes the padding of `bytes` bytes after a row. */
+static void pad(const tnd_device_workers_t *self, uint32_t column, uint8_t *to, size_t bytes)
+{
+    uint64_t value = self->config.pads != NULL ? self->config.pads[column] : 0;
+    size_t size = tnd_dtype_size(self->config.schema->columns[column].dtype);
+    if (value == 0)
+        memset(to, 0, bytes);
+    else
+        for (size_t at = 0; at < bytes; at += size)
+            memcpy(to + at, &value, size);
+}
+
+/*  Rows that are SPREAD are followed by zeros already, but for a longer row written before. */
+static size_t padding_of(const tnd_device_workers_t *self, uint32_t column, size_t stride,
+                         uint64_t last, uint64_t length)
+{
+    size_t unit = self->layout.units[column];
+    bool zeros = self->config.pads == NULL || self->config.pads[column] == 0;
+    switch (self->config.form) {
+    case TND_SLOT_PACKED:
+        return 0;
+    case TND_SLOT_SPREAD:
+        if (zeros)
+            return last > length ? (last - length) * unit : 0;
+        break;
+    case TND_SLOT_PADDED:
+        break;
+    }
+    return stride - length * unit;
 }
 
 void tnd_device_workers_put(tnd_device_workers_t *self, uint32_t slot, uint32_t local,
                             uint32_t column, uint64_t row, const void *data, uint64_t length)
 {
+    const tnd_slot_layout_t *layout = &self->layout;
     uint8_t *to = tnd_device_workers_row(self, slot, local, column, row);
-    uint64_t *last = &tnd_device_workers_lengths(self, slot, local, column)[row];
-    size_t unit = self->units[column], bytes = length * unit;
+    uint64_t *last =
+        tnd_slot_layout_lengths(layout, tnd_device_workers_lists(self, slot, local), column) + row;
+    size_t bytes = length * layout->units[column];
     assert(row < self->config.rows_max && length <= self->config.schema->columns[column].shape[0]);
+    assert(self->config.form == TND_SLOT_SPREAD || *last == length);
     if (length > 0)
         memcpy(to, data, bytes);
-    if (*last > length)
-        memset(to + bytes, 0, (*last - length) * unit);
-    *last = length;
+    size_t stride = tnd_device_workers_placed(self, slot, local)[layout->lists[column]].stride;
+    size_t padding = padding_of(self, column, stride, *last, length);
+    if (padding > 0)
+        pad(self, column, to + bytes, padding);
+    if (self->config.form == TND_SLOT_SPREAD)
+        *last = length;
+}
+
+static void pad_rows(tnd_device_workers_t *self, uint32_t slot, uint32_t local, bool ragged)
+{
+    const share_t *share = &self->shares[(size_t)slot * self->config.count + local];
+    const tnd_schema_t *schema = self->config.schema;
+    for (uint32_t c = 0; c < schema->count && share->padded > 0; c++) {
+        for (uint32_t r = 0; ragged && schema->columns[c].ragged && r < share->padded; r++)
+            tnd_device_workers_put(self, slot, local, c, share->rows + r, NULL, 0);
+        if (!schema->columns[c].ragged)
+            memset(tnd_device_workers_row(self, slot, local, c, share->rows), 0,
+                   share->padded * tnd_column_bytes(&schema->columns[c]));
+    }
 }
 
 void tnd_device_workers_share(tnd_device_workers_t *self, uint32_t slot, uint32_t local,
                               uint32_t rows, uint32_t padded)
 {
     size_t at = (size_t)slot * self->config.count + local;
-    const tnd_schema_t *schema = self->config.schema;
     assert((uint64_t)rows + padded <= self->config.rows_max);
     self->shares[at] = (share_t){.rows = rows, .padded = padded};
     tnd_slice_drop(&self->memories[slot]->slices[local]);
-    for (uint32_t c = 0; c < schema->count; c++) {
+    for (uint32_t c = 0; c < self->config.schema->count; c++)
         self->columns[at * TND_COLUMNS_MAX + c] =
-            (const uint8_t *)tnd_device_workers_stage(self, slot, local)->device + self->offsets[c];
-        for (uint32_t r = 0; schema->columns[c].ragged && r < padded; r++)
-            tnd_device_workers_put(self, slot, local, c, rows + r, NULL, 0);
-        if (padded > 0 && !schema->columns[c].ragged)
-            memset(tnd_device_workers_row(self, slot, local, c, rows), 0,
-                   padded * tnd_column_bytes(&schema->columns[c]));
-    }
+            (const uint8_t *)tnd_device_workers_stage(self, slot, local)->device +
+            self->layout.offsets[c];
+    pad_rows(self, slot, local, !tnd_device_workers_arranges(self));
+}
+
+bool tnd_device_workers_arranges(const tnd_device_workers_t *self)
+{
+    return self->layout.ragged > 0 && self->config.form != TND_SLOT_SPREAD;
+}
+
+uint64_t *tnd_device_workers_lengths(tnd_device_workers_t *self, uint32_t slot, uint32_t local,
+                                     uint32_t column)
+{
+    return tnd_slot_layout_lengths(&self->layout, tnd_device_workers_lists(self, slot, local),
+                                   column);
+}
+
+uint64_t tnd_device_workers_arrange(tnd_device_workers_t *self, uint32_t slot, uint32_t local)
+{
+    size_t at = (size_t)slot * self->config.count + local;
+    const tnd_slot_layout_t *layout = &self->layout;
+    const share_t *share = &self->shares[at];
+    uint64_t *lists = tnd_device_workers_lists(self, slot, local);
+    tnd_slot_column_t *placed = tnd_device_workers_placed(self, slot, local);
+    assert(tnd_device_workers_arranges(self));
+    for (uint32_t c = 0; c < self->config.schema->count; c++)
+        if (self->config.schema->columns[c].ragged)
+            memset(tnd_slot_layout_lengths(layout, lists, c) + share->rows, 0,
+                   share->padded * sizeof *lists);
+    uint64_t bytes = tnd_slot_layout_arrange(layout, lists, share->rows + share->padded, placed);
+    if (bytes > layout->ragged_max)
+        return bytes;
+    for (uint32_t c = 0; c < self->config.schema->count; c++)
+        if (self->config.schema->columns[c].ragged)
+            self->columns[at * TND_COLUMNS_MAX + c] =
+                (const uint8_t *)tnd_device_workers_stage(self, slot, local)->device +
+                placed[layout->lists[c]].offset;
+    pad_rows(self, slot, local, true);
+    return bytes;
 }
 
 bool tnd_device_workers_borrow(tnd_device_workers_t *self, uint32_t slot, uint32_t local,

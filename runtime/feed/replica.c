@@ -51,6 +51,30 @@ const uint64_t *tnd_replica_lengths(const tnd_replica_t *replica, const char *na
     return column >= 0 && replica->columns != NULL ? replica->lengths[column] : NULL;
 }
 
+uint64_t tnd_replica_longest(const tnd_replica_t *replica, const char *name)
+{
+    const uint64_t *lengths = tnd_replica_lengths(replica, name);
+    uint64_t longest = 0;
+    for (uint32_t row = 0; lengths != NULL && row < replica->rows; row++)
+        longest = lengths[row] > longest ? lengths[row] : longest;
+    return longest;
+}
+
+const uint64_t *tnd_replica_splits(const tnd_replica_t *replica, const char *name)
+{
+    int column = tnd_schema_find(replica->schema, name);
+    return column >= 0 && replica->columns != NULL ? replica->splits[column] : NULL;
+}
+
+size_t tnd_replica_stride(const tnd_replica_t *replica, const char *name)
+{
+    int column = tnd_schema_find(replica->schema, name);
+    if (column < 0 || replica->columns == NULL)
+        return 0;
+    const tnd_column_t *of = &replica->schema->columns[column];
+    return of->ragged ? replica->strides[column] : tnd_column_bytes(of);
+}
+
 bool tnd_replica_spec(const tnd_replica_t *replica, const char *name, tnd_dtype_t *dtype_p,
                       uint32_t *rank_p, uint64_t *shape)
 {

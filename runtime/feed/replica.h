@@ -59,6 +59,8 @@ struct tnd_replica {
     const tnd_slice_note_t *note;
     const void *const *columns;               /* where the rows of each column are; NULL: nowhere */
     const uint64_t *lengths[TND_COLUMNS_MAX]; /* of the rows of ragged columns; NULL: of others */
+    const uint64_t *splits[TND_COLUMNS_MAX];  /* of ragged columns that are packed; or NULL */
+    size_t strides[TND_COLUMNS_MAX];          /* bytes from row to row of ragged columns */
     const void *weighing[TND_COLUMNS_MAX];    /* where the host reads columns that weigh */
     uint32_t rows, padded;
     tnd_report_t *report;

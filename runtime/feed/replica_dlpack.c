@@ -8,7 +8,7 @@
 typedef struct {
     dl_managed_tensor_t tensor;
     tnd_slot_memory_t *memory;
-    int64_t shape[1 + TND_RANK_MAX];
+    int64_t shape[1 + TND_RANK_MAX], strides[1 + TND_RANK_MAX];
 } export_t;
 
 static const struct {
@@ -28,6 +28,31 @@ static void release(dl_managed_tensor_t *tensor)
     free(self);
 }
 
+/*  Describes [rows, shape of the column]: the longest length of the step in place of that of a ragged
+ *  column, or [values, rest of the shape] if rows are packed. */
+static void describe(export_t *self, const tnd_replica_t *replica, const tnd_column_t *column)
+{
+    const uint64_t *splits = tnd_replica_splits(replica, column->name);
+    dl_tensor_t *tensor = &self->tensor.dl_tensor;
+    uint32_t packed = splits != NULL ? 1 : 0;
+    int64_t step = 1; /* elements */
+    tensor->ndim = (int32_t)(1 + column->rank - packed);
+    self->shape[0] = splits != NULL ? (int64_t)splits[replica->rows] : replica->rows;
+    for (uint32_t d = column->rank; d > packed; d--) {
+        self->shape[d - packed] = (int64_t)column->shape[d - 1];
+        self->strides[d - packed] = step;
+        step *= self->shape[d - packed];
+    }
+    self->strides[0] = step;
+    if (column->ragged && splits == NULL) {
+        self->shape[1] = (int64_t)tnd_replica_longest(replica, column->name);
+        self->strides[0] =
+            (int64_t)(tnd_replica_stride(replica, column->name) / tnd_dtype_size(column->dtype));
+    }
+    tensor->shape = self->shape;
+    tensor->strides = self->strides;
+}
+
 void *tnd_replica_dlpack(tnd_replica_t *replica, const char *name)
 {
     int found = tnd_schema_find(replica->schema, name);
@@ -37,17 +62,13 @@ void *tnd_replica_dlpack(tnd_replica_t *replica, const char *name)
     const tnd_column_t *column = &replica->schema->columns[found];
     export_t *self = tnd_allocate_zeroed(1, sizeof *self);
     self->memory = tnd_slot_memory_hold(replica->memory);
-    self->shape[0] = replica->rows;
-    for (uint32_t d = 0; d < column->rank; d++)
-        self->shape[1 + d] = (int64_t)column->shape[d];
     self->tensor = (dl_managed_tensor_t){.manager_ctx = self, .deleter = release};
     dl_tensor_t *tensor = &self->tensor.dl_tensor;
     tensor->data = (void *)(uintptr_t)data;
     tensor->device.device_type = DL_CPU;
-    tensor->ndim = (int32_t)column->rank + 1;
     tensor->dtype.code = types[column->dtype].code;
     tensor->dtype.bits = types[column->dtype].bits;
     tensor->dtype.lanes = 1;
-    tensor->shape = self->shape;
+    describe(self, replica, column);
     return &self->tensor;
 }

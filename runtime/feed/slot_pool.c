@@ -45,7 +45,7 @@ static void free_memory(tnd_slot_memory_t *self)
             pool->devices[i]->ops->unstage(pool->devices[i], &self->stages[i]);
     free(self->stages);
     free(self->slices);
-    free(self->lengths);
+    free(self->lists);
     free(self);
 }
 
@@ -133,8 +133,7 @@ tnd_status_t tnd_slot_pool_take(tnd_slot_pool_t *self, tnd_slot_memory_t **memor
         memory->pool = self;
         memory->stages = tnd_allocate_zeroed(config->count, sizeof *memory->stages);
         memory->slices = tnd_allocate_zeroed(config->count, sizeof(tnd_slice_t *));
-        memory->lengths =
-            tnd_allocate_zeroed(config->count * config->lengths, sizeof *memory->lengths);
+        memory->lists = tnd_allocate_zeroed(config->count * config->lists, sizeof *memory->lists);
         for (uint32_t i = 0; i < config->count && status == TND_OK; i++)
             status = self->devices[i]->ops->stage(self->devices[i], config->bytes, config->warm,
                                                   &memory->stages[i], error);

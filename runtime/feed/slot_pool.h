@@ -22,7 +22,7 @@ typedef struct {
     const char *const *devices; /* by replica: "cpu:0"; equal neighbours share a device */
     uint32_t count;             /* replicas */
     size_t bytes, warm;         /* of a stage, and how much of it every step writes */
-    size_t lengths;             /* of a replica: how many lengths of ragged rows are stored */
+    size_t lists;               /* u64 of the lists of a replica's ragged columns */
     uint32_t spare;             /* memories kept beside those that are referenced */
 } tnd_slot_pool_config_t;
 
@@ -33,7 +33,7 @@ typedef struct tnd_slot_memory {
     tnd_stage_t *stages;  /* by replica */
     tnd_slice_t **slices; /* by replica: whose rows are read in place, dropped with the last
                              reference; NULL: none */
-    uint64_t *lengths;    /* by replica x config.lengths */
+    uint64_t *lists;      /* by replica x config.lists */
 } tnd_slot_memory_t;
 
 /*  Opens the devices.  The config's texts are copied as far as they are needed.  TND_FAILED: a
@@ -45,7 +45,7 @@ void tnd_slot_pool_destroy(tnd_slot_pool_t **self_p);
 /*  The device of a replica. */
 tnd_device_t *tnd_slot_pool_device(const tnd_slot_pool_t *self, uint32_t replica);
 
-/*  Returns a memory with one reference, the caller's: a spare, with the rows and lengths last
+/*  Returns a memory with one reference, the caller's: a spare, with the rows and lists last
  *  written to it, or a new one of zeros.  Errors: TND_FAILED if a device cannot allocate it. */
 tnd_status_t tnd_slot_pool_take(tnd_slot_pool_t *self, tnd_slot_memory_t **memory_p,
                                 tnd_error_t *error) TND_CHECKED;

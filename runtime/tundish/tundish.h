@@ -258,10 +258,24 @@ TND_API size_t tnd_replica_padded(const tnd_replica_t *replica);  /* rows of zer
  *  Errors: NULL if the column does not exist. */
 TND_API const void *tnd_replica_column(const tnd_replica_t *replica, const char *name);
 /*  The lengths of the rows of a ragged column, along its first axis, in the host's memory; valid
- *  until the step is over.  Rows are shape[0] apart and zero after their length, as TensorFlow's
- *  padded_batch arranges them.
+ *  until the step is over.  With `ragged: pad` of the batcher, rows are tnd_replica_stride apart and
+ *  padded after their length, as TensorFlow's padded_batch arranges them.
  *  Errors: NULL if the column does not exist or is not ragged. */
 TND_API const uint64_t *tnd_replica_lengths(const tnd_replica_t *replica, const char *name);
+/*  The longest of these lengths.
+ *  Errors: 0 if the column does not exist or is not ragged. */
+TND_API uint64_t tnd_replica_longest(const tnd_replica_t *replica, const char *name);
+/*  Bytes from row to row of a column in this step.  With `ragged: pad`, rows of a ragged column are
+ *  shape[0] long; with `bytes` of the batcher, as long as the longest of the replica's rows in the
+ *  step.
+ *  Errors: 0 if the column does not exist or its rows follow one another. */
+TND_API size_t tnd_replica_stride(const tnd_replica_t *replica, const char *name);
+/*  With `ragged: pack` of the batcher: where the rows of a ragged column begin and end, along its first
+ *  axis.  Row r has the values from splits[r] to before splits[r + 1], as those of TensorFlow's
+ *  ragged_batch.  One more than there are rows, padding included; in the host's memory, valid until
+ *  the step is over.
+ *  Errors: NULL if the column does not exist, is not ragged, or its rows are padded. */
+TND_API const uint64_t *tnd_replica_splits(const tnd_replica_t *replica, const char *name);
 /*  The same rows as a DLPack tensor: a DLManagedTensor of [rows, shape of the column] on the
  *  device, read-only.  PyTorch, JAX, NumPy and others accept it in a capsule named "dltensor".
  *

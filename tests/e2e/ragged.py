@@ -131,6 +131,59 @@ def test_columns_that_operations_make_are_the_same_on_any_number_of_workers(fold
                 assert bytes(columns[name]["data"][first:end]) == wanted, f"row {row} of {name}"
 
 
+def test_batches_of_every_form_feed_the_same(folder):
+    """Padded, packed and bounded batches, of one lane and of two, in one process and in three."""
+    for lanes in ("", "lanes: 2\n"):
+        digests = set()
+        for form in ("", ", ragged: pack", ", bytes: 5kB", ", ragged: pack, bytes: 5kB",
+                     ", pad_value: 7, remainder: pad"):
+            path = graph(folder, ops="{filter: {column: y, op: gt, value: 0}}",
+                         reader=", shuffle: global, epochs: 2", batcher=form)
+            path.write_text(path.read_text().replace("seed: 5\n", "seed: 5\n" + lanes))
+            digests.add(digest("run", path))
+            if "bytes" in form:
+                places = folder / "places.yaml"
+                places.write_text(PLACES.format(port=free_range("127.0.0.1", 1), transport="tcp",
+                                                workers=2))
+                digests.add(digest("up", path, places))
+        assert len(digests) == 1, (lanes, digests)
+
+
+def test_a_batch_above_its_bytes_ends_the_run(folder):
+    for form in (", bytes: 1kB", ", ragged: pack, bytes: 1kB", ", bytes: 1kB, block: 3 rows"):
+        outcome = tundish("run", graph(folder, batcher=form), expect=1)
+        assert "`bytes`" in outcome.output and "step 0" in outcome.output, outcome.output
+    # Rows of which the join cannot hold a batch; with lanes, and where the last batch is dropped.
+    save_ragged(folder, "x", [bytes(100000)] * 120)
+    save(folder / "y.npy", "<i8", (120,), bytes(960))
+    for top, batcher in (("", ""), ("lanes: 2\n", ""), ("", ", remainder: drop")):
+        path = folder / "large.yaml"
+        path.write_text(f"""tundish: 1
+memory: 128MiB
+{top}actors:
+  read: {{kind: reader, source: {{npy: {{y: "{folder}/y.npy", x: {{values: "{folder}/x.npy", splits: "{folder}/x-splits.npy"}}}}}}}}
+  prep: {{kind: preprocessor, ops: [{{filter: {{column: y, op: eq, value: 0}}}}]}}
+  batch: {{kind: batcher, size: 100, bytes: 1MB, block: 128KiB{batcher}}}
+  feed: {{kind: feeder}}
+links:
+  - read -> prep -> batch -> feed
+""")
+        outcome = tundish("run", path, expect=1)
+        assert "`bytes`" in outcome.output and "step 0" in outcome.output, outcome.output
+
+
+def test_memory_is_reserved_for_the_bytes_of_a_batch(folder):
+    """Rows of up to 9 MB by their declaration, 100 a batch, in less memory than one such batch."""
+    path = graph(folder)
+    path.write_text(path.read_text().replace('x-splits.npy"}', 'x-splits.npy", max: 9000000}')
+                    .replace("seed: 5\n", "seed: 5\nmemory: 400MiB\n"))
+    refused = tundish("run", path, expect=78)
+    assert "memory" in refused.output, refused.output
+    for form in ("pad", "pack"):
+        got = digest("run", path, "--set", "batch.bytes=1MB", "--set", f"batch.ragged={form}")
+        assert got == oracle()[1], form
+
+
 def head(*words):
     done = subprocess.run([str(TUNDISH), "head", *map(str, words)], capture_output=True, text=True,
                           cwd=ROOT, timeout=60)

@@ -64,6 +64,10 @@ static void run(sim_t *self, uint32_t id)
         default:
             sim_violate(self, "%s asks for effect %d", sim_name(self, id), (int)effect.kind);
         }
+    uint64_t step;
+    if (tnd_batcher_core_too_large(actor->machine, &step))
+        sim_violate(self, "%s finds the batch of step %llu too large", sim_name(self, id),
+                    (unsigned long long)step);
     self->counts.doubled += tnd_order_doubled(tnd_batcher_core_order(actor->machine)) - doubled;
 }
 
@@ -136,6 +140,8 @@ static void *create(sim_t *self, uint32_t id)
                   .overdue_ns = plan->overdue_ns},
         .lanes = plan->lanes,
         .size = plan->size,
+        .made_ragged = plan->made_ragged,
+        .batch_ragged = plan->batch_ragged,
         .replicas = plan->replicas,
         .feeders = self->feeder_of,
         .split = plan->split,

@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -250,6 +251,37 @@ static void draw_placement(sim_plan_t *self)
     self->death = self->session == 0 && sim_chance(&random, 12);
 }
 
+/*  The most bytes of ragged columns of as many rows of a lane as a batch has. */
+static uint64_t most_of_lane(const sim_plan_t *self, uint32_t lane)
+{
+    uint64_t most = 1, sum = 0, rows = 0, *sizes = NULL;
+    uint64_t room = (uint64_t)self->count[lane] * self->epochs * self->more_most;
+    sizes = calloc(room + 1, sizeof *sizes);
+    assert(sizes != NULL);
+    for (uint32_t epoch = 0; epoch < self->epochs; epoch++)
+        for (uint64_t index = 0; index < self->count[lane]; index++) {
+            int32_t made = sim_plan_made(self, lane, epoch, index);
+            for (int32_t j = 0; j < made; j++) {
+                sizes[rows] = sim_ragged_made(self, sim_row_id(lane, epoch, index, (uint32_t)j));
+                sum += sizes[rows] - (rows >= self->size ? sizes[rows - self->size] : 0);
+                rows++;
+                most = sum > most ? sum : most;
+            }
+        }
+    free(sizes);
+    return most;
+}
+
+static uint64_t most_of_batch(const sim_plan_t *self)
+{
+    uint64_t most = 0;
+    for (uint32_t lane = 0; lane < self->lanes; lane++) {
+        uint64_t of_lane = most_of_lane(self, lane);
+        most = of_lane > most ? of_lane : most;
+    }
+    return most;
+}
+
 /*  Rows from one byte to 40 budgets; in a third of the runs all rows have one size. */
 static void draw_sizes(sim_plan_t *self)
 {
@@ -270,7 +302,10 @@ static void draw_sizes(sim_plan_t *self)
     self->hasty_percent = sim_chance(&random, 50) ? sim_between(&random, 1, 30) : 0;
     self->pads = self->operations && sim_chance(&random, 40);
     if (!self->pads)
-        self->made_max += self->bytes.ragged_max;
+        self->made_ragged = self->bytes.ragged_max;
+    self->made_max += self->made_ragged;
+    if (!self->pads && sim_chance(&random, 50))
+        self->batch_ragged = most_of_batch(self);
     uint64_t blocks = self->block_rows * self->bytes.fixed + budget;
     self->window_bytes = sim_chance(&random, 50) ? 0 : 2 * (uint64_t)self->size * self->made_max;
     self->window_bytes += blocks * sim_between(&random, 1, 2 * self->window_blocks);

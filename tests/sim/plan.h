@@ -47,7 +47,8 @@ typedef struct {
     uint32_t block_rows, window_blocks, queue_blocks, depth, unbooked_most;
     uint64_t block_ns, row_bytes, window_bytes, queue_bytes; /* row_bytes: of fixed columns */
     tnd_row_bytes_t bytes;
-    uint64_t made_max;
+    uint64_t made_max, made_ragged;
+    uint64_t batch_ragged; /* bytes of ragged columns of a batch, at most; 0: not stated */
     uint64_t usual_ragged, most_ragged; /* bytes of the ragged columns of a row */
     uint32_t large_rows;                /* of a thousand: up to most_ragged */
     uint32_t hasty_percent;             /* answers that are short without need */

@@ -35,8 +35,12 @@ class Rows:
 
 def library():
     lib = ctypes.CDLL(str(BUILD / "libtundish.so"))
-    for name in ("tnd_graph_new", "tnd_session_feed", "tnd_replica_dlpack"):
+    for name in ("tnd_graph_new", "tnd_session_feed", "tnd_replica_dlpack", "tnd_replica_column"):
         getattr(lib, name).restype = ctypes.c_void_p
+    for name in ("tnd_replica_rows", "tnd_replica_longest", "tnd_replica_stride"):
+        getattr(lib, name).restype = ctypes.c_uint64
+    for name in ("tnd_replica_lengths", "tnd_replica_splits"):
+        getattr(lib, name).restype = ctypes.POINTER(ctypes.c_uint64)
     for name in ("tnd_graph_errors", "tnd_session_error"):
         getattr(lib, name).restype = ctypes.c_char_p
     return lib
@@ -91,5 +95,6 @@ def main(folder):
     print("ok")
 
 
-with tempfile.TemporaryDirectory() as place:
-    main(Path(place))
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory() as place:
+        main(Path(place))

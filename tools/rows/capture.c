@@ -35,7 +35,8 @@ static void take_ragged(tnd_capture_replica_t *taken, const tnd_replica_t *repli
 {
     const uint8_t *rows = tnd_replica_column(replica, column->name);
     const uint64_t *lengths = tnd_replica_lengths(replica, column->name);
-    size_t unit = tnd_column_unit(column), most = tnd_column_bytes(column);
+    const uint64_t *packed = tnd_replica_splits(replica, column->name);
+    size_t unit = tnd_column_unit(column), stride = tnd_replica_stride(replica, column->name);
     uint64_t *splits = tnd_allocate(1, (taken->rows + 1) * sizeof *splits + 1);
     splits[0] = 0;
     for (uint64_t row = 0; row < taken->rows; row++)
@@ -43,7 +44,9 @@ static void take_ragged(tnd_capture_replica_t *taken, const tnd_replica_t *repli
     taken->splits[c] = splits;
     taken->columns[c] = tnd_allocate(1, splits[taken->rows] * unit + 1);
     for (uint64_t row = 0; row < taken->rows; row++)
-        memcpy(taken->columns[c] + splits[row] * unit, rows + row * most, lengths[row] * unit);
+        memcpy(taken->columns[c] + splits[row] * unit,
+               rows + (packed != NULL ? packed[row] * unit : row * stride), lengths[row] * unit);
+    taken->padded_to[c] = packed != NULL ? TND_UNKNOWN : tnd_replica_longest(replica, column->name);
 }
 
 tnd_status_t tnd_capture_take(tnd_replica_t *replica, void *user)

@@ -15,6 +15,7 @@ typedef struct {
     /*  For a ragged column, whose rows are concatenated: row r has the entries of the first axis
      *  from splits[r] to before splits[r + 1].  NULL: the column is not ragged. */
     uint64_t *splits[TND_COLUMNS_MAX];
+    uint64_t padded_to[TND_COLUMNS_MAX]; /* its longest length; TND_UNKNOWN: rows are packed */
 } tnd_capture_replica_t;
 
 typedef struct {

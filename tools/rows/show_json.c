@@ -68,6 +68,8 @@ static void print_columns(const tnd_capture_t *capture, uint32_t number)
         for (uint64_t row = 0; column->ragged && row <= replica->rows; row++)
             printf("%s%" PRIu64 "%s", row == 0 ? ",\"splits\":[" : ",", replica->splits[c][row],
                    row == replica->rows ? "]" : "");
+        if (column->ragged && replica->padded_to[c] != TND_UNKNOWN)
+            printf(",\"longest\":%" PRIu64, replica->padded_to[c]);
         fputs(",\"data\":[", stdout);
         uint64_t count = tnd_capture_elements(capture, number, c);
         for (uint64_t i = 0; i < count; i++) {

@@ -22,18 +22,24 @@ typedef struct {
     bool ragged;     /* rows have different sizes */
 } tnd_lane_room_t;
 
-/*  At least what `rows_wanted` rows of at most `made_max` bytes, a head that is partly taken and the
- *  floor's ticket need. */
+/*  What so many rows take, of at most `made_max` bytes each. */
+static inline uint64_t tnd_lane_room_wanted(uint64_t rows_wanted, uint64_t made_max)
+{
+    uint64_t wanted;
+    return __builtin_mul_overflow(rows_wanted, made_max, &wanted) ? UINT64_MAX : wanted;
+}
+
+/*  At least what the rows that a batch waits for, of at most `wanted_bytes`, a head that is partly
+ *  taken and the floor's ticket need. */
 static inline tnd_lane_room_t tnd_lane_room_of(const tnd_row_bytes_t *bytes, uint32_t block_rows,
-                                               uint64_t rows_wanted, uint64_t made_max,
-                                               uint64_t window_bytes)
+                                               uint64_t wanted_bytes, uint64_t window_bytes)
 {
     uint64_t one = bytes->fixed + bytes->ragged_max;
     uint64_t most = tnd_row_bytes_most(bytes, block_rows, bytes->budget);
     assert(window_bytes <= INT64_MAX && one <= INT64_MAX / 8 && most <= INT64_MAX / 8);
-    assert(rows_wanted == 0 || made_max <= INT64_MAX / 2 / rows_wanted);
+    assert(wanted_bytes <= INT64_MAX / 2);
     tnd_lane_room_t room = {.floor = one > most ? one : most, .ragged = bytes->ragged_max > 0};
-    room.wanted = rows_wanted * made_max + room.floor;
+    room.wanted = wanted_bytes + room.floor;
     room.all = room.wanted + room.floor;
     room.all = window_bytes > room.all ? window_bytes : room.all;
     return room;

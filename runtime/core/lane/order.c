@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "runtime/base/bug_injection.h"
+#include "runtime/base/round_up.h"
 #include "runtime/core/lane/block_check.h"
 #include "runtime/core/lane/lane_room.h"
 #include "runtime/core/lane/stragglers.h"
@@ -36,14 +37,6 @@ struct tnd_order {
     tnd_stragglers_t stragglers;
 };
 
-static uint64_t power_of_two(uint64_t at_least)
-{
-    uint64_t power = 1;
-    while (power < at_least)
-        power *= 2;
-    return power;
-}
-
 static uint32_t tickets_max(const tnd_order_config_t *config)
 {
     return config->window_blocks + TND_ORDER_SPARE;
@@ -51,19 +44,19 @@ static uint32_t tickets_max(const tnd_order_config_t *config)
 
 static uint64_t ticket_room(const tnd_order_config_t *config)
 {
-    return power_of_two(tickets_max(config));
+    return tnd_power_of_two(tickets_max(config));
 }
 
 /*  Each joined block has a row, see has_room(). */
 static uint64_t joined_room(const tnd_order_config_t *config)
 {
-    return power_of_two(config->window_blocks + TND_ORDER_SPARE + config->rows_wanted);
+    return tnd_power_of_two(config->window_blocks + TND_ORDER_SPARE + config->rows_wanted);
 }
 
 /*  Everything held, which a rewind drops, and a few blocks more. */
 static uint64_t drop_room(const tnd_order_config_t *config)
 {
-    return power_of_two(ticket_room(config) + joined_room(config) + 64);
+    return tnd_power_of_two(ticket_room(config) + joined_room(config) + 64);
 }
 
 size_t tnd_order_bytes(const tnd_order_config_t *config)
@@ -99,8 +92,10 @@ tnd_order_t *tnd_order_init(void *memory, const tnd_order_config_t *config)
     self->suspects.workers_max = config->workers_max;
     self->stragglers.overdue_ns = config->overdue_ns;
     self->stragglers.due_ns = TND_NEVER;
-    self->room = tnd_lane_room_of(&config->bytes, config->block_rows, config->rows_wanted,
-                                  config->made_max, config->window_bytes);
+    uint64_t wanted = tnd_lane_room_wanted(config->rows_wanted, config->made_max);
+    self->room = tnd_lane_room_of(&config->bytes, config->block_rows,
+                                  config->wanted_bytes > 0 ? config->wanted_bytes : wanted,
+                                  config->window_bytes);
     self->plan.epoch = config->epochs;
     return self;
 }
@@ -572,7 +567,7 @@ static bool may_reissue(const tnd_order_t *self, uint64_t at, bool busy)
         return false;
     if (!ticket->unreserved)
         return true;
-    if (!may_split(self, at)) /* it may be answered in part again */
+    if (ticket->asked > 1 && !may_split(self, at)) /* it may be answered in part again */
         return false;
     if (ticket->budget > self->config.bytes.budget && at != self->tickets.head)
         return TND_BUG(TWO_OVERSIZE);
@@ -679,6 +674,11 @@ uint64_t tnd_order_doubled(const tnd_order_t *self)
 uint64_t tnd_order_stale(const tnd_order_t *self)
 {
     return self->stale;
+}
+
+bool tnd_order_overflows(const tnd_order_t *self)
+{
+    return self->rows.bytes > self->room.wanted;
 }
 
 uint64_t tnd_order_used_bytes(const tnd_order_t *self)

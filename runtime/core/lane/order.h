@@ -48,6 +48,7 @@ typedef struct {
     uint64_t block_ns;      /* a block should not take longer in its slowest stage; 0: no limit */
     tnd_row_bytes_t bytes;  /* of the rows of a ticket while it is under way */
     uint64_t made_max;      /* bytes of one position after all operations */
+    uint64_t wanted_bytes;  /* of rows_wanted positions, likewise; 0: of the largest */
     uint64_t window_bytes;  /* reservations and held blocks together; at least what rows_wanted
                                positions and two blocks take */
     uint32_t window_blocks; /* tickets not joined yet; and joined blocks once rows_wanted rows wait
@@ -101,8 +102,9 @@ uint32_t tnd_order_blocked_on(const tnd_order_t *self);
 /*  Overdue tickets that were issued once more; late or duplicate answers that were dropped. */
 uint64_t tnd_order_doubled(const tnd_order_t *self);
 uint64_t tnd_order_stale(const tnd_order_t *self);
-/*  Bytes reserved or held: never more than tnd_order_window_bytes while a position takes at most
- *  made_max.  Blocks: never more than window_blocks + rows_wanted + TND_ORDER_SPARE. */
+/*  Whether more bytes are joined than wanted_bytes and a block that is partly taken. */
+bool tnd_order_overflows(const tnd_order_t *self);
+/*  Bytes reserved or held: never more than tnd_order_window_bytes unless it overflows.  Blocks: never more than window_blocks + rows_wanted + TND_ORDER_SPARE. */
 uint64_t tnd_order_used_bytes(const tnd_order_t *self);
 uint64_t tnd_order_window_bytes(const tnd_order_t *self);
 uint32_t tnd_order_used_blocks(const tnd_order_t *self);

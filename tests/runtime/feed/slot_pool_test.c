@@ -81,7 +81,7 @@ static tnd_slot_pool_t *new_pool(uint32_t spare)
 {
     static const char *const names[] = {"test:1", "test:1", "test:2"};
     tnd_slot_pool_config_t config = {
-        .devices = names, .count = 3, .bytes = 64, .warm = 64, .lengths = 5, .spare = spare};
+        .devices = names, .count = 3, .bytes = 64, .warm = 64, .lists = 5, .spare = spare};
     tnd_slot_pool_t *pool;
     tnd_error_t error;
     cr_assert(tnd_slot_pool_new(&pool, &config, &error) == TND_OK, "%s", error.text);
@@ -151,12 +151,12 @@ Test(slot_pool, a_spare_still_has_the_lengths_of_its_rows)
     tnd_slot_pool_t *pool = new_pool(1);
     tnd_slot_memory_t *memory = take(pool);
     for (uint32_t i = 0; i < 3 * 5; i++)
-        cr_assert(eq(u64, memory->lengths[i], 0));
-    memory->lengths[14] = 7;
+        cr_assert(eq(u64, memory->lists[i], 0));
+    memory->lists[14] = 7;
     ((char *)memory->stages[2].host)[63] = 8;
     tnd_slot_memory_release(&memory);
     memory = take(pool);
-    cr_assert(eq(u64, memory->lengths[14], 7));
+    cr_assert(eq(u64, memory->lists[14], 7));
     cr_assert(eq(chr, ((char *)memory->stages[2].host)[63], 8));
     tnd_slot_memory_release(&memory);
     tnd_slot_pool_destroy(&pool);
