@@ -14,6 +14,7 @@
 #include "runtime/base/allocation.h"
 #include "runtime/base/limits.h"
 #include "runtime/resources/guarded_call.h"
+#include "runtime/resources/resources.h"
 
 enum { ALL_LANES = TND_LANES_MAX };
 
@@ -32,11 +33,11 @@ static void close_all(opened_t *opened)
     free(opened);
 }
 
-/*  The call that opens a source, the value in the file that names it, and its name. */
+/*  The call that opens a source, its work there, and the value in the file that names it. */
 typedef struct {
     tnd_guarded_call_t *call;
+    tnd_guarded_work_t *work;
     const void *about;
-    const char *name;
 } listener_t;
 
 static void report_error(void *teller, const tnd_error_t *error)
@@ -51,11 +52,41 @@ static void report_error(void *teller, const tnd_error_t *error)
 static void report_progress(void *reporter, uint64_t done, uint64_t all, const char *unit)
 {
     const listener_t *self = reporter;
-    char of[32] = "";
-    if (all != TND_UNKNOWN)
-        snprintf(of, sizeof of, " of %" PRIu64, all);
-    tnd_guarded_call_at(self->call, self->about, "source `%s`, after %" PRIu64 "%s %s,", self->name,
-                        done, of, unit);
+    tnd_guarded_work_count(self->work, done, all, unit);
+}
+
+static void report_doing(void *reporter, const char *what, const char *file)
+{
+    const listener_t *self = reporter;
+    tnd_guarded_work_doing(self->work, what, file);
+}
+
+/*  The files that a source names: the first, and how many there are. */
+typedef struct {
+    const char *first;
+    size_t count;
+} named_t;
+
+static void count_path(void *context, const char *path)
+{
+    named_t *self = context;
+    if (path != NULL && self->count++ == 0)
+        self->first = path;
+}
+
+/*  A source that does not name the file that it opens is named with those of its options. */
+static listener_t begin_work(tnd_guarded_call_t *call, const tnd_part_t *source)
+{
+    char what[80], file[160];
+    named_t named = {0};
+    snprintf(what, sizeof what, "source `%.64s`", source->table->name);
+    listener_t self = {call, tnd_guarded_call_opens(call, source->value, what), source->value};
+    tnd_resources_paths(source, count_path, &named);
+    if (named.count > 1)
+        snprintf(file, sizeof file, "%.120s and %zu more", named.first, named.count - 1);
+    if (named.count > 0)
+        tnd_guarded_work_doing(self.work, NULL, named.count > 1 ? file : named.first);
+    return self;
 }
 
 /*  The order in which rows will be read, and whether all rows of the files will be.  `whole`: all
@@ -105,10 +136,9 @@ static tnd_source_context_t context_of(const tnd_plan_t *plan, const tnd_instanc
 /*  `here`: how many lanes are read on this host. */
 static tnd_status_t open_part(opened_t *opened, const tnd_plan_t *plan,
                               const tnd_instance_t *instance, uint32_t lane, uint32_t here,
-                              tnd_guarded_call_t *call, tnd_error_t *error)
+                              listener_t *listener, tnd_error_t *error)
 {
     const tnd_reader_options_t *options = instance->options;
-    listener_t listener = {call, options->source.value, options->source.table->name};
     tnd_shared_part_t *part = &opened->parts[opened->count];
     bool all = lane == ALL_LANES;
     const tnd_source_scope_t scope = {.lane = all ? 0 : lane,
@@ -118,8 +148,9 @@ static tnd_status_t open_part(opened_t *opened, const tnd_plan_t *plan,
                                       .room = room_for(all ? 1 : here),
                                       .retry_ns = options->retry_ns,
                                       .tell = report_error,
-                                      .teller = &listener,
-                                      .context = context_of(plan, instance, lane, &listener)};
+                                      .teller = listener,
+                                      .context = context_of(plan, instance, lane, listener),
+                                      .doing = report_doing};
     part->lane = lane;
     part->state = tnd_allocate_zeroed(1, opened->source->state_bytes + 1);
     tnd_status_t status =
@@ -166,13 +197,14 @@ static uint32_t lanes_here(const tnd_plan_t *plan, const tnd_instance_t *instanc
 
 /*  Opens the files of every lane that is read on the host of `instance`. */
 static tnd_status_t open_lanes(opened_t *opened, const tnd_plan_t *plan,
-                               const tnd_instance_t *instance, tnd_guarded_call_t *call,
+                               const tnd_instance_t *instance, listener_t *listener,
                                tnd_error_t *error)
 {
     uint32_t here = lanes_here(plan, instance);
     for (uint32_t i = 0; i < plan->instance_count; i++)
         if (is_part(plan, instance, i))
-            TND_TRY(open_part(opened, plan, instance, plan->instances[i].lane, here, call, error));
+            TND_TRY(
+                open_part(opened, plan, instance, plan->instances[i].lane, here, listener, error));
     for (uint32_t i = 1; i < opened->count; i++) {
         tnd_error_t differs;
         if (tnd_schema_compare(&opened->parts[0].facts.schema, &opened->parts[i].facts.schema,
@@ -228,10 +260,10 @@ tnd_status_t tnd_shared_source_open(const tnd_plan_t *plan, const tnd_instance_t
     uint32_t parts = by_file ? plan->lanes : 1;
     opened_t *opened = tnd_allocate_zeroed(1, sizeof *opened + parts * sizeof opened->parts[0]);
     opened->source = tnd_source_of(tnd_source_spec_of(options->source.table));
-    tnd_guarded_call_at(call, options->source.value, "source `%s`", options->source.table->name);
-    tnd_status_t status = by_file ? open_lanes(opened, plan, instance, call, error)
+    listener_t listener = begin_work(call, &options->source);
+    tnd_status_t status = by_file ? open_lanes(opened, plan, instance, &listener, error)
                                   : open_part(opened, plan, instance, ALL_LANES,
-                                              lanes_here(plan, instance), call, error);
+                                              lanes_here(plan, instance), &listener, error);
     if (status != TND_OK) {
         close_all(opened);
         return status;
@@ -247,6 +279,7 @@ static tnd_status_t list_part(const tnd_shared_part_t *part, const tnd_reader_op
 {
     const tnd_source_facts_t *facts = &part->facts;
     uint32_t lane = part->lane == ALL_LANES ? 0 : part->lane;
+    char name[128];
     for (size_t i = 0; i < facts->file_count; i++) {
         const tnd_source_file_t *from = &facts->files[i];
         tnd_data_file_t file = {.lane = lane,
@@ -264,7 +297,6 @@ static tnd_status_t list_part(const tnd_shared_part_t *part, const tnd_reader_op
     }
     if (facts->file_count > 0)
         return TND_OK;
-    char name[128];
     snprintf(name, sizeof name, "source `%.100s`", options->source.table->name);
     tnd_data_table_add(
         table,

@@ -40,6 +40,8 @@ static tnd_status_t given_open(void *state, const void *options, const tnd_sourc
     self->ops = spec->custom;
     self->state = tnd_allocate_zeroed(1, self->ops->state_bytes + 1);
     char *text = tnd_pairs_text(&chosen->options);
+    if (chosen->options.count > 0)
+        tnd_source_doing(scope, NULL, text);
     tnd_source_data_t data = {.count = TND_UNKNOWN, .caps = self->ops->caps};
     tnd_status_t status =
         self->ops->open(self->state, spec->shared, text, &scope->context, &data, &why);

@@ -49,7 +49,10 @@
     X(LISTENER_UNCHECKED, "a listener welcomes peers that mean another one")                       \
     X(EARLY_PEER_UNHEARD, "a peer that connects between bind and start is not passed on")          \
     X(SILENCE_BY_MESSAGES, "a peer whose message takes long to arrive counts as silent")           \
-    X(HELLO_UNFOLLOWED, "a connector that waits for WELCOME does not ping")
+    X(HELLO_UNFOLLOWED, "a connector that waits for WELCOME does not ping")                        \
+    X(PROGRESS_FORGOTTEN,                                                                          \
+      "start_timeout passes while a host reports progress of opening its data")                    \
+    X(STALL_UNSEEN, "a host that stops reporting while it opens its data is waited for")
 
 enum tnd_bug {
     TND_BUG_NONE,

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "runtime/core/assembly.h"
+#include "runtime/core/opening.h"
 #include "runtime/base/bug_injection.h"
 #include "runtime/base/round_up.h"
 
@@ -26,12 +27,13 @@ struct tnd_leader_core {
     feeder_t *feeders; /* by member; those of other roles are not used */
     tnd_assembly_t steps;
     tnd_cursor_t anchor; /* of the last rewind */
-    uint64_t start_ns;
+    tnd_opening_t opening;
     uint64_t drain_end;           /* a drained stream ends before this step; TND_UNKNOWN */
     uint64_t rewind_ns, pause_ns; /* of the next rewind, at the earliest; the pause before it */
     uint64_t progress;            /* at the last rewind */
     uint32_t generation;
-    bool asked_to_go, started, want_rewind, want_drain, tell, outcome_said, absent;
+    bool asked_to_go, started, want_rewind, want_drain, tell, outcome_said;
+    tnd_leader_core_cause_t cause;
     tnd_error_t why;
 };
 
@@ -51,6 +53,7 @@ size_t tnd_leader_core_bytes(const tnd_leader_core_config_t *config)
     tnd_members_config_t members = members_config(config);
     return tnd_align(sizeof(tnd_leader_core_t)) +
            tnd_align(config->member_count * sizeof(feeder_t)) + tnd_members_bytes(&members) +
+           tnd_align(tnd_opening_bytes(config->host_count)) +
            tnd_assembly_bytes(config->lanes, config->steps_open_max);
 }
 
@@ -66,8 +69,10 @@ tnd_leader_core_t *tnd_leader_core_init(void *memory, const tnd_leader_core_conf
     tnd_members_config_t members = members_config(config);
     tnd_members_init(&self->members, at, &members);
     at += tnd_members_bytes(&members);
+    tnd_opening_init(&self->opening, at, config->host_count, config->start_timeout_ns,
+                     config->hung_after_ns, now);
+    at += tnd_align(tnd_opening_bytes(config->host_count));
     self->config = *config;
-    self->start_ns = now;
     self->drain_end = TND_UNKNOWN;
     uint32_t feeders = 0;
     for (uint32_t i = 0; i < config->member_count; i++) {
@@ -92,12 +97,16 @@ static uint64_t end_of(const tnd_leader_core_t *self)
     return self->drain_end < end ? self->drain_end : end;
 }
 
-/*  The end of every sentence about a failure: what remains. */
-#define TND_KEPT "; the last committed cursor is the one before step %llu"
-
-static unsigned long long kept(const tnd_leader_core_t *self)
+/*  The run fails by self->why, to which what remains is added. */
+static void fail_by(tnd_leader_core_t *self, tnd_leader_core_cause_t cause)
 {
-    return self->steps.cursor.step;
+    tnd_error_t why = self->why;
+    unsigned long long step = self->steps.cursor.step;
+    self->state = TND_LEADER_CORE_FAILED;
+    self->cause = cause;
+    if (self->started || step > 0)
+        (void)tnd_fail(&self->why, "%.420s; the last committed cursor is the one before step %llu",
+                       why.text, step);
 }
 
 void tnd_leader_core_fail(tnd_leader_core_t *self, const char *why)
@@ -156,25 +165,24 @@ void tnd_leader_core_host_lost(tnd_leader_core_t *self, uint32_t host, const cha
     tnd_host_state_t *it = &self->members.hosts[host];
     bool final = tnd_leader_core_ends_with(self, host);
     if (over(self) && final && !TND_BUG(LOST_AT_THE_END)) {
-        self->state = TND_LEADER_CORE_FAILED;
-        self->absent = true;
         (void)tnd_fail(&self->why,
                        "host %s was lost before the last word of the replicas that it carried, and "
-                       "their models with it: %s" TND_KEPT,
-                       host_name(self, host), why, kept(self));
+                       "their models with it: %s",
+                       host_name(self, host), why);
+        fail_by(self, TND_LEADER_CORE_ABSENT);
     }
     if (over(self) || !it->came || it->lost)
         return;
     if (final) {
-        self->state = TND_LEADER_CORE_FAILED;
-        self->absent = true;
-        (void)tnd_fail(&self->why, "host %s was lost%s: %s" TND_KEPT, host_name(self, host),
+        (void)tnd_fail(&self->why, "host %s was lost%s: %s", host_name(self, host),
                        tnd_members_has_feeder(&self->members, host)
                            ? " with the replicas that it carried"
                            : " and is not to be started again",
-                       why, kept(self));
+                       why);
+        fail_by(self, TND_LEADER_CORE_ABSENT);
         return;
     }
+    tnd_opening_drop(&self->opening, host);
     tnd_members_host_lost(&self->members, host, why, now + self->config.restart_timeout_ns);
     self->want_rewind = self->want_rewind || it->needed;
 }
@@ -185,6 +193,7 @@ void tnd_leader_core_host_again(tnd_leader_core_t *self, uint32_t host, const ch
     tnd_host_state_t *it = &self->members.hosts[host];
     uint64_t again_ns = now;
     tnd_leader_core_host_lost(self, host, why, now);
+    tnd_opening_drop(&self->opening, host);
     if (over(self) || !it->came)
         return;
     it->lost = true;
@@ -192,10 +201,9 @@ void tnd_leader_core_host_again(tnd_leader_core_t *self, uint32_t host, const ch
     if (!self->started ||
         tnd_restart_policy_died(&it->policy, &self->config.restarts, now, &again_ns))
         return;
-    self->state = TND_LEADER_CORE_FAILED;
-    self->absent = true;
-    (void)tnd_fail(&self->why, "host %s died %u times in a short time, last because: %s" TND_KEPT,
-                   host_name(self, host), it->policy.deaths + 1, why, kept(self));
+    (void)tnd_fail(&self->why, "host %s died %u times in a short time, last because: %s",
+                   host_name(self, host), it->policy.deaths + 1, why);
+    fail_by(self, TND_LEADER_CORE_ABSENT);
 }
 
 void tnd_leader_core_host_left(tnd_leader_core_t *self, uint32_t host, uint64_t now)
@@ -205,9 +213,33 @@ void tnd_leader_core_host_left(tnd_leader_core_t *self, uint32_t host, uint64_t 
         tnd_leader_core_host_lost(self, host, "it was taken away", now);
         return;
     }
+    tnd_opening_drop(&self->opening, host);
     tnd_members_host_down(&self->members, host);
     it->came = it->lost = false;
     it->spare = true;
+}
+
+/*  A host that is to be started again and opens its data has to be back by then. */
+static void extend(tnd_leader_core_t *self, uint32_t host, uint64_t until_ns)
+{
+    tnd_host_state_t *it = &self->members.hosts[host];
+    if (it->lost && it->until_ns < until_ns && !TND_BUG(PROGRESS_FORGOTTEN))
+        it->until_ns = until_ns;
+}
+
+void tnd_leader_core_host_opening(tnd_leader_core_t *self, uint32_t host, uint64_t reports,
+                                  const char *what, uint64_t now)
+{
+    assert(host < self->config.host_count);
+    if (!over(self) && !self->members.hosts[host].spare &&
+        tnd_opening_report(&self->opening, host, reports, what, now))
+        extend(self, host, now + tnd_opening_time(&self->opening));
+}
+
+void tnd_leader_core_host_opened(tnd_leader_core_t *self, uint32_t host, uint64_t now)
+{
+    tnd_opening_end(&self->opening, host, now);
+    extend(self, host, now + self->config.start_timeout_ns);
 }
 
 void tnd_leader_core_actor_down(tnd_leader_core_t *self, tnd_actor_id_t id, const char *why,
@@ -220,18 +252,17 @@ void tnd_leader_core_actor_down(tnd_leader_core_t *self, tnd_actor_id_t id, cons
         return;
     actor->up = false;
     if (member->role == TND_ROLE_FEEDER || self->config.restarts.max == 0) {
-        self->state = TND_LEADER_CORE_FAILED;
-        (void)tnd_fail(&self->why, "%s on host %s died: %s" TND_KEPT, member->name,
-                       host_name(self, member->host), why, kept(self));
+        (void)tnd_fail(&self->why, "%s on host %s died: %s", member->name,
+                       host_name(self, member->host), why);
+        fail_by(self, TND_LEADER_CORE_BROKEN);
         return;
     }
     self->want_rewind = self->want_rewind || tnd_members_is_ordered(member->role);
     if (tnd_members_actor_died(&self->members, index, now))
         return;
-    self->state = TND_LEADER_CORE_FAILED;
-    (void)tnd_fail(
-        &self->why, "%s on host %s died %u times in a short time, last because: %s" TND_KEPT,
-        member->name, host_name(self, member->host), actor->policy.deaths, why, kept(self));
+    (void)tnd_fail(&self->why, "%s on host %s died %u times in a short time, last because: %s",
+                   member->name, host_name(self, member->host), actor->policy.deaths, why);
+    fail_by(self, TND_LEADER_CORE_BROKEN);
 }
 
 void tnd_leader_core_actor_up(tnd_leader_core_t *self, tnd_actor_id_t id, uint64_t now)
@@ -246,7 +277,7 @@ void tnd_leader_core_excuse(tnd_leader_core_t *self, uint64_t away_ns)
 {
     if (TND_BUG(LEADER_IN_A_HURRY))
         return;
-    self->start_ns += away_ns;
+    tnd_opening_excuse(&self->opening, away_ns);
     tnd_members_excuse(&self->members, away_ns);
 }
 
@@ -280,20 +311,12 @@ static const char *name_of(const tnd_leader_core_t *self, tnd_actor_id_t id)
     return "a stranger";
 }
 
-/*  A report is impossible. */
-static void fail(tnd_leader_core_t *self, const tnd_error_t *error)
-{
-    self->state = TND_LEADER_CORE_FAILED;
-    (void)tnd_fail(&self->why, "%s" TND_KEPT, error->text, kept(self));
-}
-
 /*  Whether a report names a step that is too far ahead; then the run has failed. */
 static bool beyond(tnd_leader_core_t *self, uint64_t step)
 {
-    tnd_error_t error;
-    if (tnd_assembly_reaches(&self->steps, step, &error) == TND_OK)
+    if (tnd_assembly_reaches(&self->steps, step, &self->why) == TND_OK)
         return false;
-    fail(self, &error);
+    fail_by(self, TND_LEADER_CORE_BROKEN);
     return true;
 }
 
@@ -304,10 +327,9 @@ static bool is_of_now(const tnd_leader_core_t *self, const tnd_msg_t *msg)
 
 static void take_part(tnd_leader_core_t *self, const tnd_msg_t *msg)
 {
-    tnd_error_t error;
     if (is_of_now(self, msg) &&
-        tnd_assembly_part(&self->steps, msg, name_of(self, msg->from), &error) != TND_OK)
-        fail(self, &error);
+        tnd_assembly_part(&self->steps, msg, name_of(self, msg->from), &self->why) != TND_OK)
+        fail_by(self, TND_LEADER_CORE_BROKEN);
 }
 
 /*  Feeders must be told the end, which may be earlier than the one they know. */
@@ -320,12 +342,11 @@ static void tell_end(tnd_leader_core_t *self)
 
 static void take_last(tnd_leader_core_t *self, const tnd_msg_t *msg)
 {
-    tnd_error_t error;
     bool is_news = self->steps.last == TND_UNKNOWN;
     if (!is_of_now(self, msg))
         return;
-    if (tnd_assembly_last(&self->steps, msg, name_of(self, msg->from), &error) != TND_OK)
-        fail(self, &error);
+    if (tnd_assembly_last(&self->steps, msg, name_of(self, msg->from), &self->why) != TND_OK)
+        fail_by(self, TND_LEADER_CORE_BROKEN);
     else if (is_news)
         tell_end(self);
 }
@@ -338,11 +359,10 @@ static feeder_t *feeder_of(tnd_leader_core_t *self, const tnd_msg_t *msg)
 static void take_commit(tnd_leader_core_t *self, const tnd_msg_t *msg)
 {
     feeder_t *feeder = feeder_of(self, msg);
-    tnd_error_t error;
     if (msg->commit.step != feeder->committed)
         return;
-    if (tnd_assembly_commit(&self->steps, msg, &error) != TND_OK) {
-        fail(self, &error);
+    if (tnd_assembly_commit(&self->steps, msg, &self->why) != TND_OK) {
+        fail_by(self, TND_LEADER_CORE_BROKEN);
         return;
     }
     feeder->committed++;
@@ -410,29 +430,64 @@ void tnd_leader_core_message(tnd_leader_core_t *self, const tnd_msg_t *msg, uint
     }
 }
 
+/*  A host did not open its data: it reports progress no longer, or never did. */
+static void fail_unopened(tnd_leader_core_t *self, uint32_t host, bool stalled)
+{
+    const tnd_leader_core_config_t *config = &self->config;
+    uint64_t limit_ns = stalled ? config->hung_after_ns : config->start_timeout_ns;
+    (void)tnd_fail(&self->why,
+                   "host %s has reported no progress for more than %llu ms (%s) while it opens %s",
+                   host_name(self, host), (unsigned long long)(limit_ns / 1000000u),
+                   stalled ? "hung_after" : "start_timeout", self->opening.hosts[host].what);
+    fail_by(self, TND_LEADER_CORE_UNOPENED);
+}
+
+static void check_start(tnd_leader_core_t *self, uint64_t now)
+{
+    uint32_t host;
+    bool stalled, here = tnd_members_all_here(&self->members);
+    if (tnd_members_complete(&self->members, self->started) ||
+        !tnd_opening_is_late(&self->opening, here, now, &host, &stalled))
+        return;
+    if (host < self->config.host_count) {
+        fail_unopened(self, host, stalled);
+        return;
+    }
+    char names[256];
+    tnd_members_absent(&self->members, names, sizeof names);
+    (void)tnd_fail(&self->why,
+                   "%s did not answer within %llu s: start it, or see whether it reaches host %s",
+                   names, (unsigned long long)(self->config.start_timeout_ns / 1000000000u),
+                   host_name(self, 0));
+    fail_by(self, TND_LEADER_CORE_ABSENT);
+}
+
 static void check_time(tnd_leader_core_t *self, uint64_t now)
 {
     if (!self->started) {
-        if (now - self->start_ns < self->config.start_timeout_ns ||
-            tnd_members_complete(&self->members, self->started))
-            return;
-        char names[256];
-        tnd_members_absent(&self->members, names, sizeof names);
-        self->state = TND_LEADER_CORE_FAILED;
-        self->absent = true;
-        (void)tnd_fail(
-            &self->why,
-            "%s did not answer within %llu s: start it, or see whether it reaches host %s", names,
-            (unsigned long long)(self->config.start_timeout_ns / 1000000000u), host_name(self, 0));
+        check_start(self, now);
         return;
     }
     uint32_t overdue = tnd_members_overdue(&self->members, now);
     if (overdue == self->config.host_count)
         return;
-    self->state = TND_LEADER_CORE_FAILED;
-    self->absent = true;
-    (void)tnd_fail(&self->why, "host %s was lost and did not come back in time: %s" TND_KEPT,
-                   host_name(self, overdue), self->members.hosts[overdue].why, kept(self));
+    if (self->opening.hosts[overdue].opens) {
+        fail_unopened(self, overdue, self->opening.hosts[overdue].reports > 0);
+        return;
+    }
+    (void)tnd_fail(&self->why, "host %s was lost and did not come back in time: %s",
+                   host_name(self, overdue), self->members.hosts[overdue].why);
+    fail_by(self, TND_LEADER_CORE_ABSENT);
+}
+
+/*  The states of a start. */
+static void note_arrivals(tnd_leader_core_t *self)
+{
+    if (self->state != TND_LEADER_CORE_JOINING && self->state != TND_LEADER_CORE_OPENING)
+        return;
+    self->state = tnd_members_complete(&self->members, self->started) ? TND_LEADER_CORE_READY
+                  : tnd_members_all_here(&self->members)              ? TND_LEADER_CORE_OPENING
+                                                                      : TND_LEADER_CORE_JOINING;
 }
 
 static void control(const tnd_leader_core_t *self, tnd_effect_t *effect, tnd_msg_kind_t kind,
@@ -502,19 +557,17 @@ static bool finished(tnd_leader_core_t *self)
         return false;
     if (self->steps.last >= self->config.steps_max || self->steps.last > self->drain_end)
         return true;
-    tnd_error_t error;
-    tnd_status_t status = tnd_assembly_finish(&self->steps, &error);
+    tnd_status_t status = tnd_assembly_finish(&self->steps, &self->why);
     if (status == TND_FAILED)
-        fail(self, &error);
+        fail_by(self, TND_LEADER_CORE_BROKEN);
     return status == TND_OK;
 }
 
 static bool book(tnd_leader_core_t *self, tnd_effect_t *effect)
 {
-    tnd_error_t error;
-    tnd_status_t status = tnd_assembly_book(&self->steps, end_of(self), &error);
+    tnd_status_t status = tnd_assembly_book(&self->steps, end_of(self), &self->why);
     if (status == TND_FAILED)
-        fail(self, &error);
+        fail_by(self, TND_LEADER_CORE_BROKEN);
     if (status != TND_OK)
         return false;
     self->tell = true;
@@ -556,9 +609,7 @@ bool tnd_leader_core_next(tnd_leader_core_t *self, uint64_t now, tnd_effect_t *e
     memset(effect, 0, sizeof *effect);
     if (!over(self))
         check_time(self, now);
-    if (self->state == TND_LEADER_CORE_JOINING &&
-        tnd_members_complete(&self->members, self->started))
-        self->state = TND_LEADER_CORE_READY;
+    note_arrivals(self);
     if (!over(self)) {
         uint32_t index;
         if (tnd_members_restart(&self->members, now, &index)) {
@@ -598,7 +649,7 @@ uint64_t tnd_leader_core_deadline(const tnd_leader_core_t *self)
     if (over(self))
         return self->outcome_said ? TND_NEVER : 0;
     uint64_t least = tnd_members_deadline(&self->members, self->started);
-    uint64_t start_ns = self->start_ns + self->config.start_timeout_ns;
+    uint64_t start_ns = tnd_opening_deadline(&self->opening);
     if (!self->started && start_ns < least)
         least = start_ns;
     if (self->started && self->want_rewind && self->rewind_ns < least &&
@@ -632,9 +683,9 @@ uint32_t tnd_leader_core_missing(const tnd_leader_core_t *self, uint32_t *hosts,
     return tnd_members_missing(&self->members, self->started, hosts, room);
 }
 
-bool tnd_leader_core_absent(const tnd_leader_core_t *self)
+tnd_leader_core_cause_t tnd_leader_core_cause(const tnd_leader_core_t *self)
 {
-    return self->absent;
+    return self->cause;
 }
 
 bool tnd_leader_core_needs(const tnd_leader_core_t *self, uint32_t host)

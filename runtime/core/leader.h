@@ -1,6 +1,7 @@
 /*  runtime/core/leader.h - the leader's decisions: start, rewind, book, drain, end.
  *
- *  The leader waits for its hosts, starts the stream by the first rewind, assembles the cursor of
+ *  The leader waits for its hosts.  Hosts open their data, which may take long: start_timeout does
+ *  not pass while one reports progress.  A host that stops reporting ends the run.  The leader starts the stream by the first rewind, assembles the cursor of
  *  each step from the reports of the lanes (assembly.h), and books a step once every feeder has
  *  committed it and its cursor is whole.  After a fault that workers cannot repair it rewinds: to
  *  the first step that some feeder lacks or whose cursor is not assembled, whichever is less.
@@ -23,12 +24,20 @@
 
 typedef enum {
     TND_LEADER_CORE_JOINING, /* hosts are missing */
-    TND_LEADER_CORE_READY,   /* all are there; the stream is not started */
+    TND_LEADER_CORE_OPENING, /* all are there; they open their data and create their actors */
+    TND_LEADER_CORE_READY,   /* all actors are there; the stream is not started */
     TND_LEADER_CORE_RUNNING,
     TND_LEADER_CORE_DRAINING, /* feeders finish the highest step that one of them has started */
     TND_LEADER_CORE_DONE,
     TND_LEADER_CORE_FAILED
 } tnd_leader_core_state_t;
+
+/*  Why a run failed. */
+typedef enum {
+    TND_LEADER_CORE_BROKEN,  /* none of the following */
+    TND_LEADER_CORE_ABSENT,  /* a host did not come or was lost */
+    TND_LEADER_CORE_UNOPENED /* a host did not open its data */
+} tnd_leader_core_cause_t;
 
 typedef struct {
     const tnd_member_t *members; /* the caller keeps them alive */
@@ -36,7 +45,8 @@ typedef struct {
     const char *const *hosts;  /* names; likewise */
     const uint8_t *host_flags; /* by host: TND_HOST_*; likewise; NULL: none */
     uint32_t host_count, lanes;
-    uint64_t start_timeout_ns;   /* all must be up by then */
+    uint64_t start_timeout_ns;   /* all must be up by then, except while a host reports progress */
+    uint64_t hung_after_ns;      /* a host that opens its data may report none for so long */
     uint64_t restart_timeout_ns; /* how long a lost host that the stream needs may be away */
     uint32_t steps_open_max;     /* steps between the last booked and the last composed */
     uint64_t steps_max;          /* the run ends before this step; TND_UNKNOWN */
@@ -62,6 +72,11 @@ void tnd_leader_core_host_again(tnd_leader_core_t *self, uint32_t host, const ch
 /*  The user removed the host: the run does not wait for it any more.  Same as host_lost if the
  *  stream needs the host. */
 void tnd_leader_core_host_left(tnd_leader_core_t *self, uint32_t host, uint64_t now);
+/*  The host opens `what` of its data, and has reported progress of that so many times (opening.h) / it
+ *  has opened all.  The time of a host that was started again begins with each report. */
+void tnd_leader_core_host_opening(tnd_leader_core_t *self, uint32_t host, uint64_t reports,
+                                  const char *what, uint64_t now);
+void tnd_leader_core_host_opened(tnd_leader_core_t *self, uint32_t host, uint64_t now);
 /*  A life of an actor has begun / ended; its beginning need not have been reported.  The caller
  *  ends the previous life first. */
 void tnd_leader_core_actor_up(tnd_leader_core_t *self, tnd_actor_id_t actor, uint64_t now);
@@ -97,8 +112,7 @@ uint32_t tnd_leader_core_generation(const tnd_leader_core_t *self);
 const char *tnd_leader_core_why(const tnd_leader_core_t *self);
 /*  Fills `hosts` with those that the run waits for; returns how many there are. */
 uint32_t tnd_leader_core_missing(const tnd_leader_core_t *self, uint32_t *hosts, uint32_t room);
-/*  Whether the run failed because a host did not come or was lost. */
-bool tnd_leader_core_absent(const tnd_leader_core_t *self);
+tnd_leader_core_cause_t tnd_leader_core_cause(const tnd_leader_core_t *self);
 /*  Whether the run ends if that host, which is away, stays away. */
 bool tnd_leader_core_needs(const tnd_leader_core_t *self, uint32_t host);
 /*  Whether the run fails as soon as that host is lost (host_lost). */

@@ -153,6 +153,14 @@ bool tnd_members_restart(tnd_members_t *self, uint64_t now, uint32_t *index_p)
     return false;
 }
 
+bool tnd_members_all_here(const tnd_members_t *self)
+{
+    for (uint32_t i = 0; i < self->config.host_count; i++)
+        if (!self->hosts[i].up && !self->hosts[i].spare)
+            return false;
+    return true;
+}
+
 bool tnd_members_complete(const tnd_members_t *self, bool started)
 {
     for (uint32_t i = 0; i < self->config.host_count; i++)

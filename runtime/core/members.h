@@ -81,6 +81,8 @@ void tnd_members_excuse(tnd_members_t *self, uint64_t away_ns);
 
 /*  The next actor to restart, which then counts as restarted; returns false if there is none. */
 bool tnd_members_restart(tnd_members_t *self, uint64_t now, uint32_t *index_p);
+/*  Whether all hosts are up that the start waits for. */
+bool tnd_members_all_here(const tnd_members_t *self);
 /*  Whether all members are up that the stream needs: before it has started, all. */
 bool tnd_members_complete(const tnd_members_t *self, bool started);
 /*  Whether the stream stops while that host is away. */

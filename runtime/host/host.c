@@ -27,8 +27,9 @@ static const uint64_t busy_every_ns = 250000000;
 /*  How long the leader waits for the statistics of other hosts after the run. */
 static const uint64_t last_words_ns = 2000000000;
 
-/*  How long an actor may take to leave its hook after a stop. */
-static const uint64_t stop_wait_ns = 10000000000;
+/*  How long an actor may take to leave its hook after a stop; and a source to end what it opens,
+ *  which nothing interrupts and may take hours. */
+static const uint64_t stop_wait_ns = 10000000000, open_wait_ns = 1000000000;
 
 const tnd_host_config_t *tnd_host_config(const tnd_host_t *self)
 {
@@ -616,12 +617,13 @@ bool tnd_host_destroy(tnd_host_t **self_p)
             tnd_host_stop(self);
         pthread_join(self->thread, NULL);
     }
-    if (!tnd_host_end_call(self, self->call_hangs ? 0 : stop_wait_ns))
+    if (!tnd_host_end_call(self, self->call_hangs ? 0 : open_wait_ns))
         self->stuck = true;
     *self_p = NULL;
     if (self->stuck)
         return false;
     tnd_buffer_drop(&self->stream_note);
+    tnd_buffer_drop(&self->opening_note);
     for (uint32_t c = 0; c < self->plan->chain_count; c++)
         tnd_buffer_drop(&self->last_word[c]);
     for (uint32_t i = 0; i < self->plan->instance_count; i++)

@@ -6,7 +6,8 @@
  *  (leader.h).
  *
  *  A run starts in four steps; the leader waits for all hosts at each:
- *  1. facts: hosts with data report what it contains;
+ *  1. facts: hosts with data open it, which may take long, report progress meanwhile, and then what
+ *     it contains;
  *  2. stream: all hosts derive the same schemas and create their actors;
  *  3. endpoints: all hosts report where their actors listen;
  *  4. ready.

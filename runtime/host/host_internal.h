@@ -38,9 +38,14 @@ struct tnd_host {
     tnd_stream_t *streams; /* by chain */
     tnd_resume_t resume;   /* no steps: the run begins at the start */
     tnd_resources_t resources;
-    tnd_data_table_t data;      /* of the first chain, where it keeps checkpoints */
-    tnd_guarded_call_t *call;   /* of user code before the start; NULL: none is active */
-    bool resources_ready, fits; /* all resources are available; the streams fit */
+    tnd_data_table_t data;    /* of the first chain, where it keeps checkpoints */
+    tnd_guarded_call_t *call; /* of user code before the start; NULL: none is active */
+    /*  What the guarded call found: all resources are available; the streams fit.  It writes them
+     *  while this thread reads other flags, which compilers may read as one word with these. */
+    bool resources_ready, fits;
+    uint64_t opening_reports;   /* of progress, as told to the leader */
+    tnd_buffer_t *opening_note; /* likewise: what is opened */
+    uint64_t opening_due_ns;    /* when to tell it again */
     bool facts_known, derived;  /* after the guarded call */
     bool call_hangs;
     tnd_arena_t *arena;
@@ -63,6 +68,7 @@ struct tnd_host {
     uint64_t join_until_ns; /* the leader must be connected by then; 0: it is */
     tnd_absence_t leader_absence;
     bool leader_up, leader_came, facts_said, endpoints_said, ready_said, made, gone, failure_said;
+    bool opening_said;
     bool stranger_said, stuck;
     uint64_t failed_ns;   /* when this host failed; 0: it has not */
     tnd_outcome_t failed; /* how */

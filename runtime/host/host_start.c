@@ -10,6 +10,9 @@
 #include "runtime/host/text_payload.h"
 #include "runtime/observe/process.h"
 
+/*  How often the leader is told how far the opening of data is. */
+static const uint64_t report_every_ns = 200000000;
+
 static void wake(void *context)
 {
     tnd_hub_wake(((tnd_host_t *)context)->hub);
@@ -70,6 +73,35 @@ static void watch_trial(tnd_host_t *self)
         self->call_hangs = true;
         tnd_host_fail_here(self, TND_OUTCOME_UNUSABLE, tnd_diagnostics_sentence(self->diagnostics));
     }
+}
+
+static bool same_text(tnd_buffer_t *a, tnd_buffer_t *b)
+{
+    return b != NULL && tnd_buffer_size(a) == tnd_buffer_size(b) &&
+           memcmp(tnd_buffer_data(a), tnd_buffer_data(b), tnd_buffer_size(a)) == 0;
+}
+
+/*  Reports progress of opening the data to the leader, at intervals. */
+static void say_opening(tnd_host_t *self)
+{
+    uint64_t now = tnd_clock_now();
+    if (self->call == NULL || self->facts_known || self->call_hangs || self->resources.count == 0 ||
+        (self->opening_said && now < self->opening_due_ns) ||
+        (!tnd_host_leads(self) && !self->leader_up))
+        return;
+    uint64_t reports = tnd_guarded_call_reports(self->call);
+    tnd_text_payload_writer_t writer;
+    tnd_text_payload_begin(&writer);
+    tnd_guarded_call_write(self->call, writer.stream);
+    tnd_buffer_t *note = tnd_text_payload_end(&writer);
+    self->opening_due_ns = now + report_every_ns;
+    if (!self->opening_said || reports != self->opening_reports ||
+        !same_text(note, self->opening_note))
+        tnd_host_tell_leader(self, TND_MSG_OPENING, reports, tnd_buffer_hold(note));
+    self->opening_said = true;
+    self->opening_reports = reports;
+    tnd_buffer_drop(&self->opening_note);
+    self->opening_note = note;
 }
 
 /*  The size of a message between hosts is limited. */
@@ -314,6 +346,7 @@ static void say_ready(tnd_host_t *self)
 void tnd_host_make_progress(tnd_host_t *self)
 {
     watch_trial(self);
+    say_opening(self);
     say_facts(self);
     begin_stream(self);
     tnd_host_raise(self);

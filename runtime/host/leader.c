@@ -50,6 +50,7 @@ static void open_session(tnd_leader_t *self, uint32_t index, uint64_t now)
         .host_count = plan->host_count,
         .lanes = plan->lanes,
         .start_timeout_ns = plan->start_timeout_ns,
+        .hung_after_ns = plan->hung_after_ns,
         .host_flags = self->host_flags,
         .restart_timeout_ns = plan->restart_timeout_ns,
         .steps_open_max = STEPS_OPEN,
@@ -318,8 +319,11 @@ static void host_message(tnd_leader_t *self, uint32_t host, const tnd_msg_t *msg
 {
     const char *name = self->plan->hosts[host].name;
     switch (msg->kind) {
+    case TND_MSG_OPENING:
+        tnd_leader_take_opening(self, host, msg, now);
+        break;
     case TND_MSG_FACTS:
-        tnd_leader_take_facts(self, host, msg->note.payload);
+        tnd_leader_take_facts(self, host, msg->note.payload, now);
         break;
     case TND_MSG_ENDPOINTS:
         tnd_leader_take_endpoints(self, host, msg->note.payload);
@@ -426,8 +430,8 @@ static void show(tnd_leader_t *self)
     if (state == chain->shown &&
         (state != TND_LEADER_CORE_JOINING || count == chain->shown_missing))
         return;
-    static const char *const names[] = {"joining",  "ready", "running",
-                                        "draining", "done",  "failed"};
+    static const char *const names[] = {"joining",  "opening", "ready", "running",
+                                        "draining", "done",    "failed"};
     if (state != chain->shown && (size_t)state < sizeof names / sizeof names[0])
         tnd_leader_inform(self, "%s is %s", tnd_leader_chain_name(self), names[state]);
     chain->shown = state;
@@ -537,9 +541,13 @@ static void finish_chain(tnd_leader_t *self, uint64_t now)
     chain_t *chain = &self->chains[self->chain];
     if (tnd_leader_core_state(chain->session) == TND_LEADER_CORE_FAILED) {
         report_reasons(self, chain);
-        tnd_leader_end(
-            self, tnd_leader_core_absent(chain->session) ? TND_OUTCOME_LOST : TND_OUTCOME_FAILED,
-            tnd_leader_core_why(chain->session));
+        static const tnd_outcome_t outcomes[] = {
+            [TND_LEADER_CORE_BROKEN] = TND_OUTCOME_FAILED,
+            [TND_LEADER_CORE_ABSENT] = TND_OUTCOME_LOST,
+            [TND_LEADER_CORE_UNOPENED] = TND_OUTCOME_UNUSABLE,
+        };
+        tnd_leader_end(self, outcomes[tnd_leader_core_cause(chain->session)],
+                       tnd_leader_core_why(chain->session));
         return;
     }
     /* The last message of the first feeder is the hash of its model, if the chain began. */

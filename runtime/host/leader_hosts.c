@@ -29,6 +29,9 @@ void tnd_leader_begin_chain(tnd_leader_t *self, uint64_t now)
     /* The next chain does not wait for hosts that were lost and are not needed. */
     tnd_leader_core_t *session = self->chains[self->chain].session;
     for (uint32_t h = 0; h < self->plan->host_count; h++)
+        if (self->hosts[h].up)
+            tnd_leader_enter_opening(self, h, now);
+    for (uint32_t h = 0; h < self->plan->host_count; h++)
         if (!self->hosts[h].up && !tnd_leader_core_needs(session, h))
             tnd_leader_core_host_left(session, h, now);
 }
@@ -63,6 +66,7 @@ static void begin_life(tnd_leader_t *self, uint32_t host, tnd_life_t life, uint6
     member->late = self->tabled;
     member->life = life;
     member->facts_said = member->ready = member->left = false;
+    member->reports = 0;
     member->process = (tnd_process_t){0};
     member->why[0] = '\0';
     tnd_buffer_drop(&member->endpoints);
@@ -88,6 +92,7 @@ void tnd_leader_host_up(tnd_leader_t *self, uint32_t host, tnd_life_t life, uint
         enter_host(self, host, now);
     else if (!self->tabled)
         tnd_leader_core_host_up(tnd_leader_session(self), host, now);
+    tnd_leader_enter_opening(self, host, now);
 }
 
 void tnd_leader_host_away(tnd_leader_t *self, uint32_t host, tnd_loss_t loss, const char *why,
@@ -132,6 +137,7 @@ static void lose_host(tnd_leader_t *self, uint32_t host, uint64_t now)
     char text[700];
     member->absence = (tnd_absence_t){0};
     member->lost_ns = now;
+    tnd_leader_show_opening(self, host, NULL);
     if (!self->tabled && plan->restart == TND_RESTART_NEVER) {
         snprintf(text, sizeof text, "host %s is lost (%s); no step was committed", plan->name,
                  member->why);

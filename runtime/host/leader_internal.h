@@ -58,6 +58,8 @@ typedef struct {
     bool up, facts_said, ready;
     bool left;             /* on its own; it may be started again */
     bool late;             /* it joined a running run */
+    uint64_t reports;      /* of progress of opening its data */
+    char opens[320];       /* what it opens, for messages */
     tnd_life_t life;       /* of its process */
     tnd_process_t process; /* as reported with its endpoints */
     tnd_fate_t fate;       /* state of its process, read at `fate_ns` */
@@ -121,7 +123,13 @@ uint64_t tnd_leader_check_hosts(tnd_leader_t *self, uint64_t now);
 
 void tnd_leader_tell(tnd_leader_t *self, uint32_t host, tnd_msg_kind_t kind, tnd_buffer_t *note);
 bool tnd_leader_has_data(const tnd_leader_t *self, uint32_t host);
-void tnd_leader_take_facts(tnd_leader_t *self, uint32_t host, tnd_buffer_t *note);
+void tnd_leader_take_opening(tnd_leader_t *self, uint32_t host, const tnd_msg_t *msg, uint64_t now);
+/*  Shows how far a host is with opening data; NULL: it has opened all, or is lost. */
+void tnd_leader_show_opening(const tnd_leader_t *self, uint32_t host,
+                             const tnd_open_progress_t *progress);
+/*  The session of the running chain learns that a connected host opens its data, if it does. */
+void tnd_leader_enter_opening(tnd_leader_t *self, uint32_t host, uint64_t now);
+void tnd_leader_take_facts(tnd_leader_t *self, uint32_t host, tnd_buffer_t *note, uint64_t now);
 void tnd_leader_take_endpoints(tnd_leader_t *self, uint32_t host, tnd_buffer_t *note);
 void tnd_leader_tell_table(tnd_leader_t *self, uint32_t host);
 

@@ -121,7 +121,49 @@ static tnd_status_t check_lanes(const tnd_leader_t *self, uint32_t host, const t
     return TND_OK;
 }
 
-void tnd_leader_take_facts(tnd_leader_t *self, uint32_t host, tnd_buffer_t *note)
+void tnd_leader_enter_opening(tnd_leader_t *self, uint32_t host, uint64_t now)
+{
+    const member_host_t *member = &self->hosts[host];
+    if (tnd_leader_has_data(self, host) && !member->facts_said)
+        tnd_leader_core_host_opening(tnd_leader_session(self), host, member->reports,
+                                     member->reports > 0 ? member->opens : "its data", now);
+}
+
+void tnd_leader_show_opening(const tnd_leader_t *self, uint32_t host,
+                             const tnd_open_progress_t *progress)
+{
+    const tnd_observer_t *observer = self->config.observer;
+    if (observer != NULL && observer->opening != NULL)
+        observer->opening(observer->context, host, progress);
+}
+
+/*  Lines of open_progress.h. */
+void tnd_leader_take_opening(tnd_leader_t *self, uint32_t host, const tnd_msg_t *msg, uint64_t now)
+{
+    member_host_t *member = &self->hosts[host];
+    if (self->ended || member->facts_said || !tnd_leader_has_data(self, host))
+        return;
+    member->reports = msg->note.number;
+    tnd_text_payload_reader_t reader;
+    tnd_text_payload_read(&reader, msg->note.payload);
+    bool first = true;
+    for (const char *line; (line = tnd_text_payload_line(&reader)) != NULL;) {
+        tnd_open_progress_t progress;
+        if (!tnd_open_progress_read(&progress, line))
+            continue;
+        if (first) {
+            char name[250];
+            tnd_open_progress_name(&progress, name, sizeof name);
+            snprintf(member->opens, sizeof member->opens, "%s for %.60s", name, progress.actor);
+        }
+        first = false;
+        tnd_leader_show_opening(self, host, &progress);
+    }
+    tnd_leader_core_host_opening(tnd_leader_session(self), host, member->reports,
+                                 first ? "its data" : member->opens, now);
+}
+
+void tnd_leader_take_facts(tnd_leader_t *self, uint32_t host, tnd_buffer_t *note, uint64_t now)
 {
     tnd_error_t error;
     tnd_stream_t said = {.chain = TND_ENDLESS};
@@ -160,6 +202,8 @@ void tnd_leader_take_facts(tnd_leader_t *self, uint32_t host, tnd_buffer_t *note
         }
     }
     self->hosts[host].facts_said = true;
+    tnd_leader_show_opening(self, host, NULL);
+    tnd_leader_core_host_opened(tnd_leader_session(self), host, now);
     if (self->stream_note != NULL)
         tnd_leader_tell(self, host, TND_MSG_STREAM, self->stream_note);
     else

@@ -27,9 +27,34 @@ typedef struct {
     void (*tell)(void *teller, const tnd_error_t *error);
     void *teller;
     tnd_source_context_t context; /* for the code of users; with `progress` for every source */
+    /*  Names what `open` does, "indexing", and with which file; either may be NULL: as before.  This
+     *  does not count as progress.  `reporter` is that of the context.  NULL: it is not shown. */
+    void (*doing)(void *reporter, const char *what, const char *file);
 } tnd_source_scope_t;
 
-/*  One of the files of a source. */
+/*  Reports progress of `open`, which is not called often: a file, or some MiB, at a time.  `scope`
+ *  may be NULL.  Threads: any, until `open` returns. */
+static inline void tnd_source_progress(const tnd_source_scope_t *scope, uint64_t done, uint64_t all,
+                                       const char *unit)
+{
+    if (scope != NULL && scope->context.progress != NULL)
+        scope->context.progress(scope->context.reporter, done, all, unit);
+}
+
+static inline void tnd_source_doing(const tnd_source_scope_t *scope, const char *what,
+                                    const char *file)
+{
+    if (scope != NULL && scope->doing != NULL)
+        scope->doing(scope->context.reporter, what, file);
+}
+
+typedef enum {
+    TND_DATA_FILE,
+    TND_DATA_FOLDER, /* of many files: `size` is their sum, `modified_ns` the newest */
+    TND_DATA_SOURCE  /* one without files in a source of sources: its name, `size` its rows */
+} tnd_source_file_kind_t;
+
+/*  What a checkpoint lists of the data of a source. */
 typedef struct {
     const char *path;
     uint64_t size;

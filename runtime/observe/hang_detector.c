@@ -30,7 +30,7 @@ static char state_of(pid_t thread)
     return state;
 }
 
-static uint64_t read_by(pid_t thread)
+uint64_t tnd_hang_detector_read(pid_t thread)
 {
     char text[512];
     uint64_t called = 0, fetched = 0;
@@ -51,7 +51,7 @@ bool tnd_hang_detector_hangs(tnd_hang_detector_t *self, uint64_t since_ns, pid_t
         *self = (tnd_hang_detector_t){.since_ns = since_ns};
     if (now < since_ns + hung_after_ns / 2 || now < self->look_ns)
         return false;
-    uint64_t read = read_by(thread);
+    uint64_t read = tnd_hang_detector_read(thread);
     if (self->look_ns != 0 && read == self->read && state_of(thread) != 'D')
         return true;
     self->read = read;

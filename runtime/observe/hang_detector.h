@@ -22,6 +22,8 @@ typedef struct {
 /*  Whether work that began at `since_ns` on thread `thread` hangs. */
 bool tnd_hang_detector_hangs(tnd_hang_detector_t *self, uint64_t since_ns, pid_t thread,
                              uint64_t hung_after_ns, uint64_t now);
+/*  Bytes that a thread has read so far. */
+uint64_t tnd_hang_detector_read(pid_t thread);
 /*  Where a thread is, as far as the kernel reports it to this user: "thread 71 (running), wait
  *  channel futex_wait_queue, system call 202, stack: ... < ..."; one line. */
 void tnd_hang_detector_describe(pid_t thread, char *text, size_t room);

@@ -9,6 +9,7 @@
 #include "runtime/core/stream/cursor.h"
 #include "runtime/core/leader.h"
 #include "runtime/data/stream.h"
+#include "runtime/observe/open_progress.h"
 
 enum { TND_METRICS_MAX = 16, TND_METRIC_NAME = 32 };
 
@@ -44,6 +45,8 @@ typedef struct tnd_observer {
     /*  A chain's state changed; `waiting` names hosts that are missing, in JOINING. */
     void (*state)(void *context, uint32_t chain, tnd_leader_core_state_t state,
                   const char *waiting);
+    /*  How far a host is with opening the data of an actor; NULL: it has opened all, or is lost. */
+    void (*opening)(void *context, uint32_t host, const tnd_open_progress_t *progress);
     /*  The chain's stream is known: rows, epochs, schema. */
     void (*stream)(void *context, const tnd_stream_t *stream);
     void (*step)(void *context, const tnd_step_record_t *record);

@@ -25,6 +25,7 @@ void tnd_run_summary_fini(tnd_run_summary_t *self)
         free(self->actors[a].counts);
     }
     free(self->actors);
+    free(self->openings);
     for (uint32_t c = 0; c < self->plan->chain_count; c++)
         free(self->chains[c].reasons);
     free(self->chains);
@@ -42,6 +43,49 @@ void tnd_run_summary_state(void *summary, uint32_t chain, tnd_leader_core_state_
              state == TND_LEADER_CORE_JOINING ? waiting : "");
     if (state == TND_LEADER_CORE_RUNNING && self->chains[chain].begun_ns == 0)
         self->chains[chain].begun_ns = self->chains[chain].last_ns = tnd_clock_now();
+    pthread_mutex_unlock(&self->lock);
+}
+
+static void forget_openings(tnd_run_summary_t *self, uint32_t host)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < self->opening_count; i++)
+        if (self->openings[i].host != host)
+            self->openings[kept++] = self->openings[i];
+    self->opening_count = kept;
+}
+
+static void note_opening(tnd_run_summary_t *self, uint32_t host,
+                         const tnd_open_progress_t *progress)
+{
+    double share = tnd_open_progress_share(progress);
+    size_t i = 0;
+    while (i < self->opening_count &&
+           (self->openings[i].host != host ||
+            strcmp(self->openings[i].progress.actor, progress->actor) != 0))
+        i++;
+    bool begins =
+        i == self->opening_count || self->openings[i].since < 0 || share < self->openings[i].since;
+    if (i == self->opening_count) {
+        self->openings = tnd_grow(self->openings, self->opening_count++, &self->opening_room,
+                                  sizeof *self->openings);
+        self->openings[i] = (tnd_run_summary_opening_t){.host = host, .begun_ns = tnd_clock_now()};
+    } else if (begins && share >= 0) {
+        self->openings[i].begun_ns = tnd_clock_now();
+    }
+    if (begins)
+        self->openings[i].since = share;
+    self->openings[i].progress = *progress;
+}
+
+void tnd_run_summary_opening(void *summary, uint32_t host, const tnd_open_progress_t *progress)
+{
+    tnd_run_summary_t *self = summary;
+    pthread_mutex_lock(&self->lock);
+    if (progress == NULL)
+        forget_openings(self, host);
+    else
+        note_opening(self, host, progress);
     pthread_mutex_unlock(&self->lock);
 }
 

@@ -44,12 +44,22 @@ typedef struct {
     char *host, *actor, *kind, *counts;
 } tnd_run_summary_actor_t;
 
+/*  The data of an actor that a host opens. */
+typedef struct {
+    uint32_t host;
+    tnd_open_progress_t progress;
+    uint64_t begun_ns; /* its first report */
+    double since;      /* the part that was done then; negative: unknown */
+} tnd_run_summary_opening_t;
+
 typedef struct {
     pthread_mutex_t lock;
     const tnd_plan_t *plan;
     uint32_t chain; /* the running one */
     tnd_run_summary_chain_t *chains;
-    char waiting[512]; /* hosts that are missing; "": none */
+    char waiting[512];                   /* hosts that are missing; "": none */
+    tnd_run_summary_opening_t *openings; /* in order of their first reports */
+    size_t opening_count, opening_room;
     tnd_run_summary_actor_t *actors;
     uint32_t actor_count;
     size_t actor_room;
@@ -61,6 +71,7 @@ void tnd_run_summary_fini(tnd_run_summary_t *self);
 /*  These are called by a tnd_observer_t; `summary` is its context, or what that begins with. */
 void tnd_run_summary_state(void *summary, uint32_t chain, tnd_leader_core_state_t state,
                            const char *waiting);
+void tnd_run_summary_opening(void *summary, uint32_t host, const tnd_open_progress_t *progress);
 void tnd_run_summary_stream(void *summary, const tnd_stream_t *stream);
 void tnd_run_summary_step(void *summary, const tnd_step_record_t *record);
 void tnd_run_summary_bad(void *summary, uint32_t chain, const tnd_reason_t *reason);

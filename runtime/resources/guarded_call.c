@@ -15,9 +15,13 @@
 
 static const uint64_t look_every_ns = 50000000;
 
+/*  Reads of fewer bytes do not count as progress: they may be of a folder or a library. */
+static const uint64_t read_least = 64 << 10;
+
 /*  What one thread does. */
-typedef struct word {
-    struct word *next;
+typedef struct tnd_guarded_work {
+    tnd_guarded_call_t *call;
+    struct tnd_guarded_work *next;
     pid_t thread;
     const tnd_instance_t *instance;
     tnd_diagnostic_code_t code;
@@ -25,6 +29,10 @@ typedef struct word {
     char what[128];
     uint64_t since_ns; /* 0: not in user code */
     tnd_hang_detector_t watch;
+    bool opens; /* data, as follows */
+    tnd_open_progress_t progress;
+    bool asked;    /* for reports, so that `read` is known */
+    uint64_t read; /* bytes, then */
 } word_t;
 
 /*  An additional error of a thread. */
@@ -46,6 +54,7 @@ struct tnd_guarded_call {
     pthread_mutex_t lock; /* guards the lists */
     word_t *words;
     told_t *told;
+    uint64_t reports;
 };
 
 static void *call_main(void *context)
@@ -79,12 +88,15 @@ bool tnd_guarded_call_done(const tnd_guarded_call_t *self)
 static void report(const word_t *word, uint64_t hung_after_ns, tnd_diagnostics_t *diagnostics)
 {
     tnd_error_t error;
-    char where[300];
+    char where[240], name[220] = "";
     tnd_hang_detector_describe(word->thread, where, sizeof where);
+    if (word->opens && word->progress.file[0] != '\0')
+        tnd_open_progress_name(&word->progress, name, sizeof name);
     (void)tnd_fail_about(&error, word->about,
-                         "%s hangs: tried before the start, it takes longer than %" PRIu64
+                         "%s hangs%s%s: tried before the start, it takes longer than %" PRIu64
                          " ms (hung_after): %s",
-                         word->what, hung_after_ns / 1000000, where);
+                         word->what, name[0] != '\0' ? " while it opens " : "", name,
+                         hung_after_ns / 1000000, where);
     tnd_placement_report(word->instance, word->code, &error, diagnostics);
 }
 
@@ -156,6 +168,7 @@ static word_t *own_word(tnd_guarded_call_t *self)
     if (word != NULL)
         return word;
     word = tnd_allocate_zeroed(1, sizeof *word);
+    word->call = self;
     word->thread = thread;
     word->next = self->words;
     self->words = word;
@@ -172,22 +185,99 @@ void tnd_guarded_call_enter(tnd_guarded_call_t *self, const tnd_instance_t *inst
     word->instance = instance;
     word->code = code;
     word->since_ns = 0;
+    word->opens = false;
     pthread_mutex_unlock(&self->lock);
+}
+
+/*  The calling thread begins something else, under the lock. */
+static word_t *begin_work(tnd_guarded_call_t *self, const void *about, const char *what)
+{
+    word_t *word = own_word(self);
+    word->about = about;
+    snprintf(word->what, sizeof word->what, "%s", what);
+    word->since_ns = tnd_clock_now();
+    return word;
 }
 
 void tnd_guarded_call_at(tnd_guarded_call_t *self, const void *about, const char *format, ...)
 {
     if (self == NULL)
         return;
+    char what[sizeof((word_t *)NULL)->what];
     va_list arguments;
     va_start(arguments, format);
-    pthread_mutex_lock(&self->lock);
-    word_t *word = own_word(self);
-    word->about = about;
-    vsnprintf(word->what, sizeof word->what, format, arguments);
-    word->since_ns = tnd_clock_now();
-    pthread_mutex_unlock(&self->lock);
+    vsnprintf(what, sizeof what, format, arguments);
     va_end(arguments);
+    pthread_mutex_lock(&self->lock);
+    (void)begin_work(self, about, what);
+    self->reports++;
+    pthread_mutex_unlock(&self->lock);
+}
+
+/*  To begin is not progress, and neither is what the thread read before. */
+tnd_guarded_work_t *tnd_guarded_call_opens(tnd_guarded_call_t *self, const void *about,
+                                           const char *what)
+{
+    if (self == NULL)
+        return NULL;
+    pthread_mutex_lock(&self->lock);
+    word_t *word = begin_work(self, about, what);
+    word->opens = true;
+    word->asked = false;
+    word->progress = (tnd_open_progress_t){.actor = ""};
+    snprintf(word->progress.actor, sizeof word->progress.actor, "%s", word->instance->actor);
+    tnd_open_progress_doing(&word->progress, NULL, what);
+    pthread_mutex_unlock(&self->lock);
+    return word;
+}
+
+void tnd_guarded_work_count(tnd_guarded_work_t *self, uint64_t done, uint64_t all, const char *unit)
+{
+    if (self == NULL)
+        return;
+    pthread_mutex_lock(&self->call->lock);
+    tnd_open_progress_count(&self->progress, done, all, unit);
+    if (self->since_ns != 0) {
+        self->since_ns = tnd_clock_now();
+        self->call->reports++;
+    }
+    pthread_mutex_unlock(&self->call->lock);
+}
+
+void tnd_guarded_work_doing(tnd_guarded_work_t *self, const char *doing, const char *file)
+{
+    if (self == NULL)
+        return;
+    pthread_mutex_lock(&self->call->lock);
+    tnd_open_progress_doing(&self->progress, doing, file);
+    pthread_mutex_unlock(&self->call->lock);
+}
+
+uint64_t tnd_guarded_call_reports(tnd_guarded_call_t *self)
+{
+    pthread_mutex_lock(&self->lock);
+    for (word_t *word = self->words; word != NULL; word = word->next) {
+        if (!word->opens || word->since_ns == 0)
+            continue;
+        uint64_t read = tnd_hang_detector_read(word->thread);
+        if (word->asked && read < word->read + read_least)
+            continue;
+        self->reports += word->asked;
+        word->asked = true;
+        word->read = read;
+    }
+    uint64_t reports = self->reports;
+    pthread_mutex_unlock(&self->lock);
+    return reports;
+}
+
+void tnd_guarded_call_write(tnd_guarded_call_t *self, FILE *out)
+{
+    pthread_mutex_lock(&self->lock);
+    for (word_t *word = self->words; word != NULL; word = word->next)
+        if (word->opens && word->since_ns != 0)
+            tnd_open_progress_write(&word->progress, out);
+    pthread_mutex_unlock(&self->lock);
 }
 
 void tnd_guarded_call_tell(tnd_guarded_call_t *self, const tnd_error_t *error)

@@ -11,6 +11,7 @@
 #ifndef TND_RUNTIME_RESOURCES_GUARDED_CALL_H
 #define TND_RUNTIME_RESOURCES_GUARDED_CALL_H
 
+#include "runtime/observe/open_progress.h"
 #include "runtime/text/diagnostic.h"
 #include "runtime/plan/placement.h"
 
@@ -31,6 +32,12 @@ bool tnd_guarded_call_done(const tnd_guarded_call_t *self);
 bool tnd_guarded_call_hangs(tnd_guarded_call_t *self, uint64_t hung_after_ns, uint64_t now,
                             tnd_diagnostics_t *diagnostics);
 
+/*  How often its threads have reported progress or, while they open data,
+ *  read another 64 KiB. */
+uint64_t tnd_guarded_call_reports(tnd_guarded_call_t *self);
+/*  Writes a line for each thread that opens data. */
+void tnd_guarded_call_write(tnd_guarded_call_t *self, FILE *out);
+
 /*  Waits at most `wait_ns` for the end, adds the findings to `diagnostics` (may be NULL) and frees
  *  the call.  False: it was abandoned; memory that it may access must not be freed. */
 bool tnd_guarded_call_end(tnd_guarded_call_t **self_p, uint64_t wait_ns,
@@ -48,6 +55,15 @@ void tnd_guarded_call_enter(tnd_guarded_call_t *self, const tnd_instance_t *inst
 /*  It calls user code now: "operation 2, `drag`,", about a value of the topology. */
 void tnd_guarded_call_at(tnd_guarded_call_t *self, const void *about, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+/*  The calling thread opens the data of its instance, for as long as it is in user code.  Returns
+ *  what other threads report to as well.  `what`: the source, "source `csv`". */
+typedef struct tnd_guarded_work tnd_guarded_work_t;
+tnd_guarded_work_t *tnd_guarded_call_opens(tnd_guarded_call_t *self, const void *about,
+                                           const char *what);
+/*  That work progresses, so it does not hang; what it does (open_progress.h).  Threads: any. */
+void tnd_guarded_work_count(tnd_guarded_work_t *self, uint64_t done, uint64_t all,
+                            const char *unit);
+void tnd_guarded_work_doing(tnd_guarded_work_t *self, const char *doing, const char *file);
 /*  Reports an additional error, which is shown at the end. */
 void tnd_guarded_call_tell(tnd_guarded_call_t *self, const tnd_error_t *error);
 void tnd_guarded_call_leave(tnd_guarded_call_t *self);

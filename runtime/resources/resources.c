@@ -29,25 +29,53 @@ void tnd_resources_list(tnd_resources_t *self, const tnd_plan_t *plan, uint32_t 
     }
 }
 
+typedef struct {
+    const tnd_instance_t *instance;
+    const tnd_part_t *source;
+    tnd_diagnostics_t *diagnostics;
+} search_t;
+
 /*  Reports a path that does not exist; the source expands patterns. */
-static void look_for(const tnd_instance_t *instance, const tnd_part_t *source, const char *path,
-                     tnd_diagnostics_t *diagnostics)
+static void look_for(void *context, const char *path)
 {
+    const search_t *self = context;
     struct stat found;
     tnd_error_t error;
     if (path == NULL || strpbrk(path, "*?[{$") != NULL || stat(path, &found) == 0 ||
         errno != ENOENT)
         return;
     (void)tnd_mapping_missing(path, &error);
-    error.about = source->value;
-    tnd_placement_report(instance, TND_T061_SOURCE, &error, diagnostics);
+    error.about = self->source->value;
+    tnd_placement_report(self->instance, TND_T061_SOURCE, &error, self->diagnostics);
 }
 
-static void look_for_all(const tnd_instance_t *instance, const tnd_part_t *source,
-                         const tnd_strings_t *paths, tnd_diagnostics_t *diagnostics)
+static void visit_all(const tnd_strings_t *paths, tnd_resources_visit_fn *visit, void *context)
 {
     for (size_t i = 0; i < paths->count; i++)
-        look_for(instance, source, paths->items[i], diagnostics);
+        visit(context, paths->items[i]);
+}
+
+void tnd_resources_paths(const tnd_part_t *source, tnd_resources_visit_fn *visit, void *context)
+{
+    for (size_t i = 0; source->options != NULL && i < source->table->option_count; i++) {
+        const tnd_option_t *option = &source->table->options[i];
+        const void *field = (const char *)source->options + option->offset;
+        const tnd_pairs_t *pairs = field;
+        bool several = option->type == TND_OPTION_PATHS;
+        if (option->type != TND_OPTION_PATH && !several)
+            continue;
+        bool any = tnd_option_is_any(option);
+        for (size_t j = 0; any && j < pairs->count; j++) {
+            if (several)
+                visit_all(&pairs->items[j].texts, visit, context);
+            else
+                visit(context, pairs->items[j].text);
+        }
+        if (!any && several)
+            visit_all(field, visit, context);
+        else if (!any)
+            visit(context, *(const char *const *)field);
+    }
 }
 
 /*  Reports missing files of a source.  If lanes share files, other hosts may have them. */
@@ -60,27 +88,9 @@ static void look_for_files(const tnd_instance_t *instance, uint32_t lanes,
         return;
     const tnd_part_t *source =
         tnd_options_field(&instance->kind->table, instance->options, "source", TND_OPTION_PART);
-    if (source == NULL || source->options == NULL)
-        return;
-    for (size_t i = 0; i < source->table->option_count; i++) {
-        const tnd_option_t *option = &source->table->options[i];
-        const void *field = (const char *)source->options + option->offset;
-        const tnd_pairs_t *pairs = field;
-        bool several = option->type == TND_OPTION_PATHS;
-        if (option->type != TND_OPTION_PATH && !several)
-            continue;
-        bool any = tnd_option_is_any(option);
-        for (size_t j = 0; any && j < pairs->count; j++) {
-            if (several)
-                look_for_all(instance, source, &pairs->items[j].texts, diagnostics);
-            else
-                look_for(instance, source, pairs->items[j].text, diagnostics);
-        }
-        if (!any && several)
-            look_for_all(instance, source, field, diagnostics);
-        else if (!any)
-            look_for(instance, source, *(const char *const *)field, diagnostics);
-    }
+    search_t search = {instance, source, diagnostics};
+    if (source != NULL)
+        tnd_resources_paths(source, look_for, &search);
 }
 
 bool tnd_resources_look(const tnd_resources_t *self, tnd_diagnostics_t *diagnostics)

@@ -36,6 +36,11 @@ void tnd_resources_list(tnd_resources_t *self, const tnd_plan_t *plan, uint32_t 
  *  is missing. */
 bool tnd_resources_look(const tnd_resources_t *self, tnd_diagnostics_t *diagnostics);
 
+/*  Calls `visit` with each path that a source names, in the order of its options; it may be a
+ *  pattern, or NULL. */
+typedef void tnd_resources_visit_fn(void *context, const char *path);
+void tnd_resources_paths(const tnd_part_t *source, tnd_resources_visit_fn *visit, void *context);
+
 /*  Does the same and opens the data, which may take long; tells `call` what it does.  Returns false
  *  if something is missing or cannot be used; the rest is open. */
 bool tnd_resources_open(tnd_resources_t *self, tnd_guarded_call_t *call,

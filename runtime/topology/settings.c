@@ -85,7 +85,9 @@ static const tnd_option_t settings_options[] = {
      .help = "what a host may use, with the processes of its isolated actors; more is refused "
              "before the start"},
     {TND_OPTION_NAMED("start_timeout", tnd_settings_t, start_timeout_ns, DURATION, TUNE),
-     .fallback = "120s", .range = "1ms..", .help = "how long the leader waits for the other hosts"},
+     .fallback = "120s", .range = "1ms..",
+     .help = "how long the leader waits for the other hosts; not counted while one reports "
+             "progress of opening its data"},
     {TND_OPTION_NAMED("dead_after", tnd_settings_t, dead_after_ns, DURATION, TUNE),
      .fallback = "10s", .range = "1ms..",
      .help = "a host that is away for so long is lost; one whose connection has ended, after 1.5s "
@@ -97,7 +99,7 @@ static const tnd_option_t settings_options[] = {
     {TND_OPTION_NAMED("hung_after", tnd_settings_t, hung_after_ns, DURATION, TUNE),
      .fallback = "60s", .range = "1ms..",
      .help = "a read, an operation or a step that takes longer hangs, also one that is tried "
-             "before the start"},
+             "before the start; so does opening data without a report of progress"},
     {TND_OPTION(tnd_settings_t, restart, ENUM, TUNE), .fallback = "on-failure",
      .choices = "never|on-failure|always",
      .help = "when a host without replicas is restarted after it ended"},

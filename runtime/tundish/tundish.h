@@ -407,7 +407,9 @@ typedef struct {
     uint64_t batch;       /* rows of a step, over all replicas */
     const char *data;     /* the folder of `data:`, or "" */
     /*  Reports the progress of `open`, if it takes long: 3 of 16 "files"; `all` may be TND_UNKNOWN.
-     *  `reporter` is the member below. */
+     *  The unit "bytes" is counted beside another one and tells the time that is left.  An `open`
+     *  that reports nothing for `hung_after` ends the run, and the whole start has `start_timeout`
+     *  for it.  `reporter` is the member below.  Threads: any, until `open` returns. */
     void (*progress)(void *reporter, uint64_t done, uint64_t all, const char *unit);
     void *reporter;
 } tnd_source_context_t;

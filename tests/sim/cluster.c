@@ -58,7 +58,7 @@ static void begin(sim_t *self)
     self->now = 0;
     self->lives = 0;
     self->over = self->write_fails = self->closing = self->closed = self->follows = false;
-    self->last_death = false;
+    self->last_death = self->stream_known = false;
     self->unwritten = 0;
     memset(self->model_said, 0, sizeof self->model_said);
     self->chain = 0;
@@ -128,7 +128,8 @@ static void begin_next(sim_t *self)
     self->progress_at = self->now;
     sim_leader_start(self);
     for (uint32_t id = 0; id < plan->member_count; id++)
-        sim_actor_born(self, id);
+        if (sim_opening_ready(self, self->actors[id].host))
+            sim_actor_born(self, id);
     if (self->plan.ports)
         sim_endpoints_begin_next(self);
     for (uint32_t h = 0; h < plan->hosts; h++) {
@@ -137,10 +138,12 @@ static void begin_next(sim_t *self)
             tnd_leader_core_host_left(self->session, h, sim_clock(self, 0));
         if (!up)
             continue;
+        if (h > 0 && !sim_opening_enters(self, h))
+            continue;
         if (h > 0)
             tnd_leader_core_host_up(self->session, h, sim_clock(self, 0));
         for (uint32_t id = 0; id < plan->member_count; id++)
-            if (self->actors[id].host == h) {
+            if (self->actors[id].host == h && sim_opening_ready(self, h)) {
                 tnd_life_t life = self->actors[id].alive ? self->actors[id].life : ++self->lives;
                 self->known_actor[id] = life;
                 tnd_leader_core_actor_up(self->session, id, sim_clock(self, 0));
@@ -169,6 +172,9 @@ static void run_session(sim_t *self)
         self->feeder_dead = true;
         return;
     }
+    if (state == TND_LEADER_CORE_FAILED &&
+        sim_opening_failed(self, tnd_leader_core_why(self->session)))
+        return;
     if (!self->leader_dead && state == TND_LEADER_CORE_FAILED && !self->feeder_dead)
         sim_violate(self, "the run failed: %s", tnd_leader_core_why(self->session));
     if (self->feeder_dead && state == TND_LEADER_CORE_FAILED &&
@@ -199,7 +205,7 @@ static bool goes_on(const sim_t *self, uint32_t session)
 bool sim_run(sim_t *self, uint64_t seed, uint64_t fault_mask)
 {
     self->violation[0] = 0;
-    self->events = self->blocks = 0;
+    self->events = self->events_begin = self->blocks = 0;
     self->fault_mask = fault_mask;
     self->leader_dead = self->feeder_dead = self->rogue_found = false;
     self->stored_bytes = 0;

@@ -24,7 +24,10 @@ enum {
     SIM_MSG_ACTOR = TND_MSG_KINDS,
     SIM_MSG_RESTART,
     SIM_MSG_TABLE, /* leader -> hosts: the generation of the run, and where all listen (or NULL) */
-    SIM_MSG_ENDPOINTS /* host -> leader: where its actors listen */
+    SIM_MSG_ENDPOINTS, /* host -> leader: where its actors listen */
+    SIM_MSG_OPENING,   /* host -> leader: it opens its data, and how often it reported progress */
+    SIM_MSG_OPENED,    /* host -> leader: it has opened them */
+    SIM_MSG_STREAM     /* leader -> hosts: all have */
 };
 
 enum { SIM_SCAN_NS = 100 * 1000 * 1000 }; /* between two checks of everything */
@@ -48,6 +51,7 @@ typedef enum {
     SIM_AT_EARLY,   /* a fault of kind a, by time instead of blocks */
     SIM_AT_DUE,     /* actor a, life b: the deadline of its machine */
     SIM_AT_DRAIN,   /* a drain is requested */
+    SIM_AT_OPEN,    /* host a, boot b: some progress of opening its data */
     SIM_AT_SCAN     /* check everything */
 } sim_at_t;
 
@@ -223,7 +227,11 @@ typedef struct {
     tnd_absence_t leader_absence;    /* from its control, as this process knows it */
     uint64_t leader_lost_at;         /* in true time */
     uint32_t given_up_net, lost_net; /* last control: silent for it, lost by the leader */
+    bool opened, told, stalls;       /* its data; what all have found; it never opens them */
+    uint64_t open_until, reports;
     /* what the leader knows */
+    bool found; /* it has opened its data */
+    uint64_t reported;
     tnd_absence_t absence;
     tnd_life_t known_life;
     uint64_t last_local; /* control within the host stays in order */
@@ -245,10 +253,11 @@ typedef struct sim_saved_report sim_saved_report_t;
 
 typedef struct {
     uint64_t checkpoints, resumes, seconds; /* seconds: second chains */
-    uint64_t ends, again; /* checkpoints after the last step; runs that resume from one */
-    uint64_t silences;    /* connections given up for silence */
-    uint64_t transfers;   /* transfers longer than link_timeout */
-    uint64_t strays;      /* connections that reached a wrong listener */
+    uint64_t ends, again;      /* checkpoints after the last step; runs that resume from one */
+    uint64_t silences;         /* connections given up for silence */
+    uint64_t transfers;        /* transfers longer than link_timeout */
+    uint64_t strays;           /* connections that reached a wrong listener */
+    uint64_t openings, stalls; /* hosts that opened their data; that stopped reporting */
     uint64_t events, blocks, doubled, faults[SIM_FAULT_KINDS];
 } sim_counts_t;
 
@@ -288,6 +297,7 @@ struct sim {
     tnd_life_t known_actor[SIM_ACTORS]; /* lives that the leader knows; 0: down */
     sim_place_t table[SIM_ACTORS][SIM_PORTS];
     bool announced[SIM_HOSTS], tabled; /* hosts that reported where they listen; all have */
+    bool stream_known;                 /* all hosts have opened their data */
     sim_random_t order_luck;           /* the order in which actors of a process bind */
     bool leader_dead, feeder_dead, rogue_found, over;
     bool model_said[SIM_ACTORS]; /* MODEL of each feeder */
@@ -322,6 +332,7 @@ struct sim {
     /* results */
     bool trace, print_rows;
     uint64_t events, blocks; /* of this run */
+    uint64_t events_begin;   /* from then on they are counted for livelocks */
     sim_counts_t counts;     /* of all runs */
     char violation[1024];
     sigjmp_buf escape; /* out of a broken assertion */
@@ -389,6 +400,20 @@ void sim_endpoints_take(sim_t *self, uint32_t host, const sim_table_t *table);
 void sim_endpoints_look(sim_t *self, uint32_t actor);
 void sim_endpoints_begin_next(sim_t *self);
 void sim_tell_table(sim_t *self, uint32_t host);
+/*  opening.c, if the plan opens data: whether a host has some, and whether its actors may start; its
+ *  process starts; some time passes; it is told what all have found; the leader has a report, or is
+ *  connected to a host (a new process) and may enter it; a host repeats its report; whether the
+ *  reason of a failure names a host that stalls. */
+bool sim_opening_has_data(const sim_t *self, uint32_t host);
+bool sim_opening_ready(const sim_t *self, uint32_t host);
+void sim_opening_boot(sim_t *self, uint32_t host);
+void sim_opening_step(sim_t *self, uint32_t host, uint32_t boot);
+void sim_opening_told(sim_t *self, uint32_t host);
+void sim_opening_heard(sim_t *self, uint32_t host, const tnd_msg_t *msg);
+bool sim_opening_entered(sim_t *self, uint32_t host, bool begins);
+bool sim_opening_enters(sim_t *self, uint32_t host);
+void sim_opening_repeat(sim_t *self, uint32_t host);
+bool sim_opening_failed(const sim_t *self, const char *why);
 /*  Its host reports to the leader whether the actor runs. */
 void sim_tell_actor(sim_t *self, uint32_t actor);
 /*  actors.c */
@@ -450,6 +475,8 @@ void sim_process_dies(sim_t *self, uint32_t host, uint64_t back_ns);
 void sim_process_look(sim_t *self, uint32_t host);
 void sim_process_tick(sim_t *self, uint32_t host);
 void sim_process_boot(sim_t *self, uint32_t host);
+/*  The actors of a host start. */
+void sim_process_actors(sim_t *self, uint32_t host);
 void sim_process_resume(sim_t *self, uint32_t host, uint32_t boots);
 /*  Keeps an event of a process that is paused. */
 void sim_process_freeze(sim_host_t *host, const sim_event_t *event);

@@ -4,7 +4,8 @@
 /*  A message that is on its way when another chain begins is for actors that have ended. */
 bool sim_packet_is_late(const sim_t *self, const sim_packet_t *packet)
 {
-    return packet->chain != self->chain && packet->msg.kind > TND_MSG_PONG;
+    bool opening = (int)packet->msg.kind >= SIM_MSG_OPENING;
+    return packet->chain != self->chain && packet->msg.kind > TND_MSG_PONG && !opening;
 }
 
 static void deliver_to(sim_t *self, uint32_t actor, const tnd_msg_t *msg)
@@ -72,6 +73,8 @@ void sim_route(sim_t *self, uint32_t origin, const tnd_msg_t *msg)
             sim_fault_moment(self);
         if ((int)msg->kind == SIM_MSG_ACTOR) {
             sim_leader_actor(self, msg);
+        } else if ((int)msg->kind == SIM_MSG_OPENING || (int)msg->kind == SIM_MSG_OPENED) {
+            sim_opening_heard(self, origin, msg);
         } else if ((int)msg->kind == SIM_MSG_ENDPOINTS) {
             sim_endpoints_heard(self, origin, msg->note.payload);
         } else if (msg->kind == TND_MSG_MODEL) {
@@ -135,6 +138,8 @@ void sim_host_message(sim_t *self, uint32_t link, uint32_t side, tnd_msg_t *msg)
         sim_route(self, h, msg);
     else if ((int)msg->kind == SIM_MSG_TABLE)
         take_table(self, h, msg);
+    else if ((int)msg->kind == SIM_MSG_STREAM)
+        sim_opening_told(self, h);
     else if ((int)msg->kind == SIM_MSG_RESTART)
         sim_agenda_put(&self->agenda, self->now + 100 * 1000, SIM_AT_BORN, msg->to,
                        self->hosts[h].boot, 0);

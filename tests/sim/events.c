@@ -25,6 +25,7 @@ static uint32_t host_of(const sim_t *self, const sim_event_t *event)
     case SIM_AT_NOTICE:
         return self->links[event->a].host[event->b];
     case SIM_AT_TICK:
+    case SIM_AT_OPEN:
         return event->a;
     case SIM_AT_WORKED:
     case SIM_AT_DEVICE:
@@ -83,7 +84,7 @@ static void scan(sim_t *self)
     if (self->now > since + still_ns)
         sim_violate(self, "nothing moves for %llu s of its time: a deadlock",
                     (unsigned long long)(still_ns / 1000000000u));
-    if (self->events > events_most)
+    if (self->events > self->events_begin + events_most)
         sim_violate(self, "the run does not end: a livelock");
     sim_agenda_put(&self->agenda, self->now + SIM_SCAN_NS, SIM_AT_SCAN, 0, 0, 0);
 }
@@ -166,6 +167,9 @@ void sim_happen(sim_t *self, const sim_event_t *event)
         break;
     case SIM_AT_DRAIN:
         sim_drain(self);
+        break;
+    case SIM_AT_OPEN:
+        sim_opening_step(self, event->a, event->b);
         break;
     case SIM_AT_SCAN:
         scan(self);

@@ -193,6 +193,23 @@ static bool flap(sim_t *self, uint64_t *lasts)
     return strikes;
 }
 
+/*  Faults while hosts open their data. */
+static void plan_opening(sim_t *self)
+{
+    static const sim_fault_kind_t some[] = {SIM_CUT_CONTROL, SIM_CRASH_PROCESS, SIM_CRASH_PROCESS,
+                                            SIM_PAUSE,       SIM_HALF_OPEN,     SIM_LONG_STOP,
+                                            SIM_LONG_DEATH,  SIM_STARVE};
+    sim_random_t luck = sim_random(self->plan.seed, 1300 + self->plan.session);
+    if (!self->plan.opens || self->chain > 0)
+        return;
+    for (uint32_t i = sim_below(&luck, 5); i > 0; i--)
+        sim_agenda_put(&self->agenda, self->now + sim_below(&luck, 4000) * 5 * ms, SIM_AT_EARLY,
+                       some[sim_below(&luck, sizeof some / sizeof *some)], 0, 0);
+    if (sim_chance(&luck, 10))
+        sim_agenda_put(&self->agenda, self->now + sim_below(&luck, 4000) * 5 * ms, SIM_AT_DRAIN, 0,
+                       0, 0);
+}
+
 void sim_faults_plan(sim_t *self)
 {
     const sim_plan_t *plan = &self->plan;
@@ -209,6 +226,7 @@ void sim_faults_plan(sim_t *self)
     self->drain_at =
         plan->drain ? self->blocks + sim_below(&self->bad_luck, 1 + (uint32_t)expected) : TND_NEVER;
     plan_moments(self);
+    plan_opening(self);
     plan_absences(self);
     plan_flaps(self);
     plan_crawls(self);

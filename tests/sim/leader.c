@@ -59,6 +59,7 @@ void sim_host_up(sim_t *self, uint32_t link, uint32_t side)
     uint64_t now = sim_clock(self, 0);
     if (side == 0) {
         tnd_absence_end(&host->leader_absence, sim_clock(self, h));
+        sim_opening_repeat(self, h);
         for (uint32_t id = 0; id < self->plan.member_count; id++)
             if (self->actors[id].host == h) {
                 if (self->actors[id].started)
@@ -71,7 +72,8 @@ void sim_host_up(sim_t *self, uint32_t link, uint32_t side)
         return;
     }
     tnd_life_t life = self->links[link].end[1].life;
-    if (host->known_life != 0 && host->known_life != life) {
+    bool begins = host->known_life != life;
+    if (host->known_life != 0 && begins) {
         tnd_leader_core_host_again(self->session, h, "its process died", now);
         forget_actors(self, h);
         sim_endpoints_forget(self, h);
@@ -79,7 +81,8 @@ void sim_host_up(sim_t *self, uint32_t link, uint32_t side)
     host->known_life = life;
     tnd_absence_end(&host->absence, now);
     sim_tell_table(self, h);
-    tnd_leader_core_host_up(self->session, h, now);
+    if (sim_opening_entered(self, h, begins))
+        tnd_leader_core_host_up(self->session, h, now);
     sim_leader_run(self);
 }
 
@@ -205,7 +208,8 @@ void sim_leader_start(sim_t *self)
                                        .hosts = self->host_names,
                                        .host_count = plan->hosts,
                                        .lanes = plan->lanes,
-                                       .start_timeout_ns = 30ull * 1000 * 1000 * 1000,
+                                       .start_timeout_ns = plan->start_timeout_ns,
+                                       .hung_after_ns = plan->hung_after_ns,
                                        .restart_timeout_ns = 3 * plan->dead_after_ns,
                                        .steps_open_max = plan->unbooked_most + plan->depth + 2,
                                        .steps_max = plan->steps_max,

@@ -353,6 +353,29 @@ static void draw_checkpoints(sim_plan_t *self)
         self->death = sim_chance(&random, 40) && s < SIM_SESSIONS - 1;
 }
 
+/*  In every tenth run hosts open their data, some for up to three times start_timeout. */
+static void draw_opening(sim_plan_t *self)
+{
+    sim_random_t random = sim_random(self->seed, USE_OPENING + 16 * (uint64_t)self->session);
+    self->start_timeout_ns = 30000 * ms;
+    self->stalls = UINT32_MAX;
+    self->opens = sim_hash(self->seed, USE_OPENING) % 100 < 12;
+    if (!self->opens)
+        return;
+    self->start_timeout_ns = 10000 * ms;
+    self->hung_after_ns = 3000 * ms;
+    self->report_ns = sim_between(&random, 50, 1500) * ms;
+    for (uint32_t h = 0; h < self->hosts; h++) {
+        self->open_ns[h] = sim_below(&random, sim_chance(&random, 40) ? 30000 : 100) * ms;
+        self->reopen_ns[h] = sim_below(&random, sim_chance(&random, 30) ? 30000 : 100) * ms;
+    }
+    if (!sim_chance(&random, 25))
+        return;
+    self->stalls = sim_below(&random, self->hosts);
+    self->stalls_after = sim_below(&random, 4);
+    self->open_ns[self->stalls] = 30000 * ms;
+}
+
 void sim_plan_draw(sim_plan_t *self, uint64_t seed, uint32_t session)
 {
     memset(self, 0, sizeof *self);
@@ -369,4 +392,5 @@ void sim_plan_draw(sim_plan_t *self, uint64_t seed, uint32_t session)
     draw_checkpoints(self);
     self->after = sim_hash(seed, USE_AFTER) % 100 < 12;
     self->ports = sim_hash(seed, USE_PORTS) % 100 < 35;
+    draw_opening(self);
 }

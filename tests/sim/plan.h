@@ -63,8 +63,13 @@ typedef struct {
     /* events */
     uint32_t faults;
     bool drain, death;
-    bool after;                         /* a second, equal chain follows */
-    bool ports;                         /* hosts listen at fixed ports, which change hands */
+    bool after; /* a second, equal chain follows */
+    bool ports; /* hosts listen at fixed ports, which change hands */
+    bool opens; /* hosts with readers open their data first */
+    uint64_t open_ns[SIM_HOSTS], reopen_ns[SIM_HOSTS]; /* how long; in a later process */
+    uint64_t report_ns, start_timeout_ns, hung_after_ns;
+    uint32_t stalls; /* the host that stops reporting after so many reports; UINT32_MAX */
+    uint64_t stalls_after;
     uint64_t keep, keep_steps, keep_ns; /* checkpoints; keep 0: none */
     uint32_t straggler;                 /* the worker that is slow all the time; UINT32_MAX */
     uint32_t flapper, flaps;            /* the worker whose connections end so often */

@@ -43,6 +43,9 @@ void sim_say_msg(sim_t *self, const tnd_msg_t *msg)
                        : (int)msg->kind == SIM_MSG_ACTOR     ? "ACTOR"
                        : (int)msg->kind == SIM_MSG_TABLE     ? "TABLE"
                        : (int)msg->kind == SIM_MSG_ENDPOINTS ? "ENDPOINTS"
+                       : (int)msg->kind == SIM_MSG_OPENING   ? "OPENING"
+                       : (int)msg->kind == SIM_MSG_OPENED    ? "OPENED"
+                       : (int)msg->kind == SIM_MSG_STREAM    ? "STREAM"
                                                              : "RESTART";
     char more[96] = "";
     if (msg->kind == TND_MSG_BLOCK)

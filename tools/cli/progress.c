@@ -7,9 +7,14 @@
 
 #include "runtime/base/clock.h"
 #include "tools/cli/load.h"
+#include "tools/cli/number_text.h"
 #include "tools/cli/terminal.h"
 
 static const uint64_t plain_every_ns = 3000000000, rate_every_ns = 1000000000;
+/*  Data that is opened faster is not shown. */
+static const uint64_t open_after_ns = 500000000;
+/*  During the run it is shown if no step has been committed for this time. */
+static const uint64_t wait_ns = 2000000000;
 /*  After this time without progress, the idle time is shown instead of the remaining time. */
 static const uint64_t still_ns = 10000000000;
 
@@ -24,31 +29,6 @@ void tnd_progress_init(tnd_progress_t *self, tnd_run_summary_t *summary, uint64_
                              .quiet = quiet,
                              .plain_ns = tnd_clock_now(),
                              .out = stdout};
-}
-
-/*  1234567 as "1,234,567". */
-static const char *grouped(double value, char text[32])
-{
-    char digits[32];
-    int count = snprintf(digits, sizeof digits, "%.0f", value), used = 0;
-    for (int i = 0; i < count && used < 30; i++) {
-        if (i > 0 && (count - i) % 3 == 0)
-            text[used++] = ',';
-        text[used++] = digits[i];
-    }
-    text[used] = '\0';
-    return text;
-}
-
-static const char *duration(double seconds, char text[32])
-{
-    uint64_t whole = seconds > 0 ? (uint64_t)(seconds + 0.5) : 0;
-    if (whole >= 3600)
-        snprintf(text, 32, "%" PRIu64 ":%02" PRIu64 ":%02" PRIu64, whole / 3600, whole / 60 % 60,
-                 whole % 60);
-    else
-        snprintf(text, 32, "%" PRIu64 ":%02" PRIu64, whole / 60, whole % 60);
-    return text;
 }
 
 /*  The part of the chain that is done, from 0 to 1; negative: unknown. */
@@ -136,12 +116,14 @@ static void print_rest(const tnd_progress_t *self, const tnd_run_summary_chain_t
                  still);
         return;
     }
-    used += (size_t)snprintf(text + used, room - used, "  %s rows/s", grouped(self->rate, rate));
+    used +=
+        (size_t)snprintf(text + used, room - used, "  %s rows/s", tnd_grouped(self->rate, rate));
     double before =
         chain->ledger.fed > 0 ? share * (double)chain->before_fed / (double)chain->ledger.fed : 0;
     if (share - before > 0.001 && chain->begun_ns != 0)
-        snprintf(text + used, room - used, "  %s left",
-                 duration((double)(now - chain->begun_ns) * 1e-9 * (1 - share) / (share - before),
+        snprintf(
+            text + used, room - used, "  %s left",
+            tnd_time_text((double)(now - chain->begun_ns) * 1e-9 * (1 - share) / (share - before),
                           left));
 }
 
@@ -199,8 +181,8 @@ static void say_state(tnd_progress_t *self, const tnd_run_summary_chain_t *chain
         clear(self);
         if (self->waiting[0] != '\0')
             fprintf(self->out, "waiting for %s\n", self->waiting);
-        else if (!self->joined &&
-                 (chain->state == TND_LEADER_CORE_READY || chain->state == TND_LEADER_CORE_RUNNING))
+        else if (!self->joined && chain->state >= TND_LEADER_CORE_OPENING &&
+                 chain->state <= TND_LEADER_CORE_RUNNING)
             fprintf(self->out, "%s\n", "all hosts are here");
     }
     self->joined = self->joined || chain->state == TND_LEADER_CORE_RUNNING;
@@ -236,11 +218,56 @@ static void say_epoch(tnd_progress_t *self, const tnd_run_summary_chain_t *chain
         fprintf(self->out, "/%" PRIu32, chain->stream.epochs);
     say_results(self->out, chain->ended, chain->ended_count);
     if (chain->ended_part && chain->ended_count > 0)
-        fprintf(self->out, " over its last %s rows", grouped((double)chain->ended_rows, rows));
+        fprintf(self->out, " over its last %s rows", tnd_grouped((double)chain->ended_rows, rows));
     /* An epoch without steps has no duration. */
     uint64_t spent_ns = chain->ended_ns > chain->begun_ns ? chain->ended_ns - chain->begun_ns : 0;
-    fprintf(self->out, "  %s rows, %.1f s\n", grouped((double)chain->ended_fed, rows),
+    fprintf(self->out, "  %s rows, %.1f s\n", tnd_grouped((double)chain->ended_fed, rows),
             (double)spent_ns * 1e-9);
+}
+
+static void print_opening(const tnd_run_summary_t *summary,
+                          const tnd_run_summary_opening_t *opening, uint64_t now, char *text,
+                          size_t room)
+{
+    char of[80] = "", rest[256];
+    if (summary->plan->host_count > 1)
+        snprintf(of, sizeof of, " on %.70s", summary->plan->hosts[opening->host].name);
+    tnd_open_progress_print(&opening->progress, opening->since, now - opening->begun_ns, rest,
+                            sizeof rest);
+    snprintf(text, room, "%s%s: %s", opening->progress.actor, of, rest);
+}
+
+/*  The one that has least done: the others are opened sooner. */
+static const tnd_run_summary_opening_t *slowest(const tnd_run_summary_t *summary)
+{
+    const tnd_run_summary_opening_t *last = &summary->openings[0];
+    for (size_t i = 1; i < summary->opening_count; i++)
+        if (tnd_open_progress_share(&summary->openings[i].progress) <
+            tnd_open_progress_share(&last->progress))
+            last = &summary->openings[i];
+    return last;
+}
+
+/*  How far hosts are with opening their data: on a terminal one of them, else all. */
+static void show_openings(tnd_progress_t *self, const tnd_terminal_t *terminal, uint64_t now)
+{
+    char text[512];
+    const tnd_run_summary_t *summary = self->summary;
+    if (self->open_ns == 0)
+        self->open_ns = now + open_after_ns;
+    if (now < self->open_ns)
+        return;
+    if (terminal->line) {
+        print_opening(summary, slowest(summary), now, text, sizeof text);
+        fprintf(self->out, "\r\033[K%.*s", (int)terminal->columns - 1, text);
+        self->drawn = true;
+        return;
+    }
+    self->open_ns = now + plain_every_ns;
+    for (size_t i = 0; i < summary->opening_count; i++) {
+        print_opening(summary, &summary->openings[i], now, text, sizeof text);
+        fprintf(self->out, "%s\n", text);
+    }
 }
 
 /*  Call it with the lock of the summary. */
@@ -254,7 +281,13 @@ static void show(tnd_progress_t *self, const tnd_terminal_t *terminal, uint64_t 
     }
     say_state(self, chain);
     say_epoch(self, chain, now);
-    if (chain->steps > 0) {
+    /* A host that is started again may be waited for. */
+    bool waits = chain->steps == 0 || now > chain->last_ns + wait_ns;
+    if (self->summary->opening_count > 0 && waits)
+        show_openings(self, terminal, now);
+    else if (self->open_ns != 0 && chain->steps == 0)
+        clear(self);
+    else if (chain->steps > 0) {
         measure(self, chain, now);
         if (terminal->line) {
             draw(self, terminal, chain, now);
@@ -286,7 +319,7 @@ static void say_finished(const tnd_progress_t *self, const tnd_run_summary_chain
 {
     char rows[32], steps[32], digest[TND_DIGEST_TEXT_SIZE];
     fprintf(self->out, "done already: the checkpoint has %s steps, %s rows",
-            grouped((double)first->steps, steps), grouped((double)first->ledger.fed, rows));
+            tnd_grouped((double)first->steps, steps), tnd_grouped((double)first->ledger.fed, rows));
     if (self->steps_max <= first->steps)
         fprintf(self->out, ", and --steps limits the run to %" PRIu64 "; nothing was done\n",
                 self->steps_max);
@@ -323,13 +356,13 @@ void tnd_progress_end(tnd_progress_t *self, bool drained)
         return;
     }
     fprintf(self->out, "%s: %s step%s, %s rows, %" PRIu64 " epoch%s in %.1f s (%s rows/s%s)\n",
-            drained ? "drained" : "done", grouped((double)first->steps, steps),
-            first->steps == 1 ? "" : "s", grouped((double)first->ledger.fed, rows), first->epochs,
-            first->epochs == 1 ? "" : "s", seconds, grouped(seconds > 0 ? fed / seconds : 0, rate),
-            bytes);
+            drained ? "drained" : "done", tnd_grouped((double)first->steps, steps),
+            first->steps == 1 ? "" : "s", tnd_grouped((double)first->ledger.fed, rows),
+            first->epochs, first->epochs == 1 ? "" : "s", seconds,
+            tnd_grouped(seconds > 0 ? fed / seconds : 0, rate), bytes);
     if (first->before_steps > 0)
         fprintf(self->out, "of these, %s steps before this run, which resumed after them\n",
-                grouped((double)first->before_steps, steps));
+                tnd_grouped((double)first->before_steps, steps));
     if (first->ledger.filtered + first->ledger.quarantined + first->ledger.dropped > 0)
         fprintf(self->out,
                 "rows: %" PRIu64 " read, %" PRIu64 " filtered, %" PRIu64 " quarantined, %" PRIu64
@@ -349,7 +382,7 @@ void tnd_progress_end(tnd_progress_t *self, bool drained)
             continue;
         fprintf(self->out, "%s:", chain->plan->feeder);
         say_results(self->out, chain->metrics, chain->metric_count);
-        fprintf(self->out, "  (%s rows)\n", grouped((double)chain->metric_rows, rows));
+        fprintf(self->out, "  (%s rows)\n", tnd_grouped((double)chain->metric_rows, rows));
     }
     tnd_digest_print(&first->digest, digest);
     fprintf(self->out, "stream %s\n", digest);

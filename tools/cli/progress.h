@@ -1,8 +1,9 @@
 /*  tools/cli/progress.h - shows the progress of a run.
  *
  *  On a terminal, one line is redrawn at most ten times a second; otherwise a line is printed every
- *  few seconds.  In both cases a line stays for a host that is awaited, an epoch that ended, and
- *  the start of an evaluation.
+ *  few seconds.  It shows how far hosts are with opening their data if they are waited for.  In both
+ *  cases a line stays for a host that is awaited, an epoch that ended, and the start of an
+ *  evaluation.
  *
  *  Threads: tick on one thread, end on the main one after it, clear and stop on either; all read
  *  the summary under its lock. */
@@ -22,6 +23,7 @@ typedef struct {
     bool draining; /* the drain was announced, here or where it was requested */
     uint32_t chain;
     uint64_t epochs_shown, epoch_lines, epoch_ns, plain_ns;
+    uint64_t open_ns;            /* when to show again what is opened */
     uint64_t rate_ns, rate_rows; /* the start of the interval of the current rate */
     double rate;
     char waiting[512];

@@ -299,6 +299,7 @@ static int perform(run_t *run, tnd_graph_t *graph)
     tnd_observer_t observer = {
         .context = run,
         .state = tnd_run_summary_state,
+        .opening = tnd_run_summary_opening,
         .stream = tnd_run_summary_stream,
         .step = observe_step,
         .bad = tnd_run_summary_bad,
@@ -343,7 +344,6 @@ static int perform(run_t *run, tnd_graph_t *graph)
     (void)tnd_session_wait(run->session);
     tnd_process_supervisor_end(&supervisor);
     tnd_outcome_t outcome = tnd_session_outcome(run->session);
-    uint64_t until = tnd_clock_now() + observers_wait_ns;
     int code = code_of(outcome);
     char why[512], unsaved[512];
     snprintf(why, sizeof why, "%s", tnd_session_error(run->session));
@@ -362,6 +362,7 @@ static int perform(run_t *run, tnd_graph_t *graph)
     pthread_mutex_unlock(&run->lock);
     tnd_crash_arm(run->plan, NULL);
     (void)tnd_session_destroy(&run->session);
+    uint64_t until = tnd_clock_now() + observers_wait_ns;
     tnd_signals_end(&signals);
     tnd_crash_disarm();
     tnd_log_end(&run->log);

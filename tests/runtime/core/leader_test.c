@@ -26,6 +26,7 @@ static tnd_leader_core_t *make_with(uint64_t steps_max, uint32_t restarts)
                                        .host_count = 4,
                                        .lanes = 2,
                                        .start_timeout_ns = 120000 * ms,
+                                       .hung_after_ns = 60000 * ms,
                                        .restart_timeout_ns = 10000 * ms,
                                        .steps_open_max = 8,
                                        .steps_max = steps_max,
@@ -139,9 +140,10 @@ Test(leader, the_stream_begins_when_every_host_and_actor_is_there)
     is_idle(self, 0);
     cr_assert_eq(tnd_leader_core_missing(self, missing, 4), 1);
     cr_assert_eq(missing[0], 3);
+    cr_assert_eq(tnd_leader_core_state(self), TND_LEADER_CORE_JOINING);
     tnd_leader_core_host_up(self, 3, 0);
     is_idle(self, 0);
-    cr_assert_eq(tnd_leader_core_state(self), TND_LEADER_CORE_JOINING);
+    cr_assert_eq(tnd_leader_core_state(self), TND_LEADER_CORE_OPENING);
     tnd_leader_core_actor_up(self, FEED_1, 0);
     rewinds(self, 0, 1, 0);
     cr_assert_eq(tnd_leader_core_state(self), TND_LEADER_CORE_RUNNING);
@@ -158,6 +160,42 @@ Test(leader, hosts_that_do_not_come_are_named)
     is_idle(self, 119999 * ms);
     cr_assert_eq(tnd_leader_core_deadline(self), 120000 * ms);
     fails_with(self, 120000 * ms, "beta, delta did not answer within 120 s");
+}
+
+Test(leader, a_start_waits_for_a_host_that_opens_its_data_while_it_reports_progress)
+{
+    tnd_leader_core_t *self = make_with(TND_UNKNOWN, 5);
+
+    tnd_leader_core_go(self);
+    for (uint32_t i = 0; i < 4; i++)
+        tnd_leader_core_host_up(self, i, 0);
+    tnd_leader_core_host_opening(self, 1, 0, "data/x.rec", 0);
+    is_idle(self, 0);
+    cr_assert_eq(tnd_leader_core_state(self), TND_LEADER_CORE_OPENING);
+    uint64_t now = 0;
+    for (uint64_t i = 1; i < 10; i++) {
+        now += 80000 * ms;
+        tnd_leader_core_host_opening(self, 1, i, "data/y.rec", now);
+        is_idle(self, now);
+    }
+    is_idle(self, now + 90000 * ms);
+    cr_assert_eq(tnd_leader_core_deadline(self), now + 91000 * ms);
+    fails_with(self, now + 91000 * ms,
+               "host beta has reported no progress for more than 60000 ms (hung_after) while it "
+               "opens data/y.rec");
+}
+
+Test(leader, a_host_that_reports_no_progress_has_start_timeout_to_open_its_data)
+{
+    tnd_leader_core_t *self = make_with(TND_UNKNOWN, 5);
+
+    tnd_leader_core_go(self);
+    for (uint32_t i = 0; i < 4; i++)
+        tnd_leader_core_host_up(self, i, 0);
+    tnd_leader_core_host_opening(self, 1, 0, "data/x.rec", 100000 * ms);
+    fails_with(self, 120000 * ms,
+               "host beta has reported no progress for more than 120000 ms (start_timeout) while "
+               "it opens data/x.rec");
 }
 
 Test(leader, a_step_is_booked_when_all_feeders_committed_it_and_all_lanes_reported_their_part)
@@ -492,7 +530,7 @@ Test(leader, a_host_lost_before_its_replicas_sent_model_fails_a_run_that_is_done
     cr_assert_eq(tnd_leader_core_state(self), TND_LEADER_CORE_DONE, "it carries no feeder");
     tnd_leader_core_host_again(self, 3, "it was killed", 0);
     cr_assert_eq(tnd_leader_core_state(self), TND_LEADER_CORE_FAILED);
-    cr_assert(tnd_leader_core_absent(self));
+    cr_assert_eq(tnd_leader_core_cause(self), TND_LEADER_CORE_ABSENT);
     cr_assert_not_null(
         strstr(tnd_leader_core_why(self), "host delta was lost before the last word"), "%s",
         tnd_leader_core_why(self));
@@ -586,7 +624,7 @@ Test(leader, a_host_whose_process_is_replaced_too_often_ends_the_run)
         cr_assert_not(next_but_words(self, 10 * i * ms, &effect));
     }
     tnd_leader_core_host_again(self, 2, "the connection ended", 30 * ms);
-    cr_assert(tnd_leader_core_absent(self));
+    cr_assert_eq(tnd_leader_core_cause(self), TND_LEADER_CORE_ABSENT);
     fails_with(self, 30 * ms,
                "host gamma died 3 times in a short time, last because: the connection ended");
 }
@@ -599,6 +637,22 @@ Test(leader, a_process_in_the_place_of_another_has_the_time_of_a_start)
     is_idle(self, 119999 * ms);
     cr_assert_eq(tnd_leader_core_deadline(self), 120000 * ms);
     fails_with(self, 120000 * ms, "host beta was lost and did not come back in time");
+}
+
+Test(leader, a_process_in_the_place_of_another_opens_its_data_as_long_as_it_reports_progress)
+{
+    tnd_leader_core_t *self = running();
+    uint64_t now = 0;
+
+    tnd_leader_core_host_again(self, 1, "the connection ended", 0);
+    for (uint64_t i = 0; i < 10; i++) {
+        tnd_leader_core_host_opening(self, 1, i, "data/x.rec", now);
+        is_idle(self, now);
+        now += 80000 * ms;
+    }
+    tnd_leader_core_host_opened(self, 1, now);
+    is_idle(self, now + 119999 * ms);
+    fails_with(self, now + 120000 * ms, "host beta was lost and did not come back in time");
 }
 
 Test(leader, a_host_with_workers_that_left_is_not_waited_for)

@@ -132,6 +132,47 @@ Test(leader, a_host_that_returns_gets_all_endpoints_again)
     cr_assert_null(table_of(0, before), "a host that was connected is not told twice");
 }
 
+/*  Host 0, which reads, reports that it opens its data. */
+static void opens(uint64_t reports, const char *line, uint64_t now)
+{
+    tnd_msg_t msg = {.kind = TND_MSG_OPENING, .from = tnd_host_id(0), .to = TND_LEADER};
+    msg.note.number = reports;
+    msg.note.payload = tnd_text_payload_of("%s", line);
+    tnd_leader_message(leader, &msg, now);
+    (void)tnd_leader_work(leader, now);
+}
+
+Test(leader, a_host_may_open_its_data_as_long_as_it_reports_progress)
+{
+    uint64_t now = 0;
+    lead("tests/topology/good/fashion.yaml", "tests/topology/good/three.yaml");
+    for (uint32_t h = 0; h < 3; h++)
+        tnd_leader_host_up(leader, h, 10 + h, 0);
+    for (uint64_t i = 0; i < 10; i++) {
+        opens(i, "read indexing files 3 16 0 0 data/x.rec\n", now);
+        now += 60 * second_ns;
+    }
+    /* Its control connection is lost for a moment, and it repeats its report. */
+    tnd_leader_host_away(leader, 0, TND_LOSS_ENDED, "the connection ended", now);
+    tnd_leader_host_up(leader, 0, 10, now);
+    opens(9, "read indexing files 3 16 0 0 data/y.rec\n", now);
+    cr_assert_str_eq(ended, "");
+    (void)tnd_leader_work(leader, now + 60 * second_ns);
+    cr_assert(strstr(ended, "has reported no progress for more than 60000 ms (hung_after) while it "
+                            "opens data/y.rec (3 of 16 files) for read"),
+              "%s", ended);
+}
+
+Test(leader, a_report_of_progress_that_is_not_one_names_no_file)
+{
+    lead("tests/topology/good/fashion.yaml", "tests/topology/good/three.yaml");
+    for (uint32_t h = 0; h < 3; h++)
+        tnd_leader_host_up(leader, h, 10 + h, 0);
+    opens(1, "read indexing files many\n", 0);
+    (void)tnd_leader_work(leader, 3600 * second_ns);
+    cr_assert(strstr(ended, "while it opens its data"), "%s", ended);
+}
+
 /*  Host 2 has replicas, host 1 has none; both processes run here, or are not known. */
 static void runs(bool known)
 {

@@ -5,6 +5,8 @@
 #include <fcntl.h>
 #include <semaphore.h>
 #include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -17,7 +19,9 @@ static const uint64_t hour_ns = 3600000000000u;
 /*  A call that takes its next step on request. */
 typedef struct {
     sem_t next, done;
-    _Atomic char what; /* 'a': calls an operation, 'r': reads, 'l': has left it; 0: ends */
+    /* 'a': calls an operation, 'o': opens data, 'r': reads, 'l': has left it; 0: ends */
+    _Atomic char what;
+    tnd_guarded_work_t *opens;
     tnd_arena_t *arena;
     tnd_diagnostics_t *diagnostics;
     tnd_guarded_call_t *call;
@@ -31,9 +35,12 @@ static void work(void *context, tnd_guarded_call_t *call, tnd_diagnostics_t *fou
     tnd_guarded_call_enter(call, &instance, TND_T062_OPERATION);
     for (int number = 1;; number++) {
         sem_wait(&world->next);
-        char bytes[64], what = atomic_load(&world->what);
+        char what = atomic_load(&world->what);
+        static char bytes[64 << 10];
         if (what == 'a')
             tnd_guarded_call_at(call, NULL, "operation %d, `drag`,", number);
+        if (what == 'o')
+            world->opens = tnd_guarded_call_opens(call, NULL, "source `x`");
         if (what == 'l')
             tnd_guarded_call_leave(call);
         if (what == 'r') {
@@ -111,6 +118,43 @@ Test(guarded_call, tolerates_a_slow_call_with_progress)
     tell(&world, 'l');
     cr_assert_not(hangs(&world, 9), "it is at nothing of other people's");
     cr_assert_eq(tnd_diagnostics_count(world.diagnostics, TND_SEVERITY_ERROR), 0);
+    end(&world);
+}
+
+static uint64_t reports(world_t *world)
+{
+    return tnd_guarded_call_reports(world->call);
+}
+
+/*  Reports come from any thread. */
+Test(guarded_call, counts_what_is_reported_and_read_while_data_is_opened)
+{
+    world_t world;
+    begin(&world);
+    tell(&world, 'r');
+    uint64_t before = reports(&world);
+    tell(&world, 'o');
+    cr_assert_eq(reports(&world), before, "to begin does not count, nor what was read before");
+    tnd_guarded_work_doing(world.opens, "indexing", "data/x.rec");
+    cr_assert_eq(reports(&world), before, "nor does a name");
+    tnd_guarded_work_count(world.opens, 3, 16, "files");
+    cr_assert_eq(reports(&world), before + 1);
+    tell(&world, 'r');
+    cr_assert_eq(reports(&world), before + 2);
+    cr_assert_not(hangs(&world, 0.6));
+    tnd_guarded_work_count(world.opens, 3, 16, "files");
+    cr_assert_not(hangs(&world, 1.2), "it has reported since");
+    cr_assert(hangs(&world, 1.8));
+    const char *said = tnd_diagnostics_sentence(world.diagnostics);
+    cr_assert(strstr(said, "source `x` hangs while it opens data/x.rec (3 of 16 files): "), "%s",
+              said);
+    char *line = NULL;
+    size_t size;
+    FILE *out = open_memstream(&line, &size);
+    tnd_guarded_call_write(world.call, out);
+    fclose(out);
+    cr_assert_str_eq(line, "prep indexing files 3 16 0 0 data/x.rec\n");
+    free(line);
     end(&world);
 }
 

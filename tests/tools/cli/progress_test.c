@@ -65,8 +65,11 @@ static void expect(const char *text, const char *part)
 
 Test(progress, the_rate_of_a_run_counts_its_own_rows)
 {
-    /* Long enough ago that the moment between has no part in what is rounded. */
-    summary.chains[0].begun_ns -= 990 * second_ns;
+    /* Long enough ago that the moment between has no part in what is rounded; the clock begins when the
+     * machine starts. */
+    tnd_run_summary_chain_t *chain = &summary.chains[0];
+    chain->begun_ns = chain->last_ns - 60 * second_ns;
+    chain->ledger.read = chain->ledger.fed = chain->before_fed + 300;
     tnd_progress_tick(&progress);
     fclose(stdout);
     expect(said(), "  5 rows/s");
@@ -83,6 +86,32 @@ Test(progress, a_host_is_missed_until_the_run_has_failed)
     tnd_progress_tick(&progress);
     fclose(stdout);
     cr_assert_str_eq(said(), "waiting for b, c\n");
+}
+
+Test(progress, hosts_that_open_their_data_have_a_line_each)
+{
+    tnd_plan_host_t hosts[] = {{.name = "a"}, {.name = "b"}};
+    tnd_open_progress_t opening = {.actor = "read", .doing = "indexing", .file = "x.rec"};
+    tnd_open_progress_count(&opening, 3, 16, "files");
+    plan.host_count = 2;
+    plan.hosts = hosts;
+    summary.chains[0].steps = 0;
+    tnd_run_summary_state(&summary, 0, TND_LEADER_CORE_OPENING, "");
+    tnd_run_summary_opening(&summary, 0, &opening);
+    tnd_open_progress_count(&opening, 41, 100, "bytes");
+    tnd_run_summary_opening(&summary, 1, &opening);
+    progress.open_ns = 1; /* long ago */
+    tnd_progress_tick(&progress);
+    tnd_progress_tick(&progress);
+    progress.open_ns = 1;
+    tnd_run_summary_opening(&summary, 0, NULL);
+    summary.openings[0].begun_ns -= 50 * second_ns;
+    summary.openings[0].since = 0.01;
+    tnd_progress_tick(&progress);
+    fclose(stdout);
+    cr_assert_str_eq(said(), "read on a: indexing 3 of 16 files, 19 %\n"
+                             "read on b: indexing 3 of 16 files, 41 %\n"
+                             "read on b: indexing 3 of 16 files, 41 %, 74 s left\n");
 }
 
 Test(progress, the_last_line_counts_all_rows_and_the_rate_its_own)

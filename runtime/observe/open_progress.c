@@ -1,0 +1,133 @@
+/*  runtime/observe/open_progress.c - how far a host is with opening the data of an actor. */
+#include "runtime/observe/open_progress.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "runtime/base/status.h"
+#include "runtime/text/quantity.h"
+
+/*  Copies the end of a text that is too long, as one word. */
+static void copy_word(char *word, size_t room, const char *text)
+{
+    size_t length = strlen(text);
+    snprintf(word, room, "%s", length < room ? text : text + length - room + 1);
+    for (char *at = word; *at != '\0'; at++)
+        if ((unsigned char)*at <= ' ')
+            *at = '_';
+}
+
+void tnd_open_progress_count(tnd_open_progress_t *self, uint64_t done, uint64_t all,
+                             const char *unit)
+{
+    if (strcmp(unit, "bytes") == 0) {
+        self->bytes = done;
+        self->bytes_all = all;
+        return;
+    }
+    copy_word(self->unit, sizeof self->unit, unit);
+    self->done = done;
+    self->all = all;
+}
+
+void tnd_open_progress_doing(tnd_open_progress_t *self, const char *doing, const char *file)
+{
+    if (doing != NULL)
+        copy_word(self->doing, sizeof self->doing, doing);
+    if (file == NULL)
+        return;
+    size_t length = strlen(file), room = sizeof self->file;
+    snprintf(self->file, room, "%s", length < room ? file : file + length - room + 1);
+}
+
+static bool is_known(uint64_t all)
+{
+    return all != 0 && all != TND_UNKNOWN;
+}
+
+double tnd_open_progress_share(const tnd_open_progress_t *self)
+{
+    double share = -1;
+    if (is_known(self->bytes_all))
+        share = (double)self->bytes / (double)self->bytes_all;
+    else if (self->unit[0] != '\0' && is_known(self->all))
+        share = (double)self->done / (double)self->all;
+    return share > 1 ? 1 : share;
+}
+
+void tnd_open_progress_write(const tnd_open_progress_t *self, FILE *out)
+{
+    fprintf(out, "%s %s %s %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %s\n", self->actor,
+            self->doing[0] != '\0' ? self->doing : "-", self->unit[0] != '\0' ? self->unit : "-",
+            self->done, self->all, self->bytes, self->bytes_all, self->file);
+}
+
+bool tnd_open_progress_read(tnd_open_progress_t *self, const char *line)
+{
+    int used = 0;
+    *self = (tnd_open_progress_t){.actor = ""};
+    if (sscanf(line, "%63s %23s %23s %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 "%n",
+               self->actor, self->doing, self->unit, &self->done, &self->all, &self->bytes,
+               &self->bytes_all, &used) != 7)
+        return false;
+    if (strcmp(self->doing, "-") == 0)
+        self->doing[0] = '\0';
+    if (strcmp(self->unit, "-") == 0)
+        self->unit[0] = '\0';
+    tnd_open_progress_doing(self, NULL, line[used] == ' ' ? line + used + 1 : "");
+    return true;
+}
+
+/*  ", 2 min left", or nothing as long as nothing is known. */
+static void print_left(double share, double since, uint64_t spent_ns, char text[32])
+{
+    text[0] = '\0';
+    if (share <= since || spent_ns == 0)
+        return;
+    double left = (double)spent_ns * 1e-9 * (1 - share) / (share - since);
+    if (left < 90)
+        snprintf(text, 32, ", %.0f s left", left);
+    else if (left < 90 * 60)
+        snprintf(text, 32, ", %.0f min left", left / 60);
+    else if (left < 1e7)
+        snprintf(text, 32, ", %.0f h left", left / 3600);
+}
+
+/*  "3 of 16 files", "3 files", "1.5 GiB", or nothing. */
+static void print_count(const tnd_open_progress_t *self, char *text, size_t room)
+{
+    char size[TND_QUANTITY_SIZE];
+    text[0] = '\0';
+    if (self->unit[0] != '\0' && is_known(self->all))
+        snprintf(text, room, "%" PRIu64 " of %" PRIu64 " %s", self->done, self->all, self->unit);
+    else if (self->unit[0] != '\0')
+        snprintf(text, room, "%" PRIu64 " %s", self->done, self->unit);
+    else if (is_known(self->bytes_all))
+        snprintf(text, room, "%s", tnd_quantity_size(self->bytes_all, size));
+    else if (self->bytes > 0)
+        snprintf(text, room, "%s", tnd_quantity_size(self->bytes, size));
+}
+
+void tnd_open_progress_print(const tnd_open_progress_t *self, double since, uint64_t spent_ns,
+                             char *text, size_t room)
+{
+    char count[80], left[32], percent[16] = "";
+    double share = tnd_open_progress_share(self);
+    print_count(self, count, sizeof count);
+    print_left(share, since, spent_ns, left);
+    if (share >= 0)
+        snprintf(percent, sizeof percent, ", %.0f %%", share * 100);
+    /* Without a count the file says most. */
+    if (count[0] == '\0')
+        snprintf(count, sizeof count, "%.78s", self->file);
+    snprintf(text, room, "%s %s%s%s", self->doing[0] != '\0' ? self->doing : "opening", count,
+             percent, left);
+}
+
+void tnd_open_progress_name(const tnd_open_progress_t *self, char *text, size_t room)
+{
+    char count[80];
+    print_count(self, count, sizeof count);
+    snprintf(text, room, "%.160s%s%s%s", self->file, count[0] != '\0' ? " (" : "", count,
+             count[0] != '\0' ? ")" : "");
+}
