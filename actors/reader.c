@@ -20,6 +20,8 @@
 #include "runtime/base/allocation.h"
 #include "runtime/core/reader.h"
 #include "runtime/host/actor.h"
+#include "runtime/host/text_payload.h"
+#include "runtime/observe/observer.h"
 #include "runtime/option/registry.h"
 #include "runtime/text/quantity.h"
 
@@ -30,12 +32,26 @@ enum { TICKETS_MAX = 65536 };
  *  may cost a quarter of a second. */
 static const uint64_t rest_ns = 4000000000;
 
+/*  A drawing that takes longer is reported. */
+static const uint64_t draw_report_ns = 1000000000;
+
+/*  Positions that are drawn only to get past them. */
+typedef struct {
+    tnd_actor_t *actor;
+    uint64_t all, left; /* at first; now */
+    uint64_t begun_ns;
+    bool reported;
+    bool ends, ended; /* if the actor has to stop */
+} drawing_t;
+
 typedef struct {
     const tnd_stream_t *stream;
     const tnd_source_facts_t *facts;
     int on_error; /* tnd_bad_way_t */
     uint32_t lane;
+    bool noted; /* the notes of the source were sent, or are by another reader */
     tnd_row_reader_t *rows;
+    drawing_t drawing;
     tnd_bad_reports_t bad;
     void *machine_memory;
     tnd_reader_core_t *machine;
@@ -123,7 +139,7 @@ static tnd_status_t reader_derive(const tnd_instance_t *instance, tnd_guarded_ca
     tnd_order_list(&options->order, stream->seed, &stream->order);
     TND_TRY(check_order(options, stream, error));
     stream->sized = tnd_source_spec_of(options->source.table)->custom == NULL &&
-                    tnd_schema_ragged(&stream->read) > 0;
+                    !stream->sequential && tnd_schema_ragged(&stream->read) > 0;
     stream->budget = 0;
     return check_window(stream, error);
 }
@@ -199,15 +215,16 @@ static void reader_memory(const tnd_plan_t *plan, uint32_t index, const tnd_stre
                             "which rows are in %" PRIu64 " rows of blocks", rows);
     tnd_memory_estimate_add(estimate, name, copied_bytes(stream, &window, rows),
                             "the rows of these blocks, of files that are read and not mapped");
-    /* A source of the user's writes its rows to memory of ours; the last ones may be kept. */
-    if (source->custom != NULL)
+    /* A source of the user's, and a stream, write rows to memory of ours; the last may be kept. */
+    bool writes = source->custom != NULL || stream->sequential;
+    if (writes)
         tnd_memory_estimate_add(estimate, name,
                                 (row_bytes + tnd_schema_list_bytes(&stream->read)) * rows,
                                 "the rows of these blocks, which the source writes");
     if (source->custom != NULL && stream->source_caps == 0)
         tnd_memory_estimate_add(estimate, name, options->retain_bytes,
                                 "the last rows of a source that can be read only once (`retain:`)");
-    if (source->custom == NULL && stream->copied < row_bytes && tnd_plan_goes_out(plan, index)) {
+    if (!writes && stream->copied < row_bytes && tnd_plan_goes_out(plan, index)) {
         uint64_t blocks = window.open / window.block_rows / readers + 1;
         tnd_memory_estimate_add(
             estimate, name,
@@ -216,6 +233,40 @@ static void reader_memory(const tnd_plan_t *plan, uint32_t index, const tnd_stre
             "%" PRIu64 " blocks of %" PRIu64 " rows, packed while they are sent", blocks,
             window.block_rows);
     }
+}
+
+static void report_drawing(const drawing_t *self, uint64_t spent_ns)
+{
+    double spent = (double)spent_ns * 1e-9;
+    uint64_t done = self->all - self->left;
+    tnd_msg_t msg = {.kind = TND_MSG_LOG, .to = TND_LEADER};
+    msg.note.number = TND_LOG_WARNING;
+    msg.note.payload = tnd_text_payload_of(
+        "%s draws the order of its rows up to where it continues: %.0f of %.0f "
+        "million positions after %.1f s, about %.0f s left",
+        tnd_actor_name(self->actor), (double)done * 1e-6, (double)self->all * 1e-6, spent,
+        spent * (double)self->left / (double)(done > 0 ? done : 1));
+    tnd_actor_control(self->actor, &msg, TND_CARRY_BUFFER);
+    tnd_actor_flush(self->actor);
+}
+
+/*  A shuffle draws positions again, which may take long after a resume but does not hang. */
+static bool watch_drawing(void *watcher, uint64_t left)
+{
+    drawing_t *self = watcher;
+    uint64_t now = tnd_actor_now(self->actor);
+    if (left > self->left)
+        *self = (drawing_t){.actor = self->actor, .all = left, .begun_ns = now, .ends = self->ends};
+    self->left = left;
+    /* Its work begins again, for those who watch how long that takes. */
+    tnd_statistics_state(tnd_actor_statistics(self->actor), TND_STATE_RUNNING, 0, now);
+    tnd_statistics_state(tnd_actor_statistics(self->actor), TND_STATE_WORKING, 0, now);
+    if (!self->reported && now - self->begun_ns > draw_report_ns) {
+        self->reported = true;
+        report_drawing(self, now - self->begun_ns);
+    }
+    self->ended = self->ends && tnd_actor_stopping(self->actor);
+    return !self->ended;
 }
 
 static void make_machine(reader_t *reader, const tnd_actor_t *self)
@@ -230,6 +281,21 @@ static void make_machine(reader_t *reader, const tnd_actor_t *self)
     reader->machine = tnd_reader_core_init(reader->machine_memory, &config);
 }
 
+/*  Whether this is the first reader of its source, which all lanes may share, on its host. */
+static bool is_first_of_source(const tnd_actor_t *self)
+{
+    const tnd_plan_t *plan = tnd_actor_plan(self);
+    const tnd_instance_t *own = tnd_actor_instance(self);
+    const tnd_reader_options_t *options = own->options;
+    for (uint32_t i = 0; i < tnd_actor_id(self); i++) {
+        const tnd_instance_t *other = &plan->instances[i];
+        bool shares = options->shard == TND_SHARD_INDEX || other->lane == own->lane;
+        if (other->host == own->host && shares && strcmp(other->actor, own->actor) == 0)
+            return false;
+    }
+    return true;
+}
+
 static tnd_status_t reader_init(void *state, tnd_actor_t *self, tnd_error_t *error)
 {
     reader_t *reader = state;
@@ -237,6 +303,7 @@ static tnd_status_t reader_init(void *state, tnd_actor_t *self, tnd_error_t *err
     reader->stream = tnd_actor_stream(self);
     reader->lane = tnd_actor_instance(self)->lane;
     reader->on_error = options->on_error;
+    reader->noted = !is_first_of_source(self);
     reader->facts = &tnd_shared_source_part(tnd_actor_shared(self), reader->lane)->facts;
     tnd_row_reader_config_t rows = {
         .name = tnd_actor_name(self),
@@ -246,10 +313,26 @@ static tnd_status_t reader_init(void *state, tnd_actor_t *self, tnd_error_t *err
         .lane = reader->lane,
         .alone = tnd_plan_alike(tnd_actor_plan(self), tnd_actor_id(self)) == 1,
         .recall = recall_of(tnd_actor_plan(self), tnd_actor_id(self), reader->stream),
+        .watch = watch_drawing,
+        .watcher = &reader->drawing,
     };
+    reader->drawing.actor = self;
     reader->rows = tnd_row_reader_new(&rows);
     make_machine(reader, self);
     return tnd_bad_reports_init(&reader->bad, self, reader->rows, error);
+}
+
+/*  Tells the user once what the source has noted about its data. */
+static void send_notes(reader_t *reader, tnd_actor_t *self)
+{
+    for (size_t i = 0; !reader->noted && i < reader->facts->note_count; i++) {
+        tnd_msg_t msg = {.kind = TND_MSG_LOG, .to = TND_LEADER};
+        msg.note.number = TND_LOG_WARNING;
+        msg.note.payload =
+            tnd_text_payload_of("%s: %s", tnd_actor_name(self), reader->facts->notes[i]);
+        tnd_actor_control(self, &msg, TND_CARRY_BUFFER);
+    }
+    reader->noted = true;
 }
 
 static tnd_status_t rewind_to(reader_t *reader, const tnd_msg_t *msg, const tnd_cursor_t *cursor,
@@ -287,6 +370,8 @@ static tnd_status_t reader_arrive(void *state, tnd_actor_t *self, tnd_arrival_t 
     case TND_ARRIVAL_REFUSED:
         break;
     case TND_ARRIVAL_MESSAGE:
+        if (msg->kind == TND_MSG_REWIND)
+            send_notes(reader, self);
         if (msg->kind == TND_MSG_REWIND)
             return rewind_to(reader, msg, arrival->cursor, error);
         else if (msg->kind == TND_MSG_BAD)
@@ -359,6 +444,11 @@ static void send_block(reader_t *reader, tnd_actor_t *self, const tnd_msg_t *tic
 static tnd_status_t read_ticket(reader_t *reader, tnd_actor_t *self, const tnd_msg_t *ticket,
                                 tnd_error_t *error)
 {
+    reader->drawing.ends = true;
+    tnd_row_reader_seek(reader->rows, ticket->ticket.epoch, ticket->ticket.first);
+    reader->drawing.ends = false;
+    if (reader->drawing.ended)
+        return TND_STOPPED;
     uint64_t began = tnd_actor_now(self);
     tnd_msg_t fits = *ticket;
     uint64_t ragged;
@@ -372,6 +462,8 @@ static tnd_status_t read_ticket(reader_t *reader, tnd_actor_t *self, const tnd_m
     if (count > 0)
         status = tnd_row_reader_read(reader->rows, ticket->ticket.epoch, ticket->ticket.first,
                                      &count, &end, block, error);
+    if (status == TND_OK)
+        tnd_refused_rows_take(&refused, reader->rows, self);
     if (status == TND_REFUSED)
         status = tnd_refused_rows_read(&refused, reader->rows, self, &fits, block, error);
     if (status == TND_OK && refused.count > 0 && reader->on_error == TND_BAD_STOP)

@@ -85,10 +85,15 @@ tnd_status_t tnd_bad_reports_rewind(tnd_bad_reports_t *self, uint32_t generation
     return tnd_quarantine_cut(self->quarantine, from, error);
 }
 
-/*  Writes a record to the quarantine; one that cannot be read is listed without its row. */
+/*  Writes a record to the quarantine; one that cannot be read is listed without its row.  `refused`:
+ *  the source has refused it, and would do so again. */
 static tnd_status_t write_record(tnd_bad_reports_t *self, const tnd_quarantine_place_t *place,
-                                 const char *who, const char *what, tnd_error_t *error)
+                                 bool refused, const char *who, const char *what,
+                                 tnd_error_t *error)
 {
+    /* A stream would have to begin again. */
+    if (refused && !tnd_row_reader_is_random(self->rows))
+        return tnd_quarantine_add(self->quarantine, place, NULL, who, what, error);
     tnd_block_t *row = tnd_row_reader_block(self->rows);
     tnd_status_t status = tnd_row_reader_read_samples(self->rows, place->position.epoch,
                                                       &place->sample, 1, row, error);
@@ -141,7 +146,7 @@ static tnd_status_t handle_one(tnd_bad_reports_t *self, tnd_actor_t *reader,
         .position = {.epoch = report->note.epoch, .index = report->note.position}};
     uint64_t sample;
     tnd_row_reader_samples(self->rows, report->note.epoch, report->note.position, 1, &sample);
-    tnd_row_reader_place(self->rows, sample, &place, where, sizeof where);
+    tnd_row_reader_place(self->rows, report->note.epoch, sample, &place, where, sizeof where);
     if (report->note.way == TND_BAD_STOP)
         return tnd_fail(error,
                         "%s: %s is bad: %.100s: %.160s; to continue without such records, set "
@@ -149,7 +154,8 @@ static tnd_status_t handle_one(tnd_bad_reports_t *self, tnd_actor_t *reader,
                         tnd_actor_name(reader), where, who, what);
     warn(self, reader, where, who, what);
     if (report->note.way == TND_BAD_QUARANTINE && self->quarantine != NULL)
-        return write_record(self, &place, who, what, error);
+        return write_record(self, &place, strcmp(who, tnd_actor_instance(reader)->actor) == 0, who,
+                            what, error);
     return TND_OK;
 }
 

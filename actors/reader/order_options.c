@@ -7,6 +7,11 @@ typedef struct {
     int64_t seed, global_seed; /* of shuffles */
 } order_map_t;
 
+/*  `files: {shuffle: {...}}`. */
+typedef struct {
+    const order_map_t *shuffle;
+} files_map_t;
+
 /*  A seed that was not given: TensorFlow takes none so low. */
 static const int64_t seed_unset = INT64_MIN;
 
@@ -42,6 +47,23 @@ static const tnd_option_t interleave_options[] = {
      .fallback = "1", .range = "1..4294967296", .help = "rows of each in turn, `block_length`"},
 };
 
+static const tnd_option_t unbatch_options[] = {
+    MAP_OPTION("rows", unbatch, U64, "rows", "1..4294967295", NULL,
+               "rows in each stored row: the length of the first axis of every column")};
+
+static const tnd_option_t window_options[] = {
+    MAP_OPTION("size", window.size, U64, "rows", "1..65536", NULL, "rows of a window"),
+    {TND_OPTION_NAMED("shift", order_map_t, map.window.shift, U64, GRAPH), .unit = "rows",
+     .fallback = "size", .choices = "size=0", .range = "1..1048576",
+     .help = "rows from the first of a window to the first of the next"},
+    {TND_OPTION_NAMED("stride", order_map_t, map.window.stride, U64, GRAPH), .unit = "rows",
+     .fallback = "1", .range = "1..1048576", .help = "rows from one row of a window to the next"},
+    {TND_OPTION_NAMED("drop_remainder", order_map_t, map.window.drop_remainder, BOOL, GRAPH),
+     .fallback = "false",
+     .help = "whether windows that are short, at the end, are left out; otherwise the columns are "
+             "ragged"},
+};
+
 static const tnd_option_t skip_options[] = {
     MAP_OPTION("count", skip, U64, "rows", COUNT_RANGE, ALL, "rows that are left out")};
 
@@ -72,6 +94,23 @@ static const tnd_option_t shuffle_options[] = {
     TENSORFLOW_OPTIONS,
 };
 
+static const tnd_option_t files_shuffle_options[] = {
+    {TND_OPTION_NAMED("buffer", order_map_t, map.shuffle.buffer, U64, GRAPH), .unit = "files",
+     .fallback = "all", .choices = ALL, .range = "1..4294967295",
+     .help = "files among which each is chosen, `buffer_size`"},
+    TENSORFLOW_OPTIONS,
+};
+
+static const tnd_table_t files_shuffle_table = {.name = "shuffle",
+                                                .help =
+                                                    "TensorFlow's shuffle, of the names of files.",
+                                                TND_OPTIONS(files_shuffle_options, order_map_t)};
+
+static const tnd_option_t files_options[] = {
+    {TND_OPTION(files_map_t, shuffle, TABLE, GRAPH), .table = &files_shuffle_table,
+     .help = "draws the order as TensorFlow's shuffle of their names: `{}`, or {seed: 42}"},
+};
+
 #define TABLE(title, text, lone)                                                                   \
     {                                                                                              \
         .name = #title, .help = text, TND_OPTIONS(title##_options, order_map_t), .scalar = lone    \
@@ -81,8 +120,14 @@ static const struct {
     tnd_place_kind_t kind;
     tnd_table_t table;
 } tables[] = {
+    {TND_PLACE_FILES,
+     {.name = "files",
+      .help = "The files in another order; first in the list.",
+      TND_OPTIONS(files_options, files_map_t)}},
     {TND_PLACE_INTERLEAVE,
      TABLE(interleave, "Blocks of several files in turn; first in the list.", "cycle")},
+    {TND_PLACE_UNBATCH,
+     TABLE(unbatch, "Rows inside stored rows; first in the list, or after `interleave`.", "rows")},
     {TND_PLACE_SKIP, TABLE(skip, "Leaves out the first rows.", "count")},
     {TND_PLACE_TAKE, TABLE(take, "Uses the first rows only.", "count")},
     {TND_PLACE_REPEAT, TABLE(repeat, "Passes over the rows again.", "count")},
@@ -92,6 +137,7 @@ static const struct {
      TABLE(index_shuffle, "TensorFlow's shuffle of a whole dataset.", "seed")},
     {TND_PLACE_SHUFFLE,
      TABLE(shuffle, "TensorFlow's shuffle buffer, which holds no rows here.", "buffer")},
+    {TND_PLACE_WINDOW, TABLE(window, "Several rows as one; last in the list.", "size")},
 };
 
 enum { TABLES = sizeof tables / sizeof tables[0] };
@@ -107,17 +153,36 @@ static uint32_t seed_of(int64_t chosen, uint64_t otherwise)
                                 : tnd_places_seed((int64_t)(otherwise % INT32_MAX));
 }
 
+static uint64_t at_least_one(uint64_t number)
+{
+    return number > 0 ? number : 1;
+}
+
 static tnd_place_map_t map_of(const tnd_part_t *part, uint64_t seed)
 {
-    const order_map_t *options = part->options;
-    tnd_place_map_t map = options->map;
     uint32_t i = 0;
     while (&tables[i].table != part->table)
         i++;
+    static const order_map_t none = {.seed = 0};
+    const order_map_t *options = part->options;
+    if (tables[i].kind == TND_PLACE_FILES) {
+        const files_map_t *files = part->options;
+        options = files->shuffle != NULL ? files->shuffle : &none;
+    }
+    tnd_place_map_t map = options->map;
     map.kind = tables[i].kind;
+    /* What was refused is 0 where a file with mistakes is looked at as far as possible. */
+    if (map.kind == TND_PLACE_UNBATCH)
+        map.unbatch = at_least_one(map.unbatch);
+    if (map.kind == TND_PLACE_WINDOW) {
+        map.window.size = at_least_one(map.window.size);
+        map.window.stride = at_least_one(map.window.stride);
+        map.window.shift = map.window.shift > 0 ? map.window.shift : map.window.size;
+    }
     if (map.kind == TND_PLACE_GLOBAL)
         map.global = options->seed != seed_unset ? (uint64_t)options->seed : seed;
-    if (map.kind == TND_PLACE_SHUFFLE || map.kind == TND_PLACE_INDEX_SHUFFLE)
+    if (map.kind == TND_PLACE_SHUFFLE || map.kind == TND_PLACE_INDEX_SHUFFLE ||
+        map.kind == TND_PLACE_FILES)
         tnd_places_seeds(seed_of(options->global_seed, TND_PLACES_NO_GLOBAL_SEED),
                          seed_of(options->seed, seed), map.shuffle.seeds);
     return map;

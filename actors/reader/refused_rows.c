@@ -18,14 +18,31 @@ static void add(tnd_refused_rows_t *self, const tnd_actor_t *reader, uint32_t of
     self->offsets[self->count++] = offset;
 }
 
+/*  Memory for at most `most` rows. */
+static void prepare(tnd_refused_rows_t *self, uint32_t most)
+{
+    self->offsets = tnd_allocate(most, sizeof *self->offsets);
+    self->why = tnd_allocate(most, TND_BAD_TEXT_MAX);
+}
+
+void tnd_refused_rows_take(tnd_refused_rows_t *self, const tnd_row_reader_t *rows,
+                           const tnd_actor_t *reader)
+{
+    uint32_t count;
+    const tnd_stream_refusal_t *refused = tnd_row_reader_refused(rows, &count);
+    if (count > 0)
+        prepare(self, count);
+    for (uint32_t i = 0; i < count; i++)
+        add(self, reader, refused[i].offset, refused[i].why);
+}
+
 tnd_status_t tnd_refused_rows_read(tnd_refused_rows_t *self, tnd_row_reader_t *rows,
                                    const tnd_actor_t *reader, const tnd_msg_t *ticket,
                                    tnd_block_t *block, tnd_error_t *error)
 {
     uint32_t good = 0;
     uint64_t *samples = tnd_allocate(ticket->ticket.count, sizeof *samples);
-    self->offsets = tnd_allocate(ticket->ticket.count, sizeof *self->offsets);
-    self->why = tnd_allocate(ticket->ticket.count, TND_BAD_TEXT_MAX);
+    prepare(self, ticket->ticket.count);
     tnd_row_reader_samples(rows, ticket->ticket.epoch, ticket->ticket.first, ticket->ticket.count,
                            samples);
     tnd_status_t status = TND_OK;
@@ -62,7 +79,7 @@ tnd_status_t tnd_refused_rows_fail(const tnd_refused_rows_t *self, tnd_row_reade
     uint64_t sample;
     tnd_row_reader_samples(rows, ticket->ticket.epoch, ticket->ticket.first + self->offsets[0], 1,
                            &sample);
-    tnd_row_reader_place(rows, sample, &place, where, sizeof where);
+    tnd_row_reader_place(rows, ticket->ticket.epoch, sample, &place, where, sizeof where);
     return tnd_fail(error,
                     "%s: %s is bad: %.160s; to continue without such records, set `on_error: skip` "
                     "or `quarantine`",

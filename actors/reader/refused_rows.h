@@ -1,6 +1,6 @@
 /*  actors/reader/refused_rows.h - the rows of one ticket that the source refuses.
  *
- *  A source refuses whole calls; this finds the bad rows of one, and reads the others.
+ *  A RANDOM source refuses whole calls; this finds the bad rows of one, and reads the others.
  *
  *  Ownership: tnd_refused_rows_free releases the lists.
  *  Threads: the reader's actor. */
@@ -22,6 +22,9 @@ typedef struct {
 tnd_status_t tnd_refused_rows_read(tnd_refused_rows_t *self, tnd_row_reader_t *rows,
                                    const tnd_actor_t *reader, const tnd_msg_t *ticket,
                                    tnd_block_t *block, tnd_error_t *error) TND_CHECKED;
+/*  Takes the rows that the last read of a source that is not RANDOM has left out. */
+void tnd_refused_rows_take(tnd_refused_rows_t *self, const tnd_row_reader_t *rows,
+                           const tnd_actor_t *reader);
 /*  Fails with the place of the first refused row and the reason. */
 tnd_status_t tnd_refused_rows_fail(const tnd_refused_rows_t *self, tnd_row_reader_t *rows,
                                    const tnd_actor_t *reader, const tnd_msg_t *ticket,

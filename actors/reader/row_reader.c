@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "actors/reader/row_shape.h"
 #include "actors/reader/sample_order.h"
 #include "actors/reader/stream_reader.h"
 #include "runtime/base/allocation.h"
@@ -26,6 +27,9 @@ struct tnd_row_reader {
     uint32_t lane;
     bool alone;
     tnd_sample_order_t order;
+    tnd_row_shape_t shape;
+    uint64_t *places; /* of positions, as they were found last */
+    size_t places_room;
     tnd_window_t window;
     tnd_stream_reader_t *writer; /* of a source that writes its rows; else NULL */
     growing_pool_t indices, room;
@@ -43,6 +47,7 @@ tnd_row_reader_t *tnd_row_reader_new(const tnd_row_reader_config_t *config)
     self->stream = config->stream;
     self->name = config->name;
     self->window = tnd_stream_window(config->stream, config->lane);
+    self->shape = tnd_row_shape_of(&config->stream->order);
     self->lane = config->lane;
     self->alone = config->alone;
     self->block_pool = tnd_block_pool_new();
@@ -53,14 +58,16 @@ tnd_row_reader_t *tnd_row_reader_new(const tnd_row_reader_config_t *config)
         .files = self->part->facts.file_rows,
         .file_count = self->part->facts.file_rows_count,
         .recall = config->recall,
+        .watch = config->watch,
+        .watcher = config->watcher,
     };
     tnd_sample_order_init(&self->order, &order);
-    if (self->source->fill == NULL)
+    if (!tnd_source_writes(self->source, &self->part->facts))
         return self;
     const tnd_stream_reader_config_t writer = {
         .source = self->source,
         .state = self->part->state,
-        .schema = &config->stream->read,
+        .schema = &self->part->facts.schema,
         .name = config->name,
         .caps = self->part->facts.caps,
         .first = self->window.first,
@@ -80,6 +87,7 @@ void tnd_row_reader_destroy(tnd_row_reader_t **self_p)
     tnd_pool_destroy(&self->room.pool);
     tnd_stream_reader_destroy(&self->writer);
     tnd_sample_order_free(&self->order);
+    free(self->places);
     tnd_block_pool_destroy(&self->block_pool);
     free(self);
 }
@@ -89,10 +97,31 @@ tnd_block_t *tnd_row_reader_block(tnd_row_reader_t *self)
     return tnd_block_pool_take(self->block_pool, &self->stream->read);
 }
 
+void tnd_row_reader_seek(tnd_row_reader_t *self, uint32_t epoch, uint64_t position)
+{
+    if (self->stream->order.count > 0)
+        tnd_sample_order_seek(&self->order, epoch, position);
+}
+
 void tnd_row_reader_samples(tnd_row_reader_t *self, uint32_t epoch, uint64_t first, uint32_t count,
                             uint64_t *samples)
 {
-    tnd_sample_order_fill(&self->order, epoch, first, count, samples);
+    if (!self->shape.windows)
+        tnd_sample_order_fill(&self->order, epoch, first, count, samples);
+    for (uint32_t i = 0; i < count && self->shape.windows; i++)
+        samples[i] = first + i;
+}
+
+/*  The places of positions, in self->places. */
+static void find_places(tnd_row_reader_t *self, uint32_t epoch, uint64_t first, uint32_t count)
+{
+    size_t most = count * self->shape.width;
+    if (most > self->places_room) {
+        free(self->places);
+        self->places = tnd_allocate(most, sizeof *self->places);
+        self->places_room = most;
+    }
+    tnd_sample_order_fill(&self->order, epoch, first, count, self->places);
 }
 
 /*  A buffer of at least `size` bytes; NULL for none. */
@@ -108,17 +137,29 @@ static tnd_buffer_t *take(growing_pool_t *self, size_t size)
     return tnd_pool_take(self->pool);
 }
 
+/*  Bytes of the ragged columns of positions. */
+static tnd_status_t measure(tnd_row_reader_t *self, uint32_t epoch, uint64_t first, uint32_t count,
+                            uint64_t *sizes, tnd_error_t *error)
+{
+    size_t row = tnd_schema_row_bytes(&self->part->facts.schema) / self->shape.unit;
+    for (uint32_t i = 0; i < count && self->shape.windows; i++)
+        sizes[i] = tnd_sample_order_pieces(&self->order, first + i) * row;
+    if (self->shape.windows)
+        return TND_OK;
+    find_places(self, epoch, first, count);
+    return self->source->sizes(self->part->state, self->places, count, sizes, error);
+}
+
 tnd_status_t tnd_row_reader_fit(tnd_row_reader_t *self, uint32_t epoch, uint64_t first,
                                 uint64_t budget, uint32_t *count_p, uint64_t *ragged_p,
                                 tnd_error_t *error)
 {
-    uint64_t indices[AHEAD_AT_ONCE], sizes[AHEAD_AT_ONCE];
+    uint64_t sizes[AHEAD_AT_ONCE];
     uint32_t fits = 0, count = *count_p;
     *ragged_p = 0;
     while (self->stream->budget > 0 && fits < count) {
         uint32_t some = count - fits < AHEAD_AT_ONCE ? count - fits : AHEAD_AT_ONCE;
-        tnd_sample_order_fill(&self->order, epoch, first + fits, some, indices);
-        TND_TRY(self->source->sizes(self->part->state, indices, some, sizes, error));
+        TND_TRY(measure(self, epoch, first + fits, some, sizes, error));
         for (uint32_t i = 0; i < some; i++, fits++) {
             if (sizes[i] > budget - *ragged_p) {
                 *ragged_p = fits > 0 ? *ragged_p : sizes[i];
@@ -140,7 +181,7 @@ static tnd_status_t take_room(tnd_row_reader_t *self, const uint64_t *index, uin
     size_t room = tnd_source_room(facts, count);
     uint64_t sizes[AHEAD_AT_ONCE], ragged = 0;
     size_t longest = tnd_schema_ragged_bytes(&facts->schema);
-    if (room > 0 && self->stream->budget > 0) {
+    if (room > 0 && longest > 0 && self->stream->budget > 0) {
         for (uint32_t i = 0, some; i < count; i += some) {
             some = count - i < AHEAD_AT_ONCE ? count - i : AHEAD_AT_ONCE;
             TND_TRY(self->source->sizes(self->part->state, index + i, some, sizes, error));
@@ -180,21 +221,107 @@ static tnd_status_t read_call(tnd_row_reader_t *self, uint32_t epoch, tnd_source
     return status;
 }
 
+/*  Reads the stored rows of places and makes the rows of positions of them, pieces[i] of each; NULL:
+ *  one. */
+static tnd_status_t read_shaped(tnd_row_reader_t *self, uint32_t epoch, const uint64_t *places,
+                                const uint32_t *pieces, uint32_t count, tnd_block_t *block,
+                                tnd_error_t *error)
+{
+    uint32_t rows = pieces != NULL ? 0 : count;
+    bool end = false;
+    for (uint32_t i = 0; i < count && pieces != NULL; i++)
+        rows += pieces[i];
+    tnd_source_call_t call = make_call(self, rows);
+    uint64_t *index = tnd_buffer_data(call.indices);
+    for (uint32_t i = 0; i < rows; i++)
+        index[i] = places[i] / self->shape.unit;
+    tnd_block_t *stored = tnd_block_pool_take(self->block_pool, &self->part->facts.schema);
+    tnd_status_t status = read_call(self, epoch, &call, &rows, &end, stored, error);
+    if (status == TND_OK)
+        status = tnd_row_shape_make(&self->shape, stored, places, pieces, count, block, error);
+    tnd_block_seal(stored);
+    tnd_block_drop(&stored);
+    return status;
+}
+
+/*  Moves the places of positions together, which find_places has found; how many each has. */
+static uint32_t *pack_places(tnd_row_reader_t *self, uint64_t first, uint32_t count)
+{
+    uint32_t *pieces = tnd_allocate(count, sizeof *pieces);
+    size_t to = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        pieces[i] = tnd_sample_order_pieces(&self->order, first + i);
+        memmove(self->places + to, self->places + i * self->shape.width,
+                pieces[i] * sizeof *self->places);
+        to += pieces[i];
+    }
+    return pieces;
+}
+
+/*  Reads positions that are not rows as stored. */
+static tnd_status_t read_positions(tnd_row_reader_t *self, uint32_t epoch, uint64_t first,
+                                   uint32_t count, tnd_block_t *block, tnd_error_t *error)
+{
+    find_places(self, epoch, first, count);
+    uint32_t *pieces = self->shape.windows ? pack_places(self, first, count) : NULL;
+    tnd_status_t status = read_shaped(self, epoch, self->places, pieces, count, block, error);
+    free(pieces);
+    return status;
+}
+
+/*  Windows, which are given by their positions. */
+static tnd_status_t read_windows(tnd_row_reader_t *self, uint32_t epoch, const uint64_t *positions,
+                                 uint32_t count, tnd_block_t *block, tnd_error_t *error)
+{
+    uint32_t *pieces = tnd_allocate(count, sizeof *pieces);
+    uint64_t *places = tnd_allocate(count * self->shape.width, sizeof *places);
+    size_t found = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        tnd_sample_order_fill(&self->order, epoch, positions[i], 1, places + found);
+        pieces[i] = tnd_sample_order_pieces(&self->order, positions[i]);
+        found += pieces[i];
+    }
+    tnd_status_t status = read_shaped(self, epoch, places, pieces, count, block, error);
+    free(places);
+    free(pieces);
+    return status;
+}
+
 tnd_status_t tnd_row_reader_read_samples(tnd_row_reader_t *self, uint32_t epoch,
                                          const uint64_t *samples, uint32_t count,
                                          tnd_block_t *block, tnd_error_t *error)
 {
+    if (self->shape.windows)
+        return read_windows(self, epoch, samples, count, block, error);
+    if (!tnd_row_shape_is_plain(&self->shape))
+        return read_shaped(self, epoch, samples, NULL, count, block, error);
     bool end = false;
     tnd_source_call_t call = make_call(self, count);
     memcpy(tnd_buffer_data(call.indices), samples, count * sizeof *samples);
-    return read_call(self, epoch, &call, &count, &end, block, error);
+    TND_TRY(read_call(self, epoch, &call, &count, &end, block, error));
+    uint32_t refused;
+    const tnd_stream_refusal_t *first = tnd_row_reader_refused(self, &refused);
+    if (refused == 0)
+        return TND_OK;
+    (void)tnd_fail(error, "%s", first->why);
+    return TND_REFUSED;
+}
+
+const tnd_stream_refusal_t *tnd_row_reader_refused(const tnd_row_reader_t *self, uint32_t *count_p)
+{
+    *count_p = 0;
+    return self->writer != NULL ? tnd_stream_reader_refused(self->writer, count_p) : NULL;
+}
+
+bool tnd_row_reader_is_random(const tnd_row_reader_t *self)
+{
+    return (self->part->facts.caps & TND_SOURCE_RANDOM) != 0;
 }
 
 /*  Requests the rows of these positions and, if this is the only reader of the lane, of those that
  *  follow.  In a lane with several readers, another reader may get the next ticket. */
 static void look_ahead(tnd_row_reader_t *self, uint32_t epoch, uint64_t first, uint32_t count)
 {
-    uint64_t indices[AHEAD_AT_ONCE];
     const tnd_source_t *source = self->source;
     uint32_t rows = source->ahead_rows != NULL ? source->ahead_rows(self->part->state) : 0;
     if (rows == 0)
@@ -210,8 +337,15 @@ static void look_ahead(tnd_row_reader_t *self, uint32_t epoch, uint64_t first, u
     self->ahead_to = at > end ? at : end;
     for (uint32_t some; at < end; at += some) {
         some = end - at < AHEAD_AT_ONCE ? (uint32_t)(end - at) : AHEAD_AT_ONCE;
-        tnd_sample_order_fill(&self->order, epoch, at, some, indices);
-        source->ahead(self->part->state, indices, some);
+        find_places(self, epoch, at, some);
+        uint32_t found = some;
+        uint32_t *pieces = self->shape.windows ? pack_places(self, at, some) : NULL;
+        for (uint32_t i = 0; i < some && pieces != NULL; i++)
+            found += pieces[i] - 1;
+        free(pieces);
+        for (uint32_t i = 0; i < found; i++)
+            self->places[i] /= self->shape.unit;
+        source->ahead(self->part->state, self->places, found);
     }
 }
 
@@ -228,6 +362,8 @@ tnd_status_t tnd_row_reader_read(tnd_row_reader_t *self, uint32_t epoch, uint64_
     *end_p = ends;
     if (*count_p == 0)
         return TND_OK;
+    if (!tnd_row_shape_is_plain(&self->shape))
+        return read_positions(self, epoch, first, *count_p, block, error);
     tnd_source_call_t call = make_call(self, *count_p);
     tnd_sample_order_fill(&self->order, epoch, first, *count_p, tnd_buffer_data(call.indices));
     TND_TRY(read_call(self, epoch, &call, count_p, end_p, block, error));
@@ -238,12 +374,34 @@ tnd_status_t tnd_row_reader_read(tnd_row_reader_t *self, uint32_t epoch, uint64_
     return TND_OK;
 }
 
-void tnd_row_reader_place(const tnd_row_reader_t *self, uint64_t sample,
+/*  The first stored row of a window that the source refuses, or the first. */
+static uint64_t bad_row_of(tnd_row_reader_t *self, uint32_t epoch, uint64_t position)
+{
+    uint32_t pieces = tnd_sample_order_pieces(&self->order, position), bad = pieces;
+    find_places(self, epoch, position, 1);
+    for (uint32_t i = 0; i < pieces && bad == pieces; i++) {
+        uint32_t one = 1;
+        bool end = false;
+        tnd_error_t ignored;
+        tnd_source_call_t call = make_call(self, 1);
+        *(uint64_t *)tnd_buffer_data(call.indices) = self->places[i] / self->shape.unit;
+        tnd_block_t *row = tnd_block_pool_take(self->block_pool, &self->part->facts.schema);
+        if (read_call(self, epoch, &call, &one, &end, row, &ignored) == TND_REFUSED)
+            bad = i;
+        tnd_block_seal(row);
+        tnd_block_drop(&row);
+    }
+    return self->places[bad < pieces ? bad : 0] / self->shape.unit;
+}
+
+void tnd_row_reader_place(tnd_row_reader_t *self, uint32_t epoch, uint64_t sample,
                           tnd_quarantine_place_t *place, char *text, size_t room)
 {
-    tnd_source_place_t where = {.record = sample};
+    uint64_t row =
+        self->shape.windows ? bad_row_of(self, epoch, sample) : sample / self->shape.unit;
+    tnd_source_place_t where = {.record = row};
     if (self->source->where != NULL)
-        self->source->where(self->part->state, sample, &where);
+        self->source->where(self->part->state, row, &where);
     place->sample = sample;
     place->file = where.file;
     place->record = where.record;

@@ -10,6 +10,8 @@
 #include "actors/plan/kind_options.h"
 #include "actors/quarantine/quarantine.h"
 #include "actors/reader/shared_source.h"
+#include "actors/reader/stream_reader.h"
+#include "runtime/core/places.h"
 
 typedef struct {
     const char *name; /* of the reader, for errors */
@@ -17,8 +19,10 @@ typedef struct {
     const tnd_stream_t *stream;
     const void *shared; /* the open source: shared_source.h */
     uint32_t lane;
-    bool alone;      /* no other reader reads positions of the lane */
-    uint64_t recall; /* positions of the lane that may be read again */
+    bool alone;                /* no other reader reads positions of the lane */
+    uint64_t recall;           /* positions of the lane that may be read again */
+    tnd_place_watch_fn *watch; /* see places.h; NULL: none */
+    void *watcher;
 } tnd_row_reader_config_t;
 
 typedef struct tnd_row_reader tnd_row_reader_t;
@@ -29,7 +33,11 @@ void tnd_row_reader_destroy(tnd_row_reader_t **self_p);
 
 /*  An empty block for the rows. */
 tnd_block_t *tnd_row_reader_block(tnd_row_reader_t *self);
-/*  Writes the source indices of the samples at positions [first, first + count) of the lane. */
+/*  Finds the sample at a position, which may take long after a resume; `watch` is called meanwhile
+ *  and may end it.  Those after it are then found at once. */
+void tnd_row_reader_seek(tnd_row_reader_t *self, uint32_t epoch, uint64_t position);
+/*  Writes the samples at positions [first, first + count) of the lane: the index in the source, with
+ *  `unbatch` that of the row inside, or, with `window`, the position. */
 void tnd_row_reader_samples(tnd_row_reader_t *self, uint32_t epoch, uint64_t first, uint32_t count,
                             uint64_t *samples);
 /*  How many of the rows at positions [first, first + count) fit `budget`; *ragged_p: the bytes of
@@ -40,17 +48,22 @@ tnd_status_t tnd_row_reader_fit(tnd_row_reader_t *self, uint32_t epoch, uint64_t
 /*  Reads the rows at positions [first, first + *count_p).  Where the source ends, *end_p is set and
  *  *count_p becomes less.
  *
- *  Errors: TND_REFUSED if some of the rows are not valid records; others as the source's. */
+ *  Errors: TND_REFUSED if some of the rows are not valid records, unless the source is not RANDOM:
+ *  then they are left out.  Others as the source's. */
 tnd_status_t tnd_row_reader_read(tnd_row_reader_t *self, uint32_t epoch, uint64_t first,
                                  uint32_t *count_p, bool *end_p, tnd_block_t *block,
                                  tnd_error_t *error) TND_CHECKED;
-/*  Reads samples by their indices. */
+/*  The rows that the last read has left out; valid until the next. */
+const tnd_stream_refusal_t *tnd_row_reader_refused(const tnd_row_reader_t *self, uint32_t *count_p);
+/*  Whether samples can be read in any order, each as fast as the next. */
+bool tnd_row_reader_is_random(const tnd_row_reader_t *self);
+/*  Reads samples of an epoch. */
 tnd_status_t tnd_row_reader_read_samples(tnd_row_reader_t *self, uint32_t epoch,
                                          const uint64_t *samples, uint32_t count,
                                          tnd_block_t *block, tnd_error_t *error) TND_CHECKED;
-/*  Where a sample is stored: in *place (without its position) for the quarantine, and as text such
+/*  Where a sample is stored, of a window its first bad row: in *place (without its position) for the quarantine, and as text such
  *  as "record 3 of x.npy, at byte 224". */
-void tnd_row_reader_place(const tnd_row_reader_t *self, uint64_t sample,
+void tnd_row_reader_place(tnd_row_reader_t *self, uint32_t epoch, uint64_t sample,
                           tnd_quarantine_place_t *place, char *text, size_t room);
 
 #endif

@@ -54,6 +54,8 @@ static tnd_places_config_t plan(const tnd_sample_order_config_t *config, tnd_pla
         .lane = stream->by_file ? 0 : config->lane,
         .lanes = stream->by_file ? 1 : stream->lanes,
         .recall = config->recall,
+        .watch = config->watch,
+        .watcher = config->watcher,
     };
 }
 
@@ -76,8 +78,20 @@ void tnd_sample_order_free(tnd_sample_order_t *self)
     free(self->memory);
 }
 
-void tnd_sample_order_fill(tnd_sample_order_t *self, uint32_t epoch, uint64_t first, uint32_t count,
-                           uint64_t *indices)
+void tnd_sample_order_seek(tnd_sample_order_t *self, uint32_t epoch, uint64_t position)
 {
-    tnd_places_fill(self->places, epoch, first, count, indices);
+    uint64_t *places = tnd_allocate(tnd_places_width(&self->list), sizeof *places);
+    tnd_places_fill(self->places, epoch, position, 1, places);
+    free(places);
+}
+
+void tnd_sample_order_fill(tnd_sample_order_t *self, uint32_t epoch, uint64_t first, uint32_t count,
+                           uint64_t *places)
+{
+    tnd_places_fill(self->places, epoch, first, count, places);
+}
+
+uint32_t tnd_sample_order_pieces(const tnd_sample_order_t *self, uint64_t position)
+{
+    return (uint32_t)tnd_places_pieces(self->places, position);
 }

@@ -17,7 +17,9 @@ typedef struct {
     uint32_t lane;
     const uint64_t *files; /* rows of each file; NULL: one file, or not known yet */
     uint32_t file_count;
-    uint64_t recall; /* positions of the lane that may be asked for again */
+    uint64_t recall;           /* positions of the lane that may be asked for again */
+    tnd_place_watch_fn *watch; /* see places.h; NULL: none */
+    void *watcher;
 } tnd_sample_order_config_t;
 
 typedef struct {
@@ -29,8 +31,13 @@ typedef struct {
 size_t tnd_sample_order_bytes(const tnd_sample_order_config_t *config);
 void tnd_sample_order_init(tnd_sample_order_t *self, const tnd_sample_order_config_t *config);
 void tnd_sample_order_free(tnd_sample_order_t *self);
-/*  Writes the source indices of the samples at positions [first, first + count) of the lane. */
+/*  Finds a position, which may take long after a resume; later ones then do not. */
+void tnd_sample_order_seek(tnd_sample_order_t *self, uint32_t epoch, uint64_t position);
+/*  Writes the places of positions [first, first + count) of the lane: tnd_places_width of the order
+ *  each, of which a short window has fewer. */
 void tnd_sample_order_fill(tnd_sample_order_t *self, uint32_t epoch, uint64_t first, uint32_t count,
-                           uint64_t *indices);
+                           uint64_t *places);
+/*  How many places a position has. */
+uint32_t tnd_sample_order_pieces(const tnd_sample_order_t *self, uint64_t position);
 
 #endif

@@ -10,6 +10,8 @@
 #include "actors/plan/kind_options.h"
 #include "actors/plan/plan_queries.h"
 #include "actors/file/content.h"
+#include "actors/reader/order_options.h"
+#include "actors/reader/row_shape.h"
 #include "actors/source/sources.h"
 #include "runtime/base/allocation.h"
 #include "runtime/base/limits.h"
@@ -147,6 +149,7 @@ static tnd_status_t open_part(opened_t *opened, const tnd_plan_t *plan,
                                       .pattern = pattern_of(options, !all || here == plan->lanes),
                                       .room = room_for(all ? 1 : here),
                                       .retry_ns = options->retry_ns,
+                                      .seed = plan->seed,
                                       .tell = report_error,
                                       .teller = listener,
                                       .context = context_of(plan, instance, lane, listener),
@@ -223,6 +226,7 @@ static void fill_stream(const opened_t *opened, tnd_stream_t *stream)
     const tnd_source_facts_t *first = &opened->parts[0].facts;
     stream->read = first->schema;
     stream->source_caps = first->caps;
+    stream->sequential = (first->caps & TND_SOURCE_RANDOM) == 0;
     stream->count = first->count;
     stream->data = first->identity;
     for (uint32_t i = 0; i < opened->count; i++) {
@@ -251,6 +255,31 @@ static void fill_stream(const opened_t *opened, tnd_stream_t *stream)
     }
 }
 
+/*  What the order makes of the rows. */
+static tnd_status_t shape_rows(const tnd_reader_options_t *options, const tnd_plan_t *plan,
+                               tnd_stream_t *stream, tnd_error_t *error)
+{
+    tnd_place_list_t order;
+    tnd_schema_t stored = stream->read;
+    const char *map = "";
+    const void *about = NULL;
+    tnd_error_t why;
+    tnd_order_list(&options->order, plan->seed, &order);
+    tnd_row_shape_t shape = tnd_row_shape_of(&order);
+    if (tnd_row_shape_is_plain(&shape))
+        return TND_OK;
+    if (tnd_row_shape_schema(&shape, &stored, &stream->read, &map, &why) != TND_OK) {
+        for (size_t i = 0; i < options->order.count; i++)
+            if (strcmp(options->order.items[i].table->name, map) == 0)
+                about = options->order.items[i].value;
+        return tnd_fail_about(error, about, "`%s`: %.400s", map, why.text);
+    }
+    if (shape.windows)
+        stream->copied = stream->copied * shape.width + tnd_schema_row_bytes(&stream->read);
+    stream->lists = (uint32_t)(shape.width * (1 + stream->lists)) + 2 * stored.count;
+    return TND_OK;
+}
+
 tnd_status_t tnd_shared_source_open(const tnd_plan_t *plan, const tnd_instance_t *instance,
                                     tnd_guarded_call_t *call, tnd_stream_t *stream, void **shared_p,
                                     tnd_error_t *error)
@@ -264,11 +293,14 @@ tnd_status_t tnd_shared_source_open(const tnd_plan_t *plan, const tnd_instance_t
     tnd_status_t status = by_file ? open_lanes(opened, plan, instance, &listener, error)
                                   : open_part(opened, plan, instance, ALL_LANES,
                                               lanes_here(plan, instance), &listener, error);
+    if (status == TND_OK) {
+        fill_stream(opened, stream);
+        status = shape_rows(options, plan, stream, error);
+    }
     if (status != TND_OK) {
         close_all(opened);
         return status;
     }
-    fill_stream(opened, stream);
     *shared_p = opened;
     return TND_OK;
 }
@@ -282,14 +314,16 @@ static tnd_status_t list_part(const tnd_shared_part_t *part, const tnd_reader_op
     char name[128];
     for (size_t i = 0; i < facts->file_count; i++) {
         const tnd_source_file_t *from = &facts->files[i];
+        snprintf(name, sizeof name, "source `%.100s`", from->path);
         tnd_data_file_t file = {.lane = lane,
                                 .place = (uint32_t)i,
                                 .size = from->size,
                                 .modified_ns = from->modified_ns,
                                 .ends = from->ends,
-                                .file = true,
-                                .hashed = options->verify == TND_VERIFY_FULL,
-                                .name = from->path};
+                                .file = from->kind != TND_DATA_SOURCE,
+                                .hashed = options->verify == TND_VERIFY_FULL &&
+                                          from->kind == TND_DATA_FILE,
+                                .name = from->kind == TND_DATA_SOURCE ? name : from->path};
         if (file.hashed)
             TND_TRY(
                 tnd_content_whole(from->path, from->size, options->retry_ns, file.whole, error));

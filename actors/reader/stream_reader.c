@@ -2,6 +2,7 @@
 #include "actors/reader/stream_reader.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,9 +13,10 @@
 
 enum { SKIP_ROWS = 256 };
 
-/*  Rows that were read: from the `offset`-th on in a block. */
+/*  Rows that were read: from the `offset`-th on in a block.  One that was refused has none. */
 typedef struct {
     tnd_block_t *block;
+    char *why;    /* of a row that was refused; else NULL */
     size_t bytes; /* of its buffers */
     uint64_t first;
     uint32_t rows, offset;
@@ -44,6 +46,8 @@ struct tnd_stream_reader {
     stored_rows_t *kept; /* ring */
     size_t kept_first, kept_count, kept_room;
     uint64_t kept_bytes;
+    tnd_stream_refusal_t *refused; /* of the last read */
+    size_t refused_count, refused_room;
 };
 
 tnd_stream_reader_t *tnd_stream_reader_new(const tnd_stream_reader_config_t *config)
@@ -66,6 +70,7 @@ static void forget_first(tnd_stream_reader_t *self)
     stored_rows_t *kept = kept_at(self, 0);
     self->kept_bytes -= kept->bytes;
     tnd_block_drop(&kept->block);
+    free(kept->why);
     self->kept_first = (self->kept_first + 1) % self->kept_room;
     self->kept_count--;
 }
@@ -83,7 +88,24 @@ void tnd_stream_reader_destroy(tnd_stream_reader_t **self_p)
     tnd_room_fini(&self->room);
     free(self->ragged);
     free(self->kept);
+    free(self->refused);
     free(self);
+}
+
+const tnd_stream_refusal_t *tnd_stream_reader_refused(const tnd_stream_reader_t *self,
+                                                      uint32_t *count_p)
+{
+    *count_p = (uint32_t)self->refused_count;
+    return self->refused;
+}
+
+static void add_refused(tnd_stream_reader_t *self, uint32_t offset, const char *why)
+{
+    self->refused =
+        tnd_grow(self->refused, self->refused_count, &self->refused_room, sizeof *self->refused);
+    tnd_stream_refusal_t *refusal = &self->refused[self->refused_count++];
+    refusal->offset = offset;
+    snprintf(refusal->why, sizeof refusal->why, "%s", why);
 }
 
 /*  Lays out a buffer for `count` rows; with `base` NULL only adds it up. */
@@ -178,22 +200,44 @@ static tnd_rows_t rows_from(const tnd_stream_reader_t *self, const filled_t *fil
     return rows;
 }
 
-/*  Reads the rows from self->next on, whose numbers are in `index`; *got_p is how many of them
- *  there were. */
-static tnd_status_t read_on(tnd_stream_reader_t *self, const uint64_t *index, tnd_rows_t *rows,
-                            uint32_t *got_p, tnd_error_t *error)
+/*  How many rows of a ticket were read: with those that were refused, and without. */
+typedef struct {
+    uint32_t all, good;
+} progress_t;
+
+/*  Calls the source once, for the rows from self->next on, whose numbers are index[done->all ...
+ *  count).  */
+static tnd_status_t fill_some(tnd_stream_reader_t *self, const uint64_t *index, uint32_t count,
+                              const filled_t *filled, progress_t *done, tnd_error_t *error)
 {
-    *got_p = 0;
-    if (self->next == self->end)
-        return TND_OK;
-    uint32_t count = (uint32_t)rows->count;
-    tnd_status_t status = self->config.source->fill(self->config.state, index, rows, error);
-    if (status != TND_OK && status != TND_END)
-        return status;
-    *got_p = status == TND_END ? (uint32_t)rows->count : count;
-    self->next += *got_p;
-    if (status == TND_END)
+    tnd_rows_t rows = rows_from(self, filled, done->good);
+    rows.count = count - done->all;
+    tnd_error_t why = {.text = "it is not a valid record"};
+    tnd_status_t status =
+        self->config.source->fill(self->config.state, index + done->all, &rows, &why);
+    if (status == TND_FAILED || status == TND_AGAIN || status == TND_STOPPED) {
+        *error = why;
+        return TND_FAILED;
+    }
+    uint32_t got = status == TND_OK ? count - done->all : (uint32_t)rows.count;
+    done->good += got;
+    done->all += got;
+    self->next += got;
+    if (status == TND_REFUSED) {
+        add_refused(self, done->all++, why.text);
+        self->next++;
+    } else if (status == TND_END) {
         self->end = self->next;
+    }
+    return TND_OK;
+}
+
+/*  Reads the rows from self->next on, whose numbers are in `index`. */
+static tnd_status_t read_on(tnd_stream_reader_t *self, const uint64_t *index, uint32_t count,
+                            const filled_t *filled, progress_t *done, tnd_error_t *error)
+{
+    while (done->all < count && self->next != self->end)
+        TND_TRY(fill_some(self, index, count, filled, done, error));
     return TND_OK;
 }
 
@@ -203,12 +247,9 @@ static bool keeps(const tnd_stream_reader_t *self)
     return (self->config.caps & (TND_SOURCE_REWINDS | TND_SOURCE_RANDOM)) == 0;
 }
 
-/*  Keeps `rows` rows of `from`, from row `offset` on, which may be needed again. */
-static void keep(tnd_stream_reader_t *self, const tnd_block_t *from, size_t bytes, uint64_t first,
-                 uint32_t offset, uint32_t rows)
+/*  Makes room for one more. */
+static stored_rows_t *add_kept(tnd_stream_reader_t *self, size_t bytes)
 {
-    if (!keeps(self) || rows == 0)
-        return;
     while (self->kept_count > 0 && self->kept_bytes + bytes > self->config.retain_bytes)
         forget_first(self);
     if (self->kept_count == self->kept_room) {
@@ -221,6 +262,17 @@ static void keep(tnd_stream_reader_t *self, const tnd_block_t *from, size_t byte
         self->kept_room = more;
         self->kept_first = 0;
     }
+    self->kept_bytes += bytes;
+    self->kept_count++;
+    return kept_at(self, self->kept_count - 1);
+}
+
+/*  Keeps `rows` rows of `from`, from row `offset` on, which may be needed again. */
+static void keep(tnd_stream_reader_t *self, const tnd_block_t *from, size_t bytes, uint64_t first,
+                 uint32_t offset, uint32_t rows)
+{
+    if (rows == 0)
+        return;
     tnd_block_t *block = tnd_block_pool_take(self->block_pool, self->config.schema);
     for (uint32_t i = 0; i < self->config.schema->count; i++) {
         block->columns[i] = from->columns[i];
@@ -229,10 +281,33 @@ static void keep(tnd_stream_reader_t *self, const tnd_block_t *from, size_t byte
     if (from->index != NULL)
         block->index = tnd_buffer_hold(from->index);
     tnd_block_seal(block);
-    self->kept_count++;
-    *kept_at(self, self->kept_count - 1) = (stored_rows_t){
+    *add_kept(self, bytes) = (stored_rows_t){
         .block = block, .bytes = bytes, .first = first, .rows = rows, .offset = offset};
-    self->kept_bytes += bytes;
+}
+
+/*  Keeps what was read of a ticket from position `from.all` on, where row `first` is, in runs of
+ *  rows between those that were refused. */
+static void keep_all(tnd_stream_reader_t *self, const tnd_block_t *block, size_t bytes,
+                     uint64_t first, progress_t from, progress_t done)
+{
+    if (!keeps(self))
+        return;
+    for (size_t i = 0; i < self->refused_count; i++) {
+        const tnd_stream_refusal_t *refusal = &self->refused[i];
+        if (refusal->offset < from.all)
+            continue;
+        uint32_t rows = refusal->offset - from.all;
+        keep(self, block, bytes, first, from.good, rows);
+        bytes = rows > 0 ? 0 : bytes;
+        *add_kept(self, sizeof *refusal) = (stored_rows_t){.why = tnd_copy_string(refusal->why),
+                                                           .bytes = sizeof *refusal,
+                                                           .first = first + rows,
+                                                           .rows = 1};
+        first += rows + 1;
+        from.good += rows;
+        from.all += rows + 1;
+    }
+    keep(self, block, bytes, first, from.good, done.all - from.all);
 }
 
 /*  The kept rows from `first` on; NULL: none. */
@@ -260,17 +335,22 @@ static void copy_row(const tnd_stream_reader_t *self, const tnd_block_t *block, 
     }
 }
 
-/*  Copies what is kept of the rows from `first` on; returns how many that were. */
-static uint32_t copy_kept(const tnd_stream_reader_t *self, uint64_t first, tnd_rows_t *rows)
+/*  Copies what is kept of the rows from `first` on. */
+static progress_t copy_kept(tnd_stream_reader_t *self, uint64_t first, uint32_t count,
+                            tnd_rows_t *rows)
 {
-    uint32_t done = 0;
-    while (done < rows->count && first + done < self->next) {
-        const stored_rows_t *kept = find_kept(self, first + done);
+    progress_t done = {0, 0};
+    while (done.all < count && first + done.all < self->next) {
+        const stored_rows_t *kept = find_kept(self, first + done.all);
         if (kept == NULL)
             break;
-        uint32_t row = (uint32_t)(first + done - kept->first);
-        for (; row < kept->rows && done < rows->count; row++, done++)
-            copy_row(self, kept->block, kept->offset + row, rows, done);
+        if (kept->why != NULL) {
+            add_refused(self, done.all++, kept->why);
+            continue;
+        }
+        uint32_t row = (uint32_t)(first + done.all - kept->first);
+        for (; row < kept->rows && done.all < count; row++, done.all++)
+            copy_row(self, kept->block, kept->offset + row, rows, done.good++);
     }
     return done;
 }
@@ -297,32 +377,35 @@ static tnd_status_t go_to(tnd_stream_reader_t *self, uint32_t epoch, uint64_t fi
         self->next = 0;
         self->end = TND_UNKNOWN;
     }
+    if ((self->config.caps & TND_SOURCE_SEEKS) != 0)
+        self->next = first;
     uint64_t index[SKIP_ROWS];
     while (self->next < first && self->next != self->end) {
         uint32_t some = first - self->next < SKIP_ROWS ? (uint32_t)(first - self->next) : SKIP_ROWS;
-        uint32_t got = 0;
+        progress_t done = {0, 0};
         uint64_t from = self->next;
         for (uint32_t i = 0; i < some; i++)
             index[i] = from + i;
         filled_t filled;
         begin(self, some, &filled);
-        tnd_status_t status = read_on(self, index, &filled.rows, &got, error);
+        tnd_status_t status = read_on(self, index, some, &filled, &done, error);
         if (status == TND_OK && keeps(self)) {
             tnd_block_t *block = tnd_block_pool_take(self->block_pool, self->config.schema);
-            keep(self, block, finish(self, &filled, got, block), from, 0, got);
+            size_t bytes = finish(self, &filled, done.good, block);
+            keep_all(self, block, bytes, from, (progress_t){0, 0}, done);
             tnd_block_drop(&block);
         }
+        self->refused_count = 0;
         clear(self, &filled);
         TND_TRY(status);
     }
     return TND_OK;
 }
 
-/*  Reads rows one after the other, of which those that are kept are copied; *from_p is the first
- *  that was not kept. */
+/*  Reads rows one after the other, of which those that are kept are copied: up to *from_p. */
 static tnd_status_t read_in_order(tnd_stream_reader_t *self, uint32_t epoch, const uint64_t *index,
-                                  uint32_t count, filled_t *filled, uint32_t *from_p,
-                                  uint32_t *got_p, tnd_error_t *error)
+                                  uint32_t count, filled_t *filled, progress_t *from_p,
+                                  progress_t *done_p, tnd_error_t *error)
 {
     bool here = self->begun && epoch == self->epoch;
     bool kept = here && (self->config.caps & TND_SOURCE_REWINDS) == 0 && index[0] < self->next &&
@@ -330,13 +413,11 @@ static tnd_status_t read_in_order(tnd_stream_reader_t *self, uint32_t epoch, con
     if (!kept && !(here && index[0] >= self->end))
         TND_TRY(go_to(self, epoch, index[0], error));
     begin(self, count, filled);
-    uint32_t done = kept ? copy_kept(self, index[0], &filled->rows) : 0, got = 0;
-    if (done < count && self->next == index[0] + done) {
-        tnd_rows_t rows = rows_from(self, filled, done);
-        TND_TRY(read_on(self, index + done, &rows, &got, error));
-    }
-    *from_p = done;
-    *got_p = done + got;
+    if (kept)
+        *done_p = copy_kept(self, index[0], count, &filled->rows);
+    *from_p = *done_p;
+    if (done_p->all < count && self->next == index[0] + done_p->all)
+        TND_TRY(read_on(self, index, count, filled, done_p, error));
     return TND_OK;
 }
 
@@ -344,24 +425,27 @@ tnd_status_t tnd_stream_reader_read(tnd_stream_reader_t *self, uint32_t epoch,
                                     const uint64_t *index, uint32_t *count_p, tnd_block_t *block,
                                     bool *end_p, tnd_error_t *error)
 {
-    uint32_t count = *count_p, got = count, from = 0;
+    uint32_t count = *count_p;
+    progress_t done = {0, 0}, from = {0, 0};
     filled_t filled = {.buffer = NULL};
     tnd_status_t status;
+    self->refused_count = 0;
     if ((self->config.caps & TND_SOURCE_RANDOM) != 0) {
         begin(self, count, &filled);
+        done = (progress_t){count, count};
         status = self->config.source->fill(self->config.state, index, &filled.rows, error);
         if (status == TND_END)
             status =
                 tnd_fail(error, "%s: the source ends before the number of rows that it reported",
                          self->config.name);
     } else {
-        status = read_in_order(self, epoch, index, count, &filled, &from, &got, error);
+        status = read_in_order(self, epoch, index, count, &filled, &from, &done, error);
     }
     if (status == TND_OK) {
-        size_t bytes = finish(self, &filled, got, block);
-        keep(self, block, bytes, index[0] + from, from, got - from);
-        *count_p = got;
-        *end_p = got < count;
+        size_t bytes = finish(self, &filled, done.good, block);
+        keep_all(self, block, bytes, index[0] + from.all, from, done);
+        *count_p = done.all;
+        *end_p = done.all < count;
     }
     clear(self, &filled);
     return status;

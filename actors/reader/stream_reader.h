@@ -3,7 +3,8 @@
  *  A RANDOM source gets the requested indices.  Any other is read in order from its start.  When a
  *  worker is lost or the run rewinds, earlier positions are needed again.  A source that REWINDS is
  *  then read again from its start.  For a source that does not, the last `retain_bytes` bytes of
- *  rows are kept, and a request for older rows is an error.
+ *  rows are kept, and a request for older rows is an error.  One that SEEKS begins where it is asked
+ *  to.
  *
  *  Ownership: strings, schema and source remain the caller's.  Blocks may outlive the reader.
  *  Threads: the reader's actor. */
@@ -28,11 +29,21 @@ tnd_stream_reader_t *tnd_stream_reader_new(const tnd_stream_reader_config_t *con
 /*  Sets *self_p to NULL; NULL is allowed. */
 void tnd_stream_reader_destroy(tnd_stream_reader_t **self_p);
 
+/*  A row that the source refuses: which of those that were asked for, and why. */
+typedef struct {
+    uint32_t offset;
+    char why[256];
+} tnd_stream_refusal_t;
+
 /*  Fills `block` with the rows at index[0 ... *count_p) of the data in `epoch`; they are
- *  consecutive if the source is not RANDOM. Where the data ends, *end_p is set and *count_p becomes
- *  less. */
+ *  consecutive if the source is not RANDOM, and then those that it refuses are left out.  Where the
+ *  data ends, *end_p is set and *count_p becomes less.  Errors: TND_REFUSED if a RANDOM source
+ *  refuses one of them. */
 tnd_status_t tnd_stream_reader_read(tnd_stream_reader_t *self, uint32_t epoch,
                                     const uint64_t *index, uint32_t *count_p, tnd_block_t *block,
                                     bool *end_p, tnd_error_t *error) TND_CHECKED;
+/*  The rows that the last read has left out, in ascending order; valid until the next read. */
+const tnd_stream_refusal_t *tnd_stream_reader_refused(const tnd_stream_reader_t *self,
+                                                      uint32_t *count_p);
 
 #endif

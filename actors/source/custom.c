@@ -92,15 +92,16 @@ static tnd_status_t given_fill(void *state, const uint64_t *index, tnd_rows_t *r
     tnd_status_t status = self->ops->read(self->state, index, count, rows, &why);
     if (status == TND_OK)
         return check_ragged(self, index, rows, count, error);
-    if (status == TND_END && rows->count <= count) {
-        tnd_status_t fits = check_ragged(self, index, rows, rows->count, error);
-        return fits == TND_OK ? TND_END : fits;
-    }
+    bool in_order = (self->caps & TND_SOURCE_RANDOM) == 0;
+    bool refuses = status == TND_REFUSED && (!in_order || rows->count < count);
+    if ((status == TND_END && rows->count <= count) || (refuses && in_order))
+        TND_TRY(check_ragged(self, index, rows, rows->count, error));
+    if (status == TND_END && rows->count <= count)
+        return TND_END;
     (void)tnd_fail(error, "source `%s`, row %llu: %s", self->ops->name,
-                   (unsigned long long)index[0],
+                   (unsigned long long)index[refuses && in_order ? rows->count : 0],
                    status == TND_END ? "more rows than there is room for" : why.text);
-    return status == TND_REFUSED && (self->caps & TND_SOURCE_RANDOM) != 0 ? TND_REFUSED
-                                                                          : TND_FAILED;
+    return refuses ? TND_REFUSED : TND_FAILED;
 }
 
 static tnd_status_t given_sizes(const void *state, const uint64_t *index, uint32_t count,

@@ -102,16 +102,18 @@ static bool check_place(const tnd_place_list_t *self, uint32_t i, const char *se
                         uint64_t input, tnd_places_fault_t *fault)
 {
     const tnd_place_op_t *op = ops[self->maps[i].kind];
-    bool after_interleave = i == 1 && self->maps[i].kind == TND_PLACE_UNBATCH &&
-                            self->maps[0].kind == TND_PLACE_INTERLEAVE;
-    if ((op->rules & TND_PLACE_FIRST) != 0 && i > 0 && !after_interleave) {
-        bool files = self->maps[i].kind == TND_PLACE_INTERLEAVE;
+    /* These are in the order of maps.def. */
+    bool follows = i > 0 && (ops[self->maps[i - 1].kind]->rules & TND_PLACE_FIRST) != 0 &&
+                   self->maps[i - 1].kind < self->maps[i].kind;
+    if ((op->rules & TND_PLACE_FIRST) != 0 && i > 0 && !follows) {
+        bool files = self->maps[i].kind != TND_PLACE_UNBATCH;
         (void)tnd_fail(&fault->why, "`%s` after `%s`: it works on %s", op->name,
                        tnd_place_name(self->maps[i - 1].kind), files ? "files" : "rows as stored");
         return refuse(fault, i,
-                      files ? "make `interleave` the first of the list"
-                            : "make `unbatch` the first of the list, or the next after "
-                              "`interleave`");
+                      self->maps[i].kind == TND_PLACE_FILES ? "make `files` the first of the list"
+                      : files ? "make `interleave` the first of the list, or the next after `files`"
+                              : "make `unbatch` the first of the list, or the next after "
+                                "`interleave`");
     }
     if ((op->rules & TND_PLACE_LAST) != 0 && i + 1 < self->count) {
         (void)tnd_fail(&fault->why,
@@ -200,7 +202,7 @@ uint64_t tnd_places_width(const tnd_place_list_t *self)
 
 uint64_t tnd_places_unit(const tnd_place_list_t *self)
 {
-    for (uint32_t i = 0; i < self->count && i < 2; i++)
+    for (uint32_t i = 0; i < self->count && i < 3; i++)
         if (self->maps[i].kind == TND_PLACE_UNBATCH)
             return self->maps[i].unbatch;
     return 1;
@@ -269,6 +271,8 @@ static void link_stages(tnd_places_t *self, const tnd_places_config_t *config)
         stage->files = config->file_count > 0 ? config->files : &self->config.rows;
         stage->file_count = config->file_count > 0 ? config->file_count : 1;
         stage->unit = unit;
+        stage->watch = config->watch;
+        stage->watcher = config->watcher;
         sequential |= (op->rules & TND_PLACE_SEQUENTIAL) != 0;
     }
     if (self->window == NULL && config->lanes > 1) {

@@ -40,6 +40,8 @@ typedef struct {
     uint32_t file_count;   /* 0: one file */
     uint32_t lane, lanes;  /* 0, 1: the whole result */
     uint64_t recall;       /* positions of the lane that may be asked for again */
+    tnd_place_watch_fn *watch; /* NULL: none */
+    void *watcher;
 } tnd_places_config_t;
 
 typedef struct tnd_places tnd_places_t;

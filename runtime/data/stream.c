@@ -156,6 +156,8 @@ void tnd_stream_write(const tnd_stream_t *self, FILE *out)
             self->data);
     if (self->by_file)
         fprintf(out, "files %" PRIu64 "\n", self->found);
+    if (self->sequential)
+        fputs("sequential\n", out);
     for (uint32_t lane = 0; lane < TND_LANES_MAX; lane++)
         if (self->lane[lane].known)
             fprintf(out, "lane %" PRIu32 " %" PRIu64 " %" PRIu64 "\n", lane, self->lane[lane].count,
@@ -217,12 +219,16 @@ tnd_status_t tnd_stream_read(tnd_stream_t *self, const char *line, tnd_error_t *
             return tnd_fail(error, "facts of a stream: not understood: '%s'", line);
         memset(&self->read, 0, sizeof self->read);
         memset(self->lane, 0, sizeof self->lane);
-        self->by_file = false;
+        self->by_file = self->sequential = false;
         self->found = 0;
         return TND_OK;
     }
     if (sscanf(line, "files %" SCNu64, &self->found) == 1) {
         self->by_file = true;
+        return TND_OK;
+    }
+    if (strcmp(line, "sequential") == 0) {
+        self->sequential = true;
         return TND_OK;
     }
     if (strncmp(line, "lane ", 5) == 0)

@@ -40,6 +40,7 @@ typedef struct tnd_stream {
     bool spans;        /* batches span epochs */
     uint32_t epochs;   /* TND_ENDLESS */
     uint32_t rows_max; /* rows that one position may become */
+    bool sequential;   /* the source is read from its start only */
     bool sized;        /* rows have different sizes, which are known before they are read */
     uint64_t budget;   /* bytes of ragged columns of a ticket; 0: tickets count positions alone */
     /*  Bytes of ragged columns that a position becomes, per byte that it had as read: at most, and

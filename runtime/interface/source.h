@@ -23,6 +23,8 @@ typedef struct {
     tnd_access_pattern_t pattern;
     uint64_t room;     /* bytes that the page cache may use for these files; 0: unknown */
     uint64_t retry_ns; /* how long transient failures of reads (EIO, ESTALE ...) are retried */
+    uint64_t seed;     /* of the run */
+    bool may_be_empty; /* it is one of several sources, so no rows are no error */
     /*  Reports further errors when `open` fails, to show all at once; NULL: they are dropped. */
     void (*tell)(void *teller, const tnd_error_t *error);
     void *teller;
@@ -56,10 +58,11 @@ typedef enum {
 
 /*  What a checkpoint lists of the data of a source. */
 typedef struct {
+    tnd_source_file_kind_t kind;
     const char *path;
     uint64_t size;
     int64_t modified_ns; /* since 1970 */
-    uint64_t ends;       /* hash of the first and last 64 KiB */
+    uint64_t ends;       /* hash of the first and last 64 KiB; of the names and sizes; identity */
 } tnd_source_file_t;
 
 /*  What an open source reports of its data. */
@@ -73,8 +76,11 @@ typedef struct {
     const uint64_t *file_rows; /* rows of each file of the first column, until close; NULL: one */
     uint32_t file_rows_count;
     uint64_t found;           /* hash of the file names that a pattern matched; 0: no pattern */
+    const char *const *notes; /* what the user should know of the data, until close */
+    size_t note_count;
     uint32_t lists;           /* lists that `read` writes, of one u64 per row each */
     size_t copied;            /* the most bytes per row that `read` copies to call->room; 0: none */
+    bool allocates;           /* it copies them to memory of its own; call->room is NULL */
     size_t loaded;            /* bytes of data that stay in memory until the source is closed */
     uint64_t mapped, read;    /* bytes of files that are mapped, and that are read */
     uint64_t room;            /* bytes that the page cache may use for them; 0: unknown */
@@ -92,7 +98,9 @@ typedef struct {
 /*  Bytes of call->room: the rows, and slack so that every column can be aligned. */
 static inline size_t tnd_source_room(const tnd_source_facts_t *facts, uint32_t count)
 {
-    return facts->copied == 0 ? 0 : facts->copied * count + (size_t)TND_COLUMNS_MAX * 64;
+    return facts->copied == 0 || facts->allocates
+               ? 0
+               : facts->copied * count + (size_t)TND_COLUMNS_MAX * 64;
 }
 
 /*  Where a row is stored. */
@@ -116,10 +124,12 @@ typedef struct tnd_source {
      *  file shrank, with file and offset; never a signal. */
     tnd_status_t (*read)(void *state, const tnd_source_call_t *call, tnd_block_t *block,
                          tnd_error_t *error);
-    /*  Instead of `read`: writes rows index[0 ... rows->count), with tnd_rows_room those of ragged
-     *  columns. A source that is not RANDOM gets consecutive indices; index[0] == 0 means from the
-     *  start. Errors: TND_END if the source has only the rows->count rows that it then sets;
-     *  TND_REFUSED as above, if RANDOM. */
+    /*  Instead of `read`, or beside it, see tnd_source_writes: writes rows index[0 ...
+     *  rows->count), with tnd_rows_room those of ragged columns.  A source that is not
+     *  RANDOM gets consecutive indices; index[0] == 0 means from the start, and with SEEKS any other
+     *  one from there.  Errors: TND_END if the source has only the rows->count rows that it then
+     *  sets; TND_REFUSED as above, if RANDOM.  Otherwise TND_REFUSED means that the row after the
+     *  rows->count rows that it then sets is not a valid record; the next call continues after it. */
     tnd_status_t (*fill)(void *state, const uint64_t *index, tnd_rows_t *rows, tnd_error_t *error);
     /*  Sets bytes[0 ... count) to the bytes of the ragged columns of these rows, before they are
      *  read, on any thread; 0 for a row that `read` refuses. NULL, TND_AGAIN: not known before.
@@ -134,5 +144,12 @@ typedef struct tnd_source {
     void (*where)(const void *state, uint64_t index, tnd_source_place_t *place);
     void (*close)(void *state);
 } tnd_source_t;
+
+/*  Whether the rows of an open source are read by `fill`.  One that has `read` too can be either
+ *  RANDOM, and is then read by `read`, or not. */
+static inline bool tnd_source_writes(const tnd_source_t *source, const tnd_source_facts_t *facts)
+{
+    return source->fill != NULL && (source->read == NULL || (facts->caps & TND_SOURCE_RANDOM) == 0);
+}
 
 #endif

@@ -58,8 +58,9 @@ typedef struct {
     size_t outlet_count;
 } tnd_kind_spec_t;
 
-/*  Lanes can share its files (`shard: file`); built-in formats only. */
-enum { TND_SOURCE_FILES = 4 };
+/*  Lanes can share its files (`shard: file`); a source that is not RANDOM can begin at any row, though
+ *  slowly.  Built-in formats only. */
+enum { TND_SOURCE_FILES = 4, TND_SOURCE_SEEKS = 8 };
 
 typedef struct {
     tnd_table_t table;

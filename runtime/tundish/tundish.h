@@ -277,7 +277,9 @@ TND_API size_t tnd_replica_stride(const tnd_replica_t *replica, const char *name
  *  Errors: NULL if the column does not exist, is not ragged, or its rows are padded. */
 TND_API const uint64_t *tnd_replica_splits(const tnd_replica_t *replica, const char *name);
 /*  The same rows as a DLPack tensor: a DLManagedTensor of [rows, shape of the column] on the
- *  device, read-only.  PyTorch, JAX, NumPy and others accept it in a capsule named "dltensor".
+ *  device, read-only.  A ragged column has the longest length of the step in place of shape[0]; if
+ *  its rows are packed, the tensor is [values, rest of the shape].  PyTorch, JAX, NumPy and others
+ *  accept it in a capsule named "dltensor".
  *
  *  Ownership: the caller owns the tensor until it calls the tensor's deleter, once.  The rows stay
  *  in memory until then, even after the session and the graph have ended; the commit of the step
@@ -441,8 +443,9 @@ typedef struct tnd_source_ops {
      *  call continues after the one before; index[0] == 0 restarts, more than once only with
      *  REWINDS.
      *  TND_END: the data end after the rows->count rows that were written; only if `count` is
-     *  unknown.  TND_REFUSED, if RANDOM: one of these rows is bad, see `on_error` of the reader.
-     *  The rows are then requested one by one, and `error` has the reason. */
+     *  unknown.  TND_REFUSED: one of these rows is bad, see `on_error` of the reader, and `error` has
+     *  the reason.  If RANDOM, they are then requested one by one.  Otherwise it is the row after the
+     *  rows->count rows that were written, and the next call continues after it. */
     tnd_status_t (*read)(void *state, const uint64_t *index, size_t count, tnd_rows_t *rows,
                          tnd_error_t *error);
     /*  Sets bytes[0 ... count) to the bytes of the ragged columns of these rows, before they are

@@ -2,7 +2,7 @@
 """The maps of runtime/core/places.h written out in Python, as sequences; writes places.txt.
 
 A line is `ROWS ; MAP ... ; MAP ... | EPOCH hash COUNT HASH POSITION=PLACE ...`. ROWS are the rows of
-each file. Maps: `interleave CYCLE BLOCK`, `unbatch ROWS`, `skip COUNT`, `take COUNT`, `repeat TIMES
+each file. Maps: `files BUFFER SEED GLOBAL RESHUFFLE` (a shuffle of them), `interleave CYCLE BLOCK`, `unbatch ROWS`, `skip COUNT`, `take COUNT`, `repeat TIMES
 FUSED`, `shard SHARDS INDEX`, `global SEED`, `index_shuffle SEED GLOBAL RESHUFFLE`, `shuffle BUFFER
 SEED GLOBAL RESHUFFLE` (GLOBAL `-`: not set), `window SIZE SHIFT STRIDE DROP`. HASH is
 h = 31 * h + place modulo 2^64 over all places in order, or `-`.
@@ -108,8 +108,21 @@ class List:
         return getattr(self, self.map[0])(number, *self.map[1:])
 
     def interleave(self, _number, cycle, block):
-        runs = interleave(self.rows, int(cycle), int(block))
-        return Pass(sum(self.rows), run_at(runs))
+        below = self.below.iterate()
+        order = getattr(below, "order", range(len(self.rows)))
+        at = run_at(interleave([self.rows[file] for file in order], int(cycle), int(block)))
+        return Pass(sum(self.rows), lambda p: below.at(at(p)))
+
+    def files(self, number, *shuffle):
+        names = List([len(self.rows)], [" ".join(("shuffle", *shuffle))])
+        names.passes = number
+        drawn = names.iterate()
+        starts = [0, *itertools.accumulate(self.rows)]
+        order = [drawn.at(i) for i in range(len(self.rows))]
+        result = Pass(sum(self.rows), run_at([(starts[file], self.rows[file]) for file in order
+                                              if self.rows[file] > 0]))
+        result.order = order
+        return result
 
     def unbatch(self, _number, rows):
         rows, below = int(rows), self.below.iterate()
@@ -232,6 +245,13 @@ def lines():
             for rows in ([n], half, five):
                 if n > 1 and not (huge and maps[0] == "interleave 1 1"):
                     yield line(rows, maps, 1)
+        for maps in (["files 9 5 - 1"], ["files 2 7 3 0", "interleave 2 %d" % block],
+                     ["files 9 5 - 1", "unbatch 3"],
+                     ["files 9 5 - 1", "interleave 3 %d" % block, "unbatch 4", "repeat 3 1"],
+                     ["files 4 1 - 1", "interleave 4 %d" % block, "skip 3", "repeat 2 0"]):
+            for epoch in (0, 2):
+                if n > 10 or epoch == 0:
+                    yield line(five, maps, epoch)
         for maps in (["shuffle 1 5 - 1"], ["shuffle 10 5 - 1"], ["shuffle 1000 5 6 0"],
                      ["shuffle 70 0 0 1"], ["take 90000", "shuffle 70000 3 - 1"],
                      ["shuffle 10 -3 - 1", "repeat 2 1"], ["shuffle 10 3 - 1", "repeat 2 0"],

@@ -140,3 +140,18 @@ Test(opened_source, a_source_of_unknown_length_skips_and_takes)
     cr_expect(outcome.status == TND_FAILED);
     cr_expect(strstr(outcome.error, "`skip: 5000` leaves no row") != NULL, "%s", outcome.error);
 }
+
+Test(opened_source, a_window_with_a_bad_row_is_bad)
+{
+    numbers_t numbers = {.refuses = 7};
+    const char *order = "order: [{window: {size: 4, drop_remainder: true}}], epochs: 1, on_error: ";
+    char reader[256];
+    snprintf(reader, sizeof reader, "%sskip", order);
+    outcome_t outcome = run(compose(&numbers, TND_SOURCE_RANDOM, reader, ""));
+    cr_expect(outcome.status == TND_OK, "%s", outcome.error);
+    cr_expect_eq(outcome.rows, ROWS / 4 - (ROWS + 6) / 7);
+    snprintf(reader, sizeof reader, "%sstop", order);
+    outcome = run(compose(&numbers, TND_SOURCE_RANDOM, reader, ""));
+    cr_expect(strstr(outcome.error, "record 0 is bad: source `numbers`, row 0: it is a multiple"),
+              "%s", outcome.error);
+}

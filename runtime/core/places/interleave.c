@@ -35,6 +35,7 @@ typedef struct {
     uint32_t *heap;         /* slots by their next last turn, while phases are computed */
     uint16_t *alive; /* slots that take turns: all; without the first to stop; the first two ... */
     uint32_t phase;  /* seen last */
+    uint64_t pass;   /* that the phases are of, if the files have another order in each */
 } interleave_t;
 
 static uint64_t interleave_count(const tnd_place_map_t *map, uint64_t input)
@@ -176,6 +177,24 @@ static void compute_phases(interleave_t *state, uint32_t files)
     state->phases[files].first = first;
 }
 
+static void begin(tnd_place_stage_t *self, uint64_t pass)
+{
+    interleave_t *state = self->state;
+    const uint64_t *counts =
+        self->below != NULL ? tnd_place_files_counts(self->below, pass) : self->files;
+    uint32_t files = self->file_count;
+    uint64_t first = 0;
+    for (uint32_t i = 0; i <= files; i++) {
+        state->files[i] = (file_t){.first = first};
+        first += i < files ? counts[i] * self->unit : 0;
+    }
+    assert(first == self->input);
+    state->pass = pass;
+    state->phase = 0;
+    compute_phases(state, files);
+    fill_queues(state, files);
+}
+
 static void interleave_init(tnd_place_stage_t *self)
 {
     interleave_t *state = self->state;
@@ -188,14 +207,10 @@ static void interleave_init(tnd_place_stage_t *self)
     state->current = state->queue_starts + slots + 1;
     state->heap = state->current + slots;
     state->alive = (uint16_t *)(state->heap + slots);
-    uint64_t first = 0;
-    for (uint32_t i = 0; i <= files; i++) {
-        state->files[i] = (file_t){.first = first};
-        first += i < files ? self->files[i] * self->unit : 0;
-    }
-    assert(first == self->input);
-    compute_phases(state, files);
-    fill_queues(state, files);
+    /* The files below are prepared after this stage. */
+    state->pass = UINT64_MAX;
+    if (self->below == NULL)
+        begin(self, 0);
 }
 
 static const phase_t *find_phase(interleave_t *state, uint32_t files, uint64_t position)
@@ -263,6 +278,8 @@ static void interleave_trace(tnd_place_stage_t *self, uint64_t pass, uint64_t *p
                              size_t count)
 {
     uint64_t first = 0, run = 0, place = 0;
+    if (self->below != NULL && ((const interleave_t *)self->state)->pass != pass)
+        begin(self, pass);
     for (size_t i = 0; i < count; i++) {
         if (positions[i] - first >= run) {
             first = positions[i];

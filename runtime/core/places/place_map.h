@@ -48,7 +48,7 @@ typedef struct {
         struct {
             uint32_t seeds[2]; /* as tnd_places_seeds gives them */
             bool reshuffle;
-            uint64_t buffer; /* of `shuffle` */
+            uint64_t buffer; /* of `shuffle`, which `files` has too */
         } shuffle, index_shuffle;
         struct {
             uint64_t size, shift, stride;
@@ -56,6 +56,12 @@ typedef struct {
         } window;
     };
 } tnd_place_map_t;
+
+/*  Called from time to time while a shuffle draws positions only to get past them, with how many are
+ *  left.  Returns false to end that; what it was to find is then not set. */
+typedef bool tnd_place_watch_fn(void *watcher, uint64_t left);
+/*  Positions that are drawn between two calls. */
+enum { TND_PLACES_WATCHED = 1 << 20 };
 
 /*  One map in use. */
 typedef struct tnd_place_stage {
@@ -66,16 +72,18 @@ typedef struct tnd_place_stage {
     uint64_t wanted;               /* positions that are read in each pass; more than `count` if
                                       the end is read too */
     uint64_t passes;               /* over the input, in each pass over the result */
-    const uint64_t *files;         /* of the first map: rows of each file, and the files */
+    const uint64_t *files;         /* of the first maps: rows of each file, and the files */
     uint32_t file_count;
-    uint64_t unit;  /* of the first map: rows inside a stored row */
-    uint64_t drawn; /* by a shuffle, in all */
+    uint64_t unit;             /* of the first maps: rows inside a stored row */
+    uint64_t drawn;            /* by a shuffle, in all */
+    tnd_place_watch_fn *watch; /* NULL: none */
+    void *watcher;
     void *state;
 } tnd_place_stage_t;
 
 /*  Rules for the place of a map in a list. */
 enum {
-    TND_PLACE_FIRST = 1, /* first, `unbatch` also directly after `interleave` */
+    TND_PLACE_FIRST = 1, /* first: `files`, then `interleave`, then `unbatch` */
     TND_PLACE_LAST = 2,
     TND_PLACE_WHOLE = 4,     /* its input is finite and has random access */
     TND_PLACE_SEQUENTIAL = 8 /* its result has no random access */
@@ -100,6 +108,9 @@ typedef struct tnd_place_op {
 #define MAP(NAME, name) extern const tnd_place_op_t tnd_place_##name;
 #include "runtime/core/places/maps.def"
 #undef MAP
+
+/*  Of a stage of `files`: the stored rows of the files in the order of a pass. */
+const uint64_t *tnd_place_files_counts(tnd_place_stage_t *self, uint64_t pass);
 
 /*  Replaces positions of the input of `self` by places. */
 static inline void tnd_place_below(const tnd_place_stage_t *self, uint64_t pass,

@@ -231,6 +231,19 @@ static void draw_next(tnd_place_stage_t *self, uint64_t count, uint64_t *positio
     }
 }
 
+/*  Draws `count` positions to get past them; false: it was ended. */
+static bool draw_past(tnd_place_stage_t *self, uint64_t count)
+{
+    for (uint64_t some; count > 0; count -= some) {
+        some = count < TND_PLACES_WATCHED ? count : TND_PLACES_WATCHED;
+        if (count >= TND_PLACES_WATCHED && self->watch != NULL &&
+            !self->watch(self->watcher, count))
+            return false;
+        draw_next(self, some, NULL);
+    }
+    return true;
+}
+
 static void shuffle_trace(tnd_place_stage_t *self, uint64_t pass, uint64_t *positions, size_t count)
 {
     const progress_t *at = &((const shuffle_t *)self->state)->at;
@@ -240,7 +253,8 @@ static void shuffle_trace(tnd_place_stage_t *self, uint64_t pass, uint64_t *posi
             to++;
         if (pass != at->pass || first < at->next)
             go_back(self, pass, first);
-        draw_next(self, first - at->next, NULL);
+        if (!draw_past(self, first - at->next))
+            return;
         draw_next(self, to - from, positions + from);
     }
 }

@@ -260,3 +260,93 @@ Test(stream_reader, ragged_rows_that_are_needed_again_have_their_lengths)
     tnd_stream_reader_destroy(&stream_reader);
     tnd_block_pool_destroy(&block_pool);
 }
+
+/*  Counts, but refuses every number that ends in 7. */
+static tnd_status_t picky_fill(void *state, const uint64_t *index, tnd_rows_t *rows,
+                               tnd_error_t *error)
+{
+    counter_t *self = state;
+    size_t count = rows->count;
+    if (index[0] == 0)
+        self->next = 0;
+    for (size_t i = 0; i < count; i++) {
+        cr_assert_eq(index[i], self->next);
+        uint64_t value = self->next++;
+        if (value % 10 == 7) {
+            (void)tnd_fail(error, "%llu ends in 7", (unsigned long long)value);
+            rows->count = i;
+            return TND_REFUSED;
+        }
+        *(uint32_t *)tnd_rows_at(rows, 0, i) = (uint32_t)value;
+    }
+    return TND_OK;
+}
+
+static const tnd_source_t picky = {.state_bytes = sizeof(counter_t), .fill = picky_fill};
+
+/*  Rows [first, first + count): those that do not end in 7, and reasons for the others. */
+static void check_picky(tnd_stream_reader_t *stream_reader, tnd_block_pool_t *pool,
+                        const tnd_schema_t *schema, uint64_t first, uint32_t count)
+{
+    uint64_t index[END];
+    uint32_t asked = count, good = 0, bad = 0, refused;
+    bool ended;
+    tnd_error_t error;
+    for (uint32_t i = 0; i < count; i++)
+        index[i] = first + i;
+    tnd_block_t *block = tnd_block_pool_take(pool, schema);
+    cr_assert(tnd_stream_reader_read(stream_reader, 0, index, &asked, block, &ended, &error) ==
+              TND_OK);
+    cr_expect_eq(asked, count);
+    tnd_block_seal(block);
+    const tnd_stream_refusal_t *list = tnd_stream_reader_refused(stream_reader, &refused);
+    for (uint32_t i = 0; i < count; i++) {
+        char why[32];
+        snprintf(why, sizeof why, "%llu ends in 7", (unsigned long long)(first + i));
+        if ((first + i) % 10 != 7) {
+            cr_expect_eq(*(const uint32_t *)tnd_block_row(block, 0, good++), first + i);
+            continue;
+        }
+        cr_assert_lt(bad, refused);
+        cr_expect_eq(list[bad].offset, i);
+        cr_expect_str_eq(list[bad++].why, why);
+    }
+    cr_expect_eq(bad, refused);
+    tnd_block_drop(&block);
+}
+
+Test(stream_reader, rows_that_are_refused_are_left_out_also_when_they_are_needed_again)
+{
+    for (uint32_t caps = 0; caps <= TND_SOURCE_REWINDS; caps += TND_SOURCE_REWINDS) {
+        counter_t state = {0};
+        tnd_schema_t schema = {0};
+        cr_assert(tnd_schema_add(&schema, "a", TND_U32, 0, NULL, NULL) == TND_OK);
+        tnd_block_pool_t *pool = tnd_block_pool_new();
+        tnd_stream_reader_config_t config = {.source = &picky,
+                                             .state = &state,
+                                             .schema = &schema,
+                                             .name = "read",
+                                             .caps = caps,
+                                             .retain_bytes = 1 << 20};
+        tnd_stream_reader_t *stream_reader = tnd_stream_reader_new(&config);
+        check_picky(stream_reader, pool, &schema, 0, 8);   /* the last one is bad */
+        check_picky(stream_reader, pool, &schema, 27, 1);  /* rows before it are skipped */
+        check_picky(stream_reader, pool, &schema, 28, 30); /* several, and good ones at the end */
+        check_picky(stream_reader, pool, &schema, 5, 53);  /* all of it again */
+        check_picky(stream_reader, pool, &schema, 40, 40); /* half of it again */
+        tnd_stream_reader_destroy(&stream_reader);
+        tnd_block_pool_destroy(&pool);
+    }
+}
+
+Test(stream_reader, a_source_that_seeks_begins_where_it_is_asked_to)
+{
+    bench_t bench;
+    begin(&bench, TND_SOURCE_REWINDS | TND_SOURCE_SEEKS, 0);
+    bench.state.next = 40;
+    gets(&bench, 0, 40, 10, 10);
+    bench.state.next = 20;
+    gets(&bench, 0, 20, 10, 10);
+    cr_expect_eq(bench.state.read, 20);
+    end(&bench);
+}

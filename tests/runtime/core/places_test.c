@@ -69,6 +69,7 @@ static void parse_map(tnd_place_map_t *map, char *text)
         map->shard.shards = number(&text);
         map->shard.index = number(&text);
         break;
+    case TND_PLACE_FILES:
     case TND_PLACE_SHUFFLE:
         map->shuffle.buffer = number(&text); /* fallthrough */
     case TND_PLACE_INDEX_SHUFFLE: {
@@ -338,6 +339,47 @@ Test(places, a_shuffle_draws_again_only_what_it_no_longer_knows)
     drawn = tnd_places_drawn(places);
     tnd_places_fill(places, 0, 10, 1000, again);
     cr_assert_eq(tnd_places_drawn(places) - drawn, 1010, "from the start");
+    free(places);
+}
+
+typedef struct {
+    uint64_t calls, left, most; /* most: calls before it ends */
+} watch_t;
+
+static bool watch(void *watcher, uint64_t left)
+{
+    watch_t *self = watcher;
+    cr_assert(self->calls == 0 || left < self->left);
+    self->left = left;
+    return ++self->calls < self->most;
+}
+
+/*  Rows that a reader does not need, as after a resume. */
+Test(places, long_drawing_can_be_watched_and_ended)
+{
+    case_t self;
+    char line[] = "10000000 ; shuffle 1000 7 - 1 | 0";
+    uint64_t got[100], again[100];
+    parse(&self, line);
+    watch_t watched = {.most = UINT64_MAX};
+    const tnd_places_config_t config = {
+        .list = &self.list, .rows = self.rows, .watch = watch, .watcher = &watched};
+    tnd_places_t *places = tnd_places_init(malloc(tnd_places_bytes(&config)), &config);
+    tnd_places_fill(places, 0, 9000000, 100, got);
+    cr_assert_eq(watched.calls, 9000000 / TND_PLACES_WATCHED);
+    cr_assert_leq(watched.left, 2 * TND_PLACES_WATCHED);
+    tnd_places_fill(places, 0, 9000100, 100, again);
+    cr_assert_eq(watched.calls, 9000000 / TND_PLACES_WATCHED, "found in order");
+    watched = (watch_t){.most = 3};
+    tnd_places_fill(places, 0, 10, 100, again);
+    uint64_t drawn = tnd_places_drawn(places);
+    tnd_places_fill(places, 0, 8000000, 1, again);
+    cr_assert_eq(tnd_places_drawn(places) - drawn, 2 * TND_PLACES_WATCHED);
+    watched = (watch_t){.most = UINT64_MAX};
+    tnd_places_fill(places, 1, 9000000, 1, again);
+    watched = (watch_t){.most = UINT64_MAX};
+    tnd_places_fill(places, 0, 9000000, 100, again);
+    cr_assert_arr_eq(got, again, sizeof got, "after it was ended too");
     free(places);
 }
 
