@@ -5,7 +5,6 @@
  *  rows, and is written again when there are more. */
 #include "actors/quarantine/quarantine.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -16,22 +15,18 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "actors/stored/npy_header.h"
+#include "actors/stored/npy_column.h"
 #include "runtime/base/allocation.h"
 #include "runtime/data/open_files.h"
 #include "runtime/base/folder.h"
-
-/*  Of a column's file: enough for any number of rows. */
-enum { HEADER_BYTES = 320 };
 
 struct tnd_quarantine {
     char folder[PATH_MAX];
     uint32_t lane;
     const tnd_schema_t *schema;
-    int index, columns[TND_COLUMNS_MAX]; /* files; -1: not open */
-    int splits[TND_COLUMNS_MAX];         /* files of ragged columns; -1: likewise */
-    uint64_t rows;                       /* in the columns */
-    uint64_t values[TND_COLUMNS_MAX];    /* in ragged columns, along the first axis */
+    int index; /* file; -1: not open */
+    tnd_npy_column_t columns[TND_COLUMNS_MAX];
+    uint64_t rows; /* in the columns */
     uint64_t index_bytes;
     bool named;   /* the names of the files are on the disk */
     uint8_t *row; /* room for the largest column of a row */
@@ -81,8 +76,8 @@ tnd_quarantine_t *tnd_quarantine_new(const char *folder, uint32_t lane, const tn
     self->lane = lane;
     self->schema = schema;
     self->index = -1;
-    for (uint32_t i = 0; i < TND_COLUMNS_MAX; i++)
-        self->columns[i] = self->splits[i] = -1;
+    for (uint32_t i = 0; i < schema->count; i++)
+        tnd_npy_column_init(&self->columns[i], &schema->columns[i]);
     return self;
 }
 
@@ -113,9 +108,9 @@ void tnd_quarantine_destroy(tnd_quarantine_t **self_p)
     if (self == NULL)
         return;
     close_file(&self->index);
-    for (uint32_t i = 0; i < TND_COLUMNS_MAX; i++) {
-        close_file(&self->columns[i]);
-        close_file(&self->splits[i]);
+    for (uint32_t i = 0; i < self->schema->count; i++) {
+        close_file(&self->columns[i].file);
+        close_file(&self->columns[i].splits);
     }
     forget_lines(self);
     free(self->row);
@@ -158,38 +153,6 @@ static tnd_status_t write_at(const tnd_quarantine_t *self, int file, const void 
     return TND_OK;
 }
 
-static tnd_status_t write_header(const tnd_quarantine_t *self, int file, const tnd_column_t *of,
-                                 uint64_t rows, tnd_error_t *error)
-{
-    char head[TND_NPY_HEADER_MAX];
-    size_t bytes = tnd_npy_header(head, of, rows, HEADER_BYTES);
-    assert(bytes == HEADER_BYTES);
-    return write_at(self, file, head, bytes, 0, error);
-}
-
-static tnd_status_t write_headers(const tnd_quarantine_t *self, uint32_t column, tnd_error_t *error)
-{
-    static const tnd_column_t split = {.dtype = TND_I64};
-    const tnd_column_t *of = &self->schema->columns[column];
-    if (of->ragged)
-        TND_TRY(write_header(self, self->splits[column], &split, self->rows + 1, error));
-    return write_header(self, self->columns[column], of,
-                        of->ragged ? self->values[column] : self->rows, error);
-}
-
-/*  Where a file of so many rows ends. */
-static uint64_t end_of_rows(const tnd_quarantine_t *self, uint32_t column)
-{
-    const tnd_column_t *of = &self->schema->columns[column];
-    return HEADER_BYTES + (of->ragged ? self->values[column] * tnd_column_unit(of)
-                                      : self->rows * tnd_column_bytes(of));
-}
-
-static uint64_t end_of_splits(uint64_t rows)
-{
-    return HEADER_BYTES + (rows + 1) * sizeof(uint64_t);
-}
-
 static tnd_status_t open_file(const tnd_quarantine_t *self, const char *name, const char *ending,
                               bool make, int *file_p, tnd_error_t *error)
 {
@@ -214,10 +177,10 @@ static tnd_status_t open_files(tnd_quarantine_t *self, bool make, tnd_error_t *e
     for (uint32_t i = 0; i < self->schema->count; i++) {
         const tnd_column_t *column = &self->schema->columns[i];
         char name[SPLITS_NAME];
-        TND_TRY(open_file(self, column->name, "npy", make, &self->columns[i], error));
+        TND_TRY(open_file(self, column->name, "npy", make, &self->columns[i].file, error));
         if (column->ragged)
-            TND_TRY(
-                open_file(self, splits_name(column, name), "npy", make, &self->splits[i], error));
+            TND_TRY(open_file(self, splits_name(column, name), "npy", make,
+                              &self->columns[i].splits, error));
     }
     return TND_OK;
 }
@@ -286,40 +249,17 @@ static void clear(tnd_quarantine_t *self)
     for (uint32_t i = 0; i < self->schema->count; i++) {
         const tnd_column_t *column = &self->schema->columns[i];
         char name[SPLITS_NAME];
-        forget(self, column->name, "npy", &self->columns[i]);
+        forget(self, column->name, "npy", &self->columns[i].file);
         if (column->ragged)
-            forget(self, splits_name(column, name), "npy", &self->splits[i]);
+            forget(self, splits_name(column, name), "npy", &self->columns[i].splits);
     }
-}
-
-/*  Cuts the files of a column after self->rows rows; false: it has fewer. */
-static tnd_status_t cut_column(tnd_quarantine_t *self, uint32_t column, bool *has_p,
-                               tnd_error_t *error)
-{
-    struct stat now;
-    uint64_t splits_end = end_of_splits(self->rows);
-    if (self->schema->columns[column].ragged) {
-        *has_p =
-            self->splits[column] >= 0 &&
-            pread(self->splits[column], &self->values[column], sizeof self->values[column],
-                  (off_t)(splits_end - sizeof self->values[column])) == sizeof self->values[column];
-        if (!*has_p)
-            return TND_OK;
-        TND_TRY(cut_file(self, self->splits[column], splits_end, error));
-    }
-    uint64_t size = end_of_rows(self, column);
-    *has_p = self->columns[column] >= 0 && fstat(self->columns[column], &now) == 0 &&
-             (uint64_t)now.st_size >= size;
-    if (!*has_p)
-        return TND_OK;
-    TND_TRY(write_headers(self, column, error));
-    return cut_file(self, self->columns[column], size, error);
 }
 
 tnd_status_t tnd_quarantine_cut(tnd_quarantine_t *self, tnd_position_t from, tnd_error_t *error)
 {
     self->rows = self->index_bytes = 0;
-    memset(self->values, 0, sizeof self->values);
+    for (uint32_t i = 0; i < self->schema->count; i++)
+        self->columns[i].rows = self->columns[i].values = 0;
     forget_lines(self);
     TND_TRY(open_files(self, false, error));
     if (self->index >= 0)
@@ -331,7 +271,8 @@ tnd_status_t tnd_quarantine_cut(tnd_quarantine_t *self, tnd_position_t from, tnd
     TND_TRY(cut_file(self, self->index, self->index_bytes, error));
     for (uint32_t i = 0; i < self->schema->count && self->rows > 0; i++) {
         bool has = false;
-        TND_TRY(cut_column(self, i, &has, error));
+        if (!tnd_npy_column_cut(&self->columns[i], self->rows, &has))
+            return fail(self, "cut", error);
         if (!has)
             return tnd_fail(error,
                             "quarantine %s: column `%s` has fewer rows than its index of lane %u "
@@ -383,16 +324,6 @@ static void add_line(tnd_quarantine_t *self, const tnd_quarantine_place_t *place
     fputs("}\n", out);
 }
 
-/*  Where the row of a ragged column ends, and the next begins. */
-static tnd_status_t add_split(tnd_quarantine_t *self, uint32_t column, uint64_t length,
-                              tnd_error_t *error)
-{
-    const uint64_t row[2] = {self->values[column], self->values[column] + length};
-    self->values[column] += length;
-    return write_at(self, self->splits[column], row, sizeof row,
-                    end_of_splits(self->rows) - sizeof row[0], error);
-}
-
 tnd_status_t tnd_quarantine_add(tnd_quarantine_t *self, const tnd_quarantine_place_t *place,
                                 const tnd_block_t *block, const char *who, const char *what,
                                 tnd_error_t *error)
@@ -403,9 +334,9 @@ tnd_status_t tnd_quarantine_add(tnd_quarantine_t *self, const tnd_quarantine_pla
     for (uint32_t i = 0; block != NULL && i < self->schema->count; i++) {
         size_t bytes = tnd_block_copy(block, i, 0, 1, self->row);
         TND_TRY(tnd_block_intact(block, 0, 1, error));
-        TND_TRY(write_at(self, self->columns[i], self->row, bytes, end_of_rows(self, i), error));
-        if (self->schema->columns[i].ragged)
-            TND_TRY(add_split(self, i, block->columns[i].lengths[0], error));
+        const uint64_t *length = block->columns[i].lengths;
+        if (!tnd_npy_column_add(&self->columns[i], self->row, bytes, length != NULL ? *length : 0))
+            return fail(self, "written", error);
     }
     self->rows += block != NULL;
     add_line(self, place, block != NULL, who, what);
@@ -418,9 +349,9 @@ tnd_status_t tnd_quarantine_sync(tnd_quarantine_t *self, tnd_error_t *error)
         return TND_OK;
     fflush(self->lines);
     for (uint32_t i = 0; i < self->schema->count && self->rows > 0; i++) {
-        TND_TRY(write_headers(self, i, error));
-        if (fdatasync(self->columns[i]) != 0 ||
-            (self->splits[i] >= 0 && fdatasync(self->splits[i]) != 0))
+        tnd_npy_column_t *column = &self->columns[i];
+        if (!tnd_npy_column_complete(column) || fdatasync(column->file) != 0 ||
+            (column->splits >= 0 && fdatasync(column->splits) != 0))
             return fail(self, "written", error);
     }
     if (!self->named && !tnd_folder_sync(self->folder))
