@@ -5,7 +5,7 @@
 #include "actors/source/sources.h"
 
 static const tnd_source_spec_t *const sources[] = {
-#define SOURCE(name) &tnd_source_##name##_spec,
+#define SOURCE(name, file) &tnd_source_##name##_spec,
 #include "actors/source/sources.def"
 #undef SOURCE
     NULL};

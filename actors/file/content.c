@@ -15,7 +15,7 @@
 #include "runtime/base/allocation.h"
 #include "runtime/data/open_files.h"
 
-enum { IDENTITY_BYTES = 64 * 1024, HASH_BYTES = 1024 * 1024 };
+enum { IDENTITY_BYTES = 64 * 1024, HASH_BYTES = 1024 * 1024, WINDOW_BYTES = 1 << 20 };
 
 static const uint64_t pause_first_ns = 10000000, pause_most_ns = 1000000000;
 
@@ -165,6 +165,46 @@ tnd_status_t tnd_content_view(tnd_content_t *self, size_t offset, size_t size,
         TND_TRY(tnd_content_read(self, offset, size, self->seen, error));
     }
     *data_p = self->seen;
+    return TND_OK;
+}
+
+static void watch(const tnd_content_t *self, size_t at)
+{
+    if (self->watch != NULL)
+        self->watch(self->watcher, at);
+}
+
+tnd_status_t tnd_content_window(tnd_content_window_t *self, size_t at, size_t least,
+                                const uint8_t **data_p, size_t *size_p, tnd_error_t *error)
+{
+    tnd_content_t *content = self->content;
+    size_t left = content->size - at;
+    if (content->mapping == NULL) {
+        size_t some = least > WINDOW_BYTES ? least : WINDOW_BYTES;
+        *size_p = some < left ? some : left;
+        /* The bytes that the last view shows are asked for again only where they are not enough. */
+        size_t skip = at - content->seen_offset;
+        if (content->seen != NULL && at >= content->seen_offset && skip < content->seen_size &&
+            content->seen_size - skip >= (least < left ? least : left)) {
+            *data_p = content->seen + skip;
+            *size_p = content->seen_size - skip;
+            return TND_OK;
+        }
+        watch(content, at);
+        return tnd_content_view(content, at, *size_p, data_p, error);
+    }
+    if (self->populated == 0)
+        TND_TRY(tnd_mapping_check(content->mapping, error));
+    *size_p = left;
+    least = least < left ? least : left;
+    if (at + least > self->populated) {
+        size_t some = least > 2 * WINDOW_BYTES ? least : 2 * WINDOW_BYTES;
+        some = some < left ? some : left;
+        watch(content, at);
+        TND_TRY(tnd_mapping_populate(content->mapping, at, some, error));
+        self->populated = at + some;
+    }
+    *data_p = tnd_mapping_data(content->mapping) + at;
     return TND_OK;
 }
 

@@ -24,6 +24,9 @@ typedef struct {
     uint64_t retry_ns;
     uint8_t *seen; /* of the last view, if the file is read */
     size_t seen_offset, seen_size;
+    /*  Called with an offset about once per MiB that a window shows; NULL: not. */
+    void (*watch)(void *watcher, size_t at);
+    void *watcher;
 } tnd_content_t;
 
 /*  Opens a file, which must be regular and not empty.  `path` is borrowed. */
@@ -50,6 +53,18 @@ bool tnd_content_ahead(const tnd_content_t *self, size_t offset, size_t size);
 tnd_status_t tnd_content_view(tnd_content_t *self, size_t offset, size_t size,
                               const uint8_t **data_p, tnd_error_t *error) TND_CHECKED;
 void tnd_content_forget(tnd_content_t *self);
+
+/*  Shows bytes of a file from a moving offset on. */
+typedef struct {
+    tnd_content_t *content;
+    size_t populated; /* of a mapped file: bytes before it are in memory */
+} tnd_content_window_t;
+
+/*  Bytes from `at` on: `least`, or fewer at the end of the file, and maybe more.  Valid until the
+ *  next call. */
+tnd_status_t tnd_content_window(tnd_content_window_t *self, size_t at, size_t least,
+                                const uint8_t **data_p, size_t *size_p,
+                                tnd_error_t *error) TND_CHECKED;
 
 /*  Copies bytes [offset, offset + size) of a file that is read. */
 tnd_status_t tnd_content_read(const tnd_content_t *self, size_t offset, size_t size, void *out,

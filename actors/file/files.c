@@ -16,8 +16,8 @@
 #include "runtime/base/allocation.h"
 #include "runtime/text/diagnostic.h"
 
-/*  The maximum number of digits in a range. */
-enum { DIGITS_MAX = 9 };
+/*  The maximum number of digits in a range, and of names that it gives: more are a mistake. */
+enum { DIGITS_MAX = 9, RANGE_MAX = 10000000 };
 
 static void add(tnd_files_t *self, const char *path)
 {
@@ -77,7 +77,7 @@ static size_t look_into(const char *directory, const char *pattern, char name[NA
     return count;
 }
 
-static tnd_status_t fail_unmatched(const char *what, const char *pattern, tnd_error_t *error)
+tnd_status_t tnd_files_unmatched(const char *what, const char *pattern, tnd_error_t *error)
 {
     char directory[PATH_MAX], nearest[PATH_MAX], name[NAME_MAX + 1];
     directory_of(pattern, directory);
@@ -122,7 +122,7 @@ static tnd_status_t search(tnd_files_t *self, const char *what, const char *patt
             what, pattern, directory);
     }
     if (code != 0)
-        return fail_unmatched(what, pattern, error);
+        return tnd_files_unmatched(what, pattern, error);
     qsort(found.gl_pathv, found.gl_pathc, sizeof *found.gl_pathv, compare_paths);
     for (size_t i = 0; i < found.gl_pathc; i++)
         add(self, found.gl_pathv[i]);
@@ -167,10 +167,10 @@ static tnd_status_t expand(tnd_files_t *self, const char *what, const char *text
     }
     if (!find_range(text, &range))
         return search(self, what, text, error);
-    if (range.last < range.first || range.last - range.first >= TND_FILES_MAX)
+    if (range.last < range.first || range.last - range.first >= RANGE_MAX)
         return tnd_fail(error,
                         "%s: %s: the range goes from %u to %u; at most %d names are possible", what,
-                        text, range.first, range.last, TND_FILES_MAX);
+                        text, range.first, range.last, RANGE_MAX);
     for (unsigned i = range.first; i <= range.last; i++) {
         char name[PATH_MAX];
         int size = snprintf(name, sizeof name, "%.*s%0*u%s", (int)range.open, text, range.width, i,
@@ -187,11 +187,6 @@ static tnd_status_t check_list(const tnd_files_t *self, const char *what, tnd_er
     if (self->count == 0)
         return tnd_fail(error, "%s: names no file; write a path, a pattern or a list of them",
                         what);
-    if (self->count > TND_FILES_MAX)
-        return tnd_fail(error,
-                        "%s: has %zu files; at most %d can be mapped at the same time: join small "
-                        "files to larger ones",
-                        what, self->count, TND_FILES_MAX);
     char **sorted = tnd_allocate(self->count, sizeof *sorted);
     memcpy(sorted, self->paths, self->count * sizeof *sorted);
     qsort(sorted, self->count, sizeof *sorted, compare_paths);

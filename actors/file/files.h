@@ -12,8 +12,6 @@
 #include "runtime/option/option_parse.h"
 #include "runtime/base/status.h"
 
-enum { TND_FILES_MAX = 32768 };
-
 typedef struct {
     char **paths;
     size_t count, room;
@@ -21,9 +19,8 @@ typedef struct {
 } tnd_files_t;
 
 /*  Finds the files that `written` names; `what` names them in errors ("column `image`").  Free the
- *  list also on failure.  Errors: TND_FAILED if no file is named, a pattern matches none, a file
- *  is named twice, or there are more than TND_FILES_MAX; the text names the pattern and the nearest
- *  existing directory. */
+ *  list also on failure.  Errors: TND_FAILED if no file is named, a pattern matches none, or a file
+ *  is named twice; the text names the pattern and the nearest existing directory. */
 tnd_status_t tnd_files_find(tnd_files_t *self, const char *what, const tnd_strings_t *written,
                             tnd_error_t *error) TND_CHECKED;
 
@@ -36,5 +33,8 @@ tnd_status_t tnd_files_share(tnd_files_t *self, const char *what, uint32_t lane,
 uint64_t tnd_files_hash(const tnd_files_t *self, uint64_t seed);
 
 void tnd_files_free(tnd_files_t *self);
+
+/*  The error of a pattern that matches nothing. */
+tnd_status_t tnd_files_unmatched(const char *what, const char *pattern, tnd_error_t *error);
 
 #endif

@@ -30,12 +30,29 @@
 typedef struct {
     tnd_record_finder_t finder;
     size_t around; /* so many bytes of every record are not its content */
+    /*  Whether bytes begin a record; NULL: any bytes may. */
+    bool (*begins)(const uint8_t *data, size_t size);
     /*  Checks a record and finds its content: *size_p bytes from *first_p on.  `own`: `data` is a
      *  copy that may be changed.  TND_AGAIN: it must be; call it again with a copy.  TND_REFUSED:
      *  the record is damaged. */
     tnd_status_t (*content)(uint8_t *data, size_t size, bool own, size_t *first_p, size_t *size_p,
                             tnd_error_t *error);
 } tnd_record_format_t;
+
+/*  A bad record of a file that was spooled. */
+typedef struct {
+    uint64_t row, offset; /* in the content of the compressed file */
+    char *why;
+} tnd_lost_row_t;
+
+/*  A compressed file that was spooled (columns_spool.h). */
+typedef struct {
+    tnd_source_file_t file; /* the compressed one */
+    char *values;           /* the path of its values; NULL: the file was not spooled */
+    tnd_lost_row_t *lost;
+    size_t lost_count;
+    uint64_t stray; /* bytes after its last record */
+} tnd_spooled_t;
 
 typedef struct {
     const char *what;  /* for errors: "column `image`"; borrowed */
@@ -45,7 +62,9 @@ typedef struct {
     tnd_stored_t *splits; /* of each file of a ragged column; else NULL */
     tnd_files_t splits_files;
     const tnd_record_format_t *format; /* of records, whose `splits` are indexes; NULL: none */
-    uint64_t longest;                  /* of a ragged column: the length of a row, at most */
+    const tnd_spool_options_t *spool;
+    tnd_spooled_t *spooled; /* of each file; NULL: none are spooled */
+    uint64_t longest;       /* of a ragged column: the length of a row, at most */
     size_t count, splits_count;
     size_t record; /* bytes */
     uint64_t rows;
@@ -60,11 +79,27 @@ typedef struct {
                             ragged column the next one has its lengths */
 } tnd_strand_t;
 
+/*  Records that are read in order: where a file is open. */
+typedef struct {
+    bool used;          /* some file is compressed, so all are read in order */
+    tnd_stored_t *file; /* that the window shows; NULL: none */
+    tnd_record_window_t window;
+    uint8_t *room; /* for a record that has to be changed */
+    size_t room_bytes;
+} tnd_record_stream_t;
+
 /*  The files of a ragged column, as given in the options. */
 typedef struct {
     tnd_strings_t values, splits;
     uint64_t max; /* the length of its longest row; 0: taken from the splits */
 } tnd_ragged_files_t;
+
+/*  What the user should know of files that can be read. */
+typedef struct {
+    char **items;
+    size_t count, room;
+    size_t more; /* that are not listed */
+} tnd_notes_t;
 
 typedef struct {
     tnd_schema_t schema;
@@ -74,7 +109,9 @@ typedef struct {
     uint32_t strand_count;
     tnd_loader_t *loader; /* contents of all files; NULL: they are not loaded as a whole */
     uint32_t ahead;       /* rows that are requested ahead; 0: none */
-    atomic_uint idle;     /* successive rows that had all been requested before */
+    tnd_record_stream_t stream;
+    tnd_notes_t notes;
+    atomic_uint idle; /* successive rows that had all been requested before */
     char whats[TND_COLUMNS_MAX][TND_COLUMN_NAME_MAX + 16];
     tnd_source_file_t *files; /* of all strands, once sealed */
     size_t file_count;
@@ -125,6 +162,11 @@ void tnd_columns_where(const void *state, uint64_t index, tnd_source_place_t *pl
  *  by the index list, or by lists of offsets if there are several files or ragged rows.  Errors:
  *  TND_REFUSED if a ragged row is longer than `max` or a damaged record. */
 tnd_status_t tnd_columns_read(void *state, const tnd_source_call_t *call, tnd_block_t *block,
+                              tnd_error_t *error) TND_CHECKED;
+
+/*  As `fill` of runtime/interface/source.h, for records of which some are in compressed files.  A
+ *  row of a file costs the decompression of what is before it, unless it is the next one. */
+tnd_status_t tnd_columns_fill(void *state, const uint64_t *index, tnd_rows_t *rows,
                               tnd_error_t *error) TND_CHECKED;
 
 /*  As `sizes` of runtime/interface/source.h. */

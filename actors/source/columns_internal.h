@@ -11,6 +11,54 @@ tnd_status_t tnd_columns_settle(tnd_columns_t *self, const tnd_source_scope_t *s
 /*  Records after a read, which included row `index`, whether rows must be requested ahead. */
 void tnd_columns_note(tnd_columns_t *self, const tnd_strand_t *strand, uint64_t index);
 
+/*  What a strand is made of. */
+typedef struct {
+    const char *what;
+    const tnd_strings_t *written;
+    size_t record; /* 0: of a row of the first file */
+    tnd_stored_open_fn *open;
+    const void *context;
+    const tnd_ragged_files_t *ragged;  /* NULL: not of such files */
+    const tnd_record_format_t *format; /* NULL: not of records */
+    tnd_index_place_t place;
+    uint64_t index_limit, max;
+    const tnd_spool_options_t *spool;
+} tnd_strand_source_t;
+
+/*  Adds a strand of files, and the last strand as a ragged column. */
+tnd_status_t tnd_columns_add_strand(tnd_columns_t *self, const tnd_strand_source_t *from,
+                                    const tnd_source_scope_t *scope,
+                                    tnd_error_t *error) TND_CHECKED;
+tnd_status_t tnd_columns_add_ragged(tnd_columns_t *self, const char *name,
+                                    tnd_error_t *error) TND_CHECKED;
+
+/*  Of files of records: a pattern for data files may match the indexes beside them, and they may have
+ *  no bytes. */
+void tnd_columns_leave_out_indexes(tnd_files_t *files);
+tnd_status_t tnd_columns_leave_out_empty(tnd_files_t *files, const char *what,
+                                         tnd_error_t *error) TND_CHECKED;
+/*  Opens the indexes of a strand's files, and spools those that are to be. */
+tnd_status_t tnd_columns_open_indexes(tnd_columns_t *self, tnd_strand_t *strand,
+                                      const tnd_strand_source_t *from,
+                                      const tnd_source_scope_t *scope,
+                                      tnd_error_t *error) TND_CHECKED;
+
+/*  How the file of records is compressed, as `asked`, or as it begins and is named. */
+tnd_status_t tnd_columns_compression(tnd_stored_t *stored, tnd_compression_t asked,
+                                     const tnd_record_format_t *format,
+                                     tnd_error_t *error) TND_CHECKED;
+/*  Shows the content of a record, until the next call.  `last`: it is the last one of the file, which
+ *  is what a damaged file has lost.  TND_REFUSED: it is bad. */
+tnd_status_t tnd_columns_show(tnd_record_stream_t *self, const tnd_strand_t *strand, size_t file,
+                              uint64_t record, bool last, const uint8_t **data_p, size_t *length_p,
+                              tnd_error_t *error) TND_CHECKED;
+/*  Refuses a row for its length. */
+tnd_status_t tnd_columns_refuse_length(const tnd_strand_t *strand, uint64_t length,
+                                       tnd_error_t *error) TND_CHECKED;
+/*  Bytes of memory that reading in order takes. */
+size_t tnd_columns_stream_bytes(const tnd_strand_t *strand);
+void tnd_columns_stream_close(tnd_record_stream_t *self);
+
 /*  The most bytes that a row takes in a file. */
 static inline size_t tnd_strand_row_max(const tnd_strand_t *strand)
 {

@@ -3,11 +3,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include <xxhash.h>
 
 #include "actors/source/columns_internal.h"
+#include "actors/source/columns_spool.h"
 #include "actors/stored/splits.h"
 #include "runtime/base/allocation.h"
 #include "runtime/base/parallel.h"
@@ -167,79 +167,8 @@ static tnd_status_t open_splits(tnd_strand_t *strand, const tnd_ragged_files_t *
     return tnd_fail(error, "%s: all rows are empty", strand->what);
 }
 
-/*  What a strand is made of. */
-typedef struct {
-    const char *what;
-    const tnd_strings_t *written;
-    size_t record; /* 0: of a row of the first file */
-    tnd_stored_open_fn *open;
-    const void *context;
-    const tnd_ragged_files_t *ragged;  /* NULL: not of such files */
-    const tnd_record_format_t *format; /* NULL: not of records */
-    tnd_index_place_t place;
-    uint64_t max;
-} strand_source_t;
-
-/*  Files of records may have none. */
-static tnd_status_t leave_out_empty(tnd_files_t *files, const char *what, tnd_error_t *error)
-{
-    size_t kept = 0;
-    for (size_t i = 0; i < files->count; i++) {
-        struct stat is;
-        if (stat(files->paths[i], &is) == 0 && S_ISREG(is.st_mode) && is.st_size == 0)
-            free(files->paths[i]);
-        else
-            files->paths[kept++] = files->paths[i];
-    }
-    bool none = kept == 0 && files->count > 0;
-    files->count = kept;
-    return none ? tnd_fail(error, "%s: every file is empty", what) : TND_OK;
-}
-
-typedef struct {
-    tnd_strand_t *strand;
-    tnd_index_place_t place;
-    struct indexed {
-        uint64_t longest;
-        tnd_status_t status;
-        tnd_error_t error;
-    } * files;
-} indexing_t;
-
-static void index_file(void *context, size_t i)
-{
-    indexing_t *self = context;
-    tnd_strand_t *strand = self->strand;
-    struct indexed *file = &self->files[i];
-    file->status =
-        tnd_record_index_open(&strand->splits[i], &strand->stored[i], &strand->format->finder,
-                              self->place, &file->longest, &file->error);
-}
-
-static tnd_status_t open_indexes(tnd_strand_t *strand, const strand_source_t *from,
-                                 const tnd_source_scope_t *scope, tnd_error_t *error)
-{
-    tnd_failures_t failures = {.scope = scope, .error = error};
-    indexing_t indexing = {.strand = strand, .place = from->place};
-    indexing.files = tnd_allocate_zeroed(strand->count, sizeof *indexing.files);
-    strand->splits = tnd_allocate_zeroed(strand->count, sizeof *strand->splits);
-    strand->splits_count = strand->count;
-    tnd_parallel(strand->count, index_file, &indexing);
-    strand->longest = 1;
-    for (size_t i = 0; i < strand->count; i++) {
-        tnd_failures_note(&failures, indexing.files[i].status, &indexing.files[i].error);
-        uint64_t longest = indexing.files[i].longest;
-        if (longest > strand->longest + from->format->around)
-            strand->longest = longest - from->format->around;
-    }
-    free(indexing.files);
-    if (from->max != 0)
-        strand->longest = from->max;
-    return failures.status;
-}
-
-static tnd_status_t add_strand(tnd_columns_t *self, const strand_source_t *from,
-                               const tnd_source_scope_t *scope, tnd_error_t *error)
+tnd_status_t tnd_columns_add_strand(tnd_columns_t *self, const tnd_strand_source_t *from,
+                                    const tnd_source_scope_t *scope, tnd_error_t *error)
 {
     tnd_schema_t kind;
     if (self->strand_count == TND_COLUMNS_MAX)
@@ -250,12 +179,14 @@ static tnd_status_t add_strand(tnd_columns_t *self, const strand_source_t *from,
     strand->what = self->whats[number];
     strand->format = from->format;
     TND_TRY(tnd_files_find(&strand->files, strand->what, from->written, error));
+    if (from->format != NULL && strand->files.searched)
+        tnd_columns_leave_out_indexes(&strand->files);
     if (strand->files.searched)
         strand->found = tnd_files_hash(&strand->files, 0);
     if (scope->lanes > 1)
         TND_TRY(tnd_files_share(&strand->files, strand->what, scope->lane, scope->lanes, error));
     if (from->format != NULL)
-        TND_TRY(leave_out_empty(&strand->files, strand->what, error));
+        TND_TRY(tnd_columns_leave_out_empty(&strand->files, strand->what, error));
     TND_TRY(open_files(strand, from->record, from->open, from->context, scope, error));
     strand->record = from->record;
     if (from->record == 0) {
@@ -265,7 +196,7 @@ static tnd_status_t add_strand(tnd_columns_t *self, const strand_source_t *from,
     if (from->ragged != NULL)
         TND_TRY(open_splits(strand, from->ragged, from->open, scope, error));
     if (from->format != NULL)
-        TND_TRY(open_indexes(strand, from, scope, error));
+        TND_TRY(tnd_columns_open_indexes(self, strand, from, scope, error));
     count_rows(strand);
     return TND_OK;
 }
@@ -274,9 +205,9 @@ tnd_status_t tnd_columns_strand(tnd_columns_t *self, const char *what, const tnd
                                 size_t record, tnd_stored_open_fn *open, const void *context,
                                 const tnd_source_scope_t *scope, tnd_error_t *error)
 {
-    const strand_source_t from = {
+    const tnd_strand_source_t from = {
         .what = what, .written = written, .record = record, .open = open, .context = context};
-    return add_strand(self, &from, scope, error);
+    return tnd_columns_add_strand(self, &from, scope, error);
 }
 
 void tnd_columns_array(tnd_columns_t *self, const char *what, tnd_stored_t *stored)
@@ -348,15 +279,19 @@ static size_t loaded_of(const tnd_buffer_t *buffer)
     return ours ? tnd_buffer_size(buffer) : 0;
 }
 
-static void list_files(tnd_columns_t *self, const tnd_stored_t *stored, size_t count)
+/*  Lists the files of `stored`, and those that were spooled, not what they were spooled to. */
+static void list_files(tnd_columns_t *self, const tnd_strand_t *strand, const tnd_stored_t *stored,
+                       size_t count)
 {
-    for (size_t i = 0; i < count; i++)
-        if (stored[i].size > 0)
-            self->files[self->file_count++] =
-                (tnd_source_file_t){.path = stored[i].path,
-                                    .size = stored[i].size,
-                                    .modified_ns = stored[i].modified_ns,
-                                    .ends = stored[i].identity};
+    for (size_t i = 0; i < count; i++) {
+        const tnd_source_file_t file = {.path = stored[i].path,
+                                        .size = stored[i].size,
+                                        .modified_ns = stored[i].modified_ns,
+                                        .ends = stored[i].identity};
+        bool spooled = stored == strand->stored && tnd_spool_has(strand, i);
+        if (file.size > 0)
+            self->files[self->file_count++] = spooled ? strand->spooled[i].file : file;
+    }
 }
 
 static void list_all_files(tnd_columns_t *self)
@@ -366,9 +301,10 @@ static void list_all_files(tnd_columns_t *self)
         most += self->strands[s].count + self->strands[s].splits_count;
     self->files = tnd_allocate_zeroed(most, sizeof *self->files);
     for (uint32_t s = 0; s < self->strand_count; s++) {
-        list_files(self, self->strands[s].stored, self->strands[s].count);
-        if (self->strands[s].format == NULL)
-            list_files(self, self->strands[s].splits, self->strands[s].splits_count);
+        const tnd_strand_t *strand = &self->strands[s];
+        list_files(self, strand, strand->stored, strand->count);
+        if (strand->format == NULL)
+            list_files(self, strand, strand->splits, strand->splits_count);
     }
 }
 
@@ -376,6 +312,9 @@ tnd_status_t tnd_columns_seal(tnd_columns_t *self, const tnd_source_scope_t *sco
                               tnd_source_facts_t *facts, tnd_error_t *error)
 {
     assert(self->schema.count > 0);
+    if (self->strands[0].rows == 0 && !scope->may_be_empty)
+        return tnd_fail(error, "%s: has no elements: axis 0 has length 0",
+                        self->strands[0].stored[0].path);
     *facts = (tnd_source_facts_t){.schema = self->schema,
                                   .caps = TND_SOURCE_RANDOM | TND_SOURCE_REWINDS,
                                   .count = self->strands[0].rows};
@@ -383,7 +322,8 @@ tnd_status_t tnd_columns_seal(tnd_columns_t *self, const tnd_source_scope_t *sco
     TND_TRY(tnd_columns_settle(self, scope, facts, error));
     for (uint32_t s = 0; s < self->strand_count; s++) {
         tnd_strand_t *strand = &self->strands[s];
-        lay_out(strand);
+        if (!self->stream.used)
+            lay_out(strand);
         TND_TRY(check_rows(&self->strands[0], strand, scope->lanes, error));
         for (size_t i = 0; i < strand->count; i++)
             facts->identity = XXH3_64bits_withSeed(&strand->stored[i].identity, sizeof(uint64_t),
@@ -397,6 +337,8 @@ tnd_status_t tnd_columns_seal(tnd_columns_t *self, const tnd_source_scope_t *sco
             facts->found = XXH3_64bits_withSeed(&strand->found, sizeof(uint64_t), facts->found);
         if (strand->copies)
             facts->copied += tnd_strand_row_max(strand);
+        if (self->stream.used)
+            continue;
         if (strand->splits != NULL || (!strand->copies && strand->count > 1))
             strand->list = (int)facts->lists;
         facts->lists += strand->splits != NULL ? 2 : strand->list >= 0;
@@ -404,15 +346,22 @@ tnd_status_t tnd_columns_seal(tnd_columns_t *self, const tnd_source_scope_t *sco
     facts->file_rows = self->strands[0].file_rows;
     facts->file_rows_count = (uint32_t)self->strands[0].count;
     list_all_files(self);
+    facts->notes = (const char *const *)self->notes.items;
+    facts->note_count = self->notes.count;
     facts->files = self->files;
     facts->file_count = self->file_count;
     facts->caps |= self->file_count > 0 ? TND_SOURCE_FILES : 0;
+    if (self->stream.used) {
+        facts->caps = TND_SOURCE_REWINDS | TND_SOURCE_FILES | TND_SOURCE_SEEKS;
+        facts->loaded += tnd_columns_stream_bytes(&self->strands[0]);
+        self->ahead = 0;
+    }
     return TND_OK;
 }
 
 /*  Adds the last strand as a ragged column: the shape of a row is its length, then the
  *  shape of a value. */
-static tnd_status_t add_ragged(tnd_columns_t *self, const char *name, tnd_error_t *error)
+tnd_status_t tnd_columns_add_ragged(tnd_columns_t *self, const char *name, tnd_error_t *error)
 {
     uint64_t shape[TND_RANK_MAX + 1];
     tnd_error_t why;
@@ -432,37 +381,10 @@ static tnd_status_t open_ragged(tnd_columns_t *self, const char *name, const cha
                                 const tnd_ragged_files_t *files, tnd_stored_open_fn *open,
                                 const tnd_source_scope_t *scope, tnd_error_t *error)
 {
-    const strand_source_t from = {
+    const tnd_strand_source_t from = {
         .what = what, .written = &files->values, .open = open, .ragged = files};
-    TND_TRY(add_strand(self, &from, scope, error));
-    return add_ragged(self, name, error);
-}
-
-/*  A file of records is a file of bytes. */
-static tnd_status_t open_bytes(tnd_stored_t *stored, const void *context, tnd_error_t *error)
-{
-    (void)context;
-    (void)error;
-    stored->dtype = TND_U8;
-    stored->rows = stored->content.size;
-    return TND_OK;
-}
-
-static tnd_status_t add_records(tnd_columns_t *self, const tnd_record_options_t *chosen,
-                                const tnd_record_format_t *format, const tnd_source_scope_t *scope,
-                                tnd_error_t *error)
-{
-    const strand_source_t from = {.what = format->finder.name,
-                                  .written = &chosen->files,
-                                  .record = 1,
-                                  .open = open_bytes,
-                                  .format = format,
-                                  .place = (tnd_index_place_t)chosen->index,
-                                  .max = chosen->max};
-    TND_TRY(add_strand(self, &from, scope, error));
-    if (self->strands[0].rows == 0)
-        return tnd_fail(error, "%s: has no records", self->strands[0].stored[0].path);
-    return add_ragged(self, chosen->column, error);
+    TND_TRY(tnd_columns_add_strand(self, &from, scope, error));
+    return tnd_columns_add_ragged(self, name, error);
 }
 
 static tnd_status_t open_column(tnd_columns_t *self, const tnd_pair_t *pair,
@@ -501,19 +423,6 @@ tnd_status_t tnd_columns_open(tnd_columns_t *self, const tnd_pairs_t *columns,
                               tnd_source_facts_t *facts, tnd_error_t *error)
 {
     tnd_status_t status = open_all(self, columns, open, scope, facts, error);
-    if (status != TND_OK)
-        tnd_columns_close(self);
-    return status;
-}
-
-tnd_status_t tnd_columns_open_records(tnd_columns_t *self, const tnd_record_options_t *chosen,
-                                      const tnd_record_format_t *format,
-                                      const tnd_source_scope_t *scope, tnd_source_facts_t *facts,
-                                      tnd_error_t *error)
-{
-    tnd_status_t status = add_records(self, chosen, format, scope, error);
-    if (status == TND_OK)
-        status = tnd_columns_seal(self, scope, facts, error);
     if (status != TND_OK)
         tnd_columns_close(self);
     return status;

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "actors/source/columns_internal.h"
+#include "actors/source/columns_spool.h"
 #include "actors/stored/splits.h"
 
 enum { LINE_BYTES = 64 };
@@ -114,7 +115,8 @@ static tnd_status_t bring(const tnd_strand_t *strand, size_t file, uint64_t begi
     return tnd_mapped_check(from, bytes, error);
 }
 
-static tnd_status_t refuse_length(const tnd_strand_t *strand, uint64_t length, tnd_error_t *error)
+tnd_status_t tnd_columns_refuse_length(const tnd_strand_t *strand, uint64_t length,
+                                       tnd_error_t *error)
 {
     (void)tnd_fail(error, "%s has length %llu, above `max: %llu`", strand->what,
                    (unsigned long long)length, (unsigned long long)strand->longest);
@@ -127,6 +129,18 @@ static tnd_status_t content_of(const tnd_strand_t *strand, uint8_t *record, uint
 {
     tnd_status_t status = strand->format->content(record, size, own, first_p, size_p, error);
     return own || tnd_mapped_check(record, size, error) == TND_OK ? status : TND_FAILED;
+}
+
+/*  Refuses a row that was bad when its file was spooled. */
+static tnd_status_t check_spooled(const tnd_strand_t *strand, size_t file, uint64_t row,
+                                  tnd_error_t *error)
+{
+    const tnd_lost_row_t *lost =
+        tnd_spool_has(strand, file) ? tnd_spool_find(strand, file, row) : NULL;
+    if (lost == NULL)
+        return TND_OK;
+    (void)tnd_fail(error, "%s", lost->why);
+    return TND_REFUSED;
 }
 
 /*  Writes the offset, from `base`, and the length of each row of a ragged column.  `to`: rows are
@@ -146,18 +160,22 @@ static tnd_status_t show_rows(const tnd_strand_t *strand, const uint64_t *index,
         checked = file;
         TND_TRY(tnd_splits_row(&strand->splits[file], stored, row, &begin, &end, error));
         lengths[i] = end - begin;
+        TND_TRY(check_spooled(strand, file, row, error));
         if (lengths[i] * strand->record > tnd_strand_row_max(strand))
-            return refuse_length(strand, lengths[i], error);
+            return tnd_columns_refuse_length(strand, lengths[i], error);
         TND_TRY(bring(strand, file, begin, end, to != NULL ? to + *used_p : NULL, error));
         offsets[i] = to != NULL ? *used_p : strand->start[file] + begin * strand->record;
         *used_p += (end - begin) * strand->record;
-        if (strand->format == NULL)
+        if (strand->format == NULL || tnd_spool_has(strand, file)) {
+            if (lengths[i] > strand->longest)
+                return tnd_columns_refuse_length(strand, lengths[i], error);
             continue;
+        }
         uint8_t *record =
             to != NULL ? to + offsets[i] : (uint8_t *)tnd_buffer_data(stored->buffer) + begin;
         TND_TRY(content_of(strand, record, end - begin, to != NULL, &first, &lengths[i], error));
         if (lengths[i] > strand->longest)
-            return refuse_length(strand, lengths[i], error);
+            return tnd_columns_refuse_length(strand, lengths[i], error);
         offsets[i] += first;
     }
     return TND_OK;
@@ -255,6 +273,12 @@ void tnd_columns_where(const void *state, uint64_t index, tnd_source_place_t *pl
         at = 0;
     *place = (tnd_source_place_t){
         .file = stored->path, .record = record, .offset = stored->offset + at * strand->record};
+    const tnd_lost_row_t *lost =
+        tnd_spool_has(strand, file) ? tnd_spool_find(strand, file, record) : NULL;
+    if (lost == NULL)
+        return;
+    place->file = strand->spooled[file].file.path;
+    place->offset = lost->offset;
 }
 
 tnd_status_t tnd_columns_sizes(const void *state, const uint64_t *index, uint32_t count,
@@ -272,7 +296,8 @@ tnd_status_t tnd_columns_sizes(const void *state, const uint64_t *index, uint32_
             TND_TRY(tnd_splits_row(&strand->splits[file], &strand->stored[file], row, &begin, &end,
                                    error));
             uint64_t size = (end - begin) * strand->record;
-            size_t around = strand->format != NULL ? strand->format->around : 0;
+            bool framed = strand->format != NULL && !tnd_spool_has(strand, file);
+            size_t around = framed ? strand->format->around : 0;
             if (size >= around && size <= tnd_strand_row_max(strand))
                 sizes[i] += size - around;
         }
@@ -326,6 +351,7 @@ void tnd_columns_close(void *state)
 {
     tnd_columns_t *self = state;
     tnd_loader_destroy(&self->loader);
+    tnd_columns_stream_close(&self->stream);
     for (uint32_t s = 0; s < self->strand_count; s++) {
         tnd_strand_t *strand = &self->strands[s];
         for (size_t i = 0; i < strand->count; i++)
@@ -334,6 +360,7 @@ void tnd_columns_close(void *state)
             strand->format != NULL ? tnd_record_index_close(&strand->splits[i])
                                    : tnd_stored_close(&strand->splits[i]);
         tnd_buffer_drop(&strand->all);
+        tnd_spool_free(strand);
         free(strand->stored);
         free(strand->splits);
         tnd_files_free(&strand->splits_files);
@@ -341,5 +368,8 @@ void tnd_columns_close(void *state)
         tnd_files_free(&strand->files);
     }
     free(self->files);
+    for (size_t i = 0; i < self->notes.count; i++)
+        free(self->notes.items[i]);
+    free(self->notes.items);
     *self = (tnd_columns_t){0};
 }

@@ -38,7 +38,7 @@ const tnd_source_spec_t tnd_source_csv_spec = {
               .help = "Reads the records of CSV files as rows of bytes; quoted fields may contain "
                       "ends of lines.",
               TND_OPTIONS(options, csv_options_t)},
-    .caps = TND_SOURCE_RANDOM | TND_SOURCE_REWINDS | TND_SOURCE_FILES,
+    .caps = TND_SOURCE_RANDOM | TND_SOURCE_REWINDS | TND_SOURCE_FILES | TND_SOURCE_SEEKS,
 };
 
 typedef enum { FIELD_START, UNQUOTED, QUOTED, QUOTE_IN_QUOTED, AFTER_CR } state_t;
@@ -52,19 +52,21 @@ static state_t follow(state_t state, uint8_t byte, const csv_options_t *chosen)
     return byte == (uint8_t)chosen->delimiter[0] ? FIELD_START : UNQUOTED;
 }
 
-static tnd_status_t find(const void *context, tnd_record_window_t *window, size_t size,
-                         tnd_offsets_t *offsets, tnd_error_t *error)
+static tnd_status_t find(const void *context, tnd_record_window_t *window, tnd_offsets_t *offsets,
+                         tnd_error_t *error)
 {
     enum { PIECE = 1 << 20 };
     const csv_options_t *chosen = context;
     const uint8_t *data;
-    size_t begin = 0;
+    uint64_t at = 0, begin = 0;
     bool skip = chosen->header;
     state_t state = FIELD_START;
     if (!skip)
         tnd_offsets_add(offsets, 0);
-    for (size_t at = 0, have; at < size; at += have) {
+    for (size_t have;; at += have) {
         TND_TRY(tnd_record_window(window, at, PIECE, &data, &have, error));
+        if (have == 0)
+            break;
         have = have < PIECE ? have : PIECE;
         for (size_t i = 0; i < have; i++) {
             uint8_t byte = data[i];
@@ -79,9 +81,20 @@ static tnd_status_t find(const void *context, tnd_record_window_t *window, size_
                                    : FIELD_START;
         }
     }
-    if (begin < size || (skip && begin == 0))
-        tnd_offsets_add(offsets, size);
+    if ((begin < at || (skip && begin == 0)) && tnd_record_window_sound(window))
+        tnd_offsets_add(offsets, at);
     return TND_OK;
+}
+
+static bool is_end(int byte)
+{
+    return byte == '\n' || byte == '\r';
+}
+
+static bool fits(int before, const uint8_t *data, size_t have, uint64_t size, bool last)
+{
+    return (before < 0 || is_end(before)) &&
+           (size > have || last || (size > 0 && is_end(data[size - 1])));
 }
 
 static tnd_status_t content(uint8_t *data, size_t size, bool own, size_t *first_p, size_t *size_p,
@@ -106,6 +119,7 @@ static tnd_status_t csv_open(void *state, const void *given, const tnd_source_sc
              chosen->quotes ? "-quotes" : "", chosen->header ? "-header" : "");
     self->format = (tnd_record_format_t){.finder = {.name = self->name,
                                                     .skips_head = chosen->header,
+                                                    .fits = fits,
                                                     .find = find,
                                                     .context = chosen},
                                          .content = content};
@@ -118,6 +132,7 @@ const tnd_source_t tnd_source_csv = {
     .state_bytes = sizeof(csv_t),
     .open = csv_open,
     .read = tnd_columns_read,
+    .fill = tnd_columns_fill,
     .sizes = tnd_columns_sizes,
     .ahead_rows = tnd_columns_ahead_rows,
     .ahead = tnd_columns_ahead,

@@ -5,8 +5,10 @@
  *      raw: {files: "${data}/data_batch_*.bin",
  *            columns: {label: u8, image: {dtype: u8, shape: [3, 32, 32]}}}
  *
- *  The bytes of the files are not converted, so numbers are little-endian. */
+ *  The bytes of the files are not converted, so numbers are little-endian.  The content of compressed
+ *  files is kept in memory. */
 #include <string.h>
+#include <strings.h>
 
 #include "actors/source/columns.h"
 #include "actors/source/sources.h"
@@ -20,13 +22,19 @@ typedef struct {
     tnd_strings_t files;
     const layout_t *layout;
     uint64_t header, footer, record;
+    int compression; /* tnd_compression_t */
 } raw_options_t;
 
 /*  Where the records of a file are. */
 typedef struct {
     uint64_t header, footer;
     size_t record;
+    tnd_compression_t compression;
 } frame_t;
+
+enum { LOOK_BYTES = 16 };
+
+static const uint64_t memory_max = (uint64_t)16 << 30;
 
 static const tnd_option_t layout_options[] = {
     {TND_OPTION_NAMED("*", layout_t, columns, VALUE, GRAPH), .fallback = "",
@@ -52,6 +60,10 @@ static const tnd_option_t options[] = {
      .help = "bytes of each file after its last record"},
     {TND_OPTION(raw_options_t, record, BYTES, GRAPH), .fallback = "0B",
      .help = "bytes of a record, if its columns do not fill it"},
+    {TND_OPTION(raw_options_t, compression, ENUM, GRAPH), .fallback = "auto",
+     .choices = "none|gzip|zlib|zstd|auto",
+     .help = "how the files are compressed, whose content is then kept in memory: auto goes by "
+             "their first bytes if they have the name .gz, .zz or .zst"},
 };
 
 const tnd_source_spec_t tnd_source_raw_spec = {
@@ -201,11 +213,77 @@ static tnd_status_t read_fields(const raw_options_t *chosen, field_t *fields, si
     return failures.status;
 }
 
+/*  Any bytes can begin a plain file, so its name counts too. */
+static tnd_status_t compression_of(tnd_stored_t *stored, tnd_compression_t *compression_p,
+                                   tnd_error_t *error)
+{
+    static const char *const endings[] = {[TND_COMPRESSION_GZIP] = ".gz",
+                                          [TND_COMPRESSION_ZLIB] = ".zz",
+                                          [TND_COMPRESSION_ZSTD] = ".zst"};
+    const uint8_t *data;
+    const char *dot = strrchr(stored->path, '.');
+    if (*compression_p != TND_COMPRESSION_AUTO)
+        return TND_OK;
+    TND_TRY(tnd_content_view(&stored->content, 0, LOOK_BYTES, &data, error));
+    size_t have = stored->content.size < LOOK_BYTES ? stored->content.size : LOOK_BYTES;
+    *compression_p = tnd_compression_of(data, have);
+    if (*compression_p != TND_COMPRESSION_NONE &&
+        (dot == NULL || strcasecmp(dot, endings[*compression_p]) != 0))
+        *compression_p = TND_COMPRESSION_NONE;
+    return TND_OK;
+}
+
+/*  Decompresses up to `room` bytes, or to the end; without `to` it only counts them. */
+static tnd_status_t decompress_all(tnd_decompress_t *stream, uint8_t *to, uint64_t room,
+                                   uint64_t *size_p, tnd_error_t *error)
+{
+    static const size_t piece = 1 << 16;
+    uint8_t bytes[1 << 16];
+    size_t got = 1;
+    for (*size_p = 0; got > 0 && *size_p < room; *size_p += got) {
+        size_t some = room - *size_p < piece ? room - *size_p : piece;
+        TND_TRY(tnd_decompress_read(stream, to != NULL ? to + *size_p : bytes, some, &got, error));
+    }
+    return TND_OK;
+}
+
+static tnd_status_t load(tnd_stored_t *stored, tnd_decompress_t *stream, uint64_t *size_p,
+                         tnd_error_t *error)
+{
+    uint64_t size;
+    TND_TRY(decompress_all(stream, NULL, memory_max + 1, &size, error));
+    if (size > memory_max)
+        return tnd_fail(error, "its content would have to be kept in memory, above the limit of 16 "
+                               "GiB; decompress the file");
+    stored->buffer = tnd_buffer_new(size + 1);
+    tnd_decompress_restart(stream);
+    TND_TRY(decompress_all(stream, tnd_buffer_data(stored->buffer), size, size_p, error));
+    tnd_buffer_seal(stored->buffer);
+    return TND_OK;
+}
+
+static tnd_status_t open_compressed(tnd_stored_t *stored, tnd_compression_t compression,
+                                    uint64_t *size_p, tnd_error_t *error)
+{
+    tnd_error_t why;
+    tnd_decompress_t *stream = tnd_decompress_new(&stored->content, compression);
+    tnd_status_t status = load(stored, stream, size_p, &why);
+    tnd_decompress_destroy(&stream);
+    if (status == TND_OK)
+        return TND_OK;
+    tnd_buffer_drop(&stored->buffer);
+    return tnd_fail(error, "%s: %s", stored->path, why.text);
+}
+
 /*  The size of a file is all that can be checked. */
 static tnd_status_t open_file(tnd_stored_t *stored, const void *context, tnd_error_t *error)
 {
     const frame_t *frame = context;
+    tnd_compression_t compression = frame->compression;
     uint64_t around = frame->header + frame->footer, size = stored->content.size;
+    TND_TRY(compression_of(stored, &compression, error));
+    if (compression != TND_COMPRESSION_NONE)
+        TND_TRY(open_compressed(stored, compression, &size, error));
     if (around < frame->header || around > size)
         return tnd_fail(error,
                         "%s: has %llu bytes, less than its header of %llu and its footer of %llu",
@@ -230,7 +308,9 @@ static tnd_status_t open_columns(tnd_columns_t *self, const raw_options_t *chose
                                  tnd_error_t *error)
 {
     field_t fields[TND_COLUMNS_MAX];
-    frame_t frame = {.header = chosen->header, .footer = chosen->footer};
+    frame_t frame = {.header = chosen->header,
+                     .footer = chosen->footer,
+                     .compression = (tnd_compression_t)chosen->compression};
     TND_TRY(read_fields(chosen, fields, &frame.record, scope, error));
     if (chosen->record > 0)
         frame.record = chosen->record;

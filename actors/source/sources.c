@@ -4,7 +4,7 @@
 #include "actors/source/custom.h"
 
 static const tnd_source_t *const sources[] = {
-#define SOURCE(name) &tnd_source_##name,
+#define SOURCE(name, file) &tnd_source_##name,
 #include "actors/source/sources.def"
 #undef SOURCE
     NULL};

@@ -4,7 +4,7 @@
 
 #include "runtime/interface/source.h"
 
-#define SOURCE(name)                                                                               \
+#define SOURCE(name, file)                                                                         \
     extern const tnd_source_spec_t tnd_source_##name##_spec;                                       \
     extern const tnd_source_t tnd_source_##name;
 #include "actors/source/sources.def"

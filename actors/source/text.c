@@ -19,25 +19,39 @@ const tnd_source_spec_t tnd_source_text_spec = {
     .table = {.name = "text",
               .help = "Reads the lines of text files as rows of bytes.",
               TND_OPTIONS(options, text_options_t)},
-    .caps = TND_SOURCE_RANDOM | TND_SOURCE_REWINDS | TND_SOURCE_FILES,
+    .caps = TND_SOURCE_RANDOM | TND_SOURCE_REWINDS | TND_SOURCE_FILES | TND_SOURCE_SEEKS,
 };
 
-static tnd_status_t find(const void *context, tnd_record_window_t *window, size_t size,
-                         tnd_offsets_t *offsets, tnd_error_t *error)
+enum { PIECE_BYTES = 1 << 20 };
+
+static tnd_status_t find(const void *context, tnd_record_window_t *window, tnd_offsets_t *offsets,
+                         tnd_error_t *error)
 {
     (void)context;
     const uint8_t *data;
+    uint64_t at = 0, begin = 0;
     tnd_offsets_add(offsets, 0);
-    for (size_t at = 0, have; at < size; at += have) {
-        TND_TRY(tnd_record_window(window, at, 1 << 20, &data, &have, error));
-        have = have < 1 << 20 ? have : 1 << 20;
+    for (size_t have;; at += have) {
+        TND_TRY(tnd_record_window(window, at, PIECE_BYTES, &data, &have, error));
+        if (have == 0)
+            break;
+        have = have < PIECE_BYTES ? have : PIECE_BYTES;
         const uint8_t *end = data + have;
         for (const uint8_t *from = data; (from = memchr(from, '\n', (size_t)(end - from))) != NULL;)
-            tnd_offsets_add(offsets, at + (size_t)(++from - data));
-        if (at + have == size && end[-1] != '\n')
-            tnd_offsets_add(offsets, size);
+            tnd_offsets_add(offsets, begin = at + (size_t)(++from - data));
     }
+    if (begin < at && tnd_record_window_sound(window))
+        tnd_offsets_add(offsets, at);
     return TND_OK;
+}
+
+static bool fits(int before, const uint8_t *data, size_t have, uint64_t size, bool last)
+{
+    size_t look = size < have ? size : have;
+    const uint8_t *end = memchr(data, '\n', look);
+    if (before >= 0 && before != '\n')
+        return false;
+    return end != NULL ? end + 1 == data + size : size > look || last;
 }
 
 static tnd_status_t content(uint8_t *data, size_t size, bool own, size_t *first_p, size_t *size_p,
@@ -62,7 +76,7 @@ static tnd_status_t content(uint8_t *data, size_t size, bool own, size_t *first_
 }
 
 static const tnd_record_format_t format = {
-    .finder = {.name = "lines", .find = find},
+    .finder = {.name = "lines", .fits = fits, .find = find},
     .content = content,
 };
 
@@ -78,6 +92,7 @@ const tnd_source_t tnd_source_text = {
     .state_bytes = sizeof(tnd_columns_t),
     .open = text_open,
     .read = tnd_columns_read,
+    .fill = tnd_columns_fill,
     .sizes = tnd_columns_sizes,
     .ahead_rows = tnd_columns_ahead_rows,
     .ahead = tnd_columns_ahead,

@@ -6,7 +6,7 @@
  *  one record is bad and not the rest of the file.  The checksum of the data is looked at whenever
  *  a record is read.
  *
- *  TensorFlow ignores 1 to 11 bytes after the last record; so does this source. */
+ *  TensorFlow ignores 1 to 11 bytes after the last record; this source reports and ignores them. */
 #include <string.h>
 
 #include "actors/source/columns.h"
@@ -17,6 +17,9 @@ typedef struct {
     tnd_record_options_t records;
 } tfrecord_options_t;
 
+/*  A longer record after a damaged one is not looked for. */
+static const uint64_t longest_lost = (uint64_t)1 << 32;
+
 static const tnd_option_t options[] = {
     TND_RECORD_OPTIONS(tfrecord_options_t, "tfrecord", "record"),
 };
@@ -25,12 +28,12 @@ const tnd_source_spec_t tnd_source_tfrecord_spec = {
     .table = {.name = "tfrecord",
               .help = "Reads the records of TFRecord files as rows of bytes, without copying.",
               TND_OPTIONS(options, tfrecord_options_t)},
-    .caps = TND_SOURCE_RANDOM | TND_SOURCE_REWINDS | TND_SOURCE_FILES,
+    .caps = TND_SOURCE_RANDOM | TND_SOURCE_REWINDS | TND_SOURCE_FILES | TND_SOURCE_SEEKS,
 };
 
-/*  Whether both checksums of the record at `at` are right; *end_p: the byte after it. */
-static tnd_status_t is_whole(tnd_record_window_t *window, size_t file_size, size_t at,
-                             bool *whole_p, size_t *end_p, tnd_error_t *error)
+/*  Whether both checksums of the record at `at` are right. */
+static tnd_status_t is_whole(tnd_record_window_t *window, uint64_t at, bool *whole_p,
+                             tnd_error_t *error)
 {
     const uint8_t *data;
     uint64_t length;
@@ -38,49 +41,71 @@ static tnd_status_t is_whole(tnd_record_window_t *window, size_t file_size, size
     *whole_p = false;
     TND_TRY(tnd_record_window(window, at, TND_TFRECORD_HEAD, &data, &have, error));
     if (have < TND_TFRECORD_AROUND || !tnd_tfrecord_length(data, &length) ||
-        length > file_size - at - TND_TFRECORD_AROUND)
+        length > longest_lost || tnd_record_window_lacks(window, at + length + TND_TFRECORD_AROUND))
         return TND_OK;
     TND_TRY(tnd_record_window(window, at, length + TND_TFRECORD_AROUND, &data, &have, error));
-    *whole_p = tnd_tfrecord_data_matches(data + TND_TFRECORD_HEAD, length);
-    *end_p = at + TND_TFRECORD_AROUND + length;
+    *whole_p = have >= length + TND_TFRECORD_AROUND &&
+               tnd_tfrecord_data_matches(data + TND_TFRECORD_HEAD, length);
     return TND_OK;
 }
 
-/*  *at_p: the first whole record from there on, or the end of the file. */
-static tnd_status_t find_next_whole(tnd_record_window_t *window, size_t size, size_t *at_p,
+/*  *at_p: the first whole record from there on, or the end of the content. */
+static tnd_status_t find_next_whole(tnd_record_window_t *window, uint64_t *at_p, bool *whole_p,
                                     tnd_error_t *error)
 {
-    bool whole = false;
-    size_t end;
-    while (!whole && size - *at_p >= TND_TFRECORD_AROUND) {
-        TND_TRY(is_whole(window, size, *at_p, &whole, &end, error));
-        *at_p += !whole;
+    for (*whole_p = false;; ++*at_p) {
+        const uint8_t *data;
+        size_t have;
+        TND_TRY(tnd_record_window(window, *at_p, TND_TFRECORD_AROUND, &data, &have, error));
+        if (have < TND_TFRECORD_AROUND) {
+            *at_p += have;
+            return TND_OK;
+        }
+        TND_TRY(is_whole(window, *at_p, whole_p, error));
+        if (*whole_p)
+            return TND_OK;
     }
-    *at_p = whole ? *at_p : size;
-    return TND_OK;
 }
 
-static tnd_status_t find(const void *context, tnd_record_window_t *window, size_t size,
-                         tnd_offsets_t *offsets, tnd_error_t *error)
+static tnd_status_t find(const void *context, tnd_record_window_t *window, tnd_offsets_t *offsets,
+                         tnd_error_t *error)
 {
     (void)context;
-    size_t at = 0;
-    while (size - at >= TND_TFRECORD_HEAD) {
+    uint64_t at = 0;
+    bool whole = true;
+    for (;;) {
         const uint8_t *data;
         uint64_t length;
         size_t have;
-        tnd_offsets_add(offsets, at);
         TND_TRY(tnd_record_window(window, at, TND_TFRECORD_HEAD, &data, &have, error));
-        if (tnd_tfrecord_length(data, &length) && length <= size - at &&
-            size - at - length >= TND_TFRECORD_AROUND) {
-            at += TND_TFRECORD_AROUND + length;
-            continue;
-        }
-        at++;
-        TND_TRY(find_next_whole(window, size, &at, error));
+        if (have < TND_TFRECORD_HEAD)
+            break;
+        tnd_offsets_add(offsets, at);
+        whole = tnd_tfrecord_length(data, &length) && length <= INT64_MAX;
+        uint64_t end = at + TND_TFRECORD_AROUND + length;
+        if (whole)
+            TND_TRY(tnd_record_window_has(window, end, &whole, error));
+        at = whole ? end : at + 1;
+        if (!whole)
+            TND_TRY(find_next_whole(window, &at, &whole, error));
     }
-    tnd_offsets_add(offsets, at);
+    if (whole || !tnd_record_window_damaged(window))
+        tnd_offsets_add(offsets, at);
     return TND_OK;
+}
+
+static bool fits(int before, const uint8_t *data, size_t have, uint64_t size, bool last)
+{
+    uint64_t length;
+    (void)before, (void)last;
+    return have >= TND_TFRECORD_HEAD && tnd_tfrecord_length(data, &length) &&
+           length + TND_TFRECORD_AROUND == size;
+}
+
+static bool begins(const uint8_t *data, size_t size)
+{
+    uint64_t length;
+    return size >= TND_TFRECORD_HEAD && tnd_tfrecord_length(data, &length);
 }
 
 static tnd_status_t refuse(const char *why, tnd_error_t *error)
@@ -110,8 +135,9 @@ static tnd_status_t content(uint8_t *data, size_t size, bool own, size_t *first_
 }
 
 static const tnd_record_format_t format = {
-    .finder = {.name = "tfrecord", .stray_max = TND_TFRECORD_HEAD - 1, .find = find},
+    .finder = {.name = "tfrecord", .stray_max = TND_TFRECORD_HEAD - 1, .fits = fits, .find = find},
     .around = TND_TFRECORD_AROUND,
+    .begins = begins,
     .content = content,
 };
 
@@ -127,6 +153,7 @@ const tnd_source_t tnd_source_tfrecord = {
     .state_bytes = sizeof(tnd_columns_t),
     .open = tfrecord_open,
     .read = tnd_columns_read,
+    .fill = tnd_columns_fill,
     .sizes = tnd_columns_sizes,
     .ahead_rows = tnd_columns_ahead_rows,
     .ahead = tnd_columns_ahead,

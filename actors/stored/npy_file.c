@@ -262,13 +262,16 @@ static tnd_status_t check_extent(const header_t *header, const tnd_stored_t *sto
                                  tnd_error_t *error)
 {
     uint64_t bytes = tnd_dtype_size(stored->dtype);
-    for (uint32_t i = 0; i < header->axes; i++) {
+    /* There may be no rows, but no row without elements. */
+    for (uint32_t i = 1; i < header->axes; i++) {
         if (header->shape[i] == 0)
             return tnd_fail(error, "%s: has no elements: axis %u has length 0", header->path, i);
         if (header->shape[i] > (uint64_t)INT64_MAX / bytes)
             return tnd_fail(error, "%s: the product of its axes is too large", header->path);
         bytes *= header->shape[i];
     }
+    if (__builtin_mul_overflow(bytes, stored->rows, &bytes) || bytes > INT64_MAX)
+        return tnd_fail(error, "%s: the product of its axes is too large", header->path);
     if (bytes > size - header->end)
         return tnd_fail(error,
                         "%s: is truncated: %llu rows should end at byte %llu, the file ends at "
@@ -315,5 +318,9 @@ tnd_status_t tnd_npy_read_header(tnd_stored_t *stored, const void *context, tnd_
 tnd_status_t tnd_npy_open(tnd_stored_t *stored, const char *path, tnd_error_t *error)
 {
     const tnd_source_scope_t scope = {.lanes = 1, .access = TND_ACCESS_MAP};
-    return tnd_stored_open(stored, path, tnd_npy_read_header, NULL, &scope, error);
+    TND_TRY(tnd_stored_open(stored, path, tnd_npy_read_header, NULL, &scope, error));
+    if (stored->rows > 0)
+        return TND_OK;
+    tnd_stored_close(stored);
+    return tnd_fail(error, "%s: has no elements: axis 0 has length 0", path);
 }

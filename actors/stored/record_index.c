@@ -8,15 +8,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "actors/stored/draft.h"
 #include "actors/stored/npy_file.h"
 #include "actors/stored/npy_header.h"
 #include "actors/stored/splits.h"
 #include "runtime/base/allocation.h"
 #include "runtime/base/folder.h"
 
-enum { WINDOW_BYTES = 1 << 20, HEADER_BYTES = 128 };
+/*  Records that are looked at when an index is opened, and how much of each. */
+enum { SAMPLES = 4, SAMPLE_BYTES = 1 << 12 };
 
 struct tnd_offsets {
     FILE *file;
@@ -29,99 +32,42 @@ void tnd_offsets_add(tnd_offsets_t *self, uint64_t offset)
     (void)fwrite(&offset, sizeof offset, 1, self->file);
 }
 
-tnd_status_t tnd_record_window(tnd_record_window_t *self, size_t at, size_t least,
-                               const uint8_t **data_p, size_t *size_p, tnd_error_t *error)
-{
-    tnd_content_t *content = self->content;
-    size_t left = content->size - at;
-    if (content->mapping == NULL) {
-        size_t some = least > WINDOW_BYTES ? least : WINDOW_BYTES;
-        *size_p = some < left ? some : left;
-        /* The bytes that the last view shows are asked for again only where they are not enough. */
-        size_t skip = at - content->seen_offset;
-        if (content->seen != NULL && at >= content->seen_offset && skip < content->seen_size &&
-            content->seen_size - skip >= (least < left ? least : left)) {
-            *data_p = content->seen + skip;
-            *size_p = content->seen_size - skip;
-            return TND_OK;
-        }
-        return tnd_content_view(content, at, *size_p, data_p, error);
-    }
-    if (self->populated == 0)
-        TND_TRY(tnd_mapping_check(content->mapping, error));
-    *size_p = left;
-    least = least < left ? least : left;
-    if (at + least > self->populated) {
-        size_t some = least > 2 * WINDOW_BYTES ? least : 2 * WINDOW_BYTES;
-        some = some < left ? some : left;
-        TND_TRY(tnd_mapping_populate(content->mapping, at, some, error));
-        self->populated = at + some;
-    }
-    *data_p = tnd_mapping_data(content->mapping) + at;
-    return TND_OK;
-}
-
-/*  The folder of indexes: of the data file, or of the user's cache. */
-static void folder_of(char folder[PATH_MAX], const char *path, tnd_index_place_t place)
-{
-    const char *end = strrchr(path, '/');
-    if (place == TND_INDEX_BESIDE) {
-        snprintf(folder, PATH_MAX, "%.*s", end != NULL ? (int)(end - path) : 1,
-                 end != NULL ? path : ".");
-        return;
-    }
-    const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
-    if (cache != NULL && cache[0] == '/')
-        snprintf(folder, PATH_MAX, "%s/tundish", cache);
-    else
-        snprintf(folder, PATH_MAX, "%s/.cache/tundish", home != NULL ? home : "/tmp");
-}
-
-static char *index_path(const char *folder, const tnd_stored_t *data, const char *format)
-{
-    const char *name = strrchr(data->path, '/');
-    const uint64_t key[] = {data->identity, data->size, (uint64_t)data->modified_ns};
-    return tnd_format_string("%s/%.100s.%016" PRIx64 ".%s.npy", folder,
-                             name != NULL ? name + 1 : data->path,
-                             tnd_content_hash(key, sizeof key), format);
-}
-
-/*  A file without a name where the file system has that, so that nothing is left of it if the
- *  process is killed; else one with the name `draft`. */
-static int open_draft(const char *folder, const char *draft)
-{
-    int file = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0666);
-    return file >= 0 ? file : open(draft, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-}
-
-/*  Gives the draft its name.  Another process may have published the same index before. */
-static bool publish(int file, const char *draft, const char *path)
-{
-    char by_number[64];
-    snprintf(by_number, sizeof by_number, "/proc/self/fd/%d", file);
-    if (access(draft, F_OK) == 0)
-        return rename(draft, path) == 0;
-    return linkat(AT_FDCWD, by_number, AT_FDCWD, path, AT_SYMLINK_FOLLOW) == 0 || errno == EEXIST;
-}
-
 static bool write_header(FILE *file, uint64_t count)
 {
     char head[TND_NPY_HEADER_MAX];
     const tnd_column_t column = {.dtype = TND_U64};
-    size_t size = tnd_npy_header(head, &column, count, HEADER_BYTES);
+    size_t size = tnd_npy_header(head, &column, count, TND_INDEX_HEADER);
     return fseek(file, 0, SEEK_SET) == 0 && fwrite(head, 1, size, file) == size;
+}
+
+/*  All numbers of the index. */
+static tnd_status_t find_all(tnd_record_window_t *window, const tnd_record_finder_t *finder,
+                             tnd_offsets_t *offsets, tnd_error_t *error)
+{
+    TND_TRY(finder->find(finder->context, window, offsets, error));
+    bool damaged = tnd_record_window_damaged(window);
+    if (damaged && offsets->count == 0)
+        tnd_offsets_add(offsets, 0);
+    if (damaged)
+        tnd_offsets_add(offsets, window->reached);
+    if (window->decompress != NULL)
+        tnd_offsets_add(offsets, window->reached);
+    return TND_OK;
 }
 
 static tnd_status_t fill(FILE *file, tnd_stored_t *data, const tnd_record_finder_t *finder,
                          bool *written_p, tnd_error_t *error)
 {
-    tnd_record_window_t window = {.content = &data->content};
+    tnd_record_window_t window;
     tnd_offsets_t offsets = {.file = file};
     *written_p = write_header(file, 0);
-    TND_TRY(finder->find(finder->context, &window, data->content.size, &offsets, error));
+    tnd_record_window_init(&window, &data->content, data->compression);
+    tnd_status_t status = find_all(&window, finder, &offsets, error);
+    tnd_record_window_free(&window);
+    TND_TRY(status);
     TND_TRY(tnd_content_intact(&data->content, error));
-    *written_p = *written_p && write_header(file, offsets.count) && fflush(file) == 0 &&
-                 ferror(file) == 0 && fdatasync(fileno(file)) == 0;
+    *written_p =
+        *written_p && write_header(file, offsets.count) && fflush(file) == 0 && ferror(file) == 0;
     return TND_OK;
 }
 
@@ -133,55 +79,143 @@ static tnd_status_t fail_index(const char *path, tnd_error_t *error)
                     path, strerror(errno));
 }
 
-static tnd_status_t build(const char *folder, const char *path, tnd_stored_t *data,
-                          const tnd_record_finder_t *finder, tnd_error_t *error)
+static tnd_status_t build(const char *path, tnd_stored_t *data, const tnd_record_finder_t *finder,
+                          tnd_error_t *error)
 {
-    char draft[PATH_MAX];
-    snprintf(draft, sizeof draft, "%s.%d.draft", path, (int)getpid());
-    int number = tnd_folder_make(folder) ? open_draft(folder, draft) : -1;
-    FILE *file = number >= 0 ? fdopen(number, "w+") : NULL;
-    if (file == NULL)
-        return fail_index(path, error);
+    tnd_draft_t draft;
+    int copy = tnd_draft_open(&draft, path) ? dup(draft.file) : -1;
+    FILE *file = copy >= 0 ? fdopen(copy, "w+") : NULL;
+    if (file == NULL) {
+        tnd_status_t status = fail_index(path, error);
+        if (copy >= 0)
+            close(copy);
+        tnd_draft_close(&draft);
+        return status;
+    }
     bool written = false;
     tnd_status_t status = fill(file, data, finder, &written, error);
-    if (status == TND_OK && !(written && publish(number, draft, path)))
+    if (status == TND_OK && !(written && tnd_draft_publish(&draft)))
         status = fail_index(path, error);
-    (void)unlink(draft);
     fclose(file);
+    tnd_draft_close(&draft);
     return status;
+}
+
+/*  Looks at some records of a plain file: most of them should be where the index says.  Damaged ones
+ *  may not be. */
+static tnd_status_t check_samples(const tnd_stored_t *index, tnd_stored_t *data,
+                                  const tnd_record_finder_t *finder, tnd_error_t *error)
+{
+    uint64_t rows = index->rows - 1, good = 0;
+    for (uint64_t i = 0; i < SAMPLES && rows > 0; i++) {
+        uint64_t begin, end, row = (rows - 1) / (SAMPLES - 1) * i;
+        const uint8_t *bytes;
+        TND_TRY(tnd_splits_row(index, data, i + 1 < SAMPLES ? row : rows - 1, &begin, &end, error));
+        uint64_t at = begin > 0 ? begin - 1 : 0;
+        if (at == data->content.size)
+            continue;
+        TND_TRY(tnd_content_view(&data->content, at, SAMPLE_BYTES, &bytes, error));
+        uint64_t left = data->content.size - at;
+        size_t have = left < SAMPLE_BYTES ? left : SAMPLE_BYTES;
+        bool first = begin == 0;
+        good += finder->fits(first ? -1 : bytes[0], bytes + !first, have - !first, end - begin,
+                             end == data->content.size);
+    }
+    TND_TRY(tnd_content_intact(&data->content, error));
+    if (rows == 0 || good >= SAMPLES / 2)
+        return TND_OK;
+    return tnd_fail(error, "%s: is the index of another file", index->path);
+}
+
+/*  Opens and checks the index at `path`; one that was just built is right. */
+static tnd_status_t open_index(tnd_stored_t *index, const char *path, tnd_stored_t *data,
+                               const tnd_record_finder_t *finder, bool built,
+                               tnd_record_index_facts_t *facts, tnd_error_t *error)
+{
+    bool plain = data->compression == TND_COMPRESSION_NONE;
+    uint64_t size = plain ? data->content.size : INT64_MAX;
+    tnd_error_t why;
+    TND_TRY(tnd_npy_open(index, path, error));
+    data->rows = size;
+    tnd_status_t status =
+        tnd_splits_check_index(index, size, plain ? finder->stray_max : size, finder->skips_head,
+                               &facts->longest, &facts->stray, &why);
+    uint64_t end = 0;
+    if (status == TND_OK && plain && !built)
+        status = check_samples(index, data, finder, &why);
+    if (status == TND_OK && !plain && index->rows < 2)
+        status = tnd_fail(&why, "%s: has one number", path);
+    if (status == TND_OK && !plain)
+        status = tnd_splits_row(index, data, index->rows - 2, &end, &size, &why);
+    if (status != TND_OK) {
+        tnd_stored_close(index);
+        return tnd_fail(error, "%s", why.text);
+    }
+    data->rows = size;
+    if (!plain) {
+        facts->stray = size - end;
+        index->rows--;
+    }
+    return TND_OK;
+}
+
+/*  Of a whole file; zeros if it cannot be read. */
+static void hash_file(const char *path, uint64_t hash[2])
+{
+    struct stat is;
+    tnd_error_t ignored;
+    hash[0] = hash[1] = 0;
+    if (stat(path, &is) != 0 ||
+        tnd_content_whole(path, (size_t)is.st_size, 0, hash, &ignored) != TND_OK)
+        hash[0] = hash[1] = 0;
 }
 
 tnd_status_t tnd_record_index_open(tnd_stored_t *index, tnd_stored_t *data,
                                    const tnd_record_finder_t *finder, tnd_index_place_t place,
-                                   uint64_t *longest_p, tnd_error_t *error)
+                                   tnd_record_index_facts_t *facts, tnd_error_t *error)
 {
     char folder[PATH_MAX];
-    tnd_error_t why;
-    folder_of(folder, data->path, TND_INDEX_BESIDE);
-    char *path = index_path(folder, data, finder->name);
+    char name[128];
+    uint64_t before[2], after[2];
+    bool plain = data->compression == TND_COMPRESSION_NONE;
+    const tnd_indexed_file_t indexed = {data->path, data->identity, data->size, data->modified_ns};
+    *facts = (tnd_record_index_facts_t){0};
+    snprintf(name, sizeof name, "%s%s%s", finder->name, plain ? "" : "-",
+             plain ? "" : tnd_compression_name(data->compression));
+    tnd_index_folder(folder, data->path, TND_INDEX_BESIDE);
+    char *path = tnd_index_path(folder, &indexed, name);
     if (place == TND_INDEX_CACHE && access(path, R_OK) != 0) {
         free(path);
-        folder_of(folder, data->path, place);
-        path = index_path(folder, data, finder->name);
+        tnd_index_folder(folder, data->path, place);
+        path = tnd_index_path(folder, &indexed, name);
     }
     tnd_status_t status = TND_FAILED;
     /* One that is there may be cut, or of something else; the one just built is right. */
     for (int built = 0; status != TND_OK && built < 2; built++) {
-        status = built > 0 || access(path, R_OK) != 0 ? build(folder, path, data, finder, error)
-                                                      : TND_OK;
+        bool there = built == 0 && access(path, R_OK) == 0;
+        status = there ? TND_OK : build(path, data, finder, error);
         if (status != TND_OK)
             break;
-        status = tnd_npy_open(index, path, error);
-        if (status == TND_OK &&
-            tnd_splits_check_index(index, data->content.size, finder->stray_max, finder->skips_head,
-                                   longest_p, &why) != TND_OK) {
-            status = tnd_fail(error, "%s", why.text);
-            tnd_stored_close(index);
+        status = open_index(index, path, data, finder, !there, facts, error);
+        if (status == TND_OK)
+            break;
+        if (there) {
+            hash_file(path, before);
+            facts->again = true;
+            facts->why = *error;
         }
-        if (status != TND_OK)
-            (void)unlink(path);
+        (void)unlink(path);
     }
-    if (status != TND_OK)
+    if (facts->again && status == TND_OK) {
+        /* Many damaged records look like the index of another file. */
+        hash_file(path, after);
+        facts->again = memcmp(before, after, sizeof after) != 0;
+    }
+    /* Which indexes were used last decides which are removed; the file system may not record it. */
+    static const struct timespec used[] = {{.tv_nsec = UTIME_NOW}, {.tv_nsec = UTIME_OMIT}};
+    if (status == TND_OK)
+        (void)utimensat(AT_FDCWD, path, used, 0);
+    else
         free(path);
     tnd_content_forget(&data->content);
     return status;

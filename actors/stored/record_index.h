@@ -14,21 +14,9 @@
 #ifndef TND_ACTORS_STORED_RECORD_INDEX_H
 #define TND_ACTORS_STORED_RECORD_INDEX_H
 
+#include "actors/file/index_folder.h"
+#include "actors/stored/record_window.h"
 #include "actors/stored/stored.h"
-
-typedef enum { TND_INDEX_CACHE, TND_INDEX_BESIDE } tnd_index_place_t;
-
-/*  Shows bytes of a file from a moving offset on. */
-typedef struct {
-    tnd_content_t *content;
-    size_t populated; /* of a mapped file: bytes before it are in memory */
-} tnd_record_window_t;
-
-/*  Bytes from `at` on: `least`, or fewer at the end of the file, and maybe more.  Valid until the
- *  next call. */
-tnd_status_t tnd_record_window(tnd_record_window_t *self, size_t at, size_t least,
-                               const uint8_t **data_p, size_t *size_p,
-                               tnd_error_t *error) TND_CHECKED;
 
 typedef struct tnd_offsets tnd_offsets_t;
 /*  Appends an offset; none is below the one before. */
@@ -39,18 +27,31 @@ typedef struct {
     size_t stray_max; /* so many bytes after the last record are ignored */
     bool skips_head;  /* the first record need not begin the file */
     const void *context;
-    /*  Appends the offset of each record in a file of `size` bytes, and then that of the end of the
-     *  last one.  Errors: the file cannot be read. */
-    tnd_status_t (*find)(const void *context, tnd_record_window_t *window, size_t size,
-                         tnd_offsets_t *offsets, tnd_error_t *error);
+    /*  Whether a record can be `size` bytes, which begin with data[0 ... have).  `before`: the byte
+     *  before it; negative: it begins the file.  `last`: the file ends with it. */
+    bool (*fits)(int before, const uint8_t *data, size_t have, uint64_t size, bool last);
+    /*  Appends the offset of each record, and then that of the end of the last one: not if the
+     *  content ends inside of a record because the file is damaged.  Errors: the file cannot be
+     *  read. */
+    tnd_status_t (*find)(const void *context, tnd_record_window_t *window, tnd_offsets_t *offsets,
+                         tnd_error_t *error);
 } tnd_record_finder_t;
 
-/*  Opens the index of an open data file, and builds it first where there is none that fits.
- *  *longest_p: bytes of the longest record.  Errors: TND_FAILED if the data cannot be read or no
- *  index can be written. */
+/*  What an index shows of a data file. */
+typedef struct {
+    uint64_t longest; /* bytes of the longest record */
+    uint64_t stray;   /* bytes after the last record, which belong to none */
+    bool again;       /* there was one that did not fit; `why` */
+    tnd_error_t why;
+} tnd_record_index_facts_t;
+
+/*  Opens the index of an open data file, and builds it first where there is none that fits.  Of a
+ *  compressed file the last number of the index is the size of the content; it is set as
+ *  data->rows, and left out of the rows of the opened index.  If the file is damaged, the last record
+ *  is what is lost.  Errors: TND_FAILED if the data cannot be read or no index can be written. */
 tnd_status_t tnd_record_index_open(tnd_stored_t *index, tnd_stored_t *data,
                                    const tnd_record_finder_t *finder, tnd_index_place_t place,
-                                   uint64_t *longest_p, tnd_error_t *error) TND_CHECKED;
+                                   tnd_record_index_facts_t *facts, tnd_error_t *error) TND_CHECKED;
 /*  Closes the index and frees its path. */
 void tnd_record_index_close(tnd_stored_t *index);
 

@@ -4,7 +4,7 @@
 #ifndef TND_ACTORS_STORED_STORED_H
 #define TND_ACTORS_STORED_STORED_H
 
-#include "actors/file/content.h"
+#include "actors/file/decompress.h"
 
 /*  Record i is at byte offset + i * its size. */
 typedef struct {
@@ -19,6 +19,7 @@ typedef struct {
     uint64_t identity;     /* hash of its size and its first and last 64 KiB */
     uint64_t size;         /* of the file on the disk, in bytes; 0: the rows have no file */
     int64_t modified_ns;
+    tnd_compression_t compression; /* of a file of records; `rows` are then bytes of its content */
 } tnd_stored_t;
 
 /*  Describes the file in stored->content: type, shape, rows, offset.  Puts rows that must be

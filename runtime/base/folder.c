@@ -1,6 +1,7 @@
 /*  runtime/base/folder.c - makes and removes folders, and makes names durable. */
 #include "runtime/base/folder.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
@@ -67,4 +68,18 @@ bool tnd_folder_sync_of(const char *path)
     free(copy);
     errno = reason;
     return good;
+}
+
+uint64_t tnd_folder_bytes(const char *folder)
+{
+    uint64_t bytes = 0;
+    DIR *list = opendir(folder);
+    struct stat is;
+    for (struct dirent *entry; list != NULL && (entry = readdir(list)) != NULL;)
+        if (fstatat(dirfd(list), entry->d_name, &is, AT_SYMLINK_NOFOLLOW) == 0 &&
+            S_ISREG(is.st_mode))
+            bytes += (uint64_t)is.st_size;
+    if (list != NULL)
+        closedir(list);
+    return bytes;
 }

@@ -9,6 +9,7 @@
 #define TND_RUNTIME_BASE_FOLDER_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 /*  Creates the folder and its parents where they are missing. */
 bool tnd_folder_make(const char *folder);
@@ -16,6 +17,9 @@ bool tnd_folder_make(const char *folder);
 bool tnd_folder_sync(const char *folder);
 /*  Syncs the folder that contains the file `path`. */
 bool tnd_folder_sync_of(const char *path);
+
+/*  The bytes of the files in a folder, without those of folders in it; 0: it cannot be read. */
+uint64_t tnd_folder_bytes(const char *folder);
 
 /*  Removes a folder and its contents, if it exists. */
 void tnd_folder_remove(const char *folder);

@@ -42,8 +42,8 @@ static inline uint8_t *tnd_tile_row(const tnd_tile_t *tile, uint32_t column, uin
 typedef struct {
     tnd_schema_t schema; /* of the output */
     uint32_t rows_max;   /* the most rows that one row may become; 1 unless EXPANDS */
-    /*  A bit for each fixed column of `in` whose content `apply` reads. The others are passed on or
-     *  left out unread, so their rows need not be fetched. Ragged columns need no bit. */
+    /*  A bit for each column of `in` whose content `apply` reads. The others are passed on or left
+     *  out unread, so their rows need not be fetched. */
     uint64_t reads;
     /*  By column of the output: the column of `in` that it is, or -1 if `apply` makes it. Where
      *  rows are dropped or repeated, `apply` makes all columns. */

@@ -139,6 +139,14 @@ static int choice_of(const tnd_topology_actor_t *reader, const char *name)
     return choice != NULL ? *choice : 0;
 }
 
+/*  Of the source that was just refused: how its files could be read in any order. */
+static void suggest_spool(const tnd_part_t *source, tnd_diagnostics_t *diagnostics)
+{
+    if (tnd_options_find(source->table, "spool") != NULL)
+        tnd_diagnostics_help(diagnostics, "some of its files are compressed: decompress them, or "
+                                          "add `spool: {dir: DIR, limit: 100GiB}` to the source");
+}
+
 bool tnd_topology_check_source(const tnd_topology_actor_t *reader, uint32_t caps, uint64_t lanes,
                                tnd_diagnostics_t *diagnostics)
 {
@@ -160,23 +168,31 @@ bool tnd_topology_check_source(const tnd_topology_actor_t *reader, uint32_t caps
                             "`%s` has no files that lanes could share out", name);
         tnd_diagnostics_help(diagnostics, "write `shard: index`");
     }
-    if (choice_of(reader, "shuffle") != 0 && !random)
+    if (choice_of(reader, "shuffle") != 0 && !random) {
         tnd_diagnostics_add(diagnostics, TND_T033_SOURCE_ABILITY,
                             tnd_topology_option_mark(reader, "shuffle"),
                             "`%s` is read from its start only and cannot be shuffled", name);
+        suggest_spool(source, diagnostics);
+    }
     const tnd_part_list_t *order = tnd_topology_option(reader, "order", TND_OPTION_PARTS);
-    if (order != NULL && order->count > 0 && !random)
+    if (order != NULL && order->count > 0 && !random) {
         tnd_diagnostics_add(diagnostics, TND_T033_SOURCE_ABILITY,
                             tnd_topology_option_mark(reader, "order"),
                             "`%s` is read from its start only, in no other order", name);
-    if (number_of(reader, "workers") > 1 && !random)
+        suggest_spool(source, diagnostics);
+    }
+    if (number_of(reader, "workers") > 1 && !random) {
         tnd_diagnostics_add(diagnostics, TND_T033_SOURCE_ABILITY,
                             tnd_topology_option_mark(reader, "workers"),
                             "`%s` is read from its start only, by one reader", name);
-    if (lanes > 1 && !random && shard == BY_INDEX)
+        suggest_spool(source, diagnostics);
+    }
+    if (lanes > 1 && !random && shard == BY_INDEX) {
         tnd_diagnostics_add(diagnostics, TND_T033_SOURCE_ABILITY, reader->mark,
                             "`%s` is read from its start only, in one lane, not in %llu", name,
                             (unsigned long long)lanes);
+        suggest_spool(source, diagnostics);
+    }
     if (number_of(reader, "repeat") > 1 && !random)
         tnd_diagnostics_add(diagnostics, TND_T033_SOURCE_ABILITY,
                             tnd_topology_option_mark(reader, "repeat"),

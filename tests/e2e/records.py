@@ -3,6 +3,7 @@
 
 Usage: records.py [NAME...]; without a name it lists them.  Vectors: tests/oracle/{tfrecord,text}.
 """
+import gzip
 import json
 import pathlib
 import resource
@@ -11,6 +12,7 @@ import struct
 import subprocess
 import sys
 import tempfile
+import zlib
 
 from named import run_named
 from run import ROOT, TUNDISH
@@ -19,9 +21,10 @@ ORACLE = ROOT / "tests" / "oracle"
 COLUMNS = {"csv": "record", "tfrecord": "record", "text": "line", "raw": "x"}
 # Where a record is damaged, TensorFlow gives up the rest of the file.  Here one record is bad; so many
 # good ones follow it.
-MORE = {"flip_length_byte": 1, "flip_length_crc": 1, "flip_data_byte": 1, "flip_data_crc": 1,
+# Before a bad checksum at the end of a stream, TensorFlow gives up all of it.
+MORE = {"gzip_bad_crc_trailer": 4, "gzip_inner_flip": 1, "flip_length_byte": 1, "flip_length_crc": 1, "flip_data_byte": 1, "flip_data_crc": 1,
         "flip_first_record_data": 3, "flip_empty_record_crc": 2, "flip_data_byte_small_buffer": 1,
-        "many_files_one_bad": 7}
+        "many_files_one_bad": 7, "many_files_one_bad_ignore_errors": 1}
 
 
 def crc32c(data):
@@ -35,9 +38,13 @@ def crc32c(data):
 
 def cases(topic, *ops):
     found = [case for case in json.loads((ORACLE / topic / "cases.json").read_text())
-             if case["op"] in ops and case["args"]["compression"] == ""]
+             if case["op"] in ops]
     assert found
     return found
+
+
+def compression(case):
+    return ", compression: " + (case["args"]["compression"].lower() or "none")
 
 
 def copy(case, topic, folder):
@@ -82,10 +89,10 @@ def in_folder(test):
 
 def test_lines_as_tensorflow_reads_them(folder):
     for case in cases("text", "text_lines"):
-        for options in ("", ", max: 100000, index: beside"):
+        for options in (compression(case), compression(case) + ", max: 100000, index: beside", ""):
             files = copy(case, "text", folder)
             empty = not case["expect"]["elements"]
-            rows, _ = head(folder, "text", files, options=options, expect=78 if empty else 0)
+            rows, _ = head(folder, "text", files, "skip", options, 78 if empty else 0)
             assert [row.hex() for row in rows] == case["expect"]["elements"], case["name"]
 
 
@@ -95,9 +102,10 @@ def test_records_of_fixed_length_as_tensorflow_reads_them(folder):
         options = (f", columns: {{x: \"u8[{args['record_bytes']}]\"}}, header: {args['header_bytes']}B, "
                    f"footer: {args['footer_bytes']}B")
         none = "error" in want or not want["elements"]
-        rows, text = head(folder, "raw", copy(case, "text", folder), options=options,
+        rows, text = head(folder, "raw", copy(case, "text", folder), options=options + compression(case),
                           expect=78 if none else 0)
-        assert [row.hex() for row in rows] == want["elements"], case["name"]
+        # Of a compressed file, too, a wrong size is an error before the first record.
+        assert [row.hex() for row in rows] == ([] if none else want["elements"]), case["name"]
         assert not none or "error" in text
 
 
@@ -107,15 +115,28 @@ def test_records_of_tfrecord_as_tensorflow_reads_them(folder):
         want = [(record["length"], record["crc32c"]) for record in case["expect"]["records"]]
         if case["name"] == "undamaged":
             good |= set(want)
-        if case["op"] == "read_ignore_errors":
-            continue  # many_files_one_bad has the same files
         files = copy(case, "tfrecord", folder)
-        unusable = case["name"] in ("empty_file", "one_byte_file", "missing_file")
-        rows, _ = head(folder, "tfrecord", files, "skip", expect=78 if unusable else 0)
+        unusable = case["name"] in ("empty_file", "one_byte_file", "missing_file", "gzip_empty_stream",
+                                    "gzip_zero_byte_file")
+        rows, _ = head(folder, "tfrecord", files, "skip", compression(case), 78 if unusable else 0)
         found = [(len(row), f"{crc32c(row):08x}") for row in rows]
+        if case["op"] == "read_ignore_errors":
+            left = iter(found)
+            assert all(record in left for record in want), case["name"]
+            assert len(found) - len(want) == MORE[case["name"]] and set(found) <= good, case["name"]
+            continue
         assert found[:len(want)] == want, case["name"]
         assert len(found) - len(want) == MORE.get(case["name"], 0), case["name"]
         assert set(found[len(want):]) <= good, case["name"]
+
+
+def test_frames_are_those_of_tensorflows_writer(folder):
+    for case in cases("tfrecord", "frame"):
+        records = case["expect"]["records"]
+        path = folder / "framed.tfrecord"
+        path.write_bytes(b"".join(bytes.fromhex(record["framed"]) for record in records))
+        rows, _ = head(folder, "tfrecord", [path])
+        assert [row.hex() for row in rows] == [record["data"] for record in records], case["name"]
 
 
 def test_records_of_csv(folder):
@@ -143,6 +164,301 @@ def test_a_damaged_record_stops_a_run_with_its_place(folder):
         shutil.copyfile(ORACLE / "tfrecord" / path.name, path)
         _, text = head(folder, "tfrecord", [path], expect=1)
         assert f"record {record} of {path}, at byte {byte} is bad" in text and why in text, text
+
+
+def zstd(data):
+    """A frame of RFC 8878 whose blocks are not compressed."""
+    blocks = [data[at:at + 1000] for at in range(0, len(data), 1000)] or [b""]
+    frame = b"\x28\xb5\x2f\xfd\xa0" + struct.pack("<I", len(data))
+    for number, block in enumerate(blocks):
+        header = (number + 1 == len(blocks)) | len(block) << 3
+        frame += header.to_bytes(3, "little") + block
+    return frame
+
+
+PACK = {"gzip": gzip.compress, "zlib": zlib.compress, "zstd": zstd}
+
+
+def crc_of(data):
+    crc = crc32c(data)
+    return struct.pack("<I", ((crc >> 15 | crc << 17) + 0xa282ead8) & 0xffffffff)
+
+
+def framed(record):
+    length = struct.pack("<Q", len(record))
+    return length + crc_of(length) + record + crc_of(record)
+
+
+def write_formats(folder, rows, pack, count=1):
+    """The rows as files of each format, compressed; those of a format in `count` pieces that follow
+    each other."""
+    formats = {"text": [row + b"\n" for row in rows], "csv": [row + b"\r\n" for row in rows],
+               "tfrecord": [framed(row) for row in rows]}
+    for name, parts in formats.items():
+        path = folder / f"rows.{name}"
+        whole = b"".join(parts)
+        step = len(whole) // count + 1
+        path.write_bytes(b"".join(pack(whole[at:at + step]) for at in range(0, len(whole), step)))
+        yield name, path
+
+
+def test_compressed_files_have_the_rows_of_plain_ones(folder):
+    rows = [b"%d," % number * (number % 50) for number in range(700)] + [b"z" * 30000]
+    for compression, pack in PACK.items():
+        for source, path in write_formats(folder, rows, pack, 3):
+            written = f", compression: {compression}" if compression == "zlib" else ""
+            for options in (written, ", max: 10000" + written):
+                want = [row for row in rows if "max" not in options or len(row) <= 10000]
+                found, _ = head(folder, source, [path], "skip", options)
+                assert found == want, (compression, source, options, len(found))
+
+
+def test_a_compressed_file_is_recognized_by_its_first_bytes(folder):
+    plain = b"x^2 is the first line\n1\n"
+    path = folder / "plain.txt"
+    path.write_bytes(plain)  # as a stream of zlib could begin
+    assert head(folder, "text", [path])[0] == plain.splitlines()
+    path = folder / "packed.zz"
+    path.write_bytes(zlib.compress(plain))
+    assert head(folder, "text", [path])[0] == plain.splitlines()
+    rows = [b"a" * (0x9c78 - 16)] * 2  # a length that could be the first bytes of zlib
+    path.write_bytes(b"".join(map(framed, [b"b" * 0x9c78] + rows)))
+    assert head(folder, "tfrecord", [path])[0] == [b"b" * 0x9c78] + rows
+    path.write_bytes(zlib.compress(framed(b"one")))
+    assert head(folder, "tfrecord", [path.rename(folder / "no_ending")])[0] == [b"one"]
+
+
+def test_a_list_may_mix_compressed_and_plain_files(folder):
+    files, want = [], []
+    for number, pack in enumerate((bytes, gzip.compress, bytes, zstd)):
+        rows = [b"%d\r%d" % (number, row) for row in range(10 * number + 1)]
+        files.append(folder / f"{number}.txt")
+        files[-1].write_bytes(pack(b"\n".join(rows)))
+        want += [row.replace(b"\r", b"") for row in rows]
+    assert head(folder, "text", files)[0] == want
+
+
+def graph_of(folder, source, files, reader, epochs=1, size=7, options=""):
+    (folder / "run.yaml").write_text(f"""tundish: 1
+seed: 3
+actors:
+  read: {{kind: reader, {reader}, epochs: {epochs}, source: {{{source}: {{files: {json.dumps(files)}{options}}}}}}}
+  batch: {{kind: batcher, size: {size}}}
+  feed: {{kind: feeder}}
+links:
+  - read -> batch -> feed
+""")
+
+
+def run(folder, *options, expect=0):
+    report = folder / "report.json"
+    done = subprocess.run([str(TUNDISH), "run", "run.yaml", "--quiet", "--report", str(report), *options],
+                          cwd=folder, capture_output=True, text=True, timeout=100,
+                          env={"XDG_CACHE_HOME": str(folder / "cache"), "PATH": "/usr/bin"})
+    assert done.returncode == expect, done.stderr
+    return (json.loads(report.read_text()) if report.exists() else None), done.stderr
+
+
+def test_damage_in_a_compressed_file_is_a_bad_record_with_its_place(folder):
+    rows = [b"row %d" % number for number in range(40)]
+    parts = [framed(row) for row in rows]
+    parts[17] = parts[17][:-5] + b"\0" + parts[17][-4:]
+    path = folder / "some.tfrecord"
+    path.write_bytes(gzip.compress(b"".join(parts))[:-4])
+    byte = sum(map(len, parts[:17]))
+    _, text = head(folder, "tfrecord", [path], expect=1)
+    assert f"record 17 of {path}, at byte {byte} is bad: the checksum of its data" in text, text
+    found, _ = head(folder, "tfrecord", [path], "skip")
+    assert found == rows[:17] + rows[18:]
+    graph_of(folder, "tfrecord", [str(path)], "on_error: quarantine, quarantine: bad", epochs=2)
+    report, text = run(folder)
+    lines = [json.loads(line) for line in (folder / "bad" / "index.0.jsonl").read_text().splitlines()]
+    assert [(line["epoch"], line["record"], line["row"]) for line in lines] == \
+        [(0, 17, None), (0, 40, None), (1, 17, None), (1, 40, None)], lines
+    assert lines[1]["offset"] == sum(map(len, parts)) and "stream is cut" in lines[1]["reason"], lines
+    assert report["rows"]["fed"] == 2 * 39 and report["rows"]["quarantined"] == 4, report["rows"]
+
+
+def test_a_compressed_file_is_read_from_its_start_only(folder):
+    path = folder / "lines.txt"
+    path.write_bytes(gzip.compress(b"1\n2\n"))
+    for reader, why in (("shuffle: global", "cannot be shuffled"), ("workers: 2", "by one reader"),
+                        ("order: [{global: {}}]", "in no other order")):
+        graph_of(folder, "text", [str(path)], reader)
+        _, text = run(folder, expect=78)
+        assert why in text and "add `spool: {dir: DIR" in text, text
+
+
+def test_a_part_of_a_compressed_file_is_that_of_the_plain_one(folder):
+    rows = b"\n".join(b"%d" % (number * number) for number in range(3000))
+    digests = set()
+    for pack in (bytes, gzip.compress):
+        (folder / "a.txt").write_bytes(pack(rows))
+        (folder / "b.txt").write_bytes(pack(rows[::-1]))
+        graph_of(folder, "text", ["a.txt", "b.txt"], "skip: 1111, take: 2222", epochs=3, size=50)
+        digests.add(run(folder)[0]["stream_digest"])
+        # By workers in processes of their own, too.
+        text = (folder / "run.yaml").read_text()
+        text = text.replace("  batch:", "  prep: {kind: preprocessor, isolate: process, workers: 2,\n"
+                            "         ops: [{slice: {column: line, length: 100}}]}\n  batch:")
+        (folder / "run.yaml").write_text(text.replace("read -> batch", "read -> prep -> batch"))
+        digests.add(run(folder)[0]["stream_digest"])
+    assert len(digests) == 1, digests
+
+
+def test_lanes_share_compressed_files(folder):
+    rows = [b"%d" % number for number in range(300)]
+    digests = set()
+    for pack in (bytes, gzip.compress):
+        files = []
+        for number in range(3):
+            files.append(f"{number}.txt")
+            (folder / files[-1]).write_bytes(pack(b"\n".join(rows[number::3])))
+        graph_of(folder, "text", files, "shard: file", epochs=2)
+        text = (folder / "run.yaml").read_text()
+        (folder / "run.yaml").write_text(text.replace("seed: 3", "seed: 3\nlanes: 3"))
+        digests.add(run(folder)[0]["stream_digest"])
+    assert len(digests) == 1, digests
+
+
+SPOOL = ", spool: {dir: spool, limit: 1GiB}"
+
+
+def spooled(folder):
+    return sorted(path.name for path in (folder / "spool").iterdir())
+
+
+def test_spooled_files_are_read_in_any_order(folder):
+    rows = [b"%d," % number * (number % 50) for number in range(300)]
+    for compression, pack in PACK.items():
+        written = f", compression: {compression}" if compression == "zlib" else ""
+        for source, path in write_formats(folder, rows, pack):
+            for options in (SPOOL, SPOOL):
+                found, _ = head(folder, source, [path], options=options + written)
+                assert found == rows, (compression, source, options, len(found))
+    packed = {source: path.rename(path.with_name(path.name + ".packed"))
+              for source, path in write_formats(folder, rows, gzip.compress)}
+    for source, path in write_formats(folder, rows, bytes):
+        digests = set()
+        for data, options in ((path, ""), (packed[source], SPOOL)):
+            graph_of(folder, source, [str(data)], "shuffle: global, workers: 2", 2, 64, options)
+            digests.add(run(folder)[0]["stream_digest"])
+        assert len(digests) == 1, source
+
+
+def npy(path):
+    """The numbers of a .npy file of one axis."""
+    data = path.read_bytes()
+    size = 10 + struct.unpack("<H", data[8:10])[0]
+    kind = {b"'|u1'": "B", b"'<i8'": "q"}[data[10:size].split(b"'descr': ")[1].split(b",")[0]]
+    return data[size:] if kind == "B" else list(struct.unpack(f"<{(len(data) - size) // 8}q", data[size:]))
+
+
+def test_a_spool_is_what_numpy_and_the_source_npy_read(folder):
+    rows = [b"one", b"", b"three\rthree", b"4"]
+    path = folder / "lines.txt"
+    path.write_bytes(gzip.compress(b"\n".join(rows)))
+    rows[2] = b"threethree"
+    assert head(folder, "text", [path], options=SPOOL)[0] == rows
+    values, splits = (next((folder / "spool").glob(f"lines.txt.*.{part}.npy"))
+                      for part in ("values", "splits"))
+    assert npy(values) == b"".join(rows) and npy(splits) == [0, 3, 3, 13, 14]
+    (folder / "graph.yaml").write_text(f"""tundish: 1
+actors:
+  read: {{kind: reader, source: {{npy: {{line: {{values: {values}, splits: {splits}}}}}}}}}
+  batch: {{kind: batcher, size: 9}}
+links:
+  - read -> batch
+""")
+    done = subprocess.run([str(TUNDISH), "head", "graph.yaml", "--json"], cwd=folder, timeout=100,
+                          capture_output=True, check=True)
+    column = json.loads(done.stdout)["columns"]["line"]
+    assert bytes(column["data"]) == b"".join(rows) and column["splits"] == [0, 3, 3, 13, 14], column
+
+
+def test_bad_records_are_as_bad_when_they_are_spooled(folder):
+    parts = [framed(b"row %d" % number) for number in range(40)]
+    parts[17] = parts[17][:-5] + b"\0" + parts[17][-4:]
+    path = folder / "some.tfrecord"
+    path.write_bytes(gzip.compress(b"".join(parts))[:-4])
+    indexes, digests = [], []
+    for options in ("", SPOOL, SPOOL):
+        graph_of(folder, "tfrecord", [str(path)], "on_error: quarantine, quarantine: bad", 2, 7, options)
+        digests.append(run(folder)[0]["stream_digest"])
+        indexes.append((folder / "bad" / "index.0.jsonl").read_text())
+        shutil.rmtree(folder / "bad")
+    assert len(set(digests)) == 1 and len(set(indexes)) == 1, indexes
+    _, text = head(folder, "tfrecord", [path], options=SPOOL, expect=1)
+    byte = sum(map(len, parts[:17]))
+    assert f"record 17 of {path}, at byte {byte} is bad: the checksum of its data" in text, text
+
+
+def test_a_wrong_spool_is_made_again(folder):
+    rows = [b"%d" % (number * number) for number in range(500)]
+    path = folder / "lines.txt"
+    path.write_bytes(gzip.compress(b"\n".join(rows)))
+    head(folder, "text", [path], options=SPOOL)
+    names = spooled(folder)
+    assert len(names) == 3, names
+    for name in names:
+        part = folder / "spool" / name
+        whole = part.read_bytes()
+        for wrong in (None, whole[:-9], b"nonsense"):
+            part.unlink() if wrong is None else part.write_bytes(wrong)
+            assert head(folder, "text", [path], options=SPOOL)[0] == rows, (name, wrong)
+            assert part.read_bytes() == whole, (name, wrong)
+    path.write_bytes(gzip.compress(b"other\n"))
+    assert head(folder, "text", [path], options=SPOOL)[0] == [b"other"]
+
+
+def test_files_without_content_can_be_spooled(folder):
+    for name, data in (("a", b""), ("b", b"\n\n\n"), ("c", b"1\n")):
+        (folder / f"{name}.txt").write_bytes(gzip.compress(data))
+    for options in ("", SPOOL, SPOOL):
+        found, _ = head(folder, "text", [folder / f"{name}.txt" for name in "abc"], options=options)
+        assert found == [b"", b"", b"", b"1"], (options, found)
+
+
+def test_a_spool_has_a_limit(folder):
+    path = folder / "lines.txt"
+    path.write_bytes(gzip.compress(b"1\n" * 10000))
+    for limit, expect in (("90000B", 78), ("102000B", 0), ("102000B", 0)):
+        _, text = head(folder, "text", [path], options=f", spool: {{dir: spool, limit: {limit}}}",
+                       expect=expect)
+        assert (f"above `limit: " in text and "spool spool: 1 file needs up to" in text) == (expect != 0), text
+    path.write_bytes(gzip.compress(b"2\n" * 10000))
+    _, text = head(folder, "text", [path], options=f", spool: {{dir: spool, limit: 102000B}}", expect=78)
+    assert "beside the " in text, text
+    _, text = head(folder, "text", [path], options=", spool: {dir: graph.yaml, limit: 1GiB}", expect=78)
+    assert "spool graph.yaml: " in text, text
+
+
+def test_a_process_killed_while_it_spools_leaves_nothing_that_is_used(folder):
+    rows = [b"%d" % (number * number) for number in range(40000)]
+    path = folder / "lines.txt"
+    path.write_bytes(gzip.compress(b"\n".join(rows)))
+    head(folder, "text", [path])  # its index
+
+    def limit():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (300000, 300000))  # then SIGXFSZ
+
+    head(folder, "text", [path], options=SPOOL, expect=-25, preexec_fn=limit)
+    assert spooled(folder) == []
+    assert head(folder, "text", [path], options=SPOOL)[0] == rows[:3000]
+
+
+def test_processes_that_spool_at_the_same_time_end_with_one(folder):
+    path = folder / "lines.txt"
+    path.write_bytes(gzip.compress(b"".join(b"%d\n" % number for number in range(200000))))
+    head(folder, "text", [path], options=SPOOL)  # the graph file
+    whole = {name: (folder / "spool" / name).read_bytes() for name in spooled(folder)}
+    shutil.rmtree(folder / "spool")
+    line = [str(TUNDISH), "head", "graph.yaml", "--json"]
+    some = [subprocess.Popen(line, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                             env={"XDG_CACHE_HOME": str(folder / "cache")}) for _ in range(5)]
+    outputs = {process.communicate(timeout=100)[0] for process in some}
+    assert [process.returncode for process in some] == [0] * 5 and len(outputs) == 1, outputs
+    assert {name: (folder / "spool" / name).read_bytes() for name in spooled(folder)} == whole
 
 
 def lines(folder, name="lines.txt", count=2000):
@@ -177,10 +493,57 @@ def test_an_index_is_used_again_and_a_wrong_one_is_not(folder):
     assert index.stat() == first or index.stat().st_mtime_ns == first.st_mtime_ns
     whole = index.read_bytes()
     descending = whole[:200] + whole[208:216] + whole[200:208] + whole[216:]
-    for wrong in (b"", whole[:100], whole[:-8], descending, whole[:-8] + struct.pack("<Q", 1 << 40)):
+    shifted = bytearray(whole)
+    for at in range(136, len(whole) - 8, 8):
+        shifted[at] ^= 1
+    for wrong in (b"", whole[:100], whole[:-8], descending, whole[:-8] + struct.pack("<Q", 1 << 40),
+                  bytes(shifted)):  # the last can only be seen in the data
         index.write_bytes(wrong)
-        assert head(folder, "text", [path])[0] == rows, wrong[:300]
+        found, text = head(folder, "text", [path])
+        assert found == rows, wrong[:300]
         assert index.read_bytes() == whole
+        assert f"{path}: what was kept of the file did not fit it and was made again: {index}" in text, text
+    assert head(folder, "text", [path])[1] == ""
+
+
+def test_the_index_of_another_file_is_not_used(folder):
+    formats = {"text": lambda rows: b"\n".join(rows), "csv": lambda rows: b"\n".join(rows),
+               "tfrecord": lambda rows: b"".join(map(framed, rows))}
+    for source, pack in formats.items():
+        kinds = [b"%d" % number * (number % 7) for number in range(90)], [b"%d" % number for number in range(200)]
+        paths, indexes = [], []
+        for number, rows in enumerate(kinds):
+            paths.append(folder / f"{number}.{source}")
+            paths[-1].write_bytes(pack(rows))
+            head(folder, source, [paths[-1]])
+            indexes += (folder / "cache" / "tundish").glob(f"{number}.{source}.*")
+        whole = indexes[0].read_bytes()
+        other = bytearray(indexes[1].read_bytes()[:len(whole)])  # the header has another number of rows
+        other[:128] = whole[:128]
+        indexes[0].write_bytes(other)
+        found, text = head(folder, source, [paths[0]])
+        assert found == kinds[0] and "made again" in text, (source, text)
+        assert indexes[0].read_bytes() == whole
+
+
+def test_bytes_after_the_last_record_are_reported(folder):
+    rows = [b"one", b"two"]
+    for pack, options in ((bytes, ""), (gzip.compress, ""), (gzip.compress, SPOOL), (gzip.compress, SPOOL)):
+        for stray in (0, 1, 11):
+            path = folder / f"{stray}.tfrecord"
+            path.write_bytes(pack(b"".join(map(framed, rows)) + b"x" * stray))
+            found, text = head(folder, "tfrecord", [path], options=options)
+            assert found == rows
+            assert (f"{path}: the last {stray} byte" in text) == (stray > 0), (options, stray, text)
+
+
+def test_a_file_of_damaged_records_is_not_indexed_with_a_message_each_time(folder):
+    path = folder / "bad.tfrecord"
+    path.write_bytes(framed(b"record")[:-1] + b"\0")
+    path.write_bytes(b"\7" + path.read_bytes()[1:])
+    for _ in range(2):
+        assert head(folder, "tfrecord", [path], "skip", expect=0)[0] == []
+        assert "made again" not in head(folder, "tfrecord", [path], "skip")[1]
 
 
 def test_a_changed_file_has_another_index(folder):
@@ -230,24 +593,10 @@ def test_an_index_that_cannot_be_written_is_an_error(folder):
 
 def test_records_are_shuffled_and_read_as_lines_are(folder):
     paths = [lines(folder, f"{number}.txt", 500 + number)[0] for number in range(3)]
-    graph = """tundish: 1
-seed: 3
-actors:
-  read: {kind: reader, %s, shuffle: global, epochs: 2, source: {text: {files: ["?.txt"]}}}
-  batch: {kind: batcher, size: 64}
-  feed: {kind: feeder}
-links:
-  - read -> batch -> feed
-"""
     digests = set()
     for access in ("access: map", "access: read"):
-        (folder / "run.yaml").write_text(graph % access)
-        report = folder / "report.json"
-        done = subprocess.run([str(TUNDISH), "run", "run.yaml", "--quiet", "--report", str(report)],
-                              cwd=folder, capture_output=True, text=True, timeout=100,
-                              env={"XDG_CACHE_HOME": str(folder / "cache"), "PATH": "/usr/bin"})
-        assert done.returncode == 0, done.stderr
-        digests.add(json.loads(report.read_text())["stream_digest"])
+        graph_of(folder, "text", ["?.txt"], access + ", shuffle: global", epochs=2, size=64)
+        digests.add(run(folder)[0]["stream_digest"])
     assert paths and len(digests) == 1, digests
 
 

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "actors/reader/stream_reader.h"
 #include "actors/source/sources.h"
 #include "runtime/option/option_parse.h"
 #include "runtime/text/yaml.h"
@@ -14,11 +15,10 @@
 #include "tests/fuzz/scratch.h"
 
 /*  The options `{KEY: PATH}` of the source called `name`. */
-static inline const void *source_options(const char *name, const char *key, const char *path,
-                                         const tnd_source_t **source_p)
+static inline const void *source_options_in(tnd_arena_t *arena, const char *name, const char *key,
+                                            const char *path, const tnd_source_t **source_p)
 {
     size_t count = 0;
-    tnd_arena_t *arena = tnd_arena_new();
     const tnd_source_spec_t *const *all = tnd_registry_sources(&count);
     tnd_origin_t *origin = tnd_arena_take(arena, sizeof *origin);
     origin->text = tnd_arena_format(arena, "%s: %s", key, path);
@@ -31,6 +31,12 @@ static inline const void *source_options(const char *name, const char *key, cons
             return tnd_options_parse(&context, &all[i]->table, value, name, (tnd_mark_t){0});
         }
     abort();
+}
+
+static inline const void *source_options(const char *name, const char *key, const char *path,
+                                         const tnd_source_t **source_p)
+{
+    return source_options_in(tnd_arena_new(), name, key, path, source_p);
 }
 
 static inline void read_some(const tnd_source_t *source, void *state,
@@ -61,6 +67,36 @@ static inline void read_some(const tnd_source_t *source, void *state,
     tnd_block_drop(&block);
 }
 
+/*  The first rows of a source that is read in order. */
+static inline void read_first(const tnd_source_t *source, void *state,
+                              const tnd_source_facts_t *facts)
+{
+    enum { ROWS = 8 };
+    static tnd_block_pool_t *block_pool;
+    const tnd_stream_reader_config_t config = {.source = source,
+                                               .state = state,
+                                               .schema = &facts->schema,
+                                               .name = "read",
+                                               .caps = facts->caps};
+    tnd_stream_reader_t *reader = tnd_stream_reader_new(&config);
+    tnd_status_t status = TND_OK;
+    bool end = false;
+    if (block_pool == NULL)
+        block_pool = tnd_block_pool_new();
+    for (uint64_t first = 0; first < 5 * ROWS && status == TND_OK && !end; first += ROWS) {
+        uint64_t index[ROWS];
+        uint32_t count = ROWS;
+        tnd_error_t error;
+        for (uint32_t i = 0; i < ROWS; i++)
+            index[i] = first + i;
+        tnd_block_t *block = tnd_block_pool_take(block_pool, &facts->schema);
+        status = tnd_stream_reader_read(reader, 0, index, &count, block, &end, &error);
+        tnd_block_seal(block);
+        tnd_block_drop(&block);
+    }
+    tnd_stream_reader_destroy(&reader);
+}
+
 static inline int fuzz_source_as(const char *name, const char *key, const uint8_t *bytes,
                                  size_t size)
 {
@@ -81,7 +117,10 @@ static inline int fuzz_source_as(const char *name, const char *key, const uint8_
         assert(error.text[0] != '\0');
         return 0;
     }
-    read_some(source, state, &facts);
+    if (tnd_source_writes(source, &facts))
+        read_first(source, state, &facts);
+    else
+        read_some(source, state, &facts);
     source->close(state);
     return 0;
 }
@@ -89,24 +128,6 @@ static inline int fuzz_source_as(const char *name, const char *key, const uint8_
 static inline int fuzz_source(const char *name, const uint8_t *bytes, size_t size)
 {
     return fuzz_source_as(name, "x", bytes, size);
-}
-
-/*  The same for files of records, whose indexes are made in a folder of their own. */
-static inline int fuzz_records(const char *name, const uint8_t *bytes, size_t size)
-{
-    static char folder[] = "/tmp/tundish-fuzz-XXXXXX";
-    char pattern[64];
-    glob_t found;
-    if (strstr(folder, "XXXXXX") != NULL)
-        setenv("XDG_CACHE_HOME", mkdtemp(folder), 1);
-    (void)fuzz_source_as(name, "files", bytes, size);
-    snprintf(pattern, sizeof pattern, "%s/tundish/*", folder);
-    if (glob(pattern, 0, NULL, &found) == 0) {
-        for (size_t i = 0; i < found.gl_pathc; i++)
-            (void)unlink(found.gl_pathv[i]);
-        globfree(&found);
-    }
-    return 0;
 }
 
 #endif

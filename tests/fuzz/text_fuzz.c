@@ -1,5 +1,5 @@
 /*  tests/fuzz/text_fuzz.c - files of the source `text`, and the indexes that it makes. */
-#include "tests/fuzz/source_fuzz.h"
+#include "tests/fuzz/records_fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {

@@ -140,7 +140,7 @@ Test(files, a_file_named_twice_and_an_empty_list_are_refused)
            "column `x`|a.npy is named twice");
     refuse("source: {npy: {x: []}}", "column `x`|names no file");
     refuse("source: {npy: {x: \"%1$s/a[9-3].npy\"}}", "range goes from 9 to 3");
-    refuse("source: {npy: {x: \"%1$s/a[0-99999999].npy\"}}", "at most 32768");
+    refuse("source: {npy: {x: \"%1$s/a[0-99999999].npy\"}}", "at most 10000000");
 }
 
 Test(files, of_one_column_must_agree_in_type_and_shape)

@@ -29,13 +29,13 @@ static inline tnd_status_t open_part(opened_t *self, const tnd_part_t *part, tnd
     self->state = calloc(1, self->source->state_bytes);
     tnd_status_t status =
         self->source->open(self->state, part->options, &self->scope, &self->facts, error);
-    if (status == TND_OK && self->source->fill != NULL)
+    if (status == TND_OK && tnd_source_writes(self->source, &self->facts))
         self->writer =
             tnd_stream_reader_new(&(tnd_stream_reader_config_t){.source = self->source,
                                                                 .state = self->state,
                                                                 .schema = &self->facts.schema,
                                                                 .name = "read",
-                                                                .caps = spec->caps});
+                                                                .caps = self->facts.caps});
     return status;
 }
 

@@ -1,0 +1,267 @@
+/*  actors/source/columns_records.c - opens files of records as a ragged column of bytes. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "actors/source/columns_internal.h"
+#include "actors/source/columns_spool.h"
+#include "runtime/base/allocation.h"
+#include "runtime/base/parallel.h"
+
+void tnd_columns_leave_out_indexes(tnd_files_t *files)
+{
+    size_t kept = 0, others = 0;
+    for (size_t i = 0; i < files->count; i++)
+        others += !tnd_index_is_name(files->paths[i]);
+    for (size_t i = 0; others > 0 && i < files->count; i++)
+        if (tnd_index_is_name(files->paths[i]))
+            free(files->paths[i]);
+        else
+            files->paths[kept++] = files->paths[i];
+    files->count = others > 0 ? kept : files->count;
+}
+
+tnd_status_t tnd_columns_leave_out_empty(tnd_files_t *files, const char *what, tnd_error_t *error)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < files->count; i++) {
+        struct stat is;
+        if (stat(files->paths[i], &is) == 0 && S_ISREG(is.st_mode) && is.st_size == 0)
+            free(files->paths[i]);
+        else
+            files->paths[kept++] = files->paths[i];
+    }
+    bool none = kept == 0 && files->count > 0;
+    files->count = kept;
+    return none ? tnd_fail(error, "%s: every file is empty", what) : TND_OK;
+}
+
+enum { NOTES_MOST = 8 };
+
+/*  The files that are indexed, and then those that are spooled, several at once. */
+typedef struct {
+    tnd_strand_t *strand;
+    tnd_index_place_t place;
+    const tnd_source_scope_t *scope;
+    struct indexed *files;
+    uint64_t bytes_all;
+    _Atomic uint64_t bytes, ended; /* done, of the files; how many of them are */
+} indexing_t;
+
+typedef struct indexed {
+    indexing_t *indexing;
+    uint64_t seen; /* bytes */
+    tnd_record_index_facts_t facts;
+    tnd_status_t status;
+    tnd_error_t error;
+} indexed_t;
+
+/*  A byte that is read again counts once. */
+static void on_bytes(void *watcher, size_t at)
+{
+    indexed_t *file = watcher;
+    indexing_t *self = file->indexing;
+    uint64_t more = at > file->seen ? at - file->seen : 0;
+    file->seen += more;
+    uint64_t done = atomic_fetch_add(&self->bytes, more) + more;
+    if (more > 0)
+        tnd_source_progress(self->scope, done, self->bytes_all, "bytes");
+}
+
+static void begin_file(indexing_t *self, size_t i, const char *doing)
+{
+    tnd_stored_t *stored = &self->strand->stored[i];
+    tnd_source_doing(self->scope, doing, stored->path);
+    self->files[i].seen = 0;
+    stored->content.watch = on_bytes;
+    stored->content.watcher = &self->files[i];
+}
+
+static void end_file(indexing_t *self, size_t i)
+{
+    tnd_stored_t *stored = &self->strand->stored[i];
+    stored->content.watch = NULL;
+    on_bytes(&self->files[i], stored->size);
+    tnd_source_progress(self->scope, atomic_fetch_add(&self->ended, 1) + 1, self->strand->count,
+                        "files");
+}
+
+static bool is_spooled(const tnd_strand_t *strand, size_t i)
+{
+    return strand->spooled != NULL && strand->stored[i].compression != TND_COMPRESSION_NONE;
+}
+
+/*  A file that is in the folder already needs no index. */
+static void index_file(void *context, size_t i)
+{
+    indexing_t *self = context;
+    tnd_strand_t *strand = self->strand;
+    indexed_t *file = &self->files[i];
+    bool there = false;
+    tnd_error_t why;
+    if (is_spooled(strand, i) &&
+        tnd_spool_open(strand, i, &there, &file->facts.longest, &why) == TND_OK && there) {
+        file->facts.longest += strand->format->around;
+        file->facts.stray = strand->spooled[i].stray;
+        begin_file(self, i, "indexing");
+        end_file(self, i);
+        return;
+    }
+    begin_file(self, i, "indexing");
+    file->status =
+        tnd_record_index_open(&strand->splits[i], &strand->stored[i], &strand->format->finder,
+                              self->place, &file->facts, &file->error);
+    end_file(self, i);
+    file->facts.again = file->facts.again || there;
+    if (there)
+        file->facts.why = why;
+}
+
+static void spool_file(void *context, size_t i)
+{
+    indexing_t *self = context;
+    begin_file(self, i, "spooling");
+    if (is_spooled(self->strand, i) && !tnd_spool_has(self->strand, i))
+        self->files[i].status =
+            tnd_spool_make(self->strand, i, self->files[i].facts.stray, &self->files[i].error);
+    end_file(self, i);
+}
+
+static void add_note(tnd_notes_t *self, char *text)
+{
+    if (self->count < NOTES_MOST) {
+        self->items = tnd_grow(self->items, self->count, &self->room, sizeof *self->items);
+        self->items[self->count++] = text;
+    } else {
+        free(text);
+        self->more++;
+    }
+}
+
+/*  Collects what the user should know though the files can be read. */
+static void note_all(const indexing_t *self, const char *const *paths, tnd_notes_t *notes)
+{
+    for (size_t i = 0; i < self->strand->count; i++) {
+        const tnd_record_index_facts_t *facts = &self->files[i].facts;
+        if (facts->again)
+            add_note(notes, tnd_format_string("%s: what was kept of the file did not fit it and "
+                                              "was made again: %s",
+                                              paths[i], facts->why.text));
+        if (facts->stray > 0)
+            add_note(notes, tnd_format_string("%s: the last %llu byte%s of its content are too few "
+                                              "for a record and are left out",
+                                              paths[i], (unsigned long long)facts->stray,
+                                              facts->stray == 1 ? "" : "s"));
+    }
+    if (notes->more == 0)
+        return;
+    char *last = notes->items[NOTES_MOST - 1];
+    notes->items[NOTES_MOST - 1] =
+        tnd_format_string("%s; and %zu more such notes", last, notes->more);
+    free(last);
+}
+
+static tnd_status_t open_all(indexing_t *self, const tnd_strand_source_t *from,
+                             const tnd_source_scope_t *scope, tnd_error_t *error)
+{
+    tnd_strand_t *strand = self->strand;
+    tnd_failures_t failures = {.scope = scope, .error = error};
+    struct timespec began;
+    (void)clock_gettime(CLOCK_REALTIME_COARSE, &began); /* as the access times of files */
+    tnd_parallel(strand->count, index_file, self);
+    if (from->index_limit > 0)
+        tnd_index_trim(from->index_limit, began.tv_sec * INT64_C(1000000000) + began.tv_nsec);
+    strand->longest = 1;
+    for (size_t i = 0; i < strand->count; i++) {
+        tnd_failures_note(&failures, self->files[i].status, &self->files[i].error);
+        uint64_t longest = self->files[i].facts.longest;
+        if (longest > strand->longest + from->format->around)
+            strand->longest = longest - from->format->around;
+    }
+    if (failures.status != TND_OK || strand->spooled == NULL)
+        return failures.status;
+    TND_TRY(tnd_spool_check(strand, error));
+    self->bytes = self->ended = 0;
+    tnd_parallel(strand->count, spool_file, self);
+    for (size_t i = 0; i < strand->count; i++)
+        tnd_failures_note(&failures, self->files[i].status, &self->files[i].error);
+    return failures.status;
+}
+
+tnd_status_t tnd_columns_open_indexes(tnd_columns_t *self, tnd_strand_t *strand,
+                                      const tnd_strand_source_t *from,
+                                      const tnd_source_scope_t *scope, tnd_error_t *error)
+{
+    indexing_t indexing = {.strand = strand, .place = from->place, .scope = scope};
+    indexing.files = tnd_allocate_zeroed(strand->count, sizeof *indexing.files);
+    for (size_t i = 0; i < strand->count; i++) {
+        indexing.files[i].indexing = &indexing;
+        indexing.bytes_all += strand->stored[i].size;
+    }
+    strand->splits = tnd_allocate_zeroed(strand->count, sizeof *strand->splits);
+    strand->splits_count = strand->count;
+    if (from->spool != NULL)
+        tnd_spool_init(strand, from->spool);
+    tnd_status_t status = open_all(&indexing, from, scope, error);
+    if (status == TND_OK)
+        note_all(&indexing, (const char *const *)strand->files.paths, &self->notes);
+    free(indexing.files);
+    if (from->max != 0)
+        strand->longest = from->max;
+    return status;
+}
+
+/*  How the files of a format are opened. */
+typedef struct {
+    tnd_compression_t compression;
+    const tnd_record_format_t *format;
+} records_t;
+
+/*  A file of records is a file of bytes. */
+static tnd_status_t open_bytes(tnd_stored_t *stored, const void *context, tnd_error_t *error)
+{
+    const records_t *records = context;
+    stored->dtype = TND_U8;
+    stored->rows = stored->content.size;
+    return tnd_columns_compression(stored, records->compression, records->format, error);
+}
+
+static tnd_status_t add_records(tnd_columns_t *self, const tnd_record_options_t *chosen,
+                                const tnd_record_format_t *format, const tnd_source_scope_t *scope,
+                                tnd_error_t *error)
+{
+    const records_t records = {.compression = (tnd_compression_t)chosen->compression,
+                               .format = format};
+    const tnd_strand_source_t from = {.what = format->finder.name,
+                                      .written = &chosen->files,
+                                      .record = 1,
+                                      .open = open_bytes,
+                                      .context = &records,
+                                      .format = format,
+                                      .place = (tnd_index_place_t)chosen->index,
+                                      .index_limit = chosen->index_limit,
+                                      .max = chosen->max,
+                                      .spool = chosen->spool};
+    TND_TRY(tnd_columns_add_strand(self, &from, scope, error));
+    if (self->strands[0].rows == 0 && !scope->may_be_empty)
+        return tnd_fail(error, "%s: has no records", self->strands[0].stored[0].path);
+    for (size_t i = 0; i < self->strands[0].count; i++)
+        if (self->strands[0].stored[i].compression != TND_COMPRESSION_NONE)
+            self->stream.used = true;
+    return tnd_columns_add_ragged(self, chosen->column, error);
+}
+
+tnd_status_t tnd_columns_open_records(tnd_columns_t *self, const tnd_record_options_t *chosen,
+                                      const tnd_record_format_t *format,
+                                      const tnd_source_scope_t *scope, tnd_source_facts_t *facts,
+                                      tnd_error_t *error)
+{
+    tnd_status_t status = add_records(self, chosen, format, scope, error);
+    if (status == TND_OK)
+        status = tnd_columns_seal(self, scope, facts, error);
+    if (status != TND_OK)
+        tnd_columns_close(self);
+    return status;
+}

@@ -1,0 +1,57 @@
+/*  actors/stored/draft.c - files that get their names when they are complete. */
+#include "actors/stored/draft.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "runtime/base/allocation.h"
+#include "runtime/base/folder.h"
+
+bool tnd_draft_open(tnd_draft_t *self, const char *path)
+{
+    char *folder = tnd_copy_string(path);
+    char *slash = strrchr(folder, '/');
+    const char *place = slash == NULL ? "." : slash == folder ? "/" : folder;
+    if (slash != NULL)
+        *slash = '\0';
+    *self = (tnd_draft_t){.file = -1, .path = tnd_copy_string(path)};
+    if (tnd_folder_make(place))
+        self->file = open(place, O_TMPFILE | O_RDWR | O_CLOEXEC, 0666);
+    if (self->file < 0) {
+        self->name = tnd_format_string("%s.%d.draft", path, (int)getpid());
+        self->file = open(self->name, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    }
+    free(folder);
+    return self->file >= 0;
+}
+
+bool tnd_draft_publish(tnd_draft_t *self)
+{
+    char by_number[64];
+    if (fdatasync(self->file) != 0)
+        return false;
+    if (self->name != NULL)
+        return rename(self->name, self->path) == 0;
+    snprintf(by_number, sizeof by_number, "/proc/self/fd/%d", self->file);
+    /* Another process may have published the same. */
+    return linkat(AT_FDCWD, by_number, AT_FDCWD, self->path, AT_SYMLINK_FOLLOW) == 0 ||
+           errno == EEXIST;
+}
+
+void tnd_draft_close(tnd_draft_t *self)
+{
+    int code = errno;
+    if (self->file >= 0)
+        close(self->file);
+    if (self->name != NULL)
+        (void)unlink(self->name);
+    free(self->name);
+    free(self->path);
+    *self = (tnd_draft_t){.file = -1};
+    errno = code;
+}
