@@ -7,13 +7,15 @@
 #include <tundish/tundish.h>
 #include <xxhash.h>
 #include <yaml.h>
+#include <archive.h>
 #include <zlib.h>
 #include <zmq.h>
 
+#include "actors/file/decompress.h"
 #include "actors/file/inflate.h"
 #include "runtime/interface/link.h"
 
-enum { LIBRARIES = 8 };
+enum { LIBRARIES = 10 };
 
 typedef struct {
     const char *name;
@@ -27,8 +29,9 @@ static void look(library_t libraries[LIBRARIES])
     zsys_version(&czmq[0], &czmq[1], &czmq[2]);
     yaml_get_version(&yaml[0], &yaml[1], &yaml[2]);
     unsigned xxhash = XXH_versionNumber();
-    static const char *const names[LIBRARIES] = {"zeromq", "czmq",  "msgpack", "libyaml",
-                                                 "xxhash", "isa-l", "zlib",    "libdeflate"};
+    static const char *const names[LIBRARIES] = {"zeromq", "czmq",      "msgpack", "libyaml",
+                                                 "xxhash", "isa-l",     "zlib",    "libdeflate",
+                                                 "zstd",   "libarchive"};
     for (int i = 0; i < LIBRARIES; i++)
         libraries[i].name = names[i];
     size_t room = sizeof libraries[0].version;
@@ -43,6 +46,10 @@ static void look(library_t libraries[LIBRARIES])
     snprintf(libraries[6].version, room, "%s", zlibVersion());
     const char *deflate = tnd_inflate_library();
     snprintf(libraries[7].version, room, "%s", deflate != NULL ? deflate : "");
+    snprintf(libraries[8].version, room, "%s", tnd_decompress_zstd_version());
+    int archive = archive_version_number();
+    snprintf(libraries[9].version, room, "%d.%d.%d", archive / 1000000, archive / 1000 % 1000,
+             archive % 1000);
 }
 
 void tnd_versions_print_libraries(FILE *out)

@@ -1,0 +1,383 @@
+/*  actors/source/sample/folder.c - files of folders: a row is the bytes of a file, and the number of
+ *  its folder among all, sorted by name, as Keras's image_dataset_from_directory.
+ *
+ *  Files are opened when they are read.  What is kept of each is its name and its size. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <xxhash.h>
+
+#include "actors/file/content.h"
+#include "actors/file/names.h"
+#include "actors/source/sources.h"
+#include "runtime/base/allocation.h"
+#include "runtime/base/parallel.h"
+#include "runtime/base/round_up.h"
+#include "runtime/option/option_parse.h"
+
+/*  Files that are looked at between two reports of progress, and by a thread at once. */
+enum { FILES_AT_ONCE = 1 << 16, FILES_A_THREAD = 256 };
+
+typedef struct {
+    tnd_strings_t files;
+    const char *column, *label;
+    uint64_t max;
+} folder_options_t;
+
+/*  A path that was told to a caller, who may use it until the source is closed. */
+typedef struct told {
+    struct told *next;
+    char path[];
+} told_t;
+
+typedef struct {
+    tnd_names_t names;
+    uint64_t *sizes;   /* of each file */
+    int32_t *labels;   /* of each folder */
+    uint64_t *rows;    /* of each folder */
+    int64_t *modified; /* the newest file of each folder */
+    tnd_source_file_t *folders;
+    tnd_schema_t schema;
+    uint64_t longest; /* that a row may be */
+    uint64_t found;   /* hash of the names, of all lanes */
+    uint64_t retry_ns;
+    _Atomic(told_t *) *told;
+} folder_t;
+
+static const tnd_option_t options[] = {
+    {TND_OPTION(folder_options_t, files, PATHS, GRAPH), .example = "${data}/train/*/*.jpg",
+     .help = "the files: a pattern such as \"${data}/train/*/*.jpg\", a path, or a list of them"},
+    {TND_OPTION(folder_options_t, column, STRING, GRAPH), .fallback = "file",
+     .help = "the name of the column of bytes, which is ragged and has u8"},
+    {TND_OPTION(folder_options_t, label, STRING, GRAPH), .fallback = "", .example = "label",
+     .help = "the name of a column with the number of the file's folder, i32, among the names of "
+             "all folders, sorted; without it there are no labels"},
+    {TND_OPTION(folder_options_t, max, U64, GRAPH), .fallback = "longest", .choices = "longest=0",
+     .range = "1..1099511627776",
+     .help = "the greatest size of a file, for which memory is kept; larger ones are bad"},
+};
+
+const tnd_source_spec_t tnd_source_folder_spec = {
+    .table = {.name = "folder",
+              .help = "Reads whole files as rows of bytes, with their folders as labels.",
+              TND_OPTIONS(options, folder_options_t)},
+    .caps = TND_SOURCE_RANDOM | TND_SOURCE_REWINDS | TND_SOURCE_FILES,
+};
+
+/*  ------------------------------------------------------------------------------------- opening */
+
+/*  Looks at the sizes of some files. */
+typedef struct {
+    folder_t *self;
+    size_t first, end;
+    tnd_error_t errors[FILES_AT_ONCE / FILES_A_THREAD]; /* empty: none */
+    int64_t newest[FILES_AT_ONCE];
+} look_t;
+
+static void look_at_some(void *context, size_t part)
+{
+    look_t *look = context;
+    folder_t *self = look->self;
+    size_t first = look->first + part * FILES_A_THREAD, end = first + FILES_A_THREAD;
+    look->errors[part].text[0] = '\0';
+    for (size_t i = first; i < end && i < look->end; i++) {
+        char path[PATH_MAX];
+        struct stat is;
+        tnd_names_path(&self->names, i, path);
+        if (stat(path, &is) != 0) {
+            (void)tnd_fail(&look->errors[part], "%s: cannot be read: %s", path, strerror(errno));
+            return;
+        }
+        self->sizes[i] = (uint64_t)is.st_size;
+        look->newest[i - look->first] =
+            is.st_mtim.tv_sec * INT64_C(1000000000) + is.st_mtim.tv_nsec;
+    }
+}
+
+static tnd_status_t look_at_files(folder_t *self, const tnd_source_scope_t *scope,
+                                  tnd_error_t *error)
+{
+    size_t count = self->names.count;
+    tnd_status_t status = TND_OK;
+    look_t *look = tnd_allocate(1, sizeof *look);
+    look->self = self;
+    for (look->first = 0; look->first < count && status == TND_OK; look->first = look->end) {
+        look->end = count - look->first < FILES_AT_ONCE ? count : look->first + FILES_AT_ONCE;
+        size_t parts = (look->end - look->first + FILES_A_THREAD - 1) / FILES_A_THREAD;
+        tnd_parallel(parts, look_at_some, look);
+        for (size_t i = 0; i < parts && status == TND_OK; i++)
+            if (look->errors[i].text[0] != '\0')
+                status = tnd_fail(error, "%s", look->errors[i].text);
+        for (size_t i = look->first; i < look->end && status == TND_OK; i++) {
+            int64_t *newest = &self->modified[tnd_names_folder_of(&self->names, i)];
+            int64_t here = look->newest[i - look->first];
+            *newest = here > *newest ? here : *newest;
+        }
+        if (scope->context.progress != NULL)
+            scope->context.progress(scope->context.reporter, look->end, count, "files");
+    }
+    free(look);
+    return status;
+}
+
+static const char *last_word(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash != NULL ? slash + 1 : path;
+}
+
+static int compare_words(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/*  Numbers the names of folders; folders of one name have one number. */
+static void number_folders(folder_t *self)
+{
+    size_t count = self->names.folder_count, distinct = 0;
+    const char **words = tnd_allocate(count, sizeof *words);
+    for (size_t i = 0; i < count; i++)
+        words[i] = last_word(self->names.folders[i].path);
+    qsort(words, count, sizeof *words, compare_words);
+    for (size_t i = 0; i < count; i++)
+        if (distinct == 0 || strcmp(words[distinct - 1], words[i]) != 0)
+            words[distinct++] = words[i];
+    for (size_t i = 0; i < count; i++) {
+        const char *word = last_word(self->names.folders[i].path);
+        const char **found = bsearch(&word, words, distinct, sizeof *words, compare_words);
+        self->labels[i] = (int32_t)(found - words);
+    }
+    free(words);
+}
+
+/*  Describes the folders; returns the hash of all. */
+static uint64_t describe_folders(folder_t *self)
+{
+    const tnd_names_t *names = &self->names;
+    uint64_t identity = names->count;
+    for (size_t f = 0; f < names->folder_count; f++) {
+        size_t first = names->folders[f].first;
+        size_t end = f + 1 < names->folder_count ? names->folders[f + 1].first : names->count;
+        const char *word = last_word(names->folders[f].path);
+        uint64_t hash = XXH3_64bits(self->sizes + first, (end - first) * sizeof *self->sizes);
+        uint64_t bytes = 0;
+        size_t text = first < end ? names->starts[first] : 0;
+        size_t text_end = end < names->count ? names->starts[end] : names->text_size;
+        if (first < end)
+            hash = XXH3_64bits_withSeed(names->text + text, text_end - text, hash);
+        hash = XXH3_64bits_withSeed(word, strlen(word), hash);
+        for (size_t i = first; i < end; i++)
+            bytes += self->sizes[i];
+        self->rows[f] = end - first;
+        self->folders[f] = (tnd_source_file_t){.kind = TND_DATA_FOLDER,
+                                               .path = names->folders[f].path,
+                                               .size = bytes,
+                                               .modified_ns = self->modified[f],
+                                               .ends = hash};
+        identity = XXH3_64bits_withSeed(&hash, sizeof hash, identity);
+    }
+    return identity;
+}
+
+static tnd_status_t make_schema(folder_t *self, const folder_options_t *chosen, tnd_error_t *error)
+{
+    self->longest = chosen->max;
+    for (size_t i = 0; i < self->names.count && chosen->max == 0; i++)
+        self->longest = self->sizes[i] > self->longest ? self->sizes[i] : self->longest;
+    if (self->longest == 0)
+        return tnd_fail(error, "folder: every file is empty");
+    TND_TRY(tnd_schema_add_ragged(&self->schema, chosen->column, TND_U8, 1, &self->longest, error));
+    if (chosen->label == NULL)
+        return TND_OK;
+    return tnd_schema_add(&self->schema, chosen->label, TND_I32, 0, NULL, error);
+}
+
+static void folder_close(void *state)
+{
+    folder_t *self = state;
+    told_t *told = self->told != NULL ? atomic_load(self->told) : NULL;
+    for (told_t *next; told != NULL; told = next) {
+        next = told->next;
+        free(told);
+    }
+    free(self->told);
+    tnd_names_free(&self->names);
+    free(self->sizes);
+    free(self->labels);
+    free(self->rows);
+    free(self->modified);
+    free(self->folders);
+    *self = (folder_t){0};
+}
+
+static tnd_status_t find_files(folder_t *self, const folder_options_t *chosen,
+                               const tnd_source_scope_t *scope, tnd_error_t *error)
+{
+    tnd_names_t *names = &self->names;
+    TND_TRY(tnd_names_find(names, "folder", &chosen->files, error));
+    if (names->count < scope->lanes)
+        return tnd_fail(error,
+                        "folder: has %zu files for %u lanes: use fewer lanes, or `shard: index`",
+                        names->count, scope->lanes);
+    size_t folders = names->folder_count;
+    self->found = XXH3_64bits(names->text, names->text_size);
+    self->labels = tnd_allocate_zeroed(folders, sizeof *self->labels);
+    self->rows = tnd_allocate_zeroed(folders, sizeof *self->rows);
+    self->modified = tnd_allocate_zeroed(folders, sizeof *self->modified);
+    self->folders = tnd_allocate_zeroed(folders, sizeof *self->folders);
+    number_folders(self);
+    if (scope->lanes > 1)
+        tnd_names_share(names, scope->lane, scope->lanes);
+    self->sizes = tnd_allocate_zeroed(names->count, sizeof *self->sizes);
+    TND_TRY(look_at_files(self, scope, error));
+    return make_schema(self, chosen, error);
+}
+
+static tnd_status_t folder_open(void *state, const void *given, const tnd_source_scope_t *scope,
+                                tnd_source_facts_t *facts, tnd_error_t *error)
+{
+    folder_t *self = state;
+    const folder_options_t *chosen = given;
+    if (find_files(self, chosen, scope, error) != TND_OK) {
+        folder_close(self);
+        return TND_FAILED;
+    }
+    self->retry_ns = scope->retry_ns;
+    self->told = tnd_allocate_zeroed(1, sizeof *self->told);
+    *facts = (tnd_source_facts_t){
+        .schema = self->schema,
+        .caps = TND_SOURCE_RANDOM | TND_SOURCE_REWINDS | TND_SOURCE_FILES,
+        .count = self->names.count,
+        .identity = describe_folders(self),
+        .files = self->folders,
+        .file_count = self->names.folder_count,
+        .file_rows = self->rows,
+        .file_rows_count = (uint32_t)self->names.folder_count,
+        .lists = 2,
+        .copied = tnd_schema_row_bytes(&self->schema),
+        .loaded = tnd_names_bytes(&self->names) + self->names.count * sizeof *self->sizes,
+        .found = self->found,
+        .room = scope->room,
+    };
+    for (size_t i = 0; i < self->names.folder_count; i++)
+        facts->read += self->folders[i].size;
+    return TND_OK;
+}
+
+/*  ------------------------------------------------------------------------------------- reading */
+
+static tnd_status_t read_open(const folder_t *self, uint64_t index, const char *path, int file,
+                              uint8_t *to, tnd_error_t *error)
+{
+    struct stat is;
+    tnd_content_t content = {
+        .path = path, .file = file, .size = self->sizes[index], .retry_ns = self->retry_ns};
+    if (fstat(file, &is) != 0)
+        return tnd_fail(error, "%s: cannot be read: %s", path, strerror(errno));
+    if ((uint64_t)is.st_size != self->sizes[index])
+        return tnd_fail(error,
+                        "%s: had %llu bytes when the source was opened, and now has %llu: do not "
+                        "write to data during a run",
+                        path, (unsigned long long)self->sizes[index],
+                        (unsigned long long)is.st_size);
+    return tnd_content_read(&content, 0, self->sizes[index], to, error);
+}
+
+static tnd_status_t read_file(const folder_t *self, uint64_t index, uint8_t *to, tnd_error_t *error)
+{
+    char path[PATH_MAX];
+    if (self->sizes[index] > self->longest) {
+        (void)tnd_fail(error, "it has %llu bytes, above `max: %llu`",
+                       (unsigned long long)self->sizes[index], (unsigned long long)self->longest);
+        return TND_REFUSED;
+    }
+    tnd_names_path(&self->names, index, path);
+    int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (file < 0)
+        return tnd_fail(error, "%s: cannot be opened any more: %s", path, strerror(errno));
+    tnd_status_t status = read_open(self, index, path, file, to, error);
+    close(file);
+    return status;
+}
+
+static tnd_status_t folder_read(void *state, const tnd_source_call_t *call, tnd_block_t *block,
+                                tnd_error_t *error)
+{
+    const folder_t *self = state;
+    if (call->count == 0)
+        return TND_OK;
+    const uint64_t *index = tnd_buffer_data(call->indices);
+    uint64_t *offsets = (uint64_t *)tnd_buffer_data(call->indices) + call->count;
+    uint64_t *lengths = offsets + call->count;
+    bool labelled = self->schema.count > 1;
+    int32_t *labels = tnd_buffer_data(call->room);
+    uint8_t *rows = tnd_buffer_data(call->room);
+    rows += labelled ? tnd_round_up(call->count * sizeof *labels, TND_BUFFER_ALIGN) : 0;
+    for (uint32_t i = 0; i < call->count; i++) {
+        if (index[i] >= self->names.count)
+            return tnd_fail(error, "folder: file %llu was requested, but there are only %zu",
+                            (unsigned long long)index[i], self->names.count);
+        offsets[i] = i > 0 ? offsets[i - 1] + lengths[i - 1] : 0;
+        lengths[i] = self->sizes[index[i]];
+        TND_TRY(read_file(self, index[i], rows + offsets[i], error));
+        if (labelled)
+            labels[i] = self->labels[tnd_names_folder_of(&self->names, index[i])];
+    }
+    tnd_buffer_seal(call->indices);
+    tnd_buffer_seal(call->room);
+    block->columns[0] = (tnd_block_column_t){.base = rows,
+                                             .stride = 1,
+                                             .index = offsets,
+                                             .lengths = lengths,
+                                             .buffer = tnd_buffer_hold(call->room)};
+    if (labelled)
+        block->columns[1] = (tnd_block_column_t){.base = (const uint8_t *)labels,
+                                                 .stride = sizeof *labels,
+                                                 .buffer = tnd_buffer_hold(call->room)};
+    block->index = tnd_buffer_hold(call->indices);
+    return TND_OK;
+}
+
+static tnd_status_t folder_sizes(const void *state, const uint64_t *index, uint32_t count,
+                                 uint64_t *bytes, tnd_error_t *error)
+{
+    const folder_t *self = state;
+    (void)error;
+    for (uint32_t i = 0; i < count; i++)
+        bytes[i] = self->sizes[index[i]] <= self->longest ? self->sizes[index[i]] : 0;
+    return TND_OK;
+}
+
+static void folder_where(const void *state, uint64_t index, tnd_source_place_t *place)
+{
+    const folder_t *self = state;
+    char path[PATH_MAX];
+    tnd_names_path(&self->names, index, path);
+    *place = (tnd_source_place_t){0};
+    for (told_t *told = atomic_load(self->told); told != NULL; told = told->next)
+        if (strcmp(told->path, path) == 0) {
+            place->file = told->path;
+            return;
+        }
+    told_t *told = tnd_allocate(1, sizeof *told + strlen(path) + 1);
+    strcpy(told->path, path);
+    told->next = atomic_load(self->told);
+    while (!atomic_compare_exchange_weak(self->told, &told->next, told))
+        ;
+    place->file = told->path;
+}
+
+const tnd_source_t tnd_source_folder = {
+    .spec = &tnd_source_folder_spec,
+    .state_bytes = sizeof(folder_t),
+    .open = folder_open,
+    .read = folder_read,
+    .sizes = folder_sizes,
+    .where = folder_where,
+    .close = folder_close,
+};

@@ -1,0 +1,359 @@
+/*  actors/source/sample/tar.c - WebDataset: samples of tar archives, as rows of bytes.
+ *
+ *  A sample is the files of one key, `key.jpg` and `key.cls`; each extension is a column. */
+#include <stdlib.h>
+#include <string.h>
+
+#include <xxhash.h>
+
+#include "actors/file/failures.h"
+#include "actors/source/sample/tar_internal.h"
+#include "actors/source/sample/tar_spool.h"
+#include "actors/source/sources.h"
+#include "runtime/base/allocation.h"
+#include "runtime/base/parallel.h"
+#include "runtime/option/option_parse.h"
+
+enum { PASSED_AT_ONCE = 1 << 14 };
+
+typedef struct {
+    tnd_pairs_t columns;
+} tar_columns_t;
+
+typedef struct {
+    tnd_strings_t files;
+    const tar_columns_t *columns;
+    uint64_t max;
+    const tnd_spool_options_t *spool; /* NULL: compressed archives are read in order */
+} tar_options_t;
+
+static const tnd_option_t column_options[] = {
+    {TND_OPTION_NAMED("*", tar_columns_t, columns, STRING, GRAPH), .fallback = "",
+     .help = "a column: the extension of its files, after the first dot of the name, or several: "
+             "`jpg;jpeg`"},
+};
+
+static const tnd_table_t columns_table = {.name = "columns",
+                                          .help = "The columns of a sample, by extension.",
+                                          TND_OPTIONS(column_options, tar_columns_t)};
+
+static const tnd_option_t options[] = {
+    {TND_OPTION(tar_options_t, files, PATHS, GRAPH), .example = "${data}/train-*.tar",
+     .help = "the archives: a path, a pattern such as \"${data}/train-*.tar\", a range "
+             "`part-[000-146].tar`, or a list of them; plain, or compressed with gzip or zstd, "
+             "which are read in order unless they are spooled"},
+    {TND_OPTION_NAMED("columns", tar_options_t, columns, TABLE, GRAPH), .fallback = "",
+     .table = &columns_table,
+     .help = "the columns and their extensions: {image: \"jpg;jpeg\", label: cls}; by default one "
+             "column for each extension of the first sample"},
+    {TND_OPTION(tar_options_t, max, U64, GRAPH), .fallback = "longest", .choices = "longest=0",
+     .range = "1..1099511627776",
+     .help = "the greatest size of a file of a sample, for which memory is kept; larger ones are "
+             "bad; without it, compressed archives are read once before the start"},
+    {TND_OPTION(tar_options_t, spool, TABLE, PLACE), .fallback = "", .table = &tnd_spool_table,
+     .help =
+         "decompresses archives once, to a folder, so that their samples are read in any order: "
+         "{dir: DIR, limit: 100GiB}"},
+};
+
+const tnd_source_spec_t tnd_source_tar_spec = {
+    .table = {.name = "tar",
+              .help =
+                  "Reads samples of tar archives, as WebDataset: the files of one key are a row, "
+                  "their extensions the columns.",
+              TND_OPTIONS(options, tar_options_t)},
+    .caps = TND_SOURCE_RANDOM | TND_SOURCE_REWINDS | TND_SOURCE_FILES,
+};
+
+/*  ------------------------------------------------------------------------------ the samples */
+
+static void add_row(tnd_tar_t *self, tnd_tar_file_t *file, const tnd_tar_sample_t *sample)
+{
+    uint32_t columns = self->columns.count;
+    file->rows = tnd_grow(file->rows, file->count, &file->rows_room, sizeof *file->rows);
+    file->places =
+        tnd_grow(file->places, file->count, &file->places_room, columns * sizeof *file->places);
+    tnd_tar_place_t *places = file->places + file->count * columns;
+    memcpy(places, sample->places, columns * sizeof *places);
+    char *why = NULL;
+    for (uint32_t c = 0; c < columns && why == NULL; c++) {
+        uint64_t end;
+        bool over = __builtin_add_overflow(places[c].offset, places[c].size, &end);
+        if (places[c].size != TND_TAR_MISSING && (over || end > file->content.size))
+            why = tnd_format_string("the file of column `%s` ends after the archive's %zu bytes",
+                                    self->columns.names[c], file->content.size);
+    }
+    if (why == NULL && sample->why != NULL)
+        why = tnd_copy_string(sample->why);
+    for (uint32_t c = 0; c < columns && why == NULL; c++)
+        if (places[c].size > file->longest[c])
+            file->longest[c] = places[c].size;
+    file->rows[file->count++] = (tnd_tar_row_t){.at = sample->at, .why = why};
+}
+
+/*  A compressed file is read to know how long its members are. */
+static void measure(tnd_tar_file_t *file, const tnd_tar_samples_t *samples,
+                    const tnd_tar_sample_t *sample)
+{
+    file->count++;
+    for (uint32_t c = 0; c < samples->columns->count && sample->why == NULL; c++)
+        if (sample->places[c].size > file->longest[c])
+            file->longest[c] = sample->places[c].size;
+}
+
+/*  Reads the bytes of a member: its header may say more than there are. */
+static tnd_status_t pass_over(void *taker, tnd_tar_members_t *members, uint32_t column,
+                              uint64_t size, tnd_error_t *error)
+{
+    uint8_t bytes[PASSED_AT_ONCE];
+    (void)taker, (void)column;
+    for (uint64_t left = size, some; left > 0; left -= some) {
+        some = left < sizeof bytes ? left : sizeof bytes;
+        TND_TRY(tnd_tar_members_read(members, bytes, some, error));
+    }
+    return TND_OK;
+}
+
+/*  Finds the samples of a file. */
+static void find_samples(void *context, size_t index)
+{
+    tnd_tar_t *self = context;
+    tnd_tar_file_t *file = &self->files[index];
+    tnd_tar_samples_t samples;
+    tnd_tar_sample_t sample;
+    tnd_tar_samples_init(&samples, &self->columns, &file->content);
+    tnd_tar_take_fn *take = file->compressed ? pass_over : NULL;
+    while ((file->status = tnd_tar_samples_next(&samples, &sample, take, NULL, &file->error)) ==
+           TND_OK) {
+        /* The end of an archive that is cut was noticed by its last sample. */
+        bool cut = samples.key == NULL && sample.at >= file->content.size && !file->compressed;
+        if (file->compressed)
+            measure(file, &samples, &sample);
+        else if (!cut)
+            add_row(self, file, &sample);
+    }
+    tnd_tar_samples_free(&samples);
+    tnd_error_t lost;
+    if (tnd_content_intact(&file->content, &lost) != TND_OK) {
+        file->status = TND_FAILED;
+        file->error = lost;
+    }
+    tnd_content_forget(&file->content);
+}
+
+static tnd_status_t find_all(tnd_tar_t *self, const tnd_source_scope_t *scope, tnd_error_t *error)
+{
+    tnd_failures_t failures = {.scope = scope, .error = error};
+    if (self->random || self->max == 0)
+        tnd_parallel(self->file_count, find_samples, self);
+    for (size_t i = 0; i < self->file_count; i++)
+        tnd_failures_note(&failures, self->files[i].status == TND_FAILED ? TND_FAILED : TND_OK,
+                          &self->files[i].error);
+    return failures.status;
+}
+
+/*  ------------------------------------------------------------------------------------- opening */
+
+/*  Reads a compressed archive from the folder of `spool`. */
+static tnd_status_t use_spool(tnd_tar_file_t *file, const tnd_spool_options_t *spool,
+                              const tnd_source_scope_t *scope, tnd_error_t *error)
+{
+    tnd_content_t *content = &file->content;
+    TND_TRY(tnd_tar_spool(spool, content, file->identity, scope, &file->spooled, error));
+    file->archive = (tnd_source_file_t){
+        .path = content->path, .size = content->size, .modified_ns = content->modified_ns};
+    tnd_content_close(content);
+    TND_TRY(tnd_content_open(content, file->spooled, scope, error));
+    file->compressed = false;
+    return TND_OK;
+}
+
+static tnd_status_t open_file(tnd_tar_t *self, tnd_tar_file_t *file, const char *path,
+                              const tnd_spool_options_t *spool, const tnd_source_scope_t *scope,
+                              tnd_error_t *error)
+{
+    const uint8_t *data;
+    TND_TRY(tnd_content_open(&file->content, path, scope, error));
+    self->file_count++;
+    TND_TRY(tnd_content_view(&file->content, 0, 4, &data, error));
+    file->compressed = tnd_tar_is_compressed(data, file->content.size);
+    TND_TRY(tnd_content_identity(&file->content, &file->identity, error));
+    if (file->compressed && spool != NULL)
+        TND_TRY(use_spool(file, spool, scope, error));
+    self->random = self->random && !file->compressed;
+    return TND_OK;
+}
+
+static tnd_status_t open_files(tnd_tar_t *self, const tnd_spool_options_t *spool,
+                               const tnd_source_scope_t *scope, tnd_error_t *error)
+{
+    tnd_failures_t failures = {.scope = scope, .error = error};
+    self->files = tnd_allocate_zeroed(self->names.count, sizeof *self->files);
+    self->random = true;
+    for (size_t i = 0; i < self->names.count; i++) {
+        tnd_error_t why;
+        tnd_status_t status = open_file(self, &self->files[self->file_count], self->names.paths[i],
+                                        spool, scope, &why);
+        tnd_failures_note(&failures, status, &why);
+    }
+    return failures.status;
+}
+
+static tnd_status_t read_columns(tnd_tar_t *self, const tar_options_t *chosen, tnd_error_t *error)
+{
+    tnd_tar_columns_t *columns = &self->columns;
+    if (chosen->columns == NULL || chosen->columns->columns.count == 0)
+        return tnd_tar_columns_of(columns, &self->files[0].content, error);
+    const tnd_pairs_t *given = &chosen->columns->columns;
+    if (given->count > TND_COLUMNS_MAX)
+        return tnd_fail(error, "the source has %zu columns; at most %d are possible", given->count,
+                        TND_COLUMNS_MAX);
+    for (size_t i = 0; i < given->count; i++) {
+        const tnd_pair_t *pair = &given->items[i];
+        if (strlen(pair->name) >= TND_COLUMN_NAME_MAX ||
+            strlen(pair->text) >= TND_COLUMN_NAME_MAX || pair->text[0] == '\0' ||
+            pair->text[0] == '.')
+            return tnd_fail_about(error, pair->value,
+                                  "column `%.63s`: write its extension without the dot, such as "
+                                  "jpg or `jpg;jpeg`",
+                                  pair->name);
+        strcpy(columns->names[columns->count], pair->name);
+        strcpy(columns->extensions[columns->count++], pair->text);
+    }
+    return TND_OK;
+}
+
+static tnd_status_t make_schema(tnd_tar_t *self, tnd_error_t *error)
+{
+    for (uint32_t c = 0; c < self->columns.count; c++) {
+        uint64_t longest = self->max;
+        for (size_t i = 0; i < self->file_count && self->max == 0; i++)
+            if (self->files[i].longest[c] > longest)
+                longest = self->files[i].longest[c];
+        longest = longest > 0 ? longest : 1;
+        TND_TRY(tnd_schema_add_ragged(&self->schema, self->columns.names[c], TND_U8, 1, &longest,
+                                      error));
+    }
+    return TND_OK;
+}
+
+static void tar_close(void *state)
+{
+    tnd_tar_t *self = state;
+    tnd_loader_destroy(&self->loader);
+    if (self->reading)
+        tnd_tar_samples_free(&self->samples);
+    tnd_buffer_drop(&self->all);
+    for (size_t i = 0; i < self->file_count; i++) {
+        tnd_tar_file_t *file = &self->files[i];
+        for (size_t row = 0; file->rows != NULL && row < file->count; row++)
+            free(file->rows[row].why);
+        free(file->rows);
+        free(file->places);
+        tnd_buffer_drop(&file->buffer);
+        tnd_content_close(&file->content);
+        free(file->spooled);
+    }
+    for (uint32_t c = 0; c < TND_COLUMNS_MAX; c++)
+        free(self->bytes[c].data);
+    free(self->files);
+    free(self->first);
+    free(self->file_rows);
+    free(self->listed);
+    tnd_files_free(&self->names);
+    *self = (tnd_tar_t){0};
+}
+
+static uint64_t count_rows(tnd_tar_t *self)
+{
+    uint64_t rows = 0;
+    self->first = tnd_allocate(self->file_count + 1, sizeof *self->first);
+    self->file_rows = tnd_allocate(self->file_count, sizeof *self->file_rows);
+    for (size_t i = 0; i < self->file_count; i++) {
+        self->first[i] = rows;
+        self->file_rows[i] = self->files[i].count;
+        rows += self->files[i].count;
+    }
+    self->first[self->file_count] = rows;
+    return rows;
+}
+
+static void list_files(tnd_tar_t *self, tnd_source_facts_t *facts)
+{
+    self->listed = tnd_allocate_zeroed(self->file_count, sizeof *self->listed);
+    for (size_t i = 0; i < self->file_count; i++) {
+        const tnd_tar_file_t *file = &self->files[i];
+        self->listed[i] = (tnd_source_file_t){.path = file->content.path,
+                                              .size = file->content.size,
+                                              .modified_ns = file->content.modified_ns,
+                                              .ends = file->identity};
+        if (file->spooled != NULL) {
+            self->listed[i] = file->archive;
+            self->listed[i].ends = file->identity;
+        }
+        facts->identity =
+            XXH3_64bits_withSeed(&file->identity, sizeof file->identity, facts->identity);
+        facts->loaded += file->rows_room * sizeof *file->rows +
+                         file->places_room * self->columns.count * sizeof *file->places;
+    }
+    facts->files = self->listed;
+    facts->file_count = self->file_count;
+}
+
+static tnd_status_t open_all(tnd_tar_t *self, const tar_options_t *chosen,
+                             const tnd_source_scope_t *scope, tnd_source_facts_t *facts,
+                             tnd_error_t *error)
+{
+    self->max = chosen->max;
+    TND_TRY(tnd_files_find(&self->names, "tar", &chosen->files, error));
+    uint64_t found = self->names.searched ? tnd_files_hash(&self->names, 1) : 0;
+    if (scope->lanes > 1)
+        TND_TRY(tnd_files_share(&self->names, "tar", scope->lane, scope->lanes, error));
+    TND_TRY(open_files(self, chosen->spool, scope, error));
+    TND_TRY(read_columns(self, chosen, error));
+    TND_TRY(find_all(self, scope, error));
+    TND_TRY(make_schema(self, error));
+    uint64_t rows = count_rows(self);
+    bool known = self->random || self->max == 0;
+    if (known && rows == 0)
+        return tnd_fail(error, "%s: has no samples", self->files[0].content.path);
+    *facts = (tnd_source_facts_t){.schema = self->schema,
+                                  .caps = TND_SOURCE_REWINDS | TND_SOURCE_FILES,
+                                  .count = known ? rows : TND_UNKNOWN,
+                                  .found = found};
+    list_files(self, facts);
+    if (!self->random) {
+        for (size_t i = 0; i < self->file_count; i++)
+            facts->read += self->files[i].content.size;
+        return TND_OK;
+    }
+    facts->caps |= TND_SOURCE_RANDOM;
+    facts->file_rows = self->file_rows;
+    facts->file_rows_count = (uint32_t)self->file_count;
+    facts->lists = 2 * self->columns.count;
+    TND_TRY(tnd_tar_settle(self, scope, facts, error));
+    facts->copied = self->all != NULL ? 0 : tnd_schema_row_bytes(&self->schema);
+    return TND_OK;
+}
+
+static tnd_status_t tar_open(void *state, const void *given, const tnd_source_scope_t *scope,
+                             tnd_source_facts_t *facts, tnd_error_t *error)
+{
+    tnd_status_t status = open_all(state, given, scope, facts, error);
+    if (status != TND_OK)
+        tar_close(state);
+    return status;
+}
+
+const tnd_source_t tnd_source_tar = {
+    .spec = &tnd_source_tar_spec,
+    .state_bytes = sizeof(tnd_tar_t),
+    .open = tar_open,
+    .read = tnd_tar_read,
+    .fill = tnd_tar_fill,
+    .sizes = tnd_tar_sizes,
+    .ahead_rows = tnd_tar_ahead_rows,
+    .ahead = tnd_tar_ahead,
+    .where = tnd_tar_where,
+    .close = tar_close,
+};

@@ -1,0 +1,91 @@
+#!/usr/bin/env python3
+"""Files of folders as rows: their bytes and labels, what a checkpoint knows of them, and errors.
+
+Usage: folder.py NAME...; without a name it lists them.
+"""
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+from named import run_named
+from run import ROOT, TUNDISH, tundish
+
+GRAPH = """tundish: 1
+seed: 7
+actors:
+  read:  {{kind: reader, {options}, source: {{folder: {{files: {files}, column: image, label: label{more}}}}}}}
+  batch: {{kind: batcher, size: 16}}
+{feed}links:
+  - read -> batch{link}
+"""
+CLASSES = ("dog", "cat", "ape")
+
+
+def write(folder, options="epochs: 1", files=None, feed=False, more=""):
+    for number, name in enumerate(CLASSES):
+        for i in range(7):
+            path = folder / "train" / name / f"{i}.jpg"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(bytes([number * 10 + i]) * (number * i))
+    graph = folder / "graph.yaml"
+    graph.write_text(GRAPH.format(files=files or f'"{folder}/train/*/*.jpg"', options=options, more=more,
+                                  feed="  feed:  {kind: feeder}\n" if feed else "",
+                                  link=" -> feed" if feed else ""))
+    return graph
+
+
+def test_rows_are_files_and_labels_their_folders(folder):
+    graph = write(folder)
+    done = subprocess.run([str(TUNDISH), "head", str(graph), "--json", "--steps", "9"],
+                          capture_output=True, text=True, timeout=60, cwd=ROOT)
+    assert done.returncode == 0, done.stderr
+    rows, labels = [], []
+    for step in map(json.loads, done.stdout.splitlines()):
+        column = step["columns"]["image"]
+        rows += [bytes(column["data"][a:b]) for a, b in zip(column["splits"], column["splits"][1:])]
+        labels += map(int, step["columns"]["label"]["data"])
+    wanted = [(path.read_bytes(), sorted(CLASSES).index(path.parent.name))
+              for path in sorted((folder / "train").glob("*/*.jpg"))]
+    assert list(zip(rows, labels)) == wanted
+
+
+def test_readers_lanes_and_a_resume_give_the_same_rows(folder):
+    graph = write(folder, "shuffle: global, epochs: 3", feed=True)
+    whole = tundish("run", graph).report["stream_digest"]
+    assert tundish("run", graph, "--set", "read.workers=3").report["stream_digest"] == whole
+    kept = ["--set", f"checkpoint.dir={folder / 'kept'}", "--set", "checkpoint.every=1 steps"]
+    tundish("run", graph, *kept, "--steps", 2)
+    assert tundish("run", graph, *kept, "--resume").report["stream_digest"] == whole
+    shutil.rmtree(folder / "kept")
+    tundish("run", graph, *kept, "--steps", 2)
+    (folder / "train" / "dog" / "3.jpg").unlink()
+    done = tundish("run", graph, *kept, "--resume", report=False, expect=78)
+    assert f"{folder}/train/dog" in done.output, done.output
+    by_file = tundish("run", write(folder, "shard: file, epochs: 2", None, True, ", max: 12"), "--set", "lanes=2",
+                      "--set", "batch.replicas=2")
+    assert by_file.report["rows"]["fed"] == 2 * 21, by_file.report["rows"]
+
+
+def test_what_cannot_be_read_is_named(folder):
+    graph = write(folder, files=f'"{folder}/train/*/*.png"', feed=True)
+    done = tundish("run", graph, report=False, expect=78)
+    assert "no file matches" in done.output and "*.png" in done.output, done.output
+    graph = write(folder, "on_error: skip", None, True, ", max: 7")
+    done = tundish("run", graph)
+    assert done.report["rows"]["fed"] == 18, done.report["rows"]
+    graph.write_text(graph.read_text().replace("on_error: skip", "on_error: stop"))
+    done = tundish("run", graph, report=False, expect=1)
+    assert f"{folder}/train/ape/4.jpg" in done.output and "above `max: 7`" in done.output, done.output
+
+
+def in_folder(test):
+    with tempfile.TemporaryDirectory() as folder:
+        test(pathlib.Path(os.path.realpath(folder)))
+
+
+if __name__ == "__main__":
+    sys.exit(run_named(globals(), sys.argv[1:], in_folder))

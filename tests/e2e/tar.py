@@ -1,0 +1,213 @@
+#!/usr/bin/env python3
+"""Samples of tar archives: every kind of header, compressed ones in order, and damage by its place.
+
+Usage: tar.py NAME...; without a name it lists them.  The archives are written by Python's tarfile.
+"""
+import ctypes
+import ctypes.util
+import gzip
+import io
+import json
+import pathlib
+import shutil
+import subprocess
+import sys
+import tarfile
+import tempfile
+
+from named import run_named
+from run import ROOT, TUNDISH, tundish
+
+GRAPH = """tundish: 1
+seed: 7
+actors:
+  read:  {{kind: reader, {options}, source: {{tar: {{files: [{files}]{more}}}}}}}
+  batch: {{kind: batcher, size: 7}}
+{feed}links:
+  - read -> batch{link}
+"""
+FORMATS = {"ustar": tarfile.USTAR_FORMAT, "gnu": tarfile.GNU_FORMAT, "pax": tarfile.PAX_FORMAT}
+
+
+def sample(number, key=None):
+    key = key or f"train/{number:04}"
+    return [(f"{key}.jpg", bytes([number % 256]) * (37 * number % 1500)),
+            (f"{key}.cls", str(number % 10).encode()), (f"{key}.meta.json", b"{}")]
+
+
+def archive(path, members, form="ustar"):
+    """Members are (name, bytes); without bytes a folder."""
+    with tarfile.open(path, "w", format=FORMATS[form]) as out:
+        for name, data in members:
+            info = tarfile.TarInfo(name)
+            info.type = tarfile.DIRTYPE if data is None else tarfile.REGTYPE
+            info.size = len(data or b"")
+            out.addfile(info, io.BytesIO(data or b""))
+    return path
+
+
+def write(folder, files, more="", options="epochs: 1", feed=False):
+    graph = folder / "graph.yaml"
+    graph.write_text(GRAPH.format(files=", ".join(map(str, files)), more=more, options=options,
+                                  feed="  feed:  {kind: feeder}\n" if feed else "",
+                                  link=" -> feed" if feed else ""))
+    return graph
+
+
+def head(folder, files, more="", options="epochs: 1", expect=0):
+    done = subprocess.run([str(TUNDISH), "head", str(write(folder, files, more, options)), "--json",
+                           "--steps", "99"], capture_output=True, text=True, timeout=60, cwd=ROOT)
+    assert done.returncode == expect, (files, done.stderr)
+    if expect != 0:
+        return done.stderr
+    rows = []
+    for step in map(json.loads, done.stdout.splitlines()):
+        columns = [[bytes(column["data"][a:b]) for a, b in zip(column["splits"], column["splits"][1:])]
+                   for column in step["columns"].values()]
+        rows += list(zip(*columns))
+    return rows
+
+
+def zstd(data):
+    """None where the library is missing."""
+    name = ctypes.util.find_library("zstd")
+    if name is None:
+        return None
+    library = ctypes.CDLL(name)
+    library.ZSTD_compress.restype = library.ZSTD_compressBound.restype = ctypes.c_size_t
+    room = ctypes.create_string_buffer(library.ZSTD_compressBound(ctypes.c_size_t(len(data))))
+    size = library.ZSTD_compress(room, ctypes.c_size_t(len(room)), data, ctypes.c_size_t(len(data)), 3)
+    return room.raw[:size]
+
+
+def test_every_kind_of_header_gives_the_same_samples(folder):
+    members = [("train", None), *[member for number in range(30) for member in sample(number)],
+               ("README", b"no sample"), ("train/.hidden.jpg", b"none either")]
+    wanted = [(sample(number)[0][1], sample(number)[1][1]) for number in range(30)]
+    columns = ", columns: {image: \"png;jpg\", label: cls}"
+    for form in FORMATS:
+        more, want = list(members), list(wanted)
+        if form != "ustar":  # names beyond what a header holds
+            name = "d\u00e9j\u00e0/" + "long/" * 60 + "x" * 120
+            more += sample(77, name)
+            want.append((sample(77)[0][1], sample(77)[1][1]))
+        path = archive(folder / f"{form}.tar", more, form)
+        for access in ("map", "read"):
+            got = head(folder, [path], columns, f"access: {access}")
+            assert got == want, (form, access, got[:3])
+    every = head(folder, [archive(folder / "every.tar", members)])
+    assert every == [tuple(data for _, data in sample(number)) for number in range(30)], every[:2]
+
+
+def test_compressed_archives_are_read_in_order(folder):
+    parts = [archive(folder / f"{part}.tar", [member for number in range(part * 20, part * 20 + 20)
+                                              for member in sample(number)]) for part in range(3)]
+    plain = head(folder, parts)
+    whole = tundish("run", write(folder, parts, "", "epochs: 2", True)).report["stream_digest"]
+    for name, compress in (("gz", gzip.compress), ("zst", zstd)):
+        packed = []
+        for path in parts:
+            data = compress(path.read_bytes())
+            if data is None:
+                break
+            packed.append(path.with_suffix(f".tar.{name}"))
+            packed[-1].write_bytes(data)
+        if len(packed) < len(parts):
+            continue
+        assert head(folder, packed) == plain and head(folder, packed, ", max: 1500") == plain
+        mixed = [parts[0], *packed[1:]]
+        assert head(folder, mixed) == plain
+        done = tundish("run", write(folder, packed, "", "epochs: 2", True))
+        assert done.report["stream_digest"] == whole
+        done = tundish("run", write(folder, packed, "", "shuffle: global", True), report=False, expect=78)
+        assert "`tar` is read from its start only and cannot be shuffled" in done.output, done.output
+        assert "add `spool: {dir: DIR" in done.output, done.output
+    digests = {tundish("run", write(folder, parts, "", f"shuffle: global, epochs: 2, {more}", True)
+                       ).report["stream_digest"] for more in ("access: map", "access: read", "workers: 3")}
+    assert len(digests) == 1, digests
+
+
+def test_spooled_archives_are_read_in_any_order(folder):
+    parts = [archive(folder / f"{part}.tar", [member for number in range(part * 20, part * 20 + 20)
+                                              for member in sample(number)]) for part in range(2)]
+    packed = [folder / f"{part}.tar.gz" for part in range(2)]
+    for path, to in zip(parts, packed):
+        to.write_bytes(gzip.compress(path.read_bytes()))
+    spool = f", spool: {{dir: {folder}/spool, limit: 1MiB}}"
+    options = "shuffle: global, epochs: 2"
+    whole = tundish("run", write(folder, parts, "", options, True)).report["stream_digest"]
+    before = None
+    for _ in range(2):  # the second run uses what the first has made
+        done = tundish("run", write(folder, packed, spool, options, True))
+        assert done.report["stream_digest"] == whole
+        made = sorted((folder / "spool").iterdir())
+        assert [path.read_bytes() for path in made] == [path.read_bytes() for path in parts], made
+        stamps = [path.stat().st_mtime_ns for path in made]
+        assert before in (None, stamps), "it was made again"
+        before = stamps
+
+
+def test_an_archive_that_cannot_be_spooled_leaves_nothing(folder):
+    path = archive(folder / "x.tar", [member for number in range(40) for member in sample(number)])
+    data = gzip.compress(path.read_bytes())
+    packed = folder / "x.tar.gz"
+    for content, limit, why in ((data, "20KiB", "would be larger than `limit: 20 KiB`"),
+                                (data[:len(data) // 2], "1MiB", "a damaged archive is not spooled")):
+        packed.write_bytes(content)
+        said = head(folder, [packed], f", spool: {{dir: {folder}/spool, limit: {limit}}}", expect=78)
+        assert why in said and str(packed) in said, said
+        assert list((folder / "spool").iterdir()) == []
+
+
+def test_damage_is_named_by_file_record_and_byte(folder):
+    good = archive(folder / "good.tar", [member for number in range(5) for member in sample(number)])
+    data = good.read_bytes()
+    first = data.index(b"train/0002.jpg")  # a header
+    cases = {
+        "header": (data[:first + 3] + b"#" + data[first + 4:], 2, first, "Damaged", [0, 1, 3, 4]),
+        "cut": (data[:data.index(b"train/0004.jpg") + 512 + 40], 4, data.index(b"train/0004.jpg"),
+                "after the archive's", [0, 1, 2, 3]),
+    }
+    missing = [member for number in range(5) for member in sample(number) if member[0] != "train/0003.cls"]
+    twice = [member for number in range(5) for member in sample(number) + sample(number)[:1] * (number == 1)]
+    cases["missing"] = (archive(folder / "x.tar", missing).read_bytes(), 3, None, "no file `.cls`",
+                        [0, 1, 2, 4])
+    cases["twice"] = (archive(folder / "x.tar", twice).read_bytes(), 1, None, "two files",
+                      [0, 2, 3, 4])
+    for name, (bytes_of, record, byte, why, left) in cases.items():
+        path = folder / f"{name}.tar"
+        path.write_bytes(bytes_of)
+        columns = ", columns: {image: jpg, label: cls}"
+        text = head(folder, [path], columns, expect=1)
+        assert f"record {record} of {path}" in text and why in text, (name, text)
+        assert byte is None or f"at byte {byte}" in text, (name, text)
+        rows = head(folder, [path], columns, "on_error: skip")
+        # Of a sample whose first header is damaged the rest is a sample too, with a file missing.
+        assert [row[1] for row in rows] == [str(number).encode() for number in left], (name, rows)
+        packed = folder / f"{name}.tar.gz"
+        packed.write_bytes(gzip.compress(bytes_of))
+        assert head(folder, [packed], columns, "on_error: skip") == rows, name
+
+
+def test_what_is_no_archive_is_refused(folder):
+    (folder / "text.tar").write_text("hello\n" * 500)
+    (folder / "zeros.tar").write_bytes(bytes(10240))
+    whole = archive(folder / "a.tar", [("one", b"x")])
+    for path, words in ((folder / "text.tar", "cannot be read as a tar archive"),
+                        (folder / "zeros.tar", "has no files named `key.extension`"),
+                        (whole, "has no files named `key.extension`"),
+                        (folder / "none.tar", "none.tar")):
+        text = head(folder, [path], expect=78)
+        assert words in text and str(path) in text, text
+    shutil.copy(archive(folder / "b.tar", sample(1)), folder / "c.tar")
+    text = head(folder, [folder / "c.tar"], ", columns: {image: .jpg}", expect=78)
+    assert "without the dot" in text, text
+
+
+def in_folder(test):
+    with tempfile.TemporaryDirectory() as folder:
+        test(pathlib.Path(folder))
+
+
+if __name__ == "__main__":
+    sys.exit(run_named(globals(), sys.argv[1:], in_folder))
