@@ -12,8 +12,9 @@ order='runtime/tundish runtime/base
     runtime/data runtime/plan runtime/observe runtime/checkpoint runtime/interface runtime/feed runtime/resources
     runtime/host
     transport transport/inproc transport/zmq transport/device transport/hub
-    actors/file actors/stored actors/source actors/source/sample actors/quarantine actors/op actors/chain actors/plan actors/reader actors/feeder actors
-    tools/cli tools/machine tools/new tools/rows tools/report tools/process tools/reference tools/faults tools/command
+    actors/file actors/stored actors/source actors/source/sample actors/quarantine actors/example actors/op actors/chain actors/plan actors/reader actors/source/combine
+    actors/feeder actors
+    tools/cli tools/machine tools/new tools/inspect tools/rows tools/report tools/process tools/reference tools/faults tools/command
     examples examples/fashion tools/bench'
 bad=0
 refuse() { # refuse TEXT PATTERN PATHS...: no line below PATHS may match PATTERN

@@ -77,6 +77,15 @@ static void parse_plugin(tnd_field_t *field, const tnd_value_t *value, tnd_part_
     *out = (tnd_part_t){.table = table, .options = parsed, .value = value};
 }
 
+/*  Whether a value is that of one option, whose name is left out. */
+static bool stands_alone(const tnd_table_t *table, const tnd_value_t *value)
+{
+    const tnd_option_t *option =
+        table->scalar != NULL ? tnd_options_find(table, table->scalar) : NULL;
+    return option != NULL &&
+           value->type == (option->type == TND_OPTION_PARTS ? TND_VALUE_LIST : TND_VALUE_SCALAR);
+}
+
 /*  `{NAME: {options}}`, `{NAME: }` or just `NAME`. */
 void tnd_part_parse(tnd_field_t *field, const tnd_value_t *value, tnd_part_t *out)
 {
@@ -113,7 +122,7 @@ void tnd_part_parse(tnd_field_t *field, const tnd_value_t *value, tnd_part_t *ou
         report_unknown(field, field->option, name, mark);
         return;
     }
-    if (table->scalar != NULL && options != NULL && options->type == TND_VALUE_SCALAR) {
+    if (options != NULL && stands_alone(table, options)) {
         tnd_value_t *map = tnd_value_map(field->context->arena, options->mark);
         tnd_value_put(field->context->arena, map, table->scalar, options->mark,
                       value->entries[0].value);

@@ -38,6 +38,12 @@ def equal(a, b):
     return a == b and isinstance(a, bool) == isinstance(b, bool)
 
 
+def referred(root, pointer):
+    for word in pointer.removeprefix("#/").split("/"):
+        root = root[word]
+    return root
+
+
 def fits(root, schema, value):
     """Whether a document fits a schema; every keyword that occurs must be known here."""
     if isinstance(schema, bool):
@@ -46,7 +52,7 @@ def fits(root, schema, value):
 
     def sub(part, one=value):
         return fits(root, part, one)
-    if "$ref" in schema and not sub(root["$defs"][schema["$ref"].removeprefix("#/$defs/")]):
+    if "$ref" in schema and not sub(referred(root, schema["$ref"])):
         return False
     if "if" in schema and not sub(schema.get("then" if sub(schema["if"]) else "else", True)):
         return False
@@ -113,9 +119,15 @@ BAD = {"bool": ["yes", 1], "u64": ["x", -1, [1], 1.5], "i64": ["x", 1.5], "f64":
        "path": [[], ""], "paths": [{}], "table": [5, [1]], "part": [{"nonsense": {}}, [1], 5],
        "parts": [{"nonsense": {}}, [{"nonsense": {}}]], "map": [5, [1]]}
 
+# Options whose items are sources.
+SOURCES = {"sources": [[{"npy": {"c": "/x.npy"}}], [{"zip": [{"npy": {"c": "/x.npy"}}]}]],
+           "by": [{"npy": {"c": "/x.npy"}}]}
+
 
 def sample(option):
     """Values that an option takes."""
+    if option["name"] in SOURCES and option["type"] in ("part", "parts"):
+        return SOURCES[option["name"]]
     if option["type"] == "choice":
         return option["choices"].split("|")
     if option["type"] in ("u64", "i64", "f64"):

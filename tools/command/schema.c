@@ -126,8 +126,14 @@ static void print_part(const tnd_option_t *option)
         printf(format, i > 0 ? "," : "", table->name, chapter_of(table), table->name);
         if (table->scalar == NULL)
             continue;
+        const tnd_option_t *alone = tnd_options_find(table, table->scalar);
+        if (alone->type == TND_OPTION_PARTS) {
+            printf("{\"$ref\":\"#/$defs/%s.%s/properties/%s\"}]}", chapter_of(table), table->name,
+                   alone->name);
+            continue;
+        }
         putchar('{');
-        print_value(tnd_options_find(table, table->scalar));
+        print_value(alone);
         fputs("}]}", stdout);
     }
     fputs("}},{\"type\":\"object\",\"required\":[\"plugin\"],\"properties\":{\"plugin\":"
