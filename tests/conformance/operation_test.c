@@ -1,7 +1,7 @@
 /*  tests/conformance/operation_test.c - the contract of runtime/interface/operation.h, for every
  *  operation of actors/op/ops.def.
  *
- *  Each operation runs over the same rows: pictures, labels, ragged rows and scores of random bits.  An
+ *  Each operation runs over the same rows: pictures, labels, ragged rows, scores and records of random bits.  An
  *  operation that FAILS has a sample that makes some of these rows bad. */
 #include "actors/chain/chain_probe.h"
 #include "tests/actors/op/chain_fixture.h"
@@ -38,6 +38,7 @@ static void try_operation(tried_t *self, const tnd_op_spec_t *spec, bool skip_ba
     cr_assert_eq(tnd_schema_add(&self->in, "label", TND_I64, 0, NULL, &error), TND_OK);
     cr_assert_eq(tnd_schema_add_ragged(&self->in, "text", TND_I32, 1, text, &error), TND_OK);
     cr_assert_eq(tnd_schema_add(&self->in, "score", TND_F32, 0, NULL, &error), TND_OK);
+    cr_assert_eq(tnd_schema_add_ragged(&self->in, "record", TND_U8, 1, text, &error), TND_OK);
     snprintf(ops, sizeof ops, "{%s: %s}", spec->table.name, samples[i].text);
     cr_assert_eq(open_chain(&self->run, ops, skip_bad, &self->in, &error), TND_OK, "%s",
                  error.text);
@@ -49,13 +50,15 @@ static tnd_block_t *rows_at(tried_t *self, uint32_t first, uint32_t rows)
     tnd_block_t *block = tnd_block_pool_take(self->run.block_pool, &self->in);
     block->note =
         (tnd_block_note_t){.first = first, .count = rows, .asked = rows, .rows = rows, .epoch = 1};
-    block->index = tnd_buffer_new(2 * rows * sizeof(uint64_t));
-    uint64_t *at = tnd_buffer_data(block->index), *lengths = at + rows;
+    block->index = tnd_buffer_new(2 * rows * tnd_schema_ragged(&self->in) * sizeof(uint64_t));
+    uint64_t *lists = tnd_buffer_data(block->index);
     for (uint32_t c = 0; c < self->in.count; c++) {
         const tnd_column_t *column = &self->in.columns[c];
         size_t bytes = tnd_column_bytes(column);
         tnd_buffer_t *buffer = tnd_buffer_new(rows * bytes);
         uint8_t *data = tnd_buffer_data(buffer);
+        uint64_t *at = lists, *lengths = at + rows;
+        lists += column->ragged ? 2 * rows : 0;
         for (uint32_t r = 0; r < rows; r++) {
             uint64_t bits = (first + r + 1) * UINT64_C(0x9e3779b97f4a7c15);
             for (size_t b = 0; b < bytes; b++, bits = bits * 31 + 7)
