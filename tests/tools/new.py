@@ -152,10 +152,33 @@ def test_formats_that_differ_are_named(folder):
     holds(err, "a.npy is npy", "b is idx")
 
 
+def test_records_become_one_list(folder):
+    for part in range(3):
+        (folder / f"log-{part}.txt").write_text("".join(f"{part} {row}\n" for row in range(40)))
+    path, out = made(folder, folder)
+    holds(out, "120 rows")
+    same(fed(path), {"line": ("u8", [5])})  # at most: the end of the line may be a byte of it
+    holds(path.read_text(), "text:", 'files: "${data}/log-[0-2].txt"  # 3 files',
+          "# - {pad_ragged: {column: line, to: 5, cut: true}}")
+    (folder / "a.csv").write_text("1,2\n" * 20)
+    (folder / "b.tsv").write_text("1\t2\n" * 20)
+    path, out = made(folder, folder / "a.csv")
+    same((list(fed(path)), "20 rows" in out), (["record"], True))
+    path, _ = made(folder, folder / "b.tsv")
+    holds(path.read_text(), 'csv: {delimiter: "\\t", files: "${data}/b.tsv"}')
+    (folder / "c.txt.gz").write_bytes(gzip.compress(b"1\n22\n" * 10))
+    path, out = made(folder, folder / "c.txt.gz")
+    holds(path.read_text(), "read in order")
+    holds(out, "20 rows")
+    numpy.save(folder / "x.npy", numpy.zeros(20))
+    path, _ = made(folder, folder)  # arrays among texts
+    same(fed(path), {"x": ("f32", [])})
+
+
 def test_an_unknown_file_is_named_with_the_known_formats(folder):
-    files = {"a.csv": (b"1,2\n", "text, perhaps CSV"), "b.npz": (b"PK\3\4....", "zip"),
+    files = {"b.npz": (b"PK\3\4....", "zip"),
              "c.png": (b"\x89PNG\r\n\x1a\n", "PNG"), "d": (b"\0\1\2\3\4\5\6\7", "tundish help raw"),
-             "e": (b"", "empty"), "f.gz": (gzip.compress(b"hello"), "text"),
+             "e": (b"", "empty"), "f.gz": (gzip.compress(bytes(range(9))), "tundish help raw"),
              "g.gz": (b"\x1f\x8b\0\0", "damaged"), "h.pkl": (b"\x80\x04K\1.", "pickle")}
     for name, (content, words) in files.items():
         (folder / name).write_bytes(content)

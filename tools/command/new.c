@@ -10,9 +10,12 @@
 #include "runtime/base/allocation.h"
 #include "runtime/text/json_string.h"
 #include "tools/cli/command.h"
-#include "tools/new/detect_format.h"
 #include "tools/cli/output.h"
+#include "tools/inspect/data_scan.h"
+#include "tools/inspect/example_features.h"
+#include "tools/new/detect_format.h"
 #include "tools/new/file_series.h"
+#include "tools/new/reader_lines.h"
 
 enum { BATCH_MOST = 128, BATCHES_LEAST = 10, IMAGE_LEAST = 4 };
 
@@ -73,51 +76,43 @@ static tnd_status_t check(const tnd_detected_format_list_t *found, tnd_error_t *
                         TND_COLUMNS_MAX);
     for (size_t i = 1; i < found->count; i++) {
         const tnd_detected_format_t *item = &found->items[i];
+        if (strcmp(item->source, first->source) != 0)
+            return tnd_fail(error,
+                            "%s is %s and %s is %s, but a reader reads one format; np.save both",
+                            first->path, first->source, item->path, item->source);
         if (item->rows != first->rows)
             return tnd_fail(error,
                             "%s has %" PRIu64 " rows and %s has %" PRIu64
                             " rows: the columns of a stream need equal numbers of rows%s",
                             first->path, first->rows, item->path, item->rows, guess(first, item));
-        if (strcmp(item->source, first->source) != 0)
-            return tnd_fail(error,
-                            "%s is %s and %s is %s, but a reader reads one format; np.save both",
-                            first->path, first->source, item->path, item->source);
     }
     return TND_OK;
 }
 
-/*  The common directory of all files, "/" at the end. */
-static const char *common_directory(tnd_arena_t *arena, const tnd_detected_format_list_t *found)
+/*  The columns that the reader will have. */
+static void collect(const tnd_detected_format_list_t *found, tnd_schema_t *schema)
 {
-    const char *first = found->items[0].path;
-    size_t size = (size_t)(strrchr(first, '/') + 1 - first);
-    for (size_t i = 0; i < found->count; i++) {
-        const tnd_detected_format_t *item = &found->items[i];
-        for (size_t p = 0; p < item->path_count || p == 0; p++)
-            while (strncmp(first, item->path_count > 0 ? item->paths[p] : item->path, size) != 0)
-                do
-                    size--;
-                while (first[size - 1] != '/');
-    }
-    return tnd_arena_text(arena, first, size);
+    *schema = (tnd_schema_t){0};
+    if (found->items[0].records)
+        *schema = *found->items[0].schema;
+    else
+        for (size_t i = 0; i < found->count; i++)
+            schema->columns[schema->count++] = found->items[i].column;
 }
 
 /*  A power of two: small enough for several batches per epoch, and limited in bytes. */
-static uint64_t batch_size(const tnd_detected_format_list_t *found)
+static uint64_t batch_size(const tnd_schema_t *schema, uint64_t rows)
 {
-    uint64_t bytes = 0, size = BATCH_MOST;
-    for (size_t i = 0; i < found->count; i++)
-        bytes += tnd_column_bytes(&found->items[i].column);
-    while (size > 1 &&
-           (size > found->items[0].rows / BATCHES_LEAST || size * bytes > batch_bytes_max))
+    uint64_t bytes = tnd_schema_row_bytes(schema), size = BATCH_MOST;
+    while (size > 1 && (size > rows / BATCHES_LEAST || size * bytes > batch_bytes_max))
         size /= 2;
     return size;
 }
 
-static void write_operations(const tnd_detected_format_list_t *found, FILE *out)
+static void write_operations(const tnd_schema_t *schema, FILE *out)
 {
-    for (size_t i = 0; i < found->count; i++) {
-        const tnd_column_t *column = &found->items[i].column;
+    for (size_t i = 0; i < schema->count; i++) {
+        const tnd_column_t *column = &schema->columns[i];
         if (is_picture(column))
             fprintf(out,
                     "      - {scale: {column: %s, to: f32, range: [0, 1]}}  # 0 to 255 become 0 to "
@@ -130,59 +125,23 @@ static void write_operations(const tnd_detected_format_list_t *found, FILE *out)
 }
 
 /*  A label is one whole number per row. */
-static void write_suggestions(const tnd_detected_format_list_t *found, FILE *out)
+static void write_suggestions(const tnd_schema_t *schema, FILE *out)
 {
-    for (size_t i = 0; i < found->count; i++) {
-        const tnd_column_t *column = &found->items[i].column;
+    for (size_t i = 0; i < schema->count; i++) {
+        const tnd_column_t *column = &schema->columns[i];
         if (is_picture(column))
             fprintf(out, "      # - {random_flip: {column: %s}}\n", column->name);
         if (column->dtype == TND_I64 || column->dtype == TND_U64)
             fprintf(out, "      # - {cast: {column: %s, to: i32}}  # half the bytes, if all fit\n",
                     column->name);
+        if (column->ragged)
+            fprintf(out,
+                    "      # - {pad_ragged: {column: %s, to: %" PRIu64
+                    ", cut: true}}  # the same length for all\n",
+                    column->name, column->shape[0]);
         if (column->rank == 0 && column->dtype != TND_BOOL && !tnd_dtype_is_float(column->dtype))
             fprintf(out, "      # - {one_hot: {column: %s, depth: CLASSES}}\n", column->name);
     }
-}
-
-/*  A path in the common directory, written with `${data}`. */
-static void write_path(const char *path, const char *directory, FILE *out)
-{
-    char *text = tnd_format_string("${data}/%s", path + strlen(directory));
-    tnd_json_string_print(text, out);
-    free(text);
-}
-
-static void write_reader(tnd_arena_t *arena, const tnd_detected_format_list_t *found,
-                         const char *directory, FILE *out)
-{
-    tnd_schema_t schema = {0};
-    char text[1024];
-    for (size_t i = 0; i < found->count; i++)
-        schema.columns[schema.count++] = found->items[i].column;
-    fprintf(out,
-            "  # %" PRIu64 " rows of %s\n"
-            "  read:\n    kind: reader\n    source:\n      %s:\n",
-            found->items[0].rows, tnd_schema_text(&schema, text, sizeof text),
-            found->items[0].source);
-    for (size_t i = 0; i < found->count; i++) {
-        const tnd_detected_format_t *item = &found->items[i];
-        const char *range = tnd_file_series_range(arena, item);
-        fprintf(out, "        %s: %s", item->column.name,
-                item->path_count > 0 && range == NULL ? "[" : "");
-        if (item->path_count == 0 || range != NULL)
-            write_path(range != NULL ? range : item->path, directory, out);
-        for (size_t p = 0; p < item->path_count && range == NULL; p++) {
-            fputs(p > 0 ? ", " : "", out);
-            write_path(item->paths[p], directory, out);
-        }
-        fputs(item->path_count > 0 && range == NULL ? "]" : "", out);
-        if (item->path_count > 0)
-            fprintf(out, "  # %zu files, one after the other", item->path_count);
-        fputc('\n', out);
-    }
-    fputs("    shuffle: global  # a new order each epoch; none: as stored\n"
-          "    epochs: 1        # passes over the data, or forever\n",
-          out);
 }
 
 /*  The schema for editors, of the build tree or of the installation; NULL if it does not exist. */
@@ -202,21 +161,64 @@ static const char *find_schema(tnd_arena_t *arena)
     return NULL;
 }
 
+/*  The operation that makes columns of the first records, if these are tf.Example messages; NULL.
+ *  The caller frees it. */
+static char *find_operation(tnd_arena_t *arena, const tnd_detected_format_t *item)
+{
+    const tnd_source_scope_t scope = {.lanes = 1};
+    tnd_data_source_t data = {0};
+    tnd_data_scan_t scan = {0};
+    tnd_error_t error;
+    char *operation = NULL;
+    if (tnd_data_source_choose(&data, arena, item->written, &item->path, 1, NULL, &error) ==
+            TND_OK &&
+        tnd_data_source_open(&data, &scope, &error) == TND_OK && tnd_data_scan_needed(&data) &&
+        tnd_data_scan_run(&scan, &data, TND_SCAN_FIRST_RECORDS, NULL, NULL, &error) == TND_OK)
+        operation = tnd_example_features(&scan.keys, data.facts.schema.columns[0].name);
+    tnd_data_scan_free(&scan);
+    tnd_data_source_close(&data);
+    return operation;
+}
+
+static void write_reader(tnd_arena_t *arena, const tnd_detected_format_list_t *found,
+                         const tnd_schema_t *schema, const char *directory, FILE *out)
+{
+    char text[1024];
+    fprintf(out, "  # %" PRIu64 " rows of %s\n", found->items[0].rows,
+            tnd_schema_text(schema, text, sizeof text));
+    fputs("  read:\n    kind: reader\n    source:\n", out);
+    tnd_reader_lines_print(arena, found, directory, 6, out);
+    fputs(found->items[0].in_order
+              ? "    # compressed files are read in order; add `spool:` to shuffle their records\n"
+              : "    shuffle: global  # a new order each epoch; none: as stored\n",
+          out);
+    fputs("    epochs: 1        # passes over the data, or forever\n", out);
+}
+
 static void write_topology(tnd_arena_t *arena, const tnd_detected_format_list_t *found, FILE *out)
 {
     char *operations = NULL;
     size_t size = 0;
     FILE *list = tnd_memory_stream(&operations, &size);
-    write_operations(found, list);
+    tnd_schema_t schema;
+    collect(found, &schema);
+    write_operations(&schema, list);
     if (fflush(list) != 0)
         abort();
     bool none = size == 0;
-    write_suggestions(found, list);
+    char *parse = found->items[0].records ? find_operation(arena, &found->items[0]) : NULL;
+    if (parse != NULL)
+        fprintf(list,
+                "      # as the first records are: see tundish help parse_example\n"
+                "      # - %s\n",
+                parse);
+    free(parse);
+    write_suggestions(&schema, list);
     fclose(list);
-    const char *directory = common_directory(arena, found);
-    const char *schema = find_schema(arena);
-    if (schema != NULL)
-        fprintf(out, "# yaml-language-server: $schema=%s\n", schema);
+    const char *directory = tnd_reader_directory(arena, found);
+    const char *editor = find_schema(arena);
+    if (editor != NULL)
+        fprintf(out, "# yaml-language-server: $schema=%s\n", editor);
     fputs("# Made by `tundish new`; every line may be changed.  With the name of this file,\n"
           "#   tundish head       shows what it feeds\n"
           "#   tundish run        feeds it: how fast is it?\n"
@@ -228,7 +230,7 @@ static void write_topology(tnd_arena_t *arena, const tnd_detected_format_list_t 
     tnd_json_string_print(
         strlen(directory) > 1 ? tnd_arena_text(arena, directory, strlen(directory) - 1) : "/", out);
     fputs("  # the value of ${data}; --data DIR overrides it\n\nactors:\n", out);
-    write_reader(arena, found, directory, out);
+    write_reader(arena, found, &schema, directory, out);
     fputs("\n  # done to each row, in this order; `tundish help ops` lists them\n", out);
     /* `[]` would have to be deleted before the suggestion could be used. */
     if (none && size > 0)
@@ -247,7 +249,7 @@ static void write_topology(tnd_arena_t *arena, const tnd_detected_format_list_t 
             "    # step: {plugin: NAME}  # what computes on a batch; without it rows are fed and "
             "discarded\n"
             "\nlinks:\n  - read -> prep -> batch -> feed\n",
-            batch_size(found));
+            batch_size(&schema, found->items[0].rows));
     free(operations);
 }
 
@@ -279,12 +281,17 @@ static int new (const tnd_request_t *request)
     tnd_detected_format_list_t found;
     tnd_error_t error;
     int code = TND_EXIT_OK;
-    tnd_status_t status =
-        tnd_detected_format_look(&found, arena, request->files, request->file_count, &error);
+    tnd_status_t status = tnd_detected_format_look(&found, arena, request->files,
+                                                   request->file_count, request->as, &error);
     if (status == TND_OK) {
         struct stat is;
         if (request->file_count == 1 && stat(request->files[0], &is) == 0 && S_ISDIR(is.st_mode))
             choose_part(&found);
+        const tnd_source_scope_t scope = {.lanes = 1};
+        tnd_file_series_join_records(&found, arena);
+        status = tnd_detected_format_open(&found, arena, &scope, &error);
+    }
+    if (status == TND_OK) {
         tnd_file_series_join(&found, arena);
         tnd_detected_format_name(found.items, found.count);
         status = check(&found, &error);
@@ -307,15 +314,17 @@ const tnd_command_t tnd_command_new = {
     .operands = "DATA...",
     .missing = "no data is given",
     .summary = "writes a topology for data files, which runs unchanged",
-    .arguments = (const char *const[]){"--output", NULL},
+    .arguments = (const char *const[]){"--output", "--as", NULL},
     .details =
-        "DATA are .npy files, IDX files (raw or compressed by gzip), directories of them, or\n"
-        "patterns such as 'data/x*.npy'.  Each file becomes a column, named after the file; all\n"
+        "DATA are data files, directories of them, or patterns such as 'data/x*.npy'.  Each .npy\n"
+        "or IDX file (raw or compressed by gzip) becomes a column, named after the file; all\n"
         "must have the same number of rows.  Files that differ only in a number, such as\n"
-        "x-00.npy and x-01.npy, are concatenated to one column.  If a directory has files for\n"
+        "x-00.npy and x-01.npy, are concatenated to one column.  TFRecord, tar, .csv and text\n"
+        "files are lists of records: the rows of all files, one after the other, are bytes;\n"
+        "their indexes are built now (tundish help index).  If a directory has files for\n"
         "training and for tests, those for training are used.  Records without a format are\n"
         "read by the source raw: tundish help raw.  The topology has a comment on each line and\n"
-        "can be run, inspected and changed.\n",
+        "can be run, inspected and changed; tundish inspect DATA shows what is in the files.\n",
     .codes = "  0   written\n"
              "  1   the file exists already, or cannot be written\n"
              "  2   usage\n"

@@ -10,43 +10,65 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include <zlib.h>
+#include "actors/file/decompress.h"
+#include "actors/stored/tfrecord_frames.h"
+#include "tools/new/data_source.h"
 
-#include "actors/source/sources.h"
-#include "runtime/option/option_parse.h"
-#include "runtime/option/registry.h"
-
-enum { HEAD = 64 };
+enum { HEAD = 512 };
 
 /*  The first bytes of a file, decompressed if needed. */
 typedef struct {
     unsigned char bytes[HEAD + 1];
     size_t size;
-    bool packed;
+    const char *packed; /* "gzip", "zlib", "zstd" or NULL */
 } head_t;
+
+/*  Reads the content of a compressed file; `size` stays 0 if it is damaged. */
+static tnd_status_t unpack_head(tnd_content_t *content, tnd_compression_t compression, head_t *head,
+                                tnd_error_t *error)
+{
+    tnd_decompress_t *decompress = tnd_decompress_new(content, compression);
+    tnd_status_t status = TND_OK;
+    for (size_t got = 1; status == TND_OK && got > 0 && head->size < HEAD; head->size += got)
+        status = tnd_decompress_read(decompress, head->bytes + head->size, HEAD - head->size, &got,
+                                     error);
+    tnd_decompress_destroy(&decompress);
+    return status == TND_REFUSED ? TND_OK : status;
+}
+
+static tnd_status_t read_head_of(tnd_content_t *content, head_t *head, tnd_error_t *error)
+{
+    const uint8_t *data;
+    size_t size = content->size < HEAD ? content->size : HEAD;
+    TND_TRY(tnd_content_view(content, 0, size, &data, error));
+    tnd_compression_t compression = tnd_compression_of(data, size);
+    if (compression != TND_COMPRESSION_NONE)
+        TND_TRY(unpack_head(content, compression, head, error));
+    /* The two bytes of zlib can begin another file too. */
+    if (compression == TND_COMPRESSION_NONE ||
+        (compression == TND_COMPRESSION_ZLIB && head->size == 0)) {
+        head->size = size;
+        memcpy(head->bytes, data, size);
+    } else {
+        head->packed = tnd_compression_name(compression);
+    }
+    return tnd_content_intact(content, error);
+}
 
 static tnd_status_t read_head(const char *path, head_t *head, tnd_error_t *error)
 {
+    const tnd_source_scope_t scope = {.lanes = 1};
+    tnd_content_t content = {0};
+    struct stat is;
     *head = (head_t){0};
-    FILE *in = fopen(path, "rb");
-    size_t raw = in != NULL ? fread(head->bytes, 1, HEAD, in) : 0;
-    bool bad = in == NULL || ferror(in) != 0;
-    int reason = errno;
-    if (in != NULL)
-        fclose(in);
-    if (bad)
-        return tnd_fail(error, "%s: cannot be read: %s", path, strerror(reason));
-    head->size = raw;
-    head->packed = raw >= 2 && head->bytes[0] == 0x1f && head->bytes[1] == 0x8b;
-    if (!head->packed)
+    if (stat(path, &is) != 0)
+        return tnd_fail(error, "%s: %s", path, strerror(errno));
+    if (S_ISREG(is.st_mode) && is.st_size == 0)
         return TND_OK;
-    gzFile unpacked = gzopen(path, "rb");
-    int size = unpacked != NULL ? gzread(unpacked, head->bytes, HEAD) : -1;
-    if (unpacked != NULL)
-        gzclose(unpacked);
-    head->size = size > 0 ? (size_t)size : 0;
-    head->bytes[head->size] = '\0';
-    return TND_OK;
+    TND_TRY(tnd_content_open(&content, path, &scope, error));
+    tnd_status_t status = read_head_of(&content, head, error);
+    tnd_content_close(&content);
+    return status;
 }
 
 static bool begins(const head_t *head, const char *bytes, size_t size)
@@ -62,16 +84,20 @@ static bool is_idx(const head_t *head)
            head->bytes[3] <= TND_RANK_MAX + 1;
 }
 
-/*  The source that reads files with these first bytes; NULL: none. */
-static const char *source_of(const head_t *head)
+static bool is_tar(const head_t *head)
 {
-    if (begins(head, "\x93NUMPY", 6) && !head->packed)
-        return "npy";
-    return is_idx(head) ? "idx" : NULL;
+    enum { MAGIC_AT = 257 };
+    return head->size >= HEAD && memcmp(head->bytes + MAGIC_AT, "ustar", 5) == 0;
+}
+
+static bool is_tfrecord(const head_t *head)
+{
+    uint64_t length;
+    return head->size >= TND_TFRECORD_HEAD && tnd_tfrecord_length(head->bytes, &length);
 }
 
 /*  Describes a file that no source reads, and what the user can do. */
-static const char *guess(const head_t *head)
+static const char *name_other(const head_t *head)
 {
     static const struct {
         const char *bytes;
@@ -92,44 +118,93 @@ static const char *guess(const head_t *head)
         {"\xfd"
          "7zXZ",
          5, "compressed by xz: unpack it"},
-        {"\x28\xb5\x2f\xfd", 4, "compressed by zstd: unpack it"},
         {"tundish:", 8, "a topology, for commands like `tundish head`"},
     };
-    if (head->size == 0)
-        return head->packed ? "damaged: it begins as a gzip file and cannot be unpacked" : "empty";
     for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++)
         if (begins(head, formats[i].bytes, formats[i].size))
             return formats[i].what;
-    for (size_t i = 0; i < head->size; i++)
-        if (head->bytes[i] == 0 || (head->bytes[i] < ' ' && !isspace(head->bytes[i])))
-            return "bytes without a header that describes their shape: np.save them as an array "
-                   "or, if they are records of one size, describe these to the source `raw`: "
-                   "tundish help raw";
-    return "text, perhaps CSV: np.loadtxt reads numbers from it, np.save writes them as .npy";
+    return NULL;
 }
 
-/*  The columns and rows of one file, as its source reports them. */
-static tnd_status_t open_source(tnd_detected_format_t *item, tnd_arena_t *arena, tnd_error_t *error)
+static bool is_text(const head_t *head)
 {
-    tnd_mark_t nowhere = {0};
-    tnd_options_context_t context = {.arena = arena, .diagnostics = tnd_diagnostics_new(arena)};
-    const tnd_table_t *table = NULL;
-    for (size_t i = 0; table == NULL; i++)
-        if (strcmp(tnd_registry_source_table(i)->name, item->source) == 0)
-            table = tnd_registry_source_table(i);
-    const tnd_source_t *source = tnd_source_of(tnd_source_spec_of(table));
-    tnd_value_t *map = tnd_value_map(arena, nowhere);
-    tnd_value_put(arena, map, "x", nowhere, tnd_value_scalar(arena, nowhere, item->path));
-    const void *options = tnd_options_parse(&context, table, map, "new", nowhere);
-    if (options == NULL)
-        return tnd_fail(error, "%s: a path with ${ } cannot be written in a topology", item->path);
-    void *state = tnd_arena_take(arena, source->state_bytes);
-    const tnd_source_scope_t scope = {.lanes = 1};
-    tnd_source_facts_t facts = {0};
-    TND_TRY(source->open(state, options, &scope, &facts, error));
-    source->close(state);
-    item->rows = facts.count;
-    item->column = facts.schema.columns[0];
+    for (size_t i = 0; i < head->size; i++)
+        if (head->bytes[i] == 0 || (head->bytes[i] < ' ' && !isspace(head->bytes[i])))
+            return false;
+    return head->size > 0;
+}
+
+static const char *guess(const head_t *head)
+{
+    if (head->size == 0)
+        return head->packed != NULL ? "damaged: it begins as a gzip file and cannot be unpacked"
+                                    : "empty";
+    if (name_other(head) != NULL)
+        return name_other(head);
+    return "bytes without a header that describes their shape: np.save them as an array or, if "
+           "they are records of one size, describe these to the source `raw`: tundish help raw";
+}
+
+/*  Whether a name has this ending, perhaps with one for compression after it. */
+static bool has_ending(const char *path, const char *ending)
+{
+    static const char *const packed[] = {"", ".gz", ".zst", ".zlib", ".zz", ".z"};
+    size_t size = strlen(ending);
+    for (const char *at = path; (at = strcasestr(at, ending)) != NULL; at++)
+        for (size_t i = 0; i < sizeof packed / sizeof packed[0]; i++)
+            if (strcasecmp(at + size, packed[i]) == 0)
+                return true;
+    return false;
+}
+
+/*  The source that reads such a file, as written for --as; NULL: none.  Text without a structure is
+ *  recognised by its name. */
+static const char *source_of(const head_t *head, const char *path)
+{
+    /* Text may begin with the two bytes of zlib, so its sources want to be told. */
+    bool zlib = head->packed != NULL && strcmp(head->packed, "zlib") == 0;
+    if (is_idx(head))
+        return "idx";
+    if (begins(head, "\x93NUMPY", 6))
+        return head->packed == NULL ? "npy" : NULL;
+    if (is_tar(head))
+        return "tar";
+    if (is_tfrecord(head) || has_ending(path, ".tfrecord") || has_ending(path, ".tfrecords"))
+        return head->size > 0 ? "tfrecord" : NULL;
+    if (!is_text(head) || name_other(head) != NULL)
+        return NULL;
+    if (has_ending(path, ".csv"))
+        return zlib ? "csv: {compression: zlib}" : "csv";
+    if (has_ending(path, ".tsv"))
+        return zlib ? "csv: {delimiter: \"\\t\", compression: zlib}" : "csv: {delimiter: \"\\t\"}";
+    return zlib ? "text: {compression: zlib}" : "text";
+}
+
+/*  The columns and rows of the files of an item, as their source reports them. */
+static tnd_status_t open_source(tnd_detected_format_t *item, tnd_arena_t *arena,
+                                const tnd_source_scope_t *scope, tnd_error_t *error)
+{
+    tnd_data_source_t data;
+    const char *const *paths = item->path_count > 0 ? item->paths : &item->path;
+    size_t count = item->path_count > 0 ? item->path_count : 1;
+    TND_TRY(tnd_data_source_choose(&data, arena, item->written, paths, count, NULL, error));
+    TND_TRY(tnd_data_source_open(&data, scope, error));
+    item->rows = data.facts.count;
+    item->in_order = (data.facts.caps & TND_SOURCE_RANDOM) == 0;
+    item->column = data.facts.schema.columns[0];
+    tnd_schema_t *schema = tnd_arena_take(arena, sizeof *schema);
+    *schema = data.facts.schema;
+    item->schema = schema;
+    tnd_data_source_close(&data);
+    return TND_OK;
+}
+
+tnd_status_t tnd_detected_format_open(tnd_detected_format_list_t *self, tnd_arena_t *arena,
+                                      const tnd_source_scope_t *scope, tnd_error_t *error)
+{
+    for (size_t i = 0; i < self->count; i++)
+        if (self->items[i].records)
+            TND_TRY(open_source(&self->items[i], arena, scope, error));
     return TND_OK;
 }
 
@@ -147,9 +222,30 @@ static bool is_utf8(const char *text)
     return true;
 }
 
+static tnd_status_t fail_unknown(const char *path, const head_t *head, tnd_error_t *error)
+{
+    return tnd_fail(
+        error,
+        "%s: has an unknown format; it is %s\n"
+        "  known are .npy as numpy.save writes it, IDX (MNIST), TFRecord, and text: lines "
+        "or .csv; all but .npy also compressed",
+        path, guess(head));
+}
+
+tnd_status_t tnd_detected_source(const char **written_p, const char *path, tnd_error_t *error)
+{
+    head_t head;
+    struct stat is;
+    if (stat(path, &is) == 0 && S_ISDIR(is.st_mode))
+        return tnd_fail(error, "%s: is a directory; name its files", path);
+    TND_TRY(read_head(path, &head, error));
+    *written_p = source_of(&head, path);
+    return *written_p != NULL ? TND_OK : fail_unknown(path, &head, error);
+}
+
 /*  Adds a file; `optional`: skips a file of unknown format. */
 static tnd_status_t add_file(tnd_detected_format_list_t *self, tnd_arena_t *arena, const char *path,
-                             bool optional, tnd_error_t *error)
+                             const char *as, bool optional, tnd_error_t *error)
 {
     head_t head;
     char *whole = realpath(path, NULL);
@@ -160,18 +256,19 @@ static tnd_status_t add_file(tnd_detected_format_list_t *self, tnd_arena_t *aren
     if (!is_utf8(item.path))
         return tnd_fail(error, "%s: its name is not UTF-8, and topologies are: rename it", path);
     TND_TRY(read_head(path, &head, error));
-    item.source = source_of(&head);
-    if (item.source == NULL && optional) {
+    item.compression = head.packed;
+    item.written = as != NULL ? as : source_of(&head, path);
+    if (item.written == NULL && optional) {
         self->left_out++;
         return TND_OK;
     }
-    if (item.source == NULL)
-        return tnd_fail(error,
-                        "%s: has an unknown format; it is %s\n"
-                        "  known are .npy as numpy.save writes it, and IDX (MNIST), raw or "
-                        "compressed by gzip",
-                        path, guess(&head));
-    TND_TRY(open_source(&item, arena, error));
+    if (item.written == NULL)
+        return fail_unknown(path, &head, error);
+    TND_TRY(tnd_data_source_name(&item.source, arena, item.written, error));
+    item.records = tnd_data_source_takes(tnd_data_source_table(item.source), "files");
+    const tnd_source_scope_t scope = {.lanes = 1};
+    if (!item.records)
+        TND_TRY(open_source(&item, arena, &scope, error));
     if ((self->count & (self->count - 1)) == 0) { /* it is full: double it */
         tnd_detected_format_t *items = tnd_arena_array(arena, 2 * self->count + 1, sizeof *items);
         if (self->count > 0)
@@ -182,8 +279,27 @@ static tnd_status_t add_file(tnd_detected_format_list_t *self, tnd_arena_t *aren
     return TND_OK;
 }
 
+/*  Keeps the files of the clearest kind: a folder of arrays may also have notes, and one of tables
+ *  lists of words. */
+static void keep_clearest(tnd_detected_format_list_t *self, size_t first)
+{
+    static const char *const vague[] = {"text", "csv"};
+    for (size_t v = 0; v < sizeof vague / sizeof vague[0]; v++) {
+        size_t others = 0, kept = first;
+        for (size_t i = first; i < self->count; i++)
+            others += strcmp(self->items[i].source, vague[v]) != 0;
+        for (size_t i = first; others > 0 && i < self->count; i++)
+            if (strcmp(self->items[i].source, vague[v]) != 0)
+                self->items[kept++] = self->items[i];
+        if (others > 0) {
+            self->left_out += self->count - kept;
+            self->count = kept;
+        }
+    }
+}
+
 static tnd_status_t add_directory(tnd_detected_format_list_t *self, tnd_arena_t *arena,
-                                  const char *path, tnd_error_t *error)
+                                  const char *path, const char *as, tnd_error_t *error)
 {
     struct dirent **entries = NULL;
     size_t before = self->count;
@@ -196,26 +312,27 @@ static tnd_status_t add_directory(tnd_detected_format_list_t *self, tnd_arena_t 
         const char *file = tnd_arena_format(arena, "%s/%s", path, entries[i]->d_name);
         bool plain = entries[i]->d_name[0] != '.' && stat(file, &is) == 0 && S_ISREG(is.st_mode);
         if (plain && status == TND_OK)
-            status = add_file(self, arena, file, true, error);
+            status = add_file(self, arena, file, as, as == NULL, error);
         free(entries[i]);
     }
     free(entries);
+    if (as == NULL)
+        keep_clearest(self, before);
     if (status == TND_OK && self->count == before)
-        return tnd_fail(error,
-                        "%s: contains no file in a known format, .npy or IDX (%zu in others)", path,
+        return tnd_fail(error, "%s: contains no file in a known format (%zu in others)", path,
                         self->left_out);
     return status;
 }
 
 static tnd_status_t add_pattern(tnd_detected_format_list_t *self, tnd_arena_t *arena,
-                                const char *pattern, tnd_error_t *error)
+                                const char *pattern, const char *as, tnd_error_t *error)
 {
     glob_t found = {0};
     tnd_status_t status = TND_OK;
     if (glob(pattern, 0, NULL, &found) != 0)
         status = tnd_fail(error, "%s: no file matches", pattern);
     for (size_t i = 0; i < found.gl_pathc && status == TND_OK; i++)
-        status = add_file(self, arena, found.gl_pathv[i], false, error);
+        status = add_file(self, arena, found.gl_pathv[i], as, false, error);
     globfree(&found);
     return status;
 }
@@ -336,11 +453,13 @@ static void name_one(tnd_detected_format_t *items, size_t count, size_t index, b
 void tnd_detected_format_name(tnd_detected_format_t *items, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
+        if (items[i].records) /* its column has a name of its own */
+            continue;
         name_one(items, count, i, false);
         if (strcmp(items[i].column.name, "x") == 0)
             name_one(items, count, i, true);
     }
-    for (size_t i = 1; i < count; i++) {
+    for (size_t i = 1; i < count && !items[0].records; i++) {
         char plain[TND_COLUMN_NAME_MAX];
         strcpy(plain, items[i].column.name);
         unsigned number = 2;
@@ -353,18 +472,19 @@ void tnd_detected_format_name(tnd_detected_format_t *items, size_t count)
 }
 
 tnd_status_t tnd_detected_format_look(tnd_detected_format_list_t *self, tnd_arena_t *arena,
-                                      const char *const *names, size_t count, tnd_error_t *error)
+                                      const char *const *names, size_t count, const char *as,
+                                      tnd_error_t *error)
 {
     *self = (tnd_detected_format_list_t){0};
     for (size_t i = 0; i < count; i++) {
         struct stat is;
         bool there = stat(names[i], &is) == 0;
         if (there && S_ISDIR(is.st_mode))
-            TND_TRY(add_directory(self, arena, names[i], error));
+            TND_TRY(add_directory(self, arena, names[i], as, error));
         else if (!there && strpbrk(names[i], "*?[") != NULL)
-            TND_TRY(add_pattern(self, arena, names[i], error));
+            TND_TRY(add_pattern(self, arena, names[i], as, error));
         else
-            TND_TRY(add_file(self, arena, names[i], false, error));
+            TND_TRY(add_file(self, arena, names[i], as, false, error));
     }
     for (size_t i = 0; i < self->count; i++)
         self->items[i].part = find_part(self->items[i].path);

@@ -75,12 +75,27 @@ static size_t count_like(const tnd_detected_format_list_t *found, size_t first, 
     return count;
 }
 
+/*  One item of all files of some. */
+static tnd_detected_format_t join(const tnd_detected_format_t *items, size_t count,
+                                  tnd_arena_t *arena)
+{
+    tnd_detected_format_t whole = items[0];
+    const char **paths = tnd_arena_array(arena, count, sizeof *paths);
+    whole.rows = 0;
+    for (size_t i = 0; i < count; i++) {
+        paths[i] = items[i].path;
+        whole.rows += items[i].rows;
+    }
+    whole.paths = paths;
+    whole.path_count = count;
+    return whole;
+}
+
 /*  Joins the files after `first` that are similar to it into one. */
 static tnd_detected_format_t take_like(tnd_detected_format_list_t *found, size_t first,
                                        size_t count, tnd_arena_t *arena)
 {
     tnd_detected_format_t *like = tnd_arena_array(arena, count, sizeof *like);
-    const char **paths = tnd_arena_array(arena, count, sizeof *paths);
     size_t taken = 0, rest = first + 1;
     like[taken++] = found->items[first];
     for (size_t i = first + 1; i < found->count; i++) {
@@ -89,15 +104,30 @@ static tnd_detected_format_t take_like(tnd_detected_format_list_t *found, size_t
     }
     found->count = rest;
     qsort(like, count, sizeof *like, compare);
-    tnd_detected_format_t whole = like[0];
-    whole.rows = 0;
-    for (size_t i = 0; i < count; i++) {
-        paths[i] = like[i].path;
-        whole.rows += like[i].rows;
+    return join(like, count, arena);
+}
+
+void tnd_file_series_join_records(tnd_detected_format_list_t *found, tnd_arena_t *arena)
+{
+    tnd_detected_format_t *all = found->items;
+    size_t kept = 0;
+    while (kept < found->count) {
+        size_t count = 1, rest = kept + 1;
+        bool numbered = true;
+        tnd_detected_format_t *like = tnd_arena_array(arena, found->count, sizeof *like);
+        like[0] = all[kept];
+        for (size_t i = kept + 1; i < found->count; i++) {
+            bool is = all[i].records && strcmp(all[i].source, like[0].source) == 0;
+            *(is ? &like[count++] : &all[rest++]) = all[i];
+        }
+        found->count = rest;
+        for (size_t i = 1; i < count; i++)
+            numbered = numbered && are_numbered(like[0].path, like[i].path);
+        if (numbered)
+            qsort(like, count, sizeof *like, compare);
+        all[kept] = count > 1 ? join(like, count, arena) : like[0];
+        kept++;
     }
-    whole.paths = paths;
-    whole.path_count = count;
-    return whole;
 }
 
 void tnd_file_series_join(tnd_detected_format_list_t *found, tnd_arena_t *arena)

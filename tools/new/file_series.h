@@ -13,6 +13,10 @@
 /*  Joins files that are parts of a column, in order of their numbers, at the place of the first. */
 void tnd_file_series_join(tnd_detected_format_list_t *found, tnd_arena_t *arena);
 
+/*  Joins all files of records of one source, in order of their numbers if their names differ in
+ *  nothing else. */
+void tnd_file_series_join_records(tnd_detected_format_list_t *found, tnd_arena_t *arena);
+
 /*  The files of a column as a range for topologies, "part-[00-15].npy"; NULL: the numbers have
  *  gaps, or it is a single file. */
 const char *tnd_file_series_range(tnd_arena_t *arena, const tnd_detected_format_t *item);

@@ -1,0 +1,191 @@
+#!/usr/bin/env python3
+"""`tundish inspect`: what it says of data files, and that its lines read them."""
+import gzip
+import io
+import json
+import struct
+import tarfile
+
+import numpy
+
+from command import ROOT, holds, main, run, same
+
+ORACLE = ROOT / "tests" / "oracle" / "tfrecord"
+
+
+def inspect(folder, *words, expect=0):
+    env = {"XDG_CACHE_HOME": str(folder / "cache")}
+    code, out, err = run("inspect", *words, "--json", env=env)
+    same(code, expect, err)
+    code, text, err = run("inspect", *words, env=env)
+    same((code, err), (expect, ""))
+    return json.loads(out)["inputs"], text
+
+
+def masked(data):
+    crc = 0xffffffff
+    for byte in data:
+        crc ^= byte
+        for _ in range(8):
+            crc = crc >> 1 ^ (0x82f63b78 if crc & 1 else 0)
+    crc ^= 0xffffffff
+    return struct.pack("<I", ((crc >> 15 | crc << 17) + 0xa282ead8) & 0xffffffff)
+
+
+def framed(record):
+    length = struct.pack("<Q", len(record))
+    return length + masked(length) + record + masked(record)
+
+
+def field(number, payload):
+    """A field of bytes, of less than 128, as protocol buffers write it."""
+    assert len(payload) < 128
+    return bytes([number << 3 | 2, len(payload)]) + payload
+
+
+def example(label, words, weights=()):
+    """A tf.Example with `label`, an int64, `word`, some bytes, and `weight`, some floats."""
+    def entry(key, kind, values):
+        return field(1, field(1, key) + field(2, field(kind, values)))
+    features = entry(b"label", 3, field(1, bytes([label])))
+    features += entry(b"word", 1, b"".join(field(1, word) for word in words))
+    if weights:
+        features += entry(b"weight", 2, field(1, struct.pack(f"<{len(weights)}f", *weights)))
+    return field(1, features)
+
+
+def head(folder, lines, links="read -> batch"):
+    """The rows that the lines of a reader give."""
+    (folder / "graph.yaml").write_text(
+        "tundish: 1\nactors:\n" + lines + "  batch: {kind: batcher, size: 1000}\n"
+        f"links:\n  - {links}\n")
+    code, out, err = run("head", folder / "graph.yaml", "--json",
+                         env={"XDG_CACHE_HOME": str(folder / "cache")})
+    same(code, 0, err)
+    return json.loads(out)
+
+
+def test_sizes_and_keys_of_examples(folder):
+    records = [example(i % 5, [b"w" * (i % 7)] * (i % 3)) for i in range(250)]
+    records[3] = example(1, [], [1.5, 2.5])
+    for part in range(2):
+        (folder / f"part-{part}.tfrecord").write_bytes(
+            b"".join(map(framed, records[part * 125:part * 125 + 125])))
+    (found,), text = inspect(folder, folder / "part-0.tfrecord", folder / "part-1.tfrecord")
+    sizes = [len(record) for record in records]
+    same(found["bytes"], {"min": min(sizes), "mean": numpy.mean(sizes), "max": max(sizes),
+                          "p99": int(numpy.percentile(sizes, 99, method="inverted_cdf"))})
+    same((found["format"], found["compression"], found["records"], found["damaged"]),
+         ("tfrecord", None, 250, 0))
+    same([one["records"] for one in found["files"]], [125, 125])
+    same(found["keys"], [
+        {"name": "label", "type": "int64", "list": False, "records": 100, "values": [1, 1]},
+        {"name": "word", "type": "bytes", "list": False, "records": 100, "values": [0, 2],
+         "bytes": [0, 6]},
+        {"name": "weight", "type": "float", "list": False, "records": 1, "values": [2, 2]}])
+    holds(text, "records      250", "100 tf.Example messages", "label", "in 1 of them", "part-[0-1]")
+    same(head(folder, found["topology"])["rows"], 250)
+    operation = ("parse_example: {column: record, features: {label: i64, "
+                 "weight: {dtype: f32, ragged: true}}}")
+    same(found["operation"], operation)
+    rows = head(folder, found["topology"] + f"  prep: {{kind: preprocessor, ops: [{{{operation}}}]}}\n",
+                "read -> prep -> batch")
+    same(rows["columns"]["label"]["data"], [i % 5 if i != 3 else 1 for i in range(250)])
+    same(rows["columns"]["weight"]["data"], [1.5, 2.5])
+    out = run("new", folder / "part-0.tfrecord", folder / "part-1.tfrecord")[1]
+    holds(out, "# 250 rows of record u8", f"# - {operation}", 'files: "${data}/part-[0-1].tfrecord"')
+
+
+def test_damage_is_named_by_record_and_byte(folder):
+    for name, places in (("undamaged", []), ("flip_length_byte", [(2, 35, "of its length")]),
+                         ("flip_data_crc", [(2, 35, "of its data")]),
+                         ("flip_first_record_data", [(0, 0, "of its data")]),
+                         ("trunc_body", [(2, 35, "only 9 bytes do")])):
+        path = ORACLE / f"{name}.tfrecord"
+        (found,), text = inspect(folder, path, expect=1 if places else 0)
+        same([(one["file"], one["record"], one["byte"]) for one in found["damage"]],
+             [(str(path), record, byte) for record, byte, _ in places])
+        same(found["damaged"], len(places))
+        for record, byte, why in places:
+            holds(text, f"record {record} of {path}, at byte {byte}: ", why, "on_error: skip")
+            same(head(folder, found["topology"])["rows"], found["records"] - len(places))
+        assert places or "damage       none" in text
+
+
+def test_stray_bytes_at_the_end_are_named(folder):
+    path = ORACLE / "trailing_few_bytes.tfrecord"
+    case = next(case for case in json.loads((ORACLE / "cases.json").read_text())
+                if case["name"] == "trailing_few_bytes")
+    end = sum(record["length"] + 16 for record in case["expect"]["records"])
+    (found,), text = inspect(folder, path)
+    same(found["files"][0]["stray"], path.stat().st_size - end)
+    holds(text, f"{path.stat().st_size - end} bytes at the end of {path}, from byte {end} on")
+
+
+def test_compressed_records(folder):
+    """As TensorFlow's: the records before the damage, and their sizes."""
+    cases = {}
+    for case in json.loads((ORACLE / "cases.json").read_text()):
+        if case["op"] == "read" and case["args"]["compression"]:
+            cases.setdefault(case["inputs"]["files"][0].split(".")[0], case)
+    for name, damaged in (("gzip", 0), ("zlib", 0), ("gzip_two_members", 0), ("gzip_truncated", 1),
+                          ("zlib_truncated", 1), ("gzip_inner_trunc_header", 0)):
+        (found,), text = inspect(folder, ORACLE / f"{name}.tfrecord", expect=damaged)
+        sizes = [record["length"] for record in cases[name]["expect"]["records"]]
+        same((found["compression"], found["damaged"], found["records"] - damaged),
+             (name[:4], damaged, len(sizes)), name)
+        same((found["bytes"]["min"], found["bytes"]["max"]), (min(sizes), max(sizes)), name)
+        holds(text, f"compressed by {name[:4]}")
+        if name == "gzip_inner_trunc_header":
+            assert 1 <= found["files"][0]["stray"] <= 11, found
+    (folder / "a.csv.gz").write_bytes(gzip.compress(b"1,2\n" * 9))
+    (found,), _ = inspect(folder, folder / "a.csv.gz")
+    same((found["format"], found["records"], head(folder, found["topology"])["rows"]), ("csv", 9, 9))
+
+
+def test_samples_of_archives(folder):
+    path = folder / "a.tar"
+    with tarfile.open(path, "w") as out:
+        for number in range(12):
+            for name, data in ((f"{number:03}.bin", bytes(number)), (f"{number:03}.cls", b"7")):
+                info = tarfile.TarInfo(name)
+                info.size = len(data)
+                out.addfile(info, io.BytesIO(data))
+    (found,), _ = inspect(folder, path)
+    same((found["format"], found["records"], [one["name"] for one in found["columns"]]),
+         ("tar", 12, ["bin", "cls"]))
+    same(found["bytes"], {"min": 1, "mean": 6.5, "p99": 12, "max": 12})
+    same(head(folder, found["topology"])["rows"], 12)
+    holds(run("new", path)[1], "# 12 rows of bin u8[<=11], cls u8[<=1]", 'files: "${data}/a.tar"')
+
+
+def test_text_arrays_and_raw_records(folder):
+    (folder / "a.csv").write_text('x,"y\nz"\n1,2\n')
+    numpy.save(folder / "x.npy", numpy.zeros((20, 3), "f4"))
+    (folder / "r.bin").write_bytes(bytes(40))
+    (csv, npy), text = inspect(folder, folder / "a.csv", folder / "x.npy")
+    same((csv["format"], csv["records"], csv["bytes"]["max"], csv["examples"]), ("csv", 2, 7, 0))
+    same((npy["records"], npy["bytes"], npy["columns"]),
+         (20, {"min": 12, "mean": 12, "p99": 12, "max": 12},
+          [{"name": "x", "dtype": "f32", "shape": [3], "ragged": False}]))
+    holds(text, 'x,"y z"')
+    same(head(folder, npy["topology"])["columns"]["x"]["data"], [0] * 60)
+    (raw,), _ = inspect(folder, folder / "r.bin", "--as", "raw: {columns: {x: 'u8[4]'}}")
+    same((raw["records"], raw["bytes"]["mean"]), (10, 4))
+    same(head(folder, raw["topology"])["rows"], 10)
+    (csv,), _ = inspect(folder, folder / "a.csv", "--as", "csv: {quotes: false, header: true}")
+    same(head(folder, csv["topology"])["rows"], csv["records"])
+    same(csv["records"], 2)
+
+
+def test_what_cannot_be_read_is_named(folder):
+    (folder / "empty").write_bytes(b"")
+    (folder / "odd").write_bytes(bytes(range(40)))
+    for name, why in (("none", "No such file"), ("empty", "empty"), ("odd", "unknown format")):
+        code, out, err = run("inspect", folder / name)
+        same((code, out), (78, ""), name)
+        holds(err, name, why)
+    same(run("inspect")[0], 2)
+
+
+main(globals())

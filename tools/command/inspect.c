@@ -1,0 +1,426 @@
+/*  tools/command/inspect.c - `tundish inspect`: what is in data files. */
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "actors/file/index_folder.h"
+#include "runtime/base/allocation.h"
+#include "runtime/base/clock.h"
+#include "runtime/text/quantity.h"
+#include "tools/cli/command.h"
+#include "tools/cli/json.h"
+#include "tools/cli/number_text.h"
+#include "tools/cli/terminal.h"
+#include "tools/inspect/data_scan.h"
+#include "tools/inspect/example_features.h"
+#include "tools/new/file_series.h"
+#include "tools/new/reader_lines.h"
+
+enum { DAMAGE_SHOWN = 10 };
+
+static const uint64_t draw_every_ns = 100000000;
+
+/*  What is known of one source. */
+typedef struct {
+    const tnd_request_t *request;
+    tnd_arena_t *arena;
+    const tnd_detected_format_t *item;
+    const char *const *paths;
+    size_t path_count;
+    uint64_t bytes;
+    tnd_data_source_t data;
+    tnd_data_scan_t scan;
+    tnd_terminal_t terminal;
+    uint64_t drawn_ns;
+    bool drawn;
+} report_t;
+
+static void clear_line(report_t *self)
+{
+    if (self->drawn)
+        fputs("\r\033[K", stdout);
+    self->drawn = false;
+}
+
+static void on_progress(void *context, uint64_t done, uint64_t all)
+{
+    report_t *self = context;
+    uint64_t now = tnd_clock_now();
+    char rows[TND_NUMBER_TEXT];
+    if (!self->terminal.line || self->request->json || now - self->drawn_ns < draw_every_ns)
+        return;
+    clear_line(self);
+    printf("reading: %s records", tnd_grouped((double)done, rows));
+    if (all != TND_UNKNOWN && all > 0)
+        printf(", %.0f %%", 100 * (double)done / (double)all);
+    fflush(stdout);
+    self->drawn = true;
+    self->drawn_ns = now;
+}
+
+/*  Bytes after the last record, which belong to none; *at_p: where they begin in the content. */
+static uint64_t stray_bytes(const char *path, uint64_t *at_p)
+{
+    tnd_index_list_t list;
+    tnd_error_t error;
+    struct stat is;
+    uint64_t ends[2] = {0, 0}, stray = 0;
+    bool known = tnd_index_list_of(&list, path, &error) == TND_OK && list.count > 0 &&
+                 list.items[0].bytes >= TND_INDEX_HEADER + sizeof ends && stat(path, &is) == 0;
+    int file = known ? open(list.items[0].path, O_RDONLY | O_CLOEXEC) : -1;
+    known = file >= 0 && pread(file, ends, sizeof ends,
+                               (off_t)(list.items[0].bytes - sizeof ends)) == (ssize_t)sizeof ends;
+    if (file >= 0)
+        close(file);
+    if (known) {
+        *at_p = list.items[0].compressed ? ends[0] : ends[1];
+        uint64_t size = list.items[0].compressed ? ends[1] : (uint64_t)is.st_size;
+        stray = size > *at_p ? size - *at_p : 0;
+    }
+    tnd_index_list_free(&list);
+    return stray;
+}
+
+/*  ---------------------------------------------------------------------------------------- text */
+
+static const char *plural(uint64_t count)
+{
+    return count == 1 ? "" : "s";
+}
+
+static const char *number(uint64_t value, char text[TND_NUMBER_TEXT])
+{
+    return tnd_grouped((double)value, text);
+}
+
+/*  "1 value", "0 to 12 values". */
+static void print_range(uint64_t from, uint64_t to, const char *unit)
+{
+    char a[TND_NUMBER_TEXT], b[TND_NUMBER_TEXT];
+    if (from == to)
+        printf("%s %s%s", number(from, a), unit, plural(from));
+    else
+        printf("%s to %s %ss", number(from, a), number(to, b), unit);
+}
+
+static void print_key(const tnd_example_key_t *key, uint64_t examples)
+{
+    printf("                 %-24s %s%s  ", key->name,
+           key->mixed ? "several types" : tnd_example_type_name(key->type),
+           key->list ? " (a list)" : "");
+    print_range(key->values_min, key->values_max, key->list ? "feature" : "value");
+    if (key->type == TND_EXAMPLE_BYTES && key->values_max > 0) {
+        fputs(" of ", stdout);
+        print_range(key->bytes_min, key->bytes_max, "byte");
+    }
+    if (key->records < examples)
+        printf(", in %" PRIu64 " of them", key->records);
+    putchar('\n');
+}
+
+/*  The name of the column that has the messages. */
+static const char *column_of(const report_t *self)
+{
+    return self->data.facts.schema.columns[0].name;
+}
+
+static void print_contents(const report_t *self)
+{
+    const tnd_data_scan_t *scan = &self->scan;
+    if (scan->keys.count > 0) {
+        printf("  keys         of %" PRIu64 " tf.Example message%s among the first %" PRIu64
+               " record%s:\n",
+               scan->keys.examples, plural(scan->keys.examples), scan->keys.records,
+               plural(scan->keys.records));
+        for (uint32_t i = 0; i < scan->keys.count; i++)
+            print_key(&scan->keys.keys[i], scan->keys.examples);
+        if (scan->keys.more)
+            printf("                 and more than %d in all\n", TND_EXAMPLE_KEYS_MAX);
+        char *operation = tnd_example_features(&scan->keys, column_of(self));
+        if (operation != NULL)
+            printf("  operation    %s\n", operation);
+        free(operation);
+        return;
+    }
+    for (uint32_t i = 0; i < scan->line_count; i++)
+        printf("%-14s %s\n", i == 0 ? "  begins" : "", scan->lines[i]);
+}
+
+static void print_damage(const report_t *self)
+{
+    char text[TND_NUMBER_TEXT];
+    const tnd_data_scan_t *scan = &self->scan;
+    if (scan->damaged == 0)
+        printf("  damage       none\n");
+    else
+        printf("  damage       %s record%s\n", number(scan->damaged, text), plural(scan->damaged));
+    for (uint64_t i = 0; i < scan->damaged && i < DAMAGE_SHOWN; i++) {
+        const tnd_source_place_t *place = &scan->damage[i].place;
+        printf("                 record %" PRIu64 " of %s, at byte %" PRIu64 ": %s\n",
+               place->record, place->file != NULL ? place->file : self->paths[0], place->offset,
+               scan->damage[i].why);
+    }
+    if (scan->damaged > DAMAGE_SHOWN)
+        printf("                 and %s more%s\n", number(scan->damaged - DAMAGE_SHOWN, text),
+               scan->damaged <= TND_SCAN_DAMAGE_MAX ? ", which --json lists" : "");
+    for (size_t i = 0; i < self->path_count; i++) {
+        uint64_t at, stray = self->item->records ? stray_bytes(self->paths[i], &at) : 0;
+        if (stray > 0)
+            printf("  stray        %" PRIu64 " byte%s at the end of %s, from byte %" PRIu64
+                   " on, %s to no record\n",
+                   stray, plural(stray), self->paths[i], at, stray == 1 ? "belongs" : "belong");
+    }
+}
+
+static void print_text(report_t *self)
+{
+    char bytes[TND_QUANTITY_SIZE], rows[TND_NUMBER_TEXT], schema[1024], texts[4][TND_NUMBER_TEXT];
+    const tnd_data_scan_t *scan = &self->scan;
+    clear_line(self);
+    if (self->path_count == 1)
+        printf("%s\n", self->paths[0]);
+    else
+        printf("%s and %zu more file%s\n", self->paths[0], self->path_count - 1,
+               plural(self->path_count - 1));
+    printf("  format       %s, %s%s, %s\n", self->item->source,
+           self->item->compression != NULL ? "compressed by " : "not compressed",
+           self->item->compression != NULL ? self->item->compression : "",
+           tnd_quantity_size(self->bytes, bytes));
+    printf("  records      %s\n", number(scan->records, rows));
+    printf("  columns      %s\n", tnd_schema_text(&self->data.facts.schema, schema, sizeof schema));
+    if (scan->sizes.count > 0)
+        printf("  bytes        min %s, mean %s, p99 %s, max %s\n",
+               number(scan->sizes.min, texts[0]),
+               tnd_grouped((double)scan->sizes.sum / (double)scan->sizes.count, texts[1]),
+               number(tnd_size_counts_quantile(&scan->sizes, 99), texts[2]),
+               number(scan->sizes.max, texts[3]));
+    print_contents(self);
+    print_damage(self);
+}
+
+/*  ---------------------------------------------------------------------------------------- JSON */
+
+static void print_json_files(const report_t *self)
+{
+    fputs(",\"files\":[", stdout);
+    for (size_t i = 0; i < self->path_count; i++) {
+        struct stat is;
+        uint64_t at, stray = self->item->records ? stray_bytes(self->paths[i], &at) : 0;
+        tnd_json_begin(stdout, i > 0, "path", self->paths[i]);
+        printf(",\"bytes\":%" PRIu64,
+               stat(self->paths[i], &is) == 0 ? (uint64_t)is.st_size : UINT64_C(0));
+        if (self->data.facts.file_rows_count == self->path_count)
+            printf(",\"records\":%" PRIu64, self->data.facts.file_rows[i]);
+        printf(",\"stray\":%" PRIu64 "}", stray);
+    }
+    putchar(']');
+}
+
+static void print_json_columns(const tnd_schema_t *schema)
+{
+    fputs(",\"columns\":[", stdout);
+    for (uint32_t c = 0; c < schema->count; c++) {
+        const tnd_column_t *column = &schema->columns[c];
+        tnd_json_begin(stdout, c > 0, "name", column->name);
+        tnd_json_member(stdout, "dtype", tnd_dtype_name(column->dtype));
+        fputs(",\"shape\":[", stdout);
+        for (uint32_t i = 0; i < column->rank; i++)
+            printf("%s%" PRIu64, i > 0 ? "," : "", column->shape[i]);
+        printf("],\"ragged\":%s}", column->ragged ? "true" : "false");
+    }
+    putchar(']');
+}
+
+static void print_json_keys(const tnd_example_keys_t *keys)
+{
+    printf(",\"examples\":%" PRIu64 ",\"keys\":[", keys->examples);
+    for (uint32_t i = 0; i < keys->count; i++) {
+        const tnd_example_key_t *key = &keys->keys[i];
+        tnd_json_begin(stdout, i > 0, "name", key->name);
+        tnd_json_member(stdout, "type", key->mixed ? "mixed" : tnd_example_type_name(key->type));
+        printf(",\"list\":%s,\"records\":%" PRIu64 ",\"values\":[%" PRIu64 ",%" PRIu64 "]",
+               key->list ? "true" : "false", key->records, key->values_min, key->values_max);
+        if (key->type == TND_EXAMPLE_BYTES)
+            printf(",\"bytes\":[%" PRIu64 ",%" PRIu64 "]", key->bytes_min, key->bytes_max);
+        putchar('}');
+    }
+    putchar(']');
+}
+
+static void print_json(const report_t *self, const char *lines, bool more)
+{
+    const tnd_data_scan_t *scan = &self->scan;
+    tnd_json_begin(stdout, more, "format", self->item->source);
+    tnd_json_member(stdout, "compression", self->item->compression);
+    print_json_files(self);
+    print_json_columns(&self->data.facts.schema);
+    printf(",\"records\":%" PRIu64 ",\"bytes\":", scan->records);
+    if (scan->sizes.count > 0)
+        printf("{\"min\":%" PRIu64 ",\"mean\":%.17g,\"p99\":%" PRIu64 ",\"max\":%" PRIu64 "}",
+               scan->sizes.min, (double)scan->sizes.sum / (double)scan->sizes.count,
+               tnd_size_counts_quantile(&scan->sizes, 99), scan->sizes.max);
+    else
+        fputs("null", stdout);
+    print_json_keys(&scan->keys);
+    char *operation = tnd_example_features(&scan->keys, column_of(self));
+    tnd_json_member(stdout, "operation", operation);
+    free(operation);
+    printf(",\"damaged\":%" PRIu64 ",\"damage\":[", scan->damaged);
+    for (uint64_t i = 0; i < scan->damaged && i < TND_SCAN_DAMAGE_MAX; i++) {
+        const tnd_source_place_t *place = &scan->damage[i].place;
+        tnd_json_begin(stdout, i > 0, "file", place->file);
+        printf(",\"record\":%" PRIu64 ",\"byte\":%" PRIu64, place->record, place->offset);
+        tnd_json_member(stdout, "why", scan->damage[i].why);
+        putchar('}');
+    }
+    putchar(']');
+    tnd_json_member(stdout, "topology", lines);
+    putchar('}');
+}
+
+/*  ------------------------------------------------------------------------------------- command */
+
+/*  The lines of a reader of some items; the caller frees them. */
+static char *reader_lines(tnd_arena_t *arena, tnd_detected_format_t *items, size_t count,
+                          bool damaged)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = tnd_memory_stream(&text, &size);
+    const tnd_detected_format_list_t list = {.items = items, .count = count};
+    fputs("  read:\n    kind: reader\n    source:\n", out);
+    tnd_reader_lines_print(arena, &list, NULL, 6, out);
+    if (damaged)
+        fputs("    on_error: skip  # leaves out the damaged records\n", out);
+    fclose(out);
+    return text;
+}
+
+static tnd_status_t scan(report_t *self, tnd_error_t *error)
+{
+    const tnd_source_scope_t scope = {.lanes = 1,
+                                      .context = {.lanes = 1, .replicas = 1, .data = ""}};
+    TND_TRY(tnd_data_source_choose(&self->data, self->arena, self->item->written, self->paths,
+                                   self->path_count, NULL, error));
+    TND_TRY(tnd_data_source_open(&self->data, &scope, error));
+    if (tnd_data_scan_needed(&self->data) || self->data.facts.count == TND_UNKNOWN)
+        return tnd_data_scan_run(&self->scan, &self->data, TND_UNKNOWN, on_progress, self, error);
+    self->scan.records = self->data.facts.count;
+    tnd_size_counts_add(&self->scan.sizes, tnd_schema_row_bytes(&self->data.facts.schema));
+    return TND_OK;
+}
+
+/*  `*shown_p`: whether an item was printed before. */
+static int inspect_item(const tnd_request_t *request, tnd_arena_t *arena,
+                        const tnd_detected_format_list_t *found, size_t i, bool *shown_p)
+{
+    tnd_detected_format_t *item = &found->items[i];
+    report_t self = {.request = request,
+                     .arena = arena,
+                     .item = item,
+                     .paths = item->path_count > 0 ? item->paths : &item->path,
+                     .path_count = item->path_count > 0 ? item->path_count : 1,
+                     .terminal = tnd_terminal_look()};
+    tnd_error_t error;
+    for (size_t p = 0; p < self.path_count; p++) {
+        struct stat is;
+        self.bytes += stat(self.paths[p], &is) == 0 ? (uint64_t)is.st_size : 0;
+    }
+    tnd_status_t status = scan(&self, &error);
+    int code = status == TND_OK && self.scan.damaged == 0 ? TND_EXIT_OK : TND_EXIT_FAILED;
+    if (status == TND_OK) {
+        char *lines = reader_lines(arena, item, 1, self.scan.damaged > 0);
+        if (request->json)
+            print_json(&self, lines, *shown_p);
+        else {
+            print_text(&self);
+            printf("\n%s%s", lines, i + 1 < found->count ? "\n" : "");
+        }
+        *shown_p = true;
+        free(lines);
+    } else {
+        clear_line(&self);
+        fflush(stdout);
+        tnd_complain("inspect", "%s", error.text);
+    }
+    tnd_data_scan_free(&self.scan);
+    tnd_data_source_close(&self.data);
+    return code;
+}
+
+static int inspect(const tnd_request_t *request)
+{
+    tnd_arena_t *arena = tnd_arena_new();
+    tnd_detected_format_list_t found;
+    tnd_error_t error;
+    int code = TND_EXIT_OK;
+    const tnd_source_scope_t scope = {.lanes = 1};
+    tnd_status_t status = tnd_detected_format_look(&found, arena, request->files,
+                                                   request->file_count, request->as, &error);
+    if (status == TND_OK) {
+        tnd_file_series_join_records(&found, arena);
+        status = tnd_detected_format_open(&found, arena, &scope, &error);
+    }
+    if (status != TND_OK) {
+        tnd_complain("inspect", "%s", error.text);
+        code = TND_EXIT_TOPOLOGY;
+        found.count = 0;
+    }
+    if (found.count > 0) {
+        tnd_file_series_join(&found, arena);
+        tnd_detected_format_name(found.items, found.count);
+    }
+    if (request->json && code == TND_EXIT_OK)
+        fputs("{\"inputs\":[", stdout);
+    bool shown = false;
+    for (size_t i = 0; i < found.count; i++)
+        if (inspect_item(request, arena, &found, i, &shown) != TND_EXIT_OK)
+            code = TND_EXIT_FAILED;
+    if (request->json && code != TND_EXIT_TOPOLOGY)
+        fputs("]}\n", stdout);
+    tnd_arena_destroy(&arena);
+    return code;
+}
+
+const tnd_command_t tnd_command_inspect;
+const tnd_command_t tnd_command_inspect = {
+    .name = "inspect",
+    .operands = "DATA...",
+    .missing = "no data is given",
+    .summary = "shows what is in data files: records, sizes, keys, damage",
+    .arguments = (const char *const[]){"--as", "--json", NULL},
+    .details =
+        "DATA are data files, directories of them, or patterns, as of tundish new.  For each\n"
+        "source that reads some of them, prints the format, how many records there are, their\n"
+        "sizes in bytes, the keys and types of the first records if these are tf.Example\n"
+        "messages and the operation that makes columns of them (else how they begin, if they\n"
+        "are text), damaged records by file, record and byte, and the lines of a topology that\n"
+        "read them.  Records of different sizes are all\n"
+        "read, and their checksums compared; indexes that are missing are built.\n"
+        "\n"
+        "The format of a file is detected.  --as names the source, with its options:\n"
+        "--as 'raw: {columns: {x: \"u8[4]\"}}'.\n"
+        "\n"
+        "--json prints one object:\n"
+        "  "
+        "{\"inputs\":[{\"format\",\"compression\",\"files\":[{\"path\",\"bytes\",\"records\","
+        "\"stray\"}],\n"
+        "    \"columns\":[{\"name\",\"dtype\",\"shape\",\"ragged\"}],\"records\",\n"
+        "    \"bytes\":{\"min\",\"mean\",\"p99\",\"max\"},\"examples\",\n"
+        "    "
+        "\"keys\":[{\"name\",\"type\",\"list\",\"records\",\"values\",\"bytes\"}],\"operation\",\n"
+        "    \"damaged\",\"damage\":[{\"file\",\"record\",\"byte\",\"why\"}],\"topology\"}]}\n"
+        "\"stray\" are bytes after the last record, which belong to none and are ignored.  At "
+        "most\n"
+        "100 damaged records are listed; \"damaged\" counts all.\n",
+    .codes = "  0   read, and no record is damaged\n"
+             "  1   records are damaged, or a file cannot be read\n"
+             "  2   usage\n"
+             "  78  the data do not exist, have an unknown format or no records\n",
+    .operands_min = 1,
+    .run = inspect,
+};

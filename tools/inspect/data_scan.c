@@ -1,0 +1,223 @@
+/*  tools/inspect/data_scan.c - reads all rows of a source. */
+#include "tools/inspect/data_scan.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "actors/reader/stream_reader.h"
+
+enum { ROWS = 256 };
+
+/*  The bytes of ragged rows that are read at once, unless one row has more. */
+static const uint64_t bytes_at_once = (uint64_t)4 << 20;
+
+typedef struct {
+    tnd_data_scan_t *scan;
+    tnd_data_source_t *data;
+    tnd_block_pool_t *pool;
+    uint64_t most;
+    void (*progress)(void *context, uint64_t done, uint64_t all);
+    void *context;
+    size_t fixed;    /* bytes of the columns of one size */
+    uint32_t ragged; /* the first ragged column; the number of columns if it is not one of bytes */
+} scanner_t;
+
+bool tnd_data_scan_needed(const tnd_data_source_t *data)
+{
+    return tnd_schema_ragged(&data->facts.schema) > 0;
+}
+
+static void keep_line(tnd_data_scan_t *scan, const uint8_t *row, size_t size)
+{
+    char *line = scan->lines[scan->line_count];
+    size_t kept = size < sizeof scan->lines[0] - 1 ? size : sizeof scan->lines[0] - 1;
+    for (size_t i = 0; i < kept; i++)
+        if (!isprint(row[i]) && !isspace(row[i]))
+            return;
+    for (size_t i = 0; i < kept; i++)
+        line[i] = (char)(isspace(row[i]) ? ' ' : row[i]);
+    line[kept] = '\0';
+    if (kept < size)
+        memcpy(line + kept - 3, "...", 3);
+    scan->line_count++;
+}
+
+static void take_row(scanner_t *self, const tnd_block_t *block, uint32_t row)
+{
+    tnd_data_scan_t *scan = self->scan;
+    tnd_size_counts_add(&scan->sizes, self->fixed + tnd_block_row_ragged(block, row));
+    if (self->ragged == block->column_count || scan->keys.records == TND_SCAN_FIRST_RECORDS)
+        return;
+    const uint8_t *bytes = tnd_block_row(block, self->ragged, row);
+    size_t size = tnd_block_row_bytes(block, self->ragged, row);
+    (void)tnd_example_keys_add(&scan->keys, bytes, size);
+    if (scan->line_count < TND_SCAN_LINES && size > 0)
+        keep_line(scan, bytes, size);
+}
+
+static void note_damage(scanner_t *self, uint64_t index, const char *why)
+{
+    tnd_data_scan_t *scan = self->scan;
+    if (scan->damaged++ >= TND_SCAN_DAMAGE_MAX)
+        return;
+    tnd_scan_damage_t *damage = &scan->damage[scan->damaged - 1];
+    damage->place = (tnd_source_place_t){.record = index};
+    if (self->data->source->where != NULL)
+        self->data->source->where(self->data->state, index, &damage->place);
+    snprintf(damage->why, sizeof damage->why, "%s", why);
+}
+
+/*  Reads `count` rows from `first` on into a block. */
+static tnd_status_t read_rows(scanner_t *self, uint64_t first, uint32_t count, uint64_t ragged,
+                              tnd_block_t **block_p, tnd_error_t *error)
+{
+    const tnd_source_facts_t *facts = &self->data->facts;
+    size_t room = facts->copied > 0 ? self->fixed * count + ragged + TND_COLUMNS_MAX * 64 : 0;
+    tnd_source_call_t call = {
+        .indices = tnd_buffer_new((1 + (size_t)facts->lists) * count * sizeof(uint64_t)),
+        .room = room > 0 ? tnd_buffer_new(room) : NULL,
+        .count = count};
+    uint64_t *index = tnd_buffer_data(call.indices);
+    for (uint32_t i = 0; i < count; i++)
+        index[i] = first + i;
+    *block_p = tnd_block_pool_take(self->pool, &facts->schema);
+    (*block_p)->note.rows = count;
+    tnd_status_t status = self->data->source->read(self->data->state, &call, *block_p, error);
+    tnd_buffer_drop(&call.indices);
+    tnd_buffer_drop(&call.room);
+    tnd_block_seal(*block_p);
+    if (status == TND_OK)
+        return TND_OK;
+    tnd_block_drop(block_p);
+    return status;
+}
+
+/*  Takes `count` rows, one by one if one of them is damaged. */
+static tnd_status_t take_rows(scanner_t *self, uint64_t first, uint32_t count,
+                              const uint64_t *sizes, tnd_error_t *error)
+{
+    tnd_block_t *block = NULL;
+    uint64_t ragged = 0;
+    for (uint32_t i = 0; i < count; i++)
+        ragged += sizes[i];
+    tnd_status_t status = read_rows(self, first, count, ragged, &block, error);
+    if (status == TND_OK) {
+        for (uint32_t i = 0; i < count; i++)
+            take_row(self, block, i);
+        status = tnd_block_intact(block, 0, count, error);
+        tnd_block_drop(&block);
+    } else if (status == TND_REFUSED && count == 1) {
+        note_damage(self, first, error->text);
+        status = TND_OK;
+    } else if (status == TND_REFUSED) {
+        status = TND_OK;
+        for (uint32_t i = 0; i < count && status == TND_OK; i++)
+            status = take_rows(self, first + i, 1, &sizes[i], error);
+    }
+    return status;
+}
+
+static void report(const scanner_t *self)
+{
+    if (self->progress != NULL)
+        self->progress(self->context, self->scan->records, self->data->facts.count);
+}
+
+/*  Of a source that gives any row. */
+static tnd_status_t scan_random(scanner_t *self, tnd_error_t *error)
+{
+    uint64_t index[ROWS], sizes[ROWS], all = self->most;
+    for (uint64_t first = 0; first < all;) {
+        uint32_t count = 0, most = all - first < ROWS ? (uint32_t)(all - first) : ROWS;
+        for (uint32_t i = 0; i < most; i++)
+            index[i] = first + i;
+        TND_TRY(self->data->source->sizes(self->data->state, index, most, sizes, error));
+        for (uint64_t bytes = 0;
+             count < most && (count == 0 || bytes + sizes[count] <= bytes_at_once);)
+            bytes += sizes[count++];
+        TND_TRY(take_rows(self, first, count, sizes, error));
+        first += count;
+        self->scan->records = first;
+        report(self);
+    }
+    return TND_OK;
+}
+
+/*  Of a source that writes its rows one after the other. */
+static tnd_status_t scan_stream(scanner_t *self, tnd_stream_reader_t *reader, tnd_error_t *error)
+{
+    uint64_t index[ROWS];
+    for (bool end = false; !end;) {
+        uint64_t first = self->scan->records, longest = self->scan->sizes.max + 1;
+        uint64_t fits = bytes_at_once / longest;
+        uint32_t count = first == 0 || fits == 0 ? 1 : fits < ROWS ? (uint32_t)fits : ROWS;
+        for (uint32_t i = 0; i < count; i++)
+            index[i] = first + i;
+        if (self->most - first < count)
+            count = (uint32_t)(self->most - first);
+        if (count == 0)
+            break;
+        tnd_block_t *block = tnd_block_pool_take(self->pool, &self->data->facts.schema);
+        tnd_status_t status = tnd_stream_reader_read(reader, 0, index, &count, block, &end, error);
+        uint32_t refused_count = 0;
+        const tnd_stream_refusal_t *refused = tnd_stream_reader_refused(reader, &refused_count);
+        block->note.rows = count - refused_count;
+        tnd_block_seal(block);
+        for (uint32_t i = 0; status == TND_OK && i < block->note.rows; i++)
+            take_row(self, block, i);
+        for (uint32_t i = 0; status == TND_OK && i < refused_count; i++)
+            note_damage(self, first + refused[i].offset, refused[i].why);
+        tnd_block_drop(&block);
+        TND_TRY(status);
+        self->scan->records += count;
+        report(self);
+    }
+    return TND_OK;
+}
+
+/*  The first column of bytes. */
+static uint32_t find_bytes(const tnd_schema_t *schema)
+{
+    uint32_t c = 0;
+    while (c < schema->count && !(schema->columns[c].ragged && schema->columns[c].rank == 1 &&
+                                  schema->columns[c].dtype == TND_U8))
+        c++;
+    return c;
+}
+
+tnd_status_t tnd_data_scan_run(tnd_data_scan_t *self, tnd_data_source_t *data, uint64_t most,
+                               void (*progress)(void *context, uint64_t done, uint64_t all),
+                               void *context, tnd_error_t *error)
+{
+    const tnd_schema_t *schema = &data->facts.schema;
+    scanner_t scanner = {.scan = self,
+                         .data = data,
+                         .pool = tnd_block_pool_new(),
+                         .most = most < data->facts.count ? most : data->facts.count,
+                         .progress = progress,
+                         .context = context,
+                         .fixed = tnd_schema_row_bytes(schema) - tnd_schema_ragged_bytes(schema),
+                         .ragged = find_bytes(schema)};
+    tnd_status_t status;
+    if (data->source->sizes != NULL && (data->facts.caps & TND_SOURCE_RANDOM) != 0) {
+        status = scan_random(&scanner, error);
+    } else {
+        const tnd_stream_reader_config_t config = {.source = data->source,
+                                                   .state = data->state,
+                                                   .schema = schema,
+                                                   .name = "inspect",
+                                                   .caps = data->facts.caps};
+        tnd_stream_reader_t *reader = tnd_stream_reader_new(&config);
+        status = scan_stream(&scanner, reader, error);
+        tnd_stream_reader_destroy(&reader);
+    }
+    tnd_block_pool_destroy(&scanner.pool);
+    return status;
+}
+
+void tnd_data_scan_free(tnd_data_scan_t *self)
+{
+    tnd_size_counts_free(&self->sizes);
+}

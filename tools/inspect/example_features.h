@@ -1,0 +1,14 @@
+/*  tools/inspect/example_features.h - the operation that makes columns of tf.Example messages.
+ *
+ *  Threads: any. */
+#ifndef TND_TOOLS_INSPECT_EXAMPLE_FEATURES_H
+#define TND_TOOLS_INSPECT_EXAMPLE_FEATURES_H
+
+#include "tools/inspect/example_keys.h"
+
+/*  "parse_example: {column: record, features: {label: i64}}" for messages like those seen: a key that
+ *  always has the same number of values becomes a column of that shape, another a ragged one.  NULL
+ *  if no key can become a column.  The caller frees it. */
+char *tnd_example_features(const tnd_example_keys_t *keys, const char *column);
+
+#endif
