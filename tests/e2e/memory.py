@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Memory: a run whose consumer is stopped does not grow, and nothing grows with restarts.
 
-Usage: memory.py [--sleep S] [--rounds N] [NAME...]; without a name it lists them.  Measured is what the
+Usage: memory.py [--sleep S] [--rounds N] [--access map read --] [NAME...]; without a name it lists them.  Measured is what the
 processes have for themselves: RssAnon + RssShmem of /proc/PID/status, of a host and of the processes that
 it starts for isolated actors together; pages of mapped files are the system's cache.
 """
@@ -31,10 +31,24 @@ seed: 7
 data: {data}
 {settings}
 actors:
-  read: {{kind: reader, source: {{npy: {{y: "${{data}}/y.npy", x: {x}}}}}, shuffle: global, epochs: 1000}}
+  read: {{kind: reader, source: {{npy: {{y: "${{data}}/y.npy", x: {x}}}}}, shuffle: global, epochs: 1000, access: {access}}}
   prep: {{kind: preprocessor, workers: 2{isolate}, ops: [{{filter: {{column: y, op: lt, value: {most}}}}}]}}
   batch: {{kind: batcher, size: {size}, replicas: 2, remainder: keep}}
   feed: {{kind: feeder, depth: 2, step: {{plugin: witness, sleep_us: {sleep_us}}}}}
+  mean: {{kind: reducer}}
+links:
+  - read -> prep -> batch -> feed <-> mean
+"""
+ONE_LARGE_ROW = """tundish: 1
+name: memory
+seed: 7
+data: {data}
+{settings}
+actors:
+  read: {{kind: reader, source: {{npy: {{y: "${{data}}/y.npy", x: {x}}}}}, shuffle: global, epochs: 1000, access: {access}}}
+  prep: {{kind: preprocessor, workers: 2{isolate}, ops: [{{pad_ragged: {{column: x, to: 150528, cut: true}}}}]}}
+  batch: {{kind: batcher, size: {size}}}
+  feed: {{kind: feeder, step: {{plugin: witness, sleep_us: {sleep_us}}}}}
   mean: {{kind: reducer}}
 links:
   - read -> prep -> batch -> feed <-> mean
@@ -45,10 +59,10 @@ hosts:
   b: {{transport: {transport}, actors: [read, batch]}}
   c: {{transport: {transport}, actors: [prep], workers: {{prep: 2}}}}
 """
-# Bytes of a sample, the longest if they are mixed; samples, size of a batch, what the budget of every
+# Bytes of a sample, the longest if they differ; samples, size of a batch, what the budget of every
 # host is.
 SAMPLES = {"64 B": (64, 400000, 4096, "256MiB"), "64 KiB": (64 << 10, 4000, 64, "256MiB"),
-           "1 B to 16 MiB": (16 << 20, 300, 2, "3GiB")}
+           "1 B to 16 MiB": (16 << 20, 300, 2, "3GiB"), "one of 15 MiB": (15 << 20, 501, 128, "256MiB")}
 
 
 def write_sparse(path, rows, row_bytes):
@@ -68,15 +82,20 @@ def write_numbers(path, numbers):
                      struct.pack(f"<{len(numbers)}q", *numbers))
 
 
-def write_rows(folder, rows, row_bytes, mixed):
+def write_rows(folder, sample):
     """The files of column x; returns what a topology says of them."""
-    if not mixed:
+    row_bytes, rows = SAMPLES[sample][:2]
+    draw, splits = random.Random(5), [0]
+    if " to " in sample:  # as many of every order of magnitude, and a quarter of the longest
+        for _ in range(rows):
+            short = int(2 ** draw.uniform(0, row_bytes.bit_length() - 1))
+            splits.append(splits[-1] + (row_bytes if draw.random() < 0.25 else short))
+    elif "one of" in sample:
+        for row in range(rows):
+            splits.append(splits[-1] + (row_bytes if row == rows // 2 else 110000))
+    else:
         write_sparse(folder / "x.npy", rows, row_bytes)
         return '"${data}/x.npy"'
-    draw, splits = random.Random(5), [0]
-    for _ in range(rows):  # as many of every order of magnitude, and a quarter of the longest
-        short = int(2 ** draw.uniform(0, row_bytes.bit_length() - 1))
-        splits.append(splits[-1] + (row_bytes if draw.random() < 0.25 else short))
     write_sparse(folder / "x.npy", splits[-1], 1)
     write_numbers(folder / "splits.npy", splits)
     return '{values: "${data}/x.npy", splits: "${data}/splits.npy"}'
@@ -92,15 +111,16 @@ def held(pid):
                if line.startswith(("RssAnon:", "RssShmem:")))
 
 
-def stands_still(folder, transport, sample, sleep):
+def stands_still(folder, transport, sample, sleep, access="auto"):
     """Measures until a step was done and for two and a half more."""
-    row_bytes, rows, size, budget = SAMPLES[sample]
-    x = write_rows(folder, rows, row_bytes, " to " in sample)
+    _, rows, size, budget = SAMPLES[sample]
+    x = write_rows(folder, sample)
     write_numbers(folder / "y.npy", range(rows))
     graph, overlay = folder / "graph.yaml", folder / "overlay.yaml"
     isolate = ", isolate: process" if transport == "isolated" else ""
-    graph.write_text(GRAPH.format(data=folder, x=x, size=size, sleep_us=int(sleep * 1e6), most=rows - 1,
-                                  settings=f"memory: {budget}", isolate=isolate))
+    shape = ONE_LARGE_ROW if "one of" in sample else GRAPH
+    graph.write_text(shape.format(data=folder, x=x, size=size, sleep_us=int(sleep * 1e6), most=rows - 1,
+                                  settings=f"memory: {budget}", isolate=isolate, access=access))
     files = [str(graph)]
     if transport in ("ipc", "tcp"):
         overlay.write_text(THREE.format(port=free_range("127.0.0.1", 1), transport=transport))
@@ -142,29 +162,33 @@ def stands_still(folder, transport, sample, sleep):
         run.process.kill()
         run.process.wait()
     text = ", ".join(f"{host} {most[host] / MIB:.1f} of {sums[host] / MIB:.1f} MiB" for host in sums)
-    print(f"  {transport:8} {sample:13}: {text}", flush=True)
+    print(f"  {transport:8} {access:4} {sample:13}: {text}", flush=True)
     for host, bytes_ in sums.items():
-        assert most[host] <= bytes_ + SPARE, f"{transport}, {sample}: {text}"
+        assert most[host] <= bytes_ + SPARE, f"{transport}, {access}, {sample}: {text}"
+
+
+def every_sample_stands_still(folder, transport, asked):
+    for sample in SAMPLES:
+        if "one of" in sample and transport == "isolated":
+            continue  # a process for each worker does not fit into the budget
+        for access in asked.access if "one of" in sample else ["auto"]:
+            stands_still(folder, transport, sample, asked.sleep, access)
 
 
 def test_a_step_that_sleeps_inproc(folder, asked):
-    for sample in SAMPLES:
-        stands_still(folder, "inproc", sample, asked.sleep)
+    every_sample_stands_still(folder, "inproc", asked)
 
 
 def test_a_step_that_sleeps_isolated(folder, asked):
-    for sample in SAMPLES:
-        stands_still(folder, "isolated", sample, asked.sleep)
+    every_sample_stands_still(folder, "isolated", asked)
 
 
 def test_a_step_that_sleeps_ipc(folder, asked):
-    for sample in SAMPLES:
-        stands_still(folder, "ipc", sample, asked.sleep)
+    every_sample_stands_still(folder, "ipc", asked)
 
 
 def test_a_step_that_sleeps_tcp(folder, asked):
-    for sample in SAMPLES:
-        stands_still(folder, "tcp", sample, asked.sleep)
+    every_sample_stands_still(folder, "tcp", asked)
 
 
 def count_of(pid):
@@ -248,6 +272,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--sleep", type=float, default=1)
     parser.add_argument("--rounds", type=int, default=30)
+    parser.add_argument("--access", nargs="+", default=["map"], help="of the rows of which one is large")
     parser.add_argument("names", nargs="*")
     asked = parser.parse_args()
 

@@ -10,6 +10,8 @@ here but which of TensorFlow's two splits its documented rules pick; a line is a
 import json
 import math
 import os
+import re
+import struct
 import sys
 
 HEADER = "# TensorFlow 2.21.0, rewritten by compact.py. Do not edit.\n"
@@ -155,6 +157,173 @@ def fixed(cases):
     return lines
 
 
+def example(cases):
+    """MESSAGE | KEY TYPE VALUES ..., the message in hex: what a feature that is read whole has.
+    Left out are messages with a key twice or with a list in two runs, of which TensorFlow takes one,
+    and what is hardly written: unknown fields, and features that are damaged."""
+    odd = ("duplicate", "_then_", "_mixed_", "two_packed_runs", "unknown_", "not_multiple_of_4",
+           "unrequested_feature_malformed")
+    types = {"string": "bytes", "float32": "float", "int64": "int64"}
+    lines = []
+    for case in cases:
+        expect, features = case["expect"], case["args"].get("features", {})
+        if (case["op"] != "parse_example" or "error" in expect
+                or len(case["inputs"]["serialized"]) != 1
+                or any(spec["kind"] not in ("fixed", "fixed_sequence", "varlen") or "default" in spec
+                       for spec in features.values())
+                or any(word in case["name"] for word in odd)):
+            continue
+        keys = []
+        for key in sorted(features):
+            values = expect[key].get("values", expect[key])
+            if values["data"]:
+                keys.append("%s %s %d" % (key, types[values["dtype"]], len(values["data"])))
+        if keys:
+            lines.append("%s | %s" % (case["inputs"]["serialized"][0], " ".join(keys)))
+    return list(dict.fromkeys(lines))
+
+
+def quoted(text):
+    """Text in quotes of YAML, which can hold every byte of ASCII; others as they are."""
+    return '"%s"' % "".join("\\x%02x" % ord(c) if c < " " or c in '"\\\x7f' else c for c in text)
+
+
+def not_offered(spec, part):
+    """Shapes without values, results with two ragged axes, strings that are padded by a string."""
+    return (0 in spec.get("shape", []) or spec.get("partitions")
+            or part == "sequence" and spec["kind"] != "fixed_sequence"
+            or spec["dtype"] == "string" and spec["kind"] == "fixed_sequence" and spec.get("default"))
+
+
+def defaults(spec):
+    given = spec.get("default", [])
+    return given if isinstance(given, list) else [given]
+
+
+def as_text(value):
+    """A default as a topology can have it: bytes that are not ASCII as characters from U+0180 on."""
+    return "".join(chr(byte if 32 <= byte < 127 else 256 + byte) for byte in bytes.fromhex(value))
+
+
+def feature_lines(key, spec, number, counted):
+    """The option for a feature, what follows to pad it, and its columns: name, type, how it is read
+    from an answer.  None: it is not offered."""
+    types = {"string": "bytes", "float32": "f32", "int64": "i64"}
+    name, dtype, kind = "c%d" % number, types[spec["dtype"]], spec["kind"]
+    bytes_, shape = dtype == "bytes", spec.get("shape", [])
+    words_ = ["dtype: %s" % dtype, "key: %s" % quoted(spec.get("value_key") or key)]
+    if kind == "sparse":
+        return "%s: {%s, indices: %s}" % (name, ", ".join(words_), quoted(spec["index_key"])), []
+    if shape:
+        words_.append("shape: %s" % shape)
+    if kind == "fixed":
+        if "default" in spec:
+            given = defaults(spec)
+            if bytes_:
+                given = [quoted(as_text(value)) for value in given]
+            words_.append("default: [%s]" % ", ".join(map(str, given)))
+        return "%s: {%s}" % (name, ", ".join(words_)), []
+    words_ += ["ragged: true"] if not counted else []
+    words_ += ["missing: %s" % str(spec.get("allow_missing", True)).lower()] if counted else []
+    after = []
+    if kind == "fixed_sequence":
+        after = [(name + "_lengths", 0) if bytes_ else (name, spec.get("default", 0))]
+    return "%s: {%s}" % (name, ", ".join(words_)), after
+
+
+def packed(dtype, values):
+    if dtype == "int64":
+        return b"".join(struct.pack("<q", int(value)) for value in values)
+    return b"".join(struct.pack("<f", float(value)) for value in values)
+
+
+def shown(dtype, values):
+    """Numbers in hex; of a NaN the bits that no answer says are `?`."""
+    return "".join("????c07f" if value == "nan" else packed(dtype, [value]).hex() for value in values) or "-"
+
+
+def row_of(answer, spec, row, single):
+    """The columns of a row of an answer, in hex."""
+    if answer["kind"] == "sparse":
+        mine = [i for i, index in enumerate(answer["indices"]) if single or index[0] == row]
+        tensor, values = answer["values"], [answer["values"]["data"][i] for i in mine]
+        places = [answer["indices"][i][-1] for i in mine]
+    elif answer["kind"] == "ragged":
+        tensor, splits = answer["flat_values"], answer["row_splits"][0]
+        step = len(tensor["data"]) // max(tensor["shape"][0], 1)
+        values = tensor["data"][splits[row] * step:splits[row + 1] * step]
+    else:
+        tensor = answer
+        width = math.prod(tensor["shape"][0 if single else 1:])
+        values = tensor["data"][row * width:(row + 1) * width]
+    if tensor["dtype"] == "string":
+        values = [as_text(value).encode().hex() if value in defaults(spec) else value
+                  for value in values]
+        joined = "".join(values) or "-"
+        alone = spec["kind"] == "fixed" and not spec["shape"]
+        sizes = b"".join(struct.pack("<q", len(value) // 2) for value in values).hex() or "-"
+        return [joined] if alone else [joined, sizes]
+    columns = [shown(tensor["dtype"], values)]
+    if spec["kind"] == "sparse":
+        columns.append(packed("int64", places).hex() or "-")
+    return columns
+
+
+def parse_example(cases):
+    """NAME | OPERATIONS | MESSAGE ... | ROW ; ROW ..., messages in hex, `-` for an empty one.
+    A row is `bad`, `any`, or its columns in hex.  Of a batch that TensorFlow refuses the row that its
+    message names is bad, and of the others nothing is said.  TensorFlow pads lists of unlike length;
+    `pad_ragged` does.  A default of bytes that are no text is written, and expected, as other characters.  Left out are cases without messages, of results with two ragged axes, with
+    rows of no values (shape 0), and with lists of strings that are padded by a string."""
+    lines = []
+    for case in cases:
+        args, expect, messages = case["args"], case["expect"], case["inputs"]["serialized"]
+        if not messages:
+            continue
+        single = case["op"] == "parse_single_example"
+        parts = {"features": args.get("features", {})}
+        if case["op"] == "parse_sequence_example":
+            parts = {"context": args["context"], "sequence": args["sequence"]}
+        options, pads, wanted, number = [], [], [], 0
+        for part, specs in parts.items():
+            listed = []
+            for key, spec in specs.items():
+                if not_offered(spec, part):
+                    break
+                option, after = feature_lines(key, spec, number, part == "sequence")
+                number += 1
+                listed.append(option)
+                answer = expect if part == "features" or "error" in expect else expect[part]
+                wanted.append((answer, key, spec))
+                for column, pad in after:
+                    width = 0 if "error" in expect else answer[key]["shape"][0 if single else 1]
+                    if width:
+                        pads.append("{pad_ragged: {column: %s, to: %d, value: %s}}" % (column, width, pad))
+            else:
+                options.append("%s: {%s}" % (part, ", ".join(listed)))
+                continue
+            break
+        else:
+            # A list that TensorFlow pads is a dense feature: there an entry without values counts in neither.
+            if single or any(spec["kind"] == "fixed_sequence" for spec in parts.get("features", {}).values()):
+                options.append("like: parse_single_example")
+            kind = "parse_sequence_example" if "sequence" in parts else "parse_example"
+            ops = ", ".join(["{%s: {%s}}" % (kind, ", ".join(options)), *pads])
+            if "error" in expect:
+                named = re.search(r"Index: (\d+)", expect["error"]["message"])
+                rows = ["any"] * len(messages)
+                rows[int(named.group(1)) if named else 0] = "bad"
+                if not named and len(messages) > 1:
+                    rows = ["some"]
+            else:
+                rows = [" ".join(column for answer, key, spec in wanted
+                                 for column in row_of(answer[key], spec, row, single))
+                        for row in range(len(messages))]
+            lines.append("%s | %s | %s | %s" % (case["name"], ops,
+                                                " ".join(message or "-" for message in messages),
+                                                " ; ".join(rows)))
+    return lines
+
 def random(cases):
     """key SEED SEED : KEY COUNTER, 64 bits each
     narrow SEED SEED : words of 32 bits, in order
@@ -243,11 +412,34 @@ def order(cases):
     return list(dict.fromkeys(line.rstrip() for line in lines))
 
 
-TOPICS = {"shuffle": shuffle, "order": order,
+def batches(cases):
+    """padded SIZE LENGTH VALUE DROP ; LENGTHS | BATCH / ..., or `refused`; ragged SIZE DROP ; ...
+    Element i of the source is 100 * i + [0 .. LENGTHS[i]). LENGTH is `longest` or a number. The rows
+    of a batch are separated by commas; `-` is one without values."""
+    lines = []
+    for case in cases:
+        source, steps, expect = case["args"]["source"], case["args"]["steps"], case["expect"]
+        step = steps[0]
+        if source["kind"] != "ranges" or len(steps) > 1:
+            continue
+        if step["op"] == "padded_batch":
+            to = "longest" if step["pad_to"] is None else step["pad_to"]
+            head = words("padded", step["size"], to, step["value"], int(step["drop_remainder"]))
+        elif step["op"] == "ragged_batch":
+            head = words("ragged", step["size"], int(step["drop_remainder"]))
+        else:
+            continue
+        got = [",".join(words(*row) or "-" for row in batch) for batch in expect["elements"]]
+        lines.append("%s ; %s | %s" % (head, words(*source["lens"]),
+                                       "refused" if "error" in expect else " / ".join(got)))
+    return list(dict.fromkeys(lines))
+
+
+TOPICS = {"shuffle": shuffle, "order": order, "batches": batches,
           "rebatch": rebatch, "index_shuffle": index_shuffle, "numeric": numeric,
           "one_hot": one_hot, "reduce": reduce,
-          "fixed": fixed, "random": random}
-FOLDERS = {"one_hot": "numeric", "fixed": "text"}
+          "fixed": fixed, "example": example, "parse_example": parse_example, "random": random}
+FOLDERS = {"one_hot": "numeric", "fixed": "text", "batches": "order", "parse_example": "example"}
 
 
 def main():
