@@ -324,6 +324,31 @@ def parse_example(cases):
                                                 " ; ".join(rows)))
     return lines
 
+
+def turned(bits):
+    """A word of bits as the bytes of a little-endian number."""
+    return bytes.fromhex(bits)[::-1].hex()
+
+
+def decode(cases):
+    """NAME | OPERATIONS | BYTES ... | ROW ; ROW ... as in parse_example: to_number and decode_raw."""
+    lines = []
+    for case in cases:
+        args, inputs, expect = case["args"], case["inputs"], case["expect"]
+        if case["op"] == "to_number":
+            ops, given = "{to_number: {to: %s}}" % DTYPES[args["dtype"]], inputs["string"]
+            row = "bad" if "error" in expect else turned(expect["bits"])
+        elif case["op"] == "decode_raw":
+            ops = "{decode_raw: {to: %s, little_endian: %s}}" % (
+                DTYPES[args["dtype"]], str(args["little_endian"]).lower())
+            given = inputs["bytes"]
+            row = "bad" if "error" in expect else "".join(map(turned, expect["bits"]))
+        else:
+            continue
+        lines.append("%s | %s | %s | %s" % (case["name"], ops, given or "-", row))
+    return lines
+
+
 def random(cases):
     """key SEED SEED : KEY COUNTER, 64 bits each
     narrow SEED SEED : words of 32 bits, in order
@@ -438,8 +463,8 @@ def batches(cases):
 TOPICS = {"shuffle": shuffle, "order": order, "batches": batches,
           "rebatch": rebatch, "index_shuffle": index_shuffle, "numeric": numeric,
           "one_hot": one_hot, "reduce": reduce,
-          "fixed": fixed, "example": example, "parse_example": parse_example, "random": random}
-FOLDERS = {"one_hot": "numeric", "fixed": "text", "batches": "order", "parse_example": "example"}
+          "fixed": fixed, "decode": decode, "example": example, "parse_example": parse_example, "random": random}
+FOLDERS = {"decode": "numeric", "one_hot": "numeric", "fixed": "text", "batches": "order", "parse_example": "example"}
 
 
 def main():
