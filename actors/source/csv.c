@@ -2,8 +2,8 @@
  *
  *  As TensorFlow's CsvDataset (core/kernels/data/experimental/csv_dataset_op.cc): a record ends with
  *  \n, \r or \r\n outside of quotes, or with the file.  A quote opens a quoted field only at the
- *  start of a field, and two of them are a literal one.  Empty lines are records too.  Operations
- *  interpret the fields. */
+ *  start of a field, and closes it only before a delimiter or the end of the record; two of them are
+ *  a literal one.  Empty lines are records too.  Operations interpret the fields. */
 #include <stdio.h>
 #include <string.h>
 
@@ -49,7 +49,9 @@ static state_t follow(state_t state, uint8_t byte, const csv_options_t *chosen)
         return byte == '"' ? QUOTE_IN_QUOTED : QUOTED;
     if (byte == '"' && chosen->quotes && (state == FIELD_START || state == QUOTE_IN_QUOTED))
         return QUOTED;
-    return byte == (uint8_t)chosen->delimiter[0] ? FIELD_START : UNQUOTED;
+    if (byte == (uint8_t)chosen->delimiter[0])
+        return FIELD_START;
+    return state == QUOTE_IN_QUOTED ? QUOTED : UNQUOTED;
 }
 
 static tnd_status_t find(const void *context, tnd_record_window_t *window, tnd_offsets_t *offsets,

@@ -145,7 +145,7 @@ def test_records_of_csv(folder):
             (b"a\r\nb\rc\r\rd", "", [b"a", b"b", b"c", b"", b"d"]),
             (b'"x\n""y"",\r\n",1\nz"\n', "", [b'"x\n""y"",\r\n",1', b'z"']),
             (b'"a\nb"\n', ", quotes: false", [b'"a', b'b"']),
-            (b'"h\n1",k\r\n2;"3\n4"\n5', ', header: true, delimiter: ";"', [b'2;"3\n4"', b"5"]),
+            (b'"h\n1";k\r\n2;"3\n4"\n5', ', header: true, delimiter: ";"', [b'2;"3\n4"', b"5"]),
             (b'"h\n1",k\n2;"3\n4"\n5', ", header: true", [b'2;"3', b'4"', b"5"])):
         path = folder / "table.csv"
         path.write_bytes(data)

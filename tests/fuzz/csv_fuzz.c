@@ -1,7 +1,56 @@
-/*  tests/fuzz/csv_fuzz.c - files of the source `csv`, and the indexes that it makes. */
+/*  tests/fuzz/csv_fuzz.c - files of the source `csv` and the indexes that it makes; and the bytes as one
+ *  record, as the operations `decode_csv` and `to_number` see it. */
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "actors/text/csv_record.h"
+#include "actors/text/number_text.h"
 #include "tests/fuzz/records_fuzz.h"
+
+/*  Copies the text of a field to exactly as many bytes as it has. */
+static void read_field(const tnd_csv_field_t *field)
+{
+    static const tnd_dtype_t dtypes[] = {TND_U8, TND_I32, TND_I64, TND_U64, TND_F32, TND_F64};
+    uint64_t number, again;
+    assert(2 * field->doubled <= field->size);
+    size_t size = field->size - field->doubled;
+    char *text = malloc(size > 0 ? size : 1);
+    if (text == NULL)
+        abort();
+    tnd_csv_copy(field, text);
+    for (size_t i = 0; i < sizeof dtypes / sizeof dtypes[0]; i++) {
+        number = again = 0;
+        if (tnd_number_text(dtypes[i], text, size, &number))
+            assert(tnd_number_text(dtypes[i], text, size, &again) && again == number);
+    }
+    free(text);
+}
+
+static void read_record(const uint8_t *bytes, size_t size, bool quotes)
+{
+    tnd_csv_record_t record;
+    tnd_csv_field_t field;
+    tnd_error_t error;
+    /* Exactly `size` bytes, so that the sanitizer notices one that is read beyond. */
+    uint8_t *copy = malloc(size > 0 ? size : 1);
+    if (copy == NULL)
+        abort();
+    if (size > 0)
+        memcpy(copy, bytes, size);
+    size_t fields = 0;
+    tnd_csv_init(&record, copy, size, ',', quotes);
+    tnd_status_t status;
+    for (; (status = tnd_csv_next(&record, &field, &error)) == TND_OK; fields++)
+        read_field(&field);
+    assert(status == TND_END || *error.text != '\0');
+    assert(fields <= size + 1);
+    free(copy);
+}
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
+    read_record(bytes, size, true);
+    read_record(bytes, size, false);
     return fuzz_records("csv", bytes, size);
 }

@@ -54,7 +54,7 @@ def test_an_index_is_built_once_and_numpy_reads_it(folder):
 
 
 def test_options_of_the_source_are_those_of_the_index(folder):
-    (folder / "b.csv").write_bytes(b'h;k\n"x\ny";1\n2;3\n')
+    (folder / "b.csv").write_bytes(b'h;k\n"x\ny"\n2;3\n')
     words = (folder / "b.csv", "--as", "csv: {header: true, delimiter: ';'}")
     same([one["records"] for one in indexes(folder, *words)], [2])
     same([one["records"] for one in indexes(folder, folder / "b.csv")], [3])

@@ -29,10 +29,35 @@ Test(decode, a_number_must_fit_its_type)
     expect_row("{to_number: {to: i16, into: n}}", TWO_HUNDRED, "323030 c800");
 }
 
+/*  The record `-1,200`, and `"a""b",`. */
+#define RECORD "2d312c323030"
+#define QUOTED                                                                                     \
+    "226122226222"                                                                                 \
+    "2c"
+
+Test(decode, fields_of_csv_become_columns_with_defaults_and_bounds)
+{
+    expect_row("{decode_csv: {fields: {a: i16, b: string}}}", RECORD, "ffff 323030");
+    expect_row("{decode_csv: {fields: {a: {dtype: string, max: 1}, b: u8}}}", RECORD, "bad");
+    expect_row("{decode_csv: {fields: {a: i16}, select: [1]}}", RECORD, "c800");
+    expect_row("{decode_csv: {fields: {a: string, b: {dtype: f64, default: 1.5}}}}", QUOTED,
+               "612262 000000000000f83f");
+    expect_row("{decode_csv: {fields: {a: string, b: {dtype: string, default: none}}}}", QUOTED,
+               "612262 6e6f6e65");
+    expect_row("{decode_csv: {fields: {a: string, b: string}}}", QUOTED, "bad");
+}
+
 Test(decode, what_cannot_be_is_refused_when_the_chain_is_opened)
 {
     expect_ops_refused("{to_number: {column: number}}", "has no byte strings");
     expect_ops_refused("{to_number: {to: bf16}}", "`cast` makes them bf16");
     expect_ops_refused("{decode_raw: {to: int32}}", "type `int32` does not exist");
     expect_ops_refused("{decode_raw: {to: i64, shape: [100, 100]}}", "80000 bytes");
+    expect_ops_refused("{decode_csv: {fields: {a: int}}}", "has the type `int`; the types are");
+    expect_ops_refused("{decode_csv: {fields: {a: {dtype: u8, default: 300}}}}", "does not fit");
+    expect_ops_refused("{decode_csv: {fields: {a: {dtype: u8, max: 3}}}}", "`max` is for strings");
+    expect_ops_refused("{decode_csv: {fields: {a: u8, b: u8}, select: [1, 0]}}", "0 after 1");
+    expect_ops_refused("{decode_csv: {fields: {a: u8}, select: [1, 2]}}", "`select` has 2 places");
+    expect_ops_refused("{decode_csv: {fields: {a: u8}, delimiter: ab}}", "one byte");
+    expect_ops_refused("{decode_csv: {fields: {number: u8}}}", "number");
 }

@@ -1,0 +1,193 @@
+/*  actors/op/text/decode_csv.c - records of CSV become columns: decode_csv. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "actors/op/text/bytes_column.h"
+#include "actors/op/text/fields.h"
+#include "actors/text/csv_record.h"
+#include "actors/text/number_text.h"
+#include "runtime/base/allocation.h"
+
+typedef struct {
+    const char *column;
+    const tnd_fields_options_t *fields;
+    const char *delimiter, *na;
+    bool quotes;
+    tnd_numbers_t select;
+} csv_options_t;
+
+typedef struct {
+    tnd_bytes_column_t bytes;
+    tnd_fields_t fields;
+    int64_t *select; /* the places of the fields; NULL: all of a record, in their order */
+    uint8_t delimiter;
+    bool quotes;
+    const char *na;
+    size_t na_size;
+} csv_t;
+
+static const tnd_option_t options[] = {
+    {TND_OPTION(csv_options_t, column, COLUMN, GRAPH), .fallback = "record",
+     .help = "the ragged column of u8 with the records; it is left out of what follows"},
+    {TND_OPTION(csv_options_t, fields, TABLE, GRAPH), .table = &tnd_csv_fields_table,
+     .help = "the columns that are made, one per field, in the order of the fields"},
+    {TND_OPTION(csv_options_t, delimiter, STRING, GRAPH), .fallback = ",",
+     .help = "what separates fields: one byte"},
+    {TND_OPTION(csv_options_t, quotes, BOOL, GRAPH), .fallback = "true",
+     .help = "whether fields may be in double quotes"},
+    {TND_OPTION(csv_options_t, na, STRING, GRAPH), .fallback = "",
+     .help = "a text that counts as an empty field, such as NA"},
+    {TND_OPTION(csv_options_t, select, F64S, GRAPH), .fallback = "",
+     .help = "the places of the fields that are read, from 0 and ascending, [0, 2]; without it a "
+             "record has exactly these fields"},
+};
+
+const tnd_op_spec_t tnd_op_decode_csv_spec = {
+    .table = {.name = "decode_csv",
+              .help = "Makes columns of the fields of CSV records, as CsvDataset and "
+                      "tf.io.decode_csv do in TensorFlow.",
+              TND_OPTIONS(options, csv_options_t)},
+    .caps = TND_OP_FAILS,
+};
+
+static void csv_close(void *state)
+{
+    csv_t *self = state;
+    tnd_fields_fini(&self->fields);
+    free(self->select);
+}
+
+static tnd_status_t read_select(csv_t *self, const tnd_numbers_t *select, tnd_error_t *error)
+{
+    if (select->count == 0)
+        return TND_OK;
+    if (select->count != self->fields.count)
+        return tnd_fail(error, "`select` has %zu places, `fields` %" PRIu32 " columns",
+                        select->count, self->fields.count);
+    self->select = tnd_allocate_zeroed(select->count, sizeof *self->select);
+    TND_TRY(tnd_op_whole("select", select, 0, self->select, select->count, error));
+    for (size_t i = 1; i < select->count; i++)
+        if (self->select[i] <= self->select[i - 1])
+            return tnd_fail(error, "`select` has %" PRId64 " after %" PRId64 "; places ascend",
+                            self->select[i], self->select[i - 1]);
+    return TND_OK;
+}
+
+static tnd_status_t prepare(csv_t *self, const csv_options_t *chosen, const tnd_schema_t *in,
+                            tnd_op_facts_t *facts, tnd_error_t *error)
+{
+    TND_TRY(tnd_bytes_find(&self->bytes, in, chosen->column, error));
+    if (strlen(chosen->delimiter) != 1 || strchr("\"\r\n", chosen->delimiter[0]) != NULL)
+        return tnd_fail(error, "`delimiter` is one byte, and neither a quote nor an end of a line");
+    TND_TRY(tnd_bytes_leave_out(&self->bytes, in, facts, error));
+    TND_TRY(
+        tnd_fields_init(&self->fields, chosen->fields, self->bytes.longest, &facts->schema, error));
+    self->delimiter = (uint8_t)chosen->delimiter[0];
+    self->quotes = chosen->quotes;
+    self->na = chosen->na != NULL ? chosen->na : "";
+    self->na_size = strlen(self->na);
+    for (uint32_t i = 0; i < self->fields.count; i++)
+        if (self->fields.items[i].text_size > 0)
+            facts->growth_max = 0;
+    return read_select(self, &chosen->select, error);
+}
+
+static tnd_status_t csv_open(void *state, const void *given, const tnd_schema_t *in,
+                             tnd_op_facts_t *facts, tnd_error_t *error)
+{
+    csv_t *self = state;
+    tnd_status_t status = prepare(self, given, in, facts, error);
+    if (status != TND_OK)
+        csv_close(self);
+    return status;
+}
+
+/*  Whether the text of a field counts as empty. */
+static bool is_missing(const csv_t *self, const tnd_csv_field_t *text)
+{
+    if (text->size == 0)
+        return true;
+    return text->size == self->na_size && text->doubled == 0 &&
+           memcmp(text->at, self->na, self->na_size) == 0;
+}
+
+static tnd_status_t write_field(const csv_t *self, const tnd_field_t *field,
+                                const tnd_csv_field_t *text, tnd_tile_t *out, uint32_t row,
+                                tnd_error_t *error)
+{
+    tnd_excerpt_t excerpt;
+    if (is_missing(self, text)) {
+        if (!field->optional)
+            return tnd_fail(error, "the field `%s` is empty and has no default", field->name);
+        tnd_field_write_default(field, out, row);
+        return TND_OK;
+    }
+    if (!field->string) {
+        if (tnd_number_text(field->dtype, text->at, text->size,
+                            tnd_tile_row(out, field->column, row)))
+            return TND_OK;
+        return tnd_fail(error, "the field `%s` is `%s`, which is not a number of type %s",
+                        field->name, tnd_excerpt(&excerpt, text->at, text->size),
+                        tnd_dtype_name(field->dtype));
+    }
+    uint64_t size = text->size - text->doubled;
+    if (size > field->most)
+        return tnd_fail(error,
+                        "the field `%s` has %" PRIu64 " bytes, more than `max` (%" PRIu64 ")",
+                        field->name, size, field->most);
+    tnd_ragged_t *made = &out->columns[field->column].ragged[row];
+    *made = (tnd_ragged_t){(void *)(uintptr_t)text->at, size};
+    if (text->doubled == 0)
+        return TND_OK;
+    made->data = tnd_room_take(out->room, size, 1);
+    tnd_csv_copy(text, made->data);
+    return TND_OK;
+}
+
+static tnd_status_t read_row(const csv_t *self, const tnd_ragged_t *record, tnd_tile_t *out,
+                             uint32_t row, tnd_error_t *error)
+{
+    tnd_csv_record_t fields;
+    tnd_csv_field_t text;
+    tnd_error_t why;
+    tnd_status_t status;
+    uint32_t made = 0;
+    tnd_csv_init(&fields, record->data, record->length, self->delimiter, self->quotes);
+    for (int64_t place = 0; (status = tnd_csv_next(&fields, &text, &why)) == TND_OK; place++) {
+        bool all = made == self->fields.count;
+        if (self->select != NULL && (all || self->select[made] != place))
+            continue;
+        if (all)
+            return tnd_fail(error, "the record has more than %" PRIu32 " fields",
+                            self->fields.count);
+        TND_TRY(write_field(self, &self->fields.items[made], &text, out, row, error));
+        made++;
+    }
+    if (status == TND_FAILED)
+        return tnd_fail(error, "%s, at byte %zu of the record", why.text,
+                        (size_t)(fields.at - (const uint8_t *)record->data));
+    if (made == self->fields.count)
+        return TND_OK;
+    return tnd_fail(error, "the record has no field `%s`: it ends before",
+                    self->fields.items[made].name);
+}
+
+static tnd_status_t csv_apply(void *state, const tnd_op_key_t *key, const tnd_tile_t *in,
+                              tnd_tile_t *out, tnd_error_t *error)
+{
+    (void)key;
+    const csv_t *self = state;
+    tnd_bytes_pass(&self->bytes, in, out);
+    for (uint32_t row = 0; row < in->rows; row++)
+        TND_TRY(read_row(self, &in->columns[self->bytes.column].ragged[row], out, row, error));
+    return TND_OK;
+}
+
+const tnd_op_t tnd_op_decode_csv = {
+    .spec = &tnd_op_decode_csv_spec,
+    .state_bytes = sizeof(csv_t),
+    .open = csv_open,
+    .apply = csv_apply,
+    .close = csv_close,
+};

@@ -1,0 +1,199 @@
+/*  actors/op/text/fields.c - the columns that a topology asks of records of text. */
+#include "actors/op/text/fields.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "actors/op/text/bytes_column.h"
+#include "runtime/base/allocation.h"
+
+/*  The struct of a field of either table; what its table does not have stays zero. */
+typedef struct {
+    int dtype;
+    const char *path, *fallback;
+    tnd_numbers_t shape;
+    bool ragged;
+    uint64_t max;
+} field_options_t;
+
+#define DTYPES "string|u8|i8|u16|i16|u32|i32|u64|i64|f32|f64"
+
+#define OPTION_DTYPE                                                                               \
+    {                                                                                              \
+        TND_OPTION(field_options_t, dtype, ENUM, GRAPH), .choices = DTYPES, .help = "its type"     \
+    }
+#define OPTION_DEFAULT(text)                                                                       \
+    {                                                                                              \
+        TND_OPTION_NAMED("default", field_options_t, fallback, STRING, GRAPH), .fallback = "",     \
+                                                                               .help = (text)      \
+    }
+#define OPTION_MAX                                                                                 \
+    {                                                                                              \
+        TND_OPTION(field_options_t, max, U64, GRAPH),                                              \
+            .fallback = "longest", .choices = "longest=0", .range = "1..1099511627776",            \
+            .help = "the maximum length of a string or "                                           \
+                    "list; longer rows are bad"                                                    \
+    }
+
+static const tnd_option_t csv_options[] = {
+    OPTION_DTYPE,
+    OPTION_DEFAULT("what an empty field has; without it the row is bad"),
+    OPTION_MAX,
+};
+
+static const tnd_table_t csv_table = {
+    .name = "csv_field", .help = "a field of a record", TND_OPTIONS(csv_options, field_options_t)};
+
+static const tnd_option_t json_options[] = {
+    OPTION_DTYPE,
+    {TND_OPTION(field_options_t, path, STRING, GRAPH), .fallback = "", .example = "a.b",
+     .help = "the keys that lead to it, with dots between them, if they are not the name of the "
+             "column; a number is a place in a list, from 0"},
+    OPTION_DEFAULT("what a row has that lacks it or has null; without it the row is bad"),
+    {TND_OPTION(field_options_t, shape, F64S, GRAPH), .range = "1..", .fallback = "",
+     .help = "the shape of a list of numbers, which may be in further lists"},
+    {TND_OPTION(field_options_t, ragged, BOOL, GRAPH), .fallback = "false",
+     .help = "whether it is a list of numbers whose length differs from row to row; a missing one "
+             "has length 0"},
+    OPTION_MAX,
+};
+
+static const tnd_table_t json_table = {.name = "json_field",
+                                       .help = "a value of a JSON document",
+                                       TND_OPTIONS(json_options, field_options_t)};
+
+#define FIELDS_OPTION(fields_table)                                                                \
+    {                                                                                              \
+        TND_OPTION_NAMED("*", tnd_fields_options_t, fields, STRING, GRAPH),                        \
+            .unit = "type", .example = "i32", .fallback = "",                                      \
+            .help = "a column and its type: string, u8, i8 ... i64, f32 or f64; or a map of "      \
+                    "options",                                                                     \
+            .table = &(fields_table)                                                               \
+    }
+
+static const tnd_option_t csv_fields[] = {FIELDS_OPTION(csv_table)};
+const tnd_table_t tnd_csv_fields_table = {.name = "csv_fields",
+                                          .help = "the fields of a record, in their order",
+                                          TND_OPTIONS(csv_fields, tnd_fields_options_t)};
+
+static const tnd_option_t json_fields[] = {FIELDS_OPTION(json_table)};
+const tnd_table_t tnd_json_fields_table = {.name = "json_fields",
+                                           .help = "the values of a JSON document",
+                                           TND_OPTIONS(json_fields, tnd_fields_options_t)};
+
+/*  The type called `text`.  Errors: TND_FAILED; the text lists the types. */
+static tnd_status_t read_type(tnd_field_t *self, const char *text, size_t size, tnd_error_t *error)
+{
+    char word[16] = "";
+    if (size < sizeof word)
+        memcpy(word, text, size);
+    self->string = strcmp(word, "string") == 0;
+    self->dtype = TND_U8;
+    if (self->string || (tnd_dtype_parse(word, &self->dtype) && self->dtype != TND_BOOL &&
+                         self->dtype != TND_F16 && self->dtype != TND_BF16))
+        return TND_OK;
+    return tnd_fail(error,
+                    "field `%s` has the type `%s`; the types are string, u8, i8, u16, i16, u32, "
+                    "i32, u64, i64, f32 and f64",
+                    self->name, text);
+}
+
+static tnd_status_t read_choice(tnd_field_t *self, int dtype, tnd_error_t *error)
+{
+    const char *choices = DTYPES, *word;
+    size_t size = tnd_option_choice(&choices, &word);
+    for (int i = 0; i < dtype; i++)
+        size = tnd_option_choice(&choices, &word);
+    return read_type(self, word, size, error);
+}
+
+static tnd_status_t read_default(tnd_field_t *self, const char *text, tnd_error_t *error)
+{
+    tnd_column_t like = {.dtype = self->dtype};
+    self->optional = self->ragged || text != NULL;
+    if (text == NULL)
+        return TND_OK;
+    if (self->ragged)
+        return tnd_fail(error, "field `%s` has length 0 where it is missing, and no default",
+                        self->name);
+    snprintf(like.name, sizeof like.name, "%s", self->name);
+    if (!self->string)
+        return tnd_op_number("default", text, &like, &self->fallback, error);
+    self->text = text;
+    self->text_size = strlen(text);
+    return TND_OK;
+}
+
+static tnd_status_t add_field(tnd_field_t *self, const tnd_pair_t *pair, uint64_t longest,
+                              tnd_schema_t *schema, tnd_error_t *error)
+{
+    field_options_t chosen = {0};
+    tnd_column_t made = {.rank = 0};
+    self->name = pair->name;
+    if (pair->options != NULL) {
+        chosen = *(const field_options_t *)pair->options;
+        TND_TRY(read_choice(self, chosen.dtype, error));
+    } else {
+        TND_TRY(read_type(self, pair->text, strlen(pair->text), error));
+    }
+    self->path = chosen.path;
+    self->ragged = chosen.ragged;
+    if (self->string && (chosen.ragged || chosen.shape.count > 0))
+        return tnd_fail(error, "field `%s` is one string; lists are of numbers", self->name);
+    if (self->ragged && chosen.shape.count > 0)
+        return tnd_fail(error, "field `%s` is ragged, so it has no `shape`", self->name);
+    if (!self->string && !self->ragged && chosen.max != 0)
+        return tnd_fail(error, "field `%s` has one shape; `max` is for strings and ragged lists",
+                        self->name);
+    TND_TRY(tnd_bytes_shape(&chosen.shape, &made, error));
+    TND_TRY(read_default(self, chosen.fallback, error));
+    self->most = chosen.max != 0             ? chosen.max
+                 : longest < self->text_size ? self->text_size
+                                             : longest;
+    if (self->text_size > self->most)
+        return tnd_fail(error, "the default of field `%s` is longer than `max`", self->name);
+    made.dtype = self->dtype;
+    made.ragged = self->string || self->ragged;
+    if (made.ragged) {
+        made.rank = 1;
+        made.shape[0] = self->most;
+    }
+    self->size = tnd_dtype_size(self->dtype);
+    self->elements = tnd_column_elements(&made);
+    self->column = schema->count;
+    return tnd_schema_add_like(schema, self->name, &made, error);
+}
+
+tnd_status_t tnd_fields_init(tnd_fields_t *self, const tnd_fields_options_t *options,
+                             uint64_t longest, tnd_schema_t *schema, tnd_error_t *error)
+{
+    size_t count = options->fields.count;
+    *self = (tnd_fields_t){.items = tnd_allocate_zeroed(count + 1, sizeof *self->items)};
+    for (size_t i = 0; i < count; i++)
+        TND_TRY(add_field(&self->items[self->count++], &options->fields.items[i], longest, schema,
+                          error));
+    return count > 0 ? TND_OK : tnd_fail(error, "no field is asked for");
+}
+
+void tnd_fields_fini(tnd_fields_t *self)
+{
+    free(self->items);
+    *self = (tnd_fields_t){0};
+}
+
+void tnd_field_write_default(const tnd_field_t *self, tnd_tile_t *out, uint32_t row)
+{
+    tnd_ragged_t *ragged = out->columns[self->column].ragged;
+    if (ragged != NULL) {
+        void *to = tnd_room_take(out->room, self->text_size, 1);
+        if (self->text_size > 0)
+            memcpy(to, self->text, self->text_size);
+        ragged[row] = (tnd_ragged_t){to, self->text_size};
+        return;
+    }
+    uint8_t *to = tnd_tile_row(out, self->column, row);
+    for (uint64_t i = 0; i < self->elements; i++)
+        memcpy(to + i * self->size, &self->fallback, self->size);
+}

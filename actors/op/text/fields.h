@@ -1,0 +1,51 @@
+/*  actors/op/text/fields.h - the columns that a topology asks of records of text, each of a field.
+ *
+ *      fields: {name: string, age: i32, height: {dtype: f32, default: 1.75}}
+ *
+ *  A field is a number, or a string: a ragged column of u8.  A field of JSON may also be a list of
+ *  numbers.
+ *
+ *  Ownership: names and texts are the options'.  Threads: read-only once it is made; any. */
+#ifndef TND_ACTORS_OP_TEXT_FIELDS_H
+#define TND_ACTORS_OP_TEXT_FIELDS_H
+
+#include "runtime/data/room.h"
+#include "runtime/interface/operation.h"
+#include "runtime/option/option.h"
+
+/*  What a topology says: a table for options of type TABLE, and the struct that it fills. */
+typedef struct {
+    tnd_pairs_t fields;
+} tnd_fields_options_t;
+extern const tnd_table_t tnd_csv_fields_table;
+extern const tnd_table_t tnd_json_fields_table;
+
+typedef struct {
+    const char *name, *path; /* of the column; NULL: the name is the path */
+    uint32_t column;
+    bool string, ragged;
+    tnd_dtype_t dtype;
+    size_t size;             /* of an element */
+    uint64_t elements, most; /* of a row that is not ragged; bytes or numbers of the longest */
+    bool optional;           /* a missing field has the default, or no elements */
+    uint64_t fallback;       /* of numbers: the bits */
+    const char *text;        /* of strings */
+    size_t text_size;
+} tnd_field_t;
+
+typedef struct {
+    tnd_field_t *items;
+    uint32_t count;
+} tnd_fields_t;
+
+/*  Makes a plan, and adds the columns to *schema.  `longest`: the bytes of the longest record.  Free
+ *  it with tnd_fields_fini, after a failure too.  Errors: TND_FAILED; the text names the field. */
+tnd_status_t tnd_fields_init(tnd_fields_t *self, const tnd_fields_options_t *options,
+                             uint64_t longest, tnd_schema_t *schema,
+                             tnd_error_t *error) TND_CHECKED;
+void tnd_fields_fini(tnd_fields_t *self);
+
+/*  Writes the default of a field. */
+void tnd_field_write_default(const tnd_field_t *self, tnd_tile_t *out, uint32_t row);
+
+#endif

@@ -1,0 +1,38 @@
+/*  actors/text/csv_record.h - the fields of a record of CSV, as TensorFlow's CsvDataset divides it.
+ *
+ *  A field that begins with a quote ends at the next quote, and two quotes inside of it are one.
+ *  Other fields have no quotes.  Nothing is copied or allocated.
+ *
+ *  Threads: one at a time. */
+#ifndef TND_ACTORS_TEXT_CSV_RECORD_H
+#define TND_ACTORS_TEXT_CSV_RECORD_H
+
+#include <stdbool.h>
+
+#include "runtime/base/status.h"
+
+typedef struct {
+    const uint8_t *at, *end; /* what is left */
+    uint8_t delimiter;
+    bool quotes; /* whether fields may be in quotes */
+    bool ended;
+} tnd_csv_record_t;
+
+typedef struct {
+    const uint8_t *at; /* without the quotes around it; NULL if the record is empty */
+    size_t size;       /* as it is stored */
+    size_t doubled;    /* quotes of which only one of two counts */
+} tnd_csv_field_t;
+
+void tnd_csv_init(tnd_csv_record_t *self, const void *record, size_t size, uint8_t delimiter,
+                  bool quotes);
+
+/*  Finds the next field.  Returns TND_END after the last.  Errors: TND_FAILED for quotes and ends of
+ *  lines where they cannot be; the text says what is wrong. */
+tnd_status_t tnd_csv_next(tnd_csv_record_t *self, tnd_csv_field_t *field,
+                          tnd_error_t *error) TND_CHECKED;
+
+/*  Writes the text of a field, size - doubled bytes. */
+void tnd_csv_copy(const tnd_csv_field_t *field, void *to);
+
+#endif

@@ -1,0 +1,121 @@
+#!/usr/bin/env python3
+"""Operations that decode records of text, on real files: rows and bad rows as TensorFlow's.
+
+Usage: decode.py [NAME...]; without a name it lists them.  Vectors: tests/oracle/csv.
+"""
+import json
+import pathlib
+import shutil
+import struct
+import subprocess
+import sys
+import tempfile
+
+from named import run_named
+from run import ROOT, TUNDISH
+
+ORACLE = ROOT / "tests" / "oracle"
+DTYPES = {"int32": "i32", "int64": "i64", "float32": "f32", "float64": "f64", "string": "string"}
+GRAPH = """tundish: 1
+actors:
+  read: {{kind: reader, on_error: {on_error}, source: {source}}}
+  prep: {{kind: preprocessor, on_error: {on_error}, ops: [{ops}]}}
+  batch: {{kind: batcher, size: 3}}
+links:
+  - read -> prep -> batch
+"""
+
+
+def head(folder, source, ops, on_error="skip"):
+    """What `head` says of a graph: its exit code, the columns of all rows, and the errors."""
+    path = folder / "graph.yaml"
+    path.write_text(GRAPH.format(source=source, ops=ops, on_error=on_error))
+    done = subprocess.run([str(TUNDISH), "head", str(path), "--json", "--steps", "1000"],
+                          capture_output=True, text=True, cwd=folder, timeout=60,
+                          env={"XDG_CACHE_HOME": str(folder / "cache"), "PATH": "/usr/bin"})
+    columns = {}
+    for step in map(json.loads, done.stdout.splitlines()):
+        for name, column in step["columns"].items():
+            rows = columns.setdefault(name, [])
+            data, splits = column["data"], column.get("splits")
+            if splits is None:
+                width = len(data) // step["rows"]
+                parts = [data[i:i + width] for i in range(0, len(data), width)] if width else []
+                if len(column["shape"]) == 1:
+                    parts = [part[0] for part in parts]
+            else:
+                parts = [data[a:b] for a, b in zip(splits, splits[1:])]
+            rows.extend(parts)
+    return done.returncode, columns, done.stderr
+
+
+def in_folder(test):
+    with tempfile.TemporaryDirectory() as folder:
+        test(pathlib.Path(folder))
+
+
+def rounded(dtype, value):
+    """A number as its type has it, and NaN as text, so that it equals itself."""
+    if dtype == "float32":
+        value = struct.unpack("f", struct.pack("f", float(value)))[0]
+    return str(float(value)) if dtype.startswith("float") else int(value)
+
+
+def wanted_rows(expect):
+    """The rows before the first error and after it, as TensorFlow has them."""
+    more = [row for row in expect.get("after_error", []) if isinstance(row, list)]
+    rows = []
+    for row in expect.get("elements", []) + more:
+        rows.append([list(bytes.fromhex(tensor["data"][0])) if tensor["dtype"] == "string"
+                     else rounded(tensor["dtype"], tensor["data"][0]) for tensor in row])
+    return rows
+
+
+def csv_ops(args):
+    """The operation of a case, and the types of its columns."""
+    fields, dtypes, select = [], [], args["select_cols"]
+    for number, spec in enumerate(args["record_defaults"]):
+        spec = spec if isinstance(spec, dict) else {"dtype": spec}
+        dtypes.append(spec["dtype"])
+        words = ["dtype: " + DTYPES[spec["dtype"]]]
+        if "value" in spec:
+            text = spec["value"]
+            words.append("default: " + (bytes.fromhex(text).decode() if spec["dtype"] == "string" else str(text)))
+        fields.append("c%d: {%s}" % (number, ", ".join(words)))
+    if args["exclude_cols"] is not None:
+        select = [i for i in range(len(fields) + len(args["exclude_cols"])) if i not in args["exclude_cols"]]
+    words = ["fields: {%s}" % ", ".join(fields), "na: %s" % json.dumps(args["na_value"]),
+             "delimiter: %s" % json.dumps(args["field_delim"]),
+             "quotes: %s" % str(args["use_quote_delim"]).lower()]
+    words += ["select: %s" % select] if select is not None else []
+    return "{decode_csv: {%s}}" % ", ".join(words), dtypes
+
+
+def test_rows_of_csv_are_those_of_tensorflow(folder):
+    cases = json.loads((ORACLE / "csv" / "cases.json").read_text())
+    assert len(cases) == 39
+    for case in cases:
+        args, expect, name = case["args"], case["expect"], case["name"]
+        (folder / name).mkdir()
+        paths = [shutil.copy(ORACLE / "csv" / file, folder / name) for file in case["inputs"]["files"]]
+        source = "{csv: {files: %s, header: %s, delimiter: %s, quotes: %s, compression: %s}}" % (
+            json.dumps(paths), str(args["header"]).lower(), json.dumps(args["field_delim"]),
+            str(args["use_quote_delim"]).lower(), args["compression"].lower() or "none")
+        ops, dtypes = csv_ops(args)
+        code, columns, errors = head(folder / name, source, ops)
+        if "elements" not in expect or not wanted_rows(expect) and "error" not in expect:
+            assert code == 78, (name, code, errors)  # refused, or without rows
+            continue
+        assert code == 0, (name, code, errors)
+        rows = list(zip(*(columns.get("c%d" % number, []) for number in range(len(dtypes)))))
+        got = [[value if dtype == "string" else rounded(dtype, value)
+                for dtype, value in zip(dtypes, row)] for row in rows]
+        assert got == wanted_rows(expect), (name, got, wanted_rows(expect))
+        bad = "error" in expect
+        code, _, errors = head(folder / name, source, ops, "stop")
+        assert (code != 0) == bad, (name, code, errors)
+        assert not bad or "`decode_csv`" in errors and "byte" in errors, (name, errors)
+
+
+if __name__ == "__main__":
+    sys.exit(run_named(globals(), sys.argv[1:], in_folder))
