@@ -98,7 +98,6 @@ static void make_machine(feeder_t *feeder, tnd_actor_t *self)
         .replicas = feeder->own->replica_count,
         .depth = feeder->depth,
         .unbooked_max = tnd_prefetch_unbooked(feeder->depth),
-        .steps_max = TND_UNKNOWN,
     };
     feeder->machine_memory = tnd_allocate_zeroed(1, tnd_feeder_core_bytes(&config));
     feeder->machine = tnd_feeder_core_init(feeder->machine_memory, &config);

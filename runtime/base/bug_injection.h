@@ -52,7 +52,8 @@
     X(HELLO_UNFOLLOWED, "a connector that waits for WELCOME does not ping")                        \
     X(PROGRESS_FORGOTTEN,                                                                          \
       "start_timeout passes while a host reports progress of opening its data")                    \
-    X(STALL_UNSEEN, "a host that stops reporting while it opens its data is waited for")
+    X(STALL_UNSEEN, "a host that stops reporting while it opens its data is waited for")           \
+    X(END_TOLD_LATE, "a feeder is told the end of the run after it may begin")
 
 enum tnd_bug {
     TND_BUG_NONE,

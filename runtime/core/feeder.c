@@ -119,17 +119,12 @@ static commit_t *commit_at(const tnd_feeder_core_t *self, uint64_t step)
     return &self->commits[step % (2 * (uint64_t)self->config.unbooked_max)];
 }
 
-static uint64_t last_step(const tnd_feeder_core_t *self)
-{
-    return smaller(self->end, self->config.steps_max);
-}
-
 static uint64_t window_of(const tnd_feeder_core_t *self)
 {
     uint64_t until = self->committed + self->config.depth;
     if (TND_BUG(SLOT_GIVEN_TWICE))
         until++;
-    return smaller(until, self->config.steps_max);
+    return until;
 }
 
 /*  A join is told about so many more slots at a time. */
@@ -139,12 +134,11 @@ static uint64_t window_quantum(const tnd_feeder_core_t *self)
 }
 
 /*  Whether a join must be told the window.  Until the window that it knows is committed, so many
- *  more slots have become free, unless the run ends earlier. */
+ *  more slots have become free. */
 static bool is_window_due(const tnd_feeder_core_t *self, const join_t *join, uint64_t until)
 {
     return join->up && join->said != until &&
-           (join->said == 0 || until >= join->said + window_quantum(self) ||
-            until == self->config.steps_max);
+           (join->said == 0 || until >= join->said + window_quantum(self));
 }
 
 /*  Whether a join asks before it waits for a slot.  It must know a window at least as far ahead as
@@ -363,7 +357,7 @@ tnd_status_t tnd_feeder_core_slice(tnd_feeder_core_t *self, const tnd_msg_t *msg
         begin_generation(self, msg->generation);
     tnd_status_t status = check_frame(self, msg, error);
     uses_window(self, msg->from, slice->step);
-    bool wanted = status == TND_OK && slice->step >= self->started && slice->step < last_step(self);
+    bool wanted = status == TND_OK && slice->step >= self->started && slice->step < self->end;
     if (wanted && step_at(self, slice->step)->state >= STEP_HELD)
         wanted = false;
     if (wanted)
@@ -557,7 +551,7 @@ static void take_pace(tnd_feeder_core_t *self, uint64_t now)
 
 static bool may_start(const tnd_feeder_core_t *self)
 {
-    return self->begun && !self->draining && self->started < last_step(self) &&
+    return self->begun && !self->draining && self->started < self->end &&
            self->started - self->booked < self->config.unbooked_max &&
            self->started - self->committed < self->ahead;
 }
@@ -588,7 +582,7 @@ bool tnd_feeder_core_next_effect(tnd_feeder_core_t *self, uint64_t now, tnd_effe
 
 bool tnd_feeder_core_over(const tnd_feeder_core_t *self)
 {
-    return self->begun && self->committed >= last_step(self);
+    return self->begun && self->committed >= self->end;
 }
 
 uint64_t tnd_feeder_core_started(const tnd_feeder_core_t *self)
@@ -615,7 +609,7 @@ uint32_t tnd_feeder_core_blocked_on(const tnd_feeder_core_t *self)
         waits |= TND_WAIT_LEADER;
     if (self->started > self->committed)
         waits |= TND_WAIT_STEP;
-    if (self->begun && self->started < last_step(self)) {
+    if (self->begun && self->started < self->end) {
         if (self->started - self->booked >= self->config.unbooked_max)
             waits |= TND_WAIT_LEADER;
         if (self->started == self->held)

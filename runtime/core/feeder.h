@@ -23,7 +23,6 @@ typedef struct {
     uint32_t first_replica, replicas; /* carried by this feeder */
     uint32_t depth;
     uint32_t unbooked_max; /* commits that the leader has not booked; no further step is started */
-    uint64_t steps_max;    /* stop after so many steps of the run; TND_UNKNOWN */
 } tnd_feeder_core_config_t;
 
 typedef struct tnd_feeder_core tnd_feeder_core_t;

@@ -76,8 +76,8 @@ tnd_leader_core_t *tnd_leader_core_init(void *memory, const tnd_leader_core_conf
     self->drain_end = TND_UNKNOWN;
     uint32_t feeders = 0;
     for (uint32_t i = 0; i < config->member_count; i++) {
-        self->feeders[i].held = self->feeders[i].committed = from->step;
-        self->feeders[i].booked_told = from->step;
+        self->feeders[i] =
+            (feeder_t){.held = from->step, .committed = from->step, .booked_told = from->step};
         feeders += config->members[i].role == TND_ROLE_FEEDER;
     }
     assert(feeders > 0);
@@ -305,10 +305,7 @@ void tnd_leader_core_ask_drain(tnd_leader_core_t *self)
 
 static const char *name_of(const tnd_leader_core_t *self, tnd_actor_id_t id)
 {
-    for (uint32_t i = 0; i < self->config.member_count; i++)
-        if (self->config.members[i].id == id)
-            return self->config.members[i].name;
-    return "a stranger";
+    return self->config.members[tnd_members_find(&self->members, id)].name;
 }
 
 /*  Whether a report names a step that is too far ahead; then the run has failed. */
@@ -500,29 +497,20 @@ static void control(const tnd_leader_core_t *self, tnd_effect_t *effect, tnd_msg
     effect->msg.generation = self->generation;
 }
 
-static uint64_t progress_of(const tnd_leader_core_t *self)
-{
-    uint64_t sum = self->steps.whole + self->steps.cursor.step;
-    for (uint32_t i = 0; i < self->config.member_count; i++)
-        sum += self->feeders[i].held;
-    return sum;
-}
-
 static void rewind_stream(tnd_leader_core_t *self, uint64_t now, tnd_effect_t *effect)
 {
-    uint64_t anchor = self->steps.whole;
+    uint64_t anchor = self->steps.whole, progress = anchor + self->steps.cursor.step;
     for (uint32_t i = 0; i < self->config.member_count; i++) {
         feeder_t *feeder = &self->feeders[i];
         if (self->config.members[i].role != TND_ROLE_FEEDER)
             continue;
+        progress += feeder->held;
         anchor = feeder->held < anchor ? feeder->held : anchor;
         feeder->booked_told = 0;
-        feeder->end_told = feeder->drain_told = false;
+        feeder->drain_told = false;
     }
     assert(anchor >= self->steps.cursor.step);
     tnd_assembly_at(&self->steps, anchor, &self->anchor);
-
-    uint64_t progress = progress_of(self);
     if (!self->started || progress != self->progress)
         self->pause_ns = pause_first_ns / 2;
     self->progress = progress;
@@ -576,31 +564,48 @@ static bool book(tnd_leader_core_t *self, tnd_effect_t *effect)
     return true;
 }
 
+static bool is_asking(const tnd_leader_core_t *self)
+{
+    return self->want_drain && self->drain_end == TND_UNKNOWN && !over(self);
+}
+
+static bool tell_last(tnd_leader_core_t *self, uint32_t i, tnd_effect_t *effect)
+{
+    /* A feeder that is told an end continues to it, and would start more than it has reported. */
+    if (is_asking(self) || self->feeders[i].end_told || end_of(self) == TND_UNKNOWN)
+        return false;
+    self->feeders[i].end_told = true;
+    control(self, effect, TND_MSG_LAST, self->config.members[i].id);
+    effect->msg.until.step = end_of(self);
+    return true;
+}
+
 /*  Sends a feeder what it does not know yet. */
 static bool tell(tnd_leader_core_t *self, uint32_t i, tnd_effect_t *effect)
 {
     feeder_t *feeder = &self->feeders[i];
-    tnd_actor_id_t id = self->config.members[i].id;
     uint64_t every = self->config.booked_every > 0 ? self->config.booked_every : 1;
     if (feeder->booked_told + every <= self->steps.cursor.step) {
         feeder->booked_told = self->steps.cursor.step;
-        control(self, effect, TND_MSG_BOOKED, id);
+        control(self, effect, TND_MSG_BOOKED, self->config.members[i].id);
         effect->msg.until.step = self->steps.cursor.step;
         return true;
     }
-    bool asking = self->want_drain && self->drain_end == TND_UNKNOWN && !over(self);
-    if (asking && !feeder->drain_told) {
+    if (is_asking(self) && !feeder->drain_told) {
         feeder->drain_told = true;
-        control(self, effect, TND_MSG_DRAIN, id);
+        control(self, effect, TND_MSG_DRAIN, self->config.members[i].id);
         return true;
     }
-    /* A feeder that is told an end continues to it, and would start more than it has reported. */
-    if (!asking && !feeder->end_told && end_of(self) != TND_UNKNOWN) {
-        feeder->end_told = true;
-        control(self, effect, TND_MSG_LAST, id);
-        effect->msg.until.step = end_of(self);
-        return true;
-    }
+    return tell_last(self, i, effect);
+}
+
+static bool tell_feeders(tnd_leader_core_t *self,
+                         bool (*say)(tnd_leader_core_t *, uint32_t, tnd_effect_t *),
+                         tnd_effect_t *effect)
+{
+    for (uint32_t i = 0; i < self->config.member_count; i++)
+        if (self->config.members[i].role == TND_ROLE_FEEDER && say(self, i, effect))
+            return true;
     return false;
 }
 
@@ -620,7 +625,9 @@ bool tnd_leader_core_next(tnd_leader_core_t *self, uint64_t now, tnd_effect_t *e
         bool wanted = self->started ? self->want_rewind && now >= self->rewind_ns
                                     : self->asked_to_go && !self->want_drain;
         if (wanted && tnd_members_complete(&self->members, self->started)) {
-            rewind_stream(self, now, effect);
+            /* A feeder that begins before it knows the end could pass it. */
+            if (TND_BUG(END_TOLD_LATE) || !tell_feeders(self, tell_last, effect))
+                rewind_stream(self, now, effect);
             return true;
         }
         if (book(self, effect))
@@ -631,9 +638,8 @@ bool tnd_leader_core_next(tnd_leader_core_t *self, uint64_t now, tnd_effect_t *e
         self->tell = true;
     }
     if (self->tell && self->state != TND_LEADER_CORE_FAILED && self->started) {
-        for (uint32_t i = 0; i < self->config.member_count; i++)
-            if (self->config.members[i].role == TND_ROLE_FEEDER && tell(self, i, effect))
-                return true;
+        if (tell_feeders(self, tell, effect))
+            return true;
         self->tell = false;
     }
     if (over(self) && !self->outcome_said) {

@@ -190,8 +190,10 @@ def test_each_host_has_its_own_files(folder):
         return done.stdout
 
     run("--steps", "20", expect=0)
-    assert len(json.loads(subprocess.run([str(TUNDISH), "cursor", "--json", str(folder / "kept")],
-                                         capture_output=True, text=True).stdout)["files"]) == count
+    done = subprocess.run([str(TUNDISH), "cursor", "--json", str(folder / "kept")], capture_output=True,
+                          text=True, timeout=60)
+    assert done.returncode == 0, done
+    assert len(json.loads(done.stdout)["files"]) == count
     run("--resume", "--steps", "30", expect=0)
     last = f"{'part' * 20}-{count - 1}.npy"
     touched(folder / "b" / last)

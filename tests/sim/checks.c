@@ -102,6 +102,12 @@ void sim_check_step(sim_t *self, uint32_t id, const sim_slot_t *slot)
                     (unsigned long long)number, (unsigned long long)actor->committed - 1);
         return;
     }
+    if (number >= plan->steps_max) {
+        sim_violate(self, "%s does step %llu of a run that ends before step %llu",
+                    sim_name(self, id), (unsigned long long)number,
+                    (unsigned long long)plan->steps_max);
+        return;
+    }
     if (number >= self->reference.step_count) {
         sim_violate(self, "%s commits step %llu of a stream of %llu", sim_name(self, id),
                     (unsigned long long)number, (unsigned long long)self->reference.step_count);

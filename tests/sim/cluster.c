@@ -17,8 +17,10 @@ static void name_members(sim_t *self)
 {
     static const char *const names[SIM_HOSTS] = {"a", "b", "c", "d", "e", "f", "g", "h"};
     const sim_plan_t *plan = &self->plan;
-    for (uint32_t h = 0; h < SIM_HOSTS; h++)
+    for (uint32_t h = 0; h < SIM_HOSTS; h++) {
         self->host_names[h] = names[h];
+        self->hosts[h].unread = SIM_NONE;
+    }
     for (uint32_t id = 0; id < plan->member_count; id++) {
         self->actors[id].role = plan->members[id].role;
         self->actors[id].host = plan->members[id].host;

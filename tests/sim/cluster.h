@@ -38,6 +38,7 @@ enum { SIM_ROUNDS = 64, SIM_DEPTH = 4, SIM_TICKETS = 8, SIM_FOLDERS = 64 };
 typedef enum {
     SIM_AT_LINK,    /* packet a reaches its end */
     SIM_AT_LOCAL,   /* packet a: control within host b */
+    SIM_AT_DELIVER, /* host a, boot b: its control thread has a processor again */
     SIM_AT_NOTICE,  /* link a, side b: the transport saw connection c end */
     SIM_AT_TICK,    /* host a, boot b */
     SIM_AT_WORKED,  /* actor a, life b: the work hook returned */
@@ -235,6 +236,8 @@ typedef struct {
     tnd_absence_t absence;
     tnd_life_t known_life;
     uint64_t last_local; /* control within the host stays in order */
+    uint64_t preempted_until;
+    uint32_t unread, unread_last; /* packets for its control thread meanwhile */
 } sim_host_t;
 
 /*  A checkpoint on the disk, perhaps incomplete. */
@@ -485,9 +488,12 @@ void sim_happen(sim_t *self, const sim_event_t *event);
 void sim_discard(sim_t *self, const sim_event_t *event);
 /*  The leader's process has a control message from host `origin`. */
 void sim_route(sim_t *self, uint32_t origin, const tnd_msg_t *msg);
-/*  Control of the leader to a host; and to the actors of this host. */
+/*  Control of the leader to a host; and to the actors of this host, at once or when its control
+ *  thread has a processor again. */
 void sim_forward(sim_t *self, uint32_t host, const tnd_msg_t *msg);
 void sim_deliver(sim_t *self, uint32_t host, const tnd_msg_t *msg);
+void sim_deliver_unread(sim_t *self, uint32_t host);
+void sim_forget_unread(sim_t *self, uint32_t host);
 /*  leader.c: a chain starts with its machine; the machine's effects are performed; a host reports
  *  that an actor runs or not; hosts that were away for too long are lost; the stream is over, and
  *  last messages or files may be due. */

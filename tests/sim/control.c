@@ -17,10 +17,21 @@ static void deliver_to(sim_t *self, uint32_t actor, const tnd_msg_t *msg)
     sim_actor_receive(self, actor, index);
 }
 
-void sim_deliver(sim_t *self, uint32_t host, const tnd_msg_t *msg)
+static void take_table(sim_t *self, uint32_t h, const tnd_msg_t *msg)
 {
-    if (msg->kind == TND_MSG_REWIND)
+    if (msg->generation > self->hosts[h].generation)
+        self->hosts[h].generation = msg->generation;
+    if (msg->note.payload != NULL)
+        sim_endpoints_take(self, h, msg->note.payload);
+}
+
+static void pass_on(sim_t *self, uint32_t host, const tnd_msg_t *msg)
+{
+    if (msg->kind == TND_MSG_REWIND) {
         self->hosts[host].generation = msg->generation;
+        if (host == self->plan.preempted_host && self->plan.preempted_ns > 0)
+            self->hosts[host].preempted_until = self->now + self->plan.preempted_ns;
+    }
     if (msg->to != TND_NOBODY) {
         if (msg->to < SIM_ACTORS && self->actors[msg->to].host == host)
             deliver_to(self, msg->to, msg);
@@ -30,6 +41,72 @@ void sim_deliver(sim_t *self, uint32_t host, const tnd_msg_t *msg)
         if (self->actors[id].host == host && id != msg->from &&
             (msg->kind != TND_MSG_MARK || self->actors[id].role == TND_ROLE_JOIN))
             deliver_to(self, id, msg);
+}
+
+static void deliver(sim_t *self, uint32_t host, const tnd_msg_t *msg)
+{
+    if ((int)msg->kind == SIM_MSG_TABLE)
+        take_table(self, host, msg);
+    else if ((int)msg->kind == SIM_MSG_STREAM)
+        sim_opening_told(self, host);
+    else if ((int)msg->kind == SIM_MSG_RESTART)
+        sim_agenda_put(&self->agenda, self->now + 100 * 1000, SIM_AT_BORN, msg->to,
+                       self->hosts[host].boot, 0);
+    else
+        pass_on(self, host, msg);
+}
+
+static uint32_t take_unread(sim_t *self, uint32_t host)
+{
+    uint32_t packet = self->hosts[host].unread;
+    self->hosts[host].unread = self->packets[packet].next;
+    return packet;
+}
+
+void sim_deliver_unread(sim_t *self, uint32_t h)
+{
+    sim_host_t *host = &self->hosts[h];
+    while (host->unread != SIM_NONE && self->now >= host->preempted_until) {
+        uint32_t packet = take_unread(self, h);
+        tnd_msg_t msg = self->packets[packet].msg;
+        bool late = sim_packet_is_late(self, &self->packets[packet]);
+        sim_packet_done(self, packet);
+        if (late)
+            sim_free_msg(self, &msg);
+        else
+            deliver(self, h, &msg);
+    }
+    if (host->unread != SIM_NONE)
+        sim_agenda_put(&self->agenda, host->preempted_until, SIM_AT_DELIVER, h, host->boot, 0);
+}
+
+void sim_forget_unread(sim_t *self, uint32_t host)
+{
+    while (self->hosts[host].unread != SIM_NONE) {
+        uint32_t packet = take_unread(self, host);
+        sim_free_msg(self, &self->packets[packet].msg);
+        sim_packet_done(self, packet);
+    }
+}
+
+void sim_deliver(sim_t *self, uint32_t h, const tnd_msg_t *msg)
+{
+    sim_host_t *host = &self->hosts[h];
+    if (host->unread == SIM_NONE && self->now >= host->preempted_until) {
+        deliver(self, h, msg);
+        return;
+    }
+    uint32_t index;
+    sim_packet_t *packet = sim_packet(self, &index);
+    packet->msg = *msg;
+    packet->link = packet->next = SIM_NONE;
+    if (host->unread == SIM_NONE) {
+        host->unread = index;
+        sim_agenda_put(&self->agenda, host->preempted_until, SIM_AT_DELIVER, h, host->boot, 0);
+    } else {
+        self->packets[host->unread_last].next = index;
+    }
+    host->unread_last = index;
 }
 
 static void local(sim_t *self, uint32_t host, const tnd_msg_t *msg)
@@ -122,27 +199,12 @@ void sim_tell_table(sim_t *self, uint32_t host)
     self->chance = chance;
 }
 
-static void take_table(sim_t *self, uint32_t h, const tnd_msg_t *msg)
-{
-    if (msg->generation > self->hosts[h].generation)
-        self->hosts[h].generation = msg->generation;
-    if (msg->note.payload != NULL)
-        sim_endpoints_take(self, h, msg->note.payload);
-}
-
 void sim_host_message(sim_t *self, uint32_t link, uint32_t side, tnd_msg_t *msg)
 {
     uint32_t h = self->links[link].host[0];
     sim_validator_relay(self, side == 1 ? 0 : h, side == 1 ? h : 0, msg);
     if (side == 1)
         sim_route(self, h, msg);
-    else if ((int)msg->kind == SIM_MSG_TABLE)
-        take_table(self, h, msg);
-    else if ((int)msg->kind == SIM_MSG_STREAM)
-        sim_opening_told(self, h);
-    else if ((int)msg->kind == SIM_MSG_RESTART)
-        sim_agenda_put(&self->agenda, self->now + 100 * 1000, SIM_AT_BORN, msg->to,
-                       self->hosts[h].boot, 0);
     else
         sim_deliver(self, h, msg);
 }

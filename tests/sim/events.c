@@ -26,6 +26,7 @@ static uint32_t host_of(const sim_t *self, const sim_event_t *event)
         return self->links[event->a].host[event->b];
     case SIM_AT_TICK:
     case SIM_AT_OPEN:
+    case SIM_AT_DELIVER:
         return event->a;
     case SIM_AT_WORKED:
     case SIM_AT_DEVICE:
@@ -117,6 +118,10 @@ void sim_happen(sim_t *self, const sim_event_t *event)
         else /* the actor reads it when its hook has returned */
             sim_agenda_put(&self->agenda, self->now + 100 * 1000, SIM_AT_NOTICE, event->a, event->b,
                            event->c);
+        break;
+    case SIM_AT_DELIVER:
+        if (self->hosts[event->a].boot == event->b)
+            sim_deliver_unread(self, event->a);
         break;
     case SIM_AT_TICK:
         if (self->hosts[event->a].boot == event->b)

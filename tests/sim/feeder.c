@@ -349,8 +349,7 @@ static void *create(sim_t *self, uint32_t id)
                                        .first_replica = plan->feeder_first[feeder],
                                        .replicas = plan->feeder_replicas[feeder],
                                        .depth = plan->depth,
-                                       .unbooked_max = plan->unbooked_most,
-                                       .steps_max = plan->steps_max};
+                                       .unbooked_max = plan->unbooked_most};
     return tnd_feeder_core_init(sim_store_take(&self->store, tnd_feeder_core_bytes(&config)),
                                 &config);
 }

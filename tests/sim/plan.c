@@ -21,7 +21,8 @@ enum {
     USE_SIZES = 12,
     USE_READ = 13,
     USE_OPENING = 14,
-    USE_CURSOR = 15
+    USE_CURSOR = 15,
+    USE_PREEMPTED = 16
 };
 
 static const uint64_t us = 1000, ms = 1000 * 1000;
@@ -376,6 +377,18 @@ static void draw_opening(sim_plan_t *self)
     self->open_ns[self->stalls] = 30000 * ms;
 }
 
+/*  In a run of so few steps that a feeder may do them all meanwhile. */
+static void draw_preempted(sim_plan_t *self)
+{
+    sim_random_t random = sim_random(self->seed, USE_PREEMPTED);
+    if (!sim_chance(&random, 4))
+        return;
+    self->steps_max = sim_below(&random, 12);
+    self->preempted_host =
+        self->members[self->first_feeder + sim_below(&random, self->feeders)].host;
+    self->preempted_ns = sim_below(&random, 300) * ms;
+}
+
 void sim_plan_draw(sim_plan_t *self, uint64_t seed, uint32_t session)
 {
     memset(self, 0, sizeof *self);
@@ -393,4 +406,5 @@ void sim_plan_draw(sim_plan_t *self, uint64_t seed, uint32_t session)
     self->after = sim_hash(seed, USE_AFTER) % 100 < 12;
     self->ports = sim_hash(seed, USE_PORTS) % 100 < 35;
     draw_opening(self);
+    draw_preempted(self);
 }

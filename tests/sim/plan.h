@@ -41,6 +41,8 @@ typedef struct {
     uint32_t killers, killer_lane; /* rows in the first epoch that kill their worker */
     uint64_t killer_first;
     uint64_t steps_max;
+    uint32_t preempted_host; /* its control thread has no processor for so long after a rewind */
+    uint64_t preempted_ns;
     /* the cluster */
     uint32_t hosts, readers, workers, feeders; /* readers: per lane */
     bool known, eager_end; /* count is known; the last block of an epoch has `end` */

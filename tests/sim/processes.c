@@ -107,6 +107,7 @@ void sim_process_dies(sim_t *self, uint32_t h, uint64_t back_ns)
     for (uint32_t i = host->frozen_next; i < host->frozen_count; i++)
         sim_discard(self, &host->frozen[i]);
     host->frozen_next = host->frozen_count = 0;
+    sim_forget_unread(self, h);
     sim_agenda_put(&self->agenda, self->now + back_ns, SIM_AT_BOOT, h, 0, 0);
 }
 

@@ -576,8 +576,7 @@ static void open_actor(pipeline_t *self, tnd_actor_id_t id)
                                      .first_replica = party->replica_first,
                                      .replicas = party->replica_count,
                                      .depth = 2,
-                                     .unbooked_max = 4,
-                                     .steps_max = TND_UNKNOWN};
+                                     .unbooked_max = 4};
     static const char *const names[REPLICAS] = {"feed@a", "feed@a", "feed@b", "feed@b"};
     tnd_reducer_core_config_t rounds = {
         .self = id, .replicas = REPLICAS, .feeders = feeders, .names = names, .rounds_max = 4};

@@ -178,8 +178,7 @@ static void chain_start(chain_t *self, uint32_t blocks)
                                      .join_count = 1,
                                      .replicas = REPLICAS,
                                      .depth = DEPTH,
-                                     .unbooked_max = 16,
-                                     .steps_max = TND_UNKNOWN};
+                                     .unbooked_max = 16};
     tnd_cursor_t cursor;
     tnd_cursor_start(&cursor, 1);
 
