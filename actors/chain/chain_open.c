@@ -31,8 +31,9 @@ static tnd_status_t open_stage(tnd_chain_t *self, size_t index, const tnd_part_t
     tnd_chain_tell(self, index);
     if (stage->op->open(stage->state, part->options, in, facts, &why) != TND_OK) {
         free(stage->state);
-        return tnd_fail_about(error, part->value, "operation %zu, `%s`: %s", index + 1,
-                              part->table->name, why.text);
+        /* An operation that knows the very place in its options says so. */
+        return tnd_fail_about(error, why.about != NULL ? why.about : part->value,
+                              "operation %zu, `%s`: %s", index + 1, part->table->name, why.text);
     }
     self->count++;
     self->caps |= stage->spec->caps;

@@ -1,6 +1,7 @@
 /*  runtime/topology/error_location.c - finds the value of an actor that an error text is about. */
 #include "runtime/topology/error_location.h"
 
+#include <stdint.h>
 #include <string.h>
 
 #include "runtime/option/option.h"
@@ -52,10 +53,37 @@ static void score_values(candidate_t *self, const tnd_value_t *value)
     self->score = score;
 }
 
+/*  The scalar whose text has this character, or NULL. */
+static const tnd_value_t *find_character(const tnd_value_t *value, const void *character)
+{
+    const tnd_value_t *found = NULL;
+    if (value->type == TND_VALUE_SCALAR)
+        return (uintptr_t)character - (uintptr_t)value->text <= strlen(value->text) ? value : NULL;
+    for (size_t i = 0; i < value->count && found == NULL; i++)
+        found = find_character(
+            value->type == TND_VALUE_LIST ? value->items[i] : value->entries[i].value, character);
+    return found;
+}
+
+/*  The place of a character of a scalar on one line. */
+static tnd_mark_t mark_of_character(const tnd_value_t *value, const char *character)
+{
+    tnd_mark_t mark = value->mark;
+    mark.column += value->quoted;
+    for (const char *at = value->text; at < character; at++)
+        mark.column += (*at & 0xc0) != 0x80;
+    mark.width = 1;
+    return mark;
+}
+
 tnd_mark_t tnd_error_location(const tnd_topology_actor_t *actor, const void *about,
                               const char *text)
 {
     const tnd_value_t *part = about;
+    const tnd_value_t *scalar =
+        about != NULL && actor->value != NULL ? find_character(actor->value, about) : NULL;
+    if (scalar != NULL)
+        return mark_of_character(scalar, about);
     candidate_t candidate = {.text = text};
     tnd_mark_t mark = part != NULL ? part->mark : actor->mark;
     if (part != NULL && part->type == TND_VALUE_MAP && part->count == 1) {

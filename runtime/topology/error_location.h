@@ -8,7 +8,7 @@
 
 /*  The place for an error about `actor` with this text: the longest value (path, column) that the
  *  text names inside the part `about` (see tnd_error_t; NULL: inside all options of the actor),
- *  else that part, else the actor. */
+ *  else that part, else the actor.  If `about` is a character of the text of an option: its place. */
 tnd_mark_t tnd_error_location(const tnd_topology_actor_t *actor, const void *about,
                               const char *text);
 

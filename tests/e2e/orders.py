@@ -27,6 +27,7 @@ links:
 """
 MANY = 1000  # rows of a batch that holds all
 COMBINES = ("zip", "concatenate", "choose", "sample")
+OPERATIONS = ("map", "filter", "enumerate", "flat_map")
 MAPS = ("take", "skip", "repeat", "shard", "interleave", "window")
 
 
@@ -86,6 +87,27 @@ def map_of(step):
     return "{%s: %d}" % (kind, count)
 
 
+def operations_of(steps):
+    """The steps of a preprocessor, over numbers that a file has as text."""
+    made = ["{to_number: {to: i64, into: x}}"]
+    shown = ["x"]
+    for step in steps:
+        if step["op"] == "map":
+            made.append("{compute: {x: x * %d + %d}}" % (step["mul"], step["add"]))
+        elif step["op"] == "filter":
+            made.append("{filter: {expr: x %% %d == %d}}" % (step["mod"], step["eq"]))
+        elif step["op"] == "enumerate":
+            made.append("{enumerate: {into: number, start: %d}}" % step["start"])
+            shown = ["number", "x"]
+        elif step["op"] == "flat_map" and step["inner"] == "repeat":
+            made.append("{repeat_rows: {times: %d}}" % step["times"])
+        elif step["op"] == "flat_map":
+            made.append("{compute: {times: x %% %d}}" % step["mod"])
+            made.append("{repeat_rows: {column: times, max: %d}}" % (step["mod"] - 1))
+    return "  prep: {kind: preprocessor, ops: [%s, {select: {columns: [%s]}}]}\n" % (
+        ", ".join(made), ", ".join(shown))
+
+
 def batch_of(step, size):
     return "size: %d, remainder: %s" % (size, "drop" if step["drop_remainder"] else "keep")
 
@@ -121,7 +143,10 @@ def graph_of(folder, case):
     elif kinds[-1] == "rebatch":
         parts["batch"] = batch_of(steps[-1], steps[-1]["sizes"])
     elif "batch" in kinds[-1] or kinds == ["batch", "unbatch"]:
-        parts["batch"] = batch_of(steps[0], steps[0]["size"])
+        batch = next(step for step in steps if "batch" in step["op"])
+        parts["batch"] = batch_of(batch, batch["size"])
+    if kinds[0] in OPERATIONS:
+        parts["prep"], parts["link"] = operations_of(steps), " -> prep"
     if kinds[-1] == "padded_batch":
         parts["batch"] += f", ragged: pad, pad_value: {steps[0]['value']}"
         if steps[0]["pad_to"] is not None:
@@ -157,6 +182,8 @@ def elements_of(case, steps):
             width = column.get("longest", column["shape"][0] if column["shape"] else None)
             fill = case["args"]["steps"][0]["value"]
             rows = [row + [fill] * (width - len(row)) for row in rows]
+        if kinds[0] in OPERATIONS:
+            rows = [row[0] if len(row) == 1 else row for row in rows]
         batches.append(rows)
     if kinds == ["batch", "batch"]:
         size = case["args"]["steps"][0]["size"]
