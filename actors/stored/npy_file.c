@@ -308,6 +308,29 @@ static tnd_status_t read_header(header_t *header, tnd_stored_t *stored, tnd_erro
     return check_extent(header, stored, size, error);
 }
 
+tnd_status_t tnd_npy_find(tnd_npy_array_t *array, const char *name, const void *bytes, size_t size,
+                          tnd_error_t *error)
+{
+    header_t header = {.path = name, .data = bytes};
+    TND_TRY(read_preamble(&header, size, error));
+    TND_TRY(read_dictionary(&header, error));
+    TND_TRY(read_type(&header, &array->dtype, error));
+    if (header.fortran && header.axes > 1)
+        return tnd_fail(error, "%s: is in Fortran order; save it in C order", name);
+    uint64_t wanted = tnd_dtype_size(array->dtype);
+    for (uint32_t i = 0; i < header.axes; i++)
+        if (__builtin_mul_overflow(wanted, header.shape[i], &wanted))
+            return tnd_fail(error, "%s: the product of its axes is too large", name);
+    array->axes = header.axes;
+    memcpy(array->shape, header.shape, sizeof array->shape);
+    array->data = (const uint8_t *)bytes + header.end;
+    array->bytes = size - header.end;
+    if (wanted == array->bytes)
+        return TND_OK;
+    return tnd_fail(error, "%s: has %zu bytes of elements, but its shape and type need %llu", name,
+                    array->bytes, (unsigned long long)wanted);
+}
+
 tnd_status_t tnd_npy_read_header(tnd_stored_t *stored, const void *context, tnd_error_t *error)
 {
     (void)context;

@@ -15,6 +15,7 @@ from named import run_named
 from run import ROOT, TUNDISH
 
 ORACLE = ROOT / "tests" / "oracle"
+BYTES = "file"  # the column of the source `folder`
 DTYPES = {"int32": "i32", "int64": "i64", "float32": "f32", "float64": "f64", "string": "string"}
 GRAPH = """tundish: 1
 actors:
@@ -115,6 +116,32 @@ def test_rows_of_csv_are_those_of_tensorflow(folder):
         code, _, errors = head(folder / name, source, ops, "stop")
         assert (code != 0) == bad, (name, code, errors)
         assert not bad or "`decode_csv`" in errors and "byte" in errors, (name, errors)
+
+
+def npy(descr, shape, data):
+    """The bytes of a .npy file."""
+    text = "{'descr': '%s', 'fortran_order': False, 'shape': %s, }" % (descr, shape)
+    text += " " * (63 - (10 + len(text)) % 64) + "\n"
+    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(text)) + text.encode() + data
+
+
+def test_arrays_of_npy_files_become_rows(folder):
+    good = [npy("<i2", (2, 2), struct.pack("<4h", 1, -2, 3, 40 + i)) for i in range(3)]
+    bad = [b"", b"junk", good[0][:-1], good[0] + b"x", good[0][:20], npy("<i2", (4,), bytes(8)),
+           npy("<i4", (2, 2), bytes(16)), npy("<i2", (2, 2**40), bytes(8))]
+    (folder / "data").mkdir()
+    for i, data in enumerate(good + bad):
+        (folder / "data" / ("%02d.npy" % i)).write_bytes(data)
+    source = "{folder: {files: %s}}" % json.dumps(str(folder / "data" / "*.npy"))
+    code, columns, errors = head(folder, source, "{decode_npy: {column: %s, dtype: i16, shape: [2, 2]}}" % BYTES)
+    assert code == 0 and columns[BYTES] == [[1, -2, 3, 40], [1, -2, 3, 41], [1, -2, 3, 42]], (columns, errors)
+    ops = "{decode_npy: {column: %s, to: x, dtype: i16, ragged: true, max: 3}}" % BYTES
+    code, columns, errors = head(folder, source, ops)
+    assert code == 0 and columns.get("x", []) == [], (columns, errors)
+    (folder / "data" / "99.npy").write_bytes(npy("<i2", (3,), struct.pack("<3h", 7, 8, 9)))
+    (folder / "data" / "98.npy").write_bytes(npy("<i2", (0,), b""))
+    code, columns, errors = head(folder, source, ops)
+    assert code == 0 and columns["x"] == [[], [7, 8, 9]], (columns, errors)
 
 
 BROKEN = (  # operations, what the message says, the word that the caret is at
