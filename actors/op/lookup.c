@@ -1,7 +1,6 @@
-/*  actors/op/lookup.c - integers as places in a table: lookup.
+/*  actors/op/lookup.c - integers or texts as places in a table: lookup.
  *
- *  The table is a list (0 is its first entry), a map from integers, or the rows of a .npy file; an
- *  entry is a number, or in a file an array.  It is read once, when the chain is opened. */
+ *  The table is a list (0 is its first entry), a map, or the rows of a .npy file; an entry is a number, or in a file an array.  It is read once, when the chain is opened. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,6 +22,13 @@ typedef struct {
     const char *file, *to, *missing;
 } lookup_options_t;
 
+/*  A text of a map, and its entry. */
+typedef struct {
+    const char *text;
+    size_t size;
+    uint64_t entry;
+} word_t;
+
 typedef struct {
     uint32_t columns, column, into; /* into == columns: a new one */
     tnd_dtype_t from;
@@ -32,30 +38,32 @@ typedef struct {
     size_t entry_bytes;
     uint8_t *table;
     int64_t *keys;    /* of a map, ascending; NULL: entry i is of i */
+    word_t *words;    /* instead, of a map from texts: in the order of compare_words */
     uint8_t *missing; /* NULL: a row is bad */
 } lookup_t;
 
 static const tnd_option_t options[] = {
     {TND_OPTION(lookup_options_t, column, COLUMN, GRAPH),
-     .help = "the integers that are looked up"},
+     .help = "the integers that are looked up, or texts: a ragged column of u8"},
     {TND_OPTION(lookup_options_t, into, COLUMN, GRAPH), .fallback = "",
      .help = "a new column for what is found; without it that replaces the integers"},
     {TND_OPTION(lookup_options_t, values, STRINGS, GRAPH), .fallback = "",
      .help = "what 0, 1, 2 ... become, [0.5, 1, 2]"},
     {TND_OPTION(lookup_options_t, map, MAP, GRAPH), .fallback = "",
-     .help = "or what some integers become, {3: 0, 5: 1}"},
+     .help = "or what some integers or texts become, {3: 0, 5: 1}, {cat: 0, dog: 1}"},
     {TND_OPTION(lookup_options_t, file, PATH, GRAPH), .example = "${data}/table.npy",
      .fallback = "", .help = "or a .npy file whose rows 0, 1, 2 ... become"},
     {TND_OPTION(lookup_options_t, to, STRING, GRAPH), .unit = "type", .example = "f32",
      .fallback = "",
      .help = "the type of what is found: f32 if nothing is said, of a file its own"},
     {TND_OPTION(lookup_options_t, missing, STRING, GRAPH), .unit = "number", .fallback = "",
-     .help = "what integers without an entry become; without it their row is bad"},
+     .help = "what others become; without it their row is bad"},
 };
 
 const tnd_op_spec_t tnd_op_lookup_spec = {
     .table = {.name = "lookup",
-              .help = "Looks integers up in a table: weights of classes, other labels, vectors.",
+              .help = "Looks integers or texts up in a table, as tf.lookup.StaticHashTable does in "
+                      "TensorFlow: weights of classes, other labels, vectors.",
               TND_OPTIONS(options, lookup_options_t)},
     .caps = TND_OP_FAILS,
 };
@@ -126,6 +134,35 @@ static tnd_status_t fill_map(lookup_t *self, const tnd_value_t *map, mapped_t *m
         self->keys[i] = mapped[i].key;
         TND_TRY(read_entry(self, "map", i, mapped[i].text, made, error));
     }
+    return TND_OK;
+}
+
+/*  By size, which differs mostly, then by bytes. */
+static int compare_words(const void *a, const void *b)
+{
+    const word_t *one = a, *other = b;
+    if (one->size != other->size)
+        return one->size < other->size ? -1 : 1;
+    return one->size == 0 ? 0 : memcmp(one->text, other->text, one->size);
+}
+
+/*  The keys of a map differ, and stay valid as long as the options. */
+static tnd_status_t read_words(lookup_t *self, const tnd_value_t *map, const tnd_column_t *made,
+                               tnd_error_t *error)
+{
+    TND_TRY(take_table(self, map->count, tnd_dtype_size(made->dtype), error));
+    self->words = malloc(map->count * sizeof *self->words);
+    if (self->words == NULL)
+        return tnd_fail(error, "cannot allocate a map of %zu entries", map->count);
+    for (size_t i = 0; i < map->count; i++) {
+        const tnd_value_entry_t *entry = &map->entries[i];
+        if (entry->value->type != TND_VALUE_SCALAR)
+            return tnd_fail(error, "`map` has %s for `%s`; it is one number",
+                            tnd_value_type_name(entry->value->type), entry->key);
+        self->words[i] = (word_t){entry->key, strlen(entry->key), i};
+        TND_TRY(read_entry(self, "map", i, entry->value->text, made, error));
+    }
+    qsort(self->words, map->count, sizeof *self->words, compare_words);
     return TND_OK;
 }
 
@@ -202,17 +239,21 @@ static tnd_status_t read_missing(lookup_t *self, const char *text, const tnd_col
 }
 
 /*  Reads the table; *made, with the shape of the integers, becomes the column that is made. */
-static tnd_status_t read_table(lookup_t *self, const lookup_options_t *chosen, tnd_column_t *made,
-                               uint64_t *content_p, tnd_error_t *error)
+static tnd_status_t read_table(lookup_t *self, const lookup_options_t *chosen, bool texts,
+                               tnd_column_t *made, uint64_t *content_p, tnd_error_t *error)
 {
     int given = (chosen->values.count > 0) + (chosen->map != NULL) + (chosen->file != NULL);
     if (given != 1)
         return tnd_fail(error, "say one of `values`, `map` and `file`, and it with entries");
+    if (texts && chosen->map == NULL)
+        return tnd_fail(error, "column `%s` has texts; they are looked up in a `map`", self->name);
     made->dtype = TND_F32;
     if (chosen->to != NULL)
         TND_TRY(tnd_op_dtype(chosen->to, &made->dtype, error));
     if (chosen->file != NULL)
         TND_TRY(read_file(self, chosen->file, chosen->to == NULL, made, content_p, error));
+    else if (texts)
+        TND_TRY(read_words(self, chosen->map, made, error));
     else if (chosen->map != NULL)
         TND_TRY(read_map(self, chosen->map, made, error));
     else
@@ -238,6 +279,7 @@ static void lookup_close(void *state)
     lookup_t *self = state;
     free(self->table);
     free(self->keys);
+    free(self->words);
     free(self->missing);
 }
 
@@ -246,13 +288,17 @@ static tnd_status_t lookup_open(void *state, const void *given, const tnd_schema
 {
     lookup_t *self = state;
     const lookup_options_t *chosen = given;
-    TND_TRY(tnd_op_find(in, chosen->column, &self->column, error));
+    TND_TRY(tnd_op_find_any(in, chosen->column, &self->column, error));
     const tnd_column_t *column = &in->columns[self->column];
+    bool texts = column->ragged && column->dtype == TND_U8 && column->rank == 1;
+    if (!texts)
+        TND_TRY(tnd_op_find(in, chosen->column, &self->column, error));
     if (tnd_dtype_is_float(column->dtype))
         return tnd_fail(error, "column `%s` is %s; integers are looked up: `cast` it first",
                         column->name, tnd_dtype_name(column->dtype));
     bool is_new = chosen->into != NULL && strcmp(chosen->into, chosen->column) != 0;
     tnd_column_t made = *column;
+    made.rank = texts ? 0 : column->rank;
     if (is_new)
         snprintf(made.name, sizeof made.name, "%s", chosen->into);
     memcpy(self->name, column->name, sizeof self->name);
@@ -260,7 +306,7 @@ static tnd_status_t lookup_open(void *state, const void *given, const tnd_schema
     self->into = is_new ? in->count : self->column;
     self->from = column->dtype;
     self->elements = tnd_column_elements(column);
-    tnd_status_t status = read_table(self, chosen, &made, &facts->content, error);
+    tnd_status_t status = read_table(self, chosen, texts, &made, &facts->content, error);
     facts->loaded = self->count * self->entry_bytes;
     if (status == TND_OK)
         status = say_facts(self, in, &made, facts, error);
@@ -304,6 +350,23 @@ static tnd_status_t fail_row(const lookup_t *self, int64_t value, tnd_error_t *e
                     self->name, text);
 }
 
+static tnd_status_t look_up_text(const lookup_t *self, const tnd_ragged_t *text, uint8_t *to,
+                                 tnd_error_t *error)
+{
+    const word_t wanted = {.text = text->data, .size = text->length};
+    const word_t *word =
+        bsearch(&wanted, self->words, self->count, sizeof *self->words, compare_words);
+    const uint8_t *entry =
+        word != NULL ? self->table + word->entry * self->entry_bytes : self->missing;
+    if (entry == NULL)
+        return tnd_fail(error,
+                        "column `%s` has a text of %zu bytes that `map` does not have; `missing` "
+                        "gives a value to others",
+                        self->name, wanted.size);
+    memcpy(to, entry, self->entry_bytes);
+    return TND_OK;
+}
+
 static tnd_status_t lookup_apply(void *state, const tnd_op_key_t *key, const tnd_tile_t *in,
                                  tnd_tile_t *out, tnd_error_t *error)
 {
@@ -312,7 +375,9 @@ static tnd_status_t lookup_apply(void *state, const tnd_op_key_t *key, const tnd
     tnd_op_pass(in, out, self->columns, self->into);
     uint8_t *to = out->columns[self->into].base;
     size_t size = tnd_dtype_size(self->from);
-    for (uint32_t row = 0; row < in->rows; row++) {
+    for (uint32_t row = 0; self->words != NULL && row < in->rows; row++, to += self->entry_bytes)
+        TND_TRY(look_up_text(self, &in->columns[self->column].ragged[row], to, error));
+    for (uint32_t row = 0; self->words == NULL && row < in->rows; row++) {
         const uint8_t *from = tnd_tile_row(in, self->column, row);
         for (size_t i = 0; i < self->elements; i++, to += self->entry_bytes) {
             int64_t value;

@@ -47,6 +47,18 @@ Test(decode, fields_of_csv_become_columns_with_defaults_and_bounds)
     expect_row("{decode_csv: {fields: {a: string, b: string}}}", QUOTED, "bad");
 }
 
+Test(decode, texts_are_looked_up_in_a_map)
+{
+    const char *ops = "{lookup: {column: record, map: {'200': 2, '-1': 3, x: 4}, to: u8}}";
+    expect_row(ops, TWO_HUNDRED, "02");
+    expect_row(ops, MINUS_ONE, "03");
+    expect_row(ops, "-", "bad");
+    expect_row(ops, "78", "04");
+    expect_row("{lookup: {column: record, map: {x: 4}, to: u8, missing: 9, into: n}}", MINUS_ONE,
+               "2d31 09");
+    expect_ops_refused("{lookup: {column: record, values: [1]}}", "looked up in a `map`");
+}
+
 Test(decode, what_cannot_be_is_refused_when_the_chain_is_opened)
 {
     expect_ops_refused("{to_number: {column: number}}", "has no byte strings");
