@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#include "actors/file/file_progress.h"
 #include "actors/source/columns_internal.h"
 #include "actors/source/columns_spool.h"
 #include "runtime/base/allocation.h"
@@ -42,50 +43,27 @@ enum { NOTES_MOST = 8 };
 
 /*  The files that are indexed, and then those that are spooled, several at once. */
 typedef struct {
-    tnd_strand_t *strand;
-    tnd_index_place_t place;
-    const tnd_source_scope_t *scope;
-    struct indexed *files;
-    uint64_t bytes_all;
-    _Atomic uint64_t bytes, ended; /* done, of the files; how many of them are */
-} indexing_t;
-
-typedef struct indexed {
-    indexing_t *indexing;
-    uint64_t seen; /* bytes */
     tnd_record_index_facts_t facts;
     tnd_status_t status;
     tnd_error_t error;
 } indexed_t;
 
-/*  A byte that is read again counts once. */
-static void on_bytes(void *watcher, size_t at)
-{
-    indexed_t *file = watcher;
-    indexing_t *self = file->indexing;
-    uint64_t more = at > file->seen ? at - file->seen : 0;
-    file->seen += more;
-    uint64_t done = atomic_fetch_add(&self->bytes, more) + more;
-    if (more > 0)
-        tnd_source_progress(self->scope, done, self->bytes_all, "bytes");
-}
+typedef struct {
+    tnd_strand_t *strand;
+    tnd_index_place_t place;
+    tnd_file_progress_t progress;
+    indexed_t *files;
+} indexing_t;
 
 static void begin_file(indexing_t *self, size_t i, const char *doing)
 {
-    tnd_stored_t *stored = &self->strand->stored[i];
-    tnd_source_doing(self->scope, doing, stored->path);
-    self->files[i].seen = 0;
-    stored->content.watch = on_bytes;
-    stored->content.watcher = &self->files[i];
+    tnd_file_progress_begin(&self->progress, i, doing, &self->strand->stored[i].content);
 }
 
 static void end_file(indexing_t *self, size_t i)
 {
     tnd_stored_t *stored = &self->strand->stored[i];
-    stored->content.watch = NULL;
-    on_bytes(&self->files[i], stored->size);
-    tnd_source_progress(self->scope, atomic_fetch_add(&self->ended, 1) + 1, self->strand->count,
-                        "files");
+    tnd_file_progress_end(&self->progress, i, &stored->content, stored->size);
 }
 
 static bool is_spooled(const tnd_strand_t *strand, size_t i)
@@ -183,7 +161,7 @@ static tnd_status_t open_all(indexing_t *self, const tnd_strand_source_t *from,
     if (failures.status != TND_OK || strand->spooled == NULL)
         return failures.status;
     TND_TRY(tnd_spool_check(strand, error));
-    self->bytes = self->ended = 0;
+    tnd_file_progress_restart(&self->progress);
     tnd_parallel(strand->count, spool_file, self);
     for (size_t i = 0; i < strand->count; i++)
         tnd_failures_note(&failures, self->files[i].status, &self->files[i].error);
@@ -194,12 +172,12 @@ tnd_status_t tnd_columns_open_indexes(tnd_columns_t *self, tnd_strand_t *strand,
                                       const tnd_strand_source_t *from,
                                       const tnd_source_scope_t *scope, tnd_error_t *error)
 {
-    indexing_t indexing = {.strand = strand, .place = from->place, .scope = scope};
+    indexing_t indexing = {.strand = strand, .place = from->place};
+    uint64_t bytes = 0;
     indexing.files = tnd_allocate_zeroed(strand->count, sizeof *indexing.files);
-    for (size_t i = 0; i < strand->count; i++) {
-        indexing.files[i].indexing = &indexing;
-        indexing.bytes_all += strand->stored[i].size;
-    }
+    for (size_t i = 0; i < strand->count; i++)
+        bytes += strand->stored[i].size;
+    tnd_file_progress_init(&indexing.progress, scope, strand->count, bytes);
     strand->splits = tnd_allocate_zeroed(strand->count, sizeof *strand->splits);
     strand->splits_count = strand->count;
     if (from->spool != NULL)
@@ -207,6 +185,7 @@ tnd_status_t tnd_columns_open_indexes(tnd_columns_t *self, tnd_strand_t *strand,
     tnd_status_t status = open_all(&indexing, from, scope, error);
     if (status == TND_OK)
         note_all(&indexing, (const char *const *)strand->files.paths, &self->notes);
+    tnd_file_progress_free(&indexing.progress);
     free(indexing.files);
     if (from->max != 0)
         strand->longest = from->max;

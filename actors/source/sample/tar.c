@@ -7,6 +7,7 @@
 #include <xxhash.h>
 
 #include "actors/file/failures.h"
+#include "actors/file/file_progress.h"
 #include "actors/source/sample/tar_internal.h"
 #include "actors/source/sample/tar_spool.h"
 #include "actors/source/sources.h"
@@ -114,13 +115,20 @@ static tnd_status_t pass_over(void *taker, tnd_tar_members_t *members, uint32_t 
     return TND_OK;
 }
 
+typedef struct {
+    tnd_tar_t *tar;
+    tnd_file_progress_t *progress;
+} search_t;
+
 /*  Finds the samples of a file. */
 static void find_samples(void *context, size_t index)
 {
-    tnd_tar_t *self = context;
+    const search_t *search = context;
+    tnd_tar_t *self = search->tar;
     tnd_tar_file_t *file = &self->files[index];
     tnd_tar_samples_t samples;
     tnd_tar_sample_t sample;
+    tnd_file_progress_begin(search->progress, index, "searching", &file->content);
     tnd_tar_samples_init(&samples, &self->columns, &file->content);
     tnd_tar_take_fn *take = file->compressed ? pass_over : NULL;
     while ((file->status = tnd_tar_samples_next(&samples, &sample, take, NULL, &file->error)) ==
@@ -139,13 +147,26 @@ static void find_samples(void *context, size_t index)
         file->error = lost;
     }
     tnd_content_forget(&file->content);
+    tnd_file_progress_end(search->progress, index, &file->content, file->content.size);
+}
+
+static void search_all(tnd_tar_t *self, const tnd_source_scope_t *scope)
+{
+    tnd_file_progress_t progress;
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < self->file_count; i++)
+        bytes += self->files[i].content.size;
+    tnd_file_progress_init(&progress, scope, self->file_count, bytes);
+    search_t search = {self, &progress};
+    tnd_parallel(self->file_count, find_samples, &search);
+    tnd_file_progress_free(&progress);
 }
 
 static tnd_status_t find_all(tnd_tar_t *self, const tnd_source_scope_t *scope, tnd_error_t *error)
 {
     tnd_failures_t failures = {.scope = scope, .error = error};
     if (self->random || self->max == 0)
-        tnd_parallel(self->file_count, find_samples, self);
+        search_all(self, scope);
     for (size_t i = 0; i < self->file_count; i++)
         tnd_failures_note(&failures, self->files[i].status == TND_FAILED ? TND_FAILED : TND_OK,
                           &self->files[i].error);

@@ -12,13 +12,14 @@
 #include "runtime/base/allocation.h"
 #include "runtime/base/round_up.h"
 
-enum { VIEW_BYTES = 1 << 18, BLOCK = 512 };
+enum { VIEW_BYTES = 1 << 18, BLOCK = 512, WATCH_BYTES = 1 << 20 };
 
 struct tnd_tar_members {
     tnd_content_t *content;
     struct archive *archive;
-    size_t at;     /* bytes of the file that libarchive has got */
-    uint64_t next; /* byte of the next header, where the last one was right */
+    size_t at;      /* bytes of the file that libarchive has got */
+    uint64_t next;  /* byte of the next header, where the last one was right */
+    size_t watched; /* bytes of the file that were reported */
     bool failed;
     tnd_error_t error;        /* of the file, if failed */
     bool begun, ended, found; /* a header was found */
@@ -102,6 +103,16 @@ static tnd_status_t refuse(const tnd_tar_members_t *self, const char *why, tnd_e
                     (unsigned long long)self->next);
 }
 
+/*  Reports how many bytes of the file were read. */
+static void watch(tnd_tar_members_t *self)
+{
+    size_t at = (size_t)archive_filter_bytes(self->archive, -1);
+    if (self->content->watch == NULL || at < self->watched + WATCH_BYTES)
+        return;
+    self->watched = at;
+    self->content->watch(self->content->watcher, at);
+}
+
 /*  The next header; *entry_p: NULL if it is damaged. */
 static tnd_status_t next_header(tnd_tar_members_t *self, struct archive_entry **entry_p,
                                 tnd_error_t *error)
@@ -150,6 +161,7 @@ tnd_status_t tnd_tar_members_next(tnd_tar_members_t *self, tnd_tar_member_t *mem
         bool file = archive_entry_filetype(entry) == AE_IFREG;
         const char *path = archive_entry_pathname(entry);
         self->next = tnd_round_up(offset + (file ? size : 0), BLOCK);
+        watch(self);
         if (path == NULL)
             path = archive_entry_pathname_utf8(entry);
         if (path == NULL || !file || archive_entry_hardlink(entry) != NULL || !split(path, member))
@@ -171,6 +183,7 @@ tnd_status_t tnd_tar_members_read(tnd_tar_members_t *self, uint8_t *out, size_t 
             return tnd_fail(error, "%s", self->error.text);
         if (got > 0) {
             done += (size_t)got;
+            watch(self);
             continue;
         }
         const char *why = got < 0 ? archive_error_string(self->archive) : NULL;
