@@ -30,6 +30,7 @@
 typedef struct {
     tnd_record_finder_t finder;
     size_t around; /* so many bytes of every record are not its content */
+    size_t ending; /* and at its end up to so many more */
     /*  Whether bytes begin a record; NULL: any bytes may. */
     bool (*begins)(const uint8_t *data, size_t size);
     /*  Checks a record and finds its content: *size_p bytes from *first_p on.  `own`: `data` is a

@@ -62,7 +62,8 @@ void tnd_columns_stream_close(tnd_record_stream_t *self);
 /*  The most bytes that a row takes in a file. */
 static inline size_t tnd_strand_row_max(const tnd_strand_t *strand)
 {
-    size_t around = strand->format != NULL ? strand->format->around : 0;
+    const tnd_record_format_t *format = strand->format;
+    size_t around = format != NULL ? format->around + format->ending : 0;
     return strand->splits != NULL ? strand->record * strand->longest + around : strand->record;
 }
 

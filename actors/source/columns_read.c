@@ -298,8 +298,9 @@ tnd_status_t tnd_columns_sizes(const void *state, const uint64_t *index, uint32_
             uint64_t size = (end - begin) * strand->record;
             bool framed = strand->format != NULL && !tnd_spool_has(strand, file);
             size_t around = framed ? strand->format->around : 0;
+            uint64_t most = strand->record * strand->longest;
             if (size >= around && size <= tnd_strand_row_max(strand))
-                sizes[i] += size - around;
+                sizes[i] += size - around < most ? size - around : most;
         }
     }
     return TND_OK;

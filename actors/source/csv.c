@@ -121,9 +121,11 @@ static tnd_status_t csv_open(void *state, const void *given, const tnd_source_sc
              chosen->quotes ? "-quotes" : "", chosen->header ? "-header" : "");
     self->format = (tnd_record_format_t){.finder = {.name = self->name,
                                                     .skips_head = chosen->header,
+                                                    .line_ends = true,
                                                     .fits = fits,
                                                     .find = find,
                                                     .context = chosen},
+                                         .ending = 2,
                                          .content = content};
     return tnd_columns_open_records(&self->columns, &chosen->records, &self->format, scope, facts,
                                     error);

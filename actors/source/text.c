@@ -76,7 +76,8 @@ static tnd_status_t content(uint8_t *data, size_t size, bool own, size_t *first_
 }
 
 static const tnd_record_format_t format = {
-    .finder = {.name = "lines", .fits = fits, .find = find},
+    .finder = {.name = "lines", .line_ends = true, .fits = fits, .find = find},
+    .ending = 2,
     .content = content,
 };
 

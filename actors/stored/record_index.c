@@ -127,6 +127,24 @@ static tnd_status_t check_samples(const tnd_stored_t *index, tnd_stored_t *data,
     return tnd_fail(error, "%s: is the index of another file", index->path);
 }
 
+/*  Leaves the line ends out of the longest record.  The last record may have none; that of a
+ *  compressed file is not looked at. */
+static tnd_status_t leave_out_ends(const tnd_stored_t *index, tnd_stored_t *data,
+                                   uint64_t *longest_p, tnd_error_t *error)
+{
+    uint64_t begin, end;
+    const uint8_t *last = NULL;
+    if (index->rows < 2)
+        return TND_OK;
+    TND_TRY(tnd_splits_row(index, data, index->rows - 2, &begin, &end, error));
+    if (data->compression == TND_COMPRESSION_NONE && begin < end)
+        TND_TRY(tnd_content_view(&data->content, end - 1, 1, &last, error));
+    *longest_p -= *longest_p > 0;
+    if (end - begin > *longest_p && !(last != NULL && (*last == '\n' || *last == '\r')))
+        *longest_p = end - begin;
+    return tnd_content_intact(&data->content, error);
+}
+
 /*  Opens and checks the index at `path`; one that was just built is right. */
 static tnd_status_t open_index(tnd_stored_t *index, const char *path, tnd_stored_t *data,
                                const tnd_record_finder_t *finder, bool built,
@@ -156,7 +174,11 @@ static tnd_status_t open_index(tnd_stored_t *index, const char *path, tnd_stored
         facts->stray = size - end;
         index->rows--;
     }
-    return TND_OK;
+    if (finder->line_ends)
+        status = leave_out_ends(index, data, &facts->longest, error);
+    if (status != TND_OK)
+        tnd_stored_close(index);
+    return status;
 }
 
 /*  Of a whole file; zeros if it cannot be read. */

@@ -26,6 +26,7 @@ typedef struct {
     const char *name; /* of the format, in the names of its indexes */
     size_t stray_max; /* so many bytes after the last record are ignored */
     bool skips_head;  /* the first record need not begin the file */
+    bool line_ends;   /* a record ends with an end of a line, the last one maybe not */
     const void *context;
     /*  Whether a record can be `size` bytes, which begin with data[0 ... have).  `before`: the byte
      *  before it; negative: it begins the file.  `last`: the file ends with it. */
@@ -39,7 +40,7 @@ typedef struct {
 
 /*  What an index shows of a data file. */
 typedef struct {
-    uint64_t longest; /* bytes of the longest record */
+    uint64_t longest; /* bytes of the longest record, without the last byte of its line end */
     uint64_t stray;   /* bytes after the last record, which belong to none */
     bool again;       /* there was one that did not fit; `why` */
     tnd_error_t why;

@@ -17,6 +17,9 @@ import zlib
 from named import run_named
 from run import ROOT, TUNDISH
 
+sys.path.insert(0, str(ROOT / "tests" / "support"))
+from tfrecord import crc32c, framed  # noqa: E402
+
 ORACLE = ROOT / "tests" / "oracle"
 COLUMNS = {"csv": "record", "tfrecord": "record", "text": "line", "raw": "x"}
 # Where a record is damaged, TensorFlow gives up the rest of the file.  Here one record is bad; so many
@@ -25,15 +28,6 @@ COLUMNS = {"csv": "record", "tfrecord": "record", "text": "line", "raw": "x"}
 MORE = {"gzip_bad_crc_trailer": 4, "gzip_inner_flip": 1, "flip_length_byte": 1, "flip_length_crc": 1, "flip_data_byte": 1, "flip_data_crc": 1,
         "flip_first_record_data": 3, "flip_empty_record_crc": 2, "flip_data_byte_small_buffer": 1,
         "many_files_one_bad": 7, "many_files_one_bad_ignore_errors": 1}
-
-
-def crc32c(data):
-    crc = 0xffffffff
-    for byte in data:
-        crc ^= byte
-        for _ in range(8):
-            crc = crc >> 1 ^ (0x82f63b78 if crc & 1 else 0)
-    return crc ^ 0xffffffff
 
 
 def cases(topic, *ops):
@@ -166,6 +160,41 @@ def test_a_damaged_record_stops_a_run_with_its_place(folder):
         assert f"record {record} of {path}, at byte {byte} is bad" in text and why in text, text
 
 
+def test_a_damaged_length_costs_one_record(folder):
+    rows = [bytes([65 + size]) * size for size in range(1, 9)]
+    for lost in range(len(rows) - 1):
+        path = folder / f"{lost}.tfrecord"
+        parts = [framed(row) for row in rows]
+        parts[lost] = bytes([parts[lost][0] ^ 1]) + parts[lost][1:]
+        path.write_bytes(b"".join(parts))
+        assert head(folder, "tfrecord", [path], "skip")[0] == rows[:lost] + rows[lost + 1:]
+        # A record after it whose data are damaged is part of what is lost.
+        parts[lost + 1] = parts[lost + 1][:12] + b"?" + parts[lost + 1][13:]
+        path.write_bytes(b"".join(parts))
+        assert head(folder, "tfrecord", [path], "skip")[0] == rows[:lost] + rows[lost + 2:]
+        graph_of(folder, "tfrecord", [str(path)], "on_error: skip")
+        counts = run(folder)[0]["rows"]
+        assert (counts["fed"], counts["quarantined"]) == (len(rows) - 2, 1), counts
+
+
+def test_the_length_of_a_row_is_that_of_its_content(folder):
+    for data, rows in ((b"hello\nabc\r\nhell\r\n", [b"hello", b"abc", b"hell"]),
+                       (b"abc\nhello", [b"abc", b"hello"]), (b"hello\r\nabc", [b"hello", b"abc"])):
+        for source in ("text", "csv"):
+            for pack, name in ((bytes, "x.txt"), (gzip.compress, "x.txt.gz")):
+                path = folder / name
+                path.write_bytes(pack(data))
+                assert head(folder, source, [path], options=", max: 5")[0] == rows, (source, data)
+                found, _ = head(folder, source, [path], "skip", options=", max: 4")
+                assert found == [row for row in rows if len(row) < 5]
+    for data in (b"hello\nabc\n", b"abc\nhello", b"hello\nabc"):
+        path.write_bytes(data)
+        head(folder, "text", [path])
+        done = subprocess.run([str(TUNDISH), "head", "graph.yaml"], capture_output=True, text=True,
+                              cwd=folder, timeout=100)
+        assert "line u8[<=5]" in done.stdout, done.stdout + done.stderr
+
+
 def zstd(data):
     """A frame of RFC 8878 whose blocks are not compressed."""
     blocks = [data[at:at + 1000] for at in range(0, len(data), 1000)] or [b""]
@@ -177,16 +206,6 @@ def zstd(data):
 
 
 PACK = {"gzip": gzip.compress, "zlib": zlib.compress, "zstd": zstd}
-
-
-def crc_of(data):
-    crc = crc32c(data)
-    return struct.pack("<I", ((crc >> 15 | crc << 17) + 0xa282ead8) & 0xffffffff)
-
-
-def framed(record):
-    length = struct.pack("<Q", len(record))
-    return length + crc_of(length) + record + crc_of(record)
 
 
 def write_formats(folder, rows, pack, count=1):

@@ -4,11 +4,15 @@ import gzip
 import io
 import json
 import struct
+import sys
 import tarfile
 
 import numpy
 
 from command import ROOT, holds, main, run, same
+
+sys.path.insert(0, str(ROOT / "tests" / "support"))
+from tfrecord import framed  # noqa: E402
 
 ORACLE = ROOT / "tests" / "oracle" / "tfrecord"
 
@@ -20,21 +24,6 @@ def inspect(folder, *words, expect=0):
     code, text, err = run("inspect", *words, env=env)
     same((code, err), (expect, ""))
     return json.loads(out)["inputs"], text
-
-
-def masked(data):
-    crc = 0xffffffff
-    for byte in data:
-        crc ^= byte
-        for _ in range(8):
-            crc = crc >> 1 ^ (0x82f63b78 if crc & 1 else 0)
-    crc ^= 0xffffffff
-    return struct.pack("<I", ((crc >> 15 | crc << 17) + 0xa282ead8) & 0xffffffff)
-
-
-def framed(record):
-    length = struct.pack("<Q", len(record))
-    return length + masked(length) + record + masked(record)
 
 
 def field(number, payload):

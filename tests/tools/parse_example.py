@@ -2,8 +2,12 @@
 """TFRecord files of tf.Example: from the bytes of a file to columns of batches."""
 import json
 import struct
+import sys
 
-from command import holds, main, run, same
+from command import ROOT, holds, main, run, same
+
+sys.path.insert(0, str(ROOT / "tests" / "support"))
+from tfrecord import framed  # noqa: E402
 
 GRAPH = """tundish: 1
 seed: 3
@@ -17,16 +21,6 @@ actors:
 links:
   - read -> prep -> batch -> feed
 """
-
-
-def crc32c(data):
-    crc = 0xffffffff
-    for byte in data:
-        crc ^= byte
-        for _ in range(8):
-            crc = crc >> 1 ^ (0x82f63b78 if crc & 1 else 0)
-    crc ^= 0xffffffff
-    return (crc >> 15 | crc << 17 & 0xffffffff) + 0xa282ead8 & 0xffffffff
 
 
 def varint(number):
@@ -66,8 +60,7 @@ def sample(number):
 def write(folder, records):
     with open(folder / "x.tfrecord", "wb") as out:
         for data in records:
-            size = struct.pack("<Q", len(data))
-            out.write(size + struct.pack("<I", crc32c(size)) + data + struct.pack("<I", crc32c(data)))
+            out.write(framed(data))
 
 
 def graph(folder, workers=1, on_error="stop", order=""):
