@@ -59,6 +59,15 @@ def test_a_source_that_reports_progress_may_take_three_times_start_timeout(folde
         assert line and line[1] == line[2], out
 
 
+def test_commands_that_open_data_show_it_on_stderr(folder):
+    path = graph(folder, "ms: 1200")
+    for command in ("head", "explain", "validate"):
+        code, out, err = run(command, path, env=PLUGINS)
+        same(code, 0, err)
+        assert re.search(r"^read: opening \d+ of 100 parts, \d+ %", err, re.M), (command, err)
+        assert "opening" not in out, (command, out)
+
+
 def test_progress_is_not_shown_to_those_who_want_no_output(folder):
     code, out, err = run("run", graph(folder, "ms: 1000"), "--quiet", env=PLUGINS)
     same((code, out, err), (0, "", ""))

@@ -62,7 +62,7 @@ static void print(const tnd_log_t *self, unsigned count)
         fprintf(out, ",\"count\":%u}\n", count > 0 ? count : 1);
     } else {
         /* The progress line is on the screen; it is drawn again. */
-        if (isatty(STDERR_FILENO) == 1 && tnd_terminal_look().line)
+        if (isatty(STDERR_FILENO) == 1 && tnd_terminal_look(STDOUT_FILENO).line)
             fputs("\r\033[K", out);
         fprintf(out, "%s %s %s %s", self->last_host, self->last_actor, words[self->last_level],
                 self->last_text);

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "runtime/base/clock.h"
 #include "tools/cli/load.h"
@@ -28,7 +29,8 @@ void tnd_progress_init(tnd_progress_t *self, tnd_run_summary_t *summary, uint64_
                              .steps_max = steps_max,
                              .quiet = quiet,
                              .plain_ns = tnd_clock_now(),
-                             .out = stdout};
+                             .out = stdout,
+                             .terminal = STDOUT_FILENO};
 }
 
 /*  The part of the chain that is done, from 0 to 1; negative: unknown. */
@@ -307,7 +309,7 @@ void tnd_progress_tick(tnd_progress_t *self)
     if (self->quiet)
         return;
     uint64_t now = tnd_clock_now();
-    tnd_terminal_t terminal = tnd_terminal_look();
+    tnd_terminal_t terminal = tnd_terminal_look(self->terminal);
     pthread_mutex_lock(&self->summary->lock);
     if (!self->stopped)
         show(self, &terminal, now);

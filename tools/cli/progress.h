@@ -18,6 +18,7 @@
 typedef struct {
     tnd_run_summary_t *summary;
     FILE *out;          /* owned by the caller; stdout unless it is set */
+    int terminal;       /* the descriptor that shows it */
     uint64_t steps_max; /* TND_UNKNOWN: none */
     bool quiet, stopped, drawn, joined;
     bool draining; /* the drain was announced, here or where it was requested */

@@ -1,4 +1,4 @@
-/*  tools/cli/terminal.c - the capabilities of the terminal at stdout. */
+/*  tools/cli/terminal.c - the capabilities of a terminal. */
 #include "tools/cli/terminal.h"
 
 #include <stdlib.h>
@@ -17,15 +17,15 @@ static bool says_utf8(void)
     return false;
 }
 
-tnd_terminal_t tnd_terminal_look(void)
+tnd_terminal_t tnd_terminal_look(int file)
 {
     const char *no_colour = getenv("NO_COLOR"), *kind = getenv("TERM");
     bool dumb = kind == NULL || strcmp(kind, "dumb") == 0;
     tnd_terminal_t terminal = {.wide = says_utf8(), .columns = 80};
     struct winsize size;
-    terminal.line = isatty(STDOUT_FILENO) == 1 && !dumb;
+    terminal.line = isatty(file) == 1 && !dumb;
     terminal.colour = terminal.line && (no_colour == NULL || *no_colour == '\0');
-    if (terminal.line && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
+    if (terminal.line && ioctl(file, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
         terminal.columns = size.ws_col;
     return terminal;
 }

@@ -219,7 +219,7 @@ static const char *const level_names[] = {"ok", "warning", "bad"};
 static void print_text(const tnd_check_t *checks)
 {
     static const int colours[] = {32, 33, 31};
-    bool colour = tnd_terminal_look().colour;
+    bool colour = tnd_terminal_look(STDOUT_FILENO).colour;
     for (size_t i = 0; i < TND_CHECKS; i++) {
         if (colour)
             printf("\033[%dm", colours[checks[i].level]);

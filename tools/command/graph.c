@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "tools/cli/json.h"
 #include "tools/cli/load.h"
@@ -208,7 +209,7 @@ static void print_band(const column_t *columns, size_t count, size_t indent)
 /*  Prints as many actors per line as the screen allows. */
 static void print_columns(column_t *columns, size_t count)
 {
-    size_t screen = tnd_terminal_look().columns, indent = 2;
+    size_t screen = tnd_terminal_look(STDOUT_FILENO).columns, indent = 2;
     for (size_t i = 0; i < count; i++) {
         size_t head = strlen(columns[i].name) + 2 + strlen(columns[i].label) + ARROW +
                       (columns[i].call ? 1 : 0);

@@ -6,6 +6,7 @@
 #include "tools/cli/crash.h"
 #include "tools/cli/load.h"
 #include "tools/cli/log.h"
+#include "tools/cli/opening_progress.h"
 #include "tools/rows/head_plan.h"
 #include "tools/rows/npz.h"
 #include "tools/rows/contact_sheet.h"
@@ -17,8 +18,14 @@ typedef struct {
     tnd_head_plan_t plan;
     tnd_stream_t stream; /* set once the session's actors run */
     tnd_session_t *session;
+    tnd_opening_progress_t opening;
     tnd_log_t log;
 } head_t;
+
+static void observe_opening(void *context, uint32_t host, const tnd_open_progress_t *progress)
+{
+    tnd_opening_progress_show(&((head_t *)context)->opening, host, progress);
+}
 
 static void observe_stream(void *context, const tnd_stream_t *stream)
 {
@@ -145,6 +152,7 @@ static int pull(head_t *head, tnd_feed_t *feed, bool *failed_p)
 static int run_session(head_t *head)
 {
     tnd_observer_t observer = {.context = head,
+                               .opening = observe_opening,
                                .stream = observe_stream,
                                .log = observe_log,
                                .log_level = head->log.level};
@@ -156,7 +164,9 @@ static int run_session(head_t *head)
         return TND_EXIT_TOPOLOGY;
     }
     tnd_crash_arm(&head->plan.plan, NULL);
+    tnd_opening_progress_init(&head->opening, &head->plan.plan);
     if (tnd_session_open_plan(&head->session, &head->plan.plan, &wishes, &error) != TND_OK) {
+        tnd_opening_progress_end(&head->opening);
         tnd_crash_disarm();
         complain(head, error.text);
         return TND_EXIT_FAILED;
@@ -176,6 +186,7 @@ static int run_session(head_t *head)
     }
     tnd_crash_disarm();
     (void)tnd_session_destroy(&head->session);
+    tnd_opening_progress_end(&head->opening);
     tnd_log_end(&head->log);
     return code;
 }

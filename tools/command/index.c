@@ -234,7 +234,7 @@ static int build_all(const tnd_request_t *request)
     tnd_arena_t *arena = tnd_arena_new();
     work_t self = {.request = request,
                    .lock = PTHREAD_MUTEX_INITIALIZER,
-                   .terminal = tnd_terminal_look(),
+                   .terminal = tnd_terminal_look(STDOUT_FILENO),
                    .began_ns = tnd_clock_now()};
     bool chosen = plan(&self, arena) == TND_OK;
     if (request->json)

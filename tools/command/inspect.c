@@ -324,7 +324,7 @@ static int inspect_item(const tnd_request_t *request, tnd_arena_t *arena,
                      .item = item,
                      .paths = item->path_count > 0 ? item->paths : &item->path,
                      .path_count = item->path_count > 0 ? item->path_count : 1,
-                     .terminal = tnd_terminal_look()};
+                     .terminal = tnd_terminal_look(STDOUT_FILENO)};
     tnd_error_t error;
     for (size_t p = 0; p < self.path_count; p++) {
         struct stat is;

@@ -460,7 +460,7 @@ static bool may_open(up_t *up, const tnd_plan_t *plan)
 
 static int up_graph(const tnd_request_t *request)
 {
-    up_t up = {.request = request, .led = true, .terminal = tnd_terminal_look()};
+    up_t up = {.request = request, .led = true, .terminal = tnd_terminal_look(STDOUT_FILENO)};
     if (!tnd_log_init(&up.log, "up", request))
         return TND_EXIT_USAGE;
     if (!tnd_load_resumes(request, "up"))

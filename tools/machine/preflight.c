@@ -5,8 +5,12 @@
 #include <string.h>
 
 #include "runtime/base/allocation.h"
+#include "runtime/base/clock.h"
 #include "runtime/resources/resources.h"
+#include "tools/cli/opening_progress.h"
 #include "tools/machine/machine.h"
+
+static const uint64_t show_every_ns = 50000000;
 
 /*  Records what one host reports about a chain; two hosts must report the same. */
 static void take_facts(tnd_preflight_t *self, const tnd_plan_t *plan,
@@ -103,14 +107,50 @@ static void make(void *context, tnd_guarded_call_t *call, tnd_diagnostics_t *dia
         compare_columns(self, plan, c, diagnostics);
 }
 
+/*  Shows what the call opens. */
+static void show(tnd_guarded_call_t *call, tnd_opening_progress_t *shown)
+{
+    char *text;
+    size_t size;
+    FILE *out = tnd_memory_stream(&text, &size);
+    tnd_guarded_call_write(call, out);
+    fclose(out);
+    for (char *line = text, *end; (end = strchr(line, '\n')) != NULL; line = end + 1) {
+        tnd_open_progress_t progress;
+        *end = '\0';
+        if (tnd_open_progress_read(&progress, line))
+            tnd_opening_progress_show(shown, 0, &progress);
+    }
+    if (size == 0)
+        tnd_opening_progress_show(shown, 0, NULL);
+    free(text);
+}
+
+/*  As tnd_guarded_call_wait, and shows what is opened. */
+static bool wait_for(tnd_guarded_call_t **call_p, uint64_t hung_after_ns,
+                     tnd_opening_progress_t *shown, tnd_diagnostics_t *diagnostics)
+{
+    uint64_t every_ns = hung_after_ns / 4 < show_every_ns ? hung_after_ns / 4 : show_every_ns;
+    while (!tnd_guarded_call_end(call_p, every_ns, diagnostics)) {
+        if (tnd_guarded_call_hangs(*call_p, hung_after_ns, tnd_clock_now(), diagnostics))
+            return false;
+        show(*call_p, shown);
+    }
+    return true;
+}
+
 void tnd_preflight_make(tnd_preflight_t *self, tnd_graph_t *graph, const tnd_plan_t *plan,
                         tnd_diagnostics_t *diagnostics)
 {
     making_t *making = tnd_allocate_zeroed(1, sizeof *making);
     making->plan = *plan;
     begin(&making->preflight, plan);
+    tnd_opening_progress_t shown;
+    tnd_opening_progress_init(&shown, plan);
     tnd_guarded_call_t *call = tnd_guarded_call_begin(make, NULL, making);
-    if (tnd_guarded_call_wait(&call, plan->hung_after_ns, diagnostics)) {
+    bool ended = wait_for(&call, plan->hung_after_ns, &shown, diagnostics);
+    tnd_opening_progress_end(&shown);
+    if (ended) {
         *self = making->preflight;
         free(making);
         return;

@@ -1,6 +1,7 @@
 /*  tools/rows/show_text.c - prints the rows of a step as text. */
 #include <inttypes.h>
 #include <stdio.h>
+#include <unistd.h>
 
 #include "tools/rows/contact_sheet.h"
 #include "tools/rows/show.h"
@@ -77,7 +78,7 @@ static void print_pictures(const view_t *view, uint32_t column_index, const rang
     uint64_t height = column->shape[0], width = column->shape[1];
     uint64_t wide = width < PICTURE_WIDE ? width : PICTURE_WIDE;
     uint64_t tall = (height * wide + width) / (2 * width);
-    uint64_t rows = view_rows(view), across = tnd_terminal_look().columns / (wide + 2);
+    uint64_t rows = view_rows(view), across = tnd_terminal_look(STDOUT_FILENO).columns / (wide + 2);
     tall = tall > 0 ? tall : 1;
     across = across > 0 ? across : 1;
     across = across < rows ? across : rows;
