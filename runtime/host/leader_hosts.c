@@ -147,7 +147,12 @@ static void lose_host(tnd_leader_t *self, uint32_t host, uint64_t now)
     tnd_leader_core_host_lost(tnd_leader_session(self), host, member->why, now);
     if (tnd_leader_core_state(tnd_leader_session(self)) == TND_LEADER_CORE_FAILED)
         return;
-    if (tnd_leader_core_needs(tnd_leader_session(self), host))
+    if (tnd_leader_core_state(tnd_leader_session(self)) < TND_LEADER_CORE_RUNNING)
+        snprintf(text, sizeof text,
+                 "host %s is lost (%s): the start waits for it, for at most %" PRIu64
+                 " s (start_timeout); start it again by the same command with --host %s",
+                 plan->name, member->why, self->plan->start_timeout_ns / 1000000000u, plan->name);
+    else if (tnd_leader_core_needs(tnd_leader_session(self), host))
         snprintf(text, sizeof text,
                  "host %s is lost (%s): the run waits %" PRIu64
                  " s for it; start it again by the same command with --host %s",
