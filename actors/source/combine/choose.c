@@ -87,12 +87,6 @@ static tnd_status_t choose_next(tnd_combination_t *combination, const tnd_block_
     }
 }
 
-static void choose_find(const tnd_combination_t *self, uint64_t index, uint32_t *source_p,
-                        uint64_t *row_p)
-{
-    tnd_choices_find(&self->choices, index, source_p, row_p);
-}
-
 /*  Adds the choices of `count` rows of the selector; *end_p: the last row was found. */
 static tnd_status_t add_choices(choose_t *self, const tnd_block_t *block, uint64_t first,
                                 uint32_t count, bool *end_p, tnd_error_t *error)
@@ -160,7 +154,7 @@ static tnd_status_t choose_open(void *state, const void *given, const tnd_source
     whole.lanes = 1;
     self->stop_on_empty = chosen->stop_on_empty;
     TND_TRY(tnd_combination_open(all, &chosen->sources, &chosen->by, &whole, error));
-    all->find = choose_find;
+    all->find = tnd_combination_find_choice;
     all->rewind = choose_rewind;
     all->next = choose_next;
     all->rows = TND_UNKNOWN;

@@ -64,6 +64,12 @@ void tnd_combination_close(tnd_combination_t *self)
     *self = (tnd_combination_t){0};
 }
 
+void tnd_combination_find_choice(const tnd_combination_t *self, uint64_t index, uint32_t *source_p,
+                                 uint64_t *row_p)
+{
+    tnd_choices_find(&self->choices, index, source_p, row_p);
+}
+
 /*  Makes both schemas as long as the longer, where columns are ragged. */
 static void match_lengths(tnd_schema_t *one, tnd_schema_t *other)
 {

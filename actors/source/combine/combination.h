@@ -45,6 +45,9 @@ tnd_status_t tnd_combination_open(tnd_combination_t *self, const tnd_part_list_t
                                   const tnd_part_t *selector, const tnd_source_scope_t *scope,
                                   tnd_error_t *error) TND_CHECKED;
 void tnd_combination_close(tnd_combination_t *self);
+/*  `find` of combinations that note their choices. */
+void tnd_combination_find_choice(const tnd_combination_t *self, uint64_t index, uint32_t *source_p,
+                                 uint64_t *row_p);
 
 /*  Makes the schema that all sources have; a ragged column is as long as the longest.  Errors:
  *  TND_FAILED if they differ; `about` is the one that does. */

@@ -104,12 +104,6 @@ static tnd_status_t mix_next(tnd_combination_t *combination, const tnd_block_t *
     return TND_END;
 }
 
-static void mix_find(const tnd_combination_t *self, uint64_t index, uint32_t *source_p,
-                     uint64_t *row_p)
-{
-    tnd_choices_find(&self->choices, index, source_p, row_p);
-}
-
 static void choose_all(mix_t *self)
 {
     tnd_combination_t *all = &self->combination;
@@ -158,7 +152,7 @@ static tnd_status_t mix_open(void *state, const void *given, const tnd_source_sc
     tnd_places_seeds(TND_PLACES_NO_GLOBAL_SEED, tnd_places_seed(seed), self->seeds);
     TND_TRY(check_weights(self->chosen, error));
     TND_TRY(tnd_combination_open(all, &self->chosen->sources, NULL, scope, error));
-    all->find = mix_find;
+    all->find = tnd_combination_find_choice;
     all->rewind = mix_rewind;
     all->next = mix_next;
     tnd_status_t status = tnd_combination_same_schema(all, error);
