@@ -620,7 +620,8 @@ static const tnd_option_t options[] = {
     {TND_OPTION(tnd_batcher_options_t, bytes, BYTES, TUNE), .fallback = "0B",
      .help =
          "the most that the ragged rows of a batch take, their padding included; memory is "
-         "reserved for that, and a larger batch ends the run; 0B: `size` times the longest row"},
+         "reserved for that; 0B: `size` times the longest row.  Each lane compares its rows of a "
+         "batch with it, and each replica its own; more ends the run"},
     {TND_OPTION(tnd_batcher_options_t, block, EXTENT, TUNE), .fallback = "",
      .help = "how much of the stream travels in one message; by default it follows from links and "
              "rows"},
