@@ -108,6 +108,12 @@ static void add_refused(tnd_stream_reader_t *self, uint32_t offset, const char *
     snprintf(refusal->why, sizeof refusal->why, "%s", why);
 }
 
+/*  NULL has no other address. */
+static void *address(uint8_t *base, size_t offset)
+{
+    return base != NULL ? base + offset : NULL;
+}
+
 /*  Lays out a buffer for `count` rows; with `base` NULL only adds it up. */
 static size_t lay_out(tnd_stream_reader_t *self, uint8_t *base, uint32_t count, filled_t *filled)
 {
@@ -117,14 +123,14 @@ static size_t lay_out(tnd_stream_reader_t *self, uint8_t *base, uint32_t count, 
     for (uint32_t i = 0; i < schema->count; i++) {
         filled->index[i] = filled->lengths[i] = NULL;
         if (!schema->columns[i].ragged) {
-            filled->rows.columns[i].data = base + used;
+            filled->rows.columns[i].data = address(base, used);
             filled->rows.columns[i].stride = self->bytes[i];
             used += tnd_round_up(count * self->bytes[i], TND_BUFFER_ALIGN);
             continue;
         }
         filled->rows.columns[i].ragged = self->ragged + count * ragged++;
-        filled->index[i] = (uint64_t *)(void *)(base + used);
-        filled->lengths[i] = (uint64_t *)(void *)(base + used + list);
+        filled->index[i] = address(base, used);
+        filled->lengths[i] = address(base, used + list);
         used += 2 * list;
     }
     return used;

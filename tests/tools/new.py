@@ -159,7 +159,7 @@ def test_records_become_one_list(folder):
     holds(out, "120 rows")
     same(fed(path), {"line": ("u8", [4])})
     holds(path.read_text(), "text:", 'files: "${data}/log-[0-2].txt"  # 3 files',
-          "# - {pad_ragged: {column: line, to: 5, cut: true}}")
+          "# - {pad_ragged: {column: line, to: 4, cut: true}}")
     (folder / "a.csv").write_text("1,2\n" * 20)
     (folder / "b.tsv").write_text("1\t2\n" * 20)
     path, out = made(folder, folder / "a.csv")
