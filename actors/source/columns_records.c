@@ -39,11 +39,12 @@ tnd_status_t tnd_columns_leave_out_empty(tnd_files_t *files, const char *what, t
     return none ? tnd_fail(error, "%s: every file is empty", what) : TND_OK;
 }
 
-enum { NOTES_MOST = 8 };
+enum { NOTES_MOST = 8, BEGIN_BYTES = 64 };
 
 /*  The files that are indexed, and then those that are spooled, several at once. */
 typedef struct {
     tnd_record_index_facts_t facts;
+    bool strange; /* it does not begin as files of its format do */
     tnd_status_t status;
     tnd_error_t error;
 } indexed_t;
@@ -71,6 +72,20 @@ static bool is_spooled(const tnd_strand_t *strand, size_t i)
     return strand->spooled != NULL && strand->stored[i].compression != TND_COMPRESSION_NONE;
 }
 
+/*  A file of another format looks like damaged records. */
+static void look_at_begin(indexing_t *self, size_t i)
+{
+    tnd_stored_t *stored = &self->strand->stored[i];
+    const tnd_record_format_t *format = self->strand->format;
+    size_t size = stored->content.size < BEGIN_BYTES ? stored->content.size : BEGIN_BYTES;
+    const uint8_t *data;
+    tnd_error_t ignored;
+    self->files[i].strange =
+        format->begins != NULL && stored->compression == TND_COMPRESSION_NONE &&
+        tnd_content_view(&stored->content, 0, size, &data, &ignored) == TND_OK &&
+        !format->begins(data, size);
+}
+
 /*  A file that is in the folder already needs no index. */
 static void index_file(void *context, size_t i)
 {
@@ -88,6 +103,7 @@ static void index_file(void *context, size_t i)
         return;
     }
     begin_file(self, i, "indexing");
+    look_at_begin(self, i);
     file->status =
         tnd_record_index_open(&strand->splits[i], &strand->stored[i], &strand->format->finder,
                               self->place, &file->facts, &file->error);
@@ -127,6 +143,10 @@ static void note_all(const indexing_t *self, const char *const *paths, tnd_notes
             add_note(notes, tnd_format_string("%s: what was kept of the file did not fit it and "
                                               "was made again: %s",
                                               paths[i], facts->why.text));
+        if (self->files[i].strange)
+            add_note(notes, tnd_format_string("%s: does not begin as a file of format `%s` does; "
+                                              "`tundish inspect` shows what it is",
+                                              paths[i], self->strand->format->finder.name));
         if (facts->stray > 0)
             add_note(notes, tnd_format_string("%s: the last %llu byte%s of its content are too few "
                                               "for a record and are left out",
