@@ -80,6 +80,10 @@ static size_t look_into(const char *directory, const char *pattern, char name[NA
 tnd_status_t tnd_files_unmatched(const char *what, const char *pattern, tnd_error_t *error)
 {
     char directory[PATH_MAX], nearest[PATH_MAX], name[NAME_MAX + 1];
+    if (is_directory(pattern))
+        return tnd_fail(error,
+                        "%s: %s is a directory; write a pattern for the files in it, such as %s/*",
+                        what, pattern, pattern);
     directory_of(pattern, directory);
     memcpy(nearest, directory, sizeof nearest);
     while (!is_directory(nearest) && strcmp(nearest, "/") != 0 && strcmp(nearest, ".") != 0)

@@ -53,6 +53,43 @@ def test_rows_are_files_and_labels_their_folders(folder):
     assert list(zip(rows, labels)) == wanted
 
 
+def test_folders_of_one_name_have_one_label(folder):
+    for place in ("a/cat", "a/dog", "b/cat", "b/emu"):
+        (folder / place).mkdir(parents=True)
+        (folder / place / "1.jpg").write_bytes(b"x")
+    done = subprocess.run([str(TUNDISH), "head", str(write(folder, files=f'"{folder}/[ab]/*/*.jpg"')), "--json"],
+                          capture_output=True, text=True, timeout=60, cwd=ROOT)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["columns"]["label"]["data"] == [0, 1, 0, 2], done.stdout
+
+
+def test_a_file_that_gets_another_name_is_other_data(folder):
+    graph = write(folder, "epochs: 1", feed=True)
+    kept = ["--set", f"checkpoint.dir={folder / 'kept'}", "--set", "checkpoint.every=1 steps"]
+    tundish("run", graph, *kept, "--steps", 1)
+    path = folder / "train" / "dog" / "3.jpg"
+    before = path.stat()
+    path.rename(path.with_name("3a.jpg"))
+    os.utime(path.with_name("3a.jpg"), ns=(before.st_atime_ns, before.st_mtime_ns))
+    done = tundish("run", graph, *kept, "--resume", report=False, expect=78)
+    assert f"{folder}/train/dog" in done.output, done.output
+
+
+def test_a_file_that_grows_during_a_run_is_refused(folder):
+    graph = write(folder, "epochs: forever", feed=True)
+    process = subprocess.Popen([str(TUNDISH), "run", str(graph)], stdout=subprocess.PIPE,
+                               stderr=subprocess.STDOUT, text=True, cwd=ROOT)
+    try:
+        while "epoch 1" not in process.stdout.readline():
+            assert process.poll() is None
+        with open(folder / "train" / "cat" / "3.jpg", "ab") as file:
+            file.write(b"more")
+        text = process.communicate(timeout=60)[0]
+    finally:
+        process.kill()
+    assert process.returncode == 1 and "cat/3.jpg: had 3 bytes when" in text and "has 7" in text, text
+
+
 def test_readers_lanes_and_a_resume_give_the_same_rows(folder):
     graph = write(folder, "shuffle: global, epochs: 3", feed=True)
     whole = tundish("run", graph).report["stream_digest"]
@@ -74,6 +111,8 @@ def test_what_cannot_be_read_is_named(folder):
     graph = write(folder, files=f'"{folder}/train/*/*.png"', feed=True)
     done = tundish("run", graph, report=False, expect=78)
     assert "no file matches" in done.output and "*.png" in done.output, done.output
+    done = tundish("run", write(folder, files=f'"{folder}/train"', feed=True), report=False, expect=78)
+    assert f"{folder}/train is a directory; write a pattern" in done.output, done.output
     graph = write(folder, "on_error: skip", None, True, ", max: 7")
     done = tundish("run", graph)
     assert done.report["rows"]["fed"] == 18, done.report["rows"]

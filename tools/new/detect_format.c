@@ -227,8 +227,10 @@ static tnd_status_t fail_unknown(const char *path, const head_t *head, tnd_error
     return tnd_fail(
         error,
         "%s: has an unknown format; it is %s\n"
-        "  known are .npy as numpy.save writes it, IDX (MNIST), TFRecord, and text: lines "
-        "or .csv; all but .npy also compressed",
+        "  known are .npy as numpy.save writes it, IDX (MNIST), TFRecord, tar, and text: lines "
+        "or .csv; all but .npy also compressed\n"
+        "  files that are one row each, such as pictures, are read by the source `folder`: "
+        "tundish help folder",
         path, guess(head));
 }
 
@@ -319,8 +321,11 @@ static tnd_status_t add_directory(tnd_detected_format_list_t *self, tnd_arena_t 
     if (as == NULL)
         keep_clearest(self, before);
     if (status == TND_OK && self->count == before)
-        return tnd_fail(error, "%s: contains no file in a known format (%zu in others)", path,
-                        self->left_out);
+        return tnd_fail(error,
+                        "%s: contains no file in a known format (%zu in others); folders in it are "
+                        "not searched: name their files by a pattern; files that are one row each, "
+                        "such as pictures, are read by the source `folder`: tundish help folder",
+                        path, self->left_out);
     return status;
 }
 

@@ -83,7 +83,7 @@ Test(names, a_pattern_is_followed_folder_by_folder)
 Test(names, what_names_no_file_or_one_twice_is_refused)
 {
     cr_expect(strstr(found("train/*/*.png", NULL), "no file matches") != NULL);
-    cr_expect(strstr(found("train", NULL), "no file matches") != NULL);
+    cr_expect(strstr(found("train", NULL), "is a directory") != NULL);
     cr_expect(strstr(found("train/dog/*.jpg", "train/d*/a.jpg"), "dog/a.jpg is named twice"));
     cr_expect(strstr(found("train/dog/*.txt", "train/dog/*.jpg"), "twice") == NULL);
 }
