@@ -3,6 +3,7 @@
 
 Usage: combine.py NAME...; without a name it lists them.  orders.py compares them with TensorFlow.
 """
+import gzip
 import json
 import pathlib
 import shutil
@@ -98,6 +99,27 @@ def test_places_go_through_combinations(folder):
             path = graph(folder, source, "shuffle: global, epochs: 2", 64, True)
             digests.add(tundish("run", path, *more).report["stream_digest"])
     assert len(digests) == 1, digests
+
+
+def test_rows_far_from_the_start_are_those_that_were_chosen(folder):
+    parts = [range(0, 5000), range(10000, 15000), range(20000, 25000)]
+    by = [(row * row // 7 + row // 3) % 3 for row in range(4000)]
+    left = [iter(part) for part in parts]
+    wanted = [next(left[choice]) for choice in by]
+    source = "{choose: {sources: [%s], by: %s}}" % (
+        ", ".join(numbers(folder, str(i), part) for i, part in enumerate(parts)), numbers(folder, "by", by, "i"))
+    assert head(folder, source)[0]["x"] == wanted
+    mixed, = head(folder, source, "shuffle: global, epochs: 1")
+    assert mixed["x"] != wanted and sorted(mixed["x"]) == sorted(wanted)
+
+
+def test_zipped_rows_of_compressed_files_begin_again_together(folder):
+    for name in "ab":
+        (folder / f"{name}.txt.gz").write_bytes(gzip.compress(b"".join(b"%d\n" % row for row in range(7))))
+    source = "{zip: [%s]}" % ", ".join("{text: {files: %s, column: %s}}" % (folder / f"{name}.txt.gz", name)
+                                       for name in "ab")
+    epochs = head(folder, source, "epochs: 3")
+    assert len(epochs) == 3 and all(epoch == {"a": list(b"0123456"), "b": list(b"0123456")} for epoch in epochs)
 
 
 def test_a_bad_record_is_named_by_its_part(folder):
