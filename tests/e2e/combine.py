@@ -4,12 +4,14 @@
 Usage: combine.py NAME...; without a name it lists them.  orders.py compares them with TensorFlow.
 """
 import gzip
+import io
 import json
 import pathlib
 import shutil
 import struct
 import subprocess
 import sys
+import tarfile
 import tempfile
 
 from faults import write_npy
@@ -120,6 +122,21 @@ def test_zipped_rows_of_compressed_files_begin_again_together(folder):
                                        for name in "ab")
     epochs = head(folder, source, "epochs: 3")
     assert len(epochs) == 3 and all(epoch == {"a": list(b"0123456"), "b": list(b"0123456")} for epoch in epochs)
+
+
+def test_sources_of_unknown_length_are_compared_at_their_end(folder):
+    with tarfile.open(folder / "x.tar.gz", "w:gz") as archive:
+        for sample in range(3):
+            member = tarfile.TarInfo(f"{sample}.x")
+            member.size = 1
+            archive.addfile(member, io.BytesIO(b"x"))
+    archive = "{tar: {files: %s, max: 9}}" % (folder / "x.tar.gz")
+    for rows in (2, 3, 4):
+        lines = numbers(folder, "lines", range(rows), "y")
+        for parts in ([archive, lines], [lines, archive]):
+            path = graph(folder, "{zip: {sources: [%s], length: equal}}" % ", ".join(parts), feed=True)
+            done = tundish("run", path, report=rows == 3, expect=0 if rows == 3 else 1)
+            assert rows == 3 or f"has only {min(rows, 3)} rows, fewer than another" in done.output, done.output
 
 
 def test_a_bad_record_is_named_by_its_part(folder):
