@@ -91,6 +91,13 @@ def test_lines_as_tensorflow_reads_them(folder):
             assert [row.hex() for row in rows] == case["expect"]["elements"], case["name"]
 
 
+def test_carriage_returns_anywhere_in_a_line_are_left_out(folder):
+    path = folder / "x.txt"
+    for line in (b"\rabcdef", b"abc\rdef", b"abcde\rf", b"a\r\rbcde\r\rf\r"):
+        path.write_bytes(line + b"\n")
+        assert head(folder, "text", [path])[0] == [b"abcdef"], line
+
+
 def test_records_of_fixed_length_as_tensorflow_reads_them(folder):
     for case in cases("text", "fixed_length"):
         args, want = case["args"], case["expect"]
