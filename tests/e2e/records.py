@@ -98,6 +98,13 @@ def test_carriage_returns_anywhere_in_a_line_are_left_out(folder):
         assert head(folder, "text", [path])[0] == [b"abcdef"], line
 
 
+def test_a_pattern_for_data_does_not_match_their_indexes(folder):
+    (folder / "x.txt").write_bytes(b"one\ntwo\n")
+    for _ in range(2):
+        assert head(folder, "text", [folder / "x*"], options=", index: beside")[0] == [b"one", b"two"]
+    assert len(list(folder.glob("x*"))) == 2
+
+
 def test_records_of_fixed_length_as_tensorflow_reads_them(folder):
     for case in cases("text", "fixed_length"):
         args, want = case["args"], case["expect"]
