@@ -26,7 +26,7 @@ static const tnd_option_t options[] = {
 
 const tnd_op_spec_t tnd_op_cast_spec = {
     .table = {.name = "cast",
-              .help = "Gives a column another element type.",
+              .help = "Gives a column another element type, as tf.cast.",
               TND_OPTIONS(options, cast_options_t)},
 };
 

@@ -30,7 +30,7 @@ static const tnd_option_t options[] = {
 
 const tnd_op_spec_t tnd_op_clip_spec = {
     .table = {.name = "clip",
-              .help = "Keeps numbers within bounds.",
+              .help = "Keeps numbers within bounds, as tf.clip_by_value.",
               TND_OPTIONS(options, clip_options_t)},
 };
 

@@ -42,13 +42,15 @@ static const tnd_option_t random_crop_options[] = {TND_PICTURE_OPTIONS(crop_opti
 
 const tnd_op_spec_t tnd_op_crop_spec = {
     .table = {.name = "crop",
-              .help = "Cuts the same part out of every picture: the middle, or where it says.",
+              .help = "Cuts the same part out of every picture: the middle, or where it says, as "
+                      "tf.image.crop_to_bounding_box.",
               TND_OPTIONS(crop_options, crop_options_t)},
 };
 
 const tnd_op_spec_t tnd_op_random_crop_spec = {
     .table = {.name = "random_crop",
-              .help = "Cuts a part out of each picture, at random; `pad` first to shift pictures.",
+              .help = "Cuts a part out of each picture, at random, as "
+                      "tf.image.stateless_random_crop; `pad` first to shift pictures.",
               TND_OPTIONS(random_crop_options, crop_options_t)},
     .caps = TND_OP_RANDOM,
 };
@@ -154,7 +156,7 @@ static const tnd_option_t pad_options[] = {
 
 const tnd_op_spec_t tnd_op_pad_spec = {
     .table = {.name = "pad",
-              .help = "Puts an edge of one value around pictures.",
+              .help = "Puts an edge of one value around pictures, as tf.pad.",
               TND_OPTIONS(pad_options, pad_options_t)},
 };
 

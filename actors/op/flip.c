@@ -41,13 +41,13 @@ static const tnd_option_t random_flip_options[] = {
 
 const tnd_op_spec_t tnd_op_flip_spec = {
     .table = {.name = "flip",
-              .help = "Mirrors every picture.",
+              .help = "Mirrors every picture, as tf.image.flip_left_right or flip_up_down.",
               TND_OPTIONS(flip_options, flip_options_t)},
 };
 
 const tnd_op_spec_t tnd_op_random_flip_spec = {
     .table = {.name = "random_flip",
-              .help = "Mirrors pictures at random.",
+              .help = "Mirrors pictures at random, as tf.image.stateless_random_flip_left_right.",
               TND_OPTIONS(random_flip_options, flip_options_t)},
     .caps = TND_OP_RANDOM,
 };

@@ -48,7 +48,8 @@ static const tnd_option_t options[] = {
 
 const tnd_op_spec_t tnd_op_normalize_spec = {
     .table = {.name = "normalize",
-              .help = "Subtracts a mean and divides by a deviation, for each channel.",
+              .help = "Subtracts a mean and divides by a deviation, for each channel, as "
+                      "tf.keras.layers.Normalization.",
               TND_OPTIONS(options, normalize_options_t)},
 };
 

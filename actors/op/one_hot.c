@@ -39,7 +39,7 @@ static const tnd_option_t options[] = {
 
 const tnd_op_spec_t tnd_op_one_hot_spec = {
     .table = {.name = "one_hot",
-              .help = "Turns class numbers into vectors with one place set.",
+              .help = "Turns class numbers into vectors with one place set, as tf.one_hot.",
               TND_OPTIONS(options, one_hot_options_t)},
 };
 

@@ -160,7 +160,7 @@ static const tnd_option_t slice_options[] = {
 const tnd_op_spec_t tnd_op_slice_spec = {
     .table = {.name = "slice",
               .help = "Keeps a part of each row of a ragged column, without copying it; "
-                      "x[:, start:start + length] of a RaggedTensor.",
+                      "x[:, start:start + length] of a tf.RaggedTensor.",
               TND_OPTIONS(slice_options, slice_options_t)},
 };
 

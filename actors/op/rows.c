@@ -254,7 +254,7 @@ static const tnd_option_t repeat_options[] = {
 
 const tnd_op_spec_t tnd_op_repeat_rows_spec = {
     .table = {.name = "repeat_rows",
-              .help = "Repeats each row, all copies together.",
+              .help = "Repeats each row, all copies together, as flat_map with Dataset.repeat.",
               TND_OPTIONS(repeat_options, repeat_options_t)},
     .caps = TND_OP_DROPS | TND_OP_EXPANDS | TND_OP_FAILS,
 };

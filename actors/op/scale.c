@@ -58,7 +58,8 @@ static const tnd_option_t options[] = {
 
 const tnd_op_spec_t tnd_op_scale_spec = {
     .table = {.name = "scale",
-              .help = "Turns numbers into floats of another range.",
+              .help =
+                  "Turns numbers into floats of another range, as tf.image.convert_image_dtype.",
               TND_OPTIONS(options, scale_options_t)},
 };
 

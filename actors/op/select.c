@@ -20,7 +20,7 @@ static const tnd_option_t select_options[] = {
 
 const tnd_op_spec_t tnd_op_select_spec = {
     .table = {.name = "select",
-              .help = "Keeps some columns and leaves the others out.",
+              .help = "Keeps some columns and leaves the others out, as Dataset.map.",
               TND_OPTIONS(select_options, select_options_t)},
 };
 
@@ -60,7 +60,7 @@ static const tnd_option_t rename_options[] = {
 
 const tnd_op_spec_t tnd_op_rename_spec = {
     .table = {.name = "rename",
-              .help = "Gives columns other names, `{OLD: NEW, ...}`.",
+              .help = "Gives columns other names, `{OLD: NEW, ...}`, as Dataset.map.",
               TND_OPTIONS(rename_options, rename_options_t)},
 };
 

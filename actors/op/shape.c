@@ -23,7 +23,8 @@ static const tnd_option_t reshape_options[] = {
 
 const tnd_op_spec_t tnd_op_reshape_spec = {
     .table = {.name = "reshape",
-              .help = "Gives the rows of a column another shape, without touching them.",
+              .help = "Gives the rows of a column another shape, without touching them, as "
+                      "tf.reshape.",
               TND_OPTIONS(reshape_options, reshape_options_t)},
 };
 
@@ -118,7 +119,7 @@ static const tnd_option_t transpose_options[] = {
 
 const tnd_op_spec_t tnd_op_transpose_spec = {
     .table = {.name = "transpose",
-              .help = "Puts the axes of each row into another order.",
+              .help = "Puts the axes of each row into another order, as tf.transpose.",
               TND_OPTIONS(transpose_options, transpose_options_t)},
 };
 

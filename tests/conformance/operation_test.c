@@ -1,7 +1,8 @@
 /*  tests/conformance/operation_test.c - the contract of runtime/interface/operation.h, for every
  *  operation of actors/op/ops.def.
  *
- *  Each operation runs over the same rows: pictures, labels, ragged rows, scores and records of random bits.  An
+ *  Each operation runs over the same rows: pictures, labels, ragged rows, scores and records of random
+ *  bits, and files of pictures.  An
  *  operation that FAILS has a sample that makes some of these rows bad. */
 #include "actors/chain/chain_probe.h"
 #include "tests/actors/op/chain_fixture.h"
@@ -17,6 +18,16 @@ static const struct {
 #undef SAMPLE
 };
 
+/*  A PNG of 6 x 6 grey pixels. */
+static const uint8_t picture[] = {
+    0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 0x00, 0x00, 0x00, 0x0d, 0x49, 0x48, 0x44, 0x52,
+    0x00, 0x00, 0x00, 0x06, 0x00, 0x00, 0x00, 0x06, 0x08, 0x00, 0x00, 0x00, 0x00, 0xc5, 0xa7, 0xb0,
+    0x94, 0x00, 0x00, 0x00, 0x33, 0x49, 0x44, 0x41, 0x54, 0x78, 0xda, 0x63, 0x60, 0x50, 0xf5, 0xca,
+    0x9f, 0xb2, 0x93, 0xc1, 0x36, 0x7d, 0xf6, 0x4d, 0xc5, 0x62, 0x86, 0x2f, 0xca, 0x69, 0x7b, 0x35,
+    0x96, 0x33, 0xa8, 0x46, 0xae, 0x96, 0x5e, 0x19, 0xca, 0x70, 0x81, 0x33, 0xeb, 0xf3, 0x92, 0x5a,
+    0x86, 0xaf, 0xc6, 0x8b, 0x5d, 0x25, 0xe5, 0x01, 0x43, 0xf8, 0x0f, 0xc2, 0xdf, 0xa7, 0x2e, 0x24,
+    0x00, 0x00, 0x00, 0x00, 0x49, 0x45, 0x4e, 0x44, 0xae, 0x42, 0x60, 0x82};
+
 typedef struct {
     run_t run;
     const tnd_op_spec_t *spec;
@@ -26,6 +37,7 @@ typedef struct {
 static void try_operation(tried_t *self, const tnd_op_spec_t *spec, bool skip_bad)
 {
     static const uint64_t image[] = {SIDE, SIDE, 3}, text[] = {LENGTH_MAX};
+    static const uint64_t file[] = {sizeof picture}, gray[] = {SIDE, SIDE};
     char ops[256];
     tnd_error_t error;
     size_t i = 0;
@@ -39,6 +51,8 @@ static void try_operation(tried_t *self, const tnd_op_spec_t *spec, bool skip_ba
     cr_assert_eq(tnd_schema_add_ragged(&self->in, "text", TND_I32, 1, text, &error), TND_OK);
     cr_assert_eq(tnd_schema_add(&self->in, "score", TND_F32, 0, NULL, &error), TND_OK);
     cr_assert_eq(tnd_schema_add_ragged(&self->in, "record", TND_U8, 1, text, &error), TND_OK);
+    cr_assert_eq(tnd_schema_add_ragged(&self->in, "file", TND_U8, 1, file, &error), TND_OK);
+    cr_assert_eq(tnd_schema_add(&self->in, "gray", TND_U8, 2, gray, &error), TND_OK);
     snprintf(ops, sizeof ops, "{%s: %s}", spec->table.name, samples[i].text);
     cr_assert_eq(open_chain(&self->run, ops, skip_bad, &self->in, &error), TND_OK, "%s",
                  error.text);
@@ -69,6 +83,11 @@ static tnd_block_t *rows_at(tried_t *self, uint32_t first, uint32_t rows)
             if (column->ragged) {
                 at[r] = r * bytes;
                 lengths[r] = (first + r) % (LENGTH_MAX + 1);
+            }
+            /* A picture, or bytes that are none. */
+            if (strcmp(column->name, "file") == 0 && (first + r) % 4 != 0) {
+                memcpy(data + r * bytes, picture, sizeof picture);
+                lengths[r] = sizeof picture;
             }
         }
         block->columns[c] = (tnd_block_column_t){.base = data, .stride = bytes, .buffer = buffer};

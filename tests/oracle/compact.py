@@ -460,10 +460,63 @@ def batches(cases):
     return list(dict.fromkeys(lines))
 
 
+def image(cases):
+    """file NAME : HEX
+    array NAME DTYPE HEIGHT WIDTH CHANNELS : HEX
+    OP INPUT ARGUMENT ... | HEIGHT WIDTH CHANNELS DTYPE STEP HEX, or `refused`
+    HEX has every STEP-th number of the result, at most 400; `sum` in the place of STEP: the 64 bits of
+    FNV-1a of all bytes. Arguments are in the order of the vectors; None is `-`."""
+    import numpy
+    lines, inputs = [], []
+    with open(os.path.join(sys.argv[1], "random", "cases.json"), encoding="utf-8") as file:
+        drawn = [case for case in json.load(file) if case["op"].endswith(("brightness", "contrast"))]
+    for case in cases + drawn:
+        folder = os.path.join(sys.argv[1], "random" if case in drawn else "image")
+        name, expect = case["inputs"]["image"]["file"], case["expect"]
+        if case["op"] in ("convert_image_dtype", "flip_left_right", "flip_up_down", "transpose"):
+            continue
+        if name not in inputs:
+            inputs.append(name)
+            path = os.path.join(folder, name)
+            if name.endswith(".npy"):
+                array = numpy.load(path)
+                lines.append("array %s %s %s : %s" % (name, array.dtype, words(*array.shape),
+                                                      array.tobytes().hex()))
+            else:
+                with open(path, "rb") as file:
+                    lines.append("file %s : %s" % (name, file.read().hex() or "-"))
+        given = []
+        for value in case["args"].values():
+            given += value if isinstance(value, list) else [int(value) if isinstance(value, bool) else value]
+        head = words(case["op"], name, *["-" if value in (None, "") else value for value in given])
+        if isinstance(expect, list):
+            lines.append("%s | %s" % (head, words(*expect)))
+            continue
+        if "error" in expect:
+            lines.append("%s | refused" % head)
+            continue
+        if "file" in expect:
+            made = numpy.load(os.path.join(folder, expect["file"]))
+        else:
+            made = numpy.array(expect["data"], expect["dtype"]).reshape(expect["shape"])
+        if case["op"].startswith("decode"):
+            total = 0xcbf29ce484222325
+            for byte in made.tobytes():
+                total = (total ^ byte) * 0x100000001b3 % 2**64
+            lines.append("%s | %s %s sum %016x" % (head, words(*made.shape), made.dtype, total))
+            if "crop" in case["op"]:
+                lines[-1] = "%s | %s %s 1 %s" % (head, words(*made.shape), made.dtype, made.tobytes().hex())
+            continue
+        step = next(step for step in (1, 7, 11, 17, 23, 31, 43, 101) if made.size / step <= 400)
+        lines.append("%s | %s %s %d %s" % (head, words(*made.shape), made.dtype, step,
+                                           made.reshape(-1)[::step].tobytes().hex()))
+    return lines
+
+
 TOPICS = {"shuffle": shuffle, "order": order, "batches": batches,
           "rebatch": rebatch, "index_shuffle": index_shuffle, "numeric": numeric,
           "one_hot": one_hot, "reduce": reduce,
-          "fixed": fixed, "decode": decode, "example": example, "parse_example": parse_example, "random": random}
+          "fixed": fixed, "decode": decode, "image": image, "example": example, "parse_example": parse_example, "random": random}
 FOLDERS = {"decode": "numeric", "one_hot": "numeric", "fixed": "text", "batches": "order", "parse_example": "example"}
 
 

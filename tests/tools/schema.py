@@ -119,9 +119,9 @@ BAD = {"bool": ["yes", 1], "u64": ["x", -1, [1], 1.5], "i64": ["x", 1.5], "f64":
        "path": [[], ""], "paths": [{}], "table": [5, [1]], "part": [{"nonsense": {}}, [1], 5],
        "parts": [{"nonsense": {}}, [{"nonsense": {}}]], "map": [5, [1]]}
 
-# Options whose items are sources.
+# Options whose items are sources or steps.
 SOURCES = {"sources": [[{"npy": {"c": "/x.npy"}}], [{"zip": [{"npy": {"c": "/x.npy"}}]}]],
-           "by": [{"npy": {"c": "/x.npy"}}]}
+           "by": [{"npy": {"c": "/x.npy"}}], "then": [[{"resize": {"size": [4, 5]}}]]}
 
 
 def sample(option):

@@ -13,9 +13,11 @@
 
 #include "actors/file/decompress.h"
 #include "actors/file/inflate.h"
+#include "actors/image/jpeg.h"
+#include "actors/image/png.h"
 #include "runtime/interface/link.h"
 
-enum { LIBRARIES = 10 };
+enum { LIBRARIES = 12 };
 
 typedef struct {
     const char *name;
@@ -29,9 +31,9 @@ static void look(library_t libraries[LIBRARIES])
     zsys_version(&czmq[0], &czmq[1], &czmq[2]);
     yaml_get_version(&yaml[0], &yaml[1], &yaml[2]);
     unsigned xxhash = XXH_versionNumber();
-    static const char *const names[LIBRARIES] = {"zeromq", "czmq",      "msgpack", "libyaml",
-                                                 "xxhash", "isa-l",     "zlib",    "libdeflate",
-                                                 "zstd",   "libarchive"};
+    static const char *const names[LIBRARIES] = {
+        "zeromq", "czmq",       "msgpack", "libyaml",    "xxhash",        "isa-l",
+        "zlib",   "libdeflate", "zstd",    "libarchive", "libjpeg-turbo", "libspng"};
     for (int i = 0; i < LIBRARIES; i++)
         libraries[i].name = names[i];
     size_t room = sizeof libraries[0].version;
@@ -50,6 +52,8 @@ static void look(library_t libraries[LIBRARIES])
     int archive = archive_version_number();
     snprintf(libraries[9].version, room, "%d.%d.%d", archive / 1000000, archive / 1000 % 1000,
              archive % 1000);
+    snprintf(libraries[10].version, room, "%s", tnd_jpeg_library());
+    snprintf(libraries[11].version, room, "%s", tnd_png_library());
 }
 
 void tnd_versions_print_libraries(FILE *out)

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "actors/op/image/picture_steps.h"
 #include "actors/reader/order_options.h"
 #include "runtime/plan/placement.h"
 #include "runtime/option/registry.h"
@@ -37,6 +38,10 @@ static const tnd_chapter_t chapters[] = {
      .one = "map of an order",
      .title = "the order of rows: `order: [{MAP: {...}}, ...]` of a reader",
      .at = tnd_order_map_table},
+    {.name = "steps",
+     .one = "step of decode_image",
+     .title = "what gives decoded pictures one shape: `then: [{STEP: {...}}, ...]` of decode_image",
+     .at = tnd_picture_step_table},
     {.name = "others",
      .one = "part of a topology",
      .title = "the file itself, and the hosts of an overlay",

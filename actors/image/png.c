@@ -1,0 +1,126 @@
+/*  actors/image/png.c - decodes PNG by libspng. */
+#include "actors/image/png.h"
+
+#include <string.h>
+
+#include <spng.h>
+
+#include "runtime/base/allocation.h"
+
+/*  Of texts and colour profiles, which are not used. */
+enum { CHUNK_MAX = 16 << 20 };
+
+struct tnd_png {
+    const tnd_picture_format_t *format;
+    spng_ctx *context;
+    struct spng_ihdr header;
+    uint8_t *lines; /* one of what the library returns, or all */
+    size_t room;
+};
+
+tnd_png_t *tnd_png_new(const tnd_picture_format_t *format)
+{
+    tnd_png_t *self = tnd_allocate_zeroed(1, sizeof *self);
+    self->format = format;
+    return self;
+}
+
+static void close_context(tnd_png_t *self)
+{
+    spng_ctx_free(self->context);
+    self->context = NULL;
+}
+
+void tnd_png_free(tnd_png_t **self_p)
+{
+    tnd_png_t *self = *self_p;
+    *self_p = NULL;
+    if (self == NULL)
+        return;
+    close_context(self);
+    free(self->lines);
+    free(self);
+}
+
+bool tnd_png_is(const uint8_t *bytes, size_t size)
+{
+    static const uint8_t magic[] = {0x89, 'P', 'N', 'G', '\r', '\n', 0x1a, '\n'};
+    return size >= sizeof magic && memcmp(bytes, magic, sizeof magic) == 0;
+}
+
+static tnd_status_t check(int code, tnd_error_t *error)
+{
+    return code == 0 ? TND_OK : tnd_fail(error, "not a readable PNG: %s", spng_strerror(code));
+}
+
+tnd_status_t tnd_png_open(tnd_png_t *self, const uint8_t *bytes, size_t size, uint32_t *height_p,
+                          uint32_t *width_p, tnd_error_t *error)
+{
+    close_context(self);
+    self->context = tnd_require_memory(spng_ctx_new(0));
+    TND_TRY(check(spng_set_chunk_limits(self->context, CHUNK_MAX, CHUNK_MAX), error));
+    TND_TRY(check(spng_set_png_buffer(self->context, bytes, size), error));
+    TND_TRY(check(spng_get_ihdr(self->context, &self->header), error));
+    *height_p = self->header.height;
+    *width_p = self->header.width;
+    return tnd_picture_format_check(self->format, *height_p, *width_p, error);
+}
+
+/*  Of a file without colours the three numbers of a pixel are equal. */
+static void convert(const tnd_png_t *self, size_t count, uint8_t *out, const uint8_t *in)
+{
+    bool grey = self->header.color_type == SPNG_COLOR_TYPE_GRAYSCALE ||
+                self->header.color_type == SPNG_COLOR_TYPE_GRAYSCALE_ALPHA;
+    if (self->format->channels != 1) {
+        memcpy(out, in, count * self->format->channels);
+        return;
+    }
+    for (size_t i = 0; i < count; i++, in += 3)
+        out[i] = grey ? in[0] : tnd_picture_luma(in);
+}
+
+static tnd_status_t decode_lines(tnd_png_t *self, const tnd_window_t *window, uint8_t *out,
+                                 tnd_error_t *error)
+{
+    uint32_t channels = self->format->channels, pixel = channels == 4 ? 4 : 3;
+    int format = channels == 4 ? SPNG_FMT_RGBA8 : SPNG_FMT_RGB8;
+    int flags = channels == 4 ? SPNG_DECODE_TRNS : 0;
+    bool whole = self->header.interlace_method != 0; /* its lines come in several passes */
+    size_t bytes = (size_t)self->header.width * pixel;
+    size_t room = whole ? bytes * self->header.height : bytes;
+    if (self->room < room) {
+        self->lines = tnd_resize(self->lines, room, 1);
+        self->room = room;
+    }
+    if (whole)
+        TND_TRY(check(spng_decode_image(self->context, self->lines, room, format, flags), error));
+    else
+        TND_TRY(check(
+            spng_decode_image(self->context, NULL, 0, format, flags | SPNG_DECODE_PROGRESSIVE),
+            error));
+    size_t out_bytes = (size_t)window->width * channels;
+    for (uint32_t y = 0; y < window->top + window->height; y++) {
+        uint8_t *line = self->lines + (whole ? y * bytes : 0);
+        if (!whole) {
+            int code = spng_decode_row(self->context, line, bytes);
+            TND_TRY(check(code == SPNG_EOI ? 0 : code, error));
+        }
+        if (y >= window->top)
+            convert(self, window->width, out + (y - window->top) * out_bytes,
+                    line + (size_t)window->left * pixel);
+    }
+    return TND_OK;
+}
+
+tnd_status_t tnd_png_decode(tnd_png_t *self, const tnd_window_t *window, uint8_t *out,
+                            tnd_error_t *error)
+{
+    tnd_status_t status = decode_lines(self, window, out, error);
+    close_context(self);
+    return status;
+}
+
+const char *tnd_png_library(void)
+{
+    return spng_version_string();
+}

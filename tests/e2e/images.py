@@ -1,0 +1,146 @@
+#!/usr/bin/env python3
+"""JPEG and PNG files to pictures of one shape: rows, bad rows, processes of their own, and errors.
+
+Usage: images.py NAME...; without a name it lists them.
+"""
+import json
+import os
+import pathlib
+import re
+import struct
+import subprocess
+import sys
+import tempfile
+import zlib
+
+from named import run_named
+from run import ROOT, TUNDISH, tundish
+
+GRAPH = """tundish: 1
+seed: 7
+actors:
+  read:  {{kind: reader, source: {{folder: {{files: "{folder}/*.*", column: image}}}}{reader}}}
+  prep:  {{kind: preprocessor, on_error: {on_error}{prep}, ops: [{{decode_image: {{column: image, {options}}}}}]}}
+  batch: {{kind: batcher, size: 4}}
+  feed:  {{kind: feeder}}
+links:
+  - read -> prep -> batch -> feed
+"""
+FIT = "then: [{resize_with_crop_or_pad: {size: [8, 10]}}]"
+
+
+def jpeg(name):
+    """A file of TensorFlow's vectors."""
+    for line in (ROOT / "tests/oracle/image.txt").read_text().splitlines():
+        found = re.fullmatch(rf"file {name} : ([0-9a-f-]*)", line)
+        if found:
+            return bytes.fromhex(found[1].strip("-"))
+    raise AssertionError(name)
+
+
+def chunk(name, data):
+    return struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
+
+
+def png(height, width, kind, depth, pixels, interlaced=False):
+    """`pixels(y, x)`: the bytes of a pixel. Interlaced: the seven passes of Adam7."""
+    passes = [(0, 0, 8, 8), (0, 4, 8, 8), (4, 0, 8, 4), (0, 2, 4, 4), (2, 0, 4, 2), (0, 1, 2, 2), (1, 0, 2, 1)]
+    raw = b""
+    for top, left, down, right in passes if interlaced else [(0, 0, 1, 1)]:
+        for y in range(top, height, down):
+            line = b"".join(pixels(y, x) for x in range(left, width, right))
+            raw += b"\0" + line if line else b""
+    head = struct.pack(">IIBBBBB", width, height, depth, kind, 0, 0, int(interlaced))
+    return (b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", zlib.compress(raw)) +
+            chunk(b"IEND", b""))
+
+
+def write(folder, on_error="stop", prep="", options=FIT, reader=""):
+    graph = folder / "graph.yaml"
+    (folder / "data").mkdir(exist_ok=True)
+    graph.write_text(GRAPH.format(folder=folder / "data", on_error=on_error, prep=prep, options=options,
+                                  reader=reader))
+    return graph
+
+
+def rows(graph, *more):
+    done = subprocess.run([str(TUNDISH), "head", str(graph), "--json", "--steps", "99", *more],
+                          capture_output=True, text=True, timeout=60, cwd=ROOT)
+    assert done.returncode == 0, done.stderr
+    return [row for step in map(json.loads, done.stdout.splitlines()) for row in split(step["columns"]["image"])]
+
+
+def split(column):
+    size = 1
+    for side in column["shape"][1:]:
+        size *= side
+    return [column["data"][at:at + size] for at in range(0, len(column["data"]), size)]
+
+
+def test_pictures_of_every_kind_are_decoded(folder):
+    graph = write(folder, options="then: [{crop_to: {size: [8, 10]}}]")
+    plain = lambda y, x: bytes([y * 20, x * 20, 7])
+    wide = lambda y, x: bytes([y * 20, 99, x * 20, 1, 7, 255])
+    palette = png(8, 10, 2, 8, plain)
+    (folder / "data/a.png").write_bytes(palette)
+    (folder / "data/b.png").write_bytes(png(8, 10, 2, 8, plain, interlaced=True))
+    (folder / "data/c.png").write_bytes(png(8, 10, 2, 16, wide))
+    (folder / "data/d.png").write_bytes(png(8, 10, 6, 8, lambda y, x: plain(y, x) + b"\x05"))
+    (folder / "data/e.png").write_bytes(png(8, 10, 0, 8, lambda y, x: bytes([y * 20])))
+    wanted = [value for y in range(8) for x in range(10) for value in plain(y, x)]
+    grey = [y * 20 for y in range(8) for _ in range(30)]
+    assert rows(graph) == [wanted, wanted, wanted, wanted, grey]
+    one = write(folder, options="channels: 4, then: [{crop_to: {size: [1, 1]}}]")
+    assert rows(one) == [[0, 0, 7, 255]] * 3 + [[0, 0, 7, 5], [0, 0, 0, 255]]
+
+
+def test_bad_files_are_bad_rows_also_in_a_process_of_their_own(folder):
+    good = ("img_420", "img_444", "img_gray")
+    graph = write(folder)
+    for name in (*good, "cut_420", "empty", "junk"):
+        (folder / "data" / f"{name}.jpg").write_bytes(jpeg(name + ".jpg"))
+    bomb = bytearray(jpeg("img_420.jpg"))
+    at = bomb.index(b"\xff\xc0")
+    bomb[at + 5:at + 9] = b"\xff\xdc\xff\xdc"
+    (folder / "data/bomb.jpg").write_bytes(bomb)
+    done = tundish("run", graph, report=False, expect=1)
+    assert "bomb.jpg" in done.output and "operation 1, `decode_image`" in done.output, done.output
+    assert "65500 x 65500 pixels" in done.output and "`max_pixels`" in done.output, done.output
+    whole = tundish("run", write(folder, "skip")).report
+    assert whole["rows"]["fed"] == 3 and sum(why["count"] for why in whole["bad"]) == 4, whole["rows"]
+    apart = tundish("run", write(folder, "skip", ", isolate: process, workers: 2")).report
+    assert apart["rows"] == whole["rows"] and apart["stream_digest"] == whole["stream_digest"]
+    kept = tundish("run", write(folder, "skip", options="recover: true, max_pixels: 5000, " + FIT)).report
+    assert kept["rows"]["fed"] == 4, kept["rows"]
+
+
+def test_a_random_part_belongs_to_the_picture(folder):
+    graph = write(folder, options="then: [{random_resized_crop: {size: 8}}]", reader=", shuffle: global, epochs: 3")
+    for i in range(12):
+        (folder / "data" / f"{i:02}.jpg").write_bytes(jpeg(("img_420.jpg", "img_444.jpg")[i % 2]))
+    whole = tundish("run", graph).report["stream_digest"]
+    for more in (["--set", "prep.workers=3"], ["--set", "read.workers=2", "--set", "prep.isolate=process"]):
+        assert tundish("run", graph, *more).report["stream_digest"] == whole, more
+    assert tundish("run", graph, "--set", "seed=8").report["stream_digest"] != whole
+
+
+def test_a_list_without_one_shape_is_refused_where_it_is_written(folder):
+    for then, why in (("[{central_crop: 0.5}]", "no one shape"), ("[]", "no one shape"),
+                      ("[{resize: {size: 8, keep_aspect: true}}]", "no one shape"),
+                      ("[{resize: {size: [8, 0]}}]", "size"), ("[{random_resized_crop: {size: 8, area: [1, 2]}}]", "area")):
+        graph = write(folder, options=f"then: {then}")
+        (folder / "data/a.png").write_bytes(png(1, 1, 0, 8, lambda y, x: b"\0"))
+        done = tundish("validate", graph, report=False, expect=78)
+        assert re.search(r"graph\.yaml:5:\d+: error", done.output) and why in done.output, done.output
+    graph = write(folder, options="channels: 2, " + FIT)
+    done = tundish("run", graph, report=False, expect=78)
+    assert "`channels` is 2" in done.output, done.output
+
+
+def in_folder(test):
+    with tempfile.TemporaryDirectory() as folder:
+        test(pathlib.Path(os.path.realpath(folder)))
+
+
+if __name__ == "__main__":
+    sys.exit(run_named(globals(), sys.argv[1:], in_folder))
