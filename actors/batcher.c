@@ -50,7 +50,8 @@ typedef struct {
 
 typedef struct {
     const tnd_stream_t *stream;
-    tnd_peers_t readers, workers, carriers;
+    tnd_peers_t readers; /* of the lane's source */
+    tnd_peers_t answering, workers, carriers;
     tnd_block_pool_t *block_pool;
     void *machine_memory;
     tnd_batcher_core_t *machine;
@@ -195,7 +196,8 @@ static tnd_status_t batcher_init(void *state, tnd_actor_t *self, tnd_error_t *er
     (void)error;
     batcher->stream = tnd_actor_stream(self);
     batcher->readers = tnd_peers_of(self, TND_ROLE_READER, lane);
-    batcher->workers = tnd_peers_of(self, TND_ROLE_WORKER, UINT32_MAX);
+    batcher->answering = tnd_peers_answering(self, lane);
+    batcher->workers = tnd_peers_before(self, TND_ROLE_WORKER);
     batcher->block_pool = tnd_block_pool_new();
     batcher->parts = tnd_allocate_zeroed(PARTS_MAX, sizeof *batcher->parts);
     batcher->carriers = tnd_peers_carriers(self);
@@ -205,8 +207,8 @@ static tnd_status_t batcher_init(void *state, tnd_actor_t *self, tnd_error_t *er
             {
                 .self = tnd_actor_id(self),
                 .lane = lane,
-                .readers = batcher->readers.ids,
-                .reader_count = batcher->readers.count,
+                .readers = batcher->answering.ids,
+                .reader_count = batcher->answering.count,
                 .workers_max = batcher->workers.count,
                 .epochs = batcher->stream->epochs,
                 .count = tnd_stream_lane_count(batcher->stream, lane),
@@ -398,6 +400,9 @@ static tnd_status_t take_message(batcher_t *batcher, tnd_actor_t *self, tnd_arri
     case TND_MSG_LOST:
         tnd_order_lost(tnd_batcher_core_order(batcher->machine), msg);
         break;
+    case TND_MSG_DIED:
+        tnd_batcher_core_died(batcher->machine, msg);
+        break;
     case TND_MSG_MARK:
         tnd_batcher_core_mark(batcher->machine, msg);
         break;
@@ -420,8 +425,8 @@ static tnd_status_t batcher_arrive(void *state, tnd_actor_t *self, tnd_arrival_t
             tnd_batcher_core_feeder_up(batcher->machine, arrival->peer);
         } else if (tnd_peers_include(&batcher->workers, arrival->peer)) {
             tnd_batcher_core_worker_up(batcher->machine, arrival->peer, arrival->birth);
-        } else if (tnd_peers_include(&batcher->readers, arrival->peer)) {
-            /* Straight from a reader: a ticket is credit enough. */
+        } else if (tnd_peers_include(&batcher->answering, arrival->peer)) {
+            /* Straight from a reader or a cache: a ticket is credit enough. */
             tnd_msg_t msg = {
                 .kind = TND_MSG_CREDIT, .from = tnd_actor_id(self), .to = arrival->peer};
             msg.credit.blocks = msg.credit.bytes = UINT64_MAX;
@@ -582,6 +587,7 @@ static void batcher_fini(void *state)
     tnd_bad_records_free(&batcher->bad_records);
     free(batcher->parts);
     tnd_peers_free(&batcher->readers);
+    tnd_peers_free(&batcher->answering);
     tnd_peers_free(&batcher->workers);
     tnd_block_pool_destroy(&batcher->block_pool);
     tnd_peers_free(&batcher->carriers);
@@ -639,8 +645,8 @@ const tnd_kind_t tnd_kind_batcher = {
             .role = TND_ROLE_JOIN,
             .instances = TND_INSTANCE_LANE,
             .accepts = TND_ACCEPT(REWIND) | TND_ACCEPT(BLOCK) | TND_ACCEPT(BEGIN) |
-                       TND_ACCEPT(QUARANTINED) | TND_ACCEPT(LOST) | TND_ACCEPT(MARK) |
-                       TND_ACCEPT(WINDOW),
+                       TND_ACCEPT(QUARANTINED) | TND_ACCEPT(LOST) | TND_ACCEPT(DIED) |
+                       TND_ACCEPT(MARK) | TND_ACCEPT(WINDOW),
             .inlets = {{.name = "in", .flow = TND_FLOW_ROWS, .required = true}},
             .inlet_count = 1,
             .outlets = {{.name = "out", .flow = TND_FLOW_BATCH, .required = true}},

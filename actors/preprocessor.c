@@ -31,7 +31,9 @@ typedef struct {
     tnd_pool_t *pool;
     size_t pool_room;
     tnd_block_pool_t *block_pool;
-    tnd_peers_t readers, joins;
+    tnd_peers_t readers, joins; /* before and after it; caches too */
+    bool cached;                /* it gets its rows from a cache */
+    tnd_bad_way_t way;
     uint32_t *reader_lanes, *join_lanes;
     void *machine_memory;
     tnd_preprocessor_core_t *machine;
@@ -42,18 +44,45 @@ static bool skips(const tnd_preprocessor_options_t *options)
     return options->on_error != TND_BAD_STOP;
 }
 
+/*  What a cache stores must be the same in every epoch.  Copies of a row draw numbers of their own,
+ *  which copies that were stored do not know any more. */
+static tnd_status_t check_draws(const tnd_preprocessor_options_t *options,
+                                const tnd_stream_t *stream, tnd_error_t *error)
+{
+    bool copies = stream->caches && stream->cached_rows_max > 1;
+    for (size_t i = 0; i < options->ops.count && (stream->before_cache || copies); i++) {
+        const tnd_table_t *table = options->ops.items[i].table;
+        if ((tnd_op_spec_of(table)->caps & TND_OP_RANDOM) == 0)
+            continue;
+        if (copies)
+            return tnd_fail_about(error, options->ops.items[i].value,
+                                  "`%s` is random, and the cache before it stores several rows of "
+                                  "a sample; move the operation that makes them after the cache",
+                                  table->name);
+        return tnd_fail_about(error, options->ops.items[i].value,
+                              "`%s` is random, and the cache after it would repeat one draw in "
+                              "each epoch; move it to a preprocessor after the cache",
+                              table->name);
+    }
+    return TND_OK;
+}
+
 static tnd_status_t preprocessor_derive(const tnd_instance_t *instance, tnd_guarded_call_t *call,
                                         tnd_stream_t *stream, tnd_error_t *error)
 {
     const tnd_preprocessor_options_t *options = instance->options;
     tnd_chain_t *chain = NULL;
+    TND_TRY(check_draws(options, stream, error));
     TND_TRY(tnd_chain_open(&chain, &options->ops, skips(options), &stream->fed, call, error));
-    stream->bad_made = (tnd_bad_way_t)options->on_error;
+    /* Of several preprocessors the one that does most about bad rows. */
+    if ((tnd_bad_way_t)options->on_error > stream->bad_made)
+        stream->bad_made = (tnd_bad_way_t)options->on_error;
+    stream->operations += (uint32_t)options->ops.count;
     stream->fed = *tnd_chain_schema(chain);
     stream->rows_max *= tnd_chain_rows_max(chain);
     stream->growth_max *= tnd_chain_growth_max(chain);
     stream->growth_usual *= tnd_chain_growth_usual(chain);
-    stream->numeric ^= tnd_chain_probe(chain);
+    stream->numeric = stream->numeric * UINT64_C(0x9e3779b97f4a7c15) ^ tnd_chain_probe(chain);
     stream->caps |= tnd_chain_caps(chain);
     stream->tables += tnd_chain_loaded(chain);
     tnd_chain_close(&chain);
@@ -101,23 +130,13 @@ static void preprocessor_memory(const tnd_plan_t *plan, uint32_t index, const tn
                             received ? "coming in, one " : "");
 }
 
-/*  The peers of `role` that serve, or are served in, this worker's lanes. */
-static tnd_peers_t peers_in_lanes(const tnd_actor_t *self, tnd_role_t role, uint32_t **lanes_p)
+/*  The lanes of peers. */
+static uint32_t *lanes_of(const tnd_actor_t *self, const tnd_peers_t *peers)
 {
-    const tnd_plan_t *plan = tnd_actor_plan(self);
-    const tnd_instance_t *own = tnd_actor_instance(self);
-    tnd_peers_t all = tnd_peers_of(self, role, UINT32_MAX);
-    uint32_t *lanes = tnd_allocate_zeroed(all.count + 1, sizeof *lanes), kept = 0;
-    for (uint32_t i = 0; i < all.count; i++) {
-        uint32_t lane = plan->instances[all.ids[i]].lane;
-        if (lane - own->lane_first >= own->lane_count)
-            continue;
-        lanes[kept] = lane;
-        all.ids[kept++] = all.ids[i];
-    }
-    all.count = kept;
-    *lanes_p = lanes;
-    return all;
+    uint32_t *lanes = tnd_allocate_zeroed(peers->count + 1, sizeof *lanes);
+    for (uint32_t i = 0; i < peers->count; i++)
+        lanes[i] = tnd_actor_plan(self)->instances[peers->ids[i]].lane;
+    return lanes;
 }
 
 static uint32_t preprocessor_credit(const tnd_plan_t *plan, const tnd_instance_t *instance,
@@ -133,10 +152,15 @@ static tnd_status_t preprocessor_init(void *state, tnd_actor_t *self, tnd_error_
     const tnd_preprocessor_options_t *options = tnd_actor_options(self);
     worker->stream = tnd_actor_stream(self);
     worker->block_pool = tnd_block_pool_new();
-    worker->readers = peers_in_lanes(self, TND_ROLE_READER, &worker->reader_lanes);
-    worker->joins = peers_in_lanes(self, TND_ROLE_JOIN, &worker->join_lanes);
-    TND_TRY(tnd_chain_open(&worker->chain, &options->ops, skips(options), &worker->stream->read,
-                           NULL, error));
+    worker->readers = tnd_peers_before(self, TND_ROLE_NONE);
+    worker->joins = tnd_peers_after(self, TND_ROLE_NONE);
+    worker->reader_lanes = lanes_of(self, &worker->readers);
+    worker->join_lanes = lanes_of(self, &worker->joins);
+    worker->cached = tnd_plan_is_cached(tnd_actor_plan(self), tnd_actor_id(self));
+    worker->way = (tnd_bad_way_t)options->on_error;
+    TND_TRY(tnd_chain_open(&worker->chain, &options->ops, skips(options),
+                           worker->cached ? &worker->stream->cached : &worker->stream->read, NULL,
+                           error));
     tnd_preprocessor_core_config_t config = {
         .self = tnd_actor_id(self),
         .lanes = worker->joins.count,
@@ -216,10 +240,9 @@ static void give_up(preprocessor_t *worker, tnd_actor_t *self, const tnd_block_n
 {
     tnd_msg_t msg = {.kind = TND_MSG_BAD, .from = tnd_actor_id(self)};
     const char *why;
-    uint32_t reader = 0;
-    while (worker->reader_lanes[reader] != note->lane)
-        reader++;
-    msg.to = worker->readers.ids[reader];
+    tnd_peers_t readers = tnd_peers_of(self, TND_ROLE_READER, note->lane);
+    msg.to = readers.ids[0];
+    tnd_peers_free(&readers);
     msg.bad.position = note->first + tnd_chain_failed(worker->chain, &why);
     msg.bad.lane = note->lane;
     msg.bad.epoch = note->epoch;
@@ -269,6 +292,11 @@ static void pass_on(tnd_actor_t *self, const tnd_effect_t *effect)
         tnd_block_drop(&block);
 }
 
+static bool is_join(const tnd_actor_t *self, tnd_actor_id_t peer)
+{
+    return tnd_actor_plan(self)->instances[peer].kind->role == TND_ROLE_JOIN;
+}
+
 static tnd_status_t apply(preprocessor_t *worker, tnd_actor_t *self, const tnd_effect_t *effect,
                           tnd_error_t *error)
 {
@@ -280,8 +308,9 @@ static tnd_status_t apply(preprocessor_t *worker, tnd_actor_t *self, const tnd_e
     }
     tnd_chain_key_t key = {.seed = worker->stream->seed,
                            .lanes = worker->stream->lanes,
+                           .operation = worker->cached ? worker->stream->cached_operations : 0,
                            .who = tnd_actor_instance(self)->actor,
-                           .way = worker->stream->bad_made};
+                           .way = worker->way};
     fit_pool(worker, in->note.rows);
     tnd_actor_flush(self);
     tnd_status_t status =
@@ -308,7 +337,7 @@ static tnd_status_t apply(preprocessor_t *worker, tnd_actor_t *self, const tnd_e
     msg.block.ragged = is_cut || ragged > msg.block.ragged ? ragged : msg.block.ragged;
     msg.block.work_ns = before_ns > spent_ns ? before_ns : spent_ns;
     msg.block.payload = out;
-    if (worker->stream->measured > 0)
+    if (worker->stream->measured > 0 && is_join(self, msg.to))
         tnd_block_measure(out, worker->stream->measured - 1, &msg.block);
     tnd_statistics_t *statistics = tnd_actor_statistics(self);
     tnd_count(&statistics->rows_out, msg.block.rows);

@@ -272,11 +272,13 @@ static bool watch_drawing(void *watcher, uint64_t left)
 static void make_machine(reader_t *reader, const tnd_actor_t *self)
 {
     tnd_reader_core_config_t config = core_config(tnd_actor_plan(self));
+    tnd_peers_t caches = tnd_peers_of(self, TND_ROLE_CACHE, reader->lane);
     tnd_peers_t batchers = tnd_peers_of(self, TND_ROLE_JOIN, reader->lane);
     config.self = tnd_actor_id(self);
-    config.join = batchers.ids[0];
+    config.join = caches.count > 0 ? caches.ids[0] : batchers.ids[0];
     config.lane = reader->lane;
     tnd_peers_free(&batchers);
+    tnd_peers_free(&caches);
     reader->machine_memory = tnd_allocate_zeroed(1, tnd_reader_core_bytes(&config));
     reader->machine = tnd_reader_core_init(reader->machine_memory, &config);
 }

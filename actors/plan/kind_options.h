@@ -49,6 +49,10 @@ typedef struct {
 } tnd_preprocessor_options_t;
 
 typedef struct {
+    uint64_t limit; /* bytes of the stored rows of a lane */
+} tnd_cache_options_t;
+
+typedef struct {
     uint64_t size;
     uint64_t replicas;
     int split;     /* tnd_split_t */

@@ -25,6 +25,12 @@ enum { BLOCKS_PART = 32 };
 /*  The size of a ragged row that a ticket may ask for at most so many of. */
 enum { RAGGED_LEAST = 64 };
 
+/*  Whether the instance answers tickets, and so belongs to a lane. */
+static bool answers(const tnd_instance_t *instance)
+{
+    return instance->kind->role == TND_ROLE_READER || instance->kind->role == TND_ROLE_CACHE;
+}
+
 /*  Whether an edge of this lane leaves the process. */
 static bool leaves_process(const tnd_plan_t *plan, uint32_t batcher)
 {
@@ -34,8 +40,10 @@ static bool leaves_process(const tnd_plan_t *plan, uint32_t batcher)
         if (edge->to == batcher && edge->transport != TND_TRANSPORT_INPROC)
             return true;
         const tnd_instance_t *from = &plan->instances[edge->from];
-        if (from->chain == own->chain && from->lane == own->lane &&
-            from->kind->role == TND_ROLE_READER && edge->transport != TND_TRANSPORT_INPROC)
+        const tnd_instance_t *to = &plan->instances[edge->to];
+        bool is_of_lane =
+            (answers(from) && from->lane == own->lane) || (answers(to) && to->lane == own->lane);
+        if (from->chain == own->chain && is_of_lane && edge->transport != TND_TRANSPORT_INPROC)
             return true;
     }
     return false;
@@ -161,9 +169,12 @@ tnd_lane_window_t tnd_lane_window_of(const tnd_plan_t *plan, uint32_t batcher,
                                 .row = tnd_stream_row_bytes(stream)};
     if (tnd_lane_window_straight(plan, batcher))
         window.blocks = BLOCKS_STRAIGHT;
-    uint64_t read_bytes = tnd_schema_row_bytes(&stream->read);
+    /* Rows as they leave a cache count as those that are read. */
+    uint64_t read_bytes =
+        greater(tnd_schema_row_bytes(&stream->read), tnd_stream_cached_max(stream));
     uint64_t made_bytes = tnd_stream_made_max(stream);
-    uint64_t read_ragged = tnd_schema_ragged_bytes(&stream->read);
+    uint64_t read_ragged =
+        greater(tnd_schema_ragged_bytes(&stream->read), tnd_stream_cached_ragged(stream));
     uint64_t made_ragged = tnd_stream_made_ragged(stream);
     bool budgeted = stream->budget > 0;
     if (budgeted)
@@ -180,7 +191,9 @@ tnd_lane_window_t tnd_lane_window_of(const tnd_plan_t *plan, uint32_t batcher,
         (stream->caps & (TND_OP_DROPS | TND_OP_EXPANDS)) != 0 || stream->bad_read != TND_BAD_STOP;
     uint64_t made_list = (marked ? stream->rows_max * sizeof(uint32_t) : 0) +
                          stream->rows_max * tnd_schema_list_bytes(&stream->fed);
-    uint64_t read_list = tnd_schema_list_bytes(&stream->read);
+    uint64_t read_list = greater(
+        tnd_schema_list_bytes(&stream->read),
+        stream->caches ? stream->cached_rows_max * tnd_schema_list_bytes(&stream->cached) : 0);
     uint64_t made = made_bytes + made_list, read = read_bytes + read_list;
     window.held = budgeted || made > read ? made : read;
     if (budgeted) {

@@ -24,6 +24,42 @@ tnd_peers_t tnd_peers_of(const tnd_actor_t *self, tnd_role_t role, uint32_t lane
     return peers;
 }
 
+static tnd_peers_t linked(const tnd_actor_t *self, tnd_role_t role, bool before)
+{
+    const tnd_plan_t *plan = tnd_actor_plan(self);
+    tnd_peers_t peers = make(plan->instance_count);
+    for (uint32_t i = 0; i < plan->instance_count; i++)
+        for (uint32_t e = 0; e < plan->edge_count; e++) {
+            const tnd_edge_t *edge = &plan->edges[e];
+            if ((before ? edge->from : edge->to) != i ||
+                (before ? edge->to : edge->from) != tnd_actor_id(self) ||
+                (role != TND_ROLE_NONE && plan->instances[i].kind->role != role))
+                continue;
+            peers.ids[peers.count++] = i;
+            break;
+        }
+    return peers;
+}
+
+tnd_peers_t tnd_peers_before(const tnd_actor_t *self, tnd_role_t role)
+{
+    return linked(self, role, true);
+}
+
+tnd_peers_t tnd_peers_after(const tnd_actor_t *self, tnd_role_t role)
+{
+    return linked(self, role, false);
+}
+
+tnd_peers_t tnd_peers_answering(const tnd_actor_t *self, uint32_t lane)
+{
+    tnd_peers_t caches = tnd_peers_of(self, TND_ROLE_CACHE, lane);
+    if (caches.count > 0 && tnd_actor_instance(self)->kind->role != TND_ROLE_CACHE)
+        return caches;
+    tnd_peers_free(&caches);
+    return tnd_peers_of(self, TND_ROLE_READER, lane);
+}
+
 tnd_peers_t tnd_peers_carriers(const tnd_actor_t *self)
 {
     const tnd_chain_plan_t *chain = &tnd_actor_plan(self)->chains[tnd_actor_instance(self)->chain];

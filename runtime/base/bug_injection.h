@@ -52,6 +52,8 @@
     X(HELLO_UNFOLLOWED, "a connector that waits for WELCOME does not ping")                        \
     X(PROGRESS_FORGOTTEN,                                                                          \
       "start_timeout passes while a host reports progress of opening its data")                    \
+    X(SENT_NOT_KEPT, "a cache forgets a block when it was sent, not when the floor has passed it") \
+    X(LOST_NOT_PASSED_ON, "a cache does not report tickets that its reader lost")                  \
     X(STALL_UNSEEN, "a host that stops reporting while it opens its data is waited for")           \
     X(END_TOLD_LATE, "a feeder is told the end of the run after it may begin")
 

@@ -219,6 +219,12 @@ void tnd_batcher_core_worker_up(tnd_batcher_core_t *self, tnd_actor_id_t worker,
     tnd_order_worker_up(self->order, worker, birth);
 }
 
+void tnd_batcher_core_died(tnd_batcher_core_t *self, const tnd_msg_t *msg)
+{
+    self->changed = true; /* likewise */
+    tnd_order_died(self->order, msg);
+}
+
 void tnd_batcher_core_mark(tnd_batcher_core_t *self, const tnd_msg_t *msg)
 {
     if (tnd_watermarks_heard(&self->watermarks, msg, self->epoch))

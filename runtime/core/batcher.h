@@ -79,6 +79,8 @@ void tnd_batcher_core_rewind(tnd_batcher_core_t *self, uint32_t generation,
 tnd_status_t tnd_batcher_core_block(tnd_batcher_core_t *self, const tnd_msg_t *msg,
                                     tnd_error_t *error);
 void tnd_batcher_core_worker_up(tnd_batcher_core_t *self, tnd_actor_id_t worker, tnd_life_t birth);
+/*  DIED of a cache. */
+void tnd_batcher_core_died(tnd_batcher_core_t *self, const tnd_msg_t *msg);
 void tnd_batcher_core_mark(tnd_batcher_core_t *self, const tnd_msg_t *msg);
 /*  WINDOW of a feeder, cumulative over its connection. */
 void tnd_batcher_core_window(tnd_batcher_core_t *self, const tnd_msg_t *msg);

@@ -45,7 +45,7 @@ uint32_t tnd_members_find(const tnd_members_t *self, tnd_actor_id_t id)
 
 bool tnd_members_is_ordered(tnd_role_t role)
 {
-    return role == TND_ROLE_READER || role == TND_ROLE_JOIN;
+    return role == TND_ROLE_READER || role == TND_ROLE_CACHE || role == TND_ROLE_JOIN;
 }
 
 static bool has_role(const tnd_members_t *self, uint32_t host, tnd_role_t role)
@@ -191,13 +191,14 @@ static bool serves(const tnd_members_t *self, uint32_t host, uint32_t lane)
     return !beside;
 }
 
-static bool all_lanes_served(const tnd_members_t *self)
+static bool are_served(const tnd_members_t *self, uint32_t caches)
 {
     for (uint32_t lane = 0; lane < self->config.lanes; lane++) {
         bool planned = false, there = false;
         for (uint32_t i = 0; i < self->config.member_count && !there; i++) {
             const tnd_member_t *member = &self->config.members[i];
-            if (member->role != TND_ROLE_WORKER || !serves(self, member->host, lane))
+            if (member->role != TND_ROLE_WORKER || member->lane != caches ||
+                !serves(self, member->host, lane))
                 continue;
             planned = true;
             there = self->hosts[member->host].up;
@@ -206,6 +207,12 @@ static bool all_lanes_served(const tnd_members_t *self)
             return false;
     }
     return true;
+}
+
+/*  By the workers before a cache, and by those after it. */
+static bool all_lanes_served(const tnd_members_t *self)
+{
+    return are_served(self, 0) && are_served(self, 1);
 }
 
 bool tnd_members_matter(const tnd_members_t *self, uint32_t host)

@@ -10,13 +10,14 @@
 #include <stddef.h>
 
 #include "runtime/core/protocol/message.h"
-#include "runtime/core/restart.h"
+#include "runtime/core/protocol/restart.h"
 
 /*  An actor. */
 typedef struct {
     tnd_actor_id_t id;
     tnd_role_t role;
-    uint32_t host, lane;
+    uint32_t host;
+    uint32_t lane;    /* of a worker: how many caches its rows pass before it */
     const char *name; /* for messages */
 } tnd_member_t;
 

@@ -15,7 +15,7 @@ typedef struct {
 struct tnd_validator {
     tnd_validator_config_t config;
     const tnd_party_t *own;
-    uint8_t by_link[TND_MSG_KINDS], by_control[TND_MSG_KINDS]; /* senders to this actor */
+    uint16_t by_link[TND_MSG_KINDS], by_control[TND_MSG_KINDS]; /* senders to this actor */
     uint32_t generation; /* the latest that the leader confirmed */
     uint32_t ahead;      /* a later one that a peer named; 0: none */
     tnd_actor_id_t ahead_peer;
@@ -29,10 +29,10 @@ static const char wrong_kind[] = "it may not send this message here";
 static const char elsewhere[] = "it names a lane or replicas that are not its own";
 static const char out_of_range[] = "its numbers are out of range";
 
-static uint8_t bit_of(const tnd_membership_t *membership, tnd_actor_id_t id)
+static uint16_t bit_of(const tnd_membership_t *membership, tnd_actor_id_t id)
 {
     if (id < membership->party_count)
-        return (uint8_t)TND_PARTY(membership->parties[id].role);
+        return (uint16_t)TND_PARTY(membership->parties[id].role);
     if (id == TND_LEADER)
         return TND_PARTY_LEADER;
     return id >= membership->host_id && id - membership->host_id < membership->host_count
@@ -202,7 +202,7 @@ static const char *check(const tnd_validator_t *self, tnd_actor_id_t from, const
 
 /* --- control between hosts -------------------------------------------------------------------- */
 
-static bool is_routed(tnd_msg_kind_t kind, uint8_t sender, uint8_t receiver)
+static bool is_routed(tnd_msg_kind_t kind, uint16_t sender, uint16_t receiver)
 {
     if ((unsigned)kind >= TND_MSG_KINDS)
         return false;
@@ -217,7 +217,7 @@ static bool is_routed(tnd_msg_kind_t kind, uint8_t sender, uint8_t receiver)
 const char *tnd_validator_relay(const tnd_membership_t *membership, uint32_t self, uint32_t host,
                                 const tnd_msg_t *msg)
 {
-    uint8_t sender = bit_of(membership, msg->from), receiver = bit_of(membership, msg->to);
+    uint16_t sender = bit_of(membership, msg->from), receiver = bit_of(membership, msg->to);
     if (sender == 0 || receiver == 0 || (receiver == TND_PARTY_LEADER && self != 0) ||
         (receiver == TND_PARTY_HOST && msg->to - membership->host_id != self) ||
         ((receiver & TND_PARTY_ACTOR) && self != 0 && membership->parties[msg->to].host != self))
@@ -264,7 +264,7 @@ tnd_validator_t *tnd_validator_init(void *memory, const tnd_validator_config_t *
     self->own = &config->membership.parties[config->self];
     self->credits = (credit_t *)(self + 1);
     self->ahead_peer = TND_NOBODY;
-    uint8_t bit = bit_of(&config->membership, config->self);
+    uint16_t bit = bit_of(&config->membership, config->self);
     for (uint32_t kind = 0; kind < TND_MSG_KINDS; kind++)
         for (uint32_t i = 0; i < TND_ROUTES_MAX; i++) {
             const tnd_msg_route_t *route = &tnd_msg_specs[kind].routes[i];
@@ -306,6 +306,11 @@ static bool is_far_ahead(const tnd_validator_t *self, uint32_t generation)
     return generation > self->generation && generation - self->generation > TND_AHEAD_MAX;
 }
 
+static bool needs_credit(tnd_role_t role)
+{
+    return role == TND_ROLE_READER || role == TND_ROLE_CACHE;
+}
+
 const char *tnd_validator_link(tnd_validator_t *self, tnd_actor_id_t peer, const tnd_msg_t *msg,
                                uint64_t now)
 {
@@ -322,7 +327,7 @@ const char *tnd_validator_link(tnd_validator_t *self, tnd_actor_id_t peer, const
     const char *why = check(self, peer, msg);
     if (why != NULL)
         return why;
-    if (msg->kind == TND_MSG_BLOCK && membership->parties[peer].role == TND_ROLE_READER) {
+    if (msg->kind == TND_MSG_BLOCK && needs_credit(membership->parties[peer].role)) {
         credit_t *credit = &self->credits[peer];
         if (credit->sent >= credit->granted)
             return "it sends without credit";
@@ -334,7 +339,7 @@ const char *tnd_validator_link(tnd_validator_t *self, tnd_actor_id_t peer, const
 
 const char *tnd_validator_control(tnd_validator_t *self, const tnd_msg_t *msg, uint64_t now)
 {
-    uint8_t sender = bit_of(&self->config.membership, msg->from);
+    uint16_t sender = bit_of(&self->config.membership, msg->from);
     if (sender == 0)
         return stranger;
     if ((unsigned)msg->kind >= TND_MSG_KINDS || !(self->by_control[msg->kind] & sender))

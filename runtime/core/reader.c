@@ -393,6 +393,19 @@ void tnd_reader_core_ticket(tnd_reader_core_t *self, const tnd_msg_t *msg)
     set_state(self, at, TICKET_WAITING);
 }
 
+void tnd_reader_core_floor(tnd_reader_core_t *self, tnd_position_t floor)
+{
+    raise_floor(self, floor);
+}
+
+void tnd_reader_core_withdraw(tnd_reader_core_t *self, uint32_t epoch, uint64_t first)
+{
+    uint32_t at = search(self, epoch, first);
+    if (at < self->tail && compare(&self->tickets[at], epoch, first) == 0 &&
+        self->tickets[at].state == TICKET_WAITING)
+        set_state(self, at, TICKET_GONE);
+}
+
 bool tnd_reader_core_full(const tnd_reader_core_t *self)
 {
     return self->tail - self->head == self->config.tickets_max;

@@ -39,6 +39,10 @@ void tnd_reader_core_rewind(tnd_reader_core_t *self, uint32_t generation);
 /*  A second ticket for the same first position replaces the first one if its attempt is higher, and
  *  is ignored otherwise. */
 void tnd_reader_core_ticket(tnd_reader_core_t *self, const tnd_msg_t *msg);
+/*  Nothing below `floor` is needed any more. */
+void tnd_reader_core_floor(tnd_reader_core_t *self, tnd_position_t floor);
+/*  A ticket that was not sent yet is not to be answered now. */
+void tnd_reader_core_withdraw(tnd_reader_core_t *self, uint32_t epoch, uint64_t first);
 /*  Whether another ticket would exceed the limit, which is a fault of the batcher. */
 bool tnd_reader_core_full(const tnd_reader_core_t *self);
 void tnd_reader_core_worker_up(tnd_reader_core_t *self, tnd_actor_id_t worker);

@@ -60,11 +60,25 @@ uint64_t tnd_stream_lane_count(const tnd_stream_t *self, uint32_t lane)
     return positions / self->lanes + (positions % self->lanes > lane);
 }
 
+/*  The most bytes of ragged columns that one position becomes. */
+static uint64_t ragged_of(const tnd_stream_t *self, const tnd_schema_t *schema, uint32_t rows,
+                          double growth)
+{
+    uint64_t ragged = tnd_schema_ragged_bytes(schema) * rows;
+    double grown = growth * (double)tnd_schema_ragged_bytes(&self->read);
+    return growth > 0 && grown < (double)ragged ? (uint64_t)grown : ragged;
+}
+
 uint64_t tnd_stream_made_ragged(const tnd_stream_t *self)
 {
-    uint64_t ragged = tnd_schema_ragged_bytes(&self->fed) * self->rows_max;
-    double grown = self->growth_max * (double)tnd_schema_ragged_bytes(&self->read);
-    return self->growth_max > 0 && grown < (double)ragged ? (uint64_t)grown : ragged;
+    return ragged_of(self, &self->fed, self->rows_max, self->growth_max);
+}
+
+uint64_t tnd_stream_cached_ragged(const tnd_stream_t *self)
+{
+    return self->caches
+               ? ragged_of(self, &self->cached, self->cached_rows_max, self->cached_growth_max)
+               : 0;
 }
 
 uint64_t tnd_stream_positions(const tnd_stream_t *self)
@@ -87,10 +101,21 @@ uint64_t tnd_stream_lane_most(const tnd_stream_t *self)
     return most;
 }
 
+static uint64_t fixed_of(const tnd_schema_t *schema, uint32_t rows)
+{
+    return (tnd_schema_row_bytes(schema) - tnd_schema_ragged_bytes(schema)) * rows;
+}
+
 uint64_t tnd_stream_made_max(const tnd_stream_t *self)
 {
-    uint64_t fixed = tnd_schema_row_bytes(&self->fed) - tnd_schema_ragged_bytes(&self->fed);
-    return fixed * self->rows_max + tnd_stream_made_ragged(self);
+    return fixed_of(&self->fed, self->rows_max) + tnd_stream_made_ragged(self);
+}
+
+uint64_t tnd_stream_cached_max(const tnd_stream_t *self)
+{
+    return self->caches
+               ? fixed_of(&self->cached, self->cached_rows_max) + tnd_stream_cached_ragged(self)
+               : 0;
 }
 
 static uint64_t greater(uint64_t a, uint64_t b)
@@ -101,12 +126,16 @@ static uint64_t greater(uint64_t a, uint64_t b)
 tnd_row_bytes_t tnd_stream_row_bytes(const tnd_stream_t *self)
 {
     uint64_t read = tnd_schema_row_bytes(&self->read), made = tnd_stream_made_max(self);
+    uint64_t cached = tnd_stream_cached_max(self);
     if (self->budget == 0)
-        return (tnd_row_bytes_t){.fixed = greater(read, made)};
+        return (tnd_row_bytes_t){.fixed = greater(greater(read, cached), made)};
     uint64_t ragged_read = tnd_schema_ragged_bytes(&self->read);
+    uint64_t ragged_cached = tnd_stream_cached_ragged(self);
     uint64_t ragged_made = tnd_stream_made_ragged(self);
-    return (tnd_row_bytes_t){.fixed = greater(read - ragged_read, made - ragged_made),
-                             .ragged_max = greater(ragged_read, ragged_made),
+    uint64_t fixed = greater(read - ragged_read, cached - ragged_cached);
+    return (tnd_row_bytes_t){.fixed = greater(fixed, made - ragged_made),
+                             .ragged_max =
+                                 greater(greater(ragged_read, ragged_cached), ragged_made),
                              .budget = self->budget};
 }
 

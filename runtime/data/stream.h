@@ -49,7 +49,15 @@ typedef struct tnd_stream {
     tnd_bad_way_t bad_read, bad_made; /* on a bad record, of the reader, of the preprocessor */
     tnd_bad_limit_t bad_limit;
     tnd_schema_t read; /* rows as they leave the reader */
-    tnd_schema_t fed;  /* rows as they enter batches */
+    tnd_schema_t fed;  /* rows as they enter batches; while it is derived, as they are so far */
+    /*  Of the rows as they leave the cache, as of `fed` above; `caches`: there is one. */
+    bool caches;
+    tnd_schema_t cached;
+    uint32_t cached_rows_max;
+    double cached_growth_max;
+    bool before_cache; /* while it is derived: the cache follows */
+    /*  Operations of all preprocessors, and of those before the cache. */
+    uint32_t operations, cached_operations;
     uint32_t measured; /* a ragged column of `fed`, plus 1: blocks carry its lengths; 0: none */
     bool by_file;      /* each lane has files of its own, by `lane` */
     uint64_t found;    /* hash of the names of files that a pattern found, of all lanes; 0: none */
@@ -90,6 +98,9 @@ tnd_row_bytes_t tnd_stream_row_bytes(const tnd_stream_t *self);
 uint64_t tnd_stream_made_max(const tnd_stream_t *self);
 /*  The part of ragged columns in it. */
 uint64_t tnd_stream_made_ragged(const tnd_stream_t *self);
+/*  Likewise, as the rows leave the cache; 0 without one. */
+uint64_t tnd_stream_cached_max(const tnd_stream_t *self);
+uint64_t tnd_stream_cached_ragged(const tnd_stream_t *self);
 
 /*  Positions that the whole run will have read, for a progress bar; TND_UNKNOWN. */
 uint64_t tnd_stream_run(const tnd_stream_t *self);

@@ -21,7 +21,15 @@ static bool peer_expected(void *context, uint32_t port, tnd_actor_id_t peer)
     return peer < self->plan->instance_count && self->ports[peer] == port && !self->connects[peer];
 }
 
-/*  A reader sends rows as read; batchers and workers send rows as fed. */
+/*  A reader sends rows as read, a cache and the workers before it as cached; batchers and the other
+ *  workers send rows as fed. */
+static const tnd_schema_t *rows_between(const tnd_stream_t *stream, tnd_role_t from, tnd_role_t to)
+{
+    if (from == TND_ROLE_READER)
+        return &stream->read;
+    return from == TND_ROLE_CACHE || to == TND_ROLE_CACHE ? &stream->cached : &stream->fed;
+}
+
 static const tnd_schema_t *incoming_schema(void *context, uint32_t port, const tnd_msg_t *msg)
 {
     tnd_actor_t *self = context;
@@ -30,8 +38,8 @@ static const tnd_schema_t *incoming_schema(void *context, uint32_t port, const t
         return &self->config.stream->fed;
     if (msg->kind != TND_MSG_BLOCK || msg->from >= self->plan->instance_count)
         return NULL;
-    bool read = self->plan->instances[msg->from].kind->role == TND_ROLE_READER;
-    return read ? &self->config.stream->read : &self->config.stream->fed;
+    return rows_between(self->config.stream, self->plan->instances[msg->from].kind->role,
+                        self->config.instance->kind->role);
 }
 
 /*  What both ends of an edge must agree on. */
@@ -47,8 +55,8 @@ static void edge_terms(const tnd_actor_t *self, const tnd_edge_t *edge, tnd_term
     };
     switch (from->outlets[edge->outlet].flow) {
     case TND_FLOW_ROWS:
-        terms->schema =
-            tnd_schema_hash(from->role == TND_ROLE_READER ? &stream->read : &stream->fed);
+        terms->schema = tnd_schema_hash(
+            rows_between(stream, from->role, self->plan->instances[edge->to].kind->role));
         break;
     case TND_FLOW_BATCH:
         terms->schema = tnd_schema_hash(&stream->fed);

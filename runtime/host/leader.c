@@ -24,7 +24,8 @@ static void make_chain(tnd_leader_t *self, uint32_t index)
             .id = i,
             .role = instance->kind->role,
             .host = instance->host,
-            .lane = instance->lane,
+            .lane = instance->kind->role == TND_ROLE_WORKER ? tnd_plan_is_cached(plan, i)
+                                                            : instance->lane,
             .name = instance->name,
         };
     }

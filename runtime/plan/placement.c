@@ -574,6 +574,15 @@ const tnd_plan_t *tnd_placement_resolve(const tnd_options_context_t *context,
     return tnd_diagnostics_count(context->diagnostics, TND_SEVERITY_ERROR) == errors ? plan : NULL;
 }
 
+bool tnd_plan_is_cached(const tnd_plan_t *plan, uint32_t instance)
+{
+    for (uint32_t e = 0; e < plan->edge_count; e++)
+        if (plan->edges[e].to == instance &&
+            plan->instances[plan->edges[e].from].kind->role == TND_ROLE_CACHE)
+            return true;
+    return false;
+}
+
 void tnd_placement_report(const tnd_instance_t *instance, tnd_diagnostic_code_t code,
                           const tnd_error_t *error, tnd_diagnostics_t *diagnostics)
 {

@@ -99,6 +99,9 @@ tnd_plan_t tnd_placement_whole(const tnd_plan_t *plan);
 /*  Whether several devices reduce, so that each may wait for the others. */
 bool tnd_placement_reduces(const tnd_plan_t *plan);
 
+/*  Whether an instance gets its rows from a cache. */
+bool tnd_plan_is_cached(const tnd_plan_t *plan, uint32_t instance);
+
 /*  Places a topology.  `data`: value of ${data} on every host, overriding the files;
  *  `fallback_data`: value if neither sets one; `local`: the host of this process, whose paths must
  *  be known, NULL: all.  Returns NULL after an error; all errors are reported in one pass. */

@@ -211,6 +211,14 @@ static const tnd_instance_t *first_of(const tnd_plan_t *plan, uint32_t chain)
     return NULL;
 }
 
+static bool has_cache(const tnd_plan_t *plan, uint32_t chain)
+{
+    for (uint32_t i = 0; i < plan->instance_count; i++)
+        if (plan->instances[i].chain == chain && plan->instances[i].kind->role == TND_ROLE_CACHE)
+            return true;
+    return false;
+}
+
 /*  An instance of the next actor by the links, on any host. */
 static const tnd_instance_t *next_of(const tnd_plan_t *plan, const tnd_instance_t *instance)
 {
@@ -234,6 +242,7 @@ bool tnd_resources_derive(const tnd_plan_t *plan, tnd_guarded_call_t *call, tnd_
     stream->rows_max = 1;
     stream->growth_max = stream->growth_usual = 1;
     stream->epochs = 1;
+    stream->before_cache = has_cache(plan, stream->chain);
     stream->fed = stream->read;
     for (const tnd_instance_t *at = first_of(plan, stream->chain); at != NULL;
          at = next_of(plan, at)) {

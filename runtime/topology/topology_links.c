@@ -99,6 +99,18 @@ static bool match_ports(const tnd_kind_spec_t *from, const tnd_kind_spec_t *to,
     return false;
 }
 
+/*  Names the kinds that may be between two actors which only connect. */
+static void help_between(tnd_diagnostics_t *diagnostics, const tnd_kind_spec_t *kind)
+{
+    size_t count = 0;
+    const tnd_kind_spec_t *const *kinds = tnd_registry_kinds(&count);
+    for (size_t i = 0; i < count; i++)
+        if (kinds[i]->inlet_count > 0 && kinds[i]->outlet_count > 0 &&
+            kinds[i]->inlets[0].flow == kind->outlets[0].flow &&
+            kinds[i]->outlets[0].flow == kind->inlets[0].flow && !kinds[i]->inlets[0].connects)
+            tnd_diagnostics_help(diagnostics, "or put a %s between them", kinds[i]->table.name);
+}
+
 static void add_link(tnd_resolver_t *self, uint32_t from, uint32_t to, bool call, tnd_mark_t mark)
 {
     tnd_diagnostics_t *diagnostics = diagnostics_of(self);
@@ -137,6 +149,7 @@ static void add_link(tnd_resolver_t *self, uint32_t from, uint32_t to, bool call
                             source->name, target->name);
         tnd_diagnostics_help(diagnostics, "put the `ops:` of both into one %s, one after the other",
                              source->kind->table.name);
+        help_between(diagnostics, source->kind);
         return;
     }
     self->links[self->topology->link_count++] = link;

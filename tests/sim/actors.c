@@ -43,11 +43,10 @@ void sim_actor_accept(sim_t *self, uint32_t id, tnd_status_t status, const tnd_e
 
 static const sim_role_t *role_of(const sim_t *self, uint32_t id)
 {
-    static const sim_role_t *const roles[] = {[TND_ROLE_READER] = &sim_reader,
-                                              [TND_ROLE_WORKER] = &sim_preprocessor,
-                                              [TND_ROLE_JOIN] = &sim_batcher,
-                                              [TND_ROLE_FEEDER] = &sim_feeder,
-                                              [TND_ROLE_REDUCER] = &sim_reducer};
+    static const sim_role_t *const roles[] = {
+        [TND_ROLE_READER] = &sim_reader,       [TND_ROLE_CACHE] = &sim_cache,
+        [TND_ROLE_WORKER] = &sim_preprocessor, [TND_ROLE_JOIN] = &sim_batcher,
+        [TND_ROLE_FEEDER] = &sim_feeder,       [TND_ROLE_REDUCER] = &sim_reducer};
     return roles[self->actors[id].role];
 }
 

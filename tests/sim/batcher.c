@@ -56,6 +56,8 @@ static void run(sim_t *self, uint32_t id)
         case TND_EFFECT_CONTROL:
             if (effect.msg.kind == TND_MSG_TICKET)
                 actor->tickets[actor->ticket_count++ % SIM_TICKETS] = effect.msg;
+            if (effect.msg.kind == TND_MSG_BAD) /* who keeps the rows */
+                effect.msg.to = self->readers[self->plan.members[id].lane][0];
             sim_actor_control(self, actor, &effect.msg);
             break;
         case TND_EFFECT_DROP:
@@ -104,6 +106,9 @@ static void message(sim_t *self, uint32_t id, tnd_msg_t *msg)
     case TND_MSG_LOST:
         tnd_order_lost(tnd_batcher_core_order(actor->machine), msg);
         break;
+    case TND_MSG_DIED:
+        tnd_batcher_core_died(actor->machine, msg);
+        break;
     case TND_MSG_MARK:
         tnd_batcher_core_mark(actor->machine, msg);
         break;
@@ -125,8 +130,8 @@ static void *create(sim_t *self, uint32_t id)
     tnd_batcher_core_config_t config = {
         .order = {.self = id,
                   .lane = lane,
-                  .readers = self->readers[lane],
-                  .reader_count = plan->readers,
+                  .readers = plan->cached ? &self->caches[lane] : self->readers[lane],
+                  .reader_count = plan->cached ? 1 : plan->readers,
                   .workers_max = plan->workers,
                   .epochs = plan->epochs,
                   .count = plan->known ? plan->count[lane] : TND_UNKNOWN,
@@ -164,7 +169,7 @@ static void up(sim_t *self, uint32_t id, tnd_actor_id_t peer)
     else if (role == TND_ROLE_WORKER)
         tnd_batcher_core_worker_up(actor->machine, peer,
                                    self->links[self->link_of[id][peer] - 1].end[1].birth);
-    else if (role == TND_ROLE_READER)
+    else if (role == TND_ROLE_READER || role == TND_ROLE_CACHE)
         tnd_validator_sent(
             actor->validator,
             &(tnd_msg_t){.kind = TND_MSG_CREDIT, .to = peer, .credit = {UINT64_MAX, UINT64_MAX}});

@@ -46,6 +46,8 @@ static uint32_t payloads_most(const sim_t *self, const sim_actor_t *actor)
         return tnd_preprocessor_core_waiting(actor->machine) + (actor->busy ? 1 : 0);
     case TND_ROLE_JOIN:
         return tnd_order_used_blocks(tnd_batcher_core_order(actor->machine));
+    case TND_ROLE_CACHE:
+        return tnd_cache_core_held(actor->machine);
     case TND_ROLE_REDUCER:
         return 2 * (self->plan.depth + 1) * SIM_REDUCTIONS * (self->plan.replicas + 1);
     default:

@@ -30,8 +30,10 @@ static void name_members(sim_t *self)
         uint32_t lane = plan->members[r].lane;
         self->readers[lane][r % plan->readers] = r;
     }
-    for (uint32_t l = 0; l < plan->lanes; l++)
+    for (uint32_t l = 0; l < plan->lanes; l++) {
         self->joins[l] = plan->first_join + l;
+        self->caches[l] = plan->first_cache + l;
+    }
     for (uint32_t f = 0; f < plan->feeders; f++)
         for (uint32_t r = 0; r < plan->feeder_replicas[f]; r++) {
             self->feeder_of[plan->feeder_first[f] + r] = plan->first_feeder + f;
@@ -44,10 +46,11 @@ static void name_members(sim_t *self)
                 continue;
             uint32_t at = self->worker_lane_count[w]++;
             self->worker_lanes[w][at] = l;
-            self->worker_joins[w][at] = self->joins[l];
-            for (uint32_t r = 0; r < plan->readers; r++) {
+            bool after = plan->cached && plan->cache_first, before = plan->cached && !after;
+            self->worker_joins[w][at] = before ? self->caches[l] : self->joins[l];
+            for (uint32_t r = 0; r < (after ? 1 : plan->readers); r++) {
                 at = self->worker_reader_count[w]++;
-                self->worker_readers[w][at] = self->readers[l][r];
+                self->worker_readers[w][at] = after ? self->caches[l] : self->readers[l][r];
                 self->worker_reader_lanes[w][at] = l;
             }
         }

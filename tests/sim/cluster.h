@@ -10,6 +10,7 @@
 
 #include "runtime/core/protocol/absence.h"
 #include "runtime/core/message_validator.h"
+#include "runtime/core/cache.h"
 #include "runtime/core/checkpoint.h"
 #include "runtime/core/reader.h"
 #include "runtime/core/feeder.h"
@@ -186,6 +187,7 @@ typedef struct {
     tnd_effect_t work;           /* under way when busy */
     uint16_t links[SIM_ACTORS];
     uint32_t link_count;
+    struct sim_cache *cache; /* its store */
     /* join */
     tnd_msg_t tickets[SIM_TICKETS];
     uint32_t ticket_count;
@@ -284,7 +286,8 @@ struct sim {
     uint32_t packet_count, packet_unused;
     size_t packet_room;
     tnd_life_t lives;
-    tnd_actor_id_t joins[SIM_LANES], feeder_of[SIM_REPLICAS], readers[SIM_LANES][2];
+    tnd_actor_id_t joins[SIM_LANES], caches[SIM_LANES], feeder_of[SIM_REPLICAS],
+        readers[SIM_LANES][2];
     tnd_actor_id_t reader_of_all[2 * SIM_LANES];
     uint32_t lane_of_reader[2 * SIM_LANES], lane_numbers[SIM_LANES];
     const char *host_names[SIM_HOSTS], *feeder_names[SIM_REPLICAS];
@@ -459,7 +462,8 @@ typedef struct {
     uint64_t (*deadline)(const void *machine); /* NULL: it has none */
     uint32_t (*blocked_on)(const void *machine);
 } sim_role_t;
-extern const sim_role_t sim_reader, sim_preprocessor, sim_batcher, sim_feeder, sim_reducer;
+extern const sim_role_t sim_reader, sim_preprocessor, sim_batcher, sim_feeder, sim_reducer,
+    sim_cache;
 
 /*  Ends the block before the first position that does not fit its budget, or earlier.  `made`: rows
  *  are counted at their size as made, else as read. */

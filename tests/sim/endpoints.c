@@ -11,10 +11,11 @@
 
 enum { PORTS_OF_A_HOST = 64, USE_ORDER = 800 };
 
-/*  A reader and a reducer have one bound port; a join has one for workers and one for feeders. */
+/*  A reader and a reducer have one bound port; a join has one for workers and one for feeders, a
+ *  cache one for actors before it and one for those after it. */
 static uint32_t bound_ports(const sim_actor_t *actor)
 {
-    return actor->role == TND_ROLE_JOIN                                        ? 2
+    return actor->role == TND_ROLE_JOIN || actor->role == TND_ROLE_CACHE       ? 2
            : actor->role == TND_ROLE_READER || actor->role == TND_ROLE_REDUCER ? 1
                                                                                : 0;
 }
@@ -29,6 +30,9 @@ void sim_endpoints_plan(sim_t *self)
         sim_link_t *link = &self->links[i];
         if (link->actor[0] != SIM_NONE && self->actors[link->actor[1]].role == TND_ROLE_JOIN)
             link->port = self->actors[link->actor[0]].role == TND_ROLE_FEEDER;
+        if (link->actor[0] != SIM_NONE && self->actors[link->actor[1]].role == TND_ROLE_CACHE)
+            link->port =
+                self->actors[link->actor[0]].role == TND_ROLE_JOIN || self->plan.cache_first;
     }
 }
 

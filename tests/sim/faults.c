@@ -382,6 +382,11 @@ static void pause(sim_t *self, uint32_t h, uint64_t lasts)
     sim_agenda_put(&self->agenda, self->now + lasts, SIM_AT_RESUME, h, host->boot, 0);
 }
 
+static tnd_role_t answers(sim_t *self)
+{
+    return self->plan.cached && sim_chance(&self->bad_luck, 60) ? TND_ROLE_CACHE : TND_ROLE_READER;
+}
+
 static bool strike(sim_t *self, sim_fault_kind_t kind, uint64_t *lasts)
 {
     sim_random_t *luck = &self->bad_luck;
@@ -461,7 +466,7 @@ static bool strike(sim_t *self, sim_fault_kind_t kind, uint64_t *lasts)
     case SIM_CRASH_JOIN:
     case SIM_CRASH_REDUCER:
         id = any_actor(self, kind == SIM_CRASH_WORKER   ? TND_ROLE_WORKER
-                             : kind == SIM_CRASH_READER ? TND_ROLE_READER
+                             : kind == SIM_CRASH_READER ? answers(self)
                              : kind == SIM_CRASH_JOIN   ? TND_ROLE_JOIN
                                                         : TND_ROLE_REDUCER);
         if (id == SIM_NONE || self->hosts[self->actors[id].host].paused)

@@ -130,7 +130,7 @@ static void print_config(const sim_plan_t *plan)
            tnd_split_name(plan->split), remainders[plan->remainder],
            plan->span_epochs ? "true" : "false", plan->hosts, plan->workers, plan->readers,
            plan->feeders, plan->reductions, plan->block_rows);
-    printf("\"skip\":%u,", plan->skip);
+    printf("\"skip\":%u,\"cached\":%s,", plan->skip, plan->cached ? "true" : "false");
     if (plan->take > 0)
         printf("\"take\":%u,", plan->take);
     else

@@ -26,6 +26,16 @@ static void add(sim_t *self, uint32_t connector, uint32_t binder)
     }
 }
 
+/*  Whether a worker has connections to actors of that role. */
+static bool meets_worker(const sim_plan_t *plan, tnd_role_t role)
+{
+    if (role == TND_ROLE_READER)
+        return !plan->cached || !plan->cache_first;
+    if (role == TND_ROLE_JOIN)
+        return !plan->cached || plan->cache_first;
+    return role == TND_ROLE_CACHE;
+}
+
 void sim_links_plan(sim_t *self)
 {
     const sim_plan_t *plan = &self->plan;
@@ -38,10 +48,17 @@ void sim_links_plan(sim_t *self)
         self->hosts[h].control = self->link_count++;
     }
     for (uint32_t w = plan->first_worker; w < plan->first_feeder; w++)
-        for (uint32_t id = 0; id < plan->first_worker; id++)
-            if (sim_plan_serves(plan, plan->members[w].host, plan->members[id].lane))
+        for (uint32_t id = 0; id < plan->member_count; id++)
+            if (meets_worker(plan, plan->members[id].role) &&
+                sim_plan_serves(plan, plan->members[w].host, plan->members[id].lane))
                 add(self, w, id);
-    if (plan->workers == 0)
+    for (uint32_t l = 0; l < plan->lanes && plan->cached; l++) {
+        for (uint32_t r = 0; r < plan->readers && (plan->cache_first || plan->workers == 0); r++)
+            add(self, self->caches[l], self->readers[l][r]);
+        if (!plan->cache_first || plan->workers == 0)
+            add(self, self->joins[l], self->caches[l]);
+    }
+    if (plan->workers == 0 && !plan->cached)
         for (uint32_t j = plan->first_join; j < plan->first_worker; j++)
             for (uint32_t r = 0; r < plan->first_join; r++)
                 if (plan->members[r].lane == plan->members[j].lane)

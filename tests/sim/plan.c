@@ -22,15 +22,31 @@ enum {
     USE_READ = 13,
     USE_OPENING = 14,
     USE_CURSOR = 15,
-    USE_PREEMPTED = 16
+    USE_PREEMPTED = 16,
+    USE_CACHE = 17
 };
 
 static const uint64_t us = 1000, ms = 1000 * 1000;
 
+uint64_t sim_plan_sample(const sim_plan_t *self, uint32_t lane, uint32_t epoch, uint64_t index)
+{
+    uint64_t count = self->count[lane];
+    return self->cached && index < count ? (index + epoch * (count / 2 + 1)) % count : index;
+}
+
+uint64_t sim_plan_row(const sim_plan_t *self, uint32_t lane, uint32_t epoch, uint64_t index,
+                      uint32_t sub)
+{
+    return sim_row_id(lane, self->cached ? 0 : epoch, sim_plan_sample(self, lane, epoch, index),
+                      sub);
+}
+
+/*  With a cache a row kills in every epoch. */
 bool sim_plan_kills(const sim_plan_t *self, uint32_t lane, uint32_t epoch, uint64_t index)
 {
-    return self->killers > 0 && lane == self->killer_lane && epoch == 0 &&
-           index >= self->killer_first && index - self->killer_first < self->killers;
+    uint64_t sample = sim_plan_sample(self, lane, epoch, index);
+    return self->killers > 0 && lane == self->killer_lane && (epoch == 0 || self->cached) &&
+           sample >= self->killer_first && sample - self->killer_first < self->killers;
 }
 
 bool sim_plan_is_exact(const sim_plan_t *self)
@@ -43,7 +59,7 @@ int32_t sim_plan_made(const sim_plan_t *self, uint32_t lane, uint32_t epoch, uin
 {
     if (sim_plan_kills(self, lane, epoch, index))
         return -1;
-    uint64_t hash = sim_hash(self->seed ^ USE_MADE, sim_row_id(lane, epoch, index, 0));
+    uint64_t hash = sim_hash(self->seed ^ USE_MADE, sim_plan_row(self, lane, epoch, index, 0));
     if (hash % 1000 < self->bad_percent)
         return -1;
     hash >>= 16;
@@ -85,6 +101,17 @@ static void draw_cut(sim_plan_t *self)
     self->take = sim_chance(&random, 75) ? sim_between(&random, 1, 1 + batches) : 0;
 }
 
+static void draw_cache(sim_plan_t *self)
+{
+    sim_random_t random = sim_random(self->seed, USE_CACHE);
+    self->cached = sim_chance(&random, 20);
+    if (!self->cached)
+        return;
+    self->cache_first = sim_chance(&random, 50);
+    self->cache_room = sim_chance(&random, 60) ? UINT32_MAX : sim_below(&random, 3000);
+    self->epochs = sim_between(&random, 2, SIM_EPOCHS);
+}
+
 static void draw_graph(sim_plan_t *self)
 {
     static const uint32_t lane_counts[] = {1, 1, 1, 2, 2, 3, 4, 5, 8};
@@ -110,6 +137,7 @@ static void draw_graph(sim_plan_t *self)
     /*  Lanes are uneven: each draws its part of all positions; some have none. */
     uint32_t rows =
         sim_chance(&random, 4) ? sim_below(&random, 50) : sim_between(&random, 2000, 6000);
+    draw_cache(self);
     uint32_t weights[SIM_LANES], sum = 0;
     for (uint32_t l = 0; l < self->lanes; l++)
         sum += weights[l] = sim_chance(&random, 8) ? 0 : sim_between(&random, 1, 6);
@@ -208,6 +236,12 @@ static void draw_members(sim_plan_t *self, sim_random_t *random)
     self->reducer = self->member_count;
     if (self->reductions > 0)
         add(self, TND_ROLE_REDUCER, sim_below(random, self->hosts), 0, "mean", 0);
+    self->first_cache = self->member_count;
+    for (uint32_t l = 0; l < self->lanes && self->cached; l++)
+        add(self, TND_ROLE_CACHE,
+            sim_chance(random, 60) ? lane_host[l] : sim_below(random, self->hosts), l, "keep", l);
+    for (uint32_t w = self->first_worker; w < self->first_feeder; w++)
+        self->members[w].lane = self->cached && self->cache_first;
 }
 
 static void draw_placement(sim_plan_t *self)
@@ -246,6 +280,7 @@ static void draw_placement(sim_plan_t *self)
     self->read_ns = sim_between(&random, 5, 200) * us;
     self->apply_ns = sim_between(&random, 5, 600) * us;
     self->step_ns = sim_between(&random, 5, 1000) * us;
+    self->known = self->known || self->cached; /* a cache needs to know it */
     draw_members(self, &random);
     self->faults = sim_between(&random, 14, 23);
     self->drain = sim_chance(&random, 7);
@@ -263,7 +298,8 @@ static uint64_t most_of_lane(const sim_plan_t *self, uint32_t lane)
         for (uint64_t index = 0; index < self->count[lane]; index++) {
             int32_t made = sim_plan_made(self, lane, epoch, index);
             for (int32_t j = 0; j < made; j++) {
-                sizes[rows] = sim_ragged_made(self, sim_row_id(lane, epoch, index, (uint32_t)j));
+                sizes[rows] =
+                    sim_ragged_made(self, sim_plan_row(self, lane, epoch, index, (uint32_t)j));
                 sum += sizes[rows] - (rows >= self->size ? sizes[rows - self->size] : 0);
                 rows++;
                 most = sum > most ? sum : most;

@@ -33,7 +33,11 @@ typedef struct {
     tnd_split_t split;
     tnd_remainder_t remainder;
     bool span_epochs, operations;
-    bool measured;             /* blocks carry the lengths of their rows */
+    bool measured; /* blocks carry the lengths of their rows */
+    /*  Rows are the same in every epoch, in another order, and each lane has a cache of so many
+     *  samples: before the operations, or after them. */
+    bool cached, cache_first;
+    uint32_t cache_room;
     uint32_t skip, take;       /* batches of an epoch; take 0: all */
     uint32_t cursor_every;     /* batches between two positions of a cursor; 0: each has one */
     uint32_t count[SIM_LANES]; /* positions of an epoch */
@@ -60,7 +64,7 @@ typedef struct {
     uint64_t queue_ns;
     uint64_t link_timeout_ns, dead_after_ns, latency_ns, jitter_ns, read_ns, apply_ns, step_ns;
     tnd_member_t members[SIM_ACTORS];
-    uint32_t member_count, first_join, first_worker, first_feeder, reducer;
+    uint32_t member_count, first_join, first_worker, first_feeder, reducer, first_cache;
     char names[SIM_ACTORS][16];
     /* events */
     uint32_t faults;
@@ -96,6 +100,12 @@ static inline uint64_t sim_row_id(uint32_t lane, uint32_t epoch, uint64_t index,
 {
     return (uint64_t)lane << 56 | (uint64_t)epoch << 48 | index << 8 | sub;
 }
+
+/*  The sample at a position: the position itself without a cache, and then of its epoch. */
+uint64_t sim_plan_sample(const sim_plan_t *self, uint32_t lane, uint32_t epoch, uint64_t index);
+/*  Names the row that is made there. */
+uint64_t sim_plan_row(const sim_plan_t *self, uint32_t lane, uint32_t epoch, uint64_t index,
+                      uint32_t sub);
 
 /*  Bytes of the fixed columns of a row in memory: at most row_bytes. */
 static inline uint64_t sim_row_bytes(const sim_plan_t *self, uint64_t id)

@@ -7,10 +7,11 @@ static uint64_t ragged_of(const sim_plan_t *plan, const tnd_block_note_t *note, 
 {
     uint64_t index = note->first + offset, bytes = 0;
     if (!made)
-        return sim_ragged_read(plan, sim_row_id(note->lane, note->epoch, index, 0));
+        return sim_ragged_read(plan, sim_plan_row(plan, note->lane, note->epoch, index, 0));
     int32_t rows = sim_plan_made(plan, note->lane, note->epoch, index);
     for (int32_t j = 0; j < rows; j++)
-        bytes += sim_ragged_made(plan, sim_row_id(note->lane, note->epoch, index, (uint32_t)j));
+        bytes +=
+            sim_ragged_made(plan, sim_plan_row(plan, note->lane, note->epoch, index, (uint32_t)j));
     return bytes;
 }
 
@@ -60,7 +61,8 @@ void sim_make_rows(sim_t *self, uint32_t id, tnd_block_note_t *note)
         if (made < 0)
             payload->bad[bad++] = i;
         for (int32_t j = 0; j < made; j++) {
-            uint64_t row = sim_row_id(note->lane, note->epoch, note->first + i, (uint32_t)j);
+            uint64_t row =
+                sim_plan_row(plan, note->lane, note->epoch, note->first + i, (uint32_t)j);
             payload->origin[rows] = i;
             payload->lengths[rows] = sim_row_length(plan, row);
             payload->ids[rows++] = row;
@@ -136,7 +138,8 @@ static void *create(sim_t *self, uint32_t id)
 {
     const sim_plan_t *plan = &self->plan;
     uint32_t lane = plan->members[id].lane;
-    tnd_reader_core_config_t config = {.self = id, .join = self->joins[lane], .lane = lane};
+    tnd_reader_core_config_t config = {
+        .self = id, .join = plan->cached ? self->caches[lane] : self->joins[lane], .lane = lane};
     config.tickets_max = plan->window_blocks + 2 * plan->size + 1 + TND_ORDER_SPARE;
     config.workers_max = plan->workers > 0 ? plan->workers : 1;
     config.rest_ns = plan->rest_ns;
@@ -148,8 +151,8 @@ static void up(sim_t *self, uint32_t id, tnd_actor_id_t peer)
 {
     void *machine = self->actors[id].machine;
     tnd_reader_core_worker_up(machine, peer);
-    /* A batcher grants credit by its tickets. */
-    if (self->actors[peer].role == TND_ROLE_JOIN)
+    /* A batcher or a cache grants credit by its tickets. */
+    if (self->actors[peer].role == TND_ROLE_JOIN || self->actors[peer].role == TND_ROLE_CACHE)
         tnd_reader_core_credit(machine, peer, UINT64_MAX, UINT64_MAX);
 }
 

@@ -70,7 +70,7 @@ static void make_lane(sim_reference_t *self, uint32_t lane, sim_store_t *store,
             bad += rows_here < 0;
             filtered += rows_here == 0;
             for (int32_t j = 0; j < rows_here; j++, made++)
-                self->lane_ids[lane][at++] = sim_row_id(lane, e, p, (uint32_t)j);
+                self->lane_ids[lane][at++] = sim_plan_row(plan, lane, e, p, (uint32_t)j);
         }
         rows[e] = made;
     }

@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "runtime/core/protocol/message.h"
+
 enum { SIM_CLASSES = 24 };
 
 /*  Some rows, or a value on its way through a reduction.  `holder` is the actor that has it, or
@@ -22,6 +24,7 @@ typedef struct sim_payload {
     uint64_t *lengths; /* likewise, in one column */
     uint32_t *origin;  /* of each row: its position less the first */
     uint32_t *bad;
+    tnd_block_note_t note; /* of a block that waits in a cache */
 } sim_payload_t;
 
 enum { SIM_FLYING = 0xfffe, SIM_FREED = 0xffff };

@@ -99,11 +99,13 @@ def passes(document):
 BASE = {"tundish": 1,
         "actors": {"read": {"kind": "reader", "source": {"npy": {"c": "/x.npy"}}},
                    "prep": {"kind": "preprocessor", "ops": []},
+                   "keep": {"kind": "cache", "limit": "1MiB"},
                    "batch": {"kind": "batcher", "size": 8},
                    "feed": {"kind": "feeder"},
                    "mean": {"kind": "reducer"}},
-        "links": ["read -> prep -> batch -> feed <-> mean"]}
+        "links": ["read -> prep -> keep -> batch -> feed <-> mean"]}
 ACTORS = {"reader": "read", "preprocessor": "prep", "batcher": "batch", "feeder": "feed",
+          "cache": "keep",
           "reducer": "mean"}
 GOOD = {"bool": [True, False], "u64": [64], "i64": [-3], "f64": [0.5], "f64s": [[0.5, 1], 0.25],
         "text": ["word", 5], "texts": [["a", "b"], "a"], "bytes": ["64MiB", "1.5 GB", "0"],

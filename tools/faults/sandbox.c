@@ -134,6 +134,7 @@ static void print_overlay(FILE *out, overlay_t *overlay)
     snprintf(several, sizeof several, "work[0-%d]", WORK_HOSTS - 1);
     print_own(out, overlay, "feed", 1, TND_ROLE_FEEDER);
     print_own(out, overlay, "read", 1, TND_ROLE_READER);
+    print_own(out, overlay, "keep", 1, TND_ROLE_CACHE);
     print_own(out, overlay, several, WORK_HOSTS, TND_ROLE_WORKER);
     print_own(out, overlay, "batch", 1, TND_ROLE_JOIN);
     print_own(out, overlay, "reduce", 1, TND_ROLE_REDUCER);

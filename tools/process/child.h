@@ -11,7 +11,7 @@
 #include <signal.h>
 #include <sys/types.h>
 
-#include "runtime/core/restart.h"
+#include "runtime/core/protocol/restart.h"
 #include "tools/cli/load.h"
 
 typedef struct {

@@ -253,7 +253,9 @@ static who_t next_of(walk_t *walk, const who_t *who)
         return from_step(walk, who);
     if (has_role(who, TND_ROLE_JOIN))
         next = from_batcher(walk, who, waits);
-    else if (has_role(who, TND_ROLE_READER) && waits == TND_WAIT_INPUT)
+    else if ((has_role(who, TND_ROLE_READER) ||
+              (has_role(who, TND_ROLE_CACHE) && who->page->queue == 0)) &&
+             waits == TND_WAIT_INPUT)
         next = best_other(walk, who->page, TND_ROLE_JOIN); /* the source of its tickets */
     else
         next = best_peer(walk, who->page, waits != TND_WAIT_CREDIT);

@@ -82,6 +82,7 @@ static const char *remedy_for(const tnd_plan_t *plan, const char *who)
     static const char *const remedies[] = {
         [TND_ROLE_READER] =
             "files that are not compressed, or a smaller `block:` or `size:` of the batcher",
+        [TND_ROLE_CACHE] = "a smaller `limit:` of the cache",
         [TND_ROLE_WORKER] = "a smaller `block:` of the batcher",
         [TND_ROLE_JOIN] = "a smaller `size:` or `block:` of the batcher",
         [TND_ROLE_FEEDER] = "a smaller `size:` of the batcher, `depth:` or `spare:` of the feeder",

@@ -48,8 +48,8 @@ static tnd_status_t find_place(const tnd_plan_t *plan, const char *at, const cha
         if (found == NULL)
             return tnd_fail(error, "this graph has no actor '%s'", at);
         chain = found->chain;
-        if (has_role(found, TND_ROLE_READER) || has_role(found, TND_ROLE_WORKER) ||
-            has_role(found, TND_ROLE_JOIN)) {
+        if (has_role(found, TND_ROLE_READER) || has_role(found, TND_ROLE_CACHE) ||
+            has_role(found, TND_ROLE_WORKER) || has_role(found, TND_ROLE_JOIN)) {
             *actor_p = found->actor;
             return TND_OK;
         }

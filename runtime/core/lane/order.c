@@ -337,22 +337,8 @@ void tnd_order_begin(tnd_order_t *self, const tnd_msg_t *msg)
 
 bool tnd_order_go(const tnd_order_t *self, const tnd_msg_t *heard, tnd_msg_t *go)
 {
-    if (!tnd_suspects_knows(&self->suspects, heard->from))
-        return false;
-    *go = (tnd_msg_t){.kind = TND_MSG_GO,
-                      .generation = heard->generation,
-                      .from = self->config.self,
-                      .to = heard->from};
-    if (heard->kind == TND_MSG_BEGIN) {
-        go->ticket = heard->ticket;
-        return true;
-    }
-    go->ticket.first = heard->block.first;
-    go->ticket.lane = heard->block.lane;
-    go->ticket.epoch = heard->block.epoch;
-    go->ticket.count = heard->block.asked;
-    go->ticket.attempt = heard->block.attempt;
-    return heard->block.attempt > 0;
+    return tnd_suspects_knows(&self->suspects, heard->from) &&
+           tnd_suspects_go(self->config.self, heard, go);
 }
 
 /*  Cuts a lost ticket if there is room for the pieces. */
@@ -403,7 +389,7 @@ void tnd_order_lost(tnd_order_t *self, const tnd_msg_t *msg)
     if (TND_BUG(END_NOT_RETAINED) && ticket->first + ticket->asked == self->config.count)
         return;
     tnd_tickets_lose(&self->tickets, at);
-    if (!ticket->begun)
+    if (!ticket->begun && !msg->ticket.begun)
         return;
     ticket->begun = false;
     if (ticket->asked > 1)
@@ -413,6 +399,16 @@ void tnd_order_lost(tnd_order_t *self, const tnd_msg_t *msg)
 void tnd_order_worker_up(tnd_order_t *self, tnd_actor_id_t worker, tnd_life_t birth)
 {
     uint64_t poison = tnd_suspects_worker_up(&self->suspects, &self->tickets, worker, birth);
+    if (poison < self->tickets.tail)
+        skip_poison(self, poison);
+}
+
+void tnd_order_died(tnd_order_t *self, const tnd_msg_t *msg)
+{
+    if (msg->generation != self->generation || msg->ticket.lane != self->config.lane)
+        return;
+    uint64_t poison = tnd_suspects_died(&self->suspects, &self->tickets, msg->ticket.epoch,
+                                        msg->ticket.first, msg->ticket.count);
     if (poison < self->tickets.tail)
         skip_poison(self, poison);
 }

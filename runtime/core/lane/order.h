@@ -77,6 +77,8 @@ tnd_status_t tnd_order_block(tnd_order_t *self, const tnd_msg_t *msg, tnd_error_
 void tnd_order_worker_up(tnd_order_t *self, tnd_actor_id_t worker, tnd_life_t birth);
 /*  The worker `msg->from`, which is up, is about to work on that ticket, which was lost before. */
 void tnd_order_begin(tnd_order_t *self, const tnd_msg_t *msg);
+/*  A cache reports that a worker before it died with that ticket, which it had begun. */
+void tnd_order_died(tnd_order_t *self, const tnd_msg_t *msg);
 /*  The answer to a worker's BEGIN or BLOCK; returns false if there is none. */
 bool tnd_order_go(const tnd_order_t *self, const tnd_msg_t *heard, tnd_msg_t *go);
 /*  A reader lost that ticket. */

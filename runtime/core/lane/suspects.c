@@ -90,6 +90,29 @@ uint64_t tnd_suspects_worker_up(tnd_suspects_t *self, const tnd_tickets_t *ticke
     return poison;
 }
 
+bool tnd_suspects_go(tnd_actor_id_t self, const tnd_msg_t *heard, tnd_msg_t *go)
+{
+    *go = (tnd_msg_t){
+        .kind = TND_MSG_GO, .generation = heard->generation, .from = self, .to = heard->from};
+    if (heard->kind == TND_MSG_BEGIN) {
+        go->ticket = heard->ticket;
+        return true;
+    }
+    go->ticket.first = heard->block.first;
+    go->ticket.lane = heard->block.lane;
+    go->ticket.epoch = heard->block.epoch;
+    go->ticket.count = heard->block.asked;
+    go->ticket.attempt = heard->block.attempt;
+    return heard->block.attempt > 0;
+}
+
+uint64_t tnd_suspects_died(tnd_suspects_t *self, const tnd_tickets_t *tickets, uint32_t epoch,
+                           uint64_t first, uint32_t count)
+{
+    const tnd_lane_worker_t worker = {.epoch = epoch, .first = first, .count = count};
+    return count_failure(self, tickets, &worker);
+}
+
 bool tnd_suspects_busy(tnd_suspects_t *self, const tnd_tickets_t *tickets)
 {
     bool any = false, sent = false;

@@ -49,6 +49,11 @@ void tnd_suspects_answered(tnd_suspects_t *self, tnd_actor_id_t worker);
  *  tail. */
 uint64_t tnd_suspects_worker_up(tnd_suspects_t *self, const tnd_tickets_t *tickets,
                                 tnd_actor_id_t worker, tnd_life_t birth);
+/*  The answer of `self` to a worker's BEGIN or BLOCK; returns false if there is none. */
+bool tnd_suspects_go(tnd_actor_id_t self, const tnd_msg_t *heard, tnd_msg_t *go);
+/*  A worker that the lane does not know died with a ticket that it had begun; returns as above. */
+uint64_t tnd_suspects_died(tnd_suspects_t *self, const tnd_tickets_t *tickets, uint32_t epoch,
+                           uint64_t first, uint32_t count);
 /*  Whether a ticket with failures is under way, so that no other one may be issued. */
 bool tnd_suspects_busy(tnd_suspects_t *self, const tnd_tickets_t *tickets);
 

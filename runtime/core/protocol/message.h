@@ -29,10 +29,12 @@ typedef uint64_t tnd_life_t;
 
 /*  The part that an actor plays in the protocol: which messages it sends and receives
  *  (messages.def), and what follows from its loss (members.h).  Every kind declares one, and
- *  several kinds may play the same: a cache of rows would be another READER or WORKER. */
+ *  several kinds may play the same.  A CACHE is a reader for the actors after it and a join for those
+ *  before it. */
 typedef enum {
     TND_ROLE_NONE,    /* a kind that forgot to declare its role; every message of it is refused */
     TND_ROLE_READER,  /* sends the rows that tickets ask for (kind: reader) */
+    TND_ROLE_CACHE,   /* answers tickets from its store, or passes them on (kind: cache) */
     TND_ROLE_WORKER,  /* makes blocks of blocks; any instance can take any (preprocessor) */
     TND_ROLE_JOIN,    /* puts the blocks of a lane in order and cuts batches (batcher) */
     TND_ROLE_FEEDER,  /* gives batches to replicas and commits steps (feeder) */
@@ -188,7 +190,8 @@ typedef struct tnd_msg {
             uint32_t lane, epoch, count, attempt;
             uint64_t budget;      /* bytes of ragged columns that the block may have */
             tnd_position_t floor; /* below it nothing is needed any more */
-        } ticket;                 /* TICKET, LOST, BEGIN, GO */
+            bool begun;           /* LOST of a cache: its worker had sent BEGIN */
+        } ticket;                 /* TICKET, LOST, DIED, BEGIN, GO */
         tnd_bad_note_t bad;       /* BAD, QUARANTINED, WHY */
         struct {
             uint64_t rows;        /* joined in `epoch` since the cursor of this generation */

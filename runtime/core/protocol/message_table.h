@@ -20,6 +20,7 @@ typedef enum {
 #define TND_PARTY(role) (1 << (role) >> 1)
 enum {
     TND_PARTY_READER = TND_PARTY(TND_ROLE_READER),
+    TND_PARTY_CACHE = TND_PARTY(TND_ROLE_CACHE),
     TND_PARTY_WORKER = TND_PARTY(TND_ROLE_WORKER),
     TND_PARTY_JOIN = TND_PARTY(TND_ROLE_JOIN),
     TND_PARTY_FEEDER = TND_PARTY(TND_ROLE_FEEDER),
@@ -30,7 +31,7 @@ enum {
 };
 
 typedef struct {
-    uint8_t senders, receivers;
+    uint16_t senders, receivers;
     bool by_control; /* else over a data link */
 } tnd_msg_route_t;
 

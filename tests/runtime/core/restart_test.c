@@ -1,5 +1,5 @@
-/*  Covers runtime/core/restart.h: the waits after each death, by arithmetic. */
-#include "runtime/core/restart.h"
+/*  Covers runtime/core/protocol/restart.h: the waits after each death, by arithmetic. */
+#include "runtime/core/protocol/restart.h"
 
 #include <criterion/criterion.h>
 

@@ -1,12 +1,12 @@
-/*  runtime/core/restart.h - how often and how soon an actor is restarted.
+/*  runtime/core/protocol/restart.h - how often and how soon an actor is restarted.
  *
  *  The back-off doubles with every death from `first_ns` to `most_ns`.  It starts anew after a life
  *  of `most_ns`, because such an actor did not die of its start.  More than `max` deaths without a
  *  life of `calm_ns` between them exceed the limit.
  *
  *  Threads: any; a plain value. */
-#ifndef TND_RUNTIME_CORE_RESTART_H
-#define TND_RUNTIME_CORE_RESTART_H
+#ifndef TND_RUNTIME_CORE_PROTOCOL_RESTART_H
+#define TND_RUNTIME_CORE_PROTOCOL_RESTART_H
 
 #include <stdbool.h>
 #include <stdint.h>

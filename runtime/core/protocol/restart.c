@@ -1,5 +1,5 @@
-/*  runtime/core/restart.c - how often and how soon an actor is restarted. */
-#include "runtime/core/restart.h"
+/*  runtime/core/protocol/restart.c - how often and how soon an actor is restarted. */
+#include "runtime/core/protocol/restart.h"
 
 #include <assert.h>
 

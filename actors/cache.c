@@ -1,0 +1,455 @@
+/*  actors/cache.c - stores the rows that were made of each sample, for later epochs.
+ *
+ *  The cache's state machine (runtime/core/cache.h) decides which tickets it answers itself.  Here
+ *  positions become samples, as in the reader, and samples become rows. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "actors/cache/sample_store.h"
+#include "actors/plan/kind_options.h"
+#include "actors/plan/lane_window.h"
+#include "actors/plan/peers.h"
+#include "actors/plan/plan_queries.h"
+#include "actors/reader/sample_order.h"
+#include "runtime/base/allocation.h"
+#include "runtime/core/cache.h"
+#include "runtime/host/actor.h"
+#include "runtime/interface/kind.h"
+
+extern const tnd_kind_t tnd_kind_cache;
+
+/*  As of a reader. */
+enum { TICKETS_MAX = 65536 };
+static const uint64_t rest_ns = 4000000000;
+
+typedef struct {
+    const tnd_stream_t *stream;
+    uint32_t lane;
+    tnd_sample_store_t *store;
+    tnd_sample_order_t order;
+    uint64_t *samples; /* of one ticket */
+    uint32_t samples_room;
+    tnd_block_pool_t *block_pool;
+    tnd_peers_t readers, makers, before, after;
+    void *machine_memory;
+    tnd_cache_core_t *machine;
+} cache_t;
+
+static tnd_status_t cache_derive(const tnd_instance_t *instance, tnd_guarded_call_t *call,
+                                 tnd_stream_t *stream, tnd_error_t *error)
+{
+    (void)instance, (void)call;
+    if (stream->caches)
+        return tnd_fail(error, "a chain has one cache; leave out this one");
+    if (stream->sequential || (stream->count == TND_UNKNOWN && !stream->by_file))
+        return tnd_fail(error, "a cache needs a source that can read any row and whose length is "
+                               "known; compressed files become one with `spool:`");
+    for (uint32_t i = 0; i < stream->order.count; i++)
+        if (stream->order.maps[i].kind == TND_PLACE_INTERLEAVE ||
+            stream->order.maps[i].kind == TND_PLACE_WINDOW)
+            return tnd_fail(error,
+                            "a cache does not know which samples `%s` of the reader puts at "
+                            "a position",
+                            tnd_place_name(stream->order.maps[i].kind));
+    stream->caches = true;
+    stream->before_cache = false;
+    stream->cached = stream->fed;
+    stream->cached_rows_max = stream->rows_max;
+    stream->cached_growth_max = stream->growth_max;
+    stream->cached_operations = stream->operations;
+    return TND_OK;
+}
+
+/*  Samples of the lane's source. */
+static uint64_t samples_of(const tnd_stream_t *stream, uint32_t lane)
+{
+    uint64_t rows = stream->by_file ? stream->lane[lane].count : stream->count;
+    return rows * tnd_places_unit(&stream->order);
+}
+
+static tnd_sample_order_config_t order_config(const tnd_plan_t *plan, uint32_t index,
+                                              const tnd_stream_t *stream)
+{
+    const tnd_instance_t *instance = &plan->instances[index];
+    uint32_t batcher = tnd_plan_batcher(plan, instance->chain, instance->lane);
+    tnd_sample_order_config_t config = {.stream = stream, .lane = instance->lane};
+    for (uint32_t i = 0; i < plan->instance_count; i++)
+        if (plan->instances[i].chain == instance->chain &&
+            plan->instances[i].kind->role == TND_ROLE_READER)
+            config.shuffle =
+                (tnd_shuffle_t)((const tnd_reader_options_t *)plan->instances[i].options)->shuffle;
+    if (batcher < plan->instance_count)
+        config.recall = tnd_lane_window_alive(plan, batcher, stream) + 1024;
+    return config;
+}
+
+static tnd_cache_core_config_t core_config(const tnd_plan_t *plan)
+{
+    return (tnd_cache_core_config_t){.reader_count = 1,
+                                     .makers_max = plan->instance_count,
+                                     .tickets_max = TICKETS_MAX,
+                                     .workers_max = plan->instance_count,
+                                     .rest_ns = rest_ns};
+}
+
+static void cache_memory(const tnd_plan_t *plan, uint32_t index, const tnd_stream_t *stream,
+                         tnd_memory_estimate_t *estimate)
+{
+    const tnd_instance_t *instance = &plan->instances[index];
+    const tnd_cache_options_t *options = instance->options;
+    const char *name = instance->name;
+    uint32_t batcher = tnd_plan_batcher(plan, instance->chain, instance->lane);
+    if (batcher == plan->instance_count)
+        return;
+    tnd_cache_core_config_t core = core_config(plan);
+    tnd_sample_order_config_t order = order_config(plan, index, stream);
+    tnd_lane_window_t window = tnd_lane_window_of(plan, batcher, stream);
+    uint64_t rows = tnd_lane_window_alive(plan, batcher, stream) + window.block_rows;
+    uint64_t samples = samples_of(stream, instance->lane);
+    tnd_memory_estimate_add(estimate, name, options->limit, "stored rows (`limit:`)");
+    tnd_memory_estimate_add(estimate, name, tnd_sample_store_list_bytes(samples),
+                            "where the rows of %" PRIu64 " samples are", samples);
+    tnd_memory_estimate_add(estimate, name, tnd_cache_core_bytes(&core), "its lists of tickets");
+    tnd_memory_estimate_add(estimate, name, tnd_sample_order_bytes(&order), "the order of rows");
+    tnd_memory_estimate_add(estimate, name, window.open_held,
+                            "blocks that wait until they are sent");
+    tnd_memory_estimate_add(
+        estimate, name,
+        rows * stream->cached_rows_max *
+            ((1 + 2 * (uint64_t)tnd_schema_ragged(&stream->cached)) * sizeof(uint64_t) +
+             sizeof(uint32_t)),
+        "which rows are in %" PRIu64 " rows of blocks", rows);
+    if (tnd_plan_goes_out(plan, index))
+        tnd_memory_estimate_add(estimate, name, window.open_held,
+                                "these blocks, packed while they are sent");
+}
+
+static uint32_t cache_credit(const tnd_plan_t *plan, const tnd_instance_t *instance,
+                             const tnd_stream_t *stream)
+{
+    (void)plan, (void)instance, (void)stream;
+    return TND_LANE_WINDOW_BLOCKS;
+}
+
+/*  The samples at positions, in cache->samples. */
+static const uint64_t *find_samples(cache_t *cache, uint32_t epoch, uint64_t first, uint32_t count)
+{
+    if (count > cache->samples_room) {
+        free(cache->samples);
+        cache->samples = tnd_allocate(count, sizeof *cache->samples);
+        cache->samples_room = count;
+    }
+    tnd_sample_order_fill(&cache->order, epoch, first, count, cache->samples);
+    return cache->samples;
+}
+
+static bool is_stored(void *store, uint32_t epoch, uint64_t first, uint32_t count)
+{
+    cache_t *cache = store;
+    const uint64_t *samples = find_samples(cache, epoch, first, count);
+    uint32_t stored = 0;
+    while (stored < count && tnd_sample_store_has(cache->store, samples[stored]))
+        stored++;
+    return stored == count;
+}
+
+static tnd_status_t cache_init(void *state, tnd_actor_t *self, tnd_error_t *error)
+{
+    cache_t *cache = state;
+    const tnd_cache_options_t *options = tnd_actor_options(self);
+    const tnd_plan_t *plan = tnd_actor_plan(self);
+    (void)error;
+    cache->stream = tnd_actor_stream(self);
+    cache->lane = tnd_actor_instance(self)->lane;
+    cache->block_pool = tnd_block_pool_new();
+    cache->readers = tnd_peers_answering(self, cache->lane);
+    cache->makers = tnd_peers_before(self, TND_ROLE_WORKER);
+    cache->before = tnd_peers_before(self, TND_ROLE_NONE);
+    cache->after = tnd_peers_after(self, TND_ROLE_NONE);
+    cache->store = tnd_sample_store_new(&cache->stream->cached,
+                                        samples_of(cache->stream, cache->lane), options->limit);
+    tnd_sample_order_config_t order = order_config(plan, tnd_actor_id(self), cache->stream);
+    tnd_sample_order_init(&cache->order, &order);
+    tnd_cache_core_config_t config = core_config(plan);
+    config.self = tnd_actor_id(self);
+    config.join = tnd_plan_batcher(plan, tnd_actor_instance(self)->chain, cache->lane);
+    config.lane = cache->lane;
+    config.readers = cache->readers.ids;
+    config.reader_count = cache->readers.count;
+    config.stored = is_stored;
+    config.store = cache;
+    cache->machine_memory = tnd_allocate_zeroed(1, tnd_cache_core_bytes(&config));
+    cache->machine = tnd_cache_core_init(cache->machine_memory, &config);
+    return TND_OK;
+}
+
+/* --- what arrives ----------------------------------------------------------------------------- */
+
+static tnd_status_t take_ticket(cache_t *cache, const tnd_actor_t *self, const tnd_msg_t *msg,
+                                tnd_error_t *error)
+{
+    if (tnd_cache_core_full(cache->machine))
+        return tnd_fail(error, "%s: %s asks for more than %d blocks at a time",
+                        tnd_actor_name(self), tnd_actor_plan(self)->instances[msg->from].name,
+                        TICKETS_MAX);
+    tnd_cache_core_ticket(cache->machine, msg);
+    return TND_OK;
+}
+
+/*  Stores the samples of a block that are not stored yet and fit.  A sample with a bad row is made
+ *  again in each epoch, and so reported in each. */
+static void store_block(cache_t *cache, tnd_actor_t *self, const tnd_block_t *block,
+                        const tnd_block_note_t *note)
+{
+    const uint64_t *samples = find_samples(cache, note->epoch, note->first, note->count);
+    uint64_t before = tnd_sample_store_bytes(cache->store);
+    uint32_t row = 0, bad = 0;
+    bool fits = true;
+    for (uint32_t i = 0; i < note->count; i++) {
+        uint32_t first = row;
+        while (row < note->rows && (note->origin != NULL ? note->origin[row] : row) == i)
+            row++;
+        if (bad < note->bad_count && note->bad[bad] == i)
+            bad++;
+        else
+            fits =
+                tnd_sample_store_put(cache->store, samples[i], block, first, row - first) && fits;
+    }
+    if (!fits)
+        tnd_cache_core_store_full(cache->machine);
+    tnd_count(&tnd_actor_statistics(self)->bytes_copied,
+              tnd_sample_store_bytes(cache->store) - before);
+}
+
+static tnd_status_t take_block(cache_t *cache, tnd_actor_t *self, tnd_arrival_t *arrival,
+                               tnd_error_t *error)
+{
+    const tnd_msg_t *msg = &arrival->msg;
+    tnd_block_t *block = msg->block.payload;
+    tnd_statistics_t *statistics = tnd_actor_statistics(self);
+    tnd_count(&statistics->rows_in, msg->block.rows);
+    tnd_count(&statistics->blocks_in, 1);
+    tnd_count(&statistics->bytes_in, msg->block.bytes);
+    if (tnd_cache_core_block(cache->machine, msg)) {
+        arrival->carry = TND_CARRY_NOTHING;
+        block->note = msg->block;
+        store_block(cache, self, block, &msg->block);
+        /* Rows of files that were lost meanwhile are not rows of the sample. */
+        TND_TRY(tnd_block_intact(block, 0, msg->block.rows, error));
+    }
+    return TND_OK;
+}
+
+static void say_go(const cache_t *cache, tnd_actor_t *self, const tnd_msg_t *heard)
+{
+    tnd_msg_t go;
+    if (tnd_cache_core_go(cache->machine, heard, &go))
+        (void)tnd_actor_send(self, &go, TND_CARRY_NOTHING);
+}
+
+static tnd_status_t take_message(cache_t *cache, tnd_actor_t *self, tnd_arrival_t *arrival,
+                                 tnd_error_t *error)
+{
+    const tnd_msg_t *msg = &arrival->msg;
+    switch (msg->kind) {
+    case TND_MSG_REWIND:
+        tnd_cache_core_rewind(cache->machine, msg->generation);
+        break;
+    case TND_MSG_TICKET:
+        return take_ticket(cache, self, msg, error);
+    case TND_MSG_BLOCK:
+        say_go(cache, self, msg);
+        return take_block(cache, self, arrival, error);
+    case TND_MSG_LOST:
+        tnd_cache_core_lost(cache->machine, msg);
+        break;
+    case TND_MSG_BEGIN:
+        tnd_cache_core_begin(cache->machine, msg);
+        say_go(cache, self, msg);
+        break;
+    case TND_MSG_CREDIT:
+        tnd_cache_core_credit(cache->machine, arrival->peer, msg->credit.blocks, msg->credit.bytes);
+        break;
+    default:
+        break;
+    }
+    return TND_OK;
+}
+
+static void peer_up(cache_t *cache, tnd_actor_t *self, const tnd_arrival_t *arrival)
+{
+    if (tnd_peers_include(&cache->after, arrival->peer)) {
+        tnd_cache_core_worker_up(cache->machine, arrival->peer);
+    } else if (tnd_peers_include(&cache->makers, arrival->peer)) {
+        tnd_cache_core_maker_up(cache->machine, arrival->peer, arrival->birth);
+    } else if (tnd_peers_include(&cache->before, arrival->peer)) {
+        /* Straight from a reader: a ticket is credit enough. */
+        tnd_msg_t msg = {.kind = TND_MSG_CREDIT, .from = tnd_actor_id(self), .to = arrival->peer};
+        msg.credit.blocks = msg.credit.bytes = UINT64_MAX;
+        (void)tnd_actor_send(self, &msg, TND_CARRY_NOTHING);
+    }
+}
+
+static tnd_status_t cache_arrive(void *state, tnd_actor_t *self, tnd_arrival_t *arrival,
+                                 tnd_error_t *error)
+{
+    cache_t *cache = state;
+    tnd_status_t status = TND_OK;
+    if (arrival->kind == TND_ARRIVAL_UP)
+        peer_up(cache, self, arrival);
+    else if (arrival->kind == TND_ARRIVAL_LOST && tnd_peers_include(&cache->after, arrival->peer))
+        tnd_cache_core_worker_lost(cache->machine, arrival->peer);
+    else if (arrival->kind == TND_ARRIVAL_MESSAGE)
+        status = take_message(cache, self, arrival, error);
+    for (tnd_block_t *block; (block = tnd_cache_core_drop(cache->machine)) != NULL;)
+        tnd_block_drop(&block);
+    return status;
+}
+
+/* --- what is sent ----------------------------------------------------------------------------- */
+
+/*  A block of rows that are stored. */
+static tnd_block_t *make_block(cache_t *cache, tnd_actor_t *self, const tnd_msg_t *ticket)
+{
+    uint64_t began = tnd_actor_now(self), ragged = 0;
+    uint32_t count = ticket->ticket.count;
+    const uint64_t *samples =
+        find_samples(cache, ticket->ticket.epoch, ticket->ticket.first, count);
+    if (cache->stream->budget > 0)
+        count = tnd_sample_store_fit(cache->store, samples, count, ticket->ticket.budget, &ragged);
+    tnd_block_t *block = tnd_block_pool_take(cache->block_pool, &cache->stream->cached);
+    block->note = (tnd_block_note_t){.first = ticket->ticket.first,
+                                     .lane = cache->lane,
+                                     .epoch = ticket->ticket.epoch,
+                                     .count = count,
+                                     .asked = ticket->ticket.count,
+                                     .attempt = ticket->ticket.attempt,
+                                     .budget = ticket->ticket.budget,
+                                     .ragged = ragged};
+    tnd_sample_store_fill(cache->store, samples, count, block);
+    block->note.bytes = tnd_block_bytes(block);
+    block->note.work_ns = tnd_actor_now(self) - began;
+    tnd_block_seal(block);
+    return block;
+}
+
+static void send_block(cache_t *cache, tnd_actor_t *self, const tnd_effect_t *effect)
+{
+    const tnd_msg_t *ticket = &effect->msg;
+    const tnd_block_t *kept = effect->payload;
+    tnd_block_t *block = kept != NULL
+                             ? tnd_block_pool_prefix(cache->block_pool, kept, kept->note.count)
+                             : make_block(cache, self, ticket);
+    block->note.end = kept != NULL && kept->note.end;
+    block->note.attempt = ticket->ticket.attempt;
+    tnd_msg_t msg = {.kind = TND_MSG_BLOCK,
+                     .generation = ticket->generation,
+                     .from = tnd_actor_id(self),
+                     .to = ticket->to,
+                     .block = block->note};
+    msg.block.payload = block;
+    if (cache->stream->measured > 0 &&
+        tnd_actor_plan(self)->instances[ticket->to].kind->role == TND_ROLE_JOIN)
+        tnd_block_measure(block, cache->stream->measured - 1, &msg.block);
+    block->note = msg.block;
+    tnd_statistics_t *statistics = tnd_actor_statistics(self);
+    tnd_count(&statistics->rows_out, msg.block.rows);
+    tnd_count(&statistics->blocks_out, 1);
+    tnd_count(&statistics->bytes_out, msg.block.bytes);
+    uint64_t bytes = msg.block.bytes;
+    /* A worker that has just gone away is LOST in a moment, and the ticket with it. */
+    if (tnd_actor_send(self, &msg, TND_CARRY_BLOCK) != TND_OK)
+        tnd_block_drop(&block);
+    tnd_cache_core_sent(cache->machine, ticket->to, bytes);
+}
+
+static tnd_status_t cache_work(void *state, tnd_actor_t *self, bool *more_p, tnd_error_t *error)
+{
+    cache_t *cache = state;
+    tnd_effect_t effect;
+    (void)error;
+    while (tnd_cache_core_next(cache->machine, tnd_actor_now(self), &effect)) {
+        if (effect.kind == TND_EFFECT_READ) {
+            send_block(cache, self, &effect);
+            *more_p = true;
+            return TND_OK;
+        }
+        tnd_actor_control(self, &effect.msg, TND_CARRY_NOTHING);
+    }
+    return TND_OK;
+}
+
+static uint64_t cache_deadline(const void *state)
+{
+    return tnd_cache_core_deadline(((const cache_t *)state)->machine);
+}
+
+static uint32_t cache_blocked_on(const void *state)
+{
+    return tnd_cache_core_blocked_on(((const cache_t *)state)->machine);
+}
+
+static void cache_depth(const void *state, uint64_t *queue_p, uint64_t *credit_p)
+{
+    const tnd_cache_core_t *machine = ((const cache_t *)state)->machine;
+    *queue_p = tnd_cache_core_waiting(machine);
+    *credit_p = tnd_cache_core_room(machine);
+}
+
+static void cache_fini(void *state)
+{
+    cache_t *cache = state;
+    if (cache->machine != NULL) {
+        /* A rewind past everything gives back what waits. */
+        tnd_cache_core_rewind(cache->machine, UINT32_MAX);
+        for (tnd_block_t *block; (block = tnd_cache_core_drop(cache->machine)) != NULL;)
+            tnd_block_drop(&block);
+        tnd_sample_order_free(&cache->order);
+    }
+    free(cache->machine_memory);
+    free(cache->samples);
+    tnd_sample_store_destroy(&cache->store);
+    tnd_peers_free(&cache->readers);
+    tnd_peers_free(&cache->makers);
+    tnd_peers_free(&cache->before);
+    tnd_peers_free(&cache->after);
+    tnd_block_pool_destroy(&cache->block_pool);
+}
+
+/* --- options and ports ------------------------------------------------------------------------ */
+
+static const tnd_option_t options[] = {
+    {TND_OPTION_NAMED("limit", tnd_cache_options_t, limit, BYTES, TUNE), .example = "4GiB",
+     .help = "the most memory for the stored rows of a lane; it counts in the memory sum and is "
+             "used as rows are stored. A sample that does not fit is made again in each epoch"},
+};
+
+const tnd_kind_t tnd_kind_cache = {
+    .spec =
+        {
+            .table = {.name = "cache",
+                      .help = "stores the rows that were made of each sample, in memory, and feeds "
+                              "later epochs from them",
+                      TND_OPTIONS(options, tnd_cache_options_t)},
+            .role = TND_ROLE_CACHE,
+            .instances = TND_INSTANCE_LANE,
+            .accepts = TND_ACCEPT(REWIND) | TND_ACCEPT(TICKET) | TND_ACCEPT(LOST) |
+                       TND_ACCEPT(CREDIT) | TND_ACCEPT(BLOCK) | TND_ACCEPT(BEGIN),
+            .inlets = {{.name = "in", .flow = TND_FLOW_ROWS, .required = true}},
+            .inlet_count = 1,
+            .outlets = {{.name = "out", .flow = TND_FLOW_ROWS, .required = true}},
+            .outlet_count = 1,
+        },
+    .state_bytes = sizeof(cache_t),
+    .derive = cache_derive,
+    .estimate_memory = cache_memory,
+    .credit = cache_credit,
+    .init = cache_init,
+    .arrive = cache_arrive,
+    .work = cache_work,
+    .deadline = cache_deadline,
+    .blocked_on = cache_blocked_on,
+    .depth = cache_depth,
+    .fini = cache_fini,
+};

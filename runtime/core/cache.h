@@ -1,0 +1,98 @@
+/*  runtime/core/cache.h - a cache's decisions: which tickets it answers itself, and which it passes
+ *  on.
+ *
+ *  A cache is between the actors that make rows and those that use them.  The join after it sees a
+ *  reader: it sends tickets, and gets blocks and LOST.  The readers before it see a join: they get
+ *  tickets and send blocks.  A ticket whose samples are all stored is answered from the store.
+ *  Every other ticket goes to a reader as it is, with the attempt and the budget of the join; its
+ *  block waits here until a worker after the cache has credit for it.
+ *
+ *  A block that was sent is kept until the floor has passed it, because the reader would not make it
+ *  again while its worker is alive.
+ *
+ *  The join owns all retries.  A ticket that a reader reports as lost is forgotten here and reported
+ *  to the join.  The first answer to a ticket counts, whatever its attempt; others are duplicates.
+ *
+ *  Workers before the cache report BEGIN and get GO here.  If one died with a ticket that it began,
+ *  the join learns it by DIED, and isolates the row as it does for workers of its own.
+ *
+ *  What is stored is not known here: the driver says of each ticket whether all its samples are.
+ *  The store never loses a sample, so that stays true.  While the store has room, tickets of an epoch
+ *  are passed on only when those of earlier epochs have been answered, because their samples may be
+ *  stored by then.
+ *
+ *  Threads: one. */
+#ifndef TND_RUNTIME_CORE_CACHE_H
+#define TND_RUNTIME_CORE_CACHE_H
+
+#include "runtime/base/status.h"
+#include "runtime/core/protocol/effect.h"
+
+/*  Whether all samples of a ticket are in the store. */
+typedef bool tnd_cache_stored_fn(void *store, uint32_t epoch, uint64_t first, uint32_t count);
+
+typedef struct {
+    tnd_actor_id_t self, join;
+    uint32_t lane;
+    const tnd_actor_id_t *readers; /* before the cache; the caller keeps them alive */
+    uint32_t reader_count;
+    uint32_t makers_max;  /* workers before the cache */
+    uint32_t tickets_max; /* as of a reader */
+    uint32_t workers_max; /* that take blocks from the cache, the join included */
+    uint64_t rest_ns;     /* as of a reader */
+    tnd_cache_stored_fn *stored;
+    void *store; /* its first argument */
+} tnd_cache_core_config_t;
+
+typedef struct tnd_cache_core tnd_cache_core_t;
+
+size_t tnd_cache_core_bytes(const tnd_cache_core_config_t *config);
+tnd_cache_core_t *tnd_cache_core_init(void *memory, const tnd_cache_core_config_t *config);
+
+/*  Forgets all tickets and drops all blocks.  Ignored if the generation is not newer.
+ */
+void tnd_cache_core_rewind(tnd_cache_core_t *self, uint32_t generation);
+
+/* From the join. */
+
+void tnd_cache_core_ticket(tnd_cache_core_t *self, const tnd_msg_t *msg);
+/*  Whether another ticket would exceed the limit, which is a fault of the batcher. */
+bool tnd_cache_core_full(const tnd_cache_core_t *self);
+
+/* From the actors before the cache. */
+
+/*  True: it answers a ticket, and the payload comes back by tnd_cache_core_drop.  False: it
+ *  is stale or a duplicate, and remains the caller's. */
+bool tnd_cache_core_block(tnd_cache_core_t *self, const tnd_msg_t *msg);
+/*  A sample did not fit into the store. */
+void tnd_cache_core_store_full(tnd_cache_core_t *self);
+/*  A reader lost that ticket. */
+void tnd_cache_core_lost(tnd_cache_core_t *self, const tnd_msg_t *msg);
+/*  A connection of a worker before the cache begins.  Another birth than before means that the
+ *  worker died. */
+void tnd_cache_core_maker_up(tnd_cache_core_t *self, tnd_actor_id_t maker, tnd_life_t birth);
+/*  That worker, which is up, is about to process a block whose ticket was lost before. */
+void tnd_cache_core_begin(tnd_cache_core_t *self, const tnd_msg_t *msg);
+/*  The answer to its BEGIN or BLOCK; returns false if there is none. */
+bool tnd_cache_core_go(const tnd_cache_core_t *self, const tnd_msg_t *heard, tnd_msg_t *go);
+
+/* From the actors after the cache: as the functions of a reader. */
+void tnd_cache_core_worker_up(tnd_cache_core_t *self, tnd_actor_id_t worker);
+void tnd_cache_core_worker_lost(tnd_cache_core_t *self, tnd_actor_id_t worker);
+void tnd_cache_core_credit(tnd_cache_core_t *self, tnd_actor_id_t worker, uint64_t blocks,
+                           uint64_t bytes);
+void tnd_cache_core_sent(tnd_cache_core_t *self, tnd_actor_id_t worker, uint64_t bytes);
+
+/*  The next block that is not needed any more, or NULL: the driver takes all of them after each
+ *  event. */
+void *tnd_cache_core_drop(tnd_cache_core_t *self);
+/*  TICKET to a reader, LOST and DIED to the join (CONTROL); READ: sends the block of
+ *  `msg.ticket` to `msg.to`: a copy of `payload` if it is set, else one from the store. */
+bool tnd_cache_core_next(tnd_cache_core_t *self, uint64_t now, tnd_effect_t *effect);
+uint64_t tnd_cache_core_deadline(const tnd_cache_core_t *self);
+uint32_t tnd_cache_core_blocked_on(const tnd_cache_core_t *self);
+uint32_t tnd_cache_core_waiting(const tnd_cache_core_t *self); /* tickets not answered yet */
+uint32_t tnd_cache_core_held(const tnd_cache_core_t *self);    /* blocks */
+uint64_t tnd_cache_core_room(const tnd_cache_core_t *self);    /* blocks that may be sent now */
+
+#endif

@@ -1,0 +1,245 @@
+/*  tests/sim/cache.c - a cache: what its driver does for the machine of the core, and its store. */
+#include <string.h>
+
+#include "tests/sim/cluster.h"
+
+/*  The rows of each sample; only that they are there, if operations follow. */
+struct sim_cache {
+    sim_t *sim;
+    uint32_t lane, stored;
+    bool *has;
+    uint8_t *rows;
+    uint64_t *ids;
+};
+
+/*  Whether it stores rows as they are read. */
+static bool is_raw(const sim_plan_t *plan)
+{
+    return plan->operations && plan->cache_first;
+}
+
+static bool is_stored(void *store, uint32_t epoch, uint64_t first, uint32_t count)
+{
+    const struct sim_cache *cache = store;
+    const sim_plan_t *plan = &cache->sim->plan;
+    for (uint32_t i = 0; i < count; i++)
+        if (first + i >= plan->count[cache->lane] ||
+            !cache->has[sim_plan_sample(plan, cache->lane, epoch, first + i)])
+            return false;
+    return true;
+}
+
+static void put(sim_t *self, uint32_t id, const tnd_block_note_t *note)
+{
+    struct sim_cache *cache = self->actors[id].cache;
+    const sim_plan_t *plan = &self->plan;
+    const sim_payload_t *payload = note->payload;
+    uint32_t row = 0, bad = 0;
+    for (uint32_t i = 0; i < note->count; i++) {
+        uint64_t sample = sim_plan_sample(plan, note->lane, note->epoch, note->first + i);
+        uint32_t begin = row;
+        while (!is_raw(plan) && row < note->rows &&
+               (note->origin != NULL ? note->origin[row] : row) == i)
+            row++;
+        if (bad < note->bad_count && note->bad[bad] == i) {
+            bad++;
+            continue;
+        }
+        if (cache->has[sample])
+            continue;
+        if (cache->stored == plan->cache_room) {
+            tnd_cache_core_store_full(self->actors[id].machine);
+            continue;
+        }
+        cache->stored++;
+        cache->has[sample] = true;
+        cache->rows[sample] = (uint8_t)(row - begin);
+        for (uint32_t j = begin; j < row; j++)
+            cache->ids[sample * plan->more_most + j - begin] = payload->ids[j];
+    }
+}
+
+/*  The block of a ticket whose samples are stored. */
+static void fill(sim_t *self, uint32_t id, const tnd_msg_t *ticket, tnd_block_note_t *note)
+{
+    const struct sim_cache *cache = self->actors[id].cache;
+    const sim_plan_t *plan = &self->plan;
+    *note = (tnd_block_note_t){.first = ticket->ticket.first,
+                               .lane = ticket->ticket.lane,
+                               .epoch = ticket->ticket.epoch,
+                               .count = ticket->ticket.count,
+                               .asked = ticket->ticket.count,
+                               .attempt = ticket->ticket.attempt,
+                               .budget = ticket->ticket.budget};
+    if (!is_stored(self->actors[id].cache, note->epoch, note->first, note->count))
+        sim_violate(self, "%s answers a ticket whose samples it has not stored",
+                    sim_name(self, id));
+    sim_fit_rows(self, note, !is_raw(plan));
+    if (is_raw(plan)) {
+        note->payload = sim_payload(self, 0, 0, id);
+        note->rows = note->count;
+        note->bytes = note->count * plan->row_bytes + (note->count > 0 ? note->ragged : 0);
+        return;
+    }
+    sim_make_rows(self, id, note);
+    sim_payload_t *payload = note->payload;
+    uint32_t row = 0;
+    for (uint32_t i = 0; i < note->count; i++) {
+        uint64_t sample = sim_plan_sample(plan, note->lane, note->epoch, note->first + i);
+        for (uint32_t j = 0; j < cache->rows[sample] && row < note->rows; j++)
+            payload->ids[row++] = cache->ids[sample * plan->more_most + j];
+    }
+}
+
+/*  A block that the cache keeps, to be sent. */
+static void copy(sim_t *self, uint32_t id, const sim_payload_t *kept, tnd_block_note_t *note)
+{
+    sim_payload_t *payload = sim_payload(self, kept->rows, kept->bad_count, id);
+    memcpy(payload->ids, kept->ids, kept->rows * sizeof *kept->ids);
+    memcpy(payload->lengths, kept->lengths, kept->rows * sizeof *kept->lengths);
+    memcpy(payload->origin, kept->origin, kept->rows * sizeof *kept->origin);
+    memcpy(payload->bad, kept->bad, kept->bad_count * sizeof *kept->bad);
+    *note = kept->note;
+    note->payload = payload;
+    note->origin = note->origin != NULL ? payload->origin : NULL;
+    note->bad = note->bad != NULL ? payload->bad : NULL;
+    note->lengths = note->lengths != NULL ? payload->lengths : NULL;
+}
+
+static void run(sim_t *self, uint32_t id)
+{
+    sim_actor_t *actor = &self->actors[id];
+    tnd_effect_t effect;
+    while (tnd_cache_core_next(actor->machine, sim_clock(self, actor->host), &effect)) {
+        if (effect.kind == TND_EFFECT_CONTROL) {
+            sim_actor_control(self, actor, &effect.msg);
+            continue;
+        }
+        tnd_msg_t msg = {.kind = TND_MSG_BLOCK, .generation = effect.msg.generation, .from = id};
+        msg.to = effect.msg.to;
+        if (effect.payload != NULL)
+            copy(self, id, effect.payload, &msg.block);
+        else
+            fill(self, id, &effect.msg, &msg.block);
+        msg.block.attempt = effect.msg.ticket.attempt;
+        uint64_t bytes = msg.block.bytes;
+        sim_own(self, msg.block.payload, id, SIM_FLYING);
+        sim_actor_send(self, id, msg.to, &msg);
+        tnd_cache_core_sent(actor->machine, effect.msg.to, bytes);
+    }
+}
+
+static void say_go(sim_t *self, uint32_t id, const tnd_msg_t *heard)
+{
+    tnd_msg_t go;
+    if (tnd_cache_core_go(self->actors[id].machine, heard, &go))
+        sim_actor_send(self, id, go.to, &go);
+}
+
+static void take_block(sim_t *self, uint32_t id, tnd_msg_t *msg)
+{
+    sim_payload_t *payload = msg->block.payload;
+    sim_own(self, payload, SIM_FLYING, id);
+    payload->note = msg->block;
+    if (tnd_cache_core_block(self->actors[id].machine, msg))
+        put(self, id, &msg->block);
+    else
+        sim_free(self, payload, id);
+    say_go(self, id, msg);
+}
+
+static void message(sim_t *self, uint32_t id, tnd_msg_t *msg)
+{
+    void *machine = self->actors[id].machine, *payload;
+    if (msg->kind == TND_MSG_REWIND)
+        tnd_cache_core_rewind(machine, msg->generation);
+    else if (msg->kind == TND_MSG_TICKET)
+        tnd_cache_core_ticket(machine, msg);
+    else if (msg->kind == TND_MSG_CREDIT)
+        tnd_cache_core_credit(machine, msg->from, msg->credit.blocks, msg->credit.bytes);
+    else if (msg->kind == TND_MSG_LOST)
+        tnd_cache_core_lost(machine, msg);
+    else if (msg->kind == TND_MSG_BLOCK)
+        take_block(self, id, msg);
+    if (msg->kind == TND_MSG_BEGIN) {
+        tnd_cache_core_begin(machine, msg);
+        say_go(self, id, msg);
+    }
+    while ((payload = tnd_cache_core_drop(machine)) != NULL)
+        sim_free(self, payload, id);
+}
+
+static void *create(sim_t *self, uint32_t id)
+{
+    const sim_plan_t *plan = &self->plan;
+    uint32_t lane = plan->members[id].lane;
+    struct sim_cache *cache = sim_store_take(&self->store, sizeof *cache);
+    *cache = (struct sim_cache){.sim = self, .lane = lane};
+    cache->has = sim_store_take(&self->store, plan->count[lane] + 1);
+    cache->rows = sim_store_take(&self->store, plan->count[lane] + 1);
+    cache->ids = sim_store_take(&self->store,
+                                (plan->count[lane] + 1) * plan->more_most * sizeof *cache->ids);
+    self->actors[id].cache = cache;
+    tnd_cache_core_config_t config = {.self = id,
+                                      .join = self->joins[lane],
+                                      .lane = lane,
+                                      .readers = self->readers[lane],
+                                      .reader_count = plan->readers,
+                                      .makers_max = plan->workers,
+                                      .tickets_max = plan->window_blocks + 2 * plan->size + 1 +
+                                                     TND_ORDER_SPARE,
+                                      .workers_max = plan->workers > 0 ? plan->workers : 1,
+                                      .rest_ns = plan->rest_ns,
+                                      .stored = is_stored,
+                                      .store = cache};
+    return tnd_cache_core_init(sim_store_take(&self->store, tnd_cache_core_bytes(&config)),
+                               &config);
+}
+
+/*  Whether `peer` takes blocks from the cache. */
+static bool is_after(const sim_t *self, tnd_actor_id_t peer)
+{
+    return self->actors[peer].role == TND_ROLE_JOIN ||
+           (self->actors[peer].role == TND_ROLE_WORKER && self->plan.cache_first);
+}
+
+static void up(sim_t *self, uint32_t id, tnd_actor_id_t peer)
+{
+    sim_actor_t *actor = &self->actors[id];
+    if (is_after(self, peer)) {
+        tnd_cache_core_worker_up(actor->machine, peer);
+        if (self->actors[peer].role == TND_ROLE_JOIN)
+            tnd_cache_core_credit(actor->machine, peer, UINT64_MAX, UINT64_MAX);
+    } else if (self->actors[peer].role == TND_ROLE_WORKER) {
+        tnd_cache_core_maker_up(actor->machine, peer,
+                                self->links[self->link_of[id][peer] - 1].end[1].birth);
+    } else {
+        tnd_validator_sent(
+            actor->validator,
+            &(tnd_msg_t){.kind = TND_MSG_CREDIT, .to = peer, .credit = {UINT64_MAX, UINT64_MAX}});
+    }
+}
+
+static void lost(sim_t *self, uint32_t id, tnd_actor_id_t peer)
+{
+    if (is_after(self, peer))
+        tnd_cache_core_worker_lost(self->actors[id].machine, peer);
+}
+
+static uint64_t deadline(const void *machine)
+{
+    return tnd_cache_core_deadline(machine);
+}
+
+static uint32_t blocked_on(const void *machine)
+{
+    return tnd_cache_core_blocked_on(machine);
+}
+
+const sim_role_t sim_cache = {.create = create,
+                              .run = run,
+                              .message = message,
+                              .up = up,
+                              .lost = lost,
+                              .deadline = deadline,
+                              .blocked_on = blocked_on};
