@@ -18,7 +18,7 @@ import time
 
 from named import run_named
 from relay import DIALLER, TARGET, Relay
-from run import BUILD, ROOT, SKIP, TUNDISH, free_port
+from run import BUILD, ROOT, SKIP, TUNDISH, free_range
 
 ROWS = 4000
 GRAPH = """tundish: 1
@@ -89,24 +89,6 @@ def until(what, condition, seconds=20):
         if time.monotonic() > end:
             raise AssertionError(f"not within {seconds} s: {what() if callable(what) else what}")
         time.sleep(0.01)
-
-
-def free_range(address, count=8):
-    """The first of some consecutive ports that are free; each test searches another range."""
-    for first in range(20000 + os.getpid() % 700 * 16, 32000, count):
-        taken = []
-        try:
-            for port in range(first, first + count):
-                probe = socket.socket()
-                taken.append(probe)
-                probe.bind((address, port))
-            return first
-        except OSError:
-            continue
-        finally:
-            for probe in taken:
-                probe.close()
-    raise AssertionError("no free ports")
 
 
 class Cluster:

@@ -1,7 +1,10 @@
 """The tests of a script by name: its functions test_*."""
-import subprocess
+import sys
 import time
 import traceback
+
+import run  # noqa: F401: finds what follows
+import command_output
 
 
 def run_named(scope, names, call, note=""):
@@ -18,11 +21,13 @@ def run_named(scope, names, call, note=""):
     for name in tests if names == ["all"] else names:
         began = time.monotonic()
         verdict = "ok  ", ""
+        command_output.forget()
         try:
             call(tests[name])
-        except (AssertionError, OSError, subprocess.TimeoutExpired) as error:
+        except Exception:
             failed += 1
             verdict = "FAIL", note
-            print(error if str(error) else traceback.format_exc())
+            traceback.print_exc(file=sys.stdout)
+            command_output.show()
         print(f"{verdict[0]} {name} ({time.monotonic() - began:.1f} s){verdict[1]}", flush=True)
     return 1 if failed else 0

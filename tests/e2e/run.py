@@ -2,11 +2,15 @@
 import json
 import os
 import pathlib
-import socket
 import subprocess
+import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests/support"))
+import command_output  # noqa: E402, F401
+from free_ports import free_port, free_range  # noqa: E402, F401
+
 BUILD = pathlib.Path(os.environ.get("TUNDISH_BUILD", ROOT / "build"))
 TUNDISH = BUILD / "tundish"
 FASHION = ROOT / "examples" / "fashion"
@@ -19,13 +23,6 @@ def need_data():
     if not (DATA / "train-images-idx3-ubyte.gz").exists():
         print(f"skipped: no Fashion-MNIST in {DATA}")
         raise SystemExit(SKIP)
-
-
-def free_port():
-    """A tcp port of loopback that is free now."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 class Outcome:

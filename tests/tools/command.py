@@ -1,7 +1,6 @@
 """What the tests of the command share: the real program, small data sets, small topologies."""
 import os
 import pathlib
-import socket
 import subprocess
 import sys
 import tempfile
@@ -10,6 +9,10 @@ import traceback
 import numpy
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests/support"))
+import command_output  # noqa: E402
+from free_ports import free_port  # noqa: E402, F401
+
 BUILD = pathlib.Path(os.environ.get("TUNDISH_BUILD", ROOT / "build"))
 TUNDISH = str(BUILD / "tundish")
 
@@ -28,12 +31,6 @@ def same(got, wanted, what=""):
 def holds(text, *parts):
     for part in parts:
         assert part in text, f"{part!r} is not in:\n{text}"
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 def arrays(folder, rows=100, images=False):
@@ -74,12 +71,14 @@ def main(scope):
         if not name.startswith("test_") or (wanted and name not in wanted):
             continue
         with tempfile.TemporaryDirectory() as folder:
+            command_output.forget()
             try:
                 function(pathlib.Path(folder))
                 print(f"ok   {name}", flush=True)
             except Exception:
                 failed += 1
                 print(f"FAIL {name}", flush=True)
-                traceback.print_exc()
+                traceback.print_exc(file=sys.stdout)
+                command_output.show()
     pages.cleanup()
     sys.exit(1 if failed else 0)
