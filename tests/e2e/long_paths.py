@@ -55,9 +55,9 @@ def test_a_delay_from_the_listener(folder):
 def main():
     global OPTIONS
     parser = argparse.ArgumentParser()
-    parser.add_argument("--delay", type=float, default=0.8)
-    parser.add_argument("--link-timeout", type=float, default=0.2)
-    parser.add_argument("--dead-after", type=float, default=2)
+    parser.add_argument("--delay", type=float, default=1.2)
+    parser.add_argument("--link-timeout", type=float, default=0.5)
+    parser.add_argument("--dead-after", type=float, default=8)
     parser.add_argument("--rows", type=int, default=1000)
     parser.add_argument("names", nargs="*")
     OPTIONS = parser.parse_args()
