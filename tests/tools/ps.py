@@ -5,6 +5,7 @@ import json
 import os
 import signal
 import subprocess
+import time
 
 from command import BUILD, FED, FEED, TUNDISH, arrays, holds, main, run, same, topology
 
@@ -39,7 +40,8 @@ def look(environment):
 
 def until(environment, true):
     """Looks until `true` says so; ps itself takes the time between two looks."""
-    for _ in range(100):
+    end = time.monotonic() + 60
+    while time.monotonic() < end:
         seen = look(environment)
         if seen and true({actor["name"]: actor for actor in seen[0]["actors"]}):
             return seen[0]
