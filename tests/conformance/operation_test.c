@@ -2,12 +2,12 @@
  *  operation of actors/op/ops.def.
  *
  *  Each operation runs over the same rows: pictures, labels, ragged rows, scores and records of random
- *  bits, and files of pictures.  An
- *  operation that FAILS has a sample that makes some of these rows bad. */
+ *  bits, files of pictures and JSON documents.  An operation that FAILS has a sample that makes some
+ *  of these rows bad. */
 #include "actors/chain/chain_probe.h"
 #include "tests/actors/op/chain_fixture.h"
 
-enum { ROWS = 97, SIDE = 6, LENGTH_MAX = 6 };
+enum { ROWS = 97, SIDE = 6, LENGTH_MAX = 6, DOCUMENT_MAX = 32 };
 
 /*  The options with which an operation is tried. */
 static const struct {
@@ -38,6 +38,7 @@ static void try_operation(tried_t *self, const tnd_op_spec_t *spec, bool skip_ba
 {
     static const uint64_t image[] = {SIDE, SIDE, 3}, text[] = {LENGTH_MAX};
     static const uint64_t file[] = {sizeof picture}, gray[] = {SIDE, SIDE};
+    static const uint64_t document[] = {DOCUMENT_MAX};
     char ops[256];
     tnd_error_t error;
     size_t i = 0;
@@ -53,6 +54,7 @@ static void try_operation(tried_t *self, const tnd_op_spec_t *spec, bool skip_ba
     cr_assert_eq(tnd_schema_add_ragged(&self->in, "record", TND_U8, 1, text, &error), TND_OK);
     cr_assert_eq(tnd_schema_add_ragged(&self->in, "file", TND_U8, 1, file, &error), TND_OK);
     cr_assert_eq(tnd_schema_add(&self->in, "gray", TND_U8, 2, gray, &error), TND_OK);
+    cr_assert_eq(tnd_schema_add_ragged(&self->in, "document", TND_U8, 1, document, &error), TND_OK);
     snprintf(ops, sizeof ops, "{%s: %s}", spec->table.name, samples[i].text);
     cr_assert_eq(open_chain(&self->run, ops, skip_bad, &self->in, &error), TND_OK, "%s",
                  error.text);
@@ -89,6 +91,10 @@ static tnd_block_t *rows_at(tried_t *self, uint32_t first, uint32_t rows)
                 memcpy(data + r * bytes, picture, sizeof picture);
                 lengths[r] = sizeof picture;
             }
+            if (strcmp(column->name, "document") == 0 && (first + r) % 4 != 0)
+                lengths[r] =
+                    (uint64_t)snprintf((char *)data + r * bytes, bytes,
+                                       "{\"b\": [%u], \"c\": \"x%u\"}", first + r, first + r);
         }
         block->columns[c] = (tnd_block_column_t){.base = data, .stride = bytes, .buffer = buffer};
         if (column->ragged) {

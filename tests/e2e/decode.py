@@ -5,6 +5,7 @@ Usage: decode.py [NAME...]; without a name it lists them.  Vectors: tests/oracle
 """
 import json
 import pathlib
+import random
 import shutil
 import struct
 import subprocess
@@ -144,6 +145,62 @@ def test_arrays_of_npy_files_become_rows(folder):
     assert code == 0 and columns["x"] == [[], [7, 8, 9]], (columns, errors)
 
 
+
+def line_source(folder, lines):
+    (folder / "x.jsonl").write_bytes(b"".join(line + b"\n" for line in lines))
+    return "{text: {files: %s}}" % (folder / "x.jsonl")
+
+
+JSON_OPS = ("{decode_json: {column: line, fields: {text: string, label: {path: a.b, dtype: i64}, weight: f64, "
+            "small: {path: list.1, dtype: f32}, list: {dtype: f64, ragged: true}, "
+            "box: {dtype: i16, shape: [2, 2], default: -1}}}}")
+
+
+def test_values_of_json_are_those_of_python(folder):
+    draw = random.Random(7)
+    rows = [{"box": [[draw.randint(-2**15, 2**15 - 1) for _ in range(2)] for _ in range(2)] if i % 3 else None,
+             "other": {"text": [None, {}], "a": {"b": "c"}},
+             "text": "".join(draw.choice("aé漢😀\"\\/\n\t\u0001 ") for _ in range(i % 9)),
+             "a": {"b": draw.randint(-2**63, 2**63 - 1)},
+             "weight": draw.choice([draw.random() * 10.0**draw.randint(-300, 300), draw.randint(-2**53, 2**53)]),
+             "list": [draw.uniform(-9, 9) for _ in range(2 + i % 5)]} for i in range(100)]
+    lines = [json.dumps(row, ensure_ascii=bool(i % 2), indent=None if i % 4 else 0).replace("\n", " ")
+             for i, row in enumerate(rows)]
+    code, columns, errors = head(folder, line_source(folder, [line.encode() for line in lines]), JSON_OPS)
+    assert code == 0, errors
+    wanted = [json.loads(line) for line in lines]
+    assert columns["text"] == [list(row["text"].encode()) for row in wanted]
+    assert [int(label) for label in columns["label"]] == [row["a"]["b"] for row in wanted]
+    assert columns["weight"] == [float(row["weight"]) for row in wanted]
+    assert columns["list"] == [row["list"] for row in wanted]
+    got = [rounded("float32", value) for value in columns["small"]]
+    assert got == [rounded("float32", row["list"][1]) for row in wanted]
+    assert columns["box"] == [sum(row["box"], []) if row["box"] else [-1] * 4 for row in wanted]
+
+
+BAD_JSON = (  # a document, and what the message says; a number: near which byte
+    (b"", 0), (b"{", 1), (b'{"n": 1,}', 9), (b'{"n": 1} x', 10), (b'{"n": 01}', 7), (b"{'n': 1}", 2), (b"1", 1),
+    (b'{"n": NaN}', "not JSON"), (b'{"n": "\xff"}', "not UTF-8"), (b'{"n": 1, "n": 1}', "the same key twice"),
+    (b"[" * 5000 + b"]" * 5000, "2048 levels"), (b'{"n": 9223372036854775808}', "beyond i64"),
+    (b'{"m": 1}', "`n` (`n`) is missing"), (b'{"n": null}', "`n` (`n`) is missing"), (b"[1]", "`n` (`n`) is missing"),
+    (b'{"n": 70000}', "has 70000, which is not a number of type i16"), (b'{"n": 1.5}', "has 1.5, which"),
+    (b'{"n": [1]}', "has a list, which"), (b'{"n": "1"}', "has a string, which"),
+)
+
+
+def test_bad_json_is_a_bad_row(folder):
+    ops = "{decode_json: {column: line, fields: {n: i16}}}"
+    lines = [b'{"n": 1}'] + [line for line, _ in BAD_JSON] + [b'{"n": 2}']
+    code, columns, errors = head(folder, line_source(folder, lines), ops)
+    assert code == 0 and columns["n"] == [1, 2], (columns, errors)
+    code, columns, errors = head(folder, line_source(folder, lines), ops, "quarantine")
+    assert code == 0 and columns["n"] == [1, 2], (columns, errors)
+    for line, message in BAD_JSON:
+        code, _, errors = head(folder, line_source(folder, [b'{"n": 1}', line]), ops, "stop")
+        message = "near byte %d of the record" % message if isinstance(message, int) else message
+        assert code == 1 and message in errors and "`decode_json`" in errors and "x.jsonl" in errors, (line, errors)
+
+
 BROKEN = (  # operations, what the message says, the word that the caret is at
     ("{compute: {y: [1, 2]}}", "`y` expects a formula such as 2 * x + 1, not a list", "["),
     ("{compute: {to: f32}}", "say 1 to 64 columns and their formulas", "f32"),
@@ -159,6 +216,8 @@ BROKEN = (  # operations, what the message says, the word that the caret is at
     ("{decode_csv: {column: c, fields: {x: float}}}", "field `x` has the type `float`; the types are", "float"),
     ("{decode_csv: {column: c, fields: [x]}}", "`fields` expects a map of options, not a list", "["),
     ("{decode_csv: {column: a, fields: {x: i32}}}", "column `a` has no byte strings", "a, fields"),
+    ("{decode_json: {column: c, fields: {x: {path: a.b}}}}", "`x` needs `dtype`", "{path"),
+    ("{decode_json: {column: c, fields: {x: {dtype: i8, max: 3}}}}", "`max` is for strings and ragged lists", "decode_json"),
     ("{decode_raw: {column: c, to: int16}}", "type `int16` does not exist; the types are u8", "int16"),
     ("{to_number: {column: c, to: bool}}", "texts become integers, f32 or f64", "bool"),
     ("{enumerate: {into: a}}", "`a`", "a}"),

@@ -15,9 +15,10 @@
 #include "actors/file/inflate.h"
 #include "actors/image/jpeg.h"
 #include "actors/image/png.h"
+#include "actors/text/json_record.h"
 #include "runtime/interface/link.h"
 
-enum { LIBRARIES = 12 };
+enum { LIBRARIES = 13 };
 
 typedef struct {
     const char *name;
@@ -32,8 +33,8 @@ static void look(library_t libraries[LIBRARIES])
     yaml_get_version(&yaml[0], &yaml[1], &yaml[2]);
     unsigned xxhash = XXH_versionNumber();
     static const char *const names[LIBRARIES] = {
-        "zeromq", "czmq",       "msgpack", "libyaml",    "xxhash",        "isa-l",
-        "zlib",   "libdeflate", "zstd",    "libarchive", "libjpeg-turbo", "libspng"};
+        "zeromq",     "czmq", "msgpack",    "libyaml",       "xxhash",  "isa-l",  "zlib",
+        "libdeflate", "zstd", "libarchive", "libjpeg-turbo", "libspng", "jansson"};
     for (int i = 0; i < LIBRARIES; i++)
         libraries[i].name = names[i];
     size_t room = sizeof libraries[0].version;
@@ -54,6 +55,7 @@ static void look(library_t libraries[LIBRARIES])
              archive % 1000);
     snprintf(libraries[10].version, room, "%s", tnd_jpeg_library());
     snprintf(libraries[11].version, room, "%s", tnd_png_library());
+    snprintf(libraries[12].version, room, "%s", tnd_json_library());
 }
 
 void tnd_versions_print_libraries(FILE *out)

@@ -160,6 +160,8 @@ static tnd_status_t add_field(tnd_field_t *self, const tnd_pair_t *pair, uint64_
         made.rank = 1;
         made.shape[0] = self->most;
     }
+    self->rank = made.rank;
+    memcpy(self->shape, made.shape, sizeof self->shape);
     self->size = tnd_dtype_size(self->dtype);
     self->elements = tnd_column_elements(&made);
     self->column = schema->count;
@@ -187,7 +189,7 @@ void tnd_field_write_default(const tnd_field_t *self, tnd_tile_t *out, uint32_t 
 {
     tnd_ragged_t *ragged = out->columns[self->column].ragged;
     if (ragged != NULL) {
-        void *to = tnd_room_take(out->room, self->text_size, 1);
+        void *to = tnd_room_take(out->room, self->text_size, self->size);
         if (self->text_size > 0)
             memcpy(to, self->text, self->text_size);
         ragged[row] = (tnd_ragged_t){to, self->text_size};

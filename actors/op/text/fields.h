@@ -25,7 +25,9 @@ typedef struct {
     uint32_t column;
     bool string, ragged;
     tnd_dtype_t dtype;
-    size_t size;             /* of an element */
+    size_t size;   /* of an element */
+    uint32_t rank; /* of a row that is not ragged */
+    uint64_t shape[TND_RANK_MAX];
     uint64_t elements, most; /* of a row that is not ragged; bytes or numbers of the longest */
     bool optional;           /* a missing field has the default, or no elements */
     uint64_t fallback;       /* of numbers: the bits */

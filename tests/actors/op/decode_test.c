@@ -47,6 +47,57 @@ Test(decode, fields_of_csv_become_columns_with_defaults_and_bounds)
     expect_row("{decode_csv: {fields: {a: string, b: string}}}", QUOTED, "bad");
 }
 
+/*  A document as hex. */
+static const char *hex(const char *text)
+{
+    static char written[2 * LONGEST + 1];
+    for (size_t i = 0; i <= strlen(text); i++)
+        snprintf(written + 2 * i, 3, "%02x", (unsigned char)text[i]);
+    written[2 * strlen(text)] = '\0';
+    return written;
+}
+
+static void expect_json(const char *fields, const char *text, const char *wanted)
+{
+    char ops[256];
+    snprintf(ops, sizeof ops, "{decode_json: {fields: {%s}}}", fields);
+    expect_row(ops, hex(text), wanted);
+}
+
+Test(decode, values_of_json_become_columns)
+{
+    expect_json("a: i16, b: string", "{\"a\": -1, \"b\": \"\\u0000z\", \"c\": []}", "ffff 007a");
+    expect_json("x: {path: a.b, dtype: u8}", "{\"a\": {\"b\": 7}}", "07");
+    expect_json("x: {path: 1.b, dtype: u8}", "[0, {\"b\": 7}]", "07");
+    expect_json("x: {path: a.4294967297, dtype: u8}", "{\"a\": [1, 2]}", "bad");
+    expect_json("a: {dtype: u8, shape: [2, 2]}", "{\"a\": [[1, 2], [3, 4]]}", "01020304");
+    expect_json("a: {dtype: u8, shape: [2, 2]}", "{\"a\": [1, 2, 3, 4]}", "bad");
+    expect_json("a: {dtype: u8, shape: [2], default: 9}", "{}", "0909");
+    expect_json("a: {dtype: i64, ragged: true}, b: u8", "{\"b\": 1}", "- 01");
+    expect_json("a: {dtype: u16, ragged: true, max: 2}", "{\"a\": [1, 2]}", "01000200");
+    expect_json("a: {dtype: u16, ragged: true, max: 2}", "{\"a\": [1, 2, 3]}", "bad");
+    expect_json("a: {dtype: string, max: 2}", "{\"a\": \"abc\"}", "bad");
+    expect_json("a: {dtype: string, default: none}", "{\"a\": null}", "6e6f6e65");
+    expect_json("a: u8", "{\"a\": null}", "bad");
+}
+
+Test(decode, numbers_of_json_must_fit_their_type)
+{
+    expect_json("a: u8, b: i8, c: u8", "{\"a\": 255, \"b\": -128, \"c\": true}", "ff 80 01");
+    expect_json("a: i64", "{\"a\": -9223372036854775808}", "0000000000000080");
+    expect_json("a: u64", "{\"a\": 9223372036854775807}", "ffffffffffffff7f");
+    expect_json("a: u64", "{\"a\": 9223372036854775808}", "bad");
+    expect_json("a: u64", "{\"a\": -1}", "bad");
+    expect_json("a: u8", "{\"a\": 256}", "bad");
+    expect_json("a: i8", "{\"a\": -129}", "bad");
+    expect_json("a: i8", "{\"a\": 1.5}", "bad");
+    expect_json("a: i8", "{\"a\": 1.2e1}", "0c");
+    expect_json("a: i64", "{\"a\": 9007199254740994.0}", "bad");
+    expect_json("a: i8", "{\"a\": \"1\"}", "bad");
+    expect_json("a: f32", "{\"a\": 1e39}", "bad");
+    expect_json("a: f32, b: f64", "{\"a\": 1, \"b\": -0.5}", "0000803f 000000000000e0bf");
+}
+
 Test(decode, texts_are_looked_up_in_a_map)
 {
     const char *ops = "{lookup: {column: record, map: {'200': 2, '-1': 3, x: 4}, to: u8}}";
@@ -72,4 +123,8 @@ Test(decode, what_cannot_be_is_refused_when_the_chain_is_opened)
     expect_ops_refused("{decode_csv: {fields: {a: u8}, select: [1, 2]}}", "`select` has 2 places");
     expect_ops_refused("{decode_csv: {fields: {a: u8}, delimiter: ab}}", "one byte");
     expect_ops_refused("{decode_csv: {fields: {number: u8}}}", "number");
+    expect_ops_refused("{decode_json: {fields: {a: {dtype: string, shape: [2]}}}}", "one string");
+    expect_ops_refused("{decode_json: {fields: {a: {dtype: u8, ragged: true, shape: [2]}}}}",
+                       "no `shape`");
+    expect_ops_refused("{decode_json: {column: number, fields: {a: u8}}}", "has no byte strings");
 }

@@ -1,0 +1,161 @@
+/*  actors/text/json_record.c - the values of a JSON document, read by jansson. */
+#include "actors/text/json_record.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <jansson.h>
+
+#include "runtime/base/allocation.h"
+
+/*  What is wrong in words of ours: jansson's quote bytes of the document as they are. */
+static const char *problem(const json_error_t *found)
+{
+    switch (json_error_code(found)) {
+    case json_error_stack_overflow:
+        return "more than 2048 levels";
+    case json_error_invalid_utf8:
+        return "bytes that are not UTF-8";
+    case json_error_premature_end_of_input:
+        return "the document ends too early";
+    case json_error_end_of_input_expected:
+        return "more follows the end of the document";
+    case json_error_null_byte_in_key:
+        return "a key with a NUL";
+    case json_error_duplicate_key:
+        return "the same key twice";
+    case json_error_numeric_overflow:
+        return "a number beyond i64 or f64";
+    default:
+        return "bad syntax";
+    }
+}
+
+tnd_status_t tnd_json_record_open(tnd_json_record_t *self, const void *text, size_t size,
+                                  tnd_error_t *error)
+{
+    json_error_t found = {.position = 0};
+    self->root =
+        json_loadb(size > 0 ? text : "", size, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &found);
+    if (self->root != NULL)
+        return TND_OK;
+    if (found.text[0] == '\0' || json_error_code(&found) == json_error_out_of_memory)
+        tnd_require_memory(NULL);
+    return tnd_fail(error, "not JSON: %s, near byte %d of the record", problem(&found),
+                    found.position);
+}
+
+void tnd_json_record_close(tnd_json_record_t *self)
+{
+    json_decref(self->root);
+    self->root = NULL;
+}
+
+/*  The item of a list at the place that a key says; NULL: there is none. */
+static const json_t *find_item(const json_t *list, const char *key, size_t size)
+{
+    uint64_t place = 0;
+    for (size_t i = 0; i < size; i++) {
+        if (key[i] < '0' || key[i] > '9' || place > UINT32_MAX)
+            return NULL;
+        place = place * 10 + (uint64_t)(key[i] - '0');
+    }
+    return size > 0 ? json_array_get(list, place) : NULL;
+}
+
+const tnd_json_value_t *tnd_json_record_find(const tnd_json_record_t *self, const char *path)
+{
+    const json_t *value = self->root;
+    for (const char *key = path; value != NULL; key++) {
+        size_t size = strcspn(key, ".");
+        value =
+            json_is_array(value) ? find_item(value, key, size) : json_object_getn(value, key, size);
+        key += size;
+        if (*key == '\0')
+            break;
+    }
+    return json_is_null(value) ? NULL : value;
+}
+
+bool tnd_json_value_is_list(const tnd_json_value_t *self, uint64_t *length_p)
+{
+    *length_p = json_array_size(self);
+    return json_is_array(self);
+}
+
+const tnd_json_value_t *tnd_json_value_item(const tnd_json_value_t *self, uint64_t place)
+{
+    return json_array_get(self, place);
+}
+
+bool tnd_json_value_is_string(const tnd_json_value_t *self, const char **text_p, size_t *size_p)
+{
+    *text_p = json_string_value(self);
+    *size_p = json_string_length(self);
+    return json_is_string(self);
+}
+
+static bool write_integer(int64_t number, tnd_dtype_t dtype, void *out)
+{
+    size_t size = tnd_dtype_size(dtype);
+    bool has_sign = tnd_dtype_is_signed(dtype);
+    int64_t most = INT64_MAX;
+    if (size < sizeof number)
+        most = (INT64_C(1) << (8 * size - has_sign)) - 1;
+    if (number > most || number < (has_sign ? -most - 1 : 0))
+        return false;
+    memcpy(out, &number, size);
+    return true;
+}
+
+static bool write_float(double number, tnd_dtype_t dtype, void *out)
+{
+    float small = (float)number;
+    if (dtype == TND_F32)
+        memcpy(out, &small, sizeof small);
+    else
+        memcpy(out, &number, sizeof number);
+    return dtype != TND_F32 || isfinite(small);
+}
+
+bool tnd_json_value_number(const tnd_json_value_t *self, tnd_dtype_t dtype, void *out)
+{
+    bool to_float = tnd_dtype_is_float(dtype);
+    if (json_is_real(self)) {
+        double number = json_real_value(self);
+        if (to_float)
+            return write_float(number, dtype, out);
+        return fabs(number) <= 0x1p53 && number == trunc(number) &&
+               write_integer((int64_t)number, dtype, out);
+    }
+    if (!json_is_integer(self) && !json_is_boolean(self))
+        return false;
+    int64_t number = json_is_integer(self) ? json_integer_value(self) : json_is_true(self);
+    return to_float ? write_float((double)number, dtype, out) : write_integer(number, dtype, out);
+}
+
+const char *tnd_json_excerpt(tnd_json_excerpt_t *self, const tnd_json_value_t *value)
+{
+    static const char *const kinds[] = {
+        [JSON_OBJECT] = "an object", [JSON_ARRAY] = "a list", [JSON_STRING] = "a string",
+        [JSON_TRUE] = "true",        [JSON_FALSE] = "false",  [JSON_NULL] = "null",
+    };
+    switch (json_typeof(value)) {
+    case JSON_INTEGER:
+        snprintf(self->text, sizeof self->text, "%" PRId64, (int64_t)json_integer_value(value));
+        break;
+    case JSON_REAL:
+        snprintf(self->text, sizeof self->text, "%.17g", json_real_value(value));
+        break;
+    default:
+        snprintf(self->text, sizeof self->text, "%s", kinds[json_typeof(value)]);
+    }
+    return self->text;
+}
+
+const char *tnd_json_library(void)
+{
+    return jansson_version_str();
+}
