@@ -8,6 +8,10 @@
 
 enum { LINE_BYTES = 64 };
 
+/*  Ragged rows that are located, brought in and checked together, so that each of these loops is
+ *  short and the memory is kept busy. */
+enum { ROWS_AT_ONCE = 128 };
+
 /*  Whether the rows are contiguous: they need no index list.  TND_FAILED: a row does not exist. */
 static tnd_status_t look_at_index(const tnd_columns_t *self, const uint64_t *index, uint32_t count,
                                   bool *run_p, tnd_error_t *error)
@@ -57,6 +61,15 @@ static tnd_status_t copy_rows(const tnd_strand_t *strand, size_t file, uint64_t 
                             error);
 }
 
+/*  How many of the rows from index[0] on follow each other, `left` at most. */
+static uint32_t run_of(const uint64_t *index, uint32_t count, uint64_t left)
+{
+    uint32_t some = 1;
+    while (some < count && some < left && index[some] == index[0] + some)
+        some++;
+    return some;
+}
+
 /*  Copies the rows to `to`, contiguous ones together. */
 static tnd_status_t copy_all(const tnd_strand_t *strand, const uint64_t *index, uint32_t count,
                              uint8_t *to, tnd_error_t *error)
@@ -64,8 +77,7 @@ static tnd_status_t copy_all(const tnd_strand_t *strand, const uint64_t *index, 
     for (uint32_t i = 0, some; i < count; i += some) {
         size_t file = tnd_strand_file(strand, index[i]);
         uint64_t row = index[i] - strand->first[file], left = strand->stored[file].rows - row;
-        for (some = 1; i + some < count && some < left && index[i + some] == index[i] + some;)
-            some++;
+        some = run_of(index + i, count - i, left);
         TND_TRY(copy_rows(strand, file, row, some, to + i * strand->record, error));
     }
     return TND_OK;
@@ -97,8 +109,30 @@ static tnd_status_t write_offsets(const tnd_strand_t *strand, const uint64_t *in
     return TND_OK;
 }
 
-/*  One row of a ragged column: values [begin, end) of `file` are copied to `to`, or faulted in
- *  where they are. */
+/*  Where a ragged row is: values [begin, end) of a file. */
+typedef struct {
+    size_t file;
+    uint64_t begin, end;
+} located_t;
+
+/*  Locates at most ROWS_AT_ONCE rows. */
+static tnd_status_t locate(const tnd_strand_t *strand, const uint64_t *index, uint32_t count,
+                           located_t *rows, tnd_error_t *error)
+{
+    uint64_t bounds[ROWS_AT_ONCE + 1];
+    for (uint32_t i = 0, some; i < count; i += some) {
+        size_t file = tnd_strand_file(strand, index[i]);
+        uint64_t row = index[i] - strand->first[file];
+        some = run_of(index + i, count - i, strand->file_rows[file] - row);
+        TND_TRY(tnd_splits_rows(&strand->splits[file], &strand->stored[file], row, some, bounds,
+                                error));
+        for (uint32_t k = 0; k < some; k++)
+            rows[i + k] = (located_t){.file = file, .begin = bounds[k], .end = bounds[k + 1]};
+    }
+    return TND_OK;
+}
+
+/*  Values [begin, end) of `file` are copied to `to`, or faulted in where they are. */
 static tnd_status_t bring(const tnd_strand_t *strand, size_t file, uint64_t begin, uint64_t end,
                           uint8_t *to, tnd_error_t *error)
 {
@@ -143,40 +177,81 @@ static tnd_status_t check_spooled(const tnd_strand_t *strand, size_t file, uint6
     return TND_REFUSED;
 }
 
+/*  Refuses rows that are not to be brought in. */
+static tnd_status_t check_located(const tnd_strand_t *strand, const uint64_t *index,
+                                  const located_t *rows, uint32_t count, tnd_error_t *error)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        uint64_t length = rows[i].end - rows[i].begin;
+        if (strand->spooled != NULL)
+            TND_TRY(
+                check_spooled(strand, rows[i].file, index[i] - strand->first[rows[i].file], error));
+        if (length * strand->record > tnd_strand_row_max(strand))
+            return tnd_columns_refuse_length(strand, length, error);
+    }
+    return TND_OK;
+}
+
+/*  Copies rows to `to`, or faults them in where they are, contiguous ones together. */
+static tnd_status_t bring_all(const tnd_strand_t *strand, const located_t *rows, uint32_t count,
+                              uint8_t *to, tnd_error_t *error)
+{
+    for (uint32_t i = 0, some; i < count; i += some) {
+        for (some = 1; i + some < count && rows[i + some].file == rows[i].file &&
+                       rows[i + some].begin == rows[i + some - 1].end;)
+            some++;
+        uint64_t begin = rows[i].begin, end = rows[i + some - 1].end;
+        TND_TRY(bring(strand, rows[i].file, begin, end, to, error));
+        if (to != NULL)
+            to += (end - begin) * strand->record;
+    }
+    return TND_OK;
+}
+
+/*  Writes the offset, from `base`, and the length of each of at most ROWS_AT_ONCE rows, which were
+ *  copied to `to` + *used_p, or are where they were located. */
+static tnd_status_t write_rows(const tnd_strand_t *strand, const located_t *rows, uint32_t count,
+                               uint8_t *to, uint64_t *offsets, uint64_t *lengths, size_t *used_p,
+                               tnd_error_t *error)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        const located_t *row = &rows[i];
+        const tnd_stored_t *stored = &strand->stored[row->file];
+        uint64_t values = row->end - row->begin;
+        size_t first = 0;
+        lengths[i] = values;
+        offsets[i] = to != NULL ? *used_p : strand->start[row->file] + row->begin * strand->record;
+        *used_p += values * strand->record;
+        if (strand->format != NULL && !tnd_spool_has(strand, row->file)) {
+            uint8_t *record = to != NULL ? to + offsets[i]
+                                         : (uint8_t *)tnd_buffer_data(stored->buffer) + row->begin;
+            TND_TRY(content_of(strand, record, values, to != NULL, &first, &lengths[i], error));
+        }
+        if (lengths[i] > strand->longest)
+            return tnd_columns_refuse_length(strand, lengths[i], error);
+        offsets[i] += first;
+    }
+    return TND_OK;
+}
+
 /*  Writes the offset, from `base`, and the length of each row of a ragged column.  `to`: rows are
  *  copied there, *used_p bytes; NULL: they are faulted in.  TND_AGAIN: they must be copied. */
 static tnd_status_t show_rows(const tnd_strand_t *strand, const uint64_t *index, uint32_t count,
                               uint8_t *to, uint64_t *offsets, uint64_t *lengths, size_t *used_p,
                               tnd_error_t *error)
 {
+    located_t rows[ROWS_AT_ONCE];
     size_t checked = SIZE_MAX;
     *used_p = 0;
-    for (uint32_t i = 0; i < count; i++) {
-        size_t file = tnd_strand_file(strand, index[i]), first = 0;
-        const tnd_stored_t *stored = &strand->stored[file];
-        uint64_t row = index[i] - strand->first[file], begin, end;
-        if (file != checked)
-            TND_TRY(check_file(strand, file, error));
-        checked = file;
-        TND_TRY(tnd_splits_row(&strand->splits[file], stored, row, &begin, &end, error));
-        lengths[i] = end - begin;
-        TND_TRY(check_spooled(strand, file, row, error));
-        if (lengths[i] * strand->record > tnd_strand_row_max(strand))
-            return tnd_columns_refuse_length(strand, lengths[i], error);
-        TND_TRY(bring(strand, file, begin, end, to != NULL ? to + *used_p : NULL, error));
-        offsets[i] = to != NULL ? *used_p : strand->start[file] + begin * strand->record;
-        *used_p += (end - begin) * strand->record;
-        if (strand->format == NULL || tnd_spool_has(strand, file)) {
-            if (lengths[i] > strand->longest)
-                return tnd_columns_refuse_length(strand, lengths[i], error);
-            continue;
-        }
-        uint8_t *record =
-            to != NULL ? to + offsets[i] : (uint8_t *)tnd_buffer_data(stored->buffer) + begin;
-        TND_TRY(content_of(strand, record, end - begin, to != NULL, &first, &lengths[i], error));
-        if (lengths[i] > strand->longest)
-            return tnd_columns_refuse_length(strand, lengths[i], error);
-        offsets[i] += first;
+    for (uint32_t i = 0, some; i < count; i += some) {
+        some = count - i < ROWS_AT_ONCE ? count - i : ROWS_AT_ONCE;
+        TND_TRY(locate(strand, index + i, some, rows, error));
+        for (uint32_t k = 0; k < some; checked = rows[k++].file)
+            if (rows[k].file != checked)
+                TND_TRY(check_file(strand, rows[k].file, error));
+        TND_TRY(check_located(strand, index + i, rows, some, error));
+        TND_TRY(bring_all(strand, rows, some, to != NULL ? to + *used_p : NULL, error));
+        TND_TRY(write_rows(strand, rows, some, to, offsets + i, lengths + i, used_p, error));
     }
     return TND_OK;
 }
@@ -281,6 +356,23 @@ void tnd_columns_where(const void *state, uint64_t index, tnd_source_place_t *pl
     place->offset = lost->offset;
 }
 
+/*  Adds the bytes of at most ROWS_AT_ONCE rows of a ragged column. */
+static tnd_status_t add_sizes(const tnd_strand_t *strand, const uint64_t *index, uint32_t count,
+                              uint64_t *sizes, tnd_error_t *error)
+{
+    located_t rows[ROWS_AT_ONCE];
+    TND_TRY(locate(strand, index, count, rows, error));
+    for (uint32_t i = 0; i < count; i++) {
+        uint64_t size = (rows[i].end - rows[i].begin) * strand->record;
+        bool framed = strand->format != NULL && !tnd_spool_has(strand, rows[i].file);
+        size_t around = framed ? strand->format->around : 0;
+        uint64_t most = strand->record * strand->longest;
+        if (size >= around && size <= tnd_strand_row_max(strand))
+            sizes[i] += size - around < most ? size - around : most;
+    }
+    return TND_OK;
+}
+
 tnd_status_t tnd_columns_sizes(const void *state, const uint64_t *index, uint32_t count,
                                uint64_t *sizes, tnd_error_t *error)
 {
@@ -290,17 +382,9 @@ tnd_status_t tnd_columns_sizes(const void *state, const uint64_t *index, uint32_
     memset(sizes, 0, count * sizeof *sizes);
     for (uint32_t s = 0; s < self->strand_count; s++) {
         const tnd_strand_t *strand = &self->strands[s];
-        for (uint32_t i = 0; i < count && strand->splits != NULL; i++) {
-            size_t file = tnd_strand_file(strand, index[i]);
-            uint64_t row = index[i] - strand->first[file], begin, end;
-            TND_TRY(tnd_splits_row(&strand->splits[file], &strand->stored[file], row, &begin, &end,
-                                   error));
-            uint64_t size = (end - begin) * strand->record;
-            bool framed = strand->format != NULL && !tnd_spool_has(strand, file);
-            size_t around = framed ? strand->format->around : 0;
-            uint64_t most = strand->record * strand->longest;
-            if (size >= around && size <= tnd_strand_row_max(strand))
-                sizes[i] += size - around < most ? size - around : most;
+        for (uint32_t i = 0, some; i < count && strand->splits != NULL; i += some) {
+            some = count - i < ROWS_AT_ONCE ? count - i : ROWS_AT_ONCE;
+            TND_TRY(add_sizes(strand, index + i, some, sizes + i, error));
         }
     }
     return TND_OK;

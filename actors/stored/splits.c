@@ -111,26 +111,46 @@ tnd_status_t tnd_splits_check_index(tnd_stored_t *splits, uint64_t size, uint64_
                     splits->path, first, last, size);
 }
 
-tnd_status_t tnd_splits_row(const tnd_stored_t *splits, const tnd_stored_t *values, uint64_t row,
-                            uint64_t *begin_p, uint64_t *end_p, tnd_error_t *error)
+/*  The rows have become something else than what was checked. */
+static tnd_status_t fail_changed(const tnd_stored_t *splits, const tnd_stored_t *values,
+                                 uint64_t row, uint64_t begin, uint64_t end, tnd_error_t *error)
 {
-    size_t size = tnd_dtype_size(splits->dtype), offset = splits->offset + row * size;
-    uint8_t read[2 * sizeof(uint64_t)];
-    const uint8_t *data = read;
-    tnd_mapping_t *mapping = splits->content.mapping;
-    if (mapping != NULL) {
-        TND_TRY(tnd_mapping_populate(mapping, offset, 2 * size, error));
-        data = tnd_mapping_data(mapping) + offset;
-    } else {
-        TND_TRY(tnd_content_read(&splits->content, offset, 2 * size, read, error));
-    }
-    *begin_p = number_at(splits, data, 0);
-    *end_p = number_at(splits, data, 1);
-    TND_TRY(tnd_content_intact(&splits->content, error));
-    if (*begin_p <= *end_p && *end_p <= values->rows)
-        return TND_OK;
     return tnd_fail(error,
                     "%s: row %" PRIu64 ", at byte %zu, has become values %" PRIu64 " to %" PRIu64
                     " of %" PRIu64 ": do not write to data during a run",
-                    splits->path, row, offset, *begin_p, *end_p, values->rows);
+                    splits->path, row,
+                    (size_t)(splits->offset + row * tnd_dtype_size(splits->dtype)), begin, end,
+                    values->rows);
+}
+
+tnd_status_t tnd_splits_rows(const tnd_stored_t *splits, const tnd_stored_t *values, uint64_t row,
+                             uint32_t count, uint64_t *bounds, tnd_error_t *error)
+{
+    size_t size = tnd_dtype_size(splits->dtype), offset = splits->offset + row * size;
+    size_t bytes = (count + (size_t)1) * size;
+    tnd_mapping_t *mapping = splits->content.mapping;
+    if (mapping != NULL) {
+        TND_TRY(tnd_mapping_populate(mapping, offset, bytes, error));
+        memcpy(bounds, tnd_mapping_data(mapping) + offset, bytes);
+    } else {
+        TND_TRY(tnd_content_read(&splits->content, offset, bytes, bounds, error));
+    }
+    TND_TRY(tnd_content_intact(&splits->content, error));
+    /* Narrow numbers are widened from the last on, so that none is overwritten before it is read. */
+    for (uint32_t i = count + 1; size < sizeof *bounds && i-- > 0;)
+        bounds[i] = number_at(splits, (const uint8_t *)bounds, i);
+    for (uint32_t i = 0; i < count; i++)
+        if (bounds[i] > bounds[i + 1] || bounds[i + 1] > values->rows)
+            return fail_changed(splits, values, row + i, bounds[i], bounds[i + 1], error);
+    return TND_OK;
+}
+
+tnd_status_t tnd_splits_row(const tnd_stored_t *splits, const tnd_stored_t *values, uint64_t row,
+                            uint64_t *begin_p, uint64_t *end_p, tnd_error_t *error)
+{
+    uint64_t bounds[2];
+    TND_TRY(tnd_splits_rows(splits, values, row, 1, bounds, error));
+    *begin_p = bounds[0];
+    *end_p = bounds[1];
+    return TND_OK;
 }

@@ -24,6 +24,10 @@ tnd_status_t tnd_splits_check_index(tnd_stored_t *splits, uint64_t size, uint64_
                                     bool skips_head, uint64_t *longest_p, uint64_t *stray_p,
                                     tnd_error_t *error) TND_CHECKED;
 
+/*  Rows [row, row + count) of checked splits: the i-th of them is values [bounds[i], bounds[i + 1]),
+ *  so there are count + 1 bounds. */
+tnd_status_t tnd_splits_rows(const tnd_stored_t *splits, const tnd_stored_t *values, uint64_t row,
+                             uint32_t count, uint64_t *bounds, tnd_error_t *error) TND_CHECKED;
 /*  Row `row` of checked splits: values [*begin_p, *end_p). */
 tnd_status_t tnd_splits_row(const tnd_stored_t *splits, const tnd_stored_t *values, uint64_t row,
                             uint64_t *begin_p, uint64_t *end_p, tnd_error_t *error) TND_CHECKED;

@@ -302,20 +302,35 @@ static tnd_status_t populate_pages(tnd_mapping_t *self, size_t start, size_t siz
     return TND_OK;
 }
 
-static tnd_status_t populate_chunk(tnd_mapping_t *self, size_t chunk, uint32_t then,
-                                   sample_t *sample, tnd_error_t *error)
+/*  Whether a chunk has to be brought in; *then_p: the second when it last was. */
+static inline bool is_stale(const tnd_mapping_t *self, size_t chunk, uint32_t now, uint32_t *then_p)
 {
-    size_t start = chunk << CHUNK_BITS;
-    size_t end = lesser(start + ((size_t)1 << CHUNK_BITS), self->size);
-    if (then > REQUESTED)
-        note_again(self, sample);
-    else
-        sample->first++;
-    /* One request for the chunk: each page would be one where the kernel adds nothing. */
-    if (then == 0 && is_watched(self))
-        request(self, start, end);
+    *then_p = atomic_load_explicit(&self->populated[chunk], memory_order_relaxed);
+    return *then_p <= REQUESTED ||
+           (self->size <= large_bytes && (int32_t)(now - *then_p) > FRESH_SECONDS);
+}
+
+/*  Brings in the chunks from *chunk_p to `last` that are to be, up to the first that is not: one
+ *  call for all of them. */
+static tnd_status_t populate_chunks(tnd_mapping_t *self, size_t *chunk_p, size_t last,
+                                    sample_t *sample, tnd_error_t *error)
+{
+    size_t first = *chunk_p, chunk = first;
+    uint32_t then;
+    for (; chunk <= last && is_stale(self, chunk, sample->now, &then); chunk++) {
+        size_t start = chunk << CHUNK_BITS;
+        if (then > REQUESTED)
+            note_again(self, sample);
+        else
+            sample->first++;
+        /* One request for the chunk: each page would be one where the kernel adds nothing. */
+        if (then == 0 && is_watched(self))
+            request(self, start, lesser(start + ((size_t)1 << CHUNK_BITS), self->size));
+    }
+    size_t start = first << CHUNK_BITS, end = lesser(chunk << CHUNK_BITS, self->size);
     TND_TRY(populate_pages(self, start, end - start, error));
-    atomic_store_explicit(&self->populated[chunk], sample->now, memory_order_relaxed);
+    for (*chunk_p = chunk; first < chunk; first++)
+        atomic_store_explicit(&self->populated[first], sample->now, memory_order_relaxed);
     return TND_OK;
 }
 
@@ -347,11 +362,14 @@ static inline tnd_status_t populate(tnd_mapping_t *self, size_t offset, size_t s
     size_t last = (offset + size - 1) >> CHUNK_BITS;
     if (self->pattern == TND_PATTERN_FORWARD && self->advised)
         run_forward(self, offset + size);
-    for (size_t chunk = offset >> CHUNK_BITS; chunk <= last; chunk++) {
-        uint32_t then = atomic_load_explicit(&self->populated[chunk], memory_order_relaxed);
-        if (then <= REQUESTED || (!large && (int32_t)(sample->now - then) > FRESH_SECONDS))
-            TND_TRY(populate_chunk(self, chunk, then, sample, error));
-        else if (large)
+    for (size_t chunk = offset >> CHUNK_BITS; chunk <= last;) {
+        uint32_t then;
+        if (is_stale(self, chunk, sample->now, &then)) {
+            TND_TRY(populate_chunks(self, &chunk, last, sample, error));
+            continue;
+        }
+        chunk++;
+        if (large)
             note_again(self, sample);
     }
     if (!large)

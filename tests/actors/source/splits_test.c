@@ -87,6 +87,46 @@ Test(splits, rows_are_those_values_mapped_and_read)
     }
 }
 
+/*  Rows that follow each other are read together: 300 rows of 0, 1 and 2 values, and one of the first
+ *  after them. */
+Test(splits, of_both_widths_divide_many_rows_in_a_row)
+{
+    enum { ROWS = 300, VALUES = 300 };
+    uint16_t all[VALUES], got[VALUES + 2];
+    int64_t wide[ROWS + 1] = {0};
+    int32_t narrow[ROWS + 1] = {0};
+    uint64_t index[ROWS + 1], lengths[ROWS + 1];
+    for (int i = 0; i <= ROWS; i++) {
+        index[i] = i < ROWS ? (uint64_t)i : 2;
+        lengths[i] = index[i] % 3;
+        if (i < ROWS)
+            narrow[i + 1] = (int32_t)(wide[i + 1] = wide[i] + i % 3);
+    }
+    for (int i = 0; i < VALUES; i++)
+        all[i] = (uint16_t)(7 * i);
+    save("v", "<u2", "(300,)", all, sizeof all);
+    save("i8", "<i8", "(301,)", wide, sizeof wide);
+    save("i4", "<i4", "(301,)", narrow, sizeof narrow);
+    for (int k = 0; k < 4; k++) {
+        opened_t opened;
+        tnd_error_t error;
+        tnd_source_scope_t scope = {.lanes = 1,
+                                    .access = k % 2 == 0 ? TND_ACCESS_MAP : TND_ACCESS_READ};
+        cr_assert_eq(open_scope(&opened, source("v", k < 2 ? "i8" : "i4", ""), scope, &error),
+                     TND_OK, "%s", error.text);
+
+        tnd_block_t *block = read_rows(&opened, index, ROWS + 1, &error);
+
+        cr_assert_not_null(block, "%s", error.text);
+        cr_assert_arr_eq(block->columns[0].lengths, lengths, sizeof lengths);
+        cr_assert_eq(tnd_block_copy(block, 0, 0, ROWS + 1, got), sizeof got);
+        cr_assert_arr_eq(got, all, sizeof all);
+        cr_assert_arr_eq(got + VALUES, all + 1, 2 * sizeof *all);
+        tnd_block_drop(&block);
+        close_source(&opened);
+    }
+}
+
 Test(splits, files_of_values_each_have_their_own_and_rows_their_own_shape)
 {
     static const uint64_t index[] = {3, 0, 2};
