@@ -9,6 +9,8 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include <isa-l.h>
+
 #include "runtime/base/allocation.h"
 #include "runtime/base/folder.h"
 
@@ -130,6 +132,21 @@ bench_file_t bench_file_npy(const char *name, const char *descr, size_t columns,
     header[NPY_HEADER_BYTES - 1] = '\n';
     size_t size = (size_t)(descr[2] - '0');
     return make(name, header, NPY_HEADER_BYTES, columns * size, count);
+}
+
+static uint32_t masked_crc(const uint8_t *data, uint64_t size)
+{
+    uint32_t crc = ~crc32_iscsi((unsigned char *)(uintptr_t)data, (int)size, UINT32_MAX);
+    return (crc >> 15 | crc << 17) + 0xa282ead8U;
+}
+
+void bench_frame(uint8_t *frame, uint64_t length)
+{
+    memcpy(frame, &length, sizeof length);
+    uint32_t crc = masked_crc(frame, sizeof length);
+    memcpy(frame + 8, &crc, sizeof crc);
+    crc = masked_crc(frame + 12, length);
+    memcpy(frame + 12 + length, &crc, sizeof crc);
 }
 
 void bench_file_unmap(bench_file_t *self)

@@ -21,6 +21,9 @@ bench_file_t bench_file_raw(const char *name, size_t row_bytes, size_t bytes);
 bench_file_t bench_file_npy(const char *name, const char *descr, size_t columns, size_t count);
 /*  The number of bytes for which there is room, at most `bytes`; prints a message if it is less. */
 size_t bench_file_room(size_t bytes);
+/*  Writes length and checksums of a TFRecord frame around its `length` bytes, at `frame` + 12;
+ *  without the code that is measured. */
+void bench_frame(uint8_t *frame, uint64_t length);
 /*  Unmaps its rows. */
 void bench_file_unmap(bench_file_t *file);
 /*  Writes it to the disk and drops its unmapped pages from the page cache. */

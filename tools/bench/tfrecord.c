@@ -9,8 +9,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <isa-l.h>
-
 #include "actors/stored/tfrecord_frames.h"
 #include "runtime/base/allocation.h"
 #include "tools/bench/bench.h"
@@ -21,13 +19,6 @@ enum { PAIRS = 7, DATA_BYTES = 3072, FRAME_BYTES = DATA_BYTES + 16, BATCH = 256,
 
 static const size_t file_bytes = 1536 << 20, file_bytes_smoke = 12 << 20;
 
-/*  Computed here without the code that is measured. */
-static uint32_t masked(const uint8_t *data, int size)
-{
-    uint32_t crc = ~crc32_iscsi((unsigned char *)(uintptr_t)data, size, UINT32_MAX);
-    return (crc >> 15 | crc << 17) + 0xa282ead8U;
-}
-
 /*  Turns rows into frames. */
 static void frame(const bench_file_t *file)
 {
@@ -36,15 +27,8 @@ static void frame(const bench_file_t *file)
     uint8_t *bytes = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, number, 0);
     if (number < 0 || bytes == MAP_FAILED)
         exit(1);
-    for (size_t i = 0; i < file->count; i++) {
-        uint8_t *at = bytes + i * FRAME_BYTES;
-        const uint64_t length = DATA_BYTES;
-        memcpy(at, &length, sizeof length);
-        uint32_t crc = masked(at, sizeof length);
-        memcpy(at + 8, &crc, sizeof crc);
-        crc = masked(at + 12, DATA_BYTES);
-        memcpy(at + 12 + DATA_BYTES, &crc, sizeof crc);
-    }
+    for (size_t i = 0; i < file->count; i++)
+        bench_frame(bytes + i * FRAME_BYTES, DATA_BYTES);
     munmap(bytes, size);
     close(number);
 }
