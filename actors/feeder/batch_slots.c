@@ -13,6 +13,9 @@
 /*  Bytes copied before they are hashed: they are still in the nearest cache then. */
 enum { HOT_BYTES = 4096 };
 
+/*  So many rows before a ragged one is copied, its first bytes are requested. */
+enum { PREFETCH_ROWS = 4, PREFETCH_BYTES = 256 };
+
 /*  Where several threads gather: bytes of a part, at least (slices of less than two are not
  *  shared), and about how many a slice has at most. */
 enum { PART_BYTES = 64 << 10, PARTS_A_SLICE = 64 };
@@ -137,6 +140,19 @@ static size_t gather(tnd_batch_slots_t *self, const tnd_block_t *block, uint32_t
     return rows * row_bytes;
 }
 
+/*  Begins to load the ragged row some places after this one, where it may be anywhere in memory. */
+static inline void prefetch(const tnd_block_t *block, uint32_t row, uint32_t left)
+{
+    for (uint32_t c = 0; c < block->schema->count && left > PREFETCH_ROWS; c++) {
+        const tnd_block_column_t *from = &block->columns[c];
+        if (from->lengths == NULL || from->index == NULL)
+            continue;
+        const uint8_t *at = tnd_block_row(block, c, row + PREFETCH_ROWS);
+        for (size_t i = 0; i < PREFETCH_BYTES && i < from->lengths[row + PREFETCH_ROWS]; i += 64)
+            __builtin_prefetch(at + i);
+    }
+}
+
 /*  The same where columns are ragged: rows are hashed one by one, as they lie in the slot. */
 static size_t gather_ragged(tnd_batch_slots_t *self, const tnd_block_t *block, uint32_t first,
                             uint32_t rows, uint32_t slot, uint32_t local, uint64_t at,
@@ -146,6 +162,7 @@ static size_t gather_ragged(tnd_batch_slots_t *self, const tnd_block_t *block, u
     tnd_digest_column_t columns[TND_COLUMNS_MAX];
     size_t copied = 0;
     for (uint32_t i = 0; i < rows; i++) {
+        prefetch(block, first + i, rows - i);
         for (uint32_t c = 0; c < schema->count; c++) {
             const void *from = tnd_block_row(block, c, first + i);
             size_t bytes = tnd_block_row_bytes(block, c, first + i);

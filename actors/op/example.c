@@ -15,6 +15,10 @@
  *  the message before is tried first. */
 enum { PLACES = 64 };
 
+/*  The first bytes of a record, which may be anywhere in memory, are loaded while so many before it
+ *  are parsed. */
+enum { PREFETCH_ROWS = 3, PREFETCH_BYTES = 512, LINE_BYTES = 64 };
+
 typedef struct {
     const char *column;
     const tnd_feature_options_t *features;
@@ -518,6 +522,13 @@ static tnd_status_t write_row(example_t *self, const tnd_ragged_t *record, targe
     return TND_OK;
 }
 
+static inline void prefetch(const tnd_ragged_t *record)
+{
+    const uint8_t *at = record->data;
+    for (uint64_t i = 0; i < record->length && i < PREFETCH_BYTES; i += LINE_BYTES)
+        __builtin_prefetch(at + i);
+}
+
 static tnd_status_t example_apply(void *state, const tnd_op_key_t *key, const tnd_tile_t *in,
                                   tnd_tile_t *out, tnd_error_t *error)
 {
@@ -526,9 +537,12 @@ static tnd_status_t example_apply(void *state, const tnd_op_key_t *key, const tn
     out->rows = in->rows;
     for (uint32_t i = 0; i < self->passed; i++)
         out->columns[i] = in->columns[self->from[i]];
+    const tnd_ragged_t *records = in->columns[self->record].ragged;
     for (uint32_t row = 0; row < in->rows; row++) {
+        if (row + PREFETCH_ROWS < in->rows)
+            prefetch(&records[row + PREFETCH_ROWS]);
         target_t target = {.out = out, .row = row, .error = error};
-        TND_TRY(write_row(self, &in->columns[self->record].ragged[row], &target));
+        TND_TRY(write_row(self, &records[row], &target));
     }
     return TND_OK;
 }

@@ -12,6 +12,10 @@ enum { LINE_BYTES = 64 };
  *  short and the memory is kept busy. */
 enum { ROWS_AT_ONCE = 128 };
 
+/*  The first bytes of a row that is anywhere in memory are loaded while so many rows before it are
+ *  checked; what follows them, the processor loads by itself. */
+enum { PREFETCH_ROWS = 3, PREFETCH_BYTES = 512 };
+
 /*  Whether the rows are contiguous: they need no index list.  TND_FAILED: a row does not exist. */
 static tnd_status_t look_at_index(const tnd_columns_t *self, const uint64_t *index, uint32_t count,
                                   bool *run_p, tnd_error_t *error)
@@ -120,6 +124,11 @@ static tnd_status_t locate(const tnd_strand_t *strand, const uint64_t *index, ui
                            located_t *rows, tnd_error_t *error)
 {
     uint64_t bounds[ROWS_AT_ONCE + 1];
+    for (uint32_t i = 1; i < count; i++) {
+        size_t file = tnd_strand_file(strand, index[i]);
+        if (index[i] != index[i - 1] + 1)
+            tnd_splits_prefetch(&strand->splits[file], index[i] - strand->first[file]);
+    }
     for (uint32_t i = 0, some; i < count; i += some) {
         size_t file = tnd_strand_file(strand, index[i]);
         uint64_t row = index[i] - strand->first[file];
@@ -208,6 +217,16 @@ static tnd_status_t bring_all(const tnd_strand_t *strand, const located_t *rows,
     return TND_OK;
 }
 
+static inline void prefetch(const tnd_strand_t *strand, const located_t *row)
+{
+    const tnd_stored_t *stored = &strand->stored[row->file];
+    const uint8_t *at = (const uint8_t *)tnd_buffer_data(stored->buffer) + stored->offset;
+    uint64_t from = row->begin * strand->record, to = row->end * strand->record;
+    to = to - from < PREFETCH_BYTES ? to : from + PREFETCH_BYTES;
+    for (; from < to; from += LINE_BYTES)
+        __builtin_prefetch(at + from);
+}
+
 /*  Writes the offset, from `base`, and the length of each of at most ROWS_AT_ONCE rows, which were
  *  copied to `to` + *used_p, or are where they were located. */
 static tnd_status_t write_rows(const tnd_strand_t *strand, const located_t *rows, uint32_t count,
@@ -219,6 +238,8 @@ static tnd_status_t write_rows(const tnd_strand_t *strand, const located_t *rows
         const tnd_stored_t *stored = &strand->stored[row->file];
         uint64_t values = row->end - row->begin;
         size_t first = 0;
+        if (to == NULL && strand->format != NULL && i + PREFETCH_ROWS < count)
+            prefetch(strand, &rows[i + PREFETCH_ROWS]);
         lengths[i] = values;
         offsets[i] = to != NULL ? *used_p : strand->start[row->file] + row->begin * strand->record;
         *used_p += values * strand->record;

@@ -123,6 +123,13 @@ static tnd_status_t fail_changed(const tnd_stored_t *splits, const tnd_stored_t 
                     values->rows);
 }
 
+void tnd_splits_prefetch(const tnd_stored_t *splits, uint64_t row)
+{
+    if (splits->content.mapping != NULL)
+        __builtin_prefetch(tnd_mapping_data(splits->content.mapping) + splits->offset +
+                           row * tnd_dtype_size(splits->dtype));
+}
+
 tnd_status_t tnd_splits_rows(const tnd_stored_t *splits, const tnd_stored_t *values, uint64_t row,
                              uint32_t count, uint64_t *bounds, tnd_error_t *error)
 {

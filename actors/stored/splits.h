@@ -28,6 +28,8 @@ tnd_status_t tnd_splits_check_index(tnd_stored_t *splits, uint64_t size, uint64_
  *  so there are count + 1 bounds. */
 tnd_status_t tnd_splits_rows(const tnd_stored_t *splits, const tnd_stored_t *values, uint64_t row,
                              uint32_t count, uint64_t *bounds, tnd_error_t *error) TND_CHECKED;
+/*  Begins to load what tells where row `row` is, if it is mapped. */
+void tnd_splits_prefetch(const tnd_stored_t *splits, uint64_t row);
 /*  Row `row` of checked splits: values [*begin_p, *end_p). */
 tnd_status_t tnd_splits_row(const tnd_stored_t *splits, const tnd_stored_t *values, uint64_t row,
                             uint64_t *begin_p, uint64_t *end_p, tnd_error_t *error) TND_CHECKED;
