@@ -53,7 +53,7 @@ static const tnd_option_t json_options[] = {
              "column; a number is a place in a list, from 0"},
     OPTION_DEFAULT("what a row has that lacks it or has null; without it the row is bad"),
     {TND_OPTION(field_options_t, shape, F64S, GRAPH), .range = "1..", .fallback = "",
-     .help = "the shape of a list of numbers, which may be in further lists"},
+     .help = "the shape of a list of numbers; [2, 3] is a list of two lists of three numbers"},
     {TND_OPTION(field_options_t, ragged, BOOL, GRAPH), .fallback = "false",
      .help = "whether it is a list of numbers whose length differs from row to row; a missing one "
              "has length 0"},
