@@ -182,11 +182,10 @@ tnd_lane_window_t tnd_lane_window_of(const tnd_plan_t *plan, uint32_t batcher,
                     window.row.fixed + RAGGED_LEAST);
     else
         size_blocks(&window, plan, batcher, stream, read_bytes, window.row.fixed);
-    window.wanted =
-        tnd_batcher_core_rows_wanted(options->size, (tnd_remainder_t)options->remainder);
+    window.wanted = tnd_batch_room_rows(options->size, (tnd_remainder_t)options->remainder);
     window.wanted_bytes =
-        tnd_batcher_core_wanted_bytes(options->size, (tnd_remainder_t)options->remainder,
-                                      made_bytes, made_ragged, budgeted ? options->bytes : 0);
+        tnd_batch_room_bytes(options->size, (tnd_remainder_t)options->remainder, made_bytes,
+                             made_ragged, budgeted ? options->bytes : 0);
     bool marked =
         (stream->caps & (TND_OP_DROPS | TND_OP_EXPANDS)) != 0 || stream->bad_read != TND_BAD_STOP;
     uint64_t made_list = (marked ? stream->rows_max * sizeof(uint32_t) : 0) +

@@ -7,6 +7,7 @@
 #include "runtime/base/bug_injection.h"
 #include "runtime/base/round_up.h"
 #include "runtime/core/lane/watermarks.h"
+#include "runtime/core/stream/share.h"
 
 typedef enum {
     COMPOSING, /* the next step is not decided yet */
@@ -24,17 +25,11 @@ typedef struct {
     uint64_t quiet; /* it reports its slots unasked until so many steps are committed */
 } feeder_t;
 
-/*  The rows of a replica in the step under way. */
-typedef struct {
-    uint64_t offset, total, padded; /* the whole replica; offset in the batch */
-    uint64_t first, rows;           /* this lane's share */
-    bool mine;                      /* this lane sends it a slice */
-} share_t;
-
 struct tnd_batcher_core {
     tnd_batcher_core_config_t config;
     tnd_order_t *order;
-    tnd_joined_rows_t *rows; /* of the order */
+    tnd_joined_rows_t *rows;       /* of the order */
+    tnd_bucketed_rows_t *bucketed; /* NULL: batches are cut from the rows one after another */
     uint32_t generation;
     bool started, broken, broken_said;
     bool too_large; /* the rows that the next batch waits for take too many bytes */
@@ -45,10 +40,13 @@ struct tnd_batcher_core {
     uint64_t step, step_of_epoch, rank;
     uint64_t skipped;    /* batches of the epoch that were not steps */
     uint64_t remake;     /* batches before `step` that are made once more */
+    uint64_t remade_bad; /* bad rows that these left out */
     tnd_position_t held; /* the lane's position in cursors, if it does not move after each batch */
 
     /*  The step under way. */
     tnd_composition_t composition;
+    uint64_t size;                  /* of the batch if it is full */
+    tnd_bucketed_batch_t of_bucket; /* it, if rows are bucketed */
     uint64_t mine_first, mine_rows; /* this lane's rows within the batch */
     uint64_t mine_dropped;          /* rows of this lane after the last step, not sent */
     bool cut;                       /* it is the last by `take`, with rows after it */
@@ -65,34 +63,21 @@ struct tnd_batcher_core {
     tnd_piece_t *pieces;
 };
 
-/*  A step waits for the row after it; with `drop`, for the batch after it. */
-uint64_t tnd_batcher_core_rows_wanted(uint64_t size, tnd_remainder_t remainder)
-{
-    return remainder == TND_REMAINDER_DROP ? 2 * size : size + 1;
-}
-
-/*  The row after a batch waits with it. */
-uint64_t tnd_batcher_core_wanted_bytes(uint64_t size, tnd_remainder_t remainder, uint64_t made_max,
-                                       uint64_t made_ragged, uint64_t batch_ragged)
-{
-    uint64_t rows = tnd_batcher_core_rows_wanted(size, remainder), ragged;
-    uint64_t batches = remainder == TND_REMAINDER_DROP ? 2 : 1;
-    uint64_t bound = batches * batch_ragged + made_ragged;
-    if (batch_ragged == 0)
-        return rows * made_max;
-    if (__builtin_mul_overflow(rows, made_ragged, &ragged) || ragged > bound)
-        ragged = bound;
-    return rows * (made_max - made_ragged) + ragged;
-}
-
 static tnd_order_config_t order_config(const tnd_batcher_core_config_t *config)
 {
     tnd_order_config_t order = config->order;
-    order.rows_wanted = tnd_batcher_core_rows_wanted(config->size, config->remainder);
+    order.rows_wanted = tnd_batch_room_rows(config->size, config->remainder);
     order.wanted_bytes =
-        tnd_batcher_core_wanted_bytes(config->size, config->remainder, config->order.made_max,
-                                      config->made_ragged, config->batch_ragged);
+        tnd_batch_room_bytes(config->size, config->remainder, config->order.made_max,
+                             config->made_ragged, config->batch_ragged);
     order.span_epochs = config->span_epochs;
+    if (config->bucket.count > 0) {
+        order.rows_wanted = 1;
+        order.wanted_bytes = order.made_max;
+        order.held_rows = tnd_buckets_room(&config->bucket);
+        order.held_bytes =
+            tnd_bucketed_rows_held(&config->bucket, &order.bytes, config->order.block_rows);
+    }
     return order;
 }
 
@@ -119,12 +104,14 @@ static size_t lay_out(tnd_batcher_core_t *self, uintptr_t memory,
     self->pieces = carve(&at, config->size * sizeof *self->pieces);
     tnd_order_config_t order = order_config(config);
     self->order = carve(&at, tnd_order_bytes(&order));
+    if (config->bucket.count > 0)
+        self->bucketed = carve(&at, tnd_bucketed_rows_bytes(&config->bucket));
     return at - memory;
 }
 
 size_t tnd_batcher_core_bytes(const tnd_batcher_core_config_t *config)
 {
-    tnd_batcher_core_t layout;
+    tnd_batcher_core_t layout = {0};
     return lay_out(&layout, 0, config);
 }
 
@@ -146,6 +133,10 @@ tnd_batcher_core_t *tnd_batcher_core_init(void *memory, const tnd_batcher_core_c
     tnd_order_config_t order = order_config(config);
     self->order = tnd_order_init(self->order, &order);
     self->rows = tnd_order_rows(self->order);
+    assert(self->bucketed == NULL || (config->lanes == 1 && config->skip == 0 &&
+                                      config->lane_rows == NULL && !config->span_epochs));
+    if (self->bucketed != NULL)
+        self->bucketed = tnd_bucketed_rows_init(self->bucketed, &self->config.bucket, self->rows);
     tnd_watermarks_init(&self->watermarks, self->order, config->order.lane, config->lanes,
                         config->size, config->span_epochs ? NULL : config->lane_rows);
     for (uint32_t replica = 0; replica < config->replicas; replica++) {
@@ -176,7 +167,7 @@ bool tnd_batcher_core_fits(const tnd_batcher_core_t *self, const tnd_cursor_t *c
     for (uint32_t lane = 0; lane < cursor->lanes && !self->config.span_epochs; lane++)
         if (cursor->part[lane].epoch != cursor->epoch)
             return false;
-    for (uint32_t lane = 0; lane < cursor->lanes; lane++)
+    for (uint32_t lane = 0; lane < cursor->lanes && self->bucketed == NULL; lane++)
         if (cursor->batches[lane] != held_batches(self, cursor->step_of_epoch))
             return false;
     return true;
@@ -186,6 +177,8 @@ void tnd_batcher_core_rewind(tnd_batcher_core_t *self, uint32_t generation,
                              const tnd_cursor_t *cursor)
 {
     assert(cursor->lanes == self->config.lanes);
+    if (self->bucketed != NULL)
+        tnd_bucketed_rows_clear(self->bucketed);
     tnd_order_rewind(self->order, generation, cursor->part[self->config.order.lane]);
     self->generation = generation;
     self->started = true;
@@ -198,6 +191,7 @@ void tnd_batcher_core_rewind(tnd_batcher_core_t *self, uint32_t generation,
     self->skipped = cursor->step_of_epoch > 0 ? self->config.skip : 0;
     self->held = cursor->part[self->config.order.lane];
     self->remake = TND_BUG(BATCHES_FORGOTTEN) ? 0 : cursor->batches[self->config.order.lane];
+    self->remade_bad = 0;
     self->phase = self->epoch >= stream_epochs(self) ? ENDED : COMPOSING;
     memset(&self->ledger, 0, sizeof self->ledger);
     memset(self->taken, 0, self->config.lanes * sizeof *self->taken);
@@ -315,6 +309,8 @@ static void remake_batch(tnd_batcher_core_t *self)
     tnd_ledger_t booked = {0};
     tnd_joined_head_t head;
     uint64_t rows = self->take[self->config.order.lane];
+    for (; rows > 0 && self->bucketed != NULL; rows--)
+        (void)tnd_bucketed_rows_take(self->bucketed, &booked);
     while (rows > 0 && tnd_joined_rows_head(self->rows, &head)) {
         uint32_t some = head.rows < rows ? head.rows : (uint32_t)rows;
         tnd_joined_rows_take(self->rows, some, &booked);
@@ -336,30 +332,23 @@ static void begin_epoch(tnd_batcher_core_t *self, uint32_t epoch)
     self->phase = epoch >= stream_epochs(self) ? ENDED : COMPOSING;
 }
 
+static void close_epoch(tnd_batcher_core_t *self, bool cut)
+{
+    if (self->bucketed != NULL)
+        tnd_bucketed_rows_close(self->bucketed, cut, &self->ledger);
+    if (cut)
+        tnd_order_abandon(self->order, self->epoch);
+    else
+        tnd_order_close(self->order, self->epoch, &self->ledger);
+}
+
 /*  An epoch without a step: what was read of it is booked with the next step or the end. */
 static void skip_epoch(tnd_batcher_core_t *self, uint64_t dropped)
 {
     bool endless = stream_epochs(self) == TND_ENDLESS;
     discard(self, dropped);
-    tnd_order_close(self->order, self->epoch, &self->ledger);
+    close_epoch(self, false);
     begin_epoch(self, endless ? TND_ENDLESS : self->epoch + 1);
-}
-
-/*  With `drop` a step is the last unless a whole batch follows it. */
-static tnd_compose_t look_ahead(tnd_batcher_core_t *self)
-{
-    uint64_t rest = 0;
-    for (uint32_t lane = 0; lane < self->config.lanes; lane++)
-        rest += self->left[lane].left - self->take[lane];
-    if (rest >= self->config.size)
-        return TND_COMPOSE_BATCH;
-    for (uint32_t lane = 0; lane < self->config.lanes; lane++)
-        if (!self->left[lane].ended) {
-            self->composition.waits_for = lane;
-            return TND_COMPOSE_WAIT;
-        }
-    self->composition.last = true;
-    return TND_COMPOSE_BATCH;
 }
 
 /*  The batch that was composed is not a step. */
@@ -383,12 +372,28 @@ static bool overflows(const tnd_batcher_core_t *self)
     return self->config.batch_ragged > 0 && tnd_order_overflows(self->order);
 }
 
+/*  The next batch of buckets, of the one lane. */
+static tnd_compose_t compose_bucket(tnd_batcher_core_t *self)
+{
+    bool ended;
+    (void)tnd_order_joined(self->order, self->epoch, &ended);
+    tnd_compose_t outcome =
+        tnd_bucketed_rows_compose(self->bucketed, self->epoch, ended, &self->composition);
+    if (outcome == TND_COMPOSE_BATCH) {
+        self->of_bucket = tnd_bucketed_rows_batch(self->bucketed);
+        self->size = self->of_bucket.size;
+    }
+    self->take[0] = self->left[0].left = self->composition.rows;
+    return outcome;
+}
+
 /*  Cuts the next batch: decides which rows of each lane the next step has, or skips an epoch without
  *  steps; returns false if that is not known yet. */
 static bool compose(tnd_batcher_core_t *self)
 {
     uint32_t own = self->config.order.lane, lanes = self->config.lanes;
     bool drops = self->config.remainder == TND_REMAINDER_DROP;
+    self->size = self->config.size;
     for (uint32_t lane = 0; lane < lanes; lane++) {
         if (lane != own && tnd_watermarks_ahead(&self->watermarks, lane)) {
             /* That lane has been rewound; this one must be before it can continue. */
@@ -400,15 +405,18 @@ static bool compose(tnd_batcher_core_t *self)
         assert(mark.rows >= self->taken[lane]);
         self->left[lane] = (tnd_left_t){mark.rows - self->taken[lane], mark.ended};
     }
-    tnd_compose_t outcome = tnd_compose(self->config.size, lanes, batch_of_epoch(self), self->left,
-                                        self->take, &self->composition);
+    tnd_compose_t outcome = self->bucketed != NULL
+                                ? compose_bucket(self)
+                                : tnd_compose(self->config.size, lanes, batch_of_epoch(self),
+                                              self->left, self->take, &self->composition);
     bool is_short = outcome == TND_COMPOSE_BATCH && self->composition.rows < self->config.size;
     if (outcome == TND_COMPOSE_OVER || (is_short && drops)) {
         skip_epoch(self, self->left[own].left);
         return true;
     }
     if (outcome == TND_COMPOSE_BATCH && drops)
-        outcome = look_ahead(self);
+        outcome =
+            tnd_compose_whole(self->config.size, lanes, self->left, self->take, &self->composition);
     self->changed = false;
     if (outcome == TND_COMPOSE_WAIT) {
         self->too_large = self->composition.waits_for == own && overflows(self);
@@ -419,9 +427,12 @@ static bool compose(tnd_batcher_core_t *self)
         return true;
     }
     if (self->remake > 0) {
+        self->remade_bad += self->bucketed != NULL ? self->of_bucket.ledger.quarantined : 0;
         remake_batch(self);
         return true;
     }
+    if (self->bucketed != NULL)
+        tnd_ledger_add(&self->ledger, &self->of_bucket.ledger);
     self->mine_first = 0;
     for (uint32_t lane = 0; lane < own; lane++)
         self->mine_first += self->take[lane];
@@ -438,28 +449,16 @@ static bool compose(tnd_batcher_core_t *self)
     return true;
 }
 
-/*  Padding fills the batch after its rows; then the batch is cut as a full one. */
-static share_t share_of(const tnd_batcher_core_t *self, uint32_t replica)
+static tnd_share_t share_of(const tnd_batcher_core_t *self, uint32_t replica)
 {
-    tnd_split_t split = self->config.split;
-    uint32_t replicas = self->config.replicas;
-    uint64_t size = self->config.size, rows = self->composition.rows;
-    bool pads = self->config.remainder == TND_REMAINDER_PAD;
-    uint64_t cut = pads ? size : rows;
-    uint64_t from = tnd_split_offset(split, size, cut, replicas, replica);
-    uint64_t to = from + tnd_split_rows(split, size, cut, replicas, replica);
-    share_t share = {.offset = from < rows ? from : rows};
-    share.total = (to < rows ? to : rows) - share.offset;
-    share.padded = to - from - share.total;
-
-    uint64_t end = self->mine_first + self->mine_rows;
-    uint64_t first = share.offset > self->mine_first ? share.offset : self->mine_first;
-    uint64_t last = share.offset + share.total < end ? share.offset + share.total : end;
-    share.first = first;
-    share.rows = first < last ? last - first : 0;
-    bool has_rank_0 = self->mine_first == 0 && self->mine_rows > 0;
-    share.mine = share.rows > 0 || (share.total == 0 && has_rank_0);
-    return share;
+    const tnd_share_batch_t batch = {.split = self->config.split,
+                                     .pads = self->config.remainder == TND_REMAINDER_PAD,
+                                     .replicas = self->config.replicas,
+                                     .size = self->size,
+                                     .rows = self->composition.rows,
+                                     .mine_first = self->mine_first,
+                                     .mine_rows = self->mine_rows};
+    return tnd_share_of(&batch, replica);
 }
 
 static bool has_slot(const tnd_batcher_core_t *self, uint32_t feeder)
@@ -471,7 +470,7 @@ static bool has_slot(const tnd_batcher_core_t *self, uint32_t feeder)
  *  for all of them, so that it does not get too far ahead of the leader. */
 static bool may_release(const tnd_batcher_core_t *self)
 {
-    if (self->rows->ready < self->mine_rows)
+    if (self->bucketed == NULL && self->rows->ready < self->mine_rows)
         return false;
     for (uint32_t replica = 0; replica < self->config.replicas; replica++)
         if (!has_slot(self, self->feeder_of[replica]) &&
@@ -498,7 +497,18 @@ static bool ask_window(tnd_batcher_core_t *self, tnd_effect_t *effect)
     return false;
 }
 
-static void say_slice(tnd_batcher_core_t *self, uint32_t replica, const share_t *share,
+/*  Adds the next row of a bucket: to the last piece if it follows that in its block. */
+static void add_bucketed_row(tnd_batcher_core_t *self, tnd_effect_t *effect)
+{
+    tnd_bucketed_row_t row = tnd_bucketed_rows_take(self->bucketed, &self->ledger);
+    tnd_piece_t *last = effect->piece_count > 0 ? &self->pieces[effect->piece_count - 1] : NULL;
+    if (last != NULL && last->payload == row.payload && last->first + last->rows == row.row)
+        last->rows++;
+    else
+        self->pieces[effect->piece_count++] = (tnd_piece_t){row.payload, row.row, 1, row.length};
+}
+
+static void say_slice(tnd_batcher_core_t *self, uint32_t replica, const tnd_share_t *share,
                       tnd_effect_t *effect)
 {
     feeder_t *feeder = &self->feeders[self->feeder_of[replica]];
@@ -525,6 +535,8 @@ static void say_slice(tnd_batcher_core_t *self, uint32_t replica, const share_t 
         effect->msg.slice.rank = self->rank + share->first;
     }
     effect->pieces = self->pieces;
+    for (; rows > 0 && self->bucketed != NULL; rows--)
+        add_bucketed_row(self, effect);
     while (rows > 0) {
         tnd_joined_head_t head;
         bool there = tnd_joined_rows_head(self->rows, &head);
@@ -542,10 +554,8 @@ static void say_part(tnd_batcher_core_t *self, tnd_effect_t *effect)
 {
     bool last = self->composition.last;
     discard(self, self->mine_dropped);
-    if (self->cut)
-        tnd_order_abandon(self->order, self->epoch);
-    else if (last)
-        tnd_order_close(self->order, self->epoch, &self->ledger);
+    if (last)
+        close_epoch(self, self->cut);
     if (self->config.remainder == TND_REMAINDER_PAD && self->mine_first == 0 && self->mine_rows > 0)
         self->ledger.padded += self->config.size - self->composition.rows;
     start_control(self, effect, TND_MSG_PART, TND_LEADER);
@@ -555,6 +565,10 @@ static void say_part(tnd_batcher_core_t *self, tnd_effect_t *effect)
     effect->msg.part.batches = last ? 0 : held_batches(self, self->step_of_epoch + 1);
     if (effect->msg.part.batches > 0)
         effect->msg.part.position = self->held;
+    if (self->bucketed != NULL && !last) {
+        effect->msg.part.position = self->of_bucket.position;
+        effect->msg.part.batches = self->of_bucket.batches;
+    }
     memset(&self->ledger, 0, sizeof self->ledger);
 
     self->step++;
@@ -570,6 +584,19 @@ static void say_part(tnd_batcher_core_t *self, tnd_effect_t *effect)
     effect->msg.part.epoch = self->epoch;
     effect->msg.part.step_of_epoch = self->step_of_epoch;
     effect->msg.part.rank = self->rank;
+}
+
+/*  Reports a row that is too long for its buckets. */
+static bool say_bad_row(tnd_batcher_core_t *self, tnd_effect_t *effect)
+{
+    tnd_position_t place;
+    if (self->bucketed == NULL || !tnd_bucketed_rows_bad(self->bucketed, &place))
+        return false;
+    self->changed = true;
+    start_control(self, effect, TND_MSG_BAD, self->config.order.readers[0]);
+    effect->msg.bad =
+        (tnd_bad_note_t){place.index, self->config.order.lane, place.epoch, TND_BAD_SKIP, NULL};
+    return true;
 }
 
 static void say_last(tnd_batcher_core_t *self, tnd_effect_t *effect)
@@ -590,7 +617,7 @@ static void say_step(tnd_batcher_core_t *self, tnd_effect_t *effect)
 {
     while (self->replica < self->config.replicas) {
         uint32_t replica = self->replica++;
-        share_t share = share_of(self, replica);
+        tnd_share_t share = share_of(self, replica);
         if (share.mine) {
             say_slice(self, replica, &share, effect);
             return;
@@ -616,9 +643,11 @@ bool tnd_batcher_core_next(tnd_batcher_core_t *self, uint64_t now, tnd_effect_t 
             return true;
         switch (self->phase) {
         case COMPOSING:
-            if (!self->changed || !compose(self))
-                return false;
-            break;
+            if (self->changed && compose(self))
+                break;
+            /* Rows that went into buckets made room. */
+            return say_bad_row(self, effect) ||
+                   (self->bucketed != NULL && tnd_order_next(self->order, now, effect));
         case COMPOSED:
             self->too_large = self->rows->ready < self->mine_rows && overflows(self);
             if (!may_release(self))
@@ -669,4 +698,9 @@ uint64_t tnd_batcher_core_slots(const tnd_batcher_core_t *self)
 tnd_order_t *tnd_batcher_core_order(const tnd_batcher_core_t *self)
 {
     return self->order;
+}
+
+uint64_t tnd_batcher_core_remade_bad(const tnd_batcher_core_t *self)
+{
+    return self->remade_bad;
 }

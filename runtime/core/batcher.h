@@ -22,6 +22,9 @@
  *  * An endless run ends with the first epoch that has no step.
  *  * A cursor may count batches since its position; these are made once more after a rewind, and
  *    dropped without being booked again.
+ *  * With `bucket` batches have rows of about one length (lane/bucketed_rows.h), instead of rows that
+ *    follow one another.  A row that is too long for its buckets is reported as BAD with
+ *    TND_BAD_SKIP, and left out.
  *  * If the ragged columns of a batch are bounded (`batch_ragged`), the rows that wait are too.
  *  * A replica without rows gets an empty slice, from the lane that holds rank 0.
  *
@@ -32,11 +35,10 @@
 #ifndef TND_RUNTIME_CORE_BATCHER_H
 #define TND_RUNTIME_CORE_BATCHER_H
 
-#include "runtime/core/stream/compose.h"
+#include "runtime/core/lane/batch_room.h"
+#include "runtime/core/lane/bucketed_rows.h"
 #include "runtime/core/lane/order.h"
 #include "runtime/core/stream/split.h"
-
-typedef enum { TND_REMAINDER_KEEP, TND_REMAINDER_DROP, TND_REMAINDER_PAD } tnd_remainder_t;
 
 typedef struct {
     tnd_order_config_t order; /* the batcher sets rows_wanted, wanted_bytes and span_epochs */
@@ -51,6 +53,9 @@ typedef struct {
     bool span_epochs;
     uint64_t skip; /* batches at the start of each epoch that are not steps */
     uint64_t take; /* steps of an epoch; 0: all */
+    /*  How rows are bucketed by the lengths that blocks carry, for one lane, without skip and
+     *  span_epochs; `size` is then the largest batch. */
+    tnd_bucket_rule_t bucket;
     /*  The lane's position in the cursor moves only every so many batches of an epoch, and the cursor
      *  counts those made since: as long as batches may leave rows for later ones.  0: after each. */
     uint64_t cursor_every;
@@ -60,14 +65,6 @@ typedef struct {
 } tnd_batcher_core_config_t;
 
 typedef struct tnd_batcher_core tnd_batcher_core_t;
-
-/*  The maximum rows buffered for one step, including the following rows that show whether it is the
- *  last. */
-uint64_t tnd_batcher_core_rows_wanted(uint64_t size, tnd_remainder_t remainder);
-/*  The most bytes that so many positions become, each at most `made_max`, with `made_ragged` of
- *  ragged columns, if a batch has at most `batch_ragged` of them; 0: no limit. */
-uint64_t tnd_batcher_core_wanted_bytes(uint64_t size, tnd_remainder_t remainder, uint64_t made_max,
-                                       uint64_t made_ragged, uint64_t batch_ragged);
 
 size_t tnd_batcher_core_bytes(const tnd_batcher_core_config_t *config);
 tnd_batcher_core_t *tnd_batcher_core_init(void *memory, const tnd_batcher_core_config_t *config);
@@ -103,6 +100,8 @@ bool tnd_batcher_core_too_large(const tnd_batcher_core_t *self, uint64_t *step_p
 uint32_t tnd_batcher_core_blocked_on(const tnd_batcher_core_t *self);
 /*  Steps, this one included, for which every connected feeder has a slot. */
 uint64_t tnd_batcher_core_slots(const tnd_batcher_core_t *self);
+/*  Bad rows left out of batches that were made once more since the rewind: they were reported then. */
+uint64_t tnd_batcher_core_remade_bad(const tnd_batcher_core_t *self);
 /*  The lane's order: BEGIN and LOST go to it directly, and its deadline is the batcher's. */
 tnd_order_t *tnd_batcher_core_order(const tnd_batcher_core_t *self);
 

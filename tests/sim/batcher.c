@@ -154,8 +154,14 @@ static void *create(sim_t *self, uint32_t id)
         .span_epochs = plan->span_epochs,
         .skip = plan->skip,
         .take = plan->take,
+        .bucket = {.bounds = plan->bucket_bounds,
+                   .sizes = plan->bucket_sizes,
+                   .count = plan->bucket_count,
+                   .drop_remainder = plan->bucket_drop,
+                   .bounded = plan->bucket_bounded,
+                   .window = plan->bucket_window},
         .cursor_every = plan->cursor_every,
-        .lane_rows = sim_plan_is_exact(plan) ? lane_rows : NULL};
+        .lane_rows = sim_plan_is_exact(plan) && plan->bucket_count == 0 ? lane_rows : NULL};
     return tnd_batcher_core_init(sim_store_take(&self->store, tnd_batcher_core_bytes(&config)),
                                  &config);
 }

@@ -29,6 +29,8 @@ static void check_join(sim_t *self, uint32_t id, const sim_actor_t *actor)
     const tnd_order_t *order = tnd_batcher_core_order(actor->machine);
     uint32_t rows_wanted =
         self->plan.remainder == TND_REMAINDER_DROP ? 2 * self->plan.size : self->plan.size + 1;
+    for (uint32_t b = 0; b < self->plan.bucket_count; b++) /* a batch ahead, and what they lack */
+        rows_wanted += (uint32_t)self->plan.bucket_sizes[b];
     if (tnd_order_used_bytes(order) > tnd_order_window_bytes(order))
         sim_violate(self, "%s uses %llu bytes of a window of %llu", sim_name(self, id),
                     (unsigned long long)tnd_order_used_bytes(order),
@@ -119,7 +121,8 @@ void sim_check_step(sim_t *self, uint32_t id, const sim_slot_t *slot)
     uint32_t feeder = id - plan->first_feeder;
     for (uint32_t r = 0; r < plan->feeder_replicas[feeder]; r++) {
         uint32_t offset, count;
-        sim_reference_part(plan, step->rows, plan->feeder_first[feeder] + r, &offset, &count);
+        sim_reference_part(plan, step->size, step->rows, plan->feeder_first[feeder] + r, &offset,
+                           &count);
         const uint64_t *ids = self->reference.ids + step->first + offset;
         if (self->print_rows && self->chain == 0)
             print_rows(slot, r, plan->feeder_first[feeder] + r);
@@ -148,7 +151,7 @@ uint64_t sim_root(sim_t *self, uint64_t number, uint32_t slot)
     const sim_step_t *step = &self->reference.steps[number];
     for (uint32_t r = 0; r < plan->replicas; r++) {
         uint32_t offset, count;
-        sim_reference_part(plan, step->rows, r, &offset, &count);
+        sim_reference_part(plan, step->size, step->rows, r, &offset, &count);
         leaves[r] = sim_leaf(number, slot, r, self->reference.ids + step->first + offset, count);
     }
     return sim_tree(leaves, 0, plan->replicas);
@@ -271,6 +274,40 @@ static tnd_position_t check_held(sim_t *self, const tnd_cursor_t *cursor, uint32
                           taken[(cursor->step - 1) * plan->lanes + lane]);
 }
 
+static void check_rank(sim_t *self, const tnd_cursor_t *cursor, const sim_step_t *step)
+{
+    if (cursor->rank != step->first + step->rows)
+        sim_violate(self, "the cursor of step %llu has rank %llu instead of %llu",
+                    (unsigned long long)cursor->step - 1, (unsigned long long)cursor->rank,
+                    (unsigned long long)step->first + step->rows);
+    if (cursor->digest[0] != step->digest[0] || cursor->digest[1] != step->digest[1])
+        sim_violate(self, "the digest after step %llu is another",
+                    (unsigned long long)cursor->step - 1);
+    if (self->plan.span_epochs && step->last_of_epoch)
+        return;
+    uint32_t epoch = step->epoch + step->last_of_epoch;
+    uint32_t within = step->last_of_epoch ? 0 : step->step_of_epoch + 1;
+    if (cursor->epoch != epoch || cursor->step_of_epoch != within)
+        sim_violate(self, "the cursor of step %llu is (%u, %llu) instead of (%u, %u)",
+                    (unsigned long long)cursor->step - 1, cursor->epoch,
+                    (unsigned long long)cursor->step_of_epoch, epoch, within);
+}
+
+static void check_bucket_cursor(sim_t *self, const tnd_cursor_t *cursor, const sim_step_t *step)
+{
+    check_ledger(self, cursor, &step->ledger);
+    if (tnd_position_compare(cursor->part[0], step->held) != 0 ||
+        cursor->batches[0] != step->batches)
+        sim_violate(self,
+                    "the cursor of step %llu is %llu batches after position %llu + %u of epoch %u, "
+                    "instead of %llu after %llu + %u of %u",
+                    (unsigned long long)cursor->step - 1, (unsigned long long)cursor->batches[0],
+                    (unsigned long long)cursor->part[0].index, cursor->part[0].used,
+                    cursor->part[0].epoch, (unsigned long long)step->batches,
+                    (unsigned long long)step->held.index, step->held.used, step->held.epoch);
+    check_rank(self, cursor, step);
+}
+
 void sim_check_booked(sim_t *self, const tnd_cursor_t *cursor)
 {
     const sim_plan_t *plan = &self->plan;
@@ -285,6 +322,10 @@ void sim_check_booked(sim_t *self, const tnd_cursor_t *cursor)
         sim_violate(self, "step %llu is booked, to which %s did not post what others did",
                     (unsigned long long)plan->rogue_step, sim_name(self, plan->rogue));
     const sim_step_t *step = &self->reference.steps[next - 1];
+    if (plan->bucket_count > 0) {
+        check_bucket_cursor(self, cursor, step);
+        return;
+    }
     tnd_ledger_t expected = {
         .fed = step->first + step->rows, .dropped = step->dropped, .padded = step->padded};
     for (uint32_t l = 0; l < plan->lanes; l++) {
@@ -307,20 +348,7 @@ void sim_check_booked(sim_t *self, const tnd_cursor_t *cursor)
         }
     }
     check_ledger(self, cursor, &expected);
-    if (cursor->rank != step->first + step->rows)
-        sim_violate(self, "the cursor of step %llu has rank %llu instead of %llu",
-                    (unsigned long long)next - 1, (unsigned long long)cursor->rank,
-                    (unsigned long long)step->first + step->rows);
-    if (cursor->digest[0] != step->digest[0] || cursor->digest[1] != step->digest[1])
-        sim_violate(self, "the digest after step %llu is another", (unsigned long long)next - 1);
-    if (plan->span_epochs && step->last_of_epoch)
-        return;
-    uint32_t epoch = step->epoch + step->last_of_epoch;
-    uint32_t within = step->last_of_epoch ? 0 : step->step_of_epoch + 1;
-    if (cursor->epoch != epoch || cursor->step_of_epoch != within)
-        sim_violate(self, "the cursor of step %llu is (%u, %llu) instead of (%u, %u)",
-                    (unsigned long long)next - 1, cursor->epoch,
-                    (unsigned long long)cursor->step_of_epoch, epoch, within);
+    check_rank(self, cursor, step);
 }
 
 void sim_check_end(sim_t *self)
@@ -340,10 +368,12 @@ void sim_check_end(sim_t *self)
     const tnd_cursor_t *cursor = tnd_leader_core_cursor(self->session);
     tnd_ledger_t expected = {.fed = self->reference.rows, .dropped = self->reference.dropped_after};
     expected.padded = steps > 0 ? self->reference.steps[steps - 1].padded : 0;
-    for (uint32_t l = 0; l < plan->lanes; l++) {
+    for (uint32_t l = 0; l < plan->lanes && plan->bucket_count == 0; l++) {
         uint64_t rows;
         account(self, l, (tnd_position_t){.epoch = plan->epochs}, &expected, &rows);
     }
+    if (plan->bucket_count > 0)
+        expected = self->reference.booked_after;
     check_ledger(self, cursor, &expected);
 }
 

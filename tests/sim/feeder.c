@@ -199,10 +199,12 @@ static void ready(sim_t *self, uint32_t id, sim_actor_t *actor, const tnd_effect
     slot->rows = 0;
     slot->digest[0] = slot->digest[1] = 0;
     uint32_t feeder = id - plan->first_feeder;
-    uint64_t first = step < self->reference.step_count ? self->reference.steps[step].first : 0;
+    bool known = step < self->reference.step_count;
+    uint64_t first = known ? self->reference.steps[step].first : 0;
+    uint32_t size = known ? self->reference.steps[step].size : plan->size;
     for (uint32_t r = 0; r < plan->feeder_replicas[feeder]; r++) {
         uint32_t offset, count;
-        sim_reference_part(plan, effect->msg.slice.step_rows, plan->feeder_first[feeder] + r,
+        sim_reference_part(plan, size, effect->msg.slice.step_rows, plan->feeder_first[feeder] + r,
                            &offset, &count);
         for (uint32_t i = 0; i < slot->count[r]; i++)
             sim_digest_add(slot->digest, first + offset + i, slot->ids[r][i]);

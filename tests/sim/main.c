@@ -130,7 +130,8 @@ static void print_config(const sim_plan_t *plan)
            tnd_split_name(plan->split), remainders[plan->remainder],
            plan->span_epochs ? "true" : "false", plan->hosts, plan->workers, plan->readers,
            plan->feeders, plan->reductions, plan->block_rows);
-    printf("\"skip\":%u,\"cached\":%s,", plan->skip, plan->cached ? "true" : "false");
+    printf("\"skip\":%u,\"buckets\":%u,\"cached\":%s,", plan->skip, plan->bucket_count,
+           plan->cached ? "true" : "false");
     if (plan->take > 0)
         printf("\"take\":%u,", plan->take);
     else

@@ -23,7 +23,8 @@ enum {
     USE_OPENING = 14,
     USE_CURSOR = 15,
     USE_PREEMPTED = 16,
-    USE_CACHE = 17
+    USE_CACHE = 17,
+    USE_BUCKETS = 18
 };
 
 static const uint64_t us = 1000, ms = 1000 * 1000;
@@ -112,6 +113,32 @@ static void draw_cache(sim_plan_t *self)
     self->epochs = sim_between(&random, 2, SIM_EPOCHS);
 }
 
+/*  Rows from 0 to 999 long, in up to six buckets; most windows have several batches. */
+static void draw_buckets(sim_plan_t *self)
+{
+    sim_random_t random = sim_random(self->seed, USE_BUCKETS);
+    if (self->lanes > 1 || self->size > SIM_BUCKET_ROWS || !sim_chance(&random, 50))
+        return;
+    uint32_t most = self->size, rows = 0;
+    self->bucket_count = sim_between(&random, 2, SIM_BUCKETS);
+    uint64_t bound = 0;
+    for (uint32_t b = 0; b < self->bucket_count; b++) {
+        bound += sim_between(&random, 1, 400);
+        self->bucket_bounds[b] = bound;
+        self->bucket_sizes[b] = sim_between(&random, 1 + most / 2, most);
+        rows += (uint32_t)self->bucket_sizes[b];
+        self->size = b > 0 && self->size > self->bucket_sizes[b] ? self->size
+                                                                 : (uint32_t)self->bucket_sizes[b];
+    }
+    self->bucket_window = sim_chance(&random, 60) ? sim_between(&random, 1, 3 * rows) : 0;
+    self->bucket_drop = sim_chance(&random, 30);
+    self->bucket_bounded = sim_chance(&random, 30);
+    self->measured = true;
+    self->span_epochs = false;
+    self->remainder = TND_REMAINDER_KEEP;
+    self->skip = self->cursor_every = 0;
+}
+
 static void draw_graph(sim_plan_t *self)
 {
     static const uint32_t lane_counts[] = {1, 1, 1, 2, 2, 3, 4, 5, 8};
@@ -152,6 +179,7 @@ static void draw_graph(sim_plan_t *self)
     random = sim_random(self->seed, USE_CURSOR);
     self->measured = sim_chance(&random, 50);
     self->cursor_every = sim_chance(&random, 40) ? sim_between(&random, 1, 9) : 0;
+    draw_buckets(self);
 }
 
 /*  Drawn apart: the graphs of kept seeds stay what they are.  Where connections do not last rows
@@ -341,7 +369,7 @@ static void draw_sizes(sim_plan_t *self)
     if (!self->pads)
         self->made_ragged = self->bytes.ragged_max;
     self->made_max += self->made_ragged;
-    if (!self->pads && sim_chance(&random, 50))
+    if (!self->pads && sim_chance(&random, 50) && self->bucket_count == 0)
         self->batch_ragged = most_of_batch(self);
     uint64_t blocks = self->block_rows * self->bytes.fixed + budget;
     self->window_bytes = sim_chance(&random, 50) ? 0 : 2 * (uint64_t)self->size * self->made_max;

@@ -18,6 +18,8 @@ enum {
     SIM_EPOCHS = 3,
     SIM_REPLICAS = 6,
     SIM_REDUCTIONS = 4,
+    SIM_BUCKETS = 6,
+    SIM_BUCKET_ROWS = 400,
     SIM_ACTORS = 48,
     SIM_LINKS = 320,
     SIM_FAULTS = 24,
@@ -38,8 +40,12 @@ typedef struct {
      *  samples: before the operations, or after them. */
     bool cached, cache_first;
     uint32_t cache_room;
-    uint32_t skip, take;       /* batches of an epoch; take 0: all */
-    uint32_t cursor_every;     /* batches between two positions of a cursor; 0: each has one */
+    uint32_t skip, take;   /* batches of an epoch; take 0: all */
+    uint32_t cursor_every; /* batches between two positions of a cursor; 0: each has one */
+    /*  Rows of one lane are bucketed by their lengths; bucket_count 0: they are not. */
+    uint32_t bucket_count, bucket_window;
+    uint64_t bucket_bounds[SIM_BUCKETS], bucket_sizes[SIM_BUCKETS];
+    bool bucket_drop, bucket_bounded;
     uint32_t count[SIM_LANES]; /* positions of an epoch */
     uint32_t drop_percent, more_percent, more_most, bad_percent;
     uint32_t killers, killer_lane; /* rows in the first epoch that kill their worker */

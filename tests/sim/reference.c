@@ -33,13 +33,13 @@ uint64_t sim_leaf(uint64_t step, uint32_t slot, uint32_t replica, const uint64_t
     return leaf;
 }
 
-void sim_reference_part(const sim_plan_t *plan, uint32_t rows, uint32_t replica, uint32_t *offset,
-                        uint32_t *count)
+void sim_reference_part(const sim_plan_t *plan, uint32_t size, uint32_t rows, uint32_t replica,
+                        uint32_t *offset, uint32_t *count)
 {
     uint32_t at = 0;
     for (uint32_t r = 0; r <= replica; r++) {
-        uint32_t share = plan->size / plan->replicas + (r < plan->size % plan->replicas);
-        uint32_t filled = plan->remainder == TND_REMAINDER_PAD ? plan->size : rows;
+        uint32_t share = size / plan->replicas + (r < size % plan->replicas);
+        uint32_t filled = plan->remainder == TND_REMAINDER_PAD ? size : rows;
         if (plan->split == TND_SPLIT_REBATCH_LEGACY)
             share = (filled + plan->replicas - 1) / plan->replicas;
         *offset = at;
@@ -112,6 +112,7 @@ static void make_steps(sim_reference_t *self, uint32_t epoch, uint64_t left[SIM_
         }
         sim_step_t *step = &self->steps[self->step_count];
         *step = (sim_step_t){.first = self->rows, .rows = (uint32_t)rows, .epoch = epoch};
+        step->size = plan->size;
         step->step_of_epoch = s - plan->skip;
         step->last_of_epoch = all == rows;
         sim_step_t *before = self->step_count ? step - 1 : NULL;
@@ -163,7 +164,8 @@ uint64_t sim_reference_model(const sim_reference_t *self, uint64_t step, uint32_
     uint64_t model = 0;
     for (uint64_t s = 0; s < step; s++) {
         uint32_t offset, count;
-        sim_reference_part(self->plan, self->steps[s].rows, replica, &offset, &count);
+        sim_reference_part(self->plan, self->steps[s].size, self->steps[s].rows, replica, &offset,
+                           &count);
         model = sim_model_step(
             model, sim_leaf(s, 0, replica, self->ids + self->steps[s].first + offset, count));
     }
@@ -181,10 +183,14 @@ void sim_reference_make(sim_reference_t *self, const sim_plan_t *plan, sim_store
         for (uint32_t e = 0; e < plan->epochs; e++)
             all += rows[l][e];
     }
-    uint64_t steps = all / plan->size + plan->epochs + 1;
+    uint64_t steps = (plan->bucket_count > 0 ? all : all / plan->size) + plan->epochs + 1;
     self->ids = sim_store_take(store, (all + 1) * sizeof *self->ids);
     self->steps = sim_store_take(store, steps * sizeof *self->steps);
     self->taken = sim_store_take(store, steps * plan->lanes * sizeof *self->taken);
+    if (plan->bucket_count > 0) {
+        sim_buckets_make(self);
+        return;
+    }
     uint64_t at[SIM_LANES] = {0}, dropped = 0;
     for (uint32_t e = 0; e < (plan->span_epochs ? 1 : plan->epochs); e++) {
         uint64_t left[SIM_LANES] = {0};

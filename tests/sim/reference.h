@@ -13,6 +13,11 @@ typedef struct {
     bool last_of_epoch;
     uint64_t digest[2]; /* of the stream up to and including this step */
     uint64_t padded, dropped;
+    uint32_t size; /* if it were full */
+    /* with buckets: the cursor after it */
+    tnd_ledger_t ledger;
+    tnd_position_t held;
+    uint64_t batches;
 } sim_step_t;
 
 typedef struct {
@@ -22,6 +27,7 @@ typedef struct {
     sim_step_t *steps;
     uint64_t step_count;
     uint64_t dropped_after;        /* all rows dropped by `remainder: drop` and `skip` */
+    tnd_ledger_t booked_after;     /* with buckets: of the whole run */
     uint64_t *lane_ids[SIM_LANES]; /* all rows of a lane, epochs one after another */
     /* rows of a lane that an epoch (with span_epochs the run) uses, where `take` ends it before all
      * are; else UINT64_MAX */
@@ -33,9 +39,13 @@ typedef struct {
 
 void sim_reference_make(sim_reference_t *self, const sim_plan_t *plan, sim_store_t *store);
 
-/*  What `replica` gets of a step: offset within the step, and how many. */
-void sim_reference_part(const sim_plan_t *plan, uint32_t rows, uint32_t replica, uint32_t *offset,
-                        uint32_t *count);
+/*  The steps of a plan with buckets; its lane's rows are made. */
+void sim_buckets_make(sim_reference_t *self);
+
+/*  What `replica` gets of a step of `rows` rows, of the `size` that were wanted: offset within the
+ *  step, and how many. */
+void sim_reference_part(const sim_plan_t *plan, uint32_t size, uint32_t rows, uint32_t replica,
+                        uint32_t *offset, uint32_t *count);
 
 /*  One row at its place in the stream, as it enters the digest. */
 void sim_digest_add(uint64_t digest[2], uint64_t rank, uint64_t id);

@@ -58,3 +58,18 @@ tnd_compose_t tnd_compose(uint64_t size, uint32_t lanes, uint64_t step_of_epoch,
         return TND_COMPOSE_OVER;
     return decided(lanes, left, take, size - missing, composition);
 }
+
+tnd_compose_t tnd_compose_whole(uint64_t size, uint32_t lanes, const tnd_left_t *left,
+                                const uint64_t *take, tnd_composition_t *composition)
+{
+    uint64_t rest = 0;
+    for (uint32_t lane = 0; lane < lanes; lane++)
+        rest += left[lane].left - take[lane];
+    if (rest >= size)
+        return TND_COMPOSE_BATCH;
+    for (uint32_t lane = 0; lane < lanes; lane++)
+        if (!left[lane].ended)
+            return wait_for(lane, composition);
+    composition->last = true;
+    return TND_COMPOSE_BATCH;
+}

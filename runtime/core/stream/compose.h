@@ -36,5 +36,9 @@ typedef struct {
 /*  Batch `step_of_epoch` of `size` rows over `lanes` lanes; take has room for `lanes` numbers. */
 tnd_compose_t tnd_compose(uint64_t size, uint32_t lanes, uint64_t step_of_epoch,
                           const tnd_left_t *left, uint64_t *take, tnd_composition_t *composition);
+/*  Where short batches are dropped: whether the batch that was composed is the last, because no whole
+ *  one follows it. */
+tnd_compose_t tnd_compose_whole(uint64_t size, uint32_t lanes, const tnd_left_t *left,
+                                const uint64_t *take, tnd_composition_t *composition);
 
 #endif
