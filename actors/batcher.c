@@ -7,6 +7,8 @@
 #include <string.h>
 
 #include "actors/op/ops.h"
+#include "actors/plan/batcher_memory.h"
+#include "actors/plan/buckets.h"
 #include "actors/plan/kind_options.h"
 #include "actors/plan/lane_window.h"
 #include "actors/plan/plan_queries.h"
@@ -28,11 +30,9 @@ static const uint64_t block_time_ns = 20000000;
 /*  With `speculate` a block may take this long, however fast the others come. */
 static const uint64_t overdue_ns = 250000000;
 
-/*  Bytes of ragged columns in a block, unless `block` states them. */
-static const uint64_t budget_bytes = 1 << 20;
-
-/*  What a block takes beside its rows. */
-enum { BLOCK_BYTES = 1024 };
+/*  Bytes of ragged columns in a block, unless `block` states them; where a row may keep its block
+ *  until there are enough rows of its length. */
+static const uint64_t budget_bytes = 1 << 20, bucket_budget_bytes = 128 << 10;
 
 /*  Effects performed before the actor looks at its arrivals again. */
 enum { EFFECTS_A_ROUND = 64 };
@@ -56,84 +56,34 @@ typedef struct {
     void *machine_memory;
     tnd_batcher_core_t *machine;
     uint32_t generation;
+    tnd_plan_buckets_t buckets;
     tnd_bad_records_t bad_records;
+    uint64_t remade;      /* bad records of batches that were made once more, and are removed */
     uint64_t told, aside; /* records to be set aside, and that were, in this generation */
     uint32_t skipped_said;
+    bool stops;                   /* the reader was told of a row that ends the run */
     uint64_t ragged_step, ragged; /* bytes of ragged rows in slices of one step ... */
     uint32_t ragged_generation;   /* ... of this generation */
     held_part_t *parts;           /* ring */
     uint32_t part_first, part_count;
 } batcher_t;
 
-/*  Rows that a filter left in a block do not fill it, and the block itself takes some memory. */
-static void need_sparse(const tnd_stream_t *stream, const tnd_lane_window_t *window,
-                        const char *name, tnd_memory_estimate_t *estimate)
-{
-    if ((stream->caps & TND_OP_DROPS) != 0)
-        tnd_memory_estimate_add(
-            estimate, name, window->wanted * (window->held + BLOCK_BYTES),
-            "blocks of which operations left little, until there are rows for a batch");
-}
-
-/*  Bytes of the slices of a batch, packed to be sent: at most twice what their rows take. */
-static uint64_t packed_batch(const tnd_batcher_options_t *options, const tnd_schema_t *schema,
-                             uint64_t share)
-{
-    uint64_t rows = options->replicas * share;
-    uint64_t most = options->replicas * tnd_plan_packed(schema, share);
-    uint64_t bound = 2 * tnd_plan_batch_bytes(options, schema, rows) +
-                     rows * tnd_schema_list_bytes(schema) +
-                     options->replicas * schema->count * TND_LINK_ROOM_MIN;
-    return bound < most ? bound : most;
-}
-
-static void batcher_memory(const tnd_plan_t *plan, uint32_t index, const tnd_stream_t *stream,
-                           tnd_memory_estimate_t *estimate)
-{
-    const tnd_instance_t *instance = &plan->instances[index];
-    const tnd_batcher_options_t *options = instance->options;
-    tnd_lane_window_t window = tnd_lane_window_of(plan, index, stream);
-    tnd_actor_id_t reader = 0;
-    tnd_batcher_core_config_t config = {
-        .order = {.readers = &reader, .reader_count = 1, .window_blocks = window.blocks},
-        .lanes = plan->lanes,
-        .size = options->size,
-        .replicas = (uint32_t)options->replicas,
-        .remainder = (tnd_remainder_t)options->remainder};
-    bool comes_in = tnd_plan_comes_in(plan, index);
-    tnd_memory_estimate_add(estimate, instance->name, tnd_batcher_core_bytes(&config),
-                            "its list of blocks");
-    /* What comes straight from a reader of this process is that one's. */
-    if (comes_in || !tnd_lane_window_straight(plan, index)) {
-        tnd_memory_estimate_add(estimate, instance->name, window.bytes_held,
-                                "window of %" PRIu64 " blocks of %" PRIu64 " rows, and %" PRIu64
-                                " rows for a batch",
-                                window.blocks, window.block_rows, window.wanted);
-        need_sparse(stream, &window, instance->name, estimate);
-    }
-    if (comes_in)
-        tnd_memory_estimate_add(estimate, instance->name, window.open_held,
-                                "the same blocks while they are received");
-    uint32_t feeder = tnd_plan_feeder(plan, instance->chain);
-    if (feeder == plan->instance_count || !tnd_plan_goes_out(plan, index))
-        return;
-    uint64_t depth = tnd_prefetch_depth(plan, instance->chain, stream);
-    uint64_t share = tnd_split_rows((tnd_split_t)options->split, options->size, options->size,
-                                    (uint32_t)options->replicas, 0);
-    tnd_memory_estimate_add(estimate, instance->name,
-                            depth * packed_batch(options, &stream->fed, share),
-                            "%" PRIu64 " batches while they are sent", depth);
-}
-
 static tnd_status_t batcher_derive(const tnd_instance_t *instance, tnd_guarded_call_t *call,
                                    tnd_stream_t *stream, tnd_error_t *error)
 {
     const tnd_batcher_options_t *options = instance->options;
-    (void)call, (void)error;
+    uint32_t column;
+    (void)call;
+    if (options->bucket != NULL) {
+        TND_TRY(tnd_plan_buckets_column(options->bucket, &stream->fed, &column, error));
+        stream->measured = column + 1;
+    }
     stream->spans = options->span_epochs;
     if (stream->sized)
-        stream->budget = options->block.bytes != 0 ? options->block.bytes : budget_bytes;
-    if (options->take != UINT64_MAX &&
+        stream->budget = options->block.bytes != 0 ? options->block.bytes
+                         : options->bucket != NULL ? bucket_budget_bytes
+                                                   : budget_bytes;
+    if (options->bucket == NULL && options->take != UINT64_MAX &&
         __builtin_mul_overflow(options->skip + options->take, options->size, &stream->batched))
         stream->batched = 0;
     return TND_OK;
@@ -146,8 +96,8 @@ static tnd_status_t batcher_fits(const tnd_instance_t *instance, const tnd_strea
     for (uint32_t c = 0; c < stream->fed.count; c++) {
         uint64_t value;
         if (stream->fed.columns[c].ragged)
-            TND_TRY(tnd_op_number("pad_value", options->pad_value, &stream->fed.columns[c], &value,
-                                  error));
+            TND_TRY(tnd_op_number("pad_value", tnd_plan_pad_value(options), &stream->fed.columns[c],
+                                  &value, error));
     }
     return TND_OK;
 }
@@ -156,6 +106,13 @@ static void batcher_check(const tnd_instance_t *instance, const tnd_plan_t *plan
                           tnd_diagnostics_t *diagnostics)
 {
     const tnd_batcher_options_t *options = instance->options;
+    tnd_error_t error;
+    if (instance->written != NULL &&
+        tnd_plan_buckets_check(options, plan->lanes, &error) != TND_OK) {
+        tnd_diagnostics_add(diagnostics, TND_T015_RANGE, instance->written->mark, "%s: %s",
+                            instance->actor, error.text);
+        return;
+    }
     if (instance->written == NULL || options->ragged != TND_RAGGED_PACK ||
         strcmp(options->pad_value, "0") == 0)
         return;
@@ -201,6 +158,8 @@ static tnd_status_t batcher_init(void *state, tnd_actor_t *self, tnd_error_t *er
     batcher->block_pool = tnd_block_pool_new();
     batcher->parts = tnd_allocate_zeroed(PARTS_MAX, sizeof *batcher->parts);
     batcher->carriers = tnd_peers_carriers(self);
+    tnd_plan_buckets(&batcher->buckets, options);
+    bool bucketed = batcher->buckets.rule.count > 0;
     tnd_lane_window_t window = tnd_lane_window_of(plan, tnd_actor_id(self), batcher->stream);
     tnd_batcher_core_config_t config = {
         .order =
@@ -226,9 +185,10 @@ static tnd_status_t batcher_init(void *state, tnd_actor_t *self, tnd_error_t *er
                 .overdue_ns = options->speculate ? overdue_ns : 0,
             },
         .lanes = plan->lanes,
-        .size = options->size,
+        .size = tnd_plan_batch_size(options),
+        .bucket = batcher->buckets.rule,
         .made_ragged = batcher->stream->budget > 0 ? tnd_stream_made_ragged(batcher->stream) : 0,
-        .batch_ragged = batcher->stream->budget > 0 ? options->bytes : 0,
+        .batch_ragged = !bucketed && batcher->stream->budget > 0 ? options->bytes : 0,
         .replicas = (uint32_t)options->replicas,
         .feeders = batcher->carriers.ids,
         .split = (tnd_split_t)options->split,
@@ -236,7 +196,8 @@ static tnd_status_t batcher_init(void *state, tnd_actor_t *self, tnd_error_t *er
         .span_epochs = options->span_epochs,
         .skip = options->skip,
         .take = options->take == UINT64_MAX ? 0 : options->take,
-        .lane_rows = know_rows(batcher->stream, plan->lanes, lane_rows) ? lane_rows : NULL,
+        .lane_rows =
+            !bucketed && know_rows(batcher->stream, plan->lanes, lane_rows) ? lane_rows : NULL,
     };
     batcher->machine_memory = tnd_allocate_zeroed(1, tnd_batcher_core_bytes(&config));
     batcher->machine = tnd_batcher_core_init(batcher->machine_memory, &config);
@@ -284,6 +245,26 @@ static void report_poison_row(batcher_t *batcher, tnd_actor_t *self, const tnd_m
                     way);
 }
 
+/*  A row that `pad: bound` has no room for.  The reader's policy decides, as nothing else made it. */
+static void report_long_row(batcher_t *batcher, tnd_actor_t *self, const tnd_msg_t *msg)
+{
+    const tnd_bucket_options_t *bucket =
+        ((const tnd_batcher_options_t *)tnd_actor_options(self))->bucket;
+    tnd_bad_way_t way = batcher->stream->bad_read;
+    char what[160], why[256];
+    snprintf(what, sizeof what,
+             "`%.60s` is as long as the last bound, %.0f, or longer: `pad: bound` cannot pad it",
+             bucket->column, bucket->bounds.items[bucket->bounds.count - 1]);
+    snprintf(why, sizeof why, "%d%.60s\t%s", (int)way, tnd_actor_instance(self)->actor, what);
+    tnd_position_t place = {.epoch = msg->bad.epoch, .index = msg->bad.position};
+    tnd_bad_records_add(&batcher->bad_records, place, why, way);
+    const tnd_bad_record_t record = {
+        .place = place, .who = (char *)(uintptr_t)tnd_actor_instance(self)->actor, .what = what};
+    batcher->stops = way == TND_BAD_STOP;
+    if (batcher->stops)
+        tell_reader(batcher, self, &record, way);
+}
+
 /*  Reports the bad records of a step by reason, with their number and the first error. */
 static void tell_leader(const batcher_t *batcher, tnd_actor_t *self, const tnd_msg_t *part,
                         size_t count)
@@ -323,8 +304,13 @@ static void send_parts(batcher_t *batcher, tnd_actor_t *self)
 static void release_part(batcher_t *batcher, tnd_actor_t *self, const tnd_msg_t *part)
 {
     tnd_bad_records_t *bad_records = &batcher->bad_records;
-    size_t count =
-        tnd_bad_records_before(bad_records, part->part.position, part->part.ledger.quarantined);
+    bool bucketed = batcher->buckets.rule.count > 0;
+    uint64_t remade = tnd_batcher_core_remade_bad(batcher->machine);
+    tnd_bad_records_remove(bad_records, remade - batcher->remade);
+    batcher->remade = remade;
+    /* Where rows are bucketed, the position is that of a window. */
+    tnd_position_t to = bucketed ? (tnd_position_t){.epoch = UINT32_MAX} : part->part.position;
+    size_t count = tnd_bad_records_before(bad_records, to, part->part.ledger.quarantined);
     for (size_t i = 0; i < count; i++) {
         const tnd_bad_record_t *record = &bad_records->items[i];
         if (record->way == TND_BAD_QUARANTINE)
@@ -335,7 +321,10 @@ static void release_part(batcher_t *batcher, tnd_actor_t *self, const tnd_msg_t 
     }
     if (count > 0)
         tell_leader(batcher, self, part, count);
-    tnd_bad_records_pass(bad_records, part->part.position);
+    if (bucketed)
+        tnd_bad_records_remove(bad_records, count);
+    else
+        tnd_bad_records_pass(bad_records, part->part.position);
     uint32_t at = (batcher->part_first + batcher->part_count++) % PARTS_MAX;
     batcher->parts[at] = (held_part_t){.msg = *part, .needs = batcher->told};
     send_parts(batcher, self);
@@ -345,7 +334,8 @@ static void rewind_bad_records(batcher_t *batcher, uint32_t generation, tnd_posi
 {
     batcher->generation = generation;
     tnd_bad_records_clear(&batcher->bad_records, from);
-    batcher->told = batcher->aside = 0;
+    batcher->told = batcher->aside = batcher->remade = 0;
+    batcher->stops = false;
     batcher->part_count = 0;
 }
 
@@ -496,7 +486,9 @@ static void say_control(batcher_t *batcher, tnd_actor_t *self, const tnd_msg_t *
 {
     if (msg->kind == TND_MSG_TICKET && msg->ticket.attempt > 0)
         tnd_count(&tnd_actor_statistics(self)->again, 1);
-    if (msg->kind == TND_MSG_BAD)
+    if (msg->kind == TND_MSG_BAD && msg->bad.way == TND_BAD_SKIP)
+        report_long_row(batcher, self, msg);
+    else if (msg->kind == TND_MSG_BAD)
         report_poison_row(batcher, self, msg);
     else if (msg->kind == TND_MSG_PART || msg->kind == TND_MSG_LAST)
         release_part(batcher, self, msg);
@@ -518,7 +510,7 @@ static tnd_status_t batcher_work(void *state, tnd_actor_t *self, bool *more_p, t
     tnd_effect_t effect;
     uint64_t step = 0;
     for (int done = 0; done < EFFECTS_A_ROUND; done++) {
-        if (batcher->part_count == PARTS_MAX ||
+        if (batcher->part_count == PARTS_MAX || batcher->stops ||
             !tnd_batcher_core_next(batcher->machine, tnd_actor_round(self), &effect)) {
             show_counts(batcher, self);
             return tnd_batcher_core_too_large(batcher->machine, &step)
@@ -597,7 +589,11 @@ static void batcher_fini(void *state)
 
 static const tnd_option_t options[] = {
     {TND_OPTION(tnd_batcher_options_t, size, U64, GRAPH), .unit = "rows", .range = "1..1073741824",
-     .help = "rows of a global batch"},
+     .help = "rows of a global batch; with `bucket`, of the largest"},
+    {TND_OPTION(tnd_batcher_options_t, bucket, TABLE, GRAPH), .fallback = "",
+     .table = &tnd_bucket_table,
+     .help = "batches of rows of about one length, of one lane, instead of rows that follow one "
+             "another; rows wait until there are enough of their length"},
     {TND_OPTION(tnd_batcher_options_t, replicas, U64, GRAPH), .unit = "replicas", .fallback = "1",
      .range = "1..65536", .help = "logical consumers that a global batch is divided among"},
     {TND_OPTION(tnd_batcher_options_t, split, ENUM, GRAPH), .fallback = "rebatch_v2",
@@ -656,7 +652,7 @@ const tnd_kind_t tnd_kind_batcher = {
     .check = batcher_check,
     .derive = batcher_derive,
     .fits = batcher_fits,
-    .estimate_memory = batcher_memory,
+    .estimate_memory = tnd_batcher_memory,
     .credit = batcher_credit,
     .init = batcher_init,
     .arrive = batcher_arrive,

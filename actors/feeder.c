@@ -14,6 +14,7 @@
 #include "actors/feeder/step_plugin.h"
 #include "actors/feeder/step_reports.h"
 #include "actors/op/ops.h"
+#include "actors/plan/buckets.h"
 #include "actors/plan/kind_options.h"
 #include "actors/plan/lane_window.h"
 #include "actors/plan/plan_queries.h"
@@ -60,6 +61,7 @@ typedef struct {
     bool begun, drained, over;
     bool placed; /* the leader has said where the stream begins */
     const tnd_actor_t *actor;
+    tnd_plan_buckets_t buckets; /* the device workers use its bounds */
 } feeder_t;
 
 /* --- making it ready -------------------------------------------------------------------------- */
@@ -108,8 +110,8 @@ static tnd_status_t read_pads(const tnd_batcher_options_t *batcher, const tnd_sc
 {
     for (uint32_t c = 0; c < schema->count; c++)
         if (schema->columns[c].ragged)
-            TND_TRY(tnd_op_number("pad_value", batcher->pad_value, &schema->columns[c], &pads[c],
-                                  error));
+            TND_TRY(tnd_op_number("pad_value", tnd_plan_pad_value(batcher), &schema->columns[c],
+                                  &pads[c], error));
     return TND_OK;
 }
 
@@ -126,8 +128,16 @@ static tnd_status_t make_workers(feeder_t *feeder, tnd_actor_t *self, tnd_error_
     for (uint32_t r = 0; r < feeder->reducers.count; r++)
         TND_TRY(tnd_reduction_weight_column(plan->instances[feeder->reducers.ids[r]].options,
                                             &feeder->stream->fed, &feeder->weights[r], error));
+    tnd_plan_buckets(&feeder->buckets, batcher);
     tnd_slot_layout_config_t layout =
         tnd_feeder_plan_layout(plan, feeder->own, batcher, feeder->stream);
+    if (feeder->buckets.rule.bounded) {
+        TND_TRY(
+            tnd_plan_buckets_column(batcher->bucket, &feeder->stream->fed, &layout.widened, error));
+        layout.widened++;
+        layout.bounds = feeder->buckets.bounds;
+        layout.bound_count = feeder->buckets.rule.count - 1;
+    }
     TND_TRY(read_pads(batcher, &feeder->stream->fed, feeder->pads, error));
     tnd_device_workers_config_t config = {
         .name = feeder->name,
@@ -141,6 +151,9 @@ static tnd_status_t make_workers(feeder_t *feeder, tnd_actor_t *self, tnd_error_
         .rows_max = layout.rows_max,
         .form = layout.form,
         .ragged_max = layout.ragged_max,
+        .widened = layout.widened,
+        .bounds = layout.bounds,
+        .bound_count = layout.bound_count,
         .pads = feeder->pads,
         .reducers = feeder->reducer_names,
         .reducer_count = feeder->reducers.count,

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 
 #include "actors/feeder/step_reports.h"
+#include "actors/plan/buckets.h"
 #include "actors/plan/lane_window.h"
 #include "actors/plan/plan_queries.h"
 #include "actors/plan/prefetch.h"
@@ -38,7 +39,8 @@ void tnd_feeder_plan_check_devices(const tnd_instance_t *own, const tnd_plan_t *
 uint64_t tnd_feeder_plan_rows(const tnd_plan_t *plan, const tnd_instance_t *own,
                               const tnd_batcher_options_t *batcher)
 {
-    return tnd_split_rows((tnd_split_t)batcher->split, batcher->size, batcher->size,
+    uint64_t size = tnd_plan_batch_size(batcher);
+    return tnd_split_rows((tnd_split_t)batcher->split, size, size,
                           plan->chains[own->chain].replicas, 0);
 }
 
@@ -49,9 +51,9 @@ tnd_slot_layout_config_t tnd_feeder_plan_layout(const tnd_plan_t *plan, const tn
     return (tnd_slot_layout_config_t){
         .schema = &stream->fed,
         .rows_max = tnd_feeder_plan_rows(plan, own, batcher),
-        .form = batcher->ragged == TND_RAGGED_PACK ? TND_SLOT_PACKED
-                : batcher->bytes > 0               ? TND_SLOT_PADDED
-                                                   : TND_SLOT_SPREAD,
+        .form = batcher->ragged == TND_RAGGED_PACK              ? TND_SLOT_PACKED
+                : batcher->bytes > 0 || batcher->bucket != NULL ? TND_SLOT_PADDED
+                                                                : TND_SLOT_SPREAD,
         .ragged_max = batcher->bytes,
     };
 }
@@ -71,7 +73,11 @@ static uint64_t bytes_of_blocks(const tnd_plan_t *plan, uint32_t batcher,
 {
     tnd_lane_window_t window = tnd_lane_window_of(plan, batcher, stream);
     uint64_t row = tnd_schema_row_bytes(&stream->fed) + tnd_schema_list_bytes(&stream->fed);
-    return 2 * (stream->budget == 0 ? window.block_rows * row : window.made_most);
+    uint64_t block = stream->budget == 0 ? window.block_rows * row : window.made_most;
+    const tnd_batcher_options_t *options = plan->instances[batcher].options;
+    uint32_t depth = tnd_prefetch_depth(plan, plan->instances[batcher].chain, stream);
+    /* The rows of a bucket may all come from different blocks. */
+    return options->bucket != NULL ? depth * tnd_plan_batch_size(options) * block : 2 * block;
 }
 
 /*  All rows of a step that has a slot may be on their way to it, or be read in place, in blocks

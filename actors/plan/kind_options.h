@@ -52,8 +52,21 @@ typedef struct {
     uint64_t limit; /* bytes of the stored rows of a lane */
 } tnd_cache_options_t;
 
+/*  What rows of the bucketed column are padded to. */
+typedef enum { TND_BUCKET_PAD_LONGEST, TND_BUCKET_PAD_BOUND } tnd_bucket_pad_t;
+
 typedef struct {
-    uint64_t size;
+    const char *column;
+    tnd_numbers_t bounds, sizes; /* whole numbers, see plan/buckets.h */
+    int pad;                     /* tnd_bucket_pad_t */
+    const char *value;
+    bool drop_remainder;
+    uint64_t window; /* rows; 0: an epoch */
+} tnd_bucket_options_t;
+
+typedef struct {
+    uint64_t size;                      /* with `bucket`, of the largest batch */
+    const tnd_bucket_options_t *bucket; /* NULL: rows that follow one another */
     uint64_t replicas;
     int split;     /* tnd_split_t */
     int remainder; /* tnd_remainder_t */

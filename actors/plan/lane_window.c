@@ -1,6 +1,7 @@
 /*  actors/plan/lane_window.c - how much of a lane is under way at the same time. */
 #include "actors/plan/lane_window.h"
 
+#include "actors/plan/buckets.h"
 #include "actors/plan/kind_options.h"
 #include "actors/plan/plan_queries.h"
 #include "actors/plan/prefetch.h"
@@ -92,10 +93,15 @@ static uint64_t lesser(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
+static uint64_t greater(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
 /*  Whole shares of a replica, so that a step can read its rows where they lie. */
 static uint64_t whole_shares(const tnd_batcher_options_t *options, uint64_t rows)
 {
-    uint64_t share = options->size / options->replicas;
+    uint64_t share = tnd_plan_batch_size(options) / options->replicas;
     if (share > 0 && rows > share)
         rows -= rows % share;
     return rows > 0 ? rows : 1;
@@ -112,6 +118,11 @@ static void size_blocks(tnd_lane_window_t *window, const tnd_plan_t *plan, uint3
         return;
     }
     uint64_t rows = rows_by_default(plan, batcher, read_bytes, row_bytes);
+    if (options->bucket != NULL) { /* one row may hold a whole block */
+        window->first_rows = window->block_rows =
+            greater(lesser(rows, block_bytes_inside / row_bytes), 1);
+        return;
+    }
     window->first_rows = window->block_rows = whole_shares(options, rows);
     if (stream->budget == 0 && rows < STORED_ROWS && uses_stored(plan, batcher, stream))
         window->block_rows = whole_shares(options, lesser(STORED_ROWS, stored_bytes / row_bytes));
@@ -124,11 +135,6 @@ static uint64_t usual_block(const tnd_lane_window_t *window, uint64_t row_bytes,
     tnd_row_bytes_t row = {.fixed = row_bytes - ragged_max, .ragged_max = ragged_max};
     return tnd_row_bytes_most(&row, (uint32_t)window->block_rows, window->row.budget) +
            window->block_rows * list_bytes;
-}
-
-static uint64_t greater(uint64_t a, uint64_t b)
-{
-    return a > b ? a : b;
 }
 
 /*  The least `memory` of the hosts, 0: none has one. */
@@ -182,10 +188,15 @@ tnd_lane_window_t tnd_lane_window_of(const tnd_plan_t *plan, uint32_t batcher,
                     window.row.fixed + RAGGED_LEAST);
     else
         size_blocks(&window, plan, batcher, stream, read_bytes, window.row.fixed);
-    window.wanted = tnd_batch_room_rows(options->size, (tnd_remainder_t)options->remainder);
+    tnd_plan_buckets_t buckets;
+    tnd_plan_buckets(&buckets, options);
+    bool bucketed = buckets.rule.count > 0;
+    window.wanted =
+        bucketed ? 1 : tnd_batch_room_rows(options->size, (tnd_remainder_t)options->remainder);
     window.wanted_bytes =
-        tnd_batch_room_bytes(options->size, (tnd_remainder_t)options->remainder, made_bytes,
-                             made_ragged, budgeted ? options->bytes : 0);
+        bucketed ? made_bytes
+                 : tnd_batch_room_bytes(options->size, (tnd_remainder_t)options->remainder,
+                                        made_bytes, made_ragged, budgeted ? options->bytes : 0);
     bool marked =
         (stream->caps & (TND_OP_DROPS | TND_OP_EXPANDS)) != 0 || stream->bad_read != TND_BAD_STOP;
     uint64_t made_list = (marked ? stream->rows_max * sizeof(uint32_t) : 0) +
@@ -214,6 +225,13 @@ tnd_lane_window_t tnd_lane_window_of(const tnd_plan_t *plan, uint32_t batcher,
         window.bytes_held = window.rows * window.held;
         window.open_held = window.open * window.held;
     }
+    if (bucketed) {
+        uint64_t room = tnd_buckets_room(&buckets.rule);
+        window.bytes +=
+            tnd_bucketed_rows_held(&buckets.rule, &window.row, (uint32_t)window.block_rows);
+        window.bytes_held += room * window.made_most;
+        window.rows += room * window.block_rows;
+    }
     return window;
 }
 
@@ -226,5 +244,5 @@ uint64_t tnd_lane_window_alive(const tnd_plan_t *plan, uint32_t batcher, const t
     if (feeder == plan->instance_count)
         return alive;
     uint64_t depth = tnd_prefetch_depth(plan, plan->instances[batcher].chain, stream);
-    return alive + depth * options->size + 2 * window.block_rows;
+    return alive + depth * tnd_plan_batch_size(options) + 2 * window.block_rows;
 }

@@ -122,7 +122,8 @@ uint64_t tnd_plan_steps_of_epoch(const tnd_plan_t *plan, uint32_t chain, const t
     const tnd_batcher_options_t *options =
         plan->instances[tnd_plan_batcher(plan, chain, 0)].options;
     uint64_t count = tnd_stream_positions(stream);
-    if (count == TND_UNKNOWN || options->span_epochs || !keeps_rows(plan, chain))
+    if (count == TND_UNKNOWN || options->bucket != NULL || options->span_epochs ||
+        !keeps_rows(plan, chain))
         return TND_UNKNOWN;
     bool short_one = options->remainder != TND_REMAINDER_DROP && count % options->size != 0;
     uint64_t batches = count / options->size + short_one;

@@ -91,6 +91,16 @@ size_t tnd_bad_records_before(const tnd_bad_records_t *self, tnd_position_t to, 
     return before < most ? before : (size_t)most;
 }
 
+void tnd_bad_records_remove(tnd_bad_records_t *self, uint64_t count)
+{
+    size_t some = count < self->count ? (size_t)count : self->count;
+    if (some == 0)
+        return;
+    self->from = self->items[some - 1].place;
+    self->from.index++;
+    drop_first(self, some);
+}
+
 void tnd_bad_records_pass(tnd_bad_records_t *self, tnd_position_t to)
 {
     drop_first(self, find(self, to));

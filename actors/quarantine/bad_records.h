@@ -32,6 +32,8 @@ void tnd_bad_records_note(tnd_bad_records_t *self, const tnd_block_note_t *note,
 
 /*  How many are before `to`, at most `most`. */
 size_t tnd_bad_records_before(const tnd_bad_records_t *self, tnd_position_t to, uint64_t most);
+/*  Removes the first `count`, or all. */
+void tnd_bad_records_remove(tnd_bad_records_t *self, uint64_t count);
 /*  Removes all before `to`. */
 void tnd_bad_records_pass(tnd_bad_records_t *self, tnd_position_t to);
 

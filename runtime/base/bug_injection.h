@@ -23,10 +23,10 @@
     X(CURSOR_ONE_LATE, "the cursor of a step is the one of the step before")                       \
     X(BATCHES_FORGOTTEN, "a lane that resumes does not make the batches that its cursor counts")   \
     X(LENGTHS_OF_THE_BLOCK, "the lengths of a block that is partly taken begin at its first row")  \
-    X(BUCKET_HOLDS_ITS_BOUND, "a row as long as the bound of its bucket is put into that bucket")   \
-    X(BUCKETS_FLUSHED_BACKWARDS, "rows left at the end of a window come out last bucket first")     \
-    X(BLOCK_NOT_HELD, "a block is released although rows of it wait in buckets")                    \
-    X(WINDOW_STARTS_EARLY, "the cursor after a window of buckets stays at its start")               \
+    X(BUCKET_HOLDS_ITS_BOUND, "a row as long as the bound of its bucket is put into that bucket")  \
+    X(BUCKETS_FLUSHED_BACKWARDS, "rows left at the end of a window come out last bucket first")    \
+    X(BLOCK_NOT_HELD, "a block is released although rows of it wait in buckets")                   \
+    X(WINDOW_STARTS_EARLY, "the cursor after a window of buckets stays at its start")              \
     X(MARK_AHEAD, "a watermark counts rows that were received but not joined")                     \
     X(ROUND_CLOSED_EARLY, "a round closes with one replica missing")                               \
     X(SLOT_GIVEN_TWICE, "a feeder offers a slot that still holds a step")                          \

@@ -36,7 +36,9 @@ typedef struct {
     uint32_t spare;    /* spare memories for slots whose rows a program still reads */
     uint64_t rows_max; /* of one replica in one step, padding included */
     tnd_slot_form_t form;
-    uint64_t ragged_max;  /* bytes of its ragged rows, at most; 0: of rows_max of the longest */
+    uint64_t ragged_max; /* bytes of its ragged rows, at most; 0: of rows_max of the longest */
+    uint32_t widened, bound_count; /* see slot_layout.h */
+    const uint64_t *bounds;
     const uint64_t *pads; /* by column: the element after a shorter row; NULL: zeros */
     const char *const *reducers;
     uint32_t reducer_count;

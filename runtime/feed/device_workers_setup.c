@@ -15,7 +15,10 @@ static tnd_slot_layout_t layout_of(const tnd_device_workers_config_t *config)
     tnd_slot_layout_config_t layout = {.schema = config->schema,
                                        .rows_max = config->rows_max,
                                        .form = config->form,
-                                       .ragged_max = config->ragged_max};
+                                       .ragged_max = config->ragged_max,
+                                       .widened = config->widened,
+                                       .bound_count = config->bound_count,
+                                       .bounds = config->bounds};
     return tnd_slot_layout_of(&layout);
 }
 

@@ -73,6 +73,15 @@ static uint64_t longest_of(const uint64_t *lengths, uint64_t rows)
     return longest;
 }
 
+/*  How long rows of a padded column are, whose longest has that length. */
+static uint64_t padded_to(const tnd_slot_layout_config_t *config, uint32_t column, uint64_t longest)
+{
+    for (uint32_t b = 0; config->widened == column + 1 && b < config->bound_count; b++)
+        if (longest < config->bounds[b])
+            return config->bounds[b] - 1;
+    return longest;
+}
+
 uint64_t tnd_slot_layout_arrange(const tnd_slot_layout_t *self, uint64_t *lists, uint64_t rows,
                                  tnd_slot_column_t *columns)
 {
@@ -90,7 +99,8 @@ uint64_t tnd_slot_layout_arrange(const tnd_slot_layout_t *self, uint64_t *lists,
             split(lengths, rows, splits);
             bytes = splits[rows] * self->units[c];
         } else {
-            column->stride = longest_of(lengths, rows) * self->units[c];
+            column->stride =
+                padded_to(&self->config, c, longest_of(lengths, rows)) * self->units[c];
             bytes = multiply(rows, column->stride);
         }
         if (__builtin_add_overflow(all, bytes, &all))

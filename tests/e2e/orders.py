@@ -153,6 +153,12 @@ def graph_of(folder, case):
             parts["prep"] = ("  pad: {kind: preprocessor, ops: [{pad_ragged: {column: x, to: %d, "
                              "value: %d}}]}\n" % (steps[0]["pad_to"], steps[0]["value"]))
             parts["link"] = " -> pad"
+    if kinds[-1] == "bucket":
+        parts["batch"] = ("size: %d, bucket: {column: x, bounds: %s, sizes: %s, pad: %s, value: %d, "
+                          "drop_remainder: %s}") % (
+            max(steps[0]["batch_sizes"]), steps[0]["boundaries"], steps[0]["batch_sizes"],
+            "bound" if steps[0]["pad_to_boundary"] else "longest", steps[0]["value"],
+            str(steps[0]["drop_remainder"]).lower())
     if kinds[-1] == "ragged_batch":
         parts["batch"] += ", ragged: pack"
     if maps:
@@ -177,7 +183,7 @@ def elements_of(case, steps):
     batches = []
     for line in steps:
         rows = rows_of(line)
-        if kinds[-1] == "padded_batch":
+        if kinds[-1] in ("padded_batch", "bucket"):
             (column,) = line["columns"].values()
             width = column.get("longest", column["shape"][0] if column["shape"] else None)
             fill = case["args"]["steps"][0]["value"]
@@ -188,7 +194,7 @@ def elements_of(case, steps):
     if kinds == ["batch", "batch"]:
         size = case["args"]["steps"][0]["size"]
         return [[rows[i:i + size] for i in range(0, len(rows), size)] for rows in batches]
-    if "batch" in kinds[-1] and kinds[-1] != "unbatch":
+    if kinds[-1] == "bucket" or ("batch" in kinds[-1] and kinds[-1] != "unbatch"):
         return batches
     rows = sum(batches, [])
     return [row[0] if isinstance(row, list) and len(row) == 1 and kinds[-1] != "window" and

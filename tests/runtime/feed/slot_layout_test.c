@@ -23,7 +23,8 @@ static tnd_schema_t schema_of(void)
 static tnd_slot_layout_t layout_of(const tnd_schema_t *schema, tnd_slot_form_t form,
                                    uint64_t ragged_max)
 {
-    return tnd_slot_layout_of(&(tnd_slot_layout_config_t){schema, ROWS, form, ragged_max});
+    return tnd_slot_layout_of(&(tnd_slot_layout_config_t){
+        .schema = schema, .rows_max = ROWS, .form = form, .ragged_max = ragged_max});
 }
 
 Test(slot_layout, rows_that_are_spread_have_room_for_the_longest)
@@ -96,8 +97,8 @@ Test(slot_layout, products_beyond_64_bits_do_not_wrap)
     tnd_error_t error;
     cr_assert(tnd_schema_add_ragged(&schema, "x", TND_U8, 1, (uint64_t[]){1ull << 39}, &error) ==
               TND_OK);
-    tnd_slot_layout_t layout = tnd_slot_layout_of(
-        &(tnd_slot_layout_config_t){&schema, 1ull << 30, TND_SLOT_PADDED, 1 << 20});
+    tnd_slot_layout_t layout = tnd_slot_layout_of(&(tnd_slot_layout_config_t){
+        .schema = &schema, .rows_max = 1ull << 30, .form = TND_SLOT_PADDED, .ragged_max = 1 << 20});
     cr_assert(eq(u64, layout.ragged_max, 1 << 20));
     cr_assert(le(sz, layout.bytes, (1 << 20) + TND_STAGE_ALIGN));
 }
