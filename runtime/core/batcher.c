@@ -75,8 +75,7 @@ static tnd_order_config_t order_config(const tnd_batcher_core_config_t *config)
         order.rows_wanted = 1;
         order.wanted_bytes = order.made_max;
         order.held_rows = tnd_buckets_room(&config->bucket);
-        order.held_bytes =
-            tnd_bucketed_rows_held(&config->bucket, &order.bytes, config->order.block_rows);
+        order.held_bytes = tnd_bucketed_rows_held(&config->bucket, &order.bytes, order.block_rows);
     }
     return order;
 }
@@ -133,8 +132,6 @@ tnd_batcher_core_t *tnd_batcher_core_init(void *memory, const tnd_batcher_core_c
     tnd_order_config_t order = order_config(config);
     self->order = tnd_order_init(self->order, &order);
     self->rows = tnd_order_rows(self->order);
-    assert(self->bucketed == NULL || (config->lanes == 1 && config->skip == 0 &&
-                                      config->lane_rows == NULL && !config->span_epochs));
     if (self->bucketed != NULL)
         self->bucketed = tnd_bucketed_rows_init(self->bucketed, &self->config.bucket, self->rows);
     tnd_watermarks_init(&self->watermarks, self->order, config->order.lane, config->lanes,
@@ -177,8 +174,7 @@ void tnd_batcher_core_rewind(tnd_batcher_core_t *self, uint32_t generation,
                              const tnd_cursor_t *cursor)
 {
     assert(cursor->lanes == self->config.lanes);
-    if (self->bucketed != NULL)
-        tnd_bucketed_rows_clear(self->bucketed);
+    tnd_bucketed_rows_clear(self->bucketed);
     tnd_order_rewind(self->order, generation, cursor->part[self->config.order.lane]);
     self->generation = generation;
     self->started = true;
@@ -334,8 +330,7 @@ static void begin_epoch(tnd_batcher_core_t *self, uint32_t epoch)
 
 static void close_epoch(tnd_batcher_core_t *self, bool cut)
 {
-    if (self->bucketed != NULL)
-        tnd_bucketed_rows_close(self->bucketed, cut, &self->ledger);
+    tnd_bucketed_rows_close(self->bucketed, cut, &self->ledger);
     if (cut)
         tnd_order_abandon(self->order, self->epoch);
     else
@@ -431,8 +426,7 @@ static bool compose(tnd_batcher_core_t *self)
         remake_batch(self);
         return true;
     }
-    if (self->bucketed != NULL)
-        tnd_ledger_add(&self->ledger, &self->of_bucket.ledger);
+    tnd_ledger_add(&self->ledger, &self->of_bucket.ledger);
     self->mine_first = 0;
     for (uint32_t lane = 0; lane < own; lane++)
         self->mine_first += self->take[lane];

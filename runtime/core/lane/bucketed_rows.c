@@ -108,6 +108,8 @@ tnd_bucketed_rows_t *tnd_bucketed_rows_init(void *memory, const tnd_bucket_rule_
 
 void tnd_bucketed_rows_clear(tnd_bucketed_rows_t *self)
 {
+    if (self == NULL)
+        return;
     for (uint64_t b = 0; b < block_room(self->rule); b++)
         if (self->blocks[b].whole)
             tnd_joined_rows_release(self->joined, self->blocks[b].payload, self->blocks[b].bytes);
@@ -294,6 +296,8 @@ tnd_bucketed_row_t tnd_bucketed_rows_take(tnd_bucketed_rows_t *self, tnd_ledger_
 
 void tnd_bucketed_rows_close(tnd_bucketed_rows_t *self, bool cut, tnd_ledger_t *ledger)
 {
+    if (self == NULL)
+        return;
     if (cut)
         tnd_bucketed_rows_clear(self);
     tnd_ledger_add(ledger, &self->unbooked);

@@ -44,7 +44,8 @@ uint64_t tnd_bucketed_rows_held(const tnd_bucket_rule_t *rule, const tnd_row_byt
 size_t tnd_bucketed_rows_bytes(const tnd_bucket_rule_t *rule);
 tnd_bucketed_rows_t *tnd_bucketed_rows_init(void *memory, const tnd_bucket_rule_t *rule,
                                             tnd_joined_rows_t *rows);
-/*  Releases all blocks that are held, without booking their rows: before a rewind. */
+/*  Releases all blocks that are held, without booking their rows: before a rewind.  NULL is ignored,
+ *  here and in tnd_bucketed_rows_close. */
 void tnd_bucketed_rows_clear(tnd_bucketed_rows_t *self);
 
 /*  Puts rows of `epoch` into buckets until the next batch is known, and whether another one follows.
