@@ -236,8 +236,10 @@ static tnd_status_t receive(tnd_order_t *self, uint64_t at, const tnd_block_note
     bool parted = part == block->asked || block->end || TND_BUG(SHORT_REST_FORGOTTEN) ||
                   split(self, at, part);
     if (too_small || !parted) {
-        /* Without a place for the rest the whole ticket waits until there is one. */
-        ask_again(self, at, too_small && parted ? block->ragged : ticket->budget, block->payload);
+        /* Without a place for the rest the whole ticket waits until there is one.  Its budget is
+         * another one, or a reader would believe that its first answer is still on the way. */
+        uint64_t another = ticket->budget > 1 ? ticket->budget - 1 : 2;
+        ask_again(self, at, too_small && parted ? block->ragged : another, block->payload);
         return TND_OK;
     }
     if (block->end)
