@@ -37,7 +37,7 @@ static const uint64_t budget_bytes = 1 << 20, bucket_budget_bytes = 128 << 10;
 /*  Effects performed before the actor looks at its arrivals again. */
 enum { EFFECTS_A_ROUND = 64 };
 
-/*  Parts of the cursor that wait until their bad records are set aside; then the join waits too. */
+/*  Parts of the cursor that wait until their bad records are handled; then the join waits too. */
 enum { PARTS_MAX = 64 };
 
 /*  At most so many skipped records are reported to the reader, which names their place. */
@@ -45,7 +45,7 @@ enum { SKIPPED_SAID = 8 };
 
 typedef struct {
     tnd_msg_t msg;
-    uint64_t needs; /* records that must have been set aside */
+    uint64_t needs; /* records that the reader must have handled */
 } held_part_t;
 
 typedef struct {
@@ -59,7 +59,7 @@ typedef struct {
     tnd_plan_buckets_t buckets;
     tnd_bad_records_t bad_records;
     uint64_t remade;      /* bad records of batches that were made once more, and are removed */
-    uint64_t told, aside; /* records to be set aside, and that were, in this generation */
+    uint64_t told, aside; /* records that the reader was told of, and those it has handled */
     uint32_t skipped_said;
     bool stops;                   /* the reader was told of a row that ends the run */
     uint64_t ragged_step, ragged; /* bytes of ragged rows in slices of one step ... */
@@ -300,7 +300,8 @@ static void send_parts(batcher_t *batcher, tnd_actor_t *self)
     }
 }
 
-/*  A cursor after a bad record must not be sent before the record is in the quarantine. */
+/*  A cursor after a bad record must not be sent before the record is in the quarantine, or before its
+ *  warning: a run that ends with this step would lose the warning. */
 static void release_part(batcher_t *batcher, tnd_actor_t *self, const tnd_msg_t *part)
 {
     tnd_bad_records_t *bad_records = &batcher->bad_records;
@@ -313,10 +314,9 @@ static void release_part(batcher_t *batcher, tnd_actor_t *self, const tnd_msg_t 
     size_t count = tnd_bad_records_before(bad_records, to, part->part.ledger.quarantined);
     for (size_t i = 0; i < count; i++) {
         const tnd_bad_record_t *record = &bad_records->items[i];
-        if (record->way == TND_BAD_QUARANTINE)
-            batcher->told++;
-        else if (batcher->skipped_said++ >= SKIPPED_SAID)
+        if (record->way != TND_BAD_QUARANTINE && batcher->skipped_said++ >= SKIPPED_SAID)
             continue;
+        batcher->told++;
         tell_reader(batcher, self, record, record->way);
     }
     if (count > 0)

@@ -106,7 +106,8 @@ static tnd_status_t write_record(tnd_bad_reports_t *self, const tnd_quarantine_p
     return status;
 }
 
-/*  Answers that the record is in the quarantine. */
+/*  Answers that the record is in the quarantine, or that its warning was sent: the batcher's cursor
+ *  comes to the leader after both. */
 static void confirm(const tnd_bad_report_t *report, tnd_actor_t *reader)
 {
     tnd_msg_t msg = {.kind = TND_MSG_QUARANTINED,
@@ -168,8 +169,7 @@ tnd_status_t tnd_bad_reports_handle(tnd_bad_reports_t *self, tnd_actor_t *reader
     if (self->quarantine != NULL)
         TND_TRY(tnd_quarantine_sync(self->quarantine, error));
     for (size_t i = 0; i < count; i++)
-        if (self->items[i].note.way == TND_BAD_QUARANTINE)
-            confirm(&self->items[i], reader);
+        confirm(&self->items[i], reader);
     drop_first(self, count);
     return TND_OK;
 }

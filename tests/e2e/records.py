@@ -175,6 +175,18 @@ def test_a_damaged_record_stops_a_run_with_its_place(folder):
         assert f"record {record} of {path}, at byte {byte} is bad" in text and why in text, text
 
 
+def test_head_warns_of_the_bad_records_of_what_it_shows(folder):
+    parts = [framed(b"row %d" % row) for row in range(60)]
+    parts[3] = parts[3][:-1] + bytes([parts[3][-1] ^ 1])
+    path = folder / "x.tfrecord"
+    path.write_bytes(b"".join(parts))
+    graph_of(folder, "tfrecord", [str(path)], "on_error: skip", size=4)
+    done = subprocess.run([str(TUNDISH), "head", "run.yaml"], cwd=folder, capture_output=True,
+                          text=True, timeout=100, check=True,
+                          env={"XDG_CACHE_HOME": str(folder / "cache"), "PATH": "/usr/bin"})
+    assert f"record 3 of {path}, at byte 63 is bad" in done.stderr, done.stderr
+
+
 def test_a_damaged_length_costs_one_record(folder):
     rows = [bytes([65 + size]) * size for size in range(1, 9)]
     for lost in range(len(rows) - 1):

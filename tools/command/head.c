@@ -149,6 +149,21 @@ static int pull(head_t *head, tnd_feed_t *feed, bool *failed_p)
     return *failed_p || !written ? TND_EXIT_FAILED : TND_EXIT_OK;
 }
 
+static tnd_status_t ignore(tnd_replica_t *replica, void *context)
+{
+    (void)replica, (void)context;
+    return TND_OK;
+}
+
+/*  Ends the run after the steps that were shown; a session that is stopped would lose the warnings
+ *  about their bad records. */
+static void finish(head_t *head, tnd_feed_t *feed)
+{
+    tnd_session_drain(head->session);
+    while (tnd_feed_next(feed) == TND_OK && tnd_feed_run(feed, ignore, NULL, NULL) == TND_OK)
+        continue;
+}
+
 static int run_session(head_t *head)
 {
     tnd_observer_t observer = {.context = head,
@@ -175,6 +190,8 @@ static int run_session(head_t *head)
     tnd_feed_t *feed = tnd_session_feed(head->session, TND_HEAD_PLAN_FEEDER);
     bool failed = feed == NULL;
     int code = failed ? TND_EXIT_FAILED : pull(head, feed, &failed);
+    if (!failed)
+        finish(head, feed);
     if (failed) {
         /* The feed may report a failure before the session has the reason. */
         (void)tnd_session_wait(head->session);
