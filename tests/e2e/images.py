@@ -7,6 +7,7 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import struct
 import subprocess
 import sys
@@ -14,7 +15,7 @@ import tempfile
 import zlib
 
 from named import run_named
-from run import ROOT, TUNDISH, tundish
+from run import BUILD, ROOT, TUNDISH, tundish
 
 GRAPH = """tundish: 1
 seed: 7
@@ -122,6 +123,31 @@ def test_a_random_part_belongs_to_the_picture(folder):
     for more in (["--set", "prep.workers=3"], ["--set", "read.workers=2", "--set", "prep.isolate=process"]):
         assert tundish("run", graph, *more).report["stream_digest"] == whole, more
     assert tundish("run", graph, "--set", "seed=8").report["stream_digest"] != whole
+
+
+def test_a_picture_that_crashes_the_decoder_is_set_aside_alone(folder):
+    marked = jpeg("img_444.jpg")
+    marked = marked[:2] + b"\xff\xfe\x00\x09planted" + marked[2:]
+    prep = ", isolate: process, workers: 1"
+    graph = write(folder, "quarantine", prep, reader=f', shuffle: global, quarantine: "{folder}/aside"')
+    for i in range(16):
+        (folder / "data" / f"{i:02}.jpg").write_bytes(jpeg(("img_420.jpg", "img_gray.jpg")[i % 2]))
+    (folder / "data/07.jpg").write_bytes(b"junk")
+    junk = tundish("run", graph).report
+    (folder / "data/07.jpg").write_bytes(marked)
+    shutil.rmtree(folder / "aside")
+    assert tundish("run", graph).report["rows"]["fed"] == 16  # the picture itself is a good one
+    preload = {"LD_PRELOAD": str(BUILD / "tests/crash.so"), "CRASH": "planted"}
+    done = subprocess.run([str(TUNDISH), "run", str(graph), "--report", str(folder / "report.json")],
+                          capture_output=True, text=True, timeout=60, cwd=ROOT, env={**os.environ, **preload})
+    assert done.returncode == 0, done.stderr
+    told = json.loads((folder / "report.json").read_text())
+    assert told["rows"] == junk["rows"] and told["stream_digest"] == junk["stream_digest"], (told["rows"], junk["rows"])
+    # Five, and more where a death comes before the batcher knows what the worker worked on.
+    assert 5 <= done.stderr.count("was killed by signal 11") < 10, done.stderr
+    lines = [json.loads(line) for line in (folder / "aside/index.0.jsonl").read_text().splitlines()]
+    assert len(lines) == 1 and "07.jpg" in str(lines), lines
+    assert "ends the process that works on it" in lines[0]["reason"], lines
 
 
 def test_a_list_without_one_shape_is_refused_where_it_is_written(folder):

@@ -8,8 +8,9 @@
  *
  *  A lost ticket that a worker had begun is cut into pieces until each row is alone.  A row that is
  *  alone and has a failure count of TND_FAILURES_MAX is a poison row: it is reported as bad and
- *  skipped.  So a row that kills costs five workers, and no other row is blamed: the first worker
- *  dies before its ticket was lost, so it has sent no BEGIN and is not counted.  Of the tickets with failures one at a time is under way, because workers of one
+ *  skipped.  So a row that kills costs five workers and no other row is blamed: the first worker
+ *  dies before its ticket was lost, so it has sent no BEGIN and is not counted.  Each further worker
+ *  may be one more, because the row is issued to it before the death of the last one is counted.  Of the tickets with failures one at a time is under way, because workers of one
  *  process die together.
  *
  *  Threads: one.  The caller provides the memory of `workers`. */
