@@ -259,7 +259,7 @@ tnd_status_t tnd_jpeg_decode(tnd_jpeg_t *self, const tnd_window_t *window, uint8
     size_t bytes = (size_t)decoder->output_width * pixel;
     size_t out_bytes = (size_t)window->width * self->format->channels;
     bool direct = first == window->left && decoder->output_width == window->width &&
-                  pixel == self->format->channels;
+                  pixel == self->format->channels && !has_inks(self);
     if (self->line_room < bytes) {
         self->line = tnd_resize(self->line, bytes, 1);
         self->line_room = bytes;
