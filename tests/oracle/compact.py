@@ -109,6 +109,13 @@ def one_hot(cases):
     return lines
 
 
+def clip(cases):
+    """TYPE MIN MAX | number ... | result ..."""
+    return ["%s %r %r | %s | %s" % (DTYPES[case["expect"]["dtype"]], case["args"]["min"], case["args"]["max"],
+                                    words(*case["inputs"]["x"]["data"]), words(*case["expect"]["data"]))
+            for case in cases if case["op"] == "clip_by_value"]
+
+
 def reduce(cases):
     """sum|mean DTYPE REPLICAS WIDTH | ROWS value ... | ... = result ...
     A replica's tensor is ROWS by WIDTH and reduced over its rows too (over all axes: WIDTH is 1;
@@ -515,9 +522,9 @@ def image(cases):
 
 TOPICS = {"shuffle": shuffle, "order": order, "batches": batches,
           "rebatch": rebatch, "index_shuffle": index_shuffle, "numeric": numeric,
-          "one_hot": one_hot, "reduce": reduce,
+          "one_hot": one_hot, "clip": clip, "reduce": reduce,
           "fixed": fixed, "decode": decode, "image": image, "example": example, "parse_example": parse_example, "random": random}
-FOLDERS = {"decode": "numeric", "one_hot": "numeric", "fixed": "text", "batches": "order", "parse_example": "example"}
+FOLDERS = {"decode": "numeric", "one_hot": "numeric", "clip": "numeric", "fixed": "text", "batches": "order", "parse_example": "example"}
 
 
 def main():
