@@ -8,7 +8,7 @@ import subprocess
 
 import numpy
 
-from command import TUNDISH, holds, main, run, same
+from command import ROOT, TUNDISH, holds, main, run, same
 
 
 def idx(path, array, opened=open):
@@ -177,7 +177,7 @@ def test_records_become_one_list(folder):
 
 def test_an_unknown_file_is_named_with_the_known_formats(folder):
     files = {"b.npz": (b"PK\3\4....", "zip"),
-             "c.png": (b"\x89PNG\r\n\x1a\n", "PNG"), "d": (b"\0\1\2\3\4\5\6\7", "tundish help raw"),
+             "c.hdf": (b"\x89HDF\r\n\x1a\n", "HDF5"), "d": (b"\0\1\2\3\4\5\6\7", "tundish help raw"),
              "e": (b"", "empty"), "f.gz": (gzip.compress(bytes(range(9))), "tundish help raw"),
              "g.gz": (b"\x1f\x8b\0\0", "damaged"), "h.pkl": (b"\x80\x04K\1.", "pickle")}
     for name, (content, words) in files.items():
@@ -192,6 +192,60 @@ def test_an_unknown_file_is_named_with_the_known_formats(folder):
     code, _, err = run("new", folder / "objects.npy")
     same(code, 78)
     holds(err, "objects.npy", "Python objects")
+
+
+def jpeg(name):
+    """A file of TensorFlow's vectors, of 40 x 61 pixels."""
+    for line in (ROOT / "tests/oracle/image.txt").read_text().splitlines():
+        if line.startswith(f"file {name} : "):
+            return bytes.fromhex(line.rpartition(" ")[2])
+    raise AssertionError(name)
+
+
+PICTURES = """  # 24 rows of image u8[<=1242], label i32
+  read:
+    kind: reader
+    source:
+      folder: {column: image, label: label, files: "${data}/*/*.jpg"}  # 24 files, one after the other
+    shuffle: global  # a new order each epoch; none: as stored
+    epochs: 1        # passes over the data, or forever
+
+  # done to each row, in this order; `tundish help ops` lists them
+  prep:
+    kind: preprocessor
+    ops:
+      - decode_image:  # to pictures of one shape, u8; tundish help images
+          column: image
+          then: [{random_resized_crop: {size: SIDE}}]  # to train
+          # then: [{resize: {size: SIDE}}]  # to test
+      # - {random_flip: {column: image}}
+      # - {scale: {column: image, to: f32, range: [0, 1]}}  # 0 to 255 become 0 to 1
+      # - {one_hot: {column: label, depth: CLASSES}}
+"""
+
+
+def test_files_of_pictures_are_decoded(folder):
+    for i in range(24):
+        (folder / "pets" / "cat dog".split()[i % 2]).mkdir(parents=True, exist_ok=True)
+        (folder / "pets" / "cat dog".split()[i % 2] / f"test{i}.jpg").write_bytes(
+            jpeg(("img_420.jpg", "img_444.jpg", "img_gray.jpg")[i % 3]))
+    path, out = made(folder, folder / "pets")
+    holds(out, "24 rows")
+    side = 40  # the first picture has 40 x 61 pixels
+    same(fed(path), {"image": ("u8", [side, side, 3]), "label": ("i32", [])})
+    holds(path.read_text(), PICTURES.replace("SIDE", str(side)))
+    path.write_text(path.read_text().replace("      # - {", "      - {").replace("CLASSES", "2")
+                    .replace("then: [{random", "# then: [{random").replace("# then: [{resize", "then: [{resize"))
+    same(run("head", path)[0], 0, path.read_text())
+    same(fed(path), {"image": ("f32", [side, side, 3]), "label": ("f32", [2])})
+    (folder / "pets/cat/notes.txt").write_text("seen on Monday\n")
+    path, _ = made(folder, folder / "pets/cat")
+    same(list(fed(path)), ["image"])
+    holds(path.read_text(), 'files: "${data}/*.jpg"}  # 12 files')
+    path, _ = made(folder, folder / "pets/cat/test0.jpg", folder / "pets/dog/test3.jpg")
+    holds(path.read_text(), 'files: ["${data}/cat/test0.jpg", "${data}/dog/test3.jpg"]', "label: label")
+    numpy.save(folder / "pets/cat/x.npy", numpy.zeros(20))
+    same(fed(made(folder, folder / "pets/cat")[0]), {"x": ("f32", [])})
 
 
 def test_what_is_not_there_is_named(folder):

@@ -15,6 +15,7 @@
 #include "tools/inspect/example_features.h"
 #include "tools/new/detect_format.h"
 #include "tools/new/file_series.h"
+#include "tools/new/picture_lines.h"
 #include "tools/new/reader_lines.h"
 
 enum { BATCH_MOST = 128, BATCHES_LEAST = 10, IMAGE_LEAST = 4 };
@@ -101,9 +102,9 @@ static void collect(const tnd_detected_format_list_t *found, tnd_schema_t *schem
 }
 
 /*  A power of two: small enough for several batches per epoch, and limited in bytes. */
-static uint64_t batch_size(const tnd_schema_t *schema, uint64_t rows)
+static uint64_t batch_size(uint64_t bytes, uint64_t rows)
 {
-    uint64_t bytes = tnd_schema_row_bytes(schema), size = BATCH_MOST;
+    uint64_t size = BATCH_MOST;
     while (size > 1 && (size > rows / BATCHES_LEAST || size * bytes > batch_bytes_max))
         size /= 2;
     return size;
@@ -125,7 +126,7 @@ static void write_operations(const tnd_schema_t *schema, FILE *out)
 }
 
 /*  A label is one whole number per row. */
-static void write_suggestions(const tnd_schema_t *schema, FILE *out)
+static void write_suggestions(const tnd_schema_t *schema, bool pictures, FILE *out)
 {
     for (size_t i = 0; i < schema->count; i++) {
         const tnd_column_t *column = &schema->columns[i];
@@ -134,7 +135,7 @@ static void write_suggestions(const tnd_schema_t *schema, FILE *out)
         if (column->dtype == TND_I64 || column->dtype == TND_U64)
             fprintf(out, "      # - {cast: {column: %s, to: i32}}  # half the bytes, if all fit\n",
                     column->name);
-        if (column->ragged)
+        if (column->ragged && !pictures)
             fprintf(out,
                     "      # - {pad_ragged: {column: %s, to: %" PRIu64
                     ", cut: true}}  # the same length for all\n",
@@ -202,18 +203,26 @@ static void write_topology(tnd_arena_t *arena, const tnd_detected_format_list_t 
     FILE *list = tnd_memory_stream(&operations, &size);
     tnd_schema_t schema;
     collect(found, &schema);
+    bool pictures = found->items[0].pictures;
+    uint64_t row_bytes = tnd_schema_row_bytes(&schema);
+    if (pictures) {
+        uint32_t side = tnd_picture_lines_side(found->items[0].path);
+        tnd_picture_lines_print(schema.columns[0].name, side, list);
+        row_bytes = (uint64_t)side * side * 3;
+    }
     write_operations(&schema, list);
     if (fflush(list) != 0)
         abort();
     bool none = size == 0;
-    char *parse = found->items[0].records ? find_operation(arena, &found->items[0]) : NULL;
+    char *parse =
+        found->items[0].records && !pictures ? find_operation(arena, &found->items[0]) : NULL;
     if (parse != NULL)
         fprintf(list,
                 "      # as the first records are: see tundish help parse_example\n"
                 "      # - %s\n",
                 parse);
     free(parse);
-    write_suggestions(&schema, list);
+    write_suggestions(&schema, pictures, list);
     fclose(list);
     const char *directory = tnd_reader_directory(arena, found);
     const char *editor = find_schema(arena);
@@ -249,7 +258,7 @@ static void write_topology(tnd_arena_t *arena, const tnd_detected_format_list_t 
             "    # step: {plugin: NAME}  # what computes on a batch; without it rows are fed and "
             "discarded\n"
             "\nlinks:\n  - read -> prep -> batch -> feed\n",
-            batch_size(&schema, found->items[0].rows));
+            batch_size(row_bytes, found->items[0].rows));
     free(operations);
 }
 
@@ -321,10 +330,12 @@ const tnd_command_t tnd_command_new = {
         "must have the same number of rows.  Files that differ only in a number, such as\n"
         "x-00.npy and x-01.npy, are concatenated to one column.  TFRecord, tar, .csv and text\n"
         "files are lists of records: the rows of all files, one after the other, are bytes;\n"
-        "their indexes are built now (tundish help index).  If a directory has files for\n"
-        "training and for tests, those for training are used.  Records without a format are\n"
-        "read by the source raw: tundish help raw.  The topology has a comment on each line and\n"
-        "can be run, inspected and changed; tundish inspect DATA shows what is in the files.\n",
+        "their indexes are built now (tundish help index).  JPEG and PNG files, in a directory or\n"
+        "in its subdirectories, are rows of pictures, with their folders as labels.  If a\n"
+        "directory has files for training and for tests, those for training are used.  Records\n"
+        "without a format are read by the source raw: tundish help raw.  The topology has a\n"
+        "comment on each line and can be run, inspected and changed; tundish inspect DATA shows\n"
+        "what is in the files.\n",
     .codes = "  0   written\n"
              "  1   the file exists already, or cannot be written\n"
              "  2   usage\n"

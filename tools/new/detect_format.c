@@ -96,6 +96,12 @@ static bool is_tfrecord(const head_t *head)
     return head->size >= TND_TFRECORD_HEAD && tnd_tfrecord_length(head->bytes, &length);
 }
 
+static bool is_picture(const head_t *head)
+{
+    bool found = begins(head, "\xff\xd8\xff", 3) || begins(head, "\x89PNG\r\n\x1a\n", 8);
+    return found && head->packed == NULL;
+}
+
 /*  Describes a file that no source reads, and what the user can do. */
 static const char *name_other(const head_t *head)
 {
@@ -106,8 +112,6 @@ static const char *name_other(const head_t *head)
     } formats[] = {
         {"\x93NUMPY", 6, "a .npy compressed by gzip: unpack it with gunzip"},
         {"PK\x03\x04", 4, "a zip, such as .npz: unpack it, each array inside is a .npy"},
-        {"\x89PNG", 4, "a PNG picture: np.save an array of all pictures"},
-        {"\xff\xd8\xff", 3, "a JPEG picture: np.save an array of all pictures"},
         {"\x89HDF", 4, "HDF5: np.save each of its arrays"},
         {"PAR1", 4, "Parquet: np.save each of its columns"},
         {"ARROW1", 6, "Arrow: np.save each of its columns"},
@@ -169,6 +173,8 @@ static const char *source_of(const head_t *head, const char *path)
         return head->packed == NULL ? "npy" : NULL;
     if (is_tar(head))
         return "tar";
+    if (is_picture(head))
+        return "folder: {column: image}";
     if (is_tfrecord(head) || has_ending(path, ".tfrecord") || has_ending(path, ".tfrecords"))
         return head->size > 0 ? "tfrecord" : NULL;
     if (!is_text(head) || name_other(head) != NULL)
@@ -199,12 +205,27 @@ static tnd_status_t open_source(tnd_detected_format_t *item, tnd_arena_t *arena,
     return TND_OK;
 }
 
+/*  Whether its files are in several folders, which are then their labels. */
+static bool is_in_folders(const tnd_detected_format_t *item)
+{
+    for (size_t i = 1; i < item->path_count; i++) {
+        size_t size = (size_t)(strrchr(item->paths[0], '/') - item->paths[0]);
+        if ((size_t)(strrchr(item->paths[i], '/') - item->paths[i]) != size ||
+            memcmp(item->paths[i], item->paths[0], size) != 0)
+            return true;
+    }
+    return false;
+}
+
 tnd_status_t tnd_detected_format_open(tnd_detected_format_list_t *self, tnd_arena_t *arena,
                                       const tnd_source_scope_t *scope, tnd_error_t *error)
 {
-    for (size_t i = 0; i < self->count; i++)
+    for (size_t i = 0; i < self->count; i++) {
+        if (self->items[i].pictures && is_in_folders(&self->items[i]))
+            self->items[i].written = "folder: {column: image, label: label}";
         if (self->items[i].records)
             TND_TRY(open_source(&self->items[i], arena, scope, error));
+    }
     return TND_OK;
 }
 
@@ -227,10 +248,10 @@ static tnd_status_t fail_unknown(const char *path, const head_t *head, tnd_error
     return tnd_fail(
         error,
         "%s: has an unknown format; it is %s\n"
-        "  known are .npy as numpy.save writes it, IDX (MNIST), TFRecord, tar, and text: lines "
-        "or .csv; all but .npy also compressed\n"
-        "  files that are one row each, such as pictures, are read by the source `folder`: "
-        "tundish help folder",
+        "  known are .npy as numpy.save writes it, JPEG, PNG, IDX (MNIST), TFRecord, tar, and "
+        "text: "
+        "lines or .csv; all but .npy and pictures also compressed\n"
+        "  other files that are one row each are read by the source `folder`: tundish help folder",
         path, guess(head));
 }
 
@@ -260,6 +281,7 @@ static tnd_status_t add_file(tnd_detected_format_list_t *self, tnd_arena_t *aren
     TND_TRY(read_head(path, &head, error));
     item.compression = head.packed;
     item.written = as != NULL ? as : source_of(&head, path);
+    item.pictures = as == NULL && is_picture(&head);
     if (item.written == NULL && optional) {
         self->left_out++;
         return TND_OK;
@@ -281,11 +303,11 @@ static tnd_status_t add_file(tnd_detected_format_list_t *self, tnd_arena_t *aren
     return TND_OK;
 }
 
-/*  Keeps the files of the clearest kind: a folder of arrays may also have notes, and one of tables
- *  lists of words. */
+/*  Keeps the files of the clearest kind: a folder of arrays may also have notes and drawings, and
+ *  one of tables lists of words. */
 static void keep_clearest(tnd_detected_format_list_t *self, size_t first)
 {
-    static const char *const vague[] = {"text", "csv"};
+    static const char *const vague[] = {"text", "csv", "folder"};
     for (size_t v = 0; v < sizeof vague / sizeof vague[0]; v++) {
         size_t others = 0, kept = first;
         for (size_t i = first; i < self->count; i++)
@@ -300,11 +322,35 @@ static void keep_clearest(tnd_detected_format_list_t *self, size_t first)
     }
 }
 
-static tnd_status_t add_directory(tnd_detected_format_list_t *self, tnd_arena_t *arena,
-                                  const char *path, const char *as, tnd_error_t *error)
+static bool is_picture_file(const char *path)
+{
+    head_t head;
+    tnd_error_t error;
+    return read_head(path, &head, &error) == TND_OK && is_picture(&head);
+}
+
+/*  Adds the pictures of a directory; one that cannot be read has none. */
+static tnd_status_t add_pictures(tnd_detected_format_list_t *self, tnd_arena_t *arena,
+                                 const char *path, tnd_error_t *error)
 {
     struct dirent **entries = NULL;
-    size_t before = self->count;
+    int count = scandir(path, &entries, NULL, alphasort);
+    tnd_status_t status = TND_OK;
+    for (int i = 0; i < count; i++) {
+        const char *file = tnd_arena_format(arena, "%s/%s", path, entries[i]->d_name);
+        if (status == TND_OK && entries[i]->d_name[0] != '.' && is_picture_file(file))
+            status = add_file(self, arena, file, NULL, true, error);
+        free(entries[i]);
+    }
+    free(entries);
+    return status;
+}
+
+/*  Adds the files of a directory; `below`: only the pictures in its subdirectories. */
+static tnd_status_t add_entries(tnd_detected_format_list_t *self, tnd_arena_t *arena,
+                                const char *path, const char *as, bool below, tnd_error_t *error)
+{
+    struct dirent **entries = NULL;
     int count = scandir(path, &entries, NULL, alphasort);
     tnd_status_t status = TND_OK;
     if (count < 0)
@@ -312,21 +358,34 @@ static tnd_status_t add_directory(tnd_detected_format_list_t *self, tnd_arena_t 
     for (int i = 0; i < count; i++) {
         struct stat is;
         const char *file = tnd_arena_format(arena, "%s/%s", path, entries[i]->d_name);
-        bool plain = entries[i]->d_name[0] != '.' && stat(file, &is) == 0 && S_ISREG(is.st_mode);
-        if (plain && status == TND_OK)
+        bool found = entries[i]->d_name[0] != '.' && stat(file, &is) == 0 && status == TND_OK;
+        if (found && S_ISDIR(is.st_mode) && below)
+            status = add_pictures(self, arena, file, error);
+        else if (found && S_ISREG(is.st_mode) && !below)
             status = add_file(self, arena, file, as, as == NULL, error);
         free(entries[i]);
     }
     free(entries);
+    return status;
+}
+
+static tnd_status_t add_directory(tnd_detected_format_list_t *self, tnd_arena_t *arena,
+                                  const char *path, const char *as, tnd_error_t *error)
+{
+    size_t before = self->count;
+    TND_TRY(add_entries(self, arena, path, as, false, error));
     if (as == NULL)
         keep_clearest(self, before);
-    if (status == TND_OK && self->count == before)
-        return tnd_fail(error,
-                        "%s: contains no file in a known format (%zu in others); folders in it are "
-                        "not searched: name their files by a pattern; files that are one row each, "
-                        "such as pictures, are read by the source `folder`: tundish help folder",
-                        path, self->left_out);
-    return status;
+    if (as == NULL && self->count == before)
+        TND_TRY(add_entries(self, arena, path, NULL, true, error));
+    if (self->count == before)
+        return tnd_fail(
+            error,
+            "%s: contains no file in a known format (%zu in others); folders in it are "
+            "searched for JPEG and PNG files only: name other files by a pattern; files "
+            "that are one row each are read by the source `folder`: tundish help folder",
+            path, self->left_out);
+    return TND_OK;
 }
 
 static tnd_status_t add_pattern(tnd_detected_format_list_t *self, tnd_arena_t *arena,
@@ -492,6 +551,7 @@ tnd_status_t tnd_detected_format_look(tnd_detected_format_list_t *self, tnd_aren
             TND_TRY(add_file(self, arena, names[i], as, false, error));
     }
     for (size_t i = 0; i < self->count; i++)
-        self->items[i].part = find_part(self->items[i].path);
+        if (!self->items[i].pictures)
+            self->items[i].part = find_part(self->items[i].path);
     return TND_OK;
 }

@@ -19,6 +19,7 @@ typedef struct {
     const char *source;       /* "npy" */
     const char *written;      /* the same with its options, as for --as */
     bool records;             /* its rows are records, and several files are one list of them */
+    bool pictures;            /* its rows are JPEG and PNG files */
     const char *part;         /* "train", "test" or "val" if its name says so; otherwise "" */
     const char *compression;  /* "gzip", "zlib", "zstd" or NULL */
     bool in_order;            /* its rows are read from the start, and cannot be shuffled */

@@ -2,6 +2,7 @@
 #include "tools/new/file_series.h"
 
 #include <ctype.h>
+#include <glob.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -156,4 +157,41 @@ const char *tnd_file_series_range(tnd_arena_t *arena, const tnd_detected_format_
             return NULL;
     return tnd_arena_format(arena, "%.*s[%.*s-%.*s]%s", (int)at, first, (int)low, first + at,
                             (int)high, last + at, first + at + low);
+}
+
+/*  The pattern of files of one ending in a directory or in directories of it; NULL: they are not. */
+static const char *pattern_of(tnd_arena_t *arena, const tnd_detected_format_t *item)
+{
+    const char *first = item->paths[0], *ending = strrchr(first, '.');
+    size_t size = (size_t)(strrchr(first, '/') + 1 - first);
+    bool below = false;
+    for (size_t i = 1; i < item->path_count; i++)
+        while (strncmp(first, item->paths[i], size) != 0) {
+            do
+                size--;
+            while (first[size - 1] != '/');
+            below = true;
+        }
+    for (size_t i = 0; i < item->path_count; i++) {
+        const char *name = strrchr(item->paths[i], '/'), *dot = strrchr(name, '.');
+        if ((strchr(item->paths[i] + size, '/') != NULL) != below)
+            return NULL;
+        if (below && strchr(item->paths[i] + size, '/') != name)
+            return NULL;
+        if (ending == NULL || dot == NULL || strcmp(dot, ending) != 0)
+            ending = "";
+    }
+    return tnd_arena_format(arena, "%.*s%s*%s", (int)size, first, below ? "*/" : "", ending);
+}
+
+const char *tnd_file_series_pattern(tnd_arena_t *arena, const tnd_detected_format_t *item)
+{
+    glob_t found = {0};
+    if (item->path_count < 2 || strpbrk(item->path, "*?[") != NULL)
+        return NULL;
+    const char *pattern = pattern_of(arena, item);
+    bool same = pattern != NULL && glob(pattern, 0, NULL, &found) == 0 &&
+                found.gl_pathc == item->path_count;
+    globfree(&found);
+    return same ? pattern : NULL;
 }

@@ -21,4 +21,8 @@ void tnd_file_series_join_records(tnd_detected_format_list_t *found, tnd_arena_t
  *  gaps, or it is a single file. */
 const char *tnd_file_series_range(tnd_arena_t *arena, const tnd_detected_format_t *item);
 
+/*  The pattern that matches exactly the files of an item, in one directory or in its
+ *  subdirectories; NULL: there is none. */
+const char *tnd_file_series_pattern(tnd_arena_t *arena, const tnd_detected_format_t *item);
+
 #endif

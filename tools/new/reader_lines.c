@@ -38,7 +38,8 @@ static void print_path(const char *path, const char *directory, FILE *out)
 static void print_paths(tnd_arena_t *arena, const tnd_detected_format_t *item,
                         const char *directory, FILE *out)
 {
-    const char *range = tnd_file_series_range(arena, item);
+    const char *range =
+        item->pictures ? tnd_file_series_pattern(arena, item) : tnd_file_series_range(arena, item);
     bool list = item->path_count > 0 && range == NULL;
     fputs(list ? "[" : "", out);
     if (!list)
