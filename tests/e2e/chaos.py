@@ -13,7 +13,6 @@ import concurrent.futures
 import json
 import os
 import pathlib
-import random
 import shutil
 import signal
 import struct
@@ -25,7 +24,7 @@ from deaths import GRAPH
 from faults import write_npy
 from kills import Busy
 from named import run_named
-from run import BUILD, DATA, FASHION, ROOT, TUNDISH, need_data
+from run import BUILD, DATA, FASHION, ROOT, TEST_SEED, TUNDISH, need_data
 
 HOSTS = """hosts:
   a: {actors: [feed]}
@@ -85,13 +84,13 @@ def show(told):
 
 
 def measured(told):
-    """Of what struck, the time to the next step is known: of kinds that struck often at least once.
+    """Of each fault that came alone, the time to the next step is known, but of the last ones of a run.
 
     How long it was is printed and not judged: it depends on what else the machine does.
     """
+    unknown = sum(row["count"] - row["mixed"] - row["gaps"] for row in told["faults"])
     assert sum(row["gaps"] for row in told["faults"]) > 0, told["faults"]
-    for row in told["faults"]:
-        assert row["gaps"] > 0 or row["count"] < 3, row
+    assert 0 <= unknown <= 5 * told["runs"], told["faults"]
 
 
 def test_five_worker_processes(folder, asked):
@@ -172,7 +171,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--seconds", type=int, default=15)
     parser.add_argument("--rows", type=int, default=20000)
-    parser.add_argument("--seed", type=int, default=random.randrange(1, 1 << 30))
+    parser.add_argument("--seed", type=int, default=TEST_SEED)
     parser.add_argument("--seeds", type=int)
     parser.add_argument("--at-once", type=int, default=3)
     parser.add_argument("--busy", action="store_true")

@@ -2,6 +2,7 @@
 import json
 import os
 import pathlib
+import random
 import subprocess
 import sys
 import tempfile
@@ -14,6 +15,8 @@ from free_ports import free_port, free_range  # noqa: E402, F401
 BUILD = pathlib.Path(os.environ.get("TUNDISH_BUILD", ROOT / "build"))
 TUNDISH = BUILD / "tundish"
 FASHION = ROOT / "examples" / "fashion"
+#  What a test draws, it draws from this.
+TEST_SEED = int(os.environ.get("TUNDISH_TEST_SEED") or random.randrange(1, 1 << 30))
 DATA = pathlib.Path(os.environ.get("TUNDISH_DATA", "/usr/share/datasets/fashion-mnist"))
 SKIP = 77  # ctest: SKIP_RETURN_CODE
 

@@ -1,11 +1,12 @@
 #!/bin/sh
-# Runs simulated clusters: `new` seeds, another range each time; `kept`, those that once failed;
-# `plants`, every known bug, each of which must be found.  Usage: run.sh SIMULATE new|kept|plants [SEEDS]
+# Runs simulated clusters: SEEDS `new` ones, another range for each DRAW; `kept`, those that once
+# failed; `plants`, every known bug, each of which must be found.
+# Usage: run.sh SIMULATE new SEEDS DRAW, or run.sh SIMULATE kept|plants
 set -u
 simulate=$1
 case $2 in
 new)
-    from=$(($(date +%s) % 1000000000 * 1000))
+    from=$(($4 * 10000))
     echo "seeds from $from on"
     exec "$simulate" --seeds "$3" --from "$from"
     ;;

@@ -49,6 +49,7 @@ typedef struct {
     char name[TEXT];
     tnd_fault_schedule_kind_t kind;
     uint64_t count;
+    uint64_t mixed; /* of them: another fault was injected at the same time */
     tnd_step_gaps_t gaps;
 } row_t;
 
@@ -184,7 +185,9 @@ static void count_injected(chaos_t *chaos)
         if (row == NULL)
             continue;
         row->count++;
-        if (injected->measured && !injected->mixed)
+        if (injected->mixed)
+            row->mixed++;
+        else if (injected->measured)
             tnd_step_gaps_add(&row->gaps, injected->gap_ns);
     }
     qsort(chaos->rows, chaos->row_count, sizeof *chaos->rows, compare_rows);
@@ -296,7 +299,8 @@ static void print_json(chaos_t *chaos, bool equal)
     for (uint32_t r = 0; r < chaos->row_count; r++) {
         tnd_spread_t spread = tnd_step_gaps_spread(&chaos->rows[r].gaps);
         tnd_json_begin(stdout, r > 0, "fault", chaos->rows[r].name);
-        printf(",\"count\":%" PRIu64 ",", chaos->rows[r].count);
+        printf(",\"count\":%" PRIu64 ",\"mixed\":%" PRIu64 ",", chaos->rows[r].count,
+               chaos->rows[r].mixed);
         json_spread(&spread);
         putchar('}');
     }
