@@ -436,6 +436,18 @@ static tnd_status_t open_control(tnd_host_t *self, tnd_error_t *error)
     return tnd_hub_connect(self->hub, PORT_HOSTS, tnd_host_id(0), wish, &between, error);
 }
 
+/*  A full disk, or a folder that cannot be written, hides a run; it does not keep it from running. */
+static void open_pages(tnd_host_t *self)
+{
+    tnd_error_t error;
+    size_t count = self->plan->instance_count;
+    if (tnd_pages_new(&self->pages, self->plan->name, self->plan->hosts[self->config.host].name,
+                      self->life, count, &error) == TND_OK)
+        return;
+    self->pages = tnd_pages_new_unseen(count);
+    snprintf(self->unseen, sizeof self->unseen, "%.190s", error.text);
+}
+
 tnd_status_t tnd_host_new(tnd_host_t **self_p, const tnd_host_config_t *config, tnd_error_t *error)
 {
     static _Atomic unsigned made; /* makes names unique */
@@ -465,11 +477,8 @@ tnd_status_t tnd_host_new(tnd_host_t **self_p, const tnd_host_config_t *config, 
     self->arena = tnd_arena_new();
     self->diagnostics = tnd_diagnostics_new(self->arena);
     tnd_resources_list(&self->resources, self->plan, config->host);
-    tnd_status_t status =
-        tnd_pages_new(&self->pages, self->plan->name, self->plan->hosts[config->host].name,
-                      self->life, self->plan->instance_count, error);
-    if (status == TND_OK)
-        status = open_control(self, error);
+    open_pages(self);
+    tnd_status_t status = open_control(self, error);
     if (status != TND_OK) {
         (void)tnd_host_destroy(&self);
         return status;

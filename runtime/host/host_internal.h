@@ -33,6 +33,8 @@ struct tnd_host {
     tnd_hub_t *hub;
     pthread_t thread;
     tnd_pages_t *pages;
+    char unseen
+        [192]; /* why other processes cannot see the pages; empty: no reason, or it was sent */
     tnd_leader_t *leader;  /* of the first host */
     tnd_actor_t **actors;  /* by instance; NULL: not here */
     tnd_stream_t *streams; /* by chain */

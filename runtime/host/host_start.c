@@ -337,6 +337,13 @@ static void say_ready(tnd_host_t *self)
         return;
     self->ready_said = true;
     tnd_host_tell_leader(self, TND_MSG_READY, 0, NULL);
+    if (self->unseen[0] != '\0')
+        tnd_host_tell_leader(self, TND_MSG_LOG, TND_LOG_WARNING,
+                             tnd_text_payload_of("control ps and why cannot look at host %s, "
+                                                 "which runs all the same: %s",
+                                                 self->plan->hosts[self->config.host].name,
+                                                 self->unseen));
+    self->unseen[0] = '\0';
     pthread_mutex_lock(&self->lock);
     self->running = true;
     pthread_cond_broadcast(&self->changed);

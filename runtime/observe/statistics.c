@@ -19,7 +19,7 @@
 
 struct tnd_pages {
     char path[304];
-    int file; /* the lock on it is held until the process ends */
+    int file; /* the lock on it is held until the process ends; -1: no other process sees the pages */
     size_t size_bytes;
     void *memory;
 };
@@ -148,6 +148,16 @@ tnd_status_t tnd_pages_new(tnd_pages_t **self_p, const char *run, const char *ho
     return status;
 }
 
+tnd_pages_t *tnd_pages_new_unseen(size_t count)
+{
+    tnd_pages_t *self = tnd_allocate_zeroed(1, sizeof *self);
+    self->file = -1;
+    self->size_bytes = (count + 1) * TND_PAGE_BYTES;
+    self->memory = tnd_allocate_aligned(TND_PAGE_BYTES, self->size_bytes);
+    memset(self->memory, 0, self->size_bytes);
+    return self;
+}
+
 void tnd_pages_join(tnd_pages_t *self, uint64_t session)
 {
     ((tnd_pages_header_t *)self->memory)->session = session;
@@ -162,9 +172,13 @@ void tnd_pages_destroy(tnd_pages_t **self_p)
 {
     if (*self_p == NULL)
         return;
-    munmap((*self_p)->memory, (*self_p)->size_bytes);
-    unlink((*self_p)->path);
-    close((*self_p)->file);
+    if ((*self_p)->file < 0) {
+        free((*self_p)->memory);
+    } else {
+        munmap((*self_p)->memory, (*self_p)->size_bytes);
+        unlink((*self_p)->path);
+        close((*self_p)->file);
+    }
     free(*self_p);
     *self_p = NULL;
 }

@@ -124,6 +124,9 @@ typedef struct tnd_pages tnd_pages_t;
  *  tnd_pages_join.  Destroy removes the file. */
 tnd_status_t tnd_pages_new(tnd_pages_t **self_p, const char *run, const char *host,
                            uint64_t session, size_t count, tnd_error_t *error) TND_CHECKED;
+/*  Pages that no other process can look at, for one whose own could not be created: statistics never
+ *  keep an actor from its work. */
+tnd_pages_t *tnd_pages_new_unseen(size_t count);
 /*  Sets the session of the leader, which all processes of a run share. */
 void tnd_pages_join(tnd_pages_t *self, uint64_t session);
 tnd_statistics_t *tnd_pages_at(tnd_pages_t *self, size_t index);

@@ -8,6 +8,7 @@ import json
 import os
 import re
 import pathlib
+import resource
 import signal
 import socket
 import struct
@@ -266,6 +267,19 @@ def test_a_stream_without_rows(run):
         assert not re.search(r"\d{6}\.\d s", run.said("a")), run.said("a")
     finally:
         run.close()
+
+
+def test_statistics_that_a_full_disk_does_not_take(run):
+    def on_a_full_disk():
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (16, 16))
+
+    done = subprocess.run([TUNDISH, "run", run.folder / "graph.yaml", "--steps", "20"], cwd=ROOT,
+                          capture_output=True, text=True, restore_signals=False,
+                          preexec_fn=on_a_full_disk)
+    assert done.returncode == 0, done
+    assert "cannot look at host local, which runs all the same: /" in done.stderr, done.stderr
+    assert ".pages: File too large" in done.stderr, done.stderr
 
 
 def test_drained_before_the_start(run):

@@ -209,6 +209,19 @@ Test(statistics, a_folder_that_cannot_be_written_is_named)
     cr_assert_null(pages);
 }
 
+Test(statistics, pages_that_nobody_can_look_at_count_like_others)
+{
+    tnd_pages_t *pages = tnd_pages_new_unseen(2);
+
+    tnd_pages_join(pages, 7);
+    tnd_count(&tnd_pages_at(pages, 1)->rows_in, 5);
+
+    cr_assert_eq(tnd_pages_at(pages, 0)->rows_in, 0);
+    cr_assert_eq(tnd_pages_at(pages, 1)->rows_in, 5);
+    tnd_pages_destroy(&pages);
+    cr_assert_null(pages);
+}
+
 Test(statistics, a_file_that_a_killed_process_of_the_same_number_left_is_replaced)
 {
     char folder[] = "/tmp/tundish-test-XXXXXX";
