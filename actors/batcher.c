@@ -83,6 +83,7 @@ static tnd_status_t batcher_derive(const tnd_instance_t *instance, tnd_guarded_c
         stream->budget = options->block.bytes != 0 ? options->block.bytes
                          : options->bucket != NULL ? bucket_budget_bytes
                                                    : budget_bytes;
+    stream->batch_ragged = options->bytes;
     if (options->bucket == NULL && options->take != UINT64_MAX &&
         __builtin_mul_overflow(options->skip + options->take, options->size, &stream->batched))
         stream->batched = 0;
@@ -327,6 +328,8 @@ static void release_part(batcher_t *batcher, tnd_actor_t *self, const tnd_msg_t 
         tnd_bad_records_pass(bad_records, part->part.position);
     uint32_t at = (batcher->part_first + batcher->part_count++) % PARTS_MAX;
     batcher->parts[at] = (held_part_t){.msg = *part, .needs = batcher->told};
+    if (batcher->ragged_step == part->part.step && batcher->ragged_generation == part->generation)
+        batcher->parts[at].msg.part.ragged = batcher->ragged;
     send_parts(batcher, self);
 }
 
@@ -621,9 +624,9 @@ static const tnd_option_t options[] = {
      .help = "what follows a shorter row, with `ragged: pad`, as a number of the column's type"},
     {TND_OPTION(tnd_batcher_options_t, bytes, BYTES, TUNE), .fallback = "0B",
      .help =
-         "the most that the ragged rows of a batch take, their padding included; memory is "
-         "reserved for that; 0B: `size` times the longest row.  Each lane compares its rows of a "
-         "batch with it, and each replica its own; more ends the run"},
+         "the most that the ragged rows of a batch take, over all lanes; memory is reserved for "
+         "that; 0B: `size` times the longest row.  The rows of one replica may not take more with "
+         "their padding either; more ends the run"},
     {TND_OPTION(tnd_batcher_options_t, block, EXTENT, TUNE), .fallback = "",
      .help = "how much of the stream travels in one message; by default it follows from links and "
              "rows"},

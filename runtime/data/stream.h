@@ -58,9 +58,10 @@ typedef struct tnd_stream {
     bool before_cache; /* while it is derived: the cache follows */
     /*  Operations of all preprocessors, and of those before the cache. */
     uint32_t operations, cached_operations;
-    uint32_t measured; /* a ragged column of `fed`, plus 1: blocks carry its lengths; 0: none */
-    bool by_file;      /* each lane has files of its own, by `lane` */
-    uint64_t found;    /* hash of the names of files that a pattern found, of all lanes; 0: none */
+    uint64_t batch_ragged; /* most bytes of ragged rows in a batch of all lanes; 0: any */
+    uint32_t measured;     /* a ragged column of `fed`, plus 1: blocks carry its lengths; 0: none */
+    bool by_file;          /* each lane has files of its own, by `lane` */
+    uint64_t found; /* hash of the names of files that a pattern found, of all lanes; 0: none */
     tnd_stream_lane_t lane[TND_LANES_MAX];
     size_t tables; /* bytes that the operations of a worker hold */
     uint32_t caps; /* what the operations do to rows: a set of TND_OP_* */

@@ -361,15 +361,18 @@ void tnd_leader_streams(tnd_leader_t *self, const tnd_stream_t *streams)
     for (uint32_t c = 0; c < self->plan->chain_count; c++) {
         self->chains[c].bounds = tnd_membership_bounds(self->plan, &streams[c]);
         self->chains[c].bad_limit = streams[c].bad_limit;
+        self->chains[c].batch_ragged = streams[c].batch_ragged;
         self->chains[c].epoch_rows = tnd_stream_positions(&streams[c]);
     }
 }
 
-static void take_word(const tnd_leader_t *self, chain_t *chain, const tnd_msg_t *msg, uint64_t now)
+static void take_word(tnd_leader_t *self, chain_t *chain, const tnd_msg_t *msg, uint64_t now)
 {
     const char *wrong =
         chain->bounds.epochs == 0 ? NULL : tnd_validator_report(&chain->bounds, msg);
     if (wrong == NULL) {
+        if (msg->kind == TND_MSG_PART)
+            tnd_leader_take_bytes(chain, msg);
         tnd_leader_core_message(chain->session, msg, now);
         return;
     }

@@ -18,9 +18,10 @@ enum { STEPS_OPEN = 1024, BOOKED_EVERY = 64 };
 /*  Steps that feeders may hold, or may have finished, beyond the booked ones. */
 enum { HELD_MOST = 16, AHEAD_MOST = 256 };
 
-/*  The metrics of one step, by replica. */
+/*  The metrics of one step, by replica, and the bytes of ragged rows that the lanes reported. */
 typedef struct {
     uint64_t step;
+    uint64_t ragged, ragged_lanes[TND_LANES_MAX / 64];
     uint32_t rows, metric_count;
     char names[TND_METRICS_MAX][TND_METRIC_NAME];
     double *sum, *weight; /* [metric][replica] */
@@ -41,6 +42,7 @@ typedef struct {
     size_t reason_count, reason_room;
     tnd_bad_limit_t bad_limit;
     uint64_t epoch_rows;
+    uint64_t batch_ragged; /* most bytes of ragged rows in a batch; 0: any */
     tnd_member_t *members;
     uint32_t member_count;
     tnd_leader_core_state_t shown;
@@ -137,6 +139,8 @@ void tnd_leader_tell_table(tnd_leader_t *self, uint32_t host);
 
 void tnd_leader_take_report(tnd_leader_t *self, chain_t *chain, const tnd_msg_t *msg);
 void tnd_leader_take_reasons(chain_t *chain, const tnd_msg_t *msg);
+/*  The bytes of the ragged rows of a lane in a step. */
+void tnd_leader_take_bytes(chain_t *chain, const tnd_msg_t *msg);
 void tnd_leader_count_reasons(chain_t *chain, uint64_t step);
 void tnd_leader_book(tnd_leader_t *self, const tnd_effect_t *effect, uint64_t now);
 

@@ -8,6 +8,7 @@
 
 #include "runtime/base/allocation.h"
 #include "runtime/core/numeric/reduction_tree.h"
+#include "runtime/text/quantity.h"
 
 static report_t *report_of(chain_t *chain, uint64_t step)
 {
@@ -16,6 +17,8 @@ static report_t *report_of(chain_t *chain, uint64_t step)
         report->step = step;
         report->rows = 0;
         report->metric_count = 0;
+        report->ragged = 0;
+        memset(report->ragged_lanes, 0, sizeof report->ragged_lanes);
     }
     return report;
 }
@@ -60,6 +63,35 @@ void tnd_leader_take_report(tnd_leader_t *self, chain_t *chain, const tnd_msg_t 
         report->sum[metric * replicas + replica] = sum;
         report->weight[metric * replicas + replica] = weight;
     }
+}
+
+/*  A lane that repeats its report after a rewind has the same rows. */
+void tnd_leader_take_bytes(chain_t *chain, const tnd_msg_t *msg)
+{
+    if (msg->part.step - tnd_leader_core_cursor(chain->session)->step >= STEPS_OPEN)
+        return;
+    report_t *report = report_of(chain, msg->part.step);
+    uint64_t bit = 1ull << (msg->part.lane % 64),
+             *lanes = &report->ragged_lanes[msg->part.lane / 64];
+    if ((*lanes & bit) == 0)
+        report->ragged += msg->part.ragged;
+    *lanes |= bit;
+}
+
+/*  Each batcher bounds its own lane; whether a batch of all lanes is too large is known here, and is
+ *  the same wherever the lanes are. */
+static void check_bytes(tnd_leader_t *self, chain_t *chain, const report_t *report)
+{
+    char why[320], takes[TND_QUANTITY_SIZE], most[TND_QUANTITY_SIZE];
+    if (chain->batch_ragged == 0 || report->ragged <= chain->batch_ragged)
+        return;
+    snprintf(why, sizeof why,
+             "%s: the ragged rows of the batch of step %" PRIu64 " take %s over all lanes, but "
+             "`bytes` of the batcher allows %s: raise it, use smaller batches, or cut long rows "
+             "(pad_ragged)",
+             tnd_leader_chain_name(self), report->step, tnd_quantity_size(report->ragged, takes),
+             tnd_quantity_size(chain->batch_ragged, most));
+    tnd_leader_core_fail(chain->session, why);
 }
 
 /*  The fixed tree over logical replicas, by halving, so that any placement gives the same bits. */
@@ -155,6 +187,7 @@ void tnd_leader_book(tnd_leader_t *self, const tnd_effect_t *effect, uint64_t no
     report_t *report = report_of(chain, step);
     uint64_t rows = cursor->rank - chain->rank;
     chain->rank = cursor->rank;
+    check_bytes(self, chain, report);
     if (self->writer != NULL && self->chain == 0)
         tnd_checkpoint_writer_booked(self->writer, cursor, now);
     if (chain->reason_count > 0) {

@@ -172,6 +172,33 @@ links:
         assert "`bytes`" in outcome.output and "step 0" in outcome.output, outcome.output
 
 
+def test_the_bytes_of_a_batch_are_those_of_all_lanes(folder):
+    """24 rows of 1,000 bytes, 12 of each lane, in one process and in three."""
+    save_ragged(folder, "x", [bytes(1000)] * 48)
+    path, places = folder / "lanes.yaml", folder / "places.yaml"
+    path.write_text(f"""tundish: 1
+lanes: 2
+actors:
+  read: {{kind: reader, source: {{npy: {{x: {{values: "{folder}/x.npy", splits: "{folder}/x-splits.npy"}}}}}}}}
+  batch: {{kind: batcher, size: 24, replicas: 2, bytes: 24000B}}
+  feed: {{kind: feeder}}
+links:
+  - read -> batch -> feed
+""")
+    tundish("run", path)
+    outcome = tundish("run", path, "--set", "batch.bytes=23999B", expect=1)
+    assert "the batch of step 0 take" in outcome.output and "over all lanes" in outcome.output, outcome.output
+    places.write_text(f"""port: {free_range("127.0.0.1", 1)}
+insecure: true
+hosts:
+  a: {{actors: [feed]}}
+  b[0-1]: {{lanes: 1 each, actors: [read, batch]}}
+""")
+    tundish("up", path, places)
+    outcome = tundish("up", path, places, "--set", "batch.bytes=23999B", expect=1)
+    assert "over all lanes" in outcome.output, outcome.output
+
+
 def test_memory_is_reserved_for_the_bytes_of_a_batch(folder):
     """Rows of up to 9 MB by their declaration, 100 a batch, in less memory than one such batch."""
     path = graph(folder)

@@ -207,7 +207,8 @@ typedef struct tnd_msg {
             tnd_position_t position; /* of the lane, after the step */
             uint64_t batches;        /* made since `position` */
             tnd_ledger_t ledger;     /* what this lane adds with this step */
-        } part;                      /* PART; LAST of a join, where `step` is how many there are */
+            uint64_t ragged; /* bytes of its ragged rows in this step, if they are limited */
+        } part;              /* PART; LAST of a join, where `step` is how many there are */
         struct {
             uint64_t step;
             uint64_t digest[2]; /* of the rows this feeder got: low, high */
