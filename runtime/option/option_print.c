@@ -297,7 +297,8 @@ const char *tnd_option_expects(tnd_arena_t *arena, const tnd_option_t *option)
     case TND_OPTION_F64:
         return tnd_arena_format(arena, "a number%s%s%s%s", of, unit, range, words);
     case TND_OPTION_F64S:
-        return tnd_arena_format(arena, "a list of numbers%s such as [0, 0.5]", range);
+        return tnd_arena_format(arena, "a list of numbers%s",
+                                *range != '\0' ? range : " such as [0, 0.5]");
     case TND_OPTION_STRING:
         return tnd_arena_format(arena, "a %s%s%s", *unit != '\0' ? unit : "text",
                                 example != NULL ? " such as " : "", example != NULL ? example : "");

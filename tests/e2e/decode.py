@@ -201,41 +201,5 @@ def test_bad_json_is_a_bad_row(folder):
         assert code == 1 and message in errors and "`decode_json`" in errors and "x.jsonl" in errors, (line, errors)
 
 
-BROKEN = (  # operations, what the message says, the word that the caret is at
-    ("{compute: {y: [1, 2]}}", "`y` expects a formula such as 2 * x + 1, not a list", "["),
-    ("{compute: {to: f32}}", "say 1 to 64 columns and their formulas", "f32"),
-    ("{compute: {y: 2 * a + aa}}", "unknown column `aa`; the columns here are: a i32, b f32, c u8[<=", "aa}"),
-    ("{compute: {y: a and b}}", "`and` is for conditions, and this is a number", "a and"),
-    ("{compute: {y: a + c}}", "column `c` is ragged", "c}}"),
-    ("{compute: {y: 2 *}}", "the formula ends where a number, a column or `(` should follow", "}}"),
-    ("{filter: {expr: a % 3 = 1}}", "to compare, write `==`", "= 1"),
-    ("{filter: {expr: a % 3}}", "the formula gives numbers (i64), not a condition", "a % 3"),
-    ("{filter: {expr: a < b, value: 3}}", "say either `expr`, or `column`, `op` and `value`", "filter"),
-    ('{filter: {column: a, op: "<", value: 3}}', "`op` expects `eq`, `ne`, `lt`, `le`, `gt` or `ge`", '"<"'),
-    ("{decode_csv: {column: c, fields: {x: {dtype: int}}}}", "`dtype` expects `string`, `u8`, `i8`", "int"),
-    ("{decode_csv: {column: c, fields: {x: float}}}", "field `x` has the type `float`; the types are", "float"),
-    ("{decode_csv: {column: c, fields: [x]}}", "`fields` expects a map of options, not a list", "["),
-    ("{decode_csv: {column: a, fields: {x: i32}}}", "column `a` has no byte strings", "a, fields"),
-    ("{decode_json: {column: c, fields: {x: {path: a.b}}}}", "`x` needs `dtype`", "{path"),
-    ("{decode_json: {column: c, fields: {x: {dtype: i8, max: 3}}}}", "`max` is for strings and ragged lists", "decode_json"),
-    ("{decode_raw: {column: c, to: int16}}", "type `int16` does not exist; the types are u8", "int16"),
-    ("{to_number: {column: c, to: bool}}", "texts become integers, f32 or f64", "bool"),
-    ("{enumerate: {into: a}}", "`a`", "a}"),
-    ("{unbatch: {columns: a}}", "column `a` has one number per row", "a}}"),
-    ("{unbatch: {columns: c, max: 0}}", "`max` expects a whole number from 1 to 65536", "0}"),
-)
-
-
-def test_broken_operations_are_refused_at_their_place(folder):
-    (folder / "x.csv").write_text("1,2.5,text\n")
-    source = "{csv: {files: %s}}" % (folder / "x.csv")
-    first = "{decode_csv: {fields: {a: i32, b: f32, c: string}}}, "
-    for ops, message, word in BROKEN:
-        code, _, errors = head(folder, source, first + ops)
-        line = (folder / "graph.yaml").read_text().splitlines()[3]
-        place = ":4:%d: error" % (line.index(ops) + ops.index(word) + 1)
-        assert code == 78 and message in errors and place in errors, (ops, place, errors)
-
-
 if __name__ == "__main__":
     sys.exit(run_named(globals(), sys.argv[1:], in_folder))

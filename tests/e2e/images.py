@@ -150,19 +150,6 @@ def test_a_picture_that_crashes_the_decoder_is_set_aside_alone(folder):
     assert "ends the process that works on it" in lines[0]["reason"], lines
 
 
-def test_a_list_without_one_shape_is_refused_where_it_is_written(folder):
-    for then, why in (("[{central_crop: 0.5}]", "no one shape"), ("[]", "no one shape"),
-                      ("[{resize: {size: 8, keep_aspect: true}}]", "no one shape"),
-                      ("[{resize: {size: [8, 0]}}]", "size"), ("[{random_resized_crop: {size: 8, area: [1, 2]}}]", "area")):
-        graph = write(folder, options=f"then: {then}")
-        (folder / "data/a.png").write_bytes(png(1, 1, 0, 8, lambda y, x: b"\0"))
-        done = tundish("validate", graph, report=False, expect=78)
-        assert re.search(r"graph\.yaml:5:\d+: error", done.output) and why in done.output, done.output
-    graph = write(folder, options="channels: 2, " + FIT)
-    done = tundish("run", graph, report=False, expect=78)
-    assert "`channels` is 2" in done.output, done.output
-
-
 def in_folder(test):
     with tempfile.TemporaryDirectory() as folder:
         test(pathlib.Path(os.path.realpath(folder)))
