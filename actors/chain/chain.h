@@ -34,7 +34,7 @@ const tnd_schema_t *tnd_chain_input(const tnd_chain_t *self);
 const tnd_schema_t *tnd_chain_schema(const tnd_chain_t *self);
 /*  Whether the chain has no operations. */
 bool tnd_chain_empty(const tnd_chain_t *self);
-/*  A hash of the files that operations read. */
+/*  A hash of what else operations depend on: files that they read, the decoder of pictures. */
 uint64_t tnd_chain_content(const tnd_chain_t *self);
 /*  The most rows that one may become, and what the chain does: a set of TND_OP_*, DROPS also if it
  *  skips bad rows. */

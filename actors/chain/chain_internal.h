@@ -31,7 +31,7 @@ struct tnd_chain {
     size_t count;
     tnd_buffer_t *out; /* the schema of what comes out, which blocks hold */
     uint32_t caps;
-    uint64_t content; /* a hash of the files that operations read */
+    uint64_t content; /* a hash of what else operations depend on */
     size_t loaded;    /* bytes of their tables */
     double growth_max, growth_usual;
     bool skip_bad;

@@ -51,7 +51,7 @@ typedef struct {
     /*  Bytes of the ragged columns of all rows that are made of a row, per byte of its own ragged
      *  columns: at most, and usually. 1 at first. 0: only the schema is a bound. */
     double growth_max, growth_usual;
-    uint64_t content; /* a hash of the files that were read; 0: none */
+    uint64_t content; /* a hash of what else `apply` depends on: of files, a library; 0: nothing */
     size_t loaded;    /* bytes of tables that stay in memory until close */
 } tnd_op_facts_t;
 

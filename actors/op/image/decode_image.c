@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "actors/image/decoder.h"
+#include "actors/image/decoder_probe.h"
 #include "actors/image/jpeg.h"
 #include "actors/op/image/picture_steps.h"
 #include "actors/op/ops.h"
@@ -145,6 +146,7 @@ static tnd_status_t decode_image_open(void *state, const void *given, const tnd_
         return status;
     }
     facts->loaded = chosen->max_pixels * (chosen->channels + PROGRESSIVE_BYTES);
+    facts->content = tnd_decoder_probe(&self->format);
     self->decoder = tnd_decoder_new(&self->format);
     return TND_OK;
 }
