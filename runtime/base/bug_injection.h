@@ -13,6 +13,7 @@
     X(DUPLICATE_OFF_BY_ONE, "the duplicate check lets the block just below the floor in again")    \
     X(END_NOT_RETAINED, "an end of epoch that must be asked for again is forgotten")               \
     X(STALE_GENERATION, "slices of an older generation count towards partial steps")               \
+    X(SLEEPER_FORGETS_ITS_BLOCKS, "a worker that is woken has all its credit again")               \
     X(CREDIT_NOT_RESTORED, "a lost ticket is issued again without giving its credit back")         \
     X(FRONT_INSTEAD_OF_SORTED, "a ticket issued again goes to the front of the queue")             \
     X(RESERVATION_MISSING, "tickets are issued without reserving the largest block")               \

@@ -343,6 +343,11 @@ void tnd_cache_core_worker_lost(tnd_cache_core_t *self, tnd_actor_id_t worker)
     tnd_reader_core_worker_lost(self->reader, worker);
 }
 
+void tnd_cache_core_awake(tnd_cache_core_t *self, uint32_t most)
+{
+    tnd_reader_core_awake(self->reader, most);
+}
+
 void tnd_cache_core_credit(tnd_cache_core_t *self, tnd_actor_id_t worker, uint64_t blocks,
                            uint64_t bytes)
 {

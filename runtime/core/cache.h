@@ -79,6 +79,7 @@ bool tnd_cache_core_go(const tnd_cache_core_t *self, const tnd_msg_t *heard, tnd
 /* From the actors after the cache: as the functions of a reader. */
 void tnd_cache_core_worker_up(tnd_cache_core_t *self, tnd_actor_id_t worker);
 void tnd_cache_core_worker_lost(tnd_cache_core_t *self, tnd_actor_id_t worker);
+void tnd_cache_core_awake(tnd_cache_core_t *self, uint32_t most);
 void tnd_cache_core_credit(tnd_cache_core_t *self, tnd_actor_id_t worker, uint64_t blocks,
                            uint64_t bytes);
 void tnd_cache_core_sent(tnd_cache_core_t *self, tnd_actor_id_t worker, uint64_t bytes);

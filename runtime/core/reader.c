@@ -28,6 +28,7 @@ typedef struct {
 typedef struct {
     tnd_actor_id_t id;
     bool up;
+    bool asleep;      /* it gets nothing until it is one of the first `awake_most` */
     bool reading;     /* a READ is under way, its bytes are not known yet */
     bool rests;       /* it was late, until wake_ns */
     bool tried;       /* it was late before and has one ticket now */
@@ -54,7 +55,8 @@ struct tnd_reader_core {
     uint32_t *heap;  /* of live workers; the next one to serve is on top */
     uint32_t *index; /* hash of ids: worker + 1, or 0 */
     uint32_t index_mask;
-    uint32_t live, resting;
+    uint32_t live, awake, resting; /* resting ones are awake */
+    uint32_t awake_most;
     uint64_t wake_ns; /* the earliest of resting workers */
     uint64_t serial;
 };
@@ -86,7 +88,8 @@ static worker_t *find_worker(const tnd_reader_core_t *self, tnd_actor_id_t id)
 static uint64_t free_blocks(const worker_t *worker)
 {
     /* A block may exceed the credit of bytes: its size is known only after reading. */
-    if (worker->reading || worker->rests || worker->granted_bytes <= worker->sent_bytes ||
+    if (worker->reading || worker->rests || worker->asleep ||
+        worker->granted_bytes <= worker->sent_bytes ||
         worker->granted_blocks <= worker->sent_blocks)
         return 0;
     return worker->granted_blocks - worker->sent_blocks;
@@ -161,9 +164,9 @@ static void wake_all(tnd_reader_core_t *self)
 static void put_to_rest(tnd_reader_core_t *self, worker_t *worker)
 {
     worker->tried = false;
-    if (worker->rests)
+    if (worker->rests || worker->asleep)
         return;
-    if (self->resting + 1 == self->live)
+    if (self->resting + 1 == self->awake)
         wake_all(self);
     worker->rests = true;
     worker->wake_ns = self->wake_ns = 0;
@@ -197,6 +200,41 @@ static void note_in_time(tnd_reader_core_t *self, worker_t *worker)
     worker->tried = false;
     worker->late = 0;
     settle(self, worker);
+}
+
+/* Sleeping workers. */
+
+static void set_asleep(tnd_reader_core_t *self, worker_t *worker, bool asleep)
+{
+    if (worker->asleep == asleep)
+        return;
+    self->resting -= worker->rests;
+    self->awake += asleep ? -1u : 1u;
+    worker->asleep = asleep;
+    worker->rests = worker->tried = false;
+    if (!asleep && TND_BUG(SLEEPER_FORGETS_ITS_BLOCKS))
+        worker->sent_blocks = 0;
+    settle(self, worker);
+}
+
+static bool is_among_first(const tnd_reader_core_t *self, const worker_t *worker)
+{
+    uint32_t lower = 0;
+    for (uint32_t i = 0; i < self->config.workers_max && lower < self->awake_most; i++)
+        lower += self->workers[i].up && self->workers[i].id < worker->id;
+    return lower < self->awake_most;
+}
+
+/*  The live workers with the lowest numbers are awake. */
+static void choose_awake(tnd_reader_core_t *self)
+{
+    if (self->awake_most >= self->live && self->awake == self->live)
+        return;
+    for (uint32_t i = 0; i < self->config.workers_max; i++)
+        if (self->workers[i].up)
+            set_asleep(self, &self->workers[i], !is_among_first(self, &self->workers[i]));
+    if (self->resting > 0 && self->resting == self->awake)
+        wake_all(self);
 }
 
 /* Tickets. */
@@ -335,6 +373,7 @@ tnd_reader_core_t *tnd_reader_core_init(void *memory, const tnd_reader_core_conf
     tnd_reader_core_t *self = memory;
     self->config = *config;
     self->wake_ns = TND_NEVER;
+    self->awake_most = UINT32_MAX;
     self->tickets = (ticket_t *)(self + 1);
     self->workers = (worker_t *)(self->tickets + 2 * (size_t)config->tickets_max);
     self->heap = (uint32_t *)(self->workers + config->workers_max);
@@ -376,12 +415,13 @@ void tnd_reader_core_ticket(tnd_reader_core_t *self, const tnd_msg_t *msg)
         bool is_overdue = self->tickets[at].state == TICKET_SENT &&
                           self->tickets[at].count == msg->ticket.count &&
                           self->tickets[at].budget == msg->ticket.budget;
-        if (is_overdue && self->live == 1) {
+        worker_t *late = is_overdue ? &self->workers[self->tickets[at].worker] : NULL;
+        if (is_overdue && self->awake == (late->asleep ? 0 : 1)) {
             self->tickets[at].attempt = msg->ticket.attempt;
             return;
         }
         if (is_overdue)
-            put_to_rest(self, &self->workers[self->tickets[at].worker]);
+            put_to_rest(self, late);
     } else {
         end_before(self, at, epoch, first);
         at = make_room(self, at);
@@ -422,7 +462,9 @@ void tnd_reader_core_worker_up(tnd_reader_core_t *self, tnd_actor_id_t id)
     *worker = (worker_t){.id = id, .up = true, .place = self->live};
     self->index[spot(self, id)] = free_place + 1;
     self->live++;
+    self->awake++;
     settle(self, worker);
+    choose_awake(self);
 }
 
 void tnd_reader_core_worker_lost(tnd_reader_core_t *self, tnd_actor_id_t id)
@@ -436,14 +478,25 @@ void tnd_reader_core_worker_lost(tnd_reader_core_t *self, tnd_actor_id_t id)
             set_state(self, at, TICKET_LOST);
     worker->up = false;
     self->resting -= worker->rests;
+    self->awake -= !worker->asleep;
     rebuild_index(self);
     self->live--;
     if (place < self->live) {
         put(self, place, self->heap[self->live]);
         settle(self, &self->workers[self->heap[place]]);
     }
-    if (self->resting == self->live)
+    choose_awake(self);
+    if (self->resting == self->awake)
         wake_all(self);
+}
+
+void tnd_reader_core_awake(tnd_reader_core_t *self, uint32_t most)
+{
+    assert(most > 0);
+    if (self->awake_most == most)
+        return;
+    self->awake_most = most;
+    choose_awake(self);
 }
 
 void tnd_reader_core_credit(tnd_reader_core_t *self, tnd_actor_id_t id, uint64_t blocks,

@@ -9,8 +9,12 @@
  *  A ticket that is issued again while its worker is alive is overdue: it goes to another worker as
  *  well.  The late worker rests, for `rest_ns` and twice as long each time it is late again.  Then
  *  it gets one ticket, and more only while no other worker has credit; once the floor has passed
- *  that ticket it counts as the others do.  At least one worker never rests, and with a single
- *  worker nothing is sent twice.
+ *  that ticket it counts as the others do.  Of the workers that are awake at least one never rests,
+ *  and without another one nothing is sent twice.
+ *
+ *  Workers may sleep: only the live ones with the lowest numbers, as many as tnd_reader_core_awake
+ *  says, get blocks.  A worker that falls asleep finishes those that it has, and keeps its credit.
+ *  The loss of a worker that is awake wakes the next one.
  *
  *  A worker is any actor that takes blocks from this reader: a preprocessor, or the join itself.
  *
@@ -47,6 +51,8 @@ void tnd_reader_core_withdraw(tnd_reader_core_t *self, uint32_t epoch, uint64_t 
 bool tnd_reader_core_full(const tnd_reader_core_t *self);
 void tnd_reader_core_worker_up(tnd_reader_core_t *self, tnd_actor_id_t worker);
 void tnd_reader_core_worker_lost(tnd_reader_core_t *self, tnd_actor_id_t worker);
+/*  How many workers are awake at most, 1 or more; at first all of them. */
+void tnd_reader_core_awake(tnd_reader_core_t *self, uint32_t most);
 /*  Cumulative over the worker's connection. */
 void tnd_reader_core_credit(tnd_reader_core_t *self, tnd_actor_id_t worker, uint64_t blocks,
                             uint64_t bytes);

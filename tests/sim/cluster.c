@@ -74,6 +74,7 @@ static void begin(sim_t *self)
     self->booked = self->from.step;
     self->chance = sim_random(plan->seed, 100 + plan->session);
     self->bad_luck = sim_random(plan->seed, 200 + plan->session);
+    self->sleep = sim_random(plan->seed, 1400 + plan->session);
     sim_agenda_clear(&self->agenda);
     memset(self->actors, 0, sizeof self->actors);
     memset(self->known_actor, 0, sizeof self->known_actor);

@@ -276,6 +276,7 @@ struct sim {
     sim_random_t chance;   /* of the network and of work */
     sim_random_t bad_luck; /* of faults */
     sim_random_t moments;  /* of faults by time */
+    sim_random_t sleep;    /* of workers */
     sim_random_t disk_luck;
     sim_host_t hosts[SIM_HOSTS];
     sim_actor_t actors[SIM_ACTORS];
@@ -468,6 +469,8 @@ extern const sim_role_t sim_reader, sim_preprocessor, sim_batcher, sim_feeder, s
 /*  Ends the block before the first position that does not fit its budget, or earlier.  `made`: rows
  *  are counted at their size as made, else as read. */
 void sim_fit_rows(sim_t *self, tnd_block_note_t *block, bool made);
+/*  Whether the number of workers that are awake changes with this message. */
+bool sim_sleep_changes(sim_t *self, const tnd_msg_t *msg);
 /*  Fills in the rows made from the positions of a block; `actor` holds them. */
 void sim_make_rows(sim_t *self, uint32_t actor, tnd_block_note_t *block);
 /*  feeder.c */

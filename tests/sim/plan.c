@@ -24,7 +24,8 @@ enum {
     USE_CURSOR = 15,
     USE_PREEMPTED = 16,
     USE_CACHE = 17,
-    USE_BUCKETS = 18
+    USE_BUCKETS = 18,
+    USE_SLEEP = 19
 };
 
 static const uint64_t us = 1000, ms = 1000 * 1000;
@@ -463,6 +464,7 @@ void sim_plan_draw(sim_plan_t *self, uint64_t seed, uint32_t session)
     draw_placement(self);
     draw_sizes(self);
     draw_straggler(self);
+    self->sleepy = sim_hash(seed, USE_SLEEP) % 100 < 35;
     if (self->flaps > 0)
         self->flapper = self->first_worker + sim_hash(seed, USE_FLAPS) % self->workers;
     draw_rogue(self);

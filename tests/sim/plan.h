@@ -84,6 +84,7 @@ typedef struct {
     uint64_t stalls_after;
     uint64_t keep, keep_steps, keep_ns; /* checkpoints; keep 0: none */
     uint32_t straggler;                 /* the worker that is slow all the time; UINT32_MAX */
+    bool sleepy;                        /* workers fall asleep and are woken */
     uint32_t flapper, flaps;            /* the worker whose connections end so often */
     uint32_t
         rogue; /* the feeder whose replicas post another number of reductions in one step; UINT32_MAX */

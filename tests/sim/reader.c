@@ -71,6 +71,12 @@ void sim_make_rows(sim_t *self, uint32_t id, tnd_block_note_t *note)
     }
 }
 
+bool sim_sleep_changes(sim_t *self, const tnd_msg_t *msg)
+{
+    return self->plan.sleepy && self->plan.workers > 0 && msg->kind == TND_MSG_TICKET &&
+           sim_chance(&self->sleep, 8);
+}
+
 static void worked(sim_t *self, uint32_t id)
 {
     sim_actor_t *actor = &self->actors[id];
@@ -130,7 +136,9 @@ static void message(sim_t *self, uint32_t id, tnd_msg_t *msg)
         tnd_reader_core_rewind(actor->machine, msg->generation);
     else if (msg->kind == TND_MSG_TICKET)
         tnd_reader_core_ticket(actor->machine, msg);
-    else if (msg->kind == TND_MSG_CREDIT)
+    if (sim_sleep_changes(self, msg))
+        tnd_reader_core_awake(actor->machine, sim_between(&self->sleep, 1, self->plan.workers));
+    if (msg->kind == TND_MSG_CREDIT)
         tnd_reader_core_credit(actor->machine, msg->from, msg->credit.blocks, msg->credit.bytes);
 }
 

@@ -333,6 +333,113 @@ Test(reader, a_single_worker_is_given_nothing_twice_and_none_rests_alone)
     free(self);
 }
 
+Test(reader, only_the_workers_with_the_lowest_numbers_are_awake)
+{
+    tnd_reader_core_t *self = make(16, 4);
+    worker_up(self, WORKERS + 2, 9);
+    worker_up(self, WORKERS, 4);
+    worker_up(self, WORKERS + 1, 4);
+    tnd_reader_core_awake(self, 1);
+    for (uint64_t first = 0; first < 60; first += 10)
+        give(self, 0, first, 0);
+    for (int i = 0; i < 4; i++)
+        cr_assert_eq(reads(self).msg.to, WORKERS);
+    is_idle(self); /* the others have credit and sleep */
+    cr_assert_eq(tnd_reader_core_blocked_on(self), TND_WAIT_CREDIT);
+    cr_assert_eq(tnd_reader_core_room(self), 0);
+    tnd_reader_core_awake(self, 2);
+    cr_assert_eq(reads(self).msg.to, WORKERS + 1);
+    cr_assert_eq(tnd_reader_core_room(self), 3);
+    tnd_reader_core_awake(self, 3);
+    cr_assert_eq(reads(self).msg.to, WORKERS + 2);
+    free(self);
+}
+
+Test(reader, a_worker_that_is_woken_has_the_credit_that_it_had_left)
+{
+    tnd_reader_core_t *self = make(16, 4);
+    worker_up(self, WORKERS, 0);
+    worker_up(self, WORKERS + 1, 3);
+    for (uint64_t first = 0; first < 60; first += 10)
+        give(self, 0, first, 0);
+    reads_first(self, 0);
+    reads_first(self, 10);
+    tnd_reader_core_awake(self, 1);
+    is_idle(self);
+    tnd_reader_core_awake(self, 2);
+    reads_first(self, 20);
+    is_idle(self);
+    free(self);
+}
+
+Test(reader, the_loss_of_a_worker_that_is_awake_wakes_the_next_one)
+{
+    tnd_reader_core_t *self = make(16, 4);
+    worker_up(self, WORKERS, 9);
+    worker_up(self, WORKERS + 1, 9);
+    tnd_reader_core_awake(self, 1);
+    give(self, 0, 0, 0);
+    cr_assert_eq(reads(self).msg.to, WORKERS);
+    tnd_reader_core_worker_lost(self, WORKERS);
+    tnd_effect_t effect;
+    cr_assert(tnd_reader_core_next(self, 0, &effect));
+    cr_assert_eq(effect.msg.kind, TND_MSG_LOST);
+    give(self, 0, 0, 1);
+    cr_assert_eq(reads(self).msg.to, WORKERS + 1);
+    /* It sleeps again once the other one is back, and the loss of its ticket is reported. */
+    worker_up(self, WORKERS, 9);
+    give(self, 0, 10, 0);
+    cr_assert_eq(reads(self).msg.to, WORKERS);
+    tnd_reader_core_worker_lost(self, WORKERS + 1);
+    cr_assert(tnd_reader_core_next(self, 0, &effect));
+    cr_assert_eq(effect.msg.kind, TND_MSG_LOST);
+    cr_assert_eq(effect.msg.ticket.first, 0);
+    is_idle(self);
+    free(self);
+}
+
+Test(reader, the_only_worker_that_is_awake_never_rests)
+{
+    tnd_reader_core_t *self = make(16, 4);
+    worker_up(self, WORKERS, 9);
+    worker_up(self, WORKERS + 1, 9);
+    tnd_reader_core_awake(self, 1);
+    give(self, 0, 0, 0);
+    cr_assert_eq(reads(self).msg.to, WORKERS);
+    give(self, 0, 0, 1); /* overdue, and no other worker could take it */
+    is_idle(self);
+    give(self, 0, 10, 0);
+    reads_first(self, 10);
+    /* What a sleeping worker is late with goes to one that is awake. */
+    tnd_reader_core_worker_lost(self, WORKERS);
+    tnd_effect_t effect;
+    while (tnd_reader_core_next(self, 0, &effect))
+        cr_assert_eq(effect.msg.kind, TND_MSG_LOST);
+    give(self, 0, 20, 0);
+    cr_assert_eq(reads(self).msg.to, WORKERS + 1);
+    worker_up(self, WORKERS, 9);
+    give(self, 0, 20, 1);
+    cr_assert_eq(reads(self).msg.to, WORKERS);
+    is_idle(self);
+    free(self);
+}
+
+Test(reader, the_last_worker_that_stays_awake_ends_its_rest)
+{
+    tnd_reader_core_t *self = make(16, 4);
+    worker_up(self, WORKERS, 9);
+    worker_up(self, WORKERS + 1, 9);
+    tnd_reader_core_awake(self, 2);
+    give(self, 0, 0, 0);
+    tnd_actor_id_t late = reads(self).msg.to;
+    give(self, 0, 0, 1); /* the late one rests */
+    cr_assert_neq(reads(self).msg.to, late);
+    tnd_reader_core_awake(self, 1); /* which may leave only the late one */
+    give(self, 0, 10, 0);
+    cr_assert_eq(reads(self).msg.to, WORKERS);
+    free(self);
+}
+
 Test(reader, a_higher_attempt_replaces_a_waiting_one_and_a_lower_is_ignored)
 {
     tnd_reader_core_t *self = make(16, 4);
@@ -427,8 +534,8 @@ Test(reader, credit_starts_from_zero_on_a_new_connection)
 }
 
 /*  Random schedules: a join that issues again what is lost, workers that come, go and take credit.
- *  Every position is delivered, no worker is given more than its credit, and each READ is the
- *  lowest ticket waiting. */
+ *  Every position is delivered, no worker is given more than its credit or a block while it sleeps,
+ *  and each READ is the lowest ticket waiting. */
 static void run(unsigned seed)
 {
     enum { TICKETS = 300, WINDOW = 24, PEERS = 7 };
@@ -442,7 +549,7 @@ static void run(unsigned seed)
         bool up;
         uint64_t granted, sent;
     } peer[PEERS] = {0};
-    uint32_t floor = 0, issued = 0;
+    uint32_t floor = 0, issued = 0, awake = PEERS;
 
     while (floor < TICKETS) {
         uint32_t w = (uint32_t)rand_r(&seed) % PEERS;
@@ -473,6 +580,9 @@ static void run(unsigned seed)
             if (rand_r(&seed) % 4 == 0) {
                 tnd_reader_core_worker_lost(self, WORKERS + w);
                 peer[w].up = false;
+            } else if (rand_r(&seed) % 4 == 0) {
+                awake = 1 + (uint32_t)rand_r(&seed) % PEERS;
+                tnd_reader_core_awake(self, awake);
             }
             break;
         default: /* a block comes through */
@@ -492,6 +602,10 @@ static void run(unsigned seed)
                     cr_assert(model[k].state != WAITING || k >= i, "ticket %u before %u", i, k);
                 cr_assert_eq(model[i].state, WAITING);
                 cr_assert(peer[w].up && peer[w].sent++ < peer[w].granted);
+                uint32_t lower = 0;
+                for (uint32_t k = 0; k < w; k++)
+                    lower += peer[k].up;
+                cr_assert_lt(lower, awake);
                 model[i].state = SENT;
                 model[i].worker = w;
                 tnd_reader_core_sent(self, effect.msg.to, 1);
