@@ -109,7 +109,9 @@ static bool may_receive(const tnd_preprocessor_core_t *self, const reader_t *rea
 
 static uint32_t window_of(const tnd_preprocessor_core_t *self)
 {
-    uint32_t most = self->config.window_blocks;
+    uint32_t most = self->config.window_blocks, first = self->config.window_first;
+    if (self->cost_ns == 0 && first > 0 && first < most)
+        return first;
     if (self->config.window_ns == 0 || self->cost_ns * most <= self->config.window_ns)
         return most;
     uint64_t blocks = self->config.window_ns / self->cost_ns;

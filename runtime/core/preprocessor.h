@@ -10,6 +10,9 @@
  *  credit, so few blocks, and with them the whole lane, wait for the slow worker.  While it gets
  *  nothing it asks for more again.
  *
+ *  With `window_first` it asks for that few blocks until it knows how long one takes, so that others
+ *  can be given the rest.
+ *
  *  A worker keeps no state that matters.  When any of its links is lost it drops everything, closes
  *  all links and begins a new life (RESET).  Its readers see the old life end and tell the joins,
  *  so nothing of the worker is ever recovered, and a message lost with a connection is one more
@@ -36,6 +39,7 @@ typedef struct {
     const uint32_t *lane_number;
     uint32_t window_blocks; /* credit per reader: blocks queued or in flight */
     uint64_t window_bytes;  /* and bytes */
+    uint32_t window_first;  /* blocks until the first one is processed; 0: no such limit */
     uint64_t window_ns; /* and what is processed in that time, at least one block; 0: no limit */
 } tnd_preprocessor_core_config_t;
 

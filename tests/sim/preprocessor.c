@@ -91,6 +91,7 @@ static void *create(sim_t *self, uint32_t id)
                                              .lane_number = self->worker_lanes[id],
                                              .window_blocks = plan->queue_blocks,
                                              .window_bytes = plan->queue_bytes,
+                                             .window_first = plan->sleepy ? 2 : 0,
                                              .window_ns = plan->queue_ns};
     return tnd_preprocessor_core_init(
         sim_store_take(&self->store, tnd_preprocessor_core_bytes(&config)), &config);

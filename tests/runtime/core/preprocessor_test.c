@@ -205,6 +205,38 @@ static uint64_t credit_after(uint64_t window_ns, uint64_t cost, int blocks, uint
     return granted - (uint64_t)blocks;
 }
 
+Test(preprocessor, a_worker_asks_for_few_blocks_until_it_knows_how_long_one_takes)
+{
+    tnd_preprocessor_core_config_t config = {.self = SELF,
+                                             .lanes = 1,
+                                             .readers = readers + 1,
+                                             .reader_lane = reader_lane + 1,
+                                             .reader_count = 1,
+                                             .joins = joins,
+                                             .lane_number = lane_number,
+                                             .window_blocks = WINDOW,
+                                             .window_bytes = BYTES,
+                                             .window_first = 2,
+                                             .window_ns = 1000000};
+    tnd_preprocessor_core_t *self =
+        tnd_preprocessor_core_init(calloc(1, tnd_preprocessor_core_bytes(&config)), &config);
+    tnd_effect_t effect;
+    tnd_preprocessor_core_rewind(self, 1);
+    tnd_preprocessor_core_peer_up(self, READER);
+    tnd_preprocessor_core_peer_up(self, JOIN + 4);
+    cr_assert(tnd_preprocessor_core_next(self, 1, &effect));
+    cr_assert_eq(effect.msg.credit.blocks, 2);
+    put(self, READER, 0, 0);
+    cr_assert(tnd_preprocessor_core_next(self, 1, &effect));
+    cr_assert_eq(effect.kind, TND_EFFECT_APPLY);
+    put(self, READER, 0, 10);
+    uint64_t granted = 0; /* the first block took 100 */
+    while (tnd_preprocessor_core_next(self, 101, &effect))
+        granted = effect.kind == TND_EFFECT_LINK ? effect.msg.credit.blocks : granted;
+    cr_assert_geq(granted, WINDOW);
+    free(self);
+}
+
 Test(preprocessor, a_slow_worker_asks_for_what_it_can_process_in_its_window)
 {
     cr_assert_geq(credit_after(0, 1000, 20, 0), WINDOW - 1);
