@@ -369,6 +369,7 @@ static tnd_status_t cache_work(void *state, tnd_actor_t *self, bool *more_p, tnd
     cache_t *cache = state;
     tnd_effect_t effect;
     (void)error;
+    tnd_cache_core_awake(cache->machine, tnd_actor_awake(self));
     while (tnd_cache_core_next(cache->machine, tnd_actor_now(self), &effect)) {
         if (effect.kind == TND_EFFECT_READ) {
             send_block(cache, self, &effect);

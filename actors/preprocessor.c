@@ -22,6 +22,9 @@
  *  spread over all workers. */
 enum { WINDOW_BLOCKS = 8 };
 
+/*  Until it is known how long a block takes, where workers that sleep may be woken to share them. */
+enum { WINDOW_FIRST = 2 };
+
 /*  And no more than it works on in this time, so that a slow one holds up few blocks. */
 static const uint64_t window_ns = 160000000;
 
@@ -125,7 +128,7 @@ static void preprocessor_memory(const tnd_plan_t *plan, uint32_t index, const tn
     }
     tnd_memory_estimate_add(estimate, instance->name, stream->tables,
                             "tables that its operations look up");
-    tnd_memory_estimate_add(estimate, instance->name, one,
+    tnd_memory_estimate_add(estimate, instance->name, estimate->asleep ? 0 : one,
                             "one block of %" PRIu64 " rows %sgoing out", rows,
                             received ? "coming in, one " : "");
 }
@@ -171,6 +174,7 @@ static tnd_status_t preprocessor_init(void *state, tnd_actor_t *self, tnd_error_
         .lane_number = worker->join_lanes,
         .window_blocks = WINDOW_BLOCKS,
         .window_bytes = UINT64_MAX / 4, /* a ticket is bounded in bytes by the join */
+        .window_first = tnd_actor_instance(self)->tuned ? WINDOW_FIRST : 0,
         .window_ns = window_ns,
     };
     worker->machine_memory = tnd_allocate_zeroed(1, tnd_preprocessor_core_bytes(&config));
@@ -420,8 +424,8 @@ static const tnd_option_t options[] = {
              "nothing"},
     {TND_OPTION(tnd_preprocessor_options_t, workers, U64, PLACE), .unit = "workers",
      .fallback = "1", .range = "1..1024", .choices = "auto=0",
-     .help = "interchangeable copies on each host: only speed; `auto` is one, until the number can "
-             "change in a run"},
+     .help = "interchangeable copies on each host: only speed; `auto`, for a run of one process, "
+             "changes the number in the run, up to one for each core that `cpu:` allows"},
     {TND_OPTION(tnd_preprocessor_options_t, on_error, ENUM, GRAPH), .fallback = "stop",
      .choices = "stop|skip|quarantine",
      .help = "a row that an operation refuses, or that ends its worker again and again: fails the "

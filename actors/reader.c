@@ -487,6 +487,7 @@ static tnd_status_t reader_work(void *state, tnd_actor_t *self, bool *more_p, tn
         *more_p = true;
         return tnd_bad_reports_handle(&reader->bad, self, error);
     }
+    tnd_reader_core_awake(reader->machine, tnd_actor_awake(self));
     while (tnd_reader_core_next(reader->machine, tnd_actor_now(self), &effect)) {
         if (effect.kind == TND_EFFECT_READ) {
             *more_p = true;

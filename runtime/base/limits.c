@@ -2,10 +2,12 @@
 #include "runtime/base/limits.h"
 
 #include <inttypes.h>
+#include <sched.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /*  Version 1 reports "no limit" as a number that is about as large as the address space. */
 static const uint64_t no_limit_bytes = UINT64_C(1) << 60;
@@ -194,4 +196,21 @@ void tnd_group_limits_read(const char *root, tnd_group_limits_t *limits)
         take_cache(path, available * 1024, limits);
     take_controller(root, "cpu", limits);
     take_controller(root, "memory", limits);
+}
+
+uint32_t tnd_processors_allowed(void)
+{
+    cpu_set_t allowed;
+    if (sched_getaffinity(0, sizeof allowed, &allowed) == 0)
+        return (uint32_t)CPU_COUNT(&allowed);
+    long online = sysconf(_SC_NPROCESSORS_ONLN); /* more than a cpu_set_t has room for */
+    return online > 0 ? (uint32_t)online : 1;
+}
+
+double tnd_cores_allowed(void)
+{
+    tnd_group_limits_t limits;
+    uint32_t processors = tnd_processors_allowed();
+    tnd_group_limits_read("", &limits);
+    return limits.cores > 0 && limits.cores < processors ? limits.cores : processors;
 }

@@ -24,4 +24,9 @@ typedef struct {
 /*  `root` is where /proc and /sys are: "" for this machine's. */
 void tnd_group_limits_read(const char *root, tnd_group_limits_t *limits);
 
+/*  Processors that this process may run on. */
+uint32_t tnd_processors_allowed(void);
+/*  How many of them it may use at a time: its control group may allow less. */
+double tnd_cores_allowed(void);
+
 #endif

@@ -4,13 +4,12 @@
 
 #include <assert.h>
 #include <pthread.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "runtime/base/allocation.h"
+#include "runtime/base/limits.h"
 #include "runtime/feed/futex_wait.h"
 #include "runtime/base/clock.h"
 #include "runtime/base/thread.h"
@@ -51,20 +50,11 @@ struct tnd_gatherers {
     entry_t entries[PARTS_MAX]; /* by number % PARTS_MAX */
 };
 
-static uint32_t processors(void)
-{
-    cpu_set_t allowed;
-    if (sched_getaffinity(0, sizeof allowed, &allowed) == 0)
-        return (uint32_t)CPU_COUNT(&allowed);
-    long online = sysconf(_SC_NPROCESSORS_ONLN); /* more than a cpu_set_t has room for */
-    return online > 0 ? (uint32_t)online : 1;
-}
-
 uint32_t tnd_gather_threads(uint64_t asked, uint64_t step_bytes)
 {
     if (asked != TND_GATHER_AUTO)
         return (uint32_t)asked;
-    uint64_t threads = step_bytes / AUTO_BYTES, most = processors() / 2;
+    uint64_t threads = step_bytes / AUTO_BYTES, most = tnd_processors_allowed() / 2;
     most = most < AUTO_MOST ? most : AUTO_MOST;
     threads = threads < most ? threads : most;
     return threads > 0 ? (uint32_t)threads : 1;

@@ -103,6 +103,11 @@ void *tnd_actor_sibling(const tnd_actor_t *self, const char *actor)
     return tnd_host_handle(self->config.host, actor);
 }
 
+uint32_t tnd_actor_awake(const tnd_actor_t *self)
+{
+    return tnd_host_awake(self->config.host, tnd_actor_id(self));
+}
+
 bool tnd_actor_stopping(const tnd_actor_t *self)
 {
     return atomic_load_explicit(&self->stopping, memory_order_relaxed);

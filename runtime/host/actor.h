@@ -35,6 +35,9 @@ tnd_status_t tnd_actor_send(tnd_actor_t *self, const tnd_msg_t *msg, tnd_carry_t
 void tnd_actor_control(tnd_actor_t *self, const tnd_msg_t *msg, tnd_carry_t carry);
 /*  Closes every connection that this actor opened and starts a new life. */
 void tnd_actor_rebirth(tnd_actor_t *self);
+/*  How many of the workers after this actor may get blocks of it, the first ones in the plan.  Wakes
+ *  the actor when it changes. */
+uint32_t tnd_actor_awake(const tnd_actor_t *self);
 /*  Whether the actor must stop.  Long work checks this between rows. */
 bool tnd_actor_stopping(const tnd_actor_t *self);
 /*  Whether the run ends on request (drain or stop).  Valid once its outcome is known. */

@@ -32,6 +32,8 @@ uint64_t tnd_host_link_timeout(const tnd_host_t *self);
 bool tnd_host_endpoint(tnd_host_t *self, tnd_endpoint_t *endpoint);
 /*  The generation of a chain, as last announced by the leader. */
 uint32_t tnd_host_generation(const tnd_host_t *self, uint32_t chain);
+/*  How many of the workers after an actor may get blocks of it. */
+uint32_t tnd_host_awake(const tnd_host_t *self, tnd_actor_id_t actor);
 /*  Whether a silent peer is exempt from timeouts: it is inside a work hook, or in this process,
  *  where every end is announced, however long the process was stopped. */
 bool tnd_host_excuses(const tnd_host_t *self, tnd_actor_id_t peer);

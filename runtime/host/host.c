@@ -253,6 +253,7 @@ static void live(tnd_host_t *self)
         tnd_host_make_progress(self);
         tnd_host_tell_busy(self, now);
         tnd_host_watch(self, now);
+        tnd_host_tune(self, now);
         if (tnd_host_leads(self)) {
             uint64_t due = tnd_leader_work(self->leader, now);
             wake = due < wake ? due : wake;
@@ -318,6 +319,9 @@ static void say_statistics(tnd_host_t *self)
 #define WRITE_TIME(name, text) fprintf(writer.stream, " time_" #name " %" PRIu64, times.name);
         TND_TIMES(WRITE_TIME)
 #undef WRITE_TIME
+        if (page->tuning != 0)
+            fprintf(writer.stream, " tuning %" PRIu64 " asleep %" PRIu64, page->tuning,
+                    page->asleep);
         fputc('\n', writer.stream);
     }
     tnd_host_tell_leader(self, TND_MSG_STATISTICS, 0, tnd_text_payload_end(&writer));
@@ -478,6 +482,7 @@ tnd_status_t tnd_host_new(tnd_host_t **self_p, const tnd_host_config_t *config, 
     self->diagnostics = tnd_diagnostics_new(self->arena);
     tnd_resources_list(&self->resources, self->plan, config->host);
     open_pages(self);
+    tnd_host_begin_tuning(self);
     tnd_status_t status = open_control(self, error);
     if (status != TND_OK) {
         (void)tnd_host_destroy(&self);
@@ -659,6 +664,7 @@ bool tnd_host_destroy(tnd_host_t **self_p)
     for (uint32_t i = 0; i < self->left_count; i++)
         tnd_actor_destroy(&self->left[i]);
     free(self->left);
+    tnd_host_end_tuning(self);
     free(self->last_word);
     free(self->last_speaker);
     free(self->violations);

@@ -22,9 +22,10 @@ typedef enum {
 /*  A check of the caller before the actors start. */
 typedef struct {
     /*  Whether this host may run its part of the plan, now that the streams of all chains are
-     *  known; reports why not.  Runs on a thread of its own. */
+     *  known; reports why not.  *workers_p: how many workers of an actor with `workers: auto` may be
+     *  awake.  Runs on a thread of its own. */
     bool (*fits)(const tnd_plan_t *plan, uint32_t host, const tnd_stream_t *streams,
-                 tnd_diagnostics_t *found);
+                 uint32_t *workers_p, tnd_diagnostics_t *found);
 } tnd_review_t;
 
 typedef struct {

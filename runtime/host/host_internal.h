@@ -1,7 +1,7 @@
 /*  runtime/host/host_internal.h - the state of a host, shared by its files.
  *
  *  host.c runs the loop, host_start.c handles the barriers of the start, host_control.c control
- *  messages, and host_watch.c actors that hang.  Fields that `lock` does not guard belong to the
+ *  messages, host_watch.c actors that hang, and host_tuning.c `workers: auto`.  Fields that `lock` does not guard belong to the
  *  host's thread. */
 #ifndef TND_RUNTIME_HOST_HOST_INTERNAL_H
 #define TND_RUNTIME_HOST_HOST_INTERNAL_H
@@ -60,8 +60,13 @@ struct tnd_host {
     tnd_actor_t **left;                   /* actors that hung; their threads may never end */
     uint32_t left_count;
     uint64_t watch_due_ns;
-    bool hung;     /* a device thread, which ends the run */
-    uint8_t *busy; /* by instance: inside a work hook elsewhere */
+    struct tnd_host_tuning *tunings; /* by actor with `workers: auto` */
+    uint32_t tuning_count;
+    uint64_t tuning_due_ns;
+    uint32_t tuning_most;    /* workers of an actor that its memory allows */
+    _Atomic uint32_t *awake; /* by instance that gives blocks: workers that may get them */
+    bool hung;               /* a device thread, which ends the run */
+    uint8_t *busy;           /* by instance: inside a work hook elsewhere */
     tnd_membership_t membership;
     uint32_t *violations;                    /* by host */
     uint64_t link_timeout_ns, busy_every_ns; /* of this run: see pace.h */
@@ -142,5 +147,12 @@ void tnd_host_replace(tnd_host_t *self, uint32_t instance);
 void tnd_host_raise(tnd_host_t *self);
 /*  Repeats reports of hangs that may be lost. */
 void tnd_host_forget_hangs(tnd_host_t *self);
+
+/* --- host_tuning.c ---------------------------------------------------------------------------- */
+
+void tnd_host_begin_tuning(tnd_host_t *self);
+/*  Lets the tuners decide, twice a second. */
+void tnd_host_tune(tnd_host_t *self, uint64_t now);
+void tnd_host_end_tuning(tnd_host_t *self);
 
 #endif

@@ -42,7 +42,8 @@ static void try_streams(void *context, tnd_guarded_call_t *call, tnd_diagnostics
     for (uint32_t c = 0; c < self->plan->chain_count && fits; c++)
         fits = tnd_resources_derive(self->plan, call, &self->streams[c], found);
     if (fits && review != NULL)
-        fits = review->fits(self->plan, self->config.host, self->streams, found);
+        fits =
+            review->fits(self->plan, self->config.host, self->streams, &self->tuning_most, found);
     self->fits = fits;
 }
 

@@ -8,6 +8,7 @@
 #ifndef TND_RUNTIME_OBSERVE_MEMORY_ESTIMATE_H
 #define TND_RUNTIME_OBSERVE_MEMORY_ESTIMATE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -22,6 +23,7 @@ typedef struct {
     uint32_t count;
     size_t room;
     uint64_t bytes;   /* of all items */
+    bool asleep;      /* the instance that is asked gets nothing to do in the whole run */
     uint64_t threads; /* in addition to those of actors and devices; their memory is not an item */
 } tnd_memory_estimate_t;
 

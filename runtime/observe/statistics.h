@@ -85,6 +85,8 @@ typedef struct {
 #define TND_COUNTER_FIELD(name, unit, text) _Atomic uint64_t name;
     TND_COUNTERS(TND_COUNTER_FIELD)
 #undef TND_COUNTER_FIELD
+    _Atomic uint64_t tuning; /* of a worker: see tnd_tuning_text; 0: not `workers: auto` */
+    _Atomic uint64_t asleep; /* whether it gets nothing to do for now */
     _Atomic uint64_t thread; /* its number, as the system's tools show it */
     char actor[48];
     char kind[16];
@@ -98,7 +100,7 @@ typedef struct {
 } tnd_statistics_t;
 
 /*  The first page of a file. */
-enum { TND_PAGES_VERSION = 6 };
+enum { TND_PAGES_VERSION = 7 };
 
 typedef struct {
     char magic[8];          /* "TNDPAGES" */

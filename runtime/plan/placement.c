@@ -179,6 +179,7 @@ static bool make_instances(placer_t *self, const char *local)
                                        : 0,
                     .lane_first = worker ? share->lane_first : 0,
                     .lane_count = worker ? share->lanes : (uint32_t)topology->settings->lanes,
+                    .tuned = worker && copies > 1 && tnd_placer_is_tuned(self, h, a),
                 };
                 instance->name = instance_name(self, instance, a, copies);
             }
@@ -560,6 +561,7 @@ const tnd_plan_t *tnd_placement_resolve(const tnd_options_context_t *context,
     if (tnd_diagnostics_count(context->diagnostics, TND_SEVERITY_ERROR) != errors)
         return NULL;
     tnd_placer_deal(&self);
+    tnd_placer_check_tuned(&self);
     tnd_placer_isolate(&self);
     tnd_placer_spare(&self);
     make_hosts(&self, data, fallback_data);

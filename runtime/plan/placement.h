@@ -46,7 +46,8 @@ typedef struct {
     uint32_t number;     /* of a worker or reader among those of its actor (and lane) */
     uint32_t lane_first, lane_count;       /* lanes that a worker serves; all of them for others */
     uint32_t replica_first, replica_count; /* that a feeder carries */
-    const tnd_topology_actor_t *written;   /* as in the file, with places; NULL: in none */
+    bool tuned; /* `workers: auto`: one of several of which the run decides how many work */
+    const tnd_topology_actor_t *written; /* as in the file, with places; NULL: in none */
 } tnd_instance_t;
 
 /*  Two instances connected by a data link; `to` is downstream.  Stateless actors connect and

@@ -1,7 +1,13 @@
 /*  runtime/plan/placement_assign.c - assigns lanes, workers, devices and replicas to hosts. */
 #include "runtime/plan/placement_internal.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
+
+#include "runtime/base/limits.h"
+
+/*  Workers of `workers: auto`, as its number could be written. */
+enum { TUNED_MOST = 1024 };
 
 /*  ----------------------------------------------------------------------------- actors to hosts */
 
@@ -273,15 +279,30 @@ void tnd_placer_deal_replicas(placer_t *self, const tnd_topology_chain_t *chain,
 }
 /*  ----------------------------------------------------------------------------------- workers */
 
+/*  The actor's own option; NULL: it has none. */
+static const uint64_t *own_workers(const placer_t *self, uint32_t actor)
+{
+    const tnd_topology_actor_t *of = &self->topology->actors[actor];
+    return tnd_options_field(&of->kind->table, of->options, "workers", TND_OPTION_U64);
+}
+
+bool tnd_placer_is_tuned(const placer_t *self, uint32_t host, uint32_t actor)
+{
+    const share_t *share = &self->hosts[host].shares[actor];
+    const uint64_t *own = own_workers(self, actor);
+    return share->workers == 0 && (share->tuned || (own != NULL && *own == 0));
+}
+
 uint32_t tnd_placer_workers(const placer_t *self, uint32_t host, uint32_t actor)
 {
     const share_t *share = &self->hosts[host].shares[actor];
-    const tnd_topology_actor_t *of = &self->topology->actors[actor];
-    const uint64_t *own =
-        tnd_options_field(&of->kind->table, of->options, "workers", TND_OPTION_U64);
+    const uint64_t *own = own_workers(self, actor);
     if (share->workers > 0)
         return share->workers;
-    return own == NULL || *own == 0 ? 1 : (uint32_t)*own;
+    if (!tnd_placer_is_tuned(self, host, actor))
+        return own == NULL ? 1 : (uint32_t)*own;
+    double cores = self->topology->settings->cpu * tnd_cores_allowed();
+    return cores < 1 ? 1 : cores > TUNED_MOST ? TUNED_MOST : (uint32_t)cores;
 }
 
 /*  ------------------------------------------------------------- processes of their own */
@@ -302,6 +323,32 @@ static uint32_t processes_of(const placer_t *self, uint32_t host, uint32_t actor
     return self->topology->actors[actor].kind->instances == TND_INSTANCE_LANE
                ? share->lanes
                : tnd_placer_workers(self, host, actor);
+}
+
+/*  Every process makes the same plan, and does not know the cores of the others. */
+void tnd_placer_check_tuned(placer_t *self)
+{
+    uint32_t told = TND_TOPOLOGY_NONE, processes = self->host_count;
+    for (uint32_t h = 0; h < self->host_count; h++)
+        for (uint32_t a = 0; a < self->topology->actor_count; a++)
+            processes += processes_of(self, h, a);
+    for (uint32_t h = 0; h < self->host_count && processes > 1; h++)
+        for (uint32_t a = 0; a < self->topology->actor_count; a++) {
+            if (!self->hosts[h].shares[a].here || !tnd_placer_is_tuned(self, h, a) || told == a)
+                continue;
+            told = a;
+            tnd_diagnostics_add(
+                diagnostics_of(self), TND_T045_WORKERS,
+                self->hosts[h].shares[a].tuned
+                    ? self->hosts[h].shares[a].mark
+                    : tnd_topology_option_mark(&self->topology->actors[a], "workers"),
+                "`workers: auto` is for a run of one process, and this one has "
+                "%" PRIu32 ": all make the same plan, and none knows how many "
+                "cores the others have",
+                processes);
+            tnd_diagnostics_help(diagnostics_of(self), "give `%s` a number, such as `workers: 2`",
+                                 self->topology->actors[a].name);
+        }
 }
 
 /*  A worker, or the readers of one lane, on an isolated host of their parent. */

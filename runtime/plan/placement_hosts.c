@@ -288,7 +288,9 @@ static void read_host_overrides(placer_t *self, host_t *host, const char *name,
         if (devices && tnd_placer_check_devices(self, &list, entry->value))
             host->shares[actor].devices = list;
         if (!devices)
-            host->shares[actor].workers = workers == 0 ? 1 : (uint32_t)workers;
+            host->shares[actor].workers = (uint32_t)workers;
+        if (!devices)
+            host->shares[actor].tuned = workers == 0;
         host->shares[actor].mark = entry->mark;
     }
 }

@@ -33,6 +33,7 @@ typedef struct {
     bool here;
     uint32_t lane_first, lanes; /* for an actor with one instance per lane */
     uint32_t workers;           /* 0: the actor's own option */
+    bool tuned;                 /* `workers: auto` of this host */
     tnd_strings_t devices;      /* count 0: the actor's own option */
     uint32_t first, count;      /* its instances in the plan */
     const void *options;
@@ -107,6 +108,9 @@ void tnd_placer_check_ports(placer_t *self);
 uint32_t tnd_placer_count(const placer_t *self, uint32_t actor);
 /*  The number of copies of an actor on a host. */
 uint32_t tnd_placer_workers(const placer_t *self, uint32_t host, uint32_t actor);
+/*  Whether the number of workers that are awake changes in the run. */
+bool tnd_placer_is_tuned(const placer_t *self, uint32_t host, uint32_t actor);
+void tnd_placer_check_tuned(placer_t *self);
 /*  Assigns lanes, workers and devices to hosts. */
 void tnd_placer_deal(placer_t *self);
 /*  Moves isolated actors to hosts that their host starts as processes. */

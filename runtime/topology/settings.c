@@ -84,6 +84,9 @@ static const tnd_option_t settings_options[] = {
     {TND_OPTION_NAMED("memory", tnd_settings_t, memory_bytes, BYTES, TUNE), .fallback = "",
      .help = "what a host may use, with the processes of its isolated actors; more is refused "
              "before the start"},
+    {TND_OPTION(tnd_settings_t, cpu, F64, TUNE), .fallback = "1", .range = "0.01..1",
+     .help = "the part of the cores of a host, as its affinity and control group allow them, that "
+             "`workers: auto` may use: one worker per whole core, at least one"},
     {TND_OPTION_NAMED("start_timeout", tnd_settings_t, start_timeout_ns, DURATION, TUNE),
      .fallback = "120s", .range = "1ms..",
      .help = "how long the leader waits for the other hosts; not counted while one reports "

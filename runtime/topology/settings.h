@@ -52,6 +52,7 @@ typedef struct {
     const tnd_security_t *security;
     const tnd_checkpoint_options_t *checkpoint; /* NULL: none */
     uint64_t memory_bytes;
+    double cpu; /* share of the cores of a host */
     uint64_t start_timeout_ns;
     uint64_t dead_after_ns;
     uint64_t link_timeout_ns;

@@ -437,6 +437,48 @@ def test_explain_writes_options_as_people_do_with_the_workers_that_are_placed(fo
     holds(out, "take: all,", "retry: 90s,", "retain: 64MiB", "{ops: [], workers: 3,")
 
 
+def tuned(folder, rest="", prep=""):
+    return topology(folder, read=rest, links=["read -> prep -> batch -> feed"],
+                    actors="  prep: {kind: preprocessor, workers: auto, "
+                           "ops: [{cast: {column: x, to: f64}}]%s}\n" % prep + FEED % "")
+
+
+def test_tuned_workers_are_for_a_run_of_one_process(folder):
+    arrays(folder)
+    why = "error[T045]: `workers: auto` is for a run of one process"
+    over = folder / "over.yaml"
+    over.write_text("port: 7100\nhosts:\n  a: {actors: [read, batch, feed]}\n  b: {actors: [prep]}\n")
+    code, out, err = run("validate", tuned(folder), over)
+    same(code, 78)
+    holds(err, why, "this one has 2", "such as `workers: 2`")
+    code, out, err = run("validate", tuned(folder, prep=", isolate: process"))
+    same(code, 78)
+    holds(err, why)
+    over.write_text(over.read_text().replace("[prep]}", "[prep], workers: {prep: 3}}"))
+    same(run("validate", tuned(folder), over)[0], 0)
+
+
+def test_tuned_workers_are_limited_by_cpu_and_memory(folder):
+    arrays(folder)
+    whole = run("explain", tuned(folder))[1]
+    holds(whole, "workers: auto,")
+    one = run("explain", tuned(folder), "--set", "cpu=0.01")[1]
+    same(one.count(" preprocessor "), 1)
+    if whole.count(" preprocessor ") == 1:
+        return  # there is one core
+    blocks = [line for line in whole.splitlines() if "prep." in line and "one block" in line]
+    same(len(blocks), whole.count(" preprocessor "))
+    # The least budget that is enough for one worker that is awake: with less, `depth: auto` is less.
+    low, high = 16 * 1024, 1024 * 1024
+    while high - low > 64:
+        budget = (low + high) // 2
+        fits = run("validate", tuned(folder), "--set", f"memory={budget}KiB")[0] == 0
+        low, high = (low, budget) if fits else (budget, high)
+    out = run("explain", tuned(folder), "--set", f"memory={high}KiB")[1]
+    same([line.split()[2] for line in out.splitlines() if "prep." in line and "one block" in line],
+         ["prep.0:"])
+
+
 def test_isolated_actors_are_in_the_memory_of_their_host(folder):
     arrays(folder)
     path = graph(folder, read=", isolate: process")

@@ -113,7 +113,8 @@ static void print_chain(const tnd_plan_t *plan, uint32_t index, const tnd_prefli
     print_files(&known->stream);
 }
 
-/*  The options of an instance.  `workers` is their number on its host: the placement decides it. */
+/*  The options of an instance.  `workers` is their number on its host, which the placement decides,
+ *  or `auto` where the run does. */
 static void print_options(const tnd_plan_t *plan, const tnd_instance_t *instance)
 {
     const tnd_table_t *table = &instance->kind->table;
@@ -125,7 +126,7 @@ static void print_options(const tnd_plan_t *plan, const tnd_instance_t *instance
                    plan->instances[i].host == instance->host &&
                    plan->instances[i].lane == instance->lane;
     uint64_t *written = (uint64_t *)tnd_options_field(table, options, "workers", TND_OPTION_U64);
-    if (written != NULL)
+    if (written != NULL && !instance->tuned)
         *written = workers;
     tnd_options_show(table, options, stdout);
     free(options);

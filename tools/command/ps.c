@@ -7,6 +7,7 @@
 
 #include "runtime/base/allocation.h"
 #include "runtime/observe/inspection.h"
+#include "runtime/observe/tuning.h"
 #include "tools/cli/command.h"
 #include "tools/cli/json.h"
 
@@ -37,6 +38,12 @@ static const char *const device_names[] = {"idle", "step", "reduce", "apply", "k
 static tnd_state_t state_of(const tnd_statistics_t *page)
 {
     return (tnd_state_t)(page->state & 0xff);
+}
+
+static const char *state_name(const tnd_statistics_t *page)
+{
+    bool asleep = page->asleep != 0 && state_of(page) == TND_STATE_WAITING;
+    return asleep ? "asleep" : state_names[state_of(page)];
 }
 
 static uint32_t waits_of(const tnd_statistics_t *page)
@@ -104,7 +111,7 @@ static void add_actor(rows_t *rows, const tnd_inspected_t *process, const tnd_st
     row_t *row = add_row(rows, process);
     snprintf(row->cells[3], 17, "%s", page->actor);
     snprintf(row->cells[4], CELL, "%s", page->kind);
-    snprintf(row->cells[5], CELL, "%s", process->stopped ? "stopped" : state_names[state_of(page)]);
+    snprintf(row->cells[5], CELL, "%s", process->stopped ? "stopped" : state_name(page));
     FILE *out = tnd_require_memory(fmemopen(row->cells[6], 25, "w"));
     print_waits(out, waits_of(page), "", ",", "");
     fclose(out);
@@ -145,6 +152,19 @@ static void print_rows(const rows_t *rows)
         }
 }
 
+/*  What was decided about the workers of a process, one line per actor. */
+static void print_tuning(const tnd_inspected_t *process)
+{
+    for (uint32_t a = 0; a < process->count; a++) {
+        const tnd_statistics_t *page = &process->actors[a];
+        size_t length = strcspn(page->actor, ".");
+        char text[256];
+        if (page->tuning != 0 && strcmp(page->actor + length, ".0") == 0)
+            printf("%s, %.*s: %s\n", process->run, (int)length, page->actor,
+                   tnd_tuning_text(page->tuning, text, sizeof text));
+    }
+}
+
 /* --- as JSON ---------------------------------------------------------------------------------- */
 
 static void print_devices(const tnd_statistics_t *page, uint64_t now)
@@ -172,7 +192,7 @@ static void print_actor(const tnd_statistics_t *page, uint64_t now, double rate)
 {
     tnd_json_begin(stdout, false, "name", page->actor);
     tnd_json_member(stdout, "kind", page->kind);
-    printf(",\"state\":\"%s\",\"waits\":[", state_names[state_of(page)]);
+    printf(",\"state\":\"%s\",\"waits\":[", state_name(page));
     print_waits(stdout, waits_of(page), "\"", ",", "\"");
     printf("],\"since_seconds\":%.3f,\"rows_per_second\":%.1f,\"queue\":%" PRIu64 ",\"credit\":",
            since_of(page, now), rate, page->queue);
@@ -192,6 +212,10 @@ static void print_actor(const tnd_statistics_t *page, uint64_t now, double rate)
 #undef PRINT_TIME
     fputs("}", stdout);
     print_devices(page, now);
+    if (page->tuning != 0) {
+        char tuning[256];
+        tnd_json_member(stdout, "tuning", tnd_tuning_text(page->tuning, tuning, sizeof tuning));
+    }
     fputs("}", stdout);
 }
 
@@ -302,7 +326,10 @@ static int ps(const tnd_request_t *request)
         fputs(before->unread, stderr);
         if (sheet.rows.count > 0)
             print_rows(&sheet.rows);
-        else if (request->file_count == 0)
+        for (uint32_t p = 0; p < after->count; p++)
+            if (!after->processes[p].killed && tnd_request_names(request, after->processes[p].run))
+                print_tuning(&after->processes[p]);
+        if (sheet.rows.count == 0 && request->file_count == 0)
             fputs("no run on this machine\n", stderr);
     }
     int code = TND_EXIT_OK;
@@ -331,7 +358,9 @@ const tnd_command_t tnd_command_ps = {
         "shown too.  A line per actor:\n"
         "\n"
         "  STATE   running; working: inside its work (a read, an operation, a copy); waiting;\n"
-        "          stopped: its process was stopped by a signal; ended; failed\n"
+        "          stopped: its process was stopped by a signal; asleep: a worker of `workers: "
+        "auto`\n"
+        "          that is not needed now; ended; failed\n"
         "  FOR     what it waits for, most important first: input, credit (of the next actor),\n"
         "          order (later blocks have arrived, earlier ones have not), mark (another lane),\n"
         "          window (a free slot of a feeder), memory, step (the user's), reduce (other\n"

@@ -281,14 +281,14 @@ static int close_files(run_t *run, tnd_outcome_t outcome, int code, uint64_t unt
 
 /*  Whether this host fits into its `memory:` and into the machine. */
 static bool fits(const tnd_plan_t *plan, uint32_t host, const tnd_stream_t *streams,
-                 tnd_diagnostics_t *found)
+                 uint32_t *workers_p, tnd_diagnostics_t *found)
 {
     size_t before = tnd_diagnostics_count(found, TND_SEVERITY_ERROR);
     tnd_preflight_t preflight = {
         .chains = tnd_allocate_zeroed(plan->chain_count, sizeof *preflight.chains)};
     for (uint32_t c = 0; c < plan->chain_count; c++)
         preflight.chains[c] = (tnd_preflight_chain_t){.known = true, .stream = streams[c]};
-    tnd_memory_check(plan, host, &preflight, found);
+    *workers_p = tnd_memory_check(plan, host, &preflight, found);
     free(preflight.chains);
     return tnd_diagnostics_count(found, TND_SEVERITY_ERROR) == before;
 }

@@ -16,44 +16,6 @@ enum { MIB = 1 << 20 };
 /*  Threads of a process besides actors and devices: main, control, signals, messages. */
 enum { THREADS = 4 };
 
-static void add_process(tnd_memory_t *self, const tnd_plan_t *plan, uint32_t host, const char *who,
-                        const tnd_preflight_t *preflight)
-{
-    uint64_t threads = THREADS, before = self->estimate.threads;
-    for (uint32_t i = 0; i < plan->instance_count; i++) {
-        const tnd_instance_t *instance = &plan->instances[i];
-        const tnd_preflight_chain_t *chain = &preflight->chains[instance->chain];
-        const tnd_kind_t *kind = tnd_kind_of(instance->kind);
-        if (instance->host != host)
-            continue;
-        threads++;
-        if (instance->kind->role == TND_ROLE_FEEDER)
-            threads += plan->hosts[host].device_count > 0 ? plan->hosts[host].device_count : 1;
-        self->known = self->known && chain->known;
-        if (chain->known && kind->estimate_memory != NULL)
-            kind->estimate_memory(plan, i, &chain->stream, &self->estimate);
-    }
-    for (uint32_t h = 0; h < plan->host_count; h++)
-        if (plan->hosts[h].isolated && plan->hosts[h].parent == host) {
-            threads++; /* it retains them */
-            break;
-        }
-    threads += self->estimate.threads - before;
-    tnd_memory_estimate_add(&self->estimate, who, (16 + threads) * MIB,
-                            "16 MiB, and 1 MiB for each of %" PRIu64 " threads", threads);
-}
-
-void tnd_memory_sum(tnd_memory_t *self, const tnd_plan_t *plan, uint32_t host,
-                    const tnd_preflight_t *preflight)
-{
-    assert(!plan->hosts[host].isolated);
-    *self = (tnd_memory_t){.known = true};
-    add_process(self, plan, host, "process", preflight);
-    for (uint32_t h = 0; h < plan->host_count; h++)
-        if (plan->hosts[h].isolated && plan->hosts[h].parent == host)
-            add_process(self, plan, h, plan->hosts[h].name, preflight);
-}
-
 /*  The limit of the host, and where it comes from. */
 static uint64_t limit_of(const tnd_plan_host_t *host, char *words, size_t room)
 {
@@ -76,6 +38,69 @@ static uint64_t limit_of(const tnd_plan_host_t *host, char *words, size_t room)
     return machine;
 }
 
+static void add_process(tnd_memory_t *self, const tnd_plan_t *plan, uint32_t host, const char *who,
+                        const tnd_preflight_t *preflight)
+{
+    uint64_t threads = THREADS, before = self->estimate.threads;
+    for (uint32_t i = 0; i < plan->instance_count; i++) {
+        const tnd_instance_t *instance = &plan->instances[i];
+        const tnd_preflight_chain_t *chain = &preflight->chains[instance->chain];
+        const tnd_kind_t *kind = tnd_kind_of(instance->kind);
+        if (instance->host != host)
+            continue;
+        threads++;
+        if (instance->kind->role == TND_ROLE_FEEDER)
+            threads += plan->hosts[host].device_count > 0 ? plan->hosts[host].device_count : 1;
+        self->known = self->known && chain->known;
+        self->estimate.asleep = instance->tuned && instance->number >= self->workers;
+        if (chain->known && kind->estimate_memory != NULL)
+            kind->estimate_memory(plan, i, &chain->stream, &self->estimate);
+    }
+    for (uint32_t h = 0; h < plan->host_count; h++)
+        if (plan->hosts[h].isolated && plan->hosts[h].parent == host) {
+            threads++; /* it retains them */
+            break;
+        }
+    threads += self->estimate.threads - before;
+    tnd_memory_estimate_add(&self->estimate, who, (16 + threads) * MIB,
+                            "16 MiB, and 1 MiB for each of %" PRIu64 " threads", threads);
+}
+
+/*  With that many workers awake. */
+static void add_host(tnd_memory_t *self, const tnd_plan_t *plan, uint32_t host,
+                     const tnd_preflight_t *preflight, uint32_t workers)
+{
+    *self = (tnd_memory_t){.known = true, .workers = workers};
+    add_process(self, plan, host, "process", preflight);
+    for (uint32_t h = 0; h < plan->host_count; h++)
+        if (plan->hosts[h].isolated && plan->hosts[h].parent == host)
+            add_process(self, plan, h, plan->hosts[h].name, preflight);
+}
+
+/*  The most workers of an actor with `workers: auto`; 1 without one. */
+static uint32_t tuned_workers(const tnd_plan_t *plan)
+{
+    uint32_t most = 1;
+    for (uint32_t i = 0; i < plan->instance_count; i++)
+        if (plan->instances[i].tuned && plan->instances[i].number >= most)
+            most = plan->instances[i].number + 1;
+    return most;
+}
+
+void tnd_memory_sum(tnd_memory_t *self, const tnd_plan_t *plan, uint32_t host,
+                    const tnd_preflight_t *preflight)
+{
+    char words[256];
+    uint64_t limit = limit_of(&plan->hosts[host], words, sizeof words);
+    uint32_t workers = tuned_workers(plan);
+    assert(!plan->hosts[host].isolated);
+    add_host(self, plan, host, preflight, workers);
+    while (self->estimate.bytes > limit && workers > 1) {
+        tnd_memory_free(self);
+        add_host(self, plan, host, preflight, --workers);
+    }
+}
+
 /*  The option that makes a term of actor `who` smaller. */
 static const char *remedy_for(const tnd_plan_t *plan, const char *who)
 {
@@ -95,15 +120,15 @@ static const char *remedy_for(const tnd_plan_t *plan, const char *who)
     return "fewer actors on this host";
 }
 
-void tnd_memory_check(const tnd_plan_t *plan, uint32_t host, const tnd_preflight_t *preflight,
-                      tnd_diagnostics_t *diagnostics)
+uint32_t tnd_memory_check(const tnd_plan_t *plan, uint32_t host, const tnd_preflight_t *preflight,
+                          tnd_diagnostics_t *diagnostics)
 {
     const tnd_plan_host_t *of = &plan->hosts[host];
     const tnd_value_t *budget = tnd_value_get(plan->topology->root, "memory");
     char words[256], needed[TND_QUANTITY_SIZE], part[TND_QUANTITY_SIZE];
     uint64_t limit = of->isolated ? UINT64_MAX : limit_of(of, words, sizeof words);
     if (limit == UINT64_MAX)
-        return;
+        return UINT32_MAX;
     tnd_memory_t sum;
     tnd_memory_sum(&sum, plan, host, preflight);
     const tnd_memory_estimate_t *estimate = &sum.estimate;
@@ -126,7 +151,9 @@ void tnd_memory_check(const tnd_plan_t *plan, uint32_t host, const tnd_preflight
                                  "what helps: %s; `tundish explain` shows what takes how much",
                                  remedy_for(plan, most->who));
     }
+    uint32_t workers = sum.workers;
     tnd_memory_free(&sum);
+    return workers;
 }
 
 void tnd_memory_free(tnd_memory_t *self)
@@ -140,5 +167,5 @@ void tnd_memory_preflight(tnd_preflight_t *preflight, tnd_graph_t *graph,
     const tnd_plan_t *plan = tnd_graph_plan(graph);
     tnd_preflight_make(preflight, graph, plan, diagnostics);
     for (uint32_t h = 0; h < plan->host_count; h++)
-        tnd_memory_check(plan, h, preflight, diagnostics);
+        (void)tnd_memory_check(plan, h, preflight, diagnostics);
 }

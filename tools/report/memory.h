@@ -17,17 +17,19 @@
 
 typedef struct {
     tnd_memory_estimate_t estimate;
-    bool known; /* false: terms are missing because another host has to describe their rows */
+    uint32_t workers; /* of an actor with `workers: auto` that may be awake */
+    bool known;       /* false: terms are missing because another host has to describe their rows */
 } tnd_memory_t;
 
-/*  Of a host that is not part of another. */
+/*  Of a host that is not part of another, with as many workers of `workers: auto` as fit into its
+ *  limit, at least one. */
 void tnd_memory_sum(tnd_memory_t *self, const tnd_plan_t *plan, uint32_t host,
                     const tnd_preflight_t *preflight);
 /*  Reports an error if the host may use more than its `memory:`, or, without that option on this
  *  machine, than the machine and the control groups of this process allow: the sum and its largest
- *  term.  An isolated actor's process is reported by its parent. */
-void tnd_memory_check(const tnd_plan_t *plan, uint32_t host, const tnd_preflight_t *preflight,
-                      tnd_diagnostics_t *diagnostics);
+ *  term.  An isolated actor's process is reported by its parent.  Returns `workers` of the sum. */
+uint32_t tnd_memory_check(const tnd_plan_t *plan, uint32_t host, const tnd_preflight_t *preflight,
+                          tnd_diagnostics_t *diagnostics);
 /*  Preflight and memory check of all hosts. */
 void tnd_memory_preflight(tnd_preflight_t *preflight, tnd_graph_t *graph,
                           tnd_diagnostics_t *diagnostics);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "runtime/observe/statistics.h"
+#include "runtime/observe/tuning.h"
 #include "tools/cli/json.h"
 #include "tools/cli/versions.h"
 
@@ -114,7 +115,14 @@ static void print_actor(const tnd_run_summary_actor_t *actor, FILE *out)
             (double)count_of(actor->counts, "time_" #name) * 1e-9);
     TND_TIMES(PRINT_TIME)
 #undef PRINT_TIME
-    fputs("}}", out);
+    fputs("}", out);
+    uint64_t tuning = count_of(actor->counts, "tuning");
+    if (tuning != 0) {
+        char text[256];
+        fprintf(out, ",\"asleep\":%s", count_of(actor->counts, "asleep") != 0 ? "true" : "false");
+        tnd_json_member(out, "tuning", tnd_tuning_text(tuning, text, sizeof text));
+    }
+    fputs("}", out);
 }
 
 void tnd_report_print(const tnd_run_summary_t *summary, FILE *out)

@@ -6,6 +6,8 @@
 
 #include <criterion/criterion.h>
 
+#include "runtime/base/limits.h"
+
 static tnd_graph_t *compose(void)
 {
     tnd_graph_t *graph = tnd_graph_new("fashion", 7);
@@ -166,6 +168,26 @@ Test(graph, a_bad_override_is_shown_where_it_was_written)
     cr_expect(strstr(errors, "did you mean `size`?") != NULL);
     cr_expect(strstr(errors, "4 errors") != NULL, "%s", errors);
     tnd_graph_destroy(&graph);
+}
+
+Test(graph, tuned_workers_are_one_for_each_core_that_cpu_allows)
+{
+    double cores = tnd_cores_allowed();
+    for (int part = 1; part <= 2; part++) {
+        tnd_graph_t *graph = compose();
+        tnd_graph_set(graph, "prep.workers", "auto");
+        tnd_graph_set(graph, "cpu", part == 1 ? "0.01" : "1");
+        const tnd_plan_t *plan = plan_of(graph);
+        uint32_t expected = cores >= 1 && part == 2 ? (uint32_t)cores : 1, found = 0;
+        for (uint32_t i = 0; i < plan->instance_count; i++) {
+            if (strcmp(plan->instances[i].actor, "prep") != 0)
+                continue;
+            cr_expect_eq(plan->instances[i].number, found++);
+            cr_expect_eq(plan->instances[i].tuned, expected > 1);
+        }
+        cr_expect_eq(found, expected < 1024 ? expected : 1024);
+        tnd_graph_destroy(&graph);
+    }
 }
 
 Test(graph, writing_a_default_leaves_the_fingerprint_and_a_change_of_the_graph_does_not)

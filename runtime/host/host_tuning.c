@@ -1,0 +1,160 @@
+/*  runtime/host/host_tuning.c - `workers: auto`: how many workers of this host are awake.
+ *
+ *  The tuner (runtime/core/tuning) decides.  Here its samples are taken from the statistics of the
+ *  actors, and what it decides is told to those that give blocks to the workers. */
+#include "runtime/host/host_internal.h"
+
+#include <stdlib.h>
+
+#include "runtime/base/allocation.h"
+#include "runtime/core/tuning/tuner.h"
+#include "runtime/host/text_payload.h"
+#include "runtime/observe/tuning.h"
+
+/*  Of some actors since their start. */
+typedef struct {
+    uint64_t rows, blocks, work_ns, ticket_wait_ns, feeder_wait_ns;
+} counted_t;
+
+/*  The workers of one actor. */
+typedef struct tnd_host_tuning {
+    uint32_t first, count; /* instances */
+    tnd_tuner_t tuner;
+    uint64_t taken_ns; /* the last sample; 0: none was taken */
+    counted_t counted; /* until then */
+} tuning_t;
+
+static bool gives_to(const tnd_host_t *self, uint32_t from, const tuning_t *tuning)
+{
+    for (uint32_t e = 0; e < self->plan->edge_count; e++) {
+        const tnd_edge_t *edge = &self->plan->edges[e];
+        if (edge->from == from && edge->to == tuning->first)
+            return true;
+    }
+    return false;
+}
+
+/*  Tells the decision to the actors before the workers, and to those who look at statistics. */
+static void apply(tnd_host_t *self, const tuning_t *tuning)
+{
+    uint32_t workers = tuning->tuner.workers;
+    uint64_t word = tnd_tuning_word(&tuning->tuner);
+    for (uint32_t i = 0; i < tuning->count; i++) {
+        tnd_statistics_t *page = tnd_pages_at(self->pages, tuning->first + i);
+        atomic_store_explicit(&page->asleep, i >= workers, memory_order_relaxed);
+        atomic_store_explicit(&page->tuning, word, memory_order_relaxed);
+    }
+    for (uint32_t i = 0; i < self->plan->instance_count; i++) {
+        if (!gives_to(self, i, tuning))
+            continue;
+        atomic_store(&self->awake[i], workers);
+        if (self->actors[i] != NULL)
+            tnd_actor_wake(self->actors[i]);
+    }
+}
+
+void tnd_host_begin_tuning(tnd_host_t *self)
+{
+    const tnd_plan_t *plan = self->plan;
+    self->tuning_most = UINT32_MAX;
+    self->awake = tnd_allocate_zeroed(plan->instance_count, sizeof *self->awake);
+    for (uint32_t i = 0; i < plan->instance_count; i++)
+        atomic_store(&self->awake[i], UINT32_MAX);
+    for (uint32_t i = 0, count; i < plan->instance_count; i += count) {
+        count = 1;
+        if (!plan->instances[i].tuned || plan->instances[i].host != self->config.host)
+            continue;
+        while (i + count < plan->instance_count &&
+               plan->instances[i + count].written == plan->instances[i].written)
+            count++;
+        self->tunings = tnd_resize(self->tunings, self->tuning_count + 1, sizeof *self->tunings);
+        tuning_t *tuning = &self->tunings[self->tuning_count++];
+        *tuning = (tuning_t){.first = i, .count = count};
+        tnd_tuner_init(&tuning->tuner, count);
+        apply(self, tuning);
+    }
+}
+
+void tnd_host_end_tuning(tnd_host_t *self)
+{
+    free(self->tunings);
+    free(self->awake);
+}
+
+static uint64_t most(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+static uint64_t since(uint64_t now, uint64_t before)
+{
+    return now > before ? now - before : 0;
+}
+
+static counted_t count(const tnd_host_t *self, const tuning_t *tuning, uint64_t now)
+{
+    counted_t counted = {0};
+    for (uint32_t i = 0; i < self->plan->instance_count; i++) {
+        const tnd_instance_t *instance = &self->plan->instances[i];
+        const tnd_statistics_t *page = tnd_pages_at(self->pages, i);
+        tnd_times_t times;
+        tnd_statistics_times(page, now, &times);
+        if (i >= tuning->first && i < tuning->first + tuning->count) {
+            counted.rows += atomic_load_explicit(&page->rows_out, memory_order_relaxed);
+            counted.blocks += atomic_load_explicit(&page->blocks_out, memory_order_relaxed);
+            counted.work_ns += times.cpu + times.run_queue + times.wait_io;
+        } else if (gives_to(self, i, tuning)) {
+            counted.ticket_wait_ns = most(counted.ticket_wait_ns, times.wait_credit);
+        } else if (instance->kind->role == TND_ROLE_FEEDER &&
+                   instance->chain == self->plan->instances[tuning->first].chain) {
+            counted.feeder_wait_ns = most(counted.feeder_wait_ns, times.wait_in);
+        }
+    }
+    return counted;
+}
+
+static void begin(tnd_host_t *self, tuning_t *tuning)
+{
+    uint32_t most = tuning->count < self->tuning_most ? tuning->count : self->tuning_most;
+    tnd_tuner_init(&tuning->tuner, most);
+    apply(self, tuning);
+}
+
+static void tune(tnd_host_t *self, tuning_t *tuning, uint64_t now)
+{
+    if (tuning->taken_ns == 0)
+        begin(self, tuning);
+    counted_t before = tuning->counted, counted = count(self, tuning, now);
+    tnd_tuner_sample_t sample = {
+        .span_ns = tuning->taken_ns != 0 ? now - tuning->taken_ns : 0,
+        .rows = since(counted.rows, before.rows),
+        .blocks = since(counted.blocks, before.blocks),
+        .work_ns = since(counted.work_ns, before.work_ns),
+        .ticket_wait_ns = since(counted.ticket_wait_ns, before.ticket_wait_ns),
+        .feeder_wait_ns = since(counted.feeder_wait_ns, before.feeder_wait_ns),
+    };
+    tuning->taken_ns = now;
+    tuning->counted = counted;
+    if (!tnd_tuner_step(&tuning->tuner, &sample))
+        return;
+    apply(self, tuning);
+    char text[256];
+    tnd_host_tell_leader(
+        self, TND_MSG_LOG, TND_LOG_INFO,
+        tnd_text_payload_of("%s %s", self->plan->instances[tuning->first].actor,
+                            tnd_tuning_text(tnd_tuning_word(&tuning->tuner), text, sizeof text)));
+}
+
+void tnd_host_tune(tnd_host_t *self, uint64_t now)
+{
+    if (self->tuning_count == 0 || now < self->tuning_due_ns || !tnd_host_running(self))
+        return;
+    self->tuning_due_ns = now + TND_TUNER_PERIOD_NS;
+    for (uint32_t i = 0; i < self->tuning_count; i++)
+        tune(self, &self->tunings[i], now);
+}
+
+uint32_t tnd_host_awake(const tnd_host_t *self, tnd_actor_id_t actor)
+{
+    return atomic_load_explicit(&self->awake[actor], memory_order_relaxed);
+}

@@ -1,0 +1,66 @@
+#!/usr/bin/env python3
+"""`workers: auto`: the number of workers changes in a run, and the rows do not.
+
+Usage: tuning.py NAME...; without a name it lists them.  Workers sleep for each row, so that they need no
+processor, and others on this machine cannot take it from them.
+"""
+import pathlib
+import re
+import struct
+import sys
+import tempfile
+
+from faults import write_npy
+from named import run_named
+from run import BUILD, tundish
+
+ROWS = 4000
+GRAPH = """tundish: 1
+seed: 7
+lanes: {lanes}
+actors:
+  read: {{kind: reader, source: {{npy: {{y: {folder}/y.npy}}}}, shuffle: global}}
+  prep: {{kind: preprocessor, workers: {workers}, ops: [{{plugin: drag, us: 1000}}]}}
+  batch: {{kind: batcher, size: 40, block: 20 rows}}
+  feed: {{kind: feeder}}
+links:
+  - read -> prep -> batch -> feed
+"""
+
+
+def run(folder, workers, lanes=1):
+    path = folder / f"{workers}.yaml"
+    path.write_text(GRAPH.format(folder=folder, workers=workers, lanes=lanes))
+    return tundish("run", path, env={"TUNDISH_PLUGIN_PATH": str(BUILD / "tests"), "DRAG": "1"})
+
+
+def workers_of(outcome):
+    return [actor for actor in outcome.report["actors"] if actor["kind"] == "preprocessor"]
+
+
+def test_a_slow_operation_gets_more_workers_and_the_same_rows(folder):
+    write_npy(folder / "y.npy", "<i8", (ROWS,), struct.pack(f"<{ROWS}q", *range(ROWS)))
+    tuned, fixed = run(folder, "auto"), run(folder, 4)
+    assert tuned.report["stream_digest"] == fixed.report["stream_digest"]
+    assert tuned.report["rows"] == fixed.report["rows"]
+    assert not any("tuning" in actor for actor in workers_of(fixed))
+    workers = workers_of(tuned)
+    if len(workers) == 1:
+        return  # there is one core
+    # One worker alone takes four seconds, and is helped after two.
+    for number, actor in enumerate(workers):
+        assert re.match(r"[2-9]\d* of \d+ workers: ", actor["tuning"]), actor
+        assert actor["asleep"] == (number >= int(actor["tuning"].split()[0])), actor
+    assert all(workers[number]["rows_out"] > 0 for number in (0, 1)), workers
+
+
+def main():
+    def call(test):
+        with tempfile.TemporaryDirectory() as folder:
+            test(pathlib.Path(folder))
+
+    return run_named(globals(), sys.argv[1:], call)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
