@@ -6,6 +6,7 @@
 #include <sys/syscall.h>
 
 #include "actors/file/files.h"
+#include "actors/source/columns_internal.h"
 #include "tests/actors/source/opened.h"
 
 static char folder[64];
@@ -326,4 +327,25 @@ Test(files, permanent_failures_are_errors_with_their_place)
     cr_assert_not_null(strstr(error.text, "cannot be read: Bad file"), "%s", error.text);
     cr_assert_eq(trouble.calls, 1);
     close_source(&opened);
+}
+
+/*  A pattern such as "x*" also matches the indexes beside the data files. */
+Test(files, indexes_beside_data_files_are_not_data)
+{
+    static const char *const index = "x.txt.0123456789abcdef.lines.npy";
+    char *paths[] = {strdup("x.txt"), strdup(index), strdup("x.npy")};
+    tnd_files_t files = {.paths = paths, .count = 3};
+    tnd_columns_leave_out_indexes(&files);
+    cr_assert_eq(files.count, 2);
+    cr_assert_str_eq(paths[0], "x.txt");
+    cr_assert_str_eq(paths[1], "x.npy");
+    free(paths[0]);
+    free(paths[1]);
+    /* Without other files they are what is asked for. */
+    paths[0] = strdup(index);
+    files.count = 1;
+    tnd_columns_leave_out_indexes(&files);
+    cr_assert_eq(files.count, 1);
+    cr_assert_str_eq(paths[0], index);
+    free(paths[0]);
 }

@@ -91,6 +91,27 @@ Test(slot_layout, every_step_within_the_bound_fits)
         }
 }
 
+/*  Columns of 500 and 250 bytes, which are more than the alignment of what follows them. */
+Test(slot_layout, a_column_begins_after_all_rows_of_the_one_before)
+{
+    tnd_schema_t schema = {0};
+    tnd_error_t error;
+    const uint64_t longest[] = {100};
+    cr_assert(tnd_schema_add_ragged(&schema, "one", TND_U8, 1, longest, &error) == TND_OK);
+    cr_assert(tnd_schema_add_ragged(&schema, "two", TND_U8, 1, longest, &error) == TND_OK);
+    for (int form = TND_SLOT_PADDED; form <= TND_SLOT_PACKED; form++) {
+        tnd_slot_layout_t layout = layout_of(&schema, (tnd_slot_form_t)form, 1000);
+        uint64_t lists[2 * LIST_ROOM] = {0};
+        tnd_slot_column_t columns[2];
+        for (uint64_t row = 0; row < ROWS; row++) {
+            lists[row] = 100;
+            lists[layout.list_room + row] = 50;
+        }
+        cr_assert(eq(u64, tnd_slot_layout_arrange(&layout, lists, ROWS, columns), 750));
+        cr_assert(eq(sz, columns[1].offset, columns[0].offset + 512));
+    }
+}
+
 Test(slot_layout, products_beyond_64_bits_do_not_wrap)
 {
     tnd_schema_t schema = {0};
