@@ -1,19 +1,21 @@
 /*  actors/batcher.c - joins a lane, composes steps with the other lanes, sends slices to feeders.
  *
- *  All of it is decided by the state machine in runtime/core/batcher.c; no row is touched here. */
+ *  All of it is decided by the state machine in runtime/core/batcher.c.  Only rows of buckets are
+ *  touched here. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "actors/batcher/bucket_batches.h"
 #include "actors/op/ops.h"
+#include "actors/plan/batcher_config.h"
 #include "actors/plan/batcher_memory.h"
 #include "actors/plan/buckets.h"
 #include "actors/plan/kind_options.h"
 #include "actors/plan/lane_window.h"
 #include "actors/plan/plan_queries.h"
 #include "actors/plan/peers.h"
-#include "actors/plan/prefetch.h"
 #include "actors/quarantine/bad_records.h"
 #include "runtime/base/allocation.h"
 #include "runtime/core/batcher.h"
@@ -24,15 +26,8 @@
 #include "runtime/text/quantity.h"
 #include "runtime/topology/error_location.h"
 
-/*  A block should not take its slowest stage longer: stop, stragglers and order wait for it. */
-static const uint64_t block_time_ns = 20000000;
-
-/*  With `speculate` a block may take this long, however fast the others come. */
-static const uint64_t overdue_ns = 250000000;
-
-/*  Bytes of ragged columns in a block, unless `block` states them; where a row may keep its block
- *  until there are enough rows of its length. */
-static const uint64_t budget_bytes = 1 << 20, bucket_budget_bytes = 128 << 10;
+/*  Bytes of ragged columns in a block, unless `block` states them. */
+static const uint64_t budget_bytes = 1 << 20;
 
 /*  Effects performed before the actor looks at its arrivals again. */
 enum { EFFECTS_A_ROUND = 64 };
@@ -56,9 +51,11 @@ typedef struct {
     void *machine_memory;
     tnd_batcher_core_t *machine;
     uint32_t generation;
-    tnd_plan_buckets_t buckets;
+    bool bucketed;
+    tnd_batcher_config_t config;   /* the machine uses its lists */
+    tnd_bucket_batches_t *batches; /* NULL: rows are not bucketed */
     tnd_bad_records_t bad_records;
-    uint64_t remade;      /* bad records of batches that were made once more, and are removed */
+    tnd_remade_t remade;  /* rows that were reported, bad records that were removed */
     uint64_t told, aside; /* records that the reader was told of, and those it has handled */
     uint32_t skipped_said;
     bool stops;                   /* the reader was told of a row that ends the run */
@@ -80,9 +77,7 @@ static tnd_status_t batcher_derive(const tnd_instance_t *instance, tnd_guarded_c
     }
     stream->spans = options->span_epochs;
     if (stream->sized)
-        stream->budget = options->block.bytes != 0 ? options->block.bytes
-                         : options->bucket != NULL ? bucket_budget_bytes
-                                                   : budget_bytes;
+        stream->budget = options->block.bytes != 0 ? options->block.bytes : budget_bytes;
     stream->batch_ragged = options->bytes;
     if (options->bucket == NULL && options->take != UINT64_MAX &&
         __builtin_mul_overflow(options->skip + options->take, options->size, &stream->batched))
@@ -108,6 +103,9 @@ static void batcher_check(const tnd_instance_t *instance, const tnd_plan_t *plan
 {
     const tnd_batcher_options_t *options = instance->options;
     tnd_error_t error;
+    if (instance->written != NULL && options->size == 0 && options->bucket == NULL)
+        tnd_diagnostics_add(diagnostics, TND_T013_MISSING_KEY, instance->written->mark,
+                            "batcher `%s` needs `size`: rows of a global batch", instance->actor);
     if (instance->written != NULL &&
         tnd_plan_buckets_check(options, plan->lanes, &error) != TND_OK) {
         tnd_diagnostics_add(diagnostics, TND_T015_RANGE, instance->written->mark, "%s: %s",
@@ -132,25 +130,12 @@ static uint32_t batcher_credit(const tnd_plan_t *plan, const tnd_instance_t *ins
     return TND_LANE_WINDOW_BLOCKS;
 }
 
-/*  Whether every position of every lane is one row for certain; then how many an epoch has. */
-static bool know_rows(const tnd_stream_t *stream, uint32_t lanes, uint64_t rows[TND_LANES_MAX])
-{
-    bool exact = (stream->caps & (TND_OP_DROPS | TND_OP_EXPANDS)) == 0 &&
-                 stream->bad_read == TND_BAD_STOP && stream->bad_made == TND_BAD_STOP;
-    for (uint32_t lane = 0; lane < lanes; lane++) {
-        rows[lane] = tnd_stream_lane_count(stream, lane);
-        exact = exact && rows[lane] != TND_UNKNOWN;
-    }
-    return exact;
-}
-
 static tnd_status_t batcher_init(void *state, tnd_actor_t *self, tnd_error_t *error)
 {
     batcher_t *batcher = state;
     const tnd_batcher_options_t *options = tnd_actor_options(self);
     const tnd_plan_t *plan = tnd_actor_plan(self);
     uint32_t lane = tnd_actor_instance(self)->lane;
-    uint64_t lane_rows[TND_LANES_MAX];
     (void)error;
     batcher->stream = tnd_actor_stream(self);
     batcher->readers = tnd_peers_of(self, TND_ROLE_READER, lane);
@@ -159,49 +144,18 @@ static tnd_status_t batcher_init(void *state, tnd_actor_t *self, tnd_error_t *er
     batcher->block_pool = tnd_block_pool_new();
     batcher->parts = tnd_allocate_zeroed(PARTS_MAX, sizeof *batcher->parts);
     batcher->carriers = tnd_peers_carriers(self);
-    tnd_plan_buckets(&batcher->buckets, options);
-    bool bucketed = batcher->buckets.rule.count > 0;
-    tnd_lane_window_t window = tnd_lane_window_of(plan, tnd_actor_id(self), batcher->stream);
-    tnd_batcher_core_config_t config = {
-        .order =
-            {
-                .self = tnd_actor_id(self),
-                .lane = lane,
-                .readers = batcher->answering.ids,
-                .reader_count = batcher->answering.count,
-                .workers_max = batcher->workers.count,
-                .epochs = batcher->stream->epochs,
-                .count = tnd_stream_lane_count(batcher->stream, lane),
-                .block_rows =
-                    (uint32_t)(window.block_rows < UINT32_MAX ? window.block_rows : UINT32_MAX),
-                .first_rows =
-                    (uint32_t)(window.first_rows < UINT32_MAX ? window.first_rows : UINT32_MAX),
-                .block_ns = block_time_ns,
-                .bytes = window.row,
-                .made_max = batcher->stream->budget > 0 ? tnd_stream_made_max(batcher->stream)
-                                                        : window.row.fixed,
-                .window_bytes = window.bytes,
-                .measured = batcher->stream->measured,
-                .window_blocks = window.blocks,
-                .overdue_ns = options->speculate ? overdue_ns : 0,
-            },
-        .lanes = plan->lanes,
-        .size = tnd_plan_batch_size(options),
-        .bucket = batcher->buckets.rule,
-        .made_ragged = batcher->stream->budget > 0 ? tnd_stream_made_ragged(batcher->stream) : 0,
-        .batch_ragged = !bucketed && batcher->stream->budget > 0 ? options->bytes : 0,
-        .replicas = (uint32_t)options->replicas,
-        .feeders = batcher->carriers.ids,
-        .split = (tnd_split_t)options->split,
-        .remainder = (tnd_remainder_t)options->remainder,
-        .span_epochs = options->span_epochs,
-        .skip = options->skip,
-        .take = options->take == UINT64_MAX ? 0 : options->take,
-        .lane_rows =
-            !bucketed && know_rows(batcher->stream, plan->lanes, lane_rows) ? lane_rows : NULL,
-    };
-    batcher->machine_memory = tnd_allocate_zeroed(1, tnd_batcher_core_bytes(&config));
-    batcher->machine = tnd_batcher_core_init(batcher->machine_memory, &config);
+    tnd_batcher_core_config_t *config = &batcher->config.core;
+    tnd_batcher_config(&batcher->config, plan, tnd_actor_id(self), batcher->stream);
+    config->order.readers = batcher->answering.ids;
+    config->order.reader_count = batcher->answering.count;
+    config->order.workers_max = batcher->workers.count;
+    config->feeders = batcher->carriers.ids;
+    batcher->bucketed = options->bucket != NULL;
+    if (batcher->bucketed)
+        batcher->batches =
+            tnd_bucket_batches_new(options, &batcher->stream->fed, batcher->block_pool);
+    batcher->machine_memory = tnd_allocate_zeroed(1, tnd_batcher_core_bytes(config));
+    batcher->machine = tnd_batcher_core_init(batcher->machine_memory, config);
     return TND_OK;
 }
 
@@ -306,12 +260,12 @@ static void send_parts(batcher_t *batcher, tnd_actor_t *self)
 static void release_part(batcher_t *batcher, tnd_actor_t *self, const tnd_msg_t *part)
 {
     tnd_bad_records_t *bad_records = &batcher->bad_records;
-    bool bucketed = batcher->buckets.rule.count > 0;
-    uint64_t remade = tnd_batcher_core_remade_bad(batcher->machine);
-    tnd_bad_records_remove(bad_records, remade - batcher->remade);
-    batcher->remade = remade;
+    uint64_t remade = tnd_batcher_core_remade(batcher->machine).bad;
+    tnd_bad_records_remove(bad_records, remade - batcher->remade.bad);
+    batcher->remade.bad = remade;
     /* Where rows are bucketed, the position is that of a window. */
-    tnd_position_t to = bucketed ? (tnd_position_t){.epoch = UINT32_MAX} : part->part.position;
+    tnd_position_t to =
+        batcher->bucketed ? (tnd_position_t){.epoch = UINT32_MAX} : part->part.position;
     size_t count = tnd_bad_records_before(bad_records, to, part->part.ledger.quarantined);
     for (size_t i = 0; i < count; i++) {
         const tnd_bad_record_t *record = &bad_records->items[i];
@@ -322,7 +276,7 @@ static void release_part(batcher_t *batcher, tnd_actor_t *self, const tnd_msg_t 
     }
     if (count > 0)
         tell_leader(batcher, self, part, count);
-    if (bucketed)
+    if (batcher->bucketed)
         tnd_bad_records_remove(bad_records, count);
     else
         tnd_bad_records_pass(bad_records, part->part.position);
@@ -337,7 +291,8 @@ static void rewind_bad_records(batcher_t *batcher, uint32_t generation, tnd_posi
 {
     batcher->generation = generation;
     tnd_bad_records_clear(&batcher->bad_records, from);
-    batcher->told = batcher->aside = batcher->remade = 0;
+    batcher->told = batcher->aside = 0;
+    batcher->remade = (tnd_remade_t){0};
     batcher->stops = false;
     batcher->part_count = 0;
 }
@@ -485,6 +440,33 @@ static void send_slice(batcher_t *batcher, tnd_actor_t *self, tnd_effect_t *effe
         tnd_slice_drop(&slice);
 }
 
+/*  Copies a row to the batch of its bucket. */
+static tnd_status_t store_row(batcher_t *batcher, tnd_actor_t *self, const tnd_effect_t *effect,
+                              tnd_error_t *error)
+{
+    tnd_error_t why;
+    size_t bytes;
+    tnd_status_t status =
+        tnd_bucket_batches_store(batcher->batches, effect->slot, effect->bucket, effect->at,
+                                 effect->payload, effect->pieces->first, &bytes, &why);
+    tnd_count(&tnd_actor_statistics(self)->bytes_copied, bytes);
+    return status == TND_OK ? TND_OK : tnd_fail(error, "%s: %s", tnd_actor_name(self), why.text);
+}
+
+static tnd_status_t give_slice(batcher_t *batcher, tnd_actor_t *self, tnd_effect_t *effect,
+                               tnd_error_t *error)
+{
+    tnd_piece_t stored;
+    if (effect->piece_count > 0 && effect->pieces->payload == NULL) {
+        stored = *effect->pieces;
+        stored.payload = tnd_bucket_batches_block(batcher->batches, effect->slot);
+        effect->pieces = &stored;
+    }
+    TND_TRY(check_bytes(batcher, self, effect, error));
+    send_slice(batcher, self, effect);
+    return TND_OK;
+}
+
 static void say_control(batcher_t *batcher, tnd_actor_t *self, const tnd_msg_t *msg)
 {
     if (msg->kind == TND_MSG_TICKET && msg->ticket.attempt > 0)
@@ -497,6 +479,22 @@ static void say_control(batcher_t *batcher, tnd_actor_t *self, const tnd_msg_t *
         release_part(batcher, self, msg);
     else
         tnd_actor_control(self, msg, TND_CARRY_NOTHING);
+}
+
+/*  A cursor has the start of a window: the rows that its batches were made of are read again. */
+static void report_remade(batcher_t *batcher, tnd_actor_t *self)
+{
+    uint64_t rows = tnd_batcher_core_remade(batcher->machine).rows;
+    if (rows == batcher->remade.rows)
+        return;
+    batcher->remade.rows = rows;
+    tnd_msg_t msg = {.kind = TND_MSG_LOG, .to = TND_LEADER};
+    msg.note.number = TND_LOG_WARNING;
+    msg.note.payload = tnd_text_payload_of(
+        "%s has read %" PRIu64 " rows again, from the start of a window of buckets: "
+        "those of batches that were finished, and those that waited then",
+        tnd_actor_name(self), rows);
+    tnd_actor_control(self, &msg, TND_CARRY_BUFFER);
 }
 
 static void show_counts(const batcher_t *batcher, tnd_actor_t *self)
@@ -516,6 +514,7 @@ static tnd_status_t batcher_work(void *state, tnd_actor_t *self, bool *more_p, t
         if (batcher->part_count == PARTS_MAX || batcher->stops ||
             !tnd_batcher_core_next(batcher->machine, tnd_actor_round(self), &effect)) {
             show_counts(batcher, self);
+            report_remade(batcher, self);
             return tnd_batcher_core_too_large(batcher->machine, &step)
                        ? too_large(self, step, error)
                        : TND_OK;
@@ -525,10 +524,11 @@ static tnd_status_t batcher_work(void *state, tnd_actor_t *self, bool *more_p, t
         case TND_EFFECT_LINK:
             if (effect.msg.kind == TND_MSG_WINDOW)
                 (void)tnd_actor_send(self, &effect.msg, TND_CARRY_NOTHING);
-            else if (check_bytes(batcher, self, &effect, error) == TND_OK)
-                send_slice(batcher, self, &effect);
             else
-                return TND_FAILED;
+                TND_TRY(give_slice(batcher, self, &effect, error));
+            break;
+        case TND_EFFECT_STORE:
+            TND_TRY(store_row(batcher, self, &effect, error));
             break;
         case TND_EFFECT_CONTROL:
             say_control(batcher, self, &effect.msg);
@@ -579,6 +579,7 @@ static void batcher_fini(void *state)
         }
     }
     free(batcher->machine_memory);
+    tnd_bucket_batches_destroy(&batcher->batches);
     tnd_bad_records_free(&batcher->bad_records);
     free(batcher->parts);
     tnd_peers_free(&batcher->readers);
@@ -591,8 +592,9 @@ static void batcher_fini(void *state)
 /* --- options and ports ------------------------------------------------------------------------ */
 
 static const tnd_option_t options[] = {
-    {TND_OPTION(tnd_batcher_options_t, size, U64, GRAPH), .unit = "rows", .range = "1..1073741824",
-     .help = "rows of a global batch; with `bucket`, of the largest"},
+    {TND_OPTION(tnd_batcher_options_t, size, U64, GRAPH), .unit = "rows", .fallback = "",
+     .range = "1..1073741824",
+     .help = "rows of a global batch; with `bucket`, its `sizes` say it instead"},
     {TND_OPTION(tnd_batcher_options_t, bucket, TABLE, GRAPH), .fallback = "",
      .table = &tnd_bucket_table,
      .help = "batches of rows of about one length, of one lane, instead of rows that follow one "

@@ -132,9 +132,9 @@ static tnd_status_t make_workers(feeder_t *feeder, tnd_actor_t *self, tnd_error_
     tnd_slot_layout_config_t layout =
         tnd_feeder_plan_layout(plan, feeder->own, batcher, feeder->stream);
     if (feeder->buckets.rule.bounded) {
-        TND_TRY(
-            tnd_plan_buckets_column(batcher->bucket, &feeder->stream->fed, &layout.widened, error));
-        layout.widened++;
+        TND_TRY(tnd_plan_buckets_column(batcher->bucket, &feeder->stream->fed, &layout.deciding,
+                                        error));
+        layout.bounded = tnd_plan_bucket_bounded(batcher, &feeder->stream->fed);
         layout.bounds = feeder->buckets.bounds;
         layout.bound_count = feeder->buckets.rule.count - 1;
     }
@@ -151,7 +151,8 @@ static tnd_status_t make_workers(feeder_t *feeder, tnd_actor_t *self, tnd_error_
         .rows_max = layout.rows_max,
         .form = layout.form,
         .ragged_max = layout.ragged_max,
-        .widened = layout.widened,
+        .bounded = layout.bounded,
+        .deciding = layout.deciding,
         .bounds = layout.bounds,
         .bound_count = layout.bound_count,
         .pads = feeder->pads,

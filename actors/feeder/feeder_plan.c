@@ -54,7 +54,8 @@ tnd_slot_layout_config_t tnd_feeder_plan_layout(const tnd_plan_t *plan, const tn
         .form = batcher->ragged == TND_RAGGED_PACK              ? TND_SLOT_PACKED
                 : batcher->bytes > 0 || batcher->bucket != NULL ? TND_SLOT_PADDED
                                                                 : TND_SLOT_SPREAD,
-        .ragged_max = batcher->bytes,
+        .ragged_max =
+            tnd_plan_ragged_most(batcher, &stream->fed, plan->chains[own->chain].replicas),
     };
 }
 
@@ -74,10 +75,7 @@ static uint64_t bytes_of_blocks(const tnd_plan_t *plan, uint32_t batcher,
     tnd_lane_window_t window = tnd_lane_window_of(plan, batcher, stream);
     uint64_t row = tnd_schema_row_bytes(&stream->fed) + tnd_schema_list_bytes(&stream->fed);
     uint64_t block = stream->budget == 0 ? window.block_rows * row : window.made_most;
-    const tnd_batcher_options_t *options = plan->instances[batcher].options;
-    uint32_t depth = tnd_prefetch_depth(plan, plan->instances[batcher].chain, stream);
-    /* The rows of a bucket may all come from different blocks. */
-    return options->bucket != NULL ? depth * tnd_plan_batch_size(options) * block : 2 * block;
+    return 2 * block;
 }
 
 /*  All rows of a step that has a slot may be on their way to it, or be read in place, in blocks
@@ -113,7 +111,11 @@ void tnd_feeder_plan_memory(const tnd_plan_t *plan, uint32_t index, const tnd_st
                                                   batch * tnd_schema_list_bytes(&stream->fed));
     for (uint32_t e = 0; e < plan->edge_count; e++) {
         const tnd_edge_t *edge = &plan->edges[e];
-        if (edge->to == index && edge->transport == TND_TRANSPORT_INPROC)
+        if (edge->to != index || edge->transport != TND_TRANSPORT_INPROC)
+            continue;
+        if (cut->bucket != NULL)
+            coming = (depth + options->spare + 1) * tnd_plan_bucket_batch_bytes(cut, &stream->fed);
+        else
             coming += bytes_of_blocks(plan, edge->from, stream);
     }
     tnd_memory_estimate_add(estimate, own->name, coming,

@@ -3,11 +3,10 @@
 
 #include <inttypes.h>
 
-#include "actors/plan/buckets.h"
+#include "actors/plan/batcher_config.h"
 #include "actors/plan/lane_window.h"
 #include "actors/plan/plan_queries.h"
 #include "actors/plan/prefetch.h"
-#include "runtime/core/batcher.h"
 #include "runtime/interface/link.h"
 
 /*  What a block takes beside its rows. */
@@ -21,6 +20,17 @@ static void need_sparse(const tnd_stream_t *stream, const tnd_lane_window_t *win
         tnd_memory_estimate_add(
             estimate, name, window->wanted * (window->held + BLOCK_BYTES),
             "blocks of which operations left little, until there are rows for a batch");
+}
+
+/*  Rows of buckets are copied; batches that were sent count where they arrive. */
+static void need_batches(const tnd_batcher_options_t *options, const tnd_schema_t *schema,
+                         const char *name, tnd_memory_estimate_t *estimate)
+{
+    if (options->bucket == NULL)
+        return;
+    uint32_t places = tnd_plan_bucket_places(options);
+    tnd_memory_estimate_add(estimate, name, places * tnd_plan_bucket_batch_bytes(options, schema),
+                            "%" PRIu32 " batches of buckets that are being filled", places);
 }
 
 /*  Bytes of the slices of a batch, packed to be sent: at most twice what their rows take. */
@@ -42,18 +52,13 @@ void tnd_batcher_memory(const tnd_plan_t *plan, uint32_t index, const tnd_stream
     const tnd_batcher_options_t *options = instance->options;
     tnd_lane_window_t window = tnd_lane_window_of(plan, index, stream);
     tnd_actor_id_t reader = 0;
-    tnd_plan_buckets_t buckets;
-    tnd_plan_buckets(&buckets, options);
-    uint64_t size = tnd_plan_batch_size(options);
-    tnd_batcher_core_config_t config = {
-        .order = {.readers = &reader, .reader_count = 1, .window_blocks = window.blocks},
-        .lanes = plan->lanes,
-        .size = size,
-        .bucket = buckets.rule,
-        .replicas = (uint32_t)options->replicas,
-        .remainder = (tnd_remainder_t)options->remainder};
+    tnd_batcher_config_t config;
+    tnd_batcher_config(&config, plan, index, stream);
+    config.core.order.readers = &reader;
+    config.core.order.reader_count = 1;
+    uint64_t size = config.core.size;
     bool comes_in = tnd_plan_comes_in(plan, index);
-    tnd_memory_estimate_add(estimate, instance->name, tnd_batcher_core_bytes(&config),
+    tnd_memory_estimate_add(estimate, instance->name, tnd_batcher_core_bytes(&config.core),
                             "its list of blocks");
     /* What comes straight from a reader of this process is that one's. */
     if (comes_in || !tnd_lane_window_straight(plan, index)) {
@@ -66,12 +71,17 @@ void tnd_batcher_memory(const tnd_plan_t *plan, uint32_t index, const tnd_stream
     if (comes_in)
         tnd_memory_estimate_add(estimate, instance->name, window.open_held,
                                 "the same blocks while they are received");
+    need_batches(options, &stream->fed, instance->name, estimate);
     uint32_t feeder = tnd_plan_feeder(plan, instance->chain);
     if (feeder == plan->instance_count || !tnd_plan_goes_out(plan, index))
         return;
     uint64_t depth = tnd_prefetch_depth(plan, instance->chain, stream);
     uint64_t share =
         tnd_split_rows((tnd_split_t)options->split, size, size, (uint32_t)options->replicas, 0);
+    if (options->bucket != NULL)
+        tnd_memory_estimate_add(estimate, instance->name,
+                                depth * tnd_plan_bucket_batch_bytes(options, &stream->fed),
+                                "%" PRIu64 " batches of buckets until they are sent", depth);
     tnd_memory_estimate_add(estimate, instance->name,
                             depth * packed_batch(options, &stream->fed, share),
                             "%" PRIu64 " batches while they are sent", depth);

@@ -65,7 +65,7 @@ typedef struct {
 } tnd_bucket_options_t;
 
 typedef struct {
-    uint64_t size;                      /* with `bucket`, of the largest batch */
+    uint64_t size;                      /* 0: none is given; see tnd_plan_batch_size */
     const tnd_bucket_options_t *bucket; /* NULL: rows that follow one another */
     uint64_t replicas;
     int split;     /* tnd_split_t */

@@ -118,11 +118,6 @@ static void size_blocks(tnd_lane_window_t *window, const tnd_plan_t *plan, uint3
         return;
     }
     uint64_t rows = rows_by_default(plan, batcher, read_bytes, row_bytes);
-    if (options->bucket != NULL) { /* one row may hold a whole block */
-        window->first_rows = window->block_rows =
-            greater(lesser(rows, block_bytes_inside / row_bytes), 1);
-        return;
-    }
     window->first_rows = window->block_rows = whole_shares(options, rows);
     if (stream->budget == 0 && rows < STORED_ROWS && uses_stored(plan, batcher, stream))
         window->block_rows = whole_shares(options, lesser(STORED_ROWS, stored_bytes / row_bytes));
@@ -188,15 +183,15 @@ tnd_lane_window_t tnd_lane_window_of(const tnd_plan_t *plan, uint32_t batcher,
                     window.row.fixed + RAGGED_LEAST);
     else
         size_blocks(&window, plan, batcher, stream, read_bytes, window.row.fixed);
-    tnd_plan_buckets_t buckets;
-    tnd_plan_buckets(&buckets, options);
-    bool bucketed = buckets.rule.count > 0;
-    window.wanted =
-        bucketed ? 1 : tnd_batch_room_rows(options->size, (tnd_remainder_t)options->remainder);
+    bool bucketed = options->bucket != NULL; /* then a row is copied as soon as it is joined */
+    window.wanted = bucketed ? 1
+                             : tnd_batch_room_rows(tnd_plan_batch_size(options),
+                                                   (tnd_remainder_t)options->remainder);
     window.wanted_bytes =
         bucketed ? made_bytes
-                 : tnd_batch_room_bytes(options->size, (tnd_remainder_t)options->remainder,
-                                        made_bytes, made_ragged, budgeted ? options->bytes : 0);
+                 : tnd_batch_room_bytes(tnd_plan_batch_size(options),
+                                        (tnd_remainder_t)options->remainder, made_bytes,
+                                        made_ragged, budgeted ? options->bytes : 0);
     bool marked =
         (stream->caps & (TND_OP_DROPS | TND_OP_EXPANDS)) != 0 || stream->bad_read != TND_BAD_STOP;
     uint64_t made_list = (marked ? stream->rows_max * sizeof(uint32_t) : 0) +
@@ -224,13 +219,6 @@ tnd_lane_window_t tnd_lane_window_of(const tnd_plan_t *plan, uint32_t batcher,
         window.bytes = window.rows * window.row.fixed;
         window.bytes_held = window.rows * window.held;
         window.open_held = window.open * window.held;
-    }
-    if (bucketed) {
-        uint64_t room = tnd_buckets_room(&buckets.rule);
-        window.bytes +=
-            tnd_bucketed_rows_held(&buckets.rule, &window.row, (uint32_t)window.block_rows);
-        window.bytes_held += room * window.made_most;
-        window.rows += room * window.block_rows;
     }
     return window;
 }

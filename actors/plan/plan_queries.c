@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "actors/plan/buckets.h"
 #include "runtime/core/batcher.h"
 #include "runtime/interface/link.h"
 #include "runtime/option/spec.h"
@@ -55,14 +56,23 @@ uint64_t tnd_plan_packed(const tnd_schema_t *schema, uint64_t rows)
     return bytes;
 }
 
+uint64_t tnd_plan_ragged_most(const tnd_batcher_options_t *options, const tnd_schema_t *schema,
+                              uint64_t parts)
+{
+    if (options->bucket == NULL || options->bucket->sizes.count == 0)
+        return options->bytes;
+    uint64_t most = tnd_plan_bucket_ragged(options, schema, parts);
+    return options->bytes > 0 && options->bytes < most ? options->bytes : most;
+}
+
 uint64_t tnd_plan_batch_bytes(const tnd_batcher_options_t *options, const tnd_schema_t *schema,
                               uint64_t rows)
 {
     uint64_t longest = tnd_schema_ragged_bytes(schema);
     uint64_t fixed = rows * (tnd_schema_row_bytes(schema) - longest), ragged;
-    bool more = __builtin_mul_overflow(rows, longest, &ragged) ||
-                (options->bytes > 0 && ragged > options->bytes);
-    return fixed + (more && options->bytes > 0 ? options->bytes : rows * longest);
+    uint64_t most = tnd_plan_ragged_most(options, schema, 1);
+    bool more = __builtin_mul_overflow(rows, longest, &ragged) || (most > 0 && ragged > most);
+    return fixed + (more && most > 0 ? most : rows * longest);
 }
 
 static bool serves(const tnd_instance_t *instance, uint32_t lane)
@@ -125,8 +135,9 @@ uint64_t tnd_plan_steps_of_epoch(const tnd_plan_t *plan, uint32_t chain, const t
     if (count == TND_UNKNOWN || options->bucket != NULL || options->span_epochs ||
         !keeps_rows(plan, chain))
         return TND_UNKNOWN;
-    bool short_one = options->remainder != TND_REMAINDER_DROP && count % options->size != 0;
-    uint64_t batches = count / options->size + short_one;
+    bool short_one =
+        options->remainder != TND_REMAINDER_DROP && count % tnd_plan_batch_size(options) != 0;
+    uint64_t batches = count / tnd_plan_batch_size(options) + short_one;
     uint64_t left = batches > options->skip ? batches - options->skip : 0;
     return left < options->take ? left : options->take;
 }

@@ -18,6 +18,10 @@ bool tnd_plan_goes_out(const tnd_plan_t *plan, uint32_t instance);
 
 /*  Bytes that so many rows take while they are sent, if they have to be packed for that. */
 uint64_t tnd_plan_packed(const tnd_schema_t *schema, uint64_t rows);
+/*  Bytes of the ragged columns of one of `parts` parts of a batch, at most, their padding included; 0:
+ *  of so many of the longest rows. */
+uint64_t tnd_plan_ragged_most(const tnd_batcher_options_t *options, const tnd_schema_t *schema,
+                              uint64_t parts);
 /*  Bytes of so many rows of one batch, at most. */
 uint64_t tnd_plan_batch_bytes(const tnd_batcher_options_t *options, const tnd_schema_t *schema,
                               uint64_t rows);

@@ -1,6 +1,7 @@
 /*  actors/plan/prefetch.c - how many steps a feeder prepares ahead: its option `depth`.  */
 #include "actors/plan/prefetch.h"
 
+#include "actors/plan/buckets.h"
 #include "actors/plan/kind_options.h"
 #include "actors/plan/plan_queries.h"
 #include "runtime/core/stream/split.h"
@@ -25,8 +26,9 @@ static uint32_t auto_depth(const tnd_plan_t *plan, uint32_t chain,
         if (budget != 0 && budget / AUTO_PART < bytes)
             bytes = budget / AUTO_PART;
     }
-    uint64_t share = tnd_split_rows((tnd_split_t)batcher->split, batcher->size, batcher->size,
-                                    (uint32_t)batcher->replicas, 0);
+    uint64_t size = tnd_plan_batch_size(batcher);
+    uint64_t share =
+        tnd_split_rows((tnd_split_t)batcher->split, size, size, (uint32_t)batcher->replicas, 0);
     uint64_t step = tnd_plan_batch_bytes(batcher, &stream->fed, share * replicas);
     uint64_t depth = bytes / (step > 0 ? step : 1);
     return depth < AUTO_LEAST ? AUTO_LEAST : depth > AUTO_MOST ? AUTO_MOST : (uint32_t)depth;

@@ -26,7 +26,7 @@
     X(LENGTHS_OF_THE_BLOCK, "the lengths of a block that is partly taken begin at its first row")  \
     X(BUCKET_HOLDS_ITS_BOUND, "a row as long as the bound of its bucket is put into that bucket")  \
     X(BUCKETS_FLUSHED_BACKWARDS, "rows left at the end of a window come out last bucket first")    \
-    X(BLOCK_NOT_HELD, "a block is released although rows of it wait in buckets")                   \
+    X(BATCH_OVERWRITTEN, "rows of a bucket are stored over a batch that was not sent")             \
     X(WINDOW_STARTS_EARLY, "the cursor after a window of buckets stays at its start")              \
     X(MARK_AHEAD, "a watermark counts rows that were received but not joined")                     \
     X(ROUND_CLOSED_EARLY, "a round closes with one replica missing")                               \

@@ -40,7 +40,7 @@ struct tnd_batcher_core {
     uint64_t step, step_of_epoch, rank;
     uint64_t skipped;    /* batches of the epoch that were not steps */
     uint64_t remake;     /* batches before `step` that are made once more */
-    uint64_t remade_bad; /* bad rows that these left out */
+    tnd_remade_t remade; /* what they took */
     tnd_position_t held; /* the lane's position in cursors, if it does not move after each batch */
 
     /*  The step under way. */
@@ -74,8 +74,6 @@ static tnd_order_config_t order_config(const tnd_batcher_core_config_t *config)
     if (config->bucket.count > 0) {
         order.rows_wanted = 1;
         order.wanted_bytes = order.made_max;
-        order.held_rows = tnd_buckets_room(&config->bucket);
-        order.held_bytes = tnd_bucketed_rows_held(&config->bucket, &order.bytes, order.block_rows);
     }
     return order;
 }
@@ -187,7 +185,7 @@ void tnd_batcher_core_rewind(tnd_batcher_core_t *self, uint32_t generation,
     self->skipped = cursor->step_of_epoch > 0 ? self->config.skip : 0;
     self->held = cursor->part[self->config.order.lane];
     self->remake = TND_BUG(BATCHES_FORGOTTEN) ? 0 : cursor->batches[self->config.order.lane];
-    self->remade_bad = 0;
+    self->remade = (tnd_remade_t){0};
     self->phase = self->epoch >= stream_epochs(self) ? ENDED : COMPOSING;
     memset(&self->ledger, 0, sizeof self->ledger);
     memset(self->taken, 0, self->config.lanes * sizeof *self->taken);
@@ -305,8 +303,11 @@ static void remake_batch(tnd_batcher_core_t *self)
     tnd_ledger_t booked = {0};
     tnd_joined_head_t head;
     uint64_t rows = self->take[self->config.order.lane];
-    for (; rows > 0 && self->bucketed != NULL; rows--)
-        (void)tnd_bucketed_rows_take(self->bucketed, &booked);
+    if (self->bucketed != NULL) {
+        (void)tnd_bucketed_rows_take(self->bucketed, rows);
+        self->remade.rows = self->remake == 1 ? tnd_bucketed_rows_stored(self->bucketed) : 0;
+        rows = 0;
+    }
     while (rows > 0 && tnd_joined_rows_head(self->rows, &head)) {
         uint32_t some = head.rows < rows ? head.rows : (uint32_t)rows;
         tnd_joined_rows_take(self->rows, some, &booked);
@@ -422,7 +423,7 @@ static bool compose(tnd_batcher_core_t *self)
         return true;
     }
     if (self->remake > 0) {
-        self->remade_bad += self->bucketed != NULL ? self->of_bucket.ledger.quarantined : 0;
+        self->remade.bad += self->bucketed != NULL ? self->of_bucket.ledger.quarantined : 0;
         remake_batch(self);
         return true;
     }
@@ -491,17 +492,6 @@ static bool ask_window(tnd_batcher_core_t *self, tnd_effect_t *effect)
     return false;
 }
 
-/*  Adds the next row of a bucket: to the last piece if it follows that in its block. */
-static void add_bucketed_row(tnd_batcher_core_t *self, tnd_effect_t *effect)
-{
-    tnd_bucketed_row_t row = tnd_bucketed_rows_take(self->bucketed, &self->ledger);
-    tnd_piece_t *last = effect->piece_count > 0 ? &self->pieces[effect->piece_count - 1] : NULL;
-    if (last != NULL && last->payload == row.payload && last->first + last->rows == row.row)
-        last->rows++;
-    else
-        self->pieces[effect->piece_count++] = (tnd_piece_t){row.payload, row.row, 1, row.length};
-}
-
 static void say_slice(tnd_batcher_core_t *self, uint32_t replica, const tnd_share_t *share,
                       tnd_effect_t *effect)
 {
@@ -529,8 +519,12 @@ static void say_slice(tnd_batcher_core_t *self, uint32_t replica, const tnd_shar
         effect->msg.slice.rank = self->rank + share->first;
     }
     effect->pieces = self->pieces;
-    for (; rows > 0 && self->bucketed != NULL; rows--)
-        add_bucketed_row(self, effect);
+    if (rows > 0 && self->bucketed != NULL) { /* they are stored one after the other */
+        tnd_bucket_rows_t taken = tnd_bucketed_rows_take(self->bucketed, rows);
+        effect->slot = taken.place;
+        self->pieces[effect->piece_count++] = (tnd_piece_t){NULL, taken.first, taken.rows, NULL};
+        return;
+    }
     while (rows > 0) {
         tnd_joined_head_t head;
         bool there = tnd_joined_rows_head(self->rows, &head);
@@ -637,11 +631,12 @@ bool tnd_batcher_core_next(tnd_batcher_core_t *self, uint64_t now, tnd_effect_t 
             return true;
         switch (self->phase) {
         case COMPOSING:
+            if (self->changed && self->bucketed != NULL &&
+                tnd_bucketed_rows_store(self->bucketed, self->epoch, self->pieces, effect))
+                return true;
             if (self->changed && compose(self))
                 break;
-            /* Rows that went into buckets made room. */
-            return say_bad_row(self, effect) ||
-                   (self->bucketed != NULL && tnd_order_next(self->order, now, effect));
+            return say_bad_row(self, effect);
         case COMPOSED:
             self->too_large = self->rows->ready < self->mine_rows && overflows(self);
             if (!may_release(self))
@@ -694,7 +689,7 @@ tnd_order_t *tnd_batcher_core_order(const tnd_batcher_core_t *self)
     return self->order;
 }
 
-uint64_t tnd_batcher_core_remade_bad(const tnd_batcher_core_t *self)
+tnd_remade_t tnd_batcher_core_remade(const tnd_batcher_core_t *self)
 {
-    return self->remade_bad;
+    return self->remade;
 }

@@ -64,6 +64,10 @@ typedef struct {
     const uint64_t *lane_rows;
 } tnd_batcher_core_config_t;
 
+typedef struct {
+    uint64_t rows, bad;
+} tnd_remade_t;
+
 typedef struct tnd_batcher_core tnd_batcher_core_t;
 
 size_t tnd_batcher_core_bytes(const tnd_batcher_core_config_t *config);
@@ -91,6 +95,7 @@ void tnd_batcher_core_feeder_lost(tnd_batcher_core_t *self, tnd_actor_id_t feede
  *    MARK                control, to TND_NOBODY: all other joins
  *    PART, LAST, BROKEN  control, to the leader
  *    DROP                releases a block
+ *    STORE               copies a row to a batch of a bucket; before its block is released
  *  Every lane sends LAST once all steps are sent.  After BROKEN there are only tickets and drops
  *  until the rewind. */
 bool tnd_batcher_core_next(tnd_batcher_core_t *self, uint64_t now, tnd_effect_t *effect);
@@ -100,8 +105,9 @@ bool tnd_batcher_core_too_large(const tnd_batcher_core_t *self, uint64_t *step_p
 uint32_t tnd_batcher_core_blocked_on(const tnd_batcher_core_t *self);
 /*  Steps, this one included, for which every connected feeder has a slot. */
 uint64_t tnd_batcher_core_slots(const tnd_batcher_core_t *self);
-/*  Bad rows left out of batches that were made once more since the rewind: they were reported then. */
-uint64_t tnd_batcher_core_remade_bad(const tnd_batcher_core_t *self);
+/*  What was read again since the rewind to make batches of buckets once more: rows, 0 until all are
+ *  made; and bad rows that these left out, which were reported then. */
+tnd_remade_t tnd_batcher_core_remade(const tnd_batcher_core_t *self);
 /*  The lane's order: BEGIN and LOST go to it directly, and its deadline is the batcher's. */
 tnd_order_t *tnd_batcher_core_order(const tnd_batcher_core_t *self);
 

@@ -37,7 +37,8 @@ typedef struct {
     uint64_t rows_max; /* of one replica in one step, padding included */
     tnd_slot_form_t form;
     uint64_t ragged_max; /* bytes of its ragged rows, at most; 0: of rows_max of the longest */
-    uint32_t widened, bound_count; /* see slot_layout.h */
+    uint64_t bounded;    /* and what follows: see slot_layout.h */
+    uint32_t deciding, bound_count;
     const uint64_t *bounds;
     const uint64_t *pads; /* by column: the element after a shorter row; NULL: zeros */
     const char *const *reducers;

@@ -135,7 +135,7 @@ static void show_ragged(const tnd_device_workers_t *self, tnd_replica_t *replica
 {
     const tnd_slot_layout_t *layout = &self->layout;
     uint64_t *lists = tnd_device_workers_lists(self, slot, local);
-    replica->widened = layout->config.widened;
+    replica->bounded = layout->config.bounded;
     for (uint32_t c = 0; layout->ragged > 0 && c < self->config.schema->count; c++) {
         if (!self->config.schema->columns[c].ragged)
             continue;

@@ -16,7 +16,8 @@ static tnd_slot_layout_t layout_of(const tnd_device_workers_config_t *config)
                                        .rows_max = config->rows_max,
                                        .form = config->form,
                                        .ragged_max = config->ragged_max,
-                                       .widened = config->widened,
+                                       .bounded = config->bounded,
+                                       .deciding = config->deciding,
                                        .bound_count = config->bound_count,
                                        .bounds = config->bounds};
     return tnd_slot_layout_of(&layout);

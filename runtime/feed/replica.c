@@ -56,7 +56,7 @@ uint64_t tnd_replica_longest(const tnd_replica_t *replica, const char *name)
     const uint64_t *lengths = tnd_replica_lengths(replica, name);
     uint64_t longest = 0;
     int column = tnd_schema_find(replica->schema, name);
-    if (lengths != NULL && replica->rows > 0 && replica->widened == (uint32_t)column + 1)
+    if (lengths != NULL && replica->rows > 0 && (replica->bounded >> column & 1) != 0)
         return replica->strides[column] / tnd_column_unit(&replica->schema->columns[column]);
     for (uint32_t row = 0; lengths != NULL && row < replica->rows; row++)
         longest = lengths[row] > longest ? lengths[row] : longest;

@@ -63,7 +63,7 @@ struct tnd_replica {
     size_t strides[TND_COLUMNS_MAX];          /* bytes from row to row of ragged columns */
     const void *weighing[TND_COLUMNS_MAX];    /* where the host reads columns that weigh */
     uint32_t rows, padded;
-    uint32_t widened; /* the column, plus 1, that is padded to a bound; 0: none */
+    uint64_t bounded; /* columns that are padded to a bound: bits */
     tnd_report_t *report;
     tnd_slot_memory_t *memory; /* that its rows are in, or that holds them; NULL: it has none */
     tnd_posting_t posts[TND_POSTINGS_MAX];

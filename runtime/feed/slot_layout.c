@@ -73,13 +73,17 @@ static uint64_t longest_of(const uint64_t *lengths, uint64_t rows)
     return longest;
 }
 
-/*  How long rows of a padded column are, whose longest has that length. */
-static uint64_t padded_to(const tnd_slot_layout_config_t *config, uint32_t column, uint64_t longest)
+/*  How long rows of bounded columns are padded to be; 0: as long as the longest. */
+static uint64_t bound_of(const tnd_slot_layout_t *self, uint64_t *lists, uint64_t rows)
 {
-    for (uint32_t b = 0; config->widened == column + 1 && b < config->bound_count; b++)
+    const tnd_slot_layout_config_t *config = &self->config;
+    if (config->bounded == 0)
+        return 0;
+    uint64_t longest = longest_of(tnd_slot_layout_lengths(self, lists, config->deciding), rows);
+    for (uint32_t b = 0; b < config->bound_count; b++)
         if (longest < config->bounds[b])
             return config->bounds[b] - 1;
-    return longest;
+    return 0;
 }
 
 uint64_t tnd_slot_layout_arrange(const tnd_slot_layout_t *self, uint64_t *lists, uint64_t rows,
@@ -87,7 +91,7 @@ uint64_t tnd_slot_layout_arrange(const tnd_slot_layout_t *self, uint64_t *lists,
 {
     const tnd_schema_t *schema = self->config.schema;
     size_t at = self->warm;
-    uint64_t all = 0, bytes;
+    uint64_t all = 0, bytes, bound = bound_of(self, lists, rows);
     for (uint32_t c = 0; c < schema->count; c++) {
         if (!schema->columns[c].ragged)
             continue;
@@ -99,8 +103,9 @@ uint64_t tnd_slot_layout_arrange(const tnd_slot_layout_t *self, uint64_t *lists,
             split(lengths, rows, splits);
             bytes = splits[rows] * self->units[c];
         } else {
-            column->stride =
-                padded_to(&self->config, c, longest_of(lengths, rows)) * self->units[c];
+            uint64_t longest = longest_of(lengths, rows);
+            bool bounded = (self->config.bounded >> c & 1) != 0 && longest < bound;
+            column->stride = (bounded ? bound : longest) * self->units[c];
             bytes = multiply(rows, column->stride);
         }
         if (__builtin_add_overflow(all, bytes, &all))

@@ -24,9 +24,10 @@ typedef struct {
     tnd_slot_form_t form;
     uint64_t
         ragged_max; /* bytes of ragged rows, at most; 0: of rows_max of the longest; not SPREAD */
-    /*  PADDED: rows of this ragged column, plus 1, are one less apart than the first of these bounds
-     *  that is above their longest length.  0: none. */
-    uint32_t widened, bound_count;
+    /*  PADDED: rows of these ragged columns, a set of bits by column, are one less apart than the first
+     *  of the bounds that is above the longest row of column `deciding`.  0: of none. */
+    uint64_t bounded;
+    uint32_t deciding, bound_count;
     const uint64_t *bounds;
 } tnd_slot_layout_config_t;
 

@@ -262,8 +262,8 @@ TND_API const void *tnd_replica_column(const tnd_replica_t *replica, const char 
  *  padded after their length, as TensorFlow's padded_batch arranges them.
  *  Errors: NULL if the column does not exist or is not ragged. */
 TND_API const uint64_t *tnd_replica_lengths(const tnd_replica_t *replica, const char *name);
-/*  The longest of these lengths; with `pad: bound` in `bucket` of the batcher, what rows of the
- *  bucketed column are padded to.
+/*  The longest of these lengths; with `pad: bound` in `bucket` of the batcher, what the rows are padded
+ *  to.
  *  Errors: 0 if the column does not exist or is not ragged. */
 TND_API uint64_t tnd_replica_longest(const tnd_replica_t *replica, const char *name);
 /*  Bytes from row to row of a column in this step.  With `ragged: pad`, rows of a ragged column are

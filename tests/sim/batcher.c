@@ -15,6 +15,20 @@ static bool check_lengths(sim_t *self, uint32_t id, const tnd_piece_t *piece)
     return right;
 }
 
+/*  Copies a row to its batch. */
+static void store(sim_t *self, uint32_t id, const tnd_effect_t *effect)
+{
+    const tnd_piece_t *row = effect->pieces;
+    const sim_payload_t *block = row->payload;
+    if (block->holder != id || row->first >= block->rows || effect->piece_count != 1 ||
+        effect->at >= self->plan.bucket_sizes[effect->bucket] ||
+        effect->slot >= self->plan.bucket_count + 2)
+        sim_violate(self, "%s stores a row of a block that it does not hold, or beyond its batch",
+                    sim_name(self, id));
+    else
+        self->actors[id].batches[effect->slot][effect->at] = block->ids[row->first];
+}
+
 static void slice_out(sim_t *self, uint32_t id, tnd_effect_t *effect)
 {
     sim_payload_t *slice = sim_payload(self, effect->msg.slice.rows, 0, id);
@@ -22,6 +36,12 @@ static void slice_out(sim_t *self, uint32_t id, tnd_effect_t *effect)
     for (uint32_t i = 0; i < effect->piece_count; i++) {
         const tnd_piece_t *piece = &effect->pieces[i];
         const sim_payload_t *block = piece->payload;
+        if (block == NULL) {
+            memcpy(slice->ids, self->actors[id].batches[effect->slot] + piece->first,
+                   piece->rows * sizeof *slice->ids);
+            at += piece->rows;
+            continue;
+        }
         if (block->holder != id || piece->first + piece->rows > block->rows ||
             at + piece->rows > slice->rows) {
             sim_violate(self, "%s cuts a slice from a block that it does not hold",
@@ -62,6 +82,9 @@ static void run(sim_t *self, uint32_t id)
             break;
         case TND_EFFECT_DROP:
             sim_free(self, effect.payload, id);
+            break;
+        case TND_EFFECT_STORE:
+            store(self, id, &effect);
             break;
         default:
             sim_violate(self, "%s asks for effect %d", sim_name(self, id), (int)effect.kind);
@@ -162,6 +185,9 @@ static void *create(sim_t *self, uint32_t id)
                    .window = plan->bucket_window},
         .cursor_every = plan->cursor_every,
         .lane_rows = sim_plan_is_exact(plan) && plan->bucket_count == 0 ? lane_rows : NULL};
+    if (plan->bucket_count > 0)
+        self->actors[id].batches = sim_store_take(
+            &self->store, (plan->bucket_count + 2) * sizeof *self->actors[id].batches);
     return tnd_batcher_core_init(sim_store_take(&self->store, tnd_batcher_core_bytes(&config)),
                                  &config);
 }

@@ -29,8 +29,6 @@ static void check_join(sim_t *self, uint32_t id, const sim_actor_t *actor)
     const tnd_order_t *order = tnd_batcher_core_order(actor->machine);
     uint32_t rows_wanted =
         self->plan.remainder == TND_REMAINDER_DROP ? 2 * self->plan.size : self->plan.size + 1;
-    for (uint32_t b = 0; b < self->plan.bucket_count; b++) /* a batch ahead, and what they lack */
-        rows_wanted += (uint32_t)self->plan.bucket_sizes[b];
     if (tnd_order_used_bytes(order) > tnd_order_window_bytes(order))
         sim_violate(self, "%s uses %llu bytes of a window of %llu", sim_name(self, id),
                     (unsigned long long)tnd_order_used_bytes(order),

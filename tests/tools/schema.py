@@ -318,10 +318,10 @@ def test_help_knows_lists_things_and_options(_):
     holds(run("help", "topology")[1], "tundish: a whole number", "(required)")
     assert "(default 0)" not in run("help", "topology")[1].partition("name:")[0]
     holds(run("help", "batcher")[1], "Takes rows, gives batches", "One instance per lane", "size:")
-    holds(run("help", "batcher.size")[1], "batcher.size: a whole number of rows from 1", "(required)",
+    holds(run("help", "batcher.size")[1], "batcher.size: a whole number of rows from 1",
           "role: graph", "an overlay may not change it")
     holds(run("help", "feeder.step.plugin")[1], "NAME.so")
-    holds(run("help", "reader.source")[1], "idx", "npy")
+    holds(run("help", "reader.source")[1], "(required)", "idx", "npy")
 
 
 def test_help_guesses_what_was_meant(_):
@@ -338,7 +338,8 @@ def test_help_as_json_has_every_option(_):
     names = [one["name"] for one in TABLES["commands"]]
     assert {"run", "help", "schema"} <= set(names)
     size = json.loads(run("help", "batcher.size", "--json")[1])
-    same((size["type"], size["required"], size["unit"]), ("u64", True, "rows"))
+    same((size["type"], size["required"], size["unit"]), ("u64", False, "rows"))
+    assert json.loads(run("help", "reader.source", "--json")[1])["required"]
     same(json.loads(run("help", "idx", "--json")[1])["is"], "source")
     same(list(json.loads(run("help", "ops", "--json")[1])), ["operations"])
 

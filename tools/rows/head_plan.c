@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "actors/plan/buckets.h"
 #include "actors/plan/kind_options.h"
 #include "runtime/option/option_parse.h"
 #include "runtime/option/registry.h"
@@ -219,7 +220,7 @@ tnd_status_t tnd_head_plan_make(tnd_head_plan_t *self, tnd_arena_t *arena, const
         if (has_role(&maker.instances[i], TND_ROLE_JOIN)) {
             const tnd_batcher_options_t *options = maker.instances[i].options;
             self->replicas = (uint32_t)options->replicas;
-            self->size = options->size;
+            self->size = tnd_plan_batch_size(options);
         }
     add_feeder(&maker, arena, self->replicas);
     self->plan.instances = maker.instances;

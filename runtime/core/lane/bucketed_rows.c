@@ -7,66 +7,30 @@
 #include "runtime/base/bug_injection.h"
 #include "runtime/base/round_up.h"
 
-enum { NO_BLOCK = UINT32_MAX };
-
-typedef struct {
-    void *payload;
-    const uint64_t *lengths; /* of the rows from `first` on */
-    uint64_t bytes;
-    uint32_t first, waiting;
-    bool whole;    /* all of its rows were taken from the joined ones */
-    uint32_t next; /* free block */
-} block_t;
-
-typedef struct {
-    uint32_t block, row;
-    bool added; /* not the first of its position */
-} row_t;
-
 struct tnd_bucketed_rows {
     const tnd_bucket_rule_t *rule;
     tnd_joined_rows_t *joined;
     tnd_buckets_t *buckets;
-    row_t *rows; /* by slot */
-    block_t *blocks;
-    uint32_t free_block, current; /* current: rows of it are still joined ones */
-    tnd_bucketed_batch_t *ends;   /* of complete batches: ring */
+    tnd_bucketed_batch_t *ends; /* of complete batches: ring */
     uint32_t first_end, end_count;
     /*  The window under way. */
     bool begun;
     tnd_position_t start;
     uint64_t made, window_rows;
+    uint64_t stored; /* since the last clear */
     tnd_ledger_t unbooked;
     bool has_bad;
     tnd_position_t bad;
 };
 
-/*  The block whose rows are being taken may have none that waits. */
-static uint64_t block_room(const tnd_bucket_rule_t *rule)
-{
-    return tnd_buckets_room(rule) + 1;
-}
-
 static uint32_t end_room(const tnd_bucket_rule_t *rule)
 {
-    return rule->count + 2;
-}
-
-uint64_t tnd_bucketed_rows_held(const tnd_bucket_rule_t *rule, const tnd_row_bytes_t *bytes,
-                                uint32_t block_rows)
-{
-    uint64_t one = bytes->fixed + bytes->ragged_max, held;
-    uint64_t most = tnd_row_bytes_most(bytes, block_rows, bytes->budget);
-    if (__builtin_mul_overflow(tnd_buckets_room(rule), one > most ? one : most, &held))
-        return UINT64_MAX;
-    return held;
+    return tnd_buckets_places(rule);
 }
 
 size_t tnd_bucketed_rows_bytes(const tnd_bucket_rule_t *rule)
 {
     return tnd_align(sizeof(tnd_bucketed_rows_t)) + tnd_buckets_bytes(rule) +
-           tnd_align(tnd_buckets_room(rule) * sizeof(row_t)) +
-           tnd_align(block_room(rule) * sizeof(block_t)) +
            tnd_align(end_room(rule) * sizeof(tnd_bucketed_batch_t));
 }
 
@@ -78,14 +42,10 @@ static void start_window(tnd_bucketed_rows_t *self)
 
 static void reset(tnd_bucketed_rows_t *self)
 {
-    uint32_t room = (uint32_t)block_room(self->rule);
-    for (uint32_t b = 0; b < room; b++)
-        self->blocks[b] = (block_t){.next = b + 1 < room ? b + 1 : NO_BLOCK};
-    self->free_block = 0;
-    self->current = NO_BLOCK;
     self->first_end = self->end_count = 0;
     memset(&self->unbooked, 0, sizeof self->unbooked);
     self->has_bad = false;
+    self->stored = 0;
     start_window(self);
 }
 
@@ -97,10 +57,6 @@ tnd_bucketed_rows_t *tnd_bucketed_rows_init(void *memory, const tnd_bucket_rule_
     *self = (tnd_bucketed_rows_t){.rule = rule, .joined = rows};
     self->buckets = tnd_buckets_init(at, rule);
     at += tnd_buckets_bytes(rule);
-    self->rows = (row_t *)at;
-    at += tnd_align(tnd_buckets_room(rule) * sizeof *self->rows);
-    self->blocks = (block_t *)at;
-    at += tnd_align(block_room(rule) * sizeof *self->blocks);
     self->ends = (tnd_bucketed_batch_t *)at;
     reset(self);
     return self;
@@ -110,46 +66,8 @@ void tnd_bucketed_rows_clear(tnd_bucketed_rows_t *self)
 {
     if (self == NULL)
         return;
-    for (uint64_t b = 0; b < block_room(self->rule); b++)
-        if (self->blocks[b].whole)
-            tnd_joined_rows_release(self->joined, self->blocks[b].payload, self->blocks[b].bytes);
     tnd_buckets_clear(self->buckets);
     reset(self);
-}
-
-/* --- blocks ----------------------------------------------------------------------------------- */
-
-static uint32_t block_of(tnd_bucketed_rows_t *self, const tnd_joined_head_t *head)
-{
-    if (self->current != NO_BLOCK)
-        return self->current;
-    uint32_t at = self->free_block;
-    assert(at != NO_BLOCK);
-    self->free_block = self->blocks[at].next;
-    self->blocks[at] =
-        (block_t){.payload = head->payload, .lengths = head->lengths, .first = head->first};
-    self->current = at;
-    return at;
-}
-
-static void release_if_done(tnd_bucketed_rows_t *self, uint32_t at)
-{
-    block_t *block = &self->blocks[at];
-    if (!block->whole || (block->waiting > 0 && !TND_BUG(BLOCK_NOT_HELD)))
-        return;
-    tnd_joined_rows_release(self->joined, block->payload, block->bytes);
-    block->whole = false;
-    if (block->waiting > 0) /* the planted bug */
-        return;
-    block->next = self->free_block;
-    self->free_block = at;
-}
-
-/*  The row of a slot leaves its block. */
-static void leave(tnd_bucketed_rows_t *self, uint32_t slot)
-{
-    self->blocks[self->rows[slot].block].waiting--;
-    release_if_done(self, self->rows[slot].block);
 }
 
 /* --- windows ---------------------------------------------------------------------------------- */
@@ -158,10 +76,12 @@ static void leave(tnd_bucketed_rows_t *self, uint32_t slot)
 static void note_batches(tnd_bucketed_rows_t *self)
 {
     for (; self->end_count < tnd_buckets_batches(self->buckets); self->end_count++) {
-        uint64_t rows;
-        uint32_t bucket = tnd_buckets_batch(self->buckets, self->end_count, &rows);
+        tnd_bucket_batch_t batch = tnd_buckets_batch(self->buckets, self->end_count);
+        self->unbooked.fed += batch.rows;
+        self->unbooked.read += batch.rows - batch.added;
+        self->unbooked.added += batch.added;
         self->ends[(self->first_end + self->end_count) % end_room(self->rule)] =
-            (tnd_bucketed_batch_t){.size = self->rule->sizes[bucket],
+            (tnd_bucketed_batch_t){.size = self->rule->sizes[batch.bucket],
                                    .position = self->start,
                                    .batches = ++self->made,
                                    .ledger = self->unbooked};
@@ -171,16 +91,14 @@ static void note_batches(tnd_bucketed_rows_t *self)
 
 static void empty_buckets(tnd_bucketed_rows_t *self)
 {
-    uint32_t slot;
+    uint64_t added;
     if (!self->rule->drop_remainder)
         tnd_buckets_flush(self->buckets);
     note_batches(self);
-    while (tnd_buckets_drop(self->buckets, &slot)) {
-        self->unbooked.read += !self->rows[slot].added;
-        self->unbooked.added += self->rows[slot].added;
-        self->unbooked.dropped++;
-        leave(self, slot);
-    }
+    uint64_t dropped = tnd_buckets_drop(self->buckets, &added);
+    self->unbooked.read += dropped - added;
+    self->unbooked.added += added;
+    self->unbooked.dropped += dropped;
 }
 
 /*  The last batch of a window ends it.  Where rows are dropped it may be on its way already. */
@@ -205,24 +123,19 @@ static bool next_row(const tnd_bucketed_rows_t *self, uint32_t epoch, tnd_joined
     return tnd_joined_rows_head(self->joined, head) && head->epoch == epoch;
 }
 
-/*  Takes the next joined row. */
-static void add(tnd_bucketed_rows_t *self, const tnd_joined_head_t *head)
+/*  Takes the next joined row.  Returns false if it is bad. */
+static bool add(tnd_bucketed_rows_t *self, const tnd_joined_head_t *head, tnd_bucket_rows_t *put)
 {
     tnd_ledger_t booked = {0}, *unbooked = &self->unbooked;
-    uint64_t length = head->lengths[0], bytes;
-    uint32_t at = block_of(self, head);
+    uint64_t length = head->lengths[0];
     if (!self->begun)
         self->start = self->joined->position;
     self->begun = true;
-    bool whole = tnd_joined_rows_hold(self->joined, &booked, &bytes), added = booked.added > 0;
+    tnd_joined_rows_move(self->joined, &booked);
+    bool added = booked.added > 0;
     unbooked->read += booked.filtered + booked.quarantined;
     unbooked->filtered += booked.filtered;
     unbooked->quarantined += booked.quarantined;
-    if (whole) {
-        self->blocks[at].whole = true;
-        self->blocks[at].bytes = bytes;
-        self->current = NO_BLOCK;
-    }
     if (is_bad(self, length)) {
         unbooked->read += !added;
         unbooked->added += added;
@@ -230,16 +143,37 @@ static void add(tnd_bucketed_rows_t *self, const tnd_joined_head_t *head)
         self->bad = self->joined->position;
         self->bad.index -= self->bad.used == 0;
         self->has_bad = true;
-        release_if_done(self, at);
-        return;
+        return false;
     }
-    uint32_t slot = tnd_buckets_put(self->buckets, length);
-    self->rows[slot] = (row_t){.block = at, .row = head->first, .added = added};
-    self->blocks[at].waiting++;
-    release_if_done(self, at);
+    *put = tnd_buckets_put(self->buckets, length, added);
+    self->stored++;
     note_batches(self);
     if (++self->window_rows == self->rule->window)
         end_window(self);
+    return true;
+}
+
+bool tnd_bucketed_rows_store(tnd_bucketed_rows_t *self, uint32_t epoch, tnd_piece_t *piece,
+                             tnd_effect_t *effect)
+{
+    tnd_joined_head_t head;
+    tnd_bucket_rows_t put;
+    if (self->has_bad || !next_row(self, epoch, &head))
+        return false;
+    if (tnd_buckets_batches(self->buckets) >= tnd_buckets_ahead(self->buckets) &&
+        !is_bad(self, head.lengths[0]))
+        return false;
+    if (!add(self, &head, &put))
+        return false;
+    *piece = (tnd_piece_t){.payload = head.payload, .first = head.first, .rows = 1};
+    *effect = (tnd_effect_t){.kind = TND_EFFECT_STORE,
+                             .slot = put.place,
+                             .at = put.first,
+                             .bucket = put.bucket,
+                             .payload = head.payload,
+                             .pieces = piece,
+                             .piece_count = 1};
+    return true;
 }
 
 tnd_compose_t tnd_bucketed_rows_compose(tnd_bucketed_rows_t *self, uint32_t epoch, bool ended,
@@ -249,11 +183,6 @@ tnd_compose_t tnd_bucketed_rows_compose(tnd_bucketed_rows_t *self, uint32_t epoc
     tnd_joined_head_t head;
     *composition = (tnd_composition_t){0};
     bool there = next_row(self, epoch, &head);
-    while (!self->has_bad && there &&
-           (tnd_buckets_batches(self->buckets) < ahead || is_bad(self, head.lengths[0]))) {
-        add(self, &head);
-        there = next_row(self, epoch, &head);
-    }
     if (self->has_bad)
         return TND_COMPOSE_WAIT;
     if (!there && ended && tnd_buckets_batches(self->buckets) < ahead)
@@ -266,7 +195,7 @@ tnd_compose_t tnd_bucketed_rows_compose(tnd_bucketed_rows_t *self, uint32_t epoc
         return TND_COMPOSE_WAIT;
     if (batches == 0)
         return TND_COMPOSE_OVER;
-    (void)tnd_buckets_batch(self->buckets, 0, &composition->rows);
+    composition->rows = tnd_buckets_batch(self->buckets, 0).rows;
     composition->last = !more;
     return TND_COMPOSE_BATCH;
 }
@@ -277,21 +206,19 @@ tnd_bucketed_batch_t tnd_bucketed_rows_batch(const tnd_bucketed_rows_t *self)
     return self->ends[self->first_end];
 }
 
-tnd_bucketed_row_t tnd_bucketed_rows_take(tnd_bucketed_rows_t *self, tnd_ledger_t *ledger)
+tnd_bucket_rows_t tnd_bucketed_rows_take(tnd_bucketed_rows_t *self, uint64_t rows)
 {
-    uint32_t slot = tnd_buckets_take(self->buckets);
-    const row_t *row = &self->rows[slot];
-    const block_t *block = &self->blocks[row->block];
-    tnd_bucketed_row_t taken = {block->payload, row->row, &block->lengths[row->row - block->first]};
-    ledger->fed++;
-    ledger->read += !row->added;
-    ledger->added += row->added;
-    leave(self, slot);
+    tnd_bucket_rows_t taken = tnd_buckets_take(self->buckets, (uint32_t)rows);
     if (tnd_buckets_batches(self->buckets) < self->end_count) {
         self->first_end = (self->first_end + 1) % end_room(self->rule);
         self->end_count--;
     }
     return taken;
+}
+
+uint64_t tnd_bucketed_rows_stored(const tnd_bucketed_rows_t *self)
+{
+    return self->stored;
 }
 
 void tnd_bucketed_rows_close(tnd_bucketed_rows_t *self, bool cut, tnd_ledger_t *ledger)

@@ -1,8 +1,8 @@
 /*  runtime/core/lane/bucketed_rows.h - the rows of a lane that wait in buckets for rows of their
  *  length.
  *
- *  Joined rows are put into buckets (stream/buckets.h) in their order.  A block is held until a batch
- *  has the last of its rows.
+ *  Joined rows are put into buckets (stream/buckets.h) in their order.  The caller copies each to its
+ *  batch at once: otherwise every row that waits could hold a block.
  *
  *  A cursor after a batch holds the start of the batch's window and how many batches were made of the
  *  window; after the last batch of a window, the start of the next one.
@@ -17,7 +17,7 @@
 #define TND_RUNTIME_CORE_LANE_BUCKETED_ROWS_H
 
 #include "runtime/core/lane/joined_rows.h"
-#include "runtime/core/lane/row_bytes.h"
+#include "runtime/core/protocol/effect.h"
 #include "runtime/core/stream/buckets.h"
 #include "runtime/core/stream/compose.h"
 
@@ -26,36 +26,33 @@ typedef struct {
     uint64_t size;
     tnd_position_t position;
     uint64_t batches;    /* made since `position` */
-    tnd_ledger_t ledger; /* what is booked with the batch beside its rows */
+    tnd_ledger_t ledger; /* what is booked with the batch */
 } tnd_bucketed_batch_t;
 
-typedef struct {
-    void *payload;
-    uint32_t row; /* of the block */
-    const uint64_t *length;
-} tnd_bucketed_row_t;
-
 typedef struct tnd_bucketed_rows tnd_bucketed_rows_t;
-
-/*  Bytes of the blocks that are held, at most. */
-uint64_t tnd_bucketed_rows_held(const tnd_bucket_rule_t *rule, const tnd_row_bytes_t *bytes,
-                                uint32_t block_rows);
 
 size_t tnd_bucketed_rows_bytes(const tnd_bucket_rule_t *rule);
 tnd_bucketed_rows_t *tnd_bucketed_rows_init(void *memory, const tnd_bucket_rule_t *rule,
                                             tnd_joined_rows_t *rows);
-/*  Releases all blocks that are held, without booking their rows: before a rewind.  NULL is ignored,
- *  here and in tnd_bucketed_rows_close. */
+/*  Forgets all rows without booking them: before a rewind.  NULL is ignored, here and in
+ *  tnd_bucketed_rows_close. */
 void tnd_bucketed_rows_clear(tnd_bucketed_rows_t *self);
 
-/*  Puts rows of `epoch` into buckets until the next batch is known, and whether another one follows.
- *  `ended`: no more rows of the epoch will be joined. */
+/*  Moves the next joined row of `epoch` to its bucket: makes `effect` a STORE of `piece`, which is
+ *  performed before the block is released.  False: no row is joined, a bad one has to be reported, or
+ *  enough batches are complete. */
+bool tnd_bucketed_rows_store(tnd_bucketed_rows_t *self, uint32_t epoch, tnd_piece_t *piece,
+                             tnd_effect_t *effect);
+/*  The next batch once it is known, and whether another one follows; after all stores.  `ended`: no
+ *  more rows of the epoch will be joined. */
 tnd_compose_t tnd_bucketed_rows_compose(tnd_bucketed_rows_t *self, uint32_t epoch, bool ended,
                                         tnd_composition_t *composition);
 /*  The batch that was composed. */
 tnd_bucketed_batch_t tnd_bucketed_rows_batch(const tnd_bucketed_rows_t *self);
-/*  Takes its next row and books it as fed.  With the last one the batch is over. */
-tnd_bucketed_row_t tnd_bucketed_rows_take(tnd_bucketed_rows_t *self, tnd_ledger_t *ledger);
+/*  Takes its next rows.  With the last one the batch is over. */
+tnd_bucket_rows_t tnd_bucketed_rows_take(tnd_bucketed_rows_t *self, uint64_t rows);
+/*  Rows that were put into buckets since the last clear. */
+uint64_t tnd_bucketed_rows_stored(const tnd_bucketed_rows_t *self);
 /*  Books what is left of the epoch; if it is cut, before the joined rows are abandoned, drops it. */
 void tnd_bucketed_rows_close(tnd_bucketed_rows_t *self, bool cut, tnd_ledger_t *ledger);
 

@@ -23,8 +23,7 @@ void tnd_joined_rows_rewind(tnd_joined_rows_t *self, tnd_position_t from)
     uint32_t epoch = tnd_joined_rows_epoch(self, from.epoch);
     for (; self->head < self->tail; self->head++)
         tnd_reservations_drop(self->reservations, block_at(self, self->head)->answer.payload);
-    self->ready = self->bytes = self->held = 0;
-    self->held_blocks = 0;
+    self->ready = self->bytes = 0;
     self->position = self->booked = from;
     self->skip = from.used;
     memset(&self->pending, 0, sizeof self->pending);
@@ -186,32 +185,10 @@ void tnd_joined_rows_discard(tnd_joined_rows_t *self, uint32_t rows, tnd_ledger_
     settle(self, ledger);
 }
 
-/*  A held block is not counted, so that however many wait for other rows, blocks are under way. */
-bool tnd_joined_rows_hold(tnd_joined_rows_t *self, tnd_ledger_t *ledger, uint64_t *bytes_p)
+void tnd_joined_rows_move(tnd_joined_rows_t *self, tnd_ledger_t *ledger)
 {
     consume(self, 1);
-    tnd_ledger_add(ledger, &self->pending);
-    memset(&self->pending, 0, sizeof self->pending);
-    tnd_joined_block_t *block = block_at(self, self->head);
-    if (block->taken < block->answer.rows)
-        return false;
-    book_until(self, block, block->answer.covered);
-    self->head++;
-    self->bytes -= block->bytes;
-    self->held += block->bytes;
-    self->reservations->blocks--;
-    self->held_blocks++;
-    *bytes_p = block->bytes;
-    return true;
-}
-
-void tnd_joined_rows_release(tnd_joined_rows_t *self, void *payload, uint64_t bytes)
-{
-    assert(bytes <= self->held && bytes <= self->reservations->bytes);
-    tnd_reservations_drop(self->reservations, payload);
-    self->reservations->bytes -= bytes;
-    self->held -= bytes;
-    self->held_blocks--;
+    settle(self, ledger);
 }
 
 static void end_epoch(tnd_joined_rows_t *self, uint32_t epoch, tnd_position_t next)

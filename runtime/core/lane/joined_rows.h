@@ -50,8 +50,6 @@ typedef struct {
     tnd_joined_epoch_t epochs[2]; /* by number modulo 2 */
     uint64_t ready;               /* rows joined and not taken, of all epochs */
     uint64_t bytes;               /* of their blocks */
-    uint64_t held;                /* bytes of blocks that the caller holds */
-    uint32_t held_blocks;
     tnd_joined_block_t *ring;
     uint64_t mask, head, tail;
 } tnd_joined_rows_t;
@@ -77,11 +75,8 @@ bool tnd_joined_rows_head(const tnd_joined_rows_t *self, tnd_joined_head_t *head
 void tnd_joined_rows_take(tnd_joined_rows_t *self, uint32_t rows, tnd_ledger_t *ledger);
 void tnd_joined_rows_discard(tnd_joined_rows_t *self, uint32_t rows, tnd_ledger_t *ledger);
 
-/*  Takes the first row of the head and books it in `ledger`, but not as fed.  Returns true if its
- *  block, which is not in order any more, is now the caller's: it takes `*bytes_p` until it is
- *  released. */
-bool tnd_joined_rows_hold(tnd_joined_rows_t *self, tnd_ledger_t *ledger, uint64_t *bytes_p);
-void tnd_joined_rows_release(tnd_joined_rows_t *self, void *payload, uint64_t bytes);
+/*  Takes the first row of the head and books it in `ledger`, but not as fed or dropped. */
+void tnd_joined_rows_move(tnd_joined_rows_t *self, tnd_ledger_t *ledger);
 
 /*  The epoch ends and the cursor moves to `next`.  close: all rows are taken; books the positions
  *  after the last of them.  abandon: drops its joined rows without booking them. */

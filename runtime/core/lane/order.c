@@ -56,7 +56,7 @@ static uint64_t joined_room(const tnd_order_config_t *config)
 /*  Everything held, which a rewind drops, and a few blocks more. */
 static uint64_t drop_room(const tnd_order_config_t *config)
 {
-    return tnd_power_of_two(ticket_room(config) + joined_room(config) + config->held_rows + 64);
+    return tnd_power_of_two(ticket_room(config) + joined_room(config) + 64);
 }
 
 size_t tnd_order_bytes(const tnd_order_config_t *config)
@@ -94,8 +94,7 @@ tnd_order_t *tnd_order_init(void *memory, const tnd_order_config_t *config)
     self->stragglers.due_ns = TND_NEVER;
     uint64_t wanted = tnd_lane_room_wanted(config->rows_wanted, config->made_max);
     self->room = tnd_lane_room_of(&config->bytes, config->block_rows,
-                                  config->held_bytes +
-                                      (config->wanted_bytes > 0 ? config->wanted_bytes : wanted),
+                                  config->wanted_bytes > 0 ? config->wanted_bytes : wanted,
                                   config->window_bytes);
     self->plan.epoch = config->epochs;
     return self;
@@ -472,7 +471,7 @@ void tnd_order_abandon(tnd_order_t *self, uint32_t epoch)
 
 static uint64_t kept_bytes(const tnd_order_t *self)
 {
-    return tnd_lane_room_kept(&self->room, self->rows.bytes + self->rows.held);
+    return tnd_lane_room_kept(&self->room, self->rows.bytes);
 }
 
 /*  The most that the block of a ticket may take. */
@@ -692,5 +691,5 @@ uint64_t tnd_order_window_bytes(const tnd_order_t *self)
 
 uint32_t tnd_order_used_blocks(const tnd_order_t *self)
 {
-    return self->reservations.blocks + self->rows.held_blocks;
+    return self->reservations.blocks;
 }

@@ -54,8 +54,6 @@ typedef struct {
     uint32_t window_blocks; /* tickets not joined yet; and joined blocks once rows_wanted rows wait
                              */
     uint64_t rows_wanted;   /* hold at least this many rows whatever the blocks; set by a batcher */
-    uint64_t held_rows;     /* that the caller takes and holds with their blocks, at most */
-    uint64_t held_bytes;    /* of these blocks, at most */
     uint32_t measured;      /* the column whose lengths blocks carry, plus 1; 0: none */
     bool span_epochs;       /* the epochs of the lane follow one another as a single one */
     uint64_t overdue_ns;    /* no ticket is overdue earlier; 0: none ever is */

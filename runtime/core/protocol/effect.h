@@ -29,6 +29,8 @@ typedef enum {
     TND_EFFECT_CONTROL, /* send `msg` by control to `msg.to` (TND_LEADER; TND_NOBODY: to all
                            actors concerned) */
     TND_EFFECT_DROP,    /* release `payload` */
+    TND_EFFECT_STORE,   /* batcher: copy row `pieces` to row `at` of the batch of `bucket` that is
+                           stored in `slot`; row 0 begins it */
     TND_EFFECT_READ,    /* reader: read `msg.ticket`, send the block to `msg.to`, report
                            tnd_reader_core_sent */
     TND_EFFECT_APPLY,   /* worker: run the operations on `msg.block`, send the result to `msg.to` */
@@ -45,7 +47,7 @@ typedef enum {
 
 /*  Part of a slice: rows [first, first + rows) of a block that the join holds. */
 typedef struct {
-    void *payload;
+    void *payload; /* NULL: of the batch that is stored in the effect's `slot` */
     uint32_t first, rows;
     const uint64_t *lengths; /* of these rows, if the lane measures them; else NULL */
 } tnd_piece_t;
@@ -53,9 +55,10 @@ typedef struct {
 typedef struct {
     tnd_effect_kind_t kind;
     uint32_t slot;
+    uint32_t at, bucket; /* of STORE */
     tnd_msg_t msg;
     void *payload;
-    const tnd_piece_t *pieces; /* of a SLICE; valid until the machine is called again */
+    const tnd_piece_t *pieces; /* of a SLICE or STORE; valid until the machine is called again */
     uint32_t piece_count;
     const tnd_cursor_t *cursor; /* valid until the machine is called again */
 } tnd_effect_t;

@@ -6,29 +6,29 @@
 #include "runtime/base/bug_injection.h"
 #include "runtime/base/round_up.h"
 
-enum { NO_SLOT = UINT32_MAX };
-
-/*  Slots in sequence. */
+/*  The rows of a batch that is being filled or is complete. */
 typedef struct {
-    uint32_t first, last, rows;
-} chain_t;
-
-typedef struct {
-    chain_t rows;
-    uint32_t bucket;
+    uint32_t place, rows, added, taken;
 } batch_t;
+
+typedef struct {
+    batch_t batch;
+    uint32_t bucket;
+} complete_t;
 
 struct tnd_buckets {
     tnd_bucket_rule_t rule;
     uint64_t waiting;
-    chain_t *buckets;
-    batch_t *batches; /* ring: at most one a bucket and the one ahead */
+    batch_t *buckets;
+    complete_t *batches; /* ring */
     uint32_t first_batch, batch_count;
-    uint32_t *next; /* of a slot */
-    uint32_t free;  /* first free slot */
+    uint32_t *free; /* places: stack */
+    uint32_t free_count;
 };
 
-static uint32_t ring_room(const tnd_bucket_rule_t *rule)
+/*  No row is added while as many batches are complete as tnd_buckets_ahead.  So a flush finds one
+ *  less, and the buckets that it empties have no batch that is being filled. */
+uint32_t tnd_buckets_places(const tnd_bucket_rule_t *rule)
 {
     return rule->count + 2;
 }
@@ -55,76 +55,75 @@ uint64_t tnd_bucket_size_max(const tnd_bucket_rule_t *rule)
     return most;
 }
 
-/*  Every bucket lacks a row, but for the one that becomes a batch; with `drop_remainder` a batch is
- *  held until the next one is complete. */
-uint64_t tnd_buckets_room(const tnd_bucket_rule_t *rule)
-{
-    uint64_t room = rule->drop_remainder ? tnd_bucket_size_max(rule) : 0;
-    for (uint32_t i = 0; i < rule->count; i++)
-        room += rule->sizes[i];
-    return room;
-}
-
 size_t tnd_buckets_bytes(const tnd_bucket_rule_t *rule)
 {
-    return tnd_align(sizeof(tnd_buckets_t)) + tnd_align(rule->count * sizeof(chain_t)) +
-           tnd_align(ring_room(rule) * sizeof(batch_t)) +
-           tnd_align(tnd_buckets_room(rule) * sizeof(uint32_t));
+    return tnd_align(sizeof(tnd_buckets_t)) + tnd_align(rule->count * sizeof(batch_t)) +
+           tnd_align(tnd_buckets_places(rule) * sizeof(complete_t)) +
+           tnd_align(tnd_buckets_places(rule) * sizeof(uint32_t));
 }
 
 tnd_buckets_t *tnd_buckets_init(void *memory, const tnd_bucket_rule_t *rule)
 {
     assert(rule->count > 0 && rule->count <= TND_BUCKETS_MAX);
-    assert(tnd_buckets_room(rule) < NO_SLOT);
     tnd_buckets_t *self = memory;
     char *at = (char *)memory + tnd_align(sizeof *self);
     self->rule = *rule;
-    self->buckets = (chain_t *)at;
+    self->buckets = (batch_t *)at;
     at += tnd_align(rule->count * sizeof *self->buckets);
-    self->batches = (batch_t *)at;
-    at += tnd_align(ring_room(rule) * sizeof *self->batches);
-    self->next = (uint32_t *)at;
+    self->batches = (complete_t *)at;
+    at += tnd_align(tnd_buckets_places(rule) * sizeof *self->batches);
+    self->free = (uint32_t *)at;
     tnd_buckets_clear(self);
     return self;
 }
 
 void tnd_buckets_clear(tnd_buckets_t *self)
 {
-    uint32_t room = (uint32_t)tnd_buckets_room(&self->rule);
-    for (uint32_t slot = 0; slot < room; slot++)
-        self->next[slot] = slot + 1 < room ? slot + 1 : NO_SLOT;
-    self->free = 0;
+    self->free_count = tnd_buckets_places(&self->rule);
+    for (uint32_t i = 0; i < self->free_count; i++)
+        self->free[i] = i;
     for (uint32_t i = 0; i < self->rule.count; i++)
-        self->buckets[i] = (chain_t){NO_SLOT, NO_SLOT, 0};
+        self->buckets[i] = (batch_t){0};
     self->first_batch = self->batch_count = 0;
     self->waiting = 0;
 }
 
-static void complete(tnd_buckets_t *self, uint32_t bucket)
+static void release(tnd_buckets_t *self, uint32_t place)
 {
-    assert(self->batch_count < ring_room(&self->rule));
-    uint32_t at = (self->first_batch + self->batch_count++) % ring_room(&self->rule);
-    self->batches[at] = (batch_t){.rows = self->buckets[bucket], .bucket = bucket};
-    self->waiting -= self->buckets[bucket].rows;
-    self->buckets[bucket] = (chain_t){NO_SLOT, NO_SLOT, 0};
+    assert(self->free_count < tnd_buckets_places(&self->rule));
+    self->free[self->free_count++] = place;
 }
 
-uint32_t tnd_buckets_put(tnd_buckets_t *self, uint64_t length)
+static complete_t *batch_at(const tnd_buckets_t *self, uint32_t which)
 {
-    uint32_t bucket = tnd_bucket_of(&self->rule, length), slot = self->free;
-    chain_t *rows = &self->buckets[bucket];
-    assert(slot != NO_SLOT);
-    self->free = self->next[slot];
-    self->next[slot] = NO_SLOT;
-    if (rows->rows++ == 0)
-        rows->first = slot;
-    else
-        self->next[rows->last] = slot;
-    rows->last = slot;
+    return &self->batches[(self->first_batch + which) % tnd_buckets_places(&self->rule)];
+}
+
+static void complete(tnd_buckets_t *self, uint32_t bucket)
+{
+    batch_t *batch = &self->buckets[bucket];
+    assert(self->batch_count < tnd_buckets_places(&self->rule));
+    *batch_at(self, self->batch_count++) = (complete_t){.batch = *batch, .bucket = bucket};
+    self->waiting -= batch->rows;
+    if (TND_BUG(BATCH_OVERWRITTEN))
+        release(self, batch->place);
+    *batch = (batch_t){0};
+}
+
+tnd_bucket_rows_t tnd_buckets_put(tnd_buckets_t *self, uint64_t length, bool added)
+{
+    uint32_t bucket = tnd_bucket_of(&self->rule, length);
+    batch_t *batch = &self->buckets[bucket];
+    if (batch->rows == 0) {
+        assert(self->free_count > 0);
+        batch->place = self->free[--self->free_count];
+    }
+    tnd_bucket_rows_t put = {batch->place, bucket, batch->rows++, 1};
+    batch->added += added;
     self->waiting++;
-    if (rows->rows == self->rule.sizes[bucket])
+    if (batch->rows == self->rule.sizes[bucket])
         complete(self, bucket);
-    return slot;
+    return put;
 }
 
 uint32_t tnd_buckets_ahead(const tnd_buckets_t *self)
@@ -141,27 +140,19 @@ void tnd_buckets_flush(tnd_buckets_t *self)
     }
 }
 
-/*  Removes the first slot of a chain. */
-static uint32_t remove_first(tnd_buckets_t *self, chain_t *rows)
+uint64_t tnd_buckets_drop(tnd_buckets_t *self, uint64_t *added_p)
 {
-    uint32_t slot = rows->first;
-    rows->first = self->next[slot];
-    rows->rows--;
-    self->next[slot] = self->free;
-    self->free = slot;
-    return slot;
-}
-
-bool tnd_buckets_drop(tnd_buckets_t *self, uint32_t *slot_p)
-{
-    uint32_t bucket = 0;
-    while (bucket < self->rule.count && self->buckets[bucket].rows == 0)
-        bucket++;
-    if (bucket == self->rule.count)
-        return false;
-    *slot_p = remove_first(self, &self->buckets[bucket]);
-    self->waiting--;
-    return true;
+    uint64_t rows = self->waiting;
+    *added_p = 0;
+    for (uint32_t i = 0; i < self->rule.count; i++) {
+        batch_t *batch = &self->buckets[i];
+        *added_p += batch->added;
+        if (batch->rows > 0)
+            release(self, batch->place);
+        *batch = (batch_t){0};
+    }
+    self->waiting = 0;
+    return rows;
 }
 
 uint32_t tnd_buckets_batches(const tnd_buckets_t *self)
@@ -174,22 +165,26 @@ uint64_t tnd_buckets_waiting(const tnd_buckets_t *self)
     return self->waiting;
 }
 
-uint32_t tnd_buckets_batch(const tnd_buckets_t *self, uint32_t which, uint64_t *rows_p)
+tnd_bucket_batch_t tnd_buckets_batch(const tnd_buckets_t *self, uint32_t which)
 {
     assert(which < self->batch_count);
-    const batch_t *batch = &self->batches[(self->first_batch + which) % ring_room(&self->rule)];
-    *rows_p = batch->rows.rows;
-    return batch->bucket;
+    const complete_t *found = batch_at(self, which);
+    return (tnd_bucket_batch_t){found->bucket, found->batch.rows, found->batch.added};
 }
 
-uint32_t tnd_buckets_take(tnd_buckets_t *self)
+tnd_bucket_rows_t tnd_buckets_take(tnd_buckets_t *self, uint32_t rows)
 {
     assert(self->batch_count > 0);
-    batch_t *batch = &self->batches[self->first_batch];
-    uint32_t slot = remove_first(self, &batch->rows);
-    if (batch->rows.rows == 0) {
-        self->first_batch = (self->first_batch + 1) % ring_room(&self->rule);
-        self->batch_count--;
-    }
-    return slot;
+    complete_t *found = batch_at(self, 0);
+    batch_t *batch = &found->batch;
+    tnd_bucket_rows_t taken = {batch->place, found->bucket, batch->taken, rows};
+    batch->taken += rows;
+    assert(batch->taken <= batch->rows);
+    if (batch->taken < batch->rows)
+        return taken;
+    if (!TND_BUG(BATCH_OVERWRITTEN))
+        release(self, batch->place);
+    self->first_batch = (self->first_batch + 1) % tnd_buckets_places(&self->rule);
+    self->batch_count--;
+    return taken;
 }

@@ -6,8 +6,9 @@
  *  on, and at the end of a window the rows that are left become batches by the number of their bucket,
  *  or are dropped.
  *
- *  A row is named by a slot, a number below tnd_buckets_room; the caller stores what the row is.
- *  Batches come out in the order in which they were completed, and their rows in that of arrival.
+ *  Rows of one batch are stored together, in a place that the caller provides: a number below
+ *  tnd_buckets_places.  A batch keeps its place until the last of its rows is taken.  Batches come out
+ *  in the order in which they were completed, and their rows in that of arrival.
  *
  *  Ownership: the caller provides the memory and keeps the lists of the rule alive.
  *  Threads: one. */
@@ -33,30 +34,45 @@ typedef struct tnd_buckets tnd_buckets_t;
 
 /*  The bucket of a length. */
 uint32_t tnd_bucket_of(const tnd_bucket_rule_t *rule, uint64_t length);
-/*  The largest of sizes; rows that wait at the same time, at most. */
+/*  The largest of sizes. */
 uint64_t tnd_bucket_size_max(const tnd_bucket_rule_t *rule);
-uint64_t tnd_buckets_room(const tnd_bucket_rule_t *rule);
+/*  Places of batches at the same time, at most. */
+uint32_t tnd_buckets_places(const tnd_bucket_rule_t *rule);
+
+/*  Some rows of a batch. */
+typedef struct {
+    uint32_t place, bucket;
+    uint32_t first, rows; /* of the batch */
+} tnd_bucket_rows_t;
 
 size_t tnd_buckets_bytes(const tnd_bucket_rule_t *rule);
 tnd_buckets_t *tnd_buckets_init(void *memory, const tnd_bucket_rule_t *rule);
 void tnd_buckets_clear(tnd_buckets_t *self);
 
-/*  Adds a row and returns its slot.  Not while there are as many batches as tnd_buckets_ahead. */
-uint32_t tnd_buckets_put(tnd_buckets_t *self, uint64_t length);
+/*  Adds a row and returns where it is stored; row 0 of a batch begins it.  `added`: it is counted by
+ *  tnd_buckets_batch and tnd_buckets_drop.  Not while there are as many batches as
+ *  tnd_buckets_ahead. */
+tnd_bucket_rows_t tnd_buckets_put(tnd_buckets_t *self, uint64_t length, bool added);
 /*  How many complete batches show whether the first of them is the last: 2 if rows that are left are
  *  dropped, else 1. */
 uint32_t tnd_buckets_ahead(const tnd_buckets_t *self);
 /*  Makes batches of all rows that wait in buckets, in the order of buckets. */
 void tnd_buckets_flush(tnd_buckets_t *self);
-/*  Removes a row that waits in a bucket, the first of the first that has any; false: none. */
-bool tnd_buckets_drop(tnd_buckets_t *self, uint32_t *slot_p);
+/*  Removes all rows that wait in buckets; returns their number, and how many were added. */
+uint64_t tnd_buckets_drop(tnd_buckets_t *self, uint64_t *added_p);
 
 /*  Complete batches; rows that wait in buckets. */
 uint32_t tnd_buckets_batches(const tnd_buckets_t *self);
 uint64_t tnd_buckets_waiting(const tnd_buckets_t *self);
-/*  The bucket and rows of batch `which`, counted from the first. */
-uint32_t tnd_buckets_batch(const tnd_buckets_t *self, uint32_t which, uint64_t *rows_p);
-/*  Takes the next row of the first batch, and with its last row the batch. */
-uint32_t tnd_buckets_take(tnd_buckets_t *self);
+
+/*  A complete batch, counted from the first. */
+typedef struct {
+    uint32_t bucket;
+    uint64_t rows, added;
+} tnd_bucket_batch_t;
+
+tnd_bucket_batch_t tnd_buckets_batch(const tnd_buckets_t *self, uint32_t which);
+/*  Takes the next `rows` rows of the first batch, and with its last row the batch. */
+tnd_bucket_rows_t tnd_buckets_take(tnd_buckets_t *self, uint32_t rows);
 
 #endif

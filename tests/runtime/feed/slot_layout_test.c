@@ -55,6 +55,29 @@ Test(slot_layout, rows_that_are_padded_are_the_longest_of_the_step_apart)
     cr_assert(eq(u64, layout.ragged_max, 100));
 }
 
+/*  The longest pair of a replica decides; words keep their own length. */
+Test(slot_layout, rows_that_are_bounded_are_as_long_as_the_bound_allows)
+{
+    tnd_schema_t schema = schema_of();
+    const uint64_t bounds[] = {2, 4};
+    tnd_slot_layout_config_t config = {.schema = &schema,
+                                       .rows_max = ROWS,
+                                       .form = TND_SLOT_PADDED,
+                                       .bounded = 4,
+                                       .deciding = 2,
+                                       .bound_count = 2,
+                                       .bounds = bounds};
+    tnd_slot_layout_t layout = tnd_slot_layout_of(&config);
+    uint64_t lists[2 * ROWS] = {2, 5, 0, [ROWS] = 1, 0, 2};
+    tnd_slot_column_t columns[2];
+    cr_assert(eq(u64, tnd_slot_layout_arrange(&layout, lists, 3, columns), 3 * 5 + 3 * 3 * 8));
+    cr_assert(eq(sz, columns[1].stride, 3 * 8));
+    cr_assert(eq(u64, tnd_slot_layout_arrange(&layout, lists, 2, columns), 2 * 5 + 2 * 1 * 8));
+    layout.config.bounded = 1 + 4;
+    lists[1] = 1;
+    cr_assert(eq(u64, tnd_slot_layout_arrange(&layout, lists, 3, columns), 3 * 3 + 3 * 3 * 8));
+}
+
 Test(slot_layout, rows_that_are_packed_begin_where_their_splits_say)
 {
     tnd_schema_t schema = schema_of();
