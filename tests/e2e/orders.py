@@ -154,9 +154,9 @@ def graph_of(folder, case):
                              "value: %d}}]}\n" % (steps[0]["pad_to"], steps[0]["value"]))
             parts["link"] = " -> pad"
     if kinds[-1] == "bucket":
-        parts["batch"] = ("size: %d, bucket: {column: x, bounds: %s, sizes: %s, pad: %s, value: %d, "
+        parts["batch"] = ("bucket: {column: x, bounds: %s, sizes: %s, pad: %s, value: %d, "
                           "drop_remainder: %s}") % (
-            max(steps[0]["batch_sizes"]), steps[0]["boundaries"], steps[0]["batch_sizes"],
+            steps[0]["boundaries"], steps[0]["batch_sizes"],
             "bound" if steps[0]["pad_to_boundary"] else "longest", steps[0]["value"],
             str(steps[0]["drop_remainder"]).lower())
     if kinds[-1] == "ragged_batch":
