@@ -2,6 +2,7 @@
 #include "actors/image/pixel_loops.h"
 
 #include "actors/image/resize_axis.h"
+#include "runtime/core/numeric/vector_paths.h"
 
 /*  Sums of so many numbers are made at a time; they stay in the first level of the cache. */
 enum { CHUNK = 512, LANES = 4 };
@@ -128,7 +129,7 @@ BODY round_u8(size_t count, uint8_t *restrict out, const float *restrict in)
 }
 
 /*  One path: every loop, compiled for a set of instructions. */
-#define PATH(path, target)                                                                         \
+#define PATH(path, target, has)                                                                    \
     target static void down_fixed_##path(size_t count, uint32_t taps, int16_t *out,                \
                                          const uint8_t *const *rows, const int16_t *weights)       \
     {                                                                                              \
@@ -167,29 +168,16 @@ BODY round_u8(size_t count, uint8_t *restrict out, const float *restrict in)
         .round_u8 = round_u8_##path,                                                               \
     };
 
-PATH(plain, )
+TND_VECTOR_PATHS(PATH)
 
-#if defined(__x86_64__)
-PATH(avx2, __attribute__((target("avx2"))))
+static const tnd_pixel_loops_t *const paths[] = {TND_VECTOR_PATHS(TND_VECTOR_PATH_ADDRESS)};
 
-size_t tnd_pixel_loops_paths(const tnd_pixel_loops_t *paths[TND_PIXEL_LOOPS_PATHS])
+const tnd_pixel_loops_t *const *tnd_pixel_loops_paths(void)
 {
-    size_t count = 0;
-    paths[count++] = &plain;
-    if (__builtin_cpu_supports("avx2"))
-        paths[count++] = &avx2;
-    return count;
+    return paths;
 }
-#else
-size_t tnd_pixel_loops_paths(const tnd_pixel_loops_t *paths[TND_PIXEL_LOOPS_PATHS])
-{
-    paths[0] = &plain;
-    return 1;
-}
-#endif
 
 const tnd_pixel_loops_t *tnd_pixel_loops(void)
 {
-    const tnd_pixel_loops_t *paths[TND_PIXEL_LOOPS_PATHS];
-    return paths[tnd_pixel_loops_paths(paths) - 1];
+    return paths[tnd_vector_paths() - 1];
 }

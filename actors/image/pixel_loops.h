@@ -43,11 +43,10 @@ typedef struct {
     void (*round_u8)(size_t count, uint8_t *out, const float *in);
 } tnd_pixel_loops_t;
 
-/*  The paths that this machine can run, slowest first; returns how many, at least 1. */
-enum { TND_PIXEL_LOOPS_PATHS = 2 };
-size_t tnd_pixel_loops_paths(const tnd_pixel_loops_t *paths[TND_PIXEL_LOOPS_PATHS]);
+/*  All paths, of which this machine can run the first tnd_vector_paths() (vector_paths.h). */
+const tnd_pixel_loops_t *const *tnd_pixel_loops_paths(void);
 
-/*  The last of them. */
+/*  The last of those, the fastest. */
 const tnd_pixel_loops_t *tnd_pixel_loops(void);
 
 #endif

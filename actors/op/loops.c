@@ -1,6 +1,8 @@
 /*  actors/op/loops.c - the loops that operations spend their time in, for each width of vector. */
 #include "actors/op/loops.h"
 
+#include "runtime/core/numeric/vector_paths.h"
+
 /*  A division costs ten times a product, so x / 255 is x * HIGH + x * LOW, where HIGH is 1 / 255
  *  cut after 16 bits and LOW the rest.  x has 8 bits, so x * HIGH is exact, and the sum is rounded
  *  as the division would be: so it is for all 256 values, which the test goes through. */
@@ -57,7 +59,7 @@ BODY reverse_u8(size_t count, uint8_t *restrict out, const uint8_t *restrict in)
 }
 
 /*  One path: every loop, compiled for a set of instructions. */
-#define PATH(path, target)                                                                         \
+#define PATH(path, target, has)                                                                    \
     target static void fraction_##path(const tnd_fraction_t *self, size_t count, float *out,       \
                                        const uint8_t *in)                                          \
     {                                                                                              \
@@ -103,29 +105,16 @@ BODY reverse_u8(size_t count, uint8_t *restrict out, const uint8_t *restrict in)
         .reverse_u8 = reverse_u8_##path,                                                           \
     };
 
-PATH(plain, )
+TND_VECTOR_PATHS(PATH)
 
-#if defined(__x86_64__)
-PATH(avx2, __attribute__((target("avx2"))))
+static const tnd_loops_t *const paths[] = {TND_VECTOR_PATHS(TND_VECTOR_PATH_ADDRESS)};
 
-size_t tnd_loops_paths(const tnd_loops_t *paths[TND_LOOPS_PATHS])
+const tnd_loops_t *const *tnd_loops_paths(void)
 {
-    size_t count = 0;
-    paths[count++] = &plain;
-    if (__builtin_cpu_supports("avx2"))
-        paths[count++] = &avx2;
-    return count;
+    return paths;
 }
-#else
-size_t tnd_loops_paths(const tnd_loops_t *paths[TND_LOOPS_PATHS])
-{
-    paths[0] = &plain;
-    return 1;
-}
-#endif
 
 const tnd_loops_t *tnd_loops(void)
 {
-    const tnd_loops_t *paths[TND_LOOPS_PATHS];
-    return paths[tnd_loops_paths(paths) - 1];
+    return paths[tnd_vector_paths() - 1];
 }

@@ -1,9 +1,8 @@
 /*  actors/op/loops.h - the loops that operations spend their time in, for each width of vector.
  *
- *  Each is written once, plainly, and compiled for every set of instructions that pays: `plain` is
- *  what every machine of the architecture has (SSE2, NEON), `avx2` is twice as fast with floats.
- *  (AVX-512 was measured and is not faster: they wait for memory or for divisions.)  All do the
- *  same operations in the same order and give the same bits.
+ *  Each is written once, plainly, and compiled for every set of instructions that pays
+ *  (runtime/core/numeric/vector_paths.h).  All do the same operations in the same order and give
+ *  the same bits.
  *
  *  `in` and `out` never overlap, and are aligned to their elements.
  *
@@ -37,11 +36,10 @@ typedef struct {
     void (*reverse_u8)(size_t count, uint8_t *out, const uint8_t *in);
 } tnd_loops_t;
 
-/*  The paths that this machine can run, slowest first; returns how many, at least 1. */
-enum { TND_LOOPS_PATHS = 2 };
-size_t tnd_loops_paths(const tnd_loops_t *paths[TND_LOOPS_PATHS]);
+/*  All paths, of which this machine can run the first tnd_vector_paths() (vector_paths.h). */
+const tnd_loops_t *const *tnd_loops_paths(void);
 
-/*  The last of them. */
+/*  The last of those, the fastest. */
 const tnd_loops_t *tnd_loops(void);
 
 #endif

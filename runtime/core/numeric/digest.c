@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "runtime/core/numeric/digest_internal.h"
+#include "runtime/core/numeric/vector_paths.h"
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "columns are hashed as they lie");
 
@@ -23,36 +24,26 @@ void tnd_digest_row(tnd_digest_t *self, uint64_t rank, const tnd_digest_column_t
     tnd_digest_put(self, hash.low64, hash.high64);
 }
 
-static void rows_plain(tnd_digest_t *self, uint64_t first_rank, size_t rows,
-                       const tnd_digest_stripe_t *columns, size_t count)
+static void tnd_digest_rows_plain(tnd_digest_t *self, uint64_t first_rank, size_t rows,
+                                  const tnd_digest_stripe_t *columns, size_t count)
 {
     tnd_digest_each(self, first_rank, rows, columns, count);
 }
 
-#if defined(__x86_64__)
-size_t tnd_digest_paths(tnd_digest_rows_fn *paths[TND_DIGEST_PATHS])
+#define ADDRESS(name, target, has) tnd_digest_rows_##name,
+
+static tnd_digest_rows_fn *const paths[] = {TND_VECTOR_PATHS(ADDRESS)};
+
+tnd_digest_rows_fn *const *tnd_digest_paths(void)
 {
-    size_t count = 0;
-    paths[count++] = rows_plain;
-    if (__builtin_cpu_supports("avx2"))
-        paths[count++] = tnd_digest_rows_avx2;
-    return count;
+    return paths;
 }
-#else
-size_t tnd_digest_paths(tnd_digest_rows_fn *paths[TND_DIGEST_PATHS])
-{
-    paths[0] = rows_plain;
-    return 1;
-}
-#endif
 
 void tnd_digest_rows(tnd_digest_t *self, uint64_t first_rank, size_t rows,
                      const tnd_digest_stripe_t *columns, size_t count)
 {
     assert(count > 0);
-    tnd_digest_rows_fn *paths[TND_DIGEST_PATHS];
-    size_t found = tnd_digest_paths(paths);
-    paths[found - 1](self, first_rank, rows, columns, count);
+    paths[tnd_vector_paths() - 1](self, first_rank, rows, columns, count);
 }
 
 void tnd_digest_add(tnd_digest_t *self, const tnd_digest_t *other)

@@ -48,11 +48,11 @@ void tnd_digest_row(tnd_digest_t *self, uint64_t rank, const tnd_digest_column_t
 void tnd_digest_rows(tnd_digest_t *self, uint64_t first_rank, size_t rows,
                      const tnd_digest_stripe_t *columns, size_t count);
 
-/*  The implementations of tnd_digest_rows that this processor can run, the fastest last; for tests. */
-enum { TND_DIGEST_PATHS = 2 };
+/*  All implementations of tnd_digest_rows, of which this machine can run the first
+ *  tnd_vector_paths() (vector_paths.h); for tests. */
 typedef void tnd_digest_rows_fn(tnd_digest_t *self, uint64_t first_rank, size_t rows,
                                 const tnd_digest_stripe_t *columns, size_t count);
-size_t tnd_digest_paths(tnd_digest_rows_fn *paths[TND_DIGEST_PATHS]);
+tnd_digest_rows_fn *const *tnd_digest_paths(void);
 
 /*  Adds the digest of other rows of the stream. */
 void tnd_digest_add(tnd_digest_t *self, const tnd_digest_t *other);

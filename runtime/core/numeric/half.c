@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "runtime/core/numeric/vector_paths.h"
+
 static inline uint32_t bits_of(float value)
 {
     uint32_t bits;
@@ -77,7 +79,7 @@ LOOP(f32_from_bf16, float, uint16_t, f32_of_bf16)
         name(count, out, in);                                                                      \
     }
 
-#define PATH(path, target)                                                                         \
+#define PATH(path, target, has)                                                                    \
     ONE(path, target, f16_from_f32, uint16_t, float)                                               \
     ONE(path, target, bf16_from_f32, uint16_t, float)                                              \
     ONE(path, target, f32_from_f16, float, uint16_t)                                               \
@@ -85,31 +87,18 @@ LOOP(f32_from_bf16, float, uint16_t, f32_of_bf16)
     static const tnd_half_t path = {#path, f16_from_f32_##path, bf16_from_f32_##path,              \
                                     f32_from_f16_##path, f32_from_bf16_##path};
 
-PATH(plain, )
+TND_VECTOR_PATHS(PATH)
 
-#if defined(__x86_64__)
-PATH(avx2, __attribute__((target("avx2"))))
+static const tnd_half_t *const paths[] = {TND_VECTOR_PATHS(TND_VECTOR_PATH_ADDRESS)};
 
-size_t tnd_half_paths(const tnd_half_t *paths[TND_HALF_PATHS])
+const tnd_half_t *const *tnd_half_paths(void)
 {
-    size_t count = 0;
-    paths[count++] = &plain;
-    if (__builtin_cpu_supports("avx2"))
-        paths[count++] = &avx2;
-    return count;
+    return paths;
 }
-#else
-size_t tnd_half_paths(const tnd_half_t *paths[TND_HALF_PATHS])
-{
-    paths[0] = &plain;
-    return 1;
-}
-#endif
 
 const tnd_half_t *tnd_half(void)
 {
-    const tnd_half_t *paths[TND_HALF_PATHS];
-    return paths[tnd_half_paths(paths) - 1];
+    return paths[tnd_vector_paths() - 1];
 }
 
 uint16_t tnd_f16_from_f32(float value)

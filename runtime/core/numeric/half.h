@@ -20,11 +20,10 @@ typedef struct {
     void (*f32_from_bf16)(size_t count, float *out, const uint16_t *in);
 } tnd_half_t;
 
-/*  The paths that this machine can run, slowest first; returns how many, at least 1. */
-enum { TND_HALF_PATHS = 2 };
-size_t tnd_half_paths(const tnd_half_t *paths[TND_HALF_PATHS]);
+/*  All paths, of which this machine can run the first tnd_vector_paths() (vector_paths.h). */
+const tnd_half_t *const *tnd_half_paths(void);
 
-/*  The fastest path. */
+/*  The last of those, the fastest. */
 const tnd_half_t *tnd_half(void);
 
 /*  Casts of one number. */

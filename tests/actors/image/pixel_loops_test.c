@@ -7,12 +7,14 @@
 
 #include <criterion/criterion.h>
 
+#include "runtime/core/numeric/vector_paths.h"
+
 enum { COUNT = 1203, ROWS = 7, WIDTH = 61 };
 
-static size_t all_paths(const tnd_pixel_loops_t *paths[TND_PIXEL_LOOPS_PATHS])
+static size_t all_paths(const tnd_pixel_loops_t *const *paths)
 {
-    size_t count = tnd_pixel_loops_paths(paths);
-    cr_assert(count >= 1 && count <= TND_PIXEL_LOOPS_PATHS);
+    size_t count = tnd_vector_paths();
+    cr_assert(count >= 1 && count <= TND_VECTOR_PATHS_MAX);
     cr_assert_str_eq(paths[0]->name, "plain");
     cr_assert_eq(tnd_pixel_loops(), paths[count - 1]);
     return count;
@@ -29,7 +31,7 @@ static int32_t shifted(int32_t sum, int shift, int32_t low, int32_t high)
 
 Test(pixel_loops, lines_are_summed_down_alike)
 {
-    const tnd_pixel_loops_t *paths[TND_PIXEL_LOOPS_PATHS];
+    const tnd_pixel_loops_t *const *paths = tnd_pixel_loops_paths();
     static uint8_t bytes[ROWS][COUNT];
     static float floats[ROWS][COUNT], weights[ROWS], out[COUNT + 1];
     static int16_t middle[COUNT + 1];
@@ -79,7 +81,7 @@ Test(pixel_loops, lines_are_summed_down_alike)
 
 Test(pixel_loops, lines_are_summed_across_alike)
 {
-    const tnd_pixel_loops_t *paths[TND_PIXEL_LOOPS_PATHS];
+    const tnd_pixel_loops_t *const *paths = tnd_pixel_loops_paths();
     static int16_t fixed[WIDTH * ROWS], in[WIDTH * 6 + TND_PIXEL_SLACK];
     static float weights[WIDTH * ROWS], numbers[WIDTH * 6 + TND_PIXEL_SLACK];
     static uint32_t first[WIDTH];
@@ -125,7 +127,7 @@ Test(pixel_loops, lines_are_summed_across_alike)
 
 Test(pixel_loops, floats_are_rounded_to_bytes_alike)
 {
-    const tnd_pixel_loops_t *paths[TND_PIXEL_LOOPS_PATHS];
+    const tnd_pixel_loops_t *const *paths = tnd_pixel_loops_paths();
     static float in[COUNT];
     static uint8_t out[COUNT + 1];
     for (int i = 0; i < COUNT; i++)

@@ -7,6 +7,8 @@
 
 #include <criterion/criterion.h>
 
+#include "runtime/core/numeric/vector_paths.h"
+
 enum { COUNT = 1027, FEW = 70 };
 
 /*  The next of lengths and starts that are tried. */
@@ -15,10 +17,10 @@ static size_t longer(size_t length)
     return length + (length < FEW ? 1 : 53);
 }
 
-static size_t all_paths(const tnd_loops_t *paths[TND_LOOPS_PATHS])
+static size_t all_paths(const tnd_loops_t *const *paths)
 {
-    size_t count = tnd_loops_paths(paths);
-    cr_assert(count >= 1 && count <= TND_LOOPS_PATHS);
+    size_t count = tnd_vector_paths();
+    cr_assert(count >= 1 && count <= TND_VECTOR_PATHS_MAX);
     cr_assert_str_eq(paths[0]->name, "plain");
     cr_assert_eq(tnd_loops(), paths[count - 1]);
     return count;
@@ -36,7 +38,7 @@ Test(loops, fractions_are_divisions_by_255)
 {
     static const tnd_fraction_t kinds[] = {
         {.has_span = false}, {true, 2.0f, -1.0f}, {true, 0.3f, 17.7f}, {true, 255.0f, 0.0f}};
-    const tnd_loops_t *paths[TND_LOOPS_PATHS];
+    const tnd_loops_t *const *paths = tnd_loops_paths();
     uint8_t in[COUNT];
     float out[COUNT + 1], wanted[COUNT];
     for (size_t i = 0; i < COUNT; i++)
@@ -78,7 +80,7 @@ static float one_nan(float value)
 
 Test(loops, normalizing_is_one_subtraction_and_one_division)
 {
-    const tnd_loops_t *paths[TND_LOOPS_PATHS];
+    const tnd_loops_t *const *paths = tnd_loops_paths();
     uint8_t bytes[COUNT];
     float floats[COUNT], mean[COUNT], std[COUNT], out[COUNT + 1];
     float of_bytes[COUNT], of_floats[COUNT], all_bytes[COUNT], all_floats[COUNT];
@@ -118,7 +120,7 @@ Test(loops, normalizing_is_one_subtraction_and_one_division)
 
 Test(loops, clipping_keeps_nan)
 {
-    const tnd_loops_t *paths[TND_LOOPS_PATHS];
+    const tnd_loops_t *const *paths = tnd_loops_paths();
     float in[COUNT], wanted[COUNT], out[COUNT + 1];
     for (size_t i = 0; i < COUNT; i++) {
         in[i] = i == 5 ? -0.0f : some_float(i);
@@ -136,7 +138,7 @@ Test(loops, clipping_keeps_nan)
 
 Test(loops, the_last_comes_first)
 {
-    const tnd_loops_t *paths[TND_LOOPS_PATHS];
+    const tnd_loops_t *const *paths = tnd_loops_paths();
     uint8_t in[COUNT], out[COUNT + 1];
     for (size_t i = 0; i < COUNT; i++)
         in[i] = (uint8_t)(i * 37 + (i >> 8));

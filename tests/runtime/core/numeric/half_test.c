@@ -7,6 +7,8 @@
 
 #include <criterion/criterion.h>
 
+#include "runtime/core/numeric/vector_paths.h"
+
 #include "runtime/core/numeric/numeric.h"
 
 enum { ALL = 1 << 16, FLOATS = 1 << 18, FEW = 70 };
@@ -22,9 +24,9 @@ Test(half, every_path_widens_all_halves_alike)
 {
     static uint16_t in[ALL];
     static float f16[ALL], bf16[ALL];
-    const tnd_half_t *paths[TND_HALF_PATHS];
-    size_t count = tnd_half_paths(paths);
-    cr_assert(count >= 1 && count <= TND_HALF_PATHS && tnd_half() == paths[count - 1]);
+    const tnd_half_t *const *paths = tnd_half_paths();
+    size_t count = tnd_vector_paths();
+    cr_assert(count >= 1 && count <= TND_VECTOR_PATHS_MAX && tnd_half() == paths[count - 1]);
     for (size_t i = 0; i < ALL; i++)
         in[i] = (uint16_t)i;
     for (size_t p = 0; p < count; p++) {
@@ -57,8 +59,8 @@ Test(half, every_path_rounds_floats_alike_at_every_length)
 {
     static float in[FLOATS];
     static uint16_t f16[FLOATS + 1], bf16[FLOATS + 1];
-    const tnd_half_t *paths[TND_HALF_PATHS];
-    size_t count = tnd_half_paths(paths);
+    const tnd_half_t *const *paths = tnd_half_paths();
+    size_t count = tnd_vector_paths();
     for (size_t i = 0; i < FLOATS; i++)
         in[i] = some_float(i);
     for (size_t p = 0; p < count; p++)
