@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "actors/image/color_loops.h"
 #include "runtime/core/numeric/elementary.h"
 
 enum { BYTES = 256 };
@@ -86,76 +87,15 @@ static float mean_of(const tnd_pixels_t *in, size_t channel)
     return (float)((double)sum / 255.0 / pixels);
 }
 
-static float greatest(const float rgb[3])
-{
-    float most = rgb[0] > rgb[1] ? rgb[0] : rgb[1];
-    return most > rgb[2] ? most : rgb[2];
-}
-
-static float least(const float rgb[3])
-{
-    float less = rgb[0] < rgb[1] ? rgb[0] : rgb[1];
-    return less < rgb[2] ? less : rgb[2];
-}
-
-/*  The distances from the greatest change by the same factor, which makes the saturation at most 1. */
-static void saturate(float rgb[3], float factor)
-{
-    float high = greatest(rgb), chroma = high - least(rgb);
-    if (high <= 0 || chroma <= 0)
-        return;
-    float limit = high / chroma;
-    factor = factor < limit ? factor : limit;
-    factor = factor > 0 ? factor : 0;
-    for (int c = 0; c < 3; c++)
-        rgb[c] = high - (high - rgb[c]) * factor;
-}
-
-/*  The hue in sixths of a turn: between which two of the six colours, and how far. */
-static float hue_of(const float rgb[3], float high, float chroma)
-{
-    if (rgb[0] == high) {
-        float hue = (rgb[1] - rgb[2]) / chroma;
-        return hue < 0 ? hue + 6.0f : hue;
-    }
-    return rgb[1] == high ? (rgb[2] - rgb[0]) / chroma + 2.0f : (rgb[0] - rgb[1]) / chroma + 4.0f;
-}
-
-static void turn(float rgb[3], float turns)
-{
-    static const float centre[3] = {3.0f, 2.0f, 4.0f};
-    float high = greatest(rgb), low = least(rgb), chroma = high - low;
-    if (!(chroma > 0))
-        return;
-    float hue = hue_of(rgb, high, chroma) + turns * 6.0f;
-    hue = hue - floorf(hue / 6.0f) * 6.0f;
-    for (int c = 0; c < 3; c++) {
-        float away = hue - centre[c];
-        away = away < 0 ? -away : away;
-        float share = c == 0 ? away - 1.0f : 2.0f - away;
-        share = share < 0 ? 0 : share > 1 ? 1 : share;
-        rgb[c] = low + chroma * share;
-    }
-}
-
 static void adjust_pixels(tnd_color_kind_t kind, float value, const tnd_pixels_t *in, void *out)
 {
+    const tnd_color_loops_t *loops = tnd_color_loops();
     size_t pixels = (size_t)in->height * in->width;
-    for (size_t i = 0; i < pixels; i++) {
-        float rgb[3];
-        for (size_t c = 0; c < 3; c++)
-            rgb[c] = in->floats ? ((const float *)in->data)[3 * i + c]
-                                : (float)((const uint8_t *)in->data)[3 * i + c] * inverse_255;
-        if (kind == TND_COLOR_HUE)
-            turn(rgb, value);
-        else
-            saturate(rgb, value);
-        for (size_t c = 0; c < 3; c++)
-            if (in->floats)
-                ((float *)out)[3 * i + c] = rgb[c];
-            else
-                ((uint8_t *)out)[3 * i + c] = to_byte(rgb[c]);
-    }
+    bool turns = kind == TND_COLOR_HUE;
+    if (in->floats)
+        (turns ? loops->turn_f32 : loops->saturate_f32)(pixels, value, out, in->data);
+    else
+        (turns ? loops->turn_u8 : loops->saturate_u8)(pixels, value, out, in->data);
 }
 
 void tnd_color_adjust(tnd_color_kind_t kind, float value, float gain, const tnd_pixels_t *in,
