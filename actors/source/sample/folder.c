@@ -1,7 +1,8 @@
 /*  actors/source/sample/folder.c - files of folders: a row is the bytes of a file, and the number of
  *  its folder among all, sorted by name, as Keras's image_dataset_from_directory.
  *
- *  Files are opened when they are read.  What is kept of each is its name and its size. */
+ *  Files are opened when they are read, and before that by threads that bring them into the page
+ *  cache.  What is kept of each is its name and its size. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdatomic.h>
@@ -18,6 +19,7 @@
 #include "runtime/base/allocation.h"
 #include "runtime/base/parallel.h"
 #include "runtime/base/round_up.h"
+#include "runtime/data/file_prefetch.h"
 #include "runtime/option/option_parse.h"
 
 /*  Files that are looked at between two reports of progress, and by a thread at once. */
@@ -28,6 +30,13 @@ typedef struct {
     const char *column, *label;
     uint64_t max;
 } folder_options_t;
+
+/*  Bytes of files that are requested ahead of those that are read, and how many files. */
+static const uint64_t ahead_bytes = 8 << 20;
+enum { AHEAD_LEAST = 8, AHEAD_MOST = 256 };
+
+/*  One file of so many is looked at before it is read, for whether requests would help again. */
+enum { NOTE_EVERY = 8 };
 
 /*  A path that was told to a caller, who may use it until the source is closed. */
 typedef struct told {
@@ -46,6 +55,8 @@ typedef struct {
     uint64_t longest; /* that a row may be */
     uint64_t found;   /* hash of the names, of all lanes */
     uint64_t retry_ns;
+    tnd_file_prefetch_t *prefetch;
+    uint32_t ahead; /* files */
     _Atomic(told_t *) *told;
 } folder_t;
 
@@ -200,6 +211,7 @@ static tnd_status_t make_schema(folder_t *self, const folder_options_t *chosen, 
 static void folder_close(void *state)
 {
     folder_t *self = state;
+    tnd_file_prefetch_destroy(&self->prefetch);
     told_t *told = self->told != NULL ? atomic_load(self->told) : NULL;
     for (told_t *next; told != NULL; told = next) {
         next = told->next;
@@ -238,6 +250,11 @@ static tnd_status_t find_files(folder_t *self, const folder_options_t *chosen,
     return make_schema(self, chosen, error);
 }
 
+static void path_of(const void *context, uint64_t index, char path[PATH_MAX])
+{
+    tnd_names_path(&((const folder_t *)context)->names, index, path);
+}
+
 static tnd_status_t folder_open(void *state, const void *given, const tnd_source_scope_t *scope,
                                 tnd_source_facts_t *facts, tnd_error_t *error)
 {
@@ -266,10 +283,26 @@ static tnd_status_t folder_open(void *state, const void *given, const tnd_source
     };
     for (size_t i = 0; i < self->names.folder_count; i++)
         facts->read += self->folders[i].size;
+    uint64_t files = ahead_bytes / (facts->read / self->names.count + 1);
+    self->ahead = files < AHEAD_LEAST  ? AHEAD_LEAST
+                  : files > AHEAD_MOST ? AHEAD_MOST
+                                       : (uint32_t)files;
+    self->prefetch = tnd_file_prefetch_new(path_of, self);
     return TND_OK;
 }
 
 /*  ------------------------------------------------------------------------------------- reading */
+
+static uint32_t folder_ahead_rows(const void *state)
+{
+    const folder_t *self = state;
+    return tnd_file_prefetch_helps(self->prefetch) ? self->ahead : 0;
+}
+
+static void folder_ahead(void *state, const uint64_t *index, uint32_t count)
+{
+    tnd_file_prefetch_add(((folder_t *)state)->prefetch, index, count);
+}
 
 static tnd_status_t read_open(const folder_t *self, uint64_t index, const char *path, int file,
                               uint8_t *to, tnd_error_t *error)
@@ -300,6 +333,8 @@ static tnd_status_t read_file(const folder_t *self, uint64_t index, uint8_t *to,
     int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (file < 0)
         return tnd_fail(error, "%s: cannot be opened any more: %s", path, strerror(errno));
+    if (index % NOTE_EVERY == 0)
+        tnd_file_prefetch_note(self->prefetch, file);
     tnd_status_t status = read_open(self, index, path, file, to, error);
     close(file);
     return status;
@@ -378,6 +413,8 @@ const tnd_source_t tnd_source_folder = {
     .open = folder_open,
     .read = folder_read,
     .sizes = folder_sizes,
+    .ahead_rows = folder_ahead_rows,
+    .ahead = folder_ahead,
     .where = folder_where,
     .close = folder_close,
 };
