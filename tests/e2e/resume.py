@@ -71,7 +71,7 @@ class Job:
 
     def run(self, place=PLACES[0], resume=False, expect=0, extra=()):
         done = subprocess.run(self.line(place, resume) + list(extra), stdout=subprocess.PIPE,
-                              stderr=subprocess.STDOUT, text=True, timeout=120, cwd=ROOT)
+                              stderr=subprocess.STDOUT, text=True, timeout=350, cwd=ROOT)
         assert done.returncode == expect, f"exit code {done.returncode}\n{done.stdout[-3000:]}"
         return done.stdout
 
@@ -238,7 +238,7 @@ def test_a_full_disk_is_reported_and_the_run_continues(job):
         return
     line[-1] = line[-1].replace("exec ", "")
     done = subprocess.run(line + ["sh", *job.line(), "--steps", "60"], stdout=subprocess.PIPE,
-                          stderr=subprocess.STDOUT, text=True, timeout=120, cwd=ROOT)
+                          stderr=subprocess.STDOUT, text=True, timeout=350, cwd=ROOT)
     assert "no checkpoint after step 39" in done.stdout, done.stdout
     assert job.told()["steps"] == 60
     assert (job.folder / "left" / "step-00000020" / "manifest").exists(), done.stdout
