@@ -5,8 +5,12 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "actors/cache/sample_files.h"
 #include "actors/cache/sample_store.h"
+#include "actors/cache/sample_writer.h"
+#include "actors/cache/store_folder.h"
 #include "actors/plan/kind_options.h"
 #include "actors/plan/lane_window.h"
 #include "actors/plan/peers.h"
@@ -15,7 +19,9 @@
 #include "runtime/base/allocation.h"
 #include "runtime/core/cache.h"
 #include "runtime/host/actor.h"
+#include "runtime/host/text_payload.h"
 #include "runtime/interface/kind.h"
+#include "runtime/observe/observer.h"
 
 extern const tnd_kind_t tnd_kind_cache;
 
@@ -26,7 +32,10 @@ static const uint64_t rest_ns = 4000000000;
 typedef struct {
     const tnd_stream_t *stream;
     uint32_t lane;
-    tnd_sample_store_t *store;
+    tnd_sample_store_t *store;   /* in memory; NULL: in a folder */
+    char *folder;                /* of this lane */
+    tnd_sample_files_t *files;   /* in it, if it is complete */
+    tnd_sample_writer_t *writer; /* until it is */
     tnd_sample_order_t order;
     uint64_t *samples; /* of one ticket */
     uint32_t samples_room;
@@ -36,10 +45,17 @@ typedef struct {
     tnd_cache_core_t *machine;
 } cache_t;
 
+/*  NULL: it stores rows in memory. */
+static const char *folder_of(const tnd_cache_options_t *options)
+{
+    const tnd_store_dir_options_t *dir = options->store.options;
+    return dir != NULL && options->store.table->size > 0 ? dir->path : NULL;
+}
+
 static tnd_status_t cache_derive(const tnd_instance_t *instance, tnd_guarded_call_t *call,
                                  tnd_stream_t *stream, tnd_error_t *error)
 {
-    (void)instance, (void)call;
+    (void)call;
     if (stream->caches)
         return tnd_fail(error, "a chain has one cache; leave out this one");
     if (stream->sequential || (stream->count == TND_UNKNOWN && !stream->by_file))
@@ -52,7 +68,13 @@ static tnd_status_t cache_derive(const tnd_instance_t *instance, tnd_guarded_cal
                             "a cache does not know which samples `%s` of the reader puts at "
                             "a position",
                             tnd_place_name(stream->order.maps[i].kind));
+    /* There the samples of a lane change from epoch to epoch. */
+    if (folder_of(instance->options) != NULL && stream->lanes > 1 && !stream->by_file)
+        return tnd_fail(error,
+                        "a store in a folder needs lanes that have samples of their own; set "
+                        "`shard: file` on the reader, or use `store: memory`");
     stream->caches = true;
+    stream->cached_numeric = stream->numeric;
     stream->before_cache = false;
     stream->cached = stream->fed;
     stream->cached_rows_max = stream->rows_max;
@@ -107,9 +129,18 @@ static void cache_memory(const tnd_plan_t *plan, uint32_t index, const tnd_strea
     tnd_lane_window_t window = tnd_lane_window_of(plan, batcher, stream);
     uint64_t rows = tnd_lane_window_alive(plan, batcher, stream) + window.block_rows;
     uint64_t samples = samples_of(stream, instance->lane);
-    tnd_memory_estimate_add(estimate, name, options->limit, "stored rows (`limit:`)");
-    tnd_memory_estimate_add(estimate, name, tnd_sample_store_list_bytes(samples),
-                            "where the rows of %" PRIu64 " samples are", samples);
+    if (folder_of(options) == NULL) {
+        tnd_memory_estimate_add(estimate, name, options->limit, "stored rows (`limit:`)");
+        tnd_memory_estimate_add(estimate, name, tnd_sample_store_list_bytes(samples),
+                                "where the rows of %" PRIu64 " samples are", samples);
+    } else {
+        tnd_memory_estimate_add(
+            estimate, name,
+            tnd_sample_files_list_bytes(samples) +
+                tnd_sample_writer_bytes(&stream->cached, samples,
+                                        tnd_stream_lane_count(stream, instance->lane)),
+            "where the rows of %" PRIu64 " samples are, and rows to write", samples);
+    }
     tnd_memory_estimate_add(estimate, name, tnd_cache_core_bytes(&core), "its lists of tickets");
     tnd_memory_estimate_add(estimate, name, tnd_sample_order_bytes(&order), "the order of rows");
     tnd_memory_estimate_add(estimate, name, window.open_held,
@@ -144,14 +175,90 @@ static const uint64_t *find_samples(cache_t *cache, uint32_t epoch, uint64_t fir
     return cache->samples;
 }
 
+static bool has(const cache_t *cache, uint64_t sample)
+{
+    return cache->store != NULL   ? tnd_sample_store_has(cache->store, sample)
+           : cache->files != NULL ? tnd_sample_files_has(cache->files, sample)
+                                  : false;
+}
+
 static bool is_stored(void *store, uint32_t epoch, uint64_t first, uint32_t count)
 {
     cache_t *cache = store;
     const uint64_t *samples = find_samples(cache, epoch, first, count);
     uint32_t stored = 0;
-    while (stored < count && tnd_sample_store_has(cache->store, samples[stored]))
+    while (stored < count && has(cache, samples[stored]))
         stored++;
     return stored == count;
+}
+
+/* --- a store in a folder ---------------------------------------------------------------------- */
+
+static void warn(tnd_actor_t *self, const char *what, const char *why)
+{
+    tnd_msg_t msg = {.kind = TND_MSG_LOG, .to = TND_LEADER};
+    msg.note.number = TND_LOG_WARNING;
+    msg.note.payload = tnd_text_payload_of("%s: %s: %.400s", tnd_actor_name(self), what, why);
+    tnd_actor_control(self, &msg, TND_CARRY_BUFFER);
+}
+
+/*  How many different samples an epoch has. */
+static uint64_t needed_of(const tnd_stream_t *stream, uint32_t lane)
+{
+    return stream->order.count == 0 ? tnd_stream_window(stream, lane).count : UINT64_MAX;
+}
+
+/*  What cannot be written is made again in each epoch. */
+static void give_up(cache_t *cache, tnd_actor_t *self, const char *why)
+{
+    tnd_sample_writer_close(&cache->writer);
+    tnd_cache_core_store_full(cache->machine);
+    warn(self, "its rows are not stored", why);
+}
+
+static void begin_writing(cache_t *cache, tnd_actor_t *self)
+{
+    const tnd_cache_options_t *options = tnd_actor_options(self);
+    tnd_sample_writer_config_t config = {.folder = cache->folder,
+                                         .schema = &cache->stream->cached,
+                                         .samples = samples_of(cache->stream, cache->lane),
+                                         .needed = needed_of(cache->stream, cache->lane),
+                                         .positions =
+                                             tnd_stream_lane_count(cache->stream, cache->lane),
+                                         .limit = options->limit};
+    uint32_t left;
+    tnd_error_t why;
+    if (tnd_sample_writer_open(&cache->writer, &config, &left, &why) != TND_OK)
+        give_up(cache, self, why.text);
+    else if (left > 0)
+        warn(self, "its store was not completed by the process that began it, and is made again",
+             cache->folder);
+}
+
+static void open_folder(cache_t *cache, tnd_actor_t *self, const char *dir)
+{
+    tnd_error_t why;
+    cache->folder = tnd_store_folder(tnd_actor_plan(self), tnd_actor_id(self), cache->stream, dir);
+    if (access(cache->folder, F_OK) == 0) {
+        if (tnd_sample_files_open(&cache->files, cache->folder, &cache->stream->cached,
+                                  samples_of(cache->stream, cache->lane), &why) == TND_OK)
+            return;
+        warn(self, "its store is damaged, and is made again", why.text);
+        tnd_sample_writer_discard(cache->folder);
+    }
+    begin_writing(cache, self);
+}
+
+static void publish(cache_t *cache, tnd_actor_t *self)
+{
+    tnd_error_t why;
+    tnd_status_t status = tnd_sample_writer_publish(cache->writer, &why);
+    if (status == TND_OK)
+        status = tnd_sample_files_open(&cache->files, cache->folder, &cache->stream->cached,
+                                       samples_of(cache->stream, cache->lane), &why);
+    if (status != TND_OK)
+        give_up(cache, self, why.text);
+    tnd_sample_writer_close(&cache->writer);
 }
 
 static tnd_status_t cache_init(void *state, tnd_actor_t *self, tnd_error_t *error)
@@ -167,8 +274,9 @@ static tnd_status_t cache_init(void *state, tnd_actor_t *self, tnd_error_t *erro
     cache->makers = tnd_peers_before(self, TND_ROLE_WORKER);
     cache->before = tnd_peers_before(self, TND_ROLE_NONE);
     cache->after = tnd_peers_after(self, TND_ROLE_NONE);
-    cache->store = tnd_sample_store_new(&cache->stream->cached,
-                                        samples_of(cache->stream, cache->lane), options->limit);
+    if (folder_of(options) == NULL)
+        cache->store = tnd_sample_store_new(&cache->stream->cached,
+                                            samples_of(cache->stream, cache->lane), options->limit);
     tnd_sample_order_config_t order = order_config(plan, tnd_actor_id(self), cache->stream);
     tnd_sample_order_init(&cache->order, &order);
     tnd_cache_core_config_t config = core_config(plan);
@@ -181,6 +289,8 @@ static tnd_status_t cache_init(void *state, tnd_actor_t *self, tnd_error_t *erro
     config.store = cache;
     cache->machine_memory = tnd_allocate_zeroed(1, tnd_cache_core_bytes(&config));
     cache->machine = tnd_cache_core_init(cache->machine_memory, &config);
+    if (folder_of(options) != NULL)
+        open_folder(cache, self, folder_of(options));
     return TND_OK;
 }
 
@@ -197,29 +307,48 @@ static tnd_status_t take_ticket(cache_t *cache, const tnd_actor_t *self, const t
     return TND_OK;
 }
 
+/*  Returns false if the rows do not fit. */
+static bool store_sample(cache_t *cache, tnd_actor_t *self, uint64_t sample,
+                         const tnd_block_t *block, uint32_t first, uint32_t rows)
+{
+    bool fits = true;
+    tnd_error_t why;
+    if (cache->store != NULL)
+        return tnd_sample_store_put(cache->store, sample, block, first, rows);
+    if (cache->writer != NULL &&
+        tnd_sample_writer_put(cache->writer, sample, block, first, rows, &fits, &why) != TND_OK)
+        give_up(cache, self, why.text);
+    return fits;
+}
+
 /*  Stores the samples of a block that are not stored yet and fit.  A sample with a bad row is made
  *  again in each epoch, and so reported in each. */
 static void store_block(cache_t *cache, tnd_actor_t *self, const tnd_block_t *block,
                         const tnd_block_note_t *note)
 {
     const uint64_t *samples = find_samples(cache, note->epoch, note->first, note->count);
-    uint64_t before = tnd_sample_store_bytes(cache->store);
+    uint64_t before = cache->store != NULL ? tnd_sample_store_bytes(cache->store) : 0;
     uint32_t row = 0, bad = 0;
     bool fits = true;
     for (uint32_t i = 0; i < note->count; i++) {
         uint32_t first = row;
         while (row < note->rows && (note->origin != NULL ? note->origin[row] : row) == i)
             row++;
-        if (bad < note->bad_count && note->bad[bad] == i)
-            bad++;
-        else
-            fits =
-                tnd_sample_store_put(cache->store, samples[i], block, first, row - first) && fits;
+        if (bad == note->bad_count || note->bad[bad] != i) {
+            fits = store_sample(cache, self, samples[i], block, first, row - first) && fits;
+            continue;
+        }
+        bad++;
+        if (cache->writer != NULL)
+            tnd_sample_writer_skip(cache->writer, samples[i]);
     }
     if (!fits)
         tnd_cache_core_store_full(cache->machine);
-    tnd_count(&tnd_actor_statistics(self)->bytes_copied,
-              tnd_sample_store_bytes(cache->store) - before);
+    if (cache->writer != NULL)
+        tnd_sample_writer_cover(cache->writer, note->epoch, note->first, note->count);
+    if (cache->store != NULL)
+        tnd_count(&tnd_actor_statistics(self)->bytes_copied,
+                  tnd_sample_store_bytes(cache->store) - before);
 }
 
 static tnd_status_t take_block(cache_t *cache, tnd_actor_t *self, tnd_arrival_t *arrival,
@@ -236,7 +365,10 @@ static tnd_status_t take_block(cache_t *cache, tnd_actor_t *self, tnd_arrival_t 
         block->note = msg->block;
         store_block(cache, self, block, &msg->block);
         /* Rows of files that were lost meanwhile are not rows of the sample. */
-        TND_TRY(tnd_block_intact(block, 0, msg->block.rows, error));
+        if (tnd_block_intact(block, 0, msg->block.rows, error) != TND_OK) {
+            tnd_sample_writer_close(&cache->writer);
+            return TND_FAILED;
+        }
     }
     return TND_OK;
 }
@@ -309,38 +441,62 @@ static tnd_status_t cache_arrive(void *state, tnd_actor_t *self, tnd_arrival_t *
 
 /* --- what is sent ----------------------------------------------------------------------------- */
 
+/*  The rows of the first samples that fit the budget; *count_p: how many. */
+static tnd_status_t fill_block(cache_t *cache, const uint64_t *samples, uint32_t *count_p,
+                               uint64_t budget, uint64_t *ragged_p, tnd_block_t *block,
+                               tnd_error_t *error)
+{
+    if (cache->files != NULL) {
+        if (cache->stream->budget > 0)
+            TND_TRY(tnd_sample_files_fit(cache->files, samples, count_p, budget, ragged_p, error));
+        return tnd_sample_files_fill(cache->files, samples, *count_p, block, error);
+    }
+    if (cache->stream->budget > 0)
+        *count_p = tnd_sample_store_fit(cache->store, samples, *count_p, budget, ragged_p);
+    tnd_sample_store_fill(cache->store, samples, *count_p, block);
+    return TND_OK;
+}
+
 /*  A block of rows that are stored. */
-static tnd_block_t *make_block(cache_t *cache, tnd_actor_t *self, const tnd_msg_t *ticket)
+static tnd_status_t make_block(cache_t *cache, tnd_actor_t *self, const tnd_msg_t *ticket,
+                               tnd_block_t **block_p, tnd_error_t *error)
 {
     uint64_t began = tnd_actor_now(self), ragged = 0;
     uint32_t count = ticket->ticket.count;
     const uint64_t *samples =
         find_samples(cache, ticket->ticket.epoch, ticket->ticket.first, count);
-    if (cache->stream->budget > 0)
-        count = tnd_sample_store_fit(cache->store, samples, count, ticket->ticket.budget, &ragged);
     tnd_block_t *block = tnd_block_pool_take(cache->block_pool, &cache->stream->cached);
-    block->note = (tnd_block_note_t){.first = ticket->ticket.first,
-                                     .lane = cache->lane,
-                                     .epoch = ticket->ticket.epoch,
-                                     .count = count,
-                                     .asked = ticket->ticket.count,
-                                     .attempt = ticket->ticket.attempt,
-                                     .budget = ticket->ticket.budget,
-                                     .ragged = ragged};
-    tnd_sample_store_fill(cache->store, samples, count, block);
+    tnd_status_t status =
+        fill_block(cache, samples, &count, ticket->ticket.budget, &ragged, block, error);
+    if (status != TND_OK) {
+        tnd_block_drop(&block);
+        return status;
+    }
+    block->note.first = ticket->ticket.first;
+    block->note.lane = cache->lane;
+    block->note.epoch = ticket->ticket.epoch;
+    block->note.count = count;
+    block->note.asked = ticket->ticket.count;
+    block->note.attempt = ticket->ticket.attempt;
+    block->note.budget = ticket->ticket.budget;
+    block->note.ragged = ragged;
     block->note.bytes = tnd_block_bytes(block);
     block->note.work_ns = tnd_actor_now(self) - began;
     tnd_block_seal(block);
-    return block;
+    *block_p = block;
+    return TND_OK;
 }
 
-static void send_block(cache_t *cache, tnd_actor_t *self, const tnd_effect_t *effect)
+static tnd_status_t send_block(cache_t *cache, tnd_actor_t *self, const tnd_effect_t *effect,
+                               tnd_error_t *error)
 {
     const tnd_msg_t *ticket = &effect->msg;
     const tnd_block_t *kept = effect->payload;
-    tnd_block_t *block = kept != NULL
-                             ? tnd_block_pool_prefix(cache->block_pool, kept, kept->note.count)
-                             : make_block(cache, self, ticket);
+    tnd_block_t *block;
+    if (kept != NULL)
+        block = tnd_block_pool_prefix(cache->block_pool, kept, kept->note.count);
+    else
+        TND_TRY(make_block(cache, self, ticket, &block, error));
     block->note.end = kept != NULL && kept->note.end;
     block->note.attempt = ticket->ticket.attempt;
     tnd_msg_t msg = {.kind = TND_MSG_BLOCK,
@@ -362,19 +518,20 @@ static void send_block(cache_t *cache, tnd_actor_t *self, const tnd_effect_t *ef
     if (tnd_actor_send(self, &msg, TND_CARRY_BLOCK) != TND_OK)
         tnd_block_drop(&block);
     tnd_cache_core_sent(cache->machine, ticket->to, bytes);
+    return TND_OK;
 }
 
 static tnd_status_t cache_work(void *state, tnd_actor_t *self, bool *more_p, tnd_error_t *error)
 {
     cache_t *cache = state;
     tnd_effect_t effect;
-    (void)error;
     tnd_cache_core_awake(cache->machine, tnd_actor_awake(self));
+    if (cache->writer != NULL && tnd_sample_writer_complete(cache->writer))
+        publish(cache, self);
     while (tnd_cache_core_next(cache->machine, tnd_actor_now(self), &effect)) {
         if (effect.kind == TND_EFFECT_READ) {
-            send_block(cache, self, &effect);
             *more_p = true;
-            return TND_OK;
+            return send_block(cache, self, &effect, error);
         }
         tnd_actor_control(self, &effect.msg, TND_CARRY_NOTHING);
     }
@@ -398,9 +555,22 @@ static void cache_depth(const void *state, uint64_t *queue_p, uint64_t *credit_p
     *credit_p = tnd_cache_core_room(machine);
 }
 
+/*  A pass is also complete if only rows after the last batch were not read. */
+static void publish_pass(const cache_t *cache)
+{
+    uint64_t batched = cache->stream->batched;
+    tnd_error_t why;
+    if (cache->stream->lanes == 1 && batched > 0 &&
+        tnd_sample_writer_covers(cache->writer, batched))
+        /* The run is over, and the next one reports it. */
+        (void)(tnd_sample_writer_publish(cache->writer, &why) == TND_OK);
+}
+
 static void cache_fini(void *state)
 {
     cache_t *cache = state;
+    if (cache->writer != NULL)
+        publish_pass(cache);
     if (cache->machine != NULL) {
         /* A rewind past everything gives back what waits. */
         tnd_cache_core_rewind(cache->machine, UINT32_MAX);
@@ -411,6 +581,9 @@ static void cache_fini(void *state)
     free(cache->machine_memory);
     free(cache->samples);
     tnd_sample_store_destroy(&cache->store);
+    tnd_sample_files_close(&cache->files);
+    tnd_sample_writer_close(&cache->writer);
+    free(cache->folder);
     tnd_peers_free(&cache->readers);
     tnd_peers_free(&cache->makers);
     tnd_peers_free(&cache->before);
@@ -420,18 +593,42 @@ static void cache_fini(void *state)
 
 /* --- options and ports ------------------------------------------------------------------------ */
 
+static const tnd_option_t dir_options[] = {
+    {TND_OPTION(tnd_store_dir_options_t, path, PATH, PLACE), .example = "/scratch/store",
+     .help = "the folder, in which each graph and data set has a folder of its own"},
+};
+
+static const tnd_table_t stores[] = {
+    {.name = "memory", .help = "Stores rows in memory, for this run."},
+    {.name = "dir",
+     .help = "Stores rows in a folder, for this run and later ones.",
+     TND_OPTIONS(dir_options, tnd_store_dir_options_t),
+     .scalar = "path"},
+};
+
+static const tnd_table_t *store_table(size_t index)
+{
+    return index < sizeof stores / sizeof stores[0] ? &stores[index] : NULL;
+}
+
 static const tnd_option_t options[] = {
     {TND_OPTION_NAMED("limit", tnd_cache_options_t, limit, BYTES, TUNE), .example = "4GiB",
-     .help = "the most memory for the stored rows of a lane; it counts in the memory sum and is "
-             "used as rows are stored. A sample that does not fit is made again in each epoch"},
+     .help = "the most bytes of stored rows of a lane; in memory, they count in the memory sum and "
+             "are used as rows are stored. A sample that does not fit is made again in each epoch"},
+    {TND_OPTION_NAMED("store", tnd_cache_options_t, store, PART, PLACE), .parts = store_table,
+     .fallback = "memory",
+     .help = "where rows are stored: in memory, or as `.npy` files in a folder, from which a later "
+             "run with the same data and operations feeds all its epochs"},
+    {TND_OPTION_NAMED("when", tnd_cache_options_t, when, ENUM, TUNE), .fallback = "first_epoch",
+     .choices = "first_epoch", .help = "when rows are stored: as soon as they are made"},
 };
 
 const tnd_kind_t tnd_kind_cache = {
     .spec =
         {
             .table = {.name = "cache",
-                      .help = "stores the rows that were made of each sample, in memory, and feeds "
-                              "later epochs from them",
+                      .help = "stores the rows that were made of each sample, in memory or in a "
+                              "folder, and feeds later epochs from them",
                       TND_OPTIONS(options, tnd_cache_options_t)},
             .role = TND_ROLE_CACHE,
             .instances = TND_INSTANCE_LANE,

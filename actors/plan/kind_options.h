@@ -48,8 +48,17 @@ typedef struct {
     int on_error;     /* tnd_bad_way_t */
 } tnd_preprocessor_options_t;
 
+/*  When a cache stores rows. */
+typedef enum { TND_STORE_FIRST_EPOCH } tnd_store_when_t;
+
 typedef struct {
-    uint64_t limit; /* bytes of the stored rows of a lane */
+    const char *path;
+} tnd_store_dir_options_t;
+
+typedef struct {
+    uint64_t limit;   /* bytes of the stored rows of a lane */
+    tnd_part_t store; /* options: NULL in memory, else tnd_store_dir_options_t */
+    int when;         /* tnd_store_when_t */
 } tnd_cache_options_t;
 
 /*  What rows of the bucketed column are padded to. */

@@ -55,7 +55,8 @@ typedef struct tnd_stream {
     tnd_schema_t cached;
     uint32_t cached_rows_max;
     double cached_growth_max;
-    bool before_cache; /* while it is derived: the cache follows */
+    uint64_t cached_numeric; /* `numeric` of the operations before it */
+    bool before_cache;       /* while it is derived: the cache follows */
     /*  Operations of all preprocessors, and of those before the cache. */
     uint32_t operations, cached_operations;
     uint64_t batch_ragged; /* most bytes of ragged rows in a batch of all lanes; 0: any */

@@ -3,6 +3,7 @@
 
 Usage: cache.py NAME...; without a name it lists them.  Every graph is run with and without its cache.
 """
+import ast
 import json
 import os
 import pathlib
@@ -41,13 +42,14 @@ def write_data(folder):
 
 
 def write(folder, name, limit=None, before=FILTER, after=FLIP, read=", shuffle: global", lanes=1,
-          epochs=EPOCHS):
+          epochs=EPOCHS, store=None):
     """Without a limit the operations of both preprocessors are those of one."""
     if limit is None:
         way, cache = "late", ""
         before, after = "", ", ".join(op for op in (before, after) if op)
     else:
-        way, cache = "prep -> keep -> late", f"  keep: {{kind: cache, limit: {limit}}}\n"
+        where = "" if store is None else f", store: {{dir: {store}}}"
+        way, cache = "prep -> keep -> late", f"  keep: {{kind: cache, limit: {limit}{where}}}\n"
     text = GRAPH.format(data=folder, way=way, cache=cache, before=before, after=after, read=read,
                         lanes=lanes, epochs=epochs)
     if limit is None:
@@ -205,6 +207,135 @@ def test_what_it_cannot_store_is_refused_with_its_place(folder):
     refused(graph, "again: a chain has one cache")
     graph.write_text(text.replace(", shuffle: global", ", order: [{window: {size: 2}}]").replace(FILTER, ""))
     refused(graph, "a cache does not know")
+
+
+def stored(folder):
+    """The stores that are complete, and the names of others."""
+    names = sorted(entry.name for entry in (folder / "store").iterdir())
+    return [name for name in names if len(name) == 32], [name for name in names if len(name) != 32]
+
+
+def read_npy(path):
+    """Its shape and its bytes."""
+    content = path.read_bytes()
+    assert content[:8] == b"\x93NUMPY\x01\x00", path
+    end = 10 + struct.unpack_from("<H", content, 8)[0]
+    return ast.literal_eval(content[10:end].decode())["shape"], content[end:]
+
+
+def from_store(folder, name="stored", rows=ROWS, **how):
+    """A run with the store, whose stream is that of the run without; so many rows were read."""
+    plain = tundish("run", write(folder, name + "_plain", **how))
+    run = tundish("run", write(folder, name, limit=how.pop("limit", "16MiB"),
+                               store=folder / "store", **how))
+    assert run.report["stream_digest"] == plain.report["stream_digest"], how
+    assert run.report["rows"] == plain.report["rows"], how
+    assert counts(run, "read")[0]["rows_in"] == rows, (how, counts(run, "read"))
+    return run
+
+
+def warns(folder, graph, *words):
+    """The run reports these words, and its stream is that of the run without a cache."""
+    digest = tundish("run", write(folder, "plain")).report["stream_digest"]
+    output = tundish("run", graph, report=False).output
+    for word in (f"stream {digest}", *words):
+        assert word in output, f"{word!r} is not in: {output}"
+
+
+def test_a_later_run_reads_nothing(folder):
+    write_data(folder)
+    from_store(folder)
+    (name,), others = stored(folder)
+    assert not others
+    inode = (folder / "store" / name / "samples.npy").stat().st_ino
+    from_store(folder, rows=0)
+    from_store(folder, rows=0, read="", epochs=5)
+    assert (folder / "store" / name / "samples.npy").stat().st_ino == inode
+    shape, content = read_npy(folder / "store" / name / "samples.npy")
+    assert shape == (ROWS, 2)
+    index = list(struct.iter_unpack("<2q", content))
+    (count,), content = read_npy(folder / "store" / name / "00-y.npy")
+    y = struct.unpack(f"<{count}q", content)
+    shape, x = read_npy(folder / "store" / name / "01-x.npy")
+    assert shape == (2900, 4, 4, 3) and count == 2900
+    source = (folder / "x.npy").read_bytes()[-ROWS * 48:]
+    for sample, (first, rows) in enumerate(index):
+        assert rows == (sample < 2900) and first >= 0, (sample, first, rows)
+        if rows:
+            assert y[first] == sample
+            assert x[first * 48:first * 48 + 48] == source[sample * 48:sample * 48 + 48]
+
+
+def test_another_key_is_another_store(folder):
+    write_data(folder)
+    from_store(folder)
+    from_store(folder, before=FILTER.replace("2900", "2000"))
+    from_store(folder, before=REPEAT, after=FILTER)
+    write_npy(folder / "y.npy", "<i8", (ROWS,), struct.pack(f"<{ROWS}q", *range(1, ROWS + 1)))
+    from_store(folder)
+    from_store(folder, rows=0, before=FILTER)
+    complete, others = stored(folder)
+    assert len(complete) == 4 and not others, (complete, others)
+
+
+def test_a_damaged_store_is_made_again(folder):
+    write_data(folder)
+    from_store(folder)
+    (name,), _ = stored(folder)
+    os.truncate(folder / "store" / name / "01-x.npy", 1000)
+    warns(folder, write(folder, "stored", limit="16MiB", store=folder / "store"),
+          "its store is damaged, and is made again", "01-x.npy")
+    from_store(folder, rows=0)
+    assert stored(folder) == ([name], [])
+
+
+def test_a_store_that_was_not_completed_is_made_again(folder):
+    """The process is killed while it writes."""
+    write_data(folder)
+    graph = write(folder, "slow", limit="16MiB", store=folder / "store",
+                  after=FLIP + ", {plugin: drag, us: 2000}")
+    env = {**os.environ, "TUNDISH_PLUGIN_PATH": str(BUILD / "tests")}
+    metrics = folder / "metrics.jsonl"
+    with subprocess.Popen([str(TUNDISH), "run", str(graph), "--metrics", str(metrics)], env=env,
+                          cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as run:
+        until(lambda: "a step", lambda: metrics.exists() and metrics.stat().st_size > 0, 60)
+        run.kill()
+    complete, others = stored(folder)
+    assert not complete and len(others) == 1, (complete, others)
+    warns(folder, write(folder, "stored", limit="16MiB", store=folder / "store"),
+          "was not completed by the process that began it")
+    complete, others = stored(folder)
+    assert len(complete) == 1 and not others, (complete, others)
+    from_store(folder, rows=0)
+
+
+def test_processes_that_write_one_store_end_with_one(folder):
+    write_data(folder)
+    digest = tundish("run", write(folder, "plain")).report["stream_digest"]
+    graph = write(folder, "both", limit="16MiB", store=folder / "store")
+    runs = [subprocess.Popen([str(TUNDISH), "run", str(graph), "--report", str(folder / f"{i}.json")],
+                             cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+            for i in range(3)]
+    for i, run in enumerate(runs):
+        said = run.communicate(timeout=60)[0]
+        assert run.returncode == 0, said
+        assert json.loads((folder / f"{i}.json").read_text())["stream_digest"] == digest
+    complete, others = stored(folder)
+    assert len(complete) == 1 and not others, (complete, others)
+    from_store(folder, rows=0)
+
+
+def test_a_store_that_cannot_be_written_does_not_end_the_run(folder):
+    write_data(folder)
+    (folder / "file").write_text("")
+    warns(folder, write(folder, "unmade", limit="16MiB", store=folder / "file" / "store"),
+          "its rows are not stored", "cannot be written: Not a directory")
+    digest = tundish("run", write(folder, "plain")).report["stream_digest"]
+    small = tundish("run", write(folder, "small", limit="64KiB", store=folder / "store"))
+    assert small.report["stream_digest"] == digest
+    assert len(stored(folder)[0]) == 1
+    refused(write(folder, "lanes", limit="16MiB", store=folder / "store", lanes=2),
+            "lanes.yaml:7:", "set `shard: file` on the reader")
 
 
 def main():

@@ -2,12 +2,7 @@
  *  of any number of rows, up to the limit. */
 #include "actors/cache/sample_store.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-#include <criterion/criterion.h>
-
-enum { SAMPLES = 100, LONGEST = 7 };
+#include "tests/actors/cache/sample_rows.h"
 
 typedef struct {
     tnd_schema_t schema;
@@ -17,14 +12,7 @@ typedef struct {
 
 static void begin(bench_t *self, bool ragged, uint64_t limit)
 {
-    tnd_error_t error;
-    *self = (bench_t){.block_pool = tnd_block_pool_new()};
-    cr_assert_eq(tnd_schema_add(&self->schema, "flag", TND_U8, 0, NULL, &error), TND_OK);
-    cr_assert_eq(tnd_schema_add(&self->schema, "id", TND_I64, 0, NULL, &error), TND_OK);
-    if (ragged)
-        cr_assert_eq(tnd_schema_add_ragged(&self->schema, "words", TND_U16, 2,
-                                           (uint64_t[]){LONGEST, 3}, &error),
-                     TND_OK);
+    *self = (bench_t){.schema = schema_of_rows(ragged), .block_pool = tnd_block_pool_new()};
     self->store = tnd_sample_store_new(&self->schema, SAMPLES, limit);
 }
 
@@ -34,52 +22,10 @@ static void end(bench_t *self)
     tnd_block_pool_destroy(&self->block_pool);
 }
 
-/*  What row `number` has. */
-static uint64_t length_of(uint64_t number)
-{
-    return number * 5 % (LONGEST + 1);
-}
-
-static uint16_t word_of(uint64_t number, uint64_t at)
-{
-    return (uint16_t)(number * 251 + at * 7);
-}
-
-/*  A block of the rows [number, number + rows). */
-static tnd_block_t *make(bench_t *self, uint64_t number, uint32_t rows)
-{
-    tnd_block_t *block = tnd_block_pool_take(self->block_pool, &self->schema);
-    size_t unit = 3 * sizeof(uint16_t), room = LONGEST * unit;
-    tnd_buffer_t *flags = tnd_buffer_new(rows + 1), *ids = tnd_buffer_new(rows * 8 + 1);
-    tnd_buffer_t *words = tnd_buffer_new(rows * room + 1);
-    tnd_buffer_t *lists = tnd_buffer_new(rows * 2 * sizeof(uint64_t) + 1);
-    uint64_t *offsets = tnd_buffer_data(lists), *lengths = offsets + rows;
-    block->note.rows = rows;
-    for (uint32_t i = 0; i < rows; i++) {
-        ((uint8_t *)tnd_buffer_data(flags))[i] = (uint8_t)(number + i);
-        ((int64_t *)tnd_buffer_data(ids))[i] = (int64_t)(number + i);
-        offsets[i] = i * room;
-        lengths[i] = length_of(number + i);
-        uint16_t *to = (uint16_t *)(void *)((uint8_t *)tnd_buffer_data(words) + i * room);
-        for (uint64_t at = 0; at < lengths[i] * 3; at++)
-            to[at] = word_of(number + i, at);
-    }
-    block->columns[0] = (tnd_block_column_t){tnd_buffer_data(flags), 1, NULL, flags, NULL};
-    block->columns[1] = (tnd_block_column_t){tnd_buffer_data(ids), 8, NULL, ids, NULL};
-    if (self->schema.count > 2)
-        block->columns[2] =
-            (tnd_block_column_t){tnd_buffer_data(words), 1, offsets, words, lengths};
-    else
-        tnd_buffer_drop(&words);
-    block->index = lists;
-    tnd_block_seal(block);
-    return block;
-}
-
 static bool put(bench_t *self, uint64_t sample, uint64_t number, uint32_t rows)
 {
     /* They are in the middle of a block. */
-    tnd_block_t *block = make(self, number - 1, rows + 2);
+    tnd_block_t *block = make_rows(self->block_pool, &self->schema, number - 1, rows + 2);
     bool stored = tnd_sample_store_put(self->store, sample, block, 1, rows);
     tnd_block_drop(&block);
     return stored;
@@ -92,26 +38,6 @@ static tnd_block_t *get(bench_t *self, const uint64_t *samples, uint32_t count)
     tnd_sample_store_fill(self->store, samples, count, block);
     tnd_block_seal(block);
     return block;
-}
-
-/*  Row `row` of a block is that of this number. */
-static void is_row(const tnd_block_t *block, uint32_t row, uint64_t number)
-{
-    uint8_t flag;
-    int64_t id;
-    memcpy(&flag, tnd_block_row(block, 0, row), 1);
-    memcpy(&id, tnd_block_row(block, 1, row), 8);
-    cr_expect_eq(flag, (uint8_t)number);
-    cr_expect_eq(id, (int64_t)number);
-    if (block->column_count < 3)
-        return;
-    cr_assert_eq(block->columns[2].lengths[row], length_of(number));
-    const uint8_t *words = tnd_block_row(block, 2, row);
-    for (uint64_t at = 0; at < length_of(number) * 3; at++) {
-        uint16_t word;
-        memcpy(&word, words + at * sizeof word, sizeof word);
-        cr_expect_eq(word, word_of(number, at));
-    }
 }
 
 static void samples_of_any_number_of_rows(bool ragged)
