@@ -55,6 +55,7 @@ static const char *folder_of(const tnd_cache_options_t *options)
 static tnd_status_t cache_derive(const tnd_instance_t *instance, tnd_guarded_call_t *call,
                                  tnd_stream_t *stream, tnd_error_t *error)
 {
+    const tnd_cache_options_t *options = instance->options;
     (void)call;
     if (stream->caches)
         return tnd_fail(error, "a chain has one cache; leave out this one");
@@ -69,10 +70,17 @@ static tnd_status_t cache_derive(const tnd_instance_t *instance, tnd_guarded_cal
                             "a position",
                             tnd_place_name(stream->order.maps[i].kind));
     /* There the samples of a lane change from epoch to epoch. */
-    if (folder_of(instance->options) != NULL && stream->lanes > 1 && !stream->by_file)
+    if (folder_of(options) != NULL && stream->lanes > 1 && !stream->by_file)
         return tnd_fail(error,
                         "a store in a folder needs lanes that have samples of their own; set "
                         "`shard: file` on the reader, or use `store: memory`");
+    if (stream->drawn != NULL && !options->freeze)
+        return tnd_fail_about(error, stream->drawn,
+                              "`%s` makes other rows in each epoch, and the cache after it would "
+                              "repeat those of one; move it to a preprocessor after the cache, or "
+                              "set `freeze: true` on the cache",
+                              stream->drawn_by);
+    stream->frozen = stream->drawn != NULL;
     stream->caches = true;
     stream->cached_numeric = stream->numeric;
     stream->before_cache = false;
@@ -88,22 +96,6 @@ static uint64_t samples_of(const tnd_stream_t *stream, uint32_t lane)
 {
     uint64_t rows = stream->by_file ? stream->lane[lane].count : stream->count;
     return rows * tnd_places_unit(&stream->order);
-}
-
-static tnd_sample_order_config_t order_config(const tnd_plan_t *plan, uint32_t index,
-                                              const tnd_stream_t *stream)
-{
-    const tnd_instance_t *instance = &plan->instances[index];
-    uint32_t batcher = tnd_plan_batcher(plan, instance->chain, instance->lane);
-    tnd_sample_order_config_t config = {.stream = stream, .lane = instance->lane};
-    for (uint32_t i = 0; i < plan->instance_count; i++)
-        if (plan->instances[i].chain == instance->chain &&
-            plan->instances[i].kind->role == TND_ROLE_READER)
-            config.shuffle =
-                (tnd_shuffle_t)((const tnd_reader_options_t *)plan->instances[i].options)->shuffle;
-    if (batcher < plan->instance_count)
-        config.recall = tnd_lane_window_alive(plan, batcher, stream) + 1024;
-    return config;
 }
 
 static tnd_cache_core_config_t core_config(const tnd_plan_t *plan)
@@ -125,7 +117,8 @@ static void cache_memory(const tnd_plan_t *plan, uint32_t index, const tnd_strea
     if (batcher == plan->instance_count)
         return;
     tnd_cache_core_config_t core = core_config(plan);
-    tnd_sample_order_config_t order = order_config(plan, index, stream);
+    tnd_sample_order_config_t order =
+        tnd_sample_order_planned(plan, instance->chain, instance->lane, stream);
     tnd_lane_window_t window = tnd_lane_window_of(plan, batcher, stream);
     uint64_t rows = tnd_lane_window_alive(plan, batcher, stream) + window.block_rows;
     uint64_t samples = samples_of(stream, instance->lane);
@@ -277,7 +270,8 @@ static tnd_status_t cache_init(void *state, tnd_actor_t *self, tnd_error_t *erro
     if (folder_of(options) == NULL)
         cache->store = tnd_sample_store_new(&cache->stream->cached,
                                             samples_of(cache->stream, cache->lane), options->limit);
-    tnd_sample_order_config_t order = order_config(plan, tnd_actor_id(self), cache->stream);
+    tnd_sample_order_config_t order =
+        tnd_sample_order_planned(plan, tnd_actor_instance(self)->chain, cache->lane, cache->stream);
     tnd_sample_order_init(&cache->order, &order);
     tnd_cache_core_config_t config = core_config(plan);
     config.self = tnd_actor_id(self);
@@ -621,6 +615,9 @@ static const tnd_option_t options[] = {
              "run with the same data and operations feeds all its epochs"},
     {TND_OPTION_NAMED("when", tnd_cache_options_t, when, ENUM, TUNE), .fallback = "first_epoch",
      .choices = "first_epoch", .help = "when rows are stored: as soon as they are made"},
+    {TND_OPTION_NAMED("freeze", tnd_cache_options_t, freeze, BOOL, GRAPH), .fallback = "false",
+     .help = "random operations before the cache draw as in epoch 0 in every epoch, by sample; "
+             "without it they are an error"},
 };
 
 const tnd_kind_t tnd_kind_cache = {

@@ -11,6 +11,7 @@
 #include "actors/chain/chain.h"
 #include "actors/chain/chain_probe.h"
 #include "actors/plan/peers.h"
+#include "actors/reader/sample_order.h"
 #include "runtime/base/allocation.h"
 #include "runtime/core/preprocessor.h"
 #include "runtime/interface/kind.h"
@@ -36,6 +37,9 @@ typedef struct {
     tnd_block_pool_t *block_pool;
     tnd_peers_t readers, joins; /* before and after it; caches too */
     bool cached;                /* it gets its rows from a cache */
+    tnd_sample_order_t *orders; /* by lane, if it draws as in epoch 0; NULL: it does not */
+    uint64_t *samples;          /* of a block */
+    uint32_t samples_room;
     tnd_bad_way_t way;
     uint32_t *reader_lanes, *join_lanes;
     void *machine_memory;
@@ -47,25 +51,23 @@ static bool skips(const tnd_preprocessor_options_t *options)
     return options->on_error != TND_BAD_STOP;
 }
 
-/*  What a cache stores must be the same in every epoch.  Copies of a row draw numbers of their own,
- *  which copies that were stored do not know any more. */
-static tnd_status_t check_draws(const tnd_preprocessor_options_t *options,
-                                const tnd_stream_t *stream, tnd_error_t *error)
+/*  What a cache stores is the same in every epoch.  Copies of a row draw numbers of their own, which
+ *  copies that were stored do not know any more. */
+static tnd_status_t check_draws(const tnd_preprocessor_options_t *options, const tnd_chain_t *chain,
+                                tnd_stream_t *stream, tnd_error_t *error)
 {
-    bool copies = stream->caches && stream->cached_rows_max > 1;
-    for (size_t i = 0; i < options->ops.count && (stream->before_cache || copies); i++) {
-        const tnd_table_t *table = options->ops.items[i].table;
-        if ((tnd_op_spec_of(table)->caps & TND_OP_RANDOM) == 0)
-            continue;
-        if (copies)
-            return tnd_fail_about(error, options->ops.items[i].value,
-                                  "`%s` is random, and the cache before it stores several rows of "
-                                  "a sample; move the operation that makes them after the cache",
-                                  table->name);
-        return tnd_fail_about(error, options->ops.items[i].value,
-                              "`%s` is random, and the cache after it would repeat one draw in "
-                              "each epoch; move it to a preprocessor after the cache",
-                              table->name);
+    int drawn = tnd_chain_draws(chain);
+    if (drawn < 0)
+        return TND_OK;
+    const tnd_part_t *part = &options->ops.items[drawn];
+    if (stream->caches && stream->cached_rows_max > 1)
+        return tnd_fail_about(error, part->value,
+                              "`%s` is random, and the cache before it stores several rows of a "
+                              "sample; move the operation that makes them after the cache",
+                              part->table->name);
+    if (stream->before_cache) {
+        stream->drawn = part->value;
+        stream->drawn_by = part->table->name;
     }
     return TND_OK;
 }
@@ -75,8 +77,11 @@ static tnd_status_t preprocessor_derive(const tnd_instance_t *instance, tnd_guar
 {
     const tnd_preprocessor_options_t *options = instance->options;
     tnd_chain_t *chain = NULL;
-    TND_TRY(check_draws(options, stream, error));
     TND_TRY(tnd_chain_open(&chain, &options->ops, skips(options), &stream->fed, call, error));
+    if (check_draws(options, chain, stream, error) != TND_OK) {
+        tnd_chain_close(&chain);
+        return TND_FAILED;
+    }
     /* Of several preprocessors the one that does most about bad rows. */
     if ((tnd_bad_way_t)options->on_error > stream->bad_made)
         stream->bad_made = (tnd_bad_way_t)options->on_error;
@@ -99,6 +104,12 @@ static bool receives(const tnd_plan_t *plan, uint32_t index)
         if (plan->edges[e].to == index && plan->edges[e].transport != TND_TRANSPORT_INPROC)
             return true;
     return false;
+}
+
+/*  Whether the rows of an instance are stored and drawn once, by sample. */
+static bool is_frozen(const tnd_plan_t *plan, uint32_t index, const tnd_stream_t *stream)
+{
+    return stream->frozen && !tnd_plan_is_cached(plan, index);
 }
 
 /*  A block is in one place at a time; all that a lane has under way may be with the workers of one
@@ -126,6 +137,12 @@ static void preprocessor_memory(const tnd_plan_t *plan, uint32_t index, const tn
                                     " that wait, or are sent, at all of `%s` here",
                                     lane, instance->actor);
     }
+    for (uint32_t lane = 0; lane < stream->lanes && is_frozen(plan, index, stream); lane++) {
+        tnd_sample_order_config_t order =
+            tnd_sample_order_planned(plan, instance->chain, lane, stream);
+        tnd_memory_estimate_add(estimate, instance->name, tnd_sample_order_bytes(&order),
+                                "the order of rows of lane %" PRIu32, lane);
+    }
     tnd_memory_estimate_add(estimate, instance->name, stream->tables,
                             "tables that its operations look up");
     tnd_memory_estimate_add(estimate, instance->name, estimate->asleep ? 0 : one,
@@ -149,6 +166,36 @@ static uint32_t preprocessor_credit(const tnd_plan_t *plan, const tnd_instance_t
     return WINDOW_BLOCKS;
 }
 
+static void open_orders(preprocessor_t *worker, const tnd_actor_t *self)
+{
+    const tnd_plan_t *plan = tnd_actor_plan(self);
+    worker->orders = tnd_allocate_zeroed(worker->stream->lanes, sizeof *worker->orders);
+    for (uint32_t lane = 0; lane < worker->stream->lanes; lane++) {
+        tnd_sample_order_config_t config =
+            tnd_sample_order_planned(plan, tnd_actor_instance(self)->chain, lane, worker->stream);
+        tnd_sample_order_init(&worker->orders[lane], &config);
+    }
+}
+
+/*  The samples of a block, by which it draws: with shards by file, those of lanes differ. */
+static const uint64_t *find_samples(preprocessor_t *worker, const tnd_block_note_t *note)
+{
+    uint64_t lanes = worker->stream->by_file ? worker->stream->lanes : 1;
+    uint32_t lane = worker->stream->by_file ? note->lane : 0;
+    if (worker->orders == NULL)
+        return NULL;
+    if (note->count > worker->samples_room) {
+        free(worker->samples);
+        worker->samples = tnd_allocate(note->count, sizeof *worker->samples);
+        worker->samples_room = note->count;
+    }
+    tnd_sample_order_fill(&worker->orders[note->lane], note->epoch, note->first, note->count,
+                          worker->samples);
+    for (uint32_t i = 0; i < note->count; i++)
+        worker->samples[i] = worker->samples[i] * lanes + lane;
+    return worker->samples;
+}
+
 static tnd_status_t preprocessor_init(void *state, tnd_actor_t *self, tnd_error_t *error)
 {
     preprocessor_t *worker = state;
@@ -164,6 +211,8 @@ static tnd_status_t preprocessor_init(void *state, tnd_actor_t *self, tnd_error_
     TND_TRY(tnd_chain_open(&worker->chain, &options->ops, skips(options),
                            worker->cached ? &worker->stream->cached : &worker->stream->read, NULL,
                            error));
+    if (is_frozen(tnd_actor_plan(self), tnd_actor_id(self), worker->stream))
+        open_orders(worker, self);
     tnd_preprocessor_core_config_t config = {
         .self = tnd_actor_id(self),
         .lanes = worker->joins.count,
@@ -312,6 +361,7 @@ static tnd_status_t apply(preprocessor_t *worker, tnd_actor_t *self, const tnd_e
     }
     tnd_chain_key_t key = {.seed = worker->stream->seed,
                            .lanes = worker->stream->lanes,
+                           .samples = find_samples(worker, &in->note),
                            .operation = worker->cached ? worker->stream->cached_operations : 0,
                            .who = tnd_actor_instance(self)->actor,
                            .way = worker->way};
@@ -405,6 +455,10 @@ static void preprocessor_fini(void *state)
                 tnd_block_drop(&block);
         }
     }
+    for (uint32_t lane = 0; worker->orders != NULL && lane < worker->stream->lanes; lane++)
+        tnd_sample_order_free(&worker->orders[lane]);
+    free(worker->orders);
+    free(worker->samples);
     free(worker->machine_memory);
     free(worker->reader_lanes);
     free(worker->join_lanes);

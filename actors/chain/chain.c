@@ -44,6 +44,8 @@ static uint32_t offset_of(const tnd_block_note_t *note, uint32_t row)
 
 static uint64_t sample_of(const tnd_chain_key_t *key, const tnd_block_note_t *note, uint32_t row)
 {
+    if (key->samples != NULL)
+        return key->samples[offset_of(note, row)];
     return (note->first + offset_of(note, row)) * key->lanes + note->lane;
 }
 
@@ -125,7 +127,8 @@ static tnd_status_t apply_all(tnd_chain_t *self, const made_t *made, const tnd_t
     tnd_tile_t *in = &self->tiles[0], *out = &self->tiles[1];
     for (size_t s = 0; s < self->count; s++) {
         const stage_t *stage = &self->stages[s];
-        const tnd_op_key_t key = {made->key->seed, made->in->note.epoch,
+        const tnd_op_key_t key = {made->key->seed,
+                                  made->key->samples != NULL ? 0 : made->in->note.epoch,
                                   made->key->operation + (uint32_t)s};
         *failed_p = s;
         offer(self, made, s, out);

@@ -36,6 +36,8 @@ const tnd_schema_t *tnd_chain_schema(const tnd_chain_t *self);
 bool tnd_chain_empty(const tnd_chain_t *self);
 /*  A hash of what else operations depend on: files that they read, the decoder of pictures. */
 uint64_t tnd_chain_content(const tnd_chain_t *self);
+/*  The first operation that makes other rows of a sample in each epoch; -1: none does. */
+int tnd_chain_draws(const tnd_chain_t *self);
 /*  The most rows that one may become, and what the chain does: a set of TND_OP_*, DROPS also if it
  *  skips bad rows. */
 uint32_t tnd_chain_rows_max(const tnd_chain_t *self);
@@ -53,10 +55,11 @@ size_t tnd_chain_bytes(const tnd_chain_t *self, uint32_t rows);
 /*  What random operations draw from, besides the sample. */
 typedef struct {
     uint64_t seed;
-    uint32_t lanes;     /* sample = position * lanes + lane */
-    uint32_t operation; /* number of the first operation: those of preprocessors before it */
-    const char *who;    /* the actor, for reports of bad rows; NULL: does not report */
-    tnd_bad_way_t way;  /* what is done about them, likewise */
+    uint32_t lanes;          /* sample = position * lanes + lane */
+    const uint64_t *samples; /* of the block's positions, which then draw as in epoch 0; or NULL */
+    uint32_t operation;      /* number of the first operation: those of preprocessors before it */
+    const char *who;         /* the actor, for reports of bad rows; NULL: does not report */
+    tnd_bad_way_t way;       /* what is done about them, likewise */
 } tnd_chain_key_t;
 
 /*  Runs the chain over a sealed block, which the caller keeps, and returns a sealed block, which

@@ -14,6 +14,7 @@ typedef struct {
     const tnd_op_t *op;
     void *state;
     tnd_schema_t schema; /* of what comes out */
+    bool draws;          /* other rows in each epoch */
     uint32_t rows_max;   /* that one row of the chain's input may have become here */
     int8_t passes[TND_COLUMNS_MAX];
     /*  For each column that it makes: the column that leaves the chain so, in as many rows, and is

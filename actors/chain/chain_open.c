@@ -37,6 +37,7 @@ static tnd_status_t open_stage(tnd_chain_t *self, size_t index, const tnd_part_t
     }
     self->count++;
     self->caps |= stage->spec->caps;
+    stage->draws = ((stage->spec->caps & TND_OP_RANDOM) != 0 && !facts->steady) || facts->numbered;
     stage->schema = facts->schema;
     memcpy(stage->passes, facts->passes, sizeof stage->passes);
     self->content = self->content * 31 + facts->content;
@@ -224,6 +225,14 @@ bool tnd_chain_empty(const tnd_chain_t *self)
 uint64_t tnd_chain_content(const tnd_chain_t *self)
 {
     return self->content;
+}
+
+int tnd_chain_draws(const tnd_chain_t *self)
+{
+    for (size_t i = 0; i < self->count; i++)
+        if (self->stages[i].draws)
+            return (int)i;
+    return -1;
 }
 
 uint32_t tnd_chain_rows_max(const tnd_chain_t *self)

@@ -169,6 +169,7 @@ static tnd_status_t enumerate_open(void *state, const void *given, const tnd_sch
     for (uint32_t i = 0; i < in->count; i++)
         facts->passes[i] = (int8_t)i;
     facts->schema = *in;
+    facts->numbered = true;
     return tnd_schema_add(&facts->schema, chosen->into, TND_I64, 0, NULL, error);
 }
 

@@ -59,6 +59,7 @@ typedef struct {
     uint64_t limit;   /* bytes of the stored rows of a lane */
     tnd_part_t store; /* options: NULL in memory, else tnd_store_dir_options_t */
     int when;         /* tnd_store_when_t */
+    bool freeze;
 } tnd_cache_options_t;
 
 /*  What rows of the bucketed column are padded to. */

@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "actors/plan/lane_window.h"
+#include "actors/plan/plan_queries.h"
 #include "runtime/base/allocation.h"
 
 static tnd_place_map_t *add(tnd_place_list_t *list, tnd_place_kind_t kind)
@@ -57,6 +59,20 @@ static tnd_places_config_t plan(const tnd_sample_order_config_t *config, tnd_pla
         .watch = config->watch,
         .watcher = config->watcher,
     };
+}
+
+tnd_sample_order_config_t tnd_sample_order_planned(const tnd_plan_t *plan, uint32_t chain,
+                                                   uint32_t lane, const tnd_stream_t *stream)
+{
+    uint32_t batcher = tnd_plan_batcher(plan, chain, lane);
+    tnd_sample_order_config_t config = {.stream = stream, .lane = lane};
+    for (uint32_t i = 0; i < plan->instance_count; i++)
+        if (plan->instances[i].chain == chain && plan->instances[i].kind->role == TND_ROLE_READER)
+            config.shuffle =
+                (tnd_shuffle_t)((const tnd_reader_options_t *)plan->instances[i].options)->shuffle;
+    if (batcher < plan->instance_count)
+        config.recall = tnd_lane_window_alive(plan, batcher, stream) + 1024;
+    return config;
 }
 
 size_t tnd_sample_order_bytes(const tnd_sample_order_config_t *config)

@@ -10,6 +10,7 @@
 #include "actors/plan/kind_options.h"
 #include "runtime/core/places.h"
 #include "runtime/data/stream.h"
+#include "runtime/plan/placement.h"
 
 typedef struct {
     tnd_shuffle_t shuffle; /* without `order` */
@@ -27,6 +28,10 @@ typedef struct {
     void *memory;
     tnd_places_t *places;
 } tnd_sample_order_t;
+
+/*  The order of a lane's reader, for the actors after it.  `files` is not known to them. */
+tnd_sample_order_config_t tnd_sample_order_planned(const tnd_plan_t *plan, uint32_t chain,
+                                                   uint32_t lane, const tnd_stream_t *stream);
 
 size_t tnd_sample_order_bytes(const tnd_sample_order_config_t *config);
 void tnd_sample_order_init(tnd_sample_order_t *self, const tnd_sample_order_config_t *config);

@@ -56,7 +56,12 @@ typedef struct tnd_stream {
     uint32_t cached_rows_max;
     double cached_growth_max;
     uint64_t cached_numeric; /* `numeric` of the operations before it */
-    bool before_cache;       /* while it is derived: the cache follows */
+    /*  While it is derived: the operation (tnd_value_t) of the actors before the cache that makes
+     *  other rows of a sample in each epoch, and its name; NULL: none does. */
+    const void *drawn;
+    const char *drawn_by;
+    bool frozen;       /* it makes those of epoch 0 in all of them */
+    bool before_cache; /* while it is derived: the cache follows */
     /*  Operations of all preprocessors, and of those before the cache. */
     uint32_t operations, cached_operations;
     uint64_t batch_ragged; /* most bytes of ragged rows in a batch of all lanes; 0: any */

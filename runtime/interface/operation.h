@@ -52,7 +52,10 @@ typedef struct {
      *  columns: at most, and usually. 1 at first. 0: only the schema is a bound. */
     double growth_max, growth_usual;
     uint64_t content; /* a hash of what else `apply` depends on: of files, a library; 0: nothing */
-    size_t loaded;    /* bytes of tables that stay in memory until close */
+    /*  Of a sample: with TND_OP_RANDOM, these options make the same rows in each epoch; without it,
+     *  others, by position. */
+    bool steady, numbered;
+    size_t loaded; /* bytes of tables that stay in memory until close */
 } tnd_op_facts_t;
 
 typedef struct {

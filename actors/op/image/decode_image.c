@@ -145,6 +145,9 @@ static tnd_status_t decode_image_open(void *state, const void *given, const tnd_
         tnd_picture_steps_fini(&self->steps);
         return status;
     }
+    facts->steady = true;
+    for (uint32_t i = 0; i < self->steps.count; i++)
+        facts->steady = facts->steady && self->steps.steps[i].kind != TND_STEP_RANDOM_RESIZED_CROP;
     facts->loaded = chosen->max_pixels * (chosen->channels + PROGRESSIVE_BYTES);
     facts->content = tnd_decoder_probe(&self->format);
     self->decoder = tnd_decoder_new(&self->format);
