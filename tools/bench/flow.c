@@ -51,9 +51,14 @@ static tnd_graph_t *compose(const bench_graph_t *wanted)
     tnd_graph_add(graph, "read", "reader", wanted->reader);
     if (works)
         tnd_graph_add(graph, "prep", "preprocessor", wanted->preprocessor);
+    if (wanted->cache != NULL)
+        tnd_graph_add(graph, "keep", "cache", wanted->cache);
     tnd_graph_add(graph, "batch", "batcher", wanted->batcher);
     tnd_graph_add(graph, "feed", "feeder", wanted->feeder);
-    tnd_graph_link(graph, works ? "read -> prep -> batch -> feed" : "read -> batch -> feed");
+    char links[64];
+    snprintf(links, sizeof links, "read ->%s%s batch -> feed", works ? " prep ->" : "",
+             wanted->cache != NULL ? " keep ->" : "");
+    tnd_graph_link(graph, links);
     return graph;
 }
 

@@ -10,9 +10,10 @@
 
 #include "tools/bench/bench.h"
 
-/*  Options of the actors, in the language of topology files; `preprocessor` NULL: none. */
+/*  Options of the actors, in the language of topology files; `preprocessor` and `cache` NULL:
+ *  none. */
 typedef struct {
-    const char *reader, *preprocessor, *batcher, *feeder;
+    const char *reader, *preprocessor, *cache, *batcher, *feeder;
     uint64_t steps; /* 0: all steps of the epochs */
     uint32_t hosts; /* 0: this process alone; else this many hosts as threads, a lane each */
 } bench_graph_t;
