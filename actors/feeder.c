@@ -626,8 +626,8 @@ static const tnd_option_t options[] = {
     {TND_OPTION(tnd_feeder_options_t, gather, U64, TUNE), .unit = "threads", .fallback = "auto",
      .range = "1..64", .choices = "auto=0",
      .help = "threads that gather the rows of large batches and compute their digest, the feeder's "
-             "own included; auto: one for each 256 KiB of a batch, on at most half of the "
-             "processors, and no more than 8"},
+             "own included; auto: one for each 128 KiB of a batch, on at most half of the "
+             "processors (but two where there are two), and no more than 8"},
     {TND_OPTION(tnd_feeder_options_t, devices, STRINGS, PLACE), .fallback = "",
      .help = "the devices of each host that feeds, such as [cpu:0, cpu:1]; by default cpu:0"},
     {TND_OPTION(tnd_feeder_options_t, step, TABLE, GRAPH), .fallback = "", .table = &step_table,

@@ -16,9 +16,9 @@
 
 enum { PARTS_MAX = 4096 };
 
-/*  `gather: auto`: one thread per so many bytes of a batch, on at most half of the processors, and
- *  no more than can share the memory's bandwidth. */
-enum { AUTO_BYTES = 256 << 10, AUTO_MOST = 8 };
+/*  `gather: auto`: one thread per so many bytes of a batch, on at most half of the processors but
+ *  on two where there are two, and no more than can share the memory's bandwidth. */
+enum { AUTO_BYTES = 128 << 10, AUTO_MOST = 8 };
 
 /*  How long threads poll for the next part before they sleep: the time of a few parts. */
 static const uint64_t spin_ns = 20000;
@@ -54,7 +54,8 @@ uint32_t tnd_gather_threads(uint64_t asked, uint64_t step_bytes)
 {
     if (asked != TND_GATHER_AUTO)
         return (uint32_t)asked;
-    uint64_t threads = step_bytes / AUTO_BYTES, most = tnd_processors_allowed() / 2;
+    uint64_t threads = step_bytes / AUTO_BYTES, processors = tnd_processors_allowed();
+    uint64_t most = processors > 4 ? processors / 2 : processors > 2 ? 2 : processors;
     most = most < AUTO_MOST ? most : AUTO_MOST;
     threads = threads < most ? threads : most;
     return threads > 0 ? (uint32_t)threads : 1;

@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "runtime/base/limits.h"
 #include "runtime/data/mapping.h"
 
 enum { DEPTH = 3, ROWS = 300, ROW_BYTES = 1024, STEPS = 4 * DEPTH, PIECE = 70 };
@@ -220,5 +221,7 @@ Test(slots_shared, auto_counts_the_bytes_of_a_batch)
 {
     cr_assert(eq(u32, tnd_gather_threads(3, 1), 3));
     cr_assert(eq(u32, tnd_gather_threads(TND_GATHER_AUTO, 200 << 10), 1));
+    uint32_t two = tnd_processors_allowed() > 1 ? 2 : 1;
+    cr_assert(eq(u32, tnd_gather_threads(TND_GATHER_AUTO, 256 << 10), two));
     cr_assert(tnd_gather_threads(TND_GATHER_AUTO, UINT64_C(1) << 40) <= 8);
 }
