@@ -246,6 +246,7 @@ static void live(tnd_host_t *self)
         self->join_until_ns = expected + self->plan->start_timeout_ns;
     while (!tnd_host_settled(self)) {
         uint64_t now = tnd_clock_now(), wake = now + nap_ns;
+        tnd_host_record_control(self, TND_CONTROL_WORKS, now);
         excuse(self, expected, now);
         tnd_arrival_t arrival;
         while (tnd_hub_receive(self->hub, &arrival) == TND_OK)
@@ -272,7 +273,10 @@ static void live(tnd_host_t *self)
         if (atomic_load(&self->breaking))
             tnd_host_fail_here(self, TND_OUTCOME_FAILED, self->broken);
         tnd_host_say_failure(self, now);
+        uint64_t due = tnd_host_record(self, now);
+        wake = due < wake ? due : wake;
         expected = wake > now ? wake : now;
+        tnd_host_record_control(self, TND_CONTROL_WAITS, tnd_clock_now());
         if (!tnd_host_settled(self) && tnd_hub_wait(self->hub, wake) != TND_OK)
             tnd_host_settle(self, TND_OUTCOME_FAILED, "the host's own connections failed");
     }
@@ -369,6 +373,8 @@ static void *host_main(void *context)
     tnd_host_t *self = context;
     (tnd_placement_reduces(self->plan) ? tnd_thread_begin : tnd_thread_name)("control");
     live(self);
+    tnd_host_record_control(self, TND_CONTROL_ENDS, tnd_clock_now());
+    tnd_host_record_end(self, tnd_clock_now());
     stop_actors(self);
     say_statistics(self);
     hear_statistics(self);
@@ -440,18 +446,6 @@ static tnd_status_t open_control(tnd_host_t *self, tnd_error_t *error)
     return tnd_hub_connect(self->hub, PORT_HOSTS, tnd_host_id(0), wish, &between, error);
 }
 
-/*  A full disk, or a folder that cannot be written, hides a run; it does not keep it from running. */
-static void open_pages(tnd_host_t *self)
-{
-    tnd_error_t error;
-    size_t count = self->plan->instance_count;
-    if (tnd_pages_new(&self->pages, self->plan->name, self->plan->hosts[self->config.host].name,
-                      self->life, count, &error) == TND_OK)
-        return;
-    self->pages = tnd_pages_new_unseen(count);
-    snprintf(self->unseen, sizeof self->unseen, "%.190s", error.text);
-}
-
 tnd_status_t tnd_host_new(tnd_host_t **self_p, const tnd_host_config_t *config, tnd_error_t *error)
 {
     static _Atomic unsigned made; /* makes names unique */
@@ -481,7 +475,7 @@ tnd_status_t tnd_host_new(tnd_host_t **self_p, const tnd_host_config_t *config, 
     self->arena = tnd_arena_new();
     self->diagnostics = tnd_diagnostics_new(self->arena);
     tnd_resources_list(&self->resources, self->plan, config->host);
-    open_pages(self);
+    tnd_host_open_pages(self);
     tnd_host_begin_tuning(self);
     tnd_status_t status = open_control(self, error);
     if (status != TND_OK) {
@@ -490,7 +484,12 @@ tnd_status_t tnd_host_new(tnd_host_t **self_p, const tnd_host_config_t *config, 
     }
     if (tnd_host_leads(self)) {
         tnd_leader_output_t output = {
-            .context = self, .send = leader_send, .end = leader_end, .wake = leader_wake};
+            .context = self,
+            .send = leader_send,
+            .end = leader_end,
+            .wake = leader_wake,
+            .record = tnd_pages_record(self->pages),
+        };
         self->leader = tnd_leader_new(config, &output, tnd_clock_now());
         tnd_leader_host_up(self->leader, 0, self->life, tnd_clock_now());
     }
@@ -646,7 +645,7 @@ bool tnd_host_destroy(tnd_host_t **self_p)
     tnd_data_table_free(&self->data);
     tnd_leader_destroy(&self->leader);
     tnd_hub_close(&self->hub, 200000000);
-    tnd_pages_destroy(&self->pages);
+    tnd_host_close_pages(self);
     tnd_arena_destroy(&self->arena);
     pthread_cond_destroy(&self->changed);
     pthread_mutex_destroy(&self->lock);

@@ -1,8 +1,8 @@
 /*  runtime/host/host_internal.h - the state of a host, shared by its files.
  *
  *  host.c runs the loop, host_start.c handles the barriers of the start, host_control.c control
- *  messages, host_watch.c actors that hang, and host_tuning.c `workers: auto`.  Fields that `lock` does not guard belong to the
- *  host's thread. */
+ *  messages, host_record.c what inspection shows of the run, host_watch.c actors that hang, and
+ *  host_tuning.c `workers: auto`.  Fields that `lock` does not guard belong to the host's thread. */
 #ifndef TND_RUNTIME_HOST_HOST_INTERNAL_H
 #define TND_RUNTIME_HOST_HOST_INTERNAL_H
 
@@ -60,6 +60,8 @@ struct tnd_host {
     tnd_actor_t **left;                   /* actors that hung; their threads may never end */
     uint32_t left_count;
     uint64_t watch_due_ns;
+    struct tnd_host_second *seconds; /* by history: its actor at the last second */
+    uint64_t record_due_ns, second_due_ns;
     struct tnd_host_tuning *tunings; /* by actor with `workers: auto` */
     uint32_t tuning_count;
     uint64_t tuning_due_ns;
@@ -147,6 +149,19 @@ void tnd_host_replace(tnd_host_t *self, uint32_t instance);
 void tnd_host_raise(tnd_host_t *self);
 /*  Repeats reports of hangs that may be lost. */
 void tnd_host_forget_hangs(tnd_host_t *self);
+
+/* --- host_record.c ---------------------------------------------------------------------------- */
+
+/*  Creates the pages.  A full disk, or a folder that cannot be written, hides a run; it does not keep
+ *  it from running. */
+void tnd_host_open_pages(tnd_host_t *self);
+void tnd_host_close_pages(tnd_host_t *self);
+/*  Writes what the host knows about the run, at intervals.  Returns when to call it again. */
+uint64_t tnd_host_record(tnd_host_t *self, uint64_t now);
+/*  Writes how the run ended here. */
+void tnd_host_record_end(tnd_host_t *self, uint64_t now);
+/*  Records what the control thread does. */
+void tnd_host_record_control(tnd_host_t *self, tnd_control_state_t state, uint64_t now);
 
 /* --- host_tuning.c ---------------------------------------------------------------------------- */
 

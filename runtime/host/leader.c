@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "runtime/base/allocation.h"
+#include "runtime/base/clock.h"
 #include "runtime/base/log_events.h"
 
 static void make_chain(tnd_leader_t *self, uint32_t index)
@@ -159,6 +160,8 @@ void tnd_leader_log(tnd_leader_t *self, tnd_log_level_t level, const char *host,
                     const char *text)
 {
     const tnd_observer_t *observer = self->config.observer;
+    if (self->output.record != NULL && level >= TND_LOG_INFO)
+        tnd_run_record_log(self->output.record, level, host, actor, text, tnd_clock_now());
     if (tnd_observer_wants(observer, level))
         observer->log(observer->context, level, host, actor, text);
 }
@@ -172,7 +175,7 @@ const char *tnd_leader_chain_name(const tnd_leader_t *self)
 void tnd_leader_inform(tnd_leader_t *self, const char *format, ...)
 {
     char text[512];
-    if (!tnd_observer_wants(self->config.observer, TND_LOG_INFO))
+    if (!tnd_observer_wants(self->config.observer, TND_LOG_INFO) && self->output.record == NULL)
         return;
     va_list list;
     va_start(list, format);

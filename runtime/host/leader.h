@@ -10,6 +10,7 @@
 #define TND_RUNTIME_HOST_LEADER_H
 
 #include "runtime/host/host_config.h"
+#include "runtime/observe/run_page.h"
 
 typedef struct tnd_leader tnd_leader_t;
 
@@ -18,7 +19,8 @@ typedef struct {
     void *context;
     void (*send)(void *context, const tnd_msg_t *msg, tnd_carry_t carry);
     void (*end)(void *context, tnd_outcome_t outcome, const char *why);
-    void (*wake)(void *context); /* any thread: there is work for the leader */
+    void (*wake)(void *context);    /* any thread: there is work for the leader */
+    const tnd_run_record_t *record; /* shared memory for inspection, or NULL */
 } tnd_leader_output_t;
 
 tnd_leader_t *tnd_leader_new(const tnd_host_config_t *config, const tnd_leader_output_t *output,
@@ -46,6 +48,8 @@ void tnd_leader_streams(tnd_leader_t *self, const tnd_stream_t *streams);
 void tnd_leader_message(tnd_leader_t *self, const tnd_msg_t *msg, uint64_t now);
 void tnd_leader_drain(tnd_leader_t *self, uint64_t now);
 void tnd_leader_fail(tnd_leader_t *self, tnd_outcome_t outcome, const char *why);
+/*  Writes the state of the run to the record. */
+void tnd_leader_record(tnd_leader_t *self, uint64_t now);
 /*  Performs the effects of the machines; returns when it must be called again at the latest. */
 uint64_t tnd_leader_work(tnd_leader_t *self, uint64_t now);
 

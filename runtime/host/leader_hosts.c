@@ -1,4 +1,4 @@
-/*  runtime/host/leader_hosts.c - hosts that join, leave, go away and are lost. */
+/*  runtime/host/leader_hosts.c - hosts that join, leave, go away and are lost, and their records. */
 #include "runtime/host/leader_internal.h"
 
 #include <inttypes.h>
@@ -58,6 +58,7 @@ static void begin_life(tnd_leader_t *self, uint32_t host, tnd_life_t life, uint6
         tnd_leader_inform(self, "host %s joins the run", name);
     if (!joins && self->tabled && !self->ended) {
         tnd_leader_core_host_again(tnd_leader_session(self), host, why, now);
+        member->restarts++;
         char text[400];
         snprintf(text, sizeof text, "host %s was lost (%s) and has been started again", name, why);
         if (tnd_leader_core_state(tnd_leader_session(self)) != TND_LEADER_CORE_FAILED)
@@ -255,4 +256,42 @@ uint64_t tnd_leader_check_hosts(tnd_leader_t *self, uint64_t now)
             wake = due;
     }
     return wake;
+}
+
+/* --- records ---------------------------------------------------------------------------------- */
+
+static void write_to(_Atomic uint64_t *word, uint64_t value)
+{
+    atomic_store_explicit(word, value, memory_order_relaxed);
+}
+
+static tnd_presence_t presence_of(const member_host_t *member)
+{
+    if (member->left)
+        return TND_PRESENCE_LEFT;
+    if (member->up)
+        return TND_PRESENCE_UP;
+    if (member->lost_ns != 0)
+        return TND_PRESENCE_LOST;
+    return member->life == 0 ? TND_PRESENCE_EXPECTED : TND_PRESENCE_AWAY;
+}
+
+void tnd_leader_record_hosts(const tnd_leader_t *self, uint64_t now)
+{
+    const tnd_run_record_t *record = self->output.record;
+    const tnd_leader_core_t *session = tnd_leader_session(self);
+    uint32_t missing[64];
+    uint32_t count = tnd_leader_core_missing(session, missing, 64);
+    for (uint32_t h = 0; h < record->shape.hosts && h < self->plan->host_count; h++) {
+        tnd_host_record_t *host = &record->hosts[h];
+        bool waited_for = false;
+        for (uint32_t i = 0; i < count && i < 64; i++)
+            waited_for = waited_for || missing[i] == h;
+        tnd_run_record_presence(host, presence_of(&self->hosts[h]), now);
+        /* The leader does not wait for itself. */
+        write_to(&host->waited_for, waited_for && h != 0);
+        if (h != 0 && self->hosts[h].process.number != 0)
+            write_to(&host->process, (uint64_t)self->hosts[h].process.number);
+        write_to(&host->restarts, self->hosts[h].restarts);
+    }
 }

@@ -1,7 +1,8 @@
 /*  runtime/host/leader_internal.h - the state of the leader, shared by its files.
  *
  *  leader.c handles messages and effects, leader_hosts.c hosts that come and go, leader_start.c the
- *  barriers of the start, and leader_steps.c the reports of steps until they are booked. */
+ *  barriers of the start, and leader_steps.c the reports of steps until they are booked, and what
+ *  inspection shows of the run. */
 #ifndef TND_RUNTIME_HOST_LEADER_INTERNAL_H
 #define TND_RUNTIME_HOST_LEADER_INTERNAL_H
 
@@ -66,6 +67,7 @@ typedef struct {
     tnd_process_t process; /* as reported with its endpoints */
     tnd_fate_t fate;       /* state of its process, read at `fate_ns` */
     uint64_t fate_ns;
+    uint32_t restarts;          /* processes that took its place */
     tnd_absence_t absence;      /* `until_ns` 0: not away, or already lost */
     bool replaced;              /* its last connection ended because it opened another */
     uint64_t lost_ns;           /* since when it is lost; 0: not lost */
@@ -91,6 +93,7 @@ struct tnd_leader {
     tnd_error_t unusable;            /* why the checkpoints cannot be used; "": they can */
     bool *model_reported;            /* by instance: feeders of the first chain */
     bool closed;                     /* the writer knows the end of the chain */
+    uint64_t kept_step;              /* the last checkpoint in the record */
     bool ended, drain;
     tnd_outcome_t outcome; /* once ended */
     char why[512];
@@ -120,6 +123,8 @@ void tnd_leader_take_ready(tnd_leader_t *self, uint32_t host, uint64_t now);
 void tnd_leader_take_leave(tnd_leader_t *self, uint32_t host, uint64_t now);
 /*  Gives up hosts that are away for too long; returns when to call it again. */
 uint64_t tnd_leader_check_hosts(tnd_leader_t *self, uint64_t now);
+/*  Writes the records of all hosts. */
+void tnd_leader_record_hosts(const tnd_leader_t *self, uint64_t now);
 
 /* --- leader_start.c --------------------------------------------------------------------------- */
 

@@ -177,6 +177,82 @@ static void check_limit(tnd_leader_t *self, chain_t *chain, const tnd_ledger_t *
     tnd_leader_core_fail(chain->session, why);
 }
 
+/* --- the record ------------------------------------------------------------------------------- */
+
+/*  The metrics that a run page has room for. */
+enum { METRICS = 4, NAME_WORDS = TND_METRIC_NAME / 8 };
+
+static void write_to(_Atomic uint64_t *word, uint64_t value)
+{
+    atomic_store_explicit(word, value, memory_order_relaxed);
+}
+
+static void record_metrics(tnd_leader_t *self, const tnd_metric_t *metrics, uint32_t count)
+{
+    if (self->output.record == NULL)
+        return;
+    tnd_run_page_t *page = self->output.record->page;
+    for (uint32_t m = 0; m < count && m < METRICS; m++) {
+        uint64_t name[NAME_WORDS] = {0}, bits;
+        double value = metrics[m].weight != 0 ? metrics[m].sum / metrics[m].weight : 0;
+        memcpy(name, metrics[m].name, strlen(metrics[m].name));
+        memcpy(&bits, &value, sizeof bits);
+        for (unsigned w = 0; w < NAME_WORDS; w++)
+            write_to(&page->metric_names[m][w], name[w]);
+        write_to(&page->metrics[m], bits);
+    }
+    write_to(&page->metric_count, count < METRICS ? count : METRICS);
+}
+
+static void record_cursor(tnd_run_page_t *page, const tnd_cursor_t *cursor)
+{
+    const tnd_ledger_t *ledger = &cursor->ledger;
+    write_to(&page->epoch, cursor->epoch);
+    write_to(&page->step, cursor->step);
+    write_to(&page->rows, cursor->rank);
+    write_to(&page->read, ledger->read);
+    write_to(&page->added, ledger->added);
+    write_to(&page->fed, ledger->fed);
+    write_to(&page->filtered, ledger->filtered);
+    write_to(&page->quarantined, ledger->quarantined);
+    write_to(&page->dropped, ledger->dropped);
+    write_to(&page->padded, ledger->padded);
+}
+
+static void record_checkpoint(tnd_leader_t *self, tnd_run_page_t *page, uint64_t now)
+{
+    if (self->writer == NULL)
+        return;
+    uint64_t step = tnd_checkpoint_writer_last(self->writer);
+    const tnd_resume_t *resume = tnd_checkpoint_writer_resume(self->writer);
+    if (step == self->kept_step)
+        return;
+    self->kept_step = step;
+    write_to(&page->checkpoint_ns, resume != NULL && resume->step == step ? 0 : now);
+    write_to(&page->checkpoint_step, step);
+}
+
+void tnd_leader_record(tnd_leader_t *self, uint64_t now)
+{
+    if (self->output.record == NULL)
+        return;
+    tnd_run_page_t *page = self->output.record->page;
+    const tnd_leader_core_t *session = tnd_leader_session(self);
+    uint64_t state = (uint64_t)tnd_leader_core_state(session) + 1;
+    if (atomic_load_explicit(&page->state, memory_order_relaxed) != state) {
+        write_to(&page->since_ns, now);
+        write_to(&page->state, state);
+    }
+    write_to(&page->outcome, self->ended ? (uint64_t)self->outcome : 0);
+    write_to(&page->chain, self->chain);
+    write_to(&page->generation, tnd_leader_core_generation(session));
+    record_cursor(page, tnd_leader_core_cursor(session));
+    record_checkpoint(self, page, now);
+    tnd_leader_record_hosts(self, now);
+}
+
+/* --- booking ---------------------------------------------------------------------------------- */
+
 void tnd_leader_book(tnd_leader_t *self, const tnd_effect_t *effect, uint64_t now)
 {
     chain_t *chain = &self->chains[self->chain];
@@ -205,6 +281,7 @@ void tnd_leader_book(tnd_leader_t *self, const tnd_effect_t *effect, uint64_t no
         metrics[m].sum = tree_sum(report->sum + m * replicas, replicas);
         metrics[m].weight = tree_sum(report->weight + m * replicas, replicas);
     }
+    record_metrics(self, metrics, report->metric_count);
     bool last = cursor->step_of_epoch == 0;
     tnd_step_record_t record = {
         .chain = self->chain,

@@ -16,13 +16,14 @@
 #include "runtime/base/clock.h"
 #include "runtime/observe/process.h"
 
-/*  The most pages of a file; a host has far fewer actors. */
-enum { COUNT_MAX = 4096 };
+/*  The most records of a file; a run has far fewer actors, hosts and edges. */
+enum { COUNT_MAX = 4096, EDGES_MAX = 1 << 18 };
 
 static const char other_version[] = "it is of another version of tundish";
 
 typedef struct {
     tnd_inspection_t *made;
+    bool histories;
     size_t room;
     FILE *unread;
     uint32_t others; /* files of other versions are reported in one line */
@@ -59,8 +60,36 @@ static void bound(tnd_statistics_t *page)
     }
 }
 
+/*  Copies what follows the pages of the actors; returns false if it was cut. */
+static bool take_record(int file, const tnd_pages_shape_t *shape, bool histories,
+                        tnd_inspected_t *process)
+{
+    tnd_pages_shape_t wanted = *shape;
+    if (!histories)
+        wanted.histories = 0;
+    size_t size = tnd_run_record_bytes(&wanted);
+    off_t at = (off_t)(shape->actors + (uint64_t)1) * TND_PAGE_BYTES;
+    process->record_memory = tnd_allocate_zeroed(size, 1);
+    if (pread(file, process->record_memory, size, at) != (ssize_t)size)
+        return false;
+    process->record = tnd_run_record_at(process->record_memory, &wanted);
+    if (!histories)
+        process->record.histories = NULL;
+    tnd_run_record_bound(&process->record);
+    return true;
+}
+
+static bool has_room(const tnd_pages_shape_t *shape, uint64_t file_bytes)
+{
+    if (shape->actors > COUNT_MAX || shape->hosts > COUNT_MAX || shape->edges > EDGES_MAX ||
+        shape->histories > shape->actors)
+        return false;
+    return file_bytes >=
+           ((uint64_t)shape->actors + 1) * TND_PAGE_BYTES + tnd_run_record_bytes(shape);
+}
+
 /*  Why a file is not shown, or NULL. */
-static const char *take_pages(int file, tnd_inspected_t *process)
+static const char *take_pages(int file, bool histories, tnd_inspected_t *process)
 {
     union {
         tnd_pages_header_t is;
@@ -78,17 +107,19 @@ static const char *take_pages(int file, tnd_inspected_t *process)
         return "it is not of tundish";
     if (header.is.version != TND_PAGES_VERSION || header.is.actor_bytes != sizeof(tnd_statistics_t))
         return other_version;
-    if (header.is.count > COUNT_MAX ||
-        (uint64_t)facts.st_size < ((uint64_t)header.is.count + 1) * TND_PAGE_BYTES)
+    const tnd_pages_shape_t *shape = &header.is.shape;
+    if (!has_room(shape, (uint64_t)facts.st_size))
         return "it is cut";
+    if (header.is.record_bytes != tnd_run_record_bytes(shape))
+        return other_version;
     plain(header.is.run, sizeof header.is.run);
     plain(header.is.host, sizeof header.is.host);
     memcpy(process->run, header.is.run, sizeof process->run);
     memcpy(process->host, header.is.host, sizeof process->host);
     process->session = header.is.session;
     process->process = header.is.process;
-    process->actors = tnd_allocate_zeroed(header.is.count + 1u, sizeof *process->actors);
-    for (uint32_t i = 0; i < header.is.count; i++) {
+    process->actors = tnd_allocate_zeroed(shape->actors + 1u, sizeof *process->actors);
+    for (uint32_t i = 0; i < shape->actors; i++) {
         off_t at = (off_t)(i + 1) * TND_PAGE_BYTES;
         if (pread(file, page.bytes, TND_PAGE_BYTES, at) != TND_PAGE_BYTES)
             return "it was cut while it was read";
@@ -96,6 +127,8 @@ static const char *take_pages(int file, tnd_inspected_t *process)
         if (page.is.actor[0] != '\0')
             memcpy(&process->actors[process->count++], &page.is, sizeof page.is);
     }
+    if (!take_record(file, shape, histories, process))
+        return "it was cut while it was read";
     /* If the number belongs to another process, that process runs in a container. */
     char state;
     if (tnd_process_start(process->process, &state) == header.is.process_start)
@@ -115,7 +148,7 @@ static void take_file(walk_t *walk, int folder, const char *path, const char *na
     snprintf(process.path, sizeof process.path, "%s/%s", path, name);
     /* Checked before reading: a process that ends meanwhile was alive. */
     process.killed = flock(file, LOCK_SH | LOCK_NB) == 0;
-    const char *why = take_pages(file, &process);
+    const char *why = take_pages(file, walk->histories, &process);
     struct stat facts;
     if (process.killed && fstat(file, &facts) == 0 && facts.st_nlink > 0)
         (void)unlinkat(folder, name, 0);
@@ -127,6 +160,7 @@ static void take_file(walk_t *walk, int folder, const char *path, const char *na
         if (*why != '\0' && why != other_version)
             fprintf(walk->unread, "%s: not shown: %s\n", process.path, why);
         free(process.actors);
+        free(process.record_memory);
         return;
     }
     tnd_inspection_t *made = walk->made;
@@ -179,11 +213,11 @@ static int in_order(const void *left, const void *right)
     return order != 0 ? order : (a->process > b->process) - (a->process < b->process);
 }
 
-tnd_inspection_t *tnd_inspection_new(void)
+static tnd_inspection_t *inspect(bool histories)
 {
     tnd_inspection_t *self = tnd_allocate_zeroed(1, sizeof *self);
     size_t size = 0;
-    walk_t walk = {.made = self};
+    walk_t walk = {.made = self, .histories = histories};
     walk.unread = tnd_memory_stream(&self->unread, &size);
     tnd_pages_folders_t folders;
     size_t count = tnd_pages_folders(&folders);
@@ -200,14 +234,26 @@ tnd_inspection_t *tnd_inspection_new(void)
     return self;
 }
 
+tnd_inspection_t *tnd_inspection_new(void)
+{
+    return inspect(false);
+}
+
+tnd_inspection_t *tnd_inspection_new_with_histories(void)
+{
+    return inspect(true);
+}
+
 void tnd_inspection_destroy(tnd_inspection_t **self_p)
 {
     tnd_inspection_t *self = *self_p;
     *self_p = NULL;
     if (self == NULL)
         return;
-    for (uint32_t p = 0; p < self->count; p++)
+    for (uint32_t p = 0; p < self->count; p++) {
         free(self->processes[p].actors);
+        free(self->processes[p].record_memory);
+    }
     free(self->processes);
     free(self->unread);
     free(self);
@@ -224,6 +270,20 @@ bool tnd_inspection_has(const tnd_inspection_t *self, const char *run, bool kill
 bool tnd_inspected_same(const tnd_inspected_t *a, const tnd_inspected_t *b)
 {
     return a->session == b->session && strcmp(a->run, b->run) == 0;
+}
+
+const tnd_inspected_t *tnd_inspection_leader(const tnd_inspection_t *self,
+                                             const tnd_inspected_t *process)
+{
+    const tnd_inspected_t *found = process;
+    for (uint32_t p = 0; p < self->count; p++) {
+        const tnd_inspected_t *other = &self->processes[p];
+        /* A process that replaced a killed leader leads. */
+        if (tnd_inspected_same(other, process) && other->record.page->state != 0 &&
+            (found->record.page->state == 0 || found->killed))
+            found = other;
+    }
+    return found;
 }
 
 const tnd_statistics_t *tnd_inspection_find(const tnd_inspection_t *self,

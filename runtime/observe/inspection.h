@@ -23,6 +23,9 @@ typedef struct {
     bool stopped; /* by a signal, such as Ctrl-Z gives */
     uint32_t count;
     tnd_statistics_t *actors; /* a copy, without those of other hosts */
+    /*  Copies of the rest.  The histories are NULL unless they were asked for. */
+    tnd_run_record_t record;
+    void *record_memory;
 } tnd_inspected_t;
 
 typedef struct {
@@ -34,6 +37,8 @@ typedef struct {
 
 /*  Does not fail; see `unread`. */
 tnd_inspection_t *tnd_inspection_new(void);
+/*  Likewise, with the histories of the actors. */
+tnd_inspection_t *tnd_inspection_new_with_histories(void);
 void tnd_inspection_destroy(tnd_inspection_t **self_p);
 
 /*  Whether there is a process of the run named `run`: a killed one, or one that was not killed. */
@@ -41,6 +46,10 @@ bool tnd_inspection_has(const tnd_inspection_t *self, const char *run, bool kill
 
 /*  Whether two processes are of the same run. */
 bool tnd_inspected_same(const tnd_inspected_t *a, const tnd_inspected_t *b);
+
+/*  The process of the run of `process` that leads it, or else `process`: its record knows most. */
+const tnd_inspected_t *tnd_inspection_leader(const tnd_inspection_t *self,
+                                             const tnd_inspected_t *process);
 
 /*  The same actor in another inspection of the same process, or NULL. */
 const tnd_statistics_t *tnd_inspection_find(const tnd_inspection_t *self,

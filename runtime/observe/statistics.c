@@ -22,6 +22,7 @@ struct tnd_pages {
     int file; /* the lock on it is held until the process ends; -1: no other process sees the pages */
     size_t size_bytes;
     void *memory;
+    tnd_run_record_t record;
 };
 
 _Static_assert(sizeof(tnd_statistics_t) <= TND_PAGE_BYTES, "an actor's statistics fill one page");
@@ -90,9 +91,20 @@ static void sweep(const char *folder)
 
 /* --- a process's own -------------------------------------------------------------------------- */
 
+static size_t bytes_of(const tnd_pages_shape_t *shape)
+{
+    return (shape->actors + (size_t)1) * TND_PAGE_BYTES + tnd_run_record_bytes(shape);
+}
+
+static void place_record(tnd_pages_t *self, const tnd_pages_shape_t *shape)
+{
+    char *at = (char *)self->memory + (shape->actors + (size_t)1) * TND_PAGE_BYTES;
+    self->record = tnd_run_record_at(at, shape);
+}
+
 /*  Fills a file before it is visible. */
 static int fill(tnd_pages_t *self, const char *name, const char *run, const char *host,
-                uint64_t session, size_t count)
+                uint64_t session, const tnd_pages_shape_t *shape)
 {
     if (flock(self->file, LOCK_EX | LOCK_NB) != 0)
         return errno;
@@ -107,7 +119,8 @@ static int fill(tnd_pages_t *self, const char *name, const char *run, const char
     memcpy(header->magic, "TNDPAGES", sizeof header->magic);
     header->version = TND_PAGES_VERSION;
     header->actor_bytes = sizeof(tnd_statistics_t);
-    header->count = (uint32_t)count;
+    header->shape = *shape;
+    header->record_bytes = (uint32_t)tnd_run_record_bytes(shape);
     header->process = (int32_t)getpid();
     header->process_start = tnd_process_start(getpid(), &state);
     header->session = session;
@@ -118,22 +131,23 @@ static int fill(tnd_pages_t *self, const char *name, const char *run, const char
 }
 
 tnd_status_t tnd_pages_new(tnd_pages_t **self_p, const char *run, const char *host,
-                           uint64_t session, size_t count, tnd_error_t *error)
+                           uint64_t session, tnd_pages_shape_t shape, tnd_error_t *error)
 {
     char folder[128], name[320];
     TND_TRY(runtime_folder(folder, sizeof folder, error));
     sweep(folder);
     tnd_pages_t *self = tnd_allocate_zeroed(1, sizeof *self);
     self->memory = MAP_FAILED;
-    self->size_bytes = (count + 1) * TND_PAGE_BYTES;
+    self->size_bytes = bytes_of(&shape);
     /* Long names are cut so that the file name keeps its end and is valid on any file system. */
     snprintf(self->path, sizeof self->path, "%s/tundish-%.60s-%.60s-%d-%" PRIx64 ".pages", folder,
              run, host, (int)getpid(), session);
     snprintf(name, sizeof name, "%s.new", self->path);
     (void)unlink(name);
     self->file = open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    int failure = self->file < 0 ? errno : fill(self, name, run, host, session, count);
+    int failure = self->file < 0 ? errno : fill(self, name, run, host, session, &shape);
     if (failure == 0) {
+        place_record(self, &shape);
         *self_p = self;
         return TND_OK;
     }
@@ -148,13 +162,14 @@ tnd_status_t tnd_pages_new(tnd_pages_t **self_p, const char *run, const char *ho
     return status;
 }
 
-tnd_pages_t *tnd_pages_new_unseen(size_t count)
+tnd_pages_t *tnd_pages_new_unseen(tnd_pages_shape_t shape)
 {
     tnd_pages_t *self = tnd_allocate_zeroed(1, sizeof *self);
     self->file = -1;
-    self->size_bytes = (count + 1) * TND_PAGE_BYTES;
+    self->size_bytes = bytes_of(&shape);
     self->memory = tnd_allocate_aligned(TND_PAGE_BYTES, self->size_bytes);
     memset(self->memory, 0, self->size_bytes);
+    place_record(self, &shape);
     return self;
 }
 
@@ -166,6 +181,11 @@ void tnd_pages_join(tnd_pages_t *self, uint64_t session)
 tnd_statistics_t *tnd_pages_at(tnd_pages_t *self, size_t index)
 {
     return (tnd_statistics_t *)(void *)((char *)self->memory + (index + 1) * TND_PAGE_BYTES);
+}
+
+const tnd_run_record_t *tnd_pages_record(const tnd_pages_t *self)
+{
+    return &self->record;
 }
 
 void tnd_pages_destroy(tnd_pages_t **self_p)
@@ -313,4 +333,60 @@ void tnd_statistics_times(const tnd_statistics_t *self, uint64_t now, tnd_times_
     TND_TIMES(ADD_TIME)
 #undef ADD_TIME
     times->other = whole > sum ? whole - sum : 0;
+}
+
+enum { TIMES = sizeof(tnd_times_t) / sizeof(uint64_t), SHARE_WHOLE = 65535, SHARES_A_WORD = 4 };
+
+_Static_assert((int)TIMES == (int)TND_HISTORY_SHARES,
+               "a second of a history has room for each time");
+
+/*  Scales parts so that they add up to `whole`; the largest takes what rounding leaves,
+ *  which may be less than 0. */
+static void scale_to(uint64_t parts[TIMES], uint64_t whole)
+{
+    double sum = 0;
+    uint64_t scaled = 0;
+    size_t largest = TIMES - 1; /* `other`, if all are 0 */
+    for (size_t i = 0; i < TIMES; i++) {
+        sum += (double)parts[i];
+        if (parts[i] > parts[largest])
+            largest = i;
+    }
+    for (size_t i = 0; i < TIMES && sum > 0; i++) {
+        parts[i] = (uint64_t)((double)parts[i] / sum * (double)whole);
+        scaled += parts[i];
+    }
+    parts[largest] += whole - scaled;
+}
+
+void tnd_times_between(const tnd_times_t *before, const tnd_times_t *after, uint64_t span_ns,
+                       tnd_times_t *window)
+{
+    uint64_t was[TIMES], is[TIMES];
+    memcpy(was, before, sizeof was);
+    memcpy(is, after, sizeof is);
+    for (size_t i = 0; i < TIMES; i++)
+        is[i] = is[i] > was[i] ? is[i] - was[i] : 0;
+    scale_to(is, span_ns);
+    memcpy(window, is, sizeof is);
+}
+
+void tnd_times_pack(const tnd_times_t *window, _Atomic uint64_t shares[3])
+{
+    uint64_t parts[TIMES], words[3] = {0};
+    memcpy(parts, window, sizeof parts);
+    scale_to(parts, SHARE_WHOLE);
+    for (size_t i = 0; i < TIMES; i++)
+        words[i / SHARES_A_WORD] |= parts[i] << 16 * (i % SHARES_A_WORD);
+    for (size_t w = 0; w < 3; w++)
+        write_to(&shares[w], words[w]);
+}
+
+void tnd_times_unpack(const _Atomic uint64_t shares[3], uint64_t span_ns, tnd_times_t *window)
+{
+    uint64_t parts[TIMES];
+    for (size_t i = 0; i < TIMES; i++)
+        parts[i] = read_of(&shares[i / SHARES_A_WORD]) >> 16 * (i % SHARES_A_WORD) & SHARE_WHOLE;
+    scale_to(parts, span_ns);
+    memcpy(window, parts, sizeof parts);
 }

@@ -4,7 +4,8 @@
  *  state word, so that a stopped or killed process never leaves a torn value.  The actor's thread
  *  writes its page (device threads their parts); any process may read it (inspection.h).  The file
  *  is in the user's runtime directory and is named by run, host and process.  Its first page
- *  describes the process, which holds a lock on the file while it lives. */
+ *  describes the process, which holds a lock on the file while it lives.  What the process knows
+ *  about its run follows the pages of the actors (run_page.h). */
 #ifndef TND_RUNTIME_OBSERVE_STATISTICS_H
 #define TND_RUNTIME_OBSERVE_STATISTICS_H
 
@@ -16,6 +17,7 @@
 #include "runtime/core/protocol/message.h"
 #include "runtime/core/stream/position.h"
 #include "runtime/base/status.h"
+#include "runtime/observe/run_page.h"
 
 typedef enum {
     TND_STATE_NEW,
@@ -100,15 +102,16 @@ typedef struct {
 } tnd_statistics_t;
 
 /*  The first page of a file. */
-enum { TND_PAGES_VERSION = 7 };
+enum { TND_PAGES_VERSION = 8 };
 
 typedef struct {
-    char magic[8];          /* "TNDPAGES" */
-    uint32_t version;       /* TND_PAGES_VERSION */
-    uint32_t actor_bytes;   /* sizeof(tnd_statistics_t) */
-    uint32_t count;         /* pages that follow */
-    int32_t process;        /* its number, where it runs */
-    uint64_t process_start; /* start time of /proc, as numbers are reused */
+    char magic[8];           /* "TNDPAGES" */
+    uint32_t version;        /* TND_PAGES_VERSION */
+    uint32_t actor_bytes;    /* sizeof(tnd_statistics_t) */
+    tnd_pages_shape_t shape; /* what follows */
+    uint32_t record_bytes;   /* tnd_run_record_bytes(&shape): other sizes are of another version */
+    int32_t process;         /* its number, where it runs */
+    uint64_t process_start;  /* start time of /proc, as numbers are reused */
     char run[64], host[64];
     _Atomic uint64_t session; /* distinguishes runs of the same name */
 } tnd_pages_header_t;
@@ -122,16 +125,19 @@ static inline void tnd_count(_Atomic uint64_t *counter, uint64_t more)
 
 typedef struct tnd_pages tnd_pages_t;
 
-/*  Creates the pages of this process for `count` actors.  The session is its own until
- *  tnd_pages_join.  Destroy removes the file. */
+/*  Creates the pages of this process.  The session is its own until tnd_pages_join.  Destroy
+ *  removes the file. */
 tnd_status_t tnd_pages_new(tnd_pages_t **self_p, const char *run, const char *host,
-                           uint64_t session, size_t count, tnd_error_t *error) TND_CHECKED;
+                           uint64_t session, tnd_pages_shape_t shape,
+                           tnd_error_t *error) TND_CHECKED;
 /*  Pages that no other process can look at, for one whose own could not be created: statistics never
  *  keep an actor from its work. */
-tnd_pages_t *tnd_pages_new_unseen(size_t count);
+tnd_pages_t *tnd_pages_new_unseen(tnd_pages_shape_t shape);
 /*  Sets the session of the leader, which all processes of a run share. */
 void tnd_pages_join(tnd_pages_t *self, uint64_t session);
 tnd_statistics_t *tnd_pages_at(tnd_pages_t *self, size_t index);
+/*  What follows the pages of the actors. */
+const tnd_run_record_t *tnd_pages_record(const tnd_pages_t *self);
 void tnd_pages_destroy(tnd_pages_t **self_p);
 
 /*  Sets state and waits, and counts the time of the previous state.  Of several waits, only the
@@ -172,6 +178,14 @@ typedef struct {
 
 /*  The time of an actor's thread from its start to `now`, or to its end. */
 void tnd_statistics_times(const tnd_statistics_t *self, uint64_t now, tnd_times_t *times);
+
+/*  The time between two moments of an actor, `span_ns` apart.  No part is negative and they add up
+ *  to `span_ns`, although the parts of a life are estimates that may shrink. */
+void tnd_times_between(const tnd_times_t *before, const tnd_times_t *after, uint64_t span_ns,
+                       tnd_times_t *window);
+/*  The parts of a second of a history (run_page.h) as times that add up to `span_ns`, and back. */
+void tnd_times_pack(const tnd_times_t *window, _Atomic uint64_t shares[3]);
+void tnd_times_unpack(const _Atomic uint64_t shares[3], uint64_t span_ns, tnd_times_t *window);
 
 /*  The folders that may contain statistics of this user; new files go to the first writable one.
  *  Returns their number, at most 3. */

@@ -112,7 +112,8 @@ static void look_at_folders(machine_t *machine)
     tnd_error_t error = {.text = ""};
     (void)tnd_pages_folders(&folders);
     snprintf(machine->pages_folder, sizeof machine->pages_folder, "%s", folders.path[0]);
-    if (tnd_pages_new(&pages, "doctor", "check", 1, 1, &error) != TND_OK)
+    if (tnd_pages_new(&pages, "doctor", "check", 1, (tnd_pages_shape_t){.actors = 1}, &error) !=
+        TND_OK)
         snprintf(machine->pages, sizeof machine->pages, "%s", error.text);
     tnd_pages_destroy(&pages);
     facts->pages_folder = machine->pages_folder;

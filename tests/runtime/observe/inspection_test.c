@@ -27,11 +27,12 @@ static void end(void)
 
 TestSuite(inspection, .init = begin, .fini = end);
 
-static tnd_pages_t *pages_of(const char *run, size_t count)
+static tnd_pages_t *pages_of(const char *run, uint32_t count)
 {
     tnd_pages_t *pages = NULL;
     tnd_error_t error;
-    cr_assert_eq(tnd_pages_new(&pages, run, "a", 1, count, &error), TND_OK, "%s", error.text);
+    cr_assert_eq(tnd_pages_new(&pages, run, "a", 1, (tnd_pages_shape_t){.actors = count}, &error),
+                 TND_OK, "%s", error.text);
     return pages;
 }
 
@@ -76,6 +77,46 @@ Test(inspection, what_an_actor_counts_is_read_while_it_lives)
     tnd_pages_destroy(&pages);
 }
 
+Test(inspection, what_a_process_knows_of_its_run_is_read)
+{
+    uint32_t count;
+    tnd_pages_t *pages = NULL;
+    tnd_error_t error;
+    char text[256];
+    tnd_pages_shape_t shape = {.actors = 2, .hosts = 2, .edges = 1, .histories = 1};
+    cr_assert_eq(tnd_pages_new(&pages, "fashion", "a", 1, shape, &error), TND_OK);
+    const tnd_run_record_t *record = tnd_pages_record(pages);
+    record->page->step = 17;
+    strcpy(record->hosts[1].name, "b");
+    tnd_run_record_presence(&record->hosts[1], TND_PRESENCE_UP, 1000);
+    tnd_run_record_presence(&record->hosts[1], TND_PRESENCE_UP, 2000);
+    record->edges[0].to = 1;
+    record->edges[0].ends[1].rows = 5;
+    record->histories[0].seconds[63].rows = 8;
+    for (uint64_t i = 0; i < TND_LOG_RECORDS + 1; i++)
+        tnd_run_record_log(record, 2, "a", "prep.0", i == 0 ? "first" : "a\033later", i);
+
+    tnd_inspection_t *made = tnd_inspection_new();
+    const tnd_run_record_t *copy = &only(made, &count)->record;
+    cr_assert_eq(copy->page->step, 17);
+    cr_assert_str_eq(copy->hosts[1].name, "b");
+    cr_assert_eq(copy->hosts[1].since_ns, 1000, "since it came");
+    cr_assert_eq(copy->edges[0].ends[1].rows, 5);
+    cr_assert_null(copy->histories, "they were not asked for");
+    cr_assert_eq(copy->page->log_next, TND_LOG_RECORDS + 1);
+    cr_assert(tnd_run_record_log_text(&copy->log[0], text, sizeof text));
+    cr_assert_str_eq(text, "a prep.0 a?later");
+    cr_assert_eq(copy->log[0].at_ns, TND_LOG_RECORDS);
+    copy->log[0].after = 7;
+    cr_assert_not(tnd_run_record_log_text(&copy->log[0], text, sizeof text), "half written");
+    tnd_inspection_destroy(&made);
+
+    made = tnd_inspection_new_with_histories();
+    cr_assert_eq(only(made, &count)->record.histories[0].seconds[63].rows, 8);
+    tnd_inspection_destroy(&made);
+    tnd_pages_destroy(&pages);
+}
+
 Test(inspection, processes_are_of_one_run_once_they_have_its_name_and_session)
 {
     const tnd_inspected_t leader = {.run = "fashion", .host = "a", .session = 7};
@@ -92,7 +133,9 @@ Test(inspection, a_process_that_met_its_leader_is_of_that_session)
     uint32_t count;
     tnd_pages_t *first = pages_of("fashion", 1), *second = NULL;
     tnd_error_t error;
-    cr_assert_eq(tnd_pages_new(&second, "fashion", "a", 2, 1, &error), TND_OK, "%s", error.text);
+    cr_assert_eq(
+        tnd_pages_new(&second, "fashion", "a", 2, (tnd_pages_shape_t){.actors = 1}, &error), TND_OK,
+        "%s", error.text);
     tnd_inspection_t *made = tnd_inspection_new();
     cr_assert_not_null(only(made, &count));
     cr_assert_eq(count, 2, "two runs of one name in one process");
@@ -163,7 +206,7 @@ Test(inspection, files_of_other_programs_are_reported_and_ignored)
     uint32_t count;
     tnd_pages_header_t header = {.version = TND_PAGES_VERSION,
                                  .actor_bytes = sizeof(tnd_statistics_t),
-                                 .count = 2,
+                                 .shape = {.actors = 2},
                                  .process = 1};
     static const struct {
         const char *magic;
@@ -181,7 +224,8 @@ Test(inspection, files_of_other_programs_are_reported_and_ignored)
     for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
         memcpy(header.magic, cases[c].magic, sizeof header.magic);
         header.version = cases[c].version;
-        header.count = cases[c].count;
+        header.shape.actors = cases[c].count;
+        header.record_bytes = (uint32_t)tnd_run_record_bytes(&header.shape);
         memcpy(bytes, &header, sizeof header);
         forge(path, bytes, cases[c].size);
         tnd_inspection_t *made = tnd_inspection_new();
@@ -193,20 +237,21 @@ Test(inspection, files_of_other_programs_are_reported_and_ignored)
 
 Test(inspection, a_page_of_noise_is_held_within_its_bounds)
 {
-    static char bytes[3 * TND_PAGE_BYTES];
-    char path[128];
+    static char bytes[64 * TND_PAGE_BYTES];
+    char path[128], text[512];
     uint32_t count;
     memset(bytes, 0xff, sizeof bytes);
     tnd_pages_header_t header = {.version = TND_PAGES_VERSION,
                                  .actor_bytes = sizeof(tnd_statistics_t),
-                                 .count = 2,
+                                 .shape = {.actors = 2, .hosts = 2, .edges = 2, .histories = 1},
                                  .process = -5};
+    header.record_bytes = (uint32_t)tnd_run_record_bytes(&header.shape);
     memcpy(header.magic, "TNDPAGES", sizeof header.magic);
     memset(header.run, '\033', sizeof header.run);
     memcpy(bytes, &header, sizeof header);
     forge(path, bytes, sizeof bytes);
 
-    tnd_inspection_t *made = tnd_inspection_new();
+    tnd_inspection_t *made = tnd_inspection_new_with_histories();
     const tnd_inspected_t *process = only(made, &count);
     cr_assert_eq(count, 1);
     cr_assert_lt(strlen(process->run), sizeof process->run);
@@ -220,5 +265,18 @@ Test(inspection, a_page_of_noise_is_held_within_its_bounds)
     cr_assert_lt(page->devices[3].state & 0xff, TND_DEVICE_STATES);
     tnd_times_t times;
     tnd_statistics_times(page, 1000, &times);
+    const tnd_run_record_t *record = &process->record;
+    cr_assert_leq(record->page->state, TND_LEADER_CORE_FAILED + 1);
+    cr_assert_lt(record->page->control, TND_CONTROL_STATES);
+    cr_assert_lt(record->page->host, 2);
+    cr_assert_leq(record->page->chain_count, TND_PAGE_CHAINS);
+    cr_assert_lt(record->hosts[1].presence, TND_PRESENCES);
+    cr_assert_lt(strlen(record->hosts[1].name), sizeof record->hosts[1].name);
+    cr_assert_lt(record->instances[1].host, 2);
+    cr_assert_eq(record->instances[1].history, UINT32_MAX);
+    cr_assert_lt(record->edges[1].to, 2);
+    cr_assert_leq(record->edges[1].transport, TND_TRANSPORT_TCP);
+    cr_assert(tnd_run_record_log_text(&record->log[0], text, sizeof text));
+    cr_assert_eq(strspn(text, "\xff"), strlen(text), "it is terminated");
     tnd_inspection_destroy(&made);
 }

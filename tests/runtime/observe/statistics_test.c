@@ -18,7 +18,8 @@ static tnd_pages_t *pages_in(char *folder)
     setenv("XDG_RUNTIME_DIR", folder, 1);
     tnd_pages_t *pages = NULL;
     tnd_error_t error;
-    cr_assert_eq(tnd_pages_new(&pages, "fashion", "a", 1, 3, &error), TND_OK, "%s", error.text);
+    cr_assert_eq(tnd_pages_new(&pages, "fashion", "a", 1, (tnd_pages_shape_t){.actors = 3}, &error),
+                 TND_OK, "%s", error.text);
     return pages;
 }
 
@@ -113,6 +114,47 @@ Test(statistics, the_times_of_an_actor_add_up_to_its_life)
     cr_assert_eq(sum_of(&times), 1400, "its life is over");
 }
 
+Test(statistics, the_parts_of_a_window_are_never_negative_and_add_up)
+{
+    uint64_t seed = 7;
+    for (int round = 0; round < 100000; round++) {
+        uint64_t numbers[20];
+        for (int i = 0; i < 20; i++) {
+            seed = seed * 6364136223846793005u + 1442695040888963407u;
+            numbers[i] = seed >> (8 + seed % 50);
+        }
+        tnd_times_t before, after, window;
+        memcpy(&before, numbers, sizeof before);
+        memcpy(&after, numbers + 9, sizeof after);
+        uint64_t span = numbers[18] % 60000000000u;
+        tnd_times_between(&before, &after, span, &window);
+        cr_assert_eq(sum_of(&window), span, "round %d", round);
+        cr_assert_leq(window.cpu, span);
+        cr_assert_leq(window.other, span);
+
+        _Atomic uint64_t shares[3];
+        tnd_times_t unpacked;
+        tnd_times_pack(&window, shares);
+        tnd_times_unpack(shares, span, &unpacked);
+        cr_assert_eq(sum_of(&unpacked), span);
+        uint64_t off =
+            unpacked.cpu > window.cpu ? unpacked.cpu - window.cpu : window.cpu - unpacked.cpu;
+        cr_assert_leq(off, span / 5000 + 20, "a share is exact to 0.02 %%");
+    }
+}
+
+Test(statistics, a_window_is_the_difference_of_two_moments)
+{
+    tnd_times_t before = {.cpu = 100, .wait_in = 500, .wait_io = 30};
+    tnd_times_t after = {.cpu = 400, .wait_in = 1200, .wait_io = 25}, window;
+    tnd_times_between(&before, &after, 1000, &window);
+    cr_assert_eq(window.cpu, 300);
+    cr_assert_eq(window.wait_in, 700);
+    cr_assert_eq(window.wait_io, 0, "it is not negative");
+    tnd_times_between(&after, &after, 1000, &window);
+    cr_assert_eq(window.other, 1000, "no time was booked");
+}
+
 Test(statistics, every_reason_to_wait_has_a_name_and_a_rank)
 {
     for (unsigned bit = 0; bit < 11; bit++) {
@@ -153,7 +195,8 @@ Test(statistics, the_page_of_a_killed_process_is_removed)
 
     tnd_pages_t *pages = NULL;
     tnd_error_t error;
-    cr_assert_eq(tnd_pages_new(&pages, "fashion", "a", 1, 1, &error), TND_OK, "%s", error.text);
+    cr_assert_eq(tnd_pages_new(&pages, "fashion", "a", 1, (tnd_pages_shape_t){.actors = 1}, &error),
+                 TND_OK, "%s", error.text);
 
     cr_assert_eq(files_in(folder), 2, "the new file and that of another program");
     tnd_pages_destroy(&pages);
@@ -166,7 +209,8 @@ Test(statistics, a_missing_runtime_directory_is_not_needed)
     tnd_pages_t *pages = NULL;
     tnd_error_t error;
 
-    cr_assert_eq(tnd_pages_new(&pages, "fashion", "a", 1, 1, &error), TND_OK, "%s", error.text);
+    cr_assert_eq(tnd_pages_new(&pages, "fashion", "a", 1, (tnd_pages_shape_t){.actors = 1}, &error),
+                 TND_OK, "%s", error.text);
 
     tnd_pages_destroy(&pages);
 }
@@ -181,8 +225,9 @@ Test(statistics, names_of_any_length_make_a_file_that_is_found)
         tnd_pages_t *pages = NULL;
         tnd_error_t error;
         name[length] = '\0';
-        cr_assert_eq(tnd_pages_new(&pages, name, name, UINT64_MAX, 1, &error), TND_OK, "%s",
-                     error.text);
+        cr_assert_eq(
+            tnd_pages_new(&pages, name, name, UINT64_MAX, (tnd_pages_shape_t){.actors = 1}, &error),
+            TND_OK, "%s", error.text);
         DIR *open = opendir(folder);
         for (struct dirent *entry; (entry = readdir(open)) != NULL;)
             cr_expect(entry->d_name[0] == '.' || tnd_pages_named(entry->d_name), "%s",
@@ -203,7 +248,8 @@ Test(statistics, a_folder_that_cannot_be_written_is_named)
     tnd_pages_t *pages = NULL;
     tnd_error_t error;
 
-    cr_assert_eq(tnd_pages_new(&pages, "fashion", "a", 1, 1, &error), TND_FAILED);
+    cr_assert_eq(tnd_pages_new(&pages, "fashion", "a", 1, (tnd_pages_shape_t){.actors = 1}, &error),
+                 TND_FAILED);
 
     cr_assert_not_null(strstr(error.text, "/proc/"));
     cr_assert_null(pages);
@@ -211,7 +257,7 @@ Test(statistics, a_folder_that_cannot_be_written_is_named)
 
 Test(statistics, pages_that_nobody_can_look_at_count_like_others)
 {
-    tnd_pages_t *pages = tnd_pages_new_unseen(2);
+    tnd_pages_t *pages = tnd_pages_new_unseen((tnd_pages_shape_t){.actors = 2});
 
     tnd_pages_join(pages, 7);
     tnd_count(&tnd_pages_at(pages, 1)->rows_in, 5);
@@ -229,7 +275,8 @@ Test(statistics, a_file_that_a_killed_process_of_the_same_number_left_is_replace
     tnd_error_t error;
     tnd_count(&tnd_pages_at(killed, 0)->rows_in, 5);
 
-    cr_assert_eq(tnd_pages_new(&pages, "fashion", "a", 1, 3, &error), TND_OK, "%s", error.text);
+    cr_assert_eq(tnd_pages_new(&pages, "fashion", "a", 1, (tnd_pages_shape_t){.actors = 3}, &error),
+                 TND_OK, "%s", error.text);
     cr_assert_eq(tnd_pages_at(pages, 0)->rows_in, 0);
     tnd_pages_destroy(&pages);
     tnd_pages_destroy(&killed);

@@ -1,0 +1,138 @@
+/*  runtime/host/host_record.c - what inspection shows of the run and of this host's control.
+ *
+ *  The state of the run is written at most every 50 ms, and the histories of the actors once a
+ *  second.  The control thread writes both, so that actors that hang have a history. */
+#include "runtime/host/host_internal.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "runtime/base/allocation.h"
+#include "runtime/base/clock.h"
+
+static const uint64_t record_every_ns = 50000000, second_ns = 1000000000;
+
+/*  An actor at the end of the last second of its history. */
+typedef struct tnd_host_second {
+    uint64_t at_ns, rows, bytes;
+    tnd_times_t times;
+} second_t;
+
+static uint64_t read_of(const _Atomic uint64_t *word)
+{
+    return atomic_load_explicit(word, memory_order_relaxed);
+}
+
+static void write_to(_Atomic uint64_t *word, uint64_t value)
+{
+    atomic_store_explicit(word, value, memory_order_relaxed);
+}
+
+void tnd_host_open_pages(tnd_host_t *self)
+{
+    tnd_error_t error;
+    const tnd_plan_host_t *host = &self->plan->hosts[self->config.host];
+    tnd_pages_shape_t shape = tnd_run_record_shape(self->plan, self->config.host);
+    if (tnd_pages_new(&self->pages, self->plan->name, host->name, self->life, shape, &error) !=
+        TND_OK) {
+        self->pages = tnd_pages_new_unseen(shape);
+        snprintf(self->unseen, sizeof self->unseen, "%.190s", error.text);
+    }
+    self->seconds = tnd_allocate_zeroed(shape.histories + (size_t)1, sizeof *self->seconds);
+    const tnd_run_record_t *record = tnd_pages_record(self->pages);
+    uint64_t now = tnd_clock_now();
+    tnd_run_record_fill(record, self->plan, self->config.host, now);
+    tnd_host_record_t *own = &record->hosts[self->config.host];
+    tnd_run_record_presence(own, TND_PRESENCE_UP, now);
+    write_to(&own->process, (uint64_t)getpid());
+    self->second_due_ns = now + second_ns;
+}
+
+void tnd_host_close_pages(tnd_host_t *self)
+{
+    tnd_pages_destroy(&self->pages);
+    free(self->seconds);
+}
+
+void tnd_host_record_control(tnd_host_t *self, tnd_control_state_t state, uint64_t now)
+{
+    tnd_run_page_t *page = tnd_pages_record(self->pages)->page;
+    if (read_of(&page->control) == TND_CONTROL_NONE)
+        write_to(&page->control_thread, (uint64_t)gettid());
+    write_to(&page->control_ns, now);
+    write_to(&page->control, state);
+}
+
+static uint64_t since(uint64_t now, uint64_t before)
+{
+    return now > before ? now - before : 0;
+}
+
+static void write_second(tnd_history_second_t *second, const tnd_statistics_t *page, second_t *last,
+                         uint64_t now)
+{
+    tnd_times_t times, window;
+    uint64_t rows = read_of(&page->rows_out), bytes = read_of(&page->bytes_out);
+    tnd_statistics_times(page, now, &times);
+    tnd_times_between(&last->times, &times, since(now, last->at_ns), &window);
+    write_to(&second->rows, since(rows, last->rows));
+    write_to(&second->bytes, since(bytes, last->bytes));
+    write_to(&second->queue, read_of(&page->queue));
+    write_to(&second->credit, read_of(&page->credit));
+    tnd_times_pack(&window, second->shares);
+    write_to(&second->at_ns, now);
+    *last = (second_t){.at_ns = now, .rows = rows, .bytes = bytes, .times = times};
+}
+
+static void write_seconds(tnd_host_t *self, uint64_t now)
+{
+    const tnd_run_record_t *record = tnd_pages_record(self->pages);
+    uint64_t number = read_of(&record->page->history_next);
+    for (uint32_t i = 0; i < record->shape.actors; i++) {
+        tnd_instance_record_t *instance = &record->instances[i];
+        if (instance->history >= record->shape.histories)
+            continue;
+        tnd_history_t *history = &record->histories[instance->history];
+        write_second(&history->seconds[number % TND_HISTORY_SECONDS], tnd_pages_at(self->pages, i),
+                     &self->seconds[instance->history], now);
+        write_to(&instance->restarts, self->births[i]);
+    }
+    atomic_store_explicit(&record->page->history_next, number + 1, memory_order_release);
+}
+
+/*  The connection to the leader is all that another host knows. */
+static void record_leader(tnd_host_t *self, uint64_t now)
+{
+    tnd_presence_t presence = self->leader_up     ? TND_PRESENCE_UP
+                              : self->leader_came ? TND_PRESENCE_AWAY
+                                                  : TND_PRESENCE_EXPECTED;
+    tnd_host_record_t *leader = &tnd_pages_record(self->pages)->hosts[0];
+    tnd_run_record_presence(leader, presence, now);
+    write_to(&leader->waited_for, !self->leader_up);
+}
+
+uint64_t tnd_host_record(tnd_host_t *self, uint64_t now)
+{
+    if (now < self->record_due_ns)
+        return self->record_due_ns;
+    self->record_due_ns = now + record_every_ns;
+    if (tnd_host_leads(self))
+        tnd_leader_record(self->leader, now);
+    else
+        record_leader(self, now);
+    if (now >= self->second_due_ns) {
+        self->second_due_ns = now < self->second_due_ns + second_ns
+                                  ? self->second_due_ns + second_ns
+                                  : now + second_ns;
+        write_seconds(self, now);
+    }
+    write_to(&tnd_pages_record(self->pages)->page->written_ns, now);
+    return self->second_due_ns;
+}
+
+void tnd_host_record_end(tnd_host_t *self, uint64_t now)
+{
+    self->record_due_ns = 0;
+    (void)tnd_host_record(self, now);
+    write_to(&tnd_pages_record(self->pages)->page->outcome, (uint64_t)self->outcome);
+}

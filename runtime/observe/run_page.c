@@ -1,0 +1,210 @@
+/*  runtime/observe/run_page.c - what a process knows about its run, in shared memory. */
+#include "runtime/observe/run_page.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/*  Parts begin at multiples of this, so that no two writers share a cache line. */
+enum { PART_BYTES = 4096 };
+
+_Static_assert(sizeof(tnd_run_page_t) <= PART_BYTES, "the run page fills one page");
+_Static_assert(sizeof(tnd_history_t) == PART_BYTES, "a history fills one page");
+_Static_assert(sizeof(tnd_log_record_t) <= 288, "log records are small");
+
+static size_t part(size_t count, size_t bytes)
+{
+    return (count * bytes + PART_BYTES - 1) / PART_BYTES * PART_BYTES;
+}
+
+tnd_run_record_t tnd_run_record_at(void *memory, const tnd_pages_shape_t *shape)
+{
+    char *at = memory;
+    tnd_run_record_t self = {.shape = *shape, .page = memory};
+    at += part(1, sizeof *self.page);
+    self.hosts = (tnd_host_record_t *)(void *)at;
+    at += part(shape->hosts, sizeof *self.hosts);
+    self.instances = (tnd_instance_record_t *)(void *)at;
+    at += part(shape->hosts > 0 ? shape->actors : 0, sizeof *self.instances);
+    self.edges = (tnd_edge_record_t *)(void *)at;
+    at += part(shape->edges, sizeof *self.edges);
+    self.log = (tnd_log_record_t *)(void *)at;
+    at += part(TND_LOG_RECORDS, sizeof *self.log);
+    self.histories = (tnd_history_t *)(void *)at;
+    return self;
+}
+
+size_t tnd_run_record_bytes(const tnd_pages_shape_t *shape)
+{
+    return part(1, sizeof(tnd_run_page_t)) + part(shape->hosts, sizeof(tnd_host_record_t)) +
+           part(shape->hosts > 0 ? shape->actors : 0, sizeof(tnd_instance_record_t)) +
+           part(shape->edges, sizeof(tnd_edge_record_t)) +
+           part(TND_LOG_RECORDS, sizeof(tnd_log_record_t)) +
+           part(shape->histories, sizeof(tnd_history_t));
+}
+
+tnd_pages_shape_t tnd_run_record_shape(const tnd_plan_t *plan, uint32_t host)
+{
+    tnd_pages_shape_t shape = {
+        .actors = plan->instance_count, .hosts = plan->host_count, .edges = plan->edge_count};
+    for (uint32_t i = 0; i < plan->instance_count; i++)
+        shape.histories += plan->instances[i].host == host;
+    return shape;
+}
+
+static void write_to(_Atomic uint64_t *word, uint64_t value)
+{
+    atomic_store_explicit(word, value, memory_order_relaxed);
+}
+
+static uint64_t read_of(const _Atomic uint64_t *word)
+{
+    return atomic_load_explicit(word, memory_order_relaxed);
+}
+
+static void fill_host(tnd_host_record_t *record, const tnd_plan_t *plan,
+                      const tnd_plan_host_t *host)
+{
+    snprintf(record->name, sizeof record->name, "%s", host->name);
+    snprintf(record->address, sizeof record->address, "%s", host->address);
+    snprintf(record->pool, sizeof record->pool, "%s", host->pool != NULL ? host->pool : "");
+    record->memory_bytes = host->memory;
+    record->parent = host->isolated ? host->parent : UINT32_MAX;
+    record->isolated = host->isolated;
+    record->spare = host->spare;
+    record->restarts_max = (uint32_t)plan->restarts.max;
+}
+
+static void fill_instance(tnd_instance_record_t *record, const tnd_instance_t *instance)
+{
+    snprintf(record->name, sizeof record->name, "%s", instance->name);
+    snprintf(record->kind, sizeof record->kind, "%s", instance->kind->table.name);
+    snprintf(record->actor, sizeof record->actor, "%s", instance->actor);
+    record->host = instance->host;
+    record->chain = instance->chain;
+    record->lane = instance->lane;
+    record->number = instance->number;
+    record->role = (uint32_t)instance->kind->role;
+    record->history = UINT32_MAX;
+}
+
+void tnd_run_record_fill(const tnd_run_record_t *self, const tnd_plan_t *plan, uint32_t host,
+                         uint64_t now)
+{
+    tnd_run_page_t *page = self->page;
+    page->host = host;
+    page->lanes = plan->lanes;
+    page->seed = plan->seed;
+    page->chain_count = plan->chain_count < TND_PAGE_CHAINS ? plan->chain_count : TND_PAGE_CHAINS;
+    for (uint32_t c = 0; c < page->chain_count; c++)
+        snprintf(page->chains[c], sizeof page->chains[c], "%s",
+                 plan->chains[c].feeder != NULL ? plan->chains[c].feeder : "");
+    write_to(&page->started_ns, now);
+    for (uint32_t h = 0; h < self->shape.hosts; h++)
+        fill_host(&self->hosts[h], plan, &plan->hosts[h]);
+    for (uint32_t i = 0, history = 0; i < self->shape.actors; i++) {
+        fill_instance(&self->instances[i], &plan->instances[i]);
+        if (plan->instances[i].host == host)
+            self->instances[i].history = history++;
+    }
+    for (uint32_t e = 0; e < self->shape.edges; e++) {
+        self->edges[e].from = plan->edges[e].from;
+        self->edges[e].to = plan->edges[e].to;
+        self->edges[e].transport = (uint32_t)plan->edges[e].transport;
+    }
+}
+
+void tnd_run_record_presence(tnd_host_record_t *host, tnd_presence_t presence, uint64_t now)
+{
+    if (read_of(&host->presence) == presence)
+        return;
+    write_to(&host->since_ns, now);
+    write_to(&host->presence, presence);
+}
+
+void tnd_run_record_log(const tnd_run_record_t *self, unsigned level, const char *host,
+                        const char *actor, const char *text, uint64_t now)
+{
+    uint64_t number = read_of(&self->page->log_next);
+    tnd_log_record_t *record = &self->log[number % TND_LOG_RECORDS];
+    uint64_t words[TND_LOG_WORDS] = {0};
+    char line[sizeof words];
+    snprintf(line, sizeof line, "%.40s %.48s %s", host, actor, text);
+    memcpy(words, line, strlen(line));
+    write_to(&record->after, 0);
+    atomic_thread_fence(memory_order_release);
+    write_to(&record->at_ns, now);
+    write_to(&record->level, level);
+    for (unsigned w = 0; w < TND_LOG_WORDS; w++)
+        write_to(&record->text[w], words[w]);
+    write_to(&record->before, number + 1);
+    atomic_store_explicit(&record->after, number + 1, memory_order_release);
+    atomic_store_explicit(&self->page->log_next, number + 1, memory_order_release);
+}
+
+static void plain(char *text, size_t room)
+{
+    text[room - 1] = '\0';
+    for (char *at = text; *at != '\0'; at++)
+        if ((unsigned char)*at < ' ' || (unsigned char)*at == 127)
+            *at = '?';
+}
+
+bool tnd_run_record_log_text(const tnd_log_record_t *record, char *text, size_t room)
+{
+    uint64_t words[TND_LOG_WORDS];
+    char line[sizeof words];
+    if (record->after == 0 || record->before != record->after)
+        return false;
+    for (unsigned w = 0; w < TND_LOG_WORDS; w++)
+        words[w] = read_of(&record->text[w]);
+    memcpy(line, words, sizeof line);
+    plain(line, sizeof line);
+    snprintf(text, room, "%s", line);
+    return true;
+}
+
+void tnd_run_record_bound(const tnd_run_record_t *copy)
+{
+    tnd_run_page_t *page = copy->page;
+    if (page->state > TND_LEADER_CORE_FAILED + 1)
+        page->state = 0;
+    if (page->control >= TND_CONTROL_STATES)
+        page->control = TND_CONTROL_NONE;
+    if (page->metric_count > 4)
+        page->metric_count = 4;
+    page->chain_count = page->chain_count < TND_PAGE_CHAINS ? page->chain_count : TND_PAGE_CHAINS;
+    for (unsigned c = 0; c < TND_PAGE_CHAINS; c++)
+        plain(page->chains[c], sizeof page->chains[c]);
+    if (page->chain >= page->chain_count)
+        page->chain = 0;
+    if (page->host >= copy->shape.hosts)
+        page->host = 0;
+    for (uint32_t h = 0; h < copy->shape.hosts; h++) {
+        tnd_host_record_t *host = &copy->hosts[h];
+        plain(host->name, sizeof host->name);
+        plain(host->address, sizeof host->address);
+        plain(host->pool, sizeof host->pool);
+        if (host->presence >= TND_PRESENCES)
+            host->presence = TND_PRESENCE_UNKNOWN;
+        if (host->parent >= copy->shape.hosts)
+            host->parent = UINT32_MAX;
+    }
+    for (uint32_t i = 0; copy->shape.hosts > 0 && i < copy->shape.actors; i++) {
+        tnd_instance_record_t *instance = &copy->instances[i];
+        plain(instance->name, sizeof instance->name);
+        plain(instance->kind, sizeof instance->kind);
+        plain(instance->actor, sizeof instance->actor);
+        if (instance->host >= copy->shape.hosts)
+            instance->host = 0;
+        if (instance->history >= copy->shape.histories)
+            instance->history = UINT32_MAX;
+    }
+    for (uint32_t e = 0; e < copy->shape.edges; e++) {
+        tnd_edge_record_t *edge = &copy->edges[e];
+        bool exists = edge->from < copy->shape.actors && edge->to < copy->shape.actors;
+        if (!exists)
+            edge->from = edge->to = 0;
+        if (edge->transport > TND_TRANSPORT_TCP)
+            edge->transport = TND_TRANSPORT_INPROC;
+    }
+}

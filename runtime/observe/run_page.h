@@ -1,0 +1,183 @@
+/*  runtime/observe/run_page.h - what a process knows about its run, in shared memory.
+ *
+ *  The statistics file of a process (statistics.h) contains, after the pages of its actors:
+ *  * the run page: state of the session, progress, checkpoints, and what the control thread does;
+ *  * a record of each host, each instance and each edge of the plan, so that peers on other
+ *    machines have names;
+ *  * the last log records that reached this process;
+ *  * the last 64 seconds of each actor of this host.
+ *
+ *  Only the leader knows the state of the session and of other hosts.  In the files of other hosts
+ *  these words are 0.
+ *
+ *  Names are written once, at the start.  A log record has a number before and after its text.
+ *  Every other word that changes is a single atomic.
+ *
+ *  Threads: the control thread of the host writes; an edge's ends are written by their actors.
+ *  Units: nanoseconds of the monotonic clock. */
+#ifndef TND_RUNTIME_OBSERVE_RUN_PAGE_H
+#define TND_RUNTIME_OBSERVE_RUN_PAGE_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "runtime/core/leader.h"
+#include "runtime/plan/placement.h"
+
+/*  What a control thread does. */
+typedef enum {
+    TND_CONTROL_NONE, /* it has not started, or has ended */
+    TND_CONTROL_WAITS,
+    TND_CONTROL_WORKS, /* handles messages, writes progress and metrics */
+    TND_CONTROL_ENDS   /* stops its actors and waits for the last messages */
+} tnd_control_state_t;
+
+enum { TND_CONTROL_STATES = 4 };
+
+/*  Whether a host takes part in the run. */
+typedef enum {
+    TND_PRESENCE_UNKNOWN,
+    TND_PRESENCE_EXPECTED, /* it has not come */
+    TND_PRESENCE_UP,
+    TND_PRESENCE_AWAY, /* its connection ended; it may return */
+    TND_PRESENCE_LOST,
+    TND_PRESENCE_LEFT /* on request */
+} tnd_presence_t;
+
+enum { TND_PRESENCES = 6, TND_PAGE_CHAINS = 16 };
+
+typedef struct {
+    _Atomic uint64_t state;             /* tnd_leader_core_state_t + 1; 0: not known here */
+    _Atomic uint64_t since_ns;          /* when that state began */
+    _Atomic uint64_t started_ns;        /* when this process began */
+    _Atomic uint64_t outcome;           /* tnd_outcome_t: how the run ended; 0: it has not */
+    _Atomic uint64_t chain;             /* the running one */
+    _Atomic uint64_t generation;        /* rewinds so far */
+    _Atomic uint64_t epoch, step, rows; /* of the chain: after the last booked step */
+    _Atomic uint64_t read, added, fed;  /* its ledger: rows */
+    _Atomic uint64_t filtered, quarantined, dropped, padded;
+    _Atomic uint64_t checkpoint_step; /* steps done at the last checkpoint; 0: there is none */
+    _Atomic uint64_t checkpoint_ns;   /* when it was complete; 0: before this process began */
+    _Atomic uint64_t metric_count;
+    _Atomic uint64_t metrics[4]; /* of the last booked step: the bits of a double */
+    _Atomic uint64_t control;    /* tnd_control_state_t */
+    _Atomic uint64_t control_ns; /* when that began */
+    _Atomic uint64_t control_thread;
+    _Atomic uint64_t written_ns;         /* when the control thread last wrote this page */
+    _Atomic uint64_t history_next;       /* seconds written to each history */
+    _Atomic uint64_t log_next;           /* log records written */
+    _Atomic uint64_t metric_names[4][4]; /* 32 bytes each */
+    uint32_t host;                       /* of this process */
+    uint32_t lanes;
+    uint64_t seed;
+    uint32_t chain_count;
+    char chains[TND_PAGE_CHAINS][48]; /* names of their feeders */
+} tnd_run_page_t;
+
+/*  A host of the plan. */
+typedef struct {
+    char name[64], address[64], pool[64];
+    uint64_t memory_bytes;       /* its budget; 0: none given */
+    uint32_t parent;             /* of an isolated worker's process: the host that starts it */
+    uint32_t isolated, spare;    /* booleans */
+    uint32_t restarts_max;       /* so many within `restarts:` end the run */
+    _Atomic uint64_t presence;   /* tnd_presence_t */
+    _Atomic uint64_t since_ns;   /* when that began */
+    _Atomic uint64_t waited_for; /* whether the run waits for it */
+    _Atomic uint64_t process;    /* its number on its machine; 0: not known */
+    _Atomic uint64_t restarts;   /* processes that took its place */
+} tnd_host_record_t;
+
+/*  An instance of an actor of the plan. */
+typedef struct {
+    char name[48], kind[16], actor[32];
+    uint32_t host, chain, lane, number;
+    uint32_t role;             /* tnd_role_t */
+    uint32_t history;          /* index of its history here; UINT32_MAX: it is on another host */
+    _Atomic uint64_t restarts; /* how often it was replaced because it hung */
+} tnd_instance_record_t;
+
+/*  One end of an edge, as seen by the actor there. */
+typedef struct {
+    _Atomic uint64_t blocks, rows, bytes;       /* sent or received */
+    _Atomic uint64_t up_ns;                     /* since when it is connected; 0: it is not */
+    _Atomic uint64_t lost;                      /* connections lost */
+    _Atomic uint64_t credit_used, credit_given; /* blocks; given 0: no limit */
+    _Atomic uint64_t credit_used_bytes, credit_given_bytes; /* likewise */
+    _Atomic uint64_t round_trip_ns;                         /* of the last ping; 0: none */
+} tnd_edge_end_t;
+
+typedef struct {
+    uint32_t from, to;      /* instances */
+    uint32_t transport;     /* tnd_transport_t */
+    uint32_t flow;          /* not used yet */
+    tnd_edge_end_t ends[2]; /* of `from` and of `to`; zeros: on another host */
+} tnd_edge_record_t;
+
+enum { TND_LOG_RECORDS = 32, TND_LOG_WORDS = 30 };
+
+/*  A log record.  It is complete if `before` and `after` are equal and not 0. */
+typedef struct {
+    _Atomic uint64_t before; /* its number, from 1 */
+    _Atomic uint64_t at_ns, level;
+    _Atomic uint64_t text[TND_LOG_WORDS]; /* "HOST ACTOR TEXT", terminated */
+    _Atomic uint64_t after;
+} tnd_log_record_t;
+
+enum { TND_HISTORY_SECONDS = 64, TND_HISTORY_SHARES = 9 };
+
+/*  About one second of an actor. */
+typedef struct {
+    _Atomic uint64_t at_ns;     /* when it ended */
+    _Atomic uint64_t rows;      /* handed on during it */
+    _Atomic uint64_t bytes;     /* likewise */
+    _Atomic uint64_t queue;     /* blocks, at its end */
+    _Atomic uint64_t credit;    /* likewise; TND_UNKNOWN: it needs none */
+    _Atomic uint64_t shares[3]; /* 9 parts of 65535 in the order of TND_TIMES, 16 bits each;
+                                   word i has those from 4 * i, the lowest bits first */
+} tnd_history_second_t;
+
+typedef struct {
+    tnd_history_second_t seconds[TND_HISTORY_SECONDS]; /* ring: number modulo its size */
+} tnd_history_t;
+
+/*  How many records a file has. */
+typedef struct {
+    uint32_t actors, hosts, edges;
+    uint32_t histories; /* actors of this host */
+} tnd_pages_shape_t;
+
+/*  The parts of a file, in its memory or in a copy. */
+typedef struct {
+    tnd_run_page_t *page;
+    tnd_host_record_t *hosts;
+    tnd_instance_record_t *instances;
+    tnd_edge_record_t *edges;
+    tnd_log_record_t *log;
+    tnd_history_t *histories;
+    tnd_pages_shape_t shape;
+} tnd_run_record_t;
+
+/*  The number of bytes of all parts, and their places in `memory`. */
+size_t tnd_run_record_bytes(const tnd_pages_shape_t *shape);
+tnd_run_record_t tnd_run_record_at(void *memory, const tnd_pages_shape_t *shape);
+
+/*  The shape of the file of a host. */
+tnd_pages_shape_t tnd_run_record_shape(const tnd_plan_t *plan, uint32_t host);
+/*  Writes all that does not change during the run. */
+void tnd_run_record_fill(const tnd_run_record_t *self, const tnd_plan_t *plan, uint32_t host,
+                         uint64_t now);
+
+/*  Sets the presence of a host; `since_ns` changes only with it. */
+void tnd_run_record_presence(tnd_host_record_t *host, tnd_presence_t presence, uint64_t now);
+/*  Adds a log record; a long text is cut. */
+void tnd_run_record_log(const tnd_run_record_t *self, unsigned level, const char *host,
+                        const char *actor, const char *text, uint64_t now);
+/*  Copies the text of a complete log record; returns false for another one. */
+bool tnd_run_record_log_text(const tnd_log_record_t *record, char *text, size_t room);
+/*  Makes a copy safe to use: texts are terminated and printable, indices exist. */
+void tnd_run_record_bound(const tnd_run_record_t *copy);
+
+#endif
