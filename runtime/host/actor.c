@@ -143,6 +143,7 @@ tnd_status_t tnd_actor_send(tnd_actor_t *self, const tnd_msg_t *msg, tnd_carry_t
 {
     assert(msg->to < self->plan->instance_count && self->ports[msg->to] != NO_PORT);
     tnd_validator_sent(self->validator, msg);
+    tnd_actor_count_edge(self, msg->to, msg);
     tnd_status_t status = tnd_hub_send(self->hub, self->ports[msg->to], msg->to, msg, carry);
     bool lost = status == TND_FAILED && tnd_msg_intact(msg, carry, &self->lost) != TND_OK;
     assert(lost == (status == TND_FAILED));
@@ -295,8 +296,10 @@ static tnd_status_t deliver(tnd_actor_t *self, tnd_arrival_t *arrival, tnd_error
 
 static void note_up(tnd_actor_t *self, const tnd_arrival_t *arrival)
 {
-    if (arrival->peer < self->plan->instance_count)
-        self->up[arrival->peer] = arrival->kind == TND_ARRIVAL_UP;
+    if (arrival->peer >= self->plan->instance_count)
+        return;
+    self->up[arrival->peer] = arrival->kind == TND_ARRIVAL_UP;
+    tnd_actor_record_link(self, arrival->peer, arrival->kind == TND_ARRIVAL_UP);
 }
 
 static tnd_status_t take_arrivals(tnd_actor_t *self, tnd_error_t *error)
@@ -332,6 +335,8 @@ static tnd_status_t take_arrivals(tnd_actor_t *self, tnd_error_t *error)
             TND_TRY(reject_message(self, &arrival, wrong, error));
             continue;
         }
+        if (arrival.kind == TND_ARRIVAL_MESSAGE && arrival.port != PORT_CONTROL)
+            tnd_actor_count_edge(self, arrival.peer, &arrival.msg);
         TND_TRY(deliver(self, &arrival, error));
     }
     return TND_OK;
@@ -539,6 +544,7 @@ tnd_actor_t *tnd_actor_start(const tnd_actor_config_t *config)
     pthread_mutex_init(&self->lock, NULL);
     pthread_cond_init(&self->changed, NULL);
     fill_page(self);
+    tnd_actor_find_ends(self);
     tnd_thread_create(&self->thread, actor_main, self);
     return self;
 }
@@ -624,6 +630,7 @@ void tnd_actor_destroy(tnd_actor_t **self_p)
     free(self->ports);
     free(self->connects);
     free(self->up);
+    free(self->ends);
     free(self->dials);
     free(self->violations);
     free(self->validator_memory);

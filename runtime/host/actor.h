@@ -79,6 +79,7 @@ typedef struct {
     const tnd_instance_t *instance;
     const tnd_stream_t *stream;
     tnd_statistics_t *statistics;
+    const tnd_run_record_t *record;
     void *shared;
     uint32_t birth; /* how often this instance was replaced in this process */
 } tnd_actor_config_t;

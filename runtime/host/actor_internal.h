@@ -28,9 +28,10 @@ struct tnd_actor {
     tnd_life_t life;
     tnd_hub_t *hub;
     void *state;
-    uint8_t *ports; /* by instance: the port that leads there, or NO_PORT */
-    bool *connects; /* by instance: this actor connects to it */
-    bool *up;       /* by instance: connected */
+    uint8_t *ports;        /* by instance: the port that leads there, or NO_PORT */
+    bool *connects;        /* by instance: this actor connects to it */
+    bool *up;              /* by instance: connected */
+    tnd_edge_end_t **ends; /* by instance: this end of the edge to it; NULL: none */
     dial_t *dials;
     uint32_t dial_count;
     uint32_t *violations; /* by instance */
@@ -57,6 +58,12 @@ struct tnd_actor {
 
 /*  Opens the hub, connects to the host and binds the ports. */
 tnd_status_t tnd_actor_open_links(tnd_actor_t *self, tnd_error_t *error);
+/*  Finds this actor's ends of its edges. */
+void tnd_actor_find_ends(tnd_actor_t *self);
+/*  Counts a message with rows or values that was sent to `peer`, or received from it. */
+void tnd_actor_count_edge(const tnd_actor_t *self, tnd_actor_id_t peer, const tnd_msg_t *msg);
+/*  Records that the connection to `peer` is up or was lost. */
+void tnd_actor_record_link(const tnd_actor_t *self, tnd_actor_id_t peer, bool up);
 /*  Connects to every peer at its last announced endpoint; again whenever endpoints changed. */
 tnd_status_t tnd_actor_connect_peers(tnd_actor_t *self, tnd_error_t *error);
 

@@ -264,3 +264,46 @@ tnd_status_t tnd_actor_open_links(tnd_actor_t *self, tnd_error_t *error)
     TND_TRY(reach_host(self, error));
     return bind_ports(self, error);
 }
+
+/* --- records of edges ------------------------------------------------------------------------- */
+
+void tnd_actor_find_ends(tnd_actor_t *self)
+{
+    const tnd_run_record_t *record = self->config.record;
+    self->ends = tnd_allocate_zeroed(self->plan->instance_count, sizeof(tnd_edge_end_t *));
+    for (uint32_t e = 0; e < record->shape.edges; e++) {
+        tnd_edge_record_t *edge = &record->edges[e];
+        if (edge->from == self->id)
+            self->ends[edge->to] = &edge->ends[0];
+        else if (edge->to == self->id)
+            self->ends[edge->from] = &edge->ends[1];
+    }
+}
+
+void tnd_actor_count_edge(const tnd_actor_t *self, tnd_actor_id_t peer, const tnd_msg_t *msg)
+{
+    tnd_edge_end_t *end = self->ends[peer];
+    if (end == NULL)
+        return;
+    if (msg->kind == TND_MSG_BLOCK) {
+        tnd_count(&end->rows, msg->block.rows);
+        tnd_count(&end->bytes, msg->block.bytes);
+    } else if (msg->kind == TND_MSG_SLICE) {
+        tnd_count(&end->rows, msg->slice.rows);
+        tnd_count(&end->bytes, tnd_slice_bytes(msg->slice.payload));
+    } else if (msg->kind == TND_MSG_POST || msg->kind == TND_MSG_RESULT) {
+        tnd_count(&end->bytes, msg->post.payload != NULL ? tnd_buffer_size(msg->post.payload) : 0);
+    } else {
+        return;
+    }
+    tnd_count(&end->blocks, 1);
+}
+
+void tnd_actor_record_link(const tnd_actor_t *self, tnd_actor_id_t peer, bool up)
+{
+    tnd_edge_end_t *end = self->ends[peer];
+    if (end == NULL)
+        return;
+    atomic_store_explicit(&end->up_ns, up ? self->round_ns : 0, memory_order_relaxed);
+    tnd_count(&end->lost, !up);
+}

@@ -200,6 +200,7 @@ void tnd_host_make_actor(tnd_host_t *self, uint32_t i)
         .instance = instance,
         .stream = &self->streams[instance->chain],
         .statistics = tnd_pages_at(self->pages, i),
+        .record = tnd_pages_record(self->pages),
         .birth = self->births[i],
         .shared = tnd_resources_opened(&self->resources, instance),
     };

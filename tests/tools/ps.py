@@ -3,11 +3,15 @@
 import contextlib
 import json
 import os
+import pathlib
 import signal
 import subprocess
 import time
 
-from command import BUILD, FED, FEED, TUNDISH, arrays, holds, main, run, same, topology
+from command import BUILD, FED, FEED, TUNDISH, arrays, free_port, holds, main, run, same, topology
+import json_schema
+
+SCHEMA = json.loads((pathlib.Path(__file__).parent / "ps.schema.json").read_text())
 
 TIMES = {"cpu", "wait_in", "wait_credit", "wait_order", "wait_step", "wait_reduce", "wait_io",
          "run_queue", "other"}
@@ -35,6 +39,7 @@ def look(environment):
     """The processes of this folder's runs: others may run on this machine."""
     code, out, err = run("ps", "--json", env=environment)
     same((code, err), (0, ""))
+    json_schema.check(json.loads(out), SCHEMA)
     return [p for p in json.loads(out)["processes"] if p["run"] == "stuck"]
 
 
@@ -78,6 +83,58 @@ def test_a_hanging_step_is_shown_with_all_that_wait_for_it(folder):
         holds(out, "RUN ", " STATE ", " SINCE", "replica 0, step 2", "cpu:0", str(process.pid))
         assert max(map(len, lines)) <= 120, lines
         same({len(line) for line in lines}, {len(out.splitlines()[0])}, "columns are aligned")
+
+
+def test_the_state_of_the_run_is_shown(folder):
+    with hanging(folder) as (environment, _):
+        until(environment, in_step)
+        # The control thread writes within 50 ms of a change, or at its next wake-up.
+        end = time.monotonic() + 60
+        while time.monotonic() < end:
+            run_, = [one for one in json.loads(run("ps", "--json", env=environment)[1])["runs"]
+                     if one["run"] == "stuck"]
+            if run_["steps"] == 2:
+                break
+        same((run_["state"], run_["outcome"], run_["chain"], run_["waiting_for"]),
+             ("running", None, "feed", []))
+        same((run_["rows"], run_["ledger_rows"]["fed"], run_["epoch"]), (64, 64, 0))
+        host, = run_["hosts"]
+        same((host["name"], host["presence"], host["waited_for"]), ("local", "up", False))
+        edges = {(edge["from"], edge["to"]): edge for edge in run_["edges"]}
+        same(sorted(edges), [("batch.0", "feed"), ("read.0", "batch.0")])
+        read, fed = edges["read.0", "batch.0"], edges["batch.0", "feed"]
+        same((read["transport"], read["sent"]["rows"], read["received"]["rows"]),
+             ("inproc", 100, 100))
+        # A row is three f32 and an i64.
+        same((read["received"]["bytes"], fed["sent"]["bytes"], fed["received"]["blocks"]),
+             (2000, 2000, 4))
+        holds(" ".join(line["text"] for line in run_["log"]), "local leader feed is running")
+
+
+def test_a_host_that_has_not_come_is_named(folder):
+    arrays(folder)
+    path = topology(folder, top="name: stuck\n", links=FED, actors=FEED % "")
+    places = folder / "places.yaml"
+    places.write_text(f"port: {free_port()}\nhosts:\n  a: {{actors: [read, batch]}}\n"
+                      "  b: {actors: [feed]}\n")
+    environment = {"XDG_RUNTIME_DIR": str(folder)}
+    process = subprocess.Popen([TUNDISH, "run", "--quiet", str(path), str(places), "--host", "a"],
+                               env={**os.environ, **environment})
+    try:
+        end = time.monotonic() + 60
+        seen = []
+        while time.monotonic() < end and [one["waiting_for"] for one in seen] != [["b"]]:
+            look(environment)
+            seen = json.loads(run("ps", "stuck", "--json", env=environment)[1])["runs"]
+        same([(h["name"], h["presence"], h["waited_for"]) for h in seen[0]["hosts"]],
+             [("a", "up", False), ("b", "expected", True)])
+        same((seen[0]["leader"], seen[0]["state"], seen[0]["hosts"][0]["pid"]),
+             ("a", "joining", process.pid))
+        same([(e["from"], e["to"], e["transport"]) for e in seen[0]["edges"]],
+             [("read.0", "batch.0", "inproc"), ("batch.0", "feed", "ipc")])
+    finally:
+        process.kill()
+        process.wait()
 
 
 def test_a_stopped_process_is_shown_as_stopped(folder):

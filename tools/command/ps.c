@@ -10,6 +10,7 @@
 #include "runtime/observe/tuning.h"
 #include "tools/cli/command.h"
 #include "tools/cli/json.h"
+#include "tools/report/run_json.h"
 
 /*  The time between the two inspections from which rates are computed. */
 static const struct timespec pause_between = {.tv_nsec = 250000000};
@@ -29,56 +30,15 @@ static const char *const titles[COLUMNS] = {"RUN", "HOST",  "PID",    "ACTOR", "
                                             "FOR", "SINCE", "ROWS/S", "QUEUE", "CREDIT"};
 static const bool right[COLUMNS] = {[2] = true, [7] = true, [8] = true, [9] = true, [10] = true};
 
-static const char *const state_names[] = {"new",     "running", "working",
-                                          "waiting", "ended",   "failed"};
 static const char *const device_names[] = {"idle", "step", "reduce", "apply", "keep"};
 
 /* --- what a page says ------------------------------------------------------------------------- */
-
-static tnd_state_t state_of(const tnd_statistics_t *page)
-{
-    return (tnd_state_t)(page->state & 0xff);
-}
-
-static const char *state_name(const tnd_statistics_t *page)
-{
-    bool asleep = page->asleep != 0 && state_of(page) == TND_STATE_WAITING;
-    return asleep ? "asleep" : state_names[state_of(page)];
-}
-
-static uint32_t waits_of(const tnd_statistics_t *page)
-{
-    return state_of(page) == TND_STATE_WAITING ? (uint32_t)(page->state >> 8) : 0;
-}
-
-/*  Seconds in this state; a wake-up without work does not end it. */
-static double since_of(const tnd_statistics_t *page, uint64_t now)
-{
-    uint64_t since = state_of(page) == TND_STATE_WAITING ? page->waiting_ns : page->since_ns;
-    return since != 0 && now > since ? (double)(now - since) * 1e-9 : 0;
-}
 
 static double rate_of(const tnd_statistics_t *before, const tnd_statistics_t *page, double seconds)
 {
     if (before == NULL || page->rows_out < before->rows_out)
         return 0;
     return (double)(page->rows_out - before->rows_out) / seconds;
-}
-
-/*  The names of some wait reasons, the most important first. */
-static void print_waits(FILE *out, uint32_t waits, const char *before, const char *between,
-                        const char *after)
-{
-    unsigned first = waits != 0 ? tnd_wait_foremost(waits) : 0;
-    bool any = false;
-    for (unsigned turn = 0; turn < 2; turn++)
-        for (unsigned bit = 0; bit < TND_WAIT_REASONS; bit++) {
-            if ((waits >> bit & 1) == 0 || (bit == first) != (turn == 0) ||
-                tnd_wait_name(bit) == NULL)
-                continue;
-            fprintf(out, "%s%s%s%s", any ? between : "", before, tnd_wait_name(bit), after);
-            any = true;
-        }
 }
 
 /* --- as a table ------------------------------------------------------------------------------- */
@@ -111,11 +71,11 @@ static void add_actor(rows_t *rows, const tnd_inspected_t *process, const tnd_st
     row_t *row = add_row(rows, process);
     snprintf(row->cells[3], 17, "%s", page->actor);
     snprintf(row->cells[4], CELL, "%s", page->kind);
-    snprintf(row->cells[5], CELL, "%s", process->stopped ? "stopped" : state_name(page));
+    snprintf(row->cells[5], CELL, "%s", process->stopped ? "stopped" : tnd_run_json_state(page));
     FILE *out = tnd_require_memory(fmemopen(row->cells[6], 25, "w"));
-    print_waits(out, waits_of(page), "", ",", "");
+    tnd_run_json_waits(out, page, "", ",", "");
     fclose(out);
-    print_seconds(row->cells[7], since_of(page, now));
+    print_seconds(row->cells[7], tnd_run_json_since(page, now));
     snprintf(row->cells[8], CELL, "%.0f", rate);
     snprintf(row->cells[9], CELL, "%" PRIu64, page->queue);
     snprintf(row->cells[10], CELL, "%" PRIu64, page->credit);
@@ -166,58 +126,6 @@ static void print_tuning(const tnd_inspected_t *process)
 }
 
 /* --- as JSON ---------------------------------------------------------------------------------- */
-
-static void print_devices(const tnd_statistics_t *page, uint64_t now)
-{
-    fputs(",\"devices\":[", stdout);
-    for (uint32_t d = 0; d < page->device_count; d++) {
-        const tnd_device_page_t *device = &page->devices[d];
-        unsigned state = device->state & 0xff;
-        tnd_json_begin(stdout, d > 0, "name", device->name);
-        printf(",\"state\":\"%s\",\"replica\":%" PRIu64 ",\"step\":%" PRIu64
-               ",\"since_seconds\":%.3f,\"seconds\":{",
-               device_names[state], device->state >> 8, device->step,
-               now > device->since_ns ? (double)(now - device->since_ns) * 1e-9 : 0);
-        for (unsigned s = 0; s < TND_DEVICE_STATES; s++) {
-            uint64_t spent = device->spent_ns[s];
-            spent += s == state && now > device->since_ns ? now - device->since_ns : 0;
-            printf("%s\"%s\":%.9f", s > 0 ? "," : "", device_names[s], (double)spent * 1e-9);
-        }
-        fputs("}}", stdout);
-    }
-    fputs("]", stdout);
-}
-
-static void print_actor(const tnd_statistics_t *page, uint64_t now, double rate)
-{
-    tnd_json_begin(stdout, false, "name", page->actor);
-    tnd_json_member(stdout, "kind", page->kind);
-    printf(",\"state\":\"%s\",\"waits\":[", state_name(page));
-    print_waits(stdout, waits_of(page), "\"", ",", "\"");
-    printf("],\"since_seconds\":%.3f,\"rows_per_second\":%.1f,\"queue\":%" PRIu64 ",\"credit\":",
-           since_of(page, now), rate, page->queue);
-    if (page->credit == TND_UNKNOWN)
-        fputs("null", stdout);
-    else
-        printf("%" PRIu64, page->credit);
-    printf(",\"rows_in\":%" PRIu64 ",\"rows_out\":%" PRIu64 ",\"bytes_in\":%" PRIu64
-           ",\"bytes_out\":%" PRIu64 ",\"step\":%" PRIu64 ",\"thread\":%" PRIu64 ",\"times\":{",
-           page->rows_in, page->rows_out, page->bytes_in, page->bytes_out, page->step,
-           page->thread);
-    tnd_times_t times;
-    tnd_statistics_times(page, now, &times);
-#define PRINT_TIME(name, text)                                                                     \
-    printf("%s\"" #name "\":%.9f", strcmp(#name, "cpu") != 0 ? "," : "", (double)times.name * 1e-9);
-    TND_TIMES(PRINT_TIME)
-#undef PRINT_TIME
-    fputs("}", stdout);
-    print_devices(page, now);
-    if (page->tuning != 0) {
-        char tuning[256];
-        tnd_json_member(stdout, "tuning", tnd_tuning_text(page->tuning, tuning, sizeof tuning));
-    }
-    fputs("}", stdout);
-}
 
 static void open_process(const tnd_inspected_t *process, bool first)
 {
@@ -270,7 +178,7 @@ static void show(sheet_t *sheet, const tnd_inspection_t *before, const tnd_inspe
             continue;
         }
         fputs(a > 0 ? "," : "", stdout);
-        print_actor(page, after->now_ns, rate);
+        tnd_run_json_actor(stdout, process, page, after->now_ns, rate);
     }
     if (sheet->json)
         fputs("]}", stdout);
@@ -307,6 +215,22 @@ static void show_all(sheet_t *sheet, const tnd_inspection_t *before, const tnd_i
         }
 }
 
+static void print_runs(const sheet_t *sheet, const tnd_inspection_t *look)
+{
+    bool any = false;
+    printf("{\"schema\":%d,\"runs\":[", TND_RUN_JSON_SCHEMA);
+    for (uint32_t p = 0; p < look->count; p++) {
+        const tnd_inspected_t *process = &look->processes[p];
+        bool known = p > 0 && tnd_inspected_same(process, process - 1);
+        if (known || !tnd_request_names(sheet->request, process->run))
+            continue;
+        fputs(any ? "," : "", stdout);
+        tnd_run_json_run(stdout, look, process);
+        any = true;
+    }
+    fputs("],\"processes\":[", stdout);
+}
+
 static int ps(const tnd_request_t *request)
 {
     sheet_t sheet = {.request = request, .json = request->json, .first = true};
@@ -316,7 +240,7 @@ static int ps(const tnd_request_t *request)
         after = tnd_inspection_new();
     }
     if (sheet.json)
-        fputs("{\"processes\":[", stdout);
+        print_runs(&sheet, after);
     show_all(&sheet, before, after);
     if (sheet.json) {
         fputs("],\"unread\":[", stdout);
@@ -371,8 +295,10 @@ const tnd_command_t tnd_command_ps = {
         "  CREDIT  blocks or steps that it may still send; for a feeder its free slots\n"
         "\n"
         "and one per device thread of a feeder: idle (no step is whole), step, reduce, apply.\n"
-        "--json prints one object, with the `session` of each run, which distinguishes runs of\n"
-        "the same name, and the times of each actor in seconds, which add up to its lifetime:\n"
+        "--json prints one object.  Its `schema` is the version of its members.  `runs` has the\n"
+        "state of each run, its hosts, the edges of its graph and its last log records.\n"
+        "`session` distinguishes runs of the same name.  `processes` has every counter of each\n"
+        "actor, and its times in seconds, which add up to its lifetime:\n"
         "cpu, wait_in, wait_credit, wait_order, wait_step, wait_reduce, wait_io (inside its\n"
         "work without computing), run_queue (no processor is free), other.\n"
         "\n"

@@ -1,0 +1,328 @@
+/*  tools/report/run_json.c - an inspection as JSON. */
+#include "tools/report/run_json.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "runtime/observe/tuning.h"
+#include "tools/cli/json.h"
+
+static const char *const state_names[] = {"new",     "running", "working",
+                                          "waiting", "ended",   "failed"};
+static const char *const device_names[] = {"idle", "step", "reduce", "apply", "keep"};
+static const char *const session_names[] = {NULL,      "joining",  "opening", "ready",
+                                            "running", "draining", "done",    "failed"};
+static const char *const presence_names[] = {NULL, "expected", "up", "away", "lost", "left"};
+static const char *const control_names[] = {"none", "waits", "works", "ends"};
+static const char *const outcome_names[] = {NULL,     "done", "drained", "stopped",
+                                            "failed", "lost", "unusable"};
+static const char *const level_names[] = {"debug", "info", "warning", "error"};
+
+static tnd_state_t state_of(const tnd_statistics_t *page)
+{
+    return (tnd_state_t)(page->state & 0xff);
+}
+
+const char *tnd_run_json_state(const tnd_statistics_t *page)
+{
+    bool asleep = page->asleep != 0 && state_of(page) == TND_STATE_WAITING;
+    return asleep ? "asleep" : state_names[state_of(page)];
+}
+
+void tnd_run_json_waits(FILE *out, const tnd_statistics_t *page, const char *before,
+                        const char *between, const char *after)
+{
+    uint32_t waits = state_of(page) == TND_STATE_WAITING ? (uint32_t)(page->state >> 8) : 0;
+    unsigned first = waits != 0 ? tnd_wait_foremost(waits) : 0;
+    bool any = false;
+    for (unsigned turn = 0; turn < 2; turn++)
+        for (unsigned bit = 0; bit < TND_WAIT_REASONS; bit++) {
+            if ((waits >> bit & 1) == 0 || (bit == first) != (turn == 0) ||
+                tnd_wait_name(bit) == NULL)
+                continue;
+            fprintf(out, "%s%s%s%s", any ? between : "", before, tnd_wait_name(bit), after);
+            any = true;
+        }
+}
+
+double tnd_run_json_since(const tnd_statistics_t *page, uint64_t now)
+{
+    uint64_t since = state_of(page) == TND_STATE_WAITING ? page->waiting_ns : page->since_ns;
+    return since != 0 && now > since ? (double)(now - since) * 1e-9 : 0;
+}
+
+/*  The age of a moment; null if there was none. */
+static void print_age(FILE *out, const char *key, uint64_t at_ns, uint64_t now)
+{
+    if (at_ns == 0)
+        fprintf(out, ",\"%s\":null", key);
+    else
+        fprintf(out, ",\"%s\":%.3f", key, now > at_ns ? (double)(now - at_ns) * 1e-9 : 0);
+}
+
+/* --- a run ------------------------------------------------------------------------------------ */
+
+static void print_waiting_for(FILE *out, const tnd_run_record_t *record)
+{
+    bool any = false;
+    fputs(",\"waiting_for\":[", out);
+    for (uint32_t h = 0; h < record->shape.hosts; h++) {
+        if (record->hosts[h].waited_for == 0)
+            continue;
+        fputs(any ? "," : "", out);
+        tnd_json_text(out, record->hosts[h].name);
+        any = true;
+    }
+    fputs("]", out);
+}
+
+static void print_metrics(FILE *out, const tnd_run_page_t *page)
+{
+    fputs(",\"metrics\":{", out);
+    for (uint64_t m = 0; m < page->metric_count; m++) {
+        char name[32];
+        uint64_t bits = page->metrics[m];
+        double value;
+        for (unsigned w = 0; w < 4; w++) {
+            uint64_t word = page->metric_names[m][w];
+            memcpy(name + 8 * w, &word, sizeof word);
+        }
+        name[sizeof name - 1] = '\0';
+        memcpy(&value, &bits, sizeof value);
+        fputs(m > 0 ? "," : "", out);
+        tnd_json_text(out, name);
+        fputs(":", out);
+        tnd_json_number(out, value);
+    }
+    fputs("}", out);
+}
+
+static void print_session(FILE *out, const tnd_run_record_t *record, uint64_t now)
+{
+    const tnd_run_page_t *page = record->page;
+    tnd_json_member(out, "state", session_names[page->state]);
+    print_age(out, "since_seconds", page->state != 0 ? page->since_ns : 0, now);
+    print_age(out, "age_seconds", page->started_ns, now);
+    uint64_t outcome = page->outcome;
+    tnd_json_member(out, "outcome",
+                    outcome < sizeof outcome_names / sizeof *outcome_names ? outcome_names[outcome]
+                                                                           : NULL);
+    print_waiting_for(out, record);
+    tnd_json_member(out, "chain", page->chain_count > 0 ? page->chains[page->chain] : NULL);
+    fprintf(out,
+            ",\"chains\":%" PRIu32 ",\"lanes\":%" PRIu32 ",\"rewinds\":%" PRIu64
+            ",\"epoch\":%" PRIu64 ",\"steps\":%" PRIu64 ",\"rows\":%" PRIu64,
+            page->chain_count, page->lanes, page->generation, page->epoch, page->step, page->rows);
+    fprintf(out,
+            ",\"ledger_rows\":{\"read\":%" PRIu64 ",\"added\":%" PRIu64 ",\"fed\":%" PRIu64
+            ",\"filtered\":%" PRIu64 ",\"quarantined\":%" PRIu64 ",\"dropped\":%" PRIu64
+            ",\"padded\":%" PRIu64 "}",
+            page->read, page->added, page->fed, page->filtered, page->quarantined, page->dropped,
+            page->padded);
+    print_metrics(out, page);
+    fprintf(out, ",\"checkpoint_steps\":%" PRIu64, page->checkpoint_step);
+    print_age(out, "checkpoint_age_seconds", page->checkpoint_ns, now);
+}
+
+static void print_hosts(FILE *out, const tnd_run_record_t *record, uint64_t now)
+{
+    fputs(",\"hosts\":[", out);
+    for (uint32_t h = 0; h < record->shape.hosts; h++) {
+        const tnd_host_record_t *host = &record->hosts[h];
+        tnd_json_begin(out, h > 0, "name", host->name);
+        tnd_json_member(out, "address", host->address);
+        tnd_json_member(out, "presence", presence_names[host->presence]);
+        print_age(out, "since_seconds", host->presence != TND_PRESENCE_UNKNOWN ? host->since_ns : 0,
+                  now);
+        fprintf(out, ",\"waited_for\":%s,\"pid\":", host->waited_for != 0 ? "true" : "false");
+        if (host->process != 0)
+            fprintf(out, "%" PRIu64, host->process);
+        else
+            fputs("null", out);
+        tnd_json_member(out, "started_by",
+                        host->parent != UINT32_MAX ? record->hosts[host->parent].name : NULL);
+        fprintf(out,
+                ",\"restarts\":%" PRIu64 ",\"restarts_max\":%" PRIu32 ",\"memory_bytes\":%" PRIu64
+                "}",
+                host->restarts, host->restarts_max, host->memory_bytes);
+    }
+    fputs("]", out);
+}
+
+static void print_end(FILE *out, const char *key, const tnd_edge_end_t *end, uint64_t now)
+{
+    if (end == NULL) {
+        fprintf(out, ",\"%s\":null", key);
+        return;
+    }
+    fprintf(out,
+            ",\"%s\":{\"blocks\":%" PRIu64 ",\"rows\":%" PRIu64 ",\"bytes\":%" PRIu64
+            ",\"connections_lost\":%" PRIu64,
+            key, end->blocks, end->rows, end->bytes, end->lost);
+    print_age(out, "up_seconds", end->up_ns, now);
+    fputs("}", out);
+}
+
+/*  What the process of an instance wrote about its end of an edge; NULL: it is not here. */
+static const tnd_edge_end_t *end_of(const tnd_inspection_t *look, const tnd_inspected_t *process,
+                                    uint32_t edge, uint32_t instance, unsigned end)
+{
+    uint32_t host = process->record.instances[instance].host;
+    for (uint32_t p = 0; p < look->count; p++) {
+        const tnd_inspected_t *other = &look->processes[p];
+        if (tnd_inspected_same(other, process) && !other->killed &&
+            other->record.page->host == host && edge < other->record.shape.edges)
+            return &other->record.edges[edge].ends[end];
+    }
+    return NULL;
+}
+
+static void print_edges(FILE *out, const tnd_inspection_t *look, const tnd_inspected_t *process)
+{
+    static const char *const transports[] = {"inproc", "ipc", "tcp"};
+    const tnd_run_record_t *record = &process->record;
+    bool any = false;
+    fputs(",\"edges\":[", out);
+    for (uint32_t e = 0; record->shape.hosts > 0 && e < record->shape.edges; e++) {
+        const tnd_edge_record_t *edge = &record->edges[e];
+        tnd_json_begin(out, any, "from", record->instances[edge->from].name);
+        any = true;
+        tnd_json_member(out, "to", record->instances[edge->to].name);
+        tnd_json_member(out, "transport", transports[edge->transport]);
+        print_end(out, "sent", end_of(look, process, e, edge->from, 0), look->now_ns);
+        print_end(out, "received", end_of(look, process, e, edge->to, 1), look->now_ns);
+        fputs("}", out);
+    }
+    fputs("]", out);
+}
+
+static void print_log(FILE *out, const tnd_run_record_t *record, uint64_t now)
+{
+    uint64_t next = record->page->log_next;
+    uint64_t first = next > TND_LOG_RECORDS ? next - TND_LOG_RECORDS : 0;
+    bool any = false;
+    fputs(",\"log\":[", out);
+    for (uint64_t n = first; n < next; n++) {
+        const tnd_log_record_t *line = &record->log[n % TND_LOG_RECORDS];
+        char text[sizeof line->text];
+        if (line->before != n + 1 || !tnd_run_record_log_text(line, text, sizeof text))
+            continue;
+        tnd_json_begin(out, any, "text", text);
+        tnd_json_member(out, "level", level_names[line->level & 3]);
+        print_age(out, "age_seconds", line->at_ns, now);
+        fputs("}", out);
+        any = true;
+    }
+    fputs("]", out);
+}
+
+void tnd_run_json_run(FILE *out, const tnd_inspection_t *look, const tnd_inspected_t *process)
+{
+    const tnd_inspected_t *leader = tnd_inspection_leader(look, process);
+    tnd_json_begin(out, false, "run", process->run);
+    fprintf(out, ",\"session\":\"%" PRIx64 "\"", process->session);
+    tnd_json_member(out, "leader",
+                    leader->record.shape.hosts > 0 ? leader->record.hosts[0].name : NULL);
+    print_session(out, &leader->record, look->now_ns);
+    print_hosts(out, &leader->record, look->now_ns);
+    print_edges(out, look, leader);
+    print_log(out, &leader->record, look->now_ns);
+    const tnd_run_page_t *page = leader->record.page;
+    fprintf(out, ",\"control\":\"%s\"", control_names[page->control]);
+    print_age(out, "control_seconds", page->control_ns, look->now_ns);
+    fputs("}", out);
+}
+
+/* --- an actor --------------------------------------------------------------------------------- */
+
+static void print_devices(FILE *out, const tnd_statistics_t *page, uint64_t now)
+{
+    fputs(",\"devices\":[", out);
+    for (uint32_t d = 0; d < page->device_count; d++) {
+        const tnd_device_page_t *device = &page->devices[d];
+        unsigned state = device->state & 0xff;
+        tnd_json_begin(out, d > 0, "name", device->name);
+        fprintf(out,
+                ",\"state\":\"%s\",\"replica\":%" PRIu64 ",\"step\":%" PRIu64 ",\"thread\":%" PRIu64
+                ",\"since_seconds\":%.3f,\"seconds\":{",
+                device_names[state], device->state >> 8, device->step, device->thread,
+                now > device->since_ns ? (double)(now - device->since_ns) * 1e-9 : 0);
+        for (unsigned s = 0; s < TND_DEVICE_STATES; s++) {
+            uint64_t spent = device->spent_ns[s];
+            spent += s == state && now > device->since_ns ? now - device->since_ns : 0;
+            fprintf(out, "%s\"%s\":%.9f", s > 0 ? "," : "", device_names[s], (double)spent * 1e-9);
+        }
+        fputs("}}", out);
+    }
+    fputs("]", out);
+}
+
+static void print_peers(FILE *out, const tnd_run_record_t *record, const tnd_statistics_t *page,
+                        bool upstream)
+{
+    bool any = false;
+    fprintf(out, ",\"%s\":[", upstream ? "upstream" : "downstream");
+    for (uint32_t i = 0; i < page->peer_count; i++) {
+        bool known = record->shape.hosts > 0 && page->peers[i] < record->shape.actors;
+        if (page->upstream[i] != upstream || !known)
+            continue;
+        fputs(any ? "," : "", out);
+        tnd_json_text(out, record->instances[page->peers[i]].name);
+        any = true;
+    }
+    fputs("]", out);
+}
+
+static void print_counters(FILE *out, const tnd_statistics_t *page)
+{
+    fprintf(out,
+            ",\"rows_in\":%" PRIu64 ",\"rows_out\":%" PRIu64 ",\"blocks_in\":%" PRIu64
+            ",\"blocks_out\":%" PRIu64 ",\"bytes_in\":%" PRIu64 ",\"bytes_out\":%" PRIu64
+            ",\"bytes_copied\":%" PRIu64,
+            page->rows_in, page->rows_out, page->blocks_in, page->blocks_out, page->bytes_in,
+            page->bytes_out, page->bytes_copied);
+    fprintf(out,
+            ",\"connections_lost\":%" PRIu64 ",\"messages_stale\":%" PRIu64
+            ",\"tickets_again\":%" PRIu64 ",\"tickets_doubled\":%" PRIu64
+            ",\"device_cpu_seconds\":%.9f",
+            page->lost, page->stale, page->again, page->doubled,
+            (double)page->device_cpu_ns * 1e-9);
+}
+
+void tnd_run_json_actor(FILE *out, const tnd_inspected_t *process, const tnd_statistics_t *page,
+                        uint64_t now, double rate)
+{
+    tnd_json_begin(out, false, "name", page->actor);
+    tnd_json_member(out, "kind", page->kind);
+    fprintf(out,
+            ",\"instance\":%" PRIu32 ",\"chain\":%" PRIu32 ",\"lane\":%" PRIu32
+            ",\"state\":\"%s\",\"waits\":[",
+            page->instance, page->chain, page->lane, tnd_run_json_state(page));
+    tnd_run_json_waits(out, page, "\"", ",", "\"");
+    fprintf(out,
+            "],\"since_seconds\":%.3f,\"rows_per_second\":%.1f,\"queue\":%" PRIu64 ",\"credit\":",
+            tnd_run_json_since(page, now), rate, page->queue);
+    if (page->credit == TND_UNKNOWN)
+        fputs("null", out);
+    else
+        fprintf(out, "%" PRIu64, page->credit);
+    print_counters(out, page);
+    fprintf(out, ",\"step\":%" PRIu64 ",\"thread\":%" PRIu64 ",\"times\":{", page->step,
+            page->thread);
+    tnd_times_t times;
+    tnd_statistics_times(page, now, &times);
+#define PRINT_TIME(name, text)                                                                     \
+    fprintf(out, "%s\"" #name "\":%.9f", strcmp(#name, "cpu") != 0 ? "," : "",                     \
+            (double)times.name * 1e-9);
+    TND_TIMES(PRINT_TIME)
+#undef PRINT_TIME
+    fputs("}", out);
+    print_peers(out, &process->record, page, true);
+    print_peers(out, &process->record, page, false);
+    print_devices(out, page, now);
+    if (page->tuning != 0) {
+        char tuning[256];
+        tnd_json_member(out, "tuning", tnd_tuning_text(page->tuning, tuning, sizeof tuning));
+    }
+    fputs("}", out);
+}
