@@ -169,6 +169,36 @@ def test_foreign_files_are_reported_and_not_trusted(folder):
     holds(err, "it is not a regular file")
 
 
+def test_a_stream_shows_a_run_until_its_reader_leaves(folder):
+    with hanging(folder) as (environment, process):
+        until(environment, in_step)
+        looks = subprocess.Popen([TUNDISH, "ps", "stuck", "--stream", "-i", "20ms"],
+                                 stdout=subprocess.PIPE, env={**os.environ, **environment})
+        ages = []
+        for _ in range(5):
+            look_ = json.loads(looks.stdout.readline())
+            json_schema.check(look_, SCHEMA)
+            same([one["pid"] for one in look_["processes"]], [process.pid])
+            ages.append(look_["runs"][0]["age_seconds"])
+        assert ages == sorted(set(ages)), ages
+        looks.stdout.close()
+        same(looks.wait(timeout=60), 0)
+        looks = subprocess.Popen([TUNDISH, "ps", "--stream", "-i", "1h"], env=environment,
+                                 stdout=subprocess.PIPE)
+        looks.stdout.readline()
+        looks.stdout.close()
+        same(looks.wait(timeout=60), 0, "the pause ends with the reader")
+
+
+def test_an_interval_is_checked(folder):
+    for words, said in ((("--stream", "-i", "1us"), "--interval takes a time from 10ms to 1h"),
+                        (("--stream", "--interval=soon"), "not 'soon'"),
+                        (("-i", "1s"), "--interval needs --stream")):
+        code, out, err = run("ps", *words)
+        same((code, out), (2, ""))
+        holds(err, said)
+
+
 def test_it_shows_the_run_that_is_asked_for(folder):
     code, out, err = run("ps", "absent", env={"XDG_RUNTIME_DIR": str(folder)})
     same((code, out), (1, ""))

@@ -58,6 +58,8 @@ static const tnd_argument_t arguments[] = {
     {"--beside", NULL, "writes each index beside its data file", TAKES(FLAG, beside)},
     {"--list", NULL, "lists indexes", TAKES(FLAG, list)},
     {"--remove", NULL, "removes indexes", TAKES(FLAG, remove)},
+    {"--stream", NULL, "prints a line of JSON every --interval", TAKES(FLAG, stream)},
+    {"--interval", "TIME", "the time between two looks, such as 100ms", TAKES(TEXT, interval)},
     {"--quiet", NULL, "prints errors only", TAKES(FLAG, quiet)},
     {"--dot", NULL, "prints the graph for Graphviz", TAKES(FLAG, dot)},
     {"--graph", NULL, "compares what determines the stream, not placement or speed",
@@ -70,6 +72,7 @@ static const tnd_argument_t arguments[] = {
 static const struct {
     const char *brief, *name;
 } briefs[] = {
+    {"-i", "--interval"},
     {"-o", "--output"},
 };
 

@@ -1,19 +1,23 @@
 /*  tools/command/ps.c - `tundish ps`: shows every actor of the runs on this machine. */
 #include <inttypes.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "runtime/base/allocation.h"
 #include "runtime/observe/inspection.h"
 #include "runtime/observe/tuning.h"
+#include "runtime/text/quantity.h"
 #include "tools/cli/command.h"
 #include "tools/cli/json.h"
 #include "tools/report/run_json.h"
 
 /*  The time between the two inspections from which rates are computed. */
 static const struct timespec pause_between = {.tv_nsec = 250000000};
+static const uint64_t interval_min_ns = 10000000, interval_max_ns = 3600000000000;
 
 enum { COLUMNS = 11, CELL = 40 };
 
@@ -36,7 +40,7 @@ static const char *const device_names[] = {"idle", "step", "reduce", "apply", "k
 
 static double rate_of(const tnd_statistics_t *before, const tnd_statistics_t *page, double seconds)
 {
-    if (before == NULL || page->rows_out < before->rows_out)
+    if (before == NULL || page->rows_out < before->rows_out || seconds <= 0)
         return 0;
     return (double)(page->rows_out - before->rows_out) / seconds;
 }
@@ -231,7 +235,33 @@ static void print_runs(const sheet_t *sheet, const tnd_inspection_t *look)
     fputs("],\"processes\":[", stdout);
 }
 
-static int ps(const tnd_request_t *request)
+static void print_json(sheet_t *sheet, const tnd_inspection_t *before,
+                       const tnd_inspection_t *after)
+{
+    print_runs(sheet, after);
+    show_all(sheet, before, after);
+    fputs("],\"unread\":[", stdout);
+    print_lines(before->unread);
+    fputs("]}\n", stdout);
+}
+
+static void print_table(sheet_t *sheet, const tnd_inspection_t *before,
+                        const tnd_inspection_t *after)
+{
+    show_all(sheet, before, after);
+    fputs(before->unread, stderr);
+    if (sheet->rows.count > 0)
+        print_rows(&sheet->rows);
+    for (uint32_t p = 0; p < after->count; p++)
+        if (!after->processes[p].killed &&
+            tnd_request_names(sheet->request, after->processes[p].run))
+            print_tuning(&after->processes[p]);
+    if (sheet->rows.count == 0 && sheet->request->file_count == 0)
+        fputs("no run on this machine\n", stderr);
+    free(sheet->rows.rows);
+}
+
+static int once(const tnd_request_t *request)
 {
     sheet_t sheet = {.request = request, .json = request->json, .first = true};
     tnd_inspection_t *before = tnd_inspection_new(), *after = before;
@@ -240,22 +270,9 @@ static int ps(const tnd_request_t *request)
         after = tnd_inspection_new();
     }
     if (sheet.json)
-        print_runs(&sheet, after);
-    show_all(&sheet, before, after);
-    if (sheet.json) {
-        fputs("],\"unread\":[", stdout);
-        print_lines(before->unread);
-        fputs("]}\n", stdout);
-    } else {
-        fputs(before->unread, stderr);
-        if (sheet.rows.count > 0)
-            print_rows(&sheet.rows);
-        for (uint32_t p = 0; p < after->count; p++)
-            if (!after->processes[p].killed && tnd_request_names(request, after->processes[p].run))
-                print_tuning(&after->processes[p]);
-        if (sheet.rows.count == 0 && request->file_count == 0)
-            fputs("no run on this machine\n", stderr);
-    }
+        print_json(&sheet, before, after);
+    else
+        print_table(&sheet, before, after);
     int code = TND_EXIT_OK;
     for (size_t i = 0; i < request->file_count; i++) {
         const char *run = request->files[i];
@@ -264,11 +281,42 @@ static int ps(const tnd_request_t *request)
         tnd_complain("ps", "no run `%s` on this machine", run);
         code = TND_EXIT_FAILED;
     }
-    free(sheet.rows.rows);
     if (after != before)
         tnd_inspection_destroy(&after);
     tnd_inspection_destroy(&before);
     return code;
+}
+
+/* --- again and again -------------------------------------------------------------------------- */
+
+/*  Prints looks until the reader of stdout closes it, which also ends a pause between two looks. */
+static int stream(const tnd_request_t *request, uint64_t interval_ns)
+{
+    struct pollfd reader = {.fd = STDOUT_FILENO};
+    tnd_inspection_t *before = NULL;
+    bool read = true;
+    while (read) {
+        sheet_t sheet = {.request = request, .json = true, .first = true};
+        tnd_inspection_t *after = tnd_inspection_new();
+        print_json(&sheet, before != NULL ? before : after, after);
+        read = fflush(stdout) == 0 && poll(&reader, 1, (int)(interval_ns / 1000000)) == 0;
+        tnd_inspection_destroy(&before);
+        before = after;
+    }
+    tnd_inspection_destroy(&before);
+    return TND_EXIT_OK;
+}
+
+static int ps(const tnd_request_t *request)
+{
+    uint64_t interval_ns = 500000000;
+    const char *interval = request->interval;
+    if (interval != NULL && !request->stream)
+        return tnd_usage_error("ps", "--interval needs --stream");
+    if (interval != NULL && (tnd_quantity_duration(interval, &interval_ns) != TND_QUANTITY_OK ||
+                             interval_ns < interval_min_ns || interval_ns > interval_max_ns))
+        return tnd_usage_error("ps", "--interval takes a time from 10ms to 1h, not '%s'", interval);
+    return request->stream ? stream(request, interval_ns) : once(request);
 }
 
 const tnd_command_t tnd_command_ps;
@@ -276,7 +324,7 @@ const tnd_command_t tnd_command_ps = {
     .name = "ps",
     .operands = "[RUN...]",
     .summary = "shows every actor of the runs on this machine, and what it waits for",
-    .arguments = (const char *const[]){"--json", NULL},
+    .arguments = (const char *const[]){"--interval", "--json", "--stream", NULL},
     .details =
         "Reads the statistics in shared memory only, so actors that hang or were stopped are\n"
         "shown too.  A line per actor:\n"
@@ -301,6 +349,10 @@ const tnd_command_t tnd_command_ps = {
         "actor, and its times in seconds, which add up to its lifetime:\n"
         "cpu, wait_in, wait_credit, wait_order, wait_step, wait_reduce, wait_io (inside its\n"
         "work without computing), run_queue (no processor is free), other.\n"
+        "\n"
+        "--stream prints such an object on a line of its own every --interval, by default 500 ms,\n"
+        "until the reader closes stdout.  Rates are those since the previous line.  It also waits\n"
+        "for a RUN that does not exist yet.\n"
         "\n"
         "The pages of killed processes are removed.  Runs of other users are not shown.  With\n"
         "RUN, the `name:` of a topology, only that run is shown.\n",
