@@ -162,6 +162,8 @@ static tnd_status_t make_workers(feeder_t *feeder, tnd_actor_t *self, tnd_error_
         .wake = wake,
         .context = self,
         .pages = feeder->statistics->devices,
+        .program_ns = &feeder->statistics->program_ns,
+        .program_since_ns = &feeder->statistics->program_since_ns,
     };
     TND_TRY(tnd_device_workers_new(&feeder->workers, &config, error));
     atomic_store_explicit(&feeder->statistics->device_count,
@@ -201,6 +203,7 @@ static tnd_status_t feeder_init(void *state, tnd_actor_t *self, tnd_error_t *err
     feeder->depth = tnd_prefetch_depth(tnd_actor_plan(self), feeder->own->chain, feeder->stream);
     feeder->name = tnd_actor_name(self);
     feeder->statistics = tnd_actor_statistics(self);
+    atomic_store_explicit(&feeder->statistics->depth, feeder->depth, memory_order_relaxed);
     feeder->joins = tnd_peers_of(self, TND_ROLE_JOIN, tnd_actor_plan(self)->lanes);
     list_reducers(feeder, self);
     make_machine(feeder, self);
@@ -304,7 +307,7 @@ static tnd_status_t take_done(feeder_t *feeder, tnd_actor_t *self, tnd_error_t *
         tnd_digest_t rows = tnd_batch_slots_digest(feeder->slots, &done);
         uint64_t digest[2] = {rows.low, rows.high};
         tnd_count(&feeder->statistics->rows_out, done.rows);
-        tnd_count(&feeder->statistics->blocks_out, 1);
+        tnd_statistics_fed(feeder->statistics, tnd_actor_round(self));
         atomic_store_explicit(&feeder->statistics->step, done.step, memory_order_relaxed);
         tnd_feeder_core_done(feeder->machine, done.step, digest, done.rows,
                              tnd_step_reports_of(&feeder->reports, feeder->models, &done));

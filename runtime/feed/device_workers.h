@@ -49,6 +49,9 @@ typedef struct {
     void *context;
     /*  Where threads publish their state, with room for TND_PAGE_DEVICES; NULL: nowhere. */
     tnd_device_page_t *pages;
+    /*  Where the program's thread publishes the time between its calls, and since when it makes
+     *  none; NULL: nowhere. */
+    _Atomic uint64_t *program_ns, *program_since_ns;
 } tnd_device_workers_config_t;
 
 /*  What the threads do with a step, for each replica.  `apply` may be NULL. */

@@ -100,6 +100,25 @@ static void run_here(tnd_device_workers_t *self, job_t *job)
     tnd_futex_open(&self->left);
 }
 
+/*  The program calls / its call returns. */
+static uint64_t enter(tnd_device_workers_t *self)
+{
+    uint64_t now = tnd_clock_now();
+    if (self->config.program_ns == NULL)
+        return now;
+    uint64_t since = atomic_load_explicit(self->config.program_since_ns, memory_order_relaxed);
+    atomic_store_explicit(self->config.program_since_ns, 0, memory_order_relaxed);
+    if (since != 0 && now > since)
+        tnd_count(self->config.program_ns, now - since);
+    return now;
+}
+
+static void leave(tnd_device_workers_t *self, uint64_t now)
+{
+    if (self->config.program_ns != NULL)
+        atomic_store_explicit(self->config.program_since_ns, now, memory_order_relaxed);
+}
+
 /* --- the loop --------------------------------------------------------------------------------- */
 
 void tnd_device_workers_may_look(tnd_device_workers_t *self, bool may)
@@ -132,24 +151,25 @@ static bool has_step(const void *context)
 }
 
 /*  Polling pays if the step is being gathered on another processor.  If it does not arrive in time,
- *  or other threads need this processor, the next waits do not poll. */
-static void await_step(tnd_device_workers_t *self)
+ *  or other threads need this processor, the next waits do not poll.  Returns whether it waited. */
+static bool await_step(tnd_device_workers_t *self)
 {
     awaited_t awaited = {self, self->taken};
     if (has_step(&awaited))
-        return;
+        return false;
     if (!atomic_load_explicit(&self->may_look, memory_order_relaxed)) {
         /* It would take this processor from the threads that make the step. */
     } else if (self->caller_skips > 0) {
         self->caller_skips--;
     } else if (tnd_futex_spin(has_step, &awaited, next_spin_ns)) {
         self->caller_misses = 0;
-        return;
+        return true;
     } else {
         self->caller_misses += self->caller_misses < MISSES_MOST;
         self->caller_skips = (UINT32_C(1) << self->caller_misses) - 1;
     }
     tnd_futex_wait(&self->program, has_step, &awaited, 0);
+    return true;
 }
 
 tnd_status_t tnd_device_workers_next(tnd_device_workers_t *self)
@@ -157,6 +177,7 @@ tnd_status_t tnd_device_workers_next(tnd_device_workers_t *self)
     int mode = MODE_KEEP;
     if (!atomic_compare_exchange_strong(&self->mode, &mode, MODE_PULL) && mode != MODE_PULL)
         return TND_FAILED;
+    uint64_t now = enter(self);
     if (tnd_device_workers_dead(self) ||
         (self->taken > self->ran && tnd_device_workers_run(self, NULL) != TND_OK)) {
         self->ran = self->taken; /* it is not committed, and no task can run on it any more */
@@ -169,11 +190,13 @@ tnd_status_t tnd_device_workers_next(tnd_device_workers_t *self)
                 runs_here(self) ? self->caller_ended_ns : tnd_clock_now()))
             tnd_device_workers_wake(self);
     }
-    await_step(self);
+    if (await_step(self))
+        now = tnd_clock_now();
     if (tnd_device_workers_dead(self))
         return ended(self);
     if (atomic_load_explicit(&self->ready, memory_order_acquire) > self->taken) {
         self->taken++;
+        leave(self, now);
         return TND_OK;
     }
     return (tnd_status_t)atomic_load_explicit(&self->over, memory_order_acquire);
@@ -186,14 +209,17 @@ tnd_status_t tnd_device_workers_run(tnd_device_workers_t *self, const tnd_task_t
     if (tnd_device_workers_dead(self))
         return ended(self);
     job_t *job = &self->jobs[(self->taken - 1) % self->config.depth];
+    (void)enter(self);
     job->task = task;
     self->ran = self->taken;
     if (runs_here(self)) {
         run_here(self, job);
+        leave(self, self->caller_ended_ns);
     } else {
         awaited_t awaited = {self, self->taken};
         tnd_device_workers_publish(self, self->taken);
         tnd_futex_wait(&self->program, tnd_device_workers_has_finished, &awaited, 0);
+        leave(self, tnd_clock_now());
     }
     return tnd_device_workers_dead(self) ? ended(self) : TND_OK;
 }

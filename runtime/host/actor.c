@@ -429,6 +429,8 @@ static tnd_status_t run_loop(tnd_actor_t *self, tnd_error_t *error)
 /*  Waits for tnd_actor_go; false: the actor must stop. */
 static bool wait_for_go(tnd_actor_t *self)
 {
+    tnd_statistics_state(self->config.statistics, TND_STATE_WAITING, TND_WAIT_LEADER,
+                         tnd_clock_now());
     pthread_mutex_lock(&self->lock);
     while (!self->go && !tnd_actor_stopping(self))
         pthread_cond_wait(&self->changed, &self->lock);

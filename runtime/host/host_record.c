@@ -50,6 +50,8 @@ void tnd_host_open_pages(tnd_host_t *self)
 
 void tnd_host_close_pages(tnd_host_t *self)
 {
+    if (tnd_host_leads(self))
+        tnd_pages_forget(self->pages);
     tnd_pages_destroy(&self->pages);
     free(self->seconds);
 }

@@ -124,15 +124,21 @@ static const char *take_pages(int file, bool histories, tnd_inspected_t *process
         if (pread(file, page.bytes, TND_PAGE_BYTES, at) != TND_PAGE_BYTES)
             return "it was cut while it was read";
         bound(&page.is);
+        uint64_t last = tnd_statistics_last(&page.is);
+        process->last_ns = last > process->last_ns ? last : process->last_ns;
         if (page.is.actor[0] != '\0')
             memcpy(&process->actors[process->count++], &page.is, sizeof page.is);
     }
     if (!take_record(file, shape, histories, process))
         return "it was cut while it was read";
+    if (process->last_ns != 0 && process->record.page->written_ns > process->last_ns)
+        process->last_ns = process->record.page->written_ns;
     /* If the number belongs to another process, that process runs in a container. */
     char state;
-    if (tnd_process_start(process->process, &state) == header.is.process_start)
+    if (tnd_process_start(process->process, &state) == header.is.process_start) {
         process->stopped = tnd_process_is_stopped(state);
+        process->throttled_ns = tnd_machine_load_throttled("", process->process);
+    }
     return NULL;
 }
 
@@ -150,10 +156,13 @@ static void take_file(walk_t *walk, int folder, const char *path, const char *na
     process.killed = flock(file, LOCK_SH | LOCK_NB) == 0;
     const char *why = take_pages(file, walk->histories, &process);
     struct stat facts;
-    if (process.killed && fstat(file, &facts) == 0 && facts.st_nlink > 0)
-        (void)unlinkat(folder, name, 0);
-    else if (process.killed)
+    bool ended = why == NULL && process.record.page->outcome != 0;
+    if (process.killed && (fstat(file, &facts) != 0 || facts.st_nlink == 0))
         why = ""; /* it has just ended normally */
+    else if (process.killed && ended && unlinkat(folder, name, 0) == 0)
+        why = ""; /* after the end of its run, of an actor that hung */
+    else if (process.killed && (why != NULL || tnd_pages_are_old(process.last_ns, tnd_clock_now())))
+        (void)unlinkat(folder, name, 0);
     close(file);
     if (why != NULL) {
         walk->others += why == other_version;
@@ -221,6 +230,7 @@ static tnd_inspection_t *inspect(bool histories)
     walk.unread = tnd_memory_stream(&self->unread, &size);
     tnd_pages_folders_t folders;
     size_t count = tnd_pages_folders(&folders);
+    tnd_machine_load_read("", &self->load);
     self->now_ns = tnd_clock_now();
     for (size_t i = 0; i < count; i++)
         take_folder(&walk, folders.path[i]);
@@ -263,6 +273,14 @@ bool tnd_inspection_has(const tnd_inspection_t *self, const char *run, bool kill
 {
     for (uint32_t p = 0; p < self->count; p++)
         if (self->processes[p].killed == killed && strcmp(self->processes[p].run, run) == 0)
+            return true;
+    return false;
+}
+
+bool tnd_inspection_runs(const tnd_inspection_t *self, const tnd_inspected_t *process)
+{
+    for (uint32_t p = 0; p < self->count; p++)
+        if (!self->processes[p].killed && tnd_inspected_same(&self->processes[p], process))
             return true;
     return false;
 }

@@ -5,12 +5,14 @@
  *  terminated and printable, states and device numbers exist.  Files that are truncated, of another
  *  version or of another user are listed as unread.
  *
- *  Pages whose lock is free belong to a killed process; they are marked and removed.
+ *  Pages whose lock is free belong to a killed process.  They are marked, and removed when they are
+ *  10 minutes old or, by the leader, when the run ends.
  *
  *  Ownership: the caller destroys an inspection.  Threads: one. */
 #ifndef TND_RUNTIME_OBSERVE_INSPECTION_H
 #define TND_RUNTIME_OBSERVE_INSPECTION_H
 
+#include "runtime/observe/machine_load.h"
 #include "runtime/observe/statistics.h"
 
 /*  One process's part of a run. */
@@ -19,8 +21,10 @@ typedef struct {
     char run[64], host[64];
     uint64_t session; /* the same in all processes of a run that reached the leader */
     int process;
-    bool killed;  /* it was killed; these are its last counts */
-    bool stopped; /* by a signal, such as Ctrl-Z gives */
+    bool killed;           /* it was killed; these are its last counts */
+    bool stopped;          /* by a signal, such as Ctrl-Z gives */
+    uint64_t throttled_ns; /* by its control group, so far */
+    uint64_t last_ns;      /* when one of its actors last changed its state; 0: never */
     uint32_t count;
     tnd_statistics_t *actors; /* a copy, without those of other hosts */
     /*  Copies of the rest.  The histories are NULL unless they were asked for. */
@@ -30,6 +34,7 @@ typedef struct {
 
 typedef struct {
     uint64_t now_ns; /* monotonic time of the inspection */
+    tnd_machine_load_t load;
     uint32_t count;
     tnd_inspected_t *processes; /* sorted by run, session, host, process */
     char *unread;               /* files that could not be read and why, a line each; or "" */
@@ -43,6 +48,9 @@ void tnd_inspection_destroy(tnd_inspection_t **self_p);
 
 /*  Whether there is a process of the run named `run`: a killed one, or one that was not killed. */
 bool tnd_inspection_has(const tnd_inspection_t *self, const char *run, bool killed);
+
+/*  Whether the run of a process has a process that was not killed. */
+bool tnd_inspection_runs(const tnd_inspection_t *self, const tnd_inspected_t *process);
 
 /*  Whether two processes are of the same run. */
 bool tnd_inspected_same(const tnd_inspected_t *a, const tnd_inspected_t *b);

@@ -165,6 +165,8 @@ bool tnd_run_record_log_text(const tnd_log_record_t *record, char *text, size_t 
 
 void tnd_run_record_bound(const tnd_run_record_t *copy)
 {
+    if (copy->page->outcome > TND_OUTCOMES)
+        copy->page->outcome = 0;
     tnd_run_page_t *page = copy->page;
     if (page->state > TND_LEADER_CORE_FAILED + 1)
         page->state = 0;

@@ -46,7 +46,7 @@ typedef enum {
     TND_PRESENCE_LEFT /* on request */
 } tnd_presence_t;
 
-enum { TND_PRESENCES = 6, TND_PAGE_CHAINS = 16 };
+enum { TND_PRESENCES = 6, TND_PAGE_CHAINS = 16, TND_OUTCOMES = 15 };
 
 typedef struct {
     _Atomic uint64_t state;             /* tnd_leader_core_state_t + 1; 0: not known here */

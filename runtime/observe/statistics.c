@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "runtime/base/allocation.h"
+#include "runtime/base/clock.h"
 #include "runtime/core/protocol/effect.h"
 #include "runtime/observe/process.h"
 
@@ -24,6 +25,9 @@ struct tnd_pages {
     void *memory;
     tnd_run_record_t record;
 };
+
+/*  How long the file of a killed process is kept. */
+static const uint64_t dead_for_ns = UINT64_C(600000000000);
 
 _Static_assert(sizeof(tnd_statistics_t) <= TND_PAGE_BYTES, "an actor's statistics fill one page");
 _Static_assert(sizeof(tnd_pages_header_t) <= TND_PAGE_BYTES, "a header fills one page");
@@ -70,8 +74,43 @@ static tnd_status_t runtime_folder(char *folder, size_t room, tnd_error_t *error
     return TND_OK;
 }
 
-/*  Removes files of killed processes, whose lock is free. */
-static void sweep(const char *folder)
+uint64_t tnd_statistics_last(const tnd_statistics_t *self)
+{
+    uint64_t last = atomic_load_explicit(&self->since_ns, memory_order_relaxed);
+    for (unsigned d = 0; d < TND_PAGE_DEVICES; d++) {
+        uint64_t since = atomic_load_explicit(&self->devices[d].since_ns, memory_order_relaxed);
+        last = since > last ? since : last;
+    }
+    return last;
+}
+
+bool tnd_pages_are_old(uint64_t last_ns, uint64_t now)
+{
+    return last_ns == 0 || last_ns > now || now - last_ns > dead_for_ns;
+}
+
+/*  Whether a file of a killed process is old, or of `session` (0: of none). */
+static bool is_forgotten(int file, uint64_t session, uint64_t now)
+{
+    tnd_pages_header_t header;
+    tnd_statistics_t page;
+    uint64_t last = 0;
+    if (pread(file, &header, sizeof header, 0) != (ssize_t)sizeof header ||
+        memcmp(header.magic, "TNDPAGES", sizeof header.magic) != 0 ||
+        header.version != TND_PAGES_VERSION || (session != 0 && header.session == session))
+        return true;
+    for (uint32_t i = 0; i < header.shape.actors; i++) {
+        off_t at = (off_t)(i + 1) * TND_PAGE_BYTES;
+        if (pread(file, &page, sizeof page, at) != (ssize_t)sizeof page)
+            break;
+        uint64_t of_page = tnd_statistics_last(&page);
+        last = of_page > last ? of_page : last;
+    }
+    return tnd_pages_are_old(last, now);
+}
+
+/*  Removes files of killed processes, whose lock is free, if they are old or of `session`. */
+static void sweep(const char *folder, uint64_t session)
 {
     DIR *open_folder = opendir(folder);
     if (open_folder == NULL)
@@ -81,12 +120,23 @@ static void sweep(const char *folder)
             continue;
         int file = openat(dirfd(open_folder), entry->d_name,
                           O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-        if (file >= 0 && flock(file, LOCK_SH | LOCK_NB) == 0)
+        if (file >= 0 && flock(file, LOCK_SH | LOCK_NB) == 0 &&
+            is_forgotten(file, session, tnd_clock_now()))
             (void)unlinkat(dirfd(open_folder), entry->d_name, 0);
         if (file >= 0)
             close(file);
     }
     closedir(open_folder);
+}
+
+void tnd_pages_forget(const tnd_pages_t *self)
+{
+    char folder[sizeof self->path];
+    if (self->file < 0)
+        return;
+    snprintf(folder, sizeof folder, "%s", self->path);
+    *strrchr(folder, '/') = '\0';
+    sweep(folder, ((const tnd_pages_header_t *)self->memory)->session);
 }
 
 /* --- a process's own -------------------------------------------------------------------------- */
@@ -135,7 +185,7 @@ tnd_status_t tnd_pages_new(tnd_pages_t **self_p, const char *run, const char *ho
 {
     char folder[128], name[320];
     TND_TRY(runtime_folder(folder, sizeof folder, error));
-    sweep(folder);
+    sweep(folder, 0);
     tnd_pages_t *self = tnd_allocate_zeroed(1, sizeof *self);
     self->memory = MAP_FAILED;
     self->size_bytes = bytes_of(&shape);

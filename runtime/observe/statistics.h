@@ -53,6 +53,7 @@ enum {
     TND_WAIT_REASONS = 16, /* bits of TND_WAIT_* */
     TND_PAGE_DEVICES = 24, /* device threads that a page has room for */
     TND_PAGE_PEERS = 64,   /* and edges */
+    TND_PAGE_FED = 4,      /* and times of steps */
     TND_PAGE_BYTES = 4096  /* no two actors share a cache line or a page */
 };
 
@@ -90,6 +91,11 @@ typedef struct {
     _Atomic uint64_t tuning; /* of a worker: see tnd_tuning_text; 0: not `workers: auto` */
     _Atomic uint64_t asleep; /* whether it gets nothing to do for now */
     _Atomic uint64_t thread; /* its number, as the system's tools show it */
+    /*  Of a feeder. */
+    _Atomic uint64_t depth;                /* slots */
+    _Atomic uint64_t fed_ns[TND_PAGE_FED]; /* when its last steps were done: by blocks_out */
+    _Atomic uint64_t program_ns;           /* that its program spent between calls */
+    _Atomic uint64_t program_since_ns;     /* since when it does; 0: it is inside a call */
     char actor[48];
     char kind[16];
     tnd_role_t role;
@@ -149,6 +155,13 @@ static inline void tnd_statistics_depth(tnd_statistics_t *self, uint64_t queue, 
     atomic_store_explicit(&self->queue, queue, memory_order_relaxed);
     atomic_store_explicit(&self->credit, credit, memory_order_relaxed);
 }
+/*  A feeder's step is done. */
+static inline void tnd_statistics_fed(tnd_statistics_t *self, uint64_t now)
+{
+    uint64_t done = atomic_load_explicit(&self->blocks_out, memory_order_relaxed);
+    atomic_store_explicit(&self->fed_ns[done % TND_PAGE_FED], now, memory_order_relaxed);
+    atomic_store_explicit(&self->blocks_out, done + 1, memory_order_relaxed);
+}
 /*  Sets the state of a device thread, and counts the time of the previous one. */
 void tnd_statistics_device(tnd_device_page_t *self, tnd_device_state_t state, uint32_t replica,
                            uint64_t step, uint64_t now);
@@ -194,6 +207,15 @@ typedef struct {
 } tnd_pages_folders_t;
 
 size_t tnd_pages_folders(tnd_pages_folders_t *folders);
+
+/*  When an actor or one of its device threads last changed its state: a killed process died at most
+ *  a second after the last of its actors did. */
+uint64_t tnd_statistics_last(const tnd_statistics_t *self);
+/*  Whether the file of a killed process is removed: its last change is 10 minutes old, unknown, or
+ *  from before the machine was started. */
+bool tnd_pages_are_old(uint64_t last_ns, uint64_t now);
+/*  Removes the files of killed processes of this run, which has ended. */
+void tnd_pages_forget(const tnd_pages_t *self);
 /*  Whether this is the name of a statistics file. */
 bool tnd_pages_named(const char *name);
 

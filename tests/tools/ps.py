@@ -146,7 +146,7 @@ def test_a_stopped_process_is_shown_as_stopped(folder):
         holds(run("ps", env=environment)[1], "stopped")
 
 
-def test_pages_of_a_killed_process_are_removed(folder):
+def test_pages_of_a_killed_process_are_kept_for_why(folder):
     with hanging(folder) as (environment, process):
         until(environment, in_step)
         process.kill()
@@ -155,7 +155,9 @@ def test_pages_of_a_killed_process_are_removed(folder):
         same(code, 0)
         assert "stuck" not in out, out
         holds(err, f"run stuck, host local: process {process.pid} was killed")
-        same((look(environment), os.listdir(folder / "pages")), ([], []))
+        seen, = look(environment)
+        same((seen["pid"], seen["state"], seen["host"]), (process.pid, "killed", "local"))
+        same(run("ps", "stuck", env=environment)[0], 0)
 
 
 def test_foreign_files_are_reported_and_not_trusted(folder):

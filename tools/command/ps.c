@@ -201,22 +201,19 @@ static void show_all(sheet_t *sheet, const tnd_inspection_t *before, const tnd_i
     for (uint32_t p = 0; p < after->count; p++)
         if (!after->processes[p].killed)
             show(sheet, before, after, &after->processes[p]);
-    /* The pages of processes found dead in the first inspection are removed before the second. */
-    const tnd_inspection_t *both[] = {before, after};
-    for (size_t i = 0; i < 2; i++)
-        for (uint32_t p = 0; p < both[i]->count; p++) {
-            const tnd_inspected_t *process = &both[i]->processes[p];
-            if (!process->killed || !tnd_request_names(sheet->request, process->run) ||
-                (i == 1 && after == before))
-                continue;
-            if (sheet->json)
-                show(sheet, before, after, process);
-            else
-                fprintf(stderr,
-                        "tundish ps: run %s, host %s: process %d was killed; what it left is "
-                        "removed\n",
-                        process->run, process->host, process->process);
-        }
+    for (uint32_t p = 0; p < after->count; p++) {
+        const tnd_inspected_t *process = &after->processes[p];
+        if (!process->killed || !tnd_request_names(sheet->request, process->run))
+            continue;
+        if (sheet->json)
+            show(sheet, before, after, process);
+        else
+            fprintf(
+                stderr,
+                "tundish ps: run %s, host %s: process %d was killed; `tundish why %s` shows what "
+                "it did last\n",
+                process->run, process->host, process->process, process->run);
+    }
 }
 
 static void print_runs(const sheet_t *sheet, const tnd_inspection_t *look)
@@ -276,7 +273,7 @@ static int once(const tnd_request_t *request)
     int code = TND_EXIT_OK;
     for (size_t i = 0; i < request->file_count; i++) {
         const char *run = request->files[i];
-        if (tnd_inspection_has(after, run, false) || tnd_inspection_has(before, run, true))
+        if (tnd_inspection_has(after, run, false) || tnd_inspection_has(after, run, true))
             continue;
         tnd_complain("ps", "no run `%s` on this machine", run);
         code = TND_EXIT_FAILED;
@@ -354,8 +351,8 @@ const tnd_command_t tnd_command_ps = {
         "until the reader closes stdout.  Rates are those since the previous line.  It also waits\n"
         "for a RUN that does not exist yet.\n"
         "\n"
-        "The pages of killed processes are removed.  Runs of other users are not shown.  With\n"
-        "RUN, the `name:` of a topology, only that run is shown.\n",
+        "The pages of killed processes are kept for 10 minutes.  Runs of other users are not\n"
+        "shown.  With RUN, the `name:` of a topology, only that run is shown.\n",
     .codes = "  0   shown, also if nothing runs\n"
              "  1   a RUN does not exist here\n"
              "  2   usage\n",

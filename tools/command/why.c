@@ -1,18 +1,17 @@
 /*  tools/command/why.c - `tundish why`: names the bottleneck of a run in one sentence. */
 #include <stdio.h>
+#include <string.h>
 #include <time.h>
 
 #include "tools/cli/command.h"
-#include "tools/cli/json.h"
 #include "tools/report/bottleneck.h"
 
 /*  The time between the two inspections, longer than a short step. */
 static const struct timespec pause_between = {.tv_nsec = 500000000};
 
-/*  Whether the process belongs to a requested run that is still alive. */
 static bool is_asked(const tnd_request_t *request, const tnd_inspected_t *process)
 {
-    return !process->killed && tnd_request_names(request, process->run);
+    return tnd_request_names(request, process->run);
 }
 
 /*  Whether other runs are shown too, so that the sentence must name its run. */
@@ -26,22 +25,51 @@ static bool has_others(const tnd_request_t *request, const tnd_inspection_t *mad
     return false;
 }
 
-static void print_json(const tnd_verdict_t *verdict, bool first)
+/*  Whether a later run of the same name replaces this one, which is dead. */
+static bool is_superseded(const tnd_inspection_t *made, const tnd_inspected_t *process)
 {
-    tnd_json_begin(stdout, !first, "run", verdict->run);
-    printf(",\"flows\":%s,\"rows_per_second\":%.1f,\"sentence\":",
-           verdict->flows ? "true" : "false", verdict->rows_per_second);
-    tnd_json_text(stdout, verdict->sentence);
-    const char *const names[] = {"actor", "host", "device"};
-    const char *const values[] = {verdict->actor, verdict->host, verdict->device};
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        printf(",\"%s\":", names[i]);
-        tnd_json_text(stdout, *values[i] != '\0' ? values[i] : NULL);
+    for (uint32_t p = 0; p < made->count; p++) {
+        const tnd_inspected_t *other = &made->processes[p];
+        if (strcmp(other->run, process->run) == 0 && !tnd_inspected_same(other, process) &&
+            (!other->killed || other->last_ns > process->last_ns))
+            return true;
     }
-    if (verdict->process > 0)
-        printf(",\"pid\":%d}", verdict->process);
-    else
-        fputs(",\"pid\":null}", stdout);
+    return false;
+}
+
+/*  The first process of a run of `after` that is to be judged; NULL: none is left after `last`. */
+static const tnd_inspected_t *next_run(const tnd_request_t *request, const tnd_inspection_t *after,
+                                       uint32_t *at_p, const tnd_inspected_t *last)
+{
+    while (*at_p < after->count) {
+        const tnd_inspected_t *process = &after->processes[(*at_p)++];
+        if (!is_asked(request, process) || (last != NULL && tnd_inspected_same(last, process)))
+            continue;
+        if (!tnd_inspection_runs(after, process) && is_superseded(after, process))
+            continue;
+        return process;
+    }
+    return NULL;
+}
+
+static void print_text(const tnd_verdict_t *verdict, const tnd_inspected_t *process, bool several)
+{
+    if (several)
+        printf("%s (process %d): ", verdict->run, process->process);
+    printf("%s\n", verdict->sentence);
+    for (uint32_t i = 0; i < verdict->fault_count; i++) {
+        const tnd_fault_t *fault = &verdict->faults[i];
+        printf("  %s: %s%s%s%s%s%s\n", tnd_cause_name(fault->cause), fault->text,
+               fault->evidence[0] != '\0' ? " (" : "", fault->evidence,
+               fault->evidence[0] != '\0' ? ")" : "", fault->action[0] != '\0' ? "; " : "",
+               fault->action);
+    }
+    for (uint32_t i = 0; verdict->state == TND_RUN_KILLED && i < verdict->hop_count; i++) {
+        const tnd_hop_t *hop = &verdict->hops[i];
+        printf("  %s on host %s %s%s\n", hop->actor, hop->host,
+               hop->waits != 0 ? "waited for " : "was working",
+               hop->waits != 0 ? tnd_wait_name(tnd_wait_foremost(hop->waits)) : "");
+    }
 }
 
 static int why(const tnd_request_t *request)
@@ -49,26 +77,22 @@ static int why(const tnd_request_t *request)
     tnd_inspection_t *before = tnd_inspection_new();
     nanosleep(&pause_between, NULL);
     tnd_inspection_t *after = tnd_inspection_new();
-    const tnd_inspected_t *last = NULL;
-    bool first = true, still = false;
+    const tnd_inspected_t *last = NULL, *process;
+    bool first = true;
+    int code = TND_EXIT_OK;
     if (request->json)
-        fputs("{\"runs\":[", stdout);
+        fputs("{\"schema\":2,\"runs\":[", stdout);
     else
         fputs(after->unread, stderr);
-    for (uint32_t p = 0; p < after->count; p++) {
-        const tnd_inspected_t *process = &after->processes[p];
-        if (!is_asked(request, process) || (last != NULL && tnd_inspected_same(last, process)))
-            continue;
+    for (uint32_t at = 0; (process = next_run(request, after, &at, last)) != NULL;) {
         tnd_verdict_t verdict;
         last = process;
-        tnd_bottleneck_judge(before, after, last, &verdict);
-        still = still || !verdict.flows;
+        tnd_bottleneck_judge(before, after, process, &verdict);
+        code = (int)verdict.state > code ? (int)verdict.state : code;
         if (request->json)
-            print_json(&verdict, first);
-        else if (has_others(request, after, process))
-            printf("%s (process %d): %s\n", process->run, process->process, verdict.sentence);
+            tnd_verdict_json(&verdict, first, stdout);
         else
-            printf("%s\n", verdict.sentence);
+            print_text(&verdict, process, has_others(request, after, process));
         first = false;
     }
     if (request->json)
@@ -76,37 +100,52 @@ static int why(const tnd_request_t *request)
     else if (first && request->file_count == 0)
         fputs("no run on this machine\n", stderr);
     for (size_t i = 0; i < request->file_count; i++) {
-        if (tnd_inspection_has(after, request->files[i], false))
+        if (tnd_inspection_has(after, request->files[i], false) ||
+            tnd_inspection_has(after, request->files[i], true))
             continue;
         tnd_complain("why", "no run `%s` on this machine", request->files[i]);
-        still = true;
+        code = code > TND_EXIT_FAILED ? code : TND_EXIT_FAILED;
     }
     tnd_inspection_destroy(&before);
     tnd_inspection_destroy(&after);
-    return still ? TND_EXIT_FAILED : TND_EXIT_OK;
+    return code;
 }
 
 const tnd_command_t tnd_command_why;
 const tnd_command_t tnd_command_why = {
     .name = "why",
     .operands = "[RUN...]",
-    .summary = "names the bottleneck of each run on this machine",
+    .summary = "names what limits each run on this machine, and what is wrong with it",
     .arguments = (const char *const[]){"--json", NULL},
     .details =
-        "Reads the pages of `tundish ps` twice, half a second apart.  If rows were fed\n"
-        "meanwhile, it names the actor that works most of the time.  If not, it follows the\n"
-        "waits from the feeder to the actor that does not wait:\n"
+        "Reads the pages of `tundish ps` twice, half a second apart; the run need not answer.  If\n"
+        "rows are fed, it names the actor that limits the rate.  If not, it follows the waits\n"
+        "from the feeder to the actor that does not wait:\n"
         "\n"
         "  feed waits for mean, which waits for replica 3 on host c (cpu:1), whose step 57 has\n"
         "  been running for 12 s\n"
         "\n"
+        "Below that, a line for each fault, the most serious first: its reason, what is wrong,\n"
+        "what shows it, and what to do.  The reasons: killed, stopped, cycle, not_started, away,\n"
+        "crashes, hangs, failed, saves, program, control, no_processor, link, works, unseen.\n"
+        "\n"
+        "The pages of killed processes are kept for 10 minutes, so that a killed run is shown\n"
+        "with what its actors did last.\n"
+        "\n"
         "With RUN, the `name:` of a topology, only runs of that name are judged.  If there are\n"
         "several runs, each sentence starts with the name and a process of its run.\n"
         "\n"
-        "--json prints {\"runs\":[{\"run\",\"flows\",\"rows_per_second\",\"sentence\",\"actor\",\n"
-        "\"host\",\"device\",\"pid\"}]}.\n",
+        "--json prints {\"schema\":2,\"runs\":[{\"run\",\"code\",\"flows\",\"rows_per_second\",\n"
+        "\"sentence\",\"actor\",\"host\",\"device\",\"pid\",\"limit\",\"faults\",\"chain\"}]}.  "
+        "`limit` is null\n"
+        "or has reason (work, step, program, depth, link), share of the time, advice, and the\n"
+        "rate that it should give.  `chain` is the way of the waits.\n",
     .codes = "  0   rows flow in every run, or nothing runs and no RUN was given\n"
-             "  1   no row was fed in a run, or a RUN does not exist here\n"
-             "  2   usage\n",
+             "  1   a RUN does not exist here, or a run was killed\n"
+             "  2   usage\n"
+             "  10  rows flow, but something is wrong\n"
+             "  11  no row is fed in a run\n"
+             "  12  actors of a run wait for each other\n"
+             "The highest of all runs counts.\n",
     .run = why,
 };

@@ -12,6 +12,8 @@
 
 #include <criterion/criterion.h>
 
+#include "runtime/base/clock.h"
+
 static char folder[] = "/tmp/tundish-test-XXXXXX";
 
 static void begin(void)
@@ -150,16 +152,29 @@ Test(inspection, a_process_that_met_its_leader_is_of_that_session)
     tnd_pages_destroy(&second);
 }
 
-Test(inspection, a_stopped_process_is_seen_and_a_killed_one_told_apart_and_swept)
+/*  Sets the last change of the first actor and of the process in a file. */
+static void set_last(const char *path, uint64_t last_ns)
+{
+    tnd_statistics_t page;
+    int file = open(path, O_RDWR);
+    cr_assert_eq(pread(file, &page, sizeof page, TND_PAGE_BYTES), (ssize_t)sizeof page);
+    page.since_ns = last_ns;
+    cr_assert_eq(pwrite(file, &page, sizeof page, TND_PAGE_BYTES), (ssize_t)sizeof page);
+    close(file);
+}
+
+Test(inspection, a_stopped_process_is_seen_and_a_killed_one_is_kept_for_a_while)
 {
     uint32_t count;
     int ready[2];
     char byte;
+    uint64_t began = tnd_clock_now();
     cr_assert_eq(pipe(ready), 0);
     pid_t child = fork();
     if (child == 0) {
         tnd_pages_t *pages = pages_of("left", 1);
         strcpy(tnd_pages_at(pages, 0)->actor, "feed");
+        tnd_pages_at(pages, 0)->since_ns = tnd_clock_now();
         _exit(write(ready[1], "x", 1) == 1 && pause() != 0 ? 1 : 2);
     }
     cr_assert_eq(read(ready[0], &byte, 1), 1);
@@ -182,11 +197,53 @@ Test(inspection, a_stopped_process_is_seen_and_a_killed_one_told_apart_and_swept
     cr_assert_eq(count, 1);
     cr_assert(process->killed);
     cr_assert_str_eq(process->actors[0].actor, "feed");
+    cr_assert_geq(process->last_ns, began);
+    cr_assert_not(tnd_inspection_runs(made, process));
     tnd_inspection_destroy(&made);
 
     made = tnd_inspection_new();
-    cr_assert_null(only(made, &count), "its pages are gone");
+    process = only(made, &count);
+    cr_assert_eq(count, 1);
+    set_last(process->path, began - UINT64_C(601000000000));
     tnd_inspection_destroy(&made);
+    made = tnd_inspection_new();
+    cr_assert_eq((only(made, &count), count), 1, "it is shown once more, and removed");
+    tnd_inspection_destroy(&made);
+    made = tnd_inspection_new();
+    cr_assert_null(only(made, &count));
+    tnd_inspection_destroy(&made);
+}
+
+Test(inspection, the_end_of_a_run_removes_what_its_killed_processes_left)
+{
+    uint32_t count;
+    int status;
+    pid_t child = fork();
+    if (child == 0) {
+        tnd_pages_t *pages = pages_of("left", 1);
+        strcpy(tnd_pages_at(pages, 0)->actor, "prep.0");
+        tnd_pages_at(pages, 0)->since_ns = tnd_clock_now();
+        raise(SIGKILL);
+    }
+    cr_assert_eq(waitpid(child, &status, 0), child);
+    tnd_pages_t *pages = pages_of("left", 1); /* of the same session */
+    tnd_inspection_t *made = tnd_inspection_new();
+    cr_assert_not_null(only(made, &count));
+    cr_assert_eq(count, 2);
+    tnd_inspection_destroy(&made);
+
+    tnd_pages_join(pages, 7);
+    tnd_pages_forget(pages);
+    made = tnd_inspection_new();
+    cr_assert_eq((only(made, &count), count), 2, "it was of another run");
+    tnd_inspection_destroy(&made);
+
+    tnd_pages_join(pages, 1);
+    tnd_pages_forget(pages);
+    made = tnd_inspection_new();
+    cr_assert_eq((only(made, &count), count), 1);
+    tnd_inspection_destroy(&made);
+    tnd_pages_destroy(&pages);
 }
 
 /*  A file as `bytes` say. */

@@ -248,3 +248,158 @@ Test(bottleneck, a_run_that_flows_names_the_busiest_actor)
                      "fashion flows, 500 rows/s; busiest is the step of feed@a on "
                      "host a (cpu:0), at work 75 % of the time");
 }
+
+static const tnd_fault_t *fault(tnd_cause_t cause)
+{
+    for (uint32_t i = 0; i < verdict.fault_count; i++)
+        if (verdict.faults[i].cause == cause)
+            return &verdict.faults[i];
+    cr_assert_fail("no fault of this cause: %s", verdict.sentence);
+    return NULL;
+}
+
+Test(bottleneck, a_killed_process_is_followed_until_another_takes_its_place)
+{
+    static tnd_inspected_t three[3];
+    processes[0].count = 1; /* read.0 */
+    processes[1] = (tnd_inspected_t){.path = "b",
+                                     .run = "fashion",
+                                     .host = "b",
+                                     .process = 12,
+                                     .count = 1,
+                                     .killed = true,
+                                     .last_ns = now_ns - 7 * second_ns,
+                                     .actors = &pages[PREP]};
+    memcpy(three, processes, sizeof processes);
+    three[2] = (tnd_inspected_t){.path = "c",
+                                 .run = "fashion",
+                                 .host = "c",
+                                 .process = 13,
+                                 .count = 2,
+                                 .actors = &pages[BATCH]};
+    after = (tnd_inspection_t){.now_ns = now_ns, .count = 3, .processes = three};
+    before = after;
+    before.now_ns -= second_ns;
+    expect("feed@a on host c waits for batch.0 on host c, which waits for prep.0 on host b, whose "
+           "process 12 was killed or crashed, 7.0 s ago",
+           "prep.0");
+    cr_assert_eq(verdict.state, TND_RUN_STALLED);
+    cr_assert_eq(fault(TND_CAUSE_KILLED)->since_ns, 7 * second_ns);
+    cr_assert_eq(verdict.hop_count, 3);
+
+    static tnd_inspected_t four[4];
+    memcpy(four, three, sizeof three);
+    four[3] = three[1];
+    four[3].path[0] = 'd';
+    four[3].killed = false;
+    after.processes = four;
+    after.count = 4;
+    before = after;
+    tnd_bottleneck_judge(&before, &after, &four[0], &verdict);
+    for (uint32_t i = 0; i < verdict.fault_count; i++)
+        cr_assert_neq(verdict.faults[i].cause, TND_CAUSE_KILLED);
+}
+
+Test(bottleneck, a_run_without_a_live_process_was_killed)
+{
+    processes[0].killed = processes[1].killed = true;
+    processes[0].last_ns = now_ns - 3 * second_ns;
+    processes[1].last_ns = now_ns - 9 * second_ns;
+    pages[FEED_A].blocks_out = 2;
+    pages[FEED_A].step = 1;
+    tnd_bottleneck_judge(&before, &after, &processes[1], &verdict);
+    cr_assert_eq(verdict.state, TND_RUN_KILLED);
+    cr_assert_str_eq(verdict.sentence, "fashion was killed or crashed 3.0 s ago: host a, process "
+                                       "11; the last step that was done is 1");
+    cr_assert_eq(verdict.hop_count, 6);
+    cr_assert_eq(verdict.hops[0].waits, TND_WAIT_INPUT);
+}
+
+Test(bottleneck, a_reducer_that_is_stopped_is_named)
+{
+    static tnd_inspected_t three[3];
+    processes[0].count = 4;
+    memcpy(three, processes, sizeof processes);
+    three[2] = (tnd_inspected_t){.path = "d",
+                                 .run = "fashion",
+                                 .host = "d",
+                                 .process = 14,
+                                 .count = 1,
+                                 .stopped = true,
+                                 .actors = &pages[MEAN]};
+    after.processes = three;
+    after.count = 3;
+    before = after;
+    waits(FEED_A, TND_WAIT_REDUCE);
+    device(FEED_A, TND_DEVICE_REDUCE, 0);
+    waits(FEED_C, TND_WAIT_REDUCE);
+    device(FEED_C, TND_DEVICE_REDUCE, 1);
+    expect("feed@a on host a waits for mean on host d, whose process 14 is stopped; kill -CONT 14 "
+           "continues it",
+           "mean");
+}
+
+Test(bottleneck, a_model_that_is_written_is_not_a_program_that_does_not_pull)
+{
+    processes[1].count = 0;
+    waits(FEED_A, TND_WAIT_STEP);
+    device(FEED_A, TND_DEVICE_KEEP, 0);
+    expect("feed@a on host a waits for replica 0 on host a (cpu:0), which has been writing the "
+           "model of step 57 for 12 s",
+           "feed@a");
+    cr_assert_eq(fault(TND_CAUSE_SAVES)->since_ns, 12 * second_ns);
+}
+
+Test(bottleneck, a_slow_run_flows_between_its_steps)
+{
+    uint64_t step_ns = 2 * second_ns;
+    pages[FEED_A].blocks_out = 10;
+    pages[FEED_A].rows_out = 640;
+    pages[PREP].state = TND_STATE_WORKING;
+    pages[PREP].since_ns = now_ns - second_ns;
+    pages[PREP].begun_ns = now_ns - 50 * second_ns;
+    for (uint64_t i = 0; i < 4; i++)
+        pages[FEED_A].fed_ns[(9 - i) % TND_PAGE_FED] = now_ns - second_ns - i * step_ns;
+    tnd_bottleneck_judge(&before, &after, &processes[0], &verdict);
+    cr_assert(verdict.flows);
+    cr_assert_float_eq(verdict.rows_per_second, 32, 1e-9);
+    cr_assert_str_eq(verdict.actor, "prep.0");
+    for (uint64_t i = 0; i < 4; i++)
+        pages[FEED_A].fed_ns[(9 - i) % TND_PAGE_FED] = now_ns - 7 * second_ns - i * step_ns;
+    tnd_bottleneck_judge(&before, &after, &processes[0], &verdict);
+    cr_assert_not(verdict.flows);
+    cr_assert_eq(verdict.state, TND_RUN_STALLED);
+}
+
+Test(bottleneck, faults_are_listed_while_rows_flow_most_serious_first)
+{
+    static tnd_statistics_t old[6];
+    static tnd_inspected_t olds[2];
+    for (int i = 0; i < 6; i++)
+        memcpy(&old[i], &pages[i], sizeof old[i]);
+    memcpy(olds, processes, sizeof olds);
+    olds[0].actors = old;
+    olds[1].actors = &old[FEED_C];
+    before.processes = olds;
+    pages[FEED_A].rows_out = 500;
+    processes[1].stopped = true;
+    pages[PREP].state = TND_STATE_WORKING;
+    pages[PREP].since_ns = now_ns - 8 * second_ns;
+    pages[READ].ready_ns = second_ns / 2;
+    pages[READ].begun_ns = now_ns - 10 * second_ns;
+    old[READ].begun_ns = pages[READ].begun_ns;
+    after.load.processors = 2;
+    after.load.runnable = 9;
+    tnd_bottleneck_judge(&before, &after, &processes[0], &verdict);
+    cr_assert_eq(verdict.state, TND_RUN_SLOW);
+    cr_assert_eq(verdict.fault_count, 3);
+    cr_assert_eq(verdict.faults[0].cause, TND_CAUSE_STOPPED);
+    cr_assert_eq(verdict.faults[1].cause, TND_CAUSE_HANGS);
+    cr_assert_str_eq(verdict.faults[1].actor, "prep.0");
+    cr_assert_eq(verdict.faults[2].cause, TND_CAUSE_NO_PROCESSOR);
+    cr_assert_str_eq(verdict.faults[2].actor, "read.0");
+    after.load.runnable = 2;
+    tnd_bottleneck_judge(&before, &after, &processes[0], &verdict);
+    cr_assert_eq(verdict.fault_count, 2);
+    memset(&after.load, 0, sizeof after.load);
+}

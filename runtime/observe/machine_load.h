@@ -1,0 +1,21 @@
+/*  runtime/observe/machine_load.h - how busy the processors of this machine are.
+ *
+ *  Threads: any. */
+#ifndef TND_RUNTIME_OBSERVE_MACHINE_LOAD_H
+#define TND_RUNTIME_OBSERVE_MACHINE_LOAD_H
+
+#include <stdint.h>
+
+/*  Zeroed: not known. */
+typedef struct {
+    uint32_t processors; /* that the reader may use */
+    uint32_t runnable;   /* threads of the machine that run or are ready to, this one included */
+    double load;         /* the same, as a mean of the last minute */
+} tnd_machine_load_t;
+
+/*  `root` is where /proc is: "" for this machine's. */
+void tnd_machine_load_read(const char *root, tnd_machine_load_t *load);
+/*  For how long the control group of a process was throttled, in ns; 0: never, or not known. */
+uint64_t tnd_machine_load_throttled(const char *root, int process);
+
+#endif

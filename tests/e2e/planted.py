@@ -1,0 +1,293 @@
+#!/usr/bin/env python3
+"""Faults that are planted in real runs, and what `tundish why` says about them.
+
+Usage: planted.py [--full] [NAME...]; without a name it lists them.  Each test plants one fault; with
+--full at three speeds of the consumer, otherwise at one.
+"""
+import argparse
+import contextlib
+import json
+import os
+import pathlib
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+
+from faults import free_range, until
+from named import run_named
+from run import BUILD, ROOT, TUNDISH
+
+GRAPH = """tundish: 1
+name: planted
+seed: 7
+{top}
+actors:
+  read: {{kind: reader, source: {{plugin: planted, wide: {wide}}}, epochs: 1000000}}
+  prep: {{kind: preprocessor, ops: [{{plugin: planted}}]{prep}}}
+  batch: {{kind: batcher, size: 16, block: 16 rows{batch}}}
+  feed: {{kind: feeder, step: {{plugin: planted{step}}}{feed}}}
+{more}
+links:
+  - read -> prep -> batch -> feed{links}
+"""
+SOURCE, OPERATION, STEP, SAVE = range(4)
+SLEEP, SPIN, HANG = range(3)
+FLOWS = (0, 10)  # a machine that is busy with other tests may have no free processor
+SPEEDS = {"fast": 0, "middle": 2000, "slow": 30000}  # microseconds of a step
+
+
+class Planted:
+    """A run with switches, in a folder of its own."""
+
+    def __init__(self, folder, speed, hosts="", top="", wide=1, **words):
+        self.folder, self.processes = folder, {}
+        self.switches = folder / "switches"
+        self.switches.write_bytes(bytes(72))
+        self.turn(STEP, SPEEDS[speed])
+        fields = {"prep": "", "batch": "", "feed": "", "step": "", "more": "", "links": "", **words}
+        (folder / "graph.yaml").write_text(GRAPH.format(top=top, wide=wide, **fields))
+        self.files = [str(folder / "graph.yaml")]
+        if hosts:
+            self.files.append(str(folder / "hosts.yaml"))
+            (folder / "hosts.yaml").write_text(
+                f"port: {free_range('127.0.0.1', 1)}\nhosts:\n" + hosts)
+        pages = folder / "pages"
+        pages.mkdir()
+        self.env = {**os.environ, "TUNDISH_PLUGIN_PATH": str(BUILD / "tests"),
+                    "PLANTED": str(self.switches), "XDG_RUNTIME_DIR": str(pages)}
+
+    def turn(self, part, us, how=SLEEP, only=0):
+        """Sets the switches of a part."""
+        with open(self.switches, "r+b") as out:
+            out.seek(64)
+            out.write(struct.pack("<Q", only))
+            out.seek(16 * part)
+            out.write(struct.pack("<QQ", us, how))
+
+    def start(self, *hosts, command="run"):
+        for host in hosts or [""]:
+            line = [str(TUNDISH), command, *self.files, "--quiet"]
+            self.processes[host] = subprocess.Popen(
+                line + (["--host", host] if host else []), env=self.env, cwd=ROOT,
+                stdout=subprocess.DEVNULL, stderr=open(self.folder / f"log{host}", "w"))
+
+    def kill(self, number, host=""):
+        self.processes[host].send_signal(number)
+        if number == signal.SIGSTOP:
+            os.waitid(os.P_PID, self.processes[host].pid, os.WSTOPPED | os.WNOWAIT)
+        if number == signal.SIGKILL:
+            self.processes[host].wait()
+
+    def look(self, *words):
+        """The exit code of why and its verdict, or None."""
+        done = subprocess.run([str(TUNDISH), "why", "--json", *words], env=self.env, text=True,
+                              capture_output=True)
+        runs = json.loads(done.stdout)["runs"]
+        return done.returncode, runs[0] if runs else None
+
+    def until(self, code, true=lambda verdict: True, seconds=20):
+        """Looks until the verdict is that."""
+        seen = []
+
+        def fits():
+            seen[:] = self.look()
+            codes = code if isinstance(code, tuple) else (code,)
+            return seen[1] is not None and seen[0] in codes and true(seen[1])
+        until(lambda: f"code {code}; now {json.dumps(seen)}\n{self.said()}", fits, seconds)
+        return seen[1]
+
+    def flows(self):
+        until(lambda: f"rows; now {self.look()}\n{self.said()}",
+              lambda: (self.look()[1] or {}).get("rows_per_second", 0) > 0)
+
+    def said(self):
+        return "\n".join(path.read_text() for path in sorted(self.folder.glob("log*")))
+
+    def close(self):
+        for process in self.processes.values():
+            process.kill()
+            process.wait()
+
+
+def has(reason, **fields):
+    """Whether a verdict has a fault with such fields."""
+    def fits(verdict):
+        return any(fault["reason"] == reason and
+                   all(fault[name] == value for name, value in fields.items())
+                   for fault in verdict["faults"])
+    return fits
+
+
+def test_a_hung_actor_is_named(make):
+    with make() as run:
+        run.start()
+        for part, actor in ((SOURCE, "read.0"), (OPERATION, "prep.0"), (STEP, "feed")):
+            run.flows()
+            run.turn(part, 0, HANG)
+            verdict = run.until(11, has("hangs", actor=actor, host="local"))
+            assert verdict["actor"] == actor and verdict["chain"], verdict
+            assert verdict["device"] == ("cpu:0" if part == STEP else None), verdict
+            run.turn(part, SPEEDS["middle"] if part == STEP else 0)
+
+
+def test_a_slow_actor_is_the_limit(make):
+    with make() as run:
+        run.start()
+        run.flows()
+        for part, actor in ((SOURCE, "read.0"), (OPERATION, "prep.0"), (STEP, "feed")):
+            run.turn(STEP, 0)
+            run.turn(part, 100000 if part == STEP else 6000)
+            verdict = run.until(FLOWS, lambda told, actor=actor: told["limit"]["actor"] == actor and
+                                told["limit"]["share"] > 0.8)
+            assert verdict["limit"]["reason"] == ("step" if part == STEP else "work"), verdict
+            run.turn(part, 0)
+
+
+def test_answers_in_a_steady_state_are_equal(make):
+    with make() as run:
+        run.turn(SOURCE, 40000)  # a step each 0.64 s, so that some looks see none
+        run.start()
+        run.until(FLOWS, lambda told: told["limit"]["actor"] == "read.0" and
+                  0.9 < told["rows_per_second"] / 25 < 1.1, 30)
+        looks = [run.look() for _ in range(make.looks)]
+        assert {(told["limit"]["actor"], told["flows"]) for _, told in looks} == \
+            {("read.0", True)}, looks
+        assert all(0.7 < told["rows_per_second"] / 25 < 1.3 for _, told in looks), looks
+
+
+def test_a_host_that_has_not_started_is_named(make):
+    with make(hosts="  a: {actors: [read, batch]}\n  b: {actors: [prep]}\n  c: {actors: [feed]}\n",
+              prep=", workers: 2") as run:
+        run.start("a", "c")
+        verdict = run.until(11, has("not_started", host="b"))
+        assert "waits for host b (prep.0, prep.1) to start" in verdict["sentence"], verdict
+        assert "--host b" in verdict["faults"][0]["action"], verdict
+
+
+def test_a_killed_host_is_named(make):
+    hosts = "  a: {actors: [read, batch, feed]}\n  b: {actors: [prep]}\n"
+    with make(hosts=hosts, prep=", workers: 2") as run:
+        run.start("a", "b")
+        run.flows()
+        run.kill(signal.SIGKILL, "b")
+        pid = run.processes["b"].pid
+        verdict = run.until(11, has("killed", host="b", pid=pid))
+        assert "(prep.0, prep.1)" in verdict["faults"][0]["text"], verdict
+        assert "of at most" in verdict["faults"][0]["evidence"], verdict
+
+
+REDUCED = {"batch": ", replicas: 2", "step": ", reduces: true", "more": "  mean: {kind: reducer}", "links": " <-> mean"}
+REDUCER = """  a: {actors: [read, prep, batch]}
+  b: {actors: [feed]}
+  c: {actors: [feed]}
+  d: {actors: [mean]}
+"""
+
+
+def test_a_stopped_or_killed_reducer_is_named(make):
+    with make(hosts=REDUCER, **REDUCED) as run:
+        run.start("a", "b", "c", "d")
+        run.flows()
+        run.kill(signal.SIGSTOP, "d")
+        verdict = run.until(11, has("stopped", host="d", actor="mean"))
+        assert f"kill -CONT {run.processes['d'].pid}" in verdict["faults"][0]["action"], verdict
+        run.kill(signal.SIGKILL, "d")
+        run.until(11, has("killed", host="d", actor="mean"))
+
+
+def test_a_model_that_is_being_saved_is_named(make):
+    with tempfile.TemporaryDirectory() as folder:
+        with make(top=f"checkpoint: {{dir: {folder}/kept, every: 100 steps}}") as run:
+            run.turn(SAVE, 3000000)
+            run.start()
+            verdict = run.until(11, has("saves", actor="feed", device="cpu:0"))
+            assert "writing the model of step" in verdict["sentence"], verdict
+
+
+def test_a_stopped_worker_is_named_while_rows_flow(make):
+    with make(prep=", isolate: process, workers: 2") as run:
+        run.start()
+        run.flows()
+        pid = int(subprocess.run([str(TUNDISH), "ps", "--json"], env=run.env, text=True,
+                                 capture_output=True).stdout.split('"host":"local.prep.1"')[1]
+                  .split('"pid":')[1].split(",")[0])
+        os.kill(pid, signal.SIGSTOP)
+        try:
+            code, verdict = run.look()
+            assert code in (10, 11) and has("stopped", actor="prep.1", pid=pid)(verdict), verdict
+            run.until(10, has("stopped", actor="prep.1", pid=pid))
+        finally:
+            os.kill(pid, signal.SIGKILL)
+
+
+def test_a_host_that_is_stopped_while_buffers_feed_is_named_at_once(make):
+    hosts = "  a: {actors: [read, batch, feed]}\n  b: {actors: [prep]}\n"
+    with make(hosts=hosts, speed="slow") as run:
+        run.start("a", "b")
+        run.flows()
+        run.kill(signal.SIGSTOP, "b")
+        code, verdict = run.look()
+        assert code in (10, 11) and has("stopped", host="b", actor="prep.0")(verdict), (code, verdict)
+
+
+def test_a_killed_run_is_explained_afterwards(make):
+    with make() as run:
+        run.start()
+        run.flows()
+        run.kill(signal.SIGKILL)
+        for _ in range(2):
+            code, verdict = run.look("planted")
+            assert code == 1 and verdict["pid"] == run.processes[""].pid, (code, verdict)
+            assert "was killed or crashed" in verdict["sentence"], verdict
+            assert "the last step that was done is" in verdict["sentence"], verdict
+            assert {hop["actor"] for hop in verdict["chain"]} == \
+                {"read.0", "prep.0", "batch.0", "feed"}, verdict
+        run.start()
+        run.flows()
+        assert run.look()[1]["pid"] != verdict["pid"]
+
+
+def test_processors_that_are_not_free_are_reported(make):
+    busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"])
+            for _ in range(4 * len(os.sched_getaffinity(0)))]
+    try:
+        with make() as run:
+            run.turn(OPERATION, 200, SPIN)
+            run.start()
+            verdict = run.until(10, has("no_processor"))
+            assert "threads for" in verdict["faults"][0]["evidence"], verdict
+    finally:
+        for process in busy:
+            process.kill()
+            process.wait()
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--full", action="store_true")
+    parser.add_argument("names", nargs="*")
+    arguments = parser.parse_args()
+    speeds = list(SPEEDS) if arguments.full else ["middle"]
+
+    @contextlib.contextmanager
+    def open_run(speed, **words):
+        with tempfile.TemporaryDirectory() as folder:
+            run = Planted(pathlib.Path(folder), **{"speed": speed, **words})
+            try:
+                yield run
+            finally:
+                run.close()
+
+    def call(test):
+        for speed in speeds:
+            def make(speed=speed, **words):
+                return open_run(speed, **words)
+            make.looks = 10 if arguments.full else 4
+            test(make)
+    return run_named(globals(), arguments.names, call)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,200 @@
+/*  tools/report/run_faults.c - what is wrong in a run, whether rows flow or not. */
+#include "tools/report/run_faults.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "tools/report/wait_chain.h"
+
+/*  A control thread that has not run for so long hangs: it wakes up at least once a second. */
+static const uint64_t control_ns = 3000000000;
+
+/*  A process that died this often, last within this time, crashes again and again. */
+enum { DEATHS = 2 };
+static const uint64_t recent_ns = 60000000000;
+
+/*  A call hangs if it takes longer than this, and than so many mean calls of its actor. */
+static const uint64_t call_ns = 1000000000;
+enum { CALLS = 10 };
+
+/*  No processor is free if an actor is ready without running for more than this share. */
+static const double ready_share = 0.1;
+
+/*  Processes of a host that died in this run and were replaced. */
+static void find_crashes(const tnd_run_view_t *view, const tnd_inspected_t *process,
+                         tnd_verdict_t *verdict)
+{
+    uint32_t deaths = 0;
+    uint64_t now = view->after->now_ns, last = 0, first = UINT64_MAX;
+    for (uint32_t p = 0; p < view->after->count; p++) {
+        const tnd_inspected_t *other = &view->after->processes[p];
+        if (!other->killed || !tnd_inspected_same(other, process) ||
+            strcmp(other->host, process->host) != 0)
+            continue;
+        deaths++;
+        last = other->last_ns > last ? other->last_ns : last;
+        first = other->last_ns < first ? other->last_ns : first;
+    }
+    if (deaths < DEATHS || now < last || now - last > recent_ns)
+        return;
+    char time[24];
+    tnd_fault_t fault;
+    tnd_seen_t who = {process, process->count == 1 ? process->actors : NULL};
+    tnd_fault_of(&fault, TND_CAUSE_CRASHES, &who, NULL);
+    fault.since_ns = now > first ? now - first : 0;
+    snprintf(fault.text, sizeof fault.text,
+             "host %s: its process was killed or crashed %" PRIu32 " times in the last %s",
+             process->host, deaths, tnd_duration_text(fault.since_ns, time));
+    strcpy(fault.action, "read the log of the run: it has how each of them ended");
+    tnd_verdict_add(verdict, &fault);
+}
+
+static void find_hang(const tnd_run_view_t *view, const tnd_seen_t *who, tnd_verdict_t *verdict)
+{
+    const tnd_statistics_t *page = who->page;
+    uint64_t since = tnd_seen_since(view, who);
+    uint64_t mean = page->blocks_out > 0 ? page->work_ns / page->blocks_out : 0;
+    if (tnd_seen_state(who) != TND_STATE_WORKING || since < call_ns || since < CALLS * mean)
+        return;
+    char time[24], usual[24];
+    tnd_fault_t fault;
+    tnd_fault_of(&fault, TND_CAUSE_HANGS, who, NULL);
+    fault.since_ns = since;
+    snprintf(fault.text, sizeof fault.text,
+             "%s on host %s has been inside one call of its work for %s; its mean is %s",
+             page->actor, who->process->host, tnd_duration_text(since, time),
+             tnd_duration_text(mean, usual));
+    tnd_verdict_add(verdict, &fault);
+}
+
+static void find_no_processor(const tnd_run_view_t *view, tnd_verdict_t *verdict)
+{
+    const tnd_machine_load_t *load = &view->after->load;
+    double whole = (double)tnd_run_view_window(view), most = 0;
+    tnd_seen_t who, worst = {NULL, NULL};
+    uint64_t throttled = 0;
+    TND_EACH_ACTOR(view, who)
+    {
+        tnd_times_t times;
+        if (!tnd_seen_runs(&who))
+            continue;
+        tnd_run_view_times(view, &who, &times);
+        if (whole > 0 && (double)times.run_queue / whole > most) {
+            most = (double)times.run_queue / whole;
+            worst = who;
+        }
+    }
+    if (most < ready_share)
+        return;
+    for (uint32_t p = 0; p < view->before->count; p++)
+        if (strcmp(view->before->processes[p].path, worst.process->path) == 0 &&
+            worst.process->throttled_ns > view->before->processes[p].throttled_ns)
+            throttled = worst.process->throttled_ns - view->before->processes[p].throttled_ns;
+    /* The reader of the load is one of the threads that run. */
+    bool crowded = load->runnable > load->processors + 1;
+    if (!crowded && throttled == 0)
+        return;
+    tnd_fault_t fault;
+    tnd_fault_of(&fault, TND_CAUSE_NO_PROCESSOR, &worst, NULL);
+    snprintf(fault.text, sizeof fault.text,
+             "no processor is free: %s on host %s is ready but does not run %.0f %% of the time",
+             worst.page->actor, worst.process->host, 100 * most);
+    snprintf(fault.evidence, sizeof fault.evidence,
+             "%" PRIu32 " threads for %" PRIu32 " processor%s, load %.1f; throttled by the control "
+             "group for %.0f %% of the time",
+             load->runnable, load->processors, load->processors == 1 ? "" : "s", load->load,
+             whole > 0 ? 100 * (double)throttled / whole : 0.0);
+    strcpy(fault.action, "end other programs, or give the run more processors");
+    tnd_verdict_add(verdict, &fault);
+}
+
+/*  Whether the pages of a host's process are here, so that they show more than its connection. */
+static bool is_seen(const tnd_run_view_t *view, const char *host)
+{
+    for (uint32_t p = 0; p < view->after->count; p++)
+        if (tnd_run_view_has(view, &view->after->processes[p]) &&
+            strcmp(view->after->processes[p].host, host) == 0)
+            return true;
+    return false;
+}
+
+/*  Hosts that the leader misses. */
+static void find_absent(const tnd_run_view_t *view, const tnd_host_record_t *host,
+                        tnd_verdict_t *verdict)
+{
+    tnd_fault_t fault = {.cause = TND_CAUSE_NOT_STARTED};
+    char time[24], actors[200];
+    uint64_t now = view->after->now_ns;
+    bool away = host->presence == TND_PRESENCE_AWAY || host->presence == TND_PRESENCE_LOST;
+    if (!away && (host->presence != TND_PRESENCE_EXPECTED || host->waited_for == 0))
+        return;
+    if (is_seen(view, host->name))
+        return;
+    fault.since_ns = host->since_ns != 0 && now > host->since_ns ? now - host->since_ns : 0;
+    snprintf(fault.host, sizeof fault.host, "%s", host->name);
+    tnd_run_view_actors(view, host->name, actors, sizeof actors);
+    tnd_duration_text(fault.since_ns, time);
+    if (away) {
+        fault.cause = TND_CAUSE_AWAY;
+        fault.process = (int)host->process;
+        snprintf(fault.text, sizeof fault.text, "host %s (%s) at %s has been %s for %s", host->name,
+                 actors, host->address, host->presence == TND_PRESENCE_LOST ? "lost" : "away",
+                 time);
+        snprintf(fault.evidence, sizeof fault.evidence,
+                 "%s; it was restarted %" PRIu64 " times of at most %" PRIu32,
+                 host->waited_for != 0 ? "the run waits for it" : "the run continues without it",
+                 host->restarts, host->restarts_max);
+    } else {
+        snprintf(fault.text, sizeof fault.text, "host %s (%s) has not started for %s", host->name,
+                 actors, time);
+    }
+    if (host->isolated == 0)
+        snprintf(fault.action, sizeof fault.action, "start it by the same command with --host %s",
+                 host->name);
+    tnd_verdict_add(verdict, &fault);
+}
+
+/*  The control thread writes its page at least once a second. */
+static void find_control(const tnd_run_view_t *view, const tnd_inspected_t *process,
+                         tnd_verdict_t *verdict)
+{
+    const tnd_run_page_t *page = process->record.page;
+    uint64_t now = view->after->now_ns;
+    if (page == NULL || process->stopped || process->killed || page->written_ns == 0 ||
+        now < page->written_ns + control_ns)
+        return;
+    tnd_fault_t fault;
+    char time[24];
+    tnd_seen_t who = {process, NULL};
+    tnd_fault_of(&fault, TND_CAUSE_CONTROL, &who, NULL);
+    fault.since_ns = now - page->written_ns;
+    fault.thread = page->control_thread;
+    snprintf(fault.text, sizeof fault.text,
+             "the control thread of host %s has not run for %s, so the run cannot start, end or "
+             "save its state",
+             process->host, tnd_duration_text(fault.since_ns, time));
+    tnd_verdict_add(verdict, &fault);
+}
+
+void tnd_run_faults_find(const tnd_run_view_t *view, tnd_verdict_t *verdict)
+{
+    tnd_fault_t fault;
+    tnd_seen_t who;
+    for (uint32_t p = 0; p < view->after->count; p++) {
+        const tnd_inspected_t *process = &view->after->processes[p];
+        if (!tnd_run_view_has(view, process))
+            continue;
+        if (process->stopped || process->killed) {
+            tnd_fault_of_process(&fault, view, process);
+            tnd_verdict_add(verdict, &fault);
+        }
+        find_crashes(view, process, verdict);
+        find_control(view, process, verdict);
+    }
+    TND_EACH_ACTOR(view, who)
+    if (tnd_seen_runs(&who))
+        find_hang(view, &who, verdict);
+    for (uint32_t h = 0; view->record != NULL && h < view->record->shape.hosts; h++)
+        find_absent(view, &view->record->hosts[h], verdict);
+    find_no_processor(view, verdict);
+}

@@ -1,0 +1,353 @@
+/*  tools/report/run_limit.c - the actor that bounds the rate of a run, and what a change would give. */
+#include "tools/report/run_limit.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "runtime/core/protocol/effect.h"
+#include "tools/report/wait_chain.h"
+
+/*  A connection limits the rate if both its ends wait for so much of the time, and no actor works
+ *  for as much of it. */
+static const double link_waits = 0.6, link_works = 0.5;
+
+/*  Step and batch take turns if the step is at work for less than this share. */
+static const double step_full = 0.9;
+
+/*  The number of gaps between steps that the rate of a slow run is computed from. */
+enum { GAPS = TND_PAGE_FED - 1 };
+
+typedef struct {
+    const tnd_run_view_t *view;
+    double whole; /* ns between the two looks */
+    tnd_seen_t who;
+    const tnd_device_page_t *device;
+    double most, next; /* shares of the busiest actor and of the next one of another kind */
+    double cores;      /* processors in use */
+} search_t;
+
+/* --- the rate --------------------------------------------------------------------------------- */
+
+/*  The longest of the last gaps between steps, and the mean one; 0: not known. */
+static uint64_t gap_of(const tnd_statistics_t *page, double *mean_p)
+{
+    uint64_t longest = 0, last = page->blocks_out, first = last;
+    *mean_p = 0;
+    for (uint64_t i = 0; i < GAPS && last >= i + 2; i++) {
+        uint64_t later = page->fed_ns[(last - 1 - i) % TND_PAGE_FED];
+        uint64_t sooner = page->fed_ns[(last - 2 - i) % TND_PAGE_FED];
+        if (sooner == 0 || later < sooner)
+            break;
+        longest = later - sooner > longest ? later - sooner : longest;
+        first = last - 2 - i;
+    }
+    if (first < last)
+        *mean_p =
+            (double)(page->fed_ns[(last - 1) % TND_PAGE_FED] - page->fed_ns[first % TND_PAGE_FED]) /
+            (double)(last - 1 - first);
+    return longest;
+}
+
+bool tnd_run_limit_rate(const tnd_run_view_t *view, double *rows_per_second_p)
+{
+    tnd_seen_t who;
+    double seconds = (double)tnd_run_view_window(view) * 1e-9;
+    bool flows = false;
+    *rows_per_second_p = 0;
+    TND_EACH_ACTOR(view, who)
+    {
+        const tnd_statistics_t *page = who.page, *old = tnd_run_view_before(view, &who);
+        double mean;
+        if (!tnd_seen_has_role(&who, TND_ROLE_FEEDER) || who.process->killed)
+            continue;
+        uint64_t longest = gap_of(page, &mean), now = view->after->now_ns;
+        uint64_t last =
+            page->blocks_out > 0 ? page->fed_ns[(page->blocks_out - 1) % TND_PAGE_FED] : 0;
+        uint64_t rows =
+            old != NULL && page->rows_out > old->rows_out ? page->rows_out - old->rows_out : 0;
+        uint64_t steps = old != NULL && page->blocks_out > old->blocks_out
+                             ? page->blocks_out - old->blocks_out
+                             : 0;
+        bool soon = last != 0 && now < last + GAPS * longest && !who.process->stopped &&
+                    tnd_seen_device(&who, 1 << TND_DEVICE_KEEP) == NULL;
+        if (rows == 0 && !soon)
+            continue;
+        flows = true;
+        /* Of few steps, one more or less at the edge of the window would change the rate much. */
+        if (steps <= 2 * GAPS && mean > 0)
+            *rows_per_second_p += (double)page->rows_out / (double)page->blocks_out / (mean * 1e-9);
+        else if (seconds > 0)
+            *rows_per_second_p += (double)rows / seconds;
+    }
+    return flows;
+}
+
+/* --- the limit -------------------------------------------------------------------------------- */
+
+static uint64_t spent_of(const tnd_device_page_t *device, uint32_t states, uint64_t now)
+{
+    uint64_t spent = 0;
+    for (unsigned s = 0; s < TND_DEVICE_STATES; s++)
+        spent += (states >> s & 1) != 0 ? device->spent_ns[s] : 0;
+    if ((states >> (device->state & 0xff) & 1) != 0 && now > device->since_ns)
+        spent += now - device->since_ns;
+    return spent;
+}
+
+/*  The share of the time that a device thread was in one of these states. */
+static double share_of_device(const search_t *search, const tnd_seen_t *who, uint32_t number,
+                              uint32_t states)
+{
+    const tnd_statistics_t *old = tnd_run_view_before(search->view, who);
+    if (old == NULL || number >= old->device_count || search->whole <= 0)
+        return 0;
+    uint64_t was = spent_of(&old->devices[number], states, search->view->before->now_ns);
+    uint64_t is = spent_of(&who->page->devices[number], states, search->view->after->now_ns);
+    double share = is > was ? (double)(is - was) / search->whole : 0;
+    return share < 1 ? share : 1;
+}
+
+/*  The share of the time that the program of a feeder spends between its steps. */
+static double share_of_program(const search_t *search, const tnd_seen_t *who)
+{
+    const tnd_statistics_t *old = tnd_run_view_before(search->view, who);
+    if (old == NULL || search->whole <= 0)
+        return 0;
+    uint64_t then = search->view->before->now_ns, now = search->view->after->now_ns;
+    uint64_t was = old->program_ns, is = who->page->program_ns;
+    if (old->program_since_ns != 0 && then > old->program_since_ns)
+        was += then - old->program_since_ns;
+    if (who->page->program_since_ns != 0 && now > who->page->program_since_ns)
+        is += now - who->page->program_since_ns;
+    double share = is > was ? (double)(is - was) / search->whole : 0;
+    return share < 1 ? share : 1;
+}
+
+/*  Whether two pages are of workers of the same actor: "prep.0" and "prep.3". */
+static bool are_workers(const tnd_statistics_t *a, const tnd_statistics_t *b)
+{
+    size_t length = strcspn(a->actor, ".");
+    return a->role == TND_ROLE_WORKER && b->role == TND_ROLE_WORKER && a->chain == b->chain &&
+           strncmp(a->actor, b->actor, length) == 0 && strcspn(b->actor, ".") == length;
+}
+
+static void take_share(search_t *search, const tnd_seen_t *who, const tnd_device_page_t *device,
+                       double share)
+{
+    bool same = search->who.page != NULL && search->device == NULL && device == NULL &&
+                are_workers(search->who.page, who->page);
+    if (share > search->most) {
+        if (!same)
+            search->next = search->most;
+        search->most = share;
+        search->who = *who;
+        search->device = device;
+    } else if (!same && share > search->next) {
+        search->next = share;
+    }
+}
+
+static double share_of(const search_t *search, uint64_t ns)
+{
+    return search->whole > 0 ? (double)ns / search->whole : 0;
+}
+
+static void search_actors(search_t *search)
+{
+    tnd_seen_t who;
+    TND_EACH_ACTOR(search->view, who)
+    {
+        tnd_times_t times;
+        const tnd_statistics_t *old = tnd_run_view_before(search->view, &who);
+        if (who.process->killed || old == NULL)
+            continue;
+        tnd_run_view_times(search->view, &who, &times);
+        search->cores += share_of(search, times.cpu);
+        if (who.page->device_cpu_ns > old->device_cpu_ns)
+            search->cores += share_of(search, who.page->device_cpu_ns - old->device_cpu_ns);
+        take_share(search, &who, NULL, share_of(search, times.cpu + times.wait_io));
+        for (uint32_t d = 0; d < who.page->device_count; d++)
+            take_share(
+                search, &who, &who.page->devices[d],
+                share_of_device(search, &who, d, 1 << TND_DEVICE_STEP | 1 << TND_DEVICE_APPLY));
+    }
+}
+
+static void name_limit(tnd_verdict_t *verdict, tnd_bound_t bound, const tnd_seen_t *who,
+                       const tnd_device_page_t *device, double share)
+{
+    tnd_limit_t *limit = &verdict->limit;
+    *limit = (tnd_limit_t){.bound = bound, .process = who->process->process, .share = share};
+    snprintf(limit->actor, sizeof limit->actor, "%s", who->page->actor);
+    snprintf(limit->host, sizeof limit->host, "%s", who->process->host);
+    if (device != NULL)
+        snprintf(limit->device, sizeof limit->device, "%s", device->name);
+    memcpy(verdict->actor, limit->actor, sizeof verdict->actor);
+    memcpy(verdict->host, limit->host, sizeof verdict->host);
+    memcpy(verdict->device, limit->device, sizeof verdict->device);
+    verdict->process = limit->process;
+}
+
+static void say_name(const tnd_run_view_t *view, tnd_verdict_t *verdict, const tnd_seen_t *who)
+{
+    tnd_verdict_say(verdict, "%s", who->page->actor);
+    if (view->processes > 1)
+        tnd_verdict_say(verdict, " on host %s", who->process->host);
+}
+
+static void say_gain(tnd_verdict_t *verdict)
+{
+    if (verdict->limit.gain > 1.05 * verdict->rows_per_second)
+        tnd_verdict_say(verdict, "; %s should give %.0f rows/s", verdict->limit.advice,
+                        verdict->limit.gain);
+    else
+        verdict->limit.gain = 0;
+}
+
+/*  What one more worker would give: until the next actor, or the processors, are the limit. */
+static void expect_worker(const search_t *search, tnd_verdict_t *verdict)
+{
+    tnd_seen_t who;
+    double workers = 0, busy = 0, rate = verdict->rows_per_second;
+    double processors = search->view->after->load.processors;
+    TND_EACH_ACTOR(search->view, who)
+    if (are_workers(search->who.page, who.page) && tnd_seen_runs(&who) && !who.page->asleep) {
+        tnd_times_t times;
+        tnd_run_view_times(search->view, &who, &times);
+        busy += share_of(search, times.cpu + times.wait_io);
+        workers++;
+    }
+    if (workers == 0 || busy <= 0)
+        return;
+    double gain = rate * (workers + 1) / busy;
+    if (search->next > 0 && gain > rate / search->next)
+        gain = rate / search->next;
+    if (processors > 0 && search->cores > 0 && gain > rate * processors / search->cores)
+        gain = rate * processors / search->cores;
+    verdict->limit.gain = gain;
+    snprintf(verdict->limit.advice, sizeof verdict->limit.advice, "%.0f workers of %.*s",
+             workers + 1, (int)strcspn(search->who.page->actor, "."), search->who.page->actor);
+}
+
+/* --- what does not work ----------------------------------------------------------------------- */
+
+static bool limit_by_program(const search_t *search, tnd_verdict_t *verdict)
+{
+    tnd_seen_t who, found = {NULL, NULL};
+    double most = search->most;
+    TND_EACH_ACTOR(search->view, who)
+    {
+        double share =
+            tnd_seen_has_role(&who, TND_ROLE_FEEDER) ? share_of_program(search, &who) : 0;
+        if (share > most) {
+            most = share;
+            found = who;
+        }
+    }
+    if (found.page == NULL)
+        return false;
+    name_limit(verdict, TND_BOUND_PROGRAM, &found, NULL, most);
+    tnd_verdict_say(verdict,
+                    "; its program limits it: %.0f %% of the time passes between steps of ",
+                    100 * most);
+    say_name(search->view, verdict, &found);
+    return true;
+}
+
+/*  With one slot, a batch is made only while no step runs. */
+static bool limit_by_depth(const search_t *search, tnd_verdict_t *verdict)
+{
+    tnd_seen_t who;
+    TND_EACH_ACTOR(search->view, who)
+    {
+        const tnd_statistics_t *page = who.page;
+        if (!tnd_seen_has_role(&who, TND_ROLE_FEEDER) || page->depth != 1 ||
+            page->device_count == 0)
+            continue;
+        double share = share_of_device(search, &who, 0, UINT32_MAX & ~(1u << TND_DEVICE_IDLE));
+        double longer = share > 1 - share ? share : 1 - share;
+        if (share >= step_full || search->most >= step_full)
+            continue;
+        longer = longer > search->most ? longer : search->most;
+        name_limit(verdict, TND_BOUND_DEPTH, &who, NULL, share);
+        strcpy(verdict->limit.advice, "`depth: 2`");
+        verdict->limit.gain = verdict->rows_per_second / longer;
+        tnd_verdict_say(verdict, "; step and batch take turns: the depth of ");
+        say_name(search->view, verdict, &who);
+        tnd_verdict_say(verdict, " is 1, and its step is at work %.0f %% of the time", 100 * share);
+        say_gain(verdict);
+        return true;
+    }
+    return false;
+}
+
+/*  Both ends wait: one for credit, the other for what is on the way. */
+static bool is_slow_link(const search_t *search, const tnd_seen_t *from, const tnd_seen_t *to)
+{
+    tnd_times_t out, in;
+    if (from->process == to->process || !tnd_seen_runs(from) || !tnd_seen_runs(to))
+        return false;
+    tnd_run_view_times(search->view, from, &out);
+    tnd_run_view_times(search->view, to, &in);
+    return share_of(search, out.wait_credit) >= link_waits &&
+           share_of(search, in.wait_in + in.wait_order) >= link_waits;
+}
+
+static bool limit_by_link(const search_t *search, tnd_verdict_t *verdict)
+{
+    tnd_seen_t from;
+    if (search->most >= link_works)
+        return false;
+    TND_EACH_ACTOR(search->view, from)
+    for (uint32_t i = 0; i < from.page->peer_count; i++) {
+        tnd_seen_t to = tnd_run_view_instance(search->view, from.page->peers[i]);
+        const tnd_statistics_t *old = tnd_run_view_before(search->view, &from);
+        if (from.page->upstream[i] || to.page == NULL || old == NULL ||
+            !is_slow_link(search, &from, &to))
+            continue;
+        double bytes = from.page->bytes_out > old->bytes_out
+                           ? (double)(from.page->bytes_out - old->bytes_out)
+                           : 0;
+        tnd_fault_t fault;
+        tnd_fault_of(&fault, TND_CAUSE_LINK, &from, NULL);
+        snprintf(fault.text, sizeof fault.text,
+                 "the connection %s -> %s (host %s to host %s) is slow: %.2f MB/s, and both ends "
+                 "wait for it",
+                 from.page->actor, to.page->actor, from.process->host, to.process->host,
+                 search->whole > 0 ? bytes * 1e3 / search->whole : 0.0);
+        snprintf(fault.evidence, sizeof fault.evidence,
+                 "%" PRIu64 " connections lost, %" PRIu64 " tickets issued again",
+                 from.page->lost + to.page->lost, from.page->again + to.page->again);
+        strcpy(fault.action, "use a faster network, or place both actors on one host");
+        tnd_verdict_add(verdict, &fault);
+        name_limit(verdict, TND_BOUND_LINK, &from, NULL, search->most);
+        tnd_verdict_say(verdict, "; the connection from ");
+        say_name(search->view, verdict, &from);
+        tnd_verdict_say(verdict, " to ");
+        say_name(search->view, verdict, &to);
+        tnd_verdict_say(verdict, " limits it: both wait for it");
+        return true;
+    }
+    return false;
+}
+
+void tnd_run_limit_find(const tnd_run_view_t *view, tnd_verdict_t *verdict)
+{
+    search_t search = {.view = view, .whole = (double)tnd_run_view_window(view)};
+    search_actors(&search);
+    if (limit_by_program(&search, verdict) || limit_by_link(&search, verdict) ||
+        limit_by_depth(&search, verdict) || search.who.page == NULL)
+        return;
+    bool step = search.device != NULL;
+    name_limit(verdict, step ? TND_BOUND_STEP : TND_BOUND_WORK, &search.who, search.device,
+               search.most);
+    tnd_verdict_say(verdict, step ? "; busiest is the step of " : "; busiest is ");
+    say_name(view, verdict, &search.who);
+    if (step)
+        tnd_verdict_say(verdict, " (%s)", search.device->name);
+    tnd_verdict_say(verdict, ", at work %.0f %% of the time", 100 * search.most);
+    if (!step && search.who.page->role == TND_ROLE_WORKER) {
+        expect_worker(&search, verdict);
+        say_gain(verdict);
+    }
+}

@@ -1,0 +1,136 @@
+/*  tools/report/run_view.c - two inspections of one run, and the actors in it. */
+#include "tools/report/run_view.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/*  Whether a later process of the same host runs. */
+static bool is_replaced(const tnd_run_view_t *self, const tnd_inspected_t *process)
+{
+    for (uint32_t p = 0; p < self->after->count; p++) {
+        const tnd_inspected_t *other = &self->after->processes[p];
+        if (other != process && tnd_inspected_same(other, process) &&
+            strcmp(other->host, process->host) == 0 &&
+            (!other->killed || other->last_ns > process->last_ns))
+            return true;
+    }
+    return false;
+}
+
+bool tnd_run_view_has(const tnd_run_view_t *self, const tnd_inspected_t *process)
+{
+    return tnd_inspected_same(process, self->of) &&
+           (!process->killed || !is_replaced(self, process));
+}
+
+/*  The leader's record has the most; without it, that of any process that runs. */
+static const tnd_run_record_t *best_record(const tnd_run_view_t *self)
+{
+    const tnd_inspected_t *found = NULL;
+    for (uint32_t p = 0; p < self->after->count; p++) {
+        const tnd_inspected_t *process = &self->after->processes[p];
+        if (!tnd_run_view_has(self, process) || process->record.page == NULL)
+            continue;
+        bool leads = process->record.page->state != 0;
+        if (found == NULL || (leads && found->record.page->state == 0))
+            found = process;
+    }
+    return found != NULL ? &found->record : NULL;
+}
+
+const char *tnd_run_view_name(const tnd_run_view_t *self, uint32_t instance)
+{
+    bool known = self->record != NULL && instance < self->record->shape.actors;
+    return known ? self->record->instances[instance].name : NULL;
+}
+
+const tnd_host_record_t *tnd_run_view_host(const tnd_run_view_t *self, uint32_t instance)
+{
+    bool known = self->record != NULL && instance < self->record->shape.actors &&
+                 self->record->instances[instance].host < self->record->shape.hosts;
+    return known ? &self->record->hosts[self->record->instances[instance].host] : NULL;
+}
+
+void tnd_run_view_actors(const tnd_run_view_t *self, const char *host, char *text, size_t room)
+{
+    size_t used = 0;
+    text[0] = '\0';
+    for (uint32_t i = 0; self->record != NULL && i < self->record->shape.actors; i++) {
+        const tnd_host_record_t *of = tnd_run_view_host(self, i);
+        if (of != NULL && strcmp(of->name, host) == 0 && used < room)
+            used += (size_t)snprintf(text + used, room - used, "%s%s", used > 0 ? ", " : "",
+                                     self->record->instances[i].name);
+    }
+}
+
+tnd_run_view_t tnd_run_view(const tnd_inspection_t *before, const tnd_inspection_t *after,
+                            const tnd_inspected_t *process)
+{
+    tnd_run_view_t self = {.before = before, .after = after, .of = process};
+    for (uint32_t p = 0; p < after->count; p++)
+        self.processes += tnd_run_view_has(&self, &after->processes[p]);
+    self.record = best_record(&self);
+    return self;
+}
+
+tnd_seen_t tnd_run_view_instance(const tnd_run_view_t *self, uint32_t instance)
+{
+    tnd_seen_t who;
+    TND_EACH_ACTOR(self, who)
+    if (who.page->instance == instance)
+        return who;
+    return (tnd_seen_t){NULL, NULL};
+}
+
+const tnd_statistics_t *tnd_run_view_before(const tnd_run_view_t *self, const tnd_seen_t *who)
+{
+    return tnd_inspection_find(self->before, who->process, who->page->actor);
+}
+
+uint32_t tnd_seen_wait(const tnd_seen_t *who)
+{
+    uint32_t waits =
+        tnd_seen_state(who) == TND_STATE_WAITING ? (uint32_t)(who->page->state >> 8) : 0;
+    return waits != 0 ? 1u << tnd_wait_foremost(waits) : 0;
+}
+
+uint64_t tnd_seen_since(const tnd_run_view_t *self, const tnd_seen_t *who)
+{
+    uint64_t since =
+        tnd_seen_state(who) == TND_STATE_WAITING ? who->page->waiting_ns : who->page->since_ns;
+    return since != 0 && self->after->now_ns > since ? self->after->now_ns - since : 0;
+}
+
+const tnd_device_page_t *tnd_seen_device(const tnd_seen_t *who, uint32_t states)
+{
+    const tnd_device_page_t *found = NULL;
+    for (uint32_t d = 0; d < who->page->device_count; d++) {
+        const tnd_device_page_t *device = &who->page->devices[d];
+        if ((states >> (device->state & 0xff) & 1) != 0 &&
+            (found == NULL || device->since_ns < found->since_ns))
+            found = device;
+    }
+    return found;
+}
+
+void tnd_run_view_times(const tnd_run_view_t *self, const tnd_seen_t *who, tnd_times_t *times)
+{
+    const tnd_statistics_t *old = tnd_run_view_before(self, who);
+    tnd_times_t was = {0}, is;
+    if (old != NULL)
+        tnd_statistics_times(old, self->before->now_ns, &was);
+    tnd_statistics_times(who->page, self->after->now_ns, &is);
+    tnd_times_between(&was, &is, tnd_run_view_window(self), times);
+}
+
+const char *tnd_duration_text(uint64_t ns, char text[24])
+{
+    double seconds = (double)ns * 1e-9;
+    if (seconds < 10)
+        snprintf(text, 24, "%.1f s", seconds);
+    else if (seconds < 120)
+        snprintf(text, 24, "%.0f s", seconds);
+    else
+        snprintf(text, 24, "%.0f min", seconds / 60);
+    return text;
+}

@@ -1,0 +1,121 @@
+/*  tools/report/verdict.h - what limits a run, and what is wrong with it.
+ *
+ *  A verdict has two parts.  The limit is the actor that bounds the rate, also in a healthy run.
+ *  The faults are what is wrong, even while rows flow, most serious first.  It also has the chain of
+ *  waits, from a feeder to the actor that all others wait for.
+ *
+ *  Threads: any.  Units: nanoseconds; shares are fractions of the time between two looks. */
+#ifndef TND_TOOLS_REPORT_VERDICT_H
+#define TND_TOOLS_REPORT_VERDICT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+/*  The state of a run; also the exit code of `tundish why`. */
+typedef enum {
+    TND_RUN_FLOWS = 0,
+    TND_RUN_KILLED = 1,
+    TND_RUN_SLOW = 10, /* rows flow, but something is wrong */
+    TND_RUN_STALLED = 11,
+    TND_RUN_CYCLE = 12 /* actors wait for each other */
+} tnd_run_state_t;
+
+/*  X(name, text): what can be wrong, most serious first. */
+#define TND_CAUSES(X)                                                                              \
+    X(KILLED, "killed")             /* a process died without ending its part */                   \
+    X(STOPPED, "stopped")           /* a process was stopped by a signal */                        \
+    X(CYCLE, "cycle")               /* no actor works, and each waits for another */               \
+    X(NOT_STARTED, "not_started")   /* a host has not come */                                      \
+    X(AWAY, "away")                 /* the leader does not hear a host */                          \
+    X(CRASHES, "crashes")           /* a process died several times and was started again */       \
+    X(HANGS, "hangs")               /* an actor or a step is in one call for too long */           \
+    X(FAILED, "failed")             /* an actor has failed */                                      \
+    X(SAVES, "saves")               /* the model is written */                                     \
+    X(PROGRAM, "program")           /* the program does not ask for the next step */               \
+    X(CONTROL, "control")           /* the thread that exchanges control messages does not run */  \
+    X(NO_PROCESSOR, "no_processor") /* ready, but other threads have the processors */             \
+    X(LINK, "link")                 /* a connection is slow, or is lost again and again */         \
+    X(WORKS, "works")               /* an actor has worked for a while; nothing else is wrong */   \
+    X(UNSEEN, "unseen")             /* the actor is on another machine */
+
+typedef enum {
+#define TND_CAUSE(name, text) TND_CAUSE_##name,
+    TND_CAUSES(TND_CAUSE)
+#undef TND_CAUSE
+} tnd_cause_t;
+
+typedef struct {
+    tnd_cause_t cause;
+    char actor[48], host[64], device[24]; /* "": none in particular */
+    int process;                          /* 0: not known */
+    uint64_t thread;                      /* likewise */
+    uint64_t since_ns;                    /* for how long; 0: not known */
+    char text[384];                       /* a sentence */
+    char evidence[384];                   /* what shows it; "": the sentence says all */
+    char action[256];                     /* what to do; "": nothing */
+} tnd_fault_t;
+
+/*  X(name, text): what bounds the rate. */
+#define TND_BOUNDS(X)                                                                              \
+    X(NONE, "none")                                                                                \
+    X(WORK, "work")       /* of an actor */                                                        \
+    X(STEP, "step")       /* of the user, on a device */                                           \
+    X(PROGRAM, "program") /* that runs between two steps */                                        \
+    X(DEPTH, "depth")     /* step and batch take turns */                                          \
+    X(LINK, "link")       /* between two hosts */
+
+typedef enum {
+#define TND_BOUND(name, text) TND_BOUND_##name,
+    TND_BOUNDS(TND_BOUND)
+#undef TND_BOUND
+} tnd_bound_t;
+
+typedef struct {
+    tnd_bound_t bound;
+    char actor[48], host[64], device[24];
+    int process;
+    double share;     /* of the time that it is at work */
+    double gain;      /* rows per second with the change that `advice` names; 0: none is known */
+    char advice[192]; /* such as "a third worker of prep" */
+} tnd_limit_t;
+
+/*  An actor of the chain of waits, and what it waits for (bits of TND_WAIT_*). */
+typedef struct {
+    char actor[48], host[64];
+    uint32_t waits;
+    uint64_t since_ns;
+} tnd_hop_t;
+
+enum { TND_VERDICT_FAULTS = 16, TND_VERDICT_HOPS = 32 };
+
+typedef struct {
+    char run[64];
+    tnd_run_state_t state;
+    bool flows; /* rows are fed */
+    double rows_per_second;
+    char sentence[1024];
+    /*  The actor that limits the run or is waited for; "" and 0: unknown. */
+    char actor[48], host[64], device[24];
+    int process;
+    tnd_limit_t limit;
+    tnd_fault_t faults[TND_VERDICT_FAULTS];
+    uint32_t fault_count;
+    tnd_hop_t hops[TND_VERDICT_HOPS];
+    uint32_t hop_count;
+} tnd_verdict_t;
+
+/*  "killed", ... / "work", ... */
+const char *tnd_cause_name(tnd_cause_t cause);
+const char *tnd_bound_name(tnd_bound_t bound);
+
+/*  Appends to the sentence. */
+void tnd_verdict_say(tnd_verdict_t *self, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+/*  Adds a fault in its place.  If the verdict has the same cause of the same actor, host and device,
+ *  or is full of more serious ones, it is not added. */
+void tnd_verdict_add(tnd_verdict_t *self, const tnd_fault_t *fault);
+/*  Writes an object of a verdict as JSON. */
+void tnd_verdict_json(const tnd_verdict_t *self, bool first, FILE *out);
+
+#endif

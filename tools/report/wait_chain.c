@@ -1,0 +1,543 @@
+/*  tools/report/wait_chain.c - follows the waits of a run from a feeder to the actor that all others
+ *  wait for. */
+#include "tools/report/wait_chain.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "runtime/core/protocol/effect.h"
+
+/*  If nothing has moved for this time, it is a fault and not a moment between two steps. */
+static const uint64_t still_ns = 5000000000;
+
+/*  The longest call that is not called a hang. */
+static const uint64_t long_call_ns = 1000000000;
+
+enum {
+    IN_STEP = 1 << TND_DEVICE_STEP | 1 << TND_DEVICE_APPLY,
+    IN_SAVE = 1 << TND_DEVICE_KEEP,
+    IN_REDUCE = 1 << TND_DEVICE_REDUCE
+};
+
+typedef struct {
+    const tnd_run_view_t *view;
+    tnd_verdict_t *verdict;
+    const tnd_statistics_t *way[TND_VERDICT_HOPS];
+} walk_t;
+
+/* --- the actors ------------------------------------------------------------------------------- */
+
+/*  How likely other actors wait for this one. */
+static int weight_of(const tnd_seen_t *who)
+{
+    if (!tnd_seen_runs(who))
+        return 4;
+    if (tnd_seen_state(who) == TND_STATE_WORKING || tnd_seen_device(who, IN_STEP | IN_SAVE) != NULL)
+        return 3;
+    uint32_t waits = tnd_seen_wait(who);
+    if (tnd_seen_has_role(who, TND_ROLE_FEEDER) && who->page->credit == 0)
+        return 2;
+    return waits != TND_WAIT_INPUT && waits != TND_WAIT_ENDED ? 1 : 0;
+}
+
+static void prefer(tnd_seen_t *best, const tnd_seen_t *who)
+{
+    if (best->page == NULL || weight_of(who) > weight_of(best))
+        *best = *who;
+}
+
+/*  The peer on that side that is most likely waited for. */
+static tnd_seen_t best_peer(const walk_t *walk, const tnd_statistics_t *page, bool upstream)
+{
+    tnd_seen_t best = {NULL, NULL};
+    for (uint32_t i = 0; i < page->peer_count; i++) {
+        if (page->upstream[i] != upstream)
+            continue;
+        tnd_seen_t who = tnd_run_view_instance(walk->view, page->peers[i]);
+        if (who.page != NULL && !tnd_seen_has_role(&who, TND_ROLE_REDUCER) &&
+            !tnd_seen_has_role(&who, TND_ROLE_OBSERVER))
+            prefer(&best, &who);
+    }
+    return best;
+}
+
+/*  Same, among the other actors of a role in its chain. */
+static tnd_seen_t best_other(const walk_t *walk, const tnd_statistics_t *page, tnd_role_t role)
+{
+    tnd_seen_t best = {NULL, NULL}, who;
+    TND_EACH_ACTOR(walk->view, who)
+    if (tnd_seen_has_role(&who, role) && who.page->chain == page->chain &&
+        who.page->instance != page->instance)
+        prefer(&best, &who);
+    return best;
+}
+
+static tnd_seen_t reducer_of(const walk_t *walk, const tnd_statistics_t *page)
+{
+    tnd_seen_t found = {NULL, NULL};
+    for (uint32_t i = 0; i < page->peer_count; i++) {
+        tnd_seen_t who = tnd_run_view_instance(walk->view, page->peers[i]);
+        if (who.page != NULL && tnd_seen_has_role(&who, TND_ROLE_REDUCER))
+            prefer(&found, &who);
+    }
+    return found;
+}
+
+/* --- the sentence ----------------------------------------------------------------------------- */
+
+static void say_host(const walk_t *walk, const tnd_seen_t *who)
+{
+    if (walk->view->processes > 1)
+        tnd_verdict_say(walk->verdict, " on host %s", who->process->host);
+}
+
+static void say_name(const walk_t *walk, const tnd_seen_t *who)
+{
+    tnd_verdict_say(walk->verdict, "%s", who->page->actor);
+    say_host(walk, who);
+}
+
+static void name_end(const walk_t *walk, const tnd_seen_t *who, const tnd_device_page_t *device)
+{
+    tnd_verdict_t *verdict = walk->verdict;
+    snprintf(verdict->actor, sizeof verdict->actor, "%s", who->page->actor);
+    snprintf(verdict->host, sizeof verdict->host, "%s", who->process->host);
+    verdict->process = who->process->process;
+    if (device != NULL)
+        snprintf(verdict->device, sizeof verdict->device, "%s", device->name);
+}
+
+/* --- faults ----------------------------------------------------------------------------------- */
+
+void tnd_fault_of(tnd_fault_t *fault, tnd_cause_t cause, const tnd_seen_t *who,
+                  const tnd_device_page_t *device)
+{
+    *fault = (tnd_fault_t){.cause = cause, .process = who->process->process};
+    snprintf(fault->host, sizeof fault->host, "%s", who->process->host);
+    if (who->page != NULL) {
+        snprintf(fault->actor, sizeof fault->actor, "%s", who->page->actor);
+        fault->thread = who->page->thread;
+    }
+    if (device != NULL) {
+        snprintf(fault->device, sizeof fault->device, "%s", device->name);
+        fault->thread = device->thread;
+    }
+}
+
+/*  The names of the actors of a process, as far as they started. */
+static void list_actors(const tnd_inspected_t *process, char *text, size_t room)
+{
+    size_t used = 0;
+    text[0] = '\0';
+    for (uint32_t a = 0; a < process->count && used < room; a++)
+        used += (size_t)snprintf(text + used, room - used, "%s%s", a > 0 ? ", " : "",
+                                 process->actors[a].actor);
+}
+
+/*  How often the host was started again, as far as the leader knows. */
+static void describe_restarts(const tnd_run_view_t *view, const char *host, tnd_fault_t *fault)
+{
+    for (uint32_t h = 0; view->record != NULL && h < view->record->shape.hosts; h++) {
+        const tnd_host_record_t *record = &view->record->hosts[h];
+        if (strcmp(record->name, host) != 0 || record->restarts_max == 0)
+            continue;
+        snprintf(fault->evidence, sizeof fault->evidence,
+                 "it was restarted %" PRIu64 " times of at most %" PRIu32, record->restarts,
+                 record->restarts_max);
+    }
+}
+
+void tnd_fault_of_process(tnd_fault_t *fault, const tnd_run_view_t *view,
+                          const tnd_inspected_t *process)
+{
+    tnd_seen_t who = {process, process->count == 1 ? process->actors : NULL};
+    char time[24], actors[200];
+    tnd_fault_of(fault, process->killed ? TND_CAUSE_KILLED : TND_CAUSE_STOPPED, &who, NULL);
+    uint64_t now = view->after->now_ns;
+    fault->since_ns = process->last_ns != 0 && now > process->last_ns ? now - process->last_ns : 0;
+    list_actors(process, actors, sizeof actors);
+    tnd_duration_text(fault->since_ns, time);
+    if (process->killed) {
+        snprintf(fault->text, sizeof fault->text,
+                 "host %s (%s): process %d was killed or crashed %s ago", process->host, actors,
+                 process->process, time);
+        describe_restarts(view, process->host, fault);
+        snprintf(fault->action, sizeof fault->action,
+                 "start it again by the same command with --host %s", process->host);
+    } else {
+        snprintf(fault->text, sizeof fault->text,
+                 "host %s (%s): process %d has been stopped for %s", process->host, actors,
+                 process->process, time);
+        snprintf(fault->action, sizeof fault->action, "kill -CONT %d continues it",
+                 process->process);
+    }
+}
+
+/* --- the way ---------------------------------------------------------------------------------- */
+
+/*  A device thread that works, or has hung. */
+static void end_at_device(const walk_t *walk, const tnd_seen_t *who,
+                          const tnd_device_page_t *device)
+{
+    bool saves = (device->state & 0xff) == TND_DEVICE_KEEP;
+    uint64_t now = walk->view->after->now_ns;
+    uint64_t since = now > device->since_ns ? now - device->since_ns : 0;
+    char time[24];
+    tnd_fault_t fault;
+    tnd_duration_text(since, time);
+    tnd_verdict_say(walk->verdict, " waits for replica %" PRIu64, device->state >> 8);
+    say_host(walk, who);
+    if (saves)
+        tnd_verdict_say(walk->verdict,
+                        " (%s), which has been writing the model of step %" PRIu64 " for %s",
+                        device->name, device->step, time);
+    else
+        tnd_verdict_say(walk->verdict, " (%s), whose step %" PRIu64 " has been running for %s",
+                        device->name, device->step, time);
+    name_end(walk, who, device);
+    tnd_cause_t cause = saves                  ? TND_CAUSE_SAVES
+                        : since > long_call_ns ? TND_CAUSE_HANGS
+                                               : TND_CAUSE_WORKS;
+    tnd_fault_of(&fault, cause, who, device);
+    fault.since_ns = since;
+    if (saves)
+        snprintf(fault.text, sizeof fault.text,
+                 "%s on host %s has been writing the model of step %" PRIu64 " for %s",
+                 device->name, who->process->host, device->step, time);
+    else
+        snprintf(fault.text, sizeof fault.text,
+                 "step %" PRIu64 " of replica %" PRIu64 " on %s, host %s, has been running for %s",
+                 device->step, device->state >> 8, device->name, who->process->host, time);
+    if (saves)
+        strcpy(fault.action, "write less often (checkpoint: every) or to a faster disk");
+    tnd_verdict_add(walk->verdict, &fault);
+}
+
+static void end_at_program(const walk_t *walk, const tnd_seen_t *who)
+{
+    char time[24];
+    tnd_fault_t fault;
+    tnd_fault_of(&fault, TND_CAUSE_PROGRAM, who, NULL);
+    fault.since_ns = tnd_seen_since(walk->view, who);
+    tnd_duration_text(fault.since_ns, time);
+    tnd_verdict_say(walk->verdict,
+                    " waits for its program, which has not asked for the next step for %s", time);
+    snprintf(fault.text, sizeof fault.text,
+             "the program of %s, process %d, has not asked for the next step for %s",
+             who->page->actor, who->process->process, time);
+    name_end(walk, who, NULL);
+    tnd_verdict_add(walk->verdict, &fault);
+}
+
+/*  The end of a walk at an actor on another machine. */
+static void end_elsewhere(const walk_t *walk, const tnd_seen_t *who, uint32_t instance,
+                          const char *what)
+{
+    const char *name = tnd_run_view_name(walk->view, instance);
+    const tnd_host_record_t *host = tnd_run_view_host(walk->view, instance);
+    tnd_fault_t fault;
+    tnd_fault_of(&fault, TND_CAUSE_UNSEEN, who, NULL);
+    if (name == NULL || host == NULL) {
+        tnd_verdict_say(walk->verdict,
+                        " waits for %s of an actor that does not run on this machine", what);
+        snprintf(fault.text, sizeof fault.text,
+                 "%s waits for %s of an actor that does not run on this machine", who->page->actor,
+                 what);
+        strcpy(fault.action, "run `tundish why` on the machines of the other hosts");
+        tnd_verdict_add(walk->verdict, &fault);
+        return;
+    }
+    static const char *const presences[TND_PRESENCES] = {
+        "not known here", "not started", "connected", "away", "lost", "gone on request"};
+    char time[24] = "";
+    uint64_t now = walk->view->after->now_ns, since = host->since_ns;
+    fault.since_ns = since != 0 && now > since ? now - since : 0;
+    snprintf(fault.actor, sizeof fault.actor, "%s", name);
+    snprintf(fault.host, sizeof fault.host, "%s", host->name);
+    fault.process = (int)host->process;
+    fault.thread = 0;
+    tnd_duration_text(fault.since_ns, time);
+    const char *presence = presences[host->presence < TND_PRESENCES ? host->presence : 0];
+    tnd_verdict_say(walk->verdict, " waits for %s on host %s (%s)", name, host->name,
+                    host->address);
+    snprintf(fault.text, sizeof fault.text, "%s waits for %s on host %s (%s)", who->page->actor,
+             name, host->name, host->address);
+    snprintf(fault.evidence, sizeof fault.evidence, "host %s: %s for %s", host->name, presence,
+             time);
+    snprintf(fault.action, sizeof fault.action, "run `tundish why %s` on %s", walk->verdict->run,
+             host->address);
+    snprintf(walk->verdict->actor, sizeof walk->verdict->actor, "%s", name);
+    snprintf(walk->verdict->host, sizeof walk->verdict->host, "%s", host->name);
+    tnd_verdict_add(walk->verdict, &fault);
+}
+
+/*  A peer of `page` on one side that is not on this machine; UINT32_MAX: none. */
+static uint32_t absent_peer(const walk_t *walk, const tnd_statistics_t *page, bool upstream)
+{
+    for (uint32_t i = 0; i < page->peer_count; i++)
+        if (page->upstream[i] == upstream &&
+            tnd_run_view_instance(walk->view, page->peers[i]).page == NULL)
+            return page->peers[i];
+    return UINT32_MAX;
+}
+
+/*  Same, an instance of a role in the chain of `page`. */
+static uint32_t absent_other(const walk_t *walk, const tnd_statistics_t *page, tnd_role_t role)
+{
+    const tnd_run_record_t *record = walk->view->record;
+    for (uint32_t i = 0; record != NULL && i < record->shape.actors; i++)
+        if (record->instances[i].role == (uint32_t)role &&
+            record->instances[i].chain == page->chain && i != page->instance &&
+            tnd_run_view_instance(walk->view, i).page == NULL)
+            return i;
+    return UINT32_MAX;
+}
+
+/*  The actor that a feeder with a step in progress waits for, if any. */
+static tnd_seen_t from_step(const walk_t *walk, const tnd_seen_t *who)
+{
+    tnd_seen_t none = {NULL, NULL};
+    const tnd_device_page_t *device = tnd_seen_device(who, IN_STEP | IN_SAVE);
+    if (device != NULL) {
+        end_at_device(walk, who, device);
+        return none;
+    }
+    if (tnd_seen_device(who, IN_REDUCE) == NULL) {
+        end_at_program(walk, who);
+        return none;
+    }
+    tnd_seen_t reducer = reducer_of(walk, who->page);
+    tnd_seen_t other = best_other(walk, who->page, TND_ROLE_FEEDER);
+    if (reducer.page != NULL && (!tnd_seen_runs(&reducer) || weight_of(&reducer) > 2))
+        return reducer;
+    if (other.page != NULL && reducer.page != NULL)
+        tnd_verdict_say(walk->verdict, " waits for %s, which", reducer.page->actor);
+    if (other.page == NULL) {
+        uint32_t absent = absent_other(walk, who->page, TND_ROLE_REDUCER);
+        if (reducer.page != NULL || absent == UINT32_MAX)
+            absent = absent_other(walk, who->page, TND_ROLE_FEEDER);
+        if (absent != UINT32_MAX) {
+            end_elsewhere(walk, who, absent, "replicas");
+            return none;
+        }
+        tnd_verdict_say(walk->verdict,
+                        " waits for replicas of %s, which do not run on this machine",
+                        reducer.page != NULL ? reducer.page->actor : "others");
+        return none;
+    }
+    device = tnd_seen_device(&other, IN_STEP | IN_SAVE);
+    if (device != NULL && tnd_seen_runs(&other)) {
+        end_at_device(walk, &other, device);
+        return none;
+    }
+    return other;
+}
+
+static tnd_seen_t from_batcher(const walk_t *walk, const tnd_seen_t *who, uint32_t waits)
+{
+    if (waits == TND_WAIT_MARK)
+        return best_other(walk, who->page, TND_ROLE_JOIN);
+    return best_peer(walk, who->page, waits != TND_WAIT_WINDOW);
+}
+
+/*  The actor that this one waits for; none: the sentence is complete. */
+static tnd_seen_t next_of(const walk_t *walk, const tnd_seen_t *who)
+{
+    tnd_seen_t next = {NULL, NULL};
+    uint32_t waits = tnd_seen_wait(who);
+    if (waits == TND_WAIT_LEADER || waits == TND_WAIT_ENDED) {
+        tnd_verdict_say(walk->verdict,
+                        waits == TND_WAIT_LEADER ? " waits for the leader" : " has done its part");
+        return next;
+    }
+    if (tnd_seen_has_role(who, TND_ROLE_FEEDER) &&
+        (waits == TND_WAIT_STEP || waits == TND_WAIT_REDUCE))
+        return from_step(walk, who);
+    if (tnd_seen_has_role(who, TND_ROLE_JOIN))
+        next = from_batcher(walk, who, waits);
+    else if ((tnd_seen_has_role(who, TND_ROLE_READER) ||
+              (tnd_seen_has_role(who, TND_ROLE_CACHE) && who->page->queue == 0)) &&
+             waits == TND_WAIT_INPUT)
+        next = best_other(walk, who->page, TND_ROLE_JOIN); /* the source of its tickets */
+    else
+        next = best_peer(walk, who->page, waits != TND_WAIT_CREDIT);
+    if (next.page == NULL) {
+        bool tickets = tnd_seen_has_role(who, TND_ROLE_READER) && waits == TND_WAIT_INPUT;
+        bool mark = tnd_seen_has_role(who, TND_ROLE_JOIN) && waits == TND_WAIT_MARK;
+        bool upstream = tnd_seen_has_role(who, TND_ROLE_JOIN) ? waits != TND_WAIT_WINDOW
+                                                              : waits != TND_WAIT_CREDIT;
+        end_elsewhere(walk, who,
+                      tickets || mark ? absent_other(walk, who->page, TND_ROLE_JOIN)
+                                      : absent_peer(walk, who->page, upstream),
+                      waits != 0 ? tnd_wait_name((unsigned)__builtin_ctz(waits)) : "word");
+    }
+    return next;
+}
+
+/*  Whether this actor does not wait; the sentence is then complete. */
+static bool is_end(const walk_t *walk, const tnd_seen_t *who)
+{
+    tnd_state_t state = tnd_seen_state(who);
+    char time[24];
+    tnd_fault_t fault;
+    if (!tnd_seen_runs(who)) {
+        tnd_fault_of_process(&fault, walk->view, who->process);
+        if (who->process->stopped)
+            tnd_verdict_say(walk->verdict,
+                            ", whose process %d is stopped; kill -CONT %d continues it",
+                            who->process->process, who->process->process);
+        else
+            tnd_verdict_say(walk->verdict, ", whose process %d was killed or crashed, %s ago",
+                            who->process->process, tnd_duration_text(fault.since_ns, time));
+    } else if (state == TND_STATE_FAILED || state == TND_STATE_ENDED) {
+        const char *how = state == TND_STATE_FAILED ? "failed" : "ended";
+        tnd_verdict_say(walk->verdict, ", which has %s", how);
+        tnd_fault_of(&fault, TND_CAUSE_FAILED, who, NULL);
+        snprintf(fault.text, sizeof fault.text, "%s on host %s has %s", who->page->actor,
+                 who->process->host, how);
+    } else if (tnd_seen_wait(who) == 0) {
+        uint64_t since = tnd_seen_since(walk->view, who);
+        const char *how = state == TND_STATE_WORKING ? "inside one call of its work" : "busy";
+        tnd_duration_text(since, time);
+        tnd_verdict_say(walk->verdict, ", which has been %s for %s", how, time);
+        tnd_fault_of(&fault, since > long_call_ns ? TND_CAUSE_HANGS : TND_CAUSE_WORKS, who, NULL);
+        fault.since_ns = since;
+        snprintf(fault.text, sizeof fault.text, "%s on host %s has been %s for %s",
+                 who->page->actor, who->process->host, how, time);
+    } else {
+        return false;
+    }
+    name_end(walk, who, NULL);
+    tnd_verdict_add(walk->verdict, &fault);
+    return true;
+}
+
+static bool was_here(const walk_t *walk, const tnd_seen_t *who)
+{
+    for (uint32_t i = 0; i < walk->verdict->hop_count; i++)
+        if (walk->way[i] == who->page)
+            return true;
+    return false;
+}
+
+static void add_hop(walk_t *walk, const tnd_seen_t *who)
+{
+    tnd_hop_t *hop = &walk->verdict->hops[walk->verdict->hop_count];
+    *hop = (tnd_hop_t){.since_ns = tnd_seen_since(walk->view, who)};
+    snprintf(hop->actor, sizeof hop->actor, "%s", who->page->actor);
+    snprintf(hop->host, sizeof hop->host, "%s", who->process->host);
+    if (tnd_seen_state(who) == TND_STATE_WAITING)
+        hop->waits = (uint32_t)(who->page->state >> 8);
+    walk->way[walk->verdict->hop_count++] = who->page;
+}
+
+static void come_round(const walk_t *walk, const tnd_seen_t *who)
+{
+    uint64_t least = UINT64_MAX;
+    for (uint32_t i = 0; i < walk->verdict->hop_count; i++)
+        least = walk->verdict->hops[i].since_ns < least ? walk->verdict->hops[i].since_ns : least;
+    if (least < still_ns) {
+        tnd_verdict_say(walk->verdict, ": no actor was working at this moment; try again");
+        return;
+    }
+    tnd_fault_t fault;
+    tnd_fault_of(&fault, TND_CAUSE_CYCLE, who, NULL);
+    fault.since_ns = least;
+    strcpy(fault.text,
+           "no actor is working, and each waits for another, which is a bug in tundish");
+    strcpy(fault.action, "please report it with the output of `tundish ps --json`");
+    tnd_verdict_add(walk->verdict, &fault);
+    tnd_verdict_say(walk->verdict,
+                    ": no actor is working, which is a bug in tundish; please report "
+                    "it with the output of `tundish ps --json`");
+}
+
+static void follow(walk_t *walk, tnd_seen_t who)
+{
+    say_name(walk, &who);
+    if (is_end(walk, &who)) {
+        add_hop(walk, &who);
+        return;
+    }
+    while (walk->verdict->hop_count < TND_VERDICT_HOPS) {
+        add_hop(walk, &who);
+        who = next_of(walk, &who);
+        if (who.page == NULL)
+            return;
+        tnd_verdict_say(walk->verdict, " waits for ");
+        say_name(walk, &who);
+        if (is_end(walk, &who)) {
+            if (walk->verdict->hop_count < TND_VERDICT_HOPS)
+                add_hop(walk, &who);
+            return;
+        }
+        if (was_here(walk, &who)) {
+            come_round(walk, &who);
+            return;
+        }
+        tnd_verdict_say(walk->verdict, ", which");
+    }
+}
+
+/*  The start of the path: a feeder whose chain runs, preferably one that no other waits for. */
+static tnd_seen_t begin_at(const walk_t *walk)
+{
+    tnd_seen_t who, best = {NULL, NULL};
+    TND_EACH_ACTOR(walk->view, who)
+    {
+        uint32_t waits = tnd_seen_wait(&who);
+        bool idle = waits == TND_WAIT_LEADER || waits == TND_WAIT_ENDED ||
+                    tnd_seen_state(&who) == TND_STATE_ENDED;
+        if (tnd_seen_has_role(&who, TND_ROLE_FEEDER) && !idle &&
+            (best.page == NULL ||
+             (tnd_seen_device(&best, IN_STEP) != NULL && tnd_seen_device(&who, IN_REDUCE) != NULL)))
+            best = who;
+    }
+    return best;
+}
+
+/*  Hosts that have not come, which the run waits for. */
+static bool say_missing(const tnd_run_view_t *view, tnd_verdict_t *verdict)
+{
+    bool any = false;
+    for (uint32_t i = 0; i < verdict->fault_count; i++) {
+        const tnd_fault_t *fault = &verdict->faults[i];
+        char actors[200];
+        if (fault->cause != TND_CAUSE_NOT_STARTED)
+            continue;
+        tnd_run_view_actors(view, fault->host, actors, sizeof actors);
+        if (any)
+            tnd_verdict_say(verdict, " and host %s (%s)", fault->host, actors);
+        else
+            tnd_verdict_say(verdict, "%s waits for host %s (%s)", verdict->run, fault->host,
+                            actors);
+        if (!any)
+            snprintf(verdict->host, sizeof verdict->host, "%s", fault->host);
+        any = true;
+    }
+    if (any)
+        tnd_verdict_say(verdict, " to start");
+    return any;
+}
+
+void tnd_wait_chain_follow(const tnd_run_view_t *view, tnd_verdict_t *verdict)
+{
+    walk_t walk = {.view = view, .verdict = verdict};
+    tnd_seen_t who = begin_at(&walk), any = {NULL, NULL};
+    if (who.page != NULL) {
+        follow(&walk, who);
+        return;
+    }
+    TND_EACH_ACTOR(view, who)
+    if (!tnd_seen_runs(&who) || tnd_seen_state(&who) == TND_STATE_WORKING)
+        prefer(&any, &who);
+    if (any.page == NULL && say_missing(view, verdict))
+        return;
+    tnd_verdict_say(verdict, "%s begins, or ends: ", verdict->run);
+    if (any.page == NULL) {
+        tnd_verdict_say(verdict, "its actors here wait for the leader");
+        return;
+    }
+    say_name(&walk, &any);
+    (void)is_end(&walk, &any);
+}
