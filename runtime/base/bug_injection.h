@@ -28,6 +28,9 @@
     X(BUCKETS_FLUSHED_BACKWARDS, "rows left at the end of a window come out last bucket first")    \
     X(BATCH_OVERWRITTEN, "rows of a bucket are stored over a batch that was not sent")             \
     X(WINDOW_STARTS_EARLY, "the cursor after a window of buckets stays at its start")              \
+    X(PACKED_VALUES_TWICE, "a run that resumes packs a document again from its first value")       \
+    X(PACKED_OVERWRITTEN, "values are packed over a batch that was not sent")                      \
+    X(PACKED_REST_FORGOTTEN, "the last packed row of an epoch is lost if it is not full")          \
     X(MARK_AHEAD, "a watermark counts rows that were received but not joined")                     \
     X(ROUND_CLOSED_EARLY, "a round closes with one replica missing")                               \
     X(SLOT_GIVEN_TWICE, "a feeder offers a slot that still holds a step")                          \

@@ -27,7 +27,7 @@ void tnd_assembly_init(tnd_assembly_t *self, void *memory, const tnd_cursor_t *f
     self->ring = memory;
     self->ledgers = (tnd_ledger_t *)(self->ring + open_max);
     self->positions = (tnd_position_t *)(self->ledgers + ((size_t)open_max + 1) * self->lanes);
-    self->batches = (uint64_t *)(self->positions + ((size_t)open_max + 1) * self->lanes);
+    self->since = (uint64_t *)(self->positions + ((size_t)open_max + 1) * self->lanes);
     for (uint32_t i = 0; i < open_max; i++)
         self->ring[i].step = TND_UNKNOWN;
 }
@@ -118,7 +118,7 @@ static tnd_status_t enter(tnd_assembly_t *self, entry_t *entry, size_t place, co
         return differs(msg, who, "another composition than the other lanes", error);
     if (*have & bit) {
         if (tnd_position_compare(self->positions[at], msg->part.position) != 0 ||
-            self->batches[at] != msg->part.batches ||
+            self->since[at] != msg->part.since ||
             !same_ledger(&self->ledgers[at], &msg->part.ledger))
             return differs(msg, who, "other rows than before the last rewind", error);
         return TND_OK;
@@ -129,7 +129,7 @@ static tnd_status_t enter(tnd_assembly_t *self, entry_t *entry, size_t place, co
     *have |= bit;
     entry->parts++;
     self->positions[at] = msg->part.position;
-    self->batches[at] = msg->part.batches;
+    self->since[at] = msg->part.since;
     self->ledgers[at] = msg->part.ledger;
     tnd_ledger_add(&entry->ledger, &msg->part.ledger);
     return TND_OK;
@@ -186,8 +186,7 @@ static void place_lanes(const tnd_assembly_t *self, size_t place, tnd_cursor_t *
 {
     memcpy(cursor->part, &self->positions[place * self->lanes],
            self->lanes * sizeof *self->positions);
-    memcpy(cursor->batches, &self->batches[place * self->lanes],
-           self->lanes * sizeof *self->batches);
+    memcpy(cursor->since, &self->since[place * self->lanes], self->lanes * sizeof *self->since);
 }
 
 static void place_cursor(const tnd_assembly_t *self, const entry_t *entry, tnd_cursor_t *cursor)

@@ -35,7 +35,7 @@ typedef struct {
     uint32_t lanes, feeders, open_max;
     tnd_assembly_entry_t *ring;
     tnd_position_t *positions; /* by entry x lane */
-    uint64_t *batches;         /* likewise: made since the position */
+    uint64_t *since;           /* likewise: what was made since the position */
     tnd_ledger_t *ledgers;     /* likewise: what each lane adds */
     tnd_assembly_entry_t end;  /* what was read after the last step; stored after the ring */
 } tnd_assembly_t;

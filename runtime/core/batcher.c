@@ -6,6 +6,7 @@
 
 #include "runtime/base/bug_injection.h"
 #include "runtime/base/round_up.h"
+#include "runtime/core/lane/feeder_windows.h"
 #include "runtime/core/lane/watermarks.h"
 #include "runtime/core/stream/share.h"
 
@@ -17,19 +18,12 @@ typedef enum {
     OVER
 } phase_t;
 
-typedef struct {
-    tnd_actor_id_t id;
-    uint64_t until; /* steps below have a slot */
-    bool up;
-    bool sent;      /* slices of this generation */
-    uint64_t quiet; /* it reports its slots unasked until so many steps are committed */
-} feeder_t;
-
 struct tnd_batcher_core {
     tnd_batcher_core_config_t config;
     tnd_order_t *order;
     tnd_joined_rows_t *rows;       /* of the order */
-    tnd_bucketed_rows_t *bucketed; /* NULL: batches are cut from the rows one after another */
+    tnd_bucketed_rows_t *bucketed; /* NULL: rows are not bucketed */
+    tnd_packed_rows_t *packed;     /* NULL: rows are not packed */
     uint32_t generation;
     bool started, broken, broken_said;
     bool too_large; /* the rows that the next batch waits for take too many bytes */
@@ -57,9 +51,7 @@ struct tnd_batcher_core {
     tnd_watermarks_t watermarks;
     uint64_t *taken, *take;
     tnd_left_t *left;
-    feeder_t *feeders;
-    uint32_t feeder_count;
-    uint32_t *feeder_of; /* by replica */
+    tnd_feeder_windows_t feeders;
     tnd_piece_t *pieces;
 };
 
@@ -71,7 +63,7 @@ static tnd_order_config_t order_config(const tnd_batcher_core_config_t *config)
         tnd_batch_room_bytes(config->size, config->remainder, config->order.made_max,
                              config->made_ragged, config->batch_ragged);
     order.span_epochs = config->span_epochs;
-    if (config->bucket.count > 0) {
+    if (config->bucket.count > 0 || config->pack.length > 0) { /* they are copied when they come */
         order.rows_wanted = 1;
         order.wanted_bytes = order.made_max;
     }
@@ -96,13 +88,15 @@ static size_t lay_out(tnd_batcher_core_t *self, uintptr_t memory,
     self->taken = carve(&at, config->lanes * sizeof *self->taken);
     self->take = carve(&at, config->lanes * sizeof *self->take);
     self->left = carve(&at, config->lanes * sizeof *self->left);
-    self->feeders = carve(&at, config->replicas * sizeof *self->feeders);
-    self->feeder_of = carve(&at, config->replicas * sizeof *self->feeder_of);
+    self->feeders.feeders = carve(&at, config->replicas * sizeof *self->feeders.feeders);
+    self->feeders.of_replica = carve(&at, config->replicas * sizeof *self->feeders.of_replica);
     self->pieces = carve(&at, config->size * sizeof *self->pieces);
     tnd_order_config_t order = order_config(config);
     self->order = carve(&at, tnd_order_bytes(&order));
     if (config->bucket.count > 0)
         self->bucketed = carve(&at, tnd_bucketed_rows_bytes(&config->bucket));
+    if (config->pack.length > 0)
+        self->packed = carve(&at, tnd_packed_rows_bytes(config->size));
     return at - memory;
 }
 
@@ -110,14 +104,6 @@ size_t tnd_batcher_core_bytes(const tnd_batcher_core_config_t *config)
 {
     tnd_batcher_core_t layout = {0};
     return lay_out(&layout, 0, config);
-}
-
-static uint32_t find_feeder(const tnd_batcher_core_t *self, tnd_actor_id_t id)
-{
-    uint32_t at = 0;
-    while (at < self->feeder_count && self->feeders[at].id != id)
-        at++;
-    return at;
 }
 
 tnd_batcher_core_t *tnd_batcher_core_init(void *memory, const tnd_batcher_core_config_t *config)
@@ -132,14 +118,13 @@ tnd_batcher_core_t *tnd_batcher_core_init(void *memory, const tnd_batcher_core_c
     self->rows = tnd_order_rows(self->order);
     if (self->bucketed != NULL)
         self->bucketed = tnd_bucketed_rows_init(self->bucketed, &self->config.bucket, self->rows);
+    if (self->packed != NULL)
+        self->packed =
+            tnd_packed_rows_init(self->packed, &self->config.pack, config->size, self->rows);
+    assert(self->packed == NULL || (self->bucketed == NULL && config->lanes == 1));
     tnd_watermarks_init(&self->watermarks, self->order, config->order.lane, config->lanes,
                         config->size, config->span_epochs ? NULL : config->lane_rows);
-    for (uint32_t replica = 0; replica < config->replicas; replica++) {
-        uint32_t at = find_feeder(self, config->feeders[replica]);
-        if (at == self->feeder_count)
-            self->feeders[self->feeder_count++].id = config->feeders[replica];
-        self->feeder_of[replica] = at;
-    }
+    tnd_feeder_windows_init(&self->feeders, config->feeders, config->replicas);
     return self;
 }
 
@@ -162,8 +147,10 @@ bool tnd_batcher_core_fits(const tnd_batcher_core_t *self, const tnd_cursor_t *c
     for (uint32_t lane = 0; lane < cursor->lanes && !self->config.span_epochs; lane++)
         if (cursor->part[lane].epoch != cursor->epoch)
             return false;
-    for (uint32_t lane = 0; lane < cursor->lanes && self->bucketed == NULL; lane++)
-        if (cursor->batches[lane] != held_batches(self, cursor->step_of_epoch))
+    for (uint32_t lane = 0; lane < cursor->lanes && self->packed == NULL; lane++)
+        if (self->bucketed != NULL
+                ? cursor->since[lane] > cursor->step_of_epoch
+                : cursor->since[lane] != held_batches(self, cursor->step_of_epoch))
             return false;
     return true;
 }
@@ -184,14 +171,16 @@ void tnd_batcher_core_rewind(tnd_batcher_core_t *self, uint32_t generation,
     self->rank = cursor->rank;
     self->skipped = cursor->step_of_epoch > 0 ? self->config.skip : 0;
     self->held = cursor->part[self->config.order.lane];
-    self->remake = TND_BUG(BATCHES_FORGOTTEN) ? 0 : cursor->batches[self->config.order.lane];
+    self->remake = TND_BUG(BATCHES_FORGOTTEN) ? 0 : cursor->since[self->config.order.lane];
+    if (self->packed != NULL)
+        self->remake = 0;
+    tnd_packed_rows_rewind(self->packed, cursor->since[self->config.order.lane]);
     self->remade = (tnd_remade_t){0};
     self->phase = self->epoch >= stream_epochs(self) ? ENDED : COMPOSING;
     memset(&self->ledger, 0, sizeof self->ledger);
     memset(self->taken, 0, self->config.lanes * sizeof *self->taken);
     tnd_watermarks_rewind(&self->watermarks, generation, cursor);
-    for (uint32_t i = 0; i < self->feeder_count; i++)
-        self->feeders[i].sent = false, self->feeders[i].quiet = 0;
+    tnd_feeder_windows_rewind(&self->feeders);
 }
 
 tnd_status_t tnd_batcher_core_block(tnd_batcher_core_t *self, const tnd_msg_t *msg,
@@ -221,31 +210,17 @@ void tnd_batcher_core_mark(tnd_batcher_core_t *self, const tnd_msg_t *msg)
 
 void tnd_batcher_core_window(tnd_batcher_core_t *self, const tnd_msg_t *msg)
 {
-    uint32_t at = find_feeder(self, msg->from);
-    if (at < self->feeder_count && msg->until.step > self->feeders[at].until)
-        self->feeders[at].until = msg->until.step;
-}
-
-static void reset_feeder(tnd_batcher_core_t *self, tnd_actor_id_t id, bool up)
-{
-    uint32_t at = find_feeder(self, id);
-    if (at == self->feeder_count)
-        return;
-    feeder_t *feeder = &self->feeders[at];
-    if (feeder->sent)
-        self->broken = true;
-    feeder->up = up;
-    feeder->until = feeder->quiet = 0;
+    tnd_feeder_windows_heard(&self->feeders, msg);
 }
 
 void tnd_batcher_core_feeder_up(tnd_batcher_core_t *self, tnd_actor_id_t feeder)
 {
-    reset_feeder(self, feeder, true);
+    self->broken = tnd_feeder_windows_reset(&self->feeders, feeder, true) || self->broken;
 }
 
 void tnd_batcher_core_feeder_lost(tnd_batcher_core_t *self, tnd_actor_id_t feeder)
 {
-    reset_feeder(self, feeder, false);
+    self->broken = tnd_feeder_windows_reset(&self->feeders, feeder, false) || self->broken;
 }
 
 /*  The number of the next batch in its epoch, skipped ones included. */
@@ -289,29 +264,22 @@ static bool say_mark(tnd_batcher_core_t *self, tnd_effect_t *effect)
 /*  Books rows of this epoch that no step takes as dropped. */
 static void discard(tnd_batcher_core_t *self, uint64_t rows)
 {
-    tnd_joined_head_t head;
-    while (rows > 0 && tnd_joined_rows_head(self->rows, &head)) {
-        uint32_t some = head.rows < rows ? head.rows : (uint32_t)rows;
-        tnd_joined_rows_discard(self->rows, some, &self->ledger);
-        rows -= some;
-    }
+    if (self->packed != NULL)
+        tnd_packed_rows_discard(self->packed, rows, &self->ledger);
+    else
+        tnd_joined_rows_discard(self->rows, rows, &self->ledger);
 }
 
 /*  The batch that was composed was a step before the rewind. */
 static void remake_batch(tnd_batcher_core_t *self)
 {
     tnd_ledger_t booked = {0};
-    tnd_joined_head_t head;
     uint64_t rows = self->take[self->config.order.lane];
     if (self->bucketed != NULL) {
         (void)tnd_bucketed_rows_take(self->bucketed, rows);
         self->remade.rows = self->remake == 1 ? tnd_bucketed_rows_stored(self->bucketed) : 0;
-        rows = 0;
-    }
-    while (rows > 0 && tnd_joined_rows_head(self->rows, &head)) {
-        uint32_t some = head.rows < rows ? head.rows : (uint32_t)rows;
-        tnd_joined_rows_take(self->rows, some, &booked);
-        rows -= some;
+    } else {
+        tnd_joined_rows_discard(self->rows, rows, &booked);
     }
     for (uint32_t lane = 0; lane < self->config.lanes; lane++)
         self->taken[lane] += self->take[lane];
@@ -332,6 +300,7 @@ static void begin_epoch(tnd_batcher_core_t *self, uint32_t epoch)
 static void close_epoch(tnd_batcher_core_t *self, bool cut)
 {
     tnd_bucketed_rows_close(self->bucketed, cut, &self->ledger);
+    tnd_packed_rows_close(self->packed, cut, &self->ledger);
     if (cut)
         tnd_order_abandon(self->order, self->epoch);
     else
@@ -383,6 +352,29 @@ static tnd_compose_t compose_bucket(tnd_batcher_core_t *self)
     return outcome;
 }
 
+/*  Counts the rows that each lane has for this batch and those after it.  Returns false if that is not
+ *  known of a lane. */
+static bool count_left(tnd_batcher_core_t *self)
+{
+    if (self->packed != NULL) {
+        bool ended;
+        (void)tnd_order_joined(self->order, self->epoch, &ended);
+        self->left[0] = tnd_packed_rows_left(self->packed, self->epoch, ended);
+        return true;
+    }
+    for (uint32_t lane = 0; lane < self->config.lanes; lane++) {
+        if (lane != self->config.order.lane && tnd_watermarks_ahead(&self->watermarks, lane)) {
+            /* That lane has been rewound; this one must be before it can continue. */
+            self->composition.waits_for = lane;
+            return false;
+        }
+        tnd_watermark_t mark = tnd_watermarks_of(&self->watermarks, lane, self->epoch);
+        assert(mark.rows >= self->taken[lane]);
+        self->left[lane] = (tnd_left_t){mark.rows - self->taken[lane], mark.ended};
+    }
+    return true;
+}
+
 /*  Cuts the next batch: decides which rows of each lane the next step has, or skips an epoch without
  *  steps; returns false if that is not known yet. */
 static bool compose(tnd_batcher_core_t *self)
@@ -390,16 +382,9 @@ static bool compose(tnd_batcher_core_t *self)
     uint32_t own = self->config.order.lane, lanes = self->config.lanes;
     bool drops = self->config.remainder == TND_REMAINDER_DROP;
     self->size = self->config.size;
-    for (uint32_t lane = 0; lane < lanes; lane++) {
-        if (lane != own && tnd_watermarks_ahead(&self->watermarks, lane)) {
-            /* That lane has been rewound; this one must be before it can continue. */
-            self->composition.waits_for = lane;
-            self->changed = false;
-            return false;
-        }
-        tnd_watermark_t mark = tnd_watermarks_of(&self->watermarks, lane, self->epoch);
-        assert(mark.rows >= self->taken[lane]);
-        self->left[lane] = (tnd_left_t){mark.rows - self->taken[lane], mark.ended};
+    if (!count_left(self)) {
+        self->changed = false;
+        return false;
     }
     tnd_compose_t outcome = self->bucketed != NULL
                                 ? compose_bucket(self)
@@ -456,19 +441,15 @@ static tnd_share_t share_of(const tnd_batcher_core_t *self, uint32_t replica)
     return tnd_share_of(&batch, replica);
 }
 
-static bool has_slot(const tnd_batcher_core_t *self, uint32_t feeder)
-{
-    return self->feeders[feeder].up && self->feeders[feeder].until > self->step;
-}
-
 /*  Whether all feeders that this lane sends to have a slot for the step.  A lane without rows waits
  *  for all of them, so that it does not get too far ahead of the leader. */
 static bool may_release(const tnd_batcher_core_t *self)
 {
-    if (self->bucketed == NULL && self->rows->ready < self->mine_rows)
+    bool stored = self->bucketed != NULL || self->packed != NULL;
+    if (!stored && self->rows->ready < self->mine_rows)
         return false;
     for (uint32_t replica = 0; replica < self->config.replicas; replica++)
-        if (!has_slot(self, self->feeder_of[replica]) &&
+        if (!tnd_feeder_windows_have(&self->feeders, replica, self->step) &&
             (self->mine_rows == 0 || share_of(self, replica).mine))
             return false;
     return true;
@@ -479,8 +460,8 @@ static bool ask_window(tnd_batcher_core_t *self, tnd_effect_t *effect)
 {
     bool asks = self->config.lanes > 1 && !TND_BUG(WINDOW_UNASKED);
     for (uint32_t replica = 0; replica < self->config.replicas && asks; replica++) {
-        feeder_t *feeder = &self->feeders[self->feeder_of[replica]];
-        if (!feeder->up || feeder->until > self->step || self->step < feeder->quiet ||
+        tnd_feeder_window_t *feeder = tnd_feeder_window_of(&self->feeders, replica);
+        if (!tnd_feeder_windows_must_ask(&self->feeders, replica, self->step) ||
             !(self->mine_rows == 0 || share_of(self, replica).mine))
             continue;
         feeder->quiet = self->step + TND_WINDOW_QUIET;
@@ -492,10 +473,23 @@ static bool ask_window(tnd_batcher_core_t *self, tnd_effect_t *effect)
     return false;
 }
 
+/*  Takes the next rows of the batch that is stored in place *place_p. */
+static tnd_piece_t take_stored(tnd_batcher_core_t *self, uint64_t rows, uint32_t *place_p)
+{
+    if (self->packed != NULL) {
+        tnd_packed_slice_t taken = tnd_packed_rows_take(self->packed, rows, &self->ledger);
+        *place_p = taken.place;
+        return (tnd_piece_t){NULL, taken.first, taken.rows, NULL};
+    }
+    tnd_bucket_rows_t taken = tnd_bucketed_rows_take(self->bucketed, rows);
+    *place_p = taken.place;
+    return (tnd_piece_t){NULL, taken.first, taken.rows, NULL};
+}
+
 static void say_slice(tnd_batcher_core_t *self, uint32_t replica, const tnd_share_t *share,
                       tnd_effect_t *effect)
 {
-    feeder_t *feeder = &self->feeders[self->feeder_of[replica]];
+    tnd_feeder_window_t *feeder = tnd_feeder_window_of(&self->feeders, replica);
     feeder->sent = true;
     feeder->quiet = self->step + TND_WINDOW_QUIET;
     start_control(self, effect, TND_MSG_SLICE, feeder->id);
@@ -519,13 +513,10 @@ static void say_slice(tnd_batcher_core_t *self, uint32_t replica, const tnd_shar
         effect->msg.slice.rank = self->rank + share->first;
     }
     effect->pieces = self->pieces;
-    if (rows > 0 && self->bucketed != NULL) { /* they are stored one after the other */
-        tnd_bucket_rows_t taken = tnd_bucketed_rows_take(self->bucketed, rows);
-        effect->slot = taken.place;
-        self->pieces[effect->piece_count++] = (tnd_piece_t){NULL, taken.first, taken.rows, NULL};
-        return;
-    }
-    while (rows > 0) {
+    bool stored = self->bucketed != NULL || self->packed != NULL;
+    if (rows > 0 && stored) /* they are stored one after the other */
+        self->pieces[effect->piece_count++] = take_stored(self, rows, &effect->slot);
+    while (rows > 0 && !stored) {
         tnd_joined_head_t head;
         bool there = tnd_joined_rows_head(self->rows, &head);
         assert(there);
@@ -550,13 +541,15 @@ static void say_part(tnd_batcher_core_t *self, tnd_effect_t *effect)
     effect->msg.part.step = self->step;
     effect->msg.part.ledger = self->ledger;
     effect->msg.part.position = TND_BUG(CURSOR_ONE_LATE) ? self->before : self->rows->position;
-    effect->msg.part.batches = last ? 0 : held_batches(self, self->step_of_epoch + 1);
-    if (effect->msg.part.batches > 0)
+    effect->msg.part.since = last ? 0 : held_batches(self, self->step_of_epoch + 1);
+    if (effect->msg.part.since > 0)
         effect->msg.part.position = self->held;
     if (self->bucketed != NULL && !last) {
         effect->msg.part.position = self->of_bucket.position;
-        effect->msg.part.batches = self->of_bucket.batches;
+        effect->msg.part.since = self->of_bucket.batches;
     }
+    if (self->packed != NULL && !last)
+        effect->msg.part.position = tnd_packed_rows_position(self->packed, &effect->msg.part.since);
     memset(&self->ledger, 0, sizeof self->ledger);
 
     self->step++;
@@ -614,12 +607,22 @@ static void say_step(tnd_batcher_core_t *self, tnd_effect_t *effect)
     say_part(self, effect);
 }
 
+/*  Copies the next row that is joined to a batch, where rows are copied when they come. */
+static bool store_row(tnd_batcher_core_t *self, tnd_effect_t *effect)
+{
+    if (self->packed != NULL)
+        return tnd_packed_rows_store(self->packed, self->epoch, self->pieces, effect);
+    return self->bucketed != NULL &&
+           tnd_bucketed_rows_store(self->bucketed, self->epoch, self->pieces, effect);
+}
+
 bool tnd_batcher_core_next(tnd_batcher_core_t *self, uint64_t now, tnd_effect_t *effect)
 {
     for (;;) {
         if (tnd_order_next(self->order, now, effect))
             return true;
-        if (!self->started || self->broken_said || self->too_large)
+        if (!self->started || self->broken_said || self->too_large ||
+            tnd_packed_rows_misplaced(self->packed))
             return false;
         if (self->broken) {
             self->broken_said = true;
@@ -631,12 +634,12 @@ bool tnd_batcher_core_next(tnd_batcher_core_t *self, uint64_t now, tnd_effect_t 
             return true;
         switch (self->phase) {
         case COMPOSING:
-            if (self->changed && self->bucketed != NULL &&
-                tnd_bucketed_rows_store(self->bucketed, self->epoch, self->pieces, effect))
+            if (self->changed && store_row(self, effect))
                 return true;
             if (self->changed && compose(self))
                 break;
-            return say_bad_row(self, effect);
+            /* Blocks whose rows have no values are over without an effect. */
+            return say_bad_row(self, effect) || tnd_order_next(self->order, now, effect);
         case COMPOSED:
             self->too_large = self->rows->ready < self->mine_rows && overflows(self);
             if (!may_release(self))
@@ -677,11 +680,12 @@ uint32_t tnd_batcher_core_blocked_on(const tnd_batcher_core_t *self)
 
 uint64_t tnd_batcher_core_slots(const tnd_batcher_core_t *self)
 {
-    uint64_t least = TND_UNKNOWN;
-    for (uint32_t i = 0; i < self->feeder_count; i++)
-        if (self->feeders[i].up && self->feeders[i].until < least)
-            least = self->feeders[i].until;
-    return least != TND_UNKNOWN && least > self->step ? least - self->step : 0;
+    return tnd_feeder_windows_slots(&self->feeders, self->step);
+}
+
+bool tnd_batcher_core_misplaced(const tnd_batcher_core_t *self)
+{
+    return tnd_packed_rows_misplaced(self->packed);
 }
 
 tnd_order_t *tnd_batcher_core_order(const tnd_batcher_core_t *self)

@@ -25,6 +25,8 @@
  *  * With `bucket` batches have rows of about one length (lane/bucketed_rows.h), instead of rows that
  *    follow one another.  A row that is too long for its buckets is reported as BAD with
  *    TND_BAD_SKIP, and left out.
+ *  * With `pack` the rows of a batch are packed rows (lane/packed_rows.h), and so are those of which
+ *    this header speaks, but for the ledger.
  *  * If the ragged columns of a batch are bounded (`batch_ragged`), the rows that wait are too.
  *  * A replica without rows gets an empty slice, from the lane that holds rank 0.
  *
@@ -38,6 +40,7 @@
 #include "runtime/core/lane/batch_room.h"
 #include "runtime/core/lane/bucketed_rows.h"
 #include "runtime/core/lane/order.h"
+#include "runtime/core/lane/packed_rows.h"
 #include "runtime/core/stream/split.h"
 
 typedef struct {
@@ -56,6 +59,8 @@ typedef struct {
     /*  How rows are bucketed by the lengths that blocks carry, for one lane, without skip and
      *  span_epochs; `size` is then the largest batch. */
     tnd_bucket_rule_t bucket;
+    /*  How rows are packed by the lengths that blocks carry, for one lane, without buckets. */
+    tnd_pack_rule_t pack;
     /*  The lane's position in the cursor moves only every so many batches of an epoch, and the cursor
      *  counts those made since: as long as batches may leave rows for later ones.  0: after each. */
     uint64_t cursor_every;
@@ -108,6 +113,9 @@ uint64_t tnd_batcher_core_slots(const tnd_batcher_core_t *self);
 /*  What was read again since the rewind to make batches of buckets once more: rows, 0 until all are
  *  made; and bad rows that these left out, which were reported then. */
 tnd_remade_t tnd_batcher_core_remade(const tnd_batcher_core_t *self);
+/*  Whether the cursor of the last rewind is not of this stream, as its packed rows show; there are
+ *  no more batches then. */
+bool tnd_batcher_core_misplaced(const tnd_batcher_core_t *self);
 /*  The lane's order: BEGIN and LOST go to it directly, and its deadline is the batcher's. */
 tnd_order_t *tnd_batcher_core_order(const tnd_batcher_core_t *self);
 

@@ -152,7 +152,7 @@ static const char *check_rewind(const tnd_validator_t *self, const tnd_msg_t *ms
         return "a cursor of other lanes";
     for (uint32_t lane = 0; lane < cursor->lanes; lane++)
         if (!is_place(&self->config.bounds, cursor->part[lane]) ||
-            cursor->batches[lane] > cursor->step_of_epoch)
+            !tnd_cursor_may_have(cursor->since[lane], cursor->step_of_epoch))
             return out_of_range;
     return cursor->epoch > self->config.bounds.epochs ? out_of_range : NULL;
 }
@@ -245,7 +245,7 @@ const char *tnd_validator_report(const tnd_bounds_t *bounds, const tnd_msg_t *ms
     if (msg->kind != TND_MSG_PART && msg->kind != TND_MSG_LAST)
         return NULL;
     bool possible = is_place(bounds, msg->part.position) && msg->part.epoch <= bounds->epochs &&
-                    msg->part.batches <= msg->part.step_of_epoch;
+                    tnd_cursor_may_have(msg->part.since, msg->part.step_of_epoch);
     return possible ? NULL : out_of_range;
 }
 

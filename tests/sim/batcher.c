@@ -15,18 +15,43 @@ static bool check_lengths(sim_t *self, uint32_t id, const tnd_piece_t *piece)
     return right;
 }
 
+/*  Adds values of a row to the packed rows that get them. */
+static bool store_values(sim_t *self, uint32_t id, const tnd_effect_t *effect, uint64_t row)
+{
+    uint64_t length = self->plan.pack_length, at = effect->at, from = effect->from;
+    uint64_t left = effect->values;
+    if (left == 0 || from + left > sim_row_length(&self->plan, row) || effect->slot > 1 ||
+        at + left > self->plan.size * length)
+        return false;
+    while (left > 0) {
+        uint64_t room = length - at % length, some = left < room ? left : room;
+        uint64_t *packed = &self->actors[id].batches[effect->slot][at / length];
+        *packed = sim_packed_id(at % length == 0 ? 0 : *packed, row, from, some);
+        at += some, from += some, left -= some;
+    }
+    return true;
+}
+
+static bool store_row(sim_t *self, uint32_t id, const tnd_effect_t *effect, uint64_t row)
+{
+    if (effect->at >= self->plan.bucket_sizes[effect->bucket] ||
+        effect->slot >= self->plan.bucket_count + 2)
+        return false;
+    self->actors[id].batches[effect->slot][effect->at] = row;
+    return true;
+}
+
 /*  Copies a row to its batch. */
 static void store(sim_t *self, uint32_t id, const tnd_effect_t *effect)
 {
     const tnd_piece_t *row = effect->pieces;
     const sim_payload_t *block = row->payload;
-    if (block->holder != id || row->first >= block->rows || effect->piece_count != 1 ||
-        effect->at >= self->plan.bucket_sizes[effect->bucket] ||
-        effect->slot >= self->plan.bucket_count + 2)
+    bool held = block->holder == id && row->first < block->rows && effect->piece_count == 1;
+    if (!held ||
+        !(self->plan.pack_length > 0 ? store_values(self, id, effect, block->ids[row->first])
+                                     : store_row(self, id, effect, block->ids[row->first])))
         sim_violate(self, "%s stores a row of a block that it does not hold, or beyond its batch",
                     sim_name(self, id));
-    else
-        self->actors[id].batches[effect->slot][effect->at] = block->ids[row->first];
 }
 
 static void slice_out(sim_t *self, uint32_t id, tnd_effect_t *effect)
@@ -183,9 +208,10 @@ static void *create(sim_t *self, uint32_t id)
                    .drop_remainder = plan->bucket_drop,
                    .bounded = plan->bucket_bounded,
                    .window = plan->bucket_window},
+        .pack = {.length = plan->pack_length, .drop_remainder = plan->pack_drop},
         .cursor_every = plan->cursor_every,
-        .lane_rows = sim_plan_is_exact(plan) && plan->bucket_count == 0 ? lane_rows : NULL};
-    if (plan->bucket_count > 0)
+        .lane_rows = sim_plan_is_exact(plan) && !sim_plan_stores(plan) ? lane_rows : NULL};
+    if (sim_plan_stores(plan))
         self->actors[id].batches = sim_store_take(
             &self->store, (plan->bucket_count + 2) * sizeof *self->actors[id].batches);
     return tnd_batcher_core_init(sim_store_take(&self->store, tnd_batcher_core_bytes(&config)),

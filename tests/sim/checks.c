@@ -258,7 +258,7 @@ static tnd_position_t position_after(const sim_t *self, uint32_t lane, uint32_t 
 static tnd_position_t check_held(sim_t *self, const tnd_cursor_t *cursor, uint32_t lane)
 {
     const sim_plan_t *plan = &self->plan;
-    uint64_t step = cursor->step - cursor->batches[lane], rows;
+    uint64_t step = cursor->step - cursor->since[lane], rows;
     const uint64_t *taken = self->reference.taken;
     tnd_ledger_t unused = {0};
     account(self, lane, cursor->part[lane], &unused, &rows);
@@ -291,15 +291,14 @@ static void check_rank(sim_t *self, const tnd_cursor_t *cursor, const sim_step_t
                     (unsigned long long)cursor->step_of_epoch, epoch, within);
 }
 
-static void check_bucket_cursor(sim_t *self, const tnd_cursor_t *cursor, const sim_step_t *step)
+static void check_stored_cursor(sim_t *self, const tnd_cursor_t *cursor, const sim_step_t *step)
 {
     check_ledger(self, cursor, &step->ledger);
-    if (tnd_position_compare(cursor->part[0], step->held) != 0 ||
-        cursor->batches[0] != step->batches)
+    if (tnd_position_compare(cursor->part[0], step->held) != 0 || cursor->since[0] != step->batches)
         sim_violate(self,
-                    "the cursor of step %llu is %llu batches after position %llu + %u of epoch %u, "
+                    "the cursor of step %llu has made %llu since position %llu + %u of epoch %u, "
                     "instead of %llu after %llu + %u of %u",
-                    (unsigned long long)cursor->step - 1, (unsigned long long)cursor->batches[0],
+                    (unsigned long long)cursor->step - 1, (unsigned long long)cursor->since[0],
                     (unsigned long long)cursor->part[0].index, cursor->part[0].used,
                     cursor->part[0].epoch, (unsigned long long)step->batches,
                     (unsigned long long)step->held.index, step->held.used, step->held.epoch);
@@ -320,8 +319,8 @@ void sim_check_booked(sim_t *self, const tnd_cursor_t *cursor)
         sim_violate(self, "step %llu is booked, to which %s did not post what others did",
                     (unsigned long long)plan->rogue_step, sim_name(self, plan->rogue));
     const sim_step_t *step = &self->reference.steps[next - 1];
-    if (plan->bucket_count > 0) {
-        check_bucket_cursor(self, cursor, step);
+    if (sim_plan_stores(plan)) {
+        check_stored_cursor(self, cursor, step);
         return;
     }
     tnd_ledger_t expected = {
@@ -330,9 +329,9 @@ void sim_check_booked(sim_t *self, const tnd_cursor_t *cursor)
         uint64_t rows, taken = self->reference.taken[(next - 1) * plan->lanes + l];
         bool held = !step->last_of_epoch && plan->cursor_every > 0;
         uint64_t batches = held ? (step->step_of_epoch + 1) % plan->cursor_every : 0;
-        if (cursor->batches[l] != batches) {
+        if (cursor->since[l] != batches) {
             sim_violate(self, "the cursor of step %llu counts %llu batches in lane %u",
-                        (unsigned long long)next - 1, (unsigned long long)cursor->batches[l], l);
+                        (unsigned long long)next - 1, (unsigned long long)cursor->since[l], l);
             return;
         }
         account(self, l, batches > 0 ? check_held(self, cursor, l) : cursor->part[l], &expected,
@@ -366,11 +365,11 @@ void sim_check_end(sim_t *self)
     const tnd_cursor_t *cursor = tnd_leader_core_cursor(self->session);
     tnd_ledger_t expected = {.fed = self->reference.rows, .dropped = self->reference.dropped_after};
     expected.padded = steps > 0 ? self->reference.steps[steps - 1].padded : 0;
-    for (uint32_t l = 0; l < plan->lanes && plan->bucket_count == 0; l++) {
+    for (uint32_t l = 0; l < plan->lanes && !sim_plan_stores(plan); l++) {
         uint64_t rows;
         account(self, l, (tnd_position_t){.epoch = plan->epochs}, &expected, &rows);
     }
-    if (plan->bucket_count > 0)
+    if (sim_plan_stores(plan))
         expected = self->reference.booked_after;
     check_ledger(self, cursor, &expected);
 }

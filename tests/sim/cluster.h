@@ -192,7 +192,7 @@ typedef struct {
     tnd_msg_t tickets[SIM_TICKETS];
     uint32_t ticket_count;
     uint32_t drop_seen;
-    uint64_t (*batches)[SIM_BUCKET_ROWS]; /* the rows of those of buckets, by place */
+    uint64_t (*batches)[SIM_BUCKET_ROWS]; /* the rows of those that are stored, by place */
     /* feeder */
     sim_slot_t slots[SIM_DEPTH];
     uint32_t ready[SIM_DEPTH], ready_count;

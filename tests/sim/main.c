@@ -130,8 +130,8 @@ static void print_config(const sim_plan_t *plan)
            tnd_split_name(plan->split), remainders[plan->remainder],
            plan->span_epochs ? "true" : "false", plan->hosts, plan->workers, plan->readers,
            plan->feeders, plan->reductions, plan->block_rows);
-    printf("\"skip\":%u,\"buckets\":%u,\"cached\":%s,", plan->skip, plan->bucket_count,
-           plan->cached ? "true" : "false");
+    printf("\"skip\":%u,\"by_length\":%s,\"cached\":%s,", plan->skip,
+           sim_plan_stores(plan) ? "true" : "false", plan->cached ? "true" : "false");
     if (plan->take > 0)
         printf("\"take\":%u,", plan->take);
     else

@@ -25,7 +25,8 @@ enum {
     USE_PREEMPTED = 16,
     USE_CACHE = 17,
     USE_BUCKETS = 18,
-    USE_SLEEP = 19
+    USE_SLEEP = 19,
+    USE_PACKING = 20
 };
 
 static const uint64_t us = 1000, ms = 1000 * 1000;
@@ -140,6 +141,19 @@ static void draw_buckets(sim_plan_t *self)
     self->skip = self->cursor_every = 0;
 }
 
+/*  Some rows are longer than a packed row, others have no values. */
+static void draw_packing(sim_plan_t *self)
+{
+    sim_random_t random = sim_random(self->seed, USE_PACKING);
+    if (self->lanes > 1 || self->size > SIM_BUCKET_ROWS || self->bucket_count > 0 ||
+        !sim_chance(&random, 50))
+        return;
+    self->pack_length = sim_between(&random, 300, 2000);
+    self->pack_drop = sim_chance(&random, 30);
+    self->measured = true;
+    self->cursor_every = 0;
+}
+
 static void draw_graph(sim_plan_t *self)
 {
     static const uint32_t lane_counts[] = {1, 1, 1, 2, 2, 3, 4, 5, 8};
@@ -181,6 +195,7 @@ static void draw_graph(sim_plan_t *self)
     self->measured = sim_chance(&random, 50);
     self->cursor_every = sim_chance(&random, 40) ? sim_between(&random, 1, 9) : 0;
     draw_buckets(self);
+    draw_packing(self);
 }
 
 /*  Drawn apart: the graphs of kept seeds stay what they are.  Where connections do not last rows
@@ -370,7 +385,7 @@ static void draw_sizes(sim_plan_t *self)
     if (!self->pads)
         self->made_ragged = self->bytes.ragged_max;
     self->made_max += self->made_ragged;
-    if (!self->pads && sim_chance(&random, 50) && self->bucket_count == 0)
+    if (!self->pads && sim_chance(&random, 50) && !sim_plan_stores(self))
         self->batch_ragged = most_of_batch(self);
     uint64_t blocks = self->block_rows * self->bytes.fixed + budget;
     self->window_bytes = sim_chance(&random, 50) ? 0 : 2 * (uint64_t)self->size * self->made_max;

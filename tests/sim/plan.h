@@ -46,6 +46,9 @@ typedef struct {
     uint32_t bucket_count, bucket_window;
     uint64_t bucket_bounds[SIM_BUCKETS], bucket_sizes[SIM_BUCKETS];
     bool bucket_drop, bucket_bounded;
+    uint64_t
+        pack_length; /* rows of one lane are packed to rows of so many values; 0: they are not */
+    bool pack_drop;
     uint32_t count[SIM_LANES]; /* positions of an epoch */
     uint32_t drop_percent, more_percent, more_most, bad_percent;
     uint32_t killers, killer_lane; /* rows in the first epoch that kill their worker */
@@ -123,7 +126,21 @@ static inline uint64_t sim_row_bytes(const sim_plan_t *self, uint64_t id)
 /*  The length of a row in the column that is measured. */
 static inline uint64_t sim_row_length(const sim_plan_t *self, uint64_t id)
 {
-    return sim_mix(id + self->seed) % 1000;
+    uint64_t drawn = sim_mix(id + self->seed);
+    return self->pack_length > 0 && (drawn >> 32) % 8 == 0 ? 0 : drawn % 1000;
+}
+
+/*  Names a packed row with the names of its parts: it was `row`, and has `values` values of row `id`
+ *  after that. */
+static inline uint64_t sim_packed_id(uint64_t row, uint64_t id, uint64_t from, uint64_t values)
+{
+    return sim_hash(sim_hash(row, id), from << 32 | values);
+}
+
+/*  Whether the batcher copies rows when they come. */
+static inline bool sim_plan_stores(const sim_plan_t *self)
+{
+    return self->bucket_count > 0 || self->pack_length > 0;
 }
 
 /*  Bytes of the ragged columns of a row, as an operation made it or as it was read. */

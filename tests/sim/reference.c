@@ -184,11 +184,17 @@ void sim_reference_make(sim_reference_t *self, const sim_plan_t *plan, sim_store
             all += rows[l][e];
     }
     uint64_t steps = (plan->bucket_count > 0 ? all : all / plan->size) + plan->epochs + 1;
-    self->ids = sim_store_take(store, (all + 1) * sizeof *self->ids);
+    uint64_t fed = plan->pack_length > 0 ? sim_packed_most(plan, all) : all;
+    steps = plan->pack_length > 0 ? fed : steps;
+    self->ids = sim_store_take(store, (fed + 1) * sizeof *self->ids);
     self->steps = sim_store_take(store, steps * sizeof *self->steps);
     self->taken = sim_store_take(store, steps * plan->lanes * sizeof *self->taken);
     if (plan->bucket_count > 0) {
         sim_buckets_make(self);
+        return;
+    }
+    if (plan->pack_length > 0) {
+        sim_packing_make(self, all, store);
         return;
     }
     uint64_t at[SIM_LANES] = {0}, dropped = 0;

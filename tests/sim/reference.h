@@ -14,10 +14,10 @@ typedef struct {
     uint64_t digest[2]; /* of the stream up to and including this step */
     uint64_t padded, dropped;
     uint32_t size; /* if it were full */
-    /* with buckets: the cursor after it */
+    /* with buckets or packed rows: the cursor after it */
     tnd_ledger_t ledger;
     tnd_position_t held;
-    uint64_t batches;
+    uint64_t batches; /* since `held`; with packed rows: values of the document that continues */
 } sim_step_t;
 
 typedef struct {
@@ -27,7 +27,7 @@ typedef struct {
     sim_step_t *steps;
     uint64_t step_count;
     uint64_t dropped_after;        /* all rows dropped by `remainder: drop` and `skip` */
-    tnd_ledger_t booked_after;     /* with buckets: of the whole run */
+    tnd_ledger_t booked_after;     /* likewise: of the whole run */
     uint64_t *lane_ids[SIM_LANES]; /* all rows of a lane, epochs one after another */
     /* rows of a lane that an epoch (with span_epochs the run) uses, where `take` ends it before all
      * are; else UINT64_MAX */
@@ -41,6 +41,9 @@ void sim_reference_make(sim_reference_t *self, const sim_plan_t *plan, sim_store
 
 /*  The steps of a plan with buckets; its lane's rows are made. */
 void sim_buckets_make(sim_reference_t *self);
+/*  Likewise, with packed rows, of so many documents; and how many packed rows these give at most. */
+void sim_packing_make(sim_reference_t *self, uint64_t documents, sim_store_t *store);
+uint64_t sim_packed_most(const sim_plan_t *plan, uint64_t documents);
 
 /*  What `replica` gets of a step of `rows` rows, of the `size` that were wanted: offset within the
  *  step, and how many. */

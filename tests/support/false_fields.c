@@ -60,7 +60,7 @@ void false_fields_of_cursor(tnd_random_t *random, tnd_cursor_t *cursor)
         change(random, &cursor->part[lane].used, sizeof cursor->part[lane].used);
         break;
     case 6:
-        change(random, &cursor->batches[lane], sizeof cursor->batches[lane]);
+        change(random, &cursor->since[lane], sizeof cursor->since[lane]);
         break;
     default:
         change(random, &cursor->lanes, sizeof cursor->lanes);

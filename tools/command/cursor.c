@@ -97,8 +97,9 @@ static void print_lane(const tnd_cursor_t *cursor, uint32_t lane)
 {
     printf("lane %-5" PRIu32 " epoch %" PRIu32 ", position %" PRIu64, lane,
            cursor->part[lane].epoch, cursor->part[lane].index);
-    if (cursor->batches[lane] > 0)
-        printf(", and %" PRIu64 " batches since", cursor->batches[lane]);
+    if (cursor->since[lane] > 0)
+        printf(", and %" PRIu64 " batches since, or with `pack` values of the next row",
+               cursor->since[lane]);
     putchar('\n');
 }
 
@@ -166,9 +167,9 @@ static void print_json(const tnd_manifest_t *manifest, const tnd_data_table_t *t
     fputs("],\"lanes\":[", stdout);
     for (uint32_t lane = 0; lane < cursor->lanes; lane++)
         printf("%s{\"epoch\":%" PRIu32 ",\"index\":%" PRIu64 ",\"used\":%" PRIu32
-               ",\"batches\":%" PRIu64 "}",
+               ",\"since\":%" PRIu64 "}",
                lane > 0 ? "," : "", cursor->part[lane].epoch, cursor->part[lane].index,
-               cursor->part[lane].used, cursor->batches[lane]);
+               cursor->part[lane].used, cursor->since[lane]);
     fputs("],\"models\":[", stdout);
     for (uint32_t r = 0; r < manifest->replicas; r++) {
         digest_text(manifest->parts[r].hash, text);

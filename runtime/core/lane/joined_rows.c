@@ -178,11 +178,16 @@ void tnd_joined_rows_take(tnd_joined_rows_t *self, uint32_t rows, tnd_ledger_t *
     settle(self, ledger);
 }
 
-void tnd_joined_rows_discard(tnd_joined_rows_t *self, uint32_t rows, tnd_ledger_t *ledger)
+void tnd_joined_rows_discard(tnd_joined_rows_t *self, uint64_t rows, tnd_ledger_t *ledger)
 {
-    consume(self, rows);
-    ledger->dropped += rows;
-    settle(self, ledger);
+    tnd_joined_head_t head;
+    while (rows > 0 && tnd_joined_rows_head(self, &head)) {
+        uint32_t some = head.rows < rows ? head.rows : (uint32_t)rows;
+        consume(self, some);
+        ledger->dropped += some;
+        settle(self, ledger);
+        rows -= some;
+    }
 }
 
 void tnd_joined_rows_move(tnd_joined_rows_t *self, tnd_ledger_t *ledger)

@@ -71,9 +71,10 @@ bool tnd_joined_rows_splits(const tnd_joined_rows_t *self, uint32_t epoch, uint6
 
 /*  Returns false if no rows are joined. */
 bool tnd_joined_rows_head(const tnd_joined_rows_t *self, tnd_joined_head_t *head);
-/*  Takes `rows` of the head and books them in `ledger`: as fed, or as dropped by a policy. */
+/*  Takes `rows` of the head and books them in `ledger` as fed. */
 void tnd_joined_rows_take(tnd_joined_rows_t *self, uint32_t rows, tnd_ledger_t *ledger);
-void tnd_joined_rows_discard(tnd_joined_rows_t *self, uint32_t rows, tnd_ledger_t *ledger);
+/*  Takes the next `rows`, of one or more blocks, and books them as dropped by a policy. */
+void tnd_joined_rows_discard(tnd_joined_rows_t *self, uint64_t rows, tnd_ledger_t *ledger);
 
 /*  Takes the first row of the head and books it in `ledger`, but not as fed or dropped. */
 void tnd_joined_rows_move(tnd_joined_rows_t *self, tnd_ledger_t *ledger);

@@ -30,7 +30,8 @@ typedef enum {
                            actors concerned) */
     TND_EFFECT_DROP,    /* release `payload` */
     TND_EFFECT_STORE,   /* batcher: copy row `pieces` to row `at` of the batch of `bucket` that is
-                           stored in `slot`; row 0 begins it */
+                           stored in `slot`; row 0 begins it.  Where rows are packed: copy `values`
+                           values of it, from value `from` on, to value `at` of the batch */
     TND_EFFECT_READ,    /* reader: read `msg.ticket`, send the block to `msg.to`, report
                            tnd_reader_core_sent */
     TND_EFFECT_APPLY,   /* worker: run the operations on `msg.block`, send the result to `msg.to` */
@@ -55,7 +56,10 @@ typedef struct {
 typedef struct {
     tnd_effect_kind_t kind;
     uint32_t slot;
-    uint32_t at, bucket; /* of STORE */
+    uint32_t at, bucket;   /* of STORE */
+    uint64_t from, values; /* likewise, if rows are packed */
+    uint32_t segment;      /* likewise: the number of the row among those of its packed row, from 1;
+                              in packed rows after that one it is 1 */
     tnd_msg_t msg;
     void *payload;
     const tnd_piece_t *pieces; /* of a SLICE or STORE; valid until the machine is called again */

@@ -205,7 +205,7 @@ typedef struct tnd_msg {
             uint64_t step_of_epoch;  /* of the cursor after the step */
             uint64_t rank;           /* of the cursor after the step */
             tnd_position_t position; /* of the lane, after the step */
-            uint64_t batches;        /* made since `position` */
+            uint64_t since;          /* what was made since `position`; see cursor.h */
             tnd_ledger_t ledger;     /* what this lane adds with this step */
             uint64_t ragged; /* bytes of its ragged rows in this step, if they are limited */
         } part;              /* PART; LAST of a join, where `step` is how many there are */

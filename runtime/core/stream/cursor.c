@@ -71,7 +71,7 @@ size_t tnd_cursor_encode(const tnd_cursor_t *self, void *bytes, size_t room)
         at = put(at, cursor.part[lane].index, 8);
         at = put(at, cursor.part[lane].epoch, 4);
         at = put(at, cursor.part[lane].used, 4);
-        at = put(at, cursor.batches[lane], 8);
+        at = put(at, cursor.since[lane], 8);
     }
     put(at, XXH3_64bits(bytes, size - HASH_BYTES), HASH_BYTES);
     return size;
@@ -125,16 +125,18 @@ tnd_status_t tnd_cursor_decode(tnd_cursor_t *self, const void *bytes, size_t siz
         cursor.part[lane].index = get(&at, 8);
         cursor.part[lane].epoch = (uint32_t)get(&at, 4);
         cursor.part[lane].used = (uint32_t)get(&at, 4);
-        cursor.batches[lane] = get(&at, 8);
-        impossible = impossible || cursor.batches[lane] > cursor.step_of_epoch;
+        cursor.since[lane] = get(&at, 8);
+        impossible = impossible || !tnd_cursor_may_have(cursor.since[lane], cursor.step_of_epoch);
     }
     if (cursor.step_of_epoch > cursor.step)
         return tnd_fail(error, "cursor: out of range: step %llu of its epoch, but %llu of the run",
                         (unsigned long long)cursor.step_of_epoch, (unsigned long long)cursor.step);
     if (impossible)
-        return tnd_fail(error,
-                        "cursor: out of range: a lane has made more batches of its epoch than %llu",
-                        (unsigned long long)cursor.step_of_epoch);
+        return tnd_fail(
+            error,
+            "cursor: out of range: a lane cannot have made so much of an epoch after %llu "
+            "steps",
+            (unsigned long long)cursor.step_of_epoch);
     *self = cursor;
     return TND_OK;
 }

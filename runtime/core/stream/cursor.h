@@ -5,8 +5,9 @@
  *
  *  The batches of a lane need not be cut from its rows one after another: a batch may leave rows for
  *  later ones.  Then the lane's position is before the first row that is still needed, and
- *  `batches` counts the batches made since.  A lane that resumes makes these once more and drops
- *  them.
+ *  `since` counts the batches made since.  A lane that resumes makes these once more and drops
+ *  them.  Where rows are packed, the position is before the first row of which values are still
+ *  needed, and `since` counts those that are not.
  *
  *  Encoded it takes at most TND_CURSOR_FIXED_BYTES + 24 bytes per lane (little-endian, with a
  *  version, protected by a hash).  The bytes are not trusted until they are decoded.
@@ -35,8 +36,15 @@ typedef struct tnd_cursor {
     uint32_t epoch;
     uint32_t lanes;
     tnd_position_t part[TND_LANES_MAX];
-    uint64_t batches[TND_LANES_MAX]; /* of its epoch, made since `part` */
+    uint64_t since[TND_LANES_MAX]; /* batches of its epoch, or values of a row, since `part` */
 } tnd_cursor_t;
+
+/*  Whether a lane can have made so much since its position in a cursor after so many steps of an
+ *  epoch, in any stream: a row has less than 2^40 values. */
+static inline bool tnd_cursor_may_have(uint64_t since, uint64_t step_of_epoch)
+{
+    return since == 0 || (step_of_epoch > 0 && since < 1ull << 40);
+}
 
 /*  The cursor of a run that has not begun. */
 void tnd_cursor_start(tnd_cursor_t *self, uint32_t lanes);

@@ -161,10 +161,10 @@ Test(assembly, a_lane_that_counts_other_batches_than_before_fails_the_run)
     bench_t bench;
     open_bench(&bench);
     tnd_msg_t msg = part_of(0, 1);
-    msg.part.batches = 1;
+    msg.part.since = 1;
     cr_assert(say_part(&bench, &msg) == TND_OK);
     cr_assert(say_part(&bench, &msg) == TND_OK);
-    msg.part.batches = 0;
+    msg.part.since = 0;
     cr_assert(say_part(&bench, &msg) == TND_FAILED);
     free(bench.memory);
 }

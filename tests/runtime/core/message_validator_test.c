@@ -158,7 +158,7 @@ Test(message_validator, refuses_a_cursor_of_other_lanes)
     cursor.part[1].index = 1001;
     cr_assert_not_null(tnd_validator_control(accept, &rewind, 0));
     cursor.part[1].index = 1000;
-    cursor.batches[1] = 4;
+    cursor.since[1] = 4;
     cr_assert_not_null(tnd_validator_control(accept, &rewind, 0));
     cursor.step = cursor.step_of_epoch = 4;
     cr_assert_null(tnd_validator_control(accept, &rewind, 0));
