@@ -8,7 +8,9 @@
 #include <string.h>
 
 #include "actors/batcher/bucket_batches.h"
+#include "actors/batcher/packed_batches.h"
 #include "actors/op/ops.h"
+#include "actors/plan/batcher_check.h"
 #include "actors/plan/batcher_config.h"
 #include "actors/plan/batcher_memory.h"
 #include "actors/plan/buckets.h"
@@ -24,7 +26,6 @@
 #include "runtime/host/actor.h"
 #include "runtime/host/text_payload.h"
 #include "runtime/text/quantity.h"
-#include "runtime/topology/error_location.h"
 
 /*  Bytes of ragged columns in a block, unless `block` states them. */
 static const uint64_t budget_bytes = 1 << 20;
@@ -54,6 +55,7 @@ typedef struct {
     bool bucketed;
     tnd_batcher_config_t config;   /* the machine uses its lists */
     tnd_bucket_batches_t *batches; /* NULL: rows are not bucketed */
+    tnd_packed_batches_t *packed;  /* NULL: rows are not packed */
     tnd_bad_records_t bad_records;
     tnd_remade_t remade;  /* rows that were reported, bad records that were removed */
     uint64_t told, aside; /* records that the reader was told of, and those it has handled */
@@ -75,11 +77,16 @@ static tnd_status_t batcher_derive(const tnd_instance_t *instance, tnd_guarded_c
         TND_TRY(tnd_plan_buckets_column(options->bucket, &stream->fed, &column, error));
         stream->measured = column + 1;
     }
+    stream->joined = stream->fed;
+    if (options->pack != NULL) {
+        TND_TRY(tnd_plan_pack_schema(options->pack, &stream->joined, &stream->fed, error));
+        stream->measured = 1;
+    }
     stream->spans = options->span_epochs;
     if (stream->sized)
         stream->budget = options->block.bytes != 0 ? options->block.bytes : budget_bytes;
     stream->batch_ragged = options->bytes;
-    if (options->bucket == NULL && options->take != UINT64_MAX &&
+    if (!tnd_plan_copies(options) && options->take != UINT64_MAX &&
         __builtin_mul_overflow(options->skip + options->take, options->size, &stream->batched))
         stream->batched = 0;
     return TND_OK;
@@ -96,31 +103,6 @@ static tnd_status_t batcher_fits(const tnd_instance_t *instance, const tnd_strea
                                   &value, error));
     }
     return TND_OK;
-}
-
-static void batcher_check(const tnd_instance_t *instance, const tnd_plan_t *plan,
-                          tnd_diagnostics_t *diagnostics)
-{
-    const tnd_batcher_options_t *options = instance->options;
-    tnd_error_t error;
-    if (instance->written != NULL && options->size == 0 && options->bucket == NULL)
-        tnd_diagnostics_add(diagnostics, TND_T013_MISSING_KEY, instance->written->mark,
-                            "batcher `%s` needs `size`: rows of a global batch", instance->actor);
-    if (instance->written != NULL &&
-        tnd_plan_buckets_check(options, plan->lanes, &error) != TND_OK) {
-        tnd_diagnostics_add(diagnostics, TND_T015_RANGE, instance->written->mark, "%s: %s",
-                            instance->actor, error.text);
-        return;
-    }
-    if (instance->written == NULL || options->ragged != TND_RAGGED_PACK ||
-        strcmp(options->pad_value, "0") == 0)
-        return;
-    tnd_diagnostics_add(
-        diagnostics, TND_T073_UNUSED,
-        tnd_error_location_text(plan->topology, options->pad_value, instance->written->mark),
-        "%s: `pad_value` follows rows that are padded, but `ragged: pack` stores them one after "
-        "another",
-        instance->actor);
 }
 
 static uint32_t batcher_credit(const tnd_plan_t *plan, const tnd_instance_t *instance,
@@ -154,6 +136,9 @@ static tnd_status_t batcher_init(void *state, tnd_actor_t *self, tnd_error_t *er
     if (batcher->bucketed)
         batcher->batches =
             tnd_bucket_batches_new(options, &batcher->stream->fed, batcher->block_pool);
+    if (options->pack != NULL)
+        batcher->packed =
+            tnd_packed_batches_new(options, &batcher->stream->fed, batcher->block_pool);
     batcher->machine_memory = tnd_allocate_zeroed(1, tnd_batcher_core_bytes(config));
     batcher->machine = tnd_batcher_core_init(batcher->machine_memory, config);
     return TND_OK;
@@ -440,15 +425,22 @@ static void send_slice(batcher_t *batcher, tnd_actor_t *self, tnd_effect_t *effe
         tnd_slice_drop(&slice);
 }
 
-/*  Copies a row to the batch of its bucket. */
+/*  Copies a row to the batch of its bucket, or values of it to packed rows. */
 static tnd_status_t store_row(batcher_t *batcher, tnd_actor_t *self, const tnd_effect_t *effect,
                               tnd_error_t *error)
 {
     tnd_error_t why;
     size_t bytes;
+    tnd_packed_part_t part = {.row = effect->pieces->first,
+                              .segment = effect->segment,
+                              .from = effect->from,
+                              .values = effect->values};
     tnd_status_t status =
-        tnd_bucket_batches_store(batcher->batches, effect->slot, effect->bucket, effect->at,
-                                 effect->payload, effect->pieces->first, &bytes, &why);
+        batcher->packed != NULL
+            ? tnd_packed_batches_store(batcher->packed, effect->slot, effect->at, effect->payload,
+                                       &part, &bytes, &why)
+            : tnd_bucket_batches_store(batcher->batches, effect->slot, effect->bucket, effect->at,
+                                       effect->payload, effect->pieces->first, &bytes, &why);
     tnd_count(&tnd_actor_statistics(self)->bytes_copied, bytes);
     return status == TND_OK ? TND_OK : tnd_fail(error, "%s: %s", tnd_actor_name(self), why.text);
 }
@@ -459,7 +451,9 @@ static tnd_status_t give_slice(batcher_t *batcher, tnd_actor_t *self, tnd_effect
     tnd_piece_t stored;
     if (effect->piece_count > 0 && effect->pieces->payload == NULL) {
         stored = *effect->pieces;
-        stored.payload = tnd_bucket_batches_block(batcher->batches, effect->slot);
+        stored.payload = batcher->packed != NULL
+                             ? tnd_packed_batches_block(batcher->packed, effect->slot)
+                             : tnd_bucket_batches_block(batcher->batches, effect->slot);
         effect->pieces = &stored;
     }
     TND_TRY(check_bytes(batcher, self, effect, error));
@@ -515,6 +509,11 @@ static tnd_status_t batcher_work(void *state, tnd_actor_t *self, bool *more_p, t
             !tnd_batcher_core_next(batcher->machine, tnd_actor_round(self), &effect)) {
             show_counts(batcher, self);
             report_remade(batcher, self);
+            if (tnd_batcher_core_misplaced(batcher->machine))
+                return tnd_fail(error,
+                                "%s: the run continues in the middle of a row that is shorter now: "
+                                "its rows are not the same each time they are made",
+                                tnd_actor_name(self));
             return tnd_batcher_core_too_large(batcher->machine, &step)
                        ? too_large(self, step, error)
                        : TND_OK;
@@ -580,6 +579,7 @@ static void batcher_fini(void *state)
     }
     free(batcher->machine_memory);
     tnd_bucket_batches_destroy(&batcher->batches);
+    tnd_packed_batches_destroy(&batcher->packed);
     tnd_bad_records_free(&batcher->bad_records);
     free(batcher->parts);
     tnd_peers_free(&batcher->readers);
@@ -599,6 +599,11 @@ static const tnd_option_t options[] = {
      .table = &tnd_bucket_table,
      .help = "batches of rows of about one length, of one lane, instead of rows that follow one "
              "another; rows wait until there are enough of their length"},
+    {TND_OPTION(tnd_batcher_options_t, pack, TABLE, GRAPH), .fallback = "",
+     .table = &tnd_pack_table,
+     .help =
+         "rows of one length, made of the values of ragged rows that follow one another, of one "
+         "lane; `size` counts these rows, the report those that they are made of"},
     {TND_OPTION(tnd_batcher_options_t, replicas, U64, GRAPH), .unit = "replicas", .fallback = "1",
      .range = "1..65536", .help = "logical consumers that a global batch is divided among"},
     {TND_OPTION(tnd_batcher_options_t, split, ENUM, GRAPH), .fallback = "rebatch_v2",
@@ -654,7 +659,7 @@ const tnd_kind_t tnd_kind_batcher = {
             .outlet_count = 1,
         },
     .state_bytes = sizeof(batcher_t),
-    .check = batcher_check,
+    .check = tnd_batcher_check,
     .derive = batcher_derive,
     .fits = batcher_fits,
     .estimate_memory = tnd_batcher_memory,

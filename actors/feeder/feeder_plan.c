@@ -73,7 +73,7 @@ static uint64_t bytes_of_blocks(const tnd_plan_t *plan, uint32_t batcher,
                                 const tnd_stream_t *stream)
 {
     tnd_lane_window_t window = tnd_lane_window_of(plan, batcher, stream);
-    uint64_t row = tnd_schema_row_bytes(&stream->fed) + tnd_schema_list_bytes(&stream->fed);
+    uint64_t row = tnd_schema_row_bytes(&stream->joined) + tnd_schema_list_bytes(&stream->joined);
     uint64_t block = stream->budget == 0 ? window.block_rows * row : window.made_most;
     return 2 * block;
 }
@@ -113,8 +113,8 @@ void tnd_feeder_plan_memory(const tnd_plan_t *plan, uint32_t index, const tnd_st
         const tnd_edge_t *edge = &plan->edges[e];
         if (edge->to != index || edge->transport != TND_TRANSPORT_INPROC)
             continue;
-        if (cut->bucket != NULL)
-            coming = (depth + options->spare + 1) * tnd_plan_bucket_batch_bytes(cut, &stream->fed);
+        if (tnd_plan_copies(cut))
+            coming = (depth + options->spare + 1) * tnd_plan_copied_bytes(cut, &stream->fed);
         else
             coming += bytes_of_blocks(plan, edge->from, stream);
     }

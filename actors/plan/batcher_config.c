@@ -2,6 +2,7 @@
 #include "actors/plan/batcher_config.h"
 
 #include "actors/plan/lane_window.h"
+#include "actors/plan/plan_queries.h"
 
 /*  A block should not take its slowest stage longer: stop, stragglers and order wait for it. */
 static const uint64_t block_time_ns = 20000000;
@@ -32,7 +33,7 @@ void tnd_batcher_config(tnd_batcher_config_t *self, const tnd_plan_t *plan, uint
     const tnd_instance_t *instance = &plan->instances[index];
     const tnd_batcher_options_t *options = instance->options;
     tnd_lane_window_t window = tnd_lane_window_of(plan, index, stream);
-    bool bucketed = options->bucket != NULL, sized = stream->budget > 0;
+    bool copied = tnd_plan_copies(options), sized = stream->budget > 0;
     tnd_plan_buckets(&self->buckets, options);
     self->core = (tnd_batcher_core_config_t){
         .order = {.self = index,
@@ -51,8 +52,9 @@ void tnd_batcher_config(tnd_batcher_config_t *self, const tnd_plan_t *plan, uint
         .lanes = plan->lanes,
         .size = tnd_plan_batch_size(options),
         .bucket = self->buckets.rule,
+        .pack = tnd_plan_pack_rule(options),
         .made_ragged = sized ? tnd_stream_made_ragged(stream) : 0,
-        .batch_ragged = !bucketed && sized ? options->bytes : 0,
+        .batch_ragged = !copied && sized ? options->bytes : 0,
         .replicas = (uint32_t)options->replicas,
         .split = (tnd_split_t)options->split,
         .remainder = (tnd_remainder_t)options->remainder,
@@ -60,6 +62,6 @@ void tnd_batcher_config(tnd_batcher_config_t *self, const tnd_plan_t *plan, uint
         .skip = options->skip,
         .take = options->take == UINT64_MAX ? 0 : options->take,
     };
-    if (!bucketed && know_rows(stream, plan->lanes, self->lane_rows))
+    if (!copied && know_rows(stream, plan->lanes, self->lane_rows))
         self->core.lane_rows = self->lane_rows;
 }

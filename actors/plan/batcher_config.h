@@ -5,6 +5,7 @@
 #define TND_ACTORS_PLAN_BATCHER_CONFIG_H
 
 #include "actors/plan/buckets.h"
+#include "actors/plan/packing.h"
 #include "runtime/core/batcher.h"
 #include "runtime/data/stream.h"
 #include "runtime/plan/placement.h"

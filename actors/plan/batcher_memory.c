@@ -22,15 +22,15 @@ static void need_sparse(const tnd_stream_t *stream, const tnd_lane_window_t *win
             "blocks of which operations left little, until there are rows for a batch");
 }
 
-/*  Rows of buckets are copied; batches that were sent count where they arrive. */
+/*  Where rows are copied; batches that were sent count where they arrive. */
 static void need_batches(const tnd_batcher_options_t *options, const tnd_schema_t *schema,
                          const char *name, tnd_memory_estimate_t *estimate)
 {
-    if (options->bucket == NULL)
-        return;
-    uint32_t places = tnd_plan_bucket_places(options);
-    tnd_memory_estimate_add(estimate, name, places * tnd_plan_bucket_batch_bytes(options, schema),
-                            "%" PRIu32 " batches of buckets that are being filled", places);
+    uint32_t places = options->bucket != NULL ? tnd_plan_bucket_places(options) : TND_PACKED_PLACES;
+    if (tnd_plan_copies(options))
+        tnd_memory_estimate_add(estimate, name, places * tnd_plan_copied_bytes(options, schema),
+                                "%" PRIu32 " batches of %s that are being filled", places,
+                                options->bucket != NULL ? "buckets" : "packed rows");
 }
 
 /*  Bytes of the slices of a batch, packed to be sent: at most twice what their rows take. */
@@ -78,10 +78,11 @@ void tnd_batcher_memory(const tnd_plan_t *plan, uint32_t index, const tnd_stream
     uint64_t depth = tnd_prefetch_depth(plan, instance->chain, stream);
     uint64_t share =
         tnd_split_rows((tnd_split_t)options->split, size, size, (uint32_t)options->replicas, 0);
-    if (options->bucket != NULL)
+    if (tnd_plan_copies(options))
         tnd_memory_estimate_add(estimate, instance->name,
-                                depth * tnd_plan_bucket_batch_bytes(options, &stream->fed),
-                                "%" PRIu64 " batches of buckets until they are sent", depth);
+                                depth * tnd_plan_copied_bytes(options, &stream->fed),
+                                "%" PRIu64 " batches of %s until they are sent", depth,
+                                options->bucket != NULL ? "buckets" : "packed rows");
     tnd_memory_estimate_add(estimate, instance->name,
                             depth * packed_batch(options, &stream->fed, share),
                             "%" PRIu64 " batches while they are sent", depth);

@@ -75,8 +75,15 @@ typedef struct {
 } tnd_bucket_options_t;
 
 typedef struct {
+    const char *column;
+    uint64_t length; /* values of a packed row */
+    bool segments, drop_remainder;
+} tnd_pack_options_t;
+
+typedef struct {
     uint64_t size;                      /* 0: none is given; see tnd_plan_batch_size */
     const tnd_bucket_options_t *bucket; /* NULL: rows that follow one another */
+    const tnd_pack_options_t *pack;     /* NULL: rows as they come */
     uint64_t replicas;
     int split;     /* tnd_split_t */
     int remainder; /* tnd_remainder_t */

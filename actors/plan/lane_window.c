@@ -183,19 +183,19 @@ tnd_lane_window_t tnd_lane_window_of(const tnd_plan_t *plan, uint32_t batcher,
                     window.row.fixed + RAGGED_LEAST);
     else
         size_blocks(&window, plan, batcher, stream, read_bytes, window.row.fixed);
-    bool bucketed = options->bucket != NULL; /* then a row is copied as soon as it is joined */
-    window.wanted = bucketed ? 1
-                             : tnd_batch_room_rows(tnd_plan_batch_size(options),
-                                                   (tnd_remainder_t)options->remainder);
+    bool copied = tnd_plan_copies(options); /* as soon as a row is joined */
+    window.wanted = copied ? 1
+                           : tnd_batch_room_rows(tnd_plan_batch_size(options),
+                                                 (tnd_remainder_t)options->remainder);
     window.wanted_bytes =
-        bucketed ? made_bytes
-                 : tnd_batch_room_bytes(tnd_plan_batch_size(options),
-                                        (tnd_remainder_t)options->remainder, made_bytes,
-                                        made_ragged, budgeted ? options->bytes : 0);
+        copied ? made_bytes
+               : tnd_batch_room_bytes(tnd_plan_batch_size(options),
+                                      (tnd_remainder_t)options->remainder, made_bytes, made_ragged,
+                                      budgeted ? options->bytes : 0);
     bool marked =
         (stream->caps & (TND_OP_DROPS | TND_OP_EXPANDS)) != 0 || stream->bad_read != TND_BAD_STOP;
     uint64_t made_list = (marked ? stream->rows_max * sizeof(uint32_t) : 0) +
-                         stream->rows_max * tnd_schema_list_bytes(&stream->fed);
+                         stream->rows_max * tnd_schema_list_bytes(&stream->joined);
     uint64_t read_list = greater(
         tnd_schema_list_bytes(&stream->read),
         stream->caches ? stream->cached_rows_max * tnd_schema_list_bytes(&stream->cached) : 0);

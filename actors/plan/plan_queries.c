@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "actors/plan/buckets.h"
+#include "actors/plan/packing.h"
 #include "runtime/core/batcher.h"
 #include "runtime/interface/link.h"
 #include "runtime/option/spec.h"
@@ -54,6 +55,17 @@ uint64_t tnd_plan_packed(const tnd_schema_t *schema, uint64_t rows)
     for (uint32_t c = 0; c < schema->count; c++)
         bytes += tnd_link_room(rows * tnd_column_bytes(&schema->columns[c]));
     return bytes;
+}
+
+bool tnd_plan_copies(const tnd_batcher_options_t *options)
+{
+    return options->bucket != NULL || options->pack != NULL;
+}
+
+uint64_t tnd_plan_copied_bytes(const tnd_batcher_options_t *options, const tnd_schema_t *schema)
+{
+    return options->bucket != NULL ? tnd_plan_bucket_batch_bytes(options, schema)
+                                   : tnd_plan_pack_layout(options, schema).bytes;
 }
 
 uint64_t tnd_plan_ragged_most(const tnd_batcher_options_t *options, const tnd_schema_t *schema,
@@ -132,7 +144,7 @@ uint64_t tnd_plan_steps_of_epoch(const tnd_plan_t *plan, uint32_t chain, const t
     const tnd_batcher_options_t *options =
         plan->instances[tnd_plan_batcher(plan, chain, 0)].options;
     uint64_t count = tnd_stream_positions(stream);
-    if (count == TND_UNKNOWN || options->bucket != NULL || options->span_epochs ||
+    if (count == TND_UNKNOWN || tnd_plan_copies(options) || options->span_epochs ||
         !keeps_rows(plan, chain))
         return TND_UNKNOWN;
     bool short_one =

@@ -18,6 +18,9 @@ bool tnd_plan_goes_out(const tnd_plan_t *plan, uint32_t instance);
 
 /*  Bytes that so many rows take while they are sent, if they have to be packed for that. */
 uint64_t tnd_plan_packed(const tnd_schema_t *schema, uint64_t rows);
+/*  Whether the batcher copies rows to its own batches when they come, and the bytes of such a batch. */
+bool tnd_plan_copies(const tnd_batcher_options_t *options);
+uint64_t tnd_plan_copied_bytes(const tnd_batcher_options_t *options, const tnd_schema_t *schema);
 /*  Bytes of the ragged columns of one of `parts` parts of a batch, at most, their padding included; 0:
  *  of so many of the longest rows. */
 uint64_t tnd_plan_ragged_most(const tnd_batcher_options_t *options, const tnd_schema_t *schema,

@@ -71,7 +71,7 @@ static uint64_t ragged_of(const tnd_stream_t *self, const tnd_schema_t *schema, 
 
 uint64_t tnd_stream_made_ragged(const tnd_stream_t *self)
 {
-    return ragged_of(self, &self->fed, self->rows_max, self->growth_max);
+    return ragged_of(self, &self->joined, self->rows_max, self->growth_max);
 }
 
 uint64_t tnd_stream_cached_ragged(const tnd_stream_t *self)
@@ -108,7 +108,7 @@ static uint64_t fixed_of(const tnd_schema_t *schema, uint32_t rows)
 
 uint64_t tnd_stream_made_max(const tnd_stream_t *self)
 {
-    return fixed_of(&self->fed, self->rows_max) + tnd_stream_made_ragged(self);
+    return fixed_of(&self->joined, self->rows_max) + tnd_stream_made_ragged(self);
 }
 
 uint64_t tnd_stream_cached_max(const tnd_stream_t *self)

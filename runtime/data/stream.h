@@ -50,6 +50,8 @@ typedef struct tnd_stream {
     tnd_bad_limit_t bad_limit;
     tnd_schema_t read; /* rows as they leave the reader */
     tnd_schema_t fed;  /* rows as they enter batches; while it is derived, as they are so far */
+    /*  Rows as they enter the batcher; others than `fed` if it makes packed rows of them. */
+    tnd_schema_t joined;
     /*  Of the rows as they leave the cache, as of `fed` above; `caches`: there is one. */
     bool caches;
     tnd_schema_t cached;
@@ -65,9 +67,9 @@ typedef struct tnd_stream {
     /*  Operations of all preprocessors, and of those before the cache. */
     uint32_t operations, cached_operations;
     uint64_t batch_ragged; /* most bytes of ragged rows in a batch of all lanes; 0: any */
-    uint32_t measured;     /* a ragged column of `fed`, plus 1: blocks carry its lengths; 0: none */
-    bool by_file;          /* each lane has files of its own, by `lane` */
-    uint64_t found; /* hash of the names of files that a pattern found, of all lanes; 0: none */
+    uint32_t measured; /* a ragged column of `joined`, plus 1: blocks carry its lengths; 0: none */
+    bool by_file;      /* each lane has files of its own, by `lane` */
+    uint64_t found;    /* hash of the names of files that a pattern found, of all lanes; 0: none */
     tnd_stream_lane_t lane[TND_LANES_MAX];
     size_t tables; /* bytes that the operations of a worker hold */
     uint32_t caps; /* what the operations do to rows: a set of TND_OP_* */

@@ -21,13 +21,13 @@ static bool peer_expected(void *context, uint32_t port, tnd_actor_id_t peer)
     return peer < self->plan->instance_count && self->ports[peer] == port && !self->connects[peer];
 }
 
-/*  A reader sends rows as read, a cache and the workers before it as cached; batchers and the other
- *  workers send rows as fed. */
+/*  A reader sends rows as read, a cache and the workers before it as cached; the other
+ *  workers as they enter the batcher. */
 static const tnd_schema_t *rows_between(const tnd_stream_t *stream, tnd_role_t from, tnd_role_t to)
 {
     if (from == TND_ROLE_READER)
         return &stream->read;
-    return from == TND_ROLE_CACHE || to == TND_ROLE_CACHE ? &stream->cached : &stream->fed;
+    return from == TND_ROLE_CACHE || to == TND_ROLE_CACHE ? &stream->cached : &stream->joined;
 }
 
 static const tnd_schema_t *incoming_schema(void *context, uint32_t port, const tnd_msg_t *msg)

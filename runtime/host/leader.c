@@ -71,6 +71,7 @@ static void open_session(tnd_leader_t *self, uint32_t index, uint64_t now)
     if (index == 0 && self->writer != NULL && tnd_checkpoint_writer_cursor(self->writer) != NULL)
         start = *tnd_checkpoint_writer_cursor(self->writer);
     chain->rank = start.rank;
+    chain->fed = start.ledger.fed;
     self->memories[index] = tnd_allocate_zeroed(1, tnd_leader_core_bytes(&config));
     chain->session = tnd_leader_core_init(self->memories[index], &config, &start, now);
     chain->shown = TND_LEADER_CORE_READY;

@@ -53,6 +53,7 @@ typedef struct {
     tnd_bounds_t bounds; /* of the stream; no epochs: not known yet */
     uint32_t facts_host; /* the first host that reported the facts */
     uint64_t rank;       /* rows booked so far */
+    uint64_t fed;        /* likewise, of the ledger */
     report_t *reports;   /* ring by step */
     double *numbers;     /* of all reports */
 } chain_t;

@@ -262,7 +262,9 @@ void tnd_leader_book(tnd_leader_t *self, const tnd_effect_t *effect, uint64_t no
     uint64_t step = cursor->step - 1;
     report_t *report = report_of(chain, step);
     uint64_t rows = cursor->rank - chain->rank;
+    uint64_t fed = cursor->ledger.fed - chain->fed;
     chain->rank = cursor->rank;
+    chain->fed = cursor->ledger.fed;
     check_bytes(self, chain, report);
     if (self->writer != NULL && self->chain == 0)
         tnd_checkpoint_writer_booked(self->writer, cursor, now);
@@ -288,6 +290,7 @@ void tnd_leader_book(tnd_leader_t *self, const tnd_effect_t *effect, uint64_t no
         .step = step,
         .epoch = last ? cursor->epoch - 1 : cursor->epoch,
         .rows = (uint32_t)rows,
+        .fed = fed,
         .last_of_epoch = last,
         .metric_count = report->metric_count,
         .metrics = metrics,

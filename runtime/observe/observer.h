@@ -25,6 +25,8 @@ typedef struct {
     uint64_t step;  /* over the run */
     uint32_t epoch; /* that it belongs to */
     uint32_t rows;
+    uint64_t
+        fed; /* what it adds to the rows fed of the ledger: fewer, or more, if rows are packed */
     bool last_of_epoch;
     uint32_t metric_count;
     const tnd_metric_t *metrics;

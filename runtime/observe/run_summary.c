@@ -126,7 +126,7 @@ void tnd_run_summary_step(void *summary, const tnd_step_record_t *record)
         add_metric(chain, &record->metrics[m]);
     if (chain->steps == 0) {
         chain->before_steps = record->step;
-        chain->before_fed = record->cursor->ledger.fed - record->rows;
+        chain->before_fed = record->cursor->ledger.fed - record->fed;
         /* The last step may also have been the first. */
         chain->metric_part =
             record->step > 0 && (record->last_of_epoch || record->cursor->step_of_epoch > 1);

@@ -350,7 +350,7 @@ void tnd_progress_end(tnd_progress_t *self, bool drained)
     char rows[32], rate[32], steps[32], bytes[48] = "", digest[TND_DIGEST_TEXT_SIZE];
     /* Without a step, the data rate is of interest; the number of ragged rows is not enough. */
     if (!tnd_load_steps(self->summary->plan, 0) && first->stream_known && seconds > 0 &&
-        tnd_schema_ragged(&first->stream.fed) == 0)
+        tnd_schema_ragged(&first->stream.joined) == 0)
         snprintf(bytes, sizeof bytes, ", %.1f MB/s",
                  fed * (double)tnd_schema_row_bytes(&first->stream.fed) / seconds * 1e-6);
     if (!drained && first->here == 0 && first->steps > 0) {

@@ -192,9 +192,9 @@ Test(stream, what_a_position_becomes_is_bounded_by_the_schema_and_by_the_growth)
     tnd_stream_t stream = {0};
     cr_assert(tnd_schema_add_ragged(&stream.read, "x", TND_U8, 1, (uint64_t[]){100}, NULL) ==
               TND_OK);
-    cr_assert(tnd_schema_add_ragged(&stream.fed, "x", TND_U8, 1, (uint64_t[]){300}, NULL) ==
+    cr_assert(tnd_schema_add_ragged(&stream.joined, "x", TND_U8, 1, (uint64_t[]){300}, NULL) ==
               TND_OK);
-    cr_assert(tnd_schema_add(&stream.fed, "y", TND_I64, 0, NULL, NULL) == TND_OK);
+    cr_assert(tnd_schema_add(&stream.joined, "y", TND_I64, 0, NULL, NULL) == TND_OK);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         stream.rows_max = cases[i].rows_max;
         stream.growth_max = cases[i].growth_max;

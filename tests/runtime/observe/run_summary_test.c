@@ -28,6 +28,7 @@ static void book(uint64_t step, uint64_t of_epoch)
     tnd_step_record_t record = {.step = step,
                                 .epoch = (uint32_t)epoch,
                                 .rows = 128,
+                                .fed = 128,
                                 .last_of_epoch = last,
                                 .metric_count = 1,
                                 .metrics = &loss,

@@ -1,0 +1,41 @@
+/*  actors/plan/batcher_check.c - options of a batcher that do not fit each other. */
+#include "actors/plan/batcher_check.h"
+
+#include <string.h>
+
+#include "actors/plan/buckets.h"
+#include "actors/plan/packing.h"
+#include "runtime/topology/error_location.h"
+
+void tnd_batcher_check(const tnd_instance_t *instance, const tnd_plan_t *plan,
+                       tnd_diagnostics_t *diagnostics)
+{
+    const tnd_batcher_options_t *options = instance->options;
+    tnd_error_t error;
+    if (instance->written != NULL && options->size == 0 && options->bucket == NULL)
+        tnd_diagnostics_add(diagnostics, TND_T013_MISSING_KEY, instance->written->mark,
+                            "batcher `%s` needs `size`: rows of a global batch", instance->actor);
+    if (instance->written != NULL &&
+        tnd_plan_buckets_check(options, plan->lanes, &error) != TND_OK) {
+        tnd_diagnostics_add(diagnostics, TND_T015_RANGE, instance->written->mark, "%s: %s",
+                            instance->actor, error.text);
+        return;
+    }
+    if (instance->written != NULL && options->pack != NULL &&
+        tnd_plan_pack_check(options, plan->lanes, &error) != TND_OK) {
+        tnd_diagnostics_add(
+            diagnostics, TND_T015_RANGE,
+            tnd_error_location_text(plan->topology, options->pack->column, instance->written->mark),
+            "%s: %s", instance->actor, error.text);
+        return;
+    }
+    if (instance->written == NULL || options->ragged != TND_RAGGED_PACK ||
+        strcmp(options->pad_value, "0") == 0)
+        return;
+    tnd_diagnostics_add(
+        diagnostics, TND_T073_UNUSED,
+        tnd_error_location_text(plan->topology, options->pad_value, instance->written->mark),
+        "%s: `pad_value` follows rows that are padded, but `ragged: pack` stores them one after "
+        "another",
+        instance->actor);
+}
