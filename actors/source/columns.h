@@ -75,7 +75,7 @@ typedef struct {
     uint64_t *file_rows; /* rows of each file */
     const uint8_t *base; /* the lowest first row */
     tnd_buffer_t *all;   /* refers to the buffers of all files */
-    bool copies;         /* at least one file is read, not mapped */
+    bool copies;         /* at least one file is read, not mapped, or records are short */
     int list;            /* which of the lists that are written has its offsets; -1: none.  Of a
                             ragged column the next one has its lengths */
 } tnd_strand_t;
@@ -159,7 +159,7 @@ void tnd_columns_ahead(void *state, const uint64_t *index, uint32_t count);
 /*  In the files of the first column. */
 void tnd_columns_where(const void *state, uint64_t index, tnd_source_place_t *place);
 
-/*  Rows of mapped files are not copied.  Contiguous rows become a packed block.  Others are gathered
+/*  Rows of mapped files are not copied, but for short records in random order.  Contiguous rows become a packed block.  Others are gathered
  *  by the index list, or by lists of offsets if there are several files or ragged rows.  Errors:
  *  TND_REFUSED if a ragged row is longer than `max` or a damaged record. */
 tnd_status_t tnd_columns_read(void *state, const tnd_source_call_t *call, tnd_block_t *block,

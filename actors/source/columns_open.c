@@ -113,9 +113,21 @@ static void count_rows(tnd_strand_t *strand)
     }
 }
 
-/*  Computes where the rows of each file are, once it is decided which files are mapped. */
-static void lay_out(tnd_strand_t *strand)
+/*  Records of at most so many bytes that are read in another order than they are stored are copied
+ *  when they are checked, also from mapped files.  The threads after the reader then find them side by
+ *  side in a cache, where each record would have to be fetched from a page of its own again. */
+enum { SHORT_RECORD = 1024 };
+
+static bool are_short(const tnd_strand_t *strand, tnd_access_pattern_t pattern)
 {
+    return strand->format != NULL && pattern != TND_PATTERN_FORWARD &&
+           tnd_strand_row_max(strand) <= SHORT_RECORD;
+}
+
+/*  Computes where the rows of each file are, once it is decided which files are mapped. */
+static void lay_out(tnd_strand_t *strand, tnd_access_pattern_t pattern)
+{
+    strand->copies = are_short(strand, pattern);
     for (size_t i = 0; i < strand->count; i++)
         strand->copies = strand->copies || strand->stored[i].buffer == NULL;
     if (strand->copies)
@@ -323,7 +335,7 @@ tnd_status_t tnd_columns_seal(tnd_columns_t *self, const tnd_source_scope_t *sco
     for (uint32_t s = 0; s < self->strand_count; s++) {
         tnd_strand_t *strand = &self->strands[s];
         if (!self->stream.used)
-            lay_out(strand);
+            lay_out(strand, scope->pattern);
         TND_TRY(check_rows(&self->strands[0], strand, scope->lanes, error));
         for (size_t i = 0; i < strand->count; i++)
             facts->identity = XXH3_64bits_withSeed(&strand->stored[i].identity, sizeof(uint64_t),

@@ -12,8 +12,10 @@ enum { LINE_BYTES = 64 };
  *  short and the memory is kept busy. */
 enum { ROWS_AT_ONCE = 128 };
 
-/*  The first bytes of a row that is anywhere in memory are loaded while so many rows before it are
- *  checked; what follows them, the processor loads by itself. */
+/*  Rows anywhere in memory are loaded in two steps.  First one line of each is requested, in a loop so
+ *  short that the processor looks up the pages of many rows at a time, which takes longer than the
+ *  bytes.  Then the first bytes of a row are requested while so many rows before it are checked; what
+ *  follows them, the processor loads by itself. */
 enum { PREFETCH_ROWS = 3, PREFETCH_BYTES = 512 };
 
 /*  Whether the rows are contiguous: they need no index list.  TND_FAILED: a row does not exist. */
@@ -141,6 +143,33 @@ static tnd_status_t locate(const tnd_strand_t *strand, const uint64_t *index, ui
     return TND_OK;
 }
 
+/*  The first byte of a row in memory; NULL: its file is not mapped. */
+static inline const uint8_t *mapped_at(const tnd_strand_t *strand, const located_t *row)
+{
+    const tnd_stored_t *stored = &strand->stored[row->file];
+    if (stored->buffer == NULL)
+        return NULL;
+    return (const uint8_t *)tnd_buffer_data(stored->buffer) + stored->offset +
+           row->begin * strand->record;
+}
+
+static inline void prefetch(const tnd_strand_t *strand, const located_t *row)
+{
+    const uint8_t *at = mapped_at(strand, row);
+    uint64_t bytes = (row->end - row->begin) * strand->record;
+    for (uint64_t i = 0; at != NULL && i < bytes && i < PREFETCH_BYTES; i += LINE_BYTES)
+        __builtin_prefetch(at + i);
+}
+
+static void prefetch_pages(const tnd_strand_t *strand, const located_t *rows, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        const uint8_t *at = mapped_at(strand, &rows[i]);
+        if (at != NULL)
+            __builtin_prefetch(at);
+    }
+}
+
 /*  Values [begin, end) of `file` are copied to `to`, or faulted in where they are. */
 static tnd_status_t bring(const tnd_strand_t *strand, size_t file, uint64_t begin, uint64_t end,
                           uint8_t *to, tnd_error_t *error)
@@ -209,22 +238,14 @@ static tnd_status_t bring_all(const tnd_strand_t *strand, const located_t *rows,
         for (some = 1; i + some < count && rows[i + some].file == rows[i].file &&
                        rows[i + some].begin == rows[i + some - 1].end;)
             some++;
+        if (to != NULL && some == 1 && i + PREFETCH_ROWS < count)
+            prefetch(strand, &rows[i + PREFETCH_ROWS]);
         uint64_t begin = rows[i].begin, end = rows[i + some - 1].end;
         TND_TRY(bring(strand, rows[i].file, begin, end, to, error));
         if (to != NULL)
             to += (end - begin) * strand->record;
     }
     return TND_OK;
-}
-
-static inline void prefetch(const tnd_strand_t *strand, const located_t *row)
-{
-    const tnd_stored_t *stored = &strand->stored[row->file];
-    const uint8_t *at = (const uint8_t *)tnd_buffer_data(stored->buffer) + stored->offset;
-    uint64_t from = row->begin * strand->record, to = row->end * strand->record;
-    to = to - from < PREFETCH_BYTES ? to : from + PREFETCH_BYTES;
-    for (; from < to; from += LINE_BYTES)
-        __builtin_prefetch(at + from);
 }
 
 /*  Writes the offset, from `base`, and the length of each of at most ROWS_AT_ONCE rows, which were
@@ -271,6 +292,8 @@ static tnd_status_t show_rows(const tnd_strand_t *strand, const uint64_t *index,
             if (rows[k].file != checked)
                 TND_TRY(check_file(strand, rows[k].file, error));
         TND_TRY(check_located(strand, index + i, rows, some, error));
+        if (strand->format != NULL)
+            prefetch_pages(strand, rows, some);
         TND_TRY(bring_all(strand, rows, some, to != NULL ? to + *used_p : NULL, error));
         TND_TRY(write_rows(strand, rows, some, to, offsets + i, lengths + i, used_p, error));
     }
