@@ -239,9 +239,31 @@ static tnd_inspection_t *inspect(bool histories)
         fprintf(walk.unread, "%" PRIu32 " page file%s of another version of tundish: not shown\n",
                 walk.others, walk.others == 1 ? "" : "s");
     fclose(walk.unread);
+    tnd_inspection_sort(self);
+    return self;
+}
+
+void tnd_inspected_bound(tnd_inspected_t *self)
+{
+    plain(self->path, sizeof self->path);
+    plain(self->run, sizeof self->run);
+    plain(self->host, sizeof self->host);
+    for (uint32_t a = 0; a < self->count; a++)
+        bound(&self->actors[a]);
+    tnd_run_record_bound(&self->record);
+}
+
+void tnd_inspection_move(tnd_inspection_t *self, tnd_inspected_t *process)
+{
+    self->processes = tnd_resize(self->processes, self->count + (size_t)1, sizeof *self->processes);
+    self->processes[self->count++] = *process;
+    *process = (tnd_inspected_t){0};
+}
+
+void tnd_inspection_sort(tnd_inspection_t *self)
+{
     if (self->count > 0)
         qsort(self->processes, self->count, sizeof *self->processes, in_order);
-    return self;
 }
 
 tnd_inspection_t *tnd_inspection_new(void)

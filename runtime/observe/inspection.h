@@ -17,7 +17,8 @@
 
 /*  One process's part of a run. */
 typedef struct {
-    char path[512]; /* of its file */
+    char path[512];   /* of its file */
+    char machine[64]; /* the address of the machine that it runs on; "": this one */
     char run[64], host[64];
     uint64_t session; /* the same in all processes of a run that reached the leader */
     int process;
@@ -45,6 +46,13 @@ tnd_inspection_t *tnd_inspection_new(void);
 /*  Likewise, with the histories of the actors. */
 tnd_inspection_t *tnd_inspection_new_with_histories(void);
 void tnd_inspection_destroy(tnd_inspection_t **self_p);
+
+/*  Validates a process whose pages came from elsewhere. */
+void tnd_inspected_bound(tnd_inspected_t *self);
+/*  Moves a process of another inspection here and leaves an empty one there.  tnd_inspection_sort
+ *  restores the order after the last one. */
+void tnd_inspection_move(tnd_inspection_t *self, tnd_inspected_t *process);
+void tnd_inspection_sort(tnd_inspection_t *self);
 
 /*  Whether there is a process of the run named `run`: a killed one, or one that was not killed. */
 bool tnd_inspection_has(const tnd_inspection_t *self, const char *run, bool killed);

@@ -192,10 +192,13 @@ def test_a_stream_shows_a_run_until_its_reader_leaves(folder):
         same(looks.wait(timeout=60), 0, "the pause ends with the reader")
 
 
-def test_an_interval_is_checked(folder):
+def test_options_are_checked(folder):
     for words, said in ((("--stream", "-i", "1us"), "--interval takes a time from 10ms to 1h"),
                         (("--stream", "--interval=soon"), "not 'soon'"),
-                        (("-i", "1s"), "--interval needs --stream")):
+                        (("-i", "1s"), "--interval needs --stream"),
+                        (("--pages",), "--pages needs --stream"),
+                        (("--via", "ssh"), "contains {address} or {host}, such as 'ssh {address}'"),
+                        (("--via", "ssh {name}"), "replaces {address} and {host}, not '{name}'")):
         code, out, err = run("ps", *words)
         same((code, out), (2, ""))
         holds(err, said)

@@ -35,12 +35,12 @@ typedef struct {
     const tnd_setting_t *settings;
     size_t setting_count;
     const char *host, *data, *report, *metrics, *at, *npz, *log_level, *save; /* NULL: not given */
-    const char *output, *png, *as, *interval;
+    const char *output, *png, *as, *interval, *via;
     const char *resume;              /* "latest": without a value */
     uint64_t steps;                  /* UINT64_MAX: not given */
     uint64_t seconds, minutes, seed; /* 0: not given */
     bool quiet, json, replicas, log_json;
-    bool dot, graph, man, all, trust_data, list, remove, beside, stream;
+    bool dot, graph, man, all, trust_data, list, remove, beside, stream, pages;
 } tnd_request_t;
 
 /*  Whether `name` is among its operands; true if there are none, which means all. */

@@ -13,6 +13,8 @@
 #include "runtime/text/quantity.h"
 #include "tools/cli/command.h"
 #include "tools/cli/json.h"
+#include "tools/remote/remote_hosts.h"
+#include "tools/remote/remote_look.h"
 #include "tools/report/run_json.h"
 
 /*  The time between the two inspections from which rates are computed. */
@@ -135,6 +137,7 @@ static void open_process(const tnd_inspected_t *process, bool first)
 {
     tnd_json_begin(stdout, !first, "run", process->run);
     tnd_json_member(stdout, "host", process->host);
+    tnd_json_member(stdout, "machine", process->machine[0] != '\0' ? process->machine : NULL);
     printf(",\"session\":\"%" PRIx64 "\",\"pid\":%d,\"state\":\"%s\",\"actors\":[",
            process->session, process->process,
            process->killed    ? "killed"
@@ -232,6 +235,11 @@ static void print_runs(const sheet_t *sheet, const tnd_inspection_t *look)
     fputs("],\"processes\":[", stdout);
 }
 
+static tnd_inspection_t *look(tnd_remote_hosts_t *hosts)
+{
+    return tnd_remote_hosts_look(hosts, false, TND_REMOTE_PATIENCE_NS);
+}
+
 static void print_json(sheet_t *sheet, const tnd_inspection_t *before,
                        const tnd_inspection_t *after)
 {
@@ -258,13 +266,13 @@ static void print_table(sheet_t *sheet, const tnd_inspection_t *before,
     free(sheet->rows.rows);
 }
 
-static int once(const tnd_request_t *request)
+static int once(const tnd_request_t *request, tnd_remote_hosts_t *hosts)
 {
     sheet_t sheet = {.request = request, .json = request->json, .first = true};
-    tnd_inspection_t *before = tnd_inspection_new(), *after = before;
+    tnd_inspection_t *before = look(hosts), *after = before;
     if (any_live(before)) {
         nanosleep(&pause_between, NULL);
-        after = tnd_inspection_new();
+        after = look(hosts);
     }
     if (sheet.json)
         print_json(&sheet, before, after);
@@ -287,20 +295,34 @@ static int once(const tnd_request_t *request)
 /* --- again and again -------------------------------------------------------------------------- */
 
 /*  Prints looks until the reader of stdout closes it, which also ends a pause between two looks. */
-static int stream(const tnd_request_t *request, uint64_t interval_ns)
+static int stream(const tnd_request_t *request, tnd_remote_hosts_t *hosts, uint64_t interval_ns)
 {
     struct pollfd reader = {.fd = STDOUT_FILENO};
     tnd_inspection_t *before = NULL;
     bool read = true;
     while (read) {
         sheet_t sheet = {.request = request, .json = true, .first = true};
-        tnd_inspection_t *after = tnd_inspection_new();
+        tnd_inspection_t *after = look(hosts);
         print_json(&sheet, before != NULL ? before : after, after);
         read = fflush(stdout) == 0 && poll(&reader, 1, (int)(interval_ns / 1000000)) == 0;
         tnd_inspection_destroy(&before);
         before = after;
     }
     tnd_inspection_destroy(&before);
+    return TND_EXIT_OK;
+}
+
+/*  Prints the pages of this machine likewise. */
+static int stream_pages(uint64_t interval_ns)
+{
+    struct pollfd reader = {.fd = STDOUT_FILENO};
+    bool read = true;
+    while (read) {
+        tnd_inspection_t *pages = tnd_inspection_new_with_histories();
+        tnd_remote_look_print(stdout, pages);
+        tnd_inspection_destroy(&pages);
+        read = fflush(stdout) == 0 && poll(&reader, 1, (int)(interval_ns / 1000000)) == 0;
+    }
     return TND_EXIT_OK;
 }
 
@@ -313,7 +335,17 @@ static int ps(const tnd_request_t *request)
     if (interval != NULL && (tnd_quantity_duration(interval, &interval_ns) != TND_QUANTITY_OK ||
                              interval_ns < interval_min_ns || interval_ns > interval_max_ns))
         return tnd_usage_error("ps", "--interval takes a time from 10ms to 1h, not '%s'", interval);
-    return request->stream ? stream(request, interval_ns) : once(request);
+    if (request->pages && (!request->stream || request->via != NULL || request->file_count > 0))
+        return tnd_usage_error("ps", "--pages needs --stream, without --via or RUN");
+    if (request->pages)
+        return stream_pages(interval_ns);
+    tnd_remote_hosts_t *hosts;
+    tnd_error_t error = {.text = ""};
+    if (tnd_remote_hosts_new(&hosts, request->via, &error) != TND_OK)
+        return tnd_usage_error("ps", "%s", error.text);
+    int code = request->stream ? stream(request, hosts, interval_ns) : once(request, hosts);
+    tnd_remote_hosts_destroy(&hosts);
+    return code;
 }
 
 const tnd_command_t tnd_command_ps;
@@ -321,7 +353,8 @@ const tnd_command_t tnd_command_ps = {
     .name = "ps",
     .operands = "[RUN...]",
     .summary = "shows every actor of the runs on this machine, and what it waits for",
-    .arguments = (const char *const[]){"--interval", "--json", "--stream", NULL},
+    .arguments =
+        (const char *const[]){"--interval", "--json", "--pages", "--stream", "--via", NULL},
     .details =
         "Reads the statistics in shared memory only, so actors that hang or were stopped are\n"
         "shown too.  A line per actor:\n"
@@ -350,6 +383,15 @@ const tnd_command_t tnd_command_ps = {
         "--stream prints such an object on a line of its own every --interval, by default 500 ms,\n"
         "until the reader closes stdout.  Rates are those since the previous line.  It also waits\n"
         "for a RUN that does not exist yet.\n"
+        "\n"
+        "--via gives the start of a command that runs `tundish` on another machine: 'ssh "
+        "{address}',\n"
+        "'kubectl exec {host} --', 'srun -w {host}'.  It is run for each host of a run of this\n"
+        "machine whose address is not here, and its actors are shown too.  No shell reads it.  It\n"
+        "must not ask for a password.  `machine` is the address of such a process, or null.  A\n"
+        "host that does not answer within 2 s is named in `unread`, or on stderr, with the reason\n"
+        "and what was last heard.  Both machines need the same version of tundish, and the same\n"
+        "user.\n"
         "\n"
         "The pages of killed processes are kept for 10 minutes.  Runs of other users are not\n"
         "shown.  With RUN, the `name:` of a topology, only that run is shown.\n",

@@ -1,0 +1,305 @@
+#!/usr/bin/env python3
+"""A run over three machines is seen from one of them, by `--via`.
+
+Usage: remote_hosts.py [NAME...]; without a name it lists them.  Each host has a network and a mount
+namespace of its own, so that its statistics cannot be read elsewhere.  Where that cannot be made
+(not root) the tests are skipped.  `--via` is a script that enters the namespaces of a host; files
+beside it make it break.
+"""
+import contextlib
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+from faults import write_npy
+from named import run_named
+from run import BUILD, ROOT, SKIP, TUNDISH
+
+INSIDE = "TUNDISH_REMOTE_HOSTS"  # set in the namespaces that the script makes for itself
+GRAPH = """tundish: 1
+name: spread
+seed: 7
+data: {data}
+actors:
+  read: {{kind: reader, source: {{npy: {{x: "${{data}}/x.npy"}}}}, epochs: 100000}}
+  prep: {{kind: preprocessor, ops: [{{plugin: drag, us: 2000}}]}}
+  batch: {{kind: batcher, size: 16}}
+  feed: {{kind: feeder}}
+links:
+  - read -> prep -> batch -> feed
+"""
+HOSTS = """port: 7100
+insecure: true
+hosts:
+  a: {address: 10.0.1.1, actors: [read, batch, feed]}
+  b: {address: 10.0.1.2, actors: [prep]}
+  c: {address: 10.0.2.2, actors: [prep]}
+"""
+#  FOLDER/HOST.silent: it never answers; HOST.path: where it finds programs.
+VIA = """#!/bin/sh
+echo $$ > {folder}/$1.pid.new && mv {folder}/$1.pid.new {folder}/$1.pid
+host=$1; shift
+[ -e {folder}/$host.silent ] && exec sleep 1000
+[ -e {folder}/$host.path ] && PATH=$(cat {folder}/$host.path)
+exec {nsenter} --net={folder}/$host.net --mount={folder}/$host.mnt "$@"
+"""
+END_S = 60
+
+
+def call(*line):
+    subprocess.run(line, check=True, stdout=subprocess.DEVNULL)
+
+
+class Machine:
+    """The namespaces of a host and the link to it."""
+
+    def __init__(self, folder, name, number):
+        pages = os.environ["XDG_RUNTIME_DIR"]
+        self.name = name
+        self.holder = subprocess.Popen(
+            ["unshare", "-n", "-m", "sh", "-c",
+             f"mount -t tmpfs none {pages} && echo ready; exec cat"],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        assert self.holder.stdout.readline() == b"ready\n"
+        for kind, file in (("net", "net"), ("mnt", "mnt")):
+            (folder / f"{name}.{file}").symlink_to(f"/proc/{self.holder.pid}/ns/{kind}")
+        self.there = ["nsenter", "-t", str(self.holder.pid), "-n", "-m"]
+        call("ip", "link", "add", f"to_{name}", "type", "veth", "peer", "name", "far")
+        call("ip", "link", "set", "far", "netns", str(self.holder.pid))
+        call("ip", "address", "add", f"10.0.{number}.1/24", "dev", f"to_{name}")
+        call("ip", "link", "set", f"to_{name}", "up")
+        call(*self.there, "ip", "address", "add", f"10.0.{number}.2/24", "dev", "far")
+        call(*self.there, "ip", "link", "set", "far", "up")
+        call(*self.there, "ip", "link", "set", "lo", "up")
+        call(*self.there, "ip", "route", "add", "default", "via", f"10.0.{number}.1")
+
+    def close(self):
+        subprocess.run(["ip", "link", "delete", f"to_{self.name}"], check=False)
+        self.holder.stdin.close()
+        self.holder.stdout.close()
+        self.holder.wait()
+
+
+class Spread:
+    """A run over three machines."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        self.graph, self.hosts = folder / "graph.yaml", folder / "hosts.yaml"
+        self.graph.write_text(GRAPH.format(data=folder))
+        self.hosts.write_text(HOSTS)
+        write_npy(folder / "x.npy", "<f4", (64, 4), bytes(64 * 16))
+        self.via = folder / "via"
+        self.via.write_text(VIA.format(folder=folder, nsenter=shutil.which("nsenter")))
+        self.via.chmod(0o755)
+        self.machines = {name: Machine(folder, name, number)
+                         for name, number in (("b", 1), ("c", 2))}
+        self.processes, self.logs = {}, []
+        for name in "abc":
+            self.start(name)
+
+    def start(self, name):
+        there = self.machines[name].there if name in self.machines else []
+        self.logs.append(open(self.folder / f"{name}.log", "w+"))
+        self.processes[name] = subprocess.Popen(
+            [*there, str(TUNDISH), "run", str(self.graph), str(self.hosts), "--host", name],
+            stdout=self.logs[-1], stderr=self.logs[-1], cwd=ROOT)
+
+    def words(self, *words):
+        return [str(TUNDISH), *words, "--via", f"{self.via} {{host}}"]
+
+    def tool(self, *words):
+        """Exit code, stdout and stderr of a command with --via."""
+        done = subprocess.run(self.words(*words), stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              text=True, timeout=END_S)
+        return done.returncode, done.stdout, done.stderr
+
+    def tool_without_problems(self, *words):
+        """Output of a command once all hosts answer within its patience."""
+        end = time.monotonic() + END_S
+        while time.monotonic() < end:
+            code, out, err = self.tool(*words)
+            if code == 0 and "host " not in err:
+                return out
+        raise AssertionError(err)
+
+    def look(self):
+        code, out, err = self.tool("ps", "--json")
+        assert (code, err) == (0, ""), (code, out, err)
+        return json.loads(out)
+
+    def until(self, what, true):
+        """Looks until `true(look)`."""
+        end = time.monotonic() + END_S
+        while time.monotonic() < end:
+            seen = self.look()
+            if true(seen):
+                return seen
+        raise AssertionError(f"{what}: {json.dumps(seen)[:6000]}\n{self.said()}")
+
+    def until_it_flows(self):
+        return self.until("no worker on b and c", lambda seen: all(
+            any(actor["rows_per_second"] > 0 for actor in process["actors"])
+            for process in seen["processes"]) and hosts_of(seen) == ["a", "b", "c"] and
+            not unread_of(seen, ""))
+
+    @staticmethod
+    def here():
+        """The run as this machine alone shows it."""
+        done = subprocess.run([str(TUNDISH), "ps", "--json"], check=True, stdout=subprocess.PIPE)
+        return (json.loads(done.stdout)["runs"] or [{"hosts": [], "steps": 0}])[0]
+
+    def until_connected(self):
+        end = time.monotonic() + END_S
+        while [host["presence"] for host in self.here()["hosts"]] != ["up"] * 3:
+            assert time.monotonic() < end, self.said()
+
+    def said(self):
+        return "\n".join((self.folder / f"{name}.log").read_text()[-2000:] for name in "abc")
+
+    def close(self):
+        for process in self.processes.values():
+            process.kill()
+        for process in self.processes.values():
+            process.wait()
+        for machine in self.machines.values():
+            machine.close()
+        for log in self.logs:
+            log.close()
+
+
+def hosts_of(seen):
+    return sorted(process["host"] for process in seen["processes"])
+
+
+def unread_of(seen, host):
+    return [line for line in seen["unread"] if line.startswith(f"host {host}")]
+
+
+def has(text, *parts):
+    for part in parts:
+        assert part in text, f"{part!r} is not in:\n{text}"
+
+
+def test_all_hosts_are_shown(folder):
+    with contextlib.closing(Spread(folder)) as spread:
+        seen = spread.until_it_flows()
+        at = {process["host"]: process for process in seen["processes"]}
+        assert {name: process["machine"] for name, process in at.items()} == \
+            {"a": None, "b": "10.0.1.2", "c": "10.0.2.2"}, at
+        assert {name: process["pid"] for name, process in at.items()} == \
+            {name: process.pid for name, process in spread.processes.items()}, at
+        workers = {name: [actor["name"] for actor in at[name]["actors"]] for name in "bc"}
+        assert sorted(workers["b"] + workers["c"]) == ["prep.0", "prep.1"], workers
+        # A worker needs at least 2 ms for a row, so its counters limit its age.
+        for worker in (at[name]["actors"][0] for name in "bc"):
+            age = sum(worker["times"].values())
+            assert 0 < worker["rows_out"] <= age / 0.002 and age < END_S, worker
+        # The edges between machines are seen from both ends.
+        ends = {(edge["from"], edge["to"]): edge for edge in seen["runs"][0]["edges"]}
+        edge = ends["read.0", workers["b"][0]]
+        assert edge["transport"] == "tcp" and edge["received"]["rows"] > 0, edge
+        out = spread.tool_without_problems("ps", "spread")
+        has(out, " prep.0 ", " prep.1 ", *[str(process.pid) for process in spread.processes.values()])
+        # A process there that was stopped is shown as such.
+        os.kill(spread.processes["b"].pid, signal.SIGSTOP)
+        seen = spread.until("b is not shown as stopped", lambda seen: [
+            process["state"] for process in seen["processes"] if process["host"] == "b"] ==
+            ["stopped"] and not unread_of(seen, ""))
+        assert hosts_of(seen) == ["a", "b", "c"]
+
+
+def test_hosts_that_do_not_answer(folder):
+    (folder / "c.silent").touch()
+    old = folder / "old"
+    old.mkdir()
+    (old / "tundish").write_text("#!/bin/sh\necho 'tundish ps: unknown option --stream' >&2\n"
+                                 "exit 2\n")
+    (old / "tundish").chmod(0o755)
+    (folder / "b.path").write_text(f"{old}:/usr/bin:/bin")
+    with contextlib.closing(Spread(folder)) as spread:
+        spread.until_connected()
+
+        def reported(seen):
+            return [(unread_of(seen, host) or [""])[0] for host in "bc"]
+        seen = spread.until("b or c is not reported", lambda seen: all(
+            "for the leader it is connected" in line for line in reported(seen)))
+        older, silent = reported(seen)
+        has(older, "host b (10.0.1.2): the tundish there is older than this one",
+            "unknown option --stream", "install the same version on both machines")
+        has(silent, "host c (10.0.2.2): no answer by", "for 2.")
+        assert hosts_of(seen) == ["a"], hosts_of(seen)
+        (folder / "c.silent").unlink()
+        # A machine without the program, and one whose greeting is not a look.
+        (folder / "b.path").write_text("/usr/bin:/bin")
+        seen = spread.look()
+        has(unread_of(seen, "b")[0], "nsenter: failed to execute tundish", "is tundish in the PATH")
+        (old / "tundish").write_text("#!/bin/sh\necho Welcome\n"
+                                     "echo '{\"version\": 1, \"actor_bytes\": 8, "
+                                     "\"record_bytes\": 8}'\nexec sleep 1000\n")
+        (folder / "b.path").write_text(f"{old}:/usr/bin:/bin")
+        has(unread_of(spread.look(), "b")[0], "the tundish there is older: its statistics have "
+            "version 1", "install the same version")
+        # A machine on which the run has no process of this user.
+        (old / "tundish").write_text(f"#!/bin/sh\nexec unshare -m sh -c 'mount -t tmpfs none "
+                                     f"$XDG_RUNTIME_DIR && exec {TUNDISH} ps --stream --pages'\n")
+        has(unread_of(spread.look(), "b")[0], "no process of run spread is there for this user")
+
+
+def test_an_inspector_changes_nothing(folder):
+    with contextlib.closing(Spread(folder)) as spread:
+        spread.until_it_flows()
+        inspector = subprocess.Popen(spread.words("ps", "--stream", "-i", "10ms"),
+                                     stdout=subprocess.PIPE)
+        while hosts_of(json.loads(inspector.stdout.readline())) != ["a", "b", "c"]:
+            pass  # on a busy machine, a host may answer later than in 2 s
+        children = [int((folder / f"{name}.pid").read_text()) for name in "bc"]
+        # It is stopped, so that its children cannot write; then it is killed.
+        inspector.send_signal(signal.SIGSTOP)
+        before = spread.here()["steps"]
+        end = time.monotonic() + END_S
+        while spread.here()["steps"] < before + 20:
+            assert time.monotonic() < end, spread.said()
+        inspector.kill()
+        inspector.wait()
+        inspector.stdout.close()
+        while any(pathlib.Path(f"/proc/{child}").exists() for child in children):
+            assert time.monotonic() < end, children
+        spread.processes["a"].send_signal(signal.SIGTERM)
+        codes = {name: process.wait(END_S) for name, process in spread.processes.items()}
+        assert codes == {"a": 130, "b": 130, "c": 130}, (codes, spread.said())
+        assert "silent" not in spread.said() and "is away" not in spread.said(), spread.said()
+
+
+def main():
+    names = sys.argv[1:]
+    if names and INSIDE not in os.environ:
+        if os.geteuid() != 0 or not all(map(shutil.which, ("ip", "unshare", "nsenter"))):
+            print("skipped: namespaces need root")
+            return SKIP
+        probe = ["unshare", "-n", "-m", "sh", "-c", "mount -t tmpfs none /mnt && "
+                 "ip link add far0 type veth peer name far1"]
+        if subprocess.run(probe, stderr=subprocess.DEVNULL).returncode != 0:
+            print("skipped: this kernel lets no namespaces be made")
+            return SKIP
+        os.execvpe("unshare", ["unshare", "-n", "-m", sys.executable, *sys.argv],
+                   {**os.environ, INSIDE: "1"})
+    call("ip", "link", "set", "lo", "up") if names else None
+
+    def each(test):
+        with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as pages:
+            os.environ["XDG_RUNTIME_DIR"] = pages
+            os.environ["TUNDISH_PLUGIN_PATH"] = str(BUILD / "tests")
+            os.environ["PATH"] = f"{BUILD}:{os.environ['PATH']}"
+            test(pathlib.Path(folder))
+    return run_named(globals(), names, each)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
