@@ -53,6 +53,7 @@
     X(LAST_WORDS_UNHEARD, "models after the last step are not waited for once it is booked")       \
     X(LOST_AT_THE_END, "the loss of a host is ignored once the stream is done")                    \
     X(LOSS_BLAMES, "a row is blamed for a worker whose connection ended")                          \
+    X(DEATH_NOT_AWAITED, "a row is issued again before the death of its last worker is counted")   \
     X(STALE_ENDPOINT_FINAL, "the answer of another listener at a stale endpoint ends the run")     \
     X(LISTENER_UNCHECKED, "a listener welcomes peers that mean another one")                       \
     X(EARLY_PEER_UNHEARD, "a peer that connects between bind and start is not passed on")          \

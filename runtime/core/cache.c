@@ -12,7 +12,7 @@
 typedef enum {
     ENTRY_WAITING, /* not looked up yet */
     ENTRY_ASKED,   /* passed on to a reader */
-    ENTRY_LOST,    /* by the reader; to be reported */
+    ENTRY_LOST,    /* by the reader; to be reported once it is known whether its worker died */
     ENTRY_HERE,    /* its block has arrived */
     ENTRY_SENT,    /* its block was sent, and is kept until the floor has passed it */
     ENTRY_STORED,  /* all its samples are stored */
@@ -25,9 +25,10 @@ typedef struct {
     uint32_t epoch, count, attempt;
     uint32_t reader; /* it was passed on to; an index */
     entry_state_t state;
-    bool passed;   /* to that reader, perhaps an earlier attempt */
-    bool begun;    /* by a worker, with this attempt */
-    void *payload; /* HERE, SENT */
+    bool passed;              /* to that reader, perhaps an earlier attempt */
+    bool begun;               /* by a worker, with this attempt */
+    void *payload;            /* HERE, SENT */
+    uint64_t absent_until_ns; /* LOST: how long it waits for its worker; 0: not yet */
 } entry_t;
 
 /*  A worker before the cache, and the last ticket that it began. */
@@ -48,6 +49,7 @@ struct tnd_cache_core {
     uint32_t entry_count;
     uint32_t in_state[ENTRY_STATES]; /* entries */
     uint32_t turn;                   /* of the readers */
+    uint64_t due_ns;                 /* when the next lost entry has waited for long enough */
     bool full;                       /* the store */
     maker_t *makers;
     uint32_t maker_count, died;
@@ -376,9 +378,36 @@ static entry_t *first_in(const tnd_cache_core_t *self, entry_state_t state)
     return entry;
 }
 
-static bool next_lost(tnd_cache_core_t *self, tnd_effect_t *effect)
+/*  Whether the worker that began the lost entry may have died: the join must learn it before it
+ *  issues the ticket again, or a row that kills costs one more worker. */
+static bool waits_for_maker(tnd_cache_core_t *self, entry_t *entry, uint64_t now)
 {
-    entry_t *entry = first_in(self, ENTRY_LOST);
+    const maker_t *maker = self->makers, *end = self->makers + self->maker_count;
+    while (maker < end && !(entry->begun && maker->works && maker->epoch == entry->epoch &&
+                            maker->first == entry->first && maker->attempt == entry->attempt))
+        maker++;
+    if (maker == end || TND_BUG(DEATH_NOT_AWAITED))
+        return false;
+    if (entry->absent_until_ns == 0)
+        entry->absent_until_ns = now + TND_ABSENT_MAX_NS;
+    if (entry->absent_until_ns < self->due_ns)
+        self->due_ns = entry->absent_until_ns;
+    return now < entry->absent_until_ns;
+}
+
+static entry_t *find_lost(tnd_cache_core_t *self, uint64_t now)
+{
+    entry_t *end = self->entries + self->entry_count;
+    self->due_ns = TND_NEVER;
+    for (entry_t *entry = self->entries; self->in_state[ENTRY_LOST] > 0 && entry < end; entry++)
+        if (entry->state == ENTRY_LOST && !waits_for_maker(self, entry, now))
+            return entry;
+    return NULL;
+}
+
+static bool next_lost(tnd_cache_core_t *self, uint64_t now, tnd_effect_t *effect)
+{
+    entry_t *entry = find_lost(self, now);
     if (entry == NULL || TND_BUG(LOST_NOT_PASSED_ON))
         return false;
     effect->kind = TND_EFFECT_CONTROL;
@@ -460,18 +489,21 @@ static bool next_answer(tnd_cache_core_t *self, uint64_t now, tnd_effect_t *effe
 bool tnd_cache_core_next(tnd_cache_core_t *self, uint64_t now, tnd_effect_t *effect)
 {
     memset(effect, 0, sizeof *effect);
-    return next_died(self, effect) || next_lost(self, effect) || next_ticket(self, effect) ||
+    return next_died(self, effect) || next_lost(self, now, effect) || next_ticket(self, effect) ||
            next_answer(self, now, effect);
 }
 
 uint64_t tnd_cache_core_deadline(const tnd_cache_core_t *self)
 {
-    return tnd_reader_core_deadline(self->reader);
+    uint64_t due = tnd_reader_core_deadline(self->reader);
+    bool waits = self->in_state[ENTRY_LOST] > 0 && self->due_ns < due;
+    return waits ? self->due_ns : due;
 }
 
 uint32_t tnd_cache_core_blocked_on(const tnd_cache_core_t *self)
 {
-    uint32_t waits = tnd_reader_core_blocked_on(self->reader);
+    uint32_t waits = tnd_reader_core_blocked_on(self->reader) |
+                     (self->in_state[ENTRY_LOST] > 0 ? TND_WAIT_PEER : 0);
     return self->in_state[ENTRY_ASKED] > 0 && tnd_reader_core_waiting(self->reader) == 0
                ? waits | TND_WAIT_INPUT
                : waits;

@@ -14,7 +14,8 @@
  *  to the join.  The first answer to a ticket counts, whatever its attempt; others are duplicates.
  *
  *  Workers before the cache report BEGIN and get GO here.  If one died with a ticket that it began,
- *  the join learns it by DIED, and isolates the row as it does for workers of its own.
+ *  the join learns it by DIED, and isolates the row as it does for workers of its own.  A lost ticket
+ *  that a worker began is reported when that worker is back, or after TND_ABSENT_MAX_NS.
  *
  *  What is stored is not known here: the driver says of each ticket whether all its samples are.
  *  The store never loses a sample, so that stays true.  While the store has room, tickets of an epoch

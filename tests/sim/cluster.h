@@ -267,6 +267,11 @@ typedef struct {
     uint64_t events, blocks, doubled, faults[SIM_FAULT_KINDS];
 } sim_counts_t;
 
+/*  Deaths of workers by one row, since the latest rewind or fault. */
+typedef struct {
+    uint32_t epoch, generation, fault, deaths;
+} sim_kills_t;
+
 typedef struct sim sim_t;
 struct sim {
     sim_plan_t plan;
@@ -328,6 +333,7 @@ struct sim {
     /* faults */
     uint64_t fault_mask; /* bit i: fault i is left out */
     uint32_t fault_next;
+    sim_kills_t kills[SIM_KILLERS];
     bool fault_due;
     uint64_t fault_at_blocks[SIM_FAULTS];
     uint64_t blocks_expected, drain_at;

@@ -217,6 +217,7 @@ void sim_faults_plan(sim_t *self)
     for (uint32_t l = 0; l < plan->lanes; l++)
         expected += plan->epochs * (plan->count[l] / plan->block_rows);
     self->fault_next = 0;
+    memset(self->kills, 0, sizeof self->kills);
     self->fault_due = false;
     for (uint32_t i = 0; i < plan->faults; i++)
         self->fault_at_blocks[i] = self->blocks + expected *

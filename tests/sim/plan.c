@@ -208,7 +208,7 @@ static void draw_killers(sim_plan_t *self)
     random = sim_random(self->seed, USE_KILLERS);
     if (!self->operations || !sim_chance(&random, self->flaps > 0 ? 50 : 15))
         return;
-    self->killers = sim_between(&random, 1, 3);
+    self->killers = sim_between(&random, 1, SIM_KILLERS);
     self->killer_lane = sim_below(&random, self->lanes);
     self->killer_first = sim_below(&random, 1 + self->count[self->killer_lane]);
 }

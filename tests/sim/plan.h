@@ -23,6 +23,7 @@ enum {
     SIM_ACTORS = 48,
     SIM_LINKS = 320,
     SIM_FAULTS = 24,
+    SIM_KILLERS = 3,
     SIM_SESSIONS = 4 /* of one run, at most */
 };
 

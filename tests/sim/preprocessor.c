@@ -1,19 +1,39 @@
 /*  tests/sim/preprocessor.c - a preprocessor: the rows that it makes, and those that kill it. */
 #include "tests/sim/cluster.h"
 
-/*  Whether a block has a row that kills its worker. */
-static bool kills(const sim_plan_t *plan, const tnd_block_note_t *note)
+#include <inttypes.h>
+
+/*  Whether a block has a row that kills its worker, and which is the first. */
+static bool kills(const sim_plan_t *plan, const tnd_block_note_t *note, uint64_t *row_p)
 {
-    for (uint32_t i = 0; i < note->count; i++)
-        if (sim_plan_kills(plan, note->lane, note->epoch, note->first + i))
+    for (*row_p = note->first; *row_p < note->first + note->count; ++*row_p)
+        if (sim_plan_kills(plan, note->lane, note->epoch, *row_p))
             return true;
     return false;
+}
+
+/*  A row that kills costs five workers, unless something else happens meanwhile or its ticket is
+ *  overdue. */
+static void count_death(sim_t *self, const tnd_msg_t *block, uint64_t row)
+{
+    const sim_plan_t *plan = &self->plan;
+    uint32_t epoch = block->block.epoch;
+    uint64_t sample = sim_plan_sample(plan, block->block.lane, epoch, row);
+    sim_kills_t *kill = &self->kills[sample - plan->killer_first];
+    if (kill->epoch != epoch || kill->generation != block->generation ||
+        kill->fault != self->fault_next || self->now < self->faults_end)
+        *kill = (sim_kills_t){
+            .epoch = epoch, .generation = block->generation, .fault = self->fault_next};
+    if (++kill->deaths > 5 && plan->flaps == 0 && plan->overdue_ns == 0)
+        sim_violate(self, "row %" PRIu64 " killed %u workers", row, kill->deaths);
 }
 
 static void worked(sim_t *self, uint32_t id)
 {
     sim_actor_t *actor = &self->actors[id];
-    if (kills(&self->plan, &actor->work.msg.block)) {
+    uint64_t row;
+    if (kills(&self->plan, &actor->work.msg.block, &row)) {
+        count_death(self, &actor->work.msg, row);
         sim_say(self, "%s is killed by a row", sim_name(self, id));
         sim_actor_crash(self, id);
         return;

@@ -558,10 +558,11 @@ static void report_poison(tnd_order_t *self, tnd_effect_t *effect)
 /*  Whether the ticket at `at` is lost and may be issued again.  Tickets with failures are issued one
  *  at a time: several that are under way in one process end with it, and only one is to blame.  A
  *  ticket with a larger budget waits until it is the floor. */
-static bool may_reissue(const tnd_order_t *self, uint64_t at, bool busy)
+static bool may_reissue(tnd_order_t *self, uint64_t at, bool busy, uint64_t now)
 {
-    const tnd_ticket_t *ticket = tnd_ticket_at(&self->tickets, at);
-    if (ticket->state != TND_TICKET_LOST || (busy && ticket->failure_count > 0))
+    tnd_ticket_t *ticket = tnd_ticket_at(&self->tickets, at);
+    if (ticket->state != TND_TICKET_LOST || (busy && ticket->failure_count > 0) ||
+        tnd_suspects_wait(&self->suspects, ticket, now))
         return false;
     if (!ticket->unreserved)
         return true;
@@ -582,12 +583,14 @@ static bool reissue(tnd_order_t *self, uint64_t now, tnd_effect_t *effect)
         tickets->lost_from++;
     uint64_t at = tickets->lost_from;
     bool busy = tnd_suspects_busy(&self->suspects, tickets);
-    while (at < tickets->tail && !may_reissue(self, at, busy))
+    self->suspects.due_ns = TND_NEVER;
+    while (at < tickets->tail && !may_reissue(self, at, busy, now))
         at++;
     if (at == tickets->tail)
         return false;
     tnd_stragglers_issued(&self->stragglers, tickets, at, now);
     tnd_ticket_t *ticket = tnd_ticket_at(tickets, at);
+    ticket->absent_until_ns = 0;
     tickets->lost_from += at == tickets->lost_from;
     tnd_tickets_set(tickets, ticket, TND_TICKET_SENT);
     if (ticket->unreserved || TND_BUG(CREDIT_NOT_RESTORED))
@@ -645,7 +648,9 @@ bool tnd_order_next(tnd_order_t *self, uint64_t now, tnd_effect_t *effect)
 
 uint64_t tnd_order_deadline(const tnd_order_t *self)
 {
-    return self->tickets.head < self->tickets.tail ? self->stragglers.due_ns : TND_NEVER;
+    uint64_t due = self->tickets.head < self->tickets.tail ? self->stragglers.due_ns : TND_NEVER;
+    bool waits = self->tickets.lost_count > 0 && self->suspects.due_ns < due;
+    return waits ? self->suspects.due_ns : due;
 }
 
 uint32_t tnd_order_blocked_on(const tnd_order_t *self)

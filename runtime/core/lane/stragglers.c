@@ -102,7 +102,8 @@ tnd_ticket_t *tnd_stragglers_next(tnd_stragglers_t *self, const tnd_tickets_t *t
     self->due_ns = TND_NEVER;
     for (uint64_t at = tickets->head; at < tickets->tail; at++) {
         tnd_ticket_t *ticket = tnd_ticket_at(tickets, at);
-        if (ticket->state != TND_TICKET_SENT || ticket->doubled_ns != 0)
+        if (ticket->state != TND_TICKET_SENT || ticket->doubled_ns != 0 ||
+            ticket->failure_count > 0)
             continue;
         uint64_t due_ns = overdue_at(self, ticket);
         if (due_ns > now) {

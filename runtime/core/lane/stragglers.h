@@ -3,7 +3,8 @@
  *  A ticket is overdue when either time is up: since it was issued, or since a later ticket was
  *  answered.  Each limit is three times what 99 of a hundred answered tickets took, and at least
  *  `overdue_ns`.  The second one exists because tickets are processed in order, so only a slow
- *  worker is passed for long.  Both are learnt from the answers that win.
+ *  worker is passed for long.  Both are learnt from the answers that win.  A ticket whose workers
+ *  died is never issued to a second one, which might die as well.
  *
  *  Threads: one.  Units: nanoseconds of the caller's clock.  A plain value. */
 #ifndef TND_RUNTIME_CORE_LANE_STRAGGLERS_H

@@ -54,23 +54,26 @@ void tnd_suspects_answered(tnd_suspects_t *self, tnd_actor_id_t id)
 }
 
 /*  The worker died with the ticket that it began.  The ticket may be cut into pieces since; all of
- *  them were with the worker.  A row is poison only by what it did alone. */
+ *  them were with the worker. */
 static uint64_t count_failure(tnd_suspects_t *self, const tnd_tickets_t *tickets,
                               const tnd_lane_worker_t *worker)
 {
+    uint64_t poison = tickets->tail;
     uint64_t at = tnd_tickets_find(tickets, worker->epoch, worker->first);
     for (; at < tickets->tail; at++) {
         tnd_ticket_t *ticket = tnd_ticket_at(tickets, at);
         if (ticket->epoch != worker->epoch || ticket->first - worker->first >= worker->count)
-            return tickets->tail;
+            break;
         if (ticket->state != TND_TICKET_SENT && ticket->state != TND_TICKET_LOST)
             continue;
         ticket->failure_count++;
+        ticket->died_alone = ticket->died_alone || worker->count == 1;
         self->any = true;
-        if (worker->count == 1 && ticket->failure_count >= TND_FAILURES_MAX)
-            return at;
+        if (poison == tickets->tail && ticket->died_alone &&
+            ticket->failure_count >= TND_FAILURES_MAX)
+            poison = at;
     }
-    return at;
+    return poison;
 }
 
 uint64_t tnd_suspects_worker_up(tnd_suspects_t *self, const tnd_tickets_t *tickets,
@@ -111,6 +114,34 @@ uint64_t tnd_suspects_died(tnd_suspects_t *self, const tnd_tickets_t *tickets, u
 {
     const tnd_lane_worker_t worker = {.epoch = epoch, .first = first, .count = count};
     return count_failure(self, tickets, &worker);
+}
+
+static bool is_with(const tnd_lane_worker_t *worker, const tnd_ticket_t *ticket)
+{
+    return worker->works && worker->epoch == ticket->epoch &&
+           ticket->first - worker->first < worker->count;
+}
+
+bool tnd_suspects_wait(tnd_suspects_t *self, tnd_ticket_t *ticket, uint64_t now)
+{
+    uint32_t absent = 0;
+    if (self->working == 0 || ticket->asked > 1 || TND_BUG(DEATH_NOT_AWAITED))
+        return false;
+    for (uint32_t i = 0; i < self->worker_count; i++)
+        absent += is_with(&self->workers[i], ticket);
+    if (absent == 0 || ticket->failure_count + absent < TND_FAILURES_MAX)
+        return false;
+    if (ticket->absent_until_ns == 0)
+        ticket->absent_until_ns = now + TND_ABSENT_MAX_NS;
+    if (now < ticket->absent_until_ns) {
+        if (ticket->absent_until_ns < self->due_ns)
+            self->due_ns = ticket->absent_until_ns;
+        return true;
+    }
+    for (uint32_t i = 0; i < self->worker_count; i++)
+        if (is_with(&self->workers[i], ticket))
+            set_working(self, &self->workers[i], false);
+    return false;
 }
 
 bool tnd_suspects_busy(tnd_suspects_t *self, const tnd_tickets_t *tickets)

@@ -7,11 +7,15 @@
  *  the ticket that it began last, unless another worker has answered that ticket since.
  *
  *  A lost ticket that a worker had begun is cut into pieces until each row is alone.  A row that is
- *  alone and has a failure count of TND_FAILURES_MAX is a poison row: it is reported as bad and
- *  skipped.  So a row that kills costs five workers and no other row is blamed: the first worker
- *  dies before its ticket was lost, so it has sent no BEGIN and is not counted.  Each further worker
- *  may be one more, because the row is issued to it before the death of the last one is counted.  Of the tickets with failures one at a time is under way, because workers of one
- *  process die together.
+ *  alone, has ended a worker alone and has a failure count of TND_FAILURES_MAX is a poison row: it
+ *  is reported as bad and skipped.  So a row that kills costs five workers and no other row is
+ *  blamed: the first worker dies before its ticket was lost, so it has sent no BEGIN and is not
+ *  counted.  Of the tickets with failures one at a time is under way, because workers of one process
+ *  die together.
+ *
+ *  While a lost worker is absent, it is not known whether it died.  A row alone that would be poison
+ *  if all its absent workers died is issued again when enough of them have come back, or after
+ *  TND_ABSENT_MAX_NS; a death that is learnt later than that is not counted.
  *
  *  Threads: one.  The caller provides the memory of `workers`. */
 #ifndef TND_RUNTIME_CORE_LANE_SUSPECTS_H
@@ -21,6 +25,9 @@
 
 /*  Deaths with a row alone before it is blamed; fewer could be chance. */
 enum { TND_FAILURES_MAX = 4, TND_POISON_ROOM = 16 };
+
+/*  How long a lost row waits for workers that were lost with it. */
+#define TND_ABSENT_MAX_NS (5 * UINT64_C(1000000000))
 
 /*  The last ticket that a worker began. */
 typedef struct {
@@ -35,6 +42,7 @@ typedef struct {
     tnd_lane_worker_t *workers;
     uint32_t workers_max, worker_count, working;
     bool any;                               /* some ticket may have a failure count */
+    uint64_t due_ns;                        /* when the next ticket has waited for long enough */
     tnd_position_t poison[TND_POISON_ROOM]; /* poison rows that are not reported yet */
     uint32_t poison_count;
 } tnd_suspects_t;
@@ -55,6 +63,9 @@ bool tnd_suspects_go(tnd_actor_id_t self, const tnd_msg_t *heard, tnd_msg_t *go)
 /*  A worker that the lane does not know died with a ticket that it had begun; returns as above. */
 uint64_t tnd_suspects_died(tnd_suspects_t *self, const tnd_tickets_t *tickets, uint32_t epoch,
                            uint64_t first, uint32_t count);
+/*  Whether the lost `ticket` waits for workers that were lost with it.  Keeps `due_ns`, which the
+ *  caller sets to TND_NEVER before it asks for all lost tickets. */
+bool tnd_suspects_wait(tnd_suspects_t *self, tnd_ticket_t *ticket, uint64_t now);
 /*  Whether a ticket with failures is under way, so that no other one may be issued. */
 bool tnd_suspects_busy(tnd_suspects_t *self, const tnd_tickets_t *tickets);
 

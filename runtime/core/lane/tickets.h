@@ -26,16 +26,18 @@ typedef struct {
 
 typedef struct {
     uint64_t first;
-    uint64_t budget;     /* bytes of ragged columns that its block may have */
-    uint64_t reserved;   /* bytes; the size of the block once it has arrived */
-    uint64_t issued_ns;  /* the latest attempt that was not a duplicate */
-    uint64_t doubled_ns; /* when it was issued to a second worker; 0: it was not */
-    uint64_t passed_ns;  /* when a later ticket was answered first; 0: none was */
+    uint64_t budget;          /* bytes of ragged columns that its block may have */
+    uint64_t reserved;        /* bytes; the size of the block once it has arrived */
+    uint64_t issued_ns;       /* the latest attempt that was not a duplicate */
+    uint64_t doubled_ns;      /* when it was issued to a second worker; 0: it was not */
+    uint64_t passed_ns;       /* when a later ticket was answered first; 0: none was */
+    uint64_t absent_until_ns; /* lost, and how long it waits for its workers; 0: not yet */
     tnd_answer_t answer;
     uint32_t epoch, asked, attempt;
     uint32_t failure_count; /* workers that died with it, or with the ticket it was cut from */
     tnd_actor_id_t reader;
     tnd_ticket_state_t state;
+    bool died_alone; /* one of those workers had nothing but this row */
     bool begun;      /* a worker has reported BEGIN of this attempt */
     bool unreserved; /* lost; it is issued again when its bytes are reserved */
 } tnd_ticket_t;

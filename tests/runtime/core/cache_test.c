@@ -263,10 +263,36 @@ Test(cache, a_worker_that_died_with_a_ticket_that_it_began_is_reported)
     tnd_msg_t lost = ticket(0, 0, 0, 0);
     lost.kind = TND_MSG_LOST;
     tnd_cache_core_lost(self, &lost);
-    cr_assert(tells(self, TND_MSG_LOST, 0).ticket.begun);
+    is_idle(self);
     tnd_cache_core_maker_up(self, MAKER, (tnd_life_t)2);
     tells(self, TND_MSG_DIED, 0);
+    cr_assert(tells(self, TND_MSG_LOST, 0).ticket.begun);
     is_idle(self);
+    free(self);
+}
+
+Test(cache, a_lost_ticket_waits_for_its_worker_only_so_long)
+{
+    stored_t stored = {0};
+    tnd_effect_t effect;
+    tnd_cache_core_t *self = make(&stored, 1);
+    tnd_cache_core_maker_up(self, MAKER, (tnd_life_t)1);
+    give(self, 0, 0, 0);
+    passes_on(self, 0);
+    tnd_msg_t begin = ticket(0, 0, 0, 0), lost = ticket(0, 0, 0, 0);
+    begin.kind = TND_MSG_BEGIN;
+    begin.from = MAKER;
+    lost.kind = TND_MSG_LOST;
+    tnd_cache_core_begin(self, &begin);
+    tnd_cache_core_lost(self, &lost);
+    is_idle(self);
+    cr_assert(tnd_cache_core_blocked_on(self) & TND_WAIT_PEER);
+    uint64_t due = tnd_cache_core_deadline(self);
+    cr_assert(due > 0 && due < TND_NEVER);
+    cr_assert_not(tnd_cache_core_next(self, due - 1, &effect));
+    cr_assert(tnd_cache_core_next(self, due, &effect));
+    cr_assert_eq(effect.msg.kind, TND_MSG_LOST);
+    cr_assert_eq(tnd_cache_core_deadline(self), TND_NEVER);
     free(self);
 }
 

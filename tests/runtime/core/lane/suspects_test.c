@@ -175,24 +175,91 @@ Test(suspects, a_row_whose_worker_survives_is_never_bad)
     world_close(&world);
 }
 
-Test(suspects, failures_are_counted_when_other_workers_replace_those_that_died)
+/*  Four workers get the row alone, one after the other, and are lost with it. */
+static void world_lose_four(world_t *world)
+{
+    world_alone(world);
+    for (uint32_t i = 0; i < WORKERS - 1; i++) {
+        cr_assert_eq(world->out_count, 1);
+        world_begin(world, 0, WORKER + i);
+        world_lose(world, 0);
+        cr_assert_eq(world_poison(world), 0);
+    }
+    cr_assert_eq(world->out_count, 0, "a fifth one may be killed for nothing");
+}
+
+Test(suspects, a_row_waits_until_the_deaths_of_its_workers_are_counted)
 {
     static world_t world;
-    world_alone(&world);
-    for (uint32_t i = 0; i < WORKERS - 1; i++) {
-        world_begin(&world, 0, WORKER + i);
-        world_lose(&world, 0);
-        cr_assert_eq(world_poison(&world), 0);
-    }
+    world_lose_four(&world);
     for (uint32_t i = 0; i < WORKERS - 1; i++) {
         tnd_order_worker_up(world.order, WORKER + i, ++world.births);
         tnd_order_worker_up(world.order, WORKER + i, ++world.births);
         cr_assert_eq(world_poison(&world), i == WORKERS - 2);
+        cr_assert_eq(world.out_count, i == WORKERS - 2);
     }
-    bool ended;
-    cr_assert_eq(world.out[0].ticket.first, 0, "the reader still has it");
-    world_answer(&world, &world.out[0]);
-    cr_assert_eq(tnd_order_joined(world.order, 0, &ended), 0, "what comes late is dropped");
+    cr_assert_eq(world.out[0].ticket.first, 1, "the next row");
+    world_close(&world);
+}
+
+Test(suspects, a_row_is_issued_again_when_one_of_its_workers_is_alive)
+{
+    static world_t world;
+    world_lose_four(&world);
+    tnd_order_worker_up(world.order, WORKER, 1);
+    cr_assert_eq(world_poison(&world), 0);
+    cr_assert_eq(world.out_count, 1);
+    cr_assert_eq(world.out[0].ticket.first, 0);
+    for (uint32_t i = 1; i < WORKERS - 1; i++)
+        tnd_order_worker_up(world.order, WORKER + i, ++world.births);
+    cr_assert_eq(world_poison(&world), 0, "three died");
+    world_close(&world);
+}
+
+Test(suspects, a_row_waits_for_its_workers_only_so_long)
+{
+    static world_t world;
+    tnd_effect_t effect;
+    world_lose_four(&world);
+    uint64_t due = tnd_order_deadline(world.order);
+    cr_assert(due > 0 && due < TND_NEVER);
+    cr_assert_not(tnd_order_next(world.order, due - 1, &effect));
+    cr_assert(tnd_order_next(world.order, due, &effect));
+    cr_assert(effect.msg.kind == TND_MSG_TICKET && effect.msg.ticket.first == 0);
+    cr_assert_gt(tnd_order_deadline(world.order), due);
+    for (uint32_t i = 0; i < WORKERS - 1; i++)
+        tnd_order_worker_up(world.order, WORKER + i, ++world.births);
+    cr_assert_eq(world_poison(&world), 0, "what is learnt too late is not counted");
+    world_close(&world);
+}
+
+Test(suspects, a_row_that_killed_alone_is_found_whichever_death_is_learnt_last)
+{
+    static world_t world;
+    tnd_order_config_t config = alone;
+    config.block_rows = 3;
+    config.window_blocks = 4;
+    world_open(&world, &three, &config);
+    world_rewind(&world, 1, (tnd_position_t){0});
+    for (uint32_t i = 0; i < WORKERS; i++)
+        tnd_order_worker_up(world.order, WORKER + i, ++world.births);
+    world_lose(&world, 0);
+    cr_assert_eq(world_poison(&world), 0);
+    world_begin(&world, 0, WORKER);
+    world_lose(&world, 0); /* three rows, cut to one each */
+    cr_assert_eq(world_poison(&world), 0);
+    cr_assert_eq(world.out_count, 3);
+    for (uint32_t i = 1; i < WORKERS - 1; i++) {
+        uint32_t at = 0;
+        while (world.out[at].ticket.first != 1)
+            at++;
+        world_begin(&world, at, WORKER + i);
+        world_lose(&world, at);
+        tnd_order_worker_up(world.order, WORKER + i, ++world.births);
+        cr_assert_eq(world_poison(&world), 0);
+    }
+    tnd_order_worker_up(world.order, WORKER, ++world.births);
+    cr_assert_eq(world_poison(&world), 1);
     world_close(&world);
 }
 
