@@ -425,6 +425,25 @@ static void send_slice(batcher_t *batcher, tnd_actor_t *self, tnd_effect_t *effe
         tnd_slice_drop(&slice);
 }
 
+/*  Ends the run if the row is too long for its bucket; the reader knows its record. */
+static bool refuse_long_row(batcher_t *batcher, tnd_actor_t *self, const tnd_effect_t *effect)
+{
+    tnd_error_t why;
+    const tnd_block_t *block = effect->payload;
+    uint32_t row = effect->pieces->first;
+    if (tnd_bucket_batches_check(batcher->batches, effect->bucket, block, row, &why) == TND_OK)
+        return false;
+    const tnd_block_note_t *note = &block->note;
+    const tnd_bad_record_t record = {
+        .place = {.epoch = note->epoch,
+                  .index = note->first + (note->origin != NULL ? note->origin[row] : row)},
+        .who = (char *)(uintptr_t)tnd_actor_instance(self)->actor,
+        .what = why.text};
+    batcher->stops = true;
+    tell_reader(batcher, self, &record, TND_BAD_END);
+    return true;
+}
+
 /*  Copies a row to the batch of its bucket, or values of it to packed rows. */
 static tnd_status_t store_row(batcher_t *batcher, tnd_actor_t *self, const tnd_effect_t *effect,
                               tnd_error_t *error)
@@ -435,6 +454,8 @@ static tnd_status_t store_row(batcher_t *batcher, tnd_actor_t *self, const tnd_e
                               .segment = effect->segment,
                               .from = effect->from,
                               .values = effect->values};
+    if (batcher->packed == NULL && refuse_long_row(batcher, self, effect))
+        return TND_OK;
     tnd_status_t status =
         batcher->packed != NULL
             ? tnd_packed_batches_store(batcher->packed, effect->slot, effect->at, effect->payload,

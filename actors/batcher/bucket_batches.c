@@ -74,35 +74,37 @@ static uint64_t *lengths_of(const tnd_bucket_batches_t *self, const batch_t *bat
     return index_of(self, batch, column) + self->layouts[batch->bucket].rows;
 }
 
-static tnd_status_t check_length(const tnd_bucket_batches_t *self, const batch_t *batch,
-                                 uint32_t column, uint64_t length, tnd_error_t *error)
+tnd_status_t tnd_bucket_batches_check(const tnd_bucket_batches_t *self, uint32_t bucket,
+                                      const tnd_block_t *block, uint32_t row, tnd_error_t *error)
 {
-    uint64_t longest = self->layouts[batch->bucket].longest[column];
-    if (length <= longest)
-        return TND_OK;
-    return tnd_fail(error,
-                    "a row has %" PRIu64 " elements in `%s`, but `pad: bound` pads its bucket to "
-                    "%" PRIu64 ", as the length of `%s` decides: cut `%s` (pad_ragged), raise the "
-                    "bounds, or use `pad: longest`",
-                    length, self->schema->columns[column].name, longest,
-                    self->options->bucket->column, self->schema->columns[column].name);
+    const tnd_bucket_batch_layout_t *layout = &self->layouts[bucket];
+    for (uint32_t c = 0; c < self->schema->count; c++) {
+        const tnd_column_t *column = &self->schema->columns[c];
+        if (!column->ragged || block->columns[c].lengths[row] <= layout->longest[c])
+            continue;
+        return tnd_fail(error,
+                        "the row has %" PRIu64 " elements in `%s`, but `pad: bound` pads its "
+                        "bucket to %" PRIu64 ", as the length of `%s` decides: cut `%s` "
+                        "(pad_ragged), raise the bounds, or use `pad: longest`",
+                        block->columns[c].lengths[row], column->name, layout->longest[c],
+                        self->options->bucket->column, column->name);
+    }
+    return TND_OK;
 }
 
-static tnd_status_t copy_ragged(tnd_bucket_batches_t *self, batch_t *batch, uint32_t column,
-                                uint32_t at, const tnd_block_t *block, uint32_t row,
-                                tnd_error_t *error)
+static void copy_ragged(tnd_bucket_batches_t *self, batch_t *batch, uint32_t column, uint32_t at,
+                        const tnd_block_t *block, uint32_t row)
 {
     uint8_t *data = tnd_buffer_data(batch->buffer);
     uint64_t length = block->columns[column].lengths[row];
     size_t bytes = length * tnd_column_unit(&self->schema->columns[column]);
-    TND_TRY(check_length(self, batch, column, length, error));
+    assert(length <= self->layouts[batch->bucket].longest[column]);
     if (bytes > 0)
         memcpy(data + batch->end[column], tnd_block_row(block, column, row), bytes);
     index_of(self, batch, column)[at] =
         batch->end[column] - self->layouts[batch->bucket].data[column];
     lengths_of(self, batch, column)[at] = length;
     batch->end[column] += bytes;
-    return TND_OK;
 }
 
 static void begin(tnd_bucket_batches_t *self, batch_t *batch, uint32_t bucket)
@@ -127,7 +129,7 @@ tnd_status_t tnd_bucket_batches_store(tnd_bucket_batches_t *self, uint32_t place
     for (uint32_t c = 0; c < self->schema->count; c++) {
         size_t bytes = tnd_block_row_bytes(block, c, row);
         if (self->schema->columns[c].ragged)
-            TND_TRY(copy_ragged(self, batch, c, at, block, row, error));
+            copy_ragged(self, batch, c, at, block, row);
         else
             memcpy((uint8_t *)tnd_buffer_data(batch->buffer) + layout->data[c] + at * bytes,
                    tnd_block_row(block, c, row), bytes);

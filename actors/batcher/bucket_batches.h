@@ -21,9 +21,13 @@ tnd_bucket_batches_t *tnd_bucket_batches_new(const tnd_batcher_options_t *option
 /*  Sets *self_p to NULL; NULL is allowed. */
 void tnd_bucket_batches_destroy(tnd_bucket_batches_t **self_p);
 
-/*  Copies row `row` of a block to row `at` of the batch in `place`, which belongs to `bucket`; row 0
- *  begins another batch.  Returns the bytes copied in *bytes_p.
- *  Errors: with `pad: bound`, a row of which a column is too long; rows of a file that shrank. */
+/*  Errors: with `pad: bound`, a column of row `row` is too long for `bucket`. */
+tnd_status_t tnd_bucket_batches_check(const tnd_bucket_batches_t *self, uint32_t bucket,
+                                      const tnd_block_t *block, uint32_t row,
+                                      tnd_error_t *error) TND_CHECKED;
+/*  Copies row `row` of a block to row `at` of the batch in `place`, which belongs to `bucket` and has
+ *  room for it; row 0 begins another batch.  Returns the bytes copied in *bytes_p.
+ *  Errors: rows of a file that shrank. */
 tnd_status_t tnd_bucket_batches_store(tnd_bucket_batches_t *self, uint32_t place, uint32_t bucket,
                                       uint32_t at, const tnd_block_t *block, uint32_t row,
                                       size_t *bytes_p, tnd_error_t *error) TND_CHECKED;

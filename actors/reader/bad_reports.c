@@ -56,16 +56,21 @@ void tnd_bad_reports_free(tnd_bad_reports_t *self)
     free(self->items);
 }
 
+static bool ends_run(const tnd_bad_report_t *report)
+{
+    return report->note.way == TND_BAD_STOP || report->note.way == TND_BAD_END;
+}
+
 void tnd_bad_reports_add(tnd_bad_reports_t *self, tnd_msg_t *msg)
 {
-    if (msg->bad.payload == NULL ||
-        (msg->bad.way != TND_BAD_STOP && msg->generation != self->generation))
+    const tnd_bad_report_t report = {.note = msg->bad,
+                                     .generation = msg->generation,
+                                     .from = msg->from,
+                                     .text = msg->bad.payload};
+    if (msg->bad.payload == NULL || (!ends_run(&report) && msg->generation != self->generation))
         return;
     self->items = tnd_grow(self->items, self->count, &self->room, sizeof *self->items);
-    self->items[self->count++] = (tnd_bad_report_t){.note = msg->bad,
-                                                    .generation = msg->generation,
-                                                    .from = msg->from,
-                                                    .text = msg->bad.payload};
+    self->items[self->count++] = report;
     msg->bad.payload = NULL;
 }
 
@@ -75,7 +80,7 @@ tnd_status_t tnd_bad_reports_rewind(tnd_bad_reports_t *self, uint32_t generation
     size_t left = 0;
     self->generation = generation;
     for (size_t i = 0; i < self->count; i++)
-        if (self->items[i].note.way == TND_BAD_STOP)
+        if (ends_run(&self->items[i]))
             self->items[left++] = self->items[i];
         else
             tnd_buffer_drop(&self->items[i].text);
@@ -148,6 +153,8 @@ static tnd_status_t handle_one(tnd_bad_reports_t *self, tnd_actor_t *reader,
     uint64_t sample;
     tnd_row_reader_samples(self->rows, report->note.epoch, report->note.position, 1, &sample);
     tnd_row_reader_place(self->rows, report->note.epoch, sample, &place, where, sizeof where);
+    if (report->note.way == TND_BAD_END)
+        return tnd_fail(error, "%s: %s: %.100s: %.240s", tnd_actor_name(reader), where, who, what);
     if (report->note.way == TND_BAD_STOP)
         return tnd_fail(error,
                         "%s: %s is bad: %.100s: %.160s; to continue without such records, set "

@@ -187,7 +187,7 @@ static const char *check(const tnd_validator_t *self, tnd_actor_id_t from, const
     case TND_MSG_BAD:
     case TND_MSG_QUARANTINED:
         return !serves(peer, msg->bad.lane) || !serves(self->own, msg->bad.lane) ? elsewhere
-               : msg->bad.way > TND_BAD_QUARANTINE ||
+               : msg->bad.way > TND_BAD_END ||
                        !has_position(&self->config.bounds, msg->bad.epoch, msg->bad.position, 1)
                    ? out_of_range
                    : NULL;

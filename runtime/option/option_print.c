@@ -2,6 +2,7 @@
 #include "runtime/option/option_print.h"
 
 #include <locale.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,9 +24,12 @@ static void print_number(const speller_t *self, double number)
     locale_t plain = newlocale(LC_ALL_MASK, "C", (locale_t)0);
     locale_t before = plain != (locale_t)0 ? uselocale(plain) : (locale_t)0;
     int digits = self->people ? 1 : 17;
-    do
-        snprintf(text, sizeof text, "%.*g", digits, number);
-    while (digits++ < 17 && strtod(text, NULL) != number);
+    if (self->people && fabs(number) < 1e15 && number == floor(number))
+        snprintf(text, sizeof text, "%.0f", number);
+    else
+        do
+            snprintf(text, sizeof text, "%.*g", digits, number);
+        while (digits++ < 17 && strtod(text, NULL) != number);
     fputs(text, self->out);
     if (plain == (locale_t)0)
         return;
@@ -105,11 +109,15 @@ static void print_choice(const tnd_option_t *option, int index, FILE *out)
     fprintf(out, "%.*s", (int)size, word);
 }
 
-/*  For people as a word, if it has one. */
+/*  For people as a word, if it has one, and `null` if none was given. */
 static void print_whole(const speller_t *self, const tnd_option_t *option, uint64_t value)
 {
     const char *word = NULL;
     size_t size = self->people ? tnd_number_called(option, value, &word) : 0;
+    if (self->people && value == 0 && option->fallback != NULL && option->fallback[0] == '\0') {
+        fputs("null", self->out);
+        return;
+    }
     if (size > 0)
         fprintf(self->out, "%.*s", (int)size, word);
     else

@@ -67,6 +67,35 @@ def test_a_run_resumes_in_the_middle_of_a_window(folder):
     assert again == [str(rows_of_window(lengths))], told
 
 
+def test_explain_prints_bounds_and_leaves_the_size_to_the_buckets(folder):
+    told = tundish("explain", write(folder)[0], report=False).output
+    assert "bounds: [20, 60], sizes: [32, 16, 8]" in told, told
+    assert "size: null" in told, told
+
+
+def test_a_row_that_is_too_long_in_another_column_is_named(folder):
+    rows = 40
+    for name, lengths in (("x", [9] * rows), ("y", [9] * 29 + [10] + [9] * 10)):
+        write_npy(folder / f"{name}.npy", "<i8", (sum(lengths),), bytes(8 * sum(lengths)))
+        splits = [0, *itertools.accumulate(lengths)]
+        write_npy(folder / f"{name}s.npy", "<i8", (len(splits),), struct.pack(f"<{len(splits)}q", *splits))
+    columns = ", ".join(f"{name}: {{values: {folder}/{name}.npy, splits: {folder}/{name}s.npy}}" for name in "xy")
+    graph = folder / "graph.yaml"
+    graph.write_text(f"""tundish: 1
+seed: 5
+actors:
+  read:  {{kind: reader, source: {{npy: {{{columns}}}}}, shuffle: global, epochs: 1}}
+  batch: {{kind: batcher, bucket: {{column: x, bounds: [10], sizes: [4, 2], pad: bound}}}}
+  feed:  {{kind: feeder}}
+links:
+  - read -> batch -> feed
+""")
+    told = tundish("run", graph, report=False, expect=1).output
+    assert "record 29 of " in told and "x.npy" in told, told
+    assert "batch: the row has 10 elements in `y`, but `pad: bound` pads its bucket to 9" in told, told
+    assert "or use `pad: longest`" in told and "on_error" not in told, told
+
+
 def main():
     def call(test):
         with tempfile.TemporaryDirectory() as folder:

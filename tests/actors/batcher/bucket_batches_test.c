@@ -110,8 +110,7 @@ Test(bucket_batches, refuse_rows_that_are_longer_than_what_they_are_padded_to)
     tnd_block_t *block = block_of(&schema, pool);
     tnd_bucket_batches_t *self = tnd_bucket_batches_new(&options, &schema, pool);
     tnd_error_t error;
-    size_t bytes;
-    cr_assert(tnd_bucket_batches_store(self, 0, 0, 0, block, 3, &bytes, &error) == TND_FAILED);
+    cr_assert(tnd_bucket_batches_check(self, 0, block, 3, &error) == TND_FAILED);
     cr_assert(strstr(error.text, "3 elements in `x`") != NULL, "%s", error.text);
     cr_assert(strstr(error.text, "its bucket to 2") != NULL, "%s", error.text);
     tnd_block_drop(&block);
