@@ -27,5 +27,7 @@ uint64_t tnd_hang_detector_read(pid_t thread);
 /*  Where a thread is, as far as the kernel reports it to this user: "thread 71 (running), wait
  *  channel futex_wait_queue, system call 202, stack: ... < ..."; one line. */
 void tnd_hang_detector_describe(pid_t thread, char *text, size_t room);
+/*  The same of a thread of another process; returns false if it does not exist. */
+bool tnd_hang_detector_describe_other(pid_t process, pid_t thread, char *text, size_t room);
 
 #endif

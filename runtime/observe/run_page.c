@@ -98,6 +98,8 @@ void tnd_run_record_fill(const tnd_run_record_t *self, const tnd_plan_t *plan, u
     for (uint32_t c = 0; c < page->chain_count; c++)
         snprintf(page->chains[c], sizeof page->chains[c], "%s",
                  plan->chains[c].feeder != NULL ? plan->chains[c].feeder : "");
+    if (plan->checkpoint != NULL)
+        snprintf(page->checkpoints, sizeof page->checkpoints, "%s", plan->checkpoint->dir);
     write_to(&page->started_ns, now);
     for (uint32_t h = 0; h < self->shape.hosts; h++)
         fill_host(&self->hosts[h], plan, &plan->hosts[h]);
@@ -177,6 +179,7 @@ void tnd_run_record_bound(const tnd_run_record_t *copy)
     page->chain_count = page->chain_count < TND_PAGE_CHAINS ? page->chain_count : TND_PAGE_CHAINS;
     for (unsigned c = 0; c < TND_PAGE_CHAINS; c++)
         plain(page->chains[c], sizeof page->chains[c]);
+    plain(page->checkpoints, sizeof page->checkpoints);
     if (page->chain >= page->chain_count)
         page->chain = 0;
     if (page->host >= copy->shape.hosts)

@@ -74,6 +74,7 @@ typedef struct {
     uint64_t seed;
     uint32_t chain_count;
     char chains[TND_PAGE_CHAINS][48]; /* names of their feeders */
+    char checkpoints[256];            /* where checkpoints are written; "": nowhere */
 } tnd_run_page_t;
 
 /*  A host of the plan. */

@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
 """Faults that are planted in real runs, and what `tundish why` says about them.
 
-Usage: planted.py [--full] [NAME...]; without a name it lists them.  Each test plants one fault; with
---full at three speeds of the consumer, otherwise at one.
+Usage: planted.py [--full] [NAME...]; without a name it lists them.  Each test plants one fault.  With
+--full there are more of them, at three speeds of the consumer instead of one.
 """
 import argparse
 import contextlib
 import json
 import os
 import pathlib
+import re
+import shutil
 import signal
 import struct
 import subprocess
@@ -18,6 +20,7 @@ import tempfile
 from faults import free_range, until
 from named import run_named
 from run import BUILD, ROOT, TUNDISH
+from slow_links import Link
 
 GRAPH = """tundish: 1
 name: planted
@@ -27,11 +30,12 @@ actors:
   read: {{kind: reader, source: {{plugin: planted, wide: {wide}}}, epochs: 1000000}}
   prep: {{kind: preprocessor, ops: [{{plugin: planted}}]{prep}}}
   batch: {{kind: batcher, size: 16, block: 16 rows{batch}}}
-  feed: {{kind: feeder, step: {{plugin: planted{step}}}{feed}}}
+  feed: {{kind: feeder{plugin}{feed}}}
 {more}
 links:
   - read -> prep -> batch -> feed{links}
 """
+INSIDE = "TUNDISH_PLANTED_LINK"  # set in the namespace that the script makes for itself
 SOURCE, OPERATION, STEP, SAVE = range(4)
 SLEEP, SPIN, HANG = range(3)
 FLOWS = (0, 10)  # a machine that is busy with other tests may have no free processor
@@ -41,18 +45,19 @@ SPEEDS = {"fast": 0, "middle": 2000, "slow": 30000}  # microseconds of a step
 class Planted:
     """A run with switches, in a folder of its own."""
 
-    def __init__(self, folder, speed, hosts="", top="", wide=1, **words):
+    def __init__(self, folder, speed, hosts="", top="", over="", wide=1, **words):
         self.folder, self.processes = folder, {}
         self.switches = folder / "switches"
         self.switches.write_bytes(bytes(72))
         self.turn(STEP, SPEEDS[speed])
-        fields = {"prep": "", "batch": "", "feed": "", "step": "", "more": "", "links": "", **words}
+        fields = {"prep": "", "batch": "", "feed": "", "more": "", "links": "",
+                  "plugin": ", step: {plugin: planted}", **words}
         (folder / "graph.yaml").write_text(GRAPH.format(top=top, wide=wide, **fields))
         self.files = [str(folder / "graph.yaml")]
         if hosts:
             self.files.append(str(folder / "hosts.yaml"))
             (folder / "hosts.yaml").write_text(
-                f"port: {free_range('127.0.0.1', 1)}\nhosts:\n" + hosts)
+                f"port: {free_range('127.0.0.1', 1)}\n{over}hosts:\n" + hosts)
         pages = folder / "pages"
         pages.mkdir()
         self.env = {**os.environ, "TUNDISH_PLUGIN_PATH": str(BUILD / "tests"),
@@ -66,12 +71,24 @@ class Planted:
             out.seek(16 * part)
             out.write(struct.pack("<QQ", us, how))
 
-    def start(self, *hosts, command="run"):
+    def begin(self, host, *line, **env):
+        self.processes[host] = subprocess.Popen(
+            line, env={**self.env, **env}, cwd=ROOT, stdout=subprocess.DEVNULL,
+            stderr=open(self.folder / f"log{host}", "w"))
+
+    def start(self, *hosts, inside=(), **env):
+        """Starts a process for each host; `inside`: by these words."""
         for host in hosts or [""]:
-            line = [str(TUNDISH), command, *self.files, "--quiet"]
-            self.processes[host] = subprocess.Popen(
-                line + (["--host", host] if host else []), env=self.env, cwd=ROOT,
-                stdout=subprocess.DEVNULL, stderr=open(self.folder / f"log{host}", "w"))
+            self.begin(host, *inside, str(TUNDISH), "run", *self.files, "--quiet",
+                       *(["--host", host] if host else []), **env)
+
+    def pid_of(self, host):
+        """The process of a host that this process did not start."""
+        seen = json.loads(subprocess.run([str(TUNDISH), "ps", "--json"], env=self.env, text=True,
+                                         capture_output=True).stdout)
+        pids = [one["pid"] for one in seen["processes"]
+                if one["host"] == host and one["state"] != "killed"]
+        return pids[0] if pids else None
 
     def kill(self, number, host=""):
         self.processes[host].send_signal(number)
@@ -120,7 +137,16 @@ def has(reason, **fields):
     return fits
 
 
-def test_a_hung_actor_is_named(make):
+def limits(reason, actor, share=0.8):
+    """Whether that is the limit of a verdict."""
+    def fits(verdict):
+        limit = verdict["limit"]
+        return limit is not None and limit["reason"] == reason and \
+            limit["actor"].startswith(actor) and limit["share"] > share
+    return fits
+
+
+def full_a_hung_actor_is_named(make):
     with make() as run:
         run.start()
         for part, actor in ((SOURCE, "read.0"), (OPERATION, "prep.0"), (STEP, "feed")):
@@ -132,24 +158,22 @@ def test_a_hung_actor_is_named(make):
             run.turn(part, SPEEDS["middle"] if part == STEP else 0)
 
 
-def test_a_slow_actor_is_the_limit(make):
+def full_a_slow_actor_is_the_limit(make):
     with make() as run:
         run.start()
         run.flows()
         for part, actor in ((SOURCE, "read.0"), (OPERATION, "prep.0"), (STEP, "feed")):
             run.turn(STEP, 0)
             run.turn(part, 100000 if part == STEP else 6000)
-            verdict = run.until(FLOWS, lambda told, actor=actor: told["limit"]["actor"] == actor and
-                                told["limit"]["share"] > 0.8)
-            assert verdict["limit"]["reason"] == ("step" if part == STEP else "work"), verdict
+            run.until(FLOWS, limits("step" if part == STEP else "work", actor))
             run.turn(part, 0)
 
 
-def test_answers_in_a_steady_state_are_equal(make):
+def full_answers_in_a_steady_state_are_equal(make):
     with make() as run:
         run.turn(SOURCE, 40000)  # a step each 0.64 s, so that some looks see none
         run.start()
-        run.until(FLOWS, lambda told: told["limit"]["actor"] == "read.0" and
+        run.until(FLOWS, lambda told: limits("work", "read.0")(told) and
                   0.9 < told["rows_per_second"] / 25 < 1.1, 30)
         looks = [run.look() for _ in range(make.looks)]
         assert {(told["limit"]["actor"], told["flows"]) for _, told in looks} == \
@@ -178,7 +202,7 @@ def test_a_killed_host_is_named(make):
         assert "of at most" in verdict["faults"][0]["evidence"], verdict
 
 
-REDUCED = {"batch": ", replicas: 2", "step": ", reduces: true", "more": "  mean: {kind: reducer}", "links": " <-> mean"}
+REDUCED = {"batch": ", replicas: 2", "plugin": ", step: {plugin: planted, reduces: true}", "more": "  mean: {kind: reducer}", "links": " <-> mean"}
 REDUCER = """  a: {actors: [read, prep, batch]}
   b: {actors: [feed]}
   c: {actors: [feed]}
@@ -203,16 +227,16 @@ def test_a_model_that_is_being_saved_is_named(make):
             run.turn(SAVE, 3000000)
             run.start()
             verdict = run.until(11, has("saves", actor="feed", device="cpu:0"))
-            assert "writing the model of step" in verdict["sentence"], verdict
+            assert f" to {folder}/kept for " in verdict["sentence"], verdict
+            assert "wait channel" in verdict["faults"][0]["evidence"] or \
+                "sleeping" in verdict["faults"][0]["evidence"], verdict
 
 
-def test_a_stopped_worker_is_named_while_rows_flow(make):
+def full_a_stopped_worker_is_named_while_rows_flow(make):
     with make(prep=", isolate: process, workers: 2") as run:
         run.start()
         run.flows()
-        pid = int(subprocess.run([str(TUNDISH), "ps", "--json"], env=run.env, text=True,
-                                 capture_output=True).stdout.split('"host":"local.prep.1"')[1]
-                  .split('"pid":')[1].split(",")[0])
+        pid = until("a worker", lambda: run.pid_of("local.prep.1"))
         os.kill(pid, signal.SIGSTOP)
         try:
             code, verdict = run.look()
@@ -220,6 +244,86 @@ def test_a_stopped_worker_is_named_while_rows_flow(make):
             run.until(10, has("stopped", actor="prep.1", pid=pid))
         finally:
             os.kill(pid, signal.SIGKILL)
+
+
+def full_a_worker_that_crashes_again_and_again_is_named(make):
+    with make(prep=", isolate: process, workers: 2") as run:
+        run.start()
+        run.flows()
+        for _ in range(2):
+            pid = until("a worker", lambda: run.pid_of("local.prep.1"))
+            os.kill(pid, signal.SIGKILL)
+            until("another process", lambda pid=pid: run.pid_of("local.prep.1") not in (None, pid))
+        verdict = run.until(10, has("crashes", host="local.prep.1", actor="prep.1"))
+        assert "2 times" in verdict["faults"][0]["text"], verdict
+
+
+def test_a_hang_on_another_machine_is_named(make):
+    hosts = "  a: {actors: [read, batch, feed]}\n  b: {actors: [prep]}\n"
+    with make(hosts=hosts) as run:
+        run.start("a")
+        (run.folder / "other").mkdir()
+        run.start("b", XDG_RUNTIME_DIR=str(run.folder / "other"))  # whose pages are not seen
+        run.flows()
+        run.turn(OPERATION, 0, HANG)
+        verdict = run.until(11, has("unseen", host="b", actor="prep.0"))
+        assert "prep.0 on host b (127.0.0.1)" in verdict["sentence"], verdict
+        evidence = [one["evidence"] for one in verdict["faults"] if one["reason"] == "unseen"]
+        assert "host b: connected for" in evidence[0], verdict
+
+
+def test_a_program_between_its_steps_is_the_limit(make):
+    with make(plugin="") as run:
+        run.begin("", str(BUILD / "tests/planted_program"), str(run.files[0]), "20000")
+        run.until(FLOWS, limits("program", "feed"))
+
+
+def full_what_one_more_worker_gives(make):
+    rates, gains = [], []
+    for workers in (1, 2):
+        with make(speed="fast", prep=f", workers: {workers}") as run:
+            run.turn(OPERATION, 4000)
+            run.start()
+            run.until(FLOWS, limits("work", "prep.", 0.95))
+            looks = [run.look()[1] for _ in range(make.looks)]
+            rates.append(sum(told["rows_per_second"] for told in looks) / len(looks))
+            gains += [told["limit"]["gain_rows_per_second"] for told in looks
+                      if told["limit"]["advice"] == "2 workers of prep"]
+    gain = sorted(gains)[len(gains) // 2]
+    assert 0.8 < gain / rates[1] < 1.2, (gains, rates)
+
+
+def test_a_single_slot_is_the_limit_while_step_and_batch_take_turns(make):
+    with make(speed="middle", feed=", depth: 1") as run:
+        run.start()
+        run.until(FLOWS, limits("depth", "feed", 0.1))
+
+
+def test_a_slow_link_is_named(make):
+    if INSIDE not in os.environ:
+        if os.geteuid() != 0 or not all(map(shutil.which, ("tc", "ip", "unshare", "nsenter"))):
+            print("skipped: it needs root, tc, ip, unshare and nsenter")
+            return
+        done = subprocess.run(["unshare", "--net", sys.executable, __file__, "a_slow_link_is_named"],
+                              env={**os.environ, INSIDE: "1"}, capture_output=True, text=True)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return
+    Link.call("ip", "link", "set", "lo", "up")
+    link = Link("20mbit")
+    try:
+        hosts = ("  a: {address: 10.0.0.1, transport: tcp, actors: [read, prep]}\n"
+                 "  b: {address: 10.0.0.2, transport: tcp, actors: [batch, feed]}\n")
+        with make(speed="fast", hosts=hosts, over="insecure: true\n", wide=8192) as run:
+            run.start("a")
+            run.start("b", inside=link.there)
+            verdict = run.until(10, has("link", actor="prep.0", host="a"))
+            assert verdict["limit"]["reason"] == "link", verdict
+            text = next(one["text"] for one in verdict["faults"] if one["reason"] == "link")
+            assert "prep.0 -> batch.0 (host a to host b) is slow" in text, text
+            rate = float(re.search(r"([0-9.]+) MB/s", text).group(1))
+            assert 0.5 < rate < 5, text
+    finally:
+        link.close()
 
 
 def test_a_host_that_is_stopped_while_buffers_feed_is_named_at_once(make):
@@ -249,7 +353,7 @@ def test_a_killed_run_is_explained_afterwards(make):
         assert run.look()[1]["pid"] != verdict["pid"]
 
 
-def test_processors_that_are_not_free_are_reported(make):
+def full_processors_that_are_not_free_are_reported(make):
     busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"])
             for _ in range(4 * len(os.sched_getaffinity(0)))]
     try:
@@ -286,7 +390,11 @@ def main():
                 return open_run(speed, **words)
             make.looks = 10 if arguments.full else 4
             test(make)
-    return run_named(globals(), arguments.names, call)
+    scope = dict(globals())
+    if arguments.full:
+        scope.update({"test_" + name[5:]: value for name, value in globals().items()
+                      if name.startswith("full_")})
+    return run_named(scope, arguments.names, call)
 
 
 if __name__ == "__main__":

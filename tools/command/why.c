@@ -5,6 +5,7 @@
 
 #include "tools/cli/command.h"
 #include "tools/report/bottleneck.h"
+#include "tools/report/evidence.h"
 
 /*  The time between the two inspections, longer than a short step. */
 static const struct timespec pause_between = {.tv_nsec = 500000000};
@@ -76,7 +77,7 @@ static int why(const tnd_request_t *request)
 {
     tnd_inspection_t *before = tnd_inspection_new();
     nanosleep(&pause_between, NULL);
-    tnd_inspection_t *after = tnd_inspection_new();
+    tnd_inspection_t *after = tnd_inspection_new_with_histories();
     const tnd_inspected_t *last = NULL, *process;
     bool first = true;
     int code = TND_EXIT_OK;
@@ -88,6 +89,7 @@ static int why(const tnd_request_t *request)
         tnd_verdict_t verdict;
         last = process;
         tnd_bottleneck_judge(before, after, process, &verdict);
+        tnd_evidence_add(&verdict);
         code = (int)verdict.state > code ? (int)verdict.state : code;
         if (request->json)
             tnd_verdict_json(&verdict, first, stdout);
@@ -127,7 +129,8 @@ const tnd_command_t tnd_command_why = {
         "\n"
         "Below that, a line for each fault, the most serious first: its reason, what is wrong,\n"
         "what shows it, and what to do.  The reasons: killed, stopped, cycle, not_started, away,\n"
-        "crashes, hangs, failed, saves, program, control, no_processor, link, works, unseen.\n"
+        "crashes, hangs, failed, saves, program, slower, control, no_processor, link, works,\n"
+        "unseen.\n"
         "\n"
         "The pages of killed processes are kept for 10 minutes, so that a killed run is shown\n"
         "with what its actors did last.\n"

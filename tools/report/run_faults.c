@@ -15,7 +15,12 @@ static const uint64_t recent_ns = 60000000000;
 
 /*  A call hangs if it takes longer than this, and than so many mean calls of its actor. */
 static const uint64_t call_ns = 1000000000;
-enum { CALLS = 10 };
+enum { CALLS = 10, SIBLINGS = 64 };
+
+/*  A run is slower if its last seconds have less than this part of the rows of its best ones, which
+ *  have at least this many steps. */
+static const double slower = 0.5;
+enum { BEST_SECONDS = 10, BEST_STEPS = 4 };
 
 /*  No processor is free if an actor is ready without running for more than this share. */
 static const double ready_share = 0.1;
@@ -49,11 +54,41 @@ static void find_crashes(const tnd_run_view_t *view, const tnd_inspected_t *proc
     tnd_verdict_add(verdict, &fault);
 }
 
+/*  The mean call of an actor; 0: not known. */
+static uint64_t mean_of(const tnd_statistics_t *page)
+{
+    return page->blocks_out > 0 ? page->work_ns / page->blocks_out : 0;
+}
+
+/*  The median of the mean calls of the other workers of an actor; 0: it has none. */
+static uint64_t siblings_of(const tnd_run_view_t *view, const tnd_seen_t *who)
+{
+    uint64_t means[SIBLINGS];
+    uint32_t count = 0;
+    tnd_seen_t other;
+    size_t length = strcspn(who->page->actor, ".");
+    TND_EACH_ACTOR(view, other)
+    {
+        bool same = other.page->role == who->page->role && other.page->chain == who->page->chain &&
+                    strncmp(other.page->actor, who->page->actor, length + 1) == 0 &&
+                    who->page->actor[length] == '.';
+        if (!same || other.page->instance == who->page->instance || mean_of(other.page) == 0 ||
+            count == SIBLINGS)
+            continue;
+        uint32_t at = count++;
+        for (; at > 0 && means[at - 1] > mean_of(other.page); at--)
+            means[at] = means[at - 1];
+        means[at] = mean_of(other.page);
+    }
+    return count > 0 ? means[count / 2] : 0;
+}
+
 static void find_hang(const tnd_run_view_t *view, const tnd_seen_t *who, tnd_verdict_t *verdict)
 {
     const tnd_statistics_t *page = who->page;
     uint64_t since = tnd_seen_since(view, who);
-    uint64_t mean = page->blocks_out > 0 ? page->work_ns / page->blocks_out : 0;
+    uint64_t mean = mean_of(page), siblings = siblings_of(view, who);
+    mean = mean != 0 ? mean : siblings;
     if (tnd_seen_state(who) != TND_STATE_WORKING || since < call_ns || since < CALLS * mean)
         return;
     char time[24], usual[24];
@@ -64,6 +99,9 @@ static void find_hang(const tnd_run_view_t *view, const tnd_seen_t *who, tnd_ver
              "%s on host %s has been inside one call of its work for %s; its mean is %s",
              page->actor, who->process->host, tnd_duration_text(since, time),
              tnd_duration_text(mean, usual));
+    if (siblings != 0)
+        snprintf(fault.evidence, sizeof fault.evidence, "the median of the other workers is %.3f s",
+                 (double)siblings * 1e-9);
     tnd_verdict_add(verdict, &fault);
 }
 
@@ -176,6 +214,41 @@ static void find_control(const tnd_run_view_t *view, const tnd_inspected_t *proc
     tnd_verdict_add(verdict, &fault);
 }
 
+/*  Compares the last 10 s of a feeder with its best 10 s. */
+static void find_slower(const tnd_seen_t *who, tnd_verdict_t *verdict)
+{
+    const tnd_run_record_t *record = &who->process->record;
+    uint32_t instance = who->page->instance;
+    if (record->page == NULL || record->histories == NULL || instance >= record->shape.actors ||
+        record->instances[instance].history >= record->shape.histories ||
+        who->page->blocks_out == 0)
+        return;
+    const tnd_history_t *history = &record->histories[record->instances[instance].history];
+    uint64_t next = record->page->history_next, sum = 0, best = 0;
+    uint64_t count = next < TND_HISTORY_SECONDS ? next : TND_HISTORY_SECONDS;
+    if (count <= BEST_SECONDS)
+        return;
+    for (uint64_t i = 0; i < count; i++) {
+        sum += history->seconds[(next - count + i) % TND_HISTORY_SECONDS].rows;
+        if (i >= BEST_SECONDS)
+            sum -= history->seconds[(next - count + i - BEST_SECONDS) % TND_HISTORY_SECONDS].rows;
+        if (i + 1 >= BEST_SECONDS)
+            best = sum > best ? sum : best;
+    }
+    double step = (double)who->page->rows_out / (double)who->page->blocks_out;
+    if ((double)best < BEST_STEPS * step || (double)sum >= slower * (double)best)
+        return;
+    tnd_fault_t fault;
+    tnd_fault_of(&fault, TND_CAUSE_SLOWER, who, NULL);
+    snprintf(
+        fault.text, sizeof fault.text,
+        "%s on host %s fed %.0f rows/s in the last 10 s, and %.0f in the best 10 s of the last "
+        "minute",
+        who->page->actor, who->process->host, (double)sum / BEST_SECONDS,
+        (double)best / BEST_SECONDS);
+    tnd_verdict_add(verdict, &fault);
+}
+
 void tnd_run_faults_find(const tnd_run_view_t *view, tnd_verdict_t *verdict)
 {
     tnd_fault_t fault;
@@ -192,8 +265,12 @@ void tnd_run_faults_find(const tnd_run_view_t *view, tnd_verdict_t *verdict)
         find_control(view, process, verdict);
     }
     TND_EACH_ACTOR(view, who)
-    if (tnd_seen_runs(&who))
-        find_hang(view, &who, verdict);
+    {
+        if (tnd_seen_runs(&who))
+            find_hang(view, &who, verdict);
+        if (tnd_seen_runs(&who) && tnd_seen_has_role(&who, TND_ROLE_FEEDER))
+            find_slower(&who, verdict);
+    }
     for (uint32_t h = 0; view->record != NULL && h < view->record->shape.hosts; h++)
         find_absent(view, &view->record->hosts[h], verdict);
     find_no_processor(view, verdict);

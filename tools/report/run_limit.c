@@ -11,6 +11,12 @@
  *  for as much of it. */
 static const double link_waits = 0.6, link_works = 0.5;
 
+/*  Bytes are on the way of a slow connection for longer than this. */
+static const double link_delay_ns = 5e7;
+
+/*  Advice is given for a worker that is at work for at least this share. */
+static const double worth_advice = 0.7;
+
 /*  Step and batch take turns if the step is at work for less than this share. */
 static const double step_full = 0.9;
 
@@ -281,16 +287,40 @@ static bool limit_by_depth(const search_t *search, tnd_verdict_t *verdict)
     return false;
 }
 
-/*  Both ends wait: one for credit, the other for what is on the way. */
-static bool is_slow_link(const search_t *search, const tnd_seen_t *from, const tnd_seen_t *to)
+/*  Whether an actor is of the same one in the file as another: "prep.0" and "prep.3". */
+static bool is_of(const tnd_statistics_t *page, const tnd_statistics_t *other)
+{
+    size_t length = strcspn(page->actor, ".@");
+    return page->chain == other->chain && page->role == other->role &&
+           strcspn(other->actor, ".@") == length && strncmp(page->actor, other->actor, length) == 0;
+}
+
+/*  Bytes that the workers of `from` have sent and those of `to` have not received. */
+static double bytes_on_the_way(const search_t *search, const tnd_statistics_t *from,
+                               const tnd_statistics_t *to)
+{
+    tnd_seen_t who;
+    double bytes = 0;
+    TND_EACH_ACTOR(search->view, who)
+    {
+        bytes += is_of(who.page, from) ? (double)who.page->bytes_out : 0;
+        bytes -= is_of(who.page, to) ? (double)who.page->bytes_in : 0;
+    }
+    return bytes;
+}
+
+/*  Both ends wait while bytes are on the way, for longer than a network needs. */
+static bool is_slow_link(const search_t *search, const tnd_seen_t *from, const tnd_seen_t *to,
+                         double bytes)
 {
     tnd_times_t out, in;
     if (from->process == to->process || !tnd_seen_runs(from) || !tnd_seen_runs(to))
         return false;
     tnd_run_view_times(search->view, from, &out);
     tnd_run_view_times(search->view, to, &in);
-    return share_of(search, out.wait_credit) >= link_waits &&
-           share_of(search, in.wait_in + in.wait_order) >= link_waits;
+    return share_of(search, out.wait_credit + out.wait_in) >= link_waits &&
+           share_of(search, in.wait_in + in.wait_order) >= link_waits && bytes > 0 &&
+           bytes_on_the_way(search, from->page, to->page) * search->whole >= link_delay_ns * bytes;
 }
 
 static bool limit_by_link(const search_t *search, tnd_verdict_t *verdict)
@@ -301,13 +331,14 @@ static bool limit_by_link(const search_t *search, tnd_verdict_t *verdict)
     TND_EACH_ACTOR(search->view, from)
     for (uint32_t i = 0; i < from.page->peer_count; i++) {
         tnd_seen_t to = tnd_run_view_instance(search->view, from.page->peers[i]);
-        const tnd_statistics_t *old = tnd_run_view_before(search->view, &from);
-        if (from.page->upstream[i] || to.page == NULL || old == NULL ||
-            !is_slow_link(search, &from, &to))
+        if (from.page->upstream[i] || to.page == NULL)
             continue;
-        double bytes = from.page->bytes_out > old->bytes_out
-                           ? (double)(from.page->bytes_out - old->bytes_out)
+        const tnd_statistics_t *was = tnd_run_view_before(search->view, &to);
+        double bytes = was != NULL && to.page->bytes_in > was->bytes_in
+                           ? (double)(to.page->bytes_in - was->bytes_in)
                            : 0;
+        if (!is_slow_link(search, &from, &to, bytes))
+            continue;
         tnd_fault_t fault;
         tnd_fault_of(&fault, TND_CAUSE_LINK, &from, NULL);
         snprintf(fault.text, sizeof fault.text,
@@ -346,7 +377,7 @@ void tnd_run_limit_find(const tnd_run_view_t *view, tnd_verdict_t *verdict)
     if (step)
         tnd_verdict_say(verdict, " (%s)", search.device->name);
     tnd_verdict_say(verdict, ", at work %.0f %% of the time", 100 * search.most);
-    if (!step && search.who.page->role == TND_ROLE_WORKER) {
+    if (!step && search.who.page->role == TND_ROLE_WORKER && search.most >= worth_advice) {
         expect_worker(&search, verdict);
         say_gain(verdict);
     }

@@ -30,14 +30,15 @@ typedef enum {
     X(AWAY, "away")                 /* the leader does not hear a host */                          \
     X(CRASHES, "crashes")           /* a process died several times and was started again */       \
     X(HANGS, "hangs")               /* an actor or a step is in one call for too long */           \
+    X(UNSEEN, "unseen")             /* the actor is on another machine */                          \
     X(FAILED, "failed")             /* an actor has failed */                                      \
     X(SAVES, "saves")               /* the model is written */                                     \
     X(PROGRAM, "program")           /* the program does not ask for the next step */               \
+    X(SLOWER, "slower")             /* than it was: less than half of the best 10 s */             \
     X(CONTROL, "control")           /* the thread that exchanges control messages does not run */  \
     X(NO_PROCESSOR, "no_processor") /* ready, but other threads have the processors */             \
     X(LINK, "link")                 /* a connection is slow, or is lost again and again */         \
-    X(WORKS, "works")               /* an actor has worked for a while; nothing else is wrong */   \
-    X(UNSEEN, "unseen")             /* the actor is on another machine */
+    X(WORKS, "works")               /* an actor has worked for a while; nothing else is wrong */
 
 typedef enum {
 #define TND_CAUSE(name, text) TND_CAUSE_##name,

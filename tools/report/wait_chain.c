@@ -182,6 +182,8 @@ static void end_at_device(const walk_t *walk, const tnd_seen_t *who,
     bool saves = (device->state & 0xff) == TND_DEVICE_KEEP;
     uint64_t now = walk->view->after->now_ns;
     uint64_t since = now > device->since_ns ? now - device->since_ns : 0;
+    const tnd_run_page_t *page = who->process->record.page;
+    const char *to = page != NULL ? page->checkpoints : "";
     char time[24];
     tnd_fault_t fault;
     tnd_duration_text(since, time);
@@ -189,8 +191,8 @@ static void end_at_device(const walk_t *walk, const tnd_seen_t *who,
     say_host(walk, who);
     if (saves)
         tnd_verdict_say(walk->verdict,
-                        " (%s), which has been writing the model of step %" PRIu64 " for %s",
-                        device->name, device->step, time);
+                        " (%s), which has been writing the model of step %" PRIu64 "%s%s for %s",
+                        device->name, device->step, to[0] != '\0' ? " to " : "", to, time);
     else
         tnd_verdict_say(walk->verdict, " (%s), whose step %" PRIu64 " has been running for %s",
                         device->name, device->step, time);
@@ -202,8 +204,9 @@ static void end_at_device(const walk_t *walk, const tnd_seen_t *who,
     fault.since_ns = since;
     if (saves)
         snprintf(fault.text, sizeof fault.text,
-                 "%s on host %s has been writing the model of step %" PRIu64 " for %s",
-                 device->name, who->process->host, device->step, time);
+                 "%s on host %s has been writing the model of step %" PRIu64 "%s%s for %s",
+                 device->name, who->process->host, device->step, to[0] != '\0' ? " to " : "", to,
+                 time);
     else
         snprintf(fault.text, sizeof fault.text,
                  "step %" PRIu64 " of replica %" PRIu64 " on %s, host %s, has been running for %s",

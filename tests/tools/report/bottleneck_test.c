@@ -1,6 +1,7 @@
 /*  Covers tools/report/bottleneck.h: from pages to the bottleneck. */
 #include "tools/report/bottleneck.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include <criterion/criterion.h>
@@ -402,4 +403,63 @@ Test(bottleneck, faults_are_listed_while_rows_flow_most_serious_first)
     tnd_bottleneck_judge(&before, &after, &processes[0], &verdict);
     cr_assert_eq(verdict.fault_count, 2);
     memset(&after.load, 0, sizeof after.load);
+}
+
+Test(bottleneck, a_connection_limits_if_bytes_are_on_the_way_and_both_ends_wait)
+{
+    static tnd_statistics_t old[6];
+    static tnd_inspected_t olds[2];
+    processes[0].count = 2;
+    processes[1].count = 2;
+    processes[1].actors = &pages[BATCH];
+    for (int i = 0; i < 6; i++) {
+        pages[i].begun_ns = now_ns - 10 * second_ns;
+        memcpy(&old[i], &pages[i], sizeof old[i]);
+    }
+    memcpy(olds, processes, sizeof olds);
+    olds[0].actors = old;
+    olds[1].actors = &old[BATCH];
+    before.processes = olds;
+    pages[FEED_A].rows_out = 500;
+    old[BATCH].bytes_in = 1000000;
+    pages[BATCH].bytes_in = 2000000;
+    pages[PREP].bytes_out = 5000000;
+    tnd_bottleneck_judge(&before, &after, &processes[0], &verdict);
+    cr_assert_eq(verdict.state, TND_RUN_SLOW);
+    cr_assert_eq(verdict.limit.bound, TND_BOUND_LINK);
+    cr_assert_str_eq(fault(TND_CAUSE_LINK)->text,
+                     "the connection prep.0 -> batch.0 (host a to host c) is slow: 1.00 MB/s, and "
+                     "both ends wait for it");
+    pages[PREP].bytes_out = 2010000; /* 10 ms of what is sent: a healthy network */
+    tnd_bottleneck_judge(&before, &after, &processes[0], &verdict);
+    cr_assert_eq(verdict.state, TND_RUN_FLOWS);
+}
+
+Test(bottleneck, a_run_is_slower_than_its_best_seconds)
+{
+    tnd_pages_shape_t shape = {.actors = 6, .histories = 1};
+    void *memory = calloc(1, tnd_run_record_bytes(&shape));
+    processes[0].record = tnd_run_record_at(memory, &shape);
+    for (uint32_t i = 0; i < 6; i++)
+        processes[0].record.instances[i].history = i == FEED_A ? 0 : UINT32_MAX;
+    pages[FEED_A].rows_out = 6400;
+    pages[FEED_A].blocks_out = 100;
+    for (uint32_t i = 0; i < 30; i++)
+        processes[0].record.histories[0].seconds[i].rows = i < 20 ? 1000 : 499;
+    processes[0].record.page->history_next = 30;
+    tnd_bottleneck_judge(&before, &after, &processes[0], &verdict);
+    cr_assert_str_eq(
+        fault(TND_CAUSE_SLOWER)->text,
+        "feed@a on host a fed 499 rows/s in the last 10 s, and 1000 in the best 10 s of "
+        "the last minute");
+    processes[0].record.histories[0].seconds[25].rows += 10;
+    tnd_bottleneck_judge(&before, &after, &processes[0], &verdict);
+    for (uint32_t i = 0; i < verdict.fault_count; i++)
+        cr_assert_neq(verdict.faults[i].cause, TND_CAUSE_SLOWER);
+    processes[0].record.histories[0].seconds[25].rows = 0;
+    processes[0].record.page->history_next = 10; /* the first seconds are not judged */
+    tnd_bottleneck_judge(&before, &after, &processes[0], &verdict);
+    for (uint32_t i = 0; i < verdict.fault_count; i++)
+        cr_assert_neq(verdict.faults[i].cause, TND_CAUSE_SLOWER);
+    free(memory);
 }
