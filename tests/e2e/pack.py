@@ -166,6 +166,40 @@ def test_killed_actors_change_nothing(folder):
     tundish("chaos", graph, "--seconds", 2, "--seed", 4, "--set", "read.epochs=1", report=False)
 
 
+def test_bad_documents_are_left_out_of_rows(folder):
+    """Also where a run resumes: each is counted once, and is in the quarantine once."""
+    good = ["%d:" % row + row % 90 * "x" for row in range(300)]
+    (folder / "x.jsonl").write_text("".join(
+        ("{" if row % 11 == 3 else json.dumps({"text": text})) + "\n" for row, text in enumerate(good)))
+    graph = folder / "graph.yaml"
+    graph.write_text(f"""tundish: 1
+data: {folder}
+actors:
+  read:  {{kind: reader, source: {{text: {{files: "${{data}}/x.jsonl"}}}}, quarantine: {folder}/aside}}
+  prep:  {{kind: preprocessor, on_error: quarantine, workers: 2, ops: [{{decode_json: {{column: line, fields: {{text: string}}}}}}]}}
+  batch: {{kind: batcher, size: 4, replicas: 2, pack: {{column: text, length: {LENGTH}}}}}
+  feed:  {{kind: feeder}}
+links:
+  - read -> prep -> batch -> feed
+""")
+    expected = "".join(text for row, text in enumerate(good) if row % 11 != 3)
+    fed_bytes = b"".join(bytes(line["columns"]["text"]["data"]) for line in head(graph) if line["rows"] > 0)
+    assert fed_bytes.rstrip(b"\0") == expected.encode() and len(fed_bytes) % LENGTH == 0
+    whole = tundish("run", graph, "--set", f"read.quarantine={folder}/other").report
+    graph.write_text(graph.read_text() + f"checkpoint: {{dir: {folder}/kept, every: 1 steps}}\n")
+    for steps in (7, 20):
+        tundish("run", graph, "--steps", steps, *["--resume"][:steps - 7], report=False)
+    report = folder / "report.json"
+    tundish("run", graph, "--resume", "--report", report, report=False)
+    resumed = json.loads(report.read_text())
+    assert resumed["stream_digest"] == whole["stream_digest"]
+    bad = sum(row % 11 == 3 for row in range(300))
+    for rows in (resumed["rows"], whole["rows"]):
+        assert (rows["read"], rows["fed"], rows["quarantined"]) == (300, 300 - bad, bad), rows
+    aside = "".join(path.read_text() for path in sorted((folder / "aside").glob("index*.jsonl")))
+    assert len(aside.splitlines()) == bad, aside
+
+
 def test_what_it_cannot_pack_is_refused_with_the_reason(folder):
     graph, _ = write(folder)
     text = graph.read_text()
