@@ -36,6 +36,10 @@ static inline size_t tnd_protobuf_left(const tnd_protobuf_t *self)
 static inline bool tnd_protobuf_varint(tnd_protobuf_t *self, uint64_t *value_p)
 {
     uint64_t value = 0;
+    if (self->at != self->end && *self->at < 0x80) { /* as most tags and lengths are */
+        *value_p = *self->at++;
+        return true;
+    }
     for (uint32_t shift = 0; shift < 70; shift += 7) {
         if (self->at == self->end)
             return false;

@@ -154,23 +154,29 @@ static inline void prefetch(const tnd_block_t *block, uint32_t row, uint32_t lef
     }
 }
 
-/*  Copies one row of a block with ragged columns; returns its bytes. */
-static size_t copy_row(tnd_batch_slots_t *self, const tnd_block_t *block, uint32_t row,
-                       uint32_t slot, uint32_t local, uint64_t at)
+/*  Copies the ragged columns of one row of a block; returns the bytes of the row. */
+static size_t copy_ragged_row(tnd_batch_slots_t *self, const tnd_block_t *block, uint32_t row,
+                              uint32_t slot, uint32_t local, uint64_t at)
 {
     const tnd_schema_t *schema = self->config.schema;
-    size_t copied = 0;
+    size_t bytes = 0;
     for (uint32_t c = 0; c < schema->count; c++) {
-        const void *from = tnd_block_row(block, c, row);
-        size_t bytes = tnd_block_row_bytes(block, c, row);
+        bytes += tnd_block_row_bytes(block, c, row);
         if (schema->columns[c].ragged)
-            tnd_device_workers_put(self->config.workers, slot, local, c, at, from,
-                                   block->columns[c].lengths[row]);
-        else
-            memcpy(tnd_device_workers_row(self->config.workers, slot, local, c, at), from, bytes);
-        copied += bytes;
+            tnd_device_workers_put(self->config.workers, slot, local, c, at,
+                                   tnd_block_row(block, c, row), block->columns[c].lengths[row]);
     }
-    return copied;
+    return bytes;
+}
+
+/*  Copies the other columns of rows of a block. */
+static void copy_fixed_columns(tnd_batch_slots_t *self, const tnd_block_t *block, uint32_t first,
+                               uint32_t rows, uint32_t slot, uint32_t local, uint64_t at)
+{
+    for (uint32_t c = 0; c < self->config.schema->count; c++)
+        if (!self->config.schema->columns[c].ragged)
+            (void)tnd_block_copy(block, c, first, rows,
+                                 tnd_device_workers_row(self->config.workers, slot, local, c, at));
 }
 
 /*  Adds a row of the slot, which was copied there from `row` of a block, to the digest. */
@@ -198,8 +204,9 @@ static size_t gather_ragged(tnd_batch_slots_t *self, const tnd_block_t *block, u
         size_t hot = 0;
         for (some = 0; done + some < rows && hot < HOT_BYTES; some++) {
             prefetch(block, first + done + some, rows - done - some);
-            hot += copy_row(self, block, first + done + some, slot, local, at + done + some);
+            hot += copy_ragged_row(self, block, first + done + some, slot, local, at + done + some);
         }
+        copy_fixed_columns(self, block, first + done, some, slot, local, at + done);
         copied += hot;
         for (uint32_t i = done; self->config.digest && i < done + some; i++)
             hash_row(self, block, first + i, slot, local, at + i, rank + i, digest);
