@@ -276,6 +276,22 @@ tnd_inspection_t *tnd_inspection_new_with_histories(void)
     return inspect(true);
 }
 
+tnd_inspection_t *tnd_inspection_of_file(int file)
+{
+    tnd_inspected_t process = {0};
+    if (take_pages(file, false, &process) != NULL) {
+        free(process.actors);
+        free(process.record_memory);
+        return NULL;
+    }
+    tnd_inspection_t *self = tnd_allocate_zeroed(1, sizeof *self);
+    self->now_ns = tnd_clock_now();
+    self->count = 1;
+    self->processes = tnd_allocate(1, sizeof *self->processes);
+    self->processes[0] = process;
+    return self;
+}
+
 void tnd_inspection_destroy(tnd_inspection_t **self_p)
 {
     tnd_inspection_t *self = *self_p;

@@ -45,6 +45,8 @@ typedef struct {
 tnd_inspection_t *tnd_inspection_new(void);
 /*  Likewise, with the histories of the actors. */
 tnd_inspection_t *tnd_inspection_new_with_histories(void);
+/*  Reads one open statistics file, also after its removal; NULL if it cannot be read. */
+tnd_inspection_t *tnd_inspection_of_file(int file);
 void tnd_inspection_destroy(tnd_inspection_t **self_p);
 
 /*  Validates a process whose pages came from elsewhere. */

@@ -66,6 +66,7 @@ static const tnd_argument_t arguments[] = {
      "also looks at hosts on other machines, by a command such as 'ssh {address}'",
      TAKES(TEXT, via)},
     {"--interval", "TIME", "the time between two looks, such as 100ms", TAKES(TEXT, interval)},
+    {"--once", NULL, "looks twice, prints what it saw, and ends", TAKES(FLAG, once)},
     {"--quiet", NULL, "prints errors only", TAKES(FLAG, quiet)},
     {"--dot", NULL, "prints the graph for Graphviz", TAKES(FLAG, dot)},
     {"--graph", NULL, "compares what determines the stream, not placement or speed",

@@ -40,7 +40,7 @@ typedef struct {
     uint64_t steps;                  /* UINT64_MAX: not given */
     uint64_t seconds, minutes, seed; /* 0: not given */
     bool quiet, json, replicas, log_json;
-    bool dot, graph, man, all, trust_data, list, remove, beside, stream, pages;
+    bool dot, graph, man, all, trust_data, list, remove, beside, stream, pages, once;
 } tnd_request_t;
 
 /*  Whether `name` is among its operands; true if there are none, which means all. */

@@ -4,6 +4,8 @@
 #include <czmq.h>
 #include <isa-l.h>
 #include <msgpack.h>
+#include <ncurses.h>
+#include <string.h>
 #include <tundish/tundish.h>
 #include <xxhash.h>
 #include <yaml.h>
@@ -18,7 +20,7 @@
 #include "actors/text/json_record.h"
 #include "runtime/interface/link.h"
 
-enum { LIBRARIES = 13 };
+enum { LIBRARIES = 14 };
 
 typedef struct {
     const char *name;
@@ -33,8 +35,8 @@ static void look(library_t libraries[LIBRARIES])
     yaml_get_version(&yaml[0], &yaml[1], &yaml[2]);
     unsigned xxhash = XXH_versionNumber();
     static const char *const names[LIBRARIES] = {
-        "zeromq",     "czmq", "msgpack",    "libyaml",       "xxhash",  "isa-l",  "zlib",
-        "libdeflate", "zstd", "libarchive", "libjpeg-turbo", "libspng", "jansson"};
+        "zeromq",     "czmq", "msgpack",    "libyaml",       "xxhash",  "isa-l",   "zlib",
+        "libdeflate", "zstd", "libarchive", "libjpeg-turbo", "libspng", "jansson", "ncurses"};
     for (int i = 0; i < LIBRARIES; i++)
         libraries[i].name = names[i];
     size_t room = sizeof libraries[0].version;
@@ -56,6 +58,9 @@ static void look(library_t libraries[LIBRARIES])
     snprintf(libraries[10].version, room, "%s", tnd_jpeg_library());
     snprintf(libraries[11].version, room, "%s", tnd_png_library());
     snprintf(libraries[12].version, room, "%s", tnd_json_library());
+    /* "ncurses 6.4.20221231" */
+    const char *ncurses = strchr(curses_version(), ' ');
+    snprintf(libraries[13].version, room, "%s", ncurses != NULL ? ncurses + 1 : "");
 }
 
 void tnd_versions_print_libraries(FILE *out)

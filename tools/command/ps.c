@@ -38,15 +38,6 @@ static const bool right[COLUMNS] = {[2] = true, [7] = true, [8] = true, [9] = tr
 
 static const char *const device_names[] = {"idle", "step", "reduce", "apply", "keep"};
 
-/* --- what a page says ------------------------------------------------------------------------- */
-
-static double rate_of(const tnd_statistics_t *before, const tnd_statistics_t *page, double seconds)
-{
-    if (before == NULL || page->rows_out < before->rows_out || seconds <= 0)
-        return 0;
-    return (double)(page->rows_out - before->rows_out) / seconds;
-}
-
 /* --- as a table ------------------------------------------------------------------------------- */
 
 static row_t *add_row(rows_t *rows, const tnd_inspected_t *process)
@@ -133,18 +124,6 @@ static void print_tuning(const tnd_inspected_t *process)
 
 /* --- as JSON ---------------------------------------------------------------------------------- */
 
-static void open_process(const tnd_inspected_t *process, bool first)
-{
-    tnd_json_begin(stdout, !first, "run", process->run);
-    tnd_json_member(stdout, "host", process->host);
-    tnd_json_member(stdout, "machine", process->machine[0] != '\0' ? process->machine : NULL);
-    printf(",\"session\":\"%" PRIx64 "\",\"pid\":%d,\"state\":\"%s\",\"actors\":[",
-           process->session, process->process,
-           process->killed    ? "killed"
-           : process->stopped ? "stopped"
-                              : "running");
-}
-
 static void print_lines(const char *text)
 {
     bool any = false;
@@ -171,24 +150,16 @@ static void show(sheet_t *sheet, const tnd_inspection_t *before, const tnd_inspe
     if (!tnd_request_names(sheet->request, process->run))
         return;
     sheet->any = true;
-    double seconds = (double)(after->now_ns - before->now_ns) * 1e-9;
-    if (sheet->json)
-        open_process(process, sheet->first);
-    sheet->first = false;
-    for (uint32_t a = 0; a < process->count; a++) {
-        const tnd_statistics_t *page = &process->actors[a];
-        double rate = process->killed ? 0
-                                      : rate_of(tnd_inspection_find(before, process, page->actor),
-                                                page, seconds);
-        if (!sheet->json) {
-            add_actor(&sheet->rows, process, page, after->now_ns, rate);
-            continue;
-        }
-        fputs(a > 0 ? "," : "", stdout);
-        tnd_run_json_actor(stdout, process, page, after->now_ns, rate);
+    if (sheet->json) {
+        fputs(sheet->first ? "" : ",", stdout);
+        tnd_run_json_process(stdout, before, after, process);
     }
-    if (sheet->json)
-        fputs("]}", stdout);
+    sheet->first = false;
+    for (uint32_t a = 0; !sheet->json && a < process->count; a++) {
+        const tnd_statistics_t *page = &process->actors[a];
+        add_actor(&sheet->rows, process, page, after->now_ns,
+                  tnd_run_json_rate(before, after, process, page));
+    }
 }
 
 static bool any_live(const tnd_inspection_t *made)

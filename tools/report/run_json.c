@@ -326,3 +326,34 @@ void tnd_run_json_actor(FILE *out, const tnd_inspected_t *process, const tnd_sta
     }
     fputs("}", out);
 }
+
+double tnd_run_json_rate(const tnd_inspection_t *before, const tnd_inspection_t *after,
+                         const tnd_inspected_t *process, const tnd_statistics_t *page)
+{
+    const tnd_statistics_t *old = tnd_inspection_find(before, process, page->actor);
+    if (process->killed || old == NULL || after->now_ns <= before->now_ns ||
+        page->rows_out < old->rows_out)
+        return 0;
+    return (double)(page->rows_out - old->rows_out) * 1e9 /
+           (double)(after->now_ns - before->now_ns);
+}
+
+void tnd_run_json_process(FILE *out, const tnd_inspection_t *before, const tnd_inspection_t *after,
+                          const tnd_inspected_t *process)
+{
+    tnd_json_begin(out, false, "run", process->run);
+    tnd_json_member(out, "host", process->host);
+    tnd_json_member(out, "machine", process->machine[0] != '\0' ? process->machine : NULL);
+    fprintf(out, ",\"session\":\"%" PRIx64 "\",\"pid\":%d,\"state\":\"%s\",\"actors\":[",
+            process->session, process->process,
+            process->killed    ? "killed"
+            : process->stopped ? "stopped"
+                               : "running");
+    for (uint32_t a = 0; a < process->count; a++) {
+        const tnd_statistics_t *page = &process->actors[a];
+        fputs(a > 0 ? "," : "", out);
+        tnd_run_json_actor(out, process, page, after->now_ns,
+                           tnd_run_json_rate(before, after, process, page));
+    }
+    fputs("]}", out);
+}

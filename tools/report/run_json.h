@@ -24,8 +24,14 @@ double tnd_run_json_since(const tnd_statistics_t *page, uint64_t now);
 
 /*  The run that `process` belongs to: its session, hosts, edges and log. */
 void tnd_run_json_run(FILE *out, const tnd_inspection_t *look, const tnd_inspected_t *process);
+/*  Rows per second of an actor of `process` between two inspections; 0 if it was killed. */
+double tnd_run_json_rate(const tnd_inspection_t *before, const tnd_inspection_t *after,
+                         const tnd_inspected_t *process, const tnd_statistics_t *page);
 /*  An actor of `process`.  `rate`: rows per second. */
 void tnd_run_json_actor(FILE *out, const tnd_inspected_t *process, const tnd_statistics_t *page,
                         uint64_t now, double rate);
+/*  A process of `after` and its actors. */
+void tnd_run_json_process(FILE *out, const tnd_inspection_t *before, const tnd_inspection_t *after,
+                          const tnd_inspected_t *process);
 
 #endif

@@ -1,0 +1,252 @@
+/*  Covers tools/top/draw.h, view.h and snapshot.h: what a made-up run looks like, and what keys
+ *  change. */
+#include "tools/top/draw.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <criterion/criterion.h>
+
+static tnd_top_actor_t actors[40];
+static tnd_top_edge_t edges[3];
+static tnd_top_host_t hosts[1];
+static tnd_top_log_t lines[1];
+static tnd_top_snapshot_t run;
+static tnd_top_view_t view;
+static tnd_screen_t screen;
+
+static void add(uint32_t index, const char *name, const char *actor, tnd_role_t role, uint32_t rank,
+                double rows)
+{
+    tnd_top_actor_t *it = &actors[index];
+    *it = (tnd_top_actor_t){.role = role, .here = true, .rank = rank, .instance = index};
+    snprintf(it->name, sizeof it->name, "%s", name);
+    snprintf(it->actor, sizeof it->actor, "%s", actor);
+    strcpy(it->host, "a");
+    strcpy(it->kind, "kind");
+    strcpy(it->waits, "input");
+    it->times[1] = 0.75; /* input */
+    it->times[0] = 0.25; /* cpu */
+    it->rows_per_second = rows;
+    it->credit = TND_UNKNOWN;
+}
+
+static void begin(void)
+{
+    add(0, "batch.0", "batch", TND_ROLE_JOIN, 2, 900);
+    add(1, "read.0", "read", TND_ROLE_READER, 0, 1000);
+    add(2, "feed", "feed", TND_ROLE_FEEDER, 3, 800);
+    add(3, "prep.0", "prep", TND_ROLE_WORKER, 1, 1200);
+    edges[0] = (tnd_top_edge_t){.from_actor = "read", .to_actor = "prep", .transport = 1};
+    edges[1] = (tnd_top_edge_t){.from_actor = "prep", .to_actor = "batch", .transport = 2};
+    edges[2] = (tnd_top_edge_t){.from_actor = "batch", .to_actor = "feed", .credit = 3, .queue = 1};
+    hosts[0] = (tnd_top_host_t){.name = "a", .address = "127.0.0.1", .presence = TND_PRESENCE_UP};
+    lines[0] = (tnd_top_log_t){.text = "a leader feed is running", .level = 1};
+    run = (tnd_top_snapshot_t){.run = "fashion",
+                               .state = "running",
+                               .step = 7946,
+                               .rows_per_second = 120832,
+                               .flows = true,
+                               .verdict = "fashion flows",
+                               .actors = actors,
+                               .actor_count = 4,
+                               .edges = edges,
+                               .edge_count = 3,
+                               .hosts = hosts,
+                               .host_count = 1,
+                               .log = lines,
+                               .log_count = 1};
+    tnd_top_view_begin(&view);
+}
+
+static void end(void)
+{
+    tnd_screen_free(&screen);
+}
+
+TestSuite(draw, .init = begin, .fini = end);
+
+static void press(const char *keys)
+{
+    for (const char *key = keys; *key != '\0'; key++)
+        tnd_top_view_key(&view, &run, (uint32_t)*key);
+}
+
+/*  The row of the screen that contains a text; -1: none does. */
+static int row_of(const char *part)
+{
+    int found = -1;
+    tnd_top_draw(&view, &run, NULL, &screen);
+    for (unsigned row = 0; row < screen.rows && found < 0; row++) {
+        char *text = tnd_screen_text(&screen, row);
+        if (strstr(text, part) != NULL)
+            found = (int)row;
+        free(text);
+    }
+    return found;
+}
+
+Test(draw, a_run_in_80_columns_and_24_rows)
+{
+    cr_assert_eq(row_of("tundish top   fashion  running"), 0);
+    cr_assert_eq(row_of("120,832 rows/s"), 1);
+    cr_assert_eq(row_of("why fashion flows"), 2);
+    cr_assert_geq(row_of("read -----ipc--> prep -----tcp--> batch ----inproc--> feed"), 4);
+    cr_assert_geq(row_of("a leader feed is running"), 4);
+    cr_assert_eq(row_of("q quit"), 23);
+    /* A quarter of 20 letters computes, the rest waits for input. */
+    int read = row_of("> read.0"), feed = row_of("feed ");
+    cr_assert_geq(row_of("RRRRRiiiiiiiiiiiiiii"), read);
+    cr_assert_lt(read, row_of("prep.0"));
+    cr_assert_lt(row_of("prep.0"), row_of("batch.0"));
+    cr_assert_geq(feed, 0);
+}
+
+Test(draw, every_size_from_80x24_to_200x60_fits)
+{
+    for (unsigned rows = 1; rows <= 60; rows += 7)
+        for (unsigned columns = 1; columns <= 200; columns += 13) {
+            view.rows = rows;
+            view.columns = columns;
+            tnd_top_draw(&view, &run, NULL, &screen);
+            tnd_top_draw(&view, NULL, "other", &screen);
+            cr_assert_eq(screen.rows, rows);
+            cr_assert_eq(screen.columns, columns);
+        }
+    view.rows = 40;
+    view.columns = 120;
+    cr_assert_geq(row_of("CPU DISK   IN"), 0);
+    cr_assert_geq(row_of("127.0.0.1"), 0);
+}
+
+Test(draw, without_a_run_it_says_that_it_waits)
+{
+    tnd_top_draw(&view, NULL, "mine", &screen);
+    char *text = tnd_screen_text(&screen, 2);
+    cr_assert_str_eq(text, " no run `mine` on this machine; waiting for one");
+    free(text);
+}
+
+Test(draw, an_awaited_host_and_a_run_that_has_ended_come_first)
+{
+    strcpy(run.waiting_for, "b, c");
+    cr_assert_eq(row_of("! waits for host b, c"), 2);
+    run.outcome = "failed";
+    cr_assert_eq(row_of("the run has ended: failed"), 2);
+    cr_assert_eq(row_of("fashion  failed"), 0);
+}
+
+Test(draw, keys_sort_reverse_and_select)
+{
+    press(">>>s"); /* rows per second */
+    cr_assert_eq(view.sort, TND_SORT_ROWS);
+    cr_assert_lt(row_of("prep.0 "), row_of("read.0 "));
+    press("r");
+    cr_assert_lt(row_of("feed "), row_of("prep.0 "));
+    press("rs");
+    cr_assert_lt(row_of("read.0 "), row_of("prep.0 "));
+    press("jj");
+    cr_assert_str_eq(view.selected, "batch.0");
+    cr_assert_geq(row_of("> batch.0"), 0);
+    press("k");
+    cr_assert_str_eq(view.selected, "prep.0");
+    tnd_top_view_key(&view, &run, TND_KEY_END);
+    cr_assert_str_eq(view.selected, "feed");
+    tnd_top_view_key(&view, &run, TND_KEY_HOME);
+    cr_assert_str_eq(view.selected, "read.0");
+}
+
+Test(draw, following_keeps_the_actor_and_not_its_place)
+{
+    press(">>>s"); /* prep.0, read.0, batch.0, feed */
+    cr_assert_geq(row_of("> prep.0"), 0);
+    actors[3].rows_per_second = 1;
+    cr_assert_geq(row_of("> read.0"), 0, "the place is kept");
+    press("jF");
+    cr_assert_str_eq(view.selected, "batch.0");
+    actors[0].rows_per_second = 5000;
+    cr_assert_geq(row_of("> batch.0"), 0);
+}
+
+Test(draw, a_filter_selects_by_name_and_inverts)
+{
+    press("/pre");
+    cr_assert_geq(row_of("prep.0"), 0);
+    cr_assert_eq(row_of("> read.0"), -1);
+    tnd_top_view_key(&view, &run, TND_KEY_ENTER);
+    cr_assert_eq(view.typing, 0);
+    press("/");
+    for (int i = 0; i < 3; i++)
+        tnd_top_view_key(&view, &run, TND_KEY_BACKSPACE);
+    press("!pre");
+    cr_assert_eq(row_of("prep.0"), -1);
+    cr_assert_geq(row_of("> read.0"), 0);
+    tnd_top_view_key(&view, &run, TND_KEY_ESCAPE);
+    cr_assert_str_eq(view.filter, "");
+}
+
+Test(draw, boxes_pages_and_the_palette)
+{
+    cr_assert_geq(row_of("1 graph"), 0);
+    press("1");
+    cr_assert_eq(row_of("1 graph"), -1);
+    press("1e");
+    cr_assert_eq(row_of("1 graph"), -1);
+    cr_assert_geq(row_of("3 edges"), 0);
+    tnd_top_view_key(&view, &run, TND_KEY_ESCAPE);
+    cr_assert_geq(row_of("1 graph"), 0);
+    press("?");
+    cr_assert_eq(row_of("tundish top: help"), 0);
+    press("?w");
+    cr_assert_geq(row_of("  fashion flows"), 5);
+    press("w:he");
+    tnd_top_view_key(&view, &run, TND_KEY_TAB);
+    cr_assert_str_eq(view.typed, "help");
+    tnd_top_view_key(&view, &run, TND_KEY_ENTER);
+    cr_assert_eq(view.page, TND_TOP_HELP);
+    tnd_top_view_key(&view, &run, TND_KEY_ESCAPE);
+    press(":nonsense");
+    tnd_top_view_key(&view, &run, TND_KEY_ENTER);
+    cr_assert_geq(row_of("no command `nonsense`"), 0);
+    press(" ");
+    cr_assert(view.frozen);
+    cr_assert_geq(row_of("frozen"), 0);
+    press("-");
+    cr_assert_eq(view.interval_ns, 500000000);
+    press("++");
+    cr_assert_eq(view.interval_ns, 2000000000);
+    press("TT");
+    cr_assert_eq(view.window, 60);
+    tnd_top_view_key(&view, &run, TND_KEY_ENTER);
+    cr_assert_geq(row_of("read.0   kind on host a"), 0);
+    press("q");
+    cr_assert(view.quit);
+}
+
+Test(draw, many_workers_share_a_line_and_an_outlier_has_its_own)
+{
+    char name[16];
+    for (uint32_t i = 0; i < 20; i++) {
+        snprintf(name, sizeof name, "prep.%u", i);
+        add(3 + i, name, "prep", TND_ROLE_WORKER, 1, i == 7 ? 10 : 100 + i);
+    }
+    run.actor_count = 23;
+    cr_assert_geq(row_of("prep x20"), 0);
+    cr_assert_geq(row_of("10 / 110 / 119 rows/s each"), 0);
+    cr_assert_geq(row_of("prep.7 "), 0);
+    cr_assert_eq(row_of("prep.8 "), -1);
+    press("j");
+    tnd_top_view_key(&view, &run, TND_KEY_ENTER);
+    view.rows = 40;
+    cr_assert_geq(row_of("prep.8 "), 0);
+}
+
+Test(draw, a_bar_has_as_many_letters_as_its_parts_say)
+{
+    char bar[21];
+    const double thirds[3] = {1. / 3, 1. / 3, 1. / 3}, none[2] = {0, 1};
+    tnd_top_bar(thirds, "abc", 3, 20, bar);
+    cr_assert_str_eq(bar, "aaaaaaabbbbbbccccccc");
+    tnd_top_bar(none, "ab", 2, 4, bar);
+    cr_assert_str_eq(bar, "bbbb");
+}

@@ -1,0 +1,220 @@
+/*  tools/command/top.c - `tundish top`: shows a run as it goes, in a terminal or as lines. */
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "runtime/base/clock.h"
+#include "runtime/text/quantity.h"
+#include "tools/cli/command.h"
+#include "tools/cli/terminal.h"
+#include "tools/report/run_json.h"
+#include "tools/top/draw.h"
+#include "tools/top/painter.h"
+#include "tools/top/watched_run.h"
+
+/*  The shortest interval, and the time between the two looks of --once. */
+static const uint64_t least_interval_ns = 50000000, once_ns = 250000000;
+
+/*  The size of the text of --once: as many rows as it takes. */
+enum { ONCE_ROWS = 40, ONCE_COLUMNS = 80 };
+
+static void sleep_for(uint64_t ns)
+{
+    struct timespec span = {(time_t)(ns / 1000000000u), (long)(ns % 1000000000u)};
+    nanosleep(&span, NULL);
+}
+
+/* --- lines ------------------------------------------------------------------------------------ */
+
+static void print_json(const tnd_watched_run_t *run)
+{
+    const tnd_inspected_t *process = tnd_watched_run_process(run);
+    tnd_inspection_t *before = run->before != NULL ? run->before : run->after;
+    printf("{\"schema\":%d,\"runs\":[", TND_RUN_JSON_SCHEMA);
+    if (process != NULL)
+        tnd_run_json_run(stdout, run->after, process);
+    fputs("],\"processes\":[", stdout);
+    bool any = false;
+    for (uint32_t p = 0; process != NULL && p < run->after->count; p++) {
+        if (!tnd_inspected_same(&run->after->processes[p], process))
+            continue;
+        fputs(any ? "," : "", stdout);
+        tnd_run_json_process(stdout, before, run->after, &run->after->processes[p]);
+        any = true;
+    }
+    fputs("],\"unread\":[]}\n", stdout);
+}
+
+/*  The whole screen as text. */
+static void print_screen(const tnd_watched_run_t *run)
+{
+    tnd_terminal_t terminal = tnd_terminal_look(STDOUT_FILENO);
+    tnd_top_view_t view;
+    tnd_screen_t screen = {0};
+    tnd_top_view_begin(&view);
+    view.rows = ONCE_ROWS;
+    view.columns = terminal.line ? (unsigned)terminal.columns : ONCE_COLUMNS;
+    view.wide = terminal.wide;
+    view.interval_ns = once_ns;
+    tnd_top_draw(&view, run->snapshot, run->name, &screen);
+    for (unsigned row = 0, blank = 0; row + 2 < screen.rows; row++) {
+        char *text = tnd_screen_text(&screen, row);
+        blank = *text == '\0' ? blank + 1 : 0;
+        if (blank < 2)
+            puts(text);
+        free(text);
+    }
+    tnd_screen_free(&screen);
+}
+
+static int print_once(tnd_watched_run_t *run, bool json)
+{
+    tnd_watched_run_look(run);
+    if (run->snapshot != NULL) {
+        sleep_for(once_ns);
+        tnd_watched_run_look(run);
+    }
+    if (json)
+        print_json(run);
+    else if (run->snapshot != NULL)
+        print_screen(run);
+    else if (run->name == NULL)
+        fputs("no run on this machine\n", stderr);
+    if (run->snapshot != NULL || run->name == NULL)
+        return TND_EXIT_OK;
+    tnd_complain("top", "no run `%s` on this machine", run->name);
+    return TND_EXIT_FAILED;
+}
+
+/*  A line per interval until the run has ended. */
+static int print_lines(tnd_watched_run_t *run, uint64_t interval_ns, bool json)
+{
+    bool waits = false;
+    while (!run->ended) {
+        bool found = run->snapshot != NULL;
+        tnd_watched_run_look(run);
+        if (run->snapshot == NULL && !waits) {
+            fputs("no run on this machine yet; waiting for one\n", stderr);
+            waits = true;
+        } else if (found && json) {
+            print_json(run);
+        } else if (found) {
+            tnd_top_print_line(run->snapshot, stdout);
+        }
+        if (fflush(stdout) != 0)
+            return TND_EXIT_FAILED;
+        if (!run->ended)
+            sleep_for(interval_ns);
+    }
+    return TND_EXIT_OK;
+}
+
+/* --- the screen ------------------------------------------------------------------------------- */
+
+static void show(tnd_painter_t *painter, const tnd_watched_run_t *run, tnd_top_view_t *view,
+                 tnd_screen_t *screen)
+{
+    tnd_painter_size(painter, &view->rows, &view->columns);
+    tnd_top_draw(view, run->snapshot, run->name, screen);
+    tnd_painter_show(painter, screen);
+}
+
+static int show_screen(tnd_painter_t *painter, tnd_watched_run_t *run, tnd_top_view_t *view)
+{
+    tnd_screen_t screen = {0};
+    uint64_t due = 0, shown = 0;
+    bool ends = false;
+    while (!view->quit && !ends) {
+        uint64_t now = tnd_clock_now();
+        if (now >= due) {
+            /* The second look follows soon, so that there are rates. */
+            bool first = run->snapshot == NULL;
+            if (!view->frozen || first)
+                tnd_watched_run_look(run);
+            due = now + (first && run->snapshot != NULL ? once_ns : view->interval_ns);
+            shown = 0;
+        }
+        if (shown == 0)
+            show(painter, run, view, &screen);
+        shown = 1;
+        now = tnd_clock_now();
+        uint32_t key = tnd_painter_key(painter, due > now ? due - now : 0);
+        ends = key == TND_PAINTER_ENDED;
+        if (key == TND_PAINTER_NONE || ends)
+            continue;
+        uint64_t interval = view->interval_ns;
+        if (key != TND_PAINTER_RESIZED)
+            tnd_top_view_key(view, run->snapshot, key);
+        if (view->interval_ns != interval)
+            due = now;
+        shown = 0;
+    }
+    tnd_screen_free(&screen);
+    int number = tnd_painter_close(&painter);
+    if (number != 0 && number != SIGINT)
+        raise(number);
+    return TND_EXIT_OK;
+}
+
+static int top(const tnd_request_t *request)
+{
+    uint64_t interval_ns = 1000000000;
+    if (request->interval != NULL &&
+        (tnd_quantity_duration(request->interval, &interval_ns) != TND_QUANTITY_OK ||
+         interval_ns < least_interval_ns))
+        return tnd_usage_error("top",
+                               "--interval takes a time of at least 50ms, such as 500ms, "
+                               "not '%s'",
+                               request->interval);
+    if (request->file_count > 1)
+        return tnd_usage_error("top", "it shows one run, not %zu", request->file_count);
+    tnd_terminal_t terminal = tnd_terminal_look(STDOUT_FILENO);
+    tnd_watched_run_t run;
+    int code;
+    tnd_painter_t *painter = NULL;
+    tnd_watched_run_begin(&run, request->file_count > 0 ? request->files[0] : NULL);
+    if (terminal.line && isatty(STDIN_FILENO) && !request->json && !request->once)
+        painter = tnd_painter_open(terminal.colour);
+    if (painter != NULL) {
+        tnd_top_view_t view;
+        tnd_top_view_begin(&view);
+        view.wide = terminal.wide;
+        view.interval_ns = interval_ns;
+        code = show_screen(painter, &run, &view);
+    } else if (request->once) {
+        code = print_once(&run, request->json);
+    } else {
+        code = print_lines(&run, interval_ns, request->json);
+    }
+    tnd_watched_run_free(&run);
+    return code;
+}
+
+const tnd_command_t tnd_command_top;
+const tnd_command_t tnd_command_top = {
+    .name = "top",
+    .operands = "[RUN]",
+    .summary = "shows a run as it goes: what limits it, its actors, edges, hosts and log",
+    .arguments = (const char *const[]){"--interval", "--once", "--json", NULL},
+    .details =
+        "Reads the statistics in shared memory only, so actors that hang or were stopped are\n"
+        "shown too.  It waits for a run if there is none, and shows how a run ended.  `?` shows\n"
+        "the keys and the letters.  With RUN, the `name:` of a topology, only a run of that name\n"
+        "is shown; otherwise the newest one.\n"
+        "\n"
+        "A bar of 20 letters shows the time of an actor since the previous look: R computing,\n"
+        "d disk or sleep, i input is missing, c no room downstream, o waits for the order, s the\n"
+        "user's step, n other replicas, q ready without a processor.  A device has S step,\n"
+        "n reduce, A apply, k saves the model.  Colours show the same; NO_COLOR turns them off.\n"
+        "\n"
+        "If stdout is not a terminal, it prints a line per interval until the run has ended.\n"
+        "--json prints an object per interval, as `tundish ps --json`.  --once looks twice and\n"
+        "prints the screen as text.\n",
+    .codes = "  0   the user quit, or the run has ended\n"
+             "  1   --once: RUN does not exist here; stdout cannot be written\n"
+             "  2   usage\n",
+    .run = top,
+};

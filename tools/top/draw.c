@@ -1,0 +1,375 @@
+/*  tools/top/draw.c - draws a snapshot of a run: header, pages, and how rows are divided. */
+#include "tools/top/draw_internal.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "tools/cli/number_text.h"
+
+enum { HEADER = 4 };
+
+/* --- header ----------------------------------------------------------------------------------- */
+
+static const char *state_of(const tnd_top_snapshot_t *snapshot)
+{
+    if (snapshot->outcome != NULL)
+        return snapshot->outcome;
+    return *snapshot->state != '\0' ? snapshot->state : "its leader is on another machine";
+}
+
+static bool ended_badly(const tnd_top_snapshot_t *snapshot)
+{
+    return snapshot->outcome != NULL && strcmp(snapshot->outcome, "done") != 0 &&
+           strcmp(snapshot->outcome, "drained") != 0;
+}
+
+/*  Draws a text over several rows, broken at spaces; returns how many rows it takes. */
+static unsigned put_wrapped(tnd_screen_t *screen, unsigned row, unsigned column, unsigned rows,
+                            tnd_ink_t ink, const char *text)
+{
+    unsigned width = screen->columns > column + 2 ? screen->columns - column - 1 : 1, used = 0;
+    while (*text != '\0') {
+        size_t length = strlen(text), cut = length;
+        if (length > width) {
+            cut = width;
+            while (cut > 0 && text[cut] != ' ')
+                cut--;
+            cut = cut == 0 ? width : cut;
+        }
+        if (used < rows)
+            tnd_screen_put(screen, row + used, column, ink, "%.*s", (int)cut, text);
+        used++;
+        text += cut + (text[cut] == ' ');
+    }
+    return used;
+}
+
+static void put_right(tnd_screen_t *screen, unsigned row, tnd_ink_t ink, const char *text)
+{
+    unsigned width = (unsigned)strlen(text);
+    if (width + 1 < screen->columns)
+        tnd_screen_field(screen, row, screen->columns - width - 1, width, false, ink, text);
+}
+
+static void put_count(tnd_screen_t *screen, unsigned *column, const char *name, uint64_t count)
+{
+    char text[TND_NUMBER_TEXT];
+    *column = tnd_screen_put(screen, 1, *column, count > 0 ? TND_INK_FAULT : TND_INK_PLAIN,
+                             "   %s %s", name, count > 0 ? tnd_grouped((double)count, text) : "-");
+}
+
+static void put_checkpoint(const tnd_canvas_t *canvas, unsigned column)
+{
+    const tnd_top_snapshot_t *snapshot = canvas->snapshot;
+    char step[TND_NUMBER_TEXT], age[32];
+    if (snapshot->checkpoint_step == 0)
+        tnd_screen_put(canvas->screen, 1, column, TND_INK_PLAIN, "   checkpoint none");
+    else if (snapshot->checkpoint_seconds < 0)
+        tnd_screen_put(canvas->screen, 1, column, TND_INK_PLAIN, "   checkpoint after step %s",
+                       tnd_grouped((double)snapshot->checkpoint_step - 1, step));
+    else
+        tnd_screen_put(canvas->screen, 1, column, TND_INK_PLAIN,
+                       "   checkpoint after step %s, %s ago",
+                       tnd_grouped((double)snapshot->checkpoint_step - 1, step),
+                       tnd_top_age(snapshot->checkpoint_seconds, age));
+}
+
+static void put_verdict(const tnd_canvas_t *canvas)
+{
+    const tnd_top_snapshot_t *snapshot = canvas->snapshot;
+    tnd_screen_t *screen = canvas->screen;
+    char text[160];
+    unsigned row = 2;
+    if (snapshot->outcome != NULL) {
+        tnd_screen_put(screen, row, 1, TND_INK_BOLD, "why the run has ended: %s",
+                       snapshot->outcome);
+        return;
+    }
+    bool fault = true;
+    if (snapshot->waiting_for[0] != '\0') {
+        snprintf(text, sizeof text, "waits for host %s", snapshot->waiting_for);
+        tnd_screen_put(screen, row++, 1, TND_INK_FAULT, "! %s", text);
+    } else if (snapshot->fault_count > 0) {
+        tnd_screen_put(screen, row++, 1, TND_INK_FAULT, "! %s", snapshot->faults[0].text);
+    } else {
+        fault = !snapshot->flows && snapshot->verdict[0] != '\0';
+    }
+    tnd_screen_put(screen, row, 1, fault && row == 2 ? TND_INK_FAULT : TND_INK_BOLD, "why");
+    put_wrapped(screen, row, 5, HEADER - row, fault && row == 2 ? TND_INK_FAULT : TND_INK_PLAIN,
+                snapshot->verdict);
+}
+
+static void put_header(const tnd_canvas_t *canvas)
+{
+    const tnd_top_view_t *view = canvas->view;
+    const tnd_top_snapshot_t *snapshot = canvas->snapshot;
+    tnd_screen_t *screen = canvas->screen;
+    char age[TND_NUMBER_TEXT], step[TND_NUMBER_TEXT], rows[TND_NUMBER_TEXT], right[64];
+    unsigned column = tnd_screen_put(screen, 0, 1, TND_INK_BOLD, "tundish top");
+    column = tnd_screen_put(screen, 0, column, TND_INK_BOLD, "   %s", snapshot->run);
+    column =
+        tnd_screen_put(screen, 0, column, ended_badly(snapshot) ? TND_INK_FAULT : TND_INK_PLAIN,
+                       "  %s %s", state_of(snapshot), tnd_time_text(snapshot->age_seconds, age));
+    column = tnd_screen_put(screen, 0, column, TND_INK_PLAIN, "   %" PRIu32 " host%s",
+                            snapshot->host_count, snapshot->host_count == 1 ? "" : "s");
+    if (snapshot->running_chain > 0)
+        column = tnd_screen_put(screen, 0, column, TND_INK_PLAIN, "   %s", snapshot->chain);
+    tnd_screen_put(screen, 0, column, TND_INK_PLAIN, "   epoch %" PRIu64 "  step %s",
+                   snapshot->epoch + (snapshot->outcome == NULL),
+                   tnd_grouped((double)snapshot->step, step));
+    snprintf(right, sizeof right, "%s%.1f s", view->frozen ? "frozen  " : "",
+             (double)view->interval_ns * 1e-9);
+    put_right(screen, 0, view->frozen ? TND_INK_SELECTED : TND_INK_PLAIN, right);
+    column = tnd_screen_put(screen, 1, 1, TND_INK_BOLD, "%s rows/s   %.1f MB/s",
+                            tnd_grouped(snapshot->rows_per_second, rows),
+                            snapshot->bytes_per_second * 1e-6);
+    put_count(screen, &column, "bad", snapshot->quarantined);
+    put_count(screen, &column, "again", snapshot->again);
+    put_count(screen, &column, "lost", snapshot->lost);
+    put_checkpoint(canvas, column);
+    put_verdict(canvas);
+}
+
+/* --- pages ------------------------------------------------------------------------------------ */
+
+static const char *const help_lines[] = {
+    "Letters, also the colour of what limits an actor:",
+    "  R computes              red        s waits for the user's step",
+    "  d disk, sleep           red        n waits for other replicas",
+    "  i input is missing      blue       q ready, no processor is free    yellow",
+    "  c no room downstream    dark       . idle, or its part is done",
+    "  o waits for the order   dark       T stopped, X killed or failed    magenta",
+    "  of a device: S step, n reduce, A apply, k saves the model, . idle",
+    "",
+    "Keys:",
+    "  enter       opens an actor, or the workers that share a line",
+    "  esc         goes back; at last, clears the filter",
+    "  up, down    select an actor (also k, j, page up, page down, home, end)",
+    "  w           why: the whole sentence",
+    "  g a e m h d l   shows one box alone: graph, actors, edges, memory, hosts,",
+    "              devices, log",
+    "  1 - 7       hide and show boxes",
+    "  / TEXT      shows actors whose name, host or kind contains TEXT; !TEXT: not",
+    "  < >         choose a column    s  sorts by it, or not    r  reverses",
+    "  F           follows the selected actor when rows move",
+    "  T           time of this interval, of the last 10 s, of the last 60 s",
+    "  space       freezes the screen, which can still be browsed",
+    "  + -         longer and shorter intervals",
+    "  :           a command; tab completes it",
+    "  q           quits",
+    NULL};
+
+static void draw_help(const tnd_canvas_t *canvas)
+{
+    tnd_screen_put(canvas->screen, 0, 1, TND_INK_BOLD, "tundish top: help");
+    for (unsigned n = 0; help_lines[n] != NULL; n++)
+        if (n >= canvas->view->scroll)
+            tnd_screen_put(canvas->screen, 1 + n - canvas->view->scroll, 1, TND_INK_PLAIN, "%s",
+                           help_lines[n]);
+}
+
+static void draw_why(const tnd_canvas_t *canvas)
+{
+    const tnd_top_snapshot_t *snapshot = canvas->snapshot;
+    unsigned rows = canvas->view->rows, row = HEADER + 2;
+    tnd_screen_put(canvas->screen, HEADER + 1, 1, TND_INK_BOLD, "why");
+    row += put_wrapped(canvas->screen, row, 2, rows, TND_INK_PLAIN,
+                       snapshot->verdict[0] != '\0' ? snapshot->verdict : "no judgement yet");
+    for (uint32_t f = 0; f < snapshot->fault_count; f++) {
+        const tnd_fault_t *fault = &snapshot->faults[f];
+        row++;
+        row += put_wrapped(canvas->screen, row, 2, rows, TND_INK_FAULT, fault->text);
+        row += put_wrapped(canvas->screen, row, 4, rows, TND_INK_PLAIN, fault->evidence);
+        row += put_wrapped(canvas->screen, row, 4, rows, TND_INK_BOLD, fault->action);
+    }
+}
+
+static void put_window(const tnd_canvas_t *canvas, unsigned row, const char *name,
+                       const double *times)
+{
+    char text[96];
+    double sum = 0;
+    for (unsigned i = 0; i < TND_TOP_SHARES; i++)
+        sum += times[i];
+    tnd_top_parts(times, 5, text, sizeof text);
+    tnd_screen_put(canvas->screen, row, 4, TND_INK_PLAIN, "%-10s %s", name,
+                   sum > 0 ? text : "not known yet");
+}
+
+static void draw_actor(const tnd_canvas_t *canvas)
+{
+    const tnd_top_snapshot_t *snapshot = canvas->snapshot;
+    tnd_screen_t *screen = canvas->screen;
+    const tnd_top_actor_t *actor = NULL;
+    for (uint32_t a = 0; a < snapshot->actor_count; a++)
+        if (strcmp(snapshot->actors[a].name, canvas->view->selected) == 0)
+            actor = &snapshot->actors[a];
+    unsigned row = HEADER + 1;
+    if (actor == NULL) {
+        tnd_screen_put(screen, row, 1, TND_INK_FAULT, "actor %s does not exist any more",
+                       canvas->view->selected);
+        return;
+    }
+    char since[32], age[TND_NUMBER_TEXT], rate[TND_NUMBER_TEXT], number[TND_NUMBER_TEXT];
+    tnd_screen_put(screen, row++, 1, TND_INK_BOLD,
+                   "%s   %s on host %s, process %d, thread %" PRIu64, actor->name, actor->kind,
+                   actor->host, actor->process, actor->thread);
+    tnd_screen_put(screen, row++, 2, TND_INK_PLAIN, "%s%s for %s; started %s ago",
+                   actor->waits[0] != '\0' ? "waits for " : "at work", actor->waits,
+                   tnd_top_age(actor->since_seconds, since),
+                   tnd_time_text(actor->age_seconds, age));
+    tnd_screen_put(screen, row++, 2, TND_INK_PLAIN, "from      %s",
+                   actor->upstream[0] != '\0' ? actor->upstream : "-");
+    tnd_screen_put(screen, row++, 2, TND_INK_PLAIN, "to        %s",
+                   actor->downstream[0] != '\0' ? actor->downstream : "-");
+    tnd_screen_put(screen, row++, 2, TND_INK_BOLD, "time, percent");
+    put_window(canvas, row++, "now", actor->times);
+    put_window(canvas, row++, "last 10 s", actor->ten);
+    put_window(canvas, row++, "last 60 s", actor->minute);
+    tnd_screen_put(screen, row++, 2, TND_INK_PLAIN, "rows      %s/s; last 60 s %s/s; %s in all",
+                   tnd_grouped(actor->rows_per_second, rate), tnd_grouped(actor->rows_minute, age),
+                   tnd_grouped((double)actor->rows_out, number));
+    tnd_screen_put(screen, row++, 2, TND_INK_PLAIN, "queue     %" PRIu64, actor->queue);
+    tnd_screen_put(screen, row++, 2, TND_INK_PLAIN,
+                   "lost %" PRIu64 " connections, issued %" PRIu64
+                   " tickets again, doubled %" PRIu64 ", dropped %" PRIu64 " late messages",
+                   actor->lost, actor->again, actor->doubled, actor->stale);
+    for (uint32_t d = 0; d < actor->device_count; d++) {
+        char bar[41];
+        tnd_top_bar(actor->devices[d].shares, ".SnAk", TND_DEVICE_STATES, 40, bar);
+        tnd_screen_put(screen, row++, 2, TND_INK_PLAIN, "%-9s %s", actor->devices[d].name, bar);
+    }
+}
+
+/* --- boxes ------------------------------------------------------------------------------------ */
+
+typedef unsigned box_t(const tnd_canvas_t *canvas, unsigned top, unsigned height);
+
+static box_t *const boxes[TND_BOXES + 1] = {NULL,
+                                            tnd_top_box_graph,
+                                            tnd_top_box_actors,
+                                            tnd_top_box_edges,
+                                            tnd_top_box_memory,
+                                            tnd_top_box_hosts,
+                                            tnd_top_box_devices,
+                                            tnd_top_box_log};
+
+enum { LOG_MOST = 6 };
+
+static unsigned take(unsigned *room, unsigned rows)
+{
+    unsigned taken = rows < *room ? rows : *room;
+    *room -= taken;
+    return taken;
+}
+
+/*  Divides the rows of the screen.  The actors come first, but leave room for the graph and the last
+ *  line of the log.  The other boxes follow if they fit; what is left shows more of the log. */
+static void divide(const tnd_canvas_t *canvas, unsigned room, unsigned heights[TND_BOXES + 1])
+{
+    static const unsigned others[] = {TND_BOX_HOSTS, TND_BOX_EDGES, TND_BOX_MEMORY,
+                                      TND_BOX_DEVICES};
+    unsigned wants[TND_BOXES + 1] = {0};
+    for (unsigned b = 1; b <= TND_BOXES; b++) {
+        bool shown = canvas->view->alone == 0 ? (canvas->view->hidden >> b & 1) == 0
+                                              : canvas->view->alone == b;
+        wants[b] = shown ? boxes[b](canvas, 0, 0) : 0;
+        heights[b] = 0;
+    }
+    if (canvas->view->alone != 0) {
+        heights[canvas->view->alone] = room;
+        return;
+    }
+    unsigned least = wants[TND_BOX_GRAPH] + (wants[TND_BOX_LOG] > 0 ? 2 : 0);
+    unsigned actors = room > least + 4 ? room - least : 4;
+    heights[TND_BOX_ACTORS] =
+        take(&room, wants[TND_BOX_ACTORS] < actors ? wants[TND_BOX_ACTORS] : actors);
+    if (room >= wants[TND_BOX_GRAPH])
+        heights[TND_BOX_GRAPH] = take(&room, wants[TND_BOX_GRAPH]);
+    if (room >= 2 && wants[TND_BOX_LOG] > 0)
+        heights[TND_BOX_LOG] = take(&room, 2);
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
+        if (wants[others[i]] > 1 && wants[others[i]] <= room)
+            heights[others[i]] = take(&room, wants[others[i]]);
+    if (heights[TND_BOX_LOG] > 0)
+        heights[TND_BOX_LOG] += take(&room, LOG_MOST - 2);
+}
+
+static void put_keys(const tnd_canvas_t *canvas)
+{
+    const tnd_top_view_t *view = canvas->view;
+    tnd_screen_t *screen = canvas->screen;
+    unsigned last = screen->rows - 1;
+    if (view->typing != 0) {
+        tnd_screen_put(screen, last, 1, TND_INK_BOLD, "%c%s_   %s", view->typing, view->typed,
+                       view->message);
+        return;
+    }
+    if (view->message[0] != '\0') {
+        tnd_screen_put(screen, last, 1, TND_INK_BOLD, "%s", view->message);
+        return;
+    }
+    if (screen->rows >= 16 && view->page == TND_TOP_MAIN)
+        tnd_screen_put(
+            screen, last - 1, 1, TND_INK_PLAIN, "%s",
+            "R cpu d disk i input c credit o order s step n reduce q no processor . idle");
+    if (view->filter[0] != '\0')
+        tnd_screen_put(screen, last, 1, TND_INK_BOLD, "filter %s   esc clears it", view->filter);
+    else if (view->page != TND_TOP_MAIN || view->alone != 0)
+        tnd_screen_put(screen, last, 1, TND_INK_PLAIN, "esc back   ? help   q quit");
+    else
+        tnd_screen_put(screen, last, 1, TND_INK_PLAIN, "%s",
+                       "enter actor  w why  / filter  s sort  r reverse  space freeze  ? help  "
+                       "q quit");
+}
+
+static void draw_main(const tnd_canvas_t *canvas)
+{
+    unsigned heights[TND_BOXES + 1], keys = canvas->screen->rows >= 16 ? 2 : 1;
+    unsigned room = canvas->screen->rows > HEADER + keys ? canvas->screen->rows - HEADER - keys : 0;
+    divide(canvas, room, heights);
+    unsigned top = HEADER;
+    for (unsigned b = 1; b <= TND_BOXES; b++) {
+        if (heights[b] > 0)
+            (void)boxes[b](canvas, top, heights[b]);
+        top += heights[b];
+    }
+}
+
+void tnd_top_draw(const tnd_top_view_t *view, const tnd_top_snapshot_t *snapshot, const char *asked,
+                  tnd_screen_t *screen)
+{
+    tnd_canvas_t canvas = {.view = view, .snapshot = snapshot, .screen = screen};
+    tnd_screen_clear(screen, view->rows, view->columns);
+    if (view->rows == 0 || view->columns == 0)
+        return;
+    if (view->page == TND_TOP_HELP) {
+        draw_help(&canvas);
+    } else if (snapshot == NULL) {
+        tnd_screen_put(screen, 0, 1, TND_INK_BOLD, "tundish top");
+        unsigned column = tnd_screen_put(screen, 2, 1, TND_INK_PLAIN, "no run");
+        if (asked != NULL)
+            column = tnd_screen_put(screen, 2, column, TND_INK_PLAIN, " `%s`", asked);
+        tnd_screen_put(screen, 2, column, TND_INK_PLAIN, " on this machine; waiting for one");
+    } else {
+        put_header(&canvas);
+        if (view->page == TND_TOP_WHY)
+            draw_why(&canvas);
+        else if (view->page == TND_TOP_ACTOR)
+            draw_actor(&canvas);
+        else
+            draw_main(&canvas);
+    }
+    put_keys(&canvas);
+}
+
+void tnd_top_print_line(const tnd_top_snapshot_t *snapshot, FILE *out)
+{
+    char step[TND_NUMBER_TEXT], rows[TND_NUMBER_TEXT], age[TND_NUMBER_TEXT];
+    fprintf(out, "%s %s %s  step %s  %s rows/s  %.1f MB/s  %s%s\n", snapshot->run,
+            state_of(snapshot), tnd_time_text(snapshot->age_seconds, age),
+            tnd_grouped((double)snapshot->step, step), tnd_grouped(snapshot->rows_per_second, rows),
+            snapshot->bytes_per_second * 1e-6,
+            snapshot->waiting_for[0] != '\0' ? "waits for host " : "",
+            snapshot->waiting_for[0] != '\0' ? snapshot->waiting_for : snapshot->verdict);
+}

@@ -1,0 +1,41 @@
+/*  tools/top/draw_internal.h - the boxes of the screen, shared by the files that draw it.
+ *
+ *  A box draws its first `height` lines from row `top` on and returns how many lines it has.  With a
+ *  height of 0 it only counts them. */
+#ifndef TND_TOOLS_TOP_DRAW_INTERNAL_H
+#define TND_TOOLS_TOP_DRAW_INTERNAL_H
+
+#include "tools/top/draw.h"
+
+typedef struct {
+    const tnd_top_view_t *view;
+    const tnd_top_snapshot_t *snapshot;
+    tnd_screen_t *screen;
+} tnd_canvas_t;
+
+enum { TND_NO_ROW = 1 << 30 }; /* nothing is drawn there */
+
+/*  The row of the n-th line of a box. */
+static inline unsigned tnd_box_row(unsigned top, unsigned height, unsigned n)
+{
+    return n < height ? top + n : TND_NO_ROW;
+}
+
+/*  The ink of what limits an actor, and the letters and percentages of its largest parts. */
+tnd_ink_t tnd_top_ink(const tnd_canvas_t *canvas, const tnd_top_actor_t *actor,
+                      const double *times);
+void tnd_top_parts(const double *times, unsigned count, char *text, size_t room);
+/*  "0.4 s", "12 s", "2:05"; "-" for less than 0. */
+const char *tnd_top_age(double seconds, char text[32]);
+/*  The title of a box, with a line to the right edge. */
+void tnd_top_title(const tnd_canvas_t *canvas, unsigned row, unsigned number, const char *text);
+
+unsigned tnd_top_box_graph(const tnd_canvas_t *canvas, unsigned top, unsigned height);
+unsigned tnd_top_box_actors(const tnd_canvas_t *canvas, unsigned top, unsigned height);
+unsigned tnd_top_box_edges(const tnd_canvas_t *canvas, unsigned top, unsigned height);
+unsigned tnd_top_box_memory(const tnd_canvas_t *canvas, unsigned top, unsigned height);
+unsigned tnd_top_box_hosts(const tnd_canvas_t *canvas, unsigned top, unsigned height);
+unsigned tnd_top_box_devices(const tnd_canvas_t *canvas, unsigned top, unsigned height);
+unsigned tnd_top_box_log(const tnd_canvas_t *canvas, unsigned top, unsigned height);
+
+#endif

@@ -1,0 +1,120 @@
+/*  tools/top/snapshot.h - what `tundish top` knows of a run at one moment.
+ *
+ *  Made from two inspections: times and rates are those between them.  For an actor that the first
+ *  one lacks, they are those of the last second of its history.
+ *
+ *  Ownership: a snapshot copies what it needs.  Threads: one. */
+#ifndef TND_TOOLS_TOP_SNAPSHOT_H
+#define TND_TOOLS_TOP_SNAPSHOT_H
+
+#include "runtime/observe/inspection.h"
+#include "tools/report/verdict.h"
+
+/*  A device thread of a feeder. */
+typedef struct {
+    char name[24];
+    unsigned state; /* tnd_device_state_t */
+    uint64_t replica, step;
+    double since_seconds;
+    double shares[TND_DEVICE_STATES]; /* of the window; 0 to 1 */
+} tnd_top_device_t;
+
+/*  What an actor spends its time with: a letter and a part of the window. */
+enum { TND_TOP_SHARES = TND_HISTORY_SHARES };
+
+typedef struct {
+    char name[48], actor[32], host[64], kind[16];
+    tnd_role_t role;
+    uint32_t instance, chain, host_index;
+    uint32_t rank; /* steps from the start of the graph; actors are in this order */
+    bool here;     /* its page was read: it is on this machine and has started */
+    bool stopped, killed, asleep, ended, failed, working;
+    double times[TND_TOP_SHARES]; /* parts of the window in the order of TND_TIMES; sum 1 */
+    double minute[TND_TOP_SHARES], ten[TND_TOP_SHARES]; /* of the last 60 and 10 s; sum 1 or 0 */
+    double rows_per_second, bytes_per_second;
+    double rows_minute;      /* a second, over the last 60 s */
+    uint32_t minute_seconds; /* how many seconds of the last 60 are known */
+    uint64_t queue, credit;  /* TND_UNKNOWN: it needs none */
+    uint64_t rows_in, rows_out, lost, again, doubled, stale, step;
+    double since_seconds, age_seconds;
+    char waits[64];
+    char upstream[160], downstream[160];
+    int process;
+    uint64_t thread;
+    uint32_t device_count;
+    tnd_top_device_t *devices;
+} tnd_top_actor_t;
+
+typedef struct {
+    char from[48], to[48];
+    char from_actor[32], to_actor[32];
+    bool call; /* to a reducer */
+    uint32_t transport, chain;
+    bool known; /* an end is on this machine */
+    double rows_per_second, bytes_per_second;
+    uint64_t queue, credit; /* of the receiving actor, and of the sending one */
+    uint64_t lost;
+    double up_seconds; /* less than 0: not connected, or not known */
+} tnd_top_edge_t;
+
+typedef struct {
+    char name[64], address[64];
+    tnd_presence_t presence;
+    bool waited_for, leads, isolated, stopped, killed, here;
+    uint64_t process, restarts;
+    uint32_t restarts_max;
+    double since_seconds;
+    uint64_t anonymous_bytes, memory_bytes; /* 0: not known; 0: no budget */
+} tnd_top_host_t;
+
+typedef struct {
+    char text[248];
+    unsigned level;
+    double age_seconds;
+} tnd_top_log_t;
+
+typedef struct {
+    char run[64];
+    uint64_t session;
+    double window_seconds;
+    const char *state;   /* "running", ...; "" if it is not known */
+    const char *outcome; /* how it ended, or NULL */
+    double age_seconds, state_seconds;
+    char waiting_for[128], chain[48];
+    uint32_t chains, lanes, processes, hosts_up, running_chain;
+    uint64_t epoch, step, rows, quarantined, lost, again, doubled;
+    uint64_t checkpoint_step;
+    double checkpoint_seconds; /* less than 0: not known */
+    double rows_per_second, bytes_per_second;
+    bool flows;
+    char verdict[1024]; /* its sentence */
+    tnd_fault_t faults[TND_VERDICT_FAULTS];
+    uint32_t fault_count;
+    char culprit[48]; /* the actor that the verdict names, or "" */
+    tnd_top_actor_t *actors;
+    uint32_t actor_count;
+    tnd_top_edge_t *edges;
+    uint32_t edge_count;
+    tnd_top_host_t *hosts;
+    uint32_t host_count;
+    tnd_top_log_t *log;
+    uint32_t log_count;
+} tnd_top_snapshot_t;
+
+/*  A snapshot of the run of `process`, which is one of `after`. */
+tnd_top_snapshot_t *tnd_top_snapshot_new(const tnd_inspection_t *before,
+                                         const tnd_inspection_t *after,
+                                         const tnd_inspected_t *process);
+/*  The run has ended.  `last`: its leader's statistics, which may show how; or NULL. */
+void tnd_top_snapshot_end(tnd_top_snapshot_t *self, const tnd_inspection_t *last);
+void tnd_top_snapshot_destroy(tnd_top_snapshot_t **self_p);
+
+/*  The letters of TND_TIMES: "Ricosndq." in that order. */
+extern const char tnd_top_letters[TND_TOP_SHARES + 1];
+/*  The letter of what an actor does now. */
+char tnd_top_letter(const tnd_top_actor_t *actor);
+/*  Fills `bar` with `width` letters for the parts, which add up to 1; the parts are rounded so that
+ *  the letters do too. */
+void tnd_top_bar(const double *parts, const char *letters, size_t count, unsigned width, char *bar);
+
+#endif

@@ -1,0 +1,25 @@
+/*  tools/top/watched_run.h - looks at one run again and again, until it has ended.
+ *
+ *  The run is the newest of those asked for.  Once it has ended it stays, with how it ended.
+ *
+ *  Ownership: tnd_watched_run_free frees all.  Threads: one. */
+#ifndef TND_TOOLS_TOP_WATCHED_RUN_H
+#define TND_TOOLS_TOP_WATCHED_RUN_H
+
+#include "tools/top/snapshot.h"
+
+typedef struct {
+    const char *name;                 /* of the run that was asked for; NULL: any */
+    tnd_inspection_t *before, *after; /* the last two looks; NULL: none yet */
+    tnd_top_snapshot_t *snapshot;     /* of the last look; NULL: no run was found */
+    bool ended;                       /* the run has ended; further looks change nothing */
+    int file; /* its leader's statistics, readable after their end; -1: none */
+} tnd_watched_run_t;
+
+void tnd_watched_run_begin(tnd_watched_run_t *self, const char *name);
+void tnd_watched_run_look(tnd_watched_run_t *self);
+/*  The process of the run in the last look, or NULL. */
+const tnd_inspected_t *tnd_watched_run_process(const tnd_watched_run_t *self);
+void tnd_watched_run_free(tnd_watched_run_t *self);
+
+#endif
