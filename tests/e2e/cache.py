@@ -319,6 +319,27 @@ def test_another_key_is_another_store(folder):
     assert len(complete) == 4 and not others, (complete, others)
 
 
+def test_lanes_with_files_of_their_own_store_them(folder):
+    for i in range(6):
+        (folder / f"part-{i}.txt").write_text("".join(f"row {i} {n}\n" for n in range(20 + 7 * i)))
+    cut = "{pad_ragged: {column: line, to: 12, cut: true}}"
+    cast = "{cast: {column: line, to: f32}}"
+
+    def run(name, **how):
+        graph = write(folder, name, before=cut, after=cast, read=", shuffle: global, shard: file", **how)
+        source = f"{{npy: {{y: {folder}/y.npy, x: {folder}/x.npy}}}}"
+        texts = f"{{text: {{files: {folder}/part-*.txt, max: 40}}}}"
+        graph.write_text(graph.read_text().replace(source, texts))
+        return tundish("run", graph)
+
+    for lanes in (2, 3):
+        plain = run("plain", lanes=lanes)
+        for read in (sum(20 + 7 * i for i in range(6)), 0):
+            kept = run("kept", lanes=lanes, limit="16MiB", store=folder / "store")
+            assert kept.report["stream_digest"] == plain.report["stream_digest"], (lanes, read)
+            assert sum(actor["rows_in"] for actor in counts(kept, "read")) == read, (lanes, read)
+
+
 def test_a_damaged_store_is_made_again(folder):
     write_data(folder)
     from_store(folder)
