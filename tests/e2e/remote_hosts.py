@@ -129,6 +129,17 @@ class Spread:
                 return out
         raise AssertionError(err)
 
+    def fault(self, reason):
+        """The fault of this reason that `why` names."""
+        end = time.monotonic() + END_S
+        while time.monotonic() < end:
+            code, out, err = self.tool("why", "--json")
+            assert code in (0, 1, 10, 11), (code, err)
+            for fault in json.loads(out)["runs"][0]["faults"]:
+                if fault["reason"] == reason:
+                    return fault
+        raise AssertionError((reason, out, err))
+
     def look(self):
         code, out, err = self.tool("ps", "--json")
         assert (code, err) == (0, ""), (code, out, err)
@@ -213,6 +224,15 @@ def test_all_hosts_are_shown(folder):
             process["state"] for process in seen["processes"] if process["host"] == "b"] ==
             ["stopped"] and not unread_of(seen, ""))
         assert hosts_of(seen) == ["a", "b", "c"]
+        pid = spread.processes["b"].pid
+        fault = spread.fault("stopped")
+        assert (fault["host"], fault["actor"], fault["pid"], fault["action"]) == \
+            ("b", workers["b"][0], pid, f"kill -CONT {pid} on 10.0.1.2 continues it"), fault
+        # So is one that was killed.
+        spread.processes["b"].kill()
+        spread.processes["b"].wait()
+        fault = spread.fault("killed")
+        assert (fault["host"], fault["actor"], fault["pid"]) == ("b", workers["b"][0], pid), fault
 
 
 def test_hosts_that_do_not_answer(folder):
@@ -241,8 +261,8 @@ def test_hosts_that_do_not_answer(folder):
         seen = spread.look()
         has(unread_of(seen, "b")[0], "nsenter: failed to execute tundish", "is tundish in the PATH")
         (old / "tundish").write_text("#!/bin/sh\necho Welcome\n"
-                                     "echo '{\"version\": 1, \"actor_bytes\": 8, "
-                                     "\"record_bytes\": 8}'\nexec sleep 1000\n")
+                                     "while echo '{\"version\": 1, \"actor_bytes\": 8, "
+                                     "\"record_bytes\": 8}'; do sleep 0.1; done\n")
         (folder / "b.path").write_text(f"{old}:/usr/bin:/bin")
         has(unread_of(spread.look(), "b")[0], "the tundish there is older: its statistics have "
             "version 1", "install the same version")

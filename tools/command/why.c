@@ -4,6 +4,7 @@
 #include <time.h>
 
 #include "tools/cli/command.h"
+#include "tools/remote/remote_hosts.h"
 #include "tools/report/bottleneck.h"
 #include "tools/report/evidence.h"
 
@@ -75,15 +76,19 @@ static void print_text(const tnd_verdict_t *verdict, const tnd_inspected_t *proc
 
 static int why(const tnd_request_t *request)
 {
-    tnd_inspection_t *before = tnd_inspection_new();
+    tnd_remote_hosts_t *hosts;
+    tnd_error_t error = {.text = ""};
+    if (tnd_remote_hosts_new(&hosts, request->via, &error) != TND_OK)
+        return tnd_usage_error("why", "%s", error.text);
+    tnd_inspection_t *before = tnd_remote_hosts_look(hosts, false, TND_REMOTE_PATIENCE_NS);
     nanosleep(&pause_between, NULL);
-    tnd_inspection_t *after = tnd_inspection_new_with_histories();
+    tnd_inspection_t *after = tnd_remote_hosts_look(hosts, true, TND_REMOTE_PATIENCE_NS);
     const tnd_inspected_t *last = NULL, *process;
     bool first = true;
     int code = TND_EXIT_OK;
     if (request->json)
         fputs("{\"schema\":2,\"runs\":[", stdout);
-    else
+    if (!request->json || request->via != NULL)
         fputs(after->unread, stderr);
     for (uint32_t at = 0; (process = next_run(request, after, &at, last)) != NULL;) {
         tnd_verdict_t verdict;
@@ -108,6 +113,7 @@ static int why(const tnd_request_t *request)
         tnd_complain("why", "no run `%s` on this machine", request->files[i]);
         code = code > TND_EXIT_FAILED ? code : TND_EXIT_FAILED;
     }
+    tnd_remote_hosts_destroy(&hosts);
     tnd_inspection_destroy(&before);
     tnd_inspection_destroy(&after);
     return code;
@@ -118,7 +124,7 @@ const tnd_command_t tnd_command_why = {
     .name = "why",
     .operands = "[RUN...]",
     .summary = "names what limits each run on this machine, and what is wrong with it",
-    .arguments = (const char *const[]){"--json", NULL},
+    .arguments = (const char *const[]){"--json", "--via", NULL},
     .details =
         "Reads the pages of `tundish ps` twice, half a second apart; the run need not answer.  If\n"
         "rows are fed, it names the actor that limits the rate.  If not, it follows the waits\n"
@@ -134,6 +140,9 @@ const tnd_command_t tnd_command_why = {
         "\n"
         "The pages of killed processes are kept for 10 minutes, so that a killed run is shown\n"
         "with what its actors did last.\n"
+        "\n"
+        "Processes of hosts on other machines are judged too with --via 'ssh {address}'; see\n"
+        "`tundish ps --help`.  A host that does not answer is named on stderr.\n"
         "\n"
         "With RUN, the `name:` of a topology, only runs of that name are judged.  If there are\n"
         "several runs, each sentence starts with the name and a process of its run.\n"

@@ -128,8 +128,9 @@ static void find_no_processor(const tnd_run_view_t *view, tnd_verdict_t *verdict
         if (strcmp(view->before->processes[p].path, worst.process->path) == 0 &&
             worst.process->throttled_ns > view->before->processes[p].throttled_ns)
             throttled = worst.process->throttled_ns - view->before->processes[p].throttled_ns;
-    /* The reader of the load is one of the threads that run. */
-    bool crowded = load->runnable > load->processors + 1;
+    /* The load is that of this machine, and its reader is one of the threads that run. */
+    bool here = worst.process->machine[0] == '\0';
+    bool crowded = !here || load->runnable > load->processors + 1;
     if (!crowded && throttled == 0)
         return;
     tnd_fault_t fault;
@@ -137,11 +138,17 @@ static void find_no_processor(const tnd_run_view_t *view, tnd_verdict_t *verdict
     snprintf(fault.text, sizeof fault.text,
              "no processor is free: %s on host %s is ready but does not run %.0f %% of the time",
              worst.page->actor, worst.process->host, 100 * most);
-    snprintf(fault.evidence, sizeof fault.evidence,
-             "%" PRIu32 " threads for %" PRIu32 " processor%s, load %.1f; throttled by the control "
-             "group for %.0f %% of the time",
-             load->runnable, load->processors, load->processors == 1 ? "" : "s", load->load,
-             whole > 0 ? 100 * (double)throttled / whole : 0.0);
+    double share = whole > 0 ? 100 * (double)throttled / whole : 0;
+    if (here)
+        snprintf(
+            fault.evidence, sizeof fault.evidence,
+            "%" PRIu32 " threads for %" PRIu32 " processor%s, load %.1f; throttled by the control "
+            "group for %.0f %% of the time",
+            load->runnable, load->processors, load->processors == 1 ? "" : "s", load->load, share);
+    else
+        snprintf(fault.evidence, sizeof fault.evidence,
+                 "on %s; throttled by the control group for %.0f %% of the time",
+                 worst.process->machine, share);
     strcpy(fault.action, "end other programs, or give the run more processors");
     tnd_verdict_add(verdict, &fault);
 }

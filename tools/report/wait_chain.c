@@ -168,8 +168,8 @@ void tnd_fault_of_process(tnd_fault_t *fault, const tnd_run_view_t *view,
         snprintf(fault->text, sizeof fault->text,
                  "host %s (%s): process %d has been stopped for %s", process->host, actors,
                  process->process, time);
-        snprintf(fault->action, sizeof fault->action, "kill -CONT %d continues it",
-                 process->process);
+        snprintf(fault->action, sizeof fault->action, "kill -CONT %d%s%s continues it",
+                 process->process, process->machine[0] != '\0' ? " on " : "", process->machine);
     }
 }
 
