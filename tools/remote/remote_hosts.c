@@ -239,7 +239,9 @@ static void print_host(FILE *out, const tnd_remote_hosts_t *self, const remote_h
         host->presence == TND_PRESENCE_UP && look->now_ns < host->since_ns + TND_REMOTE_PATIENCE_NS;
     bool absent =
         is_new || host->presence == TND_PRESENCE_EXPECTED || host->presence == TND_PRESENCE_LEFT;
-    if (why[0] == '\0' && !shown && !absent && tnd_inspection_runs(look, run))
+    bool heard =
+        remote->stream != UINT32_MAX && tnd_remote_stream_heard(self->streams[remote->stream]) != 0;
+    if (why[0] == '\0' && heard && !shown && !absent && tnd_inspection_runs(look, run))
         snprintf(why, sizeof why,
                  "no process of run %s is there for this user: it has ended, or another user "
                  "started it",

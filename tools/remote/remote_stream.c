@@ -143,7 +143,8 @@ bool tnd_remote_stream_runs(const tnd_remote_stream_t *self, char *const *words)
 
 bool tnd_remote_stream_is_open(const tnd_remote_stream_t *self)
 {
-    return self->out >= 0;
+    /* Without output it is not reaped yet, so that how it ended is not known. */
+    return self->out >= 0 || self->pid > 0;
 }
 
 uint64_t tnd_remote_stream_started(const tnd_remote_stream_t *self)

@@ -22,7 +22,7 @@ void tnd_remote_stream_destroy(tnd_remote_stream_t **self_p);
 
 /*  Whether its words are these. */
 bool tnd_remote_stream_runs(const tnd_remote_stream_t *self, char *const *words);
-/*  Whether it can still answer. */
+/*  Whether it can still answer, or ends just now. */
 bool tnd_remote_stream_is_open(const tnd_remote_stream_t *self);
 /*  When it was started / when the last whole line arrived; 0: never. */
 uint64_t tnd_remote_stream_started(const tnd_remote_stream_t *self);
