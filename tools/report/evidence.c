@@ -13,7 +13,7 @@ void tnd_evidence_add(tnd_verdict_t *verdict)
         bool tells = fault->cause == TND_CAUSE_HANGS || fault->cause == TND_CAUSE_SAVES ||
                      fault->cause == TND_CAUSE_CONTROL;
         size_t used = strlen(fault->evidence);
-        if (tells && fault->thread != 0 && fault->process > 0 &&
+        if (tells && !fault->elsewhere && fault->thread != 0 && fault->process > 0 &&
             tnd_hang_detector_describe_other(fault->process, (pid_t)fault->thread, where,
                                              sizeof where))
             snprintf(fault->evidence + used, sizeof fault->evidence - used, "%s%s",

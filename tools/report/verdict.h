@@ -51,6 +51,7 @@ typedef struct {
     char actor[48], host[64], device[24]; /* "": none in particular */
     int process;                          /* 0: not known */
     uint64_t thread;                      /* likewise */
+    bool elsewhere;                       /* its process is on another machine */
     uint64_t since_ns;                    /* for how long; 0: not known */
     char text[384];                       /* a sentence */
     char evidence[384];                   /* what shows it; "": the sentence says all */

@@ -112,7 +112,9 @@ static void name_end(const walk_t *walk, const tnd_seen_t *who, const tnd_device
 void tnd_fault_of(tnd_fault_t *fault, tnd_cause_t cause, const tnd_seen_t *who,
                   const tnd_device_page_t *device)
 {
-    *fault = (tnd_fault_t){.cause = cause, .process = who->process->process};
+    *fault = (tnd_fault_t){.cause = cause,
+                           .process = who->process->process,
+                           .elsewhere = who->process->machine[0] != '\0'};
     snprintf(fault->host, sizeof fault->host, "%s", who->process->host);
     if (who->page != NULL) {
         snprintf(fault->actor, sizeof fault->actor, "%s", who->page->actor);
