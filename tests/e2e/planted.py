@@ -97,9 +97,9 @@ class Planted:
         if number == signal.SIGKILL:
             self.processes[host].wait()
 
-    def look(self, *words):
-        """The exit code of why and its verdict, or None."""
-        done = subprocess.run([str(TUNDISH), "why", "--json", *words], env=self.env, text=True,
+    def look(self):
+        """The exit code of why and its verdict, or None; other tests have runs of other names."""
+        done = subprocess.run([str(TUNDISH), "why", "--json", "planted"], env=self.env, text=True,
                               capture_output=True)
         runs = json.loads(done.stdout)["runs"]
         return done.returncode, runs[0] if runs else None
@@ -342,7 +342,7 @@ def test_a_killed_run_is_explained_afterwards(make):
         run.flows()
         run.kill(signal.SIGKILL)
         for _ in range(2):
-            code, verdict = run.look("planted")
+            code, verdict = run.look()
             assert code == 1 and verdict["pid"] == run.processes[""].pid, (code, verdict)
             assert "was killed or crashed" in verdict["sentence"], verdict
             assert "the last step that was done is" in verdict["sentence"], verdict
