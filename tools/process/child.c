@@ -98,7 +98,7 @@ const char *tnd_child_meaning(int code)
 {
     switch (code) {
     case TND_EXIT_USAGE:
-        return "its command line is wrong";
+        return "its command line is wrong, or a file that it names cannot be written";
     case TND_EXIT_PEER:
         return "another process of the run refused it, did not come or was lost";
     case TND_EXIT_TOPOLOGY:
