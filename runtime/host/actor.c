@@ -512,6 +512,7 @@ static void fill_page(const tnd_actor_t *self)
     page->instance = self->id;
     page->chain = instance->chain;
     page->lane = instance->lane;
+    page->peer_count = 0; /* an actor that hung may have had this page */
     for (uint32_t e = 0; e < self->plan->edge_count && page->peer_count < TND_PAGE_PEERS; e++) {
         const tnd_edge_t *edge = &self->plan->edges[e];
         if (edge->from != self->id && edge->to != self->id)
