@@ -272,6 +272,25 @@ def test_hosts_that_do_not_answer(folder):
         has(unread_of(spread.look(), "b")[0], "no process of run spread is there for this user")
 
 
+def test_top_shows_all_hosts(folder):
+    with contextlib.closing(Spread(folder)) as spread:
+        spread.until_it_flows()
+        end = time.monotonic() + END_S
+        while True:
+            code, out, err = spread.tool("top", "--once", "--json")
+            assert (code, err) == (0, ""), (code, out, err)
+            seen = json.loads(out)
+            if hosts_of(seen) == ["a", "b", "c"] and not seen["unread"]:
+                break
+            assert time.monotonic() < end, (out, spread.said())
+        # A machine that does not answer keeps its line, and the log says why.
+        (folder / "b.path").write_text("/nowhere")
+        spread.via.write_text("#!/bin/sh\nexec sleep 1000\n")
+        code, out, err = spread.tool("top", "--once")
+        assert (code, err) == (0, ""), (code, out, err)
+        has(out, "host b", "no answer by")
+
+
 def test_an_inspector_changes_nothing(folder):
     with contextlib.closing(Spread(folder)) as spread:
         spread.until_it_flows()

@@ -124,18 +124,6 @@ static void print_tuning(const tnd_inspected_t *process)
 
 /* --- as JSON ---------------------------------------------------------------------------------- */
 
-static void print_lines(const char *text)
-{
-    bool any = false;
-    for (const char *at = text; *at != '\0'; at += strcspn(at, "\n") + 1) {
-        char *line = tnd_format_string("%.*s", (int)strcspn(at, "\n"), at);
-        fputs(any ? "," : "", stdout);
-        tnd_json_text(stdout, line);
-        free(line);
-        any = true;
-    }
-}
-
 /* --- the command ------------------------------------------------------------------------------ */
 
 typedef struct {
@@ -217,7 +205,7 @@ static void print_json(sheet_t *sheet, const tnd_inspection_t *before,
     print_runs(sheet, after);
     show_all(sheet, before, after);
     fputs("],\"unread\":[", stdout);
-    print_lines(before->unread);
+    tnd_run_json_lines(stdout, before->unread);
     fputs("]}\n", stdout);
 }
 

@@ -45,7 +45,9 @@ static void print_json(const tnd_watched_run_t *run)
         tnd_run_json_process(stdout, before, run->after, &run->after->processes[p]);
         any = true;
     }
-    fputs("],\"unread\":[]}\n", stdout);
+    fputs("],\"unread\":[", stdout);
+    tnd_run_json_lines(stdout, run->after->unread);
+    fputs("]}\n", stdout);
 }
 
 /*  The whole screen as text. */
@@ -172,10 +174,15 @@ static int top(const tnd_request_t *request)
     if (request->file_count > 1)
         return tnd_usage_error("top", "it shows one run, not %zu", request->file_count);
     tnd_terminal_t terminal = tnd_terminal_look(STDOUT_FILENO);
+    tnd_remote_hosts_t *hosts;
+    tnd_error_t error = {.text = ""};
+    if (tnd_remote_hosts_new(&hosts, request->via, &error) != TND_OK)
+        return tnd_usage_error("top", "%s", error.text);
     tnd_watched_run_t run;
     int code;
     tnd_painter_t *painter = NULL;
-    tnd_watched_run_begin(&run, request->file_count > 0 ? request->files[0] : NULL);
+    tnd_watched_run_begin(&run, request->file_count > 0 ? request->files[0] : NULL, hosts,
+                          request->once ? TND_REMOTE_PATIENCE_NS : 0);
     if (terminal.line && isatty(STDIN_FILENO) && !request->json && !request->once)
         painter = tnd_painter_open(terminal.colour);
     if (painter != NULL) {
@@ -190,6 +197,7 @@ static int top(const tnd_request_t *request)
         code = print_lines(&run, interval_ns, request->json);
     }
     tnd_watched_run_free(&run);
+    tnd_remote_hosts_destroy(&hosts);
     return code;
 }
 
@@ -198,7 +206,7 @@ const tnd_command_t tnd_command_top = {
     .name = "top",
     .operands = "[RUN]",
     .summary = "shows a run as it goes: what limits it, its actors, edges, hosts and log",
-    .arguments = (const char *const[]){"--interval", "--once", "--json", NULL},
+    .arguments = (const char *const[]){"--interval", "--once", "--json", "--via", NULL},
     .details =
         "Reads the statistics in shared memory only, so actors that hang or were stopped are\n"
         "shown too.  It waits for a run if there is none, and shows how a run ended.  `?` shows\n"
@@ -212,7 +220,11 @@ const tnd_command_t tnd_command_top = {
         "\n"
         "If stdout is not a terminal, it prints a line per interval until the run has ended.\n"
         "--json prints an object per interval, as `tundish ps --json`.  --once looks twice and\n"
-        "prints the screen as text.\n",
+        "prints the screen as text.\n"
+        "\n"
+        "Hosts on other machines are shown too with --via 'ssh {address}'; see `tundish ps "
+        "--help`.\n"
+        "The log names a host that does not answer within 2 s.\n",
     .codes = "  0   the user quit, or the run has ended\n"
              "  1   --once: RUN does not exist here; stdout cannot be written\n"
              "  2   usage\n",

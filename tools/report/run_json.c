@@ -2,8 +2,10 @@
 #include "tools/report/run_json.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "runtime/base/allocation.h"
 #include "runtime/observe/tuning.h"
 #include "tools/cli/json.h"
 
@@ -356,4 +358,16 @@ void tnd_run_json_process(FILE *out, const tnd_inspection_t *before, const tnd_i
                            tnd_run_json_rate(before, after, process, page));
     }
     fputs("]}", out);
+}
+
+void tnd_run_json_lines(FILE *out, const char *text)
+{
+    bool any = false;
+    for (const char *at = text; *at != '\0'; at += strcspn(at, "\n") + 1) {
+        char *line = tnd_format_string("%.*s", (int)strcspn(at, "\n"), at);
+        fputs(any ? "," : "", out);
+        tnd_json_text(out, line);
+        free(line);
+        any = true;
+    }
 }

@@ -8,6 +8,7 @@
 
 #include "runtime/base/allocation.h"
 #include "tools/report/bottleneck.h"
+#include "runtime/observe/observer.h"
 #include "tools/report/run_json.h"
 
 /*  In the order of TND_TIMES: cpu, wait_in, wait_credit, wait_order, wait_step, wait_reduce,
@@ -423,6 +424,17 @@ static void take_log(tnd_top_snapshot_t *self, const tnd_run_record_t *record, u
     }
 }
 
+/*  What could not be looked at: the last lines of the log. */
+static void take_unread(tnd_top_snapshot_t *self, const char *unread)
+{
+    for (const char *at = unread; *at != '\0'; at += strcspn(at, "\n") + 1) {
+        self->log = tnd_resize(self->log, self->log_count + 1u, sizeof *self->log);
+        tnd_top_log_t *line = &self->log[self->log_count++];
+        *line = (tnd_top_log_t){.level = TND_LOG_WARNING};
+        snprintf(line->text, sizeof line->text, "%.*s", (int)strcspn(at, "\n"), at);
+    }
+}
+
 /* --- the run ---------------------------------------------------------------------------------- */
 
 static void take_run(tnd_top_snapshot_t *self, const tnd_inspected_t *leader, uint64_t now)
@@ -470,6 +482,7 @@ tnd_top_snapshot_t *tnd_top_snapshot_new(const tnd_inspection_t *before,
     rank_actors(self, &leader->record);
     take_hosts(self, after, leader);
     take_log(self, &leader->record, after->now_ns);
+    take_unread(self, after->unread);
     if (after != before && !leader->killed) {
         tnd_verdict_t verdict;
         tnd_bottleneck_judge(before, after, leader, &verdict);

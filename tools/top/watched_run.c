@@ -5,9 +5,11 @@
 #include <string.h>
 #include <unistd.h>
 
-void tnd_watched_run_begin(tnd_watched_run_t *self, const char *name)
+void tnd_watched_run_begin(tnd_watched_run_t *self, const char *name, tnd_remote_hosts_t *hosts,
+                           uint64_t patience_ns)
 {
-    *self = (tnd_watched_run_t){.name = name, .file = -1};
+    *self =
+        (tnd_watched_run_t){.name = name, .hosts = hosts, .patience_ns = patience_ns, .file = -1};
 }
 
 /*  Whether this is the run that is watched, or one to begin with. */
@@ -35,11 +37,12 @@ const tnd_inspected_t *tnd_watched_run_process(const tnd_watched_run_t *self)
     return found != NULL ? tnd_inspection_leader(self->after, found) : NULL;
 }
 
-static void hold_file(tnd_watched_run_t *self, const char *path)
+/*  Files of other machines cannot be opened here. */
+static void hold_file(tnd_watched_run_t *self, const tnd_inspected_t *process)
 {
-    if (self->file >= 0)
+    if (self->file >= 0 || process->machine[0] != '\0')
         return;
-    self->file = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    self->file = open(process->path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 }
 
 /*  The files of a run that ended are removed, but an open one can be read. */
@@ -57,7 +60,7 @@ void tnd_watched_run_look(tnd_watched_run_t *self)
         return;
     tnd_inspection_destroy(&self->before);
     self->before = self->after;
-    self->after = tnd_inspection_new_with_histories();
+    self->after = tnd_remote_hosts_look(self->hosts, true, self->patience_ns);
     const tnd_inspected_t *process = tnd_watched_run_process(self);
     if (process == NULL) {
         if (self->snapshot != NULL)
@@ -69,7 +72,7 @@ void tnd_watched_run_look(tnd_watched_run_t *self)
     tnd_top_snapshot_destroy(&self->snapshot);
     self->snapshot = snapshot;
     self->ended = process->killed && process->record.page->host == 0;
-    hold_file(self, process->path);
+    hold_file(self, process);
 }
 
 void tnd_watched_run_free(tnd_watched_run_t *self)

@@ -6,17 +6,21 @@
 #ifndef TND_TOOLS_TOP_WATCHED_RUN_H
 #define TND_TOOLS_TOP_WATCHED_RUN_H
 
+#include "tools/remote/remote_hosts.h"
 #include "tools/top/snapshot.h"
 
 typedef struct {
     const char *name;                 /* of the run that was asked for; NULL: any */
+    tnd_remote_hosts_t *hosts;        /* on other machines; borrowed */
+    uint64_t patience_ns;             /* how long a look waits for them */
     tnd_inspection_t *before, *after; /* the last two looks; NULL: none yet */
     tnd_top_snapshot_t *snapshot;     /* of the last look; NULL: no run was found */
     bool ended;                       /* the run has ended; further looks change nothing */
     int file; /* its leader's statistics, readable after their end; -1: none */
 } tnd_watched_run_t;
 
-void tnd_watched_run_begin(tnd_watched_run_t *self, const char *name);
+void tnd_watched_run_begin(tnd_watched_run_t *self, const char *name, tnd_remote_hosts_t *hosts,
+                           uint64_t patience_ns);
 void tnd_watched_run_look(tnd_watched_run_t *self);
 /*  The process of the run in the last look, or NULL. */
 const tnd_inspected_t *tnd_watched_run_process(const tnd_watched_run_t *self);
