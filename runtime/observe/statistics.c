@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -89,54 +90,110 @@ bool tnd_pages_are_old(uint64_t last_ns, uint64_t now)
     return last_ns == 0 || last_ns > now || now - last_ns > dead_for_ns;
 }
 
-/*  Whether a file of a killed process is old, or of `session` (0: of none). */
-static bool is_forgotten(int file, uint64_t session, uint64_t now)
+/*  Which files of killed processes, whose lock is free, are removed beside the old ones. */
+typedef struct {
+    uint64_t session;       /* 0: no others */
+    const char *run, *host; /* all of this host but the latest two; NULL: all of the session */
+    struct {
+        char name[NAME_MAX + 1];
+        uint64_t last_ns; /* 0: none yet */
+    } kept[2];            /* the latest */
+} sweep_t;
+
+/*  The most actors of a file; a run has far fewer. */
+enum { ACTORS_MAX = 4096 };
+
+/*  Whether a killed process had the host of `sweep`.  One that had not joined a session was of a run
+ *  of the same name. */
+static bool is_predecessor(const tnd_pages_header_t *header, const char *name, const sweep_t *sweep)
+{
+    char own[32];
+    snprintf(own, sizeof own, "-%" PRIx64 ".pages", header->session);
+    bool joined = strlen(name) < strlen(own) || strcmp(name + strlen(name) - strlen(own), own) != 0;
+    return strncmp(header->host, sweep->host, sizeof header->host) == 0 &&
+           (header->session == sweep->session ||
+            (!joined && strncmp(header->run, sweep->run, sizeof header->run) == 0));
+}
+
+/*  Whether a file can be removed, or else when its last actor changed: 0 for any other process. */
+static bool is_forgotten(int file, const char *name, const sweep_t *sweep, uint64_t *last_p)
 {
     tnd_pages_header_t header;
     tnd_statistics_t page;
-    uint64_t last = 0;
+    *last_p = 0;
     if (pread(file, &header, sizeof header, 0) != (ssize_t)sizeof header ||
         memcmp(header.magic, "TNDPAGES", sizeof header.magic) != 0 ||
-        header.version != TND_PAGES_VERSION || (session != 0 && header.session == session))
+        header.version != TND_PAGES_VERSION || header.shape.actors > ACTORS_MAX)
+        return true;
+    if (sweep->session != 0 && sweep->host == NULL && header.session == sweep->session)
         return true;
     for (uint32_t i = 0; i < header.shape.actors; i++) {
         off_t at = (off_t)(i + 1) * TND_PAGE_BYTES;
         if (pread(file, &page, sizeof page, at) != (ssize_t)sizeof page)
             break;
         uint64_t of_page = tnd_statistics_last(&page);
-        last = of_page > last ? of_page : last;
+        *last_p = of_page > *last_p ? of_page : *last_p;
     }
-    return tnd_pages_are_old(last, now);
+    if (tnd_pages_are_old(*last_p, tnd_clock_now()))
+        return true;
+    if (sweep->host == NULL || !is_predecessor(&header, name, sweep))
+        *last_p = 0;
+    return false;
 }
 
-/*  Removes files of killed processes, whose lock is free, if they are old or of `session`. */
-static void sweep(const char *folder, uint64_t session)
+static void sweep_file(int folder, const char *name, sweep_t *sweep)
+{
+    uint64_t last;
+    int file = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (file < 0)
+        return;
+    if (flock(file, LOCK_SH | LOCK_NB) != 0) {
+        close(file);
+        return;
+    }
+    unsigned older = sweep->kept[1].last_ns < sweep->kept[0].last_ns;
+    if (is_forgotten(file, name, sweep, &last) ||
+        (last != 0 && last < sweep->kept[older].last_ns)) {
+        (void)unlinkat(folder, name, 0);
+    } else if (last != 0) {
+        if (sweep->kept[older].last_ns != 0)
+            (void)unlinkat(folder, sweep->kept[older].name, 0);
+        snprintf(sweep->kept[older].name, sizeof sweep->kept[older].name, "%s", name);
+        sweep->kept[older].last_ns = last;
+    }
+    close(file);
+}
+
+static void sweep(const char *folder, sweep_t *what)
 {
     DIR *open_folder = opendir(folder);
     if (open_folder == NULL)
         return;
-    for (const struct dirent *entry; (entry = readdir(open_folder)) != NULL;) {
-        if (!tnd_pages_named(entry->d_name))
-            continue;
-        int file = openat(dirfd(open_folder), entry->d_name,
-                          O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-        if (file >= 0 && flock(file, LOCK_SH | LOCK_NB) == 0 &&
-            is_forgotten(file, session, tnd_clock_now()))
-            (void)unlinkat(dirfd(open_folder), entry->d_name, 0);
-        if (file >= 0)
-            close(file);
-    }
+    for (const struct dirent *entry; (entry = readdir(open_folder)) != NULL;)
+        if (tnd_pages_named(entry->d_name))
+            sweep_file(dirfd(open_folder), entry->d_name, what);
     closedir(open_folder);
 }
 
-void tnd_pages_forget(const tnd_pages_t *self)
+static void sweep_session(const tnd_pages_t *self, bool predecessors)
 {
     char folder[sizeof self->path];
+    const tnd_pages_header_t *header = self->memory;
     if (self->file < 0)
         return;
     snprintf(folder, sizeof folder, "%s", self->path);
     *strrchr(folder, '/') = '\0';
-    sweep(folder, ((const tnd_pages_header_t *)self->memory)->session);
+    sweep_t what = {.session = header->session};
+    if (predecessors) {
+        what.run = header->run;
+        what.host = header->host;
+    }
+    sweep(folder, &what);
+}
+
+void tnd_pages_forget(const tnd_pages_t *self)
+{
+    sweep_session(self, false);
 }
 
 /* --- a process's own -------------------------------------------------------------------------- */
@@ -185,7 +242,7 @@ tnd_status_t tnd_pages_new(tnd_pages_t **self_p, const char *run, const char *ho
 {
     char folder[128], name[320];
     TND_TRY(runtime_folder(folder, sizeof folder, error));
-    sweep(folder, 0);
+    sweep(folder, &(sweep_t){0});
     tnd_pages_t *self = tnd_allocate_zeroed(1, sizeof *self);
     self->memory = MAP_FAILED;
     self->size_bytes = bytes_of(&shape);
@@ -225,7 +282,11 @@ tnd_pages_t *tnd_pages_new_unseen(tnd_pages_shape_t shape)
 
 void tnd_pages_join(tnd_pages_t *self, uint64_t session)
 {
-    ((tnd_pages_header_t *)self->memory)->session = session;
+    tnd_pages_header_t *header = self->memory;
+    if (header->session == session)
+        return; /* the leader repeats it */
+    header->session = session;
+    sweep_session(self, true);
 }
 
 tnd_statistics_t *tnd_pages_at(tnd_pages_t *self, size_t index)

@@ -139,7 +139,8 @@ tnd_status_t tnd_pages_new(tnd_pages_t **self_p, const char *run, const char *ho
 /*  Pages that no other process can look at, for one whose own could not be created: statistics never
  *  keep an actor from its work. */
 tnd_pages_t *tnd_pages_new_unseen(tnd_pages_shape_t shape);
-/*  Sets the session of the leader, which all processes of a run share. */
+/*  Sets the session of the leader, which all processes of a run share.  Of the killed processes that
+ *  had this host before, only the files of the latest two are kept. */
 void tnd_pages_join(tnd_pages_t *self, uint64_t session);
 tnd_statistics_t *tnd_pages_at(tnd_pages_t *self, size_t index);
 /*  What follows the pages of the actors. */

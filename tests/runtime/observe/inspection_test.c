@@ -246,6 +246,39 @@ Test(inspection, the_end_of_a_run_removes_what_its_killed_processes_left)
     tnd_pages_destroy(&pages);
 }
 
+Test(inspection, of_the_killed_processes_of_a_host_the_latest_two_are_kept)
+{
+    uint32_t count = 0;
+    int status;
+    pid_t killed[3];
+    for (int i = 0; i < 3; i++) {
+        killed[i] = fork();
+        if (killed[i] == 0) {
+            tnd_pages_at(pages_of("left", 1), 0)->since_ns = tnd_clock_now();
+            raise(SIGKILL);
+        }
+        cr_assert_eq(waitpid(killed[i], &status, 0), killed[i]);
+    }
+    tnd_pages_t *pages = NULL;
+    tnd_error_t error;
+    cr_assert_eq(tnd_pages_new(&pages, "left", "a", 2, (tnd_pages_shape_t){.actors = 1}, &error),
+                 TND_OK, "%s", error.text);
+
+    tnd_pages_join(pages, 1);
+
+    tnd_inspection_t *made = tnd_inspection_new();
+    for (uint32_t p = 0; p < made->count; p++)
+        if (strncmp(made->processes[p].path, folder, strlen(folder)) == 0 &&
+            made->processes[p].killed) {
+            cr_assert_neq(made->processes[p].process, killed[0]);
+            count++;
+        }
+    cr_assert_eq(count, 2);
+    tnd_inspection_destroy(&made);
+    tnd_pages_forget(pages);
+    tnd_pages_destroy(&pages);
+}
+
 /*  A file as `bytes` say. */
 static void forge(char *path, const void *bytes, size_t size)
 {
