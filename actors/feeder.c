@@ -165,6 +165,7 @@ static tnd_status_t make_workers(feeder_t *feeder, tnd_actor_t *self, tnd_error_
         .program_ns = &feeder->statistics->program_ns,
         .program_since_ns = &feeder->statistics->program_since_ns,
     };
+    config.rings = tnd_actor_device_rings(self, &config.ring_count);
     TND_TRY(tnd_device_workers_new(&feeder->workers, &config, error));
     atomic_store_explicit(&feeder->statistics->device_count,
                           tnd_device_workers_devices(feeder->workers), memory_order_release);
@@ -255,6 +256,14 @@ static void drop(const tnd_effect_t *effect)
         tnd_buffer_drop(&report);
 }
 
+static void record_step(tnd_actor_t *self, tnd_event_kind_t kind, uint64_t step, uint32_t rows)
+{
+    tnd_recorder_add(tnd_actor_recorder(self), (tnd_event_t){.kind = (uint8_t)kind,
+                                                             .first = step,
+                                                             .count = rows,
+                                                             .peer = TND_EVENT_NO_PEER});
+}
+
 /*  Does what the machine wants; after every event, before the next. */
 static tnd_status_t perform(feeder_t *feeder, tnd_actor_t *self, tnd_error_t *error)
 {
@@ -270,6 +279,8 @@ static tnd_status_t perform(feeder_t *feeder, tnd_actor_t *self, tnd_error_t *er
                 feeder->slots, effect.slot, &effect.msg.slice,
                 tnd_step_reports_save(&feeder->reports, feeder->models, effect.msg.slice.step));
             feeder->filled++;
+            record_step(self, TND_EVENT_STEP_READY, effect.msg.slice.step,
+                        effect.msg.slice.step_rows);
             break;
         case TND_EFFECT_FREE:
             TND_TRY(tnd_batch_slots_settle(feeder->slots, error));
@@ -308,6 +319,7 @@ static tnd_status_t take_done(feeder_t *feeder, tnd_actor_t *self, tnd_error_t *
         uint64_t digest[2] = {rows.low, rows.high};
         tnd_count(&feeder->statistics->rows_out, done.rows);
         tnd_statistics_fed(feeder->statistics, tnd_actor_round(self));
+        record_step(self, TND_EVENT_STEP_COMMITTED, done.step, done.rows);
         atomic_store_explicit(&feeder->statistics->step, done.step, memory_order_relaxed);
         tnd_feeder_core_done(feeder->machine, done.step, digest, done.rows,
                              tnd_step_reports_of(&feeder->reports, feeder->models, &done));

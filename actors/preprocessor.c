@@ -398,6 +398,8 @@ static tnd_status_t apply(preprocessor_t *worker, tnd_actor_t *self, const tnd_e
     tnd_count(&statistics->blocks_out, 1);
     tnd_count(&statistics->bytes_out, msg.block.bytes);
     tnd_count(&statistics->bytes_copied, tnd_chain_copied(worker->chain));
+    tnd_recorder_time(tnd_actor_recorder(self), began + spent_ns);
+    tnd_recorder_made(tnd_actor_recorder(self), &msg, spent_ns);
     /* A join that went away just now is LOST in a moment, and this worker begins a new life. */
     if (tnd_actor_send(self, &msg, TND_CARRY_BLOCK) != TND_OK)
         tnd_block_drop(&out);

@@ -436,6 +436,7 @@ static void send_block(reader_t *reader, tnd_actor_t *self, const tnd_msg_t *tic
         tnd_block_measure(block, measured - 1, &msg.block);
     block->note = msg.block;
     tnd_block_seal(block);
+    tnd_recorder_made(tnd_actor_recorder(self), &msg, work_ns);
     /* A worker that has just gone away is LOST in a moment, and the ticket with it. */
     if (tnd_actor_send(self, &msg, TND_CARRY_BLOCK) != TND_OK)
         tnd_block_drop(&block);
@@ -470,9 +471,10 @@ static tnd_status_t read_ticket(reader_t *reader, tnd_actor_t *self, const tnd_m
         status = tnd_refused_rows_read(&refused, reader->rows, self, &fits, block, error);
     if (status == TND_OK && refused.count > 0 && reader->on_error == TND_BAD_STOP)
         status = tnd_refused_rows_fail(&refused, reader->rows, self, ticket, error);
+    uint64_t now = tnd_actor_now(self);
+    tnd_recorder_time(tnd_actor_recorder(self), now);
     if (status == TND_OK)
-        send_block(reader, self, ticket, &refused, block, count, ragged, end,
-                   tnd_actor_now(self) - began);
+        send_block(reader, self, ticket, &refused, block, count, ragged, end, now - began);
     else
         tnd_block_drop(&block);
     tnd_refused_rows_free(&refused);

@@ -22,6 +22,7 @@
 #include "runtime/core/numeric/digest.h"
 #include "runtime/feed/replica.h"
 #include "runtime/feed/slot_layout.h"
+#include "runtime/observe/event_ring.h"
 #include "runtime/observe/statistics.h"
 
 typedef struct tnd_device_workers tnd_device_workers_t;
@@ -52,6 +53,9 @@ typedef struct {
     /*  Where the program's thread publishes the time between its calls, and since when it makes
      *  none; NULL: nowhere. */
     _Atomic uint64_t *program_ns, *program_since_ns;
+    /*  Where they record their events, one ring each; the rest of them records none. */
+    tnd_event_ring_t *rings;
+    uint32_t ring_count;
 } tnd_device_workers_config_t;
 
 /*  What the threads do with a step, for each replica.  `apply` may be NULL. */

@@ -48,6 +48,7 @@ typedef struct {
     const char *name;                /* of its device */
     tnd_device_t *device;            /* the pool's */
     tnd_device_page_t *page, unseen; /* `unseen` if it is not published */
+    tnd_event_ring_t *events;        /* NULL: they are not recorded */
     pthread_t thread;
     bool started;
     uint64_t seq;
@@ -185,6 +186,9 @@ void *tnd_device_workers_thread(void *worker);
 void tnd_device_workers_hash_now(tnd_device_workers_t *self, size_t at);
 /*  Runs a job on the replicas of a worker, on the calling thread; false: the group has stopped. */
 bool tnd_device_workers_run_job(worker_t *worker, job_t *job);
+/*  Publishes what a thread does from now on, and records what it did before. */
+void tnd_device_workers_show(worker_t *worker, tnd_device_state_t state, uint32_t replica,
+                             uint64_t step, uint64_t now);
 /*  Lets the workers run all jobs before `jobs` / whether they have finished `number` jobs. */
 void tnd_device_workers_publish(tnd_device_workers_t *self, uint64_t jobs);
 bool tnd_device_workers_has_finished(const void *awaited);

@@ -29,6 +29,7 @@ void tnd_device_workers_make_caller(tnd_device_workers_t *self)
         .count = first->count,
         .name = first->name,
         .page = first->page,
+        .events = first->events,
         .inputs = tnd_allocate_zeroed(self->config.count, sizeof *first->inputs),
         .outs = tnd_allocate_zeroed(self->config.count, sizeof *first->outs),
     };
@@ -90,8 +91,8 @@ static void run_here(tnd_device_workers_t *self, job_t *job)
         }
         run_in_mode(self, job);
         self->caller_ended_ns = tnd_clock_now();
-        tnd_statistics_device(page, TND_DEVICE_IDLE, self->config.first, job->note.step,
-                              self->caller_ended_ns);
+        tnd_device_workers_show(&self->caller, TND_DEVICE_IDLE, self->config.first, job->note.step,
+                                self->caller_ended_ns);
         count_time(self, began_ns, cpu_ns);
     } else {
         self->caller_ended_ns = tnd_clock_now();

@@ -181,6 +181,33 @@ static bool begin(worker_t *worker, job_t *job)
     return true;
 }
 
+void tnd_device_workers_show(worker_t *worker, tnd_device_state_t state, uint32_t replica,
+                             uint64_t step, uint64_t now)
+{
+    static const tnd_event_kind_t kinds[TND_DEVICE_STATES] = {
+        [TND_DEVICE_STEP] = TND_EVENT_STEP_RUN,
+        [TND_DEVICE_REDUCE] = TND_EVENT_STEP_REDUCED,
+        [TND_DEVICE_APPLY] = TND_EVENT_STEP_APPLIED,
+        [TND_DEVICE_KEEP] = TND_EVENT_STEP_SAVED,
+    };
+    uint64_t before = atomic_load_explicit(&worker->page->state, memory_order_relaxed);
+    tnd_device_state_t ended = (tnd_device_state_t)(before & 0xff);
+    if (worker->events != NULL && (unsigned)ended < (unsigned)TND_DEVICE_STATES &&
+        kinds[ended] != TND_EVENT_NONE) {
+        uint64_t since = atomic_load_explicit(&worker->page->since_ns, memory_order_relaxed);
+        tnd_event_t event = {
+            .end_ns = now,
+            .duration_ns = now - since,
+            .first = atomic_load_explicit(&worker->page->step, memory_order_relaxed),
+            .kind = (uint8_t)kinds[ended],
+            .lane = (uint16_t)(before >> 8),
+            .peer = TND_EVENT_NO_PEER,
+        };
+        tnd_event_ring_add(worker->events, &event);
+    }
+    tnd_statistics_device(worker->page, state, replica, step, now);
+}
+
 static bool each(worker_t *worker, const job_t *job, void *context,
                  tnd_status_t (*call)(void *context, tnd_replica_t *replica), const char *what,
                  tnd_device_state_t state)
@@ -190,7 +217,7 @@ static bool each(worker_t *worker, const job_t *job, void *context,
         tnd_replica_t *replica = &group->replicas[i];
         if (tnd_device_workers_dead(group))
             return false;
-        tnd_statistics_device(worker->page, state, replica->id, job->note.step, tnd_clock_now());
+        tnd_device_workers_show(worker, state, replica->id, job->note.step, tnd_clock_now());
         if (call(context, replica) == TND_OK)
             continue;
         const char *why = replica->error[0] != '\0'
@@ -243,9 +270,9 @@ bool tnd_device_workers_run_job(worker_t *worker, job_t *job)
         if (!posted(worker, job, &any))
             return false;
         if (any) {
-            tnd_statistics_device(worker->page, TND_DEVICE_REDUCE,
-                                  worker->group->replicas[worker->first].id, job->note.step,
-                                  tnd_clock_now());
+            tnd_device_workers_show(worker, TND_DEVICE_REDUCE,
+                                    worker->group->replicas[worker->first].id, job->note.step,
+                                    tnd_clock_now());
             if (!tnd_device_workers_reduce(worker, job))
                 return false;
         }
@@ -313,8 +340,8 @@ void *tnd_device_workers_thread(void *context)
         if (!tnd_device_workers_run_job(worker, job))
             return NULL;
         if (job->task != NULL)
-            tnd_statistics_device(worker->page, TND_DEVICE_IDLE, group->replicas[worker->first].id,
-                                  job->note.step, tnd_clock_now());
+            tnd_device_workers_show(worker, TND_DEVICE_IDLE, group->replicas[worker->first].id,
+                                    job->note.step, tnd_clock_now());
         worker->seq++;
         if (group->worker_count > 1) {
             atomic_store_explicit(&worker->word, worker->seq << MEETING_BITS, memory_order_release);

@@ -64,6 +64,7 @@ static void make_workers(tnd_device_workers_t *self)
         worker_t *worker = &self->workers[w];
         bool seen = config->pages != NULL && w < TND_PAGE_DEVICES;
         worker->page = seen ? &config->pages[w] : &worker->unseen;
+        worker->events = w < config->ring_count ? &config->rings[w] : NULL;
         snprintf(worker->page->name, sizeof worker->page->name, "%s", worker->name);
         tnd_statistics_device(worker->page, TND_DEVICE_IDLE, config->first + worker->first, 0,
                               tnd_clock_now());

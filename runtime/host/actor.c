@@ -60,6 +60,18 @@ tnd_statistics_t *tnd_actor_statistics(tnd_actor_t *self)
     return self->config.statistics;
 }
 
+tnd_recorder_t *tnd_actor_recorder(tnd_actor_t *self)
+{
+    return &self->recorder;
+}
+
+tnd_event_ring_t *tnd_actor_device_rings(tnd_actor_t *self, uint32_t *count_p)
+{
+    const tnd_instance_record_t *own = &self->config.record->instances[self->id];
+    *count_p = own->ring_count - 1;
+    return &self->config.record->rings[own->ring + 1];
+}
+
 uint64_t tnd_actor_now(const tnd_actor_t *self)
 {
     (void)self;
@@ -144,6 +156,7 @@ tnd_status_t tnd_actor_send(tnd_actor_t *self, const tnd_msg_t *msg, tnd_carry_t
     assert(msg->to < self->plan->instance_count && self->ports[msg->to] != NO_PORT);
     tnd_validator_sent(self->validator, msg);
     tnd_actor_count_edge(self, msg->to, msg);
+    tnd_recorder_sends(&self->recorder, msg);
     tnd_status_t status = tnd_hub_send(self->hub, self->ports[msg->to], msg->to, msg, carry);
     bool lost = status == TND_FAILED && tnd_msg_intact(msg, carry, &self->lost) != TND_OK;
     assert(lost == (status == TND_FAILED));
@@ -169,6 +182,7 @@ void tnd_actor_control(tnd_actor_t *self, const tnd_msg_t *msg, tnd_carry_t carr
 {
     tnd_msg_t stamped = *msg;
     stamped.from = self->id;
+    tnd_recorder_sends(&self->recorder, msg);
     if (!tnd_control_batch_bear(msg)) {
         flush_control(self);
         send_control(self, &stamped, carry);
@@ -279,11 +293,14 @@ static tnd_status_t check_confirmed(tnd_actor_t *self, tnd_error_t *error)
 }
 
 /*  Adds the sender to the error if the kind cannot use the rows. */
-static tnd_status_t deliver(tnd_actor_t *self, tnd_arrival_t *arrival, tnd_error_t *error)
+static tnd_status_t deliver(tnd_actor_t *self, tnd_arrival_t *arrival, bool first,
+                            tnd_error_t *error)
 {
     bool brings_rows = arrival->kind == TND_ARRIVAL_MESSAGE &&
                        (arrival->msg.kind == TND_MSG_BLOCK || arrival->msg.kind == TND_MSG_SLICE);
     tnd_actor_id_t peer = arrival->peer;
+    if (arrival->kind == TND_ARRIVAL_MESSAGE)
+        tnd_recorder_received(&self->recorder, &arrival->msg, first);
     tnd_status_t status = self->config.kind->arrive(self->state, self, arrival, error);
     if (status == TND_OK || !brings_rows || peer >= self->plan->instance_count)
         return status;
@@ -300,6 +317,7 @@ static void note_up(tnd_actor_t *self, const tnd_arrival_t *arrival)
         return;
     self->up[arrival->peer] = arrival->kind == TND_ARRIVAL_UP;
     tnd_actor_record_link(self, arrival->peer, arrival->kind == TND_ARRIVAL_UP);
+    tnd_recorder_link(&self->recorder, arrival->peer, arrival->kind == TND_ARRIVAL_UP);
 }
 
 static tnd_status_t take_arrivals(tnd_actor_t *self, tnd_error_t *error)
@@ -337,7 +355,7 @@ static tnd_status_t take_arrivals(tnd_actor_t *self, tnd_error_t *error)
         }
         if (arrival.kind == TND_ARRIVAL_MESSAGE && arrival.port != PORT_CONTROL)
             tnd_actor_count_edge(self, arrival.peer, &arrival.msg);
-        TND_TRY(deliver(self, &arrival, error));
+        TND_TRY(deliver(self, &arrival, taken == 0, error));
     }
     return TND_OK;
 }
@@ -397,16 +415,20 @@ static tnd_status_t run_loop(tnd_actor_t *self, tnd_error_t *error)
         bool more = false;
         self->round_ns = tnd_clock_now();
         tnd_statistics_state(statistics, TND_STATE_RUNNING, 0, self->round_ns);
+        tnd_recorder_wakes(&self->recorder, self->round_ns);
         TND_TRY(take_arrivals(self, error));
         if (atomic_exchange(&self->moved, false))
             TND_TRY(tnd_actor_connect_peers(self, error));
         TND_TRY(check_confirmed(self, error));
-        tnd_statistics_state(statistics, TND_STATE_WORKING, 0, tnd_clock_now());
+        uint64_t events = tnd_recorder_count(&self->recorder), began = tnd_clock_now();
+        tnd_statistics_state(statistics, TND_STATE_WORKING, 0, began);
+        tnd_recorder_time(&self->recorder, began);
         TND_TRY(self->config.kind->work(self->state, self, &more, error));
         if (self->lost.text[0] != '\0')
             return tnd_fail(error, "%s: %s", tnd_actor_name(self), self->lost.text);
         tnd_count(&statistics->progress, 1);
         uint64_t now = tnd_clock_now();
+        tnd_recorder_work(&self->recorder, began, now, events);
         if (now >= tnd_control_batch_due(&self->control))
             flush_control(self);
         if (now - self->counted_ns >= count_every_ns) {
@@ -418,8 +440,9 @@ static tnd_status_t run_loop(tnd_actor_t *self, tnd_error_t *error)
             continue;
         }
         uint64_t wake = next_wake(self, now);
-        tnd_statistics_state(statistics, TND_STATE_WAITING,
-                             self->config.kind->blocked_on(self->state), now);
+        uint32_t waits = self->config.kind->blocked_on(self->state);
+        tnd_recorder_waits(&self->recorder, waits, now);
+        tnd_statistics_state(statistics, TND_STATE_WAITING, waits, now);
         show_depth(self);
         TND_TRY(tnd_hub_wait(self->hub, wake));
     }
@@ -532,6 +555,7 @@ tnd_actor_t *tnd_actor_start(const tnd_actor_config_t *config)
     self->config = *config;
     self->plan = plan;
     self->id = (tnd_actor_id_t)(config->instance - plan->instances);
+    self->recorder.ring = &config->record->rings[config->record->instances[self->id].ring];
     tnd_validator_config_t validator = {
         .membership = *tnd_host_membership(config->host),
         .bounds = tnd_membership_bounds(plan, config->stream),

@@ -10,6 +10,7 @@
 
 #include "runtime/host/actor_services.h"
 #include "runtime/interface/kind.h"
+#include "runtime/observe/recorder.h"
 #include "runtime/observe/statistics.h"
 
 /* --- for kinds -------------------------------------------------------------------------------- */
@@ -22,6 +23,11 @@ const tnd_instance_t *tnd_actor_instance(const tnd_actor_t *self);
 const void *tnd_actor_options(const tnd_actor_t *self);
 const tnd_stream_t *tnd_actor_stream(const tnd_actor_t *self);
 tnd_statistics_t *tnd_actor_statistics(tnd_actor_t *self);
+/*  Records events of this actor.  Blocks, slices and tickets that it sends and receives, its work
+ *  and its waits are recorded already. */
+tnd_recorder_t *tnd_actor_recorder(tnd_actor_t *self);
+/*  The event rings of its devices, and their number. */
+tnd_event_ring_t *tnd_actor_device_rings(tnd_actor_t *self, uint32_t *count_p);
 /*  Monotonic, nanoseconds. */
 uint64_t tnd_actor_now(const tnd_actor_t *self);
 /*  The start time of the current loop iteration.  State machines use it instead of the clock. */

@@ -17,7 +17,7 @@
 #include "runtime/observe/process.h"
 
 /*  The most records of a file; a run has far fewer actors, hosts and edges. */
-enum { COUNT_MAX = 4096, EDGES_MAX = 1 << 18 };
+enum { COUNT_MAX = 4096, EDGES_MAX = 1 << 18, RINGS_MAX = 1 << 17 };
 
 static const char other_version[] = "it is of another version of tundish";
 
@@ -65,6 +65,9 @@ static bool take_record(int file, const tnd_pages_shape_t *shape, bool histories
                         tnd_inspected_t *process)
 {
     tnd_pages_shape_t wanted = *shape;
+    wanted.rings = 0; /* event_reader.h reads them */
+    process->rings_at =
+        (shape->actors + (uint64_t)1) * TND_PAGE_BYTES + tnd_run_record_bytes(&wanted);
     if (!histories)
         wanted.histories = 0;
     size_t size = tnd_run_record_bytes(&wanted);
@@ -75,6 +78,8 @@ static bool take_record(int file, const tnd_pages_shape_t *shape, bool histories
     process->record = tnd_run_record_at(process->record_memory, &wanted);
     if (!histories)
         process->record.histories = NULL;
+    process->record.rings = NULL;
+    process->record.shape.rings = shape->rings;
     tnd_run_record_bound(&process->record);
     return true;
 }
@@ -82,7 +87,7 @@ static bool take_record(int file, const tnd_pages_shape_t *shape, bool histories
 static bool has_room(const tnd_pages_shape_t *shape, uint64_t file_bytes)
 {
     if (shape->actors > COUNT_MAX || shape->hosts > COUNT_MAX || shape->edges > EDGES_MAX ||
-        shape->histories > shape->actors)
+        shape->histories > shape->actors || shape->rings > RINGS_MAX)
         return false;
     return file_bytes >=
            ((uint64_t)shape->actors + 1) * TND_PAGE_BYTES + tnd_run_record_bytes(shape);

@@ -28,8 +28,10 @@ typedef struct {
     uint64_t last_ns;      /* when one of its actors last changed its state; 0: never */
     uint32_t count;
     tnd_statistics_t *actors; /* a copy, without those of other hosts */
-    /*  Copies of the rest.  The histories are NULL unless they were asked for. */
+    /*  Copies of the rest.  The histories are NULL unless they were asked for; the rings of events
+     *  are always NULL (see event_reader.h). */
     tnd_run_record_t record;
+    uint64_t rings_at; /* offset of the rings in the file */
     void *record_memory;
 } tnd_inspected_t;
 

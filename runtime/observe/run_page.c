@@ -30,6 +30,8 @@ tnd_run_record_t tnd_run_record_at(void *memory, const tnd_pages_shape_t *shape)
     self.log = (tnd_log_record_t *)(void *)at;
     at += part(TND_LOG_RECORDS, sizeof *self.log);
     self.histories = (tnd_history_t *)(void *)at;
+    at += part(shape->histories, sizeof *self.histories);
+    self.rings = (tnd_event_ring_t *)(void *)at;
     return self;
 }
 
@@ -39,15 +41,35 @@ size_t tnd_run_record_bytes(const tnd_pages_shape_t *shape)
            part(shape->hosts > 0 ? shape->actors : 0, sizeof(tnd_instance_record_t)) +
            part(shape->edges, sizeof(tnd_edge_record_t)) +
            part(TND_LOG_RECORDS, sizeof(tnd_log_record_t)) +
-           part(shape->histories, sizeof(tnd_history_t));
+           part(shape->histories, sizeof(tnd_history_t)) +
+           part(shape->rings, sizeof(tnd_event_ring_t));
+}
+
+/*  Replicas that follow each other on one device share its thread. */
+static uint32_t count_devices(const tnd_plan_t *plan, const tnd_instance_t *instance)
+{
+    const tnd_chain_plan_t *chain = &plan->chains[instance->chain];
+    const char *const *names = plan->hosts[instance->host].devices;
+    const char *last = NULL;
+    uint32_t count = 0;
+    for (uint32_t r = 0; r < instance->replica_count; r++) {
+        const char *name = names[chain->carriers[instance->replica_first + r].device];
+        count += last == NULL || strcmp(last, name) != 0;
+        last = name;
+    }
+    return count < TND_PAGE_DEVICES ? count : TND_PAGE_DEVICES;
 }
 
 tnd_pages_shape_t tnd_run_record_shape(const tnd_plan_t *plan, uint32_t host)
 {
     tnd_pages_shape_t shape = {
         .actors = plan->instance_count, .hosts = plan->host_count, .edges = plan->edge_count};
-    for (uint32_t i = 0; i < plan->instance_count; i++)
-        shape.histories += plan->instances[i].host == host;
+    for (uint32_t i = 0; i < plan->instance_count; i++) {
+        if (plan->instances[i].host != host)
+            continue;
+        shape.histories++;
+        shape.rings += 1 + count_devices(plan, &plan->instances[i]);
+    }
     return shape;
 }
 
@@ -103,10 +125,15 @@ void tnd_run_record_fill(const tnd_run_record_t *self, const tnd_plan_t *plan, u
     write_to(&page->started_ns, now);
     for (uint32_t h = 0; h < self->shape.hosts; h++)
         fill_host(&self->hosts[h], plan, &plan->hosts[h]);
-    for (uint32_t i = 0, history = 0; i < self->shape.actors; i++) {
-        fill_instance(&self->instances[i], &plan->instances[i]);
-        if (plan->instances[i].host == host)
-            self->instances[i].history = history++;
+    for (uint32_t i = 0, history = 0, ring = 0; i < self->shape.actors; i++) {
+        tnd_instance_record_t *record = &self->instances[i];
+        fill_instance(record, &plan->instances[i]);
+        if (plan->instances[i].host != host)
+            continue;
+        record->history = history++;
+        record->ring = ring;
+        record->ring_count = 1 + count_devices(plan, &plan->instances[i]);
+        ring += record->ring_count;
     }
     for (uint32_t e = 0; e < self->shape.edges; e++) {
         self->edges[e].from = plan->edges[e].from;
@@ -203,6 +230,9 @@ void tnd_run_record_bound(const tnd_run_record_t *copy)
             instance->host = 0;
         if (instance->history >= copy->shape.histories)
             instance->history = UINT32_MAX;
+        if (instance->ring > copy->shape.rings ||
+            instance->ring_count > copy->shape.rings - instance->ring)
+            instance->ring = instance->ring_count = 0;
     }
     for (uint32_t e = 0; e < copy->shape.edges; e++) {
         tnd_edge_record_t *edge = &copy->edges[e];

@@ -5,7 +5,8 @@
  *  * a record of each host, each instance and each edge of the plan, so that peers on other
  *    machines have names;
  *  * the last log records that reached this process;
- *  * the last 64 seconds of each actor of this host.
+ *  * the last 64 seconds of each actor of this host;
+ *  * the last events of each actor of this host and of its device threads (event_ring.h).
  *
  *  Only the leader knows the state of the session and of other hosts.  In the files of other hosts
  *  these words are 0.
@@ -24,6 +25,7 @@
 #include <stdint.h>
 
 #include "runtime/core/leader.h"
+#include "runtime/observe/event_ring.h"
 #include "runtime/plan/placement.h"
 
 /*  What a control thread does. */
@@ -46,7 +48,12 @@ typedef enum {
     TND_PRESENCE_LEFT /* on request */
 } tnd_presence_t;
 
-enum { TND_PRESENCES = 6, TND_PAGE_CHAINS = 16, TND_OUTCOMES = 15 };
+enum {
+    TND_PRESENCES = 6,
+    TND_PAGE_CHAINS = 16,
+    TND_OUTCOMES = 15,
+    TND_PAGE_DEVICES = 24 /* device threads of an actor that a page has room for */
+};
 
 typedef struct {
     _Atomic uint64_t state;             /* tnd_leader_core_state_t + 1; 0: not known here */
@@ -97,6 +104,7 @@ typedef struct {
     uint32_t host, chain, lane, number;
     uint32_t role;             /* tnd_role_t */
     uint32_t history;          /* index of its history here; UINT32_MAX: it is on another host */
+    uint32_t ring, ring_count; /* its event ring here, followed by those of its devices */
     _Atomic uint64_t restarts; /* how often it was replaced because it hung */
 } tnd_instance_record_t;
 
@@ -148,6 +156,7 @@ typedef struct {
 typedef struct {
     uint32_t actors, hosts, edges;
     uint32_t histories; /* actors of this host */
+    uint32_t rings;     /* of these actors and their devices */
 } tnd_pages_shape_t;
 
 /*  The parts of a file, in its memory or in a copy. */
@@ -158,6 +167,7 @@ typedef struct {
     tnd_edge_record_t *edges;
     tnd_log_record_t *log;
     tnd_history_t *histories;
+    tnd_event_ring_t *rings;
     tnd_pages_shape_t shape;
 } tnd_run_record_t;
 

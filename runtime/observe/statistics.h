@@ -51,7 +51,6 @@ typedef enum {
 
 enum {
     TND_WAIT_REASONS = 16, /* bits of TND_WAIT_* */
-    TND_PAGE_DEVICES = 24, /* device threads that a page has room for */
     TND_PAGE_PEERS = 64,   /* and edges */
     TND_PAGE_FED = 4,      /* and times of steps */
     TND_PAGE_BYTES = 4096  /* no two actors share a cache line or a page */
@@ -108,7 +107,7 @@ typedef struct {
 } tnd_statistics_t;
 
 /*  The first page of a file. */
-enum { TND_PAGES_VERSION = 8 };
+enum { TND_PAGES_VERSION = 9 };
 
 typedef struct {
     char magic[8];           /* "TNDPAGES" */

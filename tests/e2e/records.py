@@ -625,7 +625,7 @@ def test_a_process_killed_while_it_indexes_leaves_nothing(folder):
     path, rows = lines(folder, count=40000)  # an index of 320 KB
 
     def limit():
-        resource.setrlimit(resource.RLIMIT_FSIZE, (100000, 100000))  # then SIGXFSZ
+        resource.setrlimit(resource.RLIMIT_FSIZE, (250000, 250000))  # then SIGXFSZ
 
     head(folder, "text", [path], expect=-25, preexec_fn=limit)
     assert list((folder / "cache" / "tundish").iterdir()) == []

@@ -89,12 +89,11 @@ Test(remote_look, times_become_those_of_this_machine_by_their_age)
     tnd_inspection_destroy(&look);
 }
 
-/*  The line with the first `what` replaced by text of the same length. */
+/*  The line with another text instead of the first `what`. */
 static char *changed(const char *what, const char *with)
 {
-    char *line = tnd_copy_string(printed);
-    memcpy(strstr(line, what), with, strlen(with));
-    return line;
+    const char *at = strstr(printed, what);
+    return tnd_format_string("%.*s%s%s", (int)(at - printed), printed, with, at + strlen(what));
 }
 
 Test(remote_look, damaged_lines_are_refused)
