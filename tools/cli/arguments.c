@@ -67,6 +67,10 @@ static const tnd_argument_t arguments[] = {
      TAKES(TEXT, via)},
     {"--interval", "TIME", "the time between two looks, such as 100ms", TAKES(TEXT, interval)},
     {"--once", NULL, "looks twice, prints what it saw, and ends", TAKES(FLAG, once)},
+    {"--count", "N", "ends after N events or samples", TAKES(NUMBER, count)},
+    {"--duration", "TIME", "ends after TIME, such as 500ms; by default 10s", TAKES(TEXT, duration)},
+    {"--last", NULL, "takes what was recorded last, without waiting for more", TAKES(FLAG, last)},
+    {"--sample", "POSITION", "the position to follow", TAKES(COUNT, sample)},
     {"--quiet", NULL, "prints errors only", TAKES(FLAG, quiet)},
     {"--dot", NULL, "prints the graph for Graphviz", TAKES(FLAG, dot)},
     {"--graph", NULL, "compares what determines the stream, not placement or speed",
@@ -80,6 +84,8 @@ static const struct {
     const char *brief, *name;
 } briefs[] = {
     {"-i", "--interval"},
+    {"-d", "--duration"},
+    {"-n", "--count"},
     {"-o", "--output"},
 };
 
@@ -187,6 +193,11 @@ static int take_value(const tnd_command_t *command, const tnd_argument_t *argume
             return tnd_usage_error(command->name, "%s takes a number from 1, not '%s'",
                                    argument->name, text);
         break;
+    case TND_ARGUMENT_COUNT:
+        if (tnd_quantity_u64(text, field) != TND_QUANTITY_OK)
+            return tnd_usage_error(command->name, "%s takes a number, not '%s'", argument->name,
+                                   text);
+        break;
     case TND_ARGUMENT_PLACE:
         *(const char **)field = text;
         break;
@@ -238,7 +249,8 @@ bool tnd_arguments_read(const tnd_command_t *command, char *const *words, size_t
 {
     const char **files = tnd_allocate_zeroed(count + 1, sizeof *files);
     tnd_setting_t *settings = tnd_allocate_zeroed(count + 1, sizeof *settings);
-    *request = (tnd_request_t){.files = files, .settings = settings, .steps = UINT64_MAX};
+    *request = (tnd_request_t){
+        .files = files, .settings = settings, .steps = UINT64_MAX, .sample = UINT64_MAX};
     *code_p = TND_EXIT_OK;
     bool options = true;
     for (size_t i = 0; i < count && *code_p == TND_EXIT_OK; i++) {

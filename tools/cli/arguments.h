@@ -13,6 +13,7 @@ typedef enum {
     TND_ARGUMENT_FLAG,
     TND_ARGUMENT_TEXT,
     TND_ARGUMENT_NUMBER, /* at least 1 */
+    TND_ARGUMENT_COUNT,  /* at least 0 */
     TND_ARGUMENT_SETTING,
     TND_ARGUMENT_PLACE /* optional text, by default "latest"; a folder or manifest that follows
                           is its value */

@@ -36,8 +36,12 @@ typedef struct {
     size_t setting_count;
     const char *host, *data, *report, *metrics, *at, *npz, *log_level, *save; /* NULL: not given */
     const char *output, *png, *as, *interval, *via;
-    const char *resume;              /* "latest": without a value */
-    uint64_t steps;                  /* UINT64_MAX: not given */
+    const char *resume;   /* "latest": without a value */
+    uint64_t steps;       /* UINT64_MAX: not given */
+    uint64_t sample;      /* a position; UINT64_MAX: not given */
+    const char *duration; /* NULL: not given */
+    uint64_t count;       /* 0: not given */
+    bool last;
     uint64_t seconds, minutes, seed; /* 0: not given */
     bool quiet, json, replicas, log_json;
     bool dot, graph, man, all, trust_data, list, remove, beside, stream, pages, once;

@@ -1,0 +1,92 @@
+/*  tools/command/tap.c - `tundish tap`: shows what passes an edge or an actor. */
+#include <stdio.h>
+#include <string.h>
+
+#include "runtime/base/clock.h"
+#include "tools/cli/command.h"
+#include "tools/events/event_text.h"
+#include "tools/events/event_watch.h"
+
+static const uint64_t default_count = 100;
+
+typedef struct {
+    const tnd_request_t *request;
+    char from[64], to[64];
+    bool edge;
+    uint64_t zero_ns;
+} tap_t;
+
+static bool is_shown(const void *context, const tnd_event_entry_t *entry)
+{
+    const tap_t *tap = context;
+    if (entry->event.kind == TND_EVENT_WORK || entry->event.kind == TND_EVENT_WAIT)
+        return false;
+    bool from = tnd_event_names(tap->from, entry->actor, entry->family);
+    if (!tap->edge)
+        return from;
+    bool to = tnd_event_names(tap->to, entry->actor, entry->family);
+    return (from && tnd_event_names(tap->to, entry->peer, entry->peer_family)) ||
+           (to && tnd_event_names(tap->from, entry->peer, entry->peer_family));
+}
+
+static bool take(void *context, const tnd_event_entry_t *entry)
+{
+    const tap_t *tap = context;
+    if (tap->request->json)
+        tnd_event_print_json(stdout, entry);
+    else
+        tnd_event_print(stdout, entry, tap->zero_ns);
+    return true;
+}
+
+static int begin(void *context, const tnd_event_stream_t *stream)
+{
+    const tap_t *tap = context;
+    bool known = tnd_event_check_name("tap", stream, tap->from) &&
+                 (!tap->edge || tnd_event_check_name("tap", stream, tap->to));
+    return known ? -1 : TND_EXIT_FAILED;
+}
+
+static int tap(const tnd_request_t *request)
+{
+    tap_t self = {
+        .request = request,
+        .zero_ns = tnd_clock_now(),
+    };
+    self.edge = tnd_event_edge(request->files[0], self.from, self.to);
+    tnd_event_watch_t watch = {
+        .command = "tap",
+        .request = request,
+        .run = request->file_count > 1 ? request->files[1] : NULL,
+        .wants = is_shown,
+        .limit = request->count > 0 ? request->count : default_count,
+        .take = take,
+        .begin = begin,
+        .context = &self,
+    };
+    return tnd_event_watch(&watch);
+}
+
+const tnd_command_t tnd_command_tap;
+const tnd_command_t tnd_command_tap = {
+    .name = "tap",
+    .operands = "EDGE|ACTOR [RUN]",
+    .summary = "shows the blocks, tickets and steps that pass an edge or an actor",
+    .arguments = (const char *const[]){"--count", "--duration", "--last", "--json", NULL},
+    .details =
+        "Prints a line per event: its time, the actor, what happened, the peer, the first\n"
+        "position (or the step) and their number, epoch, lane, and the attempt if a ticket was\n"
+        "issued again.  EDGE is `read..prep`, ACTOR is `prep` for all its instances, or `prep.0`.\n"
+        "\n"
+        "It reads the events that each actor records in shared memory, so the run does not wait\n"
+        "for it, and actors that hang are shown too: `--last` prints the last events and exits.\n"
+        "It ends after 100 events or 10 s; --count and --duration change that.  Times are\n"
+        "seconds since the start of the command; with --json they are those of the monotonic\n"
+        "clock, one object per line.  Only processes of this machine are shown.\n",
+    .codes = "  0   shown, also if nothing passed\n"
+             "  1   the run or the actor does not exist here\n"
+             "  2   usage\n",
+    .operands_min = 1,
+    .missing = "name an edge such as read..prep, or an actor",
+    .run = tap,
+};

@@ -1,0 +1,265 @@
+/*  tools/events/event_stream.c - the events of a run on this machine, merged by time. */
+#include "tools/events/event_stream.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/base/allocation.h"
+#include "runtime/base/clock.h"
+
+/*  How often processes are looked for. */
+static const uint64_t look_every_ns = 250000000;
+
+/*  A process whose rings are read.  Its inspection lives as long, for the names. */
+typedef struct {
+    tnd_inspection_t *made;
+    const tnd_inspected_t *process;
+    tnd_event_reader_t *reader;
+} source_t;
+
+struct tnd_event_stream {
+    char run[64];
+    uint64_t session;
+    source_t *sources;
+    size_t source_count, source_room;
+    tnd_event_entry_t *entries; /* those of the last poll come first */
+    size_t given, count, room;
+    uint64_t looked_ns, polled_ns, missed;
+    bool past, lives;
+    tnd_event_t scratch[TND_RING_EVENTS];
+};
+
+bool tnd_event_names(const char *name, const char *actor, const char *family)
+{
+    return actor != NULL && (strcmp(name, actor) == 0 || strcmp(name, family) == 0);
+}
+
+static bool is_read(const tnd_event_stream_t *self, const char *path)
+{
+    for (size_t s = 0; s < self->source_count; s++)
+        if (strcmp(self->sources[s].process->path, path) == 0)
+            return true;
+    return false;
+}
+
+static bool is_ours(const tnd_event_stream_t *self, const tnd_inspected_t *process)
+{
+    return strcmp(process->run, self->run) == 0 && process->session == self->session;
+}
+
+/*  Adds processes that are not read yet.  Takes the inspection. */
+static void add_sources(tnd_event_stream_t *self, tnd_inspection_t *made, bool past)
+{
+    bool used = false;
+    self->lives = false;
+    for (uint32_t p = 0; p < made->count; p++) {
+        const tnd_inspected_t *process = &made->processes[p];
+        if (!is_ours(self, process))
+            continue;
+        self->lives = self->lives || !process->killed;
+        tnd_event_reader_t *reader =
+            is_read(self, process->path) ? NULL : tnd_event_reader_new(process);
+        if (reader == NULL)
+            continue;
+        for (uint32_t ring = 0; !past && ring < process->record.shape.rings; ring++)
+            tnd_event_reader_skip(reader, ring);
+        self->sources =
+            tnd_grow(self->sources, self->source_count, &self->source_room, sizeof *self->sources);
+        self->sources[self->source_count++] = (source_t){used ? NULL : made, process, reader};
+        used = true;
+    }
+    if (!used)
+        tnd_inspection_destroy(&made);
+}
+
+static const tnd_inspected_t *choose(const tnd_inspection_t *made, const char *run,
+                                     tnd_error_t *error)
+{
+    const tnd_inspected_t *found = NULL;
+    for (uint32_t p = 0; p < made->count; p++) {
+        const tnd_inspected_t *process = &made->processes[p];
+        if (run != NULL && strcmp(process->run, run) != 0)
+            continue;
+        bool other = found != NULL && !tnd_inspected_same(found, process);
+        if (other && found->killed == process->killed) {
+            (void)tnd_fail(error,
+                           run != NULL ? "several runs of this machine are named `%s`"
+                                       : "several runs are on this machine, such as `%s`; "
+                                         "name one as the last operand",
+                           found->run);
+            return NULL;
+        }
+        if (found == NULL || found->killed)
+            found = process;
+    }
+    if (found == NULL && run != NULL)
+        (void)tnd_fail(error, "no run `%s` on this machine", run);
+    else if (found == NULL)
+        (void)tnd_fail(error, "no run on this machine");
+    return found;
+}
+
+tnd_event_stream_t *tnd_event_stream_new(const char *run, bool past, tnd_error_t *error)
+{
+    tnd_inspection_t *made = tnd_inspection_new();
+    const tnd_inspected_t *process = choose(made, run, error);
+    if (process == NULL) {
+        tnd_inspection_destroy(&made);
+        return NULL;
+    }
+    tnd_event_stream_t *self = tnd_allocate_zeroed(1, sizeof *self);
+    memcpy(self->run, process->run, sizeof self->run);
+    self->session = process->session;
+    self->past = past;
+    self->looked_ns = self->polled_ns = tnd_clock_now();
+    add_sources(self, made, past);
+    return self;
+}
+
+void tnd_event_stream_destroy(tnd_event_stream_t **self_p)
+{
+    tnd_event_stream_t *self = *self_p;
+    *self_p = NULL;
+    if (self == NULL)
+        return;
+    for (size_t s = 0; s < self->source_count; s++)
+        tnd_event_reader_destroy(&self->sources[s].reader);
+    for (size_t s = 0; s < self->source_count; s++)
+        tnd_inspection_destroy(&self->sources[s].made);
+    free(self->sources);
+    free(self->entries);
+    free(self);
+}
+
+static uint64_t thread_of(const tnd_inspected_t *process, uint32_t instance, uint32_t device)
+{
+    for (uint32_t a = 0; a < process->count; a++) {
+        const tnd_statistics_t *page = &process->actors[a];
+        if (page->instance == instance)
+            return device == 0                    ? page->thread
+                   : device <= page->device_count ? page->devices[device - 1].thread
+                                                  : 0;
+    }
+    return 0;
+}
+
+/*  Adds the new events of one ring. */
+static void take_ring(tnd_event_stream_t *self, source_t *source, uint32_t instance,
+                      uint32_t device)
+{
+    const tnd_run_record_t *record = &source->process->record;
+    const tnd_instance_record_t *own = &record->instances[instance];
+    size_t count =
+        tnd_event_reader_read(source->reader, own->ring + device, self->scratch, &self->missed);
+    for (size_t e = 0; e < count; e++) {
+        uint16_t peer = self->scratch[e].peer;
+        bool known = peer < record->shape.actors;
+        self->entries = tnd_grow(self->entries, self->count, &self->room, sizeof *self->entries);
+        self->entries[self->count++] = (tnd_event_entry_t){
+            .host = source->process->host,
+            .actor = own->name,
+            .family = own->actor,
+            .kind = own->kind,
+            .peer = known ? record->instances[peer].name : NULL,
+            .peer_family = known ? record->instances[peer].actor : NULL,
+            .instance = instance,
+            .device = device,
+            .process = source->process->process,
+            .thread = thread_of(source->process, instance, device),
+            .event = self->scratch[e],
+        };
+    }
+}
+
+static void take_rings(tnd_event_stream_t *self, source_t *source)
+{
+    const tnd_run_record_t *record = &source->process->record;
+    for (uint32_t i = 0; record->shape.hosts > 0 && i < record->shape.actors; i++)
+        for (uint32_t d = 0; d < record->instances[i].ring_count; d++)
+            take_ring(self, source, i, d);
+}
+
+static int by_end(const void *left, const void *right)
+{
+    const tnd_event_entry_t *a = left, *b = right;
+    if (a->event.end_ns != b->event.end_ns)
+        return a->event.end_ns < b->event.end_ns ? -1 : 1;
+    /* What was sent is before what was received at the same time. */
+    bool a_received = a->event.kind == TND_EVENT_BLOCK_RECEIVED ||
+                      a->event.kind == TND_EVENT_SLICE_RECEIVED ||
+                      a->event.kind == TND_EVENT_TICKET_RECEIVED;
+    bool b_received = b->event.kind == TND_EVENT_BLOCK_RECEIVED ||
+                      b->event.kind == TND_EVENT_SLICE_RECEIVED ||
+                      b->event.kind == TND_EVENT_TICKET_RECEIVED;
+    return a_received - b_received;
+}
+
+size_t tnd_event_stream_poll(tnd_event_stream_t *self, bool last,
+                             const tnd_event_entry_t **entries_p)
+{
+    uint64_t now = tnd_clock_now();
+    self->count -= self->given;
+    if (self->count > 0)
+        memmove(self->entries, self->entries + self->given, self->count * sizeof *self->entries);
+    self->given = 0;
+    if (now - self->looked_ns >= look_every_ns) {
+        self->looked_ns = now;
+        add_sources(self, tnd_inspection_new(), true);
+    }
+    for (size_t s = 0; s < self->source_count; s++)
+        take_rings(self, &self->sources[s]);
+    if (self->count > 0)
+        qsort(self->entries, self->count, sizeof *self->entries, by_end);
+    /* An event that ended before the last poll was in its ring by now. */
+    while (self->given < self->count &&
+           (last || self->entries[self->given].event.end_ns < self->polled_ns))
+        self->given++;
+    self->polled_ns = now;
+    *entries_p = self->entries;
+    return self->given;
+}
+
+bool tnd_event_stream_lives(const tnd_event_stream_t *self)
+{
+    return self->lives;
+}
+
+uint64_t tnd_event_stream_missed(const tnd_event_stream_t *self)
+{
+    return self->missed;
+}
+
+static const tnd_instance_record_t *find(const tnd_event_stream_t *self, const char *name,
+                                         bool elsewhere)
+{
+    const tnd_instance_record_t *found = NULL;
+    for (size_t s = 0; s < self->source_count; s++) {
+        const tnd_run_record_t *record = &self->sources[s].process->record;
+        for (uint32_t i = 0; record->shape.hosts > 0 && i < record->shape.actors; i++) {
+            const tnd_instance_record_t *instance = &record->instances[i];
+            if (!tnd_event_names(name, instance->name, instance->actor))
+                continue;
+            if (!elsewhere)
+                return instance;
+            if (instance->ring_count > 0)
+                return NULL; /* at least one is here */
+            found = instance;
+        }
+    }
+    return found;
+}
+
+bool tnd_event_stream_has(const tnd_event_stream_t *self, const char *name)
+{
+    return find(self, name, false) != NULL;
+}
+
+const char *tnd_event_stream_elsewhere(const tnd_event_stream_t *self, const char *name,
+                                       const char **host_p)
+{
+    const tnd_instance_record_t *found = find(self, name, true);
+    if (found == NULL)
+        return NULL;
+    *host_p = self->sources[0].process->record.hosts[found->host].name;
+    return found->name;
+}

@@ -1,0 +1,52 @@
+/*  tools/events/event_stream.h - the events of a run on this machine, merged by time.
+ *
+ *  Reads the event rings of all processes of a run, without help from them.  Processes that start
+ *  later are added.
+ *
+ *  Ownership: the caller destroys a stream, and with it all names.  Threads: one. */
+#ifndef TND_TOOLS_EVENTS_EVENT_STREAM_H
+#define TND_TOOLS_EVENTS_EVENT_STREAM_H
+
+#include "runtime/observe/event_reader.h"
+
+typedef struct {
+    const char *host;
+    const char *actor;  /* the instance: "prep.0" */
+    const char *family; /* the actor of the topology: "prep" */
+    const char *kind;   /* "preprocessor" */
+    const char *peer;   /* an instance; NULL: the event has none */
+    const char *peer_family;
+    uint32_t instance; /* of the plan */
+    uint32_t device;   /* 0: the actor's thread, otherwise its device thread, from 1 */
+    int process;
+    uint64_t thread; /* as the system's tools show it; 0: not known */
+    tnd_event_t event;
+} tnd_event_entry_t;
+
+typedef struct tnd_event_stream tnd_event_stream_t;
+
+/*  The events of the run named `run`, or of the only run if `run` is NULL.  `past`: begins with those
+ *  that are in the rings; otherwise only later ones are returned.  Returns NULL and sets the error
+ *  if such a run does not exist, or if there are several. */
+tnd_event_stream_t *tnd_event_stream_new(const char *run, bool past, tnd_error_t *error);
+void tnd_event_stream_destroy(tnd_event_stream_t **self_p);
+
+/*  Returns the next events, ordered by their end; valid until the next call.  Call it again after
+ *  2 ms, before rings wrap.  `last`: returns also those that ended just now, which may be out of
+ *  order with later ones. */
+size_t tnd_event_stream_poll(tnd_event_stream_t *self, bool last,
+                             const tnd_event_entry_t **entries_p);
+/*  Whether a process of the run was alive when it was last checked, at most 0.25 s ago. */
+bool tnd_event_stream_lives(const tnd_event_stream_t *self);
+/*  Events that were replaced before they could be read. */
+uint64_t tnd_event_stream_missed(const tnd_event_stream_t *self);
+
+/*  Whether an instance or actor of that name exists in the run. */
+bool tnd_event_stream_has(const tnd_event_stream_t *self, const char *name);
+/*  An instance of that name that runs on another machine, or NULL; `*host_p`: where. */
+const char *tnd_event_stream_elsewhere(const tnd_event_stream_t *self, const char *name,
+                                       const char **host_p);
+/*  Whether `name` is the instance `actor` or its family. */
+bool tnd_event_names(const char *name, const char *actor, const char *family);
+
+#endif

@@ -1,0 +1,116 @@
+/*  tools/events/event_watch.c - what the commands that watch events have in common. */
+#include "tools/events/event_watch.h"
+
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "runtime/base/clock.h"
+#include "runtime/text/quantity.h"
+
+static const uint64_t default_ns = UINT64_C(10000000000);
+/*  A busy actor fills its ring in about 10 ms. */
+static const struct timespec pause_between = {.tv_nsec = 2000000};
+
+static volatile sig_atomic_t interrupted;
+
+static void on_interrupt(int number)
+{
+    (void)number;
+    interrupted = 1;
+}
+
+bool tnd_event_edge(const char *text, char from[64], char to[64])
+{
+    const char *dots = strstr(text, ".."), *arrow = strstr(text, "->");
+    const char *at = dots != NULL ? dots : arrow;
+    snprintf(from, 64, "%.*s", at != NULL ? (int)(at - text) : 63, text);
+    snprintf(to, 64, "%.63s", at != NULL ? at + 2 : "");
+    return at != NULL;
+}
+
+bool tnd_event_check_name(const char *command, const tnd_event_stream_t *stream, const char *name)
+{
+    const char *host = "";
+    if (!tnd_event_stream_has(stream, name)) {
+        tnd_complain(command, "the run has no actor `%s`; `tundish ps` shows them", name);
+        return false;
+    }
+    const char *instance = tnd_event_stream_elsewhere(stream, name, &host);
+    if (instance != NULL)
+        tnd_complain(command,
+                     "%s is on host %s, which has no process here: its events are shown "
+                     "on that machine",
+                     instance, host);
+    return true;
+}
+
+static bool is_wanted(const tnd_event_watch_t *self, const tnd_event_entry_t *entry)
+{
+    return self->wants == NULL || self->wants(self->context, entry);
+}
+
+/*  The number of events to leave out, so that the last ones are taken. */
+static uint64_t count_skipped(const tnd_event_watch_t *self, const tnd_event_entry_t *entries,
+                              size_t count)
+{
+    uint64_t wanted = 0;
+    if (!self->request->last || self->limit == 0)
+        return 0;
+    for (size_t e = 0; e < count; e++)
+        wanted += is_wanted(self, &entries[e]);
+    return wanted > self->limit ? wanted - self->limit : 0;
+}
+
+static int watch(const tnd_event_watch_t *self, tnd_event_stream_t *stream, uint64_t until_ns)
+{
+    const tnd_event_entry_t *entries;
+    int code = self->begin(self->context, stream);
+    bool goes_on = code < 0;
+    uint64_t taken = 0;
+    while (goes_on) {
+        bool last = self->request->last || interrupted || tnd_clock_now() >= until_ns ||
+                    !tnd_event_stream_lives(stream);
+        size_t count = tnd_event_stream_poll(stream, last, &entries);
+        uint64_t skipped = count_skipped(self, entries, count);
+        for (size_t e = 0; e < count && goes_on; e++) {
+            if (!is_wanted(self, &entries[e]) || (skipped > 0 && skipped-- > 0))
+                continue;
+            goes_on = self->take(self->context, &entries[e]) && ++taken != self->limit;
+        }
+        goes_on = goes_on && !last && fflush(stdout) == 0;
+        if (goes_on)
+            nanosleep(&pause_between, NULL);
+    }
+    if (code < 0 && tnd_event_stream_missed(stream) > 0 && !self->past && !self->request->last)
+        tnd_complain(self->command, "%" PRIu64 " events passed too fast to be read",
+                     tnd_event_stream_missed(stream));
+    return code < 0 ? TND_EXIT_OK : code;
+}
+
+int tnd_event_watch(const tnd_event_watch_t *self)
+{
+    uint64_t duration_ns = default_ns;
+    const char *duration = self->request->duration;
+    if (duration != NULL &&
+        (tnd_quantity_duration(duration, &duration_ns) != TND_QUANTITY_OK || duration_ns == 0))
+        return tnd_usage_error(self->command,
+                               "--duration takes a time such as 10s or 500ms, "
+                               "not '%s'",
+                               duration);
+    tnd_error_t error;
+    bool past = self->past || self->request->last;
+    tnd_event_stream_t *stream = tnd_event_stream_new(self->run, past, &error);
+    if (stream == NULL) {
+        tnd_complain(self->command, "%s", error.text);
+        return TND_EXIT_FAILED;
+    }
+    struct sigaction interrupt = {.sa_handler = on_interrupt}, before;
+    sigaction(SIGINT, &interrupt, &before);
+    int code = watch(self, stream, tnd_clock_now() + duration_ns);
+    sigaction(SIGINT, &before, NULL);
+    tnd_event_stream_destroy(&stream);
+    return code;
+}

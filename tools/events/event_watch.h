@@ -1,0 +1,35 @@
+/*  tools/events/event_watch.h - what the commands that watch events have in common: a bounded time,
+ *  a run that may end, what was missed.
+ *
+ *  Threads: the main one. */
+#ifndef TND_TOOLS_EVENTS_EVENT_WATCH_H
+#define TND_TOOLS_EVENTS_EVENT_WATCH_H
+
+#include "tools/cli/command.h"
+#include "tools/events/event_stream.h"
+
+typedef struct {
+    const char *command;
+    const tnd_request_t *request;
+    const char *run; /* NULL: the only one */
+    bool past;       /* begins with the events that are in the rings */
+    /*  Whether an event is taken; NULL: all are. */
+    bool (*wants)(const void *context, const tnd_event_entry_t *entry);
+    uint64_t limit; /* events to take at most; with --last, the last ones; 0: no limit */
+    /*  Called with each of them; returns false to end. */
+    bool (*take)(void *context, const tnd_event_entry_t *entry);
+    /*  Called once, before events, with the stream; returns an exit code, or -1 to go on. */
+    int (*begin)(void *context, const tnd_event_stream_t *stream);
+    void *context;
+} tnd_event_watch_t;
+
+/*  Runs until `take` ends it, --duration (by default 10 s) has passed, the run has ended, or SIGINT.
+ *  With --last it takes the events that are there.  Returns an exit code. */
+int tnd_event_watch(const tnd_event_watch_t *self);
+
+/*  An edge "A..B" or "A->B" in two names; false: it is one name, copied to `from`. */
+bool tnd_event_edge(const char *text, char from[64], char to[64]);
+/*  Complains if the run has no actor of that name; returns false then. */
+bool tnd_event_check_name(const char *command, const tnd_event_stream_t *stream, const char *name);
+
+#endif
