@@ -97,7 +97,7 @@ const tnd_command_t tnd_command_latency = {
         "`read..feed` is the time from the reader to the end of the step.  Prints the number of\n"
         "samples, minimum, median, 90th and 99th percentile, maximum.  It watches for 10 s\n"
         "(--duration), or until --count samples.  Between actors that are not linked directly,\n"
-        "only B as a feeder gives samples.\n",
+        "only B as a feeder gives samples.  With buckets, the step may be another one.\n",
     .codes = "  0   measured\n"
              "  1   the run or an actor does not exist here, or nothing passed\n"
              "  2   usage\n",
