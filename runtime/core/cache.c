@@ -232,6 +232,7 @@ void tnd_cache_core_ticket(tnd_cache_core_t *self, const tnd_msg_t *msg)
         entry = insert(self, msg->ticket.epoch, msg->ticket.first);
     else if (msg->ticket.attempt <= entry->attempt)
         return;
+    entry->absent_until_ns = 0;
     bool same = entry->count == msg->ticket.count && entry->budget == msg->ticket.budget;
     entry->count = msg->ticket.count;
     entry->budget = msg->ticket.budget;
