@@ -309,12 +309,33 @@ static double bytes_on_the_way(const search_t *search, const tnd_statistics_t *f
     return bytes;
 }
 
+/*  Whether an edge crosses machines or may: one that stays on this machine is not slow.  The counts
+ *  of a process that took another's place begin anew, so that its edges cannot be judged. */
+static bool may_be_slow(const search_t *search, const tnd_seen_t *from, const tnd_seen_t *to)
+{
+    const tnd_inspection_t *look = search->view->after;
+    for (uint32_t p = 0; p < look->count; p++) {
+        const tnd_run_record_t *other = &look->processes[p].record;
+        if (tnd_inspected_same(&look->processes[p], from->process))
+            for (uint32_t h = 0; h < other->shape.hosts; h++)
+                if (other->hosts[h].restarts > 0)
+                    return false;
+    }
+    const tnd_run_record_t *record = &from->process->record;
+    for (uint32_t e = 0; e < record->shape.edges; e++)
+        if (record->edges[e].from == from->page->instance &&
+            record->edges[e].to == to->page->instance)
+            return record->edges[e].transport == TND_TRANSPORT_TCP;
+    return true;
+}
+
 /*  Both ends wait while bytes are on the way, for longer than a network needs. */
 static bool is_slow_link(const search_t *search, const tnd_seen_t *from, const tnd_seen_t *to,
                          double bytes)
 {
     tnd_times_t out, in;
-    if (from->process == to->process || !tnd_seen_runs(from) || !tnd_seen_runs(to))
+    if (from->process == to->process || !tnd_seen_runs(from) || !tnd_seen_runs(to) ||
+        !may_be_slow(search, from, to))
         return false;
     tnd_run_view_times(search->view, from, &out);
     tnd_run_view_times(search->view, to, &in);
