@@ -107,6 +107,7 @@ static const char *take_pages(int file, bool histories, tnd_inspected_t *process
     struct stat facts;
     if (fstat(file, &facts) != 0 || !S_ISREG(facts.st_mode))
         return "it is not a regular file";
+    process->foreign = facts.st_uid != geteuid();
     if (pread(file, header.bytes, TND_PAGE_BYTES, 0) != TND_PAGE_BYTES ||
         memcmp(header.is.magic, "TNDPAGES", sizeof header.is.magic) != 0)
         return "it is not of tundish";

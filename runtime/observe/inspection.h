@@ -24,6 +24,7 @@ typedef struct {
     int process;
     bool killed;           /* it was killed; these are its last counts */
     bool stopped;          /* by a signal, such as Ctrl-Z gives */
+    bool foreign;          /* the file is another user's: what it says of hosts is not trusted */
     uint64_t throttled_ns; /* by its control group, so far */
     uint64_t last_ns;      /* when one of its actors last changed its state; 0: never */
     uint32_t count;

@@ -136,7 +136,7 @@ static void start(tnd_remote_hosts_t *self, const tnd_inspection_t *look)
     const tnd_inspected_t *run;
     for (uint32_t at = 0; (run = next_run(look, &at)) != NULL;)
         for (uint32_t h = 0; h < run->record.shape.hosts; h++)
-            if (is_asked(look, run, &run->record.hosts[h]) &&
+            if (!run->foreign && is_asked(look, run, &run->record.hosts[h]) &&
                 find(self, &run->record.hosts[h]) == NULL)
                 (void)add(self, &run->record.hosts[h]);
 }

@@ -10,7 +10,7 @@
 #include "runtime/base/allocation.h"
 #include "tools/cli/json.h"
 
-/*  The most records of a process, as for files of this machine, and bytes of all its pages. */
+/*  The most records of a process, as for files of this machine, and bytes of the pages of all. */
 enum { ACTORS_MAX = 4096, HOSTS_MAX = 4096, EDGES_MAX = 1 << 18, BYTES_MAX = 64 << 20 };
 
 static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -151,7 +151,8 @@ static bool inflate_pages(const json_t *text, uint8_t *bytes, size_t size)
     return whole;
 }
 
-static bool read_pages(const json_t *object, tnd_inspected_t *process)
+/*  `left_p`: bytes that the pages may still take. */
+static bool read_pages(const json_t *object, tnd_inspected_t *process, size_t *left_p)
 {
     uint64_t count, actors, hosts, edges, histories;
     if (!read_number(object, "actors", ACTORS_MAX, &actors) ||
@@ -165,8 +166,9 @@ static bool read_pages(const json_t *object, tnd_inspected_t *process)
                                .edges = (uint32_t)edges,
                                .histories = (uint32_t)histories};
     size_t pages = count * sizeof *process->actors, record = tnd_run_record_bytes(&shape);
-    if (pages + record > BYTES_MAX)
+    if (pages + record > *left_p)
         return false;
+    *left_p -= pages + record;
     uint8_t *bytes = tnd_allocate(pages + record, 1);
     bool whole = inflate_pages(json_object_get(object, "pages"), bytes, pages + record);
     if (whole) {
@@ -184,7 +186,8 @@ static bool read_pages(const json_t *object, tnd_inspected_t *process)
     return whole;
 }
 
-static bool read_process(const json_t *object, const char *machine, tnd_inspected_t *process)
+static bool read_process(const json_t *object, const char *machine, tnd_inspected_t *process,
+                         size_t *left_p)
 {
     char path[sizeof process->path], session[20];
     uint64_t number;
@@ -204,7 +207,7 @@ static bool read_process(const json_t *object, const char *machine, tnd_inspecte
     snprintf(process->machine, sizeof process->machine, "%s", machine);
     /* Two machines may use the same path. */
     snprintf(process->path, sizeof process->path, "%s:%.440s", process->machine, path);
-    return read_pages(object, process);
+    return read_pages(object, process, left_p);
 }
 
 /* --- the clock of this machine ---------------------------------------------------------------- */
@@ -229,6 +232,9 @@ static void convert_actor(tnd_statistics_t *page, uint64_t there, uint64_t here)
     convert(&page->since_ns, there, here);
     convert(&page->begun_ns, there, here);
     convert(&page->waiting_ns, there, here);
+    convert(&page->program_since_ns, there, here);
+    for (unsigned f = 0; f < TND_PAGE_FED; f++)
+        convert(&page->fed_ns[f], there, here);
     for (unsigned d = 0; d < TND_PAGE_DEVICES; d++)
         convert(&page->devices[d].since_ns, there, here);
 }
@@ -289,9 +295,10 @@ static tnd_status_t read_processes(const json_t *root, const char *machine, uint
                         TND_REMOTE_PROCESSES_MAX);
     look->unread = tnd_copy_string(unread);
     look->processes = tnd_allocate_zeroed(count + 1, sizeof *look->processes);
+    size_t left = BYTES_MAX;
     for (size_t i = 0; i < count; i++) {
         tnd_inspected_t *process = &look->processes[look->count++];
-        if (!read_process(json_array_get(list, i), machine, process))
+        if (!read_process(json_array_get(list, i), machine, process, &left))
             return tnd_fail(error, "process %zu of what it prints is damaged", i);
         tnd_inspected_bound(process);
         for (uint32_t a = 0; a < process->count; a++)

@@ -399,7 +399,8 @@ static void take_hosts(tnd_top_snapshot_t *self, const tnd_inspection_t *after,
             host->stopped = process->stopped;
             host->killed = process->killed;
             host->process = (uint64_t)process->process;
-            host->anonymous_bytes = process->killed ? 0 : anonymous_of(process->process);
+            bool here = !process->killed && process->machine[0] == '\0';
+            host->anonymous_bytes = here ? anonymous_of(process->process) : 0;
         }
         self->hosts_up += host->presence == TND_PRESENCE_UP && !host->killed;
         if (host->waited_for && used + strlen(host->name) + 3 < sizeof self->waiting_for)
