@@ -160,11 +160,11 @@ void tnd_run_record_log(const tnd_run_record_t *self, unsigned level, const char
     snprintf(line, sizeof line, "%.40s %.48s %s", host, actor, text);
     memcpy(words, line, strlen(line));
     write_to(&record->after, 0);
-    atomic_thread_fence(memory_order_release);
-    write_to(&record->at_ns, now);
-    write_to(&record->level, level);
+    /* A reader that sees a new word also sees that the record is not complete. */
+    atomic_store_explicit(&record->at_ns, now, memory_order_release);
+    atomic_store_explicit(&record->level, level, memory_order_release);
     for (unsigned w = 0; w < TND_LOG_WORDS; w++)
-        write_to(&record->text[w], words[w]);
+        atomic_store_explicit(&record->text[w], words[w], memory_order_release);
     write_to(&record->before, number + 1);
     atomic_store_explicit(&record->after, number + 1, memory_order_release);
     atomic_store_explicit(&self->page->log_next, number + 1, memory_order_release);
