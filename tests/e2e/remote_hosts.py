@@ -112,7 +112,7 @@ class Spread:
             stdout=self.logs[-1], stderr=self.logs[-1], cwd=ROOT)
 
     def words(self, *words):
-        return [str(TUNDISH), *words, "--via", f"{self.via} {{host}}"]
+        return [str(TUNDISH), *words, "spread", "--via", f"{self.via} {{host}}"]
 
     def tool(self, *words):
         """Exit code, stdout and stderr of a command with --via."""
@@ -163,7 +163,7 @@ class Spread:
     @staticmethod
     def here():
         """The run as this machine alone shows it."""
-        done = subprocess.run([str(TUNDISH), "ps", "--json"], check=True, stdout=subprocess.PIPE)
+        done = subprocess.run([str(TUNDISH), "ps", "--json", "spread"], check=True, stdout=subprocess.PIPE)
         return (json.loads(done.stdout)["runs"] or [{"hosts": [], "steps": 0}])[0]
 
     def until_connected(self):

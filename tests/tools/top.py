@@ -64,7 +64,7 @@ class Terminal:
 def test_keys_and_sizes(folder):
     with hanging(folder) as (environment, process):
         until(environment, in_step)
-        with Terminal(folder, environment, "-i", "100ms") as terminal:
+        with Terminal(folder, environment, "stuck", "-i", "100ms") as terminal:
             text = terminal.shows("tundish top   stuck  running", "1 graph", "> read.0", "cpu:0",
                                   "feed waits for replica 0", "q quit")
             same(max(map(len, text.splitlines())) <= 80, True)
@@ -105,7 +105,8 @@ def test_keys_and_sizes(folder):
 def test_a_killed_run_stays_on_the_screen(folder):
     with hanging(folder) as (environment, process):
         until(environment, in_step)
-        with Terminal(folder, environment, "-i", "100ms", variables={"NO_COLOR": "1"}) as terminal:
+        with Terminal(folder, environment, "stuck", "-i", "100ms",
+                      variables={"NO_COLOR": "1"}) as terminal:
             terminal.shows("tundish top   stuck  running", "> read.0")
             assert "\033[35m" not in terminal.text("-e")
             process.kill()
@@ -138,18 +139,18 @@ def test_lines_and_json_without_a_terminal(folder):
             holds(line, "stuck running", "step 2", "0 rows/s", "feed waits for replica 0")
             top.kill()
             top.communicate()
-        code, out, err = run("top", "--once", env=environment)
+        code, out, err = run("top", "stuck", "--once", env=environment)
         same((code, err), (0, ""))
         holds(out, "tundish top   stuck  running", "1 graph", "> read.0", "feed waits for replica 0")
         same(max(map(len, out.splitlines())) <= 80, True)
-        code, out, err = run("top", "--once", "--json", env=environment)
+        code, out, err = run("top", "stuck", "--once", "--json", env=environment)
         same((code, err), (0, ""))
         told = json.loads(out)
         json_schema.check(told, SCHEMA)
         same(([one["run"] for one in told["runs"]], told["processes"][0]["pid"]),
              (["stuck"], process.pid))
-        top = subprocess.Popen([TUNDISH, "top", "-i", "100ms"], text=True, stdout=subprocess.PIPE,
-                               env={**os.environ, **environment})
+        top = subprocess.Popen([TUNDISH, "top", "stuck", "-i", "100ms"], text=True,
+                               stdout=subprocess.PIPE, env={**os.environ, **environment})
         top.stdout.readline()
         process.kill()
         process.wait()
