@@ -162,6 +162,7 @@ class Soak(Run):
         self.away += now - self.looked if now - self.looked > 0.5 else 0
         self.looked = now
         size = self.metrics.stat().st_size if self.metrics.exists() else 0
+        self.size = min(size, self.size)  # the check for free space makes it longer for a moment
         if size != self.size:
             with open(self.metrics, "rb") as file:
                 file.seek(self.size)
