@@ -15,6 +15,7 @@
 #include "runtime/base/allocation.h"
 #include "runtime/base/clock.h"
 #include "runtime/observe/process.h"
+#include "runtime/text/printable.h"
 
 /*  The most records of a file; a run has far fewer actors, hosts and edges. */
 enum { COUNT_MAX = 4096, EDGES_MAX = 1 << 18, RINGS_MAX = 1 << 17 };
@@ -29,19 +30,19 @@ typedef struct {
     uint32_t others; /* files of other versions are reported in one line */
 } walk_t;
 
-static void plain(char *text, size_t room)
+/*  Adds a line about a file or folder; its name may be another user's choice. */
+static void report(walk_t *walk, const char *path, const char *what, const char *why)
 {
-    text[room - 1] = '\0';
-    for (char *at = text; *at != '\0'; at++)
-        if ((unsigned char)*at < ' ' || (unsigned char)*at == 127)
-            *at = '?';
+    char line[800];
+    snprintf(line, sizeof line, "%s: %s%s", path, what, why);
+    fprintf(walk->unread, "%s\n", tnd_printable(line, sizeof line));
 }
 
 /*  Validates a page, which any process may have written. */
 static void bound(tnd_statistics_t *page)
 {
-    plain(page->actor, sizeof page->actor);
-    plain(page->kind, sizeof page->kind);
+    (void)tnd_printable(page->actor, sizeof page->actor);
+    (void)tnd_printable(page->kind, sizeof page->kind);
     if ((page->state & 0xff) > TND_STATE_FAILED)
         page->state = TND_STATE_NEW;
     if (page->peer_count > TND_PAGE_PEERS)
@@ -54,7 +55,7 @@ static void bound(tnd_statistics_t *page)
     if (page->device_count > TND_PAGE_DEVICES)
         page->device_count = TND_PAGE_DEVICES;
     for (unsigned d = 0; d < TND_PAGE_DEVICES; d++) {
-        plain(page->devices[d].name, sizeof page->devices[d].name);
+        (void)tnd_printable(page->devices[d].name, sizeof page->devices[d].name);
         if ((page->devices[d].state & 0xff) >= TND_DEVICE_STATES)
             page->devices[d].state = TND_DEVICE_IDLE;
     }
@@ -118,8 +119,8 @@ static const char *take_pages(int file, bool histories, tnd_inspected_t *process
         return "it is cut";
     if (header.is.record_bytes != tnd_run_record_bytes(shape))
         return other_version;
-    plain(header.is.run, sizeof header.is.run);
-    plain(header.is.host, sizeof header.is.host);
+    (void)tnd_printable(header.is.run, sizeof header.is.run);
+    (void)tnd_printable(header.is.host, sizeof header.is.host);
     memcpy(process->run, header.is.run, sizeof process->run);
     memcpy(process->host, header.is.host, sizeof process->host);
     process->session = header.is.session;
@@ -137,8 +138,7 @@ static const char *take_pages(int file, bool histories, tnd_inspected_t *process
     }
     if (!take_record(file, shape, histories, process))
         return "it was cut while it was read";
-    if (process->last_ns != 0 && process->record.page->written_ns > process->last_ns)
-        process->last_ns = process->record.page->written_ns;
+    process->last_ns = tnd_pages_last(process->last_ns, process->record.page);
     /* If the number belongs to another process, that process runs in a container. */
     char state;
     if (tnd_process_start(process->process, &state) == header.is.process_start) {
@@ -150,14 +150,14 @@ static const char *take_pages(int file, bool histories, tnd_inspected_t *process
 
 static void take_file(walk_t *walk, int folder, const char *path, const char *name)
 {
+    tnd_inspected_t process = {0};
+    snprintf(process.path, sizeof process.path, "%s/%s", path, name);
     int file = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     if (file < 0) {
         if (errno != ENOENT)
-            fprintf(walk->unread, "%s/%s: cannot be read: %s\n", path, name, strerror(errno));
+            report(walk, process.path, "cannot be read: ", strerror(errno));
         return;
     }
-    tnd_inspected_t process = {0};
-    snprintf(process.path, sizeof process.path, "%s/%s", path, name);
     /* Checked before reading: a process that ends meanwhile was alive. */
     process.killed = flock(file, LOCK_SH | LOCK_NB) == 0;
     const char *why = take_pages(file, walk->histories, &process);
@@ -173,7 +173,7 @@ static void take_file(walk_t *walk, int folder, const char *path, const char *na
     if (why != NULL) {
         walk->others += why == other_version;
         if (*why != '\0' && why != other_version)
-            fprintf(walk->unread, "%s: not shown: %s\n", process.path, why);
+            report(walk, process.path, "not shown: ", why);
         free(process.actors);
         free(process.record_memory);
         return;
@@ -188,7 +188,7 @@ static void take_folder(walk_t *walk, const char *path)
     DIR *folder = opendir(path);
     if (folder == NULL) {
         if (errno != ENOENT)
-            fprintf(walk->unread, "%s: cannot be read: %s\n", path, strerror(errno));
+            report(walk, path, "cannot be read: ", strerror(errno));
         return;
     }
     for (const struct dirent *entry; (entry = readdir(folder)) != NULL;)
@@ -214,7 +214,7 @@ static void take_others(walk_t *walk)
         if (access(path, R_OK | X_OK) == 0)
             take_folder(walk, path);
         else
-            fprintf(walk->unread, "%s: the runs of another user are not shown\n", path);
+            report(walk, path, "the runs of another user are not shown", "");
     }
     closedir(folder);
 }
@@ -251,9 +251,9 @@ static tnd_inspection_t *inspect(bool histories)
 
 void tnd_inspected_bound(tnd_inspected_t *self)
 {
-    plain(self->path, sizeof self->path);
-    plain(self->run, sizeof self->run);
-    plain(self->host, sizeof self->host);
+    (void)tnd_printable(self->path, sizeof self->path);
+    (void)tnd_printable(self->run, sizeof self->run);
+    (void)tnd_printable(self->host, sizeof self->host);
     for (uint32_t a = 0; a < self->count; a++)
         bound(&self->actors[a]);
     tnd_run_record_bound(&self->record);

@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "runtime/text/printable.h"
+
 /*  Parts begin at multiples of this, so that no two writers share a cache line. */
 enum { PART_BYTES = 4096 };
 
@@ -170,14 +172,6 @@ void tnd_run_record_log(const tnd_run_record_t *self, unsigned level, const char
     atomic_store_explicit(&self->page->log_next, number + 1, memory_order_release);
 }
 
-static void plain(char *text, size_t room)
-{
-    text[room - 1] = '\0';
-    for (char *at = text; *at != '\0'; at++)
-        if ((unsigned char)*at < ' ' || (unsigned char)*at == 127)
-            *at = '?';
-}
-
 bool tnd_run_record_log_text(const tnd_log_record_t *record, char *text, size_t room)
 {
     uint64_t words[TND_LOG_WORDS];
@@ -187,7 +181,7 @@ bool tnd_run_record_log_text(const tnd_log_record_t *record, char *text, size_t 
     for (unsigned w = 0; w < TND_LOG_WORDS; w++)
         words[w] = read_of(&record->text[w]);
     memcpy(line, words, sizeof line);
-    plain(line, sizeof line);
+    (void)tnd_printable(line, sizeof line);
     snprintf(text, room, "%s", line);
     return true;
 }
@@ -205,17 +199,17 @@ void tnd_run_record_bound(const tnd_run_record_t *copy)
         page->metric_count = 4;
     page->chain_count = page->chain_count < TND_PAGE_CHAINS ? page->chain_count : TND_PAGE_CHAINS;
     for (unsigned c = 0; c < TND_PAGE_CHAINS; c++)
-        plain(page->chains[c], sizeof page->chains[c]);
-    plain(page->checkpoints, sizeof page->checkpoints);
+        (void)tnd_printable(page->chains[c], sizeof page->chains[c]);
+    (void)tnd_printable(page->checkpoints, sizeof page->checkpoints);
     if (page->chain >= page->chain_count)
         page->chain = 0;
     if (page->host >= copy->shape.hosts)
         page->host = 0;
     for (uint32_t h = 0; h < copy->shape.hosts; h++) {
         tnd_host_record_t *host = &copy->hosts[h];
-        plain(host->name, sizeof host->name);
-        plain(host->address, sizeof host->address);
-        plain(host->pool, sizeof host->pool);
+        (void)tnd_printable(host->name, sizeof host->name);
+        (void)tnd_printable(host->address, sizeof host->address);
+        (void)tnd_printable(host->pool, sizeof host->pool);
         if (host->presence >= TND_PRESENCES)
             host->presence = TND_PRESENCE_UNKNOWN;
         if (host->parent >= copy->shape.hosts)
@@ -223,9 +217,9 @@ void tnd_run_record_bound(const tnd_run_record_t *copy)
     }
     for (uint32_t i = 0; copy->shape.hosts > 0 && i < copy->shape.actors; i++) {
         tnd_instance_record_t *instance = &copy->instances[i];
-        plain(instance->name, sizeof instance->name);
-        plain(instance->kind, sizeof instance->kind);
-        plain(instance->actor, sizeof instance->actor);
+        (void)tnd_printable(instance->name, sizeof instance->name);
+        (void)tnd_printable(instance->kind, sizeof instance->kind);
+        (void)tnd_printable(instance->actor, sizeof instance->actor);
         if (instance->host >= copy->shape.hosts)
             instance->host = 0;
         if (instance->history >= copy->shape.histories)

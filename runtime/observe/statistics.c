@@ -85,6 +85,12 @@ uint64_t tnd_statistics_last(const tnd_statistics_t *self)
     return last;
 }
 
+uint64_t tnd_pages_last(uint64_t last_ns, const tnd_run_page_t *page)
+{
+    uint64_t written = atomic_load_explicit(&page->written_ns, memory_order_relaxed);
+    return written > last_ns ? written : last_ns;
+}
+
 bool tnd_pages_are_old(uint64_t last_ns, uint64_t now)
 {
     return last_ns == 0 || last_ns > now || now - last_ns > dead_for_ns;
@@ -115,11 +121,12 @@ static bool is_predecessor(const tnd_pages_header_t *header, const char *name, c
             (!joined && strncmp(header->run, sweep->run, sizeof header->run) == 0));
 }
 
-/*  Whether a file can be removed, or else when its last actor changed: 0 for any other process. */
+/*  Whether a file can be removed, or else when it last changed: 0 for any other process. */
 static bool is_forgotten(int file, const char *name, const sweep_t *sweep, uint64_t *last_p)
 {
     tnd_pages_header_t header;
     tnd_statistics_t page;
+    tnd_run_page_t run;
     *last_p = 0;
     if (pread(file, &header, sizeof header, 0) != (ssize_t)sizeof header ||
         memcmp(header.magic, "TNDPAGES", sizeof header.magic) != 0 ||
@@ -134,6 +141,9 @@ static bool is_forgotten(int file, const char *name, const sweep_t *sweep, uint6
         uint64_t of_page = tnd_statistics_last(&page);
         *last_p = of_page > *last_p ? of_page : *last_p;
     }
+    off_t at = (off_t)(header.shape.actors + (uint64_t)1) * TND_PAGE_BYTES;
+    if (pread(file, &run, sizeof run, at) == (ssize_t)sizeof run)
+        *last_p = tnd_pages_last(*last_p, &run);
     if (tnd_pages_are_old(*last_p, tnd_clock_now()))
         return true;
     if (sweep->host == NULL || !is_predecessor(&header, name, sweep))

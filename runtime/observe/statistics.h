@@ -211,6 +211,8 @@ size_t tnd_pages_folders(tnd_pages_folders_t *folders);
 /*  When an actor or one of its device threads last changed its state: a killed process died at most
  *  a second after the last of its actors did. */
 uint64_t tnd_statistics_last(const tnd_statistics_t *self);
+/*  When a process last changed its file: `last_ns`, the last change of its actors, or later. */
+uint64_t tnd_pages_last(uint64_t last_ns, const tnd_run_page_t *page);
 /*  Whether the file of a killed process is removed: its last change is 10 minutes old, unknown, or
  *  from before the machine was started. */
 bool tnd_pages_are_old(uint64_t last_ns, uint64_t now);
