@@ -228,13 +228,13 @@ static void print_host(FILE *out, const tnd_remote_hosts_t *self, const remote_h
                        const tnd_inspection_t *look, const tnd_inspected_t *run,
                        const tnd_host_record_t *host)
 {
-    bool shown = has_process(look, run, host->name);
+    bool shown = has_process(look, run, host->name), old = false;
     char why[512] = "";
     if (remote->stream == UINT32_MAX)
         snprintf(why, sizeof why, "%s", remote->error.text);
     else
-        tnd_remote_stream_problem(self->streams[remote->stream], look->now_ns,
-                                  TND_REMOTE_PATIENCE_NS, why, sizeof why);
+        old = tnd_remote_stream_problem(self->streams[remote->stream], look->now_ns,
+                                        TND_REMOTE_PATIENCE_NS, why, sizeof why);
     bool is_new =
         host->presence == TND_PRESENCE_UP && look->now_ns < host->since_ns + TND_REMOTE_PATIENCE_NS;
     bool absent =
@@ -250,7 +250,7 @@ static void print_host(FILE *out, const tnd_remote_hosts_t *self, const remote_h
         return;
     fprintf(out, "host %s (%s): %s", host->name, host->address, why);
     print_presence(out, host, look->now_ns);
-    if (shown)
+    if (shown && old)
         fputs("; it is shown as it was", out);
     fputs("\n", out);
 }

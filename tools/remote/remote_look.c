@@ -297,9 +297,15 @@ static tnd_status_t read_processes(const json_t *root, const char *machine, uint
     look->processes = tnd_allocate_zeroed(count + 1, sizeof *look->processes);
     size_t left = BYTES_MAX;
     for (size_t i = 0; i < count; i++) {
-        tnd_inspected_t *process = &look->processes[look->count++];
-        if (!read_process(json_array_get(list, i), machine, process, &left))
-            return tnd_fail(error, "process %zu of what it prints is damaged", i);
+        tnd_inspected_t *process = &look->processes[look->count];
+        if (!read_process(json_array_get(list, i), machine, process, &left)) {
+            (void)tnd_fail(error, "process %zu of what it prints is damaged", i);
+            free(process->actors);
+            free(process->record_memory);
+            *process = (tnd_inspected_t){0};
+            continue;
+        }
+        look->count++;
         tnd_inspected_bound(process);
         for (uint32_t a = 0; a < process->count; a++)
             convert_actor(&process->actors[a], there, here);

@@ -22,7 +22,8 @@ void tnd_remote_look_print(FILE *out, const tnd_inspection_t *look);
 
 /*  Reads a line that arrived at `now_ns`, a time of this machine.  `machine` is the address that it
  *  came from; the processes carry it.  The caller destroys the inspection.
- *  Errors: not such a line; pages of another version; pages that are cut or too large. */
+ *  A process whose pages are damaged or too large is left out; `error` then names it, also with
+ *  TND_OK.  Errors: not such a line; pages of another version. */
 tnd_status_t tnd_remote_look_read(const char *line, size_t size, const char *machine,
                                   uint64_t now_ns, tnd_inspection_t **look_p,
                                   tnd_error_t *error) TND_CHECKED;

@@ -312,7 +312,7 @@ tnd_inspection_t *tnd_remote_stream_look(tnd_remote_stream_t *self)
 
 /* --- why there is none ------------------------------------------------------------------------ */
 
-void tnd_remote_stream_problem(const tnd_remote_stream_t *self, uint64_t now, uint64_t patience_ns,
+bool tnd_remote_stream_problem(const tnd_remote_stream_t *self, uint64_t now, uint64_t patience_ns,
                                char *text, size_t room)
 {
     uint64_t since = self->heard_ns != 0 ? self->heard_ns : self->started_ns;
@@ -325,4 +325,5 @@ void tnd_remote_stream_problem(const tnd_remote_stream_t *self, uint64_t now, ui
     else if (now >= since + patience_ns)
         snprintf(text, room, "no answer by `%s` since its last one, %.1f s ago", self->words[0],
                  silence);
+    return self->end[0] != '\0' || now >= since + patience_ns;
 }
