@@ -199,7 +199,7 @@ def test_a_killed_host_is_named(make):
         pid = run.processes["b"].pid
         verdict = run.until(11, has("killed", host="b", pid=pid))
         assert "(prep.0, prep.1)" in verdict["faults"][0]["text"], verdict
-        assert "of at most" in verdict["faults"][0]["evidence"], verdict
+        assert "(at most " in verdict["faults"][0]["evidence"], verdict
 
 
 REDUCED = {"batch": ", replicas: 2", "plugin": ", step: {plugin: planted, reduces: true}", "more": "  mean: {kind: reducer}", "links": " <-> mean"}
@@ -345,7 +345,7 @@ def test_a_killed_run_is_explained_afterwards(make):
             code, verdict = run.look()
             assert code == 1 and verdict["pid"] == run.processes[""].pid, (code, verdict)
             assert "was killed or crashed" in verdict["sentence"], verdict
-            assert "the last step that was done is" in verdict["sentence"], verdict
+            assert "the last committed step is" in verdict["sentence"], verdict
             assert {hop["actor"] for hop in verdict["chain"]} == \
                 {"read.0", "prep.0", "batch.0", "feed"}, verdict
         run.start()

@@ -18,13 +18,13 @@ TIMES = {"cpu", "wait_in", "wait_credit", "wait_order", "wait_step", "wait_reduc
 
 
 @contextlib.contextmanager
-def hanging(folder, at=2):
+def hanging(folder, at=2, read=""):
     """A run whose step never comes back; the environment to find it by, and its process."""
     pages = folder / "pages"
     pages.mkdir(exist_ok=True)
     environment = {"XDG_RUNTIME_DIR": str(pages), "TUNDISH_PLUGIN_PATH": str(BUILD / "tests")}
     arrays(folder)
-    path = topology(folder, top="name: stuck\n", links=FED,
+    path = topology(folder, top="name: stuck\n", links=FED, read=read,
                     actors=FEED % f", depth: 2, step: {{plugin: probe, hang_at: {at}}}")
     process = subprocess.Popen([TUNDISH, "run", "--quiet", str(path)],
                                env={**os.environ, **environment})
@@ -154,10 +154,15 @@ def test_pages_of_a_killed_process_are_kept_for_why(folder):
         code, out, err = run("ps", env=environment)
         same(code, 0)
         assert "stuck" not in out, out
-        holds(err, f"run stuck, host local: process {process.pid} was killed")
+        holds(err, f"run stuck, host local: process {process.pid} was killed; `tundish why stuck`")
         seen, = look(environment)
         same((seen["pid"], seen["state"], seen["host"]), (process.pid, "killed", "local"))
         same(run("ps", "stuck", env=environment)[0], 0)
+    with hanging(folder) as (environment, _):
+        until(environment, in_step)
+        holds(run("ps", env=environment)[2],
+              f"process {process.pid} was killed; another has taken its place")
+        assert "killed" not in run("why", env=environment)[1]
 
 
 def test_foreign_files_are_reported_and_not_trusted(folder):

@@ -15,7 +15,9 @@
 #include "tools/cli/json.h"
 #include "tools/remote/remote_hosts.h"
 #include "tools/remote/remote_look.h"
+#include "tools/report/absent_run.h"
 #include "tools/report/run_json.h"
+#include "tools/report/run_view.h"
 
 /*  The time between the two inspections from which rates are computed. */
 static const struct timespec pause_between = {.tv_nsec = 250000000};
@@ -158,6 +160,19 @@ static bool any_live(const tnd_inspection_t *made)
     return false;
 }
 
+/*  `tundish why` shows a killed process until another takes its place. */
+static void report_killed(const tnd_inspection_t *look, const tnd_inspected_t *process)
+{
+    tnd_run_view_t view = tnd_run_view(look, look, process);
+    bool shown = tnd_run_view_has(&view, process) && !tnd_run_is_superseded(look, process);
+    fprintf(stderr, "tundish ps: run %s, host %s: process %d was killed; ", process->run,
+            process->host, process->process);
+    if (shown)
+        fprintf(stderr, "`tundish why %s` shows what it did last\n", process->run);
+    else
+        fputs("another has taken its place\n", stderr);
+}
+
 static void show_all(sheet_t *sheet, const tnd_inspection_t *before, const tnd_inspection_t *after)
 {
     for (uint32_t p = 0; p < after->count; p++)
@@ -170,11 +185,7 @@ static void show_all(sheet_t *sheet, const tnd_inspection_t *before, const tnd_i
         if (sheet->json)
             show(sheet, before, after, process);
         else
-            fprintf(
-                stderr,
-                "tundish ps: run %s, host %s: process %d was killed; `tundish why %s` shows what "
-                "it did last\n",
-                process->run, process->host, process->process, process->run);
+            report_killed(after, process);
     }
 }
 
@@ -212,6 +223,7 @@ static void print_json(sheet_t *sheet, const tnd_inspection_t *before,
 static void print_table(sheet_t *sheet, const tnd_inspection_t *before,
                         const tnd_inspection_t *after)
 {
+    char absent[600];
     show_all(sheet, before, after);
     fputs(before->unread, stderr);
     if (sheet->rows.count > 0)
@@ -221,7 +233,7 @@ static void print_table(sheet_t *sheet, const tnd_inspection_t *before,
             tnd_request_names(sheet->request, after->processes[p].run))
             print_tuning(&after->processes[p]);
     if (sheet->rows.count == 0 && sheet->request->file_count == 0)
-        fputs("no run on this machine\n", stderr);
+        fprintf(stderr, "%s\n", tnd_absent_run_text(NULL, absent, sizeof absent));
     free(sheet->rows.rows);
 }
 
@@ -240,9 +252,10 @@ static int once(const tnd_request_t *request, tnd_remote_hosts_t *hosts)
     int code = TND_EXIT_OK;
     for (size_t i = 0; i < request->file_count; i++) {
         const char *run = request->files[i];
+        char absent[600];
         if (tnd_inspection_has(after, run, false) || tnd_inspection_has(after, run, true))
             continue;
-        tnd_complain("ps", "no run `%s` on this machine", run);
+        tnd_complain("ps", "%s", tnd_absent_run_text(run, absent, sizeof absent));
         code = TND_EXIT_FAILED;
     }
     if (after != before)

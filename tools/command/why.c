@@ -5,8 +5,10 @@
 
 #include "tools/cli/command.h"
 #include "tools/remote/remote_hosts.h"
+#include "tools/report/absent_run.h"
 #include "tools/report/bottleneck.h"
 #include "tools/report/evidence.h"
+#include "tools/report/run_view.h"
 
 /*  The time between the two inspections, longer than a short step. */
 static const struct timespec pause_between = {.tv_nsec = 500000000};
@@ -27,18 +29,6 @@ static bool has_others(const tnd_request_t *request, const tnd_inspection_t *mad
     return false;
 }
 
-/*  Whether a later run of the same name replaces this one, which is dead. */
-static bool is_superseded(const tnd_inspection_t *made, const tnd_inspected_t *process)
-{
-    for (uint32_t p = 0; p < made->count; p++) {
-        const tnd_inspected_t *other = &made->processes[p];
-        if (strcmp(other->run, process->run) == 0 && !tnd_inspected_same(other, process) &&
-            (!other->killed || other->last_ns > process->last_ns))
-            return true;
-    }
-    return false;
-}
-
 /*  The first process of a run of `after` that is to be judged; NULL: none is left after `last`. */
 static const tnd_inspected_t *next_run(const tnd_request_t *request, const tnd_inspection_t *after,
                                        uint32_t *at_p, const tnd_inspected_t *last)
@@ -47,7 +37,7 @@ static const tnd_inspected_t *next_run(const tnd_request_t *request, const tnd_i
         const tnd_inspected_t *process = &after->processes[(*at_p)++];
         if (!is_asked(request, process) || (last != NULL && tnd_inspected_same(last, process)))
             continue;
-        if (!tnd_inspection_runs(after, process) && is_superseded(after, process))
+        if (tnd_run_is_superseded(after, process))
             continue;
         return process;
     }
@@ -78,6 +68,7 @@ static int why(const tnd_request_t *request)
 {
     tnd_remote_hosts_t *hosts;
     tnd_error_t error = {.text = ""};
+    char absent[600];
     if (tnd_remote_hosts_new(&hosts, request->via, &error) != TND_OK)
         return tnd_usage_error("why", "%s", error.text);
     tnd_inspection_t *before = tnd_remote_hosts_look(hosts, false, TND_REMOTE_PATIENCE_NS);
@@ -105,12 +96,12 @@ static int why(const tnd_request_t *request)
     if (request->json)
         fputs("]}\n", stdout);
     else if (first && request->file_count == 0)
-        fputs("no run on this machine\n", stderr);
+        fprintf(stderr, "%s\n", tnd_absent_run_text(NULL, absent, sizeof absent));
     for (size_t i = 0; i < request->file_count; i++) {
         if (tnd_inspection_has(after, request->files[i], false) ||
             tnd_inspection_has(after, request->files[i], true))
             continue;
-        tnd_complain("why", "no run `%s` on this machine", request->files[i]);
+        tnd_complain("why", "%s", tnd_absent_run_text(request->files[i], absent, sizeof absent));
         code = code > TND_EXIT_FAILED ? code : TND_EXIT_FAILED;
     }
     tnd_remote_hosts_destroy(&hosts);

@@ -19,30 +19,46 @@ static bool is_dead(const tnd_run_view_t *view)
     return true;
 }
 
+/*  The last step that the leader booked, and the last checkpoint; without its page, the last step of
+ *  a feeder. */
+static void say_last_step(const tnd_run_view_t *view, tnd_verdict_t *verdict)
+{
+    const tnd_run_page_t *page = view->record != NULL ? view->record->page : NULL;
+    tnd_seen_t who;
+    uint64_t steps = 0;
+    if (page != NULL && page->state != 0) {
+        steps = page->step;
+    } else {
+        TND_EACH_ACTOR(view, who)
+        if (tnd_seen_has_role(&who, TND_ROLE_FEEDER) && who.page->blocks_out > 0 &&
+            who.page->step >= steps)
+            steps = who.page->step + 1;
+    }
+    if (steps > 0)
+        tnd_verdict_say(verdict, "; the last committed step is %" PRIu64, steps - 1);
+    else
+        tnd_verdict_say(verdict, "; no step was committed");
+    if (page != NULL && page->checkpoint_step > 0)
+        tnd_verdict_say(verdict, ", the last checkpoint is after step %" PRIu64,
+                        page->checkpoint_step - 1);
+}
+
 /*  What a killed run did last. */
 static void describe_death(const tnd_run_view_t *view, tnd_verdict_t *verdict)
 {
     const tnd_inspected_t *last = view->of;
     tnd_seen_t who;
-    uint64_t step = 0;
     char time[24];
-    bool any = false;
     for (uint32_t p = 0; p < view->after->count; p++) {
         const tnd_inspected_t *other = &view->after->processes[p];
         if (tnd_run_view_has(view, other) && other->last_ns > last->last_ns)
             last = other;
     }
-    TND_EACH_ACTOR(view, who)
-    if (tnd_seen_has_role(&who, TND_ROLE_FEEDER) && who.page->blocks_out > 0) {
-        step = who.page->step > step ? who.page->step : step;
-        any = true;
-    }
     uint64_t now = view->after->now_ns;
     tnd_duration_text(now > last->last_ns ? now - last->last_ns : 0, time);
     tnd_verdict_say(verdict, "%s was killed or crashed %s ago: host %s, process %d", verdict->run,
                     time, last->host, last->process);
-    if (any)
-        tnd_verdict_say(verdict, "; the last step that was done is %" PRIu64, step);
+    say_last_step(view, verdict);
     verdict->process = last->process;
     snprintf(verdict->host, sizeof verdict->host, "%s", last->host);
     TND_EACH_ACTOR(view, who)

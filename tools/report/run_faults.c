@@ -168,7 +168,7 @@ static void find_absent(const tnd_run_view_t *view, const tnd_host_record_t *hos
                         tnd_verdict_t *verdict)
 {
     tnd_fault_t fault = {.cause = TND_CAUSE_NOT_STARTED};
-    char time[24], actors[200];
+    char time[24], actors[200], restarts[80];
     uint64_t now = view->after->now_ns;
     bool away = host->presence == TND_PRESENCE_AWAY || host->presence == TND_PRESENCE_LOST;
     if (!away && (host->presence != TND_PRESENCE_EXPECTED || host->waited_for == 0))
@@ -185,10 +185,9 @@ static void find_absent(const tnd_run_view_t *view, const tnd_host_record_t *hos
         snprintf(fault.text, sizeof fault.text, "host %s (%s) at %s has been %s for %s", host->name,
                  actors, host->address, host->presence == TND_PRESENCE_LOST ? "lost" : "away",
                  time);
-        snprintf(fault.evidence, sizeof fault.evidence,
-                 "%s; it was restarted %" PRIu64 " times of at most %" PRIu32,
+        snprintf(fault.evidence, sizeof fault.evidence, "%s; %s",
                  host->waited_for != 0 ? "the run waits for it" : "the run continues without it",
-                 host->restarts, host->restarts_max);
+                 tnd_restarts_text(host, restarts, sizeof restarts));
     } else {
         snprintf(fault.text, sizeof fault.text, "host %s (%s) has not started for %s", host->name,
                  actors, time);

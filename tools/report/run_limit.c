@@ -309,18 +309,34 @@ static double bytes_on_the_way(const search_t *search, const tnd_statistics_t *f
     return bytes;
 }
 
-/*  Whether an edge crosses machines or may: one that stays on this machine is not slow.  The counts
- *  of a process that took another's place begin anew, so that its edges cannot be judged. */
-static bool may_be_slow(const search_t *search, const tnd_seen_t *from, const tnd_seen_t *to)
+/*  Whether a process of the actor of `page` was replaced: its bytes then begin anew. */
+static bool began_anew(const search_t *search, const tnd_inspected_t *run,
+                       const tnd_statistics_t *page)
 {
     const tnd_inspection_t *look = search->view->after;
     for (uint32_t p = 0; p < look->count; p++) {
-        const tnd_run_record_t *other = &look->processes[p].record;
-        if (tnd_inspected_same(&look->processes[p], from->process))
-            for (uint32_t h = 0; h < other->shape.hosts; h++)
-                if (other->hosts[h].restarts > 0)
-                    return false;
+        const tnd_run_record_t *record = &look->processes[p].record;
+        if (!tnd_inspected_same(&look->processes[p], run))
+            continue;
+        for (uint32_t i = 0; record->shape.hosts > 0 && i < record->shape.actors; i++) {
+            const tnd_instance_record_t *instance = &record->instances[i];
+            bool same = instance->chain == page->chain && instance->role == (uint32_t)page->role &&
+                        strlen(instance->actor) == strcspn(page->actor, ".@") &&
+                        strncmp(instance->actor, page->actor, strlen(instance->actor)) == 0;
+            if (same && record->hosts[instance->host].restarts > 0)
+                return true;
+        }
     }
+    return false;
+}
+
+/*  Whether an edge crosses machines or may: one that stays on this machine is not slow.  It cannot be
+ *  judged if the counts of an end began anew. */
+static bool may_be_slow(const search_t *search, const tnd_seen_t *from, const tnd_seen_t *to)
+{
+    if (began_anew(search, from->process, from->page) ||
+        began_anew(search, from->process, to->page))
+        return false;
     const tnd_run_record_t *record = &from->process->record;
     for (uint32_t e = 0; e < record->shape.edges; e++)
         if (record->edges[e].from == from->page->instance &&

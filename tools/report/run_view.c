@@ -17,6 +17,17 @@ static bool is_replaced(const tnd_run_view_t *self, const tnd_inspected_t *proce
     return false;
 }
 
+bool tnd_run_is_superseded(const tnd_inspection_t *look, const tnd_inspected_t *process)
+{
+    for (uint32_t p = 0; p < look->count; p++) {
+        const tnd_inspected_t *other = &look->processes[p];
+        if (strcmp(other->run, process->run) == 0 && !tnd_inspected_same(other, process) &&
+            (!other->killed || other->last_ns > process->last_ns))
+            return !tnd_inspection_runs(look, process);
+    }
+    return false;
+}
+
 bool tnd_run_view_has(const tnd_run_view_t *self, const tnd_inspected_t *process)
 {
     return tnd_inspected_same(process, self->of) &&

@@ -27,6 +27,9 @@ tnd_run_view_t tnd_run_view(const tnd_inspection_t *before, const tnd_inspection
 /*  Whether the view has a process, which is of `after`. */
 bool tnd_run_view_has(const tnd_run_view_t *self, const tnd_inspected_t *process);
 
+/*  Whether the run of a process is dead, and a later run of the same name replaces it. */
+bool tnd_run_is_superseded(const tnd_inspection_t *look, const tnd_inspected_t *process);
+
 /*  Visits the actors of the run in `who`, a tnd_seen_t. */
 #define TND_EACH_ACTOR(view, who)                                                                  \
     for (uint32_t p_ = 0; p_ < (view)->after->count; p_++)                                         \

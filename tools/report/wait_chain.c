@@ -136,6 +136,18 @@ static void list_actors(const tnd_inspected_t *process, char *text, size_t room)
                                  process->actors[a].actor);
 }
 
+const char *tnd_restarts_text(const tnd_host_record_t *host, char *text, size_t room)
+{
+    uint64_t count = host->restarts;
+    if (count == 0)
+        snprintf(text, room, "it has not been restarted (at most %" PRIu32 " times)",
+                 host->restarts_max);
+    else
+        snprintf(text, room, "it was restarted %" PRIu64 " time%s (at most %" PRIu32 ")", count,
+                 count == 1 ? "" : "s", host->restarts_max);
+    return text;
+}
+
 /*  How often the host was started again, as far as the leader knows. */
 static void describe_restarts(const tnd_run_view_t *view, const char *host, tnd_fault_t *fault)
 {
@@ -143,9 +155,7 @@ static void describe_restarts(const tnd_run_view_t *view, const char *host, tnd_
         const tnd_host_record_t *record = &view->record->hosts[h];
         if (strcmp(record->name, host) != 0 || record->restarts_max == 0)
             continue;
-        snprintf(fault->evidence, sizeof fault->evidence,
-                 "it was restarted %" PRIu64 " times of at most %" PRIu32, record->restarts,
-                 record->restarts_max);
+        tnd_restarts_text(record, fault->evidence, sizeof fault->evidence);
     }
 }
 

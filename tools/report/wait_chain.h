@@ -19,5 +19,7 @@ void tnd_fault_of(tnd_fault_t *fault, tnd_cause_t cause, const tnd_seen_t *who,
 /*  The fault of a process that was stopped or killed. */
 void tnd_fault_of_process(tnd_fault_t *fault, const tnd_run_view_t *view,
                           const tnd_inspected_t *process);
+/*  How often a host was started again, and how often it may be.  Returns `text`. */
+const char *tnd_restarts_text(const tnd_host_record_t *host, char *text, size_t room);
 
 #endif

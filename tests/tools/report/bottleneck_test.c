@@ -1,6 +1,7 @@
 /*  Covers tools/report/bottleneck.h: from pages to the bottleneck. */
 #include "tools/report/bottleneck.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -311,9 +312,15 @@ Test(bottleneck, a_run_without_a_live_process_was_killed)
     tnd_bottleneck_judge(&before, &after, &processes[1], &verdict);
     cr_assert_eq(verdict.state, TND_RUN_KILLED);
     cr_assert_str_eq(verdict.sentence, "fashion was killed or crashed 3.0 s ago: host a, process "
-                                       "11; the last step that was done is 1");
+                                       "11; the last committed step is 1");
     cr_assert_eq(verdict.hop_count, 6);
     cr_assert_eq(verdict.hops[0].waits, TND_WAIT_INPUT);
+    static tnd_run_page_t page = {.state = 5, .step = 42, .checkpoint_step = 30};
+    processes[0].record.page = &page;
+    tnd_bottleneck_judge(&before, &after, &processes[1], &verdict);
+    cr_assert_str_eq(verdict.sentence,
+                     "fashion was killed or crashed 3.0 s ago: host a, process 11; the last "
+                     "committed step is 41, the last checkpoint is after step 29");
 }
 
 Test(bottleneck, a_reducer_that_is_stopped_is_named)
@@ -430,6 +437,25 @@ Test(bottleneck, a_connection_limits_if_bytes_are_on_the_way_and_both_ends_wait)
     cr_assert_str_eq(fault(TND_CAUSE_LINK)->text,
                      "the connection prep.0 -> batch.0 (host a to host c) is slow: 1.00 MB/s, and "
                      "both ends wait for it");
+    /* The host of another actor was restarted; then that of one end, whose counts begin anew. */
+    tnd_pages_shape_t shape = {.actors = 6, .hosts = 2};
+    void *memory = calloc(1, tnd_run_record_bytes(&shape));
+    processes[0].record = tnd_run_record_at(memory, &shape);
+    for (uint32_t i = 0; i < 6; i++) {
+        tnd_instance_record_t *instance = &processes[0].record.instances[i];
+        snprintf(instance->actor, sizeof instance->actor, "%.*s",
+                 (int)strcspn(pages[i].actor, ".@"), pages[i].actor);
+        instance->role = (uint32_t)pages[i].role;
+    }
+    processes[0].record.hosts[1].restarts = 1;
+    for (uint32_t alone = READ; alone <= PREP; alone++) {
+        for (uint32_t i = 0; i < 6; i++)
+            processes[0].record.instances[i].host = i == alone;
+        tnd_bottleneck_judge(&before, &after, &processes[0], &verdict);
+        cr_assert_eq(verdict.limit.bound == TND_BOUND_LINK, alone == READ);
+    }
+    free(memory);
+    processes[0].record = (tnd_run_record_t){0};
     pages[PREP].bytes_out = 2010000; /* 10 ms of what is sent: a healthy network */
     tnd_bottleneck_judge(&before, &after, &processes[0], &verdict);
     cr_assert_eq(verdict.state, TND_RUN_FLOWS);
