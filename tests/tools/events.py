@@ -12,9 +12,10 @@ BATCH = 32
 RUN = "stuck"  # other runs may be on this machine
 
 
-def shown(*words, environment):
+def shown(*words, environment, said=""):
     code, out, err = run(*words, RUN, "--json", env=environment)
-    same((code, err), (0, ""))
+    same(code, 0)
+    assert said in err if said else err == "", err
     return [json.loads(line) for line in out.splitlines()]
 
 
@@ -22,7 +23,11 @@ def test_a_hung_run_shows_its_last_events(folder):
     with hanging(folder) as (environment, process):
         until(environment, in_step)
         os.kill(process.pid, signal.SIGSTOP)
-        events = shown("tap", "batch", "--last", environment=environment)
+        os.waitid(os.P_PID, process.pid, os.WSTOPPED | os.WNOWAIT)
+        events = shown("tap", "batch", "--last", environment=environment,
+                       said=f"batch.0 records nothing now: its process {process.pid} is stopped")
+        os.kill(process.pid, signal.SIGCONT)
+        os.waitid(os.P_PID, process.pid, os.WCONTINUED | os.WNOWAIT)
         times = [event["monotonic_seconds"] for event in events]
         same(times, sorted(times))
         same({event["actor"] for event in events}, {"batch.0"})
@@ -44,7 +49,6 @@ def test_a_hung_run_shows_its_last_events(folder):
         same({event["actor"] for event in both}, {"read.0", "batch.0"})
         same({event["peer"] for event in both}, {"read.0", "batch.0"})
         same(shown("tap", "read->batch", "--last", "-n", "3", environment=environment), both[-3:])
-        os.kill(process.pid, signal.SIGCONT)
 
 
 def test_a_position_is_followed_to_the_commit_of_its_step(folder):
@@ -84,13 +88,19 @@ def test_latency_is_measured_between_two_actors(folder):
 def test_it_ends_in_time_and_refuses_what_it_cannot_show(folder):
     with hanging(folder) as (environment, process):
         until(environment, in_step)
-        same(run("tap", "read", RUN, "-d", "50ms", env=environment), (0, "", ""))
+        same(run("tap", "read", RUN, "-d", "50ms", env=environment),
+             (0, "", "tundish tap: nothing passed\n"))
+        same(run("tap", "read..feed", RUN, "--last", env=environment),
+             (0, "", "tundish tap: nothing passed: no edge links read and feed\n"))
         for words, code, text in [
                 (("tap", "absent", RUN), 1, "no actor `absent`"),
                 (("tap", "read..absent", RUN), 1, "no actor `absent`"),
                 (("tap", "read", "elsewhere"), 1, "no run `elsewhere`"),
                 (("tap", "read", "-d", "5"), 2, "--duration takes a time"),
                 (("tap",), 2, "name an edge"),
+                (("tap", "read..", RUN), 2, "`read..` is neither an edge such as"),
+                (("tap", "..read", RUN), 2, "neither an edge"),
+                (("latency", "read..", RUN), 2, "is not a pair"),
                 (("follow",), 2, "--sample POSITION is missing"),
                 (("follow", "--sample", "x"), 2, "takes a number"),
                 (("latency", "read"), 2, "is not a pair"),
@@ -103,6 +113,20 @@ def test_it_ends_in_time_and_refuses_what_it_cannot_show(folder):
         steps = [event["step"] for event in shown("tap", "feed", "--last", environment=environment)
                  if event["event"] == "step_committed"]
         same(steps, [0, 1], "the events of a killed process are kept")
+    with hanging(folder) as (environment, process):
+        until(environment, in_step)
+    with hanging(folder) as (environment, process):
+        until(environment, in_step)
+        shown("tap", "feed", "--last", environment=environment)  # the one that lives
+
+
+def test_what_is_not_recorded_any_more_may_have_passed(folder):
+    with hanging(folder, at=2000, read=", epochs: 1000") as (environment, _):
+        until(environment, lambda actors: "feed" in actors and
+              [d["step"] for d in actors["feed"]["devices"]] == [2000])
+        code, _, err = run("follow", RUN, "--sample", "100", "--last", env=environment)
+        same(code, 1)
+        holds(err, "position 100 is not in the recorded events; ", "it may have passed")
 
 
 if __name__ == "__main__":

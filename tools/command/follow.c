@@ -31,7 +31,8 @@ static bool take(void *context, const tnd_event_entry_t *entry)
 
 static int begin(void *context, const tnd_event_stream_t *stream)
 {
-    (void)context, (void)stream;
+    (void)context;
+    tnd_event_check_stopped("follow", stream, NULL);
     return -1;
 }
 
@@ -53,7 +54,14 @@ static int follow(const tnd_request_t *request)
     int code = tnd_event_watch(&watch);
     if (code != TND_EXIT_OK || self.hops.found)
         return code;
-    tnd_complain("follow", "position %" PRIu64 " did not pass", request->sample);
+    if (watch.missed > 0)
+        tnd_complain("follow",
+                     "position %" PRIu64 " is not in the recorded events; %" PRIu64
+                     " events before "
+                     "them are not recorded any more, so it may have passed",
+                     request->sample, watch.missed);
+    else
+        tnd_complain("follow", "position %" PRIu64 " did not pass", request->sample);
     return TND_EXIT_FAILED;
 }
 
@@ -71,7 +79,8 @@ const tnd_command_t tnd_command_follow = {
         "position; with --last also a way whose beginning is not recorded any more.  Times are\n"
         "seconds since the first event.  With buckets, the step may be another one.\n",
     .codes = "  0   shown\n"
-             "  1   the run does not exist here, or the position did not pass in time\n"
+             "  1   the run does not exist here, or the position did not pass in time,\n"
+             "      or is not recorded any more\n"
              "  2   usage\n",
     .run = follow,
 };

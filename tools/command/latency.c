@@ -62,7 +62,8 @@ static void print_json(const latency_t *self)
 static int latency(const tnd_request_t *request)
 {
     latency_t self = {.left = request->count};
-    if (!tnd_event_edge(request->files[0], self.from, self.to))
+    if (!tnd_event_edge(request->files[0], self.from, self.to) || self.from[0] == '\0' ||
+        self.to[0] == '\0')
         return tnd_usage_error("latency", "`%s` is not a pair such as read..feed",
                                request->files[0]);
     tnd_event_watch_t watch = {

@@ -12,7 +12,7 @@ static const uint64_t default_count = 100;
 typedef struct {
     const tnd_request_t *request;
     char from[64], to[64];
-    bool edge;
+    bool edge, linked;
     uint64_t zero_ns;
 } tap_t;
 
@@ -41,7 +41,9 @@ static bool take(void *context, const tnd_event_entry_t *entry)
 
 static int begin(void *context, const tnd_event_stream_t *stream)
 {
-    const tap_t *tap = context;
+    tap_t *tap = context;
+    tap->linked = !tap->edge || tnd_event_stream_linked(stream, tap->from, tap->to) ||
+                  tnd_event_stream_linked(stream, tap->to, tap->from);
     bool known = tnd_event_check_name("tap", stream, tap->from) &&
                  (!tap->edge || tnd_event_check_name("tap", stream, tap->to));
     return known ? -1 : TND_EXIT_FAILED;
@@ -54,6 +56,9 @@ static int tap(const tnd_request_t *request)
         .zero_ns = tnd_clock_now(),
     };
     self.edge = tnd_event_edge(request->files[0], self.from, self.to);
+    if (self.from[0] == '\0' || (self.edge && self.to[0] == '\0'))
+        return tnd_usage_error("tap", "`%s` is neither an edge such as read..prep nor an actor",
+                               request->files[0]);
     tnd_event_watch_t watch = {
         .command = "tap",
         .request = request,
@@ -64,7 +69,12 @@ static int tap(const tnd_request_t *request)
         .begin = begin,
         .context = &self,
     };
-    return tnd_event_watch(&watch);
+    int code = tnd_event_watch(&watch);
+    if (code == TND_EXIT_OK && watch.taken == 0 && !self.linked)
+        tnd_complain("tap", "nothing passed: no edge links %s and %s", self.from, self.to);
+    else if (code == TND_EXIT_OK && watch.taken == 0)
+        tnd_complain("tap", request->last ? "no event is recorded" : "nothing passed");
+    return code;
 }
 
 const tnd_command_t tnd_command_tap;

@@ -6,6 +6,7 @@
 
 #include "runtime/base/allocation.h"
 #include "runtime/base/clock.h"
+#include "tools/report/absent_run.h"
 
 /*  How often processes are looked for. */
 static const uint64_t look_every_ns = 250000000;
@@ -72,16 +73,21 @@ static void add_sources(tnd_event_stream_t *self, tnd_inspection_t *made, bool p
         tnd_inspection_destroy(&made);
 }
 
+/*  The run to watch: the only one that lives, or else the one that was killed last. */
 static const tnd_inspected_t *choose(const tnd_inspection_t *made, const char *run,
                                      tnd_error_t *error)
 {
-    const tnd_inspected_t *found = NULL;
+    const tnd_inspected_t *found = NULL, *dead = NULL;
+    char absent[sizeof error->text];
     for (uint32_t p = 0; p < made->count; p++) {
         const tnd_inspected_t *process = &made->processes[p];
         if (run != NULL && strcmp(process->run, run) != 0)
             continue;
-        bool other = found != NULL && !tnd_inspected_same(found, process);
-        if (other && found->killed == process->killed) {
+        if (process->killed && (dead == NULL || process->last_ns > dead->last_ns))
+            dead = process;
+        if (process->killed || (found != NULL && tnd_inspected_same(found, process)))
+            continue;
+        if (found != NULL) {
             (void)tnd_fail(error,
                            run != NULL ? "several runs of this machine are named `%s`"
                                        : "several runs are on this machine, such as `%s`; "
@@ -89,13 +95,11 @@ static const tnd_inspected_t *choose(const tnd_inspection_t *made, const char *r
                            found->run);
             return NULL;
         }
-        if (found == NULL || found->killed)
-            found = process;
+        found = process;
     }
-    if (found == NULL && run != NULL)
-        (void)tnd_fail(error, "no run `%s` on this machine", run);
-    else if (found == NULL)
-        (void)tnd_fail(error, "no run on this machine");
+    found = found != NULL ? found : dead;
+    if (found == NULL)
+        (void)tnd_fail(error, "%s", tnd_absent_run_text(run, absent, sizeof absent));
     return found;
 }
 
@@ -227,6 +231,38 @@ bool tnd_event_stream_lives(const tnd_event_stream_t *self)
 uint64_t tnd_event_stream_missed(const tnd_event_stream_t *self)
 {
     return self->missed;
+}
+
+bool tnd_event_stream_linked(const tnd_event_stream_t *self, const char *from, const char *to)
+{
+    for (size_t s = 0; s < self->source_count; s++) {
+        const tnd_run_record_t *record = &self->sources[s].process->record;
+        for (uint32_t e = 0; record->shape.hosts > 0 && e < record->shape.edges; e++) {
+            const tnd_instance_record_t *a = &record->instances[record->edges[e].from];
+            const tnd_instance_record_t *b = &record->instances[record->edges[e].to];
+            if (tnd_event_names(from, a->name, a->actor) && tnd_event_names(to, b->name, b->actor))
+                return true;
+        }
+    }
+    return false;
+}
+
+const char *tnd_event_stream_stopped(const tnd_event_stream_t *self, const char *name,
+                                     int *process_p)
+{
+    for (size_t s = 0; s < self->source_count; s++) {
+        const tnd_inspected_t *process = self->sources[s].process;
+        bool stopped = process->stopped && process->record.shape.hosts > 0;
+        for (uint32_t i = 0; stopped && i < process->record.shape.actors; i++) {
+            const tnd_instance_record_t *instance = &process->record.instances[i];
+            bool named = name == NULL || tnd_event_names(name, instance->name, instance->actor);
+            if (instance->ring_count == 0 || !named)
+                continue;
+            *process_p = process->process;
+            return instance->name;
+        }
+    }
+    return NULL;
 }
 
 static const tnd_instance_record_t *find(const tnd_event_stream_t *self, const char *name,

@@ -25,9 +25,10 @@ typedef struct {
 
 typedef struct tnd_event_stream tnd_event_stream_t;
 
-/*  The events of the run named `run`, or of the only run if `run` is NULL.  `past`: begins with those
- *  that are in the rings; otherwise only later ones are returned.  Returns NULL and sets the error
- *  if such a run does not exist, or if there are several. */
+/*  The events of the run named `run`, or of any name if it is NULL: the only one that lives, or the
+ *  one that was killed last.  `past`: begins with those that are in the rings; otherwise only later
+ *  ones are returned.  Returns NULL and sets the error if such a run does not exist, or if several
+ *  live. */
 tnd_event_stream_t *tnd_event_stream_new(const char *run, bool past, tnd_error_t *error);
 void tnd_event_stream_destroy(tnd_event_stream_t **self_p);
 
@@ -41,6 +42,12 @@ bool tnd_event_stream_lives(const tnd_event_stream_t *self);
 /*  Events that were replaced before they could be read. */
 uint64_t tnd_event_stream_missed(const tnd_event_stream_t *self);
 
+/*  Whether an edge of the run goes from one instance or actor to the other. */
+bool tnd_event_stream_linked(const tnd_event_stream_t *self, const char *from, const char *to);
+/*  An instance of that name (NULL: of any) whose process was stopped by a signal when it was first
+ *  seen, or NULL; `*process_p`: its number. */
+const char *tnd_event_stream_stopped(const tnd_event_stream_t *self, const char *name,
+                                     int *process_p);
 /*  Whether an instance or actor of that name exists in the run. */
 bool tnd_event_stream_has(const tnd_event_stream_t *self, const char *name);
 /*  An instance of that name that runs on another machine, or NULL; `*host_p`: where. */

@@ -31,6 +31,18 @@ bool tnd_event_edge(const char *text, char from[64], char to[64])
     return at != NULL;
 }
 
+void tnd_event_check_stopped(const char *command, const tnd_event_stream_t *stream,
+                             const char *name)
+{
+    int process = 0;
+    const char *instance = tnd_event_stream_stopped(stream, name, &process);
+    if (instance != NULL)
+        tnd_complain(
+            command,
+            "%s records nothing now: its process %d is stopped; kill -CONT %d continues it",
+            instance, process, process);
+}
+
 bool tnd_event_check_name(const char *command, const tnd_event_stream_t *stream, const char *name)
 {
     const char *host = "";
@@ -44,6 +56,7 @@ bool tnd_event_check_name(const char *command, const tnd_event_stream_t *stream,
                      "%s is on host %s, which has no process here: its events are shown "
                      "on that machine",
                      instance, host);
+    tnd_event_check_stopped(command, stream, name);
     return true;
 }
 
@@ -64,12 +77,12 @@ static uint64_t count_skipped(const tnd_event_watch_t *self, const tnd_event_ent
     return wanted > self->limit ? wanted - self->limit : 0;
 }
 
-static int watch(const tnd_event_watch_t *self, tnd_event_stream_t *stream, uint64_t until_ns)
+static int watch(tnd_event_watch_t *self, tnd_event_stream_t *stream, uint64_t until_ns)
 {
     const tnd_event_entry_t *entries;
     int code = self->begin(self->context, stream);
     bool goes_on = code < 0;
-    uint64_t taken = 0;
+    self->taken = 0;
     while (goes_on) {
         bool last = self->request->last || interrupted || tnd_clock_now() >= until_ns ||
                     !tnd_event_stream_lives(stream);
@@ -78,19 +91,19 @@ static int watch(const tnd_event_watch_t *self, tnd_event_stream_t *stream, uint
         for (size_t e = 0; e < count && goes_on; e++) {
             if (!is_wanted(self, &entries[e]) || (skipped > 0 && skipped-- > 0))
                 continue;
-            goes_on = self->take(self->context, &entries[e]) && ++taken != self->limit;
+            goes_on = self->take(self->context, &entries[e]) && ++self->taken != self->limit;
         }
         goes_on = goes_on && !last && fflush(stdout) == 0;
         if (goes_on)
             nanosleep(&pause_between, NULL);
     }
-    if (code < 0 && tnd_event_stream_missed(stream) > 0 && !self->past && !self->request->last)
-        tnd_complain(self->command, "%" PRIu64 " events passed too fast to be read",
-                     tnd_event_stream_missed(stream));
+    self->missed = tnd_event_stream_missed(stream);
+    if (code < 0 && self->missed > 0 && !self->past && !self->request->last)
+        tnd_complain(self->command, "%" PRIu64 " events passed too fast to be read", self->missed);
     return code < 0 ? TND_EXIT_OK : code;
 }
 
-int tnd_event_watch(const tnd_event_watch_t *self)
+int tnd_event_watch(tnd_event_watch_t *self)
 {
     uint64_t duration_ns = default_ns;
     const char *duration = self->request->duration;

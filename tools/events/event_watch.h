@@ -21,15 +21,23 @@ typedef struct {
     /*  Called once, before events, with the stream; returns an exit code, or -1 to go on. */
     int (*begin)(void *context, const tnd_event_stream_t *stream);
     void *context;
+    /*  Set when it returns. */
+    uint64_t taken;  /* events */
+    uint64_t missed; /* events that were replaced before they could be read */
 } tnd_event_watch_t;
 
 /*  Runs until `take` ends it, --duration (by default 10 s) has passed, the run has ended, or SIGINT.
  *  With --last it takes the events that are there.  Returns an exit code. */
-int tnd_event_watch(const tnd_event_watch_t *self);
+int tnd_event_watch(tnd_event_watch_t *self);
 
-/*  An edge "A..B" or "A->B" in two names; false: it is one name, copied to `from`. */
+/*  An edge "A..B" or "A->B" in two names, which may be empty; false: it is one name, copied to
+ *  `from`. */
 bool tnd_event_edge(const char *text, char from[64], char to[64]);
-/*  Complains if the run has no actor of that name; returns false then. */
+/*  Complains if the run has no actor of that name, and returns false; also if its events are on
+ *  another machine, or its process is stopped. */
 bool tnd_event_check_name(const char *command, const tnd_event_stream_t *stream, const char *name);
+/*  Complains if the process of an actor of that name is stopped; NULL: of any actor. */
+void tnd_event_check_stopped(const char *command, const tnd_event_stream_t *stream,
+                             const char *name);
 
 #endif
