@@ -136,13 +136,13 @@ def test_lines_and_json_without_a_terminal(folder):
                                    stdout=subprocess.PIPE,
                                    env={**os.environ, **environment, **variables})
             line = top.stdout.readline()
-            holds(line, "stuck running", "step 2", "0 rows/s", "feed waits for replica 0")
+            holds(line, "stuck running", "2 steps", "0 rows/s", "feed waits for replica 0")
             top.kill()
             top.communicate()
         code, out, err = run("top", "stuck", "--once", env=environment)
         same((code, err), (0, ""))
-        holds(out, "tundish top   stuck  running", "1 graph", "> read.0", "feed waits for replica 0")
-        same(max(map(len, out.splitlines())) <= 80, True)
+        holds(out, "tundish top   stuck  running", "1 graph", "> read.0", "feed waits for replica 0",
+              "WAITS FOR", "feed is running")  # nothing is cut
         code, out, err = run("top", "stuck", "--once", "--json", env=environment)
         same((code, err), (0, ""))
         told = json.loads(out)
@@ -157,6 +157,26 @@ def test_lines_and_json_without_a_terminal(folder):
         out, _ = top.communicate(timeout=60)
         same(top.returncode, 0)
         holds(out.splitlines()[-1], "stuck killed")
+
+
+def test_a_run_that_was_killed_before_is_shown_until_another_begins(folder):
+    with hanging(folder) as (environment, process):
+        until(environment, in_step)
+        process.send_signal(signal.SIGSTOP)
+        os.waitid(os.P_PID, process.pid, os.WSTOPPED | os.WNOWAIT)
+        holds(run("top", "stuck", "--once", env=environment)[1], "tundish top   stuck  stopped")
+    code, out, err = run("top", "stuck", "--once", env=environment)
+    same((code, err), (0, ""))
+    holds(out, "tundish top   stuck  killed", "the run has ended: killed", "X")
+    seen, = json.loads(run("ps", "stuck", "--json", env=environment)[1])["runs"]
+    same((seen["state"], seen["outcome"]), ("killed", "killed"))
+    if TMUX is None:
+        return
+    with Terminal(folder, environment, "stuck", "-i", "100ms") as terminal:
+        terminal.shows("stuck  killed", "the run has ended: killed")
+        with hanging(folder) as (environment, _):
+            terminal.shows("stuck  running", "feed waits for replica 0")
+            holds(run("top", "stuck", "--once", env=environment)[1], "stuck  running")
 
 
 def test_what_it_cannot_do_is_an_error(folder):

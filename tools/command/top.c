@@ -10,6 +10,7 @@
 #include "runtime/text/quantity.h"
 #include "tools/cli/command.h"
 #include "tools/cli/terminal.h"
+#include "tools/report/absent_run.h"
 #include "tools/report/run_json.h"
 #include "tools/top/draw.h"
 #include "tools/top/painter.h"
@@ -18,8 +19,8 @@
 /*  The shortest interval, and the time between the two looks of --once. */
 static const uint64_t least_interval_ns = 50000000, once_ns = 250000000;
 
-/*  The size of the text of --once: as many rows as it takes. */
-enum { ONCE_ROWS = 40, ONCE_COLUMNS = 80 };
+/*  The size of the text of --once, if it is not of a terminal: nothing is cut. */
+enum { ONCE_ROWS = 40, ONCE_COLUMNS = 280 };
 
 static void sleep_for(uint64_t ns)
 {
@@ -60,7 +61,7 @@ static void print_screen(const tnd_watched_run_t *run)
     view.rows = ONCE_ROWS;
     view.columns = terminal.line ? (unsigned)terminal.columns : ONCE_COLUMNS;
     view.wide = terminal.wide;
-    view.interval_ns = once_ns;
+    view.interval_ns = 0;
     tnd_top_draw(&view, run->snapshot, run->name, &screen);
     for (unsigned row = 0, blank = 0; row + 2 < screen.rows; row++) {
         char *text = tnd_screen_text(&screen, row);
@@ -74,6 +75,7 @@ static void print_screen(const tnd_watched_run_t *run)
 
 static int print_once(tnd_watched_run_t *run, bool json)
 {
+    char absent[600];
     tnd_watched_run_look(run);
     if (run->snapshot != NULL) {
         sleep_for(once_ns);
@@ -84,22 +86,24 @@ static int print_once(tnd_watched_run_t *run, bool json)
     else if (run->snapshot != NULL)
         print_screen(run);
     else if (run->name == NULL)
-        fputs("no run on this machine\n", stderr);
+        fprintf(stderr, "%s\n", tnd_absent_run_text(NULL, absent, sizeof absent));
     if (run->snapshot != NULL || run->name == NULL)
         return TND_EXIT_OK;
-    tnd_complain("top", "no run `%s` on this machine", run->name);
+    tnd_complain("top", "%s", tnd_absent_run_text(run->name, absent, sizeof absent));
     return TND_EXIT_FAILED;
 }
 
 /*  A line per interval until the run has ended. */
 static int print_lines(tnd_watched_run_t *run, uint64_t interval_ns, bool json)
 {
+    char absent[600];
     bool waits = false;
     while (!run->ended) {
         bool found = run->snapshot != NULL;
         tnd_watched_run_look(run);
         if (run->snapshot == NULL && !waits) {
-            fputs("no run on this machine yet; waiting for one\n", stderr);
+            fprintf(stderr, "%s; waiting for one\n",
+                    tnd_absent_run_text(run->name, absent, sizeof absent));
             waits = true;
         } else if (found && json) {
             print_json(run);
@@ -209,14 +213,18 @@ const tnd_command_t tnd_command_top = {
     .arguments = (const char *const[]){"--interval", "--once", "--json", "--via", NULL},
     .details =
         "Reads the statistics in shared memory only, so actors that hang or were stopped are\n"
-        "shown too.  It waits for a run if there is none, and shows how a run ended.  `?` shows\n"
-        "the keys and the letters.  With RUN, the `name:` of a topology, only a run of that name\n"
-        "is shown; otherwise the newest one.\n"
+        "shown too.  It waits for a run if there is none, and shows how a run ended.  If no run\n"
+        "lives, it shows the one that was killed last, until another begins.  `?` shows the keys\n"
+        "and the letters.  With RUN, the `name:` of a topology, only a run of that name is shown;\n"
+        "otherwise the newest one.  Epochs are counted from 0, as everywhere but in the progress\n"
+        "of `tundish run` (epoch 1/5).\n"
         "\n"
         "A bar of 20 letters shows the time of an actor since the previous look: R computing,\n"
         "d disk or sleep, i input is missing, c no room downstream, o waits for the order, s the\n"
-        "user's step, n other replicas, q ready without a processor.  A device has S step,\n"
-        "n reduce, A apply, k saves the model.  Colours show the same; NO_COLOR turns them off.\n"
+        "user's step, n other replicas, q ready without a processor, . idle.  A device has S "
+        "step,\n"
+        "n reduce, A apply, k saves the model, . idle.  `?` has all letters.  Colours show the\n"
+        "same; NO_COLOR turns them off.\n"
         "\n"
         "If stdout is not a terminal, it prints a line per interval until the run has ended.\n"
         "--json prints an object per interval, as `tundish ps --json`.  --once looks twice and\n"

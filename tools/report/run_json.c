@@ -99,16 +99,18 @@ static void print_metrics(FILE *out, const tnd_run_page_t *page)
     fputs("}", out);
 }
 
-static void print_session(FILE *out, const tnd_run_record_t *record, uint64_t now)
+static void print_session(FILE *out, const tnd_run_record_t *record, bool killed, uint64_t now)
 {
     const tnd_run_page_t *page = record->page;
-    tnd_json_member(out, "state", session_names[page->state]);
+    tnd_json_member(out, "state", killed ? "killed" : session_names[page->state]);
     print_age(out, "since_seconds", page->state != 0 ? page->since_ns : 0, now);
     print_age(out, "age_seconds", page->started_ns, now);
     uint64_t outcome = page->outcome;
     tnd_json_member(out, "outcome",
-                    outcome < sizeof outcome_names / sizeof *outcome_names ? outcome_names[outcome]
-                                                                           : NULL);
+                    killed ? "killed"
+                    : outcome < sizeof outcome_names / sizeof *outcome_names
+                        ? outcome_names[outcome]
+                        : NULL);
     print_waiting_for(out, record);
     tnd_json_member(out, "chain", page->chain_count > 0 ? page->chains[page->chain] : NULL);
     fprintf(out,
@@ -225,7 +227,8 @@ void tnd_run_json_run(FILE *out, const tnd_inspection_t *look, const tnd_inspect
     fprintf(out, ",\"session\":\"%" PRIx64 "\"", process->session);
     tnd_json_member(out, "leader",
                     leader->record.shape.hosts > 0 ? leader->record.hosts[0].name : NULL);
-    print_session(out, &leader->record, look->now_ns);
+    bool killed = leader->killed && leader->record.page->outcome == 0;
+    print_session(out, &leader->record, killed, look->now_ns);
     print_hosts(out, &leader->record, look->now_ns);
     print_edges(out, look, leader);
     print_log(out, &leader->record, look->now_ns);

@@ -14,13 +14,16 @@ static const char *state_of(const tnd_top_snapshot_t *snapshot)
 {
     if (snapshot->outcome != NULL)
         return snapshot->outcome;
+    if (snapshot->stopped)
+        return "stopped";
     return *snapshot->state != '\0' ? snapshot->state : "its leader is on another machine";
 }
 
-static bool ended_badly(const tnd_top_snapshot_t *snapshot)
+static bool is_bad(const tnd_top_snapshot_t *snapshot)
 {
-    return snapshot->outcome != NULL && strcmp(snapshot->outcome, "done") != 0 &&
-           strcmp(snapshot->outcome, "drained") != 0;
+    if (snapshot->outcome == NULL)
+        return snapshot->stopped;
+    return strcmp(snapshot->outcome, "done") != 0 && strcmp(snapshot->outcome, "drained") != 0;
 }
 
 /*  Draws a text over several rows, broken at spaces; returns how many rows it takes. */
@@ -108,18 +111,25 @@ static void put_header(const tnd_canvas_t *canvas)
     unsigned column = tnd_screen_put(screen, 0, 1, TND_INK_BOLD, "tundish top");
     column = tnd_screen_put(screen, 0, column, TND_INK_BOLD, "   %s", snapshot->run);
     column =
-        tnd_screen_put(screen, 0, column, ended_badly(snapshot) ? TND_INK_FAULT : TND_INK_PLAIN,
+        tnd_screen_put(screen, 0, column, is_bad(snapshot) ? TND_INK_FAULT : TND_INK_PLAIN,
                        "  %s %s", state_of(snapshot), tnd_time_text(snapshot->age_seconds, age));
     column = tnd_screen_put(screen, 0, column, TND_INK_PLAIN, "   %" PRIu32 " host%s",
                             snapshot->host_count, snapshot->host_count == 1 ? "" : "s");
     if (snapshot->running_chain > 0)
         column = tnd_screen_put(screen, 0, column, TND_INK_PLAIN, "   %s", snapshot->chain);
-    tnd_screen_put(screen, 0, column, TND_INK_PLAIN, "   epoch %" PRIu64 "  step %s",
-                   snapshot->epoch + (snapshot->outcome == NULL),
-                   tnd_grouped((double)snapshot->step, step));
+    /* Numbers count from 0, as everywhere; what has ended is counted. */
+    if (snapshot->outcome == NULL)
+        column =
+            tnd_screen_put(screen, 0, column, TND_INK_PLAIN, "   epoch %" PRIu64, snapshot->epoch);
+    else
+        column = tnd_screen_put(screen, 0, column, TND_INK_PLAIN, "   %" PRIu64 " epoch%s",
+                                snapshot->epoch, snapshot->epoch == 1 ? "" : "s");
+    tnd_screen_put(screen, 0, column, TND_INK_PLAIN, "  %s step%s",
+                   tnd_grouped((double)snapshot->step, step), snapshot->step == 1 ? "" : "s");
     snprintf(right, sizeof right, "%s%.1f s", view->frozen ? "frozen  " : "",
              (double)view->interval_ns * 1e-9);
-    put_right(screen, 0, view->frozen ? TND_INK_SELECTED : TND_INK_PLAIN, right);
+    if (view->interval_ns > 0)
+        put_right(screen, 0, view->frozen ? TND_INK_SELECTED : TND_INK_PLAIN, right);
     column = tnd_screen_put(screen, 1, 1, TND_INK_BOLD, "%s rows/s   %.1f MB/s",
                             tnd_grouped(snapshot->rows_per_second, rows),
                             snapshot->bytes_per_second * 1e-6);
@@ -139,6 +149,8 @@ static const char *const help_lines[] = {
     "  i input is missing      blue       q ready, no processor is free    yellow",
     "  c no room downstream    dark       . idle, or its part is done",
     "  o waits for the order   dark       T stopped, X killed or failed    magenta",
+    "  p waits for a connection           l waits for the leader",
+    "  ? not on this machine, or not started",
     "  of a device: S step, n reduce, A apply, k saves the model, . idle",
     "",
     "Keys:",
@@ -295,6 +307,9 @@ static void divide(const tnd_canvas_t *canvas, unsigned room, unsigned heights[T
         heights[TND_BOX_LOG] += take(&room, LOG_MOST - 2);
 }
 
+/*  From this width on the legend has every letter; the help has them anyway. */
+enum { LEGEND_WIDE = 132 };
+
 static void put_keys(const tnd_canvas_t *canvas)
 {
     const tnd_top_view_t *view = canvas->view;
@@ -311,8 +326,10 @@ static void put_keys(const tnd_canvas_t *canvas)
     }
     if (screen->rows >= 16 && view->page == TND_TOP_MAIN)
         tnd_screen_put(
-            screen, last - 1, 1, TND_INK_PLAIN, "%s",
-            "R cpu d disk i input c credit o order s step n reduce q no processor . idle");
+            screen, last - 1, 1, TND_INK_PLAIN, "%s%s",
+            "R cpu d disk i input c credit o order s step n reduce q no processor . idle",
+            screen->columns >= LEGEND_WIDE ? " p peer l leader  of a device: S step A apply k save"
+                                           : "");
     if (view->filter[0] != '\0')
         tnd_screen_put(screen, last, 1, TND_INK_BOLD, "filter %s   esc clears it", view->filter);
     else if (view->page != TND_TOP_MAIN || view->alone != 0)
@@ -366,10 +383,10 @@ void tnd_top_draw(const tnd_top_view_t *view, const tnd_top_snapshot_t *snapshot
 void tnd_top_print_line(const tnd_top_snapshot_t *snapshot, FILE *out)
 {
     char step[TND_NUMBER_TEXT], rows[TND_NUMBER_TEXT], age[TND_NUMBER_TEXT];
-    fprintf(out, "%s %s %s  step %s  %s rows/s  %.1f MB/s  %s%s\n", snapshot->run,
+    fprintf(out, "%s %s %s  %s step%s  %s rows/s  %.1f MB/s  %s%s\n", snapshot->run,
             state_of(snapshot), tnd_time_text(snapshot->age_seconds, age),
-            tnd_grouped((double)snapshot->step, step), tnd_grouped(snapshot->rows_per_second, rows),
-            snapshot->bytes_per_second * 1e-6,
+            tnd_grouped((double)snapshot->step, step), snapshot->step == 1 ? "" : "s",
+            tnd_grouped(snapshot->rows_per_second, rows), snapshot->bytes_per_second * 1e-6,
             snapshot->waiting_for[0] != '\0' ? "waits for host " : "",
             snapshot->waiting_for[0] != '\0' ? snapshot->waiting_for : snapshot->verdict);
 }

@@ -64,15 +64,14 @@ static void print_heading(const tnd_canvas_t *canvas, unsigned row, const column
     const tnd_top_view_t *view = canvas->view;
     tnd_screen_t *screen = canvas->screen;
     unsigned window = view->window / 10 == 0 ? 0 : view->window == 10 ? 1 : 2;
-    unsigned begins[TND_SORTS] = {at->name + 6, at->host, at->time, at->rows, at->queue, at->since};
+    unsigned begins[TND_SORTS] = {at->name, at->host, at->time, at->rows, at->queue, at->since};
     unsigned widths[TND_SORTS] = {5, at->host_width, 4, 9, 6, 7};
     tnd_screen_put(screen, row, 1, TND_INK_BOLD, "%u", TND_BOX_ACTORS);
     for (unsigned s = 0; s < TND_SORTS; s++) {
         bool right = s >= TND_SORT_ROWS;
         tnd_ink_t ink = s == view->column ? TND_INK_SELECTED : TND_INK_BOLD;
-        unsigned begin = s == TND_SORT_NAME ? at->name : begins[s];
         if (s != TND_SORT_BUSY || !at->wide)
-            tnd_screen_field(screen, row, begin, widths[s], right, ink, titles[s]);
+            tnd_screen_field(screen, row, begins[s], widths[s], right, ink, titles[s]);
     }
     if (at->wide) {
         for (unsigned p = 0; p < PARTS; p++)
@@ -86,11 +85,12 @@ static void print_heading(const tnd_canvas_t *canvas, unsigned row, const column
     }
     tnd_screen_field(screen, row, at->credit, 7, true, TND_INK_BOLD, "CREDIT");
     tnd_screen_put(screen, row, at->waits, TND_INK_BOLD, "WAITS FOR");
-    if (view->sorted)
-        tnd_screen_put(screen, row,
-                       begins[view->sort] + widths[view->sort] -
-                           (view->sort < TND_SORT_ROWS ? 0 : 7),
-                       TND_INK_BOLD, view->reverse ? "^" : "v");
+    if (!view->sorted)
+        return;
+    /* The mark is after a title at the left of its column, and before one at the right. */
+    unsigned length = (unsigned)strlen(titles[view->sort]), column = begins[view->sort];
+    column += view->sort >= TND_SORT_ROWS ? widths[view->sort] - length - 1 : length;
+    tnd_screen_put(screen, row, column, TND_INK_BOLD, view->reverse ? "^" : "v");
 }
 
 static void print_time(const tnd_canvas_t *canvas, unsigned row, const columns_t *at,

@@ -59,10 +59,14 @@ const char *tnd_top_age(double seconds, char text[32])
     return text;
 }
 
+/*  The length of a title in a text, which may be wider than its reader's screen. */
+enum { TEXT_RULE = 80 };
+
 void tnd_top_title(const tnd_canvas_t *canvas, unsigned row, unsigned number, const char *text)
 {
     unsigned column = tnd_screen_put(canvas->screen, row, 1, TND_INK_BOLD, "%u %s ", number, text);
-    while (column + 1 < canvas->screen->columns)
+    bool once = canvas->view->interval_ns == 0;
+    while (column + 1 < (once ? TEXT_RULE : canvas->screen->columns))
         column = tnd_screen_put(canvas->screen, row, column, TND_INK_PLAIN,
                                 canvas->view->wide ? "\u2500" : "-");
 }
@@ -204,7 +208,7 @@ unsigned tnd_top_box_edges(const tnd_canvas_t *canvas, unsigned top, unsigned he
         tnd_screen_field(canvas->screen, row, 11, 10, false, TND_INK_PLAIN, edge->from);
         tnd_screen_field(canvas->screen, row, 22, 10, false, TND_INK_PLAIN, edge->to);
         tnd_screen_put(canvas->screen, row, 33, TND_INK_PLAIN, "%s", transports[edge->transport]);
-        if (edge->known) {
+        if (edge->known && !edge->call) {
             tnd_screen_field(canvas->screen, row, 40, 10, true, TND_INK_PLAIN,
                              tnd_grouped(edge->rows_per_second, rate));
             snprintf(rate, sizeof rate, "%.1f", edge->bytes_per_second * 1e-6);

@@ -453,6 +453,7 @@ static void take_run(tnd_top_snapshot_t *self, const tnd_inspected_t *leader, ui
         page->outcome < sizeof outcomes / sizeof *outcomes ? outcomes[page->outcome] : NULL;
     if (leader->killed && self->outcome == NULL)
         self->outcome = "killed";
+    self->stopped = leader->stopped && !leader->killed;
     self->age_seconds = seconds_of(now, page->started_ns);
     snprintf(self->chain, sizeof self->chain, "%s",
              page->chain_count > 0 ? page->chains[page->chain] : "");

@@ -79,6 +79,7 @@ typedef struct {
     double window_seconds;
     const char *state;   /* "running", ...; "" if it is not known */
     const char *outcome; /* how it ended, or NULL */
+    bool stopped;        /* the process of its leader is stopped by a signal */
     double age_seconds, state_seconds;
     char waiting_for[128], chain[48];
     uint32_t chains, lanes, processes, hosts_up, running_chain;

@@ -61,13 +61,13 @@ typedef struct {
     bool sorted, reverse; /* not sorted: in the order of the plan */
     bool follow;          /* keeps the actor selected, not its place */
     bool frozen, quit;
-    unsigned window; /* 0: between two looks; 10, 60: seconds */
-    uint64_t interval_ns;
-    char typing;       /* `/` or `:` while a line is typed; 0: none */
-    char typed[48];    /* that line */
-    char filter[48];   /* actors whose name, host or kind contains it; `!` inverts */
-    char expanded[32]; /* the actor whose workers all have a line */
-    char message[96];  /* shown until the next key */
+    unsigned window;      /* 0: between two looks; 10, 60: seconds */
+    uint64_t interval_ns; /* 0: it is drawn once, as text */
+    char typing;          /* `/` or `:` while a line is typed; 0: none */
+    char typed[48];       /* that line */
+    char filter[48];      /* actors whose name, host or kind contains it; `!` inverts */
+    char expanded[32];    /* the actor whose workers all have a line */
+    char message[96];     /* shown until the next key */
 } tnd_top_view_t;
 
 typedef enum {

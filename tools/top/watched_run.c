@@ -12,27 +12,45 @@ void tnd_watched_run_begin(tnd_watched_run_t *self, const char *name, tnd_remote
         (tnd_watched_run_t){.name = name, .hosts = hosts, .patience_ns = patience_ns, .file = -1};
 }
 
-/*  Whether this is the run that is watched, or one to begin with. */
+/*  Whether this is the run that is watched. */
 static bool is_watched(const tnd_watched_run_t *self, const tnd_inspected_t *process)
 {
-    if (self->snapshot != NULL)
-        return process->session == self->snapshot->session &&
-               strcmp(process->run, self->snapshot->run) == 0;
-    return !process->killed && (self->name == NULL || strcmp(process->run, self->name) == 0);
+    return self->snapshot != NULL && process->session == self->snapshot->session &&
+           strcmp(process->run, self->snapshot->run) == 0;
 }
 
-const tnd_inspected_t *tnd_watched_run_process(const tnd_watched_run_t *self)
+/*  Whether this is a run to begin with. */
+static bool is_wanted(const tnd_watched_run_t *self, const tnd_inspected_t *process)
+{
+    return self->name == NULL || strcmp(process->run, self->name) == 0;
+}
+
+/*  The process that lives, or else was killed last, of those that `fits`. */
+static const tnd_inspected_t *choose(const tnd_watched_run_t *self,
+                                     bool (*fits)(const tnd_watched_run_t *self,
+                                                  const tnd_inspected_t *process))
 {
     const tnd_inspected_t *found = NULL;
     for (uint32_t p = 0; self->after != NULL && p < self->after->count; p++) {
         const tnd_inspected_t *process = &self->after->processes[p];
-        if (!is_watched(self, process))
+        if (!fits(self, process))
             continue;
+        uint64_t begun = process->record.page->started_ns;
         bool newer = found == NULL || (found->killed && !process->killed) ||
-                     (found->killed == process->killed &&
-                      process->record.page->started_ns > found->record.page->started_ns);
+                     (found->killed == process->killed && begun > found->record.page->started_ns);
         if (newer)
             found = process;
+    }
+    return found;
+}
+
+const tnd_inspected_t *tnd_watched_run_process(const tnd_watched_run_t *self)
+{
+    const tnd_inspected_t *found = self->snapshot != NULL ? choose(self, is_watched) : NULL;
+    if (self->snapshot == NULL || self->found_dead) {
+        const tnd_inspected_t *other = choose(self, is_wanted);
+        if (found == NULL || (found->killed && other != NULL && !other->killed))
+            found = other;
     }
     return found != NULL ? tnd_inspection_leader(self->after, found) : NULL;
 }
@@ -43,6 +61,13 @@ static void hold_file(tnd_watched_run_t *self, const tnd_inspected_t *process)
     if (self->file >= 0 || process->machine[0] != '\0')
         return;
     self->file = open(process->path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+}
+
+static void close_file(tnd_watched_run_t *self)
+{
+    if (self->file >= 0)
+        close(self->file);
+    self->file = -1;
 }
 
 /*  The files of a run that ended are removed, but an open one can be read. */
@@ -56,16 +81,20 @@ static void take_end(tnd_watched_run_t *self)
 
 void tnd_watched_run_look(tnd_watched_run_t *self)
 {
-    if (self->ended)
+    if (self->ended && !self->found_dead)
         return;
     tnd_inspection_destroy(&self->before);
     self->before = self->after;
     self->after = tnd_remote_hosts_look(self->hosts, true, self->patience_ns);
     const tnd_inspected_t *process = tnd_watched_run_process(self);
     if (process == NULL) {
-        if (self->snapshot != NULL)
+        if (self->snapshot != NULL && !self->ended)
             take_end(self);
         return;
+    }
+    if (!is_watched(self, process)) {
+        self->found_dead = process->killed;
+        close_file(self);
     }
     const tnd_inspection_t *before = self->before != NULL ? self->before : self->after;
     tnd_top_snapshot_t *snapshot = tnd_top_snapshot_new(before, self->after, process);
@@ -80,7 +109,5 @@ void tnd_watched_run_free(tnd_watched_run_t *self)
     tnd_inspection_destroy(&self->before);
     tnd_inspection_destroy(&self->after);
     tnd_top_snapshot_destroy(&self->snapshot);
-    if (self->file >= 0)
-        close(self->file);
-    self->file = -1;
+    close_file(self);
 }

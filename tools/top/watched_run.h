@@ -16,7 +16,8 @@ typedef struct {
     tnd_inspection_t *before, *after; /* the last two looks; NULL: none yet */
     tnd_top_snapshot_t *snapshot;     /* of the last look; NULL: no run was found */
     bool ended;                       /* the run has ended; further looks change nothing */
-    int file; /* its leader's statistics, readable after their end; -1: none */
+    bool found_dead; /* it was killed before it was found: a run that begins replaces it */
+    int file;        /* its leader's statistics, readable after their end; -1: none */
 } tnd_watched_run_t;
 
 void tnd_watched_run_begin(tnd_watched_run_t *self, const char *name, tnd_remote_hosts_t *hosts,

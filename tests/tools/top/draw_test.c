@@ -156,6 +156,48 @@ Test(draw, keys_sort_reverse_and_select)
     cr_assert_str_eq(view.selected, "read.0");
 }
 
+Test(draw, the_mark_of_the_sorted_column_hides_no_title)
+{
+    static const char *const shown[TND_SORTS] = {"ACTORv",  "HOSTv",  "TIMEv",
+                                                 "vROWS/S", "vQUEUE", "vSINCE"};
+    for (unsigned s = 0; s < TND_SORTS; s++) {
+        press("s");
+        cr_assert_geq(row_of(shown[s]), 0, "%s", shown[s]);
+        cr_assert_eq(row_of("ACTOR"), row_of("WAITS FOR"), "%s", shown[s]);
+        cr_assert_eq(row_of("ROWS/S"), row_of("QUEUE"), "%s", shown[s]);
+        press("s>");
+    }
+}
+
+Test(draw, the_epoch_is_counted_from_0_and_what_ended_is_counted)
+{
+    run.epoch = 16;
+    cr_assert_eq(row_of("epoch 16  7,946 steps"), 0);
+    run.outcome = "done";
+    run.epoch = 5;
+    run.step = 1;
+    cr_assert_eq(row_of("5 epochs  1 step"), 0);
+}
+
+Test(draw, an_edge_of_calls_has_no_rows)
+{
+    edges[2].known = edges[2].call = true;
+    strcpy(edges[2].to, "mean");
+    press("e");
+    tnd_top_draw(&view, &run, NULL, &screen);
+    char *text = tnd_screen_text(&screen, (unsigned)row_of("mean "));
+    cr_assert_null(strstr(text, " 0 "), "%s", text);
+    free(text);
+}
+
+Test(draw, a_stopped_run_is_shown_as_stopped)
+{
+    run.stopped = true;
+    cr_assert_eq(row_of("fashion  stopped"), 0);
+    run.outcome = "killed";
+    cr_assert_eq(row_of("fashion  killed"), 0);
+}
+
 Test(draw, following_keeps_the_actor_and_not_its_place)
 {
     press(">>>s"); /* prep.0, read.0, batch.0, feed */
