@@ -44,10 +44,10 @@ def look(environment):
 
 
 def until(environment, true):
-    """Looks until `true` says so; ps itself takes the time between two looks."""
+    """Looks until `true` says so of the run that lives; ps itself takes the time between two looks."""
     end = time.monotonic() + 60
     while time.monotonic() < end:
-        seen = look(environment)
+        seen = [one for one in look(environment) if one["state"] != "killed"]
         if seen and true({actor["name"]: actor for actor in seen[0]["actors"]}):
             return seen[0]
     raise AssertionError(seen)
