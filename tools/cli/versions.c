@@ -5,6 +5,7 @@
 #include <isa-l.h>
 #include <msgpack.h>
 #include <ncurses.h>
+#include <protobuf-c/protobuf-c.h>
 #include <string.h>
 #include <tundish/tundish.h>
 #include <xxhash.h>
@@ -20,7 +21,7 @@
 #include "actors/text/json_record.h"
 #include "runtime/interface/link.h"
 
-enum { LIBRARIES = 14 };
+enum { LIBRARIES = 15 };
 
 typedef struct {
     const char *name;
@@ -35,8 +36,9 @@ static void look(library_t libraries[LIBRARIES])
     yaml_get_version(&yaml[0], &yaml[1], &yaml[2]);
     unsigned xxhash = XXH_versionNumber();
     static const char *const names[LIBRARIES] = {
-        "zeromq",     "czmq", "msgpack",    "libyaml",       "xxhash",  "isa-l",   "zlib",
-        "libdeflate", "zstd", "libarchive", "libjpeg-turbo", "libspng", "jansson", "ncurses"};
+        "zeromq",        "czmq",    "msgpack",    "libyaml", "xxhash",
+        "isa-l",         "zlib",    "libdeflate", "zstd",    "libarchive",
+        "libjpeg-turbo", "libspng", "jansson",    "ncurses", "protobuf-c"};
     for (int i = 0; i < LIBRARIES; i++)
         libraries[i].name = names[i];
     size_t room = sizeof libraries[0].version;
@@ -61,6 +63,7 @@ static void look(library_t libraries[LIBRARIES])
     /* "ncurses 6.4.20221231" */
     const char *ncurses = strchr(curses_version(), ' ');
     snprintf(libraries[13].version, room, "%s", ncurses != NULL ? ncurses + 1 : "");
+    snprintf(libraries[14].version, room, "%s", protobuf_c_version());
 }
 
 void tnd_versions_print_libraries(FILE *out)

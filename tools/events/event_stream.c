@@ -43,7 +43,12 @@ static bool is_read(const tnd_event_stream_t *self, const char *path)
     return false;
 }
 
-static bool is_ours(const tnd_event_stream_t *self, const tnd_inspected_t *process)
+const char *tnd_event_stream_run(const tnd_event_stream_t *self)
+{
+    return self->run;
+}
+
+bool tnd_event_stream_is_of(const tnd_event_stream_t *self, const tnd_inspected_t *process)
 {
     return strcmp(process->run, self->run) == 0 && process->session == self->session;
 }
@@ -55,7 +60,7 @@ static void add_sources(tnd_event_stream_t *self, tnd_inspection_t *made, bool p
     self->lives = false;
     for (uint32_t p = 0; p < made->count; p++) {
         const tnd_inspected_t *process = &made->processes[p];
-        if (!is_ours(self, process))
+        if (!tnd_event_stream_is_of(self, process))
             continue;
         self->lives = self->lives || !process->killed;
         tnd_event_reader_t *reader =
@@ -147,31 +152,55 @@ static uint64_t thread_of(const tnd_inspected_t *process, uint32_t instance, uin
     return 0;
 }
 
+static tnd_event_entry_t entry_of(const tnd_inspected_t *process, uint32_t instance,
+                                  uint32_t device)
+{
+    const tnd_instance_record_t *own = &process->record.instances[instance];
+    return (tnd_event_entry_t){
+        .host = process->host,
+        .actor = own->name,
+        .family = own->actor,
+        .kind = own->kind,
+        .instance = instance,
+        .chain = own->chain,
+        .device = device,
+        .process = process->process,
+        .thread = thread_of(process, instance, device),
+    };
+}
+
+bool tnd_event_stream_name(const tnd_event_stream_t *self, const tnd_inspected_t *process,
+                           const tnd_statistics_t *page, tnd_event_entry_t *entry)
+{
+    for (size_t s = 0; s < self->source_count; s++) {
+        const tnd_inspected_t *own = self->sources[s].process;
+        if (strcmp(own->path, process->path) != 0 || own->record.shape.hosts == 0 ||
+            page->instance >= own->record.shape.actors)
+            continue;
+        *entry = entry_of(own, page->instance, 0);
+        return true;
+    }
+    return false;
+}
+
 /*  Adds the new events of one ring. */
 static void take_ring(tnd_event_stream_t *self, source_t *source, uint32_t instance,
                       uint32_t device)
 {
     const tnd_run_record_t *record = &source->process->record;
-    const tnd_instance_record_t *own = &record->instances[instance];
-    size_t count =
-        tnd_event_reader_read(source->reader, own->ring + device, self->scratch, &self->missed);
+    size_t count = tnd_event_reader_read(source->reader, record->instances[instance].ring + device,
+                                         self->scratch, &self->missed);
+    tnd_event_entry_t entry;
+    if (count > 0)
+        entry = entry_of(source->process, instance, device);
     for (size_t e = 0; e < count; e++) {
         uint16_t peer = self->scratch[e].peer;
         bool known = peer < record->shape.actors;
+        entry.peer = known ? record->instances[peer].name : NULL;
+        entry.peer_family = known ? record->instances[peer].actor : NULL;
+        entry.event = self->scratch[e];
         self->entries = tnd_grow(self->entries, self->count, &self->room, sizeof *self->entries);
-        self->entries[self->count++] = (tnd_event_entry_t){
-            .host = source->process->host,
-            .actor = own->name,
-            .family = own->actor,
-            .kind = own->kind,
-            .peer = known ? record->instances[peer].name : NULL,
-            .peer_family = known ? record->instances[peer].actor : NULL,
-            .instance = instance,
-            .device = device,
-            .process = source->process->process,
-            .thread = thread_of(source->process, instance, device),
-            .event = self->scratch[e],
-        };
+        self->entries[self->count++] = entry;
     }
 }
 

@@ -17,6 +17,7 @@ typedef struct {
     const char *peer;   /* an instance; NULL: the event has none */
     const char *peer_family;
     uint32_t instance; /* of the plan */
+    uint32_t chain;    /* likewise */
     uint32_t device;   /* 0: the actor's thread, otherwise its device thread, from 1 */
     int process;
     uint64_t thread; /* as the system's tools show it; 0: not known */
@@ -48,6 +49,15 @@ bool tnd_event_stream_linked(const tnd_event_stream_t *self, const char *from, c
  *  seen, or NULL; `*process_p`: its number. */
 const char *tnd_event_stream_stopped(const tnd_event_stream_t *self, const char *name,
                                      int *process_p);
+
+/*  The name of the run, and whether a process is of it. */
+const char *tnd_event_stream_run(const tnd_event_stream_t *self);
+bool tnd_event_stream_is_of(const tnd_event_stream_t *self, const tnd_inspected_t *process);
+/*  An entry without an event for the actor of a page of such a process; false: its names are not
+ *  known. */
+bool tnd_event_stream_name(const tnd_event_stream_t *self, const tnd_inspected_t *process,
+                           const tnd_statistics_t *page, tnd_event_entry_t *entry);
+
 /*  Whether an instance or actor of that name exists in the run. */
 bool tnd_event_stream_has(const tnd_event_stream_t *self, const char *name);
 /*  An instance of that name that runs on another machine, or NULL; `*host_p`: where. */
