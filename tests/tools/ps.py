@@ -162,7 +162,7 @@ def test_pages_of_a_killed_process_are_kept_for_why(folder):
         until(environment, in_step)
         holds(run("ps", env=environment)[2],
               f"process {process.pid} was killed; another has taken its place")
-        assert "killed" not in run("why", env=environment)[1]
+        assert "killed" not in run("why", "stuck", env=environment)[1]
 
 
 def test_foreign_files_are_reported_and_not_trusted(folder):
