@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -125,6 +126,7 @@ static const char *take_pages(int file, bool histories, tnd_inspected_t *process
     memcpy(process->host, header.is.host, sizeof process->host);
     process->session = header.is.session;
     process->process = header.is.process;
+    process->killed_by = header.is.killed_by < NSIG ? (int)header.is.killed_by : 0;
     process->actors = tnd_allocate_zeroed(shape->actors + 1u, sizeof *process->actors);
     for (uint32_t i = 0; i < shape->actors; i++) {
         off_t at = (off_t)(i + 1) * TND_PAGE_BYTES;

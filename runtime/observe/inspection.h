@@ -23,6 +23,7 @@ typedef struct {
     uint64_t session; /* the same in all processes of a run that reached the leader */
     int process;
     bool killed;           /* it was killed; these are its last counts */
+    int killed_by;         /* by this signal; 0: not known */
     bool stopped;          /* by a signal, such as Ctrl-Z gives */
     bool foreign;          /* the file is another user's: what it says of hosts is not trusted */
     uint64_t throttled_ns; /* by its control group, so far */

@@ -206,6 +206,52 @@ void tnd_pages_forget(const tnd_pages_t *self)
     sweep_session(self, false);
 }
 
+/*  Whether the file is of this process: numbers are reused, and a container has its own. */
+static bool is_of_process(int file, int process)
+{
+    tnd_pages_header_t header;
+    char state;
+    return pread(file, &header, sizeof header, 0) == (ssize_t)sizeof header &&
+           memcmp(header.magic, "TNDPAGES", sizeof header.magic) == 0 &&
+           header.version == TND_PAGES_VERSION && header.process == process &&
+           header.process_start == tnd_process_start(process, &state);
+}
+
+static void note_death(int folder, int process, uint64_t number)
+{
+    char part[24];
+    snprintf(part, sizeof part, "-%d-", process);
+    DIR *open_folder = fdopendir(folder);
+    if (open_folder == NULL) {
+        close(folder);
+        return;
+    }
+    for (const struct dirent *entry; (entry = readdir(open_folder)) != NULL;) {
+        if (!tnd_pages_named(entry->d_name) || strstr(entry->d_name, part) == NULL)
+            continue;
+        int file = openat(folder, entry->d_name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+        if (file < 0)
+            continue;
+        /* Without the note, it is only said that the process was killed or crashed. */
+        if (is_of_process(file, process) &&
+            pwrite(file, &number, sizeof number, offsetof(tnd_pages_header_t, killed_by)) < 0)
+            number = 0;
+        close(file);
+    }
+    closedir(open_folder);
+}
+
+void tnd_pages_note_death(int process, int number)
+{
+    tnd_pages_folders_t folders;
+    size_t count = tnd_pages_folders(&folders);
+    for (size_t i = 0; i < count; i++) {
+        int folder = open(folders.path[i], O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        if (folder >= 0)
+            note_death(folder, process, (uint64_t)number);
+    }
+}
+
 /* --- a process's own -------------------------------------------------------------------------- */
 
 static size_t bytes_of(const tnd_pages_shape_t *shape)

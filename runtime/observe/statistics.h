@@ -118,7 +118,8 @@ typedef struct {
     int32_t process;         /* its number, where it runs */
     uint64_t process_start;  /* start time of /proc, as numbers are reused */
     char run[64], host[64];
-    _Atomic uint64_t session; /* distinguishes runs of the same name */
+    _Atomic uint64_t session;   /* distinguishes runs of the same name */
+    _Atomic uint64_t killed_by; /* the signal, if its parent wrote it; 0: not known */
 } tnd_pages_header_t;
 
 /*  Adds to a counter of the calling thread's own actor: a plain load and store. */
@@ -216,6 +217,8 @@ uint64_t tnd_pages_last(uint64_t last_ns, const tnd_run_page_t *page);
 /*  Whether the file of a killed process is removed: its last change is 10 minutes old, unknown, or
  *  from before the machine was started. */
 bool tnd_pages_are_old(uint64_t last_ns, uint64_t now);
+/*  Notes in the file of a child that a signal killed it.  The child has ended and is not reaped yet. */
+void tnd_pages_note_death(int process, int number);
 /*  Removes the files of killed processes of this run, which has ended. */
 void tnd_pages_forget(const tnd_pages_t *self);
 /*  Whether this is the name of a statistics file. */

@@ -12,6 +12,7 @@
 #include "runtime/base/allocation.h"
 #include "runtime/base/clock.h"
 #include "runtime/base/log_events.h"
+#include "runtime/observe/statistics.h"
 
 /*  After this time all threads of a killed process have ended, so reaping does not block. */
 static const uint64_t reap_after_ns = 1000000000;
@@ -154,6 +155,8 @@ tnd_child_verdict_t tnd_child_ended(tnd_child_t *self, int status, bool needed, 
                            .calm_ns = restarts->within_ns};
     int code = tnd_child_code(status);
     char how[128];
+    if (WIFSIGNALED(status))
+        tnd_pages_note_death(self->pid, WTERMSIG(status));
     if (WIFSIGNALED(status))
         snprintf(how, sizeof how, "was killed by signal %d (%s)", WTERMSIG(status),
                  strsignal(WTERMSIG(status)));

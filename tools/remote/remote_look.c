@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <jansson.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <zlib.h>
@@ -65,11 +66,12 @@ static void print_process(FILE *out, const tnd_inspected_t *process, bool first)
     tnd_json_member(out, "path", process->path);
     fprintf(out,
             ",\"session\":\"%" PRIx64
-            "\",\"pid\":%d,\"killed\":%s,\"stopped\":%s,\"count\":%" PRIu32 ",\"actors\":%" PRIu32
-            ",\"hosts\":%" PRIu32 ",\"edges\":%" PRIu32 ",\"histories\":%" PRIu32 ",\"pages\":\"",
-            process->session, process->process, process->killed ? "true" : "false",
-            process->stopped ? "true" : "false", process->count, shape.actors, shape.hosts,
-            shape.edges, shape.histories);
+            "\",\"pid\":%d,\"killed_by\":%d,\"killed\":%s,\"stopped\":%s,\"count\":%" PRIu32
+            ",\"actors\":%" PRIu32 ",\"hosts\":%" PRIu32 ",\"edges\":%" PRIu32
+            ",\"histories\":%" PRIu32 ",\"pages\":\"",
+            process->session, process->process, process->killed_by,
+            process->killed ? "true" : "false", process->stopped ? "true" : "false", process->count,
+            shape.actors, shape.hosts, shape.edges, shape.histories);
     print_pages(out, process);
     fprintf(out, "\",\"throttled_ns\":%" PRIu64 ",\"last_ns\":%" PRIu64 "}", process->throttled_ns,
             process->last_ns);
@@ -190,18 +192,20 @@ static bool read_process(const json_t *object, const char *machine, tnd_inspecte
                          size_t *left_p)
 {
     char path[sizeof process->path], session[20];
-    uint64_t number;
+    uint64_t number, killed_by;
     if (!read_text(object, "run", process->run, sizeof process->run) ||
         !read_text(object, "host", process->host, sizeof process->host) ||
         !read_text(object, "path", path, sizeof path - sizeof process->machine) ||
         !read_text(object, "session", session, sizeof session) ||
-        !read_number(object, "pid", INT32_MAX, &number))
+        !read_number(object, "pid", INT32_MAX, &number) ||
+        !read_number(object, "killed_by", NSIG - 1, &killed_by))
         return false;
     if (!read_number(object, "throttled_ns", INT64_MAX, &process->throttled_ns) ||
         !read_number(object, "last_ns", INT64_MAX, &process->last_ns))
         return false;
     process->session = strtoull(session, NULL, 16);
     process->process = (int)number;
+    process->killed_by = (int)killed_by;
     process->killed = json_is_true(json_object_get(object, "killed"));
     process->stopped = json_is_true(json_object_get(object, "stopped"));
     snprintf(process->machine, sizeof process->machine, "%s", machine);
@@ -247,6 +251,7 @@ static void convert_record(const tnd_run_record_t *record, uint64_t there, uint6
     convert(&page->checkpoint_ns, there, here);
     convert(&page->control_ns, there, here);
     convert(&page->written_ns, there, here);
+    convert(&page->metrics_waits_ns, there, here);
     for (uint32_t h = 0; h < record->shape.hosts; h++)
         convert(&record->hosts[h].since_ns, there, here);
     for (uint32_t e = 0; e < record->shape.edges; e++)

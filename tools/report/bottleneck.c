@@ -48,7 +48,7 @@ static void describe_death(const tnd_run_view_t *view, tnd_verdict_t *verdict)
 {
     const tnd_inspected_t *last = view->of;
     tnd_seen_t who;
-    char time[24];
+    char time[24], death[64];
     for (uint32_t p = 0; p < view->after->count; p++) {
         const tnd_inspected_t *other = &view->after->processes[p];
         if (tnd_run_view_has(view, other) && other->last_ns > last->last_ns)
@@ -56,8 +56,8 @@ static void describe_death(const tnd_run_view_t *view, tnd_verdict_t *verdict)
     }
     uint64_t now = view->after->now_ns;
     tnd_duration_text(now > last->last_ns ? now - last->last_ns : 0, time);
-    tnd_verdict_say(verdict, "%s was killed or crashed %s ago: host %s, process %d", verdict->run,
-                    time, last->host, last->process);
+    tnd_verdict_say(verdict, "%s was %s %s ago: host %s, process %d", verdict->run,
+                    tnd_death_text(last, death), time, last->host, last->process);
     say_last_step(view, verdict);
     verdict->process = last->process;
     snprintf(verdict->host, sizeof verdict->host, "%s", last->host);

@@ -134,6 +134,16 @@ void tnd_run_view_times(const tnd_run_view_t *self, const tnd_seen_t *who, tnd_t
     tnd_times_between(&was, &is, tnd_run_view_window(self), times);
 }
 
+const char *tnd_death_text(const tnd_inspected_t *process, char text[64])
+{
+    if (process->killed_by == 0)
+        snprintf(text, 64, "killed or crashed");
+    else
+        snprintf(text, 64, "killed by signal %d (%s)", process->killed_by,
+                 strsignal(process->killed_by));
+    return text;
+}
+
 const char *tnd_duration_text(uint64_t ns, char text[24])
 {
     double seconds = (double)ns * 1e-9;

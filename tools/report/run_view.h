@@ -79,6 +79,9 @@ static inline uint64_t tnd_run_view_window(const tnd_run_view_t *self)
                                                       : 0;
 }
 
+/*  Writes "killed by signal 9 (Killed)", or "killed or crashed" if that is not known.  Returns `text`. */
+const char *tnd_death_text(const tnd_inspected_t *process, char text[64]);
+
 /*  Writes a time such as "1.5 s" or "12 min"; returns `text`. */
 const char *tnd_duration_text(uint64_t ns, char text[24]);
 

@@ -163,19 +163,24 @@ void tnd_fault_of_process(tnd_fault_t *fault, const tnd_run_view_t *view,
                           const tnd_inspected_t *process)
 {
     tnd_seen_t who = {process, process->count == 1 ? process->actors : NULL};
-    char time[24], actors[200];
+    char time[24], actors[200], death[64];
     tnd_fault_of(fault, process->killed ? TND_CAUSE_KILLED : TND_CAUSE_STOPPED, &who, NULL);
     uint64_t now = view->after->now_ns;
     fault->since_ns = process->last_ns != 0 && now > process->last_ns ? now - process->last_ns : 0;
     list_actors(process, actors, sizeof actors);
     tnd_duration_text(fault->since_ns, time);
     if (process->killed) {
-        snprintf(fault->text, sizeof fault->text,
-                 "host %s (%s): process %d was killed or crashed %s ago", process->host, actors,
-                 process->process, time);
+        snprintf(fault->text, sizeof fault->text, "host %s (%s): process %d was %s %s ago",
+                 process->host, actors, process->process, tnd_death_text(process, death), time);
         describe_restarts(view, process->host, fault);
-        snprintf(fault->action, sizeof fault->action,
-                 "start it again by the same command with --host %s", process->host);
+        const tnd_run_page_t *page = process->record.page;
+        bool leads = page != NULL && page->host == 0;
+        if (leads)
+            snprintf(fault->action, sizeof fault->action, "start the run again%s",
+                     page->checkpoint_step > 0 ? " with --resume" : "");
+        else
+            snprintf(fault->action, sizeof fault->action,
+                     "start it again by the same command with --host %s", process->host);
     } else {
         snprintf(fault->text, sizeof fault->text,
                  "host %s (%s): process %d has been stopped for %s", process->host, actors,
@@ -393,7 +398,7 @@ static tnd_seen_t next_of(const walk_t *walk, const tnd_seen_t *who)
 static bool is_end(const walk_t *walk, const tnd_seen_t *who)
 {
     tnd_state_t state = tnd_seen_state(who);
-    char time[24];
+    char time[24], death[64];
     tnd_fault_t fault;
     if (!tnd_seen_runs(who)) {
         tnd_fault_of_process(&fault, walk->view, who->process);
@@ -402,8 +407,9 @@ static bool is_end(const walk_t *walk, const tnd_seen_t *who)
                             ", whose process %d is stopped; kill -CONT %d continues it",
                             who->process->process, who->process->process);
         else
-            tnd_verdict_say(walk->verdict, ", whose process %d was killed or crashed, %s ago",
-                            who->process->process, tnd_duration_text(fault.since_ns, time));
+            tnd_verdict_say(walk->verdict, ", whose process %d was %s, %s ago",
+                            who->process->process, tnd_death_text(who->process, death),
+                            tnd_duration_text(fault.since_ns, time));
     } else if (state == TND_STATE_FAILED || state == TND_STATE_ENDED) {
         const char *how = state == TND_STATE_FAILED ? "failed" : "ended";
         tnd_verdict_say(walk->verdict, ", which has %s", how);

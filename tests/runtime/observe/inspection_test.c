@@ -214,6 +214,30 @@ Test(inspection, a_stopped_process_is_seen_and_a_killed_one_is_kept_for_a_while)
     tnd_inspection_destroy(&made);
 }
 
+Test(inspection, a_parent_notes_the_signal_that_killed_its_child)
+{
+    uint32_t count;
+    siginfo_t info;
+    pid_t child = fork();
+    if (child == 0) {
+        tnd_pages_t *pages = pages_of("left", 1);
+        strcpy(tnd_pages_at(pages, 0)->actor, "prep.0");
+        tnd_pages_at(pages, 0)->since_ns = tnd_clock_now();
+        raise(SIGKILL);
+    }
+    cr_assert_eq(waitid(P_PID, (id_t)child, &info, WEXITED | WNOWAIT), 0);
+    tnd_pages_note_death(getpid(), SIGTERM); /* of another process */
+    tnd_inspection_t *made = tnd_inspection_new();
+    cr_assert_eq(only(made, &count)->killed_by, 0);
+    tnd_inspection_destroy(&made);
+    tnd_pages_note_death(child, SIGKILL);
+    cr_assert_eq(waitid(P_PID, (id_t)child, &info, WEXITED), 0);
+    made = tnd_inspection_new();
+    cr_assert_eq(only(made, &count)->killed_by, SIGKILL);
+    (void)unlink(only(made, &count)->path);
+    tnd_inspection_destroy(&made);
+}
+
 Test(inspection, the_end_of_a_run_removes_what_its_killed_processes_left)
 {
     uint32_t count;
