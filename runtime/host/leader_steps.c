@@ -232,6 +232,21 @@ static void record_checkpoint(tnd_leader_t *self, tnd_run_page_t *page, uint64_t
     write_to(&page->checkpoint_step, step);
 }
 
+static void record_backlog(const tnd_leader_t *self, tnd_run_page_t *page)
+{
+    const tnd_observer_t *observer = self->config.observer;
+    tnd_backlog_t backlog = {.path = NULL};
+    if (observer == NULL || observer->backlog == NULL)
+        return;
+    observer->backlog(observer->context, &backlog);
+    if (backlog.path == NULL)
+        return;
+    if (page->metrics_path[0] == '\0')
+        snprintf(page->metrics_path, sizeof page->metrics_path, "%s", backlog.path);
+    write_to(&page->metrics_waits_ns, backlog.since_ns);
+    write_to(&page->metrics_dropped, backlog.dropped);
+}
+
 void tnd_leader_record(tnd_leader_t *self, uint64_t now)
 {
     if (self->output.record == NULL)
@@ -248,6 +263,7 @@ void tnd_leader_record(tnd_leader_t *self, uint64_t now)
     write_to(&page->generation, tnd_leader_core_generation(session));
     record_cursor(page, tnd_leader_core_cursor(session));
     record_checkpoint(self, page, now);
+    record_backlog(self, page);
     tnd_leader_record_hosts(self, now);
 }
 

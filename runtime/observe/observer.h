@@ -42,6 +42,13 @@ typedef struct {
     uint64_t count;  /* in this session */
 } tnd_reason_t;
 
+/*  Lines of metrics that could not be written yet. */
+typedef struct {
+    const char *path;  /* NULL: none are written */
+    uint64_t since_ns; /* since when the next line waits (monotonic clock); 0: none waits */
+    uint64_t dropped;  /* lines, so far */
+} tnd_backlog_t;
+
 typedef struct tnd_observer {
     void *context;
     /*  A chain's state changed; `waiting` names hosts that are missing, in JOINING. */
@@ -54,6 +61,8 @@ typedef struct tnd_observer {
     void (*step)(void *context, const tnd_step_record_t *record);
     /*  Called once for each reason at the end of the chain, before `end`. */
     void (*bad)(void *context, uint32_t chain, const tnd_reason_t *reason);
+    /*  What inspection shows of the metrics; called often. */
+    void (*backlog)(void *context, tnd_backlog_t *backlog);
     /*  The chain has ended with this cursor, which includes all rows that were read. */
     void (*end)(void *context, uint32_t chain, const tnd_cursor_t *cursor);
     /*  The hash of the saved model: 32 hex digits. */

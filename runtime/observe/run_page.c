@@ -201,6 +201,7 @@ void tnd_run_record_bound(const tnd_run_record_t *copy)
     for (unsigned c = 0; c < TND_PAGE_CHAINS; c++)
         (void)tnd_printable(page->chains[c], sizeof page->chains[c]);
     (void)tnd_printable(page->checkpoints, sizeof page->checkpoints);
+    (void)tnd_printable(page->metrics_path, sizeof page->metrics_path);
     if (page->chain >= page->chain_count)
         page->chain = 0;
     if (page->host >= copy->shape.hosts)

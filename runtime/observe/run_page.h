@@ -80,8 +80,11 @@ typedef struct {
     uint32_t lanes;
     uint64_t seed;
     uint32_t chain_count;
-    char chains[TND_PAGE_CHAINS][48]; /* names of their feeders */
-    char checkpoints[256];            /* where checkpoints are written; "": nowhere */
+    char chains[TND_PAGE_CHAINS][48];  /* names of their feeders */
+    char checkpoints[256];             /* where checkpoints are written; "": nowhere */
+    char metrics_path[256];            /* where metrics are written; "": nowhere */
+    _Atomic uint64_t metrics_waits_ns; /* since when the next line waits; 0: none does */
+    _Atomic uint64_t metrics_dropped;  /* lines */
 } tnd_run_page_t;
 
 /*  A host of the plan. */

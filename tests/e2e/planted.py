@@ -76,10 +76,10 @@ class Planted:
             line, env={**self.env, **env}, cwd=ROOT, stdout=subprocess.DEVNULL,
             stderr=open(self.folder / f"log{host}", "w"))
 
-    def start(self, *hosts, inside=(), **env):
+    def start(self, *hosts, inside=(), words=(), **env):
         """Starts a process for each host; `inside`: by these words."""
         for host in hosts or [""]:
-            self.begin(host, *inside, str(TUNDISH), "run", *self.files, "--quiet",
+            self.begin(host, *inside, str(TUNDISH), "run", *self.files, "--quiet", *words,
                        *(["--host", host] if host else []), **env)
 
     def pid_of(self, host):
@@ -256,6 +256,7 @@ def full_a_worker_that_crashes_again_and_again_is_named(make):
             until("another process", lambda pid=pid: run.pid_of("local.prep.1") not in (None, pid))
         verdict = run.until(10, has("crashes", host="local.prep.1", actor="prep.1"))
         assert "2 times" in verdict["faults"][0]["text"], verdict
+        assert "was killed by signal 9 (Killed)" in verdict["faults"][0]["evidence"], verdict
 
 
 def test_a_hang_on_another_machine_is_named(make):
@@ -351,6 +352,31 @@ def test_a_killed_run_is_explained_afterwards(make):
         run.start()
         run.flows()
         assert run.look()[1]["pid"] != verdict["pid"]
+
+
+def test_metrics_that_are_not_read_are_named_and_the_run_continues(make):
+    with make() as run:
+        fifo = run.folder / "metrics"
+        os.mkfifo(fifo)
+        run.start(words=("--metrics", str(fifo)))
+        verdict = run.until(10, has("output", host="local"))
+        assert str(fifo) in next(one["text"] for one in verdict["faults"]
+                                 if one["reason"] == "output"), verdict
+        assert verdict["flows"], verdict
+
+
+def full_a_disk_that_stalls_does_not_stop_the_run(make):
+    with make(speed="fast") as run:
+        word = run.folder / "word"
+        run.start(words=("--metrics", str(run.folder / "metrics")), STALL=str(word),
+                  LD_PRELOAD=str(BUILD / "tests/stall.so"))
+        run.flows()
+        word.write_text("write")
+        dropped = re.compile("^[1-9][0-9]* lines were dropped$")
+        verdict = run.until(10, lambda told: any(
+            one["reason"] == "output" and dropped.match(one["evidence"])
+            for one in told["faults"]), 60)
+        assert verdict["flows"], verdict
 
 
 def full_processors_that_are_not_free_are_reported(make):

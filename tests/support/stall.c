@@ -1,7 +1,8 @@
 /*  tests/support/stall.c - a disk that stalls, or is slow, while a file exists.
  *
  *  Loaded before the program.  While $STALL holds "slow" every read of a sample's file takes a
- *  tenth of a second; the first one that finds "hang" there never returns. */
+ *  tenth of a second; the first one that finds "hang" there never returns.  While it holds "write",
+ *  no write of a regular file returns. */
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <stdbool.h>
@@ -12,6 +13,7 @@
 #include <unistd.h>
 
 typedef ssize_t pread_t(int, void *, size_t, off_t);
+typedef ssize_t write_t(int, const void *, size_t);
 
 static void wait_for(long ms)
 {
@@ -25,19 +27,25 @@ static bool is_sample(int file)
     return fstat(file, &facts) == 0 && facts.st_size > 0;
 }
 
-static void stall(void)
+/*  Whether $STALL holds this word of four letters. */
+static bool holds(const char *wanted)
 {
     char word[8] = "";
     const char *path = getenv("STALL");
     int file = path != NULL ? open(path, O_RDONLY | O_CLOEXEC) : -1;
     if (file < 0)
-        return;
+        return false;
     ssize_t got = read(file, word, sizeof word - 1);
     close(file);
-    if (got > 0 && strncmp(word, "slow", 4) == 0)
+    return got > 0 && strncmp(word, wanted, 4) == 0;
+}
+
+static void stall(void)
+{
+    if (holds("slow"))
         wait_for(100);
     /* Only one reader finds it. */
-    if (got > 0 && strncmp(word, "hang", 4) == 0 && unlink(path) == 0)
+    if (holds("hang") && unlink(getenv("STALL")) == 0)
         for (;;)
             wait_for(1000);
 }
@@ -50,6 +58,17 @@ ssize_t pread(int file, void *buffer, size_t size, off_t at)
     if (is_sample(file))
         stall();
     return next(file, buffer, size, at);
+}
+
+ssize_t write(int file, const void *bytes, size_t size)
+{
+    static write_t *_Atomic next;
+    struct stat facts;
+    if (next == NULL)
+        next = (write_t *)dlsym(RTLD_NEXT, "write");
+    while (fstat(file, &facts) == 0 && S_ISREG(facts.st_mode) && holds("writ"))
+        wait_for(10);
+    return next(file, bytes, size);
 }
 
 ssize_t pread64(int file, void *buffer, size_t size, off_t at)

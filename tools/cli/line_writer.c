@@ -20,7 +20,11 @@
 #include "runtime/base/clock.h"
 #include "tools/cli/output.h"
 
-enum { OPEN_AGAIN_MS = 50, STREAM_BYTES = 16 << 10 };
+/*  A write of a file is short, so that a slow one is seen to progress. */
+enum { OPEN_AGAIN_MS = 50, STREAM_BYTES = 16 << 10, WRITE_BYTES = 64 << 10 };
+
+/*  A file or device that takes nothing for longer than this stalls. */
+static const uint64_t stall_ns = 1000000000;
 
 /*  The time that a stopped thread has to return from its write. */
 static const uint64_t stop_wait_ns = 100000000;
@@ -40,6 +44,7 @@ struct tnd_line_writer {
     char *bytes; /* a ring of TND_LINES_BYTES */
     size_t begin, used;
     uint64_t dropped;
+    uint64_t moved_ns; /* when lines were last written, or the first was queued */
     int reason;
     bool closing, stopping, left; /* left: the thread is about to end */
 };
@@ -72,7 +77,7 @@ static bool await_reader(tnd_line_writer_t *self)
 static ssize_t write_some(tnd_line_writer_t *self, const char *bytes, size_t size)
 {
     if (!self->drops)
-        return write(self->file, bytes, size);
+        return write(self->file, bytes, size < WRITE_BYTES ? size : WRITE_BYTES);
     struct pollfd files[] = {{.fd = self->file, .events = POLLOUT},
                              {.fd = self->stop, .events = POLLIN}};
     bool goes_on = await_reader(self);
@@ -129,6 +134,7 @@ static void *writer_main(void *context)
         if (got > 0) {
             self->begin = (self->begin + (size_t)got) % TND_LINES_BYTES;
             self->used -= (size_t)got;
+            self->moved_ns = tnd_clock_now();
             self->begin = self->used == 0 ? 0 : self->begin;
         }
         self->reason = reason;
@@ -203,11 +209,24 @@ tnd_line_writer_t *tnd_line_writer_new(int file)
     return start(file, NULL, false);
 }
 
+/*  Waits for room in the queue of a file that does not stall. */
+static void await_room(tnd_line_writer_t *self, size_t size)
+{
+    int late = 0;
+    while (late == 0 && self->reason == 0 && size > TND_LINES_BYTES - self->used) {
+        uint64_t until_ns = self->moved_ns + stall_ns;
+        struct timespec until = {(time_t)(until_ns / 1000000000u), (long)(until_ns % 1000000000u)};
+        late = pthread_cond_clockwait(&self->emptied, &self->lock, CLOCK_MONOTONIC, &until);
+    }
+}
+
 void tnd_line_writer_put(tnd_line_writer_t *self, const char *lines, size_t size)
 {
     pthread_mutex_lock(&self->lock);
-    while (!self->drops && self->reason == 0 && size > TND_LINES_BYTES - self->used)
-        pthread_cond_wait(&self->emptied, &self->lock);
+    if (!self->drops)
+        await_room(self, size);
+    if (self->used == 0)
+        self->moved_ns = tnd_clock_now();
     if (self->reason != 0 || size > TND_LINES_BYTES - self->used) {
         self->dropped += self->reason == 0 ? lines_in(lines, size) : 0;
     } else {
@@ -243,6 +262,14 @@ uint64_t tnd_line_writer_dropped(tnd_line_writer_t *self)
     uint64_t dropped = self->dropped;
     pthread_mutex_unlock(&self->lock);
     return dropped;
+}
+
+uint64_t tnd_line_writer_waits_since(tnd_line_writer_t *self)
+{
+    pthread_mutex_lock(&self->lock);
+    uint64_t since = self->used > 0 ? self->moved_ns : 0;
+    pthread_mutex_unlock(&self->lock);
+    return since;
 }
 
 int tnd_line_writer_reason(tnd_line_writer_t *self)

@@ -3,7 +3,8 @@
  *  Metrics, log and progress must not stop a run, but a pipe that is not read blocks its writer.
  *  So lines wait in a queue of TND_LINES_BYTES.  If it is full, lines for a pipe, a socket or a
  *  terminal are dropped and counted.  The caller waits for a regular file or another device, which
- *  receives every line or reports an error.
+ *  receives every line or reports an error; if it takes nothing for a second, its lines are dropped
+ *  too.
  *
  *  Threads: put, await, stream and the counts on any; open and close on one.
  *  Errors: nothing is written after a failed write.  A regular file that was opened here then ends
@@ -40,6 +41,8 @@ void tnd_line_writer_put(tnd_line_writer_t *self, const char *lines, size_t size
 FILE *tnd_line_writer_stream(tnd_line_writer_t *self);
 /*  The number of lines dropped so far. */
 uint64_t tnd_line_writer_dropped(tnd_line_writer_t *self);
+/*  Since when queued lines wait and none is written (monotonic clock); 0: none wait. */
+uint64_t tnd_line_writer_waits_since(tnd_line_writer_t *self);
 /*  The errno of the failed write; 0: none failed. */
 int tnd_line_writer_reason(tnd_line_writer_t *self);
 

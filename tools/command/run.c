@@ -75,6 +75,12 @@ static void observe_step(void *context, const tnd_step_record_t *record)
         tnd_crash_committed(record->step);
 }
 
+static void observe_backlog(void *context, tnd_backlog_t *backlog)
+{
+    const run_t *run = context;
+    tnd_metrics_backlog(&run->metrics, backlog);
+}
+
 static void observe_log(void *context, tnd_log_level_t level, const char *host, const char *actor,
                         const char *text)
 {
@@ -257,6 +263,13 @@ static void complain(run_t *run, const char *text)
     tnd_log_complain(&run->log, run->plan->hosts[run->host].name, "run", "%s", text);
 }
 
+static const char *why_dropped(const char *path)
+{
+    struct stat facts;
+    bool file = stat(path, &facts) == 0 && S_ISREG(facts.st_mode);
+    return file ? "its disk took nothing for more than a second" : "it was not read in time";
+}
+
 /*  Completes the output files; a file that could not be written is an error. */
 static int close_files(run_t *run, tnd_outcome_t outcome, int code, uint64_t until_ns)
 {
@@ -268,8 +281,8 @@ static int close_files(run_t *run, tnd_outcome_t outcome, int code, uint64_t unt
     }
     if (dropped > 0)
         tnd_log_complain(&run->log, run->plan->hosts[run->host].name, "run",
-                         "%s: %" PRIu64 " lines were dropped: it was not read in time",
-                         run->request->metrics, dropped);
+                         "%s: %" PRIu64 " lines were dropped: %s", run->request->metrics, dropped,
+                         why_dropped(run->request->metrics));
     if (outcome != TND_OUTCOME_DONE && outcome != TND_OUTCOME_DRAINED) {
         tnd_report_abandon(&run->report);
     } else if (tnd_report_close(&run->report, &run->summary, &error) != TND_OK) {
@@ -303,6 +316,7 @@ static int perform(run_t *run, tnd_graph_t *graph)
         .stream = tnd_run_summary_stream,
         .step = observe_step,
         .bad = tnd_run_summary_bad,
+        .backlog = observe_backlog,
         .end = tnd_run_summary_end,
         .model = tnd_run_summary_model,
         .statistics = tnd_run_summary_statistics,

@@ -63,6 +63,15 @@ tnd_status_t tnd_metrics_step(tnd_metrics_t *self, const tnd_step_record_t *reco
                      self->path, strerror(reason));
 }
 
+void tnd_metrics_backlog(const tnd_metrics_t *self, tnd_backlog_t *backlog)
+{
+    *backlog = (tnd_backlog_t){.path = self->path};
+    if (self->writer == NULL)
+        return;
+    backlog->since_ns = tnd_line_writer_waits_since(self->writer);
+    backlog->dropped = tnd_line_writer_dropped(self->writer);
+}
+
 tnd_status_t tnd_metrics_close(tnd_metrics_t *self, uint64_t until_ns, uint64_t *dropped_p,
                                tnd_error_t *error)
 {

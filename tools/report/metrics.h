@@ -28,6 +28,8 @@ tnd_status_t tnd_metrics_open(tnd_metrics_t *self, const char *path,
 /*  Errors: TND_FAILED, once, if a line could not be written; later lines are not written either. */
 tnd_status_t tnd_metrics_step(tnd_metrics_t *self, const tnd_step_record_t *record,
                               tnd_error_t *error) TND_CHECKED;
+/*  What is not written yet. */
+void tnd_metrics_backlog(const tnd_metrics_t *self, tnd_backlog_t *backlog);
 /*  Waits until `until_ns` for a pipe that is not read; `*dropped_p` is the number of dropped lines.
  *  Errors: TND_FAILED if lines could not be written. */
 tnd_status_t tnd_metrics_close(tnd_metrics_t *self, uint64_t until_ns, uint64_t *dropped_p,

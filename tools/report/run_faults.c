@@ -9,6 +9,9 @@
 /*  A control thread that has not run for so long hangs: it wakes up at least once a second. */
 static const uint64_t control_ns = 3000000000;
 
+/*  Metrics that wait for so long are not written in time. */
+static const uint64_t output_ns = 1000000000;
+
 /*  A process that died this often, last within this time, crashes again and again. */
 enum { DEATHS = 2 };
 static const uint64_t recent_ns = 60000000000;
@@ -29,6 +32,7 @@ static const double ready_share = 0.1;
 static void find_crashes(const tnd_run_view_t *view, const tnd_inspected_t *process,
                          tnd_verdict_t *verdict)
 {
+    const tnd_inspected_t *latest = NULL;
     uint32_t deaths = 0;
     uint64_t now = view->after->now_ns, last = 0, first = UINT64_MAX;
     for (uint32_t p = 0; p < view->after->count; p++) {
@@ -37,12 +41,15 @@ static void find_crashes(const tnd_run_view_t *view, const tnd_inspected_t *proc
             strcmp(other->host, process->host) != 0)
             continue;
         deaths++;
-        last = other->last_ns > last ? other->last_ns : last;
+        if (other->last_ns >= last) {
+            last = other->last_ns;
+            latest = other;
+        }
         first = other->last_ns < first ? other->last_ns : first;
     }
     if (deaths < DEATHS || now < last || now - last > recent_ns)
         return;
-    char time[24];
+    char time[24], death[64];
     tnd_fault_t fault;
     tnd_seen_t who = {process, process->count == 1 ? process->actors : NULL};
     tnd_fault_of(&fault, TND_CAUSE_CRASHES, &who, NULL);
@@ -50,6 +57,9 @@ static void find_crashes(const tnd_run_view_t *view, const tnd_inspected_t *proc
     snprintf(fault.text, sizeof fault.text,
              "host %s: its process was killed or crashed %" PRIu32 " times in the last %s",
              process->host, deaths, tnd_duration_text(fault.since_ns, time));
+    if (latest->killed_by != 0)
+        snprintf(fault.evidence, sizeof fault.evidence, "the last one, %d, was %s", latest->process,
+                 tnd_death_text(latest, death));
     strcpy(fault.action, "read the log of the run: it has how each of them ended");
     tnd_verdict_add(verdict, &fault);
 }
@@ -198,6 +208,36 @@ static void find_absent(const tnd_run_view_t *view, const tnd_host_record_t *hos
     tnd_verdict_add(verdict, &fault);
 }
 
+/*  Lines of metrics that wait or were dropped: the run continues without them. */
+static void find_output(const tnd_run_view_t *view, const tnd_inspected_t *process,
+                        tnd_verdict_t *verdict)
+{
+    const tnd_run_page_t *page = process->record.page;
+    uint64_t now = view->after->now_ns;
+    if (page == NULL || process->stopped || process->killed || page->metrics_path[0] == '\0')
+        return;
+    uint64_t since = page->metrics_waits_ns;
+    since = since != 0 && now > since ? now - since : 0;
+    if (since < output_ns && page->metrics_dropped == 0)
+        return;
+    tnd_fault_t fault;
+    char time[24];
+    tnd_seen_t who = {process, NULL};
+    tnd_fault_of(&fault, TND_CAUSE_OUTPUT, &who, NULL);
+    fault.since_ns = since;
+    if (since >= output_ns)
+        snprintf(fault.text, sizeof fault.text,
+                 "%s, the file of the metrics, has taken nothing for %s; the run continues",
+                 page->metrics_path, tnd_duration_text(since, time));
+    else
+        snprintf(fault.text, sizeof fault.text,
+                 "%s, the file of the metrics, is too slow; the run continues", page->metrics_path);
+    snprintf(fault.evidence, sizeof fault.evidence, "%" PRIu64 " lines were dropped",
+             page->metrics_dropped);
+    strcpy(fault.action, "read it faster if it is a pipe, or write to another disk");
+    tnd_verdict_add(verdict, &fault);
+}
+
 /*  The control thread writes its page at least once a second. */
 static void find_control(const tnd_run_view_t *view, const tnd_inspected_t *process,
                          tnd_verdict_t *verdict)
@@ -269,6 +309,7 @@ void tnd_run_faults_find(const tnd_run_view_t *view, tnd_verdict_t *verdict)
         }
         find_crashes(view, process, verdict);
         find_control(view, process, verdict);
+        find_output(view, process, verdict);
     }
     TND_EACH_ACTOR(view, who)
     {

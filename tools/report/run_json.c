@@ -126,6 +126,8 @@ static void print_session(FILE *out, const tnd_run_record_t *record, bool killed
     print_metrics(out, page);
     fprintf(out, ",\"checkpoint_steps\":%" PRIu64, page->checkpoint_step);
     print_age(out, "checkpoint_age_seconds", page->checkpoint_ns, now);
+    fprintf(out, ",\"metrics_lines_dropped\":%" PRIu64, page->metrics_dropped);
+    print_age(out, "metrics_waiting_seconds", page->metrics_waits_ns, now);
 }
 
 static void print_hosts(FILE *out, const tnd_run_record_t *record, uint64_t now)

@@ -37,6 +37,7 @@ typedef enum {
     X(SLOWER, "slower")             /* than it was: less than half of the best 10 s */             \
     X(CONTROL, "control")           /* the thread that exchanges control messages does not run */  \
     X(NO_PROCESSOR, "no_processor") /* ready, but other threads have the processors */             \
+    X(OUTPUT, "output")             /* metrics cannot be written in time */                        \
     X(LINK, "link")                 /* a connection is slow, or is lost again and again */         \
     X(WORKS, "works")               /* an actor has worked for a while; nothing else is wrong */
 
