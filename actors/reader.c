@@ -566,8 +566,9 @@ static const tnd_option_t options[] = {
      .choices = "quick|full",
      .help = "what a checkpoint stores to recognize the data on resume: of each file the size, the "
              "modification time and a hash of the first and last 64 KiB, or with full also a hash "
-             "of all its bytes, for which every file is read once before the start; of the source "
-             "`folder` names, sizes and the newest modification time with both"},
+             "of all its bytes, for which every file is read once before the start; of a folder of "
+             "the source `folder` names, sizes and the newest modification time, or with full also "
+             "a hash of the bytes of all its files"},
     {TND_OPTION_NAMED("retry", tnd_reader_options_t, retry_ns, DURATION, TUNE), .fallback = "10s",
      .range = "0s..10min",
      .help = "how long a read call that fails for a moment (EIO, ESTALE, EAGAIN, ETIMEDOUT) is "

@@ -305,9 +305,21 @@ tnd_status_t tnd_shared_source_open(const tnd_plan_t *plan, const tnd_instance_t
     return TND_OK;
 }
 
+/*  Hashes all bytes of what is at `place` of the list. */
+static tnd_status_t hash_whole(const tnd_source_t *source, const tnd_shared_part_t *part,
+                               size_t place, uint64_t retry_ns, uint64_t whole[2],
+                               tnd_error_t *error)
+{
+    const tnd_source_file_t *file = &part->facts.files[place];
+    if (file->kind == TND_DATA_FOLDER)
+        return source->hash(part->state, place, whole, error);
+    return tnd_content_whole(file->path, file->size, retry_ns, whole, error);
+}
+
 /*  Lists the files of one part.  A source without files is listed by its name. */
-static tnd_status_t list_part(const tnd_shared_part_t *part, const tnd_reader_options_t *options,
-                              const char *data, tnd_data_table_t *table, tnd_error_t *error)
+static tnd_status_t list_part(const tnd_source_t *source, const tnd_shared_part_t *part,
+                              const tnd_reader_options_t *options, const char *data,
+                              tnd_data_table_t *table, tnd_error_t *error)
 {
     const tnd_source_facts_t *facts = &part->facts;
     uint32_t lane = part->lane == ALL_LANES ? 0 : part->lane;
@@ -322,11 +334,10 @@ static tnd_status_t list_part(const tnd_shared_part_t *part, const tnd_reader_op
                                 .ends = from->ends,
                                 .file = from->kind != TND_DATA_SOURCE,
                                 .hashed = options->verify == TND_VERIFY_FULL &&
-                                          from->kind == TND_DATA_FILE,
+                                          from->kind != TND_DATA_SOURCE,
                                 .name = from->kind == TND_DATA_SOURCE ? name : from->path};
         if (file.hashed)
-            TND_TRY(
-                tnd_content_whole(from->path, from->size, options->retry_ns, file.whole, error));
+            TND_TRY(hash_whole(source, part, i, options->retry_ns, file.whole, error));
         tnd_data_table_add(table, &file, data);
     }
     if (facts->file_count > 0)
@@ -345,8 +356,8 @@ tnd_status_t tnd_shared_source_list(const tnd_plan_t *plan, const tnd_instance_t
 {
     const opened_t *opened = shared;
     for (uint32_t i = 0; i < opened->count; i++)
-        TND_TRY(list_part(&opened->parts[i], instance->options, plan->hosts[instance->host].data,
-                          table, error));
+        TND_TRY(list_part(opened->source, &opened->parts[i], instance->options,
+                          plan->hosts[instance->host].data, table, error));
     return TND_OK;
 }
 

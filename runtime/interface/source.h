@@ -142,6 +142,9 @@ typedef struct tnd_source {
     void (*ahead)(void *state, const uint64_t *index, uint32_t count);
     /*  Where row `index` is stored, for people. NULL: rows have no place. */
     void (*where)(const void *state, uint64_t index, tnd_source_place_t *place);
+    /*  A hash of all bytes of the files in facts.files[place], which is a TND_DATA_FOLDER. NULL: it
+     *  lists no folders. Errors: TND_FAILED if one cannot be read, or has another size by now. */
+    tnd_status_t (*hash)(const void *state, size_t place, uint64_t hash[2], tnd_error_t *error);
     void (*close)(void *state);
 } tnd_source_t;
 

@@ -75,6 +75,35 @@ def test_a_file_that_gets_another_name_is_other_data(folder):
     assert f"{folder}/train/dog" in done.output, done.output
 
 
+def test_hashes_of_all_files_decide(folder):
+    """Of the folders that a source lists, also where it is one of several."""
+    path = folder / "train" / "dog" / "3.jpg"
+    write(folder)
+    path.write_bytes(b"a" * 200000)
+    alone = f'folder: {{files: "{folder}/train/*/*.jpg", max: 200000}}'
+    text = path.parent.parent.parent / "lines.txt"
+    text.write_text("one\ntwo\n")
+    for number, source in enumerate((alone, f"concatenate: {{sources: [text: {{files: {text}, column: file, "
+                                     f"max: 200000}}, {alone}]}}")):
+        graph = folder / "verified.yaml"
+        graph.write_text("tundish: 1\nactors:\n  read:  {kind: reader, verify: full, source: {" + source + "}}\n"
+                         "  batch: {kind: batcher, size: 4}\n  feed:  {kind: feeder}\n"
+                         "links:\n  - read -> batch -> feed\n")
+        kept = ["--set", f"checkpoint.dir={folder}/kept{number}", "--set", "checkpoint.every=1 steps"]
+        whole = tundish("run", graph, "--set", f"checkpoint.dir={folder}/other{number}").report["stream_digest"]
+        tundish("run", graph, *kept, "--steps", 2)
+        was = path.stat().st_mtime_ns
+        os.utime(path, ns=(was + 10**10, was + 10**10))
+        tundish("run", graph, *kept, "--resume", "--steps", 3)
+        for data, time in ((b"a" * 100000 + b"b" + b"a" * 99999, was), (b"a" * 200000, was + 10**10)):
+            path.write_bytes(data)
+            os.utime(path, ns=(time, time))
+            if b"b" in data:
+                done = tundish("run", graph, *kept, "--resume", "--trust-data", report=False, expect=78)
+                assert f"{folder}/train/dog" in done.output and "hash of its bytes" in done.output, done.output
+        assert tundish("run", graph, *kept, "--resume").report["stream_digest"] == whole
+
+
 def test_a_file_that_grows_during_a_run_is_refused(folder):
     graph = write(folder, "epochs: forever", feed=True)
     process = subprocess.Popen([str(TUNDISH), "run", str(graph)], stdout=subprocess.PIPE,

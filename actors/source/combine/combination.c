@@ -127,6 +127,16 @@ static void list_files(tnd_combination_t *self)
     }
 }
 
+tnd_status_t tnd_combination_hash(const void *state, size_t place, uint64_t hash[2],
+                                  tnd_error_t *error)
+{
+    const tnd_combination_t *self = state;
+    const tnd_subsource_t *source = self->sources;
+    for (; source->facts.file_count == 0 || place >= source->facts.file_count; source++)
+        place -= source->facts.file_count > 0 ? source->facts.file_count : 1;
+    return source->source->hash(source->state, place, hash, error);
+}
+
 /*  What a source adds to the facts of all. */
 static void add_facts(const tnd_source_facts_t *of, tnd_source_facts_t *facts)
 {

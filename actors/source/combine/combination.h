@@ -67,6 +67,8 @@ tnd_status_t tnd_combination_sizes(const void *state, const uint64_t *index, uin
 uint32_t tnd_combination_ahead_rows(const void *state);
 void tnd_combination_ahead(void *state, const uint64_t *index, uint32_t count);
 void tnd_combination_where(const void *state, uint64_t index, tnd_source_place_t *place);
+tnd_status_t tnd_combination_hash(const void *state, size_t place, uint64_t hash[2],
+                                  tnd_error_t *error) TND_CHECKED;
 void tnd_combination_source_close(void *state);
 
 #endif

@@ -134,5 +134,6 @@ const tnd_source_t tnd_source_concatenate = {
     .ahead_rows = tnd_combination_ahead_rows,
     .ahead = tnd_combination_ahead,
     .where = tnd_combination_where,
+    .hash = tnd_combination_hash,
     .close = concatenate_close,
 };

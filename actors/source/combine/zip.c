@@ -327,5 +327,6 @@ const tnd_source_t tnd_source_zip = {
     .ahead_rows = tnd_combination_ahead_rows,
     .ahead = zip_ahead,
     .where = zip_where,
+    .hash = tnd_combination_hash,
     .close = tnd_combination_source_close,
 };

@@ -407,6 +407,74 @@ static void folder_where(const void *state, uint64_t index, tnd_source_place_t *
     place->file = told->path;
 }
 
+/*  ------------------------------------------------------------------------------------- hashing */
+
+/*  Hashes the bytes of some files of a folder, each by itself. */
+typedef struct {
+    const folder_t *self;
+    size_t first, end;
+    uint64_t hashes[FILES_AT_ONCE][2];
+    tnd_status_t statuses[FILES_AT_ONCE / FILES_A_THREAD];
+    tnd_error_t errors[FILES_AT_ONCE / FILES_A_THREAD];
+} hashing_t;
+
+static void hash_some(void *context, size_t part)
+{
+    hashing_t *hashing = context;
+    const folder_t *self = hashing->self;
+    size_t first = part * FILES_A_THREAD, end = first + FILES_A_THREAD;
+    tnd_status_t *status = &hashing->statuses[part];
+    *status = TND_OK;
+    for (size_t i = first; i < end && hashing->first + i < hashing->end && *status == TND_OK; i++) {
+        char path[PATH_MAX];
+        size_t file = hashing->first + i;
+        tnd_names_path(&self->names, file, path);
+        hashing->hashes[i][0] = hashing->hashes[i][1] = 0;
+        if (self->sizes[file] > 0)
+            *status = tnd_content_whole(path, self->sizes[file], self->retry_ns, hashing->hashes[i],
+                                        &hashing->errors[part]);
+    }
+}
+
+static tnd_status_t hash_files(hashing_t *hashing, XXH3_state_t *all, tnd_error_t *error)
+{
+    size_t count = hashing->end - hashing->first;
+    size_t parts = (count + FILES_A_THREAD - 1) / FILES_A_THREAD;
+    tnd_parallel(parts, hash_some, hashing);
+    for (size_t i = 0; i < parts; i++)
+        if (hashing->statuses[i] != TND_OK) {
+            *error = hashing->errors[i];
+            return hashing->statuses[i];
+        }
+    XXH3_128bits_update(all, hashing->hashes, count * sizeof hashing->hashes[0]);
+    return TND_OK;
+}
+
+static tnd_status_t folder_hash(const void *state, size_t place, uint64_t hash[2],
+                                tnd_error_t *error)
+{
+    const folder_t *self = state;
+    const tnd_names_t *names = &self->names;
+    size_t first = names->folders[place].first;
+    size_t end = place + 1 < names->folder_count ? names->folders[place + 1].first : names->count;
+    tnd_status_t status = TND_OK;
+    XXH3_state_t *all = tnd_require_memory(XXH3_createState());
+    hashing_t *hashing = tnd_allocate(1, sizeof *hashing);
+    hashing->self = self;
+    XXH3_128bits_reset(all);
+    for (size_t at = first; at < end && status == TND_OK; at = hashing->end) {
+        hashing->first = at;
+        hashing->end = end - at < FILES_AT_ONCE ? end : at + FILES_AT_ONCE;
+        status = hash_files(hashing, all, error);
+    }
+    XXH128_hash_t value = XXH3_128bits_digest(all);
+    hash[0] = value.low64;
+    hash[1] = value.high64;
+    free(hashing);
+    XXH3_freeState(all);
+    return status;
+}
+
 const tnd_source_t tnd_source_folder = {
     .spec = &tnd_source_folder_spec,
     .state_bytes = sizeof(folder_t),
@@ -416,5 +484,6 @@ const tnd_source_t tnd_source_folder = {
     .ahead_rows = folder_ahead_rows,
     .ahead = folder_ahead,
     .where = folder_where,
+    .hash = folder_hash,
     .close = folder_close,
 };
