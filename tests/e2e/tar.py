@@ -8,6 +8,7 @@ import ctypes.util
 import gzip
 import io
 import json
+import os
 import pathlib
 import shutil
 import subprocess
@@ -145,6 +146,30 @@ def test_spooled_archives_are_read_in_any_order(folder):
         stamps = [path.stat().st_mtime_ns for path in made]
         assert before in (None, stamps), "it was made again"
         before = stamps
+
+
+def test_an_archive_that_changed_between_runs_is_searched_again(folder):
+    """Of the same size and with the same time, so that only its bytes show it; a resume refuses it."""
+    members = [member for number in range(30) for member in sample(number)]
+    plain, packed = archive(folder / "a.tar", members), folder / "b.tar.gz"
+    other = archive(folder / "other.tar", [member for number in reversed(range(30)) for member in sample(number)])
+    times = (plain.stat().st_mtime_ns,) * 2
+    kept = ["--set", f"checkpoint.dir={folder}/kept", "--set", "checkpoint.every=1 steps"]
+    spool = f", spool: {{dir: {folder}/spool, limit: 1MiB}}"
+    for path, more, convert in ((plain, "", bytes), (packed, spool, gzip.compress)):
+        path.write_bytes(convert(plain.read_bytes()))
+        os.utime(path, ns=times)
+        before = head(folder, [path], more)
+        tundish("run", write(folder, [path], more, "epochs: 2", True), *kept, "--steps", 2)
+        path.write_bytes(convert(other.read_bytes()))
+        os.utime(path, ns=times)
+        after = head(folder, [path], more)
+        assert after == before[::-1] and after != before, (path, after[:2])
+        done = tundish("run", write(folder, [path], more, "epochs: 2", True), *kept, "--resume", report=False,
+                       expect=78)
+        assert "cannot resume" in done.output and f"{path} has changed since the checkpoint" in done.output, done.output
+        archive(plain, members)
+        shutil.rmtree(folder / "kept")
 
 
 def test_an_archive_that_cannot_be_spooled_leaves_nothing(folder):
