@@ -43,7 +43,9 @@ extern const tnd_table_t tnd_spool_table;
          .fallback = "auto", .choices = "none|gzip|zlib|zstd|auto",                                \
          .help = "how the files are compressed: auto goes by the first bytes of each, and for "    \
                  "zlib, which any text may begin with, by the names .zlib, .zz and .z; records "   \
-                 "of compressed files are read in order only, unless they are spooled"},           \
+                 "of compressed files are read in order only, unless they are spooled; the first " \
+                 "run reads each once more before it starts, for the number of its records and "   \
+                 "the memory of the longest, which its index keeps"},                              \
         {TND_OPTION_NAMED("spool", type, records.spool, TABLE, PLACE), .fallback = "",             \
          .table = &tnd_spool_table,                                                                \
          .help = "decompresses files once, to .npy files in a folder, so that their records are "  \
