@@ -157,6 +157,7 @@ tnd_status_t tnd_actor_send(tnd_actor_t *self, const tnd_msg_t *msg, tnd_carry_t
     tnd_validator_sent(self->validator, msg);
     tnd_actor_count_edge(self, msg->to, msg);
     tnd_recorder_sends(&self->recorder, msg);
+    tnd_tap_pass(&self->tap, msg, carry, self->recorder.now_ns);
     tnd_status_t status = tnd_hub_send(self->hub, self->ports[msg->to], msg->to, msg, carry);
     bool lost = status == TND_FAILED && tnd_msg_intact(msg, carry, &self->lost) != TND_OK;
     assert(lost == (status == TND_FAILED));
@@ -556,6 +557,10 @@ tnd_actor_t *tnd_actor_start(const tnd_actor_config_t *config)
     self->plan = plan;
     self->id = (tnd_actor_id_t)(config->instance - plan->instances);
     self->recorder.ring = &config->record->rings[config->record->instances[self->id].ring];
+    self->tap = (tnd_tap_source_t){.tap = config->tap,
+                                   .instance = config->instance->name,
+                                   .actor = config->instance->actor,
+                                   .id = self->id};
     tnd_validator_config_t validator = {
         .membership = *tnd_host_membership(config->host),
         .bounds = tnd_membership_bounds(plan, config->stream),

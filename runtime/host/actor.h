@@ -86,6 +86,7 @@ typedef struct {
     const tnd_stream_t *stream;
     tnd_statistics_t *statistics;
     const tnd_run_record_t *record;
+    tnd_tap_t *tap; /* of the process */
     void *shared;
     uint32_t birth; /* how often this instance was replaced in this process */
 } tnd_actor_config_t;

@@ -44,6 +44,7 @@ struct tnd_actor {
     uint64_t counted_ns; /* when the processor time was read */
     uint64_t round_ns;   /* when the current round of the loop began */
     tnd_recorder_t recorder;
+    tnd_tap_source_t tap;
     int schedstat; /* of the thread; -1: not available */
     tnd_control_batch_t control;
     tnd_error_t lost; /* rows that could not be sent; "": none */

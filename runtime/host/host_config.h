@@ -32,9 +32,10 @@ typedef struct {
     const tnd_hub_ops_t *transport;
     void *transport_context;
     const tnd_plan_t *plan;
-    uint32_t host;                  /* index in the plan */
-    uint64_t steps_max;             /* of the first chain; TND_UNKNOWN: all */
-    const char *save;               /* where to save the first chain's model, or NULL */
+    uint32_t host;               /* index in the plan */
+    uint64_t steps_max;          /* of the first chain; TND_UNKNOWN: all */
+    const tnd_position_t *start; /* where each lane of the first chain begins; NULL: at its start */
+    const char *save;            /* where to save the first chain's model, or NULL */
     const tnd_observer_t *observer; /* borrowed; may be NULL */
     const tnd_review_t *review;     /* borrowed; may be NULL */
 } tnd_host_config_t;

@@ -70,6 +70,11 @@ static void open_session(tnd_leader_t *self, uint32_t index, uint64_t now)
     start.graph[1] = plan->fingerprint[1];
     if (index == 0 && self->writer != NULL && tnd_checkpoint_writer_cursor(self->writer) != NULL)
         start = *tnd_checkpoint_writer_cursor(self->writer);
+    if (index == 0 && self->config.start != NULL) {
+        start.epoch = self->config.start->epoch;
+        for (uint32_t lane = 0; lane < plan->lanes; lane++)
+            start.part[lane] = *self->config.start;
+    }
     chain->rank = start.rank;
     chain->fed = start.ledger.fed;
     self->memories[index] = tnd_allocate_zeroed(1, tnd_leader_core_bytes(&config));

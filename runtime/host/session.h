@@ -12,9 +12,10 @@
 #include "runtime/host/host.h"
 
 typedef struct {
-    const char *host;               /* NULL: the only one */
-    uint64_t steps_max;             /* of the first chain; TND_UNKNOWN: all */
-    const char *save;               /* where to save the first chain's model, or NULL */
+    const char *host;            /* NULL: the only one */
+    uint64_t steps_max;          /* of the first chain; TND_UNKNOWN: all */
+    const tnd_position_t *start; /* where each lane of the first chain begins; NULL: at its start */
+    const char *save;            /* where to save the first chain's model, or NULL */
     const tnd_observer_t *observer; /* borrowed; may be NULL */
     const tnd_review_t *review;     /* borrowed; may be NULL */
     bool keeps;                     /* the caller starts the isolated hosts of this one */

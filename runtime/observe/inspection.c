@@ -70,6 +70,7 @@ static bool take_record(int file, const tnd_pages_shape_t *shape, bool histories
     wanted.rings = 0; /* event_reader.h reads them */
     process->rings_at =
         (shape->actors + (uint64_t)1) * TND_PAGE_BYTES + tnd_run_record_bytes(&wanted);
+    process->tap_at = (shape->actors + (uint64_t)1) * TND_PAGE_BYTES + tnd_run_record_bytes(shape);
     if (!histories)
         wanted.histories = 0;
     size_t size = tnd_run_record_bytes(&wanted);

@@ -34,6 +34,7 @@ typedef struct {
      *  are always NULL (see event_reader.h). */
     tnd_run_record_t record;
     uint64_t rings_at; /* offset of the rings in the file */
+    uint64_t tap_at;   /* likewise, of its tap (see tap.h) */
     void *record_memory;
 } tnd_inspected_t;
 

@@ -256,7 +256,8 @@ void tnd_pages_note_death(int process, int number)
 
 static size_t bytes_of(const tnd_pages_shape_t *shape)
 {
-    return (shape->actors + (size_t)1) * TND_PAGE_BYTES + tnd_run_record_bytes(shape);
+    return (shape->actors + (size_t)1) * TND_PAGE_BYTES + tnd_run_record_bytes(shape) +
+           TND_TAP_BYTES;
 }
 
 static void place_record(tnd_pages_t *self, const tnd_pages_shape_t *shape)
@@ -353,6 +354,11 @@ tnd_statistics_t *tnd_pages_at(tnd_pages_t *self, size_t index)
 const tnd_run_record_t *tnd_pages_record(const tnd_pages_t *self)
 {
     return &self->record;
+}
+
+tnd_tap_t *tnd_pages_tap(const tnd_pages_t *self)
+{
+    return (tnd_tap_t *)(void *)((char *)self->memory + self->size_bytes - TND_TAP_BYTES);
 }
 
 void tnd_pages_destroy(tnd_pages_t **self_p)

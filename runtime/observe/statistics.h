@@ -5,7 +5,7 @@
  *  writes its page (device threads their parts); any process may read it (inspection.h).  The file
  *  is in the user's runtime directory and is named by run, host and process.  Its first page
  *  describes the process, which holds a lock on the file while it lives.  What the process knows
- *  about its run follows the pages of the actors (run_page.h). */
+ *  about its run follows the pages of the actors (run_page.h), and a tap for rows (tap.h) is the end. */
 #ifndef TND_RUNTIME_OBSERVE_STATISTICS_H
 #define TND_RUNTIME_OBSERVE_STATISTICS_H
 
@@ -18,6 +18,7 @@
 #include "runtime/core/stream/position.h"
 #include "runtime/base/status.h"
 #include "runtime/observe/run_page.h"
+#include "runtime/observe/tap.h"
 
 typedef enum {
     TND_STATE_NEW,
@@ -107,7 +108,7 @@ typedef struct {
 } tnd_statistics_t;
 
 /*  The first page of a file. */
-enum { TND_PAGES_VERSION = 9 };
+enum { TND_PAGES_VERSION = 10 };
 
 typedef struct {
     char magic[8];           /* "TNDPAGES" */
@@ -145,6 +146,8 @@ void tnd_pages_join(tnd_pages_t *self, uint64_t session);
 tnd_statistics_t *tnd_pages_at(tnd_pages_t *self, size_t index);
 /*  What follows the pages of the actors. */
 const tnd_run_record_t *tnd_pages_record(const tnd_pages_t *self);
+/*  What follows that. */
+tnd_tap_t *tnd_pages_tap(const tnd_pages_t *self);
 void tnd_pages_destroy(tnd_pages_t **self_p);
 
 /*  Sets state and waits, and counts the time of the previous state.  Of several waits, only the

@@ -22,6 +22,9 @@ static const tnd_argument_t arguments[] = {
      TND_ARGUMENT_SETTING, 0},
     {"--data", "DIR", "the value of ${data}, instead of that in the files", TAKES(TEXT, data)},
     {"--steps", "N", "ends after N global steps", TAKES(NUMBER, steps)},
+    {"--step", "N", "begins with global step N, from 0", TAKES(COUNT, step)},
+    {"--position", "[EPOCH:]P",
+     "begins with the row at position P of its lane, in epoch 0 or EPOCH", TAKES(TEXT, position)},
     {"--at", "ACTOR", "shows the rows that ACTOR sends; by default the batcher", TAKES(TEXT, at)},
     {"--replicas", NULL, "shows how each batch is divided among the replicas",
      TAKES(FLAG, replicas)},
@@ -68,6 +71,7 @@ static const tnd_argument_t arguments[] = {
     {"--interval", "TIME", "the time between two looks, such as 100ms", TAKES(TEXT, interval)},
     {"--once", NULL, "looks twice, prints what it saw, and ends", TAKES(FLAG, once)},
     {"--count", "N", "ends after N events or samples", TAKES(NUMBER, count)},
+    {"--rows", "K", "shows the first rows of one block in K", TAKES(NUMBER, rows)},
     {"--duration", "TIME", "ends after TIME, such as 500ms; by default 10s", TAKES(TEXT, duration)},
     {"--last", NULL, "takes what was recorded last, without waiting for more", TAKES(FLAG, last)},
     {"--sample", "POSITION", "the position to follow", TAKES(COUNT, sample)},
@@ -249,8 +253,11 @@ bool tnd_arguments_read(const tnd_command_t *command, char *const *words, size_t
 {
     const char **files = tnd_allocate_zeroed(count + 1, sizeof *files);
     tnd_setting_t *settings = tnd_allocate_zeroed(count + 1, sizeof *settings);
-    *request = (tnd_request_t){
-        .files = files, .settings = settings, .steps = UINT64_MAX, .sample = UINT64_MAX};
+    *request = (tnd_request_t){.files = files,
+                               .settings = settings,
+                               .steps = UINT64_MAX,
+                               .sample = UINT64_MAX,
+                               .step = UINT64_MAX};
     *code_p = TND_EXIT_OK;
     bool options = true;
     for (size_t i = 0; i < count && *code_p == TND_EXIT_OK; i++) {

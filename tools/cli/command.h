@@ -39,8 +39,11 @@ typedef struct {
     const char *resume;   /* "latest": without a value */
     uint64_t steps;       /* UINT64_MAX: not given */
     uint64_t sample;      /* a position; UINT64_MAX: not given */
+    uint64_t step;        /* UINT64_MAX: not given */
+    const char *position; /* NULL: not given */
     const char *duration; /* NULL: not given */
     uint64_t count;       /* 0: not given */
+    uint64_t rows;        /* one block in so many; 0: not given */
     bool last;
     uint64_t seconds, minutes, seed; /* 0: not given */
     bool quiet, json, replicas, log_json;

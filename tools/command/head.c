@@ -1,8 +1,11 @@
 /*  tools/command/head.c - `tundish head`: shows what a graph feeds, without a model. */
+#include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "runtime/resources/descriptors.h"
 #include "runtime/host/session.h"
+#include "runtime/text/quantity.h"
 #include "tools/cli/crash.h"
 #include "tools/cli/load.h"
 #include "tools/cli/log.h"
@@ -18,6 +21,7 @@ typedef struct {
     tnd_head_plan_t plan;
     tnd_stream_t stream; /* set once the session's actors run */
     tnd_session_t *session;
+    tnd_position_t start; /* of each lane */
     tnd_opening_progress_t opening;
     tnd_log_t log;
 } head_t;
@@ -55,8 +59,10 @@ static void show(const head_t *head, const tnd_capture_t *capture, uint64_t firs
         tnd_show_text(capture, head->plan.batches, head->request->replicas, first);
     else if (head->plan.batches)
         tnd_show_json(capture);
-    else
+    else {
         tnd_show_passing_json(capture, first);
+        putchar('\n');
+    }
 }
 
 /*  The destinations of rows: the screen, or files. */
@@ -117,6 +123,28 @@ static void show_nothing(const head_t *head)
                tnd_schema_text(&head->stream.fed, text, sizeof text));
 }
 
+static tnd_status_t ignore(tnd_replica_t *replica, void *context)
+{
+    (void)replica, (void)context;
+    return TND_OK;
+}
+
+/*  Pulls the steps before the one that is shown first. */
+static tnd_status_t skip_steps(const head_t *head, tnd_feed_t *feed)
+{
+    uint64_t count = head->request->step != UINT64_MAX ? head->request->step : 0;
+    tnd_status_t status = TND_OK;
+    for (uint64_t step = 0; step < count && status == TND_OK; step++) {
+        status = tnd_feed_next(feed);
+        if (status == TND_OK)
+            status = tnd_feed_run(feed, ignore, NULL, NULL);
+        if (status == TND_END)
+            tnd_complain("head", "step %" PRIu64 " does not exist: the run has %" PRIu64 " steps",
+                         count, step);
+    }
+    return status;
+}
+
 /*  Pulls the requested steps.  *failed_p: the feed has failed. */
 static int pull(head_t *head, tnd_feed_t *feed, bool *failed_p)
 {
@@ -125,14 +153,17 @@ static int pull(head_t *head, tnd_feed_t *feed, bool *failed_p)
     sinks_t sinks;
     tnd_error_t error;
     tnd_status_t status = TND_OK;
-    uint64_t first = 0, left = request->steps != UINT64_MAX ? request->steps : 1;
+    uint64_t first = head->start.index, begun = first,
+             left = request->steps != UINT64_MAX ? request->steps : 1;
     *failed_p = false;
     if (begin_sinks(&sinks, request, &head->stream.fed, &error) != TND_OK) {
         tnd_complain("head", "%s", error.text);
         return TND_EXIT_USAGE;
     }
     tnd_capture_init(&capture, &head->stream.fed, head->plan.replicas);
-    while (left > 0 && (status = tnd_feed_next(feed)) == TND_OK &&
+    status = skip_steps(head, feed);
+    bool skipped = status == TND_OK;
+    while (skipped && left > 0 && (status = tnd_feed_next(feed)) == TND_OK &&
            (status = tnd_feed_run(feed, tnd_capture_take, NULL, &capture)) == TND_OK) {
         add_to_sinks(&sinks, &capture);
         if ((request->npz == NULL && request->png == NULL) || request->json)
@@ -142,17 +173,11 @@ static int pull(head_t *head, tnd_feed_t *feed, bool *failed_p)
         left = unread() ? 0 : left - 1;
     }
     *failed_p = status != TND_OK && status != TND_END;
-    if (status == TND_END && first == 0)
+    if (skipped && status == TND_END && first == begun)
         show_nothing(head);
     bool written = end_sinks(&sinks, *failed_p);
     tnd_capture_fini(&capture);
     return *failed_p || !written ? TND_EXIT_FAILED : TND_EXIT_OK;
-}
-
-static tnd_status_t ignore(tnd_replica_t *replica, void *context)
-{
-    (void)replica, (void)context;
-    return TND_OK;
 }
 
 /*  Ends the run after the steps that were shown; a session that is stopped would lose the warnings
@@ -171,8 +196,10 @@ static int run_session(head_t *head)
                                .stream = observe_stream,
                                .log = observe_log,
                                .log_level = head->log.level};
-    tnd_session_wishes_t wishes = {
-        .steps_max = TND_UNKNOWN, .observer = &observer, .graph = head->graph};
+    tnd_session_wishes_t wishes = {.steps_max = TND_UNKNOWN,
+                                   .start = head->request->position != NULL ? &head->start : NULL,
+                                   .observer = &observer,
+                                   .graph = head->graph};
     tnd_error_t error;
     if (tnd_descriptors_check(&head->plan.plan, 0, &tnd_network->cost, &error) != TND_OK) {
         complain(head, error.text);
@@ -208,6 +235,32 @@ static int run_session(head_t *head)
     return code;
 }
 
+/*  Reads --position, and checks that it and --step fit what is shown. */
+static int take_start(head_t *head)
+{
+    const tnd_request_t *request = head->request;
+    const char *text = request->position, *colon = text != NULL ? strchr(text, ':') : NULL;
+    if (request->step != UINT64_MAX && !head->plan.batches)
+        return tnd_usage_error("head", "--step is for batches; --position is for rows before them");
+    if (text == NULL)
+        return TND_EXIT_OK;
+    if (head->plan.batches)
+        return tnd_usage_error("head", "--position is for a reader or preprocessor, by --at; "
+                                       "--step is for batches");
+    uint64_t epoch = 0;
+    char number[24];
+    snprintf(number, sizeof number, "%.*s", colon != NULL ? (int)(colon - text) : 0, text);
+    if ((colon != NULL && tnd_quantity_u64(number, &epoch) != TND_QUANTITY_OK) ||
+        epoch >= TND_ENDLESS ||
+        tnd_quantity_u64(colon != NULL ? colon + 1 : text, &head->start.index) != TND_QUANTITY_OK)
+        return tnd_usage_error("head",
+                               "--position takes a number, or an epoch and a number such as "
+                               "2:640, not '%s'",
+                               text);
+    head->start.epoch = (uint32_t)epoch;
+    return TND_EXIT_OK;
+}
+
 static int head_graph(const tnd_request_t *request)
 {
     head_t head = {.request = request};
@@ -219,10 +272,13 @@ static int head_graph(const tnd_request_t *request)
     int code = TND_EXIT_TOPOLOGY;
     if (tnd_load_check(graph)) {
         if (tnd_head_plan_make(&head.plan, arena, tnd_graph_plan(graph), request->at, &error) ==
-            TND_OK)
-            code = run_session(&head);
-        else
+            TND_OK) {
+            code = take_start(&head);
+            if (code == TND_EXIT_OK)
+                code = run_session(&head);
+        } else {
             code = tnd_usage_error("head", "%s", error.text);
+        }
     }
     if (!tnd_graph_is_kept(graph))
         tnd_arena_destroy(&arena);
@@ -235,8 +291,9 @@ const tnd_command_t tnd_command_head = {
     .name = "head",
     .operands = "FILE...",
     .summary = "shows what a graph feeds, without a model",
-    .arguments = (const char *const[]){"--steps", "--at", "--replicas", "--json", "--npz", "--png",
-                                       "--set", "--data", "--log-level", "--log-json", NULL},
+    .arguments = (const char *const[]){"--steps", "--step", "--position", "--at", "--replicas",
+                                       "--json", "--npz", "--png", "--set", "--data", "--log-level",
+                                       "--log-json", NULL},
     .details =
         "Runs the graph up to its batcher, in this process whatever the overlays say, and shows\n"
         "the first steps (1, or --steps): type, shape, range and first rows of each column,\n"
@@ -246,6 +303,11 @@ const tnd_command_t tnd_command_head = {
         "numbers below them; --steps is the number of batches.\n"
         "\n"
         "--at shows the rows after a reader or preprocessor, 32 at a time.\n"
+        "--step N begins with a later batch, --position P with a later row: what passed in a run\n"
+        "is shown again byte for byte, because the stream follows from the graph alone.  A\n"
+        "position is one of the numbers that `tundish tap` prints, with its epoch as EPOCH:P; "
+        "each\n"
+        "lane begins there.  The rows before it are not read, those before --step are.\n"
         "--json prints one line per step and replica:\n"
         "  {\"step\":0,\"replica\":0,\"rows\":32,\"last\":false,\"columns\":{\"label\":\n"
         "   {\"dtype\":\"u8\",\"shape\":[32],\"data\":[...]}}}\n"

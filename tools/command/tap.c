@@ -6,19 +6,27 @@
 #include "tools/cli/command.h"
 #include "tools/events/event_text.h"
 #include "tools/events/event_watch.h"
+#include "tools/events/row_tap.h"
+#include "tools/rows/show.h"
+#include "tools/rows/tapped_rows.h"
 
-static const uint64_t default_count = 100;
+static const uint64_t default_count = 100, default_blocks = 10;
 
 typedef struct {
     const tnd_request_t *request;
     char from[64], to[64];
     bool edge, linked;
     uint64_t zero_ns;
+    tnd_row_tap_t *rows; /* NULL: without --rows */
+    uint64_t shown;      /* blocks with rows */
+    uint64_t limit;
 } tap_t;
 
 static bool is_shown(const void *context, const tnd_event_entry_t *entry)
 {
     const tap_t *tap = context;
+    if (tap->rows != NULL)
+        return false;
     if (entry->event.kind == TND_EVENT_WORK || entry->event.kind == TND_EVENT_WAIT)
         return false;
     bool from = tnd_event_names(tap->from, entry->actor, entry->family);
@@ -37,6 +45,38 @@ static bool take(void *context, const tnd_event_entry_t *entry)
     else
         tnd_event_print(stdout, entry, tap->zero_ns);
     return true;
+}
+
+static void show_rows(const tap_t *self, const tnd_tap_t *tap, const tnd_event_entry_t *entry)
+{
+    tnd_capture_t capture;
+    tnd_tapped_rows(&capture, tap);
+    if (self->request->json) {
+        tnd_event_begin_json(stdout, entry);
+        fputs(",\"sample\":", stdout);
+        tnd_show_passing_json(&capture, tap->note.first);
+        puts("}");
+    } else {
+        tnd_event_print(stdout, entry, self->zero_ns);
+        if (tap->note.rows == 0 && tap->note.of_rows > 0)
+            puts("  its first row is larger than 240 KiB and was not copied");
+        else
+            tnd_show_text(&capture, false, false, tap->note.first);
+    }
+    tnd_capture_fini(&capture);
+}
+
+static bool look(void *context, const tnd_event_stream_t *stream, bool last)
+{
+    tap_t *self = context;
+    tnd_event_entry_t entry;
+    if (last)
+        return true;
+    const tnd_tap_t *tap = tnd_row_tap_poll(self->rows, stream, &entry);
+    if (tap != NULL)
+        show_rows(self, tap, &entry);
+    self->shown += tap != NULL;
+    return self->shown < self->limit && fflush(stdout) == 0;
 }
 
 static int begin(void *context, const tnd_event_stream_t *stream)
@@ -69,7 +109,21 @@ static int tap(const tnd_request_t *request)
         .begin = begin,
         .context = &self,
     };
+    if (request->rows > 0 && request->last)
+        return tnd_usage_error("tap", "--rows shows rows that pass now, --last what has passed");
+    if (request->rows > 0) {
+        self.rows = tnd_row_tap_new(self.from, self.edge ? self.to : "", request->rows);
+        self.limit = request->count > 0 ? request->count : default_blocks;
+        watch.look = look;
+        watch.past = true; /* events that pass too fast do not matter */
+    }
     int code = tnd_event_watch(&watch);
+    if (self.rows != NULL) {
+        if (code == TND_EXIT_OK && tnd_row_tap_error(self.rows)[0] != '\0')
+            tnd_complain("tap", "%s", tnd_row_tap_error(self.rows));
+        watch.taken = self.shown;
+        tnd_row_tap_destroy(&self.rows);
+    }
     if (code == TND_EXIT_OK && watch.taken == 0 && !self.linked)
         tnd_complain("tap", "nothing passed: no edge links %s and %s", self.from, self.to);
     else if (code == TND_EXIT_OK && watch.taken == 0)
@@ -82,7 +136,7 @@ const tnd_command_t tnd_command_tap = {
     .name = "tap",
     .operands = "EDGE|ACTOR [RUN]",
     .summary = "shows the blocks, tickets and steps that pass an edge or an actor",
-    .arguments = (const char *const[]){"--count", "--duration", "--last", "--json", NULL},
+    .arguments = (const char *const[]){"--count", "--duration", "--last", "--rows", "--json", NULL},
     .details =
         "Prints a line per event: its time, the actor, what happened, the peer, the first\n"
         "position (or the step) and their number, epoch, lane, and the attempt if a ticket was\n"
@@ -92,7 +146,13 @@ const tnd_command_t tnd_command_tap = {
         "for it, and actors that hang are shown too: `--last` prints the last events and exits.\n"
         "It ends after 100 events or 10 s; --count and --duration change that.  Times are\n"
         "seconds since the start of the command; with --json they are those of the monotonic\n"
-        "clock, one object per line.  Only processes of this machine are shown.\n",
+        "clock, one object per line.  Only processes of this machine are shown.\n"
+        "\n"
+        "--rows K shows rows instead: of one block in K that ACTOR sends (to the second actor of\n"
+        "EDGE), its first rows, at most 32 and 240 KiB.  The actor copies them to shared memory\n"
+        "and never waits: a block is skipped if the one before was not taken, at most 50 a\n"
+        "second are.  It ends after 10 blocks or 10 s.  When the command ends or hangs, the actor\n"
+        "stops copying within 2 s.  `tundish head --at ACTOR --position P` shows them again.\n",
     .codes = "  0   shown, also if nothing passed\n"
              "  1   the run or the actor does not exist here\n"
              "  2   usage\n",

@@ -106,14 +106,14 @@ static void write_trace(tracer_t *self, const char *run)
     self->written = true;
 }
 
-static void look(void *context, const tnd_event_stream_t *stream, bool last)
+static bool look(void *context, const tnd_event_stream_t *stream, bool last)
 {
     tracer_t *tracer = context;
     uint64_t now = tnd_clock_now();
     if (tracer->looked_ns == 0)
         tracer->missed = tnd_event_stream_missed(stream);
     if (!last && now - tracer->looked_ns < look_every_ns)
-        return;
+        return true;
     tracer->looked_ns = now;
     tracer->stream = stream;
     tnd_inspection_t *made = tnd_inspection_new();
@@ -123,6 +123,7 @@ static void look(void *context, const tnd_event_stream_t *stream, bool last)
     tnd_inspection_destroy(&made);
     if (last)
         write_trace(tracer, tnd_event_stream_run(stream));
+    return true;
 }
 
 static int begin(void *context, const tnd_event_stream_t *stream)

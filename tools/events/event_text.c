@@ -56,7 +56,7 @@ void tnd_event_print(FILE *out, const tnd_event_entry_t *entry, uint64_t zero_ns
     fputc('\n', out);
 }
 
-void tnd_event_print_json(FILE *out, const tnd_event_entry_t *entry)
+void tnd_event_begin_json(FILE *out, const tnd_event_entry_t *entry)
 {
     const tnd_event_t *event = &entry->event;
     const char *first = tnd_event_first(event->kind), *count = tnd_event_count(event->kind);
@@ -84,5 +84,10 @@ void tnd_event_print_json(FILE *out, const tnd_event_entry_t *entry)
                 (unsigned)event->lane, (unsigned)event->attempt);
     if (tnd_event_is_span(event->kind))
         fprintf(out, ",\"duration_seconds\":%.9f", (double)event->duration_ns * 1e-9);
+}
+
+void tnd_event_print_json(FILE *out, const tnd_event_entry_t *entry)
+{
+    tnd_event_begin_json(out, entry);
     fputs("}\n", out);
 }

@@ -94,8 +94,8 @@ static int watch(tnd_event_watch_t *self, tnd_event_stream_t *stream, uint64_t u
             goes_on = self->take(self->context, &entries[e]) && ++self->taken != self->limit;
         }
         goes_on = goes_on && !last && fflush(stdout) == 0;
-        if (self->look != NULL)
-            self->look(self->context, stream, !goes_on);
+        if (self->look != NULL && !self->look(self->context, stream, !goes_on))
+            goes_on = false;
         if (goes_on)
             nanosleep(&pause_between, NULL);
     }

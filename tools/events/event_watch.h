@@ -20,8 +20,9 @@ typedef struct {
     bool (*take)(void *context, const tnd_event_entry_t *entry);
     /*  Called once, before events, with the stream; returns an exit code, or -1 to go on. */
     int (*begin)(void *context, const tnd_event_stream_t *stream);
-    /*  Called again and again, and once at the end, with the stream; NULL: never. */
-    void (*look)(void *context, const tnd_event_stream_t *stream, bool last);
+    /*  Called again and again, and once at the end, with the stream; returns false to end.  NULL:
+     *  never called. */
+    bool (*look)(void *context, const tnd_event_stream_t *stream, bool last);
     void *context;
     /*  Set when it returns. */
     uint64_t taken;  /* events */

@@ -19,7 +19,7 @@ void tnd_show_text(const tnd_capture_t *capture, bool batches, bool replicas, ui
  *  the first length in "shape" is null, and "splits" has the starts of its rows in the data, as
  *  row_splits of a RaggedTensor. */
 void tnd_show_json(const tnd_capture_t *capture);
-/*  Prints rows of the stream: {"first":0,"rows":32,"columns":{...}} */
+/*  Prints rows of the stream, without a line break: {"first":0,"rows":32,"columns":{...}} */
 void tnd_show_passing_json(const tnd_capture_t *capture, uint64_t first);
 
 #endif

@@ -79,7 +79,7 @@ static void print_columns(const tnd_capture_t *capture, uint32_t number)
         }
         fputs("]}", stdout);
     }
-    puts("}}");
+    fputs("}}", stdout);
 }
 
 void tnd_show_json(const tnd_capture_t *capture)
@@ -92,6 +92,7 @@ void tnd_show_json(const tnd_capture_t *capture)
             printf(",\"padded\":%" PRIu64, replica->padded);
         printf(",\"last\":%s,", replica->last ? "true" : "false");
         print_columns(capture, r);
+        putchar('\n');
     }
 }
 
