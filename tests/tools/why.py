@@ -29,5 +29,29 @@ def test_a_step_that_does_not_return_is_the_bottleneck(folder):
         holds(told["sentence"], f"whose process {process.pid} is stopped")
 
 
+def test_the_last_events_of_a_killed_process_are_shown(folder):
+    with hanging(folder) as (environment, process):
+        until(environment, in_step)
+        process.kill()
+        process.wait()
+        code, out, err = run("why", "stuck", env=environment)
+        same((code, err), (1, ""))
+        before, title, events = out.partition(
+            f"  the last events of process {process.pid}, host local, in seconds before its last "
+            "sign of life:\n")
+        assert title, out
+        holds(before, "killed")
+        lines = events.splitlines()
+        assert 0 < len(lines) <= 10, events
+        # Step 2 hangs, so step 1 was the last one to be committed.
+        holds([line for line in lines if "step_committed" in line][-1], "feed", "step 1, 32 rows")
+        times = [float(line.split()[0]) for line in lines]
+        same(times, sorted(times))
+        assert -5 < times[0] and times[-1] <= 0, times
+        told, = json.loads(run("why", "stuck", "--json", env=environment)[1])["runs"]
+        same([event["event"] for event in told["last_events"]],
+             [line.split()[3] for line in lines])
+
+
 if __name__ == "__main__":
     main(globals())

@@ -4,6 +4,8 @@
 #include <time.h>
 
 #include "tools/cli/command.h"
+#include "tools/events/event_text.h"
+#include "tools/events/last_events.h"
 #include "tools/remote/remote_hosts.h"
 #include "tools/report/absent_run.h"
 #include "tools/report/bottleneck.h"
@@ -12,6 +14,9 @@
 
 /*  The time between the two inspections, longer than a short step. */
 static const struct timespec pause_between = {.tv_nsec = 500000000};
+/*  Of a dead process, what it did in its last seconds is shown: so many events. */
+static const size_t last_count = 10;
+static const uint64_t last_span_ns = UINT64_C(5000000000);
 
 static bool is_asked(const tnd_request_t *request, const tnd_inspected_t *process)
 {
@@ -64,6 +69,61 @@ static void print_text(const tnd_verdict_t *verdict, const tnd_inspected_t *proc
     }
 }
 
+/*  Whether the verdict is about the death of this process, the last one of its host. */
+static bool is_dead(const tnd_verdict_t *verdict, const tnd_inspection_t *made,
+                    const tnd_inspected_t *run, const tnd_inspected_t *process)
+{
+    if (!process->killed || process->machine[0] != '\0' || !tnd_inspected_same(run, process))
+        return false;
+    for (uint32_t p = 0; p < made->count; p++) {
+        const tnd_inspected_t *other = &made->processes[p];
+        if (tnd_inspected_same(other, process) && strcmp(other->host, process->host) == 0 &&
+            (!other->killed || other->last_ns > process->last_ns))
+            return false;
+    }
+    bool dead = verdict->state == TND_RUN_KILLED;
+    for (uint32_t f = 0; f < verdict->fault_count; f++)
+        dead = dead || (verdict->faults[f].cause == TND_CAUSE_KILLED &&
+                        strcmp(verdict->faults[f].host, process->host) == 0);
+    return dead;
+}
+
+static void print_last(const tnd_last_events_t *last, const tnd_inspected_t *process)
+{
+    if (last->count > 0)
+        printf(
+            "  the last events of process %d, host %s, in seconds before its last sign of life:\n",
+            process->process, process->host);
+    for (size_t e = 0; e < last->count; e++)
+        tnd_event_print(stdout, &last->entries[e], process->last_ns);
+}
+
+/*  What the dead processes of a run did last. */
+static void show_last(const tnd_verdict_t *verdict, const tnd_inspection_t *made,
+                      const tnd_inspected_t *run, bool json)
+{
+    bool any = false;
+    if (json)
+        fputs(",\"last_events\":[", stdout);
+    for (uint32_t p = 0; p < made->count; p++) {
+        tnd_last_events_t last;
+        if (!is_dead(verdict, made, run, &made->processes[p]))
+            continue;
+        tnd_last_events_read(&last, &made->processes[p], last_count, last_span_ns);
+        if (!json)
+            print_last(&last, &made->processes[p]);
+        for (size_t e = 0; json && e < last.count; e++) {
+            fputs(any ? "," : "", stdout);
+            tnd_event_begin_json(stdout, &last.entries[e]);
+            fputs("}", stdout);
+            any = true;
+        }
+        tnd_last_events_free(&last);
+    }
+    if (json)
+        fputs("]}", stdout);
+}
+
 static int why(const tnd_request_t *request)
 {
     tnd_remote_hosts_t *hosts;
@@ -91,6 +151,7 @@ static int why(const tnd_request_t *request)
             tnd_verdict_json(&verdict, first, stdout);
         else
             print_text(&verdict, process, has_others(request, after, process));
+        show_last(&verdict, after, process, request->json);
         first = false;
     }
     if (request->json)
@@ -130,7 +191,7 @@ const tnd_command_t tnd_command_why = {
         "works, unseen.\n"
         "\n"
         "The pages of killed processes are kept for 10 minutes, so that a killed run is shown\n"
-        "with what its actors did last.\n"
+        "with what its actors did last, and with its last events: at most 10 of the last 5 s.\n"
         "\n"
         "Processes of hosts on other machines are judged too with --via 'ssh {address}'; see\n"
         "`tundish ps --help`.  A host that does not answer is named on stderr.\n"

@@ -152,11 +152,12 @@ static uint64_t thread_of(const tnd_inspected_t *process, uint32_t instance, uin
     return 0;
 }
 
-static tnd_event_entry_t entry_of(const tnd_inspected_t *process, uint32_t instance,
-                                  uint32_t device)
+tnd_event_entry_t tnd_event_entry_of(const tnd_inspected_t *process, uint32_t instance,
+                                     uint32_t device, const tnd_event_t *event)
 {
-    const tnd_instance_record_t *own = &process->record.instances[instance];
-    return (tnd_event_entry_t){
+    const tnd_run_record_t *record = &process->record;
+    const tnd_instance_record_t *own = &record->instances[instance];
+    tnd_event_entry_t entry = {
         .host = process->host,
         .actor = own->name,
         .family = own->actor,
@@ -167,6 +168,14 @@ static tnd_event_entry_t entry_of(const tnd_inspected_t *process, uint32_t insta
         .process = process->process,
         .thread = thread_of(process, instance, device),
     };
+    if (event == NULL)
+        return entry;
+    entry.event = *event;
+    if (event->peer < record->shape.actors) {
+        entry.peer = record->instances[event->peer].name;
+        entry.peer_family = record->instances[event->peer].actor;
+    }
+    return entry;
 }
 
 bool tnd_event_stream_name(const tnd_event_stream_t *self, const tnd_inspected_t *process,
@@ -177,7 +186,7 @@ bool tnd_event_stream_name(const tnd_event_stream_t *self, const tnd_inspected_t
         if (strcmp(own->path, process->path) != 0 || own->record.shape.hosts == 0 ||
             page->instance >= own->record.shape.actors)
             continue;
-        *entry = entry_of(own, page->instance, 0);
+        *entry = tnd_event_entry_of(own, page->instance, 0, NULL);
         return true;
     }
     return false;
@@ -190,17 +199,10 @@ static void take_ring(tnd_event_stream_t *self, source_t *source, uint32_t insta
     const tnd_run_record_t *record = &source->process->record;
     size_t count = tnd_event_reader_read(source->reader, record->instances[instance].ring + device,
                                          self->scratch, &self->missed);
-    tnd_event_entry_t entry;
-    if (count > 0)
-        entry = entry_of(source->process, instance, device);
     for (size_t e = 0; e < count; e++) {
-        uint16_t peer = self->scratch[e].peer;
-        bool known = peer < record->shape.actors;
-        entry.peer = known ? record->instances[peer].name : NULL;
-        entry.peer_family = known ? record->instances[peer].actor : NULL;
-        entry.event = self->scratch[e];
         self->entries = tnd_grow(self->entries, self->count, &self->room, sizeof *self->entries);
-        self->entries[self->count++] = entry;
+        self->entries[self->count++] =
+            tnd_event_entry_of(source->process, instance, device, &self->scratch[e]);
     }
 }
 
@@ -227,6 +229,12 @@ static int by_end(const void *left, const void *right)
     return a_received - b_received;
 }
 
+void tnd_event_entries_sort(tnd_event_entry_t *entries, size_t count)
+{
+    if (count > 0)
+        qsort(entries, count, sizeof *entries, by_end);
+}
+
 size_t tnd_event_stream_poll(tnd_event_stream_t *self, bool last,
                              const tnd_event_entry_t **entries_p)
 {
@@ -241,8 +249,7 @@ size_t tnd_event_stream_poll(tnd_event_stream_t *self, bool last,
     }
     for (size_t s = 0; s < self->source_count; s++)
         take_rings(self, &self->sources[s]);
-    if (self->count > 0)
-        qsort(self->entries, self->count, sizeof *self->entries, by_end);
+    tnd_event_entries_sort(self->entries, self->count);
     /* An event that ended before the last poll was in its ring by now. */
     while (self->given < self->count &&
            (last || self->entries[self->given].event.end_ns < self->polled_ns))

@@ -50,6 +50,12 @@ bool tnd_event_stream_linked(const tnd_event_stream_t *self, const char *from, c
 const char *tnd_event_stream_stopped(const tnd_event_stream_t *self, const char *name,
                                      int *process_p);
 
+/*  An entry for an event of an actor of a process, or of one of its devices.  NULL: none. */
+tnd_event_entry_t tnd_event_entry_of(const tnd_inspected_t *process, uint32_t instance,
+                                     uint32_t device, const tnd_event_t *event);
+/*  Orders entries by the end of their events. */
+void tnd_event_entries_sort(tnd_event_entry_t *entries, size_t count);
+
 /*  The name of the run, and whether a process is of it. */
 const char *tnd_event_stream_run(const tnd_event_stream_t *self);
 bool tnd_event_stream_is_of(const tnd_event_stream_t *self, const tnd_inspected_t *process);

@@ -145,5 +145,5 @@ void tnd_verdict_json(const tnd_verdict_t *self, bool first, FILE *out)
     fputs("],\"chain\":[", out);
     for (uint32_t i = 0; i < self->hop_count; i++)
         write_hop(out, &self->hops[i], i == 0);
-    fputs("]}", out);
+    fputs("]", out);
 }
