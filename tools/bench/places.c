@@ -47,11 +47,11 @@ typedef struct {
 
 static const order_t orders[] = {
     {"shuffle_1000", true, 1, {1, {SHUFFLE(1000)}}},
-    {"shuffle_1000_of_4_lanes", false, 4, {1, {SHUFFLE(1000)}}},
+    {"shuffle_1000_of_4_lanes", true, 4, {1, {SHUFFLE(1000)}}},
     {"shuffle_100000", false, 1, {1, {SHUFFLE(100000)}}},
     {"interleave_4_16", true, 1, {1, {INTERLEAVE(4, 16)}}},
     {"interleave_16_1", true, 1, {1, {INTERLEAVE(16, 1)}}},
-    {"interleave_4_16_of_4_lanes", false, 4, {1, {INTERLEAVE(4, 16)}}},
+    {"interleave_4_16_of_4_lanes", true, 4, {1, {INTERLEAVE(4, 16)}}},
     {"files_shuffle", true, 1, {1, {FILES_IN_ANY_ORDER}}},
     {"files_shuffle_interleave_4_16", true, 1, {2, {FILES_IN_ANY_ORDER, INTERLEAVE(4, 16)}}},
     {"unbatch_8", false, 1, {1, {{.kind = TND_PLACE_UNBATCH, .unbatch = 8}}}},

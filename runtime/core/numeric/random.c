@@ -4,6 +4,8 @@
 #include <assert.h>
 #include <string.h>
 
+#include "runtime/core/numeric/vector_paths.h"
+
 /*  Separates these draws from others that are derived from the same seed. */
 static const uint32_t purpose = 0x6f706572;
 
@@ -28,18 +30,36 @@ void tnd_philox(const uint32_t counter[4], const uint32_t key[2], uint32_t words
 }
 
 /*  A block alone waits for each multiplication; two use that time. */
-void tnd_philox_two(uint64_t first, const uint32_t end[2], const uint32_t key[2], uint32_t words[8])
+static void tnd_philox_run_plain(uint64_t first, const uint32_t end[2], const uint32_t key[2],
+                                 uint32_t words[TND_PHILOX_RUN])
 {
-    uint64_t next = first + 1;
-    block_t one = {{(uint32_t)first, (uint32_t)(first >> 32), end[0], end[1]}};
-    block_t two = {{(uint32_t)next, (uint32_t)(next >> 32), end[0], end[1]}};
-    for (uint32_t round = 0; round < 10; round++) {
-        uint32_t key0 = key[0] + round * 0x9e3779b9, key1 = key[1] + round * 0xbb67ae85;
-        one = encipher(one, key0, key1);
-        two = encipher(two, key0, key1);
+    for (uint32_t i = 0; i < TND_PHILOX_RUN; i += 8, first += 2) {
+        uint64_t next = first + 1;
+        block_t one = {{(uint32_t)first, (uint32_t)(first >> 32), end[0], end[1]}};
+        block_t two = {{(uint32_t)next, (uint32_t)(next >> 32), end[0], end[1]}};
+        for (uint32_t round = 0; round < 10; round++) {
+            uint32_t key0 = key[0] + round * 0x9e3779b9, key1 = key[1] + round * 0xbb67ae85;
+            one = encipher(one, key0, key1);
+            two = encipher(two, key0, key1);
+        }
+        memcpy(words + i, one.words, sizeof one.words);
+        memcpy(words + i + 4, two.words, sizeof two.words);
     }
-    memcpy(words, one.words, sizeof one.words);
-    memcpy(words + 4, two.words, sizeof two.words);
+}
+
+#define ADDRESS(name, target, has) tnd_philox_run_##name,
+
+static tnd_philox_run_fn *const paths[] = {TND_VECTOR_PATHS(ADDRESS)};
+
+tnd_philox_run_fn *const *tnd_philox_run_paths(void)
+{
+    return paths;
+}
+
+void tnd_philox_run(uint64_t first, const uint32_t end[2], const uint32_t key[2],
+                    uint32_t words[TND_PHILOX_RUN])
+{
+    paths[tnd_vector_paths() - 1](first, end, key, words);
 }
 
 void tnd_random_init(tnd_random_t *self, uint64_t seed, uint64_t epoch, uint64_t sample,

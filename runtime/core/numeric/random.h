@@ -17,10 +17,14 @@
 /*  Philox-4x32-10: the four words of block `counter` under `key`, least significant word first. */
 void tnd_philox(const uint32_t counter[4], const uint32_t key[2], uint32_t words[4]);
 
-/*  Blocks `first` and first + 1 of the counters that end in `end`: eight words, in less time than
- *  one after the other. */
-void tnd_philox_two(uint64_t first, const uint32_t end[2], const uint32_t key[2],
-                    uint32_t words[8]);
+/*  The words of the blocks from `first` on, of the counters that end in `end`: in a third of the time
+ *  that one after the other takes. */
+enum { TND_PHILOX_RUN = 128 };
+typedef void tnd_philox_run_fn(uint64_t first, const uint32_t end[2], const uint32_t key[2],
+                               uint32_t words[TND_PHILOX_RUN]);
+tnd_philox_run_fn tnd_philox_run, tnd_philox_run_avx2;
+/*  As many as tnd_vector_paths() can run. */
+tnd_philox_run_fn *const *tnd_philox_run_paths(void);
 
 /*  A generator.  A copy continues at the same place of the sequence. */
 typedef struct tnd_random {

@@ -35,6 +35,7 @@ typedef struct {
     uint32_t *heap;         /* slots by their next last turn, while phases are computed */
     uint16_t *alive; /* slots that take turns: all; without the first to stop; the first two ... */
     uint32_t phase;  /* seen last */
+    uint64_t whole;  /* turns of whole blocks in it */
     uint64_t pass;   /* that the phases are of, if the files have another order in each */
 } interleave_t;
 
@@ -177,6 +178,13 @@ static void compute_phases(interleave_t *state, uint32_t files)
     state->phases[files].first = first;
 }
 
+static void see_phase(interleave_t *state, uint32_t phase)
+{
+    const phase_t *of = &state->phases[phase];
+    state->phase = phase;
+    state->whole = (of[1].first - of->first) / state->block;
+}
+
 static void begin(tnd_place_stage_t *self, uint64_t pass)
 {
     interleave_t *state = self->state;
@@ -190,8 +198,8 @@ static void begin(tnd_place_stage_t *self, uint64_t pass)
     }
     assert(first == self->input);
     state->pass = pass;
-    state->phase = 0;
     compute_phases(state, files);
+    see_phase(state, 0);
     fill_queues(state, files);
 }
 
@@ -226,7 +234,7 @@ static const phase_t *find_phase(interleave_t *state, uint32_t files, uint64_t p
             else
                 high = middle;
         }
-        state->phase = low;
+        see_phase(state, low);
     }
     return &phases[low];
 }
@@ -257,12 +265,9 @@ static uint64_t find_place(tnd_place_stage_t *self, uint64_t position, uint64_t 
     interleave_t *state = self->state;
     const phase_t *phase = find_phase(state, self->file_count, position);
     uint64_t from = position - phase->first, turn = from / state->block;
-    const file_t *last = &state->files[phase->last];
-    uint64_t rest = (last[1].first - last->first) % state->block;
-    uint64_t whole = (phase[1].first - phase->first - rest) / state->block;
-    if (turn >= whole) {
+    if (turn >= state->whole) {
         *run_p = phase[1].first - position;
-        return last[1].first - *run_p;
+        return state->files[phase->last + 1].first - *run_p;
     }
     uint32_t stopped = stopped_in(state, self->file_count, (uint32_t)(phase - state->phases));
     uint32_t count = state->slots - stopped;

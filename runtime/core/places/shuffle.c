@@ -2,7 +2,7 @@
  *
  *  The buffer is a ring: a draw returns the position at a random offset, moves the oldest there,
  *  and frees the oldest slot for the next of the input.  The order in which the slots are used is
- *  part of the result.
+ *  part of the result.  The ring has more slots than the buffer, for input that comes later.
  *
  *  Draws go forwards only.  To go back, the state is restored from one of two snapshots, or the pass
  *  begins again, and what was drawn before is drawn again. */
@@ -14,9 +14,8 @@
 /*  Positions between snapshots.  One is as large as the buffer, so a larger buffer is copied less
  *  often. */
 static const uint64_t snapshot_every = 65536;
-/*  Positions of the input that are traced together. */
+/*  Positions of the input that are traced together, and those of the result that are drawn so. */
 enum { AHEAD = 128 };
-enum { WORDS = 8 };
 
 __extension__ typedef unsigned __int128 wide_t;
 
@@ -24,27 +23,27 @@ __extension__ typedef unsigned __int128 wide_t;
 typedef struct {
     uint64_t pass;
     uint64_t next; /* the position that is drawn next */
-    uint64_t read; /* positions of the input in the buffer or drawn */
+    uint64_t read; /* positions of the input in the ring or drawn; in the buffer or drawn are those
+                      below next + room */
     uint64_t head; /* the oldest slot */
-    uint64_t live; /* slots in use */
     uint32_t seeds[2];
     uint64_t blocks; /* of random words */
-    uint32_t words[WORDS];
+    uint32_t words[TND_PHILOX_RUN];
     uint32_t unused; /* of these words */
 } progress_t;
 
 typedef struct {
     progress_t at;
-    uint64_t room;                                  /* slots of the buffer */
-    uint64_t reciprocal;                            /* 2^64 / room, rounded up */
-    uint64_t interval;                              /* of snapshots */
-    uint64_t ahead[AHEAD], ahead_from, ahead_count; /* the input from `ahead_from` on */
+    uint64_t room;       /* slots of the buffer */
+    uint64_t ring;       /* of the ring */
+    uint64_t reciprocal; /* 2^64 / room, rounded up */
+    uint64_t interval;   /* of snapshots */
     struct {
         bool taken;
         progress_t at;
     } snapshots[2];
     uint32_t latest;
-    uint64_t slots[]; /* the buffer, then those of the snapshots */
+    uint64_t slots[]; /* the ring, then those of the snapshots */
 } shuffle_t;
 
 static uint64_t shuffle_count(const tnd_place_map_t *map, uint64_t input)
@@ -72,7 +71,7 @@ static uint64_t shuffle_demand(const tnd_place_stage_t *self)
 
 static uint64_t *slots_of(shuffle_t *state, uint32_t snapshot)
 {
-    return state->slots + state->room * (1 + snapshot);
+    return state->slots + state->ring * (1 + snapshot);
 }
 
 static void begin(tnd_place_stage_t *self, uint64_t pass)
@@ -92,14 +91,15 @@ static void begin(tnd_place_stage_t *self, uint64_t pass)
 
 static size_t shuffle_bytes(const tnd_place_stage_t *self)
 {
-    return sizeof(shuffle_t) + 3 * room_of(self) * sizeof(uint64_t);
+    return sizeof(shuffle_t) + 3 * (room_of(self) + AHEAD) * sizeof(uint64_t);
 }
 
 static void shuffle_init(tnd_place_stage_t *self)
 {
     shuffle_t *state = self->state;
     uint64_t room = room_of(self);
-    *state = (shuffle_t){.room = room, .reciprocal = room > 0 ? UINT64_MAX / room + 1 : 0};
+    *state = (shuffle_t){
+        .room = room, .ring = room + AHEAD, .reciprocal = room > 0 ? UINT64_MAX / room + 1 : 0};
     state->interval = room > snapshot_every ? room : snapshot_every;
     begin(self, 0);
 }
@@ -110,75 +110,61 @@ static void make_words(progress_t *at)
     const uint32_t key[2] = {at->seeds[0], 0}, end[2] = {at->seeds[1], 0};
     if (at->unused > 0)
         return;
-    tnd_philox_two(at->blocks, end, key, at->words);
-    at->blocks += 2;
-    at->unused = WORDS;
+    tnd_philox_run(at->blocks, end, key, at->words);
+    at->blocks += TND_PHILOX_RUN / 4;
+    at->unused = TND_PHILOX_RUN;
 }
 
-static void read_ahead(tnd_place_stage_t *self)
-{
-    shuffle_t *state = self->state;
-    uint64_t left = self->input - state->at.read;
-    state->ahead_from = state->at.read;
-    state->ahead_count = left < AHEAD ? left : AHEAD;
-    for (uint64_t i = 0; i < state->ahead_count; i++)
-        state->ahead[i] = state->ahead_from + i;
-    tnd_place_below(self, state->at.pass, state->ahead, state->ahead_count);
-}
-
-static void fill(tnd_place_stage_t *self)
+/*  Reads input into slots that are free. */
+static void read_some(tnd_place_stage_t *self)
 {
     shuffle_t *state = self->state;
     progress_t *at = &state->at;
-    while (at->live < state->room && at->read < self->input) {
-        if (at->read - state->ahead_from >= state->ahead_count)
-            read_ahead(self);
-        uint64_t slot = at->head + at->live++;
-        slot -= slot < state->room ? 0 : state->room;
-        state->slots[slot] = state->ahead[at->read++ - state->ahead_from];
-    }
+    uint64_t used = at->read - at->next, slot = at->head + used;
+    slot -= slot < state->ring ? 0 : state->ring;
+    uint64_t count = state->ring - used, left = self->input - at->read, end = state->ring - slot;
+    count = count < left ? count : left;
+    count = count < end ? count : end;
+    count = count < AHEAD ? count : AHEAD;
+    for (uint64_t i = 0; i < count; i++)
+        state->slots[slot + i] = at->read + i;
+    tnd_place_below(self, at->pass, state->slots + slot, count);
+    at->read += count;
 }
 
 /*  Draws one. */
 static uint64_t draw(shuffle_t *state, uint64_t *position)
 {
     progress_t *at = &state->at;
+    uint64_t used = at->read - at->next, live = used < state->room ? used : state->room;
     make_words(at);
-    uint64_t slot = at->head + at->words[WORDS - at->unused--] % at->live;
-    slot -= slot < state->room ? 0 : state->room;
-    if (position != NULL)
-        *position = state->slots[slot];
+    uint64_t slot = at->head + at->words[TND_PHILOX_RUN - at->unused--] % live;
+    slot -= slot < state->ring ? 0 : state->ring;
+    *position = state->slots[slot];
     state->slots[slot] = state->slots[at->head];
-    at->head = at->head + 1 < state->room ? at->head + 1 : 0;
-    at->live--;
+    at->head = at->head + 1 < state->ring ? at->head + 1 : 0;
     return 1;
 }
 
-/*  Draws up to `count` while the buffer is full, and fills it: the same as one draw at a time, with
- *  its remainder by multiplication (Lemire et al., 2019) and its state in registers. */
+/*  Draws up to `count` from the full buffer: the same as one draw at a time, with its remainder by
+ *  multiplication (Lemire et al., 2019) and its state in registers. */
 static uint64_t draw_full(shuffle_t *state, uint64_t count, uint64_t *positions)
 {
     progress_t *at = &state->at;
     make_words(at);
-    const uint64_t *ahead = state->ahead + (at->read - state->ahead_from);
-    const uint32_t *words = at->words + WORDS - at->unused;
-    uint64_t left = state->ahead_count - (at->read - state->ahead_from);
-    uint64_t *slots = state->slots, head = at->head, room = state->room;
+    const uint32_t *words = at->words + TND_PHILOX_RUN - at->unused;
+    uint64_t *slots = state->slots, head = at->head, ring = state->ring, room = state->room;
     uint64_t reciprocal = state->reciprocal;
-    count = count < left ? count : left;
+    count = count < ring - head ? count : ring - head;
     count = count < at->unused ? count : at->unused;
-    for (uint64_t i = 0; i < count; i++) {
+    for (uint64_t i = 0; i < count; i++, head++) {
         uint64_t slot = head + (uint64_t)((wide_t)(reciprocal * words[i]) * room >> 64);
-        slot -= slot < room ? 0 : room;
-        if (positions != NULL)
-            positions[i] = slots[slot];
+        slot -= slot < ring ? 0 : ring;
+        positions[i] = slots[slot];
         slots[slot] = slots[head];
-        slots[head] = ahead[i];
-        head = head + 1 < room ? head + 1 : 0;
     }
     at->unused -= (uint32_t)count;
-    at->head = head;
-    at->read += count;
+    at->head = head < ring ? head : 0;
     return count;
 }
 
@@ -191,14 +177,13 @@ static void take_snapshot(shuffle_t *state)
     state->latest ^= 1;
     state->snapshots[state->latest].taken = true;
     state->snapshots[state->latest].at = state->at;
-    memcpy(slots_of(state, state->latest), state->slots, state->room * sizeof *state->slots);
+    memcpy(slots_of(state, state->latest), state->slots, state->ring * sizeof *state->slots);
 }
 
 /*  Moves to the last known state of the pass that is not after `position`. */
 static void go_back(tnd_place_stage_t *self, uint64_t pass, uint64_t position)
 {
     shuffle_t *state = self->state;
-    state->ahead_count = 0;
     begin(self, pass);
     for (uint32_t i = 0; i < 2; i++) {
         const progress_t *at = &state->snapshots[i].at;
@@ -206,40 +191,53 @@ static void go_back(tnd_place_stage_t *self, uint64_t pass, uint64_t position)
             at->next < state->at.next)
             continue;
         state->at = *at;
-        memcpy(state->slots, slots_of(state, i), state->room * sizeof *state->slots);
+        memcpy(state->slots, slots_of(state, i), state->ring * sizeof *state->slots);
     }
 }
 
-/*  Draws the next `count` positions; NULL: only to get past them. */
+/*  How many positions draw_full can draw; 0: none, as the input has ended and does not fill the
+ *  buffer, or as the buffer has more slots than a random word has values. */
+static uint64_t full_draws(tnd_place_stage_t *self)
+{
+    shuffle_t *state = self->state;
+    progress_t *at = &state->at;
+    while (at->read - at->next < state->room && at->read < self->input)
+        read_some(self);
+    uint64_t used = at->read - at->next;
+    return used < state->room || state->room > UINT32_MAX ? 0 : used - state->room + 1;
+}
+
+/*  Draws the next `count` positions. */
 static void draw_next(tnd_place_stage_t *self, uint64_t count, uint64_t *positions)
 {
     shuffle_t *state = self->state;
     progress_t *at = &state->at;
+    uint64_t most = state->interval - at->next % state->interval;
     self->drawn += count;
     for (uint64_t some; count > 0; count -= some) {
-        if (at->next % state->interval == 0 && at->next > 0)
+        if (most == state->interval && at->next > 0)
             take_snapshot(state);
-        uint64_t most = state->interval - at->next % state->interval;
-        fill(self);
-        if (at->live == state->room && state->room <= UINT32_MAX &&
-            at->read - state->ahead_from < state->ahead_count)
-            some = draw_full(state, count < most ? count : most, positions);
-        else
-            some = draw(state, positions);
+        uint64_t full = full_draws(self);
+        some = count < most ? count : most;
+        some = some < full ? some : full;
+        some = full > 0 ? draw_full(state, some, positions) : draw(state, positions);
         at->next += some;
-        positions = positions != NULL ? positions + some : NULL;
+        most = most > some ? most - some : state->interval;
+        positions += some;
     }
 }
 
 /*  Draws `count` positions to get past them; false: it was ended. */
 static bool draw_past(tnd_place_stage_t *self, uint64_t count)
 {
+    uint64_t drawn[AHEAD];
     for (uint64_t some; count > 0; count -= some) {
         some = count < TND_PLACES_WATCHED ? count : TND_PLACES_WATCHED;
         if (count >= TND_PLACES_WATCHED && self->watch != NULL &&
             !self->watch(self->watcher, count))
             return false;
-        draw_next(self, some, NULL);
+        for (uint64_t i = 0; i < some; i += AHEAD)
+            draw_next(self, some - i < AHEAD ? some - i : AHEAD, drawn);
     }
     return true;
 }
@@ -248,14 +246,18 @@ static void shuffle_trace(tnd_place_stage_t *self, uint64_t pass, uint64_t *posi
 {
     const progress_t *at = &((const shuffle_t *)self->state)->at;
     for (size_t from = 0, to; from < count; from = to) {
-        uint64_t first = positions[from];
-        for (to = from + 1; to < count && positions[to] - first == to - from;)
-            to++;
+        uint64_t first = positions[from], drawn[AHEAD];
         if (pass != at->pass || first < at->next)
             go_back(self, pass, first);
-        if (!draw_past(self, first - at->next))
+        if (first - at->next >= AHEAD && !draw_past(self, first - at->next))
             return;
-        draw_next(self, to - from, positions + from);
+        /* Those between the positions of a lane are drawn too, all in one go. */
+        uint64_t next = at->next;
+        for (to = from + 1; to < count && positions[to] - next < AHEAD;)
+            to++;
+        draw_next(self, positions[to - 1] + 1 - next, drawn);
+        for (size_t i = from; i < to; i++)
+            positions[i] = drawn[positions[i] - next];
     }
 }
 

@@ -2,6 +2,7 @@
  * kat_vectors) and of TensorFlow, the draws by their distribution and by what they may depend on.
  */
 #include "runtime/core/numeric/random.h"
+#include "runtime/core/numeric/vector_paths.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -39,6 +40,27 @@ Test(random, philox_gives_the_known_answers)
         tnd_philox(answers[i].counter, answers[i].key, words);
         cr_assert_arr_eq(words, answers[i].words, sizeof words, "answer %zu", i);
     }
+}
+
+Test(random, a_run_of_blocks_is_its_blocks_on_every_path)
+{
+    static const uint64_t firsts[] = {0, 1, 63, 0xfffffff8, UINT64_C(0xfffffffffffffff8)};
+    static const uint32_t ends[][2] = {{0, 0}, {0x13198a2e, 0x03707344}, {~0u, ~0u}};
+    for (size_t path = 0; path < tnd_vector_paths(); path++)
+        for (size_t i = 0; i < 5 * 3; i++) {
+            uint64_t first = firsts[i % 5];
+            const uint32_t *end = ends[i / 5], key[2] = {end[0] ^ 0xa4093822, end[1]};
+            uint32_t run[TND_PHILOX_RUN];
+            tnd_philox_run_paths()[path](first, end, key, run);
+            for (uint64_t block = 0; block < TND_PHILOX_RUN / 4; block++) {
+                uint64_t at = first + block;
+                const uint32_t counter[4] = {(uint32_t)at, (uint32_t)(at >> 32), end[0], end[1]};
+                uint32_t words[4];
+                tnd_philox(counter, key, words);
+                cr_assert_arr_eq(run + 4 * block, words, sizeof words, "path %zu, case %zu", path,
+                                 i);
+            }
+        }
 }
 
 /*  What TensorFlow makes of the two numbers of a seed. */
