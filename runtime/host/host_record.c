@@ -14,8 +14,9 @@ static const uint64_t record_every_ns = 50000000, second_ns = 1000000000;
 
 /*  An actor at the end of the last second of its history. */
 typedef struct tnd_host_second {
-    uint64_t at_ns, rows, bytes;
+    uint64_t at_ns, rows, bytes, program_ns;
     tnd_times_t times;
+    uint64_t device_ns[TND_PAGE_DEVICES]; /* in their steps */
 } second_t;
 
 static uint64_t read_of(const _Atomic uint64_t *word)
@@ -70,6 +71,26 @@ static uint64_t since(uint64_t now, uint64_t before)
     return now > before ? now - before : 0;
 }
 
+/*  The parts of the second that the busiest device of a feeder was in its step, and the program
+ *  between its calls. */
+static void add_feeder_shares(_Atomic uint64_t shares[3], const tnd_statistics_t *page,
+                              second_t *last, uint64_t now)
+{
+    double span = (double)since(now, last->at_ns), most = 0;
+    uint64_t count = read_of(&page->device_count), program = tnd_program_spent(page, now);
+    if (span <= 0)
+        return;
+    for (uint64_t d = 0; d < count && d < TND_PAGE_DEVICES; d++) {
+        uint64_t spent =
+            tnd_device_spent(&page->devices[d], 1 << TND_DEVICE_STEP | 1 << TND_DEVICE_APPLY, now);
+        double share = (double)since(spent, last->device_ns[d]) / span;
+        most = share > most ? share : most;
+        last->device_ns[d] = spent;
+    }
+    tnd_feeder_shares_pack(most, (double)since(program, last->program_ns) / span, shares);
+    last->program_ns = program;
+}
+
 static void write_second(tnd_history_second_t *second, const tnd_statistics_t *page, second_t *last,
                          uint64_t now)
 {
@@ -82,8 +103,13 @@ static void write_second(tnd_history_second_t *second, const tnd_statistics_t *p
     write_to(&second->queue, read_of(&page->queue));
     write_to(&second->credit, read_of(&page->credit));
     tnd_times_pack(&window, second->shares);
+    if (page->role == TND_ROLE_FEEDER)
+        add_feeder_shares(second->shares, page, last, now);
     write_to(&second->at_ns, now);
-    *last = (second_t){.at_ns = now, .rows = rows, .bytes = bytes, .times = times};
+    last->at_ns = now;
+    last->rows = rows;
+    last->bytes = bytes;
+    last->times = times;
 }
 
 static void write_seconds(tnd_host_t *self, uint64_t now)

@@ -148,7 +148,8 @@ typedef struct {
     _Atomic uint64_t queue;     /* blocks, at its end */
     _Atomic uint64_t credit;    /* likewise; TND_UNKNOWN: it needs none */
     _Atomic uint64_t shares[3]; /* 9 parts of 65535 in the order of TND_TIMES, 16 bits each;
-                                   word i has those from 4 * i, the lowest bits first */
+                                   word i has those from 4 * i, the lowest bits first; then,
+                                   of a feeder, those of tnd_feeder_shares_pack */
 } tnd_history_second_t;
 
 typedef struct {

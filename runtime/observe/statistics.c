@@ -563,3 +563,37 @@ void tnd_times_unpack(const _Atomic uint64_t shares[3], uint64_t span_ns, tnd_ti
     scale_to(parts, span_ns);
     memcpy(window, parts, sizeof parts);
 }
+
+uint64_t tnd_device_spent(const tnd_device_page_t *self, uint32_t states, uint64_t now)
+{
+    uint64_t spent = 0, since = read_of(&self->since_ns);
+    for (unsigned s = 0; s < TND_DEVICE_STATES; s++)
+        spent += (states >> s & 1) != 0 ? read_of(&self->spent_ns[s]) : 0;
+    if ((states >> (read_of(&self->state) & 0xff) & 1) != 0 && now > since)
+        spent += now - since;
+    return spent;
+}
+
+uint64_t tnd_program_spent(const tnd_statistics_t *self, uint64_t now)
+{
+    uint64_t since = read_of(&self->program_since_ns);
+    return read_of(&self->program_ns) + (since != 0 && now > since ? now - since : 0);
+}
+
+static uint64_t pack_share(double share)
+{
+    return (uint64_t)((share < 0 ? 0 : share > 1 ? 1 : share) * SHARE_WHOLE);
+}
+
+void tnd_feeder_shares_pack(double step, double program, _Atomic uint64_t shares[3])
+{
+    write_to(&shares[2], (read_of(&shares[2]) & SHARE_WHOLE) | pack_share(step) << 16 |
+                             pack_share(program) << 32);
+}
+
+void tnd_feeder_shares_unpack(const _Atomic uint64_t shares[3], double *step_p, double *program_p)
+{
+    uint64_t word = read_of(&shares[2]);
+    *step_p = (double)(word >> 16 & SHARE_WHOLE) / SHARE_WHOLE;
+    *program_p = (double)(word >> 32 & SHARE_WHOLE) / SHARE_WHOLE;
+}

@@ -204,6 +204,15 @@ void tnd_times_between(const tnd_times_t *before, const tnd_times_t *after, uint
 void tnd_times_pack(const tnd_times_t *window, _Atomic uint64_t shares[3]);
 void tnd_times_unpack(const _Atomic uint64_t shares[3], uint64_t span_ns, tnd_times_t *window);
 
+/*  How long a device thread was in one of the states `states` (bits 1 << TND_DEVICE_*), and how long
+ *  the program of a feeder was between its calls, until `now`. */
+uint64_t tnd_device_spent(const tnd_device_page_t *self, uint32_t states, uint64_t now);
+uint64_t tnd_program_spent(const tnd_statistics_t *self, uint64_t now);
+/*  Adds to a packed second of a feeder the parts of it (0 to 1) that the busiest device was in its
+ *  step and the program between its calls, and back. */
+void tnd_feeder_shares_pack(double step, double program, _Atomic uint64_t shares[3]);
+void tnd_feeder_shares_unpack(const _Atomic uint64_t shares[3], double *step_p, double *program_p);
+
 /*  The folders that may contain statistics of this user; new files go to the first writable one.
  *  Returns their number, at most 3. */
 typedef struct {

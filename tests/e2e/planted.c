@@ -2,8 +2,9 @@
  *
  *  The file $PLANTED is a mapped array of switches, which a test changes during the run: for each
  *  of source, operation, step and save, how long one row (or step, or save) takes in microseconds,
- *  and whether that time is slept (0), spun (1) or endless while the switch is 2.  The operation
- *  obeys only in the process whose number is in the last switch, unless that is 0. */
+ *  and whether that time is slept (0), spun (1) or endless while the switch is 2, or whether a mutex
+ *  deadlocks (3).  They obey only in the process whose number is in the last switch, unless that is
+ *  0. */
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -34,6 +35,7 @@ typedef struct {
 
 static const switches_t *switches;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 
 static void map_switches(void)
 {
@@ -59,8 +61,12 @@ static void obey(int which)
     pthread_once(&once, map_switches);
     const part_t *part = &switches->parts[which];
     const struct timespec moment = {.tv_nsec = 1000000};
-    if (which == OPERATION && switches->only != 0 && switches->only != (uint64_t)getpid())
+    if (switches->only != 0 && switches->only != (uint64_t)getpid())
         return;
+    if (part->how == 3) {
+        pthread_mutex_lock(&mutex);
+        pthread_mutex_lock(&mutex);
+    }
     while (part->how == 2)
         nanosleep(&moment, NULL);
     uint64_t us = part->us, until = now_us() + us;

@@ -37,7 +37,7 @@ links:
 """
 INSIDE = "TUNDISH_PLANTED_LINK"  # set in the namespace that the script makes for itself
 SOURCE, OPERATION, STEP, SAVE = range(4)
-SLEEP, SPIN, HANG = range(3)
+SLEEP, SPIN, HANG, DEADLOCK = range(4)
 FLOWS = (0, 10)  # a machine that is busy with other tests may have no free processor
 SPEEDS = {"fast": 0, "middle": 2000, "slow": 30000}  # microseconds of a step
 

@@ -26,7 +26,8 @@ static const double slower = 0.5;
 enum { BEST_SECONDS = 10, BEST_STEPS = 4 };
 
 /*  No processor is free if an actor is ready without running for more than this share. */
-static const double ready_share = 0.1;
+static const double ready_share = 0.1, clear_share = 0.3;
+enum { READY_SECONDS = 4 };
 
 /*  Processes of a host that died in this run and were replaced. */
 static void find_crashes(const tnd_run_view_t *view, const tnd_inspected_t *process,
@@ -115,6 +116,20 @@ static void find_hang(const tnd_run_view_t *view, const tnd_seen_t *who, tnd_ver
     tnd_verdict_add(verdict, &fault);
 }
 
+/*  The share of the time that an actor was ready without running: between the looks if that is clear,
+ *  or else in its last seconds, so that looks in a steady state agree. */
+static double share_of_ready(const tnd_run_view_t *view, const tnd_seen_t *who)
+{
+    tnd_times_t times;
+    double whole = (double)tnd_run_view_window(view);
+    tnd_run_view_times(view, who, &times);
+    double share = whole > 0 ? (double)times.run_queue / whole : 0;
+    if (share >= clear_share || tnd_seen_seconds(who) < READY_SECONDS)
+        return share;
+    tnd_seen_history(who, READY_SECONDS, &times);
+    return (double)times.run_queue / (READY_SECONDS * 1e9);
+}
+
 static void find_no_processor(const tnd_run_view_t *view, tnd_verdict_t *verdict)
 {
     const tnd_machine_load_t *load = &view->after->load;
@@ -123,12 +138,11 @@ static void find_no_processor(const tnd_run_view_t *view, tnd_verdict_t *verdict
     uint64_t throttled = 0;
     TND_EACH_ACTOR(view, who)
     {
-        tnd_times_t times;
         if (!tnd_seen_runs(&who))
             continue;
-        tnd_run_view_times(view, &who, &times);
-        if (whole > 0 && (double)times.run_queue / whole > most) {
-            most = (double)times.run_queue / whole;
+        double share = share_of_ready(view, &who);
+        if (share > most) {
+            most = share;
             worst = who;
         }
     }
@@ -140,7 +154,9 @@ static void find_no_processor(const tnd_run_view_t *view, tnd_verdict_t *verdict
             throttled = worst.process->throttled_ns - view->before->processes[p].throttled_ns;
     /* The load is that of this machine, and its reader is one of the threads that run. */
     bool here = worst.process->machine[0] == '\0';
-    bool crowded = !here || load->runnable > load->processors + 1;
+    uint32_t runnable = view->before->load.runnable;
+    runnable = load->runnable > runnable ? load->runnable : runnable;
+    bool crowded = !here || runnable > load->processors + 1;
     if (!crowded && throttled == 0)
         return;
     tnd_fault_t fault;
@@ -150,11 +166,11 @@ static void find_no_processor(const tnd_run_view_t *view, tnd_verdict_t *verdict
              worst.page->actor, worst.process->host, 100 * most);
     double share = whole > 0 ? 100 * (double)throttled / whole : 0;
     if (here)
-        snprintf(
-            fault.evidence, sizeof fault.evidence,
-            "%" PRIu32 " threads for %" PRIu32 " processor%s, load %.1f; throttled by the control "
-            "group for %.0f %% of the time",
-            load->runnable, load->processors, load->processors == 1 ? "" : "s", load->load, share);
+        snprintf(fault.evidence, sizeof fault.evidence,
+                 "%" PRIu32 " threads for %" PRIu32
+                 " processor%s, load %.1f; throttled by the control "
+                 "group for %.0f %% of the time",
+                 runnable, load->processors, load->processors == 1 ? "" : "s", load->load, share);
     else
         snprintf(fault.evidence, sizeof fault.evidence,
                  "on %s; throttled by the control group for %.0f %% of the time",
@@ -260,24 +276,28 @@ static void find_control(const tnd_run_view_t *view, const tnd_inspected_t *proc
     tnd_verdict_add(verdict, &fault);
 }
 
-/*  Compares the last 10 s of a feeder with its best 10 s. */
-static void find_slower(const tnd_seen_t *who, tnd_verdict_t *verdict)
+/*  Whether the feeder took no part in a second: another chain ran, or the run had not begun. */
+static bool was_idle(const tnd_history_second_t *second)
 {
-    const tnd_run_record_t *record = &who->process->record;
-    uint32_t instance = who->page->instance;
-    if (record->page == NULL || record->histories == NULL || instance >= record->shape.actors ||
-        record->instances[instance].history >= record->shape.histories ||
-        who->page->blocks_out == 0)
-        return;
-    const tnd_history_t *history = &record->histories[record->instances[instance].history];
-    uint64_t next = record->page->history_next, sum = 0, best = 0;
-    uint64_t count = next < TND_HISTORY_SECONDS ? next : TND_HISTORY_SECONDS;
-    if (count <= BEST_SECONDS)
+    tnd_times_t times;
+    tnd_times_unpack(second->shares, 100, &times);
+    return second->rows == 0 && times.other > 50;
+}
+
+/*  Compares the last 10 s of a feeder with its best 10 s; those in which its chain did not run do not
+ *  count. */
+static void find_slower(const tnd_run_view_t *view, const tnd_seen_t *who, tnd_verdict_t *verdict)
+{
+    uint64_t rows[TND_HISTORY_SECONDS], count = 0, sum = 0, best = 0;
+    const tnd_run_page_t *page = view->record != NULL ? view->record->page : NULL;
+    bool turns = page != NULL && page->state != 0 && page->chain != who->page->chain;
+    for (uint64_t age = tnd_seen_seconds(who); !turns && age-- > 0;)
+        if (!was_idle(tnd_seen_second(who, age)))
+            rows[count++] = tnd_seen_second(who, age)->rows;
+    if (count <= BEST_SECONDS || who->page->blocks_out == 0)
         return;
     for (uint64_t i = 0; i < count; i++) {
-        sum += history->seconds[(next - count + i) % TND_HISTORY_SECONDS].rows;
-        if (i >= BEST_SECONDS)
-            sum -= history->seconds[(next - count + i - BEST_SECONDS) % TND_HISTORY_SECONDS].rows;
+        sum += rows[i] - (i >= BEST_SECONDS ? rows[i - BEST_SECONDS] : 0);
         if (i + 1 >= BEST_SECONDS)
             best = sum > best ? sum : best;
     }
@@ -316,7 +336,7 @@ void tnd_run_faults_find(const tnd_run_view_t *view, tnd_verdict_t *verdict)
         if (tnd_seen_runs(&who))
             find_hang(view, &who, verdict);
         if (tnd_seen_runs(&who) && tnd_seen_has_role(&who, TND_ROLE_FEEDER))
-            find_slower(&who, verdict);
+            find_slower(view, &who, verdict);
     }
     for (uint32_t h = 0; view->record != NULL && h < view->record->shape.hosts; h++)
         find_absent(view, &view->record->hosts[h], verdict);

@@ -20,16 +20,29 @@ static const double worth_advice = 0.7;
 /*  Step and batch take turns if the step is at work for less than this share. */
 static const double step_full = 0.9;
 
+/*  The busiest actor is clear if it is at work for this share, and for so much more than the next. */
+static const double clear_share = 0.5, clear_lead = 0.1;
+
+/*  An actor that is at work for the first share, and makes less than the second one of the rows that
+ *  are fed, lags. */
+static const double full_share = 0.9, lag_share = 0.6;
+
+/*  A limit is judged over at least so many steps. */
+enum { STEPS = 3, CALM_SECONDS = 8 };
+
 /*  The number of gaps between steps that the rate of a slow run is computed from. */
 enum { GAPS = TND_PAGE_FED - 1 };
 
 typedef struct {
     const tnd_run_view_t *view;
-    double whole; /* ns between the two looks */
+    uint64_t seconds; /* of the histories; 0: the time between the two looks */
+    double whole;     /* ns of that time */
     tnd_seen_t who;
     const tnd_device_page_t *device;
     double most, next; /* shares of the busiest actor and of the next one of another kind */
     double cores;      /* processors in use */
+    bool lags;         /* the busiest actor makes fewer rows than are fed: `rate` per second */
+    double rate;
 } search_t;
 
 /* --- the rate --------------------------------------------------------------------------------- */
@@ -90,26 +103,43 @@ bool tnd_run_limit_rate(const tnd_run_view_t *view, double *rows_per_second_p)
 
 /* --- the limit -------------------------------------------------------------------------------- */
 
-static uint64_t spent_of(const tnd_device_page_t *device, uint32_t states, uint64_t now)
+/*  How an actor spent the time that is searched. */
+static void times_of(const search_t *search, const tnd_seen_t *who, tnd_times_t *times)
 {
-    uint64_t spent = 0;
-    for (unsigned s = 0; s < TND_DEVICE_STATES; s++)
-        spent += (states >> s & 1) != 0 ? device->spent_ns[s] : 0;
-    if ((states >> (device->state & 0xff) & 1) != 0 && now > device->since_ns)
-        spent += now - device->since_ns;
-    return spent;
+    if (search->seconds > 0)
+        tnd_seen_history(who, search->seconds, times);
+    else
+        tnd_run_view_times(search->view, who, times);
 }
 
-/*  The share of the time that a device thread was in one of these states. */
+/*  The mean of a part of the last seconds of a feeder: that of its busiest device in its step, or of
+ *  its program. */
+static double part_of_history(const search_t *search, const tnd_seen_t *who, bool program)
+{
+    double sum = 0, parts[2];
+    uint64_t count = tnd_seen_seconds(who);
+    for (uint64_t age = 0; age < search->seconds && age < count; age++) {
+        tnd_feeder_shares_unpack(tnd_seen_second(who, age)->shares, &parts[0], &parts[1]);
+        sum += parts[program];
+    }
+    return sum / (double)search->seconds;
+}
+
+/*  The share of the time that a device thread was in its step.  A history has only that of the
+ *  busiest one of a feeder. */
 static double share_of_device(const search_t *search, const tnd_seen_t *who, uint32_t number,
                               uint32_t states)
 {
     const tnd_statistics_t *old = tnd_run_view_before(search->view, who);
-    if (old == NULL || number >= old->device_count || search->whole <= 0)
+    double between = (double)tnd_run_view_window(search->view);
+    if (old == NULL || number >= old->device_count || between <= 0)
         return 0;
-    uint64_t was = spent_of(&old->devices[number], states, search->view->before->now_ns);
-    uint64_t is = spent_of(&who->page->devices[number], states, search->view->after->now_ns);
-    double share = is > was ? (double)(is - was) / search->whole : 0;
+    uint64_t was = tnd_device_spent(&old->devices[number], states, search->view->before->now_ns);
+    uint64_t is =
+        tnd_device_spent(&who->page->devices[number], states, search->view->after->now_ns);
+    double share = is > was ? (double)(is - was) / between : 0;
+    if (search->seconds > 0)
+        share = number == 0 ? part_of_history(search, who, false) : 0;
     return share < 1 ? share : 1;
 }
 
@@ -117,16 +147,22 @@ static double share_of_device(const search_t *search, const tnd_seen_t *who, uin
 static double share_of_program(const search_t *search, const tnd_seen_t *who)
 {
     const tnd_statistics_t *old = tnd_run_view_before(search->view, who);
+    if (search->seconds > 0)
+        return part_of_history(search, who, true);
     if (old == NULL || search->whole <= 0)
         return 0;
-    uint64_t then = search->view->before->now_ns, now = search->view->after->now_ns;
-    uint64_t was = old->program_ns, is = who->page->program_ns;
-    if (old->program_since_ns != 0 && then > old->program_since_ns)
-        was += then - old->program_since_ns;
-    if (who->page->program_since_ns != 0 && now > who->page->program_since_ns)
-        is += now - who->page->program_since_ns;
+    uint64_t was = tnd_program_spent(old, search->view->before->now_ns);
+    uint64_t is = tnd_program_spent(who->page, search->view->after->now_ns);
     double share = is > was ? (double)(is - was) / search->whole : 0;
     return share < 1 ? share : 1;
+}
+
+/*  Whether an actor is of the same one in the file as another: "prep.0" and "prep.3". */
+static bool is_of(const tnd_statistics_t *page, const tnd_statistics_t *other)
+{
+    size_t length = strcspn(page->actor, ".@");
+    return page->chain == other->chain && page->role == other->role &&
+           strcspn(other->actor, ".@") == length && strncmp(page->actor, other->actor, length) == 0;
 }
 
 /*  Whether two pages are of workers of the same actor: "prep.0" and "prep.3". */
@@ -158,6 +194,76 @@ static double share_of(const search_t *search, uint64_t ns)
     return search->whole > 0 ? (double)ns / search->whole : 0;
 }
 
+/*  The share of the time that an actor is at work, or ready to be, as that of a device. */
+static double share_at_work(const search_t *search, const tnd_seen_t *who)
+{
+    tnd_times_t times;
+    times_of(search, who, &times);
+    return share_of(search, times.cpu + times.wait_io + times.run_queue);
+}
+
+/*  The rows that an actor handed on. */
+static double rows_of(const search_t *search, const tnd_seen_t *who)
+{
+    const tnd_statistics_t *old = tnd_run_view_before(search->view, who);
+    uint64_t rows = 0;
+    if (search->seconds == 0)
+        return old != NULL && who->page->rows_out > old->rows_out
+                   ? (double)(who->page->rows_out - old->rows_out)
+                   : 0;
+    for (uint64_t age = 0; age < search->seconds && age < tnd_seen_seconds(who); age++)
+        rows += tnd_seen_second(who, age)->rows;
+    return (double)rows;
+}
+
+/*  Whether all instances of an actor are at work all the time and hand on fewer rows than are fed, so
+ *  that buffers run empty.  `*rows_p`: their rows. */
+static bool lags_in_rows(const search_t *search, const tnd_seen_t *who, double *rows_p)
+{
+    tnd_seen_t other;
+    double fed = 0, fed_ever = 0, ever = 0;
+    bool full = true;
+    *rows_p = 0;
+    TND_EACH_ACTOR(search->view, other)
+    {
+        if (other.page->chain != who->page->chain)
+            continue;
+        if (tnd_seen_has_role(&other, TND_ROLE_FEEDER)) {
+            fed += rows_of(search, &other);
+            fed_ever += (double)other.page->rows_out;
+        } else if (is_of(other.page, who->page) && !other.page->asleep) {
+            *rows_p += rows_of(search, &other);
+            ever += (double)other.page->rows_out;
+            full = full && (!tnd_seen_runs(&other) || share_at_work(search, &other) >= full_share);
+        }
+    }
+    /* If rows become more on their way, an actor may hand on fewer than are fed. */
+    return full && ever >= fed_ever && *rows_p < lag_share * fed;
+}
+
+/*  Such an actor will limit the rate, although buffers still feed the one that seems to. */
+static void search_lag(search_t *search)
+{
+    tnd_seen_t who;
+    double least = 0;
+    TND_EACH_ACTOR(search->view, who)
+    {
+        double rows, share;
+        bool makes = tnd_seen_has_role(&who, TND_ROLE_READER) ||
+                     tnd_seen_has_role(&who, TND_ROLE_WORKER) ||
+                     tnd_seen_has_role(&who, TND_ROLE_JOIN);
+        if (!makes || !tnd_seen_runs(&who) || (share = share_at_work(search, &who)) < full_share ||
+            !lags_in_rows(search, &who, &rows) || (search->lags && rows >= least))
+            continue;
+        least = rows;
+        search->lags = true;
+        search->rate = search->whole > 0 ? rows * 1e9 / search->whole : 0;
+        search->who = who;
+        search->device = NULL;
+        search->most = share;
+    }
+}
+
 static void search_actors(search_t *search)
 {
     tnd_seen_t who;
@@ -167,11 +273,12 @@ static void search_actors(search_t *search)
         const tnd_statistics_t *old = tnd_run_view_before(search->view, &who);
         if (who.process->killed || old == NULL)
             continue;
-        tnd_run_view_times(search->view, &who, &times);
+        times_of(search, &who, &times);
         search->cores += share_of(search, times.cpu);
         if (who.page->device_cpu_ns > old->device_cpu_ns)
-            search->cores += share_of(search, who.page->device_cpu_ns - old->device_cpu_ns);
-        take_share(search, &who, NULL, share_of(search, times.cpu + times.wait_io));
+            search->cores += (double)(who.page->device_cpu_ns - old->device_cpu_ns) /
+                             (double)tnd_run_view_window(search->view);
+        take_share(search, &who, NULL, share_at_work(search, &who));
         for (uint32_t d = 0; d < who.page->device_count; d++)
             take_share(
                 search, &who, &who.page->devices[d],
@@ -201,9 +308,9 @@ static void say_name(const tnd_run_view_t *view, tnd_verdict_t *verdict, const t
         tnd_verdict_say(verdict, " on host %s", who->process->host);
 }
 
-static void say_gain(tnd_verdict_t *verdict)
+static void say_gain(tnd_verdict_t *verdict, double rate)
 {
-    if (verdict->limit.gain > 1.05 * verdict->rows_per_second)
+    if (verdict->limit.gain > 1.05 * rate)
         tnd_verdict_say(verdict, "; %s should give %.0f rows/s", verdict->limit.advice,
                         verdict->limit.gain);
     else
@@ -214,13 +321,12 @@ static void say_gain(tnd_verdict_t *verdict)
 static void expect_worker(const search_t *search, tnd_verdict_t *verdict)
 {
     tnd_seen_t who;
-    double workers = 0, busy = 0, rate = verdict->rows_per_second;
+    double workers = 0, busy = 0;
+    double rate = search->lags ? search->rate : verdict->rows_per_second;
     double processors = search->view->after->load.processors;
     TND_EACH_ACTOR(search->view, who)
     if (are_workers(search->who.page, who.page) && tnd_seen_runs(&who) && !who.page->asleep) {
-        tnd_times_t times;
-        tnd_run_view_times(search->view, &who, &times);
-        busy += share_of(search, times.cpu + times.wait_io);
+        busy += share_at_work(search, &who);
         workers++;
     }
     if (workers == 0 || busy <= 0)
@@ -281,18 +387,10 @@ static bool limit_by_depth(const search_t *search, tnd_verdict_t *verdict)
         tnd_verdict_say(verdict, "; step and batch take turns: the depth of ");
         say_name(search->view, verdict, &who);
         tnd_verdict_say(verdict, " is 1, and its step is at work %.0f %% of the time", 100 * share);
-        say_gain(verdict);
+        say_gain(verdict, verdict->rows_per_second);
         return true;
     }
     return false;
-}
-
-/*  Whether an actor is of the same one in the file as another: "prep.0" and "prep.3". */
-static bool is_of(const tnd_statistics_t *page, const tnd_statistics_t *other)
-{
-    size_t length = strcspn(page->actor, ".@");
-    return page->chain == other->chain && page->role == other->role &&
-           strcspn(other->actor, ".@") == length && strncmp(page->actor, other->actor, length) == 0;
 }
 
 /*  Bytes that the workers of `from` have sent and those of `to` have not received. */
@@ -353,16 +451,19 @@ static bool is_slow_link(const search_t *search, const tnd_seen_t *from, const t
     if (from->process == to->process || !tnd_seen_runs(from) || !tnd_seen_runs(to) ||
         !may_be_slow(search, from, to))
         return false;
-    tnd_run_view_times(search->view, from, &out);
-    tnd_run_view_times(search->view, to, &in);
+    times_of(search, from, &out);
+    times_of(search, to, &in);
     return share_of(search, out.wait_credit + out.wait_in) >= link_waits &&
            share_of(search, in.wait_in + in.wait_order) >= link_waits && bytes > 0 &&
-           bytes_on_the_way(search, from->page, to->page) * search->whole >= link_delay_ns * bytes;
+           bytes_on_the_way(search, from->page, to->page) *
+                   (double)tnd_run_view_window(search->view) >=
+               link_delay_ns * bytes;
 }
 
 static bool limit_by_link(const search_t *search, tnd_verdict_t *verdict)
 {
     tnd_seen_t from;
+    double whole = (double)tnd_run_view_window(search->view);
     if (search->most >= link_works)
         return false;
     TND_EACH_ACTOR(search->view, from)
@@ -382,7 +483,7 @@ static bool limit_by_link(const search_t *search, tnd_verdict_t *verdict)
                  "the connection %s -> %s (host %s to host %s) is slow: %.2f MB/s, and both ends "
                  "wait for it",
                  from.page->actor, to.page->actor, from.process->host, to.process->host,
-                 search->whole > 0 ? bytes * 1e3 / search->whole : 0.0);
+                 whole > 0 ? bytes * 1e3 / whole : 0.0);
         snprintf(fault.evidence, sizeof fault.evidence,
                  "%" PRIu64 " connections lost, %" PRIu64 " tickets issued again",
                  from.page->lost + to.page->lost, from.page->again + to.page->again);
@@ -399,10 +500,86 @@ static bool limit_by_link(const search_t *search, tnd_verdict_t *verdict)
     return false;
 }
 
+/*  The steps of the last seconds of the feeders, or of the time between the looks for 0. */
+static double steps_in(const tnd_run_view_t *view, uint64_t seconds)
+{
+    tnd_seen_t who;
+    double steps = 0;
+    TND_EACH_ACTOR(view, who)
+    {
+        const tnd_statistics_t *old = tnd_run_view_before(view, &who);
+        uint64_t rows = old != NULL && who.page->rows_out > old->rows_out
+                            ? who.page->rows_out - old->rows_out
+                            : 0;
+        if (!tnd_seen_has_role(&who, TND_ROLE_FEEDER) || who.page->rows_out == 0)
+            continue;
+        if (seconds > 0)
+            rows = 0;
+        for (uint64_t age = 0; age < seconds && age < tnd_seen_seconds(&who); age++)
+            rows += tnd_seen_second(&who, age)->rows;
+        steps += (double)rows * (double)who.page->blocks_out / (double)who.page->rows_out;
+    }
+    return steps;
+}
+
+/*  The seconds that all actors which run have a history of. */
+static uint64_t seconds_of(const tnd_run_view_t *view)
+{
+    tnd_seen_t who;
+    uint64_t least = TND_HISTORY_SECONDS;
+    TND_EACH_ACTOR(view, who)
+    if (tnd_seen_runs(&who) && tnd_seen_seconds(&who) < least)
+        least = tnd_seen_seconds(&who);
+    return least < TND_HISTORY_SECONDS ? least : 0;
+}
+
+static search_t search_in(const tnd_run_view_t *view, uint64_t seconds)
+{
+    search_t search = {.view = view,
+                       .seconds = seconds,
+                       .whole =
+                           seconds > 0 ? (double)seconds * 1e9 : (double)tnd_run_view_window(view)};
+    search_actors(&search);
+    search_lag(&search);
+    return search;
+}
+
+static bool is_clear(const search_t *search)
+{
+    tnd_seen_t who;
+    double most = search->most, next = search->next;
+    TND_EACH_ACTOR(search->view, who)
+    {
+        double share =
+            tnd_seen_has_role(&who, TND_ROLE_FEEDER) ? share_of_program(search, &who) : 0;
+        next = share > most ? most : share > next ? share : next;
+        most = share > most ? share : most;
+    }
+    /* If no actor is busy, a longer time shows no other one. */
+    bool busy = search->lags          ? true
+                : most >= clear_share ? most - next >= clear_lead
+                                      : search->seconds >= CALM_SECONDS;
+    return busy && steps_in(search->view, search->seconds) >= STEPS;
+}
+
+/*  The time between two looks, if it has three steps and its busiest actor is clear; otherwise ever
+ *  more of the histories.  So looks in a steady state agree, and a change is soon seen. */
+static search_t search_clear(const tnd_run_view_t *view)
+{
+    static const uint64_t spans[] = {0, 2, 4, 8, 16, 32, TND_HISTORY_SECONDS};
+    search_t search = search_in(view, 0);
+    uint64_t most = seconds_of(view);
+    for (size_t i = 1; i < sizeof spans / sizeof *spans && !is_clear(&search); i++) {
+        if (spans[i - 1] >= most)
+            break;
+        search = search_in(view, spans[i] < most ? spans[i] : most);
+    }
+    return search;
+}
+
 void tnd_run_limit_find(const tnd_run_view_t *view, tnd_verdict_t *verdict)
 {
-    search_t search = {.view = view, .whole = (double)tnd_run_view_window(view)};
-    search_actors(&search);
+    search_t search = search_clear(view);
     if (limit_by_program(&search, verdict) || limit_by_link(&search, verdict) ||
         limit_by_depth(&search, verdict) || search.who.page == NULL)
         return;
@@ -414,8 +591,10 @@ void tnd_run_limit_find(const tnd_run_view_t *view, tnd_verdict_t *verdict)
     if (step)
         tnd_verdict_say(verdict, " (%s)", search.device->name);
     tnd_verdict_say(verdict, ", at work %.0f %% of the time", 100 * search.most);
+    if (search.lags)
+        tnd_verdict_say(verdict, ", which makes %.0f rows/s; buffers feed the rest", search.rate);
     if (!step && search.who.page->role == TND_ROLE_WORKER && search.most >= worth_advice) {
         expect_worker(&search, verdict);
-        say_gain(verdict);
+        say_gain(verdict, search.lags ? search.rate : verdict->rows_per_second);
     }
 }

@@ -124,6 +124,43 @@ const tnd_device_page_t *tnd_seen_device(const tnd_seen_t *who, uint32_t states)
     return found;
 }
 
+static const tnd_history_t *history_of(const tnd_seen_t *who)
+{
+    const tnd_run_record_t *record = &who->process->record;
+    uint32_t instance = who->page->instance;
+    if (record->page == NULL || record->histories == NULL || instance >= record->shape.actors ||
+        record->instances[instance].history >= record->shape.histories)
+        return NULL;
+    return &record->histories[record->instances[instance].history];
+}
+
+uint64_t tnd_seen_seconds(const tnd_seen_t *who)
+{
+    if (history_of(who) == NULL)
+        return 0;
+    uint64_t next = who->process->record.page->history_next;
+    /* The oldest one may be replaced while it is copied. */
+    return next < TND_HISTORY_SECONDS ? next : TND_HISTORY_SECONDS - 1;
+}
+
+const tnd_history_second_t *tnd_seen_second(const tnd_seen_t *who, uint64_t age)
+{
+    uint64_t next = who->process->record.page->history_next;
+    return &history_of(who)->seconds[(next - 1 - age) % TND_HISTORY_SECONDS];
+}
+
+void tnd_seen_history(const tnd_seen_t *who, uint64_t seconds, tnd_times_t *times)
+{
+    *times = (tnd_times_t){.other = 0};
+    for (uint64_t age = 0; age < seconds && age < tnd_seen_seconds(who); age++) {
+        tnd_times_t second;
+        tnd_times_unpack(tnd_seen_second(who, age)->shares, 1000000000, &second);
+#define ADD_TIME(name, text) times->name += second.name;
+        TND_TIMES(ADD_TIME)
+#undef ADD_TIME
+    }
+}
+
 void tnd_run_view_times(const tnd_run_view_t *self, const tnd_seen_t *who, tnd_times_t *times)
 {
     const tnd_statistics_t *old = tnd_run_view_before(self, who);

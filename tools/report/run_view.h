@@ -71,6 +71,13 @@ static inline bool tnd_seen_runs(const tnd_seen_t *who)
  *  NULL: none. */
 const tnd_device_page_t *tnd_seen_device(const tnd_seen_t *who, uint32_t states);
 
+/*  The seconds that the history of an actor has; 0: it has none here. */
+uint64_t tnd_seen_seconds(const tnd_seen_t *who);
+/*  The `age`-th second before the last one that was written; `age` < tnd_seen_seconds. */
+const tnd_history_second_t *tnd_seen_second(const tnd_seen_t *who, uint64_t age);
+/*  How an actor spent the last `seconds` seconds of its history, which are one or more. */
+void tnd_seen_history(const tnd_seen_t *who, uint64_t seconds, tnd_times_t *times);
+
 /*  How an actor spent the time between the two inspections. */
 void tnd_run_view_times(const tnd_run_view_t *self, const tnd_seen_t *who, tnd_times_t *times);
 static inline uint64_t tnd_run_view_window(const tnd_run_view_t *self)

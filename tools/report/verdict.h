@@ -78,7 +78,7 @@ typedef struct {
     tnd_bound_t bound;
     char actor[48], host[64], device[24];
     int process;
-    double share;     /* of the time that it is at work */
+    double share;     /* of the time that it is at work, or ready to be */
     double gain;      /* rows per second with the change that `advice` names; 0: none is known */
     char advice[192]; /* such as "a third worker of prep" */
 } tnd_limit_t;

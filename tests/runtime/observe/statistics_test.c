@@ -5,6 +5,7 @@
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <math.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -140,6 +141,14 @@ Test(statistics, the_parts_of_a_window_are_never_negative_and_add_up)
         uint64_t off =
             unpacked.cpu > window.cpu ? unpacked.cpu - window.cpu : window.cpu - unpacked.cpu;
         cr_assert_leq(off, span / 5000 + 20, "a share is exact to 0.02 %%");
+
+        double step = (double)(numbers[0] % 1000) / 999, program = 1 - step, got[2];
+        tnd_times_t again;
+        tnd_feeder_shares_pack(step, program, shares);
+        tnd_feeder_shares_unpack(shares, &got[0], &got[1]);
+        cr_assert(fabs(got[0] - step) < 1e-4 && fabs(got[1] - program) < 1e-4);
+        tnd_times_unpack(shares, span, &again);
+        cr_assert_eq(memcmp(&again, &unpacked, sizeof again), 0, "beside those of its thread");
     }
 }
 

@@ -502,6 +502,128 @@ Test(bottleneck, a_connection_limits_if_bytes_are_on_the_way_and_both_ends_wait)
     cr_assert_eq(verdict.state, TND_RUN_FLOWS);
 }
 
+/*  A second of the history of an actor: a share of it at work, the rest without input. */
+static void add_second(uint32_t who, uint64_t number, double work, double step)
+{
+    tnd_times_t times = {.cpu = (uint64_t)(work * 1e9), .wait_in = (uint64_t)((1 - work) * 1e9)};
+    tnd_history_second_t *second = &processes[0].record.histories[who].seconds[number];
+    second->rows = who == FEED_A ? 1000 : 0;
+    tnd_times_pack(&times, second->shares);
+    tnd_feeder_shares_pack(step, 0, second->shares);
+}
+
+Test(bottleneck, the_limit_is_judged_by_the_history_if_two_looks_do_not_show_it)
+{
+    static tnd_statistics_t old[6];
+    static tnd_inspected_t olds[2];
+    tnd_pages_shape_t shape = {.actors = 6, .histories = 6};
+    void *memory = calloc(1, tnd_run_record_bytes(&shape));
+    processes[0].record = tnd_run_record_at(memory, &shape);
+    processes[1].record = processes[0].record;
+    for (uint32_t i = 0; i < 6; i++) {
+        processes[0].record.instances[i].history = i;
+        pages[i].begun_ns = now_ns - 60 * second_ns;
+        /* The worker is busy in bursts of two of three seconds. */
+        for (uint64_t n = 0; n < 12; n++)
+            add_second(i, n, i == PREP && n % 3 != 2 ? 0.9 : 0.2, i == FEED_A ? 0.4 : 0);
+        memcpy(&old[i], &pages[i], sizeof old[i]);
+    }
+    processes[0].record.page->history_next = 12;
+    memcpy(olds, processes, sizeof olds);
+    olds[0].actors = old;
+    olds[1].actors = &old[FEED_C];
+    before.processes = olds;
+    pages[FEED_A].rows_out = old[FEED_A].rows_out = 60000;
+    pages[FEED_A].blocks_out = old[FEED_A].blocks_out = 600;
+    pages[FEED_A].rows_out += 500;
+    pages[FEED_A].blocks_out += 5;
+    pages[READ].cpu_ns = second_ns / 4; /* between the looks, the worker pauses */
+    tnd_bottleneck_judge(&before, &after, &processes[0], &verdict);
+    cr_assert_str_eq(verdict.limit.actor, "prep.0");
+    cr_assert_float_eq(verdict.limit.share, (0.9 + 0.2) / 2, 0.02, "%g", verdict.limit.share);
+
+    /* It is clear at once: a change is seen before it is in the history. */
+    pages[READ].cpu_ns = second_ns * 8 / 10;
+    tnd_bottleneck_judge(&before, &after, &processes[0], &verdict);
+    cr_assert_str_eq(verdict.limit.actor, "read.0");
+
+    /* Fewer than three steps between the looks prove nothing. */
+    pages[FEED_A].rows_out = old[FEED_A].rows_out + 100;
+    pages[FEED_A].blocks_out = old[FEED_A].blocks_out + 1;
+    tnd_bottleneck_judge(&before, &after, &processes[0], &verdict);
+    cr_assert_str_eq(verdict.limit.actor, "prep.0");
+
+    /* The step of a device, which has no history of its own. */
+    for (uint64_t n = 0; n < 12; n++)
+        add_second(FEED_A, n, 0.1, 0.95);
+    device(FEED_A, TND_DEVICE_IDLE, 0);
+    device(FEED_C, TND_DEVICE_IDLE, 0);
+    old[FEED_A].device_count = pages[FEED_A].device_count;
+    tnd_bottleneck_judge(&before, &after, &processes[0], &verdict);
+    cr_assert_eq(verdict.limit.bound, TND_BOUND_STEP);
+    cr_assert_float_eq(verdict.limit.share, 0.95, 0.01);
+    free(memory);
+}
+
+Test(bottleneck, an_actor_that_lags_limits_although_buffers_still_feed)
+{
+    static tnd_statistics_t old[6];
+    static tnd_inspected_t olds[2];
+    for (uint32_t i = 0; i < 6; i++) {
+        pages[i].begun_ns = now_ns - 60 * second_ns;
+        pages[i].rows_out = 10000;
+        pages[i].blocks_out = 100;
+    }
+    processes[1].count = 0;
+    pages[PREP].rows_out = 12000; /* 2000 of them are in buffers */
+    device(FEED_A, TND_DEVICE_IDLE, 0);
+    for (int i = 0; i < 6; i++)
+        memcpy(&old[i], &pages[i], sizeof old[i]);
+    memcpy(olds, processes, sizeof olds);
+    olds[0].actors = old;
+    olds[1].actors = &old[FEED_C];
+    before.processes = olds;
+    pages[FEED_A].rows_out += 1000;
+    pages[FEED_A].blocks_out += 10;
+    pages[FEED_A].devices[0].spent_ns[TND_DEVICE_STEP] += second_ns;
+    pages[PREP].rows_out += 300;
+    pages[PREP].cpu_ns += second_ns * 95 / 100;
+    tnd_bottleneck_judge(&before, &after, &processes[0], &verdict);
+    cr_assert_str_eq(verdict.limit.actor, "prep.0");
+    cr_assert_not_null(strstr(verdict.sentence, "which makes 300 rows/s; buffers feed the rest"));
+    pages[PREP].rows_out += 600; /* nearly as many as are fed */
+    tnd_bottleneck_judge(&before, &after, &processes[0], &verdict);
+    cr_assert_eq(verdict.limit.bound, TND_BOUND_STEP);
+    /* Rows become more on their way: 300 of 1000 are enough. */
+    pages[PREP].rows_out -= 600;
+    pages[PREP].rows_out -= 8000;
+    old[PREP].rows_out -= 8000;
+    tnd_bottleneck_judge(&before, &after, &processes[0], &verdict);
+    cr_assert_eq(verdict.limit.bound, TND_BOUND_STEP);
+}
+
+Test(bottleneck, the_turns_of_other_chains_do_not_make_a_chain_slower)
+{
+    tnd_pages_shape_t shape = {.actors = 6, .histories = 1};
+    void *memory = calloc(1, tnd_run_record_bytes(&shape));
+    processes[0].record = tnd_run_record_at(memory, &shape);
+    for (uint32_t i = 0; i < 6; i++)
+        processes[0].record.instances[i].history = i == FEED_A ? 0 : UINT32_MAX;
+    pages[FEED_A].rows_out = 6400;
+    pages[FEED_A].blocks_out = 100;
+    tnd_times_t busy = {.wait_in = 100}, idle = {.other = 100};
+    for (uint32_t i = 0; i < 30; i++) {
+        tnd_history_second_t *second = &processes[0].record.histories[0].seconds[i];
+        second->rows = i < 15 || i >= 27 ? 1000 : 0;
+        tnd_times_pack(second->rows > 0 ? &busy : &idle, second->shares);
+    }
+    processes[0].record.page->history_next = 30;
+    tnd_bottleneck_judge(&before, &after, &processes[0], &verdict);
+    for (uint32_t i = 0; i < verdict.fault_count; i++)
+        cr_assert_neq(verdict.faults[i].cause, TND_CAUSE_SLOWER);
+    free(memory);
+}
+
 Test(bottleneck, a_run_is_slower_than_its_best_seconds)
 {
     tnd_pages_shape_t shape = {.actors = 6, .histories = 1};

@@ -1,0 +1,360 @@
+#!/usr/bin/env python3
+"""How often `tundish why` is right, and how soon; run by hand.
+
+Usage: why_rates.py cells|healthy|gains [NAME...]
+  cells    plants each fault at three speeds of the consumer and prints when it was named
+  healthy  judges runs without a fault, ten times each
+  gains    compares the rate that why expects of a change with the rate after it
+"""
+import contextlib
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+import planted
+from planted import (BUILD, DEADLOCK, FLOWS, HANG, OPERATION, REDUCED, REDUCER, SAVE, SLEEP, SOURCE,
+                     SPEEDS, SPIN, STEP, Planted, has, limits)
+
+PATIENCE_S, SOON_S = 8, 3  # a look takes half a second
+BUSY = "no_processor"  # right on a machine that does other work
+THREE = "  a: {actors: [read, batch]}\n  b: {actors: [prep]}\n  c: {actors: [feed]}\n"
+WORKER = "  a: {actors: [read, batch, feed]}\n  b: {actors: [prep]}\n"
+TWO_FEEDERS = "  a: {actors: [read, prep, batch, mean]}\n  b: {actors: [feed]}\n  c: {actors: [feed]}\n"
+ISOLATED = ", isolate: process, workers: 2"
+
+
+@contextlib.contextmanager
+def open_run(speed="middle", **words):
+    with tempfile.TemporaryDirectory() as folder:
+        run = Planted(pathlib.Path(folder), **{"speed": speed, **words})
+        try:
+            yield run
+        finally:
+            run.close()
+
+
+def started(make, hosts=("",), **words):
+    run = make(**words)
+    run.start(*hosts)
+    run.flows()
+    return run
+
+
+# Each returns when the fault is planted, with what is right: the exit codes, and a test of the verdict.
+
+def host_not_started(run):
+    run.start("a", "c")
+    return (11,), has("not_started", host="b")
+
+
+def kill_worker(run):
+    run.start("a", "b")
+    run.flows()
+    run.kill(signal.SIGKILL, "b")
+    return (10, 11), has("killed", host="b")
+
+
+def stop_worker(run):
+    run.start("a", "b")
+    run.flows()
+    run.kill(signal.SIGSTOP, "b")
+    return (10, 11), has("stopped", host="b", actor="prep.0")
+
+
+def reducer(number, reason):
+    def plant(run):
+        run.start("a", "b", "c", "d")
+        run.flows()
+        run.kill(number, "d")
+        return (11,), has(reason, host="d", actor="mean")
+    return plant
+
+
+def stop_host(host, **fields):
+    def plant(run):
+        run.start("a", "b", "c")
+        run.flows()
+        run.kill(signal.SIGSTOP, host)
+        return (10, 11), has("stopped", host=host, **fields)
+    return plant
+
+
+def save(run):
+    run.turn(SAVE, 3000000)
+    run.start()
+    run.flows()
+    planted.until("a model that is saved",
+                  lambda: has("saves")((run.look()[1] or {"faults": []})))
+    return (10, 11), has("saves", actor="feed", device="cpu:0")
+
+
+def metrics(run):
+    os.mkfifo(run.folder / "metrics")
+    run.start(words=("--metrics", str(run.folder / "metrics")))
+    run.flows()
+    return (10,), has("output", host="local")
+
+
+def program(us, codes, right):
+    def plant(run):
+        run.begin("", str(BUILD / "tests/planted_program"), run.files[0], str(us))
+        if us < 1000000:
+            run.flows()
+        return codes, right
+    return plant
+
+
+def crowd(run):
+    for number in range(4 * len(os.sched_getaffinity(0))):
+        run.begin(f"busy{number}", sys.executable, "-c", "while True: pass")
+    run.turn(OPERATION, 200, SPIN)
+    run.start()
+    run.flows()
+    return (10,), has(BUSY)
+
+
+def slow_depth(run):
+    run.start()
+    run.flows()
+    return FLOWS, lambda told: limits("depth", "feed", 0)(told) or limits("step", "feed", 0.5)(told)
+
+
+def isolated(plant):
+    def begin(run):
+        run.start()
+        run.flows()
+        pid = planted.until("a worker", lambda: run.pid_of("local.prep.1"))
+        return plant(run, pid)
+    return begin
+
+
+def stop_isolated(run, pid):
+    os.kill(pid, signal.SIGSTOP)
+    run.stopped = pid
+    return (10, 11), has("stopped", actor="prep.1", pid=pid)
+
+
+def crash_isolated(run, pid):
+    for _ in range(2):
+        os.kill(pid, signal.SIGKILL)
+        pid = planted.until("another", lambda pid=pid: (run.pid_of("local.prep.1") or pid) != pid and
+                            run.pid_of("local.prep.1"))
+    return (10,), has("crashes", actor="prep.1")
+
+
+def one_slow_worker(run, pid):
+    run.turn(STEP, 0)
+    run.turn(OPERATION, 20000, only=pid)
+    return FLOWS, limits("work", "prep.1", 0.5)
+
+
+def unseen(run):
+    run.start("a")
+    (run.folder / "other").mkdir()
+    run.start("b", XDG_RUNTIME_DIR=str(run.folder / "other"))
+    run.flows()
+    run.turn(OPERATION, 0, HANG)
+    return (11,), has("unseen", host="b", actor="prep.0")
+
+
+def kill_run(run):
+    run.start()
+    run.flows()
+    run.kill(signal.SIGKILL)
+    pid = run.processes[""].pid
+    return (1,), lambda told: told["pid"] == pid and "committed step" in told["sentence"]
+
+
+def part(which, us, how, codes, right):
+    def plant(run):
+        run.start()
+        run.flows()
+        run.turn(which, us, how)
+        return codes, right
+    return plant
+
+
+def replica(us, how, codes, right):
+    def plant(run):
+        run.start("a", "b", "c")
+        run.flows()
+        run.turn(STEP, us, how, only=run.processes["c"].pid)
+        return codes, right
+    return plant
+
+
+def lane_reader(run):
+    run.start("a", "b")
+    run.flows()
+    run.turn(SOURCE, 0, HANG, only=run.processes["b"].pid)
+    return (11,), has("hangs", host="b")
+
+
+LANES = {"hosts": "  a: {actors: [read, prep, batch, feed], lanes: 1}\n"
+                  "  b: {actors: [read, prep, batch], lanes: 1}\n", "top": "lanes: 2",
+         "batch": ", replicas: 2"}
+TWO = {"hosts": TWO_FEEDERS, **REDUCED}
+CELLS = {
+    "a host has not started": (host_not_started, {"hosts": THREE}),
+    "kill the host of the worker": (kill_worker, {"hosts": WORKER}),
+    "kill the host of the reducer": (reducer(signal.SIGKILL, "killed"), {"hosts": REDUCER, **REDUCED}),
+    "stop the host of the reducer": (reducer(signal.SIGSTOP, "stopped"), {"hosts": REDUCER, **REDUCED}),
+    "the model is saved": (save, {"top": "checkpoint: {{dir: {folder}/kept, every: 3 steps}}"}),
+    "metrics are not read": (metrics, {}),
+    "the program is slow": (program(20000, FLOWS, limits("program", "feed")), {"plugin": ""}),
+    "the program sleeps": (program(100000000, (11,), has("program", actor="feed")), {"plugin": ""}),
+    "no processor is free": (crowd, {}),
+    "depth 1": (slow_depth, {"feed": ", depth: 1"}),
+    "stop an isolated worker": (isolated(stop_isolated), {"prep": ISOLATED}),
+    "an isolated worker crashes": (isolated(crash_isolated), {"prep": ISOLATED}),
+    "one slow worker of two": (isolated(one_slow_worker), {"prep": ISOLATED}),
+    "stop the host of the worker": (stop_worker, {"hosts": WORKER}),
+    "stop the leader": (stop_host("a"), {"hosts": THREE}),
+    "stop the feeder": (stop_host("c", actor="feed"), {"hosts": THREE}),
+    "an operation hangs unseen": (unseen, {"hosts": WORKER}),
+    "kill the run": (kill_run, {}),
+    "slow operation": (part(OPERATION, 6000, SLEEP, FLOWS, limits("work", "prep.0")), {}),
+    "slow operation by cpu": (part(OPERATION, 6000, SPIN, FLOWS, limits("work", "prep.0", 0.5)), {}),
+    "hung operation": (part(OPERATION, 0, HANG, (10, 11), has("hangs", actor="prep.0")), {}),
+    "deadlocked operation": (part(OPERATION, 0, DEADLOCK, (10, 11), has("hangs", actor="prep.0")), {}),
+    "slow source": (part(SOURCE, 6000, SLEEP, FLOWS, limits("work", "read.0")), {}),
+    "hung source": (part(SOURCE, 0, HANG, (10, 11), has("hangs", actor="read.0")), {}),
+    "slow step": (part(STEP, 120000, SLEEP, FLOWS, limits("step", "feed")), {}),
+    "hung step": (part(STEP, 0, HANG, (11,), has("hangs", actor="feed", device="cpu:0")), {}),
+    "slow step of one replica": (replica(120000, SLEEP, FLOWS, limits("step", "feed@c", 0.5)), TWO),
+    "hung step of one replica": (replica(0, HANG, (11,), has("hangs", actor="feed@c")), TWO),
+}
+
+
+def names_another(told, right):
+    """A serious fault that does not belong to the cell."""
+    reasons = {"killed", "stopped", "cycle", "not_started", "away", "hangs", "failed", "program"}
+    return [fault["text"] for fault in told["faults"] if fault["reason"] in reasons and
+            not right({**told, "faults": [fault]})]
+
+
+def judge(run, plant):
+    """Seconds until the right answer; what was named wrongly after it should be right."""
+    codes, right = plant(run)
+    begun, wrong, last, code, told = time.monotonic(), [], None, None, None
+    while time.monotonic() < begun + PATIENCE_S:
+        code, told = run.look()
+        last = time.monotonic() - begun
+        if told is not None and code in codes and right(told):
+            return last, wrong, told
+        if told is not None and last > SOON_S:
+            wrong += names_another(told, right)
+    return None, wrong, (code, told)
+
+
+def cells(names):
+    done = soon = count = wrongs = 0
+    for name in names or CELLS:
+        plant, words = CELLS[name]
+        for speed in SPEEDS:
+            count += 1
+            words_ = dict(words)
+            with tempfile.TemporaryDirectory() as kept:
+                if "top" in words_:
+                    words_["top"] = words_["top"].replace("{folder}", kept).replace("{{", "{") \
+                        .replace("}}", "}")
+                with open_run(speed=speed, **words_) as run:
+                    try:
+                        took, wrong, told = judge(run, plant)
+                    except Exception as error:  # a run that does not begin is a cell, too
+                        took, wrong, told = None, [], str(error)[-1500:]
+                    if hasattr(run, "stopped"):
+                        with contextlib.suppress(ProcessLookupError):
+                            os.kill(run.stopped, signal.SIGKILL)
+            done += took is not None
+            soon += took is not None and took <= SOON_S
+            wrongs += bool(wrong)
+            print(f"{name:30} {speed:7} {'-' if took is None else f'{took:.1f} s':>6}"
+                  f" {' '.join(wrong)[:120]}", flush=True)
+            if took is None:
+                print(f"    {str(told)[:900]}", flush=True)
+    print(f"{done} of {count} cells are right, {soon} within {SOON_S} s, "
+          f"{wrongs} with a wrong name", flush=True)
+    return 0 if done == count and not wrongs else 1
+
+
+HEALTHY = [{**words, "speed": speed}
+           for speed in SPEEDS
+           for words in ({}, {"prep": ", workers: 2"}, {"prep": ", workers: 7"}, {"prep": ISOLATED},
+                         {"hosts": WORKER}, {"hosts": THREE}, {"hosts": TWO_FEEDERS, **REDUCED},
+                         {"plugin": ""}, {"wide": 4096}, {"feed": ", depth: 8"})]
+
+
+def healthy(_):
+    bad = looks = changed = 0
+    for words in HEALTHY:
+        with open_run(**words) as run:
+            names = [line[2] for line in words.get("hosts", "").splitlines()] or [""]
+            run.start(*names)
+            run.flows()
+            actors = set()
+            for _ in range(5):
+                code, told = run.look()
+                faults = [fault["reason"] for fault in told["faults"] if fault["reason"] != BUSY]
+                looks += 1
+                if faults or code not in FLOWS:
+                    bad += 1
+                    print(words, code, told["faults"], told["sentence"], flush=True)
+                actors.add((told["limit"] or {}).get("actor"))
+            changed += len(actors) > 1
+            print(f"{str(words)[:70]:72} {actors}", flush=True)
+    print(f"{bad} of {looks} looks at {len(HEALTHY)} healthy runs had a fault; the limit of "
+          f"{changed} runs changed")
+    return 1 if bad else 0
+
+
+#  name: (words before, words after, switches, the advice)
+GAINS = {
+    "a sleeping operation": ({}, {"prep": ", workers: 2"}, ((OPERATION, 4000, SLEEP),)),
+    "a third worker": ({"prep": ", workers: 2"}, {"prep": ", workers: 3"},
+                       ((OPERATION, 4000, SLEEP),)),
+    "until the step limits": ({}, {"prep": ", workers: 2"},
+                              ((OPERATION, 3000, SLEEP), (STEP, 36000, SLEEP))),
+    "a computing operation": ({}, {"prep": ", workers: 2"}, ((OPERATION, 500, SPIN),)),
+    "depth 2": ({"feed": ", depth: 1", "wide": 65536}, {"feed": ", depth: 2", "wide": 65536},
+                ((STEP, 2000, SLEEP),)),
+}
+
+
+def rate_of(words, switches):
+    with open_run(speed="fast", **words) as run:
+        for switch in switches:
+            run.turn(*switch)
+        run.start()
+        run.flows()
+        time.sleep(6)  # until a history shows it
+        looks = [run.look()[1] for _ in range(5)]
+        gains = [told["limit"]["gain_rows_per_second"] for told in looks if told["limit"]]
+        rates = sorted(told["rows_per_second"] for told in looks)
+        advice = {told["limit"]["advice"] for told in looks if told["limit"]}
+        return rates[2], sorted(gain for gain in gains if gain), advice
+
+
+def gains(names):
+    missed = 0
+    for name in names or GAINS:
+        before, after, switches = GAINS[name]
+        was, expected, advice = rate_of(before, switches)
+        is_, _, _ = rate_of(after, switches)
+        gain = expected[len(expected) // 2] if expected else None
+        off = gain / is_ - 1 if gain else None
+        missed += off is None or abs(off) > 0.2
+        print(f"{name:24} {was:8.0f} -> {is_:8.0f} rows/s, expected "
+              f"{'-' if gain is None else f'{gain:.0f} ({off:+.0%})'} by {advice}", flush=True)
+    return 1 if missed else 0
+
+
+if __name__ == "__main__":
+    modes = {"cells": cells, "healthy": healthy, "gains": gains}
+    if len(sys.argv) < 2 or sys.argv[1] not in modes:
+        sys.exit(__doc__)
+    sys.exit(modes[sys.argv[1]](sys.argv[2:]))
