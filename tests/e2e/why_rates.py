@@ -191,11 +191,11 @@ def lane_reader(run):
     run.start("a", "b")
     run.flows()
     run.turn(SOURCE, 0, HANG, only=run.processes["b"].pid)
-    return (11,), has("hangs", host="b")
+    return (10, 11), has("hangs", host="b")
 
 
-LANES = {"hosts": "  a: {actors: [read, prep, batch, feed], lanes: 1}\n"
-                  "  b: {actors: [read, prep, batch], lanes: 1}\n", "top": "lanes: 2",
+LANES = {"hosts": "  a: {actors: [read, prep, batch, feed], lanes: 1 each}\n"
+                  "  b: {actors: [read, prep, batch], lanes: 1 each}\n", "top": "lanes: 2",
          "batch": ", replicas: 2"}
 TWO = {"hosts": TWO_FEEDERS, **REDUCED}
 CELLS = {
@@ -226,6 +226,7 @@ CELLS = {
     "slow step": (part(STEP, 120000, SLEEP, FLOWS, limits("step", "feed")), {}),
     "hung step": (part(STEP, 0, HANG, (11,), has("hangs", actor="feed", device="cpu:0")), {}),
     "slow step of one replica": (replica(120000, SLEEP, FLOWS, limits("step", "feed@c", 0.5)), TWO),
+    "hung reader of one lane": (lane_reader, LANES),
     "hung step of one replica": (replica(0, HANG, (11,), has("hangs", actor="feed@c")), TWO),
 }
 
@@ -320,8 +321,7 @@ GAINS = {
     "until the step limits": ({}, {"prep": ", workers: 2"},
                               ((OPERATION, 3000, SLEEP), (STEP, 36000, SLEEP))),
     "a computing operation": ({}, {"prep": ", workers: 2"}, ((OPERATION, 500, SPIN),)),
-    "depth 2": ({"feed": ", depth: 1", "wide": 65536}, {"feed": ", depth: 2", "wide": 65536},
-                ((STEP, 2000, SLEEP),)),
+    "depth 2": ({"feed": ", depth: 1"}, {"feed": ", depth: 2"}, ((STEP, 200, SLEEP),)),
 }
 
 

@@ -17,7 +17,7 @@ static const double link_delay_ns = 5e7;
 /*  Advice is given for a worker that is at work for at least this share. */
 static const double worth_advice = 0.7;
 
-/*  Step and batch take turns if the step is at work for less than this share. */
+/*  Step and batch take turns if a feeder waits for its device for less than this share. */
 static const double step_full = 0.9;
 
 /*  The busiest actor is clear if it is at work for this share, and for so much more than the next. */
@@ -377,10 +377,14 @@ static bool limit_by_depth(const search_t *search, tnd_verdict_t *verdict)
             page->device_count == 0)
             continue;
         double share = share_of_device(search, &who, 0, UINT32_MAX & ~(1u << TND_DEVICE_IDLE));
-        double longer = share > 1 - share ? share : 1 - share;
-        if (share >= step_full || search->most >= step_full)
+        tnd_times_t times;
+        times_of(search, &who, &times);
+        /* While it waits for its device, the slot is full: that time remains with another slot. */
+        double longer = share_of(search, times.wait_step + times.wait_reduce);
+        if (longer >= step_full || search->most >= step_full)
             continue;
         longer = longer > search->most ? longer : search->most;
+        longer = longer > share ? longer : share;
         name_limit(verdict, TND_BOUND_DEPTH, &who, NULL, share);
         strcpy(verdict->limit.advice, "`depth: 2`");
         verdict->limit.gain = verdict->rows_per_second / longer;

@@ -602,6 +602,40 @@ Test(bottleneck, an_actor_that_lags_limits_although_buffers_still_feed)
     cr_assert_eq(verdict.limit.bound, TND_BOUND_STEP);
 }
 
+Test(bottleneck, one_slot_limits_if_the_feeder_does_not_always_wait_for_its_device)
+{
+    static tnd_statistics_t old[6];
+    static tnd_inspected_t olds[2];
+    for (uint32_t i = 0; i < 6; i++) {
+        pages[i].begun_ns = now_ns - 60 * second_ns;
+        pages[i].rows_out = 10000;
+        pages[i].blocks_out = 100;
+    }
+    processes[1].count = 0;
+    waits(FEED_A, TND_WAIT_STEP);
+    pages[FEED_A].since_ns = now_ns;
+    pages[FEED_A].depth = 1;
+    device(FEED_A, TND_DEVICE_IDLE, 0);
+    for (int i = 0; i < 6; i++)
+        memcpy(&old[i], &pages[i], sizeof old[i]);
+    memcpy(olds, processes, sizeof olds);
+    olds[0].actors = old;
+    before.processes = olds;
+    pages[FEED_A].rows_out += 1000;
+    pages[FEED_A].blocks_out += 10;
+    pages[FEED_A].devices[0].spent_ns[TND_DEVICE_STEP] += second_ns * 55 / 100;
+    pages[FEED_A].wait_ns[__builtin_ctz(TND_WAIT_STEP)] += second_ns * 6 / 10;
+    pages[FEED_A].wait_ns[__builtin_ctz(TND_WAIT_INPUT)] += second_ns * 4 / 10;
+    tnd_bottleneck_judge(&before, &after, &processes[0], &verdict);
+    cr_assert_eq(verdict.limit.bound, TND_BOUND_DEPTH, "%s", verdict.sentence);
+    cr_assert_float_eq(verdict.limit.gain, 1000 / 0.6, 20, "%g", verdict.limit.gain);
+    /* The slot is always full: the device is idle for another reason. */
+    pages[FEED_A].wait_ns[__builtin_ctz(TND_WAIT_STEP)] += second_ns * 36 / 100;
+    pages[FEED_A].wait_ns[__builtin_ctz(TND_WAIT_INPUT)] -= second_ns * 36 / 100;
+    tnd_bottleneck_judge(&before, &after, &processes[0], &verdict);
+    cr_assert_eq(verdict.limit.bound, TND_BOUND_STEP);
+}
+
 Test(bottleneck, the_turns_of_other_chains_do_not_make_a_chain_slower)
 {
     tnd_pages_shape_t shape = {.actors = 6, .histories = 1};
