@@ -150,7 +150,7 @@ const tnd_command_t tnd_command_tap = {
         "\n"
         "--rows K shows rows instead: of one block in K that ACTOR sends (to the second actor of\n"
         "EDGE), its first rows, at most 32 and 240 KiB.  The actor copies them to shared memory\n"
-        "and never waits: a block is skipped if the one before was not taken, at most 50 a\n"
+        "and never waits: a block is skipped if the one before was not taken, at most 10 a\n"
         "second are.  It ends after 10 blocks or 10 s.  When the command ends or hangs, the actor\n"
         "stops copying within 2 s.  `tundish head --at ACTOR --position P` shows them again.\n",
     .codes = "  0   shown, also if nothing passed\n"

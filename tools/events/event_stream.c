@@ -24,7 +24,7 @@ struct tnd_event_stream {
     source_t *sources;
     size_t source_count, source_room;
     tnd_event_entry_t *entries; /* those of the last poll come first */
-    size_t given, count, room;
+    size_t given, count, room, fullest;
     uint64_t looked_ns, polled_ns, missed;
     bool past, lives;
     tnd_event_t scratch[TND_RING_EVENTS];
@@ -199,6 +199,8 @@ static void take_ring(tnd_event_stream_t *self, source_t *source, uint32_t insta
     const tnd_run_record_t *record = &source->process->record;
     size_t count = tnd_event_reader_read(source->reader, record->instances[instance].ring + device,
                                          self->scratch, &self->missed);
+    if (count > self->fullest)
+        self->fullest = count;
     for (size_t e = 0; e < count; e++) {
         self->entries = tnd_grow(self->entries, self->count, &self->room, sizeof *self->entries);
         self->entries[self->count++] =
@@ -242,7 +244,7 @@ size_t tnd_event_stream_poll(tnd_event_stream_t *self, bool last,
     self->count -= self->given;
     if (self->count > 0)
         memmove(self->entries, self->entries + self->given, self->count * sizeof *self->entries);
-    self->given = 0;
+    self->given = self->fullest = 0;
     if (now - self->looked_ns >= look_every_ns) {
         self->looked_ns = now;
         add_sources(self, tnd_inspection_new(), true);
@@ -262,6 +264,11 @@ size_t tnd_event_stream_poll(tnd_event_stream_t *self, bool last,
 bool tnd_event_stream_lives(const tnd_event_stream_t *self)
 {
     return self->lives;
+}
+
+size_t tnd_event_stream_fullest(const tnd_event_stream_t *self)
+{
+    return self->fullest;
 }
 
 uint64_t tnd_event_stream_missed(const tnd_event_stream_t *self)

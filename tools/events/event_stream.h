@@ -34,12 +34,14 @@ tnd_event_stream_t *tnd_event_stream_new(const char *run, bool past, tnd_error_t
 void tnd_event_stream_destroy(tnd_event_stream_t **self_p);
 
 /*  Returns the next events, ordered by their end; valid until the next call.  Call it again after
- *  2 ms, before rings wrap.  `last`: returns also those that ended just now, which may be out of
+ *  2 to 5 ms, before rings wrap.  `last`: returns also those that ended just now, which may be out of
  *  order with later ones. */
 size_t tnd_event_stream_poll(tnd_event_stream_t *self, bool last,
                              const tnd_event_entry_t **entries_p);
 /*  Whether a process of the run was alive when it was last checked, at most 0.25 s ago. */
 bool tnd_event_stream_lives(const tnd_event_stream_t *self);
+/*  The most new events that one ring had at the last poll. */
+size_t tnd_event_stream_fullest(const tnd_event_stream_t *self);
 /*  Events that were replaced before they could be read. */
 uint64_t tnd_event_stream_missed(const tnd_event_stream_t *self);
 

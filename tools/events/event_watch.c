@@ -11,8 +11,9 @@
 #include "runtime/text/quantity.h"
 
 static const uint64_t default_ns = UINT64_C(10000000000);
-/*  A busy actor fills its ring in about 10 ms. */
-static const struct timespec pause_between = {.tv_nsec = 2000000};
+/*  A busy actor fills its ring in about 10 ms.  Where rings fill more slowly, the pauses are longer,
+ *  because each wake-up takes a processor from the run. */
+static const long pause_least_ns = 2000000, pause_most_ns = 5000000;
 
 static volatile sig_atomic_t interrupted;
 
@@ -77,6 +78,12 @@ static uint64_t count_skipped(const tnd_event_watch_t *self, const tnd_event_ent
     return wanted > self->limit ? wanted - self->limit : 0;
 }
 
+static void pause_after(const tnd_event_stream_t *stream)
+{
+    bool full = tnd_event_stream_fullest(stream) > TND_RING_EVENTS / 4;
+    nanosleep(&(struct timespec){.tv_nsec = full ? pause_least_ns : pause_most_ns}, NULL);
+}
+
 static int watch(tnd_event_watch_t *self, tnd_event_stream_t *stream, uint64_t until_ns)
 {
     const tnd_event_entry_t *entries;
@@ -97,7 +104,7 @@ static int watch(tnd_event_watch_t *self, tnd_event_stream_t *stream, uint64_t u
         if (self->look != NULL && !self->look(self->context, stream, !goes_on))
             goes_on = false;
         if (goes_on)
-            nanosleep(&pause_between, NULL);
+            pause_after(stream);
     }
     self->missed = tnd_event_stream_missed(stream);
     if (code < 0 && self->missed > 0 && !self->past && !self->request->last)

@@ -8,7 +8,7 @@
 #include "runtime/base/clock.h"
 
 /*  How often requests are renewed and new processes are looked for; how often a copy is taken. */
-static const uint64_t renew_every_ns = 500000000, take_every_ns = 20000000;
+static const uint64_t renew_every_ns = 500000000, take_every_ns = 100000000;
 
 /*  A process that is asked.  Its inspection lives as long, for the names. */
 typedef struct {

@@ -9,7 +9,7 @@
 #include "runtime/observe/statistics.h"
 
 /*  All packets are of one sequence, whose first one has this flag: nothing precedes it. */
-enum { SEQUENCE = 1, STATE_CLEARED = 1, ANNOTATIONS = 8 };
+enum { SEQUENCE = 1, STATE_CLEARED = 1, ANNOTATIONS = 8, PACKET_BYTES = 1024 };
 
 typedef struct {
     const tnd_trace_t *trace;
@@ -17,26 +17,19 @@ typedef struct {
     FILE *out;
 } writer_t;
 
-typedef struct {
-    ProtobufCBuffer base;
-    FILE *out;
-} file_buffer_t;
-
-static void append(ProtobufCBuffer *buffer, size_t length, const uint8_t *data)
-{
-    (void)fwrite(data, 1, length, ((file_buffer_t *)(void *)buffer)->out);
-}
-
 /*  A trace is a list of packets, so traces of a packet each, one after the other, are one too. */
 static void write_packet(FILE *out, PerfettoPacket *packet)
 {
-    file_buffer_t buffer = {.base = {.append = append}, .out = out};
+    uint8_t bytes[PACKET_BYTES];
+    ProtobufCBufferSimple buffer = PROTOBUF_C_BUFFER_SIMPLE_INIT(bytes);
     PerfettoTrace trace = PERFETTO_TRACE__INIT;
     packet->has_trusted_packet_sequence_id = true;
     packet->trusted_packet_sequence_id = SEQUENCE;
     trace.n_packet = 1;
     trace.packet = &packet;
     protobuf_c_message_pack_to_buffer(&trace.base, &buffer.base);
+    (void)fwrite(buffer.data, 1, buffer.len, out);
+    PROTOBUF_C_BUFFER_SIMPLE_CLEAR(&buffer);
 }
 
 /* --- tracks ----------------------------------------------------------------------------------- */
