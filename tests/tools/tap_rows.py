@@ -34,7 +34,7 @@ def running(folder, path):
 
 
 def tapped(where, environment, *words):
-    code, out, err = run("tap", where, RUN, "--json", *words, env=environment)
+    code, out, err = run("tap", where, RUN, "--json", "-d", "50s", *words, env=environment)
     same((code, err), (0, ""))
     return [json.loads(line) for line in out.splitlines()]
 
@@ -138,14 +138,17 @@ def test_ragged_rows(folder):
 def test_a_tap_that_stops_leaves_the_run_alone(folder):
     _, path = endless(folder, links=FED, actors=FEED % "")
     with running(folder, path) as (environment, process):
-        words = [TUNDISH, "tap", "read", RUN, "--rows", "1", "-n", "1000000", "-d", "60s"]
+        # It prints one block and goes on asking.
+        words = [TUNDISH, "tap", "read", RUN, "--rows", "1000000000", "-d", "1000s"]
         with subprocess.Popen(words, env={**os.environ, **environment}, text=True,
                               stdout=subprocess.PIPE) as hung:
             assert "block_sent" in hung.stdout.readline()
+            err = ""
+            while "another tap reads its rows" not in err:
+                same(hung.poll(), None)
+                _, _, err = run("tap", "read", RUN, "--rows", "1", "-n", "1", "-d", "100ms",
+                                env=environment)
             hung.send_signal(signal.SIGSTOP)
-            code, out, err = run("tap", "read", RUN, "--rows", "1", "-d", "100ms", env=environment)
-            same((code, out), (0, ""))
-            holds(err, "another tap reads its rows")
             hung.kill()
         # The run goes on, and the request of the killed one ends by itself.
         begun = steps_of(environment)

@@ -25,8 +25,6 @@ typedef struct {
 static bool is_shown(const void *context, const tnd_event_entry_t *entry)
 {
     const tap_t *tap = context;
-    if (tap->rows != NULL)
-        return false;
     if (entry->event.kind == TND_EVENT_WORK || entry->event.kind == TND_EVENT_WAIT)
         return false;
     bool from = tnd_event_names(tap->from, entry->actor, entry->family);
@@ -115,7 +113,7 @@ static int tap(const tnd_request_t *request)
         self.rows = tnd_row_tap_new(self.from, self.edge ? self.to : "", request->rows);
         self.limit = request->count > 0 ? request->count : default_blocks;
         watch.look = look;
-        watch.past = true; /* events that pass too fast do not matter */
+        watch.take = NULL;
     }
     int code = tnd_event_watch(&watch);
     if (self.rows != NULL) {

@@ -237,6 +237,15 @@ void tnd_event_entries_sort(tnd_event_entry_t *entries, size_t count)
         qsort(entries, count, sizeof *entries, by_end);
 }
 
+void tnd_event_stream_look(tnd_event_stream_t *self)
+{
+    uint64_t now = tnd_clock_now();
+    if (now - self->looked_ns < look_every_ns)
+        return;
+    self->looked_ns = now;
+    add_sources(self, tnd_inspection_new(), true);
+}
+
 size_t tnd_event_stream_poll(tnd_event_stream_t *self, bool last,
                              const tnd_event_entry_t **entries_p)
 {
@@ -245,10 +254,7 @@ size_t tnd_event_stream_poll(tnd_event_stream_t *self, bool last,
     if (self->count > 0)
         memmove(self->entries, self->entries + self->given, self->count * sizeof *self->entries);
     self->given = self->fullest = 0;
-    if (now - self->looked_ns >= look_every_ns) {
-        self->looked_ns = now;
-        add_sources(self, tnd_inspection_new(), true);
-    }
+    tnd_event_stream_look(self);
     for (size_t s = 0; s < self->source_count; s++)
         take_rings(self, &self->sources[s]);
     tnd_event_entries_sort(self->entries, self->count);

@@ -38,6 +38,9 @@ void tnd_event_stream_destroy(tnd_event_stream_t **self_p);
  *  order with later ones. */
 size_t tnd_event_stream_poll(tnd_event_stream_t *self, bool last,
                              const tnd_event_entry_t **entries_p);
+/*  Looks for new processes without reading events, where none are wanted; does nothing most of the
+ *  time. */
+void tnd_event_stream_look(tnd_event_stream_t *self);
 /*  Whether a process of the run was alive when it was last checked, at most 0.25 s ago. */
 bool tnd_event_stream_lives(const tnd_event_stream_t *self);
 /*  The most new events that one ring had at the last poll. */

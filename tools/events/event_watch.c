@@ -78,6 +78,16 @@ static uint64_t count_skipped(const tnd_event_watch_t *self, const tnd_event_ent
     return wanted > self->limit ? wanted - self->limit : 0;
 }
 
+static size_t read_events(const tnd_event_watch_t *self, tnd_event_stream_t *stream, bool last,
+                          const tnd_event_entry_t **entries_p)
+{
+    if (self->take != NULL)
+        return tnd_event_stream_poll(stream, last, entries_p);
+    tnd_event_stream_look(stream);
+    *entries_p = NULL;
+    return 0;
+}
+
 static void pause_after(const tnd_event_stream_t *stream)
 {
     bool full = tnd_event_stream_fullest(stream) > TND_RING_EVENTS / 4;
@@ -93,7 +103,7 @@ static int watch(tnd_event_watch_t *self, tnd_event_stream_t *stream, uint64_t u
     while (goes_on) {
         bool last = self->request->last || interrupted || tnd_clock_now() >= until_ns ||
                     !tnd_event_stream_lives(stream);
-        size_t count = tnd_event_stream_poll(stream, last, &entries);
+        size_t count = read_events(self, stream, last, &entries);
         uint64_t skipped = count_skipped(self, entries, count);
         for (size_t e = 0; e < count && goes_on; e++) {
             if (!is_wanted(self, &entries[e]) || (skipped > 0 && skipped-- > 0))

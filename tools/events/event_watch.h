@@ -16,7 +16,7 @@ typedef struct {
     /*  Whether an event is taken; NULL: all are. */
     bool (*wants)(const void *context, const tnd_event_entry_t *entry);
     uint64_t limit; /* events to take at most; with --last, the last ones; 0: no limit */
-    /*  Called with each of them; returns false to end. */
+    /*  Called with each of them; returns false to end.  NULL: events are not read. */
     bool (*take)(void *context, const tnd_event_entry_t *entry);
     /*  Called once, before events, with the stream; returns an exit code, or -1 to go on. */
     int (*begin)(void *context, const tnd_event_stream_t *stream);

@@ -9,6 +9,8 @@
 
 /*  How often requests are renewed and new processes are looked for; how often a copy is taken. */
 static const uint64_t renew_every_ns = 500000000, take_every_ns = 100000000;
+/*  Of each so much time, one part may be processor time. */
+static const uint64_t rest = 50;
 
 /*  A process that is asked.  Its inspection lives as long, for the names. */
 typedef struct {
@@ -21,6 +23,7 @@ typedef struct {
 struct tnd_row_tap {
     const char *from, *to;
     uint64_t every, renewed_ns;
+    uint64_t took_ns, took_cpu_ns; /* when the last copy was taken; the processor time then */
     source_t *sources;
     size_t count, room, next;
     tnd_error_t error;
@@ -137,6 +140,9 @@ const tnd_tap_t *tnd_row_tap_poll(tnd_row_tap_t *self, const tnd_event_stream_t 
             tnd_tap_reader_renew(self->sources[s].reader);
         ask(self, stream);
     }
+    uint64_t cpu = tnd_clock_read(CLOCK_PROCESS_CPUTIME_ID);
+    if (self->took_ns != 0 && now - self->took_ns < rest * (cpu - self->took_cpu_ns))
+        return NULL;
     for (size_t s = 0; s < self->count; s++) {
         source_t *source = &self->sources[self->next++ % self->count];
         if (now - source->took_ns < take_every_ns)
@@ -144,7 +150,8 @@ const tnd_tap_t *tnd_row_tap_poll(tnd_row_tap_t *self, const tnd_event_stream_t 
         const tnd_tap_t *tap = tnd_tap_reader_take(source->reader);
         if (tap == NULL)
             continue;
-        source->took_ns = now;
+        source->took_ns = self->took_ns = now;
+        self->took_cpu_ns = cpu;
         if (name_copy(self, source, tap, entry))
             return tap;
     }

@@ -1,7 +1,8 @@
 /*  tools/events/row_tap.h - rows that pass an actor of a run, in all of its processes on this
  *  machine.
  *
- *  Takes at most 10 copies a second of each process, so that the run does not feel it.
+ *  Takes at most 10 copies a second of each process, and fewer where the caller needs more than 2 % of
+ *  a processor for them, so that the run does not feel it.
  *
  *  Ownership: the caller destroys it.  Threads: one. */
 #ifndef TND_TOOLS_EVENTS_ROW_TAP_H
