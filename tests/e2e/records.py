@@ -480,13 +480,13 @@ def test_a_spool_has_a_limit(folder):
 
 
 def test_a_process_killed_while_it_spools_leaves_nothing_that_is_used(folder):
-    rows = [b"%d" % (number * number) for number in range(40000)]
+    rows = [b"%d" % (number * number) for number in range(200000)]
     path = folder / "lines.txt"
     path.write_bytes(gzip.compress(b"\n".join(rows)))
     head(folder, "text", [path])  # its index
 
     def limit():
-        resource.setrlimit(resource.RLIMIT_FSIZE, (300000, 300000))  # then SIGXFSZ
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1000000, 1000000))  # then SIGXFSZ; statistics of the run take less
 
     head(folder, "text", [path], options=SPOOL, expect=-25, preexec_fn=limit)
     assert spooled(folder) == []
@@ -622,10 +622,10 @@ def test_an_index_beside_the_file_is_found_without_being_asked_for(folder):
 
 
 def test_a_process_killed_while_it_indexes_leaves_nothing(folder):
-    path, rows = lines(folder, count=40000)  # an index of 320 KB
+    path, rows = lines(folder, count=200000)  # an index of 1.6 MB
 
     def limit():
-        resource.setrlimit(resource.RLIMIT_FSIZE, (250000, 250000))  # then SIGXFSZ
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1000000, 1000000))  # then SIGXFSZ; statistics of the run take less
 
     head(folder, "text", [path], expect=-25, preexec_fn=limit)
     assert list((folder / "cache" / "tundish").iterdir()) == []
