@@ -19,6 +19,14 @@ typedef struct {
     size_t size;
 } growing_pool_t;
 
+/*  What tnd_row_reader_fit found of a ticket, which is read next. */
+typedef struct {
+    uint32_t epoch, count; /* rows that fit; 0: none */
+    uint64_t first, ragged;
+    uint64_t *places; /* of rows as they are stored */
+    size_t room;
+} fitted_t;
+
 struct tnd_row_reader {
     const tnd_source_t *source;
     const tnd_shared_part_t *part;
@@ -30,6 +38,7 @@ struct tnd_row_reader {
     tnd_row_shape_t shape;
     uint64_t *places; /* of positions, as they were found last */
     size_t places_room;
+    fitted_t fitted;
     tnd_window_t window;
     tnd_stream_reader_t *writer; /* of a source that writes its rows; else NULL */
     growing_pool_t indices, room;
@@ -88,6 +97,7 @@ void tnd_row_reader_destroy(tnd_row_reader_t **self_p)
     tnd_stream_reader_destroy(&self->writer);
     tnd_sample_order_free(&self->order);
     free(self->places);
+    free(self->fitted.places);
     tnd_block_pool_destroy(&self->block_pool);
     free(self);
 }
@@ -137,17 +147,32 @@ static tnd_buffer_t *take(growing_pool_t *self, size_t size)
     return tnd_pool_take(self->pool);
 }
 
-/*  Bytes of the ragged columns of positions. */
+/*  Bytes of the ragged columns of positions.  `places`: where to write those of rows. */
 static tnd_status_t measure(tnd_row_reader_t *self, uint32_t epoch, uint64_t first, uint32_t count,
-                            uint64_t *sizes, tnd_error_t *error)
+                            uint64_t *places, uint64_t *sizes, tnd_error_t *error)
 {
     size_t row = tnd_schema_row_bytes(&self->part->facts.schema) / self->shape.unit;
     for (uint32_t i = 0; i < count && self->shape.windows; i++)
         sizes[i] = tnd_sample_order_pieces(&self->order, first + i) * row;
     if (self->shape.windows)
         return TND_OK;
-    find_places(self, epoch, first, count);
-    return self->source->sizes(self->part->state, self->places, count, sizes, error);
+    tnd_sample_order_fill(&self->order, epoch, first, count, places);
+    return self->source->sizes(self->part->state, places, count, sizes, error);
+}
+
+/*  Memory for the places of a ticket. */
+static fitted_t *begin_fit(tnd_row_reader_t *self, uint32_t epoch, uint64_t first, uint32_t count)
+{
+    fitted_t *fitted = &self->fitted;
+    fitted->count = 0;
+    fitted->epoch = epoch;
+    fitted->first = first;
+    if (self->stream->budget > 0 && count > fitted->room) {
+        free(fitted->places);
+        fitted->places = tnd_allocate(count, sizeof *fitted->places);
+        fitted->room = count;
+    }
+    return fitted;
 }
 
 tnd_status_t tnd_row_reader_fit(tnd_row_reader_t *self, uint32_t epoch, uint64_t first,
@@ -156,38 +181,69 @@ tnd_status_t tnd_row_reader_fit(tnd_row_reader_t *self, uint32_t epoch, uint64_t
 {
     uint64_t sizes[AHEAD_AT_ONCE];
     uint32_t fits = 0, count = *count_p;
+    fitted_t *fitted = begin_fit(self, epoch, first, count);
     *ragged_p = 0;
     while (self->stream->budget > 0 && fits < count) {
         uint32_t some = count - fits < AHEAD_AT_ONCE ? count - fits : AHEAD_AT_ONCE;
-        TND_TRY(measure(self, epoch, first + fits, some, sizes, error));
+        TND_TRY(measure(self, epoch, first + fits, some, fitted->places + fits, sizes, error));
         for (uint32_t i = 0; i < some; i++, fits++) {
             if (sizes[i] > budget - *ragged_p) {
                 *ragged_p = fits > 0 ? *ragged_p : sizes[i];
-                *count_p = fits;
+                *count_p = fitted->count = fits;
+                fitted->ragged = *ragged_p;
                 return TND_OK;
             }
             *ragged_p += sizes[i];
         }
     }
+    fitted->count = fits;
+    fitted->ragged = *ragged_p;
     return TND_OK;
 }
 
-/*  Memory for the rows that are copied: of ragged ones, for the bytes that they have.  A row above
- *  the budget gets a buffer of its own, so that those of the pool stay small. */
+/*  The bytes of a ticket's rows, and their places in `places`, if tnd_row_reader_fit has found them;
+ *  TND_UNKNOWN: it has not. */
+static uint64_t take_fitted(tnd_row_reader_t *self, uint32_t epoch, uint64_t first, uint32_t count,
+                            uint64_t *places)
+{
+    fitted_t *fitted = &self->fitted;
+    bool known = fitted->count == count && fitted->epoch == epoch && fitted->first == first;
+    fitted->count = 0;
+    if (!known)
+        return TND_UNKNOWN;
+    memcpy(places, fitted->places, count * sizeof *places);
+    return fitted->ragged;
+}
+
+/*  Adds the bytes of the ragged columns of rows. */
+static tnd_status_t add_sizes(const tnd_row_reader_t *self, const uint64_t *index, uint32_t count,
+                              uint64_t *ragged_p, tnd_error_t *error)
+{
+    uint64_t sizes[AHEAD_AT_ONCE];
+    for (uint32_t i = 0, some; i < count; i += some) {
+        some = count - i < AHEAD_AT_ONCE ? count - i : AHEAD_AT_ONCE;
+        TND_TRY(self->source->sizes(self->part->state, index + i, some, sizes, error));
+        for (uint32_t k = 0; k < some; k++)
+            *ragged_p += sizes[k];
+    }
+    return TND_OK;
+}
+
+/*  Memory for the rows that are copied: of ragged ones, for the bytes that they have, `known` or
+ *  TND_UNKNOWN.  A row above the budget gets a buffer of its own, so that those of the pool stay
+ *  small. */
 static tnd_status_t take_room(tnd_row_reader_t *self, const uint64_t *index, uint32_t count,
-                              tnd_buffer_t **room_p, tnd_error_t *error)
+                              uint64_t known, tnd_buffer_t **room_p, tnd_error_t *error)
 {
     const tnd_source_facts_t *facts = &self->part->facts;
     size_t room = tnd_source_room(facts, count);
-    uint64_t sizes[AHEAD_AT_ONCE], ragged = 0;
+    uint64_t ragged = 0;
     size_t longest = tnd_schema_ragged_bytes(&facts->schema);
     if (room > 0 && longest > 0 && self->stream->budget > 0) {
-        for (uint32_t i = 0, some; i < count; i += some) {
-            some = count - i < AHEAD_AT_ONCE ? count - i : AHEAD_AT_ONCE;
-            TND_TRY(self->source->sizes(self->part->state, index + i, some, sizes, error));
-            for (uint32_t k = 0; k < some; k++)
-                ragged += sizes[k];
-        }
+        if (known != TND_UNKNOWN)
+            ragged = known;
+        else
+            TND_TRY(add_sizes(self, index, count, &ragged, error));
         size_t fixed = facts->copied > longest ? facts->copied - longest : 0;
         room = fixed * count + ragged + (size_t)TND_COLUMNS_MAX * 64;
     }
@@ -205,20 +261,28 @@ static tnd_source_call_t make_call(tnd_row_reader_t *self, uint32_t count)
     };
 }
 
-/*  Calls the source and drops the buffers of the call. */
-static tnd_status_t read_call(tnd_row_reader_t *self, uint32_t epoch, tnd_source_call_t *call,
-                              uint32_t *count_p, bool *end_p, tnd_block_t *block,
+/*  Calls the source and drops the buffers of the call.  `ragged`: bytes of the ragged columns;
+ *  TND_UNKNOWN. */
+static tnd_status_t read_rows(tnd_row_reader_t *self, uint32_t epoch, tnd_source_call_t *call,
+                              uint64_t ragged, uint32_t *count_p, bool *end_p, tnd_block_t *block,
                               tnd_error_t *error)
 {
     const uint64_t *index = tnd_buffer_data(call->indices);
     tnd_status_t status;
     if (self->writer != NULL)
         status = tnd_stream_reader_read(self->writer, epoch, index, count_p, block, end_p, error);
-    else if ((status = take_room(self, index, call->count, &call->room, error)) == TND_OK)
+    else if ((status = take_room(self, index, call->count, ragged, &call->room, error)) == TND_OK)
         status = self->source->read(self->part->state, call, block, error);
     tnd_buffer_drop(&call->indices);
     tnd_buffer_drop(&call->room);
     return status;
+}
+
+static tnd_status_t read_call(tnd_row_reader_t *self, uint32_t epoch, tnd_source_call_t *call,
+                              uint32_t *count_p, bool *end_p, tnd_block_t *block,
+                              tnd_error_t *error)
+{
+    return read_rows(self, epoch, call, TND_UNKNOWN, count_p, end_p, block, error);
 }
 
 /*  Reads the stored rows of places and makes the rows of positions of them, pieces[i] of each; NULL:
@@ -365,8 +429,11 @@ tnd_status_t tnd_row_reader_read(tnd_row_reader_t *self, uint32_t epoch, uint64_
     if (!tnd_row_shape_is_plain(&self->shape))
         return read_positions(self, epoch, first, *count_p, block, error);
     tnd_source_call_t call = make_call(self, *count_p);
-    tnd_sample_order_fill(&self->order, epoch, first, *count_p, tnd_buffer_data(call.indices));
-    TND_TRY(read_call(self, epoch, &call, count_p, end_p, block, error));
+    uint64_t *index = tnd_buffer_data(call.indices);
+    uint64_t ragged = take_fitted(self, epoch, first, *count_p, index);
+    if (ragged == TND_UNKNOWN)
+        tnd_sample_order_fill(&self->order, epoch, first, *count_p, index);
+    TND_TRY(read_rows(self, epoch, &call, ragged, count_p, end_p, block, error));
     if (first == 0 && *count_p == 0 && self->window.first > 0)
         return tnd_fail(error, "%s: `skip: %" PRIu64 "` leaves no row: the source has fewer",
                         self->name, self->window.first);

@@ -10,7 +10,7 @@ enum { LINE_BYTES = 64 };
 
 /*  Ragged rows that are located, brought in and checked together, so that each of these loops is
  *  short and the memory is kept busy. */
-enum { ROWS_AT_ONCE = 128 };
+enum { ROWS_AT_ONCE = TND_SPLITS_AT_ONCE };
 
 /*  Rows anywhere in memory are loaded in two steps.  First one line of each is requested, in a loop so
  *  short that the processor looks up the pages of many rows at a time, which takes longer than the
@@ -121,24 +121,45 @@ typedef struct {
     uint64_t begin, end;
 } located_t;
 
+/*  How many of the rows from index[0] on are in its file. */
+static uint32_t rows_of_file(const tnd_strand_t *strand, size_t file, const uint64_t *index,
+                             uint32_t count)
+{
+    uint64_t first = strand->first[file], rows = strand->file_rows[file];
+    uint32_t some = 1;
+    while (some < count && index[some] - first < rows)
+        some++;
+    return some;
+}
+
+/*  Locates rows of one file. */
+static tnd_status_t locate_in(const tnd_strand_t *strand, size_t file, const uint64_t *index,
+                              uint32_t count, located_t *rows, tnd_error_t *error)
+{
+    const tnd_stored_t *splits = &strand->splits[file], *stored = &strand->stored[file];
+    uint64_t first = strand->first[file], bounds[2 * ROWS_AT_ONCE];
+    if (run_of(index, count, count) == count) {
+        TND_TRY(tnd_splits_rows(splits, stored, index[0] - first, count, bounds, error));
+        for (uint32_t i = 0; i < count; i++)
+            rows[i] = (located_t){.file = file, .begin = bounds[i], .end = bounds[i + 1]};
+        return TND_OK;
+    }
+    for (uint32_t i = 0; i < count; i++)
+        tnd_splits_prefetch(splits, index[i] - first);
+    TND_TRY(tnd_splits_each(splits, stored, index, first, count, bounds, error));
+    for (uint32_t i = 0; i < count; i++)
+        rows[i] = (located_t){.file = file, .begin = bounds[2 * i], .end = bounds[2 * i + 1]};
+    return TND_OK;
+}
+
 /*  Locates at most ROWS_AT_ONCE rows. */
 static tnd_status_t locate(const tnd_strand_t *strand, const uint64_t *index, uint32_t count,
                            located_t *rows, tnd_error_t *error)
 {
-    uint64_t bounds[ROWS_AT_ONCE + 1];
-    for (uint32_t i = 1; i < count; i++) {
-        size_t file = tnd_strand_file(strand, index[i]);
-        if (index[i] != index[i - 1] + 1)
-            tnd_splits_prefetch(&strand->splits[file], index[i] - strand->first[file]);
-    }
     for (uint32_t i = 0, some; i < count; i += some) {
         size_t file = tnd_strand_file(strand, index[i]);
-        uint64_t row = index[i] - strand->first[file];
-        some = run_of(index + i, count - i, strand->file_rows[file] - row);
-        TND_TRY(tnd_splits_rows(&strand->splits[file], &strand->stored[file], row, some, bounds,
-                                error));
-        for (uint32_t k = 0; k < some; k++)
-            rows[i + k] = (located_t){.file = file, .begin = bounds[k], .end = bounds[k + 1]};
+        some = rows_of_file(strand, file, index + i, count - i);
+        TND_TRY(locate_in(strand, file, index + i, some, rows + i, error));
     }
     return TND_OK;
 }
@@ -170,17 +191,36 @@ static void prefetch_pages(const tnd_strand_t *strand, const located_t *rows, ui
     }
 }
 
-/*  Values [begin, end) of `file` are copied to `to`, or faulted in where they are. */
-static tnd_status_t bring(const tnd_strand_t *strand, size_t file, uint64_t begin, uint64_t end,
-                          uint8_t *to, tnd_error_t *error)
+/*  Faults in the pages of rows of one file, contiguous ones together. */
+static tnd_status_t fault_in_all(const tnd_strand_t *strand, const located_t *rows, uint32_t count,
+                                 tnd_error_t *error)
+{
+    const tnd_stored_t *stored = &strand->stored[rows[0].file];
+    tnd_mapping_part_t parts[ROWS_AT_ONCE];
+    uint32_t used = 0;
+    if (stored->content.mapping == NULL)
+        return TND_OK;
+    for (uint32_t i = 0; i < count; i++) {
+        size_t bytes = (rows[i].end - rows[i].begin) * strand->record;
+        if (i > 0 && rows[i].begin == rows[i - 1].end)
+            parts[used - 1].size += bytes;
+        else
+            parts[used++] = (tnd_mapping_part_t){
+                .offset = stored->offset + rows[i].begin * strand->record, .size = bytes};
+    }
+    return tnd_mapping_populate_parts(stored->content.mapping, parts, used, error);
+}
+
+/*  Copies values [begin, end) of `file`, which were faulted in. */
+static tnd_status_t copy_values(const tnd_strand_t *strand, size_t file, uint64_t begin,
+                                uint64_t end, uint8_t *to, tnd_error_t *error)
 {
     const tnd_stored_t *stored = &strand->stored[file];
     size_t offset = stored->offset + begin * strand->record;
     size_t bytes = (end - begin) * strand->record;
     if (stored->buffer == NULL)
         return tnd_content_read(&stored->content, offset, bytes, to, error);
-    TND_TRY(fault_in(strand, file, begin, end - begin, error));
-    if (to == NULL || bytes == 0)
+    if (bytes == 0)
         return TND_OK;
     const uint8_t *from = (const uint8_t *)tnd_buffer_data(stored->buffer) + offset;
     memcpy(to, from, bytes);
@@ -230,22 +270,33 @@ static tnd_status_t check_located(const tnd_strand_t *strand, const uint64_t *in
     return TND_OK;
 }
 
-/*  Copies rows to `to`, or faults them in where they are, contiguous ones together. */
-static tnd_status_t bring_all(const tnd_strand_t *strand, const located_t *rows, uint32_t count,
-                              uint8_t *to, tnd_error_t *error)
+/*  Copies rows to `to`, contiguous ones together. */
+static tnd_status_t copy_located(const tnd_strand_t *strand, const located_t *rows, uint32_t count,
+                                 uint8_t *to, tnd_error_t *error)
 {
     for (uint32_t i = 0, some; i < count; i += some) {
         for (some = 1; i + some < count && rows[i + some].file == rows[i].file &&
                        rows[i + some].begin == rows[i + some - 1].end;)
             some++;
-        if (to != NULL && some == 1 && i + PREFETCH_ROWS < count)
+        if (some == 1 && i + PREFETCH_ROWS < count)
             prefetch(strand, &rows[i + PREFETCH_ROWS]);
         uint64_t begin = rows[i].begin, end = rows[i + some - 1].end;
-        TND_TRY(bring(strand, rows[i].file, begin, end, to, error));
-        if (to != NULL)
-            to += (end - begin) * strand->record;
+        TND_TRY(copy_values(strand, rows[i].file, begin, end, to, error));
+        to += (end - begin) * strand->record;
     }
     return TND_OK;
+}
+
+/*  Faults rows in, and copies them to `to` unless it is NULL. */
+static tnd_status_t bring_all(const tnd_strand_t *strand, const located_t *rows, uint32_t count,
+                              uint8_t *to, tnd_error_t *error)
+{
+    for (uint32_t i = 0, some; i < count; i += some) {
+        for (some = 1; i + some < count && rows[i + some].file == rows[i].file;)
+            some++;
+        TND_TRY(fault_in_all(strand, rows + i, some, error));
+    }
+    return to != NULL ? copy_located(strand, rows, count, to, error) : TND_OK;
 }
 
 /*  Writes the offset, from `base`, and the length of each of at most ROWS_AT_ONCE rows, which were

@@ -1,6 +1,7 @@
 /*  actors/stored/splits.c - the start and end of each row of a ragged column. */
 #include "actors/stored/splits.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -149,6 +150,36 @@ tnd_status_t tnd_splits_rows(const tnd_stored_t *splits, const tnd_stored_t *val
     for (uint32_t i = 0; i < count; i++)
         if (bounds[i] > bounds[i + 1] || bounds[i + 1] > values->rows)
             return fail_changed(splits, values, row + i, bounds[i], bounds[i + 1], error);
+    return TND_OK;
+}
+
+tnd_status_t tnd_splits_each(const tnd_stored_t *splits, const tnd_stored_t *values,
+                             const uint64_t *index, uint64_t first, uint32_t count,
+                             uint64_t *bounds, tnd_error_t *error)
+{
+    size_t size = tnd_dtype_size(splits->dtype);
+    tnd_mapping_t *mapping = splits->content.mapping;
+    tnd_mapping_part_t parts[TND_SPLITS_AT_ONCE];
+    assert(count <= TND_SPLITS_AT_ONCE);
+    for (uint32_t i = 0; i < count && mapping == NULL; i++)
+        TND_TRY(
+            tnd_splits_rows(splits, values, index[i] - first, 1, bounds + 2 * (size_t)i, error));
+    if (mapping == NULL)
+        return TND_OK;
+    for (uint32_t i = 0; i < count; i++)
+        parts[i] = (tnd_mapping_part_t){.offset = splits->offset + (index[i] - first) * size,
+                                        .size = 2 * size};
+    TND_TRY(tnd_mapping_populate_parts(mapping, parts, count, error));
+    for (uint32_t i = 0; i < count; i++) {
+        const uint8_t *at = tnd_mapping_data(mapping) + parts[i].offset;
+        bounds[2 * i] = number_at(splits, at, 0);
+        bounds[2 * i + 1] = number_at(splits, at, 1);
+    }
+    TND_TRY(tnd_content_intact(&splits->content, error));
+    for (uint32_t i = 0; i < count; i++)
+        if (bounds[2 * i] > bounds[2 * i + 1] || bounds[2 * i + 1] > values->rows)
+            return fail_changed(splits, values, index[i] - first, bounds[2 * i], bounds[2 * i + 1],
+                                error);
     return TND_OK;
 }
 

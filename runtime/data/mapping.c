@@ -378,16 +378,24 @@ static inline tnd_status_t populate(tnd_mapping_t *self, size_t offset, size_t s
     return tnd_mapping_intact(self, error);
 }
 
+tnd_status_t tnd_mapping_populate_parts(tnd_mapping_t *self, const tnd_mapping_part_t *parts,
+                                        uint32_t count, tnd_error_t *error)
+{
+    sample_t sample = {.now = second()};
+    for (uint32_t i = 0; i < count; i++) {
+        assert(parts[i].offset <= self->size && parts[i].size <= self->size - parts[i].offset);
+        if (parts[i].size > 0)
+            TND_TRY(populate(self, parts[i].offset, parts[i].size, &sample, error));
+    }
+    finish(self, &sample);
+    return TND_OK;
+}
+
 tnd_status_t tnd_mapping_populate(tnd_mapping_t *self, size_t offset, size_t size,
                                   tnd_error_t *error)
 {
-    assert(offset <= self->size && size <= self->size - offset);
-    if (size == 0)
-        return TND_OK;
-    sample_t sample = {.now = second()};
-    TND_TRY(populate(self, offset, size, &sample, error));
-    finish(self, &sample);
-    return TND_OK;
+    const tnd_mapping_part_t part = {.offset = offset, .size = size};
+    return size > 0 ? tnd_mapping_populate_parts(self, &part, 1, error) : TND_OK;
 }
 
 tnd_status_t tnd_mapping_populate_rows(tnd_mapping_t *self, size_t offset, size_t size,

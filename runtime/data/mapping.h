@@ -58,6 +58,12 @@ bool tnd_mapping_by_rows(const tnd_mapping_t *self);
  *  requested before. Errors: TND_FAILED if the disk fails. */
 tnd_status_t tnd_mapping_populate(tnd_mapping_t *self, size_t offset, size_t size,
                                   tnd_error_t *error) TND_CHECKED;
+/*  The same for `count` parts, for which it is done once what each call does. */
+typedef struct {
+    size_t offset, size;
+} tnd_mapping_part_t;
+tnd_status_t tnd_mapping_populate_parts(tnd_mapping_t *self, const tnd_mapping_part_t *parts,
+                                        uint32_t count, tnd_error_t *error) TND_CHECKED;
 /*  The same for `count` rows of `size` bytes, given by their numbers; row 0 begins at `offset`. */
 tnd_status_t tnd_mapping_populate_rows(tnd_mapping_t *self, size_t offset, size_t size,
                                        const uint64_t *rows, uint32_t count,
