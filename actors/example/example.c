@@ -161,6 +161,45 @@ bool tnd_feature_count(tnd_feature_kind_t kind, const tnd_protobuf_t *list, uint
     return true;
 }
 
+/*  A varint of which eight bytes are left to read, and if it has at most eight. */
+static inline bool read_short(tnd_protobuf_t *self, uint64_t *value_p)
+{
+    uint64_t bytes, ends;
+    memcpy(&bytes, self->at, sizeof bytes);
+    ends = ~bytes & UINT64_C(0x8080808080808080);
+    if (ends == 0)
+        return false;
+    self->at += (size_t)__builtin_ctzll(ends) / 8 + 1;
+    /* Seven bits of each byte up to the first end; pairs, fours and then all move together. */
+    bytes &= (ends ^ (ends - 1)) & UINT64_C(0x7f7f7f7f7f7f7f7f);
+    bytes = (bytes & UINT64_C(0x007f007f007f007f)) | (bytes & UINT64_C(0x7f007f007f007f00)) >> 1;
+    bytes = (bytes & UINT64_C(0x00003fff00003fff)) | (bytes & UINT64_C(0x3fff00003fff0000)) >> 2;
+    *value_p = (bytes & UINT64_C(0x000000000fffffff)) | (bytes & UINT64_C(0x0fffffff00000000)) >> 4;
+    return true;
+}
+
+bool tnd_feature_take_ints(const tnd_protobuf_t *list, uint64_t most, int64_t *values,
+                           uint64_t *count_p)
+{
+    tnd_protobuf_t run;
+    bool packed;
+    uint64_t value, count = 0;
+    if (!find_run(list, TAG_INT, &run, &packed))
+        return false;
+    while (run.at != run.end) {
+        if (!packed && !tnd_protobuf_expect(&run, TAG_INT))
+            return false;
+        if ((tnd_protobuf_left(&run) < sizeof value || !read_short(&run, &value)) &&
+            !tnd_protobuf_varint(&run, &value))
+            return false;
+        if (count < most)
+            values[count] = (int64_t)value;
+        count++;
+    }
+    *count_p = count;
+    return true;
+}
+
 void tnd_feature_ints(const tnd_protobuf_t *list, int64_t *values)
 {
     tnd_protobuf_t run;

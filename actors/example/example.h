@@ -54,6 +54,9 @@ bool tnd_feature_open(const tnd_protobuf_t *feature, tnd_feature_kind_t *kind_p,
  *  (else 0).  False: the list is cut, or has something else in it. */
 bool tnd_feature_count(tnd_feature_kind_t kind, const tnd_protobuf_t *list, uint64_t *count_p,
                        uint64_t *bytes_p);
+/*  Counts the integers of a list as tnd_feature_count does, and writes the first `most` of them. */
+bool tnd_feature_take_ints(const tnd_protobuf_t *list, uint64_t most, int64_t *values,
+                           uint64_t *count_p);
 /*  Write the values of a list that was counted. */
 void tnd_feature_ints(const tnd_protobuf_t *list, int64_t *values);
 void tnd_feature_floats(const tnd_protobuf_t *list, float *values);

@@ -19,6 +19,8 @@ enum { PLACES = 64 };
  *  are parsed. */
 enum { PREFETCH_ROWS = 3, PREFETCH_BYTES = 512, LINE_BYTES = 64 };
 
+enum { INTS_AT_ONCE = 64 };
+
 typedef struct {
     const char *column;
     const tnd_feature_options_t *features;
@@ -303,32 +305,66 @@ static tnd_status_t write_strings(const target_t *self, const tnd_protobuf_t *li
     return TND_OK;
 }
 
-static tnd_status_t write_list(const target_t *self, const found_t *found)
+static tnd_status_t fail_damaged(const target_t *self)
+{
+    return tnd_fail(self->error, "the list of the feature `%s` is damaged", self->feature->name);
+}
+
+/*  Checks the number of values, of which the row has `*length_p` times as many as an element. */
+static tnd_status_t check_count(const target_t *self, uint64_t count, uint64_t *length_p)
 {
     const tnd_feature_t *of = self->feature;
-    uint64_t count, bytes;
-    if (found->kind != of->kind)
-        return tnd_fail(self->error, "the feature `%s` is %s, not %s", of->name,
-                        tnd_feature_kind_name(found->kind), tnd_feature_kind_name(of->kind));
-    if (!tnd_feature_count(found->kind, &found->list, &count, &bytes))
-        return tnd_fail(self->error, "the list of the feature `%s` is damaged", of->name);
     if (of->shape == TND_SHAPE_FIXED && count != of->elements)
         return tnd_fail(self->error, "the feature `%s` has %" PRIu64 " values, not %" PRIu64,
                         of->name, count, of->elements);
-    if (count % of->elements != 0)
+    *length_p = of->elements == 1 ? count : count / of->elements;
+    if (*length_p * of->elements != count)
         return tnd_fail(self->error,
                         "the feature `%s` has %" PRIu64
                         " values, which is not a multiple of %" PRIu64,
                         of->name, count, of->elements);
-    uint64_t length = count / of->elements;
-    if (of->shape == TND_SHAPE_RAGGED && length > of->most)
-        return too_long(self, length, "");
+    if (of->shape == TND_SHAPE_RAGGED && *length_p > of->most)
+        return too_long(self, *length_p, "");
+    return TND_OK;
+}
+
+/*  Integers are read only once: those of a fixed feature to their place, those of short lists to a
+ *  buffer, as it is not known before how many there are. */
+static tnd_status_t write_ints(const target_t *self, const tnd_protobuf_t *list)
+{
+    const tnd_feature_t *of = self->feature;
+    int64_t some[INTS_AT_ONCE];
+    uint64_t count, length;
+    bool fixed = of->shape == TND_SHAPE_FIXED;
+    int64_t *to = fixed ? (void *)tnd_tile_row(self->out, of->column, self->row) : some;
+    if (!tnd_feature_take_ints(list, fixed ? of->elements : INTS_AT_ONCE, to, &count))
+        return fail_damaged(self);
+    TND_TRY(check_count(self, count, &length));
+    if (fixed)
+        return TND_OK;
+    to = place_of(self, of->column, count, sizeof *to, length);
+    if (count > INTS_AT_ONCE)
+        tnd_feature_ints(list, to);
+    else if (count > 0)
+        memcpy(to, some, count * sizeof *to);
+    return TND_OK;
+}
+
+static tnd_status_t write_list(const target_t *self, const found_t *found)
+{
+    const tnd_feature_t *of = self->feature;
+    uint64_t count, bytes, length;
+    if (found->kind != of->kind)
+        return tnd_fail(self->error, "the feature `%s` is %s, not %s", of->name,
+                        tnd_feature_kind_name(found->kind), tnd_feature_kind_name(of->kind));
+    if (of->kind == TND_FEATURE_INTS)
+        return write_ints(self, &found->list);
+    if (!tnd_feature_count(found->kind, &found->list, &count, &bytes))
+        return fail_damaged(self);
+    TND_TRY(check_count(self, count, &length));
     if (of->kind == TND_FEATURE_BYTES)
         return write_strings(self, &found->list, count, bytes);
-    if (of->kind == TND_FEATURE_INTS)
-        tnd_feature_ints(&found->list, place_of(self, of->column, count, sizeof(int64_t), length));
-    else
-        tnd_feature_floats(&found->list, place_of(self, of->column, count, sizeof(float), length));
+    tnd_feature_floats(&found->list, place_of(self, of->column, count, sizeof(float), length));
     return TND_OK;
 }
 

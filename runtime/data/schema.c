@@ -27,8 +27,12 @@ size_t tnd_column_bytes(const tnd_column_t *self)
 
 size_t tnd_column_unit(const tnd_column_t *self)
 {
+    /* Of each row this is asked: without a division. */
     assert(self->ragged);
-    return tnd_column_bytes(self) / self->shape[0];
+    size_t bytes = tnd_dtype_size(self->dtype);
+    for (uint32_t i = 1; i < self->rank; i++)
+        bytes *= self->shape[i];
+    return bytes;
 }
 
 uint32_t tnd_schema_ragged(const tnd_schema_t *self)
