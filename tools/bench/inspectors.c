@@ -165,8 +165,13 @@ static void measure(const graph_t *graph, bool smoke)
     snprintf(path, sizeof path, "%s/graph.yaml", folder);
     words[2] = path;
     pid_t run = start(words);
-    while (look(run).rows < (double)graph->rows)
+    while (look(run).rows < (double)graph->rows) {
+        if (waitpid(run, NULL, WNOHANG) != 0) {
+            fprintf(stderr, "inspectors: %s ended\n", program);
+            exit(1);
+        }
         nanosleep(&moment, NULL);
+    }
     for (int i = 0; i < INSPECTORS; i++) {
         pid_t inspector = inspectors[i].words[0] != NULL ? start(inspectors[i].words) : 0;
         nanosleep(&window, NULL); /* until it has found the run */
