@@ -27,6 +27,9 @@ static const double clear_share = 0.5, clear_lead = 0.1;
  *  are fed, lags. */
 static const double full_share = 0.9, lag_share = 0.6;
 
+/*  Instances of an actor whose shares differ by less are equally busy. */
+static const double equal_share = 0.05;
+
 /*  A limit is judged over at least so many steps. */
 enum { STEPS = 3, CALM_SECONDS = 8 };
 
@@ -176,9 +179,10 @@ static bool are_workers(const tnd_statistics_t *a, const tnd_statistics_t *b)
 static void take_share(search_t *search, const tnd_seen_t *who, const tnd_device_page_t *device,
                        double share)
 {
-    bool same = search->who.page != NULL && search->device == NULL && device == NULL &&
-                are_workers(search->who.page, who->page);
-    if (share > search->most) {
+    bool same = search->who.page != NULL && (search->device == NULL) == (device == NULL) &&
+                is_of(search->who.page, who->page);
+    /* Of instances that are equally busy, the first is named. */
+    if (share > search->most + (same ? equal_share : 0)) {
         if (!same)
             search->next = search->most;
         search->most = share;

@@ -636,6 +636,28 @@ Test(bottleneck, one_slot_limits_if_the_feeder_does_not_always_wait_for_its_devi
     cr_assert_eq(verdict.limit.bound, TND_BOUND_STEP);
 }
 
+Test(bottleneck, of_replicas_that_are_equally_busy_the_first_is_named)
+{
+    static tnd_statistics_t old[6];
+    static tnd_inspected_t olds[2];
+    device(FEED_A, TND_DEVICE_IDLE, 0);
+    device(FEED_C, TND_DEVICE_IDLE, 1);
+    for (int i = 0; i < 6; i++)
+        memcpy(&old[i], &pages[i], sizeof old[i]);
+    memcpy(olds, processes, sizeof olds);
+    olds[0].actors = old;
+    olds[1].actors = &old[FEED_C];
+    before.processes = olds;
+    pages[FEED_A].rows_out = pages[FEED_C].rows_out = 500;
+    pages[FEED_A].devices[0].spent_ns[TND_DEVICE_STEP] = second_ns * 96 / 100;
+    pages[FEED_C].devices[0].spent_ns[TND_DEVICE_STEP] = second_ns * 99 / 100;
+    tnd_bottleneck_judge(&before, &after, &processes[0], &verdict);
+    cr_assert_str_eq(verdict.limit.actor, "feed@a");
+    pages[FEED_A].devices[0].spent_ns[TND_DEVICE_STEP] = second_ns * 80 / 100;
+    tnd_bottleneck_judge(&before, &after, &processes[0], &verdict);
+    cr_assert_str_eq(verdict.limit.actor, "feed@c");
+}
+
 Test(bottleneck, the_turns_of_other_chains_do_not_make_a_chain_slower)
 {
     tnd_pages_shape_t shape = {.actors = 6, .histories = 1};
