@@ -1,0 +1,211 @@
+/*  Covers tools/report/run_limit.h: which actor bounds the rate, and what a change would give. */
+#include <stdio.h>
+
+#include "run_fixture.h"
+
+TestSuite(run_limit, .init = begin);
+
+/*  A second of the history of an actor: a share of it at work, the rest without input. */
+static void add_second(uint32_t who, uint64_t number, double work, double step)
+{
+    tnd_times_t times = {.cpu = (uint64_t)(work * 1e9), .wait_in = (uint64_t)((1 - work) * 1e9)};
+    tnd_history_second_t *second = &processes[0].record.histories[who].seconds[number];
+    second->rows = who == FEED_A ? 1000 : 0;
+    tnd_times_pack(&times, second->shares);
+    tnd_feeder_shares_pack(step, 0, second->shares);
+}
+
+Test(run_limit, a_connection_limits_if_bytes_are_on_the_way_and_both_ends_wait)
+{
+    static tnd_statistics_t old[6];
+    static tnd_inspected_t olds[2];
+    processes[0].count = 2;
+    processes[1].count = 2;
+    processes[1].actors = &pages[BATCH];
+    for (int i = 0; i < 6; i++) {
+        pages[i].begun_ns = now_ns - 10 * second_ns;
+        memcpy(&old[i], &pages[i], sizeof old[i]);
+    }
+    memcpy(olds, processes, sizeof olds);
+    olds[0].actors = old;
+    olds[1].actors = &old[BATCH];
+    before.processes = olds;
+    pages[FEED_A].rows_out = 500;
+    old[BATCH].bytes_in = 1000000;
+    pages[BATCH].bytes_in = 2000000;
+    pages[PREP].bytes_out = 5000000;
+    tnd_bottleneck_judge(&before, &after, &processes[0], &verdict);
+    cr_assert_eq(verdict.state, TND_RUN_SLOW);
+    cr_assert_eq(verdict.limit.bound, TND_BOUND_LINK);
+    cr_assert_str_eq(fault(TND_CAUSE_LINK)->text,
+                     "the connection prep.0 -> batch.0 (host a to host c) is slow: 1.00 MB/s, and "
+                     "both ends wait for it");
+    /* The host of another actor was restarted; then that of one end, whose counts begin anew. */
+    tnd_pages_shape_t shape = {.actors = 6, .hosts = 2};
+    void *memory = calloc(1, tnd_run_record_bytes(&shape));
+    processes[0].record = tnd_run_record_at(memory, &shape);
+    for (uint32_t i = 0; i < 6; i++) {
+        tnd_instance_record_t *instance = &processes[0].record.instances[i];
+        snprintf(instance->actor, sizeof instance->actor, "%.*s",
+                 (int)strcspn(pages[i].actor, ".@"), pages[i].actor);
+        instance->role = (uint32_t)pages[i].role;
+    }
+    processes[0].record.hosts[1].restarts = 1;
+    for (uint32_t alone = READ; alone <= PREP; alone++) {
+        for (uint32_t i = 0; i < 6; i++)
+            processes[0].record.instances[i].host = i == alone;
+        tnd_bottleneck_judge(&before, &after, &processes[0], &verdict);
+        cr_assert_eq(verdict.limit.bound == TND_BOUND_LINK, alone == READ);
+    }
+    free(memory);
+    processes[0].record = (tnd_run_record_t){0};
+    pages[PREP].bytes_out = 2010000; /* 10 ms of what is sent: a healthy network */
+    tnd_bottleneck_judge(&before, &after, &processes[0], &verdict);
+    cr_assert_eq(verdict.state, TND_RUN_FLOWS);
+}
+
+Test(run_limit, the_limit_is_judged_by_the_history_if_two_looks_do_not_show_it)
+{
+    static tnd_statistics_t old[6];
+    static tnd_inspected_t olds[2];
+    tnd_pages_shape_t shape = {.actors = 6, .histories = 6};
+    void *memory = calloc(1, tnd_run_record_bytes(&shape));
+    processes[0].record = tnd_run_record_at(memory, &shape);
+    processes[1].record = processes[0].record;
+    for (uint32_t i = 0; i < 6; i++) {
+        processes[0].record.instances[i].history = i;
+        pages[i].begun_ns = now_ns - 60 * second_ns;
+        /* The worker is busy in bursts of two of three seconds. */
+        for (uint64_t n = 0; n < 12; n++)
+            add_second(i, n, i == PREP && n % 3 != 2 ? 0.9 : 0.2, i == FEED_A ? 0.4 : 0);
+        memcpy(&old[i], &pages[i], sizeof old[i]);
+    }
+    processes[0].record.page->history_next = 12;
+    memcpy(olds, processes, sizeof olds);
+    olds[0].actors = old;
+    olds[1].actors = &old[FEED_C];
+    before.processes = olds;
+    pages[FEED_A].rows_out = old[FEED_A].rows_out = 60000;
+    pages[FEED_A].blocks_out = old[FEED_A].blocks_out = 600;
+    pages[FEED_A].rows_out += 500;
+    pages[FEED_A].blocks_out += 5;
+    pages[READ].cpu_ns = second_ns / 4; /* between the looks, the worker pauses */
+    tnd_bottleneck_judge(&before, &after, &processes[0], &verdict);
+    cr_assert_str_eq(verdict.limit.actor, "prep.0");
+    cr_assert_float_eq(verdict.limit.share, (0.9 + 0.2) / 2, 0.02, "%g", verdict.limit.share);
+
+    /* It is clear at once: a change is seen before it is in the history. */
+    pages[READ].cpu_ns = second_ns * 8 / 10;
+    tnd_bottleneck_judge(&before, &after, &processes[0], &verdict);
+    cr_assert_str_eq(verdict.limit.actor, "read.0");
+
+    /* Fewer than three steps between the looks prove nothing. */
+    pages[FEED_A].rows_out = old[FEED_A].rows_out + 100;
+    pages[FEED_A].blocks_out = old[FEED_A].blocks_out + 1;
+    tnd_bottleneck_judge(&before, &after, &processes[0], &verdict);
+    cr_assert_str_eq(verdict.limit.actor, "prep.0");
+
+    /* The step of a device, which has no history of its own. */
+    for (uint64_t n = 0; n < 12; n++)
+        add_second(FEED_A, n, 0.1, 0.95);
+    device(FEED_A, TND_DEVICE_IDLE, 0);
+    device(FEED_C, TND_DEVICE_IDLE, 0);
+    old[FEED_A].device_count = pages[FEED_A].device_count;
+    tnd_bottleneck_judge(&before, &after, &processes[0], &verdict);
+    cr_assert_eq(verdict.limit.bound, TND_BOUND_STEP);
+    cr_assert_float_eq(verdict.limit.share, 0.95, 0.01);
+    free(memory);
+}
+
+Test(run_limit, an_actor_that_lags_limits_although_buffers_still_feed)
+{
+    static tnd_statistics_t old[6];
+    static tnd_inspected_t olds[2];
+    for (uint32_t i = 0; i < 6; i++) {
+        pages[i].begun_ns = now_ns - 60 * second_ns;
+        pages[i].rows_out = 10000;
+        pages[i].blocks_out = 100;
+    }
+    processes[1].count = 0;
+    pages[PREP].rows_out = 12000; /* 2000 of them are in buffers */
+    device(FEED_A, TND_DEVICE_IDLE, 0);
+    for (int i = 0; i < 6; i++)
+        memcpy(&old[i], &pages[i], sizeof old[i]);
+    memcpy(olds, processes, sizeof olds);
+    olds[0].actors = old;
+    olds[1].actors = &old[FEED_C];
+    before.processes = olds;
+    pages[FEED_A].rows_out += 1000;
+    pages[FEED_A].blocks_out += 10;
+    pages[FEED_A].devices[0].spent_ns[TND_DEVICE_STEP] += second_ns;
+    pages[PREP].rows_out += 300;
+    pages[PREP].cpu_ns += second_ns * 95 / 100;
+    tnd_bottleneck_judge(&before, &after, &processes[0], &verdict);
+    cr_assert_str_eq(verdict.limit.actor, "prep.0");
+    cr_assert_not_null(strstr(verdict.sentence, "which makes 300 rows/s; buffers feed the rest"));
+    pages[PREP].rows_out += 600; /* nearly as many as are fed */
+    tnd_bottleneck_judge(&before, &after, &processes[0], &verdict);
+    cr_assert_eq(verdict.limit.bound, TND_BOUND_STEP);
+    /* Rows become more on their way: 300 of 1000 are enough. */
+    pages[PREP].rows_out -= 600;
+    pages[PREP].rows_out -= 8000;
+    old[PREP].rows_out -= 8000;
+    tnd_bottleneck_judge(&before, &after, &processes[0], &verdict);
+    cr_assert_eq(verdict.limit.bound, TND_BOUND_STEP);
+}
+
+Test(run_limit, one_slot_limits_if_the_feeder_does_not_always_wait_for_its_device)
+{
+    static tnd_statistics_t old[6];
+    static tnd_inspected_t olds[2];
+    for (uint32_t i = 0; i < 6; i++) {
+        pages[i].begun_ns = now_ns - 60 * second_ns;
+        pages[i].rows_out = 10000;
+        pages[i].blocks_out = 100;
+    }
+    processes[1].count = 0;
+    waits(FEED_A, TND_WAIT_STEP);
+    pages[FEED_A].since_ns = now_ns;
+    pages[FEED_A].depth = 1;
+    device(FEED_A, TND_DEVICE_IDLE, 0);
+    for (int i = 0; i < 6; i++)
+        memcpy(&old[i], &pages[i], sizeof old[i]);
+    memcpy(olds, processes, sizeof olds);
+    olds[0].actors = old;
+    before.processes = olds;
+    pages[FEED_A].rows_out += 1000;
+    pages[FEED_A].blocks_out += 10;
+    pages[FEED_A].devices[0].spent_ns[TND_DEVICE_STEP] += second_ns * 55 / 100;
+    pages[FEED_A].wait_ns[__builtin_ctz(TND_WAIT_STEP)] += second_ns * 6 / 10;
+    pages[FEED_A].wait_ns[__builtin_ctz(TND_WAIT_INPUT)] += second_ns * 4 / 10;
+    tnd_bottleneck_judge(&before, &after, &processes[0], &verdict);
+    cr_assert_eq(verdict.limit.bound, TND_BOUND_DEPTH, "%s", verdict.sentence);
+    cr_assert_float_eq(verdict.limit.gain, 1000 / 0.6, 20, "%g", verdict.limit.gain);
+    /* The slot is always full: the device is idle for another reason. */
+    pages[FEED_A].wait_ns[__builtin_ctz(TND_WAIT_STEP)] += second_ns * 36 / 100;
+    pages[FEED_A].wait_ns[__builtin_ctz(TND_WAIT_INPUT)] -= second_ns * 36 / 100;
+    tnd_bottleneck_judge(&before, &after, &processes[0], &verdict);
+    cr_assert_eq(verdict.limit.bound, TND_BOUND_STEP);
+}
+
+Test(run_limit, of_replicas_that_are_equally_busy_the_first_is_named)
+{
+    static tnd_statistics_t old[6];
+    static tnd_inspected_t olds[2];
+    device(FEED_A, TND_DEVICE_IDLE, 0);
+    device(FEED_C, TND_DEVICE_IDLE, 1);
+    for (int i = 0; i < 6; i++)
+        memcpy(&old[i], &pages[i], sizeof old[i]);
+    memcpy(olds, processes, sizeof olds);
+    olds[0].actors = old;
+    olds[1].actors = &old[FEED_C];
+    before.processes = olds;
+    pages[FEED_A].rows_out = pages[FEED_C].rows_out = 500;
+    pages[FEED_A].devices[0].spent_ns[TND_DEVICE_STEP] = second_ns * 96 / 100;
+    pages[FEED_C].devices[0].spent_ns[TND_DEVICE_STEP] = second_ns * 99 / 100;
+    tnd_bottleneck_judge(&before, &after, &processes[0], &verdict);
+    cr_assert_str_eq(verdict.limit.actor, "feed@a");
+    pages[FEED_A].devices[0].spent_ns[TND_DEVICE_STEP] = second_ns * 80 / 100;
+    tnd_bottleneck_judge(&before, &after, &processes[0], &verdict);
+    cr_assert_str_eq(verdict.limit.actor, "feed@c");
+}
