@@ -15,7 +15,7 @@
 /*  The time between the two inspections, longer than a short step. */
 static const struct timespec pause_between = {.tv_nsec = 500000000};
 /*  Of a dead process, what it did in its last seconds is shown: so many events. */
-static const size_t last_count = 10;
+static const size_t last_count = 16;
 static const uint64_t last_span_ns = UINT64_C(5000000000);
 
 static bool is_asked(const tnd_request_t *request, const tnd_inspected_t *process)
@@ -199,7 +199,8 @@ const tnd_command_t tnd_command_why = {
         "works, unseen.\n"
         "\n"
         "The pages of killed processes are kept for 10 minutes, so that a killed run is shown\n"
-        "with what its actors did last, and with its last events: at most 10 of the last 5 s.\n"
+        "with what its actors did last, and with its last events: of each thread the last one of\n"
+        "each kind, at most 16 of the last 5 s.\n"
         "\n"
         "Processes of hosts on other machines are judged too with --via 'ssh {address}'; see\n"
         "`tundish ps --help`.  A host that does not answer is named on stderr.\n"

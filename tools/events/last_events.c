@@ -33,19 +33,36 @@ void tnd_last_events_read(tnd_last_events_t *self, const tnd_inspected_t *proces
     tnd_last_events_choose(self, most, span_ns);
 }
 
+/*  Whether one of the entries is of the same thread and kind. */
+static bool has_kind(const tnd_event_entry_t *entries, size_t count, const tnd_event_entry_t *entry)
+{
+    for (size_t e = 0; e < count; e++)
+        if (entries[e].instance == entry->instance && entries[e].device == entry->device &&
+            entries[e].event.kind == entry->event.kind)
+            return true;
+    return false;
+}
+
+static bool is_shown(const tnd_event_entry_t *entry)
+{
+    return entry->event.kind != TND_EVENT_WAIT && entry->event.kind != TND_EVENT_WORK;
+}
+
 void tnd_last_events_choose(tnd_last_events_t *self, size_t most, uint64_t span_ns)
 {
-    size_t left = 0;
-    for (size_t e = 0; e < self->count; e++)
-        if (self->entries[e].event.kind != TND_EVENT_WAIT &&
-            self->entries[e].event.kind != TND_EVENT_WORK)
-            self->entries[left++] = self->entries[e];
-    tnd_event_entries_sort(self->entries, left);
-    size_t first = left > most ? left - most : 0;
-    while (first < left &&
-           self->entries[left - 1].event.end_ns - self->entries[first].event.end_ns > span_ns)
-        first++;
-    self->count = left - first;
+    tnd_event_entries_sort(self->entries, self->count);
+    size_t first = self->count; /* the chosen ones are from here on */
+    for (size_t e = self->count; e > 0 && self->count - first < most; e--) {
+        const tnd_event_entry_t entry = self->entries[e - 1];
+        size_t chosen = self->count - first;
+        if (!is_shown(&entry) || has_kind(self->entries + first, chosen, &entry))
+            continue;
+        if (chosen > 0 &&
+            self->entries[self->count - 1].event.end_ns - entry.event.end_ns > span_ns)
+            break;
+        self->entries[--first] = entry;
+    }
+    self->count -= first;
     if (self->count > 0)
         memmove(self->entries, self->entries + first, self->count * sizeof *self->entries);
 }

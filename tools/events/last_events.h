@@ -12,8 +12,8 @@ typedef struct {
     size_t count, room;
 } tnd_last_events_t;
 
-/*  The last `most` events of a process of this machine within `span_ns` of the very last one.  Waits
- *  and work without a result are left out. */
+/*  Of each thread of a process of this machine the last event of each kind, within `span_ns` of the
+ *  very last one; of these the last `most`.  Waits and work without a result are left out. */
 void tnd_last_events_read(tnd_last_events_t *self, const tnd_inspected_t *process, size_t most,
                           uint64_t span_ns);
 /*  Keeps these of all `entries`.  Pure. */
