@@ -159,6 +159,17 @@ def test_a_tap_that_stops_leaves_the_run_alone(folder):
             same(process.poll(), None)
 
 
+def test_pages_of_many_killed_runs_do_not_keep_it_from_taking_rows(folder):
+    _, path = endless(folder, links=FED, actors=FEED % "")
+    with running(folder, path):
+        pass  # it is killed
+    pages, = folder.glob("**/*.pages")
+    for i in range(400):
+        os.link(pages, pages.with_name(f"tundish-tapped-local-1-{i:016x}.pages"))
+    with running(folder, path) as (environment, _):
+        same(len(tapped("read", environment, "--rows", "1", "-n", "3")), 3)
+
+
 def test_refusals(folder):
     _, path = endless(folder, links=PREPARED, actors=FEED % "" + PREP)
     for words, text in [

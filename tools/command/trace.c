@@ -9,17 +9,19 @@
 #include "tools/cli/command.h"
 #include "tools/cli/output.h"
 #include "tools/events/event_watch.h"
+#include "tools/events/pace.h"
 #include "tools/events/trace_file.h"
 
 /*  About 150 MB of memory. */
 static const uint64_t default_count = 1000000;
 /*  How often counters are read. */
-static const uint64_t look_every_ns = 50000000;
+static const uint64_t count_every_ns = 50000000;
 
 typedef struct {
     tnd_trace_t trace;
     const tnd_event_stream_t *stream;
-    uint64_t looked_ns, count;
+    tnd_pace_t looks; /* for counters */
+    uint64_t count;
     uint64_t missed; /* before the trace: what the rings no longer had at its start */
     tnd_output_t *output;
     bool written; /* completely, unless the disk is full */
@@ -109,18 +111,18 @@ static void write_trace(tracer_t *self, const char *run)
 static bool look(void *context, const tnd_event_stream_t *stream, bool last)
 {
     tracer_t *tracer = context;
-    uint64_t now = tnd_clock_now();
-    if (tracer->looked_ns == 0)
+    uint64_t now = tnd_clock_now(), before = tnd_clock_read(CLOCK_PROCESS_CPUTIME_ID);
+    if (tracer->looks.next_ns == 0)
         tracer->missed = tnd_event_stream_missed(stream);
-    if (!last && now - tracer->looked_ns < look_every_ns)
+    if (!last && !tnd_pace_is_due(&tracer->looks, now))
         return true;
-    tracer->looked_ns = now;
     tracer->stream = stream;
     tnd_inspection_t *made = tnd_inspection_new();
     for (uint32_t p = 0; p < made->count; p++)
         if (tnd_event_stream_is_of(stream, &made->processes[p]))
             add_process(tracer, &made->processes[p], made->now_ns, last);
     tnd_inspection_destroy(&made);
+    tnd_pace_worked(&tracer->looks, now, tnd_clock_read(CLOCK_PROCESS_CPUTIME_ID) - before);
     if (last)
         write_trace(tracer, tnd_event_stream_run(stream));
     return true;
@@ -162,7 +164,7 @@ static int trace(const tnd_request_t *request)
         tnd_complain("trace", "%s", error.text);
         return TND_EXIT_FAILED;
     }
-    tracer_t self = {.output = &output};
+    tracer_t self = {.output = &output, .looks.every_ns = count_every_ns};
     tnd_event_watch_t watch = {
         .command = "trace",
         .request = request,

@@ -6,10 +6,8 @@
 
 #include "runtime/base/allocation.h"
 #include "runtime/base/clock.h"
+#include "tools/events/pace.h"
 #include "tools/report/absent_run.h"
-
-/*  How often processes are looked for. */
-static const uint64_t look_every_ns = 250000000;
 
 /*  A process whose rings are read.  Its inspection lives as long, for the names. */
 typedef struct {
@@ -25,7 +23,8 @@ struct tnd_event_stream {
     size_t source_count, source_room;
     tnd_event_entry_t *entries; /* those of the last poll come first */
     size_t given, count, room, fullest;
-    uint64_t looked_ns, polled_ns, missed;
+    tnd_pace_t looks; /* for new processes */
+    uint64_t polled_ns, missed;
     bool past, lives;
     tnd_event_t scratch[TND_RING_EVENTS];
 };
@@ -120,7 +119,8 @@ tnd_event_stream_t *tnd_event_stream_new(const char *run, bool past, tnd_error_t
     memcpy(self->run, process->run, sizeof self->run);
     self->session = process->session;
     self->past = past;
-    self->looked_ns = self->polled_ns = tnd_clock_now();
+    self->polled_ns = tnd_clock_now();
+    self->looks = (tnd_pace_t){.every_ns = 250000000, .next_ns = self->polled_ns + 250000000};
     add_sources(self, made, past);
     return self;
 }
@@ -240,10 +240,11 @@ void tnd_event_entries_sort(tnd_event_entry_t *entries, size_t count)
 void tnd_event_stream_look(tnd_event_stream_t *self)
 {
     uint64_t now = tnd_clock_now();
-    if (now - self->looked_ns < look_every_ns)
+    if (!tnd_pace_is_due(&self->looks, now))
         return;
-    self->looked_ns = now;
+    uint64_t before = tnd_clock_read(CLOCK_PROCESS_CPUTIME_ID);
     add_sources(self, tnd_inspection_new(), true);
+    tnd_pace_worked(&self->looks, now, tnd_clock_read(CLOCK_PROCESS_CPUTIME_ID) - before);
 }
 
 size_t tnd_event_stream_poll(tnd_event_stream_t *self, bool last,

@@ -41,7 +41,8 @@ size_t tnd_event_stream_poll(tnd_event_stream_t *self, bool last,
 /*  Looks for new processes without reading events, where none are wanted; does nothing most of the
  *  time. */
 void tnd_event_stream_look(tnd_event_stream_t *self);
-/*  Whether a process of the run was alive when it was last checked, at most 0.25 s ago. */
+/*  Whether a process of the run was alive when it was last checked: 0.25 s ago, or longer where
+ *  the machine has hundreds of processes of runs. */
 bool tnd_event_stream_lives(const tnd_event_stream_t *self);
 /*  The most new events that one ring had at the last poll. */
 size_t tnd_event_stream_fullest(const tnd_event_stream_t *self);

@@ -6,11 +6,12 @@
 
 #include "runtime/base/allocation.h"
 #include "runtime/base/clock.h"
+#include "tools/events/pace.h"
 
-/*  How often requests are renewed and new processes are looked for; how often a copy is taken. */
-static const uint64_t renew_every_ns = 500000000, take_every_ns = 100000000;
-/*  Of each so much time, one part may be processor time. */
-static const uint64_t rest = 50;
+/*  How often requests are renewed; how often new processes are looked for; how often a copy of a
+ *  process is taken. */
+static const uint64_t renew_every_ns = 500000000, ask_every_ns = 500000000,
+                      take_every_ns = 100000000;
 
 /*  A process that is asked.  Its inspection lives as long, for the names. */
 typedef struct {
@@ -23,7 +24,9 @@ typedef struct {
 struct tnd_row_tap {
     const char *from, *to;
     uint64_t every, renewed_ns;
-    uint64_t took_ns, took_cpu_ns; /* when the last copy was taken; the processor time then */
+    tnd_pace_t asks, takes;
+    uint64_t took_ns; /* when the copy was taken that the caller shows now; 0: it shows none */
+    uint64_t took_cpu_ns;
     source_t *sources;
     size_t count, room, next;
     tnd_error_t error;
@@ -35,6 +38,7 @@ tnd_row_tap_t *tnd_row_tap_new(const char *from, const char *to, uint64_t every)
     self->from = from;
     self->to = to;
     self->every = every;
+    self->asks.every_ns = ask_every_ns;
     self->error.text[0] = '\0';
     return self;
 }
@@ -98,7 +102,8 @@ static void ask(tnd_row_tap_t *self, const tnd_event_stream_t *stream)
         tnd_inspection_destroy(&made);
 }
 
-/*  The event of a copy; false: its names are not known, or it goes elsewhere. */
+/*  The event of a copy; false: its names are not known, it goes elsewhere, or it is still of the
+ *  request of an earlier tap. */
 static bool name_copy(const tnd_row_tap_t *self, const source_t *source, const tnd_tap_t *tap,
                       tnd_event_entry_t *entry)
 {
@@ -127,7 +132,8 @@ static bool name_copy(const tnd_row_tap_t *self, const source_t *source, const t
                   .attempt = (uint8_t)note->attempt,
                   .kind = note->slice ? TND_EVENT_SLICE_SENT : TND_EVENT_BLOCK_SENT},
     };
-    return self->to[0] == '\0' || tnd_event_names(self->to, to->name, to->actor);
+    return tnd_event_names(self->from, from->name, from->actor) &&
+           (self->to[0] == '\0' || tnd_event_names(self->to, to->name, to->actor));
 }
 
 const tnd_tap_t *tnd_row_tap_poll(tnd_row_tap_t *self, const tnd_event_stream_t *stream,
@@ -138,10 +144,18 @@ const tnd_tap_t *tnd_row_tap_poll(tnd_row_tap_t *self, const tnd_event_stream_t 
         self->renewed_ns = now;
         for (size_t s = 0; s < self->count; s++)
             tnd_tap_reader_renew(self->sources[s].reader);
-        ask(self, stream);
     }
     uint64_t cpu = tnd_clock_read(CLOCK_PROCESS_CPUTIME_ID);
-    if (self->took_ns != 0 && now - self->took_ns < rest * (cpu - self->took_cpu_ns))
+    if (self->took_ns != 0)
+        tnd_pace_worked(&self->takes, self->took_ns, cpu - self->took_cpu_ns);
+    self->took_ns = 0;
+    if (tnd_pace_is_due(&self->asks, now)) {
+        ask(self, stream);
+        uint64_t asked = tnd_clock_read(CLOCK_PROCESS_CPUTIME_ID);
+        tnd_pace_worked(&self->asks, now, asked - cpu);
+        cpu = asked;
+    }
+    if (!tnd_pace_is_due(&self->takes, now))
         return NULL;
     for (size_t s = 0; s < self->count; s++) {
         source_t *source = &self->sources[self->next++ % self->count];
