@@ -554,6 +554,7 @@ static tnd_status_t batcher_work(void *state, tnd_actor_t *self, bool *more_p, t
             say_control(batcher, self, &effect.msg);
             break;
         case TND_EFFECT_DROP:
+            tnd_recorder_done(tnd_actor_recorder(self), &block->note);
             tnd_block_drop(&block);
             break;
         default:

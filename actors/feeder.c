@@ -166,6 +166,7 @@ static tnd_status_t make_workers(feeder_t *feeder, tnd_actor_t *self, tnd_error_
         .program_since_ns = &feeder->statistics->program_since_ns,
     };
     config.rings = tnd_actor_device_rings(self, &config.ring_count);
+    config.timings = tnd_actor_device_timings(self);
     TND_TRY(tnd_device_workers_new(&feeder->workers, &config, error));
     atomic_store_explicit(&feeder->statistics->device_count,
                           tnd_device_workers_devices(feeder->workers), memory_order_release);

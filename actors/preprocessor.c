@@ -211,6 +211,7 @@ static tnd_status_t preprocessor_init(void *state, tnd_actor_t *self, tnd_error_
     TND_TRY(tnd_chain_open(&worker->chain, &options->ops, skips(options),
                            worker->cached ? &worker->stream->cached : &worker->stream->read, NULL,
                            error));
+    tnd_chain_time(worker->chain, tnd_actor_detail(self));
     if (is_frozen(tnd_actor_plan(self), tnd_actor_id(self), worker->stream))
         open_orders(worker, self);
     tnd_preprocessor_core_config_t config = {

@@ -36,6 +36,9 @@ static const uint64_t rest_ns = 4000000000;
 static const uint64_t draw_report_ns = 1000000000;
 
 /*  Positions that are drawn only to get past them. */
+/*  How often it shows what it reads. */
+static const uint64_t show_every_ns = 1000000;
+
 typedef struct {
     tnd_actor_t *actor;
     uint64_t all, left; /* at first; now */
@@ -53,6 +56,7 @@ typedef struct {
     tnd_row_reader_t *rows;
     drawing_t drawing;
     tnd_bad_reports_t bad;
+    uint64_t shown_ns; /* when it last showed what it reads */
     void *machine_memory;
     tnd_reader_core_t *machine;
 } reader_t;
@@ -444,6 +448,17 @@ static void send_block(reader_t *reader, tnd_actor_t *self, const tnd_msg_t *tic
     count_block(reader, self, count, count - refused->count, bytes);
 }
 
+/*  Shows which file is read, before a read that may hang. */
+static void show_place(reader_t *reader, tnd_actor_t *self, const tnd_msg_t *ticket, uint64_t now)
+{
+    tnd_source_place_t place;
+    if (now - reader->shown_ns < show_every_ns)
+        return;
+    reader->shown_ns = now;
+    if (tnd_row_reader_where(reader->rows, ticket->ticket.epoch, ticket->ticket.first, &place))
+        tnd_actor_detail_read(tnd_actor_detail(self), place.file, place.record, place.offset);
+}
+
 static tnd_status_t read_ticket(reader_t *reader, tnd_actor_t *self, const tnd_msg_t *ticket,
                                 tnd_error_t *error)
 {
@@ -453,6 +468,7 @@ static tnd_status_t read_ticket(reader_t *reader, tnd_actor_t *self, const tnd_m
     if (reader->drawing.ended)
         return TND_STOPPED;
     uint64_t began = tnd_actor_now(self);
+    show_place(reader, self, ticket, began);
     tnd_msg_t fits = *ticket;
     uint64_t ragged;
     TND_TRY(tnd_row_reader_fit(reader->rows, ticket->ticket.epoch, ticket->ticket.first,

@@ -1,9 +1,11 @@
 /*  actors/chain/chain.c - runs the operations of a preprocessor on rows in the cache. */
 #include <assert.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "actors/chain/chain_internal.h"
+#include "runtime/base/clock.h"
 
 /*  Where all rows of a ragged column are: the number of a column that came in, or one of these. */
 enum { NOWHERE = -1, IN_ROOM = TND_COLUMNS_MAX, IN_SEVERAL };
@@ -120,11 +122,39 @@ static void offer(tnd_chain_t *self, const made_t *made, size_t s, tnd_tile_t *o
     }
 }
 
+void tnd_chain_time(tnd_chain_t *self, tnd_actor_detail_t *detail)
+{
+    size_t count = self->count < TND_DETAIL_OPERATIONS ? self->count : TND_DETAIL_OPERATIONS;
+    self->detail = detail;
+    for (size_t s = 0; s < count; s++)
+        snprintf(detail->operations[s].name, sizeof detail->operations[s].name, "%s",
+                 self->stages[s].spec->table.name);
+    atomic_store_explicit(&detail->operation_count, count, memory_order_release);
+}
+
+/*  Whether this run is timed. */
+static void begin_timing(tnd_chain_t *self)
+{
+    bool timed = self->detail != NULL && self->runs++ % TND_DETAIL_SAMPLE == 0;
+    self->timed_count = timed ? self->detail->operation_count : 0;
+    for (size_t s = 0; s < self->timed_count; s++)
+        tnd_count(&self->detail->operations[s].blocks, 1);
+}
+
+/*  Counts the time of an operation that began at `began_ns`; returns the time now. */
+static uint64_t time_stage(const tnd_chain_t *self, size_t s, uint64_t began_ns)
+{
+    uint64_t now = tnd_clock_now();
+    tnd_count(&self->detail->operations[s].ns, now - began_ns);
+    return now;
+}
+
 /*  Puts the first tile through all operations; *tile_p becomes what comes out of the last. */
 static tnd_status_t apply_all(tnd_chain_t *self, const made_t *made, const tnd_tile_t **tile_p,
                               size_t *failed_p, tnd_error_t *error)
 {
     tnd_tile_t *in = &self->tiles[0], *out = &self->tiles[1];
+    uint64_t began = self->timed_count > 0 ? tnd_clock_now() : 0;
     for (size_t s = 0; s < self->count; s++) {
         const stage_t *stage = &self->stages[s];
         const tnd_op_key_t key = {made->key->seed,
@@ -135,6 +165,8 @@ static tnd_status_t apply_all(tnd_chain_t *self, const made_t *made, const tnd_t
         if (self->call != NULL)
             tnd_chain_tell(self, s);
         TND_TRY(stage->op->apply(stage->state, &key, in, out, error));
+        if (s < self->timed_count)
+            began = time_stage(self, s, began);
         if ((stage->spec->caps & (TND_OP_DROPS | TND_OP_EXPANDS)) == 0) {
             assert(out->rows == in->rows);
             out->sample = in->sample;
@@ -372,6 +404,7 @@ tnd_status_t tnd_chain_run(tnd_chain_t *self, const tnd_chain_key_t *key, tnd_bl
         *out_p = tnd_block_hold(in);
         return TND_OK;
     }
+    begin_timing(self);
     made_t made = {.in = in, .key = key};
     memset(made.from, NOWHERE, sizeof made.from);
     bool marked = (self->caps & (TND_OP_DROPS | TND_OP_EXPANDS)) != 0 || in->note.origin != NULL;

@@ -15,6 +15,7 @@
 #define TND_ACTORS_CHAIN_CHAIN_H
 
 #include "runtime/data/block.h"
+#include "runtime/timing/timing.h"
 #include "runtime/option/option_parse.h"
 #include "runtime/resources/guarded_call.h"
 
@@ -61,6 +62,10 @@ typedef struct {
     const char *who;         /* the actor, for reports of bad rows; NULL: does not report */
     tnd_bad_way_t way;       /* what is done about them, likewise */
 } tnd_chain_key_t;
+
+/*  Lists the operations in `detail`, which must outlive the chain, and counts the time of each in
+ *  one run of TND_DETAIL_SAMPLE.  Operations beyond its room are not listed. */
+void tnd_chain_time(tnd_chain_t *self, tnd_actor_detail_t *detail);
 
 /*  Runs the chain over a sealed block, which the caller keeps, and returns a sealed block, which
  *  the caller holds. Its note is that of `in` with its own rows, origin, bad, why and bytes. If the

@@ -49,6 +49,9 @@ struct tnd_chain {
     tnd_tile_t tiles[2]; /* what goes into an operation, and what comes out */
     tnd_room_t room;
     uint64_t copied;
+    tnd_actor_detail_t *detail; /* NULL: operations are not timed */
+    size_t timed_count;         /* of the operations; 0: this run is not timed */
+    uint32_t runs;
     tnd_bad_rows_t bad; /* of the block under way */
 };
 

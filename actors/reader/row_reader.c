@@ -461,6 +461,17 @@ static uint64_t bad_row_of(tnd_row_reader_t *self, uint32_t epoch, uint64_t posi
     return self->places[bad < pieces ? bad : 0] / self->shape.unit;
 }
 
+bool tnd_row_reader_where(tnd_row_reader_t *self, uint32_t epoch, uint64_t position,
+                          tnd_source_place_t *place)
+{
+    *place = (tnd_source_place_t){0};
+    if (self->source->where == NULL)
+        return false;
+    find_places(self, epoch, position, 1);
+    self->source->where(self->part->state, self->places[0] / self->shape.unit, place);
+    return place->file != NULL;
+}
+
 void tnd_row_reader_place(tnd_row_reader_t *self, uint32_t epoch, uint64_t sample,
                           tnd_quarantine_place_t *place, char *text, size_t room)
 {

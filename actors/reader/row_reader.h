@@ -61,6 +61,10 @@ bool tnd_row_reader_is_random(const tnd_row_reader_t *self);
 tnd_status_t tnd_row_reader_read_samples(tnd_row_reader_t *self, uint32_t epoch,
                                          const uint64_t *samples, uint32_t count,
                                          tnd_block_t *block, tnd_error_t *error) TND_CHECKED;
+/*  Where the row of a position is stored, or the first one of several; returns false if rows have no
+ *  place.  Reads nothing. */
+bool tnd_row_reader_where(tnd_row_reader_t *self, uint32_t epoch, uint64_t position,
+                          tnd_source_place_t *place);
 /*  Where a sample is stored, of a window its first bad row: in *place (without its position) for the quarantine, and as text such
  *  as "record 3 of x.npy, at byte 224". */
 void tnd_row_reader_place(tnd_row_reader_t *self, uint32_t epoch, uint64_t sample,

@@ -24,6 +24,7 @@
 #include "runtime/feed/slot_layout.h"
 #include "runtime/observe/event_ring.h"
 #include "runtime/observe/statistics.h"
+#include "runtime/timing/timing.h"
 
 typedef struct tnd_device_workers tnd_device_workers_t;
 
@@ -56,6 +57,7 @@ typedef struct {
     /*  Where they record their events, one ring each; the rest of them records none. */
     tnd_event_ring_t *rings;
     uint32_t ring_count;
+    tnd_timing_t *timings; /* where they count times, as many as rings; NULL: nowhere */
 } tnd_device_workers_config_t;
 
 /*  What the threads do with a step, for each replica.  `apply` may be NULL. */

@@ -49,6 +49,8 @@ typedef struct {
     tnd_device_t *device;            /* the pool's */
     tnd_device_page_t *page, unseen; /* `unseen` if it is not published */
     tnd_event_ring_t *events;        /* NULL: they are not recorded */
+    tnd_timing_t *timing;            /* NULL: times are not counted */
+    bool steps;                      /* whether its last job was a step */
     pthread_t thread;
     bool started;
     uint64_t seq;

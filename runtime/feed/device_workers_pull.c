@@ -30,6 +30,7 @@ void tnd_device_workers_make_caller(tnd_device_workers_t *self)
         .name = first->name,
         .page = first->page,
         .events = first->events,
+        .timing = first->timing,
         .inputs = tnd_allocate_zeroed(self->config.count, sizeof *first->inputs),
         .outs = tnd_allocate_zeroed(self->config.count, sizeof *first->outs),
     };

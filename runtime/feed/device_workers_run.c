@@ -181,6 +181,19 @@ static bool begin(worker_t *worker, job_t *job)
     return true;
 }
 
+/*  Jobs without a step, such as opening the model, are not timed. */
+static void time_part(const worker_t *worker, tnd_device_state_t ended, uint64_t took_ns)
+{
+    static const unsigned parts[TND_DEVICE_STATES] = {
+        [TND_DEVICE_IDLE] = TND_TIMING_BETWEEN,
+        [TND_DEVICE_STEP] = TND_TIMING_STEP,
+        [TND_DEVICE_REDUCE] = TND_TIMING_REDUCE,
+        [TND_DEVICE_APPLY] = TND_TIMING_APPLY,
+    };
+    if (worker->timing != NULL && worker->steps && ended != TND_DEVICE_KEEP)
+        tnd_histogram_add(&worker->timing->parts[parts[ended]], took_ns);
+}
+
 void tnd_device_workers_show(worker_t *worker, tnd_device_state_t state, uint32_t replica,
                              uint64_t step, uint64_t now)
 {
@@ -192,9 +205,11 @@ void tnd_device_workers_show(worker_t *worker, tnd_device_state_t state, uint32_
     };
     uint64_t before = atomic_load_explicit(&worker->page->state, memory_order_relaxed);
     tnd_device_state_t ended = (tnd_device_state_t)(before & 0xff);
+    uint64_t since = atomic_load_explicit(&worker->page->since_ns, memory_order_relaxed);
+    if ((unsigned)ended < (unsigned)TND_DEVICE_STATES)
+        time_part(worker, ended, now - since);
     if (worker->events != NULL && (unsigned)ended < (unsigned)TND_DEVICE_STATES &&
         kinds[ended] != TND_EVENT_NONE) {
-        uint64_t since = atomic_load_explicit(&worker->page->since_ns, memory_order_relaxed);
         tnd_event_t event = {
             .end_ns = now,
             .duration_ns = now - since,
@@ -218,6 +233,7 @@ static bool each(worker_t *worker, const job_t *job, void *context,
         if (tnd_device_workers_dead(group))
             return false;
         tnd_device_workers_show(worker, state, replica->id, job->note.step, tnd_clock_now());
+        worker->steps = job->slot != NO_SLOT;
         if (call(context, replica) == TND_OK)
             continue;
         const char *why = replica->error[0] != '\0'

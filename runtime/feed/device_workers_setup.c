@@ -65,6 +65,8 @@ static void make_workers(tnd_device_workers_t *self)
         bool seen = config->pages != NULL && w < TND_PAGE_DEVICES;
         worker->page = seen ? &config->pages[w] : &worker->unseen;
         worker->events = w < config->ring_count ? &config->rings[w] : NULL;
+        worker->timing =
+            w < config->ring_count && config->timings != NULL ? &config->timings[w] : NULL;
         snprintf(worker->page->name, sizeof worker->page->name, "%s", worker->name);
         tnd_statistics_device(worker->page, TND_DEVICE_IDLE, config->first + worker->first, 0,
                               tnd_clock_now());

@@ -65,13 +65,6 @@ tnd_recorder_t *tnd_actor_recorder(tnd_actor_t *self)
     return &self->recorder;
 }
 
-tnd_event_ring_t *tnd_actor_device_rings(tnd_actor_t *self, uint32_t *count_p)
-{
-    const tnd_instance_record_t *own = &self->config.record->instances[self->id];
-    *count_p = own->ring_count - 1;
-    return &self->config.record->rings[own->ring + 1];
-}
-
 uint64_t tnd_actor_now(const tnd_actor_t *self)
 {
     (void)self;
@@ -556,7 +549,9 @@ tnd_actor_t *tnd_actor_start(const tnd_actor_config_t *config)
     self->config = *config;
     self->plan = plan;
     self->id = (tnd_actor_id_t)(config->instance - plan->instances);
-    self->recorder.ring = &config->record->rings[config->record->instances[self->id].ring];
+    const tnd_instance_record_t *own = &config->record->instances[self->id];
+    self->recorder.ring = &config->record->rings[own->ring];
+    self->recorder.timing = &config->record->timings[own->ring];
     self->tap = (tnd_tap_source_t){.tap = config->tap,
                                    .instance = config->instance->name,
                                    .actor = config->instance->actor,
@@ -575,6 +570,7 @@ tnd_actor_t *tnd_actor_start(const tnd_actor_config_t *config)
     self->life = tnd_clock_read(CLOCK_REALTIME);
     pthread_mutex_init(&self->lock, NULL);
     pthread_cond_init(&self->changed, NULL);
+    tnd_actor_record_options(self);
     fill_page(self);
     tnd_actor_find_ends(self);
     tnd_thread_create(&self->thread, actor_main, self);

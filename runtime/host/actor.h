@@ -28,6 +28,10 @@ tnd_statistics_t *tnd_actor_statistics(tnd_actor_t *self);
 tnd_recorder_t *tnd_actor_recorder(tnd_actor_t *self);
 /*  The event rings of its devices, and their number. */
 tnd_event_ring_t *tnd_actor_device_rings(tnd_actor_t *self, uint32_t *count_p);
+/*  The histograms of its devices, as many as rings. */
+tnd_timing_t *tnd_actor_device_timings(tnd_actor_t *self);
+/*  Its options, operations and file, for inspection. */
+tnd_actor_detail_t *tnd_actor_detail(tnd_actor_t *self);
 /*  Monotonic, nanoseconds. */
 uint64_t tnd_actor_now(const tnd_actor_t *self);
 /*  The start time of the current loop iteration.  State machines use it instead of the clock. */

@@ -60,13 +60,16 @@ struct tnd_actor {
 
 /*  Opens the hub, connects to the host and binds the ports. */
 tnd_status_t tnd_actor_open_links(tnd_actor_t *self, tnd_error_t *error);
+/*  Connects to every peer at its last announced endpoint; again whenever endpoints changed. */
+tnd_status_t tnd_actor_connect_peers(tnd_actor_t *self, tnd_error_t *error);
+
+/*  Writes the options of this actor. */
+void tnd_actor_record_options(tnd_actor_t *self);
 /*  Finds this actor's ends of its edges. */
 void tnd_actor_find_ends(tnd_actor_t *self);
 /*  Counts a message with rows or values that was sent to `peer`, or received from it. */
 void tnd_actor_count_edge(const tnd_actor_t *self, tnd_actor_id_t peer, const tnd_msg_t *msg);
 /*  Records that the connection to `peer` is up or was lost. */
 void tnd_actor_record_link(const tnd_actor_t *self, tnd_actor_id_t peer, bool up);
-/*  Connects to every peer at its last announced endpoint; again whenever endpoints changed. */
-tnd_status_t tnd_actor_connect_peers(tnd_actor_t *self, tnd_error_t *error);
 
 #endif

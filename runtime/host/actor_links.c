@@ -1,12 +1,15 @@
-/*  runtime/host/actor_links.c - binds the ports of an actor and connects it to its peers. */
+/*  runtime/host/actor_links.c - binds the ports of an actor, connects it to its peers, and records
+ *  its edges. */
 #include "runtime/host/actor_internal.h"
 
 #include <assert.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "runtime/base/allocation.h"
 #include "runtime/base/clock.h"
+#include "runtime/option/option_print.h"
 
 static bool peer_busy(void *context, tnd_actor_id_t peer)
 {
@@ -265,7 +268,37 @@ tnd_status_t tnd_actor_open_links(tnd_actor_t *self, tnd_error_t *error)
     return bind_ports(self, error);
 }
 
-/* --- records of edges ------------------------------------------------------------------------- */
+/* --- records of edges, options and times ------------------------------------------------------ */
+
+tnd_event_ring_t *tnd_actor_device_rings(tnd_actor_t *self, uint32_t *count_p)
+{
+    const tnd_instance_record_t *own = &self->config.record->instances[self->id];
+    *count_p = own->ring_count - 1;
+    return &self->config.record->rings[own->ring + 1];
+}
+
+tnd_timing_t *tnd_actor_device_timings(tnd_actor_t *self)
+{
+    return &self->config.record->timings[self->config.record->instances[self->id].ring + 1];
+}
+
+tnd_actor_detail_t *tnd_actor_detail(tnd_actor_t *self)
+{
+    const tnd_run_record_t *record = self->config.record;
+    return &record->details[record->instances[self->id].history];
+}
+
+void tnd_actor_record_options(tnd_actor_t *self)
+{
+    tnd_actor_detail_t *detail = tnd_actor_detail(self);
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = tnd_memory_stream(&text, &size);
+    tnd_options_show(&self->config.instance->kind->table, self->config.instance->options, out);
+    fclose(out);
+    snprintf(detail->options, sizeof detail->options, "%s", text);
+    free(text);
+}
 
 void tnd_actor_find_ends(tnd_actor_t *self)
 {

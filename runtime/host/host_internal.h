@@ -160,6 +160,8 @@ void tnd_host_close_pages(tnd_host_t *self);
 uint64_t tnd_host_record(tnd_host_t *self, uint64_t now);
 /*  Writes how the run ended here. */
 void tnd_host_record_end(tnd_host_t *self, uint64_t now);
+/*  Writes the most memory that this process may use, once its streams are known. */
+void tnd_host_record_memory(const tnd_host_t *self);
 /*  Records what the control thread does. */
 void tnd_host_record_control(tnd_host_t *self, tnd_control_state_t state, uint64_t now);
 

@@ -9,6 +9,8 @@
 
 #include "runtime/base/allocation.h"
 #include "runtime/base/clock.h"
+#include "runtime/observe/process.h"
+#include "runtime/resources/process_memory.h"
 
 static const uint64_t record_every_ns = 50000000, second_ns = 1000000000;
 
@@ -55,6 +57,21 @@ void tnd_host_close_pages(tnd_host_t *self)
         tnd_pages_forget(self->pages);
     tnd_pages_destroy(&self->pages);
     free(self->seconds);
+}
+
+static const tnd_stream_t *stream_of(const void *context, uint32_t chain)
+{
+    const tnd_host_t *self = context;
+    return &self->streams[chain];
+}
+
+void tnd_host_record_memory(const tnd_host_t *self)
+{
+    tnd_memory_estimate_t estimate = {0};
+    (void)tnd_process_memory_add(&estimate, self->plan, self->config.host, "process",
+                                 self->tuning_most, stream_of, self);
+    tnd_run_record_memory(tnd_pages_record(self->pages), &estimate);
+    tnd_memory_estimate_free(&estimate);
 }
 
 void tnd_host_record_control(tnd_host_t *self, tnd_control_state_t state, uint64_t now)
@@ -112,6 +129,20 @@ static void write_second(tnd_history_second_t *second, const tnd_statistics_t *p
     last->times = times;
 }
 
+/*  The control thread reads them, because a device thread may be in a long step. */
+static void write_devices(tnd_statistics_t *page)
+{
+    uint64_t count = read_of(&page->device_count), cpu_ns, ready_ns;
+    for (uint64_t d = 0; d < count && d < TND_PAGE_DEVICES; d++) {
+        tnd_device_page_t *device = &page->devices[d];
+        uint64_t thread = read_of(&device->thread);
+        if (thread == 0 || !tnd_process_thread_times(thread, &cpu_ns, &ready_ns))
+            continue;
+        write_to(&device->cpu_ns, cpu_ns);
+        write_to(&device->ready_ns, ready_ns);
+    }
+}
+
 static void write_seconds(tnd_host_t *self, uint64_t now)
 {
     const tnd_run_record_t *record = tnd_pages_record(self->pages);
@@ -123,6 +154,7 @@ static void write_seconds(tnd_host_t *self, uint64_t now)
         tnd_history_t *history = &record->histories[instance->history];
         write_second(&history->seconds[number % TND_HISTORY_SECONDS], tnd_pages_at(self->pages, i),
                      &self->seconds[instance->history], now);
+        write_devices(tnd_pages_at(self->pages, i));
         write_to(&instance->restarts, self->births[i]);
     }
     atomic_store_explicit(&record->page->history_next, number + 1, memory_order_release);

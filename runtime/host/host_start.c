@@ -216,6 +216,7 @@ static void make_actors(tnd_host_t *self)
     for (uint32_t c = 0; tnd_host_leads(self) && c < self->plan->chain_count; c++)
         if (observer != NULL && observer->stream != NULL)
             observer->stream(observer->context, &self->streams[c]);
+    tnd_host_record_memory(self);
     for (uint32_t i = 0; i < self->plan->instance_count; i++) {
         const tnd_instance_t *instance = &self->plan->instances[i];
         if (instance->host != self->config.host)

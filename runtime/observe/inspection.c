@@ -25,7 +25,7 @@ static const char other_version[] = "it is of another version of tundish";
 
 typedef struct {
     tnd_inspection_t *made;
-    bool histories;
+    tnd_look_t look;
     size_t room;
     FILE *unread;
     uint32_t others; /* files of other versions are reported in one line */
@@ -63,7 +63,7 @@ static void bound(tnd_statistics_t *page)
 }
 
 /*  Copies what follows the pages of the actors; returns false if it was cut. */
-static bool take_record(int file, const tnd_pages_shape_t *shape, bool histories,
+static bool take_record(int file, const tnd_pages_shape_t *shape, tnd_look_t look,
                         tnd_inspected_t *process)
 {
     tnd_pages_shape_t wanted = *shape;
@@ -71,7 +71,9 @@ static bool take_record(int file, const tnd_pages_shape_t *shape, bool histories
     process->rings_at =
         (shape->actors + (uint64_t)1) * TND_PAGE_BYTES + tnd_run_record_bytes(&wanted);
     process->tap_at = (shape->actors + (uint64_t)1) * TND_PAGE_BYTES + tnd_run_record_bytes(shape);
-    if (!histories)
+    if (look < TND_LOOK_DETAILS)
+        wanted.details = wanted.timings = 0;
+    if (look < TND_LOOK_HISTORIES)
         wanted.histories = 0;
     size_t size = tnd_run_record_bytes(&wanted);
     off_t at = (off_t)(shape->actors + (uint64_t)1) * TND_PAGE_BYTES;
@@ -79,8 +81,12 @@ static bool take_record(int file, const tnd_pages_shape_t *shape, bool histories
     if (pread(file, process->record_memory, size, at) != (ssize_t)size)
         return false;
     process->record = tnd_run_record_at(process->record_memory, &wanted);
-    if (!histories)
+    if (look < TND_LOOK_HISTORIES)
         process->record.histories = NULL;
+    if (look < TND_LOOK_DETAILS) {
+        process->record.details = NULL;
+        process->record.timings = NULL;
+    }
     process->record.rings = NULL;
     process->record.shape.rings = shape->rings;
     tnd_run_record_bound(&process->record);
@@ -90,14 +96,15 @@ static bool take_record(int file, const tnd_pages_shape_t *shape, bool histories
 static bool has_room(const tnd_pages_shape_t *shape, uint64_t file_bytes)
 {
     if (shape->actors > COUNT_MAX || shape->hosts > COUNT_MAX || shape->edges > EDGES_MAX ||
-        shape->histories > shape->actors || shape->rings > RINGS_MAX)
+        shape->histories > shape->actors || shape->details > shape->histories ||
+        shape->rings > RINGS_MAX || shape->timings > shape->rings)
         return false;
     return file_bytes >=
            ((uint64_t)shape->actors + 1) * TND_PAGE_BYTES + tnd_run_record_bytes(shape);
 }
 
 /*  Why a file is not shown, or NULL. */
-static const char *take_pages(int file, bool histories, tnd_inspected_t *process)
+static const char *take_pages(int file, tnd_look_t look, tnd_inspected_t *process)
 {
     union {
         tnd_pages_header_t is;
@@ -110,6 +117,8 @@ static const char *take_pages(int file, bool histories, tnd_inspected_t *process
     struct stat facts;
     if (fstat(file, &facts) != 0 || !S_ISREG(facts.st_mode))
         return "it is not a regular file";
+    if (facts.st_size > TND_PAGES_FILE_MAX)
+        return "it is larger than the statistics of any run";
     process->foreign = facts.st_uid != geteuid();
     if (pread(file, header.bytes, TND_PAGE_BYTES, 0) != TND_PAGE_BYTES ||
         memcmp(header.is.magic, "TNDPAGES", sizeof header.is.magic) != 0)
@@ -139,7 +148,7 @@ static const char *take_pages(int file, bool histories, tnd_inspected_t *process
         if (page.is.actor[0] != '\0')
             memcpy(&process->actors[process->count++], &page.is, sizeof page.is);
     }
-    if (!take_record(file, shape, histories, process))
+    if (!take_record(file, shape, look, process))
         return "it was cut while it was read";
     process->last_ns = tnd_pages_last(process->last_ns, process->record.page);
     /* If the number belongs to another process, that process runs in a container. */
@@ -163,7 +172,7 @@ static void take_file(walk_t *walk, int folder, const char *path, const char *na
     }
     /* Checked before reading: a process that ends meanwhile was alive. */
     process.killed = flock(file, LOCK_SH | LOCK_NB) == 0;
-    const char *why = take_pages(file, walk->histories, &process);
+    const char *why = take_pages(file, walk->look, &process);
     struct stat facts;
     bool ended = why == NULL && process.record.page->outcome != 0;
     if (process.killed && (fstat(file, &facts) != 0 || facts.st_nlink == 0))
@@ -231,11 +240,11 @@ static int in_order(const void *left, const void *right)
     return order != 0 ? order : (a->process > b->process) - (a->process < b->process);
 }
 
-static tnd_inspection_t *inspect(bool histories)
+tnd_inspection_t *tnd_inspection_new(tnd_look_t look)
 {
     tnd_inspection_t *self = tnd_allocate_zeroed(1, sizeof *self);
     size_t size = 0;
-    walk_t walk = {.made = self, .histories = histories};
+    walk_t walk = {.made = self, .look = look};
     walk.unread = tnd_memory_stream(&self->unread, &size);
     tnd_pages_folders_t folders;
     size_t count = tnd_pages_folders(&folders);
@@ -275,20 +284,10 @@ void tnd_inspection_sort(tnd_inspection_t *self)
         qsort(self->processes, self->count, sizeof *self->processes, in_order);
 }
 
-tnd_inspection_t *tnd_inspection_new(void)
-{
-    return inspect(false);
-}
-
-tnd_inspection_t *tnd_inspection_new_with_histories(void)
-{
-    return inspect(true);
-}
-
 tnd_inspection_t *tnd_inspection_of_file(int file)
 {
     tnd_inspected_t process = {0};
-    if (take_pages(file, false, &process) != NULL) {
+    if (take_pages(file, TND_LOOK_NOW, &process) != NULL) {
         free(process.actors);
         free(process.record_memory);
         return NULL;

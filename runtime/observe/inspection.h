@@ -30,8 +30,8 @@ typedef struct {
     uint64_t last_ns;      /* when one of its actors last changed its state; 0: never */
     uint32_t count;
     tnd_statistics_t *actors; /* a copy, without those of other hosts */
-    /*  Copies of the rest.  The histories are NULL unless they were asked for; the rings of events
-     *  are always NULL (see event_reader.h). */
+    /*  Copies of the rest.  Histories, details and timings are NULL unless they were asked for; the
+     *  rings of events are always NULL (see event_reader.h). */
     tnd_run_record_t record;
     uint64_t rings_at; /* offset of the rings in the file */
     uint64_t tap_at;   /* likewise, of its tap (see tap.h) */
@@ -46,10 +46,18 @@ typedef struct {
     char *unread;               /* files that could not be read and why, a line each; or "" */
 } tnd_inspection_t;
 
+/*  What is read beside the pages of the actors and the run.  Each includes those before it. */
+typedef enum {
+    TND_LOOK_NOW,       /* nothing */
+    TND_LOOK_HISTORIES, /* the last minute of each actor */
+    TND_LOOK_DETAILS    /* details and timings */
+} tnd_look_t;
+
+/*  A file that is larger is not read. */
+enum { TND_PAGES_FILE_MAX = 256 << 20 };
+
 /*  Does not fail; see `unread`. */
-tnd_inspection_t *tnd_inspection_new(void);
-/*  Likewise, with the histories of the actors. */
-tnd_inspection_t *tnd_inspection_new_with_histories(void);
+tnd_inspection_t *tnd_inspection_new(tnd_look_t look);
 /*  Reads one open statistics file, also after its removal; NULL if it cannot be read. */
 tnd_inspection_t *tnd_inspection_of_file(int file);
 void tnd_inspection_destroy(tnd_inspection_t **self_p);

@@ -91,3 +91,30 @@ tnd_fate_t tnd_process_fate(const tnd_process_t *self)
     /* A process that has ended keeps its number until its parent waits for it. */
     return start == self->start && state != 'Z' && state != 'X' ? TND_FATE_ALIVE : TND_FATE_DEAD;
 }
+
+bool tnd_process_thread_times(uint64_t thread, uint64_t *cpu_ns_p, uint64_t *ready_ns_p)
+{
+    char path[64], text[96];
+    unsigned long long cpu, ready;
+    snprintf(path, sizeof path, "/proc/self/task/%" PRIu64 "/schedstat", thread);
+    if (!read_text(path, text, sizeof text) || sscanf(text, "%llu %llu", &cpu, &ready) != 2)
+        return false;
+    *cpu_ns_p = cpu;
+    *ready_ns_p = ready;
+    return true;
+}
+
+uint64_t tnd_process_anonymous(int process)
+{
+    char path[64], line[256];
+    uint64_t kilobytes = 0;
+    snprintf(path, sizeof path, "/proc/%d/status", process);
+    FILE *file = fopen(path, "re");
+    if (file == NULL)
+        return 0;
+    while (fgets(line, sizeof line, file) != NULL)
+        if (sscanf(line, "RssAnon: %" SCNu64, &kilobytes) == 1)
+            break;
+    fclose(file);
+    return kilobytes * 1024;
+}

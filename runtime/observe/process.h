@@ -39,4 +39,10 @@ bool tnd_process_read(tnd_process_t *self, const char *line);
 /*  TND_FATE_UNKNOWN if the process runs on another machine or in another container. */
 tnd_fate_t tnd_process_fate(const tnd_process_t *self);
 
+/*  The anonymous memory of a process (RssAnon), in bytes; 0 if it is not visible. */
+uint64_t tnd_process_anonymous(int process);
+/*  How long a thread of this process has computed, and has been ready without a processor: from its
+ *  schedstat.  Returns false if the thread does not exist. */
+bool tnd_process_thread_times(uint64_t thread, uint64_t *cpu_ns_p, uint64_t *ready_ns_p);
+
 #endif

@@ -31,8 +31,14 @@ tnd_run_record_t tnd_run_record_at(void *memory, const tnd_pages_shape_t *shape)
     at += part(shape->edges, sizeof *self.edges);
     self.log = (tnd_log_record_t *)(void *)at;
     at += part(TND_LOG_RECORDS, sizeof *self.log);
+    self.memory = (tnd_memory_record_t *)(void *)at;
+    at += part(1, sizeof *self.memory);
     self.histories = (tnd_history_t *)(void *)at;
     at += part(shape->histories, sizeof *self.histories);
+    self.details = (tnd_actor_detail_t *)(void *)at;
+    at += part(shape->details, sizeof *self.details);
+    self.timings = (tnd_timing_t *)(void *)at;
+    at += part(shape->timings, sizeof *self.timings);
     self.rings = (tnd_event_ring_t *)(void *)at;
     return self;
 }
@@ -42,8 +48,10 @@ size_t tnd_run_record_bytes(const tnd_pages_shape_t *shape)
     return part(1, sizeof(tnd_run_page_t)) + part(shape->hosts, sizeof(tnd_host_record_t)) +
            part(shape->hosts > 0 ? shape->actors : 0, sizeof(tnd_instance_record_t)) +
            part(shape->edges, sizeof(tnd_edge_record_t)) +
-           part(TND_LOG_RECORDS, sizeof(tnd_log_record_t)) +
+           part(TND_LOG_RECORDS, sizeof(tnd_log_record_t)) + part(1, sizeof(tnd_memory_record_t)) +
            part(shape->histories, sizeof(tnd_history_t)) +
+           part(shape->details, sizeof(tnd_actor_detail_t)) +
+           part(shape->timings, sizeof(tnd_timing_t)) +
            part(shape->rings, sizeof(tnd_event_ring_t));
 }
 
@@ -72,6 +80,8 @@ tnd_pages_shape_t tnd_run_record_shape(const tnd_plan_t *plan, uint32_t host)
         shape.histories++;
         shape.rings += 1 + count_devices(plan, &plan->instances[i]);
     }
+    shape.details = shape.histories;
+    shape.timings = shape.rings;
     return shape;
 }
 
@@ -142,6 +152,37 @@ void tnd_run_record_fill(const tnd_run_record_t *self, const tnd_plan_t *plan, u
         self->edges[e].to = plan->edges[e].to;
         self->edges[e].transport = (uint32_t)plan->edges[e].transport;
     }
+}
+
+const tnd_actor_detail_t *tnd_run_record_detail(const tnd_run_record_t *self, uint32_t instance)
+{
+    bool known = self->details != NULL && self->shape.hosts > 0 && instance < self->shape.actors;
+    uint32_t number = known ? self->instances[instance].history : UINT32_MAX;
+    return number < self->shape.details ? &self->details[number] : NULL;
+}
+
+const tnd_timing_t *tnd_run_record_timing(const tnd_run_record_t *self, uint32_t instance,
+                                          uint32_t device)
+{
+    if (self->timings == NULL || self->shape.hosts == 0 || instance >= self->shape.actors)
+        return NULL;
+    const tnd_instance_record_t *record = &self->instances[instance];
+    bool known = device < record->ring_count && record->ring + device < self->shape.timings;
+    return known ? &self->timings[record->ring + device] : NULL;
+}
+
+void tnd_run_record_memory(const tnd_run_record_t *self, const tnd_memory_estimate_t *estimate)
+{
+    tnd_memory_record_t *memory = self->memory;
+    uint32_t count = estimate->count < TND_MEMORY_TERMS ? estimate->count : TND_MEMORY_TERMS;
+    memory->bytes = estimate->bytes;
+    for (uint32_t t = 0; t < count; t++) {
+        tnd_memory_record_term_t *term = &memory->terms[t];
+        snprintf(term->actor, sizeof term->actor, "%s", estimate->items[t].who);
+        snprintf(term->what, sizeof term->what, "%s", estimate->items[t].what);
+        term->bytes = estimate->items[t].bytes;
+    }
+    atomic_store_explicit(&memory->count, count, memory_order_release);
 }
 
 void tnd_run_record_presence(tnd_host_record_t *host, tnd_presence_t presence, uint64_t now)
@@ -229,6 +270,15 @@ void tnd_run_record_bound(const tnd_run_record_t *copy)
             instance->ring_count > copy->shape.rings - instance->ring)
             instance->ring = instance->ring_count = 0;
     }
+    if (copy->memory->count > TND_MEMORY_TERMS)
+        copy->memory->count = TND_MEMORY_TERMS;
+    for (unsigned t = 0; t < TND_MEMORY_TERMS; t++) {
+        tnd_memory_record_term_t *term = &copy->memory->terms[t];
+        (void)tnd_printable(term->actor, sizeof term->actor);
+        (void)tnd_printable(term->what, sizeof term->what);
+    }
+    for (uint32_t d = 0; d < copy->shape.details; d++)
+        tnd_actor_detail_bound(&copy->details[d]);
     for (uint32_t e = 0; e < copy->shape.edges; e++) {
         tnd_edge_record_t *edge = &copy->edges[e];
         bool exists = edge->from < copy->shape.actors && edge->to < copy->shape.actors;

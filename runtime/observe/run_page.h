@@ -5,7 +5,9 @@
  *  * a record of each host, each instance and each edge of the plan, so that peers on other
  *    machines have names;
  *  * the last log records that reached this process;
+ *  * what the memory of this process may reach, term by term;
  *  * the last 64 seconds of each actor of this host;
+ *  * its options, operations and current file, and histograms of its times (timing.h);
  *  * the last events of each actor of this host and of its device threads (event_ring.h).
  *
  *  Only the leader knows the state of the session and of other hosts.  In the files of other hosts
@@ -26,6 +28,8 @@
 
 #include "runtime/core/leader.h"
 #include "runtime/observe/event_ring.h"
+#include "runtime/observe/memory_estimate.h"
+#include "runtime/timing/timing.h"
 #include "runtime/plan/placement.h"
 
 /*  What a control thread does. */
@@ -105,9 +109,10 @@ typedef struct {
 typedef struct {
     char name[48], kind[16], actor[32];
     uint32_t host, chain, lane, number;
-    uint32_t role;             /* tnd_role_t */
-    uint32_t history;          /* index of its history here; UINT32_MAX: it is on another host */
-    uint32_t ring, ring_count; /* its event ring here, followed by those of its devices */
+    uint32_t role;    /* tnd_role_t */
+    uint32_t history; /* index of its history here; UINT32_MAX: it is on another host */
+    /*  Its event ring and its timing here, followed by those of its devices. */
+    uint32_t ring, ring_count;
     _Atomic uint64_t restarts; /* how often it was replaced because it hung */
 } tnd_instance_record_t;
 
@@ -138,6 +143,20 @@ typedef struct {
     _Atomic uint64_t after;
 } tnd_log_record_t;
 
+enum { TND_MEMORY_TERMS = 48 };
+
+typedef struct {
+    char actor[48], what[72]; /* an actor or "process"; a longer text is cut */
+    uint64_t bytes;
+} tnd_memory_record_term_t;
+
+/*  The most memory that this process may use, as `tundish explain` shows it.  Written once. */
+typedef struct {
+    _Atomic uint64_t count; /* terms; 0: not known yet */
+    uint64_t bytes;         /* of all, also of those that have no room here */
+    tnd_memory_record_term_t terms[TND_MEMORY_TERMS];
+} tnd_memory_record_t;
+
 enum { TND_HISTORY_SECONDS = 64, TND_HISTORY_SHARES = 9 };
 
 /*  About one second of an actor. */
@@ -160,7 +179,9 @@ typedef struct {
 typedef struct {
     uint32_t actors, hosts, edges;
     uint32_t histories; /* actors of this host */
-    uint32_t rings;     /* of these actors and their devices */
+    uint32_t details;   /* likewise; 0 in a copy without them */
+    uint32_t timings;   /* of these actors and their devices; likewise */
+    uint32_t rings;     /* likewise */
 } tnd_pages_shape_t;
 
 /*  The parts of a file, in its memory or in a copy. */
@@ -170,7 +191,10 @@ typedef struct {
     tnd_instance_record_t *instances;
     tnd_edge_record_t *edges;
     tnd_log_record_t *log;
+    tnd_memory_record_t *memory;
     tnd_history_t *histories;
+    tnd_actor_detail_t *details; /* by history */
+    tnd_timing_t *timings;       /* by ring */
     tnd_event_ring_t *rings;
     tnd_pages_shape_t shape;
 } tnd_run_record_t;
@@ -185,6 +209,14 @@ tnd_pages_shape_t tnd_run_record_shape(const tnd_plan_t *plan, uint32_t host);
 void tnd_run_record_fill(const tnd_run_record_t *self, const tnd_plan_t *plan, uint32_t host,
                          uint64_t now);
 
+/*  The detail of an instance / the histograms of it (`device` 0) or of one of its devices (from 1);
+ *  NULL if this record has none. */
+const tnd_actor_detail_t *tnd_run_record_detail(const tnd_run_record_t *self, uint32_t instance);
+const tnd_timing_t *tnd_run_record_timing(const tnd_run_record_t *self, uint32_t instance,
+                                          uint32_t device);
+
+/*  Sets what the memory of this process may reach. */
+void tnd_run_record_memory(const tnd_run_record_t *self, const tnd_memory_estimate_t *estimate);
 /*  Sets the presence of a host; `since_ns` changes only with it. */
 void tnd_run_record_presence(tnd_host_record_t *host, tnd_presence_t presence, uint64_t now);
 /*  Adds a log record; a long text is cut. */

@@ -17,6 +17,7 @@
 #include "runtime/core/protocol/message.h"
 #include "runtime/core/stream/position.h"
 #include "runtime/base/status.h"
+#include "runtime/timing/counter.h"
 #include "runtime/observe/run_page.h"
 #include "runtime/observe/tap.h"
 
@@ -74,6 +75,9 @@ typedef struct {
     _Atomic uint64_t step;     /* over the run */
     _Atomic uint64_t thread;   /* that its steps run on, as the system's tools show it */
     _Atomic uint64_t spent_ns[TND_DEVICE_STATES];
+    /*  Of its thread, as read by the control thread once a second.  If steps run on the program's
+     *  thread, they include what the program does between them. */
+    _Atomic uint64_t cpu_ns, ready_ns;
     char name[24];
 } tnd_device_page_t;
 
@@ -108,7 +112,7 @@ typedef struct {
 } tnd_statistics_t;
 
 /*  The first page of a file. */
-enum { TND_PAGES_VERSION = 10 };
+enum { TND_PAGES_VERSION = 11 };
 
 typedef struct {
     char magic[8];           /* "TNDPAGES" */
@@ -122,13 +126,6 @@ typedef struct {
     _Atomic uint64_t session;   /* distinguishes runs of the same name */
     _Atomic uint64_t killed_by; /* the signal, if its parent wrote it; 0: not known */
 } tnd_pages_header_t;
-
-/*  Adds to a counter of the calling thread's own actor: a plain load and store. */
-static inline void tnd_count(_Atomic uint64_t *counter, uint64_t more)
-{
-    atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + more,
-                          memory_order_relaxed);
-}
 
 typedef struct tnd_pages tnd_pages_t;
 

@@ -77,6 +77,26 @@ def test_a_hanging_step_is_shown_with_all_that_wait_for_it(folder):
             assert sum(actor["times"].values()) > 0.7, actor
         assert feed["devices"][0]["seconds"]["step"] > 1, feed
 
+        # The step of 32 rows hangs; read.0 read its 100 rows, four blocks at most per batch.
+        timings = {name: {one["name"]: one for one in actors[name]["timings"]} for name in actors}
+        device = {one["name"]: one for one in feed["devices"][0]["timings"]}
+        same((device["step"]["count"], device["between_steps"]["count"]), (2, 2))
+        for one in [*timings["read.0"].values(), *device.values()]:
+            same(sum(part["count"] for part in one["classes"]), one["count"])
+            assert one["p50_seconds"] <= one["p99_seconds"] <= one["max_seconds"], one
+        same(timings["read.0"]["queue_wait"]["count"], actors["read.0"]["blocks_out"])
+        assert timings["read.0"]["service"]["count"] >= actors["read.0"]["blocks_out"]
+        holds(actors["read.0"]["options"], "epochs", "shuffle")
+        holds(actors["read.0"]["reads"]["file"], ".npy")
+        assert actors["read.0"]["reads"]["offset_bytes"] >= 64, "after the header of .npy"
+
+        # The process uses no more than `tundish explain` says of the same graph.
+        code, out, _ = run("explain", "--json", str(folder / "graph.yaml"), env=environment)
+        wanted = json.loads(out)["hosts"][0]["memory"]
+        same((seen["memory"]["most_bytes"], seen["memory"]["terms"]),
+             (wanted["bytes"], wanted["terms"]))
+        assert 0 < seen["memory"]["anonymous_bytes"] <= wanted["bytes"], seen["memory"]
+
         code, out, _ = run("ps", env=environment)
         lines = [line for line in out.splitlines() if line.startswith("stuck")]
         same((code, len(lines)), (0, 4))

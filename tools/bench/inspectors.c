@@ -103,7 +103,7 @@ static void end(pid_t child)
 static bench_took_t look(pid_t run)
 {
     bench_took_t took = {.rows = -1};
-    tnd_inspection_t *made = tnd_inspection_new();
+    tnd_inspection_t *made = tnd_inspection_new(TND_LOOK_NOW);
     for (uint32_t p = 0; p < made->count; p++)
         for (uint32_t a = 0; made->processes[p].process == run && a < made->processes[p].count; a++)
             if (strcmp(made->processes[p].actors[a].actor, "feed") == 0)

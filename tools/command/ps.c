@@ -205,9 +205,11 @@ static void print_runs(const sheet_t *sheet, const tnd_inspection_t *look)
     fputs("],\"processes\":[", stdout);
 }
 
-static tnd_inspection_t *look(tnd_remote_hosts_t *hosts)
+static tnd_inspection_t *look(const tnd_request_t *request, tnd_remote_hosts_t *hosts)
 {
-    return tnd_remote_hosts_look(hosts, false, TND_REMOTE_PATIENCE_NS);
+    bool all = request->json || request->stream;
+    return tnd_remote_hosts_look(hosts, all ? TND_LOOK_DETAILS : TND_LOOK_NOW,
+                                 TND_REMOTE_PATIENCE_NS);
 }
 
 static void print_json(sheet_t *sheet, const tnd_inspection_t *before,
@@ -240,10 +242,10 @@ static void print_table(sheet_t *sheet, const tnd_inspection_t *before,
 static int once(const tnd_request_t *request, tnd_remote_hosts_t *hosts)
 {
     sheet_t sheet = {.request = request, .json = request->json, .first = true};
-    tnd_inspection_t *before = look(hosts), *after = before;
+    tnd_inspection_t *before = look(request, hosts), *after = before;
     if (any_live(before)) {
         nanosleep(&pause_between, NULL);
-        after = look(hosts);
+        after = look(request, hosts);
     }
     if (sheet.json)
         print_json(&sheet, before, after);
@@ -274,7 +276,7 @@ static int stream(const tnd_request_t *request, tnd_remote_hosts_t *hosts, uint6
     bool read = true;
     while (read) {
         sheet_t sheet = {.request = request, .json = true, .first = true};
-        tnd_inspection_t *after = look(hosts);
+        tnd_inspection_t *after = look(request, hosts);
         print_json(&sheet, before != NULL ? before : after, after);
         read = fflush(stdout) == 0 && poll(&reader, 1, (int)(interval_ns / 1000000)) == 0;
         tnd_inspection_destroy(&before);
@@ -290,7 +292,7 @@ static int stream_pages(uint64_t interval_ns)
     struct pollfd reader = {.fd = STDOUT_FILENO};
     bool read = true;
     while (read) {
-        tnd_inspection_t *pages = tnd_inspection_new_with_histories();
+        tnd_inspection_t *pages = tnd_inspection_new(TND_LOOK_DETAILS);
         tnd_remote_look_print(stdout, pages);
         tnd_inspection_destroy(&pages);
         read = fflush(stdout) == 0 && poll(&reader, 1, (int)(interval_ns / 1000000)) == 0;

@@ -193,7 +193,7 @@ static void say_drain(run_t *run)
     if (now < last + drain_wait_ns)
         return;
     run->drain_ns = 0;
-    tnd_inspection_t *inspection = tnd_inspection_new();
+    tnd_inspection_t *inspection = tnd_inspection_new(TND_LOOK_NOW);
     for (uint32_t p = 0; p < inspection->count; p++) {
         tnd_verdict_t verdict;
         if (inspection->processes[p].process != getpid() || inspection->processes[p].killed)

@@ -117,7 +117,7 @@ static bool look(void *context, const tnd_event_stream_t *stream, bool last)
     if (!last && !tnd_pace_is_due(&tracer->looks, now))
         return true;
     tracer->stream = stream;
-    tnd_inspection_t *made = tnd_inspection_new();
+    tnd_inspection_t *made = tnd_inspection_new(TND_LOOK_NOW);
     for (uint32_t p = 0; p < made->count; p++)
         if (tnd_event_stream_is_of(stream, &made->processes[p]))
             add_process(tracer, &made->processes[p], made->now_ns, last);

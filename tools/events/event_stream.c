@@ -109,7 +109,7 @@ static const tnd_inspected_t *choose(const tnd_inspection_t *made, const char *r
 
 tnd_event_stream_t *tnd_event_stream_new(const char *run, bool past, tnd_error_t *error)
 {
-    tnd_inspection_t *made = tnd_inspection_new();
+    tnd_inspection_t *made = tnd_inspection_new(TND_LOOK_NOW);
     const tnd_inspected_t *process = choose(made, run, error);
     if (process == NULL) {
         tnd_inspection_destroy(&made);
@@ -243,7 +243,7 @@ void tnd_event_stream_look(tnd_event_stream_t *self)
     if (!tnd_pace_is_due(&self->looks, now))
         return;
     uint64_t before = tnd_clock_read(CLOCK_PROCESS_CPUTIME_ID);
-    add_sources(self, tnd_inspection_new(), true);
+    add_sources(self, tnd_inspection_new(TND_LOOK_NOW), true);
     tnd_pace_worked(&self->looks, now, tnd_clock_read(CLOCK_PROCESS_CPUTIME_ID) - before);
 }
 

@@ -84,7 +84,7 @@ static bool has_actor(const tnd_row_tap_t *self, const tnd_inspected_t *process)
 /*  Asks the processes that are not asked yet. */
 static void ask(tnd_row_tap_t *self, const tnd_event_stream_t *stream)
 {
-    tnd_inspection_t *made = tnd_inspection_new();
+    tnd_inspection_t *made = tnd_inspection_new(TND_LOOK_NOW);
     bool used = false;
     for (uint32_t p = 0; p < made->count; p++) {
         const tnd_inspected_t *process = &made->processes[p];

@@ -274,21 +274,16 @@ static void print_problems(const tnd_remote_hosts_t *self, tnd_inspection_t *loo
     look->unread = text;
 }
 
-static tnd_inspection_t *inspect(bool histories)
+tnd_inspection_t *tnd_remote_hosts_look(tnd_remote_hosts_t *self, tnd_look_t what, uint64_t wait_ns)
 {
-    return histories ? tnd_inspection_new_with_histories() : tnd_inspection_new();
-}
-
-tnd_inspection_t *tnd_remote_hosts_look(tnd_remote_hosts_t *self, bool histories, uint64_t wait_ns)
-{
-    tnd_inspection_t *look = inspect(histories);
+    tnd_inspection_t *look = tnd_inspection_new(what);
     if (self->via == NULL)
         return look;
     start(self, look);
     if (self->stream_count > 0) {
         wait_for_answers(self, wait_ns);
         tnd_inspection_destroy(&look);
-        look = inspect(histories);
+        look = tnd_inspection_new(what);
     }
     add_answers(self, look);
     print_problems(self, look);

@@ -20,13 +20,14 @@ tnd_status_t tnd_remote_hosts_new(tnd_remote_hosts_t **self_p, const char *via,
                                   tnd_error_t *error) TND_CHECKED;
 void tnd_remote_hosts_destroy(tnd_remote_hosts_t **self_p);
 
-/*  Inspects this machine, with or without histories, and adds what the other hosts of its runs
+/*  Inspects this machine and adds what the other hosts of its runs
  *  print.  Waits until each has answered anew, for at most `wait_ns`, and for none longer than
  *  TND_REMOTE_PATIENCE_NS after its last answer.  0: takes what has arrived.
  *
  *  The processes of a host that does not answer any more are shown as they were last; `unread` then
  *  has a line that names the host, its command, why it does not answer, and what was last heard.
  *  The caller destroys the inspection. */
-tnd_inspection_t *tnd_remote_hosts_look(tnd_remote_hosts_t *self, bool histories, uint64_t wait_ns);
+tnd_inspection_t *tnd_remote_hosts_look(tnd_remote_hosts_t *self, tnd_look_t what,
+                                        uint64_t wait_ns);
 
 #endif

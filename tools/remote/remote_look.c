@@ -12,7 +12,13 @@
 #include "tools/cli/json.h"
 
 /*  The most records of a process, as for files of this machine, and bytes of the pages of all. */
-enum { ACTORS_MAX = 4096, HOSTS_MAX = 4096, EDGES_MAX = 1 << 18, BYTES_MAX = 64 << 20 };
+enum {
+    ACTORS_MAX = 4096,
+    HOSTS_MAX = 4096,
+    EDGES_MAX = 1 << 18,
+    TIMINGS_MAX = 1 << 17,
+    BYTES_MAX = 64 << 20
+};
 
 static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
@@ -37,8 +43,9 @@ static tnd_pages_shape_t shape_of(const tnd_run_record_t *record)
     return (tnd_pages_shape_t){.actors = record->shape.actors,
                                .hosts = record->shape.hosts,
                                .edges = record->shape.edges,
-                               .histories =
-                                   record->histories != NULL ? record->shape.histories : 0};
+                               .histories = record->histories != NULL ? record->shape.histories : 0,
+                               .details = record->details != NULL ? record->shape.details : 0,
+                               .timings = record->timings != NULL ? record->shape.timings : 0};
 }
 
 static void print_pages(FILE *out, const tnd_inspected_t *process)
@@ -68,10 +75,11 @@ static void print_process(FILE *out, const tnd_inspected_t *process, bool first)
             ",\"session\":\"%" PRIx64
             "\",\"pid\":%d,\"killed_by\":%d,\"killed\":%s,\"stopped\":%s,\"count\":%" PRIu32
             ",\"actors\":%" PRIu32 ",\"hosts\":%" PRIu32 ",\"edges\":%" PRIu32
-            ",\"histories\":%" PRIu32 ",\"pages\":\"",
+            ",\"histories\":%" PRIu32 ",\"details\":%" PRIu32 ",\"timings\":%" PRIu32
+            ",\"pages\":\"",
             process->session, process->process, process->killed_by,
             process->killed ? "true" : "false", process->stopped ? "true" : "false", process->count,
-            shape.actors, shape.hosts, shape.edges, shape.histories);
+            shape.actors, shape.hosts, shape.edges, shape.histories, shape.details, shape.timings);
     print_pages(out, process);
     fprintf(out, "\",\"throttled_ns\":%" PRIu64 ",\"last_ns\":%" PRIu64 "}", process->throttled_ns,
             process->last_ns);
@@ -156,17 +164,21 @@ static bool inflate_pages(const json_t *text, uint8_t *bytes, size_t size)
 /*  `left_p`: bytes that the pages may still take. */
 static bool read_pages(const json_t *object, tnd_inspected_t *process, size_t *left_p)
 {
-    uint64_t count, actors, hosts, edges, histories;
+    uint64_t count, actors, hosts, edges, histories, details, timings;
     if (!read_number(object, "actors", ACTORS_MAX, &actors) ||
         !read_number(object, "count", actors, &count) ||
         !read_number(object, "hosts", HOSTS_MAX, &hosts) ||
         !read_number(object, "edges", EDGES_MAX, &edges) ||
-        !read_number(object, "histories", actors, &histories))
+        !read_number(object, "histories", actors, &histories) ||
+        !read_number(object, "details", histories, &details) ||
+        !read_number(object, "timings", TIMINGS_MAX, &timings))
         return false;
     tnd_pages_shape_t shape = {.actors = (uint32_t)actors,
                                .hosts = (uint32_t)hosts,
                                .edges = (uint32_t)edges,
-                               .histories = (uint32_t)histories};
+                               .histories = (uint32_t)histories,
+                               .details = (uint32_t)details,
+                               .timings = (uint32_t)timings};
     size_t pages = count * sizeof *process->actors, record = tnd_run_record_bytes(&shape);
     if (pages + record > *left_p)
         return false;
@@ -183,6 +195,10 @@ static bool read_pages(const json_t *object, tnd_inspected_t *process, size_t *l
         process->record = tnd_run_record_at(process->record_memory, &shape);
         if (histories == 0)
             process->record.histories = NULL;
+        if (details == 0)
+            process->record.details = NULL;
+        if (timings == 0)
+            process->record.timings = NULL;
     }
     free(bytes);
     return whole;

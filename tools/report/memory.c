@@ -8,13 +8,10 @@
 
 #include "runtime/base/limits.h"
 #include "runtime/text/quantity.h"
-#include "runtime/interface/kind.h"
+#include "runtime/resources/process_memory.h"
 #include "tools/machine/machine.h"
 
 enum { MIB = 1 << 20 };
-
-/*  Threads of a process besides actors and devices: main, control, signals, messages. */
-enum { THREADS = 4 };
 
 /*  The limit of the host, and where it comes from. */
 static uint64_t limit_of(const tnd_plan_host_t *host, char *words, size_t room)
@@ -38,32 +35,18 @@ static uint64_t limit_of(const tnd_plan_host_t *host, char *words, size_t room)
     return machine;
 }
 
+static const tnd_stream_t *stream_of(const void *context, uint32_t chain)
+{
+    const tnd_preflight_t *preflight = context;
+    return preflight->chains[chain].known ? &preflight->chains[chain].stream : NULL;
+}
+
 static void add_process(tnd_memory_t *self, const tnd_plan_t *plan, uint32_t host, const char *who,
                         const tnd_preflight_t *preflight)
 {
-    uint64_t threads = THREADS, before = self->estimate.threads;
-    for (uint32_t i = 0; i < plan->instance_count; i++) {
-        const tnd_instance_t *instance = &plan->instances[i];
-        const tnd_preflight_chain_t *chain = &preflight->chains[instance->chain];
-        const tnd_kind_t *kind = tnd_kind_of(instance->kind);
-        if (instance->host != host)
-            continue;
-        threads++;
-        if (instance->kind->role == TND_ROLE_FEEDER)
-            threads += plan->hosts[host].device_count > 0 ? plan->hosts[host].device_count : 1;
-        self->known = self->known && chain->known;
-        self->estimate.asleep = instance->tuned && instance->number >= self->workers;
-        if (chain->known && kind->estimate_memory != NULL)
-            kind->estimate_memory(plan, i, &chain->stream, &self->estimate);
-    }
-    for (uint32_t h = 0; h < plan->host_count; h++)
-        if (plan->hosts[h].isolated && plan->hosts[h].parent == host) {
-            threads++; /* it retains them */
-            break;
-        }
-    threads += self->estimate.threads - before;
-    tnd_memory_estimate_add(&self->estimate, who, (16 + threads) * MIB,
-                            "16 MiB, and 1 MiB for each of %" PRIu64 " threads", threads);
+    bool known = tnd_process_memory_add(&self->estimate, plan, host, who, self->workers, stream_of,
+                                        preflight);
+    self->known = self->known && known;
 }
 
 /*  With that many workers awake. */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "runtime/base/allocation.h"
+#include "runtime/observe/process.h"
 #include "runtime/observe/tuning.h"
 #include "tools/cli/json.h"
 
@@ -240,9 +241,87 @@ void tnd_run_json_run(FILE *out, const tnd_inspection_t *look, const tnd_inspect
     fputs("}", out);
 }
 
+/* --- times ------------------------------------------------------------------------------------ */
+
+static void print_histogram(FILE *out, const char *name, const tnd_histogram_t *histogram)
+{
+    static const struct {
+        const char *name;
+        double share;
+    } marks[] = {{"p50", 0.5}, {"p90", 0.9}, {"p99", 0.99}, {"p999", 0.999}, {"max", 1}};
+    bool any = false;
+    tnd_json_begin(out, false, "name", name);
+    fprintf(out, ",\"count\":%" PRIu64 ",\"sum_seconds\":%.9f", tnd_histogram_count(histogram),
+            (double)histogram->sum_ns * 1e-9);
+    for (size_t m = 0; m < sizeof marks / sizeof marks[0]; m++)
+        fprintf(out, ",\"%s_seconds\":%.9f", marks[m].name,
+                (double)tnd_histogram_quantile(histogram, marks[m].share) * 1e-9);
+    fputs(",\"classes\":[", out);
+    for (unsigned c = 0; c < TND_HISTOGRAM_CLASSES; c++) {
+        if (histogram->counts[c] == 0)
+            continue;
+        fprintf(out, "%s{\"below_seconds\":%.9f,\"count\":%" PRIu64 "}", any ? "," : "",
+                (double)tnd_histogram_end(c) * 1e-9, histogram->counts[c]);
+        any = true;
+    }
+    fputs("]}", out);
+}
+
+/*  Of an actor (`device` 0) or of one of its devices (from 1). */
+static void print_timing(FILE *out, const tnd_run_record_t *record, uint32_t instance,
+                         uint32_t device)
+{
+    static const char *const of_actor[] = {
+#define TIMING_NAME(NAME, name, text) name,
+        TND_ACTOR_TIMINGS(TIMING_NAME)};
+    static const char *const of_device[] = {TND_DEVICE_TIMINGS(TIMING_NAME)};
+#undef TIMING_NAME
+    unsigned count = device == 0 ? TND_ACTOR_TIMING_COUNT : TND_DEVICE_TIMING_COUNT;
+    const tnd_timing_t *timing = tnd_run_record_timing(record, instance, device);
+    fputs(",\"timings\":", out);
+    if (timing == NULL) {
+        fputs("null", out);
+        return;
+    }
+    for (unsigned t = 0; t < count; t++) {
+        fputs(t > 0 ? "," : "[", out);
+        print_histogram(out, device == 0 ? of_actor[t] : of_device[t], &timing->parts[t]);
+    }
+    fputs("]", out);
+}
+
+static void print_operations(FILE *out, const tnd_actor_detail_t *detail)
+{
+    fputs(",\"operations\":[", out);
+    for (uint64_t o = 0; detail != NULL && o < detail->operation_count; o++) {
+        const tnd_operation_time_t *operation = &detail->operations[o];
+        tnd_json_begin(out, o > 0, "name", operation->name);
+        fprintf(out, ",\"blocks_timed\":%" PRIu64 ",\"seconds\":%.9f}", operation->blocks,
+                (double)operation->ns * 1e-9);
+    }
+    fputs("]", out);
+}
+
+static void print_detail(FILE *out, const tnd_run_record_t *record, uint32_t instance)
+{
+    const tnd_actor_detail_t *detail = tnd_run_record_detail(record, instance);
+    char file[8 * TND_DETAIL_FILE_WORDS];
+    tnd_json_member(out, "options", detail != NULL ? detail->options : NULL);
+    print_operations(out, detail);
+    if (detail == NULL || !tnd_actor_detail_file(detail, file, sizeof file)) {
+        fputs(",\"reads\":null", out);
+        return;
+    }
+    fputs(",\"reads\":", out);
+    tnd_json_begin(out, false, "file", file);
+    fprintf(out, ",\"record\":%" PRIu64 ",\"offset_bytes\":%" PRIu64 "}", detail->record,
+            detail->offset);
+}
+
 /* --- an actor --------------------------------------------------------------------------------- */
 
-static void print_devices(FILE *out, const tnd_statistics_t *page, uint64_t now)
+static void print_devices(FILE *out, const tnd_run_record_t *record, const tnd_statistics_t *page,
+                          uint64_t now)
 {
     fputs(",\"devices\":[", out);
     for (uint32_t d = 0; d < page->device_count; d++) {
@@ -251,15 +330,19 @@ static void print_devices(FILE *out, const tnd_statistics_t *page, uint64_t now)
         tnd_json_begin(out, d > 0, "name", device->name);
         fprintf(out,
                 ",\"state\":\"%s\",\"replica\":%" PRIu64 ",\"step\":%" PRIu64 ",\"thread\":%" PRIu64
-                ",\"since_seconds\":%.3f,\"seconds\":{",
+                ",\"since_seconds\":%.3f,\"cpu_seconds\":%.9f,\"run_queue_seconds\":%.9f,"
+                "\"seconds\":{",
                 device_names[state], device->state >> 8, device->step, device->thread,
-                now > device->since_ns ? (double)(now - device->since_ns) * 1e-9 : 0);
+                now > device->since_ns ? (double)(now - device->since_ns) * 1e-9 : 0,
+                (double)device->cpu_ns * 1e-9, (double)device->ready_ns * 1e-9);
         for (unsigned s = 0; s < TND_DEVICE_STATES; s++) {
             uint64_t spent = device->spent_ns[s];
             spent += s == state && now > device->since_ns ? now - device->since_ns : 0;
             fprintf(out, "%s\"%s\":%.9f", s > 0 ? "," : "", device_names[s], (double)spent * 1e-9);
         }
-        fputs("}}", out);
+        fputs("}", out);
+        print_timing(out, record, page->instance, d + 1);
+        fputs("}", out);
     }
     fputs("]", out);
 }
@@ -326,7 +409,9 @@ void tnd_run_json_actor(FILE *out, const tnd_inspected_t *process, const tnd_sta
     fputs("}", out);
     print_peers(out, &process->record, page, true);
     print_peers(out, &process->record, page, false);
-    print_devices(out, page, now);
+    print_timing(out, &process->record, page->instance, 0);
+    print_detail(out, &process->record, page->instance);
+    print_devices(out, &process->record, page, now);
     if (page->tuning != 0) {
         char tuning[256];
         tnd_json_member(out, "tuning", tnd_tuning_text(page->tuning, tuning, sizeof tuning));
@@ -345,17 +430,44 @@ double tnd_run_json_rate(const tnd_inspection_t *before, const tnd_inspection_t 
            (double)(after->now_ns - before->now_ns);
 }
 
+/*  What the process uses now, and what it may use at most. */
+static void print_memory(FILE *out, const tnd_inspected_t *process)
+{
+    const tnd_memory_record_t *memory = process->record.memory;
+    bool here = !process->killed && process->machine[0] == '\0';
+    uint64_t anonymous = here ? tnd_process_anonymous(process->process) : 0;
+    fputs(",\"memory\":{\"anonymous_bytes\":", out);
+    if (anonymous > 0)
+        fprintf(out, "%" PRIu64, anonymous);
+    else
+        fputs("null", out);
+    fputs(",\"most_bytes\":", out);
+    if (memory->count > 0)
+        fprintf(out, "%" PRIu64, memory->bytes);
+    else
+        fputs("null", out);
+    fputs(",\"terms\":[", out);
+    for (uint64_t t = 0; t < memory->count; t++) {
+        tnd_json_begin(out, t > 0, "actor", memory->terms[t].actor);
+        tnd_json_member(out, "what", memory->terms[t].what);
+        fprintf(out, ",\"bytes\":%" PRIu64 "}", memory->terms[t].bytes);
+    }
+    fputs("]}", out);
+}
+
 void tnd_run_json_process(FILE *out, const tnd_inspection_t *before, const tnd_inspection_t *after,
                           const tnd_inspected_t *process)
 {
     tnd_json_begin(out, false, "run", process->run);
     tnd_json_member(out, "host", process->host);
     tnd_json_member(out, "machine", process->machine[0] != '\0' ? process->machine : NULL);
-    fprintf(out, ",\"session\":\"%" PRIx64 "\",\"pid\":%d,\"state\":\"%s\",\"actors\":[",
-            process->session, process->process,
+    fprintf(out, ",\"session\":\"%" PRIx64 "\",\"pid\":%d,\"state\":\"%s\"", process->session,
+            process->process,
             process->killed    ? "killed"
             : process->stopped ? "stopped"
                                : "running");
+    print_memory(out, process);
+    fputs(",\"actors\":[", out);
     for (uint32_t a = 0; a < process->count; a++) {
         const tnd_statistics_t *page = &process->actors[a];
         fputs(a > 0 ? "," : "", out);

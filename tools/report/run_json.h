@@ -11,7 +11,7 @@
 #include "runtime/observe/inspection.h"
 
 /*  The version of the members; it grows when one changes its meaning. */
-enum { TND_RUN_JSON_SCHEMA = 1 };
+enum { TND_RUN_JSON_SCHEMA = 2 };
 
 /*  The state of an actor for users: "waiting", "asleep", ... */
 const char *tnd_run_json_state(const tnd_statistics_t *page);

@@ -9,6 +9,7 @@
 #include "runtime/base/allocation.h"
 #include "tools/report/bottleneck.h"
 #include "runtime/observe/observer.h"
+#include "runtime/observe/process.h"
 #include "tools/report/run_json.h"
 
 /*  In the order of TND_TIMES: cpu, wait_in, wait_credit, wait_order, wait_step, wait_reduce,
@@ -353,22 +354,6 @@ static void take_edges(tnd_top_snapshot_t *self, const tnd_inspection_t *before,
         take_edge(self, before, after, leader, e);
 }
 
-/*  The anonymous memory of a process, from /proc; 0 if it is not visible. */
-static uint64_t anonymous_of(int process)
-{
-    char path[64], line[256];
-    uint64_t kilobytes = 0;
-    snprintf(path, sizeof path, "/proc/%d/status", process);
-    FILE *file = fopen(path, "re");
-    if (file == NULL)
-        return 0;
-    while (fgets(line, sizeof line, file) != NULL)
-        if (sscanf(line, "RssAnon: %" SCNu64, &kilobytes) == 1)
-            break;
-    fclose(file);
-    return kilobytes * 1024;
-}
-
 static void take_hosts(tnd_top_snapshot_t *self, const tnd_inspection_t *after,
                        const tnd_inspected_t *leader)
 {
@@ -400,7 +385,7 @@ static void take_hosts(tnd_top_snapshot_t *self, const tnd_inspection_t *after,
             host->killed = process->killed;
             host->process = (uint64_t)process->process;
             bool here = !process->killed && process->machine[0] == '\0';
-            host->anonymous_bytes = here ? anonymous_of(process->process) : 0;
+            host->anonymous_bytes = here ? tnd_process_anonymous(process->process) : 0;
         }
         self->hosts_up += host->presence == TND_PRESENCE_UP && !host->killed;
         if (host->waited_for && used + strlen(host->name) + 3 < sizeof self->waiting_for)

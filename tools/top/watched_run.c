@@ -85,7 +85,7 @@ void tnd_watched_run_look(tnd_watched_run_t *self)
         return;
     tnd_inspection_destroy(&self->before);
     self->before = self->after;
-    self->after = tnd_remote_hosts_look(self->hosts, true, self->patience_ns);
+    self->after = tnd_remote_hosts_look(self->hosts, TND_LOOK_HISTORIES, self->patience_ns);
     const tnd_inspected_t *process = tnd_watched_run_process(self);
     if (process == NULL) {
         if (self->snapshot != NULL && !self->ended)

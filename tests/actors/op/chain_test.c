@@ -347,6 +347,36 @@ Test(chain, output_that_is_final_is_not_copied_again)
     close_source(&in);
 }
 
+Test(chain, one_block_in_sixteen_is_timed)
+{
+    static const int64_t values[] = {1, 2, 3};
+    static tnd_actor_detail_t detail;
+    tnd_schema_t schema = schema_of(TND_I64, 0, NULL);
+    run_t run;
+    tnd_error_t error;
+    cr_assert_eq(open_chain(&run,
+                            "{scale: {column: x, factor: 2}}, {filter: {column: x, op: ge, value: "
+                            "4}}",
+                            false, &schema, &error),
+                 TND_OK, "%s", error.text);
+    tnd_chain_time(run.chain, &detail);
+    tnd_block_t *block = numbers(run.block_pool, &schema, values, 3), *out = NULL;
+    for (unsigned i = 0; i <= 2 * TND_DETAIL_SAMPLE; i++) {
+        uint64_t before = detail.operations[1].ns;
+        cr_assert_eq(
+            tnd_chain_run(run.chain, &plain_key, block, run.block_pool, run.pool, &out, &error),
+            TND_OK, "%s", error.text);
+        tnd_block_drop(&out);
+        cr_assert_eq(detail.operations[1].ns > before, i % TND_DETAIL_SAMPLE == 0, "block %u", i);
+    }
+    cr_assert_eq(detail.operation_count, 2);
+    cr_assert_str_eq(detail.operations[0].name, "scale");
+    cr_assert_str_eq(detail.operations[1].name, "filter");
+    cr_assert_eq(detail.operations[0].blocks, 3);
+    tnd_block_drop(&block);
+    close_chain(&run);
+}
+
 Test(lookup, a_number_without_an_entry_is_a_bad_row)
 {
     static const int64_t values[] = {1, 0, 2};

@@ -175,7 +175,7 @@ Test(event_ring, the_rings_of_a_killed_process_are_read)
     cr_assert_eq(read(ready[0], &byte, 1), 1);
 
     uint64_t missed = 0;
-    tnd_inspection_t *made = tnd_inspection_new();
+    tnd_inspection_t *made = tnd_inspection_new(TND_LOOK_NOW);
     const tnd_inspected_t *process = only(made, folder);
     cr_assert_not_null(process);
     tnd_event_reader_t *reader = tnd_event_reader_new(process);

@@ -61,7 +61,7 @@ Test(inspection, what_an_actor_counts_is_read_while_it_lives)
     tnd_statistics_state(page, TND_STATE_WAITING, 1, 1000);
     tnd_count(&page->rows_out, 7);
 
-    tnd_inspection_t *made = tnd_inspection_new();
+    tnd_inspection_t *made = tnd_inspection_new(TND_LOOK_NOW);
     const tnd_inspected_t *process = only(made, &count);
     cr_assert_eq(count, 1);
     cr_assert_str_eq(process->run, "fashion");
@@ -85,7 +85,13 @@ Test(inspection, what_a_process_knows_of_its_run_is_read)
     tnd_pages_t *pages = NULL;
     tnd_error_t error;
     char text[256];
-    tnd_pages_shape_t shape = {.actors = 2, .hosts = 2, .edges = 1, .histories = 1};
+    tnd_pages_shape_t shape = {.actors = 2,
+                               .hosts = 2,
+                               .edges = 1,
+                               .histories = 1,
+                               .details = 1,
+                               .timings = 2,
+                               .rings = 2};
     cr_assert_eq(tnd_pages_new(&pages, "fashion", "a", 1, shape, &error), TND_OK);
     const tnd_run_record_t *record = tnd_pages_record(pages);
     record->page->step = 17;
@@ -98,7 +104,7 @@ Test(inspection, what_a_process_knows_of_its_run_is_read)
     for (uint64_t i = 0; i < TND_LOG_RECORDS + 1; i++)
         tnd_run_record_log(record, 2, "a", "prep.0", i == 0 ? "first" : "a\033later", i);
 
-    tnd_inspection_t *made = tnd_inspection_new();
+    tnd_inspection_t *made = tnd_inspection_new(TND_LOOK_NOW);
     const tnd_run_record_t *copy = &only(made, &count)->record;
     cr_assert_eq(copy->page->step, 17);
     cr_assert_str_eq(copy->hosts[1].name, "b");
@@ -113,8 +119,23 @@ Test(inspection, what_a_process_knows_of_its_run_is_read)
     cr_assert_not(tnd_run_record_log_text(&copy->log[0], text, sizeof text), "half written");
     tnd_inspection_destroy(&made);
 
-    made = tnd_inspection_new_with_histories();
+    made = tnd_inspection_new(TND_LOOK_HISTORIES);
     cr_assert_eq(only(made, &count)->record.histories[0].seconds[63].rows, 8);
+    cr_assert_null(only(made, &count)->record.details, "they were not asked for");
+    tnd_inspection_destroy(&made);
+
+    record->instances[0].ring_count = 2;
+    tnd_histogram_add(&record->timings[1].parts[TND_TIMING_REDUCE], 5000);
+    tnd_actor_detail_read(&record->details[0], "/data/b.npy", 3, 4096);
+    made = tnd_inspection_new(TND_LOOK_DETAILS);
+    copy = &only(made, &count)->record;
+    const tnd_timing_t *timing = tnd_run_record_timing(copy, 0, 1);
+    cr_assert_eq(timing->parts[TND_TIMING_REDUCE].sum_ns, 5000);
+    cr_assert_null(tnd_run_record_timing(copy, 0, 2), "it has one device");
+    const tnd_actor_detail_t *detail = tnd_run_record_detail(copy, 0);
+    cr_assert(tnd_actor_detail_file(detail, text, sizeof text));
+    cr_assert_str_eq(text, "/data/b.npy");
+    cr_assert_eq(detail->offset, 4096);
     tnd_inspection_destroy(&made);
     tnd_pages_destroy(&pages);
 }
@@ -138,14 +159,14 @@ Test(inspection, a_process_that_met_its_leader_is_of_that_session)
     cr_assert_eq(
         tnd_pages_new(&second, "fashion", "a", 2, (tnd_pages_shape_t){.actors = 1}, &error), TND_OK,
         "%s", error.text);
-    tnd_inspection_t *made = tnd_inspection_new();
+    tnd_inspection_t *made = tnd_inspection_new(TND_LOOK_NOW);
     cr_assert_not_null(only(made, &count));
     cr_assert_eq(count, 2, "two runs of one name in one process");
     tnd_inspection_destroy(&made);
     tnd_pages_destroy(&first);
 
     tnd_pages_join(second, 9);
-    made = tnd_inspection_new();
+    made = tnd_inspection_new(TND_LOOK_NOW);
     cr_assert_eq(only(made, &count)->session, 9);
     cr_assert_eq(count, 1);
     tnd_inspection_destroy(&made);
@@ -182,7 +203,7 @@ Test(inspection, a_stopped_process_is_seen_and_a_killed_one_is_kept_for_a_while)
     int status;
     cr_assert_eq(waitpid(child, &status, WUNTRACED), child);
 
-    tnd_inspection_t *made = tnd_inspection_new();
+    tnd_inspection_t *made = tnd_inspection_new(TND_LOOK_NOW);
     const tnd_inspected_t *process = only(made, &count);
     cr_assert_eq(count, 1);
     cr_assert_eq(process->process, child);
@@ -192,7 +213,7 @@ Test(inspection, a_stopped_process_is_seen_and_a_killed_one_is_kept_for_a_while)
 
     kill(child, SIGKILL);
     cr_assert_eq(waitpid(child, &status, 0), child);
-    made = tnd_inspection_new();
+    made = tnd_inspection_new(TND_LOOK_NOW);
     process = only(made, &count);
     cr_assert_eq(count, 1);
     cr_assert(process->killed);
@@ -201,15 +222,15 @@ Test(inspection, a_stopped_process_is_seen_and_a_killed_one_is_kept_for_a_while)
     cr_assert_not(tnd_inspection_runs(made, process));
     tnd_inspection_destroy(&made);
 
-    made = tnd_inspection_new();
+    made = tnd_inspection_new(TND_LOOK_NOW);
     process = only(made, &count);
     cr_assert_eq(count, 1);
     set_last(process->path, began - UINT64_C(601000000000));
     tnd_inspection_destroy(&made);
-    made = tnd_inspection_new();
+    made = tnd_inspection_new(TND_LOOK_NOW);
     cr_assert_eq((only(made, &count), count), 1, "it is shown once more, and removed");
     tnd_inspection_destroy(&made);
-    made = tnd_inspection_new();
+    made = tnd_inspection_new(TND_LOOK_NOW);
     cr_assert_null(only(made, &count));
     tnd_inspection_destroy(&made);
 }
@@ -227,12 +248,12 @@ Test(inspection, a_parent_notes_the_signal_that_killed_its_child)
     }
     cr_assert_eq(waitid(P_PID, (id_t)child, &info, WEXITED | WNOWAIT), 0);
     tnd_pages_note_death(getpid(), SIGTERM); /* of another process */
-    tnd_inspection_t *made = tnd_inspection_new();
+    tnd_inspection_t *made = tnd_inspection_new(TND_LOOK_NOW);
     cr_assert_eq(only(made, &count)->killed_by, 0);
     tnd_inspection_destroy(&made);
     tnd_pages_note_death(child, SIGKILL);
     cr_assert_eq(waitid(P_PID, (id_t)child, &info, WEXITED), 0);
-    made = tnd_inspection_new();
+    made = tnd_inspection_new(TND_LOOK_NOW);
     cr_assert_eq(only(made, &count)->killed_by, SIGKILL);
     (void)unlink(only(made, &count)->path);
     tnd_inspection_destroy(&made);
@@ -251,20 +272,20 @@ Test(inspection, the_end_of_a_run_removes_what_its_killed_processes_left)
     }
     cr_assert_eq(waitpid(child, &status, 0), child);
     tnd_pages_t *pages = pages_of("left", 1); /* of the same session */
-    tnd_inspection_t *made = tnd_inspection_new();
+    tnd_inspection_t *made = tnd_inspection_new(TND_LOOK_NOW);
     cr_assert_not_null(only(made, &count));
     cr_assert_eq(count, 2);
     tnd_inspection_destroy(&made);
 
     tnd_pages_join(pages, 7);
     tnd_pages_forget(pages);
-    made = tnd_inspection_new();
+    made = tnd_inspection_new(TND_LOOK_NOW);
     cr_assert_eq((only(made, &count), count), 2, "it was of another run");
     tnd_inspection_destroy(&made);
 
     tnd_pages_join(pages, 1);
     tnd_pages_forget(pages);
-    made = tnd_inspection_new();
+    made = tnd_inspection_new(TND_LOOK_NOW);
     cr_assert_eq((only(made, &count), count), 1);
     tnd_inspection_destroy(&made);
     tnd_pages_destroy(&pages);
@@ -290,7 +311,7 @@ Test(inspection, of_the_killed_processes_of_a_host_the_latest_two_are_kept)
 
     tnd_pages_join(pages, 1);
 
-    tnd_inspection_t *made = tnd_inspection_new();
+    tnd_inspection_t *made = tnd_inspection_new(TND_LOOK_NOW);
     for (uint32_t p = 0; p < made->count; p++)
         if (strncmp(made->processes[p].path, folder, strlen(folder)) == 0 &&
             made->processes[p].killed) {
@@ -319,7 +340,7 @@ Test(inspection, a_process_whose_control_thread_wrote_later_is_kept_as_long)
     tnd_pages_t *pages = pages_of("next", 1); /* a new process removes old files */
     tnd_pages_join(pages, 9);
     for (int i = 0; i < 2; i++) {
-        tnd_inspection_t *made = tnd_inspection_new();
+        tnd_inspection_t *made = tnd_inspection_new(TND_LOOK_NOW);
         cr_assert_eq((only(made, &count), count), 2);
         tnd_inspection_destroy(&made);
     }
@@ -334,7 +355,7 @@ Test(inspection, the_name_of_a_file_moves_no_cursor)
     sprintf(path, "%s/tundish-\033[2J-a-1.pages", folder);
     int file = open(path, O_RDWR | O_CREAT, 0600);
     cr_assert_eq(write(file, "x", 1), 1);
-    tnd_inspection_t *made = tnd_inspection_new();
+    tnd_inspection_t *made = tnd_inspection_new(TND_LOOK_NOW);
     cr_assert_not_null(strstr(made->unread, "tundish-?[2J-a-1.pages: not shown: "), "%s",
                        made->unread);
     cr_assert_null(strchr(made->unread, '\033'));
@@ -382,11 +403,34 @@ Test(inspection, files_of_other_programs_are_reported_and_ignored)
         header.record_bytes = (uint32_t)tnd_run_record_bytes(&header.shape);
         memcpy(bytes, &header, sizeof header);
         forge(path, bytes, cases[c].size);
-        tnd_inspection_t *made = tnd_inspection_new();
+        tnd_inspection_t *made = tnd_inspection_new(TND_LOOK_NOW);
         cr_assert_null(only(made, &count), "case %zu", c);
         cr_assert_not_null(strstr(made->unread, cases[c].said), "case %zu: %s", c, made->unread);
         tnd_inspection_destroy(&made);
     }
+}
+
+Test(inspection, a_file_larger_than_any_run_needs_is_not_read)
+{
+    char path[128], page[TND_PAGE_BYTES] = {0};
+    uint32_t count;
+    tnd_pages_header_t header = {.magic = "TNDPAGES",
+                                 .version = TND_PAGES_VERSION,
+                                 .actor_bytes = sizeof(tnd_statistics_t),
+                                 .shape = {.actors = 2}};
+    header.record_bytes = (uint32_t)tnd_run_record_bytes(&header.shape);
+    memcpy(page, &header, sizeof header);
+    forge(path, page, sizeof page);
+    cr_assert_eq(truncate(path, TND_PAGES_FILE_MAX), 0);
+    tnd_inspection_t *made = tnd_inspection_new(TND_LOOK_DETAILS);
+    cr_assert_not_null(only(made, &count), "%s", made->unread);
+    tnd_inspection_destroy(&made);
+    forge(path, page, sizeof page);
+    cr_assert_eq(truncate(path, TND_PAGES_FILE_MAX + 1), 0);
+    made = tnd_inspection_new(TND_LOOK_DETAILS);
+    cr_assert_null(only(made, &count));
+    cr_assert_not_null(strstr(made->unread, "larger than"), "%s", made->unread);
+    tnd_inspection_destroy(&made);
 }
 
 Test(inspection, a_page_of_noise_is_held_within_its_bounds)
@@ -397,7 +441,13 @@ Test(inspection, a_page_of_noise_is_held_within_its_bounds)
     memset(bytes, 0xff, sizeof bytes);
     tnd_pages_header_t header = {.version = TND_PAGES_VERSION,
                                  .actor_bytes = sizeof(tnd_statistics_t),
-                                 .shape = {.actors = 2, .hosts = 2, .edges = 2, .histories = 1},
+                                 .shape = {.actors = 2,
+                                           .hosts = 2,
+                                           .edges = 2,
+                                           .histories = 1,
+                                           .details = 1,
+                                           .timings = 1,
+                                           .rings = 1},
                                  .process = -5};
     header.record_bytes = (uint32_t)tnd_run_record_bytes(&header.shape);
     memcpy(header.magic, "TNDPAGES", sizeof header.magic);
@@ -405,7 +455,7 @@ Test(inspection, a_page_of_noise_is_held_within_its_bounds)
     memcpy(bytes, &header, sizeof header);
     forge(path, bytes, sizeof bytes);
 
-    tnd_inspection_t *made = tnd_inspection_new_with_histories();
+    tnd_inspection_t *made = tnd_inspection_new(TND_LOOK_DETAILS);
     const tnd_inspected_t *process = only(made, &count);
     cr_assert_eq(count, 1);
     cr_assert_lt(strlen(process->run), sizeof process->run);
@@ -432,5 +482,14 @@ Test(inspection, a_page_of_noise_is_held_within_its_bounds)
     cr_assert_leq(record->edges[1].transport, TND_TRANSPORT_TCP);
     cr_assert(tnd_run_record_log_text(&record->log[0], text, sizeof text));
     cr_assert_eq(strspn(text, "?"), strlen(text), "it is terminated");
+    const tnd_actor_detail_t *detail = &record->details[0];
+    cr_assert_leq(detail->operation_count, TND_DETAIL_OPERATIONS);
+    cr_assert_lt(strlen(detail->options), sizeof detail->options);
+    cr_assert_lt(strlen(detail->operations[31].name), sizeof detail->operations[31].name);
+    cr_assert(tnd_actor_detail_file(detail, text, sizeof text));
+    cr_assert_null(tnd_run_record_timing(record, 1, 0), "its ring does not exist");
+    cr_assert_eq(record->memory->count, TND_MEMORY_TERMS);
+    cr_assert_lt(strlen(record->memory->terms[1].actor), sizeof record->memory->terms[1].actor);
+    cr_assert_lt(strlen(record->memory->terms[1].what), sizeof record->memory->terms[1].what);
     tnd_inspection_destroy(&made);
 }

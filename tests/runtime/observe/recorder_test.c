@@ -26,6 +26,51 @@ static tnd_msg_t block_of(uint64_t first, uint32_t attempt)
     };
 }
 
+static tnd_timing_t timing;
+
+static uint64_t sum_of(unsigned part)
+{
+    return timing.parts[part].sum_ns;
+}
+
+Test(recorder, the_times_of_a_block_are_counted)
+{
+    tnd_msg_t block = block_of(640, 1), other = block_of(704, 1);
+    recorder.timing = &timing;
+    tnd_recorder_waits(&recorder, TND_WAIT_INPUT, 1000);
+    tnd_recorder_wakes(&recorder, 5000);
+    tnd_recorder_received(&recorder, &block, true);
+    tnd_recorder_received(&recorder, &other, false);
+    uint64_t count = tnd_recorder_count(&recorder), now = recorder.now_ns;
+    tnd_recorder_time(&recorder, now + 9000);
+    tnd_recorder_made(&recorder, &block, 2000);
+    tnd_recorder_work(&recorder, now + 6000, now + 9500, count);
+    cr_assert_eq(tnd_histogram_count(&timing.parts[TND_TIMING_QUEUE]), 1);
+    cr_assert_eq(sum_of(TND_TIMING_QUEUE), now + 7000 - 5000, "from its arrival to its work");
+    cr_assert_eq(sum_of(TND_TIMING_SERVICE), 3500);
+    cr_assert_eq(tnd_histogram_count(&timing.parts[TND_TIMING_SEND]), 0, "it waited for input");
+    tnd_recorder_made(&recorder, &block, 2000);
+    cr_assert_eq(tnd_histogram_count(&timing.parts[TND_TIMING_QUEUE]), 1, "it is counted once");
+}
+
+Test(recorder, a_wait_for_room_lasts_until_something_passes)
+{
+    tnd_msg_t block = block_of(640, 1);
+    recorder.timing = &timing;
+    tnd_recorder_waits(&recorder, TND_WAIT_CREDIT, 1000);
+    tnd_recorder_wakes(&recorder, 3000);
+    tnd_recorder_waits(&recorder, TND_WAIT_CREDIT, 3100);
+    tnd_recorder_wakes(&recorder, 8000);
+    cr_assert_eq(tnd_histogram_count(&timing.parts[TND_TIMING_SEND]), 0);
+    tnd_recorder_sends(&recorder, &block);
+    tnd_recorder_waits(&recorder, TND_WAIT_CREDIT, 8100);
+    cr_assert_eq(sum_of(TND_TIMING_SEND), 7000, "it woke up and waited again");
+    tnd_recorder_wakes(&recorder, 9000);
+    tnd_recorder_waits(&recorder, TND_WAIT_INPUT, 9100);
+    cr_assert_eq(sum_of(TND_TIMING_SEND), 7900, "it waits for something else");
+    cr_assert_eq(tnd_histogram_count(&timing.parts[TND_TIMING_SEND]), 2);
+}
+
 Test(recorder, the_way_of_a_block_through_a_worker_is_recorded)
 {
     tnd_msg_t block = block_of(640, 1);

@@ -27,7 +27,7 @@ static void begin(void)
     cr_assert_not_null(mkdtemp(folder));
     setenv("XDG_RUNTIME_DIR", folder, 1);
     cr_assert_eq(tnd_pages_new(&pages, "fashion", "a", 1, shape, &error), TND_OK);
-    made = tnd_inspection_new();
+    made = tnd_inspection_new(TND_LOOK_NOW);
     for (uint32_t p = 0; p < made->count; p++)
         if (strncmp(made->processes[p].path, folder, strlen(folder)) == 0)
             process = &made->processes[p];

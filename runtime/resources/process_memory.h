@@ -1,0 +1,24 @@
+/*  runtime/resources/process_memory.h - the upper bound of the memory of one process of a run.
+ *
+ *  Each actor adds its own terms (`estimate_memory` of runtime/interface/kind.h), and the process a
+ *  base and its threads.
+ *
+ *  Threads: any. */
+#ifndef TND_RUNTIME_RESOURCES_PROCESS_MEMORY_H
+#define TND_RUNTIME_RESOURCES_PROCESS_MEMORY_H
+
+#include "runtime/data/stream.h"
+#include "runtime/observe/memory_estimate.h"
+#include "runtime/plan/placement.h"
+
+/*  The stream of a chain, or NULL if it is not known. */
+typedef const tnd_stream_t *(*tnd_stream_of_t)(const void *context, uint32_t chain);
+
+/*  Adds the terms of the process of `host`, which is called `who` there.  Of an actor with
+ *  `workers: auto`, `workers` are awake.  Returns false if terms are missing, because the stream of
+ *  a chain is not known. */
+bool tnd_process_memory_add(tnd_memory_estimate_t *estimate, const tnd_plan_t *plan, uint32_t host,
+                            const char *who, uint32_t workers, tnd_stream_of_t stream_of,
+                            const void *context);
+
+#endif
