@@ -178,7 +178,7 @@ def test_what_was_set_aside_is_a_source(make):
 def test_a_bad_row_stops_a_run_by_name(make):
     run = make(20000)
     run.runs(code=1, on_error="stop", refuse=19937)
-    one_sentence(run.said(), "read.0: record ", f"y.npy, at byte ", "prep, operation 1, `fatal.fatal`",
+    one_sentence(run.said(), "read.0: record ", "y.npy, at byte ", "prep, operation 1, `fatal.fatal`",
                  "is refused", "on_error: skip")
     assert not (run.folder / "aside").exists()
 

@@ -2,15 +2,13 @@
 """Batches of rows of about one length: what they need, and where a run resumes."""
 import itertools
 import json
-import pathlib
 import random
 import re
 import struct
 import sys
-import tempfile
 
 from faults import write_npy
-from named import run_named
+from named import in_folder, run_named
 from run import tundish
 
 GRAPH = """tundish: 1
@@ -96,13 +94,5 @@ links:
     assert "or use `pad: longest`" in told and "on_error" not in told, told
 
 
-def main():
-    def call(test):
-        with tempfile.TemporaryDirectory() as folder:
-            test(pathlib.Path(folder))
-
-    return run_named(globals(), sys.argv[1:], call)
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_named(globals(), sys.argv[1:], in_folder))

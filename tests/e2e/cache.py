@@ -11,10 +11,9 @@ import signal
 import struct
 import subprocess
 import sys
-import tempfile
 
 from faults import until, write_npy
-from named import run_named
+from named import in_folder, run_named
 from run import BUILD, ROOT, TUNDISH, free_port, tundish
 
 ROWS, EPOCHS = 3000, 3
@@ -400,13 +399,5 @@ def test_a_store_that_cannot_be_written_does_not_end_the_run(folder):
             "lanes.yaml:7:", "set `shard: file` on the reader")
 
 
-def main():
-    def call(test):
-        with tempfile.TemporaryDirectory() as folder:
-            test(pathlib.Path(folder))
-
-    return run_named(globals(), sys.argv[1:], call)
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_named(globals(), sys.argv[1:], in_folder))

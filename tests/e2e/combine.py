@@ -6,16 +6,14 @@ Usage: combine.py NAME...; without a name it lists them.  orders.py compares the
 import gzip
 import io
 import json
-import pathlib
 import shutil
 import struct
 import subprocess
 import sys
 import tarfile
-import tempfile
 
 from faults import write_npy
-from named import run_named
+from named import in_folder, run_named
 from run import ROOT, TUNDISH, tundish
 
 ORACLE = ROOT / "tests" / "oracle"
@@ -192,11 +190,6 @@ def test_what_does_not_fit_is_refused_at_its_place(folder):
             ("{concatenate: [{npx: {x: a.npy}}]}", ("there is no `npx`", "did you mean `npy`?"))):
         text = head(folder, source, expect=78)
         assert all(word in text for word in words), (source, text)
-
-
-def in_folder(test):
-    with tempfile.TemporaryDirectory() as folder:
-        test(pathlib.Path(folder))
 
 
 if __name__ == "__main__":

@@ -5,14 +5,12 @@ Usage: data.py NAME...; without a name it lists them.
 """
 import json
 import os
-import pathlib
 import shutil
 import subprocess
 import sys
-import tempfile
 
 from faults import one_sentence, write_npy
-from named import run_named
+from named import in_folder, run_named
 from run import ROOT, TUNDISH, free_port
 
 ROWS, WIDTH = 6000, 64
@@ -202,12 +200,5 @@ def test_each_host_has_its_own_files(folder):
     run("--resume", "--trust-data", expect=0)
 
 
-def main():
-    def call(test):
-        with tempfile.TemporaryDirectory() as folder:
-            test(pathlib.Path(folder))
-    return run_named(globals(), sys.argv[1:], call)
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_named(globals(), sys.argv[1:], in_folder))

@@ -21,7 +21,7 @@ import time
 
 from faults import free_range, one_sentence, until, write_npy
 from named import run_named
-from run import BUILD, ROOT, TUNDISH
+from run import BUILD, ROOT, TUNDISH, alive
 
 ROWS = 3000
 GRAPH = """tundish: 1
@@ -436,14 +436,6 @@ def test_a_host_that_cannot_join_gets_the_reason(make, rounds):
         run.reaches(run.steps() + 50)
         run.process.send_signal(signal.SIGINT)
         run.ends(130)
-
-
-def alive(pid):
-    """Whether a process runs, and is not a zombie."""
-    try:
-        return pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
-    except FileNotFoundError:
-        return False
 
 
 class Made:

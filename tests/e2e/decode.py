@@ -4,15 +4,13 @@
 Usage: decode.py [NAME...]; without a name it lists them.  Vectors: tests/oracle/csv.
 """
 import json
-import pathlib
 import random
 import shutil
 import struct
 import subprocess
 import sys
-import tempfile
 
-from named import run_named
+from named import in_folder, run_named
 from run import ROOT, TUNDISH
 
 ORACLE = ROOT / "tests" / "oracle"
@@ -49,11 +47,6 @@ def head(folder, source, ops, on_error="skip"):
                 parts = [data[a:b] for a, b in zip(splits, splits[1:])]
             rows.extend(parts)
     return done.returncode, columns, done.stderr
-
-
-def in_folder(test):
-    with tempfile.TemporaryDirectory() as folder:
-        test(pathlib.Path(folder))
 
 
 def rounded(dtype, value):

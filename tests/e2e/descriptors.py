@@ -8,15 +8,13 @@ least to what is needed, by hand.
 """
 import json
 import os
-import pathlib
 import re
 import resource
 import subprocess
 import sys
-import tempfile
 import threading
 
-from named import run_named
+from named import in_folder, run_named
 from run import ROOT, TUNDISH, free_port
 
 CLOSE = 12  # at most so many of those that are counted without the reserve stay unused
@@ -209,12 +207,5 @@ def test_up_refuses_before_any_host_starts(folder):
     assert done.stdout == "", done.stdout
 
 
-def main():
-    def call(test):
-        with tempfile.TemporaryDirectory() as folder:
-            test(pathlib.Path(folder))
-    return run_named(globals(), [name for name in sys.argv[1:] if name != "--every"], call)
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_named(globals(), [name for name in sys.argv[1:] if name != "--every"], in_folder))

@@ -19,7 +19,7 @@ import time
 
 from named import run_named
 from relay import DIALLER, TARGET, Relay
-from run import BUILD, ROOT, SKIP, TUNDISH, free_range
+from run import BUILD, ROOT, TUNDISH, free_range
 
 ROWS = 4000
 GRAPH = """tundish: 1

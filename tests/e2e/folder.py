@@ -5,13 +5,11 @@ Usage: folder.py NAME...; without a name it lists them.
 """
 import json
 import os
-import pathlib
 import shutil
 import subprocess
 import sys
-import tempfile
 
-from named import run_named
+from named import in_folder, run_named
 from run import ROOT, TUNDISH, tundish
 
 GRAPH = """tundish: 1
@@ -148,11 +146,6 @@ def test_what_cannot_be_read_is_named(folder):
     graph.write_text(graph.read_text().replace("on_error: skip", "on_error: stop"))
     done = tundish("run", graph, report=False, expect=1)
     assert f"{folder}/train/ape/4.jpg" in done.output and "above `max: 7`" in done.output, done.output
-
-
-def in_folder(test):
-    with tempfile.TemporaryDirectory() as folder:
-        test(pathlib.Path(os.path.realpath(folder)))
 
 
 if __name__ == "__main__":

@@ -5,16 +5,14 @@ Usage: images.py NAME...; without a name it lists them.
 """
 import json
 import os
-import pathlib
 import re
 import shutil
 import struct
 import subprocess
 import sys
-import tempfile
 import zlib
 
-from named import run_named
+from named import in_folder, run_named
 from run import BUILD, ROOT, TUNDISH, tundish
 
 GRAPH = """tundish: 1
@@ -150,11 +148,6 @@ def test_a_picture_that_crashes_the_decoder_costs_five_workers_and_is_set_aside_
         assert len(lines) == 1 and "07.jpg" in str(lines), lines
         assert "ends the process that works on it" in lines[0]["reason"], lines
         shutil.rmtree(folder / "aside")
-
-
-def in_folder(test):
-    with tempfile.TemporaryDirectory() as folder:
-        test(pathlib.Path(os.path.realpath(folder)))
 
 
 if __name__ == "__main__":

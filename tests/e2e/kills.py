@@ -29,7 +29,7 @@ import time
 from deaths import Run
 from faults import free_range, write_npy
 from named import run_named
-from run import BUILD, ROOT, TEST_SEED, TUNDISH
+from run import ROOT, TEST_SEED, TUNDISH
 
 ROWS, STEPS_A_KILL = 2400, 60
 GRAPH = """tundish: 1

@@ -6,12 +6,10 @@ Usage: lost.py NAME...; without a name it lists them.  tests/support/shrink.c ma
 """
 import json
 import os
-import pathlib
 import subprocess
 import sys
-import tempfile
 
-from named import run_named
+from named import in_folder, run_named
 from run import BUILD, ROOT, TUNDISH, free_port
 
 # A block has one row.  The file shrinks just before the last block is sent, so its receiver reads lost pages
@@ -80,12 +78,5 @@ def test_the_batcher_packs_them(folder):
     shrinks(folder, "batch.0", there="read, batch")
 
 
-def main():
-    def call(test):
-        with tempfile.TemporaryDirectory() as folder:
-            test(pathlib.Path(folder))
-    return run_named(globals(), sys.argv[1:], call)
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_named(globals(), sys.argv[1:], in_folder))

@@ -1,10 +1,19 @@
 """The tests of a script by name: its functions test_*."""
+import os
+import pathlib
 import sys
+import tempfile
 import time
 import traceback
 
 import run  # noqa: F401: finds what follows
 import command_output
+
+
+def in_folder(test):
+    """Calls a test with an empty folder, which is removed afterwards."""
+    with tempfile.TemporaryDirectory() as folder:
+        test(pathlib.Path(os.path.realpath(folder)))
 
 
 def run_named(scope, names, call, note=""):

@@ -5,14 +5,12 @@ that rows take on their way; and what a run shows of them and refuses.
 Usage: ragged.py [NAME...]; without a name it lists them.  Rows are those of tests/oracle/digest.py.
 """
 import json
-import pathlib
 import struct
 import subprocess
 import sys
-import tempfile
 
 from faults import free_range
-from named import run_named
+from named import in_folder, run_named
 from run import ROOT, TUNDISH, tundish
 
 SHAPE = ["8", "40r", "9r"]  # bytes of the columns of a row, as in the oracle; ragged ones at most
@@ -262,12 +260,5 @@ def test_rows_that_are_too_long_are_set_aside(folder):
         assert data.endswith(b"".join(kept)), name
 
 
-def main():
-    def call(test):
-        with tempfile.TemporaryDirectory() as folder:
-            test(pathlib.Path(folder))
-    return run_named(globals(), sys.argv[1:], call)
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_named(globals(), sys.argv[1:], in_folder))

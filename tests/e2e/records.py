@@ -5,17 +5,15 @@ Usage: records.py [NAME...]; without a name it lists them.  Vectors: tests/oracl
 """
 import gzip
 import json
-import pathlib
 import re
 import resource
 import shutil
 import struct
 import subprocess
 import sys
-import tempfile
 import zlib
 
-from named import run_named
+from named import in_folder, run_named
 from run import ROOT, TUNDISH
 
 sys.path.insert(0, str(ROOT / "tests" / "support"))
@@ -75,11 +73,6 @@ links:
             splits = range(0, len(column["data"]) + 1, width)
         rows += [bytes(column["data"][a:b]) for a, b in zip(splits, splits[1:])]
     return rows, done.stderr
-
-
-def in_folder(test):
-    with tempfile.TemporaryDirectory() as folder:
-        test(pathlib.Path(folder))
 
 
 def test_lines_as_tensorflow_reads_them(folder):
@@ -471,9 +464,9 @@ def test_a_spool_has_a_limit(folder):
     for limit, expect in (("90000B", 78), ("102000B", 0), ("102000B", 0)):
         _, text = head(folder, "text", [path], options=f", spool: {{dir: spool, limit: {limit}}}",
                        expect=expect)
-        assert (f"above `limit: " in text and "spool spool: 1 file needs up to" in text) == (expect != 0), text
+        assert ("above `limit: " in text and "spool spool: 1 file needs up to" in text) == (expect != 0), text
     path.write_bytes(gzip.compress(b"2\n" * 10000))
-    _, text = head(folder, "text", [path], options=f", spool: {{dir: spool, limit: 102000B}}", expect=78)
+    _, text = head(folder, "text", [path], options=", spool: {dir: spool, limit: 102000B}", expect=78)
     assert "beside the " in text, text
     _, text = head(folder, "text", [path], options=", spool: {dir: graph.yaml, limit: 1GiB}", expect=78)
     assert "spool graph.yaml: " in text, text

@@ -19,7 +19,7 @@ import time
 
 from faults import write_npy
 from named import run_named
-from run import BUILD, ROOT, SKIP, TUNDISH
+from run import BUILD, ROOT, SKIP, TUNDISH, alive
 
 INSIDE = "TUNDISH_REMOTE_HOSTS"  # set in the namespaces that the script makes for itself
 GRAPH = """tundish: 1
@@ -310,7 +310,7 @@ def test_an_inspector_changes_nothing(folder):
         inspector.kill()
         inspector.wait()
         inspector.stdout.close()
-        while any(pathlib.Path(f"/proc/{child}").exists() for child in children):
+        while any(map(alive, children)):
             assert time.monotonic() < end, children
         spread.processes["a"].send_signal(signal.SIGTERM)
         codes = {name: process.wait(END_S) for name, process in spread.processes.items()}

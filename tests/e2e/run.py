@@ -28,6 +28,14 @@ def need_data():
         raise SystemExit(SKIP)
 
 
+def alive(pid):
+    """Whether a process runs, and is not a zombie."""
+    try:
+        return pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):  # the second: it ended after the file was opened
+        return False
+
+
 class Outcome:
     """How one run ended: exit code, output, report and metrics."""
 

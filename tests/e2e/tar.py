@@ -9,14 +9,12 @@ import gzip
 import io
 import json
 import os
-import pathlib
 import shutil
 import subprocess
 import sys
 import tarfile
-import tempfile
 
-from named import run_named
+from named import in_folder, run_named
 from run import ROOT, TUNDISH, tundish
 
 GRAPH = """tundish: 1
@@ -227,11 +225,6 @@ def test_what_is_no_archive_is_refused(folder):
     shutil.copy(archive(folder / "b.tar", sample(1)), folder / "c.tar")
     text = head(folder, [folder / "c.tar"], ", columns: {image: .jpg}", expect=78)
     assert "without the dot" in text, text
-
-
-def in_folder(test):
-    with tempfile.TemporaryDirectory() as folder:
-        test(pathlib.Path(folder))
 
 
 if __name__ == "__main__":

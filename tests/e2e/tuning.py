@@ -4,14 +4,12 @@
 Usage: tuning.py NAME...; without a name it lists them.  Workers sleep for each row, so that they need no
 processor, and others on this machine cannot take it from them.
 """
-import pathlib
 import re
 import struct
 import sys
-import tempfile
 
 from faults import write_npy
-from named import run_named
+from named import in_folder, run_named
 from run import BUILD, tundish
 
 ROWS = 4000
@@ -55,13 +53,5 @@ def test_a_slow_operation_gets_more_workers_and_the_same_rows(folder):
     assert all(workers[number]["rows_out"] > 0 for number in (0, 1)), workers
 
 
-def main():
-    def call(test):
-        with tempfile.TemporaryDirectory() as folder:
-            test(pathlib.Path(folder))
-
-    return run_named(globals(), sys.argv[1:], call)
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_named(globals(), sys.argv[1:], in_folder))
