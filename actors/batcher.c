@@ -80,7 +80,7 @@ static tnd_status_t batcher_derive(const tnd_instance_t *instance, tnd_guarded_c
     stream->joined = stream->fed;
     if (options->pack != NULL) {
         TND_TRY(tnd_plan_pack_schema(options->pack, &stream->joined, &stream->fed, error));
-        stream->measured = 1;
+        stream->measured = (uint32_t)tnd_schema_find(&stream->joined, options->pack->column) + 1;
     }
     stream->spans = options->span_epochs;
     if (stream->sized)
@@ -137,8 +137,8 @@ static tnd_status_t batcher_init(void *state, tnd_actor_t *self, tnd_error_t *er
         batcher->batches =
             tnd_bucket_batches_new(options, &batcher->stream->fed, batcher->block_pool);
     if (options->pack != NULL)
-        batcher->packed =
-            tnd_packed_batches_new(options, &batcher->stream->fed, batcher->block_pool);
+        batcher->packed = tnd_packed_batches_new(options, &batcher->stream->joined,
+                                                 &batcher->stream->fed, batcher->block_pool);
     batcher->machine_memory = tnd_allocate_zeroed(1, tnd_batcher_core_bytes(config));
     batcher->machine = tnd_batcher_core_init(batcher->machine_memory, config);
     return TND_OK;
@@ -425,13 +425,17 @@ static void send_slice(batcher_t *batcher, tnd_actor_t *self, tnd_effect_t *effe
         tnd_slice_drop(&slice);
 }
 
-/*  Ends the run if the row is too long for its bucket; the reader knows its record. */
-static bool refuse_long_row(batcher_t *batcher, tnd_actor_t *self, const tnd_effect_t *effect)
+/*  Ends the run if the row does not fit its bucket or cannot be packed; the reader knows its record. */
+static bool refuse_row(batcher_t *batcher, tnd_actor_t *self, const tnd_effect_t *effect)
 {
     tnd_error_t why;
     const tnd_block_t *block = effect->payload;
     uint32_t row = effect->pieces->first;
-    if (tnd_bucket_batches_check(batcher->batches, effect->bucket, block, row, &why) == TND_OK)
+    tnd_status_t status =
+        batcher->packed != NULL
+            ? tnd_packed_batches_check(batcher->packed, block, row, &why)
+            : tnd_bucket_batches_check(batcher->batches, effect->bucket, block, row, &why);
+    if (status == TND_OK)
         return false;
     const tnd_block_note_t *note = &block->note;
     const tnd_bad_record_t record = {
@@ -454,7 +458,7 @@ static tnd_status_t store_row(batcher_t *batcher, tnd_actor_t *self, const tnd_e
                               .segment = effect->segment,
                               .from = effect->from,
                               .values = effect->values};
-    if (batcher->packed == NULL && refuse_long_row(batcher, self, effect))
+    if (refuse_row(batcher, self, effect))
         return TND_OK;
     tnd_status_t status =
         batcher->packed != NULL

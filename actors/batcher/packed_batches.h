@@ -16,11 +16,17 @@
 
 typedef struct tnd_packed_batches tnd_packed_batches_t;
 
-/*  The options and `packed`, the schema of packed rows, must outlive it.  `pool` makes the blocks. */
+/*  The options, `joined`, the schema of documents, and `packed`, that of packed rows, must outlive it.
+ *  `pool` makes the blocks. */
 tnd_packed_batches_t *tnd_packed_batches_new(const tnd_batcher_options_t *options,
-                                             const tnd_schema_t *packed, tnd_block_pool_t *pool);
+                                             const tnd_schema_t *joined, const tnd_schema_t *packed,
+                                             tnd_block_pool_t *pool);
 /*  Sets *self_p to NULL; NULL is allowed. */
 void tnd_packed_batches_destroy(tnd_packed_batches_t **self_p);
+
+/*  Errors: a column of row `row` does not have as many values as `pack.column`. */
+tnd_status_t tnd_packed_batches_check(const tnd_packed_batches_t *self, const tnd_block_t *block,
+                                      uint32_t row, tnd_error_t *error) TND_CHECKED;
 
 /*  Values [from, from + values) of a row; the first is of document `segment` of its packed row. */
 typedef struct {

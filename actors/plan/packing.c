@@ -15,7 +15,8 @@ enum { COLUMN_ALIGN = 64 };
 
 static const tnd_option_t pack_options[] = {
     {TND_OPTION(tnd_pack_options_t, column, COLUMN, GRAPH),
-     .help = "the ragged column whose rows are laid one after another; it must be the only column"},
+     .help = "the ragged column whose rows are laid one after another; each other column is laid "
+             "beside it, so it must be ragged too and have as many values in each row"},
     {TND_OPTION(tnd_pack_options_t, length, U64, GRAPH), .unit = "values", .range = "1..2147483647",
      .help = "how many values a packed row has"},
     {TND_OPTION(tnd_pack_options_t, segments, BOOL, GRAPH), .fallback = "false",
@@ -81,29 +82,41 @@ static tnd_status_t add_i32(tnd_schema_t *schema, const char *column, const char
     return tnd_schema_add(schema, name, TND_I32, 1, &length, error);
 }
 
+static tnd_status_t add_values(tnd_schema_t *schema, const tnd_pack_options_t *pack,
+                               tnd_column_t column, tnd_error_t *error)
+{
+    if (!column.ragged)
+        return tnd_fail(error,
+                        "`pack` lays the values of documents one after another, but column `%s` "
+                        "has one entry per document, and a packed row has parts of several: remove "
+                        "it (`select`)",
+                        column.name);
+    column.shape[0] = pack->length;
+    return tnd_schema_add(schema, column.name, column.dtype, column.rank, column.shape, error);
+}
+
 tnd_status_t tnd_plan_pack_schema(const tnd_pack_options_t *pack, const tnd_schema_t *joined,
                                   tnd_schema_t *packed, tnd_error_t *error)
 {
     int found = tnd_schema_find(joined, pack->column);
     if (found < 0)
-        return tnd_fail(error, "`pack` names column `%s`, which does not exist", pack->column);
+        return tnd_fail(error,
+                        "`pack` names column `%s`, which does not exist: name a ragged column",
+                        pack->column);
     tnd_column_t column = joined->columns[found];
     if (!column.ragged)
-        return tnd_fail(error, "`pack` names column `%s`, whose rows all have one length",
-                        pack->column);
-    if (joined->count > 1)
         return tnd_fail(error,
-                        "`pack` makes rows of the values of `%s` alone, but there is also column "
-                        "`%s`, which has a value per document: remove it (`select`)",
-                        pack->column, joined->columns[found == 0 ? 1 : 0].name);
+                        "`pack` names column `%s`, whose rows all have one length: name a ragged "
+                        "column",
+                        pack->column);
     if (column.shape[0] > VALUES_MAX)
         return tnd_fail(error,
                         "`pack` numbers values by i32, but a row of `%s` may have %" PRIu64 ": cut "
                         "it (`slice`)",
                         pack->column, column.shape[0]);
     tnd_schema_t made = {0};
-    column.shape[0] = pack->length;
-    TND_TRY(tnd_schema_add(&made, column.name, column.dtype, column.rank, column.shape, error));
+    for (uint32_t c = 0; c < joined->count; c++)
+        TND_TRY(add_values(&made, pack, joined->columns[c], error));
     if (pack->segments) {
         TND_TRY(add_i32(&made, column.name, "segment_ids", pack->length, error));
         TND_TRY(add_i32(&made, column.name, "positions", pack->length, error));

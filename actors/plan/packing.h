@@ -9,8 +9,8 @@
 #include "runtime/core/lane/packed_rows.h"
 #include "runtime/data/schema.h"
 
-/*  Columns of a packed row: the values, then the two of `segments`. */
-enum { TND_PACK_VALUES, TND_PACK_SEGMENTS, TND_PACK_POSITIONS };
+/*  The columns of a packed row are those of the documents, then the two of `segments`. */
+enum { TND_PACK_SEGMENTS, TND_PACK_POSITIONS, TND_PACK_NUMBERS };
 
 extern const tnd_table_t tnd_pack_table;
 
@@ -27,7 +27,7 @@ tnd_status_t tnd_plan_pack_schema(const tnd_pack_options_t *pack, const tnd_sche
 
 /*  Where a batch has its columns. */
 typedef struct {
-    size_t data[TND_PACK_POSITIONS + 1], bytes;
+    size_t data[TND_COLUMNS_MAX], bytes;
 } tnd_pack_batch_layout_t;
 
 tnd_pack_batch_layout_t tnd_plan_pack_layout(const tnd_batcher_options_t *options,

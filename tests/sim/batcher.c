@@ -20,7 +20,8 @@ static bool store_values(sim_t *self, uint32_t id, const tnd_effect_t *effect, u
 {
     uint64_t length = self->plan.pack_length, at = effect->at, from = effect->from;
     uint64_t left = effect->values;
-    if (left == 0 || from + left > sim_row_length(&self->plan, row) || effect->slot > 1 ||
+    if ((left == 0) != (sim_row_length(&self->plan, row) == 0) ||
+        from + left > sim_row_length(&self->plan, row) || effect->slot > 1 ||
         at + left > self->plan.size * length)
         return false;
     while (left > 0) {

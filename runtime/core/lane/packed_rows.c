@@ -94,6 +94,8 @@ static void end_document(tnd_packed_rows_t *self)
  *  it. */
 static void advance(tnd_packed_rows_t *self, uint64_t values, uint64_t length)
 {
+    if (length == 0)
+        end_document(self);
     while (values > 0) {
         uint64_t room = self->rule->length - self->filled;
         uint64_t some = values < room ? values : room;
@@ -118,10 +120,7 @@ bool tnd_packed_rows_store(tnd_packed_rows_t *self, uint32_t epoch, tnd_piece_t 
 {
     tnd_joined_head_t head;
     bool there = next_document(self, epoch, &head);
-    for (; there && self->used == 0 && head.lengths[0] == 0;
-         there = next_document(self, epoch, &head))
-        end_document(self);
-    self->misplaced = there && self->used >= head.lengths[0];
+    self->misplaced = there && self->used > 0 && self->used >= head.lengths[0];
     uint64_t ahead = self->made / self->size - self->taken / self->size;
     uint64_t places = TND_BUG(PACKED_OVERWRITTEN) ? TND_PACKED_PLACES + 1 : TND_PACKED_PLACES;
     if (!there || self->misplaced || ahead >= places)

@@ -48,7 +48,8 @@ tnd_packed_rows_t *tnd_packed_rows_init(void *memory, const tnd_pack_rule_t *rul
 void tnd_packed_rows_rewind(tnd_packed_rows_t *self, uint64_t used);
 
 /*  Lays out the next values of `epoch`: makes `effect` a STORE of `piece`, which is performed before
- *  the block is released.  False: no document is joined, or both places are full. */
+ *  the block is released; of a document without values it is a STORE of none, so that the caller sees
+ *  all of them.  False: no document is joined, or both places are full. */
 bool tnd_packed_rows_store(tnd_packed_rows_t *self, uint32_t epoch, tnd_piece_t *piece,
                            tnd_effect_t *effect);
 /*  The packed rows that are complete and not taken; after all stores.  `ended`: no more documents of

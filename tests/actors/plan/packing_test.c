@@ -71,5 +71,23 @@ Test(packing, makes_columns_of_fixed_shape)
     cr_assert(strstr(error.text, "whose rows all have one length") != NULL, "%s", error.text);
     pack.column = "x";
     cr_assert(tnd_plan_pack_schema(&pack, &joined, &packed, &error) == TND_FAILED);
-    cr_assert(strstr(error.text, "there is also column `y`") != NULL, "%s", error.text);
+    cr_assert(strstr(error.text, "column `y` has one entry per document") != NULL, "%s",
+              error.text);
+}
+
+Test(packing, lays_ragged_columns_side_by_side)
+{
+    tnd_pack_options_t pack = pack_options();
+    tnd_schema_t joined = {0}, packed = {0};
+    tnd_error_t error;
+    char text[256];
+    cr_assert(tnd_schema_add_ragged(&joined, "w", TND_F32, 2, (uint64_t[]){90, 2}, &error) ==
+              TND_OK);
+    cr_assert(tnd_schema_add_ragged(&joined, "x", TND_U16, 1, (uint64_t[]){100}, &error) == TND_OK);
+    cr_assert(tnd_plan_pack_schema(&pack, &joined, &packed, &error) == TND_OK);
+    cr_assert(strcmp(tnd_schema_text(&packed, text, sizeof text),
+                     "w f32[128,2], x u16[128], x_segment_ids i32[128], x_positions i32[128]") == 0,
+              "%s", text);
+    tnd_batcher_options_t options = batcher_options(&pack);
+    cr_assert(eq(u64, tnd_plan_pack_layout(&options, &packed).bytes, 8 * 128 * (8 + 2 + 4 + 4)));
 }

@@ -88,15 +88,15 @@ static void expect_left(world_t *world, uint64_t rows, bool ended)
 }
 
 static const stored_t first_stores[] = {{0, 0, 0, 1, 1}, {0, 1, 0, 4, 2}, {0, 5, 0, 2, 1},
-                                        {0, 7, 0, 3, 2}, {1, 0, 3, 1, 1}, {1, 1, 0, 4, 2},
-                                        {1, 5, 0, 5, 1}};
+                                        {0, 7, 0, 3, 2}, {1, 0, 3, 1, 1}, {1, 1, 0, 0, 2},
+                                        {1, 1, 0, 4, 2}, {1, 5, 0, 5, 1}};
 
 Test(packed_rows, follow_one_another_over_documents_and_batches)
 {
     static const tnd_pack_rule_t rule = {.length = 5};
     static world_t world;
     open_world(&world, &rule);
-    expect_stores(&world, first_stores, 7);
+    expect_stores(&world, first_stores, 8);
     expect_left(&world, 4, false);
     expect_row(&world, 0, 0, 2, 0, &(tnd_ledger_t){.read = 2, .fed = 2});
     expect_stores(&world, NULL, 0); /* its batch has another row */
@@ -123,9 +123,11 @@ Test(packed_rows, continue_in_the_middle_of_a_document)
     tnd_joined_rows_add(&world.joined,
                         &(tnd_ticket_t){.first = 4, .reserved = 100, .answer = rest});
     join(&world, 1, 5, (tnd_answer_t){.covered = 3, .rows = 3});
-    expect_stores(&world,
-                  (stored_t[]){{0, 0, 3, 1, 1}, {0, 1, 0, 4, 2}, {0, 5, 0, 5, 1}, {1, 0, 5, 4, 1}},
-                  4);
+    expect_stores(
+        &world,
+        (stored_t[]){
+            {0, 0, 3, 1, 1}, {0, 1, 0, 0, 2}, {0, 1, 0, 4, 2}, {0, 5, 0, 5, 1}, {1, 0, 5, 4, 1}},
+        5);
     expect_row(&world, 0, 0, 7, 0, &(tnd_ledger_t){.read = 3, .fed = 3});
     free(world.memory);
 }
@@ -136,7 +138,7 @@ Test(packed_rows, drop_what_is_left_and_book_it)
     static world_t world;
     tnd_ledger_t booked = {0};
     open_world(&world, &rule);
-    expect_stores(&world, first_stores, 7);
+    expect_stores(&world, first_stores, 8);
     tnd_packed_rows_discard(world.rows, 2, &booked);
     cr_assert(memcmp(&booked, &(tnd_ledger_t){.read = 4, .filtered = 1, .dropped = 3},
                      sizeof booked) == 0);
