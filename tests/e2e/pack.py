@@ -126,6 +126,14 @@ def test_rows_are_those_of_numpy(folder):
             assert numpy.array_equal(got, expected), f"epoch {epoch} with {batcher}{pack}"
 
 
+def test_what_drops_all_rows_is_named(folder):
+    graph, documents = write(folder, batcher=", remainder: drop", pack=", drop_remainder: true")
+    told = tundish("run", graph, "--set", "batch.size=1000", report=False).output
+    rows = EPOCHS * len(documents)
+    assert f"no step was fed: {rows} rows were dropped by the batcher (`remainder: drop`, `drop_remainder: true` " \
+        "of `pack`)" in told, told
+
+
 def digest(command, *words):
     return tundish(command, *words).report["stream_digest"]
 
@@ -200,6 +208,52 @@ links:
     assert len(aside.splitlines()) == bad, aside
 
 
+def write_pair(folder, lengths, others):
+    """Documents of `tokens`, beside which `weight` has two numbers for each value."""
+    for name, many, shape in (("x", lengths, ()), ("w", others, (2,))):
+        splits = numpy.concatenate([[0], numpy.cumsum(many)])
+        values = numpy.arange(1, splits[-1] + 1, dtype="<i4").reshape(-1, *[1 for _ in shape])
+        numpy.save(folder / f"{name}.npy", numpy.broadcast_to(values, (splits[-1], *shape)))
+        numpy.save(folder / f"{name}_splits.npy", splits.astype("<i8"))
+    columns = ", ".join(f'{name}: {{values: "${{data}}/{file}.npy", splits: "${{data}}/{file}_splits.npy"}}'
+                        for name, file in (("weight", "w"), ("tokens", "x")))
+    path = folder / "pair.yaml"
+    path.write_text(f"""tundish: 1
+data: {folder}
+actors:
+  read:  {{kind: reader, source: {{npy: {{{columns}}}}}, shuffle: global}}
+  prep:  {{kind: preprocessor, workers: 2, ops: [{{slice: {{column: tokens, start: 0, length: 4096}}}}]}}
+  batch: {{kind: batcher, size: 8, block: 10 rows, pack: {{column: tokens, length: {LENGTH}}}}}
+  feed:  {{kind: feeder}}
+links:
+  - read -> prep -> batch -> feed
+""")
+    return path
+
+
+def test_columns_of_equal_lengths_are_packed_side_by_side(folder):
+    lengths = numpy.random.default_rng(5).integers(0, 100, 300)
+    graph = write_pair(folder, lengths, lengths)
+    tokens, weight = (numpy.concatenate([numpy.reshape(line["columns"][name]["data"], (-1, *shape))
+                                         for line in head(graph)])
+                      for name, shape in (("tokens", ()), ("weight", (2,))))
+    assert sorted(tokens[tokens > 0]) == list(range(1, lengths.sum() + 1))
+    assert numpy.array_equal(weight, numpy.stack([tokens, tokens], axis=1))
+    one = digest("run", graph)
+    assert one == digest("run", graph, "--set", "prep.isolate=process", "--set", "batch.block=3 rows")
+
+
+def test_columns_of_other_lengths_end_the_run_by_their_record(folder):
+    lengths = numpy.full(300, 7)
+    for length, other in ((7, 6), (0, 3), (5, 0)):
+        others = lengths.copy()
+        lengths[123], others[123] = length, other
+        graph = write_pair(folder, lengths, others)
+        told = tundish("run", graph, report=False, expect=1).output
+        for words in (f"{length} values in `tokens` and {other} in `weight`", "record 123 of", "`select`"):
+            assert words in told, (words, told)
+
+
 def test_what_it_cannot_pack_is_refused_with_the_reason(folder):
     graph, _ = write(folder)
     text = graph.read_text()
@@ -209,7 +263,7 @@ def test_what_it_cannot_pack_is_refused_with_the_reason(folder):
             ("{values: \"${data}/x.npy\", splits: \"${data}/s.npy\"}", "\"${data}/s.npy\"",
              ("whose rows all have one length",)),
             ("  batch:", "  prep: {kind: preprocessor, ops: [{enumerate: {into: n}}]}\n  batch:",
-             ("there is also column `n`", "select"))):
+             ("column `n` has one entry per document", "select"))):
         other = folder / "other.yaml"
         other.write_text(text.replace(old, new).replace(
             "read -> batch", "read -> prep -> batch" if "prep" in new else "read -> batch"))

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "runtime/base/clock.h"
+#include "tools/cli/empty_run.h"
 #include "tools/cli/load.h"
 #include "tools/cli/number_text.h"
 #include "tools/cli/terminal.h"
@@ -334,6 +335,19 @@ static void say_finished(const tnd_progress_t *self, const tnd_run_summary_chain
     fflush(self->out);
 }
 
+static void warn_of_empty_run(const tnd_progress_t *self, const tnd_ledger_t *ledger)
+{
+    char why[256];
+    const tnd_plan_t *plan = self->summary->plan;
+    for (uint32_t i = 0; i < plan->instance_count; i++) {
+        if (plan->instances[i].chain != 0 || plan->instances[i].kind->role != TND_ROLE_JOIN)
+            continue;
+        fprintf(self->out, "warning: no step was fed: %s\n",
+                tnd_empty_run_text(ledger, plan->instances[i].options, why, sizeof why));
+        return;
+    }
+}
+
 void tnd_progress_end(tnd_progress_t *self, bool drained)
 {
     if (self->quiet)
@@ -375,9 +389,7 @@ void tnd_progress_end(tnd_progress_t *self, bool drained)
         fprintf(self->out, "bad: %" PRIu64 " by %s, such as: %s\n", first->reasons[i].count,
                 first->reasons[i].who, first->reasons[i].first);
     if (first->steps == 0 && !drained)
-        fprintf(self->out,
-                "warning: no step was fed: a filter kept nothing, or `remainder: drop` left out a "
-                "batch larger than the data\n");
+        warn_of_empty_run(self, &first->ledger);
     for (uint32_t c = 0; c < self->summary->plan->chain_count; c++) {
         const tnd_run_summary_chain_t *chain = &self->summary->chains[c];
         if (chain->metric_count == 0 || chain->plan->feeder == NULL)
