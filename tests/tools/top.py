@@ -75,8 +75,23 @@ def test_keys_and_sizes(folder):
             terminal.keys("Escape")
             terminal.keys("End", "Enter")
             terminal.shows("feed   feeder on host local", f"process {process.pid}",
-                           "from      batch.0")
+                           "from      batch.0", "time, percent", "last 60 s")
+            # Two steps of the device have ended; its thread and the options are further below.
+            terminal.tmux("resize-window", "-x", "120", "-y", "60")
+            text = terminal.shows("times ", "cpu:0 step ", "cpu:0 between_steps", "threads",
+                                  "last events", "step_run", "options", "depth: 2")
+            assert re.search(r"cpu:0 step .* 2  ", text), text
+            assert re.search(r"feed +thread \d+ \(sleeping\)", text), text
+            assert re.search(r"cpu:0 +thread \d+ \(", text), text
+            terminal.tmux("resize-window", "-x", "80", "-y", "24")
+            terminal.shows("feed   feeder", without=("depth: 2",))
+            terminal.keys(*["Down"] * 60)
+            terminal.shows("depth: 2", without=("feed   feeder",))
             terminal.keys("Escape")
+            terminal.keys("Home", "Enter")
+            terminal.shows("read.0   reader", "reads     record", ".npy, at byte")
+            terminal.keys("Escape")
+            terminal.keys("End")
             terminal.keys("/", "rea")
             terminal.shows("/rea_", "> read.0", without=("batch.0  local",))
             terminal.keys("Escape")

@@ -152,9 +152,11 @@ static int show_screen(tnd_painter_t *painter, tnd_watched_run_t *run, tnd_top_v
         if (key == TND_PAINTER_NONE || ends)
             continue;
         uint64_t interval = view->interval_ns;
+        bool open = view->page == TND_TOP_ACTOR;
         if (key != TND_PAINTER_RESIZED)
             tnd_top_view_key(view, run->snapshot, key);
-        if (view->interval_ns != interval)
+        run->open = view->page == TND_TOP_ACTOR ? view->selected : NULL;
+        if (view->interval_ns != interval || (!open && run->open != NULL))
             due = now;
         shown = 0;
     }
@@ -187,6 +189,8 @@ static int top(const tnd_request_t *request)
     tnd_painter_t *painter = NULL;
     tnd_watched_run_begin(&run, request->file_count > 0 ? request->files[0] : NULL, hosts,
                           request->once ? TND_REMOTE_PATIENCE_NS : 0);
+    if (request->json)
+        run.what = TND_LOOK_DETAILS;
     if (terminal.line && isatty(STDIN_FILENO) && !request->json && !request->once)
         painter = tnd_painter_open(terminal.colour);
     if (painter != NULL) {
@@ -214,10 +218,12 @@ const tnd_command_t tnd_command_top = {
     .details =
         "Reads the statistics in shared memory only, so actors that hang or were stopped are\n"
         "shown too.  It waits for a run if there is none, and shows how a run ended.  If no run\n"
-        "lives, it shows the one that was killed last, until another begins.  `?` shows the keys\n"
-        "and the letters.  With RUN, the `name:` of a topology, only a run of that name is shown;\n"
-        "otherwise the newest one.  Epochs are counted from 0, as everywhere but in the progress\n"
-        "of `tundish run` (epoch 1/5).\n"
+        "lives, it shows the one that was killed last, until another begins.  `enter` opens an\n"
+        "actor: how long its parts of the work take, its operations, its threads as the kernel\n"
+        "shows them, its last events and its options.  `?` shows the keys and the letters.\n"
+        "With RUN, the `name:` of a topology, only a run of that name is shown; otherwise the\n"
+        "newest one.  Epochs are counted from 0, as everywhere but in the progress of\n"
+        "`tundish run` (epoch 1/5).\n"
         "\n"
         "A bar of 20 letters shows the time of an actor since the previous look: R computing,\n"
         "d disk or sleep, i input is missing, c no room downstream, o waits for the order, s the\n"

@@ -196,63 +196,6 @@ static void draw_why(const tnd_canvas_t *canvas)
     }
 }
 
-static void put_window(const tnd_canvas_t *canvas, unsigned row, const char *name,
-                       const double *times)
-{
-    char text[96];
-    double sum = 0;
-    for (unsigned i = 0; i < TND_TOP_SHARES; i++)
-        sum += times[i];
-    tnd_top_parts(times, 5, text, sizeof text);
-    tnd_screen_put(canvas->screen, row, 4, TND_INK_PLAIN, "%-10s %s", name,
-                   sum > 0 ? text : "not known yet");
-}
-
-static void draw_actor(const tnd_canvas_t *canvas)
-{
-    const tnd_top_snapshot_t *snapshot = canvas->snapshot;
-    tnd_screen_t *screen = canvas->screen;
-    const tnd_top_actor_t *actor = NULL;
-    for (uint32_t a = 0; a < snapshot->actor_count; a++)
-        if (strcmp(snapshot->actors[a].name, canvas->view->selected) == 0)
-            actor = &snapshot->actors[a];
-    unsigned row = HEADER + 1;
-    if (actor == NULL) {
-        tnd_screen_put(screen, row, 1, TND_INK_FAULT, "actor %s does not exist any more",
-                       canvas->view->selected);
-        return;
-    }
-    char since[32], age[TND_NUMBER_TEXT], rate[TND_NUMBER_TEXT], number[TND_NUMBER_TEXT];
-    tnd_screen_put(screen, row++, 1, TND_INK_BOLD,
-                   "%s   %s on host %s, process %d, thread %" PRIu64, actor->name, actor->kind,
-                   actor->host, actor->process, actor->thread);
-    tnd_screen_put(screen, row++, 2, TND_INK_PLAIN, "%s%s for %s; started %s ago",
-                   actor->waits[0] != '\0' ? "waits for " : "at work", actor->waits,
-                   tnd_top_age(actor->since_seconds, since),
-                   tnd_time_text(actor->age_seconds, age));
-    tnd_screen_put(screen, row++, 2, TND_INK_PLAIN, "from      %s",
-                   actor->upstream[0] != '\0' ? actor->upstream : "-");
-    tnd_screen_put(screen, row++, 2, TND_INK_PLAIN, "to        %s",
-                   actor->downstream[0] != '\0' ? actor->downstream : "-");
-    tnd_screen_put(screen, row++, 2, TND_INK_BOLD, "time, percent");
-    put_window(canvas, row++, "now", actor->times);
-    put_window(canvas, row++, "last 10 s", actor->ten);
-    put_window(canvas, row++, "last 60 s", actor->minute);
-    tnd_screen_put(screen, row++, 2, TND_INK_PLAIN, "rows      %s/s; last 60 s %s/s; %s in all",
-                   tnd_grouped(actor->rows_per_second, rate), tnd_grouped(actor->rows_minute, age),
-                   tnd_grouped((double)actor->rows_out, number));
-    tnd_screen_put(screen, row++, 2, TND_INK_PLAIN, "queue     %" PRIu64, actor->queue);
-    tnd_screen_put(screen, row++, 2, TND_INK_PLAIN,
-                   "lost %" PRIu64 " connections, issued %" PRIu64
-                   " tickets again, doubled %" PRIu64 ", dropped %" PRIu64 " late messages",
-                   actor->lost, actor->again, actor->doubled, actor->stale);
-    for (uint32_t d = 0; d < actor->device_count; d++) {
-        char bar[41];
-        tnd_top_bar(actor->devices[d].shares, ".SnAk", TND_DEVICE_STATES, 40, bar);
-        tnd_screen_put(screen, row++, 2, TND_INK_PLAIN, "%-9s %s", actor->devices[d].name, bar);
-    }
-}
-
 /* --- boxes ------------------------------------------------------------------------------------ */
 
 typedef unsigned box_t(const tnd_canvas_t *canvas, unsigned top, unsigned height);
@@ -333,7 +276,8 @@ static void put_keys(const tnd_canvas_t *canvas)
     if (view->filter[0] != '\0')
         tnd_screen_put(screen, last, 1, TND_INK_BOLD, "filter %s   esc clears it", view->filter);
     else if (view->page != TND_TOP_MAIN || view->alone != 0)
-        tnd_screen_put(screen, last, 1, TND_INK_PLAIN, "esc back   ? help   q quit");
+        tnd_screen_put(screen, last, 1, TND_INK_PLAIN, "%sesc back   ? help   q quit",
+                       view->page == TND_TOP_ACTOR ? "up, down scroll   " : "");
     else
         tnd_screen_put(screen, last, 1, TND_INK_PLAIN, "%s",
                        "enter actor  w why  / filter  s sort  r reverse  space freeze  ? help  "
@@ -373,7 +317,7 @@ void tnd_top_draw(const tnd_top_view_t *view, const tnd_top_snapshot_t *snapshot
         if (view->page == TND_TOP_WHY)
             draw_why(&canvas);
         else if (view->page == TND_TOP_ACTOR)
-            draw_actor(&canvas);
+            tnd_top_draw_close_up(&canvas, HEADER + 1);
         else
             draw_main(&canvas);
     }

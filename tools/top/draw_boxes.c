@@ -264,17 +264,19 @@ unsigned tnd_top_box_memory(const tnd_canvas_t *canvas, unsigned top, unsigned h
     const tnd_top_snapshot_t *snapshot = canvas->snapshot;
     unsigned line = 1;
     tnd_top_title(canvas, tnd_box_row(top, height, 0), TND_BOX_MEMORY,
-                  "memory   anonymous / `memory:` of the host");
+                  "memory   anonymous / at most (explain) / `memory:`");
     for (uint32_t h = 0; h < snapshot->host_count; h++) {
         const tnd_top_host_t *host = &snapshot->hosts[h];
-        char used[TND_QUANTITY_SIZE], most[TND_QUANTITY_SIZE];
+        char used[TND_QUANTITY_SIZE], most[TND_QUANTITY_SIZE], limit[TND_QUANTITY_SIZE];
         if (!host->here || host->anonymous_bytes == 0)
             continue;
         bool over = host->memory_bytes != 0 && host->anonymous_bytes > host->memory_bytes;
         tnd_screen_put(canvas->screen, tnd_box_row(top, height, line++), 2,
-                       over ? TND_INK_FAULT : TND_INK_PLAIN, "%-10s %10s / %s", host->name,
+                       over ? TND_INK_FAULT : TND_INK_PLAIN, "%-10s %10s / %10s / %s", host->name,
                        tnd_quantity_size(host->anonymous_bytes, used),
-                       host->memory_bytes != 0 ? tnd_quantity_size(host->memory_bytes, most) : "-");
+                       host->most_bytes != 0 ? tnd_quantity_size(host->most_bytes, most) : "-",
+                       host->memory_bytes != 0 ? tnd_quantity_size(host->memory_bytes, limit)
+                                               : "-");
     }
     return line;
 }

@@ -30,6 +30,9 @@ const char *tnd_top_age(double seconds, char text[32]);
 /*  The title of a box, with a line to the right edge. */
 void tnd_top_title(const tnd_canvas_t *canvas, unsigned row, unsigned number, const char *text);
 
+/*  The page of the selected actor, from row `top` on. */
+void tnd_top_draw_close_up(const tnd_canvas_t *canvas, unsigned top);
+
 unsigned tnd_top_box_graph(const tnd_canvas_t *canvas, unsigned top, unsigned height);
 unsigned tnd_top_box_actors(const tnd_canvas_t *canvas, unsigned top, unsigned height);
 unsigned tnd_top_box_edges(const tnd_canvas_t *canvas, unsigned top, unsigned height);

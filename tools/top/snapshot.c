@@ -385,6 +385,8 @@ static void take_hosts(tnd_top_snapshot_t *self, const tnd_inspection_t *after,
             host->killed = process->killed;
             host->process = (uint64_t)process->process;
             bool here = !process->killed && process->machine[0] == '\0';
+            if (process->record.memory->count > 0)
+                host->most_bytes = process->record.memory->bytes;
             host->anonymous_bytes = here ? tnd_process_anonymous(process->process) : 0;
         }
         self->hosts_up += host->presence == TND_PRESENCE_UP && !host->killed;

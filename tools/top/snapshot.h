@@ -9,6 +9,7 @@
 
 #include "runtime/observe/inspection.h"
 #include "tools/report/verdict.h"
+#include "tools/top/close_up.h"
 
 /*  A device thread of a feeder. */
 typedef struct {
@@ -64,7 +65,9 @@ typedef struct {
     uint64_t process, restarts;
     uint32_t restarts_max;
     double since_seconds;
-    uint64_t anonymous_bytes, memory_bytes; /* 0: not known; 0: no budget */
+    uint64_t anonymous_bytes; /* of its process; 0: not known */
+    uint64_t most_bytes;      /* the most that `tundish explain` expects of it; 0: not known */
+    uint64_t memory_bytes;    /* its `memory:`; 0: none */
 } tnd_top_host_t;
 
 typedef struct {
@@ -100,6 +103,7 @@ typedef struct {
     uint32_t host_count;
     tnd_top_log_t *log;
     uint32_t log_count;
+    const tnd_top_close_up_t *close_up; /* of the open actor; borrowed; NULL: none */
 } tnd_top_snapshot_t;
 
 /*  A snapshot of the run of `process`, which is one of `after`. */

@@ -8,8 +8,11 @@
 void tnd_watched_run_begin(tnd_watched_run_t *self, const char *name, tnd_remote_hosts_t *hosts,
                            uint64_t patience_ns)
 {
-    *self =
-        (tnd_watched_run_t){.name = name, .hosts = hosts, .patience_ns = patience_ns, .file = -1};
+    *self = (tnd_watched_run_t){.name = name,
+                                .hosts = hosts,
+                                .what = TND_LOOK_HISTORIES,
+                                .patience_ns = patience_ns,
+                                .file = -1};
 }
 
 /*  Whether this is the run that is watched. */
@@ -85,7 +88,8 @@ void tnd_watched_run_look(tnd_watched_run_t *self)
         return;
     tnd_inspection_destroy(&self->before);
     self->before = self->after;
-    self->after = tnd_remote_hosts_look(self->hosts, TND_LOOK_HISTORIES, self->patience_ns);
+    self->after = tnd_remote_hosts_look(
+        self->hosts, self->open != NULL ? TND_LOOK_DETAILS : self->what, self->patience_ns);
     const tnd_inspected_t *process = tnd_watched_run_process(self);
     if (process == NULL) {
         if (self->snapshot != NULL && !self->ended)
@@ -100,6 +104,10 @@ void tnd_watched_run_look(tnd_watched_run_t *self)
     tnd_top_snapshot_t *snapshot = tnd_top_snapshot_new(before, self->after, process);
     tnd_top_snapshot_destroy(&self->snapshot);
     self->snapshot = snapshot;
+    tnd_top_close_up_destroy(&self->close_up);
+    if (self->open != NULL)
+        self->close_up = tnd_top_close_up_new(self->after, process, self->open);
+    snapshot->close_up = self->close_up;
     self->ended = process->killed && process->record.page->host == 0;
     hold_file(self, process);
 }
@@ -109,5 +117,6 @@ void tnd_watched_run_free(tnd_watched_run_t *self)
     tnd_inspection_destroy(&self->before);
     tnd_inspection_destroy(&self->after);
     tnd_top_snapshot_destroy(&self->snapshot);
+    tnd_top_close_up_destroy(&self->close_up);
     close_file(self);
 }

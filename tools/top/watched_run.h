@@ -12,9 +12,12 @@
 typedef struct {
     const char *name;                 /* of the run that was asked for; NULL: any */
     tnd_remote_hosts_t *hosts;        /* on other machines; borrowed */
+    tnd_look_t what;                  /* what is read, at least */
+    const char *open;                 /* the actor that is opened; borrowed; NULL: none */
     uint64_t patience_ns;             /* how long a look waits for them */
     tnd_inspection_t *before, *after; /* the last two looks; NULL: none yet */
     tnd_top_snapshot_t *snapshot;     /* of the last look; NULL: no run was found */
+    tnd_top_close_up_t *close_up;     /* of the open actor */
     bool ended;                       /* the run has ended; further looks change nothing */
     bool found_dead; /* it was killed before it was found: a run that begins replaces it */
     int file;        /* its leader's statistics, readable after their end; -1: none */

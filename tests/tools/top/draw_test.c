@@ -292,3 +292,48 @@ Test(draw, a_bar_has_as_many_letters_as_its_parts_say)
     tnd_top_bar(none, "ab", 2, 4, bar);
     cr_assert_str_eq(bar, "bbbb");
 }
+
+Test(draw, an_open_actor_shows_its_times_operations_and_options)
+{
+    static char threads[] = "prep.0     thread 71 (sleeping)\n", events[] = "";
+    static tnd_top_close_up_t close_up = {
+        .actor = "prep.0",
+        .timings = {{.name = "service",
+                     .count = 1234,
+                     .p50 = 3.5e-6,
+                     .p90 = 0.0125,
+                     .p99 = 0.0125,
+                     .p999 = 2,
+                     .most = 2,
+                     .octaves = {[1] = 600, [14] = 1, [21] = 1200}},
+                    {.name = "send_wait"}},
+        .timing_count = 2,
+        .operations = {{.name = "scale", .seconds = 3e-6}, {.name = "crop", .seconds = 1e-6}},
+        .operation_count = 2,
+        .options = "{queue: 32}",
+        .threads = threads,
+        .events = events,
+    };
+    view.rows = 40;
+    view.columns = 120;
+    strcpy(view.selected, "prep.0");
+    view.page = TND_TOP_ACTOR;
+    cr_assert_geq(row_of("not known of this actor"), 0);
+    run.close_up = &close_up;
+    int row = row_of("service");
+    cr_assert_eq(
+        row_of("3.5 us  12.5 ms  12.5 ms    2.0 s    2.0 s      1,234   =            .      "
+               "#"),
+        row);
+    cr_assert_eq(row_of("send_wait"), -1, "there was none");
+    cr_assert_eq(row_of("scale                  3.0 us     75 %"), row + 2);
+    cr_assert_geq(row_of("thread 71 (sleeping)"), row);
+    cr_assert_geq(row_of("{queue: 32}"), row);
+    cr_assert_eq(row_of("last events"), -1, "there are none");
+    view.rows = 16;
+    cr_assert_eq(row_of("{queue: 32}"), -1);
+    view.scroll = 1000;
+    cr_assert_eq(row_of("{queue: 32}"), 14, "the last line is above the keys");
+    strcpy(view.selected, "feed");
+    cr_assert_geq(row_of("not known of this actor"), 0);
+}
