@@ -230,7 +230,9 @@ static void print_group(const tnd_canvas_t *canvas, unsigned row, const columns_
     char name[64], least[TND_NUMBER_TEXT], median[TND_NUMBER_TEXT], most[TND_NUMBER_TEXT];
     snprintf(name, sizeof name, "%s x%" PRIu32, first->actor, group->count);
     tnd_screen_put(canvas->screen, row, 1, TND_INK_PLAIN, "+");
-    tnd_screen_field(canvas->screen, row, at->name, at->name_width, false, TND_INK_BOLD, name);
+    /* It has no host, whose column it may use. */
+    tnd_screen_field(canvas->screen, row, at->name, at->state - at->name - 1, false, TND_INK_BOLD,
+                     name);
     print_time(canvas, row, at, times, TND_INK_PLAIN);
     tnd_screen_put(canvas->screen, row, at->rows + 1, TND_INK_PLAIN, "%s / %s / %s rows/s each",
                    tnd_grouped(count > 0 ? rates[0] : 0, least),

@@ -274,6 +274,11 @@ Test(draw, many_workers_share_a_line_and_an_outlier_has_its_own)
     }
     run.actor_count = 23;
     cr_assert_geq(row_of("prep x20"), 0);
+    for (uint32_t i = 0; i < 20; i++)
+        strcpy(actors[3 + i].actor, "tokenize");
+    cr_assert_geq(row_of("tokenize x20"), 0, "the number is not cut");
+    for (uint32_t i = 0; i < 20; i++)
+        strcpy(actors[3 + i].actor, "prep");
     cr_assert_geq(row_of("10 / 110 / 119 rows/s each"), 0);
     cr_assert_geq(row_of("prep.7 "), 0);
     cr_assert_eq(row_of("prep.8 "), -1);
