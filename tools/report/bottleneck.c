@@ -19,15 +19,42 @@ static bool is_dead(const tnd_run_view_t *view)
     return true;
 }
 
-/*  The last step that the leader booked, and the last checkpoint; without its page, the last step of
- *  a feeder. */
+/*  The feeders of a chain in the plan; 0: it is not known. */
+static uint64_t count_feeders(const tnd_run_view_t *view, uint64_t chain)
+{
+    uint64_t count = 0;
+    for (uint32_t i = 0; view->record != NULL && i < view->record->shape.actors; i++)
+        count += view->record->instances[i].role == TND_ROLE_FEEDER &&
+                 view->record->instances[i].chain == chain;
+    return count;
+}
+
+/*  The steps that all feeders of a chain have done; 0: not all of them are seen. */
+static uint64_t steps_done(const tnd_run_view_t *view, uint64_t chain)
+{
+    tnd_seen_t who;
+    uint64_t feeders = 0, least = UINT64_MAX;
+    TND_EACH_ACTOR(view, who)
+    {
+        if (!tnd_seen_has_role(&who, TND_ROLE_FEEDER) || who.page->chain != chain)
+            continue;
+        uint64_t steps = who.page->blocks_out > 0 ? who.page->step + 1 : 0;
+        feeders++;
+        least = steps < least ? steps : least;
+    }
+    return feeders > 0 && feeders >= count_feeders(view, chain) ? least : 0;
+}
+
+/*  The last committed step, and the last checkpoint.  The page of the leader is written once a second,
+ *  those of the feeders at each step. */
 static void say_last_step(const tnd_run_view_t *view, tnd_verdict_t *verdict)
 {
     const tnd_run_page_t *page = view->record != NULL ? view->record->page : NULL;
     tnd_seen_t who;
     uint64_t steps = 0;
     if (page != NULL && page->state != 0) {
-        steps = page->step;
+        uint64_t done = steps_done(view, page->chain);
+        steps = done > page->step ? done : page->step;
     } else {
         TND_EACH_ACTOR(view, who)
         if (tnd_seen_has_role(&who, TND_ROLE_FEEDER) && who.page->blocks_out > 0 &&

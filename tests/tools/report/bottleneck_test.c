@@ -242,6 +242,19 @@ Test(bottleneck, a_run_without_a_live_process_was_killed)
     cr_assert_str_eq(verdict.sentence,
                      "fashion was killed or crashed 3.0 s ago: host a, process 11; the last "
                      "committed step is 41, the last checkpoint is after step 29");
+    /* The page of the run is up to a second old; a step is committed when all feeders are done. */
+    pages[FEED_A].step = 44;
+    pages[FEED_C].step = 43;
+    pages[FEED_C].blocks_out = 40;
+    tnd_bottleneck_judge(&before, &after, &processes[1], &verdict);
+    cr_assert_not_null(strstr(verdict.sentence, "the last committed step is 43,"));
+    static tnd_instance_record_t instances[] = {{.role = TND_ROLE_FEEDER},
+                                                {.role = TND_ROLE_FEEDER}};
+    processes[0].record.instances = instances;
+    processes[0].record.shape.actors = 2;
+    processes[1].count = 0; /* the other feeder is not seen */
+    tnd_bottleneck_judge(&before, &after, &processes[0], &verdict);
+    cr_assert_not_null(strstr(verdict.sentence, "the last committed step is 41,"));
 }
 
 Test(bottleneck, the_signal_that_killed_a_process_is_said_if_its_parent_saw_it)
