@@ -113,6 +113,10 @@ def test_it_ends_in_time_and_refuses_what_it_cannot_show(folder):
         steps = [event["step"] for event in shown("tap", "feed", "--last", environment=environment)
                  if event["event"] == "step_committed"]
         same(steps, [0, 1], "the events of a killed process are kept")
+        for words in ("tap", "feed"), ("tap", "feed", "--rows", "1"), ("latency", "read..feed"):
+            same(run(*words, RUN, env=environment),
+                 (1, "", f"tundish {words[0]}: the run `{RUN}` was killed, so nothing passes; "
+                         "--last shows what passed before\n"))
     with hanging(folder) as (environment, process):
         until(environment, in_step)
     with hanging(folder) as (environment, process):

@@ -151,9 +151,10 @@ const tnd_command_t tnd_command_tap = {
         "and never waits: a block is skipped if the one before was not taken, at most 10 a\n"
         "second are.  It ends after 10 blocks or 10 s.  When the command ends or hangs, the actor\n"
         "stops copying within 2 s.  `tundish head --at ACTOR --position P` shows them again.\n",
-    .codes = "  0   shown, also if nothing passed\n"
-             "  1   the run or the actor does not exist here\n"
-             "  2   usage\n",
+    .codes =
+        "  0   shown, also if nothing passed\n"
+        "  1   the run or the actor does not exist here, or it was killed and --last is not given\n"
+        "  2   usage\n",
     .operands_min = 1,
     .missing = "name an edge such as read..prep, or an actor",
     .run = tap,

@@ -139,6 +139,13 @@ int tnd_event_watch(tnd_event_watch_t *self)
         tnd_complain(self->command, "%s", error.text);
         return TND_EXIT_FAILED;
     }
+    if (!past && !tnd_event_stream_lives(stream)) {
+        tnd_complain(self->command,
+                     "the run `%s` was killed, so nothing passes; --last shows what passed before",
+                     tnd_event_stream_run(stream));
+        tnd_event_stream_destroy(&stream);
+        return TND_EXIT_FAILED;
+    }
     struct sigaction interrupt = {.sa_handler = on_interrupt}, before;
     sigaction(SIGINT, &interrupt, &before);
     int code = watch(self, stream, tnd_clock_now() + duration_ns);
