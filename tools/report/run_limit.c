@@ -198,12 +198,26 @@ static double share_of(const search_t *search, uint64_t ns)
     return search->whole > 0 ? (double)ns / search->whole : 0;
 }
 
-/*  The share of the time that an actor is at work, or ready to be, as that of a device. */
+/*  The threads that share a processor of this machine; 0: not known, or each has its own. */
+static double crowd_of(const search_t *search, const tnd_seen_t *who)
+{
+    const tnd_machine_load_t *was = &search->view->before->load, *is = &search->view->after->load;
+    double threads = was->runnable > is->runnable ? was->runnable : is->runnable;
+    threads = is->load > threads ? is->load : threads;
+    bool crowded = who->process->machine[0] == '\0' && is->processors > 0 &&
+                   threads > (double)is->processors + 1;
+    return crowded ? threads / is->processors : 0;
+}
+
+/*  The share of the time that an actor is at work, or ready to be, as that of a device.  An actor that
+ *  hardly works but is often ready waits for other threads: it is not what others wait for. */
 static double share_at_work(const search_t *search, const tnd_seen_t *who)
 {
     tnd_times_t times;
     times_of(search, who, &times);
-    return share_of(search, times.cpu + times.wait_io + times.run_queue);
+    double works = share_of(search, times.cpu + times.wait_io);
+    double ready = share_of(search, times.run_queue), crowd = crowd_of(search, who);
+    return works + (crowd > 0 && ready > works * crowd ? works * crowd : ready);
 }
 
 /*  The rows that an actor handed on. */

@@ -209,3 +209,32 @@ Test(run_limit, of_replicas_that_are_equally_busy_the_first_is_named)
     tnd_bottleneck_judge(&before, &after, &processes[0], &verdict);
     cr_assert_str_eq(verdict.limit.actor, "feed@c");
 }
+
+Test(run_limit, an_actor_that_hardly_computes_is_no_limit_where_processors_are_not_free)
+{
+    static tnd_statistics_t old[6];
+    static tnd_inspected_t olds[2];
+    for (uint32_t i = 0; i < 6; i++)
+        pages[i].begun_ns = now_ns - 60 * second_ns;
+    device(FEED_A, TND_DEVICE_IDLE, 0);
+    for (int i = 0; i < 6; i++)
+        memcpy(&old[i], &pages[i], sizeof old[i]);
+    memcpy(olds, processes, sizeof olds);
+    olds[0].actors = old;
+    olds[1].actors = &old[FEED_C];
+    before.processes = olds;
+    pages[FEED_A].rows_out = 500;
+    pages[FEED_A].blocks_out = 5;
+    pages[FEED_A].devices[0].spent_ns[TND_DEVICE_STEP] = second_ns * 6 / 10;
+    pages[MEAN].cpu_ns = second_ns * 3 / 100;
+    pages[MEAN].ready_ns = second_ns * 70 / 100;
+    after.load = (tnd_machine_load_t){.processors = 2, .runnable = 12, .load = 6};
+    tnd_bottleneck_judge(&before, &after, &processes[0], &verdict);
+    cr_assert_eq(verdict.limit.bound, TND_BOUND_STEP, "%s", verdict.sentence);
+    /* One that computes whenever it gets its turn is the limit. */
+    pages[MEAN].cpu_ns = second_ns * 20 / 100;
+    tnd_bottleneck_judge(&before, &after, &processes[0], &verdict);
+    cr_assert_str_eq(verdict.limit.actor, "mean");
+    cr_assert_float_eq(verdict.limit.share, 0.9, 0.01);
+    memset(&after.load, 0, sizeof after.load);
+}
