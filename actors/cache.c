@@ -175,14 +175,16 @@ static bool has(const cache_t *cache, uint64_t sample)
                                   : false;
 }
 
-static bool is_stored(void *store, uint32_t epoch, uint64_t first, uint32_t count)
+static uint32_t find_stored(void *store, uint32_t epoch, uint64_t first, uint32_t count,
+                            bool *stored_p)
 {
     cache_t *cache = store;
     const uint64_t *samples = find_samples(cache, epoch, first, count);
-    uint32_t stored = 0;
-    while (stored < count && has(cache, samples[stored]))
-        stored++;
-    return stored == count;
+    uint32_t part = 1;
+    *stored_p = has(cache, samples[0]);
+    while (part < count && has(cache, samples[part]) == *stored_p)
+        part++;
+    return part;
 }
 
 /* --- a store in a folder ---------------------------------------------------------------------- */
@@ -279,7 +281,7 @@ static tnd_status_t cache_init(void *state, tnd_actor_t *self, tnd_error_t *erro
     config.lane = cache->lane;
     config.readers = cache->readers.ids;
     config.reader_count = cache->readers.count;
-    config.stored = is_stored;
+    config.stored = find_stored;
     config.store = cache;
     cache->machine_memory = tnd_allocate_zeroed(1, tnd_cache_core_bytes(&config));
     cache->machine = tnd_cache_core_init(cache->machine_memory, &config);
@@ -452,11 +454,12 @@ static tnd_status_t fill_block(cache_t *cache, const uint64_t *samples, uint32_t
 }
 
 /*  A block of rows that are stored. */
-static tnd_status_t make_block(cache_t *cache, tnd_actor_t *self, const tnd_msg_t *ticket,
+static tnd_status_t make_block(cache_t *cache, tnd_actor_t *self, const tnd_effect_t *effect,
                                tnd_block_t **block_p, tnd_error_t *error)
 {
+    const tnd_msg_t *ticket = &effect->msg;
     uint64_t began = tnd_actor_now(self), ragged = 0;
-    uint32_t count = ticket->ticket.count;
+    uint32_t count = effect->at;
     const uint64_t *samples =
         find_samples(cache, ticket->ticket.epoch, ticket->ticket.first, count);
     tnd_block_t *block = tnd_block_pool_take(cache->block_pool, &cache->stream->cached);
@@ -490,8 +493,9 @@ static tnd_status_t send_block(cache_t *cache, tnd_actor_t *self, const tnd_effe
     if (kept != NULL)
         block = tnd_block_pool_prefix(cache->block_pool, kept, kept->note.count);
     else
-        TND_TRY(make_block(cache, self, ticket, &block, error));
+        TND_TRY(make_block(cache, self, effect, &block, error));
     block->note.end = kept != NULL && kept->note.end;
+    block->note.asked = ticket->ticket.count;
     block->note.attempt = ticket->ticket.attempt;
     tnd_msg_t msg = {.kind = TND_MSG_BLOCK,
                      .generation = ticket->generation,

@@ -15,7 +15,7 @@ typedef enum {
     ENTRY_LOST,    /* by the reader; to be reported once it is known whether its worker died */
     ENTRY_HERE,    /* its block has arrived */
     ENTRY_SENT,    /* its block was sent, and is kept until the floor has passed it */
-    ENTRY_STORED,  /* all its samples are stored */
+    ENTRY_STORED,  /* the samples of its part are stored */
     ENTRY_STATES
 } entry_state_t;
 
@@ -23,6 +23,7 @@ typedef enum {
 typedef struct {
     uint64_t first, budget;
     uint32_t epoch, count, attempt;
+    uint32_t part;   /* the first positions, which its answer covers at most */
     uint32_t reader; /* it was passed on to; an index */
     entry_state_t state;
     bool passed;              /* to that reader, perhaps an earlier attempt */
@@ -191,11 +192,13 @@ static void fill_ticket(const tnd_cache_core_t *self, const entry_t *entry, tnd_
     msg->ticket.floor = self->floor;
 }
 
-/*  The ticket can be answered: a worker after the cache gets its block when it has credit. */
+/*  The ticket can be answered: a worker after the cache gets its block when it has credit.  Another
+ *  part is another block, also of a worker that has one already. */
 static void answer(tnd_cache_core_t *self, const entry_t *entry)
 {
     tnd_msg_t msg;
     fill_ticket(self, entry, &msg);
+    msg.ticket.count = entry->part;
     tnd_reader_core_ticket(self->reader, &msg);
 }
 
@@ -233,7 +236,8 @@ void tnd_cache_core_ticket(tnd_cache_core_t *self, const tnd_msg_t *msg)
     else if (msg->ticket.attempt <= entry->attempt)
         return;
     entry->absent_until_ns = 0;
-    bool same = entry->count == msg->ticket.count && entry->budget == msg->ticket.budget;
+    bool same = entry->count == msg->ticket.count && entry->budget == msg->ticket.budget &&
+                entry->part == entry->count;
     entry->count = msg->ticket.count;
     entry->budget = msg->ticket.budget;
     entry->attempt = msg->ticket.attempt;
@@ -270,7 +274,7 @@ bool tnd_cache_core_block(tnd_cache_core_t *self, const tnd_msg_t *msg)
     bool stale = msg->generation < self->generation;
     entry_t *entry = stale ? NULL : find(self, block->epoch, block->first);
     /* A ticket that was cut, or has another budget, is another one. */
-    if (entry == NULL || entry->state != ENTRY_ASKED || entry->count != block->asked ||
+    if (entry == NULL || entry->state != ENTRY_ASKED || entry->part != block->asked ||
         entry->budget != block->budget)
         return false;
     set_state(self, entry, ENTRY_HERE);
@@ -441,9 +445,25 @@ static bool next_died(tnd_cache_core_t *self, tnd_effect_t *effect)
     return false;
 }
 
-static bool is_stored(const tnd_cache_core_t *self, const entry_t *entry)
+/*  Whether samples of the entry may be stored once those of an earlier epoch are made. */
+static bool is_early(const tnd_cache_core_t *self, const entry_t *entry)
 {
-    return self->config.stored(self->config.store, entry->epoch, entry->first, entry->count);
+    const entry_t *asked = first_in(self, ENTRY_ASKED);
+    return asked != NULL && asked->epoch < entry->epoch && !self->full;
+}
+
+/*  Finds the part of the entry that is answered at once; returns whether its samples are stored. */
+static bool find_part(const tnd_cache_core_t *self, entry_t *entry)
+{
+    bool stored;
+    entry->part =
+        self->config.stored(self->config.store, entry->epoch, entry->first, entry->count, &stored);
+    assert(entry->part > 0 && entry->part <= entry->count);
+    if (entry->attempt > 0) {
+        stored = stored && entry->part == entry->count;
+        entry->part = entry->count;
+    }
+    return stored;
 }
 
 /*  Readers get tickets in turn, as from a join.  A ticket that is overdue goes to the reader that
@@ -451,12 +471,12 @@ static bool is_stored(const tnd_cache_core_t *self, const entry_t *entry)
 static bool next_ticket(tnd_cache_core_t *self, tnd_effect_t *effect)
 {
     entry_t *entry;
-    while ((entry = first_in(self, ENTRY_WAITING)) != NULL && is_stored(self, entry)) {
+    while ((entry = first_in(self, ENTRY_WAITING)) != NULL && find_part(self, entry) &&
+           (entry->part == entry->count || !is_early(self, entry))) {
         set_state(self, entry, ENTRY_STORED);
         answer(self, entry);
     }
-    const entry_t *asked = first_in(self, ENTRY_ASKED);
-    if (entry == NULL || (asked != NULL && asked->epoch < entry->epoch && !self->full))
+    if (entry == NULL || is_early(self, entry))
         return false;
     if (!entry->passed)
         entry->reader = self->turn++ % self->config.reader_count;
@@ -464,6 +484,7 @@ static bool next_ticket(tnd_cache_core_t *self, tnd_effect_t *effect)
     set_state(self, entry, ENTRY_ASKED);
     effect->kind = TND_EFFECT_CONTROL;
     fill_ticket(self, entry, &effect->msg);
+    effect->msg.ticket.count = entry->part;
     effect->msg.to = self->config.readers[entry->reader];
     return true;
 }
@@ -478,6 +499,8 @@ static bool next_answer(tnd_cache_core_t *self, uint64_t now, tnd_effect_t *effe
     entry_t *entry = find(self, effect->msg.ticket.epoch, effect->msg.ticket.first);
     assert(entry != NULL && (entry->state == ENTRY_HERE || entry->state == ENTRY_STORED));
     effect->payload = entry->payload;
+    effect->at = entry->part;
+    effect->msg.ticket.count = entry->count;
     if (entry->state == ENTRY_HERE && !TND_BUG(SENT_NOT_KEPT)) {
         set_state(self, entry, ENTRY_SENT);
         return true;

@@ -3,9 +3,12 @@
  *
  *  A cache is between the actors that make rows and those that use them.  The join after it sees a
  *  reader: it sends tickets, and gets blocks and LOST.  The readers before it see a join: they get
- *  tickets and send blocks.  A ticket whose samples are all stored is answered from the store.
- *  Every other ticket goes to a reader as it is, with the attempt and the budget of the join; its
- *  block waits here until a worker after the cache has credit for it.
+ *  tickets and send blocks.  The first attempt of a ticket is answered for its first positions whose
+ *  samples are all stored, or all not stored, and the join asks for the rest: so only samples that
+ *  are not stored are made again.  A later attempt is answered as a whole, because the join may have
+ *  no room for parts.  Stored samples are answered from the store.  For others a reader gets the
+ *  ticket, with the attempt and the budget of the join; its block waits here until a worker after
+ *  the cache has credit for it.
  *
  *  A block that was sent is kept until the floor has passed it, because the reader would not make it
  *  again while its worker is alive.
@@ -17,8 +20,8 @@
  *  the join learns it by DIED, and isolates the row as it does for workers of its own.  A lost ticket
  *  that a worker began is reported when that worker is back, or after TND_ABSENT_MAX_NS.
  *
- *  What is stored is not known here: the driver says of each ticket whether all its samples are.
- *  The store never loses a sample, so that stays true.  While the store has room, tickets of an epoch
+ *  What is stored is not known here: the driver says it of the samples of each ticket.  The store
+ *  never loses a sample, so that stays true.  While the store has room, tickets of an epoch
  *  are passed on only when those of earlier epochs have been answered, because their samples may be
  *  stored by then.
  *
@@ -29,8 +32,10 @@
 #include "runtime/base/status.h"
 #include "runtime/core/protocol/effect.h"
 
-/*  Whether all samples of a ticket are in the store. */
-typedef bool tnd_cache_stored_fn(void *store, uint32_t epoch, uint64_t first, uint32_t count);
+/*  How many positions from `first` on, of `count`, have samples that are all in the store, or all
+ *  not; *stored_p: which. */
+typedef uint32_t tnd_cache_stored_fn(void *store, uint32_t epoch, uint64_t first, uint32_t count,
+                                     bool *stored_p);
 
 typedef struct {
     tnd_actor_id_t self, join;
@@ -89,7 +94,8 @@ void tnd_cache_core_sent(tnd_cache_core_t *self, tnd_actor_id_t worker, uint64_t
  *  event. */
 void *tnd_cache_core_drop(tnd_cache_core_t *self);
 /*  TICKET to a reader, LOST and DIED to the join (CONTROL); READ: sends the block of
- *  `msg.ticket` to `msg.to`: a copy of `payload` if it is set, else one from the store. */
+ *  `msg.ticket` to `msg.to`: a copy of `payload` if it is set, else one of the first `at` positions
+ *  from the store. */
 bool tnd_cache_core_next(tnd_cache_core_t *self, uint64_t now, tnd_effect_t *effect);
 uint64_t tnd_cache_core_deadline(const tnd_cache_core_t *self);
 uint32_t tnd_cache_core_blocked_on(const tnd_cache_core_t *self);

@@ -18,15 +18,21 @@ static bool is_raw(const sim_plan_t *plan)
     return plan->operations && plan->cache_first;
 }
 
-static bool is_stored(void *store, uint32_t epoch, uint64_t first, uint32_t count)
+static bool has(const struct sim_cache *cache, uint32_t epoch, uint64_t position)
 {
-    const struct sim_cache *cache = store;
     const sim_plan_t *plan = &cache->sim->plan;
-    for (uint32_t i = 0; i < count; i++)
-        if (first + i >= plan->count[cache->lane] ||
-            !cache->has[sim_plan_sample(plan, cache->lane, epoch, first + i)])
-            return false;
-    return true;
+    return position < plan->count[cache->lane] &&
+           cache->has[sim_plan_sample(plan, cache->lane, epoch, position)];
+}
+
+static uint32_t find_stored(void *store, uint32_t epoch, uint64_t first, uint32_t count,
+                            bool *stored_p)
+{
+    uint32_t part = 1;
+    *stored_p = has(store, epoch, first);
+    while (part < count && has(store, epoch, first + part) == *stored_p)
+        part++;
+    return part;
 }
 
 static void put(sim_t *self, uint32_t id, const tnd_block_note_t *note)
@@ -59,19 +65,22 @@ static void put(sim_t *self, uint32_t id, const tnd_block_note_t *note)
     }
 }
 
-/*  The block of a ticket whose samples are stored. */
-static void fill(sim_t *self, uint32_t id, const tnd_msg_t *ticket, tnd_block_note_t *note)
+/*  The block of the first `count` positions of a ticket, whose samples are stored. */
+static void fill(sim_t *self, uint32_t id, const tnd_msg_t *ticket, uint32_t count,
+                 tnd_block_note_t *note)
 {
     const struct sim_cache *cache = self->actors[id].cache;
     const sim_plan_t *plan = &self->plan;
     *note = (tnd_block_note_t){.first = ticket->ticket.first,
                                .lane = ticket->ticket.lane,
                                .epoch = ticket->ticket.epoch,
-                               .count = ticket->ticket.count,
+                               .count = count,
                                .asked = ticket->ticket.count,
                                .attempt = ticket->ticket.attempt,
                                .budget = ticket->ticket.budget};
-    if (!is_stored(self->actors[id].cache, note->epoch, note->first, note->count))
+    bool stored;
+    if (find_stored(self->actors[id].cache, note->epoch, note->first, count, &stored) < count ||
+        !stored)
         sim_violate(self, "%s answers a ticket whose samples it has not stored",
                     sim_name(self, id));
     sim_fit_rows(self, note, !is_raw(plan));
@@ -120,7 +129,8 @@ static void run(sim_t *self, uint32_t id)
         if (effect.payload != NULL)
             copy(self, id, effect.payload, &msg.block);
         else
-            fill(self, id, &effect.msg, &msg.block);
+            fill(self, id, &effect.msg, effect.at, &msg.block);
+        msg.block.asked = effect.msg.ticket.count;
         msg.block.attempt = effect.msg.ticket.attempt;
         uint64_t bytes = msg.block.bytes;
         sim_own(self, msg.block.payload, id, SIM_FLYING);
@@ -192,7 +202,7 @@ static void *create(sim_t *self, uint32_t id)
                                                      TND_ORDER_SPARE,
                                       .workers_max = plan->workers > 0 ? plan->workers : 1,
                                       .rest_ns = plan->rest_ns,
-                                      .stored = is_stored,
+                                      .stored = find_stored,
                                       .store = cache};
     return tnd_cache_core_init(sim_store_take(&self->store, tnd_cache_core_bytes(&config)),
                                &config);

@@ -25,12 +25,14 @@ static bool ascends(const uint32_t *offsets, uint32_t count, uint32_t below, boo
 }
 
 tnd_status_t tnd_block_check(const tnd_block_note_t *block, const tnd_ticket_t *ticket,
-                             uint64_t count, const tnd_row_bytes_t *bytes, tnd_error_t *error)
+                             uint64_t count, const tnd_row_bytes_t *bytes, bool in_parts,
+                             tnd_error_t *error)
 {
     if (ticket->first != block->first || ticket->epoch != block->epoch ||
         ticket->asked != block->asked || ticket->budget != block->budget)
         return tnd_block_refuse(block, error, "a block that was not asked for");
-    if (block->count > block->asked || (tnd_block_is_short(block) && bytes->ragged_max == 0))
+    bool may_be_short = bytes->ragged_max > 0 || (in_parts && block->count > 0);
+    if (block->count > block->asked || (tnd_block_is_short(block) && !may_be_short))
         return tnd_block_refuse(block, error, "the block does not cover its ticket");
     if (tnd_block_is_too_small(block) &&
         (block->ragged <= ticket->budget || block->ragged > bytes->ragged_max))
@@ -65,19 +67,30 @@ static uint32_t below(const uint32_t *offsets, uint32_t count, uint32_t end)
     return found;
 }
 
+static uint32_t origin_of(const uint32_t *origin, uint32_t row)
+{
+    return origin != NULL ? origin[row] : row;
+}
+
+/*  Whether both have the same rows of the first `end` positions.  Of two blocks that cover different
+ *  positions perhaps only one needs a list of origins. */
+static bool same_rows(const tnd_block_note_t *block, const tnd_answer_t *first, uint32_t end)
+{
+    uint32_t row = 0;
+    while (row < block->rows && row < first->rows && origin_of(block->origin, row) < end &&
+           origin_of(first->origin, row) == origin_of(block->origin, row))
+        row++;
+    return (row == block->rows || origin_of(block->origin, row) >= end) &&
+           (row == first->rows || origin_of(first->origin, row) >= end);
+}
+
 tnd_status_t tnd_block_compare(const tnd_block_note_t *block, const tnd_answer_t *first,
                                tnd_error_t *error)
 {
     uint32_t both = block->count < first->covered ? block->count : first->covered;
     uint32_t bad = below(first->bad, first->bad_count, both);
     bool same = (both == first->covered || !block->end) &&
-                (first->origin == NULL) == (block->origin == NULL) &&
-                bad == below(block->bad, block->bad_count, both);
-    if (same && first->origin != NULL) {
-        uint32_t rows = below(first->origin, first->rows, both);
-        same = rows == below(block->origin, block->rows, both) &&
-               memcmp(first->origin, block->origin, rows * sizeof *first->origin) == 0;
-    }
+                bad == below(block->bad, block->bad_count, both) && same_rows(block, first, both);
     uint32_t both_rows = block->rows < first->rows ? block->rows : first->rows;
     if (same && first->lengths != NULL && block->lengths != NULL)
         same = memcmp(first->lengths, block->lengths, both_rows * sizeof *first->lengths) == 0;

@@ -204,9 +204,12 @@ static bool may_split(const tnd_order_t *self, uint64_t at)
 
 static bool split(tnd_order_t *self, uint64_t at, uint32_t count)
 {
-    if (!may_split(self, at))
+    bool shares = self->config.bytes.ragged_max == 0;
+    if (!may_split(self, at) ||
+        (shares && self->reservations.blocks + 2 >= tickets_max(&self->config)))
         return false;
-    tnd_tickets_split(&self->tickets, at, count, self->config.bytes.budget);
+    self->reservations.blocks += shares;
+    tnd_tickets_split(&self->tickets, at, count, self->config.bytes.budget, shares);
     tnd_stragglers_cut(&self->stragglers, at, 2);
     return true;
 }
@@ -225,7 +228,8 @@ static tnd_status_t receive(tnd_order_t *self, uint64_t at, const tnd_block_note
                             tnd_error_t *error)
 {
     tnd_ticket_t *ticket = tnd_ticket_at(&self->tickets, at);
-    TND_TRY(tnd_block_check(block, ticket, self->config.count, &self->config.bytes, error));
+    TND_TRY(tnd_block_check(block, ticket, self->config.count, &self->config.bytes,
+                            self->config.in_parts, error));
     TND_TRY(tnd_block_check_lengths(block, self->config.measured, error));
     bool too_small = tnd_block_is_too_small(block);
     if (!too_small && tnd_joined_rows_splits(&self->rows, block->epoch, block->first))
@@ -237,7 +241,7 @@ static tnd_status_t receive(tnd_order_t *self, uint64_t at, const tnd_block_note
     if (too_small || !parted) {
         /* Without a place for the rest the whole ticket waits until there is one.  Its budget is
          * another one, or a reader would believe that its first answer is still on the way. */
-        uint64_t another = ticket->budget > 1 ? ticket->budget - 1 : 2;
+        uint64_t another = ticket->budget > 1 ? ticket->budget - 1 : ticket->budget * 2;
         ask_again(self, at, too_small && parted ? block->ragged : another, block->payload);
         return TND_OK;
     }
@@ -347,13 +351,9 @@ bool tnd_order_go(const tnd_order_t *self, const tnd_msg_t *heard, tnd_msg_t *go
 static void cut(tnd_order_t *self, uint64_t at)
 {
     tnd_tickets_t *tickets = &self->tickets;
-    uint32_t asked = tnd_ticket_at(tickets, at)->asked;
+    uint32_t asked = tnd_ticket_at(tickets, at)->asked, pieces = asked < PIECES ? asked : PIECES;
     uint64_t room = tickets_max(&self->config) - (tickets->tail - tickets->head);
-    uint64_t over = self->reservations.blocks > self->config.window_blocks
-                        ? self->reservations.blocks - self->config.window_blocks
-                        : 0;
-    uint32_t pieces = asked < PIECES ? asked : PIECES;
-    if (room < pieces || over + pieces >= TND_ORDER_SPARE)
+    if (room < pieces || self->reservations.blocks + pieces >= tickets_max(&self->config))
         return;
     /* Of the bytes of ragged columns each piece may need all. */
     if (self->config.bytes.ragged_max > 0)

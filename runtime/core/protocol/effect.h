@@ -56,7 +56,7 @@ typedef struct {
 typedef struct {
     tnd_effect_kind_t kind;
     uint32_t slot;
-    uint32_t at, bucket;   /* of STORE */
+    uint32_t at, bucket;   /* of STORE; `at` also of READ of a cache */
     uint64_t from, values; /* likewise, if rows are packed */
     uint32_t segment;      /* likewise: the number of the row among those of its packed row, from 1;
                               in packed rows after that one it is 1 */

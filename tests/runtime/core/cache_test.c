@@ -17,13 +17,15 @@ typedef struct {
     uint64_t below;
 } stored_t;
 
-static bool is_stored(void *store, uint32_t epoch, uint64_t first, uint32_t count)
+static uint32_t find_stored(void *store, uint32_t epoch, uint64_t first, uint32_t count,
+                            bool *stored_p)
 {
     const stored_t *stored = store;
-    return epoch >= stored->epoch && first + count <= stored->below;
+    *stored_p = epoch >= stored->epoch && first < stored->below;
+    return *stored_p && stored->below < first + count ? (uint32_t)(stored->below - first) : count;
 }
 
-static tnd_cache_core_t *make(stored_t *stored, uint32_t reader_count)
+static tnd_cache_core_t *make_of(tnd_cache_stored_fn *find, void *store, uint32_t reader_count)
 {
     tnd_cache_core_config_t config = {.self = CACHE,
                                       .join = JOIN,
@@ -34,13 +36,18 @@ static tnd_cache_core_t *make(stored_t *stored, uint32_t reader_count)
                                       .tickets_max = 16,
                                       .workers_max = 2,
                                       .rest_ns = 1000000,
-                                      .stored = is_stored,
-                                      .store = stored};
+                                      .stored = find,
+                                      .store = store};
     tnd_cache_core_t *self = tnd_cache_core_init(calloc(1, tnd_cache_core_bytes(&config)), &config);
     tnd_cache_core_rewind(self, 1);
     tnd_cache_core_worker_up(self, WORKER);
     tnd_cache_core_credit(self, WORKER, 100, 1000000);
     return self;
+}
+
+static tnd_cache_core_t *make(stored_t *stored, uint32_t reader_count)
+{
+    return make_of(find_stored, stored, reader_count);
 }
 
 static tnd_msg_t ticket(uint32_t epoch, uint64_t first, uint32_t attempt, uint64_t floor)
@@ -61,8 +68,8 @@ static void give(tnd_cache_core_t *self, uint32_t epoch, uint64_t first, uint32_
     tnd_cache_core_ticket(self, &msg);
 }
 
-/*  The next effect is a TICKET to a reader; returns which. */
-static tnd_actor_id_t passes_on(tnd_cache_core_t *self, uint64_t first)
+/*  The next effect is a TICKET of `count` positions to a reader; returns which. */
+static tnd_actor_id_t passes_on_some(tnd_cache_core_t *self, uint64_t first, uint32_t count)
 {
     tnd_effect_t effect;
     cr_assert(tnd_cache_core_next(self, 0, &effect));
@@ -70,21 +77,33 @@ static tnd_actor_id_t passes_on(tnd_cache_core_t *self, uint64_t first)
     cr_assert_eq(effect.msg.kind, TND_MSG_TICKET);
     cr_assert_eq(effect.msg.from, CACHE);
     cr_assert_eq(effect.msg.ticket.lane, 3);
-    cr_assert_eq(effect.msg.ticket.count, COUNT);
+    cr_assert_eq(effect.msg.ticket.count, count);
     cr_assert_eq(effect.msg.ticket.first, first);
     return effect.msg.to;
 }
 
-/*  The next effect is a READ, of that payload; NULL: of rows in the store. */
-static void answers(tnd_cache_core_t *self, uint64_t first, const void *payload)
+static tnd_actor_id_t passes_on(tnd_cache_core_t *self, uint64_t first)
+{
+    return passes_on_some(self, first, COUNT);
+}
+
+/*  The next effect is a READ, of that payload; NULL: of the first `at` positions in the store. */
+static void answers_some(tnd_cache_core_t *self, uint64_t first, uint32_t at, const void *payload)
 {
     tnd_effect_t effect;
     cr_assert(tnd_cache_core_next(self, 0, &effect));
     cr_assert_eq(effect.kind, TND_EFFECT_READ);
     cr_assert_eq(effect.msg.to, WORKER);
     cr_assert_eq(effect.msg.ticket.first, first);
+    cr_assert_eq(effect.msg.ticket.count, COUNT);
+    cr_assert_eq(effect.at, at);
     cr_assert_eq(effect.payload, payload);
     tnd_cache_core_sent(self, WORKER, 1);
+}
+
+static void answers(tnd_cache_core_t *self, uint64_t first, const void *payload)
+{
+    answers_some(self, first, COUNT, payload);
 }
 
 /*  The next effect tells the join of a ticket. */
@@ -104,19 +123,25 @@ static void is_idle(tnd_cache_core_t *self)
     cr_assert_not(tnd_cache_core_next(self, 0, &effect));
 }
 
-static bool block(tnd_cache_core_t *self, uint32_t epoch, uint64_t first, uint32_t attempt,
-                  void *payload)
+static bool block_of(tnd_cache_core_t *self, uint32_t epoch, uint64_t first, uint32_t count,
+                     uint32_t attempt, void *payload)
 {
     tnd_msg_t msg = {.kind = TND_MSG_BLOCK, .generation = 1, .from = MAKER, .to = CACHE};
     msg.block = (tnd_block_note_t){.first = first,
                                    .lane = 3,
                                    .epoch = epoch,
-                                   .count = COUNT,
-                                   .asked = COUNT,
+                                   .count = count,
+                                   .asked = count,
                                    .attempt = attempt,
-                                   .rows = COUNT,
+                                   .rows = count,
                                    .payload = payload};
     return tnd_cache_core_block(self, &msg);
+}
+
+static bool block(tnd_cache_core_t *self, uint32_t epoch, uint64_t first, uint32_t attempt,
+                  void *payload)
+{
+    return block_of(self, epoch, first, COUNT, attempt, payload);
 }
 
 static void drops_nothing(tnd_cache_core_t *self)
@@ -138,6 +163,87 @@ Test(cache, stored_samples_are_answered_and_others_are_passed_on_to_the_readers_
     is_idle(self);
     cr_assert_eq(tnd_cache_core_waiting(self), 3);
     cr_assert(tnd_cache_core_blocked_on(self) & TND_WAIT_INPUT);
+    free(self);
+}
+
+Test(cache, a_ticket_is_answered_up_to_the_first_sample_that_is_not_stored)
+{
+    stored_t stored = {.below = 14};
+    tnd_cache_core_t *self = make(&stored, 1);
+    give(self, 0, 10, 0);
+    answers_some(self, 10, 4, NULL);
+    is_idle(self);
+    cr_assert_eq(tnd_cache_core_waiting(self), 0);
+    free(self);
+}
+
+static uint32_t find_every_fourth(void *store, uint32_t epoch, uint64_t first, uint32_t count,
+                                  bool *stored_p)
+{
+    (void)store, (void)epoch;
+    *stored_p = first % 4 == 3;
+    uint64_t run = *stored_p ? 1 : 3 - first % 4;
+    return run < count ? (uint32_t)run : count;
+}
+
+Test(cache, only_what_is_not_stored_is_asked_for)
+{
+    int payload;
+    tnd_cache_core_t *self = make_of(find_every_fourth, NULL, 1);
+    give(self, 0, 0, 0);
+    passes_on_some(self, 0, 3);
+    cr_assert_not(block(self, 0, 0, 0, &payload)); /* of more than it asked for */
+    cr_assert(block_of(self, 0, 0, 3, 0, &payload));
+    answers_some(self, 0, 3, &payload);
+    is_idle(self);
+    free(self);
+}
+
+Test(cache, a_later_attempt_is_answered_as_a_whole)
+{
+    stored_t stored = {.below = 14};
+    int payload;
+    tnd_cache_core_t *self = make(&stored, 1);
+    give(self, 0, 0, 1);
+    give(self, 0, 10, 1);
+    passes_on(self, 10);
+    answers(self, 0, NULL);
+    cr_assert(block(self, 0, 10, 1, &payload));
+    answers(self, 10, &payload);
+    is_idle(self);
+    free(self);
+}
+
+Test(cache, a_block_of_a_part_does_not_answer_a_later_attempt)
+{
+    int part, whole;
+    tnd_cache_core_t *self = make_of(find_every_fourth, NULL, 1);
+    give(self, 0, 0, 0);
+    passes_on_some(self, 0, 3);
+    cr_assert(block_of(self, 0, 0, 3, 0, &part));
+    answers_some(self, 0, 3, &part);
+    give(self, 0, 0, 1);
+    cr_assert_eq(tnd_cache_core_drop(self), &part);
+    passes_on(self, 0);
+    cr_assert(block(self, 0, 0, 1, &whole));
+    answers(self, 0, &whole);
+    free(self);
+}
+
+Test(cache, a_part_waits_for_the_epoch_before_as_a_whole_does)
+{
+    stored_t stored = {.epoch = 1, .below = 4};
+    int payload;
+    tnd_cache_core_t *self = make(&stored, 1);
+    give(self, 0, 90, 0);
+    give(self, 1, 0, 0);
+    passes_on(self, 90);
+    is_idle(self);
+    cr_assert(block(self, 0, 90, 0, &payload));
+    stored.below = 7; /* this block had more samples of the ticket */
+    answers(self, 90, &payload);
+    answers_some(self, 0, 7, NULL);
+    is_idle(self);
     free(self);
 }
 

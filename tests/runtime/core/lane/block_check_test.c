@@ -1,4 +1,6 @@
 /*  Covers runtime/core/lane/block_check.h: blocks that break their ticket, and second attempts. */
+#include "runtime/core/lane/block_check.h"
+
 #include "tests/runtime/core/lane/world.h"
 
 static void spoil_rows(tnd_block_note_t *block)
@@ -116,4 +118,21 @@ Test(block_check, an_operation_that_is_not_deterministic_is_named)
         cr_assert_not_null(strstr(error.text, "not deterministic"), "%s", error.text);
         world_close(&world);
     }
+}
+
+Test(block_check, answers_of_other_lengths_are_compared_over_the_positions_of_both)
+{
+    tnd_error_t error;
+    const uint32_t origin[] = {0, 1, 2, 3, 5}, bad[] = {4};
+    const tnd_block_note_t whole = {
+        .asked = 6, .count = 6, .rows = 5, .origin = origin, .bad = bad, .bad_count = 1};
+    tnd_answer_t part = {.covered = 4, .rows = 4}; /* all good, so it has no list of origins */
+    cr_assert_eq(tnd_block_compare(&whole, &part, &error), TND_OK, "%s", error.text);
+    part = (tnd_answer_t){.covered = 5, .rows = 5};
+    cr_assert_eq(tnd_block_compare(&whole, &part, &error), TND_FAILED);
+    const uint32_t others[] = {0, 1, 1, 3};
+    part = (tnd_answer_t){.covered = 4, .rows = 4, .origin = others};
+    cr_assert_eq(tnd_block_compare(&whole, &part, &error), TND_FAILED);
+    part = (tnd_answer_t){.covered = 4, .rows = 3};
+    cr_assert_eq(tnd_block_compare(&whole, &part, &error), TND_FAILED);
 }
