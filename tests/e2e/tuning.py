@@ -53,5 +53,15 @@ def test_a_slow_operation_gets_more_workers_and_the_same_rows(folder):
     assert all(workers[number]["rows_out"] > 0 for number in (0, 1)), workers
 
 
+def test_lanes_are_tuned_together_and_give_the_same_rows(folder):
+    write_npy(folder / "y.npy", "<i8", (ROWS,), struct.pack(f"<{ROWS}q", *range(ROWS)))
+    tuned, fixed = run(folder, "auto", lanes=2), run(folder, 4, lanes=2)
+    assert tuned.report["stream_digest"] == fixed.report["stream_digest"]
+    assert tuned.report["rows"]["fed"] == fixed.report["rows"]["fed"] == ROWS
+    workers = workers_of(tuned)
+    assert sum(actor["rows_out"] for actor in workers) == ROWS, workers
+    assert len(workers) == 1 or all(workers[number]["rows_out"] > 0 for number in (0, 1)), workers
+
+
 if __name__ == "__main__":
     sys.exit(run_named(globals(), sys.argv[1:], in_folder))
