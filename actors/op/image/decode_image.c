@@ -39,7 +39,8 @@ static const tnd_option_t options[] = {
     {TND_OPTION(decode_options_t, to, COLUMN, GRAPH), .fallback = "",
      .help = "a new column for the pictures; by default they replace the bytes"},
     {TND_OPTION(decode_options_t, channels, U64, GRAPH), .fallback = "3", .range = "1..4",
-     .help = "1 makes them grey, 3 RGB, 4 RGB and alpha"},
+     .help = "1 makes them grey, 3 RGB, 4 RGB and alpha; 4 of a CMYK JPEG is an extension, which "
+             "TensorFlow does not have"},
     {TND_OPTION(decode_options_t, dtype, ENUM, GRAPH), .fallback = "u8", .choices = "u8|f32",
      .help = "the type of the pixels; f32 keeps the fractions that resizing makes, and goes from 0 "
              "to 255 too"},
