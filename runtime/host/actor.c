@@ -659,6 +659,7 @@ void tnd_actor_destroy(tnd_actor_t **self_p)
     free(self->connects);
     free(self->up);
     free(self->ends);
+    free(self->credit_generations);
     free(self->dials);
     free(self->violations);
     free(self->validator_memory);

@@ -304,6 +304,7 @@ void tnd_actor_find_ends(tnd_actor_t *self)
 {
     const tnd_run_record_t *record = self->config.record;
     self->ends = tnd_allocate_zeroed(self->plan->instance_count, sizeof(tnd_edge_end_t *));
+    self->credit_generations = tnd_allocate_zeroed(self->plan->instance_count, sizeof(uint32_t));
     for (uint32_t e = 0; e < record->shape.edges; e++) {
         tnd_edge_record_t *edge = &record->edges[e];
         if (edge->from == self->id)
@@ -311,6 +312,41 @@ void tnd_actor_find_ends(tnd_actor_t *self)
         else if (edge->to == self->id)
             self->ends[edge->from] = &edge->ends[1];
     }
+}
+
+static void write_to(_Atomic uint64_t *word, uint64_t value)
+{
+    atomic_store_explicit(word, value, memory_order_relaxed);
+}
+
+static void forget_credit(tnd_edge_end_t *end)
+{
+    write_to(&end->credit_used, 0);
+    write_to(&end->credit_used_bytes, 0);
+    write_to(&end->credit_given, 0);
+    write_to(&end->credit_given_bytes, 0);
+}
+
+/*  A grant contains those before it, back to the start of the connection or generation. */
+static void record_credit(const tnd_actor_t *self, tnd_actor_id_t peer, const tnd_msg_t *msg)
+{
+    tnd_edge_end_t *end = self->ends[peer];
+    uint64_t blocks = msg->credit.blocks, bytes = msg->credit.bytes;
+    if (self->credit_generations[peer] != msg->generation)
+        forget_credit(end);
+    self->credit_generations[peer] = msg->generation;
+    write_to(&end->credit_given, blocks == UINT64_MAX ? 0 : blocks);
+    write_to(&end->credit_given_bytes, bytes == UINT64_MAX ? 0 : bytes);
+}
+
+static void use_credit(const tnd_actor_t *self, tnd_actor_id_t peer, const tnd_msg_t *msg)
+{
+    tnd_edge_end_t *end = self->ends[peer];
+    if (msg->generation != self->credit_generations[peer] ||
+        atomic_load_explicit(&end->credit_given, memory_order_relaxed) == 0)
+        return;
+    tnd_count(&end->credit_used, 1);
+    tnd_count(&end->credit_used_bytes, msg->block.bytes);
 }
 
 void tnd_actor_count_edge(const tnd_actor_t *self, tnd_actor_id_t peer, const tnd_msg_t *msg)
@@ -321,12 +357,15 @@ void tnd_actor_count_edge(const tnd_actor_t *self, tnd_actor_id_t peer, const tn
     if (msg->kind == TND_MSG_BLOCK) {
         tnd_count(&end->rows, msg->block.rows);
         tnd_count(&end->bytes, msg->block.bytes);
+        use_credit(self, peer, msg);
     } else if (msg->kind == TND_MSG_SLICE) {
         tnd_count(&end->rows, msg->slice.rows);
         tnd_count(&end->bytes, tnd_slice_bytes(msg->slice.payload));
     } else if (msg->kind == TND_MSG_POST || msg->kind == TND_MSG_RESULT) {
         tnd_count(&end->bytes, msg->post.payload != NULL ? tnd_buffer_size(msg->post.payload) : 0);
     } else {
+        if (msg->kind == TND_MSG_CREDIT)
+            record_credit(self, peer, msg);
         return;
     }
     tnd_count(&end->blocks, 1);
@@ -339,4 +378,5 @@ void tnd_actor_record_link(const tnd_actor_t *self, tnd_actor_id_t peer, bool up
         return;
     atomic_store_explicit(&end->up_ns, up ? self->round_ns : 0, memory_order_relaxed);
     tnd_count(&end->lost, !up);
+    forget_credit(end);
 }

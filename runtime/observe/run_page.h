@@ -118,11 +118,13 @@ typedef struct {
 
 /*  One end of an edge, as seen by the actor there. */
 typedef struct {
-    _Atomic uint64_t blocks, rows, bytes;       /* sent or received */
-    _Atomic uint64_t up_ns;                     /* since when it is connected; 0: it is not */
-    _Atomic uint64_t lost;                      /* connections lost */
-    _Atomic uint64_t credit_used, credit_given; /* blocks; given 0: no limit */
-    _Atomic uint64_t credit_used_bytes, credit_given_bytes; /* likewise */
+    _Atomic uint64_t blocks, rows, bytes; /* sent or received */
+    _Atomic uint64_t up_ns;               /* since when it is connected; 0: it is not */
+    _Atomic uint64_t lost;                /* connections lost */
+    /*  Of this connection and generation, in all: the difference may still be sent.  Given 0: the
+     *  edge has no credit, or not in this unit. */
+    _Atomic uint64_t credit_used, credit_given;             /* blocks */
+    _Atomic uint64_t credit_used_bytes, credit_given_bytes; /* may be exceeded by one block */
     _Atomic uint64_t round_trip_ns;                         /* of the last ping; 0: none */
 } tnd_edge_end_t;
 

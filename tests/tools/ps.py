@@ -18,14 +18,14 @@ TIMES = {"cpu", "wait_in", "wait_credit", "wait_order", "wait_step", "wait_reduc
 
 
 @contextlib.contextmanager
-def hanging(folder, at=2, read=""):
+def hanging(folder, at=2, read="", links=FED, actors=""):
     """A run whose step never comes back; the environment to find it by, and its process."""
     pages = folder / "pages"
     pages.mkdir(exist_ok=True)
     environment = {"XDG_RUNTIME_DIR": str(pages), "TUNDISH_PLUGIN_PATH": str(BUILD / "tests")}
     arrays(folder)
-    path = topology(folder, top="name: stuck\n", links=FED, read=read,
-                    actors=FEED % f", depth: 2, step: {{plugin: probe, hang_at: {at}}}")
+    path = topology(folder, top="name: stuck\n", links=links, read=read,
+                    actors=actors + FEED % f", depth: 2, step: {{plugin: probe, hang_at: {at}}}")
     process = subprocess.Popen([TUNDISH, "run", "--quiet", str(path)],
                                env={**os.environ, **environment})
     try:
@@ -129,6 +129,28 @@ def test_the_state_of_the_run_is_shown(folder):
         same((read["received"]["bytes"], fed["sent"]["bytes"], fed["received"]["blocks"]),
              (2000, 2000, 4))
         holds(" ".join(line["text"] for line in run_["log"]), "local leader feed is running")
+        same((fed["sent"]["credit_used_blocks"], fed["received"]["credit_given_bytes"]),
+             (None, None), "a step needs no credit")
+
+
+def test_an_edge_shows_how_much_credit_it_has_used(folder):
+    with hanging(folder, links=["read -> prep -> batch -> feed"],
+                 actors="  prep: {kind: preprocessor, ops: [{cast: {column: x, to: f64}}]}\n") as (
+                     environment, _):
+        until(environment, in_step)
+        run_, = json.loads(run("ps", "stuck", "--json", env=environment)[1])["runs"]
+        edges = {(edge["from"], edge["to"]): edge for edge in run_["edges"]}
+        ends = [edges["read.0", "prep.0"][end] for end in ("sent", "received")]
+        for end in ends:
+            # All 100 rows have passed.
+            same((end["rows"], end["credit_used_blocks"], end["credit_used_bytes"]),
+                 (100, end["blocks"], 2000))
+            assert end["credit_given_blocks"] >= end["blocks"], ends
+            assert end["credit_given_bytes"] >= 2000, ends
+        same(*[(end["credit_given_blocks"], end["credit_given_bytes"]) for end in ends])
+        same(edges["prep.0", "batch.0"]["sent"]["credit_given_blocks"], None, "tickets are enough")
+        prep, = [actor for actor in look(environment)[0]["actors"] if actor["name"] == "prep.0"]
+        same([(one["name"], one["blocks_timed"]) for one in prep["operations"]], [("cast", 1)])
 
 
 def test_a_host_that_has_not_come_is_named(folder):

@@ -156,6 +156,16 @@ static void print_hosts(FILE *out, const tnd_run_record_t *record, uint64_t now)
     fputs("]", out);
 }
 
+/*  What was used and given on this connection, or null without a limit. */
+static void print_credit(FILE *out, const char *unit, uint64_t used, uint64_t given)
+{
+    if (given == 0)
+        fprintf(out, ",\"credit_used_%s\":null,\"credit_given_%s\":null", unit, unit);
+    else
+        fprintf(out, ",\"credit_used_%s\":%" PRIu64 ",\"credit_given_%s\":%" PRIu64, unit, used,
+                unit, given);
+}
+
 static void print_end(FILE *out, const char *key, const tnd_edge_end_t *end, uint64_t now)
 {
     if (end == NULL) {
@@ -167,6 +177,8 @@ static void print_end(FILE *out, const char *key, const tnd_edge_end_t *end, uin
             ",\"connections_lost\":%" PRIu64,
             key, end->blocks, end->rows, end->bytes, end->lost);
     print_age(out, "up_seconds", end->up_ns, now);
+    print_credit(out, "blocks", end->credit_used, end->credit_given);
+    print_credit(out, "bytes", end->credit_used_bytes, end->credit_given_bytes);
     fputs("}", out);
 }
 
