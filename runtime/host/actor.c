@@ -414,6 +414,7 @@ static tnd_status_t run_loop(tnd_actor_t *self, tnd_error_t *error)
         if (atomic_exchange(&self->moved, false))
             TND_TRY(tnd_actor_connect_peers(self, error));
         TND_TRY(check_confirmed(self, error));
+        tnd_actor_record_round_trips(self);
         uint64_t events = tnd_recorder_count(&self->recorder), began = tnd_clock_now();
         tnd_statistics_state(statistics, TND_STATE_WORKING, 0, began);
         tnd_recorder_time(&self->recorder, began);
@@ -659,7 +660,6 @@ void tnd_actor_destroy(tnd_actor_t **self_p)
     free(self->connects);
     free(self->up);
     free(self->ends);
-    free(self->credit_generations);
     free(self->dials);
     free(self->violations);
     free(self->validator_memory);

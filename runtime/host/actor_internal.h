@@ -28,11 +28,11 @@ struct tnd_actor {
     tnd_life_t life;
     tnd_hub_t *hub;
     void *state;
-    uint8_t *ports;               /* by instance: the port that leads there, or NO_PORT */
-    bool *connects;               /* by instance: this actor connects to it */
-    bool *up;                     /* by instance: connected */
-    tnd_edge_end_t **ends;        /* by instance: this end of the edge to it; NULL: none */
-    uint32_t *credit_generations; /* likewise: of its last credit */
+    uint8_t *ports;          /* by instance: the port that leads there, or NO_PORT */
+    bool *connects;          /* by instance: this actor connects to it */
+    bool *up;                /* by instance: connected */
+    tnd_edge_end_t **ends;   /* by instance: this end of the edge to it; NULL: none */
+    uint64_t round_trips_ns; /* when round trips were recorded */
     dial_t *dials;
     uint32_t dial_count;
     uint32_t *violations; /* by instance */
@@ -70,6 +70,8 @@ void tnd_actor_record_options(tnd_actor_t *self);
 void tnd_actor_find_ends(tnd_actor_t *self);
 /*  Counts a message with rows, values or credit that was sent to `peer`, or received from it. */
 void tnd_actor_count_edge(const tnd_actor_t *self, tnd_actor_id_t peer, const tnd_msg_t *msg);
+/*  Records once a second what round trips to the peers take. */
+void tnd_actor_record_round_trips(tnd_actor_t *self);
 /*  Records that the connection to `peer` is up or was lost. */
 void tnd_actor_record_link(const tnd_actor_t *self, tnd_actor_id_t peer, bool up);
 

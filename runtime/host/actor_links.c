@@ -304,7 +304,6 @@ void tnd_actor_find_ends(tnd_actor_t *self)
 {
     const tnd_run_record_t *record = self->config.record;
     self->ends = tnd_allocate_zeroed(self->plan->instance_count, sizeof(tnd_edge_end_t *));
-    self->credit_generations = tnd_allocate_zeroed(self->plan->instance_count, sizeof(uint32_t));
     for (uint32_t e = 0; e < record->shape.edges; e++) {
         tnd_edge_record_t *edge = &record->edges[e];
         if (edge->from == self->id)
@@ -327,23 +326,17 @@ static void forget_credit(tnd_edge_end_t *end)
     write_to(&end->credit_given_bytes, 0);
 }
 
-/*  A grant contains those before it, back to the start of the connection or generation. */
-static void record_credit(const tnd_actor_t *self, tnd_actor_id_t peer, const tnd_msg_t *msg)
+/*  A grant contains those before it on its connection.  A worker that begins anew closes all. */
+static void record_credit(tnd_edge_end_t *end, const tnd_msg_t *msg)
 {
-    tnd_edge_end_t *end = self->ends[peer];
     uint64_t blocks = msg->credit.blocks, bytes = msg->credit.bytes;
-    if (self->credit_generations[peer] != msg->generation)
-        forget_credit(end);
-    self->credit_generations[peer] = msg->generation;
     write_to(&end->credit_given, blocks == UINT64_MAX ? 0 : blocks);
     write_to(&end->credit_given_bytes, bytes == UINT64_MAX ? 0 : bytes);
 }
 
-static void use_credit(const tnd_actor_t *self, tnd_actor_id_t peer, const tnd_msg_t *msg)
+static void use_credit(tnd_edge_end_t *end, const tnd_msg_t *msg)
 {
-    tnd_edge_end_t *end = self->ends[peer];
-    if (msg->generation != self->credit_generations[peer] ||
-        atomic_load_explicit(&end->credit_given, memory_order_relaxed) == 0)
+    if (atomic_load_explicit(&end->credit_given, memory_order_relaxed) == 0)
         return;
     tnd_count(&end->credit_used, 1);
     tnd_count(&end->credit_used_bytes, msg->block.bytes);
@@ -357,7 +350,7 @@ void tnd_actor_count_edge(const tnd_actor_t *self, tnd_actor_id_t peer, const tn
     if (msg->kind == TND_MSG_BLOCK) {
         tnd_count(&end->rows, msg->block.rows);
         tnd_count(&end->bytes, msg->block.bytes);
-        use_credit(self, peer, msg);
+        use_credit(end, msg);
     } else if (msg->kind == TND_MSG_SLICE) {
         tnd_count(&end->rows, msg->slice.rows);
         tnd_count(&end->bytes, tnd_slice_bytes(msg->slice.payload));
@@ -365,10 +358,22 @@ void tnd_actor_count_edge(const tnd_actor_t *self, tnd_actor_id_t peer, const tn
         tnd_count(&end->bytes, msg->post.payload != NULL ? tnd_buffer_size(msg->post.payload) : 0);
     } else {
         if (msg->kind == TND_MSG_CREDIT)
-            record_credit(self, peer, msg);
+            record_credit(end, msg);
         return;
     }
     tnd_count(&end->blocks, 1);
+}
+
+void tnd_actor_record_round_trips(tnd_actor_t *self)
+{
+    static const uint64_t second_ns = 1000000000;
+    if (self->round_ns - self->round_trips_ns < second_ns)
+        return;
+    self->round_trips_ns = self->round_ns;
+    for (uint32_t p = 0; p < self->plan->instance_count; p++)
+        if (self->ends[p] != NULL)
+            write_to(&self->ends[p]->round_trip_ns,
+                     self->up[p] ? tnd_hub_round_trip(self->hub, self->ports[p], p) : 0);
 }
 
 void tnd_actor_record_link(const tnd_actor_t *self, tnd_actor_id_t peer, bool up)

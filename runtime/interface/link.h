@@ -105,6 +105,7 @@ typedef struct tnd_hub_ops {
     void (*disconnect)(tnd_hub_t *self, uint32_t port, tnd_actor_id_t peer);
     void (*connect_now)(tnd_hub_t *self, uint32_t port, tnd_actor_id_t peer);
     bool (*refused)(const tnd_hub_t *self, uint32_t port, tnd_actor_id_t peer);
+    uint64_t (*round_trip)(const tnd_hub_t *self, uint32_t port, tnd_actor_id_t peer);
     void (*disconnect_peer)(tnd_hub_t *self, uint32_t port, tnd_actor_id_t peer, const char *why);
     void (*rebirth)(tnd_hub_t *self, tnd_life_t life);
     tnd_status_t (*send)(tnd_hub_t *self, uint32_t port, tnd_actor_id_t peer, const tnd_msg_t *msg,
@@ -200,6 +201,13 @@ static inline void tnd_hub_connect_now(tnd_hub_t *self, uint32_t port, tnd_actor
 static inline bool tnd_hub_refused(const tnd_hub_t *self, uint32_t port, tnd_actor_id_t peer)
 {
     return self->ops->refused(self, port, peer);
+}
+
+/*  What a round trip to that peer takes at most, as a rule, when the connection was last quiet; 0:
+ *  not known, as for peers on the same machine. */
+static inline uint64_t tnd_hub_round_trip(const tnd_hub_t *self, uint32_t port, tnd_actor_id_t peer)
+{
+    return self->ops->round_trip(self, port, peer);
 }
 
 /*  Disconnects a peer that broke the protocol.  LOST carries the reason, and the peer may

@@ -121,11 +121,11 @@ typedef struct {
     _Atomic uint64_t blocks, rows, bytes; /* sent or received */
     _Atomic uint64_t up_ns;               /* since when it is connected; 0: it is not */
     _Atomic uint64_t lost;                /* connections lost */
-    /*  Of this connection and generation, in all: the difference may still be sent.  Given 0: the
-     *  edge has no credit, or not in this unit. */
+    /*  Of this connection, in all: the difference may still be sent.  Given 0: the edge has no
+     *  credit, or not in this unit. */
     _Atomic uint64_t credit_used, credit_given;             /* blocks */
     _Atomic uint64_t credit_used_bytes, credit_given_bytes; /* may be exceeded by one block */
-    _Atomic uint64_t round_trip_ns;                         /* of the last ping; 0: none */
+    _Atomic uint64_t round_trip_ns; /* at most, as a rule, on tcp while it was quiet; 0: unknown */
 } tnd_edge_end_t;
 
 typedef struct {

@@ -119,6 +119,25 @@ Test(hub, where_no_peer_listens_connections_are_refused)
     part(&stage, &join, &worker);
 }
 
+Test(hub, a_quiet_connection_of_tcp_knows_its_round_trip)
+{
+    static stage_t stage;
+    static site_t join, worker;
+    meet(&stage, &join, &worker);
+    bool tcp = strncmp(stage.net.endpoint, "tcp:", 4) == 0;
+    uint64_t until = stage_now(&stage) + DEADLINE_NS, took = 0;
+    cr_assert_eq(tnd_hub_round_trip(worker.hub, PORT_OUT, WORKER), 0, "it has no such peer");
+    while (tcp && took == 0) {
+        cr_assert_lt(stage_now(&stage), until);
+        while (site_step(&worker) || site_step(&join))
+            continue;
+        tnd_hub_wait(worker.hub, stage_now(&stage) + 5000000);
+        took = tnd_hub_round_trip(worker.hub, PORT_OUT, JOIN);
+    }
+    cr_assert_lt(took, DEADLINE_NS);
+    part(&stage, &join, &worker);
+}
+
 /*  How much sooner is tested where time is stepped by hand: link_end_test.c. */
 Test(hub, connect_now_finds_a_binder_that_is_back_and_keeps_a_connection_that_is_up)
 {

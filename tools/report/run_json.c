@@ -179,6 +179,10 @@ static void print_end(FILE *out, const char *key, const tnd_edge_end_t *end, uin
     print_age(out, "up_seconds", end->up_ns, now);
     print_credit(out, "blocks", end->credit_used, end->credit_given);
     print_credit(out, "bytes", end->credit_used_bytes, end->credit_given_bytes);
+    if (end->round_trip_ns != 0)
+        fprintf(out, ",\"round_trip_seconds\":%.9f", (double)end->round_trip_ns * 1e-9);
+    else
+        fputs(",\"round_trip_seconds\":null", out);
     fputs("}", out);
 }
 

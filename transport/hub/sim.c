@@ -347,6 +347,13 @@ static bool hub_refused(const tnd_hub_t *hub, uint32_t port, tnd_actor_id_t id)
     return peer != NULL && peer->refused;
 }
 
+static uint64_t hub_round_trip(const tnd_hub_t *hub, uint32_t port, tnd_actor_id_t id)
+{
+    const hub_t *self = (const hub_t *)(const void *)hub;
+    const tnd_connection_t *peer = tnd_connections_find(&self->peers, port, id);
+    return peer != NULL ? peer->end.round_ns : 0;
+}
+
 static void hub_disconnect_peer(tnd_hub_t *hub, uint32_t port, tnd_actor_id_t id, const char *why)
 {
     hub_t *self = hub_of(hub);
@@ -518,6 +525,7 @@ static const tnd_hub_ops_t ops = {
     .disconnect = hub_disconnect,
     .connect_now = hub_connect_now,
     .refused = hub_refused,
+    .round_trip = hub_round_trip,
     .disconnect_peer = hub_disconnect_peer,
     .rebirth = hub_rebirth,
     .send = hub_send,

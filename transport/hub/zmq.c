@@ -109,6 +109,13 @@ static bool hub_refused(const tnd_hub_t *hub, uint32_t port, tnd_actor_id_t id)
     return peer != NULL && peer->refused;
 }
 
+static uint64_t hub_round_trip(const tnd_hub_t *hub, uint32_t port, tnd_actor_id_t id)
+{
+    const tnd_zmq_hub_t *self = (const tnd_zmq_hub_t *)(const void *)hub;
+    const tnd_connection_t *peer = tnd_connections_find(&self->peers, port, id);
+    return peer != NULL ? peer->end.round_ns : 0;
+}
+
 static void hub_disconnect_peer(tnd_hub_t *hub, uint32_t port, tnd_actor_id_t id, const char *why)
 {
     tnd_zmq_hub_t *self = tnd_zmq_hub(hub);
@@ -315,6 +322,7 @@ static const tnd_hub_ops_t ops = {
     .disconnect = hub_disconnect,
     .connect_now = hub_connect_now,
     .refused = hub_refused,
+    .round_trip = hub_round_trip,
     .disconnect_peer = hub_disconnect_peer,
     .rebirth = hub_rebirth,
     .send = hub_send,
