@@ -134,7 +134,7 @@ static int why(const tnd_request_t *request)
     tnd_inspection_t *before = tnd_remote_hosts_look(hosts, TND_LOOK_NOW, TND_REMOTE_PATIENCE_NS);
     nanosleep(&pause_between, NULL);
     tnd_inspection_t *after =
-        tnd_remote_hosts_look(hosts, TND_LOOK_HISTORIES, TND_REMOTE_PATIENCE_NS);
+        tnd_remote_hosts_look(hosts, TND_LOOK_DETAILS, TND_REMOTE_PATIENCE_NS);
     const tnd_inspected_t *last = NULL, *process;
     bool first = true;
     int code = TND_EXIT_OK;
@@ -193,6 +193,8 @@ const tnd_command_t tnd_command_why = {
         "An actor that makes fewer rows than are fed is the limit although buffers still feed.  "
         "The\n"
         "rate that a change should give is computed from the times of all actors.\n"
+        "Of an actor with several operations, the one that takes longest is named too.  Time\n"
+        "without a processor counts as work as far as other threads explain it.\n"
         "\n"
         "Below that, a line for each fault, the most serious first: its reason, what is wrong,\n"
         "what shows it, and what to do.  The reasons: killed, stopped, cycle, not_started, away,\n"

@@ -113,6 +113,8 @@ static void find_hang(const tnd_run_view_t *view, const tnd_seen_t *who, tnd_ver
     if (siblings != 0)
         snprintf(fault.evidence, sizeof fault.evidence, "the median of the other workers is %.3f s",
                  (double)siblings * 1e-9);
+    else
+        tnd_seen_reads(who, fault.evidence, sizeof fault.evidence);
     tnd_verdict_add(verdict, &fault);
 }
 

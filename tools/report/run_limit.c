@@ -335,6 +335,15 @@ static void say_gain(tnd_verdict_t *verdict, double rate)
         verdict->limit.gain = 0;
 }
 
+/*  The operation that takes most of the time of an actor with several. */
+static void say_operation(tnd_verdict_t *verdict, const tnd_seen_t *who)
+{
+    double share;
+    const char *name = tnd_seen_operation(who, &share);
+    if (name != NULL)
+        tnd_verdict_say(verdict, " (%.0f %% of that in `%s`)", 100 * share, name);
+}
+
 /*  What one more worker would give: until the next actor, or the processors, are the limit. */
 static void expect_worker(const search_t *search, tnd_verdict_t *verdict)
 {
@@ -613,6 +622,8 @@ void tnd_run_limit_find(const tnd_run_view_t *view, tnd_verdict_t *verdict)
     if (step)
         tnd_verdict_say(verdict, " (%s)", search.device->name);
     tnd_verdict_say(verdict, ", at work %.0f %% of the time", 100 * search.most);
+    if (!step)
+        say_operation(verdict, &search.who);
     if (search.lags)
         tnd_verdict_say(verdict, ", which makes %.0f rows/s; buffers feed the rest", search.rate);
     if (!step && search.who.page->role == TND_ROLE_WORKER && search.most >= worth_advice) {

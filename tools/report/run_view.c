@@ -1,8 +1,11 @@
 /*  tools/report/run_view.c - two inspections of one run, and the actors in it. */
 #include "tools/report/run_view.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "runtime/text/printable.h"
 
 /*  Whether a later process of the same host runs. */
 static bool is_replaced(const tnd_run_view_t *self, const tnd_inspected_t *process)
@@ -122,6 +125,36 @@ const tnd_device_page_t *tnd_seen_device(const tnd_seen_t *who, uint32_t states)
             found = device;
     }
     return found;
+}
+
+const char *tnd_seen_reads(const tnd_seen_t *who, char *text, size_t room)
+{
+    const tnd_actor_detail_t *detail =
+        tnd_run_record_detail(&who->process->record, who->page->instance);
+    char file[8 * TND_DETAIL_FILE_WORDS];
+    text[0] = '\0';
+    if (detail == NULL || !tnd_actor_detail_file(detail, file, sizeof file))
+        return text;
+    snprintf(text, room, "reads %s, record %" PRIu64 ", from byte %" PRIu64,
+             tnd_printable(file, sizeof file), detail->record, detail->offset);
+    return text;
+}
+
+const char *tnd_seen_operation(const tnd_seen_t *who, double *share_p)
+{
+    const tnd_actor_detail_t *detail =
+        tnd_run_record_detail(&who->process->record, who->page->instance);
+    const tnd_operation_time_t *most = NULL;
+    double sum = 0;
+    for (uint64_t o = 0; detail != NULL && o < detail->operation_count; o++) {
+        const tnd_operation_time_t *operation = &detail->operations[o];
+        sum += (double)operation->ns;
+        most = most == NULL || operation->ns > most->ns ? operation : most;
+    }
+    if (most == NULL || sum <= 0 || detail->operation_count < 2)
+        return NULL;
+    *share_p = (double)most->ns / sum;
+    return most->name;
 }
 
 static const tnd_history_t *history_of(const tnd_seen_t *who)

@@ -71,6 +71,13 @@ static inline bool tnd_seen_runs(const tnd_seen_t *who)
  *  NULL: none. */
 const tnd_device_page_t *tnd_seen_device(const tnd_seen_t *who, uint32_t states);
 
+/*  What a reader reads, as "reads FILE, record 3, from byte 96", if its details were asked for and it
+ *  reads files; otherwise "".  Returns `text`. */
+const char *tnd_seen_reads(const tnd_seen_t *who, char *text, size_t room);
+/*  The operation that takes most of an actor's time, and its share of the time of all; NULL: not
+ *  known, or it has a single one. */
+const char *tnd_seen_operation(const tnd_seen_t *who, double *share_p);
+
 /*  The seconds that the history of an actor has; 0: it has none here. */
 uint64_t tnd_seen_seconds(const tnd_seen_t *who);
 /*  The `age`-th second before the last one that was written; `age` < tnd_seen_seconds. */

@@ -425,6 +425,7 @@ static bool is_end(const walk_t *walk, const tnd_seen_t *who)
         fault.since_ns = since;
         snprintf(fault.text, sizeof fault.text, "%s on host %s has been %s for %s",
                  who->page->actor, who->process->host, how, time);
+        tnd_seen_reads(who, fault.evidence, sizeof fault.evidence);
     } else {
         return false;
     }

@@ -437,3 +437,26 @@ Test(bottleneck, a_run_is_slower_than_its_best_seconds)
         cr_assert_neq(verdict.faults[i].cause, TND_CAUSE_SLOWER);
     free(memory);
 }
+
+Test(bottleneck, the_file_that_a_reader_hangs_in_is_evidence)
+{
+    tnd_pages_shape_t shape = {.actors = 6, .hosts = 1, .details = 1};
+    void *memory = calloc(1, tnd_run_record_bytes(&shape));
+    processes[0].record = tnd_run_record_at(memory, &shape);
+    for (uint32_t i = 0; i < 6; i++)
+        processes[0].record.instances[i].history = i == READ ? 0 : UINT32_MAX;
+    tnd_actor_detail_read(&processes[0].record.details[0], "/data/a\nb.csv", 3, 96);
+    pages[READ].state = TND_STATE_WORKING;
+    pages[READ].since_ns = now_ns - 8 * second_ns;
+    tnd_bottleneck_judge(&before, &after, &processes[0], &verdict);
+    cr_assert_str_eq(fault(TND_CAUSE_HANGS)->actor, "read.0");
+    cr_assert_str_eq(fault(TND_CAUSE_HANGS)->evidence,
+                     "reads /data/a?b.csv, record 3, from byte 96");
+    pages[READ].state = TND_STATE_WAITING | (uint64_t)TND_WAIT_INPUT << 8;
+    pages[PREP].state = TND_STATE_WORKING;
+    pages[PREP].since_ns = now_ns - 8 * second_ns;
+    tnd_bottleneck_judge(&before, &after, &processes[0], &verdict);
+    cr_assert_str_eq(fault(TND_CAUSE_HANGS)->actor, "prep.0");
+    cr_assert_str_eq(fault(TND_CAUSE_HANGS)->evidence, "");
+    free(memory);
+}

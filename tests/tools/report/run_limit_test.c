@@ -238,3 +238,39 @@ Test(run_limit, an_actor_that_hardly_computes_is_no_limit_where_processors_are_n
     cr_assert_float_eq(verdict.limit.share, 0.9, 0.01);
     memset(&after.load, 0, sizeof after.load);
 }
+
+Test(run_limit, the_operation_that_takes_longest_is_named_if_there_are_several)
+{
+    static tnd_statistics_t old[6];
+    static tnd_inspected_t olds[2];
+    tnd_pages_shape_t shape = {.actors = 6, .hosts = 1, .details = 1};
+    void *memory = calloc(1, tnd_run_record_bytes(&shape));
+    processes[0].record = tnd_run_record_at(memory, &shape);
+    for (uint32_t i = 0; i < 6; i++)
+        processes[0].record.instances[i].history = i == PREP ? 0 : UINT32_MAX;
+    tnd_actor_detail_t *detail = processes[0].record.details;
+    strcpy(detail->operations[0].name, "cast");
+    detail->operations[0].ns = 100;
+    strcpy(detail->operations[1].name, "decode_jpeg");
+    detail->operations[1].ns = 300;
+    detail->operation_count = 2;
+    for (uint32_t i = 0; i < 6; i++)
+        pages[i].begun_ns = now_ns - 60 * second_ns;
+    for (int i = 0; i < 6; i++)
+        memcpy(&old[i], &pages[i], sizeof old[i]);
+    memcpy(olds, processes, sizeof olds);
+    olds[0].actors = old;
+    olds[1].actors = &old[FEED_C];
+    before.processes = olds;
+    pages[FEED_A].rows_out = 500;
+    pages[FEED_A].blocks_out = 5;
+    pages[PREP].cpu_ns = second_ns * 8 / 10;
+    tnd_bottleneck_judge(&before, &after, &processes[0], &verdict);
+    cr_assert_not_null(
+        strstr(verdict.sentence, "at work 80 % of the time (75 % of that in `decode_jpeg`)"), "%s",
+        verdict.sentence);
+    detail->operation_count = 1;
+    tnd_bottleneck_judge(&before, &after, &processes[0], &verdict);
+    cr_assert_null(strstr(verdict.sentence, "cast"));
+    free(memory);
+}
