@@ -197,8 +197,9 @@ unsigned tnd_top_box_edges(const tnd_canvas_t *canvas, unsigned top, unsigned he
     const tnd_top_snapshot_t *snapshot = canvas->snapshot;
     unsigned line = 1;
     unsigned row = tnd_box_row(top, height, 0);
-    tnd_top_title(canvas, row, TND_BOX_EDGES,
-                  "edges   FROM       TO         BY         ROWS/S    MB/s   LOST     UP");
+    tnd_top_title(
+        canvas, row, TND_BOX_EDGES,
+        "edges   FROM       TO         BY         ROWS/S    MB/s CREDIT  LOST     UP   ROUND TRIP");
     for (uint32_t e = 0; e < snapshot->edge_count; e++) {
         const tnd_top_edge_t *edge = &snapshot->edges[e];
         char rate[TND_NUMBER_TEXT], age[32];
@@ -216,12 +217,18 @@ unsigned tnd_top_box_edges(const tnd_canvas_t *canvas, unsigned top, unsigned he
         } else {
             tnd_screen_put(canvas->screen, row, 49, TND_INK_PLAIN, "-       -");
         }
+        snprintf(rate, sizeof rate, "%" PRIu64, edge->free);
+        tnd_screen_field(canvas->screen, row, 58, 7, true, TND_INK_PLAIN,
+                         edge->free != TND_UNKNOWN ? rate : "-");
         snprintf(rate, sizeof rate, "%" PRIu64, edge->lost);
-        tnd_screen_field(canvas->screen, row, 59, 6, true,
+        tnd_screen_field(canvas->screen, row, 65, 6, true,
                          edge->lost > 0 ? TND_INK_FAULT : TND_INK_PLAIN,
                          edge->lost > 0 ? rate : "-");
-        tnd_screen_field(canvas->screen, row, 65, 7, true, TND_INK_PLAIN,
+        tnd_screen_field(canvas->screen, row, 71, 7, true, TND_INK_PLAIN,
                          tnd_top_age(edge->up_seconds, age));
+        snprintf(rate, sizeof rate, "%.2f ms", edge->round_trip_seconds * 1e3);
+        tnd_screen_field(canvas->screen, row, 78, 13, true, TND_INK_PLAIN,
+                         edge->round_trip_seconds > 0 ? rate : "-");
     }
     return line;
 }

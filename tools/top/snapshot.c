@@ -325,6 +325,7 @@ static void take_edge(tnd_top_snapshot_t *self, const tnd_inspection_t *before,
     edge->queue = receiver->queue;
     edge->credit = sender->credit;
     edge->up_seconds = -1;
+    edge->free = TND_UNKNOWN;
     /* Either end counts what passes; the receiving one is preferred. */
     for (unsigned turn = 0; turn < 2; turn++) {
         unsigned end = 1 - turn;
@@ -334,6 +335,10 @@ static void take_edge(tnd_top_snapshot_t *self, const tnd_inspection_t *before,
         if (is == NULL)
             continue;
         edge->lost += is->lost;
+        if (is->credit_given != 0)
+            edge->free = more_of(is->credit_given, is->credit_used);
+        if (is->round_trip_ns != 0)
+            edge->round_trip_seconds = (double)is->round_trip_ns * 1e-9;
         if (is->up_ns != 0)
             edge->up_seconds = seconds_of(after->now_ns, is->up_ns);
         if (edge->known || was == NULL || after == before)

@@ -54,8 +54,10 @@ typedef struct {
     bool known; /* an end is on this machine */
     double rows_per_second, bytes_per_second;
     uint64_t queue, credit; /* of the receiving actor, and of the sending one */
+    uint64_t free;          /* blocks that may still be sent; TND_UNKNOWN: it needs no credit */
     uint64_t lost;
-    double up_seconds; /* less than 0: not connected, or not known */
+    double round_trip_seconds; /* 0: not known */
+    double up_seconds;         /* less than 0: not connected, or not known */
 } tnd_top_edge_t;
 
 typedef struct {

@@ -40,6 +40,8 @@ static void begin(void)
     edges[0] = (tnd_top_edge_t){.from_actor = "read", .to_actor = "prep", .transport = 1};
     edges[1] = (tnd_top_edge_t){.from_actor = "prep", .to_actor = "batch", .transport = 2};
     edges[2] = (tnd_top_edge_t){.from_actor = "batch", .to_actor = "feed", .credit = 3, .queue = 1};
+    for (unsigned e = 0; e < 3; e++)
+        edges[e].free = TND_UNKNOWN;
     hosts[0] = (tnd_top_host_t){.name = "a", .address = "127.0.0.1", .presence = TND_PRESENCE_UP};
     lines[0] = (tnd_top_log_t){.text = "a leader feed is running", .level = 1};
     run = (tnd_top_snapshot_t){.run = "fashion",
@@ -296,6 +298,26 @@ Test(draw, a_bar_has_as_many_letters_as_its_parts_say)
     cr_assert_str_eq(bar, "aaaaaaabbbbbbccccccc");
     tnd_top_bar(none, "ab", 2, 4, bar);
     cr_assert_str_eq(bar, "bbbb");
+}
+
+Test(draw, an_edge_shows_the_credit_that_is_left_and_its_round_trip)
+{
+    strcpy(edges[1].from, "prep.0");
+    strcpy(edges[1].to, "batch.0");
+    edges[0].free = 0;
+    edges[1].free = TND_UNKNOWN;
+    edges[1].round_trip_seconds = 0.00025;
+    view.rows = 40;
+    view.columns = 120;
+    press("e");
+    int row = row_of("0.25 ms");
+    cr_assert_geq(row, 0);
+    char *text = tnd_screen_text(&screen, (unsigned)row);
+    cr_assert_not_null(strstr(text, "prep.0     batch.0    tcp"), "%s", text);
+    free(text);
+    text = tnd_screen_text(&screen, (unsigned)row - 1);
+    cr_assert_not_null(strstr(text, "     0     -"), "%s", text);
+    free(text);
 }
 
 Test(draw, an_open_actor_shows_its_times_operations_and_options)
