@@ -52,7 +52,7 @@ void tnd_device_workers_await_caller(tnd_device_workers_t *self)
 static bool runs_here(tnd_device_workers_t *self)
 {
     self->caller.device = self->workers[0].device;
-    return self->worker_count == 1 && self->caller.device->ops->any_thread;
+    return self->worker_count == 1 && (self->caller.device->ops->can & TND_DEVICE_ANY_THREAD) != 0;
 }
 
 /*  A float mode that a step sets persists, as on a device thread; the program keeps its own. */

@@ -168,16 +168,19 @@ static bool begin(worker_t *worker, job_t *job)
         tnd_device_workers_hash_now(group, at);
         replica->columns = &group->columns[at * TND_COLUMNS_MAX];
         show_ragged(group, replica, job->slot, i);
-        const tnd_stage_t *stage = tnd_device_workers_stage(group, job->slot, i);
+        tnd_stage_t *stage = tnd_device_workers_stage(group, job->slot, i);
         find_weighing(group, replica, stage);
         replica->rows = group->shares[at].rows;
         replica->padded = group->shares[at].padded;
-        if (worker->device->ops->upload(worker->device, stage, group->layout.bytes, &error) !=
-            TND_OK)
+        tnd_stage_piece_t whole = {
+            .from = stage->host, .rows = 1, .row_bytes = group->layout.bytes};
+        tnd_status_t status = worker->device->ops->upload(worker->device, stage, &whole, 1, &error);
+        while (status == TND_OK &&
+               (status = worker->device->ops->uploaded(worker->device, stage, &error)) == TND_AGAIN)
+            status = TND_OK;
+        if (status != TND_OK)
             return tnd_device_workers_fail(group, "%s", error.text);
     }
-    if (worker->device->ops->settle(worker->device, &error) != TND_OK)
-        return tnd_device_workers_fail(group, "%s", error.text);
     return true;
 }
 
@@ -304,9 +307,6 @@ bool tnd_device_workers_run_job(worker_t *worker, job_t *job)
     if (job->keep != NULL && !each(worker, job, job->keep->context, job->keep->step,
                                    "keeping the model", TND_DEVICE_KEEP))
         return false;
-    tnd_error_t error;
-    if (worker->device->ops->settle(worker->device, &error) != TND_OK)
-        return tnd_device_workers_fail(worker->group, "%s", error.text);
     return true;
 }
 

@@ -64,7 +64,8 @@ tnd_status_t tnd_slot_pool_new(tnd_slot_pool_t **self_p, const tnd_slot_pool_con
         if (i > 0 && strcmp(config->devices[i], config->devices[i - 1]) == 0)
             self->devices[i] = self->devices[i - 1];
         else
-            status = tnd_device_open(&self->devices[i], config->devices[i], error);
+            status = tnd_device_open(&self->devices[i], config->devices[i],
+                                     &(tnd_device_config_t){0}, error);
     if (status != TND_OK)
         tnd_slot_pool_destroy(&self);
     *self_p = self;
@@ -135,8 +136,8 @@ tnd_status_t tnd_slot_pool_take(tnd_slot_pool_t *self, tnd_slot_memory_t **memor
         memory->slices = tnd_allocate_zeroed(config->count, sizeof(tnd_slice_t *));
         memory->lists = tnd_allocate_zeroed(config->count * config->lists, sizeof *memory->lists);
         for (uint32_t i = 0; i < config->count && status == TND_OK; i++)
-            status = self->devices[i]->ops->stage(self->devices[i], config->bytes, config->warm,
-                                                  &memory->stages[i], error);
+            status = self->devices[i]->ops->stage(self->devices[i], config->bytes, config->bytes,
+                                                  config->warm, &memory->stages[i], error);
     }
     if (status != TND_OK) {
         free_memory(memory);

@@ -59,13 +59,14 @@ tnd_status_t tnd_device_check(const char *name, tnd_error_t *error)
     return resolve(name, &ops, &ordinal, error);
 }
 
-tnd_status_t tnd_device_open(tnd_device_t **self_p, const char *name, tnd_error_t *error)
+tnd_status_t tnd_device_open(tnd_device_t **self_p, const char *name,
+                             const tnd_device_config_t *config, tnd_error_t *error)
 {
     const tnd_device_ops_t *ops;
     uint32_t ordinal;
     *self_p = NULL;
     TND_TRY(resolve(name, &ops, &ordinal, error));
-    return ops->open(self_p, ordinal, error);
+    return ops->open(self_p, ordinal, config, error);
 }
 
 void tnd_device_close(tnd_device_t **self_p)

@@ -17,8 +17,10 @@ static uint32_t cpu_count(char *why, size_t room)
     return TND_DEVICES_ANY;
 }
 
-static tnd_status_t cpu_open(tnd_device_t **self_p, uint32_t ordinal, tnd_error_t *error)
+static tnd_status_t cpu_open(tnd_device_t **self_p, uint32_t ordinal,
+                             const tnd_device_config_t *config, tnd_error_t *error)
 {
+    (void)config;
     (void)error;
     tnd_device_t *self = tnd_allocate(1, sizeof *self);
     *self = (tnd_device_t){.ops = &tnd_device_cpu, .ordinal = ordinal};
@@ -40,8 +42,8 @@ static void *map_zeros(size_t bytes)
     return memory != MAP_FAILED ? memory : NULL;
 }
 
-static tnd_status_t cpu_stage(tnd_device_t *self, size_t bytes, size_t warm, tnd_stage_t *stage,
-                              tnd_error_t *error)
+static tnd_status_t cpu_stage(tnd_device_t *self, size_t bytes, size_t device_bytes, size_t warm,
+                              tnd_stage_t *stage, tnd_error_t *error)
 {
     size_t whole = (bytes + TND_STAGE_ALIGN) / TND_STAGE_ALIGN * TND_STAGE_ALIGN;
     bool mapped = warm < bytes;
@@ -50,45 +52,81 @@ static tnd_status_t cpu_stage(tnd_device_t *self, size_t bytes, size_t warm, tnd
         return tnd_fail(error, "device cpu:%" PRIu32 ": cannot allocate %zu bytes for a batch",
                         self->ordinal, whole);
     memset(memory, 0, mapped ? warm : whole);
-    *stage = (tnd_stage_t){.host = memory, .device = memory, .bytes = bytes, .mapped = mapped};
+    *stage = (tnd_stage_t){.host = memory,
+                           .device = memory,
+                           .host_bytes = bytes,
+                           .device_bytes = device_bytes,
+                           .own = mapped ? memory : NULL};
     return TND_OK;
 }
 
 static void cpu_unstage(tnd_device_t *self, tnd_stage_t *stage)
 {
     (void)self;
-    if (stage->mapped)
-        munmap(stage->host, stage->bytes);
+    if (stage->own != NULL)
+        munmap(stage->own, stage->host_bytes);
     else
         free(stage->host);
     *stage = (tnd_stage_t){0};
 }
 
-static tnd_status_t cpu_upload(tnd_device_t *self, const tnd_stage_t *stage, size_t bytes,
-                               tnd_error_t *error)
+/*  Rows are already where steps read them. */
+static tnd_status_t cpu_upload(tnd_device_t *self, tnd_stage_t *stage,
+                               const tnd_stage_piece_t *pieces, size_t count, tnd_error_t *error)
 {
     (void)self;
     (void)stage;
-    (void)bytes;
+    (void)pieces;
+    (void)count;
     (void)error;
     return TND_OK;
 }
 
-static tnd_status_t cpu_settle(tnd_device_t *self, tnd_error_t *error)
+/*  Nothing is ever under way. */
+static tnd_status_t cpu_done(tnd_device_t *self, tnd_stage_t *stage, tnd_error_t *error)
 {
     (void)self;
+    (void)stage;
     (void)error;
     return TND_OK;
+}
+
+static tnd_stream_handle_t cpu_stream(tnd_device_t *self)
+{
+    (void)self;
+    return 0;
+}
+
+static tnd_status_t cpu_order(tnd_device_t *self, tnd_stage_t *stage, tnd_stream_handle_t stream,
+                              tnd_error_t *error)
+{
+    (void)self;
+    (void)stage;
+    (void)stream;
+    (void)error;
+    return TND_OK;
+}
+
+static void cpu_facts(tnd_device_t *self, tnd_device_facts_t *facts)
+{
+    (void)self;
+    *facts = (tnd_device_facts_t){.numa_node = -1};
 }
 
 const tnd_device_ops_t tnd_device_cpu = {
     .name = "cpu",
-    .any_thread = true,
+    .can = TND_DEVICE_POINTERS | TND_DEVICE_ANY_THREAD,
+    .dlpack_type = 1, /* kDLCPU */
     .count = cpu_count,
     .open = cpu_open,
     .close = cpu_close,
     .stage = cpu_stage,
     .unstage = cpu_unstage,
     .upload = cpu_upload,
-    .settle = cpu_settle,
+    .uploaded = cpu_done,
+    .stream = cpu_stream,
+    .await = cpu_order,
+    .mark = cpu_order,
+    .finished = cpu_done,
+    .facts = cpu_facts,
 };

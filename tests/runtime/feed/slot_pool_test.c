@@ -22,8 +22,10 @@ static uint32_t test_count(char *why, size_t room)
 
 static const tnd_device_ops_t test_device;
 
-static tnd_status_t test_open(tnd_device_t **self_p, uint32_t ordinal, tnd_error_t *error)
+static tnd_status_t test_open(tnd_device_t **self_p, uint32_t ordinal,
+                              const tnd_device_config_t *config, tnd_error_t *error)
 {
+    (void)config;
     (void)error;
     tnd_device_t *self = calloc(1, sizeof *self);
     *self = (tnd_device_t){.ops = &test_device, .ordinal = ordinal};
@@ -39,14 +41,15 @@ static void test_close(tnd_device_t **self_p)
     open_devices--;
 }
 
-static tnd_status_t test_stage(tnd_device_t *self, size_t bytes, size_t warm, tnd_stage_t *stage,
-                               tnd_error_t *error)
+static tnd_status_t test_stage(tnd_device_t *self, size_t bytes, size_t device_bytes, size_t warm,
+                               tnd_stage_t *stage, tnd_error_t *error)
 {
     (void)self;
     (void)warm;
     if (++allocated == fails_at)
         return tnd_fail(error, "the device is full");
-    *stage = (tnd_stage_t){.host = calloc(1, bytes), .bytes = bytes};
+    *stage =
+        (tnd_stage_t){.host = calloc(1, bytes), .host_bytes = bytes, .device_bytes = device_bytes};
     stage->device = stage->host;
     stages++;
     return TND_OK;

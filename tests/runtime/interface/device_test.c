@@ -4,6 +4,8 @@
 
 #include "runtime/interface/device.h"
 
+static const tnd_device_config_t config;
+
 Test(device, opens_any_number_of_cpus)
 {
     static const char *const names[] = {"cpu", "cpu:0", "cpu:3", "cpu:127"};
@@ -12,9 +14,9 @@ Test(device, opens_any_number_of_cpus)
         tnd_device_t *device;
         tnd_error_t error;
         tnd_stage_t stage;
-        cr_assert(tnd_device_open(&device, names[i], &error) == TND_OK, "%s", error.text);
+        cr_assert(tnd_device_open(&device, names[i], &config, &error) == TND_OK, "%s", error.text);
         cr_assert(eq(u32, device->ordinal, ordinals[i]));
-        cr_assert(device->ops->stage(device, 1000, 1000, &stage, &error) == TND_OK);
+        cr_assert(device->ops->stage(device, 1000, 1000, 1000, &stage, &error) == TND_OK);
         cr_assert(eq(ptr, stage.host, stage.device));
         cr_assert(eq(sz, (uintptr_t)stage.host % TND_STAGE_ALIGN, 0));
         device->ops->unstage(device, &stage);
@@ -29,7 +31,8 @@ Test(device, names_what_there_is_when_another_is_asked_for)
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         tnd_device_t *device;
         tnd_error_t error;
-        cr_assert(tnd_device_open(&device, wrong[i], &error) == TND_FAILED, "%s", wrong[i]);
+        cr_assert(tnd_device_open(&device, wrong[i], &config, &error) == TND_FAILED, "%s",
+                  wrong[i]);
         cr_assert(strstr(error.text, "this program has cpu") != NULL, "%s", error.text);
         cr_assert(device == NULL);
     }
