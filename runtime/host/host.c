@@ -246,6 +246,7 @@ static void live(tnd_host_t *self)
         self->join_until_ns = expected + self->plan->start_timeout_ns;
     while (!tnd_host_settled(self)) {
         uint64_t now = tnd_clock_now(), wake = now + nap_ns;
+        self->round_ns = now;
         tnd_host_record_control(self, TND_CONTROL_WORKS, now);
         excuse(self, expected, now);
         tnd_arrival_t arrival;

@@ -59,7 +59,7 @@ void tnd_host_route(tnd_host_t *self, tnd_msg_t *msg, tnd_carry_t carry)
 {
     if (msg->to == TND_LEADER) {
         if (tnd_host_leads(self))
-            tnd_leader_message(self->leader, msg, tnd_clock_now());
+            tnd_leader_message(self->leader, msg, self->round_ns);
         else if (stays_here(self, msg)) {
             log_here(self, (tnd_log_level_t)msg->note.number, msg->note.payload);
             tnd_msg_drop(msg, carry);
@@ -333,6 +333,7 @@ static void take_newcomer(tnd_host_t *self, tnd_arrival_t *arrival, uint64_t now
 
 void tnd_host_take_arrival(tnd_host_t *self, tnd_arrival_t *arrival, uint64_t now)
 {
+    self->round_ns = now;
     if (arrival->port == PORT_HOSTS && tnd_is_newcomer(arrival->peer) &&
         arrival->kind != TND_ARRIVAL_REFUSED) {
         take_newcomer(self, arrival, now);

@@ -59,6 +59,7 @@ struct tnd_host {
     tnd_hang_detector_t **device_watches; /* by instance and device; NULL: not a feeder's */
     tnd_actor_t **left;                   /* actors that hung; their threads may never end */
     uint32_t left_count;
+    uint64_t round_ns; /* when the control thread last woke up, or took an arrival */
     uint64_t watch_due_ns;
     struct tnd_host_second *seconds; /* by history: its actor at the last second */
     uint64_t record_due_ns, second_due_ns;

@@ -134,9 +134,11 @@ void tnd_recorder_sends(tnd_recorder_t *self, const tnd_msg_t *msg)
     tnd_event_t event;
     if (!find_event(msg, true, &event))
         return;
-    /* Steps are rarer than blocks, and cutting one takes long. */
-    if (msg->kind == TND_MSG_SLICE || msg->kind == TND_MSG_PART)
+    /* Steps are rarer than blocks, and cutting one takes long; its part of the cursor does not. */
+    if (msg->kind == TND_MSG_SLICE && self->cut != msg->slice.step + 1) {
         tnd_recorder_time(self, tnd_clock_now());
+        self->cut = msg->slice.step + 1;
+    }
     event.peer = peer_of(msg->to);
     add(self, &event);
     self->passed++;

@@ -1,7 +1,8 @@
 /*  runtime/observe/recorder.h - records what an actor does: its events, and how long they take.
  *
  *  Events of a ring end in order.  Reading the clock takes longer than adding an event, so events of
- *  blocks have the last time that the actor read for another reason.
+ *  blocks have the last time that the actor read for another reason.  The slices of a step have that of
+ *  the first one.
  *
  *  Threads: that of the actor. */
 #ifndef TND_RUNTIME_OBSERVE_RECORDER_H
@@ -23,6 +24,7 @@ typedef struct {
     tnd_event_ring_t *ring;
     tnd_timing_t *timing; /* NULL: times are not counted */
     uint64_t now_ns;      /* the last known time */
+    uint64_t cut;         /* steps up to that of the last slice that was sent */
     uint64_t wait_ns;     /* when the actor began to wait; 0: it does not wait */
     uint32_t waits;       /* for what */
     /*  Since when it waits for room, although it may have woken up meanwhile, and until when. */

@@ -4,6 +4,7 @@
 
 #include <criterion/criterion.h>
 
+#include "runtime/base/clock.h"
 #include "runtime/core/protocol/effect.h"
 
 static tnd_event_ring_t ring;
@@ -123,6 +124,7 @@ Test(recorder, a_cut_batch_names_its_step_and_the_position_after_it)
     tnd_msg_t part = {.kind = TND_MSG_PART,
                       .to = TND_LEADER,
                       .part = {.step = 9, .position = {.index = 1280, .epoch = 2}}};
+    tnd_recorder_wakes(&recorder, 1000);
     tnd_recorder_sends(&recorder, &part);
     cr_assert_eq(take(), 1);
     cr_assert_eq(events[0].kind, TND_EVENT_BATCH_CUT);
@@ -130,6 +132,25 @@ Test(recorder, a_cut_batch_names_its_step_and_the_position_after_it)
     cr_assert_eq(events[0].duration_ns, 9);
     cr_assert_eq(events[0].epoch, 2);
     cr_assert_eq(events[0].peer, TND_EVENT_NO_PEER, "the leader is not an instance");
+}
+
+Test(recorder, each_step_is_cut_at_a_time_of_its_own)
+{
+    tnd_msg_t part = {.kind = TND_MSG_PART, .to = TND_LEADER};
+    for (uint64_t step = 0; step < 2; step++) {
+        tnd_msg_t slice = {.kind = TND_MSG_SLICE, .to = 2, .slice = {.step = step}};
+        part.part.step = step;
+        tnd_recorder_sends(&recorder, &slice);
+        tnd_recorder_sends(&recorder, &slice);
+        tnd_recorder_sends(&recorder, &part);
+        for (uint64_t before = tnd_clock_now(); tnd_clock_now() == before;)
+            continue;
+    }
+    cr_assert_eq(take(), 6);
+    cr_assert_gt(events[0].end_ns, 0);
+    cr_assert_eq(events[2].end_ns, events[0].end_ns);
+    cr_assert_gt(events[3].end_ns, events[0].end_ns);
+    cr_assert_eq(events[5].end_ns, events[3].end_ns);
 }
 
 Test(recorder, events_end_in_order_whatever_times_are_set)
