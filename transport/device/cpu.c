@@ -49,7 +49,7 @@ static tnd_status_t cpu_stage(tnd_device_t *self, size_t bytes, size_t device_by
     bool mapped = warm < bytes;
     void *memory = mapped ? map_zeros(bytes) : aligned_alloc(TND_STAGE_ALIGN, whole);
     if (memory == NULL)
-        return tnd_fail(error, "device cpu:%" PRIu32 ": cannot allocate %zu bytes for a batch",
+        return tnd_fail(error, "cpu:%" PRIu32 ": cannot allocate %zu bytes for a batch",
                         self->ordinal, whole);
     memset(memory, 0, mapped ? warm : whole);
     *stage = (tnd_stage_t){.host = memory,

@@ -1,0 +1,629 @@
+/*  tests/conformance/device_suite.h - the conformance suite of runtime/interface/device.h.
+ *
+ *  Each test opens the device anew.  Each wait is for an event, with a deadline. */
+#ifndef TND_TESTS_CONFORMANCE_DEVICE_SUITE_H
+#define TND_TESTS_CONFORMANCE_DEVICE_SUITE_H
+
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/base/clock.h"
+#include "tests/conformance/device_fixture.h"
+
+static const uint64_t DEVICE_DEADLINE_NS = 20000000000;
+
+/*  How often the suite asks for what must not be complete. */
+enum { DEVICE_LOOKS = 200 };
+
+typedef struct {
+    const device_fixture_t *fixture;
+    const char *test;
+    tnd_device_t *device;
+    const tnd_device_ops_t *ops;
+    uint64_t random;
+    tnd_error_t error;
+} suite_t;
+
+#define EXPECT(self, condition) expect(self, condition, #condition, __LINE__, NULL)
+#define SUCCEED(self, call) expect(self, (call) == TND_OK, #call, __LINE__, &(self)->error)
+
+static void expect(const suite_t *self, bool condition, const char *text, int line,
+                   const tnd_error_t *error)
+{
+    if (condition)
+        return;
+    fprintf(stderr, "%s: %s: line %d: false: %s%s%s\n", self->fixture->name, self->test, line, text,
+            error != NULL ? ": " : "", error != NULL ? error->text : "");
+    exit(1);
+}
+
+static bool can(const suite_t *self, uint32_t what)
+{
+    return (self->ops->can & what) != 0;
+}
+
+static uint64_t next_random(suite_t *self)
+{
+    self->random ^= self->random << 13;
+    self->random ^= self->random >> 7;
+    self->random ^= self->random << 17;
+    return self->random;
+}
+
+static void fill(suite_t *self, void *to, size_t bytes)
+{
+    for (size_t i = 0; i < bytes; i++)
+        ((uint8_t *)to)[i] = (uint8_t)(next_random(self) >> 32);
+}
+
+static tnd_stage_t make_stage(suite_t *self, size_t host_bytes, size_t device_bytes)
+{
+    tnd_stage_t stage;
+    if (!can(self, TND_DEVICE_OWN_MEMORY) && host_bytes < device_bytes)
+        host_bytes = device_bytes;
+    if (!can(self, TND_DEVICE_OWN_MEMORY))
+        device_bytes = host_bytes;
+    SUCCEED(self, self->ops->stage(self->device, host_bytes, device_bytes, host_bytes, &stage,
+                                   &self->error));
+    return stage;
+}
+
+static void upload(suite_t *self, tnd_stage_t *stage, const tnd_stage_piece_t *pieces, size_t count)
+{
+    SUCCEED(self, self->ops->upload(self->device, stage, pieces, count, &self->error));
+}
+
+/*  Asks until the answer is not TND_AGAIN. */
+static void settle(suite_t *self, tnd_stage_t *stage,
+                   tnd_status_t (*ask)(tnd_device_t *, tnd_stage_t *, tnd_error_t *))
+{
+    tnd_status_t status;
+    uint64_t until = tnd_clock_now() + DEVICE_DEADLINE_NS;
+    while ((status = ask(self->device, stage, &self->error)) == TND_AGAIN) {
+        EXPECT(self, tnd_clock_now() < until);
+        sched_yield();
+    }
+    expect(self, status == TND_OK, "it succeeds", __LINE__, &self->error);
+}
+
+static void await_upload(suite_t *self, tnd_stage_t *stage)
+{
+    settle(self, stage, self->ops->uploaded);
+}
+
+/*  What the device has from `to` on, where a piece was uploaded to. */
+static void read_back(suite_t *self, const tnd_stage_t *stage, size_t to, void *out, size_t bytes)
+{
+    if (self->fixture->hooks.read != NULL) {
+        self->fixture->hooks.read(self->device, stage, to, out, bytes);
+        return;
+    }
+    const void *from = self->ops->address != NULL ? self->ops->address(self->device, stage, to)
+                                                  : (const uint8_t *)stage->device + to;
+    EXPECT(self, from != NULL);
+    memcpy(out, from, bytes);
+}
+
+static void expect_bytes(suite_t *self, const tnd_stage_t *stage, size_t to, const void *expected,
+                         size_t bytes)
+{
+    uint8_t *found = malloc(bytes + 1);
+    read_back(self, stage, to, found, bytes);
+    EXPECT(self, memcmp(found, expected, bytes) == 0);
+    free(found);
+}
+
+/*  Bytes of the host's side, to the same place of the device's. */
+static tnd_stage_piece_t piece_at(const tnd_stage_t *stage, size_t to, size_t bytes)
+{
+    return (tnd_stage_piece_t){
+        .from = (const uint8_t *)stage->host + to, .to = to, .rows = 1, .row_bytes = bytes};
+}
+
+static void is_open(suite_t *self,
+                    tnd_status_t (*call)(tnd_device_t *, tnd_stage_t *, tnd_error_t *),
+                    tnd_stage_t *stage)
+{
+    SUCCEED(self, call(self->device, stage, &self->error));
+}
+
+/* --- memory ----------------------------------------------------------------------------------- */
+
+static void stages_are_aligned_and_zero(suite_t *self)
+{
+    static const size_t sizes[] = {1, 63, 64, 65, 1000, 4096, 100003};
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        size_t bytes = sizes[i], other = can(self, TND_DEVICE_OWN_MEMORY) ? 2 * bytes : bytes;
+        tnd_stage_t stage;
+        SUCCEED(self,
+                self->ops->stage(self->device, bytes, other, bytes / 2, &stage, &self->error));
+        EXPECT(self, stage.host_bytes == bytes && stage.device_bytes == other);
+        EXPECT(self, (uintptr_t)stage.host % TND_STAGE_ALIGN == 0);
+        EXPECT(self, (uintptr_t)stage.device % TND_STAGE_ALIGN == 0);
+        EXPECT(self, can(self, TND_DEVICE_OWN_MEMORY) || stage.device == stage.host);
+        EXPECT(self, stage.device != NULL || self->ops->address != NULL);
+        for (size_t at = 0; at < bytes; at++)
+            EXPECT(self, ((const uint8_t *)stage.host)[at] == 0);
+        uint8_t *zeros = calloc(1, other);
+        if (self->ops->address == NULL)
+            expect_bytes(self, &stage, 0, zeros, other);
+        free(zeros);
+        is_open(self, self->ops->uploaded, &stage);
+        is_open(self, self->ops->finished, &stage);
+        self->ops->unstage(self->device, &stage);
+    }
+}
+
+static void stages_that_are_too_large_are_refused(suite_t *self)
+{
+    tnd_stage_t stage;
+    size_t bytes = self->fixture->too_large;
+    if (bytes == 0)
+        return;
+    size_t host_bytes = can(self, TND_DEVICE_OWN_MEMORY) ? 64 : bytes;
+    EXPECT(self, self->ops->stage(self->device, host_bytes, bytes, 64, &stage, &self->error) ==
+                     TND_FAILED);
+    expect(self, strncmp(self->error.text, self->fixture->name, strlen(self->fixture->name)) == 0,
+           "the error begins with the name of the device", __LINE__, &self->error);
+    stage = make_stage(self, 64, 64);
+    fill(self, stage.host, 64);
+    tnd_stage_piece_t piece = piece_at(&stage, 0, 64);
+    upload(self, &stage, &piece, 1);
+    await_upload(self, &stage);
+    expect_bytes(self, &stage, 0, stage.host, 64);
+    self->ops->unstage(self->device, &stage);
+}
+
+static void a_device_that_is_missing_is_refused(suite_t *self)
+{
+    tnd_device_t *device;
+    if (self->fixture->missing == NULL)
+        return;
+    EXPECT(self, tnd_device_open(&device, self->fixture->missing, &self->fixture->config,
+                                 &self->error) == TND_FAILED);
+    expect(self, device == NULL && strstr(self->error.text, self->fixture->missing) != NULL,
+           "the error names the device", __LINE__, &self->error);
+    EXPECT(self, tnd_device_check(self->fixture->missing, &self->error) == TND_FAILED);
+}
+
+/* --- uploads ---------------------------------------------------------------------------------- */
+
+static void pieces_of_the_stage_arrive(suite_t *self)
+{
+    static const size_t sizes[] = {1, 2, 3, 7, 63, 64, 65, 127, 1000, 4095, 65537};
+    tnd_stage_t stage = make_stage(self, 100000, 100000);
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        size_t bytes = sizes[i], second = (bytes + 127) / 64 * 64;
+        fill(self, stage.host, 100000);
+        tnd_stage_piece_t pieces[] = {piece_at(&stage, 0, bytes), piece_at(&stage, second, 33)};
+        pieces[1].rows = 11;
+        pieces[1].row_bytes = 3;
+        upload(self, &stage, pieces, 2);
+        await_upload(self, &stage);
+        is_open(self, self->ops->uploaded, &stage);
+        expect_bytes(self, &stage, 0, stage.host, bytes);
+        expect_bytes(self, &stage, second, (const uint8_t *)stage.host + second, 33);
+    }
+    self->ops->unstage(self->device, &stage);
+}
+
+static void pieces_may_have_other_places_on_the_device(suite_t *self)
+{
+    if (!can(self, TND_DEVICE_OWN_MEMORY))
+        return;
+    tnd_stage_t stage = make_stage(self, 5000, 9000);
+    fill(self, stage.host, 5000);
+    tnd_stage_piece_t pieces[] = {piece_at(&stage, 0, 1999), piece_at(&stage, 2048, 2000)};
+    pieces[0].to = 6400;
+    pieces[1].to = 64;
+    upload(self, &stage, pieces, 2);
+    await_upload(self, &stage);
+    expect_bytes(self, &stage, 6400, stage.host, 1999);
+    expect_bytes(self, &stage, 64, (const uint8_t *)stage.host + 2048, 2000);
+    self->ops->unstage(self->device, &stage);
+}
+
+static void an_upload_may_be_empty(suite_t *self)
+{
+    tnd_stage_t stage = make_stage(self, 128, 128);
+    tnd_stage_piece_t none = piece_at(&stage, 0, 64);
+    none.rows = 0;
+    upload(self, &stage, NULL, 0);
+    await_upload(self, &stage);
+    upload(self, &stage, &none, 1);
+    await_upload(self, &stage);
+    self->ops->unstage(self->device, &stage);
+}
+
+/*  Page-locked memory that is not the stage's: here, of another one. */
+static void lent_pieces_arrive(suite_t *self)
+{
+    enum { BYTES = 30000 };
+    if (!can(self, TND_DEVICE_OWN_MEMORY))
+        return;
+    tnd_stage_t stage = make_stage(self, BYTES, BYTES), lender = make_stage(self, BYTES, BYTES);
+    fill(self, stage.host, BYTES);
+    fill(self, lender.host, BYTES);
+    const uint8_t *lent = (const uint8_t *)lender.host + 5;
+    tnd_stage_piece_t pieces[] = {piece_at(&stage, 0, 900),
+                                  {.from = lent, .to = 1024, .rows = 77, .row_bytes = 101}};
+    upload(self, &stage, pieces, 2);
+    await_upload(self, &stage);
+    expect_bytes(self, &stage, 0, stage.host, 900);
+    expect_bytes(self, &stage, 1024, lent, 7777);
+    self->ops->unstage(self->device, &stage);
+    self->ops->unstage(self->device, &lender);
+}
+
+/*  Without waiting, and in each order of asking. */
+static void many_stages_are_uploaded_at_once(suite_t *self)
+{
+    enum { STAGES = 12, BYTES = 20000 };
+    tnd_stage_t stages[STAGES];
+    for (size_t i = 0; i < STAGES; i++)
+        stages[i] = make_stage(self, BYTES, BYTES);
+    for (size_t round = 0; round < 20; round++) {
+        for (size_t i = 0; i < STAGES; i++) {
+            fill(self, stages[i].host, BYTES / (i + 1));
+            tnd_stage_piece_t piece = piece_at(&stages[i], 0, BYTES / (i + 1));
+            upload(self, &stages[i], &piece, 1);
+        }
+        for (size_t i = 0; i < STAGES; i++) {
+            size_t at = round % 2 == 0 ? i : STAGES - 1 - i;
+            await_upload(self, &stages[at]);
+            expect_bytes(self, &stages[at], 0, stages[at].host, BYTES / (at + 1));
+        }
+    }
+    for (size_t i = 0; i < STAGES; i++)
+        self->ops->unstage(self->device, &stages[i]);
+}
+
+/* --- casts ------------------------------------------------------------------------------------ */
+
+enum { CAST_CHANNELS = 5, CAST_ROWS = 3 };
+
+/*  Scales and biases that give normal numbers, denormals, ties, infinities and NaN. */
+static const float scales[3][CAST_CHANNELS] = {
+    {1, 1.0f / 255, 0x1p-126f, 3e38f, -0.0f},
+    {0.017124753f, 0.017507f, 0.017429193f, 0x1p-140f, 1 + 0x1p-8f},
+    {0x1p-20f, 0x1p-25f, 1e30f, -1, 65504},
+};
+static const float biases[3][CAST_CHANNELS] = {
+    {0, -0.5f, 0x1p-149f, 3e38f, -0.0f},
+    {-2.117904f, -2.0357143f, -1.8044444f, 0, 0x1p-9f},
+    {0, 0x1p-24f, 0, 0x1p-133f, 8},
+};
+
+/*  Every kind of f32, then anything. */
+static void fill_floats(suite_t *self, float *to, size_t count)
+{
+    static const uint32_t special[] = {
+        0,          0x80000000, 1,          0x80000001, 0x007fffff, 0x00800000, 0x7f800000,
+        0xff800000, 0x7fc00000, 0xffc12345, 0x7f800001, 0x7f7fffff, 0x33000000, 0x33000001,
+        0x38800000, 0x387fe000, 0x477fefff, 0x477ff000, 0x3f808000, 0x3f818000, 0x3f801000,
+        0x3f803000, 0x7f7f8000, 0x7f7f7fff, 0x00008000, 0x00018000, 0x3f800000, 0xbf800000};
+    for (size_t i = 0; i < count; i++) {
+        uint32_t bits =
+            i < sizeof special / sizeof special[0] ? special[i] : (uint32_t)next_random(self);
+        memcpy(&to[i], &bits, sizeof bits);
+    }
+}
+
+static void expect_cast(suite_t *self, tnd_row_cast_t *cast, uint64_t pixels, uint64_t rows)
+{
+    size_t size = tnd_dtype_size(cast->from), made = tnd_dtype_size(cast->to);
+    cast->elements = pixels * cast->channels;
+    size_t row_bytes = cast->elements * size, all = rows * cast->elements * made;
+    SUCCEED(self, self->ops->prepare(self->device, cast, &self->error));
+    tnd_stage_t stage = make_stage(self, rows * row_bytes + 64, all + 256);
+    uint8_t *expected = malloc(all + 1);
+    if (cast->from == TND_F32)
+        fill_floats(self, stage.host, rows * cast->elements);
+    else
+        fill(self, stage.host, rows * row_bytes);
+    /* A column without a cast after it must stay whole. */
+    tnd_stage_piece_t beside = piece_at(&stage, 0, 64);
+    beside.to = (all + 63) / 64 * 64 + 64;
+    tnd_stage_piece_t pieces[] = {
+        beside, {.from = stage.host, .to = 64, .rows = rows, .row_bytes = row_bytes, .cast = cast}};
+    tnd_row_cast(cast, rows, expected, stage.host);
+    upload(self, &stage, pieces, 2);
+    await_upload(self, &stage);
+    expect_bytes(self, &stage, 64, expected, all);
+    expect_bytes(self, &stage, beside.to, stage.host, 64);
+    self->ops->unstage(self->device, &stage);
+    free(expected);
+}
+
+static void casts_give_the_bits_of_the_reference(suite_t *self)
+{
+    static const tnd_dtype_t from[] = {TND_U8, TND_I16, TND_U16, TND_F32};
+    static const tnd_dtype_t to[] = {TND_F32, TND_F16, TND_BF16};
+    static const uint64_t pixels[] = {1, 7, 64, 333};
+    if (!can(self, TND_DEVICE_CASTS))
+        return;
+    for (size_t i = 0; i < 4 * 3 * 2 * 4 * 4; i++) {
+        size_t set = i % 3;
+        tnd_row_cast_t cast = {.from = from[i % 4],
+                               .to = to[i / 4 % 3],
+                               .channels_first = i / 12 % 2 != 0,
+                               .channels = (uint32_t[]){1, 3, 4, CAST_CHANNELS}[i / 24 % 4],
+                               .scale = scales[set],
+                               .bias = biases[set]};
+        expect_cast(self, &cast, pixels[i / 96], 1 + i % CAST_ROWS);
+    }
+}
+
+/* --- readers ---------------------------------------------------------------------------------- */
+
+/*  The device's own stream always exists; 0 without streams. */
+static void the_own_stream_waits_and_reads(suite_t *self)
+{
+    tnd_stream_handle_t stream = self->ops->stream(self->device);
+    tnd_stage_t stage = make_stage(self, 1000, 1000);
+    for (int cycle = 0; cycle < 100; cycle++) {
+        fill(self, stage.host, 1000);
+        tnd_stage_piece_t piece = piece_at(&stage, 0, 1000);
+        upload(self, &stage, &piece, 1);
+        SUCCEED(self, self->ops->await(self->device, &stage, stream, &self->error));
+        SUCCEED(self, self->ops->mark(self->device, &stage, stream, &self->error));
+        settle(self, &stage, self->ops->finished);
+        await_upload(self, &stage);
+        expect_bytes(self, &stage, 0, stage.host, 1000);
+    }
+    self->ops->unstage(self->device, &stage);
+}
+
+typedef struct {
+    _Atomic bool go, done;
+    uint8_t found[3000];
+} reader_t;
+
+static void await_reader(suite_t *self, tnd_stage_t *stage, reader_t *reader)
+{
+    uint64_t until = tnd_clock_now() + DEVICE_DEADLINE_NS;
+    while (!atomic_load(&reader->done)) {
+        EXPECT(self, self->ops->finished(self->device, stage, &self->error) != TND_FAILED);
+        EXPECT(self, tnd_clock_now() < until);
+        sched_yield();
+    }
+}
+
+static void streams_wait_for_the_copy(suite_t *self)
+{
+    const device_hooks_t *hooks = &self->fixture->hooks;
+    if (!can(self, TND_DEVICE_STREAMS))
+        return;
+    tnd_stream_handle_t stream = hooks->open(self->device);
+    tnd_stage_t stage = make_stage(self, 3000, 3000);
+    for (int cycle = 0; cycle < 50; cycle++) {
+        reader_t reader = {.go = false};
+        fill(self, stage.host, 3000);
+        tnd_stage_piece_t piece = piece_at(&stage, 0, 3000);
+        upload(self, &stage, &piece, 1);
+        SUCCEED(self, self->ops->await(self->device, &stage, stream, &self->error));
+        hooks->read_later(self->device, stream, &stage, 0, reader.found, 3000, &reader.done);
+        SUCCEED(self, self->ops->mark(self->device, &stage, stream, &self->error));
+        await_reader(self, &stage, &reader);
+        EXPECT(self, memcmp(reader.found, stage.host, 3000) == 0);
+        await_upload(self, &stage);
+        settle(self, &stage, self->ops->finished);
+    }
+    self->ops->unstage(self->device, &stage);
+    hooks->close(self->device, stream);
+}
+
+/*  A stage is uploaded again while readers in two streams wait: they still get the old bytes. */
+static void the_next_upload_waits_for_all_readers(suite_t *self)
+{
+    const device_hooks_t *hooks = &self->fixture->hooks;
+    if (!can(self, TND_DEVICE_STREAMS))
+        return;
+    tnd_stream_handle_t streams[] = {hooks->open(self->device), hooks->open(self->device)};
+    tnd_stage_t stage = make_stage(self, 3000, 3000), other = make_stage(self, 100, 100);
+    uint8_t before[3000];
+    for (int first = 0; first < 2; first++) {
+        reader_t readers[2] = {{.go = false}, {.go = false}};
+        tnd_stage_piece_t piece = piece_at(&stage, 0, 3000), beside = piece_at(&other, 0, 100);
+        fill(self, before, 3000);
+        memcpy(stage.host, before, 3000);
+        upload(self, &stage, &piece, 1);
+        for (int i = 0; i < 2; i++) {
+            SUCCEED(self, self->ops->await(self->device, &stage, streams[i], &self->error));
+            hooks->hold(self->device, streams[i], &readers[i].go);
+            hooks->read_later(self->device, streams[i], &stage, 0, readers[i].found, 3000,
+                              &readers[i].done);
+            SUCCEED(self, self->ops->mark(self->device, &stage, streams[i], &self->error));
+        }
+        await_upload(self, &stage);
+        fill(self, stage.host, 3000);
+        upload(self, &stage, &piece, 1);
+        for (int i = 0; i < 2; i++) {
+            for (int look = 0; look < DEVICE_LOOKS; look++) {
+                EXPECT(self, self->ops->uploaded(self->device, &stage, &self->error) == TND_AGAIN);
+                EXPECT(self, self->ops->finished(self->device, &stage, &self->error) == TND_AGAIN);
+            }
+            atomic_store(&readers[i == 0 ? first : 1 - first].go, true);
+        }
+        await_upload(self, &stage);
+        settle(self, &stage, self->ops->finished);
+        for (int i = 0; i < 2; i++) {
+            await_reader(self, &stage, &readers[i]);
+            EXPECT(self, memcmp(readers[i].found, before, 3000) == 0);
+        }
+        expect_bytes(self, &stage, 0, stage.host, 3000);
+        fill(self, other.host, 100);
+        upload(self, &other, &beside, 1);
+        await_upload(self, &other);
+    }
+    self->ops->unstage(self->device, &stage);
+    self->ops->unstage(self->device, &other);
+    hooks->close(self->device, streams[0]);
+    hooks->close(self->device, streams[1]);
+}
+
+/*  Readers that end do not end others that were marked after them. */
+static void a_stage_is_finished_when_its_last_reader_is(suite_t *self)
+{
+    const device_hooks_t *hooks = &self->fixture->hooks;
+    if (!can(self, TND_DEVICE_STREAMS))
+        return;
+    reader_t reader = {.go = false};
+    tnd_stream_handle_t quick = hooks->open(self->device), slow = hooks->open(self->device);
+    tnd_stage_t stage = make_stage(self, 100, 100);
+    hooks->hold(self->device, slow, &reader.go);
+    SUCCEED(self, self->ops->mark(self->device, &stage, slow, &self->error));
+    for (int i = 0; i < DEVICE_LOOKS; i++) {
+        SUCCEED(self, self->ops->mark(self->device, &stage, quick, &self->error));
+        EXPECT(self, self->ops->finished(self->device, &stage, &self->error) == TND_AGAIN);
+    }
+    atomic_store(&reader.go, true);
+    settle(self, &stage, self->ops->finished);
+    self->ops->unstage(self->device, &stage);
+    hooks->close(self->device, quick);
+    hooks->close(self->device, slow);
+}
+
+/* --- the end ---------------------------------------------------------------------------------- */
+
+static void *let_go(void *context)
+{
+    for (int i = 0; i < DEVICE_LOOKS; i++)
+        sched_yield();
+    atomic_store((_Atomic bool *)context, true);
+    return NULL;
+}
+
+static void unstage_waits_for_work_under_way(suite_t *self)
+{
+    enum { BYTES = 200000 };
+    const device_hooks_t *hooks = &self->fixture->hooks;
+    for (int cycle = 0; cycle < 20; cycle++) {
+        tnd_stage_t stage = make_stage(self, BYTES, BYTES);
+        tnd_stage_piece_t piece = piece_at(&stage, 0, BYTES);
+        fill(self, stage.host, 1000);
+        upload(self, &stage, &piece, 1);
+        self->ops->unstage(self->device, &stage);
+        EXPECT(self, stage.host == NULL && stage.device == NULL);
+    }
+    if (!can(self, TND_DEVICE_STREAMS))
+        return;
+    _Atomic bool go = false;
+    pthread_t thread;
+    tnd_stream_handle_t stream = hooks->open(self->device);
+    tnd_stage_t stage = make_stage(self, BYTES, BYTES);
+    hooks->hold(self->device, stream, &go);
+    SUCCEED(self, self->ops->mark(self->device, &stage, stream, &self->error));
+    EXPECT(self, pthread_create(&thread, NULL, let_go, &go) == 0);
+    self->ops->unstage(self->device, &stage);
+    EXPECT(self, atomic_load(&go));
+    pthread_join(thread, NULL);
+    hooks->close(self->device, stream);
+}
+
+static uint64_t calls_of(const tnd_device_facts_t *facts)
+{
+    return facts->calls[TND_DEVICE_CALL_ALLOCATE] + facts->calls[TND_DEVICE_CALL_FREE] +
+           facts->calls[TND_DEVICE_CALL_SYNCHRONIZE];
+}
+
+/*  After the start nothing is allocated or freed, and nothing waits. */
+static void ten_thousand_cycles_cost_no_allocation(suite_t *self)
+{
+    enum { STAGES = 3, CYCLES = 10000, BYTES = 4096 };
+    tnd_stage_t stages[STAGES];
+    tnd_device_facts_t before, after;
+    uint64_t bytes = 0;
+    tnd_stream_handle_t stream = self->ops->stream(self->device);
+    for (size_t i = 0; i < STAGES; i++)
+        stages[i] = make_stage(self, BYTES, BYTES);
+    for (uint32_t cycle = 0; cycle < CYCLES + STAGES; cycle++) {
+        tnd_stage_t *stage = &stages[cycle % STAGES];
+        settle(self, stage, self->ops->uploaded);
+        if (cycle == STAGES) {
+            for (size_t i = 0; i < STAGES; i++)
+                await_upload(self, &stages[i]);
+            self->ops->facts(self->device, &before);
+            bytes = 0;
+        }
+        uint32_t size = 1 + (uint32_t)(next_random(self) % BYTES);
+        memset(stage->host, (int)(cycle & 0xff), size);
+        tnd_stage_piece_t piece = piece_at(stage, 0, size);
+        upload(self, stage, &piece, 1);
+        bytes += size;
+        SUCCEED(self, self->ops->await(self->device, stage, stream, &self->error));
+        SUCCEED(self, self->ops->mark(self->device, stage, stream, &self->error));
+        if (cycle % 100 != 0)
+            continue;
+        await_upload(self, stage);
+        expect_bytes(self, stage, 0, stage->host, size);
+    }
+    for (size_t i = 0; i < STAGES; i++) {
+        await_upload(self, &stages[i]);
+        settle(self, &stages[i], self->ops->finished);
+    }
+    self->ops->facts(self->device, &after);
+    EXPECT(self, calls_of(&after) == calls_of(&before));
+    EXPECT(self,
+           !can(self, TND_DEVICE_OWN_MEMORY) || after.bytes_moved - before.bytes_moved == bytes);
+    EXPECT(self, !can(self, TND_DEVICE_OWN_MEMORY) || after.link_ns > before.link_ns);
+    for (size_t i = 0; i < STAGES; i++)
+        self->ops->unstage(self->device, &stages[i]);
+}
+
+static void facts_describe_the_device(suite_t *self)
+{
+    tnd_device_facts_t facts;
+    memset(&facts, 0xff, sizeof facts);
+    self->ops->facts(self->device, &facts);
+    EXPECT(self, memchr(facts.name, '\0', sizeof facts.name) != NULL);
+    EXPECT(self, memchr(facts.bus, '\0', sizeof facts.bus) != NULL);
+    EXPECT(self, memchr(facts.uuid, '\0', sizeof facts.uuid) != NULL);
+    EXPECT(self, facts.memory_free <= facts.memory && facts.numa_node >= -1);
+    EXPECT(self, facts.bytes_moved == 0);
+    EXPECT(self, !can(self, TND_DEVICE_POINTERS) || self->ops->dlpack_type > 0);
+    EXPECT(self, !can(self, TND_DEVICE_CASTS) || self->ops->prepare != NULL);
+    EXPECT(self, can(self, TND_DEVICE_STREAMS) || self->ops->stream(self->device) == 0);
+}
+
+#define DEVICE_TESTS(TEST)                                                                         \
+    TEST(facts_describe_the_device)                                                                \
+    TEST(stages_are_aligned_and_zero)                                                              \
+    TEST(stages_that_are_too_large_are_refused)                                                    \
+    TEST(a_device_that_is_missing_is_refused)                                                      \
+    TEST(pieces_of_the_stage_arrive)                                                               \
+    TEST(pieces_may_have_other_places_on_the_device)                                               \
+    TEST(an_upload_may_be_empty)                                                                   \
+    TEST(lent_pieces_arrive)                                                                       \
+    TEST(many_stages_are_uploaded_at_once)                                                         \
+    TEST(casts_give_the_bits_of_the_reference)                                                     \
+    TEST(the_own_stream_waits_and_reads)                                                           \
+    TEST(streams_wait_for_the_copy)                                                                \
+    TEST(the_next_upload_waits_for_all_readers)                                                    \
+    TEST(a_stage_is_finished_when_its_last_reader_is)                                              \
+    TEST(unstage_waits_for_work_under_way)                                                         \
+    TEST(ten_thousand_cycles_cost_no_allocation)
+
+static void run_test(const device_fixture_t *fixture, const char *name, void (*test)(suite_t *))
+{
+    suite_t self = {.fixture = fixture, .test = name, .random = 0x9e3779b97f4a7c15};
+    SUCCEED(&self, tnd_device_open(&self.device, fixture->name, &fixture->config, &self.error));
+    self.ops = self.device->ops;
+    test(&self);
+    tnd_device_close(&self.device);
+    EXPECT(&self, self.device == NULL);
+    printf("%s: %s\n", fixture->name, name);
+}
+
+/*  Runs every test; a failure ends the program. */
+static void device_suite(const device_fixture_t *fixture)
+{
+#define RUN_DEVICE_TEST(name) run_test(fixture, #name, name);
+    DEVICE_TESTS(RUN_DEVICE_TEST)
+#undef RUN_DEVICE_TEST
+}
+
+#endif
