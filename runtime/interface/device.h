@@ -29,7 +29,8 @@
 
 typedef struct tnd_device tnd_device_t;
 
-enum { TND_STAGE_ALIGN = 64 };
+/*  TND_STAGE_PIECES: of one upload, at most; one per column. */
+enum { TND_STAGE_ALIGN = 64, TND_STAGE_PIECES = 64 };
 
 /*  What a device can do. */
 enum {
@@ -53,7 +54,7 @@ typedef struct {
  *  returns TND_OK. */
 typedef struct {
     const void *from;
-    size_t to; /* bytes */
+    size_t to; /* bytes; a multiple of TND_STAGE_ALIGN */
     uint64_t rows;
     size_t row_bytes;           /* of one row of `from` */
     const tnd_row_cast_t *cast; /* NULL: bytes are copied.  `prepare` was called with each before */
@@ -87,6 +88,7 @@ typedef struct {
 typedef struct {
     /*  The model of the device `sim`, from the option of the feeder; 0: its default. */
     uint64_t link_bytes_per_s, link_latency_ns, memory_bytes;
+    uint64_t step_ns; /* that each step works on the device */
 } tnd_device_config_t;
 
 #define TND_DEVICES_ANY UINT32_MAX
