@@ -1,6 +1,6 @@
 /*  tests/conformance/device_test.c - the conformance suite, for one kind of transport/device/devices.def.
  *
- *  Usage: device_suite KIND.  Exits with 77 if this machine has no device of that kind, and with 1
+ *  Usage: test_conformance_device KIND.  Exits with 77 if this machine has no device of that kind, and with 1
  *  if the kind has no fixture in tests/conformance/devices.def. */
 #include "tests/conformance/device_suite.h"
 

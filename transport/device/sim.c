@@ -1,0 +1,498 @@
+/*  transport/device/sim.c - a simulated device: memory, a link and streams with a model of their time.
+ *
+ *  Rows are really copied, at the last moment that the model allows, and on the clock of the run.
+ *  There is no thread: each call first does what was due by now.
+ *
+ *  A copy takes `link_latency_ns` and its bytes at `link_bytes_per_s`, one at a time.  The work of a
+ *  step takes `step_ns`: it is put into the device's own stream when that is marked as a reader. */
+#include "transport/device/sim.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "runtime/base/allocation.h"
+#include "runtime/base/clock.h"
+
+/*  By default the link of a PCIe 5 x16 slot. */
+static const uint64_t default_link = 55000000000, default_latency_ns = 8000;
+
+enum { WORK_MAX = 1024, COPIES_MAX = 4096 };
+
+typedef struct {
+    tnd_row_cast_t cast; /* `to` is TND_DTYPE_COUNT: bytes */
+    const void *from;
+    void *to;
+    uint64_t rows;
+    size_t bytes;
+} move_t;
+
+typedef struct {
+    uint64_t put, done;              /* uploads */
+    uint64_t done_ns;                /* when the last one was */
+    uint64_t marks[TND_SIM_STREAMS]; /* by stream: of its work, what reads the stage */
+    move_t moves[TND_STAGE_PIECES];
+    size_t move_count;
+} sim_stage_t;
+
+typedef struct {
+    sim_stage_t *stage;
+    uint64_t put_ns, ns; /* how long it takes */
+    size_t bytes;
+    uint64_t readers[TND_SIM_STREAMS];
+} copy_t;
+
+typedef enum { WAIT, BUSY, HOLD, READ } what_t;
+
+typedef struct {
+    what_t what;
+    uint64_t put_ns, ns;
+    const sim_stage_t *stage; /* WAIT: for its upload number `upload` */
+    uint64_t upload;
+    const _Atomic bool *go;
+    const void *from;
+    void *out;
+    size_t bytes;
+    _Atomic bool *done;
+} work_t;
+
+/*  Work is counted from 0: what was put and what is done. */
+typedef struct {
+    bool open;
+    uint64_t put, done, free_ns;
+    work_t work[WORK_MAX]; /* by number % WORK_MAX */
+} stream_t;
+
+typedef struct {
+    tnd_device_t base;
+    tnd_device_config_t config;
+    pthread_mutex_t lock; /* guards the rest */
+    uint64_t used, bytes_moved, link_ns, calls[TND_DEVICE_CALL_KINDS];
+    uint64_t put, done, free_ns; /* of the link */
+    bool moving;                 /* a thread copies without the lock */
+    copy_t copies[COPIES_MAX];   /* by number % COPIES_MAX */
+    stream_t streams[TND_SIM_STREAMS];
+} sim_t;
+
+extern const tnd_device_ops_t tnd_device_sim;
+
+static uint64_t later(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* --- time passes ------------------------------------------------------------------------------ */
+
+static void move(const sim_stage_t *stage)
+{
+    for (size_t i = 0; i < stage->move_count; i++) {
+        const move_t *one = &stage->moves[i];
+        if (one->cast.to == TND_DTYPE_COUNT)
+            memcpy(one->to, one->from, one->bytes);
+        else
+            tnd_row_cast(&one->cast, one->rows, one->to, one->from);
+    }
+}
+
+/*  Does the first copy of the link if it is due. */
+static bool advance_link(sim_t *self, uint64_t now)
+{
+    const copy_t *copy = &self->copies[self->done % COPIES_MAX];
+    uint64_t begin = later(self->free_ns, copy->put_ns);
+    if (self->moving || self->done == self->put)
+        return false;
+    for (size_t i = 0; i < TND_SIM_STREAMS; i++) {
+        if (self->streams[i].done < copy->readers[i])
+            return false;
+        if (copy->readers[i] > 0)
+            begin = later(begin, self->streams[i].free_ns);
+    }
+    if (now < begin + copy->ns)
+        return false;
+    self->moving = true;
+    pthread_mutex_unlock(&self->lock);
+    move(copy->stage);
+    pthread_mutex_lock(&self->lock);
+    self->moving = false;
+    self->free_ns = begin + copy->ns;
+    self->link_ns += copy->ns;
+    self->bytes_moved += copy->bytes;
+    copy->stage->done++;
+    copy->stage->done_ns = self->free_ns;
+    self->done++;
+    return true;
+}
+
+/*  Does the first work of a stream if it is due. */
+static bool advance_stream(stream_t *stream, uint64_t now)
+{
+    const work_t *work = &stream->work[stream->done % WORK_MAX];
+    uint64_t end = later(stream->free_ns, work->put_ns);
+    if (stream->done == stream->put)
+        return false;
+    switch (work->what) {
+    case WAIT:
+        if (work->stage->done < work->upload)
+            return false;
+        end = later(end, work->stage->done_ns);
+        break;
+    case BUSY:
+        end += work->ns;
+        break;
+    case HOLD:
+        if (!atomic_load(work->go))
+            return false;
+        end = later(end, now);
+        break;
+    case READ:
+        break;
+    }
+    if (now < end)
+        return false;
+    if (work->what == READ) {
+        memcpy(work->out, work->from, work->bytes);
+        atomic_store(work->done, true);
+    }
+    stream->free_ns = end;
+    stream->done++;
+    return true;
+}
+
+static void lock(sim_t *self)
+{
+    pthread_mutex_lock(&self->lock);
+    uint64_t now = tnd_clock_now();
+    bool any;
+    do {
+        any = advance_link(self, now);
+        for (size_t i = 0; i < TND_SIM_STREAMS; i++)
+            any = advance_stream(&self->streams[i], now) || any;
+    } while (any);
+}
+
+static void unlock(sim_t *self)
+{
+    pthread_mutex_unlock(&self->lock);
+}
+
+static void pause_briefly(void)
+{
+    (void)nanosleep(&(struct timespec){.tv_nsec = 20000}, NULL);
+}
+
+/* --- streams ---------------------------------------------------------------------------------- */
+
+static void put(sim_t *self, tnd_stream_handle_t stream, work_t work)
+{
+    stream_t *to = (stream_t *)stream;
+    lock(self);
+    while (to->put - to->done == WORK_MAX) {
+        unlock(self);
+        pause_briefly();
+        lock(self);
+    }
+    work.put_ns = tnd_clock_now();
+    to->work[to->put++ % WORK_MAX] = work;
+    unlock(self);
+}
+
+tnd_stream_handle_t tnd_sim_stream_open(tnd_device_t *device)
+{
+    sim_t *self = (sim_t *)device;
+    stream_t *found = NULL;
+    lock(self);
+    for (size_t i = 0; i < TND_SIM_STREAMS && found == NULL; i++)
+        if (!self->streams[i].open)
+            found = &self->streams[i];
+    assert(found != NULL);
+    found->open = true;
+    self->calls[TND_DEVICE_CALL_ALLOCATE]++;
+    unlock(self);
+    return (tnd_stream_handle_t)found;
+}
+
+void tnd_sim_stream_close(tnd_device_t *device, tnd_stream_handle_t stream)
+{
+    sim_t *self = (sim_t *)device;
+    stream_t *closed = (stream_t *)stream;
+    lock(self);
+    assert(closed->put == closed->done);
+    closed->open = false;
+    self->calls[TND_DEVICE_CALL_FREE]++;
+    unlock(self);
+}
+
+void tnd_sim_work(tnd_device_t *device, tnd_stream_handle_t stream, uint64_t ns)
+{
+    put((sim_t *)device, stream, (work_t){.what = BUSY, .ns = ns});
+}
+
+void tnd_sim_hold(tnd_device_t *device, tnd_stream_handle_t stream, const _Atomic bool *go)
+{
+    put((sim_t *)device, stream, (work_t){.what = HOLD, .go = go});
+}
+
+void tnd_sim_read(tnd_device_t *device, tnd_stream_handle_t stream, const void *from, void *out,
+                  size_t bytes, _Atomic bool *done)
+{
+    put((sim_t *)device, stream,
+        (work_t){.what = READ, .from = from, .out = out, .bytes = bytes, .done = done});
+}
+
+/* --- the device ------------------------------------------------------------------------------- */
+
+static uint32_t sim_count(char *why, size_t room)
+{
+    (void)why;
+    (void)room;
+    return TND_DEVICES_ANY;
+}
+
+static tnd_status_t sim_open(tnd_device_t **self_p, uint32_t ordinal,
+                             const tnd_device_config_t *config, tnd_error_t *error)
+{
+    (void)error;
+    sim_t *self = tnd_allocate_zeroed(1, sizeof *self);
+    self->base = (tnd_device_t){.ops = &tnd_device_sim, .ordinal = ordinal};
+    self->config = *config;
+    if (self->config.link_bytes_per_s == 0)
+        self->config.link_bytes_per_s = default_link;
+    if (self->config.link_latency_ns == 0)
+        self->config.link_latency_ns = default_latency_ns;
+    if (self->config.memory_bytes == 0)
+        self->config.memory_bytes = UINT64_C(141000000000);
+    pthread_mutex_init(&self->lock, NULL);
+    self->streams[0].open = true;
+    *self_p = &self->base;
+    return TND_OK;
+}
+
+static void sim_close(tnd_device_t **self_p)
+{
+    sim_t *self = (sim_t *)*self_p;
+    pthread_mutex_destroy(&self->lock);
+    free(self);
+    *self_p = NULL;
+}
+
+static tnd_status_t sim_prepare(tnd_device_t *self, const tnd_row_cast_t *cast, tnd_error_t *error)
+{
+    if (tnd_row_cast_takes(cast->from, cast->to))
+        return TND_OK;
+    return tnd_fail(error, "sim:%" PRIu32 ": cannot cast from %s to %s", self->ordinal,
+                    tnd_dtype_name(cast->from), tnd_dtype_name(cast->to));
+}
+
+static void *map_zeros(size_t bytes)
+{
+    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    return memory != MAP_FAILED ? memory : NULL;
+}
+
+static tnd_status_t sim_stage(tnd_device_t *device, size_t host_bytes, size_t device_bytes,
+                              size_t warm, tnd_stage_t *stage, tnd_error_t *error)
+{
+    sim_t *self = (sim_t *)device;
+    lock(self);
+    uint64_t left = self->config.memory_bytes - self->used;
+    bool fits = device_bytes <= left;
+    if (fits)
+        self->used += device_bytes;
+    self->calls[TND_DEVICE_CALL_ALLOCATE]++;
+    unlock(self);
+    if (!fits)
+        return tnd_fail(error,
+                        "sim:%" PRIu32 ": cannot allocate %zu bytes for a batch: %" PRIu64
+                        " of its %" PRIu64 " bytes of memory are free",
+                        device->ordinal, device_bytes, left, self->config.memory_bytes);
+    *stage = (tnd_stage_t){.host = map_zeros(host_bytes),
+                           .device = map_zeros(device_bytes),
+                           .host_bytes = host_bytes,
+                           .device_bytes = device_bytes,
+                           .own = tnd_allocate_zeroed(1, sizeof(sim_stage_t))};
+    if (stage->host != NULL && stage->device != NULL) {
+        memset(stage->host, 0, warm < host_bytes ? warm : host_bytes);
+        return TND_OK;
+    }
+    device->ops->unstage(device, stage);
+    return tnd_fail(error, "sim:%" PRIu32 ": cannot allocate %zu and %zu bytes for a batch",
+                    device->ordinal, host_bytes, device_bytes);
+}
+
+static bool is_finished(const sim_t *self, const sim_stage_t *stage)
+{
+    for (size_t i = 0; i < TND_SIM_STREAMS; i++)
+        if (self->streams[i].done < stage->marks[i])
+            return false;
+    return true;
+}
+
+/*  Whether no work that was put into a stream waits for an upload of the stage. */
+static bool is_forgotten(const sim_t *self, const sim_stage_t *stage)
+{
+    for (size_t i = 0; i < TND_SIM_STREAMS; i++)
+        for (uint64_t n = self->streams[i].done; n < self->streams[i].put; n++)
+            if (self->streams[i].work[n % WORK_MAX].stage == stage)
+                return false;
+    return true;
+}
+
+static void sim_unstage(tnd_device_t *device, tnd_stage_t *stage)
+{
+    sim_t *self = (sim_t *)device;
+    sim_stage_t *own = stage->own;
+    lock(self);
+    while (own->done < own->put || !is_finished(self, own) || !is_forgotten(self, own)) {
+        unlock(self);
+        pause_briefly();
+        lock(self);
+    }
+    self->used -= stage->device_bytes;
+    self->calls[TND_DEVICE_CALL_FREE]++;
+    unlock(self);
+    if (stage->host != NULL)
+        munmap(stage->host, stage->host_bytes);
+    if (stage->device != NULL)
+        munmap(stage->device, stage->device_bytes);
+    free(own);
+    *stage = (tnd_stage_t){0};
+}
+
+static void add_move(const tnd_stage_t *stage, const tnd_stage_piece_t *piece)
+{
+    sim_stage_t *own = stage->own;
+    size_t bytes = piece->rows * piece->row_bytes, made = bytes;
+    assert(own->move_count < TND_STAGE_PIECES);
+    move_t *one = &own->moves[own->move_count++];
+    *one = (move_t){.from = piece->from,
+                    .to = (uint8_t *)stage->device + piece->to,
+                    .rows = piece->rows,
+                    .bytes = bytes,
+                    .cast = {.to = TND_DTYPE_COUNT}};
+    if (piece->cast != NULL) {
+        one->cast = *piece->cast;
+        made = piece->rows * piece->cast->elements * tnd_dtype_size(piece->cast->to);
+    }
+    assert(piece->to <= stage->device_bytes && made <= stage->device_bytes - piece->to);
+}
+
+static tnd_status_t sim_upload(tnd_device_t *device, tnd_stage_t *stage,
+                               const tnd_stage_piece_t *pieces, size_t count, tnd_error_t *error)
+{
+    sim_t *self = (sim_t *)device;
+    sim_stage_t *own = stage->own;
+    (void)error;
+    lock(self);
+    assert(own->done == own->put && self->put - self->done < COPIES_MAX);
+    copy_t copy = {.stage = own, .put_ns = tnd_clock_now()};
+    own->move_count = 0;
+    for (size_t i = 0; i < count; i++) {
+        add_move(stage, &pieces[i]);
+        copy.bytes += pieces[i].rows * pieces[i].row_bytes;
+        self->calls[pieces[i].cast != NULL ? TND_DEVICE_CALL_LAUNCH : TND_DEVICE_CALL_COPY]++;
+    }
+    copy.ns = self->config.link_latency_ns +
+              (uint64_t)((double)copy.bytes * 1e9 / (double)self->config.link_bytes_per_s);
+    memcpy(copy.readers, own->marks, sizeof copy.readers);
+    self->copies[self->put++ % COPIES_MAX] = copy;
+    own->put++;
+    unlock(self);
+    return TND_OK;
+}
+
+static tnd_status_t sim_uploaded(tnd_device_t *device, tnd_stage_t *stage, tnd_error_t *error)
+{
+    sim_t *self = (sim_t *)device;
+    const sim_stage_t *own = stage->own;
+    (void)error;
+    lock(self);
+    bool done = own->done == own->put;
+    self->calls[TND_DEVICE_CALL_EVENT]++;
+    unlock(self);
+    return done ? TND_OK : TND_AGAIN;
+}
+
+static tnd_stream_handle_t sim_stream(tnd_device_t *device)
+{
+    return (tnd_stream_handle_t) & ((sim_t *)device)->streams[0];
+}
+
+static tnd_status_t sim_await(tnd_device_t *device, tnd_stage_t *stage, tnd_stream_handle_t stream,
+                              tnd_error_t *error)
+{
+    sim_t *self = (sim_t *)device;
+    const sim_stage_t *own = stage->own;
+    (void)error;
+    lock(self);
+    uint64_t upload = own->put;
+    self->calls[TND_DEVICE_CALL_EVENT]++;
+    unlock(self);
+    put(self, stream, (work_t){.what = WAIT, .stage = own, .upload = upload});
+    return TND_OK;
+}
+
+static tnd_status_t sim_mark(tnd_device_t *device, tnd_stage_t *stage, tnd_stream_handle_t stream,
+                             tnd_error_t *error)
+{
+    sim_t *self = (sim_t *)device;
+    sim_stage_t *own = stage->own;
+    const stream_t *marked = (const stream_t *)stream;
+    (void)error;
+    if (marked == &self->streams[0] && self->config.step_ns > 0)
+        tnd_sim_work(device, stream, self->config.step_ns);
+    lock(self);
+    own->marks[marked - self->streams] = marked->put;
+    self->calls[TND_DEVICE_CALL_EVENT]++;
+    unlock(self);
+    return TND_OK;
+}
+
+static tnd_status_t sim_finished(tnd_device_t *device, tnd_stage_t *stage, tnd_error_t *error)
+{
+    sim_t *self = (sim_t *)device;
+    (void)error;
+    lock(self);
+    bool finished = is_finished(self, stage->own);
+    self->calls[TND_DEVICE_CALL_EVENT]++;
+    unlock(self);
+    return finished ? TND_OK : TND_AGAIN;
+}
+
+static void sim_facts(tnd_device_t *device, tnd_device_facts_t *facts)
+{
+    sim_t *self = (sim_t *)device;
+    lock(self);
+    *facts = (tnd_device_facts_t){.name = "simulated device",
+                                  .memory = self->config.memory_bytes,
+                                  .memory_free = self->config.memory_bytes - self->used,
+                                  .numa_node = -1,
+                                  .bytes_moved = self->bytes_moved,
+                                  .link_ns = self->link_ns};
+    memcpy(facts->calls, self->calls, sizeof facts->calls);
+    unlock(self);
+}
+
+const tnd_device_ops_t tnd_device_sim = {
+    .name = "sim",
+    .can = TND_DEVICE_OWN_MEMORY | TND_DEVICE_CASTS | TND_DEVICE_POINTERS | TND_DEVICE_STREAMS |
+           TND_DEVICE_ANY_THREAD,
+    .dlpack_type = 1, /* kDLCPU: its memory is the host's */
+    .count = sim_count,
+    .open = sim_open,
+    .close = sim_close,
+    .prepare = sim_prepare,
+    .stage = sim_stage,
+    .unstage = sim_unstage,
+    .upload = sim_upload,
+    .uploaded = sim_uploaded,
+    .stream = sim_stream,
+    .await = sim_await,
+    .mark = sim_mark,
+    .finished = sim_finished,
+    .facts = sim_facts,
+};
