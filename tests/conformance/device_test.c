@@ -4,17 +4,21 @@
  *  if the kind has no fixture in tests/conformance/devices.def. */
 #include "tests/conformance/device_suite.h"
 
+#define PLAIN(kind) static const device_fixture_t device_fixture_##kind = {.name = #kind ":0"};
 #define FIXTURE(kind) extern const device_fixture_t device_fixture_##kind;
 #include "tests/conformance/devices.def"
 #undef FIXTURE
+#undef PLAIN
 
 static const struct {
     const char *kind;
     const device_fixture_t *fixture;
 } fixtures[] = {
+#define PLAIN(kind) {#kind, &device_fixture_##kind},
 #define FIXTURE(kind) {#kind, &device_fixture_##kind},
 #include "tests/conformance/devices.def"
 #undef FIXTURE
+#undef PLAIN
 };
 
 int main(int argc, char **argv)

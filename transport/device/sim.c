@@ -1,7 +1,7 @@
 /*  transport/device/sim.c - a simulated device: memory, a link and streams with a model of their time.
  *
  *  Rows are really copied, at the last moment that the model allows, and on the clock of the run.
- *  There is no thread: each call first does what was due by now.
+ *  It has no thread: each call first does what was due by now.
  *
  *  A copy takes `link_latency_ns` and its bytes at `link_bytes_per_s`, one at a time.  The work of a
  *  step takes `step_ns`: it is put into the device's own stream when that is marked as a reader. */
