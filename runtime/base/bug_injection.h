@@ -64,6 +64,9 @@
     X(SENT_NOT_KEPT, "a cache forgets a block when it was sent, not when the floor has passed it") \
     X(LOST_NOT_PASSED_ON, "a cache does not report tickets that its reader lost")                  \
     X(STALL_UNSEEN, "a host that stops reporting while it opens its data is waited for")           \
+    X(SLOT_REFILLED_BEFORE_ITS_COPY, "a discarded step is over before its rows were copied")       \
+    X(SLOT_REFILLED_BEFORE_ITS_READER, "a slot is filled again while a program reads its rows")    \
+    X(COMMIT_BEFORE_THE_EVENT, "a step is committed once its work is on the device")               \
     X(END_TOLD_LATE, "a feeder is told the end of the run after it may begin")
 
 enum tnd_bug {

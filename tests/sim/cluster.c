@@ -75,6 +75,7 @@ static void begin(sim_t *self)
     self->chance = sim_random(plan->seed, 100 + plan->session);
     self->bad_luck = sim_random(plan->seed, 200 + plan->session);
     self->sleep = sim_random(plan->seed, 1400 + plan->session);
+    self->device_luck = sim_random(plan->seed, 1500 + plan->session);
     sim_agenda_clear(&self->agenda);
     memset(self->actors, 0, sizeof self->actors);
     memset(self->known_actor, 0, sizeof self->known_actor);

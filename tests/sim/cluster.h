@@ -12,6 +12,7 @@
 #include "runtime/core/message_validator.h"
 #include "runtime/core/cache.h"
 #include "runtime/core/checkpoint.h"
+#include "runtime/core/device/device_slots.h"
 #include "runtime/core/reader.h"
 #include "runtime/core/feeder.h"
 #include "runtime/core/protocol/link_end.h"
@@ -34,7 +35,7 @@ enum {
 enum { SIM_SCAN_NS = 100 * 1000 * 1000 }; /* between two checks of everything */
 enum { SIM_HOST_ID = 1000 };              /* of the process of host h: SIM_HOST_ID + h */
 static const uint32_t SIM_NONE = 0xffffffff;
-enum { SIM_ROUNDS = 64, SIM_DEPTH = 4, SIM_TICKETS = 8, SIM_FOLDERS = 64 };
+enum { SIM_ROUNDS = 64, SIM_DEPTH = 4, SIM_TICKETS = 8, SIM_FOLDERS = 64, SIM_READERS = 4 };
 
 typedef enum {
     SIM_AT_LINK,    /* packet a reaches its end */
@@ -43,7 +44,11 @@ typedef enum {
     SIM_AT_NOTICE,  /* link a, side b: the transport saw connection c end */
     SIM_AT_TICK,    /* host a, boot b */
     SIM_AT_WORKED,  /* actor a, life b: the work hook returned */
-    SIM_AT_DEVICE,  /* feeder a, life b: the device is done */
+    SIM_AT_DEVICE,  /* feeder a, life b: the step has ended on the host */
+    SIM_AT_COPIED,  /* feeder a, life b: rows have been copied to its device */
+    SIM_AT_EVENT,   /* feeder a, life b: its device has done a step */
+    SIM_AT_HUNG,    /* feeder a, life b: its device will never do the step; it is killed */
+    SIM_AT_READER,  /* feeder a, life b: a program releases its reader c */
     SIM_AT_BORN,    /* actor a starts */
     SIM_AT_BOOT,    /* the process of host a starts */
     SIM_AT_RESUME,  /* the process of host a resumes */
@@ -162,11 +167,35 @@ typedef struct {
 typedef struct {
     uint64_t step;
     bool used, on_device, keeps; /* keeps: the models after it are saved */
+    uint64_t hash, copied;       /* of its rows when they were ready, and on the device's side */
+    void *words;                 /* the report about saved models */
     uint32_t rows;
     uint64_t digest[2];
     uint32_t count[SIM_REPLICAS];
     uint64_t *ids[SIM_REPLICAS];
 } sim_slot_t;
+
+/*  Rows that a program still reads. */
+typedef struct {
+    bool reads;
+    uint64_t *ids[SIM_REPLICAS];
+    uint32_t count[SIM_REPLICAS];
+    uint64_t hash;
+    bool alone; /* the slot has other memory now */
+} sim_reader_hold_t;
+
+/*  Steps are counted from the start of the feeder. */
+typedef struct {
+    tnd_device_slots_t counts;
+    uint64_t committed;
+    uint32_t order[SIM_DEPTH];  /* the slot of a step */
+    uint64_t link_at, event_at; /* when the last copy and the last step end */
+    sim_reader_hold_t readers[SIM_READERS];
+    struct {
+        uint64_t *ids[SIM_REPLICAS];
+    } spares[SIM_READERS];
+    uint32_t reader_count, spare_count;
+} sim_device_t;
 
 typedef struct {
     uint32_t role, host;
@@ -195,6 +224,7 @@ typedef struct {
     uint64_t (*batches)[SIM_BUCKET_ROWS]; /* the rows of those that are stored, by place */
     /* feeder */
     sim_slot_t slots[SIM_DEPTH];
+    sim_device_t device;
     uint32_t ready[SIM_DEPTH], ready_count;
     bool device_busy, device_applies, device_waits;
     uint32_t reductions_open; /* of the step under way, without their result */
@@ -284,6 +314,7 @@ struct sim {
     sim_random_t moments;  /* of faults by time */
     sim_random_t sleep;    /* of workers */
     sim_random_t disk_luck;
+    sim_random_t device_luck;
     sim_host_t hosts[SIM_HOSTS];
     sim_actor_t actors[SIM_ACTORS];
     sim_link_t links[SIM_LINKS];
@@ -481,8 +512,22 @@ bool sim_sleep_changes(sim_t *self, const tnd_msg_t *msg);
 /*  Fills in the rows made from the positions of a block; `actor` holds them. */
 void sim_make_rows(sim_t *self, uint32_t actor, tnd_block_note_t *block);
 /*  feeder.c */
-/*  Its device has finished a part of the current step. */
+/*  A part of the current step has ended on the host; the next step starts if it may; a step is over. */
 void sim_feeder_device(sim_t *self, uint32_t feeder);
+void sim_feeder_goes(sim_t *self, uint32_t feeder);
+void sim_feeder_commit(sim_t *self, uint32_t feeder, sim_slot_t *slot);
+/*  device.c: a slot has the rows of the next step; they were copied; whether that step may start; it
+ *  was put on the device; the device has done it, or never will; steps that are over are committed;
+ *  the slot gets memory for another step; a program releases rows. */
+void sim_device_ready(sim_t *self, uint32_t feeder, uint32_t slot);
+void sim_device_copied(sim_t *self, uint32_t feeder);
+bool sim_device_starts(const sim_actor_t *actor);
+void sim_device_put(sim_t *self, uint32_t feeder);
+void sim_device_event(sim_t *self, uint32_t feeder);
+void sim_device_hung(sim_t *self, uint32_t feeder);
+void sim_device_commit(sim_t *self, uint32_t feeder);
+void sim_device_refill(sim_t *self, uint32_t feeder, sim_slot_t *slot);
+void sim_device_release(sim_t *self, uint32_t feeder, uint32_t reader);
 /*  Sends MODEL. */
 void sim_feeder_model(sim_t *self, uint32_t feeder);
 void sim_host_up(sim_t *self, uint32_t link, uint32_t side);

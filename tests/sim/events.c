@@ -30,6 +30,10 @@ static uint32_t host_of(const sim_t *self, const sim_event_t *event)
         return event->a;
     case SIM_AT_WORKED:
     case SIM_AT_DEVICE:
+    case SIM_AT_COPIED:
+    case SIM_AT_EVENT:
+    case SIM_AT_HUNG:
+    case SIM_AT_READER:
     case SIM_AT_BORN:
     case SIM_AT_DUE:
         return self->actors[event->a].host;
@@ -134,6 +138,22 @@ void sim_happen(sim_t *self, const sim_event_t *event)
     case SIM_AT_DEVICE:
         if (same_life)
             sim_feeder_device(self, event->a);
+        break;
+    case SIM_AT_COPIED:
+        if (same_life)
+            sim_device_copied(self, event->a);
+        break;
+    case SIM_AT_EVENT:
+        if (same_life)
+            sim_device_event(self, event->a);
+        break;
+    case SIM_AT_HUNG:
+        if (same_life)
+            sim_device_hung(self, event->a);
+        break;
+    case SIM_AT_READER:
+        if (same_life)
+            sim_device_release(self, event->a, event->c);
         break;
     case SIM_AT_DUE:
         if (same_life)

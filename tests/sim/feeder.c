@@ -83,9 +83,11 @@ static sim_slot_t *slot_of(sim_actor_t *actor)
     return &actor->slots[actor->ready[0]];
 }
 
-static void device_goes(sim_t *self, uint32_t id, sim_actor_t *actor)
+void sim_feeder_goes(sim_t *self, uint32_t id)
 {
-    if (actor->device_busy || actor->ready_count == 0)
+    sim_actor_t *actor = &self->actors[id];
+    if (actor->device_busy || actor->ready_count == 0 || !sim_device_starts(actor) ||
+        self->plan.discards)
         return;
     actor->device_busy = true;
     actor->device_applies = false;
@@ -123,6 +125,18 @@ static void reduce(sim_t *self, uint32_t id, sim_actor_t *actor)
     }
 }
 
+/*  What the step makes of the models, which may be saved. */
+static void learn(sim_t *self, uint32_t id, sim_actor_t *actor, sim_slot_t *slot)
+{
+    uint32_t number = id - self->plan.first_feeder;
+    for (uint32_t r = 0; r < self->plan.feeder_replicas[number]; r++)
+        actor->model[r] = sim_model_step(
+            actor->model[r], sim_leaf(slot->step, 0, self->plan.feeder_first[number] + r,
+                                      slot->ids[r], slot->count[r]));
+    slot->words = slot->keeps ? sim_checkpoint_part(self, id, slot->step + 1) : NULL;
+    actor->kept = slot->keeps ? slot->step + 1 : actor->kept;
+}
+
 void sim_feeder_device(sim_t *self, uint32_t id)
 {
     sim_actor_t *actor = &self->actors[id];
@@ -137,21 +151,26 @@ void sim_feeder_device(sim_t *self, uint32_t id)
         reduce(self, id, actor);
         return;
     }
-    sim_check_step(self, id, slot);
-    uint32_t number = id - self->plan.first_feeder;
-    for (uint32_t r = 0; r < self->plan.feeder_replicas[number]; r++)
-        actor->model[r] = sim_model_step(
-            actor->model[r], sim_leaf(slot->step, 0, self->plan.feeder_first[number] + r,
-                                      slot->ids[r], slot->count[r]));
-    void *words = slot->keeps ? sim_checkpoint_part(self, id, slot->step + 1) : NULL;
-    actor->kept = slot->keeps ? slot->step + 1 : actor->kept;
-    tnd_feeder_core_done(actor->machine, slot->step, slot->digest, slot->rows, words);
-    slot->on_device = false;
+    learn(self, id, actor, slot);
     actor->device_busy = false;
     memmove(actor->ready, actor->ready + 1, --actor->ready_count * sizeof *actor->ready);
     if (self->plan.reductions > 0)
         pass(self, id, actor, slot->step, reductions);
-    device_goes(self, id, actor);
+    sim_device_put(self, id);
+    sim_feeder_goes(self, id);
+}
+
+void sim_feeder_commit(sim_t *self, uint32_t id, sim_slot_t *slot)
+{
+    sim_actor_t *actor = &self->actors[id];
+    if (self->plan.discards) {
+        learn(self, id, actor, slot);
+        actor->ready_count--;
+    }
+    sim_check_step(self, id, slot);
+    tnd_feeder_core_done(actor->machine, slot->step, slot->digest, slot->rows, slot->words);
+    slot->on_device = false;
+    sim_feeder_goes(self, id);
     sim_actor_run(self, id);
 }
 
@@ -211,7 +230,8 @@ static void ready(sim_t *self, uint32_t id, sim_actor_t *actor, const tnd_effect
         slot->rows += slot->count[r];
     }
     actor->ready[actor->ready_count++] = effect->slot;
-    device_goes(self, id, actor);
+    sim_device_ready(self, id, effect->slot);
+    sim_feeder_goes(self, id);
 }
 
 static void perform(sim_t *self, uint32_t id, sim_actor_t *actor)
@@ -240,6 +260,7 @@ static void perform(sim_t *self, uint32_t id, sim_actor_t *actor)
                 sim_violate(self, "%s frees a slot that the device still uses", sim_name(self, id));
             if (actor->slots[effect.slot].step == effect.msg.slice.step)
                 actor->slots[effect.slot].used = false;
+            sim_device_refill(self, id, &actor->slots[effect.slot]);
             break;
         default:
             sim_violate(self, "%s asks for effect %d", sim_name(self, id), (int)effect.kind);
@@ -341,6 +362,7 @@ static void *create(sim_t *self, uint32_t id)
 {
     const sim_plan_t *plan = &self->plan;
     uint32_t feeder = id - plan->first_feeder;
+    self->actors[id].device = (sim_device_t){.reader_count = 0};
     for (uint32_t s = 0; s < plan->depth; s++)
         for (uint32_t r = 0; r < plan->feeder_replicas[feeder]; r++)
             self->actors[id].slots[s].ids[r] =

@@ -26,7 +26,8 @@ enum {
     USE_CACHE = 17,
     USE_BUCKETS = 18,
     USE_SLEEP = 19,
-    USE_PACKING = 20
+    USE_PACKING = 20,
+    USE_DEVICES = 21
 };
 
 static const uint64_t us = 1000, ms = 1000 * 1000;
@@ -469,6 +470,23 @@ static void draw_preempted(sim_plan_t *self)
     self->preempted_ns = sim_below(&random, 300) * ms;
 }
 
+/*  In every second run copies and steps take time on the device. */
+static void draw_devices(sim_plan_t *self)
+{
+    sim_random_t random = sim_random(self->seed, USE_DEVICES + 16 * (uint64_t)self->session);
+    self->hung_feeder = UINT32_MAX;
+    if (sim_hash(self->seed, USE_DEVICES) % 2 == 0)
+        return;
+    self->copy_ns = sim_between(&random, 5, 1500) * us;
+    self->event_ns = sim_between(&random, 5, 1500) * us;
+    self->hold_percent = sim_chance(&random, 50) ? sim_between(&random, 5, 100) : 0;
+    self->discards = self->reductions == 0 && sim_hash(self->seed, USE_DEVICES + 8) % 4 == 0;
+    if (!self->death || self->session > 0 || self->discards || !sim_chance(&random, 50))
+        return;
+    self->hung_feeder = self->first_feeder + sim_below(&random, self->feeders);
+    self->hung_step = sim_below(&random, 100);
+}
+
 void sim_plan_draw(sim_plan_t *self, uint64_t seed, uint32_t session)
 {
     memset(self, 0, sizeof *self);
@@ -488,4 +506,5 @@ void sim_plan_draw(sim_plan_t *self, uint64_t seed, uint32_t session)
     self->ports = sim_hash(seed, USE_PORTS) % 100 < 35;
     draw_opening(self);
     draw_preempted(self);
+    draw_devices(self);
 }

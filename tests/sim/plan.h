@@ -73,6 +73,11 @@ typedef struct {
     uint64_t overdue_ns, rest_ns; /* 0: no ticket goes to a second worker */
     uint64_t queue_ns;
     uint64_t link_timeout_ns, dead_after_ns, latency_ns, jitter_ns, read_ns, apply_ns, step_ns;
+    /*  Devices: how long a copy and the work of a step take (0: no time), whether steps are discarded,
+     *  how many are held by a program, and the feeder whose device hangs from a step on. */
+    uint64_t copy_ns, event_ns, hung_step;
+    bool discards;
+    uint32_t hold_percent, hung_feeder;
     tnd_member_t members[SIM_ACTORS];
     uint32_t member_count, first_join, first_worker, first_feeder, reducer, first_cache;
     char names[SIM_ACTORS][16];

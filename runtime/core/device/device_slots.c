@@ -1,0 +1,30 @@
+/*  runtime/core/device/device_slots.c - the order of copies, steps and commits on one device. */
+#include "runtime/core/device/device_slots.h"
+
+#include "runtime/base/bug_injection.h"
+
+uint64_t tnd_device_slots_to_copy(const tnd_device_slots_t *self)
+{
+    return self->ready;
+}
+
+uint64_t tnd_device_slots_to_start(const tnd_device_slots_t *self)
+{
+    return self->copied;
+}
+
+uint64_t tnd_device_slots_to_commit(const tnd_device_slots_t *self, bool discarded)
+{
+    if (discarded)
+        return TND_BUG(SLOT_REFILLED_BEFORE_ITS_COPY) ? self->ready : self->copied;
+    return TND_BUG(COMMIT_BEFORE_THE_EVENT) ? self->put : self->finished;
+}
+
+tnd_refill_t tnd_device_slots_refill(bool held, uint32_t spares, uint64_t room)
+{
+    if (!held || TND_BUG(SLOT_REFILLED_BEFORE_ITS_READER))
+        return TND_REFILL_SAME;
+    if (spares > 0)
+        return TND_REFILL_SPARE;
+    return room > 0 ? TND_REFILL_NEW : TND_REFILL_NONE;
+}
