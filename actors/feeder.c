@@ -313,7 +313,12 @@ static bool shares_replicas(const feeder_t *feeder, const tnd_actor_t *self)
 static tnd_status_t take_done(feeder_t *feeder, tnd_actor_t *self, tnd_error_t *error)
 {
     tnd_done_t done;
+    tnd_ran_t ran;
     feeder->filled = 0;
+    while (tnd_device_workers_ran(feeder->workers, &ran))
+        if (shares_replicas(feeder, self))
+            tnd_pending_reductions_done(&feeder->postings, self, &feeder->reducers, ran.step,
+                                        ran.tensors, ran.reductions);
     while (tnd_device_workers_done(feeder->workers, &done)) {
         TND_TRY(tnd_batch_slots_settle(feeder->slots, error));
         tnd_digest_t rows = tnd_batch_slots_digest(feeder->slots, &done);
@@ -324,9 +329,6 @@ static tnd_status_t take_done(feeder_t *feeder, tnd_actor_t *self, tnd_error_t *
         atomic_store_explicit(&feeder->statistics->step, done.step, memory_order_relaxed);
         tnd_feeder_core_done(feeder->machine, done.step, digest, done.rows,
                              tnd_step_reports_of(&feeder->reports, feeder->models, &done));
-        if (shares_replicas(feeder, self))
-            tnd_pending_reductions_done(&feeder->postings, self, &feeder->reducers, done.step,
-                                        done.tensors, done.reductions);
         TND_TRY(perform(feeder, self, error));
     }
     if (tnd_device_workers_idle(feeder->workers))

@@ -5,7 +5,25 @@
 #include "runtime/feed/dlpack.h"
 #include "tests/runtime/feed/device_workers_fixture.h"
 
-enum { STEPS = 600, DEPTH = 3 };
+enum { DEPTH = 3 };
+
+/*  The devices of a run, and its steps. */
+typedef struct {
+    const char *names[FIXTURE_REPLICAS];
+    uint64_t steps;
+} run_t;
+
+static const run_t runs[] = {
+    {{"cpu:0", "cpu:1", "cpu:2", "cpu:3"}, 600},
+    {{"sim:0", "sim:1", "sim:2", "sim:3"}, 60},
+    {{"cpu:0", "sim:1", "cpu:2", "sim:3"}, 60},
+};
+
+static fixture_t *new_fixture(const run_t *run, uint32_t devices)
+{
+    static const tnd_device_config_t link = {.link_latency_ns = 5000, .step_ns = 10000};
+    return fixture_new_on(run->names, &link, 0, FIXTURE_REPLICAS, devices, DEPTH);
+}
 
 /*  Tensors on their way from the steps that export them to a thread that releases them: at most one
  *  per replica; the next one replaces it. */
@@ -43,20 +61,20 @@ static void *release_all(void *context)
 }
 
 /*  The workers is destroyed while tensors of its last steps are still held. */
-static void run_exports(uint32_t devices)
+static void run_exports(const run_t *run, uint32_t devices)
 {
-    exports_t exports = {.fixture = fixture_new(0, 4, devices, DEPTH)};
+    exports_t exports = {.fixture = new_fixture(run, devices)};
     const tnd_task_t task = {export_rows, NULL, &exports};
     pthread_t thread;
     tnd_error_t error;
     tnd_thread_create(&thread, release_all, &exports);
     tnd_device_workers_run_all(exports.fixture->workers, &task);
     uint64_t fed = 0, taken = 0;
-    while (taken < STEPS) {
+    while (taken < run->steps) {
         tnd_done_t done;
-        while (fed < STEPS && fed - taken < DEPTH)
+        while (fed < run->steps && fed - taken < DEPTH)
             fixture_feed(exports.fixture, fed++, DEPTH);
-        if (!tnd_device_workers_done(exports.fixture->workers, &done)) {
+        if (!take_done(exports.fixture->workers, &done)) {
             sched_yield();
             continue;
         }
@@ -88,9 +106,9 @@ static void *pull(void *context)
 }
 
 /*  The actor's part while a program pulls, up to `steps`; then the end, or a stop in the middle. */
-static void run_pulled(uint32_t devices, uint64_t steps, bool stop)
+static void run_pulled(const run_t *run, uint32_t devices, uint64_t steps, bool stop)
 {
-    program_t program = {.fixture = fixture_new(0, 4, devices, DEPTH)};
+    program_t program = {.fixture = new_fixture(run, devices)};
     fixture_t *fixture = program.fixture;
     pthread_t thread;
     tnd_thread_create(&thread, pull, &program);
@@ -99,7 +117,7 @@ static void run_pulled(uint32_t devices, uint64_t steps, bool stop)
         tnd_done_t done;
         while (fed < steps && fed - taken < DEPTH)
             fixture_feed(fixture, fed++, DEPTH);
-        if (tnd_device_workers_done(fixture->workers, &done))
+        if (take_done(fixture->workers, &done))
             taken++;
         else if (stop && taken > steps / 2)
             break;
@@ -114,26 +132,31 @@ static void run_pulled(uint32_t devices, uint64_t steps, bool stop)
     fixture_destroy(fixture);
 }
 
+static void run_all(const run_t *run, uint32_t devices)
+{
+    fixture_t *fixture = new_fixture(run, devices);
+    fixture->gathers = true;
+    fixture_run(fixture, run->steps, DEPTH);
+    assert(tnd_device_workers_error(fixture->workers) == NULL);
+    assert(memcmp(fixture->weights[0], fixture->weights[3], sizeof fixture->weights[0]) == 0);
+    fixture_destroy(fixture);
+
+    fixture = new_fixture(run, devices);
+    fixture->fail_at = run->steps / 2;
+    fixture_run(fixture, run->steps, DEPTH);
+    assert(tnd_device_workers_error(fixture->workers) != NULL);
+    fixture_destroy(fixture);
+
+    run_pulled(run, devices, run->steps / 4, false);
+    run_pulled(run, devices, run->steps / 4, true);
+    run_exports(run, devices);
+}
+
 int main(void)
 {
-    for (uint32_t devices = 1; devices <= 4; devices++) {
-        fixture_t *fixture = fixture_new(0, 4, devices, DEPTH);
-        fixture->gathers = true;
-        fixture_run(fixture, STEPS, DEPTH);
-        assert(tnd_device_workers_error(fixture->workers) == NULL);
-        assert(memcmp(fixture->weights[0], fixture->weights[3], sizeof fixture->weights[0]) == 0);
-        fixture_destroy(fixture);
-
-        fixture = fixture_new(0, 4, devices, DEPTH);
-        fixture->fail_at = STEPS / 2;
-        fixture_run(fixture, STEPS, DEPTH);
-        assert(tnd_device_workers_error(fixture->workers) != NULL);
-        fixture_destroy(fixture);
-
-        run_pulled(devices, STEPS / 4, false);
-        run_pulled(devices, STEPS / 4, true);
-        run_exports(devices);
-    }
+    for (size_t r = 0; r < sizeof runs / sizeof runs[0]; r++)
+        for (uint32_t devices = 1; devices <= 4; devices++)
+            run_all(&runs[r], devices);
     puts("stress_feed: well");
     return 0;
 }

@@ -286,6 +286,11 @@ static bool is_borrowable(const tnd_block_t *block, uint32_t column, uint32_t fi
            (uintptr_t)tnd_block_row(block, column, first) % TND_STAGE_ALIGN == 0;
 }
 
+static bool is_pinned(const tnd_block_t *block, uint32_t column)
+{
+    return tnd_buffer_kind(block->columns[column].buffer) == TND_BUFFER_PINNED;
+}
+
 /*  Lets a replica borrow its rows of a step from their block where they are borrowable, and copies
  *  the rest; returns the bytes copied.  The slice must stay until the step is done. */
 static size_t borrow_rows(tnd_batch_slots_t *self, const tnd_slice_t *slice, uint32_t slot,
@@ -300,7 +305,8 @@ static size_t borrow_rows(tnd_batch_slots_t *self, const tnd_slice_t *slice, uin
         size_t bytes = tnd_column_bytes(&schema->columns[c]);
         const void *at = tnd_block_row(block, c, first);
         if (!is_borrowable(block, c, first) ||
-            !tnd_device_workers_borrow(self->config.workers, slot, local, c, at)) {
+            !tnd_device_workers_borrow(self->config.workers, slot, local, c, at,
+                                       is_pinned(block, c))) {
             void *to = tnd_device_workers_row(self->config.workers, slot, local, c, 0);
             copied += tnd_block_copy(block, c, first, rows, to);
             at = to;

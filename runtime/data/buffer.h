@@ -13,8 +13,9 @@
 
 typedef enum {
     TND_BUFFER_HEAP,
-    TND_BUFFER_MAPPED,  /* pages of a file; not counted as our memory */
-    TND_BUFFER_RECEIVED /* libzmq's memory, of any alignment */
+    TND_BUFFER_MAPPED,   /* pages of a file; not counted as our memory */
+    TND_BUFFER_RECEIVED, /* libzmq's memory, of any alignment */
+    TND_BUFFER_PINNED    /* page-locked: devices copy from it */
 } tnd_buffer_kind_t;
 
 typedef struct tnd_buffer tnd_buffer_t;

@@ -20,6 +20,7 @@
 #define TND_RUNTIME_FEED_DEVICE_WORKERS_H
 
 #include "runtime/core/numeric/digest.h"
+#include "runtime/core/numeric/row_cast.h"
 #include "runtime/feed/replica.h"
 #include "runtime/feed/slot_layout.h"
 #include "runtime/observe/event_ring.h"
@@ -31,6 +32,10 @@ typedef struct tnd_device_workers tnd_device_workers_t;
 typedef struct {
     const char *name; /* of the feeder, for errors and thread names */
     const tnd_schema_t *schema;
+    /*  What steps read, if columns are cast, and how, by column; NULL: not.  NULL: none is cast. */
+    const tnd_schema_t *shown;
+    const tnd_row_cast_t *const *casts;
+    tnd_device_config_t device;
     uint32_t replicas, first, count; /* of the run; carried here */
     const char *const
         *devices;      /* by local replica: "cpu:0"; replicas of one device are consecutive */
@@ -113,10 +118,11 @@ uint64_t *tnd_device_workers_lengths(tnd_device_workers_t *self, uint32_t slot, 
  *  tnd_device_workers_share.  Returns the bytes that they take; if these are more than `ragged_max`,
  *  nothing may be written. */
 uint64_t tnd_device_workers_arrange(tnd_device_workers_t *self, uint32_t slot, uint32_t local);
-/*  Lets a replica read its rows of a column in place, outside the slot; tnd_device_workers_keep
- *  takes the slice that holds them. Returns false if the device cannot read them. */
+/*  Lets a replica read its rows of a column in place, outside the slot, or its device copy them from
+ *  there; tnd_device_workers_keep takes the slice that holds them. `pinned`: their memory is
+ *  page-locked. Returns false if the device cannot read them. */
 bool tnd_device_workers_borrow(tnd_device_workers_t *self, uint32_t slot, uint32_t local,
-                               uint32_t column, const void *rows);
+                               uint32_t column, const void *rows, bool pinned);
 /*  Takes the slice of borrowed rows. It is dropped when the step is over and its last tensor is
  *  released, at the next tnd_device_workers_share, or by tnd_device_workers_destroy. */
 void tnd_device_workers_keep(tnd_device_workers_t *self, uint32_t slot, uint32_t local,
@@ -132,12 +138,17 @@ void tnd_device_workers_ready(tnd_device_workers_t *self, uint32_t slot,
 /*  Lets the threads, or the program, start all steps that are ready. */
 void tnd_device_workers_flush(tnd_device_workers_t *self);
 
+/*  A step that has run on the host; its devices may still work on it. */
+typedef struct {
+    uint64_t step;
+    uint32_t tensors;    /* posted to reducers */
+    uint32_t reductions; /* the user's reductions that these belong to */
+} tnd_ran_t;
+
 /*  A finished step. */
 typedef struct {
     uint64_t step;
     uint32_t slot, rows;
-    uint32_t tensors;            /* posted to reducers */
-    uint32_t reductions;         /* the user's reductions that these belong to */
     tnd_digest_t digest;         /* of the rows that tnd_device_workers_hash was called for */
     const tnd_report_t *reports; /* by local replica; valid until the next call */
 } tnd_done_t;
@@ -151,7 +162,10 @@ bool tnd_device_workers_discards(const tnd_device_workers_t *self);
 /*  Whether a processor seems to be free; false at first. If so, a program that waits for its next
  *  step polls before it sleeps. */
 void tnd_device_workers_may_look(tnd_device_workers_t *self, bool may);
-/*  Takes the next finished step; returns false if there is none yet. */
+/*  Takes the next step that has run; returns false if there is none yet. */
+bool tnd_device_workers_ran(tnd_device_workers_t *self, tnd_ran_t *ran);
+/*  Takes the next finished step, of those that tnd_device_workers_ran has returned; returns false if
+ *  there is none yet. */
 bool tnd_device_workers_done(tnd_device_workers_t *self, tnd_done_t *done);
 
 /*  The value of one node of a reduction tree, for a reducer. */
@@ -169,10 +183,10 @@ tnd_status_t tnd_device_workers_incoming(tnd_device_workers_t *self, uint64_t ro
 /*  Whether a step waits for this result. */
 bool tnd_device_workers_awaits(const tnd_device_workers_t *self, uint64_t round,
                                uint32_t reducer_slot);
-/*  Whether a step waits for results from other hosts. Then tnd_device_workers_done returns all
+/*  Whether a step waits for results from other hosts. Then tnd_device_workers_ran returns all
  *  steps before it. */
 bool tnd_device_workers_waits(const tnd_device_workers_t *self);
-/*  Whether all steps that were made ready have been taken as done. */
+/*  Whether all steps that were made ready have been taken as run. */
 bool tnd_device_workers_idle(const tnd_device_workers_t *self);
 /*  No step will follow. A program that waits for one gets `how` (TND_END or TND_STOPPED), as does a
  *  program whose step tnd_device_workers_stop interrupts. */

@@ -1,8 +1,8 @@
 /*  runtime/feed/device_workers_internal.h - shared by the files of the device workers.
  *
  *  Steps are jobs in a ring, counted from 0 by `seq`.  Four counts only grow: jobs that are ready,
- *  published (the workers may run them), finished (by all workers), retired (the actor may commit
- *  them).  A worker's `word` is its progress: the seq of its job and the barriers (meetings) that
+ *  published (the workers may run them), finished (by all workers), retired (the program does not
+ *  use them any more).  A worker's `word` is its progress: the seq of its job and the barriers (meetings) that
  *  it has reached in that job.  A worker that meets waits until no other word is less than its own.
  */
 #ifndef TND_RUNTIME_FEED_DEVICE_WORKERS_INTERNAL_H
@@ -13,6 +13,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "runtime/core/device/device_slots.h"
 #include "runtime/core/numeric/float_mode.h"
 #include "runtime/interface/device.h"
 #include "runtime/feed/futex_wait.h"
@@ -41,12 +42,22 @@ typedef struct {
     tnd_posting_t posts[TND_POSTINGS_MAX];
 } posted_t;
 
+/*  The thread that brings rows to a device, and its counts of jobs (core/device/device_slots.h). */
 typedef struct {
+    struct worker *worker;
+    pthread_t thread;
+    bool started;
+    tnd_futex_t gate;
+    _Atomic uint64_t copying, copied, put, finished;
+} copier_t;
+
+typedef struct worker {
     _Alignas(64) _Atomic uint64_t word;
     tnd_device_workers_t *group;
     uint32_t number, first, count;   /* local replicas */
     const char *name;                /* of its device */
     tnd_device_t *device;            /* the pool's */
+    copier_t *copier;                /* NULL: steps read rows where they are gathered */
     tnd_device_page_t *page, unseen; /* `unseen` if it is not published */
     tnd_event_ring_t *events;        /* NULL: they are not recorded */
     tnd_timing_t *timing;            /* NULL: times are not counted */
@@ -115,7 +126,12 @@ struct tnd_device_workers {
     tnd_slot_pool_t *pool;
     tnd_slot_memory_t **memories; /* by slot */
     share_t *shares;              /* by slot x local replica */
-    const void **columns; /* by slot x local replica x TND_COLUMNS_MAX: where steps read them */
+    const void **columns; /* by slot x local replica x TND_COLUMNS_MAX: where the host has them */
+    const void **shown;   /* by local replica x TND_COLUMNS_MAX: where its step reads them */
+    tnd_slot_layout_t shown_layout; /* of what steps read */
+    size_t casts_at;                /* on the host's side: the rows that it casts, so arranged */
+    copier_t *copiers;              /* by worker */
+    bool copies;                    /* there are copiers */
     tnd_replica_t *replicas;
     worker_t *workers;
     uint32_t worker_count;
@@ -131,9 +147,14 @@ struct tnd_device_workers {
     _Atomic bool failed, stopped;
     _Atomic bool may_look; /* a processor seems to be free */
     _Atomic uint64_t ready, published, finished, retired;
+    /*  With copiers: jobs whose rows are where steps read them on all devices, and those that all
+     *  devices have done. */
+    _Atomic uint64_t copied, completed;
+    _Atomic uint64_t *startable; /* jobs that a program may run: `ready`, or `copied` */
     uint64_t told, told_ns; /* finished jobs that the actor was woken for, and when: finishers, or
                                the program */
-    uint64_t consumed;      /* by the actor */
+    uint64_t ran_taken;     /* by the actor, as run */
+    uint64_t consumed;      /* ... and as done */
     uint64_t flushed;       /* jobs that others were notified of, by the actor */
     uint64_t taken, ran;    /* by the program */
 
@@ -184,6 +205,21 @@ bool tnd_device_workers_dead(const tnd_device_workers_t *self);
 void tnd_device_workers_wake_all(tnd_device_workers_t *self);
 /*  The main function of a device thread; the argument is its worker_t. */
 void *tnd_device_workers_thread(void *worker);
+/*  Copiers (device_workers_copy.c).  `prepare` decides which devices have one, when they are open;
+ *  `open` tells them that steps are ready. */
+tnd_status_t tnd_device_workers_prepare_copies(tnd_device_workers_t *self,
+                                               tnd_error_t *error) TND_CHECKED;
+void tnd_device_workers_start_copies(tnd_device_workers_t *self);
+void tnd_device_workers_open_copies(tnd_device_workers_t *self);
+void tnd_device_workers_stop_copies(tnd_device_workers_t *self);
+tnd_device_slots_t tnd_device_workers_counts(const copier_t *self);
+/*  Whether the rows of a job are where its step reads them; points a replica at them. */
+bool tnd_device_workers_may_start(const worker_t *worker, uint64_t seq);
+void tnd_device_workers_show_rows(const worker_t *worker, uint32_t slot, uint32_t local);
+/*  A worker has put all work of a job on its device. */
+void tnd_device_workers_put_work(const worker_t *worker, const job_t *job);
+/*  A count of a device has changed: what may start or be committed is counted again. */
+void tnd_device_workers_complete(tnd_device_workers_t *self);
 /*  Hashes the rows of share `at` if tnd_device_workers_hash requested it and it is not done. */
 void tnd_device_workers_hash_now(tnd_device_workers_t *self, size_t at);
 /*  Runs a job on the replicas of a worker, on the calling thread; false: the group has stopped. */

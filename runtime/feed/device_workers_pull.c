@@ -31,6 +31,7 @@ void tnd_device_workers_make_caller(tnd_device_workers_t *self)
         .page = first->page,
         .events = first->events,
         .timing = first->timing,
+        .copier = first->copier,
         .inputs = tnd_allocate_zeroed(self->config.count, sizeof *first->inputs),
         .outs = tnd_allocate_zeroed(self->config.count, sizeof *first->outs),
     };
@@ -98,6 +99,8 @@ static void run_here(tnd_device_workers_t *self, job_t *job)
     } else {
         self->caller_ended_ns = tnd_clock_now();
     }
+    if (self->caller.copier != NULL && !tnd_device_workers_dead(self))
+        tnd_device_workers_put_work(&self->caller, job);
     atomic_store(&self->inside, false);
     tnd_futex_open(&self->left);
 }
@@ -131,8 +134,11 @@ void tnd_device_workers_may_look(tnd_device_workers_t *self, bool may)
 void tnd_device_workers_discard(tnd_device_workers_t *self)
 {
     int keep = MODE_KEEP;
-    if (atomic_compare_exchange_strong(&self->mode, &keep, MODE_DISCARD))
-        tnd_device_workers_wake(self);
+    if (!atomic_compare_exchange_strong(&self->mode, &keep, MODE_DISCARD))
+        return;
+    if (self->copies)
+        tnd_device_workers_complete(self);
+    tnd_device_workers_wake(self);
 }
 
 /*  What a program gets from a stopped group. */
@@ -148,7 +154,7 @@ static bool has_step(const void *context)
     const awaited_t *awaited = context;
     const tnd_device_workers_t *group = awaited->group;
     return tnd_device_workers_dead(group) ||
-           atomic_load_explicit(&group->ready, memory_order_acquire) > awaited->number ||
+           atomic_load_explicit(group->startable, memory_order_acquire) > awaited->number ||
            atomic_load_explicit(&group->over, memory_order_acquire) != TND_OK;
 }
 
@@ -187,7 +193,8 @@ tnd_status_t tnd_device_workers_next(tnd_device_workers_t *self)
     }
     if (atomic_load_explicit(&self->retired, memory_order_relaxed) != self->taken) {
         atomic_store_explicit(&self->retired, self->taken, memory_order_release);
-        if (tnd_device_workers_worth_telling(
+        if (self->copies ||
+            tnd_device_workers_worth_telling(
                 self, self->taken, atomic_load_explicit(&self->ready, memory_order_relaxed),
                 runs_here(self) ? self->caller_ended_ns : tnd_clock_now()))
             tnd_device_workers_wake(self);
@@ -196,7 +203,7 @@ tnd_status_t tnd_device_workers_next(tnd_device_workers_t *self)
         now = tnd_clock_now();
     if (tnd_device_workers_dead(self))
         return ended(self);
-    if (atomic_load_explicit(&self->ready, memory_order_acquire) > self->taken) {
+    if (atomic_load_explicit(self->startable, memory_order_acquire) > self->taken) {
         self->taken++;
         leave(self, now);
         return TND_OK;

@@ -27,6 +27,7 @@ void tnd_device_workers_wake_all(tnd_device_workers_t *self)
     tnd_futex_open(&self->work);
     tnd_futex_open(&self->meet);
     tnd_futex_open(&self->program);
+    tnd_device_workers_open_copies(self);
 }
 
 void tnd_device_workers_wake(tnd_device_workers_t *self)
@@ -97,22 +98,6 @@ bool tnd_device_workers_meet(worker_t *worker, job_t *job)
     return true;
 }
 
-/*  Where the host reads the columns of weights: in the stage, or where the borrowed rows are. */
-static void find_weighing(const tnd_device_workers_t *self, tnd_replica_t *replica,
-                          const tnd_stage_t *stage)
-{
-    for (uint32_t i = 0; self->config.weights != NULL && i < self->config.reducer_count; i++) {
-        int column = self->config.weights[i];
-        if (column < 0)
-            continue;
-        const void *read = replica->columns[column];
-        replica->weighing[column] =
-            read == (const char *)stage->device + self->layout.offsets[column]
-                ? (const char *)stage->host + self->layout.offsets[column]
-                : read;
-    }
-}
-
 void tnd_device_workers_hash_now(tnd_device_workers_t *self, size_t at)
 {
     share_t *share = &self->shares[at];
@@ -148,10 +133,9 @@ static void show_ragged(const tnd_device_workers_t *self, tnd_replica_t *replica
 }
 
 /*  Points the replicas of a worker at their rows. */
-static bool begin(worker_t *worker, job_t *job)
+static void begin(worker_t *worker, job_t *job)
 {
     tnd_device_workers_t *group = worker->group;
-    tnd_error_t error;
     for (uint32_t i = worker->first; i < worker->first + worker->count; i++) {
         tnd_replica_t *replica = &group->replicas[i];
         replica->note = &job->note;
@@ -166,22 +150,15 @@ static bool begin(worker_t *worker, job_t *job)
             continue;
         size_t at = (size_t)job->slot * group->config.count + i;
         tnd_device_workers_hash_now(group, at);
-        replica->columns = &group->columns[at * TND_COLUMNS_MAX];
+        replica->columns = replica->weighing = &group->columns[at * TND_COLUMNS_MAX];
+        if (worker->copier != NULL) {
+            tnd_device_workers_show_rows(worker, job->slot, i);
+            replica->columns = &group->shown[(size_t)i * TND_COLUMNS_MAX];
+        }
         show_ragged(group, replica, job->slot, i);
-        tnd_stage_t *stage = tnd_device_workers_stage(group, job->slot, i);
-        find_weighing(group, replica, stage);
         replica->rows = group->shares[at].rows;
         replica->padded = group->shares[at].padded;
-        tnd_stage_piece_t whole = {
-            .from = stage->host, .rows = 1, .row_bytes = group->layout.bytes};
-        tnd_status_t status = worker->device->ops->upload(worker->device, stage, &whole, 1, &error);
-        while (status == TND_OK &&
-               (status = worker->device->ops->uploaded(worker->device, stage, &error)) == TND_AGAIN)
-            status = TND_OK;
-        if (status != TND_OK)
-            return tnd_device_workers_fail(group, "%s", error.text);
     }
-    return true;
 }
 
 /*  Jobs without a step, such as opening the model, are not timed. */
@@ -282,8 +259,8 @@ bool tnd_device_workers_run_job(worker_t *worker, job_t *job)
     worker->meeting = 0;
     if (task == NULL)
         return true;
-    if (!begin(worker, job) ||
-        !each(worker, job, task->context, task->step, "the step", TND_DEVICE_STEP))
+    begin(worker, job);
+    if (!each(worker, job, task->context, task->step, "the step", TND_DEVICE_STEP))
         return false;
     do {
         if (!posted(worker, job, &any))
@@ -312,9 +289,10 @@ bool tnd_device_workers_run_job(worker_t *worker, job_t *job)
 
 static bool has_work(const void *context)
 {
-    const awaited_t *awaited = context;
-    return tnd_device_workers_dead(awaited->group) ||
-           atomic_load_explicit(&awaited->group->published, memory_order_acquire) > awaited->number;
+    const worker_t *worker = context;
+    return tnd_device_workers_dead(worker->group) ||
+           (atomic_load_explicit(&worker->group->published, memory_order_acquire) > worker->seq &&
+            (worker->copier == NULL || tnd_device_workers_may_start(worker, worker->seq)));
 }
 
 bool tnd_device_workers_worth_telling(tnd_device_workers_t *self, uint64_t finished, uint64_t known,
@@ -333,7 +311,8 @@ static void finish(tnd_device_workers_t *self)
     uint64_t finished = atomic_fetch_add_explicit(&self->finished, 1, memory_order_acq_rel) + 1;
     if (atomic_load_explicit(&self->mode, memory_order_relaxed) != MODE_TASK)
         tnd_futex_open(&self->program);
-    else if (tnd_device_workers_worth_telling(
+    else if (!self->copies &&
+             tnd_device_workers_worth_telling(
                  self, finished, atomic_load_explicit(&self->published, memory_order_relaxed),
                  tnd_clock_now()))
         tnd_device_workers_wake(self);
@@ -348,8 +327,7 @@ void *tnd_device_workers_thread(void *context)
     tnd_thread_begin_computing(name);
     atomic_store_explicit(&worker->page->thread, (uint64_t)gettid(), memory_order_relaxed);
     for (;;) {
-        awaited_t awaited = {group, worker->seq};
-        tnd_futex_wait(&group->work, has_work, &awaited, work_spin_ns);
+        tnd_futex_wait(&group->work, has_work, worker, work_spin_ns);
         if (tnd_device_workers_dead(group))
             return NULL;
         job_t *job = &group->jobs[worker->seq % group->config.depth];
@@ -363,7 +341,11 @@ void *tnd_device_workers_thread(void *context)
             atomic_store_explicit(&worker->word, worker->seq << MEETING_BITS, memory_order_release);
             tnd_futex_open(&group->meet);
         }
+        if (worker->copier != NULL)
+            tnd_device_workers_put_work(worker, job);
         if (atomic_fetch_sub_explicit(&job->left, 1, memory_order_acq_rel) == 1)
             finish(group);
+        if (group->copies && worker->copier == NULL)
+            tnd_device_workers_complete(group);
     }
 }

@@ -8,11 +8,13 @@
 
 #include "runtime/base/allocation.h"
 #include "runtime/base/clock.h"
+#include "runtime/base/round_up.h"
 #include "runtime/base/thread.h"
 
-static tnd_slot_layout_t layout_of(const tnd_device_workers_config_t *config)
+static tnd_slot_layout_t layout_of(const tnd_device_workers_config_t *config,
+                                   const tnd_schema_t *schema)
 {
-    tnd_slot_layout_config_t layout = {.schema = config->schema,
+    tnd_slot_layout_config_t layout = {.schema = schema,
                                        .rows_max = config->rows_max,
                                        .form = config->form,
                                        .ragged_max = config->ragged_max,
@@ -79,7 +81,8 @@ static void make_replicas(tnd_device_workers_t *self)
     for (uint32_t i = 0; i < self->config.count; i++) {
         tnd_replica_t *replica = &self->replicas[i];
         replica->id = self->config.first + i;
-        replica->schema = self->config.schema;
+        replica->schema = self->config.shown != NULL ? self->config.shown : self->config.schema;
+        replica->fed = self->config.schema;
         replica->reducers = self->config.reducers;
         replica->reducer_count = self->config.reducer_count;
         replica->weights = self->config.weights;
@@ -103,7 +106,10 @@ static tnd_status_t make_memories(tnd_device_workers_t *self, tnd_error_t *error
     tnd_slot_pool_config_t memory = {
         .devices = config->devices,
         .count = config->count,
-        .bytes = self->layout.bytes,
+        .bytes =
+            config->casts != NULL ? self->casts_at + self->shown_layout.bytes : self->layout.bytes,
+        .device_bytes = self->shown_layout.bytes,
+        .device = config->device,
         .warm = self->layout.warm,
         .lists = self->layout.ragged * self->layout.list_room,
         .spare = config->spare,
@@ -111,6 +117,8 @@ static tnd_status_t make_memories(tnd_device_workers_t *self, tnd_error_t *error
     TND_TRY(tnd_slot_pool_new(&self->pool, &memory, error));
     for (uint32_t w = 0; w < self->worker_count; w++)
         self->workers[w].device = tnd_slot_pool_device(self->pool, self->workers[w].first);
+    TND_TRY(tnd_device_workers_prepare_copies(self, error));
+    tnd_device_workers_make_caller(self);
     for (uint32_t s = 0; s < config->depth; s++)
         TND_TRY(tnd_slot_pool_take(self->pool, &self->memories[s], error));
     return TND_OK;
@@ -122,15 +130,19 @@ tnd_status_t tnd_device_workers_new(tnd_device_workers_t **self_p,
     assert(config->count > 0 && config->depth > 0);
     tnd_device_workers_t *self = tnd_allocate_zeroed(1, sizeof *self);
     self->config = *config;
-    self->layout = layout_of(config);
+    self->startable = &self->ready;
+    self->layout = layout_of(config, config->schema);
+    self->shown_layout = layout_of(config, config->shown != NULL ? config->shown : config->schema);
+    self->casts_at = tnd_round_up(self->layout.bytes, TND_STAGE_ALIGN);
     place_spread(self);
     self->memories = tnd_allocate_zeroed(config->depth, sizeof(tnd_slot_memory_t *));
     self->shares = tnd_allocate_zeroed((size_t)config->depth * config->count, sizeof *self->shares);
     self->columns = tnd_allocate_zeroed((size_t)config->depth * config->count * TND_COLUMNS_MAX,
                                         sizeof *self->columns);
     pthread_mutex_init(&self->lock, NULL);
+    self->shown = tnd_allocate_zeroed((size_t)config->count * TND_COLUMNS_MAX, sizeof *self->shown);
     make_workers(self);
-    tnd_device_workers_make_caller(self);
+    self->copiers = tnd_allocate_zeroed(self->worker_count, sizeof *self->copiers);
     make_replicas(self);
     make_jobs(self);
     tnd_status_t status = make_memories(self, error);
@@ -142,6 +154,7 @@ tnd_status_t tnd_device_workers_new(tnd_device_workers_t **self_p,
         tnd_thread_create(&self->workers[w].thread, tnd_device_workers_thread, &self->workers[w]);
         self->workers[w].started = true;
     }
+    tnd_device_workers_start_copies(self);
     *self_p = self;
     return TND_OK;
 }
@@ -153,6 +166,7 @@ void tnd_device_workers_stop(tnd_device_workers_t *self)
     pthread_mutex_unlock(&self->lock);
     atomic_store(&self->stopped, true);
     tnd_device_workers_wake_all(self);
+    tnd_device_workers_stop_copies(self);
     for (uint32_t w = 0; w < self->worker_count; w++)
         if (self->workers[w].started) {
             pthread_join(self->workers[w].thread, NULL);
@@ -189,6 +203,8 @@ void tnd_device_workers_destroy(tnd_device_workers_t **self_p)
     free(self->memories);
     free(self->shares);
     free(self->columns);
+    free(self->shown);
+    free(self->copiers);
     free(self->placed);
     tnd_device_workers_gather_forget(self);
     free(self);

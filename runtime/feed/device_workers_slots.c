@@ -23,6 +23,7 @@ static uint64_t add_job(tnd_device_workers_t *self, uint32_t slot, const tnd_sli
         atomic_store_explicit(&job->met[w], 0, memory_order_relaxed);
     atomic_store_explicit(&job->left, self->worker_count, memory_order_relaxed);
     atomic_store_explicit(&self->ready, seq + 1, memory_order_release);
+    tnd_device_workers_open_copies(self);
     return seq + 1;
 }
 
@@ -49,7 +50,7 @@ tnd_status_t tnd_device_workers_call(tnd_device_workers_t *self, const tnd_task_
     tnd_futex_wait(&self->program, tnd_device_workers_has_finished, &awaited, 0);
     if (tnd_device_workers_dead(self))
         return tnd_fail(error, "%s", self->error);
-    self->consumed = self->taken = self->ran = self->flushed = jobs;
+    self->consumed = self->ran_taken = self->taken = self->ran = self->flushed = jobs;
     atomic_store(&self->retired, jobs);
     return TND_OK;
 }
@@ -151,7 +152,7 @@ void tnd_device_workers_share(tnd_device_workers_t *self, uint32_t slot, uint32_
     tnd_slice_drop(&self->memories[slot]->slices[local]);
     for (uint32_t c = 0; c < self->config.schema->count; c++)
         self->columns[at * TND_COLUMNS_MAX + c] =
-            (const uint8_t *)tnd_device_workers_stage(self, slot, local)->device +
+            (const uint8_t *)tnd_device_workers_stage(self, slot, local)->host +
             self->layout.offsets[c];
     pad_rows(self, slot, local, !tnd_device_workers_arranges(self));
 }
@@ -186,19 +187,19 @@ uint64_t tnd_device_workers_arrange(tnd_device_workers_t *self, uint32_t slot, u
     for (uint32_t c = 0; c < self->config.schema->count; c++)
         if (self->config.schema->columns[c].ragged)
             self->columns[at * TND_COLUMNS_MAX + c] =
-                (const uint8_t *)tnd_device_workers_stage(self, slot, local)->device +
+                (const uint8_t *)tnd_device_workers_stage(self, slot, local)->host +
                 placed[layout->lists[c]].offset;
     pad_rows(self, slot, local, true);
     return bytes;
 }
 
 bool tnd_device_workers_borrow(tnd_device_workers_t *self, uint32_t slot, uint32_t local,
-                               uint32_t column, const void *rows)
+                               uint32_t column, const void *rows, bool pinned)
 {
     size_t at = (size_t)slot * self->config.count + local;
     const tnd_stage_t *stage = tnd_device_workers_stage(self, slot, local);
     assert((uintptr_t)rows % TND_STAGE_ALIGN == 0);
-    if (stage->host != stage->device)
+    if (stage->host != stage->device && !pinned)
         return false;
     self->columns[at * TND_COLUMNS_MAX + column] = rows;
     return true;
@@ -261,30 +262,42 @@ bool tnd_device_workers_discards(const tnd_device_workers_t *self)
     return atomic_load_explicit(&self->mode, memory_order_relaxed) == MODE_DISCARD;
 }
 
-bool tnd_device_workers_done(tnd_device_workers_t *self, tnd_done_t *done)
+/*  The steps before this one need their threads, and the program, no more. */
+static uint64_t over_below(const tnd_device_workers_t *self)
 {
-    uint64_t limit = 0;
     switch ((start_mode_t)atomic_load_explicit(&self->mode, memory_order_acquire)) {
-    case MODE_KEEP:
-        return false;
     case MODE_TASK:
-        limit = atomic_load_explicit(&self->finished, memory_order_acquire);
-        break;
+        return atomic_load_explicit(&self->finished, memory_order_acquire);
     case MODE_PULL:
-        limit = atomic_load_explicit(&self->retired, memory_order_acquire);
-        break;
+        return atomic_load_explicit(&self->retired, memory_order_acquire);
     case MODE_DISCARD:
-        limit = atomic_load_explicit(&self->ready, memory_order_relaxed);
+        return atomic_load_explicit(&self->ready, memory_order_relaxed);
+    case MODE_KEEP:
         break;
     }
+    return 0;
+}
+
+bool tnd_device_workers_ran(tnd_device_workers_t *self, tnd_ran_t *ran)
+{
+    if (self->ran_taken >= over_below(self))
+        return false;
+    const job_t *job = &self->jobs[self->ran_taken++ % self->config.depth];
+    *ran = (tnd_ran_t){job->note.step, job->tensors, job->reductions};
+    return true;
+}
+
+bool tnd_device_workers_done(tnd_device_workers_t *self, tnd_done_t *done)
+{
+    uint64_t limit = self->ran_taken;
+    if (self->copies && atomic_load_explicit(&self->completed, memory_order_acquire) < limit)
+        limit = atomic_load_explicit(&self->completed, memory_order_acquire);
     if (self->consumed >= limit)
         return false;
     const job_t *job = &self->jobs[self->consumed++ % self->config.depth];
     *done = (tnd_done_t){
         .step = job->note.step,
         .slot = job->slot,
-        .tensors = job->tensors,
-        .reductions = job->reductions,
         .reports = job->reports,
     };
     for (uint32_t i = 0; i < self->config.count; i++) {
@@ -298,7 +311,7 @@ bool tnd_device_workers_done(tnd_device_workers_t *self, tnd_done_t *done)
 
 bool tnd_device_workers_idle(const tnd_device_workers_t *self)
 {
-    return self->consumed == atomic_load_explicit(&self->ready, memory_order_relaxed);
+    return self->ran_taken == atomic_load_explicit(&self->ready, memory_order_relaxed);
 }
 
 void tnd_device_workers_over(tnd_device_workers_t *self, tnd_status_t how)

@@ -150,7 +150,7 @@ static int weighing(const tnd_replica_t *replica, uint32_t reducer)
 /*  The weights of the rows, as contiguous doubles. */
 static tnd_status_t weigh(tnd_replica_t *replica, int column, double *weight_p)
 {
-    tnd_dtype_t dtype = replica->schema->columns[column].dtype;
+    tnd_dtype_t dtype = replica->fed->columns[column].dtype;
     const char *data = replica->weighing[column];
     *weight_p = 0;
     for (uint32_t row = 0; row < replica->rows; row++) {
@@ -160,7 +160,7 @@ static tnd_status_t weigh(tnd_replica_t *replica, int column, double *weight_p)
             return refuse(replica,
                           "row %u of the replica has %g in weight column `%s`; a weight is finite "
                           "and not negative",
-                          row, weight, replica->schema->columns[column].name);
+                          row, weight, replica->fed->columns[column].name);
         *weight_p += weight;
     }
     return TND_OK;

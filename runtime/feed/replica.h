@@ -50,7 +50,8 @@ typedef struct {
 struct tnd_replica {
     /* constant */
     uint32_t id;
-    const tnd_schema_t *schema;
+    const tnd_schema_t *schema; /* of what steps read */
+    const tnd_schema_t *fed;    /* of the rows on the host */
     const char *const *reducers;
     uint32_t reducer_count;
     const int *weights; /* by reducer: the column that weights a mean; -1: rows.  NULL: rows */
@@ -61,7 +62,7 @@ struct tnd_replica {
     const uint64_t *lengths[TND_COLUMNS_MAX]; /* of the rows of ragged columns; NULL: of others */
     const uint64_t *splits[TND_COLUMNS_MAX];  /* of ragged columns that are packed; or NULL */
     size_t strides[TND_COLUMNS_MAX];          /* bytes from row to row of ragged columns */
-    const void *weighing[TND_COLUMNS_MAX];    /* where the host reads columns that weigh */
+    const void *const *weighing;              /* where the host has the rows of each column */
     uint32_t rows, padded;
     uint64_t bounded; /* columns that are padded to a bound: bits */
     tnd_report_t *report;

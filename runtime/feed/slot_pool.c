@@ -64,8 +64,7 @@ tnd_status_t tnd_slot_pool_new(tnd_slot_pool_t **self_p, const tnd_slot_pool_con
         if (i > 0 && strcmp(config->devices[i], config->devices[i - 1]) == 0)
             self->devices[i] = self->devices[i - 1];
         else
-            status = tnd_device_open(&self->devices[i], config->devices[i],
-                                     &(tnd_device_config_t){0}, error);
+            status = tnd_device_open(&self->devices[i], config->devices[i], &config->device, error);
     if (status != TND_OK)
         tnd_slot_pool_destroy(&self);
     *self_p = self;
@@ -123,6 +122,16 @@ static bool push(tnd_slot_pool_t *self, tnd_slot_memory_t *memory)
     return kept;
 }
 
+static tnd_status_t make_stage(tnd_slot_pool_t *self, uint32_t replica, tnd_stage_t *stage,
+                               tnd_error_t *error)
+{
+    const tnd_slot_pool_config_t *config = &self->config;
+    tnd_device_t *device = self->devices[replica];
+    bool own = (device->ops->can & TND_DEVICE_OWN_MEMORY) != 0;
+    return device->ops->stage(device, config->bytes, own ? config->device_bytes : config->bytes,
+                              config->warm, stage, error);
+}
+
 tnd_status_t tnd_slot_pool_take(tnd_slot_pool_t *self, tnd_slot_memory_t **memory_p,
                                 tnd_error_t *error)
 {
@@ -136,8 +145,7 @@ tnd_status_t tnd_slot_pool_take(tnd_slot_pool_t *self, tnd_slot_memory_t **memor
         memory->slices = tnd_allocate_zeroed(config->count, sizeof(tnd_slice_t *));
         memory->lists = tnd_allocate_zeroed(config->count * config->lists, sizeof *memory->lists);
         for (uint32_t i = 0; i < config->count && status == TND_OK; i++)
-            status = self->devices[i]->ops->stage(self->devices[i], config->bytes, config->bytes,
-                                                  config->warm, &memory->stages[i], error);
+            status = make_stage(self, i, &memory->stages[i], error);
     }
     if (status != TND_OK) {
         free_memory(memory);

@@ -21,7 +21,9 @@ typedef struct tnd_slot_pool tnd_slot_pool_t;
 typedef struct {
     const char *const *devices; /* by replica: "cpu:0"; equal neighbours share a device */
     uint32_t count;             /* replicas */
-    size_t bytes, warm;         /* of a stage, and how much of it every step writes */
+    tnd_device_config_t device; /* how they are opened */
+    size_t bytes, warm;         /* of a stage's host side, and how much of it every step writes */
+    size_t device_bytes;        /* of its side of devices with memory of their own */
     size_t lists;               /* u64 of the lists of a replica's ragged columns */
     uint32_t spare;             /* memories kept beside those that are referenced */
 } tnd_slot_pool_config_t;

@@ -13,6 +13,7 @@
 #include <criterion/criterion.h>
 
 #include "runtime/checkpoint/store.h"
+#include "tests/runtime/feed/take_done.h"
 #include "runtime/feed/models.h"
 
 enum { REPLICAS = 2, ROWS = 5, STEPS = 4, DEPTH = 2 };
@@ -115,7 +116,7 @@ static void run(tried_t *self, const tnd_task_t *task, uint64_t first, uint64_t 
     tnd_device_workers_run_all(self->workers, task);
     for (uint64_t step = first; step < first + steps; step++) {
         feed(self, step);
-        while (!tnd_device_workers_done(self->workers, &done))
+        while (!take_done(self->workers, &done))
             if (tnd_device_workers_error(self->workers) != NULL)
                 return;
     }

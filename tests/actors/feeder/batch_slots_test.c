@@ -216,7 +216,7 @@ Test(slots, borrowed_rows_are_hashed_even_if_no_step_reads_them)
             tnd_device_workers_discard(bench.fixture->workers);
         tnd_device_workers_ready(bench.fixture->workers, 0, &(tnd_slice_note_t){.step = 0}, NULL);
         tnd_device_workers_flush(bench.fixture->workers);
-        while (!tnd_device_workers_done(bench.fixture->workers, &done))
+        while (!take_done(bench.fixture->workers, &done))
             sched_yield();
 
         tnd_digest_t all = digest_of(0, 3, 0), rest = digest_of(10, 3, 3);

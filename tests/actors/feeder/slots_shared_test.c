@@ -2,6 +2,7 @@
  *
  *  A block has rows of 1 KiB of which each has its number in every byte; slices of 300 of them, in
  *  a mixed order, are more than one part. */
+#include "tests/runtime/feed/take_done.h"
 #include "actors/feeder/batch_slots.h"
 
 #include <criterion/criterion.h>
@@ -155,7 +156,7 @@ static void check_stream(uint32_t threads)
                   bench.error.text);
         for (uint64_t next = step; next < step + DEPTH; next++) {
             tnd_done_t done;
-            cr_assert(tnd_device_workers_done(bench.workers, &done), "step %d", (int)next);
+            cr_assert(take_done(bench.workers, &done), "step %d", (int)next);
             cr_assert(eq(u64, done.step, next));
             tnd_digest_t digest = tnd_batch_slots_digest(bench.slots, &done),
                          expected = digest_of(next);
@@ -208,8 +209,7 @@ Test(slots_shared, rows_of_a_file_that_shrinks_are_an_error_on_any_thread)
     cr_assert(strstr(bench.error.text, "shrank") != NULL, "%s", bench.error.text);
     tnd_done_t done;
     tnd_device_workers_discard(bench.workers);
-    cr_assert(not(tnd_device_workers_done(bench.workers, &done)),
-              "a step was handed over all the same");
+    cr_assert(not(take_done(bench.workers, &done)), "a step was handed over all the same");
     close_bench(&bench);
     tnd_buffer_drop(&data);
     tnd_mapping_destroy(&mapping);

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "runtime/core/numeric/digest.h"
-#include "runtime/feed/device_workers.h"
+#include "tests/runtime/feed/take_done.h"
 
 enum { FIXTURE_REPLICAS = 4, FIXTURE_PARAMS = 5000, FIXTURE_ROWS = 8, FIXTURE_WIDTH = 3 };
 
@@ -75,11 +75,11 @@ static inline tnd_status_t fixture_apply(void *context, tnd_replica_t *replica)
     return TND_OK;
 }
 
-/*  Replicas [first, first + count) of four, over `devices` threads. */
-static inline fixture_t *fixture_new(uint32_t first, uint32_t count, uint32_t devices,
-                                     uint32_t depth)
+/*  Replicas [first, first + count) of four, over the first `devices` of these. */
+static inline fixture_t *fixture_new_on(const char *const *names, const tnd_device_config_t *device,
+                                        uint32_t first, uint32_t count, uint32_t devices,
+                                        uint32_t depth)
 {
-    static const char *const names[] = {"cpu:0", "cpu:1", "cpu:2", "cpu:3"};
     static const char *const reducers[] = {"mean"};
     const char *carriers[FIXTURE_REPLICAS];
     const uint64_t shape[] = {FIXTURE_WIDTH};
@@ -108,10 +108,18 @@ static inline fixture_t *fixture_new(uint32_t first, uint32_t count, uint32_t de
         .reducer_count = 1,
         .wake = fixture_wake,
         .context = self,
+        .device = *device,
     };
     status = tnd_device_workers_new(&self->workers, &config, &error);
     assert(status == TND_OK);
     return self;
+}
+
+static inline fixture_t *fixture_new(uint32_t first, uint32_t count, uint32_t devices,
+                                     uint32_t depth)
+{
+    static const char *const names[] = {"cpu:0", "cpu:1", "cpu:2", "cpu:3"};
+    return fixture_new_on(names, &(tnd_device_config_t){0}, first, count, devices, depth);
 }
 
 static inline void fixture_destroy(fixture_t *self)
@@ -152,7 +160,7 @@ static inline void fixture_run(fixture_t *self, uint64_t steps, uint32_t depth)
     while (taken < steps && tnd_device_workers_error(self->workers) == NULL) {
         while (fed < steps && fed - taken < depth)
             fixture_feed(self, fed++, depth);
-        if (tnd_device_workers_done(self->workers, &done))
+        if (take_done(self->workers, &done))
             assert(done.step == taken++);
         else
             sched_yield();

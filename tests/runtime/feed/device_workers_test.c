@@ -110,8 +110,7 @@ Test(device_workers, shows_ragged_rows_with_zeros_after_them_whatever_the_slot_h
             tnd_device_workers_put(workers, slot, 0, 0, row, data, (step * 5 + row * 3) % 7);
         tnd_device_workers_ready(workers, slot, &(tnd_slice_note_t){.step = step}, NULL);
         tnd_device_workers_flush(workers);
-        while (!tnd_device_workers_done(workers, &done) &&
-               tnd_device_workers_error(workers) == NULL)
+        while (!take_done(workers, &done) && tnd_device_workers_error(workers) == NULL)
             sched_yield();
         cr_assert(tnd_device_workers_error(workers) == NULL, "step %llu", (unsigned long long)step);
     }
@@ -214,7 +213,7 @@ Test(device_workers, gives_the_same_bits_when_its_replicas_are_spread_over_two_f
             tnd_done_t done;
             while (fed[f] < STEPS && fed[f] - taken[f] < 2)
                 fixture_feed(middle.feeders[f], fed[f]++, 2);
-            while (tnd_device_workers_done(middle.feeders[f]->workers, &done))
+            while (take_done(middle.feeders[f]->workers, &done))
                 taken[f]++;
             cr_assert(tnd_device_workers_error(middle.feeders[f]->workers) == NULL);
         }
@@ -332,10 +331,10 @@ Test(device_workers, discards_steps_that_will_not_be_pulled)
     fixture_t *self = fixture_new(0, 4, 2, 2);
     tnd_done_t done;
     fixture_feed(self, 0, 2);
-    cr_assert(not(tnd_device_workers_done(self->workers, &done)), "the program may still pull it");
+    cr_assert(not(take_done(self->workers, &done)), "the program may still pull it");
     tnd_device_workers_discard(self->workers);
     cr_assert(gt(u32, self->wakes, 0));
-    cr_assert(tnd_device_workers_done(self->workers, &done));
+    cr_assert(take_done(self->workers, &done));
     cr_assert(eq(u64, done.step, 0));
     cr_assert(tnd_device_workers_next(self->workers) == TND_FAILED, "too late to pull");
     fixture_destroy(self);
@@ -351,9 +350,9 @@ Test(device_workers, hands_steps_to_a_program_and_commits_with_the_next)
     cr_assert(tnd_device_workers_next(self->workers) == TND_OK);
     cr_assert(tnd_device_workers_run(self->workers, &self->task) == TND_OK);
     cr_assert(tnd_device_workers_run(self->workers, &self->task) == TND_FAILED, "once a step");
-    cr_assert(not(tnd_device_workers_done(self->workers, &done)));
+    cr_assert(not(take_done(self->workers, &done)));
     cr_assert(tnd_device_workers_next(self->workers) == TND_OK);
-    cr_assert(tnd_device_workers_done(self->workers, &done));
+    cr_assert(take_done(self->workers, &done));
     cr_assert(eq(u64, done.step, 0));
     fixture_feed(self, 2, 2);
     cr_assert(tnd_device_workers_run(self->workers, &self->task) == TND_OK);

@@ -1,0 +1,265 @@
+/*  tests/runtime/feed/device_workers_copy_test.c - steps on devices with memory of their own, and rows
+ *  that are cast for them. */
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+
+#include "runtime/base/clock.h"
+#include "runtime/feed/device_workers_internal.h"
+#include "tests/runtime/feed/device_workers_fixture.h"
+#include "transport/device/sim.h"
+
+static const tnd_device_config_t link = {
+    .link_bytes_per_s = 1000000000, .link_latency_ns = 20000, .step_ns = 30000};
+
+/*  What 60 steps make of the models, on so many of these devices. */
+static void train(const char *const *names, uint32_t devices, uint32_t depth,
+                  float weights[FIXTURE_REPLICAS][FIXTURE_PARAMS])
+{
+    fixture_t *self = fixture_new_on(names, &link, 0, FIXTURE_REPLICAS, devices, depth);
+    self->gathers = true;
+    fixture_run(self, 60, depth);
+    cr_assert(tnd_device_workers_error(self->workers) == NULL, "%s",
+              tnd_device_workers_error(self->workers));
+    memcpy(weights, self->weights, sizeof self->weights);
+    fixture_destroy(self);
+}
+
+Test(device_workers_copy, models_have_the_same_bits_wherever_rows_are_copied)
+{
+    static const char *const cpus[] = {"cpu:0"},
+                             *const sims[] = {"sim:0", "sim:1", "sim:2", "sim:3"},
+                             *const mixed[] = {"sim:0", "cpu:0", "sim:1", "cpu:1"};
+    static float expected[FIXTURE_REPLICAS][FIXTURE_PARAMS],
+        found[FIXTURE_REPLICAS][FIXTURE_PARAMS];
+    train(cpus, 1, 2, expected);
+    for (uint32_t depth = 1; depth <= 4; depth++)
+        for (uint32_t devices = 1; devices <= 4; devices *= 2) {
+            train(sims, devices, depth, found);
+            cr_assert(memcmp(found, expected, sizeof found) == 0, "%u devices, depth %u", devices,
+                      depth);
+            train(mixed, devices, depth, found);
+            cr_assert(memcmp(found, expected, sizeof found) == 0, "%u mixed devices, depth %u",
+                      devices, depth);
+        }
+}
+
+/* --- commits ---------------------------------------------------------------------------------- */
+
+typedef struct {
+    tnd_device_t *device;
+    _Atomic bool go;
+    _Atomic uint32_t started;
+} held_t;
+
+/*  Puts work on the device that does not end before it may. */
+static tnd_status_t hold(void *context, tnd_replica_t *replica)
+{
+    held_t *self = context;
+    (void)replica;
+    tnd_sim_hold(self->device, self->device->ops->stream(self->device), &self->go);
+    atomic_fetch_add(&self->started, 1);
+    return TND_OK;
+}
+
+static bool await_count(const _Atomic uint32_t *count, uint32_t to)
+{
+    uint64_t until = tnd_clock_now() + 20000000000u;
+    while (atomic_load(count) < to && tnd_clock_now() < until)
+        sched_yield();
+    return atomic_load(count) >= to;
+}
+
+static tnd_done_t await_done(fixture_t *self)
+{
+    tnd_done_t done = {.step = UINT64_MAX};
+    uint64_t until = tnd_clock_now() + 20000000000u;
+    while (!take_done(self->workers, &done) && tnd_clock_now() < until)
+        sched_yield();
+    return done;
+}
+
+static fixture_t *new_on_sim(uint32_t depth, held_t *held)
+{
+    static const char *const sims[] = {"sim:0"};
+    fixture_t *self = fixture_new_on(sims, &link, 0, 1, 1, depth);
+    *held = (held_t){.device = self->workers->workers[0].device};
+    return self;
+}
+
+Test(device_workers_copy,
+     steps_start_before_the_device_has_done_those_before_and_are_committed_after)
+{
+    held_t held;
+    fixture_t *self = new_on_sim(3, &held);
+    const tnd_task_t task = {hold, NULL, &held};
+    tnd_done_t done;
+    tnd_device_workers_run_all(self->workers, &task);
+    for (uint64_t step = 0; step < 3; step++)
+        fixture_feed(self, step, 3);
+    cr_assert(await_count(&held.started, 3));
+    for (int look = 0; look < 100; look++)
+        cr_assert(not(take_done(self->workers, &done)));
+    atomic_store(&held.go, true);
+    for (uint64_t step = 0; step < 3; step++)
+        cr_assert(eq(u64, await_done(self).step, step));
+    fixture_destroy(self);
+}
+
+Test(device_workers_copy, a_program_runs_the_next_step_before_the_device_has_done_the_last)
+{
+    held_t held;
+    fixture_t *self = new_on_sim(3, &held);
+    const tnd_task_t task = {hold, NULL, &held};
+    tnd_done_t done;
+    for (uint64_t step = 0; step < 3; step++)
+        fixture_feed(self, step, 3);
+    for (uint64_t step = 0; step < 3; step++) {
+        cr_assert(tnd_device_workers_next(self->workers) == TND_OK);
+        cr_assert(tnd_device_workers_run(self->workers, &task) == TND_OK);
+    }
+    tnd_device_workers_over(self->workers, TND_END);
+    cr_assert(tnd_device_workers_next(self->workers) == TND_END);
+    cr_assert(not(take_done(self->workers, &done)));
+    atomic_store(&held.go, true);
+    for (uint64_t step = 0; step < 3; step++)
+        cr_assert(eq(u64, await_done(self).step, step));
+    fixture_destroy(self);
+}
+
+Test(device_workers_copy, discarded_steps_are_copied_too)
+{
+    enum { STEPS = 20, DEPTH = 2 };
+    held_t held;
+    tnd_device_facts_t facts;
+    uint64_t bytes = 0;
+    fixture_t *self = new_on_sim(DEPTH, &held);
+    tnd_device_workers_discard(self->workers);
+    for (uint64_t step = 0; step < STEPS; step++) {
+        fixture_feed(self, step, DEPTH);
+        bytes += (fixture_rows(step, 0) + 1) * FIXTURE_WIDTH * sizeof(float);
+        cr_assert(eq(u64, await_done(self).step, step));
+    }
+    held.device->ops->facts(held.device, &facts);
+    cr_assert(eq(u64, facts.bytes_moved, bytes)); /* one row of padding in each step */
+    fixture_destroy(self);
+}
+
+/* --- rows that are ragged or cast ------------------------------------------------------------- */
+
+/*  Row r of step s: `i` is u8[4] of s + 4 r .. s + 4 r + 3; `x` is ragged, of (s + r) % 5 times s + r. */
+enum { ROWS = 6, WIDE = 4, LONGEST = 5 };
+
+typedef struct {
+    tnd_slot_form_t form;
+    bool casts;
+} shown_t;
+
+static bool looks_right(const shown_t *shown, const tnd_replica_t *replica)
+{
+    uint64_t step = tnd_replica_step(replica), rows = tnd_replica_rows(replica);
+    const uint8_t *x = tnd_replica_column(replica, "x"), *i = tnd_replica_column(replica, "i");
+    const uint64_t *lengths = tnd_replica_lengths(replica, "x");
+    const uint64_t *splits = tnd_replica_splits(replica, "x");
+    for (uint64_t r = 0; r < rows; r++) {
+        const uint8_t *row =
+            splits != NULL ? x + splits[r] : x + r * tnd_replica_stride(replica, "x");
+        if (lengths[r] != (step + r) % LONGEST)
+            return false;
+        for (uint64_t e = 0; e < lengths[r]; e++)
+            if (row[e] != (uint8_t)(step + r))
+                return false;
+        for (uint64_t e = 0; e < WIDE; e++) {
+            uint8_t raw = (uint8_t)(step + 4 * r + e);
+            /* Channels first: element e of two channels comes from pixel e % 2 of channel e / 2. */
+            uint8_t from = (uint8_t)(step + 4 * r + e % 2 * 2 + e / 2);
+            float cast = e / 2 == 0 ? from * 2.0f + 1 : from * 0.5f - 3;
+            if (shown->casts ? ((const float *)(const void *)i)[r * WIDE + e] != cast
+                             : i[r * WIDE + e] != raw)
+                return false;
+        }
+    }
+    return true;
+}
+
+static tnd_status_t look(void *context, tnd_replica_t *replica)
+{
+    if (looks_right(context, replica))
+        return TND_OK;
+    tnd_replica_error(replica, "the rows are wrong");
+    return TND_FAILED;
+}
+
+static void put_rows(tnd_device_workers_t *workers, uint32_t slot, uint64_t step, uint32_t rows)
+{
+    uint8_t values[LONGEST];
+    tnd_device_workers_share(workers, slot, 0, rows, ROWS - rows);
+    for (uint32_t r = 0; r < rows && tnd_device_workers_arranges(workers); r++)
+        tnd_device_workers_lengths(workers, slot, 0, 0)[r] = (step + r) % LONGEST;
+    if (tnd_device_workers_arranges(workers))
+        (void)tnd_device_workers_arrange(workers, slot, 0);
+    for (uint32_t r = 0; r < rows; r++) {
+        memset(values, (int)(step + r), sizeof values);
+        tnd_device_workers_put(workers, slot, 0, 0, r, values, (step + r) % LONGEST);
+        uint8_t *i = tnd_device_workers_row(workers, slot, 0, 1, r);
+        for (uint32_t e = 0; e < WIDE; e++)
+            i[e] = (uint8_t)(step + 4 * r + e);
+    }
+}
+
+static void show(const char *device, shown_t shown)
+{
+    static const float scale[] = {2, 0.5f}, bias[] = {1, -3};
+    static const tnd_row_cast_t cast = {.from = TND_U8,
+                                        .to = TND_F32,
+                                        .elements = WIDE,
+                                        .channels = 2,
+                                        .channels_first = true,
+                                        .scale = scale,
+                                        .bias = bias};
+    const tnd_row_cast_t *casts[TND_COLUMNS_MAX] = {[1] = &cast};
+    tnd_schema_t schema = {0}, cast_schema = {0};
+    tnd_device_workers_t *workers;
+    tnd_error_t error;
+    cr_assert(tnd_schema_add_ragged(&schema, "x", TND_U8, 1, (uint64_t[]){LONGEST}, &error) ==
+              TND_OK);
+    cast_schema = schema;
+    cr_assert(tnd_schema_add(&schema, "i", TND_U8, 2, (uint64_t[]){2, 2}, &error) == TND_OK);
+    cr_assert(tnd_schema_add(&cast_schema, "i", TND_F32, 2, (uint64_t[]){2, 2}, &error) == TND_OK);
+    fixture_t waker = {.count = 1};
+    tnd_device_workers_config_t config = {.name = "feed",
+                                          .schema = &schema,
+                                          .shown = shown.casts ? &cast_schema : NULL,
+                                          .casts = shown.casts ? casts : NULL,
+                                          .device = link,
+                                          .replicas = 1,
+                                          .count = 1,
+                                          .devices = &device,
+                                          .depth = 2,
+                                          .rows_max = ROWS,
+                                          .form = shown.form,
+                                          .wake = fixture_wake,
+                                          .context = &waker};
+    const tnd_task_t task = {look, NULL, &shown};
+    cr_assert(tnd_device_workers_new(&workers, &config, &error) == TND_OK, "%s", error.text);
+    tnd_device_workers_run_all(workers, &task);
+    for (uint64_t step = 0; step < 30; step++) {
+        tnd_done_t done;
+        put_rows(workers, (uint32_t)step % 2, step, (uint32_t)(step % (ROWS + 1)));
+        tnd_device_workers_ready(workers, (uint32_t)step % 2, &(tnd_slice_note_t){.step = step},
+                                 NULL);
+        tnd_device_workers_flush(workers);
+        while (!take_done(workers, &done) && tnd_device_workers_error(workers) == NULL)
+            sched_yield();
+        cr_assert(tnd_device_workers_error(workers) == NULL, "%s on %s, form %d",
+                  tnd_device_workers_error(workers), device, (int)shown.form);
+    }
+    tnd_device_workers_destroy(&workers);
+}
+
+Test(device_workers_copy, steps_see_the_same_rows_wherever_they_are_copied_or_cast)
+{
+    static const char *const devices[] = {"cpu:0", "sim:0"};
+    static const tnd_slot_form_t forms[] = {TND_SLOT_SPREAD, TND_SLOT_PADDED, TND_SLOT_PACKED};
+    for (size_t i = 0; i < 2 * 3 * 2; i++)
+        show(devices[i % 2], (shown_t){forms[i / 2 % 3], i / 6 != 0});
+}
