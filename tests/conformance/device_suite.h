@@ -567,9 +567,9 @@ static void ten_thousand_cycles_cost_no_allocation(suite_t *self)
     }
     self->ops->facts(self->device, &after);
     EXPECT(self, calls_of(&after) == calls_of(&before));
-    EXPECT(self,
-           !can(self, TND_DEVICE_OWN_MEMORY) || after.bytes_moved - before.bytes_moved == bytes);
-    EXPECT(self, !can(self, TND_DEVICE_OWN_MEMORY) || after.link_ns > before.link_ns);
+    /* A number that is not known is 0. */
+    EXPECT(self, after.bytes_moved == 0 || after.bytes_moved - before.bytes_moved == bytes);
+    EXPECT(self, after.link_ns == 0 || after.link_ns > before.link_ns);
     for (size_t i = 0; i < STAGES; i++)
         self->ops->unstage(self->device, &stages[i]);
 }

@@ -33,7 +33,7 @@ typedef enum {
     TND_REFILL_SAME,
     TND_REFILL_SPARE, /* one that was set aside for this */
     TND_REFILL_NEW,   /* one that is allocated now */
-    TND_REFILL_NONE   /* all of them are read, and there is no room for another */
+    TND_REFILL_NONE   /* all of them are read, and another one does not fit */
 } tnd_refill_t;
 
 /*  `held`: a program still reads rows of the last step.  `spares` are free; `room` is for so many
