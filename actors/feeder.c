@@ -9,6 +9,8 @@
 #include <string.h>
 
 #include "actors/feeder/batch_slots.h"
+#include "actors/feeder/cast_columns.h"
+#include "actors/feeder/feeder_options.h"
 #include "actors/feeder/feeder_plan.h"
 #include "actors/feeder/pending_reductions.h"
 #include "actors/feeder/step_plugin.h"
@@ -47,6 +49,7 @@ typedef struct {
     const char **reducer_names, **devices;
     uint64_t pads[TND_COLUMNS_MAX]; /* the element after a shorter row of a ragged column */
     int *weights;                   /* by reducer: the column that its means weigh by, or -1 */
+    tnd_cast_columns_t casts;
     void *machine_memory;
     tnd_feeder_core_t *machine;
     tnd_models_t *models;
@@ -139,6 +142,9 @@ static tnd_status_t make_workers(feeder_t *feeder, tnd_actor_t *self, tnd_error_
         layout.bound_count = feeder->buckets.rule.count - 1;
     }
     TND_TRY(read_pads(batcher, &feeder->stream->fed, feeder->pads, error));
+    if (feeder->options->cast != NULL)
+        tnd_cast_columns_make(&feeder->casts, &feeder->options->cast->columns,
+                              &feeder->stream->fed);
     tnd_device_workers_config_t config = {
         .name = feeder->name,
         .schema = &feeder->stream->fed,
@@ -148,6 +154,9 @@ static tnd_status_t make_workers(feeder_t *feeder, tnd_actor_t *self, tnd_error_
         .devices = feeder->devices,
         .depth = feeder->depth,
         .spare = (uint32_t)feeder->options->spare,
+        .shown = &feeder->stream->shown,
+        .casts = feeder->casts.any ? feeder->casts.by_column : NULL,
+        .device = tnd_feeder_plan_device_config(feeder->options),
         .rows_max = layout.rows_max,
         .form = layout.form,
         .ragged_max = layout.ragged_max,
@@ -188,6 +197,17 @@ static tnd_status_t make_workers(feeder_t *feeder, tnd_actor_t *self, tnd_error_
     return TND_OK;
 }
 
+static tnd_status_t feeder_derive(const tnd_instance_t *instance, tnd_guarded_call_t *call,
+                                  tnd_stream_t *stream, tnd_error_t *error)
+{
+    const tnd_feeder_options_t *chosen = instance->options;
+    (void)call;
+    stream->shown = stream->fed;
+    return chosen->cast == NULL ? TND_OK
+                                : tnd_cast_columns_schema(&chosen->cast->columns, &stream->fed,
+                                                          &stream->shown, error);
+}
+
 /*  Of each step that has a slot, one slice a replica. */
 static uint32_t feeder_credit(const tnd_plan_t *plan, const tnd_instance_t *instance,
                               const tnd_stream_t *stream)
@@ -221,7 +241,7 @@ static tnd_status_t feeder_init(void *state, tnd_actor_t *self, tnd_error_t *err
         tnd_device_workers_run_all(feeder->workers, tnd_models_step_task(feeder->models));
     }
     tnd_feed_facts_t facts = {
-        .schema = &feeder->stream->fed,
+        .schema = &feeder->stream->shown,
         .replicas = tnd_actor_plan(self)->chains[feeder->own->chain].replicas,
         .first = feeder->own->replica_first,
         .count = feeder->own->replica_count,
@@ -612,57 +632,23 @@ static void feeder_release(void *state)
     tnd_models_drop(&feeder->models);
     tnd_peers_free(&feeder->joins);
     tnd_peers_free(&feeder->reducers);
+    tnd_cast_columns_free(&feeder->casts);
     free(feeder->reducer_names);
     free(feeder->weights);
     free(feeder->devices);
     free(feeder->machine_memory);
 }
 
-/* --- options and ports ------------------------------------------------------------------------ */
-
-static const tnd_option_t step_options[] = {
-    {TND_OPTION(tnd_step_options_t, plugin, STRING, GRAPH),
-     .help = "the step's name; it is in NAME.so"},
-    {TND_OPTION_NAMED("*", tnd_step_options_t, options, VALUE, GRAPH),
-     .help = "the plugin's own options"},
-};
-
-static const tnd_table_t step_table = {
-    .name = "step",
-    .help = "what computes on a batch",
-    TND_OPTIONS(step_options, tnd_step_options_t),
-};
-
-static const tnd_option_t options[] = {
-    {TND_OPTION(tnd_feeder_options_t, depth, U64, TUNE), .unit = "batches", .fallback = "auto",
-     .range = "1..1024", .choices = "auto=0",
-     .help = "batches prepared ahead of the step; auto: as many as 4 MiB, or a 16th of `memory:`, "
-             "have room for, from 2 to 256"},
-    {TND_OPTION(tnd_feeder_options_t, spare, U64, TUNE), .unit = "batches", .fallback = "2",
-     .range = "0..1024",
-     .help = "batches kept in memory for programs that hold tensors of earlier steps (DLPack)"},
-    {TND_OPTION(tnd_feeder_options_t, gather, U64, TUNE), .unit = "threads", .fallback = "auto",
-     .range = "1..64", .choices = "auto=0",
-     .help = "threads that gather the rows of large batches and compute their digest, the feeder's "
-             "own included; auto: one for each 128 KiB of a batch, on at most half of the "
-             "processors (but two where there are two), and no more than 8"},
-    {TND_OPTION(tnd_feeder_options_t, devices, STRINGS, PLACE), .fallback = "",
-     .help = "the devices of each host that feeds, such as [cpu:0, cpu:1]; by default cpu:0"},
-    {TND_OPTION(tnd_feeder_options_t, step, TABLE, GRAPH), .fallback = "", .table = &step_table,
-     .help =
-         "what computes on a batch, `{plugin: NAME, ...}`; without one it is fed and discarded"},
-    {TND_OPTION(tnd_feeder_options_t, after, STRING, GRAPH), .fallback = "",
-     .help = "the feeder whose models are evaluated on this chain once it has ended"},
-    {TND_OPTION(tnd_feeder_options_t, digest, BOOL, TUNE), .fallback = "true",
-     .help = "whether the digest of the stream is computed"},
-};
+/* --- the kind ------------------------------------------------------------------------------- */
 
 const tnd_kind_t tnd_kind_feeder = {
     .spec =
         {
             .table = {.name = "feeder",
                       .help = "hands batches to devices and runs the step on them",
-                      TND_OPTIONS(options, tnd_feeder_options_t)},
+                      .options = tnd_feeder_options,
+                      .option_count = TND_FEEDER_OPTIONS,
+                      .size = sizeof(tnd_feeder_options_t)},
             .role = TND_ROLE_FEEDER,
             .instances = TND_INSTANCE_HOST,
             .accepts = TND_ACCEPT(REWIND) | TND_ACCEPT(SLICE) | TND_ACCEPT(WINDOW) |
@@ -679,6 +665,7 @@ const tnd_kind_t tnd_kind_feeder = {
         },
     .state_bytes = sizeof(feeder_t),
     .check = feeder_check,
+    .derive = feeder_derive,
     .estimate_memory = tnd_feeder_plan_memory,
     .credit = feeder_credit,
     .init = feeder_init,

@@ -19,6 +19,17 @@ const char *tnd_feeder_plan_device(const tnd_plan_t *plan, const tnd_instance_t 
     return plan->hosts[own->host].devices[plan->chains[own->chain].carriers[replica].device];
 }
 
+tnd_device_config_t tnd_feeder_plan_device_config(const tnd_feeder_options_t *options)
+{
+    const tnd_sim_options_t *sim = options->sim;
+    if (sim == NULL)
+        return (tnd_device_config_t){0};
+    return (tnd_device_config_t){.link_bytes_per_s = sim->to_device,
+                                 .link_latency_ns = sim->latency,
+                                 .memory_bytes = sim->memory,
+                                 .step_ns = sim->step};
+}
+
 void tnd_feeder_plan_check_devices(const tnd_instance_t *own, const tnd_plan_t *plan,
                                    tnd_diagnostics_t *diagnostics)
 {

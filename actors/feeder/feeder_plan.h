@@ -9,12 +9,15 @@
 #include "actors/plan/kind_options.h"
 #include "runtime/data/stream.h"
 #include "runtime/feed/slot_layout.h"
+#include "runtime/interface/device.h"
 #include "runtime/observe/memory_estimate.h"
 #include "runtime/plan/placement.h"
 
 /*  The device that carries a replica. */
 const char *tnd_feeder_plan_device(const tnd_plan_t *plan, const tnd_instance_t *own,
                                    uint32_t replica);
+/*  How its devices are opened. */
+tnd_device_config_t tnd_feeder_plan_device_config(const tnd_feeder_options_t *options);
 /*  Reports the devices of a feeder that this machine does not have. */
 void tnd_feeder_plan_check_devices(const tnd_instance_t *own, const tnd_plan_t *plan,
                                    tnd_diagnostics_t *diagnostics);

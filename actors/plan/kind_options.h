@@ -103,6 +103,16 @@ typedef struct {
     tnd_pairs_t options; /* of type VALUE; tnd_pairs_print prints them */
 } tnd_step_options_t;
 
+/*  `cast: {image: {to: bf16}}`: see actors/feeder/cast_columns.h. */
+typedef struct {
+    tnd_pairs_t columns;
+} tnd_cast_options_t;
+
+/*  The model of devices called `sim`. */
+typedef struct {
+    uint64_t to_device, latency, memory, step;
+} tnd_sim_options_t;
+
 /*  As many steps as fit into some bytes; see prefetch.h. */
 #define TND_DEPTH_AUTO 0
 
@@ -112,6 +122,8 @@ typedef struct {
     uint64_t gather;                /* threads, or TND_GATHER_AUTO: runtime/feed/gatherers.h */
     tnd_strings_t devices;          /* as the actor names them; those of a host are in the plan */
     const tnd_step_options_t *step; /* NULL: none */
+    const tnd_cast_options_t *cast; /* NULL: none */
+    const tnd_sim_options_t *sim;   /* NULL: as by default */
     const char *after;              /* NULL: none */
     bool digest;
 } tnd_feeder_options_t;

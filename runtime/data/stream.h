@@ -48,8 +48,9 @@ typedef struct tnd_stream {
     double growth_max, growth_usual;
     tnd_bad_way_t bad_read, bad_made; /* on a bad record, of the reader, of the preprocessor */
     tnd_bad_limit_t bad_limit;
-    tnd_schema_t read; /* rows as they leave the reader */
-    tnd_schema_t fed;  /* rows as they enter batches; while it is derived, as they are so far */
+    tnd_schema_t read;  /* rows as they leave the reader */
+    tnd_schema_t fed;   /* rows as they enter batches; while it is derived, as they are so far */
+    tnd_schema_t shown; /* rows as steps read them: as fed, but for columns that are cast */
     /*  Rows as they enter the batcher; others than `fed` if it makes packed rows of them. */
     tnd_schema_t joined;
     /*  Of the rows as they leave the cache, as of `fed` above; `caches`: there is one. */

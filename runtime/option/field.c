@@ -244,6 +244,7 @@ void tnd_field_parse(tnd_field_t *field, const tnd_value_t *value, void *out)
     case TND_OPTION_U64:
     case TND_OPTION_BYTES:
     case TND_OPTION_DURATION:
+    case TND_OPTION_RATE:
         if (scalar_number(field, value, &number))
             *(uint64_t *)out = number.u64;
         return;
@@ -323,7 +324,9 @@ void tnd_field_pair(tnd_field_t *field, const tnd_value_entry_t *entry, tnd_pair
             field->context, table, entry->value,
             tnd_arena_format(field->context->arena, "`%s`", entry->key), entry->value->mark);
         field->failed = field->failed || pair->options == NULL;
-    } else if (field->option->type == TND_OPTION_PATHS)
+    } else if (field->option->type == TND_OPTION_TABLE)
+        tnd_option_error_type(field, entry->value);
+    else if (field->option->type == TND_OPTION_PATHS)
         parse_texts(field, entry->value, &pair->texts);
     else if (field->option->type != TND_OPTION_VALUE)
         pair->text = parse_text(field, entry->value);

@@ -2,7 +2,19 @@
 #include "runtime/option/number.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <string.h>
+
+/*  A size and `/s`. */
+static tnd_quantity_t read_rate(const char *text, uint64_t *value_p)
+{
+    char size[64];
+    size_t length = strlen(text);
+    bool rate = length > 2 && length < sizeof size && strcmp(text + length - 2, "/s") == 0;
+    snprintf(size, sizeof size, "%.*s", (int)(rate ? length - 2 : length), text);
+    tnd_quantity_t outcome = tnd_quantity_bytes(size, value_p);
+    return outcome == TND_QUANTITY_OK && !rate ? TND_QUANTITY_WRONG_UNIT : outcome;
+}
 
 tnd_quantity_t tnd_number_read(tnd_option_type_t type, const char *text, tnd_number_t *number_p)
 {
@@ -15,6 +27,8 @@ tnd_quantity_t tnd_number_read(tnd_option_type_t type, const char *text, tnd_num
         return tnd_quantity_bytes(text, &number_p->u64);
     if (type == TND_OPTION_DURATION)
         return tnd_quantity_duration(text, &number_p->u64);
+    if (type == TND_OPTION_RATE)
+        return read_rate(text, &number_p->u64);
     assert(type == TND_OPTION_U64);
     return tnd_quantity_u64(text, &number_p->u64);
 }

@@ -39,6 +39,7 @@ typedef enum {
     TND_OPTION_ENUM,     /* int: the place in `choices`, from 0 */
     TND_OPTION_BYTES,    /* uint64_t bytes: 64MiB, 1.5GB, 100B */
     TND_OPTION_DURATION, /* uint64_t nanoseconds: 10s, 50ms, 2min */
+    TND_OPTION_RATE,     /* uint64_t bytes per second: 55GB/s */
     TND_OPTION_EXTENT,   /* tnd_extent_t: "100 rows" or 128KiB */
     TND_OPTION_INTERVAL, /* tnd_interval_t: "500 steps" or 60s */
     TND_OPTION_COLUMN,   /* const char *: the name of a column */
@@ -138,8 +139,8 @@ typedef struct {
     size_t count;
 } tnd_numbers_t;
 
-/*  Keys that the table does not name, for an option named "*" of type STRING, PATH, PATHS, COLUMN
- *  or VALUE, in the order written.  `text` is the scalar (substituted for a PATH), `texts` the list
+/*  Keys that the table does not name, for an option named "*" of type STRING, PATH, PATHS, COLUMN,
+ *  TABLE or VALUE, in the order written.  `text` is the scalar (substituted for a PATH), `texts` the list
  *  of PATHS, `options` the struct of `table` if the value is a map; the others are empty. */
 typedef struct {
     const char *name;

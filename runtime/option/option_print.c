@@ -158,6 +158,10 @@ static void print_field(const speller_t *self, const tnd_option_t *option, const
     case TND_OPTION_DURATION:
         print_duration(self, *(const uint64_t *)field);
         return;
+    case TND_OPTION_RATE:
+        print_bytes(self, *(const uint64_t *)field);
+        fputs("/s", out);
+        return;
     case TND_OPTION_I64:
         fprintf(out, "%lld", (long long)*(const int64_t *)field);
         return;
@@ -318,6 +322,8 @@ const char *tnd_option_expects(tnd_arena_t *arena, const tnd_option_t *option)
         return tnd_arena_format(arena, "a size%s, such as 64MiB", range);
     case TND_OPTION_DURATION:
         return tnd_arena_format(arena, "a time%s, such as 10s or 50ms", range);
+    case TND_OPTION_RATE:
+        return tnd_arena_format(arena, "a size per second%s, such as 55GB/s", range);
     case TND_OPTION_EXTENT:
         return "rows or a size, such as `100 rows` or `128KiB`";
     case TND_OPTION_INTERVAL:

@@ -109,13 +109,14 @@ ACTORS = {"reader": "read", "preprocessor": "prep", "batcher": "batch", "feeder"
           "reducer": "mean"}
 GOOD = {"bool": [True, False], "u64": [64], "i64": [-3], "f64": [0.5], "f64s": [[0.5, 1], 0.25],
         "text": ["word", 5], "texts": [["a", "b"], "a"], "bytes": ["64MiB", "1.5 GB", "0"],
-        "duration": ["10s", "50 ms"], "extent": ["100 rows", "128KiB"],
+        "duration": ["10s", "50 ms"], "rate": ["55GB/s", "1.5 MiB/s"], "extent": ["100 rows", "128KiB"],
         "interval": ["500 steps", "60s"], "column": ["c", "_a-1"],
         "columns": [["c"], "c"], "path": ["/a/b"], "paths": [["/a"], "/a"], "map": [{}],
         "value": ["x", [1]]}
 BAD = {"bool": ["yes", 1], "u64": ["x", -1, [1], 1.5], "i64": ["x", 1.5], "f64": ["x", [1]],
        "f64s": [["x"], "x"], "text": [["a"], {}], "texts": [{}], "choice": ["nonsense", [1]],
        "bytes": ["64", "5 parsecs", 64], "duration": ["10", "5MiB", 10],
+       "rate": ["55GB", "10/s", 10],
        "extent": ["100", "5 miles"], "interval": ["100", "5MiB", 5],
         "column": ["9 c", "a b", ["c"]], "columns": [["9 c"]],
        "path": [[], ""], "paths": [{}], "table": [5, [1]], "part": [{"nonsense": {}}, [1], 5],

@@ -189,6 +189,9 @@ static void print_value(const tnd_option_t *option)
     case TND_OPTION_DURATION:
         print_quantity(DURATION_PATTERN);
         return;
+    case TND_OPTION_RATE:
+        print_quantity(BYTES_PATTERN "/s");
+        return;
     case TND_OPTION_EXTENT:
         fputs("\"type\":\"string\",\"pattern\":\"^(" NUMBER_PATTERN " *rows?|" BYTES_PATTERN ")$\"",
               stdout);
