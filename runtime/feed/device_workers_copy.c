@@ -244,6 +244,7 @@ static void *copier_main(void *context)
     char name[16];
     snprintf(name, sizeof name, "%.7s>%s", group->config.name, self->worker->name);
     tnd_thread_begin_computing(name);
+    (void)tnd_float_mode_set(TND_FLOAT_STRICT); /* it may cast */
     uint64_t since_ns = tnd_clock_now();
     for (;;) {
         bool any = false;

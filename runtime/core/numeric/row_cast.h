@@ -36,4 +36,10 @@ bool tnd_row_cast_takes(tnd_dtype_t from, tnd_dtype_t to);
 /*  Casts `rows` packed rows.  Both arrays are aligned to their elements and do not overlap. */
 void tnd_row_cast(const tnd_row_cast_t *cast, uint64_t rows, void *out, const void *in);
 
+/*  The same by one path (vector_paths.h), of which this machine can run the first
+ *  tnd_row_cast_paths(): the plain one, then one with fused multiply-add. */
+size_t tnd_row_cast_paths(void);
+void tnd_row_cast_by(size_t path, const tnd_row_cast_t *cast, uint64_t rows, void *out,
+                     const void *in);
+
 #endif
