@@ -36,14 +36,20 @@ static tnd_status_t resolve(const char *name, const tnd_device_ops_t **ops_p, ui
 {
     const char *colon = strchr(name, ':');
     const tnd_device_ops_t *ops = find(name, colon != NULL ? (size_t)(colon - name) : strlen(name));
+    const char *which = colon != NULL ? colon + 1 : "0";
     char *end = NULL;
-    unsigned long ordinal = colon != NULL ? strtoul(colon + 1, &end, 10) : 0;
-    if (ops == NULL || (colon != NULL && (colon[1] < '0' || colon[1] > '9' || *end != '\0')))
+    unsigned long ordinal = strtoul(which, &end, 10);
+    bool numbered = *which >= '0' && *which <= '9' && *end == '\0';
+    if (ops == NULL || *which == '\0' || (!numbered && ops->find == NULL))
         return unknown(name, error);
     char why[256] = "";
     uint32_t count = ops->count(why, sizeof why);
     if (count == 0)
         return tnd_fail(error, "device %s cannot be used: %s", name, why);
+    if (!numbered) {
+        *ops_p = ops;
+        return ops->find(which, ordinal_p, error);
+    }
     if (ordinal >= count)
         return tnd_fail(error, "device %s is not there: this machine has %" PRIu32 " of that kind",
                         name, count);

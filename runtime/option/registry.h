@@ -8,6 +8,7 @@
 #define TND_RUNTIME_OPTION_REGISTRY_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include "runtime/option/spec.h"
 
@@ -15,6 +16,10 @@
 const tnd_kind_spec_t *const *tnd_registry_kinds(size_t *count_p);
 const tnd_source_spec_t *const *tnd_registry_sources(size_t *count_p);
 const tnd_op_spec_t *const *tnd_registry_ops(size_t *count_p);
+
+/*  How many devices `auto` means on this machine, and their kind.  0: none is preferred to the
+ *  processor; `why` may say what is missing. */
+uint32_t tnd_registry_auto_devices(const char **kind_p, char *why, size_t room);
 
 /*  The kind named `name`; NULL if there is none. */
 const tnd_kind_spec_t *tnd_registry_kind(const char *name);

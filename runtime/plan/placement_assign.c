@@ -192,13 +192,15 @@ static void deal_devices(placer_t *self, uint32_t index)
 {
     static const char *const cpu[] = {"cpu:0"};
     const tnd_topology_actor_t *actor = &self->topology->actors[index];
-    const tnd_strings_t *own = own_devices(actor);
-    if (own != NULL && !tnd_placer_check_devices(self, own, tnd_value_get(actor->value, "devices")))
+    const tnd_strings_t *written = own_devices(actor);
+    tnd_strings_t own = {cpu, 1};
+    if (written != NULL &&
+        !tnd_placer_read_devices(self, written, tnd_value_get(actor->value, "devices"), &own))
         return;
     for (uint32_t i = 0; i < self->host_count; i++) {
         share_t *share = &self->hosts[i].shares[index];
         if (share->here && share->devices.count == 0)
-            share->devices = own != NULL ? *own : (tnd_strings_t){cpu, 1};
+            share->devices = own;
     }
 }
 

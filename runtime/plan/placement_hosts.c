@@ -220,39 +220,6 @@ static void read_host_actors(placer_t *self, host_t *host)
     }
 }
 
-static bool check_device(placer_t *self, const char *device, tnd_mark_t mark)
-{
-    size_t kind = strspn(device, "abcdefghijklmnopqrstuvwxyz");
-    const char *number = device + kind + 1;
-    if (kind > 0 && device[kind] == ':' && *number != '\0' && strlen(number) <= 4 &&
-        strspn(number, "0123456789") == strlen(number))
-        return true;
-    tnd_diagnostics_add(diagnostics_of(self), TND_T046_DEVICES, mark, "`%s` is not a device",
-                        device);
-    tnd_diagnostics_help(diagnostics_of(self),
-                         "a device is a kind and a number, such as `cpu:0` or `cuda:1`");
-    return false;
-}
-
-bool tnd_placer_check_devices(placer_t *self, const tnd_strings_t *devices,
-                              const tnd_value_t *value)
-{
-    for (size_t i = 0; i < devices->count; i++) {
-        tnd_mark_t mark = value->type == TND_VALUE_LIST ? value->items[i]->mark : value->mark;
-        if (!check_device(self, devices->items[i], mark))
-            return false;
-        for (size_t j = 0; j < i; j++)
-            if (strcmp(devices->items[i], devices->items[j]) == 0) {
-                tnd_diagnostics_add(diagnostics_of(self), TND_T046_DEVICES, mark,
-                                    "`%s` is listed twice", devices->items[i]);
-                tnd_diagnostics_help(diagnostics_of(self),
-                                     "one device carries several replicas by itself");
-                return false;
-            }
-    }
-    return true;
-}
-
 /*  `workers: {prep: 6}` and `devices: {feed: [cpu:0]}`: an actor's own option, for one host. */
 static void read_host_overrides(placer_t *self, host_t *host, const char *name,
                                 const tnd_value_t *map)
@@ -285,8 +252,9 @@ static void read_host_overrides(placer_t *self, host_t *host, const char *name,
         if (!tnd_option_parse(self->context, option, entry->value,
                               devices ? (void *)&list : (void *)&workers))
             continue;
-        if (devices && tnd_placer_check_devices(self, &list, entry->value))
-            host->shares[actor].devices = list;
+        tnd_strings_t read;
+        if (devices && tnd_placer_read_devices(self, &list, entry->value, &read))
+            host->shares[actor].devices = read;
         if (!devices)
             host->shares[actor].workers = (uint32_t)workers;
         if (!devices)

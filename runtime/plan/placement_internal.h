@@ -1,6 +1,6 @@
 /*  runtime/plan/placement_internal.h - the state of a placement, shared by its files.
  *
- *  placement_hosts.c reads the hosts, placement_assign.c assigns actors, lanes, workers and devices
+ *  placement_hosts.c reads the hosts, placement_devices.c devices, placement_assign.c assigns actors, lanes, workers and devices
  *  to them, placement.c builds the plan, and placement_ports.c counts its ports. */
 #ifndef TND_RUNTIME_PLAN_PLACEMENT_INTERNAL_H
 #define TND_RUNTIME_PLAN_PLACEMENT_INTERNAL_H
@@ -93,9 +93,13 @@ static inline bool is_feeder(const tnd_topology_actor_t *actor)
 void tnd_placer_read_hosts(placer_t *self);
 /*  The place of an option of a host, or of the host. */
 tnd_mark_t tnd_placer_mark(const host_t *host, const char *name);
-/*  Checks devices, written at `value` or in the actor's own option. */
-bool tnd_placer_check_devices(placer_t *self, const tnd_strings_t *devices,
-                              const tnd_value_t *value);
+
+/* --- placement_devices.c ---------------------------------------------------------------------- */
+
+/*  Reads names of devices, written at `value`, which may be ranges or `auto`. Returns false after an
+ *  error, which is reported. */
+bool tnd_placer_read_devices(placer_t *self, const tnd_strings_t *written, const tnd_value_t *value,
+                             tnd_strings_t *devices);
 
 /* --- placement_ports.c ------------------------------------------------------------------------ */
 

@@ -1,5 +1,7 @@
 /*  tests/runtime/topology/registry_fake.c - a few sources and operations, so that what is tested is
  *  the language and not the list of the day. */
+#include <stdio.h>
+
 #include "runtime/option/registry.h"
 
 typedef struct {
@@ -99,4 +101,13 @@ const tnd_op_spec_t *const *tnd_registry_ops(size_t *count_p)
 {
     *count_p = sizeof ops / sizeof ops[0];
     return ops;
+}
+
+/*  This machine has none but processors, unless the program has devices. */
+__attribute__((weak)) uint32_t tnd_registry_auto_devices(const char **kind_p, char *why,
+                                                         size_t room)
+{
+    (void)kind_p;
+    snprintf(why, room, "this test has no other");
+    return 0;
 }
