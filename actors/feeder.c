@@ -62,6 +62,7 @@ typedef struct {
     uint32_t filled;              /* slots, since finished steps were last asked for */
     uint64_t looked_ns, ready_ns; /* when it was seen how long it had been ready, in vain */
     bool begun, drained, over;
+    bool warned; /* that a program holds many batches */
     bool placed; /* the leader has said where the stream begins */
     const tnd_actor_t *actor;
     tnd_plan_buckets_t buckets; /* the device workers use its bounds */
@@ -154,6 +155,7 @@ static tnd_status_t make_workers(feeder_t *feeder, tnd_actor_t *self, tnd_error_
         .devices = feeder->devices,
         .depth = feeder->depth,
         .spare = (uint32_t)feeder->options->spare,
+        .further = tnd_feeder_plan_further(plan, feeder->own, feeder->stream, &layout),
         .shown = &feeder->stream->shown,
         .casts = feeder->casts.any ? feeder->casts.by_column : NULL,
         .device = tnd_feeder_plan_device_config(feeder->options),
@@ -285,6 +287,21 @@ static void record_step(tnd_actor_t *self, tnd_event_kind_t kind, uint64_t step,
                                                              .peer = TND_EVENT_NO_PEER});
 }
 
+/*  Once, when a program holds more batches than there are spare ones. */
+static void warn_of_further(feeder_t *feeder, tnd_actor_t *self)
+{
+    if (feeder->warned || tnd_device_workers_further(feeder->workers) == 0)
+        return;
+    feeder->warned = true;
+    tnd_msg_t msg = {.kind = TND_MSG_LOG, .to = TND_LEADER};
+    msg.note.number = TND_LOG_WARNING;
+    msg.note.payload = tnd_text_payload_of("%s: a program holds the tensors of more than %" PRIu64
+                                           " batches (`spare:`): memory for "
+                                           "others is allocated as the run goes",
+                                           tnd_actor_name(self), feeder->options->spare);
+    tnd_actor_control(self, &msg, TND_CARRY_BUFFER);
+}
+
 /*  Does what the machine wants; after every event, before the next. */
 static tnd_status_t perform(feeder_t *feeder, tnd_actor_t *self, tnd_error_t *error)
 {
@@ -306,6 +323,7 @@ static tnd_status_t perform(feeder_t *feeder, tnd_actor_t *self, tnd_error_t *er
         case TND_EFFECT_FREE:
             TND_TRY(tnd_batch_slots_settle(feeder->slots, error));
             TND_TRY(tnd_batch_slots_free(feeder->slots, effect.slot, error));
+            warn_of_further(feeder, self);
             break;
         case TND_EFFECT_LINK:
             /* A join that went away just now is LOST in a moment. */

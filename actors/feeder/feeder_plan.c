@@ -11,6 +11,7 @@
 #include "runtime/core/stream/split.h"
 #include "runtime/feed/gatherers.h"
 #include "runtime/interface/device.h"
+#include "runtime/resources/process_memory.h"
 #include "runtime/topology/error_location.h"
 
 const char *tnd_feeder_plan_device(const tnd_plan_t *plan, const tnd_instance_t *own,
@@ -77,6 +78,29 @@ uint32_t tnd_feeder_plan_gather_threads(const tnd_plan_t *plan, const tnd_instan
     const tnd_feeder_options_t *options = own->options;
     uint64_t rows = tnd_feeder_plan_rows(plan, own, batcher) * own->replica_count;
     return tnd_gather_threads(options->gather, tnd_plan_batch_bytes(batcher, &stream->fed, rows));
+}
+
+/*  Other chains are left out. */
+static const tnd_stream_t *own_stream(const void *context, uint32_t chain)
+{
+    const tnd_stream_t *stream = context;
+    return stream->chain == chain ? stream : NULL;
+}
+
+uint32_t tnd_feeder_plan_further(const tnd_plan_t *plan, const tnd_instance_t *own,
+                                 const tnd_stream_t *stream, const tnd_slot_layout_config_t *layout)
+{
+    tnd_slot_layout_t slot = tnd_slot_layout_of(layout);
+    uint64_t bytes = own->replica_count * tnd_slot_layout_memory(&slot);
+    uint64_t limit = plan->hosts[own->host].memory;
+    tnd_memory_estimate_t estimate = {0};
+    if (limit == 0)
+        return UINT32_MAX;
+    (void)tnd_process_memory_add(&estimate, plan, own->host, "process", UINT32_MAX, own_stream,
+                                 stream);
+    uint64_t room = estimate.bytes < limit ? (limit - estimate.bytes) / (bytes + 1) : 0;
+    tnd_memory_estimate_free(&estimate);
+    return room < UINT32_MAX ? (uint32_t)room : UINT32_MAX;
 }
 
 /*  Bytes of two blocks that are partly in batches. */

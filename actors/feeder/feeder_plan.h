@@ -32,6 +32,10 @@ tnd_slot_layout_config_t tnd_feeder_plan_layout(const tnd_plan_t *plan, const tn
 uint32_t tnd_feeder_plan_gather_threads(const tnd_plan_t *plan, const tnd_instance_t *own,
                                         const tnd_batcher_options_t *batcher,
                                         const tnd_stream_t *stream);
+/*  Batches beside those that the plan counts that `memory:` leaves room for; UINT32_MAX without it. */
+uint32_t tnd_feeder_plan_further(const tnd_plan_t *plan, const tnd_instance_t *own,
+                                 const tnd_stream_t *stream,
+                                 const tnd_slot_layout_config_t *layout);
 /*  The memory of instance `index`, as the hook `needs` of a kind. */
 void tnd_feeder_plan_memory(const tnd_plan_t *plan, uint32_t index, const tnd_stream_t *stream,
                             tnd_memory_estimate_t *estimate);

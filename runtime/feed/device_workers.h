@@ -41,6 +41,7 @@ typedef struct {
         *devices;      /* by local replica: "cpu:0"; replicas of one device are consecutive */
     uint32_t depth;    /* slots */
     uint32_t spare;    /* spare memories for slots whose rows a program still reads */
+    uint32_t further;  /* memories that may be allocated when all these are read; UINT32_MAX: any */
     uint64_t rows_max; /* of one replica in one step, padding included */
     tnd_slot_form_t form;
     uint64_t ragged_max; /* bytes of its ragged rows, at most; 0: of rows_max of the longest */
@@ -154,9 +155,11 @@ typedef struct {
 } tnd_done_t;
 
 /*  The step of that slot is over. If a program still holds tensors of it, the slot gets other
- *  memory. Errors: TND_FAILED if all spare memory is in use and a device cannot allocate more. */
+ *  memory. Errors: TND_FAILED if all spare memory is in use and no more may or can be allocated. */
 tnd_status_t tnd_device_workers_release(tnd_device_workers_t *self, uint32_t slot,
                                         tnd_error_t *error) TND_CHECKED;
+/*  How many memories were allocated because all spare ones were read, at most at a time. */
+uint32_t tnd_device_workers_further(const tnd_device_workers_t *self);
 /*  Whether steps are discarded without computing on them. */
 bool tnd_device_workers_discards(const tnd_device_workers_t *self);
 /*  Whether a processor seems to be free; false at first. If so, a program that waits for its next

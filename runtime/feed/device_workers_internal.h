@@ -155,6 +155,7 @@ struct tnd_device_workers {
                                the program */
     uint64_t ran_taken;     /* by the actor, as run */
     uint64_t consumed;      /* ... and as done */
+    uint32_t further;       /* memories beside those that were planned, at most so far */
     uint64_t flushed;       /* jobs that others were notified of, by the actor */
     uint64_t taken, ran;    /* by the program */
 

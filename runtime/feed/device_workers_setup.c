@@ -99,6 +99,18 @@ static void make_jobs(tnd_device_workers_t *self)
     }
 }
 
+/*  Devices allocate nothing after the start. */
+static tnd_status_t make_spares(tnd_device_workers_t *self, uint32_t count, tnd_error_t *error)
+{
+    tnd_slot_memory_t *memory;
+    if (count == 0)
+        return TND_OK;
+    TND_TRY(tnd_slot_pool_take(self->pool, &memory, error));
+    tnd_status_t status = make_spares(self, count - 1, error);
+    tnd_slot_memory_release(&memory);
+    return status;
+}
+
 /*  Opens the devices and allocates memory for every slot. */
 static tnd_status_t make_memories(tnd_device_workers_t *self, tnd_error_t *error)
 {
@@ -113,6 +125,9 @@ static tnd_status_t make_memories(tnd_device_workers_t *self, tnd_error_t *error
         .warm = self->layout.warm,
         .lists = self->layout.ragged * self->layout.list_room,
         .spare = config->spare,
+        .most = config->further < UINT32_MAX - config->depth - config->spare
+                    ? config->depth + config->spare + config->further
+                    : 0,
     };
     TND_TRY(tnd_slot_pool_new(&self->pool, &memory, error));
     for (uint32_t w = 0; w < self->worker_count; w++)
@@ -121,7 +136,7 @@ static tnd_status_t make_memories(tnd_device_workers_t *self, tnd_error_t *error
     tnd_device_workers_make_caller(self);
     for (uint32_t s = 0; s < config->depth; s++)
         TND_TRY(tnd_slot_pool_take(self->pool, &self->memories[s], error));
-    return TND_OK;
+    return self->copies ? make_spares(self, config->spare, error) : TND_OK;
 }
 
 tnd_status_t tnd_device_workers_new(tnd_device_workers_t **self_p,

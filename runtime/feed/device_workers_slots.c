@@ -2,6 +2,7 @@
 #include "runtime/feed/device_workers_internal.h"
 
 #include <assert.h>
+#include <inttypes.h>
 #include <string.h>
 
 /*  Appends a job and returns the new number of jobs. */
@@ -242,19 +243,53 @@ void tnd_device_workers_flush(tnd_device_workers_t *self)
         tnd_futex_open(&self->program);
 }
 
+/*  Gives the slot a spare memory, or a new one. */
+static tnd_status_t replace_memory(tnd_device_workers_t *self, uint32_t slot, tnd_error_t *error)
+{
+    tnd_slot_memory_t *memory = self->memories[slot];
+    TND_TRY(tnd_slot_pool_take(self->pool, &self->memories[slot], error));
+    tnd_slot_memory_release(&memory);
+    uint32_t all = tnd_slot_pool_counts(self->pool).all;
+    uint32_t planned = self->config.depth + self->config.spare;
+    if (all > planned && all - planned > self->further)
+        self->further = all - planned;
+    return TND_OK;
+}
+
 tnd_status_t tnd_device_workers_release(tnd_device_workers_t *self, uint32_t slot,
                                         tnd_error_t *error)
 {
     tnd_slot_memory_t *memory = self->memories[slot];
+    tnd_slot_pool_counts_t counts = {0};
     /* No reader is added to a step that is over. */
-    if (tnd_slot_memory_shared(memory)) {
-        TND_TRY(tnd_slot_pool_take(self->pool, &self->memories[slot], error));
-        tnd_slot_memory_release(&memory);
+    bool held = tnd_slot_memory_shared(memory);
+    if (held)
+        counts = tnd_slot_pool_counts(self->pool);
+    switch (tnd_device_slots_refill(held, counts.spares, counts.room)) {
+    case TND_REFILL_SAME:
+        for (uint32_t i = 0; i < self->config.count; i++)
+            tnd_slice_drop(&memory->slices[i]);
         return TND_OK;
+    case TND_REFILL_NEW:
+    case TND_REFILL_SPARE:
+        if (replace_memory(self, slot, error) == TND_OK)
+            return TND_OK;
+        break;
+    case TND_REFILL_NONE:
+        (void)tnd_fail(error, "`memory:` does not allow another one");
+        break;
     }
-    for (uint32_t i = 0; i < self->config.count; i++)
-        tnd_slice_drop(&memory->slices[i]);
-    return TND_OK;
+    tnd_error_t why = *error;
+    return tnd_fail(error,
+                    "%s: a program holds the tensors of %" PRIu32 " batches (`spare:` is %" PRIu32
+                    "), and the next batch has nowhere to go: %.300s; release some of them earlier",
+                    self->config.name, counts.all - counts.spares - (self->config.depth - 1),
+                    self->config.spare, why.text);
+}
+
+uint32_t tnd_device_workers_further(const tnd_device_workers_t *self)
+{
+    return self->further;
 }
 
 bool tnd_device_workers_discards(const tnd_device_workers_t *self)

@@ -10,11 +10,11 @@
 
 struct tnd_slot_pool {
     tnd_slot_pool_config_t config;
-    tnd_device_t **devices;  /* by replica; repeated if several replicas share it */
-    _Atomic uint32_t users;  /* the owner, and memories that are referenced */
-    pthread_mutex_t lock;    /* guards the rest */
-    tnd_slot_memory_t *free; /* the spares */
-    uint32_t free_count;
+    tnd_device_t **devices;   /* by replica; repeated if several replicas share it */
+    _Atomic uint32_t users;   /* the owner, and memories that are referenced */
+    pthread_mutex_t lock;     /* guards the rest */
+    tnd_slot_memory_t *free;  /* the spares */
+    uint32_t free_count, all; /* all: memories that exist */
     bool closed;
 };
 
@@ -37,9 +37,28 @@ static void drop_pool(tnd_slot_pool_t *self)
     free(self);
 }
 
+static void count_memory(tnd_slot_pool_t *self, int more)
+{
+    pthread_mutex_lock(&self->lock);
+    self->all += (uint32_t)more;
+    pthread_mutex_unlock(&self->lock);
+}
+
+tnd_slot_pool_counts_t tnd_slot_pool_counts(tnd_slot_pool_t *self)
+{
+    pthread_mutex_lock(&self->lock);
+    uint32_t most = self->config.most > 0 ? self->config.most : UINT32_MAX;
+    tnd_slot_pool_counts_t counts = {.spares = self->free_count,
+                                     .room = self->all < most ? most - self->all : 0,
+                                     .all = self->all};
+    pthread_mutex_unlock(&self->lock);
+    return counts;
+}
+
 static void free_memory(tnd_slot_memory_t *self)
 {
-    const tnd_slot_pool_t *pool = self->pool;
+    tnd_slot_pool_t *pool = self->pool;
+    count_memory(pool, -1);
     for (uint32_t i = 0; i < pool->config.count; i++)
         if (self->stages[i].host != NULL)
             pool->devices[i]->ops->unstage(pool->devices[i], &self->stages[i]);
@@ -140,6 +159,7 @@ tnd_status_t tnd_slot_pool_take(tnd_slot_pool_t *self, tnd_slot_memory_t **memor
     tnd_slot_memory_t *memory = pop(self);
     if (memory == NULL) {
         memory = tnd_allocate_zeroed(1, sizeof *memory);
+        count_memory(self, 1);
         memory->pool = self;
         memory->stages = tnd_allocate_zeroed(config->count, sizeof *memory->stages);
         memory->slices = tnd_allocate_zeroed(config->count, sizeof(tnd_slice_t *));

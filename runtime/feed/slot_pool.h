@@ -26,6 +26,7 @@ typedef struct {
     size_t device_bytes;        /* of its side of devices with memory of their own */
     size_t lists;               /* u64 of the lists of a replica's ragged columns */
     uint32_t spare;             /* memories kept beside those that are referenced */
+    uint32_t most;              /* memories in all; 0: any number */
 } tnd_slot_pool_config_t;
 
 typedef struct tnd_slot_memory {
@@ -46,6 +47,14 @@ tnd_status_t tnd_slot_pool_new(tnd_slot_pool_t **self_p, const tnd_slot_pool_con
 void tnd_slot_pool_destroy(tnd_slot_pool_t **self_p);
 /*  The device of a replica. */
 tnd_device_t *tnd_slot_pool_device(const tnd_slot_pool_t *self, uint32_t replica);
+
+/*  How many spares there are, how many further memories may be allocated, and how many there are in
+ *  all.  On any thread. */
+typedef struct {
+    uint32_t spares, room, all;
+} tnd_slot_pool_counts_t;
+
+tnd_slot_pool_counts_t tnd_slot_pool_counts(tnd_slot_pool_t *self);
 
 /*  Returns a memory with one reference, the caller's: a spare, with the rows and lists last
  *  written to it, or a new one of zeros.  Errors: TND_FAILED if a device cannot allocate it. */

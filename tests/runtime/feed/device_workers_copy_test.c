@@ -5,6 +5,7 @@
 
 #include "runtime/base/clock.h"
 #include "runtime/feed/device_workers_internal.h"
+#include "runtime/feed/dlpack.h"
 #include "tests/runtime/feed/device_workers_fixture.h"
 #include "transport/device/sim.h"
 
@@ -262,4 +263,71 @@ Test(device_workers_copy, steps_see_the_same_rows_wherever_they_are_copied_or_ca
     static const tnd_slot_form_t forms[] = {TND_SLOT_SPREAD, TND_SLOT_PADDED, TND_SLOT_PACKED};
     for (size_t i = 0; i < 2 * 3 * 2; i++)
         show(devices[i % 2], (shown_t){forms[i / 2 % 3], i / 6 != 0});
+}
+
+/* --- programs that hold many batches ---------------------------------------------------------- */
+
+enum { HELD = 8 };
+
+static tnd_status_t keep_tensor(void *context, tnd_replica_t *replica)
+{
+    dl_managed_tensor_t **tensors = context;
+    tensors[tnd_replica_step(replica)] = tnd_replica_dlpack(replica, "x");
+    return TND_OK;
+}
+
+/*  Steps whose slot could be released while the tensors of all are held. */
+static uint64_t hold_steps(const char *device, uint32_t further, tnd_error_t *error)
+{
+    dl_managed_tensor_t *tensors[HELD] = {NULL};
+    const tnd_task_t task = {keep_tensor, NULL, tensors};
+    tnd_schema_t schema = {0};
+    tnd_device_workers_t *workers;
+    tnd_done_t done;
+    cr_assert(tnd_schema_add(&schema, "x", TND_F32, 0, NULL, error) == TND_OK);
+    fixture_t waker = {.count = 1};
+    tnd_device_workers_config_t config = {.name = "feed",
+                                          .schema = &schema,
+                                          .replicas = 1,
+                                          .count = 1,
+                                          .devices = &device,
+                                          .depth = 2,
+                                          .spare = 1,
+                                          .further = further,
+                                          .rows_max = 1,
+                                          .wake = fixture_wake,
+                                          .context = &waker};
+    cr_assert(tnd_device_workers_new(&workers, &config, error) == TND_OK);
+    tnd_device_workers_run_all(workers, &task);
+    uint64_t step = 0;
+    tnd_status_t status = TND_OK;
+    for (; step < HELD && status == TND_OK; step++) {
+        tnd_device_workers_share(workers, step % 2, 0, 1, 0);
+        *(float *)tnd_device_workers_row(workers, step % 2, 0, 0, 0) = (float)step;
+        tnd_device_workers_ready(workers, step % 2, &(tnd_slice_note_t){.step = step}, NULL);
+        tnd_device_workers_flush(workers);
+        while (!take_done(workers, &done))
+            sched_yield();
+        status = tnd_device_workers_release(workers, done.slot, error);
+    }
+    cr_assert(
+        eq(u32, tnd_device_workers_further(workers), further < HELD - 1 ? further : HELD - 1));
+    for (uint64_t i = 0; i < step; i++)
+        cr_assert(eq(flt, *(float *)tensors[i]->dl_tensor.data, (float)i));
+    tnd_device_workers_destroy(&workers);
+    for (uint64_t i = 0; i < step; i++)
+        tensors[i]->deleter(tensors[i]);
+    return status == TND_OK ? step : step - 1;
+}
+
+Test(device_workers_copy, a_program_may_hold_as_many_batches_as_memory_allows)
+{
+    static const char *const devices[] = {"cpu:0", "sim:0"};
+    for (size_t i = 0; i < 2; i++) {
+        tnd_error_t error = {.text = ""};
+        cr_assert(eq(u64, hold_steps(devices[i], UINT32_MAX, &error), HELD));
+        cr_assert(eq(u64, hold_steps(devices[i], 2, &error), 3)); /* a spare one and two more */
+        cr_assert(strstr(error.text, "holds the tensors of 4 batches (`spare:` is 1)") != NULL,
+                  "%s", error.text);
+    }
 }

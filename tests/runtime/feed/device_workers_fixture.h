@@ -103,6 +103,7 @@ static inline fixture_t *fixture_new_on(const char *const *names, const tnd_devi
         .count = count,
         .devices = carriers,
         .depth = depth,
+        .further = UINT32_MAX,
         .rows_max = FIXTURE_ROWS,
         .reducers = reducers,
         .reducer_count = 1,
