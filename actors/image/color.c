@@ -2,7 +2,6 @@
 #include "actors/image/color.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "actors/image/color_loops.h"
 #include "runtime/core/numeric/elementary.h"
@@ -157,13 +156,4 @@ void tnd_color_standardize(const tnd_pixels_t *in, float *out)
     float by = (float)(deviation > floor_of ? deviation : floor_of), middle = (float)mean;
     for (size_t i = 0; i < count; i++)
         out[i] = ((floats != NULL ? floats[i] : (float)bytes[i]) - middle) / by;
-}
-
-float tnd_color_uniform(uint32_t word, float low, float high)
-{
-    uint32_t bits = (word & 0x7fffff) | 0x3f800000;
-    float value;
-    memcpy(&value, &bits, sizeof value);
-    value = (value - 1.0f) * (high - low);
-    return value + low;
 }

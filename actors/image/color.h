@@ -30,8 +30,4 @@ void tnd_color_grayscale(const tnd_pixels_t *in, void *out);
  *  1 / sqrt(count). */
 void tnd_color_standardize(const tnd_pixels_t *in, float *out);
 
-/*  A uniform number as TensorFlow makes of a word of its generator: 23 bits of it, times high - low,
- *  plus low. */
-float tnd_color_uniform(uint32_t word, float low, float high);
-
 #endif

@@ -1,8 +1,8 @@
 /*  actors/op/crop.c - pictures of another size, of the same pixels: crop, random_crop, pad.
  *
  *  The middle is TensorFlow's: of an odd rest, the greater half is cut at the bottom and at the
- *  right.  A random corner is two draws without bias, top and left, from the generator of (seed,
- *  epoch, sample, operation). */
+ *  right.  A random corner is made as TensorFlow's of two words, top and left, of the generator of
+ *  (seed, epoch, sample, operation). */
 #include <stdlib.h>
 #include <string.h>
 
@@ -124,8 +124,8 @@ static tnd_status_t random_crop_apply(void *state, const tnd_op_key_t *key, cons
     for (uint32_t row = 0; row < in->rows; row++) {
         tnd_random_t random;
         tnd_random_init(&random, key->seed, key->epoch, in->sample[row], key->operation);
-        size_t top = tnd_random_below(&random, picture->height - self->height + 1);
-        size_t left = tnd_random_below(&random, picture->width - self->width + 1);
+        size_t top = tnd_random_place(tnd_random_u32(&random), picture->height - self->height + 1);
+        size_t left = tnd_random_place(tnd_random_u32(&random), picture->width - self->width + 1);
         cut(self, top, left, tnd_tile_row(out, picture->column, row),
             tnd_tile_row(in, picture->column, row));
     }

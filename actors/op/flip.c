@@ -1,7 +1,7 @@
 /*  actors/op/flip.c - pictures mirrored, always or at random: flip, random_flip.
  *
  *  As TensorFlow's stateless flips, a picture is mirrored at random if one uniform draw in [0, 1)
- *  is below the probability.  The draw is the first f32 of the generator of (seed, epoch, sample,
+ *  is below the probability.  It is made of the first word of the generator of (seed, epoch, sample,
  *  operation), so it belongs to the picture, not to the worker or the batch. */
 #include <string.h>
 
@@ -131,7 +131,7 @@ static tnd_status_t random_flip_apply(void *state, const tnd_op_key_t *key, cons
         uint8_t *to = tnd_tile_row(out, picture->column, row);
         const uint8_t *from = tnd_tile_row(in, picture->column, row);
         tnd_random_init(&random, key->seed, key->epoch, in->sample[row], key->operation);
-        if ((double)tnd_random_f32(&random) < self->probability)
+        if ((double)tnd_random_scale(tnd_random_u32(&random), 0, 1) < self->probability)
             mirror(self, to, from);
         else
             memcpy(to, from, bytes);

@@ -356,16 +356,26 @@ def decode(cases):
     return lines
 
 
+CROPPED = 9, 12, 3  # the shape of random/src.npy
+
+
 def random(cases):
     """key SEED SEED : KEY COUNTER, 64 bits each
     narrow SEED SEED : words of 32 bits, in order
-    wide SEED SEED : words of 64 bits"""
+    wide SEED SEED : words of 64 bits
+    flip SEED SEED : whether a picture is mirrored
+    crop SEED SEED PLACE ... : the place of the part on each axis, of so many"""
     lines = []
     for case in cases:
         args, expect = case["args"], case["expect"]
         if case["op"] == "stateless_key_counter":
             lines.append("key %d %d : %s %s" % (*args["seed"], expect["key"][0],
                                                 expect["counter"][1]))
+        elif "flip" in case["op"] and isinstance(expect["flipped"], bool):
+            lines.append("flip %d %d : %d" % (*args["seed"], expect["flipped"]))
+        elif case["op"] == "stateless_random_crop":
+            places = [side - kept + 1 for side, kept in zip(CROPPED, args["size"])]
+            lines.append("crop %d %d %s : %s" % (*args["seed"], words(*places), words(*expect["offset"])))
         elif case["op"] == "stateless_random_uniform" and args["minval"] is None:
             narrow = args["dtype"] == "int32"
             lines.append("%s %d %d : %s" % ("narrow" if narrow else "wide", *args["seed"], " ".join(
@@ -467,6 +477,11 @@ def batches(cases):
     return list(dict.fromkeys(lines))
 
 
+def picture(array):
+    """Numbers without a shape are a line of grey pixels."""
+    return array.reshape(1, -1, 1) if array.ndim == 1 else array
+
+
 def image(cases):
     """file NAME : HEX
     array NAME DTYPE HEIGHT WIDTH CHANNELS : HEX
@@ -480,13 +495,13 @@ def image(cases):
     for case in cases + drawn:
         folder = os.path.join(sys.argv[1], "random" if case in drawn else "image")
         name, expect = case["inputs"]["image"]["file"], case["expect"]
-        if case["op"] in ("convert_image_dtype", "flip_left_right", "flip_up_down", "transpose"):
+        if case["op"] == "convert_image_dtype" and case["args"]["dtype"] != "float32":
             continue
         if name not in inputs:
             inputs.append(name)
             path = os.path.join(folder, name)
             if name.endswith(".npy"):
-                array = numpy.load(path)
+                array = picture(numpy.load(path))
                 lines.append("array %s %s %s : %s" % (name, array.dtype, words(*array.shape),
                                                       array.tobytes().hex()))
             else:
@@ -503,7 +518,7 @@ def image(cases):
             lines.append("%s | refused" % head)
             continue
         if "file" in expect:
-            made = numpy.load(os.path.join(folder, expect["file"]))
+            made = picture(numpy.load(os.path.join(folder, expect["file"])))
         else:
             made = numpy.array(expect["data"], expect["dtype"]).reshape(expect["shape"])
         if case["op"].startswith("decode"):

@@ -115,7 +115,7 @@ static tnd_status_t random_apply(void *state, const tnd_op_key_t *key, const tnd
     for (uint32_t row = 0; row < in->rows; row++) {
         tnd_random_t random;
         tnd_random_init(&random, key->seed, key->epoch, in->sample[row], key->operation);
-        adjust_row(self, tnd_color_uniform(tnd_random_u32(&random), self->low, self->high), in, out,
+        adjust_row(self, tnd_random_scale(tnd_random_u32(&random), self->low, self->high), in, out,
                    row);
     }
     return TND_OK;

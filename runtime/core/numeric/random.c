@@ -101,6 +101,21 @@ double tnd_random_f64(tnd_random_t *self)
     return (double)(tnd_random_u64(self) >> 11) * 0x1p-53;
 }
 
+float tnd_random_scale(uint32_t word, float low, float high)
+{
+    uint32_t bits = (word & 0x7fffff) | 0x3f800000;
+    float value;
+    memcpy(&value, &bits, sizeof value);
+    value = (value - 1.0f) * (high - low);
+    return value + low;
+}
+
+uint64_t tnd_random_place(uint32_t word, uint64_t places)
+{
+    assert(places > 0);
+    return word % INT32_MAX % places;
+}
+
 uint64_t tnd_random_below(tnd_random_t *self, uint64_t bound)
 {
     assert(bound > 0);

@@ -51,6 +51,12 @@ TND_API float tnd_random_f32(tnd_random_t *self);
 /*  Uniform over the multiples of 2^-53 in [0, 1); takes two words. */
 TND_API double tnd_random_f64(tnd_random_t *self);
 
+/*  What TensorFlow's stateless functions make of one word: a number in [low, high), of the last 23
+ *  bits of the word; and one of `places` places, as stateless_random_crop draws them, where the first
+ *  ones are likelier by at most places / 2^31. */
+float tnd_random_scale(uint32_t word, float low, float high);
+uint64_t tnd_random_place(uint32_t word, uint64_t places);
+
 /*  Uniform over 0 ... bound - 1 without bias; takes two words, rarely more.  bound > 0. */
 TND_API uint64_t tnd_random_below(tnd_random_t *self, uint64_t bound);
 

@@ -98,7 +98,7 @@ static void check_drawn(const oracle_case_t *one)
     tnd_pixels_t made = one->input->pixels;
     made.data = tnd_allocate((size_t)made.height * made.width * made.channels, sizeof(float));
     tnd_color_adjust(brightness ? TND_COLOR_BRIGHTNESS : TND_COLOR_CONTRAST,
-                     tnd_color_uniform(first_word(one), low, high), 1, &one->input->pixels,
+                     tnd_random_scale(first_word(one), low, high), 1, &one->input->pixels,
                      made.data);
     oracle_compare(one, &made, 2e-5, 1);
     free(made.data);

@@ -67,8 +67,12 @@ Test(random_flip, flips_as_often_as_it_says)
     char flips[PICTURES + 1];
     int flipped = 0;
     flips_of(&plain_key, 0, 0, 0, PICTURES, flips);
-    for (int i = 0; i < PICTURES; i++)
+    for (int i = 0; i < PICTURES; i++) {
+        tnd_random_t random;
+        tnd_random_init(&random, plain_key.seed, 0, (uint64_t)i, 0);
+        cr_assert_eq(flips[i] == '1', tnd_random_scale(tnd_random_u32(&random), 0, 1) < 0.5f);
         flipped += flips[i] == '1';
+    }
     /* Within four standard deviations of a fair coin. */
     cr_assert(abs(2 * flipped - PICTURES) < 8 * (int)sqrt(PICTURES / 4.0) + 8, "%d", flipped);
 }
@@ -121,8 +125,13 @@ Test(random_crop, belongs_to_the_sample_and_reaches_every_place)
     corners_of(100, 100, later);
     cr_assert_arr_eq(whole, small, sizeof whole);
     cr_assert_arr_eq(whole + 100, later, 300);
-    for (int i = 0; i < PICTURES; i++)
+    for (int i = 0; i < PICTURES; i++) {
+        tnd_random_t random;
+        tnd_random_init(&random, plain_key.seed, 0, (uint64_t)i, 0);
+        (void)tnd_random_u32(&random); /* the line */
+        cr_assert_eq(whole[i], tnd_random_place(tnd_random_u32(&random), WIDTH - KEPT + 1));
         seen[whole[i]]++;
+    }
     /* 400 of 6 places: 67 each, standard deviation 7.5. */
     for (int x = 0; x < WIDTH; x++)
         cr_assert(x > WIDTH - KEPT ? seen[x] == 0 : seen[x] > 36 && seen[x] < 98, "%d: %d", x,

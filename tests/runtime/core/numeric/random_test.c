@@ -91,7 +91,7 @@ Test(random, tensorflow_draws_the_same_words)
         char kind[8];
         int seed[2], used = 0;
         uint32_t mixed[4], words[4];
-        if (line[0] == '#')
+        if (strchr("#cf", line[0]) != NULL) /* crop and flip: below */
             continue;
         cr_assert_eq(sscanf(line, "%7s %d %d :%n", kind, &seed[0], &seed[1], &used), 3, "%s", line);
         key_of(seed, mixed);
@@ -112,6 +112,44 @@ Test(random, tensorflow_draws_the_same_words)
     }
     fclose(file);
     cr_assert_gt(compared, 200);
+}
+
+/*  The first words that TensorFlow draws for the seed of a line. */
+static void words_of(const int seed[2], uint32_t words[4])
+{
+    uint32_t mixed[4];
+    key_of(seed, mixed);
+    tnd_philox((uint32_t[]){0, 0, mixed[2], mixed[3]}, mixed, words);
+}
+
+Test(random, tensorflow_flips_and_crops_alike)
+{
+    FILE *file = fopen("tests/oracle/random.txt", "r");
+    cr_assert_not_null(file);
+    static char line[4096];
+    unsigned flips = 0, crops = 0;
+    while (fgets(line, sizeof line, file)) {
+        int seed[2];
+        unsigned places[3];
+        uint32_t words[4];
+        char *at = line + strcspn(line, ":") + 1;
+        if (sscanf(line, "flip %d %d", &seed[0], &seed[1]) == 2) {
+            words_of(seed, words);
+            cr_assert_eq(tnd_random_scale(words[0], 0, 1) < 0.5f, strtoul(at, NULL, 10), "%s",
+                         line);
+            flips++;
+        } else if (sscanf(line, "crop %d %d %u %u %u", &seed[0], &seed[1], &places[0], &places[1],
+                          &places[2]) == 5) {
+            words_of(seed, words);
+            for (uint32_t axis = 0; axis < 3; axis++)
+                cr_assert_eq(tnd_random_place(words[axis], places[axis]), strtoul(at, &at, 10),
+                             "axis %u of %s", axis, line);
+            crops++;
+        }
+    }
+    fclose(file);
+    cr_assert_eq(flips, 16u);
+    cr_assert_eq(crops, 8u);
 }
 
 Test(random, every_part_of_the_name_matters)
