@@ -72,6 +72,9 @@ const char *tnd_tuning_text(uint64_t word, char *text, size_t room)
         snprintf(text, room, ": one less is tried, because they were busy %.0f %% of the time",
                  first);
         break;
+    case TND_TUNER_CHECKED:
+        snprintf(text, room, ": one less is tried, because the gain of the last one is not known");
+        break;
     case TND_TUNER_SPARED:
     case TND_TUNER_RESTORED:
         snprintf(text, room, ": one less %s %.1f %%", moved, by);

@@ -100,6 +100,8 @@ static void end_trial(tnd_tuner_t *self, bool good)
         return;
     }
     self->decision.act = more ? TND_TUNER_UNDONE : TND_TUNER_RESTORED;
+    if (!more)
+        self->unjudged = 0; /* those before it gained at least as much */
     self->now = self->before;
     self->judged_rate = rate_of(&self->before);
     hold(more ? &self->more : &self->less);
@@ -119,6 +121,7 @@ static bool judge(tnd_tuner_t *self)
     if (self->before.blocks < LOAD_BLOCKS) { /* before it was known what a block takes */
         self->decision.act = TND_TUNER_UNJUDGED;
         self->state = TND_TUNER_WATCHES;
+        self->unjudged++;
         return true;
     }
     double expected = self->before.blocks / self->before.periods * self->now.periods;
@@ -179,11 +182,21 @@ static bool try_more(tnd_tuner_t *self, const tnd_tuner_sample_t *sample)
     return true;
 }
 
+/*  Of more workers even those that are needed gain less. */
+static bool can_check(const tnd_tuner_t *self)
+{
+    return self->unjudged > 0 && self->workers * least_gain < 1 && self->now.blocks >= LOAD_BLOCKS;
+}
+
 static bool try_less(tnd_tuner_t *self)
 {
-    if (self->idle < IDLE_PERIODS || self->less.left > 0 || self->needed.left > 0)
+    bool idle = self->idle >= IDLE_PERIODS;
+    if (self->workers == 1)
+        self->unjudged = 0;
+    if ((!idle && !can_check(self)) || self->less.left > 0 || self->needed.left > 0)
         return false;
-    self->decision.act = TND_TUNER_REMOVED;
+    self->decision.act = idle ? TND_TUNER_REMOVED : TND_TUNER_CHECKED;
+    self->unjudged -= self->unjudged > 0;
     self->decision.busy = self->now.work / self->now.seconds / self->workers;
     self->since_removal = 0;
     begin_trial(self, false);

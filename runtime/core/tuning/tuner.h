@@ -11,7 +11,8 @@
  *  later.  A rate that has changed to the half or the double ends these waits.
  *
  *  Rates are compared over as many blocks as the comparison needs: a period of few blocks is noisy.
- *  If hardly a block was made yet, a worker that is asked for is added without a trial.
+ *  If hardly a block was made yet, a worker that is asked for is added without a trial.  Once there are
+ *  blocks to compare, such a worker is removed on trial: it stays removed if less than 3 % is lost.
  *
  *  Ownership: a plain struct of the caller.  Threads: one. */
 #ifndef TND_RUNTIME_CORE_TUNING_TUNER_H
@@ -39,6 +40,7 @@ typedef enum {
     TND_TUNER_UNJUDGED, /* too few blocks were made before it to tell */
     TND_TUNER_UNDONE,   /* it did not */
     TND_TUNER_REMOVED,  /* one worker less, on trial */
+    TND_TUNER_CHECKED,  /* the same, because the worker was not judged when it was added */
     TND_TUNER_SPARED,   /* it was not needed */
     TND_TUNER_RESTORED, /* it was */
     TND_TUNER_ACTS
@@ -71,6 +73,7 @@ typedef struct {
     uint32_t skipped;        /* periods that count for nothing: a change takes time to show */
     uint32_t short_of, idle; /* periods in a row that ask for a worker more, or one less */
     uint32_t since_removal;  /* periods */
+    uint32_t unjudged;       /* workers that were added without a trial */
     tnd_tuner_sum_t before, now;
     tnd_tuner_hold_t more, less; /* after trials that failed */
     tnd_tuner_hold_t needed;     /* after a removal that had to be taken back later */

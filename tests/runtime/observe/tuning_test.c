@@ -32,6 +32,8 @@ Test(tuning, each_decision_has_its_reason)
           "1 of 2 workers: one more lost 30.0 %, and 3 % is the least gain");
     reads(&(tnd_tuner_decision_t){.act = TND_TUNER_REMOVED, .workers = 2, .busy = 0.25}, 3,
           "2 of 3 workers: one less is tried, because they were busy 25 % of the time");
+    reads(&(tnd_tuner_decision_t){.act = TND_TUNER_CHECKED, .workers = 2}, 3,
+          "2 of 3 workers: one less is tried, because the gain of the last one is not known");
     reads(&(tnd_tuner_decision_t){.act = TND_TUNER_RESTORED, .workers = 3, .gain = -0.5}, 3,
           "3 of 3 workers: one less lost 50.0 %");
     reads(&(tnd_tuner_decision_t){.act = TND_TUNER_SPARED, .workers = 2, .gain = 0}, 3,

@@ -103,6 +103,22 @@ Test(tuner, a_worker_is_added_before_the_first_block_is_made)
     cr_assert_eq(tuner.decision.act, TND_TUNER_UNJUDGED);
 }
 
+/*  Workers are added while hardly a block is made, and only as many stay as processors work. */
+Test(tuner, workers_that_were_added_without_a_trial_are_judged_later)
+{
+    for (uint32_t cores = 1; cores <= 4; cores++) {
+        pipeline_t pipeline = {
+            .read = 1e-6, .work = 0.3, .step = 1e-6, .cores = cores, .seed = cores};
+        tnd_tuner_t tuner;
+        tnd_tuner_init(&tuner, 4);
+        pass(&tuner, &pipeline, 5);
+        cr_expect_eq(tuner.workers, 2);
+        pass(&tuner, &pipeline, 300);
+        cr_expect_eq(tuner.workers, cores, "%u of %u", tuner.workers, cores);
+        cr_expect_leq(pass(&tuner, &pipeline, 500), 8);
+    }
+}
+
 Test(tuner, a_slow_step_leaves_one_worker)
 {
     pipeline_t pipeline = {.read = 1e-6, .work = 1e-4, .step = 1e-2, .cores = 8};
