@@ -22,6 +22,7 @@ import tempfile
 
 from deaths import GRAPH
 from faults import write_npy
+from images import jpeg
 from kills import Busy
 from named import run_named
 from run import BUILD, DATA, FASHION, ROOT, TEST_SEED, TUNDISH, need_data
@@ -34,6 +35,21 @@ HOSTS = """hosts:
   m: {actors: [mean]}
 port: 7100
 dead_after: 3 s
+"""
+
+
+PICTURES = """tundish: 1
+seed: 7
+actors:
+  read:  {{kind: reader, source: {{folder: {{files: "{folder}/*.jpg", column: image}}}}, shuffle: global, epochs: 1000}}
+  prep:  {{kind: preprocessor, workers: 2, isolate: process, on_error: skip, ops: [
+          {{decode_image: {{column: image, max_pixels: 100000, then: [{{resize: {{size: 64}}}}]}}}}]}}
+  keep:  {{kind: cache, limit: 4MiB}}
+  late:  {{kind: preprocessor, isolate: process, ops: [{{random_flip: {{column: image}}}}]}}
+  batch: {{kind: batcher, size: 16}}
+  feed:  {{kind: feeder}}
+links:
+  - read -> prep -> keep -> late -> batch -> feed
 """
 
 
@@ -69,7 +85,7 @@ def balanced(told):
             continue
         rows, quiet = told[part]["report"]["rows"], told[part]["quiet"]["rows"]
         assert rows == quiet, (rows, quiet)
-        assert rows["read"] + rows["added"] == rows["fed"] + rows["filtered"], rows
+        assert rows["read"] + rows["added"] == rows["fed"] + rows["filtered"] + rows["quarantined"], rows
         assert all(told[part]["equal"].values()), told[part]["equal"]
 
 
@@ -104,6 +120,20 @@ def test_five_worker_processes(folder, asked):
 def test_hosts_of_its_own_and_all_that_can_be_killed(folder, asked):
     told = Graph(folder, 3000, overlay=None).chaos(asked.seconds, asked.seed, "--all", "--set",
                                                    "dead_after=2s")
+    show(told)
+    balanced(told)
+    assert told["survives"], told
+
+
+def test_pictures_with_a_cache_and_processes_that_decode(folder, asked):
+    """Of 600 pictures, of which 7 are damaged, the cache has room for half."""
+    for i in range(600):
+        name = ("img_420.jpg", "img_444.jpg", "img_gray.jpg")[i % 3]
+        (folder / f"{i:03}.jpg").write_bytes(b"junk" if i % 97 == 5 else jpeg(name))
+    graph = Graph.__new__(Graph)
+    graph.files = [folder / "graph.yaml"]
+    graph.files[0].write_text(PICTURES.format(folder=folder))
+    told = graph.chaos(asked.seconds if asked.seeds is not None else 2, asked.seed)
     show(told)
     balanced(told)
     assert told["survives"], told
