@@ -144,7 +144,7 @@ static void preprocessor_memory(const tnd_plan_t *plan, uint32_t index, const tn
                                 "the order of rows of lane %" PRIu32, lane);
     }
     tnd_memory_estimate_add(estimate, instance->name, stream->tables,
-                            "tables that its operations look up");
+                            "tables of its operations, and pictures while they are decoded");
     tnd_memory_estimate_add(estimate, instance->name, estimate->asleep ? 0 : one,
                             "one block of %" PRIu64 " rows %sgoing out", rows,
                             received ? "coming in, one " : "");

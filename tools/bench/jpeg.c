@@ -1,10 +1,9 @@
 /*  tools/bench/jpeg.c - JPEG pictures of 500 x 375, quality 90, to a random part resized to 224 x
  *  224, in batches of 64, on two workers: at least 0.95 of a plain loop over libjpeg-turbo on two
  *  threads, and at least 0.9 of it where both also normalise and put channels first, as the medians
- *  of pairs.  Usage: bench_jpeg [--smoke | PAIRS] */
+ *  of pairs.  Usage: bench_jpeg [--smoke | PAIRS]; --write FILE COUNT writes such pictures */
 #include <stdio.h>
-
-#include <isa-l.h>
+#include <string.h>
 
 #include "runtime/base/allocation.h"
 #include "tools/bench/bench.h"
@@ -12,35 +11,7 @@
 #include "tools/bench/jpeg_loop.h"
 #include "tools/bench/sample_file.h"
 
-enum { PAIRS = 7, PICTURES = 512, DISTINCT = 64, EPOCHS = 4, PICTURES_SMOKE = 64 };
-
-static uint32_t masked(const void *data, size_t size)
-{
-    uint32_t crc = ~crc32_iscsi((unsigned char *)(uintptr_t)data, (int)size, UINT32_MAX);
-    return (crc >> 15 | crc << 17) + 0xa282ead8U;
-}
-
-static void put(FILE *out, const void *data, size_t size)
-{
-    uint32_t crc = masked(data, size);
-    if (fwrite(data, 1, size, out) != size || fwrite(&crc, 1, sizeof crc, out) != sizeof crc)
-        exit(1);
-}
-
-/*  A TFRecord file of the pictures. */
-static void write_file(const char *path, const bench_jpeg_t *pictures, uint32_t count)
-{
-    FILE *out = fopen(path, "wb");
-    if (out == NULL)
-        exit(1);
-    for (uint32_t i = 0; i < count; i++) {
-        uint64_t size = pictures[i].size;
-        put(out, &size, sizeof size);
-        put(out, pictures[i].bytes, pictures[i].size);
-    }
-    if (fclose(out) != 0)
-        exit(1);
-}
+enum { PAIRS = 7, PICTURES = 512, EPOCHS = 4, PICTURES_SMOKE = 64 };
 
 static bench_took_t ours(const char *path, bool planes)
 {
@@ -93,19 +64,17 @@ static void compare(const char *name, const char *path, const bench_jpeg_t *pict
 int main(int argc, char **argv)
 {
     bench_wish_t wish = bench_wish(argc, argv, PAIRS);
-    uint32_t count = wish.smoke ? PICTURES_SMOKE : PICTURES;
-    bench_jpeg_t distinct[DISTINCT];
-    bench_jpeg_t *pictures = tnd_allocate(count, sizeof *pictures);
-    for (uint32_t i = 0; i < DISTINCT; i++)
-        distinct[i] = bench_jpeg_make(i);
-    for (uint32_t i = 0; i < count; i++)
-        pictures[i] = distinct[i % DISTINCT];
-    bench_file_t file = bench_file_raw("x.tfrecord", 1, 4096);
-    write_file(file.path, pictures, count);
-    compare("jpeg_rows_per_s", file.path, pictures, count, false, 0.95, wish.runs);
-    compare("jpeg_planes_rows_per_s", file.path, pictures, count, true, 0.9, wish.runs);
-    for (uint32_t i = 0; i < DISTINCT; i++)
-        free(distinct[i].bytes);
-    free(pictures);
+    bool writes = argc == 4 && strcmp(argv[1], "--write") == 0;
+    uint32_t count = writes ? (uint32_t)atoi(argv[3]) : wish.smoke ? PICTURES_SMOKE : PICTURES;
+    bench_jpeg_t *pictures = bench_jpeg_all(count);
+    if (writes) {
+        bench_jpeg_write(argv[2], pictures, count);
+    } else {
+        bench_file_t file = bench_file_raw("x.tfrecord", 1, 4096);
+        bench_jpeg_write(file.path, pictures, count);
+        compare("jpeg_rows_per_s", file.path, pictures, count, false, 0.95, wish.runs);
+        compare("jpeg_planes_rows_per_s", file.path, pictures, count, true, 0.9, wish.runs);
+    }
+    bench_jpeg_free(pictures, count);
     return 0;
 }

@@ -10,8 +10,9 @@
 #include "actors/image/resize.h"
 #include "runtime/base/allocation.h"
 #include "runtime/base/thread.h"
+#include "tools/bench/sample_file.h"
 
-enum { THREADS = 2, CHANNELS = 3, PIXELS = JPEG_SIDE * JPEG_SIDE };
+enum { THREADS = 2, CHANNELS = 3, PIXELS = JPEG_SIDE * JPEG_SIDE, DISTINCT = 64 };
 
 typedef struct {
     const bench_jpeg_t *pictures;
@@ -25,7 +26,7 @@ typedef struct {
     float *batch;
 } loop_t;
 
-bench_jpeg_t bench_jpeg_make(uint32_t number)
+static bench_jpeg_t make(uint32_t number)
 {
     struct jpeg_compress_struct encoder;
     struct jpeg_error_mgr errors;
@@ -55,6 +56,37 @@ bench_jpeg_t bench_jpeg_make(uint32_t number)
     jpeg_finish_compress(&encoder);
     jpeg_destroy_compress(&encoder);
     return made;
+}
+
+bench_jpeg_t *bench_jpeg_all(uint32_t count)
+{
+    bench_jpeg_t *pictures = tnd_allocate(count, sizeof *pictures);
+    for (uint32_t i = 0; i < count; i++)
+        pictures[i] = i < DISTINCT ? make(i) : pictures[i % DISTINCT];
+    return pictures;
+}
+
+void bench_jpeg_free(bench_jpeg_t *pictures, uint32_t count)
+{
+    for (uint32_t i = 0; i < count && i < DISTINCT; i++)
+        free(pictures[i].bytes);
+    free(pictures);
+}
+
+void bench_jpeg_write(const char *path, const bench_jpeg_t *pictures, uint32_t count)
+{
+    FILE *out = fopen(path, "wb");
+    for (uint32_t i = 0; out != NULL && i < count; i++) {
+        size_t size = pictures[i].size + 16;
+        uint8_t *frame = tnd_allocate(1, size);
+        memcpy(frame + 12, pictures[i].bytes, pictures[i].size);
+        bench_frame(frame, pictures[i].size);
+        if (fwrite(frame, 1, size, out) != size)
+            exit(1);
+        free(frame);
+    }
+    if (out == NULL || fclose(out) != 0)
+        exit(1);
 }
 
 static void decode_part(loop_t *self, const bench_jpeg_t *picture, const tnd_window_t *part)

@@ -15,8 +15,11 @@ typedef struct {
     unsigned long size;
 } bench_jpeg_t;
 
-/*  Picture `number`, smooth with noise, of quality 90. */
-bench_jpeg_t bench_jpeg_make(uint32_t number);
+/*  So many pictures, smooth with noise, of quality 90; after the first 64 they repeat. */
+bench_jpeg_t *bench_jpeg_all(uint32_t count);
+void bench_jpeg_free(bench_jpeg_t *pictures, uint32_t count);
+/*  Writes a TFRecord file of them. */
+void bench_jpeg_write(const char *path, const bench_jpeg_t *pictures, uint32_t count);
 
 /*  So many passes over the pictures on two threads, to u8 with channels last or, if `planes`,
  *  normalised f32 with channels first. */

@@ -1,8 +1,9 @@
 /*  tools/bench/start.c - from the start of a process to its first batch: less than 100 ms, of
- *  Fashion-MNIST (two compressed files, shuffled, scaled, 128 rows for four replicas) and of a
- *  mapped file of 1.5 GB (shuffled, 256 rows of 3,072 bytes).  The most memory that the process had
- *  is printed too.  The bound is a process of plain C that inflates by zlib, or maps, and gathers
- *  one batch.
+ *  Fashion-MNIST (two compressed files, shuffled, scaled, 128 rows for four replicas), of JPEG
+ *  pictures (a TFRecord file with an index, shuffled, 64 random parts of 224 x 224 by two workers) and of
+ *  a mapped file of 1.5 GB (shuffled, 256 rows of 3,072 bytes).  The most memory that the process had
+ *  is printed too.  The bound is a process of plain C that inflates by zlib, decodes on two threads, or
+ *  maps, and gathers one batch.
  *  Usage: bench_start [--smoke | RUNS]; --first WHAT PATH... is what it starts itself with */
 #include <fcntl.h>
 #include <spawn.h>
@@ -17,11 +18,13 @@
 
 #include "runtime/base/allocation.h"
 #include "tools/bench/bench.h"
+#include "tools/bench/jpeg_loop.h"
 #include "tools/bench/sample_file.h"
 
 extern char **environ;
 
 enum { RUNS = 9, IMAGES = 60000, IMAGE_BYTES = 784, ROWS = 128, ROW_BYTES = 3072, BATCH = 256 };
+enum { PICTURES = 512 };
 
 static const double goal_ms = 100;
 static const size_t file_bytes = 1536 << 20, file_bytes_smoke = 12 << 20;
@@ -61,43 +64,83 @@ static void bare_fashion(char **paths)
     __asm__ volatile("" : : "r"(batch), "r"(chosen) : "memory");
 }
 
+static uint8_t *map_file(const char *path, size_t *bytes_p)
+{
+    struct stat status;
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    if (file < 0 || fstat(file, &status) != 0)
+        exit(1);
+    *bytes_p = (size_t)status.st_size;
+    uint8_t *bytes = mmap(NULL, *bytes_p, PROT_READ, MAP_SHARED, file, 0);
+    if (bytes == MAP_FAILED)
+        exit(1);
+    return bytes;
+}
+
+static void bare_jpeg(char **paths)
+{
+    bench_jpeg_t pictures[JPEG_BATCH];
+    size_t bytes;
+    uint8_t *at = map_file(paths[0], &bytes);
+    for (uint32_t i = 0; i < JPEG_BATCH; i++) {
+        uint64_t size;
+        memcpy(&size, at, sizeof size);
+        pictures[i] = (bench_jpeg_t){at + 12, size};
+        at += size + 16;
+    }
+    (void)bench_jpeg_loop(pictures, JPEG_BATCH, 1, false);
+}
+
 static void bare_mapped(char **paths)
 {
     static uint8_t batch[BATCH * ROW_BYTES];
-    struct stat status;
     uint64_t state = 1;
-    int file = open(paths[0], O_RDONLY | O_CLOEXEC);
-    if (file < 0 || fstat(file, &status) != 0)
-        exit(1);
-    size_t bytes = (size_t)status.st_size;
-    const uint8_t *rows = mmap(NULL, bytes, PROT_READ, MAP_SHARED, file, 0);
-    if (rows == MAP_FAILED)
-        exit(1);
+    size_t bytes;
+    const uint8_t *rows = map_file(paths[0], &bytes);
     for (size_t i = 0; i < BATCH; i++)
         memcpy(batch + i * ROW_BYTES, rows + next_row(&state, bytes / ROW_BYTES) * ROW_BYTES,
                ROW_BYTES);
     __asm__ volatile("" : : "r"(batch) : "memory");
 }
 
-static tnd_graph_t *graph_of(bool fashion, char **paths)
+/*  What is measured; `source` has places for the paths. */
+typedef struct {
+    const char *name, *source, *preprocessor, *batcher;
+    void (*bare)(char **paths);
+} subject_t;
+
+static const subject_t subjects[] = {
+    {"fashion", "source: {idx: {image: \"%s\", label: \"%s\"}}, shuffle: global",
+     "ops: [{scale: {column: image, to: f32, range: [0, 1]}}]", "size: 128, replicas: 4",
+     bare_fashion},
+    {"jpeg", "source: {tfrecord: {files: \"%s\", index: beside}}, shuffle: global",
+     "workers: 2, ops: [{decode_image: {column: record, to: image, max_pixels: 262144, then: "
+     "[{random_resized_crop: {size: 224}}]}}, {select: {columns: [image]}}]",
+     "size: 64", bare_jpeg},
+    {"mapped", "source: {raw: {files: \"%s\", columns: {x: \"u8[3072]\"}}}, shuffle: global", NULL,
+     "size: 256", bare_mapped},
+};
+
+static const subject_t *subject_of(const char *name)
+{
+    const subject_t *subject = subjects;
+    while (strcmp(subject->name, name) != 0)
+        subject++;
+    return subject;
+}
+
+static tnd_graph_t *graph_of(const subject_t *subject, char **paths)
 {
     char source[1024];
     tnd_graph_t *graph = tnd_graph_new("start", 7);
-    if (fashion) {
-        snprintf(source, sizeof source,
-                 "source: {idx: {image: \"%s\", label: \"%s\"}}, shuffle: global", paths[0],
-                 paths[1]);
-        tnd_graph_add(graph, "prep", "preprocessor",
-                      "ops: [{scale: {column: image, to: f32, range: [0, 1]}}]");
-    } else {
-        snprintf(source, sizeof source,
-                 "source: {raw: {files: \"%s\", columns: {x: \"u8[%d]\"}}}, shuffle: global",
-                 paths[0], ROW_BYTES);
-    }
+    bool works = subject->preprocessor != NULL;
+    snprintf(source, sizeof source, subject->source, paths[0], paths[1]);
     tnd_graph_add(graph, "read", "reader", source);
-    tnd_graph_add(graph, "batch", "batcher", fashion ? "size: 128, replicas: 4" : "size: 256");
+    if (works)
+        tnd_graph_add(graph, "prep", "preprocessor", subject->preprocessor);
+    tnd_graph_add(graph, "batch", "batcher", subject->batcher);
     tnd_graph_add(graph, "feed", "feeder", "");
-    tnd_graph_link(graph, fashion ? "read -> prep -> batch -> feed" : "read -> batch -> feed");
+    tnd_graph_link(graph, works ? "read -> prep -> batch -> feed" : "read -> batch -> feed");
     return graph;
 }
 
@@ -118,13 +161,12 @@ static void say_now(void)
 
 static int first_batch(const char *what, char **paths)
 {
-    bool fashion = strstr(what, "fashion") != NULL;
-    if (strncmp(what, "bare", 4) == 0) {
-        (fashion ? bare_fashion : bare_mapped)(paths);
+    if (strncmp(what, "bare_", 5) == 0) {
+        subject_of(what + 5)->bare(paths);
         say_now();
         return 0;
     }
-    tnd_graph_t *graph = graph_of(fashion, paths);
+    tnd_graph_t *graph = graph_of(subject_of(what), paths);
     tnd_session_t *session = NULL;
     if (tnd_session_open(&session, graph, NULL) != TND_OK)
         return fputs(tnd_graph_errors(graph), stderr), 1;
@@ -208,12 +250,25 @@ static void ask_fashion(int runs)
         fprintf(stderr, "bench_start: no Fashion-MNIST in %s; say TUNDISH_DATA=FOLDER\n", folder);
 }
 
+static void ask_jpeg(const bench_wish_t *wish)
+{
+    uint32_t count = wish->smoke ? JPEG_BATCH : PICTURES;
+    bench_jpeg_t *pictures = bench_jpeg_all(count);
+    bench_file_t file = bench_file_raw("x.tfrecord", 1, 4096);
+    char *paths[] = {file.path, NULL};
+    bench_jpeg_write(file.path, pictures, count);
+    bench_jpeg_free(pictures, count);
+    (void)start("jpeg", paths); /* builds the index */
+    answer("jpeg", paths, wish->runs);
+}
+
 int main(int argc, char **argv)
 {
     if (argc > 3 && strcmp(argv[1], "--first") == 0)
         return first_batch(argv[2], argv + 3);
     bench_wish_t wish = bench_wish(argc, argv, RUNS);
     ask_fashion(wish.runs);
+    ask_jpeg(&wish);
     bench_file_t file =
         bench_file_raw("x.bin", ROW_BYTES, wish.smoke ? file_bytes_smoke : file_bytes);
     bench_file_touch(&file);
