@@ -16,6 +16,10 @@ static const uint64_t block_bytes_inside = 128 << 10, block_bytes_between = 1 <<
 enum { STORED_ROWS = 1024 };
 static const uint64_t stored_bytes = 4 << 20;
 
+/*  Rows of the first blocks, which show how long a row takes: a slow one should not be waited for
+ *  thousands of times until another worker is seen to be needed. */
+enum { FIRST_ROWS = 16 };
+
 /*  Blocks of a lane under way at the same time where rows come straight from the readers. */
 enum { BLOCKS_STRAIGHT = 8 };
 
@@ -118,7 +122,8 @@ static void size_blocks(tnd_lane_window_t *window, const tnd_plan_t *plan, uint3
         return;
     }
     uint64_t rows = rows_by_default(plan, batcher, read_bytes, row_bytes);
-    window->first_rows = window->block_rows = whole_shares(options, rows);
+    window->block_rows = whole_shares(options, rows);
+    window->first_rows = lesser(window->block_rows, FIRST_ROWS);
     if (stream->budget == 0 && rows < STORED_ROWS && uses_stored(plan, batcher, stream))
         window->block_rows = whole_shares(options, lesser(STORED_ROWS, stored_bytes / row_bytes));
 }

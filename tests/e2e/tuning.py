@@ -19,7 +19,7 @@ lanes: {lanes}
 actors:
   read: {{kind: reader, source: {{npy: {{y: {folder}/y.npy}}}}, shuffle: global}}
   prep: {{kind: preprocessor, workers: {workers}, ops: [{{plugin: drag, us: 1000}}]}}
-  batch: {{kind: batcher, size: 40, block: 20 rows}}
+  batch: {{kind: batcher, size: 40}}
   feed: {{kind: feeder}}
 links:
   - read -> prep -> batch -> feed

@@ -185,6 +185,7 @@ static void *create(sim_t *self, uint32_t id)
                   .epochs = plan->epochs,
                   .count = plan->known ? plan->count[lane] : TND_UNKNOWN,
                   .block_rows = plan->block_rows,
+                  .first_rows = plan->block_rows / 4,
                   .block_ns = plan->block_ns,
                   .bytes = plan->bytes,
                   .made_max = plan->made_max,
