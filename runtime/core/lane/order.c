@@ -492,13 +492,10 @@ static bool may_reserve(const tnd_order_t *self, uint64_t at, uint64_t bytes)
            self->reservations.bytes + bytes + (floor ? 0 : kept_bytes(self)) <= self->room.all;
 }
 
-/*  Tickets of full size begin at multiples of it, so that blocks end where batches do. */
 static uint32_t next_count(const tnd_order_t *self)
 {
     uint64_t left = self->config.count - self->plan.index;
-    uint32_t rows = tnd_ticket_size_rows(&self->size);
-    if (rows == self->config.block_rows)
-        rows -= (uint32_t)(self->plan.index % rows);
+    uint32_t rows = tnd_ticket_size_rows(&self->size, self->plan.index);
     return left < rows ? (uint32_t)left : rows;
 }
 

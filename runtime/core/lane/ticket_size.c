@@ -26,10 +26,12 @@ static uint64_t least(uint64_t rows, uint64_t all, uint64_t of_a_row)
     return of_a_row > 0 && all / of_a_row < rows ? all / of_a_row : rows;
 }
 
-uint32_t tnd_ticket_size_rows(const tnd_ticket_size_t *self)
+uint32_t tnd_ticket_size_rows(const tnd_ticket_size_t *self, uint64_t first)
 {
     uint64_t most = self->learned || self->rows_first == 0 ? self->rows_max : self->rows_first;
     uint64_t rows = least(most, self->block_ns, self->row_ns);
     rows = least(rows, self->budget - self->budget / SPARE_PART, self->row_ragged);
+    if (rows == self->rows_max)
+        rows -= first % rows;
     return rows > 0 ? (uint32_t)rows : 1;
 }

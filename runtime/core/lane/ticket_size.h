@@ -18,6 +18,8 @@ typedef struct {
 } tnd_ticket_size_t;
 
 void tnd_ticket_size_learn(tnd_ticket_size_t *self, const tnd_block_note_t *block);
-uint32_t tnd_ticket_size_rows(const tnd_ticket_size_t *self);
+/*  From position `first` on.  Tickets of full size begin at multiples of it, so that blocks end where
+ *  batches do. */
+uint32_t tnd_ticket_size_rows(const tnd_ticket_size_t *self, uint64_t first);
 
 #endif

@@ -226,25 +226,26 @@ static void learn(tnd_ticket_size_t *size, uint32_t count, uint64_t bytes, uint6
 Test(ticket_size, asks_for_as_many_positions_as_usually_fit)
 {
     tnd_ticket_size_t size = {.rows_max = 1000, .budget = 8000};
-    cr_assert_eq(tnd_ticket_size_rows(&size), 1000, "nothing is known yet");
+    cr_assert_eq(tnd_ticket_size_rows(&size, 0), 1000, "nothing is known yet");
+    cr_assert_eq(tnd_ticket_size_rows(&size, 2016), 984, "to the next multiple");
     for (int i = 0; i < 50; i++)
         learn(&size, 100, 100 * 70, 0);
-    cr_assert_eq(tnd_ticket_size_rows(&size), 100, "an eighth of the budget is left");
+    cr_assert_eq(tnd_ticket_size_rows(&size, 0), 100, "an eighth of the budget is left");
     learn(&size, 0, 1 << 30, 0);
-    cr_assert_geq(tnd_ticket_size_rows(&size), 3, "a row above the budget counts as the budget");
+    cr_assert_geq(tnd_ticket_size_rows(&size, 0), 3, "a row above the budget counts as the budget");
     for (int i = 0; i < 40; i++)
         learn(&size, 10, 10 * 70, 0);
-    cr_assert_geq(tnd_ticket_size_rows(&size), 90, "and is forgotten");
+    cr_assert_geq(tnd_ticket_size_rows(&size, 0), 90, "and is forgotten");
     for (int i = 0; i < 50; i++)
         learn(&size, 0, 1 << 30, 0);
-    cr_assert_eq(tnd_ticket_size_rows(&size), 1);
+    cr_assert_eq(tnd_ticket_size_rows(&size, 0), 1);
 }
 
 Test(ticket_size, asks_for_as_many_positions_as_take_the_time_of_a_block)
 {
     tnd_ticket_size_t size = {.rows_max = 1000, .block_ns = 5000};
     learn(&size, 10, 0, 1000);
-    cr_assert_eq(tnd_ticket_size_rows(&size), 50);
+    cr_assert_eq(tnd_ticket_size_rows(&size, 0), 50);
     learn(&size, 1, 0, 1000000);
-    cr_assert_eq(tnd_ticket_size_rows(&size), 1);
+    cr_assert_eq(tnd_ticket_size_rows(&size, 0), 1);
 }
