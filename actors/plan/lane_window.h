@@ -19,7 +19,7 @@ enum { TND_LANE_WINDOW_BLOCKS = 32 };
  *  held includes the lists of origins and lengths. */
 typedef struct {
     uint64_t blocks, block_rows;
-    uint64_t first_rows;   /* of a block, until it is known how long one takes */
+    uint64_t first_rows;   /* of the first blocks */
     tnd_row_bytes_t row;   /* of one position while it is under way */
     uint64_t held;         /* bytes of one position that waits for a step */
     uint64_t wanted;       /* positions that wait for a step */

@@ -76,7 +76,7 @@ tnd_order_t *tnd_order_init(void *memory, const tnd_order_config_t *config)
     assert(config->first_rows <= config->block_rows);
     self->size =
         (tnd_ticket_size_t){.rows_max = config->block_rows,
-                            .rows_first = config->first_rows,
+                            .rows_now = config->first_rows,
                             .block_ns = config->block_ns,
                             .budget = config->bytes.ragged_max > 0 ? config->bytes.budget : 0};
     self->tickets.ring = (tnd_ticket_t *)(self + 1);

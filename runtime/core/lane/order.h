@@ -46,7 +46,7 @@ typedef struct {
     uint32_t epochs;        /* TND_ENDLESS: without end */
     uint64_t count;         /* positions of an epoch; TND_UNKNOWN */
     uint32_t block_rows;    /* positions of a ticket at most (ticket_size.h) */
-    uint32_t first_rows;    /* of a ticket until a block has arrived; 0: block_rows */
+    uint32_t first_rows;    /* of the first tickets; 0: block_rows */
     uint64_t block_ns;      /* a block should not take longer in its slowest stage; 0: no limit */
     tnd_row_bytes_t bytes;  /* of the rows of a ticket while it is under way */
     uint64_t made_max;      /* bytes of one position after all operations */

@@ -4,6 +4,9 @@
 /*  This part of the budget is left for rows that are larger than usual. */
 enum { SPARE_PART = 8 };
 
+/*  A ticket to the largest block before it. */
+enum { GROWTH = 4 };
+
 static uint64_t smooth(uint64_t before, uint64_t now)
 {
     return before == 0 ? now : before - before / 4 + now / 4;
@@ -12,7 +15,8 @@ static uint64_t smooth(uint64_t before, uint64_t now)
 void tnd_ticket_size_learn(tnd_ticket_size_t *self, const tnd_block_note_t *block)
 {
     uint32_t count = block->count;
-    self->learned = true;
+    if (self->rows_now > 0 && count > self->rows_now / GROWTH)
+        self->rows_now = count < self->rows_max / GROWTH ? count * GROWTH : 0;
     if (self->block_ns > 0 && count > 0)
         self->row_ns = smooth(self->row_ns, block->work_ns / count);
     if (self->budget == 0 || (count == 0 && block->end))
@@ -28,7 +32,7 @@ static uint64_t least(uint64_t rows, uint64_t all, uint64_t of_a_row)
 
 uint32_t tnd_ticket_size_rows(const tnd_ticket_size_t *self, uint64_t first)
 {
-    uint64_t most = self->learned || self->rows_first == 0 ? self->rows_max : self->rows_first;
+    uint64_t most = self->rows_now > 0 ? self->rows_now : self->rows_max;
     uint64_t rows = least(most, self->block_ns, self->row_ns);
     rows = least(rows, self->budget - self->budget / SPARE_PART, self->row_ragged);
     if (rows == self->rows_max)

@@ -1,7 +1,8 @@
 /*  runtime/core/lane/ticket_size.h - how many positions a ticket asks for.
  *
  *  As many as usually keep the slowest stage busy for at most `block_ns` and fit the budget.  Both
- *  costs of a position are learned from the blocks that arrive.  A row above the budget counts as
+ *  costs of a position are learned from the blocks that arrive.  The first tickets are small, and
+ *  later ones at most four times as large as the largest block that has arrived.  A row above the budget counts as
  *  the budget, so that a single one is soon forgotten.
  *
  *  Threads: one.  A plain value. */
@@ -11,8 +12,7 @@
 #include "runtime/core/protocol/message.h"
 
 typedef struct {
-    uint32_t rows_max, rows_first; /* rows_first: until a block has arrived; 0: rows_max */
-    bool learned;
+    uint32_t rows_max, rows_now; /* at most; rows_now: by what has arrived, 0: rows_max */
     uint64_t block_ns, budget;   /* 0: no limit */
     uint64_t row_ns, row_ragged; /* smoothed, of a position: time; bytes of ragged columns */
 } tnd_ticket_size_t;

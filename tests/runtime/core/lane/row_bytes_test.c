@@ -249,3 +249,14 @@ Test(ticket_size, asks_for_as_many_positions_as_take_the_time_of_a_block)
     learn(&size, 1, 0, 1000000);
     cr_assert_eq(tnd_ticket_size_rows(&size, 0), 1);
 }
+
+Test(ticket_size, grows_from_small_blocks_to_large_ones)
+{
+    tnd_ticket_size_t size = {.rows_max = 1000, .rows_now = 16};
+    static const uint32_t expected[] = {16, 64, 256, 1000, 1000};
+    for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
+        cr_assert_eq(tnd_ticket_size_rows(&size, 0), expected[i], "block %zu", i);
+        learn(&size, expected[i], 0, 0);
+        learn(&size, 3, 0, 0); /* the last one of an epoch */
+    }
+}
