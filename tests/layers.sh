@@ -3,7 +3,8 @@
 # that comes earlier in `order`, so there are no circles of folders.  Files do not include each other
 # in circles either, where x.c, x.h and x_internal.h count as one file.  An include guard follows the
 # path of its header.  The pure core uses no clock, thread, socket, file or allocator.  A folder holds
-# at most 30 C files, and a file at most 700 lines.  Usage: layers.sh ROOT
+# at most 30 C files, and a file at most 700 lines.  Every folder of tests is built.
+# Usage: layers.sh ROOT
 set -u
 cd "${1:-.}" || exit 2
 order='runtime/tundish runtime/base
@@ -70,6 +71,12 @@ complain "folders with more than 30 C files" "$found"
 found=$(find runtime transport actors tools examples tests -name '*.[ch]' -exec wc -l {} + |
     awk '$1 > 700 && $2 != "total" { print $2 ": " $1 " lines" }')
 complain "files with more than 700 lines" "$found"
+found=$(find tests -mindepth 2 -name CMakeLists.txt | while read -r list; do
+    folder=$(dirname "$list")
+    parent=$(dirname "$folder")
+    grep -q "add_subdirectory($(basename "$folder"))" "$parent/CMakeLists.txt" || echo "$folder"
+done)
+complain "tests that nothing builds: add_subdirectory() is missing for" "$found"
 
 refuse "transport includes an actor" '#include "actors/' transport
 refuse "an actor includes a transport" '#include "transport/' actors
