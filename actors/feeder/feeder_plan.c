@@ -113,6 +113,34 @@ static uint64_t bytes_of_blocks(const tnd_plan_t *plan, uint32_t batcher,
     return 2 * block;
 }
 
+/*  Adds the memory and threads of devices; returns the bytes of a replica's rows that are cast on the
+ *  host. */
+static uint64_t add_devices(const tnd_plan_t *plan, const tnd_instance_t *own,
+                            const tnd_stream_t *stream, const tnd_slot_layout_config_t *fed,
+                            uint32_t depth, tnd_memory_estimate_t *estimate)
+{
+    const tnd_feeder_options_t *options = own->options;
+    tnd_slot_layout_config_t config = *fed;
+    config.schema = &stream->shown;
+    tnd_slot_layout_t shown = tnd_slot_layout_of(&config);
+    uint64_t cast = 0;
+    for (uint32_t i = 0, replicas; i < own->replica_count; i += replicas) {
+        const char *device = tnd_feeder_plan_device(plan, own, own->replica_first + i);
+        uint32_t can = tnd_device_can(device);
+        for (replicas = 1; i + replicas < own->replica_count; replicas++)
+            if (tnd_feeder_plan_device(plan, own, own->replica_first + i + replicas) != device)
+                break;
+        if ((can & TND_DEVICE_OWN_MEMORY) != 0)
+            tnd_memory_estimate_add_device(
+                estimate, device, (depth + options->spare) * replicas * shown.bytes,
+                "%" PRIu32 " batches and %" PRIu64 " spare", depth, options->spare);
+        if (options->cast != NULL && (can & TND_DEVICE_CASTS) == 0)
+            cast = shown.bytes;
+        estimate->threads += (can & TND_DEVICE_OWN_MEMORY) != 0 || options->cast != NULL;
+    }
+    return cast;
+}
+
 /*  All rows of a step that has a slot may be on their way to it, or be read in place, in blocks
  *  that begin before them and end after them.  The same applies to a step whose tensors a program
  *  holds. */
@@ -129,7 +157,9 @@ void tnd_feeder_plan_memory(const tnd_plan_t *plan, uint32_t index, const tnd_st
     tnd_slot_layout_t layout = tnd_slot_layout_of(&config);
     uint64_t rows = config.rows_max;
     uint32_t depth = tnd_prefetch_depth(plan, own->chain, stream);
-    uint64_t slot_bytes = own->replica_count * tnd_slot_layout_memory(&layout);
+    uint64_t slot_bytes =
+        own->replica_count * (tnd_slot_layout_memory(&layout) +
+                              add_devices(plan, own, stream, &config, depth, estimate));
     tnd_memory_estimate_add(estimate, own->name, depth * slot_bytes,
                             "slots of %" PRIu32 " batches, %" PRIu64 " rows each", depth,
                             rows * own->replica_count);

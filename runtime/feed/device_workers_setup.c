@@ -99,6 +99,14 @@ static void make_jobs(tnd_device_workers_t *self)
     }
 }
 
+static bool casts_on_host(const tnd_device_workers_config_t *config)
+{
+    bool all = true;
+    for (uint32_t i = 0; i < config->count; i++)
+        all = all && (tnd_device_can(config->devices[i]) & TND_DEVICE_CASTS) != 0;
+    return config->casts != NULL && !all;
+}
+
 /*  Devices allocate nothing after the start. */
 static tnd_status_t make_spares(tnd_device_workers_t *self, uint32_t count, tnd_error_t *error)
 {
@@ -119,7 +127,7 @@ static tnd_status_t make_memories(tnd_device_workers_t *self, tnd_error_t *error
         .devices = config->devices,
         .count = config->count,
         .bytes =
-            config->casts != NULL ? self->casts_at + self->shown_layout.bytes : self->layout.bytes,
+            casts_on_host(config) ? self->casts_at + self->shown_layout.bytes : self->layout.bytes,
         .device_bytes = self->shown_layout.bytes,
         .device = config->device,
         .warm = self->layout.warm,

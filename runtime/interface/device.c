@@ -58,6 +58,12 @@ static tnd_status_t resolve(const char *name, const tnd_device_ops_t **ops_p, ui
     return TND_OK;
 }
 
+uint32_t tnd_device_can(const char *name)
+{
+    const tnd_device_ops_t *ops = find(name, strcspn(name, ":"));
+    return ops != NULL ? ops->can : 0;
+}
+
 tnd_status_t tnd_device_check(const char *name, tnd_error_t *error)
 {
     const tnd_device_ops_t *ops;

@@ -149,6 +149,9 @@ struct tnd_device {
 /*  The devices of this build; devices.c defines it from the list. */
 const tnd_device_ops_t *const *tnd_registry_devices(size_t *count_p);
 
+/*  What devices of that name's kind can do; 0 if the kind is unknown. */
+uint32_t tnd_device_can(const char *name);
+
 /*  Errors: TND_FAILED as tnd_device_open; opens no device. */
 tnd_status_t tnd_device_check(const char *name, tnd_error_t *error) TND_CHECKED;
 

@@ -7,25 +7,42 @@
 
 #include "runtime/base/allocation.h"
 
+static void write_term(tnd_memory_term_t *term, const char *who, uint64_t bytes, const char *format,
+                       va_list list)
+{
+    vsnprintf(term->what, sizeof term->what, format, list);
+    term->who = who;
+    term->bytes = bytes;
+}
+
 void tnd_memory_estimate_add(tnd_memory_estimate_t *self, const char *who, uint64_t bytes,
                              const char *format, ...)
 {
     if (bytes == 0)
         return;
-    self->items = tnd_grow(self->items, self->count, &self->room, sizeof *self->items);
-    tnd_memory_term_t *need = &self->items[self->count++];
     va_list list;
+    self->items = tnd_grow(self->items, self->count, &self->room, sizeof *self->items);
     va_start(list, format);
-    vsnprintf(need->what, sizeof need->what, format, list);
+    write_term(&self->items[self->count++], who, bytes, format, list);
     va_end(list);
-    need->who = who;
-    need->bytes = bytes;
     if (__builtin_add_overflow(self->bytes, bytes, &self->bytes))
         self->bytes = UINT64_MAX;
+}
+
+void tnd_memory_estimate_add_device(tnd_memory_estimate_t *self, const char *device, uint64_t bytes,
+                                    const char *format, ...)
+{
+    va_list list;
+    self->devices =
+        tnd_grow(self->devices, self->device_count, &self->device_room, sizeof *self->devices);
+    va_start(list, format);
+    write_term(&self->devices[self->device_count++], device, bytes, format, list);
+    va_end(list);
 }
 
 void tnd_memory_estimate_free(tnd_memory_estimate_t *self)
 {
     free(self->items);
+    free(self->devices);
     *self = (tnd_memory_estimate_t){0};
 }

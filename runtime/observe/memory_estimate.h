@@ -22,7 +22,11 @@ typedef struct {
     tnd_memory_term_t *items;
     uint32_t count;
     size_t room;
-    uint64_t bytes;   /* of all items */
+    uint64_t bytes; /* of all items */
+    /*  Memory of devices, which is not the host's; `who` is a device. */
+    tnd_memory_term_t *devices;
+    uint32_t device_count;
+    size_t device_room;
     bool asleep;      /* the instance that is asked gets nothing to do in the whole run */
     uint64_t threads; /* in addition to those of actors and devices; their memory is not an item */
 } tnd_memory_estimate_t;
@@ -30,6 +34,8 @@ typedef struct {
 /*  Ignores 0 bytes. */
 void tnd_memory_estimate_add(tnd_memory_estimate_t *self, const char *who, uint64_t bytes,
                              const char *format, ...) __attribute__((format(printf, 4, 5)));
+void tnd_memory_estimate_add_device(tnd_memory_estimate_t *self, const char *device, uint64_t bytes,
+                                    const char *format, ...) __attribute__((format(printf, 4, 5)));
 void tnd_memory_estimate_free(tnd_memory_estimate_t *self);
 
 #endif

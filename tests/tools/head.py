@@ -210,6 +210,44 @@ def test_npz_holds_what_json_holds(folder):
     same(sorted(p.name for p in folder.iterdir() if "tmp" in p.name), [])
 
 
+CASTING = ("  feed: {kind: feeder, cast: {image: {to: %s, scale: [1, 2, 3, 4, 0.1, 0.2, 0.3, 1e-9], "
+           "bias: -2.1, layout: channels_first}}%s}\n")
+
+
+def test_fed_shows_columns_as_steps_read_them(folder):
+    made = arrays(folder, images=True)
+    scale = numpy.array([1, 2, 3, 4, 0.1, 0.2, 0.3, 1e-9], "f4").astype("longdouble")
+    exact = made["image"].astype("longdouble") * scale + numpy.longdouble(numpy.float32(-2.1))
+    wanted = exact.astype("f4").transpose(0, 2, 1)
+    out = folder / "rows.npz"
+    for name, dtype in (("f32", "f4"), ("f16", "f2")):
+        path = topology(folder, columns="x image", batch="size: 40, replicas: 2",
+                        actors=CASTING % (name, ""), links=["read -> batch -> feed"])
+        same(run("head", path, "--steps", "9", "--fed", "--npz", out), (0, "", ""))
+        with numpy.load(out) as rows:
+            equal(rows["image"], wanted.astype(dtype), name)
+            equal(rows["x"], made["x"], "x")
+        same(run("head", path, "--steps", "9", "--npz", out), (0, "", ""))
+        with numpy.load(out) as rows:
+            equal(rows["image"], made["image"], "as it is fed")
+    code, _, err = run("head", path, "--fed", "--at", "read")
+    same(code, 2)
+    holds(err, "--fed is for batches")
+
+
+def test_casts_and_devices_leave_the_stream_as_it_is(folder):
+    arrays(folder, images=True)
+    streams = set()
+    for more in ("", ", devices: [sim:0]", ', devices: ["sim:[0-1]"], depth: 1'):
+        for feed in ("  feed: {kind: feeder, digest: true%s}\n" % more, CASTING % ("bf16", more)):
+            path = topology(folder, columns="x image", batch="size: 40, replicas: 2", actors=feed,
+                            links=["read -> batch -> feed"])
+            code, text, err = run("run", path)
+            same((code, err), (0, ""), feed)
+            streams.add(text.splitlines()[-1])
+    same(len(streams), 1)
+
+
 def test_npz_passes_through_a_pipe(folder):
     made = arrays(folder)
     done = subprocess.run([TUNDISH, "head", topology(folder), "--npz", "/dev/stdout"],

@@ -25,6 +25,22 @@ def test_a_good_graph_is_ok(folder):
     holds(out, "ok: 3 instances of actors, 2 connections, 1 chain, 1 host")
 
 
+def test_the_memory_of_devices_is_told(folder):
+    arrays(folder)
+    path = topology(folder, batch="size: 32, replicas: 2", links=FED,
+                    actors=FEED % ', devices: ["sim:[0-1]"], depth: 3, spare: 1, cast: {x: {to: f16}}')
+    code, out, err = run("validate", path)
+    same((code, err), (0, ""))
+    holds(out, "memory of sim:0 on local: ", "memory of sim:1 on local: ",
+          ", for 3 batches and 1 spare")
+    code, out, err = run("explain", path, "--json")
+    same((code, err), (0, ""))
+    host, = json.loads(out)["hosts"]
+    columns = 16 * 3 * 2 + 32, 16 * 8  # of 16 rows, in whole cache lines
+    same([(device["device"], device["bytes"]) for device in host["memory"]["devices"]],
+         [("sim:0", 4 * sum(columns)), ("sim:1", 4 * sum(columns))])
+
+
 def test_all_errors_come_in_one_pass(folder):
     path = graph(folder, batch="sise: 32, replicas: none")
     path.write_text(path.read_text().replace("kind: reader", "kind: raeder"))

@@ -81,6 +81,7 @@ static const tnd_argument_t arguments[] = {
      TAKES(FLAG, graph)},
     {"--man", NULL, "prints the manual page, for man -l", TAKES(FLAG, man)},
     {"--json", NULL, "prints JSON instead of text", TAKES(FLAG, json)},
+    {"--fed", NULL, "shows columns as steps read them: `cast` of the feeder", TAKES(FLAG, fed)},
 };
 
 /*  Options with a letter. */

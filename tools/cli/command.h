@@ -46,7 +46,7 @@ typedef struct {
     uint64_t rows;        /* one block in so many; 0: not given */
     bool last;
     uint64_t seconds, minutes, seed; /* 0: not given */
-    bool quiet, json, replicas, log_json;
+    bool quiet, json, replicas, log_json, fed;
     bool dot, graph, man, all, trust_data, list, remove, beside, stream, pages, once;
 } tnd_request_t;
 

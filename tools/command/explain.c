@@ -181,6 +181,9 @@ static void print_memory(const tnd_plan_t *plan, const tnd_preflight_t *prefligh
         for (uint32_t t = 0; t < memory.estimate.count; t++)
             printf("  %12s  %s: %s\n", tnd_quantity_size(memory.estimate.items[t].bytes, size),
                    memory.estimate.items[t].who, memory.estimate.items[t].what);
+        for (uint32_t d = 0; d < memory.estimate.device_count; d++)
+            printf("  %12s  of %s: %s\n", tnd_quantity_size(memory.estimate.devices[d].bytes, size),
+                   memory.estimate.devices[d].who, memory.estimate.devices[d].what);
         tnd_memory_free(&memory);
     }
 }
@@ -226,6 +229,13 @@ static void json_memory(const tnd_plan_t *plan, uint32_t host, const tnd_preflig
     for (uint32_t t = 0; t < memory.estimate.count; t++) {
         const tnd_memory_term_t *need = &memory.estimate.items[t];
         tnd_json_begin(stdout, t > 0, "actor", need->who);
+        tnd_json_member(stdout, "what", need->what);
+        printf(",\"bytes\":%" PRIu64 "}", need->bytes);
+    }
+    printf("],\"devices\":[");
+    for (uint32_t d = 0; d < memory.estimate.device_count; d++) {
+        const tnd_memory_term_t *need = &memory.estimate.devices[d];
+        tnd_json_begin(stdout, d > 0, "device", need->who);
         tnd_json_member(stdout, "what", need->what);
         printf(",\"bytes\":%" PRIu64 "}", need->bytes);
     }

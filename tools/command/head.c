@@ -156,11 +156,12 @@ static int pull(head_t *head, tnd_feed_t *feed, bool *failed_p)
     uint64_t first = head->start.index, begun = first,
              left = request->steps != UINT64_MAX ? request->steps : 1;
     *failed_p = false;
-    if (begin_sinks(&sinks, request, &head->stream.fed, &error) != TND_OK) {
+    const tnd_schema_t *schema = request->fed ? &head->stream.shown : &head->stream.fed;
+    if (begin_sinks(&sinks, request, schema, &error) != TND_OK) {
         tnd_complain("head", "%s", error.text);
         return TND_EXIT_USAGE;
     }
-    tnd_capture_init(&capture, &head->stream.fed, head->plan.replicas);
+    tnd_capture_init(&capture, schema, head->plan.replicas);
     status = skip_steps(head, feed);
     bool skipped = status == TND_OK;
     while (skipped && left > 0 && (status = tnd_feed_next(feed)) == TND_OK &&
@@ -240,6 +241,8 @@ static int take_start(head_t *head)
 {
     const tnd_request_t *request = head->request;
     const char *text = request->position, *colon = text != NULL ? strchr(text, ':') : NULL;
+    if (request->fed && !head->plan.batches)
+        return tnd_usage_error("head", "--fed is for batches, as steps read them");
     if (request->step != UINT64_MAX && !head->plan.batches)
         return tnd_usage_error("head", "--step is for batches; --position is for rows before them");
     if (text == NULL)
@@ -271,8 +274,8 @@ static int head_graph(const tnd_request_t *request)
     tnd_graph_t *graph = head.graph = tnd_load_graph(request, NULL, true);
     int code = TND_EXIT_TOPOLOGY;
     if (tnd_load_check(graph)) {
-        if (tnd_head_plan_make(&head.plan, arena, tnd_graph_plan(graph), request->at, &error) ==
-            TND_OK) {
+        if (tnd_head_plan_make(&head.plan, arena, tnd_graph_plan(graph), request->at, request->fed,
+                               &error) == TND_OK) {
             code = take_start(&head);
             if (code == TND_EXIT_OK)
                 code = run_session(&head);
@@ -292,8 +295,8 @@ const tnd_command_t tnd_command_head = {
     .operands = "FILE...",
     .summary = "shows what a graph feeds, without a model",
     .arguments = (const char *const[]){"--steps", "--step", "--position", "--at", "--replicas",
-                                       "--json", "--npz", "--png", "--set", "--data", "--log-level",
-                                       "--log-json", NULL},
+                                       "--fed", "--json", "--npz", "--png", "--set", "--data",
+                                       "--log-level", "--log-json", NULL},
     .details =
         "Runs the graph up to its batcher, in this process whatever the overlays say, and shows\n"
         "the first steps (1, or --steps): type, shape, range and first rows of each column,\n"

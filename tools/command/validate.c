@@ -23,6 +23,10 @@ static void print_text(const tnd_plan_t *plan, const tnd_preflight_t *preflight)
         printf("memory of %s: at most %s%s\n", plan->hosts[h].name,
                tnd_quantity_size(memory.estimate.bytes, size),
                memory.known ? "" : ", and terms that only another host can compute");
+        for (uint32_t d = 0; d < memory.estimate.device_count; d++)
+            printf("memory of %s on %s: %s, for %s\n", memory.estimate.devices[d].who,
+                   plan->hosts[h].name, tnd_quantity_size(memory.estimate.devices[d].bytes, size),
+                   memory.estimate.devices[d].what);
         tnd_memory_free(&memory);
     }
     for (uint32_t a = 0; a < preflight->await_count; a++)

@@ -156,15 +156,34 @@ static void add_batchers(maker_t *self, tnd_arena_t *arena, const char *actor)
     }
 }
 
-static void add_feeder(maker_t *self, tnd_arena_t *arena, uint32_t replicas)
+/*  What the feeder of an actor's chain casts; NULL: nothing. */
+static const tnd_cast_options_t *casts_of(const maker_t *self, const char *actor)
+{
+    const tnd_plan_t *from = self->from;
+    uint32_t chain = 0;
+    for (uint32_t i = 0; i < from->instance_count; i++)
+        if (strcmp(from->instances[i].actor, actor) == 0)
+            chain = from->instances[i].chain;
+    for (uint32_t i = 0; i < from->instance_count; i++)
+        if (has_role(&from->instances[i], TND_ROLE_FEEDER) && from->instances[i].chain == chain)
+            return ((const tnd_feeder_options_t *)from->instances[i].options)->cast;
+    return NULL;
+}
+
+/*  `casts`: NULL for rows as they are fed. */
+static void add_feeder(maker_t *self, tnd_arena_t *arena, uint32_t replicas,
+                       const tnd_cast_options_t *casts)
 {
     const tnd_kind_spec_t *kind = tnd_registry_kind_of_role(TND_ROLE_FEEDER);
+    tnd_feeder_options_t *options = tnd_arena_array(arena, 1, sizeof *options);
+    *options = *(const tnd_feeder_options_t *)options_of(arena, kind, NULL, NULL);
+    options->cast = casts;
     uint32_t number = self->instance_count++;
     self->instances[number] = (tnd_instance_t){
         .actor = TND_HEAD_PLAN_FEEDER,
         .name = TND_HEAD_PLAN_FEEDER,
         .kind = kind,
-        .options = options_of(arena, kind, NULL, NULL),
+        .options = options,
         .lane_count = self->from->lanes,
         .replica_count = replicas,
     };
@@ -195,7 +214,7 @@ static void add_host(tnd_head_plan_t *self, tnd_arena_t *arena, uint32_t feeder)
 }
 
 tnd_status_t tnd_head_plan_make(tnd_head_plan_t *self, tnd_arena_t *arena, const tnd_plan_t *plan,
-                                const char *at, tnd_error_t *error)
+                                const char *at, bool fed, tnd_error_t *error)
 {
     const char *actor;
     TND_TRY(find_place(plan, at, &actor, error));
@@ -222,7 +241,7 @@ tnd_status_t tnd_head_plan_make(tnd_head_plan_t *self, tnd_arena_t *arena, const
             self->replicas = (uint32_t)options->replicas;
             self->size = tnd_plan_batch_size(options);
         }
-    add_feeder(&maker, arena, self->replicas);
+    add_feeder(&maker, arena, self->replicas, fed ? casts_of(&maker, actor) : NULL);
     self->plan.instances = maker.instances;
     self->plan.instance_count = maker.instance_count;
     self->plan.edges = maker.edges;

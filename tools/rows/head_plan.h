@@ -23,9 +23,9 @@ typedef struct {
     uint64_t size;     /* rows of a batch */
 } tnd_head_plan_t;
 
-/*  `at`: an actor of the plan; NULL: the batcher of its first chain.  Errors: TND_FAILED if the
- *  actor does not exist. */
+/*  `at`: an actor of the plan; NULL: the batcher of its first chain.  `fed`: columns are cast as by
+ *  the feeder of that chain.  Errors: TND_FAILED if the actor does not exist. */
 tnd_status_t tnd_head_plan_make(tnd_head_plan_t *self, tnd_arena_t *arena, const tnd_plan_t *plan,
-                                const char *at, tnd_error_t *error) TND_CHECKED;
+                                const char *at, bool fed, tnd_error_t *error) TND_CHECKED;
 
 #endif
