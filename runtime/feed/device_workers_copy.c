@@ -236,6 +236,40 @@ static void rest(uint64_t since_ns)
     (void)nanosleep(&(struct timespec){.tv_nsec = (long)ns}, NULL);
 }
 
+_Static_assert(sizeof((tnd_device_page_t *)0)->calls == TND_DEVICE_CALL_KINDS * sizeof(uint64_t),
+               "each kind of call has a place on the page");
+
+/*  Publishes what the device counts, now and then: it may have to ask its driver. */
+static void show_facts(copier_t *self, uint64_t now)
+{
+    static const uint64_t least_ns = 100000000;
+    tnd_device_page_t *page = self->worker->page;
+    tnd_device_facts_t facts;
+    if (now - self->shown_ns < least_ns)
+        return;
+    self->shown_ns = now;
+    self->worker->device->ops->facts(self->worker->device, &facts);
+    atomic_store_explicit(&page->bytes_moved, facts.bytes_moved, memory_order_relaxed);
+    atomic_store_explicit(&page->link_ns, facts.link_ns, memory_order_relaxed);
+    for (size_t i = 0; i < TND_DEVICE_CALL_KINDS; i++)
+        atomic_store_explicit(&page->calls[i], facts.calls[i], memory_order_relaxed);
+}
+
+/*  Counts the time since the last look if the device had done all that was copied, and a copy was
+ *  under way; returns the time. */
+static uint64_t count_wait(copier_t *self, uint64_t looked_ns)
+{
+    uint64_t now = tnd_clock_now();
+    tnd_device_slots_t counts = tnd_device_workers_counts(self);
+    if (self->waits_for_link)
+        tnd_count(&self->worker->page->link_wait_ns, now - looked_ns);
+    bool idle =
+        tnd_device_workers_discards(self->worker->group) || counts.finished == counts.copied;
+    self->waits_for_link = idle && counts.copied < counts.copying;
+    show_facts(self, now);
+    return now;
+}
+
 static void *copier_main(void *context)
 {
     copier_t *self = context;
@@ -245,18 +279,22 @@ static void *copier_main(void *context)
     snprintf(name, sizeof name, "%.7s>%s", group->config.name, self->worker->name);
     tnd_thread_begin_computing(name);
     (void)tnd_float_mode_set(TND_FLOAT_STRICT); /* it may cast */
-    uint64_t since_ns = tnd_clock_now();
+    uint64_t since_ns = tnd_clock_now(), looked_ns = since_ns;
     for (;;) {
         bool any = false;
-        tnd_futex_wait(&self->gate, has_work, self, 0);
+        if (!has_work(self)) {
+            tnd_futex_wait(&self->gate, has_work, self, 0);
+            looked_ns = tnd_clock_now();
+        }
         if (tnd_device_workers_dead(group) || !start_copies(self, &any) ||
             !advance(self, &self->copied, tnd_device_workers_counts(self).copying, ops->uploaded,
                      &any) ||
             !advance(self, &self->finished, tnd_device_workers_counts(self).put, ops->finished,
                      &any))
             return NULL;
+        looked_ns = count_wait(self, looked_ns);
         if (any)
-            since_ns = tnd_clock_now();
+            since_ns = looked_ns;
         else
             rest(since_ns);
     }

@@ -107,6 +107,19 @@ static bool casts_on_host(const tnd_device_workers_config_t *config)
     return config->casts != NULL && !all;
 }
 
+/*  Publishes what is known of a device. */
+static void describe_device(const worker_t *worker)
+{
+    tnd_device_page_t *page = worker->page;
+    tnd_device_facts_t facts;
+    worker->device->ops->facts(worker->device, &facts);
+    snprintf(page->model, sizeof page->model, "%s", facts.name);
+    snprintf(page->bus, sizeof page->bus, "%s", facts.bus);
+    snprintf(page->uuid, sizeof page->uuid, "%s", facts.uuid);
+    page->memory = facts.memory;
+    page->numa_node = facts.numa_node;
+}
+
 /*  Devices allocate nothing after the start. */
 static tnd_status_t make_spares(tnd_device_workers_t *self, uint32_t count, tnd_error_t *error)
 {
@@ -140,6 +153,8 @@ static tnd_status_t make_memories(tnd_device_workers_t *self, tnd_error_t *error
     TND_TRY(tnd_slot_pool_new(&self->pool, &memory, error));
     for (uint32_t w = 0; w < self->worker_count; w++)
         self->workers[w].device = tnd_slot_pool_device(self->pool, self->workers[w].first);
+    for (uint32_t w = 0; w < self->worker_count; w++)
+        describe_device(&self->workers[w]);
     TND_TRY(tnd_device_workers_prepare_copies(self, error));
     tnd_device_workers_make_caller(self);
     for (uint32_t s = 0; s < config->depth; s++)

@@ -30,7 +30,7 @@ struct tnd_pages {
 /*  How long the file of a killed process is kept. */
 static const uint64_t dead_for_ns = UINT64_C(600000000000);
 
-_Static_assert(sizeof(tnd_statistics_t) <= TND_PAGE_BYTES, "an actor's statistics fill one page");
+_Static_assert(sizeof(tnd_statistics_t) <= TND_PAGE_BYTES, "an actor's statistics fit on its page");
 _Static_assert(sizeof(tnd_pages_header_t) <= TND_PAGE_BYTES, "a header fills one page");
 
 /* --- where they lie --------------------------------------------------------------------------- */

@@ -55,7 +55,7 @@ enum {
     TND_WAIT_REASONS = 16, /* bits of TND_WAIT_* */
     TND_PAGE_PEERS = 64,   /* and edges */
     TND_PAGE_FED = 4,      /* and times of steps */
-    TND_PAGE_BYTES = 4096  /* no two actors share a cache line or a page */
+    TND_PAGE_BYTES = 12288 /* no two actors share a cache line or a page */
 };
 
 /*  What a device thread does. */
@@ -79,6 +79,14 @@ typedef struct {
      *  thread, they include what the program does between them. */
     _Atomic uint64_t cpu_ns, ready_ns;
     char name[24];
+    /*  What is known of it when it is opened; 0, -1 and "": unknown. */
+    char model[64], bus[32], uuid[48];
+    uint64_t memory; /* bytes */
+    int32_t numa_node;
+    /*  Of a device that rows are copied to: bytes so far, the time in which a copy was under way, and
+     *  the part of it in which the device had no other work. */
+    _Atomic uint64_t bytes_moved, link_ns, link_wait_ns;
+    _Atomic uint64_t calls[6]; /* to its driver, by tnd_device_call_t */
 } tnd_device_page_t;
 
 typedef struct {
@@ -112,7 +120,7 @@ typedef struct {
 } tnd_statistics_t;
 
 /*  The first page of a file. */
-enum { TND_PAGES_VERSION = 11 };
+enum { TND_PAGES_VERSION = 12 };
 
 typedef struct {
     char magic[8];           /* "TNDPAGES" */

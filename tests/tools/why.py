@@ -4,8 +4,12 @@ import json
 import os
 import re
 import signal
+import subprocess
+import time
 
-from command import holds, main, run, same
+import numpy
+
+from command import TUNDISH, holds, main, run, same, topology
 from ps import hanging, in_step, until
 
 
@@ -51,6 +55,31 @@ def test_the_last_events_of_a_killed_process_are_shown(folder):
         told, = json.loads(run("why", "stuck", "--json", env=environment)[1])["runs"]
         same([event["event"] for event in told["last_events"]],
              [line.split()[3] for line in lines])
+
+
+def test_a_device_that_waits_for_its_link_is_named(folder):
+    numpy.save(folder / "x.npy", numpy.zeros((1000, 100), "u1"))
+    path = topology(folder, columns="x", read=", epochs: 100000", batch="size: 1000", top="name: fed\n",
+                    actors="  feed: {kind: feeder, devices: [sim:0], sim: {to_device: 2MB/s}}\n",
+                    links=["read -> batch -> feed"])
+    environment = dict(os.environ, XDG_RUNTIME_DIR=str(folder))
+    process = subprocess.Popen([TUNDISH, "run", path, "--quiet"], env=environment)
+    try:
+        deadline, limit = time.monotonic() + 60, {}
+        while limit.get("reason") != "transfer" and time.monotonic() < deadline:
+            code, out, _ = run("why", "fed", "--json", env=environment)
+            limit = json.loads(out)["runs"][0]["limit"] or {} if code == 0 else {}
+        same([limit.get(key) for key in ("reason", "actor", "device")],
+             ["transfer", "feed", "sim:0"])
+        holds(run("why", "fed", env=environment)[1], "feed waits for the link of sim:0")
+        code, out, _ = run("ps", "fed", "--json", env=environment)
+        device, = [device for one in json.loads(out)["processes"] for actor in one["actors"]
+                   for device in actor["devices"]]
+        same((device["model"], device["memory"]), ("simulated device", 141000000000))
+        assert device["bytes_moved"] > 0 and device["calls"]["copy"] > 0, device
+    finally:
+        process.kill()
+        process.wait()
 
 
 if __name__ == "__main__":

@@ -30,6 +30,9 @@ static const double full_share = 0.9, lag_share = 0.6;
 /*  Instances of an actor whose shares differ by less are equally busy. */
 static const double equal_share = 0.05;
 
+/*  A device that waits for its link for more than this share is limited by it. */
+static const double transfer_share = 0.5;
+
 /*  A limit is judged over at least so many steps. */
 enum { STEPS = 3, CALM_SECONDS = 8 };
 
@@ -608,11 +611,43 @@ static search_t search_clear(const tnd_run_view_t *view)
     return search;
 }
 
+/*  A device waits for its link if it has done all that was copied, and a copy is under way. */
+static bool limit_by_transfer(const search_t *search, tnd_verdict_t *verdict)
+{
+    tnd_seen_t who, slowest = {0};
+    const tnd_device_page_t *device = NULL;
+    double most = transfer_share;
+    TND_EACH_ACTOR(search->view, who)
+    {
+        const tnd_statistics_t *old = tnd_run_view_before(search->view, &who);
+        for (uint32_t d = 0; old != NULL && d < who.page->device_count; d++) {
+            uint64_t is = who.page->devices[d].link_wait_ns, was = old->devices[d].link_wait_ns;
+            double share =
+                is > was ? (double)(is - was) / (double)tnd_run_view_window(search->view) : 0;
+            if (d >= old->device_count || share <= most)
+                continue;
+            most = share;
+            slowest = who;
+            device = &who.page->devices[d];
+        }
+    }
+    if (device == NULL)
+        return false;
+    most = most < 1 ? most : 1;
+    name_limit(verdict, TND_BOUND_TRANSFER, &slowest, device, most);
+    tnd_verdict_say(verdict, "; ");
+    say_name(search->view, verdict, &slowest);
+    tnd_verdict_say(verdict, " waits for the link of %s %.0f %% of the time", device->name,
+                    100 * most);
+    return true;
+}
+
 void tnd_run_limit_find(const tnd_run_view_t *view, tnd_verdict_t *verdict)
 {
     search_t search = search_clear(view);
     if (limit_by_program(&search, verdict) || limit_by_link(&search, verdict) ||
-        limit_by_depth(&search, verdict) || search.who.page == NULL)
+        limit_by_transfer(&search, verdict) || limit_by_depth(&search, verdict) ||
+        search.who.page == NULL)
         return;
     bool step = search.device != NULL;
     name_limit(verdict, step ? TND_BOUND_STEP : TND_BOUND_WORK, &search.who, search.device,

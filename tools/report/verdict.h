@@ -62,11 +62,12 @@ typedef struct {
 /*  X(name, text): what bounds the rate. */
 #define TND_BOUNDS(X)                                                                              \
     X(NONE, "none")                                                                                \
-    X(WORK, "work")       /* of an actor */                                                        \
-    X(STEP, "step")       /* of the user, on a device */                                           \
-    X(PROGRAM, "program") /* that runs between two steps */                                        \
-    X(DEPTH, "depth")     /* step and batch take turns */                                          \
-    X(LINK, "link")       /* between two hosts */
+    X(WORK, "work")         /* of an actor */                                                      \
+    X(STEP, "step")         /* of the user, on a device */                                         \
+    X(PROGRAM, "program")   /* that runs between two steps */                                      \
+    X(DEPTH, "depth")       /* step and batch take turns */                                        \
+    X(LINK, "link")         /* between two hosts */                                                \
+    X(TRANSFER, "transfer") /* of rows to a device */
 
 typedef enum {
 #define TND_BOUND(name, text) TND_BOUND_##name,
