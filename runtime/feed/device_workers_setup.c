@@ -87,6 +87,7 @@ static void make_replicas(tnd_device_workers_t *self)
         replica->reducer_count = self->config.reducer_count;
         replica->weights = self->config.weights;
         replica->gathers = &self->gathers;
+        replica->local = i;
     }
 }
 

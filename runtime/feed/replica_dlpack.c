@@ -1,13 +1,19 @@
-/*  runtime/feed/replica_dlpack.c - a replica's rows as a tensor of DLPack. */
+/*  runtime/feed/replica_dlpack.c - a replica's rows as tensors of DLPack. */
+#include <assert.h>
+#include <dlfcn.h>
+#include <inttypes.h>
 #include <stdlib.h>
 
 #include "runtime/base/allocation.h"
 #include "runtime/feed/dlpack.h"
 #include "runtime/feed/replica.h"
 
+/*  One of both structs is what the consumer has. */
 typedef struct {
-    dl_managed_tensor_t tensor;
-    tnd_slot_memory_t *memory;
+    tnd_slot_reader_t reader; /* first, because the pool frees it */
+    bool streams;             /* reader.stream reads the rows */
+    dl_managed_tensor_t plain;
+    dl_managed_tensor_versioned_t versioned;
     int64_t shape[1 + TND_RANK_MAX], strides[1 + TND_RANK_MAX];
 } export_t;
 
@@ -21,11 +27,24 @@ static const struct {
     [TND_BOOL] = {DL_BOOL, 8},
 };
 
-static void release(dl_managed_tensor_t *tensor)
+static void end(export_t *self)
 {
-    export_t *self = tensor->manager_ctx;
-    tnd_slot_memory_release(&self->memory);
+    if (self->streams) {
+        tnd_slot_memory_return(&self->reader);
+        return;
+    }
+    tnd_slot_memory_release(&self->reader.memory);
     free(self);
+}
+
+static void end_plain(dl_managed_tensor_t *tensor)
+{
+    end(tensor->manager_ctx);
+}
+
+static void end_versioned(dl_managed_tensor_versioned_t *tensor)
+{
+    end(tensor->manager_ctx);
 }
 
 /*  Describes [rows, shape of the column]: the longest length of the step in place of that of a ragged
@@ -33,7 +52,7 @@ static void release(dl_managed_tensor_t *tensor)
 static void describe(export_t *self, const tnd_replica_t *replica, const tnd_column_t *column)
 {
     const uint64_t *splits = tnd_replica_splits(replica, column->name);
-    dl_tensor_t *tensor = &self->tensor.dl_tensor;
+    dl_tensor_t *tensor = &self->plain.dl_tensor;
     uint32_t packed = splits != NULL ? 1 : 0;
     int64_t step = 1; /* elements */
     tensor->ndim = (int32_t)(1 + column->rank - packed);
@@ -53,6 +72,11 @@ static void describe(export_t *self, const tnd_replica_t *replica, const tnd_col
     tensor->strides = self->strides;
 }
 
+static tnd_device_t *device_of(const export_t *self)
+{
+    return tnd_slot_pool_device(self->reader.memory->pool, self->reader.replica);
+}
+
 void *tnd_replica_dlpack(tnd_replica_t *replica, const char *name)
 {
     int found = tnd_schema_find(replica->schema, name);
@@ -61,14 +85,76 @@ void *tnd_replica_dlpack(tnd_replica_t *replica, const char *name)
         return NULL;
     const tnd_column_t *column = &replica->schema->columns[found];
     export_t *self = tnd_allocate_zeroed(1, sizeof *self);
-    self->memory = tnd_slot_memory_hold(replica->memory);
-    self->tensor = (dl_managed_tensor_t){.manager_ctx = self, .deleter = release};
-    dl_tensor_t *tensor = &self->tensor.dl_tensor;
+    self->reader.memory = tnd_slot_memory_hold(replica->memory);
+    self->reader.replica = replica->local;
+    self->plain = (dl_managed_tensor_t){.manager_ctx = self, .deleter = end_plain};
+    const tnd_device_t *device = device_of(self);
+    dl_tensor_t *tensor = &self->plain.dl_tensor;
     tensor->data = (void *)(uintptr_t)data;
-    tensor->device.device_type = DL_CPU;
+    tensor->device.device_type = device->ops->dlpack_type;
+    tensor->device.device_id = (int32_t)device->ordinal;
     tensor->dtype.code = types[column->dtype].code;
     tensor->dtype.bits = types[column->dtype].bits;
     tensor->dtype.lanes = 1;
     describe(self, replica, column);
-    return &self->tensor;
+    return &self->plain;
+}
+
+/*  Makes the stream of a consumer wait for the rows, and records that it reads them. */
+static tnd_status_t join_stream(export_t *self, int64_t stream, tnd_error_t *error)
+{
+    tnd_device_t *device = device_of(self);
+    bool streams = (device->ops->can & TND_DEVICE_STREAMS) != 0;
+    if (stream == TND_STREAM_NONE && streams && device->ops->dlpack_type == DL_CUDA)
+        stream = DL_CUDA_LEGACY_STREAM;
+    if (stream == TND_STREAM_NONE || stream == TND_STREAM_UNSYNCHRONIZED)
+        return TND_OK;
+    if (!streams)
+        return tnd_fail(error, "device %s:%" PRIu32 " has no streams: pass `stream=None`",
+                        device->ops->name, device->ordinal);
+    if (stream <= 0)
+        return tnd_fail(
+            error, "stream %" PRId64 " is ambiguous or invalid: pass None, -1, 1, 2 or a handle",
+            stream);
+    self->streams = true;
+    self->reader.stream = (tnd_stream_handle_t)stream;
+    return device->ops->await(device, &self->reader.memory->stages[self->reader.replica],
+                              self->reader.stream, error);
+}
+
+void *tnd_tensor_share(void *tensor, bool versioned, int64_t stream, tnd_error_t *error)
+{
+    const dl_managed_tensor_t *of = tensor;
+    assert(of->deleter == end_plain);
+    export_t *self = tnd_allocate(1, sizeof *self);
+    *self = *(const export_t *)of->manager_ctx;
+    (void)tnd_slot_memory_hold(self->reader.memory);
+    self->plain.manager_ctx = self;
+    self->plain.dl_tensor.shape = self->shape;
+    self->plain.dl_tensor.strides = self->strides;
+    self->versioned = (dl_managed_tensor_versioned_t){.version = {1, 0},
+                                                      .manager_ctx = self,
+                                                      .deleter = end_versioned,
+                                                      .flags = DL_READ_ONLY,
+                                                      .dl_tensor = self->plain.dl_tensor};
+    if (join_stream(self, stream, error) == TND_OK)
+        return versioned ? (void *)&self->versioned : (void *)&self->plain;
+    tnd_slot_memory_release(&self->reader.memory);
+    free(self);
+    return NULL;
+}
+
+/*  The functions of Python are found, not linked: only a process of Python has a capsule. */
+void tnd_tensor_end_capsule(void *capsule)
+{
+    int (*is_valid)(void *, const char *);
+    void *(*pointer_of)(void *, const char *);
+    *(void **)&is_valid = dlsym(RTLD_DEFAULT, "PyCapsule_IsValid");
+    *(void **)&pointer_of = dlsym(RTLD_DEFAULT, "PyCapsule_GetPointer");
+    if (is_valid == NULL || pointer_of == NULL)
+        return;
+    if (is_valid(capsule, "dltensor"))
+        end_plain(pointer_of(capsule, "dltensor"));
+    else if (is_valid(capsule, "dltensor_versioned"))
+        end_versioned(pointer_of(capsule, "dltensor_versioned"));
 }

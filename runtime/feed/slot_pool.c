@@ -10,11 +10,13 @@
 
 struct tnd_slot_pool {
     tnd_slot_pool_config_t config;
-    tnd_device_t **devices;   /* by replica; repeated if several replicas share it */
-    _Atomic uint32_t users;   /* the owner, and memories that are referenced */
-    pthread_mutex_t lock;     /* guards the rest */
-    tnd_slot_memory_t *free;  /* the spares */
-    uint32_t free_count, all; /* all: memories that exist */
+    tnd_device_t **devices;             /* by replica; repeated if several replicas share it */
+    _Atomic uint32_t users;             /* the owner, and memories that are referenced */
+    _Atomic(tnd_slot_reader_t *) ended; /* readers whose streams are not marked yet */
+    _Atomic bool orphaned;              /* no owner marks them any more */
+    pthread_mutex_t lock;               /* guards the rest */
+    tnd_slot_memory_t *free;            /* the spares */
+    uint32_t free_count, all;           /* all: memories that exist */
     bool closed;
 };
 
@@ -90,6 +92,23 @@ tnd_status_t tnd_slot_pool_new(tnd_slot_pool_t **self_p, const tnd_slot_pool_con
     return status;
 }
 
+/*  Marks the streams of readers that have ended.  An error is that of the device, whose next call
+ *  returns it. */
+static void mark_ended(tnd_slot_pool_t *self)
+{
+    tnd_slot_reader_t *reader = atomic_exchange(&self->ended, NULL);
+    while (reader != NULL) {
+        tnd_error_t error;
+        tnd_slot_reader_t *next = reader->next;
+        tnd_device_t *device = self->devices[reader->replica];
+        (void)device->ops->mark(device, &reader->memory->stages[reader->replica], reader->stream,
+                                &error);
+        tnd_slot_memory_release(&reader->memory);
+        free(reader);
+        reader = next;
+    }
+}
+
 void tnd_slot_pool_destroy(tnd_slot_pool_t **self_p)
 {
     tnd_slot_pool_t *self = *self_p;
@@ -106,6 +125,8 @@ void tnd_slot_pool_destroy(tnd_slot_pool_t **self_p)
         free_memory(spare);
         spare = next;
     }
+    atomic_store(&self->orphaned, true);
+    mark_ended(self);
     drop_pool(self);
 }
 
@@ -156,6 +177,7 @@ tnd_status_t tnd_slot_pool_take(tnd_slot_pool_t *self, tnd_slot_memory_t **memor
 {
     const tnd_slot_pool_config_t *config = &self->config;
     tnd_status_t status = TND_OK;
+    mark_ended(self);
     tnd_slot_memory_t *memory = pop(self);
     if (memory == NULL) {
         memory = tnd_allocate_zeroed(1, sizeof *memory);
@@ -197,7 +219,21 @@ void tnd_slot_memory_release(tnd_slot_memory_t **self_p)
     drop_pool(pool);
 }
 
+/*  The owner either sees the reader when it leaves, or is seen to have left. */
+void tnd_slot_memory_return(tnd_slot_reader_t *reader)
+{
+    tnd_slot_pool_t *pool = reader->memory->pool;
+    atomic_fetch_add_explicit(&pool->users, 1, memory_order_relaxed);
+    reader->next = atomic_load(&pool->ended);
+    while (!atomic_compare_exchange_weak(&pool->ended, &reader->next, reader))
+        ;
+    if (atomic_load(&pool->orphaned))
+        mark_ended(pool);
+    drop_pool(pool);
+}
+
 bool tnd_slot_memory_shared(const tnd_slot_memory_t *self)
 {
+    mark_ended(self->pool);
     return atomic_load_explicit(&self->references, memory_order_acquire) > 1;
 }

@@ -7,7 +7,8 @@
  *  The pool is destroyed by its owner.  The devices stay open, and memory that is still referenced
  *  stays valid, until the last reference is released.
  *
- *  Threads: tnd_slot_memory_hold and tnd_slot_memory_release on any; all else on the owner's. */
+ *  Threads: tnd_slot_memory_hold, tnd_slot_memory_release and tnd_slot_memory_return on any; all
+ *  else on the owner's. */
 #ifndef TND_RUNTIME_FEED_SLOT_POOL_H
 #define TND_RUNTIME_FEED_SLOT_POOL_H
 
@@ -39,6 +40,15 @@ typedef struct tnd_slot_memory {
     uint64_t *lists;      /* by replica x config.lists */
 } tnd_slot_memory_t;
 
+/*  A reference of a reader on a stream of the device.  Where it ends the device must not be called,
+ *  so the owner marks the stream as a reader of the stage before the memory is used again. */
+typedef struct tnd_slot_reader {
+    struct tnd_slot_reader *next; /* among those that have ended */
+    tnd_slot_memory_t *memory;    /* one reference */
+    uint32_t replica;
+    tnd_stream_handle_t stream;
+} tnd_slot_reader_t;
+
 /*  Opens the devices.  The config's texts are copied as far as they are needed.  TND_FAILED: a
  *  device cannot be opened; *self_p is NULL. */
 tnd_status_t tnd_slot_pool_new(tnd_slot_pool_t **self_p, const tnd_slot_pool_config_t *config,
@@ -64,7 +74,10 @@ tnd_status_t tnd_slot_pool_take(tnd_slot_pool_t *self, tnd_slot_memory_t **memor
 tnd_slot_memory_t *tnd_slot_memory_hold(tnd_slot_memory_t *self);
 /*  Sets *self_p to NULL; NULL is allowed. */
 void tnd_slot_memory_release(tnd_slot_memory_t **self_p);
-/*  Whether there are references besides the caller's. */
+/*  The reader has put all its work into its stream.  Takes `reader`, which is freed by free().  Calls
+ *  no device while the pool has its owner. */
+void tnd_slot_memory_return(tnd_slot_reader_t *reader);
+/*  Whether there are references besides the caller's, other than of readers that have ended. */
 bool tnd_slot_memory_shared(const tnd_slot_memory_t *self);
 
 #endif

@@ -223,7 +223,14 @@ const char *tnd_session_error(const tnd_session_t *session)
 tnd_feed_t *tnd_session_feed(tnd_session_t *session, const char *actor)
 {
     (void)tnd_host_wait_running(session->host);
-    return tnd_host_handle(session->host, actor);
+    if (actor != NULL)
+        return tnd_host_handle(session->host, actor);
+    const tnd_plan_t *plan = tnd_host_config(session->host)->plan;
+    tnd_feed_t *feed = NULL;
+    for (uint32_t c = 0; c < plan->chain_count && feed == NULL; c++)
+        if (plan->chains[c].feeder != NULL)
+            feed = tnd_host_handle(session->host, plan->chains[c].feeder);
+    return feed;
 }
 
 /*  The locked summary of the chain that ends at feeder `actor`; NULL if unknown. */

@@ -175,7 +175,8 @@ TND_API void tnd_session_stop(tnd_session_t *session);
 /*  The reason why the run failed or was stopped, a sentence; "" while it runs, at the end of the
  *  stream and after a drain.  Once a step has failed, waits until the reason is known. */
 TND_API const char *tnd_session_error(const tnd_session_t *session);
-/*  The feed of the feeder called `actor` on this host.  Waits until the actors of this host run.
+/*  The feed of the feeder called `actor` on this host; NULL: the feeder of the first chain that has
+ *  one here.  Waits until the actors of this host run.
  *  Errors: NULL if the run failed before that (tnd_session_error) or was stopped, or if this host
  *  does not have that feeder. */
 TND_API tnd_feed_t *tnd_session_feed(tnd_session_t *session, const char *actor);
@@ -288,9 +289,32 @@ TND_API const uint64_t *tnd_replica_splits(const tnd_replica_t *replica, const c
  *  For up to `spare` steps (an option of the feeder, 2 by default) it is reserved and counted in
  *  the sum of `tundish explain`; for more it is allocated and freed as needed, and not counted.
  *
+ *  The rows are ready.  Work on a stream of the device that reads them must have ended when the
+ *  deleter is called; tnd_tensor_share has streams.
+ *
  *  Threads: any thread may call the deleter.
- *  Errors: NULL if the column does not exist. */
+ *  Errors: NULL if the column does not exist, or its device has no memory that others may read. */
 TND_API void *tnd_replica_dlpack(tnd_replica_t *replica, const char *name);
+/*  Another tensor of the rows of `tensor`, which tnd_replica_dlpack returned: what `__dlpack__` of
+ *  the Python array API standard returns in a capsule.  It is a DLManagedTensorVersioned, for a
+ *  capsule named "dltensor_versioned" and with the flag READ_ONLY; or a DLManagedTensor.
+ *
+ *  `stream` has the numbers of that standard: for CUDA 1 (legacy default, also meant by NONE),
+ *  2 (per-thread default), or a handle.  The stream waits on the device until the rows are there,
+ *  and the memory is not filled again before all work has ended that was in the stream when the
+ *  deleter was called.  UNSYNCHRONIZED does neither.  A processor has no streams.
+ *
+ *  Ownership: as tnd_replica_dlpack; both tensors are independent.
+ *  Threads: any, also several at once; any thread may call the deleter, which calls no device
+ *  while the session is open.
+ *  Errors: NULL, and `error` has the reason, if the stream is none of the device or the device
+ *  failed. */
+#define TND_STREAM_NONE INT64_MIN
+#define TND_STREAM_UNSYNCHRONIZED (-1)
+TND_API void *tnd_tensor_share(void *tensor, bool versioned, int64_t stream, tnd_error_t *error);
+/*  The destructor of a Python capsule that contains such a tensor: calls its deleter unless a
+ *  consumer has taken it.  Threads: one that holds Python's global lock. */
+TND_API void tnd_tensor_end_capsule(void *capsule);
 /*  The type and shape of one row of a column; of the longest row if it is ragged.  `shape` has room
  *  for TND_RANK_MAX.
  *  Errors: false if the column does not exist. */

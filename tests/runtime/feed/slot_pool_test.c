@@ -12,6 +12,8 @@
 
 static _Atomic int open_devices, stages, allocated; /* now; now; ever */
 static int fails_at;                                /* this allocation fails; 0: none */
+static _Atomic int marks;
+static _Atomic uintptr_t marked; /* the last stream */
 
 static uint32_t test_count(char *why, size_t room)
 {
@@ -63,6 +65,17 @@ static void test_unstage(tnd_device_t *self, tnd_stage_t *stage)
     stages--;
 }
 
+static tnd_status_t test_mark(tnd_device_t *self, tnd_stage_t *stage, tnd_stream_handle_t stream,
+                              tnd_error_t *error)
+{
+    (void)self;
+    (void)error;
+    cr_assert(stage->host != NULL, "the stage still exists");
+    marks++;
+    marked = stream;
+    return TND_OK;
+}
+
 static const tnd_device_ops_t test_device = {
     .name = "test",
     .count = test_count,
@@ -70,6 +83,7 @@ static const tnd_device_ops_t test_device = {
     .close = test_close,
     .stage = test_stage,
     .unstage = test_unstage,
+    .mark = test_mark,
 };
 
 const tnd_device_ops_t *const *tnd_registry_devices(size_t *count_p)
@@ -190,6 +204,64 @@ static void *release(void *context)
     tnd_slot_memory_t *memory = context;
     tnd_slot_memory_release(&memory);
     return NULL;
+}
+
+static tnd_slot_reader_t *read_on(tnd_slot_memory_t *memory, tnd_stream_handle_t stream)
+{
+    tnd_slot_reader_t *reader = malloc(sizeof *reader);
+    *reader =
+        (tnd_slot_reader_t){.memory = tnd_slot_memory_hold(memory), .replica = 2, .stream = stream};
+    return reader;
+}
+
+Test(slot_pool, marks_the_stream_of_a_reader_before_its_memory_is_used_again)
+{
+    tnd_slot_pool_t *pool = new_pool(1);
+    tnd_slot_memory_t *memory = take(pool), *first = memory;
+    tnd_slot_reader_t *reader = read_on(memory, 7), *other = read_on(memory, 8);
+    cr_assert(tnd_slot_memory_shared(memory));
+    tnd_slot_memory_return(reader);
+    cr_assert(eq(int, marks, 0), "the thread of the reader calls no device");
+    cr_assert(tnd_slot_memory_shared(memory));
+    cr_assert(eq(int, marks, 1));
+    cr_assert(eq(sz, marked, 7));
+    tnd_slot_memory_release(&memory);
+    tnd_slot_memory_return(other);
+    cr_assert(eq(int, marks, 1));
+    memory = take(pool);
+    cr_assert(eq(int, marks, 2));
+    cr_assert(eq(sz, marked, 8));
+    cr_assert(eq(ptr, memory, first), "it has become a spare");
+    cr_assert(not(tnd_slot_memory_shared(memory)));
+    tnd_slot_memory_release(&memory);
+    tnd_slot_pool_destroy(&pool);
+    cr_assert(eq(int, open_devices, 0));
+}
+
+static void *return_reader(void *reader)
+{
+    tnd_slot_memory_return(reader);
+    return NULL;
+}
+
+Test(slot_pool, readers_on_streams_that_outlive_the_pool_are_marked_and_freed)
+{
+    enum { READERS = 8 };
+    pthread_t threads[READERS];
+    tnd_slot_pool_t *pool = new_pool(1);
+    tnd_slot_memory_t *memory = take(pool);
+    tnd_slot_reader_t *readers[READERS];
+    for (int i = 0; i < READERS; i++)
+        readers[i] = read_on(memory, (tnd_stream_handle_t)i + 3);
+    for (int i = 0; i < READERS; i++)
+        cr_assert(pthread_create(&threads[i], NULL, return_reader, readers[i]) == 0);
+    tnd_slot_memory_release(&memory);
+    tnd_slot_pool_destroy(&pool);
+    for (int i = 0; i < READERS; i++)
+        pthread_join(threads[i], NULL);
+    cr_assert(eq(int, marks, READERS));
+    cr_assert(eq(int, stages, 0));
+    cr_assert(eq(int, open_devices, 0));
 }
 
 Test(slot_pool, the_last_reader_may_be_on_any_thread)
