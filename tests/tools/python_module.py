@@ -1,0 +1,362 @@
+#!/usr/bin/env python3
+"""The Python module as a program uses it: NumPy always, PyTorch and JAX where they are installed.
+
+The rows that come out are compared with the arrays that went in, the stream with that of the
+command."""
+import gc
+import os
+import pathlib
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+
+import numpy
+
+from command import BUILD, FED, FEED, ROOT, arrays, free_port, holds, main, run, same, topology
+
+os.environ["TUNDISH_LIBRARY"] = str(BUILD / "libtundish.so")
+MODULE = ROOT / "tools/python"
+sys.path.insert(0, str(MODULE))
+import tundish  # noqa: E402
+
+
+def fails(kind, call, *words):
+    try:
+        call()
+    except kind as error:
+        holds(str(error), *words)
+        return error
+    raise AssertionError(f"no {kind.__name__}")
+
+
+def rows(batches, column, read=numpy.from_dlpack):
+    return numpy.concatenate([numpy.asarray(read(batch[column])) for batch in batches])
+
+
+def rss():
+    """Of this process, MiB."""
+    return int(pathlib.Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize() >> 20
+
+
+def test_batches_have_the_rows_in_their_order(folder):
+    made = arrays(folder)
+    path = topology(folder, links=FED, actors=FEED % "")
+    status, out, err = run("run", path)
+    same(status, 0, err)
+    steps = []
+    with tundish.feed(path) as feed:
+        same(feed.spec, {"x": tundish.Spec("f32", (3,), False), "y": tundish.Spec("i64", (), False)})
+        same(len(feed), 4)
+        for batch in feed:
+            same((set(batch), len(batch)), ({"x", "y"}, 2))
+            same(batch["x"].shape, (batch.rows, 3))
+            steps.append((batch.step, batch.epoch, batch.last, batch.weight))
+            at = slice(32 * batch.step, 32 * batch.step + batch.rows)
+            for name in made:
+                array = numpy.from_dlpack(batch[name])
+                same((array.dtype, array.flags.writeable), (made[name].dtype, False))
+                assert (array == made[name][at]).all(), name
+        same(next(feed, None), None)
+        feed.session.wait()
+        holds(out, f"stream {feed.session.digest()}")
+        same(feed.session.digest("none"), None)
+    same(steps, [(0, 0, False, 32), (1, 0, False, 32), (2, 0, False, 32), (3, 0, True, 4)])
+    fails(tundish.Error, lambda: next(feed), "the session is closed")
+    feed.close()
+
+
+def test_batches_stay_as_they_are_while_they_are_held(folder):
+    made = arrays(folder, rows=2000)
+    order = numpy.arange(2000)
+    path = topology(folder, batch="size: 4", links=FED, actors=FEED % ", depth: 2, spare: 500",
+                    read=", shuffle: global, epochs: 2")
+    with tundish.feed(path) as feed:
+        natural = [(batch, numpy.from_dlpack(batch["x"]).copy()) for batch in feed]
+    same(len(natural), 1000)
+    held = [(numpy.from_dlpack(batch["x"]), copy) for batch, copy in natural]
+    places = {row.tobytes(): at for at, row in zip(order, made["x"])}
+    for epoch in (natural[:500], natural[500:]):
+        same(sorted(places[row.tobytes()] for _, copy in epoch for row in copy), list(order))
+    del natural, epoch
+    gc.collect()
+    assert all((array == copy).all() for array, copy in held)
+    # Consumers release on threads of their own.
+    threads = [threading.Thread(target=part.clear) for part in (held[::2], held[1::2])]
+    held.clear()
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+def test_slow_consumers_see_their_own_rows(folder):
+    made = arrays(folder, rows=1000)
+    path = topology(folder, batch="size: 10", links=FED, actors=FEED % ", depth: 2")
+    seen, waiting, full = [], [], threading.Condition()
+
+    def consume():
+        while True:
+            with full:
+                full.wait_for(lambda: len(waiting) > 5 or None in waiting)
+                tensor = waiting.pop(0)
+            if tensor is None:
+                return
+            seen.append(numpy.from_dlpack(tensor).copy())
+
+    thread = threading.Thread(target=consume)
+    thread.start()
+    with tundish.feed(path) as feed:
+        for batch in feed:
+            with full:
+                waiting.append(batch["x"])
+                full.notify()
+    with full:
+        waiting.append(None)
+        full.notify()
+    thread.join()
+    assert (numpy.concatenate(seen) == made["x"]).all()
+
+
+def test_memory_comes_back(folder):
+    numpy.save(folder / "x.npy", numpy.ones((48, 1 << 20), "u1"))
+    path = topology(folder, columns="x", batch="size: 2", links=FED, actors=FEED % ", depth: 2, spare: 24",
+                    read=", epochs: 4")
+    held, before = [], None
+    with tundish.feed(path, settings={"memory": "1GiB"}) as feed:
+        for batch in feed:
+            held.append(numpy.from_dlpack(batch["x"]))
+            if batch.step % 24 == 23:  # the spares have been made in the first epoch
+                assert rss() > 48
+                held.clear()
+                before = before or rss()
+        assert rss() <= before + 16, (before, rss())
+    del batch, feed
+    gc.collect()
+    assert rss() <= before - 32, (before, rss())
+
+
+def test_capsules_follow_the_protocol(folder):
+    arrays(folder)
+    path = topology(folder, links=FED, actors=FEED % "")
+    with tundish.feed(path) as feed:
+        tensor = next(feed)["x"]
+    same(tensor.__dlpack_device__(), (1, 0))
+    for version, name in ((None, "dltensor"), ((0, 8), "dltensor"), ((1, 0), "dltensor_versioned"),
+                          ((2, 1), "dltensor_versioned")):
+        holds(repr(tensor.__dlpack__(max_version=version)), f'"{name}"')
+    # What no consumer takes is freed with its capsule, also beside an exception.
+    for _ in range(3):
+        tensor.__dlpack__(dl_device=(1, 0), copy=False)
+    for stream in (None, -1):
+        tensor.__dlpack__(stream=stream)
+    fails(BufferError, lambda: tensor.__dlpack__(stream=1), "cpu:0 has no streams")
+    fails(BufferError, lambda: tensor.__dlpack__(copy=True), "copy")
+    fails(BufferError, lambda: tensor.__dlpack__(dl_device=(2, 0)), "(1, 0), not on (2, 0)")
+    assert (numpy.from_dlpack(tensor) == numpy.load(folder / "x.npy")[:32]).all()
+
+
+def test_a_consumer_that_refuses_reports_its_own_error(folder):
+    numpy.save(folder / "x.npy", numpy.arange(64, dtype="f4"))
+    path = topology(folder, columns="x", links=["read -> prep -> batch -> feed"],
+                    actors="  prep: {kind: preprocessor, ops: [{cast: {column: x, to: bf16}}]}\n" + FEED % "")
+    with tundish.feed(path) as feed:
+        tensor = next(feed)["x"]
+        same(feed.spec["x"].dtype, "bf16")
+    for _ in range(3):  # NumPy has no bf16; an unconsumed capsule must not replace its error
+        fails((BufferError, RuntimeError), lambda: numpy.from_dlpack(tensor), "nsupported")
+
+
+def test_replicas_have_their_own_rows_and_lengths(folder):
+    numpy.save(folder / "v.npy", numpy.arange(10, dtype="i4"))
+    numpy.save(folder / "s.npy", numpy.array([0, 1, 3, 6, 10], "i8"))
+    path = folder / "graph.yaml"
+    path.write_text(f"""tundish: 1
+actors:
+  read: {{kind: reader, source: {{npy: {{x: {{values: "{folder}/v.npy", splits: "{folder}/s.npy"}}}}}}}}
+  batch: {{kind: batcher, size: 4, replicas: 2}}
+  feed: {{kind: feeder, devices: ["cpu:0", "cpu:1"]}}
+links:
+  - read -> batch -> feed
+""")
+    with tundish.feed(path) as feed:
+        batch = next(feed)
+    same([(one.id, one.rows, list(one.lengths["x"])) for one in batch.replicas], [(0, 2, [1, 2]), (1, 2, [3, 4])])
+    same([one["x"].__dlpack_device__() for one in batch.replicas], [(1, 0), (1, 1)])
+    same([numpy.from_dlpack(one["x"]).tolist() for one in batch.replicas],
+         [[[0, 0], [1, 2]], [[3, 4, 5, 0], [6, 7, 8, 9]]])
+    fails(tundish.Error, lambda: batch["x"], "2 replicas", "batch.replicas[i]")
+    fails(tundish.Error, lambda: batch.lengths, "batch.replicas[i]")
+
+
+MEAN = "  mean: {kind: reducer}\n"
+
+
+def test_steps_reduce_report_and_save(folder):
+    draw = numpy.random.default_rng(1)
+    x = draw.uniform(-1, 1, 1000)
+    numpy.save(folder / "x.npy", x)
+    numpy.save(folder / "y.npy", 3 * x)
+    top = f"checkpoint: {{dir: {folder}/kept}}\n"
+    path = topology(folder, top=top, batch="size: 32, replicas: 4", actors=FEED % ', devices: ["cpu:0", "cpu:1"]' + MEAN,
+                    links=["read -> batch -> feed <-> mean"], read=", epochs: 10")
+    slopes, gradients = numpy.zeros(4), numpy.zeros((4, 1))
+
+    def step(replica):
+        a, b = (numpy.from_dlpack(replica[name]) for name in "xy")
+        error = slopes[replica.id] * a - b
+        gradients[replica.id] = 2 * (error * a).mean() if replica.rows > 0 else 0
+        replica.report("loss", (error**2).sum(), replica.rows)
+        replica.reduce("mean", gradients[replica.id])
+
+    def apply(replica):
+        slopes[replica.id] -= 0.3 * gradients[replica.id, 0]
+
+    with tundish.feed(path) as feed:
+        same(feed.restore(lambda file, replica: None), False)
+        while feed.run(step, apply):
+            pass
+        feed.session.wait()
+        assert feed.session.metric("loss") < 1e-6
+    assert (slopes == slopes[0]).all() and abs(slopes[0] - 3) < 1e-3, slopes
+
+    with tundish.feed(path) as feed:
+        feed.run(step, apply)
+        fails(OSError, lambda: feed.save(lambda file, replica: open("/none/x")), "/none/x")
+        feed.save(lambda file, replica: numpy.save(open(file, "wb"), slopes[replica]))
+        feed.session.drain()
+        while feed.run(step, apply):
+            pass
+        feed.session.wait()
+    loaded = {}
+    with tundish.feed(path, settings={"checkpoint.resume": "latest"}) as feed:
+        same(feed.restore(lambda file, replica: loaded.update({replica: numpy.load(open(file, "rb"))})), True)
+        same(next(feed).step, 1)
+    same(sorted(loaded), [0, 1, 2, 3])
+
+
+def test_errors_are_exceptions_with_the_text(folder):
+    arrays(folder)
+    path = topology(folder, actors=FEED % "" + MEAN, links=["read -> batch -> feed <-> mean"])
+    numbers = numpy.zeros(2)
+
+    def one(step):
+        with tundish.feed(path) as feed:
+            feed.run(step)
+
+    def divide(replica):
+        return replica.rows / 0
+
+    kept = []
+    fails(ZeroDivisionError, lambda: one(divide), "division")
+    fails(tundish.Error, lambda: one(lambda r: r.reduce("sum", numbers)), "no reducer 'sum'", "there: mean")
+    fails(TypeError, lambda: one(lambda r: r.reduce("mean", numpy.from_dlpack(r["x"]))), "writable")
+    fails(TypeError, lambda: one(lambda r: r.reduce("mean", numpy.zeros(2, "c8"))), "numbers")
+    fails(ValueError, lambda: one(lambda r: r.reduce("mean", numbers, "sum", weight=1)), "weight")
+    one(kept.append)
+    fails(tundish.Error, lambda: kept[0].reduce("mean", numbers), "inside of `step`")
+    fails(tundish.Error, lambda: one(lambda r: kept[0].report("loss", 1, 1)), "inside of `step`")
+    fails(tundish.Error, lambda: tundish.feed(folder / "none.yaml"), "none.yaml", "cannot be opened")
+    fails(tundish.Error, lambda: tundish.feed(path, settings={"batch.sise": 3}), "batch.sise")
+    fails(tundish.Error, lambda: tundish.feed(path, feeder="fed"), "no feeder `fed`")
+    fails(tundish.Error, lambda: tundish.feed(path, host="b"), "b")
+    fails(tundish.Error, lambda: tundish.feed(), "")
+    fails(tundish.Error, lambda: tundish.feed(path).save(lambda file, replica: None), "checkpoint: {dir: DIR}")
+    (folder / "x.npy").write_bytes(b"no array")
+    fails(tundish.Error, lambda: next(tundish.feed(path)), "x.npy: is not a .npy file")
+
+
+LOOP = """
+import sys, tundish
+print("open", flush=True)
+with tundish.feed(*sys.argv[2:], host=sys.argv[1] or None) as feed:
+    for batch in feed:
+        if batch.step == 100:
+            print("ready", flush=True)
+print("not interrupted", flush=True)
+"""
+
+
+def interrupted(said, host, *files):
+    """The stderr of a program that gets SIGINT when it has said so."""
+    env = {**os.environ, "PYTHONPATH": str(MODULE)}
+    program = subprocess.Popen([sys.executable, "-c", LOOP, host, *map(str, files)], env=env, text=True,
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    while said not in (line := program.stdout.readline()):
+        assert line, program.stderr.read()
+    program.send_signal(signal.SIGINT)
+    out, err = program.communicate(timeout=100)
+    assert "not interrupted" not in out, out
+    holds(err, "KeyboardInterrupt")
+    same(program.returncode, -signal.SIGINT)
+    return err
+
+
+def test_ctrl_c_drains_the_run(folder):
+    arrays(folder)
+    path = topology(folder, links=FED, actors=FEED % "", read=", epochs: 100000000")
+    holds(interrupted("ready", "", path), "in __next__")
+
+
+def test_ctrl_c_ends_a_wait_inside_of_the_library(folder):
+    arrays(folder)
+    path = topology(folder, links=FED, actors=FEED % "")
+    (folder / "two.yaml").write_text(f"""port: {free_port()}
+insecure: true
+hosts:
+  a: {{address: 127.0.0.1, actors: [batch, feed]}}
+  b: {{address: 127.0.0.1, actors: [read]}}
+""")
+    interrupted("open", "a", path, folder / "two.yaml")  # host b never comes
+
+
+HELD = """
+import ctypes, sys, tundish
+with tundish.feed(sys.argv[1]) as feed:
+    batches = list(feed)
+for batch in batches:
+    tensor = batch["x"]._tensor
+    sys.stdout.buffer.write(ctypes.string_at(tensor.data, 12 * batch.rows))
+    batch["x"].__dlpack__(max_version=(1, 0))  # which no consumer takes
+"""
+
+
+def test_valgrind_finds_nothing_in_batches_that_outlive_the_session(folder):
+    if shutil.which("valgrind") is None:
+        return print("     valgrind is not installed")
+    made = arrays(folder)
+    path = topology(folder, batch="size: 4", links=FED, actors=FEED % ", depth: 2, spare: 2")
+    env = {**os.environ, "PYTHONPATH": str(MODULE), "PYTHONMALLOC": "malloc"}
+    done = subprocess.run(["valgrind", "-q", "--error-exitcode=9", "--leak-check=full", "--show-leak-kinds=definite",
+                           "--errors-for-leak-kinds=none", sys.executable, "-S", "-c", HELD, path], env=env,
+                          capture_output=True, timeout=250)
+    same(done.returncode, 0, done.stderr.decode())
+    assert done.stdout == made["x"].tobytes()
+    # The interpreter itself leaks.
+    assert "tnd_" not in done.stderr.decode(), done.stderr.decode()
+
+
+def test_pytorch_and_jax_read_the_same_memory(folder):
+    made = arrays(folder)
+    path = topology(folder, links=FED, actors=FEED % "")
+    with tundish.feed(path) as feed:
+        batches = list(feed)
+    try:
+        import torch
+        assert (rows(batches, "x", torch.from_dlpack) == made["x"]).all()
+        tensor = torch.from_dlpack(batches[0]["x"])
+        same(tensor.data_ptr(), numpy.from_dlpack(batches[0]["x"]).ctypes.data)
+    except ImportError:
+        print("     PyTorch is not installed")
+    try:
+        import jax
+        assert (rows(batches, "x", jax.dlpack.from_dlpack) == made["x"]).all()
+        array = jax.dlpack.from_dlpack(batches[0]["x"])
+        same(array.unsafe_buffer_pointer(), numpy.from_dlpack(batches[0]["x"]).ctypes.data)
+    except ImportError:
+        print("     JAX is not installed")
+
+
+main(globals())

@@ -1,0 +1,73 @@
+"""The functions of libtundish and the structs that they take; <tundish/tundish.h> defines them."""
+import ctypes
+import os
+import pathlib
+from ctypes import c_bool, c_char, c_char_p, c_double, c_int, c_int32, c_int64, c_uint8, c_uint16, c_uint32, c_uint64, c_void_p
+
+OK, END, STOPPED, FAILED = range(4)
+DTYPES = "u8 i8 u16 i16 u32 i32 u64 i64 f16 bf16 f32 f64 bool".split()
+UNKNOWN = 2**64 - 1
+STREAM_NONE = -2**63
+
+# Each function without `tnd_`: the letter of what it returns, then those of its arguments.
+_TYPES = {"v": None, "b": c_bool, "d": c_double, "i": c_int, "p": c_void_p, "q": c_int64, "s": c_char_p,
+          "u": c_uint32, "w": c_uint64, "z": ctypes.c_size_t}
+_FUNCTIONS = """
+graph_destroy v p       graph_errors s p        graph_load p pz         graph_set v pss
+session_destroy i p     session_digest b psp    session_drain v p       session_error s p
+session_feed p ps       session_metric b pssp   session_open i pps      session_stop v p
+session_wait i p        feed_next i p           feed_restore i pppp     feed_run i pppp
+feed_save i pppp        feed_schema p p         feed_steps w p          replica_dlpack p ps
+replica_epoch w p       replica_error v ps      replica_id u p          replica_last b p
+replica_lengths p ps    replica_mean i psipzd   replica_padded z p      replica_reduce i psiipz
+replica_report v psdd   replica_rows z p        replica_step w p        tensor_share p pbqp
+"""
+StepFunction = ctypes.CFUNCTYPE(c_int, c_void_p, c_void_p)
+FileFunction = ctypes.CFUNCTYPE(c_int, c_char_p, c_uint32, c_void_p)
+
+
+class Column(ctypes.Structure):
+    _fields_ = [("name", c_char * 64), ("dtype", c_int), ("rank", c_uint32), ("shape", c_uint64 * 8),
+                ("ragged", c_bool)]
+
+
+class Schema(ctypes.Structure):
+    _fields_ = [("count", c_uint32), ("columns", Column * 64)]
+
+
+class Why(ctypes.Structure):
+    """tnd_error_t"""
+    _fields_ = [("text", c_char * 512), ("about", c_void_p)]
+
+
+class Managed(ctypes.Structure):
+    """DLManagedTensor of DLPack"""
+    _fields_ = [("data", c_void_p), ("device_type", c_int32), ("device_id", c_int32), ("rank", c_int32),
+                ("code", c_uint8), ("bits", c_uint8), ("lanes", c_uint16), ("shape", ctypes.POINTER(c_int64)),
+                ("strides", ctypes.POINTER(c_int64)), ("byte_offset", c_uint64), ("context", c_void_p),
+                ("deleter", ctypes.CFUNCTYPE(None, c_void_p))]
+
+
+def _load():
+    """The library of TUNDISH_LIBRARY, the one in this folder (a wheel has it), or the installed one."""
+    beside = pathlib.Path(__file__).with_name("libtundish.so")
+    library = ctypes.CDLL(os.environ.get("TUNDISH_LIBRARY") or (beside if beside.exists() else "libtundish.so.0"))
+    words = _FUNCTIONS.split()
+    for name, result, arguments in zip(words[::3], words[1::3], words[2::3]):
+        function = getattr(library, "tnd_" + name)
+        function.restype, function.argtypes = _TYPES[result], [_TYPES[letter] for letter in arguments]
+        globals()[name] = function
+    return library
+
+
+_new_capsule = ctypes.pythonapi.PyCapsule_New
+_new_capsule.restype, _new_capsule.argtypes = ctypes.py_object, [c_void_p, c_char_p, c_void_p]
+_end_capsule = ctypes.cast(_load().tnd_tensor_end_capsule, c_void_p)
+_CAPSULES = b"dltensor", b"dltensor_versioned"
+for _name in _CAPSULES:  # the last object of an interpreter may be a capsule, which needs its name
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(_name))
+
+
+def capsule(tensor, versioned):
+    """A capsule that frees the tensor if no consumer takes it."""
+    return _new_capsule(tensor, _CAPSULES[versioned], _end_capsule)
