@@ -4,8 +4,10 @@
 The rows that come out are compared with the arrays that went in, the stream with that of the
 command."""
 import gc
+import importlib.util
 import os
 import pathlib
+import re
 import resource
 import shutil
 import signal
@@ -336,6 +338,24 @@ def test_valgrind_finds_nothing_in_batches_that_outlive_the_session(folder):
     assert done.stdout == made["x"].tobytes()
     # The interpreter itself leaks.
     assert "tnd_" not in done.stderr.decode(), done.stderr.decode()
+
+
+def test_examples_run(folder):
+    made = arrays(folder)
+    path = topology(folder, links=FED, actors=FEED % "")
+    env = {**os.environ, "PYTHONPATH": str(MODULE)}
+    done = subprocess.run([sys.executable, ROOT / "examples/python/numpy_head.py", path], env=env, text=True,
+                          capture_output=True, timeout=100)
+    same((done.returncode, done.stderr), (0, ""))
+    holds(done.stdout, "step 0, replica 0: 32 rows", f"y int64[32]  min {made['y'][:32].min():g} ")
+    for name in ("torch", "jax"):
+        if importlib.util.find_spec(name) is None or not pathlib.Path("/usr/share/datasets/fashion-mnist").exists():
+            print(f"     {name} or its data are not installed")
+            continue
+        done = subprocess.run([sys.executable, ROOT / f"examples/python/{name}_fashion.py"], env=env, text=True,
+                              capture_output=True, timeout=250)
+        same((done.returncode, done.stderr), (0, ""))
+        assert float(re.search(r"accuracy (\S+)", done.stdout).group(1)) > 0.8, done.stdout
 
 
 def test_pytorch_and_jax_read_the_same_memory(folder):

@@ -92,6 +92,16 @@ def test_the_program_prints_its_sum(folder):
     holds(done.stdout, "does not have one f32 per row")
 
 
+def test_programs_of_python_print_what_is_shown(folder):
+    for program in blocks("python"):
+        prepare(folder, shown("$ cat mine.yaml"))
+        env = {**os.environ, "PYTHONPATH": str(ROOT / "tools/python"), "TUNDISH_LIBRARY": str(BUILD / "libtundish.so")}
+        done = subprocess.run([sys.executable, "-c", program], cwd=folder, capture_output=True, text=True,
+                              timeout=60, env=env)
+        same((done.returncode, done.stderr), (0, ""))
+        holds(README, done.stdout)
+
+
 def test_the_operation_halves(folder):
     prepare(folder, shown("cc sum.c"))
     prepare(folder, shown("cc -shared -fPIC halve.c"))
