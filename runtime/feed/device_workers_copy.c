@@ -15,7 +15,7 @@
 
 /*  What is under way is asked for again after this part of the time since it began, within these
  *  bounds, so that asking delays it by little and costs little. */
-enum { ASK_PART = 32 };
+enum { ASK_PART = 64 };
 static const uint64_t ask_least_ns = 10000, ask_most_ns = 500000;
 
 tnd_device_slots_t tnd_device_workers_counts(const copier_t *self)

@@ -43,7 +43,7 @@ typedef struct {
     sim_stage_t *stage;
     uint64_t put_ns, ns; /* how long it takes */
     size_t bytes;
-    uint64_t readers[TND_SIM_STREAMS];
+    uint64_t readers[TND_SIM_STREAMS]; /* by stream: of its work, what must be done before */
 } copy_t;
 
 typedef enum { WAIT, BUSY, HOLD, READ } what_t;
@@ -398,7 +398,8 @@ static tnd_status_t sim_upload(tnd_device_t *device, tnd_stage_t *stage,
     }
     copy.ns = self->config.link_latency_ns +
               (uint64_t)((double)copy.bytes * 1e9 / (double)self->config.link_bytes_per_s);
-    memcpy(copy.readers, own->marks, sizeof copy.readers);
+    for (size_t i = 0; i < TND_SIM_STREAMS; i++)
+        copy.readers[i] = self->streams[i].done < own->marks[i] ? own->marks[i] : 0;
     self->copies[self->put++ % COPIES_MAX] = copy;
     own->put++;
     unlock(self);
