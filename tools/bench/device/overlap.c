@@ -1,4 +1,4 @@
-/*  tools/bench/overlap.c - whether copies to a device overlap with the steps before them: a simulated
+/*  tools/bench/device/overlap.c - whether copies to a device overlap with the steps before them: a simulated
  *  device whose copy takes half as long as a step, as long, and twice as long, at depth 2.  The
  *  bound is the longer of the two.  Usage: bench_overlap [--smoke | RUNS] */
 #include <stdio.h>
