@@ -55,7 +55,7 @@ enum {
     TND_WAIT_REASONS = 16, /* bits of TND_WAIT_* */
     TND_PAGE_PEERS = 64,   /* and edges */
     TND_PAGE_FED = 4,      /* and times of steps */
-    TND_PAGE_BYTES = 12288 /* no two actors share a cache line or a page */
+    TND_PAGE_BYTES = 16384 /* no two actors share a cache line or a page; a power of two */
 };
 
 /*  What a device thread does. */
