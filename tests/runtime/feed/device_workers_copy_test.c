@@ -265,6 +265,48 @@ Test(device_workers_copy, steps_see_the_same_rows_wherever_they_are_copied_or_ca
         show(devices[i % 2], (shown_t){forms[i / 2 % 3], i / 6 != 0});
 }
 
+static tnd_status_t look_at_lent(void *context, tnd_replica_t *replica)
+{
+    const float *lent = context, *x = tnd_replica_column(replica, "x");
+    bool same = memcmp(x, lent, 4 * sizeof *x) == 0;
+    if (!same || x == lent)
+        tnd_replica_error(replica, "the rows are not a copy of those that were lent");
+    return same && x != lent ? TND_OK : TND_FAILED;
+}
+
+Test(device_workers_copy, page_locked_rows_are_copied_from_where_they_are)
+{
+    static _Alignas(64) const float lent[4] = {1, 2, 3, 4};
+    static const char *const device = "sim:0";
+    const tnd_task_t task = {look_at_lent, NULL, (void *)(uintptr_t)lent};
+    tnd_schema_t schema = {0};
+    tnd_device_workers_t *workers;
+    tnd_error_t error;
+    tnd_done_t done;
+    cr_assert(tnd_schema_add(&schema, "x", TND_F32, 0, NULL, &error) == TND_OK);
+    fixture_t waker = {.count = 1};
+    tnd_device_workers_config_t config = {.name = "feed",
+                                          .schema = &schema,
+                                          .replicas = 1,
+                                          .count = 1,
+                                          .devices = &device,
+                                          .depth = 1,
+                                          .rows_max = 4,
+                                          .wake = fixture_wake,
+                                          .context = &waker};
+    cr_assert(tnd_device_workers_new(&workers, &config, &error) == TND_OK);
+    tnd_device_workers_run_all(workers, &task);
+    tnd_device_workers_share(workers, 0, 0, 4, 0);
+    cr_assert(not(tnd_device_workers_borrow(workers, 0, 0, 0, lent, false)));
+    cr_assert(tnd_device_workers_borrow(workers, 0, 0, 0, lent, true));
+    tnd_device_workers_ready(workers, 0, &(tnd_slice_note_t){.step = 0}, NULL);
+    tnd_device_workers_flush(workers);
+    while (!take_done(workers, &done) && tnd_device_workers_error(workers) == NULL)
+        sched_yield();
+    cr_assert(tnd_device_workers_error(workers) == NULL, "%s", tnd_device_workers_error(workers));
+    tnd_device_workers_destroy(&workers);
+}
+
 /* --- programs that hold many batches ---------------------------------------------------------- */
 
 enum { HELD = 8 };
