@@ -132,9 +132,19 @@ static void run_pulled(const run_t *run, uint32_t devices, uint64_t steps, bool 
     fixture_destroy(fixture);
 }
 
+static tnd_status_t open_nothing(void *context, tnd_replica_t *replica)
+{
+    (void)context, (void)replica;
+    return TND_OK;
+}
+
 static void run_all(const run_t *run, uint32_t devices)
 {
+    tnd_error_t error;
     fixture_t *fixture = new_fixture(run, devices);
+    const tnd_task_t open = {open_nothing, NULL, NULL};
+    tnd_status_t opened = tnd_device_workers_call(fixture->workers, &open, &error);
+    assert(opened == TND_OK);
     fixture->gathers = true;
     fixture_run(fixture, run->steps, DEPTH);
     assert(tnd_device_workers_error(fixture->workers) == NULL);

@@ -41,6 +41,14 @@ bool tnd_device_workers_has_finished(const void *context)
            atomic_load_explicit(&awaited->group->finished, memory_order_acquire) >= awaited->number;
 }
 
+static bool has_completed(const void *context)
+{
+    const awaited_t *awaited = context;
+    return tnd_device_workers_dead(awaited->group) ||
+           atomic_load_explicit(&awaited->group->completed, memory_order_acquire) >=
+               awaited->number;
+}
+
 tnd_status_t tnd_device_workers_call(tnd_device_workers_t *self, const tnd_task_t *task,
                                      tnd_error_t *error)
 {
@@ -49,6 +57,8 @@ tnd_status_t tnd_device_workers_call(tnd_device_workers_t *self, const tnd_task_
     tnd_device_workers_publish(self, jobs);
     awaited_t awaited = {self, jobs};
     tnd_futex_wait(&self->program, tnd_device_workers_has_finished, &awaited, 0);
+    if (self->copies) /* its place among the jobs is used again */
+        tnd_futex_wait(&self->program, has_completed, &awaited, 0);
     if (tnd_device_workers_dead(self))
         return tnd_fail(error, "%s", self->error);
     self->consumed = self->ran_taken = self->taken = self->ran = self->flushed = jobs;
