@@ -7,6 +7,7 @@
 
 #include <assert.h>
 #include <stdio.h>
+#include <sys/prctl.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -279,6 +280,7 @@ static void *copier_main(void *context)
     snprintf(name, sizeof name, "%.7s>%s", group->config.name, self->worker->name);
     tnd_thread_begin_computing(name);
     (void)tnd_float_mode_set(TND_FLOAT_STRICT); /* it may cast */
+    (void)prctl(PR_SET_TIMERSLACK, 1000);       /* short sleeps end in time; nanoseconds */
     uint64_t since_ns = tnd_clock_now(), looked_ns = since_ns;
     for (;;) {
         bool any = false;
