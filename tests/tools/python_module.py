@@ -94,6 +94,15 @@ def test_batches_stay_as_they_are_while_they_are_held(folder):
         thread.join()
 
 
+def test_rows_come_from_the_memory_of_a_device(folder):
+    made = arrays(folder, rows=400)
+    path = topology(folder, batch="size: 10", links=FED, actors=FEED % ", devices: [sim:2], depth: 2, spare: 40")
+    with tundish.feed(path) as feed:
+        batches = list(feed)
+    same(batches[0]["x"].__dlpack_device__(), (1, 2))
+    assert (rows(batches, "x") == made["x"]).all()
+
+
 def test_slow_consumers_see_their_own_rows(folder):
     made = arrays(folder, rows=1000)
     path = topology(folder, batch="size: 10", links=FED, actors=FEED % ", depth: 2")
