@@ -84,6 +84,9 @@ void tnd_device_workers_destroy(tnd_device_workers_t **self_p);
 
 /*  The text of the failure; NULL without one. Any thread. */
 const char *tnd_device_workers_error(const tnd_device_workers_t *self);
+/*  Whether they have failed, or were stopped although steps may follow: the run ends, and not as it
+ *  was asked to. Any thread. */
+bool tnd_device_workers_failed(const tnd_device_workers_t *self);
 /*  The number of threads: one per device. */
 uint32_t tnd_device_workers_devices(const tnd_device_workers_t *self);
 /*  Processor time of the threads so far, in nanoseconds. */

@@ -149,6 +149,11 @@ static tnd_status_t ended(const tnd_device_workers_t *self)
                                                                     : TND_FAILED;
 }
 
+bool tnd_device_workers_failed(const tnd_device_workers_t *self)
+{
+    return tnd_device_workers_dead(self) && ended(self) == TND_FAILED;
+}
+
 static bool has_step(const void *context)
 {
     const awaited_t *awaited = context;

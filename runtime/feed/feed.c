@@ -43,7 +43,7 @@ tnd_models_t *tnd_feed_models(tnd_feed_t *self)
 
 bool tnd_feed_failed(const tnd_feed_t *self)
 {
-    return tnd_device_workers_error(self->workers) != NULL;
+    return tnd_device_workers_failed(self->workers);
 }
 
 void tnd_feed_discard(tnd_feed_t *self)

@@ -23,7 +23,7 @@ void tnd_feed_destroy(tnd_feed_t **self_p);
 
 /*  Returns the models that the feeder's step trains; NULL: none. */
 tnd_models_t *tnd_feed_models(tnd_feed_t *self);
-/*  Whether a step has failed: the run is about to fail for that reason. */
+/*  Whether a step or the feeder has failed: the run is about to fail for that reason. */
 bool tnd_feed_failed(const tnd_feed_t *self);
 /*  No program will pull: steps that no step runs on are discarded. */
 void tnd_feed_discard(tnd_feed_t *self);

@@ -173,7 +173,7 @@ TND_API void tnd_session_drain(tnd_session_t *session);
  *  Threads: any; signal-safe. */
 TND_API void tnd_session_stop(tnd_session_t *session);
 /*  The reason why the run failed or was stopped, a sentence; "" while it runs, at the end of the
- *  stream and after a drain.  Once a step has failed, waits until the reason is known. */
+ *  stream and after a drain.  Once a step or a feeder has failed, waits until the reason is known. */
 TND_API const char *tnd_session_error(const tnd_session_t *session);
 /*  The feed of the feeder called `actor` on this host; NULL: the feeder of the first chain that has
  *  one here.  Waits until the actors of this host run.
@@ -287,7 +287,8 @@ TND_API const uint64_t *tnd_replica_splits(const tnd_replica_t *replica, const c
  *  in memory until then, even after the session and the graph have ended; the commit of the step
  *  does not wait.  Steps with held tensors need memory besides the `depth` slots of their feeder.
  *  For up to `spare` steps (an option of the feeder, 2 by default) it is reserved and counted in
- *  the sum of `tundish explain`; for more it is allocated and freed as needed, and not counted.
+ *  the sum of `tundish explain`; for more it is allocated as far as `memory:` of the graph allows,
+ *  and freed.  Beyond that the run fails with the number of steps whose tensors are held.
  *
  *  The rows are ready.  Work on a stream of the device that reads them must have ended when the
  *  deleter is called; tnd_tensor_share has streams.

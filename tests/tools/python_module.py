@@ -149,6 +149,19 @@ def test_memory_comes_back(folder):
     assert rss() <= before - 32, (before, rss())
 
 
+def test_a_program_that_holds_more_than_memory_allows_is_told_so(folder):
+    numpy.save(folder / "x.npy", numpy.ones((200, 1 << 20), "u1"))
+    path = topology(folder, columns="x", batch="size: 2", links=FED, actors=FEED % ", depth: 2", top="memory: 100MiB\n")
+    held = []
+    with tundish.feed(path) as feed:
+        fails(tundish.Error, lambda: held.extend(feed), "holds the tensors of", "`memory:` does not allow")
+    assert 2 < len(held) < 50
+    assert all((numpy.from_dlpack(batch["x"]) == 1).all() for batch in held)
+    del held[:]
+    with tundish.feed(path) as feed:
+        same(sum(1 for _ in feed), 100)
+
+
 def test_capsules_follow_the_protocol(folder):
     arrays(folder)
     path = topology(folder, links=FED, actors=FEED % "")

@@ -144,6 +144,9 @@ class Batch(collections.abc.Mapping):
             raise Error(f"a batch has {len(self.replicas)} replicas on this host: use batch.replicas[i]")
         return self.replicas[0]
 
+    def __repr__(self):
+        return f"tundish.Batch(step={self.step}, rows={self.rows}, replicas={len(self.replicas)})"
+
     def __getitem__(self, name):
         return self._only()[name]
 
