@@ -290,11 +290,12 @@ class Session:
     def __init__(self, *files, host=None, data=None, settings=None):
         self.handle, self.interrupted, self._pulled = ctypes.c_void_p(), False, False
         names = [os.fsencode(file) for file in files]
-        self._graph = ctypes.c_void_p(_library.graph_load((ctypes.c_char_p * len(names))(*names), len(names)))
         settings = {**(settings or {}), **({} if data is None else {"data": json.dumps(os.fspath(data))})}
-        for key, value in settings.items():
-            text = value if isinstance(value, str) else json.dumps(value)
-            _library.graph_set(self._graph, key.encode(), text.encode())
+        texts = [(key.encode(), (value if isinstance(value, str) else json.dumps(value)).encode())
+                 for key, value in settings.items()]
+        self._graph = ctypes.c_void_p(_library.graph_load((ctypes.c_char_p * len(names))(*names), len(names)))
+        for key, text in texts:
+            _library.graph_set(self._graph, key, text)
         if _library.session_open(byref(self.handle), self._graph, host and host.encode()) != OK:
             text = _library.graph_errors(self._graph).decode().rstrip()
             _library.graph_destroy(byref(self._graph))
