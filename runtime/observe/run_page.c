@@ -227,6 +227,15 @@ bool tnd_run_record_log_text(const tnd_log_record_t *record, char *text, size_t 
     return true;
 }
 
+void tnd_run_page_metric_name(const tnd_run_page_t *page, uint64_t number, char name[32])
+{
+    for (unsigned w = 0; w < 4; w++) {
+        uint64_t word = read_of(&page->metric_names[number][w]);
+        memcpy(name + 8 * w, &word, sizeof word);
+    }
+    (void)tnd_printable(name, 32);
+}
+
 void tnd_run_record_bound(const tnd_run_record_t *copy)
 {
     if (copy->page->outcome > TND_OUTCOMES)

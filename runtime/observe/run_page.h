@@ -226,6 +226,8 @@ void tnd_run_record_log(const tnd_run_record_t *self, unsigned level, const char
                         const char *actor, const char *text, uint64_t now);
 /*  Copies the text of a complete log record; returns false for another one. */
 bool tnd_run_record_log_text(const tnd_log_record_t *record, char *text, size_t room);
+/*  Copies the name of a metric; `number` < metric_count. */
+void tnd_run_page_metric_name(const tnd_run_page_t *page, uint64_t number, char name[32]);
 /*  Makes a copy safe to use: texts are terminated and printable, indices exist. */
 void tnd_run_record_bound(const tnd_run_record_t *copy);
 

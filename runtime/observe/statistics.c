@@ -56,9 +56,7 @@ bool tnd_pages_named(const char *name)
            strcmp(name + length - 6, ".pages") == 0;
 }
 
-/*  $XDG_RUNTIME_DIR if it is usable (it may be of an ended login or another user), otherwise a
- *  folder of the user in /tmp, created if missing. */
-static tnd_status_t runtime_folder(char *folder, size_t room, tnd_error_t *error)
+tnd_status_t tnd_pages_folder(char *folder, size_t room, tnd_error_t *error)
 {
     tnd_pages_folders_t folders;
     (void)tnd_pages_folders(&folders);
@@ -298,7 +296,7 @@ tnd_status_t tnd_pages_new(tnd_pages_t **self_p, const char *run, const char *ho
                            uint64_t session, tnd_pages_shape_t shape, tnd_error_t *error)
 {
     char folder[128], name[320];
-    TND_TRY(runtime_folder(folder, sizeof folder, error));
+    TND_TRY(tnd_pages_folder(folder, sizeof folder, error));
     sweep(folder, &(sweep_t){0});
     tnd_pages_t *self = tnd_allocate_zeroed(1, sizeof *self);
     self->memory = MAP_FAILED;

@@ -225,6 +225,9 @@ typedef struct {
 } tnd_pages_folders_t;
 
 size_t tnd_pages_folders(tnd_pages_folders_t *folders);
+/*  The folder that new files go to, created if missing: $XDG_RUNTIME_DIR if it is usable (it may be
+ *  of an ended login or another user), otherwise a folder of the user in /tmp. */
+tnd_status_t tnd_pages_folder(char *folder, size_t room, tnd_error_t *error) TND_CHECKED;
 
 /*  When an actor or one of its device threads last changed its state: a killed process died at most
  *  a second after the last of its actors did. */

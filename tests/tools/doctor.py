@@ -15,7 +15,7 @@ def test_it_says_a_line_for_each_thing(folder):
     same([line[8:20].strip() for line in lines], NAMES)
     same({line.split()[0] for line in lines} - {"ok", "warning"}, set())
     holds(out, "zeromq ", "czmq ", "msgpack ", "libyaml ", "xxhash ", "isa-l ", "zlib ", "libdeflate", "libarchive ", "libjpeg-turbo ", "libspng ", "ncurses ",
-          "jansson ", "protobuf-c ")
+          "jansson ", "protobuf-c ", "libmicrohttpd ")
     assert "\033" not in out
     same(list(folder.iterdir()), [], "it leaves no file")
 

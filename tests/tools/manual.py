@@ -140,7 +140,7 @@ def test_versions_are_in_the_json(_):
     told = json.loads(run("--version", "--json")[1])
     assert {"tundish", "abi", "wire", "zeromq", "czmq", "msgpack", "libyaml", "xxhash", "isa-l",
             "zlib", "libdeflate", "libarchive", "libjpeg-turbo", "libspng", "jansson", "ncurses",
-            "protobuf-c"} <= set(told), told
+            "protobuf-c", "libmicrohttpd"} <= set(told), told
     for library in ("czmq", "msgpack", "libyaml", "xxhash", "zlib"):
         holds(run("--version")[1], f"{library} {told[library]}")
     same(run("--version", "--jsn")[0], 2)

@@ -3,6 +3,7 @@
 
 #include <czmq.h>
 #include <isa-l.h>
+#include <microhttpd.h>
 #include <msgpack.h>
 #include <ncurses.h>
 #include <protobuf-c/protobuf-c.h>
@@ -21,7 +22,7 @@
 #include "actors/text/json_record.h"
 #include "runtime/interface/link.h"
 
-enum { LIBRARIES = 15 };
+enum { LIBRARIES = 16 };
 
 typedef struct {
     const char *name;
@@ -36,9 +37,9 @@ static void look(library_t libraries[LIBRARIES])
     yaml_get_version(&yaml[0], &yaml[1], &yaml[2]);
     unsigned xxhash = XXH_versionNumber();
     static const char *const names[LIBRARIES] = {
-        "zeromq",        "czmq",    "msgpack",    "libyaml", "xxhash",
-        "isa-l",         "zlib",    "libdeflate", "zstd",    "libarchive",
-        "libjpeg-turbo", "libspng", "jansson",    "ncurses", "protobuf-c"};
+        "zeromq",  "czmq",       "msgpack",    "libyaml",      "xxhash",        "isa-l",
+        "zlib",    "libdeflate", "zstd",       "libarchive",   "libjpeg-turbo", "libspng",
+        "jansson", "ncurses",    "protobuf-c", "libmicrohttpd"};
     for (int i = 0; i < LIBRARIES; i++)
         libraries[i].name = names[i];
     size_t room = sizeof libraries[0].version;
@@ -64,6 +65,7 @@ static void look(library_t libraries[LIBRARIES])
     const char *ncurses = strchr(curses_version(), ' ');
     snprintf(libraries[13].version, room, "%s", ncurses != NULL ? ncurses + 1 : "");
     snprintf(libraries[14].version, room, "%s", protobuf_c_version());
+    snprintf(libraries[15].version, room, "%s", MHD_get_version());
 }
 
 void tnd_versions_print_libraries(FILE *out)

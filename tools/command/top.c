@@ -32,23 +32,9 @@ static void sleep_for(uint64_t ns)
 
 static void print_json(const tnd_watched_run_t *run)
 {
-    const tnd_inspected_t *process = tnd_watched_run_process(run);
-    tnd_inspection_t *before = run->before != NULL ? run->before : run->after;
-    printf("{\"schema\":%d,\"runs\":[", TND_RUN_JSON_SCHEMA);
-    if (process != NULL)
-        tnd_run_json_run(stdout, run->after, process);
-    fputs("],\"processes\":[", stdout);
-    bool any = false;
-    for (uint32_t p = 0; process != NULL && p < run->after->count; p++) {
-        if (!tnd_inspected_same(&run->after->processes[p], process))
-            continue;
-        fputs(any ? "," : "", stdout);
-        tnd_run_json_process(stdout, before, run->after, &run->after->processes[p]);
-        any = true;
-    }
-    fputs("],\"unread\":[", stdout);
-    tnd_run_json_lines(stdout, run->after->unread);
-    fputs("]}\n", stdout);
+    printf("{\"schema\":%d,", TND_RUN_JSON_SCHEMA);
+    tnd_watched_run_json(run, stdout);
+    fputs("}\n", stdout);
 }
 
 /*  The whole screen as text. */

@@ -53,20 +53,7 @@ static void print_text(const tnd_verdict_t *verdict, const tnd_inspected_t *proc
 {
     if (several)
         printf("%s (process %d): ", verdict->run, process->process);
-    printf("%s\n", verdict->sentence);
-    for (uint32_t i = 0; i < verdict->fault_count; i++) {
-        const tnd_fault_t *fault = &verdict->faults[i];
-        printf("  %s: %s%s%s%s%s%s\n", tnd_cause_name(fault->cause), fault->text,
-               fault->evidence[0] != '\0' ? " (" : "", fault->evidence,
-               fault->evidence[0] != '\0' ? ")" : "", fault->action[0] != '\0' ? "; " : "",
-               fault->action);
-    }
-    for (uint32_t i = 0; verdict->state == TND_RUN_KILLED && i < verdict->hop_count; i++) {
-        const tnd_hop_t *hop = &verdict->hops[i];
-        printf("  %s on host %s %s%s\n", hop->actor, hop->host,
-               hop->waits != 0 ? "waited for " : "was working",
-               hop->waits != 0 ? tnd_wait_name(tnd_wait_foremost(hop->waits)) : "");
-    }
+    tnd_verdict_print(verdict, stdout);
 }
 
 /*  Whether the verdict is about the death of this process, the last one of its host. */

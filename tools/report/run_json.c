@@ -86,11 +86,7 @@ static void print_metrics(FILE *out, const tnd_run_page_t *page)
         char name[32];
         uint64_t bits = page->metrics[m];
         double value;
-        for (unsigned w = 0; w < 4; w++) {
-            uint64_t word = page->metric_names[m][w];
-            memcpy(name + 8 * w, &word, sizeof word);
-        }
-        name[sizeof name - 1] = '\0';
+        tnd_run_page_metric_name(page, m, name);
         memcpy(&value, &bits, sizeof value);
         fputs(m > 0 ? "," : "", out);
         tnd_json_text(out, name);

@@ -61,6 +61,24 @@ void tnd_verdict_add(tnd_verdict_t *self, const tnd_fault_t *fault)
     memcpy(&self->faults[at], fault, sizeof *fault);
 }
 
+void tnd_verdict_print(const tnd_verdict_t *self, FILE *out)
+{
+    fprintf(out, "%s\n", self->sentence);
+    for (uint32_t i = 0; i < self->fault_count; i++) {
+        const tnd_fault_t *fault = &self->faults[i];
+        fprintf(out, "  %s: %s%s%s%s%s%s\n", tnd_cause_name(fault->cause), fault->text,
+                fault->evidence[0] != '\0' ? " (" : "", fault->evidence,
+                fault->evidence[0] != '\0' ? ")" : "", fault->action[0] != '\0' ? "; " : "",
+                fault->action);
+    }
+    for (uint32_t i = 0; self->state == TND_RUN_KILLED && i < self->hop_count; i++) {
+        const tnd_hop_t *hop = &self->hops[i];
+        fprintf(out, "  %s on host %s %s%s\n", hop->actor, hop->host,
+                hop->waits != 0 ? "waited for " : "was working",
+                hop->waits != 0 ? tnd_wait_name(tnd_wait_foremost(hop->waits)) : "");
+    }
+}
+
 /* --- as JSON ---------------------------------------------------------------------------------- */
 
 /*  A member that is null if the text is empty. */

@@ -119,6 +119,8 @@ void tnd_verdict_say(tnd_verdict_t *self, const char *format, ...)
 /*  Adds a fault in its place.  If the verdict has the same cause of the same actor, host and device,
  *  or is full of more serious ones, it is not added. */
 void tnd_verdict_add(tnd_verdict_t *self, const tnd_fault_t *fault);
+/*  Writes the sentence, and a line for each fault. */
+void tnd_verdict_print(const tnd_verdict_t *self, FILE *out);
 /*  Writes an object of a verdict as JSON, without its end, for more members. */
 void tnd_verdict_json(const tnd_verdict_t *self, bool first, FILE *out);
 

@@ -92,14 +92,14 @@ static void put_verdict(const tnd_canvas_t *canvas)
     if (snapshot->waiting_for[0] != '\0') {
         snprintf(text, sizeof text, "waits for host %s", snapshot->waiting_for);
         tnd_screen_put(screen, row++, 1, TND_INK_FAULT, "! %s", text);
-    } else if (snapshot->fault_count > 0) {
-        tnd_screen_put(screen, row++, 1, TND_INK_FAULT, "! %s", snapshot->faults[0].text);
+    } else if (snapshot->verdict.fault_count > 0) {
+        tnd_screen_put(screen, row++, 1, TND_INK_FAULT, "! %s", snapshot->verdict.faults[0].text);
     } else {
-        fault = !snapshot->flows && snapshot->verdict[0] != '\0';
+        fault = !snapshot->verdict.flows && snapshot->verdict.sentence[0] != '\0';
     }
     tnd_screen_put(screen, row, 1, fault && row == 2 ? TND_INK_FAULT : TND_INK_BOLD, "why");
     put_wrapped(screen, row, 5, HEADER - row, fault && row == 2 ? TND_INK_FAULT : TND_INK_PLAIN,
-                snapshot->verdict);
+                snapshot->verdict.sentence);
 }
 
 static void put_header(const tnd_canvas_t *canvas)
@@ -186,9 +186,10 @@ static void draw_why(const tnd_canvas_t *canvas)
     unsigned rows = canvas->view->rows, row = HEADER + 2;
     tnd_screen_put(canvas->screen, HEADER + 1, 1, TND_INK_BOLD, "why");
     row += put_wrapped(canvas->screen, row, 2, rows, TND_INK_PLAIN,
-                       snapshot->verdict[0] != '\0' ? snapshot->verdict : "no judgement yet");
-    for (uint32_t f = 0; f < snapshot->fault_count; f++) {
-        const tnd_fault_t *fault = &snapshot->faults[f];
+                       snapshot->verdict.sentence[0] != '\0' ? snapshot->verdict.sentence
+                                                             : "no judgement yet");
+    for (uint32_t f = 0; f < snapshot->verdict.fault_count; f++) {
+        const tnd_fault_t *fault = &snapshot->verdict.faults[f];
         row++;
         row += put_wrapped(canvas->screen, row, 2, rows, TND_INK_FAULT, fault->text);
         row += put_wrapped(canvas->screen, row, 4, rows, TND_INK_PLAIN, fault->evidence);
@@ -332,5 +333,5 @@ void tnd_top_print_line(const tnd_top_snapshot_t *snapshot, FILE *out)
             tnd_grouped((double)snapshot->step, step), snapshot->step == 1 ? "" : "s",
             tnd_grouped(snapshot->rows_per_second, rows), snapshot->bytes_per_second * 1e-6,
             snapshot->waiting_for[0] != '\0' ? "waits for host " : "",
-            snapshot->waiting_for[0] != '\0' ? snapshot->waiting_for : snapshot->verdict);
+            snapshot->waiting_for[0] != '\0' ? snapshot->waiting_for : snapshot->verdict.sentence);
 }

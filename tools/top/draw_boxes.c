@@ -17,8 +17,9 @@ tnd_ink_t tnd_top_ink(const tnd_canvas_t *canvas, const tnd_top_actor_t *actor, 
     static const tnd_ink_t inks[TND_TOP_SHARES] = {
         TND_INK_BUSY,    TND_INK_IDLE, TND_INK_BLOCKED, TND_INK_BLOCKED, TND_INK_BLOCKED,
         TND_INK_BLOCKED, TND_INK_BUSY, TND_INK_READY,   TND_INK_PLAIN};
-    bool culprit = strcmp(canvas->snapshot->culprit, actor->name) == 0;
-    if (actor->stopped || actor->killed || actor->failed || (culprit && !canvas->snapshot->flows))
+    bool culprit = strcmp(canvas->snapshot->verdict.actor, actor->name) == 0;
+    if (actor->stopped || actor->killed || actor->failed ||
+        (culprit && !canvas->snapshot->verdict.flows))
         return TND_INK_FAULT;
     unsigned largest = TND_TOP_SHARES - 1;
     for (unsigned i = 0; i < TND_TOP_SHARES; i++)

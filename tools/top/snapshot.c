@@ -477,15 +477,8 @@ tnd_top_snapshot_t *tnd_top_snapshot_new(const tnd_inspection_t *before,
     take_hosts(self, after, leader);
     take_log(self, &leader->record, after->now_ns);
     take_unread(self, after->unread);
-    if (after != before && !leader->killed) {
-        tnd_verdict_t verdict;
-        tnd_bottleneck_judge(before, after, leader, &verdict);
-        self->flows = verdict.flows;
-        snprintf(self->verdict, sizeof self->verdict, "%s", verdict.sentence);
-        memcpy(self->faults, verdict.faults, sizeof self->faults);
-        self->fault_count = verdict.fault_count;
-        snprintf(self->culprit, sizeof self->culprit, "%s", verdict.actor);
-    }
+    if (after != before && !leader->killed)
+        tnd_bottleneck_judge(before, after, leader, &self->verdict);
     return self;
 }
 

@@ -92,11 +92,7 @@ typedef struct {
     uint64_t checkpoint_step;
     double checkpoint_seconds; /* less than 0: not known */
     double rows_per_second, bytes_per_second;
-    bool flows;
-    char verdict[1024]; /* its sentence */
-    tnd_fault_t faults[TND_VERDICT_FAULTS];
-    uint32_t fault_count;
-    char culprit[48]; /* the actor that the verdict names, or "" */
+    tnd_verdict_t verdict; /* zeros: no judgement yet */
     tnd_top_actor_t *actors;
     uint32_t actor_count;
     tnd_top_edge_t *edges;

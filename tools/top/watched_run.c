@@ -5,6 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "tools/report/run_json.h"
+
 void tnd_watched_run_begin(tnd_watched_run_t *self, const char *name, tnd_remote_hosts_t *hosts,
                            uint64_t patience_ns)
 {
@@ -54,6 +56,10 @@ const tnd_inspected_t *tnd_watched_run_process(const tnd_watched_run_t *self)
         const tnd_inspected_t *other = choose(self, is_wanted);
         if (found == NULL || (found->killed && other != NULL && !other->killed))
             found = other;
+    } else if (self->ended && self->follows) {
+        const tnd_inspected_t *next = choose(self, is_wanted);
+        if (next != NULL && !next->killed && !is_watched(self, next))
+            found = next;
     }
     return found != NULL ? tnd_inspection_leader(self->after, found) : NULL;
 }
@@ -84,7 +90,7 @@ static void take_end(tnd_watched_run_t *self)
 
 void tnd_watched_run_look(tnd_watched_run_t *self)
 {
-    if (self->ended && !self->found_dead)
+    if (self->ended && !self->found_dead && !self->follows)
         return;
     tnd_inspection_destroy(&self->before);
     self->before = self->after;
@@ -110,6 +116,27 @@ void tnd_watched_run_look(tnd_watched_run_t *self)
     snapshot->close_up = self->close_up;
     self->ended = process->killed && process->record.page->host == 0;
     hold_file(self, process);
+}
+
+void tnd_watched_run_json(const tnd_watched_run_t *self, FILE *out)
+{
+    const tnd_inspected_t *process = tnd_watched_run_process(self);
+    const tnd_inspection_t *before = self->before != NULL ? self->before : self->after;
+    fputs("\"runs\":[", out);
+    if (process != NULL)
+        tnd_run_json_run(out, self->after, process);
+    fputs("],\"processes\":[", out);
+    bool any = false;
+    for (uint32_t p = 0; process != NULL && p < self->after->count; p++) {
+        if (!tnd_inspected_same(&self->after->processes[p], process))
+            continue;
+        fputs(any ? "," : "", out);
+        tnd_run_json_process(out, before, self->after, &self->after->processes[p]);
+        any = true;
+    }
+    fputs("],\"unread\":[", out);
+    tnd_run_json_lines(out, self->after->unread);
+    fputs("]", out);
 }
 
 void tnd_watched_run_free(tnd_watched_run_t *self)

@@ -18,6 +18,7 @@ typedef struct {
     tnd_inspection_t *before, *after; /* the last two looks; NULL: none yet */
     tnd_top_snapshot_t *snapshot;     /* of the last look; NULL: no run was found */
     tnd_top_close_up_t *close_up;     /* of the open actor */
+    bool follows;                     /* the next run that begins replaces one that has ended */
     bool ended;                       /* the run has ended; further looks change nothing */
     bool found_dead; /* it was killed before it was found: a run that begins replaces it */
     int file;        /* its leader's statistics, readable after their end; -1: none */
@@ -28,6 +29,8 @@ void tnd_watched_run_begin(tnd_watched_run_t *self, const char *name, tnd_remote
 void tnd_watched_run_look(tnd_watched_run_t *self);
 /*  The process of the run in the last look, or NULL. */
 const tnd_inspected_t *tnd_watched_run_process(const tnd_watched_run_t *self);
+/*  Writes the members `runs`, `processes` and `unread` of `tundish ps --json`. */
+void tnd_watched_run_json(const tnd_watched_run_t *self, FILE *out);
 void tnd_watched_run_free(tnd_watched_run_t *self);
 
 #endif
