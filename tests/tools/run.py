@@ -15,10 +15,12 @@ import termios
 import numpy
 
 from command import FED, FEED, TUNDISH, holds, main, run, same, topology
+import json_schema
+from ps import SCHEMA
 from runs import PLUGINS, graph, Started
 
 KEYS = {"rows", "rows_per_second", "bytes_per_second", "steps", "epochs", "stream_digest", "model_digest", "seconds", "actors", "results",
-        "chains", "bad", "versions", "seed", "fingerprint"}
+        "chains", "bad", "versions", "seed", "fingerprint", "look", "history"}
 
 
 def test_the_report_says_what_was_done(folder):
@@ -45,6 +47,10 @@ def test_the_report_says_what_was_done(folder):
     rows = [32, 32, 32, 4] * 2
     same(metrics, [{"step": s, "epoch": s // 4, "rows": rows[s], "size": rows[s]}
                    for s in range(8)])
+    # The run as it was when it ended.
+    json_schema.check(told["look"], SCHEMA)
+    same([(edge["from"], edge["to"], edge["received"]["rows"]) for edge in told["look"]["runs"][0]["edges"]],
+         [("read.0", "batch.0", 200), ("batch.0", "feed", 200)])
     same([p.name for p in folder.iterdir() if "tmp" in p.name], [])
 
 

@@ -6,6 +6,7 @@ import pathlib
 import sys
 
 from command import holds, main, run, same
+from runs import PLUGINS, graph
 from watch import watched
 
 from browser import CHROMIUM, browser
@@ -54,6 +55,48 @@ def test_the_page_has_the_figures_of_ps(folder):
         same({url.split("/", 3)[3] for url in page.asked}, {"", "live", "history"})
         same({url.split("/")[2] for url in page.asked}, {f"localhost:{watch.port}"})
         same(page.complaints, [])
+
+
+def test_the_page_of_a_report_has_its_figures(folder):
+    code, _, err = run("run", "--quiet", graph(folder, read=", epochs: 2", top="name: told\n"), "--report",
+                       folder / "r.json", env=PLUGINS)
+    same((code, err), (0, ""))
+    same(run("report", folder / "r.json", "--html", "-o", folder / "r.html"), (0, "", ""))
+    told = json.loads((folder / "r.json").read_text())
+    with browser() as page:
+        page.open(f"file://{folder}/r.html")
+        page.until("document.querySelectorAll('#actors tbody tr').length >= 4")
+        picture(page, "report", folder)
+        same((figure(page, "run/steps"), figure(page, "run/rows")), ("8", "200"))
+        for actor in told["actors"]:
+            same(figure(page, f"{actor['name']}/rows_out"), str(actor["rows_out"]))
+        holds(page.value("document.body.innerText"), "told", told["stream_digest"], "done")
+        same(page.value("document.querySelectorAll('svg.graph .box').length"), 3)
+        same((page.asked, page.complaints), ([f"file://{folder}/r.html"], []))
+
+
+def test_texts_of_a_report_are_not_run(folder):
+    """A report of another user may contain HTML in every text."""
+    evil = "</script><script>window.ran=1</script><img src=x onerror=window.ran=1>"
+
+    def spoil(value):
+        if isinstance(value, dict):
+            return {key: spoil(part) for key, part in value.items()}
+        if isinstance(value, list):
+            return [spoil(part) for part in value]
+        return evil + value if isinstance(value, str) else value
+
+    code, _, err = run("run", "--quiet", graph(folder), "--report", folder / "r.json", env=PLUGINS)
+    same((code, err), (0, ""))
+    (folder / "r.json").write_text(json.dumps(spoil(json.loads((folder / "r.json").read_text()))))
+    same(run("report", folder / "r.json", "--html", "-o", folder / "r.html"), (0, "", ""))
+    with browser() as page:
+        page.open(f"file://{folder}/r.html")
+        page.until("document.querySelectorAll('#actors tbody tr').length >= 3")
+        page.value("document.querySelector('#actors tr.actor').click()")
+        holds(page.until("document.querySelector('tr.detail').innerText"), "<script>window.ran=1")
+        same((page.value("window.ran === undefined"), page.value("document.images.length")), (True, 0))
+        same((page.asked, page.complaints), ([f"file://{folder}/r.html"], []))
 
 
 if __name__ == "__main__":

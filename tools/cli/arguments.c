@@ -83,6 +83,7 @@ static const tnd_argument_t arguments[] = {
     {"--sample", "POSITION", "the position to follow", TAKES(COUNT, sample)},
     {"--quiet", NULL, "prints errors only", TAKES(FLAG, quiet)},
     {"--dot", NULL, "prints the graph for Graphviz", TAKES(FLAG, dot)},
+    {"--html", NULL, "writes a page for a browser", TAKES(FLAG, html)},
     {"--graph", NULL, "compares what determines the stream, not placement or speed",
      TAKES(FLAG, graph)},
     {"--man", NULL, "prints the manual page, for man -l", TAKES(FLAG, man)},

@@ -25,6 +25,7 @@
 #include "tools/report/report.h"
 #include "tools/cli/signals.h"
 #include "tools/report/bottleneck.h"
+#include "tools/watch/run_account.h"
 
 typedef struct {
     tnd_run_summary_t summary; /* first: the observer's context is also a summary */
@@ -36,6 +37,7 @@ typedef struct {
     tnd_metrics_t metrics;
     tnd_line_writer_t *out, *err; /* of stdout and stderr, which may be the same file */
     tnd_run_report_t report;
+    tnd_run_account_t account; /* under `lock` until the run is over */
     tnd_progress_t progress;
     tnd_session_t *session;
     pthread_mutex_t lock; /* protects `session`: a signal may arrive while it ends */
@@ -223,6 +225,11 @@ static void say_wait(run_t *run)
     pthread_mutex_unlock(&run->lock);
 }
 
+static bool is_reported(const run_t *run)
+{
+    return run->host == 0 && (run->request->report != NULL || run->request->json);
+}
+
 static void on_tick(void *context)
 {
     run_t *run = context;
@@ -231,6 +238,8 @@ static void on_tick(void *context)
     say_wait(run);
     say_drain(run);
     pthread_mutex_lock(&run->lock);
+    if (is_reported(run) && !run->over)
+        tnd_run_account_tick(&run->account, tnd_clock_now());
     bool late = run->leave_ns != 0 && tnd_clock_now() >= run->leave_ns;
     pthread_mutex_unlock(&run->lock);
     if (late)
@@ -285,7 +294,7 @@ static int close_files(run_t *run, tnd_outcome_t outcome, int code, uint64_t unt
                          why_dropped(run->request->metrics));
     if (outcome != TND_OUTCOME_DONE && outcome != TND_OUTCOME_DRAINED) {
         tnd_report_abandon(&run->report);
-    } else if (tnd_report_close(&run->report, &run->summary, &error) != TND_OK) {
+    } else if (tnd_report_close(&run->report, &run->summary, run->account.text, &error) != TND_OK) {
         complain(run, error.text);
         code = code == TND_EXIT_OK ? TND_EXIT_FAILED : code;
     }
@@ -375,6 +384,8 @@ static int perform(run_t *run, tnd_graph_t *graph)
         leave_soon(run);
     pthread_mutex_unlock(&run->lock);
     tnd_crash_arm(run->plan, NULL);
+    if (is_reported(run))
+        tnd_run_account_end(&run->account); /* the statistics end with the session */
     (void)tnd_session_destroy(&run->session);
     uint64_t until = tnd_clock_now() + observers_wait_ns;
     tnd_signals_end(&signals);
@@ -396,7 +407,7 @@ static int perform(run_t *run, tnd_graph_t *graph)
     }
     if (run->request->json && leads &&
         (outcome == TND_OUTCOME_DONE || outcome == TND_OUTCOME_DRAINED))
-        tnd_report_print(&run->summary, stdout);
+        tnd_report_print(&run->summary, run->account.text, stdout);
     return code;
 }
 
@@ -519,6 +530,7 @@ static int run_graph(const tnd_request_t *request)
         code = prepare(&run);
         if (code == TND_EXIT_OK)
             code = perform(&run, graph);
+        tnd_run_account_free(&run.account);
         tnd_run_summary_fini(&run.summary);
     }
     tnd_graph_destroy(&graph);

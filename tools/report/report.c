@@ -22,11 +22,11 @@ void tnd_report_abandon(tnd_run_report_t *self)
 }
 
 tnd_status_t tnd_report_close(tnd_run_report_t *self, const tnd_run_summary_t *summary,
-                              tnd_error_t *error)
+                              const char *account, tnd_error_t *error)
 {
     if (self->output.out == NULL)
         return TND_OK;
-    tnd_report_print(summary, self->output.out);
+    tnd_report_print(summary, account, self->output.out);
     return tnd_output_close(&self->output, error);
 }
 
@@ -125,7 +125,7 @@ static void print_actor(const tnd_run_summary_actor_t *actor, FILE *out)
     fputs("}", out);
 }
 
-void tnd_report_print(const tnd_run_summary_t *summary, FILE *out)
+void tnd_report_print(const tnd_run_summary_t *summary, const char *account, FILE *out)
 {
     const tnd_run_summary_chain_t *first = &summary->chains[0];
     fputc('{', out);
@@ -158,5 +158,5 @@ void tnd_report_print(const tnd_run_summary_t *summary, FILE *out)
     tnd_versions_print_json(out);
     fprintf(out, ",\"seed\":%" PRIu64 ",\"fingerprint\":", summary->plan->seed);
     tnd_json_hash(out, summary->plan->fingerprint);
-    fputs("}\n", out);
+    fprintf(out, "%s%s}\n", account != NULL ? "," : "", account != NULL ? account : "");
 }

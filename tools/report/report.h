@@ -18,13 +18,13 @@ typedef struct {
 
 tnd_status_t tnd_report_open(tnd_run_report_t *self, const char *path,
                              tnd_error_t *error) TND_CHECKED;
-/*  Writes the report and completes the file. */
+/*  Writes the report and completes the file.  `account`: see tnd_report_print. */
 tnd_status_t tnd_report_close(tnd_run_report_t *self, const tnd_run_summary_t *summary,
-                              tnd_error_t *error) TND_CHECKED;
+                              const char *account, tnd_error_t *error) TND_CHECKED;
 /*  Discards the file. */
 void tnd_report_abandon(tnd_run_report_t *self);
 
-/*  Prints the report. */
-void tnd_report_print(const tnd_run_summary_t *summary, FILE *out);
+/*  Prints the report; `account` has further members; NULL: none. */
+void tnd_report_print(const tnd_run_summary_t *summary, const char *account, FILE *out);
 
 #endif

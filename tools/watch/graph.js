@@ -1,6 +1,6 @@
 /* graph.js - the graph of a run: boxes in columns by rank, connected by edges that flow. */
 
-const BOX = {width: 156, height: 70, gapX: 112, gapY: 34};
+const BOX = {width: 172, height: 70, gapX: 104, gapY: 34};
 
 /* Where each box is. */
 function place(groups) {
@@ -71,7 +71,7 @@ class Graph {
         const {places, width, height} = place(groups.values());
         this.root.replaceChildren();
         this.root.setAttribute("viewBox", `0 0 ${width} ${height}`);
-        this.root.style.maxWidth = `${width * 1.15}px`;
+        this.width = width;
         this.boxes = new Map();
         this.lines = new Map();
         for (const [key, one] of bundles)
@@ -113,14 +113,15 @@ class Graph {
         box.append(drawn("rect", {class: "box-face", width: BOX.width, height: BOX.height, rx: 9}),
                    drawn("rect", {class: "box-mark", width: 5, height: BOX.height, rx: 2.5}));
         const name = drawn("text", {class: "box-name", x: 16, y: 23});
-        const rate = drawn("text", {class: "box-rate", x: BOX.width - 12, y: 23});
+        const rate = drawn("text", {class: "box-rate", x: BOX.width - 12, y: 42});
         const parts = drawn("text", {class: "box-parts", x: 16, y: 42});
         const title = drawn("title", {});
         const bar = ACTIVITIES.map(activity => drawn("rect", {class: `part ${activity.name}`, y: 52, height: 8}));
         box.append(name, rate, parts, ...bar, title);
         box.addEventListener("click", () => this.onOpen(group.actors[0].name));
         this.root.append(box);
-        write(name, more ? `${group.name} ×${group.actors.length}` : group.name);
+        const most = more ? 13 : 17, cut = group.name.length > most ? `${group.name.slice(0, most - 1)}…` : group.name;
+        write(name, more ? `${cut} ×${group.actors.length}` : cut);
         return {box, rate, parts, bar, title};
     }
 

@@ -88,6 +88,7 @@ function showVerdict(model) {
     const verdict = model.verdict, report = model.report;
     let tone = "good", sentence, faults = [], advice = "";
     if (report) {
+        write($("verdict-title"), "what it did");
         const busy = busiest(model);
         sentence = `${plural(report.steps, "step")}, ${plural(report.rows.fed, "row")}, ${plural(report.epochs, "epoch")} in ${time(report.seconds)}` +
             (busy ? `; busiest was ${busy.name}, at work ${percent(busy.share)} of its time` : "");
@@ -150,6 +151,10 @@ function showGraph(model) {
         }
         view.graphs.get(part).show(model, groups);
     }
+    /* All have the scale of the widest one. */
+    const widest = Math.max(...[...view.graphs.values()].map(graph => graph.width));
+    for (const graph of view.graphs.values())
+        graph.root.style.width = `min(${100 * graph.width / widest}%, ${1.15 * graph.width}px)`;
     show("graph-card", parts.size > 0);
 }
 
@@ -191,7 +196,7 @@ function bar(cell, shares, activities) {
 }
 
 function strip(cell, actor, now) {
-    if (!view.histories.has(actor.name))
+    if (view.span === 0 || !view.histories.has(actor.name))
         return bar(cell, actor.shares, ACTIVITIES);
     if (cell.firstChild === null || cell.firstChild.tagName !== "CANVAS")
         cell.replaceChildren(element("canvas", ""));
@@ -250,13 +255,20 @@ function foldedRow(model, group, now) {
     return [made.root, ...blamed.map(actor => actorRow(model, actor, now))];
 }
 
+/* How many seconds the bars show: those that are known, ten minutes at most; 0: too few for bars. */
+function spanOf(model) {
+    const age = model.live ? model.run.age_seconds : model.report.seconds;
+    if (view.histories.size === 0 || (!model.live && age < 20))
+        return 0;
+    return [60, 120, 300].find(span => age < 0.95 * span) || HISTORY_SECONDS;
+}
+
 function showActors(model) {
     const now = clock(), rows = [], folded = new Set();
     view.rows = view.rows || new Map();
-    const age = model.live ? model.run.age_seconds : 60;
-    view.span = age < 55 ? 60 : age < 280 ? 300 : HISTORY_SECONDS;
-    write($("span"), view.histories.size > 0 && model.live ? `the bars are the last ${view.span / 60 === 1 ? "minute" : `${view.span / 60} minutes`}, the newest at the right`
-                     : "the bars are the whole time of each actor");
+    view.span = spanOf(model);
+    write($("span"), view.span === 0 ? "the bars are the whole time of each actor" :
+          `the bars are the last ${view.span === 60 ? "minute" : `${view.span / 60} minutes`}${model.live ? "" : " of the run"}, the newest at the right`);
     for (const actor of model.actors) {
         const group = model.groups.get(actor.group);
         if (group.actors.length > LARGE_GROUP && !view.unfolded.has(group.name)) {
@@ -461,8 +473,8 @@ function showModel(model) {
     showHosts(model);
     showAccount(model);
     showLog(model);
-    const feeder = model.actors.find(actor => actor.kind === "feeder" && (!model.run.chain || actor.group === model.run.chain));
-    if (feeder)
+    const feeder = model.actors.find(actor => actor.kind === "feeder" && (!model.live || !model.run.chain || actor.group === model.run.chain));
+    if (feeder && view.span > 0)
         drawRate(view.tiles.get("rows_per_second").chart, view.histories.get(feeder.name), clock(), view.span);
 }
 
