@@ -5,6 +5,7 @@ import http.client
 import json
 import os
 import re
+import signal
 import socket
 import stat
 import subprocess
@@ -14,6 +15,7 @@ import time
 from command import TUNDISH, holds, main, run, same
 import json_schema
 from ps import SCHEMA, hanging, in_step, until
+from runs import PLUGINS, graph
 
 LIVE = {**SCHEMA, "title": "a look of /live",
         "required": [*SCHEMA["required"], "absent", "ended", "verdict", "window"],
@@ -181,6 +183,27 @@ def test_how_a_run_ended_is_shown_until_another_begins(folder):
         with hanging(folder) as (environment, process):
             second = watch.until(lambda look: look["ended"] is None)
             assert second["runs"][0]["session"] != first["runs"][0]["session"]
+
+
+def test_a_run_that_has_gone_stays_with_its_outcome(folder):
+    (folder / "pages").mkdir()
+    environment = {**PLUGINS, "XDG_RUNTIME_DIR": str(folder / "pages")}
+    path = graph(folder, read=", epochs: 100000000", top="name: stuck\n")
+    process = subprocess.Popen([TUNDISH, "run", "--quiet", str(path)], env={**os.environ, **environment})
+    try:
+        with Watch(environment, "-i", "50ms", "stuck") as watch:
+            watch.until(lambda look: look["verdict"] is not None and look["verdict"]["flows"])
+            process.send_signal(signal.SIGINT)
+            same(process.wait(timeout=60), 130)
+            look = watch.until(lambda look: look["ended"] is not None)
+            json_schema.check(look, LIVE)
+            same((look["ended"], look["runs"][0]["run"], look["processes"][0]["pid"]),
+                 ("drained", "stuck", process.pid))
+            same(watch.get("/why")[1], "stuck has ended: drained\n")
+            assert 'run="stuck"' not in watch.get("/metrics")[1]
+    finally:
+        process.kill()
+        process.wait()
 
 
 def test_requests_that_it_refuses(folder):

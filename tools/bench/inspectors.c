@@ -3,11 +3,15 @@
  *
  *  Two graphs in a process of their own, rows of 64 bytes and of 128 KiB, which are discarded.  In
  *  turns, an inspector is stopped by a signal and continued: `tundish trace`, `tap` and `tap --rows
- *  1`, whose limits are lifted, and `top` in lines.  The value is the median of the quotients of neighbouring
- *  windows, the bound that of windows without any inspector, whose `spread` is printed: half the
- *  distance of their quartiles.  Where it is wider than the goal, `met` is null. */
+ *  1`, whose limits are lifted, `top` in lines, and `watch` with a client of /metrics.  The value is
+ *  the median of the quotients of neighbouring windows, the bound that of windows without any
+ *  inspector, whose `spread` is printed: half the distance of their quartiles.  Where it is wider
+ *  than the goal, `met` is null. */
 #include <fcntl.h>
+#include <netinet/in.h>
 #include <signal.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -30,20 +34,60 @@ static const graph_t graphs[] = {{"64b", 64, 1 << 20, 4096, 1.03},
 typedef struct {
     const char *name;
     const char *words[WORDS];
+    unsigned period_ms; /* of a client that reads its metrics; 0: there is none */
 } inspector_t;
 
-/*  FILE is the trace. */
+/*  FILE is the trace, ADDRESS that of the server. */
 static const inspector_t inspectors[] = {
-    {"none", {NULL}},
-    {"trace", {"trace", "inspected", "-n", "1000000000", "-d", "600s", "-o", "FILE"}},
-    {"tap", {"tap", "read", "inspected", "-n", "1000000000", "-d", "600s"}},
-    {"tap_rows", {"tap", "read", "inspected", "--rows", "1", "-n", "1000000000", "-d", "600s"}},
-    {"top_10hz", {"top", "inspected", "-i", "100ms"}},
+    {"none", {NULL}, 0},
+    {"trace", {"trace", "inspected", "-n", "1000000000", "-d", "600s", "-o", "FILE"}, 0},
+    {"tap", {"tap", "read", "inspected", "-n", "1000000000", "-d", "600s"}, 0},
+    {"tap_rows", {"tap", "read", "inspected", "--rows", "1", "-n", "1000000000", "-d", "600s"}, 0},
+    {"top_10hz", {"top", "inspected", "-i", "100ms"}, 0},
+    {"watch_1hz", {"watch", "inspected", "--http", "ADDRESS", "-i", "1s"}, 1000},
+    {"watch_10hz", {"watch", "inspected", "--http", "ADDRESS", "-i", "100ms"}, 100},
 };
 
 enum { INSPECTORS = sizeof inspectors / sizeof inspectors[0] };
 
-static char folder[64], program[256];
+static char folder[64], program[256], address[32];
+static struct sockaddr_in server = {.sin_family = AF_INET};
+
+/*  Sets the address of the server: a port that is free now. */
+static void choose_address(void)
+{
+    socklen_t size = sizeof server;
+    int file = socket(AF_INET, SOCK_STREAM, 0);
+    server.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    if (bind(file, (struct sockaddr *)&server, size) != 0 ||
+        getsockname(file, (struct sockaddr *)&server, &size) != 0)
+        exit(1);
+    close(file);
+    snprintf(address, sizeof address, "127.0.0.1:%u", ntohs(server.sin_port));
+}
+
+/*  A process that reads the metrics of the server again and again, in the group of the server. */
+static void start_client(pid_t group, unsigned period_ms)
+{
+    static const char request[] =
+        "GET /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
+    pid_t client = fork();
+    if (client != 0)
+        return;
+    if (setpgid(0, group) != 0 || prctl(PR_SET_PDEATHSIG, SIGKILL) != 0)
+        _exit(1);
+    for (;;) {
+        char bytes[65536];
+        struct timespec period = {period_ms / 1000, (long)(period_ms % 1000) * 1000000};
+        int file = socket(AF_INET, SOCK_STREAM, 0);
+        if (connect(file, (struct sockaddr *)&server, sizeof server) == 0 &&
+            write(file, request, sizeof request - 1) > 0)
+            while (read(file, bytes, sizeof bytes) > 0)
+                ;
+        close(file);
+        nanosleep(&period, NULL);
+    }
+}
 
 static void write_graph(const graph_t *graph)
 {
@@ -80,9 +124,15 @@ static pid_t start(const char *const *words)
     snprintf(file, sizeof file, "%s/trace", folder);
     (void)unlink(file);
     for (; words[count - 1] != NULL; count++)
-        all[count] = strcmp(words[count - 1], "FILE") == 0 ? file : words[count - 1];
+        all[count] = strcmp(words[count - 1], "FILE") == 0      ? file
+                     : strcmp(words[count - 1], "ADDRESS") == 0 ? address
+                                                                : words[count - 1];
     pid_t child = fork();
+    if (child > 0)
+        (void)setpgid(child, child);
     if (child == 0) {
+        setpgid(0, 0);
+        prctl(PR_SET_PDEATHSIG, SIGKILL); /* Ctrl-C reaches only the group of this program */
         int nothing = open("/dev/null", O_RDWR);
         dup2(nothing, 0);
         dup2(nothing, 1);
@@ -95,8 +145,9 @@ static pid_t start(const char *const *words)
 
 static void end(pid_t child)
 {
-    kill(child, SIGKILL);
-    waitpid(child, NULL, 0);
+    kill(-child, SIGKILL);
+    while (waitpid(-child, NULL, 0) > 0)
+        ;
 }
 
 /*  What the run has used and fed so far; rows < 0: it has not begun. */
@@ -128,7 +179,7 @@ static void watch(pid_t run, bench_took_t *sum)
 static void turn(pid_t inspector, bool on)
 {
     if (inspector > 0)
-        kill(inspector, on ? SIGCONT : SIGSTOP);
+        kill(-inspector, on ? SIGCONT : SIGSTOP);
 }
 
 /*  The quotients of a pair: time and processor time per row with and without the inspector. */
@@ -174,6 +225,8 @@ static void measure(const graph_t *graph, bool smoke)
     }
     for (int i = 0; i < INSPECTORS; i++) {
         pid_t inspector = inspectors[i].words[0] != NULL ? start(inspectors[i].words) : 0;
+        if (inspectors[i].period_ms > 0)
+            start_client(inspector, inspectors[i].period_ms);
         nanosleep(&window, NULL); /* until it has found the run */
         for (int p = 0; p < pairs; p++)
             take_pair(run, inspector, smoke ? 2 : TURNS, &values[i][0][p], &values[i][1][p]);
@@ -203,6 +256,7 @@ int main(int argc, char **argv)
     *strrchr(program, '/') = '\0';
     strcpy(strrchr(program, '/'), "/tundish");
     setenv("XDG_RUNTIME_DIR", folder, 1);
+    choose_address();
     for (size_t g = 0; g < sizeof graphs / sizeof graphs[0]; g++)
         measure(&graphs[g], wish.smoke);
     char command[128];

@@ -13,15 +13,25 @@
 #include "tools/watch/look_json.h"
 #include "tools/watch/prometheus.h"
 
-/*  A server-sent event: its number, and the look as its data. */
-static void write_live(const tnd_watched_looks_t *self, FILE *out)
+static void make_parts(tnd_watched_looks_t *self, const tnd_watched_run_t *run)
 {
+    size_t size;
+    FILE *out = tnd_memory_stream(&self->parts, &size);
+    tnd_watched_run_json(run, out);
+    fclose(out);
+}
+
+/*  A server-sent event: its number, and the look as its data. */
+static void write_live(tnd_watched_looks_t *self, FILE *out)
+{
+    if (self->parts == NULL)
+        make_parts(self, &self->run);
     fprintf(out, "id: %" PRIu64 "\ndata: ", tnd_look_store_newest(&self->store));
     tnd_look_json(&self->run, self->parts, out);
     fputs("\n\n", out);
 }
 
-static void write_metrics(const tnd_watched_looks_t *self, FILE *out)
+static void write_metrics(tnd_watched_looks_t *self, FILE *out)
 {
     const tnd_top_snapshot_t *snapshot = self->run.snapshot;
     bool judged = snapshot != NULL && snapshot->outcome == NULL;
@@ -34,7 +44,7 @@ static void write_metrics(const tnd_watched_looks_t *self, FILE *out)
     tnd_prometheus_write(&metrics, out);
 }
 
-static void write_why(const tnd_watched_looks_t *self, FILE *out)
+static void write_why(tnd_watched_looks_t *self, FILE *out)
 {
     const tnd_watched_run_t *run = &self->run;
     const tnd_inspected_t *process = tnd_watched_run_process(run);
@@ -52,7 +62,7 @@ static void write_why(const tnd_watched_looks_t *self, FILE *out)
     }
 }
 
-static void write_history(const tnd_watched_looks_t *self, FILE *out)
+static void write_history(tnd_watched_looks_t *self, FILE *out)
 {
     fprintf(out, "{\"schema\":%d,\"session\":\"%" PRIx64 "\",", TND_RUN_JSON_SCHEMA,
             self->history.session);
@@ -62,7 +72,7 @@ static void write_history(const tnd_watched_looks_t *self, FILE *out)
 
 static void make(void *context, tnd_look_text_t kind, FILE *out)
 {
-    static void (*const writers[TND_LOOK_TEXTS])(const tnd_watched_looks_t *self, FILE *out) = {
+    static void (*const writers[TND_LOOK_TEXTS])(tnd_watched_looks_t * self, FILE * out) = {
         write_live, write_metrics, write_why, write_history};
     writers[kind](context, out);
 }
@@ -80,12 +90,15 @@ void tnd_watched_looks_look(tnd_watched_looks_t *self)
     uint64_t begun = tnd_clock_now();
     tnd_watched_run_look(&self->run);
     const tnd_inspected_t *process = tnd_watched_run_process(&self->run);
-    if (process != NULL || self->parts == NULL) {
-        size_t size;
+    if (process != NULL || !self->run.ended) {
         free(self->parts);
-        FILE *out = tnd_memory_stream(&self->parts, &size);
-        tnd_watched_run_json(&self->run, out);
-        fclose(out);
+        self->parts = NULL;
+    } else if (self->parts == NULL) {
+        /* The run has gone; the look before has it. */
+        tnd_watched_run_t last = self->run;
+        last.after = self->run.before;
+        last.before = NULL;
+        make_parts(self, &last);
     }
     if (process != NULL)
         tnd_actor_history_add(&self->history, self->run.after, process);

@@ -14,7 +14,7 @@ typedef struct {
     tnd_actor_history_t history;
     tnd_time_totals_t totals;
     tnd_look_store_t store;
-    char *parts; /* JSON of the run when it was last seen */
+    char *parts; /* JSON of the run when it was last seen; NULL: not made for this look */
     double look_seconds;
     uint32_t clients; /* set by the server */
 } tnd_watched_looks_t;
