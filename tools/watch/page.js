@@ -335,6 +335,9 @@ function detail(actor) {
         ["to", page && page.downstream.length ? page.downstream.join(", ") : null],
         ["reads", page && page.reads ? `${page.reads.file}, record ${count(page.reads.record)}, byte ${count(page.reads.offset_bytes)}` : null],
         ["workers", page && page.tuning ? page.tuning : null],
+        ...(page ? page.devices : []).filter(one => one.model || one.bytes_moved > 0).map(one => [one.name, [
+            one.model, one.memory > 0 ? bytes(one.memory) : null, one.bytes_moved > 0 ? `${bytes(one.bytes_moved)} moved` : null,
+        ].filter(fact => fact).join(", ")]),
     ])), element("div", "", element("h3", "", "time"), list(ACTIVITIES.map(
         (activity, index) => [activity.text, actor.shares[index] >= 0.0005 ? `${(100 * actor.shares[index]).toFixed(1)} %` : null])))];
     if (page && page.operations.length > 0)

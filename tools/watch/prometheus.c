@@ -497,6 +497,12 @@ static void write_histograms(const page_t *self)
     }
 }
 
+/*  X(name, write, field, help) of tnd_device_page_t. */
+#define DEVICE_COUNTERS(X)                                                                         \
+    X("device_cpu_seconds_total", seconds, cpu_ns, "Processor time of its thread.")                \
+    X("device_moved_bytes_total", count, bytes_moved, "Bytes that were copied to it.")             \
+    X("device_link_seconds_total", seconds, link_ns, "Time of copies on its link.")
+
 static void write_devices(const page_t *self)
 {
     static const char *const states[TND_DEVICE_STATES] = {"idle", "step", "reduce", "apply",
@@ -512,6 +518,16 @@ static void write_devices(const page_t *self)
         label(self, ',', "activity", states[s % TND_DEVICE_STATES]);
         seconds(self, device->spent_ns[s % TND_DEVICE_STATES]);
     }
+#define WRITE_COUNTER(metric, write, field, help)                                                  \
+    family(self, metric, "counter", help);                                                         \
+    EACH_ACTOR(process, page)                                                                      \
+    for (uint32_t d = 0; d < page->device_count; d++) {                                            \
+        begin_actor(self, metric, "", process, page);                                              \
+        label(self, ',', "device", page->devices[d].name);                                         \
+        write(self, page->devices[d].field);                                                       \
+    }
+    DEVICE_COUNTERS(WRITE_COUNTER)
+#undef WRITE_COUNTER
 }
 
 /* --- the whole -------------------------------------------------------------------------------- */
