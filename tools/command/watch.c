@@ -177,7 +177,9 @@ const tnd_command_t tnd_command_watch = {
         "\n"
         "A client that is too slow for a look is disconnected, so slow clients take no memory.  "
         "At\n"
-        "most 256 clients are connected.  The server has a lower priority than the run.\n"
+        "most 256 clients are connected, and if there are many, each gets fewer looks: the server "
+        "takes\n"
+        "about 2 % of a processor for them.  It has a lower priority than the run.\n"
         "\n"
         "Hosts on other machines are shown too with --via 'ssh {address}'; see `tundish ps "
         "--help`.\n",

@@ -388,22 +388,32 @@ function tableRow(cells) {
     return element("tr", "", ...cells.map(([text, number]) => element("td", number ? "number" : "", text)));
 }
 
+/* One edge, or those between two large groups added up. */
+function edgeRow(name, edges) {
+    const sum = (list, key) => list.reduce((total, one) => typeof one[key] === "number" ? (total || 0) + one[key] : total, null);
+    const ends = edges.flatMap(edge => [edge.sent, edge.received].filter(end => end !== null));
+    const last = edges.map(edge => edge.received || edge.sent).filter(end => end !== null);
+    const trips = ends.map(end => end.round_trip_seconds).filter(trip => trip !== null);
+    const volume = sum(edges, "bytes_per_second"), lost = sum(ends, "connections_lost");
+    return tableRow([
+        [name], [[...new Set(edges.map(edge => edge.transport))].join(", ")], [count(sum(edges, "rows_per_second")), true],
+        [volume === null ? "–" : (volume / 1e6).toFixed(1), true], [count(sum(last, "rows")), true],
+        [count(sum(edges, "credit_free_blocks")), true], [lost > 0 ? count(lost) : "–", true],
+        [trips.length > 0 ? brief(Math.max(...trips)) : "–", true]]);
+}
+
 function showEdges(model) {
-    const shown = model.edges.slice(0, 200).map(edge => {
-        const ends = [edge.sent, edge.received].filter(end => end !== null);
-        const end = ends[ends.length - 1];
-        const lost = ends.reduce((sum, one) => sum + one.connections_lost, 0);
-        const trips = ends.map(one => one.round_trip_seconds).filter(trip => trip !== null);
-        return tableRow([
-            [`${edge.from} → ${edge.to}`], [edge.transport], [count(edge.rows_per_second), true],
-            [typeof edge.bytes_per_second === "number" ? (edge.bytes_per_second / 1e6).toFixed(1) : "–", true],
-            [end ? count(end.rows) : "–", true], [count(edge.credit_free_blocks), true], [lost > 0 ? count(lost) : "–", true],
-            [trips.length > 0 ? brief(Math.max(...trips)) : "–", true]]);
-    });
-    if (model.edges.length > shown.length)
-        shown.push(tableRow([[`and ${count(model.edges.length - shown.length)} more`]]));
-    $("edges").tBodies[0].replaceChildren(...shown);
-    show("edges-card", shown.length > 0);
+    const bundles = new Map();
+    for (const edge of model.edges) {
+        const key = `${groupOf(edge.from)} → ${groupOf(edge.to)}`;
+        if (!bundles.has(key))
+            bundles.set(key, []);
+        bundles.get(key).push(edge);
+    }
+    const rows = [...bundles].flatMap(([name, edges]) => edges.length > LARGE_GROUP ? [edgeRow(`${name}, ${edges.length} edges`, edges)] :
+        edges.map(edge => edgeRow(`${edge.from} → ${edge.to}`, [edge])));
+    $("edges").tBodies[0].replaceChildren(...rows);
+    show("edges-card", rows.length > 0);
 }
 
 function memory(process, limit) {

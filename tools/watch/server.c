@@ -9,6 +9,7 @@
 
 #include "runtime/base/allocation.h"
 #include "runtime/base/clock.h"
+#include "tools/events/pace.h"
 #include "tools/watch/page.h"
 #include "tools/watch/peer_user.h"
 
@@ -36,6 +37,7 @@ typedef struct reader {
     tnd_look_text_t kind;
     uint64_t look;
     size_t offset;
+    bool whole; /* all of the look was read */
 } reader_t;
 
 struct tnd_server {
@@ -45,6 +47,8 @@ struct tnd_server {
     tnd_watched_looks_t *looks;
     client_t *clients;
     reader_t *waiting;
+    tnd_pace_t pace; /* of looks that are sent to the clients of /live */
+    uint64_t woken_ns, woken_cpu_ns;
 };
 
 /* --- connections ------------------------------------------------------------------------------ */
@@ -162,26 +166,26 @@ static ssize_t read_text(void *context, uint64_t position, char *to, size_t room
     reader_t *self = context;
     tnd_look_store_t *store = &self->server->looks->store;
     size_t size = 0;
-    const char *text = tnd_look_store_text(store, self->look, self->kind, &size);
     (void)position;
-    if (text != NULL && self->offset == size) {
-        if (self->kind != TND_LOOK_TEXT_LIVE)
-            return MHD_CONTENT_READER_END_OF_STREAM;
-        if (self->look == tnd_look_store_newest(store)) {
-            self->next = self->server->waiting;
-            self->server->waiting = self;
-            MHD_suspend_connection(self->connection);
-            return 0;
-        }
+    if (self->whole && self->kind != TND_LOOK_TEXT_LIVE)
+        return MHD_CONTENT_READER_END_OF_STREAM;
+    if (self->whole && self->look == tnd_look_store_newest(store)) {
+        self->next = self->server->waiting;
+        self->server->waiting = self;
+        MHD_suspend_connection(self->connection);
+        return 0;
+    }
+    if (self->whole) {
         self->look = tnd_look_store_newest(store);
         self->offset = 0;
-        text = tnd_look_store_text(store, self->look, self->kind, &size);
     }
+    const char *text = tnd_look_store_text(store, self->look, self->kind, &size);
     if (text == NULL)
         return MHD_CONTENT_READER_END_WITH_ERROR;
     size_t part = size - self->offset < room ? size - self->offset : room;
     memcpy(to, text + self->offset, part);
     self->offset += part;
+    self->whole = self->offset == size;
     return (ssize_t)part;
 }
 
@@ -333,6 +337,12 @@ void tnd_server_wake(tnd_server_t *self)
     for (client_t *client = self->clients; client != NULL; client = client->after)
         if (!client->asked && now - client->since_ns > PATIENCE_S * UINT64_C(1000000000))
             (void)shutdown(client->socket, SHUT_RDWR);
+    uint64_t cpu = tnd_clock_thread();
+    tnd_pace_worked(&self->pace, self->woken_ns, cpu - self->woken_cpu_ns);
+    if (!tnd_pace_is_due(&self->pace, now))
+        return;
+    self->woken_ns = now;
+    self->woken_cpu_ns = cpu;
     resume(self);
     tnd_server_run(self);
 }
