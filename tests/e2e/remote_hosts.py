@@ -16,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import urllib.request
 
 from faults import write_npy
 from named import run_named
@@ -291,6 +292,35 @@ def test_top_shows_all_hosts(folder):
         code, out, err = spread.tool("top", "--once")
         assert (code, err) == (0, ""), (code, out, err)
         has(out, "host b", "no answer by")
+
+
+def test_watch_serves_all_hosts(folder):
+    with contextlib.closing(Spread(folder)) as spread:
+        spread.until_it_flows()
+        watch = subprocess.Popen(spread.words("watch", "--http", "127.0.0.1:0", "-i", "100ms"),
+                                 stderr=subprocess.PIPE, text=True)
+        try:
+            address = watch.stderr.readline().split(" at ")[1].split("/;")[0]
+            with urllib.request.urlopen(f"{address}/live", timeout=END_S) as looks:
+                # A look is a line with its number, one with its data, and an empty one.
+                seen = {"processes": [], "unread": []}
+                while hosts_of(seen) != ["a", "b", "c"] or unread_of(seen, ""):
+                    line = looks.readline().decode()
+                    assert line, spread.said()
+                    seen = json.loads(line[6:]) if line.startswith("data: ") else seen
+            with urllib.request.urlopen(f"{address}/metrics", timeout=END_S) as answer:
+                metrics = answer.read().decode()
+            for host in "abc":
+                has(metrics, f'tundish_actor_rows_out_total{{run="spread",host="{host}",')
+        finally:
+            watch.terminate()
+            code = watch.wait(END_S)
+            watch.stderr.close()
+        assert code == 0, code
+        children = [int((folder / f"{name}.pid").read_text()) for name in "bc"]
+        end = time.monotonic() + END_S
+        while any(map(alive, children)):
+            assert time.monotonic() < end, children
 
 
 def test_an_inspector_changes_nothing(folder):
