@@ -527,9 +527,12 @@ static tnd_status_t take_message(feeder_t *feeder, tnd_actor_t *self, tnd_arriva
     case TND_MSG_LAST:
         tnd_feeder_core_end(feeder->machine, msg->until.step);
         break;
-    case TND_MSG_DRAIN:
-        feeder->drained = true;
-        tnd_feeder_core_drain(feeder->machine);
+    case TND_MSG_HALT:
+        feeder->drained = msg->halt.ends;
+        tnd_feeder_core_halt(feeder->machine, msg->halt.number);
+        break;
+    case TND_MSG_LIMIT:
+        tnd_feeder_core_limit(feeder->machine, msg->until.step);
         break;
     case TND_MSG_RESULT:
         arrival->carry = TND_CARRY_NOTHING;
@@ -670,8 +673,8 @@ const tnd_kind_t tnd_kind_feeder = {
             .role = TND_ROLE_FEEDER,
             .instances = TND_INSTANCE_HOST,
             .accepts = TND_ACCEPT(REWIND) | TND_ACCEPT(SLICE) | TND_ACCEPT(WINDOW) |
-                       TND_ACCEPT(BOOKED) | TND_ACCEPT(KEEP) | TND_ACCEPT(LAST) |
-                       TND_ACCEPT(DRAIN) | TND_ACCEPT(RESULT) | TND_ACCEPT(CLOSED),
+                       TND_ACCEPT(BOOKED) | TND_ACCEPT(KEEP) | TND_ACCEPT(LAST) | TND_ACCEPT(HALT) |
+                       TND_ACCEPT(LIMIT) | TND_ACCEPT(RESULT) | TND_ACCEPT(CLOSED),
             .inlets = {{.name = "in", .flow = TND_FLOW_BATCH, .required = true, .connects = true}},
             .inlet_count = 1,
             .outlets = {{.name = "out",

@@ -8,14 +8,14 @@
 set -u
 cd "${1:-.}" || exit 2
 order='runtime/tundish runtime/base
-    runtime/core/stream runtime/core/numeric runtime/core/places runtime/core/protocol runtime/core/lane runtime/core/tuning runtime/core/device runtime/core
+    runtime/core/stream runtime/core/numeric runtime/core/places runtime/core/protocol runtime/core/lane runtime/core/session runtime/core/tuning runtime/core/device runtime/core
     runtime/text runtime/option runtime/topology
-    runtime/timing runtime/data runtime/plan runtime/observe runtime/checkpoint runtime/interface runtime/feed runtime/resources
+    runtime/timing runtime/touch runtime/data runtime/plan runtime/observe runtime/checkpoint runtime/interface runtime/feed runtime/resources
     runtime/host
     transport transport/inproc transport/zmq transport/device transport/hub
     actors/file actors/stored actors/source actors/source/sample actors/quarantine actors/example actors/image actors/text actors/expression actors/op actors/op/image actors/op/text actors/chain actors/plan actors/batcher actors/cache actors/reader actors/source/combine
     actors/feeder actors
-    tools/cli tools/machine tools/new tools/inspect tools/rows tools/report tools/process tools/events tools/remote tools/top tools/watch tools/reference tools/faults tools/command
+    tools/cli tools/machine tools/new tools/inspect tools/rows tools/report tools/process tools/events tools/remote tools/touch tools/top tools/watch tools/reference tools/faults tools/command
     examples examples/fashion tools/bench tools/bench/device'
 bad=0
 refuse() { # refuse TEXT PATTERN PATHS...: no line below PATHS may match PATTERN

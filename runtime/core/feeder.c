@@ -44,7 +44,7 @@ typedef struct {
     void *payload;
 } commit_t;
 
-/*  Steps that are started ahead of the last committed one; a drain waits for all of them. */
+/*  Steps that are started ahead of the last committed one; a pause or drain waits for all of them. */
 static const uint64_t ahead_ns = 20 * 1000 * 1000;
 
 enum { AHEAD_LEAST = 2 };
@@ -69,7 +69,9 @@ struct tnd_feeder_core {
     uint64_t ahead;       /* steps that may be started and uncommitted */
     uint64_t paced;       /* steps committed at the last measurement of the pace, and its time */
     uint64_t paced_ns;
-    bool held_due, draining, drain_due;
+    bool held_due, halting, halt_due;
+    uint32_t halt_number;
+    uint64_t limit; /* no step is started from this one on; TND_UNKNOWN: none is set */
     uint32_t handed_first, handed_count, handed_room;
     step_t *steps;   /* by step % ring */
     share_t *shares; /* by (step % ring) x replica */
@@ -291,7 +293,7 @@ tnd_feeder_core_t *tnd_feeder_core_init(void *memory, const tnd_feeder_core_conf
     tnd_feeder_core_t *self = memory;
     char *at = (char *)memory + tnd_align(sizeof *self);
     self->config = *config;
-    self->end = TND_UNKNOWN;
+    self->end = self->limit = TND_UNKNOWN;
     self->ring = ring_of(config);
     self->ahead = AHEAD_LEAST;
     self->handed_room = handed_of(config);
@@ -428,12 +430,18 @@ void tnd_feeder_core_booked(tnd_feeder_core_t *self, uint64_t below)
 void tnd_feeder_core_end(tnd_feeder_core_t *self, uint64_t step)
 {
     self->end = smaller(self->end, step > self->started ? step : self->started);
-    self->draining = false;
 }
 
-void tnd_feeder_core_drain(tnd_feeder_core_t *self)
+void tnd_feeder_core_halt(tnd_feeder_core_t *self, uint32_t number)
 {
-    self->draining = self->drain_due = true;
+    self->halting = self->halt_due = true;
+    self->halt_number = number;
+}
+
+void tnd_feeder_core_limit(tnd_feeder_core_t *self, uint64_t step)
+{
+    self->halting = false;
+    self->limit = step;
 }
 
 static bool next_handed(tnd_feeder_core_t *self, tnd_effect_t *effect)
@@ -527,10 +535,11 @@ static bool next_word(tnd_feeder_core_t *self, tnd_effect_t *effect)
         effect->msg.until.step = self->held;
         return true;
     }
-    if (self->drain_due) {
-        self->drain_due = false;
-        tell_leader(effect, TND_MSG_DRAIN);
-        effect->msg.until.step = self->started;
+    if (self->halt_due) {
+        self->halt_due = false;
+        tell_leader(effect, TND_MSG_HALT);
+        effect->msg.halt.step = self->started;
+        effect->msg.halt.number = self->halt_number;
         return true;
     }
     return false;
@@ -549,9 +558,15 @@ static void take_pace(tnd_feeder_core_t *self, uint64_t now)
     self->paced_ns = now;
 }
 
+/*  Whether the leader stops it. */
+static bool is_stopped(const tnd_feeder_core_t *self)
+{
+    return self->halting || self->started >= self->limit;
+}
+
 static bool may_start(const tnd_feeder_core_t *self)
 {
-    return self->begun && !self->draining && self->started < self->end &&
+    return self->begun && !is_stopped(self) && self->started < self->end &&
            self->started - self->booked < self->config.unbooked_max &&
            self->started - self->committed < self->ahead;
 }
@@ -605,11 +620,11 @@ uint32_t tnd_feeder_core_blocked_on(const tnd_feeder_core_t *self)
     uint32_t waits = 0;
     if (tnd_feeder_core_over(self))
         return TND_WAIT_ENDED;
-    if (!self->begun || self->draining)
+    if (!self->begun || is_stopped(self))
         waits |= TND_WAIT_LEADER;
     if (self->started > self->committed)
         waits |= TND_WAIT_STEP;
-    if (self->begun && self->started < self->end) {
+    if (self->begun && !is_stopped(self) && self->started < self->end) {
         if (self->started - self->booked >= self->config.unbooked_max)
             waits |= TND_WAIT_LEADER;
         if (self->started == self->held)

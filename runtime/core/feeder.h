@@ -52,13 +52,14 @@ void tnd_feeder_core_booked(tnd_feeder_core_t *self, uint64_t below);
 /*  The stream ends before `step` (LAST, relayed by the leader), or must end before it (drain). */
 void tnd_feeder_core_end(tnd_feeder_core_t *self, uint64_t step);
 
-/*  Starts no further step and answers the leader with DRAIN (steps started).  The feeder then runs
- *  until the step given by the next tnd_feeder_core_end, which is the leader's answer to DRAIN. */
-void tnd_feeder_core_drain(tnd_feeder_core_t *self);
+/*  Starts no further step and answers the question of that number with HALT (steps started). */
+void tnd_feeder_core_halt(tnd_feeder_core_t *self, uint32_t number);
+/*  The leader's word after HALT: the steps below `step` may be started; TND_UNKNOWN: all. */
+void tnd_feeder_core_limit(tnd_feeder_core_t *self, uint64_t step);
 
 /*  PLACE (rows of a step, which may be incomplete, in its slot), READY (in step order, after the
  *  last PLACE; `msg.slice` describes the whole step), FREE (of step `msg.slice.step`), WINDOW to
- *  joins, HELD, COMMIT and DRAIN by control, DROP (`msg.kind`: SLICE, or COMMIT for a report).
+ *  joins, HELD, COMMIT and HALT by control, DROP (`msg.kind`: SLICE, or COMMIT for a report).
  *  Drain it before the next event. */
 bool tnd_feeder_core_next_effect(tnd_feeder_core_t *self, uint64_t now, tnd_effect_t *effect);
 /*  Whether every step before the end is committed. */

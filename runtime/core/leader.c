@@ -1,41 +1,15 @@
 /*  runtime/core/leader.c - the leader's decisions: start, rewind, book, drain, end. */
-#include "runtime/core/leader.h"
+#include "runtime/core/leader_internal.h"
 
 #include <assert.h>
 #include <string.h>
 
-#include "runtime/core/assembly.h"
-#include "runtime/core/opening.h"
 #include "runtime/base/bug_injection.h"
 #include "runtime/base/round_up.h"
 
 /*  Pause between two rewinds without progress; doubles each time. */
 static const uint64_t pause_first_ns = 10 * 1000 * 1000;
 static const uint64_t pause_most_ns = 1000 * 1000 * 1000;
-
-typedef struct {
-    uint64_t held, committed, started, booked_told;
-    bool end_told, drain_told, drain_answered;
-    bool began;  /* it has sent something, so it knows where the stream begins */
-    bool parted; /* it has sent its last message, MODEL */
-} feeder_t;
-
-struct tnd_leader_core {
-    tnd_leader_core_config_t config;
-    tnd_leader_core_state_t state;
-    tnd_members_t members;
-    feeder_t *feeders; /* by member; those of other roles are not used */
-    tnd_assembly_t steps;
-    tnd_cursor_t anchor; /* of the last rewind */
-    tnd_opening_t opening;
-    uint64_t drain_end;           /* a drained stream ends before this step; TND_UNKNOWN */
-    uint64_t rewind_ns, pause_ns; /* of the next rewind, at the earliest; the pause before it */
-    uint64_t progress;            /* at the last rewind */
-    uint32_t generation;
-    bool asked_to_go, started, want_rewind, want_drain, tell, outcome_said;
-    tnd_leader_core_cause_t cause;
-    tnd_error_t why;
-};
 
 static tnd_members_config_t members_config(const tnd_leader_core_config_t *config)
 {
@@ -53,6 +27,7 @@ size_t tnd_leader_core_bytes(const tnd_leader_core_config_t *config)
     tnd_members_config_t members = members_config(config);
     return tnd_align(sizeof(tnd_leader_core_t)) +
            tnd_align(config->member_count * sizeof(feeder_t)) + tnd_members_bytes(&members) +
+           tnd_align(tnd_halt_bytes(config->member_count)) +
            tnd_align(tnd_opening_bytes(config->host_count)) +
            tnd_assembly_bytes(config->lanes, config->steps_open_max);
 }
@@ -72,22 +47,22 @@ tnd_leader_core_t *tnd_leader_core_init(void *memory, const tnd_leader_core_conf
     tnd_opening_init(&self->opening, at, config->host_count, config->start_timeout_ns,
                      config->hung_after_ns, now);
     at += tnd_align(tnd_opening_bytes(config->host_count));
+    tnd_halt_init(&self->halt, at, config->member_count);
+    at += tnd_align(tnd_halt_bytes(config->member_count));
     self->config = *config;
     self->drain_end = TND_UNKNOWN;
     uint32_t feeders = 0;
     for (uint32_t i = 0; i < config->member_count; i++) {
         self->feeders[i] =
             (feeder_t){.held = from->step, .committed = from->step, .booked_told = from->step};
-        feeders += config->members[i].role == TND_ROLE_FEEDER;
+        if (config->members[i].role != TND_ROLE_FEEDER)
+            continue;
+        tnd_halt_add_feeder(&self->halt, i);
+        feeders++;
     }
     assert(feeders > 0);
     tnd_assembly_init(&self->steps, at, from, feeders, config->steps_open_max);
     return self;
-}
-
-static bool over(const tnd_leader_core_t *self)
-{
-    return self->state == TND_LEADER_CORE_DONE || self->state == TND_LEADER_CORE_FAILED;
 }
 
 static uint64_t end_of(const tnd_leader_core_t *self)
@@ -111,7 +86,7 @@ static void fail_by(tnd_leader_core_t *self, tnd_leader_core_cause_t cause)
 
 void tnd_leader_core_fail(tnd_leader_core_t *self, const char *why)
 {
-    if (over(self))
+    if (tnd_leader_core_is_over(self))
         return;
     self->state = TND_LEADER_CORE_FAILED;
     (void)tnd_fail(&self->why, "%s", why);
@@ -153,7 +128,7 @@ static bool lacks_models(const tnd_leader_core_t *self, uint32_t host)
 bool tnd_leader_core_ends_with(const tnd_leader_core_t *self, uint32_t host)
 {
     const tnd_host_state_t *it = &self->members.hosts[host];
-    if (over(self))
+    if (tnd_leader_core_is_over(self))
         return lacks_models(self, host);
     return self->started && it->came && !it->lost && (!it->soft || self->config.restarts.max == 0);
 }
@@ -164,14 +139,14 @@ void tnd_leader_core_host_lost(tnd_leader_core_t *self, uint32_t host, const cha
     assert(host < self->config.host_count);
     tnd_host_state_t *it = &self->members.hosts[host];
     bool final = tnd_leader_core_ends_with(self, host);
-    if (over(self) && final && !TND_BUG(LOST_AT_THE_END)) {
+    if (tnd_leader_core_is_over(self) && final && !TND_BUG(LOST_AT_THE_END)) {
         (void)tnd_fail(&self->why,
                        "host %s was lost before the last word of the replicas that it carried, and "
                        "their models with it: %s",
                        host_name(self, host), why);
         fail_by(self, TND_LEADER_CORE_ABSENT);
     }
-    if (over(self) || !it->came || it->lost)
+    if (tnd_leader_core_is_over(self) || !it->came || it->lost)
         return;
     if (final) {
         (void)tnd_fail(&self->why, "host %s was lost%s: %s", host_name(self, host),
@@ -194,7 +169,7 @@ void tnd_leader_core_host_again(tnd_leader_core_t *self, uint32_t host, const ch
     uint64_t again_ns = now;
     tnd_leader_core_host_lost(self, host, why, now);
     tnd_opening_drop(&self->opening, host);
-    if (over(self) || !it->came)
+    if (tnd_leader_core_is_over(self) || !it->came)
         return;
     it->lost = true;
     it->until_ns = now + self->config.start_timeout_ns;
@@ -231,7 +206,7 @@ void tnd_leader_core_host_opening(tnd_leader_core_t *self, uint32_t host, uint64
                                   const char *what, uint64_t now)
 {
     assert(host < self->config.host_count);
-    if (!over(self) && !self->members.hosts[host].spare &&
+    if (!tnd_leader_core_is_over(self) && !self->members.hosts[host].spare &&
         tnd_opening_report(&self->opening, host, reports, what, now))
         extend(self, host, now + tnd_opening_time(&self->opening));
 }
@@ -248,7 +223,7 @@ void tnd_leader_core_actor_down(tnd_leader_core_t *self, tnd_actor_id_t id, cons
     uint32_t index = tnd_members_find(&self->members, id);
     const tnd_member_t *member = &self->config.members[index];
     tnd_actor_state_t *actor = &self->members.actors[index];
-    if (over(self) || actor->restart_due || actor->restart_sent)
+    if (tnd_leader_core_is_over(self) || actor->restart_due || actor->restart_sent)
         return;
     actor->up = false;
     if (member->role == TND_ROLE_FEEDER || self->config.restarts.max == 0) {
@@ -292,24 +267,12 @@ void tnd_leader_core_go(tnd_leader_core_t *self)
     self->asked_to_go = true;
 }
 
-void tnd_leader_core_ask_drain(tnd_leader_core_t *self)
-{
-    if (over(self))
-        return;
-    if (!self->started)
-        self->drain_end = self->steps.cursor.step;
-    self->want_drain = true;
-    self->tell = true;
-    self->state = TND_LEADER_CORE_DRAINING;
-}
-
 static const char *name_of(const tnd_leader_core_t *self, tnd_actor_id_t id)
 {
     return self->config.members[tnd_members_find(&self->members, id)].name;
 }
 
-/*  Whether a report names a step that is too far ahead; then the run has failed. */
-static bool beyond(tnd_leader_core_t *self, uint64_t step)
+bool tnd_leader_core_beyond(tnd_leader_core_t *self, uint64_t step)
 {
     if (tnd_assembly_reaches(&self->steps, step, &self->why) == TND_OK)
         return false;
@@ -329,8 +292,7 @@ static void take_part(tnd_leader_core_t *self, const tnd_msg_t *msg)
         fail_by(self, TND_LEADER_CORE_BROKEN);
 }
 
-/*  Feeders must be told the end, which may be earlier than the one they know. */
-static void tell_end(tnd_leader_core_t *self)
+void tnd_leader_core_tell_end(tnd_leader_core_t *self)
 {
     self->tell = true;
     for (uint32_t i = 0; i < self->config.member_count; i++)
@@ -345,7 +307,7 @@ static void take_last(tnd_leader_core_t *self, const tnd_msg_t *msg)
     if (tnd_assembly_last(&self->steps, msg, name_of(self, msg->from), &self->why) != TND_OK)
         fail_by(self, TND_LEADER_CORE_BROKEN);
     else if (is_news)
-        tell_end(self);
+        tnd_leader_core_tell_end(self);
 }
 
 static feeder_t *feeder_of(tnd_leader_core_t *self, const tnd_msg_t *msg)
@@ -368,34 +330,12 @@ static void take_commit(tnd_leader_core_t *self, const tnd_msg_t *msg)
         feeder->held = feeder->committed;
 }
 
-static void take_drain(tnd_leader_core_t *self, const tnd_msg_t *msg)
-{
-    feeder_t *feeder = feeder_of(self, msg);
-    if (!self->want_drain || self->drain_end != TND_UNKNOWN)
-        return;
-    uint64_t begun = msg->until.step;
-    if (begun > self->steps.cursor.step && beyond(self, begun - 1))
-        return;
-    feeder->started = begun;
-    feeder->drain_answered = true;
-    uint64_t most = self->steps.cursor.step;
-    for (uint32_t i = 0; i < self->config.member_count; i++) {
-        if (self->config.members[i].role != TND_ROLE_FEEDER)
-            continue;
-        if (!self->feeders[i].drain_answered)
-            return;
-        most = self->feeders[i].started > most ? self->feeders[i].started : most;
-    }
-    self->drain_end = most;
-    tell_end(self);
-}
-
 void tnd_leader_core_message(tnd_leader_core_t *self, const tnd_msg_t *msg, uint64_t now)
 {
     (void)now;
     if (msg->kind == TND_MSG_MODEL)
         feeder_of(self, msg)->parted = true;
-    if (over(self))
+    if (tnd_leader_core_is_over(self))
         return;
     switch (msg->kind) {
     case TND_MSG_PART:
@@ -408,7 +348,8 @@ void tnd_leader_core_message(tnd_leader_core_t *self, const tnd_msg_t *msg, uint
         feeder_t *feeder = feeder_of(self, msg);
         uint64_t held = msg->until.step;
         feeder->began = true;
-        if (held > feeder->held && !(held > self->steps.cursor.step && beyond(self, held - 1)))
+        if (held > feeder->held &&
+            !(held > self->steps.cursor.step && tnd_leader_core_beyond(self, held - 1)))
             feeder->held = held;
         break;
     }
@@ -419,8 +360,8 @@ void tnd_leader_core_message(tnd_leader_core_t *self, const tnd_msg_t *msg, uint
         if (msg->generation == self->generation)
             self->want_rewind = true;
         break;
-    case TND_MSG_DRAIN:
-        take_drain(self, msg);
+    case TND_MSG_HALT:
+        tnd_leader_core_take_halt(self, msg);
         break;
     default:
         break; /* not for a leader: harmless */
@@ -443,8 +384,11 @@ static void check_start(tnd_leader_core_t *self, uint64_t now)
 {
     uint32_t host;
     bool stalled, here = tnd_members_all_here(&self->members);
-    if (tnd_members_complete(&self->members, self->started) ||
-        !tnd_opening_is_late(&self->opening, here, now, &host, &stalled))
+    if (tnd_members_complete(&self->members, self->started)) {
+        self->opening.begin_ns = now; /* a pause keeps the stream from starting */
+        return;
+    }
+    if (!tnd_opening_is_late(&self->opening, here, now, &host, &stalled))
         return;
     if (host < self->config.host_count) {
         fail_unopened(self, host, stalled);
@@ -507,7 +451,8 @@ static void rewind_stream(tnd_leader_core_t *self, uint64_t now, tnd_effect_t *e
         progress += feeder->held;
         anchor = feeder->held < anchor ? feeder->held : anchor;
         feeder->booked_told = 0;
-        feeder->drain_told = false;
+        if (!TND_BUG(LIMIT_TOLD_ONCE))
+            tnd_halt_repeat(&self->halt, i);
     }
     assert(anchor >= self->steps.cursor.step);
     tnd_assembly_at(&self->steps, anchor, &self->anchor);
@@ -517,6 +462,8 @@ static void rewind_stream(tnd_leader_core_t *self, uint64_t now, tnd_effect_t *e
     self->pause_ns = 2 * self->pause_ns < pause_most_ns ? 2 * self->pause_ns : pause_most_ns;
     self->rewind_ns = now + self->pause_ns;
 
+    if (TND_BUG(REWIND_RESUMES))
+        tnd_halt_end(&self->halt);
     self->want_rewind = false;
     self->started = self->tell = true;
     if (self->state != TND_LEADER_CORE_DRAINING)
@@ -564,15 +511,9 @@ static bool book(tnd_leader_core_t *self, tnd_effect_t *effect)
     return true;
 }
 
-static bool is_asking(const tnd_leader_core_t *self)
-{
-    return self->want_drain && self->drain_end == TND_UNKNOWN && !over(self);
-}
-
 static bool tell_last(tnd_leader_core_t *self, uint32_t i, tnd_effect_t *effect)
 {
-    /* A feeder that is told an end continues to it, and would start more than it has reported. */
-    if (is_asking(self) || self->feeders[i].end_told || end_of(self) == TND_UNKNOWN)
+    if (self->feeders[i].end_told || end_of(self) == TND_UNKNOWN)
         return false;
     self->feeders[i].end_told = true;
     control(self, effect, TND_MSG_LAST, self->config.members[i].id);
@@ -591,9 +532,8 @@ static bool tell(tnd_leader_core_t *self, uint32_t i, tnd_effect_t *effect)
         effect->msg.until.step = self->steps.cursor.step;
         return true;
     }
-    if (is_asking(self) && !feeder->drain_told) {
-        feeder->drain_told = true;
-        control(self, effect, TND_MSG_DRAIN, self->config.members[i].id);
+    if (!tnd_leader_core_is_over(self) && tnd_halt_next(&self->halt, i, &effect->msg)) {
+        control(self, effect, effect->msg.kind, self->config.members[i].id);
         return true;
     }
     return tell_last(self, i, effect);
@@ -612,18 +552,19 @@ static bool tell_feeders(tnd_leader_core_t *self,
 bool tnd_leader_core_next(tnd_leader_core_t *self, uint64_t now, tnd_effect_t *effect)
 {
     memset(effect, 0, sizeof *effect);
-    if (!over(self))
+    if (!tnd_leader_core_is_over(self))
         check_time(self, now);
     note_arrivals(self);
-    if (!over(self)) {
+    if (!tnd_leader_core_is_over(self)) {
         uint32_t index;
         if (tnd_members_restart(&self->members, now, &index)) {
             effect->kind = TND_EFFECT_RESTART;
             effect->msg.to = self->config.members[index].id;
+            effect->msg.note.number = self->members.actors[index].asked;
             return true;
         }
         bool wanted = self->started ? self->want_rewind && now >= self->rewind_ns
-                                    : self->asked_to_go && !self->want_drain;
+                                    : self->asked_to_go && !self->want_drain && !self->halt.wanted;
         if (wanted && tnd_members_complete(&self->members, self->started)) {
             /* A feeder that begins before it knows the end could pass it. */
             if (TND_BUG(END_TOLD_LATE) || !tell_feeders(self, tell_last, effect))
@@ -633,7 +574,7 @@ bool tnd_leader_core_next(tnd_leader_core_t *self, uint64_t now, tnd_effect_t *e
         if (book(self, effect))
             return true;
     }
-    if (!over(self) && finished(self)) {
+    if (!tnd_leader_core_is_over(self) && finished(self)) {
         self->state = TND_LEADER_CORE_DONE;
         self->tell = true;
     }
@@ -642,7 +583,7 @@ bool tnd_leader_core_next(tnd_leader_core_t *self, uint64_t now, tnd_effect_t *e
             return true;
         self->tell = false;
     }
-    if (over(self) && !self->outcome_said) {
+    if (tnd_leader_core_is_over(self) && !self->outcome_said) {
         self->outcome_said = true;
         effect->kind = TND_EFFECT_OUTCOME;
         return true;
@@ -652,11 +593,11 @@ bool tnd_leader_core_next(tnd_leader_core_t *self, uint64_t now, tnd_effect_t *e
 
 uint64_t tnd_leader_core_deadline(const tnd_leader_core_t *self)
 {
-    if (over(self))
+    if (tnd_leader_core_is_over(self))
         return self->outcome_said ? TND_NEVER : 0;
     uint64_t least = tnd_members_deadline(&self->members, self->started);
     uint64_t start_ns = tnd_opening_deadline(&self->opening);
-    if (!self->started && start_ns < least)
+    if (!self->started && start_ns < least && !tnd_members_complete(&self->members, self->started))
         least = start_ns;
     if (self->started && self->want_rewind && self->rewind_ns < least &&
         tnd_members_complete(&self->members, self->started))

@@ -23,10 +23,10 @@
 #include "runtime/core/members.h"
 
 typedef enum {
-    TND_LEADER_CORE_JOINING, /* hosts are missing */
-    TND_LEADER_CORE_OPENING, /* all are there; they open their data and create their actors */
-    TND_LEADER_CORE_READY,   /* all actors are there; the stream is not started */
-    TND_LEADER_CORE_RUNNING,
+    TND_LEADER_CORE_JOINING,  /* hosts are missing */
+    TND_LEADER_CORE_OPENING,  /* all are there; they open their data and create their actors */
+    TND_LEADER_CORE_READY,    /* all actors are there; the stream is not started */
+    TND_LEADER_CORE_RUNNING,  /* or paused (tnd_leader_core_is_paused) */
     TND_LEADER_CORE_DRAINING, /* feeders finish the highest step that one of them has started */
     TND_LEADER_CORE_DONE,
     TND_LEADER_CORE_FAILED
@@ -89,17 +89,30 @@ void tnd_leader_core_excuse(tnd_leader_core_t *self, uint64_t away_ns);
 void tnd_leader_core_data(tnd_leader_core_t *self, uint64_t data);
 /*  Begins the stream as soon as all hosts and actors are up. */
 void tnd_leader_core_go(tnd_leader_core_t *self);
-/*  PART, LAST, BROKEN, HELD, COMMIT, DRAIN of actors, and MODEL, the last message of a feeder: if
+/*  PART, LAST, BROKEN, HELD, COMMIT, HALT of actors, and MODEL, the last message of a feeder: if
  *  its host is lost before that, the run fails even when the stream is done. */
 void tnd_leader_core_message(tnd_leader_core_t *self, const tnd_msg_t *msg, uint64_t now);
-/*  Asks for an orderly end: TND_LEADER_CORE_DRAINING. */
+/*  Asks for an orderly end: TND_LEADER_CORE_DRAINING.  A run that is paused ends where it stopped. */
 void tnd_leader_core_ask_drain(tnd_leader_core_t *self);
+/*  Asks for a pause: no further step is started, and those that are under way finish.  Before the
+ *  stream has begun, it does not begin.  Errors: the run is paused, drains or is over. */
+tnd_status_t tnd_leader_core_pause(tnd_leader_core_t *self, tnd_error_t *error) TND_CHECKED;
+/*  Ends a pause, also one that is not complete.  Errors: the run is not paused, or is over. */
+tnd_status_t tnd_leader_core_resume(tnd_leader_core_t *self, tnd_error_t *error) TND_CHECKED;
+/*  Whether a pause was asked for.  *step_p: the first step that is not started; TND_UNKNOWN: not all
+ *  feeders have answered.  The pause is complete once the steps before it are booked. */
+bool tnd_leader_core_is_paused(const tnd_leader_core_t *self, uint64_t *step_p);
+/*  Replaces an actor that works; that does not count as a death.  Errors: the stream has not begun or
+ *  is over; the actor is a feeder; it is down. */
+tnd_status_t tnd_leader_core_ask_restart(tnd_leader_core_t *self, tnd_actor_id_t actor,
+                                         uint64_t now, tnd_error_t *error) TND_CHECKED;
 /*  The run has failed for this reason.  Only the first call counts. */
 void tnd_leader_core_fail(tnd_leader_core_t *self, const char *why);
 
 /*  REWIND (to TND_NOBODY: all actors of the chain, with the cursor, whose digest and ledger are
- *  those of the last booked step), BOOKED, DRAIN and LAST (the end of the stream or of a drain) to
- *  feeders, BOOK once per step in step order (with the cursor after it), RESTART, OUTCOME once. */
+ *  those of the last booked step), BOOKED, HALT, LIMIT and LAST (the end of the stream or of a
+ *  drain) to feeders, BOOK once per step in step order (with the cursor after it), RESTART
+ *  (`msg.note.number` 1: on request, although the actor may work), OUTCOME once. */
 bool tnd_leader_core_next(tnd_leader_core_t *self, uint64_t now, tnd_effect_t *effect);
 uint64_t tnd_leader_core_deadline(const tnd_leader_core_t *self);
 

@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "runtime/base/bug_injection.h"
 #include "runtime/base/round_up.h"
 
 size_t tnd_members_bytes(const tnd_members_config_t *config)
@@ -74,6 +75,8 @@ bool tnd_members_host_up(tnd_members_t *self, uint32_t host, uint64_t now)
         tnd_actor_state_t *actor = &self->actors[i];
         if (self->config.members[i].host != host || !actor->restart_sent)
             continue;
+        if (TND_BUG(RESTART_ASKED_ONCE))
+            actor->asked = false;
         actor->restart_sent = false;
         actor->restart_due = true;
         actor->restart_ns = now;
@@ -107,7 +110,7 @@ void tnd_members_host_down(tnd_members_t *self, uint32_t host)
         if (self->config.members[i].host != host)
             continue;
         self->restarts_due -= actor->restart_due;
-        actor->up = actor->restart_due = actor->restart_sent = false;
+        actor->up = actor->restart_due = actor->restart_sent = actor->asked = false;
     }
 }
 
@@ -115,7 +118,7 @@ void tnd_members_actor_up(tnd_members_t *self, uint32_t index, uint64_t now)
 {
     tnd_actor_state_t *actor = &self->actors[index];
     self->restarts_due -= actor->restart_due;
-    actor->restart_due = actor->restart_sent = false;
+    actor->restart_due = actor->restart_sent = actor->asked = false;
     actor->up = true;
     tnd_restart_policy_born(&actor->policy, now);
 }
@@ -128,6 +131,15 @@ bool tnd_members_actor_died(tnd_members_t *self, uint32_t index, uint64_t now)
     actor->restart_due = true;
     self->restarts_due++;
     return true;
+}
+
+void tnd_members_ask_restart(tnd_members_t *self, uint32_t index, uint64_t now)
+{
+    tnd_actor_state_t *actor = &self->actors[index];
+    actor->up = false;
+    actor->restart_due = actor->asked = true;
+    actor->restart_ns = now;
+    self->restarts_due++;
 }
 
 void tnd_members_excuse(tnd_members_t *self, uint64_t away_ns)

@@ -39,6 +39,7 @@ typedef struct {
 typedef struct {
     tnd_restart_policy_t policy;
     bool up, restart_due, restart_sent;
+    bool asked; /* the restart was requested, so the actor may work */
     uint64_t restart_ns;
 } tnd_actor_state_t;
 
@@ -77,6 +78,8 @@ void tnd_members_host_down(tnd_members_t *self, uint32_t host);
 void tnd_members_actor_up(tnd_members_t *self, uint32_t index, uint64_t now);
 /*  The actor is due to be restarted; returns false if it died too often. */
 bool tnd_members_actor_died(tnd_members_t *self, uint32_t index, uint64_t now);
+/*  The actor, which works, is due to be restarted on request. */
+void tnd_members_ask_restart(tnd_members_t *self, uint32_t index, uint64_t now);
 /*  Extends the deadlines of lost hosts. */
 void tnd_members_excuse(tnd_members_t *self, uint64_t away_ns);
 

@@ -7,7 +7,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "runtime/host/control_batch.h"
+#include "runtime/interface/control_batch.h"
 
 /*  Outlets are ports 0 ... 3, inlets 4 ... 7, control is 8. */
 enum { PORT_INLETS = TND_PORT_MAX, PORT_CONTROL = 2 * TND_PORT_MAX, NO_PORT = 255 };

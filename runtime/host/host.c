@@ -14,6 +14,7 @@
 #include "runtime/plan/pace.h"
 #include "runtime/host/join_request.h"
 #include "runtime/base/thread.h"
+#include "runtime/touch/touch_socket.h"
 
 /*  Unread messages between two hosts. */
 enum { CONTROL_UNREAD = 16384 };
@@ -254,6 +255,8 @@ static void live(tnd_host_t *self)
             tnd_host_take_arrival(self, &arrival, now);
         tnd_host_make_progress(self);
         tnd_host_tell_busy(self, now);
+        uint64_t touch_ns = tnd_host_touch(self, now);
+        wake = touch_ns < wake ? touch_ns : wake;
         tnd_host_watch(self, now);
         tnd_host_tune(self, now);
         if (tnd_host_leads(self)) {
@@ -376,6 +379,7 @@ static void *host_main(void *context)
     live(self);
     tnd_host_record_control(self, TND_CONTROL_ENDS, tnd_clock_now());
     tnd_host_record_end(self, tnd_clock_now());
+    tnd_touch_socket_destroy(&self->touches);
     stop_actors(self);
     say_statistics(self);
     hear_statistics(self);
@@ -460,6 +464,7 @@ tnd_status_t tnd_host_new(tnd_host_t **self_p, const tnd_host_config_t *config, 
     self->busy = tnd_allocate_zeroed(self->plan->instance_count, 1);
     self->generations = tnd_allocate_zeroed(self->plan->chain_count, sizeof *self->generations);
     self->hangs = tnd_allocate_zeroed(self->plan->instance_count, sizeof *self->hangs);
+    self->stops_ns = tnd_allocate_zeroed(self->plan->instance_count, sizeof *self->stops_ns);
     self->births = tnd_allocate_zeroed(self->plan->instance_count, sizeof *self->births);
     self->watches = tnd_allocate_zeroed(self->plan->instance_count, sizeof *self->watches);
     self->device_watches =
@@ -477,6 +482,7 @@ tnd_status_t tnd_host_new(tnd_host_t **self_p, const tnd_host_config_t *config, 
     self->diagnostics = tnd_diagnostics_new(self->arena);
     tnd_resources_list(&self->resources, self->plan, config->host);
     tnd_host_open_pages(self);
+    tnd_host_open_touches(self);
     tnd_host_begin_tuning(self);
     tnd_status_t status = open_control(self, error);
     if (status != TND_OK) {
@@ -646,6 +652,7 @@ bool tnd_host_destroy(tnd_host_t **self_p)
     tnd_data_table_free(&self->data);
     tnd_leader_destroy(&self->leader);
     tnd_hub_close(&self->hub, 200000000);
+    tnd_touch_socket_destroy(&self->touches);
     tnd_host_close_pages(self);
     tnd_arena_destroy(&self->arena);
     pthread_cond_destroy(&self->changed);
@@ -656,6 +663,7 @@ bool tnd_host_destroy(tnd_host_t **self_p)
     free(self->busy);
     free(self->generations);
     free(self->hangs);
+    free(self->stops_ns);
     free(self->births);
     free(self->watches);
     for (uint32_t i = 0; i < self->plan->instance_count; i++)

@@ -150,10 +150,14 @@ static void own_message(tnd_host_t *self, const tnd_msg_t *msg)
         break;
     case TND_MSG_RESTART:
         tnd_host_replace(self,
-                         msg->note.number < UINT32_MAX ? (uint32_t)msg->note.number : UINT32_MAX);
+                         msg->note.number < UINT32_MAX ? (uint32_t)msg->note.number : UINT32_MAX,
+                         msg->note.payload != NULL);
         break;
     case TND_MSG_BUSY:
         take_busy(self, msg->note.payload);
+        break;
+    case TND_MSG_TOUCH:
+        tnd_host_take_touch(self, msg);
         break;
     case TND_MSG_OUTCOME:
         tnd_text_payload_read(&reader, msg->note.payload);

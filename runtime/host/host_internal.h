@@ -1,7 +1,7 @@
 /*  runtime/host/host_internal.h - the state of a host, shared by its files.
  *
  *  host.c runs the loop, host_start.c handles the barriers of the start, host_control.c control
- *  messages, host_record.c what inspection shows of the run, host_watch.c actors that hang, and
+ *  messages, host_touch.c what users ask of the run, host_record.c what inspection shows of the run, host_watch.c actors that hang, and
  *  host_tuning.c `workers: auto`.  Fields that `lock` does not guard belong to the host's thread. */
 #ifndef TND_RUNTIME_HOST_HOST_INTERNAL_H
 #define TND_RUNTIME_HOST_HOST_INTERNAL_H
@@ -19,6 +19,7 @@
 enum {
     TND_HANG_NONE,
     TND_HANG_SAID,     /* reported to the leader */
+    TND_HANG_STOPS,    /* it works, and ends on request, to be replaced */
     TND_HANG_REPLACED, /* replaced by another actor */
     TND_HANG_RISING    /* the replacement may run */
 };
@@ -33,6 +34,8 @@ struct tnd_host {
     tnd_hub_t *hub;
     pthread_t thread;
     tnd_pages_t *pages;
+    struct tnd_touch_socket *touches; /* NULL: no command can touch this run from here */
+    uint64_t touch_due_ns;
     char unseen
         [192]; /* why other processes cannot see the pages; empty: no reason, or it was sent */
     tnd_leader_t *leader;  /* of the first host */
@@ -54,6 +57,7 @@ struct tnd_host {
     tnd_diagnostics_t *diagnostics;       /* problems with data, plugins, devices, operations */
     _Atomic uint32_t *generations;        /* by chain: as last announced by the leader */
     uint8_t *hangs;                       /* by instance: TND_HANG_* */
+    uint64_t *stops_ns;                   /* likewise: until when one that STOPS may take */
     uint32_t *births;                     /* by instance: how often it was replaced */
     tnd_hang_detector_t *watches;         /* by instance */
     tnd_hang_detector_t **device_watches; /* by instance and device; NULL: not a feeder's */
@@ -140,12 +144,21 @@ void tnd_host_take_arrival(tnd_host_t *self, tnd_arrival_t *arrival, uint64_t no
 /*  Tells other hosts which actors here are inside a work hook; the leader forwards all reports. */
 void tnd_host_tell_busy(tnd_host_t *self, uint64_t now);
 
+/* --- host_touch.c ----------------------------------------------------------------------------- */
+
+/*  Opens the socket for touches, if the pages are visible.  A failure is logged. */
+void tnd_host_open_touches(tnd_host_t *self);
+/*  Passes on what was asked for, at intervals.  Returns when to call it again at the latest. */
+uint64_t tnd_host_touch(tnd_host_t *self, uint64_t now);
+/*  TOUCH of the leader. */
+void tnd_host_take_touch(tnd_host_t *self, const tnd_msg_t *msg);
+
 /* --- host_watch.c ----------------------------------------------------------------------------- */
 
 /*  Checks for actors that hang, at intervals. */
 void tnd_host_watch(tnd_host_t *self, uint64_t now);
-/*  Replaces an actor, on request of the leader. */
-void tnd_host_replace(tnd_host_t *self, uint32_t instance);
+/*  Replaces an actor that hangs, or if `asked` one that works, on request of the leader. */
+void tnd_host_replace(tnd_host_t *self, uint32_t instance, bool asked);
 /*  Lets replacements of actors run. */
 void tnd_host_raise(tnd_host_t *self);
 /*  Repeats reports of hangs that may be lost. */

@@ -135,30 +135,57 @@ void tnd_host_watch(tnd_host_t *self, uint64_t now)
     }
 }
 
-void tnd_host_replace(tnd_host_t *self, uint32_t instance)
+static void make_next(tnd_host_t *self, uint32_t instance)
 {
-    if (instance >= self->plan->instance_count || self->actors[instance] == NULL)
-        return;
-    if (self->hangs[instance] != TND_HANG_SAID) {
-        /* The message that it was restarted was lost. */
-        if (self->hangs[instance] == TND_HANG_NONE)
-            tnd_host_tell_leader(self, TND_MSG_RESTARTED, instance, NULL);
-        return;
-    }
-    tnd_actor_t **left = tnd_resize(self->left, self->left_count + 1, sizeof *left);
-    tnd_actor_stop(self->actors[instance]);
-    self->left = left;
-    self->left[self->left_count++] = self->actors[instance];
     self->watches[instance] = (tnd_hang_detector_t){0};
     self->hangs[instance] = TND_HANG_REPLACED;
     self->births[instance]++;
     tnd_host_make_actor(self, instance);
 }
 
+/*  Abandons an actor that does not leave its hook, and makes the next one. */
+static void abandon(tnd_host_t *self, uint32_t instance)
+{
+    self->left = tnd_resize(self->left, self->left_count + 1, sizeof *self->left);
+    tnd_actor_stop(self->actors[instance]);
+    self->left[self->left_count++] = self->actors[instance];
+    make_next(self, instance);
+}
+
+/*  An actor that works frees its memory and ports before the next one begins. */
+static void follow(tnd_host_t *self, uint32_t instance, uint64_t now)
+{
+    if (!tnd_actor_join(self->actors[instance], 0)) {
+        if (now >= self->stops_ns[instance])
+            abandon(self, instance);
+        return;
+    }
+    tnd_actor_destroy(&self->actors[instance]);
+    make_next(self, instance);
+}
+
+void tnd_host_replace(tnd_host_t *self, uint32_t instance, bool asked)
+{
+    if (instance >= self->plan->instance_count || self->actors[instance] == NULL)
+        return;
+    if (self->hangs[instance] == TND_HANG_SAID) {
+        abandon(self, instance);
+    } else if (self->hangs[instance] == TND_HANG_NONE && asked) {
+        self->hangs[instance] = TND_HANG_STOPS;
+        self->stops_ns[instance] = tnd_clock_now() + self->plan->hung_after_ns;
+        tnd_actor_stop(self->actors[instance]);
+    } else if (self->hangs[instance] == TND_HANG_NONE) {
+        /* The message that it was restarted was lost. */
+        tnd_host_tell_leader(self, TND_MSG_RESTARTED, instance, NULL);
+    }
+}
+
 /*  Passes the barriers of the start on its own. */
 void tnd_host_raise(tnd_host_t *self)
 {
     for (uint32_t i = 0; i < self->plan->instance_count; i++) {
+        if (self->hangs[i] == TND_HANG_STOPS)
+            follow(self, i, tnd_clock_now());
         if (self->hangs[i] == TND_HANG_REPLACED &&
             tnd_actor_phase(self->actors[i]) == TND_ACTOR_BOUND) {
             self->hangs[i] = TND_HANG_RISING;

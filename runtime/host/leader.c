@@ -354,6 +354,9 @@ static void host_message(tnd_leader_t *self, uint32_t host, const tnd_msg_t *msg
     case TND_MSG_ASK:
         tnd_leader_drain(self, now);
         break;
+    case TND_MSG_TOUCH:
+        tnd_leader_touch(self, host, msg, now);
+        break;
     case TND_MSG_LOG:
         note_log(self, msg, name);
         break;
@@ -428,6 +431,7 @@ void tnd_leader_drain(tnd_leader_t *self, uint64_t now)
 {
     (void)now;
     self->drain = true;
+    self->paused_ns = 0;
     tnd_leader_core_ask_drain(self->chains[self->chain].session);
 }
 
@@ -512,7 +516,10 @@ static void perform(tnd_leader_t *self, const tnd_effect_t *effect, uint64_t now
         tnd_msg_t msg = {.kind = TND_MSG_RESTART, .from = TND_LEADER};
         msg.to = tnd_host_id(self->plan->instances[effect->msg.to].host);
         msg.note.number = effect->msg.to;
-        self->output.send(self->output.context, &msg, TND_CARRY_NOTHING);
+        if (effect->msg.note.number == 1)
+            msg.note.payload = tnd_text_payload_of("asked");
+        self->output.send(self->output.context, &msg,
+                          msg.note.payload != NULL ? TND_CARRY_BUFFER : TND_CARRY_NOTHING);
         break;
     }
     case TND_EFFECT_BOOK:
@@ -575,6 +582,7 @@ static void finish_chain(tnd_leader_t *self, uint64_t now)
         observer->end(observer->context, self->chain, tnd_leader_core_cursor(chain->session));
     if (!self->drain && self->chain + 1 < self->plan->chain_count) {
         open_session(self, ++self->chain, now);
+        tnd_leader_stay_paused(self);
         tnd_leader_begin_chain(self, now);
         return;
     }

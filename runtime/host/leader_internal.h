@@ -1,6 +1,6 @@
 /*  runtime/host/leader_internal.h - the state of the leader, shared by its files.
  *
- *  leader.c handles messages and effects, leader_hosts.c hosts that come and go, leader_start.c the
+ *  leader.c handles messages and effects, leader_touch.c what users ask of the run, leader_hosts.c hosts that come and go, leader_start.c the
  *  barriers of the start, and leader_steps.c the reports of steps until they are booked, and what
  *  inspection shows of the run. */
 #ifndef TND_RUNTIME_HOST_LEADER_INTERNAL_H
@@ -11,6 +11,7 @@
 #include "runtime/host/membership.h"
 #include "runtime/host/text_payload.h"
 #include "runtime/observe/process.h"
+#include "runtime/touch/touch.h"
 
 /*  Steps that may be committed but not booked: more than the depth of any feeder.  Feeders are told
  *  what is booked every so many steps, which wakes them. */
@@ -96,6 +97,8 @@ struct tnd_leader {
     bool closed;                     /* the writer knows the end of the chain */
     uint64_t kept_step;              /* the last checkpoint in the record */
     bool ended, drain;
+    uint64_t paused_ns;    /* when a user asked for the pause; 0: the run is not paused */
+    char paused_by[32];    /* that user */
     tnd_outcome_t outcome; /* once ended */
     char why[512];
 };
@@ -115,6 +118,13 @@ void tnd_leader_inform(tnd_leader_t *self, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 /*  Returns the name of the running chain, which is that of its feeder. */
 const char *tnd_leader_chain_name(const tnd_leader_t *self);
+
+/* --- leader_touch.c --------------------------------------------------------------------------- */
+
+/*  TOUCH of a host: a user asks for something. */
+void tnd_leader_touch(tnd_leader_t *self, uint32_t host, const tnd_msg_t *msg, uint64_t now);
+/*  The session of a chain that begins takes over a pause. */
+void tnd_leader_stay_paused(tnd_leader_t *self);
 
 /* --- leader_hosts.c --------------------------------------------------------------------------- */
 

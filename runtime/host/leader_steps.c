@@ -247,6 +247,18 @@ static void record_backlog(const tnd_leader_t *self, tnd_run_page_t *page)
     write_to(&page->metrics_dropped, backlog.dropped);
 }
 
+static void record_pause(const tnd_leader_t *self, tnd_run_page_t *page)
+{
+    uint64_t words[NAME_WORDS], step;
+    bool paused = self->paused_ns != 0 && !self->ended;
+    (void)tnd_leader_core_is_paused(tnd_leader_session(self), &step);
+    memcpy(words, self->paused_by, sizeof words);
+    for (unsigned w = 0; w < NAME_WORDS; w++)
+        write_to(&page->paused_by[w], words[w]);
+    write_to(&page->paused_step, step);
+    write_to(&page->paused_ns, paused ? self->paused_ns : 0);
+}
+
 void tnd_leader_record(tnd_leader_t *self, uint64_t now)
 {
     if (self->output.record == NULL)
@@ -264,6 +276,7 @@ void tnd_leader_record(tnd_leader_t *self, uint64_t now)
     record_cursor(page, tnd_leader_core_cursor(session));
     record_checkpoint(self, page, now);
     record_backlog(self, page);
+    record_pause(self, page);
     tnd_leader_record_hosts(self, now);
 }
 

@@ -236,6 +236,17 @@ void tnd_run_page_metric_name(const tnd_run_page_t *page, uint64_t number, char 
     (void)tnd_printable(name, 32);
 }
 
+bool tnd_run_page_paused(const tnd_run_page_t *self, char by[32])
+{
+    for (unsigned w = 0; w < 4; w++) {
+        uint64_t word = atomic_load_explicit(&self->paused_by[w], memory_order_relaxed);
+        memcpy(by + 8 * w, &word, sizeof word);
+    }
+    by[31] = '\0';
+    (void)tnd_printable(by, 32);
+    return atomic_load_explicit(&self->paused_ns, memory_order_relaxed) != 0;
+}
+
 void tnd_run_record_bound(const tnd_run_record_t *copy)
 {
     if (copy->page->outcome > TND_OUTCOMES)

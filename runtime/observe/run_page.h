@@ -89,6 +89,9 @@ typedef struct {
     char metrics_path[256];            /* where metrics are written; "": nowhere */
     _Atomic uint64_t metrics_waits_ns; /* since when the next line waits; 0: none does */
     _Atomic uint64_t metrics_dropped;  /* lines */
+    _Atomic uint64_t paused_ns;        /* when a user asked for a pause; 0: not paused */
+    _Atomic uint64_t paused_step;  /* the first that is not started; TND_UNKNOWN: not known yet */
+    _Atomic uint64_t paused_by[4]; /* that user, 32 bytes */
 } tnd_run_page_t;
 
 /*  A host of the plan. */
@@ -228,6 +231,8 @@ void tnd_run_record_log(const tnd_run_record_t *self, unsigned level, const char
 bool tnd_run_record_log_text(const tnd_log_record_t *record, char *text, size_t room);
 /*  Copies the name of a metric; `number` < metric_count. */
 void tnd_run_page_metric_name(const tnd_run_page_t *page, uint64_t number, char name[32]);
+/*  Whether a user has paused the run, and that user's name. */
+bool tnd_run_page_paused(const tnd_run_page_t *self, char by[32]);
 /*  Makes a copy safe to use: texts are terminated and printable, indices exist. */
 void tnd_run_record_bound(const tnd_run_record_t *copy);
 

@@ -335,6 +335,11 @@ tnd_pages_t *tnd_pages_new_unseen(tnd_pages_shape_t shape)
     return self;
 }
 
+const char *tnd_pages_path(const tnd_pages_t *self)
+{
+    return self->path;
+}
+
 void tnd_pages_join(tnd_pages_t *self, uint64_t session)
 {
     tnd_pages_header_t *header = self->memory;

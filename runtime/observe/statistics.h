@@ -120,7 +120,7 @@ typedef struct {
 } tnd_statistics_t;
 
 /*  The first page of a file. */
-enum { TND_PAGES_VERSION = 12 };
+enum { TND_PAGES_VERSION = 13 };
 
 typedef struct {
     char magic[8];           /* "TNDPAGES" */
@@ -145,6 +145,8 @@ tnd_status_t tnd_pages_new(tnd_pages_t **self_p, const char *run, const char *ho
 /*  Pages that no other process can look at, for one whose own could not be created: statistics never
  *  keep an actor from its work. */
 tnd_pages_t *tnd_pages_new_unseen(tnd_pages_shape_t shape);
+/*  Their file; "" if it is not visible. */
+const char *tnd_pages_path(const tnd_pages_t *self);
 /*  Sets the session of the leader, which all processes of a run share.  Of the killed processes that
  *  had this host before, only the files of the latest two are kept. */
 void tnd_pages_join(tnd_pages_t *self, uint64_t session);

@@ -63,7 +63,7 @@ static void begin(sim_t *self)
     self->now = 0;
     self->lives = 0;
     self->over = self->write_fails = self->closing = self->closed = self->follows = false;
-    self->last_death = self->stream_known = false;
+    self->last_death = self->stream_known = self->paused = false;
     self->unwritten = 0;
     memset(self->model_said, 0, sizeof self->model_said);
     self->chain = 0;
@@ -101,6 +101,7 @@ static void begin(sim_t *self)
                        h, 0, 0);
     sim_agenda_put(&self->agenda, SIM_SCAN_NS, SIM_AT_SCAN, 0, 0, 0);
     sim_faults_plan(self);
+    sim_touches_plan(self);
 }
 
 /*  The first chain is over, and the next begins on the same hosts: hosts that are up are entered,
@@ -157,6 +158,7 @@ static void begin_next(sim_t *self)
             }
     }
     sim_faults_plan(self);
+    sim_touches_plan(self);
     sim_leader_run(self);
 }
 

@@ -58,6 +58,7 @@ typedef enum {
     SIM_AT_EARLY,   /* a fault of kind a, by time instead of blocks */
     SIM_AT_DUE,     /* actor a, life b: the deadline of its machine */
     SIM_AT_DRAIN,   /* a drain is requested */
+    SIM_AT_TOUCH,   /* a user asks for something */
     SIM_AT_OPEN,    /* host a, boot b: some progress of opening its data */
     SIM_AT_SCAN     /* check everything */
 } sim_at_t;
@@ -374,6 +375,11 @@ struct sim {
     uint32_t busy_host;     /* stopped by SIM_BUSY */
     uint32_t flaps_left;    /* of the worker whose connections do not last */
     uint64_t progress_at;
+    /* touches */
+    sim_random_t touch_luck;
+    uint32_t touches_left, burst; /* burst: of pauses and resumes in a row */
+    bool paused;                  /* as the user asked */
+    uint64_t paused_at, touched_until;
     /* results */
     bool trace, print_rows;
     uint64_t events, blocks; /* of this run */
@@ -596,6 +602,10 @@ void sim_fault_moment(sim_t *self);
 /*  The stream is over: a last fault may occur. */
 void sim_fault_last(sim_t *self);
 void sim_drain(sim_t *self);
+/*  touches.c: a session or chain begins; a user asks for something; the promises about that. */
+void sim_touches_plan(sim_t *self);
+void sim_touch(sim_t *self);
+void sim_touches_check(sim_t *self);
 /*  Whether a HELLO of that host may still be on a path whose length is hidden. */
 bool sim_fault_hides_hello(const sim_t *self, uint32_t host);
 const char *sim_fault_name(sim_fault_kind_t kind);

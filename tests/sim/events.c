@@ -85,7 +85,9 @@ static void scan(sim_t *self)
 {
     sim_check_all(self);
     sim_links_check(self);
+    sim_touches_check(self);
     uint64_t since = self->progress_at > self->faults_end ? self->progress_at : self->faults_end;
+    since = since > self->touched_until ? since : self->touched_until;
     if (self->now > since + still_ns)
         sim_violate(self, "nothing moves for %llu s of its time: a deadlock",
                     (unsigned long long)(still_ns / 1000000000u));
@@ -192,6 +194,9 @@ void sim_happen(sim_t *self, const sim_event_t *event)
         break;
     case SIM_AT_DRAIN:
         sim_drain(self);
+        break;
+    case SIM_AT_TOUCH:
+        sim_touch(self);
         break;
     case SIM_AT_OPEN:
         sim_opening_step(self, event->a, event->b);

@@ -239,6 +239,7 @@ void sim_drain(sim_t *self)
     if (self->drained)
         return;
     self->drained = true;
+    self->paused = false;
     sim_say(self, "a drain is requested");
     tnd_leader_core_ask_drain(self->session);
     sim_agenda_put(&self->agenda, self->now, SIM_AT_SESSION, 0, 0, 0);

@@ -333,8 +333,11 @@ static void message(sim_t *self, uint32_t id, tnd_msg_t *msg)
     case TND_MSG_LAST:
         tnd_feeder_core_end(actor->machine, msg->until.step);
         break;
-    case TND_MSG_DRAIN:
-        tnd_feeder_core_drain(actor->machine);
+    case TND_MSG_HALT:
+        tnd_feeder_core_halt(actor->machine, msg->halt.number);
+        break;
+    case TND_MSG_LIMIT:
+        tnd_feeder_core_limit(actor->machine, msg->until.step);
         break;
     case TND_MSG_RESULT:
         sim_own(self, msg->post.payload, SIM_FLYING, id);

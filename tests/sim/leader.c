@@ -130,6 +130,8 @@ static void session_effect(sim_t *self, tnd_effect_t *effect)
     }
     case TND_EFFECT_RESTART:
         if (self->actors[effect->msg.to].host == 0) {
+            if (effect->msg.note.number == 1)
+                sim_actor_dies(self, effect->msg.to);
             sim_agenda_put(&self->agenda, self->now + 100 * 1000, SIM_AT_BORN, effect->msg.to,
                            self->hosts[0].boot, 0);
         } else {
@@ -220,6 +222,9 @@ void sim_leader_start(sim_t *self)
     self->session =
         tnd_leader_core_init(sim_store_take(&self->store, tnd_leader_core_bytes(&config)), &config,
                              &self->from, sim_clock(self, 0));
+    tnd_error_t error;
+    if (self->paused && tnd_leader_core_pause(self->session, &error) != TND_OK)
+        sim_violate(self, "the second chain cannot begin paused: %s", error.text);
     tnd_leader_core_host_up(self->session, 0, sim_clock(self, 0));
     tnd_leader_core_go(self->session);
     for (uint32_t id = 0; id < plan->member_count; id++)

@@ -321,8 +321,11 @@ static tnd_status_t take_by_feeder(pipeline_t *self, tnd_actor_id_t id, const tn
     case TND_MSG_LAST:
         tnd_feeder_core_end(actor->feed, msg->until.step);
         break;
-    case TND_MSG_DRAIN:
-        tnd_feeder_core_drain(actor->feed);
+    case TND_MSG_HALT:
+        tnd_feeder_core_halt(actor->feed, msg->halt.number);
+        break;
+    case TND_MSG_LIMIT:
+        tnd_feeder_core_limit(actor->feed, msg->until.step);
         break;
     case TND_MSG_RESULT:
         take_result(self, id, msg);

@@ -90,14 +90,15 @@ def test_help_knows_what_there_is_not(_):
 def test_help_finds_keys_and_options_by_a_word(_):
     for word, places in (("shuffle", ["reader.shuffle"]), ("splits", ["npy.NAME.splits"]),
                          ("checkpoint", ["topology.checkpoint"]),
-                         ("resume", ["topology.checkpoint.resume", "--resume [FROM] of tundish run, up"]),
+                         ("every", ["topology.checkpoint.every"]),
+                         ("metrics", ["--metrics FILE of tundish run, up"]),
                          ("plugin", ["feeder.step.plugin"]), ("drop", ["batcher.remainder"]),
                          ("host", ["host (part of", "--host HOST of tundish run"])):
         code, out, err = run("help", word)
         same((code, err), (0, ""), word)
         holds(out, *places)
-    found = json.loads(run("help", "resume", "--json")[1])["mentions"]
-    same([one["name"] for one in found], ["topology.checkpoint.resume", "--resume"])
+    found = json.loads(run("help", "metrics", "--json")[1])["mentions"]
+    same([one["name"] for one in found], ["--metrics"])
     same(run("help", "zzz")[0], 2)
 
 

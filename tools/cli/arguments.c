@@ -79,6 +79,7 @@ static const tnd_argument_t arguments[] = {
     {"--count", "N", "ends after N events or samples", TAKES(NUMBER, count)},
     {"--rows", "K", "shows the first rows of one block in K", TAKES(NUMBER, rows)},
     {"--duration", "TIME", "ends after TIME, such as 500ms; by default 10s", TAKES(TEXT, duration)},
+    {"--timeout", "TIME", "waits for TIME at most, such as 30s", TAKES(TEXT, timeout)},
     {"--last", NULL, "takes what was recorded last, without waiting for more", TAKES(FLAG, last)},
     {"--sample", "POSITION", "the position to follow", TAKES(COUNT, sample)},
     {"--quiet", NULL, "prints errors only", TAKES(FLAG, quiet)},

@@ -42,6 +42,7 @@ typedef struct {
     uint64_t step;        /* UINT64_MAX: not given */
     const char *position; /* NULL: not given */
     const char *duration; /* NULL: not given */
+    const char *timeout;  /* NULL: not given */
     uint64_t count;       /* 0: not given */
     uint64_t rows;        /* one block in so many; 0: not given */
     bool last;

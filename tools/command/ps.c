@@ -163,6 +163,15 @@ static bool any_live(const tnd_inspection_t *made)
     return false;
 }
 
+/*  Whether a user has paused the run of a process. */
+static void report_pause(const tnd_inspected_t *process)
+{
+    char by[32];
+    if (process->record.page->state != 0 && tnd_run_page_paused(process->record.page, by))
+        fprintf(stderr, "tundish ps: %s was paused by %s; `tundish resume %s` continues it\n",
+                process->run, by, process->run);
+}
+
 /*  `tundish why` shows a killed process until another takes its place. */
 static void report_killed(const tnd_inspection_t *look, const tnd_inspected_t *process)
 {
@@ -235,8 +244,10 @@ static void print_table(sheet_t *sheet, const tnd_inspection_t *before,
         print_rows(&sheet->rows);
     for (uint32_t p = 0; p < after->count; p++)
         if (!after->processes[p].killed &&
-            tnd_request_names(sheet->request, after->processes[p].run))
+            tnd_request_names(sheet->request, after->processes[p].run)) {
             print_tuning(&after->processes[p]);
+            report_pause(&after->processes[p]);
+        }
     if (sheet->rows.count == 0 && sheet->request->file_count == 0)
         fprintf(stderr, "%s\n", tnd_absent_run_text(NULL, absent, sizeof absent));
     free(sheet->rows.rows);

@@ -207,7 +207,7 @@ const tnd_command_t tnd_command_why = {
              "  1   a RUN does not exist here, or a run was killed\n"
              "  2   usage\n"
              "  10  rows flow, but something is wrong\n"
-             "  11  no row is fed in a run\n"
+             "  11  no row is fed in a run, or a user paused it\n"
              "  12  actors of a run wait for each other\n"
              "The highest of all runs counts.\n",
     .run = why,

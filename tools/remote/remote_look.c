@@ -268,6 +268,7 @@ static void convert_record(const tnd_run_record_t *record, uint64_t there, uint6
     convert(&page->control_ns, there, here);
     convert(&page->written_ns, there, here);
     convert(&page->metrics_waits_ns, there, here);
+    convert(&page->paused_ns, there, here);
     for (uint32_t h = 0; h < record->shape.hosts; h++)
         convert(&record->hosts[h].since_ns, there, here);
     for (uint32_t e = 0; e < record->shape.edges; e++)

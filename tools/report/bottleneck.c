@@ -111,6 +111,29 @@ static tnd_run_state_t state_of(const tnd_verdict_t *verdict)
     return verdict->fault_count > 0 ? TND_RUN_SLOW : TND_RUN_FLOWS;
 }
 
+/*  A pause is on request, so what waits for it is not judged. */
+static bool is_paused(const tnd_run_view_t *view, tnd_verdict_t *verdict)
+{
+    char by[32], time[24];
+    const tnd_run_page_t *page = view->record != NULL ? view->record->page : NULL;
+    if (page == NULL || page->state == 0 || !tnd_run_page_paused(page, by))
+        return false;
+    uint64_t now = view->after->now_ns, since = page->paused_ns;
+    tnd_duration_text(now > since ? now - since : 0, time);
+    tnd_verdict_say(verdict, "%s was paused by %s %s ago", verdict->run, by, time);
+    if (page->paused_step == TND_UNKNOWN)
+        tnd_verdict_say(verdict, ", but not all feeders have stopped");
+    else
+        tnd_verdict_say(verdict, ", before step %" PRIu64, page->paused_step);
+    tnd_verdict_say(verdict, "; `tundish resume %s` continues it", verdict->run);
+    uint32_t kept = 0;
+    for (uint32_t f = 0; f < verdict->fault_count; f++)
+        if (verdict->faults[f].cause < TND_CAUSE_SAVES)
+            verdict->faults[kept++] = verdict->faults[f];
+    verdict->fault_count = kept;
+    return true;
+}
+
 void tnd_bottleneck_judge(const tnd_inspection_t *before, const tnd_inspection_t *after,
                           const tnd_inspected_t *process, tnd_verdict_t *verdict)
 {
@@ -121,6 +144,10 @@ void tnd_bottleneck_judge(const tnd_inspection_t *before, const tnd_inspection_t
     if (is_dead(&view)) {
         describe_death(&view, verdict);
         verdict->state = TND_RUN_KILLED;
+        return;
+    }
+    if (is_paused(&view, verdict)) {
+        verdict->state = TND_RUN_STALLED;
         return;
     }
     verdict->flows = tnd_run_limit_rate(&view, &verdict->rows_per_second);

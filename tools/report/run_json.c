@@ -96,6 +96,22 @@ static void print_metrics(FILE *out, const tnd_run_page_t *page)
     fputs("}", out);
 }
 
+static void print_pause(FILE *out, const tnd_run_page_t *page, uint64_t now)
+{
+    char by[32];
+    if (!tnd_run_page_paused(page, by)) {
+        fputs(",\"paused\":null", out);
+        return;
+    }
+    fputs(",\"paused\":{\"by\":", out);
+    tnd_json_text(out, by);
+    print_age(out, "since_seconds", page->paused_ns, now);
+    if (page->paused_step != TND_UNKNOWN)
+        fprintf(out, ",\"step\":%" PRIu64 "}", page->paused_step);
+    else
+        fputs(",\"step\":null}", out);
+}
+
 static void print_session(FILE *out, const tnd_run_record_t *record, bool killed, uint64_t now)
 {
     const tnd_run_page_t *page = record->page;
@@ -109,6 +125,7 @@ static void print_session(FILE *out, const tnd_run_record_t *record, bool killed
                         ? outcome_names[outcome]
                         : NULL);
     print_waiting_for(out, record);
+    print_pause(out, page, now);
     tnd_json_member(out, "chain", page->chain_count > 0 ? page->chains[page->chain] : NULL);
     fprintf(out,
             ",\"chains\":%" PRIu32 ",\"lanes\":%" PRIu32 ",\"rewinds\":%" PRIu64

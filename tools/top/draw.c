@@ -16,6 +16,8 @@ static const char *state_of(const tnd_top_snapshot_t *snapshot)
         return snapshot->outcome;
     if (snapshot->stopped)
         return "stopped";
+    if (snapshot->paused[0] != '\0')
+        return snapshot->paused;
     return *snapshot->state != '\0' ? snapshot->state : "its leader is on another machine";
 }
 

@@ -441,6 +441,11 @@ static void take_run(tnd_top_snapshot_t *self, const tnd_inspected_t *leader, ui
     self->session = leader->session;
     self->state = states[page->state];
     self->state_seconds = seconds_of(now, page->since_ns);
+    char by[32];
+    if (page->state != 0 && page->outcome == 0 && tnd_run_page_paused(page, by)) {
+        snprintf(self->paused, sizeof self->paused, "paused by %s", by);
+        self->state_seconds = seconds_of(now, page->paused_ns);
+    }
     self->outcome =
         page->outcome < sizeof outcomes / sizeof *outcomes ? outcomes[page->outcome] : NULL;
     if (leader->killed && self->outcome == NULL)

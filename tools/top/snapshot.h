@@ -82,6 +82,7 @@ typedef struct {
     char run[64];
     uint64_t session;
     double window_seconds;
+    char paused[64];     /* "paused by USER"; "": it is not */
     const char *state;   /* "running", ...; "" if it is not known */
     const char *outcome; /* how it ended, or NULL */
     bool stopped;        /* the process of its leader is stopped by a signal */

@@ -178,7 +178,12 @@ typedef struct tnd_msg {
         tnd_block_note_t block;
         struct {
             uint64_t step;
-        } until; /* WINDOW, HELD, BOOKED, DRAIN; LAST of the leader to feeders */
+        } until; /* WINDOW, HELD, BOOKED, LIMIT; LAST of the leader to feeders */
+        struct {
+            uint64_t step;   /* of the answer: steps started */
+            uint32_t number; /* of the question, from 1 */
+            bool ends;       /* the run ends where the feeders stop */
+        } halt;
         tnd_slice_note_t slice;
         tnd_post_note_t post; /* POST, RESULT, GOT, CLOSED */
         tnd_passed_note_t passed;

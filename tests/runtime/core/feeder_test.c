@@ -514,12 +514,17 @@ Test(feeder, a_drain_reports_the_steps_started_and_continues_to_the_named_end)
     says(self, TND_MSG_HELD, 11);
     is_ready(self, 10);
     put_step(self, 11);
-    tnd_feeder_core_drain(self);
+    tnd_feeder_core_halt(self, 7);
     says(self, TND_MSG_HELD, 12);
-    says(self, TND_MSG_DRAIN, 11);
+    cr_assert(tnd_feeder_core_next_effect(self, 0, &effect));
+    cr_assert_eq(effect.msg.kind, TND_MSG_HALT);
+    cr_assert_eq(effect.msg.halt.step, 11);
+    cr_assert_eq(effect.msg.halt.number, 7);
     is_idle(self);
     cr_assert(tnd_feeder_core_blocked_on(self) & TND_WAIT_LEADER);
     tnd_feeder_core_end(self, 12);
+    is_idle(self);
+    tnd_feeder_core_limit(self, 12);
     is_ready(self, 11);
     put_as(self,
            &(tnd_msg_t){
@@ -532,6 +537,27 @@ Test(feeder, a_drain_reports_the_steps_started_and_continues_to_the_named_end)
     while (tnd_feeder_core_next_effect(self, 0, &effect)) {
     }
     cr_assert(tnd_feeder_core_over(self));
+    free(self);
+}
+
+Test(feeder, a_limit_stops_it_until_the_next_one)
+{
+    tnd_feeder_core_t *self = make();
+    tnd_effect_t effect;
+    put_step(self, 10);
+    says(self, TND_MSG_HELD, 11);
+    tnd_feeder_core_halt(self, 1);
+    cr_assert(tnd_feeder_core_next_effect(self, 0, &effect));
+    cr_assert_eq(effect.msg.halt.step, 10);
+    tnd_feeder_core_limit(self, 11);
+    is_ready(self, 10);
+    put_step(self, 11);
+    says(self, TND_MSG_HELD, 12);
+    is_idle(self);
+    cr_assert(tnd_feeder_core_blocked_on(self) & TND_WAIT_LEADER);
+    tnd_feeder_core_limit(self, TND_UNKNOWN);
+    is_ready(self, 11);
+    cr_assert_not(tnd_feeder_core_blocked_on(self) & TND_WAIT_LEADER);
     free(self);
 }
 

@@ -1,5 +1,5 @@
-/*  runtime/core/opening.c - how long a start may take while hosts open their data. */
-#include "runtime/core/opening.h"
+/*  runtime/core/session/opening.c - how long a start may take while hosts open their data. */
+#include "runtime/core/session/opening.h"
 
 #include <string.h>
 

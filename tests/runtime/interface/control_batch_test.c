@@ -1,5 +1,5 @@
-/*  Covers runtime/host/control_batch.h: which messages wait, for how long, and in which order. */
-#include "runtime/host/control_batch.h"
+/*  Covers runtime/interface/control_batch.h: which messages wait, for how long, and in which order. */
+#include "runtime/interface/control_batch.h"
 
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>

@@ -1,12 +1,12 @@
-/*  runtime/host/control_batch.h - control messages to the leader, sent in batches.
+/*  runtime/interface/control_batch.h - control messages to the leader, sent in batches.
  *
  *  Each control message wakes a host and the leader.  No actor waits for a report of completed work
  *  (PART, HELD, COMMIT), so reports are sent in batches, a few milliseconds late at most, and
  *  before any other control message.
  *
  *  Threads: the actor's. */
-#ifndef TND_RUNTIME_HOST_CONTROL_BATCH_H
-#define TND_RUNTIME_HOST_CONTROL_BATCH_H
+#ifndef TND_RUNTIME_INTERFACE_CONTROL_BATCH_H
+#define TND_RUNTIME_INTERFACE_CONTROL_BATCH_H
 
 #include "runtime/interface/link.h"
 

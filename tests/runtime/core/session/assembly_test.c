@@ -2,7 +2,7 @@
  *  batcher contradicts another.
  *
  *  Two lanes and two feeders: a step has 6 rows, 4 of lane 0 and 2 of lane 1. */
-#include "runtime/core/assembly.h"
+#include "runtime/core/session/assembly.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/*  runtime/core/assembly.h - the cursors of the steps that are not booked yet.
+/*  runtime/core/session/assembly.h - the cursors of the steps that are not booked yet.
  *
  *  Each lane reports its position after a step and what it adds to the ledger (PART).  Each feeder
  *  reports that it has done the step (COMMIT).  The cursor of a step is whole when every lane has
@@ -11,8 +11,8 @@
  *  Part of the leader (leader.h).
  *
  *  Threads: one.  Errors: the text is a sentence without its end; the report is ignored. */
-#ifndef TND_RUNTIME_CORE_ASSEMBLY_H
-#define TND_RUNTIME_CORE_ASSEMBLY_H
+#ifndef TND_RUNTIME_CORE_SESSION_ASSEMBLY_H
+#define TND_RUNTIME_CORE_SESSION_ASSEMBLY_H
 
 #include "runtime/core/protocol/message.h"
 

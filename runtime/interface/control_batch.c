@@ -1,5 +1,5 @@
-/*  runtime/host/control_batch.c - control messages to the leader, sent in batches. */
-#include "runtime/host/control_batch.h"
+/*  runtime/interface/control_batch.c - control messages to the leader, sent in batches. */
+#include "runtime/interface/control_batch.h"
 
 /*  The longest delay of a message. */
 static const uint64_t wait_ns = 20000000;

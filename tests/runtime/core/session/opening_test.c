@@ -1,5 +1,5 @@
-/*  Covers runtime/core/opening.h: when a start in which hosts open their data takes too long. */
-#include "runtime/core/opening.h"
+/*  Covers runtime/core/session/opening.h: when a start in which hosts open their data takes too long. */
+#include "runtime/core/session/opening.h"
 
 #include <criterion/criterion.h>
 #include <string.h>

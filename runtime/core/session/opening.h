@@ -1,4 +1,4 @@
-/*  runtime/core/opening.h - how long a start may take while hosts open their data.
+/*  runtime/core/session/opening.h - how long a start may take while hosts open their data.
  *
  *  Part of the leader (leader.h).  To open data may take long: files are indexed, or read once.  A
  *  host that opens its data reports progress, and while one does, start_timeout does not pass; when
@@ -7,8 +7,8 @@
  *  somewhat longer.
  *
  *  Threads: one.  The caller provides the memory.  Units: nanoseconds of the caller's clock. */
-#ifndef TND_RUNTIME_CORE_OPENING_H
-#define TND_RUNTIME_CORE_OPENING_H
+#ifndef TND_RUNTIME_CORE_SESSION_OPENING_H
+#define TND_RUNTIME_CORE_SESSION_OPENING_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
-/*  runtime/core/assembly.c - the cursors of the steps that are not booked yet. */
-#include "runtime/core/assembly.h"
+/*  runtime/core/session/assembly.c - the cursors of the steps that are not booked yet. */
+#include "runtime/core/session/assembly.h"
 
 #include <assert.h>
 #include <string.h>

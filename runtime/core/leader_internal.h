@@ -1,0 +1,55 @@
+/*  runtime/core/leader_internal.h - the state of the leader's machine, shared by its files.
+ *
+ *  leader.c decides about start, rewind, booking and end, leader_touch.c about what the user asks of
+ *  a run that is under way. */
+#ifndef TND_RUNTIME_CORE_LEADER_INTERNAL_H
+#define TND_RUNTIME_CORE_LEADER_INTERNAL_H
+
+#include "runtime/core/session/assembly.h"
+#include "runtime/core/session/halt.h"
+#include "runtime/core/leader.h"
+#include "runtime/core/session/opening.h"
+
+typedef struct {
+    uint64_t held, committed, booked_told;
+    bool end_told;
+    bool began;  /* it has sent something, so it knows where the stream begins */
+    bool parted; /* it has sent its last message, MODEL */
+} feeder_t;
+
+struct tnd_leader_core {
+    tnd_leader_core_config_t config;
+    tnd_leader_core_state_t state;
+    tnd_members_t members;
+    feeder_t *feeders; /* by member; those of other roles are not used */
+    tnd_assembly_t steps;
+    tnd_cursor_t anchor; /* of the last rewind */
+    tnd_opening_t opening;
+    tnd_halt_t halt;              /* a pause or a drain */
+    uint64_t drain_end;           /* a drained stream ends before this step; TND_UNKNOWN */
+    uint64_t rewind_ns, pause_ns; /* of the next rewind, at the earliest; the pause before it */
+    uint64_t progress;            /* at the last rewind */
+    uint32_t generation;
+    bool asked_to_go, started, want_rewind, want_drain, tell, outcome_said;
+    tnd_leader_core_cause_t cause;
+    tnd_error_t why;
+};
+
+static inline bool tnd_leader_core_is_over(const tnd_leader_core_t *self)
+{
+    return self->state == TND_LEADER_CORE_DONE || self->state == TND_LEADER_CORE_FAILED;
+}
+
+/* --- leader.c --------------------------------------------------------------------------------- */
+
+/*  Whether a report names a step that is too far ahead; then the run has failed. */
+bool tnd_leader_core_beyond(tnd_leader_core_t *self, uint64_t step);
+/*  Feeders must be told the end, which may be earlier than the one they know. */
+void tnd_leader_core_tell_end(tnd_leader_core_t *self);
+
+/* --- leader_touch.c --------------------------------------------------------------------------- */
+
+/*  HALT of a feeder. */
+void tnd_leader_core_take_halt(tnd_leader_core_t *self, const tnd_msg_t *msg);
+
+#endif

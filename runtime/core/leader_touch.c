@@ -1,0 +1,81 @@
+/*  runtime/core/leader_touch.c - what the user asks of a run: drain, pause, resume, restart. */
+#include "runtime/core/leader_internal.h"
+
+void tnd_leader_core_ask_drain(tnd_leader_core_t *self)
+{
+    if (tnd_leader_core_is_over(self) || self->want_drain)
+        return;
+    if (!self->started)
+        self->drain_end = self->steps.cursor.step;
+    else
+        tnd_halt_ask(&self->halt, true);
+    self->want_drain = true;
+    self->tell = true;
+    self->state = TND_LEADER_CORE_DRAINING;
+}
+
+void tnd_leader_core_take_halt(tnd_leader_core_t *self, const tnd_msg_t *msg)
+{
+    uint64_t started = msg->halt.step, least = self->steps.cursor.step;
+    uint32_t member = tnd_members_find(&self->members, msg->from);
+    if (!tnd_halt_is_asking(&self->halt) ||
+        (started > least && tnd_leader_core_beyond(self, started - 1)) ||
+        !tnd_halt_take(&self->halt, member, msg, least))
+        return;
+    self->tell = true;
+    if (!self->want_drain)
+        return;
+    self->drain_end = self->halt.step;
+    tnd_leader_core_tell_end(self);
+}
+
+tnd_status_t tnd_leader_core_pause(tnd_leader_core_t *self, tnd_error_t *error)
+{
+    if (tnd_leader_core_is_over(self) || self->want_drain)
+        return tnd_fail(error, "it ends already");
+    if (self->halt.wanted)
+        return tnd_fail(error, "it is paused already");
+    if (self->started)
+        tnd_halt_ask(&self->halt, false);
+    else
+        tnd_halt_at(&self->halt, self->steps.cursor.step);
+    self->tell = true;
+    return TND_OK;
+}
+
+tnd_status_t tnd_leader_core_resume(tnd_leader_core_t *self, tnd_error_t *error)
+{
+    if (tnd_leader_core_is_over(self) || self->want_drain)
+        return tnd_fail(error, "it ends already");
+    if (!self->halt.wanted)
+        return tnd_fail(error, "it is not paused");
+    tnd_halt_end(&self->halt);
+    self->tell = true;
+    return TND_OK;
+}
+
+bool tnd_leader_core_is_paused(const tnd_leader_core_t *self, uint64_t *step_p)
+{
+    *step_p = self->halt.step;
+    return self->halt.wanted && !self->want_drain && !tnd_leader_core_is_over(self);
+}
+
+tnd_status_t tnd_leader_core_ask_restart(tnd_leader_core_t *self, tnd_actor_id_t id, uint64_t now,
+                                         tnd_error_t *error)
+{
+    uint32_t index = tnd_members_find(&self->members, id);
+    const tnd_member_t *member = &self->config.members[index];
+    if (tnd_leader_core_is_over(self))
+        return tnd_fail(error, "its stream is over");
+    if (!self->started)
+        return tnd_fail(error, "its stream has not begun");
+    if (member->role == TND_ROLE_FEEDER)
+        return tnd_fail(error,
+                        "a feeder has the state of its replicas, which a restart would lose; "
+                        "drain the run, and resume it from a checkpoint");
+    if (!self->members.actors[index].up)
+        return tnd_fail(error, "it is not there: it is being started, or its host is away");
+    tnd_members_ask_restart(&self->members, index, now);
+    self->want_rewind = self->want_rewind || tnd_members_is_ordered(member->role);
+    return TND_OK;
+}

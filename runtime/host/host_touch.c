@@ -1,0 +1,75 @@
+/*  runtime/host/host_touch.c - touches: taken at the socket of this process, passed on to the leader,
+ *  and logged once the leader has carried them out. */
+#include "runtime/host/host_internal.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "runtime/base/clock.h"
+#include "runtime/host/text_payload.h"
+#include "runtime/touch/touch_socket.h"
+
+/*  How often the socket is looked at, which takes a system call. */
+static const uint64_t look_every_ns = 20000000;
+
+void tnd_host_open_touches(tnd_host_t *self)
+{
+    char path[128];
+    tnd_error_t error;
+    const char *pages = tnd_pages_path(self->pages);
+    if (*pages == '\0')
+        return; /* the reason is reported already */
+    if (tnd_touch_path(pages, path, sizeof path, &error) != TND_OK ||
+        tnd_touch_socket_new(&self->touches, path, &error) != TND_OK)
+        snprintf(self->unseen, sizeof self->unseen, "no command can touch this run: %.150s",
+                 error.text);
+}
+
+uint64_t tnd_host_touch(tnd_host_t *self, uint64_t now)
+{
+    tnd_touch_t touch;
+    uint64_t client;
+    if (self->touches == NULL)
+        return TND_NEVER;
+    if (now < self->touch_due_ns)
+        return tnd_touch_socket_busy(self->touches) ? self->touch_due_ns : TND_NEVER;
+    self->touch_due_ns = now + look_every_ns;
+    while (tnd_touch_socket_next(self->touches, now, &client, &touch)) {
+        char line[TND_TOUCH_LINE];
+        tnd_touch_write(&touch, line);
+        if (tnd_host_leads(self) || self->leader_up)
+            tnd_host_tell_leader(self, TND_MSG_TOUCH, client, tnd_text_payload_of("%s", line));
+        else
+            tnd_touch_socket_answer(self->touches, client, false,
+                                    "this process does not reach the leader");
+    }
+    return tnd_touch_socket_busy(self->touches) ? self->touch_due_ns : TND_NEVER;
+}
+
+/*  The leader tells its own host too, which has logged it already. */
+static void log_touch(tnd_host_t *self, const char *text)
+{
+    if (tnd_host_leads(self))
+        return;
+    tnd_run_record_log(tnd_pages_record(self->pages), TND_LOG_INFO,
+                       self->plan->hosts[self->config.host].name, "control", text, tnd_clock_now());
+    const tnd_observer_t *observer = self->config.observer;
+    if (tnd_observer_wants(observer, TND_LOG_INFO))
+        observer->log(observer->context, TND_LOG_INFO, self->plan->hosts[self->config.host].name,
+                      "control", text);
+}
+
+void tnd_host_take_touch(tnd_host_t *self, const tnd_msg_t *msg)
+{
+    tnd_text_payload_reader_t reader;
+    tnd_text_payload_read(&reader, msg->note.payload);
+    const char *line = tnd_text_payload_line(&reader);
+    if (line == NULL)
+        return;
+    if (msg->note.number == 0)
+        log_touch(self, line);
+    else if (self->touches != NULL && strncmp(line, "ok ", 3) == 0)
+        tnd_touch_socket_answer(self->touches, msg->note.number, true, line + 3);
+    else if (self->touches != NULL && strncmp(line, "refused ", 8) == 0)
+        tnd_touch_socket_answer(self->touches, msg->note.number, false, line + 8);
+}

@@ -1,0 +1,86 @@
+/*  runtime/touch/touch.c - a touch: what a user asks of a run that is under way. */
+#include "runtime/touch/touch.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static const char *const verbs[TND_TOUCH_KINDS] = {
+    [TND_TOUCH_PAUSE] = "pause",
+    [TND_TOUCH_RESUME] = "resume",
+    [TND_TOUCH_DRAIN] = "drain",
+    [TND_TOUCH_RESTART] = "restart",
+};
+
+const char *tnd_touch_verb(tnd_verb_t verb)
+{
+    return verbs[verb];
+}
+
+static bool is_plain(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+           c == '.' || c == '-';
+}
+
+/*  Takes the next word, which ends at a blank or at the end of the line; false if it is empty, too
+ *  long, or has other characters. */
+static bool take_word(const char **at, const char *end, char *word, size_t room)
+{
+    size_t used = 0;
+    while (*at < end && **at != ' ') {
+        if (used + 1 >= room || !is_plain(**at))
+            return false;
+        word[used++] = *(*at)++;
+    }
+    word[used] = '\0';
+    *at += *at < end;
+    return used > 0;
+}
+
+tnd_status_t tnd_touch_read(tnd_touch_t *self, const char *line, size_t size, tnd_error_t *error)
+{
+    const char *at = line, *end = line + size;
+    char verb[16];
+    unsigned kind = 0;
+    *self = (tnd_touch_t){.actor = ""};
+    if (!take_word(&at, end, self->user, sizeof self->user) ||
+        !take_word(&at, end, verb, sizeof verb))
+        return tnd_fail(error, "not a touch: expected USER VERB [ACTOR]");
+    while (kind < TND_TOUCH_KINDS && strcmp(verbs[kind], verb) != 0)
+        kind++;
+    if (kind == TND_TOUCH_KINDS)
+        return tnd_fail(error, "this program does not know the touch `%s`", verb);
+    self->verb = (tnd_verb_t)kind;
+    if (self->verb == TND_TOUCH_RESTART && !take_word(&at, end, self->actor, sizeof self->actor))
+        return tnd_fail(error, "restart needs the name of an actor");
+    return at == end && (size == 0 || end[-1] != ' ')
+               ? TND_OK
+               : tnd_fail(error, "`%s` is followed by too much", verb);
+}
+
+void tnd_touch_write(const tnd_touch_t *self, char line[TND_TOUCH_LINE])
+{
+    snprintf(line, TND_TOUCH_LINE, "%s %s%s%s", self->user, verbs[self->verb],
+             self->actor[0] != '\0' ? " " : "", self->actor);
+}
+
+tnd_status_t tnd_touch_path(const char *pages, char *path, size_t room, tnd_error_t *error)
+{
+    struct stat facts;
+    const char *name = strrchr(pages, '/');
+    if (name == NULL || stat(pages, &facts) != 0)
+        return tnd_fail(error, "%s: %s", pages, strerror(errno));
+    int size = snprintf(path, room, "%.*s/tundish-%" PRIxMAX ".touch", (int)(name - pages), pages,
+                        (uintmax_t)facts.st_ino);
+    if (size < 0 || (size_t)size >= room)
+        return tnd_fail(error,
+                        "%.*s: the path is too long for a socket; set XDG_RUNTIME_DIR to a "
+                        "shorter one",
+                        (int)(name - pages), pages);
+    return TND_OK;
+}

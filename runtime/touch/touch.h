@@ -1,0 +1,37 @@
+/*  runtime/touch/touch.h - a touch: what a user asks of a run that is under way.
+ *
+ *  A touch is a line of text, "USER VERB" or "USER VERB ACTOR", which a command sends to the socket
+ *  of a process (touch_socket.h) and which processes pass on to the leader.
+ *
+ *  Threads: any. */
+#ifndef TND_RUNTIME_TOUCH_TOUCH_H
+#define TND_RUNTIME_TOUCH_TOUCH_H
+
+#include <stddef.h>
+
+#include "runtime/base/status.h"
+
+typedef enum { TND_TOUCH_PAUSE, TND_TOUCH_RESUME, TND_TOUCH_DRAIN, TND_TOUCH_RESTART } tnd_verb_t;
+
+enum { TND_TOUCH_KINDS = 4, TND_TOUCH_LINE = 128 };
+
+typedef struct {
+    tnd_verb_t verb;
+    char user[32];  /* letters, digits and `_ . -` */
+    char actor[48]; /* likewise; of RESTART: an instance; else "" */
+} tnd_touch_t;
+
+/*  "pause" ... */
+const char *tnd_touch_verb(tnd_verb_t verb);
+/*  Reads a line of `size` bytes, which is not trusted.  Errors: it is not a touch. */
+tnd_status_t tnd_touch_read(tnd_touch_t *self, const char *line, size_t size,
+                            tnd_error_t *error) TND_CHECKED;
+/*  Writes the line, without its end. */
+void tnd_touch_write(const tnd_touch_t *self, char line[TND_TOUCH_LINE]);
+
+/*  Where the process with the statistics file `pages` listens.  Errors: that file does not
+ *  exist; the path is too long. */
+tnd_status_t tnd_touch_path(const char *pages, char *path, size_t room,
+                            tnd_error_t *error) TND_CHECKED;
+
+#endif

@@ -1,0 +1,247 @@
+#!/usr/bin/env python3
+"""A user touches a run that works: pause, resume, restart, drain.  The stream and the model stay the same.
+
+Usage: touches.py NAME...; without a name it lists them.  TUNDISH_TOUCHES sets the number of random ones.
+"""
+import json
+import os
+import random
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import time
+
+from faults import write_npy
+from named import in_folder, run_named
+from run import BUILD, ROOT, TEST_SEED, TUNDISH, alive, free_port, tundish
+
+TOUCHES = int(os.environ.get("TUNDISH_TOUCHES", "20"))
+GRAPH = """tundish: 1
+name: touched
+seed: 7
+hung_after: {hung}
+actors:
+  read: {{kind: reader, source: {{npy: {{y: {folder}/y.npy}}}}, shuffle: global, epochs: {epochs}}}
+  prep: {{kind: preprocessor, workers: 3, ops: [{{plugin: drag, us: {us}}}]}}
+  batch: {{kind: batcher, size: 40}}
+  feed: {{kind: feeder}}
+links:
+  - read -> prep -> batch -> feed
+"""
+TWO = """hosts:
+  a: {{address: 127.0.0.1, port: {port}, actors: [read, batch, feed]}}
+  b: {{address: 127.0.0.1, actors: [prep]}}
+"""
+
+
+class Run:
+    """A run in the background, of one process or of two."""
+
+    def __init__(self, folder, epochs=3, us=400, hosts=False, hung="60s"):
+        self.folder = folder
+        write_npy(folder / "y.npy", "<i8", (2000,), struct.pack("<2000q", *range(2000)))
+        files = [folder / "graph.yaml"]
+        files[0].write_text(GRAPH.format(folder=folder, epochs=epochs, us=us, hung=hung))
+        if hosts:
+            files.append(folder / "two.yaml")
+            files[1].write_text(TWO.format(port=free_port()))
+        self.files = files
+        self.env = {**os.environ, "XDG_RUNTIME_DIR": str(folder), "DRAG": "1",
+                    "TUNDISH_PLUGIN_PATH": str(BUILD / "tests")}
+        self.log = open(folder / "log", "w+")
+        self.report = folder / "report.json"
+        self.process = subprocess.Popen(
+            [str(TUNDISH), "up" if hosts else "run", *map(str, files), "--report",
+             str(self.report), "--log-level", "info"], stdout=self.log, stderr=self.log,
+            env=self.env, cwd=ROOT)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        if self.process.poll() is None:
+            self.process.terminate()
+            self.process.wait(60)
+        self.log.close()
+
+    def command(self, *words):
+        """Runs a subcommand; (code, output)."""
+        done = subprocess.run([str(TUNDISH), *words], stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, text=True, env=self.env, timeout=60)
+        return done.returncode, done.stdout
+
+    def look(self):
+        return json.loads(self.command("ps", "--json")[1] or "{}")
+
+    def session(self):
+        """The leader's view of the run, or None."""
+        runs = [run for run in self.look().get("runs", []) if run.get("state")]
+        return runs[0] if runs else None
+
+    def until(self, what, holds):
+        for _ in range(600):
+            session = self.session()
+            if session is not None and holds(session):
+                return session
+            assert self.process.poll() is None, f"it ended before: {what}\n{self.text()}"
+            time.sleep(0.05)
+        raise AssertionError(f"never: {what}; {session}\n{self.text()}")
+
+    def running(self):
+        return self.until("it runs", lambda it: it["state"] == "running" and it["steps"] > 0)
+
+    def end(self, code=0):
+        assert self.process.wait(240) == code, self.text()
+        return json.loads(self.report.read_text())
+
+    def text(self):
+        self.log.seek(0)
+        return self.log.read()
+
+
+def reference(run):
+    return tundish("run", run.files[0], env={"TUNDISH_PLUGIN_PATH": str(BUILD / "tests")}).report
+
+
+def stops(run):
+    """Waits until the pause is complete; the number of steps."""
+    return run.until("it has stopped", lambda it: it["paused"] and it["paused"]["step"] ==
+                     it["steps"])["steps"]
+
+
+def touch_at_random(run, rounds):
+    luck = random.Random(TEST_SEED)
+    paused, done = False, 0
+    actors = ["read", "prep.0", "prep.1", "prep.2", "batch"]
+    for _ in range(rounds):
+        verb = luck.choice(["pause", "resume", "pause", "resume", "restart"])
+        words = [verb, luck.choice(actors)] if verb == "restart" else [verb]
+        code, output = run.command(*words)
+        if run.process.poll() is not None:
+            break
+        if code == 0:
+            done += 1
+            paused = {"pause": True, "resume": False}.get(verb, paused)
+        else:
+            assert code == 1, (words, code, output)
+            wrong = {"pause": not paused, "resume": paused, "restart": False}[verb]
+            over = "ends already" in output or "is over" in output or "has ended" in output
+            assert over or not wrong, (words, output)
+        if not paused:
+            time.sleep(luck.random() * 0.1)
+    if paused:
+        run.command("resume")
+    return done
+
+
+def test_random_touches_change_no_row(folder):
+    with Run(folder, epochs=4 + TOUCHES // 4) as run:
+        run.running()
+        assert touch_at_random(run, TOUCHES) > 0
+        report = run.end()
+        expected = reference(run)
+        for key in ("stream_digest", "rows", "steps", "epochs"):
+            assert report[key] == expected[key], key
+
+
+def test_a_pause_is_shown_and_ends(folder):
+    with Run(folder, epochs=1000) as run:
+        run.running()
+        user = subprocess.check_output(["id", "-un"], text=True).strip()
+        code, output = run.command("pause", "touched")
+        assert code == 0 and "pauses" in output, output
+        steps = stops(run)
+        code, output = run.command("why")
+        assert code == 11 and f"was paused by {user}" in output and "tundish resume" in output, output
+        assert run.command("wait", "stalled", "--timeout", "60s")[0] == 0
+        assert f"paused by {user}" in run.command("ps")[1]
+        assert f"paused by {user}" in run.command("top", "--once")[1]
+        assert run.session()["steps"] == steps
+        code, output = run.command("pause")
+        assert code == 1 and "paused already" in output, output
+        assert run.command("wait", "healthy", "--timeout", "1s")[0] == 124
+        assert run.command("resume")[0] == 0
+        run.until("it continues", lambda it: it["steps"] > steps and it["paused"] is None)
+        code, output = run.command("resume")
+        assert code == 1 and "not paused" in output, output
+        assert run.command("drain")[0] == 0
+        run.end(130)
+        assert run.command("wait", "drained", "--timeout", "60s")[0] == 0
+        log = run.text()
+        for verb in ("pause", "resume", "drain"):
+            assert f"{verb} by {user}, after " in log, (verb, log)
+
+
+def test_a_paused_run_drains_where_it_stopped(folder):
+    with Run(folder, epochs=1000) as run:
+        run.running()
+        assert run.command("pause")[0] == 0
+        steps = stops(run)
+        assert run.command("drain")[0] == 0
+        assert run.end(130)["steps"] == steps
+
+
+def test_a_host_that_does_not_lead_passes_touches_on(folder):
+    with Run(folder, epochs=1000, hosts=True) as run:
+        run.running()
+        pages = {page.name.split("-")[2]: page for page in folder.glob("tundish-touched-*.pages")}
+        path = folder / f"tundish-{pages['b'].stat().st_ino:x}.touch"
+        with socket.socket(socket.AF_UNIX) as client:
+            client.settimeout(60)
+            client.connect(str(path))
+            client.sendall(b"alice pause\n")
+            assert client.recv(500).startswith(b"ok touched pauses")
+        steps = stops(run)
+        assert run.session()["paused"]["by"] == "alice"
+        assert run.command("restart", "prep.1")[0] == 0
+        assert run.command("resume")[0] == 0
+        run.until("it continues", lambda it: it["steps"] > steps)
+        # The logs of both hosts record it.
+        look = run.look()
+        logs = {process["host"]: json.dumps(process) for process in look["processes"]}
+        assert "pause by alice" in json.dumps(look), sorted(logs)
+
+
+def test_garbage_and_silent_clients_change_nothing(folder):
+    with Run(folder) as run:
+        run.running()
+        path = str(next(folder.glob("*.touch")))
+        clients = []
+        for number in range(40):
+            client = socket.socket(socket.AF_UNIX)
+            client.setblocking(False)
+            try:
+                client.connect(path)
+                client.send([b"", b"x" * 5000, b"root pau", b"\0\xff\n"][number % 4])
+            except (BlockingIOError, BrokenPipeError):
+                pass
+            clients.append(client)
+        report = run.end()
+        assert report["stream_digest"] == reference(run)["stream_digest"]
+        for client in clients:
+            client.close()
+        assert not list(folder.glob("*.touch"))
+
+
+def test_a_stopped_worker_does_not_prevent_a_touch(folder):
+    with Run(folder, epochs=1000, hosts=True) as run:
+        run.running()
+        pid = next(process["pid"] for process in run.look()["processes"]
+                   if process["host"] == "b")
+        os.kill(pid, signal.SIGSTOP)
+        try:
+            assert run.command("pause")[0] == 0
+            assert run.command("resume")[0] == 0
+            assert run.command("pause")[0] == 0
+            stops(run)
+        finally:
+            if alive(pid):
+                os.kill(pid, signal.SIGCONT)
+        assert run.command("drain")[0] == 0
+        run.end(130)
+
+
+if __name__ == "__main__":
+    sys.exit(run_named(globals(), sys.argv[1:], in_folder, f"; seed {TEST_SEED}"))

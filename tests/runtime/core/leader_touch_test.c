@@ -1,0 +1,154 @@
+/*  tests/runtime/core/leader_touch_test.c - what a user asks of a run: pause, resume, drain, restart. */
+#include "tests/runtime/core/leader.h"
+
+/* --- pause ------------------------------------------------------------------------------------ */
+
+static uint32_t asks_both(tnd_leader_core_t *self)
+{
+    tnd_effect_t effect;
+    for (uint32_t i = 0; i < 2; i++) {
+        cr_assert(tnd_leader_core_next(self, 0, &effect));
+        cr_assert_eq(effect.msg.kind, TND_MSG_HALT);
+        cr_assert_not(effect.msg.halt.ends);
+    }
+    is_idle(self, 0);
+    return effect.msg.halt.number;
+}
+
+static void both_limited(tnd_leader_core_t *self, uint64_t step)
+{
+    for (uint32_t i = 0; i < 2; i++)
+        is_limited(self, 0, step);
+    is_idle(self, 0);
+}
+
+static bool pauses_before(const tnd_leader_core_t *self, uint64_t step)
+{
+    uint64_t at;
+    return tnd_leader_core_is_paused(self, &at) && at == step;
+}
+
+Test(leader_touch, a_pause_stops_all_feeders_after_the_last_step_that_one_of_them_started)
+{
+    tnd_leader_core_t *self = running();
+    tnd_error_t error;
+
+    cr_assert_eq(tnd_leader_core_pause(self, &error), TND_OK);
+    uint32_t number = asks_both(self);
+    cr_assert(pauses_before(self, TND_UNKNOWN));
+    answers_halt(self, 0, number, 1, 0);
+    is_idle(self, 0);
+    answers_halt(self, 1, number, 0, 0);
+    both_limited(self, 1);
+    cr_assert(pauses_before(self, 1));
+    cr_assert_eq(tnd_leader_core_pause(self, &error), TND_FAILED);
+    cr_assert(strstr(error.text, "paused already"));
+
+    cr_assert_eq(tnd_leader_core_resume(self, &error), TND_OK);
+    both_limited(self, TND_UNKNOWN);
+    cr_assert_eq(tnd_leader_core_resume(self, &error), TND_FAILED);
+    free(self);
+}
+
+Test(leader_touch, the_answer_to_an_earlier_question_does_not_count)
+{
+    tnd_leader_core_t *self = running();
+    tnd_error_t error;
+
+    cr_assert_eq(tnd_leader_core_pause(self, &error), TND_OK);
+    uint32_t first = asks_both(self);
+    cr_assert_eq(tnd_leader_core_resume(self, &error), TND_OK);
+    both_limited(self, TND_UNKNOWN);
+    cr_assert_eq(tnd_leader_core_pause(self, &error), TND_OK);
+    uint32_t second = asks_both(self);
+    answers_halt(self, 0, first, 1, 0);
+    answers_halt(self, 1, first, 1, 0);
+    is_idle(self, 0);
+    answers_halt(self, 0, second, 2, 0);
+    answers_halt(self, 1, second, 1, 0);
+    both_limited(self, 2);
+    free(self);
+}
+
+Test(leader_touch, a_drain_of_a_paused_run_ends_where_it_stopped)
+{
+    tnd_leader_core_t *self = running();
+    tnd_effect_t effect;
+    tnd_error_t error;
+
+    cr_assert_eq(tnd_leader_core_pause(self, &error), TND_OK);
+    uint32_t number = asks_both(self);
+    answers_halt(self, 0, number, 1, 0);
+    answers_halt(self, 1, number, 1, 0);
+    both_limited(self, 1);
+    tnd_leader_core_ask_drain(self);
+    for (uint32_t i = 0; i < 2; i++) {
+        cr_assert(tnd_leader_core_next(self, 0, &effect));
+        cr_assert_eq(effect.msg.kind, TND_MSG_HALT);
+        cr_assert(effect.msg.halt.ends);
+        answers_halt(self, i, effect.msg.halt.number, 1, 0);
+    }
+    cr_assert_eq(tnd_leader_core_pause(self, &error), TND_FAILED);
+    for (uint32_t i = 0; i < 2; i++) {
+        is_limited(self, 0, 1);
+        cr_assert(tnd_leader_core_next(self, 0, &effect));
+        cr_assert_eq(effect.msg.kind, TND_MSG_LAST);
+        cr_assert_eq(effect.msg.until.step, 1);
+    }
+    free(self);
+}
+
+Test(leader_touch, a_stream_that_is_paused_before_it_begins_begins_when_it_is_resumed)
+{
+    tnd_leader_core_t *self = make_with(TND_UNKNOWN, 5);
+    tnd_effect_t effect;
+    tnd_error_t error;
+
+    cr_assert_eq(tnd_leader_core_pause(self, &error), TND_OK);
+    for (uint32_t i = 0; i < 4; i++)
+        tnd_leader_core_host_up(self, i, 0);
+    for (uint32_t i = 0; i < MEMBERS; i++)
+        tnd_leader_core_actor_up(self, i, 0);
+    tnd_leader_core_go(self);
+    /* Longer than start_timeout. */
+    is_idle(self, 0);
+    is_idle(self, 3600 * 1000 * ms);
+    cr_assert_eq(tnd_leader_core_deadline(self), TND_NEVER);
+    cr_assert_eq(tnd_leader_core_resume(self, &error), TND_OK);
+    cr_assert(tnd_leader_core_next(self, 3600 * 1000 * ms, &effect));
+    cr_assert_eq(effect.msg.kind, TND_MSG_REWIND);
+    is_idle(self, 3600 * 1000 * ms);
+    free(self);
+}
+
+/* --- restart on request ----------------------------------------------------------------------- */
+
+Test(leader_touch, a_reader_is_replaced_on_request_and_the_stream_rewinds)
+{
+    tnd_leader_core_t *self = running();
+    tnd_effect_t effect;
+    tnd_error_t error;
+
+    cr_assert_eq(tnd_leader_core_ask_restart(self, READ_0, 0, &error), TND_OK);
+    cr_assert(tnd_leader_core_next(self, 0, &effect));
+    cr_assert_eq(effect.kind, TND_EFFECT_RESTART);
+    cr_assert_eq(effect.msg.to, READ_0);
+    cr_assert_eq(effect.msg.note.number, 1);
+    is_idle(self, 0);
+    cr_assert_eq(tnd_leader_core_ask_restart(self, READ_0, 0, &error), TND_FAILED);
+    cr_assert(strstr(error.text, "being started"));
+    tnd_leader_core_actor_up(self, READ_0, 0);
+    rewinds(self, 20 * ms, 2, 0);
+    free(self);
+}
+
+Test(leader_touch, a_feeder_is_not_replaced_on_request)
+{
+    tnd_leader_core_t *self = running();
+    tnd_error_t error;
+
+    cr_assert_eq(tnd_leader_core_ask_restart(self, FEED_0, 0, &error), TND_FAILED);
+    cr_assert(strstr(error.text, "drain the run"));
+    is_idle(self, 0);
+    free(self);
+}

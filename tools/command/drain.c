@@ -1,0 +1,24 @@
+/*  tools/command/drain.c - `tundish drain`: ends a run after a step. */
+#include "tools/cli/command.h"
+#include "tools/touch/touch_client.h"
+
+static int drain_run(const tnd_request_t *request)
+{
+    tnd_touch_t touch = {.verb = TND_TOUCH_DRAIN};
+    return tnd_touch_command(request->file_count > 0 ? request->files[0] : NULL, &touch);
+}
+
+const tnd_command_t tnd_command_drain;
+const tnd_command_t tnd_command_drain = {
+    .name = "drain",
+    .operands = "[RUN]",
+    .summary = "ends a run after a step, as Ctrl-C does",
+    .arguments = (const char *const[]){NULL},
+    .details = "Every replica finishes the same last step, checkpoints and models are written, and "
+               "the run\n"
+               "exits with 130.  A run that is paused ends where it stopped.  See `tundish help "
+               "failures`\n"
+               "about --resume.  `tundish wait drained` waits for the end.\n",
+    .codes = TND_TOUCH_CODES,
+    .run = drain_run,
+};

@@ -1,0 +1,20 @@
+/*  tools/command/resume.c - `tundish resume`: continues a run that is paused. */
+#include "tools/cli/command.h"
+#include "tools/touch/touch_client.h"
+
+static int resume_run(const tnd_request_t *request)
+{
+    tnd_touch_t touch = {.verb = TND_TOUCH_RESUME};
+    return tnd_touch_command(request->file_count > 0 ? request->files[0] : NULL, &touch);
+}
+
+const tnd_command_t tnd_command_resume;
+const tnd_command_t tnd_command_resume = {
+    .name = "resume",
+    .operands = "[RUN]",
+    .summary = "continues a run that `tundish pause` stopped",
+    .arguments = (const char *const[]){NULL},
+    .details = "The feeders start the next step.\n",
+    .codes = TND_TOUCH_CODES,
+    .run = resume_run,
+};

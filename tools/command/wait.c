@@ -1,0 +1,117 @@
+/*  tools/command/wait.c - `tundish wait`: waits until a run is in some state, for scripts. */
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "runtime/base/clock.h"
+#include "runtime/observe/inspection.h"
+#include "runtime/text/quantity.h"
+#include "tools/cli/command.h"
+#include "tools/report/bottleneck.h"
+
+enum { EXIT_LATE = 124 };
+
+/*  The time between two inspections, as of `tundish why`. */
+static const struct timespec pause_between = {.tv_nsec = 500000000};
+
+/*  A run is healthy if so many verdicts in a row say so. */
+enum { HEALTHY_TIMES = 2 };
+
+typedef enum { HEALTHY, DRAINED, STALLED, STATES } wanted_t;
+
+static const char *const states[STATES] = {"healthy", "drained", "stalled"};
+
+typedef struct {
+    const char *run; /* NULL: any */
+    tnd_inspection_t *before, *after;
+    unsigned healthy;
+} wait_t;
+
+static const tnd_inspected_t *find(const wait_t *self, bool killed)
+{
+    for (uint32_t p = 0; p < self->after->count; p++) {
+        const tnd_inspected_t *process = &self->after->processes[p];
+        if (process->killed == killed &&
+            (self->run == NULL || strcmp(process->run, self->run) == 0))
+            return process;
+    }
+    return NULL;
+}
+
+static void look(wait_t *self)
+{
+    tnd_inspection_destroy(&self->before);
+    self->before = self->after;
+    self->after = tnd_inspection_new(TND_LOOK_DETAILS);
+}
+
+/*  The exit code once the run is in that state, or -1. */
+static int judge(wait_t *self, wanted_t wanted)
+{
+    const tnd_inspected_t *process = find(self, false);
+    if (process == NULL && find(self, true) != NULL)
+        return TND_EXIT_FAILED;
+    if (process == NULL)
+        return wanted == DRAINED ? TND_EXIT_OK : -1;
+    if (wanted == DRAINED)
+        return -1;
+    tnd_verdict_t verdict;
+    tnd_bottleneck_judge(self->before, self->after, process, &verdict);
+    self->healthy = verdict.state == TND_RUN_FLOWS ? self->healthy + 1 : 0;
+    if (wanted == HEALTHY)
+        return self->healthy >= HEALTHY_TIMES ? TND_EXIT_OK : -1;
+    return verdict.state == TND_RUN_STALLED || verdict.state == TND_RUN_CYCLE ? TND_EXIT_OK : -1;
+}
+
+static int wait_for(const tnd_request_t *request)
+{
+    wait_t self = {.run = request->file_count > 1 ? request->files[1] : NULL};
+    uint64_t span_ns = UINT64_MAX, begin_ns = tnd_clock_now();
+    unsigned wanted = 0;
+    int code = -1;
+    while (wanted < STATES && strcmp(states[wanted], request->files[0]) != 0)
+        wanted++;
+    if (wanted == STATES)
+        return tnd_usage_error("wait", "`%s` is not healthy, drained or stalled",
+                               request->files[0]);
+    if (request->timeout != NULL &&
+        tnd_quantity_duration(request->timeout, &span_ns) != TND_QUANTITY_OK)
+        return tnd_usage_error("wait", "--timeout %s is not a time, such as 30s", request->timeout);
+    look(&self);
+    while (code < 0) {
+        nanosleep(&pause_between, NULL);
+        look(&self);
+        code = judge(&self, (wanted_t)wanted);
+        if (code < 0 && tnd_clock_now() - begin_ns >= span_ns)
+            code = EXIT_LATE;
+    }
+    if (code != TND_EXIT_OK)
+        tnd_complain("wait", "%s", code == EXIT_LATE ? "the time is over" : "the run was killed");
+    tnd_inspection_destroy(&self.before);
+    tnd_inspection_destroy(&self.after);
+    return code;
+}
+
+const tnd_command_t tnd_command_wait;
+const tnd_command_t tnd_command_wait = {
+    .name = "wait",
+    .operands = "healthy|drained|stalled [RUN]",
+    .summary = "waits until a run is healthy, has ended, or is stalled",
+    .arguments = (const char *const[]){"--timeout", NULL},
+    .details =
+        "healthy: `tundish why` finds no fault in two looks in a row.  A run that has not come "
+        "yet\n"
+        "is waited for.\n"
+        "stalled: `why` says that no row is fed (its codes 11 and 12).  A pause counts too.\n"
+        "drained: no process of the run is here any more, for whatever reason it ended; the exit\n"
+        "code of the run itself tells the reason.\n"
+        "\n"
+        "Without --timeout it waits for ever.  Only processes on this machine are seen.\n",
+    .codes = "  0    the run is in that state\n"
+             "  1    all processes of the run were killed\n"
+             "  2    usage\n"
+             "  124  the time of --timeout is over\n",
+    .operands_min = 1,
+    .missing = "the state to wait for is missing: healthy, drained or stalled",
+    .run = wait_for,
+};

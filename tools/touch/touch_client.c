@@ -1,0 +1,126 @@
+/*  tools/touch/touch_client.c - asks a run that is under way for something. */
+#include "tools/touch/touch_client.h"
+
+#include <errno.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "runtime/observe/inspection.h"
+#include "tools/report/absent_run.h"
+
+/*  The process drops a client to which the leader has not answered after 5 s. */
+static const struct timeval patience = {.tv_sec = 8};
+
+/*  A process of the run, preferably the leader's; NULL: none, or runs that cannot be told apart. */
+static const tnd_inspected_t *find(const tnd_inspection_t *look, const char *run, char *text,
+                                   size_t room)
+{
+    const tnd_inspected_t *found = NULL;
+    for (uint32_t p = 0; p < look->count; p++) {
+        const tnd_inspected_t *process = &look->processes[p];
+        if (process->killed || process->foreign || (run != NULL && strcmp(run, process->run) != 0))
+            continue;
+        if (found != NULL && !tnd_inspected_same(found, process)) {
+            snprintf(text, room,
+                     run != NULL ? "several runs named %s are on this machine"
+                                 : "several runs are on this machine: name one%.0s",
+                     run != NULL ? run : "");
+            return NULL;
+        }
+        if (found == NULL || process->record.page->state != 0)
+            found = process;
+    }
+    if (found == NULL)
+        (void)tnd_absent_run_text(run, text, room);
+    return found;
+}
+
+static int reach(const tnd_inspected_t *process, tnd_error_t *error)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    if (tnd_touch_path(process->path, address.sun_path, sizeof address.sun_path, error) != TND_OK)
+        return -1;
+    int file = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (file >= 0 && setsockopt(file, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience) == 0 &&
+        setsockopt(file, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience) == 0 &&
+        connect(file, (const struct sockaddr *)&address, sizeof address) == 0)
+        return file;
+    (void)tnd_fail(error, "%s: %s", address.sun_path, strerror(errno));
+    if (file >= 0)
+        close(file);
+    return -1;
+}
+
+/*  Characters that a touch cannot carry are replaced. */
+static void name_user(char user[32])
+{
+    const struct passwd *entry = getpwuid(geteuid());
+    snprintf(user, 32, "%.31s", entry != NULL ? entry->pw_name : "");
+    for (char *c = user; *c != '\0'; c++)
+        if (strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-", *c) == NULL)
+            *c = '_';
+    if (*user == '\0')
+        snprintf(user, 32, "uid-%u", (unsigned)geteuid());
+}
+
+static tnd_touch_result_t exchange(int file, const tnd_touch_t *touch, char *text, size_t room)
+{
+    char line[TND_TOUCH_LINE + 1], answer[512];
+    size_t used = 0;
+    tnd_touch_write(touch, line);
+    strcat(line, "\n");
+    /* A process that refuses this user answers before it reads. */
+    (void)send(file, line, strlen(line), MSG_NOSIGNAL);
+    for (ssize_t got = 1; got > 0 && used + 1 < sizeof answer; used += (size_t)got) {
+        got = recv(file, answer + used, sizeof answer - 1 - used, 0);
+        if (got <= 0)
+            break;
+    }
+    answer[used] = '\0';
+    char *end = strchr(answer, '\n');
+    bool done = strncmp(answer, "ok ", 3) == 0;
+    if (end == NULL || (!done && strncmp(answer, "refused ", 8) != 0)) {
+        snprintf(text, room, "no answer came; it may still be done");
+        return TND_TOUCH_NO_ANSWER;
+    }
+    *end = '\0';
+    snprintf(text, room, "%s", answer + (done ? 3 : 8));
+    return done ? TND_TOUCHED : TND_TOUCH_REFUSED;
+}
+
+tnd_touch_result_t tnd_touch_send(const char *run, tnd_touch_t *touch, char *text, size_t room)
+{
+    tnd_inspection_t *look = tnd_inspection_new(TND_LOOK_NOW);
+    const tnd_inspected_t *process = find(look, run, text, room);
+    tnd_touch_result_t result = TND_TOUCH_ABSENT;
+    tnd_error_t error;
+    name_user(touch->user);
+    if (process != NULL) {
+        int file = reach(process, &error);
+        if (file < 0)
+            snprintf(text, room, "process %d of run %s cannot be asked: %s", process->process,
+                     process->run, error.text);
+        else
+            result = exchange(file, touch, text, room);
+        if (file >= 0)
+            close(file);
+    }
+    tnd_inspection_destroy(&look);
+    return result;
+}
+
+int tnd_touch_command(const char *run, tnd_touch_t *touch)
+{
+    char text[640];
+    tnd_touch_result_t result = tnd_touch_send(run, touch, text, sizeof text);
+    if (result == TND_TOUCHED) {
+        puts(text);
+        return TND_EXIT_OK;
+    }
+    tnd_complain(tnd_touch_verb(touch->verb), "%s", text);
+    return result == TND_TOUCH_NO_ANSWER ? TND_EXIT_PEER : TND_EXIT_FAILED;
+}

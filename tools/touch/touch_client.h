@@ -1,0 +1,35 @@
+/*  tools/touch/touch_client.h - asks a run that is under way for something.
+ *
+ *  Finds a process of the run on this machine and sends the touch to its socket; that process passes
+ *  it on to the leader, which may be on another machine.
+ *
+ *  Threads: one.  Blocks until the answer, for some seconds at most. */
+#ifndef TND_TOOLS_TOUCH_TOUCH_CLIENT_H
+#define TND_TOOLS_TOUCH_TOUCH_CLIENT_H
+
+#include <stdbool.h>
+
+#include "runtime/touch/touch.h"
+#include "tools/cli/command.h"
+
+typedef enum {
+    TND_TOUCHED,        /* the leader does it */
+    TND_TOUCH_REFUSED,  /* or it is not possible */
+    TND_TOUCH_ABSENT,   /* no such run is here, or no process of it listens */
+    TND_TOUCH_NO_ANSWER /* it may still be done */
+} tnd_touch_result_t;
+
+/*  `run`: NULL: the only one.  `touch->user` is filled in.  `text`: what follows, or why not. */
+tnd_touch_result_t tnd_touch_send(const char *run, tnd_touch_t *touch, char *text, size_t room);
+
+/*  Runs a subcommand that is a touch: sends it, prints the answer, returns the exit code. */
+int tnd_touch_command(const char *run, tnd_touch_t *touch);
+
+/*  The exit codes of such a subcommand, for its help. */
+#define TND_TOUCH_CODES                                                                            \
+    "  0   the leader does it\n"                                                                   \
+    "  1   it is refused, or no such run is on this machine\n"                                     \
+    "  2   usage\n"                                                                                \
+    "  75  no answer came; it may still be done\n"
+
+#endif
