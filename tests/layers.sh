@@ -3,7 +3,7 @@
 # that comes earlier in `order`, so there are no circles of folders.  Files do not include each other
 # in circles either, where x.c, x.h and x_internal.h count as one file.  An include guard follows the
 # path of its header.  The pure core uses no clock, thread, socket, file or allocator.  A folder holds
-# at most 30 C files, and a file at most 700 lines.  Every folder of tests is built.
+# at most 30 C files (tools/command has one for each subcommand), and a file at most 700 lines.  Every folder of tests is built.
 # Usage: layers.sh ROOT
 set -u
 cd "${1:-.}" || exit 2
@@ -66,7 +66,7 @@ found=$(find runtime transport actors tools tests -name '*.h' ! -path runtime/tu
     }' {} +)
 complain "include guards that do not follow the path" "$found"
 found=$(find runtime transport actors tools examples -name '*.[ch]' | sed 's|/[^/]*$||' | sort | uniq -c |
-    awk '$1 > 30 { print $2 ": " $1 " files" }')
+    awk '$1 > 30 && $2 != "tools/command" { print $2 ": " $1 " files" }')
 complain "folders with more than 30 C files" "$found"
 found=$(find runtime transport actors tools examples tests -name '*.[ch]' -exec wc -l {} + |
     awk '$1 > 700 && $2 != "total" { print $2 ": " $1 " lines" }')

@@ -17,9 +17,10 @@ from faults import write_npy
 from named import in_folder, run_named
 from run import BUILD, ROOT, TEST_SEED, TUNDISH, alive, free_port, tundish
 
+NAME = f"touched{os.getpid()}"  # other tests have runs at the same time
 TOUCHES = int(os.environ.get("TUNDISH_TOUCHES", "20"))
 GRAPH = """tundish: 1
-name: touched
+name: {name}
 seed: 7
 hung_after: {hung}
 actors:
@@ -43,7 +44,7 @@ class Run:
         self.folder = folder
         write_npy(folder / "y.npy", "<i8", (2000,), struct.pack("<2000q", *range(2000)))
         files = [folder / "graph.yaml"]
-        files[0].write_text(GRAPH.format(folder=folder, epochs=epochs, us=us, hung=hung))
+        files[0].write_text(GRAPH.format(name=NAME, folder=folder, epochs=epochs, us=us, hung=hung))
         if hosts:
             files.append(folder / "two.yaml")
             files[1].write_text(TWO.format(port=free_port()))
@@ -67,13 +68,14 @@ class Run:
         self.log.close()
 
     def command(self, *words):
-        """Runs a subcommand; (code, output)."""
-        done = subprocess.run([str(TUNDISH), *words], stdout=subprocess.PIPE,
+        """Runs a subcommand on the run; (code, output)."""
+        done = subprocess.run([str(TUNDISH), *words, NAME], stdout=subprocess.PIPE,
                               stderr=subprocess.STDOUT, text=True, env=self.env, timeout=60)
         return done.returncode, done.stdout
 
     def look(self):
-        return json.loads(self.command("ps", "--json")[1] or "{}")
+        code, output = self.command("ps", "--json")
+        return json.loads(output) if code == 0 else {}
 
     def session(self):
         """The leader's view of the run, or None."""
@@ -150,7 +152,7 @@ def test_a_pause_is_shown_and_ends(folder):
     with Run(folder, epochs=1000) as run:
         run.running()
         user = subprocess.check_output(["id", "-un"], text=True).strip()
-        code, output = run.command("pause", "touched")
+        code, output = run.command("pause")
         assert code == 0 and "pauses" in output, output
         steps = stops(run)
         code, output = run.command("why")
@@ -186,13 +188,13 @@ def test_a_paused_run_drains_where_it_stopped(folder):
 def test_a_host_that_does_not_lead_passes_touches_on(folder):
     with Run(folder, epochs=1000, hosts=True) as run:
         run.running()
-        pages = {page.name.split("-")[2]: page for page in folder.glob("tundish-touched-*.pages")}
+        pages = {page.name.split("-")[2]: page for page in folder.glob(f"tundish-{NAME}-*.pages")}
         path = folder / f"tundish-{pages['b'].stat().st_ino:x}.touch"
         with socket.socket(socket.AF_UNIX) as client:
             client.settimeout(60)
             client.connect(str(path))
             client.sendall(b"alice pause\n")
-            assert client.recv(500).startswith(b"ok touched pauses")
+            assert client.recv(500).startswith(f"ok {NAME} pauses".encode())
         steps = stops(run)
         assert run.session()["paused"]["by"] == "alice"
         assert run.command("restart", "prep.1")[0] == 0
