@@ -17,6 +17,7 @@
 #include "runtime/base/clock.h"
 #include "runtime/observe/process.h"
 #include "runtime/text/printable.h"
+#include "runtime/touch/touch.h"
 
 /*  The most records of a file; a run has far fewer actors, hosts and edges. */
 enum { COUNT_MAX = 4096, EDGES_MAX = 1 << 18, RINGS_MAX = 1 << 17 };
@@ -172,6 +173,8 @@ static void take_file(walk_t *walk, int folder, const char *path, const char *na
     }
     /* Checked before reading: a process that ends meanwhile was alive. */
     process.killed = flock(file, LOCK_SH | LOCK_NB) == 0;
+    if (process.killed)
+        tnd_touch_forget(folder, file);
     const char *why = take_pages(file, walk->look, &process);
     struct stat facts;
     bool ended = why == NULL && process.record.page->outcome != 0;

@@ -18,6 +18,7 @@
 #include "runtime/base/clock.h"
 #include "runtime/core/protocol/effect.h"
 #include "runtime/observe/process.h"
+#include "runtime/touch/touch.h"
 
 struct tnd_pages {
     char path[304];
@@ -159,6 +160,7 @@ static void sweep_file(int folder, const char *name, sweep_t *sweep)
         close(file);
         return;
     }
+    tnd_touch_forget(folder, file);
     unsigned older = sweep->kept[1].last_ns < sweep->kept[0].last_ns;
     if (is_forgotten(file, name, sweep, &last) ||
         (last != 0 && last < sweep->kept[older].last_ns)) {

@@ -8,6 +8,9 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
+
+enum { NAME_SIZE = 40 };
 
 static const char *const verbs[TND_TOUCH_KINDS] = {
     [TND_TOUCH_PAUSE] = "pause",
@@ -69,18 +72,35 @@ void tnd_touch_write(const tnd_touch_t *self, char line[TND_TOUCH_LINE])
              self->actor[0] != '\0' ? " " : "", self->actor);
 }
 
+/*  The name of the socket whose pages have this number in their file system. */
+static void name_of(ino_t pages, char name[NAME_SIZE])
+{
+    snprintf(name, NAME_SIZE, "tundish-%" PRIxMAX ".touch", (uintmax_t)pages);
+}
+
 tnd_status_t tnd_touch_path(const char *pages, char *path, size_t room, tnd_error_t *error)
 {
     struct stat facts;
     const char *name = strrchr(pages, '/');
     if (name == NULL || stat(pages, &facts) != 0)
         return tnd_fail(error, "%s: %s", pages, strerror(errno));
-    int size = snprintf(path, room, "%.*s/tundish-%" PRIxMAX ".touch", (int)(name - pages), pages,
-                        (uintmax_t)facts.st_ino);
+    char own[NAME_SIZE];
+    name_of(facts.st_ino, own);
+    int size = snprintf(path, room, "%.*s/%s", (int)(name - pages), pages, own);
     if (size < 0 || (size_t)size >= room)
         return tnd_fail(error,
                         "%.*s: the path is too long for a socket; set XDG_RUNTIME_DIR to a "
                         "shorter one",
                         (int)(name - pages), pages);
     return TND_OK;
+}
+
+void tnd_touch_forget(int folder, int pages)
+{
+    struct stat facts;
+    char name[NAME_SIZE];
+    if (fstat(pages, &facts) != 0)
+        return;
+    name_of(facts.st_ino, name);
+    (void)unlinkat(folder, name, 0);
 }

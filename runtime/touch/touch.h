@@ -34,4 +34,8 @@ void tnd_touch_write(const tnd_touch_t *self, char line[TND_TOUCH_LINE]);
 tnd_status_t tnd_touch_path(const char *pages, char *path, size_t room,
                             tnd_error_t *error) TND_CHECKED;
 
+/*  Removes the socket of a process that was killed.  `folder` and `pages` are open: the folder, and
+ *  the pages of that process in it. */
+void tnd_touch_forget(int folder, int pages);
+
 #endif
