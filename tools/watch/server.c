@@ -17,7 +17,8 @@
 enum {
     CLIENTS_MAX = 256,
     CLIENT_BYTES = 8192, /* of a request, and of a part of an answer */
-    PATIENCE_S = 30      /* for a request, and for an answer of which nothing is read */
+    PATIENCE_S = 30,     /* for a request, and for an answer of which nothing is read */
+    REST_S = 5           /* between two looks of a client, at most */
 };
 
 /*  A connection. */
@@ -47,8 +48,9 @@ struct tnd_server {
     tnd_watched_looks_t *looks;
     client_t *clients;
     reader_t *waiting;
-    tnd_pace_t pace; /* of looks that are sent to the clients of /live */
-    uint64_t woken_ns, woken_cpu_ns;
+    tnd_pace_t pace;                 /* of looks that are sent to the clients of /live */
+    uint64_t served_cpu_ns;          /* processor time of all answers */
+    uint64_t woken_ns, woken_cpu_ns; /* when looks were sent last, and that time then */
 };
 
 /* --- connections ------------------------------------------------------------------------------ */
@@ -328,7 +330,9 @@ int tnd_server_timeout(const tnd_server_t *self, int most)
 
 void tnd_server_run(tnd_server_t *self)
 {
+    uint64_t before = tnd_clock_thread();
     (void)MHD_run(self->daemon);
+    self->served_cpu_ns += tnd_clock_thread() - before;
 }
 
 void tnd_server_wake(tnd_server_t *self)
@@ -337,12 +341,11 @@ void tnd_server_wake(tnd_server_t *self)
     for (client_t *client = self->clients; client != NULL; client = client->after)
         if (!client->asked && now - client->since_ns > PATIENCE_S * UINT64_C(1000000000))
             (void)shutdown(client->socket, SHUT_RDWR);
-    uint64_t cpu = tnd_clock_thread();
-    tnd_pace_worked(&self->pace, self->woken_ns, cpu - self->woken_cpu_ns);
-    if (!tnd_pace_is_due(&self->pace, now))
+    tnd_pace_worked(&self->pace, self->woken_ns, self->served_cpu_ns - self->woken_cpu_ns);
+    if (!tnd_pace_is_due(&self->pace, now) && now - self->woken_ns < REST_S * UINT64_C(1000000000))
         return;
     self->woken_ns = now;
-    self->woken_cpu_ns = cpu;
+    self->woken_cpu_ns = self->served_cpu_ns;
     resume(self);
     tnd_server_run(self);
 }

@@ -28,8 +28,9 @@ int tnd_server_file(const tnd_server_t *self);
 int tnd_server_timeout(const tnd_server_t *self, int most);
 /*  Accepts, reads and answers what it can without blocking. */
 void tnd_server_run(tnd_server_t *self);
-/*  There is a new look: sends it to the clients of /live, unless that would take more than about 2 % of
- *  a processor, and disconnects clients that have not sent a request in time. */
+/*  There is a new look: sends it to the clients of /live, and disconnects clients that have not sent a
+ *  request in time.  If all answers take more than about 2 % of a processor, clients get a look less
+ *  often, but every few seconds. */
 void tnd_server_wake(tnd_server_t *self);
 
 #endif
