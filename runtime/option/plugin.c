@@ -11,6 +11,8 @@
 
 #include <tundish/tundish.h>
 
+#include "runtime/base/library.h"
+
 typedef struct {
     char path[512];     /* of the file that was found */
     char searched[768]; /* for the text */
@@ -75,18 +77,6 @@ static bool find(search_t *search, const char *folder, const char *plugin)
            look(search, TND_PLUGIN_DIR, strlen(TND_PLUGIN_DIR), plugin);
 }
 
-/*  dlerror starts with the path, which the text already has. */
-static const char *load_error(const char *path)
-{
-    const char *text = dlerror();
-    size_t length = strlen(path);
-    if (text == NULL)
-        return "unknown reason";
-    return strncmp(text, path, length) == 0 && strncmp(text + length, ": ", 2) == 0
-               ? text + length + 2
-               : text;
-}
-
 /*  Both halves of FILE.NAME, or NAME twice; returns false if they are not valid names. */
 static bool split_name(const char *name, char file[64], char table[64])
 {
@@ -110,9 +100,11 @@ static tnd_status_t open_library(void **library_p, const char *folder, const cha
                         "%s plugin %s.so is in none of %s: build it, or name its folder in "
                         "TUNDISH_PLUGIN_PATH",
                         what, file, search->searched);
-    *library_p = dlopen(search->path, RTLD_NOW | RTLD_LOCAL | (stays ? RTLD_NODELETE : 0));
+    char why[256];
+    *library_p = tnd_library_load(search->path, RTLD_NOW | RTLD_LOCAL | (stays ? RTLD_NODELETE : 0),
+                                  why, sizeof why);
     if (*library_p == NULL)
-        return tnd_fail(error, "%s cannot be loaded: %s", search->path, load_error(search->path));
+        return tnd_fail(error, "%s cannot be loaded: %s", search->path, why);
     return TND_OK;
 }
 
