@@ -1,0 +1,194 @@
+/*  transport/device/pjrt_plugin.c - finds, checks and starts the plugin. */
+#include "transport/device/pjrt_plugin.h"
+
+#include <dlfcn.h>
+#include <glob.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/base/library.h"
+
+static tnd_pjrt_plugin_t plugin;
+static char reason[256]; /* why it cannot be used */
+
+/*  XLA's messages may go on for pages; the first line says what happened. */
+static void take_text(char *to, size_t room, const char *text, size_t length)
+{
+    size_t line = 0;
+    while (line < length && text[line] != '\n' && text[line] != '\0')
+        line++;
+    snprintf(to, room, "%.*s", (int)(line < room ? line : room), text);
+}
+
+/*  Destroys an error of a call; false, and its first line in `why`, if there is one. */
+static bool succeeded(void *error, char *why, size_t room)
+{
+    if (error == NULL)
+        return true;
+    text_args_t message = {.size = sizeof message, .thing = error};
+    (void)plugin.table->calls[CALL_Error_Message](&message);
+    take_text(why, room, message.text, message.length);
+    one_args_t destroy = {.size = sizeof destroy, .thing = error};
+    (void)plugin.table->calls[CALL_Error_Destroy](&destroy);
+    return false;
+}
+
+static bool find_in(const char *packages, char *path, size_t room)
+{
+    static const char *const plugins[] = {"jax_plugins/*/*.so", "xla_plugins/*/*.so",
+                                          "libtpu/libtpu.so"};
+    for (size_t i = 0; i < sizeof plugins / sizeof plugins[0]; i++) {
+        char pattern[1024];
+        glob_t found;
+        snprintf(pattern, sizeof pattern, "%s/%s", packages, plugins[i]);
+        bool any = glob(pattern, 0, NULL, &found) == 0;
+        if (any) {
+            snprintf(path, room, "%s", found.gl_pathv[0]);
+            globfree(&found);
+            return true;
+        }
+    }
+    return false;
+}
+
+/*  Looks where Python has its packages. */
+static bool find_plugin(char *path, size_t room)
+{
+    static const struct {
+        const char *variable, *below;
+    } roots[] = {{"VIRTUAL_ENV", "/lib/python3*/site-packages"},
+                 {"HOME", "/.local/lib/python3*/site-packages"},
+                 {NULL, "/usr/local/lib/python3*/*-packages"},
+                 {NULL, "/usr/lib/python3*/*-packages"}};
+    const char *named = getenv("TUNDISH_PJRT");
+    if (named != NULL && named[0] != '\0') {
+        snprintf(path, room, "%s", named);
+        return true;
+    }
+    for (size_t i = 0; i < sizeof roots / sizeof roots[0]; i++) {
+        char packages[768];
+        const char *root = roots[i].variable != NULL ? getenv(roots[i].variable) : "";
+        if (root == NULL)
+            continue;
+        snprintf(packages, sizeof packages, "%s%s", root, roots[i].below);
+        if (find_in(packages, path, room))
+            return true;
+    }
+    return false;
+}
+
+static const table_t *table_of(const char *path)
+{
+    char why[256];
+    void *library = tnd_library_load(path, RTLD_NOW | RTLD_LOCAL, why, sizeof why);
+    if (library == NULL) {
+        snprintf(reason, sizeof reason, "%s cannot be loaded: %s", path, why);
+        return NULL;
+    }
+    const table_t *(*get)(void) = (const table_t *(*)(void))(uintptr_t)dlsym(library, "GetPjrtApi");
+    const table_t *table = get != NULL ? get() : NULL;
+    if (table == NULL)
+        snprintf(reason, sizeof reason, "%s is not a PJRT plugin: it has no %s", path,
+                 get != NULL ? "table of calls" : "GetPjrtApi");
+    return table;
+}
+
+/*  Whether it has a version that this file knows, and all calls that are needed. */
+static bool is_usable(const char *path, const table_t *table)
+{
+    size_t needed = offsetof(table_t, calls) + CALLS_NEEDED * sizeof(call_t *);
+    if (table->size < offsetof(table_t, calls)) {
+        snprintf(reason, sizeof reason, "%s has a table of %zu bytes, %zu are needed", path,
+                 table->size, needed);
+        return false;
+    }
+    if (table->version.major != 0 || table->version.minor < OLDEST_MINOR) {
+        snprintf(reason, sizeof reason,
+                 "%s has version %d.%d of the PJRT interface; 0.%d or later, but not 1, is needed",
+                 path, table->version.major, table->version.minor, OLDEST_MINOR);
+        return false;
+    }
+    bool all = table->size >= needed;
+#define IS_THERE(name, place, kind)                                                                \
+    all = all && ((place) >= CALLS_NEEDED || table->calls[place] != NULL);
+    CALLS(IS_THERE)
+#undef IS_THERE
+    if (!all)
+        snprintf(reason, sizeof reason,
+                 "%s lacks calls of PJRT 0.%d: its table has %zu bytes, %zu are needed", path,
+                 OLDEST_MINOR, table->size, needed);
+    return all;
+}
+
+/*  GPU plugins take three quarters of the memory at once unless they are told not to; others may
+ *  not know that option. */
+static bool create_client(char *why, size_t room)
+{
+    one_args_t start = {.size = offsetof(one_args_t, thing)};
+    option_t option = {.size = sizeof option,
+                       .name = "preallocate",
+                       .name_length = strlen("preallocate"),
+                       .type = 4,
+                       .values = 1};
+    if (!succeeded(plugin.table->calls[CALL_Plugin_Initialize](&start), why, room))
+        return false;
+    for (size_t options = 2; options-- > 0;) {
+        create_args_t create = {.size = sizeof create, .options = &option, .option_count = options};
+        if (succeeded(plugin.table->calls[CALL_Client_Create](&create), why, room)) {
+            plugin.client = create.client;
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool list_devices(char *why, size_t room)
+{
+    devices_args_t list = {.size = sizeof list, .client = plugin.client};
+    text_args_t platform = {.size = sizeof platform, .thing = plugin.client};
+    if (!succeeded(plugin.table->calls[CALL_Client_AddressableDevices](&list), why, room) ||
+        !succeeded(plugin.table->calls[CALL_Client_PlatformName](&platform), why, room))
+        return false;
+    snprintf(why, room, "it found no devices");
+    plugin.devices = list.devices;
+    plugin.count = (uint32_t)list.count;
+    plugin.on_host = platform.length == 3 && memcmp(platform.text, "cpu", 3) == 0;
+    return list.count > 0;
+}
+
+static void start_plugin(void)
+{
+    char path[512], why[160];
+    if (!find_plugin(path, sizeof path)) {
+        snprintf(reason, sizeof reason,
+                 "no PJRT plugin is among Python's packages: name its file in TUNDISH_PJRT");
+        return;
+    }
+    const table_t *table = table_of(path);
+    if (table == NULL || !is_usable(path, table))
+        return;
+    plugin.table = table;
+    if (!create_client(why, sizeof why) || !list_devices(why, sizeof why))
+        snprintf(reason, sizeof reason, "%s: %s", path, why);
+}
+
+const tnd_pjrt_plugin_t *tnd_pjrt_plugin(char *why, size_t room)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, start_plugin);
+    snprintf(why, room, "%s", reason);
+    return plugin.count > 0 ? &plugin : NULL;
+}
+
+bool tnd_pjrt_has(unsigned place)
+{
+    return plugin.table->size >= offsetof(table_t, calls) + (place + 1) * sizeof(call_t *) &&
+           plugin.table->calls[place] != NULL;
+}
+
+bool tnd_pjrt_call(unsigned place, void *args, char *why, size_t room)
+{
+    return succeeded(plugin.table->calls[place](args), why, room);
+}
