@@ -623,7 +623,7 @@ static tnd_status_t pjrt_open(tnd_device_t **self_p, uint32_t ordinal,
     (void)config;
     if (plugin == NULL || ordinal >= plugin->count)
         return tnd_fail(error, "pjrt:%" PRIu32 ": %s", ordinal,
-                        plugin == NULL ? why : "there is no such device");
+                        plugin == NULL ? why : "the plugin has fewer devices");
     pjrt_t *self = tnd_allocate_zeroed(1, sizeof *self);
     self->plugin = plugin;
     self->ops = tnd_device_pjrt;

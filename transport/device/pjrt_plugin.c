@@ -22,7 +22,7 @@ static void take_text(char *to, size_t room, const char *text, size_t length)
     snprintf(to, room, "%.*s", (int)(line < room ? line : room), text);
 }
 
-/*  Destroys an error of a call; false, and its first line in `why`, if there is one. */
+/*  Returns false, with the first line of the error in `why`, if there is one; destroys it. */
 static bool succeeded(void *error, char *why, size_t room)
 {
     if (error == NULL)
@@ -43,8 +43,7 @@ static bool find_in(const char *packages, char *path, size_t room)
         char pattern[1024];
         glob_t found;
         snprintf(pattern, sizeof pattern, "%s/%s", packages, plugins[i]);
-        bool any = glob(pattern, 0, NULL, &found) == 0;
-        if (any) {
+        if (glob(pattern, 0, NULL, &found) == 0) {
             snprintf(path, room, "%s", found.gl_pathv[0]);
             globfree(&found);
             return true;
@@ -79,47 +78,57 @@ static bool find_plugin(char *path, size_t room)
     return false;
 }
 
-static const table_t *table_of(const char *path)
+static const table_t *table_of(const char *path, const char *shown)
 {
     char why[256];
     void *library = tnd_library_load(path, RTLD_NOW | RTLD_LOCAL, why, sizeof why);
     if (library == NULL) {
-        snprintf(reason, sizeof reason, "%s cannot be loaded: %s", path, why);
+        snprintf(reason, sizeof reason, "%s cannot be loaded: %s", shown, why);
         return NULL;
     }
     const table_t *(*get)(void) = (const table_t *(*)(void))(uintptr_t)dlsym(library, "GetPjrtApi");
     const table_t *table = get != NULL ? get() : NULL;
     if (table == NULL)
-        snprintf(reason, sizeof reason, "%s is not a PJRT plugin: it has no %s", path,
+        snprintf(reason, sizeof reason, "%s is not a PJRT plugin: it has no %s", shown,
                  get != NULL ? "table of calls" : "GetPjrtApi");
     return table;
 }
 
-/*  Whether it has a version that this file knows, and all calls that are needed. */
+static bool has(const table_t *table, unsigned place)
+{
+    return table->size >= offsetof(table_t, calls) + (place + 1) * sizeof(call_t *) &&
+           table->calls[place] != NULL;
+}
+
+/*  The first of the calls that no plugin may lack; NULL: all are there. */
+static const char *missing_call(const table_t *table)
+{
+#define IS_MISSING(name, place, kind)                                                              \
+    if ((place) < CALLS_NEEDED && !has(table, (place)))                                            \
+        return "PJRT_" #name;
+    CALLS(IS_MISSING)
+#undef IS_MISSING
+    return NULL;
+}
+
 static bool is_usable(const char *path, const table_t *table)
 {
-    size_t needed = offsetof(table_t, calls) + CALLS_NEEDED * sizeof(call_t *);
     if (table->size < offsetof(table_t, calls)) {
-        snprintf(reason, sizeof reason, "%s has a table of %zu bytes, %zu are needed", path,
-                 table->size, needed);
+        snprintf(reason, sizeof reason, "%s has a table of %zu bytes, which is too short", path,
+                 table->size);
         return false;
     }
     if (table->version.major != 0 || table->version.minor < OLDEST_MINOR) {
         snprintf(reason, sizeof reason,
-                 "%s has version %d.%d of the PJRT interface; 0.%d or later, but not 1, is needed",
-                 path, table->version.major, table->version.minor, OLDEST_MINOR);
+                 "%s has version %d.%d of the PJRT interface; 0.%d or a later 0.x is needed", path,
+                 table->version.major, table->version.minor, OLDEST_MINOR);
         return false;
     }
-    bool all = table->size >= needed;
-#define IS_THERE(name, place, kind)                                                                \
-    all = all && ((place) >= CALLS_NEEDED || table->calls[place] != NULL);
-    CALLS(IS_THERE)
-#undef IS_THERE
-    if (!all)
-        snprintf(reason, sizeof reason,
-                 "%s lacks calls of PJRT 0.%d: its table has %zu bytes, %zu are needed", path,
-                 OLDEST_MINOR, table->size, needed);
-    return all;
+    const char *missing = missing_call(table);
+    if (missing != NULL)
+        snprintf(reason, sizeof reason, "%s lacks %s: its table has %zu bytes", path, missing,
+                 table->size);
+    return missing == NULL;
 }
 
 /*  GPU plugins take three quarters of the memory at once unless they are told not to; others may
@@ -158,6 +167,12 @@ static bool list_devices(char *why, size_t room)
     return list.count > 0;
 }
 
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash != NULL ? slash + 1 : path;
+}
+
 static void start_plugin(void)
 {
     char path[512], why[160];
@@ -166,12 +181,14 @@ static void start_plugin(void)
                  "no PJRT plugin is among Python's packages: name its file in TUNDISH_PJRT");
         return;
     }
-    const table_t *table = table_of(path);
-    if (table == NULL || !is_usable(path, table))
+    /* A long path would leave no room for the rest of the sentence. */
+    const char *shown = strlen(path) < 100 ? path : base_name(path);
+    const table_t *table = table_of(path, shown);
+    if (table == NULL || !is_usable(shown, table))
         return;
     plugin.table = table;
     if (!create_client(why, sizeof why) || !list_devices(why, sizeof why))
-        snprintf(reason, sizeof reason, "%s: %s", path, why);
+        snprintf(reason, sizeof reason, "%s: %s", shown, why);
 }
 
 const tnd_pjrt_plugin_t *tnd_pjrt_plugin(char *why, size_t room)
@@ -184,8 +201,7 @@ const tnd_pjrt_plugin_t *tnd_pjrt_plugin(char *why, size_t room)
 
 bool tnd_pjrt_has(unsigned place)
 {
-    return plugin.table->size >= offsetof(table_t, calls) + (place + 1) * sizeof(call_t *) &&
-           plugin.table->calls[place] != NULL;
+    return has(plugin.table, place);
 }
 
 bool tnd_pjrt_call(unsigned place, void *args, char *why, size_t room)
