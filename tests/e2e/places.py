@@ -184,10 +184,10 @@ def test_a_run_resumes_in_the_middle_of_a_buffer():
 def test_an_order_that_takes_long_to_be_found_is_reported():
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
-        graph = write(folder, [1], "order: [{shuffle: {buffer: 100, seed: 7}}, {skip: 299999000}]",
+        graph = write(folder, [1], "order: [{shuffle: {buffer: 100, seed: 7}}, {skip: 1499999000}]",
                       1, 100, True)
         with open(folder / "x.bin", "wb") as file:
-            file.truncate(300000000)
+            file.truncate(1500000000)
         text = graph.read_text().replace(f"npy: {{x: [{folder / '0.npy'}]}}",
                                          f"raw: {{files: {folder / 'x.bin'}, columns: {{x: u8}}}}")
         graph.write_text(text)
