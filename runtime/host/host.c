@@ -214,9 +214,15 @@ static bool expects(void *context, uint32_t port, tnd_actor_id_t peer)
     const tnd_host_t *self = context;
     if (port == PORT_HOSTS)
         return (peer > tnd_host_id(0) && peer < tnd_host_id(self->plan->host_count)) ||
-               tnd_is_newcomer(peer);
+               tnd_is_newcomer(peer) || tnd_is_inspector(peer);
     return peer < self->plan->instance_count &&
            self->plan->instances[peer].host == self->config.host;
+}
+
+static bool is_guest(void *context, uint32_t port, tnd_actor_id_t peer)
+{
+    (void)context;
+    return port == PORT_HOSTS && tnd_is_inspector(peer);
 }
 
 /*  A loop that is much too late was stopped or had no processor.  Messages of that time are unread,
@@ -277,7 +283,8 @@ static void live(tnd_host_t *self)
         if (atomic_load(&self->breaking))
             tnd_host_fail_here(self, TND_OUTCOME_FAILED, self->broken);
         tnd_host_say_failure(self, now);
-        uint64_t due = tnd_host_record(self, now);
+        uint64_t due = tnd_host_record(self, now), looked = tnd_look_service_work(self->looks, now);
+        due = looked < due ? looked : due;
         wake = due < wake ? due : wake;
         expected = wake > now ? wake : now;
         tnd_host_record_control(self, TND_CONTROL_WAITS, tnd_clock_now());
@@ -424,6 +431,7 @@ static tnd_status_t open_control(tnd_host_t *self, tnd_error_t *error)
         .expects = expects,
         .unread = control_unread,
         .callers = self->plan->host_count,
+        .is_guest = is_guest,
     };
     TND_TRY(tnd_hub_open(self->config.transport, &self->hub, self->config.transport_context,
                          &config, error));
@@ -483,6 +491,7 @@ tnd_status_t tnd_host_new(tnd_host_t **self_p, const tnd_host_config_t *config, 
     tnd_resources_list(&self->resources, self->plan, config->host);
     tnd_host_open_pages(self);
     tnd_host_open_touches(self);
+    tnd_host_begin_looks(self);
     tnd_host_begin_tuning(self);
     tnd_status_t status = open_control(self, error);
     if (status != TND_OK) {
@@ -651,6 +660,7 @@ bool tnd_host_destroy(tnd_host_t **self_p)
     tnd_resources_close(&self->resources);
     tnd_data_table_free(&self->data);
     tnd_leader_destroy(&self->leader);
+    tnd_look_service_destroy(&self->looks);
     tnd_hub_close(&self->hub, 200000000);
     tnd_touch_socket_destroy(&self->touches);
     tnd_host_close_pages(self);

@@ -58,7 +58,10 @@ static bool stays_here(const tnd_host_t *self, const tnd_msg_t *msg)
 void tnd_host_route(tnd_host_t *self, tnd_msg_t *msg, tnd_carry_t carry)
 {
     if (msg->to == TND_LEADER) {
-        if (tnd_host_leads(self))
+        if (tnd_host_leads(self) && msg->kind == TND_MSG_LOOK) {
+            tnd_look_service_answered(self->looks, msg);
+            tnd_msg_drop(msg, carry);
+        } else if (tnd_host_leads(self))
             tnd_leader_message(self->leader, msg, self->round_ns);
         else if (stays_here(self, msg)) {
             log_here(self, (tnd_log_level_t)msg->note.number, msg->note.payload);
@@ -158,6 +161,9 @@ static void own_message(tnd_host_t *self, const tnd_msg_t *msg)
         break;
     case TND_MSG_TOUCH:
         tnd_host_take_touch(self, msg);
+        break;
+    case TND_MSG_LOOK:
+        tnd_look_service_question(self->looks, msg, tnd_clock_now());
         break;
     case TND_MSG_OUTCOME:
         tnd_text_payload_read(&reader, msg->note.payload);
@@ -335,12 +341,61 @@ static void take_newcomer(tnd_host_t *self, tnd_arrival_t *arrival, uint64_t now
     tnd_msg_drop(&arrival->msg, arrival->carry);
 }
 
+/* --- inspectors ------------------------------------------------------------------------------- */
+
+static void send_look(void *context, tnd_msg_t *msg)
+{
+    if (tnd_is_inspector(msg->to))
+        send_to(context, PORT_HOSTS, msg->to, msg, TND_CARRY_BUFFER);
+    else
+        tnd_host_route(context, msg, TND_CARRY_BUFFER);
+}
+
+static void disconnect_inspector(void *context, tnd_actor_id_t inspector, const char *why)
+{
+    const tnd_host_t *self = context;
+    tnd_hub_disconnect_peer(self->hub, PORT_HOSTS, inspector, why);
+}
+
+void tnd_host_begin_looks(tnd_host_t *self)
+{
+    tnd_look_config_t config = {.pages = self->pages,
+                                .self = tnd_host_id(self->config.host),
+                                .first_host = tnd_host_id(0),
+                                .host_count = self->plan->host_count};
+    tnd_look_output_t output = {
+        .context = self, .send = send_look, .disconnect = disconnect_inspector};
+    self->looks = tnd_look_service_new(&config, &output);
+}
+
+static void take_inspector(tnd_host_t *self, tnd_arrival_t *arrival, uint64_t now)
+{
+    switch (arrival->kind) {
+    case TND_ARRIVAL_UP:
+        tnd_look_service_came(self->looks, arrival->peer, now);
+        break;
+    case TND_ARRIVAL_LOST:
+        tnd_look_service_gone(self->looks, arrival->peer);
+        break;
+    case TND_ARRIVAL_REFUSED:
+        break;
+    case TND_ARRIVAL_MESSAGE:
+        tnd_look_service_asked(self->looks, arrival->peer, &arrival->msg, now);
+        tnd_msg_drop(&arrival->msg, arrival->carry);
+        break;
+    }
+}
+
 void tnd_host_take_arrival(tnd_host_t *self, tnd_arrival_t *arrival, uint64_t now)
 {
     self->round_ns = now;
     if (arrival->port == PORT_HOSTS && tnd_is_newcomer(arrival->peer) &&
         arrival->kind != TND_ARRIVAL_REFUSED) {
         take_newcomer(self, arrival, now);
+        return;
+    }
+    if (arrival->port == PORT_HOSTS && tnd_is_inspector(arrival->peer)) {
+        take_inspector(self, arrival, now);
         return;
     }
     if (arrival->kind != TND_ARRIVAL_MESSAGE) {

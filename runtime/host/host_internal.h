@@ -12,6 +12,7 @@
 #include <stdatomic.h>
 
 #include "runtime/host/leader.h"
+#include "runtime/looks/look_service.h"
 #include "runtime/observe/hang_detector.h"
 #include "runtime/resources/resources.h"
 
@@ -70,10 +71,11 @@ struct tnd_host {
     struct tnd_host_tuning *tunings; /* by actor with `workers: auto` */
     uint32_t tuning_count;
     uint64_t tuning_due_ns;
-    uint32_t tuning_most;    /* workers of an actor that its memory allows */
-    _Atomic uint32_t *awake; /* by instance that gives blocks: workers that may get them */
-    bool hung;               /* a device thread, which ends the run */
-    uint8_t *busy;           /* by instance: inside a work hook elsewhere */
+    uint32_t tuning_most;      /* workers of an actor that its memory allows */
+    _Atomic uint32_t *awake;   /* by instance that gives blocks: workers that may get them */
+    bool hung;                 /* a device thread, which ends the run */
+    uint8_t *busy;             /* by instance: inside a work hook elsewhere */
+    tnd_look_service_t *looks; /* for inspectors without access to the pages */
     tnd_membership_t membership;
     uint32_t *violations;                    /* by host */
     uint64_t link_timeout_ns, busy_every_ns; /* of this run: see pace.h */
@@ -143,6 +145,8 @@ void tnd_host_tell_leader(tnd_host_t *self, tnd_msg_kind_t kind, uint64_t number
 void tnd_host_take_arrival(tnd_host_t *self, tnd_arrival_t *arrival, uint64_t now);
 /*  Tells other hosts which actors here are inside a work hook; the leader forwards all reports. */
 void tnd_host_tell_busy(tnd_host_t *self, uint64_t now);
+/*  Lets inspectors look by the control connection. */
+void tnd_host_begin_looks(tnd_host_t *self);
 
 /* --- host_touch.c ----------------------------------------------------------------------------- */
 

@@ -32,10 +32,11 @@
 typedef struct tnd_hub tnd_hub_t;
 
 enum {
-    TND_WIRE_ABI = 10,         /* of the wire header and of what messages mean */
+    TND_WIRE_ABI = 11,         /* of the wire header and of what messages mean */
     TND_FRAME_MAX = 256 << 20, /* bytes of one frame: a larger one ends its connection */
     TND_LINK_ROOM_MIN = 64,    /* bytes */
     TND_UNREAD = 1024,         /* messages that may be unread, by default */
+    TND_GUESTS_MAX = 8,        /* see is_guest */
     TND_UNREAD_WORDS = 64      /* of the handshake, pings and answers beside them: see link_end.h */
 };
 
@@ -87,6 +88,10 @@ typedef struct {
     uint32_t (*unread)(void *context, uint32_t port);
     /*  How many peers may come to one bound port, all at once at the start of a run. */
     uint32_t callers;
+    /*  Whether a peer is a guest, which takes no part in the run: it need not know the graph.  Only
+     *  TND_GUESTS_MAX are accepted at a time, and none of another user of this machine.  A guest is
+     *  forgotten when its connection ends.  NULL: none is. */
+    bool (*is_guest)(void *context, uint32_t port, tnd_actor_id_t peer);
 } tnd_hub_config_t;
 
 /*  Counters of a hub, for statistics; read by its thread. */

@@ -366,6 +366,20 @@ tnd_tap_t *tnd_pages_tap(const tnd_pages_t *self)
     return (tnd_tap_t *)(void *)((char *)self->memory + self->size_bytes - TND_TAP_BYTES);
 }
 
+size_t tnd_pages_looked_at(const tnd_pages_t *self)
+{
+    tnd_pages_shape_t shape = self->record.shape;
+    shape.rings = 0;
+    return self->file < 0
+               ? 0
+               : (shape.actors + (size_t)1) * TND_PAGE_BYTES + tnd_run_record_bytes(&shape);
+}
+
+bool tnd_pages_read(const tnd_pages_t *self, void *bytes, size_t size, size_t at)
+{
+    return pread(self->file, bytes, size, (off_t)at) == (ssize_t)size;
+}
+
 void tnd_pages_destroy(tnd_pages_t **self_p)
 {
     if (*self_p == NULL)

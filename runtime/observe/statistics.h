@@ -155,6 +155,10 @@ tnd_statistics_t *tnd_pages_at(tnd_pages_t *self, size_t index);
 const tnd_run_record_t *tnd_pages_record(const tnd_pages_t *self);
 /*  What follows that. */
 tnd_tap_t *tnd_pages_tap(const tnd_pages_t *self);
+/*  The part of the file before its event rings: its size, 0 if no other process can see it, and its
+ *  bytes as another process reads them.  Returns false if they cannot be read. */
+size_t tnd_pages_looked_at(const tnd_pages_t *self);
+bool tnd_pages_read(const tnd_pages_t *self, void *bytes, size_t size, size_t at);
 void tnd_pages_destroy(tnd_pages_t **self_p);
 
 /*  Sets state and waits, and counts the time of the previous state.  Of several waits, only the

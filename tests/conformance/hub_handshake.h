@@ -71,6 +71,57 @@ Test(hub, another_graph_is_refused_on_both_sides)
     cr_assert_not_null(strstr(text, "graph"), "%s", text);
 }
 
+Test(hub, a_guest_need_not_know_the_graph)
+{
+    static stage_t stage;
+    static site_t join, worker;
+    stage_open(&stage);
+    stage.guests = true;
+    site_open(&join, &stage, JOIN, 1);
+    site_open(&worker, &stage, WORKER, 1);
+    site_bind(&join, &stage.terms);
+    site_connect(&worker, &(tnd_terms_t){.schema = 13, .numeric = 14, .abi = 1});
+
+    run_until(&worker, &join, &worker.ups, 1);
+
+    cr_assert_str_eq(worker.trace, "up 1\n");
+    part(&stage, &join, &worker);
+}
+
+Test(hub, only_some_guests_are_accepted_at_a_time)
+{
+    enum { FIRST = 100 };
+    static stage_t stage;
+    static site_t join, guests[TND_GUESTS_MAX + 1], later;
+    stage_open(&stage);
+    stage.guests = true;
+    site_open(&join, &stage, JOIN, 1);
+    site_bind(&join, &stage.terms);
+    for (uint32_t i = 0; i < TND_GUESTS_MAX; i++) {
+        site_open(&guests[i], &stage, FIRST + i, 1);
+        site_connect(&guests[i], &stage.terms);
+        run_until(&guests[i], &join, &guests[i].ups, 1);
+    }
+    site_t *last = &guests[TND_GUESTS_MAX];
+    site_open(last, &stage, FIRST + TND_GUESTS_MAX, 1);
+    site_connect(last, &stage.terms);
+    run_until(last, &join, &last->refusals, 1);
+    cr_assert_not_null(strstr(last->trace, "others look at this run"), "%s", last->trace);
+    cr_assert_eq(join.losts, 0, "the others stay");
+
+    tnd_hub_close(&guests[0].hub, 0);
+    run_until(&join, NULL, &join.losts, 1);
+    site_open(&later, &stage, FIRST + TND_GUESTS_MAX + 1, 1);
+    site_connect(&later, &stage.terms);
+    run_until(&later, &join, &later.ups, 1);
+
+    tnd_hub_close(&later.hub, 0);
+    for (uint32_t i = 1; i <= TND_GUESTS_MAX; i++)
+        tnd_hub_close(&guests[i].hub, 0);
+    tnd_hub_close(&join.hub, 0);
+    stage_close(&stage);
+}
+
 Test(hub, another_schema_is_refused_on_both_sides)
 {
     const char *text =

@@ -58,6 +58,7 @@ typedef struct {
     tnd_terms_t terms;
     uint32_t unread;    /* messages of each port; 0: as usual */
     uint64_t search_ns; /* of sites that are opened from now on */
+    bool guests;        /* all peers of such sites are guests */
     char actual[256];
 } stage_t;
 
@@ -81,6 +82,12 @@ static uint32_t stage_unread(void *context, uint32_t port)
     const stage_t *self = context;
     (void)port;
     return self->unread != 0 ? self->unread : TND_UNREAD;
+}
+
+static bool stage_is_guest(void *context, uint32_t port, tnd_actor_id_t peer)
+{
+    (void)port, (void)peer;
+    return ((const stage_t *)context)->guests;
 }
 
 static void stage_open(stage_t *self)
@@ -120,7 +127,8 @@ static void site_open_patient(site_t *self, stage_t *stage, tnd_actor_id_t id, t
                                .context = stage,
                                .schema = stage_schema,
                                .frame_max = 1 << 20,
-                               .unread = stage_unread};
+                               .unread = stage_unread,
+                               .is_guest = stage_is_guest};
     cr_assert_eq(
         tnd_hub_open(stage->net.network->hub, &self->hub, stage->net.context, &config, NULL),
         TND_OK);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "transport/zmq/hub_internal.h"
+#include "transport/zmq/local_peer.h"
 
 enum {
     CLOSE_WAIT_MS = 200, /* for an endpoint to be free again */
@@ -88,7 +89,15 @@ static bool admit(tnd_zmq_hub_t *self, tnd_route_t *route, const tnd_msg_t *hell
 {
     tnd_binder_t *binder = route->binder;
     tnd_connections_refusal_t refusal;
+    tnd_error_t error;
     if (!tnd_connections_expects(&self->peers, binder->port, &binder->terms, hello, &refusal)) {
+        say_refuse(self, route, &refusal.msg);
+        return false;
+    }
+    if (route->pipe == NULL && tnd_connections_is_guest(&self->peers, binder->port, hello->from) &&
+        tnd_local_peer_check(route->fd, &error) != TND_OK) {
+        snprintf(refusal.why, sizeof refusal.why, "%.150s", error.text);
+        self->peers.counts.refused++;
         say_refuse(self, route, &refusal.msg);
         return false;
     }

@@ -29,6 +29,28 @@ void tnd_connections_fini(tnd_connections_t *self)
     free(self->notices);
 }
 
+/*  Forgets guests whose connections have ended.  Returns the number of the others. */
+static uint32_t sweep_guests(tnd_connections_t *self)
+{
+    uint32_t kept = 0, guests = 0;
+    for (uint32_t i = 0; i < self->count; i++) {
+        tnd_connection_t *peer = self->peers[i];
+        bool gone = peer->guest && peer->wire == NULL;
+        guests += peer->guest && !gone;
+        if (gone)
+            free(peer);
+        else
+            self->peers[kept++] = peer;
+    }
+    self->count = kept;
+    return guests;
+}
+
+bool tnd_connections_is_guest(const tnd_connections_t *self, uint32_t port, tnd_actor_id_t id)
+{
+    return self->config.is_guest != NULL && self->config.is_guest(self->config.context, port, id);
+}
+
 static tnd_connection_t *add(tnd_connections_t *self, uint32_t port, tnd_actor_id_t id,
                              const tnd_terms_t *terms, bool binder, uint64_t now)
 {
@@ -224,7 +246,10 @@ tnd_connection_t *tnd_connections_hello(tnd_connections_t *self, uint32_t port,
     if (!peer->end.config.binder)
         return NULL;
 
+    peer->guest = tnd_connections_is_guest(self, port, msg->from);
     peer->end.config.terms = *terms;
+    if (peer->guest)
+        memset(peer->end.config.terms.graph, 0, sizeof peer->end.config.terms.graph);
     tnd_end_change_t change = tnd_end_heard(&peer->end, msg, now);
     if (change == TND_END_LOST) {
         lost(self, peer, TND_LOSS_REPLACED, "the peer reconnected by a new connection");
@@ -367,6 +392,9 @@ bool tnd_connections_expects(tnd_connections_t *self, uint32_t port, const tnd_t
         snprintf(why, room,
                  "%s does not expect actor %u here: compare the topology files of both hosts",
                  config->name, hello->from);
+    else if (tnd_connections_is_guest(self, port, hello->from) &&
+             sweep_guests(self) >= TND_GUESTS_MAX)
+        snprintf(why, room, "%d others look at this run: try again later", TND_GUESTS_MAX);
     else if (hello->to != config->self)
         snprintf(why, room,
                  "%s (actor %u) listens here, not actor %u: the endpoint belongs to another "

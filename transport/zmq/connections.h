@@ -18,6 +18,7 @@ typedef struct tnd_connection {
     uint32_t port;
     tnd_actor_id_t id;
     bool refused; /* nothing listened at the last attempt to connect */
+    bool guest;   /* see is_guest of tnd_hub_config_t */
     bool parting; /* GOODBYE was sent on its connection, which the peer may close */
     void *wire;
 } tnd_connection_t;
@@ -85,6 +86,8 @@ void tnd_connections_violated(tnd_connections_t *self, tnd_connection_t *peer, c
                               uint64_t now);
 /*  Ends the connection of a peer that does not read. */
 void tnd_connections_does_not_read(tnd_connections_t *self, tnd_connection_t *peer, uint64_t now);
+/*  Whether a peer may only look. */
+bool tnd_connections_is_guest(const tnd_connections_t *self, uint32_t port, tnd_actor_id_t id);
 /*  The answer to a HELLO that is not accepted; the message points to `why`. */
 typedef struct {
     tnd_msg_t msg;
