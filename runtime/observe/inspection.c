@@ -94,18 +94,21 @@ static bool take_record(int file, const tnd_pages_shape_t *shape, tnd_look_t loo
     return true;
 }
 
-static bool has_room(const tnd_pages_shape_t *shape, uint64_t file_bytes)
+/*  A copy ends before the rings. */
+static bool has_room(const tnd_pages_shape_t *shape, bool is_copy, uint64_t file_bytes)
 {
+    tnd_pages_shape_t whole = *shape;
+    whole.rings = is_copy ? 0 : shape->rings;
     if (shape->actors > COUNT_MAX || shape->hosts > COUNT_MAX || shape->edges > EDGES_MAX ||
         shape->histories > shape->actors || shape->details > shape->histories ||
         shape->rings > RINGS_MAX || shape->timings > shape->rings)
         return false;
     return file_bytes >=
-           ((uint64_t)shape->actors + 1) * TND_PAGE_BYTES + tnd_run_record_bytes(shape);
+           ((uint64_t)shape->actors + 1) * TND_PAGE_BYTES + tnd_run_record_bytes(&whole);
 }
 
-/*  Why a file is not shown, or NULL. */
-static const char *take_pages(int file, tnd_look_t look, tnd_inspected_t *process)
+/*  Why a file is not shown, or NULL.  A copy is of a process of another machine. */
+static const char *take_pages(int file, tnd_look_t look, bool is_copy, tnd_inspected_t *process)
 {
     union {
         tnd_pages_header_t is;
@@ -127,7 +130,7 @@ static const char *take_pages(int file, tnd_look_t look, tnd_inspected_t *proces
     if (header.is.version != TND_PAGES_VERSION || header.is.actor_bytes != sizeof(tnd_statistics_t))
         return other_version;
     const tnd_pages_shape_t *shape = &header.is.shape;
-    if (!has_room(shape, (uint64_t)facts.st_size))
+    if (!has_room(shape, is_copy, (uint64_t)facts.st_size))
         return "it is cut";
     if (header.is.record_bytes != tnd_run_record_bytes(shape))
         return other_version;
@@ -154,11 +157,18 @@ static const char *take_pages(int file, tnd_look_t look, tnd_inspected_t *proces
     process->last_ns = tnd_pages_last(process->last_ns, process->record.page);
     /* If the number belongs to another process, that process runs in a container. */
     char state;
-    if (tnd_process_start(process->process, &state) == header.is.process_start) {
+    if (!is_copy && tnd_process_start(process->process, &state) == header.is.process_start) {
         process->stopped = tnd_process_is_stopped(state);
         process->throttled_ns = tnd_machine_load_throttled("", process->process);
     }
     return NULL;
+}
+
+static void forget(tnd_inspected_t *process)
+{
+    free(process->actors);
+    free(process->record_memory);
+    *process = (tnd_inspected_t){.process = 0};
 }
 
 static void take_file(walk_t *walk, int folder, const char *path, const char *name)
@@ -175,7 +185,7 @@ static void take_file(walk_t *walk, int folder, const char *path, const char *na
     process.killed = flock(file, LOCK_SH | LOCK_NB) == 0;
     if (process.killed)
         tnd_touch_forget(folder, file);
-    const char *why = take_pages(file, walk->look, &process);
+    const char *why = take_pages(file, walk->look, false, &process);
     struct stat facts;
     bool ended = why == NULL && process.record.page->outcome != 0;
     if (process.killed && (fstat(file, &facts) != 0 || facts.st_nlink == 0))
@@ -189,8 +199,7 @@ static void take_file(walk_t *walk, int folder, const char *path, const char *na
         walk->others += why == other_version;
         if (*why != '\0' && why != other_version)
             report(walk, process.path, "not shown: ", why);
-        free(process.actors);
-        free(process.record_memory);
+        forget(&process);
         return;
     }
     tnd_inspection_t *made = walk->made;
@@ -287,12 +296,20 @@ void tnd_inspection_sort(tnd_inspection_t *self)
         qsort(self->processes, self->count, sizeof *self->processes, in_order);
 }
 
+const char *tnd_inspected_copy(tnd_inspected_t *self, int file, tnd_look_t look)
+{
+    *self = (tnd_inspected_t){.process = 0};
+    const char *why = take_pages(file, look, true, self);
+    if (why != NULL)
+        forget(self);
+    return why;
+}
+
 tnd_inspection_t *tnd_inspection_of_file(int file)
 {
     tnd_inspected_t process = {0};
-    if (take_pages(file, TND_LOOK_NOW, &process) != NULL) {
-        free(process.actors);
-        free(process.record_memory);
+    if (take_pages(file, TND_LOOK_NOW, false, &process) != NULL) {
+        forget(&process);
         return NULL;
     }
     tnd_inspection_t *self = tnd_allocate_zeroed(1, sizeof *self);

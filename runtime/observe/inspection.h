@@ -27,7 +27,8 @@ typedef struct {
     bool stopped;          /* by a signal, such as Ctrl-Z gives */
     bool foreign;          /* the file is another user's: what it says of hosts is not trusted */
     uint64_t throttled_ns; /* by its control group, so far */
-    uint64_t last_ns;      /* when one of its actors last changed its state; 0: never */
+    uint64_t silent_ns; /* on another machine: since when nothing is heard of it; 0: it answers */
+    uint64_t last_ns;   /* when one of its actors last changed its state; 0: never */
     uint32_t count;
     tnd_statistics_t *actors; /* a copy, without those of other hosts */
     /*  Copies of the rest.  Histories, details and timings are NULL unless they were asked for; the
@@ -64,6 +65,9 @@ void tnd_inspection_destroy(tnd_inspection_t **self_p);
 
 /*  Validates a process whose pages came from elsewhere. */
 void tnd_inspected_bound(tnd_inspected_t *self);
+/*  Reads a copy of the statistics file of a process of another machine, without its event rings.
+ *  Returns NULL, or why it cannot be shown. */
+const char *tnd_inspected_copy(tnd_inspected_t *self, int file, tnd_look_t look);
 /*  Moves a process of another inspection here and leaves an empty one there.  tnd_inspection_sort
  *  restores the order after the last one. */
 void tnd_inspection_move(tnd_inspection_t *self, tnd_inspected_t *process);

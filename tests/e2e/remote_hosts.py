@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A run over three machines is seen from one of them, by `--via`.
+"""A run over three machines is seen from one of them, by `--via` and by `--leader`.
 
 Usage: remote_hosts.py [NAME...]; without a name it lists them.  Each host has a network and a mount
 namespace of its own, so that its statistics cannot be read elsewhere.  Where that cannot be made
@@ -12,6 +12,7 @@ import os
 import pathlib
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -101,6 +102,7 @@ class Spread:
         self.via.chmod(0o755)
         self.machines = {name: Machine(folder, name, number)
                          for name, number in (("b", 1), ("c", 2))}
+        self.way = ["--via", f"{self.via} {{host}}"]
         self.processes, self.logs = {}, []
         for name in "abc":
             self.start(name)
@@ -113,7 +115,7 @@ class Spread:
             stdout=self.logs[-1], stderr=self.logs[-1], cwd=ROOT)
 
     def words(self, *words):
-        return [str(TUNDISH), *words, "spread", "--via", f"{self.via} {{host}}"]
+        return [str(TUNDISH), *words, "spread", *self.way]
 
     def tool(self, *words):
         """Exit code, stdout and stderr of a command with --via."""
@@ -143,7 +145,9 @@ class Spread:
 
     def look(self):
         code, out, err = self.tool("ps", "--json")
-        early = code == 1 and err.startswith("tundish ps: no run `spread` on this machine (looked ")
+        early = code == 1 and err.startswith(
+            ("tundish ps: no run `spread` on this machine (looked ",
+             "tundish ps: no run `spread` is shown by the leader at 10.0.1.1:7100"))
         assert early or (code, err) == (0, ""), (code, out, err)
         return json.loads(out)
 
@@ -346,6 +350,118 @@ def test_an_inspector_changes_nothing(folder):
         codes = {name: process.wait(END_S) for name, process in spread.processes.items()}
         assert codes == {"a": 130, "b": 130, "c": 130}, (codes, spread.said())
         assert "silent" not in spread.said() and "is away" not in spread.said(), spread.said()
+
+
+def by_leader(spread):
+    """Looks by the leader's port, without access to the pages of this machine."""
+    spread.way = ["--leader", "10.0.1.1:7100"]
+    return spread
+
+
+def process_of(seen, host):
+    return next(process for process in seen["processes"] if process["host"] == host)
+
+
+def test_leader_shows_all_hosts(folder):
+    with contextlib.closing(by_leader(Spread(folder))) as spread:
+        seen = spread.until_it_flows()
+        at = {process["host"]: process for process in seen["processes"]}
+        assert {name: process["machine"] for name, process in at.items()} == \
+            {"a": "10.0.1.1", "b": "10.0.1.2", "c": "10.0.2.2"}, at
+        assert {name: process["pid"] for name, process in at.items()} == \
+            {name: process.pid for name, process in spread.processes.items()}, at
+        workers = {name: at[name]["actors"][0]["name"] for name in "bc"}
+        assert sorted(workers.values()) == ["prep.0", "prep.1"], workers
+        # An inspector that looks all the time keeps a host that stopped on the screen.
+        with subprocess.Popen(spread.words("ps", "--stream", "-i", "100ms"),
+                              stdout=subprocess.PIPE) as stream:
+            try:
+                while hosts_of(json.loads(stream.stdout.readline())) != ["a", "b", "c"]:
+                    pass
+                spread.processes["b"].send_signal(signal.SIGSTOP)
+                seen = {"processes": []}
+                while "silent" not in [process["state"] for process in seen["processes"]]:
+                    seen = json.loads(stream.stdout.readline())
+                assert hosts_of(seen) == ["a", "b", "c"], hosts_of(seen)
+                silent = process_of(seen, "b")
+                assert (silent["state"], silent["actors"][0]["name"]) == ("silent", workers["b"])
+                assert process_of(seen, "c")["state"] == "running", seen
+                # The fault is named with host and actor.
+                fault = spread.fault("away")
+                assert (fault["host"], fault["actor"]) == ("b", workers["b"]), fault
+                # The leader itself.
+                spread.processes["a"].send_signal(signal.SIGSTOP)
+                begun = time.monotonic()
+                while not any("the leader at 10.0.1.1:7100 does not answer" in line
+                              for line in seen["unread"]):
+                    seen = json.loads(stream.stdout.readline())
+                print(f"the leader's silence was reported after {time.monotonic() - begun:.1f} s")
+                assert hosts_of(seen) == ["a", "b", "c"], hosts_of(seen)
+                code, out, err = spread.tool("why")
+                assert code == 1 and "does not answer" in err, (code, out, err)
+            finally:
+                stream.kill()
+        for name in "ab":
+            spread.processes[name].send_signal(signal.SIGCONT)
+        code, out, err = spread.tool("top", "--once")
+        end = time.monotonic() + END_S
+        while code != 0:
+            assert time.monotonic() < end, (code, out, err)
+            code, out, err = spread.tool("top", "--once")
+        has(out, "10.0.1.2", "10.0.2.2")
+
+
+def test_leader_that_is_not_there(folder):
+    with contextlib.closing(by_leader(Spread(folder))) as spread:
+        spread.until_connected()
+        for words, why in ((["--leader", "10.0.1.1:7101"], "nothing listens there"),
+                           (["--leader", "10.0.1.9:7100"], "does not answer")):
+            spread.way = words
+            code, _, err = spread.tool("ps")
+            assert code == 1 and why in err, (code, err)
+        for words in (["--leader", "10.0.1.1"], ["--leader", "10.0.1.1:0"], ["--leader", ":7"],
+                      ["--leader", "a b:7100"], ["--leader", "a:7100", "--via", "x {host}"]):
+            spread.way = words
+            code, _, err = spread.tool("ps")
+            assert code == 2 and "--leader" in err, (code, err)
+        by_leader(spread)
+        # Another user of the leader's machine sees nothing, whichever address it asks.
+        other = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"]
+        done = subprocess.run([*other, *spread.words("ps")], stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, text=True, timeout=END_S)
+        assert done.returncode == 1 and done.stdout == "", done
+        has(done.stderr, "refused: the run belongs to another user of this machine")
+
+
+def test_hostile_inspectors_change_nothing(folder):
+    with contextlib.closing(by_leader(Spread(folder))) as spread:
+        spread.until_it_flows()
+        stopped = [subprocess.Popen(spread.words("ps", "--stream", "-i", "50ms"),
+                                    stdout=subprocess.PIPE) for _ in range(2)]
+        for inspector in stopped:
+            inspector.stdout.readline()
+        stopped[0].send_signal(signal.SIGSTOP)  # with its socket open
+        stopped[1].kill()
+        # Connections that say nothing, and garbage with and without a greeting of ZeroMQ.
+        silent = [socket.create_connection(("10.0.1.1", 7100)) for _ in range(20)]
+        greeting = b"\xff" + bytes(8) + b"\x7f\x03\x00NULL" + bytes(16 + 1 + 31)
+        for number, connection in enumerate(silent):
+            with contextlib.suppress(OSError):
+                connection.sendall((greeting if number % 2 else b"") + os.urandom(5000))
+        before = spread.here()["steps"]
+        end = time.monotonic() + END_S
+        while spread.here()["steps"] < before + 20:
+            assert time.monotonic() < end, spread.said()
+        spread.until("it is not shown any more", lambda seen: hosts_of(seen) == ["a", "b", "c"])
+        for connection in silent:
+            connection.close()
+        for inspector in stopped:
+            inspector.kill()
+            inspector.wait()
+            inspector.stdout.close()
+        spread.processes["a"].send_signal(signal.SIGTERM)
+        codes = {name: process.wait(END_S) for name, process in spread.processes.items()}
+        assert codes == {"a": 130, "b": 130, "c": 130}, (codes, spread.said())
 
 
 def main():

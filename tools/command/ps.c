@@ -249,7 +249,8 @@ static void print_table(sheet_t *sheet, const tnd_inspection_t *before,
             report_pause(&after->processes[p]);
         }
     if (sheet->rows.count == 0 && sheet->request->file_count == 0)
-        fprintf(stderr, "%s\n", tnd_absent_run_text(NULL, absent, sizeof absent));
+        fprintf(stderr, "%s\n",
+                tnd_absent_run_text(NULL, sheet->request->leader, absent, sizeof absent));
     free(sheet->rows.rows);
 }
 
@@ -265,13 +266,13 @@ static int once(const tnd_request_t *request, tnd_remote_hosts_t *hosts)
         print_json(&sheet, before, after);
     else
         print_table(&sheet, before, after);
-    int code = TND_EXIT_OK;
+    int code = request->leader != NULL && !sheet.any ? TND_EXIT_FAILED : TND_EXIT_OK;
     for (size_t i = 0; i < request->file_count; i++) {
         const char *run = request->files[i];
         char absent[600];
         if (tnd_inspection_has(after, run, false) || tnd_inspection_has(after, run, true))
             continue;
-        tnd_complain("ps", "%s", tnd_absent_run_text(run, absent, sizeof absent));
+        tnd_complain("ps", "%s", tnd_absent_run_text(run, request->leader, absent, sizeof absent));
         code = TND_EXIT_FAILED;
     }
     if (after != before)
@@ -323,13 +324,14 @@ static int ps(const tnd_request_t *request)
     if (interval != NULL && (tnd_quantity_duration(interval, &interval_ns) != TND_QUANTITY_OK ||
                              interval_ns < interval_min_ns || interval_ns > interval_max_ns))
         return tnd_usage_error("ps", "--interval takes a time from 10ms to 1h, not '%s'", interval);
-    if (request->pages && (!request->stream || request->via != NULL || request->file_count > 0))
-        return tnd_usage_error("ps", "--pages needs --stream, without --via or RUN");
+    if (request->pages && (!request->stream || request->via != NULL || request->leader != NULL ||
+                           request->file_count > 0))
+        return tnd_usage_error("ps", "--pages needs --stream, without --leader, --via or RUN");
     if (request->pages)
         return stream_pages(interval_ns);
     tnd_remote_hosts_t *hosts;
     tnd_error_t error = {.text = ""};
-    if (tnd_remote_hosts_new(&hosts, request->via, &error) != TND_OK)
+    if (tnd_remote_hosts_new(&hosts, request->via, request->leader, &error) != TND_OK)
         return tnd_usage_error("ps", "%s", error.text);
     int code = request->stream ? stream(request, hosts, interval_ns) : once(request, hosts);
     tnd_remote_hosts_destroy(&hosts);
@@ -341,8 +343,8 @@ const tnd_command_t tnd_command_ps = {
     .name = "ps",
     .operands = "[RUN...]",
     .summary = "shows every actor of the runs on this machine, and what it waits for",
-    .arguments =
-        (const char *const[]){"--interval", "--json", "--pages", "--stream", "--via", NULL},
+    .arguments = (const char *const[]){"--interval", "--json", "--leader", "--pages", "--stream",
+                                       "--via", NULL},
     .details =
         "Reads the statistics in shared memory only, so actors that hang or were stopped are\n"
         "shown too.  A line per actor:\n"
@@ -383,10 +385,19 @@ const tnd_command_t tnd_command_ps = {
         "and what was last heard.  Both machines need the same version of tundish, and the same\n"
         "user.\n"
         "\n"
+        "--leader 10.0.0.1:7100 needs no command there: it shows the one run that listens at this\n"
+        "port, which `tundish explain` prints, with all its hosts.  They send what has changed, "
+        "at\n"
+        "most 1 MB/s in all, while up to 4 inspectors look.  It only reads.  Event histories and\n"
+        "threads stay on their machines.  A host that does not answer has state `silent` and is\n"
+        "shown as it was.  On the leader's machine only its user (and root) may look; from other\n"
+        "machines all that can reach the port may, so `insecure: true` is what allows it.  With\n"
+        "`ssh -L 7100:127.0.0.1:7100`, a run that listens on loopback can be shown elsewhere.\n"
+        "\n"
         "The pages of killed processes are kept for 10 minutes.  Runs of other users are not\n"
         "shown.  With RUN, the `name:` of a topology, only that run is shown.\n",
     .codes = "  0   shown, also if nothing runs\n"
-             "  1   a RUN does not exist here\n"
+             "  1   a RUN does not exist here, or --leader shows no run\n"
              "  2   usage\n",
     .run = ps,
 };

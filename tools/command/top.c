@@ -59,7 +59,7 @@ static void print_screen(const tnd_watched_run_t *run)
     tnd_screen_free(&screen);
 }
 
-static int print_once(tnd_watched_run_t *run, bool json)
+static int print_once(tnd_watched_run_t *run, const char *leader, bool json)
 {
     char absent[600];
     tnd_watched_run_look(run);
@@ -72,15 +72,17 @@ static int print_once(tnd_watched_run_t *run, bool json)
     else if (run->snapshot != NULL)
         print_screen(run);
     else if (run->name == NULL)
-        fprintf(stderr, "%s\n", tnd_absent_run_text(NULL, absent, sizeof absent));
-    if (run->snapshot != NULL || run->name == NULL)
+        fprintf(stderr, "%s%s\n", run->after->unread,
+                tnd_absent_run_text(NULL, leader, absent, sizeof absent));
+    if (run->snapshot != NULL || (run->name == NULL && leader == NULL))
         return TND_EXIT_OK;
-    tnd_complain("top", "%s", tnd_absent_run_text(run->name, absent, sizeof absent));
+    if (run->name != NULL)
+        tnd_complain("top", "%s", tnd_absent_run_text(run->name, leader, absent, sizeof absent));
     return TND_EXIT_FAILED;
 }
 
 /*  A line per interval until the run has ended. */
-static int print_lines(tnd_watched_run_t *run, uint64_t interval_ns, bool json)
+static int print_lines(tnd_watched_run_t *run, const char *leader, uint64_t interval_ns, bool json)
 {
     char absent[600];
     bool waits = false;
@@ -89,7 +91,7 @@ static int print_lines(tnd_watched_run_t *run, uint64_t interval_ns, bool json)
         tnd_watched_run_look(run);
         if (run->snapshot == NULL && !waits) {
             fprintf(stderr, "%s; waiting for one\n",
-                    tnd_absent_run_text(run->name, absent, sizeof absent));
+                    tnd_absent_run_text(run->name, leader, absent, sizeof absent));
             waits = true;
         } else if (found && json) {
             print_json(run);
@@ -168,7 +170,7 @@ static int top(const tnd_request_t *request)
     tnd_terminal_t terminal = tnd_terminal_look(STDOUT_FILENO);
     tnd_remote_hosts_t *hosts;
     tnd_error_t error = {.text = ""};
-    if (tnd_remote_hosts_new(&hosts, request->via, &error) != TND_OK)
+    if (tnd_remote_hosts_new(&hosts, request->via, request->leader, &error) != TND_OK)
         return tnd_usage_error("top", "%s", error.text);
     tnd_watched_run_t run;
     int code;
@@ -186,9 +188,9 @@ static int top(const tnd_request_t *request)
         view.interval_ns = interval_ns;
         code = show_screen(painter, &run, &view);
     } else if (request->once) {
-        code = print_once(&run, request->json);
+        code = print_once(&run, request->leader, request->json);
     } else {
-        code = print_lines(&run, interval_ns, request->json);
+        code = print_lines(&run, request->leader, interval_ns, request->json);
     }
     tnd_watched_run_free(&run);
     tnd_remote_hosts_destroy(&hosts);
@@ -200,7 +202,7 @@ const tnd_command_t tnd_command_top = {
     .name = "top",
     .operands = "[RUN]",
     .summary = "shows a run as it goes: what limits it, its actors, edges, hosts and log",
-    .arguments = (const char *const[]){"--interval", "--once", "--json", "--via", NULL},
+    .arguments = (const char *const[]){"--interval", "--once", "--json", "--leader", "--via", NULL},
     .details =
         "Reads the statistics in shared memory only, so actors that hang or were stopped are\n"
         "shown too.  It waits for a run if there is none, and shows how a run ended.  If no run\n"
@@ -222,11 +224,12 @@ const tnd_command_t tnd_command_top = {
         "--json prints an object per interval, as `tundish ps --json`.  --once looks twice and\n"
         "prints the screen as text.\n"
         "\n"
-        "Hosts on other machines are shown too with --via 'ssh {address}'; see `tundish ps "
-        "--help`.\n"
+        "Hosts on other machines are shown too with --via 'ssh {address}', and those of one run\n"
+        "with --leader 10.0.0.1:7100; see `tundish ps --help`.\n"
         "The log names a host that does not answer within 2 s.\n",
     .codes = "  0   the user quit, or the run has ended\n"
-             "  1   --once: RUN does not exist here; stdout cannot be written\n"
+             "  1   --once: RUN does not exist here, or --leader shows no run; stdout cannot be "
+             "written\n"
              "  2   usage\n",
     .run = top,
 };

@@ -108,7 +108,7 @@ static int watch(const tnd_request_t *request)
     tnd_server_t *server = NULL;
     tnd_watched_looks_t looks;
     sigset_t before;
-    if (tnd_remote_hosts_new(&hosts, request->via, &error) != TND_OK)
+    if (tnd_remote_hosts_new(&hosts, request->via, NULL, &error) != TND_OK)
         return tnd_usage_error("watch", "%s", error.text);
     tnd_watched_looks_begin(&looks, run, hosts);
     tnd_status_t status = request->token != NULL ? tnd_token_read(&token, request->token, &error)

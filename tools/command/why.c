@@ -116,7 +116,7 @@ static int why(const tnd_request_t *request)
     tnd_remote_hosts_t *hosts;
     tnd_error_t error = {.text = ""};
     char absent[600];
-    if (tnd_remote_hosts_new(&hosts, request->via, &error) != TND_OK)
+    if (tnd_remote_hosts_new(&hosts, request->via, request->leader, &error) != TND_OK)
         return tnd_usage_error("why", "%s", error.text);
     tnd_inspection_t *before = tnd_remote_hosts_look(hosts, TND_LOOK_NOW, TND_REMOTE_PATIENCE_NS);
     nanosleep(&pause_between, NULL);
@@ -127,7 +127,7 @@ static int why(const tnd_request_t *request)
     int code = TND_EXIT_OK;
     if (request->json)
         fputs("{\"schema\":2,\"runs\":[", stdout);
-    if (!request->json || request->via != NULL)
+    if (!request->json || request->via != NULL || request->leader != NULL)
         fputs(after->unread, stderr);
     for (uint32_t at = 0; (process = next_run(request, after, &at, last)) != NULL;) {
         tnd_verdict_t verdict;
@@ -145,12 +145,16 @@ static int why(const tnd_request_t *request)
     if (request->json)
         fputs("]}\n", stdout);
     else if (first && request->file_count == 0)
-        fprintf(stderr, "%s\n", tnd_absent_run_text(NULL, absent, sizeof absent));
+        fprintf(stderr, "%s\n", tnd_absent_run_text(NULL, request->leader, absent, sizeof absent));
+    if (first && request->leader != NULL)
+        code = TND_EXIT_FAILED;
     for (size_t i = 0; i < request->file_count; i++) {
         if (tnd_inspection_has(after, request->files[i], false) ||
             tnd_inspection_has(after, request->files[i], true))
             continue;
-        tnd_complain("why", "%s", tnd_absent_run_text(request->files[i], absent, sizeof absent));
+        tnd_complain(
+            "why", "%s",
+            tnd_absent_run_text(request->files[i], request->leader, absent, sizeof absent));
         code = code > TND_EXIT_FAILED ? code : TND_EXIT_FAILED;
     }
     tnd_remote_hosts_destroy(&hosts);
@@ -164,7 +168,7 @@ const tnd_command_t tnd_command_why = {
     .name = "why",
     .operands = "[RUN...]",
     .summary = "names what limits each run on this machine, and what is wrong with it",
-    .arguments = (const char *const[]){"--json", "--via", NULL},
+    .arguments = (const char *const[]){"--json", "--leader", "--via", NULL},
     .details =
         "Reads the pages of `tundish ps` twice, half a second apart; the run need not answer.  If\n"
         "rows are fed, it names the actor that limits the rate.  If not, it follows the waits\n"
@@ -193,7 +197,8 @@ const tnd_command_t tnd_command_why = {
         "each kind, at most 16 of the last 5 s.\n"
         "\n"
         "Processes of hosts on other machines are judged too with --via 'ssh {address}'; see\n"
-        "`tundish ps --help`.  A host that does not answer is named on stderr.\n"
+        "`tundish ps --help`.  A host that does not answer is named on stderr.  --leader looks at\n"
+        "the hosts of one run by its leader.\n"
         "\n"
         "With RUN, the `name:` of a topology, only runs of that name are judged.  If there are\n"
         "several runs, each sentence starts with the name and a process of its run.\n"
@@ -204,7 +209,7 @@ const tnd_command_t tnd_command_why = {
         "or has reason (work, step, program, depth, link), share of the time, advice, and the\n"
         "rate that it should give.  `chain` is the way of the waits.\n",
     .codes = "  0   rows flow in every run, or nothing runs and no RUN was given\n"
-             "  1   a RUN does not exist here, or a run was killed\n"
+             "  1   a RUN does not exist here, or a run was killed; --leader shows no run\n"
              "  2   usage\n"
              "  10  rows flow, but something is wrong\n"
              "  11  no row is fed in a run, or a user paused it\n"

@@ -103,7 +103,7 @@ static const tnd_inspected_t *choose(const tnd_inspection_t *made, const char *r
     }
     found = found != NULL ? found : dead;
     if (found == NULL)
-        (void)tnd_fail(error, "%s", tnd_absent_run_text(run, absent, sizeof absent));
+        (void)tnd_fail(error, "%s", tnd_absent_run_text(run, NULL, absent, sizeof absent));
     return found;
 }
 

@@ -11,10 +11,15 @@
 #include "runtime/base/clock.h"
 #include "tools/machine/machine.h"
 #include "tools/remote/remote_command.h"
+#include "tools/remote/leader_link.h"
 #include "tools/remote/remote_look.h"
+#include "tools/remote/remote_presence.h"
 #include "tools/remote/remote_stream.h"
 
 enum { STREAMS_MAX = 256 };
+
+/*  Hosts answer by the leader every 150 ms, without a command that has to start. */
+static const uint64_t leader_patience_ns = 1500000000;
 
 /*  A host that was found in a run page. */
 typedef struct {
@@ -26,19 +31,27 @@ typedef struct {
 
 struct tnd_remote_hosts {
     const char *via;
+    tnd_leader_link_t *leader; /* instead of `via`; NULL: none */
     remote_host_t *hosts;
     size_t count, room;
     tnd_remote_stream_t *streams[STREAMS_MAX];
     uint32_t stream_count;
 };
 
-tnd_status_t tnd_remote_hosts_new(tnd_remote_hosts_t **self_p, const char *via, tnd_error_t *error)
+tnd_status_t tnd_remote_hosts_new(tnd_remote_hosts_t **self_p, const char *via, const char *leader,
+                                  tnd_error_t *error)
 {
+    tnd_leader_link_t *link = NULL;
     *self_p = NULL;
+    if (via != NULL && leader != NULL)
+        return tnd_fail(error, "--via and --leader are two ways to the same hosts: give one");
     if (via != NULL)
         TND_TRY(tnd_remote_command_check(via, error));
+    if (leader != NULL)
+        TND_TRY(tnd_leader_link_new(&link, leader, error));
     *self_p = tnd_allocate_zeroed(1, sizeof **self_p);
     (*self_p)->via = via;
+    (*self_p)->leader = link;
     return TND_OK;
 }
 
@@ -48,6 +61,7 @@ void tnd_remote_hosts_destroy(tnd_remote_hosts_t **self_p)
     *self_p = NULL;
     if (self == NULL)
         return;
+    tnd_leader_link_destroy(&self->leader);
     for (uint32_t s = 0; s < self->stream_count; s++)
         tnd_remote_stream_end(self->streams[s]);
     for (uint32_t s = 0; s < self->stream_count; s++)
@@ -209,20 +223,6 @@ static void add_answers(tnd_remote_hosts_t *self, tnd_inspection_t *look)
     tnd_inspection_sort(look);
 }
 
-static const char *const presences[] = {NULL,      "has not come yet", "is connected",
-                                        "is away", "is lost",          "has left"};
-
-/*  What the leader knows of a host. */
-static void print_presence(FILE *out, const tnd_host_record_t *host, uint64_t now)
-{
-    if (host->presence == TND_PRESENCE_UNKNOWN)
-        return;
-    uint64_t since = host->since_ns;
-    fprintf(out, "; for the leader it %s", presences[host->presence]);
-    if (since != 0 && now > since)
-        fprintf(out, " (for %.1f s)", (double)(now - since) * 1e-9);
-}
-
 /*  Writes why a host is not shown, or not as it is now; nothing if all is well. */
 static void print_host(FILE *out, const tnd_remote_hosts_t *self, const remote_host_t *remote,
                        const tnd_inspection_t *look, const tnd_inspected_t *run,
@@ -249,7 +249,7 @@ static void print_host(FILE *out, const tnd_remote_hosts_t *self, const remote_h
     if (why[0] == '\0')
         return;
     fprintf(out, "host %s (%s): %s", host->name, host->address, why);
-    print_presence(out, host, look->now_ns);
+    tnd_remote_presence_print(out, host, look->now_ns);
     if (shown && old)
         fputs("; it is shown as it was", out);
     fputs("\n", out);
@@ -276,6 +276,8 @@ static void print_problems(const tnd_remote_hosts_t *self, tnd_inspection_t *loo
 
 tnd_inspection_t *tnd_remote_hosts_look(tnd_remote_hosts_t *self, tnd_look_t what, uint64_t wait_ns)
 {
+    if (self->leader != NULL)
+        return tnd_leader_link_look(self->leader, what, wait_ns, leader_patience_ns);
     tnd_inspection_t *look = tnd_inspection_new(what);
     if (self->via == NULL)
         return look;

@@ -1,6 +1,6 @@
 /*  tools/remote/remote_hosts.h - looks at the hosts of runs on other machines.
  *
- *  Runs a command of the user, such as `ssh ADDRESS tundish ps --stream --pages`, for each host of
+ *  One way is by the leader of a run (leader_link.h).  The other runs a command of the user, such as `ssh ADDRESS tundish ps --stream --pages`, for each host of
  *  a run page whose address is not on this machine.  What such a command prints is added to the
  *  inspections of this machine.  Hosts of a run are known only if one of its processes is here.
  *
@@ -15,12 +15,13 @@ typedef struct tnd_remote_hosts tnd_remote_hosts_t;
 /*  A host that does not answer for so long is reported. */
 #define TND_REMOTE_PATIENCE_NS UINT64_C(2000000000)
 
-/*  `via` must outlive it; NULL: this machine only.  Errors: see tnd_remote_command_check. */
-tnd_status_t tnd_remote_hosts_new(tnd_remote_hosts_t **self_p, const char *via,
+/*  `via` (which must outlive it) or `leader`, the address of one; both NULL: this machine only.
+ *  Errors: see tnd_remote_command_check and tnd_leader_link_new; both are given. */
+tnd_status_t tnd_remote_hosts_new(tnd_remote_hosts_t **self_p, const char *via, const char *leader,
                                   tnd_error_t *error) TND_CHECKED;
 void tnd_remote_hosts_destroy(tnd_remote_hosts_t **self_p);
 
-/*  Inspects this machine and adds what the other hosts of its runs
+/*  Inspects the run of the leader, or this machine, and adds what the other hosts of its runs
  *  print.  Waits until each has answered anew, for at most `wait_ns`, and for none longer than
  *  TND_REMOTE_PATIENCE_NS after its last answer.  0: takes what has arrived.
  *

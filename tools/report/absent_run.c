@@ -6,8 +6,13 @@
 #include "runtime/observe/statistics.h"
 #include "runtime/text/printable.h"
 
-const char *tnd_absent_run_text(const char *run, char *text, size_t room)
+const char *tnd_absent_run_text(const char *run, const char *leader, char *text, size_t room)
 {
+    if (leader != NULL) {
+        snprintf(text, room, "no run%s%s%s is shown by the leader at %s", run != NULL ? " `" : "",
+                 run != NULL ? run : "", run != NULL ? "`" : "", leader);
+        return tnd_printable(text, room);
+    }
     tnd_pages_folders_t folders;
     size_t count = tnd_pages_folders(&folders);
     size_t used = run != NULL ? (size_t)snprintf(text, room, "no run `%s` on this machine", run)

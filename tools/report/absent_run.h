@@ -7,7 +7,8 @@
 #include <stddef.h>
 
 /*  Writes "no run `NAME` on this machine (looked in FOLDER, FOLDER)"; `run` is NULL: of any
- *  name.  A run whose XDG_RUNTIME_DIR is another folder is not found.  Returns `text`. */
-const char *tnd_absent_run_text(const char *run, char *text, size_t room);
+ *  name.  A run whose XDG_RUNTIME_DIR is another folder is not found.  If `leader` is not NULL, it
+ *  was looked for at that address instead.  Returns `text`. */
+const char *tnd_absent_run_text(const char *run, const char *leader, char *text, size_t room);
 
 #endif

@@ -191,6 +191,26 @@ static bool is_seen(const tnd_run_view_t *view, const char *host)
     return false;
 }
 
+/*  Whether nothing is heard of the leader, by which the others are seen. */
+static bool leader_is_silent(const tnd_run_view_t *view)
+{
+    for (uint32_t p = 0; p < view->after->count; p++) {
+        const tnd_inspected_t *process = &view->after->processes[p];
+        if (tnd_run_view_has(view, process) && process->silent_ns != 0 &&
+            process->record.page->host == 0)
+            return true;
+    }
+    return false;
+}
+
+/*  Whether a process does not run, and that is not because of another one. */
+static bool is_down(const tnd_run_view_t *view, const tnd_inspected_t *process)
+{
+    bool silent =
+        process->silent_ns != 0 && (process->record.page->host == 0 || !leader_is_silent(view));
+    return process->stopped || process->killed || silent;
+}
+
 /*  Hosts that the leader misses. */
 static void find_absent(const tnd_run_view_t *view, const tnd_host_record_t *host,
                         tnd_verdict_t *verdict)
@@ -206,6 +226,8 @@ static void find_absent(const tnd_run_view_t *view, const tnd_host_record_t *hos
     fault.since_ns = host->since_ns != 0 && now > host->since_ns ? now - host->since_ns : 0;
     snprintf(fault.host, sizeof fault.host, "%s", host->name);
     tnd_run_view_actors(view, host->name, actors, sizeof actors);
+    if (strchr(actors, ',') == NULL)
+        snprintf(fault.actor, sizeof fault.actor, "%s", actors);
     tnd_duration_text(fault.since_ns, time);
     if (away) {
         fault.cause = TND_CAUSE_AWAY;
@@ -232,7 +254,8 @@ static void find_output(const tnd_run_view_t *view, const tnd_inspected_t *proce
 {
     const tnd_run_page_t *page = process->record.page;
     uint64_t now = view->after->now_ns;
-    if (page == NULL || process->stopped || process->killed || page->metrics_path[0] == '\0')
+    if (page == NULL || process->stopped || process->killed || process->silent_ns != 0 ||
+        page->metrics_path[0] == '\0')
         return;
     uint64_t since = page->metrics_waits_ns;
     since = since != 0 && now > since ? now - since : 0;
@@ -262,8 +285,8 @@ static void find_control(const tnd_run_view_t *view, const tnd_inspected_t *proc
 {
     const tnd_run_page_t *page = process->record.page;
     uint64_t now = view->after->now_ns;
-    if (page == NULL || process->stopped || process->killed || page->written_ns == 0 ||
-        now < page->written_ns + control_ns)
+    if (page == NULL || process->stopped || process->killed || process->silent_ns != 0 ||
+        page->written_ns == 0 || now < page->written_ns + control_ns)
         return;
     tnd_fault_t fault;
     char time[24];
@@ -325,7 +348,7 @@ void tnd_run_faults_find(const tnd_run_view_t *view, tnd_verdict_t *verdict)
         const tnd_inspected_t *process = &view->after->processes[p];
         if (!tnd_run_view_has(view, process))
             continue;
-        if (process->stopped || process->killed) {
+        if (is_down(view, process)) {
             tnd_fault_of_process(&fault, view, process);
             tnd_verdict_add(verdict, &fault);
         }

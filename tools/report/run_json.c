@@ -510,9 +510,10 @@ void tnd_run_json_process(FILE *out, const tnd_inspection_t *before, const tnd_i
     tnd_json_member(out, "machine", process->machine[0] != '\0' ? process->machine : NULL);
     fprintf(out, ",\"session\":\"%" PRIx64 "\",\"pid\":%d,\"state\":\"%s\"", process->session,
             process->process,
-            process->killed    ? "killed"
-            : process->stopped ? "stopped"
-                               : "running");
+            process->killed           ? "killed"
+            : process->stopped        ? "stopped"
+            : process->silent_ns != 0 ? "silent"
+                                      : "running");
     print_memory(out, process);
     fputs(",\"actors\":[", out);
     for (uint32_t a = 0; a < process->count; a++) {

@@ -62,10 +62,10 @@ static inline bool tnd_seen_has_role(const tnd_seen_t *who, tnd_role_t role)
 uint32_t tnd_seen_wait(const tnd_seen_t *who);
 /*  How long it has been in its state, or has waited without progress. */
 uint64_t tnd_seen_since(const tnd_run_view_t *self, const tnd_seen_t *who);
-/*  Whether its process runs. */
+/*  Whether its process runs, as far as is known. */
 static inline bool tnd_seen_runs(const tnd_seen_t *who)
 {
-    return !who->process->stopped && !who->process->killed;
+    return !who->process->stopped && !who->process->killed && who->process->silent_ns == 0;
 }
 /*  The device thread that has been in one of the states `states` (bits 1 << TND_DEVICE_*) longest;
  *  NULL: none. */

@@ -159,12 +159,48 @@ static void describe_restarts(const tnd_run_view_t *view, const char *host, tnd_
     }
 }
 
+/*  Nothing is heard of a process on another machine.  The leader knows whether it is lost. */
+static void describe_silence(tnd_fault_t *fault, const tnd_run_view_t *view,
+                             const tnd_inspected_t *process)
+{
+    char time[24], actors[200];
+    const tnd_run_page_t *page = process->record.page;
+    uint64_t now = view->after->now_ns;
+    fault->since_ns = now > process->silent_ns ? now - process->silent_ns : 0;
+    list_actors(process, actors, sizeof actors);
+    snprintf(fault->text, sizeof fault->text,
+             "nothing has been heard of host %s (%s%s) at %s for %s", process->host,
+             page->host == 0 ? "which leads; " : "", actors, process->machine,
+             tnd_duration_text(fault->since_ns, time));
+    snprintf(fault->action, sizeof fault->action, "look at process %d and the network on %s",
+             process->process, process->machine);
+    for (uint32_t h = 0; view->record != NULL && h < view->record->shape.hosts; h++) {
+        const tnd_host_record_t *record = &view->record->hosts[h];
+        bool missed =
+            record->presence == TND_PRESENCE_AWAY || record->presence == TND_PRESENCE_LOST;
+        if (strcmp(record->name, process->host) == 0 && missed)
+            snprintf(fault->evidence, sizeof fault->evidence, "for the leader it is %s, %s",
+                     record->presence == TND_PRESENCE_AWAY ? "away" : "lost",
+                     record->waited_for != 0 ? "and the run waits for it"
+                                             : "and the run continues without it");
+    }
+}
+
 void tnd_fault_of_process(tnd_fault_t *fault, const tnd_run_view_t *view,
                           const tnd_inspected_t *process)
 {
     tnd_seen_t who = {process, process->count == 1 ? process->actors : NULL};
     char time[24], actors[200], death[64];
-    tnd_fault_of(fault, process->killed ? TND_CAUSE_KILLED : TND_CAUSE_STOPPED, &who, NULL);
+    bool silent = process->silent_ns != 0 && !process->killed && !process->stopped;
+    tnd_fault_of(fault,
+                 silent            ? TND_CAUSE_AWAY
+                 : process->killed ? TND_CAUSE_KILLED
+                                   : TND_CAUSE_STOPPED,
+                 &who, NULL);
+    if (silent) {
+        describe_silence(fault, view, process);
+        return;
+    }
     uint64_t now = view->after->now_ns;
     fault->since_ns = process->last_ns != 0 && now > process->last_ns ? now - process->last_ns : 0;
     list_actors(process, actors, sizeof actors);
@@ -406,6 +442,9 @@ static bool is_end(const walk_t *walk, const tnd_seen_t *who)
             tnd_verdict_say(walk->verdict,
                             ", whose process %d is stopped; kill -CONT %d continues it",
                             who->process->process, who->process->process);
+        else if (!who->process->killed)
+            tnd_verdict_say(walk->verdict, ", of which nothing has been heard for %s",
+                            tnd_duration_text(fault.since_ns, time));
         else
             tnd_verdict_say(walk->verdict, ", whose process %d was %s, %s ago",
                             who->process->process, tnd_death_text(who->process, death),

@@ -35,7 +35,7 @@ static const tnd_inspected_t *find(const tnd_inspection_t *look, const char *run
             found = process;
     }
     if (found == NULL)
-        (void)tnd_absent_run_text(run, text, room);
+        (void)tnd_absent_run_text(run, NULL, text, room);
     return found;
 }
 
