@@ -68,7 +68,7 @@ static void begin(sim_t *self)
     memset(self->model_said, 0, sizeof self->model_said);
     self->chain = 0;
     self->session_at = TND_NEVER;
-    self->progress_at = self->faults_end = self->starved_until = 0;
+    self->progress_at = self->faults_end = self->starved_until = self->crossing_until = 0;
     self->packet_count = 0;
     self->packet_unused = SIM_NONE;
     self->booked = self->from.step;

@@ -375,6 +375,7 @@ struct sim {
     uint32_t busy_host;     /* stopped by SIM_BUSY */
     uint32_t flaps_left;    /* of the worker whose connections do not last */
     uint64_t progress_at;
+    uint64_t crossing_until; /* rows pass a slow link, perhaps those of earlier generations */
     /* touches */
     sim_random_t touch_luck;
     uint32_t touches_left, burst; /* burst: of pauses and resumes in a row */

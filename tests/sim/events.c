@@ -88,6 +88,7 @@ static void scan(sim_t *self)
     sim_touches_check(self);
     uint64_t since = self->progress_at > self->faults_end ? self->progress_at : self->faults_end;
     since = since > self->touched_until ? since : self->touched_until;
+    since = since > self->crossing_until ? since : self->crossing_until;
     if (self->now > since + still_ns)
         sim_violate(self, "nothing moves for %llu s of its time: a deadlock",
                     (unsigned long long)(still_ns / 1000000000u));

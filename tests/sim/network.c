@@ -195,6 +195,8 @@ static void put(sim_t *self, uint32_t index, uint32_t side, uint32_t net, const 
     if (self->now < link->crawls_until && carries_rows(msg)) {
         arrival += link->transfer_ns;
         self->counts.transfers += link->transfer_ns > self->plan.link_timeout_ns;
+        if (arrival > self->crossing_until)
+            self->crossing_until = arrival;
     }
     link->last[1 - side] = arrival;
     link->parting = msg->kind == TND_MSG_GOODBYE;
