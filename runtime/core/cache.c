@@ -263,6 +263,14 @@ static maker_t *find_maker(const tnd_cache_core_t *self, tnd_actor_id_t id)
     return NULL;
 }
 
+/*  Whether a reader has this ticket.  A later attempt may wait here for an earlier epoch: the answer
+ *  to the earlier one counts, because the reader would not make it again. */
+static bool is_awaited(const entry_t *entry)
+{
+    return entry->state == ENTRY_ASKED ||
+           (entry->state == ENTRY_WAITING && entry->passed && entry->part == entry->count);
+}
+
 bool tnd_cache_core_block(tnd_cache_core_t *self, const tnd_msg_t *msg)
 {
     const tnd_block_note_t *block = &msg->block;
@@ -274,7 +282,7 @@ bool tnd_cache_core_block(tnd_cache_core_t *self, const tnd_msg_t *msg)
     bool stale = msg->generation < self->generation;
     entry_t *entry = stale ? NULL : find(self, block->epoch, block->first);
     /* A ticket that was cut, or has another budget, is another one. */
-    if (entry == NULL || entry->state != ENTRY_ASKED || entry->part != block->asked ||
+    if (entry == NULL || !is_awaited(entry) || entry->part != block->asked ||
         entry->budget != block->budget)
         return false;
     set_state(self, entry, ENTRY_HERE);

@@ -437,6 +437,24 @@ Test(cache, an_epoch_waits_for_the_samples_of_the_one_before)
     free(self);
 }
 
+/*  The reader would not make that block again, because it has sent it. */
+Test(cache, the_answer_to_an_earlier_attempt_counts_while_a_later_one_waits)
+{
+    static int made;
+    stored_t stored = {.epoch = 9};
+    tnd_cache_core_t *self = make(&stored, 1);
+    give(self, 1, 0, 0);
+    passes_on(self, 0);
+    give(self, 0, 20, 0);
+    passes_on(self, 20);
+    give(self, 1, 0, 1);
+    is_idle(self);
+    cr_assert(block(self, 1, 0, 0, &made));
+    answers(self, 0, &made);
+    is_idle(self);
+    free(self);
+}
+
 Test(cache, an_epoch_does_not_wait_once_the_store_is_full)
 {
     stored_t stored = {0};
