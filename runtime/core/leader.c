@@ -384,11 +384,12 @@ static void check_start(tnd_leader_core_t *self, uint64_t now)
 {
     uint32_t host;
     bool stalled, here = tnd_members_all_here(&self->members);
-    if (tnd_members_complete(&self->members, self->started)) {
-        self->opening.begin_ns = now; /* a pause keeps the stream from starting */
-        return;
-    }
-    if (!tnd_opening_is_late(&self->opening, here, now, &host, &stalled))
+    bool complete = tnd_members_complete(&self->members, self->started);
+    /* A pause keeps the stream from starting; a host that is lost meanwhile has its whole time. */
+    if (complete || self->was_complete)
+        self->opening.begin_ns = now;
+    self->was_complete = complete;
+    if (complete || !tnd_opening_is_late(&self->opening, here, now, &host, &stalled))
         return;
     if (host < self->config.host_count) {
         fail_unopened(self, host, stalled);

@@ -30,6 +30,7 @@ struct tnd_leader_core {
     uint64_t rewind_ns, pause_ns; /* of the next rewind, at the earliest; the pause before it */
     uint64_t progress;            /* at the last rewind */
     uint32_t generation;
+    bool was_complete; /* before the start: all hosts and actors were up */
     bool asked_to_go, started, want_rewind, want_drain, tell, outcome_said;
     tnd_leader_core_cause_t cause;
     tnd_error_t why;

@@ -121,6 +121,27 @@ Test(leader_touch, a_stream_that_is_paused_before_it_begins_begins_when_it_is_re
     free(self);
 }
 
+Test(leader_touch, a_host_that_is_lost_before_a_paused_start_has_its_whole_time)
+{
+    const uint64_t lost_ns = 3600 * 1000 * ms;
+    tnd_leader_core_t *self = make_with(TND_UNKNOWN, 5);
+    tnd_effect_t effect;
+    tnd_error_t error;
+
+    cr_assert_eq(tnd_leader_core_pause(self, &error), TND_OK);
+    for (uint32_t i = 0; i < 4; i++)
+        tnd_leader_core_host_up(self, i, 0);
+    for (uint32_t i = 0; i < MEMBERS; i++)
+        tnd_leader_core_actor_up(self, i, 0);
+    is_idle(self, 0);
+    tnd_leader_core_host_lost(self, 1, "it was killed", lost_ns);
+    is_idle(self, lost_ns);
+    is_idle(self, lost_ns + 119999 * ms);
+    cr_assert(tnd_leader_core_next(self, lost_ns + 120000 * ms, &effect));
+    cr_assert_eq(tnd_leader_core_state(self), TND_LEADER_CORE_FAILED);
+    free(self);
+}
+
 /* --- restart on request ----------------------------------------------------------------------- */
 
 Test(leader_touch, a_reader_is_replaced_on_request_and_the_stream_rewinds)
