@@ -49,7 +49,9 @@ static int reach(const tnd_inspected_t *process, tnd_error_t *error)
         setsockopt(file, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience) == 0 &&
         connect(file, (const struct sockaddr *)&address, sizeof address) == 0)
         return file;
-    (void)tnd_fail(error, "%s: %s", address.sun_path, strerror(errno));
+    bool listens = errno != ENOENT && errno != ECONNREFUSED;
+    (void)tnd_fail(error, "%s: %s", address.sun_path,
+                   listens ? strerror(errno) : "it is starting or ending");
     if (file >= 0)
         close(file);
     return -1;
