@@ -198,8 +198,7 @@ static void answer(tnd_cache_core_t *self, const entry_t *entry)
 {
     tnd_msg_t msg;
     fill_ticket(self, entry, &msg);
-    msg.ticket.count = entry->part;
-    tnd_reader_core_ticket(self->reader, &msg);
+    tnd_reader_core_part(self->reader, &msg, entry->part);
 }
 
 void tnd_cache_core_rewind(tnd_cache_core_t *self, uint32_t generation)

@@ -21,6 +21,7 @@ typedef enum {
 typedef struct {
     uint64_t first, budget;
     uint32_t epoch, count, attempt;
+    uint32_t asked;       /* positions of the join's ticket, of which `count` are answered */
     uint32_t worker : 28; /* index; of TICKET_SENT */
     uint32_t state : 4;   /* ticket_state_t */
 } ticket_t;
@@ -399,13 +400,18 @@ void tnd_reader_core_rewind(tnd_reader_core_t *self, uint32_t generation)
 
 void tnd_reader_core_ticket(tnd_reader_core_t *self, const tnd_msg_t *msg)
 {
+    tnd_reader_core_part(self, msg, msg->ticket.count);
+}
+
+void tnd_reader_core_part(tnd_reader_core_t *self, const tnd_msg_t *msg, uint32_t count)
+{
     if (msg->generation < self->generation)
         return;
     tnd_reader_core_rewind(self, msg->generation);
     raise_floor(self, msg->ticket.floor);
     uint32_t epoch = msg->ticket.epoch;
     uint64_t first = msg->ticket.first;
-    if (is_below_floor(self, epoch, first, msg->ticket.count))
+    if (is_below_floor(self, epoch, first, count))
         return;
     uint32_t at = search(self, epoch, first);
     if (at < self->tail && compare(&self->tickets[at], epoch, first) == 0) {
@@ -413,7 +419,8 @@ void tnd_reader_core_ticket(tnd_reader_core_t *self, const tnd_msg_t *msg)
             return;
         /* A ticket that was cut, or has another budget, is another one. */
         bool is_overdue = self->tickets[at].state == TICKET_SENT &&
-                          self->tickets[at].count == msg->ticket.count &&
+                          self->tickets[at].count == count &&
+                          self->tickets[at].asked == msg->ticket.count &&
                           self->tickets[at].budget == msg->ticket.budget;
         worker_t *late = is_overdue ? &self->workers[self->tickets[at].worker] : NULL;
         if (is_overdue && self->awake == (late->asleep ? 0 : 1)) {
@@ -427,7 +434,8 @@ void tnd_reader_core_ticket(tnd_reader_core_t *self, const tnd_msg_t *msg)
         at = make_room(self, at);
         self->tickets[at] = (ticket_t){.first = first, .epoch = epoch, .state = TICKET_GONE};
     }
-    self->tickets[at].count = msg->ticket.count;
+    self->tickets[at].count = count;
+    self->tickets[at].asked = msg->ticket.count;
     self->tickets[at].budget = msg->ticket.budget;
     self->tickets[at].attempt = msg->ticket.attempt;
     set_state(self, at, TICKET_WAITING);

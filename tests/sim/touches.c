@@ -18,7 +18,7 @@ void sim_touches_plan(sim_t *self)
     sim_random_t *luck = &self->touch_luck;
     self->touched_until = self->burst = 0;
     self->touches_left = sim_chance(luck, 35) ? sim_between(luck, 1, 12) : 0;
-    if (self->touches_left > 0)
+    if (self->touches_left > 0 || self->paused) /* the second chain of a paused run is paused */
         sim_agenda_put(&self->agenda,
                        self->now + sim_below(luck, sim_chance(luck, 30) ? 8000 : 400000) * 1000ull,
                        SIM_AT_TOUCH, 0, 0, 0);

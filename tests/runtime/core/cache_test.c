@@ -230,6 +230,25 @@ Test(cache, a_block_of_a_part_does_not_answer_a_later_attempt)
     free(self);
 }
 
+/*  The join cuts what is left of a ticket that was lost; it cannot use the block of the whole. */
+Test(cache, a_cut_ticket_is_answered_although_a_part_of_as_many_positions_was)
+{
+    stored_t stored = {.below = 3};
+    tnd_effect_t effect;
+    tnd_cache_core_t *self = make(&stored, 1);
+    give(self, 0, 0, 0);
+    answers_some(self, 0, 3, NULL);
+    is_idle(self);
+    tnd_msg_t cut = ticket(0, 0, 2, 0);
+    cut.ticket.count = 3;
+    tnd_cache_core_ticket(self, &cut);
+    cr_assert(tnd_cache_core_next(self, 0, &effect));
+    cr_assert_eq(effect.kind, TND_EFFECT_READ);
+    cr_assert_eq(effect.msg.ticket.count, 3);
+    cr_assert_eq(effect.at, 3);
+    free(self);
+}
+
 Test(cache, a_part_waits_for_the_epoch_before_as_a_whole_does)
 {
     stored_t stored = {.epoch = 1, .below = 4};
