@@ -53,7 +53,7 @@ def test_batches_are_the_rows_in_order(folder):
 def test_an_operation_that_crashes_is_named(folder):
     numpy.save(folder / "n.npy", numpy.arange(100, dtype="u8"))
     path = topology(folder, columns="n", links=["read -> prep -> batch"],
-                    actors="  prep: {kind: preprocessor, ops: [{plugin: fatal, kill: 50}]}\n")
+                    actors="  prep: {kind: preprocessor, ops: [{plugin: fatal, kill: 20}]}\n")
     code, _, err = run("head", path, env={"TUNDISH_PLUGIN_PATH": str(BUILD / "tests")})
     same(code, -signal.SIGSEGV)
     holds(err, "tundish: SIGSEGV in preprocessor `prep")

@@ -33,7 +33,8 @@ def test_prometheus_scrapes_it(folder):
         try:
             found, end = [], time.monotonic() + 90
             while not found and time.monotonic() < end:
-                with contextlib.suppress(OSError, http.client.HTTPException):
+                # It is not there at first, and then answers that it is not ready.
+                with contextlib.suppress(OSError, http.client.HTTPException, json.JSONDecodeError):
                     link = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
                     link.request("GET", '/api/v1/query?query=tundish_actor_rows_out_total{actor="feed"}')
                     found = json.loads(link.getresponse().read())["data"]["result"]

@@ -229,8 +229,9 @@ static int run_session(head_t *head)
         if (!unusable || !tnd_load_tell(head->session, stderr))
             complain(head, tnd_session_error(head->session));
     }
-    tnd_crash_disarm();
+    tnd_crash_arm(&head->plan.plan, NULL); /* operations may still run */
     (void)tnd_session_destroy(&head->session);
+    tnd_crash_disarm();
     tnd_opening_progress_end(&head->opening);
     tnd_log_end(&head->log);
     return code;
