@@ -9,7 +9,7 @@
 /*  A worker rests for at most 2^LATE_MOST times as long as the first time. */
 enum { LATE_MOST = 6 };
 
-enum { WORKER_MASK = (1 << 28) - 1 };
+enum { WORKER_MASK = (1 << 27) - 1 };
 
 typedef enum {
     TICKET_WAITING,
@@ -21,8 +21,8 @@ typedef enum {
 typedef struct {
     uint64_t first, budget;
     uint32_t epoch, count, attempt;
-    uint32_t asked;       /* positions of the join's ticket, of which `count` are answered */
-    uint32_t worker : 28; /* index; of TICKET_SENT */
+    uint32_t worker : 27; /* index; of TICKET_SENT */
+    uint32_t in_part : 1; /* the join asked for more than `count` positions */
     uint32_t state : 4;   /* ticket_state_t */
 } ticket_t;
 
@@ -411,6 +411,7 @@ void tnd_reader_core_part(tnd_reader_core_t *self, const tnd_msg_t *msg, uint32_
     raise_floor(self, msg->ticket.floor);
     uint32_t epoch = msg->ticket.epoch;
     uint64_t first = msg->ticket.first;
+    bool in_part = count < msg->ticket.count;
     if (is_below_floor(self, epoch, first, count))
         return;
     uint32_t at = search(self, epoch, first);
@@ -420,7 +421,7 @@ void tnd_reader_core_part(tnd_reader_core_t *self, const tnd_msg_t *msg, uint32_
         /* A ticket that was cut, or has another budget, is another one. */
         bool is_overdue = self->tickets[at].state == TICKET_SENT &&
                           self->tickets[at].count == count &&
-                          self->tickets[at].asked == msg->ticket.count &&
+                          (self->tickets[at].in_part != 0) == in_part &&
                           self->tickets[at].budget == msg->ticket.budget;
         worker_t *late = is_overdue ? &self->workers[self->tickets[at].worker] : NULL;
         if (is_overdue && self->awake == (late->asleep ? 0 : 1)) {
@@ -435,7 +436,7 @@ void tnd_reader_core_part(tnd_reader_core_t *self, const tnd_msg_t *msg, uint32_
         self->tickets[at] = (ticket_t){.first = first, .epoch = epoch, .state = TICKET_GONE};
     }
     self->tickets[at].count = count;
-    self->tickets[at].asked = msg->ticket.count;
+    self->tickets[at].in_part = in_part;
     self->tickets[at].budget = msg->ticket.budget;
     self->tickets[at].attempt = msg->ticket.attempt;
     set_state(self, at, TICKET_WAITING);

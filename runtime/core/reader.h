@@ -43,8 +43,8 @@ void tnd_reader_core_rewind(tnd_reader_core_t *self, uint32_t generation);
 /*  A second ticket for the same first position replaces the first one if its attempt is higher, and
  *  is ignored otherwise. */
 void tnd_reader_core_ticket(tnd_reader_core_t *self, const tnd_msg_t *msg);
-/*  Likewise, but its block has only the first `count` positions.  Part of another ticket is another
- *  block, which a worker gets although it has the same positions already. */
+/*  Likewise, but its block has only the first `count` positions.  The block of a whole ticket is
+ *  another one, which a worker gets although it has the same positions already. */
 void tnd_reader_core_part(tnd_reader_core_t *self, const tnd_msg_t *msg, uint32_t count);
 /*  Nothing below `floor` is needed any more. */
 void tnd_reader_core_floor(tnd_reader_core_t *self, tnd_position_t floor);
