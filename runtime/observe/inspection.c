@@ -23,9 +23,11 @@
 enum { COUNT_MAX = 4096, EDGES_MAX = 1 << 18, RINGS_MAX = 1 << 17 };
 
 static const char other_version[] = "it is of another version of tundish";
+static const char other_run[] = "it is of another run";
 
 typedef struct {
     tnd_inspection_t *made;
+    const char *run; /* NULL: all */
     tnd_look_t look;
     size_t room;
     FILE *unread;
@@ -107,8 +109,10 @@ static bool has_room(const tnd_pages_shape_t *shape, bool is_copy, uint64_t file
            ((uint64_t)shape->actors + 1) * TND_PAGE_BYTES + tnd_run_record_bytes(&whole);
 }
 
-/*  Why a file is not shown, or NULL.  A copy is of a process of another machine. */
-static const char *take_pages(int file, tnd_look_t look, bool is_copy, tnd_inspected_t *process)
+/*  Why a file is not shown, or NULL.  `run`: of which run it must be; NULL: of any.  A copy is of a
+ *  process of another machine. */
+static const char *take_pages(int file, const char *run, tnd_look_t look, bool is_copy,
+                              tnd_inspected_t *process)
 {
     union {
         tnd_pages_header_t is;
@@ -136,6 +140,8 @@ static const char *take_pages(int file, tnd_look_t look, bool is_copy, tnd_inspe
         return other_version;
     (void)tnd_printable(header.is.run, sizeof header.is.run);
     (void)tnd_printable(header.is.host, sizeof header.is.host);
+    if (run != NULL && strcmp(header.is.run, run) != 0)
+        return other_run;
     memcpy(process->run, header.is.run, sizeof process->run);
     memcpy(process->host, header.is.host, sizeof process->host);
     process->session = header.is.session;
@@ -185,7 +191,11 @@ static void take_file(walk_t *walk, int folder, const char *path, const char *na
     process.killed = flock(file, LOCK_SH | LOCK_NB) == 0;
     if (process.killed)
         tnd_touch_forget(folder, file);
-    const char *why = take_pages(file, walk->look, false, &process);
+    const char *why = take_pages(file, walk->run, walk->look, false, &process);
+    if (why == other_run) {
+        close(file);
+        return;
+    }
     struct stat facts;
     bool ended = why == NULL && process.record.page->outcome != 0;
     if (process.killed && (fstat(file, &facts) != 0 || facts.st_nlink == 0))
@@ -254,9 +264,14 @@ static int in_order(const void *left, const void *right)
 
 tnd_inspection_t *tnd_inspection_new(tnd_look_t look)
 {
+    return tnd_inspection_of_run(NULL, look);
+}
+
+tnd_inspection_t *tnd_inspection_of_run(const char *run, tnd_look_t look)
+{
     tnd_inspection_t *self = tnd_allocate_zeroed(1, sizeof *self);
     size_t size = 0;
-    walk_t walk = {.made = self, .look = look};
+    walk_t walk = {.made = self, .run = run, .look = look};
     walk.unread = tnd_memory_stream(&self->unread, &size);
     tnd_pages_folders_t folders;
     size_t count = tnd_pages_folders(&folders);
@@ -299,7 +314,7 @@ void tnd_inspection_sort(tnd_inspection_t *self)
 const char *tnd_inspected_copy(tnd_inspected_t *self, int file, tnd_look_t look)
 {
     *self = (tnd_inspected_t){.process = 0};
-    const char *why = take_pages(file, look, true, self);
+    const char *why = take_pages(file, NULL, look, true, self);
     if (why != NULL)
         forget(self);
     return why;
@@ -308,7 +323,7 @@ const char *tnd_inspected_copy(tnd_inspected_t *self, int file, tnd_look_t look)
 tnd_inspection_t *tnd_inspection_of_file(int file)
 {
     tnd_inspected_t process = {0};
-    if (take_pages(file, TND_LOOK_NOW, false, &process) != NULL) {
+    if (take_pages(file, NULL, TND_LOOK_NOW, false, &process) != NULL) {
         forget(&process);
         return NULL;
     }

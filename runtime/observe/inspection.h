@@ -59,6 +59,9 @@ enum { TND_PAGES_FILE_MAX = 256 << 20 };
 
 /*  Does not fail; see `unread`. */
 tnd_inspection_t *tnd_inspection_new(tnd_look_t look);
+/*  Copies the pages of this run only, so that the cost does not depend on other runs of this
+ *  machine; NULL: of all runs. */
+tnd_inspection_t *tnd_inspection_of_run(const char *run, tnd_look_t look);
 /*  Reads one open statistics file, also after its removal; NULL if it cannot be read. */
 tnd_inspection_t *tnd_inspection_of_file(int file);
 void tnd_inspection_destroy(tnd_inspection_t **self_p);

@@ -220,8 +220,8 @@ static void print_runs(const sheet_t *sheet, const tnd_inspection_t *look)
 static tnd_inspection_t *look(const tnd_request_t *request, tnd_remote_hosts_t *hosts)
 {
     bool all = request->json || request->stream;
-    return tnd_remote_hosts_look(hosts, all ? TND_LOOK_DETAILS : TND_LOOK_NOW,
-                                 TND_REMOTE_PATIENCE_NS);
+    return tnd_remote_hosts_look(hosts, tnd_request_name(request),
+                                 all ? TND_LOOK_DETAILS : TND_LOOK_NOW, TND_REMOTE_PATIENCE_NS);
 }
 
 static void print_json(sheet_t *sheet, const tnd_inspection_t *before,

@@ -118,10 +118,12 @@ static int why(const tnd_request_t *request)
     char absent[600];
     if (tnd_remote_hosts_new(&hosts, request->via, request->leader, &error) != TND_OK)
         return tnd_usage_error("why", "%s", error.text);
-    tnd_inspection_t *before = tnd_remote_hosts_look(hosts, TND_LOOK_NOW, TND_REMOTE_PATIENCE_NS);
+    const char *run = tnd_request_name(request);
+    tnd_inspection_t *before =
+        tnd_remote_hosts_look(hosts, run, TND_LOOK_NOW, TND_REMOTE_PATIENCE_NS);
     nanosleep(&pause_between, NULL);
     tnd_inspection_t *after =
-        tnd_remote_hosts_look(hosts, TND_LOOK_DETAILS, TND_REMOTE_PATIENCE_NS);
+        tnd_remote_hosts_look(hosts, run, TND_LOOK_DETAILS, TND_REMOTE_PATIENCE_NS);
     const tnd_inspected_t *last = NULL, *process;
     bool first = true;
     int code = TND_EXIT_OK;

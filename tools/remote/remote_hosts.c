@@ -274,18 +274,19 @@ static void print_problems(const tnd_remote_hosts_t *self, tnd_inspection_t *loo
     look->unread = text;
 }
 
-tnd_inspection_t *tnd_remote_hosts_look(tnd_remote_hosts_t *self, tnd_look_t what, uint64_t wait_ns)
+tnd_inspection_t *tnd_remote_hosts_look(tnd_remote_hosts_t *self, const char *run, tnd_look_t what,
+                                        uint64_t wait_ns)
 {
     if (self->leader != NULL)
         return tnd_leader_link_look(self->leader, what, wait_ns, leader_patience_ns);
-    tnd_inspection_t *look = tnd_inspection_new(what);
+    tnd_inspection_t *look = tnd_inspection_of_run(run, what);
     if (self->via == NULL)
         return look;
     start(self, look);
     if (self->stream_count > 0) {
         wait_for_answers(self, wait_ns);
         tnd_inspection_destroy(&look);
-        look = tnd_inspection_new(what);
+        look = tnd_inspection_of_run(run, what);
     }
     add_answers(self, look);
     print_problems(self, look);

@@ -21,14 +21,14 @@ tnd_status_t tnd_remote_hosts_new(tnd_remote_hosts_t **self_p, const char *via, 
                                   tnd_error_t *error) TND_CHECKED;
 void tnd_remote_hosts_destroy(tnd_remote_hosts_t **self_p);
 
-/*  Inspects the run of the leader, or this machine, and adds what the other hosts of its runs
- *  print.  Waits until each has answered anew, for at most `wait_ns`, and for none longer than
- *  TND_REMOTE_PATIENCE_NS after its last answer.  0: takes what has arrived.
+/*  Inspects the run of the leader, or the runs of this machine named `run` (NULL: all), and adds
+ *  what their other hosts print.  Waits until each has answered anew, for at most `wait_ns`, and for
+ *  none longer than TND_REMOTE_PATIENCE_NS after its last answer.  0: takes what has arrived.
  *
  *  The processes of a host that does not answer any more are shown as they were last; `unread` then
  *  has a line that names the host, its command, why it does not answer, and what was last heard.
  *  The caller destroys the inspection. */
-tnd_inspection_t *tnd_remote_hosts_look(tnd_remote_hosts_t *self, tnd_look_t what,
+tnd_inspection_t *tnd_remote_hosts_look(tnd_remote_hosts_t *self, const char *run, tnd_look_t what,
                                         uint64_t wait_ns);
 
 #endif

@@ -94,8 +94,9 @@ void tnd_watched_run_look(tnd_watched_run_t *self)
         return;
     tnd_inspection_destroy(&self->before);
     self->before = self->after;
-    self->after = tnd_remote_hosts_look(
-        self->hosts, self->open != NULL ? TND_LOOK_DETAILS : self->what, self->patience_ns);
+    self->after = tnd_remote_hosts_look(self->hosts, self->name,
+                                        self->open != NULL ? TND_LOOK_DETAILS : self->what,
+                                        self->patience_ns);
     const tnd_inspected_t *process = tnd_watched_run_process(self);
     if (process == NULL) {
         if (self->snapshot != NULL && !self->ended)

@@ -79,6 +79,33 @@ Test(inspection, what_an_actor_counts_is_read_while_it_lives)
     tnd_pages_destroy(&pages);
 }
 
+Test(inspection, pages_of_other_runs_are_left_alone)
+{
+    uint32_t count;
+    tnd_pages_t *pages = pages_of("fashion", 1), *others = pages_of("other", 1);
+    tnd_inspection_t *made = tnd_inspection_of_run("other", TND_LOOK_NOW);
+    cr_assert_str_eq(only(made, &count)->run, "other");
+    cr_assert_eq(count, 1);
+    cr_assert_eq(made->count, 1);
+    tnd_inspection_destroy(&made);
+    tnd_pages_destroy(&others);
+
+    pid_t child = fork();
+    if (child == 0) {
+        strcpy(tnd_pages_at(pages_of("other", 1), 0)->actor, "feed");
+        raise(SIGKILL);
+    }
+    cr_assert_eq(waitpid(child, NULL, 0), child);
+    made = tnd_inspection_of_run("fashion", TND_LOOK_NOW);
+    cr_assert_str_eq(only(made, &count)->run, "fashion");
+    cr_assert_eq(count, 1);
+    tnd_inspection_destroy(&made);
+    made = tnd_inspection_of_run("other", TND_LOOK_NOW);
+    cr_assert(only(made, &count)->killed, "it was not removed by a look at another run");
+    tnd_inspection_destroy(&made);
+    tnd_pages_destroy(&pages);
+}
+
 Test(inspection, what_a_process_knows_of_its_run_is_read)
 {
     uint32_t count;
