@@ -61,20 +61,6 @@ static void drop(client_t *client)
     client->file = -1;
 }
 
-void tnd_touch_socket_destroy(tnd_touch_socket_t **self_p)
-{
-    tnd_touch_socket_t *self = *self_p;
-    if (self == NULL)
-        return;
-    for (unsigned c = 0; c < TND_TOUCH_CLIENTS; c++)
-        if (self->clients[c].file >= 0)
-            drop(&self->clients[c]);
-    (void)unlink(self->path);
-    close(self->file);
-    free(self);
-    *self_p = NULL;
-}
-
 /*  A client that does not read its answer loses it. */
 static void answer(client_t *client, bool done, const char *text)
 {
@@ -105,6 +91,23 @@ static void take_clients(tnd_touch_socket_t *self, uint64_t now)
         if (!is_own_user(file))
             answer(client, false, "only the user of the run may touch it");
     }
+}
+
+void tnd_touch_socket_destroy(tnd_touch_socket_t **self_p)
+{
+    tnd_touch_socket_t *self = *self_p;
+    if (self == NULL)
+        return;
+    (void)unlink(self->path);
+    take_clients(self, 0);
+    for (unsigned c = 0; c < TND_TOUCH_CLIENTS; c++)
+        if (self->clients[c].file >= 0)
+            answer(&self->clients[c], false,
+                   self->clients[c].asked ? "the run has ended; it may still have been done"
+                                          : "the run has ended");
+    close(self->file);
+    free(self);
+    *self_p = NULL;
 }
 
 /*  Whether the line of a client is complete.  One that hangs up or sends too much is dropped. */

@@ -22,7 +22,7 @@ typedef struct tnd_touch_socket tnd_touch_socket_t;
 /*  Listens at `path`; a socket that a killed process left there is replaced. */
 tnd_status_t tnd_touch_socket_new(tnd_touch_socket_t **self_p, const char *path,
                                   tnd_error_t *error) TND_CHECKED;
-/*  Drops all clients and removes the socket. */
+/*  Tells all clients that the run has ended, and removes the socket. */
 void tnd_touch_socket_destroy(tnd_touch_socket_t **self_p);
 
 /*  Takes the next touch of a client, whose number is never used again.  False: there is none. */

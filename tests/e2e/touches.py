@@ -130,7 +130,7 @@ def touch_at_random(run, rounds):
             done += 1
             paused = {"pause": True, "resume": False}.get(verb, paused)
         else:
-            assert code == 1, (words, code, output)
+            assert code in (1, 75), (words, code, output)  # 75: no answer came
             wrong = {"pause": not paused, "resume": paused, "restart": False}[verb]
             if wrong:  # a run that ends refuses, or does not answer any more
                 assert any(text in output for text in ENDING), (words, output)

@@ -139,6 +139,19 @@ Test(touch_socket, a_client_without_an_answer_is_told)
     end(self);
 }
 
+Test(touch_socket, clients_are_told_of_the_end)
+{
+    tnd_touch_socket_t *self = make();
+    tnd_touch_t touch;
+    uint64_t client;
+    int asked = reach("alice pause\n");
+    cr_assert(tnd_touch_socket_next(self, 0, &client, &touch));
+    int waiting = reach("alice resume\n");
+    end(self);
+    cr_assert_str_eq(hear(asked), "refused the run has ended; it may still have been done\n");
+    cr_assert_str_eq(hear(waiting), "refused the run has ended\n");
+}
+
 Test(touch_socket, silent_clients_keep_others_out_for_seconds_only)
 {
     tnd_touch_socket_t *self = make();
