@@ -113,7 +113,7 @@ def stops(run):
                      it["steps"])["steps"]
 
 
-ENDING = ("ends already", "is over", "has ended", "it is starting or ending", "no answer came")
+ENDING = ("ends already", "is over", "has ended", "it is starting or ending", "no answer came", "no run ")
 
 
 def touch_at_random(run, rounds):
