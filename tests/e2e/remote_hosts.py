@@ -298,29 +298,34 @@ def test_top_shows_all_hosts(folder):
         has(out, "host b", "no answer by")
 
 
+def watch_until_all_hosts(spread):
+    """Serves looks until one has all hosts."""
+    watch = subprocess.Popen(spread.words("watch", "--http", "127.0.0.1:0", "-i", "100ms"),
+                             stderr=subprocess.PIPE, text=True)
+    try:
+        address = watch.stderr.readline().split(" at ")[1].split("/;")[0]
+        with urllib.request.urlopen(f"{address}/live", timeout=END_S) as looks:
+            # A look is a line with its number, one with its data, and an empty one.
+            seen = {"processes": [], "unread": []}
+            while hosts_of(seen) != ["a", "b", "c"] or unread_of(seen, ""):
+                line = looks.readline().decode()
+                assert line, spread.said()
+                seen = json.loads(line[6:]) if line.startswith("data: ") else seen
+        with urllib.request.urlopen(f"{address}/metrics", timeout=END_S) as answer:
+            metrics = answer.read().decode()
+        for host in "abc":
+            has(metrics, f'tundish_actor_rows_out_total{{run="spread",host="{host}",')
+    finally:
+        watch.terminate()
+        code = watch.wait(END_S)
+        watch.stderr.close()
+    assert code == 0, code
+
+
 def test_watch_serves_all_hosts(folder):
     with contextlib.closing(Spread(folder)) as spread:
         spread.until_it_flows()
-        watch = subprocess.Popen(spread.words("watch", "--http", "127.0.0.1:0", "-i", "100ms"),
-                                 stderr=subprocess.PIPE, text=True)
-        try:
-            address = watch.stderr.readline().split(" at ")[1].split("/;")[0]
-            with urllib.request.urlopen(f"{address}/live", timeout=END_S) as looks:
-                # A look is a line with its number, one with its data, and an empty one.
-                seen = {"processes": [], "unread": []}
-                while hosts_of(seen) != ["a", "b", "c"] or unread_of(seen, ""):
-                    line = looks.readline().decode()
-                    assert line, spread.said()
-                    seen = json.loads(line[6:]) if line.startswith("data: ") else seen
-            with urllib.request.urlopen(f"{address}/metrics", timeout=END_S) as answer:
-                metrics = answer.read().decode()
-            for host in "abc":
-                has(metrics, f'tundish_actor_rows_out_total{{run="spread",host="{host}",')
-        finally:
-            watch.terminate()
-            code = watch.wait(END_S)
-            watch.stderr.close()
-        assert code == 0, code
+        watch_until_all_hosts(spread)
         children = [int((folder / f"{name}.pid").read_text()) for name in "bc"]
         end = time.monotonic() + END_S
         while any(map(alive, children)):
@@ -370,6 +375,7 @@ def test_leader_shows_all_hosts(folder):
             {"a": "10.0.1.1", "b": "10.0.1.2", "c": "10.0.2.2"}, at
         assert {name: process["pid"] for name, process in at.items()} == \
             {name: process.pid for name, process in spread.processes.items()}, at
+        watch_until_all_hosts(spread)
         workers = {name: at[name]["actors"][0]["name"] for name in "bc"}
         assert sorted(workers.values()) == ["prep.0", "prep.1"], workers
         # An inspector that looks all the time keeps a host that stopped on the screen.

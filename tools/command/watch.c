@@ -108,7 +108,7 @@ static int watch(const tnd_request_t *request)
     tnd_server_t *server = NULL;
     tnd_watched_looks_t looks;
     sigset_t before;
-    if (tnd_remote_hosts_new(&hosts, request->via, NULL, &error) != TND_OK)
+    if (tnd_remote_hosts_new(&hosts, request->via, request->leader, &error) != TND_OK)
         return tnd_usage_error("watch", "%s", error.text);
     tnd_watched_looks_begin(&looks, run, hosts);
     tnd_status_t status = request->token != NULL ? tnd_token_read(&token, request->token, &error)
@@ -143,8 +143,8 @@ const tnd_command_t tnd_command_watch = {
     .name = "watch",
     .operands = "[RUN]",
     .summary = "serves a page, JSON and metrics of a run over HTTP",
-    .arguments =
-        (const char *const[]){"--http", "--interval", "--listen", "--token", "--via", NULL},
+    .arguments = (const char *const[]){"--http", "--interval", "--leader", "--listen", "--token",
+                                       "--via", NULL},
     .details =
         "Reads the statistics in shared memory only, as `tundish top` does, and serves them until "
         "it\n"
@@ -181,8 +181,8 @@ const tnd_command_t tnd_command_watch = {
         "takes\n"
         "about 2 % of a processor for them.  It has a lower priority than the run.\n"
         "\n"
-        "Hosts on other machines are shown too with --via 'ssh {address}'; see `tundish ps "
-        "--help`.\n",
+        "Hosts on other machines are shown too with --via 'ssh {address}', and a run of other\n"
+        "machines with --leader 10.0.0.1:7100; see `tundish ps --help`.\n",
     .codes = "  0   interrupted\n"
              "  1   it cannot listen there, or the token cannot be read\n"
              "  2   usage\n",

@@ -30,7 +30,7 @@ typedef struct {
 } remote_host_t;
 
 struct tnd_remote_hosts {
-    const char *via;
+    const char *via, *address; /* of the leader */
     tnd_leader_link_t *leader; /* instead of `via`; NULL: none */
     remote_host_t *hosts;
     size_t count, room;
@@ -51,6 +51,7 @@ tnd_status_t tnd_remote_hosts_new(tnd_remote_hosts_t **self_p, const char *via, 
         TND_TRY(tnd_leader_link_new(&link, leader, error));
     *self_p = tnd_allocate_zeroed(1, sizeof **self_p);
     (*self_p)->via = via;
+    (*self_p)->address = leader;
     (*self_p)->leader = link;
     return TND_OK;
 }
@@ -68,6 +69,11 @@ void tnd_remote_hosts_destroy(tnd_remote_hosts_t **self_p)
         tnd_remote_stream_destroy(&self->streams[s]);
     free(self->hosts);
     free(self);
+}
+
+const char *tnd_remote_hosts_leader(const tnd_remote_hosts_t *self)
+{
+    return self->address;
 }
 
 /* --- which hosts are asked -------------------------------------------------------------------- */

@@ -58,7 +58,9 @@ static void write_why(tnd_watched_looks_t *self, FILE *out)
         fprintf(out, "%s has ended: %s\n", run->snapshot->run, run->snapshot->outcome);
     } else {
         char absent[600];
-        fprintf(out, "%s\n", tnd_absent_run_text(run->name, NULL, absent, sizeof absent));
+        fprintf(out, "%s\n",
+                tnd_absent_run_text(run->name, tnd_remote_hosts_leader(run->hosts), absent,
+                                    sizeof absent));
     }
 }
 
