@@ -64,7 +64,7 @@ typedef struct {
     bool begun, drained, over;
     bool warned; /* that a program holds many batches */
     bool placed; /* the leader has said where the stream begins */
-    const tnd_actor_t *actor;
+    tnd_actor_t *self;
     tnd_plan_buckets_t buckets; /* the device workers use its bounds */
 } feeder_t;
 
@@ -117,6 +117,11 @@ static tnd_status_t read_pads(const tnd_batcher_options_t *batcher, const tnd_sc
             TND_TRY(tnd_op_number("pad_value", tnd_plan_pad_value(batcher), &schema->columns[c],
                                   &pads[c], error));
     return TND_OK;
+}
+
+static uint64_t least(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
 }
 
 static tnd_status_t make_workers(feeder_t *feeder, tnd_actor_t *self, tnd_error_t *error)
@@ -172,6 +177,7 @@ static tnd_status_t make_workers(feeder_t *feeder, tnd_actor_t *self, tnd_error_
         .weights = feeder->weights,
         .wake = wake,
         .context = self,
+        .stop_ns = least(plan->hung_after_ns, TND_ACTOR_STOP_NS / 2),
         .pages = feeder->statistics->devices,
         .program_ns = &feeder->statistics->program_ns,
         .program_since_ns = &feeder->statistics->program_since_ns,
@@ -220,7 +226,7 @@ static uint32_t feeder_credit(const tnd_plan_t *plan, const tnd_instance_t *inst
 static tnd_status_t feeder_init(void *state, tnd_actor_t *self, tnd_error_t *error)
 {
     feeder_t *feeder = state;
-    feeder->actor = self;
+    feeder->self = self;
     feeder->options = tnd_actor_options(self);
     feeder->stream = tnd_actor_stream(self);
     feeder->own = tnd_actor_instance(self);
@@ -632,9 +638,11 @@ static void feeder_fini(void *state)
     feeder_t *feeder = state;
     if (feeder->workers != NULL) {
         count_devices(feeder);
-        if (!feeder->over && tnd_actor_was_asked_to_end(feeder->actor))
+        if (!feeder->over && tnd_actor_was_asked_to_end(feeder->self))
             tnd_device_workers_over(feeder->workers, TND_STOPPED);
         tnd_device_workers_stop(feeder->workers);
+        if (tnd_device_workers_unsettled(feeder->workers) != NULL)
+            tnd_actor_leaked(feeder->self, tnd_device_workers_unsettled(feeder->workers));
     }
     if (feeder->slots != NULL)
         tnd_count(&feeder->statistics->cpu_ns, tnd_batch_slots_cpu_ns(feeder->slots));

@@ -25,6 +25,9 @@ static const tnd_option_t sim_options[] = {
      .help = "the memory of the device"},
     {TND_OPTION(tnd_sim_options_t, step, DURATION, PLACE), .fallback = "0s",
      .help = "the time that the device works on each step"},
+    {TND_OPTION(tnd_sim_options_t, faults, STRING, PLACE), .fallback = "",
+     .help = "a file that says what is wrong with the device while it runs, a fault per line: "
+             "`slow 10`, `late 20ms`, `hang` (copies), `stall` (work of steps), `lost`"},
 };
 
 static const tnd_table_t sim_table = {

@@ -28,7 +28,8 @@ tnd_device_config_t tnd_feeder_plan_device_config(const tnd_feeder_options_t *op
     return (tnd_device_config_t){.link_bytes_per_s = sim->to_device,
                                  .link_latency_ns = sim->latency,
                                  .memory_bytes = sim->memory,
-                                 .step_ns = sim->step};
+                                 .step_ns = sim->step,
+                                 .fault_file = sim->faults};
 }
 
 void tnd_feeder_plan_check_devices(const tnd_instance_t *own, const tnd_plan_t *plan,

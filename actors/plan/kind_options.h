@@ -111,6 +111,7 @@ typedef struct {
 /*  The model of devices called `sim`. */
 typedef struct {
     uint64_t to_device, latency, memory, step;
+    const char *faults; /* NULL: none */
 } tnd_sim_options_t;
 
 /*  As many steps as fit into some bytes; see prefetch.h. */

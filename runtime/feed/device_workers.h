@@ -55,6 +55,7 @@ typedef struct {
     /*  Called on a device thread or the program's when the actor has something to do. */
     void (*wake)(void *context);
     void *context;
+    uint64_t stop_ns; /* how long a stop waits until devices have done what they were asked to */
     /*  Where threads publish their state, with room for TND_PAGE_DEVICES; NULL: nowhere. */
     tnd_device_page_t *pages;
     /*  Where the program's thread publishes the time between its calls, and since when it makes
@@ -77,9 +78,14 @@ typedef struct {
 tnd_status_t tnd_device_workers_new(tnd_device_workers_t **self_p,
                                     const tnd_device_workers_config_t *config,
                                     tnd_error_t *error) TND_CHECKED;
-/*  Stops the threads and waits for them. A program that waits in one of its functions returns. */
+/*  Stops the threads and waits for them, and for devices. A program that waits in one of its
+ *  functions returns. */
 void tnd_device_workers_stop(tnd_device_workers_t *self);
-/*  Also stops the threads. Sets *self_p to NULL; NULL is allowed. */
+/*  After a stop: names a device that had not done all it was asked to within `stop_ns`, in a
+ *  sentence; NULL if all had. */
+const char *tnd_device_workers_unsettled(const tnd_device_workers_t *self);
+/*  Also stops the threads. What a device may still access is leaked. Sets *self_p to NULL; NULL is
+ *  allowed. */
 void tnd_device_workers_destroy(tnd_device_workers_t **self_p);
 
 /*  The text of the failure; NULL without one. Any thread. */

@@ -6,6 +6,7 @@
 #include "runtime/feed/device_workers_internal.h"
 
 #include <assert.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <sys/prctl.h>
 #include <time.h>
@@ -256,6 +257,21 @@ static void show_facts(copier_t *self, uint64_t now)
         atomic_store_explicit(&page->calls[i], facts.calls[i], memory_order_relaxed);
 }
 
+/*  Publishes what the device has not done yet: what its host waits for, if it never comes. */
+static void show_pending(copier_t *self, uint64_t now)
+{
+    tnd_device_page_t *page = self->worker->page;
+    tnd_device_slots_t counts = tnd_device_workers_counts(self);
+    tnd_device_pending_t is = tnd_device_slots_pending(&counts);
+    uint64_t seq = is == TND_PENDING_WORK ? counts.finished : counts.copied;
+    uint64_t pending =
+        is != TND_PENDING_NOTHING ? (uint64_t)is | job_of(self, seq)->note.step << 8 : 0;
+    if (pending == atomic_load_explicit(&page->pending, memory_order_relaxed))
+        return;
+    atomic_store_explicit(&page->pending_since_ns, now, memory_order_relaxed);
+    atomic_store_explicit(&page->pending, pending, memory_order_release);
+}
+
 /*  Counts the time since the last look if the device had done all that was copied, and a copy was
  *  under way; returns the time. */
 static uint64_t count_wait(copier_t *self, uint64_t looked_ns)
@@ -268,6 +284,7 @@ static uint64_t count_wait(copier_t *self, uint64_t looked_ns)
         tnd_device_workers_discards(self->worker->group) || counts.finished == counts.copied;
     self->waits_for_link = idle && counts.copied < counts.copying;
     show_facts(self, now);
+    show_pending(self, now);
     return now;
 }
 
@@ -281,6 +298,7 @@ static void *copier_main(void *context)
     tnd_thread_begin_computing(name);
     (void)tnd_float_mode_set(TND_FLOAT_STRICT); /* it may cast */
     (void)prctl(PR_SET_TIMERSLACK, 1000);       /* short sleeps end in time; nanoseconds */
+    atomic_store_explicit(&self->worker->page->copier, (uint64_t)gettid(), memory_order_relaxed);
     uint64_t since_ns = tnd_clock_now(), looked_ns = since_ns;
     for (;;) {
         bool any = false;
@@ -363,23 +381,53 @@ void tnd_device_workers_open_copies(tnd_device_workers_t *self)
         tnd_futex_open(&self->copiers[w].gate);
 }
 
-/*  Rows that were lent must stay until they were copied. */
-static void settle(copier_t *self)
-{
-    tnd_error_t error;
-    tnd_device_slots_t counts = tnd_device_workers_counts(self);
-    for (uint64_t seq = counts.copied; seq < counts.copying; seq++)
-        while (ask(self, job_of(self, seq), self->worker->device->ops->uploaded, &error) ==
-               TND_AGAIN)
-            rest(0);
-}
-
 void tnd_device_workers_stop_copies(tnd_device_workers_t *self)
 {
     for (uint32_t w = 0; w < self->worker_count; w++)
         if (self->copiers[w].started) {
             pthread_join(self->copiers[w].thread, NULL);
             self->copiers[w].started = false;
-            settle(&self->copiers[w]);
         }
+}
+
+/* --- the end ---------------------------------------------------------------------------------- */
+
+/*  Whether no device reads or writes the memory of slots any more. */
+static bool is_settled(const tnd_device_workers_t *self)
+{
+    for (uint32_t s = 0; s < self->config.depth; s++)
+        if (self->memories[s] != NULL && !tnd_slot_memory_settled(self->memories[s]))
+            return false;
+    return tnd_slot_pool_settled(self->pool);
+}
+
+/*  Names what was not done, as far as it is a copy or the work of a step. */
+static void describe_unsettled(tnd_device_workers_t *self)
+{
+    char what[80] = "";
+    for (uint32_t w = 0; w < self->worker_count; w++) {
+        const worker_t *worker = &self->workers[w];
+        if (worker->copier == NULL)
+            continue;
+        show_pending(worker->copier, tnd_clock_now());
+        if (tnd_device_pending_text(worker->page, what, sizeof what)[0] != '\0')
+            break;
+    }
+    snprintf(self->unsettled, sizeof self->unsettled,
+             "%s: %s is not done %" PRIu64 " ms after the stop: the device hangs, and memory that "
+             "it may still access is leaked",
+             self->config.name, what[0] != '\0' ? what : "what a program reads of its rows",
+             self->config.stop_ns / 1000000);
+}
+
+void tnd_device_workers_settle(tnd_device_workers_t *self)
+{
+    uint64_t since_ns = tnd_clock_now();
+    while (self->copies && !is_settled(self)) {
+        if (tnd_clock_now() - since_ns >= self->config.stop_ns) {
+            describe_unsettled(self);
+            return;
+        }
+        rest(since_ns);
+    }
 }

@@ -175,7 +175,7 @@ struct tnd_device_workers {
 
     pthread_mutex_t lock; /* guards the text of the failure, and that the actor can be woken */
     bool deaf;
-    char error[512];
+    char error[512], unsettled[256];
 };
 
 static inline tnd_stage_t *tnd_device_workers_stage(const tnd_device_workers_t *self, uint32_t slot,
@@ -215,11 +215,14 @@ tnd_status_t tnd_device_workers_prepare_copies(tnd_device_workers_t *self,
 void tnd_device_workers_start_copies(tnd_device_workers_t *self);
 void tnd_device_workers_open_copies(tnd_device_workers_t *self);
 void tnd_device_workers_stop_copies(tnd_device_workers_t *self);
+/*  After the threads: waits, for a limited time, until devices have done all that they were asked
+ *  to; else writes `unsettled`. */
+void tnd_device_workers_settle(tnd_device_workers_t *self);
 tnd_device_slots_t tnd_device_workers_counts(const copier_t *self);
 /*  Whether the rows of a job are where its step reads them; points a replica at them. */
 bool tnd_device_workers_may_start(const worker_t *worker, uint64_t seq);
 void tnd_device_workers_show_rows(const worker_t *worker, uint32_t slot, uint32_t local);
-/*  A worker has put all work of a job on its device. */
+/*  A worker has put work of a job on its device, all of it unless the job has failed. */
 void tnd_device_workers_put_work(const worker_t *worker, const job_t *job);
 /*  A count of a device has changed: what may start or be committed is counted again. */
 void tnd_device_workers_complete(tnd_device_workers_t *self);

@@ -99,7 +99,7 @@ static void run_here(tnd_device_workers_t *self, job_t *job)
     } else {
         self->caller_ended_ns = tnd_clock_now();
     }
-    if (self->caller.copier != NULL && !tnd_device_workers_dead(self))
+    if (self->caller.copier != NULL)
         tnd_device_workers_put_work(&self->caller, job);
     atomic_store(&self->inside, false);
     tnd_futex_open(&self->left);

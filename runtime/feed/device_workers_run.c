@@ -331,8 +331,11 @@ void *tnd_device_workers_thread(void *context)
         if (tnd_device_workers_dead(group))
             return NULL;
         job_t *job = &group->jobs[worker->seq % group->config.depth];
-        if (!tnd_device_workers_run_job(worker, job))
+        if (!tnd_device_workers_run_job(worker, job)) {
+            if (worker->copier != NULL)
+                tnd_device_workers_put_work(worker, job);
             return NULL;
+        }
         if (job->task != NULL)
             tnd_device_workers_show(worker, TND_DEVICE_IDLE, group->replicas[worker->first].id,
                                     job->note.step, tnd_clock_now());

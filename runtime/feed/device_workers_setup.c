@@ -212,6 +212,8 @@ void tnd_device_workers_stop(tnd_device_workers_t *self)
             self->workers[w].started = false;
         }
     tnd_device_workers_await_caller(self);
+    if (self->unsettled[0] == '\0')
+        tnd_device_workers_settle(self);
     tnd_device_workers_forget_exchange(self);
 }
 
@@ -236,6 +238,8 @@ void tnd_device_workers_destroy(tnd_device_workers_t **self_p)
     free(self->jobs);
     free(self->replicas);
     free(self->workers);
+    if (self->unsettled[0] != '\0')
+        tnd_slot_pool_abandon(self->pool);
     for (uint32_t s = 0; s < self->config.depth; s++)
         tnd_slot_memory_release(&self->memories[s]);
     tnd_slot_pool_destroy(&self->pool);
@@ -248,6 +252,11 @@ void tnd_device_workers_destroy(tnd_device_workers_t **self_p)
     tnd_device_workers_gather_forget(self);
     free(self);
     *self_p = NULL;
+}
+
+const char *tnd_device_workers_unsettled(const tnd_device_workers_t *self)
+{
+    return self->unsettled[0] != '\0' ? self->unsettled : NULL;
 }
 
 uint32_t tnd_device_workers_devices(const tnd_device_workers_t *self)

@@ -14,6 +14,7 @@ struct tnd_slot_pool {
     _Atomic uint32_t users;             /* the owner, and memories that are referenced */
     _Atomic(tnd_slot_reader_t *) ended; /* readers whose streams are not marked yet */
     _Atomic bool orphaned;              /* no owner marks them any more */
+    _Atomic bool abandoned;             /* a device still accesses some memory of it */
     pthread_mutex_t lock;               /* guards the rest */
     tnd_slot_memory_t *free;            /* the spares */
     uint32_t free_count, all;           /* all: memories that exist */
@@ -31,7 +32,8 @@ static void close_devices(tnd_slot_pool_t *self)
 
 static void drop_pool(tnd_slot_pool_t *self)
 {
-    if (atomic_fetch_sub_explicit(&self->users, 1, memory_order_acq_rel) != 1)
+    if (atomic_fetch_sub_explicit(&self->users, 1, memory_order_acq_rel) != 1 ||
+        atomic_load(&self->abandoned))
         return;
     close_devices(self);
     pthread_mutex_destroy(&self->lock);
@@ -120,14 +122,50 @@ void tnd_slot_pool_destroy(tnd_slot_pool_t **self_p)
     self->free = NULL;
     self->closed = true;
     pthread_mutex_unlock(&self->lock);
-    while (spare != NULL) {
+    while (spare != NULL && !atomic_load(&self->abandoned)) {
         tnd_slot_memory_t *next = spare->next;
         free_memory(spare);
         spare = next;
     }
     atomic_store(&self->orphaned, true);
-    mark_ended(self);
+    if (!atomic_load(&self->abandoned))
+        mark_ended(self);
     drop_pool(self);
+}
+
+void tnd_slot_pool_abandon(tnd_slot_pool_t *self)
+{
+    atomic_store(&self->abandoned, true);
+}
+
+static bool is_settled(const tnd_slot_memory_t *self)
+{
+    tnd_error_t error;
+    const tnd_slot_pool_t *pool = self->pool;
+    for (uint32_t i = 0; i < pool->config.count; i++) {
+        tnd_device_t *device = pool->devices[i];
+        if (device->ops->uploaded(device, &self->stages[i], &error) == TND_AGAIN ||
+            device->ops->finished(device, &self->stages[i], &error) == TND_AGAIN)
+            return false;
+    }
+    return true;
+}
+
+bool tnd_slot_memory_settled(const tnd_slot_memory_t *self)
+{
+    mark_ended(self->pool);
+    return is_settled(self);
+}
+
+bool tnd_slot_pool_settled(tnd_slot_pool_t *self)
+{
+    bool settled = true;
+    mark_ended(self);
+    pthread_mutex_lock(&self->lock);
+    for (tnd_slot_memory_t *spare = self->free; spare != NULL && settled; spare = spare->next)
+        settled = is_settled(spare);
+    pthread_mutex_unlock(&self->lock);
+    return settled;
 }
 
 tnd_device_t *tnd_slot_pool_device(const tnd_slot_pool_t *self, uint32_t replica)
@@ -212,6 +250,8 @@ void tnd_slot_memory_release(tnd_slot_memory_t **self_p)
     if (self == NULL || atomic_fetch_sub_explicit(&self->references, 1, memory_order_acq_rel) != 1)
         return;
     tnd_slot_pool_t *pool = self->pool;
+    if (atomic_load(&pool->abandoned))
+        return; /* also what it borrows */
     for (uint32_t i = 0; i < pool->config.count; i++)
         tnd_slice_drop(&self->slices[i]);
     if (!push(pool, self))

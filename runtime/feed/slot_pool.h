@@ -55,6 +55,9 @@ tnd_status_t tnd_slot_pool_new(tnd_slot_pool_t **self_p, const tnd_slot_pool_con
                                tnd_error_t *error) TND_CHECKED;
 /*  Frees the spares.  Sets *self_p to NULL; NULL is allowed. */
 void tnd_slot_pool_destroy(tnd_slot_pool_t **self_p);
+/*  Never frees memory of the pool, nor closes its devices, which still access it.  Before it is
+ *  destroyed. */
+void tnd_slot_pool_abandon(tnd_slot_pool_t *self);
 /*  The device of a replica. */
 tnd_device_t *tnd_slot_pool_device(const tnd_slot_pool_t *self, uint32_t replica);
 
@@ -77,6 +80,10 @@ void tnd_slot_memory_release(tnd_slot_memory_t **self_p);
 /*  The reader has put all its work into its stream.  Takes `reader`, which is freed by free().  Calls
  *  no device while the pool has its owner. */
 void tnd_slot_memory_return(tnd_slot_reader_t *reader);
+/*  Whether devices have done, or will never do, all that they were asked to do with this memory / with
+ *  the spares of a pool. */
+bool tnd_slot_memory_settled(const tnd_slot_memory_t *self);
+bool tnd_slot_pool_settled(tnd_slot_pool_t *self);
 /*  Whether there are references besides the caller's, other than of readers that have ended. */
 bool tnd_slot_memory_shared(const tnd_slot_memory_t *self);
 

@@ -91,6 +91,11 @@ void tnd_actor_unsaved(tnd_actor_t *self, const char *why)
     tnd_host_unsaved(self->config.host, why);
 }
 
+void tnd_actor_leaked(tnd_actor_t *self, const char *why)
+{
+    tnd_host_leaked(self->config.host, why);
+}
+
 const char *tnd_actor_keep(const tnd_actor_t *self)
 {
     return self->config.instance->chain == 0 && self->plan->checkpoint != NULL

@@ -58,6 +58,8 @@ void tnd_actor_over(tnd_actor_t *self);
 void tnd_actor_flush(tnd_actor_t *self);
 /*  Wakes the actor's thread.  Any thread. */
 void tnd_actor_wake(tnd_actor_t *self);
+/*  How long an actor may take to end after a stop; then it is abandoned. */
+#define TND_ACTOR_STOP_NS UINT64_C(10000000000)
 /*  What the kind's `facts` opened on this host for all instances of the actor, or NULL. */
 void *tnd_actor_shared(tnd_actor_t *self);
 /*  Where to save the model of this actor's chain at its end, or NULL. */
@@ -65,6 +67,8 @@ const char *tnd_actor_save(const tnd_actor_t *self);
 /*  Reports that the model could not be saved (tnd_session_unsaved).  The outcome of the run does
  *  not change. */
 void tnd_actor_unsaved(tnd_actor_t *self, const char *why);
+/*  Reports that memory was leaked because something still accesses it, as this actor ends. */
+void tnd_actor_leaked(tnd_actor_t *self, const char *why);
 /*  The checkpoint folder of this actor's chain, and what it resumes from; both may be NULL. */
 const char *tnd_actor_keep(const tnd_actor_t *self);
 const tnd_resume_t *tnd_actor_resume(const tnd_actor_t *self);

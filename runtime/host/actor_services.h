@@ -45,6 +45,8 @@ void *tnd_host_handle(tnd_host_t *self, const char *actor);
 tnd_outcome_t tnd_host_wait(tnd_host_t *self, uint64_t wait_ns);
 /*  Reports that the model could not be saved. */
 void tnd_host_unsaved(tnd_host_t *self, const char *why);
+/*  Reports that memory was leaked as an actor ended. */
+void tnd_host_leaked(tnd_host_t *self, const char *why);
 /*  Reports that the phase of an actor has changed. */
 void tnd_host_notice(tnd_host_t *self);
 

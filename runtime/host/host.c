@@ -28,9 +28,8 @@ static const uint64_t busy_every_ns = 250000000;
 /*  How long the leader waits for the statistics of other hosts after the run. */
 static const uint64_t last_words_ns = 2000000000;
 
-/*  How long an actor may take to leave its hook after a stop; and a source to end what it opens,
- *  which nothing interrupts and may take hours. */
-static const uint64_t stop_wait_ns = 10000000000, open_wait_ns = 1000000000;
+/*  How long a source may take to end what it opens, which nothing interrupts and may take hours. */
+static const uint64_t open_wait_ns = 1000000000;
 
 const tnd_host_config_t *tnd_host_config(const tnd_host_t *self)
 {
@@ -48,6 +47,13 @@ void tnd_host_unsaved_why(tnd_host_t *self, char *text, size_t room)
 {
     pthread_mutex_lock(&self->lock);
     snprintf(text, room, "%s", self->unsaved);
+    pthread_mutex_unlock(&self->lock);
+}
+
+void tnd_host_leaked(tnd_host_t *self, const char *why)
+{
+    pthread_mutex_lock(&self->lock);
+    snprintf(self->leaked, sizeof self->leaked, "%s", why);
     pthread_mutex_unlock(&self->lock);
 }
 
@@ -299,7 +305,7 @@ static void stop_actors(tnd_host_t *self)
         if (self->actors[i] != NULL)
             tnd_actor_stop(self->actors[i]);
     /* Actors that hang are not waited for again. */
-    uint64_t until = tnd_clock_now() + (self->hung ? 0 : stop_wait_ns);
+    uint64_t until = tnd_clock_now() + (self->hung ? 0 : TND_ACTOR_STOP_NS);
     for (uint32_t i = 0; i < self->plan->instance_count; i++) {
         if (self->actors[i] == NULL)
             continue;
@@ -311,6 +317,16 @@ static void stop_actors(tnd_host_t *self)
     for (uint32_t i = 0; i < self->left_count; i++)
         if (!tnd_actor_join(self->left[i], 0))
             self->stuck = true;
+}
+
+/*  The outcome of the run is known, but a device that hangs must not be ignored. */
+static void say_leak(tnd_host_t *self)
+{
+    pthread_mutex_lock(&self->lock);
+    tnd_buffer_t *note = self->leaked[0] != '\0' ? tnd_text_payload_of("control %s", self->leaked) : NULL;
+    pthread_mutex_unlock(&self->lock);
+    if (note != NULL)
+        tnd_host_tell_leader(self, TND_MSG_LOG, TND_LOG_ERROR, note);
 }
 
 /*  Sends the statistics of the actors to the leader. */
@@ -388,6 +404,7 @@ static void *host_main(void *context)
     tnd_host_record_end(self, tnd_clock_now());
     tnd_touch_socket_destroy(&self->touches);
     stop_actors(self);
+    say_leak(self);
     say_statistics(self);
     hear_statistics(self);
     return NULL;
@@ -636,16 +653,29 @@ const tnd_statistics_t *tnd_host_page(const tnd_host_t *self, uint32_t instance)
     return tnd_pages_at(self->pages, instance);
 }
 
+void tnd_host_join(tnd_host_t *self)
+{
+    if (self->thread == 0)
+        return;
+    if (!tnd_host_settled(self))
+        tnd_host_stop(self);
+    pthread_join(self->thread, NULL);
+    self->thread = 0;
+}
+
+void tnd_host_leaked_why(tnd_host_t *self, char *text, size_t room)
+{
+    pthread_mutex_lock(&self->lock);
+    snprintf(text, room, "%s", self->leaked);
+    pthread_mutex_unlock(&self->lock);
+}
+
 bool tnd_host_destroy(tnd_host_t **self_p)
 {
     tnd_host_t *self = *self_p;
     if (self == NULL)
         return true;
-    if (self->thread != 0) {
-        if (!tnd_host_settled(self))
-            tnd_host_stop(self);
-        pthread_join(self->thread, NULL);
-    }
+    tnd_host_join(self);
     if (!tnd_host_end_call(self, self->call_hangs ? 0 : open_wait_ns))
         self->stuck = true;
     *self_p = NULL;

@@ -39,6 +39,11 @@ uint32_t tnd_host_port(const tnd_host_t *self);
 const char *tnd_host_why(tnd_host_t *self);
 /*  Why the model could not be saved; "" if it was saved or no save was requested. */
 void tnd_host_unsaved_why(tnd_host_t *self, char *text, size_t room);
+/*  Stops the run if it has not ended, and waits for its actors, for a limited time. */
+void tnd_host_join(tnd_host_t *self);
+/*  Why memory was leaked because something still accesses it; "" if none was.  Valid after
+ *  tnd_host_join. */
+void tnd_host_leaked_why(tnd_host_t *self, char *text, size_t room);
 /*  The problems with data, plugins, devices and operations of this host.  Valid after the run. */
 const tnd_diagnostics_t *tnd_host_diagnostics(const tnd_host_t *self);
 /*  Whether all feeders of this host have finished their last step. */

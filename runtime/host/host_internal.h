@@ -61,7 +61,8 @@ struct tnd_host {
     uint64_t *stops_ns;                   /* likewise: until when one that STOPS may take */
     uint32_t *births;                     /* by instance: how often it was replaced */
     tnd_hang_detector_t *watches;         /* by instance */
-    tnd_hang_detector_t **device_watches; /* by instance and device; NULL: not a feeder's */
+    tnd_hang_detector_t **device_watches; /* by instance: of each device's thread, then of each
+                                             device itself; NULL: not a feeder's */
     tnd_actor_t **left;                   /* actors that hung; their threads may never end */
     uint32_t left_count;
     uint64_t round_ns; /* when the control thread last woke up, or took an arrival */
@@ -102,6 +103,7 @@ struct tnd_host {
     pthread_mutex_t lock; /* guards the rest */
     pthread_cond_t changed;
     char unsaved[512]; /* why the model could not be saved, or "" */
+    char leaked[256];  /* why memory was, or "" */
     char broken[512];  /* why the run must fail, or "" */
     tnd_outcome_t outcome;
     bool running;

@@ -13,6 +13,9 @@
 #include "runtime/base/clock.h"
 #include "runtime/host/text_payload.h"
 
+/*  Work that no thread does. */
+enum { NO_THREAD = 0 };
+
 static const uint64_t watch_every_ns = 250000000;
 
 static bool reaches_leader(const tnd_host_t *self)
@@ -31,6 +34,23 @@ static void say_hung(tnd_host_t *self, uint32_t instance, pid_t thread)
                                              self->plan->hung_after_ns / 1000000, where));
 }
 
+/*  A device that does not do what it was asked to ends the run; its memory cannot be freed.  What the
+ *  thread that asks it reads is not progress. */
+static void watch_pending(tnd_host_t *self, const tnd_statistics_t *page,
+                          const tnd_device_page_t *device, tnd_hang_detector_t *watch, uint64_t now)
+{
+    char what[80], why[512];
+    uint64_t since = atomic_load_explicit(&device->pending_since_ns, memory_order_relaxed);
+    if (tnd_device_pending_text(device, what, sizeof what)[0] == '\0' ||
+        now < since + self->plan->hung_after_ns / 2 ||
+        !tnd_hang_detector_hangs(watch, since, NO_THREAD, self->plan->hung_after_ns, now))
+        return;
+    snprintf(why, sizeof why, "%.40s: %s hangs: %s takes longer than %" PRIu64 " ms (hung_after)",
+             page->actor, device->name, what, self->plan->hung_after_ns / 1000000);
+    self->hung = true;
+    tnd_host_fail_here(self, TND_OUTCOME_FAILED, why);
+}
+
 /*  The state of a step is lost with its thread, which ends the run. */
 static void watch_devices(tnd_host_t *self, uint32_t instance, tnd_statistics_t *page, uint64_t now)
 {
@@ -44,10 +64,12 @@ static void watch_devices(tnd_host_t *self, uint32_t instance, tnd_statistics_t 
     uint64_t count = atomic_load_explicit(&page->device_count, memory_order_relaxed);
     if (self->device_watches[instance] == NULL) {
         self->device_watches[instance] =
-            tnd_allocate_zeroed(TND_PAGE_DEVICES, sizeof(tnd_hang_detector_t));
+            tnd_allocate_zeroed(2 * TND_PAGE_DEVICES, sizeof(tnd_hang_detector_t));
     }
     for (uint64_t d = 0; d < count && d < TND_PAGE_DEVICES; d++) {
         tnd_device_page_t *device = &page->devices[d];
+        watch_pending(self, page, device,
+                      &self->device_watches[instance][TND_PAGE_DEVICES + d], now);
         uint64_t state = atomic_load_explicit(&device->state, memory_order_relaxed);
         uint64_t since = atomic_load_explicit(&device->since_ns, memory_order_relaxed);
         uint64_t kind = state & 0xff;

@@ -284,6 +284,13 @@ tnd_status_t tnd_session_destroy(tnd_session_t **session_p)
         tnd_host_stop(session->host);
     tnd_status_t status = status_of(tnd_host_wait(session->host, TND_NEVER));
     *session_p = NULL;
+    tnd_host_join(session->host);
+    char leaked[256];
+    tnd_host_leaked_why(session->host, leaked, sizeof leaked);
+    if (leaked[0] != '\0' && session->graph != NULL) {
+        tnd_graph_fail(session->graph, leaked);
+        status = TND_FAILED;
+    }
     /* Memory that a hook may still access is leaked. */
     if (!tnd_host_destroy(&session->host)) {
         if (session->graph != NULL)

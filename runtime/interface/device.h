@@ -88,7 +88,8 @@ typedef struct {
 typedef struct {
     /*  The model of the device `sim`, from the option of the feeder; 0: its default. */
     uint64_t link_bytes_per_s, link_latency_ns, memory_bytes;
-    uint64_t step_ns; /* that each step works on the device */
+    uint64_t step_ns;       /* that each step works on the device */
+    const char *fault_file; /* that says what is wrong with it; NULL: nothing */
 } tnd_device_config_t;
 
 #define TND_DEVICES_ANY UINT32_MAX

@@ -19,7 +19,7 @@ typedef struct {
     uint64_t look_ns;  /* time of the next check; 0: not yet checked */
 } tnd_hang_detector_t;
 
-/*  Whether work that began at `since_ns` on thread `thread` hangs. */
+/*  Whether work that began at `since_ns` on thread `thread` hangs; 0: not on a thread. */
 bool tnd_hang_detector_hangs(tnd_hang_detector_t *self, uint64_t since_ns, pid_t thread,
                              uint64_t hung_after_ns, uint64_t now);
 /*  Bytes that a thread has read so far. */

@@ -478,6 +478,23 @@ void tnd_statistics_device(tnd_device_page_t *self, tnd_device_state_t state, ui
                           memory_order_release);
 }
 
+const char *tnd_device_pending_text(const tnd_device_page_t *self, char *text, size_t room)
+{
+    uint64_t pending = read_of(&self->pending);
+    text[0] = '\0';
+    switch ((tnd_device_pending_t)(pending & 0xff)) {
+    case TND_PENDING_COPY:
+        snprintf(text, room, "the copy of step %" PRIu64 " to %s", pending >> 8, self->name);
+        break;
+    case TND_PENDING_WORK:
+        snprintf(text, room, "the work of step %" PRIu64 " on %s", pending >> 8, self->name);
+        break;
+    case TND_PENDING_NOTHING:
+        break;
+    }
+    return text;
+}
+
 void tnd_statistics_times(const tnd_statistics_t *self, uint64_t now, tnd_times_t *times)
 {
     uint64_t word = read_of(&self->state), begun = read_of(&self->begun_ns);

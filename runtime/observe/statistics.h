@@ -14,6 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "runtime/core/device/device_slots.h"
 #include "runtime/core/protocol/message.h"
 #include "runtime/core/stream/position.h"
 #include "runtime/base/status.h"
@@ -87,6 +88,9 @@ typedef struct {
      *  the part of it in which the device had no other work. */
     _Atomic uint64_t bytes_moved, link_ns, link_wait_ns;
     _Atomic uint64_t calls[6]; /* to its driver, by tnd_device_call_t */
+    /*  Same: what it has not done yet, a tnd_device_pending_t in the low byte, the step above it;
+     *  monotonic: since when that comes first; and the thread that asks whether it is done. */
+    _Atomic uint64_t pending, pending_since_ns, copier;
 } tnd_device_page_t;
 
 typedef struct {
@@ -120,7 +124,7 @@ typedef struct {
 } tnd_statistics_t;
 
 /*  The first page of a file. */
-enum { TND_PAGES_VERSION = 13 };
+enum { TND_PAGES_VERSION = 14 };
 
 typedef struct {
     char magic[8];           /* "TNDPAGES" */
@@ -180,6 +184,10 @@ static inline void tnd_statistics_fed(tnd_statistics_t *self, uint64_t now)
 /*  Sets the state of a device thread, and counts the time of the previous one. */
 void tnd_statistics_device(tnd_device_page_t *self, tnd_device_state_t state, uint32_t replica,
                            uint64_t step, uint64_t now);
+
+/*  What the device of a page has not done yet; "the copy of step 3 to sim:0" or "the work of step 3 on
+ *  sim:0"; "" if nothing is pending.  Returns `text`. */
+const char *tnd_device_pending_text(const tnd_device_page_t *self, char *text, size_t room);
 
 /*  The name of a bit of TND_WAIT_* for users: "input", ...; NULL for an unknown bit. */
 const char *tnd_wait_name(unsigned bit);

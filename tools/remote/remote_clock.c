@@ -16,6 +16,12 @@ static void convert(_Atomic uint64_t *word, uint64_t there, uint64_t here)
     *word = moment_here(*word, there, here);
 }
 
+static void convert_device(tnd_device_page_t *page, uint64_t there, uint64_t here)
+{
+    convert(&page->since_ns, there, here);
+    convert(&page->pending_since_ns, there, here);
+}
+
 static void convert_actor(tnd_statistics_t *page, uint64_t there, uint64_t here)
 {
     convert(&page->since_ns, there, here);
@@ -25,7 +31,7 @@ static void convert_actor(tnd_statistics_t *page, uint64_t there, uint64_t here)
     for (unsigned f = 0; f < TND_PAGE_FED; f++)
         convert(&page->fed_ns[f], there, here);
     for (unsigned d = 0; d < TND_PAGE_DEVICES; d++)
-        convert(&page->devices[d].since_ns, there, here);
+        convert_device(&page->devices[d], there, here);
 }
 
 static void convert_record(const tnd_run_record_t *record, uint64_t there, uint64_t here)

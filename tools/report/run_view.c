@@ -127,6 +127,18 @@ const tnd_device_page_t *tnd_seen_device(const tnd_seen_t *who, uint32_t states)
     return found;
 }
 
+const tnd_device_page_t *tnd_seen_pending(const tnd_seen_t *who)
+{
+    const tnd_device_page_t *found = NULL;
+    for (uint32_t d = 0; d < who->page->device_count; d++) {
+        const tnd_device_page_t *device = &who->page->devices[d];
+        if (device->pending != 0 &&
+            (found == NULL || device->pending_since_ns < found->pending_since_ns))
+            found = device;
+    }
+    return found;
+}
+
 const char *tnd_seen_reads(const tnd_seen_t *who, char *text, size_t room)
 {
     const tnd_actor_detail_t *detail =

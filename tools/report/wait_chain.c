@@ -269,6 +269,28 @@ static void end_at_device(const walk_t *walk, const tnd_seen_t *who,
     tnd_verdict_add(walk->verdict, &fault);
 }
 
+/*  A device that copies or computes, or has hung. */
+static void end_at_pending(const walk_t *walk, const tnd_seen_t *who,
+                           const tnd_device_page_t *device)
+{
+    uint64_t now = walk->view->after->now_ns;
+    uint64_t since = now > device->pending_since_ns ? now - device->pending_since_ns : 0;
+    char time[24], what[80];
+    tnd_fault_t fault;
+    tnd_duration_text(since, time);
+    tnd_device_pending_text(device, what, sizeof what);
+    tnd_verdict_say(walk->verdict, " waits for %s", what);
+    say_host(walk, who);
+    tnd_verdict_say(walk->verdict, ", which is not done after %s", time);
+    name_end(walk, who, device);
+    tnd_fault_of(&fault, since > long_call_ns ? TND_CAUSE_HANGS : TND_CAUSE_WORKS, who, device);
+    fault.thread = device->copier;
+    fault.since_ns = since;
+    snprintf(fault.text, sizeof fault.text, "%s, host %s, is not done after %s", what,
+             who->process->host, time);
+    tnd_verdict_add(walk->verdict, &fault);
+}
+
 static void end_at_program(const walk_t *walk, const tnd_seen_t *who)
 {
     char time[24];
@@ -356,6 +378,10 @@ static tnd_seen_t from_step(const walk_t *walk, const tnd_seen_t *who)
     const tnd_device_page_t *device = tnd_seen_device(who, IN_STEP | IN_SAVE);
     if (device != NULL) {
         end_at_device(walk, who, device);
+        return none;
+    }
+    if (tnd_seen_pending(who) != NULL) {
+        end_at_pending(walk, who, tnd_seen_pending(who));
         return none;
     }
     if (tnd_seen_device(who, IN_REDUCE) == NULL) {

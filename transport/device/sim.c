@@ -4,8 +4,11 @@
  *  It has no thread: each call first does what was due by now.
  *
  *  A copy takes `link_latency_ns` and its bytes at `link_bytes_per_s`, one at a time.  The work of a
- *  step takes `step_ns`: it is put into the device's own stream when that is marked as a reader. */
+ *  step takes `step_ns`: it is put into the device's own stream when that is marked as a reader.
+ *
+ *  What is wrong with the device, if anything, is in sim_faults.h. */
 #include "transport/device/sim.h"
+#include "transport/device/sim_faults.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -70,7 +73,9 @@ typedef struct {
 typedef struct {
     tnd_device_t base;
     tnd_device_config_t config;
+    char *fault_file;     /* NULL: nothing is ever wrong */
     pthread_mutex_t lock; /* guards the rest */
+    tnd_sim_faults_t faults;
     uint64_t used, bytes_moved, link_ns, calls[TND_DEVICE_CALL_KINDS];
     uint64_t put, done, free_ns; /* of the link */
     bool moving;                 /* a thread copies without the lock */
@@ -103,7 +108,7 @@ static bool advance_link(sim_t *self, uint64_t now)
 {
     const copy_t *copy = &self->copies[self->done % COPIES_MAX];
     uint64_t begin = later(self->free_ns, copy->put_ns);
-    if (self->moving || self->done == self->put)
+    if (self->moving || self->done == self->put || self->faults.hang)
         return false;
     for (size_t i = 0; i < TND_SIM_STREAMS; i++) {
         if (self->streams[i].done < copy->readers[i])
@@ -166,10 +171,12 @@ static void lock(sim_t *self)
 {
     pthread_mutex_lock(&self->lock);
     uint64_t now = tnd_clock_now();
+    if (self->fault_file != NULL)
+        tnd_sim_faults_look(&self->faults, self->fault_file, now);
     bool any;
     do {
         any = advance_link(self, now);
-        for (size_t i = 0; i < TND_SIM_STREAMS; i++)
+        for (size_t i = self->faults.stall; i < TND_SIM_STREAMS; i++)
             any = advance_stream(&self->streams[i], now) || any;
     } while (any);
 }
@@ -177,6 +184,15 @@ static void lock(sim_t *self)
 static void unlock(sim_t *self)
 {
     pthread_mutex_unlock(&self->lock);
+}
+
+/*  The answer to a call, under the lock: a device that was lost fails them all. */
+static tnd_status_t answer(const sim_t *self, tnd_status_t status, tnd_error_t *error)
+{
+    if (!self->faults.lost)
+        return status;
+    return tnd_fail(error, "sim:%" PRIu32 ": the device was lost, as %.300s says",
+                    self->base.ordinal, self->fault_file);
 }
 
 static void pause_briefly(void)
@@ -265,6 +281,9 @@ static tnd_status_t sim_open(tnd_device_t **self_p, uint32_t ordinal,
         self->config.link_latency_ns = default_latency_ns;
     if (self->config.memory_bytes == 0)
         self->config.memory_bytes = UINT64_C(141000000000);
+    if (config->fault_file != NULL)
+        self->fault_file = tnd_copy_string(config->fault_file);
+    tnd_sim_faults_init(&self->faults);
     pthread_mutex_init(&self->lock, NULL);
     self->streams[0].open = true;
     *self_p = &self->base;
@@ -275,6 +294,7 @@ static void sim_close(tnd_device_t **self_p)
 {
     sim_t *self = (sim_t *)*self_p;
     pthread_mutex_destroy(&self->lock);
+    free(self->fault_file);
     free(self);
     *self_p = NULL;
 }
@@ -347,7 +367,8 @@ static void sim_unstage(tnd_device_t *device, tnd_stage_t *stage)
     sim_t *self = (sim_t *)device;
     sim_stage_t *own = stage->own;
     lock(self);
-    while (own->done < own->put || !is_finished(self, own) || !is_forgotten(self, own)) {
+    while (!self->faults.lost &&
+           (own->done < own->put || !is_finished(self, own) || !is_forgotten(self, own))) {
         unlock(self);
         pause_briefly();
         lock(self);
@@ -386,7 +407,6 @@ static tnd_status_t sim_upload(tnd_device_t *device, tnd_stage_t *stage,
 {
     sim_t *self = (sim_t *)device;
     sim_stage_t *own = stage->own;
-    (void)error;
     lock(self);
     assert(own->done == own->put && self->put - self->done < COPIES_MAX);
     copy_t copy = {.stage = own, .put_ns = tnd_clock_now()};
@@ -398,24 +418,25 @@ static tnd_status_t sim_upload(tnd_device_t *device, tnd_stage_t *stage,
     }
     copy.ns = self->config.link_latency_ns +
               (uint64_t)((double)copy.bytes * 1e9 / (double)self->config.link_bytes_per_s);
+    copy.ns = copy.ns * self->faults.slow + self->faults.late_ns;
     for (size_t i = 0; i < TND_SIM_STREAMS; i++)
         copy.readers[i] = self->streams[i].done < own->marks[i] ? own->marks[i] : 0;
     self->copies[self->put++ % COPIES_MAX] = copy;
     own->put++;
+    tnd_status_t status = answer(self, TND_OK, error);
     unlock(self);
-    return TND_OK;
+    return status;
 }
 
 static tnd_status_t sim_uploaded(tnd_device_t *device, tnd_stage_t *stage, tnd_error_t *error)
 {
     sim_t *self = (sim_t *)device;
     const sim_stage_t *own = stage->own;
-    (void)error;
     lock(self);
-    bool done = own->done == own->put;
+    tnd_status_t status = answer(self, own->done == own->put ? TND_OK : TND_AGAIN, error);
     self->calls[TND_DEVICE_CALL_EVENT]++;
     unlock(self);
-    return done ? TND_OK : TND_AGAIN;
+    return status;
 }
 
 static tnd_stream_handle_t sim_stream(tnd_device_t *device)
@@ -428,11 +449,12 @@ static tnd_status_t sim_await(tnd_device_t *device, tnd_stage_t *stage, tnd_stre
 {
     sim_t *self = (sim_t *)device;
     const sim_stage_t *own = stage->own;
-    (void)error;
     lock(self);
     uint64_t upload = own->put;
+    tnd_status_t status = answer(self, TND_OK, error);
     self->calls[TND_DEVICE_CALL_EVENT]++;
     unlock(self);
+    TND_TRY(status);
     put(self, stream, (work_t){.what = WAIT, .stage = own, .upload = upload});
     return TND_OK;
 }
@@ -443,25 +465,24 @@ static tnd_status_t sim_mark(tnd_device_t *device, tnd_stage_t *stage, tnd_strea
     sim_t *self = (sim_t *)device;
     sim_stage_t *own = stage->own;
     const stream_t *marked = (const stream_t *)stream;
-    (void)error;
-    if (marked == &self->streams[0] && self->config.step_ns > 0)
+    if (marked == &self->streams[0])
         tnd_sim_work(device, stream, self->config.step_ns);
     lock(self);
     own->marks[marked - self->streams] = marked->put;
+    tnd_status_t status = answer(self, TND_OK, error);
     self->calls[TND_DEVICE_CALL_EVENT]++;
     unlock(self);
-    return TND_OK;
+    return status;
 }
 
 static tnd_status_t sim_finished(tnd_device_t *device, tnd_stage_t *stage, tnd_error_t *error)
 {
     sim_t *self = (sim_t *)device;
-    (void)error;
     lock(self);
-    bool finished = is_finished(self, stage->own);
+    tnd_status_t status = answer(self, is_finished(self, stage->own) ? TND_OK : TND_AGAIN, error);
     self->calls[TND_DEVICE_CALL_EVENT]++;
     unlock(self);
-    return finished ? TND_OK : TND_AGAIN;
+    return status;
 }
 
 static void sim_facts(tnd_device_t *device, tnd_device_facts_t *facts)

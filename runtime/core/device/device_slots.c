@@ -20,6 +20,13 @@ uint64_t tnd_device_slots_to_commit(const tnd_device_slots_t *self, bool discard
     return TND_BUG(COMMIT_BEFORE_THE_EVENT) ? self->put : self->finished;
 }
 
+tnd_device_pending_t tnd_device_slots_pending(const tnd_device_slots_t *self)
+{
+    if (self->finished < self->put)
+        return TND_PENDING_WORK;
+    return self->copied < self->copying ? TND_PENDING_COPY : TND_PENDING_NOTHING;
+}
+
 tnd_refill_t tnd_device_slots_refill(bool held, uint32_t spares, uint64_t room)
 {
     if (!held || TND_BUG(SLOT_REFILLED_BEFORE_ITS_READER))

@@ -28,6 +28,12 @@ uint64_t tnd_device_slots_to_start(const tnd_device_slots_t *self);
  *  on the rows. */
 uint64_t tnd_device_slots_to_commit(const tnd_device_slots_t *self, bool discarded);
 
+/*  What a device has not done yet; work first, because later copies may wait for it. */
+typedef enum { TND_PENDING_NOTHING, TND_PENDING_COPY, TND_PENDING_WORK } tnd_device_pending_t;
+
+/*  The step is number `copied` or `finished`. */
+tnd_device_pending_t tnd_device_slots_pending(const tnd_device_slots_t *self);
+
 /*  The memory that a slot has for its next step. */
 typedef enum {
     TND_REFILL_SAME,

@@ -2,6 +2,7 @@
  *  that are cast for them. */
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
+#include <math.h>
 
 #include "runtime/base/clock.h"
 #include "runtime/feed/device_workers_internal.h"
@@ -47,6 +48,7 @@ Test(device_workers_copy, models_have_the_same_bits_wherever_rows_are_copied)
 /* --- commits ---------------------------------------------------------------------------------- */
 
 typedef struct {
+    const fixture_t *fixture;
     tnd_device_t *device;
     _Atomic bool go;
     _Atomic uint32_t started;
@@ -83,7 +85,7 @@ static fixture_t *new_on_sim(uint32_t depth, held_t *held)
 {
     static const char *const sims[] = {"sim:0"};
     fixture_t *self = fixture_new_on(sims, &link, 0, 1, 1, depth);
-    *held = (held_t){.device = self->workers->workers[0].device};
+    *held = (held_t){.fixture = self, .device = self->workers->workers[0].device};
     return self;
 }
 
@@ -305,6 +307,122 @@ Test(device_workers_copy, page_locked_rows_are_copied_from_where_they_are)
         sched_yield();
     cr_assert(tnd_device_workers_error(workers) == NULL, "%s", tnd_device_workers_error(workers));
     tnd_device_workers_destroy(&workers);
+}
+
+/* --- devices that hang ------------------------------------------------------------------------- */
+
+/*  LeakSanitizer's, if it is linked: it does not report memory allocated between the two calls. */
+void __lsan_disable(void) __attribute__((weak));
+void __lsan_enable(void) __attribute__((weak));
+
+/*  Stops while the device of one replica has not done what it was asked to; what is said of it. */
+static void stop_hung(fixture_t *self, const char *expected)
+{
+    tnd_device_workers_stop(self->workers);
+    const char *why = tnd_device_workers_unsettled(self->workers);
+    cr_assert(why != NULL);
+    cr_assert(strncmp(why, expected, strlen(expected)) == 0, "%s", why);
+    fixture_destroy(self);
+    if (__lsan_enable != NULL)
+        __lsan_enable();
+}
+
+static fixture_t *new_on_hung(held_t *held)
+{
+    if (__lsan_disable != NULL)
+        __lsan_disable();
+    fixture_t *self = new_on_sim(2, held);
+    self->workers->config.stop_ns = 20000000;
+    return self;
+}
+
+static void await_pending(const fixture_t *self, uint64_t pending)
+{
+    const tnd_device_page_t *page = self->workers->workers[0].page;
+    uint64_t until = tnd_clock_now() + 20000000000u;
+    while (atomic_load(&page->pending) != pending && tnd_clock_now() < until)
+        sched_yield();
+    cr_assert(eq(u64, atomic_load(&page->pending), pending));
+}
+
+Test(device_workers_copy, a_stop_names_a_device_whose_work_never_ends_and_leaks_its_memory)
+{
+    held_t held;
+    fixture_t *self = new_on_hung(&held);
+    const tnd_task_t task = {hold, NULL, &held};
+    tnd_device_workers_run_all(self->workers, &task);
+    const float *host = tnd_device_workers_row(self->workers, 0, 0, 0, 0);
+    fixture_feed(self, 0, 2);
+    fixture_feed(self, 1, 2);
+    await_pending(self, TND_PENDING_WORK | 0 << 8);
+    stop_hung(self, "feed: the work of step 0 on sim:0 is not done 20 ms after the stop");
+    cr_assert(isfinite(host[0])); /* it is not unmapped */
+}
+
+Test(device_workers_copy, a_stop_names_a_device_whose_copy_never_ends_and_leaks_its_memory)
+{
+    held_t held;
+    fixture_t *self = new_on_hung(&held);
+    tnd_error_t error;
+    tnd_stage_t *stage = tnd_device_workers_stage(self->workers, 1, 0);
+    tnd_stream_handle_t stream = tnd_sim_stream_open(held.device);
+    tnd_sim_hold(held.device, stream, &held.go);
+    cr_assert(held.device->ops->mark(held.device, stage, stream, &error) == TND_OK);
+    const float *host = tnd_device_workers_row(self->workers, 1, 0, 0, 0);
+    tnd_device_workers_discard(self->workers);
+    fixture_feed(self, 0, 2);
+    fixture_feed(self, 1, 2);
+    await_pending(self, TND_PENDING_COPY | 1 << 8);
+    stop_hung(self, "feed: the copy of step 1 to sim:0 is not done 20 ms after the stop");
+    cr_assert(isfinite(host[0]));
+}
+
+static tnd_status_t hold_and_fail(void *context, tnd_replica_t *replica)
+{
+    (void)hold(context, replica);
+    tnd_replica_error(replica, "the mould has cracked");
+    return TND_FAILED;
+}
+
+Test(device_workers_copy, a_step_that_fails_may_leave_work_on_its_device)
+{
+    held_t held;
+    fixture_t *self = new_on_hung(&held);
+    const tnd_task_t task = {hold_and_fail, NULL, &held};
+    tnd_device_workers_run_all(self->workers, &task);
+    fixture_feed(self, 0, 2);
+    while (tnd_device_workers_error(self->workers) == NULL)
+        sched_yield();
+    stop_hung(self, "feed: the work of step 0 on sim:0 is not done");
+}
+
+/*  Ends the work once the threads were stopped. */
+static void *let_go(void *context)
+{
+    held_t *held = context;
+    const fixture_t *self = held->fixture;
+    while (!atomic_load(&self->workers->stopped))
+        sched_yield();
+    atomic_store(&held->go, true);
+    return NULL;
+}
+
+Test(device_workers_copy, a_stop_waits_for_work_that_ends)
+{
+    held_t held;
+    fixture_t *self = new_on_sim(2, &held);
+    const tnd_task_t task = {hold, NULL, &held};
+    self->workers->config.stop_ns = 20000000000;
+    tnd_device_workers_run_all(self->workers, &task);
+    fixture_feed(self, 0, 2);
+    cr_assert(await_count(&held.started, 1));
+    pthread_t other;
+    cr_assert(pthread_create(&other, NULL, let_go, &held) == 0);
+    tnd_device_workers_stop(self->workers);
+    cr_assert(atomic_load(&held.go));
+    cr_assert(tnd_device_workers_unsettled(self->workers) == NULL);
+    pthread_join(other, NULL);
+    fixture_destroy(self);
 }
 
 /* --- programs that hold many batches ---------------------------------------------------------- */

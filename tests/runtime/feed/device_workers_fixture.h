@@ -110,6 +110,7 @@ static inline fixture_t *fixture_new_on(const char *const *names, const tnd_devi
         .wake = fixture_wake,
         .context = self,
         .device = *device,
+        .stop_ns = 20000000000,
     };
     status = tnd_device_workers_new(&self->workers, &config, &error);
     assert(status == TND_OK);
