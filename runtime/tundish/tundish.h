@@ -189,7 +189,8 @@ TND_API bool tnd_session_digest(tnd_session_t *session, const char *actor, char 
 TND_API bool tnd_session_metric(tnd_session_t *session, const char *actor, const char *metric,
                                 double *mean_p);
 /*  Stops the run if it has not ended, frees the session and its feeds, and returns the outcome of
- *  the run: TND_OK, TND_STOPPED or TND_FAILED. */
+ *  the run: TND_OK, TND_STOPPED or TND_FAILED.  A device that has not done in time what it was asked
+ *  to is an error too: memory that it may still access is leaked, and tnd_graph_errors names it. */
 TND_API tnd_status_t tnd_session_destroy(tnd_session_t **session_p);
 
 /* --- feed: pull global steps; one caller thread ----------------------------------------------- */

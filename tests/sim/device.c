@@ -2,7 +2,8 @@
  *
  *  A copy takes the rows from the host's side when it ends, as late as a real one may, so a slot that
  *  is filled again too early shows.  The event of a step comes some time after the step was put on
- *  the device, sometimes much later, and in some runs never: then the process is killed. */
+ *  the device, sometimes much later.  In some runs a copy or an event never comes: then the process is
+ *  killed. */
 #include <string.h>
 
 #include "tests/sim/cluster.h"
@@ -40,11 +41,25 @@ static uint64_t draw_end(sim_t *self, uint64_t *last, uint64_t ns, bool late)
 
 /* --- copies ----------------------------------------------------------------------------------- */
 
+/*  The device of this feeder does not do what it is asked to for this step, and then nothing more. */
+static bool hangs_at(const sim_t *self, uint32_t id, uint64_t step)
+{
+    return id == self->plan.hung_feeder && step >= self->plan.hung_step;
+}
+
+static void put_hang(sim_t *self, uint32_t id)
+{
+    put_event(self, id, self->now + 300000000, SIM_AT_HUNG, 0);
+}
+
 static void start_copies(sim_t *self, uint32_t id, sim_device_t *device)
 {
     while (device->counts.copying < tnd_device_slots_to_copy(&device->counts)) {
+        uint64_t step = slot_of(&self->actors[id], device->counts.copying)->step;
         device->counts.copying++;
-        if (self->plan.copy_ns > 0)
+        if (self->plan.hung_copies && hangs_at(self, id, step))
+            put_hang(self, id);
+        else if (self->plan.copy_ns > 0)
             put_event(self, id, draw_end(self, &device->link_at, self->plan.copy_ns, false),
                       SIM_AT_COPIED, 0);
         else
@@ -90,9 +105,11 @@ void sim_device_put(sim_t *self, uint32_t id)
         sim_device_event(self, id);
         return;
     }
-    bool never = id == self->plan.hung_feeder && step >= self->plan.hung_step;
     uint64_t at = draw_end(self, &device->event_at, self->plan.event_ns, true);
-    put_event(self, id, never ? self->now + 300000000 : at, never ? SIM_AT_HUNG : SIM_AT_EVENT, 0);
+    if (!self->plan.hung_copies && hangs_at(self, id, step))
+        put_hang(self, id);
+    else
+        put_event(self, id, at, SIM_AT_EVENT, 0);
     sim_device_commit(self, id);
 }
 

@@ -481,10 +481,11 @@ static void draw_devices(sim_plan_t *self)
     self->event_ns = sim_between(&random, 5, 1500) * us;
     self->hold_percent = sim_chance(&random, 50) ? sim_between(&random, 5, 100) : 0;
     self->discards = self->reductions == 0 && sim_hash(self->seed, USE_DEVICES + 8) % 4 == 0;
-    if (!self->death || self->session > 0 || self->discards || !sim_chance(&random, 50))
+    if (!self->death || self->session > 0 || !sim_chance(&random, 50))
         return;
     self->hung_feeder = self->first_feeder + sim_below(&random, self->feeders);
     self->hung_step = sim_below(&random, 100);
+    self->hung_copies = sim_chance(&random, 50) || self->discards;
 }
 
 void sim_plan_draw(sim_plan_t *self, uint64_t seed, uint32_t session)

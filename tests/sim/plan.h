@@ -76,7 +76,7 @@ typedef struct {
     /*  Devices: how long a copy and the work of a step take (0: no time), whether steps are discarded,
      *  how many are held by a program, and the feeder whose device hangs from a step on. */
     uint64_t copy_ns, event_ns, hung_step;
-    bool discards;
+    bool discards, hung_copies; /* hung_copies: not the work of the step, but its copy */
     uint32_t hold_percent, hung_feeder;
     tnd_member_t members[SIM_ACTORS];
     uint32_t member_count, first_join, first_worker, first_feeder, reducer, first_cache;

@@ -82,5 +82,32 @@ def test_a_device_that_waits_for_its_link_is_named(folder):
         process.wait()
 
 
+def test_a_device_that_hangs_is_named(folder):
+    """By `why`, and by a drain that waits for it."""
+    numpy.save(folder / "x.npy", numpy.zeros((100, 4), "u1"))
+    (folder / "faults").write_text("hang\n")
+    path = topology(folder, columns="x", batch="size: 10", top="name: held\n", links=["read -> batch -> feed"],
+                    actors=f"  feed: {{kind: feeder, devices: [sim:0], sim: {{faults: {folder}/faults}}}}\n")
+    environment = dict(os.environ, XDG_RUNTIME_DIR=str(folder))
+    process = subprocess.Popen([TUNDISH, "run", path, "--quiet"], env=environment, stderr=subprocess.PIPE,
+                               text=True)
+    try:
+        deadline, told = time.monotonic() + 60, {}
+        while told.get("device") != "sim:0" and time.monotonic() < deadline:
+            code, out, _ = run("why", "held", "--json", env=environment)
+            told = (json.loads(out)["runs"] or [{}])[0] if out else {}
+        assert re.fullmatch(r"feed waits for the copy of step 0 to sim:0, which is not done after .*",
+                            told["sentence"]), told
+        same((told["flows"], told["actor"]), (False, "feed"))
+        process.send_signal(signal.SIGINT)
+        while "waits for the copy" not in (line := process.stderr.readline()):
+            assert line, "it does not say what the drain waits for"
+        (folder / "faults").write_text("slow 2\nlate 1ms\n")
+        same(process.wait(60), 130)
+    finally:
+        process.kill()
+        process.wait()
+
+
 if __name__ == "__main__":
     main(globals())

@@ -173,12 +173,12 @@ static void lock(sim_t *self)
     uint64_t now = tnd_clock_now();
     if (self->fault_file != NULL)
         tnd_sim_faults_look(&self->faults, self->fault_file, now);
-    bool any;
-    do {
+    bool any = !self->faults.lost;
+    while (any) {
         any = advance_link(self, now);
         for (size_t i = self->faults.stall; i < TND_SIM_STREAMS; i++)
             any = advance_stream(&self->streams[i], now) || any;
-    } while (any);
+    }
 }
 
 static void unlock(sim_t *self)

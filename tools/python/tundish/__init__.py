@@ -332,15 +332,17 @@ class Session:
         return mean.value if known else None
 
     def close(self, check=True):
-        """Stops the run if it has not ended.  Errors: if it failed after the last batch."""
+        """Stops the run if it has not ended.  Errors: if it failed after the last batch, or a device did not
+        do in time what it was asked to."""
         if not self.handle:
             return
         failed = check and self._pulled and _library.session_wait(self.handle) == FAILED
         text = _library.session_error(self.handle).decode()
         _interrupts.remove(self)
-        _library.session_destroy(byref(self.handle))
+        leaked = _library.session_destroy(byref(self.handle)) == FAILED and check and not failed
+        text = _library.graph_errors(self._graph).decode().rstrip() if leaked else text
         _library.graph_destroy(byref(self._graph))
-        if failed:
+        if failed or leaked and text:
             raise Error(text)
 
     __del__ = close
