@@ -289,10 +289,35 @@ unsigned tnd_top_box_memory(const tnd_canvas_t *canvas, unsigned top, unsigned h
     return line;
 }
 
+const char *tnd_top_device_facts(const tnd_top_device_t *device, char *text, size_t room)
+{
+    char memory[TND_QUANTITY_SIZE], moved[TND_QUANTITY_SIZE], rate[TND_QUANTITY_SIZE], age[32];
+    FILE *out = fmemopen(text, room, "w");
+    text[0] = '\0';
+    if (out == NULL)
+        return text;
+    fprintf(out, "%s%s%s", device->model, device->bus[0] != '\0' ? " at " : "", device->bus);
+    if (device->memory > 0)
+        fprintf(out, "%s%s", device->model[0] != '\0' ? ", " : "",
+                tnd_quantity_size(device->memory, memory));
+    if (device->bytes_moved > 0)
+        fprintf(out, "%s%s moved, %s/s, link busy %.0f %%, waited for %.0f %%",
+                ftell(out) > 0 ? "; " : "", tnd_quantity_size(device->bytes_moved, moved),
+                tnd_quantity_size((uint64_t)device->bytes_per_second, rate),
+                100 * device->link_share, 100 * device->link_wait_share);
+    if (device->pending[0] != '\0' && device->pending_seconds >= 1)
+        fprintf(out, "%s%s takes %s", ftell(out) > 0 ? "; " : "", device->pending,
+                tnd_top_age(device->pending_seconds, age));
+    fclose(out);
+    text[room - 1] = '\0';
+    return text;
+}
+
 unsigned tnd_top_box_devices(const tnd_canvas_t *canvas, unsigned top, unsigned height)
 {
     static const char *const names[] = {"idle", "step", "reduce", "apply", "save"};
     const tnd_top_snapshot_t *snapshot = canvas->snapshot;
+    char facts[300];
     unsigned line = 1;
     tnd_top_title(canvas, tnd_box_row(top, height, 0), TND_BOX_DEVICES, "devices");
     for (uint32_t a = 0; a < snapshot->actor_count; a++)
@@ -305,6 +330,12 @@ unsigned tnd_top_box_devices(const tnd_canvas_t *canvas, unsigned top, unsigned 
             for (unsigned s = 0; s < TND_DEVICE_STATES; s++)
                 column = tnd_screen_put(canvas->screen, row, column, TND_INK_PLAIN, "  %s %.0f %%",
                                         names[s], 100 * device->shares[s]);
+            if (tnd_top_device_facts(device, facts, sizeof facts)[0] != '\0')
+                tnd_screen_put(canvas->screen, tnd_box_row(top, height, line++), 4,
+                               device->pending_seconds >= 1 && device->pending[0] != '\0'
+                                   ? TND_INK_FAULT
+                                   : TND_INK_PLAIN,
+                               "%s", facts);
         }
     return line;
 }

@@ -139,9 +139,11 @@ static void print_actor(FILE *out, const tnd_canvas_t *canvas, const tnd_top_act
     print_window(out, "last 10 s", actor->ten);
     print_window(out, "last 60 s", actor->minute);
     for (uint32_t d = 0; d < actor->device_count; d++) {
-        char bar[41];
+        char bar[41], facts[300];
         tnd_top_bar(actor->devices[d].shares, ".SnAk", TND_DEVICE_STATES, 40, bar);
         fprintf(out, "  %-10s %s\n", actor->devices[d].name, bar);
+        if (tnd_top_device_facts(&actor->devices[d], facts, sizeof facts)[0] != '\0')
+            fprintf(out, "             %s\n", facts);
     }
     print_close_up(out, canvas, actor);
 }

@@ -27,6 +27,9 @@ tnd_ink_t tnd_top_ink(const tnd_canvas_t *canvas, const tnd_top_actor_t *actor,
 void tnd_top_parts(const double *times, unsigned count, char *text, size_t room);
 /*  "0.4 s", "12 s", "2:05"; "-" for less than 0. */
 const char *tnd_top_age(double seconds, char text[32]);
+/*  What is known of a device and of its link: "simulated device, 131 GiB; 12.3 GiB moved, 1.9 MiB/s,
+ *  link busy 99 %"; "" if nothing is.  Returns `text`. */
+const char *tnd_top_device_facts(const tnd_top_device_t *device, char *text, size_t room);
 /*  The title of a box, with a line to the right edge. */
 void tnd_top_title(const tnd_canvas_t *canvas, unsigned row, unsigned number, const char *text);
 

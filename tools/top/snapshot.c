@@ -128,8 +128,33 @@ static void read_history(tnd_top_actor_t *actor, const tnd_inspected_t *process,
 
 /* --- actors ----------------------------------------------------------------------------------- */
 
+/*  The part of the window that a time grew by; it is published now and then, so it may grow by more. */
+static double share_of(uint64_t after, uint64_t before, uint64_t window_ns)
+{
+    double share = window_ns > 0 ? (double)more_of(after, before) / (double)window_ns : 0;
+    return share < 1 ? share : 1;
+}
+
+/*  `old` is the page at the start of the window, or NULL. */
+static void take_link(tnd_top_device_t *device, const tnd_device_page_t *old,
+                      const tnd_device_page_t *page, uint64_t window_ns, uint64_t now)
+{
+    snprintf(device->model, sizeof device->model, "%s", page->model);
+    snprintf(device->bus, sizeof device->bus, "%s", page->bus);
+    device->memory = page->memory;
+    device->bytes_moved = page->bytes_moved;
+    tnd_device_pending_text(page, device->pending, sizeof device->pending);
+    device->pending_seconds = seconds_of(now, page->pending_since_ns);
+    if (old == NULL || window_ns == 0)
+        return;
+    device->bytes_per_second =
+        (double)more_of(page->bytes_moved, old->bytes_moved) * 1e9 / (double)window_ns;
+    device->link_share = share_of(page->link_ns, old->link_ns, window_ns);
+    device->link_wait_share = share_of(page->link_wait_ns, old->link_wait_ns, window_ns);
+}
+
 static void take_devices(tnd_top_actor_t *actor, const tnd_statistics_t *old,
-                         const tnd_statistics_t *page, uint64_t now)
+                         const tnd_statistics_t *page, uint64_t before, uint64_t now)
 {
     actor->device_count = (uint32_t)page->device_count;
     actor->devices = tnd_allocate_zeroed(actor->device_count + (size_t)1, sizeof *actor->devices);
@@ -141,9 +166,12 @@ static void take_devices(tnd_top_actor_t *actor, const tnd_statistics_t *old,
         device->replica = from->state >> 8;
         device->step = from->step;
         device->since_seconds = seconds_of(now, from->since_ns);
+        const tnd_device_page_t *older =
+            old != NULL && d < old->device_count ? &old->devices[d] : NULL;
+        take_link(device, older, from, now - before, now);
         double sum = 0;
         for (unsigned s = 0; s < TND_DEVICE_STATES; s++) {
-            uint64_t was = old != NULL && d < old->device_count ? old->devices[d].spent_ns[s] : 0;
+            uint64_t was = older != NULL ? older->spent_ns[s] : 0;
             device->shares[s] = (double)more_of(from->spent_ns[s], was);
             sum += device->shares[s];
         }
@@ -265,7 +293,7 @@ static void take_actors(tnd_top_snapshot_t *self, const tnd_inspection_t *before
         read_history(actor, process, old == NULL);
         if (old != NULL)
             take_window(actor, old, page, before->now_ns, after->now_ns);
-        take_devices(actor, old, page, after->now_ns);
+        take_devices(actor, old, page, before->now_ns, after->now_ns);
         self->lost += actor->lost;
         self->again += actor->again;
         self->doubled += actor->doubled;
