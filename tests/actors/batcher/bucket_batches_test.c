@@ -23,9 +23,12 @@ static tnd_block_t *block_of(const tnd_schema_t *schema, tnd_block_pool_t *pool)
     tnd_buffer_seal(x);
     tnd_buffer_seal(label);
     tnd_buffer_seal(word);
-    block->columns[0] = (tnd_block_column_t){tnd_buffer_data(x), 800, NULL, x, lengths};
-    block->columns[1] = (tnd_block_column_t){tnd_buffer_data(label), 8, NULL, label, NULL};
-    block->columns[2] = (tnd_block_column_t){tnd_buffer_data(word), 50, NULL, word, words};
+    block->columns[0] = (tnd_block_column_t){
+        .base = tnd_buffer_data(x), .stride = 800, .buffer = x, .lengths = lengths};
+    block->columns[1] =
+        (tnd_block_column_t){.base = tnd_buffer_data(label), .stride = 8, .buffer = label};
+    block->columns[2] = (tnd_block_column_t){
+        .base = tnd_buffer_data(word), .stride = 50, .buffer = word, .lengths = words};
     block->note.rows = block->note.count = ROWS;
     tnd_block_seal(block);
     return block;

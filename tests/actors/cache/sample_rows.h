@@ -55,11 +55,16 @@ static inline tnd_block_t *make_rows(tnd_block_pool_t *pool, const tnd_schema_t 
         for (uint64_t at = 0; at < lengths[i] * 3; at++)
             to[at] = word_of(number + i, at);
     }
-    block->columns[0] = (tnd_block_column_t){tnd_buffer_data(flags), 1, NULL, flags, NULL};
-    block->columns[1] = (tnd_block_column_t){tnd_buffer_data(ids), 8, NULL, ids, NULL};
+    block->columns[0] =
+        (tnd_block_column_t){.base = tnd_buffer_data(flags), .stride = 1, .buffer = flags};
+    block->columns[1] =
+        (tnd_block_column_t){.base = tnd_buffer_data(ids), .stride = 8, .buffer = ids};
     if (schema->count > 2)
-        block->columns[2] =
-            (tnd_block_column_t){tnd_buffer_data(words), 1, offsets, words, lengths};
+        block->columns[2] = (tnd_block_column_t){.base = tnd_buffer_data(words),
+                                                 .stride = 1,
+                                                 .index = offsets,
+                                                 .buffer = words,
+                                                 .lengths = lengths};
     else
         tnd_buffer_drop(&words);
     block->index = lists;
