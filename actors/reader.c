@@ -302,6 +302,16 @@ static bool is_first_of_source(const tnd_actor_t *self)
     return true;
 }
 
+/*  Whether a feeder may check the rows as it copies them.  Bad ones then end the run; where they are
+ *  left out, the reader has to find them. */
+static bool checks_late(const tnd_actor_t *self, const tnd_reader_options_t *options)
+{
+    const tnd_plan_t *plan = tnd_actor_plan(self);
+    const tnd_instance_t *own = tnd_actor_instance(self);
+    return options->on_error == TND_BAD_STOP &&
+           tnd_lane_window_feeders_only(plan, tnd_plan_batcher(plan, own->chain, own->lane));
+}
+
 static tnd_status_t reader_init(void *state, tnd_actor_t *self, tnd_error_t *error)
 {
     reader_t *reader = state;
@@ -318,6 +328,7 @@ static tnd_status_t reader_init(void *state, tnd_actor_t *self, tnd_error_t *err
         .shared = tnd_actor_shared(self),
         .lane = reader->lane,
         .alone = tnd_plan_alike(tnd_actor_plan(self), tnd_actor_id(self)) == 1,
+        .late = checks_late(self, options),
         .recall = recall_of(tnd_actor_plan(self), tnd_actor_id(self), reader->stream),
         .watch = watch_drawing,
         .watcher = &reader->drawing,

@@ -63,6 +63,7 @@ struct tnd_batch_slots {
     uint32_t slice_count;
     size_t slice_room;
     atomic_bool any_lost; /* rows of a part */
+    atomic_bool any_bad;  /* rows that were checked here */
 };
 
 static void gather_part(void *context, tnd_gather_part_t *part);
@@ -154,6 +155,18 @@ static inline void prefetch(const tnd_block_t *block, uint32_t row, uint32_t lef
     }
 }
 
+/*  Checks a row that was not checked when it was read, just before it is copied: then it is loaded
+ *  from memory once. */
+static void check_row(tnd_batch_slots_t *self, const tnd_block_t *block, uint32_t column,
+                      uint32_t row)
+{
+    const tnd_row_check_t *check = block->columns[column].check;
+    tnd_error_t why;
+    if (check->row(check->context, tnd_block_row(block, column, row),
+                   tnd_block_row_bytes(block, column, row), &why) != TND_OK)
+        atomic_store(&self->any_bad, true);
+}
+
 /*  Copies the ragged columns of one row of a block; returns the bytes of the row. */
 static size_t copy_ragged_row(tnd_batch_slots_t *self, const tnd_block_t *block, uint32_t row,
                               uint32_t slot, uint32_t local, uint64_t at)
@@ -162,6 +175,8 @@ static size_t copy_ragged_row(tnd_batch_slots_t *self, const tnd_block_t *block,
     size_t bytes = 0;
     for (uint32_t c = 0; c < schema->count; c++) {
         bytes += tnd_block_row_bytes(block, c, row);
+        if (block->columns[c].check != NULL)
+            check_row(self, block, c, row);
         if (schema->columns[c].ragged)
             tnd_device_workers_put(self->config.workers, slot, local, c, at,
                                    tnd_block_row(block, c, row), block->columns[c].lengths[row]);
@@ -356,10 +371,11 @@ static tnd_status_t check_slice(const tnd_batch_slots_t *self, const tnd_slice_t
 static tnd_status_t check_read(const tnd_batch_slots_t *self, const tnd_slice_t *slice,
                                tnd_error_t *error)
 {
-    tnd_error_t lost;
-    if (tnd_slice_intact(slice, &lost) == TND_OK)
-        return TND_OK;
-    return tnd_fail(error, "%s: %s", self->config.name, lost.text);
+    tnd_error_t why;
+    tnd_status_t status = tnd_slice_intact(slice, &why);
+    if (status == TND_OK && atomic_load(&self->any_bad))
+        status = tnd_slice_check_rows(slice, &why);
+    return status == TND_OK ? TND_OK : tnd_fail(error, "%s: %s", self->config.name, why.text);
 }
 
 /*  Copies the rows of a slice to their places, or begins to; takes the slice. */
@@ -472,15 +488,21 @@ tnd_status_t tnd_batch_slots_place(tnd_batch_slots_t *self, const tnd_effect_t *
     return status;
 }
 
+/*  Whether rows were lost or are bad, which ends the run. */
+static bool is_broken(const tnd_batch_slots_t *self)
+{
+    return atomic_load(&self->any_lost) || atomic_load(&self->any_bad);
+}
+
 /*  Hands over the steps that are whole, in order. */
 static void hand_over(tnd_batch_slots_t *self)
 {
-    while (self->ready_count > 0 && !atomic_load(&self->any_lost)) {
+    while (self->ready_count > 0 && !is_broken(self)) {
         ready_t *first = &self->ready[self->ready_first];
         if (atomic_load_explicit(&self->left[first->slot], memory_order_acquire) > 0)
             return;
-        /* A part that was lost said so before it was counted as gathered. */
-        if (atomic_load(&self->any_lost))
+        /* A part that is broken said so before it was counted as gathered. */
+        if (is_broken(self))
             return;
         tnd_device_workers_ready(self->config.workers, first->slot, &first->note, first->keep);
         self->ready_first = (self->ready_first + 1) % self->config.depth;
@@ -524,7 +546,7 @@ tnd_status_t tnd_batch_slots_settle(tnd_batch_slots_t *self, tnd_error_t *error)
     tnd_status_t status = TND_OK;
     while (self->slice_count > 0) {
         tnd_slice_t *slice = self->slices[--self->slice_count];
-        if (status == TND_OK && atomic_load(&self->any_lost))
+        if (status == TND_OK && is_broken(self))
             status = check_read(self, slice, error);
         tnd_slice_drop(&slice);
     }

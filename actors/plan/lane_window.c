@@ -64,6 +64,14 @@ bool tnd_lane_window_straight(const tnd_plan_t *plan, uint32_t batcher)
     return false;
 }
 
+bool tnd_lane_window_feeders_only(const tnd_plan_t *plan, uint32_t batcher)
+{
+    const tnd_batcher_options_t *options = plan->instances[batcher].options;
+    return tnd_lane_window_straight(plan, batcher) && !leaves_process(plan, batcher) &&
+           !tnd_plan_goes_out(plan, batcher) && !tnd_plan_copies(options) && options->skip == 0 &&
+           options->remainder != TND_REMAINDER_DROP;
+}
+
 /*  Whether the blocks of the lane have no copy of their rows. */
 static bool uses_stored(const tnd_plan_t *plan, uint32_t batcher, const tnd_stream_t *stream)
 {

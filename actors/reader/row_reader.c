@@ -33,7 +33,7 @@ struct tnd_row_reader {
     const tnd_stream_t *stream;
     const char *name;
     uint32_t lane;
-    bool alone;
+    bool alone, late;
     tnd_sample_order_t order;
     tnd_row_shape_t shape;
     uint64_t *places; /* of positions, as they were found last */
@@ -59,6 +59,7 @@ tnd_row_reader_t *tnd_row_reader_new(const tnd_row_reader_config_t *config)
     self->shape = tnd_row_shape_of(&config->stream->order);
     self->lane = config->lane;
     self->alone = config->alone;
+    self->late = config->late;
     self->block_pool = tnd_block_pool_new();
     const tnd_sample_order_config_t order = {
         .shuffle = (tnd_shuffle_t)config->options->shuffle,
@@ -429,6 +430,7 @@ tnd_status_t tnd_row_reader_read(tnd_row_reader_t *self, uint32_t epoch, uint64_
     if (!tnd_row_shape_is_plain(&self->shape))
         return read_positions(self, epoch, first, *count_p, block, error);
     tnd_source_call_t call = make_call(self, *count_p);
+    call.late = self->late;
     uint64_t *index = tnd_buffer_data(call.indices);
     uint64_t ragged = take_fitted(self, epoch, first, *count_p, index);
     if (ragged == TND_UNKNOWN)

@@ -20,6 +20,7 @@ typedef struct {
     const void *shared; /* the open source: shared_source.h */
     uint32_t lane;
     bool alone;                /* no other reader reads positions of the lane */
+    bool late;                 /* rows may be checked where they are used */
     uint64_t recall;           /* positions of the lane that may be read again */
     tnd_place_watch_fn *watch; /* see places.h; NULL: none */
     void *watcher;

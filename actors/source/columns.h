@@ -31,6 +31,8 @@ typedef struct {
     tnd_record_finder_t finder;
     size_t around; /* so many bytes of every record are not its content */
     size_t ending; /* and at its end up to so many more */
+    size_t head; /* the content begins after so many bytes and has all but `around`, so that it need
+                      not be looked at to be found; 0: only `content` finds it */
     /*  Whether bytes begin a record; NULL: any bytes may. */
     bool (*begins)(const uint8_t *data, size_t size);
     /*  Checks a record and finds its content: *size_p bytes from *first_p on.  `own`: `data` is a
@@ -69,14 +71,15 @@ typedef struct {
     size_t count, splits_count;
     size_t record; /* bytes */
     uint64_t rows;
-    uint64_t even;       /* rows of each file (the last may have fewer); 0: they differ */
-    uint64_t *first;     /* the first row of each file */
-    uint64_t *start;     /* bytes from `base` to that row */
-    uint64_t *file_rows; /* rows of each file */
-    const uint8_t *base; /* the lowest first row */
-    tnd_buffer_t *all;   /* refers to the buffers of all files */
-    bool copies;         /* at least one file is read, not mapped, or records are short */
-    int list;            /* which of the lists that are written has its offsets; -1: none.  Of a
+    uint64_t even;         /* rows of each file (the last may have fewer); 0: they differ */
+    uint64_t *first;       /* the first row of each file */
+    uint64_t *start;       /* bytes from `base` to that row */
+    uint64_t *file_rows;   /* rows of each file */
+    const uint8_t *base;   /* the lowest first row */
+    tnd_buffer_t *all;     /* refers to the buffers of all files */
+    tnd_row_check_t check; /* of records that were not checked when they were read */
+    bool copies;           /* at least one file is read, not mapped, or records are short */
+    int list;              /* which of the lists that are written has its offsets; -1: none.  Of a
                             ragged column the next one has its lengths */
 } tnd_strand_t;
 

@@ -55,6 +55,12 @@ tnd_status_t tnd_columns_show(tnd_record_stream_t *self, const tnd_strand_t *str
 /*  Refuses a row for its length. */
 tnd_status_t tnd_columns_refuse_length(const tnd_strand_t *strand, uint64_t length,
                                        tnd_error_t *error) TND_CHECKED;
+/*  Lets the records of a strand that is laid out be checked where they are used, if that is possible. */
+void tnd_columns_prepare_check(tnd_strand_t *strand);
+/*  Finds the content of the record of values [begin, end) of a file without looking at it. */
+tnd_status_t tnd_columns_show_unchecked(const tnd_strand_t *strand, size_t file, uint64_t begin,
+                                        uint64_t end, uint64_t *offset_p, uint64_t *length_p,
+                                        tnd_error_t *error) TND_CHECKED;
 /*  Bytes of memory that reading in order takes. */
 size_t tnd_columns_stream_bytes(const tnd_strand_t *strand);
 void tnd_columns_stream_close(tnd_record_stream_t *self);

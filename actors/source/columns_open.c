@@ -143,6 +143,7 @@ static void lay_out(tnd_strand_t *strand, tnd_access_pattern_t pattern)
         strand->start[i] = (uintptr_t)tnd_buffer_data(strand->stored[i].buffer) +
                            strand->stored[i].offset - (uintptr_t)strand->base;
     strand->all = bind(strand);
+    tnd_columns_prepare_check(strand);
 }
 
 /*  Opens the file of splits of each file of values. */

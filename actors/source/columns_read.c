@@ -96,6 +96,7 @@ typedef struct {
     const uint64_t *index, *lengths;
     tnd_buffer_t *buffer; /* borrowed */
     tnd_buffer_t *own;    /* made for these rows; held; NULL: none */
+    const tnd_row_check_t *check;
 } shown_t;
 
 /*  Writes the offset of each row in bytes from the base, and faults the row in. */
@@ -327,11 +328,26 @@ static tnd_status_t write_rows(const tnd_strand_t *strand, const located_t *rows
     return TND_OK;
 }
 
+/*  The same for records that are checked where they are used, and not touched here. */
+static tnd_status_t write_unchecked(const tnd_strand_t *strand, const located_t *rows,
+                                    uint32_t count, uint64_t *offsets, uint64_t *lengths,
+                                    tnd_error_t *error)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        TND_TRY(tnd_columns_show_unchecked(strand, rows[i].file, rows[i].begin, rows[i].end,
+                                           &offsets[i], &lengths[i], error));
+        if (lengths[i] > strand->longest)
+            return tnd_columns_refuse_length(strand, lengths[i], error);
+    }
+    return TND_OK;
+}
+
 /*  Writes the offset, from `base`, and the length of each row of a ragged column.  `to`: rows are
- *  copied there, *used_p bytes; NULL: they are faulted in.  TND_AGAIN: they must be copied. */
+ *  copied there, *used_p bytes; NULL: they are faulted in, and checked unless `late`.  TND_AGAIN:
+ *  they must be copied. */
 static tnd_status_t show_rows(const tnd_strand_t *strand, const uint64_t *index, uint32_t count,
-                              uint8_t *to, uint64_t *offsets, uint64_t *lengths, size_t *used_p,
-                              tnd_error_t *error)
+                              bool late, uint8_t *to, uint64_t *offsets, uint64_t *lengths,
+                              size_t *used_p, tnd_error_t *error)
 {
     located_t rows[ROWS_AT_ONCE];
     size_t checked = SIZE_MAX;
@@ -343,10 +359,11 @@ static tnd_status_t show_rows(const tnd_strand_t *strand, const uint64_t *index,
             if (rows[k].file != checked)
                 TND_TRY(check_file(strand, rows[k].file, error));
         TND_TRY(check_located(strand, index + i, rows, some, error));
-        if (strand->format != NULL)
+        if (strand->format != NULL && !late)
             prefetch_pages(strand, rows, some);
         TND_TRY(bring_all(strand, rows, some, to != NULL ? to + *used_p : NULL, error));
-        TND_TRY(write_rows(strand, rows, some, to, offsets + i, lengths + i, used_p, error));
+        TND_TRY(late ? write_unchecked(strand, rows, some, offsets + i, lengths + i, error)
+                     : write_rows(strand, rows, some, to, offsets + i, lengths + i, used_p, error));
     }
     return TND_OK;
 }
@@ -375,12 +392,14 @@ static tnd_status_t show_ragged(const tnd_strand_t *strand, const tnd_source_cal
     uint64_t *offsets = index + (size_t)(1 + strand->list) * call->count;
     uint64_t *lengths = offsets + call->count;
     size_t used;
+    bool late = call->late && strand->check.row != NULL;
     *shown = (shown_t){.base = strand->copies ? *room : strand->base,
+                       .check = late ? &strand->check : NULL,
                        .stride = 1,
                        .index = offsets,
                        .lengths = lengths,
                        .buffer = strand->copies ? call->room : strand->all};
-    tnd_status_t status = show_rows(strand, index, call->count, strand->copies ? *room : NULL,
+    tnd_status_t status = show_rows(strand, index, call->count, late, strand->copies ? *room : NULL,
                                     offsets, lengths, &used, error);
     if (status == TND_OK && strand->copies)
         *room += (used + LINE_BYTES - 1) / LINE_BYTES * LINE_BYTES;
@@ -389,8 +408,8 @@ static tnd_status_t show_ragged(const tnd_strand_t *strand, const tnd_source_cal
     TND_TRY(measure(strand, index, call->count, &used, error));
     shown->buffer = shown->own = tnd_buffer_new(used + 1);
     shown->base = tnd_buffer_data(shown->own);
-    return show_rows(strand, index, call->count, tnd_buffer_data(shown->own), offsets, lengths,
-                     &used, error);
+    return show_rows(strand, index, call->count, false, tnd_buffer_data(shown->own), offsets,
+                     lengths, &used, error);
 }
 
 static tnd_status_t show(const tnd_strand_t *strand, const tnd_source_call_t *call, bool run,
@@ -518,6 +537,7 @@ tnd_status_t tnd_columns_read(void *state, const tnd_source_call_t *call, tnd_bl
                                                  .stride = from->stride,
                                                  .index = from->index,
                                                  .lengths = from->lengths,
+                                                 .check = from->check,
                                                  .buffer = tnd_buffer_hold(from->buffer)};
     }
     for (uint32_t s = 0; s < self->strand_count; s++)

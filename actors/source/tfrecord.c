@@ -137,6 +137,7 @@ static tnd_status_t content(uint8_t *data, size_t size, bool own, size_t *first_
 static const tnd_record_format_t format = {
     .finder = {.name = "tfrecord", .stray_max = TND_TFRECORD_HEAD - 1, .fits = fits, .find = find},
     .around = TND_TFRECORD_AROUND,
+    .head = TND_TFRECORD_HEAD,
     .begins = begins,
     .content = content,
 };

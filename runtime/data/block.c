@@ -379,6 +379,18 @@ tnd_status_t tnd_block_intact(const tnd_block_t *self, uint32_t first, uint32_t 
     return TND_OK;
 }
 
+tnd_status_t tnd_block_check_rows(const tnd_block_t *self, uint32_t first, uint32_t rows,
+                                  tnd_error_t *error)
+{
+    for (uint32_t column = 0; column < self->schema->count; column++) {
+        const tnd_row_check_t *check = self->columns[column].check;
+        for (uint32_t row = first; check != NULL && row < first + rows; row++)
+            TND_TRY(check->row(check->context, tnd_block_row(self, column, row),
+                               tnd_block_row_bytes(self, column, row), error));
+    }
+    return TND_OK;
+}
+
 tnd_slice_t *tnd_block_pool_slice(tnd_block_pool_t *self, const tnd_schema_t *schema,
                                   const tnd_slice_note_t *note, const tnd_piece_t *pieces,
                                   uint32_t piece_count)
@@ -418,6 +430,14 @@ tnd_status_t tnd_slice_intact(const tnd_slice_t *self, tnd_error_t *error)
     for (uint32_t i = 0; i < self->piece_count; i++)
         TND_TRY(tnd_block_intact(self->pieces[i].block, self->pieces[i].first, self->pieces[i].rows,
                                  error));
+    return TND_OK;
+}
+
+tnd_status_t tnd_slice_check_rows(const tnd_slice_t *self, tnd_error_t *error)
+{
+    for (uint32_t i = 0; i < self->piece_count; i++)
+        TND_TRY(tnd_block_check_rows(self->pieces[i].block, self->pieces[i].first,
+                                     self->pieces[i].rows, error));
     return TND_OK;
 }
 

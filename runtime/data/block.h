@@ -6,6 +6,9 @@
  *  several files.  So a shuffled read copies nothing.  Readers of a block ask for rows and need not
  *  know the form.  A row of a ragged column has the bytes that its length implies.
  *
+ *  Rows of a file may have a checksum that is looked at where they are copied, while they are in the
+ *  cache, and not when they are read.
+ *
  *  A slice is what a batcher sends to a feeder: runs of rows of some blocks, in order.
  *
  *  Ownership: reference-counted.  After tnd_block_seal only hold, drop and the accessors are
@@ -19,12 +22,20 @@
 #include "runtime/data/buffer.h"
 #include "runtime/data/schema.h"
 
+/*  How the rows of a column are checked that were not when they were read. */
+typedef struct {
+    /*  Errors: TND_FAILED; the text names the row's file and place, and what is wrong.  Any thread. */
+    tnd_status_t (*row)(const void *context, const void *data, size_t bytes, tnd_error_t *error);
+    const void *context;
+} tnd_row_check_t;
+
 typedef struct {
     const uint8_t *base;
     size_t stride;           /* bytes from row to row, or of one unit of `index` */
     const uint64_t *index;   /* NULL: packed */
     tnd_buffer_t *buffer;    /* holds base; NULL only in a block of no rows */
     const uint64_t *lengths; /* of a ragged column: of each row, along its first axis; else NULL */
+    const tnd_row_check_t *check; /* of the source, while it is open; NULL: its rows are checked */
 } tnd_block_column_t;
 
 typedef struct tnd_block {
@@ -93,6 +104,10 @@ size_t tnd_block_copy(const tnd_block_t *self, uint32_t column, uint32_t first, 
 tnd_status_t tnd_block_intact(const tnd_block_t *self, uint32_t first, uint32_t rows,
                               tnd_error_t *error) TND_CHECKED;
 
+/*  Checks the rows of columns that have a check, again if they were checked before. */
+tnd_status_t tnd_block_check_rows(const tnd_block_t *self, uint32_t first, uint32_t rows,
+                                  tnd_error_t *error) TND_CHECKED;
+
 typedef struct tnd_slice {
     tnd_slice_note_t note;
     const tnd_schema_t *schema;
@@ -109,8 +124,9 @@ tnd_slice_t *tnd_block_pool_slice(tnd_block_pool_t *self, const tnd_schema_t *sc
                                   uint32_t piece_count);
 /*  Bytes of its rows. */
 size_t tnd_slice_bytes(const tnd_slice_t *self);
-/*  As tnd_block_intact. */
+/*  As tnd_block_intact and tnd_block_check_rows. */
 tnd_status_t tnd_slice_intact(const tnd_slice_t *self, tnd_error_t *error) TND_CHECKED;
+tnd_status_t tnd_slice_check_rows(const tnd_slice_t *self, tnd_error_t *error) TND_CHECKED;
 bool tnd_slice_sealed(const tnd_slice_t *self);
 tnd_slice_t *tnd_slice_hold(tnd_slice_t *self);
 void tnd_slice_drop(tnd_slice_t **self_p);

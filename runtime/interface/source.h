@@ -93,6 +93,7 @@ typedef struct {
     tnd_buffer_t *indices; /* which rows: `count` u64, and room for facts.lists * count more */
     tnd_buffer_t *room;    /* tnd_source_room bytes to write rows to; NULL where that is 0 */
     uint32_t count;
+    bool late; /* rows may be checked where they are used: columns[].check */
 } tnd_source_call_t;
 
 /*  Bytes of call->room: the rows, and slack so that every column can be aligned. */

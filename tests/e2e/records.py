@@ -168,6 +168,22 @@ def test_a_damaged_record_stops_a_run_with_its_place(folder):
         assert f"record {record} of {path}, at byte {byte} is bad" in text and why in text, text
 
 
+def test_a_damaged_record_stops_a_run_wherever_its_batch_goes(folder):
+    """Feeders check the records that they copy, and readers those that no feeder may see."""
+    paths, parts = [folder / "one.tfrecord", folder / "two.tfrecord"], [framed(b"?" * 2000) for _ in range(40)]
+    paths[0].write_bytes(b"".join(parts[:5]))
+    parts[37] = parts[37][:-5] + b"\0" + parts[37][-4:]
+    paths[1].write_bytes(b"".join(parts))
+    place = f"record 37 of {paths[1]}, at byte {37 * len(parts[0])} is bad: the checksum of its data"
+    for reader, batcher in (("on_error: stop", ""), ("shuffle: global", ""), ("on_error: stop", ", ragged: pack"),
+                            ("on_error: stop", ", size: 40, remainder: drop"), ("on_error: stop", ", skip: 6")):
+        graph_of(folder, "tfrecord", list(map(str, paths)), reader, batcher=batcher)
+        _, text = run(folder, expect=1)
+        assert place in text and "set `on_error: skip`" in text, (reader, batcher, text)
+    graph_of(folder, "tfrecord", list(map(str, paths)), "on_error: skip")
+    assert run(folder)[0]["rows"]["fed"] == 44
+
+
 def test_head_warns_of_the_bad_records_of_what_it_shows(folder):
     parts = [framed(b"row %d" % row) for row in range(60)]
     parts[3] = parts[3][:-1] + bytes([parts[3][-1] ^ 1])
@@ -277,12 +293,13 @@ def test_a_list_may_mix_compressed_and_plain_files(folder):
     assert head(folder, "text", files)[0] == want
 
 
-def graph_of(folder, source, files, reader, epochs=1, size=7, options=""):
+def graph_of(folder, source, files, reader, epochs=1, size=7, options="", batcher=""):
+    size = "" if "size" in batcher else f", size: {size}"
     (folder / "run.yaml").write_text(f"""tundish: 1
 seed: 3
 actors:
   read: {{kind: reader, {reader}, epochs: {epochs}, source: {{{source}: {{files: {json.dumps(files)}{options}}}}}}}
-  batch: {{kind: batcher, size: {size}}}
+  batch: {{kind: batcher{size}{batcher}}}
   feed: {{kind: feeder}}
 links:
   - read -> batch -> feed

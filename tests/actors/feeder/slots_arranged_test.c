@@ -16,6 +16,7 @@ typedef struct {
     tnd_statistics_t *statistics;
     tnd_block_pool_t *block_pool;
     tnd_batch_slots_t *slots;
+    const tnd_row_check_t *check; /* of blocks that are made */
     tnd_error_t error;
 } bench_t;
 
@@ -82,7 +83,8 @@ static tnd_block_t *block_of(bench_t *self, const char *letters, const uint64_t 
                                              .stride = 1,
                                              .index = offsets,
                                              .buffer = values,
-                                             .lengths = list};
+                                             .lengths = list,
+                                             .check = self->check};
     block->note.rows = rows;
     tnd_block_seal(block);
     return block;
@@ -106,6 +108,28 @@ static tnd_status_t place(bench_t *self, uint32_t offset, uint32_t total, uint32
 static const char *row(const bench_t *self, uint64_t number)
 {
     return tnd_device_workers_row(self->workers, 0, 0, 0, number);
+}
+
+/*  Refuses rows that begin with a question mark. */
+static tnd_status_t check_letter(const void *context, const void *data, size_t bytes,
+                                 tnd_error_t *error)
+{
+    (void)context;
+    return bytes > 0 && *(const char *)data == '?' ? tnd_fail(error, "row of %zu bytes", bytes)
+                                                   : TND_OK;
+}
+
+Test(slots_arranged, rows_that_were_not_checked_before_are_checked_as_they_are_copied)
+{
+    static const tnd_row_check_t check = {.row = check_letter};
+    for (int form = TND_SLOT_SPREAD; form <= TND_SLOT_PACKED; form++) {
+        bench_t *bench = open_bench((tnd_slot_form_t)form);
+        bench->check = &check;
+        cr_assert(place(bench, 0, 2, 0, "ab", (uint64_t[]){3, 4}, 1) == TND_OK);
+        cr_assert(place(bench, 0, 3, 0, "a?b", (uint64_t[]){3, 4, 5}, 2) == TND_FAILED);
+        cr_assert_str_eq(bench->error.text, "feed: row of 4 bytes");
+        close_bench(bench);
+    }
 }
 
 Test(slots_arranged, slices_of_two_lanes_are_padded_to_the_longest_row_of_both)

@@ -17,6 +17,7 @@ typedef struct {
     tnd_source_facts_t facts;
     tnd_block_pool_t *block_pool;
     tnd_stream_reader_t *writer; /* of a source with `fill` */
+    bool late;                   /* rows that are read next may be checked where they are used */
 } opened_t;
 
 /*  Opens a source with its parsed options; `self` has an arena already. */
@@ -73,7 +74,8 @@ static inline tnd_block_t *read_rows(opened_t *self, const uint64_t *index, uint
         .indices = tnd_buffer_new((1 + self->facts.lists) * count * sizeof *index),
         .room =
             self->facts.copied > 0 ? tnd_buffer_new(tnd_source_room(&self->facts, count)) : NULL,
-        .count = count};
+        .count = count,
+        .late = self->late};
     memcpy(tnd_buffer_data(call.indices), index, count * sizeof *index);
     tnd_block_t *block = tnd_block_pool_take(self->block_pool, &self->facts.schema);
     block->note.rows = count;

@@ -131,6 +131,66 @@ Test(tfrecord, a_damaged_short_record_is_refused)
     close_source(&opened);
 }
 
+/*  Damages a byte of record `record`, `at` bytes after its beginning. */
+static void damage(uint64_t record, uint64_t bytes, uint64_t at)
+{
+    FILE *file = fopen(path, "r+");
+    cr_assert_not_null(file);
+    for (uint64_t r = 0; r < record; r++)
+        at += length_of(r, bytes) + 16;
+    fseek(file, (long)at, SEEK_SET);
+    int byte = fgetc(file);
+    fseek(file, (long)at, SEEK_SET);
+    fputc(byte ^ 1, file);
+    cr_assert_eq(fclose(file), 0);
+}
+
+Test(tfrecord, records_that_are_checked_late_are_not_looked_at_before)
+{
+    const uint64_t index[] = {2, 250, 7, 100, 3};
+    opened_t opened;
+    tnd_error_t error;
+    char place[160];
+    save(LONG_BYTES);
+    open_in_order(&opened, TND_PATTERN_ALL);
+    damage(100, LONG_BYTES, 500);
+    damage(3, LONG_BYTES, 2);
+
+    tnd_block_t *early = read_rows(&opened, index, 5, &error);
+    opened.late = true;
+    tnd_block_t *block = read_rows(&opened, index, 5, &error);
+
+    cr_assert_null(early);
+    cr_assert_not_null(block, "%s", error.text);
+    for (uint32_t i = 0; i < 5; i++) {
+        cr_assert_eq(block->columns[0].lengths[i], length_of(index[i], LONG_BYTES));
+        cr_assert_eq(((const uint8_t *)tnd_block_row(block, 0, i))[1],
+                     (uint8_t)(index[i] * 31 + 1));
+    }
+    cr_assert_eq(tnd_block_check_rows(block, 0, 3, &error), TND_OK);
+    cr_assert_eq(tnd_block_check_rows(block, 2, 2, &error), TND_FAILED);
+    snprintf(place, sizeof place, "record 100 of %s, at byte %d is bad: the checksum of its data",
+             path, 100 * (LONG_BYTES + 16) + 14 * 21 + 1);
+    cr_assert_not_null(strstr(error.text, place), "%s", error.text);
+    cr_assert_eq(tnd_block_check_rows(block, 4, 1, &error), TND_FAILED);
+    cr_assert_not_null(strstr(error.text, "record 3 of "), "%s", error.text);
+    cr_assert_not_null(strstr(error.text, "is bad: the checksum of its length"), "%s", error.text);
+    tnd_block_drop(&block);
+    close_source(&opened);
+}
+
+Test(tfrecord, records_that_are_copied_are_never_checked_late)
+{
+    opened_t opened;
+    tnd_error_t error;
+    save(SHORT_BYTES);
+    damage(0, SHORT_BYTES, 20);
+    open_in_order(&opened, TND_PATTERN_ALL);
+    opened.late = true;
+    cr_assert_null(read_rows(&opened, (const uint64_t[]){4, 0}, 2, &error));
+    close_source(&opened);
+}
+
 #if defined(__x86_64__)
 #include <cpuid.h>
 
