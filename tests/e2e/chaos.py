@@ -125,6 +125,45 @@ def test_hosts_of_its_own_and_all_that_can_be_killed(folder, asked):
     assert told["survives"], told
 
 
+def test_simulated_devices_that_misbehave(folder, asked):
+    told = Graph(folder, 3000, overlay=None).chaos(
+        asked.seconds if asked.seeds is not None else 2, asked.seed, "--all", "--set", "dead_after=2s", "--set",
+        "feed.devices=[sim:0, sim:1]", "--set", "feed.sim={to_device: 1GB/s, step: 200us}")
+    show(told)
+    balanced(told)
+    assert told["survives"], told
+
+
+def test_a_run_resumes_after_its_device_was_lost(folder, asked):
+    graph = Graph(folder, 3000, epochs=2, step="sleep_us: 500", overlay=None)
+    faults, saved = folder / "faults", folder / "checkpoints"
+
+    def run(report, *extra):
+        return subprocess.Popen(
+            [str(TUNDISH), "run", *map(str, graph.files), "--quiet", "--report", str(folder / report), "--set",
+             "feed.devices=[sim:0]", "--set", f"feed.sim.faults={faults}", *extra],
+            stderr=subprocess.PIPE, text=True, cwd=ROOT,
+            env={**os.environ, "TUNDISH_PLUGIN_PATH": str(BUILD / "tests")})
+
+    keep = ("--set", f"checkpoint={{dir: {saved}, every: 20 steps}}")
+    process = run("none", *keep)
+    while not list(saved.rglob("manifest")) and process.poll() is None:
+        os.sched_yield()
+    faults.write_text("lost\n")
+    said = process.communicate()[1]
+    assert process.returncode == 1 and said.count("\n") == 1, said
+    assert f"sim:0: the device was lost, as {faults} says; --resume continues after step " in said, said
+    faults.write_text("")
+    reports = []
+    for process in (run("resumed", *keep, "--resume"), run("whole")):
+        assert process.wait() == 0, process.stderr.read()
+        process.stderr.close()
+    for name in ("resumed", "whole"):
+        told = json.loads((folder / name).read_text())
+        reports.append((told["steps"], told["stream_digest"], told["model_digest"]))
+    assert reports[0] == reports[1], reports
+
+
 def test_pictures_with_a_cache_and_processes_that_decode(folder, asked):
     """Of 600 pictures, of which 7 are damaged, the cache has room for half."""
     for i in range(600):

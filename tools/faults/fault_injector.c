@@ -3,6 +3,7 @@
 
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/pidfd.h>
 #include <sys/resource.h>
@@ -40,9 +41,32 @@ static void limit_files(tnd_fault_injector_t *self, rlim_t bytes)
     }
 }
 
+/*  What is wrong with the simulated devices now (transport/device/sim_faults.h); `slow` and `late`
+ *  also if that begins now. */
+static void write_device_faults(const tnd_fault_injector_t *self, bool slow, bool late)
+{
+    FILE *out = fopen(self->sandbox->device_faults, "we");
+    if (out == NULL)
+        return;
+    if (slow || tnd_fault_injector_lasts(self, TND_FAULT_DEVICE_SLOW))
+        fputs("slow 10\nlate 2ms\n", out);
+    if (late || tnd_fault_injector_lasts(self, TND_FAULT_COPIES_LATE))
+        fputs("hang\n", out);
+    if (self->device_lost)
+        fputs("lost\n", out);
+    fclose(out);
+}
+
+void tnd_fault_injector_renew(tnd_fault_injector_t *self)
+{
+    self->device_lost = false;
+    write_device_faults(self, false, false);
+}
+
 static void end_fault(tnd_fault_injector_t *self, uint32_t index)
 {
-    tnd_lasting_fault_t *lasting = &self->lasting[index];
+    tnd_lasting_fault_t ended = self->lasting[index], *lasting = &ended;
+    self->lasting[index] = self->lasting[--self->lasting_count];
     switch (lasting->fault.kind) {
     case TND_FAULT_PAUSE:
     case TND_FAULT_STOP:
@@ -56,20 +80,23 @@ static void end_fault(tnd_fault_injector_t *self, uint32_t index)
     case TND_FAULT_DISK_FULL:
         limit_files(self, RLIM_INFINITY);
         break;
+    case TND_FAULT_DEVICE_SLOW:
+    case TND_FAULT_COPIES_LATE:
+        write_device_faults(self, false, false);
+        break;
     default:
         break;
     }
     if (lasting->process >= 0)
         close(lasting->process);
-    self->lasting[index] = self->lasting[--self->lasting_count];
 }
 
 bool tnd_fault_injector_lasts(const tnd_fault_injector_t *self, tnd_fault_schedule_kind_t kind)
 {
-    for (uint32_t i = 0; i < self->lasting_count; i++)
-        if (self->lasting[i].fault.kind == kind)
-            return true;
-    return false;
+    bool found = false;
+    for (uint32_t i = 0; i < self->lasting_count && !found; i++)
+        found = self->lasting[i].fault.kind == kind;
+    return found;
 }
 
 void tnd_fault_injector_end_all(tnd_fault_injector_t *self)
@@ -141,6 +168,13 @@ static bool hit(tnd_fault_injector_t *self, const tnd_fault_t *fault, int *proce
         return true;
     case TND_FAULT_KILL_ALL:
         tnd_fault_injector_kill_all(self);
+        return true;
+    case TND_FAULT_DEVICE_SLOW:
+    case TND_FAULT_COPIES_LATE:
+    case TND_FAULT_DEVICE_LOST:
+        self->device_lost = self->device_lost || fault->kind == TND_FAULT_DEVICE_LOST;
+        write_device_faults(self, fault->kind == TND_FAULT_DEVICE_SLOW,
+                            fault->kind == TND_FAULT_COPIES_LATE);
         return true;
     default:
         break;

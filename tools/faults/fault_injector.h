@@ -26,7 +26,11 @@ typedef struct {
     int up_process; /* its pidfd; -1: it does not run */
     tnd_lasting_fault_t lasting[TND_FAULTS_LASTING_MAX];
     uint32_t lasting_count;
+    bool device_lost;
 } tnd_fault_injector_t;
+
+/*  Before each start: the devices have nothing wrong. */
+void tnd_fault_injector_renew(tnd_fault_injector_t *self);
 
 /*  False: its target does not exist now, or too many faults last already. */
 bool tnd_fault_injector_inject(tnd_fault_injector_t *self, const tnd_fault_t *fault, uint64_t now);

@@ -92,6 +92,8 @@ static uint8_t flags_of(const tnd_plan_t *plan, uint32_t host)
         if (edge->transport == TND_TRANSPORT_TCP && binds->host == host)
             flags |= TND_FAULT_LISTENS;
     }
+    for (uint32_t d = 0; d < plan->hosts[host].device_count; d++)
+        flags |= strncmp(plan->hosts[host].devices[d], "sim:", 4) == 0 ? TND_FAULT_DEVICES : 0;
     for (uint32_t i = 0; i < plan->instance_count; i++) {
         tnd_role_t role = plan->instances[i].kind->role;
         if (plan->instances[i].host == host && (role == TND_ROLE_READER || role == TND_ROLE_WORKER))
@@ -178,6 +180,9 @@ void tnd_fault_run_describe(const tnd_fault_run_t *self, const tnd_fault_t *faul
         snprintf(text, room, "%s: %s", name, fault->control ? "control" : actors);
         return;
     case TND_FAULT_DISK_FULL:
+    case TND_FAULT_DEVICE_SLOW:
+    case TND_FAULT_COPIES_LATE:
+    case TND_FAULT_DEVICE_LOST:
     case TND_FAULT_KILL_ALL:
     case TND_FAULT_COUNT:
         break;
@@ -193,12 +198,28 @@ static void add_word(char **words, size_t *used, const char *format, const char 
         words[(*used)++] = tnd_format_string(format, value);
 }
 
+/*  Tells the simulated devices of each feeder where to learn what is wrong with them. */
+static void add_device_faults(const tnd_fault_run_t *runs, char **words, size_t *used)
+{
+    const tnd_plan_t *plan = runs->sandbox->plan;
+    for (uint32_t i = 0; i < plan->instance_count; i++) {
+        const tnd_instance_t *instance = &plan->instances[i];
+        bool first = i == 0 || strcmp(plan->instances[i - 1].actor, instance->actor) != 0;
+        if (instance->kind->role == TND_ROLE_FEEDER && first &&
+            (runs->hosts[instance->host] & TND_FAULT_DEVICES) != 0)
+            words[(*used)++] = tnd_format_string("--set=%s.sim.faults=\"%s\"", instance->actor,
+                                                 runs->sandbox->device_faults);
+    }
+}
+
 static char **words_of(const attempt_t *self)
 {
     const tnd_request_t *request = self->runs->request;
     const tnd_sandbox_t *sandbox = self->runs->sandbox;
     char **words =
-        tnd_allocate_zeroed(request->setting_count + sandbox->file_count + 24, sizeof *words);
+        tnd_allocate_zeroed(request->setting_count + sandbox->file_count +
+                                sandbox->plan->instance_count + 24,
+                            sizeof *words);
     char *metrics = tnd_sandbox_path(sandbox, "metrics"),
          *report = tnd_sandbox_path(sandbox, "report");
     char *checkpoints = tnd_sandbox_path(sandbox, self->run->quiet ? "quiet" : "checkpoints");
@@ -215,6 +236,7 @@ static char **words_of(const attempt_t *self)
             tnd_format_string("--set=%s=%s", request->settings[i].key, request->settings[i].value);
     if (sandbox->keeps)
         add_word(words, &used, "--set=checkpoint.dir=\"%s\"", checkpoints);
+    add_device_faults(self->runs, words, &used);
     if (self->resumed)
         add_word(words, &used, "%s", "--resume");
     snprintf(number, sizeof number, "%" PRIu64, self->run->steps);
@@ -242,6 +264,7 @@ static bool start(attempt_t *self)
     tnd_child_terms_t terms = {
         .out = out[1], .err = out[1], .death_signal = SIGTERM, .mask = &self->runs->mask};
     char **words = words_of(self);
+    tnd_fault_injector_renew(&self->injector);
     bool started = tnd_child_start(&self->up, words, &terms);
     tnd_child_words_free(words);
     close(out[1]);
@@ -348,8 +371,8 @@ static void inject(attempt_t *self, const tnd_fault_t *fault)
     self->drawn = false;
     if (!tnd_fault_injector_inject(&self->injector, fault, now))
         return;
-    self->fatal =
-        self->fatal || fault->kind == TND_FAULT_KILL_ALL || fault->kind == TND_FAULT_KILL_FINAL;
+    self->fatal = self->fatal || fault->kind == TND_FAULT_KILL_ALL ||
+                  fault->kind == TND_FAULT_KILL_FINAL || fault->kind == TND_FAULT_DEVICE_LOST;
     report_fault(self, fault);
     runs->injected = tnd_grow(runs->injected, runs->injected_count, &runs->injected_room,
                               sizeof *runs->injected);

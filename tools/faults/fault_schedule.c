@@ -43,6 +43,11 @@ static bool can_hit(const tnd_fault_schedule_t *self, tnd_fault_schedule_kind_t 
         return (is & (TND_FAULT_LISTENS | TND_FAULT_LEADS)) != 0;
     case TND_FAULT_DISK_FULL:
         return self->config.disk && host == 0;
+    case TND_FAULT_DEVICE_SLOW:
+    case TND_FAULT_COPIES_LATE:
+        return (is & TND_FAULT_DEVICES) != 0;
+    case TND_FAULT_DEVICE_LOST:
+        return (is & TND_FAULT_DEVICES) != 0 && self->config.all;
     case TND_FAULT_KILL_ALL:
         return self->config.all && host == 0;
     case TND_FAULT_PAUSE:
@@ -120,10 +125,12 @@ static uint64_t draw_length(tnd_fault_schedule_t *self, tnd_fault_schedule_kind_
     uint64_t dead = self->config.dead_after_ns;
     switch (kind) {
     case TND_FAULT_PAUSE:
+    case TND_FAULT_COPIES_LATE:
         return between(self, 5 * ms, dead / 4);
     case TND_FAULT_STOP:
         return between(self, dead + dead / 10, dead + dead / 4);
     case TND_FAULT_SLOW:
+    case TND_FAULT_DEVICE_SLOW:
         return between(self, 300 * ms, 2000 * ms);
     case TND_FAULT_SHUT_OFF:
         return between(self, 50 * ms, least(dead / 4, self->config.patience_ns / 2));

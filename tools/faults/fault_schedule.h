@@ -23,6 +23,9 @@
     X(SILENT, "connections silent", 2)                                                             \
     X(SHUT_OFF, "shut off", 2)                                                                     \
     X(DISK_FULL, "disk full", 2)                                                                   \
+    X(DEVICE_SLOW, "device slow", 2)                                                               \
+    X(COPIES_LATE, "copies to the device late", 2)                                                 \
+    X(DEVICE_LOST, "device lost", 1)                                                               \
     X(KILL_FINAL, "kill -9 that ends the run", 1)                                                  \
     X(KILL_ALL, "kill -9 of everything", 1)
 
@@ -38,7 +41,8 @@ enum {
     TND_FAULT_SOFT = 1,    /* it is restarted */
     TND_FAULT_LISTENS = 2, /* others connect to it for data */
     TND_FAULT_LEADS = 4,   /* others connect to it for control */
-    TND_FAULT_LOCAL = 8    /* it has readers or preprocessors, which may be slow */
+    TND_FAULT_LOCAL = 8,   /* it has readers or preprocessors, which may be slow */
+    TND_FAULT_DEVICES = 16 /* it has simulated devices */
 };
 
 enum { TND_FAULT_HOSTS = 4096, TND_FAULT_DECK = 64 };

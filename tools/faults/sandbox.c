@@ -229,6 +229,7 @@ static int prepare(tnd_sandbox_t *self, const tnd_request_t *request, const tnd_
         self->folder = NULL;
         return TND_EXIT_FAILED;
     }
+    self->device_faults = tnd_sandbox_path(self, "device_faults");
     overlay.folder = self->folder;
     raise_limit();
     if (!open_relay(self, &overlay, count) || !write_overlay(self, &overlay))
@@ -263,6 +264,7 @@ void tnd_sandbox_close(tnd_sandbox_t *self, bool remove)
     tnd_graph_destroy(&self->graph);
     if (self->folder != NULL && remove)
         tnd_folder_remove(self->folder);
+    free(self->device_faults);
     if (self->file_count > 0)
         free((void *)(uintptr_t)self->files[self->file_count - 1]);
     free((void *)(uintptr_t)self->files);

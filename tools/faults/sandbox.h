@@ -20,6 +20,7 @@ typedef struct {
     tnd_graph_t *graph;
     const tnd_plan_t *plan;
     tnd_relay_t *relay;
+    char *device_faults; /* a file that says what is wrong with simulated devices */
     uint32_t port; /* of control */
     bool keeps;    /* runs write checkpoints */
     bool own;      /* the hosts come from the sandbox, not from the files */

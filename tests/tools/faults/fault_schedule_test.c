@@ -12,8 +12,10 @@ static const uint64_t dead_ns = 10000000000, patience_ns = 1500000000;
 
 /*  A leader with the replicas, a reader, two workers, a batcher. */
 static const uint8_t hosts[HOSTS] = {
-    TND_FAULT_LISTENS | TND_FAULT_LEADS, TND_FAULT_SOFT | TND_FAULT_LISTENS | TND_FAULT_LOCAL,
-    TND_FAULT_SOFT | TND_FAULT_LOCAL,    TND_FAULT_SOFT | TND_FAULT_LOCAL,
+    TND_FAULT_LISTENS | TND_FAULT_LEADS | TND_FAULT_DEVICES,
+    TND_FAULT_SOFT | TND_FAULT_LISTENS | TND_FAULT_LOCAL,
+    TND_FAULT_SOFT | TND_FAULT_LOCAL,
+    TND_FAULT_SOFT | TND_FAULT_LOCAL,
     TND_FAULT_SOFT | TND_FAULT_LISTENS,
 };
 
@@ -65,7 +67,8 @@ Test(fault_schedule, kills_and_long_stops_hit_only_processes_that_are_restarted,
     for (int i = 0; i < DRAWS; i++) {
         tnd_fault_t fault = tnd_fault_schedule_next(&schedule);
         bool soft = (hosts[fault.host] & TND_FAULT_SOFT) != 0;
-        cr_assert(fault.kind != TND_FAULT_KILL_FINAL && fault.kind != TND_FAULT_KILL_ALL);
+        cr_assert(fault.kind != TND_FAULT_KILL_FINAL && fault.kind != TND_FAULT_KILL_ALL &&
+                  fault.kind != TND_FAULT_DEVICE_LOST);
         if (fault.kind == TND_FAULT_KILL || fault.lasts_ns >= dead_ns)
             cr_assert(soft);
         if (fault.kind == TND_FAULT_STOP)
@@ -91,17 +94,19 @@ Test(fault_schedule, a_host_that_is_shut_off_is_back_before_it_counts_as_lost, .
 
 Test(fault_schedule, all_kills_the_others_too, .fini = end)
 {
-    int finals = 0, everything = 0;
+    int finals = 0, everything = 0, lost = 0;
     begin(1, true, false);
     for (int i = 0; i < DRAWS; i++) {
         tnd_fault_t fault = tnd_fault_schedule_next(&schedule);
         finals += fault.kind == TND_FAULT_KILL_FINAL;
         everything += fault.kind == TND_FAULT_KILL_ALL;
-        if (fault.kind == TND_FAULT_KILL_FINAL)
+        lost += fault.kind == TND_FAULT_DEVICE_LOST;
+        if (fault.kind == TND_FAULT_KILL_FINAL || fault.kind == TND_FAULT_DEVICE_LOST)
             cr_assert_eq(fault.host, 0);
     }
     cr_assert_gt(finals, 20);
     cr_assert_gt(everything, 20);
+    cr_assert_gt(lost, 20);
 }
 
 Test(fault_schedule, every_kind_comes_and_every_host_that_it_may_hit, .fini = end)
@@ -122,6 +127,8 @@ Test(fault_schedule, every_kind_comes_and_every_host_that_it_may_hit, .fini = en
         cr_assert_eq(seen[TND_FAULT_HALF_OPEN][h] > 0, listens);
         cr_assert_eq(seen[TND_FAULT_SILENT][h] > 0, listens);
         cr_assert_eq(seen[TND_FAULT_SHUT_OFF][h] > 0, listens);
+        cr_assert_eq(seen[TND_FAULT_DEVICE_SLOW][h] > 0, h == 0);
+        cr_assert_eq(seen[TND_FAULT_COPIES_LATE][h] > 0, h == 0);
         cr_assert_gt(seen[TND_FAULT_PAUSE][h], 0);
         /* In turn, whatever the order. */
         if (soft)
