@@ -119,11 +119,6 @@ static tnd_status_t read_pads(const tnd_batcher_options_t *batcher, const tnd_sc
     return TND_OK;
 }
 
-static uint64_t least(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
-}
-
 static tnd_status_t make_workers(feeder_t *feeder, tnd_actor_t *self, tnd_error_t *error)
 {
     const tnd_plan_t *plan = tnd_actor_plan(self);
@@ -177,7 +172,7 @@ static tnd_status_t make_workers(feeder_t *feeder, tnd_actor_t *self, tnd_error_
         .weights = feeder->weights,
         .wake = wake,
         .context = self,
-        .stop_ns = least(plan->hung_after_ns, TND_ACTOR_STOP_NS / 2),
+        .stop_ns = tnd_feeder_plan_stop_ns(plan),
         .pages = feeder->statistics->devices,
         .program_ns = &feeder->statistics->program_ns,
         .program_since_ns = &feeder->statistics->program_since_ns,
@@ -504,9 +499,7 @@ static tnd_status_t take_message(feeder_t *feeder, tnd_actor_t *self, tnd_arriva
         if (slice == NULL || !tnd_slice_sealed(slice))
             return tnd_fail(error, "%s: a slice came without its rows", feeder->name);
         arrival->carry = TND_CARRY_NOTHING;
-        tnd_status_t status = tnd_feeder_core_slice(feeder->machine, msg, error);
-        if (status != TND_OK)
-            return status;
+        TND_TRY(tnd_feeder_core_slice(feeder->machine, msg, error));
         break;
     }
     case TND_MSG_WINDOW:
@@ -641,8 +634,7 @@ static void feeder_fini(void *state)
         if (!feeder->over && tnd_actor_was_asked_to_end(feeder->self))
             tnd_device_workers_over(feeder->workers, TND_STOPPED);
         tnd_device_workers_stop(feeder->workers);
-        if (tnd_device_workers_unsettled(feeder->workers) != NULL)
-            tnd_actor_leaked(feeder->self, tnd_device_workers_unsettled(feeder->workers));
+        tnd_actor_leaked(feeder->self, tnd_device_workers_unsettled(feeder->workers));
     }
     if (feeder->slots != NULL)
         tnd_count(&feeder->statistics->cpu_ns, tnd_batch_slots_cpu_ns(feeder->slots));

@@ -10,6 +10,7 @@
 #include "actors/plan/prefetch.h"
 #include "runtime/core/stream/split.h"
 #include "runtime/feed/gatherers.h"
+#include "runtime/host/actor.h"
 #include "runtime/interface/device.h"
 #include "runtime/resources/process_memory.h"
 #include "runtime/topology/error_location.h"
@@ -30,6 +31,12 @@ tnd_device_config_t tnd_feeder_plan_device_config(const tnd_feeder_options_t *op
                                  .memory_bytes = sim->memory,
                                  .step_ns = sim->step,
                                  .fault_file = sim->faults};
+}
+
+uint64_t tnd_feeder_plan_stop_ns(const tnd_plan_t *plan)
+{
+    uint64_t most_ns = TND_ACTOR_STOP_NS / 2;
+    return plan->hung_after_ns < most_ns ? plan->hung_after_ns : most_ns;
 }
 
 void tnd_feeder_plan_check_devices(const tnd_instance_t *own, const tnd_plan_t *plan,

@@ -18,6 +18,8 @@ const char *tnd_feeder_plan_device(const tnd_plan_t *plan, const tnd_instance_t 
                                    uint32_t replica);
 /*  How its devices are opened. */
 tnd_device_config_t tnd_feeder_plan_device_config(const tnd_feeder_options_t *options);
+/*  How long a stop waits for devices: so that the feeder ends in the time that an actor has. */
+uint64_t tnd_feeder_plan_stop_ns(const tnd_plan_t *plan);
 /*  Reports the devices of a feeder that this machine does not have. */
 void tnd_feeder_plan_check_devices(const tnd_instance_t *own, const tnd_plan_t *plan,
                                    tnd_diagnostics_t *diagnostics);

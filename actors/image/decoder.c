@@ -1,6 +1,7 @@
 /*  actors/image/decoder.c - decodes a part of a JPEG or PNG picture. */
 #include "actors/image/decoder.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "actors/image/jpeg.h"
@@ -51,9 +52,25 @@ static void tell_size(const tnd_decoder_t *self, uint32_t *height_p, uint32_t *w
     *width_p = is_across(self) ? self->height : self->width;
 }
 
+/*  "5 bytes that begin with ff d8 00", "1 byte, ff", "no bytes". */
+static const char *describe_bytes(const uint8_t *bytes, size_t size, char text[64])
+{
+    if (size == 0)
+        return "no bytes";
+    if (size == 1)
+        snprintf(text, 64, "1 byte, %02x", bytes[0]);
+    else if (size == 2)
+        snprintf(text, 64, "2 bytes, %02x %02x", bytes[0], bytes[1]);
+    else
+        snprintf(text, 64, "%zu bytes that begin with %02x %02x %02x", size, bytes[0], bytes[1],
+                 bytes[2]);
+    return text;
+}
+
 tnd_status_t tnd_decoder_open(tnd_decoder_t *self, const uint8_t *bytes, size_t size,
                               uint32_t *height_p, uint32_t *width_p, tnd_error_t *error)
 {
+    char text[64];
     self->orientation = 1;
     self->is_png = tnd_png_is(bytes, size);
     if (self->is_png) {
@@ -63,9 +80,7 @@ tnd_status_t tnd_decoder_open(tnd_decoder_t *self, const uint8_t *bytes, size_t 
         if (self->format->oriented)
             self->orientation = tnd_jpeg_orientation(self->jpeg);
     } else {
-        return tnd_fail(error, "neither JPEG nor PNG: %zu bytes that begin with %02x %02x %02x",
-                        size, size > 0 ? bytes[0] : 0, size > 1 ? bytes[1] : 0,
-                        size > 2 ? bytes[2] : 0);
+        return tnd_fail(error, "neither JPEG nor PNG: %s", describe_bytes(bytes, size, text));
     }
     tell_size(self, height_p, width_p);
     return TND_OK;

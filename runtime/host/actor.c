@@ -93,7 +93,8 @@ void tnd_actor_unsaved(tnd_actor_t *self, const char *why)
 
 void tnd_actor_leaked(tnd_actor_t *self, const char *why)
 {
-    tnd_host_leaked(self->config.host, why);
+    if (why != NULL)
+        tnd_host_leaked(self->config.host, why);
 }
 
 const char *tnd_actor_keep(const tnd_actor_t *self)

@@ -67,7 +67,8 @@ const char *tnd_actor_save(const tnd_actor_t *self);
 /*  Reports that the model could not be saved (tnd_session_unsaved).  The outcome of the run does
  *  not change. */
 void tnd_actor_unsaved(tnd_actor_t *self, const char *why);
-/*  Reports that memory was leaked because something still accesses it, as this actor ends. */
+/*  Reports that memory was leaked because something still accesses it, as this actor ends; NULL: it
+ *  was not. */
 void tnd_actor_leaked(tnd_actor_t *self, const char *why);
 /*  The checkpoint folder of this actor's chain, and what it resumes from; both may be NULL. */
 const char *tnd_actor_keep(const tnd_actor_t *self);

@@ -50,13 +50,6 @@ void tnd_host_unsaved_why(tnd_host_t *self, char *text, size_t room)
     pthread_mutex_unlock(&self->lock);
 }
 
-void tnd_host_leaked(tnd_host_t *self, const char *why)
-{
-    pthread_mutex_lock(&self->lock);
-    snprintf(self->leaked, sizeof self->leaked, "%s", why);
-    pthread_mutex_unlock(&self->lock);
-}
-
 uint64_t tnd_host_link_timeout(const tnd_host_t *self)
 {
     return self->link_timeout_ns;
@@ -319,16 +312,6 @@ static void stop_actors(tnd_host_t *self)
             self->stuck = true;
 }
 
-/*  The outcome of the run is known, but a device that hangs must not be ignored. */
-static void say_leak(tnd_host_t *self)
-{
-    pthread_mutex_lock(&self->lock);
-    tnd_buffer_t *note = self->leaked[0] != '\0' ? tnd_text_payload_of("control %s", self->leaked) : NULL;
-    pthread_mutex_unlock(&self->lock);
-    if (note != NULL)
-        tnd_host_tell_leader(self, TND_MSG_LOG, TND_LOG_ERROR, note);
-}
-
 /*  Sends the statistics of the actors to the leader. */
 static void say_statistics(tnd_host_t *self)
 {
@@ -404,7 +387,7 @@ static void *host_main(void *context)
     tnd_host_record_end(self, tnd_clock_now());
     tnd_touch_socket_destroy(&self->touches);
     stop_actors(self);
-    say_leak(self);
+    tnd_host_say_leak(self);
     say_statistics(self);
     hear_statistics(self);
     return NULL;
@@ -661,13 +644,6 @@ void tnd_host_join(tnd_host_t *self)
         tnd_host_stop(self);
     pthread_join(self->thread, NULL);
     self->thread = 0;
-}
-
-void tnd_host_leaked_why(tnd_host_t *self, char *text, size_t room)
-{
-    pthread_mutex_lock(&self->lock);
-    snprintf(text, room, "%s", self->leaked);
-    pthread_mutex_unlock(&self->lock);
 }
 
 bool tnd_host_destroy(tnd_host_t **self_p)

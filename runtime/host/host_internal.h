@@ -162,6 +162,8 @@ void tnd_host_take_touch(tnd_host_t *self, const tnd_msg_t *msg);
 /* --- host_watch.c ----------------------------------------------------------------------------- */
 
 /*  Checks for actors that hang, at intervals. */
+/*  Tells the leader why memory was leaked, if it was. */
+void tnd_host_say_leak(tnd_host_t *self);
 void tnd_host_watch(tnd_host_t *self, uint64_t now);
 /*  Replaces an actor that hangs, or if `asked` one that works, on request of the leader. */
 void tnd_host_replace(tnd_host_t *self, uint32_t instance, bool asked);

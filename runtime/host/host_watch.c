@@ -1,4 +1,5 @@
-/*  runtime/host/host_watch.c - actors that hang: detected, reported, replaced; no free files.
+/*  runtime/host/host_watch.c - actors and devices that hang: detected, reported, replaced; no free
+ *  files.
  *
  *  A thread cannot be killed.  A thread that hangs is abandoned with all memory that it may access,
  *  and another thread replaces its actor under a later life.  The abandoned thread stops if it ever
@@ -68,8 +69,8 @@ static void watch_devices(tnd_host_t *self, uint32_t instance, tnd_statistics_t 
     }
     for (uint64_t d = 0; d < count && d < TND_PAGE_DEVICES; d++) {
         tnd_device_page_t *device = &page->devices[d];
-        watch_pending(self, page, device,
-                      &self->device_watches[instance][TND_PAGE_DEVICES + d], now);
+        watch_pending(self, page, device, &self->device_watches[instance][TND_PAGE_DEVICES + d],
+                      now);
         uint64_t state = atomic_load_explicit(&device->state, memory_order_relaxed);
         uint64_t since = atomic_load_explicit(&device->since_ns, memory_order_relaxed);
         uint64_t kind = state & 0xff;
@@ -226,4 +227,31 @@ void tnd_host_forget_hangs(tnd_host_t *self)
     for (uint32_t i = 0; i < self->plan->instance_count; i++)
         if (self->hangs[i] == TND_HANG_SAID)
             self->hangs[i] = TND_HANG_NONE; /* it is reported again */
+}
+
+/* --- memory that was leaked ------------------------------------------------------------------- */
+
+void tnd_host_leaked(tnd_host_t *self, const char *why)
+{
+    pthread_mutex_lock(&self->lock);
+    snprintf(self->leaked, sizeof self->leaked, "%s", why);
+    pthread_mutex_unlock(&self->lock);
+}
+
+void tnd_host_leaked_why(tnd_host_t *self, char *text, size_t room)
+{
+    pthread_mutex_lock(&self->lock);
+    snprintf(text, room, "%s", self->leaked);
+    pthread_mutex_unlock(&self->lock);
+}
+
+/*  The outcome of the run is known, but a device that hangs must not be ignored. */
+void tnd_host_say_leak(tnd_host_t *self)
+{
+    pthread_mutex_lock(&self->lock);
+    tnd_buffer_t *note =
+        self->leaked[0] != '\0' ? tnd_text_payload_of("control %s", self->leaked) : NULL;
+    pthread_mutex_unlock(&self->lock);
+    if (note != NULL)
+        tnd_host_tell_leader(self, TND_MSG_LOG, TND_LOG_ERROR, note);
 }

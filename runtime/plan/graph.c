@@ -103,6 +103,7 @@ static bool is_same_file(const char *a, const char *b)
 tnd_graph_t *tnd_graph_load(const char *const *files, size_t count)
 {
     tnd_graph_t *self = graph_new();
+    tnd_graph_purpose(self, &(tnd_graph_purpose_t){.fallback_data = getenv("TUNDISH_DATA")});
     tnd_mark_t none = {0};
     for (size_t i = 0; i < count; i++) {
         tnd_origin_t *origin = tnd_yaml_read(self->arena, self->reading, files[i]);

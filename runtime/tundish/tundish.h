@@ -132,7 +132,8 @@ TND_API tnd_status_t tnd_fail(tnd_error_t *error, const char *format, ...)
 
 /*  An empty graph.  `name` may be NULL; all random numbers of the stream depend on `seed`. */
 TND_API tnd_graph_t *tnd_graph_new(const char *name, uint64_t seed);
-/*  A topology file and its overlays, in order. */
+/*  A topology file and its overlays, in order.  ${data} is the key "data" of tnd_graph_set, else
+ *  `data:` of the host or the top level, else $TUNDISH_DATA, as for `tundish run`. */
 TND_API tnd_graph_t *tnd_graph_load(const char *const *files, size_t count);
 /*  Adds an actor; `options` as in a topology file, "size: 128, replicas: 2", or NULL. */
 TND_API void tnd_graph_add(tnd_graph_t *graph, const char *name, const char *kind,

@@ -145,6 +145,15 @@ def test_places_that_cannot_be_written_are_refused_before_the_start(folder):
         holds(err, str(folder / "no" / "file"), "cannot be written")
 
 
+def test_a_stream_without_a_digest_says_so(folder):
+    path = graph(folder)
+    code, out, err = run("run", path, "--set", "feed.digest=false", env=PLUGINS)
+    same((code, err), (0, ""))
+    holds(out, "stream not computed (digest: false)\n")
+    code, out, err = run("run", path, "--set", "feed.digest=false", "--json", env=PLUGINS)
+    same(json.loads(out)["stream_digest"], None)
+
+
 def test_the_model_is_saved_whole_and_its_hash_is_the_digest(folder):
     saved, path = folder / "model", graph(folder)
     saved.write_text("what stood there before")

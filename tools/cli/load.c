@@ -81,7 +81,7 @@ tnd_graph_t *tnd_load_graph(const tnd_request_t *request, const char *host, bool
 {
     tnd_graph_purpose_t purpose = {
         .data = request->data,
-        .fallback_data = getenv("TUNDISH_DATA"),
+        .fallback_data = getenv("TUNDISH_DATA"), /* as tnd_graph_load */
         .host = host,
         .open_ended = open_ended,
     };

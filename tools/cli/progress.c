@@ -317,10 +317,20 @@ void tnd_progress_tick(tnd_progress_t *self)
     pthread_mutex_unlock(&self->summary->lock);
 }
 
+static void say_stream(FILE *out, const tnd_run_summary_chain_t *chain)
+{
+    char digest[TND_DIGEST_TEXT_SIZE];
+    tnd_digest_print(&chain->digest, digest);
+    if (tnd_digest_is_empty(&chain->digest) && chain->ledger.fed > 0)
+        fprintf(out, "stream not computed (digest: false)\n");
+    else
+        fprintf(out, "stream %s\n", digest);
+}
+
 /*  The checkpoint was at the end of the stream, so this run had no step. */
 static void say_finished(const tnd_progress_t *self, const tnd_run_summary_chain_t *first)
 {
-    char rows[32], steps[32], digest[TND_DIGEST_TEXT_SIZE];
+    char rows[32], steps[32];
     fprintf(self->out, "done already: the checkpoint has %s steps, %s rows",
             tnd_grouped((double)first->steps, steps), tnd_grouped((double)first->ledger.fed, rows));
     if (self->steps_max <= first->steps)
@@ -328,8 +338,7 @@ static void say_finished(const tnd_progress_t *self, const tnd_run_summary_chain
                 self->steps_max);
     else
         fprintf(self->out, ", which is the whole run; nothing was done\n");
-    tnd_digest_print(&first->digest, digest);
-    fprintf(self->out, "stream %s\n", digest);
+    say_stream(self->out, first);
     if (first->model[0] != '\0')
         fprintf(self->out, "model  %s\n", first->model);
     fflush(self->out);
@@ -361,7 +370,7 @@ void tnd_progress_end(tnd_progress_t *self, bool drained)
     }
     double seconds = tnd_run_summary_seconds(first);
     double fed = (double)(first->ledger.fed - first->before_fed);
-    char rows[32], rate[32], steps[32], bytes[48] = "", digest[TND_DIGEST_TEXT_SIZE];
+    char rows[32], rate[32], steps[32], bytes[48] = "";
     /* Without a step, the data rate is of interest; the number of ragged rows is not enough. */
     if (!tnd_load_steps(self->summary->plan, 0) && first->stream_known && seconds > 0 &&
         tnd_schema_ragged(&first->stream.joined) == 0)
@@ -398,8 +407,7 @@ void tnd_progress_end(tnd_progress_t *self, bool drained)
         say_results(self->out, chain->metrics, chain->metric_count);
         fprintf(self->out, "  (%s rows)\n", tnd_grouped((double)chain->metric_rows, rows));
     }
-    tnd_digest_print(&first->digest, digest);
-    fprintf(self->out, "stream %s\n", digest);
+    say_stream(self->out, first);
     if (first->model[0] != '\0')
         fprintf(self->out, "model  %s\n", first->model);
     fflush(self->out);

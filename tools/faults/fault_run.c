@@ -216,10 +216,9 @@ static char **words_of(const attempt_t *self)
 {
     const tnd_request_t *request = self->runs->request;
     const tnd_sandbox_t *sandbox = self->runs->sandbox;
-    char **words =
-        tnd_allocate_zeroed(request->setting_count + sandbox->file_count +
-                                sandbox->plan->instance_count + 24,
-                            sizeof *words);
+    char **words = tnd_allocate_zeroed(request->setting_count + sandbox->file_count +
+                                           sandbox->plan->instance_count + 24,
+                                       sizeof *words);
     char *metrics = tnd_sandbox_path(sandbox, "metrics"),
          *report = tnd_sandbox_path(sandbox, "report");
     char *checkpoints = tnd_sandbox_path(sandbox, self->run->quiet ? "quiet" : "checkpoints");

@@ -21,9 +21,9 @@ typedef struct {
     const tnd_plan_t *plan;
     tnd_relay_t *relay;
     char *device_faults; /* a file that says what is wrong with simulated devices */
-    uint32_t port; /* of control */
-    bool keeps;    /* runs write checkpoints */
-    bool own;      /* the hosts come from the sandbox, not from the files */
+    uint32_t port;       /* of control */
+    bool keeps;          /* runs write checkpoints */
+    bool own;            /* the hosts come from the sandbox, not from the files */
 } tnd_sandbox_t;
 
 /*  `keep`: write checkpoints even if the files do not ask for them.  Returns TND_EXIT_OK, or the

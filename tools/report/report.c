@@ -48,7 +48,10 @@ static void print_chain(const tnd_run_summary_chain_t *chain, FILE *out)
     }
     fprintf(out, "],\"steps\":%" PRIu64 ",\"epochs\":%" PRIu64 ",\"stream_digest\":", chain->steps,
             chain->epochs);
-    tnd_json_hash(out, digest);
+    if (tnd_digest_is_empty(&chain->digest) && rows->fed > 0)
+        fputs("null", out); /* `digest: false` */
+    else
+        tnd_json_hash(out, digest);
 }
 
 static void print_results(const tnd_run_summary_t *summary, FILE *out)

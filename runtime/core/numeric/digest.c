@@ -56,6 +56,11 @@ bool tnd_digest_equal(const tnd_digest_t *a, const tnd_digest_t *b)
     return a->low == b->low && a->high == b->high;
 }
 
+bool tnd_digest_is_empty(const tnd_digest_t *self)
+{
+    return self->low == 0 && self->high == 0;
+}
+
 void tnd_digest_print(const tnd_digest_t *self, char text[TND_DIGEST_TEXT_SIZE])
 {
     for (int i = 0; i < 32; i++) {

@@ -59,6 +59,9 @@ void tnd_digest_add(tnd_digest_t *self, const tnd_digest_t *other);
 
 bool tnd_digest_equal(const tnd_digest_t *a, const tnd_digest_t *b);
 
+/*  Whether it is that of no row, as it stays with `digest: false`. */
+bool tnd_digest_is_empty(const tnd_digest_t *self);
+
 /*  Writes 32 hexadecimal digits, most significant first, lower case. */
 void tnd_digest_print(const tnd_digest_t *self, char text[TND_DIGEST_TEXT_SIZE]);
 

@@ -56,7 +56,8 @@ Test(device_hang, closing_a_session_ends_and_names_the_device)
         __lsan_enable();
     unlink(path);
     cr_expect(status == TND_FAILED);
-    cr_expect(strstr(tnd_graph_errors(graph), "feed: the copy of step 0 to sim:0 is not done") != NULL,
+    cr_expect(strstr(tnd_graph_errors(graph), "feed: the copy of step 0 to sim:0 is not done") !=
+                  NULL,
               "%s", tnd_graph_errors(graph));
     tnd_graph_destroy(&graph);
 }

@@ -267,6 +267,25 @@ Test(decoder, damage_is_refused)
     oracle_each("decode_png", check_damage);
 }
 
+Test(decoder, what_is_no_picture_is_described_by_its_first_bytes)
+{
+    static const struct {
+        size_t size;
+        const char *text;
+    } cases[] = {{0, "no bytes"},
+                 {1, "1 byte, ff"},
+                 {2, "2 bytes, ff 00"},
+                 {3, "3 bytes that begin with ff 00 61"}};
+    static const uint8_t bytes[] = {0xff, 0, 'a'};
+    const tnd_picture_format_t format = {.channels = 3, .ratio = 1, .pixels_max = 1};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        tnd_error_t error;
+        tnd_window_t part = {0};
+        cr_assert_null(decode(&format, bytes, cases[i].size, &part, &error));
+        cr_expect(strstr(error.text, cases[i].text) != NULL, "%s", error.text);
+    }
+}
+
 /*  Its size follows the marker ffc0, or ffc2 if it is progressive. */
 static void check_bomb(const oracle_case_t *one)
 {

@@ -353,6 +353,21 @@ Test(graph, a_check_may_be_repeated_after_a_change)
     tnd_graph_destroy(&graph);
 }
 
+Test(graph, the_data_of_a_file_may_be_named_in_the_environment)
+{
+    const char *files[] = {"tests/topology/good/fashion.yaml"};
+    setenv("TUNDISH_DATA", "/env", 1);
+    tnd_graph_t *graph = tnd_graph_load(files, 1);
+    unsetenv("TUNDISH_DATA");
+    cr_expect_str_eq(plan_of(graph)->hosts[0].data, "/env");
+    tnd_graph_destroy(&graph);
+    graph = tnd_graph_load(files, 1);
+    cr_expect_eq(tnd_graph_check(graph), TND_FAILED);
+    cr_expect(strstr(tnd_graph_errors(graph), "TUNDISH_DATA") != NULL, "%s",
+              tnd_graph_errors(graph));
+    tnd_graph_destroy(&graph);
+}
+
 Test(graph, a_file_that_cannot_be_opened_is_named)
 {
     const char *files[] = {"tests/topology/good/nowhere.yaml"};

@@ -155,9 +155,10 @@ Test(draw, devices_are_shown_with_their_link)
     view.columns = 132;
     int row = row_of("cuda:0");
     cr_assert_geq(row, 0);
-    cr_assert_eq(row_of("NVIDIA H200 at 0000:01:00.0, 141 GiB; 12 GiB moved, 1 MiB/s, link busy 50 %, "
-                        "waited for 25 %"),
-                 row + 1);
+    cr_assert_eq(
+        row_of("NVIDIA H200 at 0000:01:00.0, 141 GiB; 12 GiB moved, 1 MiB/s, link busy 50 %, "
+               "waited for 25 %"),
+        row + 1);
     cr_assert_eq(row_of("    the copy of step 3 to sim:0 takes 12 s"), row + 3);
 }
 

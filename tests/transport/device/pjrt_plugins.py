@@ -1,7 +1,7 @@
-"""The device pjrt: a plugin that cannot be used is refused in one sentence, and a run on one that can has
-the digest of a run on the processor.
+"""The device pjrt: a plugin that cannot be used is refused in one sentence, a call that fails in the middle
+of a run ends it with one, and a run on a plugin that works has the digest of a run on the processor.
 
-Usage: pjrt_plugins.py TUNDISH FAKE_PLUGIN [PLUGIN]
+Usage: pjrt_plugins.py TUNDISH FAKE_PLUGIN FAILING_PLUGIN [PLUGIN]
 """
 import json
 import os
@@ -11,22 +11,22 @@ import subprocess
 import sys
 import tempfile
 
-tundish, fake = sys.argv[1:3]
-plugin = sys.argv[3] if len(sys.argv) > 3 else ""
+tundish, fake, failing = sys.argv[1:4]
+plugin = sys.argv[4] if len(sys.argv) > 4 else ""
 GRAPH = """tundish: 1
 actors:
   read:  {{kind: reader, source: {{npy: {{x: {folder}/x.npy}}}}}}
   batch: {{kind: batcher, size: 6}}
-  feed:  {{kind: feeder, devices: ["{device}"]}}
+  feed:  {{kind: feeder, devices: ["{device}"], depth: 2, spare: 0}}
 links:
   - read -> batch -> feed
 """
 
 
-def run(device, named, fails=None):
+def run(device, named, fails=None, **more):
     with open(f"{folder}/run.yaml", "w") as file:
         file.write(GRAPH.format(folder=folder, device=device))
-    environment = {**os.environ, "TUNDISH_PJRT": named, "HOME": folder}
+    environment = {**os.environ, "TUNDISH_PJRT": named, "HOME": folder, **more}
     environment.pop("VIRTUAL_ENV", None)
     environment.pop("FAKE_PJRT", None)
     if fails:
@@ -84,3 +84,11 @@ with tempfile.TemporaryDirectory(prefix="tundish_pjrt_") as folder:
         with open(f"{folder}/report.json") as report:
             digests.add(json.load(report)["stream_digest"])
     assert len(digests) == 1, digests
+    # Two slots are filled with zeros before the first step, so these calls are of later ones.
+    for fails, words in {"Client_BufferFromHostBuffer 5": "cannot copy to it",
+                         "Buffer_ReadyEvent 5": "cannot wait for a copy",
+                         "Event_IsReady 7": "a copy failed",
+                         "Event_Error 7": "a copy failed"}.items():
+        done = run("pjrt:1", failing, FAILING_PJRT=fails, FAILING_PJRT_OF=plugin)
+        assert (done.returncode, done.stderr) == (
+            1, f"tundish run: pjrt:1: {words}: the chip has come loose\n"), (fails, done)
