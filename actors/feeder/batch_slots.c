@@ -14,9 +14,6 @@
  *  the memory stays busy with the rows that come next (a row at a time takes a quarter longer). */
 enum { HOT_BYTES = 64 << 10 };
 
-/*  So many rows before a ragged one is copied, its first bytes are requested. */
-enum { PREFETCH_ROWS = 4, PREFETCH_BYTES = 256 };
-
 /*  Where several threads gather: bytes of a part, at least (slices of less than two are not
  *  shared), and about how many a slice has at most. */
 enum { PART_BYTES = 64 << 10, PARTS_A_SLICE = 64 };
@@ -142,56 +139,19 @@ static size_t gather(tnd_batch_slots_t *self, const tnd_block_t *block, uint32_t
     return rows * row_bytes;
 }
 
-/*  Begins to load the ragged row some places after this one, where it may be anywhere in memory. */
-static inline void prefetch(const tnd_block_t *block, uint32_t row, uint32_t left)
+/*  Copies rows of a block to their places, column by column; rows that have a check are checked. */
+static void copy_columns(tnd_batch_slots_t *self, const tnd_block_t *block, uint32_t first,
+                         uint32_t rows, uint32_t slot, uint32_t local, uint64_t at)
 {
-    for (uint32_t c = 0; c < block->schema->count && left > PREFETCH_ROWS; c++) {
-        const tnd_block_column_t *from = &block->columns[c];
-        if (from->lengths == NULL || from->index == NULL)
-            continue;
-        const uint8_t *at = tnd_block_row(block, c, row + PREFETCH_ROWS);
-        for (size_t i = 0; i < PREFETCH_BYTES && i < from->lengths[row + PREFETCH_ROWS]; i += 64)
-            __builtin_prefetch(at + i);
-    }
-}
-
-/*  Checks a row that was not checked when it was read, just before it is copied: then it is loaded
- *  from memory once. */
-static void check_row(tnd_batch_slots_t *self, const tnd_block_t *block, uint32_t column,
-                      uint32_t row)
-{
-    const tnd_row_check_t *check = block->columns[column].check;
+    tnd_device_workers_t *workers = self->config.workers;
     tnd_error_t why;
-    if (check->row(check->context, tnd_block_row(block, column, row),
-                   tnd_block_row_bytes(block, column, row), &why) != TND_OK)
-        atomic_store(&self->any_bad, true);
-}
-
-/*  Copies the ragged columns of one row of a block; returns the bytes of the row. */
-static size_t copy_ragged_row(tnd_batch_slots_t *self, const tnd_block_t *block, uint32_t row,
-                              uint32_t slot, uint32_t local, uint64_t at)
-{
-    const tnd_schema_t *schema = self->config.schema;
-    size_t bytes = 0;
-    for (uint32_t c = 0; c < schema->count; c++) {
-        bytes += tnd_block_row_bytes(block, c, row);
-        if (block->columns[c].check != NULL)
-            check_row(self, block, c, row);
-        if (schema->columns[c].ragged)
-            tnd_device_workers_put(self->config.workers, slot, local, c, at,
-                                   tnd_block_row(block, c, row), block->columns[c].lengths[row]);
-    }
-    return bytes;
-}
-
-/*  Copies the other columns of rows of a block. */
-static void copy_fixed_columns(tnd_batch_slots_t *self, const tnd_block_t *block, uint32_t first,
-                               uint32_t rows, uint32_t slot, uint32_t local, uint64_t at)
-{
     for (uint32_t c = 0; c < self->config.schema->count; c++)
         if (!self->config.schema->columns[c].ragged)
             (void)tnd_block_copy(block, c, first, rows,
-                                 tnd_device_workers_row(self->config.workers, slot, local, c, at));
+                                 tnd_device_workers_row(workers, slot, local, c, at));
+        else if (tnd_device_workers_put(workers, slot, local, c, at, &block->columns[c], first,
+                                        rows, &why) != TND_OK)
+            atomic_store(&self->any_bad, true);
 }
 
 /*  Adds a row of the slot, which was copied there from `row` of a block, to the digest. */
@@ -214,19 +174,19 @@ static size_t gather_ragged(tnd_batch_slots_t *self, const tnd_block_t *block, u
                             uint32_t rows, uint32_t slot, uint32_t local, uint64_t at,
                             uint64_t rank, tnd_digest_t *digest)
 {
-    size_t copied = 0;
+    size_t bytes = 0;
+    for (uint32_t c = 0; c < self->config.schema->count; c++)
+        bytes += tnd_block_rows_bytes(block, c, first, rows);
+    uint64_t hot = rows;
+    if (self->config.digest && bytes > HOT_BYTES)
+        hot = (uint64_t)HOT_BYTES * rows / bytes;
     for (uint32_t done = 0, some; done < rows; done += some) {
-        size_t hot = 0;
-        for (some = 0; done + some < rows && hot < HOT_BYTES; some++) {
-            prefetch(block, first + done + some, rows - done - some);
-            hot += copy_ragged_row(self, block, first + done + some, slot, local, at + done + some);
-        }
-        copy_fixed_columns(self, block, first + done, some, slot, local, at + done);
-        copied += hot;
+        some = hot < rows - done ? (uint32_t)hot + (hot == 0) : rows - done;
+        copy_columns(self, block, first + done, some, slot, local, at + done);
         for (uint32_t i = done; self->config.digest && i < done + some; i++)
             hash_row(self, block, first + i, slot, local, at + i, rank + i, digest);
     }
-    return copied;
+    return bytes;
 }
 
 /*  On any of the threads. */

@@ -21,6 +21,7 @@
 
 #include "runtime/core/numeric/digest.h"
 #include "runtime/core/numeric/row_cast.h"
+#include "runtime/data/block.h"
 #include "runtime/feed/replica.h"
 #include "runtime/feed/slot_layout.h"
 #include "runtime/observe/event_ring.h"
@@ -110,10 +111,12 @@ void tnd_device_workers_run_all(tnd_device_workers_t *self, const tnd_task_t *ta
  *  are arranged, those of ragged columns have one once they are. */
 void *tnd_device_workers_row(tnd_device_workers_t *self, uint32_t slot, uint32_t local,
                              uint32_t column, uint64_t row);
-/*  Writes row `row` of a ragged column of a slot, `length` along its first axis, and the padding
- *  after it. */
-void tnd_device_workers_put(tnd_device_workers_t *self, uint32_t slot, uint32_t local,
-                            uint32_t column, uint64_t row, const void *data, uint64_t length);
+/*  Writes rows of a ragged column of a slot from row `row` on, with the padding after each: rows
+ *  [first, first + rows) of `from`, a column of a block.  A row that has a check is checked just before
+ *  it is copied.  Errors: TND_FAILED if one is bad; those before it were written. */
+tnd_status_t tnd_device_workers_put(tnd_device_workers_t *self, uint32_t slot, uint32_t local,
+                                    uint32_t column, uint64_t row, const tnd_block_column_t *from,
+                                    uint32_t first, uint32_t rows, tnd_error_t *error) TND_CHECKED;
 /*  Sets the number of rows of a replica in the step of that slot. Zeroes the padded rows (of length
  *  0 if ragged) and ends all borrowing. */
 void tnd_device_workers_share(tnd_device_workers_t *self, uint32_t slot, uint32_t local,

@@ -5,6 +5,9 @@
 #include <inttypes.h>
 #include <string.h>
 
+/*  So many rows before a ragged one is copied, its first bytes are requested. */
+enum { PREFETCH_ROWS = 4, PREFETCH_BYTES = 256, LINE_BYTES = 64 };
+
 /*  Appends a job and returns the new number of jobs. */
 static uint64_t add_job(tnd_device_workers_t *self, uint32_t slot, const tnd_slice_note_t *note,
                         const tnd_task_t *task, const tnd_task_t *keep)
@@ -90,55 +93,98 @@ void *tnd_device_workers_row(tnd_device_workers_t *self, uint32_t slot, uint32_t
     return host + placed->offset + splits[row] * layout->units[column];
 }
 
-/*  Writes the padding of `bytes` bytes after a row. */
-static void pad(const tnd_device_workers_t *self, uint32_t column, uint8_t *to, size_t bytes)
+/*  Where the rows of a ragged column of a replica are in its slot. */
+typedef struct {
+    tnd_slot_form_t form;
+    uint8_t *base;
+    size_t stride, unit;
+    const uint64_t *splits; /* if PACKED */
+    uint64_t *lengths;
+    uint64_t pad;
+    size_t pad_bytes;
+} ragged_place_t;
+
+static ragged_place_t place_of(const tnd_device_workers_t *self, uint32_t slot, uint32_t local,
+                               uint32_t column)
 {
-    uint64_t value = self->config.pads != NULL ? self->config.pads[column] : 0;
-    size_t size = tnd_dtype_size(self->config.schema->columns[column].dtype);
-    if (value == 0)
+    const tnd_slot_layout_t *layout = &self->layout;
+    uint64_t *lists = tnd_device_workers_lists(self, slot, local);
+    const tnd_slot_column_t *placed =
+        &tnd_device_workers_placed(self, slot, local)[layout->lists[column]];
+    return (ragged_place_t){
+        .form = self->config.form,
+        .base = (uint8_t *)tnd_device_workers_stage(self, slot, local)->host + placed->offset,
+        .stride = placed->stride,
+        .unit = layout->units[column],
+        .splits = tnd_slot_layout_splits(layout, lists, column),
+        .lengths = tnd_slot_layout_lengths(layout, lists, column),
+        .pad = self->config.pads != NULL ? self->config.pads[column] : 0,
+        .pad_bytes = tnd_dtype_size(self->config.schema->columns[column].dtype)};
+}
+
+/*  Writes the padding of `bytes` bytes after a row. */
+static void pad(const ragged_place_t *place, uint8_t *to, size_t bytes)
+{
+    if (place->pad == 0)
         memset(to, 0, bytes);
     else
-        for (size_t at = 0; at < bytes; at += size)
-            memcpy(to + at, &value, size);
+        for (size_t at = 0; at < bytes; at += place->pad_bytes)
+            memcpy(to + at, &place->pad, place->pad_bytes);
 }
 
 /*  Rows that are SPREAD are followed by zeros already, but for a longer row written before. */
-static size_t padding_of(const tnd_device_workers_t *self, uint32_t column, size_t stride,
-                         uint64_t last, uint64_t length)
+static inline size_t padding_of(const ragged_place_t *place, uint64_t last, uint64_t length)
 {
-    size_t unit = self->layout.units[column];
-    bool zeros = self->config.pads == NULL || self->config.pads[column] == 0;
-    switch (self->config.form) {
-    case TND_SLOT_PACKED:
+    if (place->form == TND_SLOT_PACKED)
         return 0;
-    case TND_SLOT_SPREAD:
-        if (zeros)
-            return last > length ? (last - length) * unit : 0;
-        break;
-    case TND_SLOT_PADDED:
-        break;
-    }
-    return stride - length * unit;
+    if (place->form == TND_SLOT_SPREAD && place->pad == 0)
+        return last > length ? (last - length) * place->unit : 0;
+    return place->stride - length * place->unit;
 }
 
-void tnd_device_workers_put(tnd_device_workers_t *self, uint32_t slot, uint32_t local,
-                            uint32_t column, uint64_t row, const void *data, uint64_t length)
+static inline void put_row(const ragged_place_t *place, uint64_t row, const uint8_t *data,
+                           uint64_t length)
 {
-    const tnd_slot_layout_t *layout = &self->layout;
-    uint8_t *to = tnd_device_workers_row(self, slot, local, column, row);
-    uint64_t *last =
-        tnd_slot_layout_lengths(layout, tnd_device_workers_lists(self, slot, local), column) + row;
-    size_t bytes = length * layout->units[column];
-    assert(row < self->config.rows_max && length <= self->config.schema->columns[column].shape[0]);
-    assert(self->config.form == TND_SLOT_SPREAD || *last == length);
+    const uint64_t last = place->lengths[row];
+    uint8_t *to = place->form == TND_SLOT_PACKED ? place->base + place->splits[row] * place->unit
+                                                 : place->base + row * place->stride;
+    size_t bytes = length * place->unit;
+    assert(place->form == TND_SLOT_SPREAD || last == length);
     if (length > 0)
         memcpy(to, data, bytes);
-    size_t stride = tnd_device_workers_placed(self, slot, local)[layout->lists[column]].stride;
-    size_t padding = padding_of(self, column, stride, *last, length);
+    size_t padding = padding_of(place, last, length);
     if (padding > 0)
-        pad(self, column, to + bytes, padding);
-    if (self->config.form == TND_SLOT_SPREAD)
-        *last = length;
+        pad(place, to + bytes, padding);
+    place->lengths[row] = length;
+}
+
+/*  Begins to load a row that may be anywhere in memory. */
+static inline void prefetch(const uint8_t *row, size_t bytes)
+{
+    for (size_t i = 0; i < PREFETCH_BYTES && i < bytes; i += LINE_BYTES)
+        __builtin_prefetch(row + i);
+}
+
+tnd_status_t tnd_device_workers_put(tnd_device_workers_t *self, uint32_t slot, uint32_t local,
+                                    uint32_t column, uint64_t row, const tnd_block_column_t *from,
+                                    uint32_t first, uint32_t rows, tnd_error_t *error)
+{
+    const ragged_place_t place = place_of(self, slot, local, column);
+    const uint64_t longest = self->config.schema->columns[column].shape[0];
+    const uint64_t *index = from->index, *lengths = from->lengths;
+    const tnd_row_check_t *check = from->check;
+    assert(row + rows <= self->config.rows_max);
+    for (uint32_t i = first; i < first + rows; i++, row++) {
+        const uint8_t *data = from->base + (index != NULL ? index[i] : i) * from->stride;
+        if (index != NULL && i + PREFETCH_ROWS < first + rows)
+            prefetch(from->base + index[i + PREFETCH_ROWS] * from->stride,
+                     lengths[i + PREFETCH_ROWS] * place.unit);
+        assert(lengths[i] <= longest);
+        if (check != NULL)
+            TND_TRY(check->row(check->context, data, lengths[i] * place.unit, error));
+        put_row(&place, row, data, lengths[i]);
+    }
+    return TND_OK;
 }
 
 static void pad_rows(tnd_device_workers_t *self, uint32_t slot, uint32_t local, bool ragged)
@@ -146,11 +192,14 @@ static void pad_rows(tnd_device_workers_t *self, uint32_t slot, uint32_t local, 
     const share_t *share = &self->shares[(size_t)slot * self->config.count + local];
     const tnd_schema_t *schema = self->config.schema;
     for (uint32_t c = 0; c < schema->count && share->padded > 0; c++) {
-        for (uint32_t r = 0; ragged && schema->columns[c].ragged && r < share->padded; r++)
-            tnd_device_workers_put(self, slot, local, c, share->rows + r, NULL, 0);
-        if (!schema->columns[c].ragged)
+        if (schema->columns[c].ragged && ragged) {
+            const ragged_place_t place = place_of(self, slot, local, c);
+            for (uint32_t r = 0; r < share->padded; r++)
+                put_row(&place, share->rows + r, NULL, 0);
+        } else if (!schema->columns[c].ragged) {
             memset(tnd_device_workers_row(self, slot, local, c, share->rows), 0,
                    share->padded * tnd_column_bytes(&schema->columns[c]));
+        }
     }
 }
 

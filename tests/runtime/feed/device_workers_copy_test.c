@@ -195,6 +195,7 @@ static tnd_status_t look(void *context, tnd_replica_t *replica)
 static void put_rows(tnd_device_workers_t *workers, uint32_t slot, uint64_t step, uint32_t rows)
 {
     uint8_t values[LONGEST];
+    tnd_error_t error;
     tnd_device_workers_share(workers, slot, 0, rows, ROWS - rows);
     for (uint32_t r = 0; r < rows && tnd_device_workers_arranges(workers); r++)
         tnd_device_workers_lengths(workers, slot, 0, 0)[r] = (step + r) % LONGEST;
@@ -202,7 +203,9 @@ static void put_rows(tnd_device_workers_t *workers, uint32_t slot, uint64_t step
         (void)tnd_device_workers_arrange(workers, slot, 0);
     for (uint32_t r = 0; r < rows; r++) {
         memset(values, (int)(step + r), sizeof values);
-        tnd_device_workers_put(workers, slot, 0, 0, r, values, (step + r) % LONGEST);
+        const uint64_t length = (step + r) % LONGEST;
+        const tnd_block_column_t from = {.base = values, .stride = 1, .lengths = &length};
+        cr_assert(tnd_device_workers_put(workers, slot, 0, 0, r, &from, 0, 1, &error) == TND_OK);
         uint8_t *i = tnd_device_workers_row(workers, slot, 0, 1, r);
         for (uint32_t e = 0; e < WIDE; e++)
             i[e] = (uint8_t)(step + 4 * r + e);

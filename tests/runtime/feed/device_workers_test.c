@@ -88,6 +88,9 @@ Test(device_workers, shows_ragged_rows_with_zeros_after_them_whatever_the_slot_h
     tnd_error_t error;
     cr_assert(tnd_schema_add_ragged(&schema, "x", TND_U8, 1, (uint64_t[]){6}, &error) == TND_OK);
     cr_assert(tnd_schema_add(&schema, "y", TND_F32, 0, NULL, &error) == TND_OK);
+    uint64_t lengths[5];
+    const uint64_t index[5] = {0}; /* all rows begin at the same byte */
+    const tnd_block_column_t from = {.base = data, .stride = 1, .index = index, .lengths = lengths};
     fixture_t waker = {.count = 1};
     tnd_device_workers_config_t config = {.name = "feed",
                                           .schema = &schema,
@@ -107,7 +110,8 @@ Test(device_workers, shows_ragged_rows_with_zeros_after_them_whatever_the_slot_h
         uint32_t slot = (uint32_t)step % 2, rows = (uint32_t)(step * 7 % 5);
         tnd_device_workers_share(workers, slot, 0, rows, 5 - rows > 2 ? 2 : 5 - rows);
         for (uint32_t row = 0; row < rows; row++)
-            tnd_device_workers_put(workers, slot, 0, 0, row, data, (step * 5 + row * 3) % 7);
+            lengths[row] = (step * 5 + row * 3) % 7;
+        cr_assert(tnd_device_workers_put(workers, slot, 0, 0, 0, &from, 0, rows, &error) == TND_OK);
         tnd_device_workers_ready(workers, slot, &(tnd_slice_note_t){.step = step}, NULL);
         tnd_device_workers_flush(workers);
         while (!take_done(workers, &done) && tnd_device_workers_error(workers) == NULL)
