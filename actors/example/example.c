@@ -1,6 +1,8 @@
 /*  actors/example/example.c - the messages tf.Example and tf.SequenceExample, read in place. */
 #include "actors/example/example.h"
 
+#include "runtime/base/allocation.h"
+
 enum {
     TAG_STRING = TND_PROTOBUF_TAG(1, TND_WIRE_BYTES),
     TAG_PACKED = TND_PROTOBUF_TAG(1, TND_WIRE_BYTES),
@@ -51,6 +53,37 @@ tnd_status_t tnd_example_next(tnd_example_t *self, tnd_example_entry_t *entry)
         !read_entry(&one, entry))
         return TND_REFUSED;
     return TND_OK;
+}
+
+tnd_example_head_t tnd_example_head(const char *key)
+{
+    const size_t length = strlen(key);
+    uint8_t *bytes = tnd_allocate(length + 2 + 10, 1), *at = bytes;
+    *at++ = TAG_KEY;
+    size_t left = length;
+    for (; left > 127; left >>= 7)
+        *at++ = (uint8_t)(left | 128);
+    *at++ = (uint8_t)left;
+    memcpy(at, key, length);
+    at[length] = TAG_VALUE;
+    return (tnd_example_head_t){bytes, (size_t)(at - bytes) + length + 1};
+}
+
+bool tnd_example_take(tnd_example_t *self, const tnd_example_head_t *head, tnd_protobuf_t *value)
+{
+    tnd_protobuf_t message = self->message, map = self->map, entry;
+    if (map.at == map.end &&
+        (!tnd_protobuf_expect(&message, self->tag) || !tnd_protobuf_message(&message, &map)))
+        return false;
+    if (!tnd_protobuf_expect(&map, TAG_ENTRY) || !tnd_protobuf_message(&map, &entry) ||
+        tnd_protobuf_left(&entry) < head->size || memcmp(entry.at, head->bytes, head->size) != 0)
+        return false;
+    entry.at += head->size;
+    if (!tnd_protobuf_bytes(&entry, value) || entry.at != entry.end)
+        return false;
+    self->message = message;
+    self->map = map;
+    return true;
 }
 
 bool tnd_feature_open(const tnd_protobuf_t *feature, tnd_feature_kind_t *kind_p,

@@ -46,6 +46,18 @@ void tnd_example_init(tnd_example_t *self, uint32_t field, const void *data, siz
 /*  TND_END: the maps have no further entries.  TND_REFUSED: the bytes are not such a message. */
 tnd_status_t tnd_example_next(tnd_example_t *self, tnd_example_entry_t *entry) TND_CHECKED;
 
+/*  The bytes with which an entry begins as a writer makes it: the key, and the tag of the value. */
+typedef struct {
+    uint8_t *bytes;
+    size_t size;
+} tnd_example_head_t;
+
+/*  `bytes` is the caller's to free. */
+tnd_example_head_t tnd_example_head(const char *key);
+/*  Reads the next entry as tnd_example_next does, but only if it begins with `head`, whose key it then
+ *  has: a comparison instead of a parse.  False: nothing was read. */
+bool tnd_example_take(tnd_example_t *self, const tnd_example_head_t *head, tnd_protobuf_t *value);
+
 /*  The list of a Feature.  False: its first field is not one of the three. */
 bool tnd_feature_open(const tnd_protobuf_t *feature, tnd_feature_kind_t *kind_p,
                       tnd_protobuf_t *list_p);

@@ -12,7 +12,7 @@
 #include "runtime/base/allocation.h"
 
 /*  Writers put the keys of every message in the same order: entries of a message for which the key of
- *  the message before is tried first. */
+ *  the message before is tried first, by a comparison. */
 enum { PLACES = 64 };
 
 /*  The first bytes of a record, which may be anywhere in memory, are loaded while so many before it
@@ -192,27 +192,45 @@ static found_t *find_slot(part_t *self, const tnd_protobuf_t *key, uint32_t plac
     return NULL;
 }
 
+/*  The next entry: *found_p is the slot of its key, NULL if it has none. */
+static tnd_status_t next_entry(part_t *self, tnd_example_t *example, uint32_t place,
+                               found_t **found_p, tnd_protobuf_t *value)
+{
+    if (place < PLACES && self->plan.slot_count > 0) {
+        const uint32_t guess = self->guess[place];
+        *found_p = &self->found[guess];
+        if (tnd_example_take(example, &self->plan.slots[guess].head, value))
+            return TND_OK;
+    }
+    tnd_example_entry_t entry;
+    tnd_status_t status = tnd_example_next(example, &entry);
+    *found_p = status == TND_OK ? find_slot(self, &entry.key, place) : NULL;
+    *value = entry.value;
+    return status;
+}
+
 static tnd_status_t find_lists(part_t *self, uint32_t field, const tnd_ragged_t *record,
                                bool frames, tnd_error_t *error)
 {
     tnd_example_t example;
-    tnd_example_entry_t entry;
+    tnd_protobuf_t value;
+    found_t *found;
     memset(self->found, 0, self->plan.slot_count * sizeof *self->found);
     tnd_example_init(&example, field, record->data, record->length);
     tnd_status_t status;
-    for (uint32_t place = 0; (status = tnd_example_next(&example, &entry)) == TND_OK; place++) {
-        found_t *found = find_slot(self, &entry.key, place);
+    for (uint32_t place = 0; (status = next_entry(self, &example, place, &found, &value)) == TND_OK;
+         place++) {
         if (found == NULL)
             continue;
         if (frames) {
-            *found = (found_t){.list = entry.value, .given = true};
+            *found = (found_t){.list = value, .given = true};
             continue;
         }
         tnd_feature_kind_t kind;
         tnd_protobuf_t list;
-        if (!tnd_feature_open(&entry.value, &kind, &list))
-            return tnd_fail(error, "the feature `%.*s` has no list of bytes, float or int64",
-                            (int)tnd_protobuf_left(&entry.key), (const char *)entry.key.at);
+        if (!tnd_feature_open(&value, &kind, &list))
+            return tnd_fail(error, "the feature `%s` has no list of bytes, float or int64",
+                            self->plan.slots[found - self->found].key);
         found->none = kind == TND_FEATURE_NONE;
         if (found->none)
             continue;

@@ -122,7 +122,8 @@ static uint32_t slot_of(tnd_features_t *self, const char *key)
     for (uint32_t i = 0; i < self->slot_count; i++)
         if (strcmp(self->slots[i].key, key) == 0)
             return i;
-    self->slots[self->slot_count] = (tnd_feature_slot_t){tnd_copy_string(key), strlen(key)};
+    self->slots[self->slot_count] =
+        (tnd_feature_slot_t){tnd_copy_string(key), strlen(key), tnd_example_head(key)};
     return self->slot_count++;
 }
 
@@ -322,8 +323,10 @@ void tnd_features_fini(tnd_features_t *self)
         free(self->features[i].fallback);
         free(self->features[i].fallback_lengths);
     }
-    for (uint32_t i = 0; i < self->slot_count; i++)
+    for (uint32_t i = 0; i < self->slot_count; i++) {
         free((char *)self->slots[i].key);
+        free(self->slots[i].head.bytes);
+    }
     free(self->features);
     free(self->slots);
     *self = (tnd_features_t){0};

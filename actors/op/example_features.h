@@ -49,6 +49,7 @@ typedef struct {
 typedef struct {
     const char *key;
     size_t size;
+    tnd_example_head_t head; /* of an entry with this key */
 } tnd_feature_slot_t;
 
 typedef struct {

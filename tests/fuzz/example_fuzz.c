@@ -32,13 +32,32 @@ static void read_feature(const tnd_protobuf_t *feature)
     assert(kind != TND_FEATURE_BYTES || (strings == count && joined == bytes));
 }
 
+/*  An entry that begins with the head of its key is the same by both functions, of which `taken` is
+ *  about to read it. */
+static void take(tnd_example_t *taken, const tnd_example_t *next, const tnd_example_entry_t *entry)
+{
+    char key[256];
+    tnd_protobuf_t value;
+    size_t size = tnd_protobuf_left(&entry->key);
+    if (size >= sizeof key || memchr(entry->key.at, 0, size) != NULL)
+        return;
+    memcpy(key, entry->key.at, size);
+    key[size] = 0;
+    tnd_example_head_t head = tnd_example_head(key);
+    if (tnd_example_take(taken, &head, &value))
+        assert(value.at == entry->value.at && value.end == entry->value.end &&
+               taken->map.at == next->map.at);
+    free(head.bytes);
+}
+
 static void read_map(uint32_t field, const uint8_t *bytes, size_t size)
 {
-    tnd_example_t example;
+    tnd_example_t example, before;
     tnd_example_entry_t entry;
     tnd_protobuf_t feature;
     tnd_example_init(&example, field, bytes, size);
-    while (tnd_example_next(&example, &entry) == TND_OK) {
+    while (before = example, tnd_example_next(&example, &entry) == TND_OK) {
+        take(&before, &example, &entry);
         read_feature(&entry.value);
         while (field == 2 && tnd_feature_next(&entry.value, &feature) == TND_OK)
             read_feature(&feature);
