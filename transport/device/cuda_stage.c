@@ -1,0 +1,250 @@
+/*  transport/device/cuda_stage.c - allocates memory for rows on a device and its host; tracks readers. */
+#include "transport/device/cuda_stage.h"
+
+#include <linux/mempolicy.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "runtime/base/allocation.h"
+#include "runtime/text/quantity.h"
+
+/* --- the host's memory ------------------------------------------------------------------------ */
+
+enum { NODES = 1024, NODE_BITS = 8 * sizeof(unsigned long) };
+
+typedef struct {
+    int mode;
+    unsigned long nodes[NODES / NODE_BITS];
+} memory_policy_t;
+
+/*  Page-locked memory is taken from the node that the calling thread prefers.  Where the system
+ *  forbids to choose one, the memory is only slower. */
+static bool prefer_node(int32_t node, memory_policy_t *before)
+{
+    memory_policy_t wanted = {.nodes = {0}};
+    if (node < 0 || node >= NODES ||
+        syscall(SYS_get_mempolicy, &before->mode, before->nodes, NODES, NULL, 0) != 0)
+        return false;
+    wanted.nodes[node / NODE_BITS] = 1ul << node % NODE_BITS;
+    return syscall(SYS_set_mempolicy, MPOL_PREFERRED, wanted.nodes, NODES) == 0;
+}
+
+static tnd_status_t allocate_host(tnd_cuda_context_t *context, size_t bytes, int32_t node,
+                                  void **memory_p, tnd_error_t *error)
+{
+    memory_policy_t before;
+    bool changed = prefer_node(node, &before);
+    tnd_status_t status =
+        TND_CUDA(context, error, cuMemHostAlloc, memory_p, bytes, CU_MEMHOSTALLOC_PORTABLE);
+    if (status == TND_OK)
+        memset(*memory_p, 0, bytes);
+    if (changed)
+        (void)syscall(SYS_set_mempolicy, before.mode, before.nodes, NODES);
+    return status;
+}
+
+/* --- stages ----------------------------------------------------------------------------------- */
+
+static tnd_status_t make_event(tnd_cuda_context_t *context, CUevent *event_p, tnd_error_t *error)
+{
+    return TND_CUDA(context, error, cuEventCreate, event_p, CU_EVENT_DISABLE_TIMING);
+}
+
+static tnd_status_t make_events(tnd_cuda_stage_t *own, tnd_cuda_context_t *context,
+                                tnd_error_t *error)
+{
+    TND_TRY(make_event(context, &own->landed, error));
+    TND_TRY(make_event(context, &own->done, error));
+    for (size_t i = 0; i < TND_CUDA_READERS; i++)
+        TND_TRY(make_event(context, &own->readers[i].event, error));
+    return TND_OK;
+}
+
+/*  The driver refuses to allocate nothing. */
+static size_t at_least_one(size_t bytes)
+{
+    return bytes > 0 ? bytes : 1;
+}
+
+static tnd_status_t allocate(tnd_stage_t *stage, tnd_cuda_context_t *context, int32_t node,
+                             bool raw, tnd_error_t *error)
+{
+    tnd_cuda_stage_t *own = stage->own;
+    size_t host_bytes = at_least_one(stage->host_bytes);
+    CUdeviceptr side;
+    TND_TRY(allocate_host(context, host_bytes, node, &stage->host, error));
+    TND_TRY(TND_CUDA(context, error, cuMemAlloc_v2, &side, at_least_one(stage->device_bytes)));
+    stage->device = (void *)(uintptr_t)side;
+    return raw ? TND_CUDA(context, error, cuMemAlloc_v2, &own->raw, host_bytes) : TND_OK;
+}
+
+/*  Says how much was asked for and, if the driver tells, how much there is. */
+static tnd_status_t explain(const tnd_stage_t *stage, tnd_cuda_context_t *context, bool raw,
+                            tnd_error_t *error)
+{
+    char host[TND_QUANTITY_SIZE], side[TND_QUANTITY_SIZE], left[TND_QUANTITY_SIZE];
+    tnd_error_t why = *error;
+    size_t unused = 0, all = 0;
+    tnd_quantity_size(stage->host_bytes, host);
+    tnd_quantity_size(stage->device_bytes + (raw ? stage->host_bytes : 0), side);
+    if (TND_CUDA(context, NULL, cuMemGetInfo_v2, &unused, &all) == TND_OK)
+        return tnd_fail(
+            error,
+            "%s; a batch needs %s of page-locked memory, and %s of the device's, of which "
+            "%s are free",
+            why.text, host, side, tnd_quantity_size(unused, left));
+    return tnd_fail(error, "%s; a batch needs %s of page-locked memory and %s of the device's",
+                    why.text, host, side);
+}
+
+static tnd_status_t clear(const tnd_stage_t *stage, tnd_cuda_context_t *context, CUstream stream,
+                          tnd_error_t *error)
+{
+    TND_TRY(TND_CUDA(context, error, cuMemsetD8Async, tnd_cuda_stage_side(stage), 0,
+                     at_least_one(stage->device_bytes), stream));
+    return TND_CUDA(context, error, cuStreamSynchronize, stream);
+}
+
+static void release(tnd_stage_t *stage, tnd_cuda_context_t *context)
+{
+    tnd_cuda_stage_t *own = stage->own;
+    for (size_t i = 0; i < TND_CUDA_READERS; i++)
+        if (own->readers[i].event != NULL)
+            (void)TND_CUDA(context, NULL, cuEventDestroy_v2, own->readers[i].event);
+    if (own->done != NULL)
+        (void)TND_CUDA(context, NULL, cuEventDestroy_v2, own->done);
+    if (own->landed != NULL)
+        (void)TND_CUDA(context, NULL, cuEventDestroy_v2, own->landed);
+    if (own->raw != 0)
+        (void)TND_CUDA(context, NULL, cuMemFree_v2, own->raw);
+    if (stage->device != NULL)
+        (void)TND_CUDA(context, NULL, cuMemFree_v2, tnd_cuda_stage_side(stage));
+    if (stage->host != NULL)
+        (void)TND_CUDA(context, NULL, cuMemFreeHost, stage->host);
+}
+
+static void forget(tnd_stage_t *stage)
+{
+    tnd_cuda_stage_t *own = stage->own;
+    pthread_mutex_destroy(&own->lock);
+    free(own);
+    *stage = (tnd_stage_t){0};
+}
+
+tnd_status_t tnd_cuda_stage_make(tnd_stage_t *stage, tnd_cuda_context_t *context, CUstream stream,
+                                 int32_t node, bool raw, tnd_error_t *error)
+{
+    tnd_cuda_stage_t *own = tnd_allocate_zeroed(1, sizeof *own);
+    pthread_mutex_init(&own->lock, NULL);
+    stage->own = own;
+    tnd_status_t status = allocate(stage, context, node, raw, error);
+    if (status != TND_OK)
+        (void)explain(stage, context, raw, error);
+    if (status == TND_OK)
+        status = make_events(own, context, error);
+    if (status == TND_OK)
+        status = clear(stage, context, stream, error);
+    if (status != TND_OK && tnd_cuda_context_drain_stream(context, stream))
+        release(stage, context);
+    if (status != TND_OK)
+        forget(stage);
+    return status;
+}
+
+static bool becomes_idle(const tnd_cuda_stage_t *own, tnd_cuda_context_t *context)
+{
+    bool idle = !own->under_way || tnd_cuda_context_drain_event(context, own->done);
+    for (size_t i = 0; i < TND_CUDA_READERS; i++)
+        idle = idle && (!own->readers[i].reads ||
+                        tnd_cuda_context_drain_event(context, own->readers[i].event));
+    return idle;
+}
+
+bool tnd_cuda_stage_free(tnd_stage_t *stage, tnd_cuda_context_t *context)
+{
+    bool idle = becomes_idle(stage->own, context);
+    if (idle)
+        release(stage, context);
+    forget(stage);
+    return idle;
+}
+
+/* --- readers ---------------------------------------------------------------------------------- */
+
+tnd_status_t tnd_cuda_stage_wait_for_readers(tnd_cuda_stage_t *self, tnd_cuda_context_t *context,
+                                             CUstream stream, tnd_error_t *error)
+{
+    tnd_status_t status = TND_OK;
+    pthread_mutex_lock(&self->lock);
+    for (size_t i = 0; i < TND_CUDA_READERS && status == TND_OK; i++)
+        if (self->readers[i].reads)
+            status = TND_CUDA(context, error, cuStreamWaitEvent, stream, self->readers[i].event, 0);
+    pthread_mutex_unlock(&self->lock);
+    return status;
+}
+
+/*  The reader of a stream, or an idle one, or else any. */
+static tnd_cuda_reader_t *choose(tnd_cuda_stage_t *self, CUstream stream)
+{
+    tnd_cuda_reader_t *chosen = &self->readers[0];
+    for (size_t i = 0; i < TND_CUDA_READERS; i++) {
+        tnd_cuda_reader_t *reader = &self->readers[i];
+        if (reader->reads && reader->stream == stream)
+            return reader;
+        if (!reader->reads)
+            chosen = reader;
+    }
+    return chosen;
+}
+
+/*  An event that is recorded again says nothing of its first stream any more, so the second waits for
+ *  that.  (The stream of the same handle may be another one.) */
+static tnd_status_t record_reader(tnd_cuda_reader_t *reader, tnd_cuda_context_t *context,
+                                  CUstream stream, tnd_error_t *error)
+{
+    if (reader->reads)
+        TND_TRY(TND_CUDA(context, error, cuStreamWaitEvent, stream, reader->event, 0));
+    TND_TRY(TND_CUDA(context, error, cuEventRecord, reader->event, stream));
+    reader->stream = stream;
+    reader->reads = true;
+    return TND_OK;
+}
+
+static tnd_status_t ask_readers(tnd_cuda_stage_t *self, tnd_cuda_context_t *context,
+                                tnd_error_t *error)
+{
+    tnd_status_t all = TND_OK;
+    for (size_t i = 0; i < TND_CUDA_READERS; i++) {
+        tnd_cuda_reader_t *reader = &self->readers[i];
+        tnd_status_t status =
+            reader->reads ? TND_CUDA(context, error, cuEventQuery, reader->event) : TND_OK;
+        if (status == TND_FAILED)
+            return status;
+        reader->reads = status == TND_AGAIN;
+        if (status == TND_AGAIN)
+            all = TND_AGAIN;
+    }
+    return all;
+}
+
+tnd_status_t tnd_cuda_stage_mark(tnd_cuda_stage_t *self, tnd_cuda_context_t *context,
+                                 CUstream stream, tnd_error_t *error)
+{
+    pthread_mutex_lock(&self->lock);
+    tnd_status_t status = ask_readers(self, context, error);
+    if (status != TND_FAILED)
+        status = record_reader(choose(self, stream), context, stream, error);
+    pthread_mutex_unlock(&self->lock);
+    return status;
+}
+
+tnd_status_t tnd_cuda_stage_ask_readers(tnd_cuda_stage_t *self, tnd_cuda_context_t *context,
+                                        tnd_error_t *error)
+{
+    pthread_mutex_lock(&self->lock);
+    tnd_status_t status = ask_readers(self, context, error);
+    pthread_mutex_unlock(&self->lock);
+    return status;
+}
