@@ -10,6 +10,7 @@
 
 #include "runtime/base/allocation.h"
 #include "runtime/base/clock.h"
+#include "runtime/base/round_up.h"
 #include "transport/device/cuda_casts.h"
 #include "transport/device/cuda_devices.h"
 #include "transport/device/cuda_stage.h"
@@ -209,23 +210,20 @@ typedef tnd_status_t (*visit_t)(cuda_t *self, const tnd_stage_t *stage,
                                 const tnd_stage_piece_t *piece, CUdeviceptr raw,
                                 tnd_error_t *error);
 
-/*  Visits the pieces that are cast, each with its place in the raw area.  The largest elements come
- *  first, so that all are aligned and what the host's side holds fits. */
+/*  Visits the pieces that are cast, each with its place in the raw area. */
 static tnd_status_t each_cast(cuda_t *self, const tnd_stage_t *stage,
                               const tnd_stage_piece_t *pieces, size_t count, visit_t visit,
                               tnd_error_t *error)
 {
-    CUdeviceptr raw = ((tnd_cuda_stage_t *)stage->own)->raw, end = raw + stage->host_bytes;
-    for (size_t size = sizeof(float); size >= 1; size /= 2)
-        for (size_t i = 0; i < count; i++) {
-            const tnd_stage_piece_t *piece = &pieces[i];
-            if (piece->cast == NULL || piece->rows == 0 ||
-                tnd_dtype_size(piece->cast->from) != size)
-                continue;
-            assert(raw != 0 && raw + bytes_of(piece) <= end);
-            TND_TRY(visit(self, stage, piece, raw, error));
-            raw += bytes_of(piece);
-        }
+    const tnd_cuda_stage_t *own = stage->own;
+    size_t at = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (pieces[i].cast == NULL || pieces[i].rows == 0)
+            continue;
+        assert(own->raw != 0 && at + bytes_of(&pieces[i]) <= own->raw_bytes);
+        TND_TRY(visit(self, stage, &pieces[i], own->raw + at, error));
+        at = tnd_round_up(at + bytes_of(&pieces[i]), TND_STAGE_ALIGN);
+    }
     return TND_OK;
 }
 

@@ -77,18 +77,20 @@ static tnd_status_t allocate(tnd_stage_t *stage, tnd_cuda_context_t *context, in
     TND_TRY(allocate_host(context, host_bytes, node, &stage->host, error));
     TND_TRY(TND_CUDA(context, error, cuMemAlloc_v2, &side, at_least_one(stage->device_bytes)));
     stage->device = (void *)(uintptr_t)side;
-    return raw ? TND_CUDA(context, error, cuMemAlloc_v2, &own->raw, host_bytes) : TND_OK;
+    own->raw_bytes = raw ? host_bytes + TND_STAGE_PIECES * TND_STAGE_ALIGN : 0;
+    return raw ? TND_CUDA(context, error, cuMemAlloc_v2, &own->raw, own->raw_bytes) : TND_OK;
 }
 
 /*  Says how much was asked for and, if the driver tells, how much there is. */
-static tnd_status_t explain(const tnd_stage_t *stage, tnd_cuda_context_t *context, bool raw,
+static tnd_status_t explain(const tnd_stage_t *stage, tnd_cuda_context_t *context,
                             tnd_error_t *error)
 {
+    const tnd_cuda_stage_t *own = stage->own;
     char host[TND_QUANTITY_SIZE], side[TND_QUANTITY_SIZE], left[TND_QUANTITY_SIZE];
     tnd_error_t why = *error;
     size_t unused = 0, all = 0;
     tnd_quantity_size(stage->host_bytes, host);
-    tnd_quantity_size(stage->device_bytes + (raw ? stage->host_bytes : 0), side);
+    tnd_quantity_size(stage->device_bytes + own->raw_bytes, side);
     if (TND_CUDA(context, NULL, cuMemGetInfo_v2, &unused, &all) == TND_OK)
         return tnd_fail(
             error,
@@ -141,7 +143,7 @@ tnd_status_t tnd_cuda_stage_make(tnd_stage_t *stage, tnd_cuda_context_t *context
     stage->own = own;
     tnd_status_t status = allocate(stage, context, node, raw, error);
     if (status != TND_OK)
-        (void)explain(stage, context, raw, error);
+        (void)explain(stage, context, error);
     if (status == TND_OK)
         status = make_events(own, context, error);
     if (status == TND_OK)

@@ -17,7 +17,8 @@ typedef struct {
 
 /*  `own` of a tnd_stage_t. */
 typedef struct {
-    CUdeviceptr raw;      /* `host_bytes` for rows that are cast; 0: none are */
+    CUdeviceptr raw; /* rows that are cast are copied there, each column aligned; 0: none are */
+    size_t raw_bytes;
     CUevent landed;       /* all rows are on the device ... */
     CUevent done;         /* ... and cast */
     bool under_way;       /* `done` was recorded, and was not seen to be complete */

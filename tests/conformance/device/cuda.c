@@ -9,71 +9,98 @@
 #include "tests/conformance/device_fixture.h"
 #include "transport/device/cuda_driver.h"
 
-static void *call_of(const char *name)
+/*  Calls that the device does not make. */
+static struct {
+    CUresult (*copy)(void *to, CUdeviceptr from, size_t bytes, CUstream stream);
+    CUresult (*call)(CUstream stream, void (*function)(void *), void *argument);
+} more;
+
+static const tnd_cuda_driver_t *driver;
+static CUstream reads; /* for `read_side` */
+
+static void succeed(CUresult result)
 {
-    void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
-    void *call = library != NULL ? dlsym(library, name) : NULL;
-    assert(call != NULL);
-    return call;
+    assert(result == CUDA_SUCCESS);
 }
 
-/*  Makes the context of device 0 current on this thread, once. */
-static const tnd_cuda_driver_t *enter(void)
+/*  The context stays current on this thread. */
+static void enter(void)
 {
-    static _Thread_local bool entered;
-    const tnd_cuda_driver_t *driver;
     tnd_error_t error;
     CUcontext context;
+    if (driver != NULL)
+        return;
     tnd_status_t status = tnd_cuda_driver(&driver, &error);
-    assert(status == TND_OK);
-    if (!entered) {
-        CUresult result = driver->cuDevicePrimaryCtxRetain(&context, 0);
-        assert(result == CUDA_SUCCESS);
-        result = driver->cuCtxPushCurrent_v2(context);
-        assert(result == CUDA_SUCCESS);
-        entered = true;
-    }
-    return driver;
+    void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+    assert(status == TND_OK && library != NULL);
+    *(void **)&more.copy = dlsym(library, "cuMemcpyDtoHAsync_v2");
+    *(void **)&more.call = dlsym(library, "cuLaunchHostFunc");
+    assert(more.copy != NULL && more.call != NULL);
+    succeed(driver->cuDevicePrimaryCtxRetain(&context, 0));
+    succeed(driver->cuCtxPushCurrent_v2(context));
+    succeed(driver->cuStreamCreateWithPriority(&reads, CU_STREAM_NON_BLOCKING, 0));
+}
+
+/*  The driver copies at once to memory that is not page-locked. */
+static void *pinned(size_t bytes)
+{
+    void *memory;
+    succeed(driver->cuMemHostAlloc(&memory, bytes, 0));
+    return memory;
+}
+
+static void put_copy(const tnd_stage_t *stage, size_t to, void *out, size_t bytes, CUstream stream)
+{
+    succeed(more.copy(out, (CUdeviceptr)(uintptr_t)stage->device + to, bytes, stream));
 }
 
 static void read_side(tnd_device_t *device, const tnd_stage_t *stage, size_t to, void *out,
                       size_t bytes)
 {
-    static CUresult (*copy)(void *, CUdeviceptr, size_t);
     (void)device;
-    (void)enter();
-    if (copy == NULL)
-        copy = (CUresult(*)(void *, CUdeviceptr, size_t))(uintptr_t)call_of("cuMemcpyDtoH_v2");
-    CUresult result = copy(out, (CUdeviceptr)(uintptr_t)stage->device + to, bytes);
-    assert(result == CUDA_SUCCESS);
+    enter();
+    void *memory = pinned(bytes);
+    put_copy(stage, to, memory, bytes, reads);
+    succeed(driver->cuStreamSynchronize(reads));
+    memcpy(out, memory, bytes);
+    succeed(driver->cuMemFreeHost(memory));
 }
+
+/*  What `read_later` reads, from when it is put into its stream until that is closed. */
+typedef struct late_read {
+    struct late_read *next;
+    CUstream stream;
+    void *memory, *out;
+    size_t bytes;
+    _Atomic bool *done;
+} late_read_t;
+
+static late_read_t *late_reads;
 
 static tnd_stream_handle_t open_stream(tnd_device_t *device)
 {
     CUstream stream;
     (void)device;
-    CUresult result = enter()->cuStreamCreateWithPriority(&stream, CU_STREAM_NON_BLOCKING, 0);
-    assert(result == CUDA_SUCCESS);
+    enter();
+    succeed(driver->cuStreamCreateWithPriority(&stream, CU_STREAM_NON_BLOCKING, 0));
     return (tnd_stream_handle_t)stream;
 }
 
 static void close_stream(tnd_device_t *device, tnd_stream_handle_t stream)
 {
     (void)device;
-    CUresult result = enter()->cuStreamDestroy_v2((CUstream)stream);
-    assert(result == CUDA_SUCCESS);
-}
-
-/*  Calls a function of the host when the stream arrives there. */
-static void call_later(tnd_stream_handle_t stream, void (*function)(void *), void *context)
-{
-    static CUresult (*launch)(CUstream, void (*)(void *), void *);
-    (void)enter();
-    if (launch == NULL)
-        launch =
-            (CUresult(*)(CUstream, void (*)(void *), void *))(uintptr_t)call_of("cuLaunchHostFunc");
-    CUresult result = launch((CUstream)stream, function, context);
-    assert(result == CUDA_SUCCESS);
+    succeed(driver->cuStreamSynchronize((CUstream)stream));
+    for (late_read_t **at = &late_reads; *at != NULL;) {
+        late_read_t *read = *at;
+        if (read->stream != (CUstream)stream) {
+            at = &read->next;
+            continue;
+        }
+        *at = read->next;
+        succeed(driver->cuMemFreeHost(read->memory));
+        free(read);
+    }
+    succeed(driver->cuStreamDestroy_v2((CUstream)stream));
 }
 
 static void wait_for(void *go)
@@ -85,42 +112,31 @@ static void wait_for(void *go)
 static void hold(tnd_device_t *device, tnd_stream_handle_t stream, const _Atomic bool *go)
 {
     (void)device;
-    call_later(stream, wait_for, (void *)(uintptr_t)go);
+    succeed(more.call((CUstream)stream, wait_for, (void *)(uintptr_t)go));
 }
-
-/*  A read that goes through page-locked memory, as the driver copies to other memory at once. */
-typedef struct {
-    void *pinned, *out;
-    size_t bytes;
-    _Atomic bool *done;
-} late_read_t;
 
 static void finish_read(void *context)
 {
-    late_read_t *read = context;
-    memcpy(read->out, read->pinned, read->bytes);
+    const late_read_t *read = context;
+    memcpy(read->out, read->memory, read->bytes);
     atomic_store(read->done, true);
-    free(read);
 }
 
-/*  Not freed while the driver runs its functions, which may not call it. */
 static void read_later(tnd_device_t *device, tnd_stream_handle_t stream, const tnd_stage_t *stage,
                        size_t to, void *out, size_t bytes, _Atomic bool *done)
 {
-    static CUresult (*copy)(void *, CUdeviceptr, size_t, CUstream);
     late_read_t *read = malloc(sizeof *read);
-    assert(read != NULL);
-    *read = (late_read_t){.out = out, .bytes = bytes, .done = done};
     (void)device;
-    CUresult result = enter()->cuMemHostAlloc(&read->pinned, bytes, 0);
-    assert(result == CUDA_SUCCESS);
-    if (copy == NULL)
-        copy = (CUresult(*)(void *, CUdeviceptr, size_t, CUstream))(uintptr_t)call_of(
-            "cuMemcpyDtoHAsync_v2");
-    result =
-        copy(read->pinned, (CUdeviceptr)(uintptr_t)stage->device + to, bytes, (CUstream)stream);
-    assert(result == CUDA_SUCCESS);
-    call_later(stream, finish_read, read);
+    assert(read != NULL);
+    *read = (late_read_t){.next = late_reads,
+                          .stream = (CUstream)stream,
+                          .memory = pinned(bytes),
+                          .out = out,
+                          .bytes = bytes,
+                          .done = done};
+    late_reads = read;
+    put_copy(stage, to, read->memory, bytes, read->stream);
+    succeed(more.call(read->stream, finish_read, read));
 }
 
 const device_fixture_t device_fixture_cuda = {
