@@ -32,10 +32,7 @@ def test_a_bad_check_is_reported_and_fails(folder):
 
 def test_a_driver_of_cuda_is_asked(folder):
     driver = {"LD_LIBRARY_PATH": str(BUILD / "tests" / "cuda"), "XDG_RUNTIME_DIR": str(folder)}
-    holds(run("doctor", env=driver)[1], "driver for CUDA 12.4, 2 devices")
-    code, out, _ = run("doctor", env={**driver, "PROBE_CUDA_ERROR": "100"})
-    same(code, 0)
-    holds(out, "returns error 100", "--gpus all")
+    holds(run("doctor", env=driver)[1], "warning cuda", "the CUDA driver lacks cu", "--gpus all")
 
 
 if __name__ == "__main__":

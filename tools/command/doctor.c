@@ -1,5 +1,4 @@
 /*  tools/command/doctor.c - `tundish doctor`: checks whether this machine is fit for runs. */
-#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -18,6 +17,8 @@
 #include "runtime/base/allocation.h"
 #include "runtime/base/clock.h"
 #include "runtime/observe/statistics.h"
+#include "transport/device/cuda_devices.h"
+#include "transport/device/cuda_image.h"
 #include "tools/machine/machine_check.h"
 #include "tools/cli/command.h"
 #include "tools/cli/json.h"
@@ -28,7 +29,7 @@
 typedef struct {
     tnd_facts_t facts;
     char shared[128], pages[640], pages_folder[160], temporary[128], tcp[128], ipc[128];
-    char clock_source[64], huge_pages[64], libraries[256];
+    char clock_source[64], huge_pages[64], libraries[256], cuda[256], cuda_name[64];
 } machine_t;
 
 /*  The first line of a file, without its newline; "" if it cannot be read. */
@@ -180,22 +181,23 @@ static void look_at_clock(machine_t *machine)
     facts->huge_pages = machine->huge_pages;
 }
 
-static void look_at_cuda(tnd_facts_t *facts)
+static void look_at_cuda(machine_t *machine)
 {
-    void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
-    if (library == NULL)
-        return;
-    int (*init)(unsigned) = (int (*)(unsigned))(uintptr_t)dlsym(library, "cuInit");
-    int (*version)(int *) = (int (*)(int *))(uintptr_t)dlsym(library, "cuDriverGetVersion");
-    int (*count)(int *) = (int (*)(int *))(uintptr_t)dlsym(library, "cuDeviceGetCount");
-    facts->cuda = init != NULL && version != NULL && count != NULL;
-    if (facts->cuda) {
-        facts->cuda_error = init(0);
-        (void)version(&facts->cuda_version);
-        if (facts->cuda_error == 0)
-            facts->cuda_error = count(&facts->cuda_devices);
-    }
-    /* It stays loaded: a driver with threads cannot be unloaded. */
+    tnd_facts_t *facts = &machine->facts;
+    const tnd_cuda_driver_t *driver;
+    tnd_device_facts_t first = {.numa_node = -1};
+    tnd_error_t error = {.text = ""};
+    facts->cuda_casts = tnd_cuda_image_bytes() > 0;
+    if (tnd_cuda_devices_count(&facts->cuda_devices, &error) == TND_OK &&
+        tnd_cuda_devices_describe(0, &first, &error) == TND_OK &&
+        tnd_cuda_driver(&driver, &error) == TND_OK)
+        (void)driver->cuDriverGetVersion(&facts->cuda_version);
+    facts->cuda_driver = tnd_cuda_driver_found();
+    facts->cuda_memory = first.memory;
+    snprintf(machine->cuda_name, sizeof machine->cuda_name, "%s", first.name);
+    snprintf(machine->cuda, sizeof machine->cuda, "%s", error.text);
+    facts->cuda_name = machine->cuda_name;
+    facts->cuda_reason = machine->cuda;
 }
 
 static void inspect(machine_t *machine)
@@ -210,7 +212,7 @@ static void inspect(machine_t *machine)
     fclose(out);
     machine->facts.libraries = machine->libraries;
     machine->facts.libraries_old = tnd_versions_old();
-    look_at_cuda(&machine->facts);
+    look_at_cuda(machine);
 }
 
 /* --- showing it ------------------------------------------------------------------------------- */

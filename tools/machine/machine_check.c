@@ -175,19 +175,18 @@ static void judge_huge_pages(const tnd_facts_t *facts, tnd_check_t *check)
 
 static void judge_cuda(const tnd_facts_t *facts, tnd_check_t *check)
 {
-    if (!facts->cuda) {
-        say(check, "cuda", "no driver (libcuda.so.1): the cpu is used");
+    if (facts->cuda_reason[0] != '\0') {
+        say(check, "cuda", "%s", facts->cuda_reason);
+        if (facts->cuda_driver)
+            advise(
+                check, TND_CHECK_WARNING,
+                "`auto` means cpu:0 until nvidia-smi shows devices; a container needs --gpus all");
         return;
     }
-    say(check, "cuda", "driver for CUDA %d.%d, %d devices", facts->cuda_version / 1000,
-        facts->cuda_version % 1000 / 10, facts->cuda_devices);
-    if (facts->cuda_error != 0) {
-        say(check, "cuda", "the driver is installed but returns error %d", facts->cuda_error);
-        advise(check, TND_CHECK_WARNING,
-               facts->cuda_error == 100
-                   ? "it sees no device: in a container use --gpus all; the cpu is used"
-                   : "see nvidia-smi; the cpu is used");
-    }
+    say(check, "cuda", "driver for CUDA %d.%d, %" PRIu32 " device%s: %s, %.0f GiB%s",
+        facts->cuda_version / 1000, facts->cuda_version % 1000 / 10, facts->cuda_devices,
+        facts->cuda_devices == 1 ? "" : "s", facts->cuda_name, (double)facts->cuda_memory / gib,
+        facts->cuda_casts ? "" : "; casts run on the host: this program has no kernels for them");
 }
 
 void tnd_machine_check(const tnd_facts_t *facts, tnd_check_t checks[TND_CHECKS])

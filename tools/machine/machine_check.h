@@ -28,11 +28,14 @@ typedef struct {
     uint64_t clock_resolution_ns, clock_cost_ns;     /* the time to read it once */
     const char *huge_pages;                          /* as the system reports it; "": unknown */
     const char *libraries;
-    bool libraries_old; /* libraries older than at build time */
-    bool cuda;          /* there is a driver */
-    int cuda_error;     /* its error code; 0: none */
-    int cuda_version;   /* 12040 is 12.4 */
-    int cuda_devices;
+    bool libraries_old;      /* libraries older than at build time */
+    bool cuda_driver;        /* there is one, which perhaps cannot be used */
+    const char *cuda_reason; /* why there are no devices */
+    int cuda_version;        /* 12040 is 12.4 */
+    uint32_t cuda_devices;
+    const char *cuda_name; /* of the first */
+    uint64_t cuda_memory;  /* of the first */
+    bool cuda_casts;       /* this program has kernels for casts */
 } tnd_facts_t;
 
 typedef enum { TND_CHECK_OK, TND_CHECK_WARNING, TND_CHECK_BAD } tnd_check_level_t;

@@ -14,8 +14,7 @@ tnd_status_t tnd_cuda_devices_count(uint32_t *count_p, tnd_error_t *error)
 {
     const tnd_cuda_driver_t *driver;
     int count = 0;
-    TND_TRY(
-        tnd_cuda_image_check(tnd_cuda_image, (size_t)(tnd_cuda_image_end - tnd_cuda_image), error));
+    TND_TRY(tnd_cuda_image_check(tnd_cuda_image, tnd_cuda_image_bytes(), error));
     TND_TRY(tnd_cuda_driver(&driver, error));
     TND_TRY(CUDA(error, cuDeviceGetCount, &count));
     if (count <= 0)

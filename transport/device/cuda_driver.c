@@ -36,6 +36,7 @@ static const size_t places[TND_CUDA_CALLS] = {
 };
 
 static tnd_cuda_driver_t driver;
+static void *library;
 static tnd_status_t outcome;
 static tnd_error_t reason; /* why it cannot be used */
 
@@ -55,7 +56,7 @@ const char *tnd_cuda_failure(tnd_cuda_call_t call, CUresult result, char *text, 
     return text;
 }
 
-static tnd_status_t find_calls(void *library, tnd_error_t *error)
+static tnd_status_t find_calls(tnd_error_t *error)
 {
     for (size_t i = 0; i < TND_CUDA_CALLS; i++) {
         void *address = dlsym(library, names[i]);
@@ -90,10 +91,10 @@ static tnd_status_t start(tnd_error_t *error)
 {
     char why[256];
     int version = 0;
-    void *library = tnd_library_load("libcuda.so.1", RTLD_NOW | RTLD_LOCAL, why, sizeof why);
+    library = tnd_library_load("libcuda.so.1", RTLD_NOW | RTLD_LOCAL, why, sizeof why);
     if (library == NULL)
         return tnd_fail(error, "no CUDA driver can be loaded: libcuda.so.1: %s", why);
-    TND_TRY(find_calls(library, error));
+    TND_TRY(find_calls(error));
     TND_TRY(tnd_cuda_succeeded(TND_CUDA_cuInit, driver.cuInit(0), error));
     TND_TRY(tnd_cuda_succeeded(TND_CUDA_cuDriverGetVersion, driver.cuDriverGetVersion(&version),
                                error));
@@ -114,4 +115,9 @@ tnd_status_t tnd_cuda_driver(const tnd_cuda_driver_t **driver_p, tnd_error_t *er
     pthread_once(&once, start_once);
     *driver_p = &driver;
     return outcome == TND_OK ? TND_OK : tnd_fail(error, "%s", reason.text);
+}
+
+bool tnd_cuda_driver_found(void)
+{
+    return library != NULL;
 }

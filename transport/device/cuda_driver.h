@@ -56,6 +56,10 @@ tnd_device_call_t tnd_cuda_call_kind(tnd_cuda_call_t call);
  *  each call. */
 tnd_status_t tnd_cuda_driver(const tnd_cuda_driver_t **driver_p, tnd_error_t *error) TND_CHECKED;
 
+/*  Whether a library was found, after the first call of that: a machine without one need not have
+ *  devices, one whose driver cannot be used has them in vain. */
+bool tnd_cuda_driver_found(void);
+
 /*  Writes "cuMemAlloc_v2 failed: out of memory (CUDA_ERROR_OUT_OF_MEMORY, 2)".  Returns `text`. */
 const char *tnd_cuda_failure(tnd_cuda_call_t call, CUresult result, char *text, size_t room);
 

@@ -15,6 +15,13 @@ __asm__(".section .rodata\n"
         ".byte 0\n"
         ".previous\n");
 
+extern const unsigned char tnd_cuda_image_end[];
+
+size_t tnd_cuda_image_bytes(void)
+{
+    return (size_t)((uintptr_t)tnd_cuda_image_end - (uintptr_t)tnd_cuda_image);
+}
+
 /*  The header of a fatbin. */
 typedef struct {
     uint32_t magic;

@@ -10,8 +10,9 @@
 
 #include "runtime/base/status.h"
 
-/*  Bytes up to `tnd_cuda_image_end`, where a byte of 0 follows. */
-extern const unsigned char tnd_cuda_image[], tnd_cuda_image_end[];
+/*  A byte of 0 follows. */
+extern const unsigned char tnd_cuda_image[];
+size_t tnd_cuda_image_bytes(void);
 
 /*  A driver reads beyond an image that is cut off.  Errors: TND_FAILED if it is. */
 tnd_status_t tnd_cuda_image_check(const unsigned char *image, size_t bytes,

@@ -35,6 +35,7 @@ static tnd_facts_t fine(void)
         .clock_cost_ns = 25,
         .huge_pages = "always [madvise] never",
         .libraries = "zeromq 4.3.5",
+        .cuda_reason = "no CUDA driver can be loaded",
     };
 }
 
@@ -68,7 +69,7 @@ Test(machine_check, a_good_machine_needs_no_advice)
     tnd_machine_check(&facts, checks);
     for (size_t i = 0; i < TND_CHECKS; i++)
         cr_assert_eq(checks[i].level, TND_CHECK_OK, "%s: %s", checks[i].name, checks[i].advice);
-    cr_assert_not_null(strstr(judged(&facts, "cuda")->found, "the cpu is used"));
+    cr_assert_str_eq(judged(&facts, "cuda")->found, "no CUDA driver can be loaded");
     cr_assert_str_eq(judged(&facts, "huge pages")->found, "madvise");
 }
 
@@ -86,8 +87,8 @@ Test(machine_check, each_lack_is_named_with_what_to_do)
     facts.clock_cost_ns = 900;
     facts.huge_pages = "always madvise [never]";
     facts.libraries_old = true;
-    facts.cuda = true;
-    facts.cuda_error = 100;
+    facts.cuda_driver = true;
+    facts.cuda_reason = "the CUDA driver finds no device";
     expect(&facts, "cores", TND_CHECK_WARNING, "/cpu.max");
     expect(&facts, "memory", TND_CHECK_BAD, "/memory.max");
     expect(&facts, "descriptors", TND_CHECK_WARNING, "ulimit -n");
@@ -118,10 +119,16 @@ Test(machine_check, bounds_are_exact)
     expect(&facts, "ports", TND_CHECK_OK, "32768 to 33767");
     facts.clock_resolution_ns = 4000000;
     expect(&facts, "clock", TND_CHECK_BAD, "coarse");
-    facts.cuda = true;
+    facts.cuda_driver = facts.cuda_casts = true;
+    facts.cuda_reason = "";
     facts.cuda_version = 12040;
     facts.cuda_devices = 2;
-    expect(&facts, "cuda", TND_CHECK_OK, "CUDA 12.4, 2 devices");
+    facts.cuda_name = "H200";
+    facts.cuda_memory = UINT64_C(141) << 30;
+    expect(&facts, "cuda", TND_CHECK_OK, "driver for CUDA 12.4, 2 devices: H200, 141 GiB");
+    facts.cuda_devices = 1;
+    facts.cuda_casts = false;
+    expect(&facts, "cuda", TND_CHECK_OK, "1 device: H200, 141 GiB; casts run on the host");
 }
 
 /* --- control groups ----------------------------------------------------------------------------
