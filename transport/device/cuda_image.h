@@ -1,6 +1,7 @@
 /*  transport/device/cuda_image.h - the compiled kernels, which the build embeds.
  *
- *  A fatbin if nvcc compiled them, text of PTX if clang did, nothing if neither was found.
+ *  A fatbin if nvcc compiled them, text of PTX if clang did, nothing if neither was found
+ *  (cuda_kernels.cmake).
  *
  *  Threads: any. */
 #ifndef TND_TRANSPORT_DEVICE_CUDA_IMAGE_H
