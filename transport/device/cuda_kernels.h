@@ -1,10 +1,13 @@
 /*  transport/device/cuda_kernels.h - the casts of rows as CUDA devices compute them.
  *
  *  Compilers of kernels read this file with TND_KERNELS_FOR_DEVICE defined.  So does the host's
- *  without it, so that tests run the same arithmetic without a device.  The results are those of runtime/core/numeric/row_cast.h.
+ *  without it, so that tests run the same arithmetic without a device.  The results are those of
+ *  runtime/core/numeric/row_cast.h, with any number of threads.
  *
- *  A thread makes four neighbouring elements at a time.  Indices have 32 bits: a launch makes less
- *  than 2^31 elements. */
+ *  A cast should take no longer than a copy of its bytes on the device.  So a thread reads and
+ *  writes several neighbouring elements at once, and computes little for each: no division.
+ *
+ *  Indices have 32 bits: a launch makes less than 2^31 elements. */
 #ifndef TND_TRANSPORT_DEVICE_CUDA_KERNELS_H
 #define TND_TRANSPORT_DEVICE_CUDA_KERNELS_H
 
@@ -19,11 +22,23 @@ typedef struct {
     unsigned channels_first, unused; /* no bytes without a name: tests compare parameters */
 } tnd_cuda_cast_t;
 
+enum {
+    TND_KERNEL_THREADS = 256, /* of a block */
+    TND_KERNEL_BLOCKS =
+        4096,             /* of a launch, at most: threads then continue with further elements */
+    TND_KERNEL_GROUP = 8, /* elements that a thread makes at once, if the channels come last */
+    TND_KERNEL_PIXELS = 4 /* of one channel, if the channels come first */
+};
+
+/*  How many blocks a launch should have. */
+static inline unsigned tnd_kernel_blocks(unsigned count)
+{
+    unsigned each = TND_KERNEL_THREADS * TND_KERNEL_GROUP, all = count / each + (count % each != 0);
+    return all == 0 ? 1 : all < TND_KERNEL_BLOCKS ? all : TND_KERNEL_BLOCKS;
+}
+
 #ifdef TND_KERNELS_FOR_DEVICE
 #define TND_KERNEL static inline __attribute__((device))
-/*  Keeps compilers from repeating the body of a loop that seldom runs. */
-#define TND_KERNEL_ROLLED _Pragma("unroll 1")
-
 /*  x * scale + bias, rounded once; denormals are kept. */
 TND_KERNEL float tnd_kernel_fma(float x, float scale, float bias)
 {
@@ -44,7 +59,6 @@ TND_KERNEL unsigned short tnd_kernel_f16(float y)
 #include "runtime/core/numeric/half.h"
 
 #define TND_KERNEL static inline
-#define TND_KERNEL_ROLLED
 #define tnd_kernel_fma fmaf
 #define tnd_kernel_f16 tnd_f16_from_f32
 #endif
@@ -81,24 +95,9 @@ TND_KERNEL unsigned short tnd_kernel_to_bf16(float y)
                   : (unsigned short)0x7fc0;
 }
 
-/*  The element that becomes element `at`; its channel is the one of both. */
-TND_KERNEL unsigned tnd_kernel_source(const tnd_cuda_cast_t *cast, unsigned at, unsigned *channel_p)
+TND_KERNEL int tnd_kernel_is_aligned(const void *memory, unsigned bytes)
 {
-    if (!cast->channels_first) {
-        *channel_p = at % cast->channels;
-        return at;
-    }
-    unsigned in_row = at % cast->elements;
-    *channel_p = in_row / cast->pixels;
-    return at - in_row + in_row % cast->pixels * cast->channels + *channel_p;
-}
-
-/*  Whether four elements from a multiple of four on can be written at once, and do not begin in one
- *  channel and end in another if those come first. */
-TND_KERNEL int tnd_kernel_takes_four(const tnd_cuda_cast_t *cast, unsigned size)
-{
-    return (unsigned long long)cast->out % (4 * size) == 0 &&
-           (!cast->channels_first || cast->pixels % 4 == 0);
+    return (unsigned long long)memory % bytes == 0;
 }
 
 /*  NAME, type that is read, type that is written, function that rounds. */
@@ -116,47 +115,111 @@ TND_KERNEL int tnd_kernel_takes_four(const tnd_cuda_cast_t *cast, unsigned size)
     KERNEL(f32_f16, float, unsigned short, tnd_kernel_to_f16)                                      \
     KERNEL(f32_bf16, float, unsigned short, tnd_kernel_to_bf16)
 
+/*  Elements that are read or written at once, where they are aligned to as many bytes. */
+#define TND_KERNEL_BYTES(count, type) ((count) * sizeof(type) < 16 ? (count) * sizeof(type) : 16)
+#define TND_KERNEL_TYPE(name, count, type)                                                         \
+    typedef struct {                                                                               \
+        type of[count];                                                                            \
+    } __attribute__((aligned(TND_KERNEL_BYTES(count, type)))) name;
+
+/*  Channels come last.  The groups of a thread begin with the same channel, as `apart` is a multiple
+ *  of the channels: it reads their scales and biases once. */
+#define TND_KERNEL_GROUPS(name, in_t, out_t, round)                                                \
+    TND_KERNEL_TYPE(tnd_kernel_in_##name##_t, TND_KERNEL_GROUP, in_t)                              \
+    TND_KERNEL_TYPE(tnd_kernel_out_##name##_t, TND_KERNEL_GROUP, out_t)                            \
+                                                                                                   \
+    TND_KERNEL void tnd_kernel_groups_##name(const tnd_cuda_cast_t *cast, unsigned first,          \
+                                             unsigned groups, unsigned apart)                      \
+    {                                                                                              \
+        float scale[TND_KERNEL_GROUP], bias[TND_KERNEL_GROUP];                                     \
+        unsigned c = first * TND_KERNEL_GROUP % cast->channels;                                    \
+        for (unsigned i = 0; i < TND_KERNEL_GROUP; i++) {                                          \
+            scale[i] = cast->scale[c];                                                             \
+            bias[i] = cast->bias[c];                                                               \
+            c = c + 1 == cast->channels ? 0 : c + 1;                                               \
+        }                                                                                          \
+        for (unsigned g = first; g < groups; g += apart) {                                         \
+            tnd_kernel_in_##name##_t x = ((const tnd_kernel_in_##name##_t *)cast->in)[g];          \
+            tnd_kernel_out_##name##_t y;                                                           \
+            for (unsigned i = 0; i < TND_KERNEL_GROUP; i++)                                        \
+                y.of[i] = round(tnd_kernel_fma((float)x.of[i], scale[i], bias[i]));                \
+            ((tnd_kernel_out_##name##_t *)cast->out)[g] = y;                                       \
+        }                                                                                          \
+    }                                                                                              \
+                                                                                                   \
+    TND_KERNEL void tnd_kernel_last_##name(const tnd_cuda_cast_t *cast, unsigned thread,           \
+                                           unsigned threads)                                       \
+    {                                                                                              \
+        unsigned apart = threads - threads % cast->channels, groups = 0;                           \
+        if (apart > 0 &&                                                                           \
+            tnd_kernel_is_aligned(cast->in, TND_KERNEL_BYTES(TND_KERNEL_GROUP, in_t)) &&           \
+            tnd_kernel_is_aligned(cast->out, TND_KERNEL_BYTES(TND_KERNEL_GROUP, out_t)))           \
+            groups = cast->count / TND_KERNEL_GROUP;                                               \
+        if (thread < apart && thread < groups)                                                     \
+            tnd_kernel_groups_##name(cast, thread, groups, apart);                                 \
+        for (unsigned at = groups * TND_KERNEL_GROUP + thread; at < cast->count; at += threads) {  \
+            float x = (float)((const in_t *)cast->in)[at];                                         \
+            unsigned c = at % cast->channels;                                                      \
+            ((out_t *)cast->out)[at] = round(tnd_kernel_fma(x, cast->scale[c], cast->bias[c]));    \
+        }                                                                                          \
+    }
+
+/*  Channels come first.  A thread makes the same pixels of all channels, whose elements are
+ *  neighbours where they are read. */
+#define TND_KERNEL_PLANES(name, in_t, out_t, round)                                                \
+    TND_KERNEL_TYPE(tnd_kernel_pixels_##name##_t, TND_KERNEL_PIXELS, out_t)                        \
+                                                                                                   \
+    TND_KERNEL void tnd_kernel_pixels_##name(const tnd_cuda_cast_t *cast, const in_t *in,          \
+                                             out_t *out, unsigned pixels, int aligned)             \
+    {                                                                                              \
+        for (unsigned c = 0; c < cast->channels; c++) {                                            \
+            float scale = cast->scale[c], bias = cast->bias[c];                                    \
+            tnd_kernel_pixels_##name##_t y;                                                        \
+            for (unsigned i = 0; i < TND_KERNEL_PIXELS; i++) {                                     \
+                float x = (float)in[(i < pixels ? i : 0) * cast->channels + c];                    \
+                y.of[i] = round(tnd_kernel_fma(x, scale, bias));                                   \
+            }                                                                                      \
+            if (aligned)                                                                           \
+                *(tnd_kernel_pixels_##name##_t *)out = y;                                          \
+            for (unsigned i = 0; i < TND_KERNEL_PIXELS; i++)                                       \
+                if (!aligned && i < pixels)                                                        \
+                    out[i] = y.of[i];                                                              \
+            out += cast->pixels;                                                                   \
+        }                                                                                          \
+    }                                                                                              \
+                                                                                                   \
+    TND_KERNEL void tnd_kernel_first_##name(const tnd_cuda_cast_t *cast, unsigned thread,          \
+                                            unsigned threads)                                      \
+    {                                                                                              \
+        unsigned in_row = (cast->pixels + TND_KERNEL_PIXELS - 1) / TND_KERNEL_PIXELS;              \
+        unsigned parts = cast->count / cast->elements * in_row;                                    \
+        int aligned =                                                                              \
+            cast->pixels % TND_KERNEL_PIXELS == 0 &&                                               \
+            tnd_kernel_is_aligned(cast->out, TND_KERNEL_BYTES(TND_KERNEL_PIXELS, out_t));          \
+        for (unsigned part = thread; part < parts; part += threads) {                              \
+            unsigned row = part / in_row * cast->elements;                                         \
+            unsigned p = part % in_row * TND_KERNEL_PIXELS, left = cast->pixels - p;               \
+            tnd_kernel_pixels_##name(cast, (const in_t *)cast->in + row + p * cast->channels,      \
+                                     (out_t *)cast->out + row + p,                                 \
+                                     left < TND_KERNEL_PIXELS ? left : TND_KERNEL_PIXELS,          \
+                                     aligned);                                                     \
+        }                                                                                          \
+    }
+
 /*  tnd_kernel_NAME(cast, thread, threads): the share of one of so many threads. */
 #define TND_KERNEL_BODY(name, in_t, out_t, round)                                                  \
-    typedef struct {                                                                               \
-        out_t of[4];                                                                               \
-    } __attribute__((aligned(4 * sizeof(out_t)))) tnd_kernel_four_##name##_t;                      \
-                                                                                                   \
-    TND_KERNEL void tnd_kernel_four_##name(const tnd_cuda_cast_t *cast, unsigned at)               \
-    {                                                                                              \
-        unsigned c, from = tnd_kernel_source(cast, at, &c);                                        \
-        unsigned stride = cast->channels_first ? cast->channels : 1;                               \
-        tnd_kernel_four_##name##_t four;                                                           \
-        for (unsigned i = 0; i < 4; i++) {                                                         \
-            float x = (float)((const in_t *)cast->in)[from + i * stride];                          \
-            four.of[i] = round(tnd_kernel_fma(x, cast->scale[c], cast->bias[c]));                  \
-            if (!cast->channels_first && ++c == cast->channels)                                    \
-                c = 0;                                                                             \
-        }                                                                                          \
-        *(tnd_kernel_four_##name##_t *)((out_t *)cast->out + at) = four;                           \
-    }                                                                                              \
-                                                                                                   \
-    TND_KERNEL void tnd_kernel_one_##name(const tnd_cuda_cast_t *cast, unsigned at)                \
-    {                                                                                              \
-        unsigned c, from = tnd_kernel_source(cast, at, &c);                                        \
-        float x = (float)((const in_t *)cast->in)[from];                                           \
-        ((out_t *)cast->out)[at] = round(tnd_kernel_fma(x, cast->scale[c], cast->bias[c]));        \
-    }                                                                                              \
+    TND_KERNEL_GROUPS(name, in_t, out_t, round)                                                    \
+    TND_KERNEL_PLANES(name, in_t, out_t, round)                                                    \
                                                                                                    \
     TND_KERNEL void tnd_kernel_##name(const tnd_cuda_cast_t *cast, unsigned thread,                \
                                       unsigned threads)                                            \
     {                                                                                              \
-        int fours = tnd_kernel_takes_four(cast, sizeof(out_t));                                    \
-        TND_KERNEL_ROLLED                                                                          \
-        for (unsigned at = 4 * thread; at < cast->count; at += 4 * threads) {                      \
-            if (fours && at + 4 <= cast->count)                                                    \
-                tnd_kernel_four_##name(cast, at);                                                  \
-            else {                                                                                 \
-                TND_KERNEL_ROLLED                                                                  \
-                for (unsigned i = at; i < at + 4 && i < cast->count; i++)                          \
-                    tnd_kernel_one_##name(cast, i);                                                \
-            }                                                                                      \
-        }                                                                                          \
+        if (cast->count == 0)                                                                      \
+            return;                                                                                \
+        if (cast->channels_first)                                                                  \
+            tnd_kernel_first_##name(cast, thread, threads);                                        \
+        else                                                                                       \
+            tnd_kernel_last_##name(cast, thread, threads);                                         \
     }
 
 TND_CUDA_KERNELS(TND_KERNEL_BODY)

@@ -91,14 +91,16 @@ static void launch(const kernel_t *kernel, const tnd_row_cast_t *cast, uint64_t 
         kernel->run(&parameter, i, threads);
 }
 
-/*  Both casts write into the middle of poisoned memory, `skip` elements after an aligned address. */
+/*  Both casts write into the middle of poisoned memory, `skip` elements after an aligned address, and
+ *  read `skip` / 2 elements after one. */
 static void check(const kernel_t *kernel, const tnd_row_cast_t *cast, uint64_t rows, size_t skip,
                   unsigned threads)
 {
     uint64_t count = rows * cast->elements;
     size_t to = tnd_dtype_size(cast->to), bytes = (count + skip) * to + 64;
     size_t from = tnd_dtype_size(cast->from);
-    uint8_t *in = malloc(count * from + 1);
+    uint8_t *memory = aligned_alloc(64, (count * from + 127) / 64 * 64);
+    uint8_t *in = memory + skip / 2 * from;
     uint8_t *expected = aligned_alloc(64, (bytes + 63) / 64 * 64);
     uint8_t *found = aligned_alloc(64, (bytes + 63) / 64 * 64);
     fill(cast->from, in, count);
@@ -112,7 +114,7 @@ static void check(const kernel_t *kernel, const tnd_row_cast_t *cast, uint64_t r
                      kernel->name, cast->channels, cast->channels_first ? " first" : "",
                      (unsigned long long)rows, (unsigned long long)cast->elements, skip, threads,
                      i);
-    free(in);
+    free(memory);
     free(expected);
     free(found);
 }
@@ -168,6 +170,17 @@ Test(cuda_kernels, have_the_bits_of_the_host_for_every_number)
     free(all);
     free(expected);
     free(found);
+}
+
+/*  Each thread of a small launch makes one group; large launches are bounded. */
+Test(cuda_kernels, are_launched_with_as_many_blocks_as_they_need)
+{
+    enum { EACH = TND_KERNEL_THREADS * TND_KERNEL_GROUP };
+    cr_assert_eq(tnd_kernel_blocks(0), 1);
+    cr_assert_eq(tnd_kernel_blocks(1), 1);
+    cr_assert_eq(tnd_kernel_blocks(EACH), 1);
+    cr_assert_eq(tnd_kernel_blocks(EACH + 1), 2);
+    cr_assert_eq(tnd_kernel_blocks((1u << 31) - 1), TND_KERNEL_BLOCKS);
 }
 
 Test(cuda_kernels, are_all_in_the_embedded_file)
