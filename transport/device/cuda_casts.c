@@ -11,11 +11,6 @@
 #include "transport/device/cuda_image.h"
 #include "transport/device/cuda_kernels.h"
 
-enum {
-    THREADS = 256,        /* of a block */
-    AT_ONCE = 4 * THREADS /* elements that a block makes */
-};
-
 /*  Elements of a launch: kernels count with 32 bits. */
 static const uint64_t launch_most = (UINT64_C(1) << 31) - 1;
 
@@ -73,9 +68,9 @@ static tnd_status_t launch(const tnd_cuda_cast_ready_t *ready, tnd_cuda_context_
                                  .channels = cast->channels,
                                  .pixels = (unsigned)(cast->elements / cast->channels),
                                  .channels_first = cast->channels_first};
-    unsigned blocks = count > 0 ? (unsigned)((count + AT_ONCE - 1) / AT_ONCE) : 1;
-    return TND_CUDA(context, error, cuLaunchKernel, ready->kernel, blocks, 1, 1, THREADS, 1, 1, 0,
-                    stream, (void *[]){&parameter}, NULL);
+    return TND_CUDA(context, error, cuLaunchKernel, ready->kernel,
+                    tnd_kernel_blocks(parameter.count), 1, 1, TND_KERNEL_THREADS, 1, 1, 0, stream,
+                    (void *[]){&parameter}, NULL);
 }
 
 /*  Copies the constants to the device.  The first launch of a kernel loads it, so one of no elements
