@@ -185,11 +185,30 @@ Test(cuda_kernels, are_launched_with_as_many_blocks_as_they_need)
 
 Test(cuda_kernels, are_all_in_the_embedded_file)
 {
-    size_t bytes = (size_t)(tnd_cuda_image_end - tnd_cuda_image);
+    size_t bytes = tnd_cuda_image_bytes();
     if (bytes == 0)
         cr_skip("the kernels were not compiled");
-    cr_assert_eq(tnd_cuda_image_end[0], 0);
+    cr_assert_eq(tnd_cuda_image[bytes], 0);
     for (size_t i = 0; i < KERNELS; i++)
         cr_assert_not_null(memmem(tnd_cuda_image, bytes, kernels[i].name, strlen(kernels[i].name)),
                            "%s", kernels[i].name);
+}
+
+Test(cuda_kernels, that_are_cut_off_are_refused)
+{
+    tnd_error_t error;
+    size_t bytes = tnd_cuda_image_bytes();
+    unsigned char fatbin[32] = {0x50, 0xed, 0x55, 0xba, 1, 0, 16, 0, 16};
+    static const char text[] = ".visible .entry f() {\n ret;\n}\n\n";
+    cr_assert_eq(tnd_cuda_image_check(tnd_cuda_image, bytes, &error), TND_OK);
+    for (size_t part = 1; part < 16 && bytes > 0; part++)
+        cr_assert_eq(tnd_cuda_image_check(tnd_cuda_image, bytes / 16 * part, &error), TND_FAILED,
+                     "%zu of %zu bytes", bytes / 16 * part, bytes);
+    for (size_t size = 1; size <= sizeof fatbin; size++)
+        cr_assert_eq(tnd_cuda_image_check(fatbin, size, &error),
+                     size == sizeof fatbin ? TND_OK : TND_FAILED, "%zu bytes", size);
+    for (size_t size = 1; size < sizeof text; size++)
+        cr_assert_eq(tnd_cuda_image_check((const unsigned char *)text, size, &error),
+                     size >= sizeof text - 3 ? TND_OK : TND_FAILED, "%zu bytes", size);
+    cr_assert_not_null(strstr(error.text, "cut off"));
 }
