@@ -20,6 +20,9 @@
 enum { ASK_PART = 64 };
 static const uint64_t ask_least_ns = 10000, ask_most_ns = 500000;
 
+/*  How often facts are published. */
+static const uint64_t show_facts_ns = 100000000;
+
 tnd_device_slots_t tnd_device_workers_counts(const copier_t *self)
 {
     return (tnd_device_slots_t){
@@ -241,15 +244,11 @@ static void rest(uint64_t since_ns)
 _Static_assert(sizeof((tnd_device_page_t *)0)->calls == TND_DEVICE_CALL_KINDS * sizeof(uint64_t),
                "each kind of call has a place on the page");
 
-/*  Publishes what the device counts, now and then: it may have to ask its driver. */
-static void show_facts(copier_t *self, uint64_t now)
+/*  Publishes what the device counts: it may have to ask its driver. */
+static void show_facts(const copier_t *self)
 {
-    static const uint64_t least_ns = 100000000;
     tnd_device_page_t *page = self->worker->page;
     tnd_device_facts_t facts;
-    if (now - self->shown_ns < least_ns)
-        return;
-    self->shown_ns = now;
     self->worker->device->ops->facts(self->worker->device, &facts);
     atomic_store_explicit(&page->bytes_moved, facts.bytes_moved, memory_order_relaxed);
     atomic_store_explicit(&page->link_ns, facts.link_ns, memory_order_relaxed);
@@ -283,7 +282,10 @@ static uint64_t count_wait(copier_t *self, uint64_t looked_ns)
     bool idle =
         tnd_device_workers_discards(self->worker->group) || counts.finished == counts.copied;
     self->waits_for_link = idle && counts.copied < counts.copying;
-    show_facts(self, now);
+    if (now - self->shown_ns >= show_facts_ns) {
+        self->shown_ns = now;
+        show_facts(self);
+    }
     show_pending(self, now);
     return now;
 }
@@ -387,6 +389,7 @@ void tnd_device_workers_stop_copies(tnd_device_workers_t *self)
         if (self->copiers[w].started) {
             pthread_join(self->copiers[w].thread, NULL);
             self->copiers[w].started = false;
+            show_facts(&self->copiers[w]);
         }
 }
 

@@ -23,8 +23,7 @@ typedef struct {
     CUstream copies, casts, steps, setup;
     tnd_cuda_casts_t ready;
     tnd_device_facts_t facts; /* what never changes */
-    uint32_t uploads;         /* under way */
-    uint64_t uploads_since;   /* since when there is one */
+    uint64_t landed_ns;       /* when the last upload was seen to be complete */
     _Atomic bool lost;        /* work did not end: what it may use is not freed */
     _Atomic uint64_t bytes_moved, link_ns;
 } cuda_t;
@@ -152,18 +151,13 @@ static void cuda_unstage(tnd_device_t *device, tnd_stage_t *stage)
 
 /* --- uploads ---------------------------------------------------------------------------------- */
 
-/*  The link counts as used while an upload is under way. */
-static void begin_upload(cuda_t *self)
+/*  Copies take turns on the link. */
+static void count_link(cuda_t *self, const tnd_cuda_stage_t *own)
 {
-    if (self->uploads++ == 0)
-        self->uploads_since = tnd_clock_now();
-}
-
-static void end_upload(cuda_t *self)
-{
-    if (--self->uploads == 0)
-        atomic_fetch_add_explicit(&self->link_ns, tnd_clock_now() - self->uploads_since,
-                                  memory_order_relaxed);
+    uint64_t now = tnd_clock_now();
+    uint64_t since = own->put_ns > self->landed_ns ? own->put_ns : self->landed_ns;
+    atomic_fetch_add_explicit(&self->link_ns, now - since, memory_order_relaxed);
+    self->landed_ns = now;
 }
 
 static uint64_t bytes_of(const tnd_stage_piece_t *piece)
@@ -286,7 +280,7 @@ static tnd_status_t cuda_upload(tnd_device_t *device, tnd_stage_t *stage,
     cuda_t *self = of(device);
     tnd_cuda_stage_t *own = stage->own;
     TND_TRY(tnd_cuda_context_enter(&self->context, error));
-    begin_upload(self);
+    own->put_ns = tnd_clock_now();
     tnd_status_t status = put(self, stage, pieces, count, error);
     own->under_way = status == TND_OK;
     for (size_t i = 0; i < count; i++)
@@ -307,7 +301,7 @@ static tnd_status_t cuda_uploaded(tnd_device_t *device, tnd_stage_t *stage, tnd_
     tnd_status_t status = TND_CUDA(&self->context, error, cuEventQuery, own->done);
     if (status == TND_OK) {
         own->under_way = false;
-        end_upload(self);
+        count_link(self, own);
     }
     return tnd_cuda_context_leave(&self->context, status, error);
 }

@@ -22,6 +22,7 @@ typedef struct {
     CUevent landed;       /* all rows are on the device ... */
     CUevent done;         /* ... and cast */
     bool under_way;       /* `done` was recorded, and was not seen to be complete */
+    uint64_t put_ns;      /* when the last upload was started */
     pthread_mutex_t lock; /* guards the readers */
     tnd_cuda_reader_t readers[TND_CUDA_READERS];
 } tnd_cuda_stage_t;
