@@ -1,5 +1,5 @@
 /*  tests/conformance/device/cuda.c - the fixture of CUDA's devices, through calls of the driver that the
- *  device does not need: over a real driver, or one that stands in for it. */
+ *  device does not need: over a real driver, or the hostile one of tests/support/cuda. */
 #include <assert.h>
 #include <dlfcn.h>
 #include <sched.h>
@@ -9,98 +9,143 @@
 #include "tests/conformance/device_fixture.h"
 #include "transport/device/cuda_driver.h"
 
-/*  Calls that the device does not make. */
+/* --- calls ------------------------------------------------------------------------------------ */
+
 static struct {
-    CUresult (*copy)(void *to, CUdeviceptr from, size_t bytes, CUstream stream);
-    CUresult (*call)(CUstream stream, void (*function)(void *), void *argument);
+    CUresult (*cuMemcpyDtoH_v2)(void *to, CUdeviceptr from, size_t bytes);
+    CUresult (*cuMemcpyDtoHAsync_v2)(void *to, CUdeviceptr from, size_t bytes, CUstream stream);
+    CUresult (*cuLaunchHostFunc)(CUstream stream, void (*function)(void *), void *argument);
 } more;
 
-static const tnd_cuda_driver_t *driver;
-static CUstream reads; /* for `read_side` */
+static void find_calls(void)
+{
+    void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+    assert(library != NULL);
+    *(void **)&more.cuMemcpyDtoH_v2 = dlsym(library, "cuMemcpyDtoH_v2");
+    *(void **)&more.cuMemcpyDtoHAsync_v2 = dlsym(library, "cuMemcpyDtoHAsync_v2");
+    *(void **)&more.cuLaunchHostFunc = dlsym(library, "cuLaunchHostFunc");
+    assert(more.cuMemcpyDtoH_v2 != NULL && more.cuMemcpyDtoHAsync_v2 != NULL &&
+           more.cuLaunchHostFunc != NULL);
+    dlclose(library);
+}
 
 static void succeed(CUresult result)
 {
     assert(result == CUDA_SUCCESS);
 }
 
-/*  The context stays current on this thread. */
-static void enter(void)
+/*  Makes the context current that the device has retained. */
+static const tnd_cuda_driver_t *enter(void)
 {
+    const tnd_cuda_driver_t *driver;
     tnd_error_t error;
     CUcontext context;
-    if (driver != NULL)
-        return;
     tnd_status_t status = tnd_cuda_driver(&driver, &error);
-    void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
-    assert(status == TND_OK && library != NULL);
-    *(void **)&more.copy = dlsym(library, "cuMemcpyDtoHAsync_v2");
-    *(void **)&more.call = dlsym(library, "cuLaunchHostFunc");
-    assert(more.copy != NULL && more.call != NULL);
+    assert(status == TND_OK);
+    if (more.cuLaunchHostFunc == NULL)
+        find_calls();
     succeed(driver->cuDevicePrimaryCtxRetain(&context, 0));
     succeed(driver->cuCtxPushCurrent_v2(context));
-    succeed(driver->cuStreamCreateWithPriority(&reads, CU_STREAM_NON_BLOCKING, 0));
+    return driver;
 }
 
-/*  The driver copies at once to memory that is not page-locked. */
-static void *pinned(size_t bytes)
+static void leave(const tnd_cuda_driver_t *driver)
 {
-    void *memory;
-    succeed(driver->cuMemHostAlloc(&memory, bytes, 0));
-    return memory;
+    CUcontext popped;
+    succeed(driver->cuCtxPopCurrent_v2(&popped));
+    succeed(driver->cuDevicePrimaryCtxRelease_v2(0));
 }
 
-static void put_copy(const tnd_stage_t *stage, size_t to, void *out, size_t bytes, CUstream stream)
+static CUstream stream_of(tnd_stream_handle_t handle)
 {
-    succeed(more.copy(out, (CUdeviceptr)(uintptr_t)stage->device + to, bytes, stream));
+    return (CUstream)handle; // NOLINT: it was one
 }
 
-static void read_side(tnd_device_t *device, const tnd_stage_t *stage, size_t to, void *out,
-                      size_t bytes)
+static CUdeviceptr address(const tnd_stage_t *stage, size_t to)
 {
-    (void)device;
-    enter();
-    void *memory = pinned(bytes);
-    put_copy(stage, to, memory, bytes, reads);
-    succeed(driver->cuStreamSynchronize(reads));
-    memcpy(out, memory, bytes);
-    succeed(driver->cuMemFreeHost(memory));
+    return (CUdeviceptr)(uintptr_t)stage->device + to;
 }
 
-/*  What `read_later` reads, from when it is put into its stream until that is closed. */
+/* --- reads that come later -------------------------------------------------------------------- */
+
+/*  Through page-locked memory: a copy to other memory waits for the stream. */
 typedef struct late_read {
     struct late_read *next;
-    CUstream stream;
-    void *memory, *out;
+    tnd_stream_handle_t stream;
+    void *pinned, *out;
     size_t bytes;
     _Atomic bool *done;
 } late_read_t;
 
-static late_read_t *late_reads;
+static late_read_t
+    *reads; /* freed with their streams: functions in streams may not call the driver */
+
+static void finish_read(void *argument)
+{
+    const late_read_t *read = argument;
+    memcpy(read->out, read->pinned, read->bytes);
+    atomic_store(read->done, true);
+}
+
+static void read_later(tnd_device_t *device, tnd_stream_handle_t stream, const tnd_stage_t *stage,
+                       size_t to, void *out, size_t bytes, _Atomic bool *done)
+{
+    const tnd_cuda_driver_t *driver = enter();
+    late_read_t *read = malloc(sizeof *read);
+    (void)device;
+    assert(read != NULL);
+    *read =
+        (late_read_t){.next = reads, .stream = stream, .out = out, .bytes = bytes, .done = done};
+    reads = read;
+    succeed(driver->cuMemHostAlloc(&read->pinned, bytes, 0));
+    succeed(more.cuMemcpyDtoHAsync_v2(read->pinned, address(stage, to), bytes, stream_of(stream)));
+    succeed(more.cuLaunchHostFunc(stream_of(stream), finish_read, read));
+    leave(driver);
+}
+
+static void free_reads(const tnd_cuda_driver_t *driver, tnd_stream_handle_t stream)
+{
+    for (late_read_t **at = &reads; *at != NULL;) {
+        late_read_t *read = *at;
+        if (read->stream != stream) {
+            at = &read->next;
+            continue;
+        }
+        *at = read->next;
+        succeed(driver->cuMemFreeHost(read->pinned));
+        free(read);
+    }
+}
+
+/* --- the other hooks -------------------------------------------------------------------------- */
+
+static void read_side(tnd_device_t *device, const tnd_stage_t *stage, size_t to, void *out,
+                      size_t bytes)
+{
+    const tnd_cuda_driver_t *driver = enter();
+    (void)device;
+    succeed(more.cuMemcpyDtoH_v2(out, address(stage, to), bytes));
+    leave(driver);
+}
 
 static tnd_stream_handle_t open_stream(tnd_device_t *device)
 {
+    const tnd_cuda_driver_t *driver = enter();
     CUstream stream;
     (void)device;
-    enter();
     succeed(driver->cuStreamCreateWithPriority(&stream, CU_STREAM_NON_BLOCKING, 0));
+    leave(driver);
     return (tnd_stream_handle_t)stream;
 }
 
 static void close_stream(tnd_device_t *device, tnd_stream_handle_t stream)
 {
+    const tnd_cuda_driver_t *driver = enter();
     (void)device;
-    succeed(driver->cuStreamSynchronize((CUstream)stream));
-    for (late_read_t **at = &late_reads; *at != NULL;) {
-        late_read_t *read = *at;
-        if (read->stream != (CUstream)stream) {
-            at = &read->next;
-            continue;
-        }
-        *at = read->next;
-        succeed(driver->cuMemFreeHost(read->memory));
-        free(read);
-    }
-    succeed(driver->cuStreamDestroy_v2((CUstream)stream));
+    succeed(driver->cuStreamSynchronize(stream_of(stream)));
+    free_reads(driver, stream);
+    succeed(driver->cuStreamDestroy_v2(stream_of(stream)));
+    leave(driver);
 }
 
 static void wait_for(void *go)
@@ -111,32 +156,10 @@ static void wait_for(void *go)
 
 static void hold(tnd_device_t *device, tnd_stream_handle_t stream, const _Atomic bool *go)
 {
+    const tnd_cuda_driver_t *driver = enter();
     (void)device;
-    succeed(more.call((CUstream)stream, wait_for, (void *)(uintptr_t)go));
-}
-
-static void finish_read(void *context)
-{
-    const late_read_t *read = context;
-    memcpy(read->out, read->memory, read->bytes);
-    atomic_store(read->done, true);
-}
-
-static void read_later(tnd_device_t *device, tnd_stream_handle_t stream, const tnd_stage_t *stage,
-                       size_t to, void *out, size_t bytes, _Atomic bool *done)
-{
-    late_read_t *read = malloc(sizeof *read);
-    (void)device;
-    assert(read != NULL);
-    *read = (late_read_t){.next = late_reads,
-                          .stream = (CUstream)stream,
-                          .memory = pinned(bytes),
-                          .out = out,
-                          .bytes = bytes,
-                          .done = done};
-    late_reads = read;
-    put_copy(stage, to, read->memory, bytes, read->stream);
-    succeed(more.call(read->stream, finish_read, read));
+    succeed(more.cuLaunchHostFunc(stream_of(stream), wait_for, (void *)(uintptr_t)go));
+    leave(driver);
 }
 
 const device_fixture_t device_fixture_cuda = {

@@ -1,0 +1,193 @@
+/*  tests/support/cuda/events.c - records events, asks for them and makes streams wait for them. */
+#include "tests/support/cuda/events.h"
+
+#include <stdlib.h>
+
+#include "tests/support/cuda/calls.h"
+#include "tests/support/cuda/contexts.h"
+#include "tests/support/cuda/settings.h"
+#include "tests/support/cuda/streams.h"
+
+/*  One recording of an event. */
+typedef struct {
+    unsigned holders;
+    CUstream stream;
+    uint64_t number; /* of the work in the stream */
+    uint64_t late;   /* so often it has not come yet when it is asked for */
+    bool never, done;
+} record_t;
+
+struct CUevent_st {
+    CUcontext context;
+    CUevent next;
+    unsigned number; /* in its context */
+    record_t *last;  /* NULL: it was never recorded */
+    bool destroyed;
+};
+
+/*  Records, or waits for a record. */
+typedef struct {
+    work_t work;
+    record_t *record;
+} event_work_t;
+
+static uint64_t recorded;
+static bool withheld;
+
+/* --- records ---------------------------------------------------------------------------------- */
+
+static record_t *hold(record_t *record)
+{
+    record->holders++;
+    return record;
+}
+
+static void let_go(record_t *record)
+{
+    if (record != NULL && --record->holders == 0)
+        free(record);
+}
+
+static void end(work_t *work)
+{
+    let_go(((event_work_t *)work)->record);
+}
+
+static bool come(work_t *work, bool demanded)
+{
+    record_t *record = ((event_work_t *)work)->record;
+    (void)demanded;
+    record->done = !record->never;
+    withheld |= record->never;
+    return record->done;
+}
+
+static bool wait(work_t *work, bool demanded)
+{
+    record_t *record = ((event_work_t *)work)->record;
+    return record->done || (demanded && hostile_stream_run(record->stream, record->number));
+}
+
+static work_t *make_work(const char *name, record_t *record, bool (*run)(work_t *, bool))
+{
+    event_work_t *self = calloc(1, sizeof *self);
+    *self = (event_work_t){.work = {.name = name, .run = run, .end = end}, .record = hold(record)};
+    return &self->work;
+}
+
+/* --- events ----------------------------------------------------------------------------------- */
+
+static CUresult check(const struct CUevent_st *self)
+{
+    return self == NULL || self->destroyed ? CUDA_ERROR_INVALID_HANDLE : CUDA_SUCCESS;
+}
+
+static CUresult create(CUevent *event)
+{
+    CUcontext context;
+    HOSTILE_TRY(hostile_current(&context));
+    CUevent self = calloc(1, sizeof *self);
+    *self = (struct CUevent_st){
+        .context = context, .next = context->events, .number = context->numbers++};
+    *event = context->events = self;
+    return CUDA_SUCCESS;
+}
+
+static CUresult destroy(CUevent self)
+{
+    HOSTILE_TRY(check(self));
+    self->destroyed = true;
+    return self->context->failed;
+}
+
+static CUresult record(CUevent self, CUstream handle)
+{
+    CUcontext context;
+    CUstream stream;
+    HOSTILE_TRY(hostile_current(&context));
+    HOSTILE_TRY(check(self));
+    HOSTILE_TRY(hostile_stream(context, handle, &stream));
+    if (self->context != context)
+        return CUDA_ERROR_INVALID_HANDLE;
+    let_go(self->last);
+    record_t *made = calloc(1, sizeof *made);
+    self->last = hold(made);
+    *made = (record_t){.holders = 1, .stream = stream, .number = context->requested + 1};
+    made->late = hostile_draw(context, self->number, made->number) % (hostile_settings()->late + 1);
+    made->never = ++recorded == hostile_settings()->never;
+    hostile_stream_put(stream, make_work("an event", made, come));
+    return CUDA_SUCCESS;
+}
+
+static CUresult query(CUevent self)
+{
+    HOSTILE_TRY(check(self));
+    HOSTILE_TRY(self->context->failed);
+    record_t *last = self->last;
+    if (last == NULL || last->done)
+        return CUDA_SUCCESS;
+    if (last->late > 0) {
+        last->late--;
+        return CUDA_ERROR_NOT_READY;
+    }
+    return hostile_stream_run(last->stream, last->number) ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
+}
+
+static CUresult make_wait(CUstream handle, CUevent event)
+{
+    CUcontext context;
+    CUstream stream;
+    HOSTILE_TRY(hostile_current(&context));
+    HOSTILE_TRY(check(event));
+    HOSTILE_TRY(hostile_stream(context, handle, &stream));
+    if (event->last != NULL && !event->last->done)
+        hostile_stream_put(stream, make_work("a wait", event->last, wait));
+    return CUDA_SUCCESS;
+}
+
+unsigned hostile_events_end(CUcontext context)
+{
+    unsigned left = 0;
+    while (context->events != NULL) {
+        CUevent self = context->events;
+        left += !self->destroyed;
+        context->events = self->next;
+        let_go(self->last);
+        free(self);
+    }
+    return left;
+}
+
+bool hostile_event_is_withheld(void)
+{
+    return withheld;
+}
+
+/* --- calls ------------------------------------------------------------------------------------ */
+
+CUresult cuEventCreate(CUevent *event, unsigned flags)
+{
+    HOSTILE_CALL(cuEventCreate,
+                 flags == CU_EVENT_DISABLE_TIMING ? create(event) : CUDA_ERROR_INVALID_VALUE);
+}
+
+CUresult cuEventDestroy_v2(CUevent event)
+{
+    HOSTILE_CALL(cuEventDestroy_v2, destroy(event));
+}
+
+CUresult cuEventRecord(CUevent event, CUstream stream)
+{
+    HOSTILE_CALL(cuEventRecord, record(event, stream));
+}
+
+CUresult cuEventQuery(CUevent event)
+{
+    HOSTILE_CALL(cuEventQuery, query(event));
+}
+
+CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned flags)
+{
+    HOSTILE_CALL(cuStreamWaitEvent,
+                 flags == 0 ? make_wait(stream, event) : CUDA_ERROR_INVALID_VALUE);
+}
