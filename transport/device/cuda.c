@@ -22,7 +22,7 @@ typedef struct {
     tnd_cuda_context_t context;
     CUstream copies, casts, steps, setup;
     tnd_cuda_casts_t ready;
-    tnd_device_facts_t facts; /* what never changes */
+    tnd_device_facts_t facts; /* as of the opening */
     uint64_t landed_ns;       /* when the last upload was seen to be complete */
     _Atomic bool lost;        /* work did not end: what it may use is not freed */
     _Atomic uint64_t bytes_moved, link_ns;
@@ -44,12 +44,16 @@ static uint32_t cuda_count(char *why, size_t room)
     return count;
 }
 
-static tnd_status_t make_streams(cuda_t *self, tnd_error_t *error)
+/*  In the context, which takes some of the device's memory itself. */
+static tnd_status_t set_up(cuda_t *self, tnd_error_t *error)
 {
+    size_t unused, all;
     CUstream *const streams[] = {&self->copies, &self->casts, &self->steps, &self->setup};
     for (size_t i = 0; i < sizeof streams / sizeof streams[0]; i++)
         TND_TRY(TND_CUDA(&self->context, error, cuStreamCreateWithPriority, streams[i],
                          CU_STREAM_NON_BLOCKING, 0));
+    TND_TRY(TND_CUDA(&self->context, error, cuMemGetInfo_v2, &unused, &all));
+    self->facts.memory_free = unused < self->facts.memory ? unused : self->facts.memory;
     return TND_OK;
 }
 
@@ -83,7 +87,7 @@ static tnd_status_t start(cuda_t *self, tnd_error_t *error)
     if (tnd_cuda_devices_describe(self->base.ordinal, &self->facts, &why) != TND_OK)
         return tnd_fail(error, "%s: %s", self->context.name, why.text);
     TND_TRY(tnd_cuda_context_enter(&self->context, error));
-    return tnd_cuda_context_leave(&self->context, make_streams(self, error), error);
+    return tnd_cuda_context_leave(&self->context, set_up(self, error), error);
 }
 
 static tnd_status_t cuda_open(tnd_device_t **self_p, uint32_t ordinal,
@@ -102,13 +106,7 @@ static tnd_status_t cuda_open(tnd_device_t **self_p, uint32_t ordinal,
 static void cuda_facts(tnd_device_t *device, tnd_device_facts_t *facts)
 {
     cuda_t *self = of(device);
-    size_t unused = 0, all = 0;
     *facts = self->facts;
-    if (tnd_cuda_context_enter(&self->context, NULL) == TND_OK &&
-        tnd_cuda_context_leave(&self->context,
-                               TND_CUDA(&self->context, NULL, cuMemGetInfo_v2, &unused, &all),
-                               NULL) == TND_OK)
-        facts->memory_free = unused;
     facts->bytes_moved = atomic_load_explicit(&self->bytes_moved, memory_order_relaxed);
     facts->link_ns = atomic_load_explicit(&self->link_ns, memory_order_relaxed);
     for (size_t i = 0; i < TND_DEVICE_CALL_KINDS; i++)

@@ -133,7 +133,8 @@ tnd_status_t tnd_cuda_casts_add(tnd_cuda_casts_t *self, tnd_cuda_context_t *cont
     TND_TRY(load_module(self, context, error));
     tnd_status_t status = fill(&ready, self, context, stream, cast, error);
     if (status != TND_OK) {
-        drop(&ready, context);
+        if (tnd_cuda_context_drain_stream(context, stream))
+            drop(&ready, context);
         return status;
     }
     self->ready = tnd_grow(self->ready, self->count, &self->room, sizeof ready);
