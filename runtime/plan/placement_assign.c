@@ -234,6 +234,21 @@ static void share_devices(placer_t *self, uint32_t index, uint32_t first)
     }
 }
 
+/*  The devices of a share from `first` on carry no replica. */
+static void warn_of_idle(placer_t *self, const tnd_topology_chain_t *chain, const share_t *share,
+                         uint32_t first, size_t devices)
+{
+    const tnd_topology_actor_t *feeder = &self->topology->actors[chain->end];
+    size_t others = share->devices.count - first - 1;
+    char more[48] = " has";
+    if (others > 0)
+        snprintf(more, sizeof more, " and %zu other%s have", others, others > 1 ? "s" : "");
+    tnd_diagnostics_add(diagnostics_of(self), TND_T071_IDLE_DEVICE,
+                        share->mark.origin != NULL ? share->mark : feeder->mark,
+                        "%u replicas on %zu devices: `%s`%s nothing to do", chain->replicas,
+                        devices, share->devices.items[first], more);
+}
+
 /*  Replicas are assigned to devices in the order of hosts and lists, as evenly as possible. */
 void tnd_placer_deal_replicas(placer_t *self, const tnd_topology_chain_t *chain,
                               tnd_chain_plan_t *plan)
@@ -256,11 +271,10 @@ void tnd_placer_deal_replicas(placer_t *self, const tnd_topology_chain_t *chain,
                 chain->replicas / (uint32_t)devices + (turn < chain->replicas % devices);
             for (uint32_t r = 0; r < count; r++)
                 carriers[replica++] = (tnd_carrier_t){.instance = share->first, .device = d};
-            if (count == 0 && replica > first && chain->after == TND_TOPOLOGY_NONE)
-                tnd_diagnostics_add(diagnostics, TND_T071_IDLE_DEVICE,
-                                    share->mark.origin != NULL ? share->mark : feeder->mark,
-                                    "%u replicas on %zu devices: `%s` has nothing to do",
-                                    chain->replicas, devices, share->devices.items[d]);
+            if (count == 0 && replica > first && chain->after == TND_TOPOLOGY_NONE) {
+                warn_of_idle(self, chain, share, d, devices);
+                break; /* so have all that follow */
+            }
         }
         if (!share->here)
             continue;
