@@ -130,7 +130,7 @@ static uint64_t add_devices(const tnd_plan_t *plan, const tnd_instance_t *own,
     const tnd_feeder_options_t *options = own->options;
     tnd_slot_layout_config_t config = *fed;
     config.schema = &stream->shown;
-    tnd_slot_layout_t shown = tnd_slot_layout_of(&config);
+    tnd_slot_layout_t shown = tnd_slot_layout_of(&config), raw = tnd_slot_layout_of(fed);
     uint64_t cast = 0;
     for (uint32_t i = 0, replicas; i < own->replica_count; i += replicas) {
         const char *device = tnd_feeder_plan_device(plan, own, own->replica_first + i);
@@ -138,9 +138,11 @@ static uint64_t add_devices(const tnd_plan_t *plan, const tnd_instance_t *own,
         for (replicas = 1; i + replicas < own->replica_count; replicas++)
             if (tnd_feeder_plan_device(plan, own, own->replica_first + i + replicas) != device)
                 break;
+        bool keeps_raw = options->cast != NULL && (can & TND_DEVICE_RAW_ROWS) != 0;
+        uint64_t bytes = shown.bytes + (keeps_raw ? raw.bytes : 0);
         if ((can & TND_DEVICE_OWN_MEMORY) != 0)
             tnd_memory_estimate_add_device(
-                estimate, device, (depth + options->spare) * replicas * shown.bytes,
+                estimate, device, (depth + options->spare) * replicas * bytes,
                 "%" PRIu32 " batches and %" PRIu64 " spare", depth, options->spare);
         if (options->cast != NULL && (can & TND_DEVICE_CASTS) == 0)
             cast = shown.bytes;

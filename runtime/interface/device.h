@@ -38,7 +38,8 @@ enum {
     TND_DEVICE_CASTS = 2,      /* uploads cast on the device; otherwise the host casts before */
     TND_DEVICE_POINTERS = 4,   /* `device` of a stage is an address that other libraries may read */
     TND_DEVICE_STREAMS = 8,    /* await and mark take streams of other libraries */
-    TND_DEVICE_ANY_THREAD = 16 /* steps may run on another thread each time */
+    TND_DEVICE_ANY_THREAD = 16, /* steps may run on another thread each time */
+    TND_DEVICE_RAW_ROWS = 32 /* rows that are cast take the memory of the host's side there, too */
 };
 
 /*  The memory of one slot for one replica, aligned to TND_STAGE_ALIGN on both sides. */

@@ -7,7 +7,7 @@ import re
 
 import numpy
 
-from command import FED, FEED, arrays, free_port, holds, main, run, same, topology
+from command import BUILD, FED, FEED, arrays, free_port, holds, main, run, same, topology
 
 HOSTS = ("port: 7100\ninsecure: true\nhosts:\n  a: {actors: [batch]}\n"
          "  b: {address: 192.0.2.7, data: /far, actors: [read]}\n"
@@ -39,6 +39,22 @@ def test_the_memory_of_devices_is_told(folder):
     columns = 16 * 3 * 2 + 32, 16 * 8  # of 16 rows, in whole cache lines
     same([(device["device"], device["bytes"]) for device in host["memory"]["devices"]],
          [("sim:0", 4 * sum(columns)), ("sim:1", 4 * sum(columns))])
+
+
+def test_auto_is_every_device_of_cuda_and_those_without_replicas_are_one_warning(folder):
+    arrays(folder)
+    driver = {"LD_LIBRARY_PATH": str(BUILD / "tests" / "support" / "cuda" / "whole"), "TND_CUDA_DEVICES": "5"}
+    path = topology(folder, batch="size: 32, replicas: 2", links=FED,
+                    actors=FEED % ", devices: auto, depth: 3, spare: 1, cast: {x: {to: f16}}")
+    code, out, err = run("validate", path, env=driver)
+    same(code, 0)
+    holds(err, "warning[T071]: 2 replicas on 5 devices: `cuda:2` and 2 others have nothing to do", "1 warning")
+    code, out, err = run("explain", path, "--json", env=driver)
+    host, = json.loads(out)["hosts"]
+    fed, shown = 16 * 3 * 4 + 16 * 8, 16 * 3 * 2 + 32 + 16 * 8
+    # Rows that the device casts are there twice; without kernels, the host casts them.
+    found = [(device["device"], device["bytes"]) for device in host["memory"]["devices"]]
+    assert found in ([("cuda:0", 4 * bytes), ("cuda:1", 4 * bytes)] for bytes in (shown, shown + fed)), found
 
 
 def test_all_errors_come_in_one_pass(folder):

@@ -92,12 +92,11 @@ static tnd_status_t explain(const tnd_stage_t *stage, tnd_cuda_context_t *contex
     tnd_quantity_size(stage->host_bytes, host);
     tnd_quantity_size(stage->device_bytes + own->raw_bytes, side);
     if (TND_CUDA(context, NULL, cuMemGetInfo_v2, &unused, &all) == TND_OK)
-        return tnd_fail(
-            error,
-            "%s; a batch needs %s of page-locked memory, and %s of the device's, of which "
-            "%s are free",
-            why.text, host, side, tnd_quantity_size(unused, left));
-    return tnd_fail(error, "%s; a batch needs %s of page-locked memory and %s of the device's",
+        return tnd_fail(error,
+                        "%s; a batch needs %s of page-locked memory and %s of device memory, of "
+                        "which %s are free",
+                        why.text, host, side, tnd_quantity_size(unused, left));
+    return tnd_fail(error, "%s; a batch needs %s of page-locked memory and %s of device memory",
                     why.text, host, side);
 }
 
