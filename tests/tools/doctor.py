@@ -31,8 +31,15 @@ def test_a_bad_check_is_reported_and_fails(folder):
 
 
 def test_a_driver_of_cuda_is_asked(folder):
-    driver = {"LD_LIBRARY_PATH": str(BUILD / "tests" / "cuda"), "XDG_RUNTIME_DIR": str(folder)}
-    holds(run("doctor", env=driver)[1], "warning cuda", "the CUDA driver lacks cu", "--gpus all")
+    def ask(driver, **settings):
+        code, out, _ = run("doctor", env={"LD_LIBRARY_PATH": str(BUILD / "tests" / "support" / "cuda" / driver),
+                                          "XDG_RUNTIME_DIR": str(folder), **settings})
+        same(code, 0)
+        return out[out.rindex(" cuda ") - 8:]
+
+    holds(ask("whole", TND_CUDA_DEVICES="2"), "ok ", "driver for CUDA 13.0, 2 devices: Hostile device 0, 1 GiB")
+    holds(ask("whole", TND_CUDA_INIT="100"), "warning ", "the CUDA driver finds no device", "--gpus all")
+    holds(ask("lacking"), "warning ", "the CUDA driver lacks cu")
 
 
 if __name__ == "__main__":
