@@ -44,6 +44,9 @@ static uint32_t cuda_count(char *why, size_t room)
     return count;
 }
 
+/*  Casts are short, and the next step waits for them, so they go before the kernels of this step. */
+static const int urgent = -1;
+
 /*  In the context, which takes some of the device's memory itself. */
 static tnd_status_t set_up(cuda_t *self, tnd_error_t *error)
 {
@@ -51,7 +54,7 @@ static tnd_status_t set_up(cuda_t *self, tnd_error_t *error)
     CUstream *const streams[] = {&self->copies, &self->casts, &self->steps, &self->setup};
     for (size_t i = 0; i < sizeof streams / sizeof streams[0]; i++)
         TND_TRY(TND_CUDA(&self->context, error, cuStreamCreateWithPriority, streams[i],
-                         CU_STREAM_NON_BLOCKING, 0));
+                         CU_STREAM_NON_BLOCKING, streams[i] == &self->casts ? urgent : 0));
     TND_TRY(TND_CUDA(&self->context, error, cuMemGetInfo_v2, &unused, &all));
     self->facts.memory_free = unused < self->facts.memory ? unused : self->facts.memory;
     return TND_OK;

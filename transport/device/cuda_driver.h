@@ -52,8 +52,7 @@ typedef enum {
 tnd_device_call_t tnd_cuda_call_kind(tnd_cuda_call_t call);
 
 /*  The driver, initialized; it stays loaded until the process ends.
- *  Errors: TND_FAILED if there is no driver, or one that cannot be used, with the reason; the same at
- *  each call. */
+ *  Errors: TND_FAILED with the reason if it is not found or cannot be used; the same at each call. */
 tnd_status_t tnd_cuda_driver(const tnd_cuda_driver_t **driver_p, tnd_error_t *error) TND_CHECKED;
 
 /*  Whether a library was found, after the first call of that: a machine without one need not have

@@ -33,7 +33,8 @@ Test(device, names_what_there_is_when_another_is_asked_for)
         tnd_error_t error;
         cr_assert(tnd_device_open(&device, wrong[i], &config, &error) == TND_FAILED, "%s",
                   wrong[i]);
-        cr_assert(strstr(error.text, "this program has cpu, cuda, pjrt, sim") != NULL, "%s", error.text);
+        cr_assert(strstr(error.text, "this program has cpu, cuda, pjrt, sim") != NULL, "%s",
+                  error.text);
         cr_assert(device == NULL);
     }
 }

@@ -22,7 +22,7 @@ struct CUctx_st {
     const char *unsteady; /* the call that should not have been made among copies */
 };
 
-/*  The context of a device, whether it is retained or not; NULL: there is no such device. */
+/*  The context of a device, whether it is retained or not; NULL if the driver does not have it. */
 CUcontext hostile_context(CUdevice device);
 
 /*  The context that is current on this thread.
