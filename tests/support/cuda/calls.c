@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <pthread.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "tests/support/cuda/contexts.h"
 #include "tests/support/cuda/settings.h"
@@ -37,9 +38,20 @@ static pthread_cond_t progress = PTHREAD_COND_INITIALIZER;
 static uint64_t calls, by_name[ALL_CALLS];
 static bool releases_failed;
 
+/*  The device is lost, at its first call after a file has appeared. */
+static bool is_lost(unsigned call)
+{
+    const char *path = hostile_settings()->lose;
+    const struct CUctx_st *current = hostile_current_or_none();
+    return path != NULL && current != NULL && current->failed == CUDA_SUCCESS &&
+           kinds[call] != TND_DEVICE_CALL_OTHER && access(path, F_OK) == 0;
+}
+
 static bool is_chosen(unsigned call)
 {
     const settings_t *settings = hostile_settings();
+    if (is_lost(call))
+        return true;
     if (settings->fail_at == 0)
         return false;
     if (settings->fail_call[0] == '\0')

@@ -42,6 +42,7 @@ static void read_all(void)
     settings.never = number("TND_CUDA_NEVER", 0);
     settings.fail_with = (int)number("TND_CUDA_FAIL_WITH", 0);
     settings.steady = number("TND_CUDA_STEADY", 0);
+    settings.lose = getenv("TND_CUDA_LOSE");
     settings.report = getenv("TND_CUDA_REPORT");
     read_failure(getenv("TND_CUDA_FAIL"));
 }

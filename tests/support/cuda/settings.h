@@ -19,6 +19,7 @@ typedef struct {
     uint64_t fail_at;   /* TND_CUDA_FAIL: the number of the call; 0: by name */
     char fail_call[64]; /* its name; "": by number */
     int fail_with;      /* TND_CUDA_FAIL_WITH; 0: what suits the call */
+    const char *lose;   /* TND_CUDA_LOSE; NULL: no device is lost */
     uint64_t steady;    /* TND_CUDA_STEADY; 0: calls of any kind may be made at any time */
     const char *report; /* TND_CUDA_REPORT; NULL: none */
 } settings_t;

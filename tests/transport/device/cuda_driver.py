@@ -1,0 +1,173 @@
+"""The device cuda and its driver: each driver that cannot be used is refused in one line, `auto` continues
+on the processor, each call may fail, and a lost device ends the run with what --resume needs.
+
+Usage: cuda_driver.py TUNDISH FOLDER, where FOLDER has the drivers of tests/support/cuda.  With TND_CUDA_ALL
+each of the first 400 calls fails once, and not a few of them.
+"""
+import json
+import os
+import pathlib
+import random
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+tundish, drivers = sys.argv[1], pathlib.Path(sys.argv[2])
+seed = int(os.environ.get("TND_CUDA_SEED", "1"))
+DIGEST = "6f9da02b1ee6a1a6ff9e5a5c4ed2a9fb"
+GRAPH = """tundish: 1
+seed: 7
+actors:
+  read:  {{kind: reader, source: {{npy: {{x: {folder}/x.npy}}}}, shuffle: global, epochs: {epochs}}}
+  batch: {{kind: batcher, size: 16, replicas: 2}}
+  feed:  {{kind: feeder, devices: {devices}, cast: {{x: {{to: bf16, scale: [0.5], bias: [1]}}}}}}
+{more}links:
+  - read -> batch -> feed
+"""
+
+
+class Run:
+    """One run of the shipped command; `report` is what the driver wrote."""
+
+    def __init__(self, devices, driver=drivers / "whole", epochs=2, more="", arguments=(), wait=True, **settings):
+        graph, self.report_file = f"{folder}/run.yaml", pathlib.Path(folder, "driver.txt")
+        pathlib.Path(graph).write_text(GRAPH.format(folder=folder, devices=devices, epochs=epochs, more=more))
+        self.report_file.unlink(missing_ok=True)
+        settings = {"CUDA_" + name if name != "VISIBLE" else name: str(value) for name, value in settings.items()}
+        environment = {**os.environ, "LD_LIBRARY_PATH": str(driver), "TND_CUDA_REPORT": str(self.report_file)}
+        environment.pop("CUDA_VISIBLE_DEVICES", None)
+        for name, value in settings.items():
+            environment["CUDA_VISIBLE_DEVICES" if name == "VISIBLE" else "TND_" + name] = value
+        self.process = subprocess.Popen(
+            [tundish, "run", graph, "--report", f"{folder}/report.json", *arguments], env=environment,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        if wait:
+            self.finish()
+
+    def finish(self):
+        self.text = self.process.communicate(timeout=100)[0]
+        self.code = self.process.returncode
+        print(f"exit {self.code}: {self.text}")
+        self.report = self.report_file.read_text() if self.report_file.exists() else ""
+        assert "violation" not in self.report, self.report
+        return self
+
+    def digest(self):
+        assert self.code == 0, self.code
+        return json.loads(pathlib.Path(folder, "report.json").read_text())["stream_digest"]
+
+    def called(self, name):
+        return sum(int(times) for times in re.findall(rf"^called {name} (\d+)$", self.report, re.M))
+
+
+def none():
+    """A folder without a driver."""
+    path = pathlib.Path(folder, "none")
+    path.mkdir()
+    return path
+
+
+def cut():
+    """One with a driver that is cut off."""
+    path = pathlib.Path(folder, "cut", "libcuda.so.1")
+    path.parent.mkdir()
+    whole = (drivers / "whole" / path.name).read_bytes()
+    path.write_bytes(whole[:len(whole) // 8])
+    return path.parent
+
+
+def test_drivers_that_cannot_be_used_are_refused_in_one_line():
+    # The words; the driver; how it behaves; the device.
+    table = [
+        ("the libcuda.so.1 that was found is the stub of the CUDA Toolkit", "whole", {"INIT": 34}),
+        ("the CUDA driver finds no device (CUDA_VISIBLE_DEVICES may hide it)", "whole", {"INIT": 100}),
+        ("the CUDA driver finds no device", "whole", {"DEVICES": 0}),
+        ("the CUDA driver finds no device", "whole", {"VISIBLE": ""}),
+        ("the CUDA driver is for CUDA 11.3 and 11.4 is needed: update it", "whole", {"VERSION": 11030}),
+        ("cuInit failed: ", "whole", {"INIT": 999}),
+        ("the CUDA driver lacks cuStreamWaitEvent", "lacking", {}),
+        ("no CUDA driver can be loaded: libcuda.so.1: the file is cut off", cut(), {}),
+    ]
+    if "libcuda.so.1" not in subprocess.run(["/sbin/ldconfig", "-p"], capture_output=True, text=True).stdout:
+        table.append(("no CUDA driver can be loaded: libcuda.so.1: cannot open shared object file", none(), {}))
+    for words, driver, settings in table:
+        run = Run('["cuda:0"]', driver=drivers / driver, **settings)
+        assert run.code == 78, run.code
+        assert run.text.startswith(f"{folder}/run.yaml:6:35: error[T064]: feed: device cuda:0 cannot be used: {words}"), words
+        assert run.text.endswith("\n1 error\n"), words
+    for words, driver, settings in random.Random(seed).sample(table, 3):
+        run = Run("auto", driver=drivers / driver, **settings)
+        assert f"note[T076]: `auto` is cpu:0 here: {words}" in run.text, words
+        assert run.text.count("auto` is") == 1 and run.digest() == expected
+
+
+def test_devices_that_are_missing_are_refused():
+    for name, words in [("cuda:2", "2 of that kind"), ("cuda:GPU-zz", "GPU-00c1c2c3-c4c5-c6c7-c8c9-cacbcccdcecf, GPU-01c1")]:
+        run = Run(f'["{name}"]', DEVICES=2)
+        assert run.code == 78 and f"device {name} is not there: this machine has {words}" in run.text
+
+
+def test_devices_are_found_by_their_names_and_numbers():
+    for devices, settings, times in [
+            ('["cuda:[0-1]"]', {"DEVICES": 8}, 2), ("auto", {"DEVICES": 2}, 2),
+            ('["cuda:GPU-01C1C2C3-c4c5-c6c7-c8c9-cacbcccdcecf"]', {"DEVICES": 2}, 1),
+            ("auto", {"DEVICES": 4, "VISIBLE": "3"}, 1)]:
+        run = Run(devices, STEADY=2, **settings)
+        assert run.digest() == expected
+        assert run.called("cuDevicePrimaryCtxRetain") == times, run.report
+
+
+def fail(call, named, error):
+    """A call that fails ends the run by its name, before the start or while it runs."""
+    run = Run('["cuda:[0-1]"]' if named else "auto", DEVICES=2, FAIL=call, LATE=1, epochs=4,
+              **{"FAIL_WITH": error} if error else {})
+    found = re.search(r"^failed (\w+) ", run.report, re.M)
+    assert found, f"fewer than {call} calls"
+    early = found[1] in ("cuInit", "cuDriverGetVersion", "cuDeviceGetCount")
+    assert run.code in ([0, 78] if early and not named else [78, 1] if early else [1]), (call, run.code)
+    if run.code == 0:
+        assert run.text.count("`auto` is cpu:0 here: ") == 1 and run.digest()
+    # What the device says of itself later may be missing.
+    assert found[1] in run.text, f"{found[1]} is not named"
+
+
+def test_each_call_may_fail():
+    every = range(1, 401)
+    chosen = every if "TND_CUDA_ALL" in os.environ else random.Random(seed).sample(every, 6)
+    for call in chosen:
+        fail(call, call % 2 == 0, [None, 2, 700, 1][call // 2 % 4])
+
+
+def test_a_lost_device_ends_the_run_and_another_continues():
+    checkpoints, switch = pathlib.Path(folder, "checkpoints"), pathlib.Path(folder, "lost")
+    more = f"checkpoint: {{dir: {checkpoints}, every: 20 steps}}\n"
+    # The run stops at an event that never comes, so it does not end before the device is lost.
+    run = Run('["cuda:[0-1]"]', epochs=20, more=more, wait=False, DEVICES=2, NEVER=300, LOSE=switch)
+    deadline = time.monotonic() + 60
+    while len([*checkpoints.glob("step-*")]) < 2:
+        assert time.monotonic() < deadline and run.process.poll() is None
+        time.sleep(0.001)
+    switch.touch()
+    run.finish()
+    assert run.code == 1
+    last = run.text.splitlines()[-1]
+    assert re.fullmatch(r"tundish run: cuda:[01]: cu\w+ failed: unspecified launch failure \(CUDA_ERROR_LAUNCH_FAILED, 719\); "
+                        r"--resume continues after step \d+, the last checkpoint", last), last
+    resumed = Run('["cpu:0"]', epochs=20, more=more, arguments=("--resume", "latest"))
+    assert re.search(r"^of these, \d+ steps before this run, which resumed after them$", resumed.text, re.M)
+    assert resumed.digest() == Run('["cpu:0"]', epochs=20).digest()
+
+
+with tempfile.TemporaryDirectory(prefix="tundish_cuda_") as folder:
+    header = b"{'descr': '<i2', 'fortran_order': False, 'shape': (100, 5), }"
+    pathlib.Path(folder, "x.npy").write_bytes(
+        b"\x93NUMPY\x01\x00\x76\x00" + header + b" " * (117 - len(header)) + b"\n" + bytes(i * 7 % 256 for i in range(1000)))
+    expected = Run('["cpu:0"]').digest()
+    for name, test in [*globals().items()]:
+        if name.startswith("test_"):
+            began = time.monotonic()
+            test()
+            print(f"--- {name}: {time.monotonic() - began:.1f} s")
