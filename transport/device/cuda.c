@@ -296,7 +296,7 @@ static tnd_status_t cuda_uploaded(tnd_device_t *device, tnd_stage_t *stage, tnd_
 {
     cuda_t *self = of(device);
     tnd_cuda_stage_t *own = stage->own;
-    if (!own->under_way)
+    if (!own->under_way && !atomic_load(&self->context.failed))
         return TND_OK;
     TND_TRY(tnd_cuda_context_enter(&self->context, error));
     tnd_status_t status = TND_CUDA(&self->context, error, cuEventQuery, own->done);
