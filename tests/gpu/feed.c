@@ -1,0 +1,210 @@
+/*  tests/gpu/feed.c - checks 4, 5 and 6: a whole feeder on cuda:0.  Its rows arrive; gathered by eight
+ *  threads they reach the rate of the link; copies overlap with steps at depths of 2 and more.
+ *
+ *  A step is a kernel that runs for a given time on a stream of the user's. */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <tundish/tundish.h>
+
+#include "runtime/base/clock.h"
+#include "runtime/feed/dlpack.h"
+#include "tests/gpu/gpu.h"
+
+enum { ROWS = 2048, FEW = 128, STEPS = 150, WARM_UP = 20 };
+
+static const char spin_text[] = ".version 6.3\n.target sm_75\n.address_size 64\n"
+                                ".visible .entry spin(.param .u64 ns)\n"
+                                "{\n"
+                                "    .reg .u64 %t<3>;\n"
+                                "    .reg .pred %again;\n"
+                                "    ld.param.u64 %t0, [ns];\n"
+                                "    mov.u64 %t1, %globaltimer;\n"
+                                "    add.u64 %t0, %t0, %t1;\n"
+                                "LOOP:\n"
+                                "    mov.u64 %t2, %globaltimer;\n"
+                                "    setp.lt.u64 %again, %t2, %t0;\n"
+                                "    @%again bra LOOP;\n"
+                                "    ret;\n"
+                                "}\n";
+
+static gpu_t gpu;
+static CUfunction spin;
+static char folder[64];
+static uint8_t *row; /* page-locked */
+
+/*  Row r of the file: every byte depends on r and its place. */
+static uint8_t byte_of(uint64_t r, uint64_t at)
+{
+    return (uint8_t)((r * 2654435761u + at * 40503u) >> 7);
+}
+
+static void write_rows(uint64_t rows)
+{
+    char path[96];
+    static uint8_t bytes[GPU_ROW];
+    snprintf(path, sizeof path, "%s/rows", folder);
+    FILE *out = fopen(path, "we");
+    gpu_must_do(out != NULL, "cannot write rows");
+    for (uint64_t r = 0; r < rows; r++) {
+        for (uint64_t i = 0; i < GPU_ROW; i++)
+            bytes[i] = byte_of(r, i);
+        gpu_must_do(fwrite(bytes, 1, GPU_ROW, out) == GPU_ROW, "cannot write rows");
+    }
+    gpu_must_do(fclose(out) == 0, "cannot write rows");
+}
+
+typedef struct {
+    uint64_t spin_ns;   /* 0: the step does nothing */
+    uint64_t of, wrong; /* rows of the file; bytes */
+    bool checks;
+    tnd_error_t error;
+} step_t;
+
+/*  The first and the last row of a step, from the memory of the device. */
+static void check_rows(step_t *self, tnd_replica_t *replica, const uint8_t *side)
+{
+    size_t rows = tnd_replica_rows(replica);
+    uint64_t first = tnd_replica_step(replica) * rows % self->of;
+    for (size_t r = 0; r < rows; r += rows - 1) {
+        gpu_must_do(gpu.copy_back(row, (CUdeviceptr)(uintptr_t)side + r * GPU_ROW, GPU_ROW,
+                                  gpu.stream) == CUDA_SUCCESS,
+                    "the copy back failed");
+        gpu_wait(&gpu);
+        for (uint64_t i = 0; i < GPU_ROW; i++)
+            self->wrong += row[i] != byte_of(first + r, i);
+    }
+}
+
+/*  The stream waits for the rows, and they stay until it has run the kernel. */
+static tnd_status_t run_step(tnd_replica_t *replica, void *user)
+{
+    step_t *self = user;
+    CUcontext context;
+    dl_managed_tensor_t *tensor = tnd_replica_dlpack(replica, "image"), *shared;
+    if (tensor == NULL)
+        return TND_FAILED;
+    shared = tnd_tensor_share(tensor, false, (int64_t)(intptr_t)gpu.stream, &self->error);
+    gpu_must_do(shared != NULL, self->error.text);
+    GPU_CALL(&gpu, cuCtxPushCurrent_v2, gpu.context);
+    if (self->spin_ns > 0)
+        GPU_CALL(&gpu, cuLaunchKernel, spin, 1, 1, 1, 1, 1, 1, 0, gpu.stream,
+                 (void *[]){&self->spin_ns}, NULL);
+    if (self->checks)
+        check_rows(self, replica, shared->dl_tensor.data);
+    GPU_CALL(&gpu, cuCtxPopCurrent_v2, &context);
+    shared->deleter(shared);
+    tensor->deleter(tensor);
+    return TND_OK;
+}
+
+static tnd_graph_t *graph_of(unsigned size, unsigned depth, unsigned gather)
+{
+    char reader[256], batcher[64], feeder[160];
+    snprintf(reader, sizeof reader,
+             "source: {raw: {files: %s/rows, columns: {image: \"u8[%d]\"}}}, epochs: 1000000",
+             folder, GPU_ROW);
+    snprintf(batcher, sizeof batcher, "size: %u, span_epochs: true", size);
+    snprintf(feeder, sizeof feeder, "depth: %u, digest: false, gather: %u, devices: [\"cuda:0\"]",
+             depth, gather);
+    tnd_graph_t *graph = tnd_graph_new("gpu", 7);
+    tnd_graph_add(graph, "read", "reader", reader);
+    tnd_graph_add(graph, "batch", "batcher", batcher);
+    tnd_graph_add(graph, "feed", "feeder", feeder);
+    tnd_graph_link(graph, "read -> batch -> feed");
+    return graph;
+}
+
+/*  Nanoseconds per step, after WARM_UP of them. */
+static double run(step_t *step, unsigned size, unsigned depth, unsigned gather, uint64_t steps)
+{
+    tnd_session_t *session = NULL;
+    tnd_graph_t *graph = graph_of(size, depth, gather);
+    tnd_status_t status = tnd_session_open(&session, graph, NULL);
+    gpu_must_do(status == TND_OK, tnd_graph_errors(graph));
+    tnd_feed_t *feed = tnd_session_feed(session, "feed");
+    uint64_t begun = 0;
+    for (uint64_t i = 0; i < steps + WARM_UP; i++) {
+        if (i == WARM_UP)
+            begun = tnd_clock_now();
+        status = tnd_feed_next(feed);
+        if (status == TND_OK)
+            status = tnd_feed_run(feed, run_step, NULL, step);
+        gpu_must_do(status == TND_OK, tnd_session_error(session));
+    }
+    double took = (double)(tnd_clock_now() - begun) / (double)steps;
+    tnd_session_stop(session);
+    (void)tnd_session_destroy(&session);
+    tnd_graph_destroy(&graph);
+    return took;
+}
+
+static void check_feed(void)
+{
+    step_t step = {.checks = true, .of = gpu.speeds ? ROWS : FEW};
+    run(&step, gpu.speeds ? 128 : 16, 3, 2, 20);
+    gpu_exact(4, "wrong_bytes_of_fed_rows", (double)step.wrong, 0);
+}
+
+static void measure_gather(void)
+{
+    step_t nothing = {0};
+    double link = gpu_link_rate(&gpu, GPU_BATCH_BYTES);
+    double rate = GPU_BATCH_BYTES / run(&nothing, GPU_BATCH, 3, 8, STEPS);
+    gpu_show(4, "gathered_by_8_threads", rate, "GB/s", "");
+    gpu_least(4, "gathered_by_8_threads_of_the_link", rate / link, "", 0.8);
+}
+
+/*  The feeder alone takes `alone` for a step; with a kernel of the same time, half or twice it, both
+ *  together should take as long as the longer one. */
+static void measure_overlap(void)
+{
+    static const double shares[] = {0.5, 1, 2};
+    step_t step = {0};
+    char name[64];
+    double alone = run(&step, GPU_BATCH, 3, 8, STEPS);
+    gpu_show(5, "step_without_a_kernel", alone / 1e3, "us", "");
+    for (size_t i = 0; i < 3; i++) {
+        double kernel = alone * shares[i], shorter = kernel < alone ? kernel : alone;
+        step.spin_ns = (uint64_t)kernel;
+        double both = run(&step, GPU_BATCH, 2, 8, STEPS);
+        snprintf(name, sizeof name, "overlap_with_a_kernel_of_%g", shares[i]);
+        gpu_least(5, name, (alone + kernel - both) / shorter, "", shares[i] == 1 ? 0.9 : 0.95);
+    }
+    step.spin_ns = (uint64_t)alone;
+    static const unsigned depths[] = {1, 2, 3, 4, 8};
+    for (size_t i = 0; i < 5; i++) {
+        double both = run(&step, GPU_BATCH, depths[i], 8, STEPS);
+        snprintf(name, sizeof name, "depth_%u_of_the_longer", depths[i]);
+        if (depths[i] == 1)
+            gpu_show(6, name, both / alone, "", "2");
+        else
+            gpu_most(6, name, both / alone, "", 1.1);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    gpu_begin(&gpu, argc, argv);
+    const char *memory = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp";
+    snprintf(folder, sizeof folder, "%s/tundish-gpu-XXXXXX", memory);
+    gpu_must_do(mkdtemp(folder) != NULL, "cannot make a folder");
+    row = gpu_allocate_host(&gpu, GPU_ROW, 0);
+    write_rows(gpu.speeds ? ROWS : FEW);
+    check_feed();
+    if (gpu.speeds) {
+        measure_gather();
+        spin = gpu_kernel(&gpu, spin_text, "spin");
+        if (spin == NULL)
+            printf("the driver does not compile PTX: overlap is not measured\n");
+        else
+            measure_overlap();
+    }
+    char path[96];
+    snprintf(path, sizeof path, "%s/rows", folder);
+    unlink(path);
+    rmdir(folder);
+    GPU_CALL(&gpu, cuMemFreeHost, row);
+    return gpu_end(&gpu);
+}
