@@ -24,8 +24,13 @@ set(by_clang ${TND_CUDA_CLANG} -x cuda --cuda-device-only --cuda-path=${CMAKE_CU
              -nocudalib --cuda-gpu-arch=sm_75 -Xclang -target-feature -Xclang +ptx63 -std=c++17 -O3
              -ffp-contract=off -Wall -Wextra -Werror -I${CMAKE_SOURCE_DIR} -S)
 
-# tnd_compiles_kernels(RESULT COMPILER COMMAND...): whether a kernel of one line can be compiled.
+# tnd_compiles_kernels(RESULT COMPILER COMMAND...): whether a kernel of one line can be compiled.  What could be
+# is not tried again.
 function(tnd_compiles_kernels result compiler)
+    if(compiler AND "${TND_COMPILED_KERNELS}" STREQUAL "${ARGN}")
+        set(${result} TRUE PARENT_SCOPE)
+        return()
+    endif()
     set(${result} FALSE PARENT_SCOPE)
     if(NOT compiler)
         return()
@@ -41,6 +46,7 @@ function(tnd_compiles_kernels result compiler)
         return()
     endif()
     set(${result} TRUE PARENT_SCOPE)
+    set(TND_COMPILED_KERNELS "${ARGN}" CACHE INTERNAL "the command that last compiled a kernel")
 endfunction()
 
 tnd_compiles_kernels(TND_NVCC_WORKS "${TND_NVCC}" ${by_nvcc})
