@@ -39,6 +39,14 @@ def test_options(folder):
             holds(err, "Exit codes:")
 
 
+def test_set_up_installs_a_compiler_only_if_asked(folder):
+    code, out, _ = tool("setup", "--help")
+    same(code, 0)
+    holds(out, "tools/setup --cuda     also NVIDIA's compiler of kernels")
+    code, out, err = tool("setup", "--tests", "--kuda")
+    same((code, out, err), (2, "", "tools/setup: unknown option '--kuda'; see tools/setup --help\n"))
+
+
 def test_a_folder_of_something_else_is_left_alone(folder):
     (folder / "mine").write_text("x")
     code, _, err = tool("bundle", folder)
