@@ -1,64 +1,26 @@
 /*  tests/conformance/device/cuda.c - the fixture of CUDA's devices, through calls of the driver that the
  *  device does not need: over a real driver, or the hostile one of tests/support/cuda. */
 #include <assert.h>
-#include <dlfcn.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "tests/conformance/device_fixture.h"
-#include "transport/device/cuda_driver.h"
-
-/* --- calls ------------------------------------------------------------------------------------ */
-
-static struct {
-    CUresult (*cuMemcpyDtoH_v2)(void *to, CUdeviceptr from, size_t bytes);
-    CUresult (*cuMemcpyDtoHAsync_v2)(void *to, CUdeviceptr from, size_t bytes, CUstream stream);
-    CUresult (*cuLaunchHostFunc)(CUstream stream, void (*function)(void *), void *argument);
-} more;
-
-static void find_calls(void)
-{
-    void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
-    assert(library != NULL);
-    *(void **)&more.cuMemcpyDtoH_v2 = dlsym(library, "cuMemcpyDtoH_v2");
-    *(void **)&more.cuMemcpyDtoHAsync_v2 = dlsym(library, "cuMemcpyDtoHAsync_v2");
-    *(void **)&more.cuLaunchHostFunc = dlsym(library, "cuLaunchHostFunc");
-    assert(more.cuMemcpyDtoH_v2 != NULL && more.cuMemcpyDtoHAsync_v2 != NULL &&
-           more.cuLaunchHostFunc != NULL);
-    dlclose(library);
-}
-
-static void succeed(CUresult result)
-{
-    assert(result == CUDA_SUCCESS);
-}
+#include "tests/support/cuda/loaded_calls.h"
 
 /*  Makes the context current that the device has retained. */
-static const tnd_cuda_driver_t *enter(void)
+static void enter(void)
 {
-    const tnd_cuda_driver_t *driver;
-    tnd_error_t error;
     CUcontext context;
-    tnd_status_t status = tnd_cuda_driver(&driver, &error);
-    assert(status == TND_OK);
-    if (more.cuLaunchHostFunc == NULL)
-        find_calls();
-    succeed(driver->cuDevicePrimaryCtxRetain(&context, 0));
-    succeed(driver->cuCtxPushCurrent_v2(context));
-    return driver;
+    TEST_CUDA(cuDevicePrimaryCtxRetain, &context, 0);
+    TEST_CUDA(cuCtxPushCurrent_v2, context);
 }
 
-static void leave(const tnd_cuda_driver_t *driver)
+static void leave(void)
 {
     CUcontext popped;
-    succeed(driver->cuCtxPopCurrent_v2(&popped));
-    succeed(driver->cuDevicePrimaryCtxRelease_v2(0));
-}
-
-static CUstream stream_of(tnd_stream_handle_t handle)
-{
-    return (CUstream)handle; // NOLINT: it was one
+    TEST_CUDA(cuCtxPopCurrent_v2, &popped);
+    TEST_CUDA(cuDevicePrimaryCtxRelease_v2, 0);
 }
 
 static CUdeviceptr address(const tnd_stage_t *stage, size_t to)
@@ -66,86 +28,87 @@ static CUdeviceptr address(const tnd_stage_t *stage, size_t to)
     return (CUdeviceptr)(uintptr_t)stage->device + to;
 }
 
-/* --- reads that come later -------------------------------------------------------------------- */
+static void read_side(tnd_device_t *device, const tnd_stage_t *stage, size_t to, void *out,
+                      size_t bytes)
+{
+    (void)device;
+    enter();
+    TEST_CUDA(cuMemcpyDtoH_v2, out, address(stage, to), bytes);
+    leave();
+}
 
-/*  Through page-locked memory: a copy to other memory waits for the stream. */
-typedef struct late_read {
-    struct late_read *next;
-    tnd_stream_handle_t stream;
+/* --- streams ---------------------------------------------------------------------------------- */
+
+enum { READ_MOST = 4096 };
+
+/*  A stream, and the last read in it.  It goes through page-locked memory, because a copy to other
+ *  memory waits for the stream.  That is allocated when the stream is opened: a driver may wait for
+ *  all work when it allocates. */
+typedef struct {
+    CUstream stream;
     void *pinned, *out;
     size_t bytes;
     _Atomic bool *done;
-} late_read_t;
+} user_stream_t;
 
-static late_read_t
-    *reads; /* freed with their streams: functions in streams may not call the driver */
+static user_stream_t opened[4];
+
+static user_stream_t *find(CUstream stream)
+{
+    for (size_t i = 0; i < sizeof opened / sizeof opened[0]; i++)
+        if (opened[i].stream == stream)
+            return &opened[i];
+    abort();
+}
+
+static CUstream stream_of(tnd_stream_handle_t handle)
+{
+    return (CUstream)handle; // NOLINT: it was one
+}
+
+static tnd_stream_handle_t open_stream(tnd_device_t *device)
+{
+    user_stream_t *self = find(NULL);
+    (void)device;
+    enter();
+    TEST_CUDA(cuStreamCreateWithPriority, &self->stream, CU_STREAM_NON_BLOCKING, 0);
+    TEST_CUDA(cuMemHostAlloc, &self->pinned, READ_MOST, 0);
+    leave();
+    return (tnd_stream_handle_t)self->stream;
+}
+
+static void close_stream(tnd_device_t *device, tnd_stream_handle_t stream)
+{
+    user_stream_t *self = find(stream_of(stream));
+    (void)device;
+    enter();
+    TEST_CUDA(cuStreamSynchronize, self->stream);
+    TEST_CUDA(cuMemFreeHost, self->pinned);
+    TEST_CUDA(cuStreamDestroy_v2, self->stream);
+    leave();
+    self->stream = NULL;
+}
 
 static void finish_read(void *argument)
 {
-    const late_read_t *read = argument;
-    memcpy(read->out, read->pinned, read->bytes);
-    atomic_store(read->done, true);
+    const user_stream_t *self = argument;
+    memcpy(self->out, self->pinned, self->bytes);
+    atomic_store(self->done, true);
 }
 
 static void read_later(tnd_device_t *device, tnd_stream_handle_t stream, const tnd_stage_t *stage,
                        size_t to, void *out, size_t bytes, _Atomic bool *done)
 {
-    const tnd_cuda_driver_t *driver = enter();
-    late_read_t *read = malloc(sizeof *read);
+    user_stream_t *self = find(stream_of(stream));
     (void)device;
-    assert(read != NULL);
-    *read =
-        (late_read_t){.next = reads, .stream = stream, .out = out, .bytes = bytes, .done = done};
-    reads = read;
-    succeed(driver->cuMemHostAlloc(&read->pinned, bytes, 0));
-    succeed(more.cuMemcpyDtoHAsync_v2(read->pinned, address(stage, to), bytes, stream_of(stream)));
-    succeed(more.cuLaunchHostFunc(stream_of(stream), finish_read, read));
-    leave(driver);
-}
-
-static void free_reads(const tnd_cuda_driver_t *driver, tnd_stream_handle_t stream)
-{
-    for (late_read_t **at = &reads; *at != NULL;) {
-        late_read_t *read = *at;
-        if (read->stream != stream) {
-            at = &read->next;
-            continue;
-        }
-        *at = read->next;
-        succeed(driver->cuMemFreeHost(read->pinned));
-        free(read);
-    }
-}
-
-/* --- the other hooks -------------------------------------------------------------------------- */
-
-static void read_side(tnd_device_t *device, const tnd_stage_t *stage, size_t to, void *out,
-                      size_t bytes)
-{
-    const tnd_cuda_driver_t *driver = enter();
-    (void)device;
-    succeed(more.cuMemcpyDtoH_v2(out, address(stage, to), bytes));
-    leave(driver);
-}
-
-static tnd_stream_handle_t open_stream(tnd_device_t *device)
-{
-    const tnd_cuda_driver_t *driver = enter();
-    CUstream stream;
-    (void)device;
-    succeed(driver->cuStreamCreateWithPriority(&stream, CU_STREAM_NON_BLOCKING, 0));
-    leave(driver);
-    return (tnd_stream_handle_t)stream;
-}
-
-static void close_stream(tnd_device_t *device, tnd_stream_handle_t stream)
-{
-    const tnd_cuda_driver_t *driver = enter();
-    (void)device;
-    succeed(driver->cuStreamSynchronize(stream_of(stream)));
-    free_reads(driver, stream);
-    succeed(driver->cuStreamDestroy_v2(stream_of(stream)));
-    leave(driver);
+    assert(bytes <= READ_MOST);
+    self->out = out;
+    self->bytes = bytes;
+    self->done = done;
+    enter();
+    TEST_CUDA(cuMemcpyDtoHAsync_v2, self->pinned, address(stage, to), bytes, self->stream);
+    TEST_CUDA(cuLaunchHostFunc, self->stream, finish_read, self);
+    leave();
 }
 
 static void wait_for(void *go)
@@ -156,10 +119,10 @@ static void wait_for(void *go)
 
 static void hold(tnd_device_t *device, tnd_stream_handle_t stream, const _Atomic bool *go)
 {
-    const tnd_cuda_driver_t *driver = enter();
+    enter();
     (void)device;
-    succeed(more.cuLaunchHostFunc(stream_of(stream), wait_for, (void *)(uintptr_t)go));
-    leave(driver);
+    TEST_CUDA(cuLaunchHostFunc, stream_of(stream), wait_for, (void *)(uintptr_t)go);
+    leave();
 }
 
 const device_fixture_t device_fixture_cuda = {

@@ -1,6 +1,6 @@
 /*  tests/support/cuda/devices.c - the driver, its devices and the names of errors.
  *
- *  CUDA_VISIBLE_DEVICES hides devices, as the driver of NVIDIA does: numbers with commas between them. */
+ *  CUDA_VISIBLE_DEVICES chooses devices, by numbers with commas between them. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>

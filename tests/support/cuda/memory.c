@@ -132,7 +132,7 @@ uint64_t hostile_memory_used(const struct CUctx_st *context)
 
 /* --- frees ------------------------------------------------------------------------------------ */
 
-/*  Bytes between the end and the next multiple of the alignment belong to no one. */
+/*  The bytes from the end to the next multiple of the alignment are unused. */
 static void check_end(const allocation_t *self)
 {
     for (size_t i = self->bytes; i < rounded(self->bytes, ALIGN); i++)

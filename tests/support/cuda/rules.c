@@ -1,19 +1,15 @@
 /*  tests/support/cuda/rules.c - breaks each rule of the hostile driver, which must notice it.
  *
  *  Usage: with LD_LIBRARY_PATH for the driver.  Each rule is broken in a process of its own. */
-#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "transport/device/cuda_driver.h"
+#include "tests/support/cuda/loaded_calls.h"
 
 enum { BYTES = 1000 };
-
-static tnd_cuda_driver_t driver;
-static CUresult (*copy_out)(void *to, CUdeviceptr from, size_t bytes, CUstream stream);
 
 /*  What each rule has: streams, an event and memory of device 0. */
 static struct {
@@ -24,61 +20,39 @@ static struct {
     char *host, *other; /* page-locked */
 } has;
 
-static void succeed(CUresult result, const char *what)
-{
-    if (result != CUDA_SUCCESS) {
-        fprintf(stderr, "%s: %d\n", what, result);
-        exit(1);
-    }
-}
-
-#define CUDA(name, ...) succeed(driver.name(__VA_ARGS__), #name)
-
 static void start(void)
 {
-    void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
-    if (library == NULL)
-        succeed(1, dlerror());
-#define TYPE(name, type)
-#define CONSTANT(name, value)
-#define CALL(kind, name, parameters) *(void **)&driver.name = dlsym(library, #name);
-#include "transport/device/cuda_calls.def"
-#undef CALL
-#undef CONSTANT
-#undef TYPE
-    *(void **)&copy_out = dlsym(library, "cuMemcpyDtoHAsync_v2");
-    CUDA(cuInit, 0);
-    CUDA(cuDevicePrimaryCtxRetain, &has.context, 0);
-    CUDA(cuCtxPushCurrent_v2, has.context);
-    CUDA(cuStreamCreateWithPriority, &has.first, CU_STREAM_NON_BLOCKING, 0);
-    CUDA(cuStreamCreateWithPriority, &has.second, CU_STREAM_NON_BLOCKING, 0);
-    CUDA(cuEventCreate, &has.event, CU_EVENT_DISABLE_TIMING);
-    CUDA(cuMemAlloc_v2, &has.memory, BYTES);
-    CUDA(cuMemHostAlloc, (void **)&has.host, BYTES, CU_MEMHOSTALLOC_PORTABLE);
-    CUDA(cuMemHostAlloc, (void **)&has.other, BYTES, CU_MEMHOSTALLOC_PORTABLE);
+    TEST_CUDA(cuDevicePrimaryCtxRetain, &has.context, 0);
+    TEST_CUDA(cuCtxPushCurrent_v2, has.context);
+    TEST_CUDA(cuStreamCreateWithPriority, &has.first, CU_STREAM_NON_BLOCKING, 0);
+    TEST_CUDA(cuStreamCreateWithPriority, &has.second, CU_STREAM_NON_BLOCKING, 0);
+    TEST_CUDA(cuEventCreate, &has.event, CU_EVENT_DISABLE_TIMING);
+    TEST_CUDA(cuMemAlloc_v2, &has.memory, BYTES);
+    TEST_CUDA(cuMemHostAlloc, (void **)&has.host, BYTES, CU_MEMHOSTALLOC_PORTABLE);
+    TEST_CUDA(cuMemHostAlloc, (void **)&has.other, BYTES, CU_MEMHOSTALLOC_PORTABLE);
 }
 
 static void end(void)
 {
-    CUDA(cuMemFreeHost, has.other);
-    CUDA(cuMemFreeHost, has.host);
-    CUDA(cuMemFree_v2, has.memory);
-    CUDA(cuEventDestroy_v2, has.event);
-    CUDA(cuStreamDestroy_v2, has.second);
-    CUDA(cuStreamDestroy_v2, has.first);
-    CUDA(cuCtxPopCurrent_v2, &has.context);
-    CUDA(cuDevicePrimaryCtxRelease_v2, 0);
+    TEST_CUDA(cuMemFreeHost, has.other);
+    TEST_CUDA(cuMemFreeHost, has.host);
+    TEST_CUDA(cuMemFree_v2, has.memory);
+    TEST_CUDA(cuEventDestroy_v2, has.event);
+    TEST_CUDA(cuStreamDestroy_v2, has.second);
+    TEST_CUDA(cuStreamDestroy_v2, has.first);
+    TEST_CUDA(cuCtxPopCurrent_v2, &has.context);
+    TEST_CUDA(cuDevicePrimaryCtxRelease_v2, 0);
 }
 
 static void copy(void)
 {
-    CUDA(cuMemcpyHtoDAsync_v2, has.memory, has.host, BYTES, has.first);
+    TEST_CUDA(cuMemcpyHtoDAsync_v2, has.memory, has.host, BYTES, has.first);
 }
 
 static void settle(void)
 {
-    CUDA(cuStreamSynchronize, has.first);
-    CUDA(cuStreamSynchronize, has.second);
+    TEST_CUDA(cuStreamSynchronize, has.first);
+    TEST_CUDA(cuStreamSynchronize, has.second);
 }
 
 /* --- the rules, and what the driver says ------------------------------------------------------ */
@@ -88,16 +62,16 @@ static void none_is_broken(void)
 {
     memset(has.host, 7, BYTES);
     for (int i = 0; i < 100; i++) {
-        CUDA(cuStreamWaitEvent, has.first, has.event, 0);
+        TEST_CUDA(cuStreamWaitEvent, has.first, has.event, 0);
         copy();
-        CUDA(cuEventRecord, has.event, has.first);
-        CUDA(cuStreamWaitEvent, has.second, has.event, 0);
-        succeed(copy_out(has.other, has.memory, BYTES, has.second), "cuMemcpyDtoHAsync_v2");
-        CUDA(cuEventRecord, has.event, has.second);
-        while (driver.cuEventQuery(has.event) == CUDA_ERROR_NOT_READY)
+        TEST_CUDA(cuEventRecord, has.event, has.first);
+        TEST_CUDA(cuStreamWaitEvent, has.second, has.event, 0);
+        TEST_CUDA(cuMemcpyDtoHAsync_v2, has.other, has.memory, BYTES, has.second);
+        TEST_CUDA(cuEventRecord, has.event, has.second);
+        while (test_cuda_calls()->cuEventQuery(has.event) == CUDA_ERROR_NOT_READY)
             ;
         if (memcmp(has.host, has.other, BYTES) != 0)
-            succeed(1, "the bytes that came back");
+            test_cuda_succeed(1, "the copy there and back");
     }
 }
 
@@ -115,7 +89,7 @@ static void a_reader_is_not_awaited(void)
     for (int i = 0; i < 100; i++) {
         copy();
         settle();
-        succeed(copy_out(has.other, has.memory, BYTES, has.second), "cuMemcpyDtoHAsync_v2");
+        TEST_CUDA(cuMemcpyDtoHAsync_v2, has.other, has.memory, BYTES, has.second);
         copy();
     }
 }
@@ -124,10 +98,10 @@ static void a_copy_is_not_awaited(void)
 {
     for (int i = 0; i < 100; i++) {
         copy();
-        CUDA(cuEventRecord, has.event, has.second);
-        CUDA(cuStreamWaitEvent, has.second, has.event, 0);
-        succeed(copy_out(has.other, has.memory, BYTES, has.second), "cuMemcpyDtoHAsync_v2");
-        CUDA(cuStreamSynchronize, has.second);
+        TEST_CUDA(cuEventRecord, has.event, has.second);
+        TEST_CUDA(cuStreamWaitEvent, has.second, has.event, 0);
+        TEST_CUDA(cuMemcpyDtoHAsync_v2, has.other, has.memory, BYTES, has.second);
+        TEST_CUDA(cuStreamSynchronize, has.second);
     }
 }
 
@@ -135,12 +109,12 @@ static void memory_is_freed_too_early(void)
 {
     for (int i = 0; i < 100; i++)
         copy();
-    CUDA(cuMemFreeHost, has.host);
+    TEST_CUDA(cuMemFreeHost, has.host);
 }
 
 static void a_copy_is_too_long(void)
 {
-    CUDA(cuMemsetD8Async, has.memory + 1, 0, BYTES, has.first);
+    TEST_CUDA(cuMemsetD8Async, has.memory + 1, 0, BYTES, has.first);
 }
 
 static void the_host_reads_the_device(void)
@@ -157,8 +131,8 @@ static void the_host_writes_beyond_the_end(void)
 
 static void something_is_left(void)
 {
-    CUDA(cuMemFreeHost, has.host);
-    CUDA(cuDevicePrimaryCtxRelease_v2, 0);
+    TEST_CUDA(cuMemFreeHost, has.host);
+    TEST_CUDA(cuDevicePrimaryCtxRelease_v2, 0);
 }
 
 static void the_context_is_left(void)
@@ -170,7 +144,7 @@ static void a_run_allocates(void)
 {
     copy();
     copy();
-    CUDA(cuEventCreate, &has.event, CU_EVENT_DISABLE_TIMING);
+    TEST_CUDA(cuEventCreate, &has.event, CU_EVENT_DISABLE_TIMING);
     copy();
 }
 
@@ -179,7 +153,7 @@ static void a_run_copies_slow_memory(void)
     static const char slow[BYTES];
     copy();
     copy();
-    CUDA(cuMemcpyHtoDAsync_v2, has.memory, slow, BYTES, has.first);
+    TEST_CUDA(cuMemcpyHtoDAsync_v2, has.memory, slow, BYTES, has.first);
     copy();
 }
 
@@ -210,7 +184,7 @@ static bool try(void (*breaks)(void), const char *words)
     int pipes[2], status;
     size_t used = 0;
     if (pipe(pipes) != 0)
-        succeed(1, "pipe");
+        test_cuda_succeed(1, "pipe");
     pid_t child = fork();
     if (child == 0) {
         dup2(pipes[1], STDERR_FILENO);

@@ -1,12 +1,12 @@
-/*  tests/transport/device/cuda_consumers.c - eight devices of the hostile driver feed a program that reads
- *  their rows late, on streams of its own, and holds batches meanwhile.
+/*  tests/transport/device/cuda_consumers.c - a program reads what eight devices of the hostile driver feed.
  *
- *  Each replica gets the bits that the processor makes of the same graph, and the stream has the same
- *  digest.  A violation aborts the program (tests/support/cuda/README.md).
+ *  It reads late, on streams of its own, and holds batches meanwhile.  Each replica gets the bits that
+ *  the processor makes of the same graph, and the stream has the same digest.  A violation aborts
+ *  the program (tests/support/cuda/README.md).
  *
- *  Usage: with LD_LIBRARY_PATH for the driver.  Each depth from 1 to 4 is tried with a number of batches that
- *  are held, which TND_CUDA_SEED draws; with TND_CUDA_STEPS, for so many steps, with each number. */
-#include <dlfcn.h>
+ *  Usage: with LD_LIBRARY_PATH for the driver.  Each depth from 1 to 4 is tried with a number of
+ *  batches that are held, which TND_CUDA_SEED draws; or, with TND_CUDA_STEPS, for so many steps
+ *  with each number. */
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +19,7 @@
 #include <tundish/tundish.h>
 
 #include "runtime/feed/dlpack.h"
-#include "transport/device/cuda_driver.h"
+#include "tests/support/cuda/loaded_calls.h"
 
 enum {
     DEVICES = 8,
@@ -39,35 +39,6 @@ static void fail(const char *what, const char *why)
 {
     fprintf(stderr, "%s: %s\n", what, why);
     exit(1);
-}
-
-/* --- the driver ------------------------------------------------------------------------------- */
-
-static tnd_cuda_driver_t driver;
-static CUresult (*copy_to_host)(void *to, CUdeviceptr from, size_t bytes, CUstream stream);
-
-static void succeed(CUresult result, const char *what)
-{
-    if (result != CUDA_SUCCESS)
-        fail(what, "failed");
-}
-
-#define CUDA(name, ...) succeed(driver.name(__VA_ARGS__), #name)
-
-static void find_driver(void)
-{
-    void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
-    if (library == NULL)
-        fail("the driver", dlerror());
-#define TYPE(name, type)
-#define CONSTANT(name, value)
-#define CALL(kind, name, parameters) *(void **)&driver.name = dlsym(library, #name);
-#include "transport/device/cuda_calls.def"
-#undef CALL
-#undef CONSTANT
-#undef TYPE
-    *(void **)&copy_to_host = dlsym(library, "cuMemcpyDtoHAsync_v2");
-    CUDA(cuInit, 0);
 }
 
 /* --- what a replica reads --------------------------------------------------------------------- */
@@ -115,10 +86,9 @@ static void start_copy(const reader_t *self, read_t *read, unsigned column)
     const dl_tensor_t *tensor = &read->views[column]->dl_tensor;
     read->to[column] = self->memory + place * ROOM;
     if (read->bytes[column] > 0)
-        succeed(copy_to_host(read->to[column], (CUdeviceptr)(uintptr_t)tensor->data,
-                             read->bytes[column], self->streams[column]),
-                "cuMemcpyDtoHAsync_v2");
-    CUDA(cuEventRecord, read->copied[column], self->streams[column]);
+        TEST_CUDA(cuMemcpyDtoHAsync_v2, read->to[column], (CUdeviceptr)(uintptr_t)tensor->data,
+                  read->bytes[column], self->streams[column]);
+    TEST_CUDA(cuEventRecord, read->copied[column], self->streams[column]);
 }
 
 /*  The copies are put into the streams now at the latest. */
@@ -137,9 +107,9 @@ static void give_back(const reader_t *self, read_t *read)
 static void await_event(CUevent event)
 {
     CUresult result;
-    while ((result = driver.cuEventQuery(event)) == CUDA_ERROR_NOT_READY)
+    while ((result = test_cuda_calls()->cuEventQuery(event)) == CUDA_ERROR_NOT_READY)
         sched_yield();
-    succeed(result, "cuEventQuery");
+    test_cuda_succeed(result, "cuEventQuery");
 }
 
 /*  Looks at the rows when they have arrived. */
@@ -185,7 +155,7 @@ static void read_on_device(const run_t *run, tnd_replica_t *replica)
     reader_t *self = &run->readers[id];
     read_t *read = &self->reads[step % READS];
     CUcontext popped;
-    CUDA(cuCtxPushCurrent_v2, self->context);
+    TEST_CUDA(cuCtxPushCurrent_v2, self->context);
     finish(run, id, read);
     read->used = true;
     read->step = step;
@@ -197,7 +167,7 @@ static void read_on_device(const run_t *run, tnd_replica_t *replica)
     }
     if (step >= run->held)
         give_back(self, &self->reads[(step - run->held) % READS]);
-    CUDA(cuCtxPopCurrent_v2, &popped);
+    TEST_CUDA(cuCtxPopCurrent_v2, &popped);
 }
 
 static void read_on_host(const run_t *run, tnd_replica_t *replica)
@@ -300,15 +270,15 @@ static void open_reader(reader_t *self, int device, uint64_t seed)
     void *memory;
     CUcontext popped;
     *self = (reader_t){.random = seed + 1};
-    CUDA(cuDevicePrimaryCtxRetain, &self->context, device);
-    CUDA(cuCtxPushCurrent_v2, self->context);
-    CUDA(cuMemHostAlloc, &memory, READS * 2 * ROOM, CU_MEMHOSTALLOC_PORTABLE);
+    TEST_CUDA(cuDevicePrimaryCtxRetain, &self->context, device);
+    TEST_CUDA(cuCtxPushCurrent_v2, self->context);
+    TEST_CUDA(cuMemHostAlloc, &memory, READS * 2 * ROOM, CU_MEMHOSTALLOC_PORTABLE);
     self->memory = memory;
     for (unsigned c = 0; c < 2; c++)
-        CUDA(cuStreamCreateWithPriority, &self->streams[c], CU_STREAM_NON_BLOCKING, 0);
+        TEST_CUDA(cuStreamCreateWithPriority, &self->streams[c], CU_STREAM_NON_BLOCKING, 0);
     for (unsigned i = 0; i < READS * 2; i++)
-        CUDA(cuEventCreate, &self->reads[i / 2].copied[i % 2], CU_EVENT_DISABLE_TIMING);
-    CUDA(cuCtxPopCurrent_v2, &popped);
+        TEST_CUDA(cuEventCreate, &self->reads[i / 2].copied[i % 2], CU_EVENT_DISABLE_TIMING);
+    TEST_CUDA(cuCtxPopCurrent_v2, &popped);
 }
 
 /*  The device is closed when its last batch has been given back, so the context is empty after this. */
@@ -316,22 +286,22 @@ static void close_reader(const run_t *run, int device)
 {
     reader_t *self = &run->readers[device];
     CUcontext popped;
-    CUDA(cuCtxPushCurrent_v2, self->context);
+    TEST_CUDA(cuCtxPushCurrent_v2, self->context);
     for (unsigned i = 0; i < READS; i++)
         finish(run, (unsigned)device, &self->reads[i]);
     for (unsigned i = 0; i < READS * 2; i++)
-        CUDA(cuEventDestroy_v2, self->reads[i / 2].copied[i % 2]);
+        TEST_CUDA(cuEventDestroy_v2, self->reads[i / 2].copied[i % 2]);
     for (unsigned c = 0; c < 2; c++)
-        CUDA(cuStreamDestroy_v2, self->streams[c]);
-    CUDA(cuMemFreeHost, self->memory);
-    CUDA(cuCtxPopCurrent_v2, &popped);
+        TEST_CUDA(cuStreamDestroy_v2, self->streams[c]);
+    TEST_CUDA(cuMemFreeHost, self->memory);
+    TEST_CUDA(cuCtxPopCurrent_v2, &popped);
 }
 
 /*  Only now: the last batch of any device closes all of them. */
 static void release_contexts(void)
 {
     for (int device = 0; device < DEVICES; device++)
-        CUDA(cuDevicePrimaryCtxRelease_v2, device);
+        TEST_CUDA(cuDevicePrimaryCtxRelease_v2, device);
 }
 
 static void run_devices(const result_t *expected, uint64_t epochs, unsigned depth, unsigned held,
@@ -372,7 +342,6 @@ int main(void)
         fail("cannot make a folder", folder);
     write_file("id", "<u4", "", 4 * ROWS, byte_of_id);
     write_file("image", "|u1", "2, 3, 3", PIXELS * ROWS, byte_of_picture);
-    find_driver();
     result_t expected = {.hashes =
                              calloc(epochs * STEPS_PER_EPOCH * DEVICES, sizeof *expected.hashes)};
     run_graph(&(run_t){.result = &expected}, "cpu:0", epochs, 2);

@@ -140,6 +140,12 @@ def test_each_call_may_fail():
         fail(call, call % 2 == 0, [None, 2, 700, 1][call // 2 % 4])
 
 
+def test_a_copy_that_does_not_end_is_named():
+    run = Run('["cuda:[0-1]"]', epochs=20, more="hung_after: 1s\n", DEVICES=2, NEVER=150)
+    assert run.code == 1
+    assert re.search(r"feed: (cuda:[01]) hangs: the copy of step \d+ to \1 takes longer than 1000 ms \(hung_after\)$", run.text.rstrip())
+
+
 def test_a_lost_device_ends_the_run_and_another_continues():
     checkpoints, switch = pathlib.Path(folder, "checkpoints"), pathlib.Path(folder, "lost")
     more = f"checkpoint: {{dir: {checkpoints}, every: 20 steps}}\n"
