@@ -26,6 +26,13 @@ static const char *const names[ALL_CALLS] = {
 #undef CALL
 };
 
+static const char *const kind_names[ALL_CALLS] = {
+#define CALL(kind, name, parameters) #kind,
+#include "transport/device/cuda_calls.def"
+#include "tests/support/cuda/more_calls.def"
+#undef CALL
+};
+
 static const unsigned kinds[ALL_CALLS] = {
 #define CALL(kind, name, parameters) TND_DEVICE_CALL_##kind,
 #include "transport/device/cuda_calls.def"
@@ -50,8 +57,6 @@ static bool is_lost(unsigned call)
 static bool is_chosen(unsigned call)
 {
     const settings_t *settings = hostile_settings();
-    if (is_lost(call))
-        return true;
     if (settings->fail_at == 0)
         return false;
     if (settings->fail_call[0] == '\0')
@@ -97,7 +102,7 @@ CUresult hostile_begin(unsigned call)
         call != TND_CUDA_cuGetErrorString) {
         calls++;
         by_name[call]++;
-        if (is_chosen(call))
+        if (is_chosen(call) || is_lost(call))
             return fail(call);
     }
     if (kinds[call] <= TND_DEVICE_CALL_SYNCHRONIZE)
@@ -140,6 +145,6 @@ __attribute__((destructor)) static void report(void)
 {
     for (size_t i = 0; i < ALL_CALLS; i++)
         if (by_name[i] > 0)
-            hostile_note("called %s %" PRIu64, names[i], by_name[i]);
+            hostile_note("called %s %s %" PRIu64, kind_names[i], names[i], by_name[i]);
     hostile_note("calls %" PRIu64, calls);
 }

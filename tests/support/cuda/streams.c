@@ -135,7 +135,7 @@ CUresult hostile_stream_wait(CUstream self)
 void hostile_streams_check_free(const struct CUctx_st *context, const void *memory, size_t bytes)
 {
     work_t free_work = {.touches = {{(uintptr_t)memory, bytes, true}}};
-    if (context->failed != CUDA_SUCCESS) /* it does not work any more */
+    if (context->failed != CUDA_SUCCESS) /* a lost device runs nothing */
         return;
     for (CUstream i = context->streams; i != NULL; i = i->next)
         for (const work_t *work = i->first; work != NULL; work = work->next)

@@ -60,7 +60,7 @@ class Run:
         return json.loads(pathlib.Path(folder, "report.json").read_text())["stream_digest"]
 
     def called(self, name):
-        return sum(int(times) for times in re.findall(rf"^called {name} (\d+)$", self.report, re.M))
+        return sum(int(times) for times in re.findall(rf"^called \w+ {name} (\d+)$", self.report, re.M))
 
 
 def none():
