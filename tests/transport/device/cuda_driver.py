@@ -141,26 +141,23 @@ def test_each_call_may_fail():
 
 
 def test_a_copy_that_does_not_end_is_named():
-    run = Run('["cuda:[0-1]"]', epochs=20, more="hung_after: 1s\n", DEVICES=2, NEVER=150)
+    run = Run('["cuda:[0-1]"]', epochs=20, more="hung_after: 2s\n", DEVICES=2, NEVER=150)
     assert run.code == 1
-    assert re.search(r"feed: (cuda:[01]) hangs: the copy of step \d+ to \1 takes longer than 1000 ms \(hung_after\)$", run.text.rstrip())
+    assert re.search(r"feed: (cuda:[01]) hangs: the copy of step \d+ to \1 takes longer than 2000 ms \(hung_after\)$", run.text.rstrip())
 
 
 def test_a_lost_device_ends_the_run_and_another_continues():
     checkpoints, switch = pathlib.Path(folder, "checkpoints"), pathlib.Path(folder, "lost")
-    more = f"checkpoint: {{dir: {checkpoints}, every: 20 steps}}\n"
+    more = f"checkpoint: {{dir: {checkpoints}, every: 20 steps}}\nhung_after: 1000s\n"
     # The run stops at an event that never comes, so it does not end before the device is lost.
-    run = Run('["cuda:[0-1]"]', epochs=20, more=more, wait=False, DEVICES=2, NEVER=300, LOSE=switch)
-    deadline = time.monotonic() + 60
-    while len([*checkpoints.glob("step-*")]) < 2:
-        assert time.monotonic() < deadline and run.process.poll() is None
-        time.sleep(0.001)
+    run = Run('["cuda:[0-1]"]', epochs=20, more=more, arguments=("--log-level", "info"), wait=False, DEVICES=2,
+              NEVER=300, LOSE=switch)
+    assert any("checkpoint after step" in line for line in run.process.stdout), "no checkpoint"
     switch.touch()
     run.finish()
     assert run.code == 1
-    last = run.text.splitlines()[-1]
-    assert re.fullmatch(r"tundish run: cuda:[01]: cu\w+ failed: unspecified launch failure \(CUDA_ERROR_LAUNCH_FAILED, 719\); "
-                        r"--resume continues after step \d+, the last checkpoint", last), last
+    assert re.search(r"^tundish run: cuda:[01]: cu\w+ failed: unspecified launch failure \(CUDA_ERROR_LAUNCH_FAILED, 719\); "
+                     r"--resume continues after step \d+, the last checkpoint$", run.text, re.M)
     resumed = Run('["cpu:0"]', epochs=20, more=more, arguments=("--resume", "latest"))
     assert re.search(r"^of these, \d+ steps before this run, which resumed after them$", resumed.text, re.M)
     assert resumed.digest() == Run('["cpu:0"]', epochs=20).digest()
