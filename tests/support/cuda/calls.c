@@ -143,8 +143,10 @@ bool hostile_releases_failed(void)
 
 __attribute__((destructor)) static void report(void)
 {
+    hostile_lock(); /* threads may be left that hang */
     for (size_t i = 0; i < ALL_CALLS; i++)
         if (by_name[i] > 0)
             hostile_note("called %s %s %" PRIu64, kind_names[i], names[i], by_name[i]);
     hostile_note("calls %" PRIu64, calls);
+    hostile_unlock();
 }

@@ -33,7 +33,7 @@ CUresult hostile_begin(unsigned call);
 /*  Unlocks; returns `result`. */
 CUresult hostile_end(CUresult result);
 
-/*  For threads of the driver itself. */
+/*  For what is not a call. */
 void hostile_lock(void);
 void hostile_unlock(void);
 

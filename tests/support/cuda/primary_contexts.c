@@ -73,9 +73,11 @@ CUresult cuCtxPopCurrent_v2(CUcontext *context)
 
 __attribute__((destructor)) static void check_all_ended(void)
 {
+    hostile_lock();
     for (CUdevice device = 0; device < DEVICES; device++) {
         const struct CUctx_st *self = hostile_context(device);
         if (self != NULL && self->retained > 0 && !may_leave())
             hostile_violation("the process ends and has not released device %d", device);
     }
+    hostile_unlock();
 }

@@ -37,7 +37,9 @@ class Run:
         pathlib.Path(graph).write_text(GRAPH.format(folder=folder, devices=devices, epochs=epochs, more=more))
         self.report_file.unlink(missing_ok=True)
         settings = {"CUDA_" + name if name != "VISIBLE" else name: str(value) for name, value in settings.items()}
-        environment = {**os.environ, "LD_LIBRARY_PATH": str(driver), "TND_CUDA_REPORT": str(self.report_file)}
+        # Threads around a call that hangs are left to the exit.
+        environment = {**os.environ, "LD_LIBRARY_PATH": str(driver), "TND_CUDA_REPORT": str(self.report_file),
+                       "TSAN_OPTIONS": os.environ.get("TSAN_OPTIONS", "") + " report_thread_leaks=0"}
         environment.pop("CUDA_VISIBLE_DEVICES", None)
         for name, value in settings.items():
             environment["CUDA_VISIBLE_DEVICES" if name == "VISIBLE" else "TND_" + name] = value
