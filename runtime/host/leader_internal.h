@@ -13,9 +13,10 @@
 #include "runtime/observe/process.h"
 #include "runtime/touch/touch.h"
 
-/*  Steps that may be committed but not booked: more than the depth of any feeder.  Feeders are told
- *  what is booked every so many steps, which wakes them. */
-enum { STEPS_OPEN = 1024, BOOKED_EVERY = 64 };
+/*  Steps that may be composed but not booked: more than the depth of any feeder, and the steps that it
+ *  may have committed before they are booked.  Feeders are told what is booked every so many steps,
+ *  which wakes them. */
+enum { STEPS_OPEN = 2048, BOOKED_EVERY = 64 };
 
 /*  Steps that feeders may hold, or may have finished, beyond the booked ones. */
 enum { HELD_MOST = 16, AHEAD_MOST = 256 };

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""`workers: auto`: the number of workers changes in a run, and the rows do not.
+"""`workers: auto`, and the largest `depth`: how fast a run is changes, and the rows do not.
 
 Usage: tuning.py NAME...; without a name it lists them.  Workers sleep for each row, so that they need no
 processor, and others on this machine cannot take it from them.
@@ -61,6 +61,28 @@ def test_lanes_are_tuned_together_and_give_the_same_rows(folder):
     workers = workers_of(tuned)
     assert sum(actor["rows_out"] for actor in workers) == ROWS, workers
     assert len(workers) == 1 or all(workers[number]["rows_out"] > 0 for number in (0, 1)), workers
+
+
+DEEP = """tundish: 1
+seed: 7
+actors:
+  read: {{kind: reader, source: {{npy: {{y: {folder}/y.npy}}}}, epochs: 4}}
+  batch: {{kind: batcher, size: 1}}
+  feed: {{kind: feeder, depth: {depth}}}
+links:
+  - read -> batch -> feed
+"""
+
+
+def test_the_largest_depth_feeds_the_same_rows(folder):
+    write_npy(folder / "y.npy", "<i8", (ROWS,), struct.pack(f"<{ROWS}q", *range(ROWS)))
+    reports = []
+    for depth in (2, 1024):
+        path = folder / f"{depth}.yaml"
+        path.write_text(DEEP.format(folder=folder, depth=depth))
+        reports.append(tundish("run", path).report)
+    for key in ("stream_digest", "rows", "steps"):
+        assert reports[0][key] == reports[1][key], key
 
 
 if __name__ == "__main__":
