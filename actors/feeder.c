@@ -8,27 +8,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "actors/feeder/batch_slots.h"
-#include "actors/feeder/cast_columns.h"
-#include "actors/feeder/feeder_options.h"
 #include "actors/feeder/feeder_plan.h"
-#include "actors/feeder/pending_reductions.h"
+#include "actors/feeder/feeder_setup.h"
 #include "actors/feeder/step_plugin.h"
-#include "actors/feeder/step_reports.h"
-#include "actors/op/ops.h"
-#include "actors/plan/buckets.h"
 #include "actors/plan/kind_options.h"
 #include "actors/plan/lane_window.h"
 #include "actors/plan/plan_queries.h"
 #include "actors/plan/peers.h"
 #include "actors/plan/prefetch.h"
-#include "actors/plan/reduction_weight.h"
 #include "runtime/base/allocation.h"
 #include "runtime/core/checkpoint.h"
 #include "runtime/core/numeric/digest.h"
-#include "runtime/core/feeder.h"
 #include "runtime/interface/device.h"
-#include "runtime/feed/feed.h"
 #include "runtime/topology/error_location.h"
 #include "runtime/interface/kind.h"
 #include "runtime/host/actor.h"
@@ -38,47 +29,7 @@
  *  than this part of the time. */
 enum { LOOK_EVERY_NS = 300000000, CROWDED_PART = 50 };
 
-typedef struct {
-    const tnd_feeder_options_t *options;
-    const tnd_stream_t *stream;
-    const tnd_instance_t *own;
-    const char *name;
-    tnd_statistics_t *statistics;
-    tnd_peers_t joins;
-    tnd_peers_t reducers;
-    const char **reducer_names, **devices;
-    uint64_t pads[TND_COLUMNS_MAX]; /* the element after a shorter row of a ragged column */
-    int *weights;                   /* by reducer: the column that its means weigh by, or -1 */
-    tnd_cast_columns_t casts;
-    void *machine_memory;
-    tnd_feeder_core_t *machine;
-    tnd_models_t *models;
-    tnd_device_workers_t *workers;
-    tnd_feed_t *feed;
-    tnd_batch_slots_t *slots;
-    tnd_pending_reductions_t postings;
-    tnd_step_reports_t reports;
-    uint32_t depth;
-    uint32_t filled;              /* slots, since finished steps were last asked for */
-    uint64_t looked_ns, ready_ns; /* when it was seen how long it had been ready, in vain */
-    bool begun, drained, over;
-    bool warned; /* that a program holds many batches */
-    bool placed; /* the leader has said where the stream begins */
-    tnd_actor_t *self;
-    tnd_plan_buckets_t buckets; /* the device workers use its bounds */
-} feeder_t;
-
 /* --- making it ready -------------------------------------------------------------------------- */
-
-static void list_reducers(feeder_t *feeder, const tnd_actor_t *self)
-{
-    feeder->reducers = tnd_peers_reducers(self);
-    feeder->reducer_names =
-        tnd_allocate_zeroed(feeder->reducers.count + 1, sizeof *feeder->reducer_names);
-    feeder->weights = tnd_allocate_zeroed(feeder->reducers.count + 1, sizeof *feeder->weights);
-    for (uint32_t r = 0; r < feeder->reducers.count; r++)
-        feeder->reducer_names[r] = tnd_actor_plan(self)->instances[feeder->reducers.ids[r]].actor;
-}
 
 static void feeder_check(const tnd_instance_t *own, const tnd_plan_t *plan,
                          tnd_diagnostics_t *diagnostics)
@@ -87,117 +38,6 @@ static void feeder_check(const tnd_instance_t *own, const tnd_plan_t *plan,
         return;
     tnd_feeder_plan_check_devices(own, plan, diagnostics);
     tnd_step_plugin_check(own, plan, diagnostics);
-}
-
-static void wake(void *context)
-{
-    tnd_actor_wake(context);
-}
-
-static void make_machine(feeder_t *feeder, tnd_actor_t *self)
-{
-    tnd_feeder_core_config_t config = {
-        .self = tnd_actor_id(self),
-        .joins = feeder->joins.ids,
-        .join_count = feeder->joins.count,
-        .first_replica = feeder->own->replica_first,
-        .replicas = feeder->own->replica_count,
-        .depth = feeder->depth,
-        .unbooked_max = tnd_prefetch_unbooked(feeder->depth),
-    };
-    feeder->machine_memory = tnd_allocate_zeroed(1, tnd_feeder_core_bytes(&config));
-    feeder->machine = tnd_feeder_core_init(feeder->machine_memory, &config);
-}
-
-static tnd_status_t read_pads(const tnd_batcher_options_t *batcher, const tnd_schema_t *schema,
-                              uint64_t pads[TND_COLUMNS_MAX], tnd_error_t *error)
-{
-    for (uint32_t c = 0; c < schema->count; c++)
-        if (schema->columns[c].ragged)
-            TND_TRY(tnd_op_number("pad_value", tnd_plan_pad_value(batcher), &schema->columns[c],
-                                  &pads[c], error));
-    return TND_OK;
-}
-
-static tnd_status_t make_workers(feeder_t *feeder, tnd_actor_t *self, tnd_error_t *error)
-{
-    const tnd_plan_t *plan = tnd_actor_plan(self);
-    const tnd_chain_plan_t *chain = &plan->chains[feeder->own->chain];
-    uint32_t cut = tnd_plan_batcher(plan, feeder->own->chain, 0);
-    const tnd_batcher_options_t *batcher = plan->instances[cut].options;
-    feeder->devices = tnd_allocate_zeroed(feeder->own->replica_count, sizeof *feeder->devices);
-    for (uint32_t i = 0; i < feeder->own->replica_count; i++)
-        feeder->devices[i] =
-            tnd_feeder_plan_device(plan, feeder->own, feeder->own->replica_first + i);
-    for (uint32_t r = 0; r < feeder->reducers.count; r++)
-        TND_TRY(tnd_reduction_weight_column(plan->instances[feeder->reducers.ids[r]].options,
-                                            &feeder->stream->fed, &feeder->weights[r], error));
-    tnd_plan_buckets(&feeder->buckets, batcher);
-    tnd_slot_layout_config_t layout =
-        tnd_feeder_plan_layout(plan, feeder->own, batcher, feeder->stream);
-    if (feeder->buckets.rule.bounded) {
-        TND_TRY(tnd_plan_buckets_column(batcher->bucket, &feeder->stream->fed, &layout.deciding,
-                                        error));
-        layout.bounded = tnd_plan_bucket_bounded(batcher, &feeder->stream->fed);
-        layout.bounds = feeder->buckets.bounds;
-        layout.bound_count = feeder->buckets.rule.count - 1;
-    }
-    TND_TRY(read_pads(batcher, &feeder->stream->fed, feeder->pads, error));
-    if (feeder->options->cast != NULL)
-        tnd_cast_columns_make(&feeder->casts, &feeder->options->cast->columns,
-                              &feeder->stream->fed);
-    tnd_device_workers_config_t config = {
-        .name = feeder->name,
-        .schema = &feeder->stream->fed,
-        .replicas = chain->replicas,
-        .first = feeder->own->replica_first,
-        .count = feeder->own->replica_count,
-        .devices = feeder->devices,
-        .depth = feeder->depth,
-        .spare = (uint32_t)feeder->options->spare,
-        .further = tnd_feeder_plan_further(plan, feeder->own, feeder->stream, &layout),
-        .shown = &feeder->stream->shown,
-        .casts = feeder->casts.any ? feeder->casts.by_column : NULL,
-        .device = tnd_feeder_plan_device_config(feeder->options),
-        .rows_max = layout.rows_max,
-        .form = layout.form,
-        .ragged_max = layout.ragged_max,
-        .bounded = layout.bounded,
-        .deciding = layout.deciding,
-        .bounds = layout.bounds,
-        .bound_count = layout.bound_count,
-        .pads = feeder->pads,
-        .reducers = feeder->reducer_names,
-        .reducer_count = feeder->reducers.count,
-        .weights = feeder->weights,
-        .wake = wake,
-        .context = self,
-        .stop_ns = tnd_feeder_plan_stop_ns(plan),
-        .pages = feeder->statistics->devices,
-        .program_ns = &feeder->statistics->program_ns,
-        .program_since_ns = &feeder->statistics->program_since_ns,
-    };
-    config.rings = tnd_actor_device_rings(self, &config.ring_count);
-    config.timings = tnd_actor_device_timings(self);
-    TND_TRY(tnd_device_workers_new(&feeder->workers, &config, error));
-    atomic_store_explicit(&feeder->statistics->device_count,
-                          tnd_device_workers_devices(feeder->workers), memory_order_release);
-    tnd_batch_slots_config_t slots = {
-        .name = feeder->name,
-        .workers = feeder->workers,
-        .schema = &feeder->stream->fed,
-        .statistics = feeder->statistics,
-        .depth = config.depth,
-        .first = config.first,
-        .count = config.count,
-        .rows_max = layout.rows_max,
-        .batcher = plan->instances[cut].actor,
-        .ragged_max = layout.ragged_max,
-        .digest = feeder->options->digest,
-        .threads = tnd_feeder_plan_gather_threads(plan, feeder->own, batcher, feeder->stream),
-    };
-    feeder->slots = tnd_batch_slots_new(&slots);
-    return TND_OK;
 }
 
 static tnd_status_t feeder_derive(const tnd_instance_t *instance, tnd_guarded_call_t *call,
@@ -211,11 +51,12 @@ static tnd_status_t feeder_derive(const tnd_instance_t *instance, tnd_guarded_ca
                                                           &stream->shown, error);
 }
 
-/*  Of each step that has a slot, one slice a replica. */
+/*  Of each step that may have a slot once a user changed `depth`, one slice a replica. */
 static uint32_t feeder_credit(const tnd_plan_t *plan, const tnd_instance_t *instance,
                               const tnd_stream_t *stream)
 {
-    return tnd_prefetch_depth(plan, instance->chain, stream) * instance->replica_count;
+    uint32_t depth = tnd_prefetch_depth(plan, instance->chain, stream);
+    return (depth > 0 ? TND_DEPTH_MOST : 0) * instance->replica_count;
 }
 
 static tnd_status_t feeder_init(void *state, tnd_actor_t *self, tnd_error_t *error)
@@ -228,13 +69,12 @@ static tnd_status_t feeder_init(void *state, tnd_actor_t *self, tnd_error_t *err
     feeder->depth = tnd_prefetch_depth(tnd_actor_plan(self), feeder->own->chain, feeder->stream);
     feeder->name = tnd_actor_name(self);
     feeder->statistics = tnd_actor_statistics(self);
-    atomic_store_explicit(&feeder->statistics->depth, feeder->depth, memory_order_relaxed);
     feeder->joins = tnd_peers_of(self, TND_ROLE_JOIN, tnd_actor_plan(self)->lanes);
-    list_reducers(feeder, self);
-    make_machine(feeder, self);
+    tnd_feeder_list_reducers(feeder, self);
+    tnd_feeder_make_machine(feeder, self);
     if (feeder->options->step != NULL)
         TND_TRY(tnd_step_plugin_open(self, &feeder->models, error));
-    TND_TRY(make_workers(feeder, self, error));
+    TND_TRY(tnd_feeder_make_workers(feeder, self, error));
     if (feeder->models != NULL) {
         TND_TRY(
             tnd_device_workers_call(feeder->workers, tnd_models_open_task(feeder->models), error));
@@ -325,6 +165,9 @@ static tnd_status_t perform(feeder_t *feeder, tnd_actor_t *self, tnd_error_t *er
             TND_TRY(tnd_batch_slots_settle(feeder->slots, error));
             TND_TRY(tnd_batch_slots_free(feeder->slots, effect.slot, error));
             warn_of_further(feeder, self);
+            break;
+        case TND_EFFECT_RESIZE:
+            TND_TRY(tnd_feeder_resize(feeder, self, effect.slot, error));
             break;
         case TND_EFFECT_LINK:
             /* A join that went away just now is LOST in a moment. */
@@ -533,6 +376,12 @@ static tnd_status_t take_message(feeder_t *feeder, tnd_actor_t *self, tnd_arriva
     case TND_MSG_LIMIT:
         tnd_feeder_core_limit(feeder->machine, msg->until.step);
         break;
+    case TND_MSG_DEPTH:
+        if (msg->until.step == 0 || msg->until.step > TND_DEPTH_MOST)
+            return tnd_fail(error, "%s: the leader wants %" PRIu64 " batches of `depth`",
+                            feeder->name, msg->until.step);
+        tnd_feeder_core_depth(feeder->machine, (uint32_t)msg->until.step);
+        break;
     case TND_MSG_RESULT:
         arrival->carry = TND_CARRY_NOTHING;
         return take_result(feeder, self, msg, error);
@@ -674,7 +523,8 @@ const tnd_kind_t tnd_kind_feeder = {
             .instances = TND_INSTANCE_HOST,
             .accepts = TND_ACCEPT(REWIND) | TND_ACCEPT(SLICE) | TND_ACCEPT(WINDOW) |
                        TND_ACCEPT(BOOKED) | TND_ACCEPT(KEEP) | TND_ACCEPT(LAST) | TND_ACCEPT(HALT) |
-                       TND_ACCEPT(LIMIT) | TND_ACCEPT(RESULT) | TND_ACCEPT(CLOSED),
+                       TND_ACCEPT(LIMIT) | TND_ACCEPT(DEPTH) | TND_ACCEPT(RESULT) |
+                       TND_ACCEPT(CLOSED),
             .inlets = {{.name = "in", .flow = TND_FLOW_BATCH, .required = true, .connects = true}},
             .inlet_count = 1,
             .outlets = {{.name = "out",

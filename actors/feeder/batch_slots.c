@@ -65,17 +65,23 @@ struct tnd_batch_slots {
 
 static void gather_part(void *context, tnd_gather_part_t *part);
 
-tnd_batch_slots_t *tnd_batch_slots_new(const tnd_batch_slots_config_t *config)
+static void make_slots(tnd_batch_slots_t *self)
 {
-    tnd_batch_slots_t *self = tnd_allocate_zeroed(1, sizeof *self);
-    self->config = *config;
-    self->ragged = tnd_schema_ragged(config->schema) > 0;
+    const tnd_batch_slots_config_t *config = &self->config;
     self->filled = tnd_allocate_zeroed(config->depth, sizeof *self->filled);
     if (tnd_device_workers_arranges(config->workers))
         self->waiting =
             tnd_allocate_zeroed((size_t)config->depth * config->count, sizeof *self->waiting);
     self->left = tnd_allocate_zeroed(config->depth, sizeof *self->left);
     self->ready = tnd_allocate_zeroed(config->depth, sizeof *self->ready);
+}
+
+tnd_batch_slots_t *tnd_batch_slots_new(const tnd_batch_slots_config_t *config)
+{
+    tnd_batch_slots_t *self = tnd_allocate_zeroed(1, sizeof *self);
+    self->config = *config;
+    self->ragged = tnd_schema_ragged(config->schema) > 0;
+    make_slots(self);
     if (config->threads > 1)
         self->gatherers = tnd_gatherers_new(config->name, config->threads - 1, gather_part, self);
     return self;
@@ -92,6 +98,28 @@ static void drop_waiting(tnd_batch_slots_t *self, uint32_t slot)
     }
 }
 
+static void free_slots(tnd_batch_slots_t *self)
+{
+    for (uint32_t slot = 0; slot < self->config.depth; slot++)
+        drop_waiting(self, slot);
+    for (size_t i = 0; self->waiting != NULL && i < (size_t)self->config.depth * self->config.count;
+         i++)
+        free(self->waiting[i].slices);
+    free(self->waiting);
+    free(self->ready);
+    free((void *)self->left);
+    free(self->filled);
+}
+
+void tnd_batch_slots_resize(tnd_batch_slots_t *self, uint32_t depth)
+{
+    assert(self->ready_count == 0 && self->slice_count == 0);
+    free_slots(self);
+    self->config.depth = depth;
+    self->ready_first = 0;
+    make_slots(self);
+}
+
 void tnd_batch_slots_destroy(tnd_batch_slots_t **self_p)
 {
     tnd_batch_slots_t *self = *self_p;
@@ -101,16 +129,8 @@ void tnd_batch_slots_destroy(tnd_batch_slots_t **self_p)
     tnd_gatherers_destroy(&self->gatherers);
     for (uint32_t i = 0; i < self->slice_count; i++)
         tnd_slice_drop(&self->slices[i]);
-    for (uint32_t slot = 0; slot < self->config.depth; slot++)
-        drop_waiting(self, slot);
-    for (size_t i = 0; self->waiting != NULL && i < (size_t)self->config.depth * self->config.count;
-         i++)
-        free(self->waiting[i].slices);
-    free(self->waiting);
+    free_slots(self);
     free(self->slices);
-    free(self->ready);
-    free((void *)self->left);
-    free(self->filled);
     free(self);
 }
 

@@ -39,6 +39,9 @@ typedef struct tnd_batch_slots tnd_batch_slots_t;
 tnd_batch_slots_t *tnd_batch_slots_new(const tnd_batch_slots_config_t *config);
 void tnd_batch_slots_destroy(tnd_batch_slots_t **self_p);
 
+/*  There are so many slots now, all free, with nothing to settle (tnd_device_workers_resize). */
+void tnd_batch_slots_resize(tnd_batch_slots_t *self, uint32_t depth);
+
 /*  Performs PLACE, or starts it; takes the slice in any case. Errors: TND_FAILED if the slice has
  *  another number of rows than its note, or more than the replica has room for, or if ragged rows
  *  take more than `ragged_max`, or if rows were lost (runtime/data/mapped.h). */

@@ -38,7 +38,7 @@ static const tnd_table_t sim_table = {
 
 const tnd_option_t tnd_feeder_options[] = {
     {TND_OPTION(tnd_feeder_options_t, depth, U64, TUNE), .unit = "batches", .fallback = "auto",
-     .range = "1..1024", .choices = "auto=0",
+     .range = "1..1024", .choices = "auto=0", .live = TND_LIVE_DEPTH,
      .help = "batches prepared ahead of the step; auto: as many as 4 MiB, or a 16th of `memory:`, "
              "have room for, from 2 to 256"},
     {TND_OPTION(tnd_feeder_options_t, spare, U64, TUNE), .unit = "batches", .fallback = "2",

@@ -116,6 +116,7 @@ typedef struct {
 
 /*  As many steps as fit into some bytes; see prefetch.h. */
 #define TND_DEPTH_AUTO 0
+#define TND_DEPTH_MOST 1024 /* as its range says */
 
 typedef struct {
     uint64_t depth; /* or TND_DEPTH_AUTO */

@@ -71,7 +71,9 @@
     X(HALTED_WHERE_STARTED, "a pause stops each feeder at the step that it has started")           \
     X(LIMIT_TOLD_ONCE, "a feeder whose host was away is not told whether the run is paused")       \
     X(REWIND_RESUMES, "a rewind ends a pause")                                                     \
-    X(RESTART_ASKED_ONCE, "a restart that was requested is forgotten if its message is lost")
+    X(RESTART_ASKED_ONCE, "a restart that was requested is forgotten if its message is lost")      \
+    X(RESIZED_TOO_EARLY, "a feeder changes the number of its slots while some hold steps")         \
+    X(DEPTH_TOLD_ONCE, "a feeder whose host was away is not told how many slots are wanted")
 
 enum tnd_bug {
     TND_BUG_NONE,

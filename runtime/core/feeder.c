@@ -67,11 +67,14 @@ struct tnd_feeder_core {
     uint64_t dropped;     /* commits whose report was dropped */
     uint64_t window;      /* as told to the joins that are up */
     uint64_t ahead;       /* steps that may be started and uncommitted */
+    uint64_t ahead_most;  /* reducers have room for the rounds of so many */
     uint64_t paced;       /* steps committed at the last measurement of the pace, and its time */
     uint64_t paced_ns;
     bool held_due, halting, halt_due;
     uint32_t halt_number;
-    uint64_t limit; /* no step is started from this one on; TND_UNKNOWN: none is set */
+    uint64_t limit;    /* no step is started from this one on; TND_UNKNOWN: none is set */
+    uint32_t wanted;   /* slots, once all are free */
+    uint64_t frontier; /* until then no step from this one on gets a slot */
     uint32_t handed_first, handed_count, handed_room;
     step_t *steps;   /* by step % ring */
     share_t *shares; /* by (step % ring) x replica */
@@ -121,18 +124,24 @@ static commit_t *commit_at(const tnd_feeder_core_t *self, uint64_t step)
     return &self->commits[step % (2 * (uint64_t)self->config.unbooked_max)];
 }
 
+/*  Whether the number of slots is to change. */
+static bool changes(const tnd_feeder_core_t *self)
+{
+    return self->wanted != self->config.depth;
+}
+
 static uint64_t window_of(const tnd_feeder_core_t *self)
 {
-    uint64_t until = self->committed + self->config.depth;
+    uint64_t until = changes(self) ? self->frontier : self->committed + self->config.depth;
     if (TND_BUG(SLOT_GIVEN_TWICE))
         until++;
     return until;
 }
 
-/*  A join is told about so many more slots at a time. */
+/*  A join is told about so many more slots at a time, except about the last ones before a change. */
 static uint64_t window_quantum(const tnd_feeder_core_t *self)
 {
-    return self->config.depth >= 8 ? self->config.depth / 4 : 1;
+    return self->config.depth >= 8 && !changes(self) ? self->config.depth / 4 : 1;
 }
 
 /*  Whether a join must be told the window.  Until the window that it knows is committed, so many
@@ -295,6 +304,7 @@ tnd_feeder_core_t *tnd_feeder_core_init(void *memory, const tnd_feeder_core_conf
     self->config = *config;
     self->end = self->limit = TND_UNKNOWN;
     self->ring = ring_of(config);
+    self->wanted = self->ahead_most = config->depth;
     self->ahead = AHEAD_LEAST;
     self->handed_room = handed_of(config);
     self->steps = (step_t *)at;
@@ -444,6 +454,40 @@ void tnd_feeder_core_limit(tnd_feeder_core_t *self, uint64_t step)
     self->limit = step;
 }
 
+void tnd_feeder_core_depth(tnd_feeder_core_t *self, uint32_t depth)
+{
+    assert(depth > 0);
+    if (!changes(self))
+        self->frontier = self->committed + self->config.depth;
+    self->wanted = depth;
+    self->window = 0;
+}
+
+tnd_feeder_core_t *tnd_feeder_core_resized(const tnd_feeder_core_t *before, void *memory,
+                                           const tnd_feeder_core_config_t *config)
+{
+    assert(config->replicas == before->config.replicas &&
+           config->join_count == before->config.join_count &&
+           config->unbooked_max == before->config.unbooked_max && before->handed_count == 0);
+    tnd_feeder_core_t *self = tnd_feeder_core_init(memory, config);
+    tnd_feeder_core_t empty = *self;
+    *self = *before;
+    self->config = *config;
+    self->wanted = config->depth;
+    self->window = 0;
+    self->ring = empty.ring;
+    self->steps = empty.steps;
+    self->shares = empty.shares;
+    self->pieces = empty.pieces;
+    self->handed = empty.handed;
+    self->handed_room = empty.handed_room;
+    self->handed_first = 0;
+    self->joins = memcpy(empty.joins, before->joins, config->join_count * sizeof *self->joins);
+    self->commits = memcpy(empty.commits, before->commits,
+                           2 * (size_t)config->unbooked_max * sizeof *self->commits);
+    return self;
+}
+
 static bool next_handed(tnd_feeder_core_t *self, tnd_effect_t *effect)
 {
     if (self->handed_count == 0)
@@ -485,6 +529,17 @@ static bool next_free(tnd_feeder_core_t *self, tnd_effect_t *effect)
     effect->slot = slot_of(self, self->freed);
     effect->msg.kind = TND_MSG_SLICE;
     effect->msg.slice.step = self->freed++;
+    return true;
+}
+
+/*  Every slot that was given is free again; before the start none is given. */
+static bool next_resize(const tnd_feeder_core_t *self, tnd_effect_t *effect)
+{
+    bool free = !self->begun || self->committed == self->frontier || TND_BUG(RESIZED_TOO_EARLY);
+    if (!changes(self) || !free)
+        return false;
+    effect->kind = TND_EFFECT_RESIZE;
+    effect->slot = self->wanted;
     return true;
 }
 
@@ -548,12 +603,12 @@ static bool next_word(tnd_feeder_core_t *self, tnd_effect_t *effect)
 /*  How many steps may be started ahead depends on how long the last ones took. */
 static void take_pace(tnd_feeder_core_t *self, uint64_t now)
 {
-    uint64_t steps = self->committed - self->paced, depth = self->config.depth;
+    uint64_t steps = self->committed - self->paced, most = self->ahead_most;
     if (steps == 0)
         return;
     uint64_t span = now > self->paced_ns ? now - self->paced_ns : 1;
     uint64_t ahead = ahead_ns * steps / span;
-    self->ahead = ahead < AHEAD_LEAST ? AHEAD_LEAST : ahead > depth ? depth : ahead;
+    self->ahead = ahead < AHEAD_LEAST ? AHEAD_LEAST : ahead > most ? most : ahead;
     self->paced = self->committed;
     self->paced_ns = now;
 }
@@ -592,7 +647,8 @@ bool tnd_feeder_core_next_effect(tnd_feeder_core_t *self, uint64_t now, tnd_effe
     effect->msg.generation = self->generation;
     effect->msg.from = self->config.self;
     return next_handed(self, effect) || next_report(self, effect) || next_free(self, effect) ||
-           next_window(self, effect) || next_word(self, effect) || next_ready(self, now, effect);
+           next_resize(self, effect) || next_window(self, effect) || next_word(self, effect) ||
+           next_ready(self, now, effect);
 }
 
 bool tnd_feeder_core_over(const tnd_feeder_core_t *self)

@@ -6,6 +6,9 @@
  *  replica has all its rows.  Held steps are handed out in step order, run by the device threads,
  *  and committed when those are done; then the slot is free.
  *
+ *  The number of slots can be changed between two steps: the feeder gives no further slot until all
+ *  are free, and begins again with the new ones.
+ *
  *  After a rewind partial steps are dropped and held ones stay.  Slices of steps that are held or
  *  committed are ignored, because they carry the same rows.  HELD and COMMIT are sent again after a
  *  rewind and until the leader has booked them, so that none is lost with a control connection.
@@ -57,9 +60,16 @@ void tnd_feeder_core_halt(tnd_feeder_core_t *self, uint32_t number);
 /*  The leader's word after HALT: the steps below `step` may be started; TND_UNKNOWN: all. */
 void tnd_feeder_core_limit(tnd_feeder_core_t *self, uint64_t step);
 
+/*  The user wants so many slots, at least one.  Only the last wish counts. */
+void tnd_feeder_core_depth(tnd_feeder_core_t *self, uint32_t depth);
+/*  Answers RESIZE: returns the same machine in other memory, for `config`, which is that of init but
+ *  for `depth`, and that may be as before.  The driver frees the memory of `self`. */
+tnd_feeder_core_t *tnd_feeder_core_resized(const tnd_feeder_core_t *self, void *memory,
+                                           const tnd_feeder_core_config_t *config);
+
 /*  PLACE (rows of a step, which may be incomplete, in its slot), READY (in step order, after the
- *  last PLACE; `msg.slice` describes the whole step), FREE (of step `msg.slice.step`), WINDOW to
- *  joins, HELD, COMMIT and HALT by control, DROP (`msg.kind`: SLICE, or COMMIT for a report).
+ *  last PLACE; `msg.slice` describes the whole step), FREE (of step `msg.slice.step`), RESIZE, WINDOW
+ *  to joins, HELD, COMMIT and HALT by control, DROP (`msg.kind`: SLICE, or COMMIT for a report).
  *  Drain it before the next event. */
 bool tnd_feeder_core_next_effect(tnd_feeder_core_t *self, uint64_t now, tnd_effect_t *effect);
 /*  Whether every step before the end is committed. */

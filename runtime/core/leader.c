@@ -108,6 +108,8 @@ void tnd_leader_core_host_up(tnd_leader_core_t *self, uint32_t host, uint64_t no
         /* Messages to it may be lost, and no rewind follows after the end. */
         self->feeders[i].booked_told = 0;
         self->feeders[i].end_told = false;
+        if (!TND_BUG(DEPTH_TOLD_ONCE))
+            self->feeders[i].depth_told = 0;
         self->tell = true;
     }
 }
@@ -531,6 +533,12 @@ static bool tell(tnd_leader_core_t *self, uint32_t i, tnd_effect_t *effect)
         feeder->booked_told = self->steps.cursor.step;
         control(self, effect, TND_MSG_BOOKED, self->config.members[i].id);
         effect->msg.until.step = self->steps.cursor.step;
+        return true;
+    }
+    if (!tnd_leader_core_is_over(self) && feeder->depth_told != self->depth) {
+        feeder->depth_told = self->depth;
+        control(self, effect, TND_MSG_DEPTH, self->config.members[i].id);
+        effect->msg.until.step = self->depth;
         return true;
     }
     if (!tnd_leader_core_is_over(self) && tnd_halt_next(&self->halt, i, &effect->msg)) {

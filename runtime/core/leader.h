@@ -102,6 +102,9 @@ tnd_status_t tnd_leader_core_resume(tnd_leader_core_t *self, tnd_error_t *error)
 /*  Whether a pause was asked for.  *step_p: the first step that is not started; TND_UNKNOWN: not all
  *  feeders have answered.  The pause is complete once the steps before it are booked. */
 bool tnd_leader_core_is_paused(const tnd_leader_core_t *self, uint64_t *step_p);
+/*  Gives each feeder so many slots, from some step on (feeder.h).  Errors: the run drains or is over. */
+tnd_status_t tnd_leader_core_ask_depth(tnd_leader_core_t *self, uint32_t depth,
+                                       tnd_error_t *error) TND_CHECKED;
 /*  Replaces an actor that works; that does not count as a death.  Errors: the stream has not begun or
  *  is over; the actor is a feeder; it is down. */
 tnd_status_t tnd_leader_core_ask_restart(tnd_leader_core_t *self, tnd_actor_id_t actor,
@@ -110,8 +113,8 @@ tnd_status_t tnd_leader_core_ask_restart(tnd_leader_core_t *self, tnd_actor_id_t
 void tnd_leader_core_fail(tnd_leader_core_t *self, const char *why);
 
 /*  REWIND (to TND_NOBODY: all actors of the chain, with the cursor, whose digest and ledger are
- *  those of the last booked step), BOOKED, HALT, LIMIT and LAST (the end of the stream or of a
- *  drain) to feeders, BOOK once per step in step order (with the cursor after it), RESTART
+ *  those of the last booked step), BOOKED, DEPTH, HALT, LIMIT and LAST (the end of the stream or of
+ *  a drain) to feeders, BOOK once per step in step order (with the cursor after it), RESTART
  *  (`msg.note.number` 1: on request, although the actor may work), OUTCOME once. */
 bool tnd_leader_core_next(tnd_leader_core_t *self, uint64_t now, tnd_effect_t *effect);
 uint64_t tnd_leader_core_deadline(const tnd_leader_core_t *self);

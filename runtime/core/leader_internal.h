@@ -12,6 +12,7 @@
 
 typedef struct {
     uint64_t held, committed, booked_told;
+    uint32_t depth_told; /* 0: none, or it may not have heard it */
     bool end_told;
     bool began;  /* it has sent something, so it knows where the stream begins */
     bool parted; /* it has sent its last message, MODEL */
@@ -26,6 +27,7 @@ struct tnd_leader_core {
     tnd_cursor_t anchor; /* of the last rewind */
     tnd_opening_t opening;
     tnd_halt_t halt;              /* a pause or a drain */
+    uint32_t depth;               /* slots of each feeder; 0: as they began */
     uint64_t drain_end;           /* a drained stream ends before this step; TND_UNKNOWN */
     uint64_t rewind_ns, pause_ns; /* of the next rewind, at the earliest; the pause before it */
     uint64_t progress;            /* at the last rewind */

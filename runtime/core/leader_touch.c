@@ -1,4 +1,4 @@
-/*  runtime/core/leader_touch.c - what the user asks of a run: drain, pause, resume, restart. */
+/*  runtime/core/leader_touch.c - what the user asks of a run: drain, pause, resume, restart, slots. */
 #include "runtime/core/leader_internal.h"
 
 void tnd_leader_core_ask_drain(tnd_leader_core_t *self)
@@ -58,6 +58,15 @@ bool tnd_leader_core_is_paused(const tnd_leader_core_t *self, uint64_t *step_p)
 {
     *step_p = self->halt.step;
     return self->halt.wanted && !self->want_drain && !tnd_leader_core_is_over(self);
+}
+
+tnd_status_t tnd_leader_core_ask_depth(tnd_leader_core_t *self, uint32_t depth, tnd_error_t *error)
+{
+    if (tnd_leader_core_is_over(self) || self->want_drain)
+        return tnd_fail(error, "it ends already");
+    self->depth = depth;
+    self->tell = true;
+    return TND_OK;
 }
 
 tnd_status_t tnd_leader_core_ask_restart(tnd_leader_core_t *self, tnd_actor_id_t id, uint64_t now,

@@ -170,6 +170,10 @@ typedef struct {
  *  memory. Errors: TND_FAILED if all spare memory is in use and no more may or can be allocated. */
 tnd_status_t tnd_device_workers_release(tnd_device_workers_t *self, uint32_t slot,
                                         tnd_error_t *error) TND_CHECKED;
+/*  Changes the number of slots, all of which are free, as `depth` of the configuration. Errors:
+ *  TND_FAILED if a device cannot allocate them; then there are as many as before. */
+tnd_status_t tnd_device_workers_resize(tnd_device_workers_t *self, uint32_t depth,
+                                       tnd_error_t *error) TND_CHECKED;
 /*  How many memories were allocated because all spare ones were read, at most at a time. */
 uint32_t tnd_device_workers_further(const tnd_device_workers_t *self);
 /*  Whether steps are discarded without computing on them. */

@@ -91,13 +91,30 @@ static void make_replicas(tnd_device_workers_t *self)
     }
 }
 
-static void make_jobs(tnd_device_workers_t *self)
+/*  What there is of each slot and each job besides its memory. */
+static void make_slots(tnd_device_workers_t *self)
 {
+    size_t replicas = (size_t)self->config.depth * self->config.count;
+    place_spread(self);
+    self->shares = tnd_allocate_zeroed(replicas, sizeof *self->shares);
+    self->columns = tnd_allocate_zeroed(replicas * TND_COLUMNS_MAX, sizeof *self->columns);
     self->jobs = tnd_allocate_zeroed(self->config.depth, sizeof *self->jobs);
     for (uint32_t j = 0; j < self->config.depth; j++) {
         self->jobs[j].reports = tnd_allocate_zeroed(self->config.count, sizeof(tnd_report_t));
         self->jobs[j].met = tnd_allocate_zeroed(self->worker_count, sizeof *self->jobs[j].met);
     }
+}
+
+static void free_slots(tnd_device_workers_t *self)
+{
+    for (uint32_t j = 0; j < self->config.depth; j++) {
+        free(self->jobs[j].reports);
+        free(self->jobs[j].met);
+    }
+    free(self->jobs);
+    free(self->placed);
+    free(self->shares);
+    free(self->columns);
 }
 
 static bool casts_on_host(const tnd_device_workers_config_t *config)
@@ -173,17 +190,13 @@ tnd_status_t tnd_device_workers_new(tnd_device_workers_t **self_p,
     self->layout = layout_of(config, config->schema);
     self->shown_layout = layout_of(config, config->shown != NULL ? config->shown : config->schema);
     self->casts_at = tnd_round_up(self->layout.bytes, TND_STAGE_ALIGN);
-    place_spread(self);
     self->memories = tnd_allocate_zeroed(config->depth, sizeof(tnd_slot_memory_t *));
-    self->shares = tnd_allocate_zeroed((size_t)config->depth * config->count, sizeof *self->shares);
-    self->columns = tnd_allocate_zeroed((size_t)config->depth * config->count * TND_COLUMNS_MAX,
-                                        sizeof *self->columns);
     pthread_mutex_init(&self->lock, NULL);
     self->shown = tnd_allocate_zeroed((size_t)config->count * TND_COLUMNS_MAX, sizeof *self->shown);
     make_workers(self);
     self->copiers = tnd_allocate_zeroed(self->worker_count, sizeof *self->copiers);
     make_replicas(self);
-    make_jobs(self);
+    make_slots(self);
     tnd_status_t status = make_memories(self, error);
     if (status != TND_OK) {
         tnd_device_workers_destroy(&self);
@@ -195,6 +208,34 @@ tnd_status_t tnd_device_workers_new(tnd_device_workers_t **self_p,
     }
     tnd_device_workers_start_copies(self);
     *self_p = self;
+    return TND_OK;
+}
+
+/*  The threads have done all jobs, so none of them uses what is replaced, and the next job tells
+ *  them what replaces it.  `most` of the pool stays: more slots leave less for tensors. */
+tnd_status_t tnd_device_workers_resize(tnd_device_workers_t *self, uint32_t depth,
+                                       tnd_error_t *error)
+{
+    uint32_t before = self->config.depth, taken = before < depth ? before : depth;
+    tnd_slot_memory_t **memories = tnd_allocate_zeroed(depth, sizeof(tnd_slot_memory_t *));
+    tnd_status_t status = TND_OK;
+    assert(self->consumed == atomic_load(&self->ready));
+    memcpy(memories, self->memories, taken * sizeof(tnd_slot_memory_t *));
+    for (uint32_t s = before; s < depth && status == TND_OK; s++)
+        status = tnd_slot_pool_take(self->pool, &memories[s], error);
+    if (status != TND_OK) {
+        for (uint32_t s = before; s < depth; s++)
+            tnd_slot_memory_release(&memories[s]);
+        free(memories);
+        return status;
+    }
+    for (uint32_t s = depth; s < before; s++)
+        tnd_slot_memory_release(&self->memories[s]);
+    free(self->memories);
+    free_slots(self);
+    self->memories = memories;
+    self->config.depth = depth;
+    make_slots(self);
     return TND_OK;
 }
 
@@ -228,14 +269,10 @@ void tnd_device_workers_destroy(tnd_device_workers_t **self_p)
         free(self->workers[w].outs);
         free(self->workers[w].posted);
     }
-    for (uint32_t j = 0; j < self->config.depth; j++) {
-        free(self->jobs[j].reports);
-        free(self->jobs[j].met);
-    }
+    free_slots(self);
     pthread_mutex_destroy(&self->lock);
     free(self->caller.inputs);
     free(self->caller.outs);
-    free(self->jobs);
     free(self->replicas);
     free(self->workers);
     if (self->unsettled[0] != '\0')
@@ -244,11 +281,8 @@ void tnd_device_workers_destroy(tnd_device_workers_t **self_p)
         tnd_slot_memory_release(&self->memories[s]);
     tnd_slot_pool_destroy(&self->pool);
     free(self->memories);
-    free(self->shares);
-    free(self->columns);
     free(self->shown);
     free(self->copiers);
-    free(self->placed);
     tnd_device_workers_gather_forget(self);
     free(self);
     *self_p = NULL;

@@ -62,6 +62,12 @@ typedef enum {
     TND_ROLE_ALL = 15
 } tnd_option_role_t;
 
+/*  What follows if `tundish set` changes an option of role TUNE during a run. */
+typedef enum {
+    TND_LIVE_NOT,  /* it cannot: the option is read when the run starts */
+    TND_LIVE_DEPTH /* a number from 1 on: the leader tells the feeders (core/leader.h) */
+} tnd_live_t;
+
 typedef struct tnd_table tnd_table_t;
 
 /*  The index-th table that a PART may name; NULL past the last. */
@@ -91,6 +97,7 @@ typedef struct {
     tnd_parts_fn *parts;  /* for PART and PARTS */
     const tnd_table_t *table;  /* of a TABLE, and of "*" of type PATHS that takes maps too */
     tnd_parts_check_fn *check; /* for PARTS: false for parts that do not fit; or NULL */
+    tnd_live_t live;
 } tnd_option_t;
 
 /*  The name, type, role and place of an option with the name of its field, and of another name. */

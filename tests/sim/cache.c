@@ -172,7 +172,7 @@ static void message(sim_t *self, uint32_t id, tnd_msg_t *msg)
     else if (msg->kind == TND_MSG_BLOCK)
         take_block(self, id, msg);
     if (self->plan.cache_first && sim_sleep_changes(self, msg))
-        tnd_cache_core_awake(machine, sim_between(&self->sleep, 1, self->plan.workers));
+        tnd_cache_core_awake(machine, sim_awake(self));
     if (msg->kind == TND_MSG_BEGIN) {
         tnd_cache_core_begin(machine, msg);
         say_go(self, id, msg);

@@ -49,7 +49,7 @@ static uint32_t payloads_most(const sim_t *self, const sim_actor_t *actor)
     case TND_ROLE_CACHE:
         return tnd_cache_core_held(actor->machine);
     case TND_ROLE_REDUCER:
-        return 2 * (self->plan.depth + 1) * SIM_REDUCTIONS * (self->plan.replicas + 1);
+        return 2 * (SIM_DEPTH + 1) * SIM_REDUCTIONS * (self->plan.replicas + 1);
     default:
         return 0;
     }
@@ -67,7 +67,7 @@ void sim_check_actor(sim_t *self, uint32_t id)
                     sim_name(self, id));
     else if (actor->role == TND_ROLE_FEEDER &&
              tnd_feeder_core_held(actor->machine) >
-                 tnd_feeder_core_committed(actor->machine) + self->plan.depth)
+                 tnd_feeder_core_committed(actor->machine) + actor->depth)
         sim_violate(self, "%s holds more steps than it has slots", sim_name(self, id));
     if ((actor->inbox == SIM_NONE || actor->busy) && actor->payloads > payloads_most(self, actor))
         sim_violate(self, "%s holds %u payloads, %u more than it can know of", sim_name(self, id),

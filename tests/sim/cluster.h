@@ -226,6 +226,7 @@ typedef struct {
     /* feeder */
     sim_slot_t slots[SIM_DEPTH];
     sim_device_t device;
+    uint32_t depth, depth_told; /* slots of these that it uses, and those that it is to use */
     uint32_t ready[SIM_DEPTH], ready_count;
     bool device_busy, device_applies, device_waits;
     uint32_t reductions_open; /* of the step under way, without their result */
@@ -379,7 +380,11 @@ struct sim {
     /* touches */
     sim_random_t touch_luck;
     uint32_t touches_left, burst; /* burst: of pauses and resumes in a row */
-    bool paused;                  /* as the user asked */
+    uint32_t scale;               /* workers that a user lets work, if `scaled` */
+    bool scaled;
+    uint32_t depth; /* slots of each feeder that a user asked for, and when; 0: none */
+    uint64_t depth_at;
+    bool paused; /* as the user asked */
     uint64_t paused_at, touched_until;
     /* results */
     bool trace, print_rows;
@@ -607,6 +612,8 @@ void sim_drain(sim_t *self);
 void sim_touches_plan(sim_t *self);
 void sim_touch(sim_t *self);
 void sim_touches_check(sim_t *self);
+/*  How many workers a reader, or a cache, may give blocks to. */
+uint32_t sim_awake(sim_t *self);
 /*  Whether a HELLO of that host may still be on a path whose length is hidden. */
 bool sim_fault_hides_hello(const sim_t *self, uint32_t host);
 const char *sim_fault_name(sim_fault_kind_t kind);

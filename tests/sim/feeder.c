@@ -181,7 +181,7 @@ static void place(sim_t *self, uint32_t id, sim_actor_t *actor, const tnd_effect
     uint32_t first = self->plan.feeder_first[id - self->plan.first_feeder];
     uint32_t replica = note->replica - first;
     sim_slot_t *slot = &actor->slots[effect->slot];
-    if (effect->slot >= self->plan.depth || note->offset + note->rows > self->plan.size ||
+    if (effect->slot >= actor->depth || note->offset + note->rows > self->plan.size ||
         payload->rows != note->rows) {
         sim_violate(self, "%s places rows where no room is", sim_name(self, id));
         return;
@@ -234,6 +234,34 @@ static void ready(sim_t *self, uint32_t id, sim_actor_t *actor, const tnd_effect
     sim_feeder_goes(self, id);
 }
 
+static tnd_feeder_core_config_t config_of(const sim_t *self, uint32_t id, uint32_t depth)
+{
+    const sim_plan_t *plan = &self->plan;
+    uint32_t feeder = id - plan->first_feeder;
+    return (tnd_feeder_core_config_t){.self = id,
+                                      .joins = self->joins,
+                                      .join_count = plan->lanes,
+                                      .first_replica = plan->feeder_first[feeder],
+                                      .replicas = plan->feeder_replicas[feeder],
+                                      .depth = depth,
+                                      .unbooked_max = plan->unbooked_most};
+}
+
+static void resize(sim_t *self, uint32_t id, sim_actor_t *actor, uint32_t depth)
+{
+    for (uint32_t s = 0; s < actor->depth; s++)
+        if (actor->slots[s].on_device || actor->slots[s].used)
+            sim_violate(self, "%s gives up a slot that has step %llu", sim_name(self, id),
+                        (unsigned long long)actor->slots[s].step);
+    /* Now and then memory for more cannot be allocated. */
+    if (depth < actor->depth || !sim_chance(&self->touch_luck, 20))
+        actor->depth = depth;
+    sim_say(self, "%s has %u slots", sim_name(self, id), actor->depth);
+    tnd_feeder_core_config_t config = config_of(self, id, actor->depth);
+    actor->machine = tnd_feeder_core_resized(
+        actor->machine, sim_store_take(&self->store, tnd_feeder_core_bytes(&config)), &config);
+}
+
 static void perform(sim_t *self, uint32_t id, sim_actor_t *actor)
 {
     tnd_effect_t effect;
@@ -261,6 +289,9 @@ static void perform(sim_t *self, uint32_t id, sim_actor_t *actor)
             if (actor->slots[effect.slot].step == effect.msg.slice.step)
                 actor->slots[effect.slot].used = false;
             sim_device_refill(self, id, &actor->slots[effect.slot]);
+            break;
+        case TND_EFFECT_RESIZE:
+            resize(self, id, actor, effect.slot);
             break;
         default:
             sim_violate(self, "%s asks for effect %d", sim_name(self, id), (int)effect.kind);
@@ -339,6 +370,10 @@ static void message(sim_t *self, uint32_t id, tnd_msg_t *msg)
     case TND_MSG_LIMIT:
         tnd_feeder_core_limit(actor->machine, msg->until.step);
         break;
+    case TND_MSG_DEPTH:
+        actor->depth_told = (uint32_t)msg->until.step;
+        tnd_feeder_core_depth(actor->machine, actor->depth_told);
+        break;
     case TND_MSG_RESULT:
         sim_own(self, msg->post.payload, SIM_FLYING, id);
         take_result(self, id, actor, msg);
@@ -366,17 +401,12 @@ static void *create(sim_t *self, uint32_t id)
     const sim_plan_t *plan = &self->plan;
     uint32_t feeder = id - plan->first_feeder;
     self->actors[id].device = (sim_device_t){.reader_count = 0};
-    for (uint32_t s = 0; s < plan->depth; s++)
+    self->actors[id].depth = self->actors[id].depth_told = plan->depth;
+    for (uint32_t s = 0; s < SIM_DEPTH; s++)
         for (uint32_t r = 0; r < plan->feeder_replicas[feeder]; r++)
             self->actors[id].slots[s].ids[r] =
                 sim_store_take(&self->store, plan->size * sizeof(uint64_t));
-    tnd_feeder_core_config_t config = {.self = id,
-                                       .joins = self->joins,
-                                       .join_count = plan->lanes,
-                                       .first_replica = plan->feeder_first[feeder],
-                                       .replicas = plan->feeder_replicas[feeder],
-                                       .depth = plan->depth,
-                                       .unbooked_max = plan->unbooked_most};
+    tnd_feeder_core_config_t config = config_of(self, id, plan->depth);
     return tnd_feeder_core_init(sim_store_take(&self->store, tnd_feeder_core_bytes(&config)),
                                 &config);
 }

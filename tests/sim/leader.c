@@ -213,7 +213,7 @@ void sim_leader_start(sim_t *self)
                                        .start_timeout_ns = plan->start_timeout_ns,
                                        .hung_after_ns = plan->hung_after_ns,
                                        .restart_timeout_ns = 3 * plan->dead_after_ns,
-                                       .steps_open_max = plan->unbooked_most + plan->depth + 2,
+                                       .steps_open_max = plan->unbooked_most + SIM_DEPTH + 2,
                                        .steps_max = plan->steps_max,
                                        .restarts = {.max = 1000,
                                                     .first_ns = 1000 * 1000,

@@ -73,8 +73,14 @@ void sim_make_rows(sim_t *self, uint32_t id, tnd_block_note_t *note)
 
 bool sim_sleep_changes(sim_t *self, const tnd_msg_t *msg)
 {
-    return self->plan.sleepy && self->plan.workers > 0 && msg->kind == TND_MSG_TICKET &&
-           sim_chance(&self->sleep, 8);
+    return self->plan.workers > 0 && msg->kind == TND_MSG_TICKET &&
+           (self->scaled || (self->plan.sleepy && sim_chance(&self->sleep, 8)));
+}
+
+uint32_t sim_awake(sim_t *self)
+{
+    uint32_t most = self->scaled ? self->scale : self->plan.workers;
+    return self->plan.sleepy ? sim_between(&self->sleep, 1, most) : most;
 }
 
 static void worked(sim_t *self, uint32_t id)
@@ -137,7 +143,7 @@ static void message(sim_t *self, uint32_t id, tnd_msg_t *msg)
     else if (msg->kind == TND_MSG_TICKET)
         tnd_reader_core_ticket(actor->machine, msg);
     if (sim_sleep_changes(self, msg))
-        tnd_reader_core_awake(actor->machine, sim_between(&self->sleep, 1, self->plan.workers));
+        tnd_reader_core_awake(actor->machine, sim_awake(self));
     if (msg->kind == TND_MSG_CREDIT)
         tnd_reader_core_credit(actor->machine, msg->from, msg->credit.blocks, msg->credit.bytes);
 }

@@ -1,5 +1,5 @@
 /*  tests/sim/touches.c - what a user asks of a run that is under way: pause, resume, restart,
- *  drain.
+ *  drain, another number of slots or of workers.
  *
  *  The stream must not change by any of it.  Each touch is carried out, or refused because the run
  *  is over or as it was asked to be.  While a run is paused, no feeder starts a step after the one at
@@ -16,7 +16,7 @@ void sim_touches_plan(sim_t *self)
     const sim_plan_t *plan = &self->plan;
     self->touch_luck = sim_random(plan->seed, 1500 + plan->session + 10 * self->chain);
     sim_random_t *luck = &self->touch_luck;
-    self->touched_until = self->burst = 0;
+    self->touched_until = self->burst = self->depth = 0;
     self->touches_left = sim_chance(luck, 35) ? sim_between(luck, 1, 12) : 0;
     if (self->touches_left > 0 || self->paused) /* the second chain of a paused run is paused */
         sim_agenda_put(&self->agenda,
@@ -65,16 +65,42 @@ static void restart(sim_t *self)
                        SIM_AT_EARLY, SIM_CUT_CONTROL, 0, 0);
 }
 
+static void set_depth(sim_t *self)
+{
+    tnd_error_t error = {.text = ""};
+    uint32_t depth = sim_between(&self->touch_luck, 1, SIM_DEPTH);
+    tnd_status_t status = tnd_leader_core_ask_depth(self->session, depth, &error);
+    sim_say(self, "TOUCH: %u slots%s%s", depth, status == TND_OK ? "" : ": ", error.text);
+    if (status == TND_OK) {
+        self->depth = depth;
+        self->depth_at = self->now;
+    }
+    if (sim_chance(&self->touch_luck, 60))
+        sim_agenda_put(&self->agenda, self->now + sim_below(&self->touch_luck, 300 * 1000),
+                       SIM_AT_EARLY, SIM_CUT_CONTROL, 0, 0);
+}
+
+/*  Readers and caches learn it with their next tickets. */
+static void scale(sim_t *self)
+{
+    if (self->plan.workers == 0)
+        return;
+    self->scaled = true;
+    self->scale = sim_between(&self->touch_luck, 1, self->plan.workers);
+    sim_say(self, "TOUCH: %u workers", self->scale);
+}
+
 /*  When the next one comes; some pauses are long enough to become complete. */
 static uint64_t pause_before_next(sim_t *self)
 {
     sim_random_t *luck = &self->touch_luck;
     if (self->burst > 0)
         return sim_between(luck, 1, 200) * ms;
+    bool resizes = self->depth > 0 && self->depth_at == self->now;
+    if (self->paused && sim_chance(luck, resizes ? 30 : 6))
+        return quiet_ns + 2000 * ms;
     if (sim_chance(luck, 40))
         return sim_below(luck, 2000) * 1000ull;
-    if (self->paused && sim_chance(luck, 6))
-        return quiet_ns + 2000 * ms;
     return sim_below(luck, 300) * ms;
 }
 
@@ -87,13 +113,19 @@ void sim_touch(sim_t *self)
         return;
     if (self->touches_left > 0)
         self->touches_left--;
-    if (self->burst > 0) {
+    if (self->paused && self->burst == 0 && self->touches_left > 0 && sim_chance(luck, 25)) {
+        set_depth(self); /* what the feeders hear of it is checked while they are paused */
+    } else if (self->burst > 0) {
         self->burst--;
         ask(self, !self->paused);
     } else if (what < 40 && !self->paused) {
         begin_burst(self);
     } else if (what < 60 || (self->paused && self->touches_left == 0)) {
         ask(self, !self->paused);
+    } else if (what < 72) {
+        set_depth(self);
+    } else if (what < 77) {
+        scale(self);
     } else if (what < 90 || !self->plan.drain) {
         restart(self);
     } else {
@@ -111,6 +143,20 @@ void sim_touch(sim_t *self)
     sim_agenda_put(&self->agenda, self->now + next, SIM_AT_TOUCH, 0, 0, 0);
 }
 
+/*  Every feeder learns how many slots are wanted, also after its connection was cut. */
+static void check_depth(sim_t *self)
+{
+    const sim_plan_t *plan = &self->plan;
+    uint64_t since = self->depth_at > self->faults_end ? self->depth_at : self->faults_end;
+    if (self->depth == 0 || tnd_leader_core_generation(self->session) == 0 ||
+        self->now <= since + quiet_ns)
+        return;
+    for (uint32_t id = plan->first_feeder; id < plan->first_feeder + plan->feeders; id++)
+        if (self->actors[id].alive && self->actors[id].depth_told != self->depth)
+            sim_violate(self, "%s does not know that %u slots are wanted", sim_name(self, id),
+                        self->depth);
+}
+
 void sim_touches_check(sim_t *self)
 {
     uint64_t step;
@@ -121,6 +167,7 @@ void sim_touches_check(sim_t *self)
                     paused ? "" : "not ");
     if (!paused || self->leader_dead || self->feeder_dead)
         return;
+    check_depth(self);
     const sim_plan_t *plan = &self->plan;
     for (uint32_t id = plan->first_feeder; id < plan->first_feeder + plan->feeders; id++)
         if (self->actors[id].alive && tnd_feeder_core_started(self->actors[id].machine) > step)

@@ -39,6 +39,8 @@ typedef enum {
     TND_EFFECT_PLACE,   /* feeder: copy the rows of `msg.slice` into `slot` */
     TND_EFFECT_READY, /* feeder: step `msg.slice.step` is whole in `slot`: hand it to the devices */
     TND_EFFECT_FREE,  /* feeder: `slot` is free again */
+    TND_EFFECT_RESIZE,  /* feeder: every slot is free, and there are to be `slot` of them; answer by
+                           tnd_feeder_core_resized */
     TND_EFFECT_REDUCE,  /* reducer: all nodes of `msg.post.round` are there: compute its root */
     TND_EFFECT_FORGET,  /* reducer, feeder: the payload of `msg.post` of that round may go */
     TND_EFFECT_BOOK,    /* leader: step is committed everywhere; `cursor` is the one after it */

@@ -178,7 +178,7 @@ typedef struct tnd_msg {
         tnd_block_note_t block;
         struct {
             uint64_t step;
-        } until; /* WINDOW, HELD, BOOKED, LIMIT; LAST of the leader to feeders */
+        } until; /* WINDOW, HELD, BOOKED, LIMIT; LAST of the leader to feeders; DEPTH: slots */
         struct {
             uint64_t step;   /* of the answer: steps started */
             uint32_t number; /* of the question, from 1 */

@@ -173,3 +173,34 @@ Test(leader_touch, a_feeder_is_not_replaced_on_request)
     is_idle(self, 0);
     free(self);
 }
+
+/* --- another number of slots ------------------------------------------------------------------- */
+
+static void wants_slots(tnd_leader_core_t *self, uint32_t depth)
+{
+    tnd_effect_t effect;
+    cr_assert(tnd_leader_core_next(self, 0, &effect));
+    cr_assert_eq(effect.msg.kind, TND_MSG_DEPTH);
+    cr_assert_eq(effect.msg.until.step, depth);
+}
+
+Test(leader_touch, all_feeders_learn_how_many_slots_are_wanted_also_after_they_were_away)
+{
+    tnd_leader_core_t *self = running();
+    tnd_effect_t effect;
+    tnd_error_t error;
+
+    cr_assert_eq(tnd_leader_core_ask_depth(self, 4, &error), TND_OK);
+    wants_slots(self, 4);
+    wants_slots(self, 4);
+    is_idle(self, 0);
+    tnd_leader_core_host_up(self, 3, 0);
+    bool again = false;
+    while (tnd_leader_core_next(self, 1000 * ms, &effect))
+        again = again || effect.msg.kind == TND_MSG_DEPTH;
+    cr_assert(again);
+    tnd_leader_core_ask_drain(self);
+    cr_assert_eq(tnd_leader_core_ask_depth(self, 5, &error), TND_FAILED);
+    cr_assert(strstr(error.text, "ends already"));
+    free(self);
+}

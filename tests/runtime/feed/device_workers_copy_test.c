@@ -45,6 +45,30 @@ Test(device_workers_copy, models_have_the_same_bits_wherever_rows_are_copied)
         }
 }
 
+/*  Also fewer slots than before, and more than there are spare memories for. */
+Test(device_workers_copy, models_have_the_same_bits_with_another_number_of_slots_every_few_steps)
+{
+    static const char *const cpus[] = {"cpu:0"}, *const mixed[] = {"sim:0", "cpu:0", "sim:1"};
+    static const uint32_t depths[] = {2, 5, 1, 3, 3, 8};
+    static float expected[FIXTURE_REPLICAS][FIXTURE_PARAMS];
+    train(cpus, 1, 2, expected);
+    for (uint32_t devices = 1; devices <= 3; devices += 2) {
+        fixture_t *self = fixture_new_on(mixed, &link, 0, FIXTURE_REPLICAS, devices, depths[0]);
+        self->gathers = true;
+        for (uint64_t i = 0; i < 6; i++) {
+            tnd_error_t error;
+            if (i > 0)
+                cr_assert(tnd_device_workers_resize(self->workers, depths[i], &error) == TND_OK,
+                          "%s", error.text);
+            fixture_run_from(self, 10 * i, 10 * (i + 1), depths[i]);
+        }
+        cr_assert(tnd_device_workers_error(self->workers) == NULL, "%s",
+                  tnd_device_workers_error(self->workers));
+        cr_assert(memcmp(self->weights, expected, sizeof expected) == 0, "%u devices", devices);
+        fixture_destroy(self);
+    }
+}
+
 /* --- commits ---------------------------------------------------------------------------------- */
 
 typedef struct {

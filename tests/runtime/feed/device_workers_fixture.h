@@ -153,11 +153,11 @@ static inline void fixture_feed(fixture_t *self, uint64_t step, uint32_t depth)
     tnd_device_workers_flush(self->workers);
 }
 
-/*  Feeds `steps` steps to a workers that runs by itself, and takes them back. */
-static inline void fixture_run(fixture_t *self, uint64_t steps, uint32_t depth)
+/*  Feeds the steps [first, steps) to workers that run by themselves, and takes them back. */
+static inline void fixture_run_from(fixture_t *self, uint64_t first, uint64_t steps, uint32_t depth)
 {
     tnd_done_t done;
-    uint64_t fed = 0, taken = 0;
+    uint64_t fed = first, taken = first;
     tnd_device_workers_run_all(self->workers, &self->task);
     while (taken < steps && tnd_device_workers_error(self->workers) == NULL) {
         while (fed < steps && fed - taken < depth)
@@ -167,6 +167,11 @@ static inline void fixture_run(fixture_t *self, uint64_t steps, uint32_t depth)
         else
             sched_yield();
     }
+}
+
+static inline void fixture_run(fixture_t *self, uint64_t steps, uint32_t depth)
+{
+    fixture_run_from(self, 0, steps, depth);
 }
 
 #endif
