@@ -504,6 +504,7 @@ tnd_status_t tnd_host_new(tnd_host_t **self_p, const tnd_host_config_t *config, 
             .send = leader_send,
             .end = leader_end,
             .wake = leader_wake,
+            .fits = tnd_host_fits,
             .record = tnd_pages_record(self->pages),
         };
         self->leader = tnd_leader_new(config, &output, tnd_clock_now());

@@ -162,6 +162,9 @@ static void own_message(tnd_host_t *self, const tnd_msg_t *msg)
     case TND_MSG_TOUCH:
         tnd_host_take_touch(self, msg);
         break;
+    case TND_MSG_SCALE:
+        tnd_host_take_scale(self, msg);
+        break;
     case TND_MSG_LOOK:
         tnd_look_service_question(self->looks, msg, tnd_clock_now());
         break;

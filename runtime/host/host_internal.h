@@ -2,7 +2,7 @@
  *
  *  host.c runs the loop, host_start.c handles the barriers of the start, host_control.c control
  *  messages, host_touch.c what users ask of the run, host_record.c what inspection shows of the run, host_watch.c actors that hang, and
- *  host_tuning.c `workers: auto`.  Fields that `lock` does not guard belong to the host's thread. */
+ *  host_tuning.c how many workers are awake.  Fields that `lock` does not guard belong to the host's thread. */
 #ifndef TND_RUNTIME_HOST_HOST_INTERNAL_H
 #define TND_RUNTIME_HOST_HOST_INTERNAL_H
 
@@ -158,6 +158,10 @@ void tnd_host_open_touches(tnd_host_t *self);
 uint64_t tnd_host_touch(tnd_host_t *self, uint64_t now);
 /*  TOUCH of the leader. */
 void tnd_host_take_touch(tnd_host_t *self, const tnd_msg_t *msg);
+/*  SCALE of the leader. */
+void tnd_host_take_scale(tnd_host_t *self, const tnd_msg_t *msg);
+/*  For the leader (leader.h); `context` is the host. */
+bool tnd_host_fits(void *context, const tnd_plan_t *plan, uint32_t *workers_p, tnd_error_t *why);
 
 /* --- host_watch.c ----------------------------------------------------------------------------- */
 
@@ -192,6 +196,8 @@ void tnd_host_record_control(tnd_host_t *self, tnd_control_state_t state, uint64
 void tnd_host_begin_tuning(tnd_host_t *self);
 /*  Lets the tuners decide, twice a second. */
 void tnd_host_tune(tnd_host_t *self, uint64_t now);
+/*  A user wants so many workers of an actor awake, at most; `first` is the first of all. */
+void tnd_host_scale(tnd_host_t *self, uint32_t first, uint32_t workers);
 void tnd_host_end_tuning(tnd_host_t *self);
 
 #endif

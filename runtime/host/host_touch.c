@@ -3,6 +3,7 @@
 #include "runtime/host/host_internal.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "runtime/base/clock.h"
@@ -46,6 +47,27 @@ uint64_t tnd_host_touch(tnd_host_t *self, uint64_t now)
     return tnd_touch_socket_busy(self->touches) ? self->touch_due_ns : TND_NEVER;
 }
 
+bool tnd_host_fits(void *context, const tnd_plan_t *plan, uint32_t *workers_p, tnd_error_t *why)
+{
+    tnd_host_t *self = context;
+    const tnd_review_t *review = self->config.review;
+    if (!self->derived)
+        return tnd_fail(why, "its data is not open yet: ask again later"), false;
+    tnd_arena_t *arena = tnd_arena_new();
+    tnd_diagnostics_t *found = tnd_diagnostics_new(arena);
+    bool fits = true;
+    *workers_p = UINT32_MAX;
+    for (uint32_t h = 0; h < plan->host_count && fits && review != NULL; h++) {
+        uint32_t workers = UINT32_MAX;
+        fits = review->fits(plan, h, self->streams, &workers, found);
+        *workers_p = workers < *workers_p ? workers : *workers_p;
+    }
+    if (!fits)
+        (void)tnd_fail(why, "%s", tnd_diagnostics_sentence(found));
+    tnd_arena_destroy(&arena);
+    return fits;
+}
+
 /*  The leader tells its own host too, which has logged it already. */
 static void log_touch(tnd_host_t *self, const char *text)
 {
@@ -57,6 +79,16 @@ static void log_touch(tnd_host_t *self, const char *text)
     if (tnd_observer_wants(observer, TND_LOG_INFO))
         observer->log(observer->context, TND_LOG_INFO, self->plan->hosts[self->config.host].name,
                       "control", text);
+}
+
+void tnd_host_take_scale(tnd_host_t *self, const tnd_msg_t *msg)
+{
+    tnd_text_payload_reader_t reader;
+    tnd_text_payload_read(&reader, msg->note.payload);
+    const char *line = tnd_text_payload_line(&reader);
+    uint64_t workers = line != NULL ? strtoull(line, NULL, 10) : 0;
+    if (msg->note.number < self->plan->instance_count && workers > 0 && workers <= UINT32_MAX)
+        tnd_host_scale(self, (uint32_t)msg->note.number, (uint32_t)workers);
 }
 
 void tnd_host_take_touch(tnd_host_t *self, const tnd_msg_t *msg)

@@ -1,10 +1,12 @@
-/*  runtime/host/host_tuning.c - `workers: auto`: how many workers of this host are awake.
+/*  runtime/host/host_tuning.c - how many workers are awake: by `workers: auto`, or as a user wants.
  *
- *  The tuner (runtime/core/tuning) decides.  Here its samples are taken from the statistics of the
- *  actors, and what it decides is told to those that give blocks to the workers. */
+ *  With `workers: auto` the tuner (runtime/core/tuning) decides, up to what the user wants.  Here its
+ *  samples are taken from the statistics of the actors.  The number is told to those that give blocks
+ *  to the workers. */
 #include "runtime/host/host_internal.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "runtime/base/allocation.h"
 #include "runtime/core/tuning/tuner.h"
@@ -19,19 +21,32 @@ typedef struct {
 /*  The workers of one actor. */
 typedef struct tnd_host_tuning {
     uint32_t first, count; /* instances */
+    uint32_t limit;        /* that a user wants awake, at most; UINT32_MAX: any */
     tnd_tuner_t tuner;
     uint64_t taken_ns; /* the last sample; 0: none was taken */
     counted_t counted; /* until then */
 } tuning_t;
 
-static bool gives_to(const tnd_host_t *self, uint32_t from, const tuning_t *tuning)
+static bool gives_to(const tnd_host_t *self, uint32_t from, uint32_t worker)
 {
     for (uint32_t e = 0; e < self->plan->edge_count; e++) {
         const tnd_edge_t *edge = &self->plan->edges[e];
-        if (edge->from == from && edge->to == tuning->first)
+        if (edge->from == from && edge->to == worker)
             return true;
     }
     return false;
+}
+
+/*  Tells the actors before a worker how many may get blocks. */
+static void wake_givers(tnd_host_t *self, uint32_t worker, uint32_t workers)
+{
+    for (uint32_t i = 0; i < self->plan->instance_count; i++) {
+        if (!gives_to(self, i, worker))
+            continue;
+        atomic_store(&self->awake[i], workers);
+        if (self->actors[i] != NULL)
+            tnd_actor_wake(self->actors[i]);
+    }
 }
 
 /*  Tells the decision to the actors before the workers, and to those who look at statistics. */
@@ -44,13 +59,7 @@ static void apply(tnd_host_t *self, const tuning_t *tuning)
         atomic_store_explicit(&page->asleep, i >= workers, memory_order_relaxed);
         atomic_store_explicit(&page->tuning, word, memory_order_relaxed);
     }
-    for (uint32_t i = 0; i < self->plan->instance_count; i++) {
-        if (!gives_to(self, i, tuning))
-            continue;
-        atomic_store(&self->awake[i], workers);
-        if (self->actors[i] != NULL)
-            tnd_actor_wake(self->actors[i]);
-    }
+    wake_givers(self, tuning->first, workers);
 }
 
 void tnd_host_begin_tuning(tnd_host_t *self)
@@ -69,7 +78,7 @@ void tnd_host_begin_tuning(tnd_host_t *self)
             count++;
         self->tunings = tnd_resize(self->tunings, self->tuning_count + 1, sizeof *self->tunings);
         tuning_t *tuning = &self->tunings[self->tuning_count++];
-        *tuning = (tuning_t){.first = i, .count = count};
+        *tuning = (tuning_t){.first = i, .count = count, .limit = UINT32_MAX};
         tnd_tuner_init(&tuning->tuner, count);
         apply(self, tuning);
     }
@@ -103,7 +112,7 @@ static counted_t count(const tnd_host_t *self, const tuning_t *tuning, uint64_t 
             counted.rows += atomic_load_explicit(&page->rows_out, memory_order_relaxed);
             counted.blocks += atomic_load_explicit(&page->blocks_out, memory_order_relaxed);
             counted.work_ns += times.cpu + times.run_queue + times.wait_io;
-        } else if (gives_to(self, i, tuning)) {
+        } else if (gives_to(self, i, tuning->first)) {
             counted.ticket_wait_ns = most(counted.ticket_wait_ns, times.wait_credit);
         } else if (instance->kind->role == TND_ROLE_FEEDER &&
                    instance->chain == self->plan->instances[tuning->first].chain) {
@@ -113,10 +122,15 @@ static counted_t count(const tnd_host_t *self, const tuning_t *tuning, uint64_t 
     return counted;
 }
 
-static void begin(tnd_host_t *self, tuning_t *tuning)
+static uint32_t most_of(const tnd_host_t *self, const tuning_t *tuning)
 {
     uint32_t most = tuning->count < self->tuning_most ? tuning->count : self->tuning_most;
-    tnd_tuner_init(&tuning->tuner, most);
+    return most < tuning->limit ? most : tuning->limit;
+}
+
+static void begin(tnd_host_t *self, tuning_t *tuning)
+{
+    tnd_tuner_init(&tuning->tuner, most_of(self, tuning));
     apply(self, tuning);
 }
 
@@ -152,6 +166,33 @@ void tnd_host_tune(tnd_host_t *self, uint64_t now)
     self->tuning_due_ns = now + TND_TUNER_PERIOD_NS;
     for (uint32_t i = 0; i < self->tuning_count; i++)
         tune(self, &self->tunings[i], now);
+}
+
+static tuning_t *tuning_of(tnd_host_t *self, uint32_t first)
+{
+    for (uint32_t i = 0; i < self->tuning_count; i++)
+        if (self->tunings[i].first == first)
+            return &self->tunings[i];
+    return NULL;
+}
+
+void tnd_host_scale(tnd_host_t *self, uint32_t first, uint32_t workers)
+{
+    const tnd_instance_t *of = &self->plan->instances[first];
+    tuning_t *tuning = tuning_of(self, first);
+    if (tuning != NULL) {
+        tuning->limit = workers;
+        tnd_tuner_limit(&tuning->tuner, most_of(self, tuning));
+        apply(self, tuning);
+        return;
+    }
+    for (uint32_t i = 0; i < self->plan->instance_count; i++) {
+        const tnd_instance_t *instance = &self->plan->instances[i];
+        if (instance->host == self->config.host && strcmp(instance->actor, of->actor) == 0)
+            atomic_store_explicit(&tnd_pages_at(self->pages, i)->asleep,
+                                  instance->number >= workers, memory_order_relaxed);
+    }
+    wake_givers(self, first, workers);
 }
 
 uint32_t tnd_host_awake(const tnd_host_t *self, tnd_actor_id_t actor)

@@ -137,6 +137,7 @@ void tnd_leader_destroy(tnd_leader_t **self_p)
     tnd_checkpoint_writer_destroy(&self->writer);
     tnd_data_table_free(&self->data);
     free(self->model_reported);
+    tnd_leader_forget_changes(self);
     for (uint32_t c = 0; c < self->plan->chain_count; c++) {
         free(self->chains[c].members);
         free(self->chains[c].reasons);

@@ -1,8 +1,8 @@
 /*  runtime/host/leader_internal.h - the state of the leader, shared by its files.
  *
- *  leader.c handles messages and effects, leader_touch.c what users ask of the run, leader_hosts.c hosts that come and go, leader_start.c the
- *  barriers of the start, and leader_steps.c the reports of steps until they are booked, and what
- *  inspection shows of the run. */
+ *  leader.c handles messages and effects, leader_touch.c what users ask of the run, leader_hosts.c
+ *  hosts that come and go, leader_start.c the barriers of the start, and leader_steps.c the reports of
+ *  steps until they are booked, and what inspection shows of the run. */
 #ifndef TND_RUNTIME_HOST_LEADER_INTERNAL_H
 #define TND_RUNTIME_HOST_LEADER_INTERNAL_H
 
@@ -98,6 +98,9 @@ struct tnd_leader {
     bool closed;                     /* the writer knows the end of the chain */
     uint64_t kept_step;              /* the last checkpoint in the record */
     bool ended, drain;
+    tnd_plan_t *changed;   /* the plan with the options that users set; NULL: none was */
+    uint32_t *awake;       /* by instance, the first of its actor: workers that users want awake; 0:
+                            as the plan says */
     uint64_t paused_ns;    /* when a user asked for the pause; 0: the run is not paused */
     char paused_by[32];    /* that user */
     tnd_outcome_t outcome; /* once ended */
@@ -126,6 +129,9 @@ const char *tnd_leader_chain_name(const tnd_leader_t *self);
 void tnd_leader_touch(tnd_leader_t *self, uint32_t host, const tnd_msg_t *msg, uint64_t now);
 /*  The session of a chain that begins takes over a pause. */
 void tnd_leader_stay_paused(tnd_leader_t *self);
+/*  Tells a host that is connected how many workers users want awake. */
+void tnd_leader_tell_scale(tnd_leader_t *self, uint32_t host);
+void tnd_leader_forget_changes(tnd_leader_t *self);
 
 /* --- leader_hosts.c --------------------------------------------------------------------------- */
 

@@ -79,6 +79,9 @@ const char *tnd_tuning_text(uint64_t word, char *text, size_t room)
     case TND_TUNER_RESTORED:
         snprintf(text, room, ": one less %s %.1f %%", moved, by);
         break;
+    case TND_TUNER_LIMITED:
+        snprintf(text, room, ": a user allows no more");
+        break;
     case TND_TUNER_NONE:
     case TND_TUNER_ACTS:
         break;

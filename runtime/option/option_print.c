@@ -276,6 +276,12 @@ void tnd_options_show(const tnd_table_t *table, const void *options, FILE *out)
     print_table(&(speller_t){.out = out, .roles = TND_ROLE_ALL, .people = true}, table, options);
 }
 
+void tnd_option_show(const tnd_option_t *option, const void *options, FILE *out)
+{
+    print_field(&(speller_t){.out = out, .roles = TND_ROLE_ALL, .people = true}, option,
+                (const char *)options + option->offset);
+}
+
 /*  ", `keep`, `drop` or `pad`" without the leading comma; of "auto=0" only the word. */
 static const char *choice_text(tnd_arena_t *arena, const char *choices)
 {

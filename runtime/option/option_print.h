@@ -16,6 +16,9 @@ void tnd_options_print(const tnd_table_t *table, const void *options, unsigned r
 /*  Writes all options as people write them: 64MiB, 10s, `forever`; defaults are explicit. */
 void tnd_options_show(const tnd_table_t *table, const void *options, FILE *out);
 
+/*  Writes one of the options of a struct as people write it. */
+void tnd_option_show(const tnd_option_t *option, const void *options, FILE *out);
+
 /*  Writes pairs as a map on one line, in the order written. */
 void tnd_pairs_print(const tnd_pairs_t *self, FILE *out);
 /*  Same, as the text that a plugin's `open` takes; "" without pairs.  The caller frees it. */

@@ -12,16 +12,25 @@
 
 enum { NAME_SIZE = 40 };
 
-static const char *const verbs[TND_TOUCH_KINDS] = {
-    [TND_TOUCH_PAUSE] = "pause",
-    [TND_TOUCH_RESUME] = "resume",
-    [TND_TOUCH_DRAIN] = "drain",
-    [TND_TOUCH_RESTART] = "restart",
+/*  What follows a verb. */
+enum { ACTOR = 1, OPTION = 2, VALUE = 4 };
+
+static const struct {
+    const char *name;
+    unsigned words; /* a set of these, in this order */
+    const char *usage;
+} verbs[TND_TOUCH_KINDS] = {
+    [TND_TOUCH_PAUSE] = {"pause", 0, "pause"},
+    [TND_TOUCH_RESUME] = {"resume", 0, "resume"},
+    [TND_TOUCH_DRAIN] = {"drain", 0, "drain"},
+    [TND_TOUCH_RESTART] = {"restart", ACTOR, "restart ACTOR"},
+    [TND_TOUCH_SET] = {"set", ACTOR | OPTION | VALUE, "set ACTOR OPTION VALUE"},
+    [TND_TOUCH_SCALE] = {"scale", ACTOR | VALUE, "scale ACTOR NUMBER"},
 };
 
 const char *tnd_touch_verb(tnd_verb_t verb)
 {
-    return verbs[verb];
+    return verbs[verb].name;
 }
 
 static bool is_plain(char c)
@@ -53,14 +62,17 @@ tnd_status_t tnd_touch_read(tnd_touch_t *self, const char *line, size_t size, tn
     *self = (tnd_touch_t){.actor = ""};
     if (!take_word(&at, end, self->user, sizeof self->user) ||
         !take_word(&at, end, verb, sizeof verb))
-        return tnd_fail(error, "not a touch: expected USER VERB [ACTOR]");
-    while (kind < TND_TOUCH_KINDS && strcmp(verbs[kind], verb) != 0)
+        return tnd_fail(error, "not a touch: expected USER VERB ...");
+    while (kind < TND_TOUCH_KINDS && strcmp(verbs[kind].name, verb) != 0)
         kind++;
     if (kind == TND_TOUCH_KINDS)
         return tnd_fail(error, "this program does not know the touch `%s`", verb);
     self->verb = (tnd_verb_t)kind;
-    if (self->verb == TND_TOUCH_RESTART && !take_word(&at, end, self->actor, sizeof self->actor))
-        return tnd_fail(error, "restart needs the name of an actor");
+    unsigned words = verbs[kind].words;
+    if (((words & ACTOR) != 0 && !take_word(&at, end, self->actor, sizeof self->actor)) ||
+        ((words & OPTION) != 0 && !take_word(&at, end, self->option, sizeof self->option)) ||
+        ((words & VALUE) != 0 && !take_word(&at, end, self->value, sizeof self->value)))
+        return tnd_fail(error, "not a touch: expected USER %s", verbs[kind].usage);
     return at == end && (size == 0 || end[-1] != ' ')
                ? TND_OK
                : tnd_fail(error, "`%s` is followed by too much", verb);
@@ -68,8 +80,12 @@ tnd_status_t tnd_touch_read(tnd_touch_t *self, const char *line, size_t size, tn
 
 void tnd_touch_write(const tnd_touch_t *self, char line[TND_TOUCH_LINE])
 {
-    snprintf(line, TND_TOUCH_LINE, "%s %s%s%s", self->user, verbs[self->verb],
-             self->actor[0] != '\0' ? " " : "", self->actor);
+    const char *words[] = {self->actor, self->option, self->value};
+    size_t used =
+        (size_t)snprintf(line, TND_TOUCH_LINE, "%s %s", self->user, verbs[self->verb].name);
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+        if (words[i][0] != '\0')
+            used += (size_t)snprintf(line + used, TND_TOUCH_LINE - used, " %s", words[i]);
 }
 
 /*  The name of the socket whose pages have this number in their file system. */

@@ -1,7 +1,7 @@
 /*  runtime/touch/touch.h - a touch: what a user asks of a run that is under way.
  *
- *  A touch is a line of text, "USER VERB" or "USER VERB ACTOR", which a command sends to the socket
- *  of a process (touch_socket.h) and which processes pass on to the leader.
+ *  A touch is a line of text, such as "alice pause" or "alice set feed depth 4", which a command
+ *  sends to the socket of a process (touch_socket.h) and which processes pass on to the leader.
  *
  *  Threads: any. */
 #ifndef TND_RUNTIME_TOUCH_TOUCH_H
@@ -11,14 +11,23 @@
 
 #include "runtime/base/status.h"
 
-typedef enum { TND_TOUCH_PAUSE, TND_TOUCH_RESUME, TND_TOUCH_DRAIN, TND_TOUCH_RESTART } tnd_verb_t;
+typedef enum {
+    TND_TOUCH_PAUSE,
+    TND_TOUCH_RESUME,
+    TND_TOUCH_DRAIN,
+    TND_TOUCH_RESTART, /* an actor */
+    TND_TOUCH_SET,     /* an option of an actor to a value */
+    TND_TOUCH_SCALE    /* the workers of an actor that are awake to a value */
+} tnd_verb_t;
 
-enum { TND_TOUCH_KINDS = 4, TND_TOUCH_LINE = 128 };
+enum { TND_TOUCH_KINDS = 6, TND_TOUCH_LINE = 192 };
 
 typedef struct {
     tnd_verb_t verb;
-    char user[32];  /* letters, digits and `_ . -` */
-    char actor[48]; /* likewise; of RESTART: an instance; else "" */
+    char user[32];   /* letters, digits and `_ . -` */
+    char actor[48];  /* likewise; of RESTART: an instance; "" if the verb takes none */
+    char option[32]; /* likewise, of SET */
+    char value[32];  /* likewise, of SET and SCALE */
 } tnd_touch_t;
 
 /*  "pause" ... */

@@ -1,7 +1,11 @@
 #!/usr/bin/env python3
-"""A user touches a run that works: pause, resume, restart, drain.  The stream and the model stay the same.
+"""A user touches a run that works: pause, resume, restart, set, scale, drain.  Stream and model stay the same.
 
-Usage: touches.py NAME...; without a name it lists them.  TUNDISH_TOUCHES sets the number of random ones.
+Usage: touches.py NAME...; without a name it lists them.  TUNDISH_TOUCHES sets the number of random ones;
+then each of them must be answered within 2 s, also while others need the processors:
+
+    nice sh -c 'while :; do :; done' & nice sh -c 'while :; do :; done' &
+    TUNDISH_TOUCHES=200 tests/e2e/touches.py random_touches_change_no_row
 """
 import json
 import os
@@ -19,37 +23,44 @@ from run import BUILD, ROOT, TEST_SEED, TUNDISH, alive, free_port, tundish
 
 NAME = f"touched{os.getpid()}"  # other tests have runs at the same time
 TOUCHES = int(os.environ.get("TUNDISH_TOUCHES", "20"))
+ANSWER_SECONDS = 2 if "TUNDISH_TOUCHES" in os.environ else 60
 GRAPH = """tundish: 1
 name: {name}
 seed: 7
 hung_after: {hung}
-actors:
+{more}actors:
   read: {{kind: reader, source: {{npy: {{y: {folder}/y.npy}}}}, shuffle: global, epochs: {epochs}}}
-  prep: {{kind: preprocessor, workers: 3, ops: [{{plugin: drag, us: {us}}}]}}
-  batch: {{kind: batcher, size: 40}}
-  feed: {{kind: feeder}}
+  prep: {{kind: preprocessor, workers: {workers}, ops: [{{plugin: drag, us: {us}}}]}}
+  batch: {{kind: batcher, size: {size}, replicas: 2}}
+  feed: {{kind: feeder, step: {{plugin: witness}}}}
+  mean: {{kind: reducer}}
 links:
-  - read -> prep -> batch -> feed
+  - read -> prep -> batch -> feed <-> mean
 """
 TWO = """hosts:
-  a: {{address: 127.0.0.1, port: {port}, actors: [read, batch, feed]}}
-  b: {{address: 127.0.0.1, actors: [prep]}}
+  a: {{address: 127.0.0.1, port: {port}, actors: [read, batch, feed, mean]}}
+  b: {{address: 127.0.0.1, actors: [prep, feed]}}
 """
 
 
 class Run:
     """A run in the background, of one process or of two."""
 
-    def __init__(self, folder, epochs=3, us=400, hosts=False, hung="60s"):
+    def __init__(self, folder, epochs=3, us=400, hosts=False, hung="60s", workers=3, more="",
+                 feeds_on_b=True, size=40, **env):
         self.folder = folder
         write_npy(folder / "y.npy", "<i8", (2000,), struct.pack("<2000q", *range(2000)))
         files = [folder / "graph.yaml"]
-        files[0].write_text(GRAPH.format(name=NAME, folder=folder, epochs=epochs, us=us, hung=hung))
+        files[0].write_text(GRAPH.format(name=NAME, folder=folder, epochs=epochs, us=us, hung=hung,
+                                         workers=workers, more=more, size=size))
         if hosts:
             files.append(folder / "two.yaml")
-            files[1].write_text(TWO.format(port=free_port()))
+            two = TWO if feeds_on_b else TWO.replace("[prep, feed]", "[prep]")
+            files[1].write_text(two.format(port=free_port()))
         self.files = files
+        (folder / "witness").mkdir()
         self.env = {**os.environ, "XDG_RUNTIME_DIR": str(folder), "DRAG": "1",
+                    "WITNESS": str(folder / "witness"), **env,
                     "TUNDISH_PLUGIN_PATH": str(BUILD / "tests")}
         self.log = open(folder / "log", "w+")
         self.report = folder / "report.json"
@@ -104,7 +115,13 @@ class Run:
 
 
 def reference(run):
-    return tundish("run", run.files[0], env={"TUNDISH_PLUGIN_PATH": str(BUILD / "tests")}).report
+    return tundish("run", run.files[0], env={**run.env, "DRAG": "0"}).report
+
+
+def feeds_the_same(run, report):
+    expected = reference(run)
+    for key in ("stream_digest", "model_digest", "rows", "steps", "epochs"):
+        assert report[key] == expected[key], key
 
 
 def stops(run):
@@ -120,10 +137,15 @@ def touch_at_random(run, rounds):
     luck = random.Random(TEST_SEED)
     paused, done = False, 0
     actors = ["read", "prep.0", "prep.1", "prep.2", "batch"]
+    slowest = 0
     for _ in range(rounds):
-        verb = luck.choice(["pause", "resume", "pause", "resume", "restart"])
-        words = [verb, luck.choice(actors)] if verb == "restart" else [verb]
+        verb = luck.choice(["pause", "resume", "pause", "resume", "restart", "set", "scale"])
+        operand = {"restart": luck.choice(actors), "set": f"feed.depth={luck.choice([1, 2, 3, 5, 40])}",
+                   "scale": f"prep={luck.randint(1, 3)}"}.get(verb)
+        words = [verb, operand] if operand else [verb]
+        asked = time.monotonic()
         code, output = run.command(*words)
+        slowest = max(slowest, time.monotonic() - asked)
         if run.process.poll() is not None:
             break
         if code == 0:
@@ -131,7 +153,7 @@ def touch_at_random(run, rounds):
             paused = {"pause": True, "resume": False}.get(verb, paused)
         else:
             assert code in (1, 75), (words, code, output)  # 75: no answer came
-            wrong = {"pause": not paused, "resume": paused, "restart": False}[verb]
+            wrong = {"pause": not paused, "resume": paused, "restart": False}.get(verb, True)
             if wrong:  # a run that ends refuses, or does not answer any more
                 assert any(text in output for text in ENDING), (words, output)
                 run.process.wait(60)
@@ -140,17 +162,124 @@ def touch_at_random(run, rounds):
             time.sleep(luck.random() * 0.1)
     if paused:
         run.command("resume")
+    print(f"{done} touches were done, the slowest answer took {slowest:.2f} s")
+    assert slowest < ANSWER_SECONDS, slowest
     return done
 
 
 def test_random_touches_change_no_row(folder):
-    with Run(folder, epochs=4 + TOUCHES // 4) as run:
+    with Run(folder, epochs=4 + TOUCHES // 4, hosts=True) as run:
         run.running()
         assert touch_at_random(run, TOUCHES) > 0
-        report = run.end()
-        expected = reference(run)
-        for key in ("stream_digest", "rows", "steps", "epochs"):
-            assert report[key] == expected[key], key
+        feeds_the_same(run, run.end())
+
+
+def feeders(run):
+    look = run.look()
+    return [actor for process in look["processes"] for actor in process["actors"]
+            if actor["kind"] == "feeder"]
+
+
+def slots(run):
+    """The batches that each feeder has or may take."""
+    return {actor["queue"] + actor["credit"] for actor in feeders(run)}
+
+
+def test_depth_is_set_on_all_hosts(folder):
+    with Run(folder, epochs=1000, hosts=True) as run:
+        run.running()
+        assert slots(run) != {3}
+        code, output = run.command("set", "feed.depth=3")
+        assert code == 0 and "becomes 3 between two steps; it was auto" in output, output
+        run.until("all feeders have 3 slots", lambda _: slots(run) == {3})
+        code, output = run.command("set", "feed.depth=1025")
+        assert code == 1 and "from 1 to 1024, or `auto`, not `1025`; it is 3" in output, output
+        for words, reason in (("feed.spare=3", "is read when the run starts"), ("batch.size=4", "changes the stream"),
+                              ("feed.devices=x", "says where actors run"), ("feed.dept=4", "can be set in a run: depth"),
+                              ("batch.dept=4", "none of its options"), ("fee.depth=4", "no actor of that name")):
+            code, output = run.command("set", words)
+            assert code == 1 and reason in output, (words, output)
+        assert run.command("set", "feed.depth")[0] == 2
+        log = run.text()
+        for host in "ab":
+            assert f"{host} | {host} control info set by " in log, log
+        assert run.command("drain")[0] == 0
+        run.end(130)
+
+
+def test_memory_limits_depth(folder):
+    with Run(folder, epochs=1000, more="memory: 64MiB\n", size=2000) as run:
+        run.running()
+        code, output = run.command("set", "feed.depth=1024")
+        assert code == 1 and "`memory:` allows 64" in output, output
+        code, output = run.command("set", "feed.depth=4")
+        assert code == 0 and "it was auto" in output, output
+        assert run.command("drain")[0] == 0
+        run.end(130)
+
+
+def rows_of_workers(run):
+    return {actor["name"]: actor["rows_out"] for process in run.look()["processes"]
+            for actor in process["actors"] if actor["kind"] == "preprocessor"}
+
+
+def test_workers_fall_asleep_and_wake_up(folder):
+    with Run(folder, epochs=1000, hosts=True) as run:
+        run.running()
+        code, output = run.command("scale", "prep=1")
+        assert code == 0 and "prep: 1 of 3 workers are awake" in output, output
+        run.until("two are asleep", lambda _: [actor["state"] for process in run.look()["processes"]
+                                               for actor in process["actors"]].count("asleep") == 2)
+        before = rows_of_workers(run)
+        steps = run.session()["steps"]
+        run.until("rows flow", lambda it: it["steps"] > steps + 20)
+        assert [name for name, rows in rows_of_workers(run).items() if rows > before[name]] == ["prep.0"]
+        code, output = run.command("scale", "prep=3")
+        assert code == 0, output
+        run.until("all work", lambda _: all(rows > before[name] for name, rows in rows_of_workers(run).items()))
+        for words, reason in (("prep=4", "write `workers: 4`"), ("prep=0", "from 1 to 3"),
+                              ("feed=1", "it is a feeder"), ("pre=1", "no actor of that name")):
+            code, output = run.command("scale", words)
+            assert code == 1 and reason in output, (words, output)
+        assert run.command("drain")[0] == 0
+        run.end(130)
+
+
+def test_a_host_that_is_started_again_keeps_its_scale(folder):
+    with Run(folder, epochs=1000, hosts=True, feeds_on_b=False) as run:
+        run.running()
+        assert run.command("scale", "prep=2")[0] == 0
+        pid = next(process["pid"] for process in run.look()["processes"] if process["host"] == "b")
+        os.kill(pid, signal.SIGKILL)
+        run.until("prep.2 sleeps in another process", lambda _: any(
+            actor["name"] == "prep.2" and actor["state"] == "asleep" and process["pid"] != pid
+            for process in run.look()["processes"] for actor in process["actors"]))
+        assert run.command("drain")[0] == 0
+        run.end(130)
+
+
+def test_a_user_limits_automatic_workers(folder):
+    with Run(folder, epochs=1000, workers="auto") as run:
+        run.running()
+        code, output = run.command("scale", "prep=1")
+        assert code == 0 or "only actors with `workers:`" in output, output
+        code, output = run.command("scale", "prep=4096")
+        assert code == 1 and "as many as `cpu:` and `memory:` allow" in output or "has 1 worker" in output, output
+        assert run.command("drain")[0] == 0
+        run.end(130)
+
+
+def test_a_hung_actor_does_not_prevent_a_touch_of_another(folder):
+    sticks = folder / "sticks"
+    with Run(folder, epochs=1000, DRAG_STICKS=str(sticks)) as run:
+        run.running()
+        sticks.touch()
+        run.until("a worker hangs", lambda _: not sticks.exists())
+        for words in (["set", "feed.depth=3"], ["restart", "read"], ["scale", "prep=2"], ["pause"], ["resume"]):
+            code, output = run.command(*words)
+            assert code == 0, output
+        run.process.kill()
+        run.process.wait()
 
 
 def test_a_pause_is_shown_and_ends(folder):
@@ -233,7 +362,7 @@ def test_garbage_and_silent_clients_change_nothing(folder):
 
 
 def test_a_stopped_worker_does_not_prevent_a_touch(folder):
-    with Run(folder, epochs=1000, hosts=True) as run:
+    with Run(folder, epochs=1000, hosts=True, feeds_on_b=False) as run:
         run.running()
         pid = next(process["pid"] for process in run.look()["processes"]
                    if process["host"] == "b")

@@ -18,7 +18,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     tnd_touch_write(&touch, line);
     if (strlen(line) != size || memcmp(line, bytes, size) != 0 ||
         tnd_touch_read(&again, line, size, &error) != TND_OK ||
-        strcmp(again.actor, touch.actor) != 0 || strcmp(again.user, touch.user) != 0)
+        strcmp(again.actor, touch.actor) != 0 || strcmp(again.option, touch.option) != 0 ||
+        strcmp(again.value, touch.value) != 0 || strcmp(again.user, touch.user) != 0)
         abort();
     return 0;
 }

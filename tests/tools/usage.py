@@ -64,7 +64,8 @@ def test_every_command_has_help_with_its_exit_codes(_):
         code, out, err = run(command, "--help")
         same((code, err), (0, ""), command)
         holds(out, f"tundish {command}", "Exit codes:", "  2 ")
-        same(run("help", command)[1], out, command)
+        told = run("help", command)[1]  # `scale` is an operation too, whose help follows
+        assert told == out or (command == "scale" and told.startswith(out)), command
 
 
 def test_help_lists_every_command_and_every_part(_):

@@ -83,7 +83,7 @@ static void print_options(tnd_arena_t *arena, const tnd_table_t *table, const ch
         printf("\n  %s%s: %s\n      %s", prefix, tnd_option_is_any(option) ? "NAME" : option->name,
                tnd_option_expects(arena, option), option->help);
         print_default(option);
-        printf("      role: %s\n", tnd_reference_role(option->role));
+        printf("      role: %s%s\n", tnd_reference_role(option->role), tnd_reference_live(option));
         if (option->table != NULL)
             print_options(arena, option->table,
                           tnd_arena_format(arena, "%s%s.", prefix,
@@ -110,8 +110,8 @@ static void print_option(const char *name, const tnd_option_t *option)
     tnd_arena_t *arena = tnd_arena_new();
     printf("%s: %s\n  %s", name, tnd_option_expects(arena, option), option->help);
     print_default(option);
-    printf("  role: %s - %s\n", tnd_reference_role(option->role),
-           tnd_reference_role_meaning(option->role));
+    printf("  role: %s - %s%s\n", tnd_reference_role(option->role),
+           tnd_reference_role_meaning(option->role), tnd_reference_live(option));
     if (option->table != NULL) {
         print_options(arena, option->table, "");
     } else if (option->parts != NULL) {
@@ -134,6 +134,7 @@ static void print_option_json(const tnd_option_t *option)
     tnd_json_text(stdout,
                   option->fallback != NULL && *option->fallback != '\0' ? option->fallback : NULL);
     tnd_json_member(stdout, "unit", option->unit);
+    printf(",\"live\":%s", option->live != TND_LIVE_NOT ? "true" : "false");
     tnd_json_member(stdout, "range", option->range);
     tnd_json_member(stdout, "choices", option->choices);
     tnd_json_member(stdout, "expects", tnd_option_expects(arena, option));

@@ -238,8 +238,9 @@ static void put_options(FILE *out, tnd_arena_t *arena, const tnd_table_t *table,
             more = "; required";
         else if (option->fallback != NULL && *option->fallback != '\0')
             more = tnd_arena_format(arena, "; by default %s", option->fallback);
-        put_sentence(out, tnd_arena_format(arena, "%s%s (%s).", option->help, more,
-                                           tnd_reference_role(option->role)));
+        put_sentence(out, tnd_arena_format(arena, "%s%s (%s%s).", option->help, more,
+                                           tnd_reference_role(option->role),
+                                           tnd_reference_live(option)));
         if (option->table != NULL)
             put_options(out, arena, option->table,
                         tnd_arena_format(arena, "%s%s.", prefix, any ? "NAME" : option->name));

@@ -173,6 +173,11 @@ const char *tnd_reference_role(tnd_option_role_t role)
     return names[role];
 }
 
+const char *tnd_reference_live(const tnd_option_t *option)
+{
+    return option->live != TND_LIVE_NOT ? "; `tundish set` changes it in a run" : "";
+}
+
 const char *tnd_reference_role_meaning(tnd_option_role_t role)
 {
     static const char *const meanings[] = {

@@ -38,6 +38,8 @@ const char *tnd_reference_facts(tnd_arena_t *arena, const tnd_chapter_t *chapter
 
 /*  The name of a role, such as "graph", and its meaning for an overlay, a clause. */
 const char *tnd_reference_role(tnd_option_role_t role);
+/*  Whether `tundish set` changes an option in a run, as the end of a sentence; "" if not. */
+const char *tnd_reference_live(const tnd_option_t *option);
 const char *tnd_reference_role_meaning(tnd_option_role_t role);
 /*  The name of an option's type for programs: "u64", "path". */
 const char *tnd_reference_type(tnd_option_type_t type);

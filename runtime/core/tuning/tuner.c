@@ -74,6 +74,22 @@ void tnd_tuner_init(tnd_tuner_t *self, uint32_t most)
     forget_holds(self);
 }
 
+void tnd_tuner_limit(tnd_tuner_t *self, uint32_t most)
+{
+    assert(most > 0);
+    bool returns = self->state == TND_TUNER_TRIES_LESS;
+    self->most = most;
+    if (self->workers + returns <= most)
+        return;
+    self->workers = self->workers < most ? self->workers : most;
+    self->decision.workers = self->workers;
+    self->decision.act = TND_TUNER_LIMITED;
+    self->state = TND_TUNER_WATCHES;
+    self->skipped = SKIPPED;
+    self->short_of = self->idle = self->unjudged = 0;
+    memset(&self->now, 0, sizeof self->now);
+}
+
 static void change(tnd_tuner_t *self, bool more)
 {
     self->workers += more ? 1u : -1u;

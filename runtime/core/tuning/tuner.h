@@ -43,6 +43,7 @@ typedef enum {
     TND_TUNER_CHECKED,  /* the same, because the worker was not judged when it was added */
     TND_TUNER_SPARED,   /* it was not needed */
     TND_TUNER_RESTORED, /* it was */
+    TND_TUNER_LIMITED,  /* a user wants fewer workers */
     TND_TUNER_ACTS
 } tnd_tuner_act_t;
 
@@ -83,6 +84,9 @@ typedef struct {
 
 /*  `most`: the workers that there are. */
 void tnd_tuner_init(tnd_tuner_t *self, uint32_t most);
+/*  There are so many workers from now on.  If more are awake, or were before a trial of one less, so
+ *  many are, and the trial ends. */
+void tnd_tuner_limit(tnd_tuner_t *self, uint32_t most);
 /*  Whether something was decided: see `decision`. */
 bool tnd_tuner_step(tnd_tuner_t *self, const tnd_tuner_sample_t *sample);
 

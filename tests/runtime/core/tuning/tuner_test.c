@@ -284,3 +284,27 @@ Test(tuner, bursts_change_the_number_less_and_less_often)
         cr_assert_leq(late, 60, "seed %u: %u changes in 60 bursts", seed, late);
     }
 }
+
+/* --- what a user allows ------------------------------------------------------------------------ */
+
+Test(tuner, never_more_workers_are_awake_than_a_user_allows)
+{
+    for (unsigned seed = 1; seed <= 200; seed++) {
+        unsigned random = seed;
+        pipeline_t pipeline = random_pipeline(&random);
+        tnd_tuner_t tuner;
+        tnd_tuner_init(&tuner, pipeline.cores);
+        for (int i = 0; i < 40; i++) {
+            uint32_t most = 1 + (uint32_t)rand_r(&random) % pipeline.cores;
+            tnd_tuner_limit(&tuner, most);
+            for (int p = rand_r(&random) % 40; p >= 0; p--) {
+                cr_assert(tuner.workers >= 1 && tuner.workers <= most, "seed %u: %u of %u", seed,
+                          tuner.workers, most);
+                (void)pass(&tuner, &pipeline, 1);
+            }
+        }
+        tnd_tuner_limit(&tuner, pipeline.cores);
+        pass(&tuner, &pipeline, 700);
+        is_settled(&tuner, &pipeline, seed);
+    }
+}
