@@ -340,6 +340,39 @@ def test_a_host_that_does_not_lead_passes_touches_on(folder):
         assert "pause by alice" in json.dumps(look), sorted(logs)
 
 
+def test_a_touch_goes_to_another_machine_by_a_command(folder):
+    with Run(folder, epochs=1000) as run:
+        run.running()
+        there = {**run.env, "PATH": f"{TUNDISH.parent}:{os.environ['PATH']}"}
+        here = {**there, "XDG_RUNTIME_DIR": str(folder / "witness")}
+
+        def touch(*words, leader="127.0.0.1:7100", via=f"env XDG_RUNTIME_DIR={folder} AT={{address}}"):
+            done = subprocess.run([str(TUNDISH), *words, "--via", via, "--leader", leader], env=here,
+                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=60)
+            return done.returncode, done.stdout
+
+        code, output = touch("set", "feed.depth=3", NAME)
+        assert code == 0 and "becomes 3" in output, output
+        code, output = touch("set", "feed.depth=0", NAME)
+        assert code == 1 and "it is 3" in output, output
+        assert touch("pause", NAME)[0] == 0
+        stops(run)
+        assert touch("pause", "absent")[0] == 1
+        for words, code, said in (
+                ({"via": "python3 -c exit(9)#{address}"}, 75, "ended with 9"),
+                ({"via": "/absent {address}"}, 75, "/absent: No such file"),
+                ({"via": "ssh"}, 2, "{address}"), ({"via": "ssh {host}"}, 2, "{host}"),
+                ({"leader": "nowhere"}, 2, "10.0.0.1:7100"), ({"leader": "-oProxyCommand=x:1"}, 75, "characters")):
+            found, output = touch("resume", NAME, **words)
+            assert found == code and said in output, (words, found, output)
+        code, output = touch("resume", "a;b")
+        assert code == 2 and "does not pass on" in output, output
+        code, output = run.command("resume", "--leader", "127.0.0.1:7100")
+        assert code == 2 and "add --via" in output, output
+        assert touch("drain", NAME)[0] == 0
+        run.end(130)
+
+
 def test_garbage_and_silent_clients_change_nothing(folder):
     with Run(folder) as run:
         run.running()

@@ -5,7 +5,7 @@
 static int drain_run(const tnd_request_t *request)
 {
     tnd_touch_t touch = {.verb = TND_TOUCH_DRAIN};
-    return tnd_touch_command(request->file_count > 0 ? request->files[0] : NULL, &touch);
+    return tnd_touch_command(request, 0, &touch);
 }
 
 const tnd_command_t tnd_command_drain;
@@ -13,12 +13,12 @@ const tnd_command_t tnd_command_drain = {
     .name = "drain",
     .operands = "[RUN]",
     .summary = "ends a run after a step, as Ctrl-C does",
-    .arguments = (const char *const[]){NULL},
+    .arguments = tnd_touch_arguments,
     .details = "Every replica finishes the same last step, checkpoints and models are written, and "
                "the run\n"
                "exits with 130.  A run that is paused ends where it stopped.  See `tundish help "
                "failures`\n"
-               "about --resume.  `tundish wait drained` waits for the end.\n",
+               "about --resume.  `tundish wait drained` waits for the end.\n" TND_TOUCH_ELSEWHERE,
     .codes = TND_TOUCH_CODES,
     .run = drain_run,
 };

@@ -5,7 +5,7 @@
 static int pause_run(const tnd_request_t *request)
 {
     tnd_touch_t touch = {.verb = TND_TOUCH_PAUSE};
-    return tnd_touch_command(request->file_count > 0 ? request->files[0] : NULL, &touch);
+    return tnd_touch_command(request, 0, &touch);
 }
 
 const tnd_command_t tnd_command_pause;
@@ -13,7 +13,7 @@ const tnd_command_t tnd_command_pause = {
     .name = "pause",
     .operands = "[RUN]",
     .summary = "stops a run between two steps, until `tundish resume`",
-    .arguments = (const char *const[]){NULL},
+    .arguments = tnd_touch_arguments,
     .details =
         "Steps that have started finish, and no further one is started: all replicas stop after "
         "the\n"
@@ -22,7 +22,7 @@ const tnd_command_t tnd_command_pause = {
         "begun begins when it is resumed; a run that drains cannot be paused.  Hosts that are "
         "lost\n"
         "meanwhile must return in time, as in a run that works.  The stream and the model do not\n"
-        "change by a pause.\n",
+        "change by a pause.\n" TND_TOUCH_ELSEWHERE,
     .codes = TND_TOUCH_CODES,
     .run = pause_run,
 };

@@ -11,7 +11,7 @@ static int restart(const tnd_request_t *request)
     if (strlen(request->files[0]) >= sizeof touch.actor)
         return tnd_usage_error("restart", "`%s` is too long for an actor", request->files[0]);
     snprintf(touch.actor, sizeof touch.actor, "%s", request->files[0]);
-    return tnd_touch_command(request->file_count > 1 ? request->files[1] : NULL, &touch);
+    return tnd_touch_command(request, 1, &touch);
 }
 
 const tnd_command_t tnd_command_restart;
@@ -19,14 +19,14 @@ const tnd_command_t tnd_command_restart = {
     .name = "restart",
     .operands = "ACTOR [RUN]",
     .summary = "replaces an actor of a run, such as prep.0, by a new life",
-    .arguments = (const char *const[]){NULL},
+    .arguments = tnd_touch_arguments,
     .details =
         "The actor ends after the block that it works on, and a new one takes its place in the "
         "same\n"
         "process: it opens its files, sources and operations again.  What it had is asked for\n"
         "again, so the stream does not change.  One that hangs is abandoned after `hung_after`.\n"
         "This does not count towards `restarts:`.  Feeders cannot be replaced, because they have\n"
-        "the models.  ACTOR is an instance, as `tundish ps` shows it.\n",
+        "the models.  ACTOR is an instance, as `tundish ps` shows it.\n" TND_TOUCH_ELSEWHERE,
     .codes = TND_TOUCH_CODES,
     .operands_min = 1,
     .missing = "ACTOR is missing",

@@ -5,7 +5,7 @@
 static int resume_run(const tnd_request_t *request)
 {
     tnd_touch_t touch = {.verb = TND_TOUCH_RESUME};
-    return tnd_touch_command(request->file_count > 0 ? request->files[0] : NULL, &touch);
+    return tnd_touch_command(request, 0, &touch);
 }
 
 const tnd_command_t tnd_command_resume;
@@ -13,8 +13,8 @@ const tnd_command_t tnd_command_resume = {
     .name = "resume",
     .operands = "[RUN]",
     .summary = "continues a run that `tundish pause` stopped",
-    .arguments = (const char *const[]){NULL},
-    .details = "The feeders start the next step.\n",
+    .arguments = tnd_touch_arguments,
+    .details = "The feeders start the next step.\n" TND_TOUCH_ELSEWHERE,
     .codes = TND_TOUCH_CODES,
     .run = resume_run,
 };

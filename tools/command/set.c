@@ -8,7 +8,7 @@ static int set(const tnd_request_t *request)
     tnd_error_t error;
     if (tnd_touch_parse_set(&touch, request->files[0], &error) != TND_OK)
         return tnd_usage_error("set", "%s", error.text);
-    return tnd_touch_command(request->file_count > 1 ? request->files[1] : NULL, &touch);
+    return tnd_touch_command(request, 1, &touch);
 }
 
 const tnd_command_t tnd_command_set;
@@ -16,7 +16,7 @@ const tnd_command_t tnd_command_set = {
     .name = "set",
     .operands = "ACTOR.OPTION=VALUE [RUN]",
     .summary = "changes an option of a run, such as feed.depth=4",
-    .arguments = (const char *const[]){NULL},
+    .arguments = tnd_touch_arguments,
     .details =
         "What can be changed is the `depth` of a feeder: an option that changes only speed and\n"
         "memory (role `tune`) and is not fixed when the run starts.  `tundish help feeder` shows\n"
@@ -25,7 +25,8 @@ const tnd_command_t tnd_command_set = {
         "stay\n"
         "as they are.  The file does not change: a run that is resumed begins with its value.\n"
         "\n"
-        "Any other option is refused with the reason, its value, and what it takes.\n",
+        "Any other option is refused with the reason, its value, and what it "
+        "takes.\n" TND_TOUCH_ELSEWHERE,
     .codes = TND_TOUCH_CODES,
     .operands_min = 1,
     .missing = "the option is missing, such as feed.depth=4",

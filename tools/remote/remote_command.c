@@ -9,9 +9,6 @@
 #include "runtime/base/allocation.h"
 
 static const char blanks[] = " \t\n";
-static const char *const ours[] = {"tundish", "ps", "--stream", "--pages", "--interval=100ms"};
-
-enum { OURS = sizeof ours / sizeof ours[0] };
 
 static bool begins(const char *text, const char *with)
 {
@@ -38,13 +35,18 @@ tnd_status_t tnd_remote_command_check(const char *via, tnd_error_t *error)
     return TND_OK;
 }
 
-/*  Whether it can be a word of a command that a remote shell may read again. */
+bool tnd_remote_command_is_plain(const char *word)
+{
+    bool plain = *word != '\0' && *word != '-';
+    for (const char *at = word; *at != '\0'; at++)
+        plain = plain && (isalnum((unsigned char)*at) || strchr(".:_%-=", *at) != NULL);
+    return plain;
+}
+
+/*  Likewise of a name. */
 static bool is_plain(const char *name)
 {
-    bool plain = *name != '\0' && *name != '-';
-    for (const char *at = name; *at != '\0'; at++)
-        plain = plain && (isalnum((unsigned char)*at) || strchr(".:_%-", *at) != NULL);
-    return plain;
+    return tnd_remote_command_is_plain(name) && strchr(name, '=') == NULL;
 }
 
 /*  A word with its names replaced. */
@@ -66,22 +68,26 @@ static char *replace(const char *word, size_t length, const char *host, const ch
 }
 
 char **tnd_remote_command_new(const char *via, const char *host, const char *address,
-                              tnd_error_t *error)
+                              const char *const *ours, tnd_error_t *error)
 {
+    size_t own = 0;
     bool plain = (strstr(via, "{host}") == NULL || is_plain(host)) &&
                  (strstr(via, "{address}") == NULL || is_plain(address));
     if (!plain) {
         (void)tnd_fail(error, "its name or address has characters that --via does not pass on");
         return NULL;
     }
-    char **words = tnd_allocate_zeroed(strlen(via) + OURS + 1, sizeof *words);
+    while (ours[own] != NULL)
+        own++;
+    char **words = tnd_allocate_zeroed(strlen(via) + own + 2, sizeof *words);
     size_t count = 0;
     for (const char *at = via + strspn(via, blanks); *at != '\0'; at += strspn(at, blanks)) {
         size_t length = strcspn(at, blanks);
         words[count++] = replace(at, length, host, address);
         at += length;
     }
-    for (size_t i = 0; i < OURS; i++)
+    words[count++] = tnd_copy_string("tundish");
+    for (size_t i = 0; i < own; i++)
         words[count++] = tnd_copy_string(ours[i]);
     return words;
 }

@@ -114,7 +114,8 @@ static remote_host_t *add(tnd_remote_hosts_t *self, const tnd_host_record_t *rec
     snprintf(host->address, sizeof host->address, "%s", record->address);
     if (host->here)
         return host;
-    char **words = tnd_remote_command_new(self->via, host->name, host->address, &host->error);
+    static const char *const look[] = {"ps", "--stream", "--pages", "--interval=100ms", NULL};
+    char **words = tnd_remote_command_new(self->via, host->name, host->address, look, &host->error);
     if (words != NULL)
         host->stream = stream_of(self, host->address, words, &host->error);
     return host;

@@ -11,6 +11,7 @@
 
 #include "runtime/observe/inspection.h"
 #include "tools/report/absent_run.h"
+#include "tools/touch/remote_touch.h"
 
 /*  The process drops a client to which the leader has not answered after 5 s. */
 static const struct timeval patience = {.tv_sec = 8};
@@ -144,14 +145,63 @@ tnd_status_t tnd_touch_parse_scale(tnd_touch_t *touch, const char *text, tnd_err
     return TND_OK;
 }
 
-int tnd_touch_command(const char *run, tnd_touch_t *touch)
+const char *const tnd_touch_arguments[] = {"--via", "--leader", NULL};
+
+/*  The address in "10.0.0.1:7100" or "[fe80::1]:7100"; false: there is none. */
+static bool take_address(const char *leader, char *address, size_t room)
 {
+    const char *colon = strrchr(leader, ':');
+    size_t size = colon != NULL ? (size_t)(colon - leader) : 0;
+    if (size > 1 && leader[0] == '[' && leader[size - 1] == ']') {
+        leader++;
+        size -= 2;
+    }
+    if (size == 0 || size >= room)
+        return false;
+    snprintf(address, room, "%.*s", (int)size, leader);
+    return true;
+}
+
+/*  Runs the subcommand where the leader is; -1: it is on this machine, or which machine is not
+ *  known. */
+static int touch_elsewhere(const tnd_request_t *request, const char *run, const char *verb)
+{
+    char address[128], host[64] = "", text[640];
+    if (request->leader != NULL) {
+        if (!take_address(request->leader, address, sizeof address))
+            return tnd_usage_error(verb,
+                                   "--leader takes an address and port, such as "
+                                   "10.0.0.1:7100, not '%s'",
+                                   request->leader);
+        return tnd_remote_touch(request, verb, host, address);
+    }
+    tnd_inspection_t *look = tnd_inspection_new(TND_LOOK_NOW);
+    const tnd_inspected_t *process = find(look, run, text, sizeof text);
+    bool elsewhere = process != NULL && process->record.page->state == 0;
+    if (elsewhere) {
+        snprintf(address, sizeof address, "%s", process->record.hosts[0].address);
+        snprintf(host, sizeof host, "%s", process->record.hosts[0].name);
+    }
+    tnd_inspection_destroy(&look);
+    return elsewhere ? tnd_remote_touch(request, verb, host, address) : -1;
+}
+
+int tnd_touch_command(const tnd_request_t *request, size_t own, tnd_touch_t *touch)
+{
+    const char *run = request->file_count > own ? request->files[own] : NULL;
+    const char *verb = tnd_touch_verb(touch->verb);
     char text[640];
+    if (request->leader != NULL && request->via == NULL)
+        return tnd_usage_error(verb, "a control port only shows a run: add --via 'ssh {address}', "
+                                     "and the command runs there");
+    int code = request->via != NULL ? touch_elsewhere(request, run, verb) : -1;
+    if (code >= 0)
+        return code;
     tnd_touch_result_t result = tnd_touch_send(run, touch, text, sizeof text);
     if (result == TND_TOUCHED) {
         puts(text);
         return TND_EXIT_OK;
     }
-    tnd_complain(tnd_touch_verb(touch->verb), "%s", text);
+    tnd_complain(verb, "%s", text);
     return result == TND_TOUCH_NO_ANSWER ? TND_EXIT_PEER : TND_EXIT_FAILED;
 }

@@ -28,14 +28,24 @@ tnd_status_t tnd_touch_parse_set(tnd_touch_t *touch, const char *text,
 tnd_status_t tnd_touch_parse_scale(tnd_touch_t *touch, const char *text,
                                    tnd_error_t *error) TND_CHECKED;
 
-/*  Runs a subcommand that is a touch: sends it, prints the answer, returns the exit code. */
-int tnd_touch_command(const char *run, tnd_touch_t *touch);
+/*  Runs a subcommand that is a touch: sends it, prints the answer, returns the exit code.  The name of
+ *  the run is the operand after `own` others; without it, the only run is meant.  With --via the
+ *  subcommand runs on the machine of the leader, unless that is this one. */
+int tnd_touch_command(const tnd_request_t *request, size_t own, tnd_touch_t *touch);
+
+/*  The options of such a subcommand, and what its help says of them. */
+extern const char *const tnd_touch_arguments[];
+#define TND_TOUCH_ELSEWHERE                                                                        \
+    "\n"                                                                                           \
+    "With --via 'ssh {address}' the command runs on the machine of the leader, which a process "   \
+    "of\n"                                                                                         \
+    "the run on this machine names; without one, --leader does, such as 10.0.0.1:7100.\n"
 
 /*  The exit codes of such a subcommand, for its help. */
 #define TND_TOUCH_CODES                                                                            \
     "  0   the leader does it\n"                                                                   \
-    "  1   it is refused, or no such run is on this machine\n"                                     \
+    "  1   it is refused, or no such run is on that machine\n"                                     \
     "  2   usage\n"                                                                                \
-    "  75  no answer came; it may still be done\n"
+    "  75  no answer came; it may still be done; the command of --via failed\n"
 
 #endif

@@ -10,7 +10,8 @@ static const char *words_of(const char *via, const char *host, const char *addre
 {
     static char text[512];
     tnd_error_t error = {.text = ""};
-    char **words = tnd_remote_command_new(via, host, address, &error);
+    static const char *const look[] = {"ps", "--stream", "--pages", "--interval=100ms", NULL};
+    char **words = tnd_remote_command_new(via, host, address, look, &error);
     snprintf(text, sizeof text, "%s", error.text);
     for (size_t i = 0, used = 0; words != NULL && words[i] != NULL; i++)
         used +=
