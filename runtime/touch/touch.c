@@ -88,6 +88,35 @@ void tnd_touch_write(const tnd_touch_t *self, char line[TND_TOUCH_LINE])
             used += (size_t)snprintf(line + used, TND_TOUCH_LINE - used, " %s", words[i]);
 }
 
+/*  Takes what is before `end`; returns what follows it, or NULL: there is none, or no room. */
+static const char *take(const char *text, char end, char *word, size_t room)
+{
+    size_t size = strcspn(text, (const char[]){end, '\0'});
+    if (size == 0 || size >= room || text[size] != end)
+        return NULL;
+    memcpy(word, text, size);
+    word[size] = '\0';
+    return text + size + (end != '\0');
+}
+
+tnd_status_t tnd_touch_parse_set(tnd_touch_t *touch, const char *text, tnd_error_t *error)
+{
+    const char *at = take(text, '.', touch->actor, sizeof touch->actor);
+    at = at != NULL ? take(at, '=', touch->option, sizeof touch->option) : NULL;
+    if (at == NULL || take(at, '\0', touch->value, sizeof touch->value) == NULL)
+        return tnd_fail(error, "expected ACTOR.OPTION=VALUE, such as feed.depth=4, not `%.100s`",
+                        text);
+    return TND_OK;
+}
+
+tnd_status_t tnd_touch_parse_scale(tnd_touch_t *touch, const char *text, tnd_error_t *error)
+{
+    const char *at = take(text, '=', touch->actor, sizeof touch->actor);
+    if (at == NULL || take(at, '\0', touch->value, sizeof touch->value) == NULL)
+        return tnd_fail(error, "expected ACTOR=NUMBER, such as prep=2, not `%.100s`", text);
+    return TND_OK;
+}
+
 /*  The name of the socket whose pages have this number in their file system. */
 static void name_of(ino_t pages, char name[NAME_SIZE])
 {

@@ -38,6 +38,13 @@ tnd_status_t tnd_touch_read(tnd_touch_t *self, const char *line, size_t size,
 /*  Writes the line, without its end. */
 void tnd_touch_write(const tnd_touch_t *self, char line[TND_TOUCH_LINE]);
 
+/*  Reads what users write after `set` and `scale`: "ACTOR.OPTION=VALUE", "ACTOR=NUMBER".
+ *  Errors: TND_FAILED if it is not of that form. */
+tnd_status_t tnd_touch_parse_set(tnd_touch_t *touch, const char *text,
+                                 tnd_error_t *error) TND_CHECKED;
+tnd_status_t tnd_touch_parse_scale(tnd_touch_t *touch, const char *text,
+                                   tnd_error_t *error) TND_CHECKED;
+
 /*  Where the process with the statistics file `pages` listens.  Errors: that file does not
  *  exist; the path is too long. */
 tnd_status_t tnd_touch_path(const char *pages, char *path, size_t room,

@@ -117,6 +117,35 @@ def test_keys_and_sizes(folder):
             terminal.shows("ended 0", without=("1 graph",))
 
 
+def test_touches_are_confirmed(folder):
+    with hanging(folder) as (environment, _):
+        until(environment, in_step)
+        with Terminal(folder, environment, "stuck", "-i", "100ms", size=(120, 40)) as terminal:
+            terminal.shows("tundish top   stuck  running", "p pause  u touch")
+            terminal.keys("p")
+            terminal.shows("pause stuck?")
+            terminal.keys("n")
+            terminal.shows("q quit", without=("pause stuck?", "paused by"))
+            terminal.keys("p")
+            terminal.shows("pause stuck?")
+            terminal.keys("y")
+            terminal.shows("stuck pauses: steps that have started finish", "stuck  paused by ")
+            terminal.keys("u")
+            terminal.shows("p resume  d drain  r restart read.0")
+            terminal.keys("s", "feed.depth=5", "Enter")
+            terminal.shows("set feed.depth=5 of this run?")
+            terminal.keys("y")
+            terminal.shows("feed.depth becomes 5 between two steps")
+            terminal.keys(":", "scale prep=2", "Enter")
+            terminal.shows("scale prep=2 of this run?")
+            terminal.keys("y")
+            terminal.shows("cannot scale prep: the run has no actor of that name")
+        with Terminal(folder, environment, "stuck", "-i", "100ms", "--read-only", size=(120, 40)) as terminal:
+            terminal.shows("stuck  paused by ", "q quit", without=("u touch",))
+            terminal.keys("p")
+            terminal.shows("? shows the keys")
+
+
 def test_a_killed_run_stays_on_the_screen(folder):
     with hanging(folder) as (environment, process):
         until(environment, in_step)

@@ -48,7 +48,8 @@ typedef struct {
     bool last;
     uint64_t seconds, minutes, seed; /* 0: not given */
     bool quiet, json, replicas, log_json, fed;
-    bool dot, graph, html, man, all, trust_data, list, remove, beside, stream, pages, once;
+    bool dot, graph, html, man, all, trust_data, list, remove, beside, stream, pages, once,
+        read_only;
 } tnd_request_t;
 
 /*  Whether `name` is among its operands; true if there are none, which means all. */

@@ -15,6 +15,7 @@
 #include "tools/top/draw.h"
 #include "tools/top/painter.h"
 #include "tools/top/watched_run.h"
+#include "tools/touch/touch_client.h"
 
 /*  The shortest interval, and the time between the two looks of --once. */
 static const uint64_t least_interval_ns = 50000000, once_ns = 250000000;
@@ -116,6 +117,18 @@ static void show(tnd_painter_t *painter, const tnd_watched_run_t *run, tnd_top_v
     tnd_painter_show(painter, screen);
 }
 
+/*  Sends the touch that was confirmed, which may take seconds, and shows the answer. */
+static void touch(tnd_painter_t *painter, const tnd_watched_run_t *run, tnd_top_view_t *view,
+                  tnd_screen_t *screen)
+{
+    view->touches.state = TND_TOUCHES_NONE;
+    snprintf(view->message, sizeof view->message, "the leader of %s is asked ...",
+             run->snapshot->run);
+    show(painter, run, view, screen);
+    (void)tnd_touch_send(run->snapshot->run, &view->touches.touch, view->message,
+                         sizeof view->message);
+}
+
 static int show_screen(tnd_painter_t *painter, tnd_watched_run_t *run, tnd_top_view_t *view)
 {
     tnd_screen_t screen = {0};
@@ -144,6 +157,10 @@ static int show_screen(tnd_painter_t *painter, tnd_watched_run_t *run, tnd_top_v
         if (key != TND_PAINTER_RESIZED)
             tnd_top_view_key(view, run->snapshot, key);
         run->open = view->page == TND_TOP_ACTOR ? view->selected : NULL;
+        if (view->touches.state == TND_TOUCHES_DUE) {
+            touch(painter, run, view, &screen);
+            due = now; /* what follows is shown at once */
+        }
         if (view->interval_ns != interval || (!open && run->open != NULL))
             due = now;
         shown = 0;
@@ -186,6 +203,7 @@ static int top(const tnd_request_t *request)
         tnd_top_view_begin(&view);
         view.wide = terminal.wide;
         view.interval_ns = interval_ns;
+        view.touches.off = request->read_only || request->leader != NULL;
         code = show_screen(painter, &run, &view);
     } else if (request->once) {
         code = print_once(&run, request->leader, request->json);
@@ -202,7 +220,8 @@ const tnd_command_t tnd_command_top = {
     .name = "top",
     .operands = "[RUN]",
     .summary = "shows a run as it goes: what limits it, its actors, edges, hosts and log",
-    .arguments = (const char *const[]){"--interval", "--once", "--json", "--leader", "--via", NULL},
+    .arguments = (const char *const[]){"--interval", "--once", "--json", "--read-only", "--leader",
+                                       "--via", NULL},
     .details =
         "Reads the statistics in shared memory only, so actors that hang or were stopped are\n"
         "shown too.  It waits for a run if there is none, and shows how a run ended.  If no run\n"
@@ -226,7 +245,11 @@ const tnd_command_t tnd_command_top = {
         "\n"
         "Hosts on other machines are shown too with --via 'ssh {address}', and those of one run\n"
         "with --leader 10.0.0.1:7100; see `tundish ps --help`.\n"
-        "The log names a host that does not answer within 2 s.\n",
+        "The log names a host that does not answer within 2 s.\n"
+        "\n"
+        "`p` pauses and continues the run, and `u` opens a menu of other touches (`tundish help\n"
+        "touches`); each asks before it does anything.  --read-only leaves them out, and so does\n"
+        "--leader, whose connection only reads.\n",
     .codes = "  0   the user quit, or the run has ended\n"
              "  1   --once: RUN does not exist here, or --leader shows no run; stdout cannot be "
              "written\n"

@@ -173,13 +173,24 @@ static const char *const help_lines[] = {
     "  q           quits",
     NULL};
 
+static const char *const touch_lines[] = {
+    "",
+    "Touches, each after a question:",
+    "  p           pauses the run between two steps, or continues it",
+    "  u           a menu: drain, restart the selected actor, set an option, scale",
+    "              workers; also as commands, such as :set feed.depth=4",
+    NULL};
+
 static void draw_help(const tnd_canvas_t *canvas)
 {
     tnd_screen_put(canvas->screen, 0, 1, TND_INK_BOLD, "tundish top: help");
-    for (unsigned n = 0; help_lines[n] != NULL; n++)
-        if (n >= canvas->view->scroll)
-            tnd_screen_put(canvas->screen, 1 + n - canvas->view->scroll, 1, TND_INK_PLAIN, "%s",
-                           help_lines[n]);
+    const char *const *parts[] = {help_lines, canvas->view->touches.off ? NULL : touch_lines};
+    unsigned n = 0;
+    for (size_t p = 0; p < 2; p++)
+        for (const char *const *line = parts[p]; line != NULL && *line != NULL; line++, n++)
+            if (n >= canvas->view->scroll)
+                tnd_screen_put(canvas->screen, 1 + n - canvas->view->scroll, 1, TND_INK_PLAIN, "%s",
+                               *line);
 }
 
 static void draw_why(const tnd_canvas_t *canvas)
@@ -254,7 +265,7 @@ static void divide(const tnd_canvas_t *canvas, unsigned room, unsigned heights[T
 }
 
 /*  From this width on the legend has every letter; the help has them anyway. */
-enum { LEGEND_WIDE = 132 };
+enum { LEGEND_WIDE = 132, TOUCHES_WIDE = 100 };
 
 static void put_keys(const tnd_canvas_t *canvas)
 {
@@ -264,6 +275,13 @@ static void put_keys(const tnd_canvas_t *canvas)
     if (view->typing != 0) {
         tnd_screen_put(screen, last, 1, TND_INK_BOLD, "%c%s_   %s", view->typing, view->typed,
                        view->message);
+        return;
+    }
+    tnd_touch_target_t target = tnd_top_view_target(view, canvas->snapshot);
+    char asked[256];
+    tnd_touch_menu_text(&view->touches, &target, asked, sizeof asked);
+    if (asked[0] != '\0') {
+        tnd_screen_put(screen, last, 1, TND_INK_BOLD, "%s", asked);
         return;
     }
     if (view->message[0] != '\0') {
@@ -282,9 +300,11 @@ static void put_keys(const tnd_canvas_t *canvas)
         tnd_screen_put(screen, last, 1, TND_INK_PLAIN, "%sesc back   ? help   q quit",
                        view->page == TND_TOP_ACTOR ? "up, down scroll   " : "");
     else
-        tnd_screen_put(screen, last, 1, TND_INK_PLAIN, "%s",
-                       "enter actor  w why  / filter  s sort  r reverse  space freeze  ? help  "
-                       "q quit");
+        tnd_screen_put(screen, last, 1, TND_INK_PLAIN,
+                       "enter actor  w why  / filter  s sort  r reverse  space freeze  %s? help  "
+                       "q quit",
+                       screen->columns >= TOUCHES_WIDE && !view->touches.off ? "p pause  u touch  "
+                                                                             : "");
 }
 
 static void draw_main(const tnd_canvas_t *canvas)

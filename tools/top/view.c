@@ -12,9 +12,16 @@ static const uint64_t intervals_ms[] = {100, 200, 500, 1000, 2000, 5000, 10000};
 
 enum { INTERVALS = sizeof intervals_ms / sizeof intervals_ms[0] };
 
-const char *const tnd_top_commands[] = {"actors", "devices", "edges", "filter", "follow",
-                                        "freeze", "graph",   "help",  "hosts",  "log",
-                                        "memory", "quit",    "why",   NULL};
+/*  The commands that the palette knows, sorted, and the keys of those that are not touches. */
+static const struct {
+    const char *name;
+    uint32_t key; /* 0: a touch */
+} commands[] = {{"actors", 'a'}, {"devices", 'd'}, {"drain", 0},   {"edges", 'e'}, {"filter", '/'},
+                {"follow", 'F'}, {"freeze", ' '},  {"graph", 'g'}, {"help", '?'},  {"hosts", 'h'},
+                {"log", 'l'},    {"memory", 'm'},  {"pause", 0},   {"quit", 'q'},  {"restart", 0},
+                {"resume", 0},   {"scale", 0},     {"set", 0},     {"why", 'w'}};
+
+enum { COMMANDS = sizeof commands / sizeof commands[0] };
 
 void tnd_top_view_begin(tnd_top_view_t *self)
 {
@@ -269,55 +276,55 @@ static void go_back(tnd_top_view_t *self)
     self->scroll = 0;
 }
 
-/*  The only command that begins with `typed`, or NULL. */
-static const char *complete(const char *typed)
+/*  Whether a command begins with what is typed.  Without touches there are none of their commands. */
+static bool is_meant(const tnd_top_view_t *self, size_t command)
 {
-    const char *found = NULL;
-    for (size_t c = 0; tnd_top_commands[c] != NULL; c++) {
-        if (strncmp(tnd_top_commands[c], typed, strlen(typed)) != 0)
+    return (commands[command].key != 0 || !self->touches.off) &&
+           strncmp(commands[command].name, self->typed, strlen(self->typed)) == 0;
+}
+
+/*  The command that is typed, or the only one that begins so; or COMMANDS. */
+static size_t complete(const tnd_top_view_t *self)
+{
+    size_t found = COMMANDS, count = 0;
+    for (size_t c = 0; c < COMMANDS; c++) {
+        if (!is_meant(self, c))
             continue;
-        if (found != NULL)
-            return NULL;
-        found = tnd_top_commands[c];
+        if (strcmp(commands[c].name, self->typed) == 0)
+            return c;
+        found = c;
+        count++;
     }
-    return found;
+    return count == 1 ? found : COMMANDS;
 }
 
 static void run_command(tnd_top_view_t *self, const tnd_top_snapshot_t *snapshot)
 {
-    static const struct {
-        const char *name;
-        uint32_t key;
-    } keys[] = {{"devices", 'd'}, {"edges", 'e'}, {"filter", '/'}, {"follow", 'F'}, {"freeze", ' '},
-                {"graph", 'g'},   {"help", '?'},  {"hosts", 'h'},  {"log", 'l'},    {"memory", 'm'},
-                {"quit", 'q'},    {"why", 'w'},   {"actors", 'a'}};
-    const char *name = complete(self->typed);
-    for (size_t c = 0; tnd_top_commands[c] != NULL; c++)
-        if (strcmp(tnd_top_commands[c], self->typed) == 0)
-            name = self->typed;
-    if (name == NULL) {
+    size_t command = complete(self);
+    const char *line =
+        command < COMMANDS && commands[command].key == 0 ? commands[command].name : self->typed;
+    if (tnd_touch_menu_command(&self->touches, line, self->message, sizeof self->message))
+        return;
+    if (command == COMMANDS)
         snprintf(self->message, sizeof self->message, "no command `%s`; tab completes",
                  self->typed);
-        return;
-    }
-    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
-        if (strcmp(keys[i].name, name) == 0)
-            tnd_top_view_key(self, snapshot, keys[i].key);
+    else
+        tnd_top_view_key(self, snapshot, commands[command].key);
 }
 
 static void complete_typed(tnd_top_view_t *self)
 {
-    const char *whole = complete(self->typed);
-    if (whole != NULL) {
-        snprintf(self->typed, sizeof self->typed, "%s", whole);
+    size_t whole = complete(self);
+    if (whole < COMMANDS) {
+        snprintf(self->typed, sizeof self->typed, "%s", commands[whole].name);
         return;
     }
     size_t used = 0;
     self->message[0] = '\0';
-    for (size_t c = 0; tnd_top_commands[c] != NULL && used < sizeof self->message; c++)
-        if (strncmp(tnd_top_commands[c], self->typed, strlen(self->typed)) == 0)
+    for (size_t c = 0; c < COMMANDS && used < sizeof self->message; c++)
+        if (is_meant(self, c))
             used += (size_t)snprintf(self->message + used, sizeof self->message - used, "%s%s",
-                                     used > 0 ? " " : "", tnd_top_commands[c]);
+                                     used > 0 ? " " : "", commands[c].name);
 }
 
 /*  A key while a line is typed. */
@@ -437,6 +444,36 @@ static bool box_key(tnd_top_view_t *self, uint32_t key)
     return true;
 }
 
+tnd_touch_target_t tnd_top_view_target(const tnd_top_view_t *self,
+                                       const tnd_top_snapshot_t *snapshot)
+{
+    tnd_touch_target_t target = {.run = "", .instance = ""};
+    size_t count;
+    if (snapshot == NULL)
+        return target;
+    tnd_top_row_t *rows = tnd_top_view_rows(self, snapshot, &count);
+    size_t place = tnd_top_view_selected(self, snapshot, rows, count);
+    target.run = snapshot->run;
+    target.paused = snapshot->paused[0] != '\0';
+    if (count > 0 && rows[place].kind == TND_ROW_ACTOR)
+        target.instance = snapshot->actors[rows[place].actor].name;
+    free(rows);
+    return target;
+}
+
+static bool touch_key(tnd_top_view_t *self, const tnd_top_snapshot_t *snapshot, uint32_t key)
+{
+    const char *typed;
+    tnd_touch_target_t target = tnd_top_view_target(self, snapshot);
+    if (snapshot == NULL || !tnd_touch_menu_key(&self->touches, key, &target, &typed))
+        return false;
+    if (typed != NULL) {
+        begin_typing(self, ':');
+        snprintf(self->typed, sizeof self->typed, "%s", typed);
+    }
+    return true;
+}
+
 void tnd_top_view_key(tnd_top_view_t *self, const tnd_top_snapshot_t *snapshot, uint32_t key)
 {
     self->message[0] = '\0';
@@ -444,6 +481,8 @@ void tnd_top_view_key(tnd_top_view_t *self, const tnd_top_snapshot_t *snapshot, 
         type(self, snapshot, key);
         return;
     }
+    if (touch_key(self, snapshot, key))
+        return;
     if (movement_key(self, snapshot, key) || sort_key(self, key) || box_key(self, key))
         return;
     switch (key) {

@@ -7,6 +7,7 @@
 #define TND_TOOLS_TOP_VIEW_H
 
 #include "tools/top/snapshot.h"
+#include "tools/top/touch_menu.h"
 
 /*  Keys without a character. */
 enum {
@@ -67,7 +68,8 @@ typedef struct {
     char typed[48];       /* that line */
     char filter[48];      /* actors whose name, host or kind contains it; `!` inverts */
     char expanded[32];    /* the actor whose workers all have a line */
-    char message[96];     /* shown until the next key */
+    char message[192];    /* shown until the next key */
+    tnd_touch_menu_t touches;
 } tnd_top_view_t;
 
 typedef enum {
@@ -96,7 +98,8 @@ size_t tnd_top_view_selected(const tnd_top_view_t *self, const tnd_top_snapshot_
                              const tnd_top_row_t *rows, size_t count);
 /*  The parts of the time of an actor in the chosen window. */
 const double *tnd_top_view_times(const tnd_top_view_t *self, const tnd_top_actor_t *actor);
-/*  The commands that the palette knows, sorted; NULL after the last. */
-extern const char *const tnd_top_commands[];
+/*  The selected actor of a snapshot, which may be NULL, and the run. */
+tnd_touch_target_t tnd_top_view_target(const tnd_top_view_t *self,
+                                       const tnd_top_snapshot_t *snapshot);
 
 #endif

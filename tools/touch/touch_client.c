@@ -116,35 +116,6 @@ tnd_touch_result_t tnd_touch_send(const char *run, tnd_touch_t *touch, char *tex
     return result;
 }
 
-/*  Takes what is before `end`; returns what follows it, or NULL: there is none, or no room. */
-static const char *take(const char *text, char end, char *word, size_t room)
-{
-    size_t size = strcspn(text, (const char[]){end, '\0'});
-    if (size == 0 || size >= room || text[size] != end)
-        return NULL;
-    memcpy(word, text, size);
-    word[size] = '\0';
-    return text + size + (end != '\0');
-}
-
-tnd_status_t tnd_touch_parse_set(tnd_touch_t *touch, const char *text, tnd_error_t *error)
-{
-    const char *at = take(text, '.', touch->actor, sizeof touch->actor);
-    at = at != NULL ? take(at, '=', touch->option, sizeof touch->option) : NULL;
-    if (at == NULL || take(at, '\0', touch->value, sizeof touch->value) == NULL)
-        return tnd_fail(error, "expected ACTOR.OPTION=VALUE, such as feed.depth=4, not `%.100s`",
-                        text);
-    return TND_OK;
-}
-
-tnd_status_t tnd_touch_parse_scale(tnd_touch_t *touch, const char *text, tnd_error_t *error)
-{
-    const char *at = take(text, '=', touch->actor, sizeof touch->actor);
-    if (at == NULL || take(at, '\0', touch->value, sizeof touch->value) == NULL)
-        return tnd_fail(error, "expected ACTOR=NUMBER, such as prep=2, not `%.100s`", text);
-    return TND_OK;
-}
-
 const char *const tnd_touch_arguments[] = {"--via", "--leader", NULL};
 
 /*  The address in "10.0.0.1:7100" or "[fe80::1]:7100"; false: there is none. */

@@ -22,12 +22,6 @@ typedef enum {
 /*  `run`: NULL: the only one.  `touch->user` is filled in.  `text`: what follows, or why not. */
 tnd_touch_result_t tnd_touch_send(const char *run, tnd_touch_t *touch, char *text, size_t room);
 
-/*  Reads "ACTOR.OPTION=VALUE", "ACTOR=NUMBER".  Errors: TND_FAILED if it is not of that form. */
-tnd_status_t tnd_touch_parse_set(tnd_touch_t *touch, const char *text,
-                                 tnd_error_t *error) TND_CHECKED;
-tnd_status_t tnd_touch_parse_scale(tnd_touch_t *touch, const char *text,
-                                   tnd_error_t *error) TND_CHECKED;
-
 /*  Runs a subcommand that is a touch: sends it, prints the answer, returns the exit code.  The name of
  *  the run is the operand after `own` others; without it, the only run is meant.  With --via the
  *  subcommand runs on the machine of the leader, unless that is this one. */

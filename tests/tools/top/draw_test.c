@@ -291,6 +291,100 @@ Test(draw, boxes_pages_and_the_palette)
     cr_assert(view.quit);
 }
 
+/* --- touches ----------------------------------------------------------------------------------- */
+
+/*  Whether that touch waits to be sent; it is taken. */
+static bool is_due(tnd_verb_t verb, const char *actor, const char *option, const char *value)
+{
+    const tnd_touch_t *touch = &view.touches.touch;
+    bool due = view.touches.state == TND_TOUCHES_DUE && touch->verb == verb &&
+               strcmp(touch->actor, actor) == 0 && strcmp(touch->option, option) == 0 &&
+               strcmp(touch->value, value) == 0;
+    view.touches.state = TND_TOUCHES_NONE;
+    return due;
+}
+
+static void enters(const char *keys)
+{
+    press(keys);
+    tnd_top_view_key(&view, &run, TND_KEY_ENTER);
+}
+
+Test(draw, a_touch_is_sent_only_after_its_question_was_answered_by_y)
+{
+    press("p");
+    cr_assert_geq(row_of("pause fashion?  y does it"), 0);
+    press("q");
+    cr_assert_not(view.quit);
+    cr_assert_eq(row_of("pause fashion?"), -1);
+    cr_assert_eq(view.touches.state, TND_TOUCHES_NONE);
+    press("p");
+    tnd_top_view_key(&view, &run, TND_KEY_ENTER);
+    cr_assert_eq(view.touches.state, TND_TOUCHES_NONE);
+    press("py");
+    cr_assert(is_due(TND_TOUCH_PAUSE, "", "", ""));
+    strcpy(run.paused, "paused by alice");
+    press("py");
+    cr_assert(is_due(TND_TOUCH_RESUME, "", "", ""));
+}
+
+Test(draw, a_menu_and_commands_have_all_touches)
+{
+    press("ju");
+    cr_assert_geq(row_of("p pause  d drain  r restart prep.0  s set  c scale"), 0);
+    press("r");
+    cr_assert_geq(row_of("restart prep.0 of this run?"), 0);
+    press("y");
+    cr_assert(is_due(TND_TOUCH_RESTART, "prep.0", "", ""));
+    press("ud");
+    cr_assert_geq(row_of("drain fashion?"), 0);
+    press("y");
+    cr_assert(is_due(TND_TOUCH_DRAIN, "", "", ""));
+    press("ux");
+    cr_assert_eq(row_of("d drain"), -1);
+    enters("usfeed.depth=4");
+    cr_assert_geq(row_of("set feed.depth=4 of this run?"), 0);
+    press("y");
+    cr_assert(is_due(TND_TOUCH_SET, "feed", "depth", "4"));
+    enters("ucprep=2");
+    press("y");
+    cr_assert(is_due(TND_TOUCH_SCALE, "prep", "", "2"));
+    enters(":restart feed");
+    press("y");
+    cr_assert(is_due(TND_TOUCH_RESTART, "feed", "", ""));
+    enters(":pau");
+    press("y");
+    cr_assert(is_due(TND_TOUCH_PAUSE, "", "", ""));
+    enters(":set feed");
+    cr_assert_geq(row_of("expected ACTOR.OPTION=VALUE"), 0);
+    press("y");
+    cr_assert_eq(view.touches.state, TND_TOUCHES_NONE);
+    press("?");
+    view.rows = 50;
+    cr_assert_geq(row_of("pauses the run between two steps"), 0);
+}
+
+Test(draw, a_screen_that_only_reads_has_no_touches)
+{
+    view.touches.off = true;
+    view.columns = 120;
+    cr_assert_eq(row_of("p pause"), -1);
+    press("py");
+    cr_assert_eq(view.touches.state, TND_TOUCHES_NONE);
+    press("u");
+    cr_assert_geq(row_of("? shows the keys"), 0);
+    enters(":drain");
+    cr_assert_geq(row_of("no command `drain`"), 0);
+    press(":");
+    tnd_top_view_key(&view, &run, TND_KEY_TAB);
+    cr_assert_geq(row_of("quit why"), 0);
+    tnd_top_view_key(&view, &run, TND_KEY_ESCAPE);
+    press("?");
+    view.rows = 50;
+    cr_assert_geq(row_of("quits"), 0);
+    cr_assert_eq(row_of("pauses the run"), -1);
+}
+
 Test(draw, many_workers_share_a_line_and_an_outlier_has_its_own)
 {
     char name[16];
