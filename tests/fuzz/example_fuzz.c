@@ -39,7 +39,7 @@ static void take(tnd_example_t *taken, const tnd_example_t *next, const tnd_exam
     char key[256];
     tnd_protobuf_t value;
     size_t size = tnd_protobuf_left(&entry->key);
-    if (size >= sizeof key || memchr(entry->key.at, 0, size) != NULL)
+    if (size == 0 || size >= sizeof key || memchr(entry->key.at, 0, size) != NULL)
         return;
     memcpy(key, entry->key.at, size);
     key[size] = 0;
