@@ -114,7 +114,7 @@ void sim_touch(sim_t *self)
     if (self->touches_left > 0)
         self->touches_left--;
     if (self->paused && self->burst == 0 && self->touches_left > 0 && sim_chance(luck, 25)) {
-        set_depth(self); /* what the feeders hear of it is checked while they stand still */
+        set_depth(self); /* what the feeders hear of it is checked while they are paused */
     } else if (self->burst > 0) {
         self->burst--;
         ask(self, !self->paused);
