@@ -68,6 +68,8 @@ if(compile)
     target_sources(tnd_transport PRIVATE ${image})
     set(casts 1)
 else()
+    # Another name: a compiler that is found later would take it for what it has to make.
+    set(image ${CMAKE_CURRENT_BINARY_DIR}/cuda_kernels.none)
     file(CONFIGURE OUTPUT ${image} CONTENT "")
     set(casts 0)
     message(STATUS "kernels of the device cuda: neither nvcc nor clang works here, so rows for it are cast on the host")
