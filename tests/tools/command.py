@@ -1,6 +1,7 @@
 """What the tests of the command share: the real program, small data sets, small topologies."""
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -22,6 +23,11 @@ def run(*words, timeout=60, env=None, stdout=subprocess.PIPE):
     done = subprocess.run([TUNDISH, *map(str, words)], stdout=stdout, stderr=subprocess.PIPE,
                           text=True, timeout=timeout, env={**os.environ, **(env or {})})
     return done.returncode, done.stdout, done.stderr
+
+
+def is_sanitized():
+    """Whether the program has a sanitizer, whose own memory is measured with the program's."""
+    return re.search(rb"__[at]san_init", pathlib.Path(TUNDISH).read_bytes()) is not None
 
 
 def same(got, wanted, what=""):
