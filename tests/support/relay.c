@@ -4,6 +4,7 @@
 #include <arpa/inet.h>
 #include <assert.h>
 #include <netinet/tcp.h>
+#include <stdatomic.h>
 
 #include <czmq.h>
 
@@ -22,9 +23,10 @@ struct relay {
     char endpoint[64];
     pair_t pairs[PAIRS_MAX];
     int count;
-    int awaited;  /* pairs whose end the caller waits for; -1: none */
-    size_t piece; /* bytes that are forwarded at once */
-    bool trickle; /* with a rest after each piece */
+    int awaited;       /* pairs whose end the caller waits for; -1: none */
+    size_t piece;      /* bytes that are forwarded at once */
+    bool trickle;      /* with a rest after each piece */
+    atomic_bool ended; /* orders what the thread wrote before what its closer reads */
 };
 
 static void close_side(pair_t *pair, int side)
@@ -153,6 +155,7 @@ static void run(zsock_t *pipe, void *argument)
         if (self->trickle)
             zclock_sleep(REST_MS);
     }
+    atomic_store_explicit(&self->ended, true, memory_order_release);
 }
 
 relay_t *relay_new(const char *target_endpoint)
@@ -184,7 +187,9 @@ void relay_destroy(relay_t **self_p)
 {
     relay_t *self = *self_p;
     *self_p = NULL;
-    zactor_destroy(&self->actor);
+    zactor_destroy(&self->actor); /* returns after run(), but ThreadSanitizer does not see it */
+    while (!atomic_load_explicit(&self->ended, memory_order_acquire))
+        continue;
     for (int i = 0; i < self->count; i++) {
         close_side(&self->pairs[i], DIALLER);
         close_side(&self->pairs[i], TARGET);
