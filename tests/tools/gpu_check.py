@@ -74,7 +74,8 @@ def test_what_is_computed_is_right_over_the_driver_of_the_tests(folder):
     holds(out, "of 13 programs failed", "pjrt", "skipped")
     result = json.loads((folder / "out/result.json").read_text())
     same({value["met"] for value in result["values"]} - {None}, {True})
-    same({value["check"] for value in result["values"]}, {1, 2, 4, 9, 20})
+    compiled = any(program["name"] == "casts" and program["result"] == "done" for program in result["programs"])
+    same({value["check"] for value in result["values"]}, {2, 4, 9, 20} | ({1} if compiled else set()))
 
 
 def test_a_program_that_fails_is_named(folder):
