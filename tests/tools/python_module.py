@@ -288,8 +288,32 @@ def test_errors_are_exceptions_with_the_text(folder):
     fails(tundish.Error, lambda: tundish.feed(path, host="b"), "b")
     fails(tundish.Error, lambda: tundish.feed(), "")
     fails(tundish.Error, lambda: tundish.feed(path).save(lambda file, replica: None), "checkpoint: {dir: DIR}")
+    error = fails(tundish.Error, lambda: tundish.feed(path, settings={"batch.size": 0}), "`size`")
+    assert not str(error).endswith("1 error"), error
+    with tundish.feed(path) as feed:
+        fails(KeyError, lambda: next(feed)["z"], "no column 'z' in the batch; it has x, y")
     (folder / "x.npy").write_bytes(b"no array")
     fails(tundish.Error, lambda: next(tundish.feed(path)), "x.npy: is not a .npy file")
+
+
+def test_numpy_makes_arrays_of_tensors(folder):
+    made = arrays(folder)
+    with tundish.feed(topology(folder, links=FED, actors=FEED % "")) as feed:
+        x = next(feed)["x"]
+        same(len(x), 32)
+        view = numpy.asarray(x)
+        same((view.dtype, view.shape, view.flags.writeable), (made["x"].dtype, (32, 3), False))
+        assert numpy.array_equal(view, made["x"][:32])
+        wide, copy = numpy.asarray(x, dtype="f8"), numpy.array(x)
+        same((wide.dtype, copy.flags.writeable, numpy.shares_memory(copy, view)), (numpy.dtype("f8"), True, False))
+        same(float(numpy.sum(x)), float(view.sum()))
+
+
+def test_a_library_that_is_not_there_is_named(folder):
+    env = {**os.environ, "PYTHONPATH": str(MODULE), "TUNDISH_LIBRARY": str(folder / "none.so")}
+    done = subprocess.run([sys.executable, "-c", "import tundish"], env=env, text=True, capture_output=True)
+    same(done.returncode, 1)
+    holds(done.stderr, "ImportError: ", "none.so", "TUNDISH_LIBRARY names the library")
 
 
 LOOP = """

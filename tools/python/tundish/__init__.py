@@ -68,6 +68,16 @@ class Tensor:
     def shape(self):
         return tuple(self._tensor.shape[:self._tensor.rank])
 
+    def __len__(self):
+        return self.shape[0]
+
+    def __array__(self, dtype=None, copy=None):
+        import numpy
+        rows = numpy.from_dlpack(self)
+        if dtype is not None and rows.dtype != dtype and copy is False:
+            raise ValueError(f"tundish: {rows.dtype} becomes {numpy.dtype(dtype)} only by a copy")
+        return numpy.array(rows, dtype=dtype) if copy else rows.astype(dtype or rows.dtype, copy=False)
+
     def __repr__(self):
         return f"tundish.Tensor(shape={self.shape}, device={self.__dlpack_device__()})"
 
@@ -92,6 +102,8 @@ class Replica(collections.abc.Mapping):
                 self.lengths[name] = array.array("Q", ctypes.string_at(lengths, 8 * self.rows))
 
     def __getitem__(self, name):
+        if name not in self._tensors:
+            raise KeyError(f"no column {name!r} in the batch; it has {', '.join(self._tensors)}")
         return self._tensors[name]
 
     def __iter__(self):
@@ -297,7 +309,7 @@ class Session:
         for key, text in texts:
             _library.graph_set(self._graph, key, text)
         if _library.session_open(byref(self.handle), self._graph, host and host.encode()) != OK:
-            text = _library.graph_errors(self._graph).decode().rstrip()
+            text = _library.graph_errors(self._graph).decode().rstrip().removesuffix("\n1 error")
             _library.graph_destroy(byref(self._graph))
             raise Error(text)
         _interrupts.add(self)

@@ -51,7 +51,12 @@ class Managed(ctypes.Structure):
 def _load():
     """The library of TUNDISH_LIBRARY, the one in this folder (a wheel has it), or the installed one."""
     beside = pathlib.Path(__file__).with_name("libtundish.so")
-    library = ctypes.CDLL(os.environ.get("TUNDISH_LIBRARY") or (beside if beside.exists() else "libtundish.so.0"))
+    path = os.environ.get("TUNDISH_LIBRARY") or (beside if beside.exists() else "libtundish.so.0")
+    try:
+        library = ctypes.CDLL(path)
+    except OSError as error:
+        raise ImportError(f"{error}; TUNDISH_LIBRARY names the library, such as build/libtundish.so, or install "
+                          "the wheel that tools/wheel makes") from None
     words = _FUNCTIONS.split()
     for name, result, arguments in zip(words[::3], words[1::3], words[2::3]):
         function = getattr(library, "tnd_" + name)
