@@ -50,7 +50,9 @@ const tnd_option_t tnd_feeder_options[] = {
              "own included; auto: one for each 128 KiB of a batch, on at most half of the "
              "processors (but two where there are two), and no more than 8"},
     {TND_OPTION(tnd_feeder_options_t, devices, STRINGS, PLACE), .fallback = "",
-     .help = "the devices of each host that feeds, such as [cpu:0, cpu:1]; by default cpu:0"},
+     .help = "the devices of each host that feeds, such as [cpu:0, cpu:1] or \"cuda:[0-7]\"; by "
+             "default cpu:0.  `auto`: all CUDA devices, or cpu:0 where there is none; kinds: cpu, "
+             "cuda, pjrt, sim"},
     {TND_OPTION(tnd_feeder_options_t, step, TABLE, GRAPH), .fallback = "", .table = &step_table,
      .help =
          "what computes on a batch, `{plugin: NAME, ...}`; without one it is fed and discarded"},

@@ -6,20 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static tnd_status_t unknown(const char *name, tnd_error_t *error)
-{
-    char known[128] = "";
-    size_t count, used = 0;
-    const tnd_device_ops_t *const *all = tnd_registry_devices(&count);
-    for (size_t i = 0; i < count && used < sizeof known; i++)
-        used += (size_t)snprintf(known + used, sizeof known - used, "%s%s", i > 0 ? ", " : "",
-                                 all[i]->name);
-    return tnd_fail(error,
-                    "device '%s' is unknown; this program has %s, with a number after "
-                    "a colon, such as cpu:0",
-                    name, known);
-}
-
 static const tnd_device_ops_t *find(const char *name, size_t length)
 {
     size_t count;
@@ -28,6 +14,29 @@ static const tnd_device_ops_t *find(const char *name, size_t length)
         if (strlen(all[i]->name) == length && memcmp(all[i]->name, name, length) == 0)
             return all[i];
     return NULL;
+}
+
+static tnd_status_t unknown(const char *name, tnd_error_t *error)
+{
+    char known[128] = "";
+    size_t count, used = 0;
+    const tnd_device_ops_t *const *all = tnd_registry_devices(&count);
+    size_t kind = strcspn(name, ":");
+    for (size_t i = 0; i < count; i++)
+        if (all[i]->meant != NULL && strlen(all[i]->meant) == kind &&
+            memcmp(all[i]->meant, name, kind) == 0)
+            return tnd_fail(error, "device '%s' is unknown; did you mean %s%s?", name, all[i]->name,
+                            name[kind] != '\0' ? name + kind : ":0");
+    if (find(name, kind) != NULL)
+        return tnd_fail(error, "device '%s' is unknown; such devices have numbers, as %.*s:0", name,
+                        (int)kind, name);
+    for (size_t i = 0; i < count && used < sizeof known; i++)
+        used += (size_t)snprintf(known + used, sizeof known - used, "%s%s", i > 0 ? ", " : "",
+                                 all[i]->name);
+    return tnd_fail(error,
+                    "device '%s' is unknown; this program has %s, with a number after "
+                    "a colon, such as cpu:0",
+                    name, known);
 }
 
 /*  The kind and the number that a name means, if this machine has that one. */

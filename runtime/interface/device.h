@@ -97,6 +97,7 @@ typedef struct {
 
 typedef struct {
     const char *name;    /* "cpu" names cpu:0, cpu:1 ... */
+    const char *meant;   /* a word of other systems for such devices; NULL: none */
     uint32_t can;        /* TND_DEVICE_OWN_MEMORY and so on */
     int32_t dlpack_type; /* DLDeviceType of DLPack; only with TND_DEVICE_POINTERS */
     bool preferred;      /* `auto` means all devices of this kind, if there are any */

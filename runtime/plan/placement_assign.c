@@ -239,14 +239,16 @@ static void warn_of_idle(placer_t *self, const tnd_topology_chain_t *chain, cons
                          uint32_t first, size_t devices)
 {
     const tnd_topology_actor_t *feeder = &self->topology->actors[chain->end];
+    const tnd_value_t *written = tnd_value_get(feeder->value, "devices");
+    tnd_mark_t mark = written != NULL ? written->mark : feeder->mark;
     size_t others = share->devices.count - first - 1;
     char more[48] = " has";
     if (others > 0)
         snprintf(more, sizeof more, " and %zu other%s have", others, others > 1 ? "s" : "");
-    tnd_diagnostics_add(diagnostics_of(self), TND_T071_IDLE_DEVICE,
-                        share->mark.origin != NULL ? share->mark : feeder->mark,
-                        "%u replicas on %zu devices: `%s`%s nothing to do", chain->replicas,
-                        devices, share->devices.items[first], more);
+    tnd_diagnostics_add(
+        diagnostics_of(self), TND_T071_IDLE_DEVICE, share->mark.origin != NULL ? share->mark : mark,
+        "%u replica%s on %zu devices: `%s`%s nothing to do", chain->replicas,
+        chain->replicas == 1 ? "" : "s", devices, share->devices.items[first], more);
 }
 
 /*  Replicas are assigned to devices in the order of hosts and lists, as evenly as possible. */

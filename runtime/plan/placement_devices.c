@@ -39,6 +39,15 @@ static bool refuse(placer_t *self, tnd_mark_t mark, const char *device)
     return false;
 }
 
+static bool refuse_auto(placer_t *self, tnd_mark_t mark)
+{
+    tnd_diagnostics_add(diagnostics_of(self), TND_T046_DEVICES, mark,
+                        "`auto` is all devices of the machine, and others are listed beside it");
+    tnd_diagnostics_help(diagnostics_of(self),
+                         "write `devices: auto`, or list the devices, such as `[\"cuda:[0-7]\"]`");
+    return false;
+}
+
 static void add(placer_t *self, tnd_strings_t *list, const char *device)
 {
     const char **items = tnd_arena_array(arena_of(self), list->count + 1, sizeof *items);
@@ -127,8 +136,8 @@ static bool add_auto(placer_t *self, tnd_strings_t *list, tnd_mark_t mark)
 static bool add_devices(placer_t *self, tnd_strings_t *list, const char *text, tnd_mark_t mark,
                         bool alone)
 {
-    if (alone && strcmp(text, "auto") == 0)
-        return add_auto(self, list, mark);
+    if (strcmp(text, "auto") == 0)
+        return alone ? add_auto(self, list, mark) : refuse_auto(self, mark);
     if (strchr(text, '[') != NULL)
         return add_range(self, list, text, mark);
     return is_device(text) ? add_once(self, list, text, mark) : refuse(self, mark, text);

@@ -232,7 +232,7 @@ def test_validate_and_run_report_all_missing_files_in_one_pass(folder):
     for command in ("validate", "run"):
         code, _, err = run(command, path)
         same(code, 78, command)
-        holds(err, place("T064", path, '"gpu:0"') + ": feed: device 'gpu:0' is unknown",
+        holds(err, place("T064", path, '"gpu:0"') + ": feed: device 'gpu:0' is unknown; did you mean cuda:0?",
               place("T063", path, "nosuch") + ": feed: step plugin nosuch.so is in none of",
               place("T061", path, '"${data}/x.npy"') + ": read: ",
               place("T061", path, '"${data}/y.npy"') + ": read: ", "4 errors")

@@ -353,6 +353,7 @@ static tnd_status_t cuda_finished(tnd_device_t *device, tnd_stage_t *stage, tnd_
 
 const tnd_device_ops_t tnd_device_cuda = {
     .name = "cuda",
+    .meant = "gpu",
     .can = TND_DEVICE_OWN_MEMORY | TND_DEVICE_POINTERS | TND_DEVICE_STREAMS |
            TND_DEVICE_ANY_THREAD | (TND_CUDA_CASTS ? TND_DEVICE_CASTS | TND_DEVICE_RAW_ROWS : 0),
     .dlpack_type = 2, /* kDLCUDA */

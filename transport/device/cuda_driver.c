@@ -93,7 +93,10 @@ static tnd_status_t start(tnd_error_t *error)
     int version = 0;
     library = tnd_library_load("libcuda.so.1", RTLD_NOW | RTLD_LOCAL, why, sizeof why);
     if (library == NULL)
-        return tnd_fail(error, "no CUDA driver can be loaded: libcuda.so.1: %s", why);
+        return tnd_fail(error,
+                        "no CUDA driver can be loaded: libcuda.so.1: %s; NVIDIA's driver for CUDA "
+                        "11.4 or later provides it",
+                        why);
     TND_TRY(find_calls(error));
     TND_TRY(tnd_cuda_succeeded(TND_CUDA_cuInit, driver.cuInit(0), error));
     TND_TRY(tnd_cuda_succeeded(TND_CUDA_cuDriverGetVersion, driver.cuDriverGetVersion(&version),

@@ -649,6 +649,7 @@ static void pjrt_close(tnd_device_t **self_p)
 
 const tnd_device_ops_t tnd_device_pjrt = {
     .name = "pjrt",
+    .meant = "tpu",
     .can = TND_DEVICE_OWN_MEMORY | TND_DEVICE_CASTS | TND_DEVICE_ANY_THREAD,
     .dlpack_type = 1, /* kDLCPU; only a client of processors lets others read its memory */
     .count = pjrt_count,
