@@ -32,9 +32,10 @@ static void tell_all(tnd_leader_t *self, const char *text)
     }
 }
 
-/*  The instance of that name in the running chain, or of the actor of that name if it has only one;
- *  or instance_count. */
-static uint32_t find(const tnd_leader_t *self, const char *name)
+/*  The instance of that name in the running chain, or of the actor of that name if it has only
+ *  one. */
+static tnd_status_t find(const tnd_leader_t *self, const char *name, uint32_t *instance_p,
+                         tnd_error_t *error)
 {
     const tnd_plan_t *plan = self->plan;
     uint32_t found = plan->instance_count, count = 0;
@@ -42,24 +43,32 @@ static uint32_t find(const tnd_leader_t *self, const char *name)
         const tnd_instance_t *instance = &plan->instances[i];
         if (instance->chain != self->chain)
             continue;
-        if (strcmp(instance->name, name) == 0)
-            return i;
+        if (strcmp(instance->name, name) == 0) {
+            *instance_p = i;
+            return TND_OK;
+        }
         if (strcmp(instance->actor, name) != 0)
             continue;
-        found = i;
+        found = found < i ? found : i;
         count++;
     }
-    return count == 1 ? found : plan->instance_count;
+    *instance_p = found;
+    if (count == 0)
+        return tnd_fail(error,
+                        "no actor of that name is in the running chain, %s; `tundish ps` "
+                        "lists them",
+                        tnd_leader_chain_name(self));
+    if (count > 1)
+        return tnd_fail(error, "there are %" PRIu32 " of it; name one, such as %s", count,
+                        plan->instances[found].name);
+    return TND_OK;
 }
 
 static tnd_status_t restart(tnd_leader_t *self, const tnd_touch_t *touch, uint64_t now,
                             tnd_error_t *error)
 {
-    uint32_t instance = find(self, touch->actor);
-    if (instance == self->plan->instance_count)
-        return tnd_fail(error,
-                        "it is not one actor of the running chain, %s; `tundish ps` lists them",
-                        tnd_leader_chain_name(self));
+    uint32_t instance;
+    TND_TRY(find(self, touch->actor, &instance, error));
     return tnd_leader_core_ask_restart(tnd_leader_session(self), instance, now, error);
 }
 
@@ -136,7 +145,7 @@ static tnd_status_t set(tnd_leader_t *self, const tnd_touch_t *touch, char *done
     const tnd_plan_t *now = self->changed != NULL ? self->changed : self->plan;
     uint32_t first = first_of(self, touch->actor, true), workers;
     tnd_option_change_t change;
-    char before[64];
+    char before[64], after[64];
     if (first == now->instance_count)
         return tnd_fail(error, "no actor of that name is in the running chain, %s",
                         tnd_leader_chain_name(self));
@@ -145,6 +154,12 @@ static tnd_status_t set(tnd_leader_t *self, const tnd_touch_t *touch, char *done
                                    touch->option, touch->value, error));
     print_option(change.option, instance->options, before, sizeof before);
     tnd_plan_t *changed = plan_with(now, first, &change);
+    print_option(change.option, changed->instances[first].options, after, sizeof after);
+    if (strcmp(before, after) == 0) {
+        free_plan(changed);
+        snprintf(done, room, "%s.%s is %s already", touch->actor, touch->option, after);
+        return TND_OK;
+    }
     tnd_status_t status = TND_OK;
     if (!self->output.fits(self->output.context, changed, &workers, error))
         status = TND_FAILED;
@@ -202,7 +217,7 @@ static tnd_status_t scale(tnd_leader_t *self, const tnd_touch_t *touch, char *do
         return tnd_fail(error, "the run has no actor of that name");
     const tnd_instance_t *instance = &self->plan->instances[first];
     if (instance->kind->role != TND_ROLE_WORKER)
-        return tnd_fail(error, "only actors with `workers:` can be scaled, and it is a %s",
+        return tnd_fail(error, "only the workers of a preprocessor can be scaled, and it is a %s",
                         instance->kind->table.name);
     for (uint32_t i = 0; i < self->plan->instance_count; i++)
         if (strcmp(self->plan->instances[i].actor, instance->actor) == 0 &&

@@ -76,13 +76,18 @@ tnd_status_t tnd_option_change_read(tnd_option_change_t *self, const tnd_table_t
     FILE *out = tnd_memory_stream(&now, &size);
     tnd_option_show(option, options, out);
     fclose(out);
+    tnd_option_t in_run = *option;
+    if (option->live != TND_LIVE_NOT)
+        in_run.choices = NULL; /* words such as `auto` are for the start */
     tnd_arena_t *arena = tnd_arena_new();
-    const char *expects = tnd_option_expects(arena, option);
+    const char *expects = tnd_option_expects(arena, &in_run);
     if (option->live == TND_LIVE_NOT) {
         status =
             tnd_fail(error, "%s; it is %.80s, and takes %s", fixed_reason(option), now, expects);
     } else if (is_word(option, text)) {
-        status = tnd_fail(error, "`%.60s` can be chosen only at the start; it is %s, and takes %s",
+        status = tnd_fail(error,
+                          "`%.60s` can be chosen only when the run starts; it is %s, and takes "
+                          "%s now",
                           text, now, expects);
     } else if (tnd_number_read(option->type, text, &number) != TND_QUANTITY_OK ||
                !tnd_number_in_range(option, &number)) {

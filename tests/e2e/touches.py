@@ -10,6 +10,7 @@ then each of them must be answered within 2 s, also while others need the proces
 import json
 import os
 import random
+import re
 import signal
 import socket
 import struct
@@ -192,8 +193,12 @@ def test_depth_is_set_on_all_hosts(folder):
         code, output = run.command("set", "feed.depth=3")
         assert code == 0 and "becomes 3 between two steps; it was auto" in output, output
         run.until("all feeders have 3 slots", lambda _: slots(run) == {3})
+        code, output = run.command("set", "feed.depth=3")
+        assert code == 0 and "feed.depth is 3 already" in output, output
+        code, output = run.command("restart", "prep")
+        assert code == 1 and re.search(r"there are \d+ of it; name one, such as prep\.0", output), output
         code, output = run.command("set", "feed.depth=1025")
-        assert code == 1 and "from 1 to 1024, or `auto`, not `1025`; it is 3" in output, output
+        assert code == 1 and "from 1 to 1024, not `1025`; it is 3" in output, output
         for words, reason in (("feed.spare=3", "is read when the run starts"), ("batch.size=4", "changes the stream"),
                               ("feed.devices=x", "says where actors run"), ("feed.dept=4", "can be set in a run: depth"),
                               ("batch.dept=4", "none of its options"), ("fee.depth=4", "no actor of that name")):
@@ -262,7 +267,7 @@ def test_a_user_limits_automatic_workers(folder):
     with Run(folder, epochs=1000, workers="auto") as run:
         run.running()
         code, output = run.command("scale", "prep=1")
-        assert code == 0 or "only actors with `workers:`" in output, output
+        assert code == 0 or "only the workers of a preprocessor" in output, output
         code, output = run.command("scale", "prep=4096")
         assert code == 1 and "as many as `cpu:` and `memory:` allow" in output or "has 1 worker" in output, output
         assert run.command("drain")[0] == 0
@@ -297,7 +302,8 @@ def test_a_pause_is_shown_and_ends(folder):
         assert run.session()["steps"] == steps
         code, output = run.command("pause")
         assert code == 1 and "paused already" in output, output
-        assert run.command("wait", "healthy", "--timeout", "1s")[0] == 124
+        code, output = run.command("wait", "healthy", "--timeout", "2s")
+        assert code == 124 and output.count("waiting: ") == output.count(f"waiting: {NAME} was paused by {user}") == 1, output
         assert run.command("resume")[0] == 0
         run.until("it continues", lambda it: it["steps"] > steps and it["paused"] is None)
         code, output = run.command("resume")

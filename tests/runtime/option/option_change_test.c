@@ -51,12 +51,12 @@ Test(option_change, a_value_in_its_range_is_applied_to_that_option_only)
 
 Test(option_change, a_refusal_names_the_reason_the_value_and_what_is_taken)
 {
-    refuses(&table, "depth", "0", "a whole number of batches from 1 to 1024, or `auto`, not `0`");
+    refuses(&table, "depth", "0", "a whole number of batches from 1 to 1024, not `0`");
     refuses(&table, "depth", "1025", "it is auto");
     refuses(&table, "depth", "4MiB", "not `4MiB`");
     refuses(&table, "depth", "", "not ``");
     refuses(&table, "depth", "99999999999999999999", "not `9999");
-    refuses(&table, "depth", "auto", "only at the start");
+    refuses(&table, "depth", "auto", "only when the run starts");
     refuses(&table, "spare", "3", "read when the run starts");
     refuses(&table, "spare", "3", "it is 2, and takes a whole number from 0 to 8");
     refuses(&table, "size", "3", "changes the stream");
