@@ -52,6 +52,13 @@ def test_values_that_make_no_sense_are_refused(_):
         holds(err, text)
 
 
+def test_one_operand_too_many_is_named(_):
+    for command, operands in (("pause", ["a", "b"]), ("wait", ["healthy", "a", "b"]), ("help", ["a", "b"])):
+        code, out, err = run(command, *operands)
+        same((code, out), (2, ""), command)
+        holds(err, f"tundish {command}: `b` is too much: expected tundish {command} ")
+
+
 def test_no_file_is_a_mistake(_):
     for command in ("run", "up", "head", "validate", "explain"):
         code, _, err = run(command)

@@ -308,6 +308,10 @@ bool tnd_arguments_read(const tnd_command_t *command, char *const *words, size_t
         *code_p = tnd_usage_error(command->name, "%s",
                                   command->missing != NULL ? command->missing
                                                            : "no topology file is given");
+    if (*code_p == TND_EXIT_OK && command->operands_max > 0 &&
+        request->file_count > command->operands_max)
+        *code_p = tnd_usage_error(command->name, "`%s` is too much: expected tundish %s %s",
+                                  files[command->operands_max], command->name, command->operands);
     return *code_p == TND_EXIT_OK;
 }
 

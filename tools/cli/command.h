@@ -65,6 +65,7 @@ typedef struct {
     const char *details;          /* paragraphs for --help */
     const char *codes;            /* its exit codes, a line each */
     size_t operands_min;
+    size_t operands_max; /* 0: any number */
     const char *missing; /* the error if there are fewer; NULL: that of topologies */
     int (*run)(const tnd_request_t *request);
 } tnd_command_t;

@@ -334,5 +334,6 @@ const tnd_command_t tnd_command_completion = {
     .codes = "  0   printed\n"
              "  2   the shell is unknown\n",
     .operands_min = 1,
+    .operands_max = 1,
     .run = completion,
 };

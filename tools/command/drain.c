@@ -20,5 +20,6 @@ const tnd_command_t tnd_command_drain = {
                "failures`\n"
                "about --resume.  `tundish wait drained` waits for the end.\n" TND_TOUCH_ELSEWHERE,
     .codes = TND_TOUCH_CODES,
+    .operands_max = 1,
     .run = drain_run,
 };

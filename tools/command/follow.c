@@ -82,5 +82,6 @@ const tnd_command_t tnd_command_follow = {
              "  1   the run does not exist here, or the position did not pass in time,\n"
              "      or is not recorded any more\n"
              "  2   usage\n",
+    .operands_max = 1,
     .run = follow,
 };

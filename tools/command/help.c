@@ -389,8 +389,6 @@ static int seek(const char *name, bool json)
 
 static int help(const tnd_request_t *request)
 {
-    if (request->file_count > 1)
-        return tnd_usage_error("help", "one name, not %zu", request->file_count);
     const char *name = request->file_count == 1 ? request->files[0] : NULL;
     if (request->man && !show_manual(name))
         return tnd_usage_error(
@@ -423,5 +421,6 @@ const tnd_command_t tnd_command_help = {
         "mention it.\n"
         "--man prints a manual page: of tundish, of a command, of topology or of topics.\n",
     .codes = "  0   printed\n  2   the name is unknown\n",
+    .operands_max = 1,
     .run = help,
 };

@@ -103,6 +103,7 @@ const tnd_command_t tnd_command_latency = {
              "  1   the run or an actor does not exist here, or nothing passed\n"
              "  2   usage\n",
     .operands_min = 1,
+    .operands_max = 2,
     .missing = "name two actors, such as read..feed",
     .run = latency,
 };

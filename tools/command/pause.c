@@ -24,5 +24,6 @@ const tnd_command_t tnd_command_pause = {
         "meanwhile must return in time, as in a run that works.  The stream and the model do not\n"
         "change by a pause.\n" TND_TOUCH_ELSEWHERE,
     .codes = TND_TOUCH_CODES,
+    .operands_max = 1,
     .run = pause_run,
 };

@@ -74,8 +74,6 @@ static int report(const tnd_request_t *request)
     char *text = NULL;
     size_t size = 0;
     tnd_error_t error = {.text = ""};
-    if (request->file_count > 1)
-        return tnd_usage_error("report", "it shows one report, not %zu", request->file_count);
     if (!request->html)
         return tnd_usage_error("report", "--html is missing: the form in which it is shown");
     if (request->output != NULL && lstat(request->output, &is) == 0 && S_ISREG(is.st_mode)) {
@@ -100,6 +98,7 @@ const tnd_command_t tnd_command_report = {
     .operands = "FILE",
     .missing = "no report is given",
     .operands_min = 1,
+    .operands_max = 1,
     .summary = "makes a page of the report of a finished run",
     .arguments = (const char *const[]){"--html", "--output", NULL},
     .details =

@@ -29,6 +29,7 @@ const tnd_command_t tnd_command_restart = {
         "the models.  ACTOR is an instance, as `tundish ps` shows it.\n" TND_TOUCH_ELSEWHERE,
     .codes = TND_TOUCH_CODES,
     .operands_min = 1,
+    .operands_max = 2,
     .missing = "ACTOR is missing",
     .run = restart,
 };

@@ -16,5 +16,6 @@ const tnd_command_t tnd_command_resume = {
     .arguments = tnd_touch_arguments,
     .details = "The feeders start the next step.\n" TND_TOUCH_ELSEWHERE,
     .codes = TND_TOUCH_CODES,
+    .operands_max = 1,
     .run = resume_run,
 };

@@ -25,6 +25,7 @@ const tnd_command_t tnd_command_scale = {
         "change.\n" TND_TOUCH_ELSEWHERE,
     .codes = TND_TOUCH_CODES,
     .operands_min = 1,
+    .operands_max = 2,
     .missing = "the actor is missing, such as prep=2",
     .run = scale,
 };

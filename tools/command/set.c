@@ -29,6 +29,7 @@ const tnd_command_t tnd_command_set = {
         "takes.\n" TND_TOUCH_ELSEWHERE,
     .codes = TND_TOUCH_CODES,
     .operands_min = 1,
+    .operands_max = 2,
     .missing = "the option is missing, such as feed.depth=4",
     .run = set,
 };

@@ -156,6 +156,7 @@ const tnd_command_t tnd_command_tap = {
         "  1   the run or the actor does not exist here, or it was killed and --last is not given\n"
         "  2   usage\n",
     .operands_min = 1,
+    .operands_max = 2,
     .missing = "name an edge such as read..prep, or an actor",
     .run = tap,
 };

@@ -182,8 +182,6 @@ static int top(const tnd_request_t *request)
                                "--interval takes a time of at least 50ms, such as 500ms, "
                                "not '%s'",
                                request->interval);
-    if (request->file_count > 1)
-        return tnd_usage_error("top", "it shows one run, not %zu", request->file_count);
     tnd_terminal_t terminal = tnd_terminal_look(STDOUT_FILENO);
     tnd_remote_hosts_t *hosts;
     tnd_error_t error = {.text = ""};
@@ -254,5 +252,6 @@ const tnd_command_t tnd_command_top = {
              "  1   --once: RUN does not exist here, or --leader shows no run; stdout cannot be "
              "written\n"
              "  2   usage\n",
+    .operands_max = 1,
     .run = top,
 };

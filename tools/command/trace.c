@@ -211,5 +211,6 @@ const tnd_command_t tnd_command_trace = {
     .codes = "  0   written\n"
              "  1   the run does not exist here, or the file exists or cannot be written\n"
              "  2   usage\n",
+    .operands_max = 1,
     .run = trace,
 };

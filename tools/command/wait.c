@@ -7,6 +7,7 @@
 #include "runtime/observe/inspection.h"
 #include "runtime/text/quantity.h"
 #include "tools/cli/command.h"
+#include "tools/report/absent_run.h"
 #include "tools/report/bottleneck.h"
 
 enum { EXIT_LATE = 124 };
@@ -25,6 +26,7 @@ typedef struct {
     const char *run; /* NULL: any */
     tnd_inspection_t *before, *after;
     unsigned healthy;
+    char said[128]; /* for what it waits, as said last */
 } wait_t;
 
 static const tnd_inspected_t *find(const wait_t *self, bool killed)
@@ -45,22 +47,57 @@ static void look(wait_t *self)
     self->after = tnd_inspection_new(TND_LOOK_DETAILS);
 }
 
+/*  Says what the run is in place of the wanted state, once until `key` changes. */
+static void say(wait_t *self, const char *key, const char *text)
+{
+    if (strcmp(self->said, key) == 0)
+        return;
+    snprintf(self->said, sizeof self->said, "%s", key);
+    tnd_complain("wait", "waiting: %s", text);
+}
+
+static void say_absent(wait_t *self)
+{
+    char text[600];
+    say(self, "absent", tnd_absent_run_text(self->run, NULL, text, sizeof text));
+}
+
+/*  A sentence has times, which change with each look. */
+static void say_verdict(wait_t *self, const tnd_verdict_t *verdict)
+{
+    bool slow = verdict->state == TND_RUN_SLOW && verdict->fault_count > 0;
+    char key[sizeof self->said];
+    snprintf(key, sizeof key, "%d %s %s", (int)verdict->state,
+             verdict->fault_count > 0 ? tnd_cause_name(verdict->faults[0].cause) : "",
+             slow ? verdict->faults[0].actor : verdict->actor);
+    say(self, key, slow ? verdict->faults[0].text : verdict->sentence);
+}
+
 /*  The exit code once the run is in that state, or -1. */
 static int judge(wait_t *self, wanted_t wanted)
 {
     const tnd_inspected_t *process = find(self, false);
     if (process == NULL && find(self, true) != NULL)
         return TND_EXIT_FAILED;
-    if (process == NULL)
-        return wanted == DRAINED ? TND_EXIT_OK : -1;
-    if (wanted == DRAINED)
+    if (process == NULL && wanted == DRAINED)
+        return TND_EXIT_OK;
+    if (process == NULL) {
+        say_absent(self);
         return -1;
+    }
+    if (wanted == DRAINED) {
+        say(self, "here", "the run has not ended");
+        return -1;
+    }
     tnd_verdict_t verdict;
     tnd_bottleneck_judge(self->before, self->after, process, &verdict);
     self->healthy = verdict.state == TND_RUN_FLOWS ? self->healthy + 1 : 0;
-    if (wanted == HEALTHY)
-        return self->healthy >= HEALTHY_TIMES ? TND_EXIT_OK : -1;
-    return verdict.state == TND_RUN_STALLED || verdict.state == TND_RUN_CYCLE ? TND_EXIT_OK : -1;
+    bool stalled = verdict.state == TND_RUN_STALLED || verdict.state == TND_RUN_CYCLE;
+    if (wanted == HEALTHY ? self->healthy >= HEALTHY_TIMES : stalled)
+        return TND_EXIT_OK;
+    if (wanted == STALLED || verdict.state != TND_RUN_FLOWS)
+        say_verdict(self, &verdict);
+    return -1;
 }
 
 static int wait_for(const tnd_request_t *request)
@@ -106,12 +143,14 @@ const tnd_command_t tnd_command_wait = {
         "drained: no process of the run is here any more, for whatever reason it ended; the exit\n"
         "code of the run itself tells the reason.\n"
         "\n"
-        "Without --timeout it waits for ever.  Only processes on this machine are seen.\n",
+        "What the run is instead is printed to stderr, again when it changes.  Without --timeout\n"
+        "it waits for ever.  Only processes on this machine are seen.\n",
     .codes = "  0    the run is in that state\n"
              "  1    all processes of the run were killed\n"
              "  2    usage\n"
              "  124  the time of --timeout is over\n",
     .operands_min = 1,
+    .operands_max = 2,
     .missing = "the state to wait for is missing: healthy, drained or stalled",
     .run = wait_for,
 };

@@ -99,8 +99,6 @@ static int watch(const tnd_request_t *request)
                              interval_ns < interval_min_ns || interval_ns > interval_max_ns))
         return tnd_usage_error("watch", "--interval takes a time from 50ms to 1min, not '%s'",
                                interval);
-    if (request->file_count > 1)
-        return tnd_usage_error("watch", "it watches one run, not %zu", request->file_count);
     tnd_error_t error = {.text = ""};
     tnd_token_t token;
     tnd_listener_t listener;
@@ -186,5 +184,6 @@ const tnd_command_t tnd_command_watch = {
     .codes = "  0   interrupted\n"
              "  1   it cannot listen there, or the token cannot be read\n"
              "  2   usage\n",
+    .operands_max = 1,
     .run = watch,
 };
