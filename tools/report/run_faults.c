@@ -167,16 +167,16 @@ static void find_no_processor(const tnd_run_view_t *view, tnd_verdict_t *verdict
              "no processor is free: %s on host %s is ready but does not run %.0f %% of the time",
              worst.page->actor, worst.process->host, 100 * most);
     double share = whole > 0 ? 100 * (double)throttled / whole : 0;
+    char limited[64] = "";
+    if (share >= 0.5)
+        snprintf(limited, sizeof limited,
+                 "; throttled by the control group for %.0f %% of the time", share);
     if (here)
         snprintf(fault.evidence, sizeof fault.evidence,
-                 "%" PRIu32 " threads for %" PRIu32
-                 " processor%s, load %.1f; throttled by the control "
-                 "group for %.0f %% of the time",
-                 runnable, load->processors, load->processors == 1 ? "" : "s", load->load, share);
+                 "%" PRIu32 " threads for %" PRIu32 " processor%s, load %.1f%s", runnable,
+                 load->processors, load->processors == 1 ? "" : "s", load->load, limited);
     else
-        snprintf(fault.evidence, sizeof fault.evidence,
-                 "on %s; throttled by the control group for %.0f %% of the time",
-                 worst.process->machine, share);
+        snprintf(fault.evidence, sizeof fault.evidence, "on %s%s", worst.process->machine, limited);
     strcpy(fault.action, "end other programs, or give the run more processors");
     tnd_verdict_add(verdict, &fault);
 }
