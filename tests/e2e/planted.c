@@ -2,9 +2,9 @@
  *
  *  The file $PLANTED is a mapped array of switches, which a test changes during the run: for each
  *  of source, operation, step and save, how long one row (or step, or save) takes in microseconds,
- *  and whether that time is slept (0), spun (1) or endless while the switch is 2, or whether a mutex
- *  deadlocks (3).  They obey only in the process whose number is in the last switch, unless that is
- *  0. */
+ *  whether that time is slept (0), spun (1) or endless while the switch is 2, or whether a mutex
+ *  deadlocks (3), and how often this was obeyed, which is written here.  They obey only in the process
+ *  whose number is in the last switch, unless that is 0. */
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -19,7 +19,7 @@
 enum { SOURCE, OPERATION, STEP, SAVE, PARTS };
 
 typedef struct {
-    _Atomic uint64_t us, how; /* how: 0 sleep, 1 spin, 2 hang */
+    _Atomic uint64_t us, how, obeyed; /* how: 0 sleep, 1 spin, 2 hang, 3 deadlock */
 } part_t;
 
 typedef struct {
@@ -33,16 +33,17 @@ typedef struct {
     float sum;
 } planted_t;
 
-static const switches_t *switches;
+static switches_t *switches;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 
 static void map_switches(void)
 {
     const char *path = getenv("PLANTED");
-    int file = path != NULL ? open(path, O_RDONLY | O_CLOEXEC) : -1;
-    void *memory =
-        file >= 0 ? mmap(NULL, sizeof *switches, PROT_READ, MAP_SHARED, file, 0) : MAP_FAILED;
+    int file = path != NULL ? open(path, O_RDWR | O_CLOEXEC) : -1;
+    void *memory = file >= 0
+                       ? mmap(NULL, sizeof *switches, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0)
+                       : MAP_FAILED;
     if (memory == MAP_FAILED)
         abort();
     close(file);
@@ -59,10 +60,11 @@ static uint64_t now_us(void)
 static void obey(int which)
 {
     pthread_once(&once, map_switches);
-    const part_t *part = &switches->parts[which];
+    part_t *part = &switches->parts[which];
     const struct timespec moment = {.tv_nsec = 1000000};
     if (switches->only != 0 && switches->only != (uint64_t)getpid())
         return;
+    part->obeyed++;
     if (part->how == 3) {
         pthread_mutex_lock(&mutex);
         pthread_mutex_lock(&mutex);

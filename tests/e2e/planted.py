@@ -48,7 +48,7 @@ class Planted:
     def __init__(self, folder, speed, hosts="", top="", over="", wide=1, **words):
         self.folder, self.processes = folder, {}
         self.switches = folder / "switches"
-        self.switches.write_bytes(bytes(72))
+        self.switches.write_bytes(bytes(104))
         self.turn(STEP, SPEEDS[speed])
         fields = {"prep": "", "batch": "", "feed": "", "more": "", "links": "",
                   "plugin": ", step: {plugin: planted}", **words}
@@ -66,10 +66,15 @@ class Planted:
     def turn(self, part, us, how=SLEEP, only=0):
         """Sets the switches of a part."""
         with open(self.switches, "r+b") as out:
-            out.seek(64)
+            out.seek(96)
             out.write(struct.pack("<Q", only))
-            out.seek(16 * part)
-            out.write(struct.pack("<QQ", us, how))
+            out.seek(24 * part)
+            out.write(struct.pack("<QQQ", us, how, 0))
+
+    def strikes(self, part):
+        """Waits until a call of that part has obeyed: before that there is nothing to see."""
+        until(lambda: f"a call of part {part}\n{self.said()}",
+              lambda: struct.unpack_from("<Q", self.switches.read_bytes(), 24 * part + 16)[0] > 0)
 
     def begin(self, host, *line, **env):
         self.processes[host] = subprocess.Popen(

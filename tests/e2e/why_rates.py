@@ -2,7 +2,8 @@
 """How often `tundish why` is right, and how soon; run by hand.
 
 Usage: why_rates.py cells|healthy|gains [NAME...]
-  cells    plants each fault at three speeds of the consumer and prints when it was named
+  cells    plants each fault at three speeds of the consumer and prints when it was named,
+           counted from the first call that it strikes
   healthy  judges runs without a fault, ten times each
   gains    compares the rate that why expects of a change with the rate after it
 """
@@ -19,7 +20,7 @@ import planted
 from planted import (BUILD, DEADLOCK, FLOWS, HANG, OPERATION, REDUCED, REDUCER, SAVE, SLEEP, SOURCE,
                      SPEEDS, SPIN, STEP, Planted, has, limits)
 
-PATIENCE_S, SOON_S = 8, 3  # a look takes half a second
+PATIENCE_S, SOON_S = 8, 2  # a look takes half a second
 BUSY = "no_processor"  # right on a machine that does other work
 THREE = "  a: {actors: [read, batch]}\n  b: {actors: [prep]}\n  c: {actors: [feed]}\n"
 WORKER = "  a: {actors: [read, batch, feed]}\n  b: {actors: [prep]}\n"
@@ -149,6 +150,7 @@ def crash_isolated(run, pid):
 def one_slow_worker(run, pid):
     run.turn(STEP, 0)
     run.turn(OPERATION, 20000, only=pid)
+    run.strikes(OPERATION)
     return FLOWS, limits("work", "prep.1", 0.5)
 
 
@@ -158,6 +160,7 @@ def unseen(run):
     run.start("b", XDG_RUNTIME_DIR=str(run.folder / "other"))
     run.flows()
     run.turn(OPERATION, 0, HANG)
+    run.strikes(OPERATION)
     return (11,), has("unseen", host="b", actor="prep.0")
 
 
@@ -174,6 +177,7 @@ def part(which, us, how, codes, right):
         run.start()
         run.flows()
         run.turn(which, us, how)
+        run.strikes(which)
         return codes, right
     return plant
 
@@ -183,6 +187,7 @@ def replica(us, how, codes, right):
         run.start("a", "b", "c")
         run.flows()
         run.turn(STEP, us, how, only=run.processes["c"].pid)
+        run.strikes(STEP)
         return codes, right
     return plant
 
@@ -191,6 +196,7 @@ def lane_reader(run):
     run.start("a", "b")
     run.flows()
     run.turn(SOURCE, 0, HANG, only=run.processes["b"].pid)
+    run.strikes(SOURCE)
     return (10, 11), has("hangs", host="b")
 
 
