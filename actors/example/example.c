@@ -8,7 +8,6 @@ enum {
     TAG_PACKED = TND_PROTOBUF_TAG(1, TND_WIRE_BYTES),
     TAG_FLOAT = TND_PROTOBUF_TAG(1, TND_WIRE_FIXED32),
     TAG_INT = TND_PROTOBUF_TAG(1, TND_WIRE_VARINT),
-    TAG_ENTRY = TND_PROTOBUF_TAG(1, TND_WIRE_BYTES),
     TAG_KEY = TND_PROTOBUF_TAG(1, TND_WIRE_BYTES),
     TAG_VALUE = TND_PROTOBUF_TAG(2, TND_WIRE_BYTES)
 };
@@ -49,8 +48,8 @@ tnd_status_t tnd_example_next(tnd_example_t *self, tnd_example_entry_t *entry)
                 : !tnd_protobuf_skip(&self->message))
             return TND_REFUSED;
     }
-    if (!tnd_protobuf_expect(&self->map, TAG_ENTRY) || !tnd_protobuf_message(&self->map, &one) ||
-        !read_entry(&one, entry))
+    if (!tnd_protobuf_expect(&self->map, TND_EXAMPLE_ENTRY) ||
+        !tnd_protobuf_message(&self->map, &one) || !read_entry(&one, entry))
         return TND_REFUSED;
     return TND_OK;
 }
@@ -67,45 +66,6 @@ tnd_example_head_t tnd_example_head(const char *key)
     memcpy(at, key, length);
     at[length] = TAG_VALUE;
     return (tnd_example_head_t){bytes, (size_t)(at - bytes) + length + 1};
-}
-
-bool tnd_example_take(tnd_example_t *self, const tnd_example_head_t *head, tnd_protobuf_t *value)
-{
-    tnd_protobuf_t message = self->message, map = self->map, entry;
-    if (map.at == map.end &&
-        (!tnd_protobuf_expect(&message, self->tag) || !tnd_protobuf_message(&message, &map)))
-        return false;
-    if (!tnd_protobuf_expect(&map, TAG_ENTRY) || !tnd_protobuf_message(&map, &entry) ||
-        tnd_protobuf_left(&entry) < head->size || memcmp(entry.at, head->bytes, head->size) != 0)
-        return false;
-    entry.at += head->size;
-    if (!tnd_protobuf_bytes(&entry, value) || entry.at != entry.end)
-        return false;
-    self->message = message;
-    self->map = map;
-    return true;
-}
-
-bool tnd_feature_open(const tnd_protobuf_t *feature, tnd_feature_kind_t *kind_p,
-                      tnd_protobuf_t *list_p)
-{
-    *kind_p = TND_FEATURE_NONE;
-    *list_p = *feature;
-    if (list_p->at == list_p->end)
-        return true;
-    switch (*list_p->at++) {
-    case TND_PROTOBUF_TAG(1, TND_WIRE_BYTES):
-        *kind_p = TND_FEATURE_BYTES;
-        return true;
-    case TND_PROTOBUF_TAG(2, TND_WIRE_BYTES):
-        *kind_p = TND_FEATURE_FLOATS;
-        return true;
-    case TND_PROTOBUF_TAG(3, TND_WIRE_BYTES):
-        *kind_p = TND_FEATURE_INTS;
-        return true;
-    default:
-        return false;
-    }
 }
 
 /*  The values of a list of numbers: a packed run, or one after the other with a tag each, which

@@ -42,6 +42,9 @@ typedef struct {
     uint8_t tag;
 } tnd_example_t;
 
+/*  The tag of an entry of a map. */
+enum { TND_EXAMPLE_ENTRY = TND_PROTOBUF_TAG(1, TND_WIRE_BYTES) };
+
 void tnd_example_init(tnd_example_t *self, uint32_t field, const void *data, size_t size);
 /*  TND_END: the maps have no further entries.  TND_REFUSED: the bytes are not such a message. */
 tnd_status_t tnd_example_next(tnd_example_t *self, tnd_example_entry_t *entry) TND_CHECKED;
@@ -56,11 +59,38 @@ typedef struct {
 tnd_example_head_t tnd_example_head(const char *key);
 /*  Reads the next entry as tnd_example_next does, but only if it begins with `head`, whose key it then
  *  has: a comparison instead of a parse.  False: nothing was read. */
-bool tnd_example_take(tnd_example_t *self, const tnd_example_head_t *head, tnd_protobuf_t *value);
+static inline bool tnd_example_take(tnd_example_t *self, const tnd_example_head_t *head,
+                                    tnd_protobuf_t *value)
+{
+    tnd_protobuf_t message = self->message, map = self->map, entry;
+    if (map.at == map.end &&
+        (!tnd_protobuf_expect(&message, self->tag) || !tnd_protobuf_message(&message, &map)))
+        return false;
+    if (!tnd_protobuf_expect(&map, TND_EXAMPLE_ENTRY) || !tnd_protobuf_message(&map, &entry) ||
+        tnd_protobuf_left(&entry) < head->size || memcmp(entry.at, head->bytes, head->size) != 0)
+        return false;
+    entry.at += head->size;
+    if (!tnd_protobuf_bytes(&entry, value) || entry.at != entry.end)
+        return false;
+    self->message = message;
+    self->map = map;
+    return true;
+}
 
 /*  The list of a Feature.  False: its first field is not one of the three. */
-bool tnd_feature_open(const tnd_protobuf_t *feature, tnd_feature_kind_t *kind_p,
-                      tnd_protobuf_t *list_p);
+static inline bool tnd_feature_open(const tnd_protobuf_t *feature, tnd_feature_kind_t *kind_p,
+                                    tnd_protobuf_t *list_p)
+{
+    *kind_p = TND_FEATURE_NONE;
+    *list_p = *feature;
+    if (feature->at == feature->end)
+        return true;
+    const uint8_t tag = *list_p->at++;
+    if ((tag & 7) != TND_WIRE_BYTES || tag >> 3 < TND_FEATURE_BYTES || tag >> 3 > TND_FEATURE_INTS)
+        return false;
+    *kind_p = (tnd_feature_kind_t)(tag >> 3);
+    return true;
+}
 
 /*  Sets *count_p to the values of a list, and *bytes_p to the bytes of all strings of a BytesList
  *  (else 0).  False: the list is cut, or has something else in it. */
