@@ -15,6 +15,10 @@
  *  writers make about ten. */
 enum { SCANS_MAX = 100 };
 
+/*  To a place that is aligned to a vector, libjpeg-turbo writes past the caches, and a line that is
+ *  copied at once would be read from memory again. */
+enum { LINE_ALIGN = 64, LINE_OFFSET = 8 };
+
 struct tnd_jpeg {
     struct jpeg_decompress_struct decoder;
     struct jpeg_error_mgr errors;
@@ -25,7 +29,7 @@ struct tnd_jpeg {
     const tnd_picture_format_t *format;
     const uint8_t *bytes;
     size_t size;
-    uint8_t *line; /* of what the decoder returns */
+    uint8_t *lines; /* one line of what the decoder returns, at LINE_OFFSET */
     size_t line_room;
 };
 
@@ -133,7 +137,7 @@ void tnd_jpeg_free(tnd_jpeg_t **self_p)
     if (self == NULL)
         return;
     jpeg_destroy_decompress(&self->decoder);
-    free(self->line);
+    free(self->lines);
     free(self);
 }
 
@@ -261,15 +265,17 @@ tnd_status_t tnd_jpeg_decode(tnd_jpeg_t *self, const tnd_window_t *window, uint8
     bool direct = first == window->left && decoder->output_width == window->width &&
                   pixel == self->format->channels && !has_inks(self);
     if (self->line_room < bytes) {
-        self->line = tnd_resize(self->line, bytes, 1);
+        free(self->lines);
+        self->lines = tnd_allocate_aligned(LINE_ALIGN, LINE_OFFSET + bytes);
         self->line_room = bytes;
     }
+    uint8_t *line = self->lines + LINE_OFFSET;
     if (window->top > 0)
         jpeg_skip_scanlines(decoder, window->top);
     while (decoder->output_scanline < window->top + window->height) {
         uint8_t *to = out + (decoder->output_scanline - window->top) * out_bytes;
-        const uint8_t *from = self->line + (size_t)(window->left - first) * pixel;
-        read_line(self, direct ? to : self->line);
+        const uint8_t *from = line + (size_t)(window->left - first) * pixel;
+        read_line(self, direct ? to : line);
         if (has_inks(self))
             convert_inks(self, window->width, to, from);
         else if (!direct)
