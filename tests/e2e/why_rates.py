@@ -4,7 +4,7 @@
 Usage: why_rates.py cells|healthy|gains [NAME...]
   cells    plants each fault at three speeds of the consumer and prints when it was named,
            counted from the first call that it strikes
-  healthy  judges runs without a fault, ten times each
+  healthy  judges runs without a fault, five times each
   gains    compares the rate that why expects of a change with the rate after it
 """
 import contextlib
@@ -17,8 +17,12 @@ import tempfile
 import time
 
 import planted
+from faults import free_range
 from planted import (BUILD, DEADLOCK, FLOWS, HANG, OPERATION, REDUCED, REDUCER, SAVE, SLEEP, SOURCE,
                      SPEEDS, SPIN, STEP, Planted, has, limits)
+from run import ROOT, TUNDISH
+
+EXAMPLES = ROOT / "examples/fashion"
 
 PATIENCE_S, SOON_S = 8, 2  # a look takes half a second
 BUSY = "no_processor"  # right on a machine that does other work
@@ -293,29 +297,64 @@ HEALTHY = [{**words, "speed": speed}
            for speed in SPEEDS
            for words in ({}, {"prep": ", workers: 2"}, {"prep": ", workers: 7"}, {"prep": ISOLATED},
                          {"hosts": WORKER}, {"hosts": THREE}, {"hosts": TWO_FEEDERS, **REDUCED},
-                         {"plugin": ""}, {"wide": 4096}, {"feed": ", depth: 8"})]
+                         {"plugin": ""}, {"wide": 4096}, {"feed": ", depth: 8"}, LANES,
+                         {"prep": ", workers: auto"}, {"prep": ", workers: 4"}, {"hosts": WORKER, "wide": 4096},
+                         {"batch": ", remainder: drop"}, {"feed": ", digest: false"})]
+FIVE = """port: {port}
+hosts:
+  a: {{actors: [read]}}
+  b: {{actors: [prep], workers: {{prep: 2}}}}
+  c: {{actors: [batch, test_read, test_prep, test_batch]}}
+  d: {{actors: [mean]}}
+  e: {{actors: [feed, test]}}
+"""
+FASHION = {"one process": [], "three processes": [EXAMPLES / "three.yaml"], "five processes": [FIVE],
+           "seven workers": ["actors: {{prep: {{workers: 7}}}}\n"]}
+
+
+def fashion(run, files):
+    """The example that is shipped, placed by these files or by a text."""
+    given = []
+    for file in files:
+        if isinstance(file, str):
+            (run.folder / "place.yaml").write_text(file.format(port=free_range("127.0.0.1", 1)))
+            file = run.folder / "place.yaml"
+        given.append(str(file))
+    run.begin("", str(TUNDISH), "up", str(EXAMPLES / "fashion.yaml"), *given, "--quiet", "--set", "name=planted",
+              "--set", "read.epochs=1000")
+
+
+def looks_at(run, name):
+    """How many of five looks had a fault, and whether the limit changed."""
+    bad, actors = 0, set()
+    run.flows()
+    for _ in range(5):
+        code, told = run.look()
+        faults = [fault["reason"] for fault in told["faults"] if fault["reason"] != BUSY]
+        if faults or code not in FLOWS:
+            bad += 1
+            print(name, code, told["faults"], told["sentence"], flush=True)
+        actors.add((told["limit"] or {}).get("actor"))
+    print(f"{name[:70]:72} {actors}", flush=True)
+    return bad, len(actors) > 1
 
 
 def healthy(_):
-    bad = looks = changed = 0
+    seen = []
     for words in HEALTHY:
         with open_run(**words) as run:
             names = [line[2] for line in words.get("hosts", "").splitlines()] or [""]
             run.start(*names)
-            run.flows()
-            actors = set()
-            for _ in range(5):
-                code, told = run.look()
-                faults = [fault["reason"] for fault in told["faults"] if fault["reason"] != BUSY]
-                looks += 1
-                if faults or code not in FLOWS:
-                    bad += 1
-                    print(words, code, told["faults"], told["sentence"], flush=True)
-                actors.add((told["limit"] or {}).get("actor"))
-            changed += len(actors) > 1
-            print(f"{str(words)[:70]:72} {actors}", flush=True)
-    print(f"{bad} of {looks} looks at {len(HEALTHY)} healthy runs had a fault; the limit of "
-          f"{changed} runs changed")
+            seen.append(looks_at(run, str(words)))
+    for name, files in FASHION.items():
+        with open_run() as run:
+            fashion(run, files)
+            seen.append(looks_at(run, name))
+            run.processes[""].terminate()  # up ends the processes that it has started
+            run.processes[""].wait()
+    bad = sum(one[0] for one in seen)
+    print(f"{bad} of {5 * len(seen)} looks at {len(seen)} healthy runs had a fault; the limit of "
+          f"{sum(one[1] for one in seen)} runs changed")
     return 1 if bad else 0
 
 
