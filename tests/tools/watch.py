@@ -274,7 +274,7 @@ def test_other_addresses_need_listen_and_a_token(folder):
         same(code, 1)
         holds(err, said)
     for words, said in ((("--listen", "0.0.0.0:0"), "--listen needs --token"), (("-i", "1ms"), "50ms"),
-                        (("a", "b"), "one run"), (("--via", "ssh"), "{address}"),
+                        (("a", "b"), "is too much"), (("--via", "ssh"), "{address}"),
                         (("--http", "127.0.0.1:0", "--listen", "0.0.0.0:0"), "either")):
         code, _, err = run("watch", *words, env=environment)
         same(code, 2, err)

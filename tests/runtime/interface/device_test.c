@@ -25,16 +25,28 @@ Test(device, opens_any_number_of_cpus)
     }
 }
 
-Test(device, names_what_there_is_when_another_is_asked_for)
+Test(device, says_what_there_is_when_another_is_asked_for)
 {
-    static const char *const wrong[] = {"tpu:0", "cpux", "cpu:", "cpu:x", "cpu:1x", "cpu:-1", ""};
+    static const struct {
+        const char *name, *words;
+    } wrong[] = {
+        {"npu:0", "this program has cpu, cuda, pjrt, sim"},
+        {"cpux", "this program has cpu, cuda, pjrt, sim"},
+        {"", "this program has cpu, cuda, pjrt, sim"},
+        {"tpu:0", "did you mean pjrt:0?"},
+        {"gpu", "did you mean cuda:0?"},
+        {"gpu:3", "did you mean cuda:3?"},
+        {"cpu:", "such devices have numbers, as cpu:0"},
+        {"cpu:x", "such devices have numbers, as cpu:0"},
+        {"cpu:1x", "such devices have numbers, as cpu:0"},
+        {"cpu:-1", "such devices have numbers, as cpu:0"},
+    };
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         tnd_device_t *device;
         tnd_error_t error;
-        cr_assert(tnd_device_open(&device, wrong[i], &config, &error) == TND_FAILED, "%s",
-                  wrong[i]);
-        cr_assert(strstr(error.text, "this program has cpu, cuda, pjrt, sim") != NULL, "%s",
-                  error.text);
+        cr_assert(tnd_device_open(&device, wrong[i].name, &config, &error) == TND_FAILED, "%s",
+                  wrong[i].name);
+        cr_assert(strstr(error.text, wrong[i].words) != NULL, "%s", error.text);
         cr_assert(device == NULL);
     }
 }
