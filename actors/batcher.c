@@ -27,9 +27,6 @@
 #include "runtime/host/text_payload.h"
 #include "runtime/text/quantity.h"
 
-/*  Bytes of ragged columns in a block, unless `block` states them. */
-static const uint64_t budget_bytes = 1 << 20;
-
 /*  Effects performed before the actor looks at its arrivals again. */
 enum { EFFECTS_A_ROUND = 64 };
 
@@ -67,8 +64,9 @@ typedef struct {
     uint32_t part_first, part_count;
 } batcher_t;
 
-static tnd_status_t batcher_derive(const tnd_instance_t *instance, tnd_guarded_call_t *call,
-                                   tnd_stream_t *stream, tnd_error_t *error)
+static tnd_status_t batcher_derive(const tnd_plan_t *plan, const tnd_instance_t *instance,
+                                   tnd_guarded_call_t *call, tnd_stream_t *stream,
+                                   tnd_error_t *error)
 {
     const tnd_batcher_options_t *options = instance->options;
     uint32_t column;
@@ -84,7 +82,8 @@ static tnd_status_t batcher_derive(const tnd_instance_t *instance, tnd_guarded_c
     }
     stream->spans = options->span_epochs;
     if (stream->sized)
-        stream->budget = options->block.bytes != 0 ? options->block.bytes : budget_bytes;
+        stream->budget = options->block.bytes != 0 ? options->block.bytes
+                                                   : tnd_lane_window_budget(plan, instance, stream);
     stream->batch_ragged = options->bytes;
     if (!tnd_plan_copies(options) && options->take != UINT64_MAX &&
         __builtin_mul_overflow(options->skip + options->take, options->size, &stream->batched))

@@ -52,11 +52,11 @@ static const char *folder_of(const tnd_cache_options_t *options)
     return dir != NULL && options->store.table->size > 0 ? dir->path : NULL;
 }
 
-static tnd_status_t cache_derive(const tnd_instance_t *instance, tnd_guarded_call_t *call,
-                                 tnd_stream_t *stream, tnd_error_t *error)
+static tnd_status_t cache_derive(const tnd_plan_t *plan, const tnd_instance_t *instance,
+                                 tnd_guarded_call_t *call, tnd_stream_t *stream, tnd_error_t *error)
 {
     const tnd_cache_options_t *options = instance->options;
-    (void)call;
+    (void)plan, (void)call;
     if (stream->caches)
         return tnd_fail(error, "a chain has one cache; leave out this one");
     if (stream->sequential || (stream->count == TND_UNKNOWN && !stream->by_file))

@@ -40,11 +40,12 @@ static void feeder_check(const tnd_instance_t *own, const tnd_plan_t *plan,
     tnd_step_plugin_check(own, plan, diagnostics);
 }
 
-static tnd_status_t feeder_derive(const tnd_instance_t *instance, tnd_guarded_call_t *call,
-                                  tnd_stream_t *stream, tnd_error_t *error)
+static tnd_status_t feeder_derive(const tnd_plan_t *plan, const tnd_instance_t *instance,
+                                  tnd_guarded_call_t *call, tnd_stream_t *stream,
+                                  tnd_error_t *error)
 {
     const tnd_feeder_options_t *chosen = instance->options;
-    (void)call;
+    (void)plan, (void)call;
     stream->shown = stream->fed;
     return chosen->cast == NULL ? TND_OK
                                 : tnd_cast_columns_schema(&chosen->cast->columns, &stream->fed,

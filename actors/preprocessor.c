@@ -72,11 +72,13 @@ static tnd_status_t check_draws(const tnd_preprocessor_options_t *options, const
     return TND_OK;
 }
 
-static tnd_status_t preprocessor_derive(const tnd_instance_t *instance, tnd_guarded_call_t *call,
-                                        tnd_stream_t *stream, tnd_error_t *error)
+static tnd_status_t preprocessor_derive(const tnd_plan_t *plan, const tnd_instance_t *instance,
+                                        tnd_guarded_call_t *call, tnd_stream_t *stream,
+                                        tnd_error_t *error)
 {
     const tnd_preprocessor_options_t *options = instance->options;
     tnd_chain_t *chain = NULL;
+    (void)plan;
     TND_TRY(tnd_chain_open(&chain, &options->ops, skips(options), &stream->fed, call, error));
     if (check_draws(options, chain, stream, error) != TND_OK) {
         tnd_chain_close(&chain);

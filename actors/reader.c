@@ -128,11 +128,12 @@ static tnd_status_t read_limit(const tnd_reader_options_t *options, tnd_bad_limi
                     options->max_bad);
 }
 
-static tnd_status_t reader_derive(const tnd_instance_t *instance, tnd_guarded_call_t *call,
-                                  tnd_stream_t *stream, tnd_error_t *error)
+static tnd_status_t reader_derive(const tnd_plan_t *plan, const tnd_instance_t *instance,
+                                  tnd_guarded_call_t *call, tnd_stream_t *stream,
+                                  tnd_error_t *error)
 {
     const tnd_reader_options_t *options = instance->options;
-    (void)call;
+    (void)plan, (void)call;
     stream->bad_read = (tnd_bad_way_t)options->on_error;
     TND_TRY(read_limit(options, &stream->bad_limit, error));
     stream->epochs = (uint32_t)options->epochs;

@@ -88,6 +88,16 @@ static bool uses_stored(const tnd_plan_t *plan, uint32_t batcher, const tnd_stre
     return true;
 }
 
+uint64_t tnd_lane_window_budget(const tnd_plan_t *plan, const tnd_instance_t *batcher,
+                                const tnd_stream_t *stream)
+{
+    bool stored = true;
+    for (uint32_t i = 0; i < plan->instance_count; i++)
+        if (plan->instances[i].kind == batcher->kind && plan->instances[i].chain == batcher->chain)
+            stored = stored && uses_stored(plan, i, stream);
+    return stored ? stored_bytes : block_bytes_between;
+}
+
 /*  Rows a block: inside the process so many that they leave the operations in the cache of a core,
  *  and never more than a message between processes has, whatever the operations make of them.
  *  Ragged rows are counted by the reader. */

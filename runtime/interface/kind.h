@@ -43,8 +43,8 @@ typedef struct tnd_kind {
     /*  Changes the description of the incoming stream to that of the outgoing one: schemas,
      *  rows_max, epochs, numeric. Runs on every host with the same result, and reports its progress
      *  like `facts`. NULL: no change. */
-    tnd_status_t (*derive)(const tnd_instance_t *instance, tnd_guarded_call_t *call,
-                           tnd_stream_t *stream, tnd_error_t *error);
+    tnd_status_t (*derive)(const tnd_plan_t *plan, const tnd_instance_t *instance,
+                           tnd_guarded_call_t *call, tnd_stream_t *stream, tnd_error_t *error);
     /*  Every host calls this hook. It returns TND_FAILED if the kind cannot use the final stream.
      *  NULL: any stream is accepted. */
     tnd_status_t (*fits)(const tnd_instance_t *instance, const tnd_stream_t *stream,

@@ -249,7 +249,7 @@ bool tnd_resources_derive(const tnd_plan_t *plan, tnd_guarded_call_t *call, tnd_
         const tnd_kind_t *kind = tnd_kind_of(at->kind);
         tnd_guarded_call_enter(call, at, TND_T062_OPERATION);
         tnd_status_t status =
-            kind->derive == NULL ? TND_OK : kind->derive(at, call, stream, &error);
+            kind->derive == NULL ? TND_OK : kind->derive(plan, at, call, stream, &error);
         tnd_guarded_call_leave(call);
         if (status == TND_OK)
             continue;
