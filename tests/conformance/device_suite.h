@@ -281,6 +281,34 @@ static void many_stages_are_uploaded_at_once(suite_t *self)
         self->ops->unstage(self->device, &stages[i]);
 }
 
+/*  Stages that take the place of others, among some that stay. */
+static void stages_are_zero_again(suite_t *self)
+{
+    enum { STAGES = 12, BYTES = 3000 };
+    static const uint8_t zeros[BYTES];
+    tnd_stage_t stages[STAGES];
+    uint8_t kept[BYTES];
+    fill(self, kept, BYTES);
+    for (size_t i = 0; i < STAGES; i++) {
+        stages[i] = make_stage(self, BYTES, BYTES);
+        memcpy(stages[i].host, kept, BYTES);
+        tnd_stage_piece_t piece = piece_at(&stages[i], 0, BYTES);
+        upload(self, &stages[i], &piece, 1);
+        await_upload(self, &stages[i]);
+    }
+    for (size_t i = 1; i < STAGES; i += 2)
+        self->ops->unstage(self->device, &stages[i]);
+    for (size_t i = 1; i < STAGES; i += 2)
+        stages[i] = make_stage(self, BYTES, BYTES);
+    for (size_t i = 0; i < STAGES; i++) {
+        const uint8_t *expected = i % 2 == 0 ? kept : zeros;
+        EXPECT(self, memcmp(stages[i].host, expected, BYTES) == 0);
+        if (i % 2 == 0 || self->ops->address == NULL)
+            expect_bytes(self, &stages[i], 0, expected, BYTES);
+        self->ops->unstage(self->device, &stages[i]);
+    }
+}
+
 /* --- casts ------------------------------------------------------------------------------------ */
 
 enum { CAST_CHANNELS = 5, CAST_ROWS = 3 };
@@ -599,6 +627,7 @@ static void facts_describe_the_device(suite_t *self)
     TEST(an_upload_may_be_empty)                                                                   \
     TEST(lent_pieces_arrive)                                                                       \
     TEST(many_stages_are_uploaded_at_once)                                                         \
+    TEST(stages_are_zero_again)                                                                    \
     TEST(casts_give_the_bits_of_the_reference)                                                     \
     TEST(the_own_stream_waits_and_reads)                                                           \
     TEST(streams_wait_for_the_copy)                                                                \

@@ -21,6 +21,7 @@ typedef struct {
     tnd_device_t base;
     tnd_cuda_context_t context;
     CUstream copies, casts, steps, setup;
+    tnd_cuda_memory_t memory;
     tnd_cuda_casts_t ready;
     tnd_device_facts_t facts; /* as of the opening */
     uint64_t landed_ns;       /* when the last upload was seen to be complete */
@@ -75,6 +76,7 @@ static void cuda_close(tnd_device_t **self_p)
     bool entered =
         !lost && self->context.context != NULL && tnd_cuda_context_enter_to_release(&self->context);
     tnd_cuda_casts_free(&self->ready, &self->context, entered);
+    tnd_cuda_memory_fini(&self->memory);
     if (entered)
         free_streams(self);
     tnd_cuda_context_leave_released(&self->context, entered);
@@ -99,6 +101,7 @@ static tnd_status_t cuda_open(tnd_device_t **self_p, uint32_t ordinal,
     (void)config;
     cuda_t *self = tnd_allocate_zeroed(1, sizeof *self);
     self->base = (tnd_device_t){.ops = &tnd_device_cuda, .ordinal = ordinal};
+    tnd_cuda_memory_init(&self->memory);
     *self_p = &self->base;
     tnd_status_t status = start(self, error);
     if (status != TND_OK)
@@ -136,7 +139,7 @@ static tnd_status_t cuda_stage(tnd_device_t *device, size_t host_bytes, size_t d
     (void)warm;
     *stage = (tnd_stage_t){.host_bytes = host_bytes, .device_bytes = device_bytes};
     TND_TRY(tnd_cuda_context_enter(&self->context, error));
-    tnd_status_t status = tnd_cuda_stage_make(stage, &self->context, self->setup,
+    tnd_status_t status = tnd_cuda_stage_make(stage, &self->memory, &self->context, self->setup,
                                               self->facts.numa_node, self->ready.count > 0, error);
     return tnd_cuda_context_leave(&self->context, status, error);
 }

@@ -1,49 +1,10 @@
-/*  transport/device/cuda_stage.c - allocates memory for rows on a device and its host; tracks readers. */
+/*  transport/device/cuda_stage.c - makes and frees stages, and tracks their readers. */
 #include "transport/device/cuda_stage.h"
 
-#include <linux/mempolicy.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include "runtime/base/allocation.h"
 #include "runtime/text/quantity.h"
-
-/* --- the host's memory ------------------------------------------------------------------------ */
-
-enum { NODES = 1024, NODE_BITS = 8 * sizeof(unsigned long) };
-
-typedef struct {
-    int mode;
-    unsigned long nodes[NODES / NODE_BITS];
-} memory_policy_t;
-
-/*  Page-locked memory is taken from the node that the calling thread prefers.  Where the system
- *  forbids to choose one, the memory is only slower. */
-static bool prefer_node(int32_t node, memory_policy_t *before)
-{
-    memory_policy_t wanted = {.nodes = {0}};
-    if (node < 0 || node >= NODES ||
-        syscall(SYS_get_mempolicy, &before->mode, before->nodes, NODES, NULL, 0) != 0)
-        return false;
-    wanted.nodes[node / NODE_BITS] = 1ul << node % NODE_BITS;
-    return syscall(SYS_set_mempolicy, MPOL_PREFERRED, wanted.nodes, NODES) == 0;
-}
-
-static tnd_status_t allocate_host(tnd_cuda_context_t *context, size_t bytes, int32_t node,
-                                  void **memory_p, tnd_error_t *error)
-{
-    memory_policy_t before;
-    bool changed = prefer_node(node, &before);
-    tnd_status_t status =
-        TND_CUDA(context, error, cuMemHostAlloc, memory_p, bytes, CU_MEMHOSTALLOC_PORTABLE);
-    if (status == TND_OK)
-        memset(*memory_p, 0, bytes);
-    if (changed)
-        (void)syscall(SYS_set_mempolicy, before.mode, before.nodes, NODES);
-    return status;
-}
 
 /* --- stages ----------------------------------------------------------------------------------- */
 
@@ -68,17 +29,17 @@ static size_t at_least_one(size_t bytes)
     return bytes > 0 ? bytes : 1;
 }
 
-static tnd_status_t allocate(tnd_stage_t *stage, tnd_cuda_context_t *context, int32_t node,
-                             bool raw, tnd_error_t *error)
+static tnd_status_t allocate(tnd_stage_t *stage, tnd_cuda_context_t *context, CUstream stream,
+                             int32_t node, tnd_error_t *error)
 {
     tnd_cuda_stage_t *own = stage->own;
-    size_t host_bytes = at_least_one(stage->host_bytes);
-    CUdeviceptr side;
-    TND_TRY(allocate_host(context, host_bytes, node, &stage->host, error));
-    TND_TRY(TND_CUDA(context, error, cuMemAlloc_v2, &side, at_least_one(stage->device_bytes)));
-    stage->device = (void *)(uintptr_t)side;
-    own->raw_bytes = raw ? host_bytes + TND_STAGE_PIECES * TND_STAGE_ALIGN : 0;
-    return raw ? TND_CUDA(context, error, cuMemAlloc_v2, &own->raw, own->raw_bytes) : TND_OK;
+    tnd_cuda_memory_size_t size = {at_least_one(stage->host_bytes),
+                                   at_least_one(stage->device_bytes), own->raw_bytes};
+    TND_TRY(tnd_cuda_memory_take(own->memory, context, stream, node, &size, &own->part, error));
+    stage->host = own->part.host;
+    stage->device = (void *)(uintptr_t)own->part.device;
+    own->raw = own->part.raw;
+    return TND_OK;
 }
 
 /*  Says how much was asked for and, if the driver tells, how much there is. */
@@ -100,17 +61,8 @@ static tnd_status_t explain(const tnd_stage_t *stage, tnd_cuda_context_t *contex
                     why.text, host, side);
 }
 
-static tnd_status_t clear(const tnd_stage_t *stage, tnd_cuda_context_t *context, CUstream stream,
-                          tnd_error_t *error)
+static void release(const tnd_cuda_stage_t *own, tnd_cuda_context_t *context)
 {
-    TND_TRY(TND_CUDA(context, error, cuMemsetD8Async, tnd_cuda_stage_side(stage), 0,
-                     at_least_one(stage->device_bytes), stream));
-    return TND_CUDA(context, error, cuStreamSynchronize, stream);
-}
-
-static void release(tnd_stage_t *stage, tnd_cuda_context_t *context)
-{
-    tnd_cuda_stage_t *own = stage->own;
     for (size_t i = 0; i < TND_CUDA_READERS; i++)
         if (own->readers[i].event != NULL)
             (void)TND_CUDA(context, NULL, cuEventDestroy_v2, own->readers[i].event);
@@ -118,12 +70,8 @@ static void release(tnd_stage_t *stage, tnd_cuda_context_t *context)
         (void)TND_CUDA(context, NULL, cuEventDestroy_v2, own->done);
     if (own->landed != NULL)
         (void)TND_CUDA(context, NULL, cuEventDestroy_v2, own->landed);
-    if (own->raw != 0)
-        (void)TND_CUDA(context, NULL, cuMemFree_v2, own->raw);
-    if (stage->device != NULL)
-        (void)TND_CUDA(context, NULL, cuMemFree_v2, tnd_cuda_stage_side(stage));
-    if (stage->host != NULL)
-        (void)TND_CUDA(context, NULL, cuMemFreeHost, stage->host);
+    if (own->part.block != NULL)
+        tnd_cuda_memory_give(own->memory, context, &own->part);
 }
 
 static void forget(tnd_stage_t *stage)
@@ -134,21 +82,22 @@ static void forget(tnd_stage_t *stage)
     *stage = (tnd_stage_t){0};
 }
 
-tnd_status_t tnd_cuda_stage_make(tnd_stage_t *stage, tnd_cuda_context_t *context, CUstream stream,
-                                 int32_t node, bool raw, tnd_error_t *error)
+tnd_status_t tnd_cuda_stage_make(tnd_stage_t *stage, tnd_cuda_memory_t *memory,
+                                 tnd_cuda_context_t *context, CUstream stream, int32_t node,
+                                 bool raw, tnd_error_t *error)
 {
     tnd_cuda_stage_t *own = tnd_allocate_zeroed(1, sizeof *own);
     pthread_mutex_init(&own->lock, NULL);
+    own->memory = memory;
+    own->raw_bytes = raw ? at_least_one(stage->host_bytes) + TND_STAGE_PIECES * TND_STAGE_ALIGN : 0;
     stage->own = own;
-    tnd_status_t status = allocate(stage, context, node, raw, error);
+    tnd_status_t status = allocate(stage, context, stream, node, error);
     if (status != TND_OK)
         (void)explain(stage, context, error);
     if (status == TND_OK)
         status = make_events(own, context, error);
-    if (status == TND_OK)
-        status = clear(stage, context, stream, error);
     if (status != TND_OK && tnd_cuda_context_drain_stream(context, stream))
-        release(stage, context);
+        release(own, context);
     if (status != TND_OK)
         forget(stage);
     return status;
@@ -167,7 +116,7 @@ bool tnd_cuda_stage_free(tnd_stage_t *stage, tnd_cuda_context_t *context)
 {
     bool idle = becomes_idle(stage->own, context);
     if (idle)
-        release(stage, context);
+        release(stage->own, context);
     forget(stage);
     return idle;
 }

@@ -1,10 +1,10 @@
-/*  transport/device/cuda_stage.h - the memory of a slot on a device of CUDA, and what is under way in it.
+/*  transport/device/cuda_stage.h - one stage of a device of CUDA: its memory, and what is under way in it.
  *
  *  Threads: those of runtime/interface/device.h.  All need the context to be entered. */
 #ifndef TND_TRANSPORT_DEVICE_CUDA_STAGE_H
 #define TND_TRANSPORT_DEVICE_CUDA_STAGE_H
 
-#include "transport/device/cuda_context.h"
+#include "transport/device/cuda_memory.h"
 
 /*  TND_CUDA_READERS: streams that read a stage at the same time; more wait for each other. */
 enum { TND_CUDA_READERS = 4 };
@@ -17,6 +17,8 @@ typedef struct {
 
 /*  `own` of a tnd_stage_t. */
 typedef struct {
+    tnd_cuda_memory_t *memory;
+    tnd_cuda_memory_part_t part; /* of it */
     CUdeviceptr raw; /* rows that are cast are copied there, each column aligned; 0: none are */
     size_t raw_bytes;
     CUevent landed;       /* all rows are on the device ... */
@@ -32,10 +34,11 @@ static inline CUdeviceptr tnd_cuda_stage_side(const tnd_stage_t *stage)
     return (CUdeviceptr)(uintptr_t)stage->device;
 }
 
-/*  Allocates both sides, filled with zeros; the host's on the memory node.  `stream` is idle, and is
- *  again. */
-tnd_status_t tnd_cuda_stage_make(tnd_stage_t *stage, tnd_cuda_context_t *context, CUstream stream,
-                                 int32_t node, bool raw, tnd_error_t *error) TND_CHECKED;
+/*  Takes both sides of the memory, filled with zeros.  `raw`: rows will be cast.  `stream` is idle,
+ *  and is again. */
+tnd_status_t tnd_cuda_stage_make(tnd_stage_t *stage, tnd_cuda_memory_t *memory,
+                                 tnd_cuda_context_t *context, CUstream stream, int32_t node,
+                                 bool raw, tnd_error_t *error) TND_CHECKED;
 /*  Waits for all work on the stage.  false: it does not end, and the memory is not freed, because the
  *  device may still use it. */
 bool tnd_cuda_stage_free(tnd_stage_t *stage, tnd_cuda_context_t *context);

@@ -23,7 +23,7 @@ seed: 7
 actors:
   read:  {{kind: reader, source: {{npy: {{x: {folder}/x.npy}}}}, shuffle: global, epochs: {epochs}}}
   batch: {{kind: batcher, size: 16, replicas: 2}}
-  feed:  {{kind: feeder, depth: 2, devices: {devices}, cast: {{x: {{to: bf16, scale: [0.5], bias: [1]}}}}}}
+  feed:  {{kind: feeder, depth: {depth}, devices: {devices}, cast: {{x: {{to: bf16, scale: [0.5], bias: [1]}}}}}}
 {more}links:
   - read -> batch -> feed
 """
@@ -32,9 +32,9 @@ actors:
 class Run:
     """One run of the shipped command; `report` is what the driver wrote."""
 
-    def __init__(self, devices, driver=drivers / "whole", epochs=2, more="", arguments=(), wait=True, **settings):
+    def __init__(self, devices, driver=drivers / "whole", epochs=2, depth=2, more="", arguments=(), wait=True, **settings):
         graph, self.report_file = f"{folder}/run.yaml", pathlib.Path(folder, "driver.txt")
-        pathlib.Path(graph).write_text(GRAPH.format(folder=folder, devices=devices, epochs=epochs, more=more))
+        pathlib.Path(graph).write_text(GRAPH.format(folder=folder, devices=devices, epochs=epochs, depth=depth, more=more))
         self.report_file.unlink(missing_ok=True)
         settings = {"CUDA_" + name if name != "VISIBLE" else name: str(value) for name, value in settings.items()}
         # Threads around a call that hangs are left to the exit.
@@ -120,6 +120,12 @@ def test_devices_are_found_by_their_names_and_numbers():
         run = Run(devices, STEADY=2, **settings)
         assert run.digest() == expected
         assert run.called("cuDevicePrimaryCtxRetain") == times, run.report
+
+
+def test_the_memory_of_many_slots_takes_few_calls():
+    run = Run('["cuda:[0-1]"]', depth=200, DEVICES=2, STEADY=2)
+    assert run.digest() == expected
+    assert run.called("cuMemHostAlloc") <= 30 and run.called("cuMemAlloc_v2") <= 60, run.report
 
 
 def fail(call, named, error):
