@@ -42,17 +42,22 @@ uint64_t tnd_feeder_plan_stop_ns(const tnd_plan_t *plan)
 void tnd_feeder_plan_check_devices(const tnd_instance_t *own, const tnd_plan_t *plan,
                                    tnd_diagnostics_t *diagnostics)
 {
+    const tnd_plan_host_t *host = &plan->hosts[own->host];
     tnd_error_t error;
-    const char *before = NULL;
+    const char *told = NULL;
+    uint32_t before = UINT32_MAX;
     for (uint32_t i = 0; i < own->replica_count; i++) {
-        const char *device = tnd_feeder_plan_device(plan, own, own->replica_first + i);
-        if (device == before)
+        uint32_t device = plan->chains[own->chain].carriers[own->replica_first + i].device;
+        const char *written = host->written[device];
+        if (device == before || written == told)
             continue;
         before = device;
-        if (tnd_device_check(device, &error) != TND_OK)
-            tnd_diagnostics_add(diagnostics, TND_T064_DEVICE,
-                                tnd_error_location_text(plan->topology, device, own->written->mark),
-                                "%s: %s", own->actor, error.text);
+        if (tnd_device_check(host->devices[device], written, &error) == TND_OK)
+            continue;
+        told = written;
+        tnd_diagnostics_add(diagnostics, TND_T064_DEVICE,
+                            tnd_error_location_text(plan->topology, written, own->written->mark),
+                            "%s: %s", own->actor, error.text);
     }
 }
 

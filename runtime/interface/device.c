@@ -39,9 +39,21 @@ static tnd_status_t unknown(const char *name, tnd_error_t *error)
                     name, known);
 }
 
-/*  The kind and the number that a name means, if this machine has that one. */
-static tnd_status_t resolve(const char *name, const tnd_device_ops_t **ops_p, uint32_t *ordinal_p,
-                            tnd_error_t *error)
+/*  Writes "cuda:0 and cuda:1". */
+static const char *list(const char *kind, uint32_t count, char *text, size_t room)
+{
+    if (count == 1)
+        snprintf(text, room, "%s:0", kind);
+    else
+        snprintf(text, room, "%s:0 %s %s:%" PRIu32, kind, count == 2 ? "and" : "to", kind,
+                 count - 1);
+    return text;
+}
+
+/*  The kind and the number that a name means, if this machine has that one.  Errors name `written`,
+ *  which may be the range that it is of. */
+static tnd_status_t resolve(const char *name, const char *written, const tnd_device_ops_t **ops_p,
+                            uint32_t *ordinal_p, tnd_error_t *error)
 {
     const char *colon = strchr(name, ':');
     const tnd_device_ops_t *ops = find(name, colon != NULL ? (size_t)(colon - name) : strlen(name));
@@ -49,19 +61,22 @@ static tnd_status_t resolve(const char *name, const tnd_device_ops_t **ops_p, ui
     char *end = NULL;
     unsigned long ordinal = strtoul(which, &end, 10);
     bool numbered = *which >= '0' && *which <= '9' && *end == '\0';
+    bool range = strchr(written, '[') != NULL;
     if (ops == NULL || *which == '\0' || (!numbered && ops->find == NULL))
-        return unknown(name, error);
-    char why[256] = "";
+        return unknown(written, error);
+    char why[256] = "", all[64];
     uint32_t count = ops->count(why, sizeof why);
     if (count == 0)
-        return tnd_fail(error, "device %s cannot be used: %s", name, why);
+        return tnd_fail(error, "device%s %s cannot be used: %s", range ? "s" : "", written, why);
     if (!numbered) {
         *ops_p = ops;
         return ops->find(which, ordinal_p, error);
     }
     if (ordinal >= count)
-        return tnd_fail(error, "device %s is not there: this machine has %" PRIu32 " of that kind",
-                        name, count);
+        return tnd_fail(error,
+                        "device%s %s %s there: this machine has %" PRIu32 " of that kind, %s",
+                        range ? "s" : "", written, range ? "are not all" : "is not", count,
+                        list(ops->name, count, all, sizeof all));
     *ops_p = ops;
     *ordinal_p = (uint32_t)ordinal;
     return TND_OK;
@@ -73,11 +88,11 @@ uint32_t tnd_device_can(const char *name)
     return ops != NULL ? ops->can : 0;
 }
 
-tnd_status_t tnd_device_check(const char *name, tnd_error_t *error)
+tnd_status_t tnd_device_check(const char *name, const char *written, tnd_error_t *error)
 {
     const tnd_device_ops_t *ops;
     uint32_t ordinal;
-    return resolve(name, &ops, &ordinal, error);
+    return resolve(name, written, &ops, &ordinal, error);
 }
 
 tnd_status_t tnd_device_open(tnd_device_t **self_p, const char *name,
@@ -86,7 +101,7 @@ tnd_status_t tnd_device_open(tnd_device_t **self_p, const char *name,
     const tnd_device_ops_t *ops;
     uint32_t ordinal;
     *self_p = NULL;
-    TND_TRY(resolve(name, &ops, &ordinal, error));
+    TND_TRY(resolve(name, name, &ops, &ordinal, error));
     return ops->open(self_p, ordinal, config, error);
 }
 

@@ -155,8 +155,10 @@ const tnd_device_ops_t *const *tnd_registry_devices(size_t *count_p);
 /*  What devices of that name's kind can do; 0 if the kind is unknown. */
 uint32_t tnd_device_can(const char *name);
 
-/*  Errors: TND_FAILED as tnd_device_open; opens no device. */
-tnd_status_t tnd_device_check(const char *name, tnd_error_t *error) TND_CHECKED;
+/*  Whether this machine has a device; opens none.  Errors: TND_FAILED as tnd_device_open, with a
+ *  text about `written`, the name itself or the range that it is of, "cpu:[0-3]". */
+tnd_status_t tnd_device_check(const char *name, const char *written,
+                              tnd_error_t *error) TND_CHECKED;
 
 /*  Opens a device by name: "cpu:1", or "cpu" for the first.  Errors: TND_FAILED if its type is
  *  unknown or this machine does not have it. */

@@ -405,6 +405,7 @@ static void make_hosts(placer_t *self, const char *data, const char *fallback_da
             const share_t *share = &host->shares[a];
             if (share->here && share->devices.count > 0 && plan->device_count == 0) {
                 plan->devices = share->devices.items;
+                plan->written = share->devices.written;
                 plan->device_count = (uint32_t)share->devices.count;
             }
         }

@@ -193,7 +193,7 @@ static void deal_devices(placer_t *self, uint32_t index)
     static const char *const cpu[] = {"cpu:0"};
     const tnd_topology_actor_t *actor = &self->topology->actors[index];
     const tnd_strings_t *written = own_devices(actor);
-    tnd_strings_t own = {cpu, 1};
+    devices_t own = {cpu, cpu, 1};
     if (written != NULL &&
         !tnd_placer_read_devices(self, written, tnd_value_get(actor->value, "devices"), &own))
         return;

@@ -48,16 +48,24 @@ static bool refuse_auto(placer_t *self, tnd_mark_t mark)
     return false;
 }
 
-static void add(placer_t *self, tnd_strings_t *list, const char *device)
+static const char **copy(placer_t *self, const char *const *texts, size_t count, const char *more)
 {
-    const char **items = tnd_arena_array(arena_of(self), list->count + 1, sizeof *items);
-    if (list->count > 0)
-        memcpy(items, list->items, list->count * sizeof *items);
-    items[list->count++] = device;
-    list->items = items;
+    const char **made = tnd_arena_array(arena_of(self), count + 1, sizeof *made);
+    if (count > 0)
+        memcpy(made, texts, count * sizeof *made);
+    made[count] = more;
+    return made;
 }
 
-static bool add_once(placer_t *self, tnd_strings_t *list, const char *device, tnd_mark_t mark)
+static void add(placer_t *self, devices_t *list, const char *device, const char *written)
+{
+    list->items = copy(self, list->items, list->count, device);
+    list->written = copy(self, list->written, list->count, written);
+    list->count++;
+}
+
+static bool add_once(placer_t *self, devices_t *list, const char *device, const char *written,
+                     tnd_mark_t mark)
 {
     for (size_t i = 0; i < list->count; i++)
         if (strcmp(list->items[i], device) == 0) {
@@ -67,12 +75,12 @@ static bool add_once(placer_t *self, tnd_strings_t *list, const char *device, tn
                                  "one device carries several replicas by itself");
             return false;
         }
-    add(self, list, device);
+    add(self, list, device, written);
     return true;
 }
 
 /*  "cuda:[0-7]". */
-static bool add_range(placer_t *self, tnd_strings_t *list, const char *text, tnd_mark_t mark)
+static bool add_range(placer_t *self, devices_t *list, const char *text, tnd_mark_t mark)
 {
     size_t kind = kind_size(text);
     char *end;
@@ -93,7 +101,8 @@ static bool add_range(placer_t *self, tnd_strings_t *list, const char *text, tnd
     }
     for (unsigned long number = first; number <= last; number++)
         if (!add_once(self, list,
-                      tnd_arena_format(arena_of(self), "%.*s%lu", (int)kind, text, number), mark))
+                      tnd_arena_format(arena_of(self), "%.*s%lu", (int)kind, text, number), text,
+                      mark))
             return false;
     return true;
 }
@@ -107,7 +116,7 @@ static uint32_t count_machines(const placer_t *self)
 }
 
 /*  All devices of the kind that is preferred, or the processor. */
-static bool add_auto(placer_t *self, tnd_strings_t *list, tnd_mark_t mark)
+static bool add_auto(placer_t *self, devices_t *list, tnd_mark_t mark)
 {
     char why[256] = "";
     const char *kind = NULL;
@@ -123,30 +132,32 @@ static bool add_auto(placer_t *self, tnd_strings_t *list, tnd_mark_t mark)
         return false;
     }
     uint32_t count = tnd_registry_auto_devices(&kind, why, sizeof why);
-    for (uint32_t number = 0; number < count; number++)
-        add(self, list, tnd_arena_format(arena_of(self), "%s:%u", kind, number));
+    for (uint32_t number = 0; number < count; number++) {
+        const char *device = tnd_arena_format(arena_of(self), "%s:%u", kind, number);
+        add(self, list, device, device);
+    }
     if (count > 0)
         return true;
     tnd_diagnostics_add(diagnostics_of(self), TND_T076_AUTO_DEVICE, mark,
                         "`auto` is cpu:0 here%s%s", why[0] != '\0' ? ": " : "", why);
-    add(self, list, "cpu:0");
+    add(self, list, "cpu:0", "cpu:0");
     return true;
 }
 
-static bool add_devices(placer_t *self, tnd_strings_t *list, const char *text, tnd_mark_t mark,
+static bool add_devices(placer_t *self, devices_t *list, const char *text, tnd_mark_t mark,
                         bool alone)
 {
     if (strcmp(text, "auto") == 0)
         return alone ? add_auto(self, list, mark) : refuse_auto(self, mark);
     if (strchr(text, '[') != NULL)
         return add_range(self, list, text, mark);
-    return is_device(text) ? add_once(self, list, text, mark) : refuse(self, mark, text);
+    return is_device(text) ? add_once(self, list, text, text, mark) : refuse(self, mark, text);
 }
 
 bool tnd_placer_read_devices(placer_t *self, const tnd_strings_t *written, const tnd_value_t *value,
-                             tnd_strings_t *devices)
+                             devices_t *devices)
 {
-    *devices = (tnd_strings_t){0};
+    *devices = (devices_t){0};
     for (size_t i = 0; i < written->count; i++) {
         tnd_mark_t mark = value->type == TND_VALUE_LIST ? value->items[i]->mark : value->mark;
         if (!add_devices(self, devices, written->items[i], mark, written->count == 1))

@@ -252,7 +252,7 @@ static void read_host_overrides(placer_t *self, host_t *host, const char *name,
         if (!tnd_option_parse(self->context, option, entry->value,
                               devices ? (void *)&list : (void *)&workers))
             continue;
-        tnd_strings_t read;
+        devices_t read;
         if (devices && tnd_placer_read_devices(self, &list, entry->value, &read))
             host->shares[actor].devices = read;
         if (!devices)

@@ -28,13 +28,18 @@ typedef struct {
 
 typedef enum { HOST_AUTO, HOST_IPC, HOST_TCP } host_transport_t;
 
+typedef struct {
+    const char *const *items, *const *written; /* see tnd_plan_host_t */
+    size_t count;
+} devices_t;
+
 /*  The share of an actor on a host. */
 typedef struct {
     bool here;
     uint32_t lane_first, lanes; /* for an actor with one instance per lane */
     uint32_t workers;           /* 0: the actor's own option */
     bool tuned;                 /* `workers: auto` of this host */
-    tnd_strings_t devices;      /* count 0: the actor's own option */
+    devices_t devices;          /* count 0: the actor's own option */
     uint32_t first, count;      /* its instances in the plan */
     const void *options;
     tnd_mark_t mark;
@@ -99,7 +104,7 @@ tnd_mark_t tnd_placer_mark(const host_t *host, const char *name);
 /*  Reads names of devices, written at `value`, which may be ranges or `auto`. Returns false after an
  *  error, which is reported. */
 bool tnd_placer_read_devices(placer_t *self, const tnd_strings_t *written, const tnd_value_t *value,
-                             tnd_strings_t *devices);
+                             devices_t *devices);
 
 /* --- placement_ports.c ------------------------------------------------------------------------ */
 

@@ -186,7 +186,8 @@ static void a_device_that_is_missing_is_refused(suite_t *self)
                                  &self->error) == TND_FAILED);
     expect(self, device == NULL && strstr(self->error.text, self->fixture->missing) != NULL,
            "the error names the device", __LINE__, &self->error);
-    EXPECT(self, tnd_device_check(self->fixture->missing, &self->error) == TND_FAILED);
+    EXPECT(self, tnd_device_check(self->fixture->missing, self->fixture->missing, &self->error) ==
+                     TND_FAILED);
 }
 
 /* --- uploads ---------------------------------------------------------------------------------- */

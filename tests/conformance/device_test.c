@@ -28,7 +28,8 @@ int main(int argc, char **argv)
     for (size_t i = 0; i < sizeof fixtures / sizeof fixtures[0]; i++) {
         if (strcmp(fixtures[i].kind, kind) != 0)
             continue;
-        if (tnd_device_check(fixtures[i].fixture->name, &error) != TND_OK) {
+        if (tnd_device_check(fixtures[i].fixture->name, fixtures[i].fixture->name, &error) !=
+            TND_OK) {
             printf("skipped: %s\n", error.text);
             return 77;
         }

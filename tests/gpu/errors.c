@@ -35,7 +35,7 @@ static bool is_refused_when_hidden(void)
     pid_t child = fork();
     if (child == 0) {
         setenv("CUDA_VISIBLE_DEVICES", "", 1);
-        _exit(tnd_device_check("cuda:0", &error) == TND_FAILED &&
+        _exit(tnd_device_check("cuda:0", "cuda:0", &error) == TND_FAILED &&
                       strstr(error.text, "no device") != NULL
                   ? 0
                   : 1);
@@ -54,7 +54,7 @@ static void check_names(void)
     static const char *const missing[] = {"cuda:99",
                                           "cuda:GPU-00000000-0000-0000-0000-000000000000"};
     for (size_t i = 0; i < 2; i++)
-        expect(missing[i], tnd_device_check(missing[i], &error) == TND_FAILED);
+        expect(missing[i], tnd_device_check(missing[i], missing[i], &error) == TND_FAILED);
 }
 
 static void check_memory(tnd_device_t *device, tnd_stage_t *stage)

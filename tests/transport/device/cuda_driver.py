@@ -22,7 +22,7 @@ GRAPH = """tundish: 1
 seed: 7
 actors:
   read:  {{kind: reader, source: {{npy: {{x: {folder}/x.npy}}}}, shuffle: global, epochs: {epochs}}}
-  batch: {{kind: batcher, size: 16, replicas: 2}}
+  batch: {{kind: batcher, size: 16, replicas: {replicas}}}
   feed:  {{kind: feeder, depth: {depth}, devices: {devices}, cast: {{x: {{to: bf16, scale: [0.5], bias: [1]}}}}}}
 {more}links:
   - read -> batch -> feed
@@ -32,9 +32,10 @@ actors:
 class Run:
     """One run of the shipped command; `report` is what the driver wrote."""
 
-    def __init__(self, devices, driver=drivers / "whole", epochs=2, depth=2, more="", arguments=(), wait=True, **settings):
+    def __init__(self, devices, driver=drivers / "whole", epochs=2, depth=2, replicas=2, more="", arguments=(), wait=True, **settings):
         graph, self.report_file = f"{folder}/run.yaml", pathlib.Path(folder, "driver.txt")
-        pathlib.Path(graph).write_text(GRAPH.format(folder=folder, devices=devices, epochs=epochs, depth=depth, more=more))
+        pathlib.Path(graph).write_text(GRAPH.format(folder=folder, devices=devices, epochs=epochs, depth=depth,
+                                              replicas=replicas, more=more))
         self.report_file.unlink(missing_ok=True)
         settings = {"CUDA_" + name if name != "VISIBLE" else name: str(value) for name, value in settings.items()}
         # Threads around a call that hangs are left to the exit.
@@ -107,9 +108,21 @@ def test_drivers_that_cannot_be_used_are_refused_in_one_line():
 
 
 def test_devices_that_are_missing_are_refused():
-    for name, words in [("cuda:2", "2 of that kind"), ("cuda:GPU-zz", "GPU-00c1c2c3-c4c5-c6c7-c8c9-cacbcccdcecf, GPU-01c1")]:
+    for name, words in [("cuda:2", "2 of that kind, cuda:0 and cuda:1"), ("cuda:GPU-zz", "GPU-00c1c2c3-c4c5-c6c7-c8c9-cacbcccdcecf, GPU-01c1")]:
         run = Run(f'["{name}"]', DEVICES=2)
         assert run.code == 78 and f"device {name} is not there: this machine has {words}" in run.text
+
+
+def test_a_range_that_is_missing_is_one_error():
+    for devices, words, settings in [
+            ('["cuda:[0-7]"]', "devices cuda:[0-7] are not all there: this machine has 2 of that kind, cuda:0 and cuda:1", {"DEVICES": 2}),
+            ('["cuda:[1-7]"]', "devices cuda:[1-7] are not all there: this machine has 1 of that kind, cuda:0", {"DEVICES": 1}),
+            ('["cuda:0", "cuda:[3-7]"]', "devices cuda:[3-7] are not all there: this machine has 3 of that kind, cuda:0 to cuda:2", {"DEVICES": 3}),
+            ('["cuda:[0-7]"]', "devices cuda:[0-7] cannot be used: the CUDA driver finds no device (CUDA_VISIBLE_DEVICES may hide it)", {"INIT": 100})]:
+        run = Run(devices, replicas=8, **settings)
+        column = 43 + devices.index("cuda:[")
+        assert run.code == 78 and run.text.startswith(f"{folder}/run.yaml:6:{column}: error[T064]: feed: {words}\n"), words
+        assert run.text.endswith("\n1 error\n"), words
 
 
 def test_devices_are_found_by_their_names_and_numbers():
