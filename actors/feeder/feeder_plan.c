@@ -2,6 +2,7 @@
 #include "actors/feeder/feeder_plan.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 #include "actors/feeder/step_reports.h"
 #include "actors/plan/buckets.h"
@@ -39,6 +40,26 @@ uint64_t tnd_feeder_plan_stop_ns(const tnd_plan_t *plan)
     return plan->hung_after_ns < most_ns ? plan->hung_after_ns : most_ns;
 }
 
+/*  Where a device is written. */
+static tnd_mark_t mark_of(const tnd_plan_t *plan, const tnd_instance_t *own, uint32_t device)
+{
+    tnd_mark_t mark = own->written != NULL ? own->written->mark : (tnd_mark_t){0};
+    return tnd_error_location_text(plan->topology, plan->hosts[own->host].written[device], mark);
+}
+
+tnd_mark_t tnd_feeder_plan_failed_device(const tnd_plan_t *plan, const tnd_instance_t *own,
+                                         const char *error)
+{
+    const tnd_plan_host_t *host = &plan->hosts[own->host];
+    const tnd_carrier_t *carriers = &plan->chains[own->chain].carriers[own->replica_first];
+    for (uint32_t i = 0; i < own->replica_count; i++) {
+        size_t size = strlen(host->devices[carriers[i].device]);
+        if (strncmp(error, host->devices[carriers[i].device], size) == 0 && error[size] == ':')
+            return mark_of(plan, own, carriers[i].device);
+    }
+    return mark_of(plan, own, carriers[0].device);
+}
+
 void tnd_feeder_plan_check_devices(const tnd_instance_t *own, const tnd_plan_t *plan,
                                    tnd_diagnostics_t *diagnostics)
 {
@@ -55,9 +76,8 @@ void tnd_feeder_plan_check_devices(const tnd_instance_t *own, const tnd_plan_t *
         if (tnd_device_check(host->devices[device], written, &error) == TND_OK)
             continue;
         told = written;
-        tnd_diagnostics_add(diagnostics, TND_T064_DEVICE,
-                            tnd_error_location_text(plan->topology, written, own->written->mark),
-                            "%s: %s", own->actor, error.text);
+        tnd_diagnostics_add(diagnostics, TND_T064_DEVICE, mark_of(plan, own, device), "%s: %s",
+                            own->actor, error.text);
     }
 }
 

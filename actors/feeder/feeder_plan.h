@@ -23,6 +23,9 @@ uint64_t tnd_feeder_plan_stop_ns(const tnd_plan_t *plan);
 /*  Reports the devices of a feeder that this machine does not have. */
 void tnd_feeder_plan_check_devices(const tnd_instance_t *own, const tnd_plan_t *plan,
                                    tnd_diagnostics_t *diagnostics);
+/*  Where the device is written that an error begins with; the first one's place if it does not. */
+tnd_mark_t tnd_feeder_plan_failed_device(const tnd_plan_t *plan, const tnd_instance_t *own,
+                                         const char *error);
 /*  Rows of one replica in one step. */
 uint64_t tnd_feeder_plan_rows(const tnd_plan_t *plan, const tnd_instance_t *own,
                               const tnd_batcher_options_t *batcher);

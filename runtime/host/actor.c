@@ -554,6 +554,7 @@ tnd_actor_t *tnd_actor_start(const tnd_actor_config_t *config)
     self->state = tnd_allocate_zeroed(1, config->kind->state_bytes + 1);
     memset(self->ports, NO_PORT, plan->instance_count);
     self->config = *config;
+    self->unusable = TND_DIAGNOSTIC_CODES;
     self->plan = plan;
     self->id = (tnd_actor_id_t)(config->instance - plan->instances);
     const tnd_instance_record_t *own = &config->record->instances[self->id];
@@ -629,6 +630,21 @@ void tnd_actor_stop(tnd_actor_t *self)
 bool tnd_actor_refused(const tnd_actor_t *self)
 {
     return self->refused;
+}
+
+void tnd_actor_unusable(tnd_actor_t *self, tnd_diagnostic_code_t code, tnd_mark_t mark)
+{
+    self->unusable = code;
+    self->unusable_mark = mark;
+}
+
+bool tnd_actor_diagnose(const tnd_actor_t *self, tnd_diagnostics_t *diagnostics)
+{
+    if (self->unusable == TND_DIAGNOSTIC_CODES)
+        return false;
+    tnd_diagnostics_add(diagnostics, self->unusable, self->unusable_mark, "%s: %s",
+                        self->config.instance->actor, self->error.text);
+    return true;
 }
 
 bool tnd_actor_join(tnd_actor_t *self, uint64_t wait_ns)

@@ -52,6 +52,9 @@ uint32_t tnd_actor_awake(const tnd_actor_t *self);
 bool tnd_actor_stopping(const tnd_actor_t *self);
 /*  Whether the run ends on request (drain or stop).  Valid once its outcome is known. */
 bool tnd_actor_was_asked_to_end(const tnd_actor_t *self);
+/*  Before init fails: the error is about the file, at `mark`, and this machine.  It ends the run as
+ *  what is found before the start does. */
+void tnd_actor_unusable(tnd_actor_t *self, tnd_diagnostic_code_t code, tnd_mark_t mark);
 /*  Tells the host that this feeder has finished, so destroying the session interrupts nothing. */
 void tnd_actor_over(tnd_actor_t *self);
 /*  Wakes the receivers of sent messages, as the end of each round does.  Used before long work. */
@@ -117,6 +120,8 @@ bool tnd_actor_join(tnd_actor_t *self, uint64_t wait_ns);
 const char *tnd_actor_error(const tnd_actor_t *self);
 /*  Whether the actor failed because a peer refused it. */
 bool tnd_actor_refused(const tnd_actor_t *self);
+/*  Whether it failed after tnd_actor_unusable; adds the error. */
+bool tnd_actor_diagnose(const tnd_actor_t *self, tnd_diagnostics_t *diagnostics);
 /*  Whether the kind called tnd_actor_over. */
 bool tnd_actor_is_over(const tnd_actor_t *self);
 /*  See tnd_kind_t.handle. */

@@ -54,6 +54,8 @@ struct tnd_actor {
     pthread_cond_t changed;
     tnd_actor_phase_t phase;
     bool go, joined, refused;
+    tnd_diagnostic_code_t unusable; /* TND_DIAGNOSTIC_CODES: it is not */
+    tnd_mark_t unusable_mark;
     tnd_error_t error;
     tnd_endpoint_t endpoints[TND_ACTOR_ENDPOINTS_MAX];
     uint32_t endpoint_count;

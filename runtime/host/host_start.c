@@ -225,6 +225,17 @@ static void make_actors(tnd_host_t *self)
     }
 }
 
+static void fail_by(tnd_host_t *self, const tnd_actor_t *actor)
+{
+    if (tnd_actor_diagnose(actor, self->diagnostics)) {
+        tnd_host_fail_here(self, TND_OUTCOME_UNUSABLE, tnd_diagnostics_sentence(self->diagnostics));
+        return;
+    }
+    snprintf(self->text, sizeof self->text, "%s", tnd_actor_error(actor));
+    tnd_host_fail_here(self, tnd_actor_refused(actor) ? TND_OUTCOME_LOST : TND_OUTCOME_FAILED,
+                       self->text);
+}
+
 /*  Whether all actors here have reached `phase`.  A failed actor ends the run. */
 static bool all_in(tnd_host_t *self, tnd_actor_phase_t phase)
 {
@@ -233,12 +244,8 @@ static bool all_in(tnd_host_t *self, tnd_actor_phase_t phase)
         if (self->actors[i] == NULL)
             continue;
         tnd_actor_phase_t is = tnd_actor_phase(self->actors[i]);
-        if (is == TND_ACTOR_FAILED) {
-            snprintf(self->text, sizeof self->text, "%s", tnd_actor_error(self->actors[i]));
-            tnd_host_fail_here(
-                self, tnd_actor_refused(self->actors[i]) ? TND_OUTCOME_LOST : TND_OUTCOME_FAILED,
-                self->text);
-        }
+        if (is == TND_ACTOR_FAILED)
+            fail_by(self, self->actors[i]);
         all = all && is >= phase;
     }
     return all;

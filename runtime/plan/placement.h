@@ -26,7 +26,7 @@ typedef struct {
     uint32_t ports_first, ports_last; /* `ports:`; 0, 0: ephemeral */
     const char *data;                 /* value of ${data} there, or NULL */
     const char *const *devices;       /* "cpu:0", ...: of its feeders, in order of use */
-    const char *const *written;       /* of each: the range that it is of, "cpu:[0-3]", or itself */
+    const char *const *written; /* of each: its name, or that of several: "cpu:[0-3]", "auto" */
     uint32_t device_count;
     uint64_t memory;       /* budget in bytes; 0: none given */
     tnd_restart_t restart; /* NEVER for the leader and hosts with replicas */

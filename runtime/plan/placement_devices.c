@@ -116,7 +116,7 @@ static uint32_t count_machines(const placer_t *self)
 }
 
 /*  All devices of the kind that is preferred, or the processor. */
-static bool add_auto(placer_t *self, devices_t *list, tnd_mark_t mark)
+static bool add_auto(placer_t *self, devices_t *list, const char *written, tnd_mark_t mark)
 {
     char why[256] = "";
     const char *kind = NULL;
@@ -132,15 +132,13 @@ static bool add_auto(placer_t *self, devices_t *list, tnd_mark_t mark)
         return false;
     }
     uint32_t count = tnd_registry_auto_devices(&kind, why, sizeof why);
-    for (uint32_t number = 0; number < count; number++) {
-        const char *device = tnd_arena_format(arena_of(self), "%s:%u", kind, number);
-        add(self, list, device, device);
-    }
+    for (uint32_t number = 0; number < count; number++)
+        add(self, list, tnd_arena_format(arena_of(self), "%s:%u", kind, number), written);
     if (count > 0)
         return true;
     tnd_diagnostics_add(diagnostics_of(self), TND_T076_AUTO_DEVICE, mark,
                         "`auto` is cpu:0 here%s%s", why[0] != '\0' ? ": " : "", why);
-    add(self, list, "cpu:0", "cpu:0");
+    add(self, list, "cpu:0", written);
     return true;
 }
 
@@ -148,7 +146,7 @@ static bool add_devices(placer_t *self, devices_t *list, const char *text, tnd_m
                         bool alone)
 {
     if (strcmp(text, "auto") == 0)
-        return alone ? add_auto(self, list, mark) : refuse_auto(self, mark);
+        return alone ? add_auto(self, list, text, mark) : refuse_auto(self, mark);
     if (strchr(text, '[') != NULL)
         return add_range(self, list, text, mark);
     return is_device(text) ? add_once(self, list, text, text, mark) : refuse(self, mark, text);

@@ -141,17 +141,36 @@ def test_the_memory_of_many_slots_takes_few_calls():
     assert run.called("cuMemHostAlloc") <= 30 and run.called("cuMemAlloc_v2") <= 60, run.report
 
 
-def fail(call, named, error):
-    """A call that fails ends the run by its name, or, before devices are opened, lets `auto` mean the processor."""
-    run = Run('["cuda:[0-1]"]' if named else "auto", DEVICES=2, FAIL=call, LATE=1, epochs=4,
-              **{"FAIL_WITH": error} if error else {})
+def fails(devices, call, **settings):
+    """A run with a call that fails, and the name of that call."""
+    run = Run(devices, DEVICES=2, FAIL=call, LATE=1, epochs=4, **settings)
     found = re.search(r"^failed (\w+) ", run.report, re.M)
     assert found, f"fewer than {call} calls"
     assert found[1] in run.text, f"{found[1]} is not named"
-    first = found[1] in ("cuInit", "cuDriverGetVersion")
-    assert run.code in ([78 if named else 0] if first else [0, 1, 78]), (call, run.code)
+    return run, found[1]
+
+
+def test_a_device_that_cannot_be_opened_is_refused_at_its_place():
+    for devices, call, name in [
+            ('["cuda:[0-1]"]', "cuDevicePrimaryCtxRetain@2", "cuda:1"), ('["cuda:[0-1]"]', "cuStreamCreateWithPriority", "cuda:0"),
+            ('["cuda:[0-1]"]', "cuModuleLoadData", "cuda:0"), ('["cuda:[0-1]"]', "cuMemHostAlloc@3", "cuda:0"),
+            ('["cuda:[0-1]"]', "cuMemAlloc_v2@5", "cuda:1"), ('["cuda:[0-1]"]', "cuEventCreate@9", "cuda:1"),
+            ('["cuda:1","cuda:0"]', "cuDevicePrimaryCtxRetain@2", "cuda:0")]:
+        run, failed = fails(devices, call)
+        column = 45 if "[0" in devices else 54
+        assert run.code == 78
+        assert run.text.startswith(f"{folder}/run.yaml:6:{column}: error[T064]: feed: {name}: {failed} failed: out of memory"), call
+        assert run.text.endswith("\n1 error\n"), call
+
+
+def fail(call, named, error):
+    """A call that fails is named.  Before the start that is an error of the file and the machine, later one of the run."""
+    run, failed = fails('["cuda:[0-1]"]' if named else "auto", call, **{"FAIL_WITH": error} if error else {})
+    copied = run.called("cuMemcpyHtoDAsync_v2") > 2  # one for the cast of each device
+    counts = call <= 3  # cuInit, cuDriverGetVersion, cuDeviceGetCount: what `auto` asks
+    assert run.code in ([0] if counts and not named else [1] if copied else [78]), (call, run.code)
     if run.code == 0:
-        assert not named and run.text.count("`auto` is cpu:0 here: ") == 1
+        assert run.text.count("`auto` is cpu:0 here: ") == 1
 
 
 def test_each_call_may_fail():
