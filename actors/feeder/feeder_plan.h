@@ -9,6 +9,7 @@
 #include "actors/plan/kind_options.h"
 #include "runtime/data/stream.h"
 #include "runtime/feed/slot_layout.h"
+#include "runtime/host/actor.h"
 #include "runtime/interface/device.h"
 #include "runtime/observe/memory_estimate.h"
 #include "runtime/plan/placement.h"
@@ -23,9 +24,8 @@ uint64_t tnd_feeder_plan_stop_ns(const tnd_plan_t *plan);
 /*  Reports the devices of a feeder that this machine does not have. */
 void tnd_feeder_plan_check_devices(const tnd_instance_t *own, const tnd_plan_t *plan,
                                    tnd_diagnostics_t *diagnostics);
-/*  Where the device is written that an error begins with; the first one's place if it does not. */
-tnd_mark_t tnd_feeder_plan_failed_device(const tnd_plan_t *plan, const tnd_instance_t *own,
-                                         const char *error);
+/*  Before init fails: reports the error of a device at the place where it is written. */
+void tnd_feeder_plan_refuse_device(tnd_actor_t *self, const char *error);
 /*  Rows of one replica in one step. */
 uint64_t tnd_feeder_plan_rows(const tnd_plan_t *plan, const tnd_instance_t *own,
                               const tnd_batcher_options_t *batcher);

@@ -122,8 +122,7 @@ tnd_status_t tnd_feeder_make_workers(feeder_t *feeder, tnd_actor_t *self, tnd_er
     config.rings = tnd_actor_device_rings(self, &config.ring_count);
     config.timings = tnd_actor_device_timings(self);
     if (tnd_device_workers_new(&feeder->workers, &config, error) != TND_OK) {
-        tnd_actor_unusable(self, TND_T064_DEVICE,
-                           tnd_feeder_plan_failed_device(plan, feeder->own, error->text));
+        tnd_feeder_plan_refuse_device(self, error->text);
         return TND_FAILED;
     }
     atomic_store_explicit(&feeder->statistics->device_count,

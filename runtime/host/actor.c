@@ -632,10 +632,12 @@ bool tnd_actor_refused(const tnd_actor_t *self)
     return self->refused;
 }
 
-void tnd_actor_unusable(tnd_actor_t *self, tnd_diagnostic_code_t code, tnd_mark_t mark)
+void tnd_actor_unusable(tnd_actor_t *self, tnd_diagnostic_code_t code, tnd_mark_t mark,
+                        const char *help)
 {
     self->unusable = code;
     self->unusable_mark = mark;
+    self->unusable_help = help;
 }
 
 bool tnd_actor_diagnose(const tnd_actor_t *self, tnd_diagnostics_t *diagnostics)
@@ -644,6 +646,8 @@ bool tnd_actor_diagnose(const tnd_actor_t *self, tnd_diagnostics_t *diagnostics)
         return false;
     tnd_diagnostics_add(diagnostics, self->unusable, self->unusable_mark, "%s: %s",
                         self->config.instance->actor, self->error.text);
+    if (self->unusable_help != NULL)
+        tnd_diagnostics_help(diagnostics, "%s", self->unusable_help);
     return true;
 }
 

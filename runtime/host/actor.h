@@ -53,8 +53,9 @@ bool tnd_actor_stopping(const tnd_actor_t *self);
 /*  Whether the run ends on request (drain or stop).  Valid once its outcome is known. */
 bool tnd_actor_was_asked_to_end(const tnd_actor_t *self);
 /*  Before init fails: the error is about the file, at `mark`, and this machine.  It ends the run as
- *  what is found before the start does. */
-void tnd_actor_unusable(tnd_actor_t *self, tnd_diagnostic_code_t code, tnd_mark_t mark);
+ *  what is found before the start does.  `help`: a constant that says what to do, or NULL. */
+void tnd_actor_unusable(tnd_actor_t *self, tnd_diagnostic_code_t code, tnd_mark_t mark,
+                        const char *help);
 /*  Tells the host that this feeder has finished, so destroying the session interrupts nothing. */
 void tnd_actor_over(tnd_actor_t *self);
 /*  Wakes the receivers of sent messages, as the end of each round does.  Used before long work. */

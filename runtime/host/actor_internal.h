@@ -56,6 +56,7 @@ struct tnd_actor {
     bool go, joined, refused;
     tnd_diagnostic_code_t unusable; /* TND_DIAGNOSTIC_CODES: it is not */
     tnd_mark_t unusable_mark;
+    const char *unusable_help;
     tnd_error_t error;
     tnd_endpoint_t endpoints[TND_ACTOR_ENDPOINTS_MAX];
     uint32_t endpoint_count;

@@ -163,6 +163,13 @@ def test_a_device_that_cannot_be_opened_is_refused_at_its_place():
         assert run.text.endswith("\n1 error\n"), call
 
 
+def test_auto_says_how_to_run_without_a_device_that_cannot_be_opened():
+    run, _ = fails("auto", "cuDevicePrimaryCtxRetain")
+    assert run.code == 78
+    assert run.text.startswith(f"{folder}/run.yaml:6:44: error[T064]: feed: cuda:0: cuDevicePrimaryCtxRetain failed: out of memory")
+    assert 'help: `devices: ["cpu:0"]` runs on the processor' in run.text, run.text
+
+
 def fail(call, named, error):
     """A call that fails is named.  Before the start that is an error of the file and the machine, later one of the run."""
     run, failed = fails('["cuda:[0-1]"]' if named else "auto", call, **{"FAIL_WITH": error} if error else {})
