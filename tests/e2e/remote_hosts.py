@@ -279,6 +279,41 @@ def test_hosts_that_do_not_answer(folder):
         has(unread_of(spread.look(), "b")[0], "no process of run spread is there for this user")
 
 
+def test_a_host_that_stops_answering_is_silent(folder):
+    with contextlib.closing(Spread(folder)) as spread:
+        spread.until_it_flows()
+        with subprocess.Popen(spread.words("ps", "--stream", "-i", "100ms"),
+                              stdout=subprocess.PIPE) as stream:
+            def until(what, true):
+                end = time.monotonic() + END_S
+                while not true(seen := json.loads(stream.stdout.readline())):
+                    assert time.monotonic() < end, (what, seen, spread.said())
+                return seen
+
+            def states(seen):
+                return {process["host"]: process["state"] for process in seen["processes"]}
+            alike = {"a": "running", "b": "running", "c": "running"}
+            try:
+                seen = until("all run", lambda seen: states(seen) == alike)
+                worker = process_of(seen, "c")["actors"][0]["name"]
+                command = int((folder / "c.pid").read_text())
+                # The command prints nothing more; the run itself continues.
+                os.kill(command, signal.SIGSTOP)
+                seen = until("it is silent", lambda seen: states(seen) == {**alike, "c": "silent"})
+                assert process_of(seen, "c")["actors"][0]["name"] == worker, seen
+                has(unread_of(seen, "c")[0], "host c (10.0.2.2): no answer by", "since its last one",
+                    "for the leader it is connected", "it is shown as it was")
+                os.kill(command, signal.SIGCONT)
+                until("it answers again", lambda seen: states(seen) == alike)
+                # The command ends.
+                (folder / "c.silent").touch()
+                os.kill(command, signal.SIGKILL)
+                seen = until("it has ended", lambda seen: states(seen) == {**alike, "c": "silent"})
+                has(unread_of(seen, "c")[0], "was killed by signal 9", "it is shown as it was")
+            finally:
+                stream.kill()
+
+
 def test_top_shows_all_hosts(folder):
     with contextlib.closing(Spread(folder)) as spread:
         spread.until_it_flows()

@@ -224,13 +224,22 @@ static tnd_inspection_t *look(const tnd_request_t *request, tnd_remote_hosts_t *
                                  all ? TND_LOOK_DETAILS : TND_LOOK_NOW, TND_REMOTE_PATIENCE_NS);
 }
 
+/*  What of two looks could not be read.  The first one removes old files, which the second does not
+ *  find.  Lines of a stream, and hosts elsewhere, are shown as of the second. */
+static const char *unread(const tnd_request_t *request, const tnd_inspection_t *before,
+                          const tnd_inspection_t *after)
+{
+    bool second = request->stream || request->via != NULL || request->leader != NULL;
+    return (second ? after : before)->unread;
+}
+
 static void print_json(sheet_t *sheet, const tnd_inspection_t *before,
                        const tnd_inspection_t *after)
 {
     print_runs(sheet, after);
     show_all(sheet, before, after);
     fputs("],\"unread\":[", stdout);
-    tnd_run_json_lines(stdout, before->unread);
+    tnd_run_json_lines(stdout, unread(sheet->request, before, after));
     fputs("]}\n", stdout);
 }
 
@@ -239,7 +248,7 @@ static void print_table(sheet_t *sheet, const tnd_inspection_t *before,
 {
     char absent[600];
     show_all(sheet, before, after);
-    fputs(before->unread, stderr);
+    fputs(unread(sheet->request, before, after), stderr);
     if (sheet->rows.count > 0)
         print_rows(&sheet->rows);
     for (uint32_t p = 0; p < after->count; p++)
@@ -382,16 +391,18 @@ const tnd_command_t tnd_command_ps = {
         "machine whose address is not here, and its actors are shown too.  No shell reads it.  It\n"
         "must not ask for a password.  `machine` is the address of such a process, or null.  A\n"
         "host that does not answer within 2 s is named in `unread`, or on stderr, with the reason\n"
-        "and what was last heard.  Both machines need the same version of tundish, and the same\n"
-        "user.\n"
+        "and what was last heard.  If it was shown before, it has state `silent` and is shown as "
+        "it\n"
+        "was.  Both machines need the same version of tundish, and the same user.\n"
         "\n"
         "--leader 10.0.0.1:7100 needs no command there: it shows the one run that listens at this\n"
         "port, which `tundish explain` prints, with all its hosts.  They send what has changed, "
         "at\n"
         "most 1 MB/s in all, while up to 4 inspectors look.  It only reads.  Event histories and\n"
-        "threads stay on their machines.  A host that does not answer has state `silent` and is\n"
-        "shown as it was.  On the leader's machine only its user (and root) may look; from other\n"
-        "machines all that can reach the port may, so `insecure: true` is what allows it.  With\n"
+        "threads stay on their machines.  A host that does not answer is shown as by --via.  On "
+        "the\n"
+        "leader's machine only its user (and root) may look; from other machines all that can\n"
+        "reach the port may, so `insecure: true` is what allows it.  With\n"
         "`ssh -L 7100:127.0.0.1:7100`, a run that listens on loopback can be shown elsewhere.\n"
         "\n"
         "The pages of killed processes are kept for 10 minutes.  Runs of other users are not\n"

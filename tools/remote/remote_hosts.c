@@ -219,12 +219,17 @@ static bool is_wanted(const tnd_inspection_t *look, const tnd_inspected_t *proce
 static void add_answers(tnd_remote_hosts_t *self, tnd_inspection_t *look)
 {
     for (uint32_t s = 0; s < self->stream_count; s++) {
+        const tnd_remote_stream_t *stream = self->streams[s];
         tnd_inspection_t *answer = tnd_remote_stream_look(self->streams[s]);
         if (answer == NULL)
             continue;
-        for (uint32_t p = 0; p < answer->count; p++)
-            if (is_wanted(look, &answer->processes[p]))
-                tnd_inspection_move(look, &answer->processes[p]);
+        bool silent = tnd_remote_stream_is_silent(stream, look->now_ns, TND_REMOTE_PATIENCE_NS);
+        for (uint32_t p = 0; p < answer->count; p++) {
+            if (!is_wanted(look, &answer->processes[p]))
+                continue;
+            answer->processes[p].silent_ns = silent ? tnd_remote_stream_heard(stream) : 0;
+            tnd_inspection_move(look, &answer->processes[p]);
+        }
         tnd_inspection_destroy(&answer);
     }
     tnd_inspection_sort(look);
@@ -235,13 +240,15 @@ static void print_host(FILE *out, const tnd_remote_hosts_t *self, const remote_h
                        const tnd_inspection_t *look, const tnd_inspected_t *run,
                        const tnd_host_record_t *host)
 {
-    bool shown = has_process(look, run, host->name), old = false;
+    bool shown = has_process(look, run, host->name), silent = false;
     char why[512] = "";
-    if (remote->stream == UINT32_MAX)
+    if (remote->stream == UINT32_MAX) {
         snprintf(why, sizeof why, "%s", remote->error.text);
-    else
-        old = tnd_remote_stream_problem(self->streams[remote->stream], look->now_ns,
-                                        TND_REMOTE_PATIENCE_NS, why, sizeof why);
+    } else {
+        const tnd_remote_stream_t *stream = self->streams[remote->stream];
+        silent = tnd_remote_stream_is_silent(stream, look->now_ns, TND_REMOTE_PATIENCE_NS);
+        tnd_remote_stream_problem(stream, look->now_ns, TND_REMOTE_PATIENCE_NS, why, sizeof why);
+    }
     bool is_new =
         host->presence == TND_PRESENCE_UP && look->now_ns < host->since_ns + TND_REMOTE_PATIENCE_NS;
     bool absent =
@@ -257,7 +264,7 @@ static void print_host(FILE *out, const tnd_remote_hosts_t *self, const remote_h
         return;
     fprintf(out, "host %s (%s): %s", host->name, host->address, why);
     tnd_remote_presence_print(out, host, look->now_ns);
-    if (shown && old)
+    if (shown && silent)
         fputs("; it is shown as it was", out);
     fputs("\n", out);
 }

@@ -28,8 +28,8 @@ const char *tnd_remote_hosts_leader(const tnd_remote_hosts_t *self);
  *  what their other hosts print.  Waits until each has answered anew, for at most `wait_ns`, and for
  *  none longer than TND_REMOTE_PATIENCE_NS after its last answer.  0: takes what has arrived.
  *
- *  The processes of a host that does not answer any more are shown as they were last; `unread` then
- *  has a line that names the host, its command, why it does not answer, and what was last heard.
+ *  The processes of a host that does not answer any more are shown as they were last, with
+ *  `silent_ns`; `unread` then has a line that names the host, its command, why it does not answer, and what was last heard.
  *  The caller destroys the inspection. */
 tnd_inspection_t *tnd_remote_hosts_look(tnd_remote_hosts_t *self, const char *run, tnd_look_t what,
                                         uint64_t wait_ns);

@@ -312,10 +312,21 @@ tnd_inspection_t *tnd_remote_stream_look(tnd_remote_stream_t *self)
 
 /* --- why there is none ------------------------------------------------------------------------ */
 
-bool tnd_remote_stream_problem(const tnd_remote_stream_t *self, uint64_t now, uint64_t patience_ns,
+static uint64_t heard_or_started(const tnd_remote_stream_t *self)
+{
+    return self->heard_ns != 0 ? self->heard_ns : self->started_ns;
+}
+
+bool tnd_remote_stream_is_silent(const tnd_remote_stream_t *self, uint64_t now,
+                                 uint64_t patience_ns)
+{
+    return self->end[0] != '\0' || now >= heard_or_started(self) + patience_ns;
+}
+
+void tnd_remote_stream_problem(const tnd_remote_stream_t *self, uint64_t now, uint64_t patience_ns,
                                char *text, size_t room)
 {
-    uint64_t since = self->heard_ns != 0 ? self->heard_ns : self->started_ns;
+    uint64_t since = heard_or_started(self);
     double silence = now > since ? (double)(now - since) * 1e-9 : 0;
     text[0] = '\0';
     if (self->error.text[0] != '\0' || self->end[0] != '\0')
@@ -325,5 +336,4 @@ bool tnd_remote_stream_problem(const tnd_remote_stream_t *self, uint64_t now, ui
     else if (now >= since + patience_ns)
         snprintf(text, room, "no answer by `%s` since its last one, %.1f s ago", self->words[0],
                  silence);
-    return self->end[0] != '\0' || now >= since + patience_ns;
 }

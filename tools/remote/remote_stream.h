@@ -35,9 +35,13 @@ void tnd_remote_stream_read(tnd_remote_stream_t *self, uint64_t now);
 
 /*  The newest look, for the caller to destroy; NULL: none arrived, or it cannot be read. */
 tnd_inspection_t *tnd_remote_stream_look(tnd_remote_stream_t *self);
-/*  Writes why no look is newer than `patience_ns`, or what is wrong with the newest one; "" if all is
- *  well or an answer may still come.  Returns whether the newest look is an old one. */
-bool tnd_remote_stream_problem(const tnd_remote_stream_t *self, uint64_t now, uint64_t patience_ns,
+/*  Whether the command has ended, or has printed nothing for `patience_ns`, so that its newest look
+ *  is an old one. */
+bool tnd_remote_stream_is_silent(const tnd_remote_stream_t *self, uint64_t now,
+                                 uint64_t patience_ns);
+/*  Writes why it is silent, or what is wrong with its newest look; "" if all is well or an answer may
+ *  still come. */
+void tnd_remote_stream_problem(const tnd_remote_stream_t *self, uint64_t now, uint64_t patience_ns,
                                char *text, size_t room);
 
 #endif

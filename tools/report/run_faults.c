@@ -203,11 +203,35 @@ static bool leader_is_silent(const tnd_run_view_t *view)
     return false;
 }
 
+/*  The leader, if it runs and its page was read on this machine: what it knows of other hosts holds
+ *  now, also if the way to them on which they are looked at does not work. */
+static const tnd_inspected_t *leader_here(const tnd_run_view_t *view)
+{
+    for (uint32_t p = 0; p < view->after->count; p++) {
+        const tnd_inspected_t *process = &view->after->processes[p];
+        if (tnd_run_view_has(view, process) && process->machine[0] == '\0' &&
+            process->record.page != NULL && process->record.page->state != 0 && !process->stopped &&
+            !process->killed)
+            return process;
+    }
+    return NULL;
+}
+
+static bool is_connected(const tnd_inspected_t *leader, const char *host)
+{
+    for (uint32_t h = 0; h < leader->record.shape.hosts; h++)
+        if (strcmp(leader->record.hosts[h].name, host) == 0)
+            return leader->record.hosts[h].presence == TND_PRESENCE_UP;
+    return false;
+}
+
 /*  Whether a process does not run, and that is not because of another one. */
 static bool is_down(const tnd_run_view_t *view, const tnd_inspected_t *process)
 {
-    bool silent =
-        process->silent_ns != 0 && (process->record.page->host == 0 || !leader_is_silent(view));
+    const tnd_inspected_t *leader = process->silent_ns != 0 ? leader_here(view) : NULL;
+    bool silent = process->silent_ns != 0 &&
+                  (leader != NULL ? !is_connected(leader, process->host)
+                                  : process->record.page->host == 0 || !leader_is_silent(view));
     return process->stopped || process->killed || silent;
 }
 

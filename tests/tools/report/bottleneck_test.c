@@ -460,3 +460,42 @@ Test(bottleneck, the_file_that_a_reader_hangs_in_is_evidence)
     cr_assert_str_eq(fault(TND_CAUSE_HANGS)->evidence, "");
     free(memory);
 }
+
+/*  Host c is on another machine, and what is known of it is 3 s old. */
+static void silence_c(tnd_presence_t presence, const char *machine_of_a)
+{
+    static tnd_run_page_t page[2];
+    static tnd_host_record_t hosts[2];
+    begin();
+    memset(hosts, 0, sizeof hosts);
+    page[0] = (tnd_run_page_t){.state = 1, .host = 0};
+    page[1] = (tnd_run_page_t){.host = 1};
+    strcpy(hosts[0].name, "a");
+    strcpy(hosts[1].name, "c");
+    hosts[1].presence = presence;
+    processes[0].record = (tnd_run_record_t){.page = &page[0], .hosts = hosts, .shape.hosts = 2};
+    processes[1].record = (tnd_run_record_t){.page = &page[1]};
+    strcpy(processes[0].machine, machine_of_a);
+    strcpy(processes[1].machine, "10.0.0.2");
+    processes[1].silent_ns = now_ns - 3 * second_ns;
+    tnd_bottleneck_judge(&before, &after, &processes[0], &verdict);
+}
+
+static bool has_fault(tnd_cause_t cause)
+{
+    for (uint32_t i = 0; i < verdict.fault_count; i++)
+        if (verdict.faults[i].cause == cause)
+            return true;
+    return false;
+}
+
+Test(bottleneck, a_silent_host_that_the_leader_here_hears_is_not_at_fault)
+{
+    silence_c(TND_PRESENCE_UP, "");
+    cr_assert_not(has_fault(TND_CAUSE_AWAY), "%s", verdict.sentence);
+    silence_c(TND_PRESENCE_AWAY, "");
+    cr_assert_str_eq(fault(TND_CAUSE_AWAY)->host, "c");
+    /* Seen by the leader's port, the leader may not have noticed yet. */
+    silence_c(TND_PRESENCE_UP, "10.0.0.1");
+    cr_assert_str_eq(fault(TND_CAUSE_AWAY)->host, "c");
+}
