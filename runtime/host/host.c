@@ -14,7 +14,6 @@
 #include "runtime/plan/pace.h"
 #include "runtime/host/join_request.h"
 #include "runtime/base/thread.h"
-#include "runtime/touch/touch_socket.h"
 
 /*  Unread messages between two hosts. */
 enum { CONTROL_UNREAD = 16384 };
@@ -385,7 +384,7 @@ static void *host_main(void *context)
     live(self);
     tnd_host_record_control(self, TND_CONTROL_ENDS, tnd_clock_now());
     tnd_host_record_end(self, tnd_clock_now());
-    tnd_touch_socket_destroy(&self->touches);
+    tnd_host_close_touches(self);
     stop_actors(self);
     tnd_host_say_leak(self);
     say_statistics(self);
@@ -669,7 +668,7 @@ bool tnd_host_destroy(tnd_host_t **self_p)
     tnd_leader_destroy(&self->leader);
     tnd_look_service_destroy(&self->looks);
     tnd_hub_close(&self->hub, 200000000);
-    tnd_touch_socket_destroy(&self->touches);
+    tnd_host_close_touches(self);
     tnd_host_close_pages(self);
     tnd_arena_destroy(&self->arena);
     pthread_cond_destroy(&self->changed);

@@ -30,6 +30,7 @@ enum { PORT_ACTORS = 0, PORT_HOSTS = 1 };
 struct tnd_host {
     tnd_host_config_t config;
     const tnd_plan_t *plan;
+    tnd_plan_t *changed_plan; /* with the options that the leader has changed here; NULL: none */
     char nonce[48], control[128], text[640];
     tnd_life_t life; /* of this process in the run */
     tnd_hub_t *hub;
@@ -154,6 +155,8 @@ void tnd_host_begin_looks(tnd_host_t *self);
 
 /*  Opens the socket for touches, if the pages are visible.  A failure is logged. */
 void tnd_host_open_touches(tnd_host_t *self);
+/*  Frees what belongs to touches; may be called twice. */
+void tnd_host_close_touches(tnd_host_t *self);
 /*  Passes on what was asked for, at intervals.  Returns when to call it again at the latest. */
 uint64_t tnd_host_touch(tnd_host_t *self, uint64_t now);
 /*  TOUCH of the leader. */

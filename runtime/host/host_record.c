@@ -68,8 +68,9 @@ static const tnd_stream_t *stream_of(const void *context, uint32_t chain)
 void tnd_host_record_memory(const tnd_host_t *self)
 {
     tnd_memory_estimate_t estimate = {0};
-    (void)tnd_process_memory_add(&estimate, self->plan, self->config.host, "process",
-                                 self->tuning_most, stream_of, self);
+    const tnd_plan_t *plan = self->changed_plan != NULL ? self->changed_plan : self->plan;
+    (void)tnd_process_memory_add(&estimate, plan, self->config.host, "process", self->tuning_most,
+                                 stream_of, self);
     tnd_run_record_memory(tnd_pages_record(self->pages), &estimate);
     tnd_memory_estimate_free(&estimate);
 }

@@ -8,6 +8,7 @@
 
 #include "runtime/base/clock.h"
 #include "runtime/host/text_payload.h"
+#include "runtime/plan/changed_plan.h"
 #include "runtime/touch/touch_socket.h"
 
 /*  How often the socket is looked at, which takes a system call. */
@@ -24,6 +25,13 @@ void tnd_host_open_touches(tnd_host_t *self)
         tnd_touch_socket_new(&self->touches, path, &error) != TND_OK)
         snprintf(self->unseen, sizeof self->unseen, "no command can touch this run: %.150s",
                  error.text);
+}
+
+void tnd_host_close_touches(tnd_host_t *self)
+{
+    tnd_touch_socket_destroy(&self->touches);
+    tnd_changed_plan_free(self->changed_plan);
+    self->changed_plan = NULL;
 }
 
 uint64_t tnd_host_touch(tnd_host_t *self, uint64_t now)
@@ -68,10 +76,10 @@ bool tnd_host_fits(void *context, const tnd_plan_t *plan, uint32_t *workers_p, t
     return fits;
 }
 
-/*  The leader tells its own host too, which has logged it already. */
+/*  The leader has logged it already.  "": a host that has come later is told what was set before. */
 static void log_touch(tnd_host_t *self, const char *text)
 {
-    if (tnd_host_leads(self))
+    if (tnd_host_leads(self) || *text == '\0')
         return;
     tnd_run_record_log(tnd_pages_record(self->pages), TND_LOG_INFO,
                        self->plan->hosts[self->config.host].name, "control", text, tnd_clock_now());
@@ -91,6 +99,29 @@ void tnd_host_take_scale(tnd_host_t *self, const tnd_msg_t *msg)
         tnd_host_scale(self, (uint32_t)msg->note.number, (uint32_t)workers);
 }
 
+/*  The option that a user has set, as a touch: the memory that is shown is that of the changed plan. */
+static void take_option(tnd_host_t *self, const char *line)
+{
+    const tnd_plan_t *now = self->changed_plan != NULL ? self->changed_plan : self->plan;
+    tnd_option_change_t change;
+    tnd_touch_t touch;
+    tnd_error_t error;
+    uint32_t i = 0;
+    if (tnd_touch_read(&touch, line, strlen(line), &error) != TND_OK || touch.verb != TND_TOUCH_SET)
+        return;
+    while (i < now->instance_count && strcmp(now->instances[i].actor, touch.actor) != 0)
+        i++;
+    if (i == now->instance_count ||
+        tnd_option_change_read(&change, &now->instances[i].kind->table, now->instances[i].options,
+                               touch.option, touch.value, &error) != TND_OK)
+        return;
+    tnd_plan_t *changed = tnd_changed_plan_new(now, i, &change);
+    tnd_changed_plan_free(self->changed_plan);
+    self->changed_plan = changed;
+    if (self->made)
+        tnd_host_record_memory(self);
+}
+
 void tnd_host_take_touch(tnd_host_t *self, const tnd_msg_t *msg)
 {
     tnd_text_payload_reader_t reader;
@@ -98,9 +129,12 @@ void tnd_host_take_touch(tnd_host_t *self, const tnd_msg_t *msg)
     const char *line = tnd_text_payload_line(&reader);
     if (line == NULL)
         return;
-    if (msg->note.number == 0)
+    if (msg->note.number == 0) {
         log_touch(self, line);
-    else if (self->touches != NULL && strncmp(line, "ok ", 3) == 0)
+        line = tnd_text_payload_line(&reader);
+        if (line != NULL)
+            take_option(self, line);
+    } else if (self->touches != NULL && strncmp(line, "ok ", 3) == 0)
         tnd_touch_socket_answer(self->touches, msg->note.number, true, line + 3);
     else if (self->touches != NULL && strncmp(line, "refused ", 8) == 0)
         tnd_touch_socket_answer(self->touches, msg->note.number, false, line + 8);

@@ -19,7 +19,7 @@ static void enter_host(tnd_leader_t *self, uint32_t host, uint64_t now)
         if (chain->members[m].host == host)
             tnd_leader_core_actor_up(chain->session, chain->members[m].id, now);
     tnd_leader_core_go(chain->session);
-    tnd_leader_tell_scale(self, host);
+    tnd_leader_tell_changes(self, host);
 }
 
 void tnd_leader_begin_chain(tnd_leader_t *self, uint64_t now)

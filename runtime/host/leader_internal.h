@@ -129,8 +129,8 @@ const char *tnd_leader_chain_name(const tnd_leader_t *self);
 void tnd_leader_touch(tnd_leader_t *self, uint32_t host, const tnd_msg_t *msg, uint64_t now);
 /*  The session of a chain that begins takes over a pause. */
 void tnd_leader_stay_paused(tnd_leader_t *self);
-/*  Tells a host that is connected how many workers users want awake. */
-void tnd_leader_tell_scale(tnd_leader_t *self, uint32_t host);
+/*  Tells a host that is connected what users have set, and how many workers they want awake. */
+void tnd_leader_tell_changes(tnd_leader_t *self, uint32_t host);
 void tnd_leader_forget_changes(tnd_leader_t *self);
 
 /* --- leader_hosts.c --------------------------------------------------------------------------- */

@@ -12,6 +12,7 @@
 #include "runtime/option/number.h"
 #include "runtime/option/option_change.h"
 #include "runtime/option/option_print.h"
+#include "runtime/plan/changed_plan.h"
 
 static void answer(tnd_leader_t *self, uint32_t host, uint64_t client, bool done, const char *text)
 {
@@ -21,15 +22,23 @@ static void answer(tnd_leader_t *self, uint32_t host, uint64_t client, bool done
     self->output.send(self->output.context, &msg, TND_CARRY_BUFFER);
 }
 
-/*  The log of every host records a touch. */
-static void tell_all(tnd_leader_t *self, const char *text)
+/*  `option`: the touch that has set one, or "". */
+static void tell(tnd_leader_t *self, uint32_t host, const char *text, const char *option)
 {
+    tnd_msg_t msg = {.kind = TND_MSG_TOUCH, .from = TND_LEADER, .to = tnd_host_id(host)};
+    msg.note.payload = tnd_text_payload_of("%s\n%s", text, option);
+    self->output.send(self->output.context, &msg, TND_CARRY_BUFFER);
+}
+
+/*  The log of every host records a touch, and every host shows what an option that was set needs. */
+static void tell_all(tnd_leader_t *self, const char *text, const tnd_touch_t *touch)
+{
+    char option[TND_TOUCH_LINE] = "";
+    if (touch->verb == TND_TOUCH_SET)
+        tnd_touch_write(touch, option);
     tnd_leader_log(self, TND_LOG_INFO, self->plan->hosts[0].name, "control", text);
-    for (uint32_t h = 1; h < self->plan->host_count; h++) {
-        tnd_msg_t msg = {.kind = TND_MSG_TOUCH, .from = TND_LEADER, .to = tnd_host_id(h)};
-        msg.note.payload = tnd_text_payload_of("%s", text);
-        self->output.send(self->output.context, &msg, TND_CARRY_BUFFER);
-    }
+    for (uint32_t h = 0; h < self->plan->host_count; h++)
+        tell(self, h, text, option);
 }
 
 /*  The instance of that name in the running chain, or of the actor of that name if it has only
@@ -85,37 +94,6 @@ static uint32_t first_of(const tnd_leader_t *self, const char *actor, bool runni
 
 /* --- options ---------------------------------------------------------------------------------- */
 
-/*  A plan that shares all but its instances and the options of one actor. */
-static tnd_plan_t *plan_with(const tnd_plan_t *plan, uint32_t first,
-                             const tnd_option_change_t *change)
-{
-    const char *actor = plan->instances[first].actor;
-    tnd_plan_t *self = tnd_allocate_zeroed(1, sizeof *self);
-    tnd_instance_t *instances = tnd_allocate_zeroed(plan->instance_count, sizeof *instances);
-    memcpy(instances, plan->instances, plan->instance_count * sizeof *instances);
-    for (uint32_t i = 0; i < plan->instance_count; i++) {
-        size_t size = instances[i].kind->table.size;
-        void *options = tnd_allocate_zeroed(1, size > 0 ? size : 1);
-        if (instances[i].options != NULL)
-            memcpy(options, instances[i].options, size);
-        if (strcmp(instances[i].actor, actor) == 0)
-            tnd_option_change_apply(change, options);
-        instances[i].options = options;
-    }
-    *self = *plan;
-    self->instances = instances;
-    return self;
-}
-
-static void free_plan(tnd_plan_t *self)
-{
-    for (uint32_t i = 0; self != NULL && i < self->instance_count; i++)
-        free((void *)(uintptr_t)self->instances[i].options);
-    if (self != NULL)
-        free((void *)(uintptr_t)self->instances);
-    free(self);
-}
-
 static void print_option(const tnd_option_t *option, const void *options, char *text, size_t room)
 {
     char *line = NULL;
@@ -153,10 +131,10 @@ static tnd_status_t set(tnd_leader_t *self, const tnd_touch_t *touch, char *done
     TND_TRY(tnd_option_change_read(&change, &instance->kind->table, instance->options,
                                    touch->option, touch->value, error));
     print_option(change.option, instance->options, before, sizeof before);
-    tnd_plan_t *changed = plan_with(now, first, &change);
+    tnd_plan_t *changed = tnd_changed_plan_new(now, first, &change);
     print_option(change.option, changed->instances[first].options, after, sizeof after);
     if (strcmp(before, after) == 0) {
-        free_plan(changed);
+        tnd_changed_plan_free(changed);
         snprintf(done, room, "%s.%s is %s already", touch->actor, touch->option, after);
         return TND_OK;
     }
@@ -166,14 +144,38 @@ static tnd_status_t set(tnd_leader_t *self, const tnd_touch_t *touch, char *done
     else
         status = change_run(self, &change, error);
     if (status != TND_OK) {
-        free_plan(changed);
+        tnd_changed_plan_free(changed);
         return status;
     }
-    free_plan(self->changed);
+    tnd_changed_plan_free(self->changed);
     self->changed = changed;
     snprintf(done, room, "%s.%s becomes %s between two steps; it was %s", touch->actor,
              touch->option, touch->value, before);
     return TND_OK;
+}
+
+/*  Tells a host which options of an actor users have set. */
+static void tell_options(tnd_leader_t *self, uint32_t host, uint32_t first)
+{
+    const tnd_instance_t *before = &self->plan->instances[first];
+    const tnd_instance_t *now = &self->changed->instances[first];
+    const tnd_table_t *table = &before->kind->table;
+    for (size_t o = 0; o < table->option_count; o++) {
+        const tnd_option_t *option = &table->options[o];
+        tnd_touch_t touch = {.verb = TND_TOUCH_SET, .user = "leader"};
+        char line[TND_TOUCH_LINE], was[sizeof touch.value], is[sizeof touch.value];
+        if (option->live == TND_LIVE_NOT)
+            continue;
+        print_option(option, before->options, was, sizeof was);
+        print_option(option, now->options, is, sizeof is);
+        if (strcmp(was, is) == 0)
+            continue;
+        snprintf(touch.actor, sizeof touch.actor, "%s", before->actor);
+        snprintf(touch.option, sizeof touch.option, "%s", option->name);
+        snprintf(touch.value, sizeof touch.value, "%s", is);
+        tnd_touch_write(&touch, line);
+        tell(self, host, "", line);
+    }
 }
 
 /* --- workers ---------------------------------------------------------------------------------- */
@@ -186,8 +188,11 @@ static void tell_scale(tnd_leader_t *self, uint32_t host, uint32_t first)
     self->output.send(self->output.context, &msg, TND_CARRY_BUFFER);
 }
 
-void tnd_leader_tell_scale(tnd_leader_t *self, uint32_t host)
+void tnd_leader_tell_changes(tnd_leader_t *self, uint32_t host)
 {
+    for (uint32_t i = 0; self->changed != NULL && i < self->plan->instance_count; i++)
+        if (first_of(self, self->plan->instances[i].actor, false) == i)
+            tell_options(self, host, i);
     for (uint32_t i = 0; self->awake != NULL && i < self->plan->instance_count; i++)
         if (self->awake[i] > 0)
             tell_scale(self, host, i);
@@ -252,7 +257,7 @@ static tnd_status_t scale(tnd_leader_t *self, const tnd_touch_t *touch, char *do
 
 void tnd_leader_forget_changes(tnd_leader_t *self)
 {
-    free_plan(self->changed);
+    tnd_changed_plan_free(self->changed);
     free(self->awake);
 }
 
@@ -315,7 +320,7 @@ void tnd_leader_touch(tnd_leader_t *self, uint32_t host, const tnd_msg_t *msg, u
         snprintf(text, sizeof text, "%s by %s, after %" PRIu64 " steps: %s",
                  tnd_touch_verb(touch.verb), touch.user,
                  tnd_leader_core_cursor(tnd_leader_session(self))->step, done);
-        tell_all(self, text);
+        tell_all(self, text, &touch);
     } else {
         snprintf(text, sizeof text, "cannot %s %s%s%s: %.400s", tnd_touch_verb(touch.verb), of,
                  option ? "." : "", touch.option, error.text);

@@ -175,6 +175,8 @@ void tnd_run_record_memory(const tnd_run_record_t *self, const tnd_memory_estima
 {
     tnd_memory_record_t *memory = self->memory;
     uint32_t count = estimate->count < TND_MEMORY_TERMS ? estimate->count : TND_MEMORY_TERMS;
+    atomic_store_explicit(&memory->count, 0, memory_order_relaxed);
+    atomic_thread_fence(memory_order_release);
     memory->bytes = estimate->bytes;
     for (uint32_t t = 0; t < count; t++) {
         tnd_memory_record_term_t *term = &memory->terms[t];

@@ -155,7 +155,8 @@ typedef struct {
     uint64_t bytes;
 } tnd_memory_record_term_t;
 
-/*  The most memory that this process may use, as `tundish explain` shows it.  Written once. */
+/*  The most memory that this process may use, as `tundish explain` shows it.  Written when
+ *  the data is known, and again when a user has changed an option that it depends on. */
 typedef struct {
     _Atomic uint64_t count; /* terms; 0: not known yet */
     uint64_t bytes;         /* of all, also of those that have no room here */

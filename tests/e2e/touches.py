@@ -186,6 +186,18 @@ def slots(run):
     return {actor["queue"] + actor["credit"] for actor in feeders(run)}
 
 
+def memory(run):
+    """Of each host: the most bytes, and the numbers of batches that they are for."""
+    seen = {}
+    for process in run.look()["processes"]:
+        most, terms = process["memory"]["most_bytes"], process["memory"]["terms"]
+        assert most == sum(term["bytes"] for term in terms), process["memory"]
+        batches = {(term["actor"], int(number[1])) for term in terms
+                   if (number := re.search(r"(\d+) batches(,| while)", term["what"]))}
+        seen[process["host"]] = (most, batches)
+    return seen
+
+
 def test_depth_is_set_on_all_hosts(folder):
     with Run(folder, epochs=1000, hosts=True) as run:
         run.running()
@@ -193,6 +205,18 @@ def test_depth_is_set_on_all_hosts(folder):
         code, output = run.command("set", "feed.depth=3")
         assert code == 0 and "becomes 3 between two steps; it was auto" in output, output
         run.until("all feeders have 3 slots", lambda _: slots(run) == {3})
+        # The memory that is shown is that of the plan as it is now, on each host.
+        few = memory(run)
+        assert few["a"][1] == {("feed@a", 3), ("batch.0", 3)} and few["b"][1] == {("feed@b", 3)}, few
+        assert run.command("set", "feed.depth=103")[0] == 0
+        run.until("all feeders have 103 slots", lambda _: slots(run) == {103})
+        many = memory(run)
+        assert many["a"][1] == {("feed@a", 103), ("batch.0", 103)} and \
+            many["b"][1] == {("feed@b", 103)}, many
+        assert all(many[host][0] > few[host][0] for host in "ab"), (few, many)
+        assert run.command("set", "feed.depth=3")[0] == 0
+        run.until("all feeders have 3 slots again", lambda _: slots(run) == {3})
+        assert memory(run) == few
         code, output = run.command("set", "feed.depth=3")
         assert code == 0 and "feed.depth is 3 already" in output, output
         code, output = run.command("restart", "prep")
