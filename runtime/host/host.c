@@ -16,7 +16,7 @@
 #include "runtime/base/thread.h"
 
 /*  Unread messages between two hosts. */
-enum { CONTROL_UNREAD = 16384 };
+enum { CONTROL_UNREAD = 16384, ARRIVALS_PER_ROUND = 4096 };
 
 /*  The longest sleep of the host's thread. */
 static const uint64_t nap_ns = 250000000;
@@ -255,7 +255,8 @@ static void live(tnd_host_t *self)
         tnd_host_record_control(self, TND_CONTROL_WORKS, now);
         excuse(self, expected, now);
         tnd_arrival_t arrival;
-        while (tnd_hub_receive(self->hub, &arrival) == TND_OK)
+        for (int n = 0; n < ARRIVALS_PER_ROUND && tnd_hub_receive(self->hub, &arrival) == TND_OK;
+             n++)
             tnd_host_take_arrival(self, &arrival, now);
         tnd_host_make_progress(self);
         tnd_host_tell_busy(self, now);

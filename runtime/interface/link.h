@@ -239,8 +239,9 @@ static inline tnd_status_t tnd_hub_send(tnd_hub_t *self, uint32_t port, tnd_acto
     return self->ops->send(self, port, peer, msg, carry);
 }
 
-/*  The next arrival without waiting; TND_AGAIN: none is known.  Repeated calls may report a message
- *  slightly late, because they avoid system calls.  The next tnd_hub_wait reports everything. */
+/*  The next arrival without waiting; TND_AGAIN: none is known, or many messages were dropped that
+ *  are not for the caller.  Repeated calls may report a message slightly late, because they avoid
+ *  system calls.  The next tnd_hub_wait reports everything. */
 static inline tnd_status_t tnd_hub_receive(tnd_hub_t *self, tnd_arrival_t *arrival)
 {
     return self->ops->receive(self, arrival);

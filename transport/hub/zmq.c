@@ -12,7 +12,8 @@
 
 enum {
     LOOK_AGAIN_NS = 50 * 1000, /* between two polls of a hub whose owner does other work */
-    MAIL_BUDGET = 32           /* messages of this process before the sockets are read */
+    MAIL_BUDGET = 32,          /* messages of this process before the sockets are read */
+    INSIDE_BUDGET = 256        /* messages that are not the owner's, before it does other work */
 };
 
 static const tnd_hub_ops_t ops;
@@ -204,7 +205,8 @@ static tnd_status_t hub_receive(tnd_hub_t *hub, tnd_arrival_t *arrival)
 {
     tnd_zmq_hub_t *self = tnd_zmq_hub(hub);
     mind_the_time(self);
-    for (;;) {
+    /* What peers send that were disconnected is dropped here, and may come without end. */
+    for (unsigned inside = 0; inside < INSIDE_BUDGET;) {
         if (tnd_connections_notice(&self->peers, arrival))
             return TND_OK;
         tnd_inproc_message_t *message = next_inproc(self);
@@ -234,6 +236,7 @@ static tnd_status_t hub_receive(tnd_hub_t *hub, tnd_arrival_t *arrival)
         case TND_ZMQ_MESSAGE:
             return TND_OK;
         case TND_ZMQ_INSIDE:
+            inside++;
             break;
         case TND_ZMQ_EMPTY:
             socket->ready = false;
@@ -242,6 +245,8 @@ static tnd_status_t hub_receive(tnd_hub_t *hub, tnd_arrival_t *arrival)
             break;
         }
     }
+    tnd_sleepers_wake(&self->sleepers);
+    return TND_AGAIN;
 }
 
 static int rounded_ms(uint64_t span_ns)

@@ -441,3 +441,38 @@ Test(hostile, invalid_hellos_are_refused_by_name_and_the_peers_that_they_name_st
     run_until(&self->join, &self->worker, &self->join.losts, 2);
     part(&self->stage, &self->join, &self->worker);
 }
+
+/*  Messages of a connection without a HELLO are dropped.  They may come faster than they are read. */
+Test(hostile, a_stranger_that_floods_leaves_time_for_other_work)
+{
+    enum { MESSAGES = 2000, SHARE = MESSAGES / 4 };
+    static stage_t stage;
+    static site_t join;
+    stage_open(&stage);
+    site_open(&join, &stage, JOIN, 1);
+    site_bind(&join, &stage.terms);
+    void *socket = zmq_socket(tnd_context_zmq(stage.net.context), ZMQ_DEALER);
+    int none = 0, one = 1;
+    zmq_setsockopt(socket, ZMQ_LINGER, &none, sizeof none);
+    zmq_setsockopt(socket, ZMQ_SNDHWM, &one, sizeof one);
+    cr_assert_eq(zmq_connect(socket, stage.actual), 0);
+    uint8_t bytes[TND_WIRE_BYTES_MAX];
+    tnd_msg_t msg = {.kind = TND_MSG_WINDOW, .from = LIAR, .to = JOIN, .until.step = 1};
+    size_t length = tnd_wire_encode(&msg, TND_CARRY_NOTHING, bytes);
+    for (unsigned i = 0; i < MESSAGES; i++)
+        cr_assert_eq(zmq_send(socket, bytes, length, 0), (int)length);
+
+    tnd_hub_counts_t counts = {0};
+    uint64_t end = stage_now(&stage) + DEADLINE_NS;
+    while (counts.bytes_in < MESSAGES * length) {
+        tnd_arrival_t arrival;
+        uint64_t before = counts.bytes_in;
+        cr_assert_lt(stage_now(&stage), end);
+        cr_assert_eq(tnd_hub_wait(join.hub, end), TND_OK);
+        cr_assert_eq(tnd_hub_receive(join.hub, &arrival), TND_AGAIN);
+        tnd_hub_counts(join.hub, &counts);
+        cr_assert_leq(counts.bytes_in - before, SHARE * length);
+    }
+    zmq_close(socket);
+    part(&stage, &join, NULL);
+}
