@@ -31,7 +31,9 @@ typedef struct {
     tnd_look_t look;
     size_t room;
     FILE *unread;
-    uint32_t others; /* files of other versions are reported in one line */
+    uint32_t others;   /* files of other versions are reported in one line */
+    uint32_t version;  /* of the first one */
+    char example[512]; /* its path */
 } walk_t;
 
 /*  Adds a line about a file or folder; its name may be another user's choice. */
@@ -177,6 +179,42 @@ static void forget(tnd_inspected_t *process)
     *process = (tnd_inspected_t){.process = 0};
 }
 
+/*  Whether a file may be of the wanted run: only its name is known in all versions. */
+static bool may_be_wanted(const walk_t *walk, const char *name)
+{
+    char start[80];
+    int length =
+        snprintf(start, sizeof start, "tundish-%.60s-", walk->run != NULL ? walk->run : "");
+    return walk->run == NULL || strncmp(name, start, (size_t)length) == 0;
+}
+
+/*  The header begins alike in all versions. */
+static void note_other(walk_t *walk, const tnd_inspected_t *process, int file, const char *name)
+{
+    uint32_t version = 0;
+    bool known = pread(file, &version, sizeof version, offsetof(tnd_pages_header_t, version)) ==
+                 sizeof version;
+    if (walk->others++ == 0) {
+        walk->version = known ? version : 0;
+        snprintf(walk->example, sizeof walk->example, "%s", process->path);
+        (void)tnd_printable(walk->example, sizeof walk->example);
+    }
+    walk->made->others += !process->killed && may_be_wanted(walk, name);
+}
+
+static void report_others(const walk_t *walk)
+{
+    if (walk->others == 0)
+        return;
+    fprintf(walk->unread, "%" PRIu32 " page file%s of another version of tundish: not shown, ",
+            walk->others, walk->others == 1 ? "" : "s");
+    if (walk->version == TND_PAGES_VERSION)
+        fprintf(walk->unread, "such as %s\n", walk->example);
+    else
+        fprintf(walk->unread, "such as %s (its statistics have version %" PRIu32 ", not %d)\n",
+                walk->example, walk->version, TND_PAGES_VERSION);
+}
+
 static void take_file(walk_t *walk, int folder, const char *path, const char *name)
 {
     tnd_inspected_t process = {0};
@@ -204,9 +242,10 @@ static void take_file(walk_t *walk, int folder, const char *path, const char *na
         why = ""; /* after the end of its run, of an actor that hung */
     else if (process.killed && (why != NULL || tnd_pages_are_old(process.last_ns, tnd_clock_now())))
         (void)unlinkat(folder, name, 0);
+    if (why == other_version)
+        note_other(walk, &process, file, name);
     close(file);
     if (why != NULL) {
-        walk->others += why == other_version;
         if (*why != '\0' && why != other_version)
             report(walk, process.path, "not shown: ", why);
         forget(&process);
@@ -280,9 +319,7 @@ tnd_inspection_t *tnd_inspection_of_run(const char *run, tnd_look_t look)
     for (size_t i = 0; i < count; i++)
         take_folder(&walk, folders.path[i]);
     take_others(&walk);
-    if (walk.others > 0)
-        fprintf(walk.unread, "%" PRIu32 " page file%s of another version of tundish: not shown\n",
-                walk.others, walk.others == 1 ? "" : "s");
+    report_others(&walk);
     fclose(walk.unread);
     tnd_inspection_sort(self);
     return self;

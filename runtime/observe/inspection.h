@@ -45,6 +45,9 @@ typedef struct {
     uint32_t count;
     tnd_inspected_t *processes; /* sorted by run, session, host, process */
     char *unread;               /* files that could not be read and why, a line each; or "" */
+    /*  Of those, files of processes that run another version of tundish and may be, by their names,
+     *  of the wanted run. */
+    uint32_t others;
 } tnd_inspection_t;
 
 /*  What is read beside the pages of the actors and the run.  Each includes those before it. */

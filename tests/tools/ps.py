@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 """`tundish ps`: runs are seen without their help, also when they hang or are stopped."""
 import contextlib
+import fcntl
 import json
 import os
 import pathlib
 import signal
+import struct
 import subprocess
 import time
 
@@ -218,6 +220,39 @@ def test_foreign_files_are_reported_and_not_trusted(folder):
     same(code, 0)
     same(err.count("it is not of tundish"), 2)
     holds(err, "it is not a regular file")
+
+
+def test_a_run_of_another_version_is_reported_by_every_command(folder):
+    path = folder / "tundish-old-local-1234-abc.pages"
+    # A header of version 3: magic, version, bytes of an actor, number of actors, process.
+    path.write_bytes(struct.pack("<8sIIIi", b"TNDPAGES", 3, 3000, 3, 1234).ljust(4 * 4096, b"\x07"))
+    environment = {"XDG_RUNTIME_DIR": str(folder)}
+    note = "1 page file of another version of tundish: not shown, such as " \
+        f"{path} (its statistics have version 3, not "
+    absent = "; 1 process of another version of tundish runs here, which only that version can show"
+    with path.open() as file:
+        fcntl.flock(file, fcntl.LOCK_EX)  # as its process does while it lives
+        for words, code in ((["ps"], 0), (["pause"], 1)):
+            result = run(*words, env=environment)
+            if "no run on this machine" in result[2]:  # others may run here
+                same(result[0], code)
+                holds(result[2], absent)
+        for words, code in ((["ps", "old"], 1), (["ps", "--json", "old"], 1), (["why", "old"], 1),
+                            (["why", "--json", "old"], 1), (["top", "--once", "old"], 1),
+                            (["pause", "old"], 1), (["set", "feed.depth=2", "old"], 1),
+                            (["tap", "feed", "-n", "1", "old"], 1), (["wait", "--timeout", "0s", "healthy", "old"], 124),
+                            (["wait", "--timeout", "0s", "drained", "old"], 124)):
+            result = run(*words, env=environment)
+            same(result[0], code)
+            holds(result[2], "no run `old` on this machine", absent)
+        holds(run("ps", "old", env=environment)[2], note)
+        holds("\n".join(json.loads(run("ps", "--json", "old", env=environment)[1])["unread"]), note)
+        # A run of another name is not there.
+        out = run("ps", "new", env=environment)[2]
+        assert "no run `new` on this machine" in out and "version" not in out.split("no run")[1], out
+        same(run("wait", "drained", "new", env=environment)[0], 0)
+        path.unlink()
+    same(run("wait", "drained", "old", env=environment)[0], 0)
 
 
 def test_a_stream_shows_a_run_until_its_reader_leaves(folder):

@@ -259,7 +259,7 @@ static void print_table(sheet_t *sheet, const tnd_inspection_t *before,
         }
     if (sheet->rows.count == 0 && sheet->request->file_count == 0)
         fprintf(stderr, "%s\n",
-                tnd_absent_run_text(NULL, sheet->request->leader, absent, sizeof absent));
+                tnd_absent_run_text(NULL, sheet->request->leader, after, absent, sizeof absent));
     free(sheet->rows.rows);
 }
 
@@ -281,7 +281,8 @@ static int once(const tnd_request_t *request, tnd_remote_hosts_t *hosts)
         char absent[600];
         if (tnd_inspection_has(after, run, false) || tnd_inspection_has(after, run, true))
             continue;
-        tnd_complain("ps", "%s", tnd_absent_run_text(run, request->leader, absent, sizeof absent));
+        tnd_complain("ps", "%s",
+                     tnd_absent_run_text(run, request->leader, after, absent, sizeof absent));
         code = TND_EXIT_FAILED;
     }
     if (after != before)

@@ -74,11 +74,12 @@ static int print_once(tnd_watched_run_t *run, const char *leader, bool json)
         print_screen(run);
     else if (run->name == NULL)
         fprintf(stderr, "%s%s\n", run->after->unread,
-                tnd_absent_run_text(NULL, leader, absent, sizeof absent));
+                tnd_absent_run_text(NULL, leader, run->after, absent, sizeof absent));
     if (run->snapshot != NULL || (run->name == NULL && leader == NULL))
         return TND_EXIT_OK;
     if (run->name != NULL)
-        tnd_complain("top", "%s", tnd_absent_run_text(run->name, leader, absent, sizeof absent));
+        tnd_complain("top", "%s",
+                     tnd_absent_run_text(run->name, leader, run->after, absent, sizeof absent));
     return TND_EXIT_FAILED;
 }
 
@@ -92,7 +93,7 @@ static int print_lines(tnd_watched_run_t *run, const char *leader, uint64_t inte
         tnd_watched_run_look(run);
         if (run->snapshot == NULL && !waits) {
             fprintf(stderr, "%s; waiting for one\n",
-                    tnd_absent_run_text(run->name, leader, absent, sizeof absent));
+                    tnd_absent_run_text(run->name, leader, run->after, absent, sizeof absent));
             waits = true;
         } else if (found && json) {
             print_json(run);

@@ -44,7 +44,7 @@ static void look(wait_t *self)
 {
     tnd_inspection_destroy(&self->before);
     self->before = self->after;
-    self->after = tnd_inspection_new(TND_LOOK_DETAILS);
+    self->after = tnd_inspection_of_run(self->run, TND_LOOK_DETAILS);
 }
 
 /*  Says what the run is in place of the wanted state, once until `key` changes. */
@@ -59,7 +59,7 @@ static void say(wait_t *self, const char *key, const char *text)
 static void say_absent(wait_t *self)
 {
     char text[600];
-    say(self, "absent", tnd_absent_run_text(self->run, NULL, text, sizeof text));
+    say(self, "absent", tnd_absent_run_text(self->run, NULL, self->after, text, sizeof text));
 }
 
 /*  A sentence has times, which change with each look. */
@@ -79,7 +79,7 @@ static int judge(wait_t *self, wanted_t wanted)
     const tnd_inspected_t *process = find(self, false);
     if (process == NULL && find(self, true) != NULL)
         return TND_EXIT_FAILED;
-    if (process == NULL && wanted == DRAINED)
+    if (process == NULL && wanted == DRAINED && self->after->others == 0)
         return TND_EXIT_OK;
     if (process == NULL) {
         say_absent(self);
@@ -141,7 +141,8 @@ const tnd_command_t tnd_command_wait = {
         "is waited for.\n"
         "stalled: `why` says that no row is fed (its codes 11 and 12).  A pause counts too.\n"
         "drained: no process of the run is here any more, for whatever reason it ended; the exit\n"
-        "code of the run itself tells the reason.\n"
+        "code of the run itself tells the reason.  Processes of another version of tundish whose\n"
+        "files have the run's name count too.\n"
         "\n"
         "What the run is instead is printed to stderr, again when it changes.  Without --timeout\n"
         "it waits for ever.  Only processes on this machine are seen.\n",

@@ -147,7 +147,8 @@ static int why(const tnd_request_t *request)
     if (request->json)
         fputs("]}\n", stdout);
     else if (first && request->file_count == 0)
-        fprintf(stderr, "%s\n", tnd_absent_run_text(NULL, request->leader, absent, sizeof absent));
+        fprintf(stderr, "%s\n",
+                tnd_absent_run_text(NULL, request->leader, after, absent, sizeof absent));
     if (first && request->leader != NULL)
         code = TND_EXIT_FAILED;
     for (size_t i = 0; i < request->file_count; i++) {
@@ -156,7 +157,7 @@ static int why(const tnd_request_t *request)
             continue;
         tnd_complain(
             "why", "%s",
-            tnd_absent_run_text(request->files[i], request->leader, absent, sizeof absent));
+            tnd_absent_run_text(request->files[i], request->leader, after, absent, sizeof absent));
         code = code > TND_EXIT_FAILED ? code : TND_EXIT_FAILED;
     }
     tnd_remote_hosts_destroy(&hosts);

@@ -103,13 +103,13 @@ static const tnd_inspected_t *choose(const tnd_inspection_t *made, const char *r
     }
     found = found != NULL ? found : dead;
     if (found == NULL)
-        (void)tnd_fail(error, "%s", tnd_absent_run_text(run, NULL, absent, sizeof absent));
+        (void)tnd_fail(error, "%s", tnd_absent_run_text(run, NULL, made, absent, sizeof absent));
     return found;
 }
 
 tnd_event_stream_t *tnd_event_stream_new(const char *run, bool past, tnd_error_t *error)
 {
-    tnd_inspection_t *made = tnd_inspection_new(TND_LOOK_NOW);
+    tnd_inspection_t *made = tnd_inspection_of_run(run, TND_LOOK_NOW);
     const tnd_inspected_t *process = choose(made, run, error);
     if (process == NULL) {
         tnd_inspection_destroy(&made);

@@ -36,7 +36,7 @@ static const tnd_inspected_t *find(const tnd_inspection_t *look, const char *run
             found = process;
     }
     if (found == NULL)
-        (void)tnd_absent_run_text(run, NULL, text, room);
+        (void)tnd_absent_run_text(run, NULL, look, text, room);
     return found;
 }
 
@@ -97,7 +97,7 @@ static tnd_touch_result_t exchange(int file, const tnd_touch_t *touch, char *tex
 
 tnd_touch_result_t tnd_touch_send(const char *run, tnd_touch_t *touch, char *text, size_t room)
 {
-    tnd_inspection_t *look = tnd_inspection_new(TND_LOOK_NOW);
+    tnd_inspection_t *look = tnd_inspection_of_run(run, TND_LOOK_NOW);
     const tnd_inspected_t *process = find(look, run, text, room);
     tnd_touch_result_t result = TND_TOUCH_ABSENT;
     tnd_error_t error;
@@ -146,7 +146,7 @@ static int touch_elsewhere(const tnd_request_t *request, const char *run, const 
                                    request->leader);
         return tnd_remote_touch(request, verb, host, address);
     }
-    tnd_inspection_t *look = tnd_inspection_new(TND_LOOK_NOW);
+    tnd_inspection_t *look = tnd_inspection_of_run(run, TND_LOOK_NOW);
     const tnd_inspected_t *process = find(look, run, text, sizeof text);
     bool elsewhere = process != NULL && process->record.page->state == 0;
     if (elsewhere) {

@@ -71,7 +71,7 @@ void tnd_look_json(const tnd_watched_run_t *run, const char *parts, FILE *out)
     tnd_json_member(out, "absent",
                     snapshot == NULL
                         ? tnd_absent_run_text(run->name, tnd_remote_hosts_leader(run->hosts),
-                                              absent, sizeof absent)
+                                              run->after, absent, sizeof absent)
                         : NULL);
     tnd_json_member(out, "ended", snapshot != NULL ? snapshot->outcome : NULL);
     if (snapshot != NULL && snapshot->verdict.run[0] != '\0') {

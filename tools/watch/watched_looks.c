@@ -59,8 +59,8 @@ static void write_why(tnd_watched_looks_t *self, FILE *out)
     } else {
         char absent[600];
         fprintf(out, "%s\n",
-                tnd_absent_run_text(run->name, tnd_remote_hosts_leader(run->hosts), absent,
-                                    sizeof absent));
+                tnd_absent_run_text(run->name, tnd_remote_hosts_leader(run->hosts), run->after,
+                                    absent, sizeof absent));
     }
 }
 
