@@ -8,6 +8,10 @@
 
 #include <xxhash.h>
 
+/*  What readers copy of a row, and the lists that they write of it. */
+#define COPIED_MAX (UINT64_C(1) << 40)
+enum { LISTS_MAX = 1 << 20 };
+
 /*  How many of the first `rows` rows are of `lane`, when lanes take turns. */
 static uint64_t share_of(const tnd_stream_t *self, uint64_t rows, uint32_t lane)
 {
@@ -158,6 +162,19 @@ void tnd_stream_merge(tnd_stream_t *self, const tnd_stream_t *other)
     for (uint32_t lane = 0; lane < TND_LANES_MAX; lane++)
         if (!self->lane[lane].known)
             self->lane[lane] = other->lane[lane];
+    self->lists = self->lists > other->lists ? self->lists : other->lists;
+    self->copied = self->copied > other->copied ? self->copied : other->copied;
+}
+
+void tnd_stream_take_own(tnd_stream_t *self, const tnd_stream_t *own)
+{
+    self->source_caps = own->source_caps;
+    self->files = own->files;
+    self->loaded = own->loaded;
+    self->mapped = own->mapped;
+    self->copied_files = own->copied_files;
+    self->room = own->room;
+    self->access = own->access;
 }
 
 bool tnd_stream_settle(tnd_stream_t *self, uint32_t lanes, uint32_t *lane_p)
@@ -187,6 +204,7 @@ void tnd_stream_write(const tnd_stream_t *self, FILE *out)
         fprintf(out, "files %" PRIu64 "\n", self->found);
     if (self->sequential)
         fputs("sequential\n", out);
+    fprintf(out, "copied %zu %" PRIu32 "\n", self->copied, self->lists);
     for (uint32_t lane = 0; lane < TND_LANES_MAX; lane++)
         if (self->lane[lane].known)
             fprintf(out, "lane %" PRIu32 " %" PRIu64 " %" PRIu64 "\n", lane, self->lane[lane].count,
@@ -240,6 +258,18 @@ static tnd_status_t read_lane(tnd_stream_t *stream, const char *text, tnd_error_
     return TND_OK;
 }
 
+/*  They are multiplied by numbers of rows: products must not pass the end of a number. */
+static tnd_status_t read_copied(tnd_stream_t *stream, const char *text, tnd_error_t *error)
+{
+    uint64_t copied, lists;
+    if (sscanf(text, "copied %" SCNu64 " %" SCNu64, &copied, &lists) != 2 || copied > COPIED_MAX ||
+        lists > LISTS_MAX)
+        return tnd_fail(error, "facts of a stream: not what readers copy: '%s'", text);
+    stream->copied = copied;
+    stream->lists = (uint32_t)lists;
+    return TND_OK;
+}
+
 tnd_status_t tnd_stream_read(tnd_stream_t *self, const char *line, tnd_error_t *error)
 {
     if (strncmp(line, "stream ", 7) == 0) {
@@ -250,8 +280,11 @@ tnd_status_t tnd_stream_read(tnd_stream_t *self, const char *line, tnd_error_t *
         memset(self->lane, 0, sizeof self->lane);
         self->by_file = self->sequential = false;
         self->found = 0;
+        self->copied = self->lists = 0;
         return TND_OK;
     }
+    if (strncmp(line, "copied ", 7) == 0)
+        return read_copied(self, line, error);
     if (sscanf(line, "files %" SCNu64, &self->found) == 1) {
         self->by_file = true;
         return TND_OK;

@@ -74,11 +74,12 @@ typedef struct tnd_stream {
     tnd_stream_lane_t lane[TND_LANES_MAX];
     size_t tables; /* bytes that the operations of a worker hold */
     uint32_t caps; /* what the operations do to rows: a set of TND_OP_* */
+    /*  The most of the readers of any host. */
+    uint32_t lists; /* u64 a row that they write beside the one of which rows */
+    size_t copied;  /* bytes a row that they copy; 0: rows are used where they are stored */
     /*  Of the readers of this host; others are not told. */
     uint32_t source_caps;          /* what the opened source can do: TND_SOURCE_* */
     uint32_t files;                /* of the first column: of the lane that has most */
-    uint32_t lists;                /* u64 a row that they write beside the one of which rows */
-    size_t copied;                 /* bytes a row that they copy */
     size_t loaded;                 /* bytes of files that they have in memory */
     uint64_t mapped, copied_files; /* bytes of files that are mapped, and that are read */
     uint64_t room;                 /* that the page cache may use for them; 0: unknown */
@@ -115,8 +116,11 @@ uint64_t tnd_stream_cached_ragged(const tnd_stream_t *self);
 /*  Positions that the whole run will have read, for a progress bar; TND_UNKNOWN. */
 uint64_t tnd_stream_run(const tnd_stream_t *self);
 
-/*  Takes over what another host says of lanes that this one does not know; they agree. */
+/*  Takes over what another host says of lanes that this one does not know, and of what readers copy;
+ *  they agree. */
 void tnd_stream_merge(tnd_stream_t *self, const tnd_stream_t *other);
+/*  Takes over what `own` says of the readers of this host. */
+void tnd_stream_take_own(tnd_stream_t *self, const tnd_stream_t *own);
 /*  Once all `lanes` lanes are known: count and identity of the whole.  False: lane *lane_p is not
  *  known yet. */
 bool tnd_stream_settle(tnd_stream_t *self, uint32_t lanes, uint32_t *lane_p);

@@ -183,11 +183,12 @@ static tnd_status_t take_stream(tnd_host_t *self, tnd_buffer_t *note, tnd_error_
         TND_TRY(tnd_stream_read(stream, line, error));
     }
     /* This host knows the facts of the data that it reads. */
-    for (uint32_t s = 0; s < self->resources.count; s++)
-        TND_TRY(tnd_stream_agree(&self->resources.data[s].stream,
-                                 self->plan->hosts[self->config.host].name,
-                                 &self->streams[self->resources.data[s].stream.chain],
-                                 self->plan->hosts[0].name, error));
+    for (uint32_t s = 0; s < self->resources.count; s++) {
+        const tnd_stream_t *own = &self->resources.data[s].stream;
+        TND_TRY(tnd_stream_agree(own, self->plan->hosts[self->config.host].name,
+                                 &self->streams[own->chain], self->plan->hosts[0].name, error));
+        tnd_stream_take_own(&self->streams[own->chain], own);
+    }
     return TND_OK;
 }
 

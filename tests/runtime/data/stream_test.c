@@ -25,6 +25,8 @@ Test(stream, facts_sent_by_control_are_unchanged)
     tnd_stream_t sent = images(), got = {0};
     sent.by_file = true;
     sent.found = 99;
+    sent.copied = 3072;
+    sent.lists = 2;
     sent.lane[3] = (tnd_stream_lane_t){.count = 17, .data = 18, .known = true};
     tnd_text_payload_writer_t writer;
     tnd_text_payload_begin(&writer);
@@ -43,6 +45,8 @@ Test(stream, facts_sent_by_control_are_unchanged)
     cr_assert_eq(tnd_schema_compare(&got.read, &sent.read, &error), TND_OK);
     cr_assert(got.by_file);
     cr_assert_eq(got.found, 99);
+    cr_assert_eq(got.copied, 3072);
+    cr_assert_eq(got.lists, 2);
     cr_assert(got.lane[3].known && !got.lane[0].known);
     cr_assert_eq(got.lane[3].count, 17);
     cr_assert_eq(got.lane[3].data, 18);
@@ -65,6 +69,8 @@ Test(stream, invalid_lines_are_refused)
                                         "lane 256 1 1",
                                         "lane 0 9223372036854775807 1",
                                         "lane 0 1",
+                                        "copied 1",
+                                        "copied 1099511627777 0",
                                         "files"};
     for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
         tnd_stream_t stream = {0};
