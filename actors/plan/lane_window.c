@@ -88,6 +88,17 @@ static bool uses_stored(const tnd_plan_t *plan, uint32_t batcher, const tnd_stre
     return true;
 }
 
+/*  The least `memory` of the hosts, 0: none has one. */
+static uint64_t least_memory(const tnd_plan_t *plan)
+{
+    uint64_t least = 0;
+    for (uint32_t i = 0; i < plan->host_count; i++) {
+        uint64_t memory = plan->hosts[i].memory;
+        least = memory != 0 && (least == 0 || memory < least) ? memory : least;
+    }
+    return least;
+}
+
 uint64_t tnd_lane_window_budget(const tnd_plan_t *plan, const tnd_instance_t *batcher,
                                 const tnd_stream_t *stream)
 {
@@ -95,7 +106,9 @@ uint64_t tnd_lane_window_budget(const tnd_plan_t *plan, const tnd_instance_t *ba
     for (uint32_t i = 0; i < plan->instance_count; i++)
         if (plan->instances[i].kind == batcher->kind && plan->instances[i].chain == batcher->chain)
             stored = stored && uses_stored(plan, i, stream);
-    return stored ? stored_bytes : block_bytes_between;
+    const uint64_t memory = least_memory(plan);
+    bool fits = memory == 0 || BLOCKS_STRAIGHT * stored_bytes <= memory / BLOCKS_PART;
+    return stored && fits ? stored_bytes : block_bytes_between;
 }
 
 /*  Rows a block: inside the process so many that they leave the operations in the cache of a core,
@@ -153,17 +166,6 @@ static uint64_t usual_block(const tnd_lane_window_t *window, uint64_t row_bytes,
     tnd_row_bytes_t row = {.fixed = row_bytes - ragged_max, .ragged_max = ragged_max};
     return tnd_row_bytes_most(&row, (uint32_t)window->block_rows, window->row.budget) +
            window->block_rows * list_bytes;
-}
-
-/*  The least `memory` of the hosts, 0: none has one. */
-static uint64_t least_memory(const tnd_plan_t *plan)
-{
-    uint64_t least = 0;
-    for (uint32_t i = 0; i < plan->host_count; i++) {
-        uint64_t memory = plan->hosts[i].memory;
-        least = memory != 0 && (least == 0 || memory < least) ? memory : least;
-    }
-    return least;
 }
 
 /*  With a budget rows travel at their size as read and wait at their size as made.  A lane holds one
