@@ -15,6 +15,7 @@ import collections.abc
 import ctypes
 import json
 import os
+import re
 import typing
 from ctypes import byref
 
@@ -309,7 +310,7 @@ class Session:
         for key, text in texts:
             _library.graph_set(self._graph, key, text)
         if _library.session_open(byref(self.handle), self._graph, host and host.encode()) != OK:
-            text = _library.graph_errors(self._graph).decode().rstrip().removesuffix("\n1 error")
+            text = re.sub(r"\n1 error$", "", _library.graph_errors(self._graph).decode().rstrip())
             _library.graph_destroy(byref(self._graph))
             raise Error(text)
         _interrupts.add(self)
