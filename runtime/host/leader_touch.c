@@ -135,7 +135,7 @@ static tnd_status_t set(tnd_leader_t *self, const tnd_touch_t *touch, char *done
     print_option(change.option, changed->instances[first].options, after, sizeof after);
     if (strcmp(before, after) == 0) {
         tnd_changed_plan_free(changed);
-        snprintf(done, room, "%s.%s is %s already", touch->actor, touch->option, after);
+        snprintf(done, room, "%s.%s is set to %s already", touch->actor, touch->option, after);
         return TND_OK;
     }
     tnd_status_t status = TND_OK;

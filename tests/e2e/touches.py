@@ -218,7 +218,7 @@ def test_depth_is_set_on_all_hosts(folder):
         run.until("all feeders have 3 slots again", lambda _: slots(run) == {3})
         assert memory(run) == few
         code, output = run.command("set", "feed.depth=3")
-        assert code == 0 and "feed.depth is 3 already" in output, output
+        assert code == 0 and "feed.depth is set to 3 already" in output, output
         code, output = run.command("restart", "prep")
         assert code == 1 and re.search(r"there are \d+ of it; name one, such as prep\.0", output), output
         code, output = run.command("set", "feed.depth=1025")

@@ -1,4 +1,5 @@
 /*  tools/command/wait.c - `tundish wait`: waits until a run is in some state, for scripts. */
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -56,10 +57,14 @@ static void say(wait_t *self, const char *key, const char *text)
     tnd_complain("wait", "waiting: %s", text);
 }
 
-static void say_absent(wait_t *self)
+/*  A run that is not shown has ended, unless a process of another version may be of it. */
+static void say_absent(wait_t *self, wanted_t wanted)
 {
-    char text[600];
-    say(self, "absent", tnd_absent_run_text(self->run, NULL, self->after, text, sizeof text));
+    char key[sizeof self->said], absent[600], text[640];
+    snprintf(key, sizeof key, "absent %" PRIu32, self->after->others);
+    snprintf(text, sizeof text, "%s%s", wanted == DRAINED ? "it may still run: " : "",
+             tnd_absent_run_text(self->run, NULL, self->after, absent, sizeof absent));
+    say(self, key, text);
 }
 
 /*  A sentence has times, which change with each look. */
@@ -82,7 +87,7 @@ static int judge(wait_t *self, wanted_t wanted)
     if (process == NULL && wanted == DRAINED && self->after->others == 0)
         return TND_EXIT_OK;
     if (process == NULL) {
-        say_absent(self);
+        say_absent(self, wanted);
         return -1;
     }
     if (wanted == DRAINED) {
