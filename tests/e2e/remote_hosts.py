@@ -10,6 +10,7 @@ import contextlib
 import json
 import os
 import pathlib
+import re
 import shutil
 import signal
 import socket
@@ -333,6 +334,14 @@ def test_top_shows_all_hosts(folder):
         has(out, "host b", "no answer by")
 
 
+def check_signals_reach_main(pid):
+    """The threads of a process but the first leave SIGTERM to that one, which waits for it."""
+    for thread in pathlib.Path(f"/proc/{pid}/task").iterdir():
+        blocked = re.search(r"SigBlk:\t(\w+)", (thread / "status").read_text())[1]
+        assert thread.name == str(pid) or int(blocked, 16) >> signal.SIGTERM - 1 & 1, \
+            (thread / "comm").read_text()
+
+
 def watch_until_all_hosts(spread):
     """Serves looks until one has all hosts."""
     watch = subprocess.Popen(spread.words("watch", "--http", "127.0.0.1:0", "-i", "100ms"),
@@ -348,13 +357,15 @@ def watch_until_all_hosts(spread):
                 seen = json.loads(line[6:]) if line.startswith("data: ") else seen
         with urllib.request.urlopen(f"{address}/metrics", timeout=END_S) as answer:
             metrics = answer.read().decode()
+        check_signals_reach_main(watch.pid)
         for host in "abc":
             has(metrics, f'tundish_actor_rows_out_total{{run="spread",host="{host}",')
     finally:
         watch.terminate()
-        code = watch.wait(END_S)
+        said = watch.stderr.read()
         watch.stderr.close()
-    assert code == 0, code
+        code = watch.wait(END_S)
+    assert code == 0, (code, said)
 
 
 def test_watch_serves_all_hosts(folder):
