@@ -46,24 +46,11 @@ static tnd_mark_t mark_of(const tnd_plan_t *plan, const tnd_instance_t *own, uin
     return tnd_error_location_text(plan->topology, plan->hosts[own->host].written[device], mark);
 }
 
-/*  The device that an error begins with, or the first one. */
-static uint32_t failed_device(const tnd_plan_t *plan, const tnd_instance_t *own, const char *error)
-{
-    const tnd_plan_host_t *host = &plan->hosts[own->host];
-    const tnd_carrier_t *carriers = &plan->chains[own->chain].carriers[own->replica_first];
-    for (uint32_t i = 0; i < own->replica_count; i++) {
-        size_t size = strlen(host->devices[carriers[i].device]);
-        if (strncmp(error, host->devices[carriers[i].device], size) == 0 && error[size] == ':')
-            return carriers[i].device;
-    }
-    return carriers[0].device;
-}
-
-void tnd_feeder_plan_refuse_device(tnd_actor_t *self, const char *error)
+void tnd_feeder_plan_refuse_device(tnd_actor_t *self, uint32_t replica)
 {
     const tnd_plan_t *plan = tnd_actor_plan(self);
     const tnd_instance_t *own = tnd_actor_instance(self);
-    uint32_t device = failed_device(plan, own, error);
+    uint32_t device = plan->chains[own->chain].carriers[own->replica_first + replica].device;
     bool chosen = strcmp(plan->hosts[own->host].written[device], "auto") == 0;
     tnd_actor_unusable(self, TND_T064_DEVICE, mark_of(plan, own, device),
                        chosen ? "`devices: [\"cpu:0\"]` runs on the processor" : NULL);

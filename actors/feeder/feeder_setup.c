@@ -121,8 +121,9 @@ tnd_status_t tnd_feeder_make_workers(feeder_t *feeder, tnd_actor_t *self, tnd_er
     };
     config.rings = tnd_actor_device_rings(self, &config.ring_count);
     config.timings = tnd_actor_device_timings(self);
-    if (tnd_device_workers_new(&feeder->workers, &config, error) != TND_OK) {
-        tnd_feeder_plan_refuse_device(self, error->text);
+    uint32_t failed;
+    if (tnd_device_workers_new(&feeder->workers, &config, &failed, error) != TND_OK) {
+        tnd_feeder_plan_refuse_device(self, failed);
         return TND_FAILED;
     }
     atomic_store_explicit(&feeder->statistics->device_count,

@@ -348,12 +348,15 @@ bool tnd_device_workers_may_start(const worker_t *worker, uint64_t seq)
     return seq < tnd_device_slots_to_start(&counts);
 }
 
-tnd_status_t tnd_device_workers_prepare_copies(tnd_device_workers_t *self, tnd_error_t *error)
+tnd_status_t tnd_device_workers_prepare_copies(tnd_device_workers_t *self, uint32_t *failed_p,
+                                               tnd_error_t *error)
 {
     const tnd_device_workers_config_t *config = &self->config;
     for (uint32_t w = 0; w < self->worker_count; w++) {
         worker_t *worker = &self->workers[w];
         const tnd_device_ops_t *ops = worker->device->ops;
+        if (failed_p != NULL)
+            *failed_p = worker->first;
         for (uint32_t c = 0; (ops->can & TND_DEVICE_CASTS) != 0 && c < config->schema->count; c++)
             if (cast_of(self, c) != NULL)
                 TND_TRY(ops->prepare(worker->device, cast_of(self, c), error));

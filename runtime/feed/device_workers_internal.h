@@ -210,7 +210,7 @@ void tnd_device_workers_wake_all(tnd_device_workers_t *self);
 void *tnd_device_workers_thread(void *worker);
 /*  Copiers (device_workers_copy.c).  `prepare` decides which devices have one, when they are open;
  *  `open` tells them that steps are ready. */
-tnd_status_t tnd_device_workers_prepare_copies(tnd_device_workers_t *self,
+tnd_status_t tnd_device_workers_prepare_copies(tnd_device_workers_t *self, uint32_t *failed_p,
                                                tnd_error_t *error) TND_CHECKED;
 void tnd_device_workers_start_copies(tnd_device_workers_t *self);
 void tnd_device_workers_open_copies(tnd_device_workers_t *self);

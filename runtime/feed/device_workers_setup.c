@@ -139,19 +139,21 @@ static void describe_device(const worker_t *worker)
 }
 
 /*  Devices allocate nothing after the start. */
-static tnd_status_t make_spares(tnd_device_workers_t *self, uint32_t count, tnd_error_t *error)
+static tnd_status_t make_spares(tnd_device_workers_t *self, uint32_t count, uint32_t *failed_p,
+                                tnd_error_t *error)
 {
     tnd_slot_memory_t *memory;
     if (count == 0)
         return TND_OK;
-    TND_TRY(tnd_slot_pool_take(self->pool, &memory, error));
-    tnd_status_t status = make_spares(self, count - 1, error);
+    TND_TRY(tnd_slot_pool_take(self->pool, &memory, failed_p, error));
+    tnd_status_t status = make_spares(self, count - 1, failed_p, error);
     tnd_slot_memory_release(&memory);
     return status;
 }
 
 /*  Opens the devices and allocates memory for every slot. */
-static tnd_status_t make_memories(tnd_device_workers_t *self, tnd_error_t *error)
+static tnd_status_t make_memories(tnd_device_workers_t *self, uint32_t *failed_p,
+                                  tnd_error_t *error)
 {
     const tnd_device_workers_config_t *config = &self->config;
     tnd_slot_pool_config_t memory = {
@@ -168,20 +170,21 @@ static tnd_status_t make_memories(tnd_device_workers_t *self, tnd_error_t *error
                     ? config->depth + config->spare + config->further
                     : 0,
     };
-    TND_TRY(tnd_slot_pool_new(&self->pool, &memory, error));
+    TND_TRY(tnd_slot_pool_new(&self->pool, &memory, failed_p, error));
     for (uint32_t w = 0; w < self->worker_count; w++)
         self->workers[w].device = tnd_slot_pool_device(self->pool, self->workers[w].first);
     for (uint32_t w = 0; w < self->worker_count; w++)
         describe_device(&self->workers[w]);
-    TND_TRY(tnd_device_workers_prepare_copies(self, error));
+    TND_TRY(tnd_device_workers_prepare_copies(self, failed_p, error));
     tnd_device_workers_make_caller(self);
     for (uint32_t s = 0; s < config->depth; s++)
-        TND_TRY(tnd_slot_pool_take(self->pool, &self->memories[s], error));
-    return self->copies ? make_spares(self, config->spare, error) : TND_OK;
+        TND_TRY(tnd_slot_pool_take(self->pool, &self->memories[s], failed_p, error));
+    return self->copies ? make_spares(self, config->spare, failed_p, error) : TND_OK;
 }
 
 tnd_status_t tnd_device_workers_new(tnd_device_workers_t **self_p,
-                                    const tnd_device_workers_config_t *config, tnd_error_t *error)
+                                    const tnd_device_workers_config_t *config, uint32_t *failed_p,
+                                    tnd_error_t *error)
 {
     assert(config->count > 0 && config->depth > 0);
     tnd_device_workers_t *self = tnd_allocate_zeroed(1, sizeof *self);
@@ -197,7 +200,7 @@ tnd_status_t tnd_device_workers_new(tnd_device_workers_t **self_p,
     self->copiers = tnd_allocate_zeroed(self->worker_count, sizeof *self->copiers);
     make_replicas(self);
     make_slots(self);
-    tnd_status_t status = make_memories(self, error);
+    tnd_status_t status = make_memories(self, failed_p, error);
     if (status != TND_OK) {
         tnd_device_workers_destroy(&self);
         return status;
@@ -222,7 +225,7 @@ tnd_status_t tnd_device_workers_resize(tnd_device_workers_t *self, uint32_t dept
     assert(self->consumed == atomic_load(&self->ready));
     memcpy(memories, self->memories, taken * sizeof(tnd_slot_memory_t *));
     for (uint32_t s = before; s < depth && status == TND_OK; s++)
-        status = tnd_slot_pool_take(self->pool, &memories[s], error);
+        status = tnd_slot_pool_take(self->pool, &memories[s], NULL, error);
     if (status != TND_OK) {
         for (uint32_t s = before; s < depth; s++)
             tnd_slot_memory_release(&memories[s]);

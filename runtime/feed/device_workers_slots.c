@@ -306,7 +306,7 @@ void tnd_device_workers_flush(tnd_device_workers_t *self)
 static tnd_status_t replace_memory(tnd_device_workers_t *self, uint32_t slot, tnd_error_t *error)
 {
     tnd_slot_memory_t *memory = self->memories[slot];
-    TND_TRY(tnd_slot_pool_take(self->pool, &self->memories[slot], error));
+    TND_TRY(tnd_slot_pool_take(self->pool, &self->memories[slot], NULL, error));
     tnd_slot_memory_release(&memory);
     uint32_t all = tnd_slot_pool_counts(self->pool).all;
     uint32_t planned = self->config.depth + self->config.spare;

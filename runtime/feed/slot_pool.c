@@ -72,8 +72,15 @@ static void free_memory(tnd_slot_memory_t *self)
     free(self);
 }
 
+/*  So far this one would be to blame. */
+static void note(uint32_t *failed_p, uint32_t replica)
+{
+    if (failed_p != NULL)
+        *failed_p = replica;
+}
+
 tnd_status_t tnd_slot_pool_new(tnd_slot_pool_t **self_p, const tnd_slot_pool_config_t *config,
-                               tnd_error_t *error)
+                               uint32_t *failed_p, tnd_error_t *error)
 {
     assert(config->count > 0);
     tnd_slot_pool_t *self = tnd_allocate_zeroed(1, sizeof *self);
@@ -83,11 +90,13 @@ tnd_status_t tnd_slot_pool_new(tnd_slot_pool_t **self_p, const tnd_slot_pool_con
     atomic_init(&self->users, 1);
     pthread_mutex_init(&self->lock, NULL);
     tnd_status_t status = TND_OK;
-    for (uint32_t i = 0; i < config->count && status == TND_OK; i++)
+    for (uint32_t i = 0; i < config->count && status == TND_OK; i++) {
+        note(failed_p, i);
         if (i > 0 && strcmp(config->devices[i], config->devices[i - 1]) == 0)
             self->devices[i] = self->devices[i - 1];
         else
             status = tnd_device_open(&self->devices[i], config->devices[i], &config->device, error);
+    }
     if (status != TND_OK)
         tnd_slot_pool_destroy(&self);
     *self_p = self;
@@ -211,7 +220,7 @@ static tnd_status_t make_stage(tnd_slot_pool_t *self, uint32_t replica, tnd_stag
 }
 
 tnd_status_t tnd_slot_pool_take(tnd_slot_pool_t *self, tnd_slot_memory_t **memory_p,
-                                tnd_error_t *error)
+                                uint32_t *failed_p, tnd_error_t *error)
 {
     const tnd_slot_pool_config_t *config = &self->config;
     tnd_status_t status = TND_OK;
@@ -224,8 +233,10 @@ tnd_status_t tnd_slot_pool_take(tnd_slot_pool_t *self, tnd_slot_memory_t **memor
         memory->stages = tnd_allocate_zeroed(config->count, sizeof *memory->stages);
         memory->slices = tnd_allocate_zeroed(config->count, sizeof(tnd_slice_t *));
         memory->lists = tnd_allocate_zeroed(config->count * config->lists, sizeof *memory->lists);
-        for (uint32_t i = 0; i < config->count && status == TND_OK; i++)
+        for (uint32_t i = 0; i < config->count && status == TND_OK; i++) {
+            note(failed_p, i);
             status = make_stage(self, i, &memory->stages[i], error);
+        }
     }
     if (status != TND_OK) {
         free_memory(memory);

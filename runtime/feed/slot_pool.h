@@ -49,10 +49,10 @@ typedef struct tnd_slot_reader {
     tnd_stream_handle_t stream;
 } tnd_slot_reader_t;
 
-/*  Opens the devices.  The config's texts are copied as far as they are needed.  TND_FAILED: a
- *  device cannot be opened; *self_p is NULL. */
+/*  Opens the devices.  The config's texts are copied as far as they are needed.  TND_FAILED: the
+ *  device of replica *failed_p (which may be NULL) cannot be opened; *self_p is NULL. */
 tnd_status_t tnd_slot_pool_new(tnd_slot_pool_t **self_p, const tnd_slot_pool_config_t *config,
-                               tnd_error_t *error) TND_CHECKED;
+                               uint32_t *failed_p, tnd_error_t *error) TND_CHECKED;
 /*  Frees the spares.  Sets *self_p to NULL; NULL is allowed. */
 void tnd_slot_pool_destroy(tnd_slot_pool_t **self_p);
 /*  Never frees memory of the pool, nor closes its devices, which still access it.  Before it is
@@ -70,9 +70,10 @@ typedef struct {
 tnd_slot_pool_counts_t tnd_slot_pool_counts(tnd_slot_pool_t *self);
 
 /*  Returns a memory with one reference, the caller's: a spare, with the rows and lists last
- *  written to it, or a new one of zeros.  Errors: TND_FAILED if a device cannot allocate it. */
+ *  written to it, or a new one of zeros.  Errors: TND_FAILED if the device of replica *failed_p
+ *  (which may be NULL) cannot allocate it. */
 tnd_status_t tnd_slot_pool_take(tnd_slot_pool_t *self, tnd_slot_memory_t **memory_p,
-                                tnd_error_t *error) TND_CHECKED;
+                                uint32_t *failed_p, tnd_error_t *error) TND_CHECKED;
 
 tnd_slot_memory_t *tnd_slot_memory_hold(tnd_slot_memory_t *self);
 /*  Sets *self_p to NULL; NULL is allowed. */

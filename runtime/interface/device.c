@@ -6,12 +6,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+/*  Whether the first `length` bytes of a name are this word; NULL is no word. */
+static bool begins_with(const char *name, size_t length, const char *word)
+{
+    return word != NULL && strlen(word) == length && memcmp(word, name, length) == 0;
+}
+
 static const tnd_device_ops_t *find(const char *name, size_t length)
 {
     size_t count;
     const tnd_device_ops_t *const *all = tnd_registry_devices(&count);
     for (size_t i = 0; i < count; i++)
-        if (strlen(all[i]->name) == length && memcmp(all[i]->name, name, length) == 0)
+        if (begins_with(name, length, all[i]->name))
             return all[i];
     return NULL;
 }
@@ -23,8 +29,7 @@ static tnd_status_t unknown(const char *name, tnd_error_t *error)
     const tnd_device_ops_t *const *all = tnd_registry_devices(&count);
     size_t kind = strcspn(name, ":");
     for (size_t i = 0; i < count; i++)
-        if (all[i]->meant != NULL && strlen(all[i]->meant) == kind &&
-            memcmp(all[i]->meant, name, kind) == 0)
+        if (begins_with(name, kind, all[i]->meant))
             return tnd_fail(error, "device '%s' is unknown; did you mean %s%s?", name, all[i]->name,
                             name[kind] != '\0' ? name + kind : ":0");
     if (find(name, kind) != NULL)

@@ -65,7 +65,7 @@ static void start_from(tried_t *self, const char *plugin, bool two_devices, cons
         .reducer_count = 1,
         .wake = wake,
     };
-    cr_assert_eq(tnd_device_workers_new(&self->workers, &workers, &error), TND_OK, "%s",
+    cr_assert_eq(tnd_device_workers_new(&self->workers, &workers, NULL, &error), TND_OK, "%s",
                  error.text);
     if (tnd_device_workers_call(self->workers, tnd_models_open_task(self->models), &error) !=
         TND_OK)

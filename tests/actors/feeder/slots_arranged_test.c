@@ -39,7 +39,7 @@ static bench_t *open_bench(tnd_slot_form_t form)
                                            .pads = pads,
                                            .wake = fixture_wake,
                                            .context = &self->waker};
-    cr_assert(tnd_device_workers_new(&self->workers, &workers, &self->error) == TND_OK);
+    cr_assert(tnd_device_workers_new(&self->workers, &workers, NULL, &self->error) == TND_OK);
     self->statistics = calloc(1, sizeof *self->statistics);
     self->block_pool = tnd_block_pool_new();
     self->slots = tnd_batch_slots_new(&(tnd_batch_slots_config_t){.name = "feed",

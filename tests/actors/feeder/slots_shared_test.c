@@ -46,7 +46,7 @@ static void open_bench(bench_t *self, uint32_t threads)
         .rows_max = ROWS,
         .wake = ignore,
     };
-    cr_assert(tnd_device_workers_new(&self->workers, &workers, &self->error) == TND_OK, "%s",
+    cr_assert(tnd_device_workers_new(&self->workers, &workers, NULL, &self->error) == TND_OK, "%s",
               self->error.text);
     tnd_batch_slots_config_t slots = {
         .name = "feed",

@@ -270,7 +270,7 @@ static void show(const char *device, shown_t shown)
                                           .wake = fixture_wake,
                                           .context = &waker};
     const tnd_task_t task = {look, NULL, &shown};
-    cr_assert(tnd_device_workers_new(&workers, &config, &error) == TND_OK, "%s", error.text);
+    cr_assert(tnd_device_workers_new(&workers, &config, NULL, &error) == TND_OK, "%s", error.text);
     tnd_device_workers_run_all(workers, &task);
     for (uint64_t step = 0; step < 30; step++) {
         tnd_done_t done;
@@ -323,7 +323,7 @@ Test(device_workers_copy, page_locked_rows_are_copied_from_where_they_are)
                                           .rows_max = 4,
                                           .wake = fixture_wake,
                                           .context = &waker};
-    cr_assert(tnd_device_workers_new(&workers, &config, &error) == TND_OK);
+    cr_assert(tnd_device_workers_new(&workers, &config, NULL, &error) == TND_OK);
     tnd_device_workers_run_all(workers, &task);
     tnd_device_workers_share(workers, 0, 0, 4, 0);
     cr_assert(not(tnd_device_workers_borrow(workers, 0, 0, 0, lent, false)));
@@ -484,7 +484,7 @@ static uint64_t hold_steps(const char *device, uint32_t further, tnd_error_t *er
                                           .rows_max = 1,
                                           .wake = fixture_wake,
                                           .context = &waker};
-    cr_assert(tnd_device_workers_new(&workers, &config, error) == TND_OK);
+    cr_assert(tnd_device_workers_new(&workers, &config, NULL, error) == TND_OK);
     tnd_device_workers_run_all(workers, &task);
     uint64_t step = 0;
     tnd_status_t status = TND_OK;

@@ -112,7 +112,7 @@ static inline fixture_t *fixture_new_on(const char *const *names, const tnd_devi
         .device = *device,
         .stop_ns = 20000000000,
     };
-    status = tnd_device_workers_new(&self->workers, &config, &error);
+    status = tnd_device_workers_new(&self->workers, &config, NULL, &error);
     assert(status == TND_OK);
     return self;
 }

@@ -104,7 +104,7 @@ Test(device_workers, shows_ragged_rows_with_zeros_after_them_whatever_the_slot_h
     const tnd_task_t task = {look_at_ragged, NULL, NULL};
     tnd_device_workers_t *workers;
     tnd_done_t done;
-    cr_assert(tnd_device_workers_new(&workers, &config, &error) == TND_OK);
+    cr_assert(tnd_device_workers_new(&workers, &config, NULL, &error) == TND_OK);
     tnd_device_workers_run_all(workers, &task);
     for (uint64_t step = 0; step < 40; step++) {
         uint32_t slot = (uint32_t)step % 2, rows = (uint32_t)(step * 7 % 5);

@@ -141,8 +141,9 @@ static rows_t *new_rows(const char *device)
     tnd_slot_pool_config_t config = {
         .devices = names, .count = 2, .bytes = 64, .warm = 64, .spare = 1};
     tnd_error_t error;
-    cr_assert(tnd_slot_pool_new(&self->pool, &config, &error) == TND_OK, "%s", error.text);
-    cr_assert(tnd_slot_pool_take(self->pool, &self->memory, &error) == TND_OK, "%s", error.text);
+    cr_assert(tnd_slot_pool_new(&self->pool, &config, NULL, &error) == TND_OK, "%s", error.text);
+    cr_assert(tnd_slot_pool_take(self->pool, &self->memory, NULL, &error) == TND_OK, "%s",
+              error.text);
     cr_assert(tnd_schema_add(&self->schema, "x", TND_F32, 1, shape, &error) == TND_OK);
     self->columns[0] = self->memory->stages[1].device;
     self->replica = (tnd_replica_t){.id = 9,

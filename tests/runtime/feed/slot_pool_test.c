@@ -101,7 +101,7 @@ static tnd_slot_pool_t *new_pool(uint32_t spare)
         .devices = names, .count = 3, .bytes = 64, .warm = 64, .lists = 5, .spare = spare};
     tnd_slot_pool_t *pool;
     tnd_error_t error;
-    cr_assert(tnd_slot_pool_new(&pool, &config, &error) == TND_OK, "%s", error.text);
+    cr_assert(tnd_slot_pool_new(&pool, &config, NULL, &error) == TND_OK, "%s", error.text);
     return pool;
 }
 
@@ -109,7 +109,7 @@ static tnd_slot_memory_t *take(tnd_slot_pool_t *pool)
 {
     tnd_slot_memory_t *memory;
     tnd_error_t error;
-    cr_assert(tnd_slot_pool_take(pool, &memory, &error) == TND_OK, "%s", error.text);
+    cr_assert(tnd_slot_pool_take(pool, &memory, NULL, &error) == TND_OK, "%s", error.text);
     return memory;
 }
 
@@ -186,13 +186,16 @@ Test(slot_pool, reports_what_a_device_cannot_do)
     tnd_slot_pool_t *pool;
     tnd_slot_memory_t *memory;
     tnd_error_t error;
-    cr_assert(tnd_slot_pool_new(&pool, &config, &error) == TND_FAILED);
+    uint32_t failed = UINT32_MAX;
+    cr_assert(tnd_slot_pool_new(&pool, &config, &failed, &error) == TND_FAILED);
     cr_assert(pool == NULL);
+    cr_assert(eq(u32, failed, 1));
     cr_assert(strstr(error.text, "test:4") != NULL, "%s", error.text);
     cr_assert(eq(int, open_devices, 0));
     pool = new_pool(0);
     fails_at = 2;
-    cr_assert(tnd_slot_pool_take(pool, &memory, &error) == TND_FAILED);
+    cr_assert(tnd_slot_pool_take(pool, &memory, &failed, &error) == TND_FAILED);
+    cr_assert(eq(u32, failed, 1));
     cr_assert(strcmp(error.text, "the device is full") == 0);
     cr_assert(eq(int, stages, 0));
     tnd_slot_pool_destroy(&pool);
