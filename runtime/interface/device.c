@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/*  Whether the first `length` bytes of a name are this word; NULL is no word. */
+/*  Whether the first `length` bytes of a name are this word, which may be NULL. */
 static bool begins_with(const char *name, size_t length, const char *word)
 {
     return word != NULL && strlen(word) == length && memcmp(word, name, length) == 0;

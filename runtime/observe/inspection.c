@@ -387,6 +387,14 @@ void tnd_inspection_destroy(tnd_inspection_t **self_p)
     free(self);
 }
 
+const char *tnd_inspected_state(const tnd_inspected_t *self)
+{
+    return self->killed           ? "killed"
+           : self->stopped        ? "stopped"
+           : self->silent_ns != 0 ? "silent"
+                                  : NULL;
+}
+
 bool tnd_inspection_has(const tnd_inspection_t *self, const char *run, bool killed)
 {
     for (uint32_t p = 0; p < self->count; p++)

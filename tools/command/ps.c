@@ -67,10 +67,11 @@ static void print_seconds(char cell[CELL], double seconds)
 static void add_actor(rows_t *rows, const tnd_inspected_t *process, const tnd_statistics_t *page,
                       uint64_t now, double rate)
 {
+    const char *state = tnd_inspected_state(process);
     row_t *row = add_row(rows, process);
     snprintf(row->cells[3], 17, "%s", page->actor);
     snprintf(row->cells[4], CELL, "%s", page->kind);
-    snprintf(row->cells[5], CELL, "%s", process->stopped ? "stopped" : tnd_run_json_state(page));
+    snprintf(row->cells[5], CELL, "%s", state != NULL ? state : tnd_run_json_state(page));
     FILE *out = tnd_require_memory(fmemopen(row->cells[6], 25, "w"));
     tnd_run_json_waits(out, page, "", ",", "");
     fclose(out);
@@ -87,7 +88,7 @@ static void add_actor(rows_t *rows, const tnd_inspected_t *process, const tnd_st
         snprintf(row->cells[3], 17, "  %s", device->name);
         strcpy(row->cells[4], "device");
         snprintf(row->cells[5], CELL, "%s",
-                 process->stopped ? "stopped" : device_names[device->state & 0xff]);
+                 state != NULL ? state : device_names[device->state & 0xff]);
         if ((device->state & 0xff) != TND_DEVICE_IDLE)
             snprintf(row->cells[6], 25, "replica %" PRIu64 ", step %" PRIu64, device->state >> 8,
                      device->step);
@@ -360,9 +361,9 @@ const tnd_command_t tnd_command_ps = {
         "shown too.  A line per actor:\n"
         "\n"
         "  STATE   running; working: inside its work (a read, an operation, a copy); waiting;\n"
-        "          stopped: its process was stopped by a signal; asleep: a worker of `workers: "
-        "auto`\n"
-        "          that is not needed now; ended; failed\n"
+        "          stopped: its process was stopped by a signal; silent: nothing is heard of its\n"
+        "          process on another machine; asleep: a worker of `workers: auto` that is not\n"
+        "          needed now; ended; failed\n"
         "  FOR     what it waits for, most important first: input, credit (of the next actor),\n"
         "          order (later blocks have arrived, earlier ones have not), mark (another lane),\n"
         "          window (a free slot of a feeder), memory, step (the user's), reduce (other\n"

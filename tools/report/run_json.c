@@ -505,15 +505,12 @@ static void print_memory(FILE *out, const tnd_inspected_t *process)
 void tnd_run_json_process(FILE *out, const tnd_inspection_t *before, const tnd_inspection_t *after,
                           const tnd_inspected_t *process)
 {
+    const char *state = tnd_inspected_state(process);
     tnd_json_begin(out, false, "run", process->run);
     tnd_json_member(out, "host", process->host);
     tnd_json_member(out, "machine", process->machine[0] != '\0' ? process->machine : NULL);
     fprintf(out, ",\"session\":\"%" PRIx64 "\",\"pid\":%d,\"state\":\"%s\"", process->session,
-            process->process,
-            process->killed           ? "killed"
-            : process->stopped        ? "stopped"
-            : process->silent_ns != 0 ? "silent"
-                                      : "running");
+            process->process, state != NULL ? state : "running");
     print_memory(out, process);
     fputs(",\"actors\":[", out);
     for (uint32_t a = 0; a < process->count; a++) {

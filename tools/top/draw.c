@@ -152,7 +152,7 @@ static const char *const help_lines[] = {
     "  c no room downstream    dark       . idle, or its part is done",
     "  o waits for the order   dark       T stopped, X killed or failed    magenta",
     "  p waits for a connection           l waits for the leader",
-    "  ? not on this machine, or not started",
+    "  ? not on this machine, silent, or not started",
     "  of a device: S step, n reduce, A apply, k saves the model, . idle",
     "",
     "Keys:",

@@ -143,6 +143,7 @@ static const char *reason_of(const tnd_top_actor_t *actor)
 {
     return actor->killed             ? "killed"
            : actor->stopped          ? "stopped"
+           : actor->silent           ? "silent"
            : actor->failed           ? "failed"
            : actor->ended            ? "has ended"
            : actor->asleep           ? "asleep"

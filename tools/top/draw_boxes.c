@@ -18,7 +18,7 @@ tnd_ink_t tnd_top_ink(const tnd_canvas_t *canvas, const tnd_top_actor_t *actor, 
         TND_INK_BUSY,    TND_INK_IDLE, TND_INK_BLOCKED, TND_INK_BLOCKED, TND_INK_BLOCKED,
         TND_INK_BLOCKED, TND_INK_BUSY, TND_INK_READY,   TND_INK_PLAIN};
     bool culprit = strcmp(canvas->snapshot->verdict.actor, actor->name) == 0;
-    if (actor->stopped || actor->killed || actor->failed ||
+    if (actor->stopped || actor->killed || actor->silent || actor->failed ||
         (culprit && !canvas->snapshot->verdict.flows))
         return TND_INK_FAULT;
     unsigned largest = TND_TOP_SHARES - 1;
@@ -239,7 +239,10 @@ unsigned tnd_top_box_edges(const tnd_canvas_t *canvas, unsigned top, unsigned he
 static const char *presence_text(const tnd_top_host_t *host)
 {
     static const char *const names[] = {"not known", "has not come", "up", "away", "lost", "left"};
-    return host->killed ? "killed" : host->stopped ? "stopped" : names[host->presence];
+    return host->killed    ? "killed"
+           : host->stopped ? "stopped"
+           : host->silent  ? "silent"
+                           : names[host->presence];
 }
 
 unsigned tnd_top_box_hosts(const tnd_canvas_t *canvas, unsigned top, unsigned height)
@@ -252,7 +255,7 @@ unsigned tnd_top_box_hosts(const tnd_canvas_t *canvas, unsigned top, unsigned he
         char age[32], process[48] = "", restarts[48] = "";
         unsigned row = tnd_box_row(top, height, line++);
         bool well = (host->presence == TND_PRESENCE_UP || host->presence == TND_PRESENCE_UNKNOWN) &&
-                    !host->killed && !host->stopped;
+                    !host->killed && !host->stopped && !host->silent;
         if (host->process != 0)
             snprintf(process, sizeof process, "  pid %" PRIu64, host->process);
         if (host->restarts > 0)

@@ -18,7 +18,7 @@ const char tnd_top_letters[TND_TOP_SHARES + 1] = "Ricosndq.";
 
 char tnd_top_letter(const tnd_top_actor_t *actor)
 {
-    if (!actor->here)
+    if (!actor->here || actor->silent)
         return '?';
     if (actor->killed || actor->failed)
         return 'X';
@@ -203,6 +203,7 @@ static void take_page(tnd_top_actor_t *actor, const tnd_inspected_t *process,
     actor->here = true;
     actor->stopped = process->stopped;
     actor->killed = process->killed;
+    actor->silent = process->silent_ns != 0;
     actor->ended = state == TND_STATE_ENDED;
     actor->failed = state == TND_STATE_FAILED;
     actor->working = state == TND_STATE_WORKING || state == TND_STATE_RUNNING;
@@ -416,6 +417,7 @@ static void take_hosts(tnd_top_snapshot_t *self, const tnd_inspection_t *after,
             host->here = true;
             host->stopped = process->stopped;
             host->killed = process->killed;
+            host->silent = process->silent_ns != 0;
             host->process = (uint64_t)process->process;
             bool here = !process->killed && process->machine[0] == '\0';
             if (process->record.memory->count > 0)

@@ -36,7 +36,7 @@ typedef struct {
     uint32_t instance, chain, host_index;
     uint32_t rank; /* steps from the start of the graph; actors are in this order */
     bool here;     /* its page was read: it is on this machine and has started */
-    bool stopped, killed, asleep, ended, failed, working;
+    bool stopped, killed, silent, asleep, ended, failed, working;
     double times[TND_TOP_SHARES]; /* parts of the window in the order of TND_TIMES; sum 1 */
     double minute[TND_TOP_SHARES], ten[TND_TOP_SHARES]; /* of the last 60 and 10 s; sum 1 or 0 */
     double rows_per_second, bytes_per_second;
@@ -70,7 +70,7 @@ typedef struct {
 typedef struct {
     char name[64], address[64];
     tnd_presence_t presence;
-    bool waited_for, leads, isolated, stopped, killed, here;
+    bool waited_for, leads, isolated, stopped, killed, silent, here;
     uint64_t process, restarts;
     uint32_t restarts_max;
     double since_seconds;

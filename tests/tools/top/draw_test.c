@@ -224,6 +224,16 @@ Test(draw, a_stopped_run_is_shown_as_stopped)
     cr_assert_eq(row_of("fashion  killed"), 0);
 }
 
+Test(draw, an_actor_of_a_silent_host_is_not_shown_as_at_work)
+{
+    view.rows = 40;
+    view.columns = 120;
+    hosts[0].silent = true;
+    actors[3].silent = true;
+    cr_assert_eq(tnd_top_letter(&actors[3]), '?');
+    cr_assert_geq(row_of("127.0.0.1       silent"), 0);
+}
+
 Test(draw, following_keeps_the_actor_and_not_its_place)
 {
     press(">>>s"); /* prep.0, read.0, batch.0, feed */
