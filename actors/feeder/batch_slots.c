@@ -14,9 +14,10 @@
  *  the memory stays busy with the rows that come next (a row at a time takes a quarter longer). */
 enum { HOT_BYTES = 64 << 10 };
 
-/*  Where several threads gather: bytes of a part, at least (slices of less than two are not
- *  shared), and about how many a slice has at most. */
-enum { PART_BYTES = 64 << 10, PARTS_A_SLICE = 64 };
+/*  Where several threads gather, a slice has PARTS_A_THREAD parts for each of them, so that they end
+ *  at about the same time, within these sizes (slices of less than two parts are not shared).  A
+ *  part begins with rows that are in no cache, so large ones take less time. */
+enum { PARTS_A_THREAD = 2, PART_LEAST = 64 << 10, PART_MOST = 192 << 10, PARTS_A_SLICE = 64 };
 
 /*  Steps that are ready are begun once so many bytes of them were gathered, or nothing else has
  *  arrived: a thread is woken for several steps at a time, which takes a fraction of their time. */
@@ -221,11 +222,13 @@ static void gather_part(void *context, tnd_gather_part_t *part)
         atomic_store(&self->any_lost, true);
 }
 
-/*  The rows of a part: a slice has so many parts that threads end at about the same time. */
+/*  The rows of a part; a slice has about PARTS_A_SLICE parts at most. */
 static uint32_t rows_of_part(const tnd_batch_slots_t *self, const tnd_slice_t *slice)
 {
     size_t row_bytes = tnd_schema_row_bytes(self->config.schema);
-    size_t rows = row_bytes < PART_BYTES ? PART_BYTES / row_bytes : 1;
+    size_t bytes = row_bytes * slice->note.rows / ((size_t)PARTS_A_THREAD * self->config.threads);
+    bytes = bytes < PART_LEAST ? PART_LEAST : bytes > PART_MOST ? PART_MOST : bytes;
+    size_t rows = row_bytes < bytes ? bytes / row_bytes : 1;
     size_t least = slice->note.rows / PARTS_A_SLICE;
     return (uint32_t)(rows > least ? rows : least);
 }
@@ -233,7 +236,7 @@ static uint32_t rows_of_part(const tnd_batch_slots_t *self, const tnd_slice_t *s
 /*  Whether several threads are to gather these rows. */
 static bool is_large(const tnd_batch_slots_t *self, const tnd_slice_t *slice)
 {
-    return self->gatherers != NULL && tnd_slice_bytes(slice) >= 2 * (size_t)PART_BYTES &&
+    return self->gatherers != NULL && tnd_slice_bytes(slice) >= 2 * (size_t)PART_LEAST &&
            tnd_gatherers_have_room(self->gatherers, slice->piece_count + 2 * PARTS_A_SLICE);
 }
 
