@@ -10,13 +10,14 @@
 #include "runtime/base/allocation.h"
 #include "runtime/data/mapped.h"
 #include "runtime/base/free_list.h"
+#include "runtime/base/row_copy.h"
 
 /*  One free list per size of slices: room for 8, 16, 32 ... pieces. */
 enum { SLICE_PIECES_MIN = 8, SLICE_SIZES = 29 };
 
 /*  Gathering asks for rows ahead of the one it copies: about this many bytes, this many rows. */
 enum { AHEAD_BYTES = 2048, AHEAD_MIN = 2, AHEAD_MAX = 16 };
-enum { LINE_BYTES = 64, AHEAD_LINES_MAX = 64, FIRST_LINES_MAX = 16 };
+enum { LINE_BYTES = 64, AHEAD_LINES_MAX = 8 };
 
 struct tnd_block_pool {
     tnd_free_list_t blocks;
@@ -177,9 +178,7 @@ static size_t least(size_t a, size_t b)
 }
 
 /*  The hardware follows a row once it has begun, within a page; only where the next ones begin it
- *  cannot know.  A row is asked for in two halves, before and after another one is copied, because
- *  only so many lines can be under way at a time; the second half arrives while the caller hashes.
- */
+ *  cannot know.  More lines of a row than that only delay the one that is copied. */
 static void gather_rows(const tnd_block_column_t *from, const uint64_t *index, uint32_t rows,
                         uint32_t known, size_t row_bytes, uint8_t *target)
 {
@@ -187,15 +186,11 @@ static void gather_rows(const tnd_block_column_t *from, const uint64_t *index, u
     ahead = ahead < AHEAD_MIN ? AHEAD_MIN : least(ahead, AHEAD_MAX);
     size_t lines = least((row_bytes + LINE_BYTES - 1) / LINE_BYTES, AHEAD_LINES_MAX);
     for (uint32_t i = 0; i < rows && i < ahead; i++)
-        prefetch(from->base + index[i] * from->stride, least(lines, FIRST_LINES_MAX));
+        prefetch(from->base + index[i] * from->stride, lines);
     for (uint32_t i = 0; i < rows; i++) {
-        const uint8_t *next =
-            i + ahead < known ? from->base + index[i + ahead] * from->stride : NULL;
-        if (next != NULL)
-            prefetch(next, lines / 2);
-        memcpy(target + i * row_bytes, from->base + index[i] * from->stride, row_bytes);
-        if (next != NULL)
-            prefetch(next + lines / 2 * LINE_BYTES, lines - lines / 2);
+        if (i + ahead < known)
+            prefetch(from->base + index[i + ahead] * from->stride, lines);
+        tnd_row_copy(target + i * row_bytes, from->base + index[i] * from->stride, row_bytes);
     }
 }
 
