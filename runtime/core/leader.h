@@ -102,7 +102,8 @@ tnd_status_t tnd_leader_core_resume(tnd_leader_core_t *self, tnd_error_t *error)
 /*  Whether a pause was asked for.  *step_p: the first step that is not started; TND_UNKNOWN: not all
  *  feeders have answered.  The pause is complete once the steps before it are booked. */
 bool tnd_leader_core_is_paused(const tnd_leader_core_t *self, uint64_t *step_p);
-/*  Gives each feeder so many slots, from some step on (feeder.h).  Errors: the run drains or is over. */
+/*  Gives each feeder so many slots, from some step on (feeder.h).  Where it is asked again, those that
+ *  could not allocate them try again.  Errors: the run drains or is over. */
 tnd_status_t tnd_leader_core_ask_depth(tnd_leader_core_t *self, uint32_t depth,
                                        tnd_error_t *error) TND_CHECKED;
 /*  Replaces an actor that works; that does not count as a death.  Errors: the stream has not begun or

@@ -133,13 +133,9 @@ static tnd_status_t set(tnd_leader_t *self, const tnd_touch_t *touch, char *done
     print_option(change.option, instance->options, before, sizeof before);
     tnd_plan_t *changed = tnd_changed_plan_new(now, first, &change);
     print_option(change.option, changed->instances[first].options, after, sizeof after);
-    if (strcmp(before, after) == 0) {
-        tnd_changed_plan_free(changed);
-        snprintf(done, room, "%s.%s is set to %s already", touch->actor, touch->option, after);
-        return TND_OK;
-    }
+    bool same = strcmp(before, after) == 0;
     tnd_status_t status = TND_OK;
-    if (!self->output.fits(self->output.context, changed, &workers, error))
+    if (!same && !self->output.fits(self->output.context, changed, &workers, error))
         status = TND_FAILED;
     else
         status = change_run(self, &change, error);
@@ -149,8 +145,13 @@ static tnd_status_t set(tnd_leader_t *self, const tnd_touch_t *touch, char *done
     }
     tnd_changed_plan_free(self->changed);
     self->changed = changed;
-    snprintf(done, room, "%s.%s becomes %s between two steps; it was %s", touch->actor,
-             touch->option, touch->value, before);
+    if (same)
+        snprintf(done, room,
+                 "%s.%s is set to %s already; a feeder that could not follow tries again",
+                 touch->actor, touch->option, after);
+    else
+        snprintf(done, room, "%s.%s becomes %s between two steps; it was %s", touch->actor,
+                 touch->option, touch->value, before);
     return TND_OK;
 }
 

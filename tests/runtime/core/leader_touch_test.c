@@ -194,6 +194,11 @@ Test(leader_touch, all_feeders_learn_how_many_slots_are_wanted_also_after_they_w
     wants_slots(self, 4);
     wants_slots(self, 4);
     is_idle(self, 0);
+    /* One that could not allocate them tries again where the same is asked once more. */
+    cr_assert_eq(tnd_leader_core_ask_depth(self, 4, &error), TND_OK);
+    wants_slots(self, 4);
+    wants_slots(self, 4);
+    is_idle(self, 0);
     tnd_leader_core_host_up(self, 3, 0);
     bool again = false;
     while (tnd_leader_core_next(self, 1000 * ms, &effect))

@@ -61,7 +61,8 @@ Test(block, a_gathered_block_shows_the_rows_of_its_index)
 
 Test(block, rows_of_every_size_are_copied_exactly_in_every_form)
 {
-    static const size_t sizes[] = {1, 2, 3, 4, 5, 7, 8, 9, 16, 63, 64, 65, 784, 4096, 100000};
+    static const size_t sizes[] = {1,  2,   3,    4,    5,    7,    8,    9,    16,   63,    64,
+                                   65, 784, 1023, 1024, 1025, 2047, 3072, 3073, 4096, 100000};
     enum { ROWS = 40, MOST = 100001 };
     uint8_t *data = malloc((size_t)ROWS * MOST), *target = malloc((size_t)ROWS * MOST);
     for (size_t i = 0; i < (size_t)ROWS * MOST; i++)
