@@ -12,6 +12,7 @@
 
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,6 +26,21 @@ static inline void tnd_thread_create(pthread_t *thread, void *(*run)(void *), vo
         return;
     fprintf(stderr, "tundish: cannot start a thread: %s\n", strerror(reason));
     abort();
+}
+
+/*  Starts a thread that leaves the signals of the process to the others.  Those of a fault stay: the
+ *  thread that made it receives them. */
+static inline void tnd_thread_create_without_signals(pthread_t *thread, void *(*run)(void *),
+                                                     void *context)
+{
+    static const int faults[] = {SIGABRT, SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS};
+    sigset_t blocked, before;
+    sigfillset(&blocked);
+    for (size_t i = 0; i < sizeof faults / sizeof faults[0]; i++)
+        sigdelset(&blocked, faults[i]);
+    pthread_sigmask(SIG_BLOCK, &blocked, &before);
+    tnd_thread_create(thread, run, context);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
 /*  Names the calling thread, cut to 15 letters. */

@@ -31,7 +31,8 @@
  *
  *  Threads: one thread at a time uses a graph, a session or a feed, except in functions marked
  *  "Threads: any".  Replica functions are called inside `step` and `apply`, on the thread that runs
- *  them.
+ *  them.  The library's threads have the signal mask of the thread that opened the session, so a
+ *  program that waits for a signal (sigwait, signalfd) blocks it before that.
  *
  *  The library prints nothing.  The only global state that a program can notice is a SIGBUS
  *  handler, installed when the first

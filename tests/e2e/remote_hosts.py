@@ -362,10 +362,8 @@ def watch_until_all_hosts(spread):
             has(metrics, f'tundish_actor_rows_out_total{{run="spread",host="{host}",')
     finally:
         watch.terminate()
-        said = watch.stderr.read()
-        watch.stderr.close()
-        code = watch.wait(END_S)
-    assert code == 0, (code, said)
+        said = watch.communicate(timeout=END_S)[1]
+    assert watch.returncode == 0, (watch.returncode, said)
 
 
 def test_watch_serves_all_hosts(folder):

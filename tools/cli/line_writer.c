@@ -6,7 +6,6 @@
 #include <limits.h>
 #include <poll.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -177,12 +176,7 @@ static tnd_line_writer_t *start(int file, const char *path, bool is_fifo)
     pthread_mutex_init(&self->lock, NULL);
     pthread_cond_init(&self->filled, NULL);
     pthread_cond_init(&self->emptied, NULL);
-    /* Signals are for other threads. */
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    tnd_thread_create(&self->thread, writer_main, self);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    tnd_thread_create_without_signals(&self->thread, writer_main, self);
     return self;
 }
 

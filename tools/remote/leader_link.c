@@ -3,7 +3,6 @@
 
 #include <inttypes.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -153,20 +152,6 @@ static void *link_main(void *context)
     return NULL;
 }
 
-/*  Starts the thread so that the signals of the process go to the program's threads, which wait for
- *  them.  Those of a fault stay: the thread that made it receives them. */
-static void start(tnd_leader_link_t *self)
-{
-    static const int faults[] = {SIGABRT, SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS};
-    sigset_t blocked, before;
-    sigfillset(&blocked);
-    for (size_t i = 0; i < sizeof faults / sizeof faults[0]; i++)
-        sigdelset(&blocked, faults[i]);
-    pthread_sigmask(SIG_BLOCK, &blocked, &before);
-    tnd_thread_create(&self->thread, link_main, self);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-}
-
 /* --- the connection --------------------------------------------------------------------------- */
 
 static tnd_status_t check_address(const char *address, tnd_error_t *error)
@@ -220,7 +205,7 @@ tnd_status_t tnd_leader_link_new(tnd_leader_link_t **self_p, const char *address
     add_hosts(self, 1);
     tnd_status_t status = connect(self, error);
     if (status == TND_OK)
-        start(self);
+        tnd_thread_create_without_signals(&self->thread, link_main, self);
     *self_p = self;
     if (status != TND_OK)
         tnd_leader_link_destroy(self_p);
