@@ -10,7 +10,6 @@
 #include "runtime/base/allocation.h"
 #include "runtime/data/mapped.h"
 #include "runtime/base/free_list.h"
-#include "runtime/base/row_copy.h"
 
 /*  One free list per size of slices: room for 8, 16, 32 ... pieces. */
 enum { SLICE_PIECES_MIN = 8, SLICE_SIZES = 29 };
@@ -178,7 +177,8 @@ static size_t least(size_t a, size_t b)
 }
 
 /*  The hardware follows a row once it has begun, within a page; only where the next ones begin it
- *  cannot know.  More lines of a row than that only delay the one that is copied. */
+ *  cannot know.  Asking for more than AHEAD_LINES_MAX lines of a row delays the row that is copied.
+ */
 static void gather_rows(const tnd_block_column_t *from, const uint64_t *index, uint32_t rows,
                         uint32_t known, size_t row_bytes, uint8_t *target)
 {
@@ -190,7 +190,7 @@ static void gather_rows(const tnd_block_column_t *from, const uint64_t *index, u
     for (uint32_t i = 0; i < rows; i++) {
         if (i + ahead < known)
             prefetch(from->base + index[i + ahead] * from->stride, lines);
-        tnd_row_copy(target + i * row_bytes, from->base + index[i] * from->stride, row_bytes);
+        memcpy(target + i * row_bytes, from->base + index[i] * from->stride, row_bytes);
     }
 }
 
