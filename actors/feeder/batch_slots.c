@@ -14,9 +14,10 @@
  *  the memory stays busy with the rows that come next (a row at a time takes a quarter longer). */
 enum { HOT_BYTES = 64 << 10 };
 
-/*  Where several threads gather, a slice has PARTS_A_THREAD parts for each of them, so that they end
- *  at about the same time, within these sizes (slices of less than two parts are not shared).  A
- *  part begins with rows that are in no cache, so large ones take less time. */
+/*  Where several threads gather, a slice of at least two parts of the least size is divided into
+ *  PARTS_A_THREAD for each thread, so that they end at about the same time.  A part begins with
+ *  rows that are in no cache, so larger ones take less time per row; beyond PART_MOST nothing is
+ *  gained any more.  A slice has at most PARTS_A_SLICE parts, and one more for each of its pieces. */
 enum { PARTS_A_THREAD = 2, PART_LEAST = 64 << 10, PART_MOST = 192 << 10, PARTS_A_SLICE = 64 };
 
 /*  Steps that are ready are begun once so many bytes of them were gathered, or nothing else has
@@ -222,22 +223,20 @@ static void gather_part(void *context, tnd_gather_part_t *part)
         atomic_store(&self->any_lost, true);
 }
 
-/*  The rows of a part; a slice has about PARTS_A_SLICE parts at most. */
-static uint32_t rows_of_part(const tnd_batch_slots_t *self, const tnd_slice_t *slice)
+/*  The rows of a part of a slice of so many bytes. */
+static uint32_t rows_of_part(const tnd_batch_slots_t *self, uint32_t rows, size_t bytes)
 {
-    size_t row_bytes = tnd_schema_row_bytes(self->config.schema);
-    size_t bytes = row_bytes * slice->note.rows / ((size_t)PARTS_A_THREAD * self->config.threads);
-    bytes = bytes < PART_LEAST ? PART_LEAST : bytes > PART_MOST ? PART_MOST : bytes;
-    size_t rows = row_bytes < bytes ? bytes / row_bytes : 1;
-    size_t least = slice->note.rows / PARTS_A_SLICE;
-    return (uint32_t)(rows > least ? rows : least);
+    size_t part = bytes / ((size_t)PARTS_A_THREAD * self->config.threads);
+    part = part < PART_LEAST ? PART_LEAST : part > PART_MOST ? PART_MOST : part;
+    size_t parts = bytes / part < PARTS_A_SLICE ? bytes / part : PARTS_A_SLICE;
+    return (uint32_t)((rows + parts - 1) / parts);
 }
 
-/*  Whether several threads are to gather these rows. */
-static bool is_large(const tnd_batch_slots_t *self, const tnd_slice_t *slice)
+/*  Whether several threads are to gather the rows of a slice of so many bytes; 0: there is one. */
+static bool is_large(const tnd_batch_slots_t *self, const tnd_slice_t *slice, size_t bytes)
 {
-    return self->gatherers != NULL && tnd_slice_bytes(slice) >= 2 * (size_t)PART_LEAST &&
-           tnd_gatherers_have_room(self->gatherers, slice->piece_count + 2 * PARTS_A_SLICE);
+    return bytes >= 2 * (size_t)PART_LEAST &&
+           tnd_gatherers_have_room(self->gatherers, slice->piece_count + PARTS_A_SLICE);
 }
 
 static void hold_slice(tnd_batch_slots_t *self, tnd_slice_t *slice)
@@ -248,10 +247,11 @@ static void hold_slice(tnd_batch_slots_t *self, tnd_slice_t *slice)
 }
 
 /*  Lets all threads gather the rows of a slice; it stays until they have. */
-static void share_out(tnd_batch_slots_t *self, tnd_slice_t *slice, uint32_t slot, uint32_t local,
-                      uint64_t at, uint64_t rank)
+static void share_out(tnd_batch_slots_t *self, tnd_slice_t *slice, size_t bytes, uint32_t slot,
+                      uint32_t local)
 {
-    uint32_t most = rows_of_part(self, slice);
+    uint32_t most = rows_of_part(self, slice->note.rows, bytes);
+    uint64_t at = slice->note.offset, rank = slice->note.rank;
     for (uint32_t p = 0; p < slice->piece_count; p++) {
         uint32_t first = slice->pieces[p].first, left = slice->pieces[p].rows;
         for (uint32_t some; left > 0; left -= some) {
@@ -367,9 +367,9 @@ static tnd_status_t gather_slice(tnd_batch_slots_t *self, tnd_slice_t *slice, ui
 {
     const tnd_slice_note_t *note = &slice->note;
     tnd_digest_t *digest = &self->filled[slot].digest;
-    size_t copied = 0;
-    if (is_large(self, slice)) {
-        share_out(self, slice, slot, local, note->offset, note->rank);
+    size_t bytes = self->gatherers != NULL ? tnd_slice_bytes(slice) : 0, copied = 0;
+    if (is_large(self, slice, bytes)) {
+        share_out(self, slice, bytes, slot, local);
         return TND_OK;
     }
     for (uint32_t p = 0, done = 0; p < slice->piece_count; done += slice->pieces[p++].rows)

@@ -24,8 +24,8 @@ uint64_t tnd_feeder_plan_stop_ns(const tnd_plan_t *plan);
 /*  Reports the devices of a feeder that this machine does not have. */
 void tnd_feeder_plan_check_devices(const tnd_instance_t *own, const tnd_plan_t *plan,
                                    tnd_diagnostics_t *diagnostics);
-/*  Before init fails: reports that the device of a replica, of those carried here, cannot be used, at
- *  the place where it is written. */
+/*  Before init fails: reports, where it is written, that the device of a replica cannot be used.
+ *  `replica` is counted from the first one carried here. */
 void tnd_feeder_plan_refuse_device(tnd_actor_t *self, uint32_t replica);
 /*  Rows of one replica in one step. */
 uint64_t tnd_feeder_plan_rows(const tnd_plan_t *plan, const tnd_instance_t *own,

@@ -13,7 +13,7 @@
 #include "runtime/base/limits.h"
 #include "runtime/data/mapping.h"
 
-enum { DEPTH = 3, ROWS = 300, ROW_BYTES = 1024, STEPS = 4 * DEPTH, PIECE = 70 };
+enum { DEPTH = 3, ROWS = 300, ROW_BYTES = 1024, STEPS = 4 * DEPTH, PIECE = 110 };
 
 typedef struct {
     tnd_schema_t schema;
