@@ -76,8 +76,8 @@ typedef struct {
 } tnd_task_t;
 
 /*  Opens the devices, allocates the slots, starts the threads.  Strings and schema are borrowed.
- *  Errors: TND_FAILED for the device of replica *failed_p of those carried here; failed_p may be
- *  NULL. */
+ *  Errors: TND_FAILED if a device cannot be used: *failed_p is its replica, counted from the first one
+ *  carried here (failed_p may be NULL). */
 tnd_status_t tnd_device_workers_new(tnd_device_workers_t **self_p,
                                     const tnd_device_workers_config_t *config, uint32_t *failed_p,
                                     tnd_error_t *error) TND_CHECKED;

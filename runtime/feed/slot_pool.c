@@ -72,7 +72,7 @@ static void free_memory(tnd_slot_memory_t *self)
     free(self);
 }
 
-/*  So far this one would be to blame. */
+/*  Notes the replica whose device is called next. */
 static void note(uint32_t *failed_p, uint32_t replica)
 {
     if (failed_p != NULL)

@@ -49,8 +49,9 @@ typedef struct tnd_slot_reader {
     tnd_stream_handle_t stream;
 } tnd_slot_reader_t;
 
-/*  Opens the devices.  The config's texts are copied as far as they are needed.  TND_FAILED: the
- *  device of replica *failed_p (which may be NULL) cannot be opened; *self_p is NULL. */
+/*  Opens the devices.  The config's texts are copied as far as they are needed.  Errors:
+ *  TND_FAILED if a device cannot be opened: *failed_p is its replica (failed_p may be NULL), and
+ *  *self_p is NULL. */
 tnd_status_t tnd_slot_pool_new(tnd_slot_pool_t **self_p, const tnd_slot_pool_config_t *config,
                                uint32_t *failed_p, tnd_error_t *error) TND_CHECKED;
 /*  Frees the spares.  Sets *self_p to NULL; NULL is allowed. */
@@ -70,8 +71,8 @@ typedef struct {
 tnd_slot_pool_counts_t tnd_slot_pool_counts(tnd_slot_pool_t *self);
 
 /*  Returns a memory with one reference, the caller's: a spare, with the rows and lists last
- *  written to it, or a new one of zeros.  Errors: TND_FAILED if the device of replica *failed_p
- *  (which may be NULL) cannot allocate it. */
+ *  written to it, or a new one of zeros.  Errors: TND_FAILED if a device cannot allocate
+ *  it: *failed_p is its replica (failed_p may be NULL). */
 tnd_status_t tnd_slot_pool_take(tnd_slot_pool_t *self, tnd_slot_memory_t **memory_p,
                                 uint32_t *failed_p, tnd_error_t *error) TND_CHECKED;
 

@@ -79,7 +79,7 @@ const char *tnd_inspected_copy(tnd_inspected_t *self, int file, tnd_look_t look)
 void tnd_inspection_move(tnd_inspection_t *self, tnd_inspected_t *process);
 void tnd_inspection_sort(tnd_inspection_t *self);
 
-/*  "killed", "stopped" or "silent" where the process does not run or is not heard of; else NULL. */
+/*  "killed", "stopped", "silent" if the process does not answer; NULL if it runs. */
 const char *tnd_inspected_state(const tnd_inspected_t *self);
 /*  Whether there is a process of the run named `run`: a killed one, or one that was not killed. */
 bool tnd_inspection_has(const tnd_inspection_t *self, const char *run, bool killed);

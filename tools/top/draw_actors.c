@@ -143,9 +143,9 @@ static const char *reason_of(const tnd_top_actor_t *actor)
 {
     return actor->killed             ? "killed"
            : actor->stopped          ? "stopped"
-           : actor->silent           ? "silent"
            : actor->failed           ? "failed"
            : actor->ended            ? "has ended"
+           : actor->silent           ? "silent"
            : actor->asleep           ? "asleep"
            : actor->waits[0] != '\0' ? actor->waits
                                      : "at work";

@@ -18,13 +18,17 @@ const char tnd_top_letters[TND_TOP_SHARES + 1] = "Ricosndq.";
 
 char tnd_top_letter(const tnd_top_actor_t *actor)
 {
-    if (!actor->here || actor->silent)
+    if (!actor->here)
         return '?';
     if (actor->killed || actor->failed)
         return 'X';
     if (actor->stopped)
         return 'T';
-    if (actor->ended || actor->asleep)
+    if (actor->ended)
+        return '.';
+    if (actor->silent)
+        return '?';
+    if (actor->asleep)
         return '.';
     if (actor->working)
         return 'R';
@@ -417,7 +421,10 @@ static void take_hosts(tnd_top_snapshot_t *self, const tnd_inspection_t *after,
             host->here = true;
             host->stopped = process->stopped;
             host->killed = process->killed;
-            host->silent = process->silent_ns != 0;
+            host->silent = process->silent_ns != 0 && (host->presence == TND_PRESENCE_UP ||
+                                                       host->presence == TND_PRESENCE_UNKNOWN);
+            if (host->silent)
+                host->since_seconds = seconds_of(after->now_ns, process->silent_ns);
             host->process = (uint64_t)process->process;
             bool here = !process->killed && process->machine[0] == '\0';
             if (process->record.memory->count > 0)

@@ -107,11 +107,10 @@ static int by_rate(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
-/*  Whether a worker of a group has a line of its own: it is stopped, killed, silent or much
- *  slower. */
+/*  Whether a worker of a group has a line of its own: it is stopped, killed or much slower. */
 static bool stands_out(const tnd_top_snapshot_t *snapshot, const tnd_top_actor_t *actor)
 {
-    if (actor->stopped || actor->killed || actor->silent || actor->failed)
+    if (actor->stopped || actor->killed || actor->failed)
         return true;
     double *rates = tnd_allocate_zeroed(snapshot->actor_count + (size_t)1, sizeof *rates);
     uint32_t count = 0;

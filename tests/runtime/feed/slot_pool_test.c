@@ -194,6 +194,7 @@ Test(slot_pool, reports_what_a_device_cannot_do)
     cr_assert(eq(int, open_devices, 0));
     pool = new_pool(0);
     fails_at = 2;
+    failed = UINT32_MAX;
     cr_assert(tnd_slot_pool_take(pool, &memory, &failed, &error) == TND_FAILED);
     cr_assert(eq(u32, failed, 1));
     cr_assert(strcmp(error.text, "the device is full") == 0);
