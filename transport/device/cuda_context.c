@@ -35,6 +35,7 @@ tnd_status_t tnd_cuda_context_judge(tnd_cuda_context_t *self, tnd_cuda_call_t ca
 {
     char text[256];
     tnd_error_t why;
+    tnd_cuda_trace_result(call, result);
     atomic_fetch_add_explicit(&self->calls[tnd_cuda_call_kind(call)], 1, memory_order_relaxed);
     if (result == CUDA_SUCCESS)
         return TND_OK;

@@ -14,7 +14,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "transport/device/cuda_driver.h"
+#include "transport/device/cuda_trace.h"
 
 typedef struct {
     char name[24]; /* "cuda:0" */
@@ -47,7 +47,8 @@ tnd_status_t tnd_cuda_context_judge(tnd_cuda_context_t *self, tnd_cuda_call_t ca
 
 /*  Makes a call of the driver with the arguments after its name. */
 #define TND_CUDA(self, error, name, ...)                                                           \
-    tnd_cuda_context_judge(self, TND_CUDA_##name, (self)->driver->name(__VA_ARGS__), error)
+    (tnd_cuda_trace_call(TND_CUDA_##name),                                                         \
+     tnd_cuda_context_judge(self, TND_CUDA_##name, (self)->driver->name(__VA_ARGS__), error))
 
 /*  Waits until a stream, or an event, has no work any more.  false: it does not end.  A device that
  *  fails has ended all work. */

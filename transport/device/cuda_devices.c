@@ -6,9 +6,17 @@
 #include <string.h>
 
 #include "transport/device/cuda_image.h"
+#include "transport/device/cuda_trace.h"
+
+static tnd_status_t judge(tnd_cuda_call_t call, CUresult result, tnd_error_t *error)
+{
+    tnd_cuda_trace_result(call, result);
+    return tnd_cuda_succeeded(call, result, error);
+}
 
 /*  Makes a call of the driver with the arguments after its name. */
-#define CUDA(error, name, ...) tnd_cuda_succeeded(TND_CUDA_##name, driver->name(__VA_ARGS__), error)
+#define CUDA(error, name, ...)                                                                     \
+    (tnd_cuda_trace_call(TND_CUDA_##name), judge(TND_CUDA_##name, driver->name(__VA_ARGS__), error))
 
 tnd_status_t tnd_cuda_devices_count(uint32_t *count_p, tnd_error_t *error)
 {

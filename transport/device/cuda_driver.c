@@ -45,6 +45,11 @@ tnd_device_call_t tnd_cuda_call_kind(tnd_cuda_call_t call)
     return (tnd_device_call_t)kinds[call];
 }
 
+const char *tnd_cuda_call_name(tnd_cuda_call_t call)
+{
+    return names[call];
+}
+
 const char *tnd_cuda_failure(tnd_cuda_call_t call, CUresult result, char *text, size_t room)
 {
     const char *name = NULL, *meaning = NULL;

@@ -50,6 +50,7 @@ typedef enum {
 
 /*  TND_DEVICE_CALL_KINDS for calls that are not counted. */
 tnd_device_call_t tnd_cuda_call_kind(tnd_cuda_call_t call);
+const char *tnd_cuda_call_name(tnd_cuda_call_t call);
 
 /*  The driver, initialized; it stays loaded until the process ends.
  *  Errors: TND_FAILED with the reason if it is not found or cannot be used; the same at each call. */
