@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Trains a small network on Fashion-MNIST with PyTorch.
 
-    torch_fashion.py [FOLDER OF THE DATA]
+    torch_fashion.py [FOLDER OF THE DATA [DEVICE]]
 
-PyTorch reads the batches where they are, without a copy; `devices: [cuda:0]` of the feeder has them
-on a GPU, where the model must then be too."""
+DEVICE is cpu:0, or a GPU such as cuda:0.  PyTorch reads the batches where they are, in the memory of that
+device, without a copy."""
 import pathlib
 import sys
 
@@ -17,11 +17,12 @@ def tensors(batch):
     return torch.from_dlpack(batch["image"]).flatten(1), torch.from_dlpack(batch["label"]).long()
 
 
-def main(data=None):
+def main(data=None, device="cpu:0"):
     torch.manual_seed(7)
-    model = torch.nn.Sequential(torch.nn.Linear(784, 128), torch.nn.ReLU(), torch.nn.Linear(128, 10))
+    model = torch.nn.Sequential(torch.nn.Linear(784, 128), torch.nn.ReLU(), torch.nn.Linear(128, 10)).to(device)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
-    with tundish.feed(pathlib.Path(__file__).with_name("fashion.yaml"), data=data) as feed:
+    graph = pathlib.Path(__file__).with_name("fashion.yaml")
+    with tundish.feed(graph, data=data, settings={"feed.devices": [device]}) as feed:
         for batch in feed:
             image, label = tensors(batch)
             loss = cross_entropy(model(image), label)
@@ -29,14 +30,16 @@ def main(data=None):
             loss.backward()
             optimizer.step()
             if batch.last:
-                print(f"epoch {batch.epoch + 1}  loss of the last batch {loss.item():.4f}")
+                print(f"epoch {batch.epoch + 1}  loss of the last batch {loss.item():.5f}")
         correct = rows = 0
         with torch.no_grad():
             for batch in feed.session.feed("test"):
                 image, label = tensors(batch)
                 correct += (model(image).argmax(1) == label).sum().item()
                 rows += batch.rows
-    print(f"test: accuracy {correct / rows:.4f}  ({rows:,} rows)")
+        feed.session.wait()
+        print(f"test: accuracy {correct / rows:.4f}  ({rows:,} rows)")
+        print(f"stream {feed.session.digest()}")
 
 
 if __name__ == "__main__":

@@ -2,6 +2,8 @@
  *  layouts, for small rows, odd ones and a batch of pictures, and write nothing else.
  *
  *  With CUDA_FORCE_PTX_JIT=1 the driver compiles the kernels, instead of taking its machine code. */
+#include <inttypes.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -54,6 +56,29 @@ static void upload(tnd_stage_t *stage, const tnd_stage_piece_t *piece)
     gpu_must_do(gpu_upload(device, stage, piece, &error) == TND_OK, error.text);
 }
 
+/*  The first of those that differ, for an examination without the machine. */
+static void print_wrong(const tnd_row_cast_t *cast, const uint8_t *found, const uint8_t *expected,
+                        size_t bytes)
+{
+    enum { PRINTED = 64 };
+    static unsigned printed;
+    size_t size = tnd_dtype_size(cast->to);
+    for (size_t at = 0; at < bytes && printed < PRINTED; at += size) {
+        if (memcmp(found + at, expected + at, size) == 0)
+            continue;
+        uint32_t is = 0, should = 0;
+        memcpy(&is, found + at, size);
+        memcpy(&should, expected + at, size);
+        fprintf(stderr,
+                "%s to %s, %" PRIu64 " elements of %" PRIu32 " channels%s: byte %td is %#" PRIx32
+                " and should be %#" PRIx32 "\n",
+                tnd_dtype_name(cast->from), tnd_dtype_name(cast->to), cast->elements,
+                cast->channels, cast->channels_first ? ", which come first" : "",
+                (ptrdiff_t)at - AROUND, is, should);
+        printed++;
+    }
+}
+
 /*  How many bytes differ of those that the cast makes and of AROUND on either side of them. */
 static uint64_t wrong_bytes(const tnd_row_cast_t *cast, uint64_t rows)
 {
@@ -80,6 +105,8 @@ static uint64_t wrong_bytes(const tnd_row_cast_t *cast, uint64_t rows)
     gpu_wait(&gpu);
     for (size_t i = 0; i < all; i++)
         wrong += found[i] != expected[i];
+    if (wrong > 0)
+        print_wrong(cast, found, expected, all);
     compared += (double)all;
     free(expected);
     GPU_CALL(&gpu, cuMemFreeHost, found);

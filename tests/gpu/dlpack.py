@@ -4,8 +4,9 @@
     dlpack.py [--correct] [DEVICE]
 
 Each batch is read on a stream other than those of the device, after a kernel that delays the reading,
-and is dropped before that has happened: then its memory must not be filled again before.  The same
-pointer and the same bits are seen through both kinds of capsules.  --correct takes fewer steps.
+and is dropped before that has happened: then its memory must not be filled again before.  Once more,
+each batch is held until the next one has come, and read again then.  The same pointer and the same bits
+are seen through both kinds of capsules.  --correct takes fewer steps.
 Prints JSON as tests/gpu/gpu.h does.  Exit codes: 0 as expected; 1 not; 77 neither PyTorch nor JAX is
 here or sees the device.
 """
@@ -65,18 +66,26 @@ def address(tensor):
     return tensor._tensor.data
 
 
+def judge(name, moved, found, again, sums):
+    """`found` has the sum of each batch, `again` those of the batches that were held."""
+    show(f"{name}_other_pointers", moved, 0)
+    show(f"{name}_wrong_sums", sum(value != sums[step % len(sums)] for step, value in enumerate(found)), 0)
+    show(f"{name}_wrong_sums_of_held_batches", sum(value != sums[step % len(sums)] for step, value in enumerate(again)), 0)
+
+
 def check_torch(folder, device, sums, steps):
     import torch
     if device.startswith("cuda") and not torch.cuda.is_available():
         raise ImportError("PyTorch sees no CUDA device")
     on_device = "cuda" if device.startswith("cuda") else "cpu"
-    found = torch.zeros(steps, dtype=torch.int64, device=on_device)
+    found, again = (torch.zeros(steps, dtype=torch.int64, device=on_device) for _ in range(2))
     stream = torch.cuda.Stream() if on_device == "cuda" else None
     moved = 0
-    with feed(folder, device) as batches:
-        for step, batch in enumerate(batches):
-            if step == steps:
-                break
+
+    def read(batches, held):
+        nonlocal moved
+        before = None
+        for step, batch in zip(range(steps), batches):
             exporter = Old(batch["x"]) if step % 2 else batch["x"]
             with torch.cuda.stream(stream):
                 if stream is not None and step % 16 == 0:
@@ -84,12 +93,18 @@ def check_torch(folder, device, sums, steps):
                 tensor = torch.from_dlpack(exporter)
                 moved += tensor.data_ptr() != address(batch["x"])
                 found[step] = tensor.sum(dtype=torch.int64)
+                if before is not None:
+                    again[step - 1] = before.sum(dtype=torch.int64)
+            before = tensor if held else None
             del tensor, exporter, batch
-        if stream is not None:
-            stream.synchronize()
-    wrong = sum(value != sums[step % len(sums)] for step, value in enumerate(found.tolist()))
-    show("torch_other_pointers", moved, 0)
-    show("torch_wrong_sums", wrong, 0)
+
+    for held in False, True:
+        found.zero_()
+        with feed(folder, device) as batches:
+            read(batches, held)
+            if stream is not None:
+                stream.synchronize()
+        judge("torch_held" if held else "torch", moved, found.tolist(), again.tolist()[:steps - 1] if held else [], sums)
 
 
 def check_jax(folder, device, sums, steps):
@@ -97,19 +112,19 @@ def check_jax(folder, device, sums, steps):
     if device.startswith("cuda") and jax.default_backend() != "gpu":
         raise ImportError("JAX sees no CUDA device")
     total = jax.jit(lambda x: x.astype("uint32").sum())
-    found, moved = [], 0
-    with feed(folder, device) as batches:
-        for step, batch in enumerate(batches):
-            if step == steps:
-                break
-            array = jax.dlpack.from_dlpack(batch["x"])
-            moved += array.unsafe_buffer_pointer() != address(batch["x"])
-            found.append(total(array))
-            del array, batch
-        found = [int(value) for value in found]
-    wrong = sum(value != sums[step % len(sums)] for step, value in enumerate(found))
-    show("jax_other_pointers", moved, 0)
-    show("jax_wrong_sums", wrong, 0)
+    for held in False, True:
+        found, again, moved, before = [], [], 0, None
+        with feed(folder, device) as batches:
+            for step, batch in zip(range(steps), batches):
+                array = jax.dlpack.from_dlpack(batch["x"])
+                moved += array.unsafe_buffer_pointer() != address(batch["x"])
+                found.append(total(array))
+                if before is not None:
+                    again.append(total(before))
+                before = array if held else None
+                del array, batch
+            found, again, before = [int(value) for value in found], [int(value) for value in again], None
+        judge("jax_held" if held else "jax", moved, found, again, sums)
 
 
 def main(arguments):

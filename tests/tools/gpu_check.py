@@ -20,11 +20,12 @@ def bundle(folder):
     """What tools/bundle would make, as links to the build."""
     for name in ("bin", "python/tundish"):
         (folder / name).mkdir(parents=True)
-    for program in [*(BUILD / "tests").glob("gpu_*"), BUILD / "tests/test_conformance_device"]:
+    for program in [*(BUILD / "tests").glob("gpu_*"), BUILD / "tests/test_conformance_device", BUILD / "tests/linear.so"]:
         (folder / "bin" / program.name).symlink_to(program)
     for file in [BUILD / "tundish", BUILD / "libtundish.so", *(ROOT / "tools/python/tundish").glob("*.py")]:
         (folder / "python/tundish" / file.name).symlink_to(file)
-    (folder / "dlpack.py").symlink_to(ROOT / "tests/gpu/dlpack.py")
+    for name in "dlpack.py", "runs.py":
+        (folder / name).symlink_to(ROOT / "tests/gpu" / name)
     return folder
 
 
@@ -67,22 +68,39 @@ def test_without_a_device_nothing_runs(folder):
     same(([program["result"] for program in result["programs"]], result["values"]), (["skipped"], []))
 
 
+def over_the_driver(folder, *words, **env):
+    """Runs the checks of what is computed over the driver of the tests."""
+    env = {"LD_LIBRARY_PATH": str(DRIVER), "XDG_RUNTIME_DIR": str(folder), **env}
+    code, out, err = tool("gpu-check", "--correct", *words, bundle(folder / "bundle"), folder / "out", env=env)
+    same(err, "")
+    return code, out, json.loads((folder / "out/result.json").read_text())
+
+
 def test_what_is_computed_is_right_over_the_driver_of_the_tests(folder):
-    env = {"LD_LIBRARY_PATH": str(DRIVER), "XDG_RUNTIME_DIR": str(folder)}
-    code, out, err = tool("gpu-check", "--correct", bundle(folder / "bundle"), folder / "out", env=env)
-    same((code, err), (0, ""), out)
-    holds(out, "of 13 programs failed", "pjrt", "skipped")
-    result = json.loads((folder / "out/result.json").read_text())
+    code, out, result = over_the_driver(folder)
+    same(code, 0, out)
+    holds(out, "0 of 15 programs failed", "pjrt", "skipped")
     same({value["met"] for value in result["values"]} - {None}, {True})
     compiled = any(program["name"] == "casts" and program["result"] == "done" for program in result["programs"])
-    same({value["check"] for value in result["values"]}, {2, 4, 9, 20} | ({1} if compiled else set()))
+    same({value["check"] for value in result["values"]}, {2, 4, 9, 20, 21, 22, 23, 24} | ({1} if compiled else set()))
+    same([*(folder / "out").glob("*.trace")], [])
 
 
-def test_a_program_that_fails_is_named(folder):
-    env = {"LD_LIBRARY_PATH": str(DRIVER), "XDG_RUNTIME_DIR": str(folder), "TND_CUDA_FAIL": "cuMemcpyHtoDAsync_v2"}
-    code, out, _ = tool("gpu-check", "--correct", bundle(folder / "bundle"), folder / "out", env=env)
+def test_a_program_that_fails_is_named_and_traced(folder):
+    code, out, result = over_the_driver(folder, "--only", "commands", TND_CUDA_FAIL="cuMemcpyHtoDAsync_v2")
     same(code, 1)
     holds(out, "link                         FAILED (1): cuMemcpyHtoDAsync_v2 failed", "run_cpu                      done")
+    same([program["name"] for program in result["programs"]],
+         ["link", "link_traced", "run_cpu", "run_cuda", "run_auto_hidden", "run_cuda_hidden"])
+    trace = (folder / "out/run_cuda.trace").read_text().splitlines()
+    holds(trace[-1], " = ")
+    failed = next(i for i, line in enumerate(trace) if line.endswith(" cuMemcpyHtoDAsync_v2 = 719"))
+    holds(trace[failed - 1], " cuMemcpyHtoDAsync_v2")
+    same((folder / "out/run_cpu.trace").exists(), False)
+    (folder / "out/result.json").rename(folder / "failed.json")
+    code, _, result = over_the_driver(folder / "again", "--again", folder / "failed.json")
+    same((code, [program["name"] for program in result["programs"]]),
+         (0, ["link", "run_cpu", "run_cuda", "run_auto_hidden", "run_cuda_hidden"]))
 
 
 main(globals())

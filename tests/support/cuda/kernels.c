@@ -10,7 +10,7 @@
 #include "tests/support/cuda/calls.h"
 #include "tests/support/cuda/contexts.h"
 #include "tests/support/cuda/memory.h"
-#include "tests/support/cuda/streams.h"
+#include "tests/support/cuda/step_kernels.h"
 #include "tests/support/cuda/violation.h"
 #include "transport/device/cuda_kernels.h"
 
@@ -33,14 +33,15 @@ enum { KERNELS = sizeof kernels / sizeof kernels[0] };
 
 struct CUfunc_st {
     CUmodule module;
-    const kernel_t *kernel;
+    const kernel_t *kernel;            /* a cast; or else ... */
+    const hostile_step_kernel_t *step; /* one of a step */
 };
 
 struct CUmod_st {
     CUcontext context;
     CUmodule next;
     const char *text; /* of PTX; NULL: a fatbin */
-    struct CUfunc_st functions[KERNELS];
+    struct CUfunc_st functions[KERNELS], steps[HOSTILE_STEP_KERNELS];
     bool unloaded;
 };
 
@@ -97,6 +98,12 @@ static CUresult find(CUfunction *function, CUmodule self, const char *name)
         if (strcmp(kernels[i].name, name) == 0 && has(self, name)) {
             self->functions[i] = (struct CUfunc_st){.module = self, .kernel = &kernels[i]};
             *function = &self->functions[i];
+            return CUDA_SUCCESS;
+        }
+    for (size_t i = 0; i < HOSTILE_STEP_KERNELS; i++)
+        if (strcmp(hostile_step_kernels[i].name, name) == 0 && has(self, name)) {
+            self->steps[i] = (struct CUfunc_st){.module = self, .step = &hostile_step_kernels[i]};
+            *function = &self->steps[i];
             return CUDA_SUCCESS;
         }
     return CUDA_ERROR_NOT_FOUND;
@@ -170,6 +177,10 @@ static CUresult launch(CUfunction function, unsigned threads, CUstream handle, v
     HOSTILE_TRY(hostile_stream(context, handle, &stream));
     if (function->module->unloaded || function->module->context != context)
         return CUDA_ERROR_INVALID_HANDLE;
+    if (function->step != NULL) {
+        hostile_stream_put(stream, function->step->make(context, parameters));
+        return CUDA_SUCCESS;
+    }
     launch_t *self = calloc(1, sizeof *self);
     *self = (launch_t){.work = {.name = function->kernel->name, .run = run},
                        .kernel = function->kernel,

@@ -6,16 +6,16 @@
 #include "tests/support/cuda/events.h"
 #include "tests/support/cuda/kernels.h"
 #include "tests/support/cuda/memory.h"
-#include "tests/support/cuda/streams.h"
+#include "tests/support/cuda/step_kernels.h"
 #include "tests/support/cuda/violation.h"
 
 enum { DEVICES = 8 };
 
-/*  A program that could not release something, or that waits for what never comes, is right to leave
- *  memory that the device may still use. */
+/*  A program that could not release something, that waits for what never comes, or whose step has faulted,
+ *  is right to leave memory that the device may still use. */
 static bool may_leave(void)
 {
-    return hostile_releases_failed() || hostile_event_is_withheld();
+    return hostile_releases_failed() || hostile_event_is_withheld() || hostile_step_has_faulted();
 }
 
 static void end(CUcontext self)
