@@ -39,7 +39,8 @@ enum {
     TND_DEVICE_POINTERS = 4,   /* `device` of a stage is an address that other libraries may read */
     TND_DEVICE_STREAMS = 8,    /* await and mark take streams of other libraries */
     TND_DEVICE_ANY_THREAD = 16, /* steps may run on another thread each time */
-    TND_DEVICE_RAW_ROWS = 32 /* rows that are cast take the memory of the host's side there, too */
+    TND_DEVICE_RAW_ROWS = 32, /* rows that are cast take the memory of the host's side there, too */
+    TND_DEVICE_TIMES = 64     /* it times the work of steps: `work_ns` of its facts */
 };
 
 /*  The memory of one slot for one replica, aligned to TND_STAGE_ALIGN on both sides. */
@@ -82,6 +83,10 @@ typedef struct {
     int32_t numa_node;            /* -1: unknown */
     uint64_t bytes_moved;         /* from the host since it was opened */
     uint64_t link_ns;             /* time in which a copy was under way, as far as it was seen */
+    /*  With TND_DEVICE_TIMES: time in which streams worked on the rows of stages, from an `await` to the
+     *  `mark` after it, by the device's own events; several at a time count once.  And the host's
+     *  monotonic time up to which it is counted. */
+    uint64_t work_ns, worked_until_ns;
     uint64_t calls[TND_DEVICE_CALL_KINDS];
 } tnd_device_facts_t;
 

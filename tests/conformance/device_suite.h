@@ -516,6 +516,43 @@ static void a_stage_is_finished_when_its_last_reader_is(suite_t *self)
     hooks->close(self->device, slow);
 }
 
+/*  A stream works on the rows of a stage from its await to the mark; two streams at a time count once. */
+static void work_is_timed(suite_t *self)
+{
+    const device_hooks_t *hooks = &self->fixture->hooks;
+    if (!can(self, TND_DEVICE_TIMES))
+        return;
+    tnd_device_facts_t before, after;
+    _Atomic bool go = false;
+    tnd_stream_handle_t streams[2] = {hooks->open(self->device), hooks->open(self->device)};
+    tnd_stage_t stage = make_stage(self, 100, 100);
+    tnd_stage_piece_t piece = piece_at(&stage, 0, 100);
+    for (int cycle = 0; cycle < 3; cycle++) {
+        self->ops->facts(self->device, &before);
+        atomic_store(&go, false);
+        upload(self, &stage, &piece, 1);
+        await_upload(self, &stage);
+        uint64_t begun = tnd_clock_now();
+        for (int i = 0; i < 2; i++) {
+            SUCCEED(self, self->ops->await(self->device, &stage, streams[i], &self->error));
+            hooks->hold(self->device, streams[i], &go);
+            SUCCEED(self, self->ops->mark(self->device, &stage, streams[i], &self->error));
+        }
+        while (tnd_clock_now() < begun + 5000000)
+            EXPECT(self, self->ops->finished(self->device, &stage, &self->error) == TND_AGAIN);
+        atomic_store(&go, true);
+        settle(self, &stage, self->ops->finished);
+        uint64_t ended = tnd_clock_now();
+        self->ops->facts(self->device, &after);
+        uint64_t worked = after.work_ns - before.work_ns;
+        EXPECT(self, worked >= 4000000 && worked <= ended - begun);
+        EXPECT(self, after.worked_until_ns > begun && after.worked_until_ns <= ended);
+    }
+    self->ops->unstage(self->device, &stage);
+    hooks->close(self->device, streams[0]);
+    hooks->close(self->device, streams[1]);
+}
+
 /* --- the end ---------------------------------------------------------------------------------- */
 
 static void *let_go(void *context)
@@ -634,6 +671,7 @@ static void facts_describe_the_device(suite_t *self)
     TEST(streams_wait_for_the_copy)                                                                \
     TEST(the_next_upload_waits_for_all_readers)                                                    \
     TEST(a_stage_is_finished_when_its_last_reader_is)                                              \
+    TEST(work_is_timed)                                                                            \
     TEST(unstage_waits_for_work_under_way)                                                         \
     TEST(ten_thousand_cycles_cost_no_allocation)
 

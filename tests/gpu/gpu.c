@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "runtime/base/clock.h"
-#include "transport/device/cuda_devices.h"
+#include "transport/cuda/cuda_devices.h"
 
 static bool failed;
 

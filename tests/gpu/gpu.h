@@ -12,7 +12,7 @@
 
 #include <stdio.h>
 
-#include "transport/device/cuda_driver.h"
+#include "transport/cuda/cuda_driver.h"
 
 enum { GPU_BATCH = 256, GPU_ROW = 3 * 224 * 224, GPU_BATCH_BYTES = GPU_BATCH * GPU_ROW };
 

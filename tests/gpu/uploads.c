@@ -6,8 +6,8 @@
 #include "runtime/base/clock.h"
 #include "tests/gpu/gpu.h"
 #include "tests/gpu/gpu_device.h"
-#include "transport/device/cuda_image.h"
-#include "transport/device/cuda_kernels.h"
+#include "transport/cuda/cuda_image.h"
+#include "transport/cuda/cuda_kernels.h"
 
 enum { STAGES = 3, UPLOADS = 300, STEADY = 10000, LAUNCHES = 50 };
 

@@ -11,9 +11,9 @@
 #include "runtime/base/allocation.h"
 #include "runtime/base/clock.h"
 #include "runtime/base/round_up.h"
-#include "transport/device/cuda_casts.h"
-#include "transport/device/cuda_devices.h"
-#include "transport/device/cuda_stage.h"
+#include "transport/cuda/cuda_casts.h"
+#include "transport/cuda/cuda_devices.h"
+#include "transport/cuda/cuda_stage.h"
 
 extern const tnd_device_ops_t tnd_device_cuda;
 
@@ -24,9 +24,10 @@ typedef struct {
     tnd_cuda_memory_t memory;
     tnd_cuda_casts_t ready;
     tnd_device_facts_t facts; /* as of the opening */
-    uint64_t landed_ns;       /* when the last upload was seen to be complete */
-    _Atomic bool lost;        /* work did not end: what it may use is not freed */
-    _Atomic uint64_t bytes_moved, link_ns;
+    tnd_cuda_clock_t clock;
+    double worked_ns;  /* by the clock: work is counted until then */
+    _Atomic bool lost; /* work did not end: what it may use is not freed */
+    _Atomic uint64_t bytes_moved, link_ns, work_ns, worked_until_ns;
 } cuda_t;
 
 static cuda_t *of(tnd_device_t *device)
@@ -56,6 +57,7 @@ static tnd_status_t set_up(cuda_t *self, tnd_error_t *error)
     for (size_t i = 0; i < sizeof streams / sizeof streams[0]; i++)
         TND_TRY(TND_CUDA(&self->context, error, cuStreamCreateWithPriority, streams[i],
                          CU_STREAM_NON_BLOCKING, streams[i] == &self->casts ? urgent : 0));
+    TND_TRY(tnd_cuda_clock_open(&self->clock, &self->context, self->setup, error));
     TND_TRY(TND_CUDA(&self->context, error, cuMemGetInfo_v2, &unused, &all));
     self->facts.memory_free = unused < self->facts.memory ? unused : self->facts.memory;
     return TND_OK;
@@ -77,6 +79,7 @@ static void cuda_close(tnd_device_t **self_p)
         !lost && self->context.context != NULL && tnd_cuda_context_enter_to_release(&self->context);
     tnd_cuda_casts_free(&self->ready, &self->context, entered);
     tnd_cuda_memory_fini(&self->memory);
+    tnd_cuda_clock_close(&self->clock, &self->context, entered);
     if (entered)
         free_streams(self);
     tnd_cuda_context_leave_released(&self->context, entered);
@@ -115,6 +118,8 @@ static void cuda_facts(tnd_device_t *device, tnd_device_facts_t *facts)
     *facts = self->facts;
     facts->bytes_moved = atomic_load_explicit(&self->bytes_moved, memory_order_relaxed);
     facts->link_ns = atomic_load_explicit(&self->link_ns, memory_order_relaxed);
+    facts->work_ns = atomic_load_explicit(&self->work_ns, memory_order_relaxed);
+    facts->worked_until_ns = atomic_load_explicit(&self->worked_until_ns, memory_order_relaxed);
     for (size_t i = 0; i < TND_DEVICE_CALL_KINDS; i++)
         facts->calls[i] = atomic_load_explicit(&self->context.calls[i], memory_order_relaxed);
 }
@@ -139,8 +144,9 @@ static tnd_status_t cuda_stage(tnd_device_t *device, size_t host_bytes, size_t d
     (void)warm;
     *stage = (tnd_stage_t){.host_bytes = host_bytes, .device_bytes = device_bytes};
     TND_TRY(tnd_cuda_context_enter(&self->context, error));
-    tnd_status_t status = tnd_cuda_stage_make(stage, &self->memory, &self->context, self->setup,
-                                              self->facts.numa_node, self->ready.count > 0, error);
+    tnd_status_t status =
+        tnd_cuda_stage_make(stage, &self->memory, &self->clock, &self->context, self->setup,
+                            self->facts.numa_node, self->ready.count > 0, error);
     return tnd_cuda_context_leave(&self->context, status, error);
 }
 
@@ -158,10 +164,25 @@ static void cuda_unstage(tnd_device_t *device, tnd_stage_t *stage)
 /*  Copies take turns on the link. */
 static void count_link(cuda_t *self, const tnd_cuda_stage_t *own)
 {
-    uint64_t now = tnd_clock_now();
-    uint64_t since = own->put_ns > self->landed_ns ? own->put_ns : self->landed_ns;
-    atomic_fetch_add_explicit(&self->link_ns, now - since, memory_order_relaxed);
-    self->landed_ns = now;
+    tnd_cuda_span_t span;
+    if (tnd_cuda_stage_copied(own, &self->context, &span) && span.end_ns > span.begin_ns)
+        atomic_fetch_add_explicit(&self->link_ns, (uint64_t)(span.end_ns - span.begin_ns),
+                                  memory_order_relaxed);
+}
+
+/*  Streams may work on several stages at a time. */
+static void count_work(cuda_t *self, tnd_cuda_stage_t *own)
+{
+    tnd_cuda_span_t span;
+    if (!tnd_cuda_stage_worked(own, &self->context, &span))
+        return;
+    double begin = span.begin_ns > self->worked_ns ? span.begin_ns : self->worked_ns;
+    if (span.end_ns > begin) {
+        atomic_fetch_add_explicit(&self->work_ns, (uint64_t)(span.end_ns - begin),
+                                  memory_order_relaxed);
+        self->worked_ns = span.end_ns;
+    }
+    atomic_store_explicit(&self->worked_until_ns, tnd_clock_now(), memory_order_relaxed);
 }
 
 static uint64_t bytes_of(const tnd_stage_piece_t *piece)
@@ -257,9 +278,11 @@ static tnd_status_t put(cuda_t *self, const tnd_stage_t *stage, const tnd_stage_
 {
     tnd_cuda_stage_t *own = stage->own;
     tnd_cuda_context_t *context = &self->context;
+    own->casts = casts_any(pieces, count);
     TND_TRY(tnd_cuda_stage_wait_for_readers(own, context, self->copies, error));
+    TND_TRY(TND_CUDA(context, error, cuEventRecord, own->began, self->copies));
     TND_TRY(copy_plain(self, stage, pieces, count, error));
-    if (!casts_any(pieces, count))
+    if (!own->casts)
         return TND_CUDA(context, error, cuEventRecord, own->done, self->copies);
     TND_TRY(each_cast(self, stage, pieces, count, copy_raw, error));
     TND_TRY(TND_CUDA(context, error, cuEventRecord, own->landed, self->copies));
@@ -284,7 +307,6 @@ static tnd_status_t cuda_upload(tnd_device_t *device, tnd_stage_t *stage,
     cuda_t *self = of(device);
     tnd_cuda_stage_t *own = stage->own;
     TND_TRY(tnd_cuda_context_enter(&self->context, error));
-    own->put_ns = tnd_clock_now();
     tnd_status_t status = put(self, stage, pieces, count, error);
     own->under_way = status == TND_OK;
     for (size_t i = 0; i < count; i++)
@@ -293,6 +315,23 @@ static tnd_status_t cuda_upload(tnd_device_t *device, tnd_stage_t *stage,
     if (status != TND_OK)
         settle(self);
     return status;
+}
+
+/*  Counts the work of readers when all have ended it. */
+static tnd_status_t ask_readers(cuda_t *self, tnd_cuda_stage_t *own, tnd_error_t *error)
+{
+    tnd_status_t status = tnd_cuda_stage_ask_readers(own, &self->context, error);
+    if (status == TND_OK)
+        count_work(self, own);
+    return status;
+}
+
+/*  All readers before an upload that is complete have ended their work. */
+static tnd_status_t end_readers(cuda_t *self, tnd_cuda_stage_t *own, tnd_error_t *error)
+{
+    tnd_status_t status = ask_readers(self, own, error);
+    tnd_cuda_stage_forget_work(own);
+    return status == TND_FAILED ? status : TND_OK;
 }
 
 static tnd_status_t cuda_uploaded(tnd_device_t *device, tnd_stage_t *stage, tnd_error_t *error)
@@ -306,6 +345,7 @@ static tnd_status_t cuda_uploaded(tnd_device_t *device, tnd_stage_t *stage, tnd_
     if (status == TND_OK) {
         own->under_way = false;
         count_link(self, own);
+        status = end_readers(self, own, error);
     }
     return tnd_cuda_context_leave(&self->context, status, error);
 }
@@ -326,10 +366,9 @@ static tnd_status_t cuda_await(tnd_device_t *device, tnd_stage_t *stage, tnd_str
                                tnd_error_t *error)
 {
     cuda_t *self = of(device);
-    const tnd_cuda_stage_t *own = stage->own;
     TND_TRY(tnd_cuda_context_enter(&self->context, error));
     tnd_status_t status =
-        TND_CUDA(&self->context, error, cuStreamWaitEvent, stream_of(stream), own->done, 0);
+        tnd_cuda_stage_await(stage->own, &self->context, stream_of(stream), error);
     return tnd_cuda_context_leave(&self->context, status, error);
 }
 
@@ -350,7 +389,7 @@ static tnd_status_t cuda_finished(tnd_device_t *device, tnd_stage_t *stage, tnd_
 {
     cuda_t *self = of(device);
     TND_TRY(tnd_cuda_context_enter(&self->context, error));
-    tnd_status_t status = tnd_cuda_stage_ask_readers(stage->own, &self->context, error);
+    tnd_status_t status = ask_readers(self, stage->own, error);
     return tnd_cuda_context_leave(&self->context, status, error);
 }
 
@@ -358,7 +397,8 @@ const tnd_device_ops_t tnd_device_cuda = {
     .name = "cuda",
     .meant = "gpu",
     .can = TND_DEVICE_OWN_MEMORY | TND_DEVICE_POINTERS | TND_DEVICE_STREAMS |
-           TND_DEVICE_ANY_THREAD | (TND_CUDA_CASTS ? TND_DEVICE_CASTS | TND_DEVICE_RAW_ROWS : 0),
+           TND_DEVICE_ANY_THREAD | TND_DEVICE_TIMES |
+           (TND_CUDA_CASTS ? TND_DEVICE_CASTS | TND_DEVICE_RAW_ROWS : 0),
     .dlpack_type = 2, /* kDLCUDA */
     .preferred = true,
     .count = cuda_count,

@@ -77,9 +77,10 @@ typedef struct {
     pthread_mutex_t lock; /* guards the rest */
     tnd_sim_faults_t faults;
     uint64_t used, bytes_moved, link_ns, calls[TND_DEVICE_CALL_KINDS];
-    uint64_t put, done, free_ns; /* of the link */
-    bool moving;                 /* a thread copies without the lock */
-    copy_t copies[COPIES_MAX];   /* by number % COPIES_MAX */
+    uint64_t work_ns, worked_until_ns; /* of all streams together */
+    uint64_t put, done, free_ns;       /* of the link */
+    bool moving;                       /* a thread copies without the lock */
+    copy_t copies[COPIES_MAX];         /* by number % COPIES_MAX */
     stream_t streams[TND_SIM_STREAMS];
 } sim_t;
 
@@ -132,11 +133,21 @@ static bool advance_link(sim_t *self, uint64_t now)
     return true;
 }
 
+/*  Counts time in which a stream worked; another one may have worked, too. */
+static void count_work(sim_t *self, uint64_t begin, uint64_t end)
+{
+    begin = later(begin, self->worked_until_ns);
+    if (end <= begin)
+        return;
+    self->work_ns += end - begin;
+    self->worked_until_ns = end;
+}
+
 /*  Does the first work of a stream if it is due. */
-static bool advance_stream(stream_t *stream, uint64_t now)
+static bool advance_stream(sim_t *self, stream_t *stream, uint64_t now)
 {
     const work_t *work = &stream->work[stream->done % WORK_MAX];
-    uint64_t end = later(stream->free_ns, work->put_ns);
+    uint64_t begin = later(stream->free_ns, work->put_ns), end = begin;
     if (stream->done == stream->put)
         return false;
     switch (work->what) {
@@ -162,6 +173,8 @@ static bool advance_stream(stream_t *stream, uint64_t now)
         memcpy(work->out, work->from, work->bytes);
         atomic_store(work->done, true);
     }
+    if (work->what == BUSY || work->what == HOLD)
+        count_work(self, begin, end);
     stream->free_ns = end;
     stream->done++;
     return true;
@@ -177,7 +190,7 @@ static void lock(sim_t *self)
     while (any) {
         any = advance_link(self, now);
         for (size_t i = self->faults.stall; i < TND_SIM_STREAMS; i++)
-            any = advance_stream(&self->streams[i], now) || any;
+            any = advance_stream(self, &self->streams[i], now) || any;
     }
 }
 
@@ -494,7 +507,9 @@ static void sim_facts(tnd_device_t *device, tnd_device_facts_t *facts)
                                   .memory_free = self->config.memory_bytes - self->used,
                                   .numa_node = -1,
                                   .bytes_moved = self->bytes_moved,
-                                  .link_ns = self->link_ns};
+                                  .link_ns = self->link_ns,
+                                  .work_ns = self->work_ns,
+                                  .worked_until_ns = self->worked_until_ns};
     memcpy(facts->calls, self->calls, sizeof facts->calls);
     unlock(self);
 }
@@ -502,7 +517,7 @@ static void sim_facts(tnd_device_t *device, tnd_device_facts_t *facts)
 const tnd_device_ops_t tnd_device_sim = {
     .name = "sim",
     .can = TND_DEVICE_OWN_MEMORY | TND_DEVICE_CASTS | TND_DEVICE_POINTERS | TND_DEVICE_STREAMS |
-           TND_DEVICE_ANY_THREAD,
+           TND_DEVICE_ANY_THREAD | TND_DEVICE_TIMES,
     .dlpack_type = 1, /* kDLCPU: its memory is the host's */
     .count = sim_count,
     .open = sim_open,

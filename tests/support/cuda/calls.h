@@ -3,17 +3,17 @@
  *  One lock is held during a call: it guards all that the driver has.  A call that is chosen to fail
  *  does nothing but that.
  *
- *  The names and types are those of transport/device/cuda_calls.def and more_calls.def. */
+ *  The names and types are those of transport/cuda/cuda_calls.def and more_calls.def. */
 #ifndef TND_TESTS_SUPPORT_CUDA_CALLS_H
 #define TND_TESTS_SUPPORT_CUDA_CALLS_H
 
-#include "transport/device/cuda_driver.h"
+#include "transport/cuda/cuda_driver.h"
 
 #define TYPE(name, type)
 #define CONSTANT(name, value)
 #define CALL(kind, name, parameters)                                                               \
     CUresult name parameters __attribute__((visibility("default")));
-#include "transport/device/cuda_calls.def"
+#include "transport/cuda/cuda_calls.def"
 #include "tests/support/cuda/more_calls.def"
 #undef CALL
 #undef CONSTANT

@@ -7,7 +7,7 @@
 #ifndef TND_TESTS_SUPPORT_CUDA_CONTEXTS_H
 #define TND_TESTS_SUPPORT_CUDA_CONTEXTS_H
 
-#include "transport/device/cuda_driver.h"
+#include "transport/cuda/cuda_driver.h"
 
 struct CUctx_st {
     CUdevice device;

@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "runtime/base/clock.h"
+
 #include "tests/support/cuda/calls.h"
 #include "tests/support/cuda/contexts.h"
 #include "tests/support/cuda/settings.h"
@@ -15,13 +17,15 @@ typedef struct {
     uint64_t number; /* of the work in the stream */
     uint64_t late;   /* so often it has not come yet when it is asked for */
     bool never, done;
+    uint64_t done_ns;
 } record_t;
 
 struct CUevent_st {
     CUcontext context;
     CUevent next;
     unsigned number; /* in its context */
-    record_t *last;  /* NULL: it was never recorded */
+    bool timed;
+    record_t *last; /* NULL: it was never recorded */
     bool destroyed;
 };
 
@@ -58,6 +62,7 @@ static bool come(work_t *work, bool demanded)
     record_t *record = ((event_work_t *)work)->record;
     (void)demanded;
     record->done = !record->never;
+    record->done_ns = tnd_clock_now();
     withheld |= record->never;
     return record->done;
 }
@@ -82,13 +87,13 @@ static CUresult check(const struct CUevent_st *self)
     return self == NULL || self->destroyed ? CUDA_ERROR_INVALID_HANDLE : CUDA_SUCCESS;
 }
 
-static CUresult create(CUevent *event)
+static CUresult create(CUevent *event, bool timed)
 {
     CUcontext context;
     HOSTILE_TRY(hostile_current(&context));
     CUevent self = calloc(1, sizeof *self);
     *self = (struct CUevent_st){
-        .context = context, .next = context->events, .number = context->numbers++};
+        .context = context, .next = context->events, .number = context->numbers++, .timed = timed};
     *event = context->events = self;
     return CUDA_SUCCESS;
 }
@@ -133,6 +138,19 @@ static CUresult query(CUevent self)
     return hostile_stream_run(last->stream, last->number) ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
 }
 
+static CUresult elapsed(float *milliseconds, CUevent begin, CUevent end)
+{
+    HOSTILE_TRY(check(begin));
+    HOSTILE_TRY(check(end));
+    HOSTILE_TRY(begin->context->failed);
+    if (!begin->timed || !end->timed || begin->last == NULL || end->last == NULL)
+        return CUDA_ERROR_INVALID_HANDLE;
+    if (!begin->last->done || !end->last->done)
+        return CUDA_ERROR_NOT_READY;
+    *milliseconds = (float)(((double)end->last->done_ns - (double)begin->last->done_ns) / 1e6);
+    return CUDA_SUCCESS;
+}
+
 static CUresult make_wait(CUstream handle, CUevent event)
 {
     CUcontext context;
@@ -167,8 +185,10 @@ bool hostile_event_is_withheld(void)
 
 CUresult cuEventCreate(CUevent *event, unsigned flags)
 {
-    HOSTILE_CALL(cuEventCreate,
-                 flags == CU_EVENT_DISABLE_TIMING ? create(event) : CUDA_ERROR_INVALID_VALUE);
+    bool timed = flags == CU_EVENT_DEFAULT;
+    HOSTILE_CALL(cuEventCreate, timed || flags == CU_EVENT_DISABLE_TIMING
+                                    ? create(event, timed)
+                                    : CUDA_ERROR_INVALID_VALUE);
 }
 
 CUresult cuEventDestroy_v2(CUevent event)
@@ -184,6 +204,11 @@ CUresult cuEventRecord(CUevent event, CUstream stream)
 CUresult cuEventQuery(CUevent event)
 {
     HOSTILE_CALL(cuEventQuery, query(event));
+}
+
+CUresult cuEventElapsedTime(float *milliseconds, CUevent begin, CUevent end)
+{
+    HOSTILE_CALL(cuEventElapsedTime, elapsed(milliseconds, begin, end));
 }
 
 CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned flags)

@@ -4,7 +4,7 @@
 #ifndef TND_TESTS_SUPPORT_CUDA_EVENTS_H
 #define TND_TESTS_SUPPORT_CUDA_EVENTS_H
 
-#include "transport/device/cuda_driver.h"
+#include "transport/cuda/cuda_driver.h"
 
 /*  Frees what is left of a context; the number of events that were not destroyed. */
 unsigned hostile_events_end(CUcontext context);

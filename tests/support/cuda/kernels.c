@@ -1,6 +1,6 @@
 /*  tests/support/cuda/kernels.c - loads images and launches their kernels.
  *
- *  An image is only looked at: the kernels are those of transport/device/cuda_kernels.h. */
+ *  An image is only looked at: the kernels are those of transport/cuda/cuda_kernels.h. */
 #include "tests/support/cuda/kernels.h"
 
 #include <stdio.h>
@@ -12,7 +12,7 @@
 #include "tests/support/cuda/memory.h"
 #include "tests/support/cuda/step_kernels.h"
 #include "tests/support/cuda/violation.h"
-#include "transport/device/cuda_kernels.h"
+#include "transport/cuda/cuda_kernels.h"
 
 static const uint32_t FATBIN = 0xba55ed50;
 

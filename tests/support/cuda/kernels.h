@@ -4,7 +4,7 @@
 #ifndef TND_TESTS_SUPPORT_CUDA_KERNELS_H
 #define TND_TESTS_SUPPORT_CUDA_KERNELS_H
 
-#include "transport/device/cuda_driver.h"
+#include "transport/cuda/cuda_driver.h"
 
 /*  Frees what is left of a context; the number of modules that were not unloaded. */
 unsigned hostile_modules_end(CUcontext context);

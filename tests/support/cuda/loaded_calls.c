@@ -26,7 +26,7 @@ static void load(void)
 #define TYPE(name, type)
 #define CONSTANT(name, value)
 #define CALL(kind, name, parameters) *(void **)&calls.name = dlsym(library, #name);
-#include "transport/device/cuda_calls.def"
+#include "transport/cuda/cuda_calls.def"
 #include "tests/support/cuda/more_calls.def"
 #undef CALL
 #undef CONSTANT

@@ -6,13 +6,13 @@
 #ifndef TND_TESTS_SUPPORT_CUDA_LOADED_CALLS_H
 #define TND_TESTS_SUPPORT_CUDA_LOADED_CALLS_H
 
-#include "transport/device/cuda_driver.h"
+#include "transport/cuda/cuda_driver.h"
 
 typedef struct {
 #define TYPE(name, type)
 #define CONSTANT(name, value)
 #define CALL(kind, name, parameters) CUresult(*name) parameters;
-#include "transport/device/cuda_calls.def"
+#include "transport/cuda/cuda_calls.def"
 #include "tests/support/cuda/more_calls.def"
 #undef CALL
 #undef CONSTANT

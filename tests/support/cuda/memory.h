@@ -7,7 +7,7 @@
 #ifndef TND_TESTS_SUPPORT_CUDA_MEMORY_H
 #define TND_TESTS_SUPPORT_CUDA_MEMORY_H
 
-#include "transport/device/cuda_driver.h"
+#include "transport/cuda/cuda_driver.h"
 
 /*  What memory has before it was written, and while it is written. */
 enum { POISON = 0xdb };

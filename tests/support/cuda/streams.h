@@ -13,7 +13,7 @@
 #ifndef TND_TESTS_SUPPORT_CUDA_STREAMS_H
 #define TND_TESTS_SUPPORT_CUDA_STREAMS_H
 
-#include "transport/device/cuda_driver.h"
+#include "transport/cuda/cuda_driver.h"
 
 enum { TOUCHES = 4 };
 

@@ -1,6 +1,6 @@
-/*  Covers transport/device/cuda_kernels.h, compiled for the host: its casts have the bits of
+/*  Covers transport/cuda/cuda_kernels.h, compiled for the host: its casts have the bits of
  *  runtime/core/numeric/row_cast.h.  Also that the embedded file has every kernel. */
-#include "transport/device/cuda_kernels.h"
+#include "transport/cuda/cuda_kernels.h"
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 #include <criterion/criterion.h>
 
 #include "runtime/core/numeric/row_cast.h"
-#include "transport/device/cuda_image.h"
+#include "transport/cuda/cuda_image.h"
 
 typedef struct {
     const char *name;

@@ -1,4 +1,4 @@
-/*  transport/device/cuda_kernels.h - the casts of rows as CUDA devices compute them.
+/*  transport/cuda/cuda_kernels.h - the casts of rows as CUDA devices compute them.
  *
  *  Compilers of kernels read this file with TND_KERNELS_FOR_DEVICE defined.  So does the host's
  *  without it, so that tests run the same arithmetic without a device.  The results are those of
@@ -8,8 +8,8 @@
  *  writes several neighbouring elements at once, and computes little for each: no division.
  *
  *  Indices have 32 bits: a launch makes less than 2^31 elements. */
-#ifndef TND_TRANSPORT_DEVICE_CUDA_KERNELS_H
-#define TND_TRANSPORT_DEVICE_CUDA_KERNELS_H
+#ifndef TND_TRANSPORT_CUDA_CUDA_KERNELS_H
+#define TND_TRANSPORT_CUDA_CUDA_KERNELS_H
 
 /*  The one parameter of a kernel. */
 typedef struct {

@@ -1,14 +1,14 @@
-/*  transport/device/cuda_memory.h - the memory of the stages of one device of CUDA.
+/*  transport/cuda/cuda_memory.h - the memory of the stages of one device of CUDA.
  *
  *  A call that allocates page-locked memory may take a millisecond, and small batches have hundreds of
  *  stages.  So memory is allocated in blocks with room for several stages of one size: as many as
  *  there are of that size already, up to some MiB.  A block is freed with its last stage.
  *
  *  Threads: any.  take and give need the context to be entered. */
-#ifndef TND_TRANSPORT_DEVICE_CUDA_MEMORY_H
-#define TND_TRANSPORT_DEVICE_CUDA_MEMORY_H
+#ifndef TND_TRANSPORT_CUDA_CUDA_MEMORY_H
+#define TND_TRANSPORT_CUDA_CUDA_MEMORY_H
 
-#include "transport/device/cuda_context.h"
+#include "transport/cuda/cuda_context.h"
 
 typedef struct tnd_cuda_block tnd_cuda_block_t;
 

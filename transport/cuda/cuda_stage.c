@@ -1,5 +1,5 @@
-/*  transport/device/cuda_stage.c - makes and frees stages, and tracks their readers. */
-#include "transport/device/cuda_stage.h"
+/*  transport/cuda/cuda_stage.c - makes and frees stages, and tracks their readers. */
+#include "transport/cuda/cuda_stage.h"
 
 #include <stdlib.h>
 
@@ -10,12 +10,14 @@
 
 static tnd_status_t make_event(tnd_cuda_context_t *context, CUevent *event_p, tnd_error_t *error)
 {
-    return TND_CUDA(context, error, cuEventCreate, event_p, CU_EVENT_DISABLE_TIMING);
+    return TND_CUDA(context, error, cuEventCreate, event_p, CU_EVENT_DEFAULT);
 }
 
 static tnd_status_t make_events(tnd_cuda_stage_t *own, tnd_cuda_context_t *context,
                                 tnd_error_t *error)
 {
+    TND_TRY(make_event(context, &own->began, error));
+    TND_TRY(make_event(context, &own->awaited, error));
     TND_TRY(make_event(context, &own->landed, error));
     TND_TRY(make_event(context, &own->done, error));
     for (size_t i = 0; i < TND_CUDA_READERS; i++)
@@ -66,10 +68,10 @@ static void release(const tnd_cuda_stage_t *own, tnd_cuda_context_t *context)
     for (size_t i = 0; i < TND_CUDA_READERS; i++)
         if (own->readers[i].event != NULL)
             (void)TND_CUDA(context, NULL, cuEventDestroy_v2, own->readers[i].event);
-    if (own->done != NULL)
-        (void)TND_CUDA(context, NULL, cuEventDestroy_v2, own->done);
-    if (own->landed != NULL)
-        (void)TND_CUDA(context, NULL, cuEventDestroy_v2, own->landed);
+    CUevent const events[] = {own->done, own->landed, own->awaited, own->began};
+    for (size_t i = 0; i < sizeof events / sizeof events[0]; i++)
+        if (events[i] != NULL)
+            (void)TND_CUDA(context, NULL, cuEventDestroy_v2, events[i]);
     if (own->part.block != NULL)
         tnd_cuda_memory_give(own->memory, context, &own->part);
 }
@@ -83,12 +85,13 @@ static void forget(tnd_stage_t *stage)
 }
 
 tnd_status_t tnd_cuda_stage_make(tnd_stage_t *stage, tnd_cuda_memory_t *memory,
-                                 tnd_cuda_context_t *context, CUstream stream, int32_t node,
-                                 bool raw, tnd_error_t *error)
+                                 tnd_cuda_clock_t *clock, tnd_cuda_context_t *context,
+                                 CUstream stream, int32_t node, bool raw, tnd_error_t *error)
 {
     tnd_cuda_stage_t *own = tnd_allocate_zeroed(1, sizeof *own);
     pthread_mutex_init(&own->lock, NULL);
     own->memory = memory;
+    own->clock = clock;
     own->raw_bytes = raw ? at_least_one(stage->host_bytes) + TND_STAGE_PIECES * TND_STAGE_ALIGN : 0;
     stage->own = own;
     tnd_status_t status = allocate(stage, context, stream, node, error);
@@ -162,6 +165,17 @@ static tnd_status_t record_reader(tnd_cuda_reader_t *reader, tnd_cuda_context_t 
     return TND_OK;
 }
 
+/*  The reader has ended its work. */
+static void end_reader(tnd_cuda_stage_t *self, tnd_cuda_context_t *context,
+                       tnd_cuda_reader_t *reader)
+{
+    double ns;
+    reader->reads = false;
+    if (self->works && tnd_cuda_clock_read(self->clock, context, reader->event, &ns) &&
+        ns > self->ended_ns)
+        self->ended_ns = ns;
+}
+
 static tnd_status_t ask_readers(tnd_cuda_stage_t *self, tnd_cuda_context_t *context,
                                 tnd_error_t *error)
 {
@@ -172,9 +186,10 @@ static tnd_status_t ask_readers(tnd_cuda_stage_t *self, tnd_cuda_context_t *cont
             reader->reads ? TND_CUDA(context, error, cuEventQuery, reader->event) : TND_OK;
         if (status == TND_FAILED)
             return status;
-        reader->reads = status == TND_AGAIN;
         if (status == TND_AGAIN)
             all = TND_AGAIN;
+        else if (reader->reads)
+            end_reader(self, context, reader);
     }
     return all;
 }
@@ -197,4 +212,48 @@ tnd_status_t tnd_cuda_stage_ask_readers(tnd_cuda_stage_t *self, tnd_cuda_context
     tnd_status_t status = ask_readers(self, context, error);
     pthread_mutex_unlock(&self->lock);
     return status;
+}
+
+/* --- times ------------------------------------------------------------------------------------ */
+
+tnd_status_t tnd_cuda_stage_await(tnd_cuda_stage_t *self, tnd_cuda_context_t *context,
+                                  CUstream stream, tnd_error_t *error)
+{
+    TND_TRY(TND_CUDA(context, error, cuStreamWaitEvent, stream, self->done, 0));
+    pthread_mutex_lock(&self->lock);
+    tnd_status_t status = TND_OK;
+    if (!self->works)
+        status = TND_CUDA(context, error, cuEventRecord, self->awaited, stream);
+    self->works = status == TND_OK;
+    pthread_mutex_unlock(&self->lock);
+    return status;
+}
+
+bool tnd_cuda_stage_worked(tnd_cuda_stage_t *self, tnd_cuda_context_t *context,
+                           tnd_cuda_span_t *span)
+{
+    pthread_mutex_lock(&self->lock);
+    span->end_ns = self->ended_ns;
+    bool known = self->works && self->ended_ns > 0 &&
+                 tnd_cuda_clock_read(self->clock, context, self->awaited, &span->begin_ns);
+    if (self->ended_ns > 0)
+        self->works = false;
+    self->ended_ns = 0;
+    pthread_mutex_unlock(&self->lock);
+    return known;
+}
+
+void tnd_cuda_stage_forget_work(tnd_cuda_stage_t *self)
+{
+    pthread_mutex_lock(&self->lock);
+    self->works = false;
+    pthread_mutex_unlock(&self->lock);
+}
+
+bool tnd_cuda_stage_copied(const tnd_cuda_stage_t *self, tnd_cuda_context_t *context,
+                           tnd_cuda_span_t *span)
+{
+    return tnd_cuda_clock_read(self->clock, context, self->began, &span->begin_ns) &&
+           tnd_cuda_clock_read(self->clock, context, self->casts ? self->landed : self->done,
+                               &span->end_ns);
 }

@@ -1,5 +1,5 @@
-/*  transport/device/cuda_casts.c - loads and launches the kernels that cast rows. */
-#include "transport/device/cuda_casts.h"
+/*  transport/cuda/cuda_casts.c - loads and launches the kernels that cast rows. */
+#include "transport/cuda/cuda_casts.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "runtime/base/allocation.h"
-#include "transport/device/cuda_image.h"
-#include "transport/device/cuda_kernels.h"
+#include "transport/cuda/cuda_image.h"
+#include "transport/cuda/cuda_kernels.h"
 
 /*  Elements of a launch: kernels count with 32 bits. */
 static const uint64_t launch_most = (UINT64_C(1) << 31) - 1;

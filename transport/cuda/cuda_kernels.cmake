@@ -1,11 +1,11 @@
-# Compiles the kernels of the device `cuda` into the file that device/cuda_image.c embeds.
+# Compiles the kernels of the device `cuda` into the file that cuda/cuda_image.c embeds.
 #
 #   nvcc    if it works here: machine code for sm_75, 80 and 90, and PTX for what is newer
 #   clang   otherwise: PTX 6.3, which the driver compiles; it needs nothing of NVIDIA's
 #   none    otherwise: the file is empty, and rows are cast on the host
 #
 # -DTND_NVCC=PATH and -DTND_CUDA_CLANG=PATH name the compilers; OFF does without.
-set(source ${CMAKE_CURRENT_SOURCE_DIR}/device/cuda_kernels.cu)
+set(source ${CMAKE_CURRENT_SOURCE_DIR}/cuda/cuda_kernels.cu)
 set(image ${CMAKE_CURRENT_BINARY_DIR}/cuda_kernels.image)
 
 # Where `tools/setup --cuda` installs nvcc.
@@ -63,7 +63,7 @@ endif()
 
 if(compile)
     add_custom_command(OUTPUT ${image} COMMAND ${compile} -o ${image} ${source}
-                       DEPENDS ${source} ${CMAKE_CURRENT_SOURCE_DIR}/device/cuda_kernels.h VERBATIM
+                       DEPENDS ${source} ${CMAKE_CURRENT_SOURCE_DIR}/cuda/cuda_kernels.h VERBATIM
                        COMMENT "Compiling the kernels of the device cuda")
     target_sources(tnd_transport PRIVATE ${image})
     set(casts 1)
@@ -75,5 +75,5 @@ else()
     message(STATUS "kernels of the device cuda: neither nvcc nor clang works here, so rows for it are cast on the host")
 endif()
 set_source_files_properties(device/cuda.c PROPERTIES COMPILE_DEFINITIONS TND_CUDA_CASTS=${casts})
-set_source_files_properties(device/cuda_image.c PROPERTIES OBJECT_DEPENDS ${image}
+set_source_files_properties(cuda/cuda_image.c PROPERTIES OBJECT_DEPENDS ${image}
                             COMPILE_DEFINITIONS TND_CUDA_IMAGE="${image}")

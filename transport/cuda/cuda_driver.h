@@ -1,11 +1,11 @@
-/*  transport/device/cuda_driver.h - the driver of NVIDIA's devices, if this machine has one.
+/*  transport/cuda/cuda_driver.h - the driver of NVIDIA's devices, if this machine has one.
  *
  *  The driver is a library that is looked for at run time; nothing of NVIDIA's is needed to build.
  *  cuda_calls.def lists what is used of its interface.
  *
  *  Threads: any. */
-#ifndef TND_TRANSPORT_DEVICE_CUDA_DRIVER_H
-#define TND_TRANSPORT_DEVICE_CUDA_DRIVER_H
+#ifndef TND_TRANSPORT_CUDA_CUDA_DRIVER_H
+#define TND_TRANSPORT_CUDA_CUDA_DRIVER_H
 
 #include <stddef.h>
 
@@ -18,14 +18,14 @@ typedef struct {
 #define TYPE(name, type) typedef type name;
 #define CONSTANT(name, value)
 #define CALL(kind, name, parameters)
-#include "transport/device/cuda_calls.def"
+#include "transport/cuda/cuda_calls.def"
 #undef TYPE
 #undef CONSTANT
 
 #define TYPE(name, type)
 #define CONSTANT(name, value) name = value,
 enum {
-#include "transport/device/cuda_calls.def"
+#include "transport/cuda/cuda_calls.def"
 };
 #undef CONSTANT
 #undef CALL
@@ -34,14 +34,14 @@ enum {
 /*  The calls, each under its own name. */
 typedef struct {
 #define CALL(kind, name, parameters) CUresult(*name) parameters;
-#include "transport/device/cuda_calls.def"
+#include "transport/cuda/cuda_calls.def"
 #undef CALL
 } tnd_cuda_driver_t;
 
 /*  Their numbers: TND_CUDA_cuInit and so on. */
 typedef enum {
 #define CALL(kind, name, parameters) TND_CUDA_##name,
-#include "transport/device/cuda_calls.def"
+#include "transport/cuda/cuda_calls.def"
 #undef CALL
     TND_CUDA_CALLS,
 } tnd_cuda_call_t;

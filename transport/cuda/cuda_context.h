@@ -1,4 +1,4 @@
-/*  transport/device/cuda_context.h - one device of CUDA as this process uses it: its primary context,
+/*  transport/cuda/cuda_context.h - one device of CUDA as this process uses it: its primary context,
  *  and the account of calls.
  *
  *  Frameworks use the primary context too, so their streams and ours work on the same memory.  They
@@ -8,13 +8,13 @@
  *  Threads: open and close on any, one at a time; the rest on any.
  *  Errors: TND_FAILED with a text that begins with the name of the device.  After an error of the
  *  device itself, all further `enter` fail with its text. */
-#ifndef TND_TRANSPORT_DEVICE_CUDA_CONTEXT_H
-#define TND_TRANSPORT_DEVICE_CUDA_CONTEXT_H
+#ifndef TND_TRANSPORT_CUDA_CUDA_CONTEXT_H
+#define TND_TRANSPORT_CUDA_CUDA_CONTEXT_H
 
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "transport/device/cuda_trace.h"
+#include "transport/cuda/cuda_trace.h"
 
 typedef struct {
     char name[24]; /* "cuda:0" */

@@ -1,5 +1,5 @@
-/*  transport/device/cuda_trace.c - writes lines to the file of $TUNDISH_CUDA_TRACE. */
-#include "transport/device/cuda_trace.h"
+/*  transport/cuda/cuda_trace.c - writes lines to the file of $TUNDISH_CUDA_TRACE. */
+#include "transport/cuda/cuda_trace.h"
 
 #include <fcntl.h>
 #include <inttypes.h>

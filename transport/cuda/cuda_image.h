@@ -1,11 +1,11 @@
-/*  transport/device/cuda_image.h - the compiled kernels, which the build embeds.
+/*  transport/cuda/cuda_image.h - the compiled kernels, which the build embeds.
  *
  *  A fatbin if nvcc compiled them, text of PTX if clang did, nothing if neither was found
  *  (cuda_kernels.cmake).
  *
  *  Threads: any. */
-#ifndef TND_TRANSPORT_DEVICE_CUDA_IMAGE_H
-#define TND_TRANSPORT_DEVICE_CUDA_IMAGE_H
+#ifndef TND_TRANSPORT_CUDA_CUDA_IMAGE_H
+#define TND_TRANSPORT_CUDA_CUDA_IMAGE_H
 
 #include <stddef.h>
 

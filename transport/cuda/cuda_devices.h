@@ -1,13 +1,13 @@
-/*  transport/device/cuda_devices.h - which devices CUDA's driver has.
+/*  transport/cuda/cuda_devices.h - which devices CUDA's driver has.
  *
  *  CUDA_VISIBLE_DEVICES hides devices and changes their order: the driver reads it.
  *
  *  Threads: any.
  *  Errors: TND_FAILED with the reason, in which no device is named. */
-#ifndef TND_TRANSPORT_DEVICE_CUDA_DEVICES_H
-#define TND_TRANSPORT_DEVICE_CUDA_DEVICES_H
+#ifndef TND_TRANSPORT_CUDA_CUDA_DEVICES_H
+#define TND_TRANSPORT_CUDA_CUDA_DEVICES_H
 
-#include "transport/device/cuda_driver.h"
+#include "transport/cuda/cuda_driver.h"
 
 /*  At least one; if there is none, the reason is the error. */
 tnd_status_t tnd_cuda_devices_count(uint32_t *count_p, tnd_error_t *error) TND_CHECKED;

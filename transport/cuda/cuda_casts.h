@@ -1,10 +1,10 @@
-/*  transport/device/cuda_casts.h - the kernels that cast rows on a device, and what they need.
+/*  transport/cuda/cuda_casts.h - the kernels that cast rows on a device, and what they need.
  *
  *  Threads: any, one at a time.  The calls that take a context need it to be entered. */
-#ifndef TND_TRANSPORT_DEVICE_CUDA_CASTS_H
-#define TND_TRANSPORT_DEVICE_CUDA_CASTS_H
+#ifndef TND_TRANSPORT_CUDA_CUDA_CASTS_H
+#define TND_TRANSPORT_CUDA_CUDA_CASTS_H
 
-#include "transport/device/cuda_context.h"
+#include "transport/cuda/cuda_context.h"
 
 /*  One that is ready.  Its arrays are its own, in page-locked memory. */
 typedef struct {

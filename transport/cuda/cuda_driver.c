@@ -1,5 +1,5 @@
-/*  transport/device/cuda_driver.c - looks for CUDA's driver and the addresses of its calls. */
-#include "transport/device/cuda_driver.h"
+/*  transport/cuda/cuda_driver.c - looks for CUDA's driver and the addresses of its calls. */
+#include "transport/cuda/cuda_driver.h"
 
 #include <dlfcn.h>
 #include <pthread.h>
@@ -19,19 +19,19 @@ enum { TND_DEVICE_CALL_OTHER = TND_DEVICE_CALL_KINDS };
 
 static const char *const names[TND_CUDA_CALLS] = {
 #define CALL(kind, name, parameters) #name,
-#include "transport/device/cuda_calls.def"
+#include "transport/cuda/cuda_calls.def"
 #undef CALL
 };
 
 static const uint8_t kinds[TND_CUDA_CALLS] = {
 #define CALL(kind, name, parameters) TND_DEVICE_CALL_##kind,
-#include "transport/device/cuda_calls.def"
+#include "transport/cuda/cuda_calls.def"
 #undef CALL
 };
 
 static const size_t places[TND_CUDA_CALLS] = {
 #define CALL(kind, name, parameters) offsetof(tnd_cuda_driver_t, name),
-#include "transport/device/cuda_calls.def"
+#include "transport/cuda/cuda_calls.def"
 #undef CALL
 };
 

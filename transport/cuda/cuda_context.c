@@ -1,5 +1,5 @@
-/*  transport/device/cuda_context.c - enters and leaves a primary context; keeps the device's failure. */
-#include "transport/device/cuda_context.h"
+/*  transport/cuda/cuda_context.c - enters and leaves a primary context; keeps the device's failure. */
+#include "transport/cuda/cuda_context.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -40,7 +40,8 @@ tnd_status_t tnd_cuda_context_judge(tnd_cuda_context_t *self, tnd_cuda_call_t ca
     if (result == CUDA_SUCCESS)
         return TND_OK;
     if (result == CUDA_ERROR_NOT_READY &&
-        (call == TND_CUDA_cuEventQuery || call == TND_CUDA_cuStreamQuery))
+        (call == TND_CUDA_cuEventQuery || call == TND_CUDA_cuStreamQuery ||
+         call == TND_CUDA_cuEventElapsedTime))
         return TND_AGAIN;
     (void)tnd_fail(&why, "%s: %s", self->name, tnd_cuda_failure(call, result, text, sizeof text));
     if (!is_of_the_call(result))

@@ -1,5 +1,5 @@
-/*  transport/device/cuda_image.c - embeds the file of kernels, TND_CUDA_IMAGE. */
-#include "transport/device/cuda_image.h"
+/*  transport/cuda/cuda_image.c - embeds the file of kernels, TND_CUDA_IMAGE. */
+#include "transport/cuda/cuda_image.h"
 
 #include <ctype.h>
 #include <stdint.h>

@@ -1,12 +1,12 @@
-/*  transport/device/cuda_devices.c - counts, finds and describes devices of CUDA. */
-#include "transport/device/cuda_devices.h"
+/*  transport/cuda/cuda_devices.c - counts, finds and describes devices of CUDA. */
+#include "transport/cuda/cuda_devices.h"
 
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "transport/device/cuda_image.h"
-#include "transport/device/cuda_trace.h"
+#include "transport/cuda/cuda_image.h"
+#include "transport/cuda/cuda_trace.h"
 
 static tnd_status_t judge(tnd_cuda_call_t call, CUresult result, tnd_error_t *error)
 {

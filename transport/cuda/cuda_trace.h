@@ -1,4 +1,4 @@
-/*  transport/device/cuda_trace.h - writes the calls of CUDA's driver to a file, for a fault that is examined
+/*  transport/cuda/cuda_trace.h - writes the calls of CUDA's driver to a file, for a fault that is examined
  *  on another machine.
  *
  *  $TUNDISH_CUDA_TRACE names the file, which is appended to; without it nothing is written.  A call has
@@ -11,10 +11,10 @@
  *  several threads do not mix, and a process that dies has written all of them.
  *
  *  Threads: any. */
-#ifndef TND_TRANSPORT_DEVICE_CUDA_TRACE_H
-#define TND_TRANSPORT_DEVICE_CUDA_TRACE_H
+#ifndef TND_TRANSPORT_CUDA_CUDA_TRACE_H
+#define TND_TRANSPORT_CUDA_CUDA_TRACE_H
 
-#include "transport/device/cuda_driver.h"
+#include "transport/cuda/cuda_driver.h"
 
 /*  Before and after a call. */
 void tnd_cuda_trace_call(tnd_cuda_call_t call);

@@ -1,5 +1,5 @@
-/*  transport/device/cuda_memory.c - allocates memory in blocks, and deals it to stages. */
-#include "transport/device/cuda_memory.h"
+/*  transport/cuda/cuda_memory.c - allocates memory in blocks, and deals it to stages. */
+#include "transport/cuda/cuda_memory.h"
 
 #include <linux/mempolicy.h>
 #include <stdlib.h>

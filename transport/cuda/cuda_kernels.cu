@@ -1,8 +1,8 @@
-/*  transport/device/cuda_kernels.cu - the kernels of the device `cuda`, for nvcc or clang.
+/*  transport/cuda/cuda_kernels.cu - the kernels of the device `cuda`, for nvcc or clang.
  *
  *  Needs no header of the CUDA Toolkit. */
 #define TND_KERNELS_FOR_DEVICE
-#include "transport/device/cuda_kernels.h"
+#include "transport/cuda/cuda_kernels.h"
 
 #define SPECIAL_REGISTER(function, name)                                                           \
     TND_KERNEL unsigned function()                                                                 \
