@@ -252,6 +252,8 @@ static void show_facts(const copier_t *self)
     self->worker->device->ops->facts(self->worker->device, &facts);
     atomic_store_explicit(&page->bytes_moved, facts.bytes_moved, memory_order_relaxed);
     atomic_store_explicit(&page->link_ns, facts.link_ns, memory_order_relaxed);
+    atomic_store_explicit(&page->work_ns, facts.work_ns, memory_order_relaxed);
+    atomic_store_explicit(&page->worked_until_ns, facts.worked_until_ns, memory_order_relaxed);
     for (size_t i = 0; i < TND_DEVICE_CALL_KINDS; i++)
         atomic_store_explicit(&page->calls[i], facts.calls[i], memory_order_relaxed);
 }
@@ -271,22 +273,18 @@ static void show_pending(copier_t *self, uint64_t now)
     atomic_store_explicit(&page->pending, pending, memory_order_release);
 }
 
-/*  Counts the time since the last look if the device had done all that was copied, and a copy was
- *  under way; returns the time. */
-static uint64_t count_wait(copier_t *self, uint64_t looked_ns)
+/*  `any`: a copy or the work of a step was done.  Returns the time. */
+static uint64_t show(copier_t *self, bool any)
 {
     uint64_t now = tnd_clock_now();
     tnd_device_slots_t counts = tnd_device_workers_counts(self);
-    if (self->waits_for_link)
-        tnd_count(&self->worker->page->link_wait_ns, now - looked_ns);
-    bool idle =
-        tnd_device_workers_discards(self->worker->group) || counts.finished == counts.copied;
-    self->waits_for_link = idle && counts.copied < counts.copying;
-    if (now - self->shown_ns >= show_facts_ns) {
+    bool discards = tnd_device_workers_discards(self->worker->group);
+    if (any || now - self->shown_ns >= show_facts_ns) {
         self->shown_ns = now;
         show_facts(self);
     }
     show_pending(self, now);
+    tnd_statistics_device_wait(self->worker->page, tnd_device_slots_wait(&counts, discards), now);
     return now;
 }
 
@@ -301,20 +299,18 @@ static void *copier_main(void *context)
     (void)tnd_float_mode_set(TND_FLOAT_STRICT); /* it may cast */
     (void)prctl(PR_SET_TIMERSLACK, 1000);       /* short sleeps end in time; nanoseconds */
     atomic_store_explicit(&self->worker->page->copier, (uint64_t)gettid(), memory_order_relaxed);
-    uint64_t since_ns = tnd_clock_now(), looked_ns = since_ns;
+    uint64_t since_ns = show(self, false), looked_ns;
     for (;;) {
         bool any = false;
-        if (!has_work(self)) {
+        if (!has_work(self))
             tnd_futex_wait(&self->gate, has_work, self, 0);
-            looked_ns = tnd_clock_now();
-        }
         if (tnd_device_workers_dead(group) || !start_copies(self, &any) ||
             !advance(self, &self->copied, tnd_device_workers_counts(self).copying, ops->uploaded,
                      &any) ||
             !advance(self, &self->finished, tnd_device_workers_counts(self).put, ops->finished,
                      &any))
             return NULL;
-        looked_ns = count_wait(self, looked_ns);
+        looked_ns = show(self, any);
         if (any)
             since_ns = looked_ns;
         else

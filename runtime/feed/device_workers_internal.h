@@ -48,8 +48,7 @@ typedef struct {
     pthread_t thread;
     bool started;
     tnd_futex_t gate;
-    uint64_t shown_ns;   /* when facts were published */
-    bool waits_for_link; /* the device has nothing to do before a copy is complete */
+    uint64_t shown_ns; /* when facts were published */
     _Atomic uint64_t copying, copied, put, finished;
 } copier_t;
 

@@ -136,6 +136,7 @@ static void describe_device(const worker_t *worker)
     snprintf(page->uuid, sizeof page->uuid, "%s", facts.uuid);
     page->memory = facts.memory;
     page->numa_node = facts.numa_node;
+    page->timed = (worker->device->ops->can & TND_DEVICE_TIMES) != 0;
 }
 
 /*  Devices allocate nothing after the start. */

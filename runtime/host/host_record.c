@@ -18,7 +18,8 @@ static const uint64_t record_every_ns = 50000000, second_ns = 1000000000;
 typedef struct tnd_host_second {
     uint64_t at_ns, rows, bytes, program_ns;
     tnd_times_t times;
-    uint64_t device_ns[TND_PAGE_DEVICES]; /* in their steps */
+    uint64_t device_ns[TND_PAGE_DEVICES]; /* their threads in steps */
+    uint64_t worked_ns[TND_PAGE_DEVICES]; /* they themselves */
 } second_t;
 
 static uint64_t read_of(const _Atomic uint64_t *word)
@@ -89,8 +90,8 @@ static uint64_t since(uint64_t now, uint64_t before)
     return now > before ? now - before : 0;
 }
 
-/*  The parts of the second that the busiest device of a feeder was in its step, and the program
- *  between its calls. */
+/*  The parts of the second that the busiest device of a feeder, or its thread, was in its step, and the
+ *  program between its calls. */
 static void add_feeder_shares(_Atomic uint64_t shares[3], const tnd_statistics_t *page,
                               second_t *last, uint64_t now)
 {
@@ -99,11 +100,16 @@ static void add_feeder_shares(_Atomic uint64_t shares[3], const tnd_statistics_t
     if (span <= 0)
         return;
     for (uint64_t d = 0; d < count && d < TND_PAGE_DEVICES; d++) {
+        const tnd_device_page_t *device = &page->devices[d];
         uint64_t spent =
-            tnd_device_spent(&page->devices[d], 1 << TND_DEVICE_STEP | 1 << TND_DEVICE_APPLY, now);
-        double share = (double)since(spent, last->device_ns[d]) / span;
-        most = share > most ? share : most;
+            tnd_device_spent(device, 1 << TND_DEVICE_STEP | 1 << TND_DEVICE_APPLY, now);
+        uint64_t worked = tnd_device_worked(device, now);
+        double thread = (double)since(spent, last->device_ns[d]) / span;
+        double itself = (double)since(worked, last->worked_ns[d]) / span;
+        most = thread > most ? thread : most;
+        most = itself > most ? itself : most;
         last->device_ns[d] = spent;
+        last->worked_ns[d] = worked;
     }
     tnd_feeder_shares_pack(most, (double)since(program, last->program_ns) / span, shares);
     last->program_ns = program;

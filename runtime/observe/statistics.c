@@ -478,6 +478,17 @@ void tnd_statistics_device(tnd_device_page_t *self, tnd_device_state_t state, ui
                           memory_order_release);
 }
 
+void tnd_statistics_device_wait(tnd_device_page_t *self, tnd_device_wait_t wait, uint64_t now)
+{
+    uint64_t before = read_of(&self->wait), since = read_of(&self->wait_since_ns);
+    if (before == (uint64_t)wait)
+        return;
+    if (since != 0)
+        tnd_count(&self->wait_ns[before % TND_DEVICE_WAITS], now - since);
+    write_to(&self->wait_since_ns, now);
+    write_to(&self->wait, wait);
+}
+
 const char *tnd_device_pending_text(const tnd_device_page_t *self, char *text, size_t room)
 {
     uint64_t pending = read_of(&self->pending);
@@ -608,6 +619,22 @@ uint64_t tnd_device_spent(const tnd_device_page_t *self, uint32_t states, uint64
     if ((states >> (read_of(&self->state) & 0xff) & 1) != 0 && now > since)
         spent += now - since;
     return spent;
+}
+
+uint64_t tnd_device_worked(const tnd_device_page_t *self, uint64_t now)
+{
+    uint64_t since = read_of(&self->pending_since_ns), until = read_of(&self->worked_until_ns);
+    since = since > until ? since : until;
+    bool works = read_of(&self->timed) != 0 && now > since &&
+                 (read_of(&self->pending) & 0xff) == TND_PENDING_WORK;
+    return read_of(&self->work_ns) + (works ? now - since : 0);
+}
+
+uint64_t tnd_device_waited(const tnd_device_page_t *self, tnd_device_wait_t wait, uint64_t now)
+{
+    uint64_t since = read_of(&self->wait_since_ns);
+    bool waits = read_of(&self->wait) == (uint64_t)wait && since != 0 && now > since;
+    return read_of(&self->wait_ns[wait]) + (waits ? now - since : 0);
 }
 
 uint64_t tnd_program_spent(const tnd_statistics_t *self, uint64_t now)

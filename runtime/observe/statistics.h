@@ -84,9 +84,12 @@ typedef struct {
     char model[64], bus[32], uuid[48];
     uint64_t memory; /* bytes */
     int32_t numa_node;
-    /*  Of a device that rows are copied to: bytes so far, the time in which a copy was under way, and
-     *  the part of it in which the device had no other work. */
-    _Atomic uint64_t bytes_moved, link_ns, link_wait_ns;
+    /*  Of a device that rows are copied to: bytes so far, and the time in which a copy was under way. */
+    _Atomic uint64_t bytes_moved, link_ns;
+    /*  Same: the tnd_device_wait_t, since when, and the time of each. */
+    _Atomic uint64_t wait, wait_since_ns, wait_ns[TND_DEVICE_WAITS];
+    /*  Same, if it times the work of steps (`timed`): `work_ns` and `worked_until_ns` of its facts. */
+    _Atomic uint64_t timed, work_ns, worked_until_ns;
     _Atomic uint64_t calls[6]; /* to its driver, by tnd_device_call_t */
     /*  Same: what it has not done yet, a tnd_device_pending_t in the low byte, the step above it;
      *  monotonic: since when that comes first; and the thread that asks whether it is done. */
@@ -124,7 +127,7 @@ typedef struct {
 } tnd_statistics_t;
 
 /*  The first page of a file. */
-enum { TND_PAGES_VERSION = 14 };
+enum { TND_PAGES_VERSION = 15 };
 
 typedef struct {
     char magic[8];           /* "TNDPAGES" */
@@ -181,6 +184,8 @@ static inline void tnd_statistics_fed(tnd_statistics_t *self, uint64_t now)
     atomic_store_explicit(&self->fed_ns[done % TND_PAGE_FED], now, memory_order_relaxed);
     atomic_store_explicit(&self->blocks_out, done + 1, memory_order_relaxed);
 }
+/*  Sets what a device waits for, and counts the time of the previous wait. */
+void tnd_statistics_device_wait(tnd_device_page_t *self, tnd_device_wait_t wait, uint64_t now);
 /*  Sets the state of a device thread, and counts the time of the previous one. */
 void tnd_statistics_device(tnd_device_page_t *self, tnd_device_state_t state, uint32_t replica,
                            uint64_t step, uint64_t now);
@@ -226,6 +231,10 @@ void tnd_times_unpack(const _Atomic uint64_t shares[3], uint64_t span_ns, tnd_ti
 /*  How long a device thread was in one of the states `states` (bits 1 << TND_DEVICE_*), and how long
  *  the program of a feeder was between its calls, until `now`. */
 uint64_t tnd_device_spent(const tnd_device_page_t *self, uint32_t states, uint64_t now);
+/*  How long a device has worked on steps, 0 if it is not `timed`, and how long it has waited for something,
+ *  until `now`. */
+uint64_t tnd_device_worked(const tnd_device_page_t *self, uint64_t now);
+uint64_t tnd_device_waited(const tnd_device_page_t *self, tnd_device_wait_t wait, uint64_t now);
 uint64_t tnd_program_spent(const tnd_statistics_t *self, uint64_t now);
 /*  Adds to a packed second of a feeder the parts of it (0 to 1) that the busiest device was in its
  *  step and the program between its calls, and back. */

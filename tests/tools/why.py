@@ -9,7 +9,7 @@ import time
 
 import numpy
 
-from command import TUNDISH, holds, main, run, same, topology
+from command import BUILD, TUNDISH, holds, main, run, same, topology
 from ps import hanging, in_step, until
 
 
@@ -55,6 +55,44 @@ def test_the_last_events_of_a_killed_process_are_shown(folder):
         told, = json.loads(run("why", "stuck", "--json", env=environment)[1])["runs"]
         same([event["event"] for event in told["last_events"]],
              [line.split()[3] for line in lines])
+
+
+def shares_of(name, environment, seconds):
+    """The shares of its time in which the device of a run worked, and waited for its link, by two looks."""
+    looks = []
+    for at in (0, seconds):
+        end = time.monotonic() + at
+        while time.monotonic() < end:
+            time.sleep(0.01)
+        now = time.monotonic()
+        out = run("ps", name, "--json", env=environment)[1]
+        device, = [device for one in json.loads(out)["processes"] for actor in one["actors"] for device in actor["devices"]]
+        looks.append((now, device["work_seconds"], device["link_wait_seconds"]))
+    (begun, *was), (ended, *now) = looks
+    return [(b - a) / (ended - begun) for a, b in zip(was, now)]
+
+
+def test_the_time_of_a_device_is_its_own(folder):
+    """A step of 20 ms on the device takes no time of the host; the copy takes 5 or 40 ms."""
+    numpy.save(folder / "x.npy", numpy.zeros((1000, 100), "u1"))
+    environment = dict(os.environ, XDG_RUNTIME_DIR=str(folder), TUNDISH_PLUGIN_PATH=str(BUILD / "tests"))
+    # The device works for 20 ms of 20 ms; with copies of 40 ms, for 20 ms of 40 ms.
+    for name, rate, works in (("computes", "20MB/s", 1), ("copies", "2500kB/s", 0.5)):
+        path = topology(folder, columns="x", read=", epochs: 100000", batch="size: 1000", top=f"name: {name}\n",
+                        actors="  feed: {kind: feeder, devices: [sim:0], step: {plugin: probe}, "
+                               f"sim: {{to_device: {rate}, step: 20ms}}}}\n",
+                        links=["read -> batch -> feed"])
+        process = subprocess.Popen([TUNDISH, "run", path, "--quiet"], env=environment)
+        try:
+            deadline, told = time.monotonic() + 60, ""
+            while "sim:0" not in told and time.monotonic() < deadline:
+                told = run("why", name, env=environment)[1]
+            work, link = shares_of(name, environment, 2)
+            assert abs(work - works) < 0.04 and abs(link - (1 - works)) < 0.06, (work, link)
+            holds(told, "busiest is the step of feed (sim:0)" if works == 1 else "link of sim:0")
+        finally:
+            process.kill()
+            process.wait()
 
 
 def test_a_device_that_waits_for_its_link_is_named(folder):

@@ -7,6 +7,7 @@
 
 #include "tools/report/run_faults.h"
 #include "tools/report/run_limit.h"
+#include "tools/report/run_rate.h"
 #include "tools/report/run_view.h"
 #include "tools/report/wait_chain.h"
 
@@ -150,7 +151,7 @@ void tnd_bottleneck_judge(const tnd_inspection_t *before, const tnd_inspection_t
         verdict->state = TND_RUN_STALLED;
         return;
     }
-    verdict->flows = tnd_run_limit_rate(&view, &verdict->rows_per_second);
+    verdict->flows = tnd_run_rate(&view, &verdict->rows_per_second);
     if (verdict->flows) {
         tnd_verdict_say(verdict, "%s flows, %.0f rows/s", verdict->run, verdict->rows_per_second);
         tnd_run_limit_find(&view, verdict);

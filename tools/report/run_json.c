@@ -349,7 +349,7 @@ static void print_detail(FILE *out, const tnd_run_record_t *record, uint32_t ins
 
 /* --- an actor --------------------------------------------------------------------------------- */
 
-static void print_device_facts(FILE *out, const tnd_device_page_t *device)
+static void print_device_facts(FILE *out, const tnd_device_page_t *device, uint64_t now)
 {
     static const char *const calls[] = {"allocate", "free",   "synchronize",
                                         "copy",     "launch", "event"};
@@ -358,9 +358,17 @@ static void print_device_facts(FILE *out, const tnd_device_page_t *device)
     tnd_json_member(out, "uuid", device->uuid);
     fprintf(out,
             ",\"memory\":%" PRIu64 ",\"numa_node\":%d,\"bytes_moved\":%" PRIu64
-            ",\"link_seconds\":%.9f,\"link_wait_seconds\":%.9f,\"calls\":{",
+            ",\"link_seconds\":%.9f,\"link_wait_seconds\":%.9f,\"rows_wait_seconds\":%.9f,"
+            "\"host_wait_seconds\":%.9f,\"work_seconds\":",
             device->memory, device->numa_node, device->bytes_moved, (double)device->link_ns * 1e-9,
-            (double)device->link_wait_ns * 1e-9);
+            (double)tnd_device_waited(device, TND_DEVICE_WAIT_LINK, now) * 1e-9,
+            (double)tnd_device_waited(device, TND_DEVICE_WAIT_ROWS, now) * 1e-9,
+            (double)tnd_device_waited(device, TND_DEVICE_WAIT_HOST, now) * 1e-9);
+    if (device->timed)
+        fprintf(out, "%.9f", (double)tnd_device_worked(device, now) * 1e-9);
+    else
+        fputs("null", out);
+    fputs(",\"calls\":{", out);
     for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++)
         fprintf(out, "%s\"%s\":%" PRIu64, i > 0 ? "," : "", calls[i], device->calls[i]);
     fputs("}", out);
@@ -387,7 +395,7 @@ static void print_devices(FILE *out, const tnd_run_record_t *record, const tnd_s
             fprintf(out, "%s\"%s\":%.9f", s > 0 ? "," : "", device_names[s], (double)spent * 1e-9);
         }
         fputs("}", out);
-        print_device_facts(out, device);
+        print_device_facts(out, device, now);
         print_timing(out, record, page->instance, d + 1);
         fputs("}", out);
     }

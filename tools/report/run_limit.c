@@ -33,11 +33,11 @@ static const double equal_share = 0.05;
 /*  A device that waits for its link for more than this share is limited by it. */
 static const double transfer_share = 0.5;
 
+/*  What a device waits for is named if it does for more than this share. */
+static const double worth_saying = 0.2;
+
 /*  A limit is judged over at least so many steps. */
 enum { STEPS = 3, CALM_SECONDS = 8 };
-
-/*  The number of gaps between steps that the rate of a slow run is computed from. */
-enum { GAPS = TND_PAGE_FED - 1 };
 
 typedef struct {
     const tnd_run_view_t *view;
@@ -50,64 +50,6 @@ typedef struct {
     bool lags;         /* the busiest actor makes fewer rows than are fed: `rate` per second */
     double rate;
 } search_t;
-
-/* --- the rate --------------------------------------------------------------------------------- */
-
-/*  The longest of the last gaps between steps, and the mean one; 0: not known. */
-static uint64_t gap_of(const tnd_statistics_t *page, double *mean_p)
-{
-    uint64_t longest = 0, last = page->blocks_out, first = last;
-    *mean_p = 0;
-    for (uint64_t i = 0; i < GAPS && last >= i + 2; i++) {
-        uint64_t later = page->fed_ns[(last - 1 - i) % TND_PAGE_FED];
-        uint64_t sooner = page->fed_ns[(last - 2 - i) % TND_PAGE_FED];
-        if (sooner == 0 || later < sooner)
-            break;
-        longest = later - sooner > longest ? later - sooner : longest;
-        first = last - 2 - i;
-    }
-    if (first < last)
-        *mean_p =
-            (double)(page->fed_ns[(last - 1) % TND_PAGE_FED] - page->fed_ns[first % TND_PAGE_FED]) /
-            (double)(last - 1 - first);
-    return longest;
-}
-
-bool tnd_run_limit_rate(const tnd_run_view_t *view, double *rows_per_second_p)
-{
-    tnd_seen_t who;
-    double seconds = (double)tnd_run_view_window(view) * 1e-9;
-    bool flows = false;
-    *rows_per_second_p = 0;
-    TND_EACH_ACTOR(view, who)
-    {
-        const tnd_statistics_t *page = who.page, *old = tnd_run_view_before(view, &who);
-        double mean;
-        if (!tnd_seen_has_role(&who, TND_ROLE_FEEDER) || who.process->killed)
-            continue;
-        uint64_t longest = gap_of(page, &mean), now = view->after->now_ns;
-        uint64_t last =
-            page->blocks_out > 0 ? page->fed_ns[(page->blocks_out - 1) % TND_PAGE_FED] : 0;
-        uint64_t rows =
-            old != NULL && page->rows_out > old->rows_out ? page->rows_out - old->rows_out : 0;
-        uint64_t steps = old != NULL && page->blocks_out > old->blocks_out
-                             ? page->blocks_out - old->blocks_out
-                             : 0;
-        bool soon = last != 0 && now < last + GAPS * longest && !who.process->stopped &&
-                    tnd_seen_device(&who, 1 << TND_DEVICE_KEEP) == NULL;
-        if (rows == 0 && !soon)
-            continue;
-        flows = true;
-        /* Of few steps, one more or less at the edge of the window would change the rate much. */
-        if (steps <= 2 * GAPS && mean > 0)
-            *rows_per_second_p += (double)page->rows_out / (double)page->blocks_out / (mean * 1e-9);
-        else if (seconds > 0)
-            *rows_per_second_p += (double)rows / seconds;
-    }
-    return flows;
-}
-
-/* --- the limit -------------------------------------------------------------------------------- */
 
 /*  How an actor spent the time that is searched. */
 static void times_of(const search_t *search, const tnd_seen_t *who, tnd_times_t *times)
@@ -131,22 +73,30 @@ static double part_of_history(const search_t *search, const tnd_seen_t *who, boo
     return sum / (double)search->seconds;
 }
 
-/*  The share of the time that a device thread was in its step.  A history has only that of the
+/*  The share of the time between the looks by which a time of a device grew. */
+static double share_of_times(const search_t *search, uint64_t was, uint64_t is)
+{
+    double between = (double)tnd_run_view_window(search->view), more = (double)(is - was);
+    return is <= was || between <= 0 ? 0 : more < between ? more / between : 1;
+}
+
+/*  The share of the time that a device, or its thread, was in its step.  A history has only that of the
  *  busiest one of a feeder. */
 static double share_of_device(const search_t *search, const tnd_seen_t *who, uint32_t number,
                               uint32_t states)
 {
     const tnd_statistics_t *old = tnd_run_view_before(search->view, who);
-    double between = (double)tnd_run_view_window(search->view);
-    if (old == NULL || number >= old->device_count || between <= 0)
+    uint64_t before = search->view->before->now_ns, after = search->view->after->now_ns;
+    if (old == NULL || number >= old->device_count)
         return 0;
-    uint64_t was = tnd_device_spent(&old->devices[number], states, search->view->before->now_ns);
-    uint64_t is =
-        tnd_device_spent(&who->page->devices[number], states, search->view->after->now_ns);
-    double share = is > was ? (double)(is - was) / between : 0;
     if (search->seconds > 0)
-        share = number == 0 ? part_of_history(search, who, false) : 0;
-    return share < 1 ? share : 1;
+        return number == 0 ? part_of_history(search, who, false) : 0;
+    const tnd_device_page_t *was = &old->devices[number], *is = &who->page->devices[number];
+    double thread = share_of_times(search, tnd_device_spent(was, states, before),
+                                   tnd_device_spent(is, states, after));
+    double itself =
+        share_of_times(search, tnd_device_worked(was, before), tnd_device_worked(is, after));
+    return itself > thread ? itself : thread;
 }
 
 /*  The share of the time that the program of a feeder spends between its steps. */
@@ -155,12 +105,10 @@ static double share_of_program(const search_t *search, const tnd_seen_t *who)
     const tnd_statistics_t *old = tnd_run_view_before(search->view, who);
     if (search->seconds > 0)
         return part_of_history(search, who, true);
-    if (old == NULL || search->whole <= 0)
-        return 0;
-    uint64_t was = tnd_program_spent(old, search->view->before->now_ns);
-    uint64_t is = tnd_program_spent(who->page, search->view->after->now_ns);
-    double share = is > was ? (double)(is - was) / search->whole : 0;
-    return share < 1 ? share : 1;
+    return old == NULL
+               ? 0
+               : share_of_times(search, tnd_program_spent(old, search->view->before->now_ns),
+                                tnd_program_spent(who->page, search->view->after->now_ns));
 }
 
 /*  Whether an actor is of the same one in the file as another: "prep.0" and "prep.3". */
@@ -376,7 +324,8 @@ static void expect_worker(const search_t *search, tnd_verdict_t *verdict)
 static bool limit_by_program(const search_t *search, tnd_verdict_t *verdict)
 {
     tnd_seen_t who, found = {NULL, NULL};
-    double most = search->most;
+    /* A program that lends its rows to a device between its calls makes that seem to work. */
+    double most = search->most - (search->device != NULL ? clear_lead : 0);
     TND_EACH_ACTOR(search->view, who)
     {
         double share =
@@ -569,10 +518,9 @@ static uint64_t seconds_of(const tnd_run_view_t *view)
 
 static search_t search_in(const tnd_run_view_t *view, uint64_t seconds)
 {
-    search_t search = {.view = view,
-                       .seconds = seconds,
-                       .whole =
-                           seconds > 0 ? (double)seconds * 1e9 : (double)tnd_run_view_window(view)};
+    double window = (double)tnd_run_view_window(view);
+    search_t search = {
+        .view = view, .seconds = seconds, .whole = seconds > 0 ? (double)seconds * 1e9 : window};
     search_actors(&search);
     search_lag(&search);
     return search;
@@ -611,35 +559,62 @@ static search_t search_clear(const tnd_run_view_t *view)
     return search;
 }
 
-/*  A device waits for its link if it has done all that was copied, and a copy is under way. */
-static bool limit_by_transfer(const search_t *search, tnd_verdict_t *verdict)
+/*  The device that waits longest for something, if it is for more than this share; NULL if none does. */
+static const tnd_device_page_t *longest_wait(const search_t *search, tnd_device_wait_t wait,
+                                             double *share_p, tnd_seen_t *who_p)
 {
-    tnd_seen_t who, slowest = {0};
+    tnd_seen_t who;
     const tnd_device_page_t *device = NULL;
-    double most = transfer_share;
     TND_EACH_ACTOR(search->view, who)
     {
         const tnd_statistics_t *old = tnd_run_view_before(search->view, &who);
-        for (uint32_t d = 0; old != NULL && d < who.page->device_count; d++) {
-            uint64_t is = who.page->devices[d].link_wait_ns, was = old->devices[d].link_wait_ns;
+        for (uint32_t d = 0; old != NULL && d < who.page->device_count && d < old->device_count;
+             d++) {
+            const tnd_device_page_t *was = &old->devices[d], *is = &who.page->devices[d];
             double share =
-                is > was ? (double)(is - was) / (double)tnd_run_view_window(search->view) : 0;
-            if (d >= old->device_count || share <= most)
+                share_of_times(search, tnd_device_waited(was, wait, search->view->before->now_ns),
+                               tnd_device_waited(is, wait, search->view->after->now_ns));
+            if (share <= *share_p)
                 continue;
-            most = share;
-            slowest = who;
-            device = &who.page->devices[d];
+            *share_p = share;
+            *who_p = who;
+            device = is;
         }
     }
+    return device;
+}
+
+/*  A device waits for its link if it has done all that was copied, and a copy is under way.  With slots
+ *  enough that is the limit if it waits for nothing else. */
+static bool limit_by_transfer(const search_t *search, tnd_verdict_t *verdict)
+{
+    tnd_seen_t slowest;
+    double most = worth_saying;
+    const tnd_device_page_t *device = longest_wait(search, TND_DEVICE_WAIT_LINK, &most, &slowest);
     if (device == NULL)
         return false;
-    most = most < 1 ? most : 1;
+    uint32_t number = (uint32_t)(device - slowest.page->devices);
+    double works = share_of_device(search, &slowest, number, 1 << TND_DEVICE_STEP);
+    bool nothing_else = slowest.page->depth > 1 && most + works >= full_share;
+    if (most <= transfer_share && !nothing_else)
+        return false;
     name_limit(verdict, TND_BOUND_TRANSFER, &slowest, device, most);
     tnd_verdict_say(verdict, "; ");
     say_name(search->view, verdict, &slowest);
     tnd_verdict_say(verdict, " waits for the link of %s %.0f %% of the time", device->name,
                     100 * most);
     return true;
+}
+
+/*  What a device loses while another actor limits the rate. */
+static void say_starved(const search_t *search, tnd_verdict_t *verdict)
+{
+    tnd_seen_t who;
+    double share = worth_saying;
+    const tnd_device_page_t *device = longest_wait(search, TND_DEVICE_WAIT_ROWS, &share, &who);
+    if (device != NULL)
+        tnd_verdict_say(verdict, "; %s waits for rows %.0f %% of the time", device->name,
+                        100 * share);
 }
 
 void tnd_run_limit_find(const tnd_run_view_t *view, tnd_verdict_t *verdict)
@@ -657,8 +632,10 @@ void tnd_run_limit_find(const tnd_run_view_t *view, tnd_verdict_t *verdict)
     if (step)
         tnd_verdict_say(verdict, " (%s)", search.device->name);
     tnd_verdict_say(verdict, ", at work %.0f %% of the time", 100 * search.most);
-    if (!step)
+    if (!step) {
         say_operation(verdict, &search.who);
+        say_starved(&search, verdict);
+    }
     if (search.lags)
         tnd_verdict_say(verdict, ", which makes %.0f rows/s; buffers feed the rest", search.rate);
     if (!step && search.who.page->role == TND_ROLE_WORKER && search.most >= worth_advice) {

@@ -7,9 +7,6 @@
 #include "tools/report/run_view.h"
 #include "tools/report/verdict.h"
 
-/*  Whether rows are fed, and how many per second.  A run flows if rows were fed between the two
- *  looks, or if its last step is not older than three of the longest of the last gaps. */
-bool tnd_run_limit_rate(const tnd_run_view_t *view, double *rows_per_second_p);
 /*  Fills the limit of a run that flows, adds what limits it to the sentence, and adds a fault for a
  *  slow connection. */
 void tnd_run_limit_find(const tnd_run_view_t *view, tnd_verdict_t *verdict);

@@ -308,6 +308,9 @@ const char *tnd_top_device_facts(const tnd_top_device_t *device, char *text, siz
                 ftell(out) > 0 ? "; " : "", tnd_quantity_size(device->bytes_moved, moved),
                 tnd_quantity_size((uint64_t)device->bytes_per_second, rate),
                 100 * device->link_share, 100 * device->link_wait_share);
+    if (device->timed)
+        fprintf(out, "%sat work %.0f %%, waited for rows %.0f %%", ftell(out) > 0 ? "; " : "",
+                100 * device->work_share, 100 * device->rows_wait_share);
     if (device->pending[0] != '\0' && device->pending_seconds >= 1)
         fprintf(out, "%s%s takes %s", ftell(out) > 0 ? "; " : "", device->pending,
                 tnd_top_age(device->pending_seconds, age));

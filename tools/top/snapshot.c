@@ -139,6 +139,13 @@ static double share_of(uint64_t after, uint64_t before, uint64_t window_ns)
     return share < 1 ? share : 1;
 }
 
+static double share_waited(const tnd_device_page_t *page, const tnd_device_page_t *old,
+                           tnd_device_wait_t wait, uint64_t now, uint64_t window_ns)
+{
+    return share_of(tnd_device_waited(page, wait, now),
+                    tnd_device_waited(old, wait, now - window_ns), window_ns);
+}
+
 /*  `old` is the page at the start of the window, or NULL. */
 static void take_link(tnd_top_device_t *device, const tnd_device_page_t *old,
                       const tnd_device_page_t *page, uint64_t window_ns, uint64_t now)
@@ -154,7 +161,27 @@ static void take_link(tnd_top_device_t *device, const tnd_device_page_t *old,
     device->bytes_per_second =
         (double)more_of(page->bytes_moved, old->bytes_moved) * 1e9 / (double)window_ns;
     device->link_share = share_of(page->link_ns, old->link_ns, window_ns);
-    device->link_wait_share = share_of(page->link_wait_ns, old->link_wait_ns, window_ns);
+    device->link_wait_share = share_waited(page, old, TND_DEVICE_WAIT_LINK, now, window_ns);
+    device->rows_wait_share = share_waited(page, old, TND_DEVICE_WAIT_ROWS, now, window_ns);
+    device->work_share =
+        share_of(tnd_device_worked(page, now), tnd_device_worked(old, now - window_ns), window_ns);
+}
+
+/*  Its thread may do nothing while a device works on a step. */
+static void take_work(tnd_top_device_t *device, const tnd_device_page_t *page)
+{
+    double *idle = &device->shares[TND_DEVICE_IDLE], *step = &device->shares[TND_DEVICE_STEP];
+    device->timed = page->timed != 0;
+    double more = device->work_share > *step ? device->work_share - *step : 0;
+    more = more < *idle ? more : *idle;
+    *step += more;
+    *idle -= more;
+    bool works = (page->pending & 0xff) == TND_PENDING_WORK;
+    if (device->timed && works && device->state == TND_DEVICE_IDLE) {
+        device->state = TND_DEVICE_STEP;
+        device->step = page->pending >> 8;
+        device->since_seconds = device->pending_seconds;
+    }
 }
 
 static void take_devices(tnd_top_actor_t *actor, const tnd_statistics_t *old,
@@ -184,6 +211,7 @@ static void take_devices(tnd_top_actor_t *actor, const tnd_statistics_t *old,
             device->shares[device->state] = sum = 1;
         for (unsigned s = 0; s < TND_DEVICE_STATES; s++)
             device->shares[s] /= sum;
+        take_work(device, from);
     }
 }
 

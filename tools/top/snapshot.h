@@ -20,11 +20,14 @@ typedef struct {
     double shares[TND_DEVICE_STATES]; /* of the window; 0 to 1 */
     /*  What is known of the device itself; "" and 0: unknown. */
     char model[64], bus[32];
-    uint64_t memory, bytes_moved;       /* bytes; from the host since the start */
-    double bytes_per_second;            /* of the window, as is what follows; 0 to 1 */
-    double link_share, link_wait_share; /* a copy was under way; the device had no other work */
-    char pending[80];                   /* what it has not done yet ... */
-    double pending_seconds;             /* ... and since when */
+    uint64_t memory, bytes_moved;            /* bytes; from the host since the start */
+    double bytes_per_second;                 /* of the window, as is what follows; 0 to 1 */
+    double link_share;                       /* a copy was under way */
+    double link_wait_share, rows_wait_share; /* it had no work and waited for it */
+    bool timed;                              /* `work_share` is known: that it worked on steps */
+    double work_share;
+    char pending[80];       /* what it has not done yet ... */
+    double pending_seconds; /* ... and since when */
 } tnd_top_device_t;
 
 /*  What an actor spends its time with: a letter and a part of the window. */

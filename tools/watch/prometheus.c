@@ -501,7 +501,12 @@ static void write_histograms(const page_t *self)
 #define DEVICE_COUNTERS(X)                                                                         \
     X("device_cpu_seconds_total", seconds, cpu_ns, "Processor time of its thread.")                \
     X("device_moved_bytes_total", count, bytes_moved, "Bytes that were copied to it.")             \
-    X("device_link_seconds_total", seconds, link_ns, "Time of copies on its link.")
+    X("device_link_seconds_total", seconds, link_ns, "Time of copies on its link.")                \
+    X("device_work_seconds_total", seconds, work_ns, "Time of steps on it, if it is timed.")       \
+    X("device_rows_wait_seconds_total", seconds, wait_ns[TND_DEVICE_WAIT_ROWS],                    \
+      "Time that it had no work and waited for rows.")                                             \
+    X("device_link_wait_seconds_total", seconds, wait_ns[TND_DEVICE_WAIT_LINK],                    \
+      "Time that it had no work and waited for its link.")
 
 static void write_devices(const page_t *self)
 {

@@ -27,6 +27,15 @@ tnd_device_pending_t tnd_device_slots_pending(const tnd_device_slots_t *self)
     return self->copied < self->copying ? TND_PENDING_COPY : TND_PENDING_NOTHING;
 }
 
+tnd_device_wait_t tnd_device_slots_wait(const tnd_device_slots_t *self, bool discarded)
+{
+    if (self->finished < self->put)
+        return TND_DEVICE_WAIT_NONE;
+    if (self->copied > self->put && !discarded)
+        return TND_DEVICE_WAIT_HOST;
+    return self->copying > self->copied ? TND_DEVICE_WAIT_LINK : TND_DEVICE_WAIT_ROWS;
+}
+
 tnd_refill_t tnd_device_slots_refill(bool held, uint32_t spares, uint64_t room)
 {
     if (!held || TND_BUG(SLOT_REFILLED_BEFORE_ITS_READER))

@@ -34,6 +34,19 @@ typedef enum { TND_PENDING_NOTHING, TND_PENDING_COPY, TND_PENDING_WORK } tnd_dev
 /*  The step is number `copied` or `finished`. */
 tnd_device_pending_t tnd_device_slots_pending(const tnd_device_slots_t *self);
 
+/*  What a device waits for while it has no work of a step. */
+typedef enum {
+    TND_DEVICE_WAIT_NONE, /* it has work */
+    TND_DEVICE_WAIT_ROWS, /* no step has all its rows on the host */
+    TND_DEVICE_WAIT_LINK, /* a copy of rows is under way */
+    TND_DEVICE_WAIT_HOST  /* the next step may start, and its work is not on the device yet */
+} tnd_device_wait_t;
+
+enum { TND_DEVICE_WAITS = 4 };
+
+/*  `discarded`: no step runs on the rows. */
+tnd_device_wait_t tnd_device_slots_wait(const tnd_device_slots_t *self, bool discarded);
+
 /*  The memory that a slot has for its next step. */
 typedef enum {
     TND_REFILL_SAME,

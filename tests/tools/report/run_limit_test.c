@@ -274,3 +274,84 @@ Test(run_limit, the_operation_that_takes_longest_is_named_if_there_are_several)
     cr_assert_null(strstr(verdict.sentence, "cast"));
     free(memory);
 }
+
+/*  A run whose only device is `sim:0`, which is timed; its page a second ago is `old`. */
+static tnd_device_page_t *timed_device(tnd_statistics_t *old, tnd_inspected_t *olds)
+{
+    for (uint32_t i = 0; i < 6; i++) {
+        pages[i].begun_ns = now_ns - 60 * second_ns;
+        pages[i].rows_out = 10000;
+        pages[i].blocks_out = 100;
+    }
+    processes[1].count = 0;
+    device(FEED_A, TND_DEVICE_IDLE, 0);
+    strcpy(pages[FEED_A].devices[0].name, "sim:0");
+    pages[FEED_A].devices[0].timed = 1;
+    for (int i = 0; i < 6; i++)
+        memcpy(&old[i], &pages[i], sizeof old[i]);
+    memcpy(olds, processes, 2 * sizeof *olds);
+    olds[0].actors = old;
+    olds[1].actors = &old[FEED_C];
+    before.processes = olds;
+    pages[FEED_A].rows_out += 1000;
+    pages[FEED_A].blocks_out += 10;
+    return &pages[FEED_A].devices[0];
+}
+
+Test(run_limit, a_device_that_works_while_its_thread_does_nothing_limits)
+{
+    static tnd_statistics_t old[6];
+    static tnd_inspected_t olds[2];
+    tnd_device_page_t *device = timed_device(old, olds);
+    device->work_ns = second_ns * 97 / 100;
+    pages[READ].cpu_ns += second_ns / 10;
+    tnd_bottleneck_judge(&before, &after, &processes[0], &verdict);
+    cr_assert_not_null(
+        strstr(verdict.sentence, "the step of feed@a on host a (sim:0), at work 97 % of the time"),
+        "%s", verdict.sentence);
+    /* The step that is on the device is counted up to now. */
+    device->work_ns = second_ns / 2;
+    device->worked_until_ns = now_ns - second_ns / 4;
+    device->pending = TND_PENDING_WORK | 57 << 8;
+    device->pending_since_ns = now_ns - second_ns / 2;
+    tnd_bottleneck_judge(&before, &after, &processes[0], &verdict);
+    cr_assert_float_eq(verdict.limit.share, 0.75, 0.001);
+    /* A device that is not timed has no such share. */
+    device->timed = old[FEED_A].devices[0].timed = 0;
+    tnd_bottleneck_judge(&before, &after, &processes[0], &verdict);
+    cr_assert_float_eq(verdict.limit.share, 0.5, 0.001);
+}
+
+Test(run_limit, a_device_that_waits_for_rows_is_named_beside_what_limits)
+{
+    static tnd_statistics_t old[6];
+    static tnd_inspected_t olds[2];
+    tnd_device_page_t *device = timed_device(old, olds);
+    device->work_ns = second_ns / 10;
+    device->wait_ns[TND_DEVICE_WAIT_ROWS] = second_ns * 3 / 10;
+    device->wait = TND_DEVICE_WAIT_ROWS;
+    device->wait_since_ns = now_ns - second_ns / 10;
+    pages[READ].cpu_ns += second_ns * 9 / 10;
+    tnd_bottleneck_judge(&before, &after, &processes[0], &verdict);
+    cr_assert_str_eq(verdict.limit.actor, "read.0");
+    cr_assert_not_null(
+        strstr(verdict.sentence, "at work 90 % of the time; sim:0 waits for rows 40 %"), "%s",
+        verdict.sentence);
+    device->wait_ns[TND_DEVICE_WAIT_ROWS] = second_ns / 10; /* 20 % are no news */
+    tnd_bottleneck_judge(&before, &after, &processes[0], &verdict);
+    cr_assert_null(strstr(verdict.sentence, "waits for rows"));
+}
+
+Test(run_limit, a_program_between_its_calls_limits_although_a_device_has_its_rows)
+{
+    static tnd_statistics_t old[6];
+    static tnd_inspected_t olds[2];
+    tnd_device_page_t *device = timed_device(old, olds);
+    device->work_ns = second_ns * 97 / 100;
+    pages[FEED_A].program_ns = second_ns * 95 / 100;
+    tnd_bottleneck_judge(&before, &after, &processes[0], &verdict);
+    cr_assert_eq(verdict.limit.bound, TND_BOUND_PROGRAM);
+    pages[FEED_A].program_ns = second_ns * 80 / 100;
+    tnd_bottleneck_judge(&before, &after, &processes[0], &verdict);
+    cr_assert_eq(verdict.limit.bound, TND_BOUND_STEP);
+}

@@ -139,16 +139,20 @@ Test(draw, an_awaited_host_and_a_run_that_has_ended_come_first)
 
 Test(draw, devices_are_shown_with_their_link)
 {
-    static tnd_top_device_t devices[2] = {
-        {.name = "cuda:0",
-         .model = "NVIDIA H200",
-         .bus = "0000:01:00.0",
-         .memory = UINT64_C(141) << 30,
-         .bytes_moved = UINT64_C(12) << 30,
-         .bytes_per_second = 1 << 20,
-         .link_share = 0.5,
-         .link_wait_share = 0.25},
-        {.name = "sim:0", .pending = "the copy of step 3 to sim:0", .pending_seconds = 12}};
+    static tnd_top_device_t devices[2] = {{.name = "cuda:0",
+                                           .model = "NVIDIA H200",
+                                           .bus = "0000:01:00.0",
+                                           .memory = UINT64_C(141) << 30,
+                                           .bytes_moved = UINT64_C(12) << 30,
+                                           .bytes_per_second = 1 << 20,
+                                           .link_share = 0.5,
+                                           .link_wait_share = 0.25},
+                                          {.name = "sim:0",
+                                           .timed = true,
+                                           .work_share = 0.97,
+                                           .rows_wait_share = 0.02,
+                                           .pending = "the copy of step 3 to sim:0",
+                                           .pending_seconds = 12}};
     actors[2].devices = devices;
     actors[2].device_count = 2;
     press("d");
@@ -159,7 +163,9 @@ Test(draw, devices_are_shown_with_their_link)
         row_of("NVIDIA H200 at 0000:01:00.0, 141 GiB; 12 GiB moved, 1 MiB/s, link busy 50 %, "
                "waited for 25 %"),
         row + 1);
-    cr_assert_eq(row_of("    the copy of step 3 to sim:0 takes 12 s"), row + 3);
+    cr_assert_eq(
+        row_of("    at work 97 %, waited for rows 2 %; the copy of step 3 to sim:0 takes 12 s"),
+        row + 3);
 }
 
 Test(draw, keys_sort_reverse_and_select)
