@@ -16,21 +16,6 @@
 
 enum { ROWS = 2048, FEW = 128, STEPS = 150, WARM_UP = 20 };
 
-static const char spin_text[] = ".version 6.3\n.target sm_75\n.address_size 64\n"
-                                ".visible .entry spin(.param .u64 ns)\n"
-                                "{\n"
-                                "    .reg .u64 %t<3>;\n"
-                                "    .reg .pred %again;\n"
-                                "    ld.param.u64 %t0, [ns];\n"
-                                "    mov.u64 %t1, %globaltimer;\n"
-                                "    add.u64 %t0, %t0, %t1;\n"
-                                "LOOP:\n"
-                                "    mov.u64 %t2, %globaltimer;\n"
-                                "    setp.lt.u64 %again, %t2, %t0;\n"
-                                "    @%again bra LOOP;\n"
-                                "    ret;\n"
-                                "}\n";
-
 static gpu_t gpu;
 static CUfunction spin;
 static int rows_file; /* in memory: it has no name and ends with the process */
@@ -219,7 +204,7 @@ int main(int argc, char **argv)
     check_feed();
     if (gpu.speeds) {
         measure_gather();
-        spin = gpu_kernel(&gpu, spin_text, "spin");
+        spin = gpu_spin(&gpu);
         if (spin == NULL)
             printf("the driver does not compile PTX: overlap is not measured\n");
         else

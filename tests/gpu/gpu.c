@@ -149,6 +149,25 @@ CUfunction gpu_kernel(const gpu_t *self, const char *text, const char *name)
     return NULL;
 }
 
+CUfunction gpu_spin(const gpu_t *self)
+{
+    static const char spin_text[] = ".version 6.3\n.target sm_75\n.address_size 64\n"
+                                    ".visible .entry spin(.param .u64 ns)\n"
+                                    "{\n"
+                                    "    .reg .u64 %t<3>;\n"
+                                    "    .reg .pred %again;\n"
+                                    "    ld.param.u64 %t0, [ns];\n"
+                                    "    mov.u64 %t1, %globaltimer;\n"
+                                    "    add.u64 %t0, %t0, %t1;\n"
+                                    "LOOP:\n"
+                                    "    mov.u64 %t2, %globaltimer;\n"
+                                    "    setp.lt.u64 %again, %t2, %t0;\n"
+                                    "    @%again bra LOOP;\n"
+                                    "    ret;\n"
+                                    "}\n";
+    return gpu_kernel(self, spin_text, "spin");
+}
+
 double gpu_link_rate(const gpu_t *self, size_t bytes)
 {
     enum { WARM_UP = 5, COPIES = 50 };

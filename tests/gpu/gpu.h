@@ -45,6 +45,9 @@ void gpu_wait(const gpu_t *self);
 /*  A kernel of a PTX text; NULL if this driver does not compile it. */
 CUfunction gpu_kernel(const gpu_t *self, const char *text, const char *name);
 
+/*  spin(u64 ns): runs for a given time; NULL as above. */
+CUfunction gpu_spin(const gpu_t *self);
+
 /*  GB/s of page-locked copies of a batch to the device, one after another: the bound of uploads. */
 double gpu_link_rate(const gpu_t *self, size_t bytes);
 

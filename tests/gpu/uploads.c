@@ -1,5 +1,7 @@
-/*  tests/gpu/uploads.c - checks 3, 7 and 9: uploads of stages that were filled beforehand reach the rate of
- *  the link, casts run at the speed of the device's memory, and no upload allocates, frees or waits. */
+/*  tests/gpu/uploads.c - checks 3, 7, 9 and 27: uploads of stages that were filled beforehand reach the rate of
+ *  the link, casts run at the speed of the device's memory, no upload allocates, frees or waits, and the
+ *  work of kernels is timed. */
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -236,12 +238,48 @@ static void check_steady_state(void)
         device->ops->unstage(device, &stages[i]);
 }
 
+/* --- times ------------------------------------------------------------------------------------ */
+
+/*  Kernels of 2 ms, the device idle for as long between them, for longer than a tick of its clock. */
+static void measure_times(void)
+{
+    enum { STEPS = 400 };
+    uint64_t ns = 2000000;
+    tnd_device_facts_t before, after;
+    tnd_stage_t stage;
+    CUfunction spin = gpu_spin(&gpu);
+    if (spin == NULL)
+        return;
+    gpu_must_do(device->ops->stage(device, 64, 64, 64, &stage, &error) == TND_OK, error.text);
+    tnd_stream_handle_t stream = (tnd_stream_handle_t)gpu.stream;
+    device->ops->facts(device, &before);
+    for (int i = 0; i < STEPS; i++) {
+        tnd_stage_piece_t piece = {.from = stage.host, .rows = 1, .row_bytes = 64};
+        gpu_must_do(gpu_upload(device, &stage, &piece, &error) == TND_OK, error.text);
+        gpu_must_do(device->ops->await(device, &stage, stream, &error) == TND_OK, error.text);
+        GPU_CALL(&gpu, cuLaunchKernel, spin, 1, 1, 1, 1, 1, 1, 0, gpu.stream, (void *[]){&ns},
+                 NULL);
+        gpu_must_do(device->ops->mark(device, &stage, stream, &error) == TND_OK, error.text);
+        while (device->ops->finished(device, &stage, &error) == TND_AGAIN)
+            sched_yield();
+        uint64_t ended = tnd_clock_now();
+        while (tnd_clock_now() < ended + ns)
+            ;
+    }
+    device->ops->facts(device, &after);
+    double share = (double)(after.work_ns - before.work_ns) / ((double)STEPS * (double)ns);
+    gpu_least(27, "timed_work_of_what_kernels_took", share, "", 0.98);
+    gpu_most(27, "timed_work_of_what_kernels_took", share, "", 1.02);
+    device->ops->unstage(device, &stage);
+}
+
 int main(int argc, char **argv)
 {
     gpu_begin(&gpu, argc, argv);
     device = gpu_open_device();
     check_steady_state();
     if (gpu.speeds) {
+        measure_times();
         measure_uploads();
         measure_casts();
     }
