@@ -282,6 +282,18 @@ def test_a_hang_on_another_machine_is_named(make):
         assert "host b: connected for" in evidence[0], verdict
 
 
+def test_a_reader_of_one_lane_that_hangs_is_named(make):
+    hosts = "  a: {lanes: 1, actors: [read, prep, batch, feed]}\n  b: {lanes: 1, actors: [read, prep, batch]}\n"
+    for lane, host in enumerate("ab"):
+        with make(hosts=hosts, top="lanes: 2") as run:
+            run.start("a", "b")
+            run.flows()
+            run.turn(SOURCE, 0, HANG, only=run.processes[host].pid)
+            verdict = run.until(11, has("hangs", actor=f"read.{lane}", host=host))
+            assert verdict["actor"] == f"read.{lane}" and verdict["chain"], verdict
+            run.turn(SOURCE, 0)
+
+
 def test_a_program_between_its_steps_is_the_limit(make):
     with make(plugin="") as run:
         run.begin("", str(BUILD / "tests/planted_program"), str(run.files[0]), "20000")

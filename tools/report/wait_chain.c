@@ -27,8 +27,13 @@ typedef struct {
 
 /* --- the actors ------------------------------------------------------------------------------- */
 
-/*  How likely other actors wait for this one. */
-static int weight_of(const tnd_seen_t *who)
+/*  Waits for what is downstream, or for other lanes: such an actor has what it needs from upstream. */
+enum {
+    DOWNSTREAM = TND_WAIT_WINDOW | TND_WAIT_CREDIT | TND_WAIT_MARK | TND_WAIT_STEP | TND_WAIT_REDUCE
+};
+
+/*  How likely an actor downstream of this one, or upstream, waits for it. */
+static int weight_of(const tnd_seen_t *who, bool upstream)
 {
     if (!tnd_seen_runs(who))
         return 4;
@@ -37,12 +42,13 @@ static int weight_of(const tnd_seen_t *who)
     uint32_t waits = tnd_seen_wait(who);
     if (tnd_seen_has_role(who, TND_ROLE_FEEDER) && who->page->credit == 0)
         return 2;
-    return waits != TND_WAIT_INPUT && waits != TND_WAIT_ENDED ? 1 : 0;
+    uint32_t idle = TND_WAIT_ENDED | (upstream ? DOWNSTREAM : TND_WAIT_INPUT);
+    return (waits & idle) == 0 ? 1 : 0;
 }
 
-static void prefer(tnd_seen_t *best, const tnd_seen_t *who)
+static void prefer(tnd_seen_t *best, const tnd_seen_t *who, bool upstream)
 {
-    if (best->page == NULL || weight_of(who) > weight_of(best))
+    if (best->page == NULL || weight_of(who, upstream) > weight_of(best, upstream))
         *best = *who;
 }
 
@@ -56,7 +62,7 @@ static tnd_seen_t best_peer(const walk_t *walk, const tnd_statistics_t *page, bo
         tnd_seen_t who = tnd_run_view_instance(walk->view, page->peers[i]);
         if (who.page != NULL && !tnd_seen_has_role(&who, TND_ROLE_REDUCER) &&
             !tnd_seen_has_role(&who, TND_ROLE_OBSERVER))
-            prefer(&best, &who);
+            prefer(&best, &who, upstream);
     }
     return best;
 }
@@ -68,7 +74,7 @@ static tnd_seen_t best_other(const walk_t *walk, const tnd_statistics_t *page, t
     TND_EACH_ACTOR(walk->view, who)
     if (tnd_seen_has_role(&who, role) && who.page->chain == page->chain &&
         who.page->instance != page->instance)
-        prefer(&best, &who);
+        prefer(&best, &who, role == TND_ROLE_JOIN);
     return best;
 }
 
@@ -78,7 +84,7 @@ static tnd_seen_t reducer_of(const walk_t *walk, const tnd_statistics_t *page)
     for (uint32_t i = 0; i < page->peer_count; i++) {
         tnd_seen_t who = tnd_run_view_instance(walk->view, page->peers[i]);
         if (who.page != NULL && tnd_seen_has_role(&who, TND_ROLE_REDUCER))
-            prefer(&found, &who);
+            prefer(&found, &who, false);
     }
     return found;
 }
@@ -390,7 +396,7 @@ static tnd_seen_t from_step(const walk_t *walk, const tnd_seen_t *who)
     }
     tnd_seen_t reducer = reducer_of(walk, who->page);
     tnd_seen_t other = best_other(walk, who->page, TND_ROLE_FEEDER);
-    if (reducer.page != NULL && (!tnd_seen_runs(&reducer) || weight_of(&reducer) > 2))
+    if (reducer.page != NULL && (!tnd_seen_runs(&reducer) || weight_of(&reducer, false) > 2))
         return reducer;
     if (other.page != NULL && reducer.page != NULL)
         tnd_verdict_say(walk->verdict, " waits for %s, which", reducer.page->actor);
@@ -518,9 +524,25 @@ static void add_hop(walk_t *walk, const tnd_seen_t *who)
     walk->way[walk->verdict->hop_count++] = who->page;
 }
 
+/*  An actor that works, or hangs, where all that were followed wait. */
+static bool end_at_worker(const walk_t *walk)
+{
+    tnd_seen_t who, best = {NULL, NULL};
+    TND_EACH_ACTOR(walk->view, who)
+    if (tnd_seen_runs(&who) && !was_here(walk, &who))
+        prefer(&best, &who, true);
+    if (best.page == NULL || tnd_seen_state(&best) != TND_STATE_WORKING)
+        return false;
+    tnd_verdict_say(walk->verdict, "; meanwhile ");
+    say_name(walk, &best);
+    return is_end(walk, &best);
+}
+
 static void come_round(const walk_t *walk, const tnd_seen_t *who)
 {
     uint64_t least = UINT64_MAX;
+    if (end_at_worker(walk))
+        return;
     for (uint32_t i = 0; i < walk->verdict->hop_count; i++)
         least = walk->verdict->hops[i].since_ns < least ? walk->verdict->hops[i].since_ns : least;
     if (least < still_ns) {
@@ -617,7 +639,7 @@ void tnd_wait_chain_follow(const tnd_run_view_t *view, tnd_verdict_t *verdict)
     }
     TND_EACH_ACTOR(view, who)
     if (!tnd_seen_runs(&who) || tnd_seen_state(&who) == TND_STATE_WORKING)
-        prefer(&any, &who);
+        prefer(&any, &who, true);
     if (any.page == NULL && say_missing(view, verdict))
         return;
     tnd_verdict_say(verdict, "%s begins, or ends: ", verdict->run);

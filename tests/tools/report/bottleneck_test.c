@@ -160,6 +160,33 @@ Test(bottleneck, a_ring_of_waits_is_a_bug_only_if_it_lasts)
     cr_assert_not_null(strstr(verdict.sentence, "try again"), "%s", verdict.sentence);
 }
 
+Test(bottleneck, a_ring_of_waits_is_not_a_bug_while_an_actor_works)
+{
+    processes[1].count = 0;
+    pages[MEAN].state = TND_STATE_WORKING;
+    pages[MEAN].since_ns = now_ns - 9 * second_ns;
+    tnd_bottleneck_judge(&before, &after, &processes[0], &verdict);
+    cr_assert_not_null(
+        strstr(verdict.sentence,
+               "; meanwhile mean on host a, which has been inside one call of its work for 9.0 s"),
+        "%s", verdict.sentence);
+    cr_assert_null(strstr(verdict.sentence, "bug"));
+    cr_assert_not_null(fault(TND_CAUSE_HANGS));
+}
+
+Test(bottleneck, a_batcher_without_rows_is_followed_and_not_one_without_a_slot)
+{
+    pages[MEAN].role = TND_ROLE_JOIN; /* of another lane, which feed@a waits for too */
+    pages[FEED_A].upstream[1] = true;
+    waits(BATCH, TND_WAIT_WINDOW);
+    tnd_bottleneck_judge(&before, &after, &processes[0], &verdict);
+    const char *way = "feed@a on host a waits for mean on host a";
+    cr_assert_eq(strncmp(verdict.sentence, way, strlen(way)), 0, "%s", verdict.sentence);
+    waits(BATCH, TND_WAIT_MARK);
+    tnd_bottleneck_judge(&before, &after, &processes[0], &verdict);
+    cr_assert_eq(strncmp(verdict.sentence, way, strlen(way)), 0, "%s", verdict.sentence);
+}
+
 Test(bottleneck, a_run_that_flows_names_the_busiest_actor)
 {
     static tnd_statistics_t old[6];
