@@ -101,6 +101,22 @@ Test(page_mirror, a_process_arrives_with_the_times_of_this_machine)
     release(&process);
 }
 
+/*  Clocks run at slightly different rates: the last answer counts, as it is the nearest. */
+Test(page_mirror, times_are_converted_by_the_last_answer)
+{
+    tnd_error_t error = {.text = ""};
+    tnd_pages_at(pages, 0)->begun_ns = THERE - 3 * SECOND;
+    strcpy(tnd_pages_at(pages, 0)->actor, "a");
+    (void)sweep();
+    uint64_t bytes[TND_LOOK_BYTES / sizeof(uint64_t)];
+    tnd_look_question_t question = tnd_page_mirror_question(mirror);
+    size_t size = tnd_page_changes_answer(changes, &question, THERE + 8 * SECOND, (uint8_t *)bytes);
+    cr_assert_eq(tnd_page_mirror_apply(mirror, bytes, size, HERE + 9 * SECOND, &error), TND_OK);
+    tnd_inspected_t process = shown();
+    cr_assert_eq(process.actors[0].begun_ns, HERE - 2 * SECOND);
+    release(&process);
+}
+
 Test(page_mirror, only_changes_are_sent)
 {
     for (uint32_t a = 0; a < ACTORS; a++)
