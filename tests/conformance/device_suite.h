@@ -445,41 +445,58 @@ static void streams_wait_for_the_copy(suite_t *self)
     hooks->close(self->device, stream);
 }
 
-/*  A stage is uploaded again while readers in two streams wait: they still get the old bytes. */
+/*  More streams read a stage than a device may have places for. */
+enum { READERS = 6 };
+
+static void begin_reader(suite_t *self, tnd_stage_t *stage, tnd_stream_handle_t stream,
+                         reader_t *reader)
+{
+    const device_hooks_t *hooks = &self->fixture->hooks;
+    SUCCEED(self, self->ops->await(self->device, stage, stream, &self->error));
+    hooks->hold(self->device, stream, &reader->go);
+    hooks->read_later(self->device, stream, stage, 0, reader->found, sizeof reader->found,
+                      &reader->done);
+    SUCCEED(self, self->ops->mark(self->device, stage, stream, &self->error));
+}
+
+/*  The readers are let go one after the other, number `last` at the end. */
+static void end_readers(suite_t *self, tnd_stage_t *stage, reader_t *readers, int last)
+{
+    for (int i = 1; i <= READERS; i++) {
+        for (int look = 0; look < DEVICE_LOOKS; look++) {
+            EXPECT(self, self->ops->uploaded(self->device, stage, &self->error) == TND_AGAIN);
+            EXPECT(self, self->ops->finished(self->device, stage, &self->error) == TND_AGAIN);
+        }
+        atomic_store(&readers[(last + i) % READERS].go, true);
+    }
+    await_upload(self, stage);
+    settle(self, stage, self->ops->finished);
+}
+
+/*  A stage is uploaded again while readers wait: they still get the old bytes. */
 static void the_next_upload_waits_for_all_readers(suite_t *self)
 {
     const device_hooks_t *hooks = &self->fixture->hooks;
+    tnd_stream_handle_t streams[READERS];
     if (!can(self, TND_DEVICE_STREAMS))
         return;
-    tnd_stream_handle_t streams[] = {hooks->open(self->device), hooks->open(self->device)};
+    for (int i = 0; i < READERS; i++)
+        streams[i] = hooks->open(self->device);
     tnd_stage_t stage = make_stage(self, 3000, 3000), other = make_stage(self, 100, 100);
     uint8_t before[3000];
-    for (int first = 0; first < 2; first++) {
-        reader_t readers[2] = {{.go = false}, {.go = false}};
+    for (int last = 0; last < READERS; last++) {
+        reader_t readers[READERS] = {{.go = false}};
         tnd_stage_piece_t piece = piece_at(&stage, 0, 3000), beside = piece_at(&other, 0, 100);
         fill(self, before, 3000);
         memcpy(stage.host, before, 3000);
         upload(self, &stage, &piece, 1);
-        for (int i = 0; i < 2; i++) {
-            SUCCEED(self, self->ops->await(self->device, &stage, streams[i], &self->error));
-            hooks->hold(self->device, streams[i], &readers[i].go);
-            hooks->read_later(self->device, streams[i], &stage, 0, readers[i].found, 3000,
-                              &readers[i].done);
-            SUCCEED(self, self->ops->mark(self->device, &stage, streams[i], &self->error));
-        }
+        for (int i = 0; i < READERS; i++)
+            begin_reader(self, &stage, streams[i], &readers[i]);
         await_upload(self, &stage);
         fill(self, stage.host, 3000);
         upload(self, &stage, &piece, 1);
-        for (int i = 0; i < 2; i++) {
-            for (int look = 0; look < DEVICE_LOOKS; look++) {
-                EXPECT(self, self->ops->uploaded(self->device, &stage, &self->error) == TND_AGAIN);
-                EXPECT(self, self->ops->finished(self->device, &stage, &self->error) == TND_AGAIN);
-            }
-            atomic_store(&readers[i == 0 ? first : 1 - first].go, true);
-        }
-        await_upload(self, &stage);
-        settle(self, &stage, self->ops->finished);
-        for (int i = 0; i < 2; i++) {
+        end_readers(self, &stage, readers, last);
+        for (int i = 0; i < READERS; i++) {
             await_reader(self, &stage, &readers[i]);
             EXPECT(self, memcmp(readers[i].found, before, 3000) == 0);
         }
@@ -490,8 +507,8 @@ static void the_next_upload_waits_for_all_readers(suite_t *self)
     }
     self->ops->unstage(self->device, &stage);
     self->ops->unstage(self->device, &other);
-    hooks->close(self->device, streams[0]);
-    hooks->close(self->device, streams[1]);
+    for (int i = 0; i < READERS; i++)
+        hooks->close(self->device, streams[i]);
 }
 
 /*  Readers that end do not end others that were marked after them. */

@@ -51,7 +51,7 @@ typedef struct {
     _Atomic bool *done;
 } user_stream_t;
 
-static user_stream_t opened[4];
+static user_stream_t opened[8];
 
 static user_stream_t *find(CUstream stream)
 {
