@@ -202,6 +202,27 @@ def test_a_signal_that_stops_it_is_reported(folder, asked):
                         f"before the runs were compared (seed {asked.seed})\n"), said
 
 
+def test_a_device_is_lost_as_the_time_is_over(folder, asked):
+    """The run is resumed, and drained only after a step of its own."""
+    first = 59  # the seed of a schedule whose first fault is the loss of a device
+    graph = Graph(folder, 3000, overlay=None)
+    process = subprocess.Popen([str(TUNDISH), "chaos", *map(str, graph.files), "--seconds", "60", "--all", "--seed",
+                                str(first), "--set", "feed.devices=[sim:0, sim:1]"],
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT,
+                               env={**os.environ, "TUNDISH_PLUGIN_PATH": str(BUILD / "tests")})
+    said = []
+    for line in process.stderr:
+        said.append(line)
+        if "device lost on host feed" in line and len(said) == 2:
+            process.send_signal(signal.SIGINT)
+    out = process.stdout.read()
+    process.stdout.close()
+    process.stderr.close()
+    assert process.wait() == 0, (said, out)
+    assert "device lost on host feed" in said[1] and "1 resumes" in out, (said, out)
+    assert "the run that was drained when the time was over" in out and "the graph survives" in out, out
+
+
 def test_seeds_of_the_shipped_example(folder, asked):
     """Two chains, several runs beside each other."""
     need_data()

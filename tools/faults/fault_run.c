@@ -581,7 +581,8 @@ static bool settle(attempt_t *self, int status, tnd_fault_run_end_t *end_p)
     if (self->fatal || self->full) {
         self->runs->resumes++;
         self->resumed = true;
-        self->done_ns = tnd_clock_now();
+        /* The steps of this attempt do not show that the next one has begun. */
+        self->done_ns = self->finish_ns = tnd_clock_now();
         return true;
     }
     *end_p = TND_FAULT_RUN_BROKEN;
