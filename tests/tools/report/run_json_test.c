@@ -1,0 +1,142 @@
+/*  Covers the JSON of a run in tools/report/run_json.h: each member with its unit, exactly. */
+#include "tools/report/run_json.h"
+
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/base/allocation.h"
+#include "runtime/observe/observer.h"
+
+#define MS UINT64_C(1000000)
+#define SECOND (1000 * MS)
+
+static const tnd_pages_shape_t shape = {.actors = 2, .hosts = 1, .edges = 1};
+static tnd_inspected_t process;
+static tnd_inspection_t look;
+static char *text;
+static size_t size;
+
+static void begin(void)
+{
+    size_t bytes = tnd_run_record_bytes(&shape);
+    process = (tnd_inspected_t){.run = "mnist", .host = "a", .session = 0xbeef, .process = 7};
+    process.record_memory = aligned_alloc(64, (bytes + 63) / 64 * 64);
+    memset(process.record_memory, 0, bytes);
+    process.record = tnd_run_record_at(process.record_memory, &shape);
+    look = (tnd_inspection_t){.now_ns = 100 * SECOND, .count = 1, .processes = &process};
+}
+
+static void end(void)
+{
+    free(process.record_memory);
+    free(text);
+}
+
+TestSuite(run_json, .init = begin, .fini = end);
+
+static void fill_page(tnd_run_page_t *page)
+{
+    double loss = 0.125;
+    uint64_t bits;
+    memcpy(&bits, &loss, sizeof bits);
+    page->state = 4;
+    page->since_ns = 97 * SECOND + 500 * MS;
+    page->started_ns = 40 * SECOND;
+    page->chain_count = page->lanes = 1;
+    strcpy(page->chains[0], "feed");
+    page->generation = 2;
+    page->epoch = 3;
+    page->step = 4;
+    page->rows = 5;
+    page->read = 6;
+    page->added = 7;
+    page->fed = 8;
+    page->filtered = 9;
+    page->quarantined = 10;
+    page->dropped = 11;
+    page->padded = 12;
+    page->metric_count = 1;
+    page->metrics[0] = bits;
+    strcpy((char *)page->metric_names[0], "loss");
+    page->checkpoint_step = 13;
+    page->checkpoint_ns = 90 * SECOND;
+    page->metrics_dropped = 14;
+    page->metrics_waits_ns = 99 * SECOND + 750 * MS;
+    page->control = TND_CONTROL_WORKS;
+    page->control_ns = 99 * SECOND + 999 * MS;
+}
+
+static void fill_rest(const tnd_run_record_t *record)
+{
+    tnd_edge_record_t *edge = &record->edges[0];
+    strcpy(record->hosts[0].name, "a");
+    strcpy(record->hosts[0].address, "10.0.0.1");
+    record->hosts[0].presence = TND_PRESENCE_UP;
+    record->hosts[0].since_ns = 60 * SECOND;
+    record->hosts[0].process = 7;
+    record->hosts[0].parent = UINT32_MAX;
+    record->hosts[0].restarts = 1;
+    record->hosts[0].restarts_max = 20;
+    record->hosts[0].memory_bytes = 1 << 20;
+    strcpy(record->instances[0].name, "read");
+    strcpy(record->instances[1].name, "batch");
+    edge->to = 1;
+    edge->transport = TND_TRANSPORT_TCP;
+    edge->ends[0].blocks = 21;
+    edge->ends[0].rows = 22;
+    edge->ends[0].bytes = 23;
+    edge->ends[0].lost = 1;
+    edge->ends[0].up_ns = 80 * SECOND;
+    edge->ends[0].credit_used = 24;
+    edge->ends[0].credit_given = 25;
+    edge->ends[0].round_trip_ns = 1500;
+    tnd_run_record_log(record, TND_LOG_WARNING, "a", "read", "slow", 98 * SECOND);
+}
+
+static const char *print(void)
+{
+    FILE *out = tnd_memory_stream(&text, &size);
+    tnd_run_json_run(out, &look, &process);
+    fclose(out);
+    return text;
+}
+
+Test(run_json, every_member_of_a_run)
+{
+    fill_page(process.record.page);
+    fill_rest(&process.record);
+    cr_assert_str_eq(
+        print(),
+        "{\"run\":\"mnist\",\"session\":\"beef\",\"leader\":\"a\",\"state\":\"running\","
+        "\"since_seconds\":2.500,\"age_seconds\":60.000,\"outcome\":null,\"waiting_for\":[],"
+        "\"paused\":null,\"chain\":\"feed\",\"chains\":1,\"lanes\":1,\"rewinds\":2,\"epoch\":3,"
+        "\"steps\":4,\"rows\":5,\"ledger_rows\":{\"read\":6,\"added\":7,\"fed\":8,\"filtered\":9,"
+        "\"quarantined\":10,\"dropped\":11,\"padded\":12},\"metrics\":{\"loss\":0.125},"
+        "\"checkpoint_steps\":13,\"checkpoint_age_seconds\":10.000,\"metrics_lines_dropped\":14,"
+        "\"metrics_waiting_seconds\":0.250,\"hosts\":[{\"name\":\"a\",\"address\":\"10.0.0.1\","
+        "\"presence\":\"up\",\"since_seconds\":40.000,\"waited_for\":false,\"pid\":7,"
+        "\"started_by\":null,\"restarts\":1,\"restarts_max\":20,\"memory_bytes\":1048576}],"
+        "\"edges\":[{\"from\":\"read\",\"to\":\"batch\",\"transport\":\"tcp\",\"sent\":{\"blocks\":"
+        "21,\"rows\":22,\"bytes\":23,\"connections_lost\":1,\"up_seconds\":20.000,"
+        "\"credit_used_blocks\":24,\"credit_given_blocks\":25,\"credit_used_bytes\":null,"
+        "\"credit_given_bytes\":null,\"round_trip_seconds\":0.000001500},\"received\":{\"blocks\":"
+        "0,"
+        "\"rows\":0,\"bytes\":0,\"connections_lost\":0,\"up_seconds\":null,"
+        "\"credit_used_blocks\":null,\"credit_given_blocks\":null,\"credit_used_bytes\":null,"
+        "\"credit_given_bytes\":null,\"round_trip_seconds\":null}}],\"log\":[{\"text\":\"a read "
+        "slow\",\"level\":\"warning\",\"age_seconds\":2.000}],\"control\":\"works\","
+        "\"control_seconds\":0.001}");
+}
+
+Test(run_json, a_pause_has_its_age_and_its_step)
+{
+    tnd_run_page_t *page = process.record.page;
+    page->state = 4;
+    page->paused_ns = 95 * SECOND;
+    page->paused_step = 57;
+    strcpy((char *)page->paused_by, "alice");
+    cr_assert_not_null(
+        strstr(print(), "\"paused\":{\"by\":\"alice\",\"since_seconds\":5.000,\"step\":57}"), "%s",
+        text);
+}
