@@ -657,6 +657,24 @@ static void ten_thousand_cycles_cost_no_allocation(suite_t *self)
         self->ops->unstage(self->device, &stages[i]);
 }
 
+/*  A device has room for fewer than all of them together. */
+static void stages_that_come_and_go_leave_nothing(suite_t *self)
+{
+    enum { TIMES = 1000, BYTES = 4096 };
+    tnd_device_facts_t before, after;
+    self->ops->facts(self->device, &before);
+    for (int time = 0; time < TIMES; time++) {
+        tnd_stage_t stage = make_stage(self, BYTES, BYTES);
+        tnd_stage_piece_t piece = piece_at(&stage, 0, BYTES);
+        upload(self, &stage, &piece, 1);
+        await_upload(self, &stage);
+        self->ops->unstage(self->device, &stage);
+    }
+    self->ops->facts(self->device, &after);
+    /* Others may use the device too; what all stages together have is more. */
+    EXPECT(self, after.memory_free + TIMES * BYTES / 2 >= before.memory_free);
+}
+
 static void facts_describe_the_device(suite_t *self)
 {
     tnd_device_facts_t facts;
@@ -690,6 +708,7 @@ static void facts_describe_the_device(suite_t *self)
     TEST(a_stage_is_finished_when_its_last_reader_is)                                              \
     TEST(work_is_timed)                                                                            \
     TEST(unstage_waits_for_work_under_way)                                                         \
+    TEST(stages_that_come_and_go_leave_nothing)                                                    \
     TEST(ten_thousand_cycles_cost_no_allocation)
 
 static void run_test(const device_fixture_t *fixture, const char *name, void (*test)(suite_t *))
