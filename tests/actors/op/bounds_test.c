@@ -1,5 +1,5 @@
 /*  Covers values at the bounds of operations: the greatest number of a type, pictures that are nearly of
- *  one colour, what is no number. */
+ *  one colour, NaN. */
 #include <math.h>
 
 #include "actors/image/color.h"
@@ -65,7 +65,7 @@ Test(lookup, the_greatest_number_is_not_in_a_list_and_is_reported_as_it_is)
     }
 }
 
-/*  tf.clip_by_value and numpy.clip keep what is no number. */
+/*  tf.clip_by_value and numpy.clip keep NaN. */
 Test(clip, halves_that_are_no_numbers_stay)
 {
     static const uint16_t in[] = {0x7e00, 0xfe00, 0x7c00, 0xfc00, 0x3c00, 0x0000};

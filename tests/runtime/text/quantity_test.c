@@ -15,7 +15,7 @@ Test(quantity, sizes_at_the_bounds_of_units)
         {1024, "1 KiB"},
         {1025, "1.0 KiB"},
         {1536, "1.5 KiB"},
-        /* 1023.9 and 1024 KiB: there is no 1024.0 KiB. */
+        /* Nothing is shown as 1024.0 KiB. */
         {1048524, "1023.9 KiB"},
         {1048525, "1.0 MiB"},
         {1048570, "1.0 MiB"},
