@@ -99,11 +99,18 @@ def show(told):
                   f"{row['p99'] * 1e3:6.0f} ms, longest {row['max'] * 1e3:6.0f} ms")
 
 
+def in_seconds(told):
+    """All gaps have one unit, and none is longer than the time under faults."""
+    for row in [*told["faults"], told["between"]]:
+        assert 0 <= row["p50"] <= row["p99"] <= row["max"] <= told["seconds"], (row, told["seconds"])
+
+
 def measured(told):
     """Of each fault that came alone, the time to the next step is known, but of the last ones of a run.
 
     How long it was is printed and not judged: it depends on what else the machine does.
     """
+    in_seconds(told)
     unknown = sum(row["count"] - row["mixed"] - row["gaps"] for row in told["faults"])
     assert sum(row["gaps"] for row in told["faults"]) > 0, told["faults"]
     assert 0 <= unknown <= 5 * told["runs"], told["faults"]
@@ -174,6 +181,7 @@ def test_pictures_with_a_cache_and_processes_that_decode(folder, asked):
 
 def test_a_model_that_differs_each_time_is_found(folder, asked):
     told = Graph(folder, 3000, step="sleep_us: 1000, unsteady: 1").chaos(2, asked.seed, expect=1)
+    in_seconds(told)
     equal = told["drained"]["equal"]
     assert not told["survives"] and not equal["model"] and equal["stream"], told
 
