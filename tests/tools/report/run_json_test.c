@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "runtime/base/allocation.h"
+#include "runtime/core/protocol/effect.h"
 #include "runtime/observe/observer.h"
 
 #define MS UINT64_C(1000000)
@@ -139,4 +140,100 @@ Test(run_json, a_pause_has_its_age_and_its_step)
     cr_assert_not_null(
         strstr(print(), "\"paused\":{\"by\":\"alice\",\"since_seconds\":5.000,\"step\":57}"), "%s",
         text);
+}
+
+/*  A feeder that has run for 60 s, and is in the step of its device for 2 s. */
+static void fill_actor(tnd_statistics_t *page)
+{
+    tnd_device_page_t *device = &page->devices[0];
+    strcpy(page->actor, "feed");
+    strcpy(page->kind, "feeder");
+    page->role = TND_ROLE_FEEDER;
+    page->instance = 1;
+    page->lane = 2;
+    page->state = TND_STATE_WAITING | (uint64_t)TND_WAIT_STEP << 8;
+    page->since_ns = 99 * SECOND;
+    page->waiting_ns = 98 * SECOND;
+    page->begun_ns = 40 * SECOND;
+    page->cpu_ns = 6 * SECOND;
+    page->ready_ns = 250 * MS;
+    page->device_cpu_ns = 1500 * MS;
+    page->wait_ns[__builtin_ctz(TND_WAIT_INPUT)] = 20 * SECOND;
+    page->queue = 3;
+    page->credit = TND_UNKNOWN;
+    page->rows_in = 11;
+    page->rows_out = 12;
+    page->blocks_in = 13;
+    page->blocks_out = 14;
+    page->bytes_in = 15;
+    page->bytes_out = 16;
+    page->bytes_copied = 17;
+    page->lost = 18;
+    page->stale = 19;
+    page->again = 20;
+    page->doubled = 21;
+    page->step = 22;
+    page->thread = 23;
+    page->device_count = 1;
+    strcpy(device->name, "sim:0");
+    device->state = TND_DEVICE_STEP | 4 << 8;
+    device->since_ns = 98 * SECOND;
+    device->step = 24;
+    device->thread = 25;
+    device->cpu_ns = 125 * MS;
+    device->ready_ns = 62500000;
+    device->spent_ns[TND_DEVICE_IDLE] = 30 * SECOND;
+    device->spent_ns[TND_DEVICE_STEP] = 5 * SECOND;
+    device->memory = 1 << 20;
+    device->numa_node = -1;
+    device->bytes_moved = 26;
+    device->link_ns = 750 * MS;
+    device->link_wait_ns = 500;
+    for (uint64_t i = 0; i < 6; i++)
+        device->calls[i] = 31 + i;
+}
+
+Test(run_json, every_member_of_an_actor_and_its_device)
+{
+    static tnd_statistics_t page;
+    fill_actor(&page);
+    FILE *out = tnd_memory_stream(&text, &size);
+    tnd_run_json_actor(out, &process, &page, look.now_ns, 12345.67);
+    fclose(out);
+    cr_assert_str_eq(
+        text,
+        "{\"name\":\"feed\",\"kind\":\"feeder\",\"instance\":1,\"chain\":0,\"lane\":2,\"state\":"
+        "\"waiting\",\"waits\":[\"step\"],\"since_seconds\":2.000,\"rows_per_second\":12345.7,"
+        "\"queue\":3,\"credit\":null,\"rows_in\":11,\"rows_out\":12,\"blocks_in\":13,"
+        "\"blocks_out\":14,\"bytes_in\":15,\"bytes_out\":16,\"bytes_copied\":17,"
+        "\"connections_lost\":18,\"messages_stale\":19,\"tickets_again\":20,\"tickets_doubled\":21,"
+        "\"device_cpu_seconds\":1.500000000,\"step\":22,\"thread\":23,\"times\":{\"cpu\":6."
+        "000000000,"
+        "\"wait_in\":20.000000000,\"wait_credit\":0.000000000,\"wait_order\":0.000000000,"
+        "\"wait_step\":1.000000000,\"wait_reduce\":0.000000000,\"wait_io\":0.000000000,"
+        "\"run_queue\":0.250000000,\"other\":32.750000000},\"upstream\":[],\"downstream\":[],"
+        "\"timings\":null,\"options\":null,\"operations\":[],\"reads\":null,\"devices\":[{\"name\":"
+        "\"sim:0\",\"state\":\"step\",\"replica\":4,\"step\":24,\"thread\":25,\"since_seconds\":2."
+        "000,"
+        "\"cpu_seconds\":0.125000000,\"run_queue_seconds\":0.062500000,\"seconds\":{\"idle\":"
+        "30.000000000,\"step\":7.000000000,\"reduce\":0.000000000,\"apply\":0.000000000,\"keep\":"
+        "0.000000000},\"model\":\"\",\"bus\":\"\",\"uuid\":\"\",\"memory\":1048576,\"numa_node\":-"
+        "1,"
+        "\"bytes_moved\":26,\"link_seconds\":0.750000000,\"link_wait_seconds\":0.000000500,"
+        "\"calls\":{"
+        "\"allocate\":31,\"free\":32,\"synchronize\":33,\"copy\":34,\"launch\":35,\"event\":36},"
+        "\"timings\":null}]}");
+}
+
+/*  500 rows more in 250 ms. */
+Test(run_json, rates_are_rows_per_second)
+{
+    static tnd_statistics_t old = {.actor = "feed", .rows_out = 100};
+    static tnd_statistics_t now = {.actor = "feed", .rows_out = 600};
+    tnd_inspected_t then = process;
+    tnd_inspection_t before = {.now_ns = look.now_ns - 250 * MS, .count = 1, .processes = &then};
+    then.actors = &old;
+    then.count = 1;
+    cr_assert_float_eq(tnd_run_json_rate(&before, &look, &process, &now), 2000, 1e-9);
+    cr_assert_float_eq(tnd_run_json_rate(&before, &before, &process, &now), 0, 1e-9);
 }
