@@ -1,0 +1,101 @@
+/*  Covers the advice of tools/report/run_limit.h: what one more worker would give, by arithmetic. */
+#include <stdio.h>
+
+#include "run_fixture.h"
+
+static tnd_statistics_t old[6];
+static tnd_inspected_t olds[2];
+
+/*  1,000 rows are fed in the second between two looks. */
+static void begin_second(void)
+{
+    begin();
+    for (uint32_t i = 0; i < 6; i++) {
+        pages[i].begun_ns = now_ns - 60 * second_ns;
+        pages[i].rows_out = 100000;
+        pages[i].blocks_out = 1000;
+        memcpy(&old[i], &pages[i], sizeof old[i]);
+    }
+    memcpy(olds, processes, sizeof olds);
+    olds[0].actors = old;
+    olds[1].actors = &old[FEED_C];
+    before.processes = olds;
+    pages[FEED_A].rows_out += 1000;
+    pages[FEED_A].blocks_out += 10;
+}
+
+TestSuite(worker_gain, .init = begin_second);
+
+static void works(uint32_t who, unsigned percent)
+{
+    pages[who].cpu_ns = old[who].cpu_ns + second_ns * percent / 100;
+}
+
+/*  `gain` 0: no advice. */
+static void expect(const char *advice, double gain)
+{
+    char text[128];
+    tnd_bottleneck_judge(&before, &after, &processes[0], &verdict);
+    cr_expect_float_eq(verdict.limit.gain, gain, 0.01, "%s: %g", verdict.sentence,
+                       verdict.limit.gain);
+    snprintf(text, sizeof text, "; %s should give %.0f rows/s", advice, gain);
+    cr_expect_eq(strstr(verdict.sentence, text) != NULL, gain > 0, "%s", verdict.sentence);
+    cr_expect_eq(verdict.limit.bound, TND_BOUND_WORK);
+    cr_expect_str_eq(verdict.limit.actor, "prep.0");
+}
+
+/*  A worker that is at work for 80 % of the time makes 1,250 rows in a second. */
+Test(worker_gain, two_workers_make_twice_what_one_can)
+{
+    works(PREP, 80);
+    works(READ, 10);
+    expect("2 workers of prep", 2 * 1000 / 0.8);
+}
+
+Test(worker_gain, the_next_actor_is_the_limit_then)
+{
+    works(PREP, 80);
+    works(READ, 50);
+    expect("2 workers of prep", 1000 / 0.5);
+}
+
+Test(worker_gain, the_processors_are_the_limit_then)
+{
+    works(PREP, 80);
+    works(READ, 30);
+    after.load.processors = 2;
+    expect("2 workers of prep", 1000 * 2 / 1.1);
+    after.load.processors = 8;
+    expect("2 workers of prep", 2 * 1000 / 0.8);
+}
+
+Test(worker_gain, three_workers_make_half_as_much_again_as_two)
+{
+    strcpy(pages[MEAN].actor, "prep.1");
+    strcpy(old[MEAN].actor, "prep.1");
+    pages[MEAN].role = old[MEAN].role = TND_ROLE_WORKER;
+    works(PREP, 80);
+    works(MEAN, 60);
+    works(READ, 10);
+    expect("3 workers of prep", 1000 * 3 / 1.4);
+    /* One that is asleep is not one of them, and would be the second. */
+    pages[MEAN].asleep = 1;
+    works(MEAN, 0);
+    expect("2 workers of prep", 2 * 1000 / 0.8);
+}
+
+Test(worker_gain, no_advice_where_it_gives_little)
+{
+    works(PREP, 99);
+    works(READ, 96);
+    pages[PREP].rows_out += 1000;
+    pages[READ].rows_out += 1000;
+    expect("2 workers of prep", 0);
+}
+
+Test(worker_gain, no_advice_for_a_worker_that_is_idle_for_a_third_of_the_time)
+{
+    works(PREP, 66);
+    works(READ, 10);
+    expect("2 workers of prep", 0);
+}
