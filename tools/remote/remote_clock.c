@@ -20,6 +20,8 @@ static void convert_device(tnd_device_page_t *page, uint64_t there, uint64_t her
 {
     convert(&page->since_ns, there, here);
     convert(&page->pending_since_ns, there, here);
+    convert(&page->wait_since_ns, there, here);
+    convert(&page->worked_until_ns, there, here);
 }
 
 static void convert_actor(tnd_statistics_t *page, uint64_t there, uint64_t here)

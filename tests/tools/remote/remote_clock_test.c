@@ -39,6 +39,8 @@ static void expect_of_actor(const tnd_statistics_t *page)
     for (unsigned d = 0; d < TND_PAGE_DEVICES; d++) {
         expect(&page->devices[d].since_ns);
         expect(&page->devices[d].pending_since_ns);
+        expect(&page->devices[d].wait_since_ns);
+        expect(&page->devices[d].worked_until_ns);
     }
 }
 

@@ -188,7 +188,13 @@ static void fill_actor(tnd_statistics_t *page)
     device->numa_node = -1;
     device->bytes_moved = 26;
     device->link_ns = 750 * MS;
-    device->link_wait_ns = 500;
+    device->wait_ns[TND_DEVICE_WAIT_LINK] = 500;
+    device->wait_ns[TND_DEVICE_WAIT_ROWS] = 3 * SECOND;
+    device->wait_ns[TND_DEVICE_WAIT_HOST] = SECOND / 2;
+    device->wait = TND_DEVICE_WAIT_HOST;
+    device->wait_since_ns = 99 * SECOND;
+    device->timed = 1;
+    device->work_ns = 4 * SECOND;
     for (uint64_t i = 0; i < 6; i++)
         device->calls[i] = 31 + i;
 }
@@ -220,7 +226,8 @@ Test(run_json, every_member_of_an_actor_and_its_device)
         "0.000000000},\"model\":\"\",\"bus\":\"\",\"uuid\":\"\",\"memory\":1048576,\"numa_node\":-"
         "1,"
         "\"bytes_moved\":26,\"link_seconds\":0.750000000,\"link_wait_seconds\":0.000000500,"
-        "\"calls\":{"
+        "\"rows_wait_seconds\":3.000000000,\"host_wait_seconds\":1.500000000,\"work_seconds\":"
+        "4.000000000,\"calls\":{"
         "\"allocate\":31,\"free\":32,\"synchronize\":33,\"copy\":34,\"launch\":35,\"event\":36},"
         "\"timings\":null}]}");
 }
