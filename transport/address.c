@@ -2,12 +2,16 @@
 #include "transport/address.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
 
 #include <zmq.h>
+
+#include "transport/connection_table.h"
+#include "runtime/base/user.h"
 
 static const char inproc[] = "inproc://", ipc[] = "ipc://", tcp[] = "tcp://";
 
@@ -58,15 +62,29 @@ bool tnd_address_is_served(const char *address)
     return is_served;
 }
 
+/*  Names the user whose program listens at a tcp port. */
+static tnd_status_t in_use(const char *address, const char *name, tnd_error_t *error)
+{
+    const char *port = strrchr(address, ':');
+    char holder[TND_USER_ROOM];
+    uint32_t user;
+    if (!begins(address, tcp) ||
+        !tnd_connection_table_listener((uint32_t)strtoul(port + 1, NULL, 10), &user))
+        return tnd_fail(error,
+                        "%s: %s is in use: end the program that listens there, or choose another "
+                        "port",
+                        name, address);
+    tnd_user_name(user, holder);
+    return tnd_fail(error, "%s: %s is in use by a program of user %s: %schoose another port", name,
+                    address, holder, user == geteuid() ? "end it, or " : "");
+}
+
 tnd_status_t tnd_address_unbound(const char *address, const char *name, int number,
                                  tnd_error_t *error)
 {
     switch (number) {
     case EADDRINUSE:
-        return tnd_fail(error,
-                        "%s: %s is in use: end the program that listens there, or choose another "
-                        "port",
-                        name, address);
+        return in_use(address, name, error);
     case EADDRNOTAVAIL:
     case ENODEV:
         return tnd_fail(error,

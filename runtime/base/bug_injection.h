@@ -45,6 +45,7 @@
     X(ENDED_IS_DEAD, "the end of a connection counts as a death that ends the run")                \
     X(LIAR_ENDS_LINK, "a HELLO that is refused ends the connection of the peer that it names")     \
     X(LIFE_UNCHECKED, "a HELLO may name a life that no clock can give")                            \
+    X(USER_UNCHECKED, "a process of another user may take the place of a peer")                    \
     X(ROUND_UNCOUNTED, "a peer gets no more time on a link with long round trips")                 \
     X(GOODBYE_UNSAID, "an end that gives up a silent connection closes it without GOODBYE")        \
     X(ROWS_KNOWN_TWICE, "rows before a rewind count again in lanes whose rows are known")          \

@@ -228,14 +228,19 @@ static void log_refusal(tnd_actor_t *self, const tnd_arrival_t *arrival)
     if (arrival->peer == TND_NOBODY && self->unnamed_refusal_logged)
         return;
     self->unnamed_refusal_logged = self->unnamed_refusal_logged || arrival->peer == TND_NOBODY;
-    write_log(self, TND_LOG_WARNING, arrival->why);
+    char text[400];
+    if (arrival->is_foreign && arrival->peer < self->plan->instance_count)
+        snprintf(text, sizeof text, "%s of host %s was refused: %s",
+                 self->plan->instances[arrival->peer].name,
+                 self->plan->hosts[self->plan->instances[arrival->peer].host].name, arrival->why);
+    else
+        snprintf(text, sizeof text, "%s", arrival->why);
+    write_log(self, TND_LOG_WARNING, text);
 }
 
 static void log_link(tnd_actor_t *self, const tnd_arrival_t *arrival)
 {
     char text[400];
-    if (arrival->peer >= self->plan->instance_count)
-        return;
     const char *peer = self->plan->instances[arrival->peer].name;
     bool up = arrival->kind == TND_ARRIVAL_UP;
     if (up)
@@ -318,6 +323,7 @@ static void note_up(tnd_actor_t *self, const tnd_arrival_t *arrival)
     self->up[arrival->peer] = arrival->kind == TND_ARRIVAL_UP;
     tnd_actor_record_link(self, arrival->peer, arrival->kind == TND_ARRIVAL_UP);
     tnd_recorder_link(&self->recorder, arrival->peer, arrival->kind == TND_ARRIVAL_UP);
+    log_link(self, arrival);
 }
 
 static tnd_status_t take_arrivals(tnd_actor_t *self, tnd_error_t *error)
@@ -332,22 +338,17 @@ static tnd_status_t take_arrivals(tnd_actor_t *self, tnd_error_t *error)
         if (arrival.kind == TND_ARRIVAL_UP || arrival.kind == TND_ARRIVAL_LOST)
             note_up(self, &arrival);
         if (arrival.kind == TND_ARRIVAL_REFUSED && dialled) {
-            bool known = arrival.peer < self->plan->instance_count;
-            (void)tnd_fail(error, "%s was refused by %s: %s", tnd_actor_name(self),
-                           known ? self->plan->instances[arrival.peer].name : "its host",
-                           arrival.why);
+            tnd_actor_say_refused(self, &arrival, error);
             return TND_REFUSED;
         }
         if (arrival.kind == TND_ARRIVAL_REFUSED)
             log_refusal(self, &arrival);
-        if (arrival.kind == TND_ARRIVAL_UP || arrival.kind == TND_ARRIVAL_LOST)
-            log_link(self, &arrival);
         if (arrival.kind == TND_ARRIVAL_LOST)
             tnd_count(&self->config.statistics->lost, 1);
         const char *wrong = NULL;
         if (arrival.kind == TND_ARRIVAL_MESSAGE)
             wrong = check(self, &arrival, now);
-        else
+        else if (arrival.kind != TND_ARRIVAL_REFUSED) /* a stranger may have used its name */
             tnd_validator_reset(self->validator, arrival.peer);
         if (wrong != NULL) {
             TND_TRY(reject_message(self, &arrival, wrong, error));

@@ -66,6 +66,9 @@ struct tnd_actor {
 tnd_status_t tnd_actor_open_links(tnd_actor_t *self, tnd_error_t *error);
 /*  Connects to every peer at its last announced endpoint; again whenever endpoints changed. */
 tnd_status_t tnd_actor_connect_peers(tnd_actor_t *self, tnd_error_t *error);
+/*  The text of a refusal by a peer that this actor connected to. */
+void tnd_actor_say_refused(const tnd_actor_t *self, const tnd_arrival_t *arrival,
+                           tnd_error_t *error);
 
 /*  Writes the options of this actor. */
 void tnd_actor_record_options(tnd_actor_t *self);

@@ -218,6 +218,18 @@ static tnd_status_t reach_host(tnd_actor_t *self, tnd_error_t *error)
     }
 }
 
+void tnd_actor_say_refused(const tnd_actor_t *self, const tnd_arrival_t *arrival,
+                           tnd_error_t *error)
+{
+    char peer[160] = "its host";
+    if (arrival->port != PORT_CONTROL) {
+        const tnd_instance_t *other = &self->plan->instances[arrival->peer];
+        snprintf(peer, sizeof peer, "%s of host %s", other->name,
+                 self->plan->hosts[other->host].name);
+    }
+    tnd_fail(error, "%s was refused by %s: %s", tnd_actor_name(self), peer, arrival->why);
+}
+
 /*  How many messages of one peer may be unread.  The credit of the downstream actor limits messages
  *  in both directions; after a rewind those of the last generation may still be queued. */
 static uint32_t unread_of(void *context, uint32_t port)
@@ -255,6 +267,7 @@ tnd_status_t tnd_actor_open_links(tnd_actor_t *self, tnd_error_t *error)
         .expects = peer_expected,
         .unread = unread_of,
         .callers = self->plan->instance_count,
+        .admission = &self->plan->admission,
     };
     const tnd_host_config_t *host = tnd_host_config(self->config.host);
     tnd_hub_t *hub = NULL;

@@ -432,14 +432,13 @@ static tnd_status_t open_control(tnd_host_t *self, tnd_error_t *error)
         .unread = control_unread,
         .callers = self->plan->host_count,
         .is_guest = is_guest,
+        .admission = &self->plan->admission,
     };
     TND_TRY(tnd_hub_open(self->config.transport, &self->hub, self->config.transport_context,
                          &config, error));
     tnd_terms_t inside = {.abi = TND_WIRE_ABI};
-    tnd_terms_t between = {
-        .graph = {self->plan->fingerprint[0], self->plan->fingerprint[1]},
-        .abi = TND_WIRE_ABI,
-    };
+    tnd_terms_t between = {.graph = {self->plan->fingerprint[0], self->plan->fingerprint[1]},
+                           .abi = TND_WIRE_ABI};
     char wish[128], actual[128];
     snprintf(wish, sizeof wish, "inproc://%s.control", self->nonce);
     TND_TRY(tnd_hub_bind(self->hub, PORT_ACTORS, wish, &inside, self->control, sizeof self->control,

@@ -236,7 +236,14 @@ static void note_refused(tnd_host_t *self, const tnd_arrival_t *arrival)
 {
     uint32_t host = arrival->peer - tnd_host_id(0);
     if (host < self->plan->host_count) {
-        tnd_leader_refused(self->leader, host, arrival->why);
+        tnd_leader_refused(self->leader, host, arrival->is_foreign, arrival->why);
+        return;
+    }
+    if (arrival->is_foreign) {
+        tnd_host_tell_leader(self, TND_MSG_LOG, TND_LOG_WARNING,
+                             tnd_text_payload_of("control a process that asks to join was "
+                                                 "refused: %s",
+                                                 arrival->why));
         return;
     }
     if (self->stranger_said)

@@ -47,7 +47,8 @@ static tnd_status_t converse(tnd_hub_t *hub, tnd_actor_id_t self, const tnd_plan
         if (arrival.kind == TND_ARRIVAL_UP)
             (void)ask(hub, self, pool); /* if the connection is lost again, it returns */
         if (arrival.kind == TND_ARRIVAL_REFUSED) {
-            (void)tnd_fail(error, "%s", arrival.why);
+            (void)tnd_fail(error, "refused by host %s, which leads: %s", plan->hosts[0].name,
+                           arrival.why);
             return TND_REFUSED;
         }
         if (arrival.kind != TND_ARRIVAL_MESSAGE)
@@ -77,6 +78,7 @@ tnd_status_t tnd_join_request(const tnd_network_t *network, const tnd_plan_t *pl
         .life = life,
         .link_timeout_ns = tnd_pace_stretch(plan, plan->link_timeout_ns),
         .frame_max = 64 << 10,
+        .admission = &plan->admission,
     };
     tnd_terms_t terms = {
         .graph = {plan->fingerprint[0], plan->fingerprint[1]},

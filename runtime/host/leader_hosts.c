@@ -229,12 +229,13 @@ uint32_t tnd_leader_free_host(tnd_leader_t *self, const char *pool, uint64_t now
     return UINT32_MAX;
 }
 
-void tnd_leader_refused(tnd_leader_t *self, uint32_t host, const char *why)
+void tnd_leader_refused(tnd_leader_t *self, uint32_t host, bool is_foreign, const char *why)
 {
     char text[400];
     snprintf(text, sizeof text, "host %s was refused: %.300s", self->plan->hosts[host].name, why);
     /* Before the start the run needs this host; later it has another process of it. */
-    if (self->hosts[host].life == 0 && !self->tabled && !self->plan->hosts[host].spare)
+    bool needed = self->hosts[host].life == 0 && !self->tabled && !self->plan->hosts[host].spare;
+    if (needed && !is_foreign)
         tnd_leader_end(self, TND_OUTCOME_LOST, text);
     else
         tnd_leader_log(self, TND_LOG_WARNING, self->plan->hosts[0].name, "control", text);

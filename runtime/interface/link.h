@@ -25,6 +25,7 @@
 #define TND_RUNTIME_INTERFACE_LINK_H
 
 #include "runtime/core/protocol/absence.h"
+#include "runtime/core/protocol/admission.h"
 #include "runtime/core/protocol/link_end.h"
 #include "runtime/core/protocol/message_table.h"
 #include "runtime/data/block.h"
@@ -64,7 +65,8 @@ typedef struct {
     tnd_msg_t msg;              /* of a MESSAGE; its payload belongs to the receiver */
     const tnd_cursor_t *cursor; /* of a REWIND; valid until the next receive */
     tnd_loss_t loss;            /* of LOST */
-    char why[256];              /* of REFUSED and LOST: for texts */
+    bool is_foreign; /* REFUSED because of its user or machine: it may be no peer of this run */
+    char why[256];   /* of REFUSED and LOST: for texts */
 } tnd_arrival_t;
 
 typedef struct {
@@ -89,9 +91,12 @@ typedef struct {
     /*  How many peers may come to one bound port, all at once at the start of a run. */
     uint32_t callers;
     /*  Whether a peer is a guest, which takes no part in the run: it need not know the graph.  Only
-     *  TND_GUESTS_MAX are accepted at a time, and none of another user of this machine.  A guest is
-     *  forgotten when its connection ends.  NULL: none is. */
+     *  TND_GUESTS_MAX are accepted at a time.  A guest is forgotten when its connection ends.  NULL:
+     *  none is. */
     bool (*is_guest)(void *context, uint32_t port, tnd_actor_id_t peer);
+    /*  Which processes may be at the other end, whichever end has connected; outlives the hub.
+     *  NULL: all. */
+    const tnd_admission_t *admission;
 } tnd_hub_config_t;
 
 /*  Counters of a hub, for statistics; read by its thread. */

@@ -1,6 +1,9 @@
 /*  runtime/plan/placement.c - the plan of a run: instances, edges and chains of a topology. */
 #include "runtime/plan/placement_internal.h"
 
+#include <unistd.h>
+
+#include "runtime/base/user.h"
 #include "runtime/topology/error_location.h"
 #include "runtime/text/quantity.h"
 
@@ -449,7 +452,7 @@ static void check_hosts(placer_t *self)
         return;
     /* Keys are not used yet, so users must not rely on them. */
     tnd_diagnostics_add(diagnostics, TND_T048_INSECURE, tnd_placer_mark(outside, "address"),
-                        settings->security != NULL
+                        settings->security != NULL && settings->security->curve != NULL
                             ? "`%s` is another machine, and the keys of `security:` are not used "
                               "yet: all could read what is sent"
                             : "`%s` is another machine, and the connection is not secured",
@@ -530,6 +533,28 @@ static tnd_restarts_t restarts_of(const tnd_options_context_t *context,
     return restarts;
 }
 
+/*  A user that this machine does not have can be one of another machine of the run. */
+static tnd_admission_t admission_of(const tnd_options_context_t *context,
+                                    const tnd_topology_t *topology)
+{
+    const tnd_settings_t *settings = topology->settings;
+    tnd_admission_t admission = {.self = geteuid(), .insecure = settings->insecure};
+    const tnd_strings_t *names = settings->security != NULL ? &settings->security->users : NULL;
+    if (names == NULL || names->count == 0)
+        return admission;
+    uint32_t *users = tnd_arena_array(context->arena, names->count, sizeof *users);
+    for (size_t i = 0; i < names->count; i++) {
+        if (tnd_user_find(names->items[i], &users[admission.user_count]))
+            admission.user_count++;
+        else
+            tnd_diagnostics_add(context->diagnostics, TND_T077_UNKNOWN_USER,
+                                tnd_value_get(topology->root, "security")->mark,
+                                "this machine has no user `%s`", names->items[i]);
+    }
+    admission.users = users;
+    return admission;
+}
+
 void tnd_placement_look(const tnd_options_context_t *context, const tnd_topology_t *topology)
 {
     placer_t self = {.context = context, .topology = topology};
@@ -557,7 +582,7 @@ const tnd_plan_t *tnd_placement_resolve(const tnd_options_context_t *context,
                          .restarts = restarts_of(context, settings),
                          .checkpoint = settings->checkpoint,
                          .tolerant = settings->numeric != 0,
-                         .insecure = settings->insecure};
+                         .admission = admission_of(context, topology)};
     tnd_placer_read_hosts(&self);
     if (tnd_diagnostics_count(context->diagnostics, TND_SEVERITY_ERROR) != errors)
         return NULL;

@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "runtime/core/protocol/admission.h"
 #include "runtime/option/spec.h"
 #include "runtime/topology/topology.h"
 #include "runtime/base/status.h"
@@ -83,7 +84,7 @@ typedef struct tnd_plan {
     tnd_restarts_t restarts;
     const tnd_checkpoint_options_t *checkpoint; /* NULL: no checkpoints */
     bool tolerant;                              /* numeric: tolerant */
-    bool insecure;
+    tnd_admission_t admission; /* which processes may connect to those of this user */
     const tnd_plan_host_t *hosts;
     uint32_t host_count; /* hosts[0] leads */
     const tnd_instance_t *instances;

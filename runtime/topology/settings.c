@@ -2,12 +2,16 @@
 #include "runtime/topology/settings.h"
 
 static const tnd_option_t security_options[] = {
-    {TND_OPTION(tnd_security_t, curve, STRING, SECURE), .help = "the directory of the keys"},
+    {TND_OPTION(tnd_security_t, users, STRINGS, SECURE), .unit = "user", .fallback = "",
+     .help = "users whose processes on one machine may take part in the run together, by name or "
+             "number; by default only those of one user"},
+    {TND_OPTION(tnd_security_t, curve, STRING, SECURE), .fallback = "",
+     .help = "the directory of the keys; not used yet"},
 };
 
 static const tnd_table_t security_table = {
     .name = "security",
-    .help = "which hosts may connect",
+    .help = "which processes may connect",
     TND_OPTIONS(security_options, tnd_security_t),
 };
 
@@ -77,7 +81,7 @@ static const tnd_option_t settings_options[] = {
     {TND_OPTION(tnd_settings_t, insecure, BOOL, SECURE), .fallback = "false",
      .help = "whether tcp to other machines may be used without keys"},
     {TND_OPTION(tnd_settings_t, security, TABLE, SECURE), .fallback = "", .table = &security_table,
-     .help = "keys of the hosts, `{curve: keys/}`; not used yet"},
+     .help = "which processes may connect, `{users: [alice, bob]}`"},
     {TND_OPTION(tnd_settings_t, checkpoint, TABLE, TUNE), .fallback = "",
      .table = &checkpoint_table,
      .help = "where checkpoints are stored, `{dir: DIR, every: 500 steps, keep: 3}`"},

@@ -9,9 +9,10 @@
 
 #include "runtime/option/option.h"
 
-/*  How CURVE finds its keys. */
+/*  Which processes may connect. */
 typedef struct {
-    const char *curve; /* directory; NULL: none */
+    tnd_strings_t users; /* of this machine, besides the user of the process itself */
+    const char *curve;   /* directory of the keys of CURVE; NULL: none */
 } tnd_security_t;
 
 /*  When a process that ended is restarted. */

@@ -439,8 +439,11 @@ void sim_link_excuse(sim_t *self, uint32_t link);
 void sim_link_break(sim_t *self, uint32_t link, bool tell_connector, bool tell_binder);
 /*  The connector closes its connection and connects to that place. */
 void sim_link_dial(sim_t *self, uint32_t link, sim_place_t at);
-/*  The binder receives a HELLO in the name of the connector that another process sent. */
-void sim_link_lie(sim_t *self, uint32_t link, const tnd_msg_t *hello);
+/*  The binder receives a HELLO in the name of the connector that another process sent.
+ *  `is_foreign`: one of another user. */
+void sim_link_lie(sim_t *self, uint32_t link, const tnd_msg_t *hello, bool is_foreign);
+/*  If the connector waits where its peer does not listen, a process of another user welcomes it. */
+void sim_link_squat(sim_t *self, uint32_t link);
 /*  A message arrives at a wrong listener. */
 void sim_link_stray(sim_t *self, uint32_t packet);
 /*  endpoints.c, if the plan has fixed ports: the owner of an endpoint (or SIM_NONE); new actors of a

@@ -141,7 +141,7 @@ static void plan_strangers(sim_t *self)
 }
 
 /*  Draws a HELLO that cannot be of the peer that it names, as far as a listener can know: one of a
- *  later life, with the right terms, can only be told apart by keys. */
+ *  later life, with the right terms, can only be told apart by its user or by keys. */
 static bool lie(sim_random_t *luck, const tnd_end_t *end, tnd_msg_t *hello)
 {
     static const uint64_t lives[] = {0, 1ull << 63, UINT64_MAX - 1, UINT64_MAX};
@@ -174,6 +174,15 @@ static bool lie(sim_random_t *luck, const tnd_end_t *end, tnd_msg_t *hello)
         hello->hello.connection = sim_chance(luck, 50) ? 0 : end->connection;
         return true;
     }
+}
+
+/*  A HELLO that only its user tells apart from the peer's. */
+static void tell_all(const tnd_end_t *end, tnd_msg_t *hello)
+{
+    hello->hello.life = end->life + 1;
+    hello->hello.birth = end->life + 1;
+    hello->hello.connection = 0;
+    hello->hello.terms = end->config.terms;
 }
 
 static bool flap(sim_t *self, uint64_t *lasts)
@@ -593,7 +602,10 @@ static bool strike(sim_t *self, sim_fault_kind_t kind, uint64_t *lasts)
         if ((link = any_link(self, sim_chance(luck, 40))) == SIM_NONE ||
             !lie(luck, &self->links[link].end[1], &hello))
             return false;
-        sim_link_lie(self, link, &hello);
+        sim_link_lie(self, link, &hello, false);
+        tell_all(&self->links[link].end[1], &hello);
+        sim_link_lie(self, link, &hello, true);
+        sim_link_squat(self, link);
         return true;
     }
     case SIM_LAG:

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "runtime/base/bug_injection.h"
+#include "runtime/core/protocol/admission.h"
 #include "tests/sim/cluster.h"
 
 static void add(sim_t *self, uint32_t connector, uint32_t binder)
@@ -514,13 +515,40 @@ void sim_link_stray(sim_t *self, uint32_t packet)
     sim_free_msg(self, &msg);
 }
 
+static bool is_admitted(bool is_foreign)
+{
+    static const tnd_admission_t rules = {.self = 1000};
+    tnd_peer_t other = {.place = TND_PEER_LOCAL, .user = is_foreign ? 1001 : 1000};
+    return tnd_admission_judge(&rules, other, false) == TND_ADMITTED;
+}
+
+void sim_link_squat(sim_t *self, uint32_t index)
+{
+    sim_link_t *link = &self->links[index];
+    tnd_end_t *end = &link->end[0];
+    tnd_msg_t answer = {.kind = TND_MSG_WELCOME, .from = id_of(link, 1), .to = id_of(link, 0)};
+    if (!is_alive(self, link, 0) || end->state != TND_END_OPENING || !is_broken(link))
+        return;
+    if (!is_admitted(true)) {
+        answer.kind = TND_MSG_REFUSE;
+        answer.refuse.why = "another user listens there";
+        answer.refuse.elsewhere = true;
+    }
+    tnd_end_change_t change = tnd_end_heard(end, &answer, sim_clock(self, link->host[0]));
+    if (change == TND_END_UP)
+        sim_violate(self, "%s takes another user's process for %s", sim_name(self, id_of(link, 0)),
+                    sim_name(self, id_of(link, 1)));
+    changed(self, index, 0, change, TND_LOSS_OURS);
+}
+
 /*  As transport/zmq/connections.c does. */
-void sim_link_lie(sim_t *self, uint32_t index, const tnd_msg_t *hello)
+void sim_link_lie(sim_t *self, uint32_t index, const tnd_msg_t *hello, bool is_foreign)
 {
     sim_link_t *link = &self->links[index];
     tnd_end_t *end = &link->end[1], before = *end;
     const char *named = sim_name(self, id_of(link, 0)), *here = sim_name(self, id_of(link, 1));
-    if (!is_alive(self, link, 1) || !tnd_end_is_meant(&end->config.terms, hello))
+    if (!is_alive(self, link, 1) || !is_admitted(is_foreign) ||
+        !tnd_end_is_meant(&end->config.terms, hello))
         return;
     tnd_end_change_t change = tnd_end_heard(end, hello, sim_clock(self, link->host[1]));
     if (change == TND_END_UP || change == TND_END_LOST)

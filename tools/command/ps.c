@@ -403,9 +403,10 @@ const tnd_command_t tnd_command_ps = {
         "most 1 MB/s in all, while up to 4 inspectors look.  It only reads.  Event histories and\n"
         "threads stay on their machines.  A host that does not answer is shown as by --via.  On "
         "the\n"
-        "leader's machine only its user (and root) may look; from other machines all that can\n"
-        "reach the port may, so `insecure: true` is what allows it.  With\n"
-        "`ssh -L 7100:127.0.0.1:7100`, a run that listens on loopback can be shown elsewhere.\n"
+        "leader's machine only its user, users listed by `security:` and root may look; from\n"
+        "other machines all that can reach the port may, so `insecure: true` is what allows it.\n"
+        "With `ssh -L 7100:127.0.0.1:7100`, a run that listens on loopback can be shown\n"
+        "elsewhere.\n"
         "\n"
         "The pages of killed processes are kept for 10 minutes.  Runs of other users are not\n"
         "shown.  With RUN, the `name:` of a topology, only that run is shown.\n",

@@ -11,7 +11,7 @@
 #include "runtime/base/clock.h"
 #include "tools/events/pace.h"
 #include "tools/watch/page.h"
-#include "tools/watch/peer_user.h"
+#include "transport/zmq/local_peer.h"
 
 /*  The limits.  Further clients wait in the queue of the kernel. */
 enum {
@@ -108,10 +108,11 @@ static void end_request(void *context, struct MHD_Connection *connection, void *
 
 static bool is_own(client_t *client)
 {
-    uid_t user;
-    if (client->user == USER_UNKNOWN)
-        client->user =
-            tnd_peer_user(client->socket, &user) && user == geteuid() ? USER_OWN : USER_OTHER;
+    if (client->user == USER_UNKNOWN) {
+        tnd_peer_t peer = tnd_local_peer(client->socket);
+        bool is_own_user = peer.place == TND_PEER_LOCAL && peer.user == geteuid();
+        client->user = is_own_user ? USER_OWN : USER_OTHER;
+    }
     return client->user == USER_OWN;
 }
 

@@ -277,8 +277,8 @@ static bool carrier_moved(tnd_hub_t *hub, tnd_connection_t *peer, uint64_t now,
     return true;
 }
 
-static const tnd_connection_ops_t carrier = {carrier_open, carrier_shut, carrier_say,
-                                             carrier_moved};
+static const tnd_connection_ops_t carrier = {carrier_open, carrier_shut, carrier_say, carrier_moved,
+                                             NULL};
 
 static tnd_status_t hub_open(tnd_hub_t **self_p, void *context, const tnd_hub_config_t *config,
                              tnd_error_t *error)
@@ -388,7 +388,8 @@ static void greet(hub_t *self, wire_t *wire, const tnd_msg_t *msg)
 {
     const binder_t *binder = wire->binder;
     tnd_connections_refusal_t refusal;
-    if (!tnd_connections_expects(&self->peers, binder->port, &binder->terms, msg, &refusal)) {
+    if (!tnd_connections_expects(&self->peers, binder->port, &binder->terms, (tnd_peer_t){0}, msg,
+                                 &refusal)) {
         transmit(wire, 1, &refusal.msg, TND_CARRY_NOTHING);
         leave(self->net, wire, 1);
         return;

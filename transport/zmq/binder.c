@@ -30,21 +30,22 @@ static tnd_route_t *new_route(tnd_binder_t *binder, uint64_t hash, zmq_msg_t *id
     return tnd_route_new(binder, hash, zmq_msg_data(id), zmq_msg_size(id), fd);
 }
 
-/*  Whether the descriptor of a message still belongs to the connection that brought it.  Messages are
- *  read after their connection ended, and the system reuses descriptors at once.  libzmq reports the
- *  end to its socket before it closes the descriptor, and sends nothing to a connection that ended.
- */
-static bool is_still_there(tnd_binder_t *binder, zmq_msg_t *id)
+static tnd_status_t say(tnd_zmq_hub_t *self, tnd_route_t *route, const tnd_msg_t *msg)
 {
-    void *handle = binder->socket.data;
-    int events = 0;
-    size_t size = sizeof events;
-    binder->socket.touched = true;
-    zmq_getsockopt(handle, ZMQ_EVENTS, &events, &size); /* processes reported ends */
-    if (zmq_send(handle, zmq_msg_data(id), zmq_msg_size(id), ZMQ_SNDMORE | ZMQ_DONTWAIT) < 0)
-        return false;
-    zmq_send(handle, "", 0, ZMQ_DONTWAIT);
-    return true;
+    tnd_connection_t unnamed = {.port = route->binder->port, .id = msg->to, .wire = route};
+    unnamed.end.config.binder = true;
+    return tnd_zmq_send(self, &unnamed, msg, TND_CARRY_NOTHING);
+}
+
+/*  Whether the connection of a route has not ended, so that its descriptor was its own until now.
+ *  Messages are read after their connection ended, and the system reuses descriptors at once.  libzmq
+ *  reports the end to its socket before it closes the descriptor, and sends nothing to a connection
+ *  that ended.  A PONG changes nothing at either end. */
+static bool is_still_there(tnd_zmq_hub_t *self, tnd_route_t *route)
+{
+    tnd_msg_t pong = {.kind = TND_MSG_PONG, .from = self->config.self, .to = TND_NOBODY};
+    (void)tnd_socket_has_input(&route->binder->socket); /* processes reported ends */
+    return say(self, route, &pong) == TND_OK;
 }
 
 /*  Peers of ZMTP 1 have no known descriptor.  All unauthenticated connections are cut then, and
@@ -62,16 +63,12 @@ void tnd_binder_reject(tnd_zmq_hub_t *self, tnd_binder_t *binder, uint64_t hash,
              address == NULL ? "" : " from ", address == NULL ? "" : address, binder->endpoint,
              why);
     tnd_connections_turned_away(&self->peers, binder->port, TND_NOBODY, text);
-    if (answered || !is_still_there(binder, id))
+    if (answered)
         return; /* the peer closes it, or it is cut as unauthenticated */
-    tnd_unauthenticated_cut(&binder->unauthenticated, fd);
-}
-
-static void say_refuse(tnd_zmq_hub_t *self, tnd_route_t *route, const tnd_msg_t *refuse)
-{
-    tnd_connection_t unnamed = {.port = route->binder->port, .id = refuse->to, .wire = route};
-    unnamed.end.config.binder = true;
-    (void)tnd_zmq_send(self, &unnamed, refuse, TND_CARRY_NOTHING);
+    tnd_route_t *route = new_route(binder, hash, id, fd);
+    if (is_still_there(self, route))
+        tnd_unauthenticated_cut(&binder->unauthenticated, fd);
+    free(route);
 }
 
 void tnd_binder_answer_version(tnd_zmq_hub_t *self, tnd_binder_t *binder, uint64_t hash,
@@ -80,8 +77,17 @@ void tnd_binder_answer_version(tnd_zmq_hub_t *self, tnd_binder_t *binder, uint64
     tnd_route_t *route = new_route(binder, hash, id, -1);
     tnd_msg_t refuse = {
         .kind = TND_MSG_REFUSE, .from = self->config.self, .to = TND_NOBODY, .refuse.why = why};
-    say_refuse(self, route, &refuse);
+    (void)say(self, route, &refuse);
     free(route);
+}
+
+/*  The process that sent a HELLO. */
+static tnd_peer_t find_other(tnd_zmq_hub_t *self, tnd_route_t *route)
+{
+    if (route->pipe != NULL || self->config.admission == NULL)
+        return tnd_zmq_inside(self);
+    tnd_peer_t other = tnd_local_peer(route->fd);
+    return is_still_there(self, route) ? other : (tnd_peer_t){.place = TND_PEER_GONE};
 }
 
 /*  Whether the HELLO is accepted.  If so, the route is kept and has a peer. */
@@ -89,16 +95,9 @@ static bool admit(tnd_zmq_hub_t *self, tnd_route_t *route, const tnd_msg_t *hell
 {
     tnd_binder_t *binder = route->binder;
     tnd_connections_refusal_t refusal;
-    tnd_error_t error;
-    if (!tnd_connections_expects(&self->peers, binder->port, &binder->terms, hello, &refusal)) {
-        say_refuse(self, route, &refusal.msg);
-        return false;
-    }
-    if (route->pipe == NULL && tnd_connections_is_guest(&self->peers, binder->port, hello->from) &&
-        tnd_local_peer_check(route->fd, &error) != TND_OK) {
-        snprintf(refusal.why, sizeof refusal.why, "%.150s", error.text);
-        self->peers.counts.refused++;
-        say_refuse(self, route, &refusal.msg);
+    if (!tnd_connections_expects(&self->peers, binder->port, &binder->terms,
+                                 find_other(self, route), hello, &refusal)) {
+        (void)say(self, route, &refusal.msg);
         return false;
     }
     route->peer =

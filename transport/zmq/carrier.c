@@ -29,6 +29,7 @@ static bool carrier_open(tnd_hub_t *hub, tnd_connection_t *peer)
     if (tnd_address_is_inproc(dial->endpoint)) {
         dial->pipe = tnd_context_connect(self->context, dial->endpoint, self->mailbox, dial);
         dial->greets = dial->pipe != NULL;
+        dial->other = tnd_zmq_inside(self);
         peer->refused = dial->pipe == NULL;
         return dial->greets;
     }
@@ -47,6 +48,7 @@ static bool carrier_open(tnd_hub_t *hub, tnd_connection_t *peer)
     dial->socket = (tnd_socket_t){.dial = dial, .data = handle, .watch = watch};
     dial->made = dial->greets = false;
     dial->fd = -1;
+    dial->other = (tnd_peer_t){.place = TND_PEER_GONE};
     dial->seen = (tnd_monitor_seen_t){0};
     tnd_sockets_add(&self->sockets, &dial->socket);
     if (zmq_connect(handle, dial->endpoint) == 0)
@@ -168,5 +170,11 @@ static bool carrier_moved(tnd_hub_t *hub, tnd_connection_t *peer, uint64_t now,
     return route != NULL && tnd_monitor_moved(route->fd, &route->seen, now, movement);
 }
 
+static tnd_peer_t carrier_other(tnd_hub_t *hub, const tnd_connection_t *peer)
+{
+    (void)hub;
+    return ((const tnd_dial_t *)peer->wire)->other;
+}
+
 const tnd_connection_ops_t tnd_zmq_carrier = {carrier_open, carrier_shut, carrier_say,
-                                              carrier_moved};
+                                              carrier_moved, carrier_other};

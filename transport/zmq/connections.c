@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "runtime/base/allocation.h"
+#include "runtime/base/user.h"
 
 void tnd_connections_init(tnd_connections_t *self, tnd_hub_t *hub,
                           const tnd_connection_ops_t *carrier, const tnd_hub_config_t *config)
@@ -151,6 +152,50 @@ void tnd_connections_turned_away(tnd_connections_t *self, uint32_t port, tnd_act
     notify(self, TND_ARRIVAL_REFUSED, port, id, 0, why);
 }
 
+static void turned_away_foreign(tnd_connections_t *self, uint32_t port, tnd_actor_id_t id,
+                                const char *why)
+{
+    tnd_connections_turned_away(self, port, id, why);
+    uint32_t last = self->notice_first + self->notice_count - 1;
+    self->notices[last % self->notice_room].is_foreign = true;
+}
+
+/*  Whether a process may be at the other end; if not, `why` says so, or is empty if it has gone.
+ *  `dialled`: this hub opened the connection. */
+static bool admits(const tnd_connections_t *self, tnd_peer_t other, bool looks, bool dialled,
+                   char *why, size_t room)
+{
+    const tnd_admission_t *rules = self->config.admission;
+    const char *there = dialled ? "listens" : "connects", *here = dialled ? "connects" : "listens";
+    char name[2][TND_USER_ROOM];
+    why[0] = '\0';
+    switch (rules == NULL ? TND_ADMITTED : tnd_admission_judge(rules, other, looks)) {
+    case TND_ADMITTED:
+        return true;
+    case TND_ADMISSION_OVER:
+        break;
+    case TND_ADMISSION_USER:
+        tnd_user_name(other.user, name[0]);
+        tnd_user_name(rules->self, name[1]);
+        if (looks)
+            snprintf(why, room, "the run belongs to another user of this machine (%s, not %s)",
+                     name[1], name[0]);
+        else
+            snprintf(why, room,
+                     "the side that %s is run by user %s, the side that %s by user %s: to allow "
+                     "it, add `security: {users: [%s, %s]}`",
+                     there, name[0], here, name[1], name[0], name[1]);
+        break;
+    case TND_ADMISSION_MACHINE:
+        snprintf(why, room,
+                 "the user who runs the side that %s cannot be known (it is on another machine or "
+                 "in another network namespace): in a network that you trust, add `insecure: true`",
+                 there);
+        break;
+    }
+    return false;
+}
+
 /*  Asks the transport whether bytes moved if there were no messages. */
 static void look(tnd_connections_t *self, tnd_connection_t *peer, uint64_t now)
 {
@@ -283,9 +328,38 @@ tnd_connection_t *tnd_connections_hello(tnd_connections_t *self, uint32_t port,
     return NULL;
 }
 
+/*  Whether a message is the answer of a listener to HELLO. */
+static bool is_answer(const tnd_connection_t *peer, const tnd_msg_t *msg)
+{
+    return !peer->end.config.binder && peer->end.state == TND_END_OPENING &&
+           (msg->kind == TND_MSG_WELCOME || msg->kind == TND_MSG_STALE ||
+            (msg->kind == TND_MSG_REFUSE && !msg->refuse.elsewhere));
+}
+
+/*  An answer of a process that may not be at the other end is one of another listener: the peer may
+ *  listen there again. */
+static void hear_foreign(tnd_connections_t *self, tnd_connection_t *peer, const char *why,
+                         uint64_t now)
+{
+    tnd_msg_t refuse = {.kind = TND_MSG_REFUSE, .from = peer->id, .refuse.why = why};
+    refuse.refuse.elsewhere = true;
+    tnd_end_change_t change = tnd_end_heard(&peer->end, &refuse, now);
+    shut(self, peer);
+    if (change == TND_END_REFUSAL)
+        turned_away_foreign(self, peer->port, peer->id, peer->end.why);
+    hurry(self, peer);
+}
+
 bool tnd_connections_heard(tnd_connections_t *self, tnd_connection_t *peer, const tnd_msg_t *msg,
                            uint64_t now)
 {
+    char why[256];
+    if (is_answer(peer, msg) && self->carrier->other != NULL &&
+        !admits(self, self->carrier->other(self->hub, peer), false, true, why, sizeof why)) {
+        if (why[0] != '\0')
+            hear_foreign(self, peer, why, now);
+        return false;
+    }
     if (msg->kind == TND_MSG_PING)
         look(self, peer, now);
     tnd_end_change_t change = tnd_end_heard(&peer->end, msg, now);
@@ -374,13 +448,20 @@ void tnd_connections_does_not_read(tnd_connections_t *self, tnd_connection_t *pe
 }
 
 bool tnd_connections_expects(tnd_connections_t *self, uint32_t port, const tnd_terms_t *terms,
-                             const tnd_msg_t *hello, tnd_connections_refusal_t *refusal)
+                             tnd_peer_t other, const tnd_msg_t *hello,
+                             tnd_connections_refusal_t *refusal)
 {
     const tnd_hub_config_t *config = &self->config;
     size_t room = sizeof refusal->why;
     char *why = refusal->why;
+    bool is_guest = tnd_connections_is_guest(self, port, hello->from);
     refusal->msg = (tnd_msg_t){
         .kind = TND_MSG_REFUSE, .from = config->self, .to = hello->from, .refuse.why = why};
+    if (!admits(self, other, is_guest, false, why, room)) {
+        if (why[0] != '\0')
+            turned_away_foreign(self, port, hello->from, why);
+        return false;
+    }
     if (!tnd_end_is_meant(terms, hello)) {
         snprintf(why, room, "%s listens here, but with another life or port than expected",
                  config->name);
@@ -392,8 +473,7 @@ bool tnd_connections_expects(tnd_connections_t *self, uint32_t port, const tnd_t
         snprintf(why, room,
                  "%s does not expect actor %u here: compare the topology files of both hosts",
                  config->name, hello->from);
-    else if (tnd_connections_is_guest(self, port, hello->from) &&
-             sweep_guests(self) >= TND_GUESTS_MAX)
+    else if (is_guest && sweep_guests(self) >= TND_GUESTS_MAX)
         snprintf(why, room, "%d others look at this run: try again later", TND_GUESTS_MAX);
     else if (hello->to != config->self)
         snprintf(why, room,

@@ -32,6 +32,9 @@ typedef struct {
     bool (*say)(tnd_hub_t *hub, tnd_connection_t *peer, const tnd_msg_t *msg);
     /*  What the transport knows of bytes that move on the peer's connection; false: nothing. */
     bool (*moved)(tnd_hub_t *hub, tnd_connection_t *peer, uint64_t now, tnd_movement_t *movement);
+    /*  What it knows of the process at the other end of a connection that this hub opened.  NULL:
+     *  all processes are of one user. */
+    tnd_peer_t (*other)(tnd_hub_t *hub, const tnd_connection_t *peer);
 } tnd_connection_ops_t;
 
 typedef struct {
@@ -91,12 +94,14 @@ bool tnd_connections_is_guest(const tnd_connections_t *self, uint32_t port, tnd_
 /*  The answer to a HELLO that is not accepted; the message points to `why`. */
 typedef struct {
     tnd_msg_t msg;
-    char why[160];
+    char why[256];
 } tnd_connections_refusal_t;
-/*  Whether a port that was bound with `terms` accepts this HELLO.  If not, `refusal` is the answer,
- *  and the user is told unless the connector only reached the wrong listener. */
+/*  Whether a port that was bound with `terms` accepts this HELLO of the process `other`.  If not,
+ *  `refusal` is the answer, and the user is told unless the connector only reached the wrong
+ *  listener or has gone. */
 bool tnd_connections_expects(tnd_connections_t *self, uint32_t port, const tnd_terms_t *terms,
-                             const tnd_msg_t *hello, tnd_connections_refusal_t *refusal);
+                             tnd_peer_t other, const tnd_msg_t *hello,
+                             tnd_connections_refusal_t *refusal);
 /*  Messages that may be unread at one end of a connection of that port. */
 uint32_t tnd_connections_unread(const tnd_connections_t *self, uint32_t port);
 /*  Reports to the user that a connection was refused. */

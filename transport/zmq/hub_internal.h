@@ -39,9 +39,10 @@ typedef struct tnd_dial {
     tnd_socket_t socket;
     tnd_pipe_t *pipe; /* instead of the socket, to a peer in this process; NULL: closed */
     tnd_connection_t *peer;
-    bool made;   /* the transport has established the connection */
-    bool greets; /* messages can be sent */
-    int fd;      /* -1: none, or ended */
+    bool made;        /* the transport has established the connection */
+    bool greets;      /* messages can be sent */
+    int fd;           /* -1: none, or ended */
+    tnd_peer_t other; /* the process that listens, once messages can be sent */
     tnd_monitor_seen_t seen;
     char endpoint[TND_ADDRESS_SIZE];
 } tnd_dial_t;
@@ -75,6 +76,8 @@ static inline tnd_zmq_hub_t *tnd_zmq_hub(tnd_hub_t *hub)
 /* --- hub_sockets.c */
 
 uint64_t tnd_zmq_now(void);
+/*  What is known of a peer in this process. */
+tnd_peer_t tnd_zmq_inside(const tnd_zmq_hub_t *self);
 /*  Sets an option that libzmq never refuses. */
 void tnd_zmq_set(void *handle, int option, int value);
 /*  A socket with the options of this hub; NULL, with errno, if all descriptors are in use. */

@@ -3,6 +3,7 @@
 #include <time.h>
 
 #include "transport/zmq/hub_internal.h"
+#include "transport/zmq/local_peer.h"
 
 enum {
     FRAME_SLACK = 64 * 1024,
@@ -14,6 +15,12 @@ uint64_t tnd_zmq_now(void)
     struct timespec time;
     clock_gettime(CLOCK_MONOTONIC, &time);
     return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
+}
+
+tnd_peer_t tnd_zmq_inside(const tnd_zmq_hub_t *self)
+{
+    const tnd_admission_t *rules = self->config.admission;
+    return (tnd_peer_t){.place = TND_PEER_LOCAL, .user = rules != NULL ? rules->self : 0};
 }
 
 void tnd_zmq_set(void *handle, int option, int value)
@@ -56,35 +63,56 @@ void tnd_zmq_close(tnd_zmq_hub_t *self, tnd_socket_t *socket)
     tnd_sockets_close(&self->sockets, socket, self->linger_ns / 1000000);
 }
 
+static void watch_binder(tnd_binder_t *binder, tnd_monitor_event_t event, int fd, uint64_t now)
+{
+    if (event == TND_MONITOR_CAME) {
+        tnd_unauthenticated_came(&binder->unauthenticated, fd, now);
+    } else if (event == TND_MONITOR_LEFT) {
+        binder->cut -= binder->cut > 0;
+        tnd_binder_left(binder, fd);
+    }
+}
+
+static void greet(tnd_zmq_hub_t *self, tnd_dial_t *dial)
+{
+    /* libzmq notes the connection only when its socket is used. */
+    dial->socket.ready = tnd_socket_has_input(&dial->socket) || dial->socket.ready;
+    dial->greets = true;
+    if (self->config.admission != NULL)
+        dial->other = tnd_local_peer(dial->fd);
+    tnd_connections_flush(&self->peers, dial->peer, self->now);
+}
+
+static void watch_dial(tnd_zmq_hub_t *self, tnd_dial_t *dial, tnd_monitor_event_t event, int fd)
+{
+    if (event == TND_MONITOR_MADE) {
+        dial->made = true;
+        dial->peer->refused = false;
+        dial->fd = fd;
+    } else if (event == TND_MONITOR_READY) {
+        greet(self, dial);
+    } else if (event == TND_MONITOR_LEFT || event == TND_MONITOR_CLOSED) {
+        dial->peer->refused = !dial->made;
+        dial->fd = -1;
+        dial->socket.gone = dial->socket.ready = true;
+    }
+}
+
 void tnd_zmq_watch(tnd_zmq_hub_t *self, tnd_socket_t *socket)
 {
     tnd_monitor_event_t event;
     int fd = -1;
+    bool greeted = socket->dial != NULL && socket->dial->greets;
     socket->watch_ready = false;
     while (socket->watch != NULL && tnd_monitor_next(socket->watch, &event, &fd)) {
-        if (socket->binder != NULL) {
-            if (event == TND_MONITOR_CAME) {
-                tnd_unauthenticated_came(&socket->binder->unauthenticated, fd, self->now);
-            } else if (event == TND_MONITOR_LEFT) {
-                socket->binder->cut -= socket->binder->cut > 0;
-                tnd_binder_left(socket->binder, fd);
-            }
-        } else if (event == TND_MONITOR_MADE) {
-            socket->dial->made = true;
-            socket->dial->peer->refused = false;
-            socket->dial->fd = fd;
-        } else if (event == TND_MONITOR_READY) {
-            /* libzmq notes the connection only when its socket is used. */
-            socket->ready = tnd_socket_has_input(socket) || socket->ready;
-            socket->dial->greets = true;
-            tnd_connections_flush(&self->peers, socket->dial->peer, self->now);
-        } else if (event == TND_MONITOR_LEFT || event == TND_MONITOR_CLOSED) {
-            socket->dial->peer->refused = !socket->dial->made;
-            socket->dial->fd = -1;
-            socket->gone = true;
-            socket->ready = true;
-        }
+        if (socket->binder != NULL)
+            watch_binder(socket->binder, event, fd, self->now);
+        else
+            watch_dial(self, socket->dial, event, fd);
     }
+    /* The descriptor of a connection that ended may have been another one's when it was used. */
+    if (socket->dial != NULL && !greeted && socket->gone)
+        socket->dial->other = (tnd_peer_t){.place = TND_PEER_GONE};
     if (socket->binder != NULL)
         tnd_binder_dismiss(self, socket->binder);
 }

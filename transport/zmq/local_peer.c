@@ -1,138 +1,120 @@
 /*  transport/zmq/local_peer.c - which user of this machine is at the other end of a connection. */
 #include "transport/zmq/local_peer.h"
 
-#include <arpa/inet.h>
-#include <ifaddrs.h>
-#include <inttypes.h>
+#include <linux/inet_diag.h>
+#include <linux/netlink.h>
+#include <linux/sock_diag.h>
 #include <netinet/in.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { ESTABLISHED = 1 };
+#include <linux/tcp.h> /* as in monitor.c */
 
-/*  An end of a connection: an IPv4 address is mapped to IPv6. */
+#include "transport/connection_table.h"
+
+/*  States of a connection, as in the kernel's net/tcp_states.h. */
+enum { ESTABLISHED = 1, LISTENS = 10 };
+
 typedef struct {
-    struct in6_addr address;
-    unsigned port;
-} end_t;
+    struct nlmsghdr head;
+    struct inet_diag_req_v2 body;
+} request_t;
 
-static struct in6_addr mapped(uint32_t ipv4)
+static void put(const tnd_socket_address_t *address, __be16 *port, __be32 *words)
 {
-    struct in6_addr address = {.s6_addr = {[10] = 0xff, [11] = 0xff}};
-    memcpy(&address.s6_addr[12], &ipv4, sizeof ipv4);
-    return address;
-}
-
-static bool read_end(const struct sockaddr *from, end_t *end)
-{
-    if (from->sa_family == AF_INET) {
-        const struct sockaddr_in *in = (const struct sockaddr_in *)(const void *)from;
-        *end = (end_t){mapped(in->sin_addr.s_addr), ntohs(in->sin_port)};
-    } else if (from->sa_family == AF_INET6) {
-        const struct sockaddr_in6 *in = (const struct sockaddr_in6 *)(const void *)from;
-        *end = (end_t){in->sin6_addr, ntohs(in->sin6_port)};
+    if (address->any.sa_family == AF_INET) {
+        *port = address->v4.sin_port;
+        memcpy(words, &address->v4.sin_addr, sizeof address->v4.sin_addr);
     } else {
-        return false;
+        *port = address->v6.sin6_port;
+        memcpy(words, &address->v6.sin6_addr, sizeof address->v6.sin6_addr);
     }
-    return true;
 }
 
-static bool is_same(const end_t *a, const end_t *b)
+/*  Asks for one socket: that whose own end is `own` and whose other end is `other`. */
+static bool ask(int file, const tnd_socket_address_t *own, const tnd_socket_address_t *other)
 {
-    return a->port == b->port && memcmp(&a->address, &b->address, sizeof a->address) == 0;
+    request_t request = {.head = {.nlmsg_len = sizeof request,
+                                  .nlmsg_type = SOCK_DIAG_BY_FAMILY,
+                                  .nlmsg_flags = NLM_F_REQUEST},
+                         .body = {.sdiag_family = (__u8)own->any.sa_family,
+                                  .sdiag_protocol = IPPROTO_TCP,
+                                  .idiag_states = UINT32_MAX,
+                                  .id.idiag_cookie = {INET_DIAG_NOCOOKIE, INET_DIAG_NOCOOKIE}}};
+    put(own, &request.body.id.idiag_sport, request.body.id.idiag_src);
+    put(other, &request.body.id.idiag_dport, request.body.id.idiag_dst);
+    return send(file, &request, sizeof request, 0) == (ssize_t)sizeof request;
 }
 
-/*  An address of the table: words of this machine's byte order, as they are in memory. */
-static bool parse_end(const char *text, unsigned port, end_t *end)
+/*  The kernel answers at once.  Where it knows no such connection, it may answer with a listener at
+ *  that port; a socket without an inode was closed, or not accepted yet. */
+static bool hear(int file, uint32_t *user_p)
 {
-    uint32_t words[4];
-    size_t count = strlen(text) / 8;
-    if (strlen(text) % 8 != 0 || (count != 1 && count != 4))
+    union {
+        struct nlmsghdr head;
+        char bytes[1024];
+    } answer;
+    ssize_t size = recv(file, &answer, sizeof answer, MSG_DONTWAIT);
+    if (size < (ssize_t)NLMSG_LENGTH(sizeof(struct inet_diag_msg)) ||
+        answer.head.nlmsg_type != SOCK_DIAG_BY_FAMILY)
         return false;
-    for (size_t w = 0; w < count; w++)
-        if (sscanf(text + 8 * w, "%8" SCNx32, &words[w]) != 1)
-            return false;
-    end->port = port;
-    if (count == 1)
-        end->address = mapped(words[0]);
-    else
-        memcpy(&end->address, words, sizeof words);
-    return true;
+    struct inet_diag_msg found;
+    memcpy(&found, answer.bytes + NLMSG_HDRLEN, sizeof found);
+    *user_p = found.idiag_uid;
+    return found.idiag_inode != 0 && found.idiag_state != LISTENS;
 }
 
-/*  Finds the user of the socket at `near` that is connected to `far`. */
-static bool find_user(const char *table, const end_t *near, const end_t *far, uid_t *user)
+static bool find(const tnd_socket_address_t *own, const tnd_socket_address_t *other,
+                 uint32_t *user_p)
 {
-    char line[512], address[2][40];
-    unsigned port[2], state, number;
-    bool found = false;
-    FILE *file = fopen(table, "re");
-    while (file != NULL && !found && fgets(line, sizeof line, file) != NULL) {
-        end_t ends[2];
-        found = sscanf(line, " %*u: %39[0-9A-Fa-f]:%x %39[0-9A-Fa-f]:%x %x %*s %*s %*s %u",
-                       address[0], &port[0], address[1], &port[1], &state, &number) == 6 &&
-                state == ESTABLISHED && parse_end(address[0], port[0], &ends[0]) &&
-                parse_end(address[1], port[1], &ends[1]) && is_same(&ends[0], near) &&
-                is_same(&ends[1], far);
-    }
-    if (file != NULL)
-        fclose(file);
-    if (found)
-        *user = number;
-    return found;
+    int file = socket(AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
+    if (file < 0)
+        return false;
+    bool is_known = ask(file, own, other) && hear(file, user_p);
+    close(file);
+    return is_known;
 }
 
-static bool is_of_this_machine(const struct in6_addr *address)
+/*  A kernel that does not find the near end either does not answer such questions. */
+static bool find_far(const tnd_socket_address_t *far, const tnd_socket_address_t *near,
+                     uint32_t *user_p)
 {
-    struct ifaddrs *own = NULL;
-    end_t end;
-    bool loopback = IN6_IS_ADDR_LOOPBACK(address) ||
-                    (IN6_IS_ADDR_V4MAPPED(address) && address->s6_addr[12] == 127);
-    bool has = loopback || getifaddrs(&own) != 0;
-    for (const struct ifaddrs *i = own; i != NULL && !has; i = i->ifa_next)
-        has = i->ifa_addr != NULL && read_end(i->ifa_addr, &end) &&
-              memcmp(&end.address, address, sizeof *address) == 0;
-    if (own != NULL)
-        freeifaddrs(own);
-    return has;
+    uint32_t own;
+    return find(far, near, user_p) ||
+           (!find(near, far, &own) && tnd_connection_table_find(far, near, user_p));
 }
 
-static tnd_status_t refuse(tnd_error_t *error, const char *why)
+static bool is_established(int fd)
 {
-    (void)tnd_fail(error, "%s", why);
-    return TND_REFUSED;
+    struct tcp_info info = {.tcpi_state = 0};
+    socklen_t size = sizeof info;
+    return getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &size) == 0 &&
+           info.tcpi_state == ESTABLISHED;
 }
 
-static tnd_status_t judge(uid_t user, tnd_error_t *error)
+tnd_peer_t tnd_local_peer(int fd)
 {
-    return user == geteuid() || user == 0
-               ? TND_OK
-               : refuse(error, "the run belongs to another user of this machine");
-}
-
-tnd_status_t tnd_local_peer_check(int fd, tnd_error_t *error)
-{
+    static const tnd_peer_t gone = {.place = TND_PEER_GONE},
+                            elsewhere = {.place = TND_PEER_UNKNOWN};
     struct ucred credentials;
     socklen_t size = sizeof credentials;
-    struct sockaddr_storage there = {.ss_family = AF_UNSPEC}, here = {.ss_family = AF_UNSPEC};
-    socklen_t there_size = sizeof there, here_size = sizeof here;
-    end_t far, near;
-    uid_t user = 0;
-    if (fd < 0 || getpeername(fd, (struct sockaddr *)&there, &there_size) != 0 ||
-        getsockname(fd, (struct sockaddr *)&here, &here_size) != 0)
-        return refuse(error, "its connection is not known");
-    if (here.ss_family == AF_UNIX)
-        return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &credentials, &size) == 0
-                   ? judge(credentials.uid, error)
-                   : refuse(error, "the user of its connection is not known");
-    if (!read_end((struct sockaddr *)&there, &far) || !read_end((struct sockaddr *)&here, &near))
-        return refuse(error, "its connection is not known");
-    if (find_user("/proc/net/tcp", &far, &near, &user) ||
-        find_user("/proc/net/tcp6", &far, &near, &user))
-        return judge(user, error);
-    return is_of_this_machine(&far.address)
-               ? refuse(error, "the user of the connection cannot be found in /proc/net/tcp")
-               : TND_OK;
+    tnd_socket_address_t far = {0}, near = {0};
+    socklen_t far_size = sizeof far, near_size = sizeof near;
+    tnd_peer_t local = {.place = TND_PEER_LOCAL};
+    if (fd < 0 || getpeername(fd, &far.any, &far_size) != 0 ||
+        getsockname(fd, &near.any, &near_size) != 0)
+        return gone;
+    if (near.any.sa_family == AF_UNIX) {
+        if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &credentials, &size) != 0)
+            return elsewhere;
+        local.user = credentials.uid;
+        return local;
+    }
+    if (far.any.sa_family != near.any.sa_family ||
+        (near.any.sa_family != AF_INET && near.any.sa_family != AF_INET6))
+        return elsewhere;
+    if (find_far(&far, &near, &local.user))
+        return local;
+    return is_established(fd) ? elsewhere : gone;
 }

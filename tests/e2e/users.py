@@ -1,0 +1,211 @@
+#!/usr/bin/env python3
+"""Processes of other users of the machine: refused at both ends, by name of user and host.
+
+Usage: users.py NAME...; without a name it lists them.  Needs root, who can be another user, and a build
+that user `nobody` can read.  Each process of `nobody` is tried TUNDISH_TEST_TRIES times (2).
+"""
+import os
+import shutil
+import signal
+import subprocess
+import sys
+
+from faults import Cluster, one_sentence, until
+from named import in_folder, run_named
+from run import ROOT, TUNDISH
+
+TRIES = int(os.environ.get("TUNDISH_TEST_TRIES", "2"))
+NOBODY = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"]
+THREE = """port: {port}
+{settings}
+hosts:
+  a: {{address: 127.0.0.1, transport: tcp, actors: [read, batch]}}
+  b: {{address: 127.0.0.1, transport: tcp, actors: [prep], workers: {{prep: 2}}}}
+  c: {{address: 127.0.0.1, transport: tcp, actors: [feed]}}
+"""
+POOL = """port: {port}
+{settings}
+hosts:
+  a: {{actors: [read, batch, feed]}}
+  p[0-1]: {{actors: [prep]}}
+"""
+ISOLATED = """port: {port}
+{settings}
+actors:
+  prep: {{isolate: process}}
+"""
+HOSTS = """port: {port}
+{settings}
+hosts:
+  a: {{transport: TRANSPORT, actors: [feed]}}
+  b: {{transport: TRANSPORT, actors: [read, batch]}}
+  c: {{transport: TRANSPORT, actors: [prep]}}
+"""
+
+
+class Users(Cluster):
+    """A cluster whose hosts are run by root or by nobody."""
+
+    made = []
+
+    def __init__(self, folder, overlay=THREE, settings=""):
+        folder.chmod(0o755)
+        super().__init__(folder, overlay=overlay, settings=settings)
+        self.made.append(self)
+        for name in ("root", "nobody"):
+            (folder / name).mkdir(exist_ok=True)
+        shutil.chown(folder / "nobody", 65534, 65534)
+
+    def begin(self, user, *words, name):
+        """Starts the command for a user; its output is in NAME.log."""
+        home = self.folder / user
+        env = {**os.environ, "XDG_RUNTIME_DIR": str(home), "TMPDIR": str(home), "HOME": str(home)}
+        line = [*(NOBODY if user == "nobody" else []), str(TUNDISH), *map(str, words)]
+        with open(self.folder / f"{name}.log", "w") as log:
+            self.hosts[name] = subprocess.Popen(line, stdout=log, stderr=log, cwd=ROOT, env=env)
+
+    def host(self, user, host, name=None, overlay=None):
+        words = ["run", self.graph, overlay or self.overlay, "--host", host]
+        if host == "a" and user == "root" and name is None:
+            words += ["--metrics", self.metrics, "--report", self.report]
+        self.begin(user, *words, name=name or host)
+
+    def tries(self, user, host, leader="a", code=75):
+        """A process of that user is refused as `host`, and says so, as does the leader."""
+        other = "root" if user == "nobody" else "nobody"
+        before = self.said(leader).count("refused")
+        for _ in range(TRIES):
+            self.host(user, host, name="tried")
+            self.ends("tried", code)
+            one_sentence(self.said("tried"), "refused", f"listens is run by user {other}",
+                         f"connects by user {user}", "users:")
+        until(lambda: self.all_said(),
+              lambda: self.said(leader).count("refused") + self.said(leader).count("times") > before)
+        del self.hosts["tried"]
+        last = [line for line in self.said(leader).splitlines() if "refused" in line][-1]
+        assert f"connects is run by user {user}" in last, last
+        return last
+
+
+def test_a_host_of_another_user(run):
+    run = Users(run)
+    run.host("root", "a")
+    run.hears("a", "waiting for b, c")
+    assert "host b was refused" in run.tries("nobody", "b")
+    assert "host c was refused" in run.tries("nobody", "c")
+    for host in "bc":
+        run.host("root", host)
+    run.reaches(100)
+    assert "host b was refused" in run.tries("nobody", "b")
+    run.goes_on()
+    run.drains()
+
+
+def test_a_host_of_root(run):
+    run = Users(run)
+    run.host("nobody", "a")
+    run.hears("a", "waiting for b, c")
+    assert "host b was refused" in run.tries("root", "b")
+    assert run.hosts["a"].poll() is None, run.said("a")
+
+
+def test_users_that_are_listed(run):
+    run = Users(run, settings="security: {users: [nobody]}")
+    run.host("root", "a")
+    for host in "bc":
+        run.host("nobody", host)
+    run.reaches(100)
+    run.drains()
+
+
+def test_a_user_that_is_listed_and_not_there(run):
+    run = Users(run, settings="security: {users: [nobody-1]}")
+    done = subprocess.run([str(TUNDISH), "validate", run.graph, run.overlay], capture_output=True,
+                          text=True)
+    assert done.returncode == 0 and "this machine has no user `nobody-1`" in done.stderr, done
+
+
+def test_a_pool_member(run):
+    run = Users(run, overlay=POOL)
+    run.host("root", "a")
+    for host in ("p0", "p1"):
+        run.host("root", host)
+    run.reaches(100)
+    assert "a process that asks to join was refused" in run.tries("nobody", "p+")
+    assert "host p0 was refused" in run.tries("nobody", "p0")
+    run.goes_on()
+    run.drains()
+
+
+def test_an_isolated_process(run):
+    run = Users(run, overlay=ISOLATED)
+    run.begin("root", "run", run.graph, run.overlay, "--metrics", run.metrics, "--report",
+              run.report, name="a")
+    run.reaches(100)
+    assert "host local.prep.0 was refused" in run.tries("nobody", "local.prep.0")
+    run.goes_on()
+    run.drains()
+
+
+def between_actors(folder, transport):
+    """The leader admits host c of nobody; host b, whose actors it meets, does not."""
+    for _ in range(TRIES):
+        run = Users(folder, overlay=HOSTS.replace("TRANSPORT", transport),
+                    settings="security: {users: [nobody]}")
+        strict = run.folder / "strict.yaml"
+        strict.write_text(run.overlay.read_text().replace("security: {users: [nobody]}", ""))
+        run.host("root", "a")
+        run.host("root", "b", overlay=strict)
+        run.host("nobody", "c")
+        for host in "abc":
+            run.hosts[host].wait(20)
+        said = run.said("a") + run.said("b")
+        assert "prep.0 of host c was refused: the side that connects is run by user nobody" in said, \
+            run.all_said()
+        assert run.steps() == 0, run.all_said()
+        one_sentence(run.said("c"), "prep.0 was refused by ", " of host b: ", "user nobody", "user root")
+        run.close()
+
+
+def test_ports_of_actors(folder):
+    between_actors(folder, "tcp")
+
+
+def test_local_sockets_of_actors(folder):
+    between_actors(folder, "ipc")
+
+
+def test_two_people_who_start_the_same_files(run):
+    run = Users(run)
+    run.begin("root", "up", run.graph, run.overlay, "--metrics", run.metrics, "--report",
+              run.report, name="a")
+    run.reaches(100)
+    for _ in range(TRIES):
+        run.begin("nobody", "up", run.graph, run.overlay, name="second")
+        assert run.hosts.pop("second").wait(20) in (1, 75), run.all_said()
+        assert f"127.0.0.1:{run.port} is in use by a program of user root" in run.said("second"), \
+            run.said("second")
+    run.goes_on()
+    run.hosts["a"].send_signal(signal.SIGINT)
+    run.ends("a", 130)
+
+
+def closed(test):
+    """Calls a test, whose processes end with it."""
+    try:
+        in_folder(test)
+    finally:
+        for run in Users.made:
+            run.close()
+
+
+def main():
+    if os.geteuid() != 0 or shutil.which("setpriv") is None or \
+            subprocess.run([*NOBODY, str(TUNDISH), "--version"], capture_output=True).returncode != 0:
+        print("only root can be another user, who must be able to run the command")
+        return 77
+    return run_named(globals(), sys.argv[1:], closed)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
