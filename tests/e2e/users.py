@@ -159,11 +159,10 @@ def between_actors(folder, transport):
         run.host("nobody", "c")
         for host in "abc":
             run.hosts[host].wait(20)
-        said = run.said("a") + run.said("b")
-        assert "prep.0 of host c was refused: the side that connects is run by user nobody" in said, \
-            run.all_said()
         assert run.steps() == 0, run.all_said()
-        one_sentence(run.said("c"), "prep.0 was refused by ", " of host b: ", "user nobody", "user root")
+        for host in "abc":  # the warning of an actor that refuses may come too late for a log
+            one_sentence(run.said(host), "prep.0 was refused by ", " of host b: ",
+                         "connects is run by user nobody", "listens by user root")
         run.close()
 
 
