@@ -2,7 +2,7 @@
 """Processes of other users of the machine: refused at both ends, by name of user and host.
 
 Usage: users.py NAME...; without a name it lists them.  Needs root, who can be another user, and a build
-that user `nobody` can read.  Each process of `nobody` is tried TUNDISH_TEST_TRIES times (2).
+that user `daemon` can read.  Each process of `daemon` is tried TUNDISH_TEST_TRIES times (2).
 """
 import os
 import shutil
@@ -15,7 +15,7 @@ from named import in_folder, run_named
 from run import ROOT, TUNDISH
 
 TRIES = int(os.environ.get("TUNDISH_TEST_TRIES", "2"))
-NOBODY = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"]
+DAEMON = ["setpriv", "--reuid", "1", "--regid", "1", "--clear-groups"]
 THREE = """port: {port}
 {settings}
 hosts:
@@ -44,7 +44,7 @@ hosts:
 
 
 class Users(Cluster):
-    """A cluster whose hosts are run by root or by nobody."""
+    """A cluster whose hosts are run by root or by daemon."""
 
     made = []
 
@@ -52,15 +52,15 @@ class Users(Cluster):
         folder.chmod(0o755)
         super().__init__(folder, overlay=overlay, settings=settings)
         self.made.append(self)
-        for name in ("root", "nobody"):
+        for name in ("root", "daemon"):
             (folder / name).mkdir(exist_ok=True)
-        shutil.chown(folder / "nobody", 65534, 65534)
+        shutil.chown(folder / "daemon", 1, 1)
 
     def begin(self, user, *words, name):
         """Starts the command for a user; its output is in NAME.log."""
         home = self.folder / user
         env = {**os.environ, "XDG_RUNTIME_DIR": str(home), "TMPDIR": str(home), "HOME": str(home)}
-        line = [*(NOBODY if user == "nobody" else []), str(TUNDISH), *map(str, words)]
+        line = [*(DAEMON if user == "daemon" else []), str(TUNDISH), *map(str, words)]
         with open(self.folder / f"{name}.log", "w") as log:
             self.hosts[name] = subprocess.Popen(line, stdout=log, stderr=log, cwd=ROOT, env=env)
 
@@ -72,7 +72,7 @@ class Users(Cluster):
 
     def tries(self, user, host, leader="a", code=75):
         """A process of that user is refused as `host`, and says so, as does the leader."""
-        other = "root" if user == "nobody" else "nobody"
+        other = "root" if user == "daemon" else "daemon"
         before = self.said(leader).count("refused")
         for _ in range(TRIES):
             self.host(user, host, name="tried")
@@ -91,38 +91,38 @@ def test_a_host_of_another_user(run):
     run = Users(run)
     run.host("root", "a")
     run.hears("a", "waiting for b, c")
-    assert "host b was refused" in run.tries("nobody", "b")
-    assert "host c was refused" in run.tries("nobody", "c")
+    assert "host b was refused" in run.tries("daemon", "b")
+    assert "host c was refused" in run.tries("daemon", "c")
     for host in "bc":
         run.host("root", host)
     run.reaches(100)
-    assert "host b was refused" in run.tries("nobody", "b")
+    assert "host b was refused" in run.tries("daemon", "b")
     run.goes_on()
     run.drains()
 
 
 def test_a_host_of_root(run):
     run = Users(run)
-    run.host("nobody", "a")
+    run.host("daemon", "a")
     run.hears("a", "waiting for b, c")
     assert "host b was refused" in run.tries("root", "b")
     assert run.hosts["a"].poll() is None, run.said("a")
 
 
 def test_users_that_are_listed(run):
-    run = Users(run, settings="security: {users: [nobody]}")
+    run = Users(run, settings="security: {users: [daemon]}")
     run.host("root", "a")
     for host in "bc":
-        run.host("nobody", host)
+        run.host("daemon", host)
     run.reaches(100)
     run.drains()
 
 
 def test_a_user_that_is_listed_and_not_there(run):
-    run = Users(run, settings="security: {users: [nobody-1]}")
+    run = Users(run, settings="security: {users: [daemon-1]}")
     done = subprocess.run([str(TUNDISH), "validate", run.graph, run.overlay], capture_output=True,
                           text=True)
-    assert done.returncode == 0 and "this machine has no user `nobody-1`" in done.stderr, done
+    assert done.returncode == 0 and "this machine has no user `daemon-1`" in done.stderr, done
 
 
 def test_a_pool_member(run):
@@ -131,8 +131,8 @@ def test_a_pool_member(run):
     for host in ("p0", "p1"):
         run.host("root", host)
     run.reaches(100)
-    assert "a process that asks to join was refused" in run.tries("nobody", "p+")
-    assert "host p0 was refused" in run.tries("nobody", "p0")
+    assert "a process that asks to join was refused" in run.tries("daemon", "p+")
+    assert "host p0 was refused" in run.tries("daemon", "p0")
     run.goes_on()
     run.drains()
 
@@ -142,27 +142,27 @@ def test_an_isolated_process(run):
     run.begin("root", "run", run.graph, run.overlay, "--metrics", run.metrics, "--report",
               run.report, name="a")
     run.reaches(100)
-    assert "host local.prep.0 was refused" in run.tries("nobody", "local.prep.0")
+    assert "host local.prep.0 was refused" in run.tries("daemon", "local.prep.0")
     run.goes_on()
     run.drains()
 
 
 def between_actors(folder, transport):
-    """The leader admits host c of nobody; host b, whose actors it meets, does not."""
+    """The leader admits host c of daemon; host b, whose actors it meets, does not."""
     for _ in range(TRIES):
         run = Users(folder, overlay=HOSTS.replace("TRANSPORT", transport),
-                    settings="security: {users: [nobody]}")
+                    settings="security: {users: [daemon]}")
         strict = run.folder / "strict.yaml"
-        strict.write_text(run.overlay.read_text().replace("security: {users: [nobody]}", ""))
+        strict.write_text(run.overlay.read_text().replace("security: {users: [daemon]}", ""))
         run.host("root", "a")
         run.host("root", "b", overlay=strict)
-        run.host("nobody", "c")
+        run.host("daemon", "c")
         for host in "abc":
             run.hosts[host].wait(20)
         assert run.steps() == 0, run.all_said()
         for host in "abc":  # the warning of an actor that refuses may come too late for a log
             one_sentence(run.said(host), "prep.0 was refused by ", " of host b: ",
-                         "connects is run by user nobody", "listens by user root")
+                         "connects is run by user daemon", "listens by user root")
         run.close()
 
 
@@ -180,7 +180,7 @@ def test_two_people_who_start_the_same_files(run):
               run.report, name="a")
     run.reaches(100)
     for _ in range(TRIES):
-        run.begin("nobody", "up", run.graph, run.overlay, name="second")
+        run.begin("daemon", "up", run.graph, run.overlay, name="second")
         assert run.hosts.pop("second").wait(20) in (1, 75), run.all_said()
         assert f"127.0.0.1:{run.port} is in use by a program of user root" in run.said("second"), \
             run.said("second")
@@ -200,7 +200,7 @@ def closed(test):
 
 def main():
     if os.geteuid() != 0 or shutil.which("setpriv") is None or \
-            subprocess.run([*NOBODY, str(TUNDISH), "--version"], capture_output=True).returncode != 0:
+            subprocess.run([*DAEMON, str(TUNDISH), "--version"], capture_output=True).returncode != 0:
         print("only root can be another user, who must be able to run the command")
         return 77
     return run_named(globals(), sys.argv[1:], closed)
