@@ -257,6 +257,8 @@ static void take_done(tnd_checkpoint_writer_t *self)
             return;
         if (job->whole)
             tnd_checkpoint_written(self->machine, job->manifest.cursor.step);
+        else if (job->manifest.parts != NULL)
+            tnd_checkpoint_failed(self->machine, job->manifest.cursor.step);
         free_job(job);
         perform(self, NULL);
     }

@@ -210,9 +210,23 @@ void tnd_checkpoint_end(tnd_checkpoint_t *self, uint64_t step)
     give_up(self);
 }
 
+/*  A program that leaves waits for it. */
+static void close_word(tnd_checkpoint_t *self, uint64_t step)
+{
+    self->word_due = self->word_due || step > self->word.closed;
+    self->word.closed = step > self->word.closed ? step : self->word.closed;
+}
+
+void tnd_checkpoint_failed(tnd_checkpoint_t *self, uint64_t step)
+{
+    close_word(self, step);
+}
+
 void tnd_checkpoint_written(tnd_checkpoint_t *self, uint64_t step)
 {
     keep(self, step);
+    self->word.written = step;
+    close_word(self, step);
     uint64_t oldest = self->kept_count > self->config.keep ? self->kept_count : 0;
     uint64_t below = self->kept[oldest % self->config.keep];
     self->forget_due = true;
@@ -232,6 +246,8 @@ bool tnd_checkpoint_next(tnd_checkpoint_t *self, tnd_checkpoint_effect_t *effect
         effect->why = (*draft)->why;
         effect->parts = self->parts + place_of(self, *draft);
         *draft = NULL;
+        if (effect->kind == TND_CHECKPOINT_LACKS)
+            close_word(self, effect->step);
         return true;
     }
     if (self->forget_due) {

@@ -67,8 +67,9 @@ void tnd_checkpoint_unkept(tnd_checkpoint_t *self, uint64_t step, uint32_t repli
 void tnd_checkpoint_booked(tnd_checkpoint_t *self, uint64_t step, uint64_t now);
 /*  The run is over after `step`, and all feeders have sent MODEL. */
 void tnd_checkpoint_end(tnd_checkpoint_t *self, uint64_t step);
-/*  The manifest of `step` is written. */
+/*  The manifest of `step` is written / could not be written. */
 void tnd_checkpoint_written(tnd_checkpoint_t *self, uint64_t step);
+void tnd_checkpoint_failed(tnd_checkpoint_t *self, uint64_t step);
 
 /*  Drain it after every event: WRITE refers to the cursor of that moment. */
 bool tnd_checkpoint_next(tnd_checkpoint_t *self, tnd_checkpoint_effect_t *effect);

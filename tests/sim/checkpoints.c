@@ -245,6 +245,10 @@ void sim_checkpoint_check(sim_t *self)
     const sim_folder_t *folder = find(self, last);
     bool whole = folder != NULL && is_whole(self, folder);
     self->counts.ends += whole;
+    tnd_keep_note_t word = tnd_checkpoint_word(self->checkpoint);
+    if (word.closed > 0 && (word.closed != last || (whole && word.written != last)))
+        sim_violate(self, "a program that leaves after step %llu waits for its checkpoint for ever",
+                    (unsigned long long)last);
     if (last > 0 && !whole && self->unwritten != last)
         sim_violate(self, "the run ended after step %llu without a checkpoint of it",
                     (unsigned long long)last);
@@ -268,6 +272,8 @@ void sim_checkpoint_written(sim_t *self, uint64_t step)
         self->write_fails = false;
         refuse(self, step);
         sim_say(self, "the manifest after step %llu cannot be written", (unsigned long long)step);
+        tnd_checkpoint_failed(self->checkpoint, step);
+        perform(self);
         return;
     }
     folder->manifest = true;

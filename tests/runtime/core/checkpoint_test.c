@@ -44,6 +44,15 @@ static tnd_checkpoint_effect_t does(tnd_checkpoint_t *self, tnd_checkpoint_kind_
     return effect;
 }
 
+/*  Feeders are told which checkpoints are decided, because programs wait for that. */
+static void is_decided(tnd_checkpoint_t *self, uint64_t written, uint64_t closed)
+{
+    tnd_keep_note_t word = does(self, TND_CHECKPOINT_KEEP, 0).word;
+    cr_assert_eq(word.written, written);
+    cr_assert_eq(word.closed, closed);
+    is_idle(self);
+}
+
 static void part(tnd_checkpoint_t *self, uint64_t step, uint32_t replica)
 {
     tnd_saved_t saved = {.bytes = 100 * step + replica};
@@ -92,7 +101,7 @@ Test(checkpoint, one_that_lacks_a_part_is_not_written_but_reported)
     tnd_checkpoint_effect_t effect = does(self, TND_CHECKPOINT_LACKS, 5);
     cr_assert_eq(effect.have, 1);
     cr_assert_str_eq(effect.why, "the disk is full");
-    is_idle(self);
+    is_decided(self, 0, 5);
     cr_assert_eq(tnd_checkpoint_last(self), 0);
     free(self);
 }
@@ -104,15 +113,17 @@ Test(checkpoint, older_ones_are_deleted_only_after_a_new_one_is_written)
     tnd_checkpoint_found(self, 0);
     write(self, 5);
     does(self, TND_CHECKPOINT_FORGET, 0);
-    is_idle(self);
+    is_decided(self, 5, 5);
     write(self, 10);
     does(self, TND_CHECKPOINT_FORGET, 5);
     cr_assert_eq(does(self, TND_CHECKPOINT_KEEP, 0).word.below, 5);
-    /* A write that failed is not heard of: the two that there are stay. */
+    /* After a write that failed, the two that there are stay. */
     part(self, 15, 0);
     part(self, 15, 1);
     tnd_checkpoint_booked(self, 15, 0);
     does(self, TND_CHECKPOINT_WRITE, 15);
+    tnd_checkpoint_failed(self, 15);
+    is_decided(self, 10, 15);
     write(self, 20);
     does(self, TND_CHECKPOINT_FORGET, 10);
     cr_assert_eq(tnd_checkpoint_word(self).below, 10);
@@ -153,6 +164,7 @@ Test(checkpoint, models_that_a_program_saves_after_any_step_become_one)
     is_idle(self);
     tnd_checkpoint_booked(self, 6, 0);
     does(self, TND_CHECKPOINT_LACKS, 4);
+    is_decided(self, 0, 4);
     part(self, 6, 0);
     part(self, 6, 1);
     tnd_checkpoint_end(self, 6);
@@ -185,7 +197,7 @@ Test(checkpoint, a_part_missing_at_the_end_is_reported)
     tnd_checkpoint_booked(self, 5, 0);
     tnd_checkpoint_end(self, 5);
     cr_assert_eq(does(self, TND_CHECKPOINT_LACKS, 5).have, 1);
-    is_idle(self);
+    is_decided(self, 0, 5);
     free(self);
 }
 
@@ -199,6 +211,6 @@ Test(checkpoint, the_reason_that_the_last_one_is_missing_is_reported_even_after_
     tnd_checkpoint_unkept(self, 5, 0, "the disk is full");
     tnd_checkpoint_end(self, 5);
     cr_expect_str_eq(does(self, TND_CHECKPOINT_LACKS, 5).why, "the disk is full");
-    is_idle(self);
+    is_decided(self, 0, 5);
     free(self);
 }
