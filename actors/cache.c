@@ -193,7 +193,7 @@ static void warn(tnd_actor_t *self, const char *what, const char *why)
 {
     tnd_msg_t msg = {.kind = TND_MSG_LOG, .to = TND_LEADER};
     msg.note.number = TND_LOG_WARNING;
-    msg.note.payload = tnd_text_payload_of("%s: %s: %.400s", tnd_actor_name(self), what, why);
+    msg.note.payload = tnd_text_payload_of("%s %s: %.400s", tnd_actor_name(self), what, why);
     tnd_actor_control(self, &msg, TND_CARRY_BUFFER);
 }
 

@@ -85,6 +85,7 @@ static tnd_status_t feeder_init(void *state, tnd_actor_t *self, tnd_error_t *err
         tnd_device_workers_run_all(feeder->workers, tnd_models_step_task(feeder->models));
     }
     tnd_feed_facts_t facts = {
+        .name = feeder->own->actor,
         .schema = &feeder->stream->shown,
         .replicas = tnd_actor_plan(self)->chains[feeder->own->chain].replicas,
         .first = feeder->own->replica_first,
@@ -137,10 +138,31 @@ static void warn_of_further(feeder_t *feeder, tnd_actor_t *self)
     feeder->warned = true;
     tnd_msg_t msg = {.kind = TND_MSG_LOG, .to = TND_LEADER};
     msg.note.number = TND_LOG_WARNING;
-    msg.note.payload = tnd_text_payload_of("%s: a program holds the tensors of more than %" PRIu64
+    msg.note.payload = tnd_text_payload_of("%s a program holds the tensors of more than %" PRIu64
                                            " batches (`spare:`): memory for "
                                            "others is allocated as the run goes",
                                            tnd_actor_name(self), feeder->options->spare);
+    tnd_actor_control(self, &msg, TND_CARRY_BUFFER);
+}
+
+/*  Once, when a checkpoint is due and the program has not saved its models. */
+static void warn_of_unsaved(feeder_t *feeder, tnd_actor_t *self, const tnd_done_t *done)
+{
+    tnd_step_reports_t *reports = &feeder->reports;
+    bool saves = done->reports[0].kept != TND_KEPT_NOT_ASKED;
+    feeder->saves = feeder->saves || saves;
+    if (feeder->saves || feeder->own->replica_first > 0 || feeder->models != NULL ||
+        tnd_device_workers_discards(feeder->workers) ||
+        !tnd_checkpoint_asks(&reports->keep, done->step + 1))
+        return;
+    feeder->saves = true;
+    tnd_msg_t msg = {.kind = TND_MSG_LOG, .to = TND_LEADER};
+    msg.note.number = TND_LOG_WARNING;
+    msg.note.payload = tnd_text_payload_of(
+        "%s no checkpoint is made after step %" PRIu64 ", although `checkpoint: {every: ...}` asks "
+        "for one: a program that pulls steps calls tnd_feed_save (in Python feed.save) after a "
+        "step, and `resume` finds nothing until it does",
+        tnd_actor_name(self), done->step);
     tnd_actor_control(self, &msg, TND_CARRY_BUFFER);
 }
 
@@ -206,10 +228,13 @@ static tnd_status_t take_done(feeder_t *feeder, tnd_actor_t *self, tnd_error_t *
         TND_TRY(tnd_batch_slots_settle(feeder->slots, error));
         tnd_digest_t rows = tnd_batch_slots_digest(feeder->slots, &done);
         uint64_t digest[2] = {rows.low, rows.high};
+        feeder->fed = true;
         tnd_count(&feeder->statistics->rows_out, done.rows);
         tnd_statistics_fed(feeder->statistics, tnd_actor_round(self));
         record_step(self, TND_EVENT_STEP_COMMITTED, done.step, done.rows);
         atomic_store_explicit(&feeder->statistics->step, done.step, memory_order_relaxed);
+        if (tnd_actor_keep(self) != NULL)
+            warn_of_unsaved(feeder, self, &done);
         tnd_feeder_core_done(feeder->machine, done.step, digest, done.rows,
                              tnd_step_reports_of(&feeder->reports, feeder->models, &done));
         TND_TRY(perform(feeder, self, error));
@@ -252,6 +277,17 @@ static tnd_status_t save(feeder_t *feeder, tnd_actor_t *self, char digest[TND_DI
     return TND_OK;
 }
 
+static bool is_last_chain(const feeder_t *feeder)
+{
+    return feeder->own->chain + 1 == tnd_actor_plan(feeder->self)->chain_count;
+}
+
+/*  What a program gets once it has had all steps. */
+static tnd_status_t end_of_feed(const feeder_t *feeder)
+{
+    return feeder->drained ? TND_STOPPED : TND_END;
+}
+
 /*  The last words of a feeder: what its model has become. */
 static tnd_status_t end(feeder_t *feeder, tnd_actor_t *self, tnd_error_t *error)
 {
@@ -270,7 +306,9 @@ static tnd_status_t end(feeder_t *feeder, tnd_actor_t *self, tnd_error_t *error)
     tnd_actor_control(self, &msg, TND_CARRY_BUFFER);
     feeder->over = true;
     tnd_actor_over(self);
-    tnd_device_workers_over(feeder->workers, feeder->drained ? TND_STOPPED : TND_END);
+    /* A run that has fed nothing may have failed, which the leader decides. */
+    if (feeder->fed || !is_last_chain(feeder))
+        tnd_device_workers_over(feeder->workers, end_of_feed(feeder));
     return TND_OK;
 }
 
@@ -364,6 +402,7 @@ static tnd_status_t take_message(feeder_t *feeder, tnd_actor_t *self, tnd_arriva
         break;
     case TND_MSG_KEEP:
         feeder->reports.keep = msg->keep;
+        tnd_feed_checkpoints(feeder->feed, &msg->keep);
         if (feeder->models != NULL)
             tnd_models_forget(feeder->models, msg->keep.below);
         break;
@@ -481,9 +520,15 @@ static void feeder_fini(void *state)
     feeder_t *feeder = state;
     if (feeder->workers != NULL) {
         count_devices(feeder);
-        if (!feeder->over && tnd_actor_was_asked_to_end(feeder->self))
+        tnd_outcome_t outcome = tnd_actor_outcome(feeder->self);
+        bool asked = outcome == TND_OUTCOME_DRAINED || outcome == TND_OUTCOME_STOPPED;
+        if (!feeder->over && asked)
             tnd_device_workers_over(feeder->workers, TND_STOPPED);
+        else if (feeder->over && (asked || outcome == TND_OUTCOME_DONE))
+            tnd_device_workers_over(feeder->workers, end_of_feed(feeder));
         tnd_device_workers_stop(feeder->workers);
+        if (feeder->feed != NULL)
+            tnd_feed_end(feeder->feed);
         tnd_actor_leaked(feeder->self, tnd_device_workers_unsettled(feeder->workers));
     }
     if (feeder->slots != NULL)

@@ -347,7 +347,7 @@ static void send_notes(reader_t *reader, tnd_actor_t *self)
         tnd_msg_t msg = {.kind = TND_MSG_LOG, .to = TND_LEADER};
         msg.note.number = TND_LOG_WARNING;
         msg.note.payload =
-            tnd_text_payload_of("%s: %s", tnd_actor_name(self), reader->facts->notes[i]);
+            tnd_text_payload_of("%s %s", tnd_actor_name(self), reader->facts->notes[i]);
         tnd_actor_control(self, &msg, TND_CARRY_BUFFER);
     }
     reader->noted = true;

@@ -157,7 +157,7 @@ tnd_status_t tnd_feeder_resize(feeder_t *feeder, tnd_actor_t *self, uint32_t dep
         tnd_msg_t msg = {.kind = TND_MSG_LOG, .to = TND_LEADER};
         msg.note.number = TND_LOG_WARNING;
         msg.note.payload =
-            tnd_text_payload_of("%s: depth stays %" PRIu32 ", because memory for %" PRIu32
+            tnd_text_payload_of("%s depth stays %" PRIu32 ", because memory for %" PRIu32
                                 " batches cannot be allocated: %.300s",
                                 feeder->name, feeder->depth, depth, error->text);
         tnd_actor_control(self, &msg, TND_CARRY_BUFFER);

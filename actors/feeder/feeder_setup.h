@@ -39,6 +39,8 @@ typedef struct {
     uint32_t filled;              /* slots, since finished steps were last asked for */
     uint64_t looked_ns, ready_ns; /* when it was seen how long it had been ready, in vain */
     bool begun, drained, over;
+    bool fed;    /* a step was done */
+    bool saves;  /* the program has saved its models, or was warned that it does not */
     bool warned; /* that a program holds many batches */
     bool placed; /* the leader has said where the stream begins */
     tnd_actor_t *self;

@@ -96,6 +96,8 @@ const char *tnd_device_workers_error(const tnd_device_workers_t *self);
 /*  Whether they have failed, or were stopped although steps may follow: the run ends, and not as it
  *  was asked to. Any thread. */
 bool tnd_device_workers_failed(const tnd_device_workers_t *self);
+/*  Whether tnd_device_workers_over was called. Any thread. */
+bool tnd_device_workers_is_over(const tnd_device_workers_t *self);
 /*  The number of threads: one per device. */
 uint32_t tnd_device_workers_devices(const tnd_device_workers_t *self);
 /*  Processor time of the threads so far, in nanoseconds. */
@@ -220,6 +222,10 @@ void tnd_device_workers_discard(tnd_device_workers_t *self);
 /*  Waits for the next step and ends the one before. Errors: TND_FAILED if the threads start steps
  *  themselves, have failed, or were stopped without tnd_device_workers_over. */
 tnd_status_t tnd_device_workers_next(tnd_device_workers_t *self);
+/*  Whether a step was pulled and has not been run. */
+bool tnd_device_workers_is_unused(const tnd_device_workers_t *self);
+/*  Ends the step that ran last, as tnd_device_workers_next does, without another one. */
+void tnd_device_workers_commit(tnd_device_workers_t *self);
 /*  The reports of the step that ran last, until the program ends it; NULL if there is none. */
 tnd_report_t *tnd_device_workers_reports(tnd_device_workers_t *self, uint64_t *step_p);
 /*  Runs a task on that step and waits: on the calling thread if there is one device whose steps may

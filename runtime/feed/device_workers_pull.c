@@ -238,6 +238,19 @@ tnd_status_t tnd_device_workers_run(tnd_device_workers_t *self, const tnd_task_t
     return tnd_device_workers_dead(self) ? ended(self) : TND_OK;
 }
 
+bool tnd_device_workers_is_unused(const tnd_device_workers_t *self)
+{
+    return self->taken > self->ran;
+}
+
+void tnd_device_workers_commit(tnd_device_workers_t *self)
+{
+    if (tnd_device_workers_dead(self))
+        return;
+    atomic_store_explicit(&self->retired, self->ran, memory_order_release);
+    tnd_device_workers_wake(self);
+}
+
 tnd_report_t *tnd_device_workers_reports(tnd_device_workers_t *self, uint64_t *step_p)
 {
     uint64_t retired = atomic_load_explicit(&self->retired, memory_order_relaxed);

@@ -408,6 +408,11 @@ bool tnd_device_workers_idle(const tnd_device_workers_t *self)
     return self->ran_taken == atomic_load_explicit(&self->ready, memory_order_relaxed);
 }
 
+bool tnd_device_workers_is_over(const tnd_device_workers_t *self)
+{
+    return atomic_load_explicit(&self->over, memory_order_acquire) != TND_OK;
+}
+
 void tnd_device_workers_over(tnd_device_workers_t *self, tnd_status_t how)
 {
     atomic_store_explicit(&self->over, (int)how, memory_order_release);

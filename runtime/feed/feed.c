@@ -2,11 +2,14 @@
 #include "runtime/feed/feed.h"
 
 #include <inttypes.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "runtime/base/allocation.h"
+#include "runtime/base/clock.h"
+#include "runtime/base/fork_count.h"
 #include "runtime/checkpoint/store.h"
 
 struct tnd_feed {
@@ -15,6 +18,16 @@ struct tnd_feed {
     tnd_task_t task; /* of the step that is pulled */
     tnd_step_fn *step, *apply;
     void *user;
+    _Atomic bool busy, pulled; /* a thread of the program is inside; one has been */
+    pthread_t puller;          /* the last thread that was, if `pulled` */
+    uint64_t saved;            /* steps done at the last save; 0: none */
+    unsigned forks;            /* of this process when the feed was made */
+
+    pthread_mutex_t lock; /* guards the rest */
+    pthread_cond_t changed;
+    uint64_t written, closed; /* checkpoints: the newest complete one; the newest that is decided */
+    bool ended;
+    char refused[256];
 };
 
 tnd_feed_t *tnd_feed_new(tnd_device_workers_t *workers, const tnd_feed_facts_t *facts)
@@ -24,6 +37,9 @@ tnd_feed_t *tnd_feed_new(tnd_device_workers_t *workers, const tnd_feed_facts_t *
     self->facts = *facts;
     if (facts->models != NULL)
         self->facts.models = tnd_models_hold(facts->models);
+    self->forks = tnd_fork_count();
+    pthread_mutex_init(&self->lock, NULL);
+    pthread_cond_init(&self->changed, NULL);
     return self;
 }
 
@@ -32,6 +48,8 @@ void tnd_feed_destroy(tnd_feed_t **self_p)
     if (*self_p == NULL)
         return;
     tnd_models_drop(&(*self_p)->facts.models);
+    pthread_cond_destroy(&(*self_p)->changed);
+    pthread_mutex_destroy(&(*self_p)->lock);
     free(*self_p);
     *self_p = NULL;
 }
@@ -46,6 +64,11 @@ bool tnd_feed_failed(const tnd_feed_t *self)
     return tnd_device_workers_failed(self->workers);
 }
 
+bool tnd_feed_over(const tnd_feed_t *self)
+{
+    return tnd_device_workers_is_over(self->workers);
+}
+
 void tnd_feed_discard(tnd_feed_t *self)
 {
     tnd_device_workers_discard(self->workers);
@@ -56,10 +79,63 @@ const tnd_schema_t *tnd_feed_schema(const tnd_feed_t *feed)
     return feed->facts.schema;
 }
 
+/* --- one caller at a time --------------------------------------------------------------------- */
+
+const char *tnd_feed_refused(const tnd_feed_t *self)
+{
+    return self->refused;
+}
+
+static tnd_status_t refuse(tnd_feed_t *self, const char *what)
+{
+    pthread_mutex_lock(&self->lock);
+    snprintf(self->refused, sizeof self->refused, "%s: %s", self->facts.name, what);
+    pthread_mutex_unlock(&self->lock);
+    return TND_FAILED;
+}
+
+/*  Two threads that pull at the same time would each miss rows that the other one gets. */
+static tnd_status_t enter(tnd_feed_t *self)
+{
+    if (self->forks != tnd_fork_count())
+        return TND_FAILED;
+    if (atomic_exchange(&self->busy, true))
+        return refuse(self, "two threads use this feed at the same time: one thread pulls and runs "
+                            "all steps, and gives rows to others");
+    return TND_OK;
+}
+
+static tnd_status_t leave(tnd_feed_t *self, tnd_status_t status)
+{
+    atomic_store(&self->busy, false);
+    return status;
+}
+
+/*  The step that another thread pulled would be committed unused. */
+static bool takes_from_another(const tnd_feed_t *self)
+{
+    return atomic_load(&self->pulled) && !pthread_equal(self->puller, pthread_self()) &&
+           tnd_device_workers_is_unused(self->workers);
+}
+
 tnd_status_t tnd_feed_next(tnd_feed_t *feed)
 {
-    return tnd_device_workers_next(feed->workers);
+    TND_TRY(enter(feed));
+    if (takes_from_another(feed))
+        return leave(feed, refuse(feed, "another thread has pulled a step and not run it: one "
+                                        "thread pulls and runs all steps"));
+    feed->puller = pthread_self();
+    atomic_store(&feed->pulled, true);
+    return leave(feed, tnd_device_workers_next(feed->workers));
 }
+
+bool tnd_feed_needs_caller(const tnd_feed_t *self)
+{
+    return atomic_load(&self->pulled) && pthread_equal(self->puller, pthread_self()) &&
+           !tnd_feed_over(self) && !tnd_device_workers_failed(self->workers);
+}
+
+/* --- steps ------------------------------------------------------------------------------------ */
 
 static tnd_status_t call_step(void *context, tnd_replica_t *replica)
 {
@@ -75,12 +151,13 @@ static tnd_status_t call_apply(void *context, tnd_replica_t *replica)
 
 tnd_status_t tnd_feed_run(tnd_feed_t *feed, tnd_step_fn *step, tnd_step_fn *apply, void *user)
 {
+    TND_TRY(enter(feed));
     feed->step = step;
     feed->apply = apply;
     feed->user = user;
     feed->task = (tnd_task_t){
         .step = call_step, .apply = apply != NULL ? call_apply : NULL, .context = feed};
-    return tnd_device_workers_run(feed->workers, &feed->task);
+    return leave(feed, tnd_device_workers_run(feed->workers, &feed->task));
 }
 
 uint32_t tnd_feed_replicas(const tnd_feed_t *feed, uint32_t *first_p, uint32_t *count_p)
@@ -126,7 +203,63 @@ tnd_status_t tnd_feed_save(tnd_feed_t *feed, tnd_file_fn *save, void *user, tnd_
         snprintf(report->not_kept_why, sizeof report->not_kept_why, "%.255s", why.text);
         return tnd_fail(error, "%s", why.text);
     }
+    feed->saved = step + 1;
     return TND_OK;
+}
+
+/* --- the checkpoint of a program that leaves -------------------------------------------------- */
+
+void tnd_feed_checkpoints(tnd_feed_t *self, const tnd_keep_note_t *word)
+{
+    pthread_mutex_lock(&self->lock);
+    self->written = word->written;
+    self->closed = word->closed;
+    pthread_cond_broadcast(&self->changed);
+    pthread_mutex_unlock(&self->lock);
+}
+
+void tnd_feed_end(tnd_feed_t *self)
+{
+    pthread_mutex_lock(&self->lock);
+    self->ended = true;
+    pthread_cond_broadcast(&self->changed);
+    pthread_mutex_unlock(&self->lock);
+}
+
+/*  Whether its manifest is there, which is seen only where the hosts share the folder. */
+static bool is_written(const tnd_feed_t *self)
+{
+    tnd_manifest_t manifest;
+    if (self->written >= self->saved)
+        return true;
+    if (tnd_store_read(self->facts.keep, self->saved, &manifest, NULL) != TND_OK)
+        return false;
+    tnd_manifest_free(&manifest);
+    return true;
+}
+
+tnd_status_t tnd_feed_finish_save(tnd_feed_t *self, uint64_t wait_ns, tnd_error_t *error)
+{
+    if (self->saved == 0)
+        return TND_OK;
+    tnd_device_workers_commit(self->workers);
+    uint64_t until = tnd_clock_read(CLOCK_REALTIME) + wait_ns;
+    struct timespec deadline = {(time_t)(until / 1000000000u), (long)(until % 1000000000u)};
+    pthread_mutex_lock(&self->lock);
+    while (self->closed < self->saved && !self->ended &&
+           pthread_cond_timedwait(&self->changed, &self->lock, &deadline) == 0)
+        continue;
+    bool late = self->closed < self->saved && !self->ended;
+    bool whole = is_written(self);
+    pthread_mutex_unlock(&self->lock);
+    return whole
+               ? TND_OK
+               : tnd_fail(error,
+                          "%s: the checkpoint after step %" PRIu64 " is not complete, although "
+                          "this program saved its models: %s",
+                          self->facts.name, self->saved - 1,
+                          late ? "other hosts did not save theirs in time"
+                               : "the run ended first, or a warning tells why it was not written");
 }
 
 tnd_status_t tnd_feed_restore(tnd_feed_t *feed, tnd_file_fn *load, void *user, tnd_error_t *error)

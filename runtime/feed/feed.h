@@ -2,7 +2,7 @@
  *
  *  Ownership: the device workers must outlive the feed; the feed holds the models.
  *  Threads: new and destroy on the actor's while no other thread uses the feed; tnd_feed_discard on
- *  any; the public functions on the program's. */
+ *  any; the public functions on the program's.  A call while another thread is inside one is refused. */
 #ifndef TND_RUNTIME_FEED_FEED_H
 #define TND_RUNTIME_FEED_FEED_H
 
@@ -10,6 +10,7 @@
 #include "runtime/feed/models.h"
 
 typedef struct {
+    const char *name;           /* of the feeder */
     const tnd_schema_t *schema; /* of the rows; outlives the feed */
     uint32_t replicas, first, count;
     uint64_t steps;             /* of an epoch; TND_UNKNOWN */
@@ -25,6 +26,20 @@ void tnd_feed_destroy(tnd_feed_t **self_p);
 tnd_models_t *tnd_feed_models(tnd_feed_t *self);
 /*  Whether a step or the feeder has failed: the run is about to fail for that reason. */
 bool tnd_feed_failed(const tnd_feed_t *self);
+/*  Whether no step will follow: the program has got TND_END or TND_STOPPED, or will get it.  Any
+ *  thread. */
+bool tnd_feed_over(const tnd_feed_t *self);
+/*  The leader's word on checkpoints.  The actor's thread. */
+void tnd_feed_checkpoints(tnd_feed_t *self, const tnd_keep_note_t *word);
+/*  The run is over: nothing is waited for.  The actor's thread. */
+void tnd_feed_end(tnd_feed_t *self);
+/*  Before a program leaves: commits the step whose models it saved last, and waits at most `wait_ns`
+ *  until their checkpoint is complete.  Errors: TND_FAILED if it is not, or never will be. */
+tnd_status_t tnd_feed_finish_save(tnd_feed_t *self, uint64_t wait_ns, tnd_error_t *error);
+/*  Whether a program pulls it, on the calling thread, and has not reached its end. */
+bool tnd_feed_needs_caller(const tnd_feed_t *self);
+/*  Why a call of the program was refused; "" if none was. */
+const char *tnd_feed_refused(const tnd_feed_t *self);
 /*  No program will pull: steps that no step runs on are discarded. */
 void tnd_feed_discard(tnd_feed_t *self);
 

@@ -124,10 +124,9 @@ bool tnd_actor_stopping(const tnd_actor_t *self)
     return atomic_load_explicit(&self->stopping, memory_order_relaxed);
 }
 
-bool tnd_actor_was_asked_to_end(const tnd_actor_t *self)
+tnd_outcome_t tnd_actor_outcome(const tnd_actor_t *self)
 {
-    tnd_outcome_t outcome = tnd_host_wait(self->config.host, 0);
-    return outcome == TND_OUTCOME_DRAINED || outcome == TND_OUTCOME_STOPPED;
+    return tnd_host_wait(self->config.host, 0);
 }
 
 void tnd_actor_over(tnd_actor_t *self)

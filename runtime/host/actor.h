@@ -50,8 +50,8 @@ void tnd_actor_rebirth(tnd_actor_t *self);
 uint32_t tnd_actor_awake(const tnd_actor_t *self);
 /*  Whether the actor must stop.  Long work checks this between rows. */
 bool tnd_actor_stopping(const tnd_actor_t *self);
-/*  Whether the run ends on request (drain or stop).  Valid once its outcome is known. */
-bool tnd_actor_was_asked_to_end(const tnd_actor_t *self);
+/*  How the run has ended; TND_OUTCOME_NONE while it runs. */
+tnd_outcome_t tnd_actor_outcome(const tnd_actor_t *self);
 /*  Before init fails: the error is about the file, at `mark`, and this machine.  It ends the run as
  *  what is found before the start does.  `help`: a constant that says what to do, or NULL. */
 void tnd_actor_unusable(tnd_actor_t *self, tnd_diagnostic_code_t code, tnd_mark_t mark,

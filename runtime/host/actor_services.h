@@ -6,7 +6,7 @@
 
 #include "runtime/checkpoint/store.h"
 #include "runtime/host/host_config.h"
-#include "runtime/host/membership.h"
+#include "runtime/plan/membership.h"
 
 typedef struct tnd_host tnd_host_t;
 

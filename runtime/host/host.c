@@ -406,6 +406,15 @@ static void leader_end(void *context, tnd_outcome_t outcome, const char *why)
     tnd_host_settle(context, outcome, why);
 }
 
+static void leader_over(void *context, uint32_t chain)
+{
+    tnd_host_t *self = context;
+    pthread_mutex_lock(&self->lock);
+    self->chains_over = chain + 1;
+    pthread_cond_broadcast(&self->changed);
+    pthread_mutex_unlock(&self->lock);
+}
+
 static void leader_wake(void *context)
 {
     tnd_hub_wake(((tnd_host_t *)context)->hub);
@@ -502,6 +511,7 @@ tnd_status_t tnd_host_new(tnd_host_t **self_p, const tnd_host_config_t *config, 
             .context = self,
             .send = leader_send,
             .end = leader_end,
+            .over = leader_over,
             .wake = leader_wake,
             .fits = tnd_host_fits,
             .record = tnd_pages_record(self->pages),
@@ -513,127 +523,6 @@ tnd_status_t tnd_host_new(tnd_host_t **self_p, const tnd_host_config_t *config, 
     tnd_thread_create(&self->thread, host_main, self);
     *self_p = self;
     return TND_OK;
-}
-
-tnd_outcome_t tnd_host_wait(tnd_host_t *self, uint64_t wait_ns)
-{
-    uint64_t until = tnd_clock_read(CLOCK_REALTIME) + wait_ns;
-    struct timespec deadline = {(time_t)(until / 1000000000u), (long)(until % 1000000000u)};
-    pthread_mutex_lock(&self->lock);
-    while (self->outcome == TND_OUTCOME_NONE &&
-           (wait_ns == TND_NEVER
-                ? pthread_cond_wait(&self->changed, &self->lock)
-                : pthread_cond_timedwait(&self->changed, &self->lock, &deadline)) == 0)
-        continue;
-    tnd_outcome_t outcome = self->outcome;
-    pthread_mutex_unlock(&self->lock);
-    return outcome;
-}
-
-tnd_outcome_t tnd_host_wait_running(tnd_host_t *self)
-{
-    pthread_mutex_lock(&self->lock);
-    while (!self->running && self->outcome == TND_OUTCOME_NONE)
-        pthread_cond_wait(&self->changed, &self->lock);
-    tnd_outcome_t outcome = self->outcome;
-    pthread_mutex_unlock(&self->lock);
-    return outcome;
-}
-
-bool tnd_host_running(tnd_host_t *self)
-{
-    pthread_mutex_lock(&self->lock);
-    bool running = self->running;
-    pthread_mutex_unlock(&self->lock);
-    return running;
-}
-
-void tnd_host_drain(tnd_host_t *self)
-{
-    atomic_store(&self->drain, true);
-    tnd_hub_wake(self->hub);
-}
-
-void tnd_host_leave(tnd_host_t *self)
-{
-    atomic_store(&self->leave, true);
-    tnd_hub_wake(self->hub);
-}
-
-void tnd_host_stop(tnd_host_t *self)
-{
-    atomic_store(&self->stop, true);
-    tnd_hub_wake(self->hub);
-}
-
-void tnd_host_break(tnd_host_t *self, const char *why)
-{
-    pthread_mutex_lock(&self->lock);
-    if (self->broken[0] == '\0')
-        snprintf(self->broken, sizeof self->broken, "%s", why);
-    pthread_mutex_unlock(&self->lock);
-    atomic_store(&self->breaking, true);
-    tnd_hub_wake(self->hub);
-}
-
-uint32_t tnd_host_port(const tnd_host_t *self)
-{
-    return self->port;
-}
-
-/*  The feed of an instance of this host, or NULL. */
-static tnd_feed_t *feed_of(const tnd_host_t *self, uint32_t instance)
-{
-    bool feeds = self->plan->instances[instance].kind->role == TND_ROLE_FEEDER;
-    return feeds && self->actors[instance] != NULL ? tnd_actor_handle(self->actors[instance])
-                                                   : NULL;
-}
-
-const char *tnd_host_why(tnd_host_t *self)
-{
-    bool failed = false;
-    for (uint32_t i = 0; i < self->plan->instance_count && tnd_host_running(self); i++)
-        failed = failed || (feed_of(self, i) != NULL && tnd_feed_failed(feed_of(self, i)));
-    return tnd_host_wait(self, failed ? TND_NEVER : 0) != TND_OUTCOME_NONE ? self->why : "";
-}
-
-const tnd_diagnostics_t *tnd_host_diagnostics(const tnd_host_t *self)
-{
-    return self->diagnostics;
-}
-
-bool tnd_host_over(const tnd_host_t *self)
-{
-    for (uint32_t i = 0; i < self->plan->instance_count; i++) {
-        const tnd_instance_t *instance = &self->plan->instances[i];
-        if (instance->host != self->config.host || instance->kind->role != TND_ROLE_FEEDER)
-            continue;
-        if (self->actors[i] == NULL || !tnd_actor_is_over(self->actors[i]))
-            return false;
-    }
-    return true;
-}
-
-void *tnd_host_handle(tnd_host_t *self, const char *actor)
-{
-    for (uint32_t i = 0; i < self->plan->instance_count; i++)
-        if (self->actors[i] != NULL && strcmp(self->plan->instances[i].actor, actor) == 0)
-            return tnd_actor_handle(self->actors[i]);
-    return NULL;
-}
-
-void tnd_host_discard(tnd_host_t *self)
-{
-    for (uint32_t i = 0; i < self->plan->instance_count; i++) {
-        tnd_feed_t *feed = feed_of(self, i);
-        if (feed != NULL)
-            tnd_feed_discard(feed);
-    }
-}
-
-const tnd_statistics_t *tnd_host_page(const tnd_host_t *self, uint32_t instance)
-{
-    return tnd_pages_at(self->pages, instance);
 }
 
 void tnd_host_join(tnd_host_t *self)

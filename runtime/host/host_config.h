@@ -38,6 +38,7 @@ typedef struct {
     const char *save;            /* where to save the first chain's model, or NULL */
     const tnd_observer_t *observer; /* borrowed; may be NULL */
     const tnd_review_t *review;     /* borrowed; may be NULL */
+    bool must_feed; /* a chain that ends without a step, although rows were read, has failed */
 } tnd_host_config_t;
 
 enum { TND_ENDPOINT_SIZE = 128 }; /* of the text of an endpoint */

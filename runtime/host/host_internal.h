@@ -107,6 +107,7 @@ struct tnd_host {
     char leaked[256];  /* why memory was, or "" */
     char broken[512];  /* why the run must fail, or "" */
     tnd_outcome_t outcome;
+    uint32_t chains_over; /* on the leader: whose end the observer knows */
     bool running;
     char why[512];
     tnd_endpoint_t *table; /* the endpoints of all connected hosts */

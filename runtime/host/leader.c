@@ -77,6 +77,8 @@ static void open_session(tnd_leader_t *self, uint32_t index, uint64_t now)
     }
     chain->rank = start.rank;
     chain->fed = start.ledger.fed;
+    chain->first = start.step;
+    chain->read = start.ledger.read;
     self->memories[index] = tnd_allocate_zeroed(1, tnd_leader_core_bytes(&config));
     chain->session = tnd_leader_core_init(self->memories[index], &config, &start, now);
     chain->shown = TND_LEADER_CORE_READY;
@@ -557,6 +559,28 @@ static void report_reasons(const tnd_leader_t *self, const chain_t *chain)
             observer->bad(observer->context, self->chain, &chain->reasons[i].reason);
 }
 
+/*  Whether a program has got no step, although rows were read. */
+static bool lacks_steps(const tnd_leader_t *self, const chain_t *chain, const tnd_cursor_t *end)
+{
+    return self->config.must_feed && !self->drain && end->step == chain->first &&
+           end->ledger.read > chain->read;
+}
+
+static void fail_without_steps(tnd_leader_t *self, const chain_t *chain, const tnd_ledger_t *ledger)
+{
+    char why[640];
+    int used = snprintf(why, sizeof why,
+                        "%s: no step was fed: of %" PRIu64 " rows read %" PRIu64
+                        " were filtered out, %" PRIu64 " bad and %" PRIu64 " dropped",
+                        tnd_leader_chain_name(self), ledger->read, ledger->filtered,
+                        ledger->quarantined, ledger->dropped);
+    for (size_t i = 0; i < chain->reason_count && used > 0 && (size_t)used < sizeof why; i++)
+        used += snprintf(why + used, sizeof why - (size_t)used,
+                         "; %" PRIu64 " by %.100s, such as: %.200s", chain->reasons[i].reason.count,
+                         chain->reasons[i].reason.who, chain->reasons[i].reason.first);
+    tnd_leader_end(self, TND_OUTCOME_FAILED, why);
+}
+
 static void finish_chain(tnd_leader_t *self, uint64_t now)
 {
     chain_t *chain = &self->chains[self->chain];
@@ -577,10 +601,17 @@ static void finish_chain(tnd_leader_t *self, uint64_t now)
     if (self->writer != NULL && !checkpoints_are_finished(self))
         return;
     const tnd_observer_t *observer = self->config.observer;
+    const tnd_cursor_t *end = tnd_leader_core_cursor(chain->session);
     tnd_leader_count_reasons(chain, COUNTED);
     report_reasons(self, chain);
     if (observer != NULL && observer->end != NULL)
-        observer->end(observer->context, self->chain, tnd_leader_core_cursor(chain->session));
+        observer->end(observer->context, self->chain, end);
+    if (self->output.over != NULL)
+        self->output.over(self->output.context, self->chain);
+    if (lacks_steps(self, chain, end)) {
+        fail_without_steps(self, chain, &end->ledger);
+        return;
+    }
     if (!self->drain && self->chain + 1 < self->plan->chain_count) {
         open_session(self, ++self->chain, now);
         tnd_leader_stay_paused(self);

@@ -19,7 +19,8 @@ typedef struct {
     void *context;
     void (*send)(void *context, const tnd_msg_t *msg, tnd_carry_t carry);
     void (*end)(void *context, tnd_outcome_t outcome, const char *why);
-    void (*wake)(void *context); /* any thread: there is work for the leader */
+    void (*over)(void *context, uint32_t chain); /* the observer knows its end; may be NULL */
+    void (*wake)(void *context);                 /* any thread: there is work for the leader */
     /*  Whether the memory of all hosts allows that plan, of which options were changed, and, if so,
      *  how many workers with `workers: auto` may be awake there. */
     bool (*fits)(void *context, const tnd_plan_t *plan, uint32_t *workers_p, tnd_error_t *why);

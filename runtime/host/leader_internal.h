@@ -8,7 +8,7 @@
 
 #include "runtime/checkpoint/checkpoint_writer.h"
 #include "runtime/host/leader.h"
-#include "runtime/host/membership.h"
+#include "runtime/plan/membership.h"
 #include "runtime/host/text_payload.h"
 #include "runtime/observe/process.h"
 #include "runtime/touch/touch.h"
@@ -56,6 +56,8 @@ typedef struct {
     uint32_t facts_host; /* the first host that reported the facts */
     uint64_t rank;       /* rows booked so far */
     uint64_t fed;        /* likewise, of the ledger */
+    uint64_t first;      /* steps before this session */
+    uint64_t read;       /* rows that were read before it */
     report_t *reports;   /* ring by step */
     double *numbers;     /* of all reports */
 } chain_t;

@@ -6,30 +6,71 @@
 #include <string.h>
 
 #include "runtime/base/allocation.h"
+#include "runtime/base/fork_count.h"
 #include "runtime/core/numeric/digest.h"
 #include "runtime/data/open_files.h"
 #include "runtime/plan/graph.h"
+#include "runtime/feed/feed.h"
+#include "runtime/log/session_log.h"
 #include "runtime/resources/descriptors.h"
 #include "runtime/observe/run_summary.h"
+
+/*  The context of the observer. */
+typedef struct {
+    tnd_run_summary_t summary; /* first: the functions of run_summary.h get this address */
+    tnd_session_log_t *log;
+} watch_t;
 
 struct tnd_session {
     void *network;
     tnd_graph_t *graph;
     tnd_plan_t plan; /* whole */
     tnd_host_t *host;
-    /*  The progress that programs can query on the leader; unused with another observer. */
-    tnd_run_summary_t summary;
+    /*  What programs are told; unused with another observer. */
+    watch_t watch;
     tnd_observer_t observer;
-    bool tallies;
+    bool watches;
+    unsigned forks;       /* of this process when it was opened */
+    char refused[400];    /* why the last call of the program was refused; "": it was not */
+    bool stopping;        /* the program has asked for the end */
+    bool misnamed;        /* it has asked for a feed that no graph has */
     uint64_t descriptors; /* reserved */
 };
 
+static void pass_record(void *context, tnd_log_level_t level, const char *host, const char *actor,
+                        const char *text)
+{
+    const watch_t *watch = context;
+    tnd_session_log_take(watch->log, &(tnd_log_line_t){level, host, actor, text});
+}
+
 static void watch(tnd_session_t *session, const tnd_plan_t *plan)
 {
-    session->tallies = true;
-    tnd_run_summary_init(&session->summary, plan);
-    session->observer = (tnd_observer_t){
-        .context = &session->summary, .step = tnd_run_summary_step, .end = tnd_run_summary_end};
+    session->watches = true;
+    tnd_run_summary_init(&session->watch.summary, plan);
+    session->watch.log = tnd_session_log_new();
+    session->observer = (tnd_observer_t){.context = &session->watch,
+                                         .step = tnd_run_summary_step,
+                                         .bad = tnd_run_summary_bad,
+                                         .end = tnd_run_summary_end,
+                                         .log = pass_record,
+                                         .log_level = TND_LOG_DEBUG};
+}
+
+/*  The host is destroyed, so no thread of the run calls the observer any more. */
+static void end_watch(tnd_session_t *session)
+{
+    if (!session->watches)
+        return;
+    tnd_session_log_destroy(&session->watch.log);
+    tnd_run_summary_fini(&session->watch.summary);
+}
+
+/*  The program has had time to set its function for records. */
+static void show_log(const tnd_session_t *session)
+{
+    if (session->watches)
+        tnd_session_log_start(session->watch.log);
 }
 
 /*  Finds the host of the plan by its name, or the only one. */
@@ -95,18 +136,19 @@ tnd_status_t tnd_session_open_plan(tnd_session_t **session_p, const tnd_plan_t *
     session->plan = whole;
     session->descriptors = descriptors;
     session->graph = wishes->graph;
+    session->forks = tnd_fork_count();
     config.plan = &session->plan;
     if (config.observer == NULL) {
         watch(session, &session->plan);
         config.observer = &session->observer;
+        config.must_feed = true;
     }
     session->network = tnd_network->create();
     config.transport_context = session->network;
     tnd_status_t status = tnd_host_new(&session->host, &config, error);
     if (status != TND_OK) {
         tnd_network->destroy(&session->network);
-        if (session->tallies)
-            tnd_run_summary_fini(&session->summary);
+        end_watch(session);
         tnd_open_files_release(descriptors);
         free(session);
         return status;
@@ -192,8 +234,50 @@ static tnd_status_t status_of(tnd_outcome_t outcome)
     return TND_FAILED;
 }
 
+static const char forked_text[] =
+    "this session belongs to the process that opened it, of which this one is a fork: start "
+    "processes before the first session, or open the session in the new process";
+
+/*  A forked child has none of the threads that a session waits for. */
+static bool is_forked(const tnd_session_t *session)
+{
+    return session->forks != tnd_fork_count();
+}
+
+/*  The feed of feeder `c` that runs here; NULL: none. */
+static tnd_feed_t *feed_of_chain(const tnd_session_t *session, uint32_t c)
+{
+    const char *feeder = session->plan.chains[c].feeder;
+    if (feeder == NULL || !tnd_host_running(session->host))
+        return NULL;
+    return tnd_host_handle(session->host, feeder);
+}
+
+/*  Whether this thread would wait for steps that only it can pull. */
+static bool waits_for_itself(tnd_session_t *session)
+{
+    for (uint32_t c = 0; c < session->plan.chain_count && !session->stopping; c++) {
+        const tnd_feed_t *feed = feed_of_chain(session, c);
+        if (feed == NULL || !tnd_feed_needs_caller(feed) ||
+            tnd_host_wait(session->host, 0) != TND_OUTCOME_NONE)
+            continue;
+        snprintf(session->refused, sizeof session->refused,
+                 "%s: tnd_session_wait was called on the thread that pulls this feed, which alone "
+                 "can pull its next step: call tnd_feed_next until it does not return TND_OK, also "
+                 "after a drain, or tnd_session_stop before the wait",
+                 session->plan.chains[c].feeder);
+        return true;
+    }
+    return false;
+}
+
 tnd_status_t tnd_session_wait(tnd_session_t *session)
 {
+    if (is_forked(session))
+        return TND_FAILED;
+    show_log(session);
+    if (session->misnamed || waits_for_itself(session))
+        return TND_FAILED;
     /* No program will pull: feeders without a step discard their rows. */
     (void)tnd_host_wait_running(session->host);
     tnd_host_discard(session->host);
@@ -202,6 +286,8 @@ tnd_status_t tnd_session_wait(tnd_session_t *session)
 
 void tnd_session_drain(tnd_session_t *session)
 {
+    if (is_forked(session))
+        return;
     tnd_host_drain(session->host);
 }
 
@@ -212,16 +298,63 @@ void tnd_session_leave(tnd_session_t *session)
 
 void tnd_session_stop(tnd_session_t *session)
 {
+    if (is_forked(session))
+        return;
+    session->stopping = true;
     tnd_host_stop(session->host);
 }
 
+/*  The run's own reason comes first. */
 const char *tnd_session_error(const tnd_session_t *session)
 {
-    return tnd_host_why(session->host);
+    if (is_forked(session))
+        return forked_text;
+    const char *why = tnd_host_why(session->host);
+    if (why[0] != '\0' || session->refused[0] != '\0')
+        return why[0] != '\0' ? why : session->refused;
+    for (uint32_t c = 0; c < session->plan.chain_count; c++) {
+        const tnd_feed_t *feed = feed_of_chain(session, c);
+        if (feed != NULL && tnd_feed_refused(feed)[0] != '\0')
+            return tnd_feed_refused(feed);
+    }
+    return "";
+}
+
+void tnd_session_log(tnd_session_t *session, tnd_log_level_t least, tnd_log_fn *log, void *user)
+{
+    if (!session->watches)
+        return;
+    tnd_session_log_set(session->watch.log, least, log, user);
+    tnd_session_log_start(session->watch.log);
+}
+
+/*  A name that no feeder has is a mistake; a feeder of another host is not. */
+static bool is_misnamed(tnd_session_t *session, const char *actor)
+{
+    char names[256] = "";
+    size_t used = 0;
+    for (uint32_t c = 0; c < session->plan.chain_count; c++) {
+        const char *feeder = session->plan.chains[c].feeder;
+        if (feeder != NULL && strcmp(feeder, actor) == 0)
+            return false;
+        if (feeder != NULL && used < sizeof names)
+            used += (size_t)snprintf(names + used, sizeof names - used, "%s`%s`",
+                                     used > 0 ? ", " : "", feeder);
+    }
+    snprintf(session->refused, sizeof session->refused,
+             "no feeder of this graph is named `%.64s`; there is %s", actor,
+             used > 0 ? names : "none");
+    return true;
 }
 
 tnd_feed_t *tnd_session_feed(tnd_session_t *session, const char *actor)
 {
+    if (is_forked(session))
+        return NULL;
+    show_log(session);
+    session->misnamed = actor != NULL && is_misnamed(session, actor);
+    if (session->misnamed)
+        return NULL;
     (void)tnd_host_wait_running(session->host);
     if (actor != NULL)
         return tnd_host_handle(session->host, actor);
@@ -233,19 +366,72 @@ tnd_feed_t *tnd_session_feed(tnd_session_t *session, const char *actor)
     return feed;
 }
 
-/*  The locked summary of the chain that ends at feeder `actor`; NULL if unknown. */
-static tnd_run_summary_chain_t *tally_lock(tnd_session_t *session, const char *actor)
+/*  The chain that ends at feeder `actor`, or the first if that is NULL; NULL if this host does not know it. */
+static tnd_run_summary_chain_t *find_chain(tnd_session_t *session, const char *actor)
 {
-    const tnd_plan_t *plan = tnd_host_config(session->host)->plan;
-    for (uint32_t c = 0; c < plan->chain_count && session->tallies; c++) {
-        if (plan->chains[c].feeder == NULL || strcmp(plan->chains[c].feeder, actor) != 0)
-            continue;
-        pthread_mutex_lock(&session->summary.lock);
-        if (session->summary.chains[c].steps > 0)
-            return &session->summary.chains[c];
-        pthread_mutex_unlock(&session->summary.lock);
+    const tnd_host_config_t *config = tnd_host_config(session->host);
+    for (uint32_t c = 0; c < config->plan->chain_count && session->watches && !is_forked(session);
+         c++) {
+        const char *feeder = config->plan->chains[c].feeder;
+        if (config->host == 0 && feeder != NULL && (actor == NULL || strcmp(feeder, actor) == 0))
+            return &session->watch.summary.chains[c];
     }
     return NULL;
+}
+
+/*  The same, locked, once it has had a step. */
+static tnd_run_summary_chain_t *tally_lock(tnd_session_t *session, const char *actor)
+{
+    tnd_run_summary_chain_t *chain = find_chain(session, actor);
+    if (chain == NULL)
+        return NULL;
+    pthread_mutex_lock(&session->watch.summary.lock);
+    if (chain->steps > 0)
+        return chain;
+    pthread_mutex_unlock(&session->watch.summary.lock);
+    return NULL;
+}
+
+bool tnd_session_summary(tnd_session_t *session, const char *actor, tnd_summary_t *summary)
+{
+    const tnd_run_summary_chain_t *chain = find_chain(session, actor);
+    if (chain == NULL)
+        return false;
+    bool runs = tnd_host_running(session->host);
+    const tnd_feed_t *feed = runs ? tnd_host_handle(session->host, chain->plan->feeder) : NULL;
+    if (feed != NULL && tnd_feed_over(feed))
+        tnd_host_wait_chain(session->host, (uint32_t)(chain - session->watch.summary.chains));
+    pthread_mutex_lock(&session->watch.summary.lock);
+    const tnd_ledger_t *ledger = &chain->ledger;
+    *summary = (tnd_summary_t){.steps = chain->steps,
+                               .epochs = chain->epochs,
+                               .read = ledger->read,
+                               .added = ledger->added,
+                               .fed = ledger->fed,
+                               .filtered = ledger->filtered,
+                               .bad = ledger->quarantined,
+                               .dropped = ledger->dropped,
+                               .padded = ledger->padded,
+                               .reasons = chain->reason_count};
+    pthread_mutex_unlock(&session->watch.summary.lock);
+    return true;
+}
+
+bool tnd_session_bad(tnd_session_t *session, const char *actor, uint32_t index, tnd_bad_t *bad)
+{
+    const tnd_run_summary_chain_t *chain = find_chain(session, actor);
+    if (chain == NULL)
+        return false;
+    pthread_mutex_lock(&session->watch.summary.lock);
+    bool found = index < chain->reason_count;
+    if (found) {
+        const tnd_reason_t *reason = &chain->reasons[index];
+        bad->count = reason->count;
+        snprintf(bad->where, sizeof bad->where, "%s", reason->who);
+        snprintf(bad->first, sizeof bad->first, "%s", reason->first);
+    }
+    pthread_mutex_unlock(&session->watch.summary.lock);
+    return found;
 }
 
 bool tnd_session_digest(tnd_session_t *session, const char *actor, char text[33])
@@ -254,7 +440,7 @@ bool tnd_session_digest(tnd_session_t *session, const char *actor, char text[33]
     if (chain == NULL)
         return false;
     tnd_digest_print(&chain->digest, text);
-    pthread_mutex_unlock(&session->summary.lock);
+    pthread_mutex_unlock(&session->watch.summary.lock);
     return true;
 }
 
@@ -270,8 +456,24 @@ bool tnd_session_metric(tnd_session_t *session, const char *actor, const char *m
         if (found)
             *mean_p = tnd_run_summary_mean(&chain->ended[m]);
     }
-    pthread_mutex_unlock(&session->summary.lock);
+    pthread_mutex_unlock(&session->watch.summary.lock);
     return found;
+}
+
+/*  Models that a program has saved become a checkpoint before it leaves. */
+static bool finish_saves(tnd_session_t *session)
+{
+    bool saved = true;
+    for (uint32_t c = 0; c < session->plan.chain_count; c++) {
+        tnd_error_t why;
+        tnd_feed_t *feed = feed_of_chain(session, c);
+        if (feed == NULL || tnd_feed_finish_save(feed, session->plan.hung_after_ns, &why) == TND_OK)
+            continue;
+        saved = false;
+        if (session->graph != NULL)
+            tnd_graph_fail(session->graph, why.text);
+    }
+    return saved;
 }
 
 tnd_status_t tnd_session_destroy(tnd_session_t **session_p)
@@ -279,11 +481,19 @@ tnd_status_t tnd_session_destroy(tnd_session_t **session_p)
     if (*session_p == NULL)
         return TND_OK;
     tnd_session_t *session = *session_p;
-    /* A program that pulled to the end waits until the leader has booked it; else the run stops. */
-    if (!tnd_host_over(session->host))
-        tnd_host_stop(session->host);
-    tnd_status_t status = status_of(tnd_host_wait(session->host, TND_NEVER));
     *session_p = NULL;
+    if (is_forked(session))
+        return TND_OK; /* what it has is the parent's */
+    show_log(session);
+    /* A program that pulled to the end waits until the leader has booked it; else the run stops. */
+    bool saved = true;
+    if (!tnd_host_over(session->host)) {
+        saved = finish_saves(session);
+        tnd_host_stop(session->host);
+    }
+    tnd_status_t status = status_of(tnd_host_wait(session->host, TND_NEVER));
+    if (!saved || session->misnamed)
+        status = TND_FAILED;
     tnd_host_join(session->host);
     char leaked[256];
     tnd_host_leaked_why(session->host, leaked, sizeof leaked);
@@ -298,8 +508,7 @@ tnd_status_t tnd_session_destroy(tnd_session_t **session_p)
         return status;
     }
     tnd_network->destroy(&session->network);
-    if (session->tallies)
-        tnd_run_summary_fini(&session->summary);
+    end_watch(session);
     tnd_open_files_release(session->descriptors);
     free(session);
     return status;

@@ -6,6 +6,8 @@
 #ifndef TND_RUNTIME_OBSERVE_OBSERVER_H
 #define TND_RUNTIME_OBSERVE_OBSERVER_H
 
+#include <tundish/tundish.h>
+
 #include "runtime/core/stream/cursor.h"
 #include "runtime/core/leader.h"
 #include "runtime/data/stream.h"
@@ -32,8 +34,6 @@ typedef struct {
     const tnd_metric_t *metrics;
     const tnd_cursor_t *cursor; /* after the step */
 } tnd_step_record_t;
-
-typedef enum { TND_LOG_DEBUG, TND_LOG_INFO, TND_LOG_WARNING, TND_LOG_ERROR } tnd_log_level_t;
 
 /*  Bad records of a run, by the actor and operation that found them. */
 typedef struct {

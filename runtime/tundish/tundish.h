@@ -31,11 +31,16 @@
  *
  *  Threads: one thread at a time uses a graph, a session or a feed, except in functions marked
  *  "Threads: any".  Replica functions are called inside `step` and `apply`, on the thread that runs
- *  them.  The library's threads have the signal mask of the thread that opened the session, so a
+ *  them.  A call on a feed while another thread is inside of one on it is refused (TND_FAILED), and
+ *  so is the pull of a step while that of another thread was not run.  A process that was forked from
+ *  one with a session cannot use it: the functions return TND_FAILED, NULL or false, and
+ *  tnd_session_destroy only sets the pointer to NULL.  The library's threads have the signal mask of the thread that opened the session, so a
  *  program that waits for a signal (sigwait, signalfd) blocks it before that.
  *
- *  The library prints nothing.  The only global state that a program can notice is a SIGBUS
- *  handler, installed when the first
+ *  Output: the library prints only the warnings and errors of a session, to stderr, and prints
+ *  nothing once tnd_session_log was called.
+ *
+ *  The only global state that a program can notice is a SIGBUS handler, installed when the first
  *  file is mapped: the loss of a page of that file becomes an error of the run.  Every other SIGBUS
  *  is passed on to the previous handler.  A program that installs its own handler later saves the
  *  old action and calls it first. */
@@ -164,9 +169,11 @@ TND_API void tnd_graph_destroy(tnd_graph_t **graph_p);
 TND_API tnd_status_t tnd_session_open(tnd_session_t **session_p, tnd_graph_t *graph,
                                       const char *host);
 /*  Waits until this host's part is done: TND_OK, TND_STOPPED (drained or stopped) or TND_FAILED
- *  with tnd_session_error.  May be called again.  Call it after the last tnd_feed_next of all
- *  feeds: from this call on, a feeder discards its batches if it has no step plugin and
- *  tnd_feed_next was never called. */
+ *  with tnd_session_error.  May be called again.  From this call on, a feeder discards its batches
+ *  if it has no step plugin and tnd_feed_next was never called.
+ *  Errors: TND_FAILED at once if the calling thread pulls a feed and has not got TND_END or
+ *  TND_STOPPED, because nothing else could pull its next step; or if tnd_session_feed was asked for
+ *  a feeder that the graph does not have. */
 TND_API tnd_status_t tnd_session_wait(tnd_session_t *session);
 /*  Requests an orderly end of the whole run: every replica finishes the same last step.
  *  Threads: any; signal-safe. */
@@ -174,13 +181,36 @@ TND_API void tnd_session_drain(tnd_session_t *session);
 /*  Ends the run at once, even during a step.
  *  Threads: any; signal-safe. */
 TND_API void tnd_session_stop(tnd_session_t *session);
-/*  The reason why the run failed or was stopped, a sentence; "" while it runs, at the end of the
- *  stream and after a drain.  Once a step or a feeder has failed, waits until the reason is known. */
+/*  The levels of log records; `tundish run` prints the last two. */
+typedef enum { TND_LOG_DEBUG, TND_LOG_INFO, TND_LOG_WARNING, TND_LOG_ERROR } tnd_log_level_t;
+
+/*  Something that happened during the run: a bad record, a checkpoint that was not written, an actor
+ *  that was replaced.  Failures of the run are not among them: tnd_session_error has those. */
+typedef struct {
+    tnd_log_level_t level;
+    const char *host, *actor; /* that report it */
+    const char *text;         /* one line, without a line feed */
+} tnd_log_line_t;
+
+/*  Receives a record, which is valid until the function returns.
+ *  Threads: one of the library's that does nothing else, so the function may be slow; one call at a
+ *  time, until tnd_session_destroy has returned.  It calls no function of the session. */
+typedef void tnd_log_fn(const tnd_log_line_t *record, void *user);
+
+/*  Sends the records of this host from level `least` on to `log`, instead of warnings and errors to
+ *  stderr; on the leader also warnings and errors of all other hosts.  NULL: nowhere.  Call it right
+ *  after tnd_session_open: then `log` also receives what was reported before.  Afterwards the
+ *  previous function is not called any more.
+ *  Threads: any but that of `log`. */
+TND_API void tnd_session_log(tnd_session_t *session, tnd_log_level_t least, tnd_log_fn *log,
+                             void *user);
+/*  The reason why the run failed or was stopped, or else why a call of the program was refused, a
+ *  sentence; "" while it runs, at the end of the stream and after a drain.  Once a step or a feeder has failed, waits until the reason is known. */
 TND_API const char *tnd_session_error(const tnd_session_t *session);
 /*  The feed of the feeder called `actor` on this host; NULL: the feeder of the first chain that has
  *  one here.  Waits until the actors of this host run.
- *  Errors: NULL if the run failed before that (tnd_session_error) or was stopped, or if this host
- *  does not have that feeder. */
+ *  Errors: NULL if the run failed before that (tnd_session_error) or was stopped, if this host does
+ *  not have that feeder, or if the graph does not, which also is a failure of the session. */
 TND_API tnd_feed_t *tnd_session_feed(tnd_session_t *session, const char *actor);
 /*  The digest of all rows that the feeder called `actor` has committed: 32 hex digits, the same for
  *  every placement.  Valid on the leader, which is the first host; final after tnd_session_wait.
@@ -190,8 +220,39 @@ TND_API bool tnd_session_digest(tnd_session_t *session, const char *actor, char 
  *  Errors: false if no step reported it. */
 TND_API bool tnd_session_metric(tnd_session_t *session, const char *actor, const char *metric,
                                 double *mean_p);
+/*  What became of the rows of a feeder, over the whole run, including the sessions that a resumed
+ *  run continues: read + added = fed + filtered + bad + dropped. */
+typedef struct {
+    uint64_t steps, epochs; /* committed; ended */
+    uint64_t read;          /* rows taken from the source */
+    uint64_t added;         /* further rows that operations made of these */
+    uint64_t fed;           /* that entered a step */
+    uint64_t filtered;      /* by operations */
+    uint64_t bad;           /* left out as `on_error: skip` or `quarantine` asks */
+    uint64_t dropped;       /* by the batcher: `remainder: drop`, `skip` */
+    uint64_t padded;        /* rows of weight 0; not part of the balance */
+    uint32_t reasons;       /* for bad rows of this session, at its end: see tnd_session_bad */
+} tnd_summary_t;
+
+/*  Bad rows with the same cause. */
+typedef struct {
+    uint64_t count;
+    char where[160]; /* the actor and the operation that refused them */
+    char first[320]; /* why the first one is bad */
+} tnd_bad_t;
+
+/*  Fills the account of the feeder called `actor`, or of the first (NULL), on the leader, as of its last committed step.
+ *  Once tnd_feed_next has returned TND_END or TND_STOPPED, waits until the account is final.
+ *  Errors: false if this host does not know it. */
+TND_API bool tnd_session_summary(tnd_session_t *session, const char *actor, tnd_summary_t *summary);
+/*  Fills reason `index` of that account, from 0 to `reasons` - 1.
+ *  Errors: false if there are fewer. */
+TND_API bool tnd_session_bad(tnd_session_t *session, const char *actor, uint32_t index,
+                             tnd_bad_t *bad);
 /*  Stops the run if it has not ended, frees the session and its feeds, and returns the outcome of
- *  the run: TND_OK, TND_STOPPED or TND_FAILED.  A device that has not done in time what it was asked
+ *  the run: TND_OK, TND_STOPPED or TND_FAILED.  Before it stops the run, it commits the step whose
+ *  models tnd_feed_save saved last, and waits until their checkpoint is complete, for `hung_after` at
+ *  most: TND_FAILED if it is not, and tnd_graph_errors has the reason.  A device that has not done in time what it was asked
  *  to is an error too: memory that it may still access is leaked, and tnd_graph_errors names it. */
 TND_API tnd_status_t tnd_session_destroy(tnd_session_t **session_p);
 
@@ -207,8 +268,8 @@ TND_API uint64_t tnd_feed_steps(const tnd_feed_t *feed);
  *  another feeder, the first step comes when that one has returned TND_END.
  *
  *  TND_END: the stream has ended.  TND_STOPPED: the run was stopped, or was drained and its last
- *  step was returned before.  TND_FAILED: the run failed (tnd_session_error), or the feed cannot be
- *  pulled, because its feeder has a `step` or tnd_session_wait was called.  Later calls return the
+ *  step was returned before.  TND_FAILED: the run failed (tnd_session_error); it also fails if the
+ *  stream ends without a step although rows were read.  Or the feed cannot be pulled, because its feeder has a `step` or tnd_session_wait was called.  Later calls return the
  *  same. */
 TND_API tnd_status_t tnd_feed_next(tnd_feed_t *feed);
 
@@ -237,7 +298,8 @@ typedef tnd_status_t tnd_file_fn(const char *file, uint32_t replica, void *user)
 
 /*  Saves the models as of the step that just ran: calls `save` for each replica of this host, one
  *  after the other on the calling thread.  All hosts must call it after the same step.  The next
- *  tnd_feed_next completes the checkpoint in the folder `checkpoint: {dir: DIR}` of the graph.
+ *  tnd_feed_next, or tnd_session_destroy, completes the checkpoint in the folder
+ *  `checkpoint: {dir: DIR}` of the graph.
  *  Errors: TND_FAILED if that option is not set, no step was run, or a model cannot be written; the
  *  run may continue. */
 TND_API tnd_status_t tnd_feed_save(tnd_feed_t *feed, tnd_file_fn *save, void *user,

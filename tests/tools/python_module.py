@@ -284,7 +284,7 @@ def test_errors_are_exceptions_with_the_text(folder):
     fails(tundish.Error, lambda: one(lambda r: kept[0].report("loss", 1, 1)), "inside of `step`")
     fails(tundish.Error, lambda: tundish.feed(folder / "none.yaml"), "none.yaml", "cannot be opened")
     fails(tundish.Error, lambda: tundish.feed(path, settings={"batch.sise": 3}), "batch.sise")
-    fails(tundish.Error, lambda: tundish.feed(path, feeder="fed"), "no feeder `fed`")
+    fails(tundish.Error, lambda: tundish.feed(path, feeder="fed"), "no feeder of this graph is named `fed`", "there is `feed`")
     fails(tundish.Error, lambda: tundish.feed(path, host="b"), "b")
     fails(tundish.Error, lambda: tundish.feed(), "")
     fails(tundish.Error, lambda: tundish.feed(path).save(lambda file, replica: None), "checkpoint: {dir: DIR}")
@@ -345,7 +345,7 @@ def interrupted(said, host, *files):
 def test_ctrl_c_drains_the_run(folder):
     arrays(folder)
     path = topology(folder, links=FED, actors=FEED % "", read=", epochs: 100000000")
-    holds(interrupted("ready", "", path), "in __next__")
+    holds(interrupted("ready", "", path), "in _batches")
 
 
 def test_ctrl_c_ends_a_wait_inside_of_the_library(folder):

@@ -14,15 +14,18 @@ import atexit
 import collections.abc
 import ctypes
 import json
+import logging
 import os
 import re
+import threading
 import typing
+import warnings
 from ctypes import byref
 
 from . import _interrupts, _library
 from ._library import END, FAILED, OK, STOPPED, Why
 
-__all__ = ["Batch", "Error", "Feed", "Replica", "Session", "Spec", "Tensor", "feed"]
+__all__ = ["Bad", "Batch", "DataWarning", "Error", "Feed", "Replica", "Report", "Session", "Spec", "Tensor", "feed"]
 
 _REDUCTIONS = {"sum": 0, "mean": 1, "min": 2, "max": 3}
 _KINDS = {"?": "bool", **dict.fromkeys("efd", "f"), **dict.fromkeys("bhilq", "i"), **dict.fromkeys("BHILQ", "u")}
@@ -30,6 +33,48 @@ _KINDS = {"?": "bool", **dict.fromkeys("efd", "f"), **dict.fromkeys("bhilq", "i"
 
 class Error(RuntimeError):
     """A topology is wrong or a run failed: what, where, why, and what to do."""
+
+
+class DataWarning(UserWarning):
+    """Rows of a feed that has ended were left out as bad."""
+
+
+_log = logging.getLogger("tundish")
+_LEVELS = logging.DEBUG, logging.INFO, logging.WARNING, logging.ERROR
+
+
+@_library.LogFunction
+def _take_line(line, _):
+    line = line.contents
+    host, actor, text = (part.decode(errors="replace") for part in (line.host, line.actor, line.text))
+    _log.log(_LEVELS[line.level], "%s %s: %s", host, actor, text)
+
+
+class Bad(typing.NamedTuple):
+    """Bad rows with the same cause: how many, the actor and operation that refused them, and why the
+    first one is bad."""
+    count: int
+    where: str
+    first: str
+
+
+class Report(typing.NamedTuple):
+    """What became of the rows of a feed: read + added = fed + filtered + bad + dropped.  `reasons` has a
+    Bad for each cause, once the feed has ended."""
+    steps: int
+    epochs: int
+    read: int
+    added: int
+    fed: int
+    filtered: int
+    bad: int
+    dropped: int
+    padded: int
+    reasons: tuple
+
+    def __str__(self):
+        return "\n".join([f"rows: {self.read} read, {self.filtered} filtered, {self.bad} bad, {self.dropped} dropped"] + [
+            f"bad: {bad.count} by {bad.where}, such as: {bad.first}" for bad in self.reasons])
 
 
 class Spec(typing.NamedTuple):
@@ -71,6 +116,13 @@ class Tensor:
 
     def __len__(self):
         return self.shape[0]
+
+    def numpy(self, copy=False):
+        """The rows as an array of NumPy: read-only, in the memory of this tensor; or a copy, which may be
+        changed."""
+        import numpy
+        rows = numpy.from_dlpack(self)
+        return rows.copy() if copy else rows
 
     def __array__(self, dtype=None, copy=None):
         import numpy
@@ -235,10 +287,13 @@ class _Calls:
 
 
 class Feed:
-    """The batches of a feeder, in order, once.  It closes its session when it is closed."""
+    """The batches of a feeder, in order, once.  It closes its session when it is closed.
 
-    def __init__(self, session, handle):
-        self.session, self._handle = session, handle
+    Threads: several may iterate over it; each batch is for one of them."""
+
+    def __init__(self, session, handle, name):
+        self.session, self._handle, self._name = session, handle, name
+        self._ended, self._report, self._lock = False, None, threading.RLock()
         schema = _library.Schema.from_address(_library.feed_schema(handle))
         self.spec = {column.name.decode(): Spec(_library.DTYPES[column.dtype], tuple(column.shape[:column.rank]),
                                                 column.ragged) for column in schema.columns[:schema.count]}
@@ -252,13 +307,33 @@ class Feed:
         return steps
 
     def __iter__(self):
-        return self
+        if self._ended:
+            raise Error("this feed has ended: a feed is read once.  `epochs: 3` of the reader reads the data three times; "
+                        "batch.epoch and batch.last show where each epoch ends")
+        return self._batches()
+
+    def _batches(self):
+        main = threading.current_thread() is threading.main_thread()
+        self.session.loops += main
+        try:
+            while (replicas := self._next(None, None)) is not None:
+                yield Batch(replicas)
+        finally:
+            self.session.loops -= main
 
     def __next__(self):
         replicas = self._next(None, None)
         if replicas is None:
             raise StopIteration
         return Batch(replicas)
+
+    @property
+    def report(self):
+        """The account of rows, as of the last committed step, and of the whole run once the feed has ended.
+        None if it is not known here: the first host knows it."""
+        if self.session.handle and not self.session.is_forked():
+            self._report = self.session.report(self._name) or self._report
+        return self._report
 
     def run(self, step, apply=None):
         """Runs one step: step(replica) for each replica of this host, the reductions of what they
@@ -267,8 +342,10 @@ class Feed:
 
     def save(self, save):
         """Calls save(file, replica) for each replica of this host, after a step.  The next step
-        completes the checkpoint."""
-        self._calls.file(_library.feed_save, self._opened(), save)
+        completes the checkpoint, and so does `close`, which waits for it."""
+        handle = self._opened()
+        with self._lock:
+            self._calls.file(_library.feed_save, handle, save)
 
     def restore(self, load):
         """If the run resumes from a checkpoint, calls load(file, replica) for each replica of this
@@ -276,24 +353,35 @@ class Feed:
         return self._calls.file(_library.feed_restore, self._opened(), load) != END
 
     def close(self):
-        self.session.close()
+        self.__exit__(None, None, None)
 
     def __enter__(self):
         return self
 
     def __exit__(self, kind, error, trace):
+        self.report
         self.session.__exit__(kind, error, trace)
 
     def _opened(self):
         return self.session.opened() and self._handle
 
     def _next(self, step, apply):
-        status = _library.feed_next(self._opened())
-        if status == OK:
-            status, replicas = self._calls.run(self._handle, step, apply)
-            if status == OK:
-                return replicas
-        self.session.ended(status, "its feeder has a `step`, or the session was waited for: it cannot be pulled")
+        handle, main = self._opened(), threading.current_thread() is threading.main_thread()
+        self.session.loops += main
+        try:
+            with self._lock:
+                status = _library.feed_next(handle)
+                if status == OK:
+                    status, replicas = self._calls.run(handle, step, apply)
+                    if status == OK:
+                        return replicas
+            self.session.ended(status, "its feeder has a `step`, or the session was waited for: it cannot be pulled")
+        finally:
+            self.session.loops -= main
+        if status == END and not self._ended:
+            self._ended, report = True, self.report
+            if report is not None and report.bad > 0:
+                warnings.warn(f"{report.bad} of {report.read} rows read were bad and left out\n{report}", DataWarning, 3)
         return None
 
 
@@ -302,6 +390,7 @@ class Session:
 
     def __init__(self, *files, host=None, data=None, settings=None):
         self.handle, self.interrupted, self._pulled = ctypes.c_void_p(), False, False
+        self.loops, self._process = 0, os.getpid()  # loops of the main thread over feeds
         names = [os.fsencode(file) for file in files]
         settings = {**(settings or {}), **({} if data is None else {"data": json.dumps(os.fspath(data))})}
         texts = [(key.encode(), (value if isinstance(value, str) else json.dumps(value)).encode())
@@ -313,6 +402,8 @@ class Session:
             text = re.sub(r"\n1 error$", "", _library.graph_errors(self._graph).decode().rstrip())
             _library.graph_destroy(byref(self._graph))
             raise Error(text)
+        least = next((n for n, level in enumerate(_LEVELS) if _log.isEnabledFor(level)), len(_LEVELS) - 1)
+        _library.session_log(self.handle, least, _take_line, None)
         _interrupts.add(self)
 
     def feed(self, feeder=None):
@@ -321,7 +412,7 @@ class Session:
         if handle is None:
             self.ended(STOPPED if self.interrupted else FAILED,
                        f"no feeder `{feeder}` is on this host" if feeder else "no feeder is on this host")
-        return Feed(self, handle)
+        return Feed(self, handle, feeder and feeder.encode())
 
     def drain(self):
         """Requests an orderly end: every replica of the run finishes the same last step."""
@@ -344,19 +435,40 @@ class Session:
         known = _library.session_metric(self.opened(), feeder.encode(), metric.encode(), byref(mean))
         return mean.value if known else None
 
+    def report(self, feeder=None):
+        """The account of the rows of this feeder; None: of the first.  See Feed.report."""
+        name = feeder.encode() if isinstance(feeder, str) else feeder
+        found = _library.Summary()
+        if not _library.session_summary(self.opened(), name, byref(found)):
+            return None
+        reasons, bad = [], _library.Bad()
+        while _library.session_bad(self.handle, name, len(reasons), byref(bad)):
+            reasons.append(Bad(bad.count, bad.where.decode(errors="replace"), bad.first.decode(errors="replace")))
+        return Report(*(getattr(found, field) for field, _ in found._fields_[:-1]), tuple(reasons))
+
     def close(self, check=True):
-        """Stops the run if it has not ended.  Errors: if it failed after the last batch, or a device did not
-        do in time what it was asked to."""
+        """Stops the run if it has not ended, once the models that were saved last are a complete checkpoint.
+        Errors: if that is not possible, if the run failed after the last batch, or if a device did not do in time
+        what it was asked to; without `check` these are logged."""
         if not self.handle:
+            return
+        if self.is_forked():  # what it has is its parent's
+            self.handle = ctypes.c_void_p()
             return
         failed = check and self._pulled and _library.session_wait(self.handle) == FAILED
         text = _library.session_error(self.handle).decode()
         _interrupts.remove(self)
-        leaked = _library.session_destroy(byref(self.handle)) == FAILED and check and not failed
-        text = _library.graph_errors(self._graph).decode().rstrip() if leaked else text
+        undone = _library.session_destroy(byref(self.handle)) == FAILED and not failed
+        late = _library.graph_errors(self._graph).decode().rstrip()
         _library.graph_destroy(byref(self._graph))
-        if failed or leaked and text:
-            raise Error(text)
+        if not check:
+            if undone and late:
+                _log.error("%s", late)
+        elif failed or undone and late:
+            raise Error(text if failed else late)
+        elif self.interrupted:
+            self.interrupted = False
+            raise KeyboardInterrupt
 
     __del__ = close
 
@@ -366,15 +478,22 @@ class Session:
     def __exit__(self, kind, error, trace):
         self.close(check=kind is None)
 
+    def is_forked(self):
+        """Whether this process was forked from the one that opened the session, and has none of its threads."""
+        return self._process != os.getpid()
+
     def opened(self):
         if not self.handle:
             raise Error("the session is closed")
+        if self.is_forked():
+            raise Error(_library.session_error(self.handle).decode())
         return self.handle
 
     def ended(self, status, otherwise):
         """A feed has no further step."""
         self._pulled = status == END
         if self.interrupted:
+            self.interrupted = False
             raise KeyboardInterrupt
         if status == FAILED:
             raise Error(_library.session_error(self.handle).decode() or otherwise)

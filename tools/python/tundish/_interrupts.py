@@ -1,4 +1,5 @@
-"""Ctrl-C drains the open sessions; a second one stops them.
+"""Ctrl-C in a loop over a feed drains the open sessions; a second one stops them.  Elsewhere it is
+Python's KeyboardInterrupt.
 
 The main thread may be waiting inside of the library, where Python runs no handler: a thread of its
 own then reads that the signal came.  A program that has a handler for SIGINT, or opens its sessions
@@ -62,7 +63,9 @@ def _handle(*_):
         for session in fresh:
             session.interrupted = True
             session.drain()
-    if not fresh:
+    if not any(session.loops for session in fresh):
+        for session in fresh:
+            session.interrupted = False
         raise KeyboardInterrupt
 
 

@@ -16,6 +16,7 @@ _FUNCTIONS = """
 graph_destroy v p       graph_errors s p        graph_load p pz         graph_set v pss
 session_destroy i p     session_digest b psp    session_drain v p       session_error s p
 session_feed p ps       session_metric b pssp   session_open i pps      session_stop v p
+session_bad b psup      session_log v pipp      session_summary b psp
 session_wait i p        feed_next i p           feed_restore i pppp     feed_run i pppp
 feed_save i pppp        feed_schema p p         feed_steps w p          replica_dlpack p ps
 replica_epoch w p       replica_error v ps      replica_id u p          replica_last b p
@@ -24,6 +25,25 @@ replica_report v psdd   replica_rows z p        replica_step w p        tensor_s
 """
 StepFunction = ctypes.CFUNCTYPE(c_int, c_void_p, c_void_p)
 FileFunction = ctypes.CFUNCTYPE(c_int, c_char_p, c_uint32, c_void_p)
+
+
+class Line(ctypes.Structure):
+    """tnd_log_line_t"""
+    _fields_ = [("level", c_int), ("host", c_char_p), ("actor", c_char_p), ("text", c_char_p)]
+
+
+class Summary(ctypes.Structure):
+    """tnd_summary_t"""
+    _fields_ = [(name, c_uint64) for name in "steps epochs read added fed filtered bad dropped padded".split()] + [
+        ("reasons", c_uint32)]
+
+
+class Bad(ctypes.Structure):
+    """tnd_bad_t"""
+    _fields_ = [("count", c_uint64), ("where", c_char * 160), ("first", c_char * 320)]
+
+
+LogFunction = ctypes.CFUNCTYPE(None, ctypes.POINTER(Line), c_void_p)
 
 
 class Column(ctypes.Structure):

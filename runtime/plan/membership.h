@@ -1,9 +1,9 @@
-/*  runtime/host/membership.h - members of a run and limits of its streams, as the validator's
+/*  runtime/plan/membership.h - members of a run and limits of its streams, as the validator's
  *  input.
  *
  *  Threads: any; const once created.  Ownership: the caller frees the parties with free(). */
-#ifndef TND_RUNTIME_HOST_MEMBERSHIP_H
-#define TND_RUNTIME_HOST_MEMBERSHIP_H
+#ifndef TND_RUNTIME_PLAN_MEMBERSHIP_H
+#define TND_RUNTIME_PLAN_MEMBERSHIP_H
 
 #include "runtime/core/message_validator.h"
 #include "runtime/plan/placement.h"

@@ -1,5 +1,5 @@
-/*  runtime/host/membership.c - the members of a run and the limits of its streams. */
-#include "runtime/host/membership.h"
+/*  runtime/plan/membership.c - the members of a run and the limits of its streams. */
+#include "runtime/plan/membership.h"
 
 #include <stdlib.h>
 

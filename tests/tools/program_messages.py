@@ -1,0 +1,351 @@
+#!/usr/bin/env python3
+"""What a program is told: warnings, the account of rows, and errors of its own use of a session.
+
+Python programs use the module; those of C call the same functions of the library, here by ctypes."""
+import ctypes
+import logging
+import os
+import subprocess
+import sys
+import threading
+import warnings
+
+import numpy
+
+from command import BUILD, FED, FEED, ROOT, arrays, holds, main, run, same, topology
+
+os.environ["TUNDISH_LIBRARY"] = str(BUILD / "libtundish.so")
+MODULE = ROOT / "tools/python"
+sys.path.insert(0, str(MODULE))
+import tundish  # noqa: E402
+from tundish import _library  # noqa: E402
+
+OK, END, STOPPED, FAILED = range(4)
+
+
+def records():
+    """A list that receives what is logged from now on."""
+    class Keep(logging.Handler):
+        def emit(self, record):
+            seen.append((record.levelname, record.getMessage()))
+    seen, logger = [], logging.getLogger("tundish")
+    logger.handlers, logger.propagate = [Keep()], False
+    return seen
+
+
+def fails(kind, call, *words):
+    try:
+        call()
+    except kind as error:
+        holds(str(error), *words)
+        return error
+    raise AssertionError(f"no {kind.__name__}")
+
+
+def csv(folder, text):
+    """A graph whose reader gives the lines of a file; those that are no pair of numbers are bad."""
+    (folder / "rows.csv").write_text(text)
+    path = folder / "csv.yaml"
+    path.write_text(f"""tundish: 1
+actors:
+  read: {{kind: reader, source: {{csv: {{files: {folder}/rows.csv}}}}}}
+  prep: {{kind: preprocessor, on_error: skip, ops: [{{decode_csv: {{fields: {{id: i32, x: f32}}}}}}]}}
+  batch: {{kind: batcher, size: 2}}
+  feed: {{kind: feeder}}
+links: [read -> prep -> batch -> feed]
+""")
+    return path
+
+
+HALF_BAD, ALL_BAD = "1,0.5\n2,oops\n3,1.5\nfour,2.5\n", "id,x\nid,x\n"
+
+
+def test_bad_rows_are_logged_counted_and_warned_about(folder):
+    path, seen = csv(folder, HALF_BAD), records()
+    with warnings.catch_warnings(record=True) as warned, tundish.feed(path) as feed:
+        warnings.simplefilter("always")
+        same([batch.rows for batch in feed], [2])
+        report = feed.report
+    same(report[:9], (1, 1, 4, 0, 2, 0, 2, 0, 0))
+    same(feed.report, report, "after the session")
+    same([(bad.count, bad.where) for bad in report.reasons], [(2, "prep, operation 1, `decode_csv`")])
+    holds(report.reasons[0].first, "`oops`", "not a number of type f32")
+    same([level for level, _ in seen], ["WARNING", "WARNING"])
+    holds(seen[0][1], "local read.0: record 1 of ", "rows.csv, at byte 6 is bad")
+    same([one.category for one in warned], [tundish.DataWarning])
+    holds(str(warned[0].message), "2 of 4 rows read were bad", "rows: 4 read, 0 filtered, 2 bad, 0 dropped")
+    same(warned[0].filename, __file__)
+
+
+def test_a_run_without_bad_rows_is_silent(folder):
+    path, seen = csv(folder, "1,0.5\n2,1.5\n3,2.5\n"), records()
+    with warnings.catch_warnings(), tundish.feed(path) as feed:
+        warnings.simplefilter("error")
+        same([batch.rows for batch in feed], [2, 1])
+    same((feed.report.read, feed.report.fed, feed.report.bad, feed.report.reasons), (3, 3, 0, ()))
+    same(seen, [])
+
+
+def test_a_feed_without_a_step_although_rows_were_read_fails(folder):
+    records()
+    with tundish.feed(csv(folder, ALL_BAD)) as feed:
+        fails(tundish.Error, lambda: next(feed), "feed: no step was fed: of 2 rows read 0 were filtered out, 2 bad and 0 dropped",
+              "2 by prep", "`id` is `id`")
+    same((feed.report.read, feed.report.bad), (2, 2))
+    arrays(folder, rows=3)
+    short = topology(folder, batch="size: 4, remainder: drop", links=FED, actors=FEED % "")
+    with tundish.feed(short) as feed:
+        fails(tundish.Error, lambda: list(feed), "of 3 rows read 0 were filtered out, 0 bad and 3 dropped")
+    status, out, err = run("run", short)
+    same(status, 0, err)  # the command warns
+    holds(out, "warning: no step was fed")
+
+
+def loaded(path):
+    """A graph and an open session, as a C program has them."""
+    graph = ctypes.c_void_p(_library.graph_load((ctypes.c_char_p * 1)(os.fsencode(path)), 1))
+    session = ctypes.c_void_p()
+    same(_library.session_open(ctypes.byref(session), graph, None), OK)
+    return graph, session
+
+
+def destroyed(graph, session):
+    status = _library.session_destroy(ctypes.byref(session))
+    errors = _library.graph_errors(graph).decode()
+    _library.graph_destroy(ctypes.byref(graph))
+    return status, errors
+
+
+STEP = _library.StepFunction(lambda replica, user: OK)
+
+
+def pulled(feed, most=1000):
+    """The status after the last step, and the steps that were run."""
+    for count in range(most):
+        status = _library.feed_next(feed)
+        if status != OK:
+            return status, count
+        same(_library.feed_run(feed, STEP, None, None), OK)
+    return OK, most
+
+
+def test_c_a_function_for_the_log_gets_all_records(folder):
+    graph, session = loaded(csv(folder, HALF_BAD))
+    lines = []
+    take = _library.LogFunction(lambda line, _: lines.append((line.contents.level, line.contents.text.decode())))
+    _library.session_log(session, 2, take, None)
+    feed = _library.session_feed(session, None)
+    same(pulled(feed), (END, 1))
+    found, bad = _library.Summary(), _library.Bad()
+    same(_library.session_summary(session, b"feed", ctypes.byref(found)), True)
+    same((found.steps, found.read, found.fed, found.bad, found.reasons), (1, 4, 2, 2, 1))
+    same((_library.session_bad(session, b"feed", 0, ctypes.byref(bad)), bad.count), (True, 2))
+    same(_library.session_bad(session, b"feed", 1, ctypes.byref(bad)), False)
+    same(_library.session_summary(session, b"none", ctypes.byref(found)), False)
+    same(_library.session_wait(session), OK)
+    same(destroyed(graph, session), (OK, ""))
+    same([level for level, _ in lines], [2, 2])
+
+
+C_PROGRAM = """
+import sys
+sys.path[:0] = [sys.argv[1], sys.argv[2]]
+import program_messages as program
+graph, session = program.loaded(sys.argv[3])
+status, steps = program.pulled(program._library.session_feed(session, None))
+print(status, steps, program._library.session_error(session).decode())
+print(program.destroyed(graph, session)[0])
+"""
+
+
+def test_c_warnings_go_to_stderr_and_an_empty_feed_is_a_failure(folder):
+    done = subprocess.run([sys.executable, "-c", C_PROGRAM.replace("import program_messages as program", IMPORT),
+                           ROOT / "tests/tools", MODULE, csv(folder, ALL_BAD)], text=True, capture_output=True, timeout=60)
+    same(done.returncode, 0, done.stderr)
+    lines = done.stdout.splitlines()
+    holds(lines[0], f"{FAILED} 0 feed: no step was fed: of 2 rows read")
+    same(lines[1], str(FAILED))
+    warned = done.stderr.splitlines()
+    same(len(warned), 2, done.stderr)
+    holds(warned[0], "tundish: warning: local read.0: record 0 of ", "is bad")
+
+
+# The tests of this file do not run in the program.
+IMPORT = """import command
+command.main = lambda scope: None
+import program_messages as program"""
+
+
+def test_c_a_wait_for_steps_that_only_the_caller_can_pull_is_an_error(folder):
+    arrays(folder)  # 4 steps per epoch
+    for steps, drains in ((1, False), (4, False), (2, True)):
+        graph, session = loaded(topology(folder, links=FED, actors=FEED % "", read=", epochs: 1000000" if drains else ""))
+        feed = _library.session_feed(session, None)
+        same(pulled(feed, steps), (OK, steps))
+        if drains:
+            _library.session_drain(session)
+        same(_library.session_wait(session), FAILED)
+        holds(_library.session_error(session).decode(), "feed: tnd_session_wait was called on the thread that pulls this feed")
+        same(pulled(feed, 10**8)[0], STOPPED if drains else END)
+        same(_library.session_wait(session), STOPPED if drains else OK)
+        same(destroyed(graph, session), (STOPPED if drains else OK, ""))
+
+
+def test_c_a_feed_name_that_no_feeder_has_fails_the_session(folder):
+    arrays(folder)
+    graph, session = loaded(topology(folder, links=FED, actors=FEED % ""))
+    same(_library.session_feed(session, b"fed"), None)
+    same(_library.session_wait(session), FAILED)
+    same(_library.session_error(session).decode(), "no feeder of this graph is named `fed`; there is `feed`")
+    same(destroyed(graph, session)[0], FAILED)
+
+
+def test_c_a_second_thread_that_pulls_is_refused(folder):
+    arrays(folder)
+    graph, session = loaded(topology(folder, links=FED, actors=FEED % ""))
+    feed, got = _library.session_feed(session, None), []
+    same(_library.feed_next(feed), OK)
+    thread = threading.Thread(target=lambda: got.append(_library.feed_next(feed)))
+    thread.start()
+    thread.join()
+    same(got, [FAILED])
+    holds(_library.session_error(session).decode(), "feed: another thread has pulled a step and not run it")
+    same(_library.feed_run(feed, STEP, None, None), OK)
+    same(pulled(feed), (END, 3))
+    same(destroyed(graph, session), (OK, ""))
+
+
+def test_threads_share_a_feed_and_get_every_row_once(folder):
+    numpy.save(folder / "x.npy", numpy.arange(3000, dtype="i8"))
+    path, seen = topology(folder, columns="x", batch="size: 3", links=FED, actors=FEED % ""), []
+    with tundish.feed(path) as feed:
+        threads = [threading.Thread(target=lambda: seen.extend(batch["x"].numpy(copy=True) for batch in feed)) for _ in range(3)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    same(sorted(numpy.concatenate(seen)), list(range(3000)))
+
+
+def test_a_forked_child_gets_an_error(folder):
+    arrays(folder)
+    path = topology(folder, links=FED, actors=FEED % "")
+    with tundish.feed(path) as feed:
+        next(feed)
+        read, write = os.pipe()
+        child = os.fork()
+        if child == 0:
+            try:
+                next(feed)
+            except tundish.Error as error:
+                os.write(write, str(error).encode())
+            status = _library.feed_next(feed._handle)
+            feed.close()
+            os._exit(status)
+        same(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), FAILED)
+        holds(os.read(read, 1000).decode(), "belongs to the process that opened it")
+        same(sum(1 for _ in feed), 3)
+    os.close(read)
+    os.close(write)
+
+
+def test_a_second_pass_over_a_feed_names_epochs(folder):
+    arrays(folder)
+    with tundish.feed(topology(folder, links=FED, actors=FEED % "")) as feed:
+        for batch in feed:
+            if batch.step == 1:
+                break
+        same([batch.step for batch in feed], [2, 3])  # a loop that was left continues
+        fails(tundish.Error, lambda: list(feed), "a feed is read once", "`epochs: 3` of the reader")
+        same(next(feed, None), None)
+
+
+def test_a_copy_of_rows_may_be_changed(folder):
+    made = arrays(folder)
+    with tundish.feed(topology(folder, links=FED, actors=FEED % "")) as feed:
+        x = next(feed)["x"]
+        view, copy = x.numpy(), x.numpy(copy=True)
+        copy += 1
+        same((view.flags.writeable, copy.flags.writeable), (False, True))
+        assert numpy.array_equal(view, made["x"][:32])
+
+
+def saved(folder, path, more, leave):
+    """Whether a checkpoint is complete after a program that saved after step 10 and left."""
+    def save(file, replica):
+        with open(file, "wb") as out:
+            out.write(b"model")
+    try:
+        with tundish.feed(path) as feed:
+            for batch in feed:
+                if batch.step == 10:
+                    feed.save(save)
+                if batch.step == 10 + more:
+                    leave()
+                    break
+    except ZeroDivisionError:
+        pass
+    return (folder / "kept/step-00000011/manifest").exists()
+
+
+def test_a_saved_checkpoint_is_complete_when_the_program_has_left(folder):
+    arrays(folder, rows=1000)
+    records()
+    for more, leave in ((0, bool), (1, bool), (2, bool), (5, lambda: 1 / 0)):
+        path = topology(folder, batch="size: 8", links=FED, actors=FEED % "", top=f"checkpoint: {{dir: {folder}/kept}}\n")
+        same(saved(folder, path, more, leave), True, f"{more} more steps")
+        subprocess.run(["rm", "-r", folder / "kept"], check=True)
+
+
+def test_a_checkpoint_that_cannot_be_complete_is_an_error(folder):
+    arrays(folder, rows=1000)
+    seen = records()
+    path = topology(folder, batch="size: 8", links=FED, actors=FEED % "", top=f"checkpoint: {{dir: {folder}/kept}}\n")
+
+    def block():
+        """The manifest cannot be written where a folder has its name."""
+        (folder / "kept/step-00000011/manifest").mkdir()
+
+    def one():
+        with tundish.feed(path) as feed:
+            for batch in feed:
+                if batch.step == 10:
+                    feed.save(lambda file, replica: open(file, "wb").close())
+                    block()
+                    break
+    fails(tundish.Error, one, "the checkpoint after step 10 is not complete, although this program saved its models")
+    holds(str(seen), "no checkpoint after step 10")
+
+
+def test_every_without_a_save_is_warned_about_once(folder):
+    arrays(folder, rows=1000)
+    path = topology(folder, batch="size: 8", links=FED, actors=FEED % "",
+                    top=f"checkpoint: {{dir: {folder}/kept, every: 7 steps, resume: latest}}\n")
+    seen = records()
+    with tundish.feed(path) as feed:
+        same(sum(1 for _ in feed), 125)
+    holds(seen[0][1], "no checkpoint in", "the run begins at the start")
+    due = [text for _, text in seen[1:]]
+    same(len(due), 1, seen)
+    holds(due[0], "local feed: no checkpoint is made after step 6", "calls tnd_feed_save (in Python feed.save)")
+
+
+INTERRUPTED = """
+import os, signal, sys, tundish
+with tundish.feed(sys.argv[1]) as feed:
+    next(feed)
+    os.kill(os.getpid(), signal.SIGINT)
+    print("swallowed", flush=True)
+"""
+
+
+def test_ctrl_c_outside_of_a_loop_is_not_swallowed(folder):
+    arrays(folder)
+    path = topology(folder, links=FED, actors=FEED % "")
+    done = subprocess.run([sys.executable, "-c", INTERRUPTED, path], env={**os.environ, "PYTHONPATH": str(MODULE)},
+                          text=True, capture_output=True, timeout=60)
+    same(done.stdout, "")
+    holds(done.stderr, "KeyboardInterrupt")
+
+
+main(globals())
