@@ -225,7 +225,7 @@ void tnd_checkpoint_failed(tnd_checkpoint_t *self, uint64_t step)
 void tnd_checkpoint_written(tnd_checkpoint_t *self, uint64_t step)
 {
     keep(self, step);
-    self->word.written = step;
+    self->word.written = step > self->word.written ? step : self->word.written;
     close_word(self, step);
     uint64_t oldest = self->kept_count > self->config.keep ? self->kept_count : 0;
     uint64_t below = self->kept[oldest % self->config.keep];

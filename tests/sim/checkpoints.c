@@ -246,7 +246,7 @@ void sim_checkpoint_check(sim_t *self)
     bool whole = folder != NULL && is_whole(self, folder);
     self->counts.ends += whole;
     tnd_keep_note_t word = tnd_checkpoint_word(self->checkpoint);
-    if (word.closed > 0 && (word.closed != last || (whole && word.written != last)))
+    if (word.closed > 0 && (word.closed != last || (!whole && word.written == last)))
         sim_violate(self, "a program that leaves after step %llu waits for its checkpoint for ever",
                     (unsigned long long)last);
     if (last > 0 && !whole && self->unwritten != last)
