@@ -141,6 +141,7 @@ static tnd_status_t reader_derive(const tnd_plan_t *plan, const tnd_instance_t *
     stream->take = options->take == UINT64_MAX ? 0 : options->take;
     stream->repeat = options->repeat;
     stream->fed = stream->read;
+    stream->numeric = tnd_source_spec_of(options->source.table)->build;
     tnd_order_list(&options->order, stream->seed, &stream->order);
     TND_TRY(check_order(options, stream, error));
     stream->sized = tnd_source_spec_of(options->source.table)->custom == NULL &&

@@ -5,6 +5,8 @@
 
 #include <xxhash.h>
 
+#include "actors/chain/chain_internal.h"
+
 /*  So many rows are built in, but of large ones only as many as have so many bytes. */
 enum { PROBE_ROWS = 64, PROBE_BYTES = 4 << 20 };
 
@@ -70,82 +72,159 @@ static uint64_t probe_length(const tnd_column_t *column, uint32_t row)
 }
 
 /*  About as many as one of the built-in rows takes. */
-static size_t probe_bytes(const tnd_chain_t *self)
+static size_t probe_bytes(const tnd_schema_t *schema)
 {
-    const tnd_schema_t *in = tnd_chain_input(self);
-    size_t bytes = 0, made = tnd_schema_row_bytes(tnd_chain_schema(self));
-    for (uint32_t i = 0; i < in->count; i++) {
-        const tnd_column_t *column = &in->columns[i];
+    size_t bytes = 0;
+    for (uint32_t i = 0; i < schema->count; i++) {
+        const tnd_column_t *column = &schema->columns[i];
         bytes +=
             column->ragged ? PROBE_LENGTH_MAX * tnd_column_unit(column) : tnd_column_bytes(column);
     }
-    return tnd_schema_ragged(in) > 0 && made > bytes ? made : bytes;
+    return bytes;
 }
 
-/*  Row `row` of the built-in rows, as a block of its own. */
-static tnd_block_t *probe_block(const tnd_schema_t *in, tnd_block_pool_t *block_pool, uint32_t row)
+static uint32_t count_rows(const tnd_chain_t *self)
 {
-    tnd_block_t *block = tnd_block_pool_take(block_pool, in);
-    block->note.first = row;
-    block->note.count = block->note.asked = block->note.rows = 1;
-    block->index = tnd_buffer_new(TND_COLUMNS_MAX * sizeof(uint64_t));
-    uint64_t *lengths = tnd_buffer_data(block->index);
-    for (uint32_t i = 0; i < in->count; i++) {
-        const tnd_column_t *column = &in->columns[i];
+    size_t most = probe_bytes(&self->in);
+    for (size_t s = 0; s < self->count; s++) {
+        const tnd_schema_t *made = &self->stages[s].schema;
+        size_t bytes = tnd_schema_ragged(made) > 0 ? tnd_schema_row_bytes(made) : probe_bytes(made);
+        most = bytes > most ? bytes : most;
+    }
+    size_t rows = PROBE_BYTES / (most + 1) + 1;
+    return rows < PROBE_ROWS ? (uint32_t)rows : PROBE_ROWS;
+}
+
+static const tnd_schema_t *input_of(const tnd_chain_t *self, size_t stage)
+{
+    return stage > 0 ? &self->stages[stage - 1].schema : &self->in;
+}
+
+/*  The memory of the rows under way. */
+typedef struct {
+    tnd_room_t made;  /* built-in rows, and columns of fixed shape */
+    tnd_room_t *room; /* ragged rows that operations make */
+    uint64_t sample[2];
+    uint32_t origin[2];
+} probe_t;
+
+/*  Row `row` of the built-in rows, as the only one of a tile. */
+static void build_row(probe_t *probe, const tnd_schema_t *schema, uint32_t row, tnd_tile_t *tile)
+{
+    probe->sample[0] = row;
+    probe->origin[0] = 0;
+    *tile = (tnd_tile_t){.rows = 1, .sample = probe->sample, .origin = probe->origin};
+    for (uint32_t i = 0; i < schema->count; i++) {
+        const tnd_column_t *column = &schema->columns[i];
         tnd_dtype_t dtype = column->dtype;
         size_t size = tnd_dtype_size(dtype), bytes = tnd_column_bytes(column);
-        if (column->ragged) {
-            lengths[i] = probe_length(column, row);
-            bytes = lengths[i] * tnd_column_unit(column);
-        }
-        tnd_buffer_t *buffer = tnd_buffer_new(bytes);
-        uint8_t *data = tnd_buffer_data(buffer);
+        uint64_t length = column->ragged ? probe_length(column, row) : 0;
+        if (column->ragged)
+            bytes = length * tnd_column_unit(column);
+        uint8_t *data = tnd_room_take(&probe->made, bytes, TND_BUFFER_ALIGN);
         for (size_t at = 0; at < bytes; at += size) {
             uint64_t bits = probe_bits(((uint64_t)i * PROBE_ROWS + row) << 40 | at, dtype);
             memcpy(data + at, &bits, size);
         }
-        tnd_buffer_seal(buffer);
-        block->columns[i] = (tnd_block_column_t){.base = data,
-                                                 .stride = bytes,
-                                                 .buffer = buffer,
-                                                 .lengths = column->ragged ? &lengths[i] : NULL};
+        tile->columns[i].base = data;
+        tile->columns[i].stride = bytes;
+        if (!column->ragged)
+            continue;
+        tnd_ragged_t *ragged = tnd_room_take(&probe->made, sizeof *ragged, _Alignof(tnd_ragged_t));
+        *ragged = (tnd_ragged_t){data, length};
+        tile->columns[i].ragged = ragged;
     }
-    tnd_buffer_seal(block->index);
-    tnd_block_seal(block);
-    return block;
 }
 
-static uint64_t hash_block(const tnd_block_t *block, uint64_t hash)
+/*  Where an operation writes what it makes of one row. */
+static void offer_tile(probe_t *probe, const stage_t *stage, uint32_t rows, tnd_tile_t *out)
 {
-    for (uint32_t row = 0; row < block->note.rows; row++)
-        for (uint32_t i = 0; i < block->schema->count; i++)
-            hash = XXH3_64bits_withSeed(tnd_block_row(block, i, row),
-                                        tnd_block_row_bytes(block, i, row), hash);
+    *out = (tnd_tile_t){.room = probe->room};
+    out->sample = tnd_room_take(&probe->made, rows * sizeof *out->sample, sizeof *out->sample);
+    out->origin = tnd_room_take(&probe->made, rows * sizeof *out->origin, sizeof *out->origin);
+    for (uint32_t i = 0; i < stage->schema.count; i++) {
+        const tnd_column_t *column = &stage->schema.columns[i];
+        if (stage->passes[i] >= 0)
+            continue;
+        size_t cell = tnd_chain_cell_bytes(column);
+        out->columns[i].stride = cell;
+        out->columns[i].base = tnd_room_take(&probe->made, rows * cell, TND_BUFFER_ALIGN);
+        memset(out->columns[i].base, 0, rows * cell);
+        if (column->ragged)
+            out->columns[i].ragged = (tnd_ragged_t *)(void *)out->columns[i].base;
+    }
+}
+
+static uint64_t hash_tile(const tnd_schema_t *schema, const tnd_tile_t *tile, uint64_t hash)
+{
+    for (uint32_t row = 0; row < tile->rows; row++)
+        for (uint32_t i = 0; i < schema->count; i++) {
+            const tnd_column_t *column = &schema->columns[i];
+            const tnd_ragged_t *ragged = tile->columns[i].ragged;
+            hash = column->ragged
+                       ? XXH3_64bits_withSeed(ragged[row].data,
+                                              ragged[row].length * tnd_column_unit(column), hash)
+                       : XXH3_64bits_withSeed(tnd_tile_row(tile, i, row), tnd_column_bytes(column),
+                                              hash);
+        }
     return hash;
+}
+
+/*  Applies one operation to a row; the tile then has the first that was made of it. */
+static tnd_status_t apply_stage(tnd_chain_t *self, probe_t *probe, size_t s, tnd_tile_t *tile,
+                                uint64_t *hash)
+{
+    const stage_t *stage = &self->stages[s];
+    const tnd_op_key_t key = {.seed = 1, .operation = (uint32_t)s};
+    uint32_t before = s > 0 ? self->stages[s - 1].rows_max : 1;
+    uint64_t rows = UINT64_MAX; /* of a row that is refused */
+    tnd_tile_t out;
+    tnd_error_t error;
+    offer_tile(probe, stage, stage->rows_max / before, &out);
+    tnd_chain_tell(self, s);
+    tnd_status_t status = stage->op->apply(stage->state, &key, tile, &out, &error);
+    if (status == TND_OK)
+        rows = out.rows;
+    *hash = XXH3_64bits_withSeed(&rows, sizeof rows, *hash);
+    if (status == TND_OK)
+        *hash = hash_tile(&stage->schema, &out, *hash);
+    if ((stage->spec->caps & (TND_OP_DROPS | TND_OP_EXPANDS)) == 0) {
+        out.sample[0] = tile->sample[0];
+        out.origin[0] = tile->origin[0];
+    }
+    out.rows = status == TND_OK && out.rows > 0;
+    *tile = out;
+    return status;
+}
+
+/*  Runs built-in rows through the operations from `first` on, and returns how many some row reached:
+ *  rows that an operation refuses or drops go no further. */
+static size_t probe_from(tnd_chain_t *self, probe_t *probe, size_t first, uint64_t *hash)
+{
+    size_t reached = first;
+    uint32_t rows = count_rows(self);
+    for (uint32_t row = 0; row < rows; row++) {
+        tnd_tile_t tile;
+        build_row(probe, input_of(self, first), row, &tile);
+        for (size_t s = first; s < self->count && tile.rows > 0; s++) {
+            reached = s + 1 > reached ? s + 1 : reached;
+            if (apply_stage(self, probe, s, &tile, hash) != TND_OK)
+                break;
+        }
+        tnd_room_clear(&probe->made);
+        tnd_room_clear(probe->room);
+    }
+    return reached;
 }
 
 uint64_t tnd_chain_probe(tnd_chain_t *self)
 {
     if (tnd_chain_empty(self))
         return 0;
-    const tnd_chain_key_t key = {.seed = 1, .lanes = 1};
-    tnd_block_pool_t *block_pool = tnd_block_pool_new();
-    tnd_pool_t *pool = tnd_pool_new(tnd_chain_bytes(self, 1));
+    probe_t probe = {.room = &self->room};
     uint64_t hash = tnd_schema_hash(tnd_chain_schema(self)) ^ tnd_chain_content(self);
-    size_t most = PROBE_BYTES / probe_bytes(self) + 1;
-    for (uint32_t row = 0; row < PROBE_ROWS && row < most; row++) {
-        tnd_error_t error;
-        tnd_block_t *block = probe_block(tnd_chain_input(self), block_pool, row), *out = NULL;
-        uint64_t rows = UINT64_MAX; /* of a row that is refused */
-        if (tnd_chain_run(self, &key, block, block_pool, pool, &out, &error) == TND_OK)
-            rows = out->note.rows;
-        hash = XXH3_64bits_withSeed(&rows, sizeof rows, hash);
-        if (out != NULL)
-            hash = hash_block(out, hash);
-        tnd_block_drop(&block);
-        tnd_block_drop(&out);
-    }
-    tnd_pool_destroy(&pool);
-    tnd_block_pool_destroy(&block_pool);
+    for (size_t first = 0; first < self->count;)
+        first = probe_from(self, &probe, first, &hash);
+    tnd_room_fini(&probe.made);
     return hash != 0 ? hash : 1;
 }

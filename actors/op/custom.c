@@ -76,6 +76,7 @@ static tnd_status_t given_open(void *state, const void *options, const tnd_schem
         return tnd_fail(error, "%s", why.text);
     }
     facts->rows_max = self->most;
+    facts->content = spec->build;
     facts->reads = UINT64_MAX;
     facts->growth_max = 0;
     return TND_OK;

@@ -383,6 +383,8 @@ static char *print_graph(const tnd_plan_t *plan)
     size_t size = 0;
     FILE *out = tnd_memory_stream(&text, &size);
     tnd_topology_print(plan->topology, "\n", out);
+    if (plan->plugins != NULL)
+        fputs(plan->plugins, out);
     fclose(out);
     return text;
 }

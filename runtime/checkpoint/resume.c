@@ -76,6 +76,36 @@ static void find_difference(const char *was, const char *is, char *text, size_t 
              (int)entry_bytes(is + entry), is + entry, (int)entry_bytes(was + entry), was + entry);
 }
 
+/*  The build in the line "plugin SORT NAME BUILD" of a graph that begins as `line`; NULL: it is not
+ *  there. */
+static const char *find_build(const char *graph, const char *line, size_t length)
+{
+    for (const char *at = graph; at != NULL && *at != '\0'; at += *at == '\n') {
+        if (strncmp(at, line, length) == 0)
+            return at + length;
+        at += strcspn(at, "\n");
+    }
+    return NULL;
+}
+
+/*  The graphs have the same plugins, perhaps of other builds. */
+static tnd_status_t check_plugins(const tnd_resume_search_t *self, const char *place,
+                                  const tnd_manifest_t *manifest, tnd_error_t *error)
+{
+    enum { BUILD_SIZE = 16 };
+    const char *line = self->plan->tolerant ? "" : self->plan->plugins;
+    for (; line != NULL && *line != '\0'; line += strcspn(line, "\n") + 1) {
+        size_t length = strcspn(line, "\n") - BUILD_SIZE;
+        const char *was = find_build(manifest->graph, line, length);
+        if (was != NULL && strncmp(was, line + length, BUILD_SIZE) != 0)
+            return tnd_fail(error,
+                            "%s: was made with another build of %.*s(%.*s, was %.*s): resume with "
+                            "that build, or allow this one by `numeric: tolerant`",
+                            place, (int)length, line, BUILD_SIZE, line + length, BUILD_SIZE, was);
+    }
+    return TND_OK;
+}
+
 static tnd_status_t check_fits(const tnd_resume_search_t *self, const char *place,
                                const tnd_manifest_t *manifest, tnd_error_t *error)
 {
@@ -97,7 +127,7 @@ static tnd_status_t check_fits(const tnd_resume_search_t *self, const char *plac
     if (cursor->graph[0] != plan->fingerprint[0] || cursor->graph[1] != plan->fingerprint[1])
         return tnd_fail(error, "%s: belongs to another graph%s%s", place,
                         difference[0] != '\0' ? ": " : "", difference);
-    return TND_OK;
+    return check_plugins(self, place, manifest, error);
 }
 
 static tnd_status_t read_data(const tnd_manifest_t *manifest, const char *place,

@@ -29,7 +29,7 @@ typedef struct tnd_stream {
     uint64_t seed;
     uint64_t graph[2];      /* fingerprint */
     uint64_t data;          /* identity of the data set: over all lanes */
-    uint64_t numeric;       /* hash of the operations over built-in rows; 0: there are none */
+    uint64_t numeric;       /* hash of the operations over built-in rows, and of plugins; 0: none */
     uint64_t count;         /* rows of the source, over all lanes; TND_UNKNOWN */
     tnd_place_list_t order; /* of rows; empty: by the next three and a shuffle */
     uint64_t skip;          /* rows that an epoch skips at the start of the source */

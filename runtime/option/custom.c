@@ -1,8 +1,12 @@
 /*  runtime/option/custom.c - sources and operations of programs and plugins as parts of a graph. */
 #include "runtime/option/custom.h"
 
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "runtime/base/allocation.h"
 #include "runtime/option/plugin.h"
 
 enum { SOURCE_CAPS = TND_SOURCE_RANDOM | TND_SOURCE_REWINDS };
@@ -67,6 +71,21 @@ const tnd_table_t *tnd_custom_part(const tnd_custom_t *self, tnd_parts_fn *parts
         if (part->plugin == NULL && part->sort == sort_of(self, parts) && index-- == 0)
             return table_of(part);
     return NULL;
+}
+
+const char *tnd_custom_plugins(const tnd_custom_t *self)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = tnd_memory_stream(&text, &size);
+    for (const part_t *part = self->parts; part != NULL; part = part->next)
+        if (part->plugin != NULL)
+            fprintf(out, "plugin %s %s %016" PRIx64 "\n", sort_names[part->sort], part->plugin,
+                    part->sort == GIVEN_SOURCE ? part->spec.source.build : part->spec.op.build);
+    fclose(out);
+    const char *kept = tnd_arena_text(self->arena, text, size);
+    free(text);
+    return kept;
 }
 
 static bool is_taken(const tnd_custom_t *self, tnd_parts_fn *parts, const char *name)
@@ -164,8 +183,11 @@ const tnd_table_t *tnd_custom_plugin(tnd_custom_t *self, tnd_parts_fn *parts, co
     if (tnd_plugin_load(&library, &table, self->directory, sort_names[sort], name, false, error) !=
         TND_OK)
         return NULL;
+    uint64_t build = 0;
     tnd_status_t status =
         sort == GIVEN_SOURCE ? check_source(table, name, error) : check_op(table, name, error);
+    if (status == TND_OK)
+        status = tnd_plugin_build(table, &build, error);
     if (status != TND_OK) {
         tnd_plugin_close(&library);
         return NULL;
@@ -175,9 +197,11 @@ const tnd_table_t *tnd_custom_plugin(tnd_custom_t *self, tnd_parts_fn *parts, co
     part->library = library;
     if (sort == GIVEN_SOURCE) {
         part->spec.source.custom = table;
+        part->spec.source.build = build;
         part->spec.source.caps = part->spec.source.custom->caps & SOURCE_CAPS;
     } else {
         part->spec.op.custom = table;
+        part->spec.op.build = build;
         part->spec.op.caps = part->spec.op.custom->caps;
     }
     return table_of(part);

@@ -37,6 +37,9 @@ tnd_status_t tnd_custom_op(tnd_custom_t *self, const tnd_op_ops_t *ops, void *sh
 
 /*  The index-th custom item of the kind of `parts`; NULL after the last.  `self` may be NULL. */
 const tnd_table_t *tnd_custom_part(const tnd_custom_t *self, tnd_parts_fn *parts, size_t index);
+/*  A line "plugin SORT NAME BUILD" for each plugin that was named, in the order of their names; the
+ *  arena owns it. */
+const char *tnd_custom_plugins(const tnd_custom_t *self);
 /*  The table of plugin `name` for that list; NULL and a text on failure. */
 const tnd_table_t *tnd_custom_plugin(tnd_custom_t *self, tnd_parts_fn *parts, const char *name,
                                      tnd_error_t *error);

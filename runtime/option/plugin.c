@@ -2,14 +2,19 @@
 #include "runtime/option/plugin.h"
 
 #include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <tundish/tundish.h>
+#include <xxhash.h>
 
 #include "runtime/base/library.h"
 
@@ -140,6 +145,28 @@ tnd_status_t tnd_plugin_load(void **library_p, const void **table_p, const char 
     }
     *library_p = library;
     *table_p = abi;
+    return TND_OK;
+}
+
+tnd_status_t tnd_plugin_build(const void *table, uint64_t *build_p, tnd_error_t *error)
+{
+    static const char what[] = "plugin %s: cannot be read: %s";
+    Dl_info of;
+    struct stat facts;
+    if (dladdr(table, &of) == 0)
+        return tnd_fail(error, "the file of a plugin is not known");
+    int file = open(of.dli_fname, O_RDONLY | O_CLOEXEC);
+    if (file < 0)
+        return tnd_fail(error, what, of.dli_fname, strerror(errno));
+    void *data = MAP_FAILED;
+    if (fstat(file, &facts) == 0)
+        data = mmap(NULL, (size_t)facts.st_size, PROT_READ, MAP_PRIVATE, file, 0);
+    int reason = errno;
+    close(file);
+    if (data == MAP_FAILED)
+        return tnd_fail(error, what, of.dli_fname, strerror(reason));
+    *build_p = XXH3_64bits(data, (size_t)facts.st_size) | 1;
+    munmap(data, (size_t)facts.st_size);
     return TND_OK;
 }
 

@@ -20,6 +20,9 @@
 tnd_status_t tnd_plugin_load(void **library_p, const void **table_p, const char *folder,
                              const char *what, const char *name, bool stays,
                              tnd_error_t *error) TND_CHECKED;
+/*  A hash of the file that has the table of a plugin: builds of one source differ in it.  Never 0.
+ *  Errors: TND_FAILED if the file cannot be read any more. */
+tnd_status_t tnd_plugin_build(const void *table, uint64_t *build_p, tnd_error_t *error) TND_CHECKED;
 /*  Sets *library_p to NULL.  *library_p may be NULL. */
 void tnd_plugin_close(void **library_p);
 

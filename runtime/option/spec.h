@@ -68,6 +68,7 @@ typedef struct {
     /*  For a custom source (custom.h): its table and the pointer of the program. */
     const struct tnd_source_ops *custom;
     void *shared;
+    uint64_t build; /* of a plugin: a hash of its file; 0: it is not of one */
 } tnd_source_spec_t;
 
 typedef struct {
@@ -75,6 +76,7 @@ typedef struct {
     uint32_t caps;
     const struct tnd_op_ops *custom; /* likewise */
     void *shared;
+    uint64_t build;
 } tnd_op_spec_t;
 
 /*  A table is the first member of its spec. */

@@ -451,6 +451,7 @@ tnd_status_t tnd_graph_check(tnd_graph_t *self)
     tnd_plan_t *whole = tnd_arena_take(self->arena, sizeof *whole);
     *whole = *plan;
     whole->directory = self->directory;
+    whole->plugins = tnd_custom_plugins(self->custom);
     self->plan = whole;
     return TND_OK;
 }

@@ -76,6 +76,7 @@ typedef struct {
 typedef struct tnd_plan {
     const char *name;               /* of the graph */
     const char *directory;          /* of its first file, searched for plugins; NULL: not known */
+    const char *plugins;            /* a line for each, with its build; NULL: not known */
     const tnd_topology_t *topology; /* that it places */
     uint64_t seed;
     uint32_t lanes;

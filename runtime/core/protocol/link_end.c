@@ -124,11 +124,12 @@ static bool terms_fit(tnd_end_t *self, const tnd_terms_t *theirs)
                  "listens (%016llx): compare their data and operations",
                  (unsigned long long)theirs->schema, (unsigned long long)ours->schema);
     else if (differ(ours->numeric, theirs->numeric) && !ours->tolerant && !theirs->tolerant)
-        tnd_fail(&error,
-                 "the side that connects computes its operations with other bits (%016llx) than "
-                 "the side that listens (%016llx): use the same build, or allow it by `numeric: "
-                 "tolerant`",
-                 (unsigned long long)theirs->numeric, (unsigned long long)ours->numeric);
+        tnd_fail(
+            &error,
+            "the side that connects computes its operations with other bits (%016llx) than "
+            "the side that listens (%016llx): use the same build of Tundish and of plugins, or "
+            "allow it by `numeric: tolerant`",
+            (unsigned long long)theirs->numeric, (unsigned long long)ours->numeric);
     else
         return true;
     keep_why(self, error.text);
