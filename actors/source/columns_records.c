@@ -143,6 +143,9 @@ static void note_all(const indexing_t *self, const char *const *paths, tnd_notes
             add_note(notes, tnd_format_string("%s: what was kept of the file did not fit it and "
                                               "was made again: %s",
                                               paths[i], facts->why.text));
+        if (facts->in_memory)
+            add_note(notes, tnd_format_string("%s: its index is kept in memory for this run: %s",
+                                              paths[i], facts->why.text));
         if (self->files[i].strange)
             add_note(notes, tnd_format_string("%s: does not begin as a file of format `%s` does; "
                                               "`tundish inspect` shows what it is",

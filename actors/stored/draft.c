@@ -20,13 +20,16 @@ bool tnd_draft_open(tnd_draft_t *self, const char *path)
     if (slash != NULL)
         *slash = '\0';
     *self = (tnd_draft_t){.file = -1, .path = tnd_copy_string(path)};
-    if (tnd_folder_make(place))
+    bool made = tnd_folder_make(place);
+    if (made)
         self->file = open(place, O_TMPFILE | O_RDWR | O_CLOEXEC, 0666);
-    if (self->file < 0) {
+    if (made && self->file < 0) {
         self->name = tnd_format_string("%s.%d.draft", path, (int)getpid());
         self->file = open(self->name, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     }
+    int code = errno;
     free(folder);
+    errno = code;
     return self->file >= 0;
 }
 

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -71,34 +72,74 @@ static tnd_status_t fill(FILE *file, tnd_stored_t *data, const tnd_record_finder
     return TND_OK;
 }
 
+/*  The paths of indexes in memory, before the number of the descriptor. */
+static const char memory_path[] = "/proc/self/fd/";
+
 static tnd_status_t fail_index(const char *path, tnd_error_t *error)
 {
     return tnd_fail(error,
-                    "%s: the index of the data file cannot be written there: %s; make room, or set "
-                    "XDG_CACHE_HOME to another folder",
+                    "%s: the index of the data file cannot be stored there: %s; make room, or set "
+                    "XDG_CACHE_HOME to a folder that can be written",
                     path, strerror(errno));
 }
 
-static tnd_status_t build(const char *path, tnd_stored_t *data, const tnd_record_finder_t *finder,
-                          tnd_error_t *error)
+/*  Writes the index to a descriptor, which stays open. */
+static tnd_status_t build_at(int to, tnd_stored_t *data, const tnd_record_finder_t *finder,
+                             bool *written_p, tnd_error_t *error)
 {
-    tnd_draft_t draft;
-    int copy = tnd_draft_open(&draft, path) ? dup(draft.file) : -1;
+    int copy = dup(to);
     FILE *file = copy >= 0 ? fdopen(copy, "w+") : NULL;
+    *written_p = false;
     if (file == NULL) {
-        tnd_status_t status = fail_index(path, error);
         if (copy >= 0)
             close(copy);
-        tnd_draft_close(&draft);
+        return TND_OK;
+    }
+    tnd_status_t status = fill(file, data, finder, written_p, error);
+    int reason = errno;
+    fclose(file);
+    errno = reason;
+    return status;
+}
+
+/*  Without a folder that can be written the index is a file in memory; *path_p becomes its path, by
+ *  which tnd_record_index_close knows its descriptor. */
+static tnd_status_t build_in_memory(char **path_p, tnd_stored_t *data,
+                                    const tnd_record_finder_t *finder,
+                                    tnd_record_index_facts_t *facts, tnd_error_t *error)
+{
+    bool written = false;
+    int file = memfd_create("tundish index", MFD_CLOEXEC);
+    if (file < 0)
+        return tnd_fail(error, "%s", facts->why.text);
+    tnd_status_t status = build_at(file, data, finder, &written, error);
+    if (status == TND_OK && !written)
+        status = tnd_fail(error, "%s", facts->why.text);
+    if (status != TND_OK) {
+        close(file);
         return status;
     }
+    free(*path_p);
+    *path_p = tnd_format_string("%s%d", memory_path, file);
+    facts->in_memory = true;
+    return TND_OK;
+}
+
+static tnd_status_t build(char **path_p, tnd_stored_t *data, const tnd_record_finder_t *finder,
+                          tnd_record_index_facts_t *facts, tnd_error_t *error)
+{
+    tnd_draft_t draft;
     bool written = false;
-    tnd_status_t status = fill(file, data, finder, &written, error);
-    if (status == TND_OK && !(written && tnd_draft_publish(&draft)))
-        status = fail_index(path, error);
-    fclose(file);
+    tnd_status_t status = TND_OK;
+    if (tnd_draft_open(&draft, *path_p))
+        status = build_at(draft.file, data, finder, &written, error);
+    written = status == TND_OK && written && tnd_draft_publish(&draft);
+    if (!written)
+        (void)fail_index(*path_p, &facts->why);
     tnd_draft_close(&draft);
-    return status;
+    if (status != TND_OK || written)
+        return status;
+    return build_in_memory(path_p, data, finder, facts, error);
 }
 
 /*  Looks at some records of a plain file: most of them should be where the index says.  Damaged ones
@@ -181,6 +222,15 @@ static tnd_status_t open_index(tnd_stored_t *index, const char *path, tnd_stored
     return status;
 }
 
+/*  Frees the path of an index, and the memory of one that has no other path. */
+static void free_path(char *path)
+{
+    int file;
+    if (sscanf(path, "/proc/self/fd/%d", &file) == 1)
+        close(file);
+    free(path);
+}
+
 /*  Of a whole file; zeros if it cannot be read. */
 static void hash_file(const char *path, uint64_t hash[2])
 {
@@ -215,7 +265,7 @@ tnd_status_t tnd_record_index_open(tnd_stored_t *index, tnd_stored_t *data,
     /* One that is there may be cut, or of something else; the one just built is right. */
     for (int built = 0; status != TND_OK && built < 2; built++) {
         bool there = built == 0 && access(path, R_OK) == 0;
-        status = there ? TND_OK : build(path, data, finder, error);
+        status = there ? TND_OK : build(&path, data, finder, facts, error);
         if (status != TND_OK)
             break;
         status = open_index(index, path, data, finder, !there, facts, error);
@@ -238,7 +288,7 @@ tnd_status_t tnd_record_index_open(tnd_stored_t *index, tnd_stored_t *data,
     if (status == TND_OK)
         (void)utimensat(AT_FDCWD, path, used, 0);
     else
-        free(path);
+        free_path(path);
     tnd_content_forget(&data->content);
     return status;
 }
@@ -247,5 +297,5 @@ void tnd_record_index_close(tnd_stored_t *index)
 {
     char *path = (char *)(uintptr_t)index->path;
     tnd_stored_close(index);
-    free(path);
+    free_path(path);
 }

@@ -43,13 +43,15 @@ typedef struct {
     uint64_t longest; /* bytes of the longest record, without the last byte of its line end */
     uint64_t stray;   /* bytes after the last record, which belong to none */
     bool again;       /* there was one that did not fit; `why` */
+    bool in_memory;   /* it could not be stored; `why` */
     tnd_error_t why;
 } tnd_record_index_facts_t;
 
 /*  Opens the index of an open data file, and builds it first where there is none that fits.  Of a
  *  compressed file the last number of the index is the size of the content; it is set as
  *  data->rows, and left out of the rows of the opened index.  If the file is damaged, the last record
- *  is what is lost.  Errors: TND_FAILED if the data cannot be read or no index can be written. */
+ *  is what is lost.  An index that cannot be stored is kept in memory, until it is closed.  Errors:
+ *  TND_FAILED if the data cannot be read. */
 tnd_status_t tnd_record_index_open(tnd_stored_t *index, tnd_stored_t *data,
                                    const tnd_record_finder_t *finder, tnd_index_place_t place,
                                    tnd_record_index_facts_t *facts, tnd_error_t *error) TND_CHECKED;

@@ -14,7 +14,7 @@ import sys
 import zlib
 
 from named import in_folder, run_named
-from run import ROOT, TUNDISH
+from run import ROOT, TUNDISH, tundish
 
 sys.path.insert(0, str(ROOT / "tests" / "support"))
 from tfrecord import crc32c, framed  # noqa: E402
@@ -654,13 +654,6 @@ def test_processes_that_index_at_the_same_time_end_with_one(folder):
     only_index(folder)
 
 
-def test_an_index_that_cannot_be_written_is_an_error(folder):
-    path, _ = lines(folder)
-    (folder / "cache").write_text("a file where the folder should be")
-    _, text = head(folder, "text", [path], expect=78)
-    assert "index of the data file cannot be written" in text and "XDG_CACHE_HOME" in text, text
-
-
 def test_records_are_shuffled_and_read_as_lines_are(folder):
     paths = [lines(folder, f"{number}.txt", 500 + number)[0] for number in range(3)]
     digests = set()
@@ -668,6 +661,22 @@ def test_records_are_shuffled_and_read_as_lines_are(folder):
         graph_of(folder, "text", ["?.txt"], access + ", shuffle: global", epochs=2, size=64)
         digests.add(run(folder)[0]["stream_digest"])
     assert paths and len(digests) == 1, digests
+
+
+def test_an_index_without_a_folder_is_kept_in_memory(folder):
+    lines(folder)
+    digests = set()
+    for place in ("cache", "file"):
+        (folder / "file").write_text("a file where the folder should be")
+        graph_of(folder, "text", ["*.txt"], "shuffle: global", epochs=2, size=64)
+        for access in ("map", "read"):
+            kept = tundish("run", folder / "run.yaml", "--set", f"read.access={access}",
+                           report=False, env={"XDG_CACHE_HOME": str(folder / place)})
+            digests.add(kept.output.split("stream ")[1].split()[0])
+            said = "its index is kept in memory for this run" in kept.output
+            assert said == (place == "file"), kept.output
+            assert not said or "Not a directory" in kept.output, kept.output
+    assert len(digests) == 1, digests
 
 
 if __name__ == "__main__":

@@ -96,7 +96,7 @@ def test_files_that_need_no_index_and_files_that_have_none_are_named(folder):
     lines(folder / "c.txt")
     code, _, err = run("index", folder / "c.txt", env={"XDG_CACHE_HOME": "/proc"})
     same(code, 78)
-    holds(err, "cannot be written", "XDG_CACHE_HOME")
+    holds(err, "cannot be stored", "XDG_CACHE_HOME")
 
 
 def test_indexes_are_listed_and_removed(folder):

@@ -164,6 +164,7 @@ static void build(void *context, size_t i)
     task_t *task = &self->tasks[i];
     tnd_index_list_t before, after = {0};
     tnd_error_t error;
+    char note[PATH_MAX + 256] = "";
     const tnd_source_scope_t scope = {
         .lanes = 1,
         .context = {
@@ -172,6 +173,8 @@ static void build(void *context, size_t i)
     if (status == TND_OK)
         status = tnd_data_source_open(&task->data, &scope, &error);
     if (status == TND_OK) {
+        if (task->data.facts.note_count > 0)
+            snprintf(note, sizeof note, "%s", task->data.facts.notes[0]);
         tnd_data_source_close(&task->data);
         status = tnd_index_list_of(&after, task->path, &error);
     }
@@ -181,6 +184,8 @@ static void build(void *context, size_t i)
         complain(task, error.text);
     else if (after.count > 0)
         report(self, task, &before, &after);
+    else if (note[0] != '\0') /* why it was not stored */
+        complain(task, note);
     else
         complain_none(task);
     task->done = (double)task->bytes;
