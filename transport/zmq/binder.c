@@ -174,8 +174,11 @@ static tnd_status_t bind_inproc(tnd_zmq_hub_t *self, tnd_binder_t *binder, const
 tnd_status_t tnd_binder_bind(tnd_zmq_hub_t *self, tnd_binder_t *binder, const char *endpoint,
                              tnd_error_t *error)
 {
-    return tnd_address_is_inproc(endpoint) ? bind_inproc(self, binder, endpoint, error)
-                                           : bind_socket(self, binder, endpoint, error);
+    char resolved[TND_ADDRESS_SIZE];
+    if (tnd_address_is_inproc(endpoint))
+        return bind_inproc(self, binder, endpoint, error);
+    TND_TRY(tnd_address_resolve(endpoint, true, self->name, resolved, error));
+    return bind_socket(self, binder, resolved, error);
 }
 
 void tnd_binder_close(tnd_zmq_hub_t *self, tnd_binder_t *binder)

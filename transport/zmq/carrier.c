@@ -33,7 +33,11 @@ static bool carrier_open(tnd_hub_t *hub, tnd_connection_t *peer)
         peer->refused = dial->pipe == NULL;
         return dial->greets;
     }
-    void *handle = tnd_zmq_open(self, ZMQ_DEALER, dial->endpoint, peer->port);
+    char endpoint[TND_ADDRESS_SIZE];
+    tnd_error_t unresolved;
+    if (tnd_address_resolve(dial->endpoint, false, self->name, endpoint, &unresolved) != TND_OK)
+        return false; /* the name may be known later */
+    void *handle = tnd_zmq_open(self, ZMQ_DEALER, endpoint, peer->port);
     if (handle == NULL)
         return false;
     char identity[IDENTITY_MAX];
@@ -51,7 +55,7 @@ static bool carrier_open(tnd_hub_t *hub, tnd_connection_t *peer)
     dial->other = (tnd_peer_t){.place = TND_PEER_GONE};
     dial->seen = (tnd_monitor_seen_t){0};
     tnd_sockets_add(&self->sockets, &dial->socket);
-    if (zmq_connect(handle, dial->endpoint) == 0)
+    if (zmq_connect(handle, endpoint) == 0)
         return true;
     tnd_zmq_close(self, &dial->socket);
     return false;
