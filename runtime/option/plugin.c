@@ -97,6 +97,23 @@ static bool split_name(const char *name, char file[64], char table[64])
     return true;
 }
 
+/*  Plugins may be linked with the library of Tundish, which the command has in itself: so that the
+ *  loader finds it, the one beside the program is loaded. */
+static bool load_own_library(void)
+{
+    static const char name[] = "libtundish.so.0";
+    char program[512] = "", path[1024];
+    ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
+    const char *slash = length > 0 ? strrchr(program, '/') : NULL;
+    const char *const folders[] = {"", "../" TND_PLUGIN_NEAR "/../"};
+    for (size_t i = 0; slash != NULL && i < 2; i++) {
+        snprintf(path, sizeof path, "%.*s/%s%s", (int)(slash - program), program, folders[i], name);
+        if (access(path, R_OK) == 0 && dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE) != NULL)
+            return true;
+    }
+    return false;
+}
+
 static tnd_status_t open_library(void **library_p, const char *folder, const char *what,
                                  const char *file, bool stays, search_t *search, tnd_error_t *error)
 {
@@ -106,8 +123,10 @@ static tnd_status_t open_library(void **library_p, const char *folder, const cha
                         "TUNDISH_PLUGIN_PATH",
                         what, file, search->searched);
     char why[256];
-    *library_p = tnd_library_load(search->path, RTLD_NOW | RTLD_LOCAL | (stays ? RTLD_NODELETE : 0),
-                                  why, sizeof why);
+    int flags = RTLD_NOW | RTLD_LOCAL | (stays ? RTLD_NODELETE : 0);
+    *library_p = tnd_library_load(search->path, flags, why, sizeof why);
+    if (*library_p == NULL && strstr(why, "libtundish.so") != NULL && load_own_library())
+        *library_p = tnd_library_load(search->path, flags, why, sizeof why);
     if (*library_p == NULL)
         return tnd_fail(error, "%s cannot be loaded: %s", search->path, why);
     return TND_OK;

@@ -73,7 +73,7 @@ def _load():
     beside = pathlib.Path(__file__).with_name("libtundish.so")
     path = os.environ.get("TUNDISH_LIBRARY") or (beside if beside.exists() else "libtundish.so.0")
     try:
-        library = ctypes.CDLL(path)
+        library = ctypes.CDLL(path, ctypes.RTLD_GLOBAL)  # plugins call its functions
     except OSError as error:
         raise ImportError(f"{error}; TUNDISH_LIBRARY names the library, such as build/libtundish.so, or install "
                           "the wheel that tools/wheel makes") from None
