@@ -35,21 +35,14 @@ static tnd_status_t look_at_index(const tnd_columns_t *self, const uint64_t *ind
     return TND_OK;
 }
 
-/*  Faults in the pages of rows [row, row + count) of a file, so that no other thread has to. */
-static tnd_status_t fault_in(const tnd_strand_t *strand, size_t file, uint64_t row, uint64_t count,
-                             tnd_error_t *error)
+/*  Rows [row, row + count) of a file, to be brought in so that no other thread has to. */
+static tnd_mapping_part_t part_of(const tnd_strand_t *strand, size_t file, uint64_t row,
+                                  uint64_t count)
 {
     const tnd_stored_t *stored = &strand->stored[file];
-    if (stored->content.mapping == NULL)
-        return TND_OK;
-    return tnd_mapping_populate(stored->content.mapping, stored->offset + row * strand->record,
-                                count * strand->record, error);
-}
-
-static tnd_status_t check_file(const tnd_strand_t *strand, size_t file, tnd_error_t *error)
-{
-    const tnd_mapping_t *mapping = strand->stored[file].content.mapping;
-    return mapping != NULL ? tnd_mapping_check(mapping, error) : TND_OK;
+    return (tnd_mapping_part_t){.mapping = stored->content.mapping,
+                                .offset = stored->offset + row * strand->record,
+                                .size = count * strand->record};
 }
 
 /*  Copies rows [row, row + count) of a file. */
@@ -60,8 +53,8 @@ static tnd_status_t copy_rows(const tnd_strand_t *strand, size_t file, uint64_t 
     size_t offset = stored->offset + row * strand->record, bytes = count * strand->record;
     if (stored->buffer == NULL)
         return tnd_content_read(&stored->content, offset, bytes, to, error);
-    TND_TRY(check_file(strand, file, error));
-    TND_TRY(fault_in(strand, file, row, count, error));
+    const tnd_mapping_part_t part = part_of(strand, file, row, count);
+    TND_TRY(tnd_mapping_bring(&part, 1, error));
     memcpy(to, (const uint8_t *)tnd_buffer_data(stored->buffer) + offset, bytes);
     return tnd_mapped_check((const uint8_t *)tnd_buffer_data(stored->buffer) + offset, bytes,
                             error);
@@ -99,19 +92,20 @@ typedef struct {
     const tnd_row_check_t *check;
 } shown_t;
 
-/*  Writes the offset of each row in bytes from the base, and faults the row in. */
+/*  Writes the offset of each row in bytes from the base, and brings the row in. */
 static tnd_status_t write_offsets(const tnd_strand_t *strand, const uint64_t *index, uint32_t count,
                                   uint64_t *offsets, tnd_error_t *error)
 {
-    size_t checked = SIZE_MAX;
-    for (uint32_t i = 0; i < count; i++) {
-        size_t file = tnd_strand_file(strand, index[i]);
-        uint64_t row = index[i] - strand->first[file];
-        if (file != checked)
-            TND_TRY(check_file(strand, file, error));
-        checked = file;
-        TND_TRY(fault_in(strand, file, row, 1, error));
-        offsets[i] = strand->start[file] + row * strand->record;
+    tnd_mapping_part_t parts[ROWS_AT_ONCE];
+    for (uint32_t first = 0, some; first < count; first += some) {
+        some = count - first < ROWS_AT_ONCE ? count - first : ROWS_AT_ONCE;
+        for (uint32_t i = 0; i < some; i++) {
+            size_t file = tnd_strand_file(strand, index[first + i]);
+            uint64_t row = index[first + i] - strand->first[file];
+            parts[i] = part_of(strand, file, row, 1);
+            offsets[first + i] = strand->start[file] + row * strand->record;
+        }
+        TND_TRY(tnd_mapping_bring(parts, some, error));
     }
     return TND_OK;
 }
@@ -122,34 +116,15 @@ typedef struct {
     uint64_t begin, end;
 } located_t;
 
-/*  How many of the rows from index[0] on are in its file. */
-static uint32_t rows_of_file(const tnd_strand_t *strand, size_t file, const uint64_t *index,
-                             uint32_t count)
+/*  Locates rows of one file that follow each other. */
+static tnd_status_t locate_run(const tnd_strand_t *strand, size_t file, uint64_t row,
+                               uint32_t count, located_t *rows, tnd_error_t *error)
 {
-    uint64_t first = strand->first[file], rows = strand->file_rows[file];
-    uint32_t some = 1;
-    while (some < count && index[some] - first < rows)
-        some++;
-    return some;
-}
-
-/*  Locates rows of one file. */
-static tnd_status_t locate_in(const tnd_strand_t *strand, size_t file, const uint64_t *index,
-                              uint32_t count, located_t *rows, tnd_error_t *error)
-{
-    const tnd_stored_t *splits = &strand->splits[file], *stored = &strand->stored[file];
-    uint64_t first = strand->first[file], bounds[2 * ROWS_AT_ONCE];
-    if (run_of(index, count, count) == count) {
-        TND_TRY(tnd_splits_rows(splits, stored, index[0] - first, count, bounds, error));
-        for (uint32_t i = 0; i < count; i++)
-            rows[i] = (located_t){.file = file, .begin = bounds[i], .end = bounds[i + 1]};
-        return TND_OK;
-    }
+    uint64_t bounds[ROWS_AT_ONCE + 1];
+    TND_TRY(
+        tnd_splits_rows(&strand->splits[file], &strand->stored[file], row, count, bounds, error));
     for (uint32_t i = 0; i < count; i++)
-        tnd_splits_prefetch(splits, index[i] - first);
-    TND_TRY(tnd_splits_each(splits, stored, index, first, count, bounds, error));
-    for (uint32_t i = 0; i < count; i++)
-        rows[i] = (located_t){.file = file, .begin = bounds[2 * i], .end = bounds[2 * i + 1]};
+        rows[i] = (located_t){.file = file, .begin = bounds[i], .end = bounds[i + 1]};
     return TND_OK;
 }
 
@@ -157,10 +132,22 @@ static tnd_status_t locate_in(const tnd_strand_t *strand, size_t file, const uin
 static tnd_status_t locate(const tnd_strand_t *strand, const uint64_t *index, uint32_t count,
                            located_t *rows, tnd_error_t *error)
 {
-    for (uint32_t i = 0, some; i < count; i += some) {
-        size_t file = tnd_strand_file(strand, index[i]);
-        some = rows_of_file(strand, file, index + i, count - i);
-        TND_TRY(locate_in(strand, file, index + i, some, rows + i, error));
+    tnd_splits_place_t places[ROWS_AT_ONCE];
+    size_t file = tnd_strand_file(strand, index[0]);
+    uint64_t row = index[0] - strand->first[file];
+    if (run_of(index, count, strand->file_rows[file] - row) == count)
+        return locate_run(strand, file, row, count, rows, error);
+    for (uint32_t i = 0; i < count; i++) {
+        rows[i].file = file = tnd_strand_file(strand, index[i]);
+        places[i].splits = &strand->splits[file];
+        places[i].values = &strand->stored[file];
+        places[i].row = index[i] - strand->first[file];
+        tnd_splits_prefetch(places[i].splits, places[i].row);
+    }
+    TND_TRY(tnd_splits_each(places, count, error));
+    for (uint32_t i = 0; i < count; i++) {
+        rows[i].begin = places[i].begin;
+        rows[i].end = places[i].end;
     }
     return TND_OK;
 }
@@ -190,26 +177,6 @@ static void prefetch_pages(const tnd_strand_t *strand, const located_t *rows, ui
         if (at != NULL)
             __builtin_prefetch(at);
     }
-}
-
-/*  Faults in the pages of rows of one file, contiguous ones together. */
-static tnd_status_t fault_in_all(const tnd_strand_t *strand, const located_t *rows, uint32_t count,
-                                 tnd_error_t *error)
-{
-    const tnd_stored_t *stored = &strand->stored[rows[0].file];
-    tnd_mapping_part_t parts[ROWS_AT_ONCE];
-    uint32_t used = 0;
-    if (stored->content.mapping == NULL)
-        return TND_OK;
-    for (uint32_t i = 0; i < count; i++) {
-        size_t bytes = (rows[i].end - rows[i].begin) * strand->record;
-        if (i > 0 && rows[i].begin == rows[i - 1].end)
-            parts[used - 1].size += bytes;
-        else
-            parts[used++] = (tnd_mapping_part_t){
-                .offset = stored->offset + rows[i].begin * strand->record, .size = bytes};
-    }
-    return tnd_mapping_populate_parts(stored->content.mapping, parts, used, error);
 }
 
 /*  Copies values [begin, end) of `file`, which were faulted in. */
@@ -271,13 +238,18 @@ static tnd_status_t check_located(const tnd_strand_t *strand, const uint64_t *in
     return TND_OK;
 }
 
+/*  Whether a row begins in the file where the one before it ends. */
+static bool continues(const located_t *row)
+{
+    return row->file == row[-1].file && row->begin == row[-1].end;
+}
+
 /*  Copies rows to `to`, contiguous ones together. */
 static tnd_status_t copy_located(const tnd_strand_t *strand, const located_t *rows, uint32_t count,
                                  uint8_t *to, tnd_error_t *error)
 {
     for (uint32_t i = 0, some; i < count; i += some) {
-        for (some = 1; i + some < count && rows[i + some].file == rows[i].file &&
-                       rows[i + some].begin == rows[i + some - 1].end;)
+        for (some = 1; i + some < count && continues(&rows[i + some]);)
             some++;
         if (some == 1 && i + PREFETCH_ROWS < count)
             prefetch(strand, &rows[i + PREFETCH_ROWS]);
@@ -288,15 +260,20 @@ static tnd_status_t copy_located(const tnd_strand_t *strand, const located_t *ro
     return TND_OK;
 }
 
-/*  Faults rows in, and copies them to `to` unless it is NULL. */
+/*  Brings rows in, contiguous ones together, and copies them to `to` unless it is NULL. */
 static tnd_status_t bring_all(const tnd_strand_t *strand, const located_t *rows, uint32_t count,
                               uint8_t *to, tnd_error_t *error)
 {
-    for (uint32_t i = 0, some; i < count; i += some) {
-        for (some = 1; i + some < count && rows[i + some].file == rows[i].file;)
-            some++;
-        TND_TRY(fault_in_all(strand, rows + i, some, error));
+    tnd_mapping_part_t parts[ROWS_AT_ONCE];
+    uint32_t used = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        uint64_t values = rows[i].end - rows[i].begin;
+        if (i > 0 && continues(&rows[i]))
+            parts[used - 1].size += values * strand->record;
+        else
+            parts[used++] = part_of(strand, rows[i].file, rows[i].begin, values);
     }
+    TND_TRY(tnd_mapping_bring(parts, used, error));
     return to != NULL ? copy_located(strand, rows, count, to, error) : TND_OK;
 }
 
@@ -350,14 +327,10 @@ static tnd_status_t show_rows(const tnd_strand_t *strand, const uint64_t *index,
                               size_t *used_p, tnd_error_t *error)
 {
     located_t rows[ROWS_AT_ONCE];
-    size_t checked = SIZE_MAX;
     *used_p = 0;
     for (uint32_t i = 0, some; i < count; i += some) {
         some = count - i < ROWS_AT_ONCE ? count - i : ROWS_AT_ONCE;
         TND_TRY(locate(strand, index + i, some, rows, error));
-        for (uint32_t k = 0; k < some; checked = rows[k++].file)
-            if (rows[k].file != checked)
-                TND_TRY(check_file(strand, rows[k].file, error));
         TND_TRY(check_located(strand, index + i, rows, some, error));
         if (strand->format != NULL && !late)
             prefetch_pages(strand, rows, some);
@@ -430,9 +403,9 @@ static tnd_status_t show(const tnd_strand_t *strand, const tnd_source_call_t *ca
     size_t file = run ? tnd_strand_file(strand, index[0]) : 0;
     uint64_t row = run ? index[0] - strand->first[file] : 0;
     if (run && count <= strand->stored[file].rows - row) {
-        TND_TRY(check_file(strand, file, error));
+        const tnd_mapping_part_t part = part_of(strand, file, row, count);
         shown->base += strand->start[file] + row * strand->record;
-        return fault_in(strand, file, row, count, error);
+        return tnd_mapping_bring(&part, 1, error);
     }
     if (strand->count > 1) {
         uint64_t *offsets = index + (size_t)(1 + strand->list) * count;
@@ -441,10 +414,10 @@ static tnd_status_t show(const tnd_strand_t *strand, const tnd_source_call_t *ca
         return write_offsets(strand, index, count, offsets, error);
     }
     shown->index = index;
-    TND_TRY(check_file(strand, 0, error));
     const tnd_stored_t *stored = &strand->stored[0];
     if (stored->content.mapping == NULL)
         return TND_OK;
+    TND_TRY(tnd_mapping_look(stored->content.mapping, error));
     return tnd_mapping_populate_rows(stored->content.mapping, stored->offset, strand->record, index,
                                      count, error);
 }

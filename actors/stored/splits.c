@@ -153,33 +153,40 @@ tnd_status_t tnd_splits_rows(const tnd_stored_t *splits, const tnd_stored_t *val
     return TND_OK;
 }
 
-tnd_status_t tnd_splits_each(const tnd_stored_t *splits, const tnd_stored_t *values,
-                             const uint64_t *index, uint64_t first, uint32_t count,
-                             uint64_t *bounds, tnd_error_t *error)
+/*  Places of rows that are mapped: as they are in the file, or have become. */
+static void read_place(tnd_splits_place_t *place)
 {
-    size_t size = tnd_dtype_size(splits->dtype);
-    tnd_mapping_t *mapping = splits->content.mapping;
+    const tnd_stored_t *splits = place->splits;
+    const uint8_t *data = tnd_mapping_data(splits->content.mapping) + splits->offset;
+    place->begin = number_at(splits, data, place->row);
+    place->end = number_at(splits, data, place->row + 1);
+}
+
+tnd_status_t tnd_splits_each(tnd_splits_place_t *places, uint32_t count, tnd_error_t *error)
+{
     tnd_mapping_part_t parts[TND_SPLITS_AT_ONCE];
-    assert(count <= TND_SPLITS_AT_ONCE);
-    for (uint32_t i = 0; i < count && mapping == NULL; i++)
-        TND_TRY(
-            tnd_splits_rows(splits, values, index[i] - first, 1, bounds + 2 * (size_t)i, error));
-    if (mapping == NULL)
-        return TND_OK;
-    for (uint32_t i = 0; i < count; i++)
-        parts[i] = (tnd_mapping_part_t){.offset = splits->offset + (index[i] - first) * size,
-                                        .size = 2 * size};
-    TND_TRY(tnd_mapping_populate_parts(mapping, parts, count, error));
+    assert(count > 0 && count <= TND_SPLITS_AT_ONCE);
     for (uint32_t i = 0; i < count; i++) {
-        const uint8_t *at = tnd_mapping_data(mapping) + parts[i].offset;
-        bounds[2 * i] = number_at(splits, at, 0);
-        bounds[2 * i + 1] = number_at(splits, at, 1);
+        const tnd_stored_t *splits = places[i].splits;
+        size_t size = tnd_dtype_size(splits->dtype);
+        parts[i] = (tnd_mapping_part_t){.mapping = splits->content.mapping,
+                                        .offset = splits->offset + places[i].row * size,
+                                        .size = 2 * size};
+        if (parts[i].mapping == NULL)
+            TND_TRY(tnd_splits_row(splits, places[i].values, places[i].row, &places[i].begin,
+                                   &places[i].end, error));
     }
-    TND_TRY(tnd_content_intact(&splits->content, error));
+    TND_TRY(tnd_mapping_bring(parts, count, error));
     for (uint32_t i = 0; i < count; i++)
-        if (bounds[2 * i] > bounds[2 * i + 1] || bounds[2 * i + 1] > values->rows)
-            return fail_changed(splits, values, index[i] - first, bounds[2 * i], bounds[2 * i + 1],
+        if (parts[i].mapping != NULL)
+            read_place(&places[i]);
+    for (uint32_t i = 0; i < count; i++) {
+        const tnd_splits_place_t *place = &places[i];
+        TND_TRY(tnd_content_intact(&place->splits->content, error));
+        if (place->begin > place->end || place->end > place->values->rows)
+            return fail_changed(place->splits, place->values, place->row, place->begin, place->end,
                                 error);
+    }
     return TND_OK;
 }
 

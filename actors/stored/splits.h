@@ -28,12 +28,15 @@ tnd_status_t tnd_splits_check_index(tnd_stored_t *splits, uint64_t size, uint64_
  *  so there are count + 1 bounds. */
 tnd_status_t tnd_splits_rows(const tnd_stored_t *splits, const tnd_stored_t *values, uint64_t row,
                              uint32_t count, uint64_t *bounds, tnd_error_t *error) TND_CHECKED;
-/*  At most TND_SPLITS_AT_ONCE of any rows: row index[i] - first is values [bounds[2 * i], bounds[2 * i
- *  + 1]). */
+/*  At most TND_SPLITS_AT_ONCE of any rows, each of its own files. */
 enum { TND_SPLITS_AT_ONCE = 128 };
-tnd_status_t tnd_splits_each(const tnd_stored_t *splits, const tnd_stored_t *values,
-                             const uint64_t *index, uint64_t first, uint32_t count,
-                             uint64_t *bounds, tnd_error_t *error) TND_CHECKED;
+typedef struct {
+    const tnd_stored_t *splits, *values;
+    uint64_t row;
+    uint64_t begin, end; /* its values, once it is found */
+} tnd_splits_place_t;
+tnd_status_t tnd_splits_each(tnd_splits_place_t *places, uint32_t count,
+                             tnd_error_t *error) TND_CHECKED;
 /*  Begins to load what tells where row `row` is, if it is mapped. */
 void tnd_splits_prefetch(const tnd_stored_t *splits, uint64_t row);
 /*  Row `row` of checked splits: values [*begin_p, *end_p). */

@@ -47,6 +47,12 @@ struct tnd_mapping {
     _Atomic uint32_t *populated; /* by chunk: the second it was brought in, by any thread; or 0 */
     tnd_access_pattern_t pattern;
     bool advised;
+    bool plain;        /* a chunk that is fresh needs nothing: it is neither large nor forward */
+    size_t last;       /* its last byte that is not zero, in its last page if there is one */
+    uint8_t last_byte; /* as of tnd_mapping_advise */
+    _Atomic uint32_t
+        seen; /* the tick when `last` was looked at, and the second when its size was */
+    _Atomic uint32_t measured;
     atomic_size_t forward; /* up to where it was read ahead */
     atomic_bool by_rows;   /* as the watch says */
     atomic_flag watching;  /* guards the watch; a thread that finds it taken skips its note */
@@ -141,6 +147,7 @@ tnd_status_t tnd_mapping_open(tnd_mapping_t **self_p, const char *path, tnd_erro
         .device = status.st_dev,
         .inode = status.st_ino,
         .modified_ns = (int64_t)status.st_mtim.tv_sec * 1000000000 + status.st_mtim.tv_nsec,
+        .plain = size <= large_bytes,
         .populated = tnd_allocate_zeroed((size >> CHUNK_BITS) + 1, sizeof(_Atomic uint32_t)),
         .watching = ATOMIC_FLAG_INIT};
     tnd_access_watch_init(&self->watch, true);
@@ -202,15 +209,6 @@ tnd_status_t tnd_mapping_check(const tnd_mapping_t *self, tnd_error_t *error)
     return TND_OK;
 }
 
-/*  One load for each page of bytes [offset, offset + size). */
-static inline void touch(const tnd_mapping_t *self, size_t offset, size_t size)
-{
-    const volatile uint8_t *bytes = self->data;
-    (void)bytes[offset];
-    for (size_t at = (offset / PAGE_BYTES + 1) * PAGE_BYTES; at < offset + size; at += PAGE_BYTES)
-        (void)bytes[at];
-}
-
 static uint64_t now_ns(void)
 {
     struct timespec time;
@@ -218,10 +216,51 @@ static uint64_t now_ns(void)
     return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
 }
 
-/*  Seconds on a clock that costs nothing to read; above REQUESTED. */
-static uint32_t second(void)
+/*  When rows are brought in, by a clock that costs nothing to read: `second` is above REQUESTED, and
+ *  a tick is a time after which a file is looked at again. */
+typedef struct {
+    uint32_t second, tick;
+} moment_t;
+
+static moment_t moment(void)
 {
-    return (uint32_t)(now_ns() / 1000000000) + 1 + REQUESTED;
+    static const uint64_t tick_ns = 4000000;
+    uint64_t now = now_ns();
+    return (moment_t){.second = (uint32_t)(now / 1000000000) + 1 + REQUESTED,
+                      .tick = (uint32_t)(now / tick_ns) + 1};
+}
+
+static tnd_status_t fail_changed(const tnd_mapping_t *self, tnd_error_t *error)
+{
+    TND_TRY(tnd_mapping_check(self, error));
+    return tnd_fail(error,
+                    "%s: changed while it was mapped: byte %zu is not what it was; put it back and "
+                    "do not write to data during a run",
+                    self->path, self->last);
+}
+
+/*  A file that has lost its last page raises a signal; one that has lost a part of it has zeros
+ *  there.  So one load shows it, which a system call shows only of files that end in zeros. */
+static tnd_status_t look(tnd_mapping_t *self, const moment_t *now, tnd_error_t *error)
+{
+    if (atomic_exchange_explicit(&self->measured, now->second, memory_order_relaxed) !=
+            now->second ||
+        tnd_mapping_by_rows(self))
+        TND_TRY(tnd_mapping_check(self, error));
+    else if (((const volatile uint8_t *)self->data)[self->last] != self->last_byte)
+        return fail_changed(self, error);
+    TND_TRY(tnd_mapping_intact(self, error));
+    atomic_store_explicit(&self->seen, now->tick, memory_order_relaxed);
+    return TND_OK;
+}
+
+/*  One load for each page of bytes [offset, offset + size). */
+static inline void touch(const tnd_mapping_t *self, size_t offset, size_t size)
+{
+    const volatile uint8_t *bytes = self->data;
+    (void)bytes[offset];
+    for (size_t at = (offset / PAGE_BYTES + 1) * PAGE_BYTES; at < offset + size; at += PAGE_BYTES)
+        (void)bytes[at];
 }
 
 /*  Page faults of this thread, so far, that waited for a disk. */
@@ -347,7 +386,7 @@ static void run_forward(tnd_mapping_t *self, size_t end)
     uint32_t then = start < self->size ? atomic_load_explicit(&self->populated[start >> CHUNK_BITS],
                                                               memory_order_relaxed)
                                        : 0;
-    if (start < to && (then == 0 || (int32_t)(second() - then) > FRESH_SECONDS))
+    if (start < to && (then == 0 || (int32_t)(moment().second - then) > FRESH_SECONDS))
         request(self, start, to);
 }
 
@@ -378,15 +417,14 @@ static inline tnd_status_t populate(tnd_mapping_t *self, size_t offset, size_t s
     return tnd_mapping_intact(self, error);
 }
 
-tnd_status_t tnd_mapping_populate_parts(tnd_mapping_t *self, const tnd_mapping_part_t *parts,
-                                        uint32_t count, tnd_error_t *error)
+static tnd_status_t populate_part(tnd_mapping_t *self, size_t offset, size_t size, uint32_t now,
+                                  tnd_error_t *error)
 {
-    sample_t sample = {.now = second()};
-    for (uint32_t i = 0; i < count; i++) {
-        assert(parts[i].offset <= self->size && parts[i].size <= self->size - parts[i].offset);
-        if (parts[i].size > 0)
-            TND_TRY(populate(self, parts[i].offset, parts[i].size, &sample, error));
-    }
+    sample_t sample = {.now = now};
+    assert(offset <= self->size && size <= self->size - offset);
+    if (size == 0)
+        return TND_OK;
+    TND_TRY(populate(self, offset, size, &sample, error));
     finish(self, &sample);
     return TND_OK;
 }
@@ -394,27 +432,79 @@ tnd_status_t tnd_mapping_populate_parts(tnd_mapping_t *self, const tnd_mapping_p
 tnd_status_t tnd_mapping_populate(tnd_mapping_t *self, size_t offset, size_t size,
                                   tnd_error_t *error)
 {
-    const tnd_mapping_part_t part = {.offset = offset, .size = size};
-    return size > 0 ? tnd_mapping_populate_parts(self, &part, 1, error) : TND_OK;
+    return populate_part(self, offset, size, moment().second, error);
+}
+
+/*  Whether a part is in one chunk that needs nothing now. */
+static inline bool is_there(const tnd_mapping_t *self, size_t offset, size_t size, uint32_t now)
+{
+    uint32_t then;
+    size_t chunk = offset >> CHUNK_BITS;
+    return self->plain && size > 0 && (offset + size - 1) >> CHUNK_BITS == chunk &&
+           !is_stale(self, chunk, now, &then) && !tnd_mapping_by_rows(self);
+}
+
+static inline bool is_seen(const tnd_mapping_t *self, const moment_t *now)
+{
+    return !self->advised || atomic_load_explicit(&self->seen, memory_order_relaxed) == now->tick;
+}
+
+tnd_status_t tnd_mapping_bring(const tnd_mapping_part_t *parts, uint32_t count, tnd_error_t *error)
+{
+    const moment_t now = moment();
+    for (uint32_t i = 0; i < count; i++) {
+        tnd_mapping_t *mapping = parts[i].mapping;
+        if (mapping == NULL)
+            continue;
+        if (!is_seen(mapping, &now))
+            TND_TRY(look(mapping, &now, error));
+        if (!is_there(mapping, parts[i].offset, parts[i].size, now.second))
+            TND_TRY(populate_part(mapping, parts[i].offset, parts[i].size, now.second, error));
+    }
+    if (!tnd_mapped_any_lost())
+        return TND_OK;
+    for (uint32_t i = 0; i < count; i++)
+        if (parts[i].mapping != NULL)
+            TND_TRY(tnd_mapping_intact(parts[i].mapping, error));
+    return TND_OK;
+}
+
+tnd_status_t tnd_mapping_look(tnd_mapping_t *self, tnd_error_t *error)
+{
+    const moment_t now = moment();
+    TND_TRY(tnd_mapping_intact(self, error));
+    return is_seen(self, &now) ? TND_OK : look(self, &now, error);
 }
 
 tnd_status_t tnd_mapping_populate_rows(tnd_mapping_t *self, size_t offset, size_t size,
                                        const uint64_t *rows, uint32_t count, tnd_error_t *error)
 {
-    sample_t sample = {.now = second()};
+    sample_t sample = {.now = moment().second};
     for (uint32_t i = 0; i < count; i++) {
         size_t at = offset + rows[i] * size;
         assert(size > 0 && at <= self->size && size <= self->size - at);
-        TND_TRY(populate(self, at, size, &sample, error));
+        if (!is_there(self, at, size, sample.now))
+            TND_TRY(populate(self, at, size, &sample, error));
     }
     finish(self, &sample);
-    return TND_OK;
+    return tnd_mapping_intact(self, error);
+}
+
+static size_t find_last(const tnd_mapping_t *self)
+{
+    size_t first = (self->size - 1) & ~((size_t)PAGE_BYTES - 1), at = self->size - 1;
+    while (at > first && self->data[at] == 0)
+        at--;
+    return at;
 }
 
 void tnd_mapping_advise(tnd_mapping_t *self, tnd_access_pattern_t pattern, bool fits)
 {
     self->pattern = pattern;
     self->advised = true;
+    self->plain = self->size <= large_bytes && pattern != TND_PATTERN_FORWARD;
+    self->last = find_last(self);
+    self->last_byte = self->data[self->last];
     tnd_access_watch_init(&self->watch, fits || pattern == TND_PATTERN_FORWARD);
     atomic_store_explicit(&self->by_rows, self->watch.by_rows, memory_order_relaxed);
     if (pattern != TND_PATTERN_FORWARD)

@@ -1,10 +1,25 @@
 /*  runtime/data/mapping.h - a file mapped for reading, whose loss is an error and not a signal.
  *
  *  A mapped file that shrinks answers the next access with SIGBUS, which mapped.h turns into zeros
- *  and a mark.  A reader calls tnd_mapping_check before it hands out rows, and touches their pages
- *  with tnd_mapping_populate, so that the reader and not a thread downstream waits for the disk.  A
- *  thread that has read rows calls tnd_mapping_intact before it uses them, or tnd_mapped_check if
- *  it has only their address.
+ *  and a mark.  A reader brings rows in before it hands them out, with tnd_mapping_bring or one of
+ *  the functions beside it, so that the reader and not a thread downstream waits for the disk.  A
+ *  thread that has read rows calls tnd_mapping_intact before it uses them, or tnd_mapped_check if it
+ *  has only their address.
+ *
+ *  What is promised of a file that changes while it is used, once it was advised:
+ *
+ *  - It shrinks: rows that are brought in more than 10 ms later are an error, unless all bytes that
+ *    it lost are zeros; then the error comes within a second of use.  Rows whose pages are lost are
+ *    always an error.  On a network file system a change by another machine is noticed once the
+ *    server tells of it.
+ *  - It grows: no error; the rows are those that it had when it was opened.
+ *  - It is removed, or replaced by another file of its name: no error, and the old bytes.
+ *  - Its bytes are overwritten: noticed only where that changes its last byte that was not zero, or
+ *    where it is truncated first and used before it has its size again.  Rows may have old or new
+ *    bytes.
+ *
+ *  This costs no system call per row, and one per second and file.  Where pages do not stay in
+ *  memory, so that each row is requested by itself, it costs at most one per row.
  *
  *  Threads: open, check, populate on the owner's; the rest on any that holds the buffer. */
 #ifndef TND_RUNTIME_DATA_MAPPING_H
@@ -42,8 +57,8 @@ tnd_status_t tnd_mapping_check(const tnd_mapping_t *self, tnd_error_t *error) TN
 /*  Errors: TND_FAILED if pages were lost, so that zeros may have been read in their place. */
 tnd_status_t tnd_mapping_intact(const tnd_mapping_t *self, tnd_error_t *error) TND_CHECKED;
 
-/*  Sets how the file will be used; call it before the first populate or ahead, and before other
- *  threads use it. Forward: populate also reads ahead. At random: the kernel reads only what is
+/*  Sets how the file will be used, and remembers how it ends; call it before the first populate or
+ *  ahead, and before other threads use it. Forward: populate also reads ahead. At random: the kernel reads only what is
  *  requested. `fits`: the page cache has room for all files, so pages are read in larger pieces
  *  until they prove not to stay. Otherwise the kernel decides. */
 void tnd_mapping_advise(tnd_mapping_t *self, tnd_access_pattern_t pattern, bool fits);
@@ -58,15 +73,20 @@ bool tnd_mapping_by_rows(const tnd_mapping_t *self);
  *  requested before. Errors: TND_FAILED if the disk fails. */
 tnd_status_t tnd_mapping_populate(tnd_mapping_t *self, size_t offset, size_t size,
                                   tnd_error_t *error) TND_CHECKED;
-/*  The same for `count` parts, for which it is done once what each call does. */
-typedef struct {
-    size_t offset, size;
-} tnd_mapping_part_t;
-tnd_status_t tnd_mapping_populate_parts(tnd_mapping_t *self, const tnd_mapping_part_t *parts,
-                                        uint32_t count, tnd_error_t *error) TND_CHECKED;
 /*  The same for `count` rows of `size` bytes, given by their numbers; row 0 begins at `offset`. */
 tnd_status_t tnd_mapping_populate_rows(tnd_mapping_t *self, size_t offset, size_t size,
                                        const uint64_t *rows, uint32_t count,
                                        tnd_error_t *error) TND_CHECKED;
+
+/*  The same for bytes of any files, of which each that was advised is also looked at.  Errors:
+ *  TND_FAILED also if a file has changed, as promised above. */
+typedef struct {
+    tnd_mapping_t *mapping; /* NULL: there is nothing to do */
+    size_t offset, size;
+} tnd_mapping_part_t;
+tnd_status_t tnd_mapping_bring(const tnd_mapping_part_t *parts, uint32_t count,
+                               tnd_error_t *error) TND_CHECKED;
+/*  Looks at a file that was advised as tnd_mapping_bring does. */
+tnd_status_t tnd_mapping_look(tnd_mapping_t *self, tnd_error_t *error) TND_CHECKED;
 
 #endif

@@ -180,11 +180,11 @@ static tnd_status_t show_row(const tnd_tar_t *self, uint64_t row, uint64_t *list
         if (size > self->schema.columns[c].shape[0])
             return refuse_length(self, c, size, error);
         offset[count] = size;
+        const tnd_mapping_part_t part = {file->content.mapping, places[c].offset, size};
+        TND_TRY(tnd_mapping_bring(&part, 1, error));
         if (self->all != NULL) {
             *offset =
                 (uintptr_t)tnd_buffer_data(file->buffer) - (uintptr_t)self->base + places[c].offset;
-            if (size > 0)
-                TND_TRY(tnd_mapping_populate(file->content.mapping, places[c].offset, size, error));
             continue;
         }
         *offset = *used_p;
@@ -205,7 +205,7 @@ tnd_status_t tnd_tar_read(void *state, const tnd_source_call_t *call, tnd_block_
     const tnd_tar_t *self = state;
     uint64_t *index = tnd_buffer_data(call->indices), *list = index + call->count;
     uint8_t *room = call->room != NULL ? tnd_buffer_data(call->room) : NULL;
-    size_t used = 0, checked = SIZE_MAX;
+    size_t used = 0;
     if (call->count == 0)
         return TND_OK;
     for (uint32_t i = 0; i < call->count; i++) {
@@ -213,11 +213,6 @@ tnd_status_t tnd_tar_read(void *state, const tnd_source_call_t *call, tnd_block_
             return tnd_fail(error, "tar: sample %llu was requested, but there are only %llu",
                             (unsigned long long)index[i],
                             (unsigned long long)self->first[self->file_count]);
-        size_t file = file_of(self, index[i]);
-        const tnd_mapping_t *mapping = self->files[file].content.mapping;
-        if (file != checked && mapping != NULL)
-            TND_TRY(tnd_mapping_check(mapping, error));
-        checked = file;
         TND_TRY(show_row(self, index[i], list + i, call->count, room, &used, error));
     }
     tnd_buffer_seal(call->indices);
