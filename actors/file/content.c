@@ -57,23 +57,28 @@ static void pause_for(uint64_t ns)
         ;
 }
 
-/*  A file to be read is mapped for a moment too: the mapping reports every reason to refuse it. */
+static int64_t modified_of(const struct stat *status)
+{
+    return status->st_mtim.tv_sec * INT64_C(1000000000) + status->st_mtim.tv_nsec;
+}
+
 static tnd_status_t open_to_read(tnd_content_t *self, tnd_error_t *error)
 {
-    tnd_mapping_t *mapping = NULL;
-    TND_TRY(tnd_mapping_open(&mapping, self->path, error));
-    self->size = tnd_mapping_size(mapping);
-    self->modified_ns = tnd_mapping_modified(mapping);
-    tnd_mapping_destroy(&mapping);
-    tnd_error_t why;
-    if (tnd_open_files_reserve(1, &why) != TND_OK)
-        return tnd_fail(error, "%s: cannot be kept open: %s; or use larger files", self->path,
-                        why.text);
-    self->file = open(self->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (self->file >= 0)
-        return TND_OK;
-    tnd_open_files_release(1);
-    return tnd_fail(error, "%s: cannot be opened: %s", self->path, strerror(errno));
+    struct stat status;
+    TND_TRY(tnd_mapping_open_file(self->path, &self->file, &status, error));
+    self->size = (size_t)status.st_size;
+    self->modified_ns = modified_of(&status);
+    self->device = status.st_dev;
+    self->inode = status.st_ino;
+    self->is_read = true;
+    return TND_OK;
+}
+
+void tnd_content_rest(tnd_content_t *self)
+{
+    if (self->is_read && self->file >= 0)
+        self->kept = tnd_kept_file_new(self->file);
+    self->file = -1;
 }
 
 tnd_status_t tnd_content_open(tnd_content_t *self, const char *path,
@@ -98,6 +103,7 @@ tnd_status_t tnd_content_unmap(tnd_content_t *self, tnd_error_t *error)
     size_t size = self->size;
     tnd_mapping_destroy(&self->mapping);
     TND_TRY(open_to_read(self, error));
+    tnd_content_rest(self);
     if (self->size == size)
         return TND_OK;
     return tnd_fail(error, "%s: had %zu bytes when it was opened, and now has %zu", self->path,
@@ -108,9 +114,12 @@ void tnd_content_advise(tnd_content_t *self, tnd_access_pattern_t pattern, bool 
 {
     if (self->mapping != NULL)
         tnd_mapping_advise(self->mapping, pattern, fits);
-    self->at_random = self->file >= 0 && pattern != TND_PATTERN_FORWARD;
-    if (self->at_random)
-        (void)posix_fadvise(self->file, 0, 0, POSIX_FADV_RANDOM);
+    self->at_random = self->is_read && pattern != TND_PATTERN_FORWARD;
+    int file = self->at_random && self->kept != NULL ? tnd_kept_file_borrow(self->kept) : -1;
+    if (file < 0)
+        return;
+    (void)posix_fadvise(file, 0, 0, POSIX_FADV_RANDOM);
+    tnd_kept_file_return(self->kept);
 }
 
 bool tnd_content_by_rows(const tnd_content_t *self)
@@ -122,7 +131,11 @@ bool tnd_content_ahead(const tnd_content_t *self, size_t offset, size_t size)
 {
     if (self->mapping != NULL)
         return tnd_mapping_ahead(self->mapping, offset, size);
-    (void)posix_fadvise(self->file, (off_t)offset, (off_t)size, POSIX_FADV_WILLNEED);
+    int file = self->kept != NULL ? tnd_kept_file_borrow(self->kept) : -1;
+    if (file < 0)
+        return false;
+    (void)posix_fadvise(file, (off_t)offset, (off_t)size, POSIX_FADV_WILLNEED);
+    tnd_kept_file_return(self->kept);
     return self->at_random;
 }
 
@@ -137,11 +150,11 @@ void tnd_content_close(tnd_content_t *self)
 {
     tnd_mapping_destroy(&self->mapping);
     tnd_content_forget(self);
-    if (self->file >= 0) {
+    tnd_kept_file_destroy(&self->kept);
+    if (self->is_read && self->file >= 0)
         close(self->file);
-        tnd_open_files_release(1);
-    }
     self->file = -1;
+    self->is_read = false;
 }
 
 tnd_status_t tnd_content_view(tnd_content_t *self, size_t offset, size_t size,
@@ -208,18 +221,49 @@ tnd_status_t tnd_content_window(tnd_content_window_t *self, size_t at, size_t le
     return TND_OK;
 }
 
-/*  One attempt.  After ESTALE, the server may find the file again by its name. */
+/*  Whether an open file is the one that was opened at first: some servers number files anew. */
+static bool is_same(const tnd_content_t *self, const struct stat *status)
+{
+    return (status->st_dev == self->device && status->st_ino == self->inode) ||
+           (modified_of(status) == self->modified_ns && (size_t)status->st_size == self->size);
+}
+
+/*  Opens the file by its name once more; -1: with errno.  `stale`: the server has lost the first one,
+ *  and may find it again. */
+static int open_again(const tnd_content_t *self, bool stale)
+{
+    struct stat status;
+    int file = open(self->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (file < 0 || stale)
+        return file;
+    if (fstat(file, &status) != 0 || !is_same(self, &status)) {
+        close(file);
+        errno = ENOENT;
+        return -1;
+    }
+    if (self->at_random)
+        (void)posix_fadvise(file, 0, 0, POSIX_FADV_RANDOM);
+    return file;
+}
+
+/*  One attempt. */
 static ssize_t read_once(const tnd_content_t *self, bool stale, size_t offset, size_t size,
                          void *out)
 {
-    if (!stale)
+    if (self->file >= 0 && !stale)
         return pread(self->file, out, size, (off_t)offset);
-    int file = open(self->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    int file = self->kept != NULL && !stale ? tnd_kept_file_borrow(self->kept) : -1;
+    bool borrowed = file >= 0;
+    if (!borrowed)
+        file = open_again(self, stale);
     if (file < 0)
         return -1;
     ssize_t got = pread(file, out, size, (off_t)offset);
     int code = errno;
-    close(file);
+    if (borrowed)
+        tnd_kept_file_return(self->kept);
+    else
+        close(file);
     errno = code;
     return got;
 }
@@ -244,6 +288,11 @@ tnd_status_t tnd_content_read(const tnd_content_t *self, size_t offset, size_t s
         int code = errno;
         if (code == EINTR)
             continue;
+        if (code == ENOENT)
+            return tnd_fail(error,
+                            "%s: was removed or replaced while it was read; put it back and do "
+                            "not write to data during a run",
+                            self->path);
         if (!is_transient(code) || waited_ns >= self->retry_ns)
             return tnd_fail(error,
                             "%s: bytes %zu to %zu cannot be read%s: %s; check the disk or "

@@ -5,13 +5,16 @@
  *  otherwise.  Transient failures there (EIO, ESTALE, EAGAIN, ETIMEDOUT) are retried, with pauses
  *  of 10 ms doubling up to 1 s, for as long as the scope allows.
  *
- *  A mapped file keeps no descriptor; a read one keeps one.
+ *  A mapped file keeps no descriptor.  One that is read stays open as long as there are descriptors
+ *  for it (open_files.h).  Otherwise each read opens it, and fails if the file has shrunk or is not
+ *  the one that was opened at first.
  *
  *  Threads: open, view and close on one; read, ahead and check on any number at once. */
 #ifndef TND_ACTORS_FILE_CONTENT_H
 #define TND_ACTORS_FILE_CONTENT_H
 
 #include "runtime/data/mapping.h"
+#include "runtime/data/open_files.h"
 #include "runtime/interface/source.h"
 
 typedef struct {
@@ -19,8 +22,12 @@ typedef struct {
     size_t size;
     int64_t modified_ns;    /* modification time since 1970, when it was opened */
     tnd_mapping_t *mapping; /* NULL: it is read */
-    int file;               /* -1: it is mapped */
-    bool at_random;         /* rows are read in random order */
+    bool is_read;           /* by its path, where it is not kept open */
+    tnd_kept_file_t *kept;  /* NULL: it is not */
+    int file;               /* a descriptor until tnd_content_rest, or of the caller; -1: none */
+    dev_t device;           /* of a file that is read, when it was opened */
+    ino_t inode;
+    bool at_random; /* rows are read in random order */
     uint64_t retry_ns;
     uint8_t *seen; /* of the last view, if the file is read */
     size_t seen_offset, seen_size;
@@ -32,6 +39,9 @@ typedef struct {
 /*  Opens a file, which must be regular and not empty.  `path` is borrowed. */
 tnd_status_t tnd_content_open(tnd_content_t *self, const char *path,
                               const tnd_source_scope_t *scope, tnd_error_t *error) TND_CHECKED;
+/*  From now on a file that is read stays open only as long as there are descriptors for it.  Call it
+ *  of files that stay open, before other threads read them. */
+void tnd_content_rest(tnd_content_t *self);
 /*  Returns TND_FAILED if the file is mapped and what was read of it may have been zeros
  *  (mapped.h). */
 tnd_status_t tnd_content_intact(const tnd_content_t *self, tnd_error_t *error) TND_CHECKED;

@@ -15,7 +15,7 @@ enum { IDLE_MOST = 4096 };
 static bool is_in_file(const tnd_stored_t *stored)
 {
     return stored->content.path != NULL &&
-           (stored->content.mapping != NULL || stored->content.file >= 0);
+           (stored->content.mapping != NULL || stored->content.is_read);
 }
 
 static tnd_access_case_t look_at_files(const tnd_columns_t *self, const tnd_source_scope_t *scope)

@@ -40,22 +40,59 @@ static tnd_status_t check_kind(const tnd_strand_t *strand, const tnd_stored_t *s
                     stored->path, tnd_schema_text(&other, texts[1], sizeof texts[1]));
 }
 
+/*  Files that are opened by several threads, because each may wait for a server. */
+typedef struct {
+    tnd_stored_t *stored;
+    char *const *paths;
+    size_t count;
+    tnd_stored_open_fn *open;
+    const void *context;
+    const tnd_source_scope_t *scope;
+    atomic_size_t opened;
+    struct {
+        tnd_status_t status;
+        tnd_error_t error;
+    } * results; /* of each file */
+} opening_t;
+
+static void open_one(void *context, size_t i)
+{
+    opening_t *self = context;
+    tnd_source_doing(self->scope, "opening", self->paths[i]);
+    self->results[i].status = tnd_stored_open(&self->stored[i], self->paths[i], self->open,
+                                              self->context, self->scope, &self->results[i].error);
+    size_t opened = atomic_fetch_add(&self->opened, 1) + 1;
+    if (self->count > 1)
+        tnd_source_progress(self->scope, opened, self->count, "files");
+}
+
+/*  Opens files; free `results`. */
+static void open_all_files(opening_t *self, const tnd_files_t *files)
+{
+    self->paths = files->paths;
+    self->count = files->count;
+    self->stored = tnd_allocate_zeroed(1, files->count * sizeof *self->stored);
+    self->results = tnd_allocate_zeroed(files->count, sizeof *self->results);
+    tnd_parallel_waits(files->count, open_one, self);
+}
+
 static tnd_status_t open_files(tnd_strand_t *strand, size_t record, tnd_stored_open_fn *open,
                                const void *context, const tnd_source_scope_t *scope,
                                tnd_error_t *error)
 {
-    tnd_error_t why;
+    opening_t opening = {.open = open, .context = context, .scope = scope};
     tnd_failures_t failures = {.scope = scope, .error = error};
-    strand->stored = tnd_allocate_zeroed(1, strand->files.count * sizeof *strand->stored);
-    for (size_t i = 0; i < strand->files.count; i++) {
-        tnd_stored_t *stored = &strand->stored[i];
-        tnd_status_t status =
-            tnd_stored_open(stored, strand->files.paths[i], open, context, scope, &why);
-        strand->count++;
+    open_all_files(&opening, &strand->files);
+    strand->stored = opening.stored;
+    strand->count = opening.count;
+    for (size_t i = 0; i < strand->count; i++) {
+        tnd_status_t status = opening.results[i].status;
+        tnd_error_t *why = &opening.results[i].error;
         if (status == TND_OK && record == 0 && failures.status == TND_OK)
-            status = check_kind(strand, stored, &why);
-        tnd_failures_note(&failures, status, &why);
+            status = check_kind(strand, &strand->stored[i], why);
+        tnd_failures_note(&failures, status, why);
     }
+    free(opening.results);
     return failures.status;
 }
 
@@ -146,6 +183,15 @@ static void lay_out(tnd_strand_t *strand, tnd_access_pattern_t pattern)
     tnd_columns_prepare_check(strand);
 }
 
+/*  The first failure in the order of the list. */
+static tnd_status_t first_of(const opening_t *opening, tnd_error_t *error)
+{
+    for (size_t i = 0; i < opening->count; i++)
+        if (opening->results[i].status != TND_OK)
+            return tnd_fail(error, "%s", opening->results[i].error.text);
+    return TND_OK;
+}
+
 /*  Opens the file of splits of each file of values. */
 static tnd_status_t open_splits(tnd_strand_t *strand, const tnd_ragged_files_t *written,
                                 tnd_stored_open_fn *open, const tnd_source_scope_t *scope,
@@ -160,11 +206,15 @@ static tnd_status_t open_splits(tnd_strand_t *strand, const tnd_ragged_files_t *
     if (files->count != strand->count)
         return tnd_fail(error, "%s: %zu files of values, but %zu of splits: each needs its own",
                         strand->what, strand->count, files->count);
-    strand->splits = tnd_allocate_zeroed(files->count, sizeof *strand->splits);
+    opening_t opening = {.open = open, .scope = scope};
+    open_all_files(&opening, files);
+    strand->splits = opening.stored;
+    strand->splits_count = opening.count;
+    tnd_status_t opened = first_of(&opening, error);
+    free(opening.results);
+    TND_TRY(opened);
     for (size_t i = 0; i < files->count; i++) {
         uint64_t longest;
-        TND_TRY(tnd_stored_open(&strand->splits[i], files->paths[i], open, NULL, scope, error));
-        strand->splits_count++;
         tnd_error_t why;
         tnd_status_t status =
             tnd_splits_check(&strand->splits[i], &strand->stored[i], &longest, &why);

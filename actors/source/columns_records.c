@@ -171,7 +171,7 @@ static tnd_status_t open_all(indexing_t *self, const tnd_strand_source_t *from,
     tnd_failures_t failures = {.scope = scope, .error = error};
     struct timespec began;
     (void)clock_gettime(CLOCK_REALTIME_COARSE, &began); /* as the access times of files */
-    tnd_parallel(strand->count, index_file, self);
+    tnd_parallel_waits(strand->count, index_file, self);
     if (from->index_limit > 0)
         tnd_index_trim(from->index_limit, began.tv_sec * INT64_C(1000000000) + began.tv_nsec);
     strand->longest = 1;

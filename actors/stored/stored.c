@@ -29,7 +29,9 @@ tnd_status_t tnd_stored_open(tnd_stored_t *self, const char *path, tnd_stored_op
     tnd_content_forget(&self->content);
     if (self->buffer != NULL)
         tnd_content_close(&self->content);
-    else if (self->content.mapping != NULL)
+    else
+        tnd_content_rest(&self->content);
+    if (self->content.mapping != NULL)
         self->buffer = tnd_mapping_buffer(self->content.mapping);
     return TND_OK;
 }

@@ -20,16 +20,28 @@ static void *run(void *given)
     return NULL;
 }
 
-void tnd_parallel(size_t count, void (*work)(void *context, size_t index), void *context)
+static void start(size_t count, long most, void (*work)(void *context, size_t index), void *context)
 {
     enum { THREADS_MAX = 16 };
     pthread_t threads[THREADS_MAX];
     shared_t shared = {.count = count, .work = work, .context = context};
-    long processors = sysconf(_SC_NPROCESSORS_ONLN), started = 0;
-    while (started < THREADS_MAX && started + 1 < processors && (size_t)started + 1 < count &&
+    long started = 0;
+    while (started < THREADS_MAX && started + 1 < most && (size_t)started + 1 < count &&
            pthread_create(&threads[started], NULL, run, &shared) == 0)
         started++;
     (void)run(&shared);
     while (started > 0)
         (void)pthread_join(threads[--started], NULL);
+}
+
+void tnd_parallel(size_t count, void (*work)(void *context, size_t index), void *context)
+{
+    start(count, sysconf(_SC_NPROCESSORS_ONLN), work, context);
+}
+
+void tnd_parallel_waits(size_t count, void (*work)(void *context, size_t index), void *context)
+{
+    enum { WAITING = 8 };
+    long processors = sysconf(_SC_NPROCESSORS_ONLN);
+    start(count, processors < WAITING ? WAITING : processors, work, context);
 }

@@ -10,4 +10,8 @@
  *  processors. */
 void tnd_parallel(size_t count, void (*work)(void *context, size_t index), void *context);
 
+/*  The same for work that waits for disks and servers, on 8 threads also where there are fewer
+ *  processors. */
+void tnd_parallel_waits(size_t count, void (*work)(void *context, size_t index), void *context);
+
 #endif

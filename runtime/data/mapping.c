@@ -108,20 +108,27 @@ static tnd_status_t check_regular(const char *path, const struct stat *status, t
     return TND_OK;
 }
 
-/*  Opens without waiting: a named pipe would block until another process writes. */
-tnd_status_t tnd_mapping_open(tnd_mapping_t **self_p, const char *path, tnd_error_t *error)
+/*  A named pipe would block until another process writes. */
+tnd_status_t tnd_mapping_open_file(const char *path, int *file_p, struct stat *status_p,
+                                   tnd_error_t *error)
 {
     int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (file < 0)
         return fail_to_open(path, errno, error);
-    struct stat status;
-    int failed = fstat(file, &status);
+    int failed = fstat(file, status_p);
     assert(failed == 0);
-    tnd_status_t fits = check_regular(path, &status, error);
-    if (fits != TND_OK) {
+    tnd_status_t fits = check_regular(path, status_p, error);
+    if (fits != TND_OK)
         close(file);
-        return fits;
-    }
+    *file_p = fits == TND_OK ? file : -1;
+    return fits;
+}
+
+tnd_status_t tnd_mapping_open(tnd_mapping_t **self_p, const char *path, tnd_error_t *error)
+{
+    struct stat status;
+    int file;
+    TND_TRY(tnd_mapping_open_file(path, &file, &status, error));
     size_t size = (size_t)status.st_size;
     void *data = mmap(NULL, size, PROT_READ, MAP_SHARED, file, 0);
     int code = errno;

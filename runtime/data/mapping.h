@@ -25,12 +25,18 @@
 #ifndef TND_RUNTIME_DATA_MAPPING_H
 #define TND_RUNTIME_DATA_MAPPING_H
 
+#include <sys/stat.h>
+
 #include "runtime/core/access.h"
 #include "runtime/data/buffer.h"
 #include "runtime/data/mapped.h"
 
 typedef struct tnd_mapping tnd_mapping_t;
 
+/*  Opens a file to be read, without waiting, and looks at it.  Errors: those of tnd_mapping_open
+ *  that are not about mapping. */
+tnd_status_t tnd_mapping_open_file(const char *path, int *file_p, struct stat *status_p,
+                                   tnd_error_t *error) TND_CHECKED;
 /*  Maps the whole file and keeps no descriptor. The caller owns the mapping; pages stay mapped
  *  until tnd_mapping_destroy and the last drop of a buffer. Errors: TND_FAILED if the file does not
  *  exist, is not a regular file, may not be read or is empty; the text names the path and what to

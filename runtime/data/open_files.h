@@ -4,6 +4,10 @@
  *  anything is opened.  A reservation raises the soft limit of the process where the hard one
  *  allows it, and never lowers it.
  *
+ *  Files of data stay open as far as there is room beside the reservations.  Where a reservation
+ *  needs their descriptors, they are closed, and opened again when they are read.  So a run needs no
+ *  more descriptors if its sources have more files.
+ *
  *  The limit belongs to the process, and so does the sum of the reservations.
  *
  *  Errors: those of reserve and left say how many are needed and allowed, and how to raise the
@@ -21,6 +25,20 @@ tnd_status_t tnd_open_files_reserve(uint64_t count, tnd_error_t *error) TND_CHEC
 void tnd_open_files_release(uint64_t count);
 /*  How many more can be reserved. */
 uint64_t tnd_open_files_unreserved(void);
+
+/*  A file that stays open as long as no reservation needs its descriptor.  At most
+ *  TND_OPEN_FILES_KEPT of a process do. */
+enum { TND_OPEN_FILES_KEPT = 16384 };
+typedef struct tnd_kept_file tnd_kept_file_t;
+
+/*  Takes over an open descriptor.  Closes it and returns NULL if there are no descriptors left. */
+tnd_kept_file_t *tnd_kept_file_new(int file);
+/*  Returns the descriptor, which stays open until tnd_kept_file_return; -1: it was closed, and there
+ *  is nothing to return. */
+int tnd_kept_file_borrow(tnd_kept_file_t *self);
+void tnd_kept_file_return(tnd_kept_file_t *self);
+/*  While no other thread has borrowed it. */
+void tnd_kept_file_destroy(tnd_kept_file_t **self_p);
 
 /*  TND_FAILED: this process, or the system, cannot open another file now. */
 tnd_status_t tnd_open_files_left(tnd_error_t *error) TND_CHECKED;

@@ -1,7 +1,8 @@
 /*  runtime/resources/descriptors.h - how many file descriptors a host of a plan needs.
  *
- *  An upper bound, computed from the plan alone.  It does not include files that sources and bad
- *  records keep open; these are reserved once the data is open (runtime/data/open_files.h).
+ *  An upper bound, computed from the plan alone.  It does not include the files of bad records,
+ *  which are reserved once the data is open, nor those of sources, which stay open only as far as
+ *  descriptors are left (runtime/data/open_files.h).
  *
  *  Threads: any. */
 #ifndef TND_RUNTIME_RESOURCES_DESCRIPTORS_H

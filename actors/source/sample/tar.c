@@ -201,6 +201,7 @@ static tnd_status_t open_file(tnd_tar_t *self, tnd_tar_file_t *file, const char 
     TND_TRY(tnd_content_identity(&file->content, &file->identity, error));
     if (file->compressed && spool != NULL)
         TND_TRY(use_spool(file, spool, scope, error));
+    tnd_content_rest(&file->content);
     self->random = self->random && !file->compressed;
     return TND_OK;
 }

@@ -1,12 +1,16 @@
 /*  Covers actors/file/files.h and content.h, and columns.h: the files that a text names, columns in
  *  many files, lanes that share them, and files that do not fit together. */
 #include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdatomic.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
 #include "actors/file/files.h"
 #include "actors/source/columns_internal.h"
+#include "runtime/base/clock.h"
 #include "tests/actors/source/opened.h"
 
 static char folder[64];
@@ -27,6 +31,35 @@ ssize_t pread(int file, void *out, size_t size, off_t offset)
         return -1;
     }
     return syscall(SYS_pread64, file, out, size < trouble.most ? size : trouble.most, offset);
+}
+
+/*  Calls of open for files of rows.  Each waits until `together` of them are in progress, or were. */
+static struct {
+    atomic_uint calls, now, most;
+    unsigned together;
+} opens;
+
+/*  Replaces the C library's. */
+int open(const char *path, int flags, ...)
+{
+    va_list list;
+    va_start(list, flags);
+    mode_t mode = (flags & O_CREAT) != 0 ? va_arg(list, mode_t) : 0;
+    va_end(list);
+    bool counted = strstr(path, ".npy") != NULL;
+    if (counted) {
+        unsigned now = atomic_fetch_add(&opens.now, 1) + 1;
+        atomic_fetch_add(&opens.calls, 1);
+        if (now > opens.most)
+            opens.most = now;
+        uint64_t end = tnd_clock_now() + UINT64_C(10000000000);
+        while (opens.most < opens.together && tnd_clock_now() < end)
+            ;
+    }
+    int file = (int)syscall(SYS_openat, AT_FDCWD, path, flags, mode);
+    if (counted)
+        atomic_fetch_sub(&opens.now, 1);
+    return file;
 }
 
 static void make_folder(void)
@@ -200,36 +233,145 @@ Test(files, rows_of_columns_that_are_cut_differently_stay_together)
     tnd_block_drop(&block);
 }
 
-Test(files, files_beyond_the_descriptor_limit_are_mapped)
+enum { MANY = 200 };
+
+/*  Writes MANY files of a row, and lists the rows from the last to the first. */
+static void write_many(uint64_t *index, char text[256])
 {
-    enum { FILES = 200 };
-    uint64_t index[FILES];
-    char text[256], name[32];
-    opened_t opened;
-    tnd_error_t error;
-    for (unsigned i = 0; i < FILES; i++) {
+    char name[32];
+    for (unsigned i = 0; i < MANY; i++) {
         snprintf(name, sizeof name, "%03u.npy", i);
         write_rows(name, 1, 1, i);
-        index[i] = FILES - 1 - i;
+        index[i] = MANY - 1 - i;
     }
-    struct rlimit limit, few;
-    cr_assert_eq(getrlimit(RLIMIT_NOFILE, &limit), 0);
-    few = limit;
-    few.rlim_cur = 64;
-    cr_assert_eq(setrlimit(RLIMIT_NOFILE, &few), 0);
-    snprintf(text, sizeof text, "source: {npy: {x: \"%s/*.npy\"}}", folder);
+    snprintf(text, 256, "source: {npy: {x: \"%s/*.npy\"}}", folder);
+}
 
-    tnd_source_scope_t scope = {.lanes = 1, .access = TND_ACCESS_READ};
-    cr_assert_eq(open_scope(&opened, text, scope, &error), TND_FAILED);
-    cr_assert_not_null(strstr(error.text, "ulimit -n"), "%s", error.text);
-    leave_source(&opened);
-    cr_assert_eq(open_source(&opened, text, &error), TND_OK, "%s", error.text);
-    tnd_block_t *block = read_rows(&opened, index, FILES, &error);
-    for (unsigned i = 0; i < FILES; i++)
-        cr_assert_eq(*(const uint8_t *)tnd_block_row(block, 0, i), FILES - 1 - i);
+static void expect_many(opened_t *opened, const uint64_t *index)
+{
+    tnd_error_t error;
+    tnd_block_t *block = read_rows(opened, index, MANY, &error);
+    cr_assert_not_null(block, "%s", error.text);
+    for (unsigned i = 0; i < MANY; i++)
+        cr_assert_eq(*(const uint8_t *)tnd_block_row(block, 0, i), MANY - 1 - i);
+    tnd_block_drop(&block);
+}
+
+static void allow_files(rlim_t count)
+{
+    const struct rlimit few = {count, count};
+    cr_assert_eq(setrlimit(RLIMIT_NOFILE, &few), 0);
+}
+
+Test(files, many_files_are_opened_once_and_several_at_a_time)
+{
+    uint64_t index[MANY];
+    char text[256];
+    opened_t opened;
+    tnd_error_t error;
+    write_many(index, text);
+    opens.together = 8;
+    for (tnd_access_t access = TND_ACCESS_MAP; access <= TND_ACCESS_READ; access++) {
+        tnd_source_scope_t scope = {.lanes = 1, .access = access};
+        opens.calls = opens.most = 0;
+        cr_assert_eq(open_scope(&opened, text, scope, &error), TND_OK, "%s", error.text);
+        expect_many(&opened, index);
+        cr_assert_eq(opens.calls, MANY);
+        cr_assert_eq(opens.most, 8);
+        close_source(&opened);
+    }
+}
+
+Test(files, the_first_of_the_files_that_cannot_be_opened_is_named)
+{
+    uint64_t index[MANY];
+    char text[256], path[128];
+    opened_t opened;
+    tnd_error_t error;
+    write_many(index, text);
+    snprintf(text, sizeof text, "source: {npy: {x: \"%s/[000-199].npy\"}}", folder);
+    for (unsigned i = 5; i < MANY; i += 7) {
+        snprintf(path, sizeof path, "%s/%03u.npy", folder, i);
+        cr_assert_eq(unlink(path), 0);
+    }
+    for (int times = 0; times < 20; times++) {
+        cr_assert_eq(open_source(&opened, text, &error), TND_FAILED);
+        cr_assert_not_null(strstr(error.text, "/005.npy: no such file"), "%s", error.text);
+        leave_source(&opened);
+    }
+}
+
+Test(files, files_beyond_the_descriptor_limit_are_opened_when_they_are_read)
+{
+    uint64_t index[MANY];
+    char text[256];
+    opened_t opened;
+    tnd_error_t error;
+    const tnd_source_scope_t scope = {.lanes = 1, .access = TND_ACCESS_READ};
+    write_many(index, text);
+    allow_files(128);
+    cr_assert_eq(open_scope(&opened, text, scope, &error), TND_OK, "%s", error.text);
+    expect_many(&opened, index);
+    cr_assert(opens.calls > MANY + 50 && opens.calls < 2 * MANY, "%u", opens.calls);
+    /* A reservation gets the descriptors of files that were kept open. */
+    cr_assert_eq(tnd_open_files_reserve(tnd_open_files_unreserved() - 1, &error), TND_OK);
+    unsigned before = opens.calls;
+    expect_many(&opened, index);
+    cr_assert_geq(opens.calls, before + MANY - 1);
+    close_source(&opened);
+}
+
+/*  A file that is opened for each read is made another one by `change`: why its row is an error. */
+static void expect_refused(void (*change)(const char *path), const char *words)
+{
+    static const uint64_t index[] = {1};
+    char text[256], path[128];
+    opened_t opened;
+    tnd_error_t error;
+    const tnd_source_scope_t scope = {.lanes = 1, .access = TND_ACCESS_READ};
+    write_rows("a.npy", 3, 50, 0);
+    snprintf(text, sizeof text, "source: {npy: {x: \"%s/a.npy\"}}", folder);
+    snprintf(path, sizeof path, "%s/a.npy", folder);
+    cr_assert_eq(open_scope(&opened, text, scope, &error), TND_OK, "%s", error.text);
+    change(path);
+    tnd_block_t *block = read_rows(&opened, index, 1, &error);
+    if (words == NULL)
+        cr_assert_not_null(block, "%s", error.text);
+    else
+        cr_assert(block == NULL && strstr(error.text, words) != NULL, "%s", error.text);
     tnd_block_drop(&block);
     close_source(&opened);
-    setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+static void shrink(const char *path)
+{
+    cr_assert_eq(truncate(path, 150), 0);
+}
+
+static void grow(const char *path)
+{
+    cr_assert_eq(truncate(path, 5000), 0);
+}
+
+static void replace(const char *path)
+{
+    cr_assert_eq(unlink(path), 0);
+    write_rows("b.npy", 4, 50, 9);
+    write_rows("a.npy", 4, 50, 9);
+}
+
+static void take_away(const char *path)
+{
+    cr_assert_eq(unlink(path), 0);
+}
+
+Test(files, a_file_that_is_opened_for_each_read_is_still_the_same)
+{
+    allow_files(60);
+    expect_refused(shrink, "shrank while it was read");
+    expect_refused(grow, NULL);
+    expect_refused(replace, "removed or replaced while it was read");
+    expect_refused(take_away, "removed or replaced while it was read");
 }
 
 Test(files, a_lane_opens_only_its_files_of_the_list)

@@ -66,3 +66,37 @@ Test(open_files, exhaustion_is_reported_and_may_pass)
     close(last);
     cr_assert_eq(tnd_open_files_left(&error), TND_OK);
 }
+
+static bool is_open(int file)
+{
+    return fcntl(file, F_GETFD) >= 0;
+}
+
+Test(open_files, kept_files_are_bounded_and_give_way_to_reservations)
+{
+    enum { FILES = 128 };
+    tnd_kept_file_t *files[FILES];
+    int numbers[FILES], kept = 0;
+    tnd_error_t error;
+    allow(64, 128);
+    uint64_t room = tnd_open_files_unreserved();
+    for (int i = 0; i < FILES; i++) {
+        numbers[i] = open("/", O_PATH);
+        cr_assert_geq(numbers[i], 0, "one of those before was not closed");
+        files[i] = tnd_kept_file_new(numbers[i]);
+        kept += files[i] != NULL;
+        cr_assert_eq(is_open(numbers[i]), files[i] != NULL);
+    }
+    cr_assert(kept > 32 && kept < 64, "%d", kept);
+    cr_assert_eq(tnd_open_files_unreserved(), room, "they are not counted as reserved");
+
+    cr_assert_eq(tnd_kept_file_borrow(files[0]), numbers[0]);
+    cr_assert_eq(tnd_open_files_reserve(room, &error), TND_OK, "%s", error.text);
+    cr_assert(is_open(numbers[0]), "it is in use");
+    for (int i = 1; i < kept; i++)
+        cr_assert_eq(tnd_kept_file_borrow(files[i]), -1);
+    tnd_kept_file_return(files[0]);
+    for (int i = 0; i < kept; i++)
+        tnd_kept_file_destroy(&files[i]);
+    cr_assert_not(is_open(numbers[0]));
+}

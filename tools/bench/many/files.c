@@ -1,4 +1,4 @@
-/*  tools/bench/files.c - shuffled rows of any source into batches of 256, without the digest: the rate
+/*  tools/bench/many/files.c - shuffled rows of any source into batches of 256, without the digest: the rate
  *  of the epochs after the first one, as a line of JSON for `many_files`.
  *  Usage: bench_files EPOCHS SOURCE, with SOURCE as in a topology file: "{npy: {x: x.npy}}". */
 #include <stdio.h>
