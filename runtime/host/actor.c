@@ -228,6 +228,10 @@ static void log_refusal(tnd_actor_t *self, const tnd_arrival_t *arrival)
         return;
     self->unnamed_refusal_logged = self->unnamed_refusal_logged || arrival->peer == TND_NOBODY;
     char text[400];
+    uint64_t more;
+    if (!tnd_refusal_log_takes(&self->refusals, arrival->address, arrival->why, self->round_ns,
+                               &more))
+        return;
     if (arrival->is_foreign && arrival->peer < self->plan->instance_count)
         snprintf(text, sizeof text, "%s of host %s was refused: %s",
                  self->plan->instances[arrival->peer].name,

@@ -3,6 +3,7 @@
 #define TND_RUNTIME_HOST_ACTOR_INTERNAL_H
 
 #include "runtime/host/actor.h"
+#include "runtime/core/session/refusal_log.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -41,6 +42,7 @@ struct tnd_actor {
     pthread_t thread;
     _Atomic bool stopping, over, moved; /* moved: an endpoint of a peer may have changed */
     bool unnamed_refusal_logged;
+    tnd_refusal_log_t refusals;
     uint64_t cpu_read_ns, ready_read_ns;
     uint64_t counted_ns; /* when the processor time was read */
     uint64_t round_ns;   /* when the current round of the loop began */

@@ -232,11 +232,11 @@ static void greet_leader(tnd_host_t *self, uint64_t now)
 }
 
 /*  Logs that a peer was refused; the run continues without it. */
-static void note_refused(tnd_host_t *self, const tnd_arrival_t *arrival)
+static void note_refused(tnd_host_t *self, const tnd_arrival_t *arrival, uint64_t now)
 {
     uint32_t host = arrival->peer - tnd_host_id(0);
     if (host < self->plan->host_count) {
-        tnd_leader_refused(self->leader, host, arrival->is_foreign, arrival->why);
+        tnd_leader_refused(self->leader, host, arrival, now);
         return;
     }
     if (arrival->is_foreign) {
@@ -311,7 +311,7 @@ static void host_arrival(tnd_host_t *self, const tnd_arrival_t *arrival, uint64_
         break;
     case TND_ARRIVAL_REFUSED:
         if (tnd_host_leads(self))
-            note_refused(self, arrival);
+            note_refused(self, arrival, now);
         else
             refused(self, arrival->why);
         break;

@@ -39,7 +39,8 @@ void tnd_leader_host_away(tnd_leader_t *self, uint32_t host, tnd_loss_t loss, co
 void tnd_leader_excuse(tnd_leader_t *self, uint64_t away_ns, uint64_t now);
 /*  A process that connected as `host` was refused and told so.  One that is foreign does not end the
  *  wait for the host itself. */
-void tnd_leader_refused(tnd_leader_t *self, uint32_t host, bool is_foreign, const char *why);
+void tnd_leader_refused(tnd_leader_t *self, uint32_t host, const tnd_arrival_t *refused,
+                        uint64_t now);
 /*  Reserves a free host of the range `pool` for the process that asks.  Returns its index, or
  *  UINT32_MAX and a reason. */
 uint32_t tnd_leader_free_host(tnd_leader_t *self, const char *pool, uint64_t now, char *why,

@@ -229,15 +229,23 @@ uint32_t tnd_leader_free_host(tnd_leader_t *self, const char *pool, uint64_t now
     return UINT32_MAX;
 }
 
-void tnd_leader_refused(tnd_leader_t *self, uint32_t host, bool is_foreign, const char *why)
+void tnd_leader_refused(tnd_leader_t *self, uint32_t host, const tnd_arrival_t *refused,
+                        uint64_t now)
 {
-    char text[400];
-    snprintf(text, sizeof text, "host %s was refused: %.300s", self->plan->hosts[host].name, why);
+    char text[500];
+    uint64_t more = 0;
+    bool logs = tnd_refusal_log_takes(&self->refusals, refused->address, refused->why, now, &more);
+    int used = snprintf(text, sizeof text, "host %.60s%s%.48s was refused: %.300s",
+                        self->plan->hosts[host].name, refused->address[0] == '\0' ? "" : " from ",
+                        refused->address, refused->why);
+    if (more > 0)
+        snprintf(text + used, sizeof text - (size_t)used, " (%" PRIu64 " more like it before)",
+                 more);
     /* Before the start the run needs this host; later it has another process of it. */
     bool needed = self->hosts[host].life == 0 && !self->tabled && !self->plan->hosts[host].spare;
-    if (needed && !is_foreign)
+    if (needed && !refused->is_foreign)
         tnd_leader_end(self, TND_OUTCOME_LOST, text);
-    else
+    else if (logs)
         tnd_leader_log(self, TND_LOG_WARNING, self->plan->hosts[0].name, "control", text);
 }
 

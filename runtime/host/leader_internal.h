@@ -8,6 +8,7 @@
 
 #include "runtime/checkpoint/checkpoint_writer.h"
 #include "runtime/host/leader.h"
+#include "runtime/core/session/refusal_log.h"
 #include "runtime/plan/membership.h"
 #include "runtime/host/text_payload.h"
 #include "runtime/observe/process.h"
@@ -100,6 +101,7 @@ struct tnd_leader {
     bool closed;                     /* the writer knows the end of the chain */
     uint64_t kept_step;              /* the last checkpoint in the record */
     bool ended, drain;
+    tnd_refusal_log_t refusals;
     tnd_plan_t *changed;   /* the plan with the options that users set; NULL: none was */
     uint32_t *awake;       /* by instance, the first of its actor: workers that users want awake; 0:
                             as the plan says */

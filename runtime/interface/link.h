@@ -65,8 +65,9 @@ typedef struct {
     tnd_msg_t msg;              /* of a MESSAGE; its payload belongs to the receiver */
     const tnd_cursor_t *cursor; /* of a REWIND; valid until the next receive */
     tnd_loss_t loss;            /* of LOST */
-    bool is_foreign; /* REFUSED because of its user or machine: it may be no peer of this run */
-    char why[256];   /* of REFUSED and LOST: for texts */
+    bool is_foreign;  /* REFUSED because of its user or machine: it may be no peer of this run */
+    char why[256];    /* of REFUSED and LOST: for texts */
+    char address[48]; /* of REFUSED, at the binding side; "": not known */
 } tnd_arrival_t;
 
 typedef struct {

@@ -42,9 +42,6 @@ static tnd_status_t hub_open(tnd_hub_t **self_p, void *context, const tnd_hub_co
                             .now = tnd_zmq_now(),
                             .dismiss_ns = TND_NEVER};
     snprintf(self->name, sizeof self->name, "%s", config->name);
-    if (gethostname(self->host, sizeof self->host) != 0 || self->host[0] == '\0')
-        strcpy(self->host, "host");
-    self->host[sizeof self->host - 1] = '\0';
     tnd_connections_init(&self->peers, &self->base, &tnd_zmq_carrier, config);
     tnd_sockets_init(&self->sockets, tnd_mailbox_descriptor(mailbox));
     tnd_frames_init(&self->frames);

@@ -5,9 +5,11 @@
 
 #include "transport/zmq/hub_internal.h"
 
-static tnd_route_t *find_route(const tnd_binder_t *self, uint64_t hash, zmq_msg_t *id)
+static tnd_route_t *find_route(const tnd_binder_t *self, uint64_t hash, zmq_msg_t *id,
+                               zmq_msg_t *part)
 {
-    return tnd_routes_find(&self->routes, hash, zmq_msg_data(id), zmq_msg_size(id));
+    return tnd_routes_find(&self->routes, hash, zmq_msg_data(id), zmq_msg_size(id),
+                           zmq_msg_get(part, ZMQ_SRCFD));
 }
 
 /*  The peer of a pipe; NULL if no HELLO was accepted on it. */
@@ -60,7 +62,9 @@ static bool take_parts(tnd_zmq_hub_t *self, tnd_socket_t *socket, tnd_connection
         status = tnd_fail(&error, "a message of %d frames", count);
     if (status == TND_OK && binder != NULL && msg.kind == TND_MSG_HELLO && count == 1) {
         tnd_zmq_watch(self, socket);
+        self->peers.address = zmq_msg_gets(&parts[0], "Peer-Address");
         tnd_binder_greet(self, binder, hash, id, zmq_msg_get(&parts[0], ZMQ_SRCFD), &msg);
+        self->peers.address = NULL;
         return false;
     }
     if (peer == NULL) {
@@ -129,7 +133,7 @@ tnd_zmq_taken_t tnd_zmq_take(tnd_zmq_hub_t *self, tnd_socket_t *socket, tnd_arri
         tnd_connection_t *peer = NULL;
         if (socket->binder != NULL) {
             hash = XXH3_64bits(zmq_msg_data(&id), zmq_msg_size(&id));
-            tnd_route_t *route = find_route(socket->binder, hash, &id);
+            tnd_route_t *route = find_route(socket->binder, hash, &id, &parts[0]);
             peer = route == NULL ? NULL : route->peer;
         } else {
             peer = socket->dial->peer;

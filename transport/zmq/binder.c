@@ -146,7 +146,9 @@ static tnd_status_t bind_socket(tnd_zmq_hub_t *self, tnd_binder_t *binder, const
                         self->name, endpoint, zmq_strerror(number));
     }
     tnd_zmq_set(handle, ZMQ_ROUTER_MANDATORY, 1);
-    tnd_zmq_set(handle, ZMQ_ROUTER_HANDOVER, 0);
+    /* Without it, libzmq 4.3.4 never frees a connection that gives an identity in use.  Peers are
+     * safe from those, because their identities are secret. */
+    tnd_zmq_set(handle, ZMQ_ROUTER_HANDOVER, 1);
     /* The system retries a connection after a second if the queue is full. */
     tnd_zmq_set(handle, ZMQ_BACKLOG, BACKLOG + (int)self->config.callers);
     binder->socket = (tnd_socket_t){.binder = binder, .data = handle, .watch = watch};

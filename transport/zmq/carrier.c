@@ -3,13 +3,13 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
+#include <sys/random.h>
 
 #include "transport/zmq/hub_internal.h"
 
 enum {
     PARTING_LINGER_MS = 2000, /* time for a GOODBYE to leave a busy machine */
-    IDENTITY_MAX = 128
+    IDENTITY_BYTES = 17       /* a number that cannot be guessed, after a byte that is not 0 */
 };
 
 static void shut_dial(tnd_zmq_hub_t *self, tnd_dial_t *dial, bool parting)
@@ -20,6 +20,17 @@ static void shut_dial(tnd_zmq_hub_t *self, tnd_dial_t *dial, bool parting)
         tnd_sockets_close(&self->sockets, &dial->socket,
                           parting ? PARTING_LINGER_MS : self->linger_ns / 1000000);
     dial->pipe = NULL;
+}
+
+/*  A new connection that gives the identity of an earlier one takes its place in the bound socket
+ *  (binder.c), so identities are secret. */
+static void set_identity(void *handle)
+{
+    uint8_t identity[IDENTITY_BYTES] = {'T'};
+    ssize_t got = getrandom(identity + 1, sizeof identity - 1, 0);
+    assert(got == sizeof identity - 1); /* so few bytes are never interrupted */
+    (void)got;
+    zmq_setsockopt(handle, ZMQ_ROUTING_ID, identity, sizeof identity);
 }
 
 static bool carrier_open(tnd_hub_t *hub, tnd_connection_t *peer)
@@ -40,10 +51,7 @@ static bool carrier_open(tnd_hub_t *hub, tnd_connection_t *peer)
     void *handle = tnd_zmq_open(self, ZMQ_DEALER, endpoint, peer->port);
     if (handle == NULL)
         return false;
-    char identity[IDENTITY_MAX];
-    snprintf(identity, sizeof identity, "%s.%ld.%u.%llx.%x", self->host, (long)getpid(),
-             self->config.self, (unsigned long long)peer->end.life, peer->end.connection);
-    zmq_setsockopt(handle, ZMQ_ROUTING_ID, identity, strlen(identity));
+    set_identity(handle);
     void *watch = tnd_monitor_open(self->context, handle);
     if (watch == NULL) {
         zmq_close(handle);

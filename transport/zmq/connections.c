@@ -150,6 +150,10 @@ void tnd_connections_turned_away(tnd_connections_t *self, uint32_t port, tnd_act
 {
     self->counts.refused++;
     notify(self, TND_ARRIVAL_REFUSED, port, id, 0, why);
+    uint32_t last = (self->notice_first + self->notice_count - 1) % self->notice_room;
+    if (self->address != NULL)
+        snprintf(self->notices[last].address, sizeof self->notices[last].address, "%s",
+                 self->address);
 }
 
 static void turned_away_foreign(tnd_connections_t *self, uint32_t port, tnd_actor_id_t id,

@@ -43,6 +43,7 @@ typedef struct {
     tnd_hub_config_t config;
     tnd_life_t birth; /* the first life */
     tnd_hub_counts_t counts;
+    const char *address; /* of the connection whose HELLO is handled; NULL: not known */
     tnd_connection_t **peers;
     uint32_t count, room;
     tnd_arrival_t *notices; /* a ring of `notice_room` */

@@ -1,8 +1,10 @@
 /*  transport/zmq/hub_internal.h - the parts of the hub over ZeroMQ.
  *
- *  A bound port is a ROUTER per endpoint.  A dialled connection is a DEALER of its own with an
- *  identity that is never reused.  Reconnecting by libzmq is disabled: it would reuse the identity,
- *  and a half-open connection would stay dead while sends succeed.
+ *  A bound port is a ROUTER per endpoint.  A dialled connection is a DEALER of its own with a
+ *  random identity that is never reused.  Reconnecting by libzmq is disabled: it would reuse the
+ *  identity, and a half-open connection would stay dead while sends succeed.  A connection that
+ *  gives an identity in use takes its place in libzmq, but does not become its peer: a peer is
+ *  known by its identity and its descriptor.
  *
  *  The hub uses libzmq itself: it needs single message parts, SRCFD and the monitor.
  *
@@ -55,7 +57,6 @@ typedef struct {
     tnd_frames_t frames;
     tnd_pool_t *messages; /* to hubs of this process */
     char name[32];
-    char host[9];
     tnd_sockets_t sockets;
     tnd_mailbox_t *mailbox;
     tnd_sleepers_t sleepers; /* receivers that a later flush wakes */

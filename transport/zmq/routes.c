@@ -6,11 +6,13 @@
 
 #include "runtime/base/allocation.h"
 
-tnd_route_t *tnd_routes_find(const tnd_routes_t *self, uint64_t hash, const void *id, size_t size)
+tnd_route_t *tnd_routes_find(const tnd_routes_t *self, uint64_t hash, const void *id, size_t size,
+                             int source)
 {
     for (uint32_t i = 0; i < self->count; i++) {
         tnd_route_t *route = self->items[i];
-        if (route->hash == hash && route->size == size && memcmp(route->id, id, size) == 0)
+        if (route->hash == hash && route->source == source && route->size == size &&
+            memcmp(route->id, id, size) == 0)
             return route;
     }
     return NULL;
@@ -20,7 +22,8 @@ tnd_route_t *tnd_route_new(struct tnd_binder *binder, uint64_t hash, const void 
                            int fd)
 {
     tnd_route_t *route = tnd_allocate(1, sizeof *route);
-    *route = (tnd_route_t){.binder = binder, .hash = hash, .fd = fd, .size = (uint32_t)size};
+    *route = (tnd_route_t){
+        .binder = binder, .hash = hash, .fd = fd, .source = fd, .size = (uint32_t)size};
     assert(route->size <= sizeof route->id);
     memcpy(route->id, id, route->size);
     return route;

@@ -16,6 +16,7 @@ typedef struct {
     tnd_pipe_t *pipe; /* held; NULL: it has an identity */
     uint64_t hash;    /* of the identity */
     int fd;           /* -1: none, or gone */
+    int source;       /* the descriptor that its messages came by */
     tnd_monitor_seen_t seen;
     bool gone; /* the connection has ended, its messages are not all read */
     uint32_t size;
@@ -34,7 +35,9 @@ tnd_route_t *tnd_route_new(struct tnd_binder *binder, uint64_t hash, const void 
 void tnd_routes_keep(tnd_routes_t *self, tnd_route_t *route);
 /*  Removes it from the list, if it is there, and frees it. */
 void tnd_routes_drop(tnd_routes_t *self, tnd_route_t *route);
-tnd_route_t *tnd_routes_find(const tnd_routes_t *self, uint64_t hash, const void *id, size_t size);
+/*  The route whose messages have this identity and come by this descriptor. */
+tnd_route_t *tnd_routes_find(const tnd_routes_t *self, uint64_t hash, const void *id, size_t size,
+                             int source);
 /*  The connection with this descriptor has ended; returns whether it had a route. */
 bool tnd_routes_left(tnd_routes_t *self, int fd);
 

@@ -1,5 +1,9 @@
 /*  Covers transport/hub/zmq.c and runtime/core/message_validator.h together: a peer that sends a
  *  valid HELLO and then false fields, or an invalid HELLO, over tcp, next to a correct peer. */
+#include <arpa/inet.h>
+#include <malloc.h>
+#include <sys/socket.h>
+
 #include <zmq.h>
 
 #include "runtime/core/message_validator.h"
@@ -387,12 +391,19 @@ static void lie_by_hellos(scene_t *self)
     cr_assert_eq(answer(self, why, sizeof why), TND_MSG_REFUSE, "the one before is not answered");
 }
 
-static void come(scene_t *self)
+static void come_as(scene_t *self, const char *identity)
 {
     int none = 0;
     self->socket = zmq_socket(tnd_context_zmq(self->stage.net.context), ZMQ_DEALER);
     zmq_setsockopt(self->socket, ZMQ_LINGER, &none, sizeof none);
+    if (identity != NULL)
+        zmq_setsockopt(self->socket, ZMQ_ROUTING_ID, identity, strlen(identity));
     cr_assert_eq(zmq_connect(self->socket, self->stage.actual), 0);
+}
+
+static void come(scene_t *self)
+{
+    come_as(self, NULL);
 }
 
 Test(hostile, invalid_hellos_are_refused_by_name_and_the_peers_that_they_name_stay_connected)
@@ -475,4 +486,143 @@ Test(hostile, a_stranger_that_floods_leaves_time_for_other_work)
     }
     zmq_close(socket);
     part(&stage, &join, NULL);
+}
+
+/* --- identities in use ------------------------------------------------------------------------
+ */
+
+/*  Connects without libzmq, and does the handshake of ZMTP 3.0 (https://rfc.zeromq.org/spec/23). */
+static int raw_come(const stage_t *stage, const char *identity)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    address.sin_port = htons((uint16_t)strtoul(strrchr(stage->actual, ':') + 1, NULL, 10));
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    cr_assert_eq(connect(fd, (struct sockaddr *)&address, sizeof address), 0);
+    uint8_t bytes[64] = {0xff, [9] = 0x7f, 3, 0, 'N', 'U', 'L', 'L'};
+    cr_assert_eq(send(fd, bytes, sizeof bytes, 0), sizeof bytes);
+    size_t length = strlen(identity);
+    uint8_t ready[128] = "\x04?\5READY\x0bSocket-Type\0\0\0\6DEALER\x08Identity\0\0\0";
+    ready[1] = (uint8_t)(6 + 12 + 4 + 6 + 9 + 4 + length);
+    ready[2 + 6 + 12 + 4 + 6 + 9 + 3] = (uint8_t)length;
+    memcpy(&ready[2 + 6 + 12 + 4 + 6 + 9 + 4], identity, length);
+    cr_assert_eq(send(fd, ready, 2u + ready[1], 0), 2 + ready[1]);
+    /* Its greeting of 64 bytes, then its READY. */
+    for (size_t got = 0; got <= sizeof bytes;) {
+        ssize_t more = recv(fd, bytes, sizeof bytes, 0);
+        cr_assert_gt(more, 0);
+        got += (size_t)more;
+    }
+    return fd;
+}
+
+/*  A connection that the bound socket does not know is of no use to test what it keeps of it. */
+static void raw_visit(scene_t *self, const char *identity)
+{
+    tnd_hub_counts_t before, after;
+    tnd_hub_counts(self->join.hub, &before);
+    after = before;
+    int fd = raw_come(&self->stage, identity);
+    static const uint8_t message[] = {0, 1, 'x'};
+    cr_assert_eq(send(fd, message, sizeof message, 0), sizeof message);
+    uint64_t deadline = stage_now(&self->stage) + DEADLINE_NS;
+    do {
+        while (site_step(&self->join) || site_step(&self->worker)) {
+        }
+        tnd_hub_wait(self->join.hub, stage_now(&self->stage) + 1000000);
+        tnd_hub_counts(self->join.hub, &after);
+        cr_assert_lt(stage_now(&self->stage), deadline, "its message was never read");
+    } while (after.bytes_in == before.bytes_in);
+    close(fd);
+}
+
+/*  Each took 11 to 18 KiB for as long as the port was bound. */
+Test(hostile, connections_that_give_an_identity_in_use_leave_nothing)
+{
+    enum { ROUNDS = 1000, USUAL = 200, ROOM = 1 << 20 };
+    static scene_t scene;
+    scene_t *self = &scene;
+    stage_open(&self->stage);
+    meet_patiently(self);
+    int first = raw_come(&self->stage, "known");
+    size_t used = 0;
+    for (uint32_t i = 0; i < ROUNDS; i++) {
+        if (i == USUAL)
+            used = mallinfo2().uordblks;
+        raw_visit(self, "known");
+    }
+    size_t after = mallinfo2().uordblks;
+    cr_assert_leq(after, used + ROOM, "%zu bytes more after %d connections", after - used,
+                  ROUNDS - USUAL);
+    cr_assert_eq(self->worker.losts, 0);
+    close(first);
+    part(&self->stage, &self->join, &self->worker);
+}
+
+Test(hostile, a_stranger_with_the_identity_of_a_peer_cannot_speak_for_it)
+{
+    static scene_t scene;
+    scene_t *self = &scene;
+    char why[256];
+    stage_open(&self->stage);
+    meet_patiently(self);
+    come_as(self, "known");
+    tnd_msg_t hello = hello_of(self, LIAR);
+    say_hello(self, &hello);
+    cr_assert_eq(answer(self, why, sizeof why), TND_MSG_WELCOME);
+    void *peer = self->socket;
+    come_as(self, "known");
+    ask(self, 1);
+    /* It is refused for the first bytes that cannot be, so what it said before was read. */
+    uint32_t refused = self->join.refusals;
+    cr_assert_eq(zmq_send(self->socket, "x", 1, 0), 1);
+    run_until(&self->join, &self->worker, &self->join.refusals, refused + 1);
+    cr_assert_eq(self->join.messages, 0, "%s", self->join.trace);
+    zmq_close(peer);
+    leave(self);
+    run_until(&self->join, &self->worker, &self->join.losts, 1);
+    part(&self->stage, &self->join, &self->worker);
+}
+
+/*  The identity that the hub gives in a new connection. */
+static void dialled_identity(scene_t *self, void *router, uint8_t *identity, size_t size)
+{
+    zmq_msg_t part;
+    zmq_msg_init(&part);
+    uint64_t deadline = stage_now(&self->stage) + DEADLINE_NS;
+    while (zmq_msg_recv(&part, router, ZMQ_DONTWAIT) < 0) {
+        (void)site_step(&self->worker);
+        cr_assert_lt(stage_now(&self->stage), deadline);
+        tnd_hub_wait(self->worker.hub, stage_now(&self->stage) + 1000000);
+    }
+    cr_assert_eq(zmq_msg_size(&part), size);
+    memcpy(identity, zmq_msg_data(&part), size);
+    while (zmq_msg_more(&part))
+        zmq_msg_recv(&part, router, 0);
+    zmq_msg_close(&part);
+}
+
+Test(hostile, no_identity_follows_from_earlier_ones)
+{
+    enum { SIZE = 17, RANDOM = 16 };
+    static scene_t scene;
+    scene_t *self = &scene;
+    stage_open(&self->stage);
+    void *router = zmq_socket(tnd_context_zmq(self->stage.net.context), ZMQ_ROUTER);
+    cr_assert_eq(zmq_bind(router, "tcp://127.0.0.1:*"), 0);
+    size_t room = sizeof self->stage.net.endpoint;
+    cr_assert_eq(zmq_getsockopt(router, ZMQ_LAST_ENDPOINT, self->stage.net.endpoint, &room), 0);
+    /* The same actor of the same life in one process, twice. */
+    uint8_t identities[2][SIZE];
+    for (uint32_t i = 0; i < 2; i++) {
+        site_open(&self->worker, &self->stage, WORKER, 1);
+        site_connect(&self->worker, &self->stage.terms);
+        dialled_identity(self, router, identities[i], SIZE);
+        tnd_hub_close(&self->worker.hub, 0);
+    }
+    uint32_t equal = 0;
+    for (uint32_t i = SIZE - RANDOM; i < SIZE; i++)
+        equal += identities[0][i] == identities[1][i];
+    cr_assert_leq(equal, 4, "%u of %d bytes are equal", equal, RANDOM); /* more: 1 of 10^8 */
+    zmq_close(router);
+    stage_close(&self->stage);
 }
