@@ -162,7 +162,7 @@ static tnd_status_t read_dictionary(header_t *header, tnd_error_t *error)
             return fail_syntax(header, "a comma or `}` was", error);
     }
     skip_space(header);
-    if (header->at != header->end)
+    if (header->at != header->end && header->data[header->at] != '#') /* a comment of Python */
         return fail_syntax(header, "the end of the header was", error);
     if (!header->has_descr || !header->has_order || !header->has_shape)
         return tnd_fail(error, "%s: the header lacks `%s`", header->path,

@@ -12,6 +12,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#define XXH_STATIC_LINKING_ONLY /* the size of a state */
+#include <xxhash.h>
+
 #include "actors/stored/draft.h"
 #include "actors/stored/npy_file.h"
 #include "actors/stored/npy_header.h"
@@ -22,22 +25,30 @@
 /*  Records that are looked at when an index is opened, and how much of each. */
 enum { SAMPLES = 4, SAMPLE_BYTES = 1 << 12 };
 
+/*  The header of an index ends with a comment of Python: this, and the hash of the numbers. */
+static const char hash_mark[] = " # xxh3 ";
+enum { HASH_DIGITS = 16, HASHED_AT_ONCE = 1 << 20 };
+
 struct tnd_offsets {
     FILE *file;
     uint64_t count;
+    XXH3_state_t hash;
 };
 
 void tnd_offsets_add(tnd_offsets_t *self, uint64_t offset)
 {
     self->count++;
+    (void)XXH3_64bits_update(&self->hash, &offset, sizeof offset);
     (void)fwrite(&offset, sizeof offset, 1, self->file);
 }
 
-static bool write_header(FILE *file, uint64_t count)
+static bool write_header(FILE *file, uint64_t count, uint64_t hash)
 {
-    char head[TND_NPY_HEADER_MAX];
+    char head[TND_NPY_HEADER_MAX], comment[sizeof hash_mark + HASH_DIGITS];
     const tnd_column_t column = {.dtype = TND_U64};
     size_t size = tnd_npy_header(head, &column, count, TND_INDEX_HEADER);
+    size_t length = (size_t)snprintf(comment, sizeof comment, "%s%016" PRIx64, hash_mark, hash);
+    memcpy(head + size - 1 - length, comment, length); /* before the end of the line */
     return fseek(file, 0, SEEK_SET) == 0 && fwrite(head, 1, size, file) == size;
 }
 
@@ -61,14 +72,16 @@ static tnd_status_t fill(FILE *file, tnd_stored_t *data, const tnd_record_finder
 {
     tnd_record_window_t window;
     tnd_offsets_t offsets = {.file = file};
-    *written_p = write_header(file, 0);
+    (void)XXH3_64bits_reset(&offsets.hash);
+    *written_p = write_header(file, 0, 0);
     tnd_record_window_init(&window, &data->content, data->compression);
     tnd_status_t status = find_all(&window, finder, &offsets, error);
     tnd_record_window_free(&window);
     TND_TRY(status);
     TND_TRY(tnd_content_intact(&data->content, error));
-    *written_p =
-        *written_p && write_header(file, offsets.count) && fflush(file) == 0 && ferror(file) == 0;
+    *written_p = *written_p &&
+                 write_header(file, offsets.count, XXH3_64bits_digest(&offsets.hash)) &&
+                 fflush(file) == 0 && ferror(file) == 0;
     return TND_OK;
 }
 
@@ -142,6 +155,34 @@ static tnd_status_t build(char **path_p, tnd_stored_t *data, const tnd_record_fi
     return build_in_memory(path_p, data, finder, facts, error);
 }
 
+/*  Compares the hash in the header with that of the numbers. */
+static tnd_status_t check_hash(tnd_stored_t *index, tnd_error_t *error)
+{
+    const uint8_t *bytes;
+    char comment[sizeof hash_mark + HASH_DIGITS] = "";
+    uint64_t hash = 0, size = index->rows * sizeof(uint64_t);
+    size_t length = sizeof comment - 1;
+    if (index->offset > length) {
+        TND_TRY(tnd_content_view(&index->content, 0, index->offset, &bytes, error));
+        memcpy(comment, bytes + index->offset - 1 - length, length);
+    }
+    if (strncmp(comment, hash_mark, sizeof hash_mark - 1) != 0 ||
+        sscanf(comment + sizeof hash_mark - 1, "%16" SCNx64, &hash) != 1)
+        return tnd_fail(error, "%s: has no hash of its numbers: an earlier version made it",
+                        index->path);
+    XXH3_state_t state;
+    (void)XXH3_64bits_reset(&state);
+    for (uint64_t at = 0; at < size; at += HASHED_AT_ONCE) {
+        size_t some = size - at < HASHED_AT_ONCE ? size - at : HASHED_AT_ONCE;
+        TND_TRY(tnd_content_view(&index->content, index->offset + at, some, &bytes, error));
+        (void)XXH3_64bits_update(&state, bytes, some);
+    }
+    tnd_content_forget(&index->content);
+    return XXH3_64bits_digest(&state) == hash
+               ? TND_OK
+               : tnd_fail(error, "%s: its numbers are not those that were written", index->path);
+}
+
 /*  Looks at some records of a plain file: most of them should be where the index says.  Damaged ones
  *  may not be. */
 static tnd_status_t check_samples(const tnd_stored_t *index, tnd_stored_t *data,
@@ -196,9 +237,10 @@ static tnd_status_t open_index(tnd_stored_t *index, const char *path, tnd_stored
     tnd_error_t why;
     TND_TRY(tnd_npy_open(index, path, error));
     data->rows = size;
-    tnd_status_t status =
-        tnd_splits_check_index(index, size, plain ? finder->stray_max : size, finder->skips_head,
-                               &facts->longest, &facts->stray, &why);
+    tnd_status_t status = built ? TND_OK : check_hash(index, &why);
+    if (status == TND_OK)
+        status = tnd_splits_check_index(index, size, plain ? finder->stray_max : size,
+                                        finder->skips_head, &facts->longest, &facts->stray, &why);
     uint64_t end = 0;
     if (status == TND_OK && plain && !built)
         status = check_samples(index, data, finder, &why);

@@ -8,6 +8,8 @@
  *  file's size, modification time and first and last 64 KiB; another file, or the same file
  *  changed, has another index.
  *
+ *  A comment in its header has a hash of its numbers, which is compared when it is opened.
+ *
  *  A finder knows the format.  It walks over the file by a window, in ascending order.
  *
  *  Threads: any; different files at once. */

@@ -3,6 +3,7 @@
 
 Usage: records.py [NAME...]; without a name it lists them.  Vectors: tests/oracle/{tfrecord,text}.
 """
+import ast
 import gzip
 import json
 import re
@@ -574,6 +575,30 @@ def test_an_index_is_used_again_and_a_wrong_one_is_not(folder):
         assert index.read_bytes() == whole
         assert f"{path}: what was kept of the file did not fit it and was made again: {index}" in text, text
     assert head(folder, "text", [path])[1] == ""
+
+
+def test_one_flipped_bit_of_an_index_is_noticed(folder):
+    """Each number is plausible with a bit flipped: a record begins a byte later or earlier."""
+    rows = [b"x" * 40 for _ in range(60)]
+    for source, pack in {"text": b"\n".join, "csv": b"\n".join,
+                         "tfrecord": lambda rows: b"".join(map(framed, rows))}.items():
+        path = folder / f"rows.{source}"
+        path.write_bytes(pack(rows))
+        head(folder, source, [path])
+        index, = (folder / "cache" / "tundish").glob(f"rows.{source}.*")
+        whole = index.read_bytes()
+        header = whole[10:128].decode()
+        assert ast.literal_eval(header)["shape"] == (len(rows) + 1,)  # as numpy.load reads it
+        digits = whole[:128].index(b" # xxh3 ") + 8
+        for at in (128 + 8 * 7, 128 + 8 * 31, 128 + 8 * 59, digits, digits + 15):
+            for wrong in (whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1:],
+                          whole[:digits - 8] + b" " * 24 + whole[digits + 16:]):  # of an earlier version
+                index.write_bytes(wrong)
+                found, text = head(folder, source, [path])
+                assert found == rows, (source, at)
+                assert f"{path}: what was kept of the file did not fit it and was made again" in text, text
+                assert index.read_bytes() == whole
+        assert head(folder, source, [path])[1] == ""
 
 
 def test_the_index_of_another_file_is_not_used(folder):
