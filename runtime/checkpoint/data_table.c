@@ -228,12 +228,27 @@ static tnd_status_t fail_list(const tnd_data_table_t *was, const tnd_data_table_
     return tnd_fail(error, "the files of the source are in another order than in the checkpoint");
 }
 
+/*  Adds the fraction of the second. */
+static void add_fraction(char text[TND_DATA_TIME], int64_t modified_ns)
+{
+    static const char zone[] = " UTC";
+    char *end = strstr(text, zone);
+    int64_t rest = modified_ns % second_ns;
+    if (end != NULL)
+        snprintf(end, TND_DATA_TIME - (size_t)(end - text), ".%09" PRId64 "%s",
+                 rest < 0 ? rest + second_ns : rest, zone);
+}
+
 static tnd_status_t fail_time(const tnd_data_file_t *was, const tnd_data_file_t *is,
                               tnd_error_t *error)
 {
     char then[TND_DATA_TIME], now[TND_DATA_TIME];
     tnd_data_table_time(was->modified_ns, then);
     tnd_data_table_time(is->modified_ns, now);
+    if (strcmp(then, now) == 0) {
+        add_fraction(then, was->modified_ns);
+        add_fraction(now, is->modified_ns);
+    }
     return tnd_fail(error,
                     "%s may have changed since the checkpoint: its modification time was %s and is "
                     "%s, and %s; if it is a copy of the same data, resume with --trust-data%s",
