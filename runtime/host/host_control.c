@@ -294,8 +294,10 @@ static void host_arrival(tnd_host_t *self, const tnd_arrival_t *arrival, uint64_
     case TND_ARRIVAL_UP:
         if (!tnd_host_leads(self))
             greet_leader(self, now);
-        else if (known)
+        else if (known) {
             tnd_leader_host_up(self->leader, host, arrival->life, now);
+            self->busy_due_ns = now; /* it learns the session of the run */
+        }
         break;
     case TND_ARRIVAL_LOST:
         if (tnd_host_leads(self) && known) {

@@ -2,6 +2,7 @@
 #include "tools/touch/touch_client.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <pwd.h>
 #include <stdio.h>
 #include <string.h>
@@ -16,7 +17,18 @@
 /*  The process drops a client to which the leader has not answered after 5 s. */
 static const struct timeval patience = {.tv_sec = 8};
 
-/*  A process of the run, preferably the leader's; NULL: none, or runs that cannot be told apart. */
+/*  Whether the process leads a run or has met its leader: only then is its session that of the run. */
+static bool has_met_leader(const tnd_inspected_t *process)
+{
+    char own[32];
+    snprintf(own, sizeof own, "-%" PRIx64 ".pages", process->session);
+    size_t length = strlen(process->path), end = strlen(own);
+    return process->record.page->state != 0 || length < end ||
+           strcmp(process->path + length - end, own) != 0;
+}
+
+/*  A process of the run, preferably the leader's; NULL: none, or runs that cannot be told apart.
+ *  A process that was just started may belong to any of them. */
 static const tnd_inspected_t *find(const tnd_inspection_t *look, const char *run, char *text,
                                    size_t room)
 {
@@ -25,6 +37,10 @@ static const tnd_inspected_t *find(const tnd_inspection_t *look, const char *run
         const tnd_inspected_t *process = &look->processes[p];
         if (process->killed || process->foreign || (run != NULL && strcmp(run, process->run) != 0))
             continue;
+        if (found != NULL && has_met_leader(found) && !has_met_leader(process))
+            continue;
+        if (found != NULL && has_met_leader(process) && !has_met_leader(found))
+            found = NULL;
         if (found != NULL && !tnd_inspected_same(found, process)) {
             snprintf(text, room,
                      run != NULL ? "several runs named %s are on this machine"
