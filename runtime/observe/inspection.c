@@ -27,7 +27,9 @@ static const char other_run[] = "it is of another run";
 
 typedef struct {
     tnd_inspection_t *made;
-    const char *run; /* NULL: all */
+    const char *run;             /* NULL: all */
+    int process;                 /* whose file alone is wanted; 0: of all */
+    const tnd_inspected_t *same; /* only running processes of its run; NULL: of all */
     tnd_look_t look;
     size_t room;
     FILE *unread;
@@ -215,6 +217,18 @@ static void report_others(const walk_t *walk)
                 walk->example, walk->version, TND_PAGES_VERSION);
 }
 
+/*  Reads the header alone if only some files are wanted. */
+static bool is_wanted(const walk_t *walk, int file, bool killed)
+{
+    tnd_pages_header_t header;
+    if (walk->process == 0 && walk->same == NULL)
+        return true;
+    if (killed || pread(file, &header, sizeof header, 0) != sizeof header)
+        return false;
+    return walk->same != NULL ? header.session == walk->same->session
+                              : header.process == walk->process;
+}
+
 static void take_file(walk_t *walk, int folder, const char *path, const char *name)
 {
     tnd_inspected_t process = {0};
@@ -227,6 +241,10 @@ static void take_file(walk_t *walk, int folder, const char *path, const char *na
     }
     /* Checked before reading: a process that ends meanwhile was alive. */
     process.killed = flock(file, LOCK_SH | LOCK_NB) == 0;
+    if (!is_wanted(walk, file, process.killed)) {
+        close(file);
+        return;
+    }
     if (process.killed)
         tnd_touch_forget(folder, file);
     const char *why = take_pages(file, walk->run, walk->look, false, &process);
@@ -306,11 +324,11 @@ tnd_inspection_t *tnd_inspection_new(tnd_look_t look)
     return tnd_inspection_of_run(NULL, look);
 }
 
-tnd_inspection_t *tnd_inspection_of_run(const char *run, tnd_look_t look)
+static tnd_inspection_t *inspect(walk_t walk)
 {
     tnd_inspection_t *self = tnd_allocate_zeroed(1, sizeof *self);
     size_t size = 0;
-    walk_t walk = {.made = self, .run = run, .look = look};
+    walk.made = self;
     walk.unread = tnd_memory_stream(&self->unread, &size);
     tnd_pages_folders_t folders;
     size_t count = tnd_pages_folders(&folders);
@@ -318,10 +336,27 @@ tnd_inspection_t *tnd_inspection_of_run(const char *run, tnd_look_t look)
     self->now_ns = tnd_clock_now();
     for (size_t i = 0; i < count; i++)
         take_folder(&walk, folders.path[i]);
-    take_others(&walk);
+    if (walk.process == 0 && walk.same == NULL)
+        take_others(&walk);
     report_others(&walk);
     fclose(walk.unread);
     tnd_inspection_sort(self);
+    return self;
+}
+
+tnd_inspection_t *tnd_inspection_of_run(const char *run, tnd_look_t look)
+{
+    return inspect((walk_t){.run = run, .look = look});
+}
+
+tnd_inspection_t *tnd_inspection_of_self(tnd_look_t look)
+{
+    tnd_inspection_t *own = inspect((walk_t){.process = (int)getpid(), .look = TND_LOOK_NOW});
+    if (own->count == 0)
+        return own;
+    tnd_inspection_t *self =
+        inspect((walk_t){.run = own->processes[0].run, .same = &own->processes[0], .look = look});
+    tnd_inspection_destroy(&own);
     return self;
 }
 

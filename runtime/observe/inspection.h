@@ -65,6 +65,9 @@ tnd_inspection_t *tnd_inspection_new(tnd_look_t look);
 /*  Copies the pages of this run only, so that the cost does not depend on other runs of this
  *  machine; NULL: of all runs. */
 tnd_inspection_t *tnd_inspection_of_run(const char *run, tnd_look_t look);
+/*  Copies the pages of the run of this process only, of the processes that were not killed; nothing
+ *  if this process has no pages. */
+tnd_inspection_t *tnd_inspection_of_self(tnd_look_t look);
 /*  Reads one open statistics file, also after its removal; NULL if it cannot be read. */
 tnd_inspection_t *tnd_inspection_of_file(int file);
 void tnd_inspection_destroy(tnd_inspection_t **self_p);

@@ -41,7 +41,7 @@ void tnd_run_account_tick(tnd_run_account_t *self, uint64_t now)
 {
     if (now < self->due_ns)
         return;
-    tnd_inspection_t *look = tnd_inspection_new(TND_LOOK_HISTORIES);
+    tnd_inspection_t *look = tnd_inspection_of_self(TND_LOOK_HISTORIES);
     const tnd_inspected_t *own = own_of(look);
     if (own != NULL)
         tnd_actor_history_add(&self->history, look, own);
@@ -51,7 +51,7 @@ void tnd_run_account_tick(tnd_run_account_t *self, uint64_t now)
 
 void tnd_run_account_end(tnd_run_account_t *self)
 {
-    tnd_inspection_t *look = tnd_inspection_new(TND_LOOK_DETAILS);
+    tnd_inspection_t *look = tnd_inspection_of_self(TND_LOOK_DETAILS);
     const tnd_inspected_t *own = own_of(look);
     if (own != NULL) {
         size_t size;

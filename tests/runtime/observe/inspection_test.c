@@ -106,6 +106,42 @@ Test(inspection, pages_of_other_runs_are_left_alone)
     tnd_pages_destroy(&pages);
 }
 
+Test(inspection, a_process_looks_at_its_own_run_without_the_others)
+{
+    enum { OTHERS = 40 };
+    tnd_inspection_t *look = tnd_inspection_of_self(TND_LOOK_NOW);
+    cr_assert_eq(look->count, 0);
+    tnd_inspection_destroy(&look);
+    tnd_pages_t *own = pages_of("mine", 1);
+    tnd_pages_join(own, 7777);
+    int ready[2], done[2];
+    cr_assert(pipe(ready) == 0 && pipe(done) == 0);
+    /* All have that name; the first is of the same run. */
+    for (int i = 0; i < OTHERS; i++)
+        if (fork() == 0) {
+            char byte = 0;
+            tnd_pages_t *other = pages_of("mine", 1);
+            tnd_pages_join(other, i == 0 ? 7777 : 1000 + (uint64_t)i);
+            close(done[1]);
+            if (write(ready[1], &byte, 1) == 1)
+                (void)!read(done[0], &byte, 1);
+            tnd_pages_destroy(&other);
+            _exit(0);
+        }
+    char bytes[OTHERS];
+    for (ssize_t got = 0; got < OTHERS;)
+        got += read(ready[0], bytes, sizeof bytes);
+    look = tnd_inspection_of_self(TND_LOOK_DETAILS);
+    cr_expect_eq(look->count, 2, "%u", look->count);
+    for (uint32_t i = 0; i < look->count; i++)
+        cr_expect_eq(look->processes[i].session, 7777);
+    tnd_inspection_destroy(&look);
+    close(done[1]);
+    while (wait(NULL) > 0) {
+    }
+    tnd_pages_destroy(&own);
+}
+
 Test(inspection, what_a_process_knows_of_its_run_is_read)
 {
     uint32_t count;
