@@ -300,6 +300,22 @@ def test_other_addresses_need_listen_and_a_token(folder):
     taken.close()
 
 
+def test_slow_requests_keep_no_client_out(folder):
+    with watched(folder) as (watch, *_):
+        watch.looks(1)
+        links = []
+        for number in range(400):  # more than it has places, and none gives up
+            link = socket.create_connection(("127.0.0.1", watch.port))
+            link.sendall(b"GET /why HTTP/1.1\r\nHost: loc")
+            links.append(link)
+            if number >= 250:
+                begun = time.monotonic()
+                same(watch.get("/why")[0], 200)
+                assert time.monotonic() - begun < 5, number
+        for link in links:
+            link.close()
+
+
 def test_slow_and_silent_clients_take_no_memory(folder):
     with watched(folder) as (watch, *_):
         watch.looks(3)

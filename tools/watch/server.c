@@ -16,6 +16,7 @@
 /*  The limits.  Further clients wait in the queue of the kernel. */
 enum {
     CLIENTS_MAX = 256,
+    CLIENTS_FREE = 64,   /* places that clients without a request make free */
     CLIENT_BYTES = 8192, /* of a request, and of a part of an answer */
     PATIENCE_S = 30,     /* for a request, and for an answer of which nothing is read */
     REST_S = 5           /* between two looks of a client, at most */
@@ -26,6 +27,7 @@ typedef struct client {
     struct client *before, *after;
     int socket;
     bool asked;        /* a request is being answered */
+    bool dismissed;    /* disconnected, to make room */
     uint64_t since_ns; /* that it has waited for a request */
     enum { USER_UNKNOWN, USER_OWN, USER_OTHER } user;
 } client_t;
@@ -60,6 +62,33 @@ static int socket_of(struct MHD_Connection *connection)
     return MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
 }
 
+static bool is_own(client_t *client)
+{
+    if (client->user == USER_UNKNOWN) {
+        tnd_peer_t peer = tnd_local_peer(client->socket);
+        bool is_own_user = peer.place == TND_PEER_LOCAL && peer.user == geteuid();
+        client->user = is_own_user ? USER_OWN : USER_OTHER;
+    }
+    return client->user == USER_OWN;
+}
+
+/*  Disconnects the client that has waited longest for a request, one of another user first: clients
+ *  that send a request slowly, or none, must not keep others out.  The newest one stays. */
+static void make_room(const tnd_server_t *self)
+{
+    client_t *longest = NULL;
+    if (self->looks->clients <= CLIENTS_MAX - CLIENTS_FREE)
+        return;
+    for (client_t *client = self->clients->after; client != NULL; client = client->after)
+        if (!client->asked && !client->dismissed &&
+            (longest == NULL || !is_own(client) || is_own(longest)))
+            longest = client;
+    if (longest == NULL)
+        return;
+    longest->dismissed = true;
+    (void)shutdown(longest->socket, SHUT_RDWR);
+}
+
 static void take_connection(void *context, struct MHD_Connection *connection, void **client_p,
                             enum MHD_ConnectionNotificationCode what)
 {
@@ -75,6 +104,7 @@ static void take_connection(void *context, struct MHD_Connection *connection, vo
         self->clients = client;
         self->looks->clients++;
         *client_p = client;
+        make_room(self);
         return;
     }
     if (client->before != NULL)
@@ -105,16 +135,6 @@ static void end_request(void *context, struct MHD_Connection *connection, void *
 }
 
 /* --- who may read ----------------------------------------------------------------------------- */
-
-static bool is_own(client_t *client)
-{
-    if (client->user == USER_UNKNOWN) {
-        tnd_peer_t peer = tnd_local_peer(client->socket);
-        bool is_own_user = peer.place == TND_PEER_LOCAL && peer.user == geteuid();
-        client->user = is_own_user ? USER_OWN : USER_OTHER;
-    }
-    return client->user == USER_OWN;
-}
 
 static bool has_token(const tnd_server_t *self, struct MHD_Connection *connection)
 {
