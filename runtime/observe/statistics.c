@@ -174,6 +174,21 @@ static void sweep_file(int folder, const char *name, sweep_t *sweep)
     close(file);
 }
 
+/*  Removes a file that a process was killed over, before the file had its name: it has that within
+ *  milliseconds. */
+static void sweep_draft(int folder, const char *name)
+{
+    struct stat facts;
+    struct timespec now;
+    const char *end = strstr(name, ".pages.new");
+    if (strncmp(name, "tundish-", 8) != 0 || end == NULL || end[10] != '\0' ||
+        fstatat(folder, name, &facts, AT_SYMLINK_NOFOLLOW) != 0)
+        return;
+    clock_gettime(CLOCK_REALTIME, &now);
+    if (now.tv_sec - facts.st_mtim.tv_sec > (time_t)(dead_for_ns / 1000000000u))
+        (void)unlinkat(folder, name, 0);
+}
+
 static void sweep(const char *folder, sweep_t *what)
 {
     DIR *open_folder = opendir(folder);
@@ -182,6 +197,8 @@ static void sweep(const char *folder, sweep_t *what)
     for (const struct dirent *entry; (entry = readdir(open_folder)) != NULL;)
         if (tnd_pages_named(entry->d_name))
             sweep_file(dirfd(open_folder), entry->d_name, what);
+        else
+            sweep_draft(dirfd(open_folder), entry->d_name);
     closedir(open_folder);
 }
 

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -140,6 +141,26 @@ Test(inspection, a_process_looks_at_its_own_run_without_the_others)
     while (wait(NULL) > 0) {
     }
     tnd_pages_destroy(&own);
+}
+
+Test(inspection, a_file_that_never_got_its_name_is_removed_after_ten_minutes)
+{
+    static const int ages_s[] = {590, 610};
+    char paths[2][300];
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    for (int i = 0; i < 2; i++) {
+        snprintf(paths[i], sizeof paths[i], "%s/tundish-mine-a-%d-1.pages.new", folder, i);
+        int file = open(paths[i], O_WRONLY | O_CREAT | O_EXCL, 0600);
+        struct timespec then = {.tv_sec = now.tv_sec - ages_s[i]};
+        cr_assert_eq(futimens(file, (struct timespec[]){then, then}), 0);
+        close(file);
+    }
+    tnd_pages_t *pages = pages_of("mine", 1);
+    cr_expect_eq(access(paths[0], F_OK), 0, "a process may still make it");
+    cr_expect_neq(access(paths[1], F_OK), 0);
+    (void)unlink(paths[0]);
+    tnd_pages_destroy(&pages);
 }
 
 Test(inspection, what_a_process_knows_of_its_run_is_read)
