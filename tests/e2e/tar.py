@@ -9,6 +9,7 @@ import gzip
 import io
 import json
 import os
+import random
 import shutil
 import subprocess
 import sys
@@ -210,6 +211,166 @@ def test_damage_is_named_by_file_record_and_byte(folder):
         packed = folder / f"{name}.tar.gz"
         packed.write_bytes(gzip.compress(bytes_of))
         assert head(folder, [packed], columns, "on_error: skip") == rows, name
+
+
+def texts(first, count):
+    """`count` samples of a text of 700 bytes, which begins with their number."""
+    return [member for number in range(first, first + count)
+            for member in ((f"{number:06}.cls", str(number % 10).encode()),
+                           (f"{number:06}.txt", b"%03d" % number + bytes([65 + number % 26]) * 697))]
+
+
+def messages(folder, files, more="", expect=0):
+    """What a run prints on stderr."""
+    done = subprocess.run([str(TUNDISH), "run", str(write(folder, files, more, feed=True))],
+                          capture_output=True, text=True, timeout=60)
+    assert done.returncode == expect, (files, done.stdout, done.stderr)
+    return done.stderr
+
+
+def inspect(path, expect=0):
+    done = subprocess.run([str(TUNDISH), "inspect", str(path), "--json"], capture_output=True, text=True,
+                          timeout=60)
+    assert done.returncode == expect, (done.stdout, done.stderr)
+    return json.loads(done.stdout)["inputs"][0]
+
+
+def numbers(rows):
+    return [int(row[-1][:3]) for row in rows]
+
+
+def pack(folder, name, data):
+    """The archive as it is, and compressed in each way."""
+    paths = []
+    for ending, compress in (("", bytes), (".gz", gzip.compress), (".zst", zstd)):
+        packed = compress(data)
+        if packed is not None:
+            paths.append(folder / f"{name}{ending}")
+            paths[-1].write_bytes(packed)
+    return paths
+
+
+def test_what_follows_the_end_of_an_archive_is_read_or_reported(folder):
+    """Two zero blocks are the end mark (POSIX); tarfile writes 10 KiB, a multiple of which all is."""
+    one = archive(folder / "one.tar", texts(0, 3)).read_bytes()
+    two = archive(folder / "two.tar", texts(3, 4), "pax").read_bytes()
+    size = 3 * (512 + 512 + 512 + 1024)
+    cases = (("joined", one + two, range(7)), ("one_zero_block", one[:size] + bytes(512) + two, range(7)),
+             ("right_after_the_mark", one[:size + 1024] + two, range(7)),
+             ("marks_only", one + bytes(10240), range(3)))
+    for name, data, wanted in cases:
+        for path in pack(folder, f"{name}.tar", data):
+            for access in ("map", "read"):
+                assert numbers(head(folder, [path], "", f"access: {access}")) == list(wanted), (path, access)
+            assert inspect(path)["notes"] == [], path
+    for name, data, at in (("unknown", one + b"unknown bytes ".ljust(512, b"x"), len(one)),
+                           ("a_few_bytes", one + b"abc", len(one))):
+        for path in pack(folder, f"{name}.tar", data):
+            text = head(folder, [path], expect=1)
+            assert "record 3" in text and f"at byte {at}" in text and str(path) in text, text
+            assert numbers(head(folder, [path], "", "on_error: skip")) == [0, 1, 2]
+
+
+def test_an_archive_without_its_end_mark_is_reported(folder):
+    whole = archive(folder / "whole.tar", texts(0, 20)).read_bytes()
+    cut = whole[:10 * (512 + 512 + 512 + 1024)]
+    for path in pack(folder, "cut.tar", cut):
+        assert numbers(head(folder, [path])) == list(range(10))
+        said = messages(folder, [path])
+        assert f"warning {path}: ends without an end-of-archive mark" in said, said
+        assert len(inspect(path)["notes"]) == 1
+    assert messages(folder, [folder / "whole.tar"]) == "" and inspect(folder / "whole.tar")["notes"] == []
+    for number in range(3):
+        (folder / f"{number}.tar").write_bytes(cut)
+    said = messages(folder, [folder / f"{number}.tar" for number in range(3)])
+    assert said.count("\n") == 1 and "and so do 2 more archives" in said, said
+
+
+def test_a_cut_in_a_file_that_is_no_column_is_reported(folder):
+    data = archive(folder / "x.tar", [member for number in range(5) for member in sample(number)]).read_bytes()
+    cut = data[:data.rindex(b"train/0003.meta.json") + 512 + 1]
+    for path in pack(folder, "cut.tar", cut):
+        text = head(folder, [path], ", columns: {image: jpg, label: cls}", expect=1)
+        assert "record 4" in text and str(path) in text, text
+        assert len(head(folder, [path], ", columns: {image: jpg, label: cls}", "on_error: skip")) == 4
+
+
+def test_each_changed_bit_of_a_compressed_archive_is_noticed(folder):
+    """Stored, not deflated, so that other bytes unpack too: only the CRC-32 at the end tells."""
+    draw = random.Random(3)
+    data = archive(folder / "x.tar", texts(0, 40)).read_bytes()
+    path = folder / "x.tar.gz"
+    packed = gzip.compress(data, 0, mtime=0)
+    for _ in range(12):
+        at = draw.randrange(2000, len(packed))
+        damaged = bytearray(packed)
+        damaged[at] ^= 1 << draw.randrange(8)
+        path.write_bytes(damaged)
+        for more in ("", ", max: 1000"):
+            said = messages(folder, [path], more, expect=1)
+            assert "is bad" in said and "x.tar.gz" in said, (at, said)
+        assert inspect(path, expect=1)["damaged"] >= 1
+    damaged = bytearray(packed)
+    damaged[-5] ^= 1  # of the CRC-32 itself
+    path.write_bytes(damaged)
+    said = messages(folder, [path], expect=1)
+    assert "record 40 is bad" in said and "the gzip stream is damaged (incorrect data check)" in said, said
+    assert numbers(head(folder, [path], "", "on_error: skip")) == list(range(40))
+    frame = zstd(data)
+    if frame is not None:
+        path = folder / "x.tar.zst"
+        path.write_bytes(frame[:-1])
+        said = messages(folder, [path], expect=78)  # no file comes before the cut
+        assert "the zstd stream is cut" in said, said
+
+
+def test_links_are_followed_or_reported(folder):
+    """WebDataset's tarfile gives a link no bytes; GNU tar makes one of a file that it has stored."""
+    path = folder / "links.tar"
+    members = [("0.cls", b"0"), ("0.txt", b"000 the same"), ("1.cls", b"1"), ("1.txt", "0.txt"),
+               ("2.cls", b"2"), ("2.txt", "1.txt"), ("pool", b"005"), ("3.cls", b"3"),
+               ("3.txt", "4.txt"), ("4.cls", b"4"), ("4.txt", b"004"), ("5.cls", b"5"), ("5.txt", "pool")]
+    for form in FORMATS:
+        with tarfile.open(path, "w", format=FORMATS[form]) as out:
+            for name, data in members:
+                info = tarfile.TarInfo(name)
+                if isinstance(data, str):
+                    info.type, info.linkname = tarfile.LNKTYPE, data
+                    data = b""
+                info.size = len(data)
+                out.addfile(info, io.BytesIO(data))
+        columns = ", columns: {label: cls, text: txt}"
+        text = head(folder, [path], columns, expect=1)
+        assert "record 3" in text and "is a link to `4.txt`, which is not before it" in text, text
+        rows = head(folder, [path], columns, "on_error: skip")
+        assert rows == [(b"0", b"000 the same"), (b"1", b"000 the same"), (b"2", b"000 the same"), (b"4", b"004"),
+                        (b"5", b"005")]
+        packed = folder / "links.tar.gz"
+        packed.write_bytes(gzip.compress(path.read_bytes()))
+        text = head(folder, [packed], columns, expect=1)
+        assert "the file `1.txt` is a link to `0.txt`" in text and "--hard-dereference" in text, text
+        assert head(folder, [packed], columns + f", spool: {{dir: {folder}/spool, limit: 1MiB}}",
+                    "on_error: skip") == rows
+    with tarfile.open(path, "w") as out:
+        for name in ("0.txt", "1.txt"):
+            info = tarfile.TarInfo(name)
+            if name == "1.txt":
+                info.type, info.linkname = tarfile.SYMTYPE, "0.txt"
+            else:
+                info.size = 3
+            out.addfile(info, io.BytesIO(b"000"))
+    text = head(folder, [path], expect=1)
+    assert "record 1" in text and "the file `1.txt` is a link to `0.txt`" in text, text
+
+
+def test_extensions_are_compared_in_lower_case(folder):
+    """As group_by_keys of WebDataset, with lcase; keys keep their case."""
+    members = [("A.JPG", b"a"), ("A.Cls", b"1"), ("a.jpg", b"b"), ("a.CLS", b"2")]
+    path = archive(folder / "x.tar", members)
+    for columns in ("", ", columns: {jpg: JPG, cls: cls}", ", columns: {jpg: \"png;Jpg\", cls: CLS}"):
+        assert head(folder, [path], columns) == [(b"a", b"1"), (b"b", b"2")], columns
+    archive(path, [("a.jpg", b"a"), ("a.JPG", b"b")])
+    assert "it has two files for column `jpg`" in head(folder, [path], expect=1)
 
 
 def test_what_is_no_archive_is_refused(folder):

@@ -150,6 +150,12 @@ static void print_contents(const report_t *self)
         printf("%-14s %s\n", i == 0 ? "  begins" : "", scan->lines[i]);
 }
 
+static void print_notes(const report_t *self)
+{
+    for (size_t i = 0; i < self->data.facts.note_count; i++)
+        printf("%-14s %s\n", i == 0 ? "  notes" : "", self->data.facts.notes[i]);
+}
+
 static void print_damage(const report_t *self)
 {
     char text[TND_NUMBER_TEXT];
@@ -200,6 +206,7 @@ static void print_text(report_t *self)
                number(scan->sizes.max, texts[3]));
     print_contents(self);
     print_damage(self);
+    print_notes(self);
 }
 
 /*  ---------------------------------------------------------------------------------------- JSON */
@@ -235,6 +242,16 @@ static void print_json_columns(const tnd_schema_t *schema)
     putchar(']');
 }
 
+static void print_json_notes(const tnd_source_facts_t *facts)
+{
+    fputs(",\"notes\":[", stdout);
+    for (size_t i = 0; i < facts->note_count; i++) {
+        fputs(i > 0 ? "," : "", stdout);
+        tnd_json_text(stdout, facts->notes[i]);
+    }
+    putchar(']');
+}
+
 static void print_json_keys(const tnd_example_keys_t *keys)
 {
     printf(",\"examples\":%" PRIu64 ",\"keys\":[", keys->examples);
@@ -258,6 +275,7 @@ static void print_json(const report_t *self, const char *lines, bool more)
     tnd_json_member(stdout, "compression", self->item->compression);
     print_json_files(self);
     print_json_columns(&self->data.facts.schema);
+    print_json_notes(&self->data.facts);
     printf(",\"records\":%" PRIu64 ",\"bytes\":", scan->records);
     if (scan->sizes.count > 0)
         printf("{\"min\":%" PRIu64 ",\"mean\":%.17g,\"p99\":%" PRIu64 ",\"max\":%" PRIu64 "}",

@@ -1,6 +1,7 @@
 /*  actors/source/sample/tar.c - WebDataset: samples of tar archives, as rows of bytes.
  *
  *  A sample is the files of one key, `key.jpg` and `key.cls`; each extension is a column. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -120,27 +121,69 @@ typedef struct {
     tnd_file_progress_t *progress;
 } search_t;
 
+/*  Whether the end of an archive that is cut was noticed by its last sample. */
+static bool is_noticed(const tnd_tar_file_t *file, const tnd_tar_samples_t *samples,
+                       const tnd_tar_sample_t *sample)
+{
+    return samples->key == NULL && sample->at >= file->content.size && file->count > 0 &&
+           file->rows[file->count - 1].why != NULL;
+}
+
+static void add_link(tnd_tar_t *self, tnd_tar_file_t *file, const tnd_tar_link_t *link)
+{
+    tnd_tar_row_t *row = &file->rows[link->sample];
+    tnd_tar_place_t *place = &file->places[link->sample * self->columns.count + link->column];
+    bool fits = link->found && link->offset <= file->content.size &&
+                link->size <= file->content.size - link->offset;
+    *place = (tnd_tar_place_t){.offset = fits ? link->offset : 0, .size = fits ? link->size : 0};
+    if (place->size > file->longest[link->column])
+        file->longest[link->column] = place->size;
+    if (!fits && row->why == NULL)
+        row->why = tnd_format_string("the file of column `%s` is a link to `%.80s`, which is not "
+                                     "before it in the archive",
+                                     self->columns.names[link->column], link->target);
+}
+
+static tnd_status_t add_links(tnd_tar_t *self, tnd_tar_file_t *file, tnd_tar_links_t *links,
+                              tnd_error_t *error)
+{
+    if (links->count > 0)
+        TND_TRY(tnd_tar_links_find(links, &file->content, error));
+    for (size_t i = 0; i < links->count; i++)
+        add_link(self, file, &links->items[i]);
+    return TND_OK;
+}
+
+static tnd_status_t find_in_file(tnd_tar_t *self, tnd_tar_file_t *file, tnd_error_t *error)
+{
+    tnd_tar_samples_t samples;
+    tnd_tar_sample_t sample;
+    tnd_tar_links_t links = {0};
+    tnd_status_t status;
+    tnd_tar_samples_init(&samples, &self->columns, &file->content,
+                         file->compressed ? NULL : &links);
+    tnd_tar_take_fn *take = file->compressed ? pass_over : NULL;
+    while ((status = tnd_tar_samples_next(&samples, &sample, take, NULL, error)) == TND_OK)
+        if (file->compressed)
+            measure(file, &samples, &sample);
+        else if (!is_noticed(file, &samples, &sample))
+            add_row(self, file, &sample);
+    file->unmarked = status == TND_END && !tnd_tar_members_marked(samples.members);
+    tnd_tar_samples_free(&samples);
+    if (status == TND_END)
+        status = add_links(self, file, &links, error);
+    tnd_tar_links_free(&links);
+    return status;
+}
+
 /*  Finds the samples of a file. */
 static void find_samples(void *context, size_t index)
 {
     const search_t *search = context;
     tnd_tar_t *self = search->tar;
     tnd_tar_file_t *file = &self->files[index];
-    tnd_tar_samples_t samples;
-    tnd_tar_sample_t sample;
     tnd_file_progress_begin(search->progress, index, "searching", &file->content);
-    tnd_tar_samples_init(&samples, &self->columns, &file->content);
-    tnd_tar_take_fn *take = file->compressed ? pass_over : NULL;
-    while ((file->status = tnd_tar_samples_next(&samples, &sample, take, NULL, &file->error)) ==
-           TND_OK) {
-        /* The end of an archive that is cut was noticed by its last sample. */
-        bool cut = samples.key == NULL && sample.at >= file->content.size && !file->compressed;
-        if (file->compressed)
-            measure(file, &samples, &sample);
-        else if (!cut)
-            add_row(self, file, &sample);
-    }
-    tnd_tar_samples_free(&samples);
+    file->status = find_in_file(self, file, &file->error);
     tnd_error_t lost;
     if (tnd_content_intact(&file->content, &lost) != TND_OK) {
         file->status = TND_FAILED;
@@ -173,6 +216,29 @@ static tnd_status_t find_all(tnd_tar_t *self, const tnd_source_scope_t *scope, t
     return failures.status;
 }
 
+/*  Adds a note of the archives that `is` holds for: the name of the first, and how many more. */
+static void note_files(tnd_tar_t *self, bool (*is)(const tnd_tar_file_t *file), const char *what)
+{
+    size_t count = 0, first = 0;
+    char more[48] = "";
+    for (size_t i = self->file_count; i-- > 0;)
+        if (is(&self->files[i])) {
+            first = i;
+            count++;
+        }
+    if (count > 1)
+        snprintf(more, sizeof more, ", and so %s %zu more archive%s", count > 2 ? "do" : "does",
+                 count - 1, count > 2 ? "s" : "");
+    if (count > 0)
+        self->notes[self->note_count++] =
+            tnd_format_string("%s: %s%s", self->files[first].content.path, what, more);
+}
+
+static bool is_unmarked(const tnd_tar_file_t *file)
+{
+    return file->unmarked;
+}
+
 /*  ------------------------------------------------------------------------------------- opening */
 
 /*  Reads a compressed archive from the folder of `spool`. */
@@ -197,7 +263,7 @@ static tnd_status_t open_file(tnd_tar_t *self, tnd_tar_file_t *file, const char 
     TND_TRY(tnd_content_open(&file->content, path, scope, error));
     self->file_count++;
     TND_TRY(tnd_content_view(&file->content, 0, 4, &data, error));
-    file->compressed = tnd_tar_is_compressed(data, file->content.size);
+    file->compressed = tnd_tar_compression(data, file->content.size) != TND_COMPRESSION_NONE;
     TND_TRY(tnd_content_identity(&file->content, &file->identity, error));
     if (file->compressed && spool != NULL)
         TND_TRY(use_spool(file, spool, scope, error));
@@ -240,7 +306,8 @@ static tnd_status_t read_columns(tnd_tar_t *self, const tar_options_t *chosen, t
                                   "jpg or `jpg;jpeg`",
                                   pair->name);
         strcpy(columns->names[columns->count], pair->name);
-        strcpy(columns->extensions[columns->count++], pair->text);
+        strcpy(columns->extensions[columns->count], pair->text);
+        tnd_tar_lower_case(columns->extensions[columns->count++]);
     }
     return TND_OK;
 }
@@ -278,6 +345,8 @@ static void tar_close(void *state)
     }
     for (uint32_t c = 0; c < TND_COLUMNS_MAX; c++)
         free(self->bytes[c].data);
+    for (size_t i = 0; i < self->note_count; i++)
+        free(self->notes[i]);
     free(self->files);
     free(self->first);
     free(self->file_rows);
@@ -334,6 +403,9 @@ static tnd_status_t open_all(tnd_tar_t *self, const tar_options_t *chosen,
     TND_TRY(open_files(self, chosen->spool, scope, error));
     TND_TRY(read_columns(self, chosen, error));
     TND_TRY(find_all(self, scope, error));
+    note_files(self, is_unmarked,
+               "ends without an end-of-archive mark after its last file, so it may have been cut; "
+               "compare its size with that of the original");
     TND_TRY(make_schema(self, error));
     uint64_t rows = count_rows(self);
     bool known = self->random || self->max == 0;
@@ -342,6 +414,8 @@ static tnd_status_t open_all(tnd_tar_t *self, const tar_options_t *chosen,
     *facts = (tnd_source_facts_t){.schema = self->schema,
                                   .caps = TND_SOURCE_REWINDS | TND_SOURCE_FILES,
                                   .count = known ? rows : TND_UNKNOWN,
+                                  .notes = (const char *const *)self->notes,
+                                  .note_count = self->note_count,
                                   .found = found};
     list_files(self, facts);
     if (!self->random) {

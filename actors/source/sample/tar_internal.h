@@ -22,6 +22,8 @@ typedef struct {
     tnd_buffer_t *buffer; /* of a mapped file that is not compressed; else NULL */
     uint64_t identity;    /* of the archive as it was given */
     bool compressed;
+    bool empty;                /* it has no files at all */
+    bool unmarked;             /* it was searched, and has no mark of its end */
     char *spooled;             /* its content in the folder of `spool`; NULL: it is not there */
     tnd_source_file_t archive; /* that is there */
     tnd_tar_row_t *rows;
@@ -49,6 +51,8 @@ typedef struct {
     uint64_t *first;     /* row of each file, and one past the last */
     uint64_t *file_rows; /* of each */
     tnd_source_file_t *listed;
+    char *notes[2]; /* what the user should know of the archives */
+    size_t note_count;
     const uint8_t *base; /* the lowest address of the mapped files */
     tnd_buffer_t *all;   /* holds them; NULL: files are read */
     tnd_loader_t *loader;

@@ -12,47 +12,79 @@
 #include "runtime/base/allocation.h"
 #include "runtime/base/round_up.h"
 
-enum { VIEW_BYTES = 1 << 18, BLOCK = 512, WATCH_BYTES = 1 << 20 };
+enum { VIEW_BYTES = 1 << 18, BLOCK = 512, WATCH_BYTES = 1 << 20, MAGIC_BYTES = 4 };
 
 struct tnd_tar_members {
     tnd_content_t *content;
     struct archive *archive;
-    size_t at;      /* bytes of the file that libarchive has got */
+    size_t at;      /* bytes of the file that libarchive has got, if it is not compressed */
     uint64_t next;  /* byte of the next header, where the last one was right */
     size_t watched; /* bytes of the file that were reported */
+    tnd_decompress_t *stream; /* NULL: the file is not compressed */
+    uint8_t *piece;           /* of its content, which libarchive reads */
+    bool refused, told;       /* the stream is damaged or cut; that was reported */
     bool failed;
-    tnd_error_t error;        /* of the file, if failed */
-    bool begun, ended, found; /* a header was found */
-    char damage[128];
+    tnd_error_t error; /* of the file, if failed; of the stream, if refused */
+    bool begun, ended, found, marked;
+    char extension[TND_COLUMN_NAME_MAX + 1];
+    char damage[256];
 };
 
-bool tnd_tar_is_compressed(const uint8_t *data, size_t size)
+tnd_compression_t tnd_tar_compression(const uint8_t *data, size_t size)
 {
-    return size >= 4 &&
-           ((data[0] == 0x1f && data[1] == 0x8b) || memcmp(data, "\x28\xb5\x2f\xfd", 4) == 0);
+    tnd_compression_t seen = size >= MAGIC_BYTES ? tnd_compression_of(data, size) : 0;
+    /* The name of a first file may begin as zlib does. */
+    return seen == TND_COMPRESSION_ZLIB ? TND_COMPRESSION_NONE : seen;
+}
+
+void tnd_tar_lower_case(char *text)
+{
+    for (; *text != '\0'; text++)
+        *text = (char)(*text >= 'A' && *text <= 'Z' ? *text - 'A' + 'a' : *text);
+}
+
+static la_ssize_t fail_read(tnd_tar_members_t *self, struct archive *archive)
+{
+    self->failed = true;
+    archive_set_error(archive, -1, "the file cannot be read");
+    return -1;
+}
+
+/*  To libarchive a stream that is damaged or cut just ends. */
+static la_ssize_t give_content(tnd_tar_members_t *self, struct archive *archive,
+                               const void **data_p)
+{
+    size_t size = 0;
+    tnd_status_t status =
+        tnd_decompress_read(self->stream, self->piece, VIEW_BYTES, &size, &self->error);
+    self->refused = status == TND_REFUSED;
+    if (status != TND_OK && !self->refused)
+        return fail_read(self, archive);
+    *data_p = self->piece;
+    return self->refused ? 0 : (la_ssize_t)size;
 }
 
 static la_ssize_t give(struct archive *archive, void *context, const void **data_p)
 {
     tnd_tar_members_t *self = context;
+    if (self->stream != NULL)
+        return give_content(self, archive, data_p);
     size_t left = self->content->size - self->at;
     size_t some = self->content->mapping == NULL && left > VIEW_BYTES ? VIEW_BYTES : left;
     const uint8_t *data = NULL;
-    if (tnd_content_view(self->content, self->at, some, &data, &self->error) != TND_OK) {
-        self->failed = true;
-        archive_set_error(archive, -1, "the file cannot be read");
-        return -1;
-    }
+    if (tnd_content_view(self->content, self->at, some, &data, &self->error) != TND_OK)
+        return fail_read(self, archive);
     *data_p = data;
     self->at += some;
     return (la_ssize_t)some;
 }
 
+/*  Of content that has to be decompressed nothing can be skipped: it is then read. */
 static la_int64_t skip(struct archive *archive, void *context, la_int64_t bytes)
 {
     tnd_tar_members_t *self = context;
     (void)archive;
-    size_t left = self->content->size - self->at;
+    size_t left = self->stream == NULL ? self->content->size - self->at : 0;
     size_t some = (uint64_t)bytes < left ? (size_t)bytes : left;
     self->at += some;
     return (la_int64_t)some;
@@ -64,10 +96,9 @@ tnd_tar_members_t *tnd_tar_members_new(tnd_content_t *content)
     self->content = content;
     self->archive = tnd_require_memory(archive_read_new());
     (void)archive_read_support_format_tar(self->archive);
-    (void)archive_read_support_filter_gzip(self->archive);
-    (void)archive_read_support_filter_zstd(self->archive);
     /* Names are bytes: no locale can refuse them. */
     (void)archive_read_set_option(self->archive, "tar", "hdrcharset", "BINARY");
+    (void)archive_read_set_option(self->archive, "tar", "read_concatenated_archives", "1");
     return self;
 }
 
@@ -78,19 +109,23 @@ void tnd_tar_members_destroy(tnd_tar_members_t **self_p)
     if (self == NULL)
         return;
     (void)archive_read_free(self->archive);
+    tnd_decompress_destroy(&self->stream);
+    free(self->piece);
     free(self);
 }
 
 /*  Splits the name of a file; false: it has no key or no extension. */
-static bool split(const char *path, tnd_tar_member_t *member)
+static bool split(tnd_tar_members_t *self, tnd_tar_member_t *member)
 {
-    const char *slash = strrchr(path, '/');
-    const char *name = slash != NULL ? slash + 1 : path, *dot = strchr(name, '.');
+    const char *slash = strrchr(member->path, '/');
+    const char *name = slash != NULL ? slash + 1 : member->path, *dot = strchr(name, '.');
     if (dot == NULL || dot == name)
         return false;
-    member->key = path;
-    member->key_size = (size_t)(dot - path);
-    member->extension = dot + 1;
+    member->key = member->path;
+    member->key_size = (size_t)(dot - member->path);
+    snprintf(self->extension, sizeof self->extension, "%s", dot + 1);
+    tnd_tar_lower_case(self->extension);
+    member->extension = self->extension;
     return true;
 }
 
@@ -103,75 +138,137 @@ static tnd_status_t refuse(const tnd_tar_members_t *self, const char *why, tnd_e
                     (unsigned long long)self->next);
 }
 
-/*  Reports how many bytes of the file were read. */
+/*  Reports how many bytes of the file were read; of a compressed one the stream does. */
 static void watch(tnd_tar_members_t *self)
 {
     size_t at = (size_t)archive_filter_bytes(self->archive, -1);
-    if (self->content->watch == NULL || at < self->watched + WATCH_BYTES)
+    if (self->stream != NULL || self->content->watch == NULL || at < self->watched + WATCH_BYTES)
         return;
     self->watched = at;
     self->content->watch(self->content->watcher, at);
 }
 
-/*  The next header; *entry_p: NULL if it is damaged. */
-static tnd_status_t next_header(tnd_tar_members_t *self, struct archive_entry **entry_p,
-                                tnd_error_t *error)
+static tnd_status_t open_archive(tnd_tar_members_t *self, tnd_error_t *error)
 {
-    *entry_p = NULL;
-    if (self->ended)
-        return TND_END;
-    int code = archive_read_next_header(self->archive, entry_p);
-    if (self->failed)
-        return refuse(self, NULL, error);
-    if (code == ARCHIVE_EOF) {
-        self->ended = true;
-        return TND_END;
+    const uint8_t *head;
+    TND_TRY(tnd_content_view(self->content, 0, MAGIC_BYTES, &head, error));
+    tnd_compression_t compression = tnd_tar_compression(head, self->content->size);
+    if (compression != TND_COMPRESSION_NONE) {
+        self->stream = tnd_decompress_new(self->content, compression);
+        self->piece = tnd_allocate(VIEW_BYTES, 1);
     }
-    if (code == ARCHIVE_OK || code == ARCHIVE_WARN) {
-        self->found = true;
+    if (archive_read_open2(self->archive, self, NULL, give, skip, NULL) == ARCHIVE_OK)
         return TND_OK;
-    }
+    return refuse(self, self->refused ? self->error.text : archive_error_string(self->archive),
+                  error);
+}
+
+/*  Bytes of the archive that libarchive has used. */
+static uint64_t used(const tnd_tar_members_t *self)
+{
+    return (uint64_t)archive_filter_bytes(self->archive, 0);
+}
+
+/*  Remembers where and why no header follows; TND_END: all was read. */
+static tnd_status_t end_members(tnd_tar_members_t *self, int code, tnd_tar_member_t *member)
+{
     const char *why = archive_error_string(self->archive);
-    snprintf(self->damage, sizeof self->damage, "%s", why != NULL ? why : "damaged");
-    *entry_p = NULL;
-    self->ended = code == ARCHIVE_FATAL;
-    if (self->found || !self->ended)
-        return TND_OK;
-    return refuse(self, self->damage, error);
+    bool refused = self->refused && !self->told;
+    self->ended = code != ARCHIVE_RETRY;
+    self->marked = used(self) > (uint64_t)archive_read_header_position(self->archive);
+    if (code == ARCHIVE_EOF && !refused)
+        return TND_END;
+    snprintf(self->damage, sizeof self->damage, "%s",
+             refused       ? self->error.text
+             : why != NULL ? why
+                           : "damaged");
+    self->told = self->told || refused;
+    uint64_t at = code == ARCHIVE_RETRY ? used(self) - BLOCK : used(self);
+    member->at = at > self->next ? at : self->next;
+    member->damage = self->damage;
+    self->next = member->at + BLOCK;
+    return TND_OK;
+}
+
+/*  The byte of the header, before which there may be the mark of another archive's end. */
+static uint64_t header_at(tnd_tar_members_t *self)
+{
+    static const uint8_t zeros[BLOCK];
+    uint64_t at = (uint64_t)archive_read_header_position(self->archive);
+    const uint8_t *data = self->content->mapping != NULL && self->stream == NULL
+                              ? tnd_mapping_data(self->content->mapping)
+                              : NULL;
+    while (data != NULL && at + BLOCK <= self->content->size &&
+           memcmp(data + at, zeros, BLOCK) == 0)
+        at += BLOCK;
+    return at;
+}
+
+/*  The file of a header; false: it is something else, such as a folder. */
+static bool describe(tnd_tar_members_t *self, struct archive_entry *entry, tnd_tar_member_t *member)
+{
+    uint64_t offset = used(self), size = (uint64_t)archive_entry_size(entry);
+    unsigned type = archive_entry_filetype(entry);
+    bool file = type == AE_IFREG;
+    const char *path = archive_entry_pathname(entry);
+    *member = (tnd_tar_member_t){.at = header_at(self), .offset = offset};
+    self->next = tnd_round_up(offset + (file ? size : 0), BLOCK);
+    member->path = path != NULL ? path : archive_entry_pathname_utf8(entry);
+    member->symbolic = type == AE_IFLNK;
+    if (member->symbolic)
+        member->link = archive_entry_symlink(entry);
+    else if (!file || size == 0) /* a hard link of PAX may have its own bytes */
+        member->link = archive_entry_hardlink(entry);
+    member->size = file && member->link == NULL ? size : 0;
+    member->sparse = archive_entry_sparse_count(entry) > 0;
+    return member->path != NULL && (file || member->link != NULL);
+}
+
+tnd_status_t tnd_tar_members_any(tnd_tar_members_t *self, tnd_tar_member_t *member,
+                                 tnd_error_t *error)
+{
+    if (!self->begun)
+        TND_TRY(open_archive(self, error));
+    self->begun = true;
+    while (!self->ended) {
+        struct archive_entry *entry;
+        *member = (tnd_tar_member_t){0};
+        int code = archive_read_next_header(self->archive, &entry);
+        if (self->failed)
+            return refuse(self, NULL, error);
+        bool valid = code == ARCHIVE_OK || code == ARCHIVE_WARN;
+        tnd_status_t status = valid ? TND_OK : end_members(self, code, member);
+        if (status == TND_OK && code == ARCHIVE_FATAL && !self->found)
+            return refuse(self, self->damage, error);
+        self->found = self->found || valid;
+        watch(self);
+        if (!valid)
+            return status;
+        if (describe(self, entry, member)) {
+            (void)split(self, member);
+            return TND_OK;
+        }
+    }
+    return TND_END;
 }
 
 tnd_status_t tnd_tar_members_next(tnd_tar_members_t *self, tnd_tar_member_t *member,
                                   tnd_error_t *error)
 {
-    bool first = !self->begun;
-    self->begun = true;
-    if (first && archive_read_open2(self->archive, self, NULL, give, skip, NULL) != ARCHIVE_OK)
-        return refuse(self, archive_error_string(self->archive), error);
-    for (;;) {
-        struct archive_entry *entry;
-        TND_TRY(next_header(self, &entry, error));
-        *member = (tnd_tar_member_t){.at = self->next};
-        if (entry == NULL) {
-            member->damage = self->damage;
-            self->next += BLOCK;
-            return TND_OK;
-        }
-        uint64_t offset = (uint64_t)archive_filter_bytes(self->archive, 0);
-        uint64_t size = (uint64_t)archive_entry_size(entry);
-        bool file = archive_entry_filetype(entry) == AE_IFREG;
-        const char *path = archive_entry_pathname(entry);
-        self->next = tnd_round_up(offset + (file ? size : 0), BLOCK);
-        watch(self);
-        if (path == NULL)
-            path = archive_entry_pathname_utf8(entry);
-        if (path == NULL || !file || archive_entry_hardlink(entry) != NULL || !split(path, member))
-            continue;
-        member->at = (uint64_t)archive_read_header_position(self->archive);
-        member->offset = offset;
-        member->size = size;
-        member->sparse = archive_entry_sparse_count(entry) > 0;
-        return TND_OK;
-    }
+    do
+        TND_TRY(tnd_tar_members_any(self, member, error));
+    while (member->damage == NULL && member->key == NULL);
+    return TND_OK;
+}
+
+bool tnd_tar_members_marked(const tnd_tar_members_t *self)
+{
+    return self->marked;
+}
+
+bool tnd_tar_members_found(const tnd_tar_members_t *self)
+{
+    return self->found;
 }
 
 tnd_status_t tnd_tar_members_read(tnd_tar_members_t *self, uint8_t *out, size_t size,
@@ -187,8 +284,10 @@ tnd_status_t tnd_tar_members_read(tnd_tar_members_t *self, uint8_t *out, size_t 
             continue;
         }
         const char *why = got < 0 ? archive_error_string(self->archive) : NULL;
-        self->ended = self->ended || got == ARCHIVE_FATAL;
-        (void)tnd_fail(error, "it has %zu of its %zu bytes (%.80s)", done, size,
+        why = self->refused ? self->error.text : why;
+        self->told = self->told || self->refused;
+        self->ended = self->ended || self->refused || got == ARCHIVE_FATAL;
+        (void)tnd_fail(error, "it has %zu of its %zu bytes (%.120s)", done, size,
                        why != NULL ? why : "the archive ends");
         return TND_REFUSED;
     }

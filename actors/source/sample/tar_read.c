@@ -257,7 +257,7 @@ static tnd_status_t next_sample(tnd_tar_t *self, tnd_tar_sample_t *sample, tnd_e
     for (; self->current < self->file_count; self->current++) {
         if (!self->reading)
             tnd_tar_samples_init(&self->samples, &self->columns,
-                                 &self->files[self->current].content);
+                                 &self->files[self->current].content, NULL);
         self->reading = true;
         tnd_status_t status =
             tnd_tar_samples_next(&self->samples, sample, tnd_tar_take, self, error);
@@ -282,9 +282,9 @@ tnd_status_t tnd_tar_fill(void *state, const uint64_t *index, tnd_rows_t *rows, 
         tnd_tar_sample_t sample;
         tnd_status_t status = next_sample(self, &sample, error);
         if (status == TND_OK && sample.why != NULL) {
-            (void)tnd_fail(error, "%s: %.120s, at byte %llu of the archive",
-                           self->files[self->current].content.path, sample.why,
-                           (unsigned long long)sample.at);
+            (void)tnd_fail(error, "%s, at byte %llu of the archive: %.300s",
+                           self->files[self->current].content.path, (unsigned long long)sample.at,
+                           sample.why);
             status = TND_REFUSED;
         }
         if (status != TND_OK) {

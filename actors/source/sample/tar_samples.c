@@ -8,9 +8,10 @@
 #include "runtime/base/allocation.h"
 
 void tnd_tar_samples_init(tnd_tar_samples_t *self, const tnd_tar_columns_t *columns,
-                          tnd_content_t *content)
+                          tnd_content_t *content, tnd_tar_links_t *links)
 {
-    *self = (tnd_tar_samples_t){.columns = columns, .members = tnd_tar_members_new(content)};
+    *self = (tnd_tar_samples_t){
+        .columns = columns, .members = tnd_tar_members_new(content), .links = links};
 }
 
 void tnd_tar_samples_free(tnd_tar_samples_t *self)
@@ -37,10 +38,27 @@ static void mark_bad(tnd_tar_samples_t *self, tnd_tar_sample_t *sample, const ch
     if (sample->why != NULL)
         return;
     if (self->key != NULL)
-        snprintf(self->why, sizeof self->why, "sample `%.80s`: %.140s", self->key, why);
+        snprintf(self->why, sizeof self->why, "sample `%.80s`: %.220s", self->key, why);
     else
-        snprintf(self->why, sizeof self->why, "%.200s", why);
+        snprintf(self->why, sizeof self->why, "%.300s", why);
     sample->why = self->why;
+}
+
+/*  The path of a hard link is that of a file before it; a symbolic one may be anywhere. */
+static void add_link(tnd_tar_samples_t *self, const tnd_tar_member_t *member, uint32_t column,
+                     tnd_tar_sample_t *sample)
+{
+    char text[224];
+    if (self->links != NULL && !member->symbolic) {
+        tnd_tar_links_add(self->links, member, self->count, column);
+        return;
+    }
+    const char *slash = strrchr(member->path, '/');
+    snprintf(text, sizeof text,
+             "the file `%.60s` is a link to `%.60s`; make the archive with `tar "
+             "--hard-dereference --dereference`",
+             slash != NULL ? slash + 1 : member->path, member->link);
+    mark_bad(self, sample, text);
 }
 
 /*  A member of the sample. */
@@ -48,7 +66,7 @@ static tnd_status_t add(tnd_tar_samples_t *self, const tnd_tar_member_t *member,
                         tnd_tar_sample_t *sample, tnd_tar_take_fn *take, void *taker,
                         tnd_error_t *error)
 {
-    char text[192];
+    char text[224];
     uint32_t column = 0;
     while (column < self->columns->count &&
            !is_listed(self->columns->extensions[column], member->extension))
@@ -63,6 +81,10 @@ static tnd_status_t add(tnd_tar_samples_t *self, const tnd_tar_member_t *member,
         return TND_OK;
     }
     *place = (tnd_tar_place_t){.offset = member->offset, .size = member->size};
+    if (member->link != NULL) {
+        add_link(self, member, column, sample);
+        return TND_OK;
+    }
     if (member->sparse) {
         snprintf(text, sizeof text, "the file of column `%s` is sparse, which is not supported",
                  self->columns->names[column]);
@@ -73,7 +95,7 @@ static tnd_status_t add(tnd_tar_samples_t *self, const tnd_tar_member_t *member,
                               ? take(taker, self->members, column, member->size, &why)
                               : TND_OK;
     if (status == TND_REFUSED) {
-        snprintf(text, sizeof text, "the file of column `%s`: %.110s", self->columns->names[column],
+        snprintf(text, sizeof text, "the file of column `%s`: %.160s", self->columns->names[column],
                  why.text);
         mark_bad(self, sample, text);
         return TND_OK;
@@ -143,12 +165,16 @@ tnd_status_t tnd_tar_samples_next(tnd_tar_samples_t *self, tnd_tar_sample_t *sam
     if (!begun)
         return TND_END;
     check_columns(self, sample);
+    self->count++;
     return TND_OK;
 }
 
-/*  `seg.png` becomes the name `seg_png`. */
+/*  `seg.png` becomes the name `seg_png`.  Of two files with one extension, the sample is bad. */
 static void name_column(tnd_tar_columns_t *self, const char *extension)
 {
+    for (uint32_t i = 0; i < self->count; i++)
+        if (strcmp(self->extensions[i], extension) == 0)
+            return;
     char *name = self->names[self->count];
     snprintf(name, sizeof self->names[0], "%s", extension);
     for (char *at = name; *at != '\0'; at++)

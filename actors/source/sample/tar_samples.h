@@ -3,11 +3,13 @@
  *  A sample is the members of one key that follow each other.  Each column is the member with one of
  *  some extensions; members with other extensions are left out.  A sample is bad if a column has no
  *  member or two, or if its member cannot be read; a damaged part of the archive is a bad sample.
+ *  A link is a bad member too, unless hard links are collected to be found later (tar_links.h).
  *
  *  Threads: one at a time. */
 #ifndef TND_ACTORS_SOURCE_SAMPLE_TAR_SAMPLES_H
 #define TND_ACTORS_SOURCE_SAMPLE_TAR_SAMPLES_H
 
+#include "actors/source/sample/tar_links.h"
 #include "actors/source/sample/tar_members.h"
 
 /*  The columns: of column i the name, and the extensions that it may have: "jpg;jpeg". */
@@ -38,16 +40,18 @@ typedef tnd_status_t tnd_tar_take_fn(void *taker, tnd_tar_members_t *members, ui
 typedef struct {
     const tnd_tar_columns_t *columns;
     tnd_tar_members_t *members;
-    tnd_tar_member_t next; /* the first member of the next sample, if `ahead` */
+    tnd_tar_links_t *links; /* collects hard links; NULL: they are bad */
+    tnd_tar_member_t next;  /* the first member of the next sample, if `ahead` */
     bool ahead, ended;
+    uint64_t count; /* samples so far */
     size_t key_size;
     char *key; /* of the sample; NULL: damage */
-    char why[256];
+    char why[320];
 } tnd_tar_samples_t;
 
-/*  Borrows both. */
+/*  Borrows all of them; `links` may be NULL. */
 void tnd_tar_samples_init(tnd_tar_samples_t *self, const tnd_tar_columns_t *columns,
-                          tnd_content_t *content);
+                          tnd_content_t *content, tnd_tar_links_t *links);
 void tnd_tar_samples_free(tnd_tar_samples_t *self);
 
 /*  TND_END: that was the last sample.  `take` may be NULL.  Errors: as tnd_tar_members_next, and as
