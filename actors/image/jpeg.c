@@ -48,15 +48,19 @@ static void on_error(j_common_ptr decoder)
     longjmp(self->escape, 1);
 }
 
-/*  The library can continue with pixels of its own. Bytes between two segments change no pixel. */
+/*  Whether a warning is of bytes that change no pixel: between two segments before the first scan, a
+ *  new version of JFIF, a colour profile, or numbers of a scan that only progressive files use. */
+static bool is_harmless(const tnd_jpeg_t *self, int code)
+{
+    return code == JWRN_JFIF_MAJOR || code == JWRN_NOT_SEQUENTIAL || code == JWRN_BOGUS_ICC ||
+           (code == JWRN_EXTRANEOUS_DATA && self->decoder.input_scan_number == 0);
+}
+
+/*  The library can continue with pixels of its own. */
 static void on_message(j_common_ptr decoder, int level)
 {
-    tnd_jpeg_t *self = jpeg_of(decoder);
-    int code = decoder->err->msg_code;
-    if (level >= 0 || self->format->recover)
-        return;
-    if (code == JWRN_HUFF_BAD_CODE || code == JWRN_HIT_MARKER || code == JWRN_MUST_RESYNC ||
-        code == JWRN_JPEG_EOF || code == JWRN_ARITH_BAD_CODE || code == JWRN_BOGUS_PROGRESSION)
+    const tnd_jpeg_t *self = jpeg_of(decoder);
+    if (level < 0 && !self->format->recover && !is_harmless(self, decoder->err->msg_code))
         on_error(decoder);
 }
 
@@ -252,6 +256,14 @@ static void read_line(tnd_jpeg_t *self, uint8_t *to)
     longjmp(self->escape, 1);
 }
 
+/*  Damage in a scan may be noticed only by bytes that are left at its end. */
+static void finish(tnd_jpeg_t *self)
+{
+    if (self->decoder.output_scanline == self->decoder.output_height)
+        (void)jpeg_finish_decompress(&self->decoder);
+    jpeg_abort_decompress(&self->decoder);
+}
+
 tnd_status_t tnd_jpeg_decode(tnd_jpeg_t *self, const tnd_window_t *window, uint8_t *out,
                              tnd_error_t *error)
 {
@@ -281,7 +293,7 @@ tnd_status_t tnd_jpeg_decode(tnd_jpeg_t *self, const tnd_window_t *window, uint8
         else if (!direct)
             memcpy(to, from, out_bytes);
     }
-    jpeg_abort_decompress(decoder);
+    finish(self);
     return TND_OK;
 }
 

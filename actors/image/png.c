@@ -4,11 +4,15 @@
 #include <string.h>
 
 #include <spng.h>
+#include <zlib.h>
 
 #include "runtime/base/allocation.h"
 
 /*  Of texts and colour profiles, which are not used. */
 enum { CHUNK_MAX = 16 << 20 };
+
+/*  A chunk is its length, its type, its data and their CRC-32. */
+enum { MAGIC_BYTES = 8, DATA_AT = 8, AROUND = 12, LENGTH_MAX = 0x7fffffff };
 
 struct tnd_png {
     const tnd_picture_format_t *format;
@@ -53,12 +57,40 @@ static tnd_status_t check(int code, tnd_error_t *error)
     return code == 0 ? TND_OK : tnd_fail(error, "not a readable PNG: %s", spng_strerror(code));
 }
 
+static size_t length_at(const uint8_t *at)
+{
+    return (size_t)at[0] << 24 | (size_t)at[1] << 16 | (size_t)at[2] << 8 | at[3];
+}
+
+/*  Compares the CRC-32 of every chunk: the library stops once it has the last line, and leaves out
+ *  chunks such as those of transparency if theirs is wrong. */
+static tnd_status_t check_chunks(const uint8_t *bytes, size_t size, tnd_error_t *error)
+{
+    bool last = false;
+    for (size_t at = MAGIC_BYTES, length; !last; at += length + AROUND) {
+        length = size - at >= AROUND ? length_at(bytes + at) : SIZE_MAX;
+        if (length > LENGTH_MAX || length > size - at - AROUND)
+            return tnd_fail(error, "not a readable PNG: the file ends early, after %zu bytes",
+                            size);
+        const uint8_t *chunk = bytes + at;
+        if (crc32_z(0, chunk + 4, 4 + length) != length_at(chunk + DATA_AT + length))
+            return tnd_fail(error,
+                            "not a readable PNG: the chunk at byte %zu is damaged (its CRC-32 is "
+                            "another one)",
+                            at);
+        last = memcmp(chunk + 4, "IEND", 4) == 0;
+    }
+    return TND_OK;
+}
+
 tnd_status_t tnd_png_open(tnd_png_t *self, const uint8_t *bytes, size_t size, uint32_t *height_p,
                           uint32_t *width_p, tnd_error_t *error)
 {
     close_context(self);
+    TND_TRY(check_chunks(bytes, size, error));
     self->context = tnd_require_memory(spng_ctx_new(0));
     TND_TRY(check(spng_set_chunk_limits(self->context, CHUNK_MAX, CHUNK_MAX), error));
+    TND_TRY(check(spng_set_crc_action(self->context, SPNG_CRC_USE, SPNG_CRC_USE), error));
     TND_TRY(check(spng_set_png_buffer(self->context, bytes, size), error));
     TND_TRY(check(spng_get_ihdr(self->context, &self->header), error));
     *height_p = self->header.height;

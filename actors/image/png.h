@@ -3,6 +3,9 @@
  *  Of 16 bits per channel the high 8 are taken, and palettes become colours, as in TensorFlow.
  *  Grey from colours is that of JPEG.
  *
+ *  The CRC-32 of every chunk is compared, also where only a part is decoded.  The Adler-32 of the
+ *  pixels, which the CRCs cover, is not.
+ *
  *  Usage: new, then for each picture open and decode; then free.
  *
  *  Threads: one at a time. */

@@ -1,6 +1,14 @@
 /*  Covers actors/image/decoder.h: the pictures have the bits of TensorFlow's (tests/oracle/image.txt),
  *  every part of one has those of the whole, and what is damaged is refused. */
 #include "actors/image/decoder.h"
+
+#include <setjmp.h>
+#include <stdio.h>
+
+#include <jpeglib.h>
+#include <jerror.h>
+#include <zlib.h>
+
 #include "actors/image/jpeg.h"
 #include "tests/actors/image/oracle.h"
 
@@ -265,6 +273,177 @@ Test(decoder, damage_is_refused)
 {
     oracle_each("extract_jpeg_shape", check_damage);
     oracle_each("decode_png", check_damage);
+}
+
+static bool decodes(const uint8_t *bytes, size_t size)
+{
+    const tnd_picture_format_t format = {
+        .channels = 3, .ratio = 1, .fancy = true, .pixels_max = 1 << 20};
+    tnd_error_t error = {.text = ""};
+    tnd_window_t part = {0};
+    uint8_t *out = decode(&format, bytes, size, &part, &error);
+    bool decoded = out != NULL;
+    cr_assert(decoded || error.text[0] != '\0');
+    free(out);
+    return decoded;
+}
+
+typedef struct {
+    struct jpeg_error_mgr errors;
+    jmp_buf escape;
+    bool warned;
+} judge_t;
+
+static void judge_error(j_common_ptr decoder)
+{
+    longjmp(((judge_t *)decoder->err)->escape, 1);
+}
+
+static void judge_message(j_common_ptr decoder, int level)
+{
+    judge_t *judge = (judge_t *)decoder->err;
+    int code = decoder->err->msg_code;
+    judge->warned |= level < 0 && code != JWRN_JFIF_MAJOR && code != JWRN_NOT_SEQUENTIAL;
+}
+
+/*  Whether the library itself decodes all lines to the end marker without a warning. */
+static bool library_is_content(uint8_t *bytes, size_t size)
+{
+    struct jpeg_decompress_struct decoder;
+    judge_t judge;
+    uint8_t *line = NULL;
+    volatile bool content = false;
+    decoder.err = jpeg_std_error(&judge.errors);
+    judge.errors.error_exit = judge_error;
+    judge.errors.emit_message = judge_message;
+    judge.warned = false;
+    jpeg_create_decompress(&decoder);
+    if (setjmp(judge.escape) == 0) {
+        jpeg_mem_src(&decoder, bytes, size);
+        jpeg_read_header(&decoder, TRUE);
+        jpeg_start_decompress(&decoder);
+        line =
+            (*decoder.mem->alloc_small)((j_common_ptr)&decoder, JPOOL_IMAGE,
+                                        decoder.output_width * (size_t)decoder.output_components);
+        while (decoder.output_scanline < decoder.output_height)
+            jpeg_read_scanlines(&decoder, &line, 1);
+        jpeg_finish_decompress(&decoder);
+        content = !judge.warned;
+    }
+    jpeg_destroy_decompress(&decoder);
+    return content;
+}
+
+static uint32_t refused_by_library;
+
+static void check_warnings(const oracle_case_t *one)
+{
+    uint8_t *bytes = tnd_allocate(one->input->size, 1);
+    uint64_t state = 25;
+    size_t scan = 2; /* the byte after the header of the scan */
+    while (memcmp(one->input->bytes + scan, "\xff\xda", 2) != 0)
+        scan++;
+    scan += 2 + one->input->bytes[scan + 3];
+    for (uint32_t i = 0; i < 300; i++) {
+        memcpy(bytes, one->input->bytes, one->input->size);
+        state = state * UINT64_C(6364136223846793005) + 1442695040888963407;
+        size_t at = scan + (state >> 33) % (one->input->size - 2 - scan);
+        if (i % 3 == 0)
+            bytes[at] ^= (uint8_t)(1u << (state >> 29) % 8);
+        else
+            memset(bytes + at, i % 3 == 1 ? 0 : (int)(state >> 24) & 0xff,
+                   one->input->size - at < 102 ? 1 : 100);
+        bool content = library_is_content(bytes, one->input->size);
+        refused_by_library += !content;
+        cr_assert_eq(decodes(bytes, one->input->size), content, "%s: change %u at byte %zu",
+                     one->input->name, i, at);
+    }
+    free(bytes);
+}
+
+/*  The judge is libjpeg itself: a change that it does not warn of may be another picture. */
+Test(decoder, a_jpeg_that_the_library_warns_of_is_refused)
+{
+    cr_expect_eq(oracle_each("extract_jpeg_shape", check_warnings), 3u);
+    cr_expect_gt(refused_by_library, 400u);
+}
+
+static void check_end(const oracle_case_t *one)
+{
+    size_t size = one->input->size;
+    uint8_t *bytes = tnd_allocate(size + 100, 1);
+    memcpy(bytes, one->input->bytes, size);
+    memset(bytes + size, 'x', 100);
+    cr_expect(decodes(bytes, size + 100), "%s: bytes after the end", one->input->name);
+    cr_expect_not(decodes(bytes, size - 2), "%s: no end marker", one->input->name);
+    memset(bytes + size - 2, 'x', 20); /* more than the library reads ahead */
+    memcpy(bytes + size + 18, "\xff\xd9", 2);
+    cr_expect_not(decodes(bytes, size + 20), "%s: bytes between scan and end", one->input->name);
+    /* As TensorFlow, between the first two segments. */
+    memcpy(bytes, one->input->bytes, 2 + 18);
+    memcpy(bytes + 20, "xy", 2);
+    memcpy(bytes + 22, one->input->bytes + 20, size - 20);
+    cr_expect(decodes(bytes, size + 2), "%s: bytes between segments", one->input->name);
+    free(bytes);
+}
+
+/*  As TensorFlow, which stops at the end marker. */
+Test(decoder, bytes_after_the_end_of_a_jpeg_change_nothing)
+{
+    cr_expect_eq(oracle_each("extract_jpeg_shape", check_end), 3u);
+}
+
+/*  Appends a chunk of PNG; returns the byte after it. */
+static uint8_t *add_chunk(uint8_t *at, const char *type, const uint8_t *data, size_t size)
+{
+    for (int i = 0; i < 4; i++)
+        at[i] = (uint8_t)(size >> (24 - 8 * i));
+    memcpy(at + 4, type, 4);
+    memcpy(at + 8, data, size);
+    uint32_t crc = (uint32_t)crc32(0, at + 4, (uInt)size + 4);
+    for (int i = 0; i < 4; i++)
+        at[8 + size + (size_t)i] = (uint8_t)(crc >> (24 - 8 * i));
+    return at + 12 + size;
+}
+
+enum { SIDE = 40 };
+
+/*  A grey picture whose pixels are in chunks of `piece` bytes, with a text and a colour that is
+ *  transparent. */
+static size_t make_png(uint8_t *out, size_t piece)
+{
+    static const uint8_t header[] = {0, 0, 0, SIDE, 0, 0, 0, SIDE, 8, 0, 0, 0, 0};
+    uint8_t lines[SIDE * (SIDE + 1)], packed[4096];
+    uLongf size = sizeof packed;
+    for (size_t i = 0; i < sizeof lines; i++)
+        lines[i] = i % (SIDE + 1) == 0 ? 0 : (uint8_t)(i * i * 7 >> 3);
+    cr_assert_eq(compress2(packed, &size, lines, sizeof lines, 9), Z_OK);
+    memcpy(out, "\x89PNG\r\n\x1a\n", 8);
+    uint8_t *at = add_chunk(out + 8, "IHDR", header, sizeof header);
+    at = add_chunk(at, "tEXt", (const uint8_t *)"Title\0x", 7);
+    at = add_chunk(at, "tRNS", (const uint8_t *)"\0\x05", 2);
+    for (size_t done = 0; done < size; done += piece)
+        at = add_chunk(at, "IDAT", packed + done, size - done < piece ? size - done : piece);
+    at = add_chunk(at, "IEND", (const uint8_t *)"", 0);
+    return (size_t)(at - out);
+}
+
+/*  By the specification of PNG every bit of a file is in a CRC-32, or is the magic number. */
+Test(decoder, each_changed_bit_of_a_png_is_refused)
+{
+    static uint8_t bytes[16384];
+    for (size_t piece = 1; piece <= 4096; piece *= 16) {
+        size_t size = make_png(bytes, piece);
+        cr_assert(decodes(bytes, size), "%zu bytes per chunk", piece);
+        for (size_t bit = 0; bit < 8 * size; bit += piece < 256 ? 37 : 5) {
+            bytes[bit / 8] ^= (uint8_t)(1u << bit % 8);
+            cr_assert_not(decodes(bytes, size), "%zu bytes per chunk: bit %zu", piece, bit);
+            bytes[bit / 8] ^= (uint8_t)(1u << bit % 8);
+        }
+        for (size_t cut = 1; cut < size; cut += 11)
+            cr_assert_not(decodes(bytes, size - cut), "%zu bytes left", size - cut);
+        cr_assert(decodes(bytes, size + 20), "bytes after the end");
+    }
 }
 
 Test(decoder, what_is_no_picture_is_described_by_its_first_bytes)
