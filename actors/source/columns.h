@@ -71,12 +71,15 @@ typedef struct {
     size_t count, splits_count;
     size_t record; /* bytes */
     uint64_t rows;
-    uint64_t even;         /* rows of each file (the last may have fewer); 0: they differ */
-    uint64_t *first;       /* the first row of each file */
-    uint64_t *start;       /* bytes from `base` to that row */
-    uint64_t *file_rows;   /* rows of each file */
-    const uint8_t *base;   /* the lowest first row */
-    tnd_buffer_t *all;     /* refers to the buffers of all files */
+    uint64_t even;        /* rows of each file (the last may have fewer); 0: they differ */
+    uint64_t *first;      /* the first row of each file */
+    uint64_t *start;      /* bytes from `base` to that row */
+    uint64_t *file_rows;  /* rows of each file */
+    bool *empty;          /* of each file that was named, whether it was left out; NULL: none was */
+    size_t named;         /* files that were named */
+    uint64_t *named_rows; /* rows of each of them */
+    const uint8_t *base;  /* the lowest first row */
+    tnd_buffer_t *all;    /* refers to the buffers of all files */
     tnd_row_check_t check; /* of records that were not checked when they were read */
     bool copies;           /* at least one file is read, not mapped, or records are short */
     int list;              /* which of the lists that are written has its offsets; -1: none.  Of a

@@ -135,9 +135,13 @@ static uint64_t rows_of(const tnd_strand_t *strand, size_t file)
 /*  Computes which rows each file has, once all are open. */
 static void count_rows(tnd_strand_t *strand)
 {
-    strand->first = tnd_allocate_zeroed(1, 3 * strand->count * sizeof *strand->first);
+    if (strand->empty == NULL)
+        strand->named = strand->count;
+    strand->first =
+        tnd_allocate_zeroed(1, (3 * strand->count + strand->named) * sizeof *strand->first);
     strand->start = strand->first + strand->count;
     strand->file_rows = strand->start + strand->count;
+    strand->named_rows = strand->file_rows + strand->count;
     strand->even = rows_of(strand, 0);
     strand->list = -1;
     for (size_t i = 0; i < strand->count; i++) {
@@ -148,6 +152,9 @@ static void count_rows(tnd_strand_t *strand)
         if (i + 1 < strand->count ? rows != strand->even : rows > strand->even)
             strand->even = 0;
     }
+    for (size_t i = 0, kept = 0; i < strand->named; i++)
+        if (strand->empty == NULL || !strand->empty[i])
+            strand->named_rows[i] = strand->file_rows[kept++];
 }
 
 /*  Records of at most so many bytes that are read in another order than they are stored are copied
@@ -249,7 +256,7 @@ tnd_status_t tnd_columns_add_strand(tnd_columns_t *self, const tnd_strand_source
     if (scope->lanes > 1)
         TND_TRY(tnd_files_share(&strand->files, strand->what, scope->lane, scope->lanes, error));
     if (from->format != NULL)
-        TND_TRY(tnd_columns_leave_out_empty(&strand->files, strand->what, error));
+        TND_TRY(tnd_columns_leave_out_empty(strand, error));
     TND_TRY(open_files(strand, from->record, from->open, from->context, scope, error));
     strand->record = from->record;
     if (from->record == 0) {
@@ -406,8 +413,8 @@ tnd_status_t tnd_columns_seal(tnd_columns_t *self, const tnd_source_scope_t *sco
             strand->list = (int)facts->lists;
         facts->lists += strand->splits != NULL ? 2 : strand->list >= 0;
     }
-    facts->file_rows = self->strands[0].file_rows;
-    facts->file_rows_count = (uint32_t)self->strands[0].count;
+    facts->file_rows = self->strands[0].named_rows;
+    facts->file_rows_count = (uint32_t)self->strands[0].named;
     list_all_files(self);
     facts->notes = (const char *const *)self->notes.items;
     facts->note_count = self->notes.count;

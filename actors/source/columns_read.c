@@ -538,6 +538,7 @@ void tnd_columns_close(void *state)
         free(strand->splits);
         tnd_files_free(&strand->splits_files);
         free(strand->first);
+        free(strand->empty);
         tnd_files_free(&strand->files);
     }
     free(self->files);

@@ -24,19 +24,28 @@ void tnd_columns_leave_out_indexes(tnd_files_t *files)
     files->count = others > 0 ? kept : files->count;
 }
 
-tnd_status_t tnd_columns_leave_out_empty(tnd_files_t *files, const char *what, tnd_error_t *error)
+static bool is_empty(const char *path)
 {
+    struct stat is;
+    return stat(path, &is) == 0 && S_ISREG(is.st_mode) && is.st_size == 0;
+}
+
+tnd_status_t tnd_columns_leave_out_empty(tnd_strand_t *strand, tnd_error_t *error)
+{
+    tnd_files_t *files = &strand->files;
     size_t kept = 0;
+    strand->named = files->count;
+    strand->empty = tnd_allocate_zeroed(files->count, sizeof *strand->empty);
     for (size_t i = 0; i < files->count; i++) {
-        struct stat is;
-        if (stat(files->paths[i], &is) == 0 && S_ISREG(is.st_mode) && is.st_size == 0)
+        strand->empty[i] = is_empty(files->paths[i]);
+        if (strand->empty[i])
             free(files->paths[i]);
         else
             files->paths[kept++] = files->paths[i];
     }
-    bool none = kept == 0 && files->count > 0;
     files->count = kept;
-    return none ? tnd_fail(error, "%s: every file is empty", what) : TND_OK;
+    return kept == 0 && strand->named > 0 ? tnd_fail(error, "%s: every file is empty", strand->what)
+                                          : TND_OK;
 }
 
 enum { NOTES_MOST = 8, BEGIN_BYTES = 64 };

@@ -6,7 +6,7 @@
  *  one record is bad and not the rest of the file.  The checksum of the data is looked at whenever
  *  a record is read.
  *
- *  TensorFlow ignores 1 to 11 bytes after the last record; this source reports and ignores them. */
+ *  1 to 11 bytes after the last record, which TensorFlow ignores, are a record that was cut. */
 #include <string.h>
 
 #include "actors/source/columns.h"
@@ -78,9 +78,14 @@ static tnd_status_t find(const void *context, tnd_record_window_t *window, tnd_o
         uint64_t length;
         size_t have;
         TND_TRY(tnd_record_window(window, at, TND_TFRECORD_HEAD, &data, &have, error));
-        if (have < TND_TFRECORD_HEAD)
+        if (have == 0)
             break;
         tnd_offsets_add(offsets, at);
+        if (have < TND_TFRECORD_HEAD) {
+            at += have;
+            whole = false;
+            break;
+        }
         whole = tnd_tfrecord_length(data, &length) && length <= INT64_MAX;
         uint64_t end = at + TND_TFRECORD_AROUND + length;
         if (whole)
@@ -119,7 +124,12 @@ static tnd_status_t content(uint8_t *data, size_t size, bool own, size_t *first_
 {
     (void)own;
     uint64_t length = 0;
-    if (size < TND_TFRECORD_HEAD || !tnd_tfrecord_length(data, &length))
+    if (size < TND_TFRECORD_HEAD) {
+        (void)tnd_fail(error, "it is cut: only %zu byte%s of its head of %d %s left", size,
+                       size == 1 ? "" : "s", TND_TFRECORD_HEAD, size == 1 ? "is" : "are");
+        return TND_REFUSED;
+    }
+    if (!tnd_tfrecord_length(data, &length))
         return refuse("the checksum of its length is wrong", error);
     if (size < TND_TFRECORD_AROUND || length != size - TND_TFRECORD_AROUND) {
         (void)tnd_fail(
@@ -135,7 +145,7 @@ static tnd_status_t content(uint8_t *data, size_t size, bool own, size_t *first_
 }
 
 static const tnd_record_format_t format = {
-    .finder = {.name = "tfrecord", .stray_max = TND_TFRECORD_HEAD - 1, .fits = fits, .find = find},
+    .finder = {.name = "tfrecord", .fits = fits, .find = find},
     .around = TND_TFRECORD_AROUND,
     .head = TND_TFRECORD_HEAD,
     .begins = begins,
