@@ -87,26 +87,30 @@ static inline bool tnd_protobuf_bytes(tnd_protobuf_t *self, tnd_protobuf_t *byte
     return true;
 }
 
-/*  Skips a tag and its field.  False: it is cut, or a group, which TensorFlow does not skip. */
+/*  Skips a tag and its field.  Bytes of which fewer are left than their length says end the message; a
+ *  length of 2^31 or more, which CodedInputStream takes for a negative one, skips nothing.  False: another
+ *  field is cut, or it is a group, which TensorFlow does not skip. */
 static inline bool tnd_protobuf_skip(tnd_protobuf_t *self)
 {
-    uint64_t tag, ignored;
-    tnd_protobuf_t bytes;
+    uint64_t tag, ignored, size;
     if (!tnd_protobuf_varint(self, &tag))
         return false;
     switch (tag & 7) {
     case TND_WIRE_VARINT:
         return tnd_protobuf_varint(self, &ignored);
     case TND_WIRE_BYTES:
-        return tnd_protobuf_bytes(self, &bytes);
+        if (!tnd_protobuf_varint(self, &size))
+            return false;
+        size = (uint32_t)size <= INT32_MAX ? (uint32_t)size : 0;
+        self->at += size < tnd_protobuf_left(self) ? size : tnd_protobuf_left(self);
+        return true;
     case TND_WIRE_FIXED64:
-    case TND_WIRE_FIXED32: {
-        size_t size = (tag & 7) == TND_WIRE_FIXED64 ? 8 : 4;
+    case TND_WIRE_FIXED32:
+        size = (tag & 7) == TND_WIRE_FIXED64 ? 8 : 4;
         if (tnd_protobuf_left(self) < size)
             return false;
         self->at += size;
         return true;
-    }
     default:
         return false;
     }

@@ -147,7 +147,8 @@ static tnd_status_t add_columns(tnd_feature_t *self, const feature_options_t *ch
     uint64_t shape[TND_RANK_MAX + 1] = {self->most};
     memcpy(&shape[ragged], axes, rank * sizeof *axes);
     if (bytes) {
-        uint64_t joined = one ? self->most : longest;
+        uint64_t read = one ? self->most : longest;
+        uint64_t joined = self->fallback_bytes > read ? self->fallback_bytes : read;
         TND_TRY(add_column(schema, self->name, TND_U8, true, 1, &joined, &self->column, error));
     } else {
         TND_TRY(add_column(schema, self->name, dtypes[self->kind], ragged, rank + ragged, shape,
@@ -276,10 +277,11 @@ static tnd_status_t add_feature(tnd_features_t *self, const tnd_pair_t *pair, bo
     made->slot = slot_of(self, chosen.key != NULL ? chosen.key : pair->name);
     if (chosen.indices != NULL)
         made->indices = slot_of(self, chosen.indices);
-    TND_TRY(add_columns(made, &chosen, axes, rank, longest, schema, error));
     if (chosen.fallback.count > 0)
         TND_TRY(read_fallback(made, &chosen.fallback, error));
-    return TND_OK;
+    if (chosen.max != 0 && made->fallback_bytes > chosen.max)
+        return tnd_fail(error, "the default of feature `%s` is longer than `max`", made->name);
+    return add_columns(made, &chosen, axes, rank, longest, schema, error);
 }
 
 /*  Lists of one key, which several features may read, follow each other in no column. */

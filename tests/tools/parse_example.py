@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """TFRecord files of tf.Example: from the bytes of a file to columns of batches."""
 import json
+import re
 import struct
 import sys
 
@@ -106,6 +107,74 @@ def test_a_record_that_is_no_example_is_a_bad_row_with_its_place(folder):
     told = json.loads((folder / "r.json").read_text())
     same((told["rows"]["read"], told["rows"]["fed"]), (20, 19))
     holds(out, "parse_example", "not a tf.Example")
+
+
+VECTOR = """tundish: 1
+actors:
+  read: {{kind: reader, source: {{tfrecord: {{files: {folder}/{name}.tfrecord}}}}}}
+  prep: {{kind: preprocessor, on_error: skip, ops: [{ops}]}}
+  batch: {{kind: batcher, size: 4}}
+  feed: {{kind: feeder}}
+links: [read -> prep -> batch -> feed]
+"""
+
+
+def vectors():
+    """Operations, records and rows in hex of TensorFlow's answers: of those with a default of bytes that may be
+    longer than the longest record one by one, else all with the same operations together."""
+    together = {}
+    for line in (ROOT / "tests/oracle/parse_example.txt").read_text().splitlines():
+        if line.startswith("#"):
+            continue
+        name, ops, records, answers = line.split(" | ")
+        records = [bytes.fromhex(record.strip("-")) for record in records.split()]
+        answers = answers.split(" ; ") if answers != "some" else ["any"] * len(records)
+        default = re.search('bytes.*default: (.*)}}', ops)
+        key = name if default and len(default[1]) > max(map(len, records)) else ops
+        known = together.setdefault(key, (name, ops, [], []))
+        known[2].extend(records)
+        known[3].extend(answers)
+    return list(together.values())
+
+
+def packed(column, row):
+    """The values of a row in hex, `-` for none, a `?` per digit of a NaN, whose bits are not printed."""
+    kind, read = {"u8": ("<B", int), "i64": ("<q", int), "f32": ("<f", float)}[column["dtype"]]
+    return "".join("?" * 8 if read(value) != read(value) else struct.pack(kind, read(value)).hex()
+                   for value in row) or "-"
+
+
+def fed(path):
+    """The rows of a graph, in hex, one text each."""
+    code, out, err = run("head", path, "--json", "--steps", 1000)
+    same(code, 0, f"{path.read_text()}{err}")
+    made = []
+    for step in map(json.loads, out.splitlines()):
+        columns = [[packed(column, row) for row in rows_of(column, step["rows"])]
+                   for column in step["columns"].values()]
+        made += [" ".join(row) for row in zip(*columns)]
+    return made
+
+
+def is_one_of(row, answers):
+    """Whether a row is an answer; `?` in either matches any digit."""
+    return any(answer == "any" or (len(row) == len(answer) and
+                                   all(a == b or "?" in (a, b) for a, b in zip(answer, row)))
+               for answer in answers)
+
+
+def test_every_answer_of_tensorflow_passes_a_batcher(folder):
+    for name, ops, records, answers in vectors():
+        with open(folder / f"{name}.tfrecord", "wb") as out:
+            out.write(b"".join(map(framed, records)))
+        path = folder / f"{name}.yaml"
+        path.write_text(VECTOR.format(folder=folder, name=name, ops=ops))
+        rows = fed(path)
+        sure = sum(answer not in ("any", "bad") for answer in answers)
+        unsure = answers.count("any")
+        assert sure <= len(rows) <= sure + unsure, f"{name}: {len(rows)} rows, wanted {sure} to {sure + unsure}"
+        for row in rows:
+            assert is_one_of(row, answers), f"{name}: {row} is none of {answers}"
 
 
 main(globals())

@@ -80,6 +80,45 @@ Test(example, a_default_is_for_all_elements_or_for_each)
     expect_row("{parse_example: {features: {b: {dtype: bytes, default: hi}}}}", INTS, "6869");
 }
 
+/*  core/util/example_proto_fast_parsing.cc, SkipExtraneousTag, ignores what
+ *  CodedInputStream::Skip answers, which moves to the end of the input, or not at all for a length that
+ *  is negative as an int. */
+Test(example, an_unknown_field_that_claims_more_bytes_than_there_are_ends_the_message)
+{
+    const char *ops = "{parse_example: {features: {a: {dtype: i64, ragged: true}}}}";
+    const char *wanted = "010000000000000002000000000000000300000000000000";
+    expect_row(ops, INTS "1a02ffff", wanted);
+    expect_row(ops, INTS "1a03ffff", wanted);
+    expect_row(ops, INTS "1affffffff07ffff", wanted);
+    expect_row(ops, "1a7f" INTS, "-");
+    expect_row(ops, "1affffffff07" INTS, "-");
+    expect_row(ops, "1affffffff0f" INTS, wanted);
+    expect_row(ops, INTS "1aff", "bad");
+    expect_row(ops, INTS "19ffff", "bad");
+    expect_row("{parse_sequence_example: {context: {a: {dtype: i64, ragged: true}}}}",
+               INTS "1a03ffff", wanted);
+}
+
+/*  The longest record of these tests has LONGEST bytes, 512. */
+Test(example, a_default_may_be_longer_than_the_longest_record)
+{
+    char ops[2 * LONGEST], wanted[4 * LONGEST] = "", text[LONGEST + 2] = "";
+    memset(text, 'x', LONGEST + 1);
+    for (int i = 0; i <= LONGEST; i++)
+        strcat(wanted, "78");
+    snprintf(ops, sizeof ops, "{parse_example: {features: {b: {dtype: bytes, default: %s}}}}",
+             text);
+    expect_row(ops, INTS, wanted);
+    snprintf(ops, sizeof ops,
+             "{parse_example: {features: {b: {dtype: bytes, shape: [1], default: %s}}}}", text);
+    strcat(wanted, " 0102000000000000");
+    expect_row(ops, INTS, wanted);
+    expect_row("{parse_example: {features: {b: {dtype: bytes, max: 2, default: hi}}}}", INTS,
+               "6869");
+    expect_ops_refused("{parse_example: {features: {b: {dtype: bytes, max: 1, default: hi}}}}",
+                       "the default of feature `b` is longer than `max`");
+}
+
 Test(example, what_does_not_go_together_is_refused_by_name)
 {
     expect_ops_refused("{parse_example: {features: {a: f64}}}",

@@ -74,6 +74,17 @@ static inline tnd_status_t parse(parsed_t *self, const char *ops, const messages
     return TND_OK;
 }
 
+/*  Fails if a row has more than the longest that its column declares, for which batches have room. */
+static inline void expect_declared_lengths(const parsed_t *self, const char *name)
+{
+    for (uint32_t c = 0; c < self->made->schema->count; c++) {
+        const tnd_column_t *column = &self->made->schema->columns[c];
+        for (uint32_t row = 0; column->ragged && row < self->made->note.rows; row++)
+            cr_expect_leq(tnd_block_row_bytes(self->made, c, row), tnd_column_bytes(column),
+                          "%s: `%s`", name, column->name);
+    }
+}
+
 static inline void close_parsed(parsed_t *self)
 {
     tnd_block_drop(&self->block);
@@ -164,6 +175,7 @@ static inline uint32_t check_answers(const char *path)
         parsed_t parsed;
         tnd_error_t error;
         cr_assert_eq(parse(&parsed, ops, &messages, &error), TND_OK, "%s: %s", name, error.text);
+        expect_declared_lengths(&parsed, name);
         if (strcmp(rows, "some") == 0) {
             cr_expect_gt(parsed.made->note.bad_count, 0u, "%s: no row is bad", name);
             rows = NULL;
@@ -196,6 +208,7 @@ static inline void expect_row(const char *ops, const char *hex, const char *want
     tnd_error_t error;
     messages_t messages = one_message(hex);
     cr_assert_eq(parse(&parsed, ops, &messages, &error), TND_OK, "%s", error.text);
+    expect_declared_lengths(&parsed, ops);
     char *got = row_text(&parsed, 0);
     cr_expect_str_eq(got, wanted, "%s", ops);
     free(got);
