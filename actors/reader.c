@@ -341,16 +341,22 @@ static tnd_status_t reader_init(void *state, tnd_actor_t *self, tnd_error_t *err
     return tnd_bad_reports_init(&reader->bad, self, reader->rows, error);
 }
 
+static void send_note(tnd_actor_t *self, tnd_log_level_t level, const char *text)
+{
+    tnd_msg_t msg = {.kind = TND_MSG_LOG, .to = TND_LEADER};
+    msg.note.number = level;
+    msg.note.payload = tnd_text_payload_of("%s %s", tnd_actor_name(self), text);
+    tnd_actor_control(self, &msg, TND_CARRY_BUFFER);
+}
+
 /*  Tells the user once what the source has noted about its data. */
 static void send_notes(reader_t *reader, tnd_actor_t *self)
 {
-    for (size_t i = 0; !reader->noted && i < reader->facts->note_count; i++) {
-        tnd_msg_t msg = {.kind = TND_MSG_LOG, .to = TND_LEADER};
-        msg.note.number = TND_LOG_WARNING;
-        msg.note.payload =
-            tnd_text_payload_of("%s %s", tnd_actor_name(self), reader->facts->notes[i]);
-        tnd_actor_control(self, &msg, TND_CARRY_BUFFER);
-    }
+    char classes[512];
+    for (size_t i = 0; !reader->noted && i < reader->facts->note_count; i++)
+        send_note(self, TND_LOG_WARNING, reader->facts->notes[i]);
+    if (!reader->noted && reader->facts->class_count > 0)
+        send_note(self, TND_LOG_INFO, tnd_source_classes(reader->facts, classes, sizeof classes));
     reader->noted = true;
 }
 

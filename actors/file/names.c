@@ -20,8 +20,8 @@ void tnd_names_folder(tnd_names_t *self, const char *path)
 {
     self->folders =
         tnd_grow(self->folders, self->folder_count, &self->folder_room, sizeof *self->folders);
-    self->folders[self->folder_count++] =
-        (tnd_names_folder_t){.path = tnd_copy_string(path), .first = self->count};
+    self->folders[self->folder_count++] = (tnd_names_folder_t){
+        .path = tnd_copy_string(path), .first = self->count, .label = strlen(path)};
 }
 
 void tnd_names_add(tnd_names_t *self, const char *name)
@@ -114,11 +114,21 @@ void tnd_names_free(tnd_names_t *self)
 
 /*  ------------------------------------------------------------------------------------ finding */
 
+/*  A folder that is being searched, and those that it is in. */
+typedef struct above {
+    const struct above *above;
+    dev_t device;
+    ino_t inode;
+} above_t;
+
 /*  A pattern that is followed folder by folder. */
 typedef struct {
     tnd_names_t *names;
     const char *what, *pattern;
-    char path[PATH_MAX]; /* of the folder so far, with a slash at the end, or "" */
+    char path[PATH_MAX];  /* of the folder so far, with a slash at the end, or "" */
+    size_t label;         /* bytes of `path` that end with the folder of the label; 0: all */
+    bool matched;         /* a pattern matched the last folder of `path` */
+    const above_t *above; /* after `**` */
     tnd_error_t *error;
 } search_t;
 
@@ -141,16 +151,36 @@ static void begin_folder(search_t *search)
     snprintf(path, sizeof path, "%.*s", (int)(size > 1 ? size - 1 : size), search->path);
     if (names->folder_count == 0 || strcmp(names->folders[names->folder_count - 1].path, path) != 0)
         tnd_names_folder(names, path);
+    if (search->label > 0)
+        names->folders[names->folder_count - 1].label = search->label;
 }
 
-/*  Whether an entry of an open folder is one that is searched for. */
-static bool is_kind(int folder, const struct dirent *entry, bool directory)
+typedef enum { ENTRY_FILE, ENTRY_FOLDER, ENTRY_OTHER, ENTRY_UNREADABLE } entry_t;
+
+static entry_t kind_of(int folder, const struct dirent *entry)
 {
     struct stat is;
     if (entry->d_type == DT_REG || entry->d_type == DT_DIR)
-        return (entry->d_type == DT_DIR) == directory;
-    return fstatat(folder, entry->d_name, &is, 0) == 0 &&
-           (directory ? S_ISDIR(is.st_mode) : S_ISREG(is.st_mode));
+        return entry->d_type == DT_DIR ? ENTRY_FOLDER : ENTRY_FILE;
+    if (fstatat(folder, entry->d_name, &is, 0) != 0)
+        return ENTRY_UNREADABLE;
+    return S_ISDIR(is.st_mode) ? ENTRY_FOLDER : S_ISREG(is.st_mode) ? ENTRY_FILE : ENTRY_OTHER;
+}
+
+/*  Whether an entry of an open folder is one that is searched for.  A link to nothing is a file, which
+ *  the source then cannot read; where a folder is searched for, it is an error, unless its name has an
+ *  ending as those of files. */
+static tnd_status_t is_wanted(const search_t *search, int folder, const struct dirent *entry,
+                              bool directory, bool *wanted_p)
+{
+    entry_t kind = kind_of(folder, entry);
+    *wanted_p = directory ? kind == ENTRY_FOLDER : kind == ENTRY_FILE || kind == ENTRY_UNREADABLE;
+    if (!directory || kind != ENTRY_UNREADABLE || strchr(entry->d_name, '.') != NULL)
+        return TND_OK;
+    return tnd_fail(search->error,
+                    "%s: %s: %s%s: cannot be read: %s; if it is a link, its target is not there or "
+                    "not mounted",
+                    search->what, search->pattern, search->path, entry->d_name, strerror(errno));
 }
 
 /*  The names in search->path that match, sorted; a folder that does not exist has none. */
@@ -166,9 +196,12 @@ static tnd_status_t list_folder(search_t *search, const char *word, bool directo
     if (folder == NULL)
         return tnd_fail(search->error, "%s: %s: cannot read the folder %s: %s", search->what,
                         search->pattern, search->path, strerror(errno));
-    for (struct dirent *entry; (entry = readdir(folder)) != NULL;) {
-        if (fnmatch(word, entry->d_name, FNM_PERIOD) != 0 ||
-            !is_kind(dirfd(folder), entry, directory))
+    tnd_status_t status = TND_OK;
+    for (struct dirent *entry; status == TND_OK && (entry = readdir(folder)) != NULL;) {
+        bool wanted = false;
+        if (fnmatch(word, entry->d_name, FNM_PERIOD) == 0)
+            status = is_wanted(search, dirfd(folder), entry, directory, &wanted);
+        if (!wanted)
             continue;
         *names_p = tnd_grow(*names_p, *count_p, &room, sizeof **names_p);
         (*names_p)[(*count_p)++] = tnd_copy_string(entry->d_name);
@@ -176,7 +209,7 @@ static tnd_status_t list_folder(search_t *search, const char *word, bool directo
     closedir(folder);
     if (*count_p > 0)
         qsort(*names_p, *count_p, sizeof **names_p, compare_names);
-    return TND_OK;
+    return status;
 }
 
 static tnd_status_t follow(search_t *search, const char *rest);
@@ -195,17 +228,16 @@ static tnd_status_t enter(search_t *search, const char *name, const char *rest)
     return status;
 }
 
-/*  A file; false: it does not exist. */
-static bool add_file(search_t *search, const char *name)
+/*  Adds a file, or a link to nothing. */
+static void add_file(search_t *search, const char *name)
 {
     char path[2 * PATH_MAX];
     struct stat is;
     snprintf(path, sizeof path, "%s%s", search->path, name);
-    if (stat(path, &is) != 0 || !S_ISREG(is.st_mode))
-        return false;
+    if (lstat(path, &is) != 0 || (stat(path, &is) == 0 && !S_ISREG(is.st_mode)))
+        return;
     begin_folder(search);
     tnd_names_add(search->names, name);
-    return true;
 }
 
 static tnd_status_t add_matching(search_t *search, const char *word)
@@ -213,7 +245,7 @@ static tnd_status_t add_matching(search_t *search, const char *word)
     char **names;
     size_t count;
     TND_TRY(list_folder(search, word, false, &names, &count));
-    if (count > 0)
+    if (count > 0 || search->matched)
         begin_folder(search);
     for (size_t i = 0; i < count; i++) {
         tnd_names_add(search->names, names[i]);
@@ -223,35 +255,95 @@ static tnd_status_t add_matching(search_t *search, const char *word)
     return TND_OK;
 }
 
+/*  Continues in the folders of search->path that match. */
+static tnd_status_t enter_matching(search_t *search, const char *word, const char *rest)
+{
+    char **names;
+    size_t count;
+    const bool matched = search->matched;
+    tnd_status_t status = list_folder(search, word, true, &names, &count);
+    for (size_t i = 0; i < count; i++) {
+        search->matched = true;
+        if (status == TND_OK)
+            status = enter(search, names[i], rest);
+        free(names[i]);
+    }
+    free(names);
+    search->matched = matched;
+    return status;
+}
+
+/*  Continues in search->path and in all folders of it: `rest` follows `**`, which is at `again`.  A link
+ *  to a folder that it is in is not followed. */
+static tnd_status_t follow_any_depth(search_t *search, const char *again, const char *rest)
+{
+    const search_t before = {
+        .label = search->label, .matched = search->matched, .above = search->above};
+    struct stat is = {0};
+    if (stat(search->path[0] != '\0' ? search->path : ".", &is) != 0)
+        return TND_OK;
+    for (const above_t *above = search->above; above != NULL; above = above->above)
+        if (above->device == is.st_dev && above->inode == is.st_ino)
+            return TND_OK;
+    const above_t here = {.above = search->above, .device = is.st_dev, .inode = is.st_ino};
+    if (search->above == NULL && search->matched) {
+        search->label = strlen(search->path) - 1;
+        begin_folder(search);
+    }
+    search->matched = false;
+    tnd_status_t status = follow(search, rest);
+    search->above = &here;
+    char **names;
+    size_t count = 0;
+    if (status == TND_OK)
+        status = list_folder(search, "*", true, &names, &count);
+    for (size_t i = 0; i < count; i++) {
+        if (status == TND_OK)
+            status = enter(search, names[i], again);
+        free(names[i]);
+    }
+    if (count > 0)
+        free(names);
+    search->label = before.label;
+    search->matched = before.matched;
+    search->above = before.above;
+    return status;
+}
+
+/*  Whether a part of a path exists in search->path as it is written. */
+static bool exists(const search_t *search, const char *word)
+{
+    char path[2 * PATH_MAX];
+    struct stat is;
+    snprintf(path, sizeof path, "%s%s", search->path, word);
+    return lstat(path, &is) == 0;
+}
+
 /*  The rest of the pattern, in search->path. */
 static tnd_status_t follow(search_t *search, const char *rest)
 {
     char word[NAME_MAX + 1];
+    const char *again = rest;
     size_t size = strcspn(rest, "/");
     bool last = rest[size] == '\0';
     if (size > NAME_MAX)
         return tnd_fail(search->error, "%s: %s: a name is too long", search->what, search->pattern);
     snprintf(word, sizeof word, "%.*s", (int)size, rest);
     rest += size + !last;
-    if (!is_pattern(word)) {
-        if (!last)
-            return enter(search, word, rest);
-        (void)add_file(search, word);
-        return TND_OK;
+    if (strcmp(word, "**") == 0)
+        return follow_any_depth(search, again, last ? "*" : rest);
+    if (!is_pattern(word) || exists(search, word)) {
+        const bool matched = search->matched;
+        search->matched = false;
+        tnd_status_t status = TND_OK;
+        if (last)
+            add_file(search, word);
+        else
+            status = enter(search, word, rest);
+        search->matched = matched;
+        return status;
     }
-    if (last)
-        return add_matching(search, word);
-    char **names;
-    size_t count;
-    TND_TRY(list_folder(search, word, true, &names, &count));
-    tnd_status_t status = TND_OK;
-    for (size_t i = 0; i < count; i++) {
-        if (status == TND_OK)
-            status = enter(search, names[i], rest);
-        free(names[i]);
-    }
-    free(names);
-    return status;
+    return last ? add_matching(search, word) : enter_matching(search, word, rest);
 }
 
 static int compare_files(const void *a, const void *b, void *context)
@@ -292,6 +384,9 @@ tnd_status_t tnd_names_find(tnd_names_t *self, const char *what, const tnd_strin
                            .pattern = pattern,
                            .path = {root > 0 ? '/' : '\0'},
                            .error = error};
+        const char *any = strstr(pattern, "**");
+        if (any != NULL && strstr(any + 1, "**") != NULL)
+            return tnd_fail(error, "%s: %s: a pattern may have one `**`", what, pattern);
         TND_TRY(follow(&search, pattern + root));
         if (self->count == before)
             return tnd_files_unmatched(what, pattern, error);

@@ -17,6 +17,7 @@
 typedef struct {
     char *path;   /* without a slash at the end; "" is the working directory, "/" the root */
     size_t first; /* file */
+    size_t label; /* bytes of `path` up to the end of the folder that gives its files their label */
 } tnd_names_folder_t;
 
 typedef struct {
@@ -28,8 +29,11 @@ typedef struct {
     size_t folder_count, folder_room;
 } tnd_names_t;
 
-/*  Finds the files that patterns (`*`, `?`, `[abc]`) and paths name: of each pattern folder by
- *  folder, and in a folder sorted by bytes.  `what` names them in errors.  Free the names also on
+/*  Finds the files that patterns (`*`, `?`, `[abc]`, `**` for folders of any depth) and paths name: of
+ *  each pattern folder by folder, and in a folder sorted by bytes.  A part of a path that exists as it
+ *  is written is not a pattern.  A link whose target does not exist counts as a file; a folder that a
+ *  pattern matches is listed without files too.  The label of files is that of their folder, or of the
+ *  one before `**` if a pattern matches it.  `what` names them in errors.  Free the names also on
  *  failure.  Errors: TND_FAILED if a pattern matches no file, a file is named twice, or a folder
  *  cannot be read. */
 tnd_status_t tnd_names_find(tnd_names_t *self, const char *what, const tnd_strings_t *patterns,

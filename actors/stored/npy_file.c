@@ -234,7 +234,8 @@ static const char *reason_of(char type)
         return "complex numbers: save real and imaginary part as two arrays";
     case 'S':
     case 'U':
-        return "text: encode it as numbers, or save array.view('uint8')";
+        return "text: encode it as numbers, or save its bytes, one row per text: "
+               "array.view('uint8').reshape(len(array), -1)";
     case 'M':
     case 'm':
         return "dates: save array.view('int64')";

@@ -33,6 +33,20 @@ static const char *problem(const json_error_t *found)
     }
 }
 
+/*  The word near `position` that Python writes for a number that is not finite; NULL: there is none. */
+static const char *find_nonfinite(const char *text, size_t size, int position)
+{
+    static const char *const words[] = {"NaN", "Infinity"};
+    enum { AROUND = 16 };
+    size_t at = position > 0 ? (size_t)position : 0;
+    size_t begin = at > AROUND ? at - AROUND : 0;
+    size_t end = at + AROUND < size ? at + AROUND : size;
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+        if (begin < end && memmem(text + begin, end - begin, words[i], strlen(words[i])) != NULL)
+            return words[i];
+    return NULL;
+}
+
 tnd_status_t tnd_json_record_open(tnd_json_record_t *self, const void *text, size_t size,
                                   tnd_error_t *error)
 {
@@ -43,6 +57,14 @@ tnd_status_t tnd_json_record_open(tnd_json_record_t *self, const void *text, siz
         return TND_OK;
     if (found.text[0] == '\0' || json_error_code(&found) == json_error_out_of_memory)
         tnd_require_memory(NULL);
+    const char *word = json_error_code(&found) == json_error_invalid_syntax
+                           ? find_nonfinite(text, size, found.position)
+                           : NULL;
+    if (word != NULL)
+        return tnd_fail(error,
+                        "not JSON: %s is not a number of JSON, near byte %d of the record; "
+                        "write null, for which `default` has a value",
+                        word, found.position);
     return tnd_fail(error, "not JSON: %s, near byte %d of the record", problem(&found),
                     found.position);
 }

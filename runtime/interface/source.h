@@ -11,6 +11,8 @@
 #ifndef TND_RUNTIME_INTERFACE_SOURCE_H
 #define TND_RUNTIME_INTERFACE_SOURCE_H
 
+#include <stdio.h>
+
 #include "runtime/core/access.h"
 #include "runtime/data/block.h"
 #include "runtime/option/spec.h"
@@ -25,6 +27,7 @@ typedef struct {
     uint64_t retry_ns; /* how long transient failures of reads (EIO, ESTALE ...) are retried */
     uint64_t seed;     /* of the run */
     bool may_be_empty; /* it is one of several sources, so no rows are no error */
+    bool skips_bad;    /* a file that cannot be opened may be a bad row instead of an error */
     /*  Reports further errors when `open` fails, to show all at once; NULL: they are dropped. */
     void (*tell)(void *teller, const tnd_error_t *error);
     void *teller;
@@ -78,6 +81,9 @@ typedef struct {
     uint64_t found;           /* hash of the file names that a pattern matched; 0: no pattern */
     const char *const *notes; /* what the user should know of the data, until close */
     size_t note_count;
+    const char *const
+        *classes; /* what 0, 1, 2 ... of its labels mean, until close; NULL: unknown */
+    size_t class_count;
     uint32_t lists;           /* lists that `read` writes, of one u64 per row each */
     size_t copied;            /* the most bytes per row that `read` copies to call->room; 0: none */
     bool allocates;           /* it copies them to memory of its own; call->room is NULL */
@@ -86,6 +92,23 @@ typedef struct {
     uint64_t room;            /* bytes that the page cache may use for them; 0: unknown */
     tnd_access_plan_t access; /* of these files */
 } tnd_source_facts_t;
+
+/*  "labels: 0 cat, 1 dog", cut with the number of all if they do not fit `text`. */
+static inline const char *tnd_source_classes(const tnd_source_facts_t *facts, char *text,
+                                             size_t room)
+{
+    size_t used = (size_t)snprintf(text, room, "labels: ");
+    for (size_t i = 0; i < facts->class_count; i++) {
+        int more =
+            snprintf(text + used, room - used, "%s%zu %s", i > 0 ? ", " : "", i, facts->classes[i]);
+        if (used + (size_t)more + 32 > room) {
+            snprintf(text + used, room - used, " ... of %zu", facts->class_count);
+            break;
+        }
+        used += (size_t)more;
+    }
+    return text;
+}
 
 /*  Rows to be read. The caller drops both buffers after the call; a source that keeps one in the
  *  block seals it first. */

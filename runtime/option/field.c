@@ -232,6 +232,18 @@ static void parse_numbers(tnd_field_t *field, const tnd_value_t *value, tnd_numb
     *out = (tnd_numbers_t){items, count};
 }
 
+/*  A list instead of the map of a table is the value of the option that the table names for it. */
+static const tnd_value_t *map_of(const tnd_field_t *field, const tnd_value_t *value)
+{
+    const tnd_table_t *table = field->option->table;
+    if (value->type != TND_VALUE_LIST || table->scalar == NULL)
+        return value;
+    tnd_value_t *map = tnd_value_map(field->context->arena, value->mark);
+    tnd_value_put(field->context->arena, map, table->scalar, value->mark,
+                  (tnd_value_t *)(uintptr_t)value);
+    return map;
+}
+
 /*  Fills one field of the struct.  `value` is not null. */
 void tnd_field_parse(tnd_field_t *field, const tnd_value_t *value, void *out)
 {
@@ -282,7 +294,7 @@ void tnd_field_parse(tnd_field_t *field, const tnd_value_t *value, void *out)
         return;
     case TND_OPTION_TABLE:
         *(const void **)out = tnd_options_parse(
-            field->context, field->option->table, value,
+            field->context, field->option->table, map_of(field, value),
             tnd_arena_format(field->context->arena, "`%s`", field->key), value->mark);
         field->failed = field->failed || *(const void **)out == NULL;
         return;

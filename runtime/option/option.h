@@ -116,7 +116,7 @@ struct tnd_table {
     size_t size;        /* of the struct that parsing fills; 0 without options */
     bool reflects;      /* the struct begins with a pointer to its table */
     const char *scalar; /* the option that a part `{NAME: VALUE}` sets, a scalar or, for PARTS, a
-                           list; NULL: none */
+                           list; that a list instead of a TABLE's map sets; NULL: none */
 };
 
 /*  The options of a table, and the size of the struct that they fill. */

@@ -134,6 +134,45 @@ def test_readers_lanes_and_a_resume_give_the_same_rows(folder):
     assert by_file.report["rows"]["fed"] == 2 * 21, by_file.report["rows"]
 
 
+def test_links_to_nothing_are_an_error_or_counted(folder):
+    graph = write(folder, feed=True)
+    for name in ("cat/1", "dog/2"):
+        path = folder / "train" / f"{name}.jpg"
+        path.unlink()
+        path.symlink_to("../../objects/not-fetched")
+    done = tundish("run", graph, report=False, expect=78)
+    assert f"{folder}/train/cat/1.jpg: cannot be read: No such file or directory (it is a link to " in done.output
+    assert "objects/not-fetched), and so is 1 other" in done.output, done.output
+    rows = tundish("run", graph, "--set", "read.on_error=skip").report["rows"]
+    assert (rows["read"], rows["fed"]) == (21, 19), rows
+
+
+def test_classes_fix_the_numbers_and_a_folder_without_files_counts(folder):
+    graph = write(folder)
+    shutil.rmtree(folder / "train" / "cat")
+    (folder / "train" / "cat").mkdir()
+    (folder / "names.txt").write_text("dog\r\nemu\nape\n\ncat\n")
+
+    def labels(*more):
+        done = subprocess.run([str(TUNDISH), "head", str(graph), "--json", "--steps", "9", *more],
+                              capture_output=True, text=True, timeout=60, cwd=ROOT)
+        rows = [int(label) for step in map(json.loads, done.stdout.splitlines())
+                for label in step["columns"]["label"]["data"]]
+        return done.returncode, sorted(set(rows)), done.stderr
+
+    classes = "read.source.folder.classes="
+    code, found, text = labels()
+    assert (code, found) == (0, [0, 2]) and "1 of 3 classes has no file: `cat`" in text, text
+    assert "labels: 0 ape, 1 cat, 2 dog" in text, text
+    assert labels("--set", f"{classes}[dog, cat, ape]")[:2] == (0, [0, 2])
+    assert labels("--set", f"{classes}[emu, cat, ape, owl, dog]")[:2] == (0, [2, 4])
+    assert labels("--set", f"{classes}{{file: {folder}/names.txt}}")[:2] == (0, [0, 2])
+    code, _, text = labels("--set", f"{classes}[cat, ape]")
+    assert code == 78 and "`dog` of " in text and "is not one of the 2 `classes`" in text, text
+    code, _, text = labels("--set", f"{classes}[cat, ape, dog, ape]")
+    assert code == 78 and "`classes` has `ape` twice" in text, text
+
+
 def test_what_cannot_be_read_is_named(folder):
     graph = write(folder, files=f'"{folder}/train/*/*.png"', feed=True)
     done = tundish("run", graph, report=False, expect=78)

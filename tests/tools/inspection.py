@@ -175,4 +175,28 @@ def test_what_cannot_be_read_is_named(folder):
     same(run("inspect")[0], 2)
 
 
+def test_the_first_lines_are_shown_as_they_are(folder):
+    path = folder / "names.csv"
+    path.write_bytes("größe,stadt\n1,Köln\n2,Łódź\n3,Paris\n".encode())
+    _, out, _ = run("inspect", path)
+    holds(out, "begins       größe,stadt\n               1,Köln\n               2,Łódź\n")
+    path.write_bytes(b"a\xffb\n\nc\xfed\nlast\n")
+    _, out, _ = run("inspect", path)
+    holds(out, "begins       a?b\n               \n               c?d\n")
+    assert "last" not in out, out
+
+
+def test_formats_that_are_not_read_are_named_with_the_next_step(folder):
+    for name, head, wanted in (("a.webp", b"RIFF\x1e\0\0\0WEBPVP8L", "a WebP picture: convert it to PNG or JPEG"),
+                               ("a.gif", b"GIF89a\1\0\1\0", "a GIF picture: convert it to PNG"),
+                               ("a.tif", b"II*\0\x08\0\0\0", "a TIFF picture: convert it to PNG"),
+                               ("a.wav", b"RIFF\x24\0\0\0WAVEfmt ", "WAV sound: np.save its samples"),
+                               ("a.mp4", b"\0\0\0\x18ftypmp42", "an MP4 video"),
+                               ("a.parquet", b"PAR1\x15\0", "Parquet: np.save each of its columns")):
+        (folder / name).write_bytes(head)
+        code, _, err = run("inspect", folder / name)
+        same(code, 78, name)
+        holds(err, f"it is {wanted}")
+
+
 main(globals())

@@ -39,7 +39,12 @@ static void observe_stream(void *context, const tnd_stream_t *stream)
 static void observe_log(void *context, tnd_log_level_t level, const char *host, const char *actor,
                         const char *text)
 {
-    tnd_log_take(&((head_t *)context)->log, level, host, actor, text);
+    head_t *head = context;
+    bool labels = level == TND_LOG_INFO && strncmp(text, "labels: ", strlen("labels: ")) == 0;
+    if (labels && !head->request->quiet && head->request->log_level == NULL)
+        tnd_log_say(&head->log, level, host, "head", text);
+    else
+        tnd_log_take(&head->log, level, host, actor, text);
 }
 
 static void complain(head_t *head, const char *text)
@@ -196,7 +201,8 @@ static int run_session(head_t *head)
                                .opening = observe_opening,
                                .stream = observe_stream,
                                .log = observe_log,
-                               .log_level = head->log.level};
+                               .log_level =
+                                   head->log.level < TND_LOG_INFO ? head->log.level : TND_LOG_INFO};
     tnd_session_wishes_t wishes = {.steps_max = TND_UNKNOWN,
                                    .start = head->request->position != NULL ? &head->start : NULL,
                                    .observer = &observer,

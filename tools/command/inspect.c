@@ -10,6 +10,7 @@
 #include "actors/file/index_folder.h"
 #include "runtime/base/allocation.h"
 #include "runtime/base/clock.h"
+#include "runtime/text/json_string.h"
 #include "runtime/text/quantity.h"
 #include "tools/cli/command.h"
 #include "tools/cli/json.h"
@@ -195,7 +196,7 @@ static void print_text(report_t *self)
     printf("  format       %s, %s%s, %s\n", self->item->source,
            self->item->compression != NULL ? "compressed by " : "not compressed",
            self->item->compression != NULL ? self->item->compression : "",
-           tnd_quantity_size(self->bytes, bytes));
+           tnd_quantity_size(self->bytes > 0 ? self->bytes : self->data.facts.read, bytes));
     printf("  records      %s\n", number(scan->records, rows));
     printf("  columns      %s\n", tnd_schema_text(&self->data.facts.schema, schema, sizeof schema));
     if (scan->sizes.count > 0)
@@ -204,6 +205,11 @@ static void print_text(report_t *self)
                tnd_grouped((double)scan->sizes.sum / (double)scan->sizes.count, texts[1]),
                number(tnd_size_counts_quantile(&scan->sizes, 99), texts[2]),
                number(scan->sizes.max, texts[3]));
+    if (self->data.facts.class_count > 0)
+        printf("  labels       %s\n",
+               tnd_source_classes(&self->data.facts, schema, sizeof schema) + strlen("labels: "));
+    for (size_t i = 0; i < self->data.facts.note_count; i++)
+        printf("  note         %s\n", self->data.facts.notes[i]);
     print_contents(self);
     print_damage(self);
     print_notes(self);
@@ -268,6 +274,16 @@ static void print_json_keys(const tnd_example_keys_t *keys)
     putchar(']');
 }
 
+static void print_json_texts(const char *name, const char *const *texts, size_t count)
+{
+    printf(",\"%s\":[", name);
+    for (size_t i = 0; i < count; i++) {
+        fputs(i > 0 ? "," : "", stdout);
+        tnd_json_string_print(texts[i], stdout);
+    }
+    putchar(']');
+}
+
 static void print_json(const report_t *self, const char *lines, bool more)
 {
     const tnd_data_scan_t *scan = &self->scan;
@@ -287,6 +303,8 @@ static void print_json(const report_t *self, const char *lines, bool more)
     char *operation = tnd_example_features(&scan->keys, column_of(self));
     tnd_json_member(stdout, "operation", operation);
     free(operation);
+    print_json_texts("labels", self->data.facts.classes, self->data.facts.class_count);
+    print_json_texts("notes", self->data.facts.notes, self->data.facts.note_count);
     printf(",\"damaged\":%" PRIu64 ",\"damage\":[", scan->damaged);
     for (uint64_t i = 0; i < scan->damaged && i < TND_SCAN_DAMAGE_MAX; i++) {
         const tnd_source_place_t *place = &scan->damage[i].place;
@@ -320,8 +338,8 @@ static char *reader_lines(tnd_arena_t *arena, tnd_detected_format_t *items, size
 
 static tnd_status_t scan(report_t *self, tnd_error_t *error)
 {
-    const tnd_source_scope_t scope = {.lanes = 1,
-                                      .context = {.lanes = 1, .replicas = 1, .data = ""}};
+    const tnd_source_scope_t scope = {
+        .lanes = 1, .skips_bad = true, .context = {.lanes = 1, .replicas = 1, .data = ""}};
     TND_TRY(tnd_data_source_choose(&self->data, self->arena, self->item->written, self->paths,
                                    self->path_count, NULL, error));
     TND_TRY(tnd_data_source_open(&self->data, &scope, error));
@@ -376,7 +394,7 @@ static int inspect(const tnd_request_t *request)
     tnd_detected_format_list_t found;
     tnd_error_t error;
     int code = TND_EXIT_OK;
-    const tnd_source_scope_t scope = {.lanes = 1};
+    const tnd_source_scope_t scope = {.lanes = 1, .skips_bad = true};
     tnd_status_t status = tnd_detected_format_look(&found, arena, request->files,
                                                    request->file_count, request->as, &error);
     if (status == TND_OK) {
@@ -431,7 +449,9 @@ const tnd_command_t tnd_command_inspect = {
         "    \"bytes\":{\"min\",\"mean\",\"p99\",\"max\"},\"examples\",\n"
         "    "
         "\"keys\":[{\"name\",\"type\",\"list\",\"records\",\"values\",\"bytes\"}],\"operation\",\n"
-        "    \"damaged\",\"damage\":[{\"file\",\"record\",\"byte\",\"why\"}],\"topology\"}]}\n"
+        "    "
+        "\"labels\",\"notes\",\"damaged\",\"damage\":[{\"file\",\"record\",\"byte\",\"why\"}],"
+        "\"topology\"}]}\n"
         "\"stray\" are bytes after the last record, which belong to none and are ignored.  At "
         "most\n"
         "100 damaged records are listed; \"damaged\" counts all.\n",

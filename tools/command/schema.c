@@ -154,6 +154,19 @@ static void print_part(const tnd_option_t *option)
     fputs(*glue == ',' && glue[1] == '\0' ? "]}]" : "]", stdout);
 }
 
+/*  The map of a table, or instead the list that its first option is. */
+static void print_table_or_list(const tnd_table_t *table)
+{
+    if (table->scalar == NULL) {
+        print_table(table);
+        return;
+    }
+    fputs("\"anyOf\":[{", stdout);
+    print_table(table);
+    fputs("},{\"type\":\"array\",\"items\":{\"type\":[\"string\",\"number\",\"boolean\"]}}]",
+          stdout);
+}
+
 /*  The schema of a value. */
 static void print_value(const tnd_option_t *option)
 {
@@ -202,7 +215,7 @@ static void print_value(const tnd_option_t *option)
               stdout);
         return;
     case TND_OPTION_TABLE:
-        print_table(option->table);
+        print_table_or_list(option->table);
         return;
     case TND_OPTION_PART:
         print_part(option);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "actors/reader/stream_reader.h"
+#include "runtime/text/printable.h"
 
 enum { ROWS = 256 };
 
@@ -29,18 +30,29 @@ bool tnd_data_scan_needed(const tnd_data_source_t *data)
     return tnd_schema_ragged(&data->facts.schema) > 0;
 }
 
+/*  Whether a row may be text: it has no control characters but white space. */
+static bool is_text(const uint8_t *row, size_t size)
+{
+    for (size_t i = 0; i < size; i++)
+        if (iscntrl(row[i]) && !isspace(row[i]))
+            return false;
+    return true;
+}
+
+/*  Keeps the first rows if the first of them is text; what cannot be printed becomes `?`. */
 static void keep_line(tnd_data_scan_t *scan, const uint8_t *row, size_t size)
 {
     char *line = scan->lines[scan->line_count];
     size_t kept = size < sizeof scan->lines[0] - 1 ? size : sizeof scan->lines[0] - 1;
+    if (scan->line_count == 0 && (scan->keys.records > 1 || !is_text(row, kept)))
+        return;
+    if (kept < size) /* not in the middle of a character */
+        for (kept -= 3; kept > 0 && (row[kept] & 0xc0) == 0x80;)
+            kept--;
     for (size_t i = 0; i < kept; i++)
-        if (!isprint(row[i]) && !isspace(row[i]))
-            return;
-    for (size_t i = 0; i < kept; i++)
-        line[i] = (char)(isspace(row[i]) ? ' ' : row[i]);
-    line[kept] = '\0';
-    if (kept < size)
-        memcpy(line + kept - 3, "...", 3);
+        line[i] = (char)(isspace(row[i]) ? ' ' : row[i] != 0 ? row[i] : '?');
+    strcpy(line + kept, kept < size ? "..." : "");
+    tnd_printable(line, sizeof scan->lines[0]);
     scan->line_count++;
 }
 
@@ -53,7 +65,7 @@ static void take_row(scanner_t *self, const tnd_block_t *block, uint32_t row)
     const uint8_t *bytes = tnd_block_row(block, self->ragged, row);
     size_t size = tnd_block_row_bytes(block, self->ragged, row);
     (void)tnd_example_keys_add(&scan->keys, bytes, size);
-    if (scan->line_count < TND_SCAN_LINES && size > 0)
+    if (scan->line_count < TND_SCAN_LINES)
         keep_line(scan, bytes, size);
 }
 

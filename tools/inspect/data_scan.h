@@ -23,7 +23,7 @@ typedef struct {
     tnd_scan_damage_t damage[TND_SCAN_DAMAGE_MAX]; /* the first of them */
     tnd_size_counts_t sizes;                       /* of rows that are not damaged, in bytes */
     tnd_example_keys_t keys;                       /* of the first TND_SCAN_FIRST_RECORDS rows */
-    char lines[TND_SCAN_LINES][64];                /* the first rows, if they are text */
+    char lines[TND_SCAN_LINES][64];                /* the first rows, if the first is text */
     uint32_t line_count;
 } tnd_data_scan_t;
 

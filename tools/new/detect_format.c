@@ -5,10 +5,12 @@
 #include <dirent.h>
 #include <errno.h>
 #include <glob.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "actors/file/decompress.h"
 #include "actors/stored/tfrecord_frames.h"
@@ -106,26 +108,56 @@ static bool is_picture(const head_t *head)
 static const char *name_other(const head_t *head)
 {
     static const struct {
+        size_t at;
         const char *bytes;
         size_t size;
         const char *what;
     } formats[] = {
-        {"\x93NUMPY", 6, "a .npy compressed by gzip: unpack it with gunzip"},
-        {"PK\x03\x04", 4, "a zip, such as .npz: unpack it, each array inside is a .npy"},
-        {"\x89HDF", 4, "HDF5: np.save each of its arrays"},
-        {"PAR1", 4, "Parquet: np.save each of its columns"},
-        {"ARROW1", 6, "Arrow: np.save each of its columns"},
-        {"\x80\x04", 2, "a Python pickle: np.save the arrays in it"},
-        {"\x80\x03", 2, "a Python pickle: np.save the arrays in it"},
-        {"\x80\x02", 2, "a Python pickle: np.save the arrays in it"},
-        {"BZh", 3, "compressed by bzip2: unpack it"},
-        {"\xfd"
+        {0, "PK\x03\x04", 4, "a zip, such as .npz: unpack it, each array inside is a .npy"},
+        {0, "\x89HDF", 4, "HDF5: np.save each of its arrays"},
+        {0, "PAR1", 4, "Parquet: np.save each of its columns; tundish help parquet"},
+        {0, "ARROW1", 6, "Arrow: np.save each of its columns; tundish help parquet"},
+        {0, "\x80\x05", 2, "a Python pickle: np.save the arrays in it"},
+        {0, "\x80\x04", 2, "a Python pickle: np.save the arrays in it"},
+        {0, "\x80\x03", 2, "a Python pickle: np.save the arrays in it"},
+        {0, "\x80\x02", 2, "a Python pickle: np.save the arrays in it"},
+        {0, "BZh", 3, "compressed by bzip2: unpack it with bunzip2"},
+        {0,
+         "\xfd"
          "7zXZ",
-         5, "compressed by xz: unpack it"},
-        {"tundish:", 8, "a topology, for commands like `tundish head`"},
+         6, "compressed by xz: unpack it with unxz"},
+        {0, "\x04\x22\x4d\x18", 4, "compressed by lz4: unpack it with lz4 -d"},
+        {0, "7z\xbc\xaf\x27\x1c", 6, "a 7z archive: unpack it"},
+        {0, "Rar!", 4, "a RAR archive: unpack it"},
+        {8, "WEBP", 4, "a WebP picture: convert it to PNG or JPEG"},
+        {0, "GIF8", 4, "a GIF picture: convert it to PNG"},
+        {0, "II*\0", 4, "a TIFF picture: convert it to PNG"},
+        {0, "MM\0*", 4, "a TIFF picture: convert it to PNG"},
+        {8, "WAVE", 4, "WAV sound: np.save its samples"},
+        {8, "AVI ", 4, "an AVI video: np.save its frames, or store them as JPEG files"},
+        {4, "ftyphei", 7, "an HEIC picture: convert it to PNG or JPEG"},
+        {4, "ftypavif", 8, "an AVIF picture: convert it to PNG or JPEG"},
+        {4, "ftyp", 4, "an MP4 video: np.save its frames, or store them as JPEG files"},
+        {0, "\x1a\x45\xdf\xa3", 4,
+         "a Matroska or WebM video: np.save its frames, or store them as JPEG files"},
+        {0, "ID3", 3, "MP3 sound: np.save its samples"},
+        {0, "fLaC", 4, "FLAC sound: np.save its samples"},
+        {0, "OggS", 4, "Ogg sound: np.save its samples"},
+        {0, "%PDF-", 5, "a PDF: convert its pages to PNG, or its text to .txt"},
+        {0, "SQLite format 3", 15, "an SQLite database: export its tables as CSV"},
+        {0, "MATLAB 5.0", 10, "a MATLAB file: np.save the arrays in it"},
+        {0, "tundish:", 8, "a topology, for commands like `tundish head`"},
     };
+    if (begins(head, "\x93NUMPY", 6))
+        return head->packed == NULL ? NULL
+               : strcmp(head->packed, "gzip") == 0
+                   ? "a .npy compressed by gzip: unpack it with gunzip"
+               : strcmp(head->packed, "zstd") == 0
+                   ? "a .npy compressed by zstd: unpack it with unzstd"
+                   : "a .npy compressed by zlib: unpack it";
     for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++)
-        if (begins(head, formats[i].bytes, formats[i].size))
+        if (head->size >= formats[i].at + formats[i].size &&
+            memcmp(head->bytes + formats[i].at, formats[i].bytes, formats[i].size) == 0)
             return formats[i].what;
     return NULL;
 }
@@ -266,6 +298,18 @@ tnd_status_t tnd_detected_source(const char **written_p, const char *path, tnd_e
     return *written_p != NULL ? TND_OK : fail_unknown(path, &head, error);
 }
 
+static void append(tnd_detected_format_list_t *self, tnd_arena_t *arena,
+                   const tnd_detected_format_t *item)
+{
+    if ((self->count & (self->count - 1)) == 0) { /* it is full: double it */
+        tnd_detected_format_t *items = tnd_arena_array(arena, 2 * self->count + 1, sizeof *items);
+        if (self->count > 0)
+            memcpy(items, self->items, self->count * sizeof *items);
+        self->items = items;
+    }
+    self->items[self->count++] = *item;
+}
+
 /*  Adds a file; `optional`: skips a file of unknown format. */
 static tnd_status_t add_file(tnd_detected_format_list_t *self, tnd_arena_t *arena, const char *path,
                              const char *as, bool optional, tnd_error_t *error)
@@ -293,13 +337,7 @@ static tnd_status_t add_file(tnd_detected_format_list_t *self, tnd_arena_t *aren
     const tnd_source_scope_t scope = {.lanes = 1};
     if (!item.records)
         TND_TRY(open_source(&item, arena, &scope, error));
-    if ((self->count & (self->count - 1)) == 0) { /* it is full: double it */
-        tnd_detected_format_t *items = tnd_arena_array(arena, 2 * self->count + 1, sizeof *items);
-        if (self->count > 0)
-            memcpy(items, self->items, self->count * sizeof *items);
-        self->items = items;
-    }
-    self->items[self->count++] = item;
+    append(self, arena, &item);
     return TND_OK;
 }
 
@@ -388,11 +426,29 @@ static tnd_status_t add_directory(tnd_detected_format_list_t *self, tnd_arena_t 
     return TND_OK;
 }
 
+/*  Adds a pattern as it is, of a source to whose labels folders without files count too. */
+static void add_whole_pattern(tnd_detected_format_list_t *self, tnd_arena_t *arena,
+                              const char *pattern, const char *as)
+{
+    char here[PATH_MAX] = "";
+    bool absolute = pattern[0] == '/' || getcwd(here, sizeof here) == NULL;
+    tnd_detected_format_t item = {.source = "folder", .written = as, .records = true, .part = ""};
+    item.path = absolute ? pattern : tnd_arena_format(arena, "%s/%s", here, pattern);
+    append(self, arena, &item);
+}
+
 static tnd_status_t add_pattern(tnd_detected_format_list_t *self, tnd_arena_t *arena,
                                 const char *pattern, const char *as, tnd_error_t *error)
 {
     glob_t found = {0};
     tnd_status_t status = TND_OK;
+    const char *source = NULL;
+    if (as != NULL)
+        TND_TRY(tnd_data_source_name(&source, arena, as, error));
+    if (source != NULL && strcmp(source, "folder") == 0) {
+        add_whole_pattern(self, arena, pattern, as);
+        return TND_OK;
+    }
     if (glob(pattern, 0, NULL, &found) != 0)
         status = tnd_fail(error, "%s: no file matches", pattern);
     for (size_t i = 0; i < found.gl_pathc && status == TND_OK; i++)

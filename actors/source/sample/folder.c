@@ -16,6 +16,7 @@
 
 #include "actors/file/content.h"
 #include "actors/file/names.h"
+#include "actors/source/sample/folder_classes.h"
 #include "actors/source/sources.h"
 #include "runtime/base/allocation.h"
 #include "runtime/base/parallel.h"
@@ -27,10 +28,19 @@
 enum { FILES_AT_ONCE = 1 << 16, FILES_A_THREAD = 256 };
 
 typedef struct {
+    tnd_strings_t names;
+    const char *file;
+} class_options_t;
+
+typedef struct {
     tnd_strings_t files;
     const char *column, *label;
+    const class_options_t *classes;
     uint64_t max;
 } folder_options_t;
+
+/*  The size of a file that cannot be read, which is a bad row. */
+static const uint64_t unreadable = UINT64_MAX;
 
 /*  Bytes of files that are requested ahead of those that are read, and how many files. */
 static const uint64_t ahead_bytes = 8 << 20;
@@ -47,8 +57,10 @@ typedef struct told {
 
 typedef struct {
     tnd_names_t names;
-    uint64_t *sizes;   /* of each file */
-    int32_t *labels;   /* of each folder */
+    uint64_t *sizes; /* of each file */
+    int32_t *labels; /* of each folder */
+    tnd_folder_classes_t classes;
+    char *note;        /* what the user should know; NULL: nothing */
     uint64_t *rows;    /* of each folder */
     int64_t *modified; /* the newest file of each folder */
     tnd_source_file_t *folders;
@@ -61,14 +73,32 @@ typedef struct {
     _Atomic(told_t *) *told;
 } folder_t;
 
+static const tnd_option_t class_options[] = {
+    {TND_OPTION(class_options_t, names, STRINGS, GRAPH), .fallback = "",
+     .help = "the names of folders in the order of their numbers, from 0; also as a list alone, "
+             "`classes: [cat, dog]`"},
+    {TND_OPTION(class_options_t, file, PATH, GRAPH), .fallback = "",
+     .example = "${data}/classes.txt", .help = "or a text file with one name on each line"},
+};
+
+static const tnd_table_t class_table = {.name = "classes",
+                                        .help = "which number is which label",
+                                        .scalar = "names",
+                                        TND_OPTIONS(class_options, class_options_t)};
+
 static const tnd_option_t options[] = {
     {TND_OPTION(folder_options_t, files, PATHS, GRAPH), .example = "${data}/train/*/*.jpg",
-     .help = "the files: a pattern such as \"${data}/train/*/*.jpg\", a path, or a list of them"},
+     .help =
+         "the files: a pattern such as \"${data}/train/*/*.jpg\" (`**` is folders of any depth), a "
+         "path, or a list of them"},
     {TND_OPTION(folder_options_t, column, STRING, GRAPH), .fallback = "file",
      .help = "the name of the column of bytes, which is ragged and has u8"},
     {TND_OPTION(folder_options_t, label, STRING, GRAPH), .fallback = "", .example = "label",
-     .help = "the name of a column with the number of the file's folder, i32, among the names of "
-             "all folders, sorted; without it there are no labels"},
+     .help = "the name of a column with the number of the file's folder, i32, among `classes`; of "
+             "train/*/**/*.jpg the folder before `**`; without it there are no labels"},
+    {TND_OPTION(folder_options_t, classes, TABLE, GRAPH), .fallback = "", .table = &class_table,
+     .help = "which number is which label, the same for training and test; without it, the names "
+             "of all folders that the pattern matches, sorted"},
     {TND_OPTION(folder_options_t, max, U64, GRAPH), .fallback = "longest", .choices = "longest=0",
      .range = "1..1099511627776",
      .help = "the greatest size of a file, for which memory is kept; larger ones are bad"},
@@ -83,49 +113,90 @@ const tnd_source_spec_t tnd_source_folder_spec = {
 
 /*  ------------------------------------------------------------------------------------- opening */
 
+/*  Files that cannot be read: how many, and the first of them. */
+typedef struct {
+    size_t count;
+    tnd_error_t first;
+} unread_t;
+
 /*  Looks at the sizes of some files. */
 typedef struct {
     folder_t *self;
     size_t first, end;
-    tnd_error_t errors[FILES_AT_ONCE / FILES_A_THREAD]; /* empty: none */
+    unread_t unread[FILES_AT_ONCE / FILES_A_THREAD];
     int64_t newest[FILES_AT_ONCE];
 } look_t;
+
+/*  Whether the status of a file is known and the file may be read; else errno says why. */
+static bool is_readable(const char *path, struct stat *is)
+{
+    return stat(path, is) == 0 && ((is->st_mode & S_IROTH) != 0 || access(path, R_OK) == 0);
+}
+
+/*  The error of a file that cannot be read, with the target of a link. */
+static tnd_status_t fail_unreadable(const char *path, tnd_error_t *error)
+{
+    char target[PATH_MAX];
+    int why = errno;
+    ssize_t size = readlink(path, target, sizeof target - 1);
+    target[size > 0 ? size : 0] = '\0';
+    return tnd_fail(error, "%s: cannot be read: %s%s%s%s", path, strerror(why),
+                    size > 0 ? " (it is a link to " : "", target, size > 0 ? ")" : "");
+}
 
 static void look_at_some(void *context, size_t part)
 {
     look_t *look = context;
     folder_t *self = look->self;
+    unread_t *unread = &look->unread[part];
     size_t first = look->first + part * FILES_A_THREAD, end = first + FILES_A_THREAD;
-    look->errors[part].text[0] = '\0';
+    unread->count = 0;
     for (size_t i = first; i < end && i < look->end; i++) {
         char path[PATH_MAX];
-        struct stat is;
+        struct stat is = {0};
         tnd_names_path(&self->names, i, path);
-        if (stat(path, &is) != 0) {
-            (void)tnd_fail(&look->errors[part], "%s: cannot be read: %s", path, strerror(errno));
-            return;
-        }
-        self->sizes[i] = (uint64_t)is.st_size;
+        self->sizes[i] = unreadable;
+        if (is_readable(path, &is))
+            self->sizes[i] = (uint64_t)is.st_size;
+        else if (unread->count++ == 0)
+            (void)fail_unreadable(path, &unread->first);
         look->newest[i - look->first] =
             is.st_mtim.tv_sec * INT64_C(1000000000) + is.st_mtim.tv_nsec;
     }
+}
+
+/*  Files that cannot be read are an error, or bad rows. */
+static tnd_status_t check_unread(const unread_t *all, const tnd_source_scope_t *scope,
+                                 tnd_error_t *error)
+{
+    char others[48] = "";
+    if (all->count == 0 || scope->skips_bad)
+        return TND_OK;
+    if (all->count > 1)
+        snprintf(others, sizeof others, ", and so %s %zu other%s", all->count > 2 ? "are" : "is",
+                 all->count - 1, all->count > 2 ? "s" : "");
+    return tnd_fail(error,
+                    "folder: %.300s%s; with `on_error: skip` such files are left out and counted",
+                    all->first.text, others);
 }
 
 static tnd_status_t look_at_files(folder_t *self, const tnd_source_scope_t *scope,
                                   tnd_error_t *error)
 {
     size_t count = self->names.count;
-    tnd_status_t status = TND_OK;
+    unread_t all = {0};
     look_t *look = tnd_allocate(1, sizeof *look);
     look->self = self;
-    for (look->first = 0; look->first < count && status == TND_OK; look->first = look->end) {
+    for (look->first = 0; look->first < count; look->first = look->end) {
         look->end = count - look->first < FILES_AT_ONCE ? count : look->first + FILES_AT_ONCE;
         size_t parts = (look->end - look->first + FILES_A_THREAD - 1) / FILES_A_THREAD;
         tnd_parallel(parts, look_at_some, look);
-        for (size_t i = 0; i < parts && status == TND_OK; i++)
-            if (look->errors[i].text[0] != '\0')
-                status = tnd_fail(error, "%s", look->errors[i].text);
-        for (size_t i = look->first; i < look->end && status == TND_OK; i++) {
+        for (size_t i = 0; i < parts; i++) {
+            if (all.count == 0)
+                all.first = look->unread[i].first;
+            all.count += look->unread[i].count;
+        }
+        for (size_t i = look->first; i < look->end; i++) {
             int64_t *newest = &self->modified[tnd_names_folder_of(&self->names, i)];
             int64_t here = look->newest[i - look->first];
             *newest = here > *newest ? here : *newest;
@@ -134,7 +205,7 @@ static tnd_status_t look_at_files(folder_t *self, const tnd_source_scope_t *scop
             scope->context.progress(scope->context.reporter, look->end, count, "files");
     }
     free(look);
-    return status;
+    return check_unread(&all, scope, error);
 }
 
 static const char *last_word(const char *path)
@@ -143,28 +214,24 @@ static const char *last_word(const char *path)
     return slash != NULL ? slash + 1 : path;
 }
 
-static int compare_words(const void *a, const void *b)
+/*  Numbers the folders by their classes, and notes which classes have no file. */
+static tnd_status_t number_folders(folder_t *self, const folder_options_t *chosen,
+                                   tnd_error_t *error)
 {
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
-/*  Numbers the names of folders; folders of one name have one number. */
-static void number_folders(folder_t *self)
-{
-    size_t count = self->names.folder_count, distinct = 0;
-    const char **words = tnd_allocate(count, sizeof *words);
-    for (size_t i = 0; i < count; i++)
-        words[i] = last_word(self->names.folders[i].path);
-    qsort(words, count, sizeof *words, compare_words);
-    for (size_t i = 0; i < count; i++)
-        if (distinct == 0 || strcmp(words[distinct - 1], words[i]) != 0)
-            words[distinct++] = words[i];
-    for (size_t i = 0; i < count; i++) {
-        const char *word = last_word(self->names.folders[i].path);
-        const char **found = bsearch(&word, words, distinct, sizeof *words, compare_words);
-        self->labels[i] = (int32_t)(found - words);
-    }
-    free(words);
+    tnd_folder_classes_t *classes = &self->classes;
+    if (chosen->classes != NULL && chosen->label == NULL)
+        return tnd_fail(error,
+                        "folder: `classes` numbers the labels: name their column, `label: label`");
+    if (chosen->classes == NULL)
+        tnd_folder_classes_find(classes, &self->names);
+    else if (chosen->classes->file != NULL)
+        TND_TRY(tnd_folder_classes_read(classes, chosen->classes->file, error));
+    else
+        tnd_folder_classes_list(classes, &chosen->classes->names);
+    TND_TRY(tnd_folder_classes_number(classes, &self->names, self->labels, error));
+    if (chosen->label != NULL)
+        self->note = tnd_folder_classes_empty(classes, &self->names, self->labels);
+    return TND_OK;
 }
 
 /*  Describes the folders; returns the hash of all. */
@@ -184,7 +251,7 @@ static uint64_t describe_folders(folder_t *self)
             hash = XXH3_64bits_withSeed(names->text + text, text_end - text, hash);
         hash = XXH3_64bits_withSeed(word, strlen(word), hash);
         for (size_t i = first; i < end; i++)
-            bytes += self->sizes[i];
+            bytes += self->sizes[i] != unreadable ? self->sizes[i] : 0;
         self->rows[f] = end - first;
         self->folders[f] = (tnd_source_file_t){.kind = TND_DATA_FOLDER,
                                                .path = names->folders[f].path,
@@ -200,7 +267,8 @@ static tnd_status_t make_schema(folder_t *self, const folder_options_t *chosen, 
 {
     self->longest = chosen->max;
     for (size_t i = 0; i < self->names.count && chosen->max == 0; i++)
-        self->longest = self->sizes[i] > self->longest ? self->sizes[i] : self->longest;
+        if (self->sizes[i] != unreadable && self->sizes[i] > self->longest)
+            self->longest = self->sizes[i];
     if (self->longest == 0)
         return tnd_fail(error, "folder: every file is empty");
     TND_TRY(tnd_schema_add_ragged(&self->schema, chosen->column, TND_U8, 1, &self->longest, error));
@@ -220,6 +288,8 @@ static void folder_close(void *state)
     }
     free(self->told);
     tnd_names_free(&self->names);
+    tnd_folder_classes_free(&self->classes);
+    free(self->note);
     free(self->sizes);
     free(self->labels);
     free(self->rows);
@@ -243,7 +313,7 @@ static tnd_status_t find_files(folder_t *self, const folder_options_t *chosen,
     self->rows = tnd_allocate_zeroed(folders, sizeof *self->rows);
     self->modified = tnd_allocate_zeroed(folders, sizeof *self->modified);
     self->folders = tnd_allocate_zeroed(folders, sizeof *self->folders);
-    number_folders(self);
+    TND_TRY(number_folders(self, chosen, error));
     if (scope->lanes > 1)
         tnd_names_share(names, scope->lane, scope->lanes);
     self->sizes = tnd_allocate_zeroed(names->count, sizeof *self->sizes);
@@ -280,6 +350,10 @@ static tnd_status_t folder_open(void *state, const void *given, const tnd_source
         .copied = tnd_schema_row_bytes(&self->schema),
         .loaded = tnd_names_bytes(&self->names) + self->names.count * sizeof *self->sizes,
         .found = self->found,
+        .notes = (const char *const *)&self->note,
+        .note_count = self->note != NULL,
+        .classes = chosen->label != NULL ? (const char *const *)self->classes.names : NULL,
+        .class_count = chosen->label != NULL ? self->classes.count : 0,
         .room = scope->room,
     };
     for (size_t i = 0; i < self->names.folder_count; i++)
@@ -335,12 +409,18 @@ static tnd_status_t read_open(const folder_t *self, uint64_t index, const char *
 static tnd_status_t read_file(const folder_t *self, uint64_t index, uint8_t *to, tnd_error_t *error)
 {
     char path[PATH_MAX];
+    struct stat is;
+    tnd_names_path(&self->names, index, path);
+    if (self->sizes[index] == unreadable) {
+        (void)(is_readable(path, &is) ? tnd_fail(error, "%s: could not be read at the start", path)
+                                      : fail_unreadable(path, error));
+        return TND_REFUSED;
+    }
     if (self->sizes[index] > self->longest) {
         (void)tnd_fail(error, "it has %llu bytes, above `max: %llu`",
                        (unsigned long long)self->sizes[index], (unsigned long long)self->longest);
         return TND_REFUSED;
     }
-    tnd_names_path(&self->names, index, path);
     int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (file < 0)
         return tnd_fail(error, "%s: cannot be opened any more: %s", path, strerror(errno));
@@ -441,7 +521,7 @@ static void hash_some(void *context, size_t part)
         size_t file = hashing->first + i;
         tnd_names_path(&self->names, file, path);
         hashing->hashes[i][0] = hashing->hashes[i][1] = 0;
-        if (self->sizes[file] > 0)
+        if (self->sizes[file] > 0 && self->sizes[file] != unreadable)
             *status = tnd_content_whole(path, self->sizes[file], self->retry_ns, hashing->hashes[i],
                                         &hashing->errors[part]);
     }

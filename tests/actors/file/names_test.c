@@ -80,6 +80,52 @@ Test(names, a_pattern_is_followed_folder_by_folder)
                      "train/dog/c.txt train/cat/deep/x.jpg");
 }
 
+Test(names, two_stars_are_folders_of_any_depth)
+{
+    cr_expect_str_eq(found("**/a.jpg", NULL), "test/dog/a.jpg train/dog/a.jpg");
+    cr_expect_str_eq(found("train/**/*.jpg", NULL),
+                     "train/ape.jpg train/cat/z.jpg train/cat/deep/x.jpg train/dog/a.jpg "
+                     "train/dog/b.jpg");
+    cr_expect_str_eq(found("train/*/**", NULL),
+                     "train/cat/z.jpg train/cat/deep/x.jpg train/dog/a.jpg train/dog/b.jpg "
+                     "train/dog/c.txt");
+    cr_expect(strstr(found("**/dog/**", NULL), "a pattern may have one `**`") != NULL);
+}
+
+/*  A link to a folder that it is in would be followed for ever. */
+Test(names, links_are_followed_but_not_in_circles)
+{
+    char path[256];
+    snprintf(path, sizeof path, "%s/train/cat/deep/up", folder);
+    cr_assert_eq(symlink("..", path), 0);
+    snprintf(path, sizeof path, "%s/more", folder);
+    cr_assert_eq(symlink("test", path), 0);
+    cr_expect_str_eq(found("train/cat/**/*.jpg", NULL), "train/cat/z.jpg train/cat/deep/x.jpg");
+    cr_expect_str_eq(found("more/**/*.jpg", NULL), "more/dog/a.jpg");
+}
+
+Test(names, a_link_to_nothing_is_a_file_and_a_folder_that_is_one_an_error)
+{
+    char path[256];
+    snprintf(path, sizeof path, "%s/train/dog/d.jpg", folder);
+    cr_assert_eq(symlink("nothing", path), 0);
+    cr_expect_str_eq(found("train/dog/*.jpg", NULL),
+                     "train/dog/a.jpg train/dog/b.jpg train/dog/d.jpg");
+    cr_expect_str_eq(found("train/dog/d.jpg", NULL), "train/dog/d.jpg");
+    snprintf(path, sizeof path, "%s/train/owl", folder);
+    cr_assert_eq(symlink("nothing", path), 0);
+    cr_expect(strstr(found("train/*/*.jpg", NULL), "train/owl: cannot be read") != NULL);
+}
+
+Test(names, a_part_that_exists_as_it_is_written_is_not_a_pattern)
+{
+    make_file("[12]/x[1].jpg");
+    make_file("1/x1.jpg");
+    cr_expect_str_eq(found("[12]/*.jpg", NULL), "[12]/x[1].jpg");
+    cr_expect_str_eq(found("[12]/x[1].jpg", NULL), "[12]/x[1].jpg");
+    cr_expect_str_eq(found("[13]/*.jpg", NULL), "1/x1.jpg");
+}
+
 Test(names, what_names_no_file_or_one_twice_is_refused)
 {
     cr_expect(strstr(found("train/*/*.png", NULL), "no file matches") != NULL);
