@@ -119,7 +119,7 @@ BAD = {"bool": ["yes", 1], "u64": ["x", -1, [1], 1.5], "i64": ["x", 1.5], "f64":
        "rate": ["55GB", "10/s", 10],
        "extent": ["100", "5 miles"], "interval": ["100", "5MiB", 5],
         "column": ["9 c", "a b", ["c"]], "columns": [["9 c"]],
-       "path": [[], ""], "paths": [{}], "table": [5, [1]], "part": [{"nonsense": {}}, [1], 5],
+       "path": [[], ""], "paths": [{}], "table": [5, [{}]], "part": [{"nonsense": {}}, [1], 5],
        "parts": [{"nonsense": {}}, [{"nonsense": {}}]], "map": [5, [1]]}
 
 # Options whose items are sources or steps.
