@@ -97,7 +97,8 @@ static bool admit(tnd_zmq_hub_t *self, tnd_route_t *route, const tnd_msg_t *hell
     tnd_connections_refusal_t refusal;
     if (!tnd_connections_expects(&self->peers, binder->port, &binder->terms,
                                  find_other(self, route), hello, &refusal)) {
-        (void)say(self, route, &refusal.msg);
+        if (refusal.why[0] != '\0') /* or else it has gone, or dials again */
+            (void)say(self, route, &refusal.msg);
         return false;
     }
     route->peer =

@@ -1,6 +1,7 @@
 /*  transport/zmq/local_peer.c - which user of this machine is at the other end of a connection. */
 #include "transport/zmq/local_peer.h"
 
+#include <errno.h>
 #include <linux/inet_diag.h>
 #include <linux/netlink.h>
 #include <linux/sock_diag.h>
@@ -65,12 +66,15 @@ static bool hear(int file, uint32_t *user_p)
     return found.idiag_inode != 0 && found.idiag_state != LISTENS;
 }
 
+/*  `*busy_p` is set if this process or the system can open nothing more for now. */
 static bool find(const tnd_socket_address_t *own, const tnd_socket_address_t *other,
-                 uint32_t *user_p)
+                 uint32_t *user_p, bool *busy_p)
 {
     int file = socket(AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
-    if (file < 0)
+    if (file < 0) {
+        *busy_p = errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM;
         return false;
+    }
     bool is_known = ask(file, own, other) && hear(file, user_p);
     close(file);
     return is_known;
@@ -78,11 +82,12 @@ static bool find(const tnd_socket_address_t *own, const tnd_socket_address_t *ot
 
 /*  A kernel that does not find the near end either does not answer such questions. */
 static bool find_far(const tnd_socket_address_t *far, const tnd_socket_address_t *near,
-                     uint32_t *user_p)
+                     uint32_t *user_p, bool *busy_p)
 {
     uint32_t own;
-    return find(far, near, user_p) ||
-           (!find(near, far, &own) && tnd_connection_table_find(far, near, user_p));
+    return find(far, near, user_p, busy_p) ||
+           (!*busy_p && !find(near, far, &own, busy_p) && !*busy_p &&
+            tnd_connection_table_find(far, near, user_p));
 }
 
 static bool is_established(int fd)
@@ -102,6 +107,7 @@ tnd_peer_t tnd_local_peer(int fd)
     tnd_socket_address_t far = {0}, near = {0};
     socklen_t far_size = sizeof far, near_size = sizeof near;
     tnd_peer_t local = {.place = TND_PEER_LOCAL};
+    bool busy = false;
     if (fd < 0 || getpeername(fd, &far.any, &far_size) != 0 ||
         getsockname(fd, &near.any, &near_size) != 0)
         return gone;
@@ -114,7 +120,7 @@ tnd_peer_t tnd_local_peer(int fd)
     if (far.any.sa_family != near.any.sa_family ||
         (near.any.sa_family != AF_INET && near.any.sa_family != AF_INET6))
         return elsewhere;
-    if (find_far(&far, &near, &local.user))
+    if (find_far(&far, &near, &local.user, &busy))
         return local;
-    return is_established(fd) ? elsewhere : gone;
+    return !busy && is_established(fd) ? elsewhere : gone;
 }

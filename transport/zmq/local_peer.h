@@ -12,7 +12,8 @@
 #include "runtime/core/protocol/admission.h"
 
 /*  What the system knows of the process at the other end of the connection `fd`.  Call it when the
- *  other process has spoken: before it has accepted a connection, the system knows no user.  */
+ *  other process has spoken: before it has accepted a connection, the system knows no user.  While
+ *  nothing more can be opened, the connection counts as ended, so that the peer dials again. */
 tnd_peer_t tnd_local_peer(int fd);
 
 #endif

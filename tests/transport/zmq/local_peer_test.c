@@ -29,13 +29,13 @@ static int accept_from(int family, uid_t user)
         listen(listener, 1) != 0 || getsockname(listener, (struct sockaddr *)&address, &size) != 0)
         return -1;
     if (fork() == 0) {
-        alarm(60);
         int fd = user == getuid() || setresuid(user, user, user) == 0
                      ? socket(family, SOCK_STREAM, 0)
                      : -1;
         if (fd < 0 || connect(fd, (struct sockaddr *)&address, size) != 0)
             _exit(1);
-        pause();
+        char end; /* the test ends, and closes its end */
+        (void)!read(fd, &end, 1);
         _exit(0);
     }
     return accept(listener, NULL, NULL);
