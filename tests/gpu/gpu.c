@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "runtime/base/clock.h"
+#include "tests/gpu/spin_kernel.h"
 #include "transport/cuda/cuda_devices.h"
 
 static bool failed;
@@ -151,20 +152,7 @@ CUfunction gpu_kernel(const gpu_t *self, const char *text, const char *name)
 
 CUfunction gpu_spin(const gpu_t *self)
 {
-    static const char spin_text[] = ".version 6.3\n.target sm_75\n.address_size 64\n"
-                                    ".visible .entry spin(.param .u64 ns)\n"
-                                    "{\n"
-                                    "    .reg .u64 %t<3>;\n"
-                                    "    .reg .pred %again;\n"
-                                    "    ld.param.u64 %t0, [ns];\n"
-                                    "    mov.u64 %t1, %globaltimer;\n"
-                                    "    add.u64 %t0, %t0, %t1;\n"
-                                    "LOOP:\n"
-                                    "    mov.u64 %t2, %globaltimer;\n"
-                                    "    setp.lt.u64 %again, %t2, %t0;\n"
-                                    "    @%again bra LOOP;\n"
-                                    "    ret;\n"
-                                    "}\n";
+    static const char spin_text[] = ".version 6.3\n.target sm_75\n.address_size 64\n" SPIN_KERNEL;
     return gpu_kernel(self, spin_text, "spin");
 }
 

@@ -285,9 +285,8 @@ def ask_why(command, path, name, expected, **env):
     """Asks a run that has made some steps."""
     metrics = command.folder / f"{name}.metrics"
     process = command.start("run", str(path), "--metrics", str(metrics), **env)
-    text = "the run did not start"
-    if wait_for_steps(process, metrics, 20):
-        time.sleep(2)
+    text, end = "the run did not start", time.monotonic() + 20
+    while wait_for_steps(process, metrics, 20) and time.monotonic() < end and re.search(expected, text) is None:
         _, text, _ = command.run("why")
     process.kill()
     print(process.communicate()[0][-1000:])

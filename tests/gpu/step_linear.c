@@ -19,6 +19,7 @@
 #include <tundish/tundish.h>
 
 #include "runtime/feed/dlpack.h"
+#include "tests/gpu/spin_kernel.h"
 #include "tests/support/cuda/loaded_calls.h"
 
 extern TND_API const tnd_step_ops_t tnd_step_linear;
@@ -87,20 +88,7 @@ static const char kernels[] = ".version 6.3\n.target sm_75\n.address_size 64\n"
                               "    mov.u64 %to, 16;\n"
                               "    st.global.u64 [%to], %to;\n"
                               "    ret;\n"
-                              "}\n"
-                              ".visible .entry spin(.param .u64 ns)\n"
-                              "{\n"
-                              "    .reg .u64 %t<3>;\n"
-                              "    .reg .pred %again;\n"
-                              "    ld.param.u64 %t0, [ns];\n"
-                              "    mov.u64 %t1, %globaltimer;\n"
-                              "    add.u64 %t0, %t0, %t1;\n"
-                              "LOOP:\n"
-                              "    mov.u64 %t2, %globaltimer;\n"
-                              "    setp.lt.u64 %again, %t2, %t0;\n"
-                              "    @%again bra LOOP;\n"
-                              "    ret;\n"
-                              "}\n";
+                              "}\n" SPIN_KERNEL;
 
 /*  A century: %globaltimer counts nanoseconds since 1970. */
 static const uint64_t never_ns = UINT64_C(3155760000000000000);
