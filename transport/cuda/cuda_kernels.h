@@ -25,15 +25,20 @@ typedef struct {
 enum {
     TND_KERNEL_THREADS = 256, /* of a block */
     TND_KERNEL_BLOCKS =
-        4096,             /* of a launch, at most: threads then continue with further elements */
-    TND_KERNEL_GROUP = 8, /* elements that a thread makes at once, if the channels come last */
-    TND_KERNEL_PIXELS = 4 /* of one channel, if the channels come first */
+        4096,            /* of a launch, at most: threads then continue with further elements */
+    TND_KERNEL_EACH = 8, /* elements of each thread of a small launch */
+    TND_KERNEL_PIXELS =
+        4 /* of one channel that a thread makes at once, if the channels come first */
 };
+
+/*  Elements that a thread makes at once, if the channels come last: what it writes with one
+ *  instruction.  With two, each would fill half of the sectors of memory that a warp touches. */
+#define TND_KERNEL_GROUP(out_t) (16 / (unsigned)sizeof(out_t))
 
 /*  How many blocks a launch should have. */
 static inline unsigned tnd_kernel_blocks(unsigned count)
 {
-    unsigned each = TND_KERNEL_THREADS * TND_KERNEL_GROUP, all = count / each + (count % each != 0);
+    unsigned each = TND_KERNEL_THREADS * TND_KERNEL_EACH, all = count / each + (count % each != 0);
     return all == 0 ? 1 : all < TND_KERNEL_BLOCKS ? all : TND_KERNEL_BLOCKS;
 }
 
@@ -125,15 +130,15 @@ TND_KERNEL int tnd_kernel_is_aligned(const void *memory, unsigned bytes)
 /*  Channels come last.  The groups of a thread begin with the same channel, as `apart` is a multiple
  *  of the channels: it reads their scales and biases once. */
 #define TND_KERNEL_GROUPS(name, in_t, out_t, round)                                                \
-    TND_KERNEL_TYPE(tnd_kernel_in_##name##_t, TND_KERNEL_GROUP, in_t)                              \
-    TND_KERNEL_TYPE(tnd_kernel_out_##name##_t, TND_KERNEL_GROUP, out_t)                            \
+    TND_KERNEL_TYPE(tnd_kernel_in_##name##_t, TND_KERNEL_GROUP(out_t), in_t)                       \
+    TND_KERNEL_TYPE(tnd_kernel_out_##name##_t, TND_KERNEL_GROUP(out_t), out_t)                     \
                                                                                                    \
     TND_KERNEL void tnd_kernel_groups_##name(const tnd_cuda_cast_t *cast, unsigned first,          \
                                              unsigned groups, unsigned apart)                      \
     {                                                                                              \
-        float scale[TND_KERNEL_GROUP], bias[TND_KERNEL_GROUP];                                     \
-        unsigned c = first * TND_KERNEL_GROUP % cast->channels;                                    \
-        for (unsigned i = 0; i < TND_KERNEL_GROUP; i++) {                                          \
+        float scale[TND_KERNEL_GROUP(out_t)], bias[TND_KERNEL_GROUP(out_t)];                       \
+        unsigned c = first * TND_KERNEL_GROUP(out_t) % cast->channels;                             \
+        for (unsigned i = 0; i < TND_KERNEL_GROUP(out_t); i++) {                                   \
             scale[i] = cast->scale[c];                                                             \
             bias[i] = cast->bias[c];                                                               \
             c = c + 1 == cast->channels ? 0 : c + 1;                                               \
@@ -141,7 +146,7 @@ TND_KERNEL int tnd_kernel_is_aligned(const void *memory, unsigned bytes)
         for (unsigned g = first; g < groups; g += apart) {                                         \
             tnd_kernel_in_##name##_t x = ((const tnd_kernel_in_##name##_t *)cast->in)[g];          \
             tnd_kernel_out_##name##_t y;                                                           \
-            for (unsigned i = 0; i < TND_KERNEL_GROUP; i++)                                        \
+            for (unsigned i = 0; i < TND_KERNEL_GROUP(out_t); i++)                                 \
                 y.of[i] = round(tnd_kernel_fma((float)x.of[i], scale[i], bias[i]));                \
             ((tnd_kernel_out_##name##_t *)cast->out)[g] = y;                                       \
         }                                                                                          \
@@ -152,12 +157,13 @@ TND_KERNEL int tnd_kernel_is_aligned(const void *memory, unsigned bytes)
     {                                                                                              \
         unsigned apart = threads - threads % cast->channels, groups = 0;                           \
         if (apart > 0 &&                                                                           \
-            tnd_kernel_is_aligned(cast->in, TND_KERNEL_BYTES(TND_KERNEL_GROUP, in_t)) &&           \
-            tnd_kernel_is_aligned(cast->out, TND_KERNEL_BYTES(TND_KERNEL_GROUP, out_t)))           \
-            groups = cast->count / TND_KERNEL_GROUP;                                               \
+            tnd_kernel_is_aligned(cast->in, TND_KERNEL_BYTES(TND_KERNEL_GROUP(out_t), in_t)) &&    \
+            tnd_kernel_is_aligned(cast->out, TND_KERNEL_BYTES(TND_KERNEL_GROUP(out_t), out_t)))    \
+            groups = cast->count / TND_KERNEL_GROUP(out_t);                                        \
         if (thread < apart && thread < groups)                                                     \
             tnd_kernel_groups_##name(cast, thread, groups, apart);                                 \
-        for (unsigned at = groups * TND_KERNEL_GROUP + thread; at < cast->count; at += threads) {  \
+        for (unsigned at = groups * TND_KERNEL_GROUP(out_t) + thread; at < cast->count;            \
+             at += threads) {                                                                      \
             float x = (float)((const in_t *)cast->in)[at];                                         \
             unsigned c = at % cast->channels;                                                      \
             ((out_t *)cast->out)[at] = round(tnd_kernel_fma(x, cast->scale[c], cast->bias[c]));    \

@@ -175,7 +175,7 @@ Test(cuda_kernels, have_the_bits_of_the_host_for_every_number)
 /*  Each thread of a small launch makes one group; large launches are bounded. */
 Test(cuda_kernels, are_launched_with_as_many_blocks_as_they_need)
 {
-    enum { EACH = TND_KERNEL_THREADS * TND_KERNEL_GROUP };
+    enum { EACH = TND_KERNEL_THREADS * TND_KERNEL_EACH };
     cr_assert_eq(tnd_kernel_blocks(0), 1);
     cr_assert_eq(tnd_kernel_blocks(1), 1);
     cr_assert_eq(tnd_kernel_blocks(EACH), 1);
