@@ -9,6 +9,7 @@
 #include "actors/plan/lane_window.h"
 #include "actors/plan/plan_queries.h"
 #include "actors/plan/prefetch.h"
+#include "runtime/base/round_up.h"
 #include "runtime/core/stream/split.h"
 #include "runtime/feed/gatherers.h"
 #include "runtime/interface/device.h"
@@ -142,6 +143,14 @@ static uint64_t bytes_of_blocks(const tnd_plan_t *plan, uint32_t batcher,
     return 2 * block;
 }
 
+/*  Drivers allocate whole pages of the device: those of CUDA have 2 MiB.  Stages that are smaller share
+ *  some. */
+static uint64_t device_pages(uint64_t bytes)
+{
+    const uint64_t page = 2 << 20;
+    return bytes < page ? bytes : tnd_round_up(bytes, page);
+}
+
 /*  Adds the memory and threads of devices; returns the bytes of a replica's rows that are cast on the
  *  host. */
 static uint64_t add_devices(const tnd_plan_t *plan, const tnd_instance_t *own,
@@ -160,7 +169,9 @@ static uint64_t add_devices(const tnd_plan_t *plan, const tnd_instance_t *own,
             if (tnd_feeder_plan_device(plan, own, own->replica_first + i + replicas) != device)
                 break;
         bool keeps_raw = options->cast != NULL && (can & TND_DEVICE_RAW_ROWS) != 0;
-        uint64_t bytes = shown.bytes + (keeps_raw ? raw.bytes : 0);
+        uint64_t bytes = device_pages(shown.bytes);
+        if (keeps_raw)
+            bytes += device_pages(raw.bytes + TND_STAGE_PIECES * TND_STAGE_ALIGN);
         if ((can & TND_DEVICE_OWN_MEMORY) != 0)
             tnd_memory_estimate_add_device(
                 estimate, device, (depth + options->spare) * replicas * bytes,

@@ -39,8 +39,9 @@ enum {
     TND_DEVICE_POINTERS = 4,   /* `device` of a stage is an address that other libraries may read */
     TND_DEVICE_STREAMS = 8,    /* await and mark take streams of other libraries */
     TND_DEVICE_ANY_THREAD = 16, /* steps may run on another thread each time */
-    TND_DEVICE_RAW_ROWS = 32, /* rows that are cast take the memory of the host's side there, too */
-    TND_DEVICE_TIMES = 64     /* it times the work of steps: `work_ns` of its facts */
+    TND_DEVICE_RAW_ROWS = 32,   /* rows that are cast take the memory of the host's side there, too,
+                                 with TND_STAGE_ALIGN bytes for each piece */
+    TND_DEVICE_TIMES = 64       /* it times the work of steps: `work_ns` of its facts */
 };
 
 /*  The memory of one slot for one replica, aligned to TND_STAGE_ALIGN on both sides. */

@@ -121,12 +121,19 @@ bool hostile_memory_is_pinned(const struct CUctx_st *context, const void *at, si
     return of != NULL && of->host && (of->portable || of->context == context);
 }
 
+/*  As an H200 counts it: what is larger than its pages of 2 MiB has some of its own. */
+static uint64_t pages_of(size_t bytes)
+{
+    const uint64_t page = 2 << 20;
+    return bytes < page ? bytes : (bytes + page - 1) / page * page;
+}
+
 uint64_t hostile_memory_used(const struct CUctx_st *context)
 {
     uint64_t used = 0;
     for (const allocation_t *i = all; i != NULL; i = i->next)
         if (i->context == context && !i->host)
-            used += i->bytes;
+            used += pages_of(i->bytes);
     return used;
 }
 
