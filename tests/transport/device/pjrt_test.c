@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "runtime/interface/device.h"
+#include "tests/support/pjrt/read_side.h"
 
 #define CHECK(condition)                                                                           \
     do {                                                                                           \
@@ -73,7 +74,7 @@ static void check_cast(tnd_dtype_t from, tnd_dtype_t to, bool first)
     tnd_row_cast_t cast = {from, to, ELEMENTS, CHANNELS, first, scales, biases};
     size_t row_bytes = ELEMENTS * tnd_dtype_size(from);
     size_t bytes = ROWS * ELEMENTS * tnd_dtype_size(to);
-    void *expected = malloc(bytes);
+    void *expected = malloc(bytes), *found = malloc(bytes);
     tnd_stage_t stage;
     CHECK(device->ops->prepare(device, &cast, &error) == TND_OK);
     CHECK(device->ops->stage(device, ROWS * row_bytes, 64 + bytes, 0, &stage, &error) == TND_OK);
@@ -83,12 +84,14 @@ static void check_cast(tnd_dtype_t from, tnd_dtype_t to, bool first)
         fill(from, stage.host);
         tnd_row_cast(&cast, piece.rows, expected, stage.host);
         upload(&stage, &piece);
-        CHECK(memcmp(device->ops->address(device, &stage, 64), expected,
-                     piece.rows * (bytes / ROWS)) == 0);
+        pjrt_read_side(device, device->ops->address(device, &stage, 64), found,
+                       piece.rows * (bytes / ROWS));
+        CHECK(memcmp(found, expected, piece.rows * (bytes / ROWS)) == 0);
     }
     CHECK(calls(TND_DEVICE_CALL_LAUNCH) == launched + 4);
     device->ops->unstage(device, &stage);
     free(expected);
+    free(found);
 }
 
 static void check_casts(bool all)
