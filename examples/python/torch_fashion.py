@@ -20,17 +20,21 @@ def tensors(batch):
 def main(data=None, device="cpu:0"):
     torch.manual_seed(7)
     model = torch.nn.Sequential(torch.nn.Linear(784, 128), torch.nn.ReLU(), torch.nn.Linear(128, 10)).to(device)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.05)
     graph = pathlib.Path(__file__).with_name("fashion.yaml")
     with tundish.feed(graph, data=data, settings={"feed.devices": [device]}) as feed:
+        total, steps = torch.zeros((), device=device), 0
         for batch in feed:
             image, label = tensors(batch)
             loss = cross_entropy(model(image), label)
             optimizer.zero_grad()
             loss.backward()
             optimizer.step()
+            total += loss.detach()
+            steps += 1
             if batch.last:
-                print(f"epoch {batch.epoch + 1}  loss of the last batch {loss.item():.5f}")
+                print(f"epoch {batch.epoch + 1}  loss {total.item() / steps:.5f}")
+                total, steps = torch.zeros_like(total), 0
         correct = rows = 0
         with torch.no_grad():
             for batch in feed.session.feed("test"):

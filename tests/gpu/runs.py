@@ -282,7 +282,7 @@ def check_kill(linear, driver, times):
 # --- why -----------------------------------------------------------------------------------------
 
 def ask_why(command, path, name, expected, **env):
-    """Asks a run that has made some steps."""
+    """Asks a run that has made some steps; returns the answer."""
     metrics = command.folder / f"{name}.metrics"
     process = command.start("run", str(path), "--metrics", str(metrics), **env)
     text, end = "the run did not start", time.monotonic() + 20
@@ -292,12 +292,16 @@ def ask_why(command, path, name, expected, **env):
     print(process.communicate()[0][-1000:])
     met = re.search(expected, text) is not None
     show(25, f"why_of_{name}", int(met), "", f"matches {expected}", met)
+    return text
 
 
 def check_why(command, linear):
     copying = command.folder / "copying.yaml"
     copying.write_text(PLAIN.format(folder=command.folder, row=4096, size=8192, depth=3, more=""))
-    ask_why(command, copying, "copies", r"link of cuda:0|gather")
+    text = ask_why(command, copying, "copies", r"link of cuda:0|gather")
+    rate = re.search(r"(\d+) rows/s", text)
+    if rate:
+        show(4, "a_run_of_shuffled_rows_of_4_KiB", int(rate.group(1)) * 4096 / 1e9, "GB/s", "")
     computing = linear.write("computing", "cuda:0", epochs=100000)
     ask_why(command, computing, "a_step_of_5_ms", r"step|cuda:0 ", LINEAR_SPIN_US="5000")
 
