@@ -141,12 +141,16 @@ def test_the_memory_of_many_slots_takes_few_calls():
     assert run.called("cuMemHostAlloc") <= 30 and run.called("cuMemAlloc_v2") <= 60, run.report
 
 
+# If it fails but the device is not lost, only the time of a step is unknown.
+TIMED = "cuEventElapsedTime"
+
+
 def fails(devices, call, **settings):
     """A run with a call that fails, and the name of that call."""
     run = Run(devices, DEVICES=2, FAIL=call, LATE=1, epochs=4, **settings)
     found = re.search(r"^failed (\w+) ", run.report, re.M)
     assert found, f"fewer than {call} calls"
-    assert found[1] in run.text, f"{found[1]} is not named"
+    assert found[1] in run.text or found[1] == TIMED, f"{found[1]} is not named"
     return run, found[1]
 
 
@@ -176,7 +180,10 @@ def test_auto_says_how_to_run_without_a_device_that_cannot_be_opened():
 def fail(call, named, error):
     """A call that fails is named.  Before the start that is an error of the file and the machine, later one of the run."""
     run, failed = fails('["cuda:[0-1]"]' if named else "auto", call, **{"FAIL_WITH": error} if error else {})
-    copied = run.called("cuMemcpyHtoDAsync_v2") > (2 if casts else 0)  # one for the cast of each device
+    if failed == TIMED and run.code == 0:
+        return
+    # One copy is for the cast of each device; an event comes before the first copy of rows.
+    copied = run.called("cuMemcpyHtoDAsync_v2") > (2 if casts else 0) or failed == "cuEventRecord" and run.text.startswith("tundish run: ")
     counts = call <= 3  # cuInit, cuDriverGetVersion, cuDeviceGetCount: what `auto` asks
     assert run.code in ([0] if counts and not named else [1] if copied else [78]), (call, run.code)
     if run.code == 0:
