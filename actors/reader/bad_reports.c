@@ -8,6 +8,7 @@
 
 #include "actors/plan/peers.h"
 #include "runtime/base/allocation.h"
+#include "runtime/base/log_events.h"
 #include "runtime/host/text_payload.h"
 #include "runtime/observe/observer.h"
 
@@ -133,7 +134,7 @@ static void warn(tnd_bad_reports_t *self, tnd_actor_t *reader, const char *where
     tnd_msg_t msg = {.kind = TND_MSG_LOG, .to = TND_LEADER};
     msg.note.number = TND_LOG_WARNING;
     msg.note.payload = tnd_text_payload_of(
-        "%s %s is bad: %.100s: %.200s%s", tnd_actor_name(reader), where, who, what,
+        "%s %s" TND_LOG_BAD_RECORD "%.100s: %.200s%s", tnd_actor_name(reader), where, who, what,
         self->warnings == WARNINGS ? "; more such records are only counted" : "");
     tnd_actor_control(reader, &msg, TND_CARRY_BUFFER);
 }

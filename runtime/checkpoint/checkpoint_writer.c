@@ -20,6 +20,7 @@ typedef struct job {
     struct job *next;
     tnd_manifest_t manifest;
     bool whole;      /* it was written */
+    char why[256];   /* it was not */
     bool incomplete; /* removes the files of its step; otherwise all earlier checkpoints */
 } job_t;
 
@@ -41,6 +42,8 @@ struct tnd_checkpoint_writer {
     void *machine_memory;
     tnd_checkpoint_t *machine;
     bool word_new;
+    uint64_t unwritten; /* since the last that was written */
+    char unwritten_why[256];
 
     pthread_t thread;
     pthread_mutex_t lock; /* guards the rest */
@@ -131,6 +134,8 @@ static void write_one(tnd_checkpoint_writer_t *self, job_t *job)
     else
         tell(self, TND_LOG_WARNING, TND_LOG_NO_CHECKPOINT "%" PRIu64 ": %.400s", step - 1,
              error.text);
+    if (!job->whole)
+        snprintf(job->why, sizeof job->why, "%.255s", error.text);
     /* Its parts would use the disk space of a later checkpoint. */
     if (!job->whole)
         tnd_store_forget(self->options->dir, step);
@@ -216,6 +221,30 @@ static void forget_later(tnd_checkpoint_writer_t *self, uint64_t step, bool inco
 
 /* --- effects of the machine ------------------------------------------------------------------- */
 
+static void count_unwritten(tnd_checkpoint_writer_t *self, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+static void count_unwritten(tnd_checkpoint_writer_t *self, const char *format, ...)
+{
+    va_list arguments;
+    self->unwritten++;
+    va_start(arguments, format);
+    vsnprintf(self->unwritten_why, sizeof self->unwritten_why, format, arguments);
+    va_end(arguments);
+}
+
+/*  The models of the step were not all saved. */
+static void lack(tnd_checkpoint_writer_t *self, const tnd_checkpoint_effect_t *effect)
+{
+    if (effect->why[0] != '\0')
+        count_unwritten(self, "%s", effect->why);
+    else
+        count_unwritten(self, "%" PRIu32 " of %" PRIu32 " models were not saved",
+                        self->replicas - effect->have, self->replicas);
+    tell(self, TND_LOG_WARNING, TND_LOG_NO_CHECKPOINT "%" PRIu64 ": %s", effect->step - 1,
+         self->unwritten_why);
+    forget_later(self, effect->step, true);
+}
+
 /*  `cursor` is that of the step that is booked now. */
 static void perform(tnd_checkpoint_writer_t *self, const tnd_cursor_t *cursor)
 {
@@ -227,15 +256,7 @@ static void perform(tnd_checkpoint_writer_t *self, const tnd_cursor_t *cursor)
             write_later(self, cursor, effect.parts);
             break;
         case TND_CHECKPOINT_LACKS:
-            if (effect.why[0] != '\0')
-                tell(self, TND_LOG_WARNING, TND_LOG_NO_CHECKPOINT "%" PRIu64 ": %s",
-                     effect.step - 1, effect.why);
-            else
-                tell(self, TND_LOG_WARNING,
-                     TND_LOG_NO_CHECKPOINT "%" PRIu64 ": %" PRIu32 " of %" PRIu32
-                                           " models were not saved",
-                     effect.step - 1, self->replicas - effect.have, self->replicas);
-            forget_later(self, effect.step, true);
+            lack(self, &effect);
             break;
         case TND_CHECKPOINT_FORGET:
             forget_later(self, effect.step, false);
@@ -255,13 +276,23 @@ static void take_done(tnd_checkpoint_writer_t *self)
         pthread_mutex_unlock(&self->lock);
         if (job == NULL)
             return;
-        if (job->whole)
+        if (job->whole) {
+            self->unwritten = 0;
             tnd_checkpoint_written(self->machine, job->manifest.cursor.step);
-        else if (job->manifest.parts != NULL)
+        } else if (job->manifest.parts != NULL) {
+            count_unwritten(self, "%s", job->why);
             tnd_checkpoint_failed(self->machine, job->manifest.cursor.step);
+        }
         free_job(job);
         perform(self, NULL);
     }
+}
+
+uint64_t tnd_checkpoint_writer_unwritten(tnd_checkpoint_writer_t *self, const char **why_p)
+{
+    take_done(self);
+    *why_p = self->unwritten_why;
+    return self->unwritten;
 }
 
 bool tnd_checkpoint_writer_busy(tnd_checkpoint_writer_t *self)

@@ -65,6 +65,9 @@ bool tnd_checkpoint_writer_news(tnd_checkpoint_writer_t *self, tnd_log_level_t *
                                 size_t room);
 /*  The number of steps done at the newest complete checkpoint; 0: there is none. */
 uint64_t tnd_checkpoint_writer_last(tnd_checkpoint_writer_t *self);
+/*  Checkpoints that could not be made since the newest complete one, and why the last of them, until the
+ *  next call of a function of the writer. */
+uint64_t tnd_checkpoint_writer_unwritten(tnd_checkpoint_writer_t *self, const char **why_p);
 /*  Whether something is still being written. */
 bool tnd_checkpoint_writer_busy(tnd_checkpoint_writer_t *self);
 

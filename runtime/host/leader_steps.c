@@ -193,12 +193,10 @@ static void record_metrics(tnd_leader_t *self, const tnd_metric_t *metrics, uint
         return;
     tnd_run_page_t *page = self->output.record->page;
     for (uint32_t m = 0; m < count && m < METRICS; m++) {
-        uint64_t name[NAME_WORDS] = {0}, bits;
+        uint64_t bits;
         double value = metrics[m].weight != 0 ? metrics[m].sum / metrics[m].weight : 0;
-        memcpy(name, metrics[m].name, strlen(metrics[m].name));
         memcpy(&bits, &value, sizeof bits);
-        for (unsigned w = 0; w < NAME_WORDS; w++)
-            write_to(&page->metric_names[m][w], name[w]);
+        tnd_page_text_write(page->metric_names[m], NAME_WORDS, metrics[m].name);
         write_to(&page->metrics[m], bits);
     }
     write_to(&page->metric_count, count < METRICS ? count : METRICS);
@@ -224,6 +222,11 @@ static void record_checkpoint(tnd_leader_t *self, tnd_run_page_t *page, uint64_t
     if (self->writer == NULL)
         return;
     uint64_t step = tnd_checkpoint_writer_last(self->writer);
+    const char *why;
+    uint64_t unwritten = tnd_checkpoint_writer_unwritten(self->writer, &why);
+    if (unwritten > atomic_load_explicit(&page->unwritten, memory_order_relaxed))
+        tnd_page_text_write(page->unwritten_why, TND_PAGE_WHY_WORDS, why);
+    write_to(&page->unwritten, unwritten);
     const tnd_resume_t *resume = tnd_checkpoint_writer_resume(self->writer);
     if (step == self->kept_step)
         return;
@@ -249,12 +252,10 @@ static void record_backlog(const tnd_leader_t *self, tnd_run_page_t *page)
 
 static void record_pause(const tnd_leader_t *self, tnd_run_page_t *page)
 {
-    uint64_t words[NAME_WORDS], step;
+    uint64_t step;
     bool paused = self->paused_ns != 0 && !self->ended;
     (void)tnd_leader_core_is_paused(tnd_leader_session(self), &step);
-    memcpy(words, self->paused_by, sizeof words);
-    for (unsigned w = 0; w < NAME_WORDS; w++)
-        write_to(&page->paused_by[w], words[w]);
+    tnd_page_text_write(page->paused_by, NAME_WORDS, self->paused_by);
     write_to(&page->paused_step, step);
     write_to(&page->paused_ns, paused ? self->paused_ns : 0);
 }

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "runtime/base/log_events.h"
 #include "runtime/text/printable.h"
 
 /*  Parts begin at multiples of this, so that no two writers share a cache line. */
@@ -202,6 +203,8 @@ void tnd_run_record_log(const tnd_run_record_t *self, unsigned level, const char
     tnd_log_record_t *record = &self->log[number % TND_LOG_RECORDS];
     uint64_t words[TND_LOG_WORDS] = {0};
     char line[sizeof words];
+    if (read_of(&self->page->first_bad[0]) == 0 && strstr(text, TND_LOG_BAD_RECORD) != NULL)
+        tnd_page_text_write(self->page->first_bad, TND_PAGE_WHY_WORDS, text);
     snprintf(line, sizeof line, "%.40s %.48s %s", host, actor, text);
     memcpy(words, line, strlen(line));
     write_to(&record->after, 0);
@@ -229,23 +232,36 @@ bool tnd_run_record_log_text(const tnd_log_record_t *record, char *text, size_t 
     return true;
 }
 
+void tnd_page_text_write(_Atomic uint64_t *page, size_t words, const char *text)
+{
+    size_t left = strnlen(text, words * sizeof *page - 1);
+    for (size_t w = 0; w < words; w++) {
+        uint64_t word = 0;
+        size_t some = left < sizeof word ? left : sizeof word;
+        memcpy(&word, text, some);
+        text += some;
+        left -= some;
+        write_to(&page[w], word);
+    }
+}
+
+void tnd_page_text_read(const _Atomic uint64_t *page, size_t words, char *text)
+{
+    for (size_t w = 0; w < words; w++) {
+        uint64_t word = read_of(&page[w]);
+        memcpy(text + w * sizeof word, &word, sizeof word);
+    }
+    (void)tnd_printable(text, words * sizeof *page);
+}
+
 void tnd_run_page_metric_name(const tnd_run_page_t *page, uint64_t number, char name[32])
 {
-    for (unsigned w = 0; w < 4; w++) {
-        uint64_t word = read_of(&page->metric_names[number][w]);
-        memcpy(name + 8 * w, &word, sizeof word);
-    }
-    (void)tnd_printable(name, 32);
+    tnd_page_text_read(page->metric_names[number], 4, name);
 }
 
 bool tnd_run_page_paused(const tnd_run_page_t *self, char by[32])
 {
-    for (unsigned w = 0; w < 4; w++) {
-        uint64_t word = atomic_load_explicit(&self->paused_by[w], memory_order_relaxed);
-        memcpy(by + 8 * w, &word, sizeof word);
-    }
-    by[31] = '\0';
-    (void)tnd_printable(by, 32);
+    tnd_page_text_read(self->paused_by, 4, by);
     return atomic_load_explicit(&self->paused_ns, memory_order_relaxed) != 0;
 }
 

@@ -56,7 +56,8 @@ enum {
     TND_PRESENCES = 6,
     TND_PAGE_CHAINS = 16,
     TND_OUTCOMES = 15,
-    TND_PAGE_DEVICES = 24 /* device threads of an actor that a page has room for */
+    TND_PAGE_DEVICES = 24,  /* device threads of an actor that a page has room for */
+    TND_PAGE_WHY_WORDS = 32 /* of a text that changes: 256 bytes */
 };
 
 typedef struct {
@@ -71,6 +72,9 @@ typedef struct {
     _Atomic uint64_t filtered, quarantined, dropped, padded;
     _Atomic uint64_t checkpoint_step; /* steps done at the last checkpoint; 0: there is none */
     _Atomic uint64_t checkpoint_ns;   /* when it was complete; 0: before this process began */
+    _Atomic uint64_t unwritten;       /* checkpoints that failed since then */
+    _Atomic uint64_t unwritten_why[TND_PAGE_WHY_WORDS]; /* of the last one */
+    _Atomic uint64_t first_bad[TND_PAGE_WHY_WORDS]; /* what the log said of the first bad record */
     _Atomic uint64_t metric_count;
     _Atomic uint64_t metrics[4]; /* of the last booked step: the bits of a double */
     _Atomic uint64_t control;    /* tnd_control_state_t */
@@ -234,6 +238,10 @@ bool tnd_run_record_log_text(const tnd_log_record_t *record, char *text, size_t 
 void tnd_run_page_metric_name(const tnd_run_page_t *page, uint64_t number, char name[32]);
 /*  Whether a user has paused the run, and that user's name. */
 bool tnd_run_page_paused(const tnd_run_page_t *self, char by[32]);
+/*  Writes a text to a page, cut to `words` words with its end; reads it, terminated and printable.  A
+ *  reader may see parts of two texts while one replaces another. */
+void tnd_page_text_write(_Atomic uint64_t *page, size_t words, const char *text);
+void tnd_page_text_read(const _Atomic uint64_t *page, size_t words, char *text);
 /*  Makes a copy safe to use: texts are terminated and printable, indices exist. */
 void tnd_run_record_bound(const tnd_run_record_t *copy);
 

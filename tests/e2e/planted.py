@@ -35,6 +35,18 @@ actors:
 links:
   - read -> prep -> batch -> feed{links}
 """
+BAD_ROWS = """tundish: 1
+name: planted
+seed: 7
+checkpoint: {{dir: {folder}/kept, every: 5 steps}}
+actors:
+  read: {{kind: reader, source: {{csv: {{files: {folder}/rows.csv}}}}, epochs: 1000000}}
+  prep: {{kind: preprocessor, on_error: skip, ops: [{{decode_csv: {{fields: {{x: i32}}}}}}]}}
+  batch: {{kind: batcher, size: 16}}
+  feed: {{kind: feeder, step: {{plugin: planted}}}}
+links:
+  - read -> prep -> batch -> feed
+"""
 INSIDE = "TUNDISH_PLANTED_LINK"  # set in the namespace that the script makes for itself
 SOURCE, OPERATION, STEP, SAVE = range(4)
 SLEEP, SPIN, HANG, DEADLOCK = range(4)
@@ -369,6 +381,27 @@ def test_metrics_that_are_not_read_are_named_and_a_killed_run_is_explained(make)
         run.start()
         run.flows()
         assert run.look()[1]["pid"] != verdict["pid"]
+
+
+def test_bad_rows_and_checkpoints_that_fail_are_named(make):
+    with make() as run:
+        (run.folder / "rows.csv").write_text("".join(f"{i}\n" for i in range(197)) + "one\n" * 3)
+        (run.folder / "graph.yaml").write_text(BAD_ROWS.format(folder=run.folder))
+        run.start()
+        verdict = run.until(10, has("bad_rows"))
+        fault = next(one for one in verdict["faults"] if one["reason"] == "bad_rows")
+        assert re.match(r"1(\.\d+)? % of the rows read are bad and not fed: \d+ of \d+$", fault["text"]), fault
+        assert re.match(rf"record 19[789] of {run.folder}/rows.csv, at byte \d+ is bad: prep, operation 1, ", fault["evidence"]), fault
+        assert not has("checkpoints")(verdict), verdict
+        shutil.move(run.folder / "kept", run.folder / "moved")
+        (run.folder / "kept").write_text("")
+        verdict = run.until(10, has("checkpoints"))
+        fault = next(one for one in verdict["faults"] if one["reason"] == "checkpoints")
+        assert re.match(r"the last \d+ checkpoints? could not be written; a crash would lose all after step \d+$", fault["text"]), fault
+        assert "Not a directory" in fault["evidence"], fault
+        (run.folder / "kept").unlink()
+        shutil.move(run.folder / "moved", run.folder / "kept")
+        run.until(10, lambda told: has("bad_rows")(told) and not has("checkpoints")(told))
 
 
 def full_a_disk_that_stalls_does_not_stop_the_run(make):

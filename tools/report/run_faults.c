@@ -25,6 +25,9 @@ enum { CALLS = 10, SIBLINGS = 64 };
 static const double slower = 0.5;
 enum { BEST_SECONDS = 10, BEST_STEPS = 4 };
 
+/*  More bad rows than this share of those read are a fault. */
+static const double bad_share = 0.01;
+
 /*  No processor is free if an actor is ready without running for more than this share. */
 static const double ready_share = 0.1, clear_share = 0.3;
 enum { READY_SECONDS = 4 };
@@ -303,6 +306,55 @@ static void find_output(const tnd_run_view_t *view, const tnd_inspected_t *proce
     tnd_verdict_add(verdict, &fault);
 }
 
+/*  The page of the leader, if it runs and is heard of; NULL: it is not here. */
+static const tnd_run_page_t *leader_page(const tnd_inspected_t *process)
+{
+    const tnd_run_page_t *page = process->record.page;
+    bool runs = !process->stopped && !process->killed && process->silent_ns == 0;
+    return page != NULL && page->state != 0 && page->outcome == 0 && runs ? page : NULL;
+}
+
+static void find_unwritten(const tnd_inspected_t *process, tnd_verdict_t *verdict)
+{
+    const tnd_run_page_t *page = leader_page(process);
+    if (page == NULL || page->unwritten == 0)
+        return;
+    tnd_fault_t fault;
+    tnd_seen_t who = {process, NULL};
+    tnd_fault_of(&fault, TND_CAUSE_CHECKPOINTS, &who, NULL);
+    if (page->checkpoint_step > 0)
+        snprintf(fault.text, sizeof fault.text,
+                 "the last %" PRIu64 " checkpoint%s could not be written; a crash would lose all "
+                 "after step %" PRIu64,
+                 page->unwritten, page->unwritten == 1 ? "" : "s", page->checkpoint_step - 1);
+    else
+        snprintf(fault.text, sizeof fault.text,
+                 "no checkpoint could be written, and %" PRIu64 " failed; a crash would lose the "
+                 "whole run",
+                 page->unwritten);
+    tnd_page_text_read(page->unwritten_why, TND_PAGE_WHY_WORDS, fault.evidence);
+    strcpy(fault.action,
+           "free space in the folder of the checkpoints, or correct what the reason says; "
+           "the run tries again");
+    tnd_verdict_add(verdict, &fault);
+}
+
+static void find_bad_rows(const tnd_inspected_t *process, tnd_verdict_t *verdict)
+{
+    const tnd_run_page_t *page = leader_page(process);
+    if (page == NULL || (double)page->quarantined <= bad_share * (double)page->read)
+        return;
+    tnd_fault_t fault;
+    tnd_seen_t who = {process, NULL};
+    tnd_fault_of(&fault, TND_CAUSE_BAD_ROWS, &who, NULL);
+    snprintf(fault.text, sizeof fault.text,
+             "%.3g %% of the rows read are bad and not fed: %" PRIu64 " of %" PRIu64,
+             100 * (double)page->quarantined / (double)page->read, page->quarantined, page->read);
+    tnd_page_text_read(page->first_bad, TND_PAGE_WHY_WORDS, fault.evidence);
+    strcpy(fault.action, "correct the data, or end such runs by `max_bad:` of the reader");
+    tnd_verdict_add(verdict, &fault);
+}
+
 /*  The control thread writes its page at least once a second. */
 static void find_control(const tnd_run_view_t *view, const tnd_inspected_t *process,
                          tnd_verdict_t *verdict)
@@ -379,6 +431,8 @@ void tnd_run_faults_find(const tnd_run_view_t *view, tnd_verdict_t *verdict)
         find_crashes(view, process, verdict);
         find_control(view, process, verdict);
         find_output(view, process, verdict);
+        find_unwritten(process, verdict);
+        find_bad_rows(process, verdict);
     }
     TND_EACH_ACTOR(view, who)
     {

@@ -112,6 +112,13 @@ static void print_pause(FILE *out, const tnd_run_page_t *page, uint64_t now)
         fputs(",\"step\":null}", out);
 }
 
+static void print_why(FILE *out, const char *name, bool known, const _Atomic uint64_t *words)
+{
+    char why[8 * TND_PAGE_WHY_WORDS];
+    tnd_page_text_read(words, TND_PAGE_WHY_WORDS, why);
+    tnd_json_member(out, name, known && why[0] != '\0' ? why : NULL);
+}
+
 static void print_session(FILE *out, const tnd_run_record_t *record, bool killed, uint64_t now)
 {
     const tnd_run_page_t *page = record->page;
@@ -140,6 +147,9 @@ static void print_session(FILE *out, const tnd_run_record_t *record, bool killed
     print_metrics(out, page);
     fprintf(out, ",\"checkpoint_steps\":%" PRIu64, page->checkpoint_step);
     print_age(out, "checkpoint_age_seconds", page->checkpoint_ns, now);
+    fprintf(out, ",\"checkpoints_failed\":%" PRIu64, page->unwritten);
+    print_why(out, "checkpoint_failure", page->unwritten > 0, page->unwritten_why);
+    print_why(out, "first_bad", page->quarantined > 0, page->first_bad);
     fprintf(out, ",\"metrics_lines_dropped\":%" PRIu64, page->metrics_dropped);
     print_age(out, "metrics_waiting_seconds", page->metrics_waits_ns, now);
 }

@@ -36,6 +36,8 @@ typedef enum {
     X(PROGRAM, "program")           /* the program does not ask for the next step */               \
     X(SLOWER, "slower")             /* than it was: less than half of the best 10 s */             \
     X(CONTROL, "control")           /* the thread that exchanges control messages does not run */  \
+    X(CHECKPOINTS, "checkpoints")   /* none has been written since some that failed */             \
+    X(BAD_ROWS, "bad_rows")         /* more than one row in a hundred is skipped as bad */         \
     X(NO_PROCESSOR, "no_processor") /* ready, but other threads have the processors */             \
     X(OUTPUT, "output")             /* metrics cannot be written in time */                        \
     X(LINK, "link")                 /* a connection is slow, or is lost again and again */         \

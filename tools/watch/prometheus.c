@@ -161,6 +161,8 @@ static void write_states(const page_t *self)
     X("run_epoch", "gauge", epoch, "The current epoch, from 0.")                                   \
     X("run_rewinds_total", "counter", generation, "Times that the run went back to a cursor.")     \
     X("run_checkpoint_steps", "gauge", checkpoint_step, "Steps done at the last checkpoint.")      \
+    X("run_checkpoints_failed", "gauge", unwritten,                                                \
+      "Checkpoints that could not be written since the last that was.")                            \
     X("run_metrics_lines_dropped_total", "counter", metrics_dropped,                               \
       "Lines that could not be written to the metrics file in time.")
 

@@ -325,6 +325,61 @@ Test(bottleneck, metrics_that_are_not_read_are_a_fault_of_a_run_that_flows)
     cr_assert_str_eq(fault(TND_CAUSE_OUTPUT)->evidence, "7 lines were dropped");
 }
 
+/*  A run of the leader's page, whose rows flow. */
+static tnd_run_page_t *flows_by_the_page(void)
+{
+    static tnd_run_page_t page;
+    static tnd_statistics_t old[6];
+    static tnd_inspected_t olds[2];
+    for (int i = 0; i < 6; i++)
+        memcpy(&old[i], &pages[i], sizeof old[i]);
+    memcpy(olds, processes, sizeof olds);
+    olds[0].actors = old;
+    before.processes = olds;
+    pages[FEED_A].rows_out = 500;
+    page.state = TND_LEADER_CORE_RUNNING + 1;
+    processes[0].record.page = &page;
+    return &page;
+}
+
+Test(bottleneck, more_than_one_bad_row_in_a_hundred_is_a_fault)
+{
+    tnd_run_page_t *page = flows_by_the_page();
+    page->read = 5000;
+    page->quarantined = 50;
+    tnd_page_text_write(page->first_bad, TND_PAGE_WHY_WORDS, "record 17 of rows.csv is bad: field 2 is empty");
+    tnd_bottleneck_judge(&before, &after, &processes[0], &verdict);
+    cr_assert_eq(verdict.state, TND_RUN_FLOWS, "one in a hundred");
+    page->quarantined = 51;
+    tnd_bottleneck_judge(&before, &after, &processes[0], &verdict);
+    cr_assert_eq(verdict.state, TND_RUN_SLOW);
+    cr_assert_str_eq(fault(TND_CAUSE_BAD_ROWS)->text,
+                     "1.02 % of the rows read are bad and not fed: 51 of 5000");
+    cr_assert_str_eq(fault(TND_CAUSE_BAD_ROWS)->evidence, "record 17 of rows.csv is bad: field 2 is empty");
+}
+
+Test(bottleneck, checkpoints_that_fail_are_a_fault_until_one_is_written)
+{
+    tnd_run_page_t *page = flows_by_the_page();
+    page->unwritten = 1;
+    tnd_page_text_write(page->unwritten_why, TND_PAGE_WHY_WORDS, "/kept: No space left on device");
+    tnd_bottleneck_judge(&before, &after, &processes[0], &verdict);
+    cr_assert_eq(verdict.state, TND_RUN_SLOW);
+    cr_assert_str_eq(
+        fault(TND_CAUSE_CHECKPOINTS)->text,
+        "no checkpoint could be written, and 1 failed; a crash would lose the whole run");
+    page->unwritten = 2;
+    page->checkpoint_step = 60;
+    tnd_bottleneck_judge(&before, &after, &processes[0], &verdict);
+    cr_assert_str_eq(fault(TND_CAUSE_CHECKPOINTS)->text,
+                     "the last 2 checkpoints could not be written; a crash would lose all after "
+                     "step 59");
+    cr_assert_str_eq(fault(TND_CAUSE_CHECKPOINTS)->evidence, "/kept: No space left on device");
+    page->unwritten = 0;
+    tnd_bottleneck_judge(&before, &after, &processes[0], &verdict);
+    cr_assert_eq(verdict.state, TND_RUN_FLOWS);
+}
+
 Test(bottleneck, a_reducer_that_is_stopped_is_named)
 {
     static tnd_inspected_t three[3];

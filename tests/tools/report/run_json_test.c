@@ -62,6 +62,9 @@ static void fill_page(tnd_run_page_t *page)
     strcpy((char *)page->metric_names[0], "loss");
     page->checkpoint_step = 13;
     page->checkpoint_ns = 90 * SECOND;
+    page->unwritten = 3;
+    tnd_page_text_write(page->unwritten_why, TND_PAGE_WHY_WORDS, "full");
+    tnd_page_text_write(page->first_bad, TND_PAGE_WHY_WORDS, "record 2 of a.csv is bad");
     page->metrics_dropped = 14;
     page->metrics_waits_ns = 99 * SECOND + 750 * MS;
     page->control = TND_CONTROL_WORKS;
@@ -114,7 +117,9 @@ Test(run_json, every_member_of_a_run)
         "\"paused\":null,\"chain\":\"feed\",\"chains\":1,\"lanes\":1,\"rewinds\":2,\"epoch\":3,"
         "\"steps\":4,\"rows\":5,\"ledger_rows\":{\"read\":6,\"added\":7,\"fed\":8,\"filtered\":9,"
         "\"quarantined\":10,\"dropped\":11,\"padded\":12},\"metrics\":{\"loss\":0.125},"
-        "\"checkpoint_steps\":13,\"checkpoint_age_seconds\":10.000,\"metrics_lines_dropped\":14,"
+        "\"checkpoint_steps\":13,\"checkpoint_age_seconds\":10.000,\"checkpoints_failed\":3,"
+        "\"checkpoint_failure\":\"full\",\"first_bad\":\"record 2 of a.csv is bad\","
+        "\"metrics_lines_dropped\":14,"
         "\"metrics_waiting_seconds\":0.250,\"hosts\":[{\"name\":\"a\",\"address\":\"10.0.0.1\","
         "\"presence\":\"up\",\"since_seconds\":40.000,\"waited_for\":false,\"pid\":7,"
         "\"started_by\":null,\"restarts\":1,\"restarts_max\":20,\"memory_bytes\":1048576}],"
