@@ -1,4 +1,4 @@
-/*  runtime/base/limits.c - what the control groups of this process allow it. */
+/*  runtime/base/limits.c - what the control groups of a process allow it. */
 #include "runtime/base/limits.h"
 
 #include <inttypes.h>
@@ -14,6 +14,7 @@ static const uint64_t no_limit_bytes = UINT64_C(1) << 60;
 
 typedef struct {
     const char *root;
+    const char *process;  /* its number, or "self" */
     bool unified;         /* version 2 */
     char path[512];       /* of the group, as the kernel reports it */
     char mount[512];      /* where its tree is mounted, below `root` */
@@ -42,12 +43,12 @@ static bool lists(const char *list, const char *word)
     return false;
 }
 
-/*  Which group the controller has this process in; version 1 if both exist. */
+/*  Which group the controller has the process in; version 1 if both exist. */
 static bool find_group(group_t *group, const char *controller)
 {
     char path[512], line[1024];
     bool found = false;
-    snprintf(path, sizeof path, "%s/proc/self/cgroup", group->root);
+    snprintf(path, sizeof path, "%s/proc/%s/cgroup", group->root, group->process);
     FILE *in = fopen(path, "re");
     while (in != NULL && fgets(line, sizeof line, in) != NULL) {
         char *controllers = strchr(line, ':');
@@ -141,11 +142,23 @@ static void take_cores(const char *path, double quota, double period, tnd_group_
     snprintf(limits->cores_by, sizeof limits->cores_by, "%s", path);
 }
 
+/*  Version 1 counts nanoseconds, version 2 microseconds. */
+static void take_throttled(const group_t *group, const char *folder, tnd_group_limits_t *limits)
+{
+    char path[1200];
+    snprintf(path, sizeof path, "%s/cpu.stat", folder);
+    uint64_t ns = group->unified ? sum_lines(path, "throttled_usec") * 1000
+                                 : sum_lines(path, "throttled_time");
+    limits->throttled_ns = ns > limits->throttled_ns ? ns : limits->throttled_ns;
+}
+
 static void take_folder(const group_t *group, const char *folder, bool memory,
                         tnd_group_limits_t *limits)
 {
     char path[1200], line[64];
     double quota = 0, period = 0;
+    if (!memory)
+        take_throttled(group, folder, limits);
     if (memory) {
         take_memory(folder, group->unified, limits);
     } else if (group->unified) {
@@ -162,9 +175,10 @@ static void take_folder(const group_t *group, const char *folder, bool memory,
     }
 }
 
-static void take_controller(const char *root, const char *controller, tnd_group_limits_t *limits)
+static void take_controller(const char *root, const char *process, const char *controller,
+                            tnd_group_limits_t *limits)
 {
-    group_t group = {.root = root};
+    group_t group = {.root = root, .process = process};
     if (!find_group(&group, controller) || !find_mount(&group, controller))
         return;
     /* A container sees its own group as the root of the mount, but may be told its full path. */
@@ -194,8 +208,16 @@ void tnd_group_limits_read(const char *root, tnd_group_limits_t *limits)
     uint64_t available = sum_lines(path, "MemAvailable:");
     if (available > 0)
         take_cache(path, available * 1024, limits);
-    take_controller(root, "cpu", limits);
-    take_controller(root, "memory", limits);
+    take_controller(root, "self", "cpu", limits);
+    take_controller(root, "self", "memory", limits);
+}
+
+void tnd_group_limits_of(const char *root, int process, tnd_group_limits_t *limits)
+{
+    char number[16];
+    snprintf(number, sizeof number, "%d", process);
+    *limits = (tnd_group_limits_t){.memory_bytes = UINT64_MAX, .cache_bytes = UINT64_MAX};
+    take_controller(root, number, "cpu", limits);
 }
 
 uint32_t tnd_processors_allowed(void)

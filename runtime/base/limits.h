@@ -1,4 +1,4 @@
-/*  runtime/base/limits.h - the limits that control groups set for this process.
+/*  runtime/base/limits.h - the limits that control groups set for a process.
  *
  *  Reads both versions of control groups, also in a container that sees only a part of the tree.
  *  The strictest limit from the process's own group up to the root counts.
@@ -14,6 +14,7 @@
 
 typedef struct {
     double cores;          /* seconds of processor time per second; 0: no limit */
+    uint64_t throttled_ns; /* so far, by the limit that did it most */
     uint64_t memory_bytes; /* UINT64_MAX: no limit */
     uint64_t cache_bytes;  /* for pages of files now; UINT64_MAX: unknown */
     char cores_by[256];    /* the file that sets it; "": none */
@@ -23,6 +24,8 @@ typedef struct {
 
 /*  `root` is where /proc and /sys are: "" for this machine's. */
 void tnd_group_limits_read(const char *root, tnd_group_limits_t *limits);
+/*  Only `cores`, `cores_by` and `throttled_ns`, those of another process. */
+void tnd_group_limits_of(const char *root, int process, tnd_group_limits_t *limits);
 
 /*  Processors that this process may run on. */
 uint32_t tnd_processors_allowed(void);

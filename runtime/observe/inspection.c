@@ -15,6 +15,7 @@
 
 #include "runtime/base/allocation.h"
 #include "runtime/base/clock.h"
+#include "runtime/base/limits.h"
 #include "runtime/observe/process.h"
 #include "runtime/text/printable.h"
 #include "runtime/touch/touch.h"
@@ -113,6 +114,15 @@ static bool has_room(const tnd_pages_shape_t *shape, bool is_copy, uint64_t file
            ((uint64_t)shape->actors + 1) * TND_PAGE_BYTES + tnd_run_record_bytes(&whole);
 }
 
+static void take_limits(tnd_inspected_t *process)
+{
+    tnd_group_limits_t limits;
+    tnd_group_limits_of("", process->process, &limits);
+    process->cores = limits.cores;
+    process->throttled_ns = limits.throttled_ns;
+    snprintf(process->cores_by, sizeof process->cores_by, "%s", limits.cores_by);
+}
+
 /*  Why a file is not shown, or NULL.  `run`: of which run it must be; NULL: of any.  A copy is of a
  *  process of another machine. */
 static const char *take_pages(int file, const char *run, tnd_look_t look, bool is_copy,
@@ -169,7 +179,7 @@ static const char *take_pages(int file, const char *run, tnd_look_t look, bool i
     char state;
     if (!is_copy && tnd_process_start(process->process, &state) == header.is.process_start) {
         process->stopped = tnd_process_is_stopped(state);
-        process->throttled_ns = tnd_machine_load_throttled("", process->process);
+        take_limits(process);
     }
     return NULL;
 }

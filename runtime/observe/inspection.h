@@ -26,7 +26,9 @@ typedef struct {
     int killed_by;         /* by this signal; 0: not known */
     bool stopped;          /* by a signal, such as Ctrl-Z gives */
     bool foreign;          /* the file is another user's: what it says of hosts is not trusted */
-    uint64_t throttled_ns; /* by its control group, so far */
+    double cores;          /* that its control groups allow; 0: no limit, or not known */
+    char cores_by[128];    /* the file that says so */
+    uint64_t throttled_ns; /* by them, so far */
     uint64_t silent_ns; /* on another machine: since when nothing is heard of it; 0: it answers */
     uint64_t last_ns;   /* when one of its actors last changed its state; 0: never */
     uint32_t count;

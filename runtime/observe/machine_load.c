@@ -28,19 +28,3 @@ void tnd_machine_load_read(const char *root, tnd_machine_load_t *load)
     if (sscanf(text, "%lf %*f %*f %u/", &load->load, &load->runnable) != 2)
         *load = (tnd_machine_load_t){.processors = load->processors};
 }
-
-uint64_t tnd_machine_load_throttled(const char *root, int process)
-{
-    char path[768], text[1024];
-    snprintf(path, sizeof path, "%s/proc/%d/cgroup", root, process);
-    read_text(path, text, sizeof text);
-    const char *group = strstr(text, "0::/");
-    if (group == NULL)
-        return 0;
-    group += strlen("0::");
-    snprintf(path, sizeof path, "%s/sys/fs/cgroup%.*s/cpu.stat", root, (int)strcspn(group, "\n"),
-             group);
-    read_text(path, text, sizeof text);
-    const char *throttled = strstr(text, "throttled_usec ");
-    return throttled != NULL ? strtoull(throttled + 15, NULL, 10) * 1000 : 0;
-}

@@ -15,7 +15,5 @@ typedef struct {
 
 /*  `root` is where /proc is: "" for this machine's. */
 void tnd_machine_load_read(const char *root, tnd_machine_load_t *load);
-/*  For how long the control group of a process was throttled, in ns; 0: never, or not known. */
-uint64_t tnd_machine_load_throttled(const char *root, int process);
 
 #endif

@@ -25,6 +25,9 @@ enum { CALLS = 10, SIBLINGS = 64 };
 static const double slower = 0.5;
 enum { BEST_SECONDS = 10, BEST_STEPS = 4 };
 
+/*  Throttled for more than this share, an actor has no processor because of its control group. */
+static const double throttled_share = 0.1;
+
 /*  More bad rows than this share of those read are a fault. */
 static const double bad_share = 0.01;
 
@@ -138,9 +141,8 @@ static double share_of_ready(const tnd_run_view_t *view, const tnd_seen_t *who)
 static void find_no_processor(const tnd_run_view_t *view, tnd_verdict_t *verdict)
 {
     const tnd_machine_load_t *load = &view->after->load;
-    double whole = (double)tnd_run_view_window(view), most = 0;
+    double most = 0;
     tnd_seen_t who, worst = {NULL, NULL};
-    uint64_t throttled = 0;
     TND_EACH_ACTOR(view, who)
     {
         if (!tnd_seen_runs(&who))
@@ -153,10 +155,7 @@ static void find_no_processor(const tnd_run_view_t *view, tnd_verdict_t *verdict
     }
     if (most < ready_share)
         return;
-    for (uint32_t p = 0; p < view->before->count; p++)
-        if (strcmp(view->before->processes[p].path, worst.process->path) == 0 &&
-            worst.process->throttled_ns > view->before->processes[p].throttled_ns)
-            throttled = worst.process->throttled_ns - view->before->processes[p].throttled_ns;
+    double throttled = tnd_run_view_throttled(view, worst.process);
     /* The load is that of this machine, and its reader is one of the threads that run. */
     bool here = worst.process->machine[0] == '\0';
     uint32_t runnable = view->before->load.runnable;
@@ -169,18 +168,23 @@ static void find_no_processor(const tnd_run_view_t *view, tnd_verdict_t *verdict
     snprintf(fault.text, sizeof fault.text,
              "no processor is free: %s on host %s is ready but does not run %.0f %% of the time",
              worst.page->actor, worst.process->host, 100 * most);
-    double share = whole > 0 ? 100 * (double)throttled / whole : 0;
-    char limited[64] = "";
-    if (share >= 0.5)
+    char limited[256] = "";
+    if (throttled >= 0.005 && worst.process->cores > 0)
         snprintf(limited, sizeof limited,
-                 "; throttled by the control group for %.0f %% of the time", share);
+                 "; %s allows %.3g of them, and throttled it for %.0f %% of the time",
+                 worst.process->cores_by, worst.process->cores, 100 * throttled);
+    else if (throttled >= 0.005)
+        snprintf(limited, sizeof limited,
+                 "; throttled by the control group for %.0f %% of the time", 100 * throttled);
     if (here)
         snprintf(fault.evidence, sizeof fault.evidence,
                  "%" PRIu32 " threads for %" PRIu32 " processor%s, load %.1f%s", runnable,
                  load->processors, load->processors == 1 ? "" : "s", load->load, limited);
     else
         snprintf(fault.evidence, sizeof fault.evidence, "on %s%s", worst.process->machine, limited);
-    strcpy(fault.action, "end other programs, or give the run more processors");
+    strcpy(fault.action, throttled >= throttled_share
+                             ? "raise that limit"
+                             : "end other programs, or give the run more processors");
     tnd_verdict_add(verdict, &fault);
 }
 

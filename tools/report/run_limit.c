@@ -36,6 +36,9 @@ static const double transfer_share = 0.5;
 /*  What a device waits for is named if it does for more than this share. */
 static const double worth_saying = 0.2;
 
+/*  More work takes no processor from a control group that throttles for more than this share. */
+static const double throttled_share = 0.01;
+
 /*  A limit is judged over at least so many steps. */
 enum { STEPS = 3, CALM_SECONDS = 8 };
 
@@ -295,19 +298,28 @@ static void say_operation(tnd_verdict_t *verdict, const tnd_seen_t *who)
         tnd_verdict_say(verdict, " (%.0f %% of that in `%s`)", 100 * share, name);
 }
 
+/*  What the actor that limits the run can have; 0: not known. */
+static double processors_of(const search_t *search)
+{
+    double processors = search->view->after->load.processors;
+    double quota = search->who.process->cores;
+    return quota > 0 && (processors == 0 || quota < processors) ? quota : processors;
+}
+
 /*  What one more worker would give: until the next actor, or the processors, are the limit. */
 static void expect_worker(const search_t *search, tnd_verdict_t *verdict)
 {
     tnd_seen_t who;
     double workers = 0, busy = 0;
     double rate = search->lags ? search->rate : verdict->rows_per_second;
-    double processors = search->view->after->load.processors;
+    double processors = processors_of(search);
     TND_EACH_ACTOR(search->view, who)
     if (are_workers(search->who.page, who.page) && tnd_seen_runs(&who) && !who.page->asleep) {
         busy += share_at_work(search, &who);
         workers++;
     }
-    if (workers == 0 || busy <= 0)
+    if (workers == 0 || busy <= 0 ||
+        tnd_run_view_throttled(search->view, search->who.process) > throttled_share)
         return;
     double gain = rate * (workers + 1) / busy;
     if (search->next > 0 && gain > rate / search->next)

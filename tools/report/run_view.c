@@ -216,6 +216,18 @@ void tnd_run_view_times(const tnd_run_view_t *self, const tnd_seen_t *who, tnd_t
     tnd_times_between(&was, &is, tnd_run_view_window(self), times);
 }
 
+double tnd_run_view_throttled(const tnd_run_view_t *self, const tnd_inspected_t *process)
+{
+    double whole = (double)tnd_run_view_window(self), share = 0;
+    for (uint32_t p = 0; p < self->before->count && whole > 0; p++) {
+        const tnd_inspected_t *before = &self->before->processes[p];
+        if (strcmp(before->path, process->path) == 0 &&
+            process->throttled_ns > before->throttled_ns)
+            share = (double)(process->throttled_ns - before->throttled_ns) / whole;
+    }
+    return share < 1 ? share : 1;
+}
+
 const char *tnd_death_text(const tnd_inspected_t *process, char text[64])
 {
     if (process->killed_by == 0)

@@ -87,6 +87,9 @@ const tnd_history_second_t *tnd_seen_second(const tnd_seen_t *who, uint64_t age)
 /*  How an actor spent the last `seconds` seconds of its history, which are one or more. */
 void tnd_seen_history(const tnd_seen_t *who, uint64_t seconds, tnd_times_t *times);
 
+/*  The share of the time between the inspections for which control groups throttled a process; they
+ *  count each processor, so more than all of it is all. */
+double tnd_run_view_throttled(const tnd_run_view_t *self, const tnd_inspected_t *process);
 /*  How an actor spent the time between the two inspections. */
 void tnd_run_view_times(const tnd_run_view_t *self, const tnd_seen_t *who, tnd_times_t *times);
 static inline uint64_t tnd_run_view_window(const tnd_run_view_t *self)

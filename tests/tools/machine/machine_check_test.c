@@ -213,6 +213,33 @@ Test(limits, version_1_counts_where_both_are_mounted)
     cr_assert_float_eq(limits.cores, 0.5, 0);
 }
 
+/*  A limit of a group above throttles, and counts there. */
+Test(limits, of_another_process_are_read_in_both_versions)
+{
+    tnd_group_limits_t limits;
+    put("/proc/self/mountinfo", "35 24 0:30 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n");
+    put("/proc/77/cgroup", "0::/jobs/a\n");
+    put("/sys/fs/cgroup/jobs/cpu.max", "20000 100000\n");
+    put("/sys/fs/cgroup/jobs/cpu.stat", "usage_usec 9\nthrottled_usec 4000000\n");
+    put("/sys/fs/cgroup/jobs/a/cpu.max", "max 100000\n");
+    put("/sys/fs/cgroup/jobs/a/cpu.stat", "usage_usec 9\nthrottled_usec 0\n");
+    tnd_group_limits_of(root, 77, &limits);
+    cr_assert_float_eq(limits.cores, 0.2, 1e-12);
+    cr_assert_not_null(strstr(limits.cores_by, "jobs/cpu.max"));
+    cr_assert_eq(limits.throttled_ns, 4000000000);
+
+    put("/proc/self/mountinfo", "32 24 0:28 / /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu\n");
+    put("/proc/77/cgroup", "3:cpu:/a\n");
+    put("/sys/fs/cgroup/cpu/a/cpu.cfs_quota_us", "70000\n");
+    put("/sys/fs/cgroup/cpu/a/cpu.cfs_period_us", "100000\n");
+    put("/sys/fs/cgroup/cpu/a/cpu.stat", "nr_periods 5\nthrottled_time 4000000007\n");
+    tnd_group_limits_of(root, 77, &limits);
+    cr_assert_float_eq(limits.cores, 0.7, 1e-12);
+    cr_assert_eq(limits.throttled_ns, 4000000007);
+    tnd_group_limits_of(root, 78, &limits);
+    cr_assert(limits.cores == 0 && limits.throttled_ns == 0, "the process is not there");
+}
+
 Test(limits, the_page_cache_may_use_what_is_available_to_its_group)
 {
     put("/proc/meminfo", "MemTotal:       16000000 kB\nMemAvailable:    8000000 kB\n");

@@ -1,5 +1,6 @@
 /*  Covers the advice of tools/report/run_limit.h: what one more worker would give, by arithmetic. */
 #include <stdio.h>
+#include <string.h>
 
 #include "run_fixture.h"
 
@@ -97,5 +98,21 @@ Test(worker_gain, no_advice_for_a_worker_that_is_idle_for_a_third_of_the_time)
 {
     works(PREP, 66);
     works(READ, 10);
+    expect("2 workers of prep", 0);
+}
+
+/*  1.1 processors are in use, and 1.3 are allowed. */
+Test(worker_gain, a_control_group_may_allow_less_than_there_is)
+{
+    works(PREP, 80);
+    works(READ, 30);
+    after.load.processors = 8;
+    processes[0].cores = 1.3;
+    expect("2 workers of prep", 1000 * 1.3 / 1.1);
+    strcpy(processes[0].path, "here");
+    strcpy(olds[0].path, "here");
+    processes[0].throttled_ns = second_ns / 100;
+    expect("2 workers of prep", 1000 * 1.3 / 1.1);
+    processes[0].throttled_ns = second_ns / 100 + 1;
     expect("2 workers of prep", 0);
 }
