@@ -303,8 +303,9 @@ void tnd_leader_book(tnd_leader_t *self, const tnd_effect_t *effect, uint64_t no
         check_limit(self, chain, &cursor->ledger);
     }
     if (cursor->step_of_epoch == 0)
-        tnd_leader_inform(self, "%s: epoch %" PRIu32 " has ended with step %" PRIu64,
-                          tnd_leader_chain_name(self), cursor->epoch, step);
+        tnd_leader_inform(self, "%s: %" PRIu32 " epoch%s ended, the last with step %" PRIu64,
+                          tnd_leader_chain_name(self), cursor->epoch,
+                          cursor->epoch == 1 ? " has" : "s have", step);
     if (observer == NULL || observer->step == NULL)
         return;
     tnd_metric_t metrics[TND_METRICS_MAX];

@@ -427,6 +427,8 @@ def full_processors_that_are_not_free_are_reported(make):
             run.start()
             verdict = run.until(10, has("no_processor"))
             assert "threads for" in verdict["faults"][0]["evidence"], verdict
+            waits = subprocess.run([str(TUNDISH), "wait", "healthy", "planted", "--timeout", "30s"], env=run.env)
+            assert waits.returncode == 0, waits
     finally:
         for process in busy:
             process.kill()

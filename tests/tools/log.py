@@ -21,7 +21,7 @@ def test_a_level_shows_itself_and_what_is_worse(folder):
     code, out, err = run("run", path, "--log-level", "info")
     same((code, levels(err)), (0, {"info"}))
     holds(err, "local leader info host local is connected\n", "local leader info feed is running\n",
-          "feed: epoch 1 has ended with step 3", "local leader info the run has ended\n")
+          "feed: 1 epoch has ended, the last with step 3", "local leader info the run has ended\n")
     code, out, err = run("run", path, "--log-level=debug", "--quiet")
     same((code, out, levels(err)), (0, "", {"info", "debug"}))
     holds(err, "local batch.0 debug is connected to feed\n")

@@ -78,6 +78,15 @@ static void say_verdict(wait_t *self, const tnd_verdict_t *verdict)
     say(self, key, slow ? verdict->faults[0].text : verdict->sentence);
 }
 
+/*  Rows flow, and nothing is wrong but that other programs have the processors. */
+static bool is_healthy(const tnd_verdict_t *verdict)
+{
+    for (uint32_t i = 0; i < verdict->fault_count; i++)
+        if (verdict->faults[i].cause != TND_CAUSE_NO_PROCESSOR)
+            return false;
+    return verdict->state == TND_RUN_FLOWS || verdict->state == TND_RUN_SLOW;
+}
+
 /*  The exit code once the run is in that state, or -1. */
 static int judge(wait_t *self, wanted_t wanted)
 {
@@ -96,11 +105,11 @@ static int judge(wait_t *self, wanted_t wanted)
     }
     tnd_verdict_t verdict;
     tnd_bottleneck_judge(self->before, self->after, process, &verdict);
-    self->healthy = verdict.state == TND_RUN_FLOWS ? self->healthy + 1 : 0;
+    self->healthy = is_healthy(&verdict) ? self->healthy + 1 : 0;
     bool stalled = verdict.state == TND_RUN_STALLED || verdict.state == TND_RUN_CYCLE;
     if (wanted == HEALTHY ? self->healthy >= HEALTHY_TIMES : stalled)
         return TND_EXIT_OK;
-    if (wanted == STALLED || verdict.state != TND_RUN_FLOWS)
+    if (wanted == STALLED || !is_healthy(&verdict))
         say_verdict(self, &verdict);
     return -1;
 }
@@ -141,9 +150,8 @@ const tnd_command_t tnd_command_wait = {
     .summary = "waits until a run is healthy, has ended, or is stalled",
     .arguments = (const char *const[]){"--timeout", NULL},
     .details =
-        "healthy: `tundish why` finds no fault in two looks in a row.  A run that has not come "
-        "yet\n"
-        "is waited for.\n"
+        "healthy: `tundish why` finds no fault in two looks in a row, or only that other programs\n"
+        "have the processors.  A run that has not come yet is waited for.\n"
         "stalled: `why` says that no row is fed (its codes 11 and 12).  A pause counts too.\n"
         "drained: no process of the run is here any more, for whatever reason it ended; the exit\n"
         "code of the run itself tells the reason.  Processes of another version of tundish whose\n"
