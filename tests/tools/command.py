@@ -18,10 +18,10 @@ BUILD = pathlib.Path(os.environ.get("TUNDISH_BUILD", ROOT / "build"))
 TUNDISH = str(BUILD / "tundish")
 
 
-def run(*words, timeout=60, env=None, stdout=subprocess.PIPE):
+def run(*words, timeout=60, env=None, stdout=subprocess.PIPE, cwd=None):
     """Exit code, stdout and stderr of `tundish WORDS...`."""
     done = subprocess.run([TUNDISH, *map(str, words)], stdout=stdout, stderr=subprocess.PIPE,
-                          text=True, timeout=timeout, env={**os.environ, **(env or {})})
+                          text=True, timeout=timeout, env={**os.environ, **(env or {})}, cwd=cwd)
     return done.returncode, done.stdout, done.stderr
 
 

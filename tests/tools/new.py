@@ -5,6 +5,7 @@ import json
 import os
 import struct
 import subprocess
+import zlib
 
 import numpy
 
@@ -203,6 +204,7 @@ def jpeg(name):
 
 
 PICTURES = """  # 24 rows of image u8[<=1242], label i32
+  # labels: 0 cat, 1 dog
   read:
     kind: reader
     source:
@@ -246,6 +248,131 @@ def test_files_of_pictures_are_decoded(folder):
     holds(path.read_text(), 'files: ["${data}/cat/test0.jpg", "${data}/dog/test3.jpg"]', "label: label")
     numpy.save(folder / "pets/cat/x.npy", numpy.zeros(20))
     same(fed(made(folder, folder / "pets/cat")[0]), {"x": ("f32", [])})
+
+
+def png(path, height=16, width=16, lines=None):
+    """A grey picture of one bit per pixel; `lines` says how many are stored, if not all."""
+    def chunk(kind, data):
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+    rows = zlib.compress((b"\0" + bytes((width + 7) // 8)) * (height if lines is None else lines))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(b"\x89PNG\r\n\x1a\n" +
+                     chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 1, 0, 0, 0, 0)) +
+                     chunk(b"IDAT", rows) + chunk(b"IEND", b""))
+
+
+OTHERS = {"2.png": (b"RIFF\x1e\0\0\0WEBPVP8L", "a WebP picture"), "3.png": (b"GIF89a\1\0\1\0", "a GIF picture"),
+          "4.png": (b"<!DOCTYPE html><html>404", "an HTML page"), "5.png": (b"", "empty")}
+
+
+def test_files_of_other_formats_are_bad_rows_and_named(folder):
+    for name in ("a", "c"):
+        for i in range(2):
+            png(folder / "pets" / name / f"{i}.png")
+        for other, (content, _) in OTHERS.items():
+            (folder / "pets" / name / other).write_bytes(content)
+    (folder / "pets/b").mkdir()
+    (folder / "pets/b/0.png").write_bytes(OTHERS["2.png"][0])  # has no picture and stays label 1
+    (folder / "pets/c/7.png").symlink_to("nowhere")
+    (folder / "pets/c/notes.txt").write_text("seen on Monday\n")
+    (folder / "pets/c/old").mkdir()
+    code, out, err = run("new", "pets", cwd=folder)
+    same(code, 0, err)
+    holds(err, "10 files cannot be decoded", "2 names are not used", "pets/a/5.png, pets/c/5.png: empty",
+          "pets/a/2.png, pets/b/0.png, pets/c/2.png: a WebP picture: convert it to PNG or JPEG",
+          "pets/c/7.png: No such file", "pets/c/notes.txt: text", "pets/c/old: a folder",
+          *(what for _, what in OTHERS.values()))
+    holds(out, 'files: "${data}/*/*.png"}  # 14 files', "# labels: 0 a, 1 b, 2 c")
+    (folder / "pets.yaml").write_text(out)
+    code, out, err = run("run", folder / "pets.yaml")
+    same(code, 0, err)
+    holds(out, "4 rows", "rows: 14 read", "bad: 9 by prep", "bad: 1 by read")
+    code, out, err = run("inspect", "pets", cwd=folder)
+    same((code, err), (1, ""))
+    holds(out, "records      14", "damage       10 records", "labels       0 a, 1 b, 2 c",
+          "pets/a/3.png, pets/c/3.png: a GIF picture: convert it to PNG", "2 names are not used")
+    found = json.loads(run("inspect", "pets", "--json", cwd=folder)[1])
+    same((found["left_out_count"], sum(one["bad_row"] for one in found["left_out"])), (12, 10))
+
+
+def test_endings_that_differ_are_patterns(folder):
+    for name in ("a/0.png", "a/1.PNG", "b/0.png"):
+        png(folder / "pets" / name)
+    (folder / "pets/b/1.jpg").write_bytes(jpeg("img_420.jpg"))
+    (folder / "pets/b/2.txt").write_text("no picture\n")
+    path, out = made(folder, folder / "pets")
+    holds(path.read_text(), 'files: ["${data}/*/*.png", "${data}/*/*.PNG", "${data}/*/*.jpg"]}  # 4 files')
+    holds(out, "4 rows")
+    png(folder / "pets/b/3")  # without an ending every file matches
+    code, out, err = run("new", folder / "pets")
+    holds(out, 'files: "${data}/*/*"}  # 6 files', "on_error: skip")
+    holds(err, "1 file cannot be decoded", "b/2.txt: text")
+
+
+def test_files_beside_folders_of_pictures_do_not_hide_them(folder):
+    pets = folder / "pets"
+    for name in ("a/0.png", "a/1.png", "b/0.png"):
+        png(pets / name)
+    for name, content in (("readme.txt", "hello\n"), ("labels.csv", "0,a\n1,b\n")):
+        (pets / name).write_text(content)
+        code, out, err = run("new", pets)
+        same(code, 0, err)
+        holds(out, 'files: "${data}/*/*.png"}  # 3 files')
+        holds(err, f"{name}: {'csv' if 'csv' in name else 'text'}, which is not read together with")
+    png(pets / "logo.png")
+    code, out, err = run("new", pets)
+    holds(out, 'files: "${data}/*/*.png"}  # 3 files')
+    holds(err, "3 names are not used", "logo.png: a picture")
+    for i in range(3):
+        png(pets / f"x{i}.png")
+    code, out, err = run("new", pets)  # more pictures than in the folders
+    holds(out, 'folder: {column: image, files: "${data}/*.png"}  # 4 files')
+    holds(err, "pets/a, ", "pets/b: a folder beside the data")
+
+
+def test_the_folder_of_training_is_proposed(folder):
+    for part in ("test", "train", "val"):
+        for name in ("a", "b"):
+            png(folder / "set" / part / name / "0.png")
+    (folder / "set/readme.txt").write_text("hello\n")
+    code, out, err = run("new", "set", cwd=folder)
+    same(code, 0, err)
+    holds(out, f'data: "{folder}/set/train"', 'files: "${data}/*/*.png"}  # 2 files', "labels: 0 a, 1 b")
+    holds(err, "set/test, set/val: a folder beside set/train, which is read", "set/readme.txt: text")
+    for name in ("test", "train"):  # without labels
+        png(folder / "flat" / name / "0.png")
+    code, out, err = run("new", "flat", cwd=folder)
+    holds(out, f'data: "{folder}/flat/train"', 'folder: {column: image, files: "${data}/*.png"}')
+    holds(err, "flat/test: a folder beside flat/train")
+    for name in ("bus", "train"):  # vehicles
+        png(folder / "cars" / name / "0.png")
+    holds(run("new", folder / "cars")[1], "labels: 0 bus, 1 train")
+    for part in ("train", "test"):
+        (folder / "arrays" / part).mkdir(parents=True)
+        numpy.save(folder / "arrays" / part / "x.npy", numpy.zeros(20))
+    (folder / "arrays/readme.md").write_text("hello\n")
+    code, out, err = run("new", "arrays", cwd=folder)
+    same(code, 0, err)
+    holds(out, "npy:", f'data: "{folder}/arrays/train"')
+    holds(err, "arrays/test: a folder beside", "arrays/readme.md: text")
+
+
+def test_large_pictures_run_unchanged(folder):
+    png(folder / "at/a/0.png", 4096, 4096)
+    assert "max_pixels" not in run("new", folder / "at")[1]
+    assert "max_pixels" not in run("inspect", folder / "at")[1]
+    png(folder / "over/a/0.png", 4097, 4096)
+    png(folder / "over/b/0.png")
+    path, out = made(folder, folder / "over")
+    holds(out, "2 rows")
+    holds(path.read_text(), "max_pixels: 16781312  # the largest has 4096 x 4097; each worker reserves 144.0 MiB")
+    holds(run("inspect", folder / "over")[1], "decode_image needs `max_pixels: 16781312`")
+    png(folder / "over/b/1.png", 16385, 16384, lines=0)  # 2^28 pixels are the most
+    code, out, err = run("new", folder / "over")
+    holds(out, "max_pixels: 16781312", "on_error: skip")
+    holds(err, "1 file cannot be decoded", "b/1.png: a picture of more than 268 million pixels")
+    png(folder / "over/b/1.png", 16384, 16384, lines=0)
+    holds(run("new", folder / "over")[1], "max_pixels: 268435456")
 
 
 def test_what_is_not_there_is_named(folder):

@@ -18,6 +18,7 @@
 #include "tools/cli/terminal.h"
 #include "tools/inspect/data_scan.h"
 #include "tools/inspect/example_features.h"
+#include "tools/new/data_search.h"
 #include "tools/new/file_series.h"
 #include "tools/new/reader_lines.h"
 
@@ -183,6 +184,18 @@ static void print_damage(const report_t *self)
     }
 }
 
+/*  The largest picture, if decode_image refuses it without an option. */
+static void print_pixels(const report_t *self)
+{
+    char text[TND_NUMBER_TEXT];
+    tnd_source_place_t place = {0};
+    if (self->scan.pixels_max <= TND_PICTURE_PIXELS_DEFAULT)
+        return;
+    self->data.source->where(self->data.state, self->scan.pixels_row, &place);
+    printf("  pixels       at most %s, of %s: decode_image needs `max_pixels: %" PRIu64 "`\n",
+           number(self->scan.pixels_max, text), place.file, self->scan.pixels_max);
+}
+
 static void print_text(report_t *self)
 {
     char bytes[TND_QUANTITY_SIZE], rows[TND_NUMBER_TEXT], schema[1024], texts[4][TND_NUMBER_TEXT];
@@ -208,8 +221,7 @@ static void print_text(report_t *self)
     if (self->data.facts.class_count > 0)
         printf("  labels       %s\n",
                tnd_source_classes(&self->data.facts, schema, sizeof schema) + strlen("labels: "));
-    for (size_t i = 0; i < self->data.facts.note_count; i++)
-        printf("  note         %s\n", self->data.facts.notes[i]);
+    print_pixels(self);
     print_contents(self);
     print_damage(self);
     print_notes(self);
@@ -248,16 +260,6 @@ static void print_json_columns(const tnd_schema_t *schema)
     putchar(']');
 }
 
-static void print_json_notes(const tnd_source_facts_t *facts)
-{
-    fputs(",\"notes\":[", stdout);
-    for (size_t i = 0; i < facts->note_count; i++) {
-        fputs(i > 0 ? "," : "", stdout);
-        tnd_json_text(stdout, facts->notes[i]);
-    }
-    putchar(']');
-}
-
 static void print_json_keys(const tnd_example_keys_t *keys)
 {
     printf(",\"examples\":%" PRIu64 ",\"keys\":[", keys->examples);
@@ -291,7 +293,6 @@ static void print_json(const report_t *self, const char *lines, bool more)
     tnd_json_member(stdout, "compression", self->item->compression);
     print_json_files(self);
     print_json_columns(&self->data.facts.schema);
-    print_json_notes(&self->data.facts);
     printf(",\"records\":%" PRIu64 ",\"bytes\":", scan->records);
     if (scan->sizes.count > 0)
         printf("{\"min\":%" PRIu64 ",\"mean\":%.17g,\"p99\":%" PRIu64 ",\"max\":%" PRIu64 "}",
@@ -336,15 +337,29 @@ static char *reader_lines(tnd_arena_t *arena, tnd_detected_format_t *items, size
     return text;
 }
 
+static tnd_status_t scan_rows(report_t *self, tnd_error_t *error)
+{
+    static const tnd_picture_format_t format = {
+        .channels = 3, .ratio = 1, .pixels_max = UINT64_MAX};
+    if (self->item->pictures)
+        self->scan.pictures = tnd_decoder_new(&format);
+    tnd_status_t status =
+        tnd_data_scan_run(&self->scan, &self->data, TND_UNKNOWN, on_progress, self, error);
+    tnd_decoder_free(&self->scan.pictures);
+    return status;
+}
+
 static tnd_status_t scan(report_t *self, tnd_error_t *error)
 {
     const tnd_source_scope_t scope = {
         .lanes = 1, .skips_bad = true, .context = {.lanes = 1, .replicas = 1, .data = ""}};
-    TND_TRY(tnd_data_source_choose(&self->data, self->arena, self->item->written, self->paths,
-                                   self->path_count, NULL, error));
+    size_t count;
+    const char *const *files = tnd_detected_files(self->item, self->arena, &count);
+    TND_TRY(tnd_data_source_choose(&self->data, self->arena, self->item->written, files, count,
+                                   NULL, error));
     TND_TRY(tnd_data_source_open(&self->data, &scope, error));
     if (tnd_data_scan_needed(&self->data) || self->data.facts.count == TND_UNKNOWN)
-        return tnd_data_scan_run(&self->scan, &self->data, TND_UNKNOWN, on_progress, self, error);
+        return scan_rows(self, error);
     self->scan.records = self->data.facts.count;
     tnd_size_counts_add(&self->scan.sizes, tnd_schema_row_bytes(&self->data.facts.schema));
     return TND_OK;
@@ -395,8 +410,8 @@ static int inspect(const tnd_request_t *request)
     tnd_error_t error;
     int code = TND_EXIT_OK;
     const tnd_source_scope_t scope = {.lanes = 1, .skips_bad = true};
-    tnd_status_t status = tnd_detected_format_look(&found, arena, request->files,
-                                                   request->file_count, request->as, &error);
+    tnd_status_t status =
+        tnd_data_search(&found, arena, request->files, request->file_count, request->as, &error);
     if (status == TND_OK) {
         tnd_file_series_join_records(&found, arena);
         status = tnd_detected_format_open(&found, arena, &scope, &error);
@@ -416,8 +431,14 @@ static int inspect(const tnd_request_t *request)
     for (size_t i = 0; i < found.count; i++)
         if (inspect_item(request, arena, &found, i, &shown) != TND_EXIT_OK)
             code = TND_EXIT_FAILED;
-    if (request->json && code != TND_EXIT_TOPOLOGY)
-        fputs("]}\n", stdout);
+    if (request->json && code != TND_EXIT_TOPOLOGY) {
+        printf("],\"left_out_count\":%zu,\"left_out\":", found.left_out.count);
+        tnd_left_out_print_json(&found.left_out, stdout);
+        fputs("}\n", stdout);
+    } else if (code != TND_EXIT_TOPOLOGY && found.left_out.count > 0) {
+        putchar('\n');
+        tnd_left_out_print(&found.left_out, "", stdout);
+    }
     tnd_arena_destroy(&arena);
     return code;
 }
@@ -451,10 +472,13 @@ const tnd_command_t tnd_command_inspect = {
         "\"keys\":[{\"name\",\"type\",\"list\",\"records\",\"values\",\"bytes\"}],\"operation\",\n"
         "    "
         "\"labels\",\"notes\",\"damaged\",\"damage\":[{\"file\",\"record\",\"byte\",\"why\"}],"
-        "\"topology\"}]}\n"
+        "\"topology\"}],\n"
+        "   \"left_out_count\",\"left_out\":[{\"path\",\"what\",\"bad_row\"}]}\n"
         "\"stray\" are bytes after the last record, which belong to none and are ignored.  At "
         "most\n"
-        "100 damaged records are listed; \"damaged\" counts all.\n",
+        "100 damaged records are listed; \"damaged\" counts all.  \"left_out\" is what is in the\n"
+        "directories and not used, at most 100 names; a \"bad_row\" is read and cannot be "
+        "decoded.\n",
     .codes = "  0   read, and no record is damaged\n"
              "  1   records are damaged, or a file cannot be read\n"
              "  2   usage\n"

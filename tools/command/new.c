@@ -13,6 +13,7 @@
 #include "tools/cli/output.h"
 #include "tools/inspect/data_scan.h"
 #include "tools/inspect/example_features.h"
+#include "tools/new/data_search.h"
 #include "tools/new/detect_format.h"
 #include "tools/new/file_series.h"
 #include "tools/new/picture_lines.h"
@@ -181,18 +182,39 @@ static char *find_operation(tnd_arena_t *arena, const tnd_detected_format_t *ite
     return operation;
 }
 
+static bool has_unreadable(const tnd_left_out_list_t *left_out)
+{
+    for (size_t i = 0; i < left_out->count; i++)
+        if (left_out->items[i].fed && left_out->items[i].unreadable)
+            return true;
+    return false;
+}
+
+/*  The numbers of labels, and what the source says of its data. */
+static void write_labels(const tnd_detected_format_t *item, FILE *out)
+{
+    if (*item->labels != '\0')
+        fprintf(out, "  # %s\n", item->labels);
+    for (size_t i = 0; i < item->note_count; i++)
+        fprintf(out, "  # %s\n", item->notes[i]);
+}
+
 static void write_reader(tnd_arena_t *arena, const tnd_detected_format_list_t *found,
                          const tnd_schema_t *schema, const char *directory, FILE *out)
 {
     char text[1024];
     fprintf(out, "  # %" PRIu64 " rows of %s\n", found->items[0].rows,
             tnd_schema_text(schema, text, sizeof text));
+    write_labels(&found->items[0], out);
     fputs("  read:\n    kind: reader\n    source:\n", out);
     tnd_reader_lines_print(arena, found, directory, 6, out);
     fputs(found->items[0].in_order
               ? "    # compressed files are read in order; add `spool:` to shuffle their records\n"
               : "    shuffle: global  # a new order each epoch; none: as stored\n",
           out);
+    if (has_unreadable(&found->left_out))
+        fputs("    on_error: skip   # leaves out files that cannot be opened, and counts them\n",
+              out);
     fputs("    epochs: 1        # passes over the data, or forever\n", out);
 }
 
@@ -206,8 +228,8 @@ static void write_topology(tnd_arena_t *arena, const tnd_detected_format_list_t 
     bool pictures = found->items[0].pictures;
     uint64_t row_bytes = tnd_schema_row_bytes(&schema);
     if (pictures) {
-        uint32_t side = tnd_picture_lines_side(found->items[0].path);
-        tnd_picture_lines_print(schema.columns[0].name, side, list);
+        uint32_t side = tnd_picture_lines_side(found->items[0].size);
+        tnd_picture_lines_print(schema.columns[0].name, side, found->largest, list);
         row_bytes = (uint64_t)side * side * 3;
     }
     write_operations(&schema, list);
@@ -241,15 +263,17 @@ static void write_topology(tnd_arena_t *arena, const tnd_detected_format_list_t 
     fputs("  # the value of ${data}; --data DIR overrides it\n\nactors:\n", out);
     write_reader(arena, found, &schema, directory, out);
     fputs("\n  # done to each row, in this order; `tundish help ops` lists them\n", out);
-    /* `[]` would have to be deleted before the suggestion could be used. */
-    if (none && size > 0)
+    fputs("  prep:\n    kind: preprocessor\n", out);
+    if (tnd_left_out_fed(&found->left_out) > 0)
         fprintf(out,
-                "  prep:\n    kind: preprocessor\n    ops:  # none yet: remove the # of what you "
-                "want\n%s",
-                operations);
-    else
-        fprintf(out, "  prep:\n    kind: preprocessor\n    ops:%s\n%s", none ? " []" : "",
-                operations);
+                "    on_error: skip  # leaves out %zu that cannot be decoded, and counts them\n",
+                tnd_left_out_fed(&found->left_out));
+    /* `[]` would have to be deleted before the suggestion could be used. */
+    fprintf(out, "    ops:%s\n%s",
+            !none      ? ""
+            : size > 0 ? "  # none yet: remove the # of what you want"
+                       : " []",
+            operations);
     fprintf(out,
             "\n  batch:\n    kind: batcher\n    size: %-4" PRIu64 "       # rows of a batch\n"
             "    replicas: 1      # models that share each batch\n"
@@ -290,13 +314,13 @@ static int new (const tnd_request_t *request)
     tnd_detected_format_list_t found;
     tnd_error_t error;
     int code = TND_EXIT_OK;
-    tnd_status_t status = tnd_detected_format_look(&found, arena, request->files,
-                                                   request->file_count, request->as, &error);
+    tnd_status_t status =
+        tnd_data_search(&found, arena, request->files, request->file_count, request->as, &error);
     if (status == TND_OK) {
         struct stat is;
         if (request->file_count == 1 && stat(request->files[0], &is) == 0 && S_ISDIR(is.st_mode))
             choose_part(&found);
-        const tnd_source_scope_t scope = {.lanes = 1};
+        const tnd_source_scope_t scope = {.lanes = 1, .skips_bad = has_unreadable(&found.left_out)};
         tnd_file_series_join_records(&found, arena);
         status = tnd_detected_format_open(&found, arena, &scope, &error);
     }
@@ -305,6 +329,8 @@ static int new (const tnd_request_t *request)
         tnd_detected_format_name(found.items, found.count);
         status = check(&found, &error);
     }
+    if (status == TND_OK)
+        tnd_left_out_print(&found.left_out, "tundish new: ", stderr);
     if (status != TND_OK) {
         tnd_complain("new", "%s", error.text);
         code = TND_EXIT_TOPOLOGY;
@@ -332,7 +358,8 @@ const tnd_command_t tnd_command_new = {
         "files are lists of records: the rows of all files, one after the other, are bytes;\n"
         "their indexes are built now (tundish help index).  JPEG and PNG files, in a directory or\n"
         "in its subdirectories, are rows of pictures, with their folders as labels.  If a\n"
-        "directory has files for training and for tests, those for training are used.  Records\n"
+        "directory has files or folders for training and for tests, those for training are\n"
+        "used.  What is in a directory and not used is named on standard error.  Records\n"
         "without a format are read by the source raw: tundish help raw.  The topology has a\n"
         "comment on each line and can be run, inspected and changed; tundish inspect DATA shows\n"
         "what is in the files.\n",

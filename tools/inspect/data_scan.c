@@ -56,19 +56,6 @@ static void keep_line(tnd_data_scan_t *scan, const uint8_t *row, size_t size)
     scan->line_count++;
 }
 
-static void take_row(scanner_t *self, const tnd_block_t *block, uint32_t row)
-{
-    tnd_data_scan_t *scan = self->scan;
-    tnd_size_counts_add(&scan->sizes, self->fixed + tnd_block_row_ragged(block, row));
-    if (self->ragged == block->column_count || scan->keys.records == TND_SCAN_FIRST_RECORDS)
-        return;
-    const uint8_t *bytes = tnd_block_row(block, self->ragged, row);
-    size_t size = tnd_block_row_bytes(block, self->ragged, row);
-    (void)tnd_example_keys_add(&scan->keys, bytes, size);
-    if (scan->line_count < TND_SCAN_LINES)
-        keep_line(scan, bytes, size);
-}
-
 static void note_damage(scanner_t *self, uint64_t index, const char *why)
 {
     tnd_data_scan_t *scan = self->scan;
@@ -79,6 +66,38 @@ static void note_damage(scanner_t *self, uint64_t index, const char *why)
     if (self->data->source->where != NULL)
         self->data->source->where(self->data->state, index, &damage->place);
     snprintf(damage->why, sizeof damage->why, "%s", why);
+}
+
+/*  Reads the header of a picture. */
+static void take_picture(scanner_t *self, uint64_t index, const uint8_t *bytes, size_t size)
+{
+    tnd_data_scan_t *scan = self->scan;
+    uint32_t height, width;
+    tnd_error_t error;
+    if (tnd_decoder_open(scan->pictures, bytes, size, &height, &width, &error) != TND_OK) {
+        note_damage(self, index, error.text);
+    } else if ((uint64_t)height * width > scan->pixels_max) {
+        scan->pixels_max = (uint64_t)height * width;
+        scan->pixels_row = index;
+    }
+}
+
+/*  Takes row `row` of a block, which is row `index` of the source. */
+static void take_row(scanner_t *self, const tnd_block_t *block, uint32_t row, uint64_t index)
+{
+    tnd_data_scan_t *scan = self->scan;
+    tnd_size_counts_add(&scan->sizes, self->fixed + tnd_block_row_ragged(block, row));
+    if (self->ragged == block->column_count)
+        return;
+    const uint8_t *bytes = tnd_block_row(block, self->ragged, row);
+    size_t size = tnd_block_row_bytes(block, self->ragged, row);
+    if (scan->pictures != NULL)
+        take_picture(self, index, bytes, size);
+    if (scan->keys.records == TND_SCAN_FIRST_RECORDS)
+        return;
+    (void)tnd_example_keys_add(&scan->keys, bytes, size);
+    if (scan->line_count < TND_SCAN_LINES)
+        keep_line(scan, bytes, size);
 }
 
 /*  Reads `count` rows from `first` on into a block. */
@@ -117,7 +136,7 @@ static tnd_status_t take_rows(scanner_t *self, uint64_t first, uint32_t count,
     tnd_status_t status = read_rows(self, first, count, ragged, &block, error);
     if (status == TND_OK) {
         for (uint32_t i = 0; i < count; i++)
-            take_row(self, block, i);
+            take_row(self, block, i, first + i);
         status = tnd_block_intact(block, 0, count, error);
         tnd_block_drop(&block);
     } else if (status == TND_REFUSED && count == 1) {
@@ -178,7 +197,7 @@ static tnd_status_t scan_stream(scanner_t *self, tnd_stream_reader_t *reader, tn
         block->note.rows = count - refused_count;
         tnd_block_seal(block);
         for (uint32_t i = 0; status == TND_OK && i < block->note.rows; i++)
-            take_row(self, block, i);
+            take_row(self, block, i, first + i);
         for (uint32_t i = 0; status == TND_OK && i < refused_count; i++)
             note_damage(self, first + refused[i].offset, refused[i].why);
         tnd_block_drop(&block);

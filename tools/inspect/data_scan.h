@@ -5,6 +5,7 @@
 #ifndef TND_TOOLS_INSPECT_DATA_SCAN_H
 #define TND_TOOLS_INSPECT_DATA_SCAN_H
 
+#include "actors/image/decoder.h"
 #include "tools/inspect/example_keys.h"
 #include "tools/inspect/size_counts.h"
 #include "tools/new/data_source.h"
@@ -25,6 +26,9 @@ typedef struct {
     tnd_example_keys_t keys;                       /* of the first TND_SCAN_FIRST_RECORDS rows */
     char lines[TND_SCAN_LINES][64];                /* the first rows, if the first is text */
     uint32_t line_count;
+    tnd_decoder_t *pictures; /* set by the caller: the rows are files of pictures; NULL: not */
+    uint64_t pixels_max;     /* of a picture, by its header */
+    uint64_t pixels_row;     /* the first row that has as many */
 } tnd_data_scan_t;
 
 /*  Whether the rows of a source differ in size; otherwise there is nothing to read. */

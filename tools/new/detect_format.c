@@ -2,220 +2,44 @@
 #include "tools/new/detect_format.h"
 
 #include <ctype.h>
-#include <dirent.h>
 #include <errno.h>
-#include <glob.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
-#include "actors/file/decompress.h"
-#include "actors/stored/tfrecord_frames.h"
 #include "tools/new/data_source.h"
+#include "tools/new/file_head.h"
 
-enum { HEAD = 512 };
-
-/*  The first bytes of a file, decompressed if needed. */
-typedef struct {
-    unsigned char bytes[HEAD + 1];
-    size_t size;
-    const char *packed; /* "gzip", "zlib", "zstd" or NULL */
-} head_t;
-
-/*  Reads the content of a compressed file; `size` stays 0 if it is damaged. */
-static tnd_status_t unpack_head(tnd_content_t *content, tnd_compression_t compression, head_t *head,
-                                tnd_error_t *error)
+const char *const *tnd_detected_files(const tnd_detected_format_t *item, tnd_arena_t *arena,
+                                      size_t *count_p)
 {
-    tnd_decompress_t *decompress = tnd_decompress_new(content, compression);
-    tnd_status_t status = TND_OK;
-    for (size_t got = 1; status == TND_OK && got > 0 && head->size < HEAD; head->size += got)
-        status = tnd_decompress_read(decompress, head->bytes + head->size, HEAD - head->size, &got,
-                                     error);
-    tnd_decompress_destroy(&decompress);
-    return status == TND_REFUSED ? TND_OK : status;
+    *count_p = item->path_count > 0 ? item->path_count : 1;
+    if (item->pattern_count == 0)
+        return item->path_count > 0 ? item->paths : &item->path;
+    *count_p = item->pattern_count;
+    const char **texts = tnd_arena_array(arena, item->pattern_count, sizeof *texts);
+    for (size_t i = 0; i < item->pattern_count; i++)
+        texts[i] = item->patterns[i].text;
+    return texts;
 }
 
-static tnd_status_t read_head_of(tnd_content_t *content, head_t *head, tnd_error_t *error)
+/*  The texts of a source, which it frees. */
+static void copy_texts(tnd_detected_format_t *item, tnd_arena_t *arena,
+                       const tnd_source_facts_t *facts)
 {
-    const uint8_t *data;
-    size_t size = content->size < HEAD ? content->size : HEAD;
-    TND_TRY(tnd_content_view(content, 0, size, &data, error));
-    tnd_compression_t compression = tnd_compression_of(data, size);
-    if (compression != TND_COMPRESSION_NONE)
-        TND_TRY(unpack_head(content, compression, head, error));
-    /* The two bytes of zlib can begin another file too. */
-    if (compression == TND_COMPRESSION_NONE ||
-        (compression == TND_COMPRESSION_ZLIB && head->size == 0)) {
-        head->size = size;
-        memcpy(head->bytes, data, size);
-    } else {
-        head->packed = tnd_compression_name(compression);
+    char text[1024];
+    const char **notes = tnd_arena_array(arena, facts->note_count, sizeof *notes);
+    for (size_t i = 0; i < facts->note_count; i++)
+        notes[i] = tnd_arena_text(arena, facts->notes[i], strlen(facts->notes[i]));
+    item->notes = notes;
+    item->note_count = facts->note_count;
+    item->labels = "";
+    if (facts->class_count > 0) {
+        const char *labels = tnd_source_classes(facts, text, sizeof text);
+        item->labels = tnd_arena_text(arena, labels, strlen(labels));
     }
-    return tnd_content_intact(content, error);
-}
-
-static tnd_status_t read_head(const char *path, head_t *head, tnd_error_t *error)
-{
-    const tnd_source_scope_t scope = {.lanes = 1};
-    tnd_content_t content = {0};
-    struct stat is;
-    *head = (head_t){0};
-    if (stat(path, &is) != 0)
-        return tnd_fail(error, "%s: %s", path, strerror(errno));
-    if (S_ISREG(is.st_mode) && is.st_size == 0)
-        return TND_OK;
-    TND_TRY(tnd_content_open(&content, path, &scope, error));
-    tnd_status_t status = read_head_of(&content, head, error);
-    tnd_content_close(&content);
-    return status;
-}
-
-static bool begins(const head_t *head, const char *bytes, size_t size)
-{
-    return head->size >= size && memcmp(head->bytes, bytes, size) == 0;
-}
-
-static bool is_idx(const head_t *head)
-{
-    unsigned type = head->bytes[2];
-    return head->size >= 8 && head->bytes[0] == 0 && head->bytes[1] == 0 && type >= 0x08 &&
-           type <= 0x0e && type != 0x0a && head->bytes[3] >= 1 &&
-           head->bytes[3] <= TND_RANK_MAX + 1;
-}
-
-static bool is_tar(const head_t *head)
-{
-    enum { MAGIC_AT = 257 };
-    return head->size >= HEAD && memcmp(head->bytes + MAGIC_AT, "ustar", 5) == 0;
-}
-
-static bool is_tfrecord(const head_t *head)
-{
-    uint64_t length;
-    return head->size >= TND_TFRECORD_HEAD && tnd_tfrecord_length(head->bytes, &length);
-}
-
-static bool is_picture(const head_t *head)
-{
-    bool found = begins(head, "\xff\xd8\xff", 3) || begins(head, "\x89PNG\r\n\x1a\n", 8);
-    return found && head->packed == NULL;
-}
-
-/*  Describes a file that no source reads, and what the user can do. */
-static const char *name_other(const head_t *head)
-{
-    static const struct {
-        size_t at;
-        const char *bytes;
-        size_t size;
-        const char *what;
-    } formats[] = {
-        {0, "PK\x03\x04", 4, "a zip, such as .npz: unpack it, each array inside is a .npy"},
-        {0, "\x89HDF", 4, "HDF5: np.save each of its arrays"},
-        {0, "PAR1", 4, "Parquet: np.save each of its columns"},
-        {0, "ARROW1", 6, "Arrow: np.save each of its columns"},
-        {0, "\x80\x05", 2, "a Python pickle: np.save the arrays in it"},
-        {0, "\x80\x04", 2, "a Python pickle: np.save the arrays in it"},
-        {0, "\x80\x03", 2, "a Python pickle: np.save the arrays in it"},
-        {0, "\x80\x02", 2, "a Python pickle: np.save the arrays in it"},
-        {0, "BZh", 3, "compressed by bzip2: unpack it with bunzip2"},
-        {0,
-         "\xfd"
-         "7zXZ",
-         6, "compressed by xz: unpack it with unxz"},
-        {0, "\x04\x22\x4d\x18", 4, "compressed by lz4: unpack it with lz4 -d"},
-        {0, "7z\xbc\xaf\x27\x1c", 6, "a 7z archive: unpack it"},
-        {0, "Rar!", 4, "a RAR archive: unpack it"},
-        {8, "WEBP", 4, "a WebP picture: convert it to PNG or JPEG"},
-        {0, "GIF8", 4, "a GIF picture: convert it to PNG"},
-        {0, "II*\0", 4, "a TIFF picture: convert it to PNG"},
-        {0, "MM\0*", 4, "a TIFF picture: convert it to PNG"},
-        {8, "WAVE", 4, "WAV sound: np.save its samples"},
-        {8, "AVI ", 4, "an AVI video: np.save its frames, or store them as JPEG files"},
-        {4, "ftyphei", 7, "an HEIC picture: convert it to PNG or JPEG"},
-        {4, "ftypavif", 8, "an AVIF picture: convert it to PNG or JPEG"},
-        {4, "ftyp", 4, "an MP4 video: np.save its frames, or store them as JPEG files"},
-        {0, "\x1a\x45\xdf\xa3", 4,
-         "a Matroska or WebM video: np.save its frames, or store them as JPEG files"},
-        {0, "ID3", 3, "MP3 sound: np.save its samples"},
-        {0, "fLaC", 4, "FLAC sound: np.save its samples"},
-        {0, "OggS", 4, "Ogg sound: np.save its samples"},
-        {0, "%PDF-", 5, "a PDF: convert its pages to PNG, or its text to .txt"},
-        {0, "SQLite format 3", 15, "an SQLite database: export its tables as CSV"},
-        {0, "MATLAB 5.0", 10, "a MATLAB file: np.save the arrays in it"},
-        {0, "tundish:", 8, "a topology, for commands like `tundish head`"},
-    };
-    if (begins(head, "\x93NUMPY", 6))
-        return head->packed == NULL ? NULL
-               : strcmp(head->packed, "gzip") == 0
-                   ? "a .npy compressed by gzip: unpack it with gunzip"
-               : strcmp(head->packed, "zstd") == 0
-                   ? "a .npy compressed by zstd: unpack it with unzstd"
-                   : "a .npy compressed by zlib: unpack it";
-    for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++)
-        if (head->size >= formats[i].at + formats[i].size &&
-            memcmp(head->bytes + formats[i].at, formats[i].bytes, formats[i].size) == 0)
-            return formats[i].what;
-    return NULL;
-}
-
-static bool is_text(const head_t *head)
-{
-    for (size_t i = 0; i < head->size; i++)
-        if (head->bytes[i] == 0 || (head->bytes[i] < ' ' && !isspace(head->bytes[i])))
-            return false;
-    return head->size > 0;
-}
-
-static const char *guess(const head_t *head)
-{
-    if (head->size == 0)
-        return head->packed != NULL ? "damaged: it begins as a gzip file and cannot be unpacked"
-                                    : "empty";
-    if (name_other(head) != NULL)
-        return name_other(head);
-    return "bytes without a header that describes their shape: np.save them as an array or, if "
-           "they are records of one size, describe these to the source `raw`: tundish help raw";
-}
-
-/*  Whether a name has this ending, perhaps with one for compression after it. */
-static bool has_ending(const char *path, const char *ending)
-{
-    static const char *const packed[] = {"", ".gz", ".zst", ".zlib", ".zz", ".z"};
-    size_t size = strlen(ending);
-    for (const char *at = path; (at = strcasestr(at, ending)) != NULL; at++)
-        for (size_t i = 0; i < sizeof packed / sizeof packed[0]; i++)
-            if (strcasecmp(at + size, packed[i]) == 0)
-                return true;
-    return false;
-}
-
-/*  The source that reads such a file, as written for --as; NULL: none.  Text without a structure is
- *  recognised by its name. */
-static const char *source_of(const head_t *head, const char *path)
-{
-    /* Text may begin with the two bytes of zlib, so its sources want to be told. */
-    bool zlib = head->packed != NULL && strcmp(head->packed, "zlib") == 0;
-    if (is_idx(head))
-        return "idx";
-    if (begins(head, "\x93NUMPY", 6))
-        return head->packed == NULL ? "npy" : NULL;
-    if (is_tar(head))
-        return "tar";
-    if (is_picture(head))
-        return "folder: {column: image}";
-    if (is_tfrecord(head) || has_ending(path, ".tfrecord") || has_ending(path, ".tfrecords"))
-        return head->size > 0 ? "tfrecord" : NULL;
-    if (!is_text(head) || name_other(head) != NULL)
-        return NULL;
-    if (has_ending(path, ".csv"))
-        return zlib ? "csv: {compression: zlib}" : "csv";
-    if (has_ending(path, ".tsv"))
-        return zlib ? "csv: {delimiter: \"\\t\", compression: zlib}" : "csv: {delimiter: \"\\t\"}";
-    return zlib ? "text: {compression: zlib}" : "text";
 }
 
 /*  The columns and rows of the files of an item, as their source reports them. */
@@ -223,8 +47,8 @@ static tnd_status_t open_source(tnd_detected_format_t *item, tnd_arena_t *arena,
                                 const tnd_source_scope_t *scope, tnd_error_t *error)
 {
     tnd_data_source_t data;
-    const char *const *paths = item->path_count > 0 ? item->paths : &item->path;
-    size_t count = item->path_count > 0 ? item->path_count : 1;
+    size_t count;
+    const char *const *paths = tnd_detected_files(item, arena, &count);
     TND_TRY(tnd_data_source_choose(&data, arena, item->written, paths, count, NULL, error));
     TND_TRY(tnd_data_source_open(&data, scope, error));
     item->rows = data.facts.count;
@@ -233,6 +57,7 @@ static tnd_status_t open_source(tnd_detected_format_t *item, tnd_arena_t *arena,
     tnd_schema_t *schema = tnd_arena_take(arena, sizeof *schema);
     *schema = data.facts.schema;
     item->schema = schema;
+    copy_texts(item, arena, &data.facts);
     tnd_data_source_close(&data);
     return TND_OK;
 }
@@ -249,12 +74,23 @@ static bool is_in_folders(const tnd_detected_format_t *item)
     return false;
 }
 
+/*  Pictures of directories are read by patterns, with their folders as labels. */
+static void choose_patterns(const tnd_detected_format_list_t *self, tnd_detected_format_t *item)
+{
+    if (!self->named) {
+        item->patterns = self->patterns;
+        item->pattern_count = self->pattern_count;
+    }
+    if ((item->patterns != NULL && self->labelled) || is_in_folders(item))
+        item->written = "folder: {column: image, label: label}";
+}
+
 tnd_status_t tnd_detected_format_open(tnd_detected_format_list_t *self, tnd_arena_t *arena,
                                       const tnd_source_scope_t *scope, tnd_error_t *error)
 {
     for (size_t i = 0; i < self->count; i++) {
-        if (self->items[i].pictures && is_in_folders(&self->items[i]))
-            self->items[i].written = "folder: {column: image, label: label}";
+        if (self->items[i].pictures)
+            choose_patterns(self, &self->items[i]);
         if (self->items[i].records)
             TND_TRY(open_source(&self->items[i], arena, scope, error));
     }
@@ -275,7 +111,7 @@ static bool is_utf8(const char *text)
     return true;
 }
 
-static tnd_status_t fail_unknown(const char *path, const head_t *head, tnd_error_t *error)
+static tnd_status_t fail_unknown(const char *path, const tnd_file_head_t *head, tnd_error_t *error)
 {
     return tnd_fail(
         error,
@@ -284,22 +120,22 @@ static tnd_status_t fail_unknown(const char *path, const head_t *head, tnd_error
         "text: "
         "lines or .csv; all but .npy and pictures also compressed\n"
         "  other files that are one row each are read by the source `folder`: tundish help folder",
-        path, guess(head));
+        path, tnd_file_head_describe(head));
 }
 
 tnd_status_t tnd_detected_source(const char **written_p, const char *path, tnd_error_t *error)
 {
-    head_t head;
+    tnd_file_head_t head;
     struct stat is;
     if (stat(path, &is) == 0 && S_ISDIR(is.st_mode))
         return tnd_fail(error, "%s: is a directory; name its files", path);
-    TND_TRY(read_head(path, &head, error));
-    *written_p = source_of(&head, path);
+    TND_TRY(tnd_file_head_read(&head, path, error));
+    *written_p = tnd_file_head_source(&head, path);
     return *written_p != NULL ? TND_OK : fail_unknown(path, &head, error);
 }
 
-static void append(tnd_detected_format_list_t *self, tnd_arena_t *arena,
-                   const tnd_detected_format_t *item)
+void tnd_detected_append(tnd_detected_format_list_t *self, tnd_arena_t *arena,
+                         const tnd_detected_format_t *item)
 {
     if ((self->count & (self->count - 1)) == 0) { /* it is full: double it */
         tnd_detected_format_t *items = tnd_arena_array(arena, 2 * self->count + 1, sizeof *items);
@@ -310,151 +146,98 @@ static void append(tnd_detected_format_list_t *self, tnd_arena_t *arena,
     self->items[self->count++] = *item;
 }
 
-/*  Adds a file; `optional`: skips a file of unknown format. */
-static tnd_status_t add_file(tnd_detected_format_list_t *self, tnd_arena_t *arena, const char *path,
-                             const char *as, bool optional, tnd_error_t *error)
+static void leave_out(tnd_detected_format_list_t *self, tnd_arena_t *arena, const char *path,
+                      const char *what, bool unreadable)
 {
-    head_t head;
+    const tnd_left_out_t item = {.path = path, .what = what, .unreadable = unreadable};
+    tnd_left_out_add(&self->left_out, arena, &item);
+}
+
+/*  The words of an error without the path that begins it. */
+static const char *reason_of(tnd_arena_t *arena, const char *path, const tnd_error_t *error)
+{
+    const char *text = error->text;
+    size_t size = strlen(path);
+    if (strncmp(text, path, size) == 0 && strncmp(text + size, ": ", 2) == 0)
+        text += size + 2;
+    return tnd_arena_text(arena, text, strlen(text));
+}
+
+void tnd_detected_leave_out(tnd_detected_format_list_t *self, tnd_arena_t *arena, const char *path)
+{
+    tnd_file_head_t head;
+    tnd_error_t error;
+    if (tnd_file_head_read(&head, path, &error) == TND_OK)
+        leave_out(self, arena, path, tnd_file_head_describe(&head), false);
+    else
+        leave_out(self, arena, path, reason_of(arena, path, &error), true);
+}
+
+/*  Reads the size of a picture.  One that cannot be decoded is a bad row, and listed as one. */
+static void measure(tnd_detected_format_list_t *self, tnd_arena_t *arena,
+                    tnd_detected_format_t *item)
+{
+    tnd_error_t error;
+    tnd_left_out_t bad = {.path = item->named, .fed = true};
+    if (tnd_picture_size_read(&item->size, item->named, &error) != TND_OK)
+        bad.what = reason_of(arena, item->named, &error);
+    else if (tnd_picture_size_pixels(item->size) > TND_PICTURE_PIXELS_MOST)
+        bad.what = "a picture of more than 268 million pixels, for which too much memory would be "
+                   "reserved: make it smaller";
+    if (bad.what == NULL)
+        return;
+    item->size = (tnd_picture_size_t){0};
+    tnd_left_out_add(&self->left_out, arena, &bad);
+}
+
+static tnd_status_t add_known(tnd_detected_format_list_t *self, tnd_arena_t *arena,
+                              tnd_detected_format_t *item, tnd_error_t *error)
+{
+    const tnd_source_scope_t scope = {.lanes = 1};
+    TND_TRY(tnd_data_source_name(&item->source, arena, item->written, error));
+    item->records = tnd_data_source_takes(tnd_data_source_table(item->source), "files");
+    if (!item->records)
+        TND_TRY(open_source(item, arena, &scope, error));
+    if (item->pictures)
+        measure(self, arena, item);
+    tnd_detected_append(self, arena, item);
+    return TND_OK;
+}
+
+tnd_status_t tnd_detected_add_file(tnd_detected_format_list_t *self, tnd_arena_t *arena,
+                                   const char *path, const char *as, bool optional,
+                                   tnd_error_t *error)
+{
+    tnd_file_head_t head;
     char *whole = realpath(path, NULL);
+    if (whole == NULL && optional) {
+        leave_out(self, arena, path, strerror(errno), true);
+        return TND_OK;
+    }
     if (whole == NULL)
         return tnd_fail(error, "%s: %s", path, strerror(errno));
-    tnd_detected_format_t item = {.path = tnd_arena_text(arena, whole, strlen(whole)), .part = ""};
+    tnd_detected_format_t item = {.path = tnd_arena_text(arena, whole, strlen(whole)),
+                                  .named = path,
+                                  .part = "",
+                                  .labels = ""};
     free(whole);
     if (!is_utf8(item.path))
         return tnd_fail(error, "%s: its name is not UTF-8, and topologies are: rename it", path);
-    TND_TRY(read_head(path, &head, error));
+    tnd_status_t status = tnd_file_head_read(&head, path, error);
+    if (status != TND_OK && optional)
+        leave_out(self, arena, path, reason_of(arena, path, error), true);
+    if (status != TND_OK)
+        return optional ? TND_OK : status;
     item.compression = head.packed;
-    item.written = as != NULL ? as : source_of(&head, path);
-    item.pictures = as == NULL && is_picture(&head);
-    if (item.written == NULL && optional) {
-        self->left_out++;
-        return TND_OK;
-    }
-    if (item.written == NULL)
+    item.written = as != NULL ? as : tnd_file_head_source(&head, path);
+    item.pictures = as == NULL && tnd_file_head_is_picture(&head);
+    if (item.written == NULL && optional)
+        leave_out(self, arena, path, tnd_file_head_describe(&head), false);
+    else if (item.written == NULL)
         return fail_unknown(path, &head, error);
-    TND_TRY(tnd_data_source_name(&item.source, arena, item.written, error));
-    item.records = tnd_data_source_takes(tnd_data_source_table(item.source), "files");
-    const tnd_source_scope_t scope = {.lanes = 1};
-    if (!item.records)
-        TND_TRY(open_source(&item, arena, &scope, error));
-    append(self, arena, &item);
+    else
+        TND_TRY(add_known(self, arena, &item, error));
     return TND_OK;
-}
-
-/*  Keeps the files of the clearest kind: a folder of arrays may also have notes and drawings, and
- *  one of tables lists of words. */
-static void keep_clearest(tnd_detected_format_list_t *self, size_t first)
-{
-    static const char *const vague[] = {"text", "csv", "folder"};
-    for (size_t v = 0; v < sizeof vague / sizeof vague[0]; v++) {
-        size_t others = 0, kept = first;
-        for (size_t i = first; i < self->count; i++)
-            others += strcmp(self->items[i].source, vague[v]) != 0;
-        for (size_t i = first; others > 0 && i < self->count; i++)
-            if (strcmp(self->items[i].source, vague[v]) != 0)
-                self->items[kept++] = self->items[i];
-        if (others > 0) {
-            self->left_out += self->count - kept;
-            self->count = kept;
-        }
-    }
-}
-
-static bool is_picture_file(const char *path)
-{
-    head_t head;
-    tnd_error_t error;
-    return read_head(path, &head, &error) == TND_OK && is_picture(&head);
-}
-
-/*  Adds the pictures of a directory; one that cannot be read has none. */
-static tnd_status_t add_pictures(tnd_detected_format_list_t *self, tnd_arena_t *arena,
-                                 const char *path, tnd_error_t *error)
-{
-    struct dirent **entries = NULL;
-    int count = scandir(path, &entries, NULL, alphasort);
-    tnd_status_t status = TND_OK;
-    for (int i = 0; i < count; i++) {
-        const char *file = tnd_arena_format(arena, "%s/%s", path, entries[i]->d_name);
-        if (status == TND_OK && entries[i]->d_name[0] != '.' && is_picture_file(file))
-            status = add_file(self, arena, file, NULL, true, error);
-        free(entries[i]);
-    }
-    free(entries);
-    return status;
-}
-
-/*  Adds the files of a directory; `below`: only the pictures in its subdirectories. */
-static tnd_status_t add_entries(tnd_detected_format_list_t *self, tnd_arena_t *arena,
-                                const char *path, const char *as, bool below, tnd_error_t *error)
-{
-    struct dirent **entries = NULL;
-    int count = scandir(path, &entries, NULL, alphasort);
-    tnd_status_t status = TND_OK;
-    if (count < 0)
-        return tnd_fail(error, "%s: cannot be read: %s", path, strerror(errno));
-    for (int i = 0; i < count; i++) {
-        struct stat is;
-        const char *file = tnd_arena_format(arena, "%s/%s", path, entries[i]->d_name);
-        bool found = entries[i]->d_name[0] != '.' && stat(file, &is) == 0 && status == TND_OK;
-        if (found && S_ISDIR(is.st_mode) && below)
-            status = add_pictures(self, arena, file, error);
-        else if (found && S_ISREG(is.st_mode) && !below)
-            status = add_file(self, arena, file, as, as == NULL, error);
-        free(entries[i]);
-    }
-    free(entries);
-    return status;
-}
-
-static tnd_status_t add_directory(tnd_detected_format_list_t *self, tnd_arena_t *arena,
-                                  const char *path, const char *as, tnd_error_t *error)
-{
-    size_t before = self->count;
-    TND_TRY(add_entries(self, arena, path, as, false, error));
-    if (as == NULL)
-        keep_clearest(self, before);
-    if (as == NULL && self->count == before)
-        TND_TRY(add_entries(self, arena, path, NULL, true, error));
-    if (self->count == before)
-        return tnd_fail(
-            error,
-            "%s: contains no file in a known format (%zu in others); folders in it are "
-            "searched for JPEG and PNG files only: name other files by a pattern; files "
-            "that are one row each are read by the source `folder`: tundish help folder",
-            path, self->left_out);
-    return TND_OK;
-}
-
-/*  Adds a pattern as it is, of a source to whose labels folders without files count too. */
-static void add_whole_pattern(tnd_detected_format_list_t *self, tnd_arena_t *arena,
-                              const char *pattern, const char *as)
-{
-    char here[PATH_MAX] = "";
-    bool absolute = pattern[0] == '/' || getcwd(here, sizeof here) == NULL;
-    tnd_detected_format_t item = {.source = "folder", .written = as, .records = true, .part = ""};
-    item.path = absolute ? pattern : tnd_arena_format(arena, "%s/%s", here, pattern);
-    append(self, arena, &item);
-}
-
-static tnd_status_t add_pattern(tnd_detected_format_list_t *self, tnd_arena_t *arena,
-                                const char *pattern, const char *as, tnd_error_t *error)
-{
-    glob_t found = {0};
-    tnd_status_t status = TND_OK;
-    const char *source = NULL;
-    if (as != NULL)
-        TND_TRY(tnd_data_source_name(&source, arena, as, error));
-    if (source != NULL && strcmp(source, "folder") == 0) {
-        add_whole_pattern(self, arena, pattern, as);
-        return TND_OK;
-    }
-    if (glob(pattern, 0, NULL, &found) != 0)
-        status = tnd_fail(error, "%s: no file matches", pattern);
-    for (size_t i = 0; i < found.gl_pathc && status == TND_OK; i++)
-        status = add_file(self, arena, found.gl_pathv[i], as, false, error);
-    globfree(&found);
-    return status;
 }
 
 /*  ------------------------------------------------------------------------------------- names */
@@ -514,7 +297,7 @@ static const char *base_of(const char *path)
     return slash != NULL ? slash + 1 : path;
 }
 
-static const char *find_part(const char *path)
+const char *tnd_detected_part(const char *path)
 {
     char word[TND_COLUMN_NAME_MAX];
     for (const char *at = base_of(path); next_word(&at, word);)
@@ -589,25 +372,4 @@ void tnd_detected_format_name(tnd_detected_format_t *items, size_t count)
                 j = (size_t)-1;
             }
     }
-}
-
-tnd_status_t tnd_detected_format_look(tnd_detected_format_list_t *self, tnd_arena_t *arena,
-                                      const char *const *names, size_t count, const char *as,
-                                      tnd_error_t *error)
-{
-    *self = (tnd_detected_format_list_t){0};
-    for (size_t i = 0; i < count; i++) {
-        struct stat is;
-        bool there = stat(names[i], &is) == 0;
-        if (there && S_ISDIR(is.st_mode))
-            TND_TRY(add_directory(self, arena, names[i], as, error));
-        else if (!there && strpbrk(names[i], "*?[") != NULL)
-            TND_TRY(add_pattern(self, arena, names[i], as, error));
-        else
-            TND_TRY(add_file(self, arena, names[i], as, false, error));
-    }
-    for (size_t i = 0; i < self->count; i++)
-        if (!self->items[i].pictures)
-            self->items[i].part = find_part(self->items[i].path);
-    return TND_OK;
 }

@@ -7,11 +7,15 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/*  The length of both sides of the pictures that the operations make of files like the one at
- *  `path`: that of a usual model, or less if this picture is smaller. */
-uint32_t tnd_picture_lines_side(const char *path);
+#include "tools/new/picture_size.h"
 
-/*  Writes the operations, indented as in a new topology. */
-void tnd_picture_lines_print(const char *column, uint32_t side, FILE *out);
+/*  The length of both sides of the pictures that the operations make of pictures like one of `size`:
+ *  that of a usual model, or less if this picture is smaller. */
+uint32_t tnd_picture_lines_side(tnd_picture_size_t size);
+
+/*  Writes the operations, indented as in a new topology; `largest` needs `max_pixels` if it has more
+ *  than are decoded by default. */
+void tnd_picture_lines_print(const char *column, uint32_t side, tnd_picture_size_t largest,
+                             FILE *out);
 
 #endif

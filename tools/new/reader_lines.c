@@ -1,6 +1,7 @@
 /*  tools/new/reader_lines.c - the lines of a topology that read data files. */
 #include "tools/new/reader_lines.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,19 +9,32 @@
 #include "runtime/text/json_string.h"
 #include "tools/new/file_series.h"
 
+/*  Shortens the directory of `size` bytes until the path begins with it. */
+static size_t shorten(const char *directory, size_t size, const char *path)
+{
+    while (strncmp(directory, path, size) != 0)
+        do
+            size--;
+        while (directory[size - 1] != '/');
+    return size;
+}
+
 const char *tnd_reader_directory(tnd_arena_t *arena, const tnd_detected_format_list_t *found)
 {
-    const char *first = found->items[0].path;
-    size_t size = (size_t)(strrchr(first, '/') + 1 - first);
+    const tnd_detected_format_t *first = &found->items[0];
+    const char *text = first->pattern_count > 0 ? first->patterns[0].text : first->path;
+    size_t size = first->pattern_count > 0 ? first->patterns[0].fixed
+                                           : (size_t)(strrchr(text, '/') + 1 - text);
     for (size_t i = 0; i < found->count; i++) {
         const tnd_detected_format_t *item = &found->items[i];
-        for (size_t p = 0; p < item->path_count || p == 0; p++)
-            while (strncmp(first, item->path_count > 0 ? item->paths[p] : item->path, size) != 0)
-                do
-                    size--;
-                while (first[size - 1] != '/');
+        for (size_t p = 0; p < item->pattern_count; p++) {
+            size_t fixed = item->patterns[p].fixed;
+            size = shorten(text, fixed < size ? fixed : size, item->patterns[p].text);
+        }
+        for (size_t p = 0; item->pattern_count == 0 && (p < item->path_count || p == 0); p++)
+            size = shorten(text, size, item->path_count > 0 ? item->paths[p] : item->path);
     }
-    return tnd_arena_text(arena, first, size);
+    return tnd_arena_text(arena, text, size);
 }
 
 static void print_path(const char *path, const char *directory, FILE *out)
@@ -34,19 +48,22 @@ static void print_path(const char *path, const char *directory, FILE *out)
     free(text);
 }
 
-/*  The files of an item: a path, a range, or a list. */
+/*  The files of an item: a path, a range, a pattern, or a list. */
 static void print_paths(tnd_arena_t *arena, const tnd_detected_format_t *item,
                         const char *directory, FILE *out)
 {
-    const char *range =
-        item->pictures ? tnd_file_series_pattern(arena, item) : tnd_file_series_range(arena, item);
-    bool list = item->path_count > 0 && range == NULL;
+    size_t count;
+    const char *const *paths = tnd_detected_files(item, arena, &count);
+    const char *range = item->pattern_count > 0 ? NULL
+                        : item->pictures        ? tnd_file_series_pattern(arena, item)
+                                                : tnd_file_series_range(arena, item);
+    bool list = count > 1 && range == NULL;
     fputs(list ? "[" : "", out);
     if (!list)
-        print_path(range != NULL ? range : item->path, directory, out);
-    for (size_t p = 0; list && p < item->path_count; p++) {
+        print_path(range != NULL ? range : paths[0], directory, out);
+    for (size_t p = 0; list && p < count; p++) {
         fputs(p > 0 ? ", " : "", out);
-        print_path(item->paths[p], directory, out);
+        print_path(paths[p], directory, out);
     }
     fputs(list ? "]" : "", out);
 }
@@ -77,7 +94,8 @@ void tnd_reader_lines_print(tnd_arena_t *arena, const tnd_detected_format_list_t
         print_paths(arena, item, directory, out);
         fputs(options == NULL ? "" : i + 1 < found->count ? ", " : "}", out);
         if (item->path_count > 0 && (options == NULL || i + 1 == found->count))
-            fprintf(out, "  # %zu files, one after the other", item->path_count);
+            fprintf(out, "  # %" PRIu64 " files, one after the other",
+                    item->pattern_count > 0 ? item->rows : (uint64_t)item->path_count);
         fputs(options == NULL || i + 1 == found->count ? "\n" : "", out);
     }
 }
