@@ -27,9 +27,9 @@ def inspect(folder, *words, expect=0):
 
 
 def field(number, payload):
-    """A field of bytes, of less than 128, as protocol buffers write it."""
-    assert len(payload) < 128
-    return bytes([number << 3 | 2, len(payload)]) + payload
+    """A field of bytes, of less than 2^14, as protocol buffers write it."""
+    size = len(payload)
+    return bytes([number << 3 | 2] + ([size] if size < 128 else [size & 127 | 128, size >> 7])) + payload
 
 
 def example(label, words, weights=()):
@@ -68,14 +68,14 @@ def test_sizes_and_keys_of_examples(folder):
          ("tfrecord", None, 250, 0))
     same([one["records"] for one in found["files"]], [125, 125])
     same(found["keys"], [
-        {"name": "label", "type": "int64", "list": False, "records": 100, "values": [1, 1]},
-        {"name": "word", "type": "bytes", "list": False, "records": 100, "values": [0, 2],
+        {"name": "label", "type": "int64", "list": False, "records": 250, "values": [1, 1]},
+        {"name": "word", "type": "bytes", "list": False, "records": 250, "values": [0, 2],
          "bytes": [0, 6]},
         {"name": "weight", "type": "float", "list": False, "records": 1, "values": [2, 2]}])
-    holds(text, "records      250", "100 tf.Example messages", "label", "in 1 of them", "part-[0-1]")
+    holds(text, "records      250", "250 tf.Example messages", "label", "in 1 of them", "part-[0-1]")
     same(head(folder, found["topology"])["rows"], 250)
     operation = ("parse_example: {column: record, features: {label: i64, "
-                 "weight: {dtype: f32, ragged: true}}}")
+                 "word: {dtype: bytes, ragged: true}, weight: {dtype: f32, ragged: true}}}")
     same(found["operation"], operation)
     rows = head(folder, found["topology"] + f"  prep: {{kind: preprocessor, ops: [{{{operation}}}]}}\n",
                 "read -> prep -> batch")
@@ -83,6 +83,66 @@ def test_sizes_and_keys_of_examples(folder):
     same(rows["columns"]["weight"]["data"], [1.5, 2.5])
     out = run("new", folder / "part-0.tfrecord", folder / "part-1.tfrecord")[1]
     holds(out, "# 250 rows of record u8", f"# - {operation}", 'files: "${data}/part-[0-1].tfrecord"')
+
+
+def feature(kind, *values):
+    """A Feature of bytes, floats or integers below 128."""
+    if kind == 1:
+        return field(1, b"".join(field(1, value) for value in values))
+    return field(kind, field(1, struct.pack(f"<{len(values)}f", *values) if kind == 2 else bytes(values)))
+
+
+def features(**all_features):
+    return b"".join(field(1, field(1, key.encode()) + field(2, value)) for key, value in all_features.items())
+
+
+def proposed(folder, records, name="a.tfrecord"):
+    """What `new` proposes for records, taken by removing its comment, and what it then feeds."""
+    (folder / name).write_bytes(b"".join(map(framed, records)))
+    env = {"XDG_CACHE_HOME": str(folder / "cache")}
+    code, text, err = run("new", folder / name, env=env)
+    same((code, err), (0, ""))
+    (folder / "made.yaml").write_text(text.replace("# - parse_", "- parse_").replace("shuffle: global", "shuffle: none"))
+    code, out, err = run("run", folder / "made.yaml", env=env)
+    same((code, err), (0, ""), text)
+    holds(out, f"{len(records)} rows")
+    code, out, err = run("head", folder / "made.yaml", "--json", "--steps", "1", env=env)
+    same(code, 0, err)
+    return text, json.loads(out)["columns"]
+
+
+def test_an_operation_fits_all_records(folder):
+    """The first 120 are alike; later ones lack a key, have other lengths, or another type."""
+    def record(**others):
+        made = {"label": feature(3, 1), "text": feature(1, b"ab"), "x": feature(2, 1.0, 2.0),
+                "kind": feature(3, 7), "words": feature(1, b"a", b"bc"), "a/b": feature(3, 4), "a_b": feature(3, 5)}
+        return field(1, features(**{key: value for key, value in {**made, **others}.items() if value is not None}))
+    late = [record(label=None, text=None), record(x=feature(2, 1.0)), record(kind=feature(2, 1.0)),
+            record(words=feature(1), text=b""), record(late=feature(3, 1, 2))]
+    text, columns = proposed(folder, [record()] * 120 + late)
+    holds(text, "parse_example: {column: record, features: {label: {dtype: i64, ragged: true}, "
+          'text: {dtype: bytes, default: ""}, x: {dtype: f32, ragged: true}, '
+          'words: {dtype: bytes, ragged: true}, a_b: {key: "a/b", dtype: i64}, a_b_2: {key: "a_b", dtype: i64}, '
+          "late: {dtype: i64, ragged: true}}}",
+          "# without columns for these: `kind` has several types", "# as all records are: see tundish help parse_example")
+    same((columns["a_b"]["data"][0], columns["a_b_2"]["data"][0]), (4, 5))
+    found, text = inspect(folder, folder / "a.tfrecord")
+    same((found[0]["message"], found[0]["examples"]), ("tf.Example", 125))
+    holds(text, "of 125 tf.Example messages:", "without      `kind` has several types")
+
+
+def test_a_sequence_example_is_named(folder):
+    def record(steps, **context):
+        lists = field(1, field(1, b"frame") + field(2, b"".join(field(1, feature(3, i, i)) for i in range(steps))))
+        return field(1, features(**context)) + field(2, lists if steps != 3 else b"")
+    records = [record(1 + i % 4, id=feature(3, i)) for i in range(20)]
+    text, columns = proposed(folder, records)
+    holds(text, "parse_sequence_example: {column: record, context: {id: i64}, "
+          "sequence: {frame: {dtype: i64, shape: [2], missing: true}}}", "see tundish help parse_sequence_example")
+    same(columns["id"]["data"][:2], [0, 1])
+    found, text = inspect(folder, folder / "a.tfrecord")
+    same(found[0]["message"], "tf.SequenceExample")
+    holds(text, "of 20 tf.SequenceExample messages:")
 
 
 def test_damage_is_named_by_record_and_byte(folder):
@@ -186,6 +246,11 @@ def test_the_first_lines_are_shown_as_they_are(folder):
     assert "last" not in out, out
 
 
+def zstd(data):
+    """Less than 256 bytes in a zstd frame with one raw block (RFC 8878)."""
+    return b"\x28\xb5\x2f\xfd\x20" + bytes([len(data)]) + (1 | len(data) << 3).to_bytes(3, "little") + data
+
+
 def test_formats_that_are_not_read_are_named_with_the_next_step(folder):
     for name, head, wanted in (("a.webp", b"RIFF\x1e\0\0\0WEBPVP8L", "a WebP picture: convert it to PNG or JPEG"),
                                ("a.gif", b"GIF89a\1\0\1\0", "a GIF picture: convert it to PNG"),
@@ -197,6 +262,15 @@ def test_formats_that_are_not_read_are_named_with_the_next_step(folder):
         code, _, err = run("inspect", folder / name)
         same(code, 78, name)
         holds(err, f"it is {wanted}")
+    for name, head, wanted in (("a.npy.zst", b"\x28\xb5\x2f\xfd\x04", "damaged: it begins as a zstd file"),
+                               ("a.npy.gz", b"\x1f\x8b\0\0", "damaged: it begins as a gzip file")):
+        (folder / name).write_bytes(head)
+        holds(run("inspect", folder / name)[2], wanted)
+    numpy.save(folder / "x.npy", numpy.zeros(3))  # 152 bytes
+    (folder / "x.npy.zst").write_bytes(zstd((folder / "x.npy").read_bytes()))
+    holds(run("inspect", folder / "x.npy.zst")[2], "a .npy compressed by zstd: unpack it with unzstd")
+    (folder / "x.npy.gz").write_bytes(gzip.compress((folder / "x.npy").read_bytes()))
+    holds(run("inspect", folder / "x.npy.gz")[2], "a .npy compressed by gzip: unpack it with gunzip")
 
 
 main(globals())

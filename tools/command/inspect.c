@@ -130,14 +130,21 @@ static const char *column_of(const report_t *self)
     return self->data.facts.schema.columns[0].name;
 }
 
+static const char *message_of(const tnd_example_keys_t *keys)
+{
+    return keys->sequence ? "tf.SequenceExample" : "tf.Example";
+}
+
 static void print_contents(const report_t *self)
 {
     const tnd_data_scan_t *scan = &self->scan;
     if (scan->keys.count > 0) {
-        printf("  keys         of %" PRIu64 " tf.Example message%s among the first %" PRIu64
-               " record%s:\n",
-               scan->keys.examples, plural(scan->keys.examples), scan->keys.records,
-               plural(scan->keys.records));
+        printf("  keys         of %" PRIu64 " %s message%s", scan->keys.examples,
+               message_of(&scan->keys), plural(scan->keys.examples));
+        if (scan->keys.examples < scan->keys.records)
+            printf(" among the first %" PRIu64 " record%s", scan->keys.records,
+                   plural(scan->keys.records));
+        fputs(":\n", stdout);
         for (uint32_t i = 0; i < scan->keys.count; i++)
             print_key(&scan->keys.keys[i], scan->keys.examples);
         if (scan->keys.more)
@@ -145,6 +152,10 @@ static void print_contents(const report_t *self)
         char *operation = tnd_example_features(&scan->keys, column_of(self));
         if (operation != NULL)
             printf("  operation    %s\n", operation);
+        char *left_out = operation != NULL ? tnd_example_features_left_out(&scan->keys) : NULL;
+        if (left_out != NULL)
+            printf("  without      %s\n", left_out);
+        free(left_out);
         free(operation);
         return;
     }
@@ -262,6 +273,7 @@ static void print_json_columns(const tnd_schema_t *schema)
 
 static void print_json_keys(const tnd_example_keys_t *keys)
 {
+    tnd_json_member(stdout, "message", keys->examples > 0 ? message_of(keys) : NULL);
     printf(",\"examples\":%" PRIu64 ",\"keys\":[", keys->examples);
     for (uint32_t i = 0; i < keys->count; i++) {
         const tnd_example_key_t *key = &keys->keys[i];
@@ -453,9 +465,10 @@ const tnd_command_t tnd_command_inspect = {
     .details =
         "DATA are data files, directories of them, or patterns, as of tundish new.  For each\n"
         "source that reads some of them, prints the format, how many records there are, their\n"
-        "sizes in bytes, the keys and types of the first records if these are tf.Example\n"
-        "messages and the operation that makes columns of them (else how they begin, if they\n"
-        "are text), damaged records by file, record and byte, and the lines of a topology that\n"
+        "sizes in bytes, the keys and types of all records if these are tf.Example or\n"
+        "tf.SequenceExample messages and the operation that makes columns of them (else how they\n"
+        "begin, if they are text), damaged records by file, record and byte, and the lines of a "
+        "topology that\n"
         "read them.  Records of different sizes are all\n"
         "read, and their checksums compared; indexes that are missing are built.\n"
         "\n"
@@ -467,7 +480,7 @@ const tnd_command_t tnd_command_inspect = {
         "{\"inputs\":[{\"format\",\"compression\",\"files\":[{\"path\",\"bytes\",\"records\","
         "\"stray\"}],\n"
         "    \"columns\":[{\"name\",\"dtype\",\"shape\",\"ragged\"}],\"records\",\n"
-        "    \"bytes\":{\"min\",\"mean\",\"p99\",\"max\"},\"examples\",\n"
+        "    \"bytes\":{\"min\",\"mean\",\"p99\",\"max\"},\"message\",\"examples\",\n"
         "    "
         "\"keys\":[{\"name\",\"type\",\"list\",\"records\",\"values\",\"bytes\"}],\"operation\",\n"
         "    "

@@ -163,23 +163,45 @@ static const char *find_schema(tnd_arena_t *arena)
     return NULL;
 }
 
-/*  The operation that makes columns of the first records, if these are tf.Example messages; NULL.
- *  The caller frees it. */
-static char *find_operation(tnd_arena_t *arena, const tnd_detected_format_t *item)
+/*  The keys of records; of the first `most` of them.  False: they cannot be read. */
+static bool scan_keys(tnd_arena_t *arena, const tnd_detected_format_t *item, uint64_t most,
+                      tnd_data_scan_t *scan)
 {
     const tnd_source_scope_t scope = {.lanes = 1};
     tnd_data_source_t data = {0};
-    tnd_data_scan_t scan = {0};
     tnd_error_t error;
-    char *operation = NULL;
-    if (tnd_data_source_choose(&data, arena, item->written, &item->path, 1, NULL, &error) ==
-            TND_OK &&
+    size_t count;
+    const char *const *files = tnd_detected_files(item, arena, &count);
+    *scan = (tnd_data_scan_t){0};
+    bool read =
+        tnd_data_source_choose(&data, arena, item->written, files, count, NULL, &error) == TND_OK &&
         tnd_data_source_open(&data, &scope, &error) == TND_OK && tnd_data_scan_needed(&data) &&
-        tnd_data_scan_run(&scan, &data, TND_SCAN_FIRST_RECORDS, NULL, NULL, &error) == TND_OK)
-        operation = tnd_example_features(&scan.keys, data.facts.schema.columns[0].name);
-    tnd_data_scan_free(&scan);
+        tnd_data_scan_run(scan, &data, most, NULL, NULL, &error) == TND_OK;
     tnd_data_source_close(&data);
-    return operation;
+    return read && scan->keys.examples > 0 && scan->keys.examples == scan->keys.records;
+}
+
+/*  Writes the operation that makes columns of all records, if these are tf.Example messages. */
+static void write_parse(tnd_arena_t *arena, const tnd_detected_format_t *item, FILE *out)
+{
+    tnd_data_scan_t *scan = tnd_allocate_zeroed(1, sizeof *scan);
+    bool like = scan_keys(arena, item, TND_SCAN_FIRST_RECORDS, scan);
+    tnd_data_scan_free(scan);
+    if (like && scan_keys(arena, item, TND_UNKNOWN, scan)) {
+        char *operation = tnd_example_features(&scan->keys, item->schema->columns[0].name);
+        char *without = tnd_example_features_left_out(&scan->keys);
+        if (operation != NULL)
+            fprintf(out, "      # as all records are: see tundish help %.*s\n",
+                    (int)strcspn(operation, ":"), operation);
+        if (operation != NULL && without != NULL)
+            fprintf(out, "      # without columns for these: %s\n", without);
+        if (operation != NULL)
+            fprintf(out, "      # - %s\n", operation);
+        free(operation);
+        free(without);
+    }
+    tnd_data_scan_free(scan);
+    free(scan);
 }
 
 static bool has_unreadable(const tnd_left_out_list_t *left_out)
@@ -236,14 +258,8 @@ static void write_topology(tnd_arena_t *arena, const tnd_detected_format_list_t 
     if (fflush(list) != 0)
         abort();
     bool none = size == 0;
-    char *parse =
-        found->items[0].records && !pictures ? find_operation(arena, &found->items[0]) : NULL;
-    if (parse != NULL)
-        fprintf(list,
-                "      # as the first records are: see tundish help parse_example\n"
-                "      # - %s\n",
-                parse);
-    free(parse);
+    if (found->items[0].records && !pictures)
+        write_parse(arena, &found->items[0], list);
     write_suggestions(&schema, pictures, list);
     fclose(list);
     const char *directory = tnd_reader_directory(arena, found);

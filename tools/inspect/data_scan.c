@@ -93,7 +93,7 @@ static void take_row(scanner_t *self, const tnd_block_t *block, uint32_t row, ui
     size_t size = tnd_block_row_bytes(block, self->ragged, row);
     if (scan->pictures != NULL)
         take_picture(self, index, bytes, size);
-    if (scan->keys.records == TND_SCAN_FIRST_RECORDS)
+    if (scan->keys.records >= TND_SCAN_FIRST_RECORDS && scan->keys.examples < scan->keys.records)
         return;
     (void)tnd_example_keys_add(&scan->keys, bytes, size);
     if (scan->line_count < TND_SCAN_LINES)

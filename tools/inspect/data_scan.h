@@ -1,4 +1,4 @@
-/*  tools/inspect/data_scan.h - reads all rows of an open source: their sizes, what the first ones
+/*  tools/inspect/data_scan.h - reads all rows of an open source: their sizes, what they
  *  contain, and which are damaged.
  *
  *  Threads: one at a time. */
@@ -23,8 +23,8 @@ typedef struct {
     uint64_t damaged;
     tnd_scan_damage_t damage[TND_SCAN_DAMAGE_MAX]; /* the first of them */
     tnd_size_counts_t sizes;                       /* of rows that are not damaged, in bytes */
-    tnd_example_keys_t keys;                       /* of the first TND_SCAN_FIRST_RECORDS rows */
-    char lines[TND_SCAN_LINES][64];                /* the first rows, if the first is text */
+    tnd_example_keys_t keys;        /* of all rows; of the first only, if others are among them */
+    char lines[TND_SCAN_LINES][64]; /* the first rows, if the first is text */
     uint32_t line_count;
     tnd_decoder_t *pictures; /* set by the caller: the rows are files of pictures; NULL: not */
     uint64_t pixels_max;     /* of a picture, by its header */

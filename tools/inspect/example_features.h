@@ -6,9 +6,14 @@
 
 #include "tools/inspect/example_keys.h"
 
-/*  "parse_example: {column: record, features: {label: i64}}" for messages like those seen: a key that
- *  always has the same number of values becomes a column of that shape, another a ragged one.  NULL
- *  if no key can become a column.  The caller frees it. */
+/*  "parse_example: {column: record, features: {label: i64}}" for messages like those seen, or
+ *  parse_sequence_example.  A key that all messages have with the same number of values becomes a
+ *  column of that shape, another a ragged one.  NULL if no key can become a column, or if other
+ *  records are among the messages.  The caller frees it. */
 char *tnd_example_features(const tnd_example_keys_t *keys, const char *column);
+
+/*  "`a` has several types; `b` has no values": the keys that are not in the operation, and why.  NULL:
+ *  all are.  The caller frees it. */
+char *tnd_example_features_left_out(const tnd_example_keys_t *keys);
 
 #endif

@@ -61,6 +61,8 @@ static uint64_t most(uint64_t a, uint64_t b)
 typedef struct {
     tnd_example_type_t type;
     uint64_t values, bytes_min, bytes_max;
+    bool mixed;                    /* of a list: its features have several types */
+    uint64_t steps_min, steps_max; /* of a list: values of one of its features */
 } feature_t;
 
 /*  A list of numbers: packed ones, or one each. */
@@ -137,7 +139,10 @@ static bool walk_feature_list(tnd_protobuf_t message, feature_t *all)
             all->bytes_max = most(all->bytes_max, one.bytes_max);
             all->values += one.values;
         }
+        all->mixed = all->mixed || (features > 0 && all->type != one.type);
         all->type = all->type == TND_EXAMPLE_NONE ? one.type : all->type;
+        all->steps_min = features == 0 ? one.values : least(all->steps_min, one.values);
+        all->steps_max = most(all->steps_max, one.values);
         features++;
     }
     all->values = features;
@@ -164,25 +169,34 @@ static tnd_example_key_t *find_key(tnd_example_keys_t *keys, tnd_protobuf_t name
     return key;
 }
 
-static void note(tnd_example_keys_t *keys, tnd_protobuf_t name, bool list, const feature_t *feature)
+/*  Widens the ranges of a key by those of a feature that has a type. */
+static void widen(tnd_example_key_t *key, const feature_t *feature)
 {
-    tnd_example_key_t *key = find_key(keys, name, list);
-    if (key == NULL)
-        return;
-    bool first = key->records == 0;
-    key->records += key->message != keys->records;
-    key->message = keys->records;
+    bool first = key->type == TND_EXAMPLE_NONE;
     key->values_min = first ? feature->values : least(key->values_min, feature->values);
-    key->values_max = most(key->values_max, feature->values);
-    if (feature->type == TND_EXAMPLE_NONE)
-        return;
-    key->mixed = key->mixed || (key->type != TND_EXAMPLE_NONE && key->type != feature->type);
+    key->steps_min = first ? feature->steps_min : least(key->steps_min, feature->steps_min);
+    key->steps_max = most(key->steps_max, feature->steps_max);
+    key->mixed = key->mixed || feature->mixed || (!first && key->type != feature->type);
     if (feature->type == TND_EXAMPLE_BYTES && feature->values > 0) {
         key->bytes_min =
             key->bytes_max == 0 ? feature->bytes_min : least(key->bytes_min, feature->bytes_min);
         key->bytes_max = most(key->bytes_max, feature->bytes_max);
     }
     key->type = feature->type;
+}
+
+static void note(tnd_example_keys_t *keys, tnd_protobuf_t name, bool list, const feature_t *feature)
+{
+    tnd_example_key_t *key = find_key(keys, name, list);
+    if (key == NULL)
+        return;
+    key->records += key->message != keys->records;
+    key->message = keys->records;
+    key->values_max = most(key->values_max, feature->values);
+    if (feature->type == TND_EXAMPLE_NONE)
+        key->empty++;
+    else
+        widen(key, feature);
 }
 
 /*  `keys` NULL: only whether it is an example is asked for.
@@ -224,10 +238,13 @@ static bool walk_example(tnd_example_keys_t *keys, const uint8_t *data, size_t s
 {
     tnd_protobuf_t message = {data, data + size};
     item_t item;
-    while (next(&message, &item))
+    while (next(&message, &item)) {
         if (item.type != TND_WIRE_BYTES || item.field < 1 || item.field > 2 ||
             !walk_map(keys, item.bytes, item.field == 2))
             return false;
+        if (keys != NULL && item.field == 2)
+            keys->sequence = true;
+    }
     return is_done(&message);
 }
 

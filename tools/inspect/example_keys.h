@@ -27,11 +27,13 @@ typedef enum {
 typedef struct {
     char name[TND_EXAMPLE_NAME_MAX + 1]; /* cut if it is longer; control characters are `?` */
     tnd_example_type_t type;
-    bool mixed;                      /* messages disagree about the type */
+    bool mixed;                      /* messages, or the steps of a list, disagree about the type */
     bool list;                       /* of a SequenceExample: a list of features */
     uint64_t records;                /* messages that have it */
+    uint64_t empty;                  /* those where it has no type, as if it was missing */
     uint64_t message;                /* the last of them, from 1 on */
     uint64_t values_min, values_max; /* values of a message; of a list: features */
+    uint64_t steps_min, steps_max;   /* values of one feature of a list */
     uint64_t bytes_min, bytes_max;   /* of one value, for TND_EXAMPLE_BYTES */
 } tnd_example_key_t;
 
@@ -39,6 +41,7 @@ typedef struct {
     tnd_example_key_t keys[TND_EXAMPLE_KEYS_MAX]; /* in the order of their first appearance */
     uint32_t count;
     bool more;         /* there were more keys than that */
+    bool sequence;     /* one of them has feature lists: they are of tf.SequenceExample */
     uint64_t examples; /* messages so far that were examples */
     uint64_t records;  /* messages so far */
 } tnd_example_keys_t;
