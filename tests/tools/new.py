@@ -1,10 +1,13 @@
 #!/usr/bin/env python3
 """`tundish new`: what it writes for data files runs unchanged."""
 import gzip
+import io
 import json
 import os
+import re
 import struct
 import subprocess
+import tarfile
 import zlib
 
 import numpy
@@ -373,6 +376,33 @@ def test_large_pictures_run_unchanged(folder):
     holds(err, "1 file cannot be decoded", "b/1.png: a picture of more than 268 million pixels")
     png(folder / "over/b/1.png", 16384, 16384, lines=0)
     holds(run("new", folder / "over")[1], "max_pixels: 268435456")
+
+
+def test_the_lines_in_help_of_a_format_run(folder):
+    (folder / "train-0.jsonl").write_text('{"label": 3, "meta": {"score": 0.5}, "ids": [1, 2]}\n' * 20)
+    with tarfile.open(folder / "train-000.tar", "w") as out:
+        for i in range(20):
+            for name, data in ((f"{i:03}.jpg", jpeg("img_420.jpg")), (f"{i:03}.cls", b"7")):
+                info = tarfile.TarInfo(name)
+                info.size = len(data)
+                out.addfile(info, io.BytesIO(data))
+    for name in "xy":
+        numpy.save(folder / f"{name}.npy", numpy.zeros(20))
+    numpy.save(folder / "values.npy", numpy.arange(30))
+    numpy.save(folder / "splits.npy", numpy.append(numpy.arange(20), 30))
+    for topic, wanted in (("jsonl", {"label", "score", "ids"}), ("webdataset", {"image", "label"}),
+                          ("parquet", {"x", "y", "tokens"})):
+        code, text, _ = run("help", topic)
+        same(code, 0)
+        seen = set()
+        for lines in re.findall(r"^(  read:.*?)\n\n", text.replace("[000-146]", "[000-000]"), re.M | re.S):
+            links = "read -> prep -> batch" if "prep:" in lines else "read -> batch"
+            (folder / "graph.yaml").write_text(f"tundish: 1\ndata: {folder}\nactors:\n{lines}\n"
+                                               f"  batch: {{kind: batcher, size: 4}}\nlinks: [{links}]\n")
+            code, out, err = run("head", folder / "graph.yaml", "--json", cwd=folder)
+            same(code, 0, err)
+            seen |= set(json.loads(out)["columns"])
+        same(seen, wanted)
 
 
 def test_what_is_not_there_is_named(folder):

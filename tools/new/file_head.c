@@ -102,8 +102,8 @@ static const char *name_other(const tnd_file_head_t *head)
     } formats[] = {
         {0, "PK\x03\x04", 4, "a zip, such as .npz: unpack it, each array inside is a .npy"},
         {0, "\x89HDF", 4, "HDF5: np.save each of its arrays"},
-        {0, "PAR1", 4, "Parquet: np.save each of its columns"},
-        {0, "ARROW1", 6, "Arrow: np.save each of its columns"},
+        {0, "PAR1", 4, "Parquet: np.save each of its columns, see `tundish help parquet`"},
+        {0, "ARROW1", 6, "Arrow: np.save each of its columns, see `tundish help parquet`"},
         {0, "\x80\x05", 2, "a Python pickle: np.save the arrays in it"},
         {0, "\x80\x04", 2, "a Python pickle: np.save the arrays in it"},
         {0, "\x80\x03", 2, "a Python pickle: np.save the arrays in it"},
