@@ -298,6 +298,17 @@ def test_files_of_other_formats_are_bad_rows_and_named(folder):
     same((found["left_out_count"], sum(one["bad_row"] for one in found["left_out"])), (12, 10))
 
 
+def test_folders_without_data_are_explained(folder):
+    for name, content in (("a/0.png", b""), ("b/0.webp", OTHERS["2.png"][0])):
+        (folder / "pets" / name).parent.mkdir(parents=True)
+        (folder / "pets" / name).write_bytes(content)
+    for command in ("new", "inspect"):
+        code, out, err = run(command, "pets", cwd=folder)
+        same((code, out), (78, ""))
+        holds(err, "contains no file in a known format (2 in others)", "2 names are not used",
+              "pets/a/0.png: empty", "pets/b/0.webp: a WebP picture")
+
+
 def test_endings_that_differ_are_patterns(folder):
     for name in ("a/0.png", "a/1.PNG", "b/0.png"):
         png(folder / "pets" / name)

@@ -430,6 +430,7 @@ static int inspect(const tnd_request_t *request)
     }
     if (status != TND_OK) {
         tnd_complain("inspect", "%s", error.text);
+        tnd_left_out_print(&found.left_out, "tundish inspect: ", stderr);
         code = TND_EXIT_TOPOLOGY;
         found.count = 0;
     }

@@ -345,10 +345,10 @@ static int new (const tnd_request_t *request)
         tnd_detected_format_name(found.items, found.count);
         status = check(&found, &error);
     }
-    if (status == TND_OK)
-        tnd_left_out_print(&found.left_out, "tundish new: ", stderr);
-    if (status != TND_OK) {
+    if (status != TND_OK)
         tnd_complain("new", "%s", error.text);
+    tnd_left_out_print(&found.left_out, "tundish new: ", stderr);
+    if (status != TND_OK) {
         code = TND_EXIT_TOPOLOGY;
     } else if (request->output != NULL) {
         code = write_file(request->output, arena, &found);

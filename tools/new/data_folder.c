@@ -330,8 +330,10 @@ static tnd_status_t add_below(folder_t *self, tnd_error_t *error)
         self->found->labelled = self->found->labelled || self->folder_count > 1;
         return TND_OK;
     }
+    if (count == self->first && self->folder_count != 1)
+        return TND_OK; /* nothing is found, and what is left out says why */
     undo(self, count, left);
-    if (count == self->first && self->folder_count == 1)
+    if (count == self->first)
         return tnd_data_folder_add(self->found, self->arena, self->folders[0], NULL, error);
     leave_out_folders(self, NULL);
     if (are_pictures(self))
@@ -366,6 +368,6 @@ tnd_status_t tnd_data_folder_add(tnd_detected_format_list_t *found, tnd_arena_t 
             "%s: contains no file in a known format (%zu in others); folders in it are "
             "searched for JPEG and PNG files only: name other files by a pattern; files "
             "that are one row each are read by the source `folder`: tundish help folder",
-            path, self.file_count);
+            path, found->left_out.count - self.first_left);
     return TND_OK;
 }
