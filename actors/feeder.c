@@ -522,10 +522,10 @@ static void feeder_fini(void *state)
         count_devices(feeder);
         tnd_outcome_t outcome = tnd_actor_outcome(feeder->self);
         bool asked = outcome == TND_OUTCOME_DRAINED || outcome == TND_OUTCOME_STOPPED;
-        if (!feeder->over && asked)
-            tnd_device_workers_over(feeder->workers, TND_STOPPED);
-        else if (feeder->over && (asked || outcome == TND_OUTCOME_DONE))
-            tnd_device_workers_over(feeder->workers, end_of_feed(feeder));
+        /* Programs may have ended the run before the end of the stream. */
+        if (asked || outcome == TND_OUTCOME_DONE)
+            tnd_device_workers_over(feeder->workers,
+                                    feeder->over ? end_of_feed(feeder) : TND_STOPPED);
         tnd_device_workers_stop(feeder->workers);
         if (feeder->feed != NULL)
             tnd_feed_end(feeder->feed);

@@ -226,6 +226,9 @@ tnd_status_t tnd_device_workers_next(tnd_device_workers_t *self);
 bool tnd_device_workers_is_unused(const tnd_device_workers_t *self);
 /*  Ends the step that ran last, as tnd_device_workers_next does, without another one. */
 void tnd_device_workers_commit(tnd_device_workers_t *self);
+/*  Whether a program pulls the steps, or nothing has started them yet.  Sets *steps_p to the steps of
+ *  the whole run before the one that the program would run next; 0: it has run none. */
+bool tnd_device_workers_steps(const tnd_device_workers_t *self, uint64_t *steps_p);
 /*  The reports of the step that ran last, until the program ends it; NULL if there is none. */
 tnd_report_t *tnd_device_workers_reports(tnd_device_workers_t *self, uint64_t *step_p);
 /*  Runs a task on that step and waits: on the calling thread if there is one device whose steps may

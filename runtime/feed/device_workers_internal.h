@@ -159,6 +159,7 @@ struct tnd_device_workers {
     uint32_t further;       /* memories beside those that were planned, at most so far */
     uint64_t flushed;       /* jobs that others were notified of, by the actor */
     uint64_t taken, ran;    /* by the program */
+    uint64_t steps;         /* of the whole run, until the last one that it ran; 0: none */
 
     /*  Steps on the program's thread (device_workers_pull.c), its own but for the atomic ones. */
     worker_t caller;

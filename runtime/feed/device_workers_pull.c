@@ -226,6 +226,7 @@ tnd_status_t tnd_device_workers_run(tnd_device_workers_t *self, const tnd_task_t
     (void)enter(self);
     job->task = task;
     self->ran = self->taken;
+    self->steps = job->note.step + 1;
     if (runs_here(self)) {
         run_here(self, job);
         leave(self, self->caller_ended_ns);
@@ -249,6 +250,13 @@ void tnd_device_workers_commit(tnd_device_workers_t *self)
         return;
     atomic_store_explicit(&self->retired, self->ran, memory_order_release);
     tnd_device_workers_wake(self);
+}
+
+bool tnd_device_workers_steps(const tnd_device_workers_t *self, uint64_t *steps_p)
+{
+    int mode = atomic_load(&self->mode);
+    *steps_p = self->steps;
+    return mode == MODE_PULL || mode == MODE_KEEP;
 }
 
 tnd_report_t *tnd_device_workers_reports(tnd_device_workers_t *self, uint64_t *step_p)

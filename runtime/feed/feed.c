@@ -22,6 +22,7 @@ struct tnd_feed {
     pthread_t puller;          /* the last thread that was, if `pulled` */
     uint64_t saved;            /* steps done at the last save; 0: none */
     unsigned forks;            /* of this process when the feed was made */
+    bool finished;             /* the program has ended the run before the end of the stream */
 
     pthread_mutex_t lock; /* guards the rest */
     pthread_cond_t changed;
@@ -118,9 +119,17 @@ static bool takes_from_another(const tnd_feed_t *self)
            tnd_device_workers_is_unused(self->workers);
 }
 
+/*  Steps may still be there, until the actors stop. */
+static bool is_finished(const tnd_feed_t *self)
+{
+    return self->finished && !tnd_device_workers_failed(self->workers);
+}
+
 tnd_status_t tnd_feed_next(tnd_feed_t *feed)
 {
     TND_TRY(enter(feed));
+    if (is_finished(feed))
+        return leave(feed, TND_STOPPED);
     if (takes_from_another(feed))
         return leave(feed, refuse(feed, "another thread has pulled a step and not run it: one "
                                         "thread pulls and runs all steps"));
@@ -152,6 +161,8 @@ static tnd_status_t call_apply(void *context, tnd_replica_t *replica)
 tnd_status_t tnd_feed_run(tnd_feed_t *feed, tnd_step_fn *step, tnd_step_fn *apply, void *user)
 {
     TND_TRY(enter(feed));
+    if (is_finished(feed))
+        return leave(feed, TND_FAILED);
     feed->step = step;
     feed->apply = apply;
     feed->user = user;
@@ -260,6 +271,17 @@ tnd_status_t tnd_feed_finish_save(tnd_feed_t *self, uint64_t wait_ns, tnd_error_
                           self->facts.name, self->saved - 1,
                           late ? "other hosts did not save theirs in time"
                                : "the run ended first, or a warning tells why it was not written");
+}
+
+tnd_status_t tnd_feed_finish(tnd_feed_t *self, uint64_t *steps_p)
+{
+    TND_TRY(enter(self));
+    self->finished = !tnd_feed_over(self);
+    if (!tnd_device_workers_steps(self->workers, steps_p))
+        *steps_p = TND_UNKNOWN;
+    else if (*steps_p > 0)
+        tnd_device_workers_commit(self->workers);
+    return leave(self, TND_OK);
 }
 
 tnd_status_t tnd_feed_restore(tnd_feed_t *feed, tnd_file_fn *load, void *user, tnd_error_t *error)

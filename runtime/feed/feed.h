@@ -36,6 +36,10 @@ void tnd_feed_end(tnd_feed_t *self);
 /*  Before a program leaves: commits the step whose models it saved last, and waits at most `wait_ns`
  *  until their checkpoint is complete.  Errors: TND_FAILED if it is not, or never will be. */
 tnd_status_t tnd_feed_finish_save(tnd_feed_t *self, uint64_t wait_ns, tnd_error_t *error);
+/*  The program pulls no further step: commits the last one that it ran.  Sets *steps_p to the steps of
+ *  the whole run until then; 0: it has run none; TND_UNKNOWN: no program pulls this feed.
+ *  Errors: TND_FAILED, see tnd_feed_refused, if another thread uses the feed. */
+tnd_status_t tnd_feed_finish(tnd_feed_t *self, uint64_t *steps_p);
 /*  Whether a program pulls it, on the calling thread, and has not reached its end. */
 bool tnd_feed_needs_caller(const tnd_feed_t *self);
 /*  Why a call of the program was refused; "" if none was. */

@@ -479,6 +479,7 @@ tnd_status_t tnd_host_new(tnd_host_t **self_p, const tnd_host_config_t *config, 
     self->streams = tnd_allocate_zeroed(self->plan->chain_count, sizeof *self->streams);
     self->busy = tnd_allocate_zeroed(self->plan->instance_count, 1);
     self->generations = tnd_allocate_zeroed(self->plan->chain_count, sizeof *self->generations);
+    self->finish_steps = tnd_allocate_zeroed(self->plan->chain_count, sizeof *self->finish_steps);
     self->hangs = tnd_allocate_zeroed(self->plan->instance_count, sizeof *self->hangs);
     self->stops_ns = tnd_allocate_zeroed(self->plan->instance_count, sizeof *self->stops_ns);
     self->births = tnd_allocate_zeroed(self->plan->instance_count, sizeof *self->births);
@@ -567,6 +568,7 @@ bool tnd_host_destroy(tnd_host_t **self_p)
     free(self->table);
     free(self->busy);
     free(self->generations);
+    free(self->finish_steps);
     free(self->hangs);
     free(self->stops_ns);
     free(self->births);

@@ -30,6 +30,10 @@ void tnd_host_wait_chain(tnd_host_t *self, uint32_t chain);
 /*  Whether the actors run, or ran. */
 bool tnd_host_running(tnd_host_t *self);
 void tnd_host_drain(tnd_host_t *self);
+/*  Requests the end of the run once the steps that the programs of this host have run are committed:
+ *  in chain c those before steps[c]; TND_UNKNOWN: no program of this host pulls that one.  At most
+ *  once. */
+void tnd_host_finish(tnd_host_t *self, const uint64_t *steps);
 /*  Ends this host only.  The run must not need it. */
 void tnd_host_leave(tnd_host_t *self);
 void tnd_host_stop(tnd_host_t *self);

@@ -219,8 +219,8 @@ static void greet_leader(tnd_host_t *self, uint64_t now)
     tnd_absence_end(&self->leader_absence, now);
     tnd_host_forget_hangs(self);
     /* Messages on the previous connection may be lost. */
-    self->facts_said = self->endpoints_said = self->ready_said = self->drain_asked = false;
-    self->opening_said = false;
+    self->facts_said = self->endpoints_said = self->ready_said = false;
+    self->opening_said = self->drain_asked = self->finish_asked = false;
     for (uint32_t c = 0; c < self->plan->chain_count; c++)
         if (self->last_word[c] != NULL) {
             tnd_msg_t msg = {.kind = TND_MSG_MODEL, .to = TND_LEADER};

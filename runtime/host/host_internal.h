@@ -98,8 +98,9 @@ struct tnd_host {
     tnd_actor_id_t *last_speaker; /* that feeder */
 
     uint32_t port; /* of the leader's, for other hosts */
-    _Atomic bool drain, stop, leave, breaking, noticed;
-    bool drain_asked;
+    _Atomic bool drain, finish, stop, leave, breaking, noticed;
+    bool drain_asked, finish_asked;
+    uint64_t *finish_steps; /* by chain, see tnd_host_finish; written before `finish` is set */
 
     pthread_mutex_t lock; /* guards the rest */
     pthread_cond_t changed;
@@ -137,7 +138,7 @@ bool tnd_host_end_call(tnd_host_t *self, uint64_t wait_ns);
 /*  Starts the actor of an instance of this host. */
 void tnd_host_make_actor(tnd_host_t *self, uint32_t instance);
 void tnd_host_take_table(tnd_host_t *self, tnd_buffer_t *note);
-/*  Reports progress to the leader: facts, endpoints, ready, a drain. */
+/*  Reports progress to the leader: facts, endpoints, ready, a requested end. */
 void tnd_host_make_progress(tnd_host_t *self);
 
 /* --- host_control.c --------------------------------------------------------------------------- */

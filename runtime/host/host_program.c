@@ -53,6 +53,13 @@ void tnd_host_drain(tnd_host_t *self)
     tnd_hub_wake(self->hub);
 }
 
+void tnd_host_finish(tnd_host_t *self, const uint64_t *steps)
+{
+    memcpy(self->finish_steps, steps, self->plan->chain_count * sizeof *steps);
+    atomic_store(&self->finish, true);
+    tnd_hub_wake(self->hub);
+}
+
 void tnd_host_leave(tnd_host_t *self)
 {
     atomic_store(&self->leave, true);

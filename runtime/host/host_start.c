@@ -362,6 +362,31 @@ static void say_ready(tnd_host_t *self)
     pthread_mutex_unlock(&self->lock);
 }
 
+/*  A line per chain whose steps programs of this host pull: its number, and the steps they have run. */
+static tnd_buffer_t *finish_note(const tnd_host_t *self)
+{
+    tnd_text_payload_writer_t writer;
+    tnd_text_payload_begin(&writer);
+    for (uint32_t c = 0; c < self->plan->chain_count; c++)
+        if (self->finish_steps[c] != TND_UNKNOWN)
+            fprintf(writer.stream, "%" PRIu32 " %" PRIu64 "\n", c, self->finish_steps[c]);
+    return tnd_text_payload_end(&writer);
+}
+
+/*  Asks the leader for the end that the user or a program wants. */
+static void ask_end(tnd_host_t *self)
+{
+    bool reachable = tnd_host_leads(self) || self->leader_up;
+    if (reachable && !self->drain_asked && atomic_load(&self->drain)) {
+        self->drain_asked = true;
+        tnd_host_tell_leader(self, TND_MSG_ASK, 0, NULL);
+    }
+    if (reachable && !self->finish_asked && atomic_load(&self->finish)) {
+        self->finish_asked = true;
+        tnd_host_tell_leader(self, TND_MSG_ASK, 0, finish_note(self));
+    }
+}
+
 void tnd_host_make_progress(tnd_host_t *self)
 {
     watch_trial(self);
@@ -373,11 +398,7 @@ void tnd_host_make_progress(tnd_host_t *self)
     say_ready(self);
     if (self->ready_said && atomic_exchange(&self->noticed, false))
         (void)all_in(self, TND_ACTOR_RUNNING);
-    if (atomic_load(&self->drain) && !self->drain_asked &&
-        (tnd_host_leads(self) || self->leader_up)) {
-        self->drain_asked = true;
-        tnd_host_tell_leader(self, TND_MSG_ASK, 0, NULL);
-    }
+    ask_end(self);
     if (atomic_load(&self->drain) && !tnd_host_leads(self) && !self->leader_came)
         tnd_host_settle(self, TND_OUTCOME_DRAINED, "");
 }

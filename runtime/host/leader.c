@@ -328,6 +328,24 @@ static void take_life(tnd_leader_t *self, uint32_t host, const tnd_msg_t *msg, u
         tnd_leader_log(self, TND_LOG_WARNING, self->plan->hosts[host].name, instance->name, text);
 }
 
+/*  A host wants the run to end: with the steps that its programs have run, or by a drain.  Programs on
+ *  several hosts end their loops after the same step. */
+static void take_end(tnd_leader_t *self, tnd_buffer_t *note, uint64_t now)
+{
+    tnd_text_payload_reader_t reader;
+    tnd_text_payload_read(&reader, note);
+    for (const char *line; (line = tnd_text_payload_line(&reader)) != NULL;) {
+        uint32_t chain;
+        uint64_t steps;
+        if (sscanf(line, "%" SCNu32 " %" SCNu64, &chain, &steps) != 2 || chain != self->chain)
+            continue;
+        self->finish_step = self->finish && self->finish_step > steps ? self->finish_step : steps;
+        self->finish = true;
+        return;
+    }
+    tnd_leader_drain(self, now);
+}
+
 static void host_message(tnd_leader_t *self, uint32_t host, const tnd_msg_t *msg, uint64_t now)
 {
     const char *name = self->plan->hosts[host].name;
@@ -355,7 +373,7 @@ static void host_message(tnd_leader_t *self, uint32_t host, const tnd_msg_t *msg
         tnd_leader_take_leave(self, host, now);
         break;
     case TND_MSG_ASK:
-        tnd_leader_drain(self, now);
+        take_end(self, msg->note.payload, now);
         break;
     case TND_MSG_TOUCH:
         tnd_leader_touch(self, host, msg, now);
@@ -562,7 +580,7 @@ static void report_reasons(const tnd_leader_t *self, const chain_t *chain)
 /*  Whether a program has got no step, although rows were read. */
 static bool lacks_steps(const tnd_leader_t *self, const chain_t *chain, const tnd_cursor_t *end)
 {
-    return self->config.must_feed && !self->drain && end->step == chain->first &&
+    return self->config.must_feed && !self->drain && !self->finish && end->step == chain->first &&
            end->ledger.read > chain->read;
 }
 
@@ -579,6 +597,30 @@ static void fail_without_steps(tnd_leader_t *self, const chain_t *chain, const t
                          "; %" PRIu64 " by %.100s, such as: %.200s", chain->reasons[i].reason.count,
                          chain->reasons[i].reason.who, chain->reasons[i].reason.first);
     tnd_leader_end(self, TND_OUTCOME_FAILED, why);
+}
+
+/*  The stream of the chain has ended. */
+static void close_chain(tnd_leader_t *self, chain_t *chain, uint64_t now)
+{
+    const tnd_observer_t *observer = self->config.observer;
+    const tnd_cursor_t *end = tnd_leader_core_cursor(chain->session);
+    tnd_leader_count_reasons(chain, COUNTED);
+    report_reasons(self, chain);
+    if (observer != NULL && observer->end != NULL)
+        observer->end(observer->context, self->chain, end);
+    if (self->output.over != NULL)
+        self->output.over(self->output.context, self->chain);
+    if (lacks_steps(self, chain, end)) {
+        fail_without_steps(self, chain, &end->ledger);
+        return;
+    }
+    if (!self->drain && !self->finish && self->chain + 1 < self->plan->chain_count) {
+        open_session(self, ++self->chain, now);
+        tnd_leader_stay_paused(self);
+        tnd_leader_begin_chain(self, now);
+        return;
+    }
+    tnd_leader_end(self, self->drain ? TND_OUTCOME_DRAINED : TND_OUTCOME_DONE, "");
 }
 
 static void finish_chain(tnd_leader_t *self, uint64_t now)
@@ -600,25 +642,15 @@ static void finish_chain(tnd_leader_t *self, uint64_t now)
         return;
     if (self->writer != NULL && !checkpoints_are_finished(self))
         return;
-    const tnd_observer_t *observer = self->config.observer;
-    const tnd_cursor_t *end = tnd_leader_core_cursor(chain->session);
-    tnd_leader_count_reasons(chain, COUNTED);
-    report_reasons(self, chain);
-    if (observer != NULL && observer->end != NULL)
-        observer->end(observer->context, self->chain, end);
-    if (self->output.over != NULL)
-        self->output.over(self->output.context, self->chain);
-    if (lacks_steps(self, chain, end)) {
-        fail_without_steps(self, chain, &end->ledger);
-        return;
-    }
-    if (!self->drain && self->chain + 1 < self->plan->chain_count) {
-        open_session(self, ++self->chain, now);
-        tnd_leader_stay_paused(self);
-        tnd_leader_begin_chain(self, now);
-        return;
-    }
-    tnd_leader_end(self, self->drain ? TND_OUTCOME_DRAINED : TND_OUTCOME_DONE, "");
+    close_chain(self, chain, now);
+}
+
+/*  Whether the chain ends because programs ended their loops. */
+static bool is_finished_by_programs(const tnd_leader_t *self, const chain_t *chain)
+{
+    return self->finish && tnd_leader_core_cursor(chain->session)->step >= self->finish_step &&
+           tnd_leader_core_state(chain->session) != TND_LEADER_CORE_FAILED &&
+           (self->writer == NULL || !tnd_checkpoint_writer_busy(self->writer));
 }
 
 uint64_t tnd_leader_work(tnd_leader_t *self, uint64_t now)
@@ -635,6 +667,8 @@ uint64_t tnd_leader_work(tnd_leader_t *self, uint64_t now)
         show(self);
         if (chain->over)
             finish_chain(self, now);
+        else if (is_finished_by_programs(self, chain))
+            close_chain(self, chain, now);
         if (running == self->chain)
             break;
     }

@@ -33,6 +33,7 @@ struct tnd_session {
     unsigned forks;       /* of this process when it was opened */
     char refused[400];    /* why the last call of the program was refused; "": it was not */
     bool stopping;        /* the program has asked for the end */
+    bool finishing;       /* by tnd_session_finish */
     bool misnamed;        /* it has asked for a feed that no graph has */
     uint64_t descriptors; /* reserved */
 };
@@ -263,8 +264,8 @@ static bool waits_for_itself(tnd_session_t *session)
             continue;
         snprintf(session->refused, sizeof session->refused,
                  "%s: tnd_session_wait was called on the thread that pulls this feed, which alone "
-                 "can pull its next step: call tnd_feed_next until it does not return TND_OK, also "
-                 "after a drain, or tnd_session_stop before the wait",
+                 "can pull its next step: call tnd_session_finish to end the run after the last "
+                 "step, or tnd_feed_next until it does not return TND_OK, also after a drain",
                  session->plan.chains[c].feeder);
         return true;
     }
@@ -461,19 +462,49 @@ bool tnd_session_metric(tnd_session_t *session, const char *actor, const char *m
 }
 
 /*  Models that a program has saved become a checkpoint before it leaves. */
-static bool finish_saves(tnd_session_t *session)
+static tnd_status_t finish_saves(tnd_session_t *session, tnd_error_t *error)
 {
-    bool saved = true;
     for (uint32_t c = 0; c < session->plan.chain_count; c++) {
-        tnd_error_t why;
         tnd_feed_t *feed = feed_of_chain(session, c);
-        if (feed == NULL || tnd_feed_finish_save(feed, session->plan.hung_after_ns, &why) == TND_OK)
-            continue;
-        saved = false;
-        if (session->graph != NULL)
-            tnd_graph_fail(session->graph, why.text);
+        if (feed != NULL)
+            TND_TRY(tnd_feed_finish_save(feed, session->plan.hung_after_ns, error));
     }
-    return saved;
+    return TND_OK;
+}
+
+/*  Commits the last steps that the program ran, and asks for the end of the run after them. */
+static tnd_status_t finish_feeds(tnd_session_t *session)
+{
+    uint64_t *steps = tnd_allocate_zeroed(session->plan.chain_count, sizeof *steps);
+    tnd_status_t status = TND_OK;
+    for (uint32_t c = 0; c < session->plan.chain_count && status == TND_OK; c++) {
+        tnd_feed_t *feed = feed_of_chain(session, c);
+        steps[c] = TND_UNKNOWN;
+        if (feed != NULL)
+            status = tnd_feed_finish(feed, &steps[c]);
+    }
+    if (status == TND_OK && !session->finishing)
+        tnd_host_finish(session->host, steps);
+    session->finishing = session->finishing || status == TND_OK;
+    free(steps);
+    return status;
+}
+
+tnd_status_t tnd_session_finish(tnd_session_t *session)
+{
+    tnd_error_t why;
+    if (is_forked(session))
+        return TND_FAILED;
+    show_log(session);
+    if (session->misnamed)
+        return TND_FAILED;
+    (void)tnd_host_wait_running(session->host);
+    tnd_status_t saved = finish_saves(session, &why);
+    if (saved != TND_OK)
+        snprintf(session->refused, sizeof session->refused, "%.399s", why.text);
+    TND_TRY(finish_feeds(session));
+    tnd_status_t status = status_of(tnd_host_wait(session->host, TND_NEVER));
+    return saved == TND_OK ? status : TND_FAILED;
 }
 
 tnd_status_t tnd_session_destroy(tnd_session_t **session_p)
@@ -486,13 +517,16 @@ tnd_status_t tnd_session_destroy(tnd_session_t **session_p)
         return TND_OK; /* what it has is the parent's */
     show_log(session);
     /* A program that pulled to the end waits until the leader has booked it; else the run stops. */
-    bool saved = true;
+    tnd_status_t saved = TND_OK;
     if (!tnd_host_over(session->host)) {
-        saved = finish_saves(session);
+        tnd_error_t why;
+        saved = finish_saves(session, &why);
+        if (saved != TND_OK && session->graph != NULL)
+            tnd_graph_fail(session->graph, why.text);
         tnd_host_stop(session->host);
     }
     tnd_status_t status = status_of(tnd_host_wait(session->host, TND_NEVER));
-    if (!saved || session->misnamed)
+    if (saved != TND_OK || session->misnamed)
         status = TND_FAILED;
     tnd_host_join(session->host);
     char leaked[256];

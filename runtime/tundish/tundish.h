@@ -172,9 +172,18 @@ TND_API tnd_status_t tnd_session_open(tnd_session_t **session_p, tnd_graph_t *gr
  *  with tnd_session_error.  May be called again.  From this call on, a feeder discards its batches
  *  if it has no step plugin and tnd_feed_next was never called.
  *  Errors: TND_FAILED at once if the calling thread pulls a feed and has not got TND_END or
- *  TND_STOPPED, because nothing else could pull its next step; or if tnd_session_feed was asked for
+ *  TND_STOPPED, because nothing else could pull its next step (see tnd_session_finish); or if tnd_session_feed was asked for
  *  a feeder that the graph does not have. */
 TND_API tnd_status_t tnd_session_wait(tnd_session_t *session);
+/*  Ends the run after the last step that this program ran: commits that step, completes the
+ *  checkpoint of tnd_feed_save, and waits until the run is over.  Digest, metrics and account are then
+ *  final, and tnd_feed_next returns TND_STOPPED.  TND_OK also if the stream has ended.  A step that was
+ *  pulled and not run is not committed.  Programs on several hosts call it after the same step; others
+ *  get TND_STOPPED from tnd_feed_next.  A feeder with a `step` is drained.
+ *  Errors: TND_STOPPED if the run was drained or stopped; TND_FAILED with tnd_session_error, also if the
+ *  checkpoint is not complete, as for tnd_session_destroy, or if another thread uses a feed, and then
+ *  the run does not end. */
+TND_API tnd_status_t tnd_session_finish(tnd_session_t *session);
 /*  Requests an orderly end of the whole run: every replica finishes the same last step.
  *  Threads: any; signal-safe. */
 TND_API void tnd_session_drain(tnd_session_t *session);
@@ -213,7 +222,7 @@ TND_API const char *tnd_session_error(const tnd_session_t *session);
  *  not have that feeder, or if the graph does not, which also is a failure of the session. */
 TND_API tnd_feed_t *tnd_session_feed(tnd_session_t *session, const char *actor);
 /*  The digest of all rows that the feeder called `actor` has committed: 32 hex digits, the same for
- *  every placement.  Valid on the leader, which is the first host; final after tnd_session_wait.
+ *  every placement.  Valid on the leader, which is the first host; final after tnd_session_wait or tnd_session_finish.
  *  Errors: false if this host does not know that feeder. */
 TND_API bool tnd_session_digest(tnd_session_t *session, const char *actor, char text[33]);
 /*  The weighted mean of a reported metric over the last epoch that has ended; on the leader.
@@ -287,7 +296,7 @@ typedef tnd_status_t tnd_step_fn(tnd_replica_t *replica, void *user);
  *  `user`.
  *
  *  TND_STOPPED: the run was stopped, and the step is not committed.  TND_FAILED: the run failed
- *  (tnd_session_error), tnd_feed_next did not return TND_OK, or the step was run already.  A `step`
+ *  (tnd_session_error), tnd_feed_next did not return TND_OK, the step was run already, or the session is finished.  A `step`
  *  that hangs (`hung_after`) ends the run, but if it runs on the calling thread, this function
  *  returns only when `step` does. */
 TND_API tnd_status_t tnd_feed_run(tnd_feed_t *feed, tnd_step_fn *step, tnd_step_fn *apply,

@@ -220,3 +220,118 @@ Test(feed_status, a_feed_that_was_waited_for_can_no_longer_be_pulled)
     cr_assert(eq(int, tnd_session_wait(run.session), TND_OK));
     ends(&run, TND_FAILED, TND_OK, "");
 }
+
+/*  The digest of the first rows, from a run whose data end there. */
+static void digest_of(uint64_t rows, char text[33])
+{
+    run_t run = {.source = {.at = TND_UNKNOWN}};
+    char reader[64];
+    uint64_t steps;
+    snprintf(reader, sizeof reader, "take: %d", (int)rows);
+    begin(&run, reader, "");
+    cr_assert(eq(int, pull(&run, ENDLESS, &steps), TND_END));
+    cr_assert(eq(int, tnd_session_wait(run.session), TND_OK));
+    cr_assert(tnd_session_digest(run.session, "feed", text));
+    cr_assert(eq(int, tnd_session_destroy(&run.session), TND_OK));
+    tnd_graph_destroy(&run.graph);
+}
+
+/*  The run has ended after so many steps, with their rows in account and digest. */
+static void has_finished(run_t *self, uint64_t steps)
+{
+    char digest[33], expected[33];
+    tnd_summary_t summary;
+    digest_of(steps * SIZE, expected);
+    cr_assert(tnd_session_summary(self->session, "feed", &summary));
+    cr_assert(eq(u64, summary.steps, steps));
+    cr_assert(eq(u64, summary.fed, steps * SIZE));
+    cr_assert(eq(u64, summary.read, steps * SIZE));
+    cr_assert(tnd_session_digest(self->session, "feed", digest));
+    cr_assert(eq(str, digest, expected));
+}
+
+Test(feed_status, a_finish_after_some_steps)
+{
+    run_t run = {.source = {.at = TND_UNKNOWN}};
+    uint64_t steps;
+    begin(&run, "epochs: 1000", "");
+    cr_assert(eq(int, pull(&run, 3, &steps), TND_OK));
+    for (int i = 0; i < 2; i++)
+        cr_assert(eq(int, tnd_session_finish(run.session), TND_OK));
+    has_finished(&run, 3);
+    ends(&run, TND_STOPPED, TND_OK, "");
+}
+
+Test(feed_status, a_finish_after_every_step)
+{
+    run_t run = {.source = {.at = TND_UNKNOWN}};
+    uint64_t steps;
+    begin(&run, "epochs: 1", "");
+    cr_assert(eq(int, pull(&run, ROWS / SIZE, &steps), TND_OK));
+    cr_assert(eq(int, tnd_session_wait(run.session), TND_FAILED));
+    cr_assert(strstr(tnd_session_error(run.session), "call tnd_session_finish to end the run") !=
+              NULL);
+    cr_assert(eq(int, tnd_session_finish(run.session), TND_OK));
+    has_finished(&run, ROWS / SIZE);
+    cr_assert(eq(int, tnd_session_destroy(&run.session), TND_OK));
+    tnd_graph_destroy(&run.graph);
+}
+
+Test(feed_status, a_finish_after_the_end_of_the_stream)
+{
+    run_t run = {.source = {.at = TND_UNKNOWN}};
+    uint64_t steps;
+    begin(&run, "epochs: 1", "");
+    cr_assert(eq(int, pull(&run, ENDLESS, &steps), TND_END));
+    cr_assert(eq(int, tnd_session_finish(run.session), TND_OK));
+    ends(&run, TND_END, TND_OK, "");
+}
+
+Test(feed_status, a_finish_before_the_first_step)
+{
+    run_t run = {.source = {.at = TND_UNKNOWN}};
+    tnd_summary_t summary;
+    begin(&run, "epochs: 1000", "");
+    cr_assert(eq(int, tnd_session_finish(run.session), TND_OK));
+    cr_assert(tnd_session_summary(run.session, "feed", &summary));
+    cr_assert(eq(u64, summary.fed, 0));
+    ends(&run, TND_STOPPED, TND_OK, "");
+}
+
+Test(feed_status, a_finish_leaves_a_step_that_was_not_run)
+{
+    run_t run = {.source = {.at = TND_UNKNOWN}};
+    uint64_t steps;
+    begin(&run, "epochs: 1000", "");
+    cr_assert(eq(int, pull(&run, 3, &steps), TND_OK));
+    cr_assert(eq(int, tnd_feed_next(run.feed), TND_OK));
+    cr_assert(eq(int, tnd_session_finish(run.session), TND_OK));
+    cr_assert(eq(int, tnd_feed_run(run.feed, nothing, NULL, NULL), TND_FAILED));
+    has_finished(&run, 3);
+    ends(&run, TND_STOPPED, TND_OK, "");
+}
+
+Test(feed_status, a_finish_after_a_drain)
+{
+    run_t run = {.source = {.at = TND_UNKNOWN}};
+    uint64_t steps;
+    begin(&run, "epochs: 1000", "");
+    cr_assert(eq(int, pull(&run, 3, &steps), TND_OK));
+    tnd_session_drain(run.session);
+    cr_assert(eq(int, tnd_session_finish(run.session), TND_STOPPED));
+    has_finished(&run, 3);
+    ends(&run, TND_STOPPED, TND_STOPPED, "");
+}
+
+Test(feed_status, a_finish_after_a_step_that_failed)
+{
+    run_t run = {.source = {.at = TND_UNKNOWN}};
+    begin(&run, "epochs: 1000", "");
+    for (int step = 0; step < 3; step++) {
+        cr_assert(eq(int, tnd_feed_next(run.feed), TND_OK));
+        cr_assert(eq(int, tnd_feed_run(run.feed, fail_at_two, NULL, NULL),
+                     step < 2 ? TND_OK : TND_FAILED));
+    }
+    cr_assert(eq(int, tnd_session_finish(run.session), TND_FAILED));
+    ends(&run, TND_FAILED, TND_FAILED, "step 2: the mould has cracked");
+}

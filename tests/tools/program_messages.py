@@ -12,7 +12,7 @@ import warnings
 
 import numpy
 
-from command import BUILD, FED, FEED, ROOT, arrays, holds, main, run, same, topology
+from command import BUILD, FED, FEED, ROOT, arrays, free_port, holds, main, run, same, topology
 
 os.environ["TUNDISH_LIBRARY"] = str(BUILD / "libtundish.so")
 MODULE = ROOT / "tools/python"
@@ -185,10 +185,74 @@ def test_c_a_wait_for_steps_that_only_the_caller_can_pull_is_an_error(folder):
         if drains:
             _library.session_drain(session)
         same(_library.session_wait(session), FAILED)
-        holds(_library.session_error(session).decode(), "feed: tnd_session_wait was called on the thread that pulls this feed")
+        holds(_library.session_error(session).decode(), "feed: tnd_session_wait was called on the thread that pulls this feed",
+              "call tnd_session_finish to end the run after the last step")
         same(pulled(feed, 10**8)[0], STOPPED if drains else END)
         same(_library.session_wait(session), STOPPED if drains else OK)
         same(destroyed(graph, session), (STOPPED if drains else OK, ""))
+
+
+def test_a_program_ends_its_run_after_the_last_batch(folder):
+    arrays(folder)  # 4 batches of 32 per epoch
+    endless = topology(folder, links=FED, actors=FEED % "", read=", epochs: 1000000")
+    for epochs, steps, rows in ((1000000, 1, 32), (1000000, 6, 164), (1, 4, 100)):
+        path = topology(folder, links=FED, actors=FEED % "", read=f", epochs: {epochs}")
+        with tundish.feed(path) as feed:
+            same([next(feed).step for _ in range(steps)], list(range(steps)))
+            feed.finish()
+            same(feed.report[:5], (steps, steps // 4, rows, 0, rows))
+            digest = feed.session.digest()
+            fails(tundish.Error, lambda: list(feed), "a feed is read once")
+            same(next(feed, None), None)
+        status, out, err = run("run", endless, "--steps", steps)
+        same(status, 0, err)
+        holds(out, f"stream {digest}")
+
+
+def test_a_finish_completes_the_checkpoint_and_warns_of_bad_rows(folder):
+    arrays(folder, rows=1000)
+    records()
+    path = topology(folder, batch="size: 8", links=FED, actors=FEED % "", top=f"checkpoint: {{dir: {folder}/kept}}\n")
+    with tundish.feed(path) as feed:
+        for batch in feed:
+            if batch.step == 10:
+                feed.save(lambda file, replica: open(file, "wb").close())
+                break
+        feed.finish()
+        same((folder / "kept/step-00000011/manifest").exists(), True)
+    with warnings.catch_warnings(record=True) as warned, tundish.feed(csv(folder, HALF_BAD)) as feed:
+        warnings.simplefilter("always")
+        next(feed)
+        feed.finish()
+        same([(one.category, one.filename) for one in warned], [(tundish.DataWarning, __file__)])
+
+
+HOSTS = """port: {port}
+hosts:
+  a: {{address: 127.0.0.1, actors: [read, batch, feed], devices: {{feed: ["cpu:0"]}}}}
+  b: {{address: 127.0.0.1, actors: [feed], devices: {{feed: ["cpu:0"]}}}}
+"""
+ONE_HOST = """
+import sys, tundish
+with tundish.feed(*sys.argv[1:3], host=sys.argv[3]) as feed:
+    for _ in range(int(sys.argv[4])):
+        next(feed)
+    feed.finish()
+    print(feed.session.digest())
+"""
+
+
+def test_programs_on_two_hosts_end_their_run_after_the_same_batch(folder):
+    arrays(folder)
+    path = topology(folder, batch="size: 32, replicas: 2", links=FED, actors=FEED % "", read=", epochs: 1000000")
+    (folder / "hosts.yaml").write_text(HOSTS.format(port=free_port()))
+    hosts = [subprocess.Popen([sys.executable, "-c", ONE_HOST, path, folder / "hosts.yaml", host, "6"],
+                              env={**os.environ, "PYTHONPATH": str(MODULE)}, text=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE) for host in "ab"]
+    said = [host.communicate(timeout=60) for host in hosts]
+    same([host.returncode for host in hosts], [0, 0], said)
+    holds(run("run", path, "--steps", "6")[1], f"stream {said[0][0].strip()}")
+    same(said[1][0], "None\n")
 
 
 def test_c_a_feed_name_that_no_feeder_has_fails_the_session(folder):

@@ -352,6 +352,12 @@ class Feed:
         host and returns True."""
         return self._calls.file(_library.feed_restore, self._opened(), load) != END
 
+    def finish(self):
+        """Ends the run after the last batch, which is committed.  The report is then final."""
+        with self._lock:
+            self.session.finish()
+        self._end(3)
+
     def close(self):
         self.__exit__(None, None, None)
 
@@ -378,11 +384,17 @@ class Feed:
             self.session.ended(status, "its feeder has a `step`, or the session was waited for: it cannot be pulled")
         finally:
             self.session.loops -= main
-        if status == END and not self._ended:
-            self._ended, report = True, self.report
-            if report is not None and report.bad > 0:
-                warnings.warn(f"{report.bad} of {report.read} rows read were bad and left out\n{report}", DataWarning, 3)
+        if status == END:
+            self._end(4)
         return None
+
+    def _end(self, level):
+        """No batch follows.  `level` is that of the program in the stack."""
+        if self._ended:
+            return
+        self._ended, report = True, self.report
+        if report is not None and report.bad > 0:
+            warnings.warn(f"{report.bad} of {report.read} rows read were bad and left out\n{report}", DataWarning, level)
 
 
 class Session:
@@ -423,8 +435,15 @@ class Session:
         if _library.session_wait(self.opened()) == FAILED:
             self.ended(FAILED, "the run failed")
 
+    def finish(self):
+        """Ends the run after the last batch of all feeds, which is committed: digest, metrics and report are then
+        final.  Programs on several hosts call it after the same batch.
+        Errors: if the run has failed, or the models that were saved last are not a complete checkpoint."""
+        if _library.session_finish(self.opened()) == FAILED:
+            self.ended(FAILED, "the run failed")
+
     def digest(self, feeder="feed"):
-        """The digest of all rows fed, `stream` of `tundish run`; final after `wait`.  None if it is not
+        """The digest of all rows fed, `stream` of `tundish run`; final after `wait` or `finish`.  None if it is not
         known here: the first host knows it."""
         text = ctypes.create_string_buffer(33)
         return text.value.decode() if _library.session_digest(self.opened(), feeder.encode(), text) else None
