@@ -395,8 +395,10 @@ bool tnd_topology_resolve(const tnd_options_context_t *context, const tnd_value_
         return false;
     }
     tnd_chains_resolve(&self);
-    for (uint32_t i = 0; i < topology->actor_count; i++)
+    for (uint32_t i = 0; i < topology->actor_count; i++) {
         check_batch(&self, &self.actors[i]);
+        tnd_orders_check(topology, &self.actors[i], context->diagnostics);
+    }
     if (tnd_diagnostics_count(context->diagnostics, TND_SEVERITY_ERROR) != errors)
         return false;
     compute_fingerprint(topology);

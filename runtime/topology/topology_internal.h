@@ -35,5 +35,10 @@ void tnd_links_check_ports(tnd_resolver_t *self, uint32_t actor);
 void tnd_chains_resolve(tnd_resolver_t *self);
 /*  Whether `after:` of an actor, if it has one, names another feeder. */
 bool tnd_chains_check_after(tnd_resolver_t *self, uint32_t actor);
+/*  Warns of orders that choose other rows in each epoch.  For a reader that passes over its data several
+ *  times: whether its order has a `take`, `skip` or `shard` after a map that changes by epoch, and whether
+ *  its chain has a `filter` of a column that `enumerate` makes, which numbers positions. */
+void tnd_orders_check(const tnd_topology_t *topology, const tnd_topology_actor_t *actor,
+                      tnd_diagnostics_t *diagnostics);
 
 #endif

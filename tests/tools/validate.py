@@ -259,6 +259,49 @@ def test_an_operation_that_does_not_fit_is_an_error_of_every_command(folder):
               "`yy`", "did you mean `y`?", "1 error")
 
 
+LEAKING = "rows that are kept for validation are trained on"
+FIXED = "reshuffle_each_iteration: false"
+
+
+def order_of(folder, reader, ops="{cast: {column: x, to: f64}}"):
+    """What `validate` writes of a reader with these options and such operations."""
+    arrays(folder)
+    prep = f"  prep: {{kind: preprocessor, ops: [{ops}]}}\n" + FEED % ""
+    status, _, err = run("validate", topology(folder, columns="x", read=", " + reader, actors=prep, links=["read -> prep -> batch -> feed"]))
+    same(status, 0, err)
+    return err
+
+
+def test_an_order_that_chooses_other_rows_in_each_epoch_is_a_warning_with_the_one_that_was_meant(folder):
+    for reader, meant in (
+            ("epochs: 2, order: [{global: {seed: 1}}, {take: 80}, {global: {}}]",
+             f"[{{index_shuffle: {{seed: 1, {FIXED}}}}}, {{take: 80}}, {{global: {{}}}}]"),
+            ("epochs: forever, order: [global, {skip: 1}]", f"[{{index_shuffle: {{{FIXED}}}}}, {{skip: 1}}]"),
+            ("order: [{shuffle: 10}, {skip: 80}, {repeat: 3}]",
+             f"[{{shuffle: {{buffer: 10, {FIXED}}}}}, {{skip: 80}}, {{repeat: 3}}]"),
+            ("epochs: 2, order: [{files: {shuffle: {seed: 4}}}, {shard: {count: 5, index: 1}}]",
+             f"[{{files: {{shuffle: {{seed: 4, {FIXED}}}}}}}, {{shard: {{count: 5, index: 1}}}}]")):
+        holds(order_of(folder, reader), "warning[T078]: `", LEAKING, f"write `order: {meant}`", "1 warning")
+        epochs = reader.split("order:")[0]
+        same(order_of(folder, f"{epochs}order: {meant}"), "")
+
+
+def test_an_order_that_chooses_the_same_rows_in_each_epoch_is_no_warning(folder):
+    for reader in ("epochs: 1, order: [{global: {}}, {take: 80}]", "epochs: 2, order: [{take: 80}, {global: {}}]",
+                   "epochs: 2, shuffle: global, skip: 1, take: 80", "order: [{repeat: 2}, {global: {}}, {take: 80}]",
+                   "epochs: 2, order: [{shuffle: 10}, {take: all}, {skip: 0}, {shard: {count: 1, index: 0}}]"):
+        same(order_of(folder, reader), "")
+
+
+def test_a_filter_of_numbered_positions_of_a_shuffled_reader_is_a_warning(folder):
+    direct = "{enumerate: {into: i}}, {filter: {expr: \"i % 5 != 0\"}}"
+    derived = "{enumerate: {into: i}}, {compute: {j: \"i % 5\"}}, {filter: {column: j, op: ne, value: 0}}"
+    for ops in (direct, derived):
+        holds(order_of(folder, "epochs: 2, shuffle: global", ops), "warning[T078]: `filter`", LEAKING, "choose them in `read`, before the shuffle")
+        for reader in ("epochs: 1, shuffle: global", "epochs: 2"):
+            same(order_of(folder, reader, ops), "")
+
+
 def test_a_model_that_is_evaluated_on_other_columns_is_a_warning(folder):
     arrays(folder)
     second = ("  r2: {kind: reader, source: {npy: {x: \"${data}/x.npy\"}}}\n"
