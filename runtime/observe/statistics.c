@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -234,39 +235,59 @@ static bool is_of_process(int file, int process)
            header.process_start == tnd_process_start(process, &state);
 }
 
-static void note_death(int folder, int process, uint64_t number)
+static int open_in(const char *path, int process)
 {
     char part[24];
+    int found = -1;
     snprintf(part, sizeof part, "-%d-", process);
-    DIR *open_folder = fdopendir(folder);
-    if (open_folder == NULL) {
-        close(folder);
-        return;
-    }
-    for (const struct dirent *entry; (entry = readdir(open_folder)) != NULL;) {
+    DIR *folder = opendir(path);
+    if (folder == NULL)
+        return -1;
+    for (const struct dirent *entry; found < 0 && (entry = readdir(folder)) != NULL;) {
         if (!tnd_pages_named(entry->d_name) || strstr(entry->d_name, part) == NULL)
             continue;
-        int file = openat(folder, entry->d_name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-        if (file < 0)
-            continue;
-        /* Without the note, it is only said that the process was killed or crashed. */
-        if (is_of_process(file, process) &&
-            pwrite(file, &number, sizeof number, offsetof(tnd_pages_header_t, killed_by)) < 0)
-            number = 0;
-        close(file);
+        found = openat(dirfd(folder), entry->d_name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+        if (found >= 0 && !is_of_process(found, process)) {
+            close(found);
+            found = -1;
+        }
     }
-    closedir(open_folder);
+    closedir(folder);
+    return found;
+}
+
+int tnd_pages_open_child(int process)
+{
+    tnd_pages_folders_t folders;
+    size_t count = tnd_pages_folders(&folders);
+    int found = -1;
+    for (size_t i = 0; i < count && found < 0; i++)
+        found = open_in(folders.path[i], process);
+    return found;
+}
+
+uint64_t tnd_pages_beat(int file)
+{
+    tnd_pages_header_t header;
+    uint64_t control[2]; /* tnd_control_state_t, and when that began */
+    if (pread(file, &header, sizeof header, 0) != (ssize_t)sizeof header)
+        return 0;
+    off_t page = (off_t)(header.shape.actors + (uint64_t)1) * TND_PAGE_BYTES;
+    if (pread(file, control, sizeof control, page + (off_t)offsetof(tnd_run_page_t, control)) !=
+        (ssize_t)sizeof control)
+        return 0;
+    return control[0] == TND_CONTROL_WAITS || control[0] == TND_CONTROL_WORKS ? control[1] : 0;
 }
 
 void tnd_pages_note_death(int process, int number)
 {
-    tnd_pages_folders_t folders;
-    size_t count = tnd_pages_folders(&folders);
-    for (size_t i = 0; i < count; i++) {
-        int folder = open(folders.path[i], O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        if (folder >= 0)
-            note_death(folder, process, (uint64_t)number);
-    }
+    uint64_t by = (uint64_t)number;
+    int file = tnd_pages_open_child(process);
+    if (file < 0)
+        return;
+    /* Without the note, it is only said that the process was killed or crashed. */
+    (void)!pwrite(file, &by, sizeof by, offsetof(tnd_pages_header_t, killed_by));
+    close(file);
 }
 
 /* --- a process's own -------------------------------------------------------------------------- */

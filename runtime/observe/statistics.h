@@ -260,6 +260,11 @@ uint64_t tnd_pages_last(uint64_t last_ns, const tnd_run_page_t *page);
 /*  Whether the file of a killed process is removed: its last change is 10 minutes old, unknown, or
  *  from before the machine was started. */
 bool tnd_pages_are_old(uint64_t last_ns, uint64_t now);
+/*  Opens the file of a child, which the caller closes; -1: it has none, or none yet. */
+int tnd_pages_open_child(int process);
+/*  When the control thread of that process last began a round, in nanoseconds of the monotonic
+ *  clock; 0: before its first and after its last one, and if the file cannot be read. */
+uint64_t tnd_pages_beat(int file);
 /*  Notes in the file of a child that a signal killed it.  The child has ended and is not reaped yet. */
 void tnd_pages_note_death(int process, int number);
 /*  Removes the files of killed processes of this run, which has ended. */

@@ -48,6 +48,7 @@ hosts:
   j: {{transport: {transport}, actors: [batch]}}
   m: {{transport: {transport}, actors: [mean]}}
 """
+STORED = SIX.replace("  j: ", "  k: {{transport: {transport}, actors: [keep]}}\n  j: ")
 LANES = """port: {port}
 hosts:
   a: {{transport: {transport}, actors: [feed]}}
@@ -62,17 +63,20 @@ class Run:
     """`tundish up` over a graph, and the steps that its leader writes."""
 
     def __init__(self, folder, overlay=SIX, transport="ipc", epochs=8, sleep_us=1000, settings="",
-                 lanes=1, prep="", read=""):
+                 lanes=1, prep="", read="", stored=False):
         self.folder = folder
         data = list(range(ROWS))
         write_npy(folder / "y.npy", "<i8", (ROWS,), struct.pack(f"<{ROWS}q", *data))
         write_npy(folder / "x.npy", "|u1", (ROWS, 64), bytes(i * 31 % 251 for i in range(ROWS * 64)))
         self.graph, self.overlay = folder / "graph.yaml", folder / "overlay.yaml"
         self.words = {"epochs": epochs, "sleep_us": sleep_us, "lanes": lanes, "settings": ""}
-        self.graph.write_text(GRAPH.format(data=folder, prep=prep, read=read,
+        self.stored = stored
+        graph = GRAPH.replace("  batch:", "  keep: {{kind: cache, limit: 16MiB}}\n  batch:").replace(
+            "prep -> batch", "prep -> keep -> batch") if stored else GRAPH
+        self.graph.write_text(graph.format(data=folder, prep=prep, read=read,
                                            **{**self.words, "settings": settings}))
         self.plain = folder / "plain.yaml"
-        self.plain.write_text(GRAPH.format(data=folder, prep="", read="",
+        self.plain.write_text(graph.format(data=folder, prep="", read="",
                                            **{**self.words, "sleep_us": 0}))
         self.files = [self.graph]
         if overlay is not None:
@@ -178,7 +182,7 @@ class Run:
 
     def quiet(self):
         """What one process makes of the same graph."""
-        key = json.dumps(self.words, sort_keys=True)
+        key = json.dumps([self.words, self.stored], sort_keys=True)
         if key not in QUIET:
             report, metrics = self.folder / "quiet.json", self.folder / "quiet.jsonl"
             done = subprocess.run([str(TUNDISH), "run", str(self.plain), "--quiet", "--report",
@@ -290,13 +294,16 @@ def test_a_batcher_while_a_worker_is_stopped(make, rounds):
     with make(epochs=20, settings=settings) as run:
         run.start()
         run.reaches(100)
-        run.kill("p0", signal.SIGSTOP)
-        run.hears("host p0 is lost")
+        worker = run.join("p+")  # `up` would replace a process of its own
+        run.works(worker, "p2")
+        worker.send_signal(signal.SIGSTOP)
+        run.hears("host p2 is lost")
         run.kill("j")
         run.hears("host j was lost")
         run.reaches(run.steps() + 20)
-        run.kill("p0", signal.SIGCONT)
+        worker.send_signal(signal.SIGCONT)
         run.ends(0, 60)
+        assert worker.wait(5) == 0
         run.is_as_quiet()
 
 
@@ -389,6 +396,40 @@ def test_a_step_that_hangs_ends_the_run(make, rounds):
         run.ends(1)
         one_sentence(run.said(), "the step of replica", "hangs: step 0 takes longer than 400 ms",
                      "thread", "sleeping")
+
+
+# --- what stays stopped ---------------------------------------------------------------------------
+
+SOON = "dead_after: 700 ms\nlink_timeout: 300 ms"  # a process is replaced after 1.3 s
+
+
+def stays_stopped(run, hosts):
+    """Stops hosts for good; `up` replaces them, and the run continues."""
+    before = {host: run.pid(host) for host in hosts}
+    heard = len(run.said())
+    for pid in before.values():
+        os.kill(pid, signal.SIGSTOP)
+    for host, pid in before.items():
+        replaced = until(lambda: f"host {host} is replaced\n{run.said()}", lambda: re.search(
+            rf"host {host} did not answer for ([0-9.]+) s and was replaced: "
+            r"it is started again in \d+ ms \(\d of 20\)", run.said()[heard:]), 10)
+        assert float(replaced[1]) >= 1.3, run.said()
+        assert not alive(pid)
+    run.reaches(run.steps() + 40)
+
+
+def test_what_stays_stopped_is_replaced(make, rounds):
+    for i in range(rounds):
+        draw = random.Random(f"stopped {i}")
+        with make(overlay=STORED, stored=True, epochs=6, settings=SOON,
+                  transport=["ipc", "tcp"][i % 2]) as run:
+            run.start()
+            run.reaches(draw.randint(1, 120))
+            for hosts in draw.sample(["rm", "j", "k"], 3):
+                stays_stopped(run, hosts)
+            run.ends(0)
+            run.is_as_quiet()
+            assert "killed by signal" not in run.said(), run.said()
 
 
 # --- hosts that join and leave --------------------------------------------------------------------

@@ -9,6 +9,7 @@
 #include <setjmp.h>
 
 #include "runtime/core/protocol/absence.h"
+#include "runtime/core/protocol/heartbeat.h"
 #include "runtime/core/message_validator.h"
 #include "runtime/core/cache.h"
 #include "runtime/core/checkpoint.h"
@@ -52,6 +53,7 @@ typedef enum {
     SIM_AT_BORN,    /* actor a starts */
     SIM_AT_BOOT,    /* the process of host a starts */
     SIM_AT_RESUME,  /* the process of host a resumes */
+    SIM_AT_PARENT,  /* the parent of the process of host a looks at it */
     SIM_AT_SESSION, /* the session's deadline */
     SIM_AT_WRITTEN, /* the manifest after step a */
     SIM_AT_FAULT,   /* fault a */
@@ -97,6 +99,7 @@ typedef enum {
     SIM_LIAR,
     SIM_LAG,
     SIM_HIDDEN_LAG,
+    SIM_STAYS_STOPPED,
     SIM_FAULT_KINDS
 } sim_fault_kind_t;
 
@@ -260,6 +263,8 @@ typedef struct {
     uint64_t expected_ns; /* by its clock, the latest time of its next look */
     uint64_t starved_ns;  /* of this pause: the leader was away too */
     uint32_t control_at_stop;
+    uint64_t beat_ns;                /* its last tick, in true time; 0: none yet */
+    tnd_heartbeat_t heartbeat;       /* as its parent knows it */
     tnd_absence_t leader_absence;    /* from its control, as this process knows it */
     uint64_t leader_lost_at;         /* in true time */
     uint32_t given_up_net, lost_net; /* last control: silent for it, lost by the leader */
@@ -295,6 +300,7 @@ typedef struct {
     uint64_t silences;         /* connections given up for silence */
     uint64_t transfers;        /* transfers longer than link_timeout */
     uint64_t strays;           /* connections that reached a wrong listener */
+    uint64_t replaced;         /* processes that stayed stopped */
     uint64_t openings, stalls; /* hosts that opened their data; that stopped reporting */
     uint64_t events, blocks, doubled, faults[SIM_FAULT_KINDS];
 } sim_counts_t;
@@ -552,6 +558,10 @@ void sim_process_dies(sim_t *self, uint32_t host, uint64_t back_ns);
 void sim_process_look(sim_t *self, uint32_t host);
 void sim_process_tick(sim_t *self, uint32_t host);
 void sim_process_boot(sim_t *self, uint32_t host);
+/*  As `up`: replaces the process if it stays stopped. */
+void sim_process_look_after(sim_t *self, uint32_t host);
+/*  Whether its process may die: it has no feeder and is not the leader's. */
+bool sim_process_is_soft(const sim_t *self, uint32_t host);
 /*  The actors of a host start. */
 void sim_process_actors(sim_t *self, uint32_t host);
 void sim_process_resume(sim_t *self, uint32_t host, uint32_t boots);

@@ -179,6 +179,9 @@ void sim_happen(sim_t *self, const sim_event_t *event)
     case SIM_AT_RESUME:
         sim_process_resume(self, event->a, event->b);
         break;
+    case SIM_AT_PARENT:
+        sim_process_look_after(self, event->a);
+        break;
     case SIM_AT_SESSION:
         self->session_at = TND_NEVER;
         sim_leader_run(self);

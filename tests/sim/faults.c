@@ -3,13 +3,12 @@
  *  Most faults strike when the joins have received so many blocks, so that all of them strike in a
  *  run however fast it is; the others a short time after the one before, while it is being healed.
  */
-#include <string.h>
-
 #include "tests/sim/cluster.h"
 
 static const uint64_t us = 1000, ms = 1000 * 1000;
 
-enum { HIDDEN_LAGS = 1200 }; /* the random stream that draws them */
+/*  Much longer than a run. */
+static const uint64_t for_ever_ns = UINT64_C(1) << 50;
 
 static const struct {
     const char *name;
@@ -48,96 +47,12 @@ static const struct {
     [SIM_LIAR] = {"liar", 0},
     [SIM_LAG] = {"lag", 0},
     [SIM_HIDDEN_LAG] = {"hidden_lag", 0},
+    [SIM_STAYS_STOPPED] = {"stays_stopped", 0},
 };
 
 const char *sim_fault_name(sim_fault_kind_t kind)
 {
     return kinds[kind].name;
-}
-
-/*  Faults during the start; some runs drain before the stream begins. */
-static void plan_moments(sim_t *self)
-{
-    static const sim_fault_kind_t some[] = {SIM_CUT_CONTROL, SIM_CUT_CONTROL,   SIM_PAUSE,
-                                            SIM_CUT_BOTH,    SIM_CRASH_PROCESS, SIM_HALF_OPEN};
-    self->moments = sim_random(self->plan.seed, 300 + self->plan.session);
-    sim_random_t *luck = &self->moments;
-    uint32_t count = sim_chance(luck, 30) ? sim_between(luck, 1, 3) : 0;
-    for (uint32_t i = 0; i < count; i++)
-        sim_agenda_put(&self->agenda, self->now + sim_below(luck, 15 * 1000 * 1000), SIM_AT_EARLY,
-                       some[sim_below(luck, sizeof some / sizeof *some)], 0, 0);
-    if (sim_chance(luck, 2))
-        sim_agenda_put(&self->agenda, self->now + sim_below(luck, 10 * 1000 * 1000), SIM_AT_DRAIN,
-                       0, 0, 0);
-}
-
-/*  No processor for a while, for all processes or for the hook of one actor. */
-static void plan_absences(sim_t *self)
-{
-    sim_random_t luck = sim_random(self->plan.seed, 600 + self->plan.session);
-    uint32_t starves = sim_chance(&luck, 20) ? sim_between(&luck, 1, 2) : 0;
-    for (uint32_t i = 0; i < starves; i++)
-        sim_agenda_put(&self->agenda, self->now + sim_below(&luck, 900 * 1000 * 1000), SIM_AT_EARLY,
-                       SIM_STARVE, 0, 0);
-    if (sim_chance(&luck, 8)) { /* while a host that is lost has to be back in time */
-        uint64_t at = self->now + sim_below(&luck, 300 * 1000 * 1000);
-        sim_agenda_put(&self->agenda, at, SIM_AT_EARLY, SIM_LONG_DEATH, 0, 0);
-        at += self->plan.dead_after_ns + sim_between(&luck, 100, 600) * ms;
-        sim_agenda_put(&self->agenda, at, SIM_AT_EARLY, SIM_STARVE, 0, 0);
-    }
-    if (sim_chance(&luck, 8))
-        sim_agenda_put(&self->agenda, self->now + sim_below(&luck, 500 * 1000 * 1000), SIM_AT_EARLY,
-                       SIM_LONG_STOP, 0, 0);
-    uint32_t works = sim_chance(&luck, 30) ? sim_between(&luck, 1, 3) : 0;
-    for (uint32_t i = 0; i < works; i++)
-        sim_agenda_put(&self->agenda, self->now + sim_below(&luck, 700 * 1000 * 1000), SIM_AT_EARLY,
-                       SIM_LONG_WORK, 0, 0);
-    luck = sim_random(self->plan.seed, 800 + self->plan.session);
-    uint32_t late = sim_chance(&luck, 20) ? sim_between(&luck, 1, 3) : 0;
-    for (uint32_t i = 0; i < late; i++)
-        sim_agenda_put(&self->agenda, self->now + sim_below(&luck, 500 * 1000 * 1000), SIM_AT_EARLY,
-                       SIM_LATE_CONTROL, 0, 0);
-}
-
-/*  The connections of one worker end again and again while it works, and it takes longer than they
- *  last: it is lost with most blocks that it begins, and never dies of one. */
-static void plan_flaps(sim_t *self)
-{
-    sim_random_t luck = sim_random(self->plan.seed, 700 + self->plan.session);
-    bool goes_on = self->flaps_left > 0; /* from the previous chain */
-    self->flaps_left = self->plan.flaps;
-    if (self->flaps_left > 0 && !goes_on)
-        sim_agenda_put(&self->agenda, self->now + sim_below(&luck, 300 * 1000 * 1000), SIM_AT_EARLY,
-                       SIM_FLAP, 0, 0);
-}
-
-/*  Links so slow that a block takes longer than `link_timeout`. */
-static void plan_crawls(sim_t *self)
-{
-    sim_random_t luck = sim_random(self->plan.seed, 900 + self->plan.session);
-    uint32_t crawls = sim_chance(&luck, 20) ? sim_between(&luck, 1, 3) : 0;
-    for (uint32_t i = 0; i < crawls; i++)
-        sim_agenda_put(&self->agenda, self->now + sim_below(&luck, 500 * 1000 * 1000), SIM_AT_EARLY,
-                       SIM_CRAWL, 0, 0);
-}
-
-/*  Strangers that know the names of actors, and paths that are long in one direction. */
-static void plan_strangers(sim_t *self)
-{
-    sim_random_t luck = sim_random(self->plan.seed, 1100 + self->plan.session);
-    uint32_t liars = sim_chance(&luck, 30) ? sim_between(&luck, 1, 12) : 0;
-    for (uint32_t i = 0; i < liars; i++)
-        sim_agenda_put(&self->agenda, self->now + sim_below(&luck, 300 * 1000 * 1000), SIM_AT_EARLY,
-                       SIM_LIAR, 0, 0);
-    uint32_t lags = sim_chance(&luck, 15) ? sim_between(&luck, 1, 3) : 0;
-    for (uint32_t i = 0; i < lags; i++)
-        sim_agenda_put(&self->agenda, self->now + sim_below(&luck, 300 * 1000 * 1000), SIM_AT_EARLY,
-                       SIM_LAG, 0, 0);
-    luck = sim_random(self->plan.seed, HIDDEN_LAGS + self->plan.session);
-    lags = sim_chance(&luck, 15) ? sim_between(&luck, 1, 3) : 0;
-    for (uint32_t i = 0; i < lags; i++)
-        sim_agenda_put(&self->agenda, self->now + sim_below(&luck, 300 * 1000 * 1000), SIM_AT_EARLY,
-                       SIM_HIDDEN_LAG, 0, 0);
 }
 
 /*  Draws a HELLO that cannot be of the peer that it names, as far as a listener can know: one of a
@@ -200,47 +115,6 @@ static bool flap(sim_t *self, uint64_t *lasts)
     if (self->flaps_left > 0)
         sim_agenda_put(&self->agenda, self->now + *lasts, SIM_AT_EARLY, SIM_FLAP, 0, 0);
     return strikes;
-}
-
-/*  Faults while hosts open their data. */
-static void plan_opening(sim_t *self)
-{
-    static const sim_fault_kind_t some[] = {SIM_CUT_CONTROL, SIM_CRASH_PROCESS, SIM_CRASH_PROCESS,
-                                            SIM_PAUSE,       SIM_HALF_OPEN,     SIM_LONG_STOP,
-                                            SIM_LONG_DEATH,  SIM_STARVE};
-    sim_random_t luck = sim_random(self->plan.seed, 1300 + self->plan.session);
-    if (!self->plan.opens || self->chain > 0)
-        return;
-    for (uint32_t i = sim_below(&luck, 5); i > 0; i--)
-        sim_agenda_put(&self->agenda, self->now + sim_below(&luck, 4000) * 5 * ms, SIM_AT_EARLY,
-                       some[sim_below(&luck, sizeof some / sizeof *some)], 0, 0);
-    if (sim_chance(&luck, 10))
-        sim_agenda_put(&self->agenda, self->now + sim_below(&luck, 4000) * 5 * ms, SIM_AT_DRAIN, 0,
-                       0, 0);
-}
-
-void sim_faults_plan(sim_t *self)
-{
-    const sim_plan_t *plan = &self->plan;
-    uint64_t expected = 0;
-    for (uint32_t l = 0; l < plan->lanes; l++)
-        expected += plan->epochs * (plan->count[l] / plan->block_rows);
-    self->fault_next = 0;
-    memset(self->kills, 0, sizeof self->kills);
-    self->fault_due = false;
-    for (uint32_t i = 0; i < plan->faults; i++)
-        self->fault_at_blocks[i] = self->blocks + expected *
-                                                      (i * 60 + sim_below(&self->bad_luck, 60)) /
-                                                      (plan->faults * 90);
-    self->drained = false;
-    self->drain_at =
-        plan->drain ? self->blocks + sim_below(&self->bad_luck, 1 + (uint32_t)expected) : TND_NEVER;
-    plan_moments(self);
-    plan_opening(self);
-    plan_absences(self);
-    plan_flaps(self);
-    plan_crawls(self);
-    plan_strangers(self);
 }
 
 void sim_drain(sim_t *self)
@@ -339,17 +213,14 @@ bool sim_fault_hides_hello(const sim_t *self, uint32_t h)
     return false;
 }
 
-/*  A host whose process may die: it has no feeder and is not the leader's. */
+/*  A host whose process may die. */
 static uint32_t any_soft_host(sim_t *self)
 {
     uint32_t found = SIM_NONE, seen = 0;
-    for (uint32_t h = 1; h < self->plan.hosts; h++) {
-        bool hard = !self->hosts[h].alive;
-        for (uint32_t id = self->plan.first_feeder; id < self->plan.reducer; id++)
-            hard = hard || self->actors[id].host == h;
-        if (!hard && sim_below(&self->bad_luck, ++seen) == 0)
+    for (uint32_t h = 1; h < self->plan.hosts; h++)
+        if (self->hosts[h].alive && sim_process_is_soft(self, h) &&
+            sim_below(&self->bad_luck, ++seen) == 0)
             found = h;
-    }
     return found;
 }
 
@@ -391,6 +262,17 @@ static void pause(sim_t *self, uint32_t h, uint64_t lasts)
     host->paused = true;
     host->resume_at = host->resume_at > self->now + lasts ? host->resume_at : self->now + lasts;
     sim_agenda_put(&self->agenda, self->now + lasts, SIM_AT_RESUME, h, host->boot, 0);
+}
+
+/*  No process has a processor until then; some may have had none already. */
+static void starve(sim_t *self, uint64_t until)
+{
+    uint64_t from = self->now > self->starved_until ? self->now : self->starved_until;
+    if (until <= from)
+        return;
+    for (uint32_t h = 0; h < self->plan.hosts; h++)
+        self->hosts[h].starved_ns += until - from;
+    self->starved_until = until;
 }
 
 static tnd_role_t answers(sim_t *self)
@@ -453,9 +335,7 @@ static bool strike(sim_t *self, sim_fault_kind_t kind, uint64_t *lasts)
                 self->hosts[h].keeps_links = true;
             }
         *lasts += 20 * ms;
-        for (h = 0; h < self->plan.hosts; h++)
-            self->hosts[h].starved_ns += *lasts;
-        self->starved_until = self->now + *lasts;
+        starve(self, self->now + *lasts);
         return true;
     case SIM_LONG_STOP:
         if ((h = any_soft_host(self)) == SIM_NONE)
@@ -463,6 +343,16 @@ static bool strike(sim_t *self, sim_fault_kind_t kind, uint64_t *lasts)
         *lasts = self->plan.dead_after_ns + sim_between(luck, 50, 1500) * ms;
         sim_say(self, "  of host %s", self->host_names[h]);
         pause(self, h, *lasts);
+        self->hosts[h].keeps_links = true;
+        return true;
+    case SIM_STAYS_STOPPED:
+        /* One that has not worked yet is not judged, and start_timeout ends the run. */
+        if (!self->plan.parents || (h = any_soft_host(self)) == SIM_NONE ||
+            self->hosts[h].beat_ns == 0)
+            return false;
+        *lasts = 2 * self->plan.dead_after_ns;
+        sim_say(self, "  of host %s", self->host_names[h]);
+        pause(self, h, for_ever_ns);
         self->hosts[h].keeps_links = true;
         return true;
     case SIM_LONG_WORK:

@@ -27,7 +27,8 @@ enum {
     USE_BUCKETS = 18,
     USE_SLEEP = 19,
     USE_PACKING = 20,
-    USE_DEVICES = 21
+    USE_DEVICES = 21,
+    USE_PARENTS = 22
 };
 
 static const uint64_t us = 1000, ms = 1000 * 1000;
@@ -504,6 +505,7 @@ void sim_plan_draw(sim_plan_t *self, uint64_t seed, uint32_t session)
     draw_rogue(self);
     draw_checkpoints(self);
     self->after = sim_hash(seed, USE_AFTER) % 100 < 12;
+    self->parents = sim_hash(seed, USE_PARENTS) % 100 < 50;
     self->ports = sim_hash(seed, USE_PORTS) % 100 < 35;
     draw_opening(self);
     draw_preempted(self);

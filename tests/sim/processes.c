@@ -24,6 +24,7 @@ void sim_process_look(sim_t *self, uint32_t h)
 void sim_process_tick(sim_t *self, uint32_t h)
 {
     const sim_plan_t *plan = &self->plan;
+    self->hosts[h].beat_ns = self->now;
     for (uint32_t id = 0; id < plan->member_count; id++) {
         sim_actor_t *actor = &self->actors[id];
         if (actor->host != h || !actor->alive)
@@ -46,6 +47,37 @@ void sim_process_tick(sim_t *self, uint32_t h)
         sim_leader_lose(self);
     sim_agenda_put(&self->agenda, self->now + plan->link_timeout_ns / 8, SIM_AT_TICK, h,
                    self->hosts[h].boot, 0);
+}
+
+bool sim_process_is_soft(const sim_t *self, uint32_t h)
+{
+    bool soft = h > 0;
+    for (uint32_t id = self->plan.first_feeder; id < self->plan.reducer; id++)
+        soft = soft && self->actors[id].host != h;
+    return soft;
+}
+
+void sim_process_look_after(sim_t *self, uint32_t h)
+{
+    const sim_plan_t *plan = &self->plan;
+    sim_host_t *host = &self->hosts[h];
+    uint64_t every = plan->dead_after_ns / 8, lag = 0;
+    if (self->now < self->starved_until) {
+        sim_agenda_put(&self->agenda, self->starved_until, SIM_AT_PARENT, h, 0, 0);
+        return;
+    }
+    uint64_t silent =
+        tnd_heartbeat_look(&host->heartbeat, host->alive ? host->beat_ns : 0, every, self->now);
+    if (host->alive && sim_process_is_soft(self, h) &&
+        silent >= tnd_heartbeat_limit(plan->link_timeout_ns, plan->dead_after_ns)) {
+        if (!host->paused || self->now < host->paused_at + host->starved_ns + plan->dead_after_ns)
+            sim_violate(self, "host %s is replaced, although it works", self->host_names[h]);
+        sim_say(self, "host %s stays stopped, and its parent kills it", self->host_names[h]);
+        self->counts.replaced++;
+        lag = sim_hash(plan->seed + host->life, h) % 100 * 1000 * 1000;
+        sim_process_dies(self, h, 1000 * 1000 + lag);
+    }
+    sim_agenda_put(&self->agenda, self->now + every, SIM_AT_PARENT, h, 0, 0);
 }
 
 void sim_process_actors(sim_t *self, uint32_t h)
@@ -98,6 +130,7 @@ void sim_process_dies(sim_t *self, uint32_t h, uint64_t back_ns)
         return;
     sim_say(self, "the process of host %s dies", self->host_names[h]);
     host->alive = host->paused = false;
+    host->beat_ns = 0;
     host->boot++;
     for (uint32_t id = 0; id < self->plan.member_count; id++)
         if (self->actors[id].host == h)

@@ -181,7 +181,7 @@ def a_worker_that_sleeps_through_the_end(folder):
     path = topology(folder, read=", epochs: 6000", links=["read -> prep -> batch -> feed"],
                     actors="  prep: {kind: preprocessor}\n" + FEED % "")
     overlay = folder / "two.yaml"
-    overlay.write_text(f"port: {free_port()}\ndead_after: 500ms\nhosts:\n"
+    overlay.write_text(f"port: {free_port()}\nhosts:\n"
                        "  a: {actors: [read, batch, feed]}\n  b: {actors: [prep]}\n"
                        "  c: {actors: [prep]}\n")
     started = Started("up", path, overlay)

@@ -228,9 +228,13 @@ static void signal_children(up_t *up)
     (void)tnd_output_merge_repeats(&up->merge, "tundish run: leaving");
     up->pressed++;
     up->press_ns = tnd_clock_now() + (up->signals > 1 ? late_ns : patience_ns);
-    for (uint32_t i = 0; i < up->count; i++)
-        if (up->children[i].process.pid > 0)
-            kill(up->children[i].process.pid, number);
+    for (uint32_t i = 0; i < up->count; i++) {
+        tnd_child_t *process = &up->children[i].process;
+        if (process->pid > 0 && number == SIGKILL)
+            tnd_child_kill(process);
+        else if (process->pid > 0)
+            kill(process->pid, number);
+    }
 }
 
 /*  Shows the rest of a child's output and closes the pipe. */
@@ -318,7 +322,8 @@ static void take_signal(up_t *up, int files)
     }
 }
 
-/*  Restarts children that are due, reaps those that ended a while ago; returns when one is due. */
+/*  Restarts children that are due, reaps those that ended a while ago, and kills those that do not
+ *  work any more; returns when one is due. */
 static uint64_t start_again(up_t *up)
 {
     uint64_t next = TND_NEVER, now = tnd_clock_now();
@@ -326,6 +331,9 @@ static uint64_t start_again(up_t *up)
         tnd_child_t *process = &up->children[i].process;
         uint64_t reap_ns = tnd_child_reap(process, now);
         next = up->running > 0 && reap_ns < next ? reap_ns : next;
+        uint64_t look_ns =
+            up->led && up->code == TND_EXIT_OK ? tnd_child_look_after(process, now) : TND_NEVER;
+        next = look_ns < next ? look_ns : next;
         if (process->again_ns == 0)
             continue;
         if (!up->led || up->code != TND_EXIT_OK || up->signals > 1) {
@@ -526,9 +534,9 @@ const tnd_command_t tnd_command_up = {
     .details =
         "Each host is a process, `tundish run FILES...  --host NAME`; its output is shown with\n"
         "its name before it.  Ctrl-C drains all hosts; a second one ends them.  A host without\n"
-        "replicas that is killed is restarted, as `restart:` and `restarts:` define, and the\n"
-        "run continues.  If a host fails in another way, the others are stopped; `up` returns\n"
-        "its exit code.\n"
+        "replicas that is killed, or stays stopped, is replaced, as `restart:` and\n"
+        "`restarts:` define, and the run continues.  If a host fails in another way, the others\n"
+        "are stopped; `up` returns its exit code.\n"
         "\n"
         "It starts the hosts whose `address:` is this machine, and lists the others: start\n"
         "those on their machines by the same command, or each by `tundish run FILES...  --host\n"

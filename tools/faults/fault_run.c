@@ -114,6 +114,8 @@ void tnd_fault_run_begin(tnd_fault_run_t *self, tnd_sandbox_t *sandbox, uint64_t
                                           .hosts = self->hosts,
                                           .host_count = plan->host_count,
                                           .dead_after_ns = plan->dead_after_ns,
+                                          .stop_most_ns =
+                                              plan->dead_after_ns + plan->link_timeout_ns * 3 / 2,
                                           .patience_ns = tnd_host_absence_limits(plan).grace_ns,
                                           .all = self->request->all,
                                           .disk = sandbox->keeps};

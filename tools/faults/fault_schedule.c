@@ -128,7 +128,8 @@ static uint64_t draw_length(tnd_fault_schedule_t *self, tnd_fault_schedule_kind_
     case TND_FAULT_COPIES_LATE:
         return between(self, 5 * ms, dead / 4);
     case TND_FAULT_STOP:
-        return between(self, dead + dead / 10, dead + dead / 4);
+        return between(self, least(dead + dead / 10, self->config.stop_most_ns),
+                       least(dead + dead / 4, self->config.stop_most_ns));
     case TND_FAULT_SLOW:
     case TND_FAULT_DEVICE_SLOW:
         return between(self, 300 * ms, 2000 * ms);

@@ -52,6 +52,7 @@ typedef struct {
     const uint8_t *hosts; /* TND_FAULT_* of each; owned by the caller */
     uint32_t host_count;
     uint64_t dead_after_ns; /* a peer that is silent for this time is lost */
+    uint64_t stop_most_ns;  /* `up` replaces a process that is stopped for longer */
     uint64_t patience_ns;   /* likewise one whose connections have ended */
     bool all, disk;
 } tnd_fault_schedule_config_t;

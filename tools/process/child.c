@@ -17,6 +17,9 @@
 /*  After this time all threads of a killed process have ended, so reaping does not block. */
 static const uint64_t reap_after_ns = 1000000000;
 
+/*  How often its heartbeat is looked at, or more often if it would be replaced soon. */
+static const uint64_t look_most_ns = 1000000000;
+
 char **tnd_child_words(const tnd_request_t *request, const char *host, bool leads, bool saves)
 {
     size_t room = request->file_count + 2 * request->setting_count + 24, used = 0;
@@ -86,6 +89,10 @@ bool tnd_child_start(tnd_child_t *self, char *const *words, const tnd_child_term
     if (pid < 0)
         return false;
     self->pid = pid;
+    self->pages = -1;
+    self->heartbeat = (tnd_heartbeat_t){0};
+    self->look_ns = self->silent_ns = 0;
+    self->killed = false;
     tnd_restart_policy_born(&self->supervise, tnd_clock_now());
     return true;
 }
@@ -124,6 +131,34 @@ static bool can_be_mended(const tnd_child_t *self, int status)
     return false;
 }
 
+uint64_t tnd_child_look_after(tnd_child_t *self, uint64_t now)
+{
+    const tnd_plan_t *plan = self->plan;
+    bool replaceable =
+        plan->hosts[self->host].restart != TND_RESTART_NEVER && plan->restarts.max > 0;
+    if (self->pid <= 0 || !replaceable || self->silent_ns != 0)
+        return TND_NEVER;
+    if (now < self->look_ns)
+        return self->look_ns;
+    uint64_t limit = tnd_heartbeat_limit(plan->link_timeout_ns, plan->dead_after_ns);
+    uint64_t every = limit / 8 < look_most_ns ? limit / 8 : look_most_ns;
+    self->pages = self->pages < 0 ? tnd_pages_open_child(self->pid) : self->pages;
+    uint64_t beat = self->pages < 0 ? 0 : tnd_pages_beat(self->pages);
+    uint64_t silent = tnd_heartbeat_look(&self->heartbeat, beat, every, now);
+    self->look_ns = now + every;
+    if (silent < limit)
+        return self->look_ns;
+    self->silent_ns = silent;
+    kill(self->pid, SIGKILL);
+    return TND_NEVER;
+}
+
+void tnd_child_kill(tnd_child_t *self)
+{
+    self->killed = true;
+    kill(self->pid, SIGKILL);
+}
+
 bool tnd_child_has_ended(const tnd_child_t *self, int *status_p)
 {
     siginfo_t info = {.si_pid = 0};
@@ -145,6 +180,22 @@ uint64_t tnd_child_reap(tnd_child_t *self, uint64_t now)
     return TND_NEVER;
 }
 
+/*  How it ended, with anything but success.  `fate`: of one that was silent. */
+static void describe(const tnd_child_t *self, int status, const char *fate, char *how, size_t room)
+{
+    int code = tnd_child_code(status);
+    if (!WIFSIGNALED(status))
+        snprintf(how, room, "ended with %d: %s", code, tnd_child_meaning(code));
+    else if (self->silent_ns != 0)
+        snprintf(how, room, "did not answer for %.3g s and was %s", 1e-9 * (double)self->silent_ns,
+                 fate);
+    else if (self->killed)
+        snprintf(how, room, "did not end and was killed");
+    else
+        snprintf(how, room, "was killed by signal %d (%s)", WTERMSIG(status),
+                 strsignal(WTERMSIG(status)));
+}
+
 tnd_child_verdict_t tnd_child_ended(tnd_child_t *self, int status, bool needed, char *text,
                                     size_t room)
 {
@@ -157,11 +208,9 @@ tnd_child_verdict_t tnd_child_ended(tnd_child_t *self, int status, bool needed, 
     char how[128];
     if (WIFSIGNALED(status))
         tnd_pages_note_death(self->pid, WTERMSIG(status));
-    if (WIFSIGNALED(status))
-        snprintf(how, sizeof how, "was killed by signal %d (%s)", WTERMSIG(status),
-                 strsignal(WTERMSIG(status)));
-    else
-        snprintf(how, sizeof how, "ended with %d: %s", code, tnd_child_meaning(code));
+    describe(self, status, "killed", how, sizeof how);
+    if (self->pages >= 0)
+        close(self->pages);
     uint64_t now = tnd_clock_now();
     (void)tnd_child_reap(self, TND_NEVER);
     self->unreaped = self->pid;
@@ -182,6 +231,7 @@ tnd_child_verdict_t tnd_child_ended(tnd_child_t *self, int status, bool needed, 
                  self->supervise.deaths + 1, how, limits.max);
         return TND_CHILD_LIMIT;
     }
+    describe(self, status, "replaced", how, sizeof how);
     snprintf(text, room, "%s: " TND_LOG_RESTART " %" PRIu64 " ms (%" PRIu32 " of %" PRIu32 ")", how,
              (self->again_ns - now) / 1000000, self->supervise.deaths, limits.max);
     return TND_CHILD_AGAIN;

@@ -2,7 +2,7 @@
  *
  *  The plan (`restart:`, `restarts:`) and the way it ended decide about a restart: on-failure means
  *  that a signal killed it.  A wrong command line, topology or data file will be wrong the next
- *  time too.
+ *  time too.  One that does not work any more, because it is stopped for example, is killed.
  *
  *  Threads: start on a thread that outlives the children, because they end with it. */
 #ifndef TND_TOOLS_PROCESS_CHILD_H
@@ -11,6 +11,7 @@
 #include <signal.h>
 #include <sys/types.h>
 
+#include "runtime/core/protocol/heartbeat.h"
 #include "runtime/core/protocol/restart.h"
 #include "tools/cli/load.h"
 
@@ -23,6 +24,11 @@ typedef struct {
     pid_t unreaped;    /* the process before it, which has ended but is not reaped; 0: none */
     uint64_t reap_ns;  /* when it will be reaped */
     tnd_restart_policy_t supervise;
+    int pages; /* its statistics file; -1: it has none yet */
+    tnd_heartbeat_t heartbeat;
+    uint64_t look_ns;   /* when its heartbeat is looked at; TND_NEVER: no more */
+    uint64_t silent_ns; /* it was killed because it had been silent for so long */
+    bool killed;        /* it was killed because it did not end */
 } tnd_child_t;
 
 /*  Its streams; -1: those of this process. */
@@ -39,6 +45,12 @@ void tnd_child_words_free(char **words);
 
 /*  Errors: false, with errno. */
 bool tnd_child_start(tnd_child_t *self, char *const *words, const tnd_child_terms_t *terms);
+
+/*  Kills a process that has not worked for so long that the leader has lost it, if it may be
+ *  restarted.  Returns when to look again; TND_NEVER: it is not looked after. */
+uint64_t tnd_child_look_after(tnd_child_t *self, uint64_t now);
+/*  Kills it, because it does not end although it was told to. */
+void tnd_child_kill(tnd_child_t *self);
 
 typedef enum {
     TND_CHILD_OVER,  /* it succeeded, or a restart would not help */

@@ -123,7 +123,7 @@ static void end_processes(tnd_process_supervisor_t *self)
         (void)take_events(self, until, true);
     for (uint32_t i = 0; i < self->count; i++)
         if (self->kept[i].pidfd >= 0)
-            kill(self->kept[i].process.pid, SIGKILL);
+            tnd_child_kill(&self->kept[i].process);
     while (any_runs(self))
         (void)take_events(self, TND_NEVER, true);
     for (uint32_t i = 0; i < self->count; i++)
@@ -146,6 +146,8 @@ static void *supervisor_main(void *context)
                 wake = kept->process.again_ns;
             uint64_t reap_ns = tnd_child_reap(&kept->process, now);
             wake = reap_ns < wake ? reap_ns : wake;
+            uint64_t look_ns = tnd_child_look_after(&kept->process, now);
+            wake = look_ns < wake ? look_ns : wake;
         }
         if (!take_events(self, wake, false))
             break;
