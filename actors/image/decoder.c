@@ -95,11 +95,9 @@ bool tnd_decoder_scale(tnd_decoder_t *self, uint32_t ratio, uint32_t *height_p, 
     return true;
 }
 
-static tnd_status_t decode_stored(tnd_decoder_t *self, const tnd_window_t *window, uint8_t *out,
-                                  tnd_error_t *error)
+bool tnd_decoder_is_deep(const tnd_decoder_t *self)
 {
-    return self->is_png ? tnd_png_decode(self->png, window, out, error)
-                        : tnd_jpeg_decode(self->jpeg, window, out, error);
+    return self->is_png && tnd_png_is_deep(self->png);
 }
 
 /*  Where the pixel (y, x) of the turned picture is stored. By orientation: 1 as it is, 2 mirrored,
@@ -126,11 +124,11 @@ static void turn(const tnd_decoder_t *self, const tnd_window_t *window, const tn
         }
 }
 
-tnd_status_t tnd_decoder_decode(tnd_decoder_t *self, const tnd_window_t *window, uint8_t *out,
+static tnd_status_t decode_jpeg(tnd_decoder_t *self, const tnd_window_t *window, uint8_t *out,
                                 tnd_error_t *error)
 {
     if (self->orientation == 1)
-        return decode_stored(self, window, out, error);
+        return tnd_jpeg_decode(self->jpeg, window, out, error);
     uint32_t lines[2], columns[2];
     stored_at(self, window->top, window->left, &lines[0], &columns[0]);
     stored_at(self, window->top + window->height - 1, window->left + window->width - 1, &lines[1],
@@ -145,7 +143,34 @@ tnd_status_t tnd_decoder_decode(tnd_decoder_t *self, const tnd_window_t *window,
         self->stored = tnd_resize(self->stored, bytes, 1);
         self->room = bytes;
     }
-    TND_TRY(decode_stored(self, &stored, self->stored, error));
+    TND_TRY(tnd_jpeg_decode(self->jpeg, &stored, self->stored, error));
     turn(self, window, &stored, out);
+    return TND_OK;
+}
+
+/*  Makes samples of 16 bits of those of 8, which are at the start of the same memory; from the last
+ *  one on, so that none is overwritten before it is read. */
+static void widen(size_t count, tnd_sample_t sample, void *samples)
+{
+    const uint8_t *bytes = samples;
+    uint16_t *whole = samples;
+    float *floats = samples;
+    for (size_t i = count; i-- > 0;) {
+        uint16_t value = (uint16_t)(bytes[i] * 256u);
+        if (sample == TND_SAMPLE_U16)
+            whole[i] = value;
+        else
+            floats[i] = value;
+    }
+}
+
+tnd_status_t tnd_decoder_decode(tnd_decoder_t *self, const tnd_window_t *window,
+                                tnd_sample_t sample, void *out, tnd_error_t *error)
+{
+    if (self->is_png)
+        return tnd_png_decode(self->png, window, sample, out, error);
+    TND_TRY(decode_jpeg(self, window, out, error));
+    if (sample != TND_SAMPLE_U8)
+        widen((size_t)window->height * window->width * self->format->channels, sample, out);
     return TND_OK;
 }

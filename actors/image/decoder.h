@@ -25,9 +25,12 @@ tnd_status_t tnd_decoder_open(tnd_decoder_t *self, const uint8_t *bytes, size_t 
  *  which stays as it is. */
 bool tnd_decoder_scale(tnd_decoder_t *self, uint32_t ratio, uint32_t *height_p, uint32_t *width_p);
 
-/*  Decodes a part, which is inside the picture, to height x width x channels bytes. Errors:
- *  TND_FAILED. */
-tnd_status_t tnd_decoder_decode(tnd_decoder_t *self, const tnd_window_t *window, uint8_t *out,
-                                tnd_error_t *error) TND_CHECKED;
+/*  Whether the open picture has 16 bits per channel, of which u8 has the high byte only. */
+bool tnd_decoder_is_deep(const tnd_decoder_t *self);
+
+/*  Decodes a part, which is inside the picture, to height x width x channels samples. Pixels of a
+ *  JPEG are multiplied by 256 for types of 16 bits, as by TensorFlow. Errors: TND_FAILED. */
+tnd_status_t tnd_decoder_decode(tnd_decoder_t *self, const tnd_window_t *window,
+                                tnd_sample_t sample, void *out, tnd_error_t *error) TND_CHECKED;
 
 #endif

@@ -69,7 +69,7 @@ uint64_t tnd_decoder_probe(const tnd_picture_format_t *format)
     if (status == TND_OK) {
         bytes = (size_t)all.height * all.width * format->channels;
         pixels = tnd_allocate(bytes, 1);
-        status = tnd_decoder_decode(decoder, &all, pixels, &error);
+        status = tnd_decoder_decode(decoder, &all, TND_SAMPLE_U8, pixels, &error);
     }
     uint64_t hash = XXH3_64bits_withSeed(pixels, status == TND_OK ? bytes : 0, (uint64_t)status);
     tnd_decoder_free(&decoder);

@@ -17,6 +17,10 @@ typedef struct {
     uint64_t pixels_max;
 } tnd_picture_format_t;
 
+/*  How the channels of decoded pixels are stored: u8 has 0 to 255; u16, and f32 without fractions,
+ *  0 to 65535. */
+typedef enum { TND_SAMPLE_U8, TND_SAMPLE_U16, TND_SAMPLE_F32 } tnd_sample_t;
+
 /*  A rectangle of pixels. */
 typedef struct {
     uint32_t top, left, height, width;
@@ -25,6 +29,12 @@ typedef struct {
 /*  Sizes of files that are too large for the memory that the operation reserves. */
 tnd_status_t tnd_picture_format_check(const tnd_picture_format_t *self, uint32_t height,
                                       uint32_t width, tnd_error_t *error) TND_CHECKED;
+
+/*  In bytes. */
+static inline size_t tnd_sample_size(tnd_sample_t sample)
+{
+    return sample == TND_SAMPLE_U8 ? 1 : sample == TND_SAMPLE_U16 ? 2 : 4;
+}
 
 /*  The brightness of a colour, as in JPEG: 0.299 R + 0.587 G + 0.114 B, rounded. */
 static inline uint8_t tnd_picture_luma(const uint8_t *rgb)

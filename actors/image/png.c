@@ -98,11 +98,21 @@ tnd_status_t tnd_png_open(tnd_png_t *self, const uint8_t *bytes, size_t size, ui
     return tnd_picture_format_check(self->format, *height_p, *width_p, error);
 }
 
+bool tnd_png_is_deep(const tnd_png_t *self)
+{
+    return self->header.bit_depth == 16;
+}
+
+static bool is_grey(const tnd_png_t *self)
+{
+    return self->header.color_type == SPNG_COLOR_TYPE_GRAYSCALE ||
+           self->header.color_type == SPNG_COLOR_TYPE_GRAYSCALE_ALPHA;
+}
+
 /*  Of a file without colours the three numbers of a pixel are equal. */
 static void convert(const tnd_png_t *self, size_t count, uint8_t *out, const uint8_t *in)
 {
-    bool grey = self->header.color_type == SPNG_COLOR_TYPE_GRAYSCALE ||
-                self->header.color_type == SPNG_COLOR_TYPE_GRAYSCALE_ALPHA;
+    bool grey = is_grey(self);
     if (self->format->channels != 1) {
         memcpy(out, in, count * self->format->channels);
         return;
@@ -111,11 +121,60 @@ static void convert(const tnd_png_t *self, size_t count, uint8_t *out, const uin
         out[i] = grey ? in[0] : tnd_picture_luma(in);
 }
 
-static tnd_status_t decode_lines(tnd_png_t *self, const tnd_window_t *window, uint8_t *out,
-                                 tnd_error_t *error)
+/*  The brightness of a colour as libpng computes it for TensorFlow: rounded if the file has 16 bits
+ *  per channel, cut off if it has 8. */
+static uint16_t deep_luma(const tnd_png_t *self, const uint16_t *rgb)
 {
-    uint32_t channels = self->format->channels, pixel = channels == 4 ? 4 : 3;
-    int format = channels == 4 ? SPNG_FMT_RGBA8 : SPNG_FMT_RGB8;
+    enum { RED = 9797, GREEN = 19234, BLUE = 3737, ONE = 15, EIGHT = 257 };
+    if (rgb[0] == rgb[1] && rgb[0] == rgb[2])
+        return rgb[0];
+    uint32_t sum = RED * (uint32_t)rgb[0] + GREEN * (uint32_t)rgb[1] + BLUE * (uint32_t)rgb[2];
+    if (tnd_png_is_deep(self))
+        return (uint16_t)((sum + (1u << (ONE - 1))) >> ONE);
+    return (uint16_t)((sum / EIGHT >> ONE) * EIGHT);
+}
+
+/*  `in` has four channels. */
+static void convert_deep(const tnd_png_t *self, size_t count, tnd_sample_t sample, void *out,
+                         const uint16_t *in)
+{
+    uint32_t channels = self->format->channels;
+    bool mixes = channels == 1 && !is_grey(self);
+    uint16_t *whole = out;
+    float *floats = out;
+    for (size_t i = 0; i < count; i++, in += 4)
+        for (uint32_t c = 0; c < channels; c++) {
+            uint16_t value = mixes ? deep_luma(self, in) : in[c];
+            if (sample == TND_SAMPLE_U16)
+                *whole++ = value;
+            else
+                *floats++ = value;
+        }
+}
+
+/*  How the library gives pixels, and how many bytes each has. */
+static int layout(const tnd_png_t *self, tnd_sample_t sample, uint32_t *pixel_p)
+{
+    if (sample != TND_SAMPLE_U8)
+        return *pixel_p = 8, SPNG_FMT_RGBA16;
+    *pixel_p = self->format->channels == 4 ? 4 : 3;
+    return self->format->channels == 4 ? SPNG_FMT_RGBA8 : SPNG_FMT_RGB8;
+}
+
+static void convert_line(const tnd_png_t *self, size_t count, tnd_sample_t sample, void *out,
+                         const uint8_t *in)
+{
+    if (sample == TND_SAMPLE_U8)
+        convert(self, count, out, in);
+    else
+        convert_deep(self, count, sample, out, (const uint16_t *)(const void *)in);
+}
+
+static tnd_status_t decode_lines(tnd_png_t *self, const tnd_window_t *window, tnd_sample_t sample,
+                                 uint8_t *out, tnd_error_t *error)
+{
+    uint32_t channels = self->format->channels, pixel;
+    int format = layout(self, sample, &pixel);
     int flags = channels == 4 ? SPNG_DECODE_TRNS : 0;
     bool whole = self->header.interlace_method != 0; /* its lines come in several passes */
     size_t bytes = (size_t)self->header.width * pixel;
@@ -130,7 +189,7 @@ static tnd_status_t decode_lines(tnd_png_t *self, const tnd_window_t *window, ui
         TND_TRY(check(
             spng_decode_image(self->context, NULL, 0, format, flags | SPNG_DECODE_PROGRESSIVE),
             error));
-    size_t out_bytes = (size_t)window->width * channels;
+    size_t out_bytes = window->width * channels * tnd_sample_size(sample);
     for (uint32_t y = 0; y < window->top + window->height; y++) {
         uint8_t *line = self->lines + (whole ? y * bytes : 0);
         if (!whole) {
@@ -138,16 +197,16 @@ static tnd_status_t decode_lines(tnd_png_t *self, const tnd_window_t *window, ui
             TND_TRY(check(code == SPNG_EOI ? 0 : code, error));
         }
         if (y >= window->top)
-            convert(self, window->width, out + (y - window->top) * out_bytes,
-                    line + (size_t)window->left * pixel);
+            convert_line(self, window->width, sample, out + (y - window->top) * out_bytes,
+                         line + (size_t)window->left * pixel);
     }
     return TND_OK;
 }
 
-tnd_status_t tnd_png_decode(tnd_png_t *self, const tnd_window_t *window, uint8_t *out,
-                            tnd_error_t *error)
+tnd_status_t tnd_png_decode(tnd_png_t *self, const tnd_window_t *window, tnd_sample_t sample,
+                            void *out, tnd_error_t *error)
 {
-    tnd_status_t status = decode_lines(self, window, out, error);
+    tnd_status_t status = decode_lines(self, window, sample, out, error);
     close_context(self);
     return status;
 }

@@ -1,7 +1,8 @@
 /*  actors/image/png.h - decodes PNG by libspng.
  *
- *  Of 16 bits per channel the high 8 are taken, and palettes become colours, as in TensorFlow.
- *  Grey from colours is that of JPEG.
+ *  As in TensorFlow, palettes become colours, u8 has the high byte of 16 bits per channel, and of
+ *  u16, 8 bits are multiplied by 257.  Grey from colours is that of JPEG in u8, and that of libpng
+ *  in u16; the exponent of a gAMA chunk is not used for it.
  *
  *  The CRC-32 of every chunk is compared, also where only a part is decoded.  The Adler-32 of the
  *  pixels, which the CRCs cover, is not.
@@ -27,10 +28,13 @@ bool tnd_png_is(const uint8_t *bytes, size_t size);
 tnd_status_t tnd_png_open(tnd_png_t *self, const uint8_t *bytes, size_t size, uint32_t *height_p,
                           uint32_t *width_p, tnd_error_t *error) TND_CHECKED;
 
-/*  Decodes a part, which is inside the picture, to height x width x channels bytes. Errors:
+/*  Whether the open picture has 16 bits per channel. */
+bool tnd_png_is_deep(const tnd_png_t *self);
+
+/*  Decodes a part, which is inside the picture, to height x width x channels samples. Errors:
  *  TND_FAILED. */
-tnd_status_t tnd_png_decode(tnd_png_t *self, const tnd_window_t *window, uint8_t *out,
-                            tnd_error_t *error) TND_CHECKED;
+tnd_status_t tnd_png_decode(tnd_png_t *self, const tnd_window_t *window, tnd_sample_t sample,
+                            void *out, tnd_error_t *error) TND_CHECKED;
 
 /*  The version of the library. */
 const char *tnd_png_library(void);

@@ -93,6 +93,43 @@ def test_pictures_of_every_kind_are_decoded(folder):
     assert rows(one) == [[0, 0, 7, 255]] * 3 + [[0, 0, 7, 5], [0, 0, 0, 255]]
 
 
+def test_sixteen_bits_per_channel_are_kept(folder):
+    """The numbers of tf.io.decode_png(dtype=tf.uint16): 8 bits times 257, grey by libpng's weights."""
+    deep = lambda y, x: struct.pack(">H", 1000 + 4 * y + x)
+    (folder / "data").mkdir()
+    files = {"a": png(4, 4, 0, 16, deep), "b": png(4, 4, 0, 16, deep, interlaced=True),
+             "c": png(4, 4, 2, 16, lambda y, x: struct.pack(">3H", 65535, 300 * y, 7 * x)),
+             "d": png(4, 4, 2, 8, lambda y, x: bytes([200, 30 * y, 7 * x])),
+             "e": png(4, 4, 6, 16, lambda y, x: struct.pack(">4H", 1, 2, 3, 4 + x))}
+    for name, data in files.items():
+        (folder / f"data/{name}.png").write_bytes(data)
+    every = [(y, x) for y in range(4) for x in range(4)]
+    grey = list(range(1000, 1016))
+    luma = lambda r, g, b, half: (9797 * r + 19234 * g + 3737 * b + half) >> 15
+    fit = "then: [{resize_with_crop_or_pad: {size: [4, 4]}}]"
+    assert rows(write(folder, options="channels: 1, dtype: u16, " + fit)) == [
+        grey, grey, [luma(65535, 300 * y, 7 * x, 16384) for y, x in every],
+        [luma(200, 30 * y, 7 * x, 0) * 257 for y, x in every], [2] * 16]
+    four = rows(write(folder, options="channels: 4, dtype: u16, " + fit))
+    assert four[0] == [n for value in grey for n in (value, value, value, 65535)]
+    assert four[3] == [n * 257 for y, x in every for n in (200, 30 * y, 7 * x, 255)]
+    assert four[4] == [n for _, x in every for n in (1, 2, 3, 4 + x)]
+    floats = rows(write(folder, options="channels: 1, dtype: f32, " + fit))
+    assert all(abs(got - n / 257) < 1e-6 for got, n in zip(floats[0], grey)), floats[0]
+    assert rows(write(folder, options="channels: 1, " + fit))[0] == [3] * 16
+    for name in "bcde":
+        (folder / f"data/{name}.png").unlink()
+    half = rows(write(folder, options="channels: 1, dtype: u16, then: [{crop_to: {size: [2, 4], at: [1, 0]}}, "
+                                      "{resize: {size: [1, 2]}}]"))
+    assert half == [[1006, 1008]]  # 1006.5 and 1008.5 of tf.image.resize, rounded to even
+    padded = rows(write(folder, options="channels: 1, dtype: u16, then: [{resize_with_crop_or_pad: {size: [4, 6]}}]"))
+    assert padded[0][:7] == [0, 1000, 1001, 1002, 1003, 0, 0]
+    (folder / "data/a.png").write_bytes(jpeg("img_444.jpg"))
+    small = "then: [{crop_to: {size: [2, 3]}}]"
+    plain = rows(write(folder, options=small))
+    assert rows(write(folder, options="dtype: u16, " + small)) == [[256 * n for n in plain[0]]]
+
+
 def test_bad_files_are_bad_rows_also_in_a_process_of_their_own(folder):
     good = ("img_420", "img_444", "img_gray")
     graph = write(folder)

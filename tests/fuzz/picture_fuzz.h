@@ -11,7 +11,8 @@
 #include "tests/fuzz/fuzz.h"
 
 static inline void fuzz_part(tnd_decoder_t *decoder, const tnd_picture_format_t *format,
-                             const uint8_t *bytes, size_t size, uint32_t number)
+                             const uint8_t *bytes, size_t size, uint32_t number,
+                             tnd_sample_t sample)
 {
     uint32_t height, width;
     tnd_error_t error = {.text = ""};
@@ -25,8 +26,9 @@ static inline void fuzz_part(tnd_decoder_t *decoder, const tnd_picture_format_t 
     tnd_window_t part = {0, 0, height, width};
     if (number > 0)
         part = (tnd_window_t){height / 3, width / 2, 1 + height / 4, 1};
-    uint8_t *out = tnd_allocate((size_t)part.height * part.width, format->channels);
-    if (tnd_decoder_decode(decoder, &part, out, &error) != TND_OK)
+    void *out =
+        tnd_allocate((size_t)part.height * part.width, format->channels * tnd_sample_size(sample));
+    if (tnd_decoder_decode(decoder, &part, sample, out, &error) != TND_OK)
         assert(error.text[0] != '\0');
     free(out);
 }
@@ -49,7 +51,7 @@ static inline void fuzz_picture(const uint8_t *bytes, size_t size)
                                              .pixels_max = 1 << 14};
         tnd_decoder_t *decoder = tnd_decoder_new(&format);
         for (uint32_t number = 0; number < 3; number++)
-            fuzz_part(decoder, &format, copy, size, number);
+            fuzz_part(decoder, &format, copy, size, number, (tnd_sample_t)((i + number) % 3));
         tnd_decoder_free(&decoder);
     }
     free(copy);

@@ -2,6 +2,7 @@
  *  jpeg_shape.
  *
  *  `then` gives all pictures one shape.  Parts that its first steps cut off are not decoded. */
+#include <math.h>
 #include <string.h>
 
 #include "actors/image/decoder.h"
@@ -11,8 +12,14 @@
 #include "actors/op/ops.h"
 #include "runtime/base/allocation.h"
 
-/*  Bytes per pixel that a progressive JPEG takes while it is decoded. */
-enum { PROGRESSIVE_BYTES = 6 };
+/*  Bytes per pixel that a progressive JPEG, or an interlaced PNG of 16 bits per channel, takes while
+ *  it is decoded. */
+enum { PROGRESSIVE_BYTES = 6, INTERLACED_BYTES = 8 };
+
+/*  What 65535 is divided by to be 255. */
+#define U16_PER_U8 257.0f
+
+enum { DTYPE_U8, DTYPE_U16, DTYPE_F32 };
 
 typedef struct {
     const char *column, *to;
@@ -25,12 +32,14 @@ typedef struct {
 typedef struct {
     uint32_t columns, column, made;
     tnd_picture_format_t format;
-    bool scaled, floats;
+    bool scaled;
+    int dtype;
     uint32_t height, width;
     tnd_picture_steps_t steps;
     tnd_decoder_t *decoder;
-    uint8_t *decoded;
+    void *decoded;
     size_t room;
+    float *unrounded; /* pixels of u16, before they are rounded */
 } decode_t;
 
 static const tnd_option_t options[] = {
@@ -41,9 +50,10 @@ static const tnd_option_t options[] = {
     {TND_OPTION(decode_options_t, channels, U64, GRAPH), .fallback = "3", .range = "1..4",
      .help = "1 makes them grey, 3 RGB, 4 RGB and alpha; 4 of a CMYK JPEG is an extension, which "
              "TensorFlow does not have"},
-    {TND_OPTION(decode_options_t, dtype, ENUM, GRAPH), .fallback = "u8", .choices = "u8|f32",
-     .help = "the type of the pixels; f32 keeps the fractions that resizing makes, and goes from 0 "
-             "to 255 too"},
+    {TND_OPTION(decode_options_t, dtype, ENUM, GRAPH), .fallback = "u8", .choices = "u8|u16|f32",
+     .help = "the type of the pixels; u16 keeps all of a PNG of 16 bits per channel, as "
+             "tf.io.decode_png, where u8 has the high byte; f32 goes from 0 to 255, and keeps the "
+             "fractions of such a PNG and of resizing"},
     {TND_OPTION(decode_options_t, dct, ENUM, GRAPH), .fallback = "fast", .choices = "fast|accurate",
      .help = "the transform of JPEG: `fast` is TensorFlow's default, `accurate` its "
              "INTEGER_ACCURATE"},
@@ -124,9 +134,22 @@ static tnd_status_t read_format(decode_t *self, const decode_options_t *chosen, 
     return TND_OK;
 }
 
+/*  What decoding takes for a picture of so many pixels. */
+static uint64_t loaded_bytes(const decode_t *self, uint64_t pixels)
+{
+    uint64_t channels = self->format.channels;
+    if (self->dtype == DTYPE_U8)
+        return pixels * (channels + PROGRESSIVE_BYTES);
+    uint64_t made = (uint64_t)self->height * self->width * channels;
+    return pixels * (channels * sizeof(float) + INTERLACED_BYTES) +
+           (self->dtype == DTYPE_U16 ? made * sizeof(float) : 0);
+}
+
 static tnd_status_t decode_image_open(void *state, const void *given, const tnd_schema_t *in,
                                       tnd_op_facts_t *facts, tnd_error_t *error)
 {
+    static const tnd_dtype_t dtypes[] = {
+        [DTYPE_U8] = TND_U8, [DTYPE_U16] = TND_U16, [DTYPE_F32] = TND_F32};
     decode_t *self = state;
     const decode_options_t *chosen = given;
     TND_TRY(find_bytes(in, chosen->column, &self->column, error));
@@ -137,11 +160,11 @@ static tnd_status_t decode_image_open(void *state, const void *given, const tnd_
         status = tnd_fail(error, "a step of `then` cannot be applied to what those before it make");
     const uint64_t shape[] = {self->height, self->width, self->format.channels};
     self->columns = in->count;
-    self->floats = chosen->dtype == 1;
+    self->dtype = chosen->dtype;
     self->scaled = chosen->scaled;
     if (status == TND_OK)
-        status = add_made(facts, in, self->column, chosen->to, self->floats ? TND_F32 : TND_U8, 3,
-                          shape, &self->made, error);
+        status = add_made(facts, in, self->column, chosen->to, dtypes[chosen->dtype], 3, shape,
+                          &self->made, error);
     if (status != TND_OK) {
         tnd_picture_steps_fini(&self->steps);
         return status;
@@ -149,7 +172,7 @@ static tnd_status_t decode_image_open(void *state, const void *given, const tnd_
     facts->steady = true;
     for (uint32_t i = 0; i < self->steps.count; i++)
         facts->steady = facts->steady && self->steps.steps[i].kind != TND_STEP_RANDOM_RESIZED_CROP;
-    facts->loaded = chosen->max_pixels * (chosen->channels + PROGRESSIVE_BYTES);
+    facts->loaded = loaded_bytes(self, chosen->max_pixels);
     facts->content = tnd_decoder_probe(&self->format);
     self->decoder = tnd_decoder_new(&self->format);
     return TND_OK;
@@ -161,6 +184,7 @@ static void decode_image_close(void *state)
     tnd_decoder_free(&self->decoder);
     tnd_picture_steps_fini(&self->steps);
     free(self->decoded);
+    free(self->unrounded);
 }
 
 /*  Whether a step only cuts. */
@@ -211,27 +235,71 @@ static void scale_decoding(decode_t *self, tnd_window_t *part, const tnd_geometr
     part->width = scaled_side(part->left, part->width, ratio, width, &part->left);
 }
 
-static tnd_status_t decode_row(decode_t *self, const tnd_ragged_t *file, tnd_random_t *random,
-                               void *out, tnd_error_t *error)
+/*  Decodes a part; the pixels are valid until the next call. */
+static tnd_status_t decode_part(decode_t *self, const tnd_window_t *part, tnd_sample_t sample,
+                                tnd_pixels_t *pixels, tnd_error_t *error)
 {
-    uint32_t height, width, step;
-    tnd_geometry_t plan;
-    TND_TRY(tnd_decoder_open(self->decoder, file->data, file->length, &height, &width, error));
-    TND_TRY(plan_decoding(self, height, width, random, &plan, &step, error));
-    tnd_window_t part = plan.part;
-    if (self->scaled)
-        scale_decoding(self, &part, &plan);
-    tnd_pixels_t made = {out, self->height, self->width, self->format.channels, self->floats};
-    if (!self->floats && step + 1 == self->steps.count && cuts(&plan))
-        return tnd_decoder_decode(self->decoder, &part, out, error);
-    size_t bytes = (size_t)part.height * part.width * self->format.channels;
+    size_t count = (size_t)part->height * part->width * self->format.channels;
+    size_t bytes = count * tnd_sample_size(sample);
     if (self->room < bytes) {
         free(self->decoded);
         self->decoded = tnd_allocate(bytes, 1);
         self->room = bytes;
     }
-    tnd_pixels_t pixels = {self->decoded, part.height, part.width, self->format.channels, false};
-    TND_TRY(tnd_decoder_decode(self->decoder, &part, self->decoded, error));
+    *pixels = (tnd_pixels_t){self->decoded, part->height, part->width, self->format.channels,
+                             sample == TND_SAMPLE_F32};
+    TND_TRY(tnd_decoder_decode(self->decoder, part, sample, self->decoded, error));
+    float *floats = self->decoded;
+    for (size_t i = 0; sample == TND_SAMPLE_F32 && self->dtype == DTYPE_F32 && i < count; i++)
+        floats[i] /= U16_PER_U8;
+    return TND_OK;
+}
+
+/*  Kernels such as bicubic go beyond the range. */
+static void round_u16(size_t count, uint16_t *out, const float *in)
+{
+    for (size_t i = 0; i < count; i++) {
+        float value = rintf(in[i]);
+        out[i] = value < 0 ? 0 : value > UINT16_MAX ? UINT16_MAX : (uint16_t)value;
+    }
+}
+
+/*  Runs the steps from pixels of f32 to pixels of u16. */
+static tnd_status_t run_deep(decode_t *self, uint32_t step, const tnd_geometry_t *plan,
+                             tnd_random_t *random, const tnd_pixels_t *pixels, uint16_t *out,
+                             tnd_error_t *error)
+{
+    size_t count = (size_t)self->height * self->width * self->format.channels;
+    if (self->unrounded == NULL)
+        self->unrounded = tnd_allocate(count, sizeof(float));
+    tnd_pixels_t made = {self->unrounded, self->height, self->width, self->format.channels, true};
+    TND_TRY(tnd_picture_steps_run(&self->steps, step, plan, random, pixels, &made, error));
+    round_u16(count, out, self->unrounded);
+    return TND_OK;
+}
+
+static tnd_status_t decode_row(decode_t *self, const tnd_ragged_t *file, tnd_random_t *random,
+                               void *out, tnd_error_t *error)
+{
+    uint32_t height, width, step;
+    tnd_geometry_t plan;
+    tnd_pixels_t pixels;
+    TND_TRY(tnd_decoder_open(self->decoder, file->data, file->length, &height, &width, error));
+    TND_TRY(plan_decoding(self, height, width, random, &plan, &step, error));
+    tnd_window_t part = plan.part;
+    if (self->scaled)
+        scale_decoding(self, &part, &plan);
+    if (self->dtype != DTYPE_F32 && step + 1 == self->steps.count && cuts(&plan))
+        return tnd_decoder_decode(self->decoder, &part,
+                                  self->dtype == DTYPE_U8 ? TND_SAMPLE_U8 : TND_SAMPLE_U16, out,
+                                  error);
+    bool deep = self->dtype == DTYPE_U16 ||
+                (self->dtype == DTYPE_F32 && tnd_decoder_is_deep(self->decoder));
+    TND_TRY(decode_part(self, &part, deep ? TND_SAMPLE_F32 : TND_SAMPLE_U8, &pixels, error));
+    if (self->dtype == DTYPE_U16)
+        return run_deep(self, step, &plan, random, &pixels, out, error);
+    tnd_pixels_t made = {out, self->height, self->width, self->format.channels,
+                         self->dtype == DTYPE_F32};
     return tnd_picture_steps_run(&self->steps, step, &plan, random, &pixels, &made, error);
 }
 

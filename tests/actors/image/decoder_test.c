@@ -36,7 +36,7 @@ static uint8_t *decode(const tnd_picture_format_t *format, const uint8_t *bytes,
         if (part->height == 0)
             *part = (tnd_window_t){0, 0, height, width};
         out = tnd_allocate((size_t)part->height * part->width, format->channels);
-        if (tnd_decoder_decode(decoder, part, out, error) != TND_OK) {
+        if (tnd_decoder_decode(decoder, part, TND_SAMPLE_U8, out, error) != TND_OK) {
             free(out);
             out = NULL;
         }

@@ -111,7 +111,8 @@ static void decode(const uint8_t *bytes, size_t size, uint32_t channels, const t
     cr_assert_eq(tnd_decoder_open(decoder, bytes, size, &height, &width, &error), TND_OK, "%s",
                  error.text);
     cr_assert(height == HEIGHT && width == WIDTH);
-    cr_assert_eq(tnd_decoder_decode(decoder, part, out, &error), TND_OK, "%s", error.text);
+    cr_assert_eq(tnd_decoder_decode(decoder, part, TND_SAMPLE_U8, out, &error), TND_OK, "%s",
+                 error.text);
     tnd_decoder_free(&decoder);
 }
 
@@ -192,7 +193,7 @@ Test(inks, a_cut_file_is_refused)
         uint32_t height, width;
         tnd_status_t status = tnd_decoder_open(decoder, bytes, cut, &height, &width, &error);
         if (status == TND_OK)
-            status = tnd_decoder_decode(decoder, &whole, out, &error);
+            status = tnd_decoder_decode(decoder, &whole, TND_SAMPLE_U8, out, &error);
         cr_assert_eq(status, TND_FAILED, "%zu of %zu bytes", cut, size);
         cr_assert_neq(error.text[0], '\0');
         tnd_decoder_free(&decoder);
