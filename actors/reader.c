@@ -97,7 +97,7 @@ static tnd_status_t check_window(const tnd_stream_t *stream, tnd_error_t *error)
                             lane);
     if (stream->count == TND_UNKNOWN)
         return TND_OK;
-    if (stream->skip > 0 && stream->skip >= stream->count)
+    if (stream->count > 0 && stream->skip >= stream->count)
         return tnd_fail(error,
                         "`skip: %" PRIu64 "` leaves no row: the source has %" PRIu64 " of them",
                         stream->skip, stream->count);
@@ -355,6 +355,8 @@ static void send_notes(reader_t *reader, tnd_actor_t *self)
     char classes[512];
     for (size_t i = 0; !reader->noted && i < reader->facts->note_count; i++)
         send_note(self, TND_LOG_WARNING, reader->facts->notes[i]);
+    if (!reader->noted && reader->facts->count == 0)
+        send_note(self, TND_LOG_WARNING, "its source has no rows");
     if (!reader->noted && reader->facts->class_count > 0)
         send_note(self, TND_LOG_INFO, tnd_source_classes(reader->facts, classes, sizeof classes));
     reader->noted = true;

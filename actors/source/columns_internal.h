@@ -33,9 +33,10 @@ tnd_status_t tnd_columns_add_ragged(tnd_columns_t *self, const char *name,
                                     tnd_error_t *error) TND_CHECKED;
 
 /*  Of files of records: a pattern for data files may match the indexes beside them, and they may have
- *  no bytes.  Those keep their places in the order, with no rows. */
+ *  no bytes.  Those keep their places in the order, with no rows; the last file is kept if all have
+ *  none. */
 void tnd_columns_leave_out_indexes(tnd_files_t *files);
-tnd_status_t tnd_columns_leave_out_empty(tnd_strand_t *strand, tnd_error_t *error) TND_CHECKED;
+void tnd_columns_leave_out_empty(tnd_strand_t *strand);
 /*  Opens the indexes of a strand's files, and spools those that are to be. */
 tnd_status_t tnd_columns_open_indexes(tnd_columns_t *self, tnd_strand_t *strand,
                                       const tnd_strand_source_t *from,

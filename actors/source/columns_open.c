@@ -232,9 +232,8 @@ static tnd_status_t open_splits(tnd_strand_t *strand, const tnd_ragged_files_t *
     }
     if (written->max != 0)
         strand->longest = written->max;
-    if (strand->longest > 0)
-        return TND_OK;
-    return tnd_fail(error, "%s: all rows are empty", strand->what);
+    strand->longest = strand->longest > 0 ? strand->longest : 1;
+    return TND_OK;
 }
 
 tnd_status_t tnd_columns_add_strand(tnd_columns_t *self, const tnd_strand_source_t *from,
@@ -256,7 +255,7 @@ tnd_status_t tnd_columns_add_strand(tnd_columns_t *self, const tnd_strand_source
     if (scope->lanes > 1)
         TND_TRY(tnd_files_share(&strand->files, strand->what, scope->lane, scope->lanes, error));
     if (from->format != NULL)
-        TND_TRY(tnd_columns_leave_out_empty(strand, error));
+        tnd_columns_leave_out_empty(strand);
     TND_TRY(open_files(strand, from->record, from->open, from->context, scope, error));
     strand->record = from->record;
     if (from->record == 0) {
@@ -382,9 +381,6 @@ tnd_status_t tnd_columns_seal(tnd_columns_t *self, const tnd_source_scope_t *sco
                               tnd_source_facts_t *facts, tnd_error_t *error)
 {
     assert(self->schema.count > 0);
-    if (self->strands[0].rows == 0 && !scope->may_be_empty)
-        return tnd_fail(error, "%s: has no elements: axis 0 has length 0",
-                        self->strands[0].stored[0].path);
     *facts = (tnd_source_facts_t){.schema = self->schema,
                                   .caps = TND_SOURCE_RANDOM | TND_SOURCE_REWINDS,
                                   .count = self->strands[0].rows};

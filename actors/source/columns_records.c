@@ -30,22 +30,20 @@ static bool is_empty(const char *path)
     return stat(path, &is) == 0 && S_ISREG(is.st_mode) && is.st_size == 0;
 }
 
-tnd_status_t tnd_columns_leave_out_empty(tnd_strand_t *strand, tnd_error_t *error)
+void tnd_columns_leave_out_empty(tnd_strand_t *strand)
 {
     tnd_files_t *files = &strand->files;
     size_t kept = 0;
     strand->named = files->count;
     strand->empty = tnd_allocate_zeroed(files->count, sizeof *strand->empty);
     for (size_t i = 0; i < files->count; i++) {
-        strand->empty[i] = is_empty(files->paths[i]);
+        strand->empty[i] = is_empty(files->paths[i]) && (kept > 0 || i + 1 < strand->named);
         if (strand->empty[i])
             free(files->paths[i]);
         else
             files->paths[kept++] = files->paths[i];
     }
     files->count = kept;
-    return kept == 0 && strand->named > 0 ? tnd_fail(error, "%s: every file is empty", strand->what)
-                                          : TND_OK;
 }
 
 enum { NOTES_MOST = 8, BEGIN_BYTES = 64 };
@@ -90,7 +88,7 @@ static void look_at_begin(indexing_t *self, size_t i)
     const uint8_t *data;
     tnd_error_t ignored;
     self->files[i].strange =
-        format->begins != NULL && stored->compression == TND_COMPRESSION_NONE &&
+        format->begins != NULL && size > 0 && stored->compression == TND_COMPRESSION_NONE &&
         tnd_content_view(&stored->content, 0, size, &data, &ignored) == TND_OK &&
         !format->begins(data, size);
 }
@@ -256,8 +254,6 @@ static tnd_status_t add_records(tnd_columns_t *self, const tnd_record_options_t 
                                       .max = chosen->max,
                                       .spool = chosen->spool};
     TND_TRY(tnd_columns_add_strand(self, &from, scope, error));
-    if (self->strands[0].rows == 0 && !scope->may_be_empty)
-        return tnd_fail(error, "%s: has no records", self->strands[0].stored[0].path);
     for (size_t i = 0; i < self->strands[0].count; i++)
         if (self->strands[0].stored[i].compression != TND_COMPRESSION_NONE)
             self->stream.used = true;

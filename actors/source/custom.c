@@ -21,8 +21,6 @@ static tnd_status_t check_data(const tnd_source_ops_t *ops, const tnd_source_dat
 {
     if (data->schema.count == 0)
         return tnd_fail(error, "declares no column");
-    if (data->count == 0)
-        return tnd_fail(error, "has no rows");
     if ((data->caps & ~ops->caps) != 0)
         return tnd_fail(error, "says that it can do more than its table declares");
     if (data->count == TND_UNKNOWN && (data->caps & TND_SOURCE_RANDOM) != 0)

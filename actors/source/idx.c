@@ -95,20 +95,21 @@ static tnd_status_t read_shape(const uint8_t *dimensions, uint32_t count, tnd_st
     uint64_t bytes = tnd_dtype_size(stored->dtype);
     for (uint32_t i = 0; i < count; i++) {
         uint64_t size = read_u32(dimensions + (size_t)4 * i);
-        if (size == 0)
+        if (size == 0 && i > 0)
             return tnd_fail(error, "%s: has no elements: dimension %u, at byte %u, is 0",
                             stored->path, i, MAGIC_BYTES + 4 * i);
-        if (size > (uint64_t)INT64_MAX / bytes)
+        if (size > (uint64_t)INT64_MAX / (bytes * (stored->rows + 1)))
             return tnd_fail(error, "%s: its dimensions, from byte %d on, are too large",
                             stored->path, MAGIC_BYTES);
-        bytes *= size;
-        if (i == 0)
+        if (i == 0) {
             stored->rows = size;
-        else
-            stored->shape[i - 1] = size;
+            continue;
+        }
+        stored->shape[i - 1] = size;
+        bytes *= size;
     }
     stored->rank = count - 1;
-    *bytes_p = bytes;
+    *bytes_p = bytes * stored->rows;
     return TND_OK;
 }
 
@@ -234,7 +235,7 @@ static tnd_status_t open_raw(tnd_stored_t *stored, const uint8_t *data, tnd_erro
         return TND_OK;
     TND_TRY(check_memory(stored->path, bytes, error));
     TND_TRY(tnd_content_view(&stored->content, 0, stored->content.size, &data, error));
-    stored->buffer = tnd_buffer_new(bytes);
+    stored->buffer = tnd_buffer_new(bytes + 1);
     memcpy(tnd_buffer_data(stored->buffer), data + stored->offset, bytes);
     swap(tnd_buffer_data(stored->buffer), bytes, tnd_dtype_size(stored->dtype));
     tnd_buffer_seal(stored->buffer);
@@ -248,6 +249,8 @@ static tnd_status_t open_file(tnd_stored_t *stored, const void *context, tnd_err
     const uint8_t *data;
     size_t size = stored->content.size;
     TND_TRY(tnd_content_view(&stored->content, 0, HEADER_MAX, &data, error));
+    if (size == 0)
+        return tnd_fail(error, "%s: is empty (0 bytes); fetch or write it again", stored->path);
     if (!tnd_inflate_fits(data, size))
         return open_raw(stored, data, error);
     TND_TRY(tnd_content_view(&stored->content, 0, size, &data, error));

@@ -48,8 +48,6 @@ static tnd_status_t add_array(tnd_columns_t *self, const tnd_memory_column_t *co
         stored.shape[i] = column->shape[i];
         bytes *= column->shape[i];
     }
-    if (rows == 0)
-        return tnd_fail(error, "column `%s` has no rows", column->name);
     if ((uintptr_t)column->data % tnd_dtype_size(column->dtype) != 0)
         return tnd_fail(error, "the array of column `%s` is not aligned to its elements (%s)",
                         column->name, tnd_dtype_name(column->dtype));
@@ -113,14 +111,14 @@ static tnd_status_t read_data(const tnd_pair_t *pair, tnd_stored_t *stored, uint
                               tnd_error_t *error)
 {
     const tnd_value_t *data = tnd_value_get(pair->value, "data");
-    if (data == NULL || data->type != TND_VALUE_LIST || data->count == 0)
+    if (data == NULL || data->type != TND_VALUE_LIST)
         return tnd_fail(error, "column `%s` needs `data`, a list of numbers", pair->name);
     if (data->count % elements != 0)
         return tnd_fail(error, "column `%s` has %zu numbers, not a multiple of the %llu of a row",
                         pair->name, data->count, (unsigned long long)elements);
     size_t size = tnd_dtype_size(stored->dtype);
     stored->rows = data->count / elements;
-    stored->buffer = tnd_buffer_new(data->count * size);
+    stored->buffer = tnd_buffer_new(data->count * size + 1);
     uint8_t *out = tnd_buffer_data(stored->buffer);
     for (size_t i = 0; i < data->count; i++) {
         const tnd_value_t *item = data->items[i];

@@ -316,8 +316,6 @@ static tnd_status_t open_columns(tnd_columns_t *self, const raw_options_t *chose
         frame.record = chosen->record;
     TND_TRY(tnd_columns_strand(self, "raw", &chosen->files, frame.record, open_file, &frame, scope,
                                error));
-    if (self->strands[0].rows == 0)
-        return tnd_fail(error, "%s: has no records", self->strands[0].stored[0].path);
     const tnd_pairs_t *columns = &chosen->layout->columns;
     for (size_t i = 0; i < columns->count; i++)
         TND_TRY(tnd_columns_add(self, columns->items[i].name, fields[i].dtype, fields[i].rank,

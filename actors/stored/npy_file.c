@@ -177,6 +177,8 @@ static tnd_status_t read_preamble(header_t *header, size_t size, tnd_error_t *er
 {
     static const uint8_t magic[] = {0x93, 'N', 'U', 'M', 'P', 'Y'};
     const uint8_t *data = header->data;
+    if (size == 0)
+        return tnd_fail(error, "%s: is empty (0 bytes); fetch or write it again", header->path);
     if (size < sizeof magic || memcmp(data, magic, sizeof magic) != 0)
         return tnd_fail(error,
                         "%s: is not a .npy file: it does not begin with the bytes 93 NUMPY, which "

@@ -94,8 +94,9 @@ tnd_status_t tnd_splits_check(tnd_stored_t *splits, const tnd_stored_t *values, 
 {
     uint64_t first, last;
     TND_TRY(look_at_all(splits, &first, &last, longest_p, error));
-    if (splits->rows < 2)
-        return tnd_fail(error, "%s: has only one number, so there are no rows", splits->path);
+    if (splits->rows == 0)
+        return tnd_fail(error, "%s: has no number; splits have one more than there are rows",
+                        splits->path);
     return check_ends(splits, values, first, last, error);
 }
 

@@ -103,8 +103,6 @@ static tnd_status_t check_regular(const char *path, const struct stat *status, t
     if (!S_ISREG(status->st_mode))
         return tnd_fail(
             error, "%s: not a regular file: a source must be able to read at any offset", path);
-    if (status->st_size == 0)
-        return tnd_fail(error, "%s: is empty (0 bytes); fetch or write it again", path);
     return TND_OK;
 }
 
@@ -130,7 +128,9 @@ tnd_status_t tnd_mapping_open(tnd_mapping_t **self_p, const char *path, tnd_erro
     int file;
     TND_TRY(tnd_mapping_open_file(path, &file, &status, error));
     size_t size = (size_t)status.st_size;
-    void *data = mmap(NULL, size, PROT_READ, MAP_SHARED, file, 0);
+    /* A file without bytes has no pages; one that has none of a file is mapped in their place. */
+    void *data = size > 0 ? mmap(NULL, size, PROT_READ, MAP_SHARED, file, 0)
+                          : mmap(NULL, 1, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     int code = errno;
     close(file);
     if (data == MAP_FAILED) {
@@ -143,7 +143,8 @@ tnd_status_t tnd_mapping_open(tnd_mapping_t **self_p, const char *path, tnd_erro
     }
 
     pages_t *pages = tnd_allocate_zeroed(1, sizeof *pages);
-    *pages = (pages_t){.data = data, .size = size, .mapped = tnd_mapped_add(data, size, path)};
+    *pages = (pages_t){.data = data, .size = size > 0 ? size : 1};
+    pages->mapped = tnd_mapped_add(data, pages->size, path);
     tnd_mapping_t *self = tnd_allocate_zeroed(1, sizeof *self);
     *self = (tnd_mapping_t){
         .buffer = tnd_buffer_wrap(TND_BUFFER_MAPPED, data, size, unmap, pages),
@@ -499,7 +500,7 @@ tnd_status_t tnd_mapping_populate_rows(tnd_mapping_t *self, size_t offset, size_
 
 static size_t find_last(const tnd_mapping_t *self)
 {
-    size_t first = (self->size - 1) & ~((size_t)PAGE_BYTES - 1), at = self->size - 1;
+    size_t at = self->size > 0 ? self->size - 1 : 0, first = at & ~((size_t)PAGE_BYTES - 1);
     while (at > first && self->data[at] == 0)
         at--;
     return at;

@@ -39,8 +39,8 @@ tnd_status_t tnd_mapping_open_file(const char *path, int *file_p, struct stat *s
                                    tnd_error_t *error) TND_CHECKED;
 /*  Maps the whole file and keeps no descriptor. The caller owns the mapping; pages stay mapped
  *  until tnd_mapping_destroy and the last drop of a buffer. Errors: TND_FAILED if the file does not
- *  exist, is not a regular file, may not be read or is empty; the text names the path and what to
- *  do. */
+ *  exist, is not a regular file or may not be read; the text names the path and what to do.  A file
+ *  without bytes is mapped too. */
 tnd_status_t tnd_mapping_open(tnd_mapping_t **self_p, const char *path,
                               tnd_error_t *error) TND_CHECKED;
 void tnd_mapping_destroy(tnd_mapping_t **self_p);

@@ -26,7 +26,6 @@ typedef struct {
     uint64_t room;     /* bytes that the page cache may use for these files; 0: unknown */
     uint64_t retry_ns; /* how long transient failures of reads (EIO, ESTALE ...) are retried */
     uint64_t seed;     /* of the run */
-    bool may_be_empty; /* it is one of several sources, so no rows are no error */
     bool skips_bad;    /* a file that cannot be opened may be a bad row instead of an error */
     /*  Reports further errors when `open` fails, to show all at once; NULL: they are dropped. */
     void (*tell)(void *teller, const tnd_error_t *error);

@@ -3,11 +3,13 @@
 
 Usage: data.py NAME...; without a name it lists them.
 """
+import gzip
 import json
 import os
 import shutil
 import subprocess
 import sys
+import tarfile
 
 from faults import one_sentence, write_npy
 from named import in_folder, run_named
@@ -26,6 +28,88 @@ links:
 checkpoint: {{dir: {dir}, every: 50 steps}}
 """
 MIDDLE = 200000  # a byte of x.npy that is in neither of its ends
+
+
+# What each format has where nothing was written: a file, and the options of a source of it.
+def nothing(folder):
+    def tar(path, mode):
+        tarfile.open(path, mode).close()
+        return path
+
+    def write(name, data=b""):
+        (folder / name).write_bytes(data)
+        return folder / name
+
+    packed = write("none.gz", gzip.compress(b""))
+    write_npy(folder / "x.npy", "<f4", (0, 3), b"")
+    write_npy(folder / "v.npy", "<f4", (0,), b"")
+    write_npy(folder / "s.npy", "<i8", (1,), bytes(8))
+    columns = "columns: {jpg: jpg}"
+    lines = f"text: {{files: {write('none.txt')}}}"
+    return {
+        "npy": f"npy: {{x: {folder}/x.npy}}",
+        "npy of a ragged column": f"npy: {{x: {{values: {folder}/v.npy, splits: {folder}/s.npy}}}}",
+        "idx": f"idx: {{x: {write('none.idx', bytes([0, 0, 8, 2]) + bytes(7) + bytes([4]))}}}",
+        "idx of i32": f"idx: {{x: {write('i32.idx', bytes([0, 0, 12, 1]) + bytes(4))}}}",
+        "raw": f"raw: {{files: {write('none.bin')}, columns: {{x: u8}}}}",
+        "raw with a header": f"raw: {{files: {write('head.bin', bytes(8))}, header: 8B, columns: {{x: u8}}}}",
+        "raw by gzip": f"raw: {{files: {packed}, columns: {{x: u8}}}}",
+        "text": lines,
+        "text by gzip": f"text: {{files: {packed}}}",
+        "text that is spooled": f"text: {{files: {packed}, spool: {{dir: {folder}/spool, limit: 1GiB}}}}",
+        "several files of text": f"text: {{files: [{folder}/none.txt, {write('more.txt')}]}}",
+        "csv": f"csv: {{files: {write('none.csv')}}}",
+        "csv of a header": f"csv: {{files: {write('head.csv', b'a,b' + bytes([10]))}, header: true}}",
+        "tfrecord": f"tfrecord: {{files: {write('none.tfrecord')}}}",
+        "tfrecord by gzip": f"tfrecord: {{files: {packed}}}",
+        "tar": f"tar: {{files: {tar(folder / 'none.tar', 'w')}, {columns}}}",
+        "tar by gzip": f"tar: {{files: {tar(folder / 'none.tar.gz', 'w:gz')}, {columns}}}",
+        "tar of no bytes": f"tar: {{files: {write('zero.tar')}, {columns}}}",
+        "memory": "memory: {x: {dtype: f32, shape: [3], data: []}}",
+        "concatenate": f"concatenate: [{{{lines}}}, {{{lines}}}]",
+        "zip": f"zip: [{{{lines}}}, {{npy: {{x: {folder}/x.npy}}}}]",
+    }
+
+
+def test_a_source_without_rows_is_one_of_no_rows_in_every_format(folder):
+    for name, source in nothing(folder).items():
+        for more in ("", ", epochs: 3, shuffle: global", ", access: read", ", skip: 5, take: 7"):
+            if more and "ny.tar" in source:
+                continue
+            shuffled = "shuffle" in more
+            if shuffled and ("gz" in source or name == "memory"):
+                continue
+            (folder / "g.yaml").write_text(f"""tundish: 1
+actors:
+  read:  {{kind: reader, source: {{{source}}}{more}}}
+  batch: {{kind: batcher, size: 2}}
+  feed:  {{kind: feeder}}
+links: [read -> batch -> feed]
+""")
+            done = subprocess.run([str(TUNDISH), "run", str(folder / "g.yaml")], capture_output=True, text=True,
+                                  timeout=60, env={"XDG_CACHE_HOME": str(folder / "cache"), "PATH": "/usr/bin"})
+            text = done.stdout + done.stderr
+            assert done.returncode == 0, (name, more, text)
+            assert f"done: 0 steps, 0 rows, {3 if shuffled else 1} epoch" in text, (name, more, text)
+            assert "warning: no step was fed: the source gave no rows" in text, (name, more, text)
+
+
+def test_new_and_inspect_take_files_without_rows(folder):
+    """Of a set that one writer left without rows, and of one file."""
+    for i, rows in enumerate((3, 0, 2)):
+        write_npy(folder / f"x-{i}.npy", "<f4", (rows, 2), bytes(8 * rows))
+        for ending, row in (("txt", b"line\n"), ("csv", b"1,2\n")):
+            (folder / f"l-{i}.{ending}").write_bytes(row * rows)
+    for ending in ("npy", "txt", "csv"):
+        pattern = f"{folder}/{'x' if ending == 'npy' else 'l'}-*.{ending}"
+        for files, rows in ((pattern, 5), (pattern.replace("*", "1"), 0)):
+            for command in ("new", "inspect"):
+                done = subprocess.run([str(TUNDISH), command, files], capture_output=True, text=True, timeout=60,
+                                      env={"XDG_CACHE_HOME": str(folder / "cache"), "PATH": "/usr/bin"})
+                assert done.returncode == 0, (command, files, done.stderr)
+            assert f"records      {rows}\n" in done.stdout, done.stdout
+            note = f"-1.{ending}: has no rows"
+            assert note in done.stdout, done.stdout
 
 
 class Job:

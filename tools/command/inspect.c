@@ -207,6 +207,15 @@ static void print_pixels(const report_t *self)
            number(self->scan.pixels_max, text), place.file, self->scan.pixels_max);
 }
 
+/*  Files that have no rows, if there are others. */
+static void print_empty(const report_t *self)
+{
+    for (size_t i = 0; i < self->path_count && self->data.facts.file_rows_count == self->path_count;
+         i++)
+        if (self->data.facts.file_rows[i] == 0)
+            printf("  note         %s: has no rows\n", self->paths[i]);
+}
+
 static void print_text(report_t *self)
 {
     char bytes[TND_QUANTITY_SIZE], rows[TND_NUMBER_TEXT], schema[1024], texts[4][TND_NUMBER_TEXT];
@@ -233,6 +242,7 @@ static void print_text(report_t *self)
         printf("  labels       %s\n",
                tnd_source_classes(&self->data.facts, schema, sizeof schema) + strlen("labels: "));
     print_pixels(self);
+    print_empty(self);
     print_contents(self);
     print_damage(self);
     print_notes(self);

@@ -207,10 +207,26 @@ static bool has_ending(const char *path, const char *ending)
     return false;
 }
 
+/*  The source of a file without content, which is recognised by its name; NULL: none. */
+static const char *source_of_nothing(const char *path)
+{
+    static const struct {
+        const char *ending, *source;
+    } known[] = {{".txt", "text"},          {".jsonl", "text"},
+                 {".csv", "csv"},           {".tsv", "csv: {delimiter: \"\\t\"}"},
+                 {".tfrecord", "tfrecord"}, {".tfrecords", "tfrecord"}};
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
+        if (has_ending(path, known[i].ending))
+            return known[i].source;
+    return NULL;
+}
+
 const char *tnd_file_head_source(const tnd_file_head_t *head, const char *path)
 {
     /* Text may begin with the two bytes of zlib, so its sources want to be told. */
     bool zlib = head->packed != NULL && strcmp(head->packed, "zlib") == 0;
+    if (head->size == 0)
+        return head->packed == NULL ? source_of_nothing(path) : NULL;
     if (is_idx(head))
         return "idx";
     if (begins(head, "\x93NUMPY", 6))
@@ -220,7 +236,7 @@ const char *tnd_file_head_source(const tnd_file_head_t *head, const char *path)
     if (tnd_file_head_is_picture(head))
         return "folder: {column: image}";
     if (is_tfrecord(head) || has_ending(path, ".tfrecord") || has_ending(path, ".tfrecords"))
-        return head->size > 0 ? "tfrecord" : NULL;
+        return "tfrecord";
     if (!is_text(head) || name_other(head) != NULL)
         return NULL;
     if (has_ending(path, ".csv"))

@@ -163,8 +163,6 @@ static tnd_status_t choose_open(void *state, const void *given, const tnd_source
         status = check_selector(all, error);
     if (status == TND_OK && all->random)
         status = choose_all(self, error);
-    if (status == TND_OK && all->rows == 0 && !scope->may_be_empty)
-        status = tnd_fail(error, "`choose` has no row: the source that `by` names first has none");
     if (status != TND_OK) {
         tnd_combination_close(all);
         return status;

@@ -36,7 +36,6 @@ tnd_status_t tnd_combination_open(tnd_combination_t *self, const tnd_part_list_t
 {
     tnd_source_scope_t each = *scope;
     size_t all = list->count + (selector != NULL);
-    each.may_be_empty = true;
     each.room = scope->room != 0 ? scope->room / all + 1 : 0;
     *self = (tnd_combination_t){.sources = tnd_allocate_zeroed(all, sizeof *self->sources),
                                 .count = (uint32_t)list->count,

@@ -114,10 +114,6 @@ static tnd_status_t concatenate_open(void *state, const void *given,
         all->rows =
             rows == TND_UNKNOWN || all->rows == TND_UNKNOWN ? TND_UNKNOWN : all->rows + rows;
     }
-    if (all->rows == 0 && !scope->may_be_empty) {
-        concatenate_close(self);
-        return tnd_fail(error, "`concatenate` has no row: none of its sources has one");
-    }
     tnd_combination_facts(all, scope, facts);
     if (all->random)
         list_rows(all, facts);

@@ -159,8 +159,6 @@ static tnd_status_t mix_open(void *state, const void *given, const tnd_source_sc
     all->rows = TND_UNKNOWN;
     if (status == TND_OK && all->random)
         choose_all(self);
-    if (status == TND_OK && all->rows == 0 && !scope->may_be_empty)
-        status = tnd_fail(error, "`mix` has no row: the source that was drawn first has none");
     if (status != TND_OK) {
         tnd_combination_close(all);
         return status;

@@ -304,8 +304,6 @@ static tnd_status_t zip_open(void *state, const void *given, const tnd_source_sc
     tnd_status_t status = join_schemas(all, error);
     if (status == TND_OK)
         status = count_rows(self, error);
-    if (status == TND_OK && all->rows == 0 && !scope->may_be_empty)
-        status = tnd_fail(error, "`zip` has no row: one of its sources has none");
     if (status != TND_OK) {
         tnd_combination_close(all);
         return status;

@@ -269,8 +269,7 @@ static tnd_status_t make_schema(folder_t *self, const folder_options_t *chosen, 
     for (size_t i = 0; i < self->names.count && chosen->max == 0; i++)
         if (self->sizes[i] != unreadable && self->sizes[i] > self->longest)
             self->longest = self->sizes[i];
-    if (self->longest == 0)
-        return tnd_fail(error, "folder: every file is empty");
+    self->longest = self->longest > 0 ? self->longest : 1;
     TND_TRY(tnd_schema_add_ragged(&self->schema, chosen->column, TND_U8, 1, &self->longest, error));
     if (chosen->label == NULL)
         return TND_OK;

@@ -287,11 +287,21 @@ static tnd_status_t open_files(tnd_tar_t *self, const tnd_spool_options_t *spool
     return failures.status;
 }
 
+/*  The columns are those of the first archive that has files. */
+static tnd_status_t find_columns(tnd_tar_t *self, tnd_error_t *error)
+{
+    tnd_status_t status = tnd_tar_columns_of(&self->columns, &self->files[0].content, error);
+    tnd_error_t ignored;
+    for (size_t i = 1; i < self->file_count && status != TND_OK; i++)
+        status = tnd_tar_columns_of(&self->columns, &self->files[i].content, &ignored);
+    return status;
+}
+
 static tnd_status_t read_columns(tnd_tar_t *self, const tar_options_t *chosen, tnd_error_t *error)
 {
     tnd_tar_columns_t *columns = &self->columns;
     if (chosen->columns == NULL || chosen->columns->columns.count == 0)
-        return tnd_tar_columns_of(columns, &self->files[0].content, error);
+        return find_columns(self, error);
     const tnd_pairs_t *given = &chosen->columns->columns;
     if (given->count > TND_COLUMNS_MAX)
         return tnd_fail(error, "the source has %zu columns; at most %d are possible", given->count,
@@ -409,8 +419,6 @@ static tnd_status_t open_all(tnd_tar_t *self, const tar_options_t *chosen,
     TND_TRY(make_schema(self, error));
     uint64_t rows = count_rows(self);
     bool known = self->random || self->max == 0;
-    if (known && rows == 0)
-        return tnd_fail(error, "%s: has no samples", self->files[0].content.path);
     *facts = (tnd_source_facts_t){.schema = self->schema,
                                   .caps = TND_SOURCE_REWINDS | TND_SOURCE_FILES,
                                   .count = known ? rows : TND_UNKNOWN,

@@ -227,6 +227,8 @@ static bool describe(tnd_tar_members_t *self, struct archive_entry *entry, tnd_t
 tnd_status_t tnd_tar_members_any(tnd_tar_members_t *self, tnd_tar_member_t *member,
                                  tnd_error_t *error)
 {
+    if (self->content->size == 0)
+        return TND_END;
     if (!self->begun)
         TND_TRY(open_archive(self, error));
     self->begun = true;

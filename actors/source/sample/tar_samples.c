@@ -207,5 +207,8 @@ tnd_status_t tnd_tar_columns_of(tnd_tar_columns_t *self, tnd_content_t *content,
         return TND_FAILED;
     return self->count > 0
                ? TND_OK
-               : tnd_fail(error, "%s: has no files named `key.extension`", content->path);
+               : tnd_fail(error,
+                          "%s: has no files named `key.extension`, of which columns could be made; "
+                          "name them, as in `columns: {image: jpg}`",
+                          content->path);
 }

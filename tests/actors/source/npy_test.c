@@ -79,7 +79,6 @@ Test(npy, other_arrays_are_refused_with_the_remedy)
         {"text", "text"},
         {"dates", "dates|view('int64')"},
         {"scalar", "without an axis"},
-        {"empty", "no elements|axis 0"},
         {"truncated", "is truncated|100 rows should end at byte 928|ends at byte 919"},
         {"longer", "is longer than its rows|928 of 929"},
     };

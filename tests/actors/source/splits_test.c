@@ -212,7 +212,7 @@ Test(splits, invalid_splits_are_refused_with_their_place)
         {"<i8", "(4,)", {0, 3, 4, 9}, "last number is 9|v.npy has 10 values|belong together"},
         {"<f8", "(4,)", {0, 0, 0, 0}, "is not a list of splits"},
         {"<i8", "(2, 2)", {0, 3, 4, 10}, "is not a list of splits"},
-        {"<i8", "(1,)", {10}, "has only one number"},
+        {"<i8", "(1,)", {10}, "begins with 10"},
     };
     save_usual();
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
