@@ -33,6 +33,7 @@ typedef struct {
     size_t ending; /* and at its end up to so many more */
     size_t head; /* the content begins after so many bytes and has all but `around`, so that it need
                       not be looked at to be found; 0: only `content` finds it */
+    bool keeps_mark; /* a byte order mark at the start of a file stays in its first record */
     /*  Whether bytes begin a record; NULL: any bytes may. */
     bool (*begins)(const uint8_t *data, size_t size);
     /*  Checks a record and finds its content: *size_p bytes from *first_p on.  `own`: `data` is a
@@ -149,6 +150,10 @@ tnd_status_t tnd_columns_seal(tnd_columns_t *self, const tnd_source_scope_t *sco
 tnd_status_t tnd_columns_open(tnd_columns_t *self, const tnd_pairs_t *columns,
                               tnd_stored_open_fn *open, const tnd_source_scope_t *scope,
                               tnd_source_facts_t *facts, tnd_error_t *error) TND_CHECKED;
+
+/*  *begin_p: the byte after the byte order mark of a file, or 0. */
+tnd_status_t tnd_columns_pass_mark(tnd_record_window_t *window, uint64_t *begin_p,
+                                   tnd_error_t *error) TND_CHECKED;
 
 /*  All of it for a ragged column of bytes: the records of files, whose indexes are built where they
  *  are missing.  `format` is borrowed.  On failure all is closed again. */

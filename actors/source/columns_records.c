@@ -52,6 +52,7 @@ enum { NOTES_MOST = 8, BEGIN_BYTES = 64 };
 typedef struct {
     tnd_record_index_facts_t facts;
     bool strange; /* it does not begin as files of its format do */
+    bool marked;  /* it begins with a byte order mark, which is kept */
     tnd_status_t status;
     tnd_error_t error;
 } indexed_t;
@@ -79,6 +80,28 @@ static bool is_spooled(const tnd_strand_t *strand, size_t i)
     return strand->spooled != NULL && strand->stored[i].compression != TND_COMPRESSION_NONE;
 }
 
+tnd_status_t tnd_columns_pass_mark(tnd_record_window_t *window, uint64_t *begin_p,
+                                   tnd_error_t *error)
+{
+    const uint8_t *data;
+    size_t have;
+    TND_TRY(tnd_record_window(window, 0, TND_BYTE_ORDER_MARK, &data, &have, error));
+    *begin_p = tnd_byte_order_mark(data, have);
+    return TND_OK;
+}
+
+/*  Whether the content begins with a byte order mark; what is damaged does not. */
+static bool has_mark(tnd_stored_t *stored)
+{
+    tnd_record_window_t window;
+    tnd_error_t ignored;
+    uint64_t begin = 0;
+    tnd_record_window_init(&window, &stored->content, stored->compression);
+    bool read = tnd_columns_pass_mark(&window, &begin, &ignored) == TND_OK;
+    tnd_record_window_free(&window);
+    return read && begin > 0;
+}
+
 /*  A file of another format looks like damaged records. */
 static void look_at_begin(indexing_t *self, size_t i)
 {
@@ -91,6 +114,7 @@ static void look_at_begin(indexing_t *self, size_t i)
         format->begins != NULL && size > 0 && stored->compression == TND_COMPRESSION_NONE &&
         tnd_content_view(&stored->content, 0, size, &data, &ignored) == TND_OK &&
         !format->begins(data, size);
+    self->files[i].marked = format->keeps_mark && has_mark(stored);
 }
 
 /*  A file that is in the folder already needs no index. */
@@ -101,6 +125,7 @@ static void index_file(void *context, size_t i)
     indexed_t *file = &self->files[i];
     bool there = false;
     tnd_error_t why;
+    look_at_begin(self, i);
     if (is_spooled(strand, i) &&
         tnd_spool_open(strand, i, &there, &file->facts.longest, &why) == TND_OK && there) {
         file->facts.longest += strand->format->around;
@@ -110,7 +135,6 @@ static void index_file(void *context, size_t i)
         return;
     }
     begin_file(self, i, "indexing");
-    look_at_begin(self, i);
     file->status =
         tnd_record_index_open(&strand->splits[i], &strand->stored[i], &strand->format->finder,
                               self->place, &file->facts, &file->error);
@@ -157,6 +181,11 @@ static void note_all(const indexing_t *self, const char *const *paths, tnd_notes
             add_note(notes, tnd_format_string("%s: does not begin as a file of format `%s` does; "
                                               "`tundish inspect` shows what it is",
                                               paths[i], self->strand->format->finder.name));
+        if (self->files[i].marked)
+            add_note(notes, tnd_format_string("%s: begins with a byte order mark (bytes EF BB BF), "
+                                              "which is kept in its first row, as in TensorFlow; "
+                                              "`bom: remove` leaves it out",
+                                              paths[i]));
         if (facts->stray > 0)
             add_note(notes, tnd_format_string("%s: the last %llu byte%s of its content are too few "
                                               "for a record and are left out",

@@ -14,17 +14,19 @@ typedef struct {
     tnd_record_options_t records;
     const char *delimiter;
     bool quotes, header;
+    int bom; /* tnd_mark_use_t */
 } csv_options_t;
 
 /*  The state of the source.  The functions of columns.h take it for its first member. */
 typedef struct {
     tnd_columns_t columns;
     tnd_record_format_t format;
-    char name[32];
+    char name[48];
 } csv_t;
 
 static const tnd_option_t options[] = {
     TND_RECORD_OPTIONS(csv_options_t, "csv", "record"),
+    TND_BOM_OPTION(csv_options_t),
     {TND_OPTION_NAMED("delimiter", csv_options_t, delimiter, STRING, GRAPH), .fallback = ",",
      .help = "what separates fields: one byte"},
     {TND_OPTION_NAMED("quotes", csv_options_t, quotes, BOOL, GRAPH), .fallback = "true",
@@ -60,17 +62,20 @@ static tnd_status_t find(const void *context, tnd_record_window_t *window, tnd_o
     enum { PIECE = 1 << 20 };
     const csv_options_t *chosen = context;
     const uint8_t *data;
-    uint64_t at = 0, begin = 0;
+    uint64_t at = 0, begin = 0, first = 0;
     bool skip = chosen->header;
     state_t state = FIELD_START;
+    if (chosen->bom == TND_MARK_REMOVE)
+        TND_TRY(tnd_columns_pass_mark(window, &first, error));
+    begin = first;
     if (!skip)
-        tnd_offsets_add(offsets, 0);
+        tnd_offsets_add(offsets, first);
     for (size_t have;; at += have) {
         TND_TRY(tnd_record_window(window, at, PIECE, &data, &have, error));
         if (have == 0)
             break;
         have = have < PIECE ? have : PIECE;
-        for (size_t i = 0; i < have; i++) {
+        for (size_t i = at == 0 ? first : 0; i < have; i++) {
             uint8_t byte = data[i];
             bool ends = state != QUOTED && (byte == '\n' || byte == '\r');
             bool ended = state == AFTER_CR && byte != '\n';
@@ -83,7 +88,7 @@ static tnd_status_t find(const void *context, tnd_record_window_t *window, tnd_o
                                    : FIELD_START;
         }
     }
-    if ((begin < at || (skip && begin == 0)) && tnd_record_window_sound(window))
+    if ((begin < at || (skip && begin == first)) && tnd_record_window_sound(window))
         tnd_offsets_add(offsets, at);
     return TND_OK;
 }
@@ -117,15 +122,18 @@ static tnd_status_t csv_open(void *state, const void *given, const tnd_source_sc
     csv_t *self = state;
     if (strlen(chosen->delimiter) != 1 || strchr("\"\r\n", chosen->delimiter[0]) != NULL)
         return tnd_fail(error, "`delimiter` is one byte, and neither a quote nor an end of a line");
-    snprintf(self->name, sizeof self->name, "csv-%02x%s%s", (uint8_t)chosen->delimiter[0],
-             chosen->quotes ? "-quotes" : "", chosen->header ? "-header" : "");
+    bool removes = chosen->bom == TND_MARK_REMOVE;
+    snprintf(self->name, sizeof self->name, "csv-%02x%s%s%s", (uint8_t)chosen->delimiter[0],
+             chosen->quotes ? "-quotes" : "", chosen->header ? "-header" : "",
+             removes ? "-unmarked" : "");
     self->format = (tnd_record_format_t){.finder = {.name = self->name,
-                                                    .skips_head = chosen->header,
+                                                    .skips_head = chosen->header || removes,
                                                     .line_ends = true,
                                                     .fits = fits,
                                                     .find = find,
                                                     .context = chosen},
                                          .ending = 2,
+                                         .keeps_mark = !chosen->header && !removes,
                                          .content = content};
     return tnd_columns_open_records(&self->columns, &chosen->records, &self->format, scope, facts,
                                     error);

@@ -9,10 +9,18 @@
 
 typedef struct {
     tnd_record_options_t records;
+    int bom; /* tnd_mark_use_t */
 } text_options_t;
+
+/*  The state of the source.  The functions of columns.h take it for its first member. */
+typedef struct {
+    tnd_columns_t columns;
+    tnd_record_format_t format;
+} text_t;
 
 static const tnd_option_t options[] = {
     TND_RECORD_OPTIONS(text_options_t, "txt", "line"),
+    TND_BOM_OPTION(text_options_t),
 };
 
 const tnd_source_spec_t tnd_source_text_spec = {
@@ -27,10 +35,12 @@ enum { PIECE_BYTES = 1 << 20 };
 static tnd_status_t find(const void *context, tnd_record_window_t *window, tnd_offsets_t *offsets,
                          tnd_error_t *error)
 {
-    (void)context;
+    const text_options_t *chosen = context;
     const uint8_t *data;
     uint64_t at = 0, begin = 0;
-    tnd_offsets_add(offsets, 0);
+    if (chosen->bom == TND_MARK_REMOVE)
+        TND_TRY(tnd_columns_pass_mark(window, &begin, error));
+    tnd_offsets_add(offsets, begin);
     for (size_t have;; at += have) {
         TND_TRY(tnd_record_window(window, at, PIECE_BYTES, &data, &have, error));
         if (have == 0)
@@ -75,22 +85,28 @@ static tnd_status_t content(uint8_t *data, size_t size, bool own, size_t *first_
     return TND_OK;
 }
 
-static const tnd_record_format_t format = {
-    .finder = {.name = "lines", .line_ends = true, .fits = fits, .find = find},
-    .ending = 2,
-    .content = content,
-};
-
 static tnd_status_t text_open(void *state, const void *given, const tnd_source_scope_t *scope,
                               tnd_source_facts_t *facts, tnd_error_t *error)
 {
     const text_options_t *chosen = given;
-    return tnd_columns_open_records(state, &chosen->records, &format, scope, facts, error);
+    text_t *self = state;
+    bool removes = chosen->bom == TND_MARK_REMOVE;
+    self->format = (tnd_record_format_t){.finder = {.name = removes ? "lines-unmarked" : "lines",
+                                                    .skips_head = removes,
+                                                    .line_ends = true,
+                                                    .fits = fits,
+                                                    .find = find,
+                                                    .context = chosen},
+                                         .ending = 2,
+                                         .keeps_mark = !removes,
+                                         .content = content};
+    return tnd_columns_open_records(&self->columns, &chosen->records, &self->format, scope, facts,
+                                    error);
 }
 
 const tnd_source_t tnd_source_text = {
     .spec = &tnd_source_text_spec,
-    .state_bytes = sizeof(tnd_columns_t),
+    .state_bytes = sizeof(text_t),
     .open = text_open,
     .read = tnd_columns_read,
     .fill = tnd_columns_fill,

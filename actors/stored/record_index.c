@@ -192,14 +192,15 @@ static tnd_status_t check_samples(const tnd_stored_t *index, tnd_stored_t *data,
     for (uint64_t i = 0; i < SAMPLES && rows > 0; i++) {
         uint64_t begin, end, row = (rows - 1) / (SAMPLES - 1) * i;
         const uint8_t *bytes;
-        TND_TRY(tnd_splits_row(index, data, i + 1 < SAMPLES ? row : rows - 1, &begin, &end, error));
-        uint64_t at = begin > 0 ? begin - 1 : 0;
+        row = i + 1 < SAMPLES ? row : rows - 1;
+        bool first = row == 0;
+        TND_TRY(tnd_splits_row(index, data, row, &begin, &end, error));
+        uint64_t at = first ? begin : begin - 1;
         if (at == data->content.size)
             continue;
         TND_TRY(tnd_content_view(&data->content, at, SAMPLE_BYTES, &bytes, error));
         uint64_t left = data->content.size - at;
         size_t have = left < SAMPLE_BYTES ? left : SAMPLE_BYTES;
-        bool first = begin == 0;
         good += finder->fits(first ? -1 : bytes[0], bytes + !first, have - !first, end - begin,
                              end == data->content.size);
     }

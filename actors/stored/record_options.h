@@ -4,6 +4,7 @@
 
 #include "actors/stored/record_index.h"
 #include "runtime/option/option_parse.h"
+#include "runtime/text/byte_order_mark.h"
 
 /*  Where compressed files are decompressed to. */
 typedef struct {
@@ -55,6 +56,15 @@ extern const tnd_table_t tnd_spool_table;
             .fallback = "longest", .choices = "longest=0", .range = "1..1099511627776",            \
             .help = "the greatest length of a row, for which memory is kept; "                     \
                     "longer ones are bad"                                                          \
+    }
+
+/*  Of sources of text. */
+#define TND_BOM_OPTION(type)                                                                       \
+    {                                                                                              \
+        TND_OPTION_NAMED("bom", type, bom, ENUM, GRAPH),                                           \
+            .fallback = "keep", .choices = TND_MARK_USES,                                          \
+            .help = "what becomes of a byte order mark (EF BB BF) at the start of a file: `keep` " \
+                    "leaves it in the first row, as TensorFlow does, with a warning"               \
     }
 
 #endif

@@ -9,6 +9,7 @@
 #include <jansson.h>
 
 #include "runtime/base/allocation.h"
+#include "runtime/text/byte_order_mark.h"
 
 /*  What is wrong in words of ours: jansson's quote bytes of the document as they are. */
 static const char *problem(const json_error_t *found)
@@ -47,23 +48,88 @@ static const char *find_nonfinite(const char *text, size_t size, int position)
     return NULL;
 }
 
-tnd_status_t tnd_json_record_open(tnd_json_record_t *self, const void *text, size_t size,
-                                  tnd_error_t *error)
+static json_t *load(const char *text, size_t size, json_error_t *found)
 {
-    json_error_t found = {.position = 0};
-    self->root =
-        json_loadb(size > 0 ? text : "", size, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &found);
+    *found = (json_error_t){.position = 0};
+    return json_loadb(text, size, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, found);
+}
+
+/*  The words for numbers that are not finite.  The library knows none of them, so it gets strings that
+ *  begin with NUL instead. */
+static const struct {
+    const char *word;
+    double number;
+} nonfinite[] = {{"NaN", NAN}, {"Infinity", INFINITY}, {"-Infinity", -INFINITY}};
+
+enum { NONFINITE = sizeof nonfinite / sizeof nonfinite[0], NUL_TEXT = 8 /* quotes and \u0000 */ };
+
+/*  Which of the words is at the start of the text; NONFINITE: none. */
+static size_t word_at(const char *text, size_t size)
+{
+    size_t i = 0;
+    while (i < NONFINITE && (size < strlen(nonfinite[i].word) ||
+                             memcmp(text, nonfinite[i].word, strlen(nonfinite[i].word)) != 0))
+        i++;
+    return i;
+}
+
+/*  Parses a document after the words outside of its strings became strings. */
+static json_t *load_marked(const char *text, size_t size, json_error_t *found)
+{
+    char *marked = tnd_allocate(size, 1 + NUL_TEXT), *to = marked;
+    bool string = false;
+    for (size_t at = 0; at < size;) {
+        size_t word = string ? NONFINITE : word_at(text + at, size - at);
+        if (word < NONFINITE) {
+            to += sprintf(to, "\"\\u0000%s\"", nonfinite[word].word);
+            at += strlen(nonfinite[word].word);
+            continue;
+        }
+        bool escaped = string && text[at] == '\\' && at + 1 < size;
+        string ^= text[at] == '"';
+        for (int i = 0; i < 1 + escaped; i++)
+            *to++ = text[at++];
+    }
+    json_t *root = load(marked, (size_t)(to - marked), found);
+    free(marked);
+    return root;
+}
+
+/*  The word that a value was, or NONFINITE. */
+static size_t word_of(const json_t *value)
+{
+    const char *text = json_string_value(value);
+    size_t i = 0;
+    if (text == NULL || json_string_length(value) == 0 || text[0] != '\0')
+        return NONFINITE;
+    while (i < NONFINITE && (json_string_length(value) != 1 + strlen(nonfinite[i].word) ||
+                             strcmp(text + 1, nonfinite[i].word) != 0))
+        i++;
+    return i;
+}
+
+tnd_status_t tnd_json_record_open(tnd_json_record_t *self, const void *text, size_t size,
+                                  bool allow_nan, tnd_error_t *error)
+{
+    json_error_t found;
+    self->root = load(size > 0 ? text : "", size, &found);
+    if (self->root == NULL && allow_nan && json_error_code(&found) == json_error_invalid_syntax &&
+        size > 0)
+        self->root = load_marked(text, size, &found);
     if (self->root != NULL)
         return TND_OK;
     if (found.text[0] == '\0' || json_error_code(&found) == json_error_out_of_memory)
         tnd_require_memory(NULL);
+    if (tnd_byte_order_mark(text, size) > 0)
+        return tnd_fail(error, "not JSON: it begins with a byte order mark (bytes EF BB BF), which "
+                               "`bom: remove` leaves out");
     const char *word = json_error_code(&found) == json_error_invalid_syntax
                            ? find_nonfinite(text, size, found.position)
                            : NULL;
     if (word != NULL)
         return tnd_fail(error,
                         "not JSON: %s is not a number of JSON, near byte %d of the record; "
-                        "write null, for which `default` has a value",
+                        "write null, for which `default` has a value, or set `allow_nan: true`",
                         word, found.position);
     return tnd_fail(error, "not JSON: %s, near byte %d of the record", problem(&found),
                     found.position);
@@ -116,7 +182,7 @@ bool tnd_json_value_is_string(const tnd_json_value_t *self, const char **text_p,
 {
     *text_p = json_string_value(self);
     *size_p = json_string_length(self);
-    return json_is_string(self);
+    return json_is_string(self) && word_of(self) == NONFINITE;
 }
 
 static bool write_integer(int64_t number, tnd_dtype_t dtype, void *out)
@@ -145,6 +211,12 @@ static bool write_float(double number, tnd_dtype_t dtype, void *out)
 bool tnd_json_value_number(const tnd_json_value_t *self, tnd_dtype_t dtype, void *out)
 {
     bool to_float = tnd_dtype_is_float(dtype);
+    size_t word = word_of(self);
+    if (word < NONFINITE) {
+        if (to_float)
+            (void)write_float(nonfinite[word].number, dtype, out);
+        return to_float;
+    }
     if (json_is_real(self)) {
         double number = json_real_value(self);
         if (to_float)
@@ -164,6 +236,8 @@ const char *tnd_json_excerpt(tnd_json_excerpt_t *self, const tnd_json_value_t *v
         [JSON_OBJECT] = "an object", [JSON_ARRAY] = "a list", [JSON_STRING] = "a string",
         [JSON_TRUE] = "true",        [JSON_FALSE] = "false",  [JSON_NULL] = "null",
     };
+    if (word_of(value) < NONFINITE)
+        return nonfinite[word_of(value)].word;
     switch (json_typeof(value)) {
     case JSON_INTEGER:
         snprintf(self->text, sizeof self->text, "%" PRId64, (int64_t)json_integer_value(value));

@@ -1,7 +1,9 @@
 /*  actors/text/json_record.h - the values of a JSON document, read by jansson.
  *
  *  A document is an object or a list in UTF-8.  A key that an object has twice is an error.  So are
- *  more than 2,048 levels, integers beyond i64, numbers beyond f64, NaN and infinity.
+ *  more than 2,048 levels, integers beyond i64, numbers beyond f64, and unless
+ *  they are allowed NaN, Infinity and -Infinity, which Python writes.  Allowed, a string of NUL and
+ *  such a word counts as the number too.
  *
  *  Ownership: jansson allocates memory for every value while it parses, up to about 80 times the size
  *  of the document, which the memory estimate does not count.  Closing the record frees it, and with
@@ -26,7 +28,7 @@ typedef struct {
 /*  Parses a document.  Close it if this succeeds.  Errors: TND_FAILED; the text says what is wrong
  *  and near which byte. */
 tnd_status_t tnd_json_record_open(tnd_json_record_t *self, const void *text, size_t size,
-                                  tnd_error_t *error) TND_CHECKED;
+                                  bool allow_nan, tnd_error_t *error) TND_CHECKED;
 void tnd_json_record_close(tnd_json_record_t *self);
 
 /*  Finds the value at the end of a path of keys with dots between them; in a list a key is a place,

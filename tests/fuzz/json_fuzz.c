@@ -52,7 +52,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
         abort();
     if (size > 0)
         memcpy(copy, bytes, size);
-    tnd_status_t status = tnd_json_record_open(&record, copy, size, &error);
+    tnd_status_t status = tnd_json_record_open(&record, copy, size, size % 2 == 0, &error);
     free(copy);
     assert(status == TND_OK || *error.text != '\0');
     if (status != TND_OK)

@@ -8,6 +8,7 @@
 #include "actors/text/csv_record.h"
 #include "actors/text/number_text.h"
 #include "runtime/base/allocation.h"
+#include "runtime/text/byte_order_mark.h"
 
 typedef struct {
     const char *column;
@@ -127,9 +128,13 @@ static tnd_status_t write_field(const csv_t *self, const tnd_field_t *field,
         if (tnd_number_text(field->dtype, text->at, text->size,
                             tnd_tile_row(out, field->column, row)))
             return TND_OK;
-        return tnd_fail(error, "the field `%s` is `%s`, which is not a number of type %s",
+        return tnd_fail(error, "the field `%s` is `%s`, which is not a number of type %s%s",
                         field->name, tnd_excerpt(&excerpt, text->at, text->size),
-                        tnd_dtype_name(field->dtype));
+                        tnd_dtype_name(field->dtype),
+                        tnd_byte_order_mark(text->at, text->size) > 0
+                            ? ": it begins with a byte order mark (bytes EF BB BF), which `bom: "
+                              "remove` of the source leaves out"
+                            : "");
     }
     uint64_t size = text->size - text->doubled;
     if (size > field->most)

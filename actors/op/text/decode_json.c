@@ -5,15 +5,19 @@
 #include "actors/op/text/bytes_column.h"
 #include "actors/op/text/fields.h"
 #include "actors/text/json_record.h"
+#include "runtime/text/byte_order_mark.h"
 
 typedef struct {
     const char *column;
     const tnd_fields_options_t *fields;
+    bool allow_nan;
+    int bom; /* tnd_mark_use_t */
 } json_options_t;
 
 typedef struct {
     tnd_bytes_column_t bytes;
     tnd_fields_t fields;
+    bool allow_nan, removes_mark;
 } json_state_t;
 
 static const tnd_option_t options[] = {
@@ -21,6 +25,12 @@ static const tnd_option_t options[] = {
      .help = "the ragged column of u8 with the documents; it is left out of what follows"},
     {TND_OPTION(json_options_t, fields, TABLE, GRAPH), .table = &tnd_json_fields_table,
      .help = "the columns that are made, one per value"},
+    {TND_OPTION(json_options_t, allow_nan, BOOL, GRAPH), .fallback = "false",
+     .help = "whether NaN, Infinity and -Infinity, which json.dumps of Python writes and JSON does "
+             "not have, are numbers of f32 and f64; otherwise such a document is a bad row"},
+    {TND_OPTION(json_options_t, bom, ENUM, GRAPH), .fallback = "keep", .choices = TND_MARK_USES,
+     .help = "what becomes of a byte order mark (EF BB BF) at the start of a document: with `keep` "
+             "it is a bad row"},
 };
 
 const tnd_op_spec_t tnd_op_decode_json_spec = {
@@ -59,6 +69,8 @@ static tnd_status_t json_open(void *state, const void *given, const tnd_schema_t
 {
     json_state_t *self = state;
     const json_options_t *chosen = given;
+    self->allow_nan = chosen->allow_nan;
+    self->removes_mark = chosen->bom == TND_MARK_REMOVE;
     TND_TRY(tnd_bytes_find(&self->bytes, in, chosen->column, error));
     TND_TRY(tnd_bytes_leave_out(&self->bytes, in, facts, error));
     tnd_status_t status =
@@ -168,7 +180,9 @@ static tnd_status_t read_row(const json_state_t *self, const tnd_ragged_t *text,
                              uint32_t row, tnd_error_t *error)
 {
     tnd_json_record_t record;
-    TND_TRY(tnd_json_record_open(&record, text->data, text->length, error));
+    size_t mark = self->removes_mark ? tnd_byte_order_mark(text->data, text->length) : 0;
+    TND_TRY(tnd_json_record_open(&record, (const char *)text->data + mark, text->length - mark,
+                                 self->allow_nan, error));
     tnd_status_t status = TND_OK;
     for (uint32_t i = 0; i < self->fields.count && status == TND_OK; i++)
         status = write_field(&self->fields.items[i], &record, out, row, error);
