@@ -94,9 +94,6 @@ def compare(case):
         order = "order: [%s]" % ", ".join(item(text.split()) for text in maps)
         counts = [int(count) for count in rows.split(",")]
         got = head(pathlib.Path(folder), counts, order, len(expected))
-    if not any(counts):
-        assert isinstance(got, str) and "has length 0" in got, got  # a run without rows is refused
-        return
     if expected == [None]:
         assert isinstance(got, str) and "error" in got, (rows, maps, got)
         return

@@ -347,7 +347,8 @@ Test(bottleneck, more_than_one_bad_row_in_a_hundred_is_a_fault)
     tnd_run_page_t *page = flows_by_the_page();
     page->read = 5000;
     page->quarantined = 50;
-    tnd_page_text_write(page->first_bad, TND_PAGE_WHY_WORDS, "record 17 of rows.csv is bad: field 2 is empty");
+    tnd_page_text_write(page->first_bad, TND_PAGE_WHY_WORDS,
+                        "record 17 of rows.csv is bad: field 2 is empty");
     tnd_bottleneck_judge(&before, &after, &processes[0], &verdict);
     cr_assert_eq(verdict.state, TND_RUN_FLOWS, "one in a hundred");
     page->quarantined = 51;
@@ -355,7 +356,8 @@ Test(bottleneck, more_than_one_bad_row_in_a_hundred_is_a_fault)
     cr_assert_eq(verdict.state, TND_RUN_SLOW);
     cr_assert_str_eq(fault(TND_CAUSE_BAD_ROWS)->text,
                      "1.02 % of the rows read are bad and not fed: 51 of 5000");
-    cr_assert_str_eq(fault(TND_CAUSE_BAD_ROWS)->evidence, "record 17 of rows.csv is bad: field 2 is empty");
+    cr_assert_str_eq(fault(TND_CAUSE_BAD_ROWS)->evidence,
+                     "record 17 of rows.csv is bad: field 2 is empty");
 }
 
 Test(bottleneck, checkpoints_that_fail_are_a_fault_until_one_is_written)
