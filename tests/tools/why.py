@@ -88,7 +88,9 @@ def test_the_time_of_a_device_is_its_own(folder):
             while "sim:0" not in told and time.monotonic() < deadline:
                 told = run("why", name, env=environment)[1]
             work, link = shares_of(name, environment, 2)
-            assert abs(work - works) < 0.04 and abs(link - (1 - works)) < 0.06, (work, link)
+            # On a busy machine the device also waits for the host, which is neither.
+            both = work + link
+            assert 0.6 < both < 1.02 and abs(work / both - works) < 0.04, (work, link)
             holds(told, "busiest is the step of feed (sim:0)" if works == 1 else "link of sim:0")
         finally:
             process.kill()
