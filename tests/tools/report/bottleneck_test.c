@@ -297,34 +297,6 @@ Test(bottleneck, the_signal_that_killed_a_process_is_said_if_its_parent_saw_it)
                      "signal 9 (Killed) 3.0 s ago");
 }
 
-Test(bottleneck, metrics_that_are_not_read_are_a_fault_of_a_run_that_flows)
-{
-    static tnd_run_page_t page = {.metrics_path = "m.fifo"};
-    static tnd_statistics_t old[6];
-    static tnd_inspected_t olds[2];
-    for (int i = 0; i < 6; i++)
-        memcpy(&old[i], &pages[i], sizeof old[i]);
-    memcpy(olds, processes, sizeof olds);
-    olds[0].actors = old;
-    before.processes = olds;
-    pages[FEED_A].rows_out = 500;
-    processes[0].record.page = &page;
-    tnd_bottleneck_judge(&before, &after, &processes[0], &verdict);
-    cr_assert_eq(verdict.state, TND_RUN_FLOWS, "no line waits");
-    page.metrics_waits_ns = now_ns - second_ns / 2;
-    tnd_bottleneck_judge(&before, &after, &processes[0], &verdict);
-    cr_assert_eq(verdict.state, TND_RUN_FLOWS, "a line waits for a moment");
-    page.metrics_waits_ns = now_ns - 4 * second_ns;
-    tnd_bottleneck_judge(&before, &after, &processes[0], &verdict);
-    cr_assert_eq(verdict.state, TND_RUN_SLOW);
-    cr_assert_str_eq(fault(TND_CAUSE_OUTPUT)->text, "m.fifo, the file of the metrics, has taken "
-                                                    "nothing for 4.0 s; the run continues");
-    page.metrics_waits_ns = 0;
-    page.metrics_dropped = 7;
-    tnd_bottleneck_judge(&before, &after, &processes[0], &verdict);
-    cr_assert_str_eq(fault(TND_CAUSE_OUTPUT)->evidence, "7 lines were dropped");
-}
-
 /*  A run of the leader's page, whose rows flow. */
 static tnd_run_page_t *flows_by_the_page(void)
 {
@@ -340,6 +312,26 @@ static tnd_run_page_t *flows_by_the_page(void)
     page.state = TND_LEADER_CORE_RUNNING + 1;
     processes[0].record.page = &page;
     return &page;
+}
+
+Test(bottleneck, metrics_that_are_not_read_are_a_fault_of_a_run_that_flows)
+{
+    tnd_run_page_t *page = flows_by_the_page();
+    strcpy(page->metrics_path, "m.fifo");
+    tnd_bottleneck_judge(&before, &after, &processes[0], &verdict);
+    cr_assert_eq(verdict.state, TND_RUN_FLOWS, "no line waits");
+    page->metrics_waits_ns = now_ns - second_ns / 2;
+    tnd_bottleneck_judge(&before, &after, &processes[0], &verdict);
+    cr_assert_eq(verdict.state, TND_RUN_FLOWS, "a line waits for a moment");
+    page->metrics_waits_ns = now_ns - 4 * second_ns;
+    tnd_bottleneck_judge(&before, &after, &processes[0], &verdict);
+    cr_assert_eq(verdict.state, TND_RUN_SLOW);
+    cr_assert_str_eq(fault(TND_CAUSE_OUTPUT)->text, "m.fifo, the file of the metrics, has taken "
+                                                    "nothing for 4.0 s; the run continues");
+    page->metrics_waits_ns = 0;
+    page->metrics_dropped = 7;
+    tnd_bottleneck_judge(&before, &after, &processes[0], &verdict);
+    cr_assert_str_eq(fault(TND_CAUSE_OUTPUT)->evidence, "7 lines were dropped");
 }
 
 Test(bottleneck, more_than_one_bad_row_in_a_hundred_is_a_fault)
