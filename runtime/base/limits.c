@@ -1,6 +1,7 @@
 /*  runtime/base/limits.c - what the control groups of a process allow it. */
 #include "runtime/base/limits.h"
 
+#include <fcntl.h>
 #include <inttypes.h>
 #include <sched.h>
 #include <stdbool.h>
@@ -210,6 +211,17 @@ void tnd_group_limits_read(const char *root, tnd_group_limits_t *limits)
         take_cache(path, available * 1024, limits);
     take_controller(root, "self", "cpu", limits);
     take_controller(root, "self", "memory", limits);
+}
+
+void tnd_group_names(const char *root, int process, char *text, size_t room)
+{
+    char path[512];
+    snprintf(path, sizeof path, "%s/proc/%d/cgroup", root, process);
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t got = file >= 0 ? read(file, text, room - 1) : -1;
+    if (file >= 0)
+        close(file);
+    text[got > 0 ? got : 0] = '\0';
 }
 
 void tnd_group_limits_of(const char *root, int process, tnd_group_limits_t *limits)

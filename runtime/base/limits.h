@@ -10,6 +10,7 @@
 #ifndef TND_RUNTIME_BASE_LIMITS_H
 #define TND_RUNTIME_BASE_LIMITS_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 typedef struct {
@@ -26,6 +27,10 @@ typedef struct {
 void tnd_group_limits_read(const char *root, tnd_group_limits_t *limits);
 /*  Only `cores`, `cores_by` and `throttled_ns`, those of another process. */
 void tnd_group_limits_of(const char *root, int process, tnd_group_limits_t *limits);
+
+/*  What the system says of the groups of a process, cut to `room`; processes with the same text have the
+ *  same limits.  "" if it says nothing. */
+void tnd_group_names(const char *root, int process, char *text, size_t room);
 
 /*  Processors that this process may run on. */
 uint32_t tnd_processors_allowed(void);

@@ -114,15 +114,6 @@ static bool has_room(const tnd_pages_shape_t *shape, bool is_copy, uint64_t file
            ((uint64_t)shape->actors + 1) * TND_PAGE_BYTES + tnd_run_record_bytes(&whole);
 }
 
-static void take_limits(tnd_inspected_t *process)
-{
-    tnd_group_limits_t limits;
-    tnd_group_limits_of("", process->process, &limits);
-    process->cores = limits.cores;
-    process->throttled_ns = limits.throttled_ns;
-    snprintf(process->cores_by, sizeof process->cores_by, "%s", limits.cores_by);
-}
-
 /*  Why a file is not shown, or NULL.  `run`: of which run it must be; NULL: of any.  A copy is of a
  *  process of another machine. */
 static const char *take_pages(int file, const char *run, tnd_look_t look, bool is_copy,
@@ -179,7 +170,7 @@ static const char *take_pages(int file, const char *run, tnd_look_t look, bool i
     char state;
     if (!is_copy && tnd_process_start(process->process, &state) == header.is.process_start) {
         process->stopped = tnd_process_is_stopped(state);
-        take_limits(process);
+        process->here = true;
     }
     return NULL;
 }
@@ -334,6 +325,25 @@ tnd_inspection_t *tnd_inspection_new(tnd_look_t look)
     return tnd_inspection_of_run(NULL, look);
 }
 
+/*  The processes of a run are often in one group, whose files are then read once. */
+static void take_limits(const tnd_inspection_t *look)
+{
+    char last[1024] = "", names[sizeof last];
+    tnd_group_limits_t limits = {.cores = 0};
+    for (uint32_t p = 0; p < look->count; p++) {
+        tnd_inspected_t *process = &look->processes[p];
+        if (!process->here)
+            continue;
+        tnd_group_names("", process->process, names, sizeof names);
+        if (strcmp(names, last) != 0)
+            tnd_group_limits_of("", process->process, &limits);
+        memcpy(last, names, sizeof last);
+        process->cores = limits.cores;
+        process->throttled_ns = limits.throttled_ns;
+        snprintf(process->cores_by, sizeof process->cores_by, "%s", limits.cores_by);
+    }
+}
+
 static tnd_inspection_t *inspect(walk_t walk)
 {
     tnd_inspection_t *self = tnd_allocate_zeroed(1, sizeof *self);
@@ -351,6 +361,7 @@ static tnd_inspection_t *inspect(walk_t walk)
     report_others(&walk);
     fclose(walk.unread);
     tnd_inspection_sort(self);
+    take_limits(self);
     return self;
 }
 
