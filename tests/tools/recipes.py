@@ -1,13 +1,18 @@
 #!/usr/bin/env python3
 """CONTRIBUTING.md: each recipe is one file and one line, works as printed, and conforms.
 
-All recipes are added to one copy of the tree, which is built once, without optimisation.
+All recipes are added to the tree, in a mount namespace whose overlay keeps what is written: its build
+folder then compiles only what they change.  Where that is not permitted, a copy of the tree is built
+as a whole, without optimisation.
 """
+import os
 import re
 import shlex
 import subprocess
+import sys
+import tempfile
 
-from command import ROOT, holds, main, same
+from command import BUILD, ROOT, holds, main, same
 
 PAGE = (ROOT / "CONTRIBUTING.md").read_text().split("# Recipes\n")[1]
 RECIPES = re.split(r"^## ", PAGE, flags=re.M)[1:]
@@ -18,10 +23,34 @@ def blocks(recipe):
     return re.findall(r"^`([^`\n]+)`[^`\n]*:\n\n```\w*\n(.*?)^```$", recipe, re.M | re.S)
 
 
+def run_covered():
+    """Runs this test in a mount namespace with an overlay on ROOT, and exits; returns if that is not
+    permitted."""
+    with tempfile.TemporaryDirectory() as kept:
+        for name in "upper", "work":
+            os.mkdir(f"{kept}/{name}")
+        options = f"lowerdir={ROOT},upperdir={kept}/upper,workdir={kept}/work"
+        user = [] if os.geteuid() == 0 else ["--map-root-user"]
+        options += ",userxattr" if user else ""
+        words = ["unshare", "--mount", *user, "sh", "-c",
+                 'mount -t overlay overlay -o "$1" "$2" && shift 2 && exec "$@"', "sh", options, ROOT]
+        if subprocess.run([*words, "true"], capture_output=True).returncode == 0:
+            sys.exit(subprocess.run([*words, sys.executable, __file__, "--covered"]).returncode)
+
+
 def copy_tree(folder):
+    """A copy of the tree, configured; returns its root and its build folder."""
     pack = subprocess.run(["tar", "-c", "--exclude=./build*", "--exclude=./.git", "-C", ROOT, "."],
                           capture_output=True, check=True)
     subprocess.run(["tar", "-x", "-C", folder], input=pack.stdout, check=True)
+    run_quietly(folder, "cmake", "-G", "Ninja", "-S", ".", "-B", "b", "-DCMAKE_BUILD_TYPE=None",
+                "-DCMAKE_C_FLAGS=-O0")
+    return folder, folder / "b"
+
+
+def run_quietly(folder, *words):
+    done = subprocess.run(words, cwd=folder, capture_output=True, text=True, timeout=600)
+    same(done.returncode, 0, done.stdout[-4000:] + done.stderr[-4000:])
 
 
 def insert(lines, line):
@@ -63,16 +92,16 @@ def suites():
     return [words[-1] for recipe in RECIPES for words, _ in commands(recipe) if words[0] == "ctest"]
 
 
-def check(folder, recipe):
+def check(folder, build, recipe):
     """Runs the commands of a recipe; a line that ends with `...` is the beginning of one."""
     ran = 0
     for (program, *words), wanted in commands(recipe):
         if program == "ctest":
             same(words[:2], ["--preset", "release"])
-            words = ["ctest", "--test-dir", "b", "--output-on-failure", *words[2:]]
+            words = ["ctest", "--test-dir", build, "--output-on-failure", *words[2:]]
         else:
             same(program, "tundish")
-            words = [folder / "b/tundish", *words]
+            words = [build / "tundish", *words]
         done = subprocess.run(words, cwd=folder, capture_output=True, text=True, timeout=60)
         same(done.returncode, 0, f"{words}: {done.stdout[-4000:]}{done.stderr}")
         holds(done.stdout, *(line.removesuffix("...").rstrip() for line in wanted))
@@ -81,17 +110,18 @@ def check(folder, recipe):
 
 
 def test_every_recipe_is_one_file_and_one_line_and_works(folder):
-    copy_tree(folder)
+    tree, build = (ROOT, BUILD) if COVERED else copy_tree(folder)
     for recipe in RECIPES:
-        apply(folder, recipe)
-    for words in (["cmake", "-G", "Ninja", "-S", ".", "-B", "b", "-DCMAKE_BUILD_TYPE=None",
-                   "-DCMAKE_C_FLAGS=-O0"],
-                  ["ninja", "-C", "b", "tundish_command",
-                   *("test_" + suite.replace("/", "_") for suite in suites())]):
-        done = subprocess.run(words, cwd=folder, capture_output=True, text=True, timeout=600)
-        same(done.returncode, 0, done.stdout[-4000:] + done.stderr[-4000:])
+        apply(tree, recipe)
+    run_quietly(tree, "cmake", "--build", build, "--target", "tundish_command",
+                *("test_" + suite.replace("/", "_") for suite in suites()))
     for recipe in RECIPES:
-        check(folder, recipe)
+        check(tree, build, recipe)
 
 
+COVERED = sys.argv[1:] == ["--covered"]
+if COVERED:
+    del sys.argv[1:]
+elif BUILD.is_relative_to(ROOT):
+    run_covered()
 main(globals())
