@@ -106,26 +106,27 @@ static loop_t *loop_of(const path_t *path, const tnd_row_cast_t *cast)
 
 /* --- rows ------------------------------------------------------------------------------------- */
 
-/*  Scales and biases of `count` elements that begin with channel 0. */
+/*  Scales and biases of `count` elements that begin with channel 0: a tile, or fewer if no more are
+ *  cast at a time. */
 typedef struct {
     const float *scale, *bias;
     size_t count;
     float room[2][2 * TILE];
 } tile_t;
 
-static void lay_out(tile_t *self, const tnd_row_cast_t *cast)
+static void lay_out(tile_t *self, const tnd_row_cast_t *cast, uint64_t elements)
 {
-    size_t channels = cast->channels;
+    size_t channels = cast->channels, most = elements < TILE ? (size_t)elements : TILE;
     if (channels > TILE) {
         self->scale = cast->scale;
         self->bias = cast->bias;
         self->count = channels;
         return;
     }
-    self->count = (TILE + channels - 1) / channels * channels;
+    self->count = (most + channels - 1) / channels * channels;
     for (size_t i = 0; i < self->count; i++) {
-        self->room[0][i] = cast->scale[i % channels];
-        self->room[1][i] = cast->bias[i % channels];
+        self->room[0][i] = i < channels ? cast->scale[i] : self->room[0][i - channels];
+        self->room[1][i] = i < channels ? cast->bias[i] : self->room[1][i - channels];
     }
     self->scale = self->room[0];
     self->bias = self->room[1];
@@ -189,14 +190,14 @@ void tnd_row_cast_by(size_t path, const tnd_row_cast_t *cast, uint64_t rows, voi
     size_t from = tnd_dtype_size(cast->from), to = tnd_dtype_size(cast->to);
     tile_t tile;
     assert(tnd_row_cast_takes(cast->from, cast->to) && cast->elements % cast->channels == 0);
-    lay_out(&tile, cast);
+    uint64_t count = cast->channels_first ? cast->elements : rows * cast->elements;
+    lay_out(&tile, cast, count);
     if (cast->channels_first) {
         for (uint64_t r = 0; r < rows; r++)
             cast_apart(loop, cast, &tile, (uint8_t *)out + r * cast->elements * to,
                        (const uint8_t *)in + r * cast->elements * from);
         return;
     }
-    uint64_t count = rows * cast->elements;
     for (uint64_t at = 0, some; at < count; at += some) {
         some = count - at < tile.count ? count - at : tile.count;
         loop(some, (uint8_t *)out + at * to, (const uint8_t *)in + at * from, tile.scale,
