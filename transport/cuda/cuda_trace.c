@@ -23,15 +23,18 @@ static void open_file(void)
 static void write_line(tnd_cuda_call_t call, const CUresult *result)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
-    char after[24] = "";
+    char after[24] = "", line[128];
     pthread_once(&once, open_file);
     if (file < 0)
         return;
     uint64_t now = tnd_clock_now();
     if (result != NULL)
         snprintf(after, sizeof after, " = %d", *result);
-    (void)dprintf(file, "%" PRIu64 ".%06" PRIu64 " %d %s%s\n", now / 1000000000,
-                  now / 1000 % 1000000, (int)gettid(), tnd_cuda_call_name(call), after);
+    int length =
+        snprintf(line, sizeof line, "%" PRIu64 ".%06" PRIu64 " %d %s%s\n", now / 1000000000,
+                 now / 1000 % 1000000, (int)gettid(), tnd_cuda_call_name(call), after);
+    ssize_t written = write(file, line, (size_t)length); /* dprintf makes two more calls */
+    (void)written;
 }
 
 void tnd_cuda_trace_call(tnd_cuda_call_t call)
