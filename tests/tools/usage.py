@@ -2,6 +2,7 @@
 """The command line itself: help, versions, mistakes, pipes."""
 import json
 import os
+import re
 import subprocess
 
 from command import FED, FEED, ROOT, TUNDISH, arrays, holds, main, run, same, topology
@@ -53,7 +54,7 @@ def test_values_that_make_no_sense_are_refused(_):
 
 
 def test_one_operand_too_many_is_named(_):
-    for command, operands in (("pause", ["a", "b"]), ("wait", ["healthy", "a", "b"]), ("help", ["a", "b"])):
+    for command, operands in (("pause", ["a", "b"]), ("wait", ["healthy", "a", "b"])):
         code, out, err = run(command, *operands)
         same((code, out), (2, ""), command)
         holds(err, f"tundish {command}: `b` is too much: expected tundish {command} ")
@@ -105,9 +106,49 @@ def test_help_finds_keys_and_options_by_a_word(_):
         code, out, err = run("help", word)
         same((code, err), (0, ""), word)
         holds(out, *places)
-    found = json.loads(run("help", "metrics", "--json")[1])["mentions"]
-    same([one["name"] for one in found], ["--metrics"])
+    found = json.loads(run("help", "every", "--json")[1])["mentions"]
+    same([one["name"] for one in found], ["topology.checkpoint.every"])
     same(run("help", "zzz")[0], 2)
+
+
+def words():
+    """Words, answer and names to read on of each line of words.def."""
+    text = (ROOT / "tools/reference/words.def").read_text()
+    entries = [re.findall(r'"((?:[^"\\]|\\.)*)"', part) for part in text.split("\nWORD(")[1:]]
+    return [(parts[0].split(), "".join(parts[1:-1]).replace('\\"', '"'), parts[-1].split()) for parts in entries]
+
+
+def test_help_answers_words_of_other_systems(_):
+    for word, answer in (("gpu", '`devices: ["cuda:0"]` of the feeder'), ("Drop-Last", "`remainder: drop` of the batcher"),
+                         ("tokenizer", "A tokenizer is not offered."), ("validation", "`after: FEEDER`"),
+                         ("docker", "runs in a container"), ("pytorch", "torch.from_dlpack"), ("prefetch", "nothing to switch on"),
+                         ("deterministic", "`seed:` alone decides"), ("augment", "random_*"), ("tf.data", "reader.order")):
+        code, out, err = run("help", word)
+        same((code, err, out.splitlines()[0]), (0, "", f"{word}:"), word)
+        holds(" ".join(out.split()), answer)
+    same(run("help", "class", "weights")[1].splitlines()[0], "class weights:")
+    told = json.loads(run("help", "gpu", "--json")[1])
+    same((told["name"], told["is"], told["see"]), ("gpu", "word", ["feeder.devices", "placement", "doctor"]))
+
+
+def test_every_word_is_answered_and_leads_to_pages(_):
+    entries = words()
+    assert len(entries) > 30
+    every = [word for names, _, _ in entries for word in names]
+    same(sorted(every), sorted(set(every)))
+    for names, answer, see in entries:
+        told = json.loads(run("help", names[0], "--json")[1])
+        same((told["is"], told["help"], told["see"]), ("word", answer, see), names[0])
+        holds(run("help", names[-1])[1], f"{names[-1]}:")
+        for name in see:
+            same(run("help", name)[0], 0, f"{names[0]} leads to {name}")
+
+
+def test_help_offers_no_word_of_another_meaning(_):
+    for word in ("gpx", "dockr2", "mox", "qqq"):
+        code, _, err = run("help", word)
+        same(code, 2, word)
+        assert "did you mean" not in err, err
 
 
 def test_the_version_names_the_libraries(_):

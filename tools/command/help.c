@@ -8,6 +8,7 @@
 #include "tools/reference/manual.h"
 #include "tools/reference/help_search.h"
 #include "tools/reference/reference.h"
+#include "tools/reference/words.h"
 
 static const char purpose[] =
     "Reads, preprocesses, batches and feeds data to every accelerator of one machine or many,\n"
@@ -48,10 +49,11 @@ static void print_general(void)
     puts("`tundish help TOPIC` prints a page about");
     for (size_t i = 0; (topic = tnd_topic(i)) != NULL; i++)
         printf("  %-11s %.*s\n", topic->name, (int)strcspn(topic->text, "\n"), topic->text);
-    puts("`tundish help NAME.KEY` describes one option, such as batcher.size; `tundish help "
-         "kinds`,\n"
-         "`sources`, `ops` and `commands` print lists; `tundish help WORD` finds the options that\n"
-         "mention a word such as shuffle or resume.");
+    puts(
+        "`tundish help NAME.KEY` describes one option, such as batcher.size; `tundish help "
+        "kinds`,\n"
+        "`sources`, `ops` and `commands` print lists; `tundish help WORD` answers and finds words\n"
+        "such as gpu, validation or resume.");
     printf("\nExit codes:\n%s", codes);
 }
 
@@ -359,6 +361,13 @@ static bool show_manual(const char *name)
     return true;
 }
 
+/*  Whether a name differs from the word so little that it is meant. */
+static bool is_meant(const tnd_nearest_t *nearest)
+{
+    return nearest->best != NULL && nearest->distance <= (strlen(nearest->word) < 8 ? 1 : 2) &&
+           strlen(nearest->word) > 3;
+}
+
 /*  For a word that is not a name: prints what mentions it, or suggests the nearest name. */
 static int seek(const char *name, bool json)
 {
@@ -382,14 +391,37 @@ static int seek(const char *name, bool json)
     tnd_help_search_offer(&nearest);
     if (tnd_help_search_print(name, TND_HELP_SEARCH_TEXT, "", json))
         return TND_EXIT_OK;
-    if (nearest.best != NULL)
+    if (is_meant(&nearest))
         return tnd_usage_error("help", "'%s' is unknown; did you mean '%s'?", name, nearest.best);
-    return tnd_usage_error("help", "'%s' is unknown, and no option mentions it", name);
+    return tnd_usage_error("help", "'%s' is unknown, and nothing mentions it", name);
 }
 
-static int help(const tnd_request_t *request)
+/*  The words of the command line as one. */
+static const char *joined(tnd_arena_t *arena, const tnd_request_t *request)
 {
-    const char *name = request->file_count == 1 ? request->files[0] : NULL;
+    const char *word = request->file_count > 0 ? request->files[0] : NULL;
+    for (size_t i = 1; i < request->file_count; i++)
+        word = tnd_arena_format(arena, "%s %s", word, request->files[i]);
+    return word;
+}
+
+/*  Everything that has this name, and what the word is called here. */
+static int show_word(const char *name, bool json)
+{
+    const tnd_word_t *entry = tnd_word_find(name);
+    if (show_list(name, json) || show_things(name, json))
+        return TND_EXIT_OK;
+    if (entry != NULL)
+        tnd_word_print(entry, name, json);
+    if (entry != NULL && json)
+        return TND_EXIT_OK;
+    if (tnd_help_search_print(name, TND_HELP_SEARCH_NAME, entry != NULL ? "\nAlso:\n" : "", json))
+        return TND_EXIT_OK;
+    return entry != NULL ? TND_EXIT_OK : seek(name, json);
+}
+
+static int describe(const char *name, const tnd_request_t *request)
+{
     if (request->man && !show_manual(name))
         return tnd_usage_error(
             "help", "'%s' has no manual page; commands, topology and topics have one", name);
@@ -399,28 +431,35 @@ static int help(const tnd_request_t *request)
         print_general_json();
     else if (name == NULL)
         print_general();
-    else if (strchr(name, '.') != NULL)
+    else if (strchr(name, '.') != NULL && tnd_word_find(name) == NULL)
         return show_option(name, request->json);
-    else if (!show_list(name, request->json) && !show_things(name, request->json) &&
-             !tnd_help_search_print(name, TND_HELP_SEARCH_NAME, "", request->json))
-        return seek(name, request->json);
+    else
+        return show_word(name, request->json);
     return TND_EXIT_OK;
+}
+
+static int help(const tnd_request_t *request)
+{
+    tnd_arena_t *arena = tnd_arena_new();
+    int code = describe(joined(arena, request), request);
+    tnd_arena_destroy(&arena);
+    return code;
 }
 
 const tnd_command_t tnd_command_help;
 const tnd_command_t tnd_command_help = {
     .name = "help",
-    .operands = "[NAME | NAME.KEY | TOPIC | WORD]",
+    .operands = "[NAME | NAME.KEY | TOPIC | WORD...]",
     .summary = "describes a command, a kind of actor, a source, an operation, an option or a topic",
     .arguments = (const char *const[]){"--json", "--man", NULL},
     .details =
         "Without a name it lists all names; `kinds`, `sources`, `ops` and `commands` print one\n"
         "list each; `topology` and `host` are the top level of a file and its hosts.\n"
         "NAME.KEY describes one option: batcher.size, feeder.step.plugin, topology.memory.\n"
-        "Any other WORD is searched: the options with this name are printed, or else those that\n"
-        "mention it.\n"
+        "Any other WORD is answered if people often search it, as gpu or drop_last, and searched:\n"
+        "the options with this name are printed, or else what mentions it.\n"
         "--man prints a manual page: of tundish, of a command, of topology or of topics.\n",
     .codes = "  0   printed\n  2   the name is unknown\n",
-    .operands_max = 1,
+    .operands_max = 4,
     .run = help,
 };

@@ -1,4 +1,4 @@
-/*  tools/reference/help_search.c - searches a word in keys and options. */
+/*  tools/reference/help_search.c - searches a word in pages, things, keys and options. */
 #include "tools/reference/help_search.h"
 
 #include <ctype.h>
@@ -79,17 +79,51 @@ static void visit_argument(search_t *self, const tnd_argument_t *argument)
     }
 }
 
+/*  A page, a command, or a kind, source or operation, whose text or sentence mentions the word. */
+static void visit_thing(search_t *self, const char *name, const char *text)
+{
+    char line[160];
+    if (!fits(self, name, NULL, text))
+        return;
+    part(self);
+    snprintf(line, sizeof line, "%.*s", (int)strcspn(text, "\n"), text);
+    if (self->json) {
+        print_json(name, line);
+        putchar('}');
+    } else {
+        printf("  %s\n      %s\n", name, line);
+    }
+}
+
+static void visit_things(search_t *self)
+{
+    const tnd_topic_t *topic;
+    const tnd_chapter_t *chapter;
+    size_t count;
+    const tnd_command_t *const *commands = tnd_commands(&count);
+    for (size_t i = 0; (topic = tnd_topic(i)) != NULL; i++)
+        visit_thing(self, topic->name, topic->text);
+    for (size_t i = 0; i < count; i++)
+        visit_thing(self, commands[i]->name, commands[i]->summary);
+    for (size_t c = 0; (chapter = tnd_reference_chapter(c)) != NULL; c++)
+        for (size_t i = 0; chapter->at(i) != NULL; i++)
+            visit_thing(self, chapter->at(i)->name, chapter->at(i)->help);
+}
+
 bool tnd_help_search_print(const char *word, tnd_help_search_t how, const char *title, bool json)
 {
     search_t self = {.word = word, .title = title, .how = how, .json = json};
     const tnd_argument_t *argument;
+    if (how == TND_HELP_SEARCH_TEXT)
+        visit_things(&self);
     tnd_reference_each(visit_option, &self);
     for (size_t i = 0; (argument = tnd_argument_at(i)) != NULL; i++)
         visit_argument(&self, argument);
     if (self.any && json)
         puts("]}");
     else if (self.any)
-        puts("\n`tundish help NAME.KEY` describes a key, `tundish COMMAND --help` a command.");
+        puts("\n`tundish help NAME` describes a page or a part, NAME.KEY a key, `tundish COMMAND "
+             "--help` a command.");
     return self.any;
 }
 

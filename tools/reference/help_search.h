@@ -1,4 +1,4 @@
-/*  tools/reference/help_search.h - searches a word in keys of topologies and options.
+/*  tools/reference/help_search.h - searches a word in pages, commands, parts, keys and options.
  *
  *  Threads: the main one. */
 #ifndef TND_TOOLS_REFERENCE_HELP_SEARCH_H
@@ -10,7 +10,7 @@
 
 typedef enum {
     TND_HELP_SEARCH_NAME, /* keys and options with this name */
-    TND_HELP_SEARCH_TEXT  /* others that have the word among their choices or in their sentence */
+    TND_HELP_SEARCH_TEXT /* pages and all else that has the word in its text, sentence or choices */
 } tnd_help_search_t;
 
 /*  Prints each match with its owner and its sentence after `title`, or all as one object of JSON.
