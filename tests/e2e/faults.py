@@ -624,8 +624,8 @@ def test_twice_leaves(run):
     run.start_all()
     run.reaches(100)
     run.hosts["a"].send_signal(signal.SIGSTOP)  # so that it finds both at once
-    run.hosts["a"].send_signal(signal.SIGINT)
     run.hosts["a"].send_signal(signal.SIGTERM)
+    run.hosts["a"].send_signal(signal.SIGINT)
     run.hosts["a"].send_signal(signal.SIGCONT)
     for host in "abc":
         run.ends(host, 130)

@@ -198,13 +198,40 @@ def test_a_second_signal_leaves(folder):
     same(started.end(), 130, started.text)
 
 
+def test_repeated_signals_of_a_launcher_do_not_shorten_a_drain(folder):
+    for command in ("run", graph(folder, read=", epochs: forever")), ("up", folder / "graph.yaml", hosts(folder)):
+        for numbers in (signal.SIGTERM, signal.SIGUSR1), (signal.SIGUSR1, signal.SIGUSR2), (signal.SIGINT, signal.SIGTERM):
+            started = Started(*command, "--report", folder / "r.json")
+            started.until("epoch")
+            started.process.send_signal(signal.SIGSTOP)  # so that it finds both at once
+            for number in numbers:
+                started.process.send_signal(number)
+            started.process.send_signal(signal.SIGCONT)
+            same(started.end(), 130, started.text)
+            holds(started.text, "draining; Ctrl-C ends the run at once", "drained: ")
+            assert "leaving" not in started.text, started.text
+            told = json.loads((folder / "r.json").read_text())
+            same(told["rows"]["fed"], told["rows"]["read"], numbers)
+
+
+def test_a_signal_before_the_start_ends_a_run_as_later_ones_do(folder):
+    path = graph(folder)
+    os.mkfifo(folder / "late.yaml")  # which the run waits to read
+    for command in "run", "up":
+        for number in signal.SIGTERM, signal.SIGUSR1:
+            process = subprocess.Popen([TUNDISH, command, path, folder / "late.yaml"], stderr=subprocess.DEVNULL)
+            with open(folder / "late.yaml", "w"):  # it has opened the file
+                process.send_signal(number)
+                same(process.wait(30), 130, f"{command} {number}")
+
+
 def test_signals_leave_a_step_that_never_returns(folder):
     # Runs are selected by name, and this name is unique.
     top = f"name: hang{os.getpid()}\n"
     started = Started("run", graph(folder, step=", hang_at: 6", read=", epochs: forever", top=top),
                       "--report", folder / "r.json")
     started.until("epoch")
-    for number, said in ((signal.SIGINT, "draining"), (signal.SIGTERM, "leaving")):
+    for number, said in ((signal.SIGINT, "draining"), (signal.SIGINT, "leaving")):
         started.process.send_signal(number)
         started.until(said)
         if said == "draining":

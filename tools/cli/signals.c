@@ -1,4 +1,4 @@
-/*  tools/cli/signals.c - delivers SIGINT, SIGTERM and a clock tick as calls on its own thread. */
+/*  tools/cli/signals.c - delivers signals that end a run, and a clock tick, as calls on its own thread. */
 #include "tools/cli/signals.h"
 
 #include <poll.h>
@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "runtime/base/thread.h"
+#include "tools/cli/command.h"
 
 enum { TICK_MS = 100 };
 
@@ -24,30 +25,47 @@ static void *signals_main(void *context)
         struct signalfd_siginfo info;
         if (files[0].revents != 0)
             return NULL;
-        if (files[1].revents != 0 && read(self->signals, &info, sizeof info) == sizeof info)
+        if (files[1].revents != 0 && read(self->signals, &info, sizeof info) == sizeof info &&
+            tnd_signals_count((int)info.ssi_signo, count))
             self->signal(self->context, (int)info.ssi_signo, ++count);
         self->tick(self->context);
     }
 }
 
-static void awaited(sigset_t *set)
+static const int numbers[] = {SIGINT, SIGTERM, SIGUSR1, SIGUSR2};
+
+void tnd_signals_set(sigset_t *set)
 {
     sigemptyset(set);
-    sigaddset(set, SIGINT);
-    sigaddset(set, SIGTERM);
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
+        sigaddset(set, numbers[i]);
+}
+
+static void end_early(int number)
+{
+    (void)number;
+    _exit(TND_EXIT_DRAINED);
+}
+
+void tnd_signals_expect(void)
+{
+    struct sigaction action = {.sa_handler = end_early}, before;
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
+        if (sigaction(numbers[i], NULL, &before) == 0 && before.sa_handler == SIG_DFL)
+            sigaction(numbers[i], &action, NULL);
 }
 
 void tnd_signals_hold(tnd_signals_t *self)
 {
     sigset_t set;
-    awaited(&set);
+    tnd_signals_set(&set);
     pthread_sigmask(SIG_BLOCK, &set, &self->before);
 }
 
 void tnd_signals_begin(tnd_signals_t *self)
 {
     sigset_t set;
-    awaited(&set);
+    tnd_signals_set(&set);
     self->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
     self->over = eventfd(0, EFD_CLOEXEC);
     if (self->signals < 0 || self->over < 0)

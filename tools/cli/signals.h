@@ -1,4 +1,8 @@
-/*  tools/cli/signals.h - delivers SIGINT, SIGTERM and a clock tick as calls on its own thread.
+/*  tools/cli/signals.h - delivers signals that end a run, and a clock tick, as calls on its own thread.
+ *
+ *  SIGINT, SIGTERM, SIGUSR1 and SIGUSR2 ask for a drain: launchers send one of the latter before they
+ *  take a machine away, and repeat it.  Only SIGINT, as Ctrl-C sends it, asks for more once a drain was
+ *  asked for.
  *
  *  After hold, the signals are blocked in every new thread and handled by that thread only, so the
  *  callbacks may lock and print.
@@ -12,7 +16,7 @@
 #include <stdbool.h>
 
 typedef struct {
-    /*  The first signal, the second, ... */
+    /*  The first signal, and each SIGINT after it. */
     void (*signal)(void *context, int number, unsigned count);
     /*  Ten times a second. */
     void (*tick)(void *context);
@@ -23,6 +27,16 @@ typedef struct {
     int signals, over;
 } tnd_signals_t;
 
+/*  The signals that ask for a drain. */
+void tnd_signals_set(sigset_t *set);
+/*  Whether a signal asks for something, after `count` that did. */
+static inline bool tnd_signals_count(int number, unsigned count)
+{
+    return count == 0 || number == SIGINT;
+}
+/*  Ends the process with exit code 130 if one of them, unless it is ignored, comes before hold: nothing
+ *  has begun. */
+void tnd_signals_expect(void);
 /*  Blocks the signals until begin.  Call it before other threads start. */
 void tnd_signals_hold(tnd_signals_t *self);
 /*  The callbacks are set. */

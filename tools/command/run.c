@@ -48,7 +48,7 @@ typedef struct {
     uint64_t wait_ns;  /* when to report what the start waits for; 0: never */
 } run_t;
 
-/*  After a second signal, the time for an orderly end; a step or a source may never return. */
+/*  After a second Ctrl-C, the time for an orderly end; a step or a source may never return. */
 static const uint64_t leave_wait_ns = 500000000;
 
 /*  A start that takes longer is reported. */
@@ -58,7 +58,7 @@ static const uint64_t start_wait_ns = 2000000000;
  *  and progress after the metrics, whose losses the log reports. */
 static const uint64_t observers_wait_ns = 5000000000, log_wait_ns = 1000000000;
 
-/*  Same, after a second signal. */
+/*  Same, after a second Ctrl-C. */
 static const uint64_t leave_lines_ns = 200000000;
 
 /*  A drain without progress for this time reports what it waits for. */
@@ -150,7 +150,7 @@ static void on_signal(void *context, int number, unsigned count)
         say_signal(run, "leaving; the run continues");
         tnd_session_leave(run->session);
     } else if (!run->over && count == 1) {
-        say_signal(run, "draining; a second signal ends the run at once");
+        say_signal(run, "draining; Ctrl-C ends the run at once");
         run->progress.draining = true;
         run->drain_ns = tnd_clock_now() + drain_wait_ns;
         leave_soon(run);
@@ -515,6 +515,7 @@ static int prepare(run_t *run)
 static int run_graph(const tnd_request_t *request)
 {
     run_t run = {.request = request, .lock = PTHREAD_MUTEX_INITIALIZER};
+    tnd_signals_expect();
     if (!tnd_log_init(&run.log, "run", request))
         return TND_EXIT_USAGE;
     if (!tnd_load_resumes(request, "run"))
@@ -555,8 +556,11 @@ const tnd_command_t tnd_command_run = {
         "--host NAME+ joins a running graph as one more host of the range NAME[0-9], which must\n"
         "carry only workers.  Ctrl-C ends this process, and the run continues.\n"
         "\n"
-        "Ctrl-C (or SIGTERM) drains the run: every replica finishes the same last step, and the\n"
-        "report is written.  A second Ctrl-C ends it at once, even during a step or a read.\n"
+        "Ctrl-C, SIGTERM, SIGUSR1 or SIGUSR2 for any host drains the run: every replica finishes\n"
+        "the same last step, a checkpoint and the report are written.  Launchers repeat such\n"
+        "signals, which changes nothing; Ctrl-C while it drains ends the run at once, even during "
+        "a\n"
+        "step or a read.\n"
         "\n"
         "--save FILE writes the model of the first chain, as `save` of its step defines, when\n"
         "the run is done or drained; all replicas have the same model.  The file is written\n"

@@ -23,6 +23,7 @@
 #include "tools/cli/log.h"
 #include "tools/machine/machine.h"
 #include "tools/cli/progress.h"
+#include "tools/cli/signals.h"
 #include "tools/cli/terminal.h"
 
 /*  The time that the other hosts have to notice that a host has ended, to drain, and to end. */
@@ -221,10 +222,11 @@ static bool start(up_t *up, uint32_t index)
  *  they are killed. */
 static void signal_children(up_t *up)
 {
-    int number = up->pressed < 2 ? SIGTERM : SIGKILL;
+    static const int numbers[] = {SIGTERM, SIGINT, SIGKILL};
+    int number = numbers[up->pressed < 2 ? up->pressed : 2];
     /* The children are quiet about it, because `up` prints it. */
     (void)tnd_output_merge_repeats(&up->merge,
-                                   "tundish run: draining; a second signal ends the run at once");
+                                   "tundish run: draining; Ctrl-C ends the run at once");
     (void)tnd_output_merge_repeats(&up->merge, "tundish run: leaving");
     up->pressed++;
     up->press_ns = tnd_clock_now() + (up->signals > 1 ? late_ns : patience_ns);
@@ -312,10 +314,11 @@ static void take_signal(up_t *up, int files)
             }
             continue;
         }
+        if (!tnd_signals_count((int)info.ssi_signo, up->signals))
+            continue;
         up->signals++;
         tnd_log_complain(&up->log, "", "up", "%s",
-                         up->signals == 1 ? "draining; a second signal ends the run at once"
-                                          : "leaving");
+                         up->signals == 1 ? "draining; Ctrl-C ends the run at once" : "leaving");
         if (up->pressed < up->signals)
             signal_children(up);
         up->press_ns = up->signals == 1 ? 0 : up->press_ns;
@@ -391,14 +394,11 @@ static void watch(up_t *up, int signals)
 static int perform(up_t *up)
 {
     sigset_t set;
-    sigemptyset(&set);
-    sigaddset(&set, SIGINT);
-    sigaddset(&set, SIGTERM);
-    sigaddset(&set, SIGCHLD);
+    tnd_signals_set(&set);
     sigprocmask(SIG_BLOCK, &set, &up->mask);
-    /* A signal that arrives before a child can drain is passed on later. */
-    sigaddset(&up->mask, SIGINT);
-    sigaddset(&up->mask, SIGTERM);
+    sigorset(&up->mask, &up->mask, &set); /* the children hold them until they can drain */
+    sigaddset(&set, SIGCHLD);
+    sigprocmask(SIG_BLOCK, &set, NULL);
     int signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
     if (signals < 0)
         abort();
@@ -473,6 +473,7 @@ static int up_graph(const tnd_request_t *request)
         return TND_EXIT_USAGE;
     if (!tnd_load_resumes(request, "up"))
         return TND_EXIT_USAGE;
+    tnd_signals_expect();
     tnd_graph_t *graph = tnd_load_graph(request, NULL, false);
     int code = TND_EXIT_TOPOLOGY;
     if (tnd_load_check(graph) && check_resources(graph)) {
@@ -533,9 +534,11 @@ const tnd_command_t tnd_command_up = {
                                        "--log-level", "--log-json", NULL},
     .details =
         "Each host is a process, `tundish run FILES...  --host NAME`; its output is shown with\n"
-        "its name before it.  Ctrl-C drains all hosts; a second one ends them.  A host without\n"
-        "replicas that is killed, or stays stopped, is replaced, as `restart:` and\n"
-        "`restarts:` define, and the run continues.  If a host fails in another way, the others\n"
+        "its name before it.  Ctrl-C drains all hosts, as SIGTERM, SIGUSR1 and SIGUSR2 do; a\n"
+        "second Ctrl-C ends them.  A host without replicas that is killed, or stays stopped, is\n"
+        "replaced, as `restart:` and `restarts:` define, and the run continues.  If a host fails "
+        "in\n"
+        "another way, the others\n"
         "are stopped; `up` returns its exit code.\n"
         "\n"
         "It starts the hosts whose `address:` is this machine, and lists the others: start\n"
