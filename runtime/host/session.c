@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "runtime/base/allocation.h"
+#include "runtime/base/drain_signals.h"
 #include "runtime/base/fork_count.h"
 #include "runtime/core/numeric/digest.h"
 #include "runtime/data/open_files.h"
@@ -292,6 +293,22 @@ void tnd_session_drain(tnd_session_t *session)
     tnd_host_drain(session->host);
 }
 
+static void drain(void *session)
+{
+    tnd_session_drain(session);
+}
+
+tnd_status_t tnd_session_drain_on_signals(tnd_session_t *session)
+{
+    if (is_forked(session))
+        return TND_FAILED;
+    if (tnd_drain_signals_begin(drain, session))
+        return TND_OK;
+    snprintf(session->refused, sizeof session->refused,
+             "another session of this process is drained on signals: destroy it before");
+    return TND_FAILED;
+}
+
 void tnd_session_leave(tnd_session_t *session)
 {
     tnd_host_leave(session->host);
@@ -515,6 +532,7 @@ tnd_status_t tnd_session_destroy(tnd_session_t **session_p)
     *session_p = NULL;
     if (is_forked(session))
         return TND_OK; /* what it has is the parent's */
+    tnd_drain_signals_end(session);
     show_log(session);
     /* A program that pulled to the end waits until the leader has booked it; else the run stops. */
     tnd_status_t saved = TND_OK;

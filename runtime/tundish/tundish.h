@@ -187,6 +187,12 @@ TND_API tnd_status_t tnd_session_finish(tnd_session_t *session);
 /*  Requests an orderly end of the whole run: every replica finishes the same last step.
  *  Threads: any; signal-safe. */
 TND_API void tnd_session_drain(tnd_session_t *session);
+/*  From now on SIGTERM, SIGUSR1 and SIGUSR2 drain the run, as tnd_session_drain does, and however
+ *  often they come: Slurm, Kubernetes and others send one before they take a machine away, and
+ *  repeat it.  tnd_feed_next then returns TND_STOPPED after the last step.  A child that the program
+ *  forks is ended by such a signal.  tnd_session_destroy puts the former actions back.
+ *  Errors: TND_FAILED with tnd_session_error if another session of this process has asked for it. */
+TND_API tnd_status_t tnd_session_drain_on_signals(tnd_session_t *session);
 /*  Ends the run at once, even during a step.
  *  Threads: any; signal-safe. */
 TND_API void tnd_session_stop(tnd_session_t *session);

@@ -348,6 +348,40 @@ def test_ctrl_c_drains_the_run(folder):
     holds(interrupted("ready", "", path), "in _batches")
 
 
+PREEMPTED = """
+import os, signal, sys, tundish
+seen = 0
+with tundish.feed(*sys.argv[1:]) as feed:
+    feed.drain_on_signals()
+    for batch in feed:
+        seen += batch.rows
+        if batch.step == 100:
+            child = os.fork()  # as subprocesses of other libraries: such a signal ends it
+            if child == 0:
+                os.kill(os.getpid(), signal.SIGTERM)
+                os._exit(0)
+            print("ready", os.waitpid(child, 0)[1], flush=True)
+    report = feed.report
+assert report.fed == report.read == seen, (seen, report)
+print("drained", flush=True)
+os.kill(os.getpid(), signal.SIGUSR1)  # which is the program's own again
+"""
+
+
+def test_signals_of_a_launcher_drain_the_run(folder):
+    arrays(folder)
+    path = topology(folder, links=FED, actors=FEED % "", read=", epochs: 100000000")
+    program = subprocess.Popen([sys.executable, "-c", PREEMPTED, str(path)], text=True, stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE, env={**os.environ, "PYTHONPATH": str(MODULE)})
+    same(program.stdout.readline(), f"ready {int(signal.SIGTERM)}\n")
+    program.send_signal(signal.SIGSTOP)  # so that it finds both at once
+    for number in signal.SIGUSR2, signal.SIGTERM:
+        program.send_signal(number)
+    program.send_signal(signal.SIGCONT)
+    out, err = program.communicate(timeout=60)
+    same((out, program.returncode), ("drained\n", -signal.SIGUSR1), err)
+
+
 def test_ctrl_c_ends_a_wait_inside_of_the_library(folder):
     arrays(folder)
     path = topology(folder, links=FED, actors=FEED % "")

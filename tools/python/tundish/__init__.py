@@ -352,6 +352,11 @@ class Feed:
         host and returns True."""
         return self._calls.file(_library.feed_restore, self._opened(), load) != END
 
+    def drain_on_signals(self):
+        """From now on SIGTERM, SIGUSR1 and SIGUSR2, which launchers send before they take a machine away, end the
+        feed after the same step everywhere, however often they come."""
+        self.session.drain_on_signals()
+
     def finish(self):
         """Ends the run after the last batch, which is committed.  The report is then final."""
         with self._lock:
@@ -429,6 +434,12 @@ class Session:
     def drain(self):
         """Requests an orderly end: every replica of the run finishes the same last step."""
         _library.session_drain(self.opened())
+
+    def drain_on_signals(self):
+        """From now on SIGTERM, SIGUSR1 and SIGUSR2, which launchers send before they take a machine away, drain the
+        run, however often they come.  The feeds then end after the same step."""
+        if _library.session_drain_on_signals(self.opened()) == FAILED:
+            self.ended(FAILED, "the signals are taken")
 
     def wait(self):
         """Waits until the run is over.  Call it after the last batch of all feeds."""
