@@ -466,7 +466,7 @@ static bool find_part(const tnd_cache_core_t *self, entry_t *entry)
     entry->part =
         self->config.stored(self->config.store, entry->epoch, entry->first, entry->count, &stored);
     assert(entry->part > 0 && entry->part <= entry->count);
-    if (entry->attempt > 0) {
+    if (entry->attempt > 0 && !TND_BUG(LATER_ATTEMPT_IN_PARTS)) {
         stored = stored && entry->part == entry->count;
         entry->part = entry->count;
     }

@@ -35,6 +35,12 @@ static uint32_t find_stored(void *store, uint32_t epoch, uint64_t first, uint32_
     return part;
 }
 
+static bool is_hole(const struct sim_cache *cache, uint64_t sample)
+{
+    const sim_plan_t *plan = &cache->sim->plan;
+    return sim_hash(plan->seed + cache->lane, sample) % 100 < plan->cache_holes;
+}
+
 static void put(sim_t *self, uint32_t id, const tnd_block_note_t *note)
 {
     struct sim_cache *cache = self->actors[id].cache;
@@ -53,7 +59,7 @@ static void put(sim_t *self, uint32_t id, const tnd_block_note_t *note)
         }
         if (cache->has[sample])
             continue;
-        if (cache->stored == plan->cache_room) {
+        if (cache->stored == plan->cache_room || is_hole(cache, sample)) {
             tnd_cache_core_store_full(self->actors[id].machine);
             continue;
         }

@@ -115,6 +115,7 @@ static void draw_cache(sim_plan_t *self)
     self->cache_first = sim_chance(&random, 50);
     self->cache_room = sim_chance(&random, 60) ? UINT32_MAX : sim_below(&random, 3000);
     self->epochs = sim_between(&random, 2, SIM_EPOCHS);
+    self->cache_holes = sim_chance(&random, 40) ? sim_between(&random, 1, 30) : 0;
 }
 
 /*  Rows from 0 to 999 long, in up to six buckets; most windows have several batches. */
