@@ -202,6 +202,8 @@ static void take_leave(tnd_host_t *self)
         tnd_leader_fail(self->leader, TND_OUTCOME_STOPPED, "stopped as asked");
     else if (self->leader_up)
         tnd_host_fail_here(self, TND_OUTCOME_STOPPED, "it was told to leave at once");
+    else if (self->leader_came)
+        miss_leader(self);
     else
         tnd_host_settle(self, TND_OUTCOME_STOPPED, "stopped as asked");
 }

@@ -620,6 +620,58 @@ def test_once_drains_all_hosts(run):
     run.drains(by="b")
 
 
+def loses(run, host, leader):
+    """Waits until the host has no connection to its leader, or has ended."""
+    def away():
+        if run.hosts[host].poll() is not None:
+            return True
+        done = subprocess.run([str(TUNDISH), "ps", "--json", "faults"], capture_output=True, text=True,
+                              env={**os.environ, "XDG_RUNTIME_DIR": str(run.folder / host)}, cwd=ROOT,
+                              timeout=60)
+        views = json.loads(done.stdout)["runs"] if done.returncode == 0 else []
+        return any(one["presence"] == "away" for view in views for one in view["hosts"]
+                   if one["name"] == leader)
+    until(lambda: f"{host} has lost {leader}\n{run.all_said()}", away, 30)
+
+
+def start_apart(run, **env):
+    """Starts the hosts so that each is seen by itself."""
+    for host in "abc":
+        (run.folder / host).mkdir()
+        run.start(host, {**(env if host != "a" else {}), "XDG_RUNTIME_DIR": str(run.folder / host)})
+    run.reaches(100)
+
+
+def leaves_without(run, host):
+    """A host that is told twice to stop after it has lost its leader ends at once and says so."""
+    loses(run, host, "a")
+    for number in (signal.SIGINT, signal.SIGTERM):
+        if run.hosts[host].poll() is None:
+            run.hosts[host].send_signal(number)
+    run.ends(host, 75)
+    assert "host a, which leads the run, is lost (" in run.said(host), run.said(host)
+    assert "as asked" not in run.said(host), run.said(host)
+
+
+def test_a_host_that_is_stopped_without_its_leader_names_it(run):
+    start_apart(run)
+    run.hosts["a"].kill()
+    leaves_without(run, "b")
+
+
+def test_a_host_that_is_stopped_while_its_link_is_silent_names_the_leader(run):
+    run = Cluster(run.folder, address="127.0.0.2", settings="link_timeout: 300 ms")
+    relay = Relay("127.0.0.3", "127.0.0.2", [run.port, *run.ports])
+    try:
+        start_apart(run, LD_PRELOAD=str(BUILD / "tests" / "detour.so"))
+        relay.hold(DIALLER, {run.port})
+        relay.hold(TARGET, {run.port})
+        leaves_without(run, "b")
+    finally:
+        run.close()
+        relay.close()
+
+
 def test_twice_leaves(run):
     run.start_all()
     run.reaches(100)
