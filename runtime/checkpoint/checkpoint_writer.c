@@ -112,19 +112,37 @@ static void forget_below(const tnd_checkpoint_writer_t *self, uint64_t below)
     free(steps);
 }
 
+/*  In a folder that another run may have locked meanwhile nothing is removed. */
 static void forget(const tnd_checkpoint_writer_t *self, const job_t *job)
 {
+    if (!tnd_store_holds(self->store))
+        return;
     if (job->incomplete)
         tnd_store_forget(self->options->dir, job->manifest.cursor.step);
     else
         forget_below(self, job->manifest.cursor.step);
 }
 
+/*  Keeps the folder locked although it was removed. */
+static tnd_status_t keep_lock(tnd_checkpoint_writer_t *self, tnd_error_t *error)
+{
+    if (tnd_store_holds(self->store))
+        return TND_OK;
+    TND_TRY(tnd_store_lock_again(self->store, error));
+    tell(self, TND_LOG_WARNING,
+         "%.300s was removed while the run used it: it is made and locked again, without the "
+         "checkpoints that it had",
+         self->options->dir);
+    return TND_OK;
+}
+
 static void write_one(tnd_checkpoint_writer_t *self, job_t *job)
 {
     tnd_error_t error;
     uint64_t step = job->manifest.cursor.step;
-    tnd_status_t status = tnd_store_begin(self->options->dir, step, &error);
+    tnd_status_t status = keep_lock(self, &error);
+    if (status == TND_OK)
+        status = tnd_store_begin(self->options->dir, step, &error);
     if (status == TND_OK)
         status = tnd_store_commit(self->options->dir, &job->manifest, &error);
     job->whole = status == TND_OK;
@@ -137,7 +155,7 @@ static void write_one(tnd_checkpoint_writer_t *self, job_t *job)
     if (!job->whole)
         snprintf(job->why, sizeof job->why, "%.255s", error.text);
     /* Its parts would use the disk space of a later checkpoint. */
-    if (!job->whole)
+    if (!job->whole && tnd_store_holds(self->store))
         tnd_store_forget(self->options->dir, step);
 }
 

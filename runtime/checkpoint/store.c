@@ -27,6 +27,7 @@ static const char manifest_name[] = "manifest";
 
 struct tnd_store {
     int lock;
+    char dir[TND_STORE_PATH];
 };
 
 /* --- files ------------------------------------------------------------------------------------ */
@@ -123,11 +124,16 @@ static bool take_lock(int lock)
     return true;
 }
 
-tnd_status_t tnd_store_open(tnd_store_t **self_p, const char *dir, tnd_error_t *error)
+static void lock_path(char path[TND_STORE_PATH], const char *dir)
+{
+    snprintf(path, TND_STORE_PATH, "%s/lock", dir);
+}
+
+static tnd_status_t lock_folder(const char *dir, int *lock_p, tnd_error_t *error)
 {
     TND_TRY(make_folder(dir, error));
     char path[TND_STORE_PATH];
-    snprintf(path, sizeof path, "%s/lock", dir);
+    lock_path(path, dir);
     int lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
     if (lock < 0)
         return tnd_fail(error, "%s: checkpoints cannot be written there: %s", dir, strerror(errno));
@@ -136,9 +142,36 @@ tnd_status_t tnd_store_open(tnd_store_t **self_p, const char *dir, tnd_error_t *
         return tnd_fail(error, "%s: another run writes its checkpoints there: name another folder",
                         dir);
     }
+    *lock_p = lock;
+    return TND_OK;
+}
+
+tnd_status_t tnd_store_open(tnd_store_t **self_p, const char *dir, tnd_error_t *error)
+{
+    int lock;
+    TND_TRY(lock_folder(dir, &lock, error));
     tnd_store_t *self = tnd_allocate(1, sizeof *self);
     self->lock = lock;
+    snprintf(self->dir, sizeof self->dir, "%s", dir);
     *self_p = self;
+    return TND_OK;
+}
+
+bool tnd_store_holds(const tnd_store_t *self)
+{
+    char path[TND_STORE_PATH];
+    struct stat locked, named;
+    lock_path(path, self->dir);
+    return fstat(self->lock, &locked) == 0 && stat(path, &named) == 0 &&
+           locked.st_dev == named.st_dev && locked.st_ino == named.st_ino;
+}
+
+tnd_status_t tnd_store_lock_again(tnd_store_t *self, tnd_error_t *error)
+{
+    int lock;
+    TND_TRY(lock_folder(self->dir, &lock, error));
+    close(self->lock);
+    self->lock = lock;
     return TND_OK;
 }
 

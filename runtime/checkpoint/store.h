@@ -50,6 +50,10 @@ typedef struct tnd_store tnd_store_t;
  *  written, or another run uses it. */
 tnd_status_t tnd_store_open(tnd_store_t **self_p, const char *dir, tnd_error_t *error) TND_CHECKED;
 void tnd_store_close(tnd_store_t **self_p);
+/*  Whether the folder is the one that was locked: it, or its file `lock`, may have been removed. */
+bool tnd_store_holds(const tnd_store_t *self);
+/*  Creates and locks the folder again.  Errors: those of tnd_store_open; nothing changes. */
+tnd_status_t tnd_store_lock_again(tnd_store_t *self, tnd_error_t *error) TND_CHECKED;
 
 /*  Creates the folder of the checkpoint after `step` steps. */
 tnd_status_t tnd_store_begin(const char *dir, uint64_t step, tnd_error_t *error) TND_CHECKED;

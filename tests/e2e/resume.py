@@ -188,6 +188,22 @@ def test_a_folder_in_use_is_not_written_into(job):
     one_sentence(text, "earlier run", "--resume", "another folder")
 
 
+def test_a_folder_that_is_removed_is_locked_again(job):
+    log = job.folder / "log"
+    with open(log, "w") as out:
+        first = subprocess.Popen(job.line() + ["--set", "read.epochs=100000"], stdout=out, stderr=out, cwd=ROOT)
+    try:
+        for _ in range(2):
+            until(lambda: f"a checkpoint: {log.read_text()[-2000:]}", job.whole, 60)
+            shutil.rmtree(job.checkpoints, ignore_errors=True)
+        until(lambda: f"a checkpoint: {log.read_text()[-2000:]}", job.whole, 60)
+        one_sentence(job.run(expect=78), "another run writes its checkpoints there")
+    finally:
+        first.kill()
+        first.wait()
+    assert f"{job.checkpoints} was removed while the run used it" in log.read_text(), log.read_text()
+
+
 def test_another_graph_or_data_is_refused(job, folder):
     job.run(extra=["--steps", "30"])
     for setting, words in (("batch.size=64", ("batch", "size: 64", "size: 128")),

@@ -189,6 +189,32 @@ Test(store, a_missing_folder_has_no_checkpoints)
     cr_assert_eq(count, 0);
 }
 
+/*  The second lock is another open file, as that of another process. */
+Test(store, a_folder_that_was_removed_is_locked_again)
+{
+    tnd_error_t error;
+    tnd_store_t *first = NULL, *second = NULL;
+    char path[TND_STORE_PATH], command[TND_STORE_PATH + 16];
+    snprintf(path, sizeof path, "%s/removed", dir);
+    snprintf(command, sizeof command, "rm -r %s", path);
+    cr_assert_eq(tnd_store_open(&first, path, &error), TND_OK, "%s", error.text);
+    cr_assert(tnd_store_holds(first));
+    cr_assert_eq(system(command), 0);
+    cr_assert_not(tnd_store_holds(first));
+    cr_assert_eq(tnd_store_lock_again(first, &error), TND_OK, "%s", error.text);
+    cr_assert(tnd_store_holds(first));
+    cr_assert_eq(tnd_store_open(&second, path, &error), TND_FAILED);
+    cr_assert_eq(system(command), 0);
+    cr_assert_eq(tnd_store_open(&second, path, &error), TND_OK, "%s", error.text);
+    cr_assert_not(tnd_store_holds(first));
+    cr_assert_eq(tnd_store_lock_again(first, &error), TND_FAILED);
+    cr_assert(strstr(error.text, "another run writes its checkpoints there") != NULL, "%s",
+              error.text);
+    cr_assert(tnd_store_holds(second));
+    tnd_store_close(&first);
+    tnd_store_close(&second);
+}
+
 Test(store, one_run_at_a_time_writes_there)
 {
     tnd_error_t error;
