@@ -601,11 +601,13 @@ static const tnd_option_t options[] = {
              "and the like, and files that are shuffled and larger than the page cache may be"},
     {TND_OPTION(tnd_reader_options_t, verify, ENUM, TUNE), .fallback = "quick",
      .choices = "quick|full",
-     .help = "what a checkpoint stores to recognize the data on resume: of each file the size, the "
-             "modification time and a hash of the first and last 64 KiB, or with full also a hash "
-             "of all its bytes, for which every file is read once before the start; of a folder of "
-             "the source `folder` names, sizes and the newest modification time, or with full also "
-             "a hash of the bytes of all its files"},
+     .help =
+         "what a checkpoint stores to recognize the data on resume: of each file the size, the "
+         "modification time and a hash of the first and last 64 KiB, or with full also a hash "
+         "of all its bytes, for which every file is read once before the start; of a folder of "
+         "the source `folder` names, sizes and the newest modification time, or with full also "
+         "a hash of the bytes of all its files; with full the store of a cache is that of these "
+         "bytes, too"},
     {TND_OPTION_NAMED("retry", tnd_reader_options_t, retry_ns, DURATION, TUNE), .fallback = "10s",
      .range = "0s..10min",
      .help = "how long a read call that fails for a moment (EIO, ESTALE, EAGAIN, ETIMEDOUT) is "

@@ -14,7 +14,8 @@
 typedef struct {
     uint32_t lane; /* TND_LANES_MAX: all lanes */
     tnd_source_facts_t facts;
-    void *state; /* of the open source */
+    void *state;          /* of the open source */
+    uint64_t (*whole)[2]; /* with `verify: full`: a hash of all bytes of each file */
 } tnd_shared_part_t;
 
 /*  The hooks facts, list and unshare of the reader. */

@@ -177,6 +177,16 @@ def test_what_was_stored_of_another_content_is_not_used(folder):
         each_is_new(run, [lambda: put(place / name, pack(first)), lambda: put(place / name, pack(second))])
 
 
+def test_a_store_is_of_all_bytes_where_the_reader_verifies_them(folder):
+    """A byte in the middle of a large file changes, not its size, time, first and last 64 KiB."""
+    first = b"".join(b"%07d\n" % row for row in range(30000))
+    second = first[:120000] + b"9" + first[120001:]
+    run = Stored(folder)
+    run.graph = (f"{{text: {{files: {folder}/x.txt}}}}, skip: 14950, take: 100, verify: full",
+                 KEPT.format(folder=folder, ops="", more=""), "prep -> keep -> ")
+    each_is_new(run, [lambda: put(folder / "x.txt", first), lambda: put(folder / "x.txt", second)])
+
+
 def test_a_frozen_store_is_not_used_for_another_seed(folder):
     run = Stored(folder)
     (folder / "lines.txt").write_bytes(b"".join(line + b"\n" for line in LINES))
