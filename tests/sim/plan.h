@@ -41,7 +41,7 @@ typedef struct {
      *  samples: before the operations, or after them. */
     bool cached, cache_first;
     uint32_t cache_room;
-    uint32_t cache_holes; /* percent of the samples that do not fit, although later ones do */
+    uint32_t cache_holes;  /* percent of the samples that do not fit, although later ones do */
     uint32_t skip, take;   /* batches of an epoch; take 0: all */
     uint32_t cursor_every; /* batches between two positions of a cursor; 0: each has one */
     /*  Rows of one lane are bucketed by their lengths; bucket_count 0: they are not. */

@@ -33,6 +33,7 @@ static const tnd_inspected_t *find(const tnd_inspection_t *look, const char *run
                                    size_t room)
 {
     const tnd_inspected_t *found = NULL;
+    bool starts = false; /* several processes of that name have not met their leader yet */
     for (uint32_t p = 0; p < look->count; p++) {
         const tnd_inspected_t *process = &look->processes[p];
         if (process->killed || process->foreign || (run != NULL && strcmp(run, process->run) != 0))
@@ -40,7 +41,11 @@ static const tnd_inspected_t *find(const tnd_inspection_t *look, const char *run
         if (found != NULL && has_met_leader(found) && !has_met_leader(process))
             continue;
         if (found != NULL && has_met_leader(process) && !has_met_leader(found))
-            found = NULL;
+            found = NULL, starts = false;
+        if (found != NULL && !has_met_leader(process) && strcmp(found->run, process->run) == 0) {
+            starts = true;
+            continue;
+        }
         if (found != NULL && !tnd_inspected_same(found, process)) {
             snprintf(text, room,
                      run != NULL ? "several runs named %s are on this machine"
@@ -50,6 +55,11 @@ static const tnd_inspected_t *find(const tnd_inspection_t *look, const char *run
         }
         if (found == NULL || process->record.page->state != 0)
             found = process;
+    }
+    if (starts) {
+        snprintf(text, room, "run %s is starting: its processes have not met their leader yet",
+                 found->run);
+        return NULL;
     }
     if (found == NULL)
         (void)tnd_absent_run_text(run, NULL, look, text, room);
