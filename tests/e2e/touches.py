@@ -424,6 +424,25 @@ def test_garbage_and_silent_clients_change_nothing(folder):
         assert not list(folder.glob("*.touch"))
 
 
+def test_a_touch_right_after_the_first_step_and_after_a_restart_is_accepted(folder):
+    """A process that was just started has a session of its own, until it has met its leader."""
+    with Run(folder, epochs=100000, hosts=True, feeds_on_b=False) as run:
+        run.running()
+        for verb in ("pause", "resume"):
+            code, output = run.command(verb)
+            assert code == 0, output
+        for _ in range(2):
+            pid = next(process["pid"] for process in run.look()["processes"] if process["host"] == "b")
+            os.kill(pid, signal.SIGKILL)
+            for verb in ("pause", "resume") * 6:
+                code, output = run.command(verb)
+                assert code == 0, output
+            run.until("b is there again", lambda it: any(
+                process["host"] == "b" and process["pid"] != pid for process in run.look()["processes"]))
+        assert run.command("drain")[0] == 0
+        run.end(130)
+
+
 def test_a_stopped_worker_does_not_prevent_a_touch(folder):
     with Run(folder, epochs=1000, hosts=True, feeds_on_b=False) as run:
         run.running()
