@@ -432,6 +432,20 @@ def test_what_stays_stopped_is_replaced(make, rounds):
             assert "killed by signal" not in run.said(), run.said()
 
 
+def test_isolated_processes_that_stay_stopped_are_replaced(make, rounds):
+    with isolated(make, epochs=6, settings=SOON) as run:
+        run.start("run")
+        run.reaches(50)
+        for host in ("local.prep.1", "local.read.0"):
+            pid = run.pid(host)
+            os.kill(pid, signal.SIGSTOP)
+            run.hears(rf"process {host} did not answer for [0-9.]+ s and was replaced")
+            until(f"{host} is killed", lambda: not alive(pid))
+            run.reaches(run.steps() + 40)
+        run.ends(0)
+        run.is_as_quiet()
+
+
 # --- hosts that join and leave --------------------------------------------------------------------
 
 
