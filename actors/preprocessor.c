@@ -95,6 +95,7 @@ static tnd_status_t preprocessor_derive(const tnd_plan_t *plan, const tnd_instan
     stream->numeric = stream->numeric * UINT64_C(0x9e3779b97f4a7c15) ^ tnd_chain_probe(chain);
     stream->caps |= tnd_chain_caps(chain);
     stream->tables += tnd_chain_loaded(chain);
+    stream->decoding += tnd_chain_decoding(chain);
     tnd_chain_close(&chain);
     return TND_OK;
 }
@@ -145,8 +146,9 @@ static void preprocessor_memory(const tnd_plan_t *plan, uint32_t index, const tn
         tnd_memory_estimate_add(estimate, instance->name, tnd_sample_order_bytes(&order),
                                 "the order of rows of lane %" PRIu32, lane);
     }
-    tnd_memory_estimate_add(estimate, instance->name, stream->tables,
-                            "tables of its operations, and pictures while they are decoded");
+    tnd_memory_estimate_add(estimate, instance->name, stream->tables, "tables of its operations");
+    tnd_memory_estimate_add(estimate, instance->name, stream->decoding,
+                            "a picture while it is decoded (`max_pixels:`)");
     tnd_memory_estimate_add(estimate, instance->name, estimate->asleep ? 0 : one,
                             "one block of %" PRIu64 " rows %sgoing out", rows,
                             received ? "coming in, one " : "");

@@ -47,8 +47,9 @@ uint32_t tnd_chain_caps(const tnd_chain_t *self);
  *  0: only the schema is a bound. */
 double tnd_chain_growth_max(const tnd_chain_t *self);
 double tnd_chain_growth_usual(const tnd_chain_t *self);
-/*  Bytes that its operations hold: tables, and a picture while it is decoded. */
+/*  Bytes that its operations hold: of tables, and of pictures while they are decoded. */
 size_t tnd_chain_loaded(const tnd_chain_t *self);
+size_t tnd_chain_decoding(const tnd_chain_t *self);
 /*  Bytes of the buffer that the chain takes from a pool for a block of so many rows. Ragged rows
  *  that are made or moved have their own. */
 size_t tnd_chain_bytes(const tnd_chain_t *self, uint32_t rows);

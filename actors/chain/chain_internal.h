@@ -34,6 +34,7 @@ struct tnd_chain {
     uint32_t caps;
     uint64_t content; /* a hash of what else operations depend on */
     size_t loaded;    /* bytes of their tables */
+    size_t decoding;  /* bytes of their pictures while they are decoded */
     double growth_max, growth_usual;
     bool skip_bad;
     tnd_guarded_call_t *call;

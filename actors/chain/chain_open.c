@@ -42,6 +42,7 @@ static tnd_status_t open_stage(tnd_chain_t *self, size_t index, const tnd_part_t
     memcpy(stage->passes, facts->passes, sizeof stage->passes);
     self->content = self->content * 31 + facts->content;
     self->loaded += facts->loaded;
+    self->decoding += facts->decoding;
     self->growth_max *= facts->growth_max;
     self->growth_usual *= facts->growth_usual;
     uint64_t rows_max = (uint64_t)facts->rows_max * (before != NULL ? before->rows_max : 1);
@@ -270,4 +271,9 @@ uint64_t tnd_chain_copied(const tnd_chain_t *self)
 size_t tnd_chain_loaded(const tnd_chain_t *self)
 {
     return self->loaded;
+}
+
+size_t tnd_chain_decoding(const tnd_chain_t *self)
+{
+    return self->decoding;
 }

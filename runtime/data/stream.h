@@ -72,8 +72,8 @@ typedef struct tnd_stream {
     bool by_file;      /* each lane has files of its own, by `lane` */
     uint64_t found;    /* hash of the names of files that a pattern found, of all lanes; 0: none */
     tnd_stream_lane_t lane[TND_LANES_MAX];
-    size_t tables; /* bytes that the operations of a worker hold */
-    uint32_t caps; /* what the operations do to rows: a set of TND_OP_* */
+    size_t tables, decoding; /* bytes that the operations of a worker hold (chain.h) */
+    uint32_t caps;           /* what the operations do to rows: a set of TND_OP_* */
     /*  The most of the readers of any host. */
     uint32_t lists; /* u64 a row that they write beside the one of which rows */
     size_t copied;  /* bytes a row that they copy; 0: rows are used where they are stored */

@@ -55,7 +55,8 @@ typedef struct {
     /*  Of a sample: with TND_OP_RANDOM, these options make the same rows in each epoch; without it,
      *  others, by position. */
     bool steady, numbered;
-    size_t loaded; /* bytes of tables that stay in memory until close */
+    size_t loaded;   /* bytes of tables that stay in memory until close */
+    size_t decoding; /* the most bytes that a picture takes while it is decoded (`max_pixels:`) */
 } tnd_op_facts_t;
 
 typedef struct {

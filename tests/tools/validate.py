@@ -603,6 +603,30 @@ def test_more_memory_than_the_machine_has_is_refused(folder):
     holds(err, "error[T065]", "host local may need")
 
 
+def test_the_advice_names_the_options_of_the_largest_terms(folder):
+    """A picture of 16,777,216 pixels takes 9 bytes each while it is decoded: 144 MiB."""
+    (folder / "x.txt").write_text("line\n" * 64)
+    path = folder / "pictures.yaml"
+
+    def refused(more, limit, *words):
+        path.write_text("tundish: 1\nmemory: 150MiB\nactors:\n"
+                        f"  read: {{kind: reader, source: {{text: {{files: {folder}/x.txt}}}}}}\n"
+                        "  prep: {kind: preprocessor, ops: [{decode_image: {column: line" + more +
+                        ", then: [{crop_to: {size: [8, 8]}}]}}]}\n"
+                        f"  keep: {{kind: cache, limit: {limit}}}\n"
+                        "  batch: {kind: batcher, size: 8}\n  feed: {kind: feeder}\n"
+                        "links: [read -> prep -> keep -> batch -> feed]\n")
+        code, out, err = run("validate", path)
+        same(code, 78 if words else 0, out + err)
+        holds(err, *words)
+
+    refused("", "1MiB", "144 MiB, is for prep.0 (a picture while it is decoded (`max_pixels:`))",
+            "the smallest budget that it fits into is `memory: ", "a smaller `max_pixels:` of prep.0;")
+    refused("", "100MiB", "a smaller `max_pixels:` of prep.0, and a smaller `limit:` of keep.0;")
+    refused(", max_pixels: 1000000", "1MiB")
+    refused(", max_pixels: 1000000", "200MiB", "what helps otherwise: a smaller `limit:` of keep.0;")
+
+
 def test_a_missing_file_is_reported_beside_other_errors_of_its_reader(folder):
     arrays(folder)
     path = topology(folder, read=", epoch: 3", actors=FEED % "", links=FED)

@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -84,8 +85,8 @@ void tnd_memory_sum(tnd_memory_t *self, const tnd_plan_t *plan, uint32_t host,
     }
 }
 
-/*  The option that makes a term of actor `who` smaller. */
-static const char *remedy_for(const tnd_plan_t *plan, const char *who)
+/*  What makes a term of actor `who` smaller. */
+static const char *remedy_of_role(const tnd_plan_t *plan, const char *who)
 {
     static const char *const remedies[] = {
         [TND_ROLE_READER] =
@@ -103,12 +104,39 @@ static const char *remedy_for(const tnd_plan_t *plan, const char *who)
     return "fewer actors on this host";
 }
 
+/*  The option that a term names, "stored rows (`limit:`)", or else what helps its actor. */
+static void print_remedy(const tnd_plan_t *plan, const tnd_memory_term_t *term, char *text,
+                         size_t room)
+{
+    const char *name = strstr(term->what, "(`"), *end = name != NULL ? strstr(name, ":`)") : NULL;
+    if (end != NULL)
+        snprintf(text, room, "a smaller %.*s of %s", (int)(end - name) + 1, name + 1, term->who);
+    else
+        snprintf(text, room, "%s", remedy_of_role(plan, term->who));
+}
+
+/*  The terms that matter most: the largest, and the second if it has half of its size. */
+static void print_remedies(const tnd_plan_t *plan, const tnd_memory_estimate_t *estimate,
+                           const tnd_memory_term_t *most, char *text, size_t room)
+{
+    const tnd_memory_term_t *next = NULL;
+    char more[160] = "";
+    print_remedy(plan, most, text, room);
+    for (uint32_t t = 0; t < estimate->count; t++)
+        if (&estimate->items[t] != most && (next == NULL || estimate->items[t].bytes > next->bytes))
+            next = &estimate->items[t];
+    if (next != NULL && next->bytes >= most->bytes / 2)
+        print_remedy(plan, next, more, sizeof more);
+    if (more[0] != '\0' && strcmp(more, text) != 0)
+        snprintf(text + strlen(text), room - strlen(text), ", and %s", more);
+}
+
 uint32_t tnd_memory_check(const tnd_plan_t *plan, uint32_t host, const tnd_preflight_t *preflight,
                           tnd_diagnostics_t *diagnostics)
 {
     const tnd_plan_host_t *of = &plan->hosts[host];
     const tnd_value_t *budget = tnd_value_get(plan->topology->root, "memory");
-    char words[256], needed[TND_QUANTITY_SIZE], part[TND_QUANTITY_SIZE];
+    char words[256], needed[TND_QUANTITY_SIZE], part[TND_QUANTITY_SIZE], helps[400];
     uint64_t limit = of->isolated ? UINT64_MAX : limit_of(of, words, sizeof words);
     if (limit == UINT64_MAX)
         return UINT32_MAX;
@@ -124,15 +152,16 @@ uint32_t tnd_memory_check(const tnd_plan_t *plan, uint32_t host, const tnd_prefl
                             "host %s may need %s, %s; most of it, %s, is for %s (%s)", of->name,
                             tnd_quantity_size(estimate->bytes, needed), words,
                             tnd_quantity_size(most->bytes, part), most->who, most->what);
+        print_remedies(plan, estimate, most, helps, sizeof helps);
         if (of->memory != 0)
             tnd_diagnostics_help(diagnostics,
                                  "the smallest budget that it fits into is `memory: %" PRIu64
-                                 "MiB`; `tundish explain` shows each term",
-                                 (estimate->bytes + MIB - 1) / MIB);
+                                 "MiB`; what helps otherwise: %s; `tundish explain` shows each "
+                                 "term",
+                                 (estimate->bytes + MIB - 1) / MIB, helps);
         else
-            tnd_diagnostics_help(diagnostics,
-                                 "what helps: %s; `tundish explain` shows what takes how much",
-                                 remedy_for(plan, most->who));
+            tnd_diagnostics_help(
+                diagnostics, "what helps: %s; `tundish explain` shows what takes how much", helps);
     }
     uint32_t workers = sum.workers;
     tnd_memory_free(&sum);

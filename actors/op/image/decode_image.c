@@ -135,7 +135,7 @@ static tnd_status_t read_format(decode_t *self, const decode_options_t *chosen, 
 }
 
 /*  What decoding takes for a picture of so many pixels. */
-static uint64_t loaded_bytes(const decode_t *self, uint64_t pixels)
+static uint64_t decoding_bytes(const decode_t *self, uint64_t pixels)
 {
     uint64_t channels = self->format.channels;
     if (self->dtype == DTYPE_U8)
@@ -172,7 +172,7 @@ static tnd_status_t decode_image_open(void *state, const void *given, const tnd_
     facts->steady = true;
     for (uint32_t i = 0; i < self->steps.count; i++)
         facts->steady = facts->steady && self->steps.steps[i].kind != TND_STEP_RANDOM_RESIZED_CROP;
-    facts->loaded = loaded_bytes(self, chosen->max_pixels);
+    facts->decoding = decoding_bytes(self, chosen->max_pixels);
     facts->content = tnd_decoder_probe(&self->format);
     self->decoder = tnd_decoder_new(&self->format);
     return TND_OK;
