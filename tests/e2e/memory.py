@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Memory: a run whose consumer is stopped does not grow, and nothing grows with restarts.
 
-Usage: memory.py [--sleep S] [--rounds N] [--access map read --] [NAME...]; without a name it lists them.  Measured is what the
+Usage: memory.py [--sleep S] [--rounds N] [--access map read --] [--beside N] [--seconds S] [NAME...]; without a name it lists them.  Measured is what the
 processes have for themselves: RssAnon + RssShmem of /proc/PID/status, of a host and of the processes that
 it starts for isolated actors together; pages of mapped files are the system's cache.
 """
@@ -268,11 +268,93 @@ def test_restarts_of_an_isolated_worker_leak_nothing(folder, asked):
         made.__exit__()
 
 
+class Group:
+    """A control group with a limit of memory, of either version; None from `make` where it is not allowed."""
+
+    def __init__(self, path, files):
+        self.path, (self.limit, self.most, self.events) = path, files
+
+    @classmethod
+    def make(cls, limit):
+        for root, files in (("/sys/fs/cgroup/memory", ("memory.limit_in_bytes", "memory.max_usage_in_bytes",
+                                                       "memory.oom_control")),
+                            ("/sys/fs/cgroup", ("memory.max", "memory.peak", "memory.events"))):
+            path = pathlib.Path(root) / f"tundish-{os.getpid()}"
+            try:
+                path.mkdir()
+            except OSError:
+                continue
+            group = cls(path, files)
+            try:
+                (path / group.limit).write_text(str(limit))
+                return group
+            except OSError:
+                path.rmdir()
+        return None
+
+    def enter(self):
+        (self.path / "cgroup.procs").write_text("0")
+
+    def killed(self):
+        return int(re.search(r"^oom_kill (\d+)", (self.path / self.events).read_text(), re.M)[1])
+
+    def peak(self):
+        return int((self.path / self.most).read_text()) if (self.path / self.most).exists() else 0
+
+
+def test_a_group_of_the_sum_beside_other_runs(folder, asked):
+    """A leader with `--report` looks at the pages of its own run only, and keeps no more than its sum says."""
+    env = {**ENV, "XDG_RUNTIME_DIR": str(folder)}
+    write_sparse(folder / "x.npy", 4000, 4096)
+    write_numbers(folder / "y.npy", range(4000))
+
+    def write(name, settings, sleep_us):
+        path = folder / f"{name}.yaml"
+        path.write_text(GRAPH.format(data=folder, x='"${data}/x.npy"', size=64, sleep_us=sleep_us, most=3999,
+                                     settings=settings, isolate="", access="auto").replace("name: memory", f"name: {name}"))
+        return path
+
+    others = [subprocess.Popen([str(TUNDISH), "run", str(write(f"other-{i}", "", 200000)), "--quiet"],
+                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=ROOT, env=env)
+              for i in range(asked.beside)]
+    group = None
+    try:
+        path = write("own", "", 1000)
+        told = subprocess.run([str(TUNDISH), "explain", str(path), "--json"], capture_output=True, text=True,
+                              cwd=ROOT, env=env, check=True)
+        limit = json.loads(told.stdout)["hosts"][0]["memory"]["bytes"] + SPARE
+        group = Group.make(limit)
+        if group is None:
+            print("  skipped: no control group can be made here")
+            return
+        until("pages of all runs", lambda: len(list(folder.rglob("tundish-other-*.pages"))) == asked.beside, 60)
+        report, metrics, log = folder / "report.json", folder / "metrics", open(folder / "log", "w+")
+        run = subprocess.Popen([str(TUNDISH), "run", str(path), "--report", str(report), "--metrics", str(metrics)],
+                               stdout=log, stderr=log, cwd=ROOT, env=env, preexec_fn=group.enter)
+        steps = lambda: metrics.read_text().count("\n") if metrics.exists() else 0
+        end = time.monotonic() + asked.seconds
+        until(lambda: (folder / "log").read_text(), lambda: run.poll() is not None or (
+            steps() >= 100 and time.monotonic() >= end), 60 + asked.seconds)
+        run.terminate()
+        code = run.wait(60)
+        print(f"  beside {asked.beside} runs: {group.peak() / MIB:.1f} of {limit / MIB:.1f} MiB, with page cache")
+        assert (code, group.killed()) == (130, 0), (code, group.killed(), (folder / "log").read_text())
+        assert json.loads(report.read_text())["steps"] >= 100
+    finally:
+        for other in others:
+            other.kill()
+            other.wait()
+        if group is not None:
+            group.path.rmdir()
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--sleep", type=float, default=1)
     parser.add_argument("--rounds", type=int, default=30)
     parser.add_argument("--access", nargs="+", default=["map"], help="of the rows of which one is large")
+    parser.add_argument("--beside", type=int, default=8, help="other runs")
+    parser.add_argument("--seconds", type=float, default=1, help="that a run beside others takes")
     parser.add_argument("names", nargs="*")
     asked = parser.parse_args()
 
