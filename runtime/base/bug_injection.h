@@ -70,6 +70,8 @@
     X(SLOT_REFILLED_BEFORE_ITS_COPY, "a discarded step is over before its rows were copied")       \
     X(SLOT_REFILLED_BEFORE_ITS_READER, "a slot is filled again while a program reads its rows")    \
     X(COMMIT_BEFORE_THE_EVENT, "a step is committed once its work is on the device")               \
+    X(FINISH_UNBOOKED, "a run ends before the last step that its programs ran is booked")          \
+    X(FINISH_DIFFERS, "programs of several hosts may end their loops after different steps")       \
     X(END_TOLD_LATE, "a feeder is told the end of the run after it may begin")                     \
     X(HALTED_WHERE_STARTED, "a pause stops each feeder at the step that it has started")           \
     X(LIMIT_TOLD_ONCE, "a feeder whose host was away is not told whether the run is paused")       \

@@ -110,6 +110,11 @@ tnd_status_t tnd_leader_core_ask_depth(tnd_leader_core_t *self, uint32_t depth,
  *  is over; the actor is a feeder; it is down. */
 tnd_status_t tnd_leader_core_ask_restart(tnd_leader_core_t *self, tnd_actor_id_t actor,
                                          uint64_t now, tnd_error_t *error) TND_CHECKED;
+/*  The program of a host has ended its loop after that many steps: the run ends with them
+ *  (tnd_leader_core_is_finished).  The run fails if that of another host has ended after others. */
+void tnd_leader_core_finish(tnd_leader_core_t *self, uint32_t host, uint64_t steps);
+/*  Whether a program has ended its loop, and the steps that it has run are booked. */
+bool tnd_leader_core_is_finished(const tnd_leader_core_t *self);
 /*  The run has failed for this reason.  Only the first call counts. */
 void tnd_leader_core_fail(tnd_leader_core_t *self, const char *why);
 

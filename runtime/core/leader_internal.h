@@ -29,6 +29,8 @@ struct tnd_leader_core {
     tnd_halt_t halt;              /* a pause or a drain */
     uint32_t depth;               /* slots of each feeder; 0: as they began */
     uint64_t drain_end;           /* a drained stream ends before this step; TND_UNKNOWN */
+    uint64_t finish_end;          /* programs end their loops before this step; TND_UNKNOWN */
+    uint32_t finish_host;         /* the first that said so */
     uint64_t rewind_ns, pause_ns; /* of the next rewind, at the earliest; the pause before it */
     uint64_t progress;            /* at the last rewind */
     uint32_t generation;

@@ -1,5 +1,11 @@
-/*  runtime/core/leader_touch.c - what the user asks of a run: drain, pause, resume, restart, slots. */
+/*  runtime/core/leader_touch.c - what the user asks of a run: drain, pause, resume, restart, slots; and the end
+ *  that programs want. */
 #include "runtime/core/leader_internal.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "runtime/base/bug_injection.h"
 
 void tnd_leader_core_ask_drain(tnd_leader_core_t *self)
 {
@@ -90,4 +96,28 @@ tnd_status_t tnd_leader_core_ask_restart(tnd_leader_core_t *self, tnd_actor_id_t
     tnd_members_ask_restart(&self->members, index, now);
     self->want_rewind = self->want_rewind || tnd_members_is_ordered(member->role);
     return TND_OK;
+}
+
+void tnd_leader_core_finish(tnd_leader_core_t *self, uint32_t host, uint64_t steps)
+{
+    char why[256];
+    if (self->finish_end == TND_UNKNOWN) {
+        self->finish_end = steps;
+        self->finish_host = host;
+    }
+    if (self->finish_end == steps || TND_BUG(FINISH_DIFFERS))
+        return;
+    snprintf(why, sizeof why,
+             "the programs of hosts %.64s and %.64s ended their loops after different steps: after "
+             "%" PRIu64 " and %" PRIu64 " of them",
+             self->config.hosts[self->finish_host], self->config.hosts[host], self->finish_end,
+             steps);
+    tnd_leader_core_fail(self, why);
+}
+
+bool tnd_leader_core_is_finished(const tnd_leader_core_t *self)
+{
+    uint64_t booked = self->steps.cursor.step + TND_BUG(FINISH_UNBOOKED);
+    return self->finish_end != TND_UNKNOWN && booked >= self->finish_end &&
+           self->state != TND_LEADER_CORE_FAILED;
 }

@@ -330,7 +330,7 @@ static void take_life(tnd_leader_t *self, uint32_t host, const tnd_msg_t *msg, u
 
 /*  A host wants the run to end: with the steps that its programs have run, or by a drain.  Programs on
  *  several hosts end their loops after the same step. */
-static void take_end(tnd_leader_t *self, tnd_buffer_t *note, uint64_t now)
+static void take_end(tnd_leader_t *self, uint32_t host, tnd_buffer_t *note, uint64_t now)
 {
     tnd_text_payload_reader_t reader;
     tnd_text_payload_read(&reader, note);
@@ -339,7 +339,7 @@ static void take_end(tnd_leader_t *self, tnd_buffer_t *note, uint64_t now)
         uint64_t steps;
         if (sscanf(line, "%" SCNu32 " %" SCNu64, &chain, &steps) != 2 || chain != self->chain)
             continue;
-        self->finish_step = self->finish && self->finish_step > steps ? self->finish_step : steps;
+        tnd_leader_core_finish(tnd_leader_session(self), host, steps);
         self->finish = true;
         return;
     }
@@ -373,7 +373,7 @@ static void host_message(tnd_leader_t *self, uint32_t host, const tnd_msg_t *msg
         tnd_leader_take_leave(self, host, now);
         break;
     case TND_MSG_ASK:
-        take_end(self, msg->note.payload, now);
+        take_end(self, host, msg->note.payload, now);
         break;
     case TND_MSG_TOUCH:
         tnd_leader_touch(self, host, msg, now);
@@ -648,8 +648,7 @@ static void finish_chain(tnd_leader_t *self, uint64_t now)
 /*  Whether the chain ends because programs ended their loops. */
 static bool is_finished_by_programs(const tnd_leader_t *self, const chain_t *chain)
 {
-    return self->finish && tnd_leader_core_cursor(chain->session)->step >= self->finish_step &&
-           tnd_leader_core_state(chain->session) != TND_LEADER_CORE_FAILED &&
+    return tnd_leader_core_is_finished(chain->session) &&
            (self->writer == NULL || !tnd_checkpoint_writer_busy(self->writer));
 }
 

@@ -101,8 +101,7 @@ struct tnd_leader {
     bool closed;                     /* the writer knows the end of the chain */
     uint64_t kept_step;              /* the last checkpoint in the record */
     bool ended, drain;
-    bool finish;          /* programs ended their loops: the chain ends once ... */
-    uint64_t finish_step; /* ... all steps before this one are committed */
+    bool finish; /* programs ended their loops: no chain follows */
     tnd_refusal_log_t refusals;
     tnd_plan_t *changed;   /* the plan with the options that users set; NULL: none was */
     uint32_t *awake;       /* by instance, the first of its actor: workers that users want awake; 0:

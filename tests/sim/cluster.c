@@ -186,6 +186,8 @@ static void run_session(sim_t *self)
     if (state == TND_LEADER_CORE_FAILED &&
         sim_opening_failed(self, tnd_leader_core_why(self->session)))
         return;
+    if (state == TND_LEADER_CORE_FAILED && sim_finish_failed(self))
+        return;
     if (!self->leader_dead && state == TND_LEADER_CORE_FAILED && !self->feeder_dead)
         sim_violate(self, "the run failed: %s", tnd_leader_core_why(self->session));
     if (self->feeder_dead && state == TND_LEADER_CORE_FAILED &&

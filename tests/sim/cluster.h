@@ -28,6 +28,7 @@ enum {
     SIM_MSG_RESTART,
     SIM_MSG_TABLE, /* leader -> hosts: the generation of the run, and where all listen (or NULL) */
     SIM_MSG_ENDPOINTS, /* host -> leader: where its actors listen */
+    SIM_MSG_FINISH,    /* host -> leader: its program has ended its loop after so many steps */
     SIM_MSG_OPENING,   /* host -> leader: it opens its data, and how often it reported progress */
     SIM_MSG_OPENED,    /* host -> leader: it has opened them */
     SIM_MSG_STREAM     /* leader -> hosts: all have */
@@ -377,6 +378,11 @@ struct sim {
     uint64_t fault_at_blocks[SIM_FAULTS];
     uint64_t blocks_expected, drain_at;
     bool drained;
+    /*  Programs end their loops before that step, one host's before another; TND_UNKNOWN: they do not.
+     *  What the leader has heard of it. */
+    uint64_t finish_at, finish_odd, finish_heard;
+    uint32_t odd_host;
+    bool finished;
     uint64_t faults_end;    /* when the last one is over */
     uint64_t starved_until; /* no process has a processor */
     uint32_t busy_host;     /* stopped by SIM_BUSY */
@@ -586,6 +592,22 @@ void sim_leader_run(sim_t *self);
 void sim_leader_actor(sim_t *self, const tnd_msg_t *msg);
 void sim_leader_lose(sim_t *self);
 void sim_leader_finish(sim_t *self);
+
+/* --- finish.c: programs that end their loops --- */
+
+/*  Draws whether and when the programs of this chain end their loops. */
+void sim_finish_plan(sim_t *self);
+/*  The step before which the program of that host ends its loop; TND_UNKNOWN. */
+uint64_t sim_finish_of(const sim_t *self, uint32_t host);
+/*  How many times as long steps take on that host. */
+uint64_t sim_finish_slows(const sim_t *self, uint32_t host);
+/*  A feeder has committed so many steps, or its host has reached the leader again. */
+void sim_finish_say(sim_t *self, uint32_t id, uint64_t steps);
+void sim_finish_heard(sim_t *self, uint32_t host, const tnd_msg_t *msg);
+/*  Ends the run if its programs have ended their loops. */
+void sim_finish_end(sim_t *self);
+/*  Whether a run has failed because programs ended their loops after different steps. */
+bool sim_finish_failed(const sim_t *self);
 /*  checkpoints.c: a session begins, rewinds, receives a commit, books, has written a manifest. */
 void sim_checkpoint_begin(sim_t *self);
 void sim_checkpoint_generation(sim_t *self);

@@ -154,6 +154,8 @@ void sim_route(sim_t *self, uint32_t origin, const tnd_msg_t *msg)
             sim_leader_actor(self, msg);
         } else if ((int)msg->kind == SIM_MSG_OPENING || (int)msg->kind == SIM_MSG_OPENED) {
             sim_opening_heard(self, origin, msg);
+        } else if ((int)msg->kind == SIM_MSG_FINISH) {
+            sim_finish_heard(self, origin, msg);
         } else if ((int)msg->kind == SIM_MSG_ENDPOINTS) {
             sim_endpoints_heard(self, origin, msg->note.payload);
         } else if (msg->kind == TND_MSG_MODEL) {

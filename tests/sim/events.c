@@ -189,6 +189,7 @@ void sim_happen(sim_t *self, const sim_event_t *event)
     case SIM_AT_WRITTEN:
         sim_checkpoint_written(self, event->a);
         sim_leader_finish(self);
+        sim_finish_end(self);
         break;
     case SIM_AT_FAULT:
         sim_fault_strike(self, event->a);

@@ -87,11 +87,13 @@ void sim_feeder_goes(sim_t *self, uint32_t id)
 {
     sim_actor_t *actor = &self->actors[id];
     if (actor->device_busy || actor->ready_count == 0 || !sim_device_starts(actor) ||
-        self->plan.discards)
+        self->plan.discards || slot_of(actor)->step >= sim_finish_of(self, actor->host))
         return;
     actor->device_busy = true;
     actor->device_applies = false;
-    sim_agenda_put(&self->agenda, self->now + sim_actor_span(self, actor, self->plan.step_ns),
+    sim_agenda_put(&self->agenda,
+                   self->now + sim_actor_span(self, actor, self->plan.step_ns) *
+                                   sim_finish_slows(self, actor->host),
                    SIM_AT_DEVICE, id, (uint32_t)actor->life, 0);
 }
 
@@ -170,8 +172,10 @@ void sim_feeder_commit(sim_t *self, uint32_t id, sim_slot_t *slot)
     sim_check_step(self, id, slot);
     tnd_feeder_core_done(actor->machine, slot->step, slot->digest, slot->rows, slot->words);
     slot->on_device = false;
+    uint64_t steps = slot->step + 1;
     sim_feeder_goes(self, id);
     sim_actor_run(self, id);
+    sim_finish_say(self, id, steps);
 }
 
 static void place(sim_t *self, uint32_t id, sim_actor_t *actor, const tnd_effect_t *effect)

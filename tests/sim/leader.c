@@ -66,6 +66,8 @@ void sim_host_up(sim_t *self, uint32_t link, uint32_t side)
                     sim_tell_actor(self, id);
                 if (self->actors[id].over)
                     sim_feeder_model(self, id);
+                if (self->actors[id].role == TND_ROLE_FEEDER && self->actors[id].machine != NULL)
+                    sim_finish_say(self, id, tnd_feeder_core_committed(self->actors[id].machine));
             }
         if (self->plan.ports)
             sim_endpoints_say(self, h);
@@ -158,6 +160,7 @@ void sim_leader_run(sim_t *self)
     while (!self->over && tnd_leader_core_next(self->session, sim_clock(self, 0), &effect))
         session_effect(self, &effect);
     sim_leader_finish(self);
+    sim_finish_end(self);
     uint64_t deadline = tnd_leader_core_deadline(self->session);
     if (self->over || deadline == TND_NEVER)
         return;
@@ -233,4 +236,5 @@ void sim_leader_start(sim_t *self)
         memcpy(self->actors[plan->first_feeder + f].model, self->models + plan->feeder_first[f],
                plan->feeder_replicas[f] * sizeof *self->models);
     sim_checkpoint_begin(self);
+    sim_finish_plan(self);
 }

@@ -43,6 +43,7 @@ void sim_say_msg(sim_t *self, const tnd_msg_t *msg)
                        : (int)msg->kind == SIM_MSG_ACTOR     ? "ACTOR"
                        : (int)msg->kind == SIM_MSG_TABLE     ? "TABLE"
                        : (int)msg->kind == SIM_MSG_ENDPOINTS ? "ENDPOINTS"
+                       : (int)msg->kind == SIM_MSG_FINISH    ? "FINISH"
                        : (int)msg->kind == SIM_MSG_OPENING   ? "OPENING"
                        : (int)msg->kind == SIM_MSG_OPENED    ? "OPENED"
                        : (int)msg->kind == SIM_MSG_STREAM    ? "STREAM"

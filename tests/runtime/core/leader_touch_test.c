@@ -209,3 +209,35 @@ Test(leader_touch, all_feeders_learn_how_many_slots_are_wanted_also_after_they_w
     cr_assert(strstr(error.text, "ends already"));
     free(self);
 }
+
+/* --- programs that end their loops ------------------------------------------------------------ */
+
+Test(leader_touch, a_run_ends_with_the_steps_that_programs_ran)
+{
+    tnd_leader_core_t *self = running();
+    tnd_leader_core_finish(self, 0, 0);
+    cr_assert(tnd_leader_core_is_finished(self));
+    free(self);
+
+    self = running();
+    cr_assert_not(tnd_leader_core_is_finished(self));
+    tnd_leader_core_finish(self, 3, 2);
+    tnd_leader_core_finish(self, 3, 2); /* its host has reached the leader again */
+    tnd_leader_core_finish(self, 0, 2);
+    cr_assert_not(tnd_leader_core_is_finished(self));
+    cr_assert_neq(tnd_leader_core_state(self), TND_LEADER_CORE_FAILED);
+    free(self);
+}
+
+Test(leader_touch, programs_that_end_after_different_steps_fail_the_run)
+{
+    tnd_leader_core_t *self = running();
+    tnd_leader_core_finish(self, 3, 7);
+    tnd_leader_core_finish(self, 0, 5);
+    cr_assert_eq(tnd_leader_core_state(self), TND_LEADER_CORE_FAILED);
+    cr_assert_str_eq(tnd_leader_core_why(self),
+                     "the programs of hosts delta and alpha ended their loops after different "
+                     "steps: after 7 and 5 of them");
+    cr_assert_not(tnd_leader_core_is_finished(self));
+    free(self);
+}

@@ -1,0 +1,73 @@
+/*  tests/sim/finish.c - programs that end their loops after some step, as tnd_session_finish does.
+ *
+ *  The run ends with exactly the steps that they have run.  In some runs the program of one host is
+ *  ahead of all others and ends its loop after a later step: if the leader hears of both, the run
+ *  fails. */
+#include <string.h>
+
+#include "tests/sim/cluster.h"
+
+void sim_finish_plan(sim_t *self)
+{
+    const sim_plan_t *plan = &self->plan;
+    sim_random_t luck = sim_random(plan->seed, 1700 + plan->session + 10 * self->chain);
+    self->finish_at = self->finish_odd = self->finish_heard = TND_UNKNOWN;
+    self->finished = false;
+    if (plan->discards || plan->rogue != SIM_NONE || !sim_chance(&luck, 12))
+        return;
+    self->finish_at = self->finish_odd = self->from.step + sim_between(&luck, 1, 60);
+    self->odd_host = self->actors[plan->first_feeder + sim_below(&luck, plan->feeders)].host;
+    if (plan->reductions == 0 && sim_chance(&luck, 80))
+        self->finish_odd += sim_between(&luck, 1, 3);
+}
+
+uint64_t sim_finish_slows(const sim_t *self, uint32_t host)
+{
+    return self->finish_odd != self->finish_at && host != self->odd_host ? 30 : 1;
+}
+
+uint64_t sim_finish_of(const sim_t *self, uint32_t host)
+{
+    return host == self->odd_host ? self->finish_odd : self->finish_at;
+}
+
+void sim_finish_say(sim_t *self, uint32_t id, uint64_t steps)
+{
+    uint32_t host = self->actors[id].host;
+    tnd_msg_t msg = {.from = id, .to = TND_LEADER, .until.step = steps};
+    if (self->finish_at == TND_UNKNOWN || steps != sim_finish_of(self, host))
+        return;
+    msg.kind = (tnd_msg_kind_t)SIM_MSG_FINISH;
+    sim_control(self, host, &msg);
+}
+
+void sim_finish_heard(sim_t *self, uint32_t host, const tnd_msg_t *msg)
+{
+    uint64_t steps = msg->until.step;
+    sim_say(self, "the program of host %s has ended its loop after %llu steps",
+            self->host_names[host], (unsigned long long)steps);
+    tnd_leader_core_finish(self->session, host, steps);
+    bool failed = tnd_leader_core_state(self->session) == TND_LEADER_CORE_FAILED;
+    bool done = tnd_leader_core_state(self->session) == TND_LEADER_CORE_DONE;
+    if (self->finish_heard != TND_UNKNOWN && self->finish_heard != steps && !failed && !done)
+        sim_violate(self, "a program ended its loop after %llu steps, another one after %llu",
+                    (unsigned long long)self->finish_heard, (unsigned long long)steps);
+    self->finish_heard = steps;
+}
+
+void sim_finish_end(sim_t *self)
+{
+    if (self->over || self->closing || !tnd_leader_core_is_finished(self->session) ||
+        (self->checkpoint != NULL && sim_checkpoint_busy(self)))
+        return;
+    self->over = self->finished = true;
+    if (self->booked != self->finish_heard)
+        sim_violate(self, "the run ended with %llu steps, after %llu of which programs ended",
+                    (unsigned long long)self->booked, (unsigned long long)self->finish_heard);
+}
+
+bool sim_finish_failed(const sim_t *self)
+{
+    return self->finish_odd != self->finish_at &&
+           strstr(tnd_leader_core_why(self->session), "ended their loops after different steps");
+}
