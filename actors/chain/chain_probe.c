@@ -197,6 +197,35 @@ static tnd_status_t apply_stage(tnd_chain_t *self, probe_t *probe, size_t s, tnd
     return status;
 }
 
+/*  Runs a row through the operations from `first` on; returns the one after the last that it reached. */
+static size_t run_row(tnd_chain_t *self, probe_t *probe, size_t first, tnd_tile_t *tile,
+                      uint64_t *hash)
+{
+    size_t s = first;
+    while (s < self->count && tile->rows > 0)
+        if (apply_stage(self, probe, s++, tile, hash) != TND_OK)
+            break;
+    tnd_room_clear(&probe->made);
+    tnd_room_clear(probe->room);
+    return s;
+}
+
+/*  Runs the record of a decoder, which no row is longer than, and what is made of it. */
+static void probe_record(tnd_chain_t *self, probe_t *probe, size_t s, uint64_t *hash)
+{
+    const stage_t *stage = &self->stages[s];
+    const tnd_schema_t *in = input_of(self, s);
+    uint32_t column;
+    tnd_tile_t tile;
+    if (stage->op->record == NULL)
+        return;
+    build_row(probe, in, 0, &tile);
+    tnd_ragged_t record = stage->op->record(stage->state, &probe->made, &column);
+    if (record.length > 0 && record.length <= in->columns[column].shape[0])
+        tile.columns[column].ragged[0] = record;
+    (void)run_row(self, probe, s, &tile, hash);
+}
+
 /*  Runs built-in rows through the operations from `first` on, and returns how many some row reached:
  *  rows that an operation refuses or drops go no further. */
 static size_t probe_from(tnd_chain_t *self, probe_t *probe, size_t first, uint64_t *hash)
@@ -206,13 +235,8 @@ static size_t probe_from(tnd_chain_t *self, probe_t *probe, size_t first, uint64
     for (uint32_t row = 0; row < rows; row++) {
         tnd_tile_t tile;
         build_row(probe, input_of(self, first), row, &tile);
-        for (size_t s = first; s < self->count && tile.rows > 0; s++) {
-            reached = s + 1 > reached ? s + 1 : reached;
-            if (apply_stage(self, probe, s, &tile, hash) != TND_OK)
-                break;
-        }
-        tnd_room_clear(&probe->made);
-        tnd_room_clear(probe->room);
+        size_t end = run_row(self, probe, first, &tile, hash);
+        reached = end > reached ? end : reached;
     }
     return reached;
 }
@@ -225,6 +249,8 @@ uint64_t tnd_chain_probe(tnd_chain_t *self)
     uint64_t hash = tnd_schema_hash(tnd_chain_schema(self)) ^ tnd_chain_content(self);
     for (size_t first = 0; first < self->count;)
         first = probe_from(self, &probe, first, &hash);
+    for (size_t s = 0; s < self->count; s++)
+        probe_record(self, &probe, s, &hash);
     tnd_room_fini(&probe.made);
     return hash != 0 ? hash : 1;
 }

@@ -9,7 +9,8 @@
 #include "actors/chain/chain.h"
 
 /*  Runs the chain over 64 built-in rows, fewer if they are large.  Where an operation refuses or drops
- *  all of them, as a decoder does, the next one gets built-in rows of its own.  Returns 0 only for a chain
+ *  all of them, as a decoder does, the next one gets built-in rows of its own.  Each decoder also gets
+ *  a valid record.  Returns 0 only for a chain
  *  without operations. */
 uint64_t tnd_chain_probe(tnd_chain_t *self);
 

@@ -76,3 +76,8 @@ uint64_t tnd_decoder_probe(const tnd_picture_format_t *format)
     free(pixels);
     return hash;
 }
+
+tnd_ragged_t tnd_decoder_probe_file(void)
+{
+    return (tnd_ragged_t){(void *)(uintptr_t)picture, sizeof picture};
+}

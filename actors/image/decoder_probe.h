@@ -7,8 +7,12 @@
 #define TND_ACTORS_IMAGE_DECODER_PROBE_H
 
 #include "actors/image/picture_format.h"
+#include "runtime/data/block.h"
 
 /*  `format` is how pictures are decoded; its limit of pixels does not count. */
 uint64_t tnd_decoder_probe(const tnd_picture_format_t *format);
+
+/*  The bytes of that JPEG, of 29 x 21 pixels; they are not written. */
+tnd_ragged_t tnd_decoder_probe_file(void);
 
 #endif

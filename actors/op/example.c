@@ -7,7 +7,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "actors/op/example_features.h"
+#include "actors/op/example_record.h"
 #include "actors/op/ops.h"
 #include "runtime/base/allocation.h"
 
@@ -601,12 +601,20 @@ static tnd_status_t example_apply(void *state, const tnd_op_key_t *key, const tn
     return TND_OK;
 }
 
+static tnd_ragged_t write_record(const void *state, tnd_room_t *room, uint32_t *column_p)
+{
+    const example_t *self = state;
+    *column_p = self->record;
+    return tnd_example_record(&self->features.plan, &self->frames.plan, room);
+}
+
 const tnd_op_t tnd_op_parse_example = {
     .spec = &tnd_op_parse_example_spec,
     .state_bytes = sizeof(example_t),
     .open = parse_example_open,
     .apply = example_apply,
     .close = close_example,
+    .record = write_record,
 };
 
 const tnd_op_t tnd_op_parse_sequence_example = {
@@ -615,4 +623,5 @@ const tnd_op_t tnd_op_parse_sequence_example = {
     .open = parse_sequence_open,
     .apply = example_apply,
     .close = close_example,
+    .record = write_record,
 };

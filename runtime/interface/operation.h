@@ -82,6 +82,10 @@ typedef struct tnd_op {
     tnd_status_t (*apply)(void *state, const tnd_op_key_t *key, const tnd_tile_t *in,
                           tnd_tile_t *out, tnd_error_t *error);
     void (*close)(void *state); /* NULL: there is nothing to release */
+    /*  A decoder makes the shortest valid record that it accepts, in memory of `room` or its own, and
+     *  tells of which column: what follows it is probed with the row that is made of it
+     *  (chain_probe.h).  NULL: rows of any bits are as good. */
+    tnd_ragged_t (*record)(const void *state, tnd_room_t *room, uint32_t *column_p);
 } tnd_op_t;
 
 #endif

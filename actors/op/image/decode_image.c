@@ -317,6 +317,13 @@ static tnd_status_t decode_image_apply(void *state, const tnd_op_key_t *key, con
     return TND_OK;
 }
 
+static tnd_ragged_t decode_image_record(const void *state, tnd_room_t *room, uint32_t *column_p)
+{
+    (void)room;
+    *column_p = ((const decode_t *)state)->column;
+    return tnd_decoder_probe_file();
+}
+
 typedef struct {
     const char *column, *to;
 } shape_options_t;
@@ -378,12 +385,20 @@ static tnd_status_t jpeg_shape_apply(void *state, const tnd_op_key_t *key, const
     return TND_OK;
 }
 
+static tnd_ragged_t jpeg_shape_record(const void *state, tnd_room_t *room, uint32_t *column_p)
+{
+    (void)room;
+    *column_p = ((const shape_t *)state)->column;
+    return tnd_decoder_probe_file();
+}
+
 const tnd_op_t tnd_op_decode_image = {
     .spec = &tnd_op_decode_image_spec,
     .state_bytes = sizeof(decode_t),
     .open = decode_image_open,
     .apply = decode_image_apply,
     .close = decode_image_close,
+    .record = decode_image_record,
 };
 
 const tnd_op_t tnd_op_jpeg_shape = {
@@ -392,4 +407,5 @@ const tnd_op_t tnd_op_jpeg_shape = {
     .open = jpeg_shape_open,
     .apply = jpeg_shape_apply,
     .close = jpeg_shape_close,
+    .record = jpeg_shape_record,
 };

@@ -1,10 +1,15 @@
 /*  actors/op/text/decode_json.c - JSON documents become columns: decode_json. */
 #include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+#include <jansson.h>
 
 #include "actors/op/text/bytes_column.h"
 #include "actors/op/text/fields.h"
 #include "actors/text/json_record.h"
+#include "runtime/base/allocation.h"
 #include "runtime/text/byte_order_mark.h"
 
 typedef struct {
@@ -201,10 +206,55 @@ static tnd_status_t json_apply(void *state, const tnd_op_key_t *key, const tnd_t
     return TND_OK;
 }
 
+/*  Numbers are 1; texts and lists of any length are empty. */
+static json_t *make_value(const tnd_field_t *field, uint32_t axis)
+{
+    if (field->string)
+        return json_string("");
+    if (!field->ragged && axis == field->rank)
+        return json_integer(1);
+    json_t *list = json_array();
+    for (uint64_t i = 0; !field->ragged && i < field->shape[axis]; i++)
+        (void)json_array_append_new(list, make_value(field, axis + 1));
+    return list;
+}
+
+/*  Puts a value at the end of a path of keys with dots between them. */
+static void put_value(json_t *object, const char *path, json_t *value)
+{
+    for (const char *dot; (dot = strchr(path, '.')) != NULL; path = dot + 1) {
+        char key[256];
+        snprintf(key, sizeof key, "%.*s", (int)(dot - path), path);
+        json_t *next = json_object_get(object, key);
+        if (next == NULL)
+            (void)json_object_set_new(object, key, next = json_object());
+        object = next;
+    }
+    (void)json_object_set_new(object, path, value);
+}
+
+static tnd_ragged_t json_record(const void *state, tnd_room_t *room, uint32_t *column_p)
+{
+    const json_state_t *self = state;
+    json_t *root = json_object();
+    for (uint32_t i = 0; i < self->fields.count; i++) {
+        const tnd_field_t *field = &self->fields.items[i];
+        put_value(root, field->path != NULL ? field->path : field->name, make_value(field, 0));
+    }
+    char *text = tnd_require_memory(json_dumps(root, JSON_COMPACT));
+    json_decref(root);
+    size_t size = strlen(text);
+    uint8_t *data = memcpy(tnd_room_take(room, size, 1), text, size);
+    free(text);
+    *column_p = self->bytes.column;
+    return (tnd_ragged_t){data, size};
+}
+
 const tnd_op_t tnd_op_decode_json = {
     .spec = &tnd_op_decode_json_spec,
     .state_bytes = sizeof(json_state_t),
     .open = json_open,
     .apply = json_apply,
     .close = json_close,
+    .record = json_record,
 };

@@ -5,6 +5,7 @@
 
 #include "actors/op/text/bytes_column.h"
 #include "actors/stored/npy_file.h"
+#include "actors/stored/npy_header.h"
 
 typedef struct {
     const char *column, *to, *dtype;
@@ -131,9 +132,29 @@ static tnd_status_t npy_apply(void *state, const tnd_op_key_t *key, const tnd_ti
     return TND_OK;
 }
 
+/*  Its values are all 0.  A row without axes has no record: headers are written with one at least. */
+static tnd_ragged_t npy_record(const void *state, tnd_room_t *room, uint32_t *column_p)
+{
+    const npy_t *self = state;
+    tnd_column_t column = self->made;
+    char head[TND_NPY_HEADER_MAX];
+    *column_p = self->bytes.column;
+    if (column.rank == 0)
+        return (tnd_ragged_t){0};
+    uint64_t rows = column.ragged ? 1 : column.shape[0];
+    size_t bytes = column.ragged ? self->unit : self->row_bytes;
+    column.ragged = true;
+    size_t size = tnd_npy_header(head, &column, rows, 64);
+    uint8_t *data = tnd_room_take(room, size + bytes, TND_BUFFER_ALIGN);
+    memcpy(data, head, size);
+    memset(data + size, 0, bytes);
+    return (tnd_ragged_t){data, size + bytes};
+}
+
 const tnd_op_t tnd_op_decode_npy = {
     .spec = &tnd_op_decode_npy_spec,
     .state_bytes = sizeof(npy_t),
     .open = npy_open,
     .apply = npy_apply,
+    .record = npy_record,
 };

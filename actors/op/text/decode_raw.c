@@ -105,9 +105,21 @@ static tnd_status_t raw_apply(void *state, const tnd_op_key_t *key, const tnd_ti
     return TND_OK;
 }
 
+static tnd_ragged_t raw_record(const void *state, tnd_room_t *room, uint32_t *column_p)
+{
+    const raw_t *self = state;
+    size_t bytes = self->row_bytes != 0 ? self->row_bytes : self->size;
+    uint8_t *data = tnd_room_take(room, bytes, TND_BUFFER_ALIGN);
+    for (size_t i = 0; i < bytes; i++)
+        data[i] = (uint8_t)(i % 63 + 1);
+    *column_p = self->bytes.column;
+    return (tnd_ragged_t){data, bytes};
+}
+
 const tnd_op_t tnd_op_decode_raw = {
     .spec = &tnd_op_decode_raw_spec,
     .state_bytes = sizeof(raw_t),
     .open = raw_open,
     .apply = raw_apply,
+    .record = raw_record,
 };

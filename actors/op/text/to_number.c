@@ -57,9 +57,17 @@ static tnd_status_t number_apply(void *state, const tnd_op_key_t *key, const tnd
     return TND_OK;
 }
 
+static tnd_ragged_t number_record(const void *state, tnd_room_t *room, uint32_t *column_p)
+{
+    (void)room;
+    *column_p = ((const number_t *)state)->bytes.column;
+    return (tnd_ragged_t){(void *)(uintptr_t) "1", 1};
+}
+
 const tnd_op_t tnd_op_to_number = {
     .spec = &tnd_op_to_number_spec,
     .state_bytes = sizeof(number_t),
     .open = number_open,
     .apply = number_apply,
+    .record = number_record,
 };
