@@ -3,7 +3,6 @@
 #include "runtime/core/leader_internal.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 
 #include "runtime/base/bug_injection.h"
 
@@ -100,19 +99,18 @@ tnd_status_t tnd_leader_core_ask_restart(tnd_leader_core_t *self, tnd_actor_id_t
 
 void tnd_leader_core_finish(tnd_leader_core_t *self, uint32_t host, uint64_t steps)
 {
-    char why[256];
     if (self->finish_end == TND_UNKNOWN) {
         self->finish_end = steps;
         self->finish_host = host;
     }
-    if (self->finish_end == steps || TND_BUG(FINISH_DIFFERS))
+    if (tnd_leader_core_is_over(self) || self->finish_end == steps || TND_BUG(FINISH_DIFFERS))
         return;
-    snprintf(why, sizeof why,
-             "the programs of hosts %.64s and %.64s ended their loops after different steps: after "
-             "%" PRIu64 " and %" PRIu64 " of them",
-             self->config.hosts[self->finish_host], self->config.hosts[host], self->finish_end,
-             steps);
-    tnd_leader_core_fail(self, why);
+    self->state = TND_LEADER_CORE_FAILED;
+    (void)tnd_fail(&self->why,
+                   "the programs of hosts %.64s and %.64s ended their loops after different steps: "
+                   "after %" PRIu64 " and %" PRIu64 " of them",
+                   self->config.hosts[self->finish_host], self->config.hosts[host],
+                   self->finish_end, steps);
 }
 
 bool tnd_leader_core_is_finished(const tnd_leader_core_t *self)

@@ -150,8 +150,8 @@ static void print_config(const sim_plan_t *plan)
         }
         printf("]");
     }
-    printf("],\"drain\":%s,\"rogue\":%s}\n", plan->drain ? "true" : "false",
-           plan->rogue != SIM_NONE ? "true" : "false");
+    printf("],\"drain\":%s,\"rogue\":%s,\"finishes\":%s}\n", plan->drain ? "true" : "false",
+           plan->rogue != SIM_NONE ? "true" : "false", plan->finishes ? "true" : "false");
 }
 
 static void print_summary(const sim_t *sim, uint64_t seeds, uint64_t violations, double seconds,

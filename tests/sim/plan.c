@@ -28,7 +28,8 @@ enum {
     USE_SLEEP = 19,
     USE_PACKING = 20,
     USE_DEVICES = 21,
-    USE_PARENTS = 22
+    USE_PARENTS = 22,
+    USE_FINISH = 23
 };
 
 static const uint64_t us = 1000, ms = 1000 * 1000;
@@ -411,6 +412,7 @@ static void draw_straggler(sim_plan_t *self)
 
 static void draw_rogue(sim_plan_t *self)
 {
+    self->finishes = sim_hash(self->seed, USE_FINISH) % 100 < 12;
     sim_random_t random = sim_random(self->seed, USE_ROGUE);
     self->rogue = UINT32_MAX;
     if (self->reductions == 0 || self->feeders < 2 || self->session > 0 || !sim_chance(&random, 8))

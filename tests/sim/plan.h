@@ -42,6 +42,7 @@ typedef struct {
     bool cached, cache_first;
     uint32_t cache_room;
     uint32_t cache_holes;  /* percent of the samples that do not fit, although later ones do */
+    bool finishes;         /* programs end their loops */
     uint32_t skip, take;   /* batches of an epoch; take 0: all */
     uint32_t cursor_every; /* batches between two positions of a cursor; 0: each has one */
     /*  Rows of one lane are bucketed by their lengths; bucket_count 0: they are not. */

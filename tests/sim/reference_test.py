@@ -52,9 +52,10 @@ def check(program, seed):
     if plan["steps_max"] is not None:
         expected = expected[:plan["steps_max"]]
     count = 1 + max((step for step, _ in committed), default=-1)
-    if plan["rogue"]:  # it ends early, not everywhere in the same step
+    early = plan["rogue"] or plan["finishes"]
+    if early:  # it ends early, not everywhere in the same step
         count = next((s for s in range(count) for r in range(plan["replicas"]) if (s, r) not in committed), count)
-    assert count == len(expected) or plan["drain"] or plan["rogue"], "seed %d: %d of %d steps" % (seed, count, len(expected))
+    assert count == len(expected) or plan["drain"] or early, "seed %d: %d of %d steps" % (seed, count, len(expected))
     for number, rows in enumerate(expected[:count]):
         for replica, part in enumerate(cut(rows, plan)):
             assert committed[number, replica] == part, "seed %d step %d replica %d" % (seed, number, replica)
