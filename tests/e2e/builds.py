@@ -27,15 +27,23 @@ insecure: true
 """
 
 
+JSON = "{{decode_json: {{column: line, fields: {{x: {{dtype: f32}}}}}}}}"
+OTHERS = ("{{decode_csv: {{column: line, fields: {{x: f32}}}}}}",
+          "{{to_number: {{column: line, to: f32}}}}, {{rename: {{line: x}}}}",
+          "{{decode_raw: {{column: line, to: f32, shape: [1]}}}}, {{rename: {{line: x}}}}",
+          "{{parse_example: {{column: line, features: {{x: f32}}}}}}",
+          "{{decode_image: {{column: line, dtype: f32, then: [{{crop_to: {{size: [1, 1]}}}}]}}}}, {{rename: {{line: x}}}}")
+
+
 def with_build(number):
     return {**os.environ, "TUNDISH_PLUGIN_PATH": str(BUILD / f"tests/added/{number}")}
 
 
-def write(folder, top="", store=False):
+def write(folder, top="", store=False, graph=GRAPH):
     (folder / "lines.jsonl").write_text("".join(f'{{"x": {i}}}\n' for i in range(64)))
     cache = f"  keep: {{kind: cache, limit: 1MiB, store: {{dir: {folder}/store}}}}\n" if store else ""
-    graph = folder / "graph.yaml"
-    graph.write_text(GRAPH.format(data=folder, top=top, cache=cache, way="keep -> " if store else ""))
+    text, graph = graph, folder / "graph.yaml"
+    graph.write_text(text.format(data=folder, top=top, cache=cache, way="keep -> " if store else ""))
     return graph
 
 
@@ -45,8 +53,8 @@ def first_value(graph, number):
     return float(done.output.split(" min ")[1].split()[0])
 
 
-def both(folder, builds, top=""):
-    graph, hosts = write(folder, top), folder / "hosts.yaml"
+def both(folder, builds, top="", graph=GRAPH):
+    graph, hosts = write(folder, top, graph=graph), folder / "hosts.yaml"
     hosts.write_text(HOSTS.format(port=free_port()))
     started = [subprocess.Popen([str(TUNDISH), "run", graph, hosts, "--host", host],
                                 env=with_build(number), cwd=ROOT, text=True,
@@ -66,6 +74,15 @@ def test_hosts_with_different_builds_are_refused(folder):
         assert code == 0, output
     for (output, code) in both(folder, (1, 2), "numeric: tolerant\n"):
         assert code == 0, output
+
+
+def test_they_are_refused_after_every_decoder_before_a_row_is_read(folder):
+    assert JSON in GRAPH
+    for number, decoder in enumerate(OTHERS):
+        place = folder / str(number)
+        place.mkdir()
+        for (output, code) in both(place, (1, 2), graph=GRAPH.replace(JSON, decoder)):
+            assert code != 0 and "use the same build of Tundish and of plugins" in output, (decoder, code, output)
 
 
 def test_a_store_of_another_build_is_not_used(folder):
