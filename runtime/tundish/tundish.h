@@ -178,8 +178,9 @@ TND_API tnd_status_t tnd_session_wait(tnd_session_t *session);
 /*  Ends the run after the last step that this program ran: commits that step, completes the
  *  checkpoint of tnd_feed_save, and waits until the run is over.  Digest, metrics and account are then
  *  final, and tnd_feed_next returns TND_STOPPED.  TND_OK also if the stream has ended.  A step that was
- *  pulled and not run is not committed.  Programs on several hosts call it after the same step; others
- *  get TND_STOPPED from tnd_feed_next.  A feeder with a `step` is drained.
+ *  pulled and not run is not committed.  Programs on several hosts call it after the same step: the
+ *  run fails if two have run different steps.  Those that have not called it when the run ends get
+ *  TND_STOPPED from tnd_feed_next.  A feeder with a `step` is drained.
  *  Errors: TND_STOPPED if the run was drained or stopped; TND_FAILED with tnd_session_error, also if the
  *  checkpoint is not complete, as for tnd_session_destroy, or if another thread uses a feed, and then
  *  the run does not end. */
