@@ -8,6 +8,7 @@
 
 #include "actors/image/picture_format.h"
 #include "runtime/data/block.h"
+#include "runtime/tundish/tundish.h"
 
 /*  `format` is how pictures are decoded; its limit of pixels does not count. */
 uint64_t tnd_decoder_probe(const tnd_picture_format_t *format);

@@ -3,6 +3,7 @@
 
 #include "actors/plan/lane_window.h"
 #include "actors/plan/plan_queries.h"
+#include "runtime/tundish/tundish.h"
 
 /*  A block should not take its slowest stage longer: stop, stragglers and order wait for it. */
 static const uint64_t block_time_ns = 20000000;

@@ -8,6 +8,7 @@
 #include "actors/plan/plan_queries.h"
 #include "actors/plan/prefetch.h"
 #include "runtime/interface/link.h"
+#include "runtime/tundish/tundish.h"
 
 /*  What a block takes beside its rows. */
 enum { BLOCK_BYTES = 1024 };

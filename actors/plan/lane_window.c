@@ -7,6 +7,7 @@
 #include "actors/plan/prefetch.h"
 #include "runtime/core/batcher.h"
 #include "runtime/option/spec.h"
+#include "runtime/tundish/tundish.h"
 
 /*  The size of a block if all edges of the lane stay inside the process, and if one does not. */
 static const uint64_t block_bytes_inside = 128 << 10, block_bytes_between = 1 << 20;

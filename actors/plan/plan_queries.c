@@ -8,6 +8,7 @@
 #include "runtime/core/batcher.h"
 #include "runtime/interface/link.h"
 #include "runtime/option/spec.h"
+#include "runtime/tundish/tundish.h"
 
 static bool has_role(const tnd_instance_t *instance, tnd_role_t role)
 {

@@ -7,7 +7,7 @@
 #ifndef TND_RUNTIME_BASE_DTYPE_H
 #define TND_RUNTIME_BASE_DTYPE_H
 
-#include "runtime/tundish/tundish.h"
+#include "runtime/tundish/types.h"
 
 #define TND_DTYPE_COUNT ((int)TND_BOOL + 1)
 

@@ -8,7 +8,7 @@
 #ifndef TND_RUNTIME_BASE_STATUS_H
 #define TND_RUNTIME_BASE_STATUS_H
 
-#include "runtime/tundish/tundish.h"
+#include "runtime/tundish/types.h"
 
 /*  The caller must check the outcome. */
 #define TND_CHECKED __attribute__((warn_unused_result))

@@ -12,6 +12,7 @@
 #define TND_RUNTIME_DATA_ROOM_H
 
 #include "runtime/data/block.h"
+#include "runtime/tundish/tundish.h"
 
 /*  Every two pieces have at least twice the bytes of those before them. */
 enum { TND_ROOM_PIECES_MAX = 128 };

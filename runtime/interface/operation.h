@@ -15,6 +15,7 @@
 #include "runtime/core/numeric/random.h"
 #include "runtime/data/room.h"
 #include "runtime/option/spec.h"
+#include "runtime/tundish/tundish.h"
 
 /*  A tile: rows of some columns, aligned to their elements.  Rows of fixed shape are packed or
  *  strided; a ragged column is an address and a length per row.  The tiles `in` and `out` never

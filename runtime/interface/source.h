@@ -16,6 +16,7 @@
 #include "runtime/core/access.h"
 #include "runtime/data/block.h"
 #include "runtime/option/spec.h"
+#include "runtime/tundish/tundish.h"
 
 /*  What a reader needs of a source. */
 typedef struct {

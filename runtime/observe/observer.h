@@ -6,7 +6,7 @@
 #ifndef TND_RUNTIME_OBSERVE_OBSERVER_H
 #define TND_RUNTIME_OBSERVE_OBSERVER_H
 
-#include <tundish/tundish.h>
+#include <tundish/types.h>
 
 #include "runtime/core/stream/cursor.h"
 #include "runtime/core/leader.h"

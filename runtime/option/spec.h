@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #include "runtime/core/protocol/message.h"
-#include "runtime/tundish/tundish.h"
+#include "runtime/tundish/types.h"
 #include "runtime/option/option.h"
 
 /*  What passes through a port.  Ports with equal flows fit. */

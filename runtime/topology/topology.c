@@ -10,6 +10,7 @@
 #include "runtime/option/option_parse.h"
 #include "runtime/option/option_print.h"
 #include "runtime/option/registry.h"
+#include "runtime/tundish/tundish.h"
 
 /*  For an actor of unknown kind. */
 static const tnd_table_t actor_table = {.name = "actor", .help = "an actor"};

@@ -47,92 +47,18 @@
 #ifndef TUNDISH_TUNDISH_H
 #define TUNDISH_TUNDISH_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include <tundish/types.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-#define TND_API __attribute__((visibility("default")))
 #define TND_ABI 4u /* of the tables below; a plugin declares the one it was built with */
-
-typedef enum {
-    TND_OK = 0,
-    TND_END,     /* the stream has ended */
-    TND_STOPPED, /* stopped before the end, as requested */
-    TND_FAILED,  /* a runtime error, explained by a text */
-    TND_AGAIN,   /* not possible now; try again later */
-    TND_REFUSED  /* does not fit: a peer, or a bad record */
-} tnd_status_t;
-
-/*  The numbers are part of the wire format: new types are added at the end. */
-typedef enum {
-    TND_U8 = 0,
-    TND_I8,
-    TND_U16,
-    TND_I16,
-    TND_U32,
-    TND_I32,
-    TND_U64,
-    TND_I64,
-    TND_F16,
-    TND_BF16,
-    TND_F32,
-    TND_F64,
-    TND_BOOL
-} tnd_dtype_t;
-
-typedef enum { TND_SUM, TND_MEAN, TND_MIN, TND_MAX, TND_GATHER } tnd_reduce_t;
-
-#define TND_UNKNOWN UINT64_MAX /* a number that is known only at the end of the stream */
 
 typedef struct tnd_graph tnd_graph_t;
 typedef struct tnd_session tnd_session_t;
 typedef struct tnd_feed tnd_feed_t;
 typedef struct tnd_replica tnd_replica_t;
-
-/* --- columns of a row ------------------------------------------------------------------------- */
-
-enum { TND_COLUMNS_MAX = 64, TND_RANK_MAX = 8, TND_COLUMN_NAME_MAX = 64 };
-
-/*  Every row of a stream has the same columns.  Each is a dense array in C order, little-endian.
- *  In a ragged column, the first axis of each row has its own length, from 0 to shape[0]. */
-typedef struct {
-    char name[TND_COLUMN_NAME_MAX];
-    tnd_dtype_t dtype;
-    uint32_t rank; /* of one row; 0: a scalar */
-    uint64_t shape[TND_RANK_MAX];
-    bool ragged; /* shape[0] is the longest length; each row has its own */
-} tnd_column_t;
-
-typedef struct tnd_schema {
-    uint32_t count;
-    tnd_column_t columns[TND_COLUMNS_MAX];
-} tnd_schema_t;
-
-/*  A text that explains a failure; the caller owns the struct. */
-typedef struct tnd_error {
-    char text[512];
-    const void *about; /* used by the library */
-} tnd_error_t;
-
-/*  Appends a column to a schema, which starts zeroed; `shape` has `rank` numbers.
- *  Errors: TND_FAILED, and the schema is unchanged, if the name is empty, too long or taken, there
- *  are too many columns or dimensions, a dimension is 0, or a row takes 2^40 bytes or more. */
-TND_API tnd_status_t tnd_schema_add(tnd_schema_t *schema, const char *name, tnd_dtype_t dtype,
-                                    uint32_t rank, const uint64_t *shape, tnd_error_t *error);
-/*  Same, for a ragged column whose longest row has shape[0]; `rank` is at least 1. */
-TND_API tnd_status_t tnd_schema_add_ragged(tnd_schema_t *schema, const char *name,
-                                           tnd_dtype_t dtype, uint32_t rank, const uint64_t *shape,
-                                           tnd_error_t *error);
-/*  Index of the column called `name`, or -1. */
-TND_API int tnd_schema_find(const tnd_schema_t *schema, const char *name);
-/*  Writes a text, truncated if it is too long, and returns TND_FAILED, so that a function can fail
- *  with `return tnd_fail(...)`.  `error` may be NULL. */
-TND_API tnd_status_t tnd_fail(tnd_error_t *error, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
 
 /* --- graph: errors are collected and reported together, so calls need no checks --------------- */
 
@@ -197,9 +123,6 @@ TND_API tnd_status_t tnd_session_drain_on_signals(tnd_session_t *session);
 /*  Ends the run at once, even during a step.
  *  Threads: any; signal-safe. */
 TND_API void tnd_session_stop(tnd_session_t *session);
-/*  The levels of log records; `tundish run` prints the last two. */
-typedef enum { TND_LOG_DEBUG, TND_LOG_INFO, TND_LOG_WARNING, TND_LOG_ERROR } tnd_log_level_t;
-
 /*  Something that happened during the run: a bad record, a checkpoint that was not written, an actor
  *  that was replaced.  Failures of the run are not among them: tnd_session_error has those. */
 typedef struct {

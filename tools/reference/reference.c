@@ -5,6 +5,7 @@
 
 #include "actors/op/image/picture_steps.h"
 #include "actors/reader/order_options.h"
+#include "runtime/tundish/tundish.h"
 #include "runtime/plan/placement.h"
 #include "runtime/option/registry.h"
 

@@ -8,7 +8,7 @@
 #ifndef TND_RUNTIME_CORE_STREAM_POSITION_H
 #define TND_RUNTIME_CORE_STREAM_POSITION_H
 
-#include "runtime/tundish/tundish.h"
+#include "runtime/tundish/types.h"
 
 #define TND_ENDLESS UINT32_MAX /* a number of epochs without end */
 

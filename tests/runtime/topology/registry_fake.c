@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "runtime/option/registry.h"
+#include "runtime/tundish/tundish.h"
 
 typedef struct {
     tnd_pairs_t columns;
