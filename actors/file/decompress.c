@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include <zlib.h>
 #include <zstd.h>
@@ -72,6 +73,33 @@ tnd_compression_t tnd_compression_of(const uint8_t *data, size_t size)
            : is_zstd(data, size) ? TND_COMPRESSION_ZSTD
            : is_zlib(data, size) ? TND_COMPRESSION_ZLIB
                                  : TND_COMPRESSION_NONE;
+}
+
+tnd_compression_t tnd_compression_named(const char *path)
+{
+    static const struct {
+        const char *ending;
+        tnd_compression_t compression;
+    } named[] = {{".gz", TND_COMPRESSION_GZIP},  {".zlib", TND_COMPRESSION_ZLIB},
+                 {".zz", TND_COMPRESSION_ZLIB},  {".z", TND_COMPRESSION_ZLIB},
+                 {".zst", TND_COMPRESSION_ZSTD}, {".zstd", TND_COMPRESSION_ZSTD}};
+    const char *dot = strrchr(path, '.');
+    for (size_t i = 0; dot != NULL && i < sizeof named / sizeof named[0]; i++)
+        if (strcasecmp(dot, named[i].ending) == 0)
+            return named[i].compression;
+    return TND_COMPRESSION_NONE;
+}
+
+tnd_status_t tnd_compression_refuse_name(const char *path, tnd_error_t *error)
+{
+    tnd_compression_t named = tnd_compression_named(path);
+    if (named == TND_COMPRESSION_NONE)
+        return TND_OK;
+    return tnd_fail(error,
+                    "%s: is named as a file compressed by %s, but does not begin as one; if it is "
+                    "damaged, fetch it again, and if it is not compressed, write `compression: "
+                    "none`",
+                    path, tnd_compression_name(named));
 }
 
 tnd_decompress_t *tnd_decompress_new(tnd_content_t *content, tnd_compression_t compression)

@@ -27,6 +27,13 @@ const char *tnd_compression_name(tnd_compression_t compression);
  *  file. */
 tnd_compression_t tnd_compression_of(const uint8_t *data, size_t size);
 
+/*  The compression that the ending of a file's name shows: .gz; .zlib, .zz and .z; .zst and .zstd. */
+tnd_compression_t tnd_compression_named(const char *path);
+
+/*  Refuses a file that is named as a compressed one and does not begin as one: its first bytes may be
+ *  damaged. */
+tnd_status_t tnd_compression_refuse_name(const char *path, tnd_error_t *error) TND_CHECKED;
+
 /*  The version of libzstd. */
 const char *tnd_decompress_zstd_version(void);
 

@@ -1,23 +1,12 @@
 /*  actors/source/columns_stream.c - records of compressed files, which are read in order. */
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "actors/source/columns_internal.h"
 #include "actors/stored/splits.h"
 #include "runtime/base/allocation.h"
 
 enum { LOOK_BYTES = 1 << 12, WINDOW_BYTES = 1 << 20 };
-
-static bool is_named_zlib(const char *path)
-{
-    static const char *const endings[] = {".zlib", ".zz", ".z"};
-    const char *dot = strrchr(path, '.');
-    for (size_t i = 0; dot != NULL && i < sizeof endings / sizeof endings[0]; i++)
-        if (strcasecmp(dot, endings[i]) == 0)
-            return true;
-    return false;
-}
 
 /*  Whether the file begins with a zlib stream that can be read. */
 static tnd_status_t try_zlib(tnd_stored_t *stored, bool *reads_p, tnd_error_t *error)
@@ -44,7 +33,10 @@ tnd_status_t tnd_columns_compression(tnd_stored_t *stored, tnd_compression_t ask
     tnd_compression_t seen = tnd_compression_of(data, size);
     bool begins = format->begins != NULL && format->begins(data, size);
     stored->compression = begins ? TND_COMPRESSION_NONE : seen;
-    if (stored->compression != TND_COMPRESSION_ZLIB || is_named_zlib(stored->path))
+    if (!begins && seen == TND_COMPRESSION_NONE)
+        return tnd_compression_refuse_name(stored->path, error);
+    if (stored->compression != TND_COMPRESSION_ZLIB ||
+        tnd_compression_named(stored->path) == TND_COMPRESSION_ZLIB)
         return TND_OK;
     /* Text may begin with the same two bytes. */
     bool reads = false;

@@ -8,7 +8,6 @@
  *  The bytes of the files are not converted, so numbers are little-endian.  The content of compressed
  *  files is kept in memory. */
 #include <string.h>
-#include <strings.h>
 
 #include "actors/source/columns.h"
 #include "actors/source/sources.h"
@@ -217,20 +216,16 @@ static tnd_status_t read_fields(const raw_options_t *chosen, field_t *fields, si
 static tnd_status_t compression_of(tnd_stored_t *stored, tnd_compression_t *compression_p,
                                    tnd_error_t *error)
 {
-    static const char *const endings[] = {[TND_COMPRESSION_GZIP] = ".gz",
-                                          [TND_COMPRESSION_ZLIB] = ".zz",
-                                          [TND_COMPRESSION_ZSTD] = ".zst"};
     const uint8_t *data;
-    const char *dot = strrchr(stored->path, '.');
     if (*compression_p != TND_COMPRESSION_AUTO)
         return TND_OK;
     TND_TRY(tnd_content_view(&stored->content, 0, LOOK_BYTES, &data, error));
     size_t have = stored->content.size < LOOK_BYTES ? stored->content.size : LOOK_BYTES;
     *compression_p = tnd_compression_of(data, have);
-    if (*compression_p != TND_COMPRESSION_NONE &&
-        (dot == NULL || strcasecmp(dot, endings[*compression_p]) != 0))
-        *compression_p = TND_COMPRESSION_NONE;
-    return TND_OK;
+    if (*compression_p == tnd_compression_named(stored->path))
+        return TND_OK;
+    *compression_p = TND_COMPRESSION_NONE;
+    return tnd_compression_refuse_name(stored->path, error);
 }
 
 /*  Decompresses up to `room` bytes, or to the end; without `to` it only counts them. */

@@ -223,6 +223,7 @@ def test_the_length_of_a_row_is_that_of_its_content(folder):
                 assert head(folder, source, [path], options=", max: 5")[0] == rows, (source, data)
                 found, _ = head(folder, source, [path], "skip", options=", max: 4")
                 assert found == [row for row in rows if len(row) < 5]
+    path = folder / "x.txt"
     for data in (b"hello\nabc\n", b"abc\nhello", b"hello\nabc"):
         path.write_bytes(data)
         head(folder, "text", [path])
