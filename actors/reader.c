@@ -52,7 +52,6 @@ typedef struct {
     const tnd_source_facts_t *facts;
     int on_error; /* tnd_bad_way_t */
     uint32_t lane;
-    bool noted; /* the notes of the source were sent, or are by another reader */
     tnd_row_reader_t *rows;
     drawing_t drawing;
     tnd_bad_reports_t bad;
@@ -314,6 +313,27 @@ static bool checks_late(const tnd_actor_t *self, const tnd_reader_options_t *opt
            tnd_lane_window_feeders_only(plan, tnd_plan_batcher(plan, own->chain, own->lane));
 }
 
+static void send_note(tnd_actor_t *self, tnd_log_level_t level, const char *text)
+{
+    tnd_msg_t msg = {.kind = TND_MSG_LOG, .to = TND_LEADER};
+    msg.note.number = level;
+    msg.note.payload = tnd_text_payload_of("%s %s", tnd_actor_name(self), text);
+    tnd_actor_control(self, &msg, TND_CARRY_BUFFER);
+}
+
+/*  Tells the user what the source has noted about its data; before the start, because a run without
+ *  rows may end before this reader has its first message. */
+static void send_notes(const tnd_source_facts_t *facts, tnd_actor_t *self)
+{
+    char classes[512];
+    for (size_t i = 0; i < facts->note_count; i++)
+        send_note(self, TND_LOG_WARNING, facts->notes[i]);
+    if (facts->count == 0)
+        send_note(self, TND_LOG_WARNING, "its source has no rows");
+    if (facts->class_count > 0)
+        send_note(self, TND_LOG_INFO, tnd_source_classes(facts, classes, sizeof classes));
+}
+
 static tnd_status_t reader_init(void *state, tnd_actor_t *self, tnd_error_t *error)
 {
     reader_t *reader = state;
@@ -321,7 +341,6 @@ static tnd_status_t reader_init(void *state, tnd_actor_t *self, tnd_error_t *err
     reader->stream = tnd_actor_stream(self);
     reader->lane = tnd_actor_instance(self)->lane;
     reader->on_error = options->on_error;
-    reader->noted = !is_first_of_source(self);
     reader->facts = &tnd_shared_source_part(tnd_actor_shared(self), reader->lane)->facts;
     tnd_row_reader_config_t rows = {
         .name = tnd_actor_name(self),
@@ -338,28 +357,9 @@ static tnd_status_t reader_init(void *state, tnd_actor_t *self, tnd_error_t *err
     reader->drawing.actor = self;
     reader->rows = tnd_row_reader_new(&rows);
     make_machine(reader, self);
+    if (is_first_of_source(self))
+        send_notes(reader->facts, self);
     return tnd_bad_reports_init(&reader->bad, self, reader->rows, error);
-}
-
-static void send_note(tnd_actor_t *self, tnd_log_level_t level, const char *text)
-{
-    tnd_msg_t msg = {.kind = TND_MSG_LOG, .to = TND_LEADER};
-    msg.note.number = level;
-    msg.note.payload = tnd_text_payload_of("%s %s", tnd_actor_name(self), text);
-    tnd_actor_control(self, &msg, TND_CARRY_BUFFER);
-}
-
-/*  Tells the user once what the source has noted about its data. */
-static void send_notes(reader_t *reader, tnd_actor_t *self)
-{
-    char classes[512];
-    for (size_t i = 0; !reader->noted && i < reader->facts->note_count; i++)
-        send_note(self, TND_LOG_WARNING, reader->facts->notes[i]);
-    if (!reader->noted && reader->facts->count == 0)
-        send_note(self, TND_LOG_WARNING, "its source has no rows");
-    if (!reader->noted && reader->facts->class_count > 0)
-        send_note(self, TND_LOG_INFO, tnd_source_classes(reader->facts, classes, sizeof classes));
-    reader->noted = true;
 }
 
 static tnd_status_t rewind_to(reader_t *reader, const tnd_msg_t *msg, const tnd_cursor_t *cursor,
@@ -397,8 +397,6 @@ static tnd_status_t reader_arrive(void *state, tnd_actor_t *self, tnd_arrival_t 
     case TND_ARRIVAL_REFUSED:
         break;
     case TND_ARRIVAL_MESSAGE:
-        if (msg->kind == TND_MSG_REWIND)
-            send_notes(reader, self);
         if (msg->kind == TND_MSG_REWIND)
             return rewind_to(reader, msg, arrival->cursor, error);
         else if (msg->kind == TND_MSG_BAD)

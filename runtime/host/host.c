@@ -343,6 +343,14 @@ static void say_statistics(tnd_host_t *self)
     tnd_host_tell_leader(self, TND_MSG_STATISTICS, 0, tnd_text_payload_end(&writer));
 }
 
+/*  What the actors sent before they ended, such as warnings, is on its way to this host. */
+static void hear_actors(tnd_host_t *self)
+{
+    tnd_arrival_t arrival;
+    for (uint32_t n = 0; n < CONTROL_UNREAD && tnd_hub_receive(self->hub, &arrival) == TND_OK; n++)
+        tnd_host_take_arrival(self, &arrival, tnd_clock_now());
+}
+
 /*  Waits for the statistics of the other hosts, but not long. */
 static void hear_statistics(tnd_host_t *self)
 {
@@ -389,6 +397,7 @@ static void *host_main(void *context)
     tnd_host_record_end(self, tnd_clock_now());
     tnd_host_close_touches(self);
     stop_actors(self);
+    hear_actors(self);
     tnd_host_say_leak(self);
     say_statistics(self);
     hear_statistics(self);
