@@ -321,6 +321,23 @@ static void send_note(tnd_actor_t *self, tnd_log_level_t level, const char *text
     tnd_actor_control(self, &msg, TND_CARRY_BUFFER);
 }
 
+/*  The size of a message to the leader is limited. */
+enum { LABELS_BYTES = 32 << 10 };
+
+static void send_labels(const tnd_source_facts_t *facts, tnd_actor_t *self)
+{
+    for (size_t i = 0; i < facts->class_count;) {
+        tnd_msg_t msg = {.kind = TND_MSG_LABELS, .to = TND_LEADER};
+        tnd_text_payload_writer_t writer;
+        msg.note.number = i;
+        tnd_text_payload_begin(&writer);
+        for (int used = 0; i < facts->class_count && used < LABELS_BYTES; i++)
+            used += fprintf(writer.stream, "%s\n", facts->classes[i]);
+        msg.note.payload = tnd_text_payload_end(&writer);
+        tnd_actor_control(self, &msg, TND_CARRY_BUFFER);
+    }
+}
+
 /*  Tells the user what the source has noted about its data; before the start, because a run without
  *  rows may end before this reader has its first message. */
 static void send_notes(const tnd_source_facts_t *facts, tnd_actor_t *self)
@@ -332,6 +349,7 @@ static void send_notes(const tnd_source_facts_t *facts, tnd_actor_t *self)
         send_note(self, TND_LOG_WARNING, "its source has no rows");
     if (facts->class_count > 0)
         send_note(self, TND_LOG_INFO, tnd_source_classes(facts, classes, sizeof classes));
+    send_labels(facts, self);
 }
 
 static tnd_status_t reader_init(void *state, tnd_actor_t *self, tnd_error_t *error)

@@ -249,6 +249,18 @@ static void note_statistics(tnd_leader_t *self, const tnd_msg_t *msg, const char
     }
 }
 
+static void note_labels(const tnd_leader_t *self, const tnd_msg_t *msg)
+{
+    const tnd_observer_t *observer = self->config.observer;
+    tnd_text_payload_reader_t reader;
+    uint64_t number = msg->note.number;
+    tnd_text_payload_read(&reader, msg->note.payload);
+    for (const char *name; (name = tnd_text_payload_line(&reader)) != NULL;)
+        if (observer != NULL && observer->label != NULL)
+            observer->label(observer->context, self->plan->instances[msg->from].actor, number++,
+                            name);
+}
+
 static void take_model(tnd_leader_t *self, const tnd_msg_t *msg)
 {
     const tnd_observer_t *observer = self->config.observer;
@@ -436,6 +448,9 @@ void tnd_leader_message(tnd_leader_t *self, const tnd_msg_t *msg, uint64_t now)
             payload = msg->bad.payload;
             if (self->plan->instances[msg->from].chain == self->chain)
                 tnd_leader_take_reasons(chain, msg);
+        } else if (msg->kind == TND_MSG_LABELS) {
+            payload = msg->note.payload;
+            note_labels(self, msg);
         } else if (msg->kind == TND_MSG_LOG) {
             payload = msg->note.payload;
             note_log(self, msg, self->plan->hosts[self->plan->instances[msg->from].host].name);

@@ -67,6 +67,8 @@ typedef struct tnd_observer {
     void (*end)(void *context, uint32_t chain, const tnd_cursor_t *cursor);
     /*  The hash of the saved model: 32 hex digits. */
     void (*model)(void *context, uint32_t chain, const char *digest);
+    /*  What a number of an actor's labels means; called for each, in order, from 0 on. */
+    void (*label)(void *context, const char *actor, uint64_t number, const char *name);
     /*  The counters of an actor, once, at the end: words "NAME VALUE" separated by spaces. */
     void (*statistics)(void *context, const char *host, const char *actor, const char *kind,
                        const char *counts);

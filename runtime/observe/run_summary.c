@@ -25,6 +25,13 @@ void tnd_run_summary_fini(tnd_run_summary_t *self)
         free(self->actors[a].counts);
     }
     free(self->actors);
+    for (uint32_t i = 0; i < self->labels_count; i++) {
+        for (size_t n = 0; n < self->labels[i].count; n++)
+            free(self->labels[i].names[n]);
+        free(self->labels[i].names);
+        free(self->labels[i].actor);
+    }
+    free(self->labels);
     free(self->openings);
     for (uint32_t c = 0; c < self->plan->chain_count; c++)
         free(self->chains[c].reasons);
@@ -178,6 +185,31 @@ void tnd_run_summary_model(void *summary, uint32_t chain, const char *digest)
     tnd_run_summary_t *self = summary;
     pthread_mutex_lock(&self->lock);
     snprintf(self->chains[chain].model, sizeof self->chains[chain].model, "%s", digest);
+    pthread_mutex_unlock(&self->lock);
+}
+
+static tnd_run_summary_labels_t *labels_of(tnd_run_summary_t *self, const char *actor)
+{
+    for (uint32_t i = 0; i < self->labels_count; i++)
+        if (strcmp(self->labels[i].actor, actor) == 0)
+            return &self->labels[i];
+    self->labels =
+        tnd_grow(self->labels, self->labels_count, &self->labels_room, sizeof *self->labels);
+    self->labels[self->labels_count] = (tnd_run_summary_labels_t){.actor = tnd_copy_string(actor)};
+    return &self->labels[self->labels_count++];
+}
+
+void tnd_run_summary_label(void *summary, const char *actor, uint64_t number, const char *name)
+{
+    tnd_run_summary_t *self = summary;
+    pthread_mutex_lock(&self->lock);
+    tnd_run_summary_labels_t *labels = labels_of(self, actor);
+    /* A reader that was started again says the same once more. */
+    if (number == labels->count) {
+        labels->names =
+            tnd_grow(labels->names, labels->count, &labels->room, sizeof *labels->names);
+        labels->names[labels->count++] = tnd_copy_string(name);
+    }
     pthread_mutex_unlock(&self->lock);
 }
 

@@ -44,6 +44,13 @@ typedef struct {
     char *host, *actor, *kind, *counts;
 } tnd_run_summary_actor_t;
 
+/*  What 0, 1, 2 ... of an actor's labels mean. */
+typedef struct {
+    char *actor;
+    char **names;
+    size_t count, room;
+} tnd_run_summary_labels_t;
+
 /*  The data of an actor that a host opens. */
 typedef struct {
     uint32_t host;
@@ -63,6 +70,9 @@ typedef struct {
     tnd_run_summary_actor_t *actors;
     uint32_t actor_count;
     size_t actor_room;
+    tnd_run_summary_labels_t *labels; /* of actors that have some */
+    uint32_t labels_count;
+    size_t labels_room;
 } tnd_run_summary_t;
 
 void tnd_run_summary_init(tnd_run_summary_t *self, const tnd_plan_t *plan);
@@ -78,6 +88,7 @@ void tnd_run_summary_bad(void *summary, uint32_t chain, const tnd_reason_t *reas
 /*  Includes rows that were read after the last step. */
 void tnd_run_summary_end(void *summary, uint32_t chain, const tnd_cursor_t *cursor);
 void tnd_run_summary_model(void *summary, uint32_t chain, const char *digest);
+void tnd_run_summary_label(void *summary, const char *actor, uint64_t number, const char *name);
 void tnd_run_summary_statistics(void *summary, const char *host, const char *actor,
                                 const char *kind, const char *counts);
 

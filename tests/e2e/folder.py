@@ -10,7 +10,7 @@ import subprocess
 import sys
 
 from named import in_folder, run_named
-from run import ROOT, TUNDISH, tundish
+from run import ROOT, TUNDISH, free_port, tundish
 
 GRAPH = """tundish: 1
 seed: 7
@@ -49,6 +49,21 @@ def test_rows_are_files_and_labels_their_folders(folder):
     wanted = [(path.read_bytes(), sorted(CLASSES).index(path.parent.name))
               for path in sorted((folder / "train").glob("*/*.jpg"))]
     assert list(zip(rows, labels)) == wanted
+
+
+def test_the_report_names_the_labels(folder):
+    """Of one process, and of a reader on another host."""
+    graph = write(folder, feed=True)
+    assert tundish("run", graph).report["labels"] == {"read": sorted(CLASSES)}
+    fixed = ["ant", *reversed(sorted(CLASSES))]
+    graph = write(folder, feed=True, more=f", classes: [{', '.join(fixed)}]")
+    assert tundish("run", graph).report["labels"] == {"read": fixed}
+    (folder / "hosts.yaml").write_text(f"port: {free_port()}\nhosts: {{a: {{actors: [batch, feed]}}, b: {{actors: [read]}}}}\n")
+    shown = folder / "r.json"
+    done = subprocess.run([str(TUNDISH), "up", str(graph), str(folder / "hosts.yaml"), "--report", str(shown)],
+                          capture_output=True, text=True, timeout=100, cwd=ROOT)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(shown.read_text())["labels"] == {"read": fixed}
 
 
 def test_folders_of_one_name_have_one_label(folder):

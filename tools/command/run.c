@@ -328,6 +328,7 @@ static int perform(run_t *run, tnd_graph_t *graph)
         .backlog = observe_backlog,
         .end = tnd_run_summary_end,
         .model = tnd_run_summary_model,
+        .label = tnd_run_summary_label,
         .statistics = tnd_run_summary_statistics,
         .log = observe_log,
         .log_level = run->log.level,

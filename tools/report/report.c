@@ -75,6 +75,22 @@ static void print_results(const tnd_run_summary_t *summary, FILE *out)
     }
 }
 
+/*  Of each actor that has labels, the names in the order of their numbers. */
+static void print_labels(const tnd_run_summary_t *summary, FILE *out)
+{
+    for (uint32_t i = 0; i < summary->labels_count; i++) {
+        const tnd_run_summary_labels_t *labels = &summary->labels[i];
+        fputs(i > 0 ? "," : "", out);
+        tnd_json_text(out, labels->actor);
+        fputs(":[", out);
+        for (size_t n = 0; n < labels->count; n++) {
+            fputs(n > 0 ? "," : "", out);
+            tnd_json_text(out, labels->names[n]);
+        }
+        fputc(']', out);
+    }
+}
+
 /* --- actors ----------------------------------------------------------------------------------- */
 
 /*  The number after `name` in the text `counts`; 0 if it is absent. */
@@ -157,6 +173,8 @@ void tnd_report_print(const tnd_run_summary_t *summary, const char *account, FIL
         print_chain(&summary->chains[c], out);
         fputc('}', out);
     }
+    fputs("},\"labels\":{", out);
+    print_labels(summary, out);
     fputs("},\"versions\":", out);
     tnd_versions_print_json(out);
     fprintf(out, ",\"seed\":%" PRIu64 ",\"fingerprint\":", summary->plan->seed);

@@ -467,6 +467,8 @@ function showAccount(model) {
                    ["quarantined", count(rows.quarantined)], ["dropped", count(rows.dropped)], ["stream digest", report.stream_digest],
                    ["model digest", report.model_digest], ["seed", String(report.seed)],
                    ...Object.entries(report.chains).map(([name, chain]) => [`rows fed to ${name}`, count(chain.rows.fed)]),
+                   ...Object.entries(report.labels ?? {}).map(([name, labels]) => [`labels of ${name}`,
+                       labels.map((label, number) => `${number} ${label}`).join(", ")]),
                    ...report.bad.map(reason => [`bad rows (${count(reason.count)})`, `${reason.found_by}: ${reason.first}`])];
     $("account").replaceChildren(...pairs.filter(([, value]) => value !== null).map(
         ([name, value]) => element("div", "", element("dt", "", name), element("dd", "", value))));
