@@ -64,6 +64,8 @@ def nothing(folder):
         "tfrecord by gzip": f"tfrecord: {{files: {packed}}}",
         "tar": f"tar: {{files: {tar(folder / 'none.tar', 'w')}, {columns}}}",
         "tar by gzip": f"tar: {{files: {tar(folder / 'none.tar.gz', 'w:gz')}, {columns}}}",
+        "tar without columns": f"tar: {{files: {folder}/none.tar}}",
+        "tar by gzip without columns": f"tar: {{files: {folder}/none.tar.gz}}",
         "tar of no bytes": f"tar: {{files: {write('zero.tar')}, {columns}}}",
         "memory": "memory: {x: {dtype: f32, shape: [3], data: []}}",
         "concatenate": f"concatenate: [{{{lines}}}, {{{lines}}}]",
@@ -111,6 +113,22 @@ def test_new_and_inspect_take_files_without_rows(folder):
             assert f"records      {rows}\n" in done.stdout, done.stdout
             note = f"-1.{ending}: has no rows"
             assert note in done.stdout, done.stdout
+    (folder / "none.txt.gz").write_bytes(gzip.compress(b""))
+    (folder / "none.csv").touch()
+    (folder / "zero.tar").touch()
+    for name, mode in (("none.tar", "w"), ("none.tar.gz", "w:gz")):
+        tarfile.open(folder / name, mode).close()
+    for name in ("none.txt.gz", "none.csv", "zero.tar", "none.tar", "none.tar.gz"):
+        note = f"{folder}/{name}: has no rows"
+        for command in (["new"], ["inspect"], ["inspect", "--json"]):
+            done = subprocess.run([str(TUNDISH), *command, folder / name], capture_output=True, text=True,
+                                  timeout=60, env={"XDG_CACHE_HOME": str(folder / "cache"), "PATH": "/usr/bin"})
+            assert done.returncode == 0, (command, name, done.stderr)
+            if "--json" in command:
+                (found,) = json.loads(done.stdout)["inputs"]
+                assert (found["records"], found["notes"][0]) == (0, note), found
+            else:
+                assert note in done.stdout, done.stdout
 
 
 class Job:

@@ -210,9 +210,8 @@ static void print_pixels(const report_t *self)
 /*  Files that have no rows, if there are others. */
 static void print_empty(const report_t *self)
 {
-    for (size_t i = 0; i < self->path_count && self->data.facts.file_rows_count == self->path_count;
-         i++)
-        if (self->data.facts.file_rows[i] == 0)
+    for (size_t i = 0; i < self->path_count; i++)
+        if (tnd_detected_empty(&self->data.facts, self->path_count, i))
             printf("  note         %s: has no rows\n", self->paths[i]);
 }
 
@@ -298,6 +297,28 @@ static void print_json_keys(const tnd_example_keys_t *keys)
     putchar(']');
 }
 
+/*  Files that have no rows, and what the source says of its data. */
+static void print_json_notes(const report_t *self)
+{
+    const tnd_source_facts_t *facts = &self->data.facts;
+    bool any = false;
+    fputs(",\"notes\":[", stdout);
+    for (size_t i = 0; i < self->path_count; i++) {
+        char *text = tnd_format_string("%s: has no rows", self->paths[i]);
+        if (tnd_detected_empty(facts, self->path_count, i)) {
+            fputs(any ? "," : "", stdout);
+            tnd_json_string_print(text, stdout);
+            any = true;
+        }
+        free(text);
+    }
+    for (size_t i = 0; i < facts->note_count; i++, any = true) {
+        fputs(any ? "," : "", stdout);
+        tnd_json_string_print(facts->notes[i], stdout);
+    }
+    putchar(']');
+}
+
 static void print_json_texts(const char *name, const char *const *texts, size_t count)
 {
     printf(",\"%s\":[", name);
@@ -327,7 +348,7 @@ static void print_json(const report_t *self, const char *lines, bool more)
     tnd_json_member(stdout, "operation", operation);
     free(operation);
     print_json_texts("labels", self->data.facts.classes, self->data.facts.class_count);
-    print_json_texts("notes", self->data.facts.notes, self->data.facts.note_count);
+    print_json_notes(self);
     printf(",\"damaged\":%" PRIu64 ",\"damage\":[", scan->damaged);
     for (uint64_t i = 0; i < scan->damaged && i < TND_SCAN_DAMAGE_MAX; i++) {
         const tnd_source_place_t *place = &scan->damage[i].place;

@@ -25,16 +25,26 @@ const char *const *tnd_detected_files(const tnd_detected_format_t *item, tnd_are
     return texts;
 }
 
-/*  The texts of a source, which it frees. */
+bool tnd_detected_empty(const tnd_source_facts_t *facts, size_t files, size_t index)
+{
+    return facts->file_rows_count == files ? facts->file_rows[index] == 0 : facts->count == 0;
+}
+
+/*  The texts of a source, which it frees, and its files that have no rows. */
 static void copy_texts(tnd_detected_format_t *item, tnd_arena_t *arena,
                        const tnd_source_facts_t *facts)
 {
     char text[1024];
-    const char **notes = tnd_arena_array(arena, facts->note_count, sizeof *notes);
+    size_t files = item->path_count > 0 ? item->path_count : 1, count = 0;
+    const char **notes = tnd_arena_array(arena, facts->note_count + files + 1, sizeof *notes);
+    for (size_t i = 0; i < files; i++)
+        if (tnd_detected_empty(facts, files, i))
+            notes[count++] = tnd_arena_format(arena, "%s: has no rows",
+                                              item->path_count > 0 ? item->paths[i] : item->path);
     for (size_t i = 0; i < facts->note_count; i++)
-        notes[i] = tnd_arena_text(arena, facts->notes[i], strlen(facts->notes[i]));
+        notes[count++] = tnd_arena_text(arena, facts->notes[i], strlen(facts->notes[i]));
     item->notes = notes;
-    item->note_count = facts->note_count;
+    item->note_count = count;
     item->labels = "";
     if (facts->class_count > 0) {
         const char *labels = tnd_source_classes(facts, text, sizeof text);

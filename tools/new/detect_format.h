@@ -61,6 +61,9 @@ tnd_status_t tnd_detected_source(const char **written_p, const char *path,
                                  tnd_error_t *error) TND_CHECKED;
 
 /*  How data_folder.h and data_search.h add what they find. */
+/*  Whether file `index` of `files` that a source has opened has no rows. */
+bool tnd_detected_empty(const tnd_source_facts_t *facts, size_t files, size_t index);
+
 void tnd_detected_append(tnd_detected_format_list_t *self, tnd_arena_t *arena,
                          const tnd_detected_format_t *item);
 

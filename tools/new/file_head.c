@@ -11,7 +11,7 @@
 #include "actors/stored/tfrecord_frames.h"
 #include "runtime/data/schema.h"
 
-/*  Reads the content of a compressed file; `size` stays 0 if it is damaged. */
+/*  Reads the content of a compressed file. */
 static tnd_status_t unpack_head(tnd_content_t *content, tnd_compression_t compression,
                                 tnd_file_head_t *head, tnd_error_t *error)
 {
@@ -22,6 +22,7 @@ static tnd_status_t unpack_head(tnd_content_t *content, tnd_compression_t compre
         status = tnd_decompress_read(decompress, head->bytes + head->size,
                                      TND_FILE_HEAD - head->size, &got, error);
     tnd_decompress_destroy(&decompress);
+    head->damaged = status == TND_REFUSED && head->size == 0;
     return status == TND_REFUSED ? TND_OK : status;
 }
 
@@ -35,7 +36,8 @@ static tnd_status_t read_head_of(tnd_content_t *content, tnd_file_head_t *head, 
         TND_TRY(unpack_head(content, compression, head, error));
     /* The two bytes of zlib can begin another file too. */
     if (compression == TND_COMPRESSION_NONE ||
-        (compression == TND_COMPRESSION_ZLIB && head->size == 0)) {
+        (compression == TND_COMPRESSION_ZLIB && head->damaged)) {
+        head->damaged = false;
         head->size = size;
         memcpy(head->bytes, data, size);
     } else {
@@ -77,6 +79,26 @@ static bool is_tar(const tnd_file_head_t *head)
 {
     enum { MAGIC_AT = 257 };
     return head->size >= TND_FILE_HEAD && memcmp(head->bytes + MAGIC_AT, "ustar", 5) == 0;
+}
+
+/*  Whether a name has this ending, perhaps with one for compression after it. */
+static bool has_ending(const char *path, const char *ending)
+{
+    static const char *const packed[] = {"", ".gz", ".zst", ".zlib", ".zz", ".z"};
+    size_t size = strlen(ending);
+    for (const char *at = path; (at = strcasestr(at, ending)) != NULL; at++)
+        for (size_t i = 0; i < sizeof packed / sizeof packed[0]; i++)
+            if (strcasecmp(at + size, packed[i]) == 0)
+                return true;
+    return false;
+}
+
+/*  An archive without files is zeros only. */
+static bool is_empty_tar(const tnd_file_head_t *head, const char *path)
+{
+    static const unsigned char zeros[TND_FILE_HEAD];
+    return head->size >= TND_FILE_HEAD && memcmp(head->bytes, zeros, TND_FILE_HEAD) == 0 &&
+           (has_ending(path, ".tar") || has_ending(path, ".tgz"));
 }
 
 static bool is_tfrecord(const tnd_file_head_t *head)
@@ -183,7 +205,7 @@ const char *tnd_file_head_describe(const tnd_file_head_t *head)
 {
     const char *known = describe_known(head);
     if (head->size == 0)
-        return head->packed == NULL ? "empty"
+        return !head->damaged ? "empty"
                : strcmp(head->packed, "zstd") == 0
                    ? "damaged: it begins as a zstd file and cannot be unpacked"
                    : "damaged: it begins as a gzip file and cannot be unpacked";
@@ -195,18 +217,6 @@ const char *tnd_file_head_describe(const tnd_file_head_t *head)
            "they are records of one size, describe these to the source `raw`: tundish help raw";
 }
 
-/*  Whether a name has this ending, perhaps with one for compression after it. */
-static bool has_ending(const char *path, const char *ending)
-{
-    static const char *const packed[] = {"", ".gz", ".zst", ".zlib", ".zz", ".z"};
-    size_t size = strlen(ending);
-    for (const char *at = path; (at = strcasestr(at, ending)) != NULL; at++)
-        for (size_t i = 0; i < sizeof packed / sizeof packed[0]; i++)
-            if (strcasecmp(at + size, packed[i]) == 0)
-                return true;
-    return false;
-}
-
 /*  The source of a file without content, which is recognised by its name; NULL: none. */
 static const char *source_of_nothing(const char *path)
 {
@@ -214,7 +224,8 @@ static const char *source_of_nothing(const char *path)
         const char *ending, *source;
     } known[] = {{".txt", "text"},          {".jsonl", "text"},
                  {".csv", "csv"},           {".tsv", "csv: {delimiter: \"\\t\"}"},
-                 {".tfrecord", "tfrecord"}, {".tfrecords", "tfrecord"}};
+                 {".tfrecord", "tfrecord"}, {".tfrecords", "tfrecord"},
+                 {".tar", "tar"},           {".tgz", "tar"}};
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
         if (has_ending(path, known[i].ending))
             return known[i].source;
@@ -226,12 +237,12 @@ const char *tnd_file_head_source(const tnd_file_head_t *head, const char *path)
     /* Text may begin with the two bytes of zlib, so its sources want to be told. */
     bool zlib = head->packed != NULL && strcmp(head->packed, "zlib") == 0;
     if (head->size == 0)
-        return head->packed == NULL ? source_of_nothing(path) : NULL;
+        return head->damaged ? NULL : source_of_nothing(path);
     if (is_idx(head))
         return "idx";
     if (begins(head, "\x93NUMPY", 6))
         return head->packed == NULL ? "npy" : NULL;
-    if (is_tar(head))
+    if (is_tar(head) || is_empty_tar(head, path))
         return "tar";
     if (tnd_file_head_is_picture(head))
         return "folder: {column: image}";

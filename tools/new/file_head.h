@@ -16,6 +16,7 @@ typedef struct {
     unsigned char bytes[TND_FILE_HEAD + 1];
     size_t size;
     const char *packed; /* "gzip", "zlib", "zstd" or NULL */
+    bool damaged;       /* it is packed, and cannot be unpacked from its start */
 } tnd_file_head_t;
 
 /*  Errors: TND_FAILED if the file does not exist or cannot be read. */

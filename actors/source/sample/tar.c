@@ -287,14 +287,23 @@ static tnd_status_t open_files(tnd_tar_t *self, const tnd_spool_options_t *spool
     return failures.status;
 }
 
-/*  The columns are those of the first archive that has files. */
+/*  The columns are those of the first archive that has samples.  If all have no files, the source has
+ *  no rows, and one column. */
 static tnd_status_t find_columns(tnd_tar_t *self, tnd_error_t *error)
 {
-    tnd_status_t status = tnd_tar_columns_of(&self->columns, &self->files[0].content, error);
-    tnd_error_t ignored;
-    for (size_t i = 1; i < self->file_count && status != TND_OK; i++)
-        status = tnd_tar_columns_of(&self->columns, &self->files[i].content, &ignored);
-    return status;
+    static const tnd_tar_columns_t none = {1, {"file"}, {"file"}};
+    bool failed = false;
+    for (size_t i = 0; i < self->file_count; i++) {
+        tnd_error_t why;
+        tnd_status_t status = tnd_tar_columns_of(&self->columns, &self->files[i].content, &why);
+        if (status == TND_OK)
+            return TND_OK;
+        if (status == TND_FAILED && !failed)
+            *error = why;
+        failed = failed || status == TND_FAILED;
+    }
+    self->columns = none;
+    return failed ? TND_FAILED : TND_OK;
 }
 
 static tnd_status_t read_columns(tnd_tar_t *self, const tar_options_t *chosen, tnd_error_t *error)

@@ -182,6 +182,17 @@ static void name_column(tnd_tar_columns_t *self, const char *extension)
     snprintf(self->extensions[self->count++], sizeof self->extensions[0], "%s", extension);
 }
 
+/*  Whether the archive has a file, of any name. */
+static bool has_file(tnd_content_t *content)
+{
+    tnd_tar_members_t *members = tnd_tar_members_new(content);
+    tnd_tar_member_t member;
+    tnd_error_t ignored;
+    bool found = tnd_tar_members_any(members, &member, &ignored) != TND_END;
+    tnd_tar_members_destroy(&members);
+    return found;
+}
+
 tnd_status_t tnd_tar_columns_of(tnd_tar_columns_t *self, tnd_content_t *content, tnd_error_t *error)
 {
     tnd_tar_members_t *members = tnd_tar_members_new(content);
@@ -205,6 +216,8 @@ tnd_status_t tnd_tar_columns_of(tnd_tar_columns_t *self, tnd_content_t *content,
     tnd_tar_members_destroy(&members);
     if (status == TND_FAILED)
         return TND_FAILED;
+    if (self->count == 0 && !has_file(content))
+        return TND_END;
     return self->count > 0
                ? TND_OK
                : tnd_fail(error,

@@ -60,8 +60,8 @@ tnd_status_t tnd_tar_samples_next(tnd_tar_samples_t *self, tnd_tar_sample_t *sam
                                   tnd_tar_take_fn *take, void *taker,
                                   tnd_error_t *error) TND_CHECKED;
 
-/*  The columns of a file's first sample that can be read: one for each of its members.  Errors:
- *  TND_FAILED if there is none. */
+/*  The columns of a file's first sample that can be read: one for each of its members.  TND_END: it
+ *  has no files.  Errors: TND_FAILED if none of its files is one of a sample. */
 tnd_status_t tnd_tar_columns_of(tnd_tar_columns_t *self, tnd_content_t *content,
                                 tnd_error_t *error) TND_CHECKED;
 
