@@ -106,7 +106,7 @@ static tnd_status_t open_ragged(tnd_sample_files_t *self, const char *folder, ui
                                 uint64_t *rows_p, tnd_error_t *error)
 {
     column_t *column = &self->columns[c];
-    uint64_t longest, stray;
+    uint64_t longest;
     column->splits_path = tnd_sample_files_column(folder, self->schema, c, "splits");
     tnd_status_t status = tnd_npy_open(&column->splits, column->splits_path, error);
     if (status != TND_OK) {
@@ -116,8 +116,7 @@ static tnd_status_t open_ragged(tnd_sample_files_t *self, const char *folder, ui
     self->opened = c + 1;
     self->ragged++;
     /* A file needs an element, also where all rows are empty. */
-    TND_TRY(tnd_splits_check_index(&column->splits, column->rows.rows, 1, false, &longest, &stray,
-                                   error));
+    TND_TRY(tnd_splits_check_index(&column->splits, column->rows.rows, 1, false, &longest, error));
     *rows_p = column->splits.rows - 1;
     if (longest <= self->schema->columns[c].shape[0])
         return TND_OK;

@@ -55,7 +55,6 @@ typedef struct {
     char *values;           /* the path of its values; NULL: the file was not spooled */
     tnd_lost_row_t *lost;
     size_t lost_count;
-    uint64_t stray; /* bytes after its last record */
 } tnd_spooled_t;
 
 typedef struct {

@@ -129,7 +129,6 @@ static void index_file(void *context, size_t i)
     if (is_spooled(strand, i) &&
         tnd_spool_open(strand, i, &there, &file->facts.longest, &why) == TND_OK && there) {
         file->facts.longest += strand->format->around;
-        file->facts.stray = strand->spooled[i].stray;
         begin_file(self, i, "indexing");
         end_file(self, i);
         return;
@@ -149,8 +148,7 @@ static void spool_file(void *context, size_t i)
     indexing_t *self = context;
     begin_file(self, i, "spooling");
     if (is_spooled(self->strand, i) && !tnd_spool_has(self->strand, i))
-        self->files[i].status =
-            tnd_spool_make(self->strand, i, self->files[i].facts.stray, &self->files[i].error);
+        self->files[i].status = tnd_spool_make(self->strand, i, &self->files[i].error);
     end_file(self, i);
 }
 
@@ -186,11 +184,6 @@ static void note_all(const indexing_t *self, const char *const *paths, tnd_notes
                                               "which is kept in its first row, as in TensorFlow; "
                                               "`bom: remove` leaves it out",
                                               paths[i]));
-        if (facts->stray > 0)
-            add_note(notes, tnd_format_string("%s: the last %llu byte%s of its content are too few "
-                                              "for a record and are left out",
-                                              paths[i], (unsigned long long)facts->stray,
-                                              facts->stray == 1 ? "" : "s"));
     }
     if (notes->more == 0)
         return;

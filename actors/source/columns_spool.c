@@ -120,16 +120,12 @@ static tnd_status_t read_lost(const char *path, uint64_t rows, tnd_spooled_t *sp
         int at = 0;
         good =
             sscanf(line, "%" SCNu64 " %" SCNu64 " %n", &lost.row, &lost.offset, &at) == 2 &&
-            at > 0 && lost.row <= rows &&
+            at > 0 && lost.row < rows &&
             (spooled->lost_count == 0 || lost.row > spooled->lost[spooled->lost_count - 1].row) &&
             strchr(line + at, '\n') != NULL;
         if (!good)
             break;
         *strchr(line + at, '\n') = '\0';
-        if (lost.row == rows) {
-            good = sscanf(line + at, "%" SCNu64, &spooled->stray) == 1;
-            break;
-        }
         lost.why = tnd_copy_string(line + at);
         spooled->lost = tnd_grow(spooled->lost, spooled->lost_count, &room, sizeof lost);
         spooled->lost[spooled->lost_count++] = lost;
@@ -144,11 +140,10 @@ static tnd_status_t read_lost(const char *path, uint64_t rows, tnd_spooled_t *sp
 static tnd_status_t check_parts(const tnd_stored_t *values, tnd_stored_t *splits,
                                 uint64_t *longest_p, tnd_error_t *error)
 {
-    uint64_t stray;
     if (values->dtype != TND_U8 || values->rank != 0)
         return tnd_fail(error, "%s: does not have bytes", values->path);
     /* A file needs an element, also where all rows are empty. */
-    return tnd_splits_check_index(splits, values->rows, 1, false, longest_p, &stray, error);
+    return tnd_splits_check_index(splits, values->rows, 1, false, longest_p, error);
 }
 
 static tnd_status_t open_parts(const paths_t *paths, tnd_stored_t *values, tnd_stored_t *splits,
@@ -339,33 +334,29 @@ static void end(making_t *self)
     errno = code;
 }
 
-static tnd_status_t make_parts(tnd_strand_t *strand, size_t file, uint64_t stray,
-                               const paths_t *paths, tnd_error_t *error)
+static tnd_status_t make_parts(tnd_strand_t *strand, size_t file, const paths_t *paths,
+                               tnd_error_t *error)
 {
     static const tnd_column_t column = {.dtype = TND_U8, .rank = 1, .shape = {1}, .ragged = true};
     making_t making;
     tnd_status_t status = begin(&making, paths, &column) ? TND_OK : fail_write(strand, error);
     if (status == TND_OK)
         status = write_rows(strand, file, &making.out, making.list, error);
-    uint64_t size = strand->stored[file].rows;
-    if (status == TND_OK && stray > 0)
-        fprintf(making.list, "%" PRIu64 " %" PRIu64 " %" PRIu64 " bytes after the last record\n",
-                strand->splits[file].rows - 1, size - stray, stray);
     if (status == TND_OK && !publish(&making))
         status = fail_write(strand, error);
     end(&making);
     return status;
 }
 
-tnd_status_t tnd_spool_make(tnd_strand_t *strand, size_t file, uint64_t stray, tnd_error_t *error)
+tnd_status_t tnd_spool_make(tnd_strand_t *strand, size_t file, tnd_error_t *error)
 {
     paths_t paths = paths_of(strand, file);
     uint64_t longest;
-    tnd_status_t status = make_parts(strand, file, stray, &paths, error);
+    tnd_status_t status = make_parts(strand, file, &paths, error);
     if (status == TND_OK && use_parts(strand, file, &paths, &longest, error) != TND_OK) {
         /* A part was there already, and is wrong. */
         remove_parts(&paths);
-        status = make_parts(strand, file, stray, &paths, error);
+        status = make_parts(strand, file, &paths, error);
         if (status == TND_OK)
             status = use_parts(strand, file, &paths, &longest, error);
     }

@@ -26,10 +26,8 @@ tnd_status_t tnd_spool_open(tnd_strand_t *strand, size_t file, bool *there_p, ui
  *  room for them. */
 tnd_status_t tnd_spool_check(const tnd_strand_t *strand, tnd_error_t *error) TND_CHECKED;
 
-/*  Spools a file, whose index is open, and reads it from the folder then.  `stray`: so many bytes
- *  follow its last record. */
-tnd_status_t tnd_spool_make(tnd_strand_t *strand, size_t file, uint64_t stray,
-                            tnd_error_t *error) TND_CHECKED;
+/*  Spools a file, whose index is open, and reads it from the folder then. */
+tnd_status_t tnd_spool_make(tnd_strand_t *strand, size_t file, tnd_error_t *error) TND_CHECKED;
 
 /*  Why a row of a file is bad, and where it is in the content of the compressed file; NULL: it is
  *  not. */

@@ -123,8 +123,7 @@ tnd_status_t tnd_columns_show(tnd_record_stream_t *self, const tnd_strand_t *str
     uint64_t size = end - begin;
     if (size > tnd_strand_row_max(strand))
         return tnd_columns_refuse_length(strand, size, error);
-    TND_TRY(show_record(self, stored, begin, end, last ? format->finder.stray_max + 1 : 0, data_p,
-                        error));
+    TND_TRY(show_record(self, stored, begin, end, last ? 1 : 0, data_p, error));
     bool plain = stored->compression == TND_COMPRESSION_NONE;
     tnd_status_t status =
         format->content((uint8_t *)(uintptr_t)*data_p, size, !plain, &first, length_p, error);

@@ -240,8 +240,8 @@ static tnd_status_t open_index(tnd_stored_t *index, const char *path, tnd_stored
     data->rows = size;
     tnd_status_t status = built ? TND_OK : check_hash(index, &why);
     if (status == TND_OK)
-        status = tnd_splits_check_index(index, size, plain ? finder->stray_max : size,
-                                        finder->skips_head, &facts->longest, &facts->stray, &why);
+        status = tnd_splits_check_index(index, size, plain ? 0 : size, finder->skips_head,
+                                        &facts->longest, &why);
     uint64_t end = 0;
     if (status == TND_OK && plain && !built)
         status = check_samples(index, data, finder, &why);
@@ -249,15 +249,15 @@ static tnd_status_t open_index(tnd_stored_t *index, const char *path, tnd_stored
         status = tnd_fail(&why, "%s: has one number", path);
     if (status == TND_OK && !plain)
         status = tnd_splits_row(index, data, index->rows - 2, &end, &size, &why);
+    if (status == TND_OK && !plain && end != size)
+        status = tnd_fail(&why, "%s: ends before the content does", path);
     if (status != TND_OK) {
         tnd_stored_close(index);
         return tnd_fail(error, "%s", why.text);
     }
     data->rows = size;
-    if (!plain) {
-        facts->stray = size - end;
+    if (!plain)
         index->rows--;
-    }
     if (finder->line_ends)
         status = leave_out_ends(index, data, &facts->longest, error);
     if (status != TND_OK)

@@ -26,7 +26,6 @@ void tnd_offsets_add(tnd_offsets_t *self, uint64_t offset);
 
 typedef struct {
     const char *name; /* of the format, in the names of its indexes */
-    size_t stray_max; /* so many bytes after the last record are ignored */
     bool skips_head;  /* the first record need not begin the file */
     bool line_ends;   /* a record ends with an end of a line, the last one maybe not */
     const void *context;
@@ -43,7 +42,6 @@ typedef struct {
 /*  What an index shows of a data file. */
 typedef struct {
     uint64_t longest; /* bytes of the longest record, without the last byte of its line end */
-    uint64_t stray;   /* bytes after the last record, which belong to none */
     bool again;       /* there was one that did not fit; `why` */
     bool in_memory;   /* it could not be stored; `why` */
     tnd_error_t why;

@@ -100,14 +100,12 @@ tnd_status_t tnd_splits_check(tnd_stored_t *splits, const tnd_stored_t *values, 
     return check_ends(splits, values, first, last, error);
 }
 
-tnd_status_t tnd_splits_check_index(tnd_stored_t *splits, uint64_t size, uint64_t stray_max,
-                                    bool skips_head, uint64_t *longest_p, uint64_t *stray_p,
-                                    tnd_error_t *error)
+tnd_status_t tnd_splits_check_index(tnd_stored_t *splits, uint64_t size, uint64_t beyond,
+                                    bool skips_head, uint64_t *longest_p, tnd_error_t *error)
 {
     uint64_t first, last;
     TND_TRY(look_at_all(splits, &first, &last, longest_p, error));
-    *stray_p = size - last;
-    if ((first == 0 || skips_head) && last <= size && size - last <= stray_max)
+    if ((first == 0 || skips_head) && last <= size && size - last <= beyond)
         return TND_OK;
     return tnd_fail(error, "%s: is an index of bytes %" PRIu64 " to %" PRIu64 " of %" PRIu64,
                     splits->path, first, last, size);

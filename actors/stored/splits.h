@@ -18,10 +18,9 @@ tnd_status_t tnd_splits_check(tnd_stored_t *splits, const tnd_stored_t *values, 
                               tnd_error_t *error) TND_CHECKED;
 
 /*  Whether an open file is an index of records (record_index.h) of a file of `size` bytes, of which
- *  at most `stray_max` follow the last record: *stray_p.  `skips_head`: others may come before the
- *  first. */
-tnd_status_t tnd_splits_check_index(tnd_stored_t *splits, uint64_t size, uint64_t stray_max,
-                                    bool skips_head, uint64_t *longest_p, uint64_t *stray_p,
+ *  at most `beyond` follow the last record.  `skips_head`: others may come before the first. */
+tnd_status_t tnd_splits_check_index(tnd_stored_t *splits, uint64_t size, uint64_t beyond,
+                                    bool skips_head, uint64_t *longest_p,
                                     tnd_error_t *error) TND_CHECKED;
 
 /*  Rows [row, row + count) of checked splits: the i-th of them is values [bounds[i], bounds[i + 1]),

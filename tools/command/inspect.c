@@ -1,5 +1,4 @@
 /*  tools/command/inspect.c - `tundish inspect`: what is in data files. */
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,7 +6,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "actors/file/index_folder.h"
 #include "runtime/base/allocation.h"
 #include "runtime/base/clock.h"
 #include "runtime/text/json_string.h"
@@ -62,29 +60,6 @@ static void on_progress(void *context, uint64_t done, uint64_t all)
     fflush(stdout);
     self->drawn = true;
     self->drawn_ns = now;
-}
-
-/*  Bytes after the last record, which belong to none; *at_p: where they begin in the content. */
-static uint64_t stray_bytes(const char *path, uint64_t *at_p)
-{
-    tnd_index_list_t list;
-    tnd_error_t error;
-    struct stat is;
-    uint64_t ends[2] = {0, 0}, stray = 0;
-    bool known = tnd_index_list_of(&list, path, &error) == TND_OK && list.count > 0 &&
-                 list.items[0].bytes >= TND_INDEX_HEADER + sizeof ends && stat(path, &is) == 0;
-    int file = known ? open(list.items[0].path, O_RDONLY | O_CLOEXEC) : -1;
-    known = file >= 0 && pread(file, ends, sizeof ends,
-                               (off_t)(list.items[0].bytes - sizeof ends)) == (ssize_t)sizeof ends;
-    if (file >= 0)
-        close(file);
-    if (known) {
-        *at_p = list.items[0].compressed ? ends[0] : ends[1];
-        uint64_t size = list.items[0].compressed ? ends[1] : (uint64_t)is.st_size;
-        stray = size > *at_p ? size - *at_p : 0;
-    }
-    tnd_index_list_free(&list);
-    return stray;
 }
 
 /*  ---------------------------------------------------------------------------------------- text */
@@ -186,13 +161,6 @@ static void print_damage(const report_t *self)
     if (scan->damaged > DAMAGE_SHOWN)
         printf("                 and %s more%s\n", number(scan->damaged - DAMAGE_SHOWN, text),
                scan->damaged <= TND_SCAN_DAMAGE_MAX ? ", which --json lists" : "");
-    for (size_t i = 0; i < self->path_count; i++) {
-        uint64_t at, stray = self->item->records ? stray_bytes(self->paths[i], &at) : 0;
-        if (stray > 0)
-            printf("  stray        %" PRIu64 " byte%s at the end of %s, from byte %" PRIu64
-                   " on, %s to no record\n",
-                   stray, plural(stray), self->paths[i], at, stray == 1 ? "belongs" : "belong");
-    }
 }
 
 /*  The largest picture, if decode_image refuses it without an option. */
@@ -254,13 +222,12 @@ static void print_json_files(const report_t *self)
     fputs(",\"files\":[", stdout);
     for (size_t i = 0; i < self->path_count; i++) {
         struct stat is;
-        uint64_t at, stray = self->item->records ? stray_bytes(self->paths[i], &at) : 0;
         tnd_json_begin(stdout, i > 0, "path", self->paths[i]);
         printf(",\"bytes\":%" PRIu64,
                stat(self->paths[i], &is) == 0 ? (uint64_t)is.st_size : UINT64_C(0));
         if (self->data.facts.file_rows_count == self->path_count)
             printf(",\"records\":%" PRIu64, self->data.facts.file_rows[i]);
-        printf(",\"stray\":%" PRIu64 "}", stray);
+        putchar('}');
     }
     putchar(']');
 }
@@ -509,8 +476,7 @@ const tnd_command_t tnd_command_inspect = {
         "\n"
         "--json prints one object:\n"
         "  "
-        "{\"inputs\":[{\"format\",\"compression\",\"files\":[{\"path\",\"bytes\",\"records\","
-        "\"stray\"}],\n"
+        "{\"inputs\":[{\"format\",\"compression\",\"files\":[{\"path\",\"bytes\",\"records\"}],\n"
         "    \"columns\":[{\"name\",\"dtype\",\"shape\",\"ragged\"}],\"records\",\n"
         "    \"bytes\":{\"min\",\"mean\",\"p99\",\"max\"},\"message\",\"examples\",\n"
         "    "
@@ -519,9 +485,8 @@ const tnd_command_t tnd_command_inspect = {
         "\"labels\",\"notes\",\"damaged\",\"damage\":[{\"file\",\"record\",\"byte\",\"why\"}],"
         "\"topology\"}],\n"
         "   \"left_out_count\",\"left_out\":[{\"path\",\"what\",\"bad_row\"}]}\n"
-        "\"stray\" are bytes after the last record, which belong to none and are ignored.  At "
-        "most\n"
-        "100 damaged records are listed; \"damaged\" counts all.  \"left_out\" is what is in the\n"
+        "At most 100 damaged records are listed; \"damaged\" counts all.  \"left_out\" is what is "
+        "in the\n"
         "directories and not used, at most 100 names; a \"bad_row\" is read and cannot be "
         "decoded.\n",
     .codes = "  0   read, and no record is damaged\n"
