@@ -6,12 +6,20 @@
 
 #include "runtime/text/json_string.h"
 
-/*  The control characters of ASCII, and those of U+0080 to U+009F. */
+/*  U+2028 to U+202E and U+2066 to U+2069 end a line, or turn the direction of what follows. */
+static bool is_directing(const unsigned char *at)
+{
+    return at[0] == 0xe2 && ((at[1] == 0x80 && at[2] >= 0xa8 && at[2] <= 0xae) ||
+                             (at[1] == 0x81 && at[2] >= 0xa6 && at[2] <= 0xa9));
+}
+
+/*  Those, the control characters of ASCII, and those of U+0080 to U+009F. */
 static bool is_control(const char *at, size_t bytes)
 {
-    unsigned char first = (unsigned char)at[0];
-    return bytes == 1 ? first < ' ' || first == 127
-                      : bytes == 2 && first == 0xc2 && (unsigned char)at[1] < 0xa0;
+    const unsigned char *byte = (const unsigned char *)at;
+    return bytes == 1   ? byte[0] < ' ' || byte[0] == 127
+           : bytes == 2 ? byte[0] == 0xc2 && byte[1] < 0xa0
+                        : bytes == 3 && is_directing(byte);
 }
 
 char *tnd_printable(char *text, size_t room)

@@ -243,6 +243,10 @@ def test_the_first_lines_are_shown_as_they_are(folder):
     path.write_bytes(b"a\xffb\n\nc\xfed\nlast\n")
     _, out, _ = run("inspect", path)
     holds(out, "begins       a?b\n               \n               c?d\n")
+    path.write_text("\x1b[31mred\x07\n\u65e5\u672c \u0639 \U0001f469\n\u202eab\u2066\u2028\n")
+    _, out, _ = run("inspect", path)
+    holds(out, "begins       ?[31mred?\n               \u65e5\u672c \u0639 \U0001f469\n"
+          "               ???ab??????\n")
     assert "last" not in out, out
 
 
@@ -257,6 +261,7 @@ def test_formats_that_are_not_read_are_named_with_the_next_step(folder):
                                ("a.tif", b"II*\0\x08\0\0\0", "a TIFF picture: convert it to PNG"),
                                ("a.wav", b"RIFF\x24\0\0\0WAVEfmt ", "WAV sound: np.save its samples"),
                                ("a.mp4", b"\0\0\0\x18ftypmp42", "an MP4 video"),
+                               ("a.txt", "text".encode("utf-16"), "text of UTF-16"),
                                ("a.parquet", b"PAR1\x15\0", "Parquet: np.save each of its columns")):
         (folder / name).write_bytes(head)
         code, _, err = run("inspect", folder / name)

@@ -8,6 +8,7 @@
 
 #include "actors/reader/stream_reader.h"
 #include "runtime/text/printable.h"
+#include "tools/new/file_head.h"
 
 enum { ROWS = 256 };
 
@@ -30,11 +31,10 @@ bool tnd_data_scan_needed(const tnd_data_source_t *data)
     return tnd_schema_ragged(&data->facts.schema) > 0;
 }
 
-/*  Whether a row may be text: it has no control characters but white space. */
 static bool is_text(const uint8_t *row, size_t size)
 {
     for (size_t i = 0; i < size; i++)
-        if (iscntrl(row[i]) && !isspace(row[i]))
+        if (!tnd_is_text_byte(row[i]))
             return false;
     return true;
 }

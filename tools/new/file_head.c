@@ -1,7 +1,6 @@
 /*  tools/new/file_head.c - recognises the format of a file by its first bytes. */
 #include "tools/new/file_head.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -155,6 +154,8 @@ static const char *name_other(const tnd_file_head_t *head)
         {0, "%PDF-", 5, "a PDF: convert its pages to PNG, or its text to .txt"},
         {0, "SQLite format 3", 15, "an SQLite database: export its tables as CSV"},
         {0, "MATLAB 5.0", 10, "a MATLAB file: np.save the arrays in it"},
+        {0, "\xff\xfe", 2, "text of UTF-16: convert it with iconv -f UTF-16 -t UTF-8"},
+        {0, "\xfe\xff", 2, "text of UTF-16: convert it with iconv -f UTF-16 -t UTF-8"},
         {0, "tundish:", 8, "a topology, for commands like `tundish head`"},
     };
     if (begins(head, "\x93NUMPY", 6))
@@ -174,7 +175,7 @@ static const char *name_other(const tnd_file_head_t *head)
 static bool is_text(const tnd_file_head_t *head)
 {
     for (size_t i = 0; i < head->size; i++)
-        if (head->bytes[i] == 0 || (head->bytes[i] < ' ' && !isspace(head->bytes[i])))
+        if (!tnd_is_text_byte(head->bytes[i]))
             return false;
     return head->size > 0;
 }

@@ -23,6 +23,12 @@ typedef struct {
 tnd_status_t tnd_file_head_read(tnd_file_head_t *self, const char *path,
                                 tnd_error_t *error) TND_CHECKED;
 
+/*  Whether text may have this byte: no control character but white space, and what terminals know. */
+static inline bool tnd_is_text_byte(unsigned char byte)
+{
+    return byte >= ' ' || (byte >= '\a' && byte <= '\r') || byte == 0x1b;
+}
+
 /*  Whether it begins as a JPEG or PNG file. */
 bool tnd_file_head_is_picture(const tnd_file_head_t *self);
 
