@@ -375,10 +375,8 @@ def test_extensions_are_compared_in_lower_case(folder):
 
 def test_what_is_no_archive_is_refused(folder):
     (folder / "text.tar").write_text("hello\n" * 500)
-    (folder / "zeros.tar").write_bytes(bytes(10240))
     whole = archive(folder / "a.tar", [("one", b"x")])
     for path, words in ((folder / "text.tar", "cannot be read as a tar archive"),
-                        (folder / "zeros.tar", "has no files named `key.extension`"),
                         (whole, "has no files named `key.extension`"),
                         (folder / "none.tar", "none.tar")):
         text = head(folder, [path], expect=78)
