@@ -62,7 +62,7 @@ static const tnd_option_t options[] = {
     {TND_OPTION(raw_options_t, compression, ENUM, GRAPH), .fallback = "auto",
      .choices = "none|gzip|zlib|zstd|auto",
      .help = "how the files are compressed, whose content is then kept in memory: auto goes by "
-             "their first bytes if they have the name .gz, .zz or .zst"},
+             "their first bytes if their names say so: .gz, .zlib, .zz, .z, .zst or .zstd"},
 };
 
 const tnd_source_spec_t tnd_source_raw_spec = {
