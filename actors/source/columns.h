@@ -72,6 +72,7 @@ typedef struct {
     size_t record; /* bytes */
     uint64_t rows;
     uint64_t even;        /* rows of each file (the last may have fewer); 0: they differ */
+    uint64_t inverse;     /* 2^64 / even, so that a row's file is found by a multiplication */
     uint64_t *first;      /* the first row of each file */
     uint64_t *start;      /* bytes from `base` to that row */
     uint64_t *file_rows;  /* rows of each file */

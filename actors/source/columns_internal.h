@@ -73,13 +73,17 @@ static inline size_t tnd_strand_row_max(const tnd_strand_t *strand)
     return strand->splits != NULL ? strand->record * strand->longest + around : strand->record;
 }
 
+__extension__ typedef unsigned __int128 tnd_columns_wide_t;
+
 /*  The file that contains a row, as an index in strand->stored. */
 static inline size_t tnd_strand_file(const tnd_strand_t *strand, uint64_t row)
 {
     if (strand->count == 1)
         return 0;
-    if (strand->even > 0)
-        return row / strand->even;
+    if (strand->even > 0) { /* the product is less than 1 below the quotient */
+        uint64_t file = (uint64_t)((tnd_columns_wide_t)row * strand->inverse >> 64);
+        return file + (row - file * strand->even >= strand->even);
+    }
     size_t low = 0, high = strand->count;
     while (high - low > 1) {
         size_t middle = low + (high - low) / 2;

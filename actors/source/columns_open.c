@@ -152,6 +152,7 @@ static void count_rows(tnd_strand_t *strand)
         if (i + 1 < strand->count ? rows != strand->even : rows > strand->even)
             strand->even = 0;
     }
+    strand->inverse = strand->even > 0 ? UINT64_MAX / strand->even : 0;
     for (size_t i = 0, kept = 0; i < strand->named; i++)
         if (strand->empty == NULL || !strand->empty[i])
             strand->named_rows[i] = strand->file_rows[kept++];

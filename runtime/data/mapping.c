@@ -36,6 +36,12 @@ enum { REQUESTED = 1 };
 static const size_t forward_bytes = (size_t)8 << 20;
 
 struct tnd_mapping {
+    /* What each row is compared with is together, in one line of the cache. */
+    _Atomic uint32_t *populated; /* by chunk: the second it was brought in, by any thread; or 0 */
+    _Atomic uint32_t seen;       /* the tick when `last` was looked at */
+    bool advised;
+    bool plain;          /* a chunk that is fresh needs nothing: it is neither large nor forward */
+    atomic_bool by_rows; /* as the watch says */
     tnd_buffer_t *buffer;
     tnd_mapped_t *mapped;
     const uint8_t *data;
@@ -44,18 +50,12 @@ struct tnd_mapping {
     dev_t device;
     ino_t inode;
     int64_t modified_ns;
-    _Atomic uint32_t *populated; /* by chunk: the second it was brought in, by any thread; or 0 */
     tnd_access_pattern_t pattern;
-    bool advised;
-    bool plain;        /* a chunk that is fresh needs nothing: it is neither large nor forward */
     size_t last;       /* its last byte that is not zero, in its last page if there is one */
     uint8_t last_byte; /* as of tnd_mapping_advise */
-    _Atomic uint32_t
-        seen; /* the tick when `last` was looked at, and the second when its size was */
-    _Atomic uint32_t measured;
-    atomic_size_t forward; /* up to where it was read ahead */
-    atomic_bool by_rows;   /* as the watch says */
-    atomic_flag watching;  /* guards the watch; a thread that finds it taken skips its note */
+    _Atomic uint32_t measured; /* the second when its size was looked at */
+    atomic_size_t forward;     /* up to where it was read ahead */
+    atomic_flag watching;      /* guards the watch; a thread that finds it taken skips its note */
     tnd_access_watch_t watch;
 };
 
@@ -349,12 +349,21 @@ static tnd_status_t populate_pages(tnd_mapping_t *self, size_t start, size_t siz
     return TND_OK;
 }
 
+static inline uint32_t brought(const tnd_mapping_t *self, size_t chunk)
+{
+    return atomic_load_explicit(&self->populated[chunk], memory_order_relaxed);
+}
+
+static inline bool is_fresh(uint32_t then, uint32_t now)
+{
+    return then > REQUESTED && (int32_t)(now - then) <= FRESH_SECONDS;
+}
+
 /*  Whether a chunk has to be brought in; *then_p: the second when it last was. */
 static inline bool is_stale(const tnd_mapping_t *self, size_t chunk, uint32_t now, uint32_t *then_p)
 {
-    *then_p = atomic_load_explicit(&self->populated[chunk], memory_order_relaxed);
-    return *then_p <= REQUESTED ||
-           (self->size <= large_bytes && (int32_t)(now - *then_p) > FRESH_SECONDS);
+    *then_p = brought(self, chunk);
+    return self->size <= large_bytes ? !is_fresh(*then_p, now) : *then_p <= REQUESTED;
 }
 
 /*  Brings in the chunks from *chunk_p to `last` that are to be, up to the first that is not: one
@@ -446,10 +455,9 @@ tnd_status_t tnd_mapping_populate(tnd_mapping_t *self, size_t offset, size_t siz
 /*  Whether a part is in one chunk that needs nothing now. */
 static inline bool is_there(const tnd_mapping_t *self, size_t offset, size_t size, uint32_t now)
 {
-    uint32_t then;
     size_t chunk = offset >> CHUNK_BITS;
     return self->plain && size > 0 && (offset + size - 1) >> CHUNK_BITS == chunk &&
-           !is_stale(self, chunk, now, &then) && !tnd_mapping_by_rows(self);
+           is_fresh(brought(self, chunk), now) && !tnd_mapping_by_rows(self);
 }
 
 static inline bool is_seen(const tnd_mapping_t *self, const moment_t *now)
