@@ -255,34 +255,54 @@ static tnd_status_t use_spool(tnd_tar_file_t *file, const tnd_spool_options_t *s
     return TND_OK;
 }
 
-static tnd_status_t open_file(tnd_tar_t *self, tnd_tar_file_t *file, const char *path,
-                              const tnd_spool_options_t *spool, const tnd_source_scope_t *scope,
-                              tnd_error_t *error)
+/*  Archives that are opened by several threads, because each may wait for a server. */
+typedef struct {
+    tnd_tar_t *tar;
+    const tnd_source_scope_t *scope;
+    atomic_size_t opened;
+} opening_t;
+
+static tnd_status_t open_archive(tnd_tar_file_t *file, const char *path,
+                                 const tnd_source_scope_t *scope, tnd_error_t *error)
 {
     const uint8_t *data;
     TND_TRY(tnd_content_open(&file->content, path, scope, error));
-    self->file_count++;
     TND_TRY(tnd_content_view(&file->content, 0, 4, &data, error));
     file->compressed = tnd_tar_compression(data, file->content.size) != TND_COMPRESSION_NONE;
-    TND_TRY(tnd_content_identity(&file->content, &file->identity, error));
-    if (file->compressed && spool != NULL)
-        TND_TRY(use_spool(file, spool, scope, error));
-    tnd_content_rest(&file->content);
-    self->random = self->random && !file->compressed;
-    return TND_OK;
+    return tnd_content_identity(&file->content, &file->identity, error);
 }
 
+static void open_one(void *context, size_t i)
+{
+    opening_t *self = context;
+    tnd_tar_file_t *file = &self->tar->files[i];
+    const char *path = self->tar->names.paths[i];
+    tnd_source_doing(self->scope, "opening", path);
+    file->status = open_archive(file, path, self->scope, &file->error);
+    size_t opened = atomic_fetch_add(&self->opened, 1) + 1;
+    if (self->tar->file_count > 1)
+        tnd_source_progress(self->scope, opened, self->tar->file_count, "files");
+}
+
+/*  Archives are spooled one after the other, so that their folder keeps its limit. */
 static tnd_status_t open_files(tnd_tar_t *self, const tnd_spool_options_t *spool,
                                const tnd_source_scope_t *scope, tnd_error_t *error)
 {
+    opening_t opening = {.tar = self, .scope = scope};
     tnd_failures_t failures = {.scope = scope, .error = error};
-    self->files = tnd_allocate_zeroed(self->names.count, sizeof *self->files);
+    self->file_count = self->names.count;
+    self->files = tnd_allocate_zeroed(self->file_count, sizeof *self->files);
     self->random = true;
-    for (size_t i = 0; i < self->names.count; i++) {
-        tnd_error_t why;
-        tnd_status_t status = open_file(self, &self->files[self->file_count], self->names.paths[i],
-                                        spool, scope, &why);
-        tnd_failures_note(&failures, status, &why);
+    tnd_parallel_waits(self->file_count, open_one, &opening);
+    for (size_t i = 0; i < self->file_count; i++) {
+        tnd_tar_file_t *file = &self->files[i];
+        tnd_status_t status = file->status;
+        if (status == TND_OK && file->compressed && spool != NULL)
+            status = use_spool(file, spool, scope, &file->error);
+        if (status == TND_OK)
+            tnd_content_rest(&file->content);
+        self->random = self->random && !file->compressed;
+        tnd_failures_note(&failures, status, &file->error);
     }
     return failures.status;
 }

@@ -30,7 +30,7 @@ typedef struct {
     tnd_tar_place_t *places; /* of each row, those of each column */
     size_t count, rows_room, places_room;
     uint64_t longest[TND_COLUMNS_MAX]; /* of each column */
-    tnd_status_t status;               /* of finding the samples */
+    tnd_status_t status;               /* of opening it, then of finding the samples */
     tnd_error_t error;
 } tnd_tar_file_t;
 
