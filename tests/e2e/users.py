@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Processes of other users of the machine: refused at both ends, by name of user and host.
+"""Processes of other users of the machine: refused at both ends, by name of user and host.  So are those
+of another network namespace, whose users cannot be known.
 
 Usage: users.py NAME...; without a name it lists them.  Needs root, who can be another user, and a build
 that user `daemon` can read.  Each process of `daemon` is tried TUNDISH_TEST_TRIES times (2).
@@ -12,7 +13,7 @@ import sys
 
 from faults import Cluster, one_sentence, until
 from named import in_folder, run_named
-from run import ROOT, TUNDISH
+from run import BUILD, ROOT, TUNDISH
 
 TRIES = int(os.environ.get("TUNDISH_TEST_TRIES", "2"))
 DAEMON = ["setpriv", "--reuid", "1", "--regid", "1", "--clear-groups"]
@@ -33,6 +34,16 @@ ISOLATED = """port: {port}
 {settings}
 actors:
   prep: {{isolate: process}}
+"""
+# A host of a program of Python; what fails is its last line.
+PROGRAM = """import sys
+sys.path.insert(0, {module!r})
+import tundish
+try:
+    with tundish.Session(*sys.argv[2:], host=sys.argv[1]) as session:
+        session.wait()
+except tundish.Error as error:
+    sys.exit(str(error))
 """
 HOSTS = """port: {port}
 {settings}
@@ -55,14 +66,25 @@ class Users(Cluster):
         for name in ("root", "daemon"):
             (folder / name).mkdir(exist_ok=True)
         shutil.chown(folder / "daemon", 1, 1)
+        self.program = folder / "program.py"
+        self.program.write_text(PROGRAM.format(module=str(ROOT / "tools/python")))
 
-    def begin(self, user, *words, name):
-        """Starts the command for a user; its output is in NAME.log."""
+    def begin(self, user, *words, name, command=(TUNDISH,), inside=None):
+        """Starts the command for a user, in the network namespace of a process; its output is in
+        NAME.log."""
         home = self.folder / user
-        env = {**os.environ, "XDG_RUNTIME_DIR": str(home), "TMPDIR": str(home), "HOME": str(home)}
-        line = [*(DAEMON if user == "daemon" else []), str(TUNDISH), *map(str, words)]
+        env = {**os.environ, "XDG_RUNTIME_DIR": str(home), "TMPDIR": str(home), "HOME": str(home),
+               "TUNDISH_LIBRARY": str(BUILD / "libtundish.so")}
+        line = [*(["nsenter", "-t", inside.pid, "-n"] if inside else []),
+                *(DAEMON if user == "daemon" else []), *command, *words]
         with open(self.folder / f"{name}.log", "w") as log:
-            self.hosts[name] = subprocess.Popen(line, stdout=log, stderr=log, cwd=ROOT, env=env)
+            self.hosts[name] = subprocess.Popen(list(map(str, line)), stdout=log, stderr=log, cwd=ROOT,
+                                                env=env)
+
+    def program_host(self, user, host, name=None, overlay=None):
+        """Starts a program of Python as a host of the run."""
+        self.begin(user, self.program, host, self.graph, overlay or self.overlay, name=name or host,
+                   command=(sys.executable,))
 
     def host(self, user, host, name=None, overlay=None):
         words = ["run", self.graph, overlay or self.overlay, "--host", host]
@@ -70,12 +92,12 @@ class Users(Cluster):
             words += ["--metrics", self.metrics, "--report", self.report]
         self.begin(user, *words, name=name or host)
 
-    def tries(self, user, host, leader="a", code=75, logged=True):
+    def tries(self, user, host, leader="a", code=75, logged=True, start=None):
         """A process of that user is refused as `host`, and says so, as does the leader: once a minute."""
         other = "root" if user == "daemon" else "daemon"
         before = self.said(leader).count("refused")
         for _ in range(TRIES):
-            self.host(user, host, name="tried")
+            (start or self.host)(user, host, name="tried")
             self.ends("tried", code)
             one_sentence(self.said("tried"), "refused", f"listens is run by user {other}",
                          f"connects by user {user}", "users:")
@@ -149,7 +171,53 @@ def test_an_isolated_process(run):
     run.drains()
 
 
-def between_actors(folder, transport):
+def test_a_program_of_another_user(run):
+    """As a host of each kind, and as the leader."""
+    run = Users(run)
+    run.host("root", "a")
+    run.hears("a", "waiting for b, c")
+    said = run.tries("daemon", "b", code=1, start=run.program_host)
+    assert "host b from 127.0.0.1 was refused" in said, said
+    run.tries("daemon", "c", code=1, logged=False, start=run.program_host)
+    for host in "bc":
+        run.host("root", host)
+    run.reaches(100)
+    run.tries("daemon", "b", code=1, logged=False, start=run.program_host)
+    run.goes_on()
+    run.drains()
+
+
+def test_a_program_of_another_user_that_leads(run):
+    run = Users(run)
+    run.program_host("daemon", "a")
+    assert "host b from 127.0.0.1 was refused" in run.tries("root", "b"), run.all_said()
+    run.tries("root", "c", code=1, logged=False, start=run.program_host)
+    assert run.hosts["a"].poll() is None, run.said("a")
+
+
+def test_a_program_of_another_user_in_a_pool(run):
+    run = Users(run, overlay=POOL)
+    run.host("root", "a")
+    for host in ("p0", "p1"):
+        run.host("root", host)
+    run.reaches(100)
+    said = run.tries("daemon", "p0", code=1, start=run.program_host)
+    assert "host p0 from 127.0.0.1 was refused" in said, said
+    run.goes_on()
+    run.drains()
+
+
+def test_a_program_of_another_user_as_an_isolated_process(run):
+    run = Users(run, overlay=ISOLATED)
+    run.begin("root", "run", run.graph, run.overlay, "--metrics", run.metrics, "--report",
+              run.report, name="a")
+    run.reaches(100)
+    run.tries("daemon", "local.prep.0", code=1, start=run.program_host)
+    run.goes_on()
+    run.drains()
+
+
+def between_actors(folder, transport, program=False):
     """The leader admits host c of daemon; host b, whose actors it meets, does not."""
     for _ in range(TRIES):
         run = Users(folder, overlay=HOSTS.replace("TRANSPORT", transport),
@@ -158,7 +226,7 @@ def between_actors(folder, transport):
         strict.write_text(run.overlay.read_text().replace("security: {users: [daemon]}", ""))
         run.host("root", "a")
         run.host("root", "b", overlay=strict)
-        run.host("daemon", "c")
+        (run.program_host if program else run.host)("daemon", "c")
         for host in "abc":
             run.hosts[host].wait(20)
         assert run.steps() == 0, run.all_said()
@@ -174,6 +242,126 @@ def test_ports_of_actors(folder):
 
 def test_local_sockets_of_actors(folder):
     between_actors(folder, "ipc")
+
+
+def test_ports_of_actors_and_a_program(folder):
+    between_actors(folder, "tcp", program=True)
+
+
+# --- other network namespaces ------------------------------------------------------------------
+
+
+class Namespaces:
+    """Two network namespaces, of which the second reaches the loopback address of the first."""
+
+    def __init__(self):
+        self.processes = [subprocess.Popen(["unshare", "-n", "sleep", "600"]) for _ in range(2)]
+        home = os.readlink("/proc/self/ns/net")
+        for process in self.processes:
+            until("a network namespace", lambda: os.readlink(f"/proc/{process.pid}/ns/net") != home)
+        self.first, self.second = self.processes
+        self.ip(self.first, f"link add v1 type veth peer name v2 netns {self.second.pid}")
+        self.ip(self.first, "link set lo up")
+        for process, name, number in ((self.first, "v1", 1), (self.second, "v2", 2)):
+            self.ip(process, f"addr add 10.77.0.{number}/24 dev {name}")
+            self.ip(process, f"link set {name} up")
+            self.do(process, "sh", "-c", f"echo 1 >/proc/sys/net/ipv4/conf/{name}/route_localnet")
+        self.ip(self.second, "route add 127.0.0.1/32 dev v2 src 10.77.0.2")
+
+    @staticmethod
+    def do(process, *words):
+        subprocess.run(["nsenter", "-t", str(process.pid), "-n", *words], check=True)
+
+    def ip(self, process, words):
+        self.do(process, "ip", *words.split())
+
+    def close(self):
+        for process in self.processes:
+            process.kill()
+            process.wait()
+
+
+def between_namespaces(test):
+    """Calls a test with two namespaces; where there can be none it is left out."""
+    def wrapped(folder):
+        if shutil.which("ip") is None or subprocess.run(["unshare", "-n", "true"]).returncode != 0:
+            print("there are no network namespaces here")
+            sys.exit(77)
+        spaces = Namespaces()
+        try:
+            test(folder, spaces)
+        finally:
+            for run in Users.made:
+                run.close()
+            spaces.close()
+    return wrapped
+
+
+def loose(run):
+    """The overlay of a process that itself admits everybody."""
+    path = run.folder / "loose.yaml"
+    path.write_text(run.overlay.read_text() + "insecure: true\n")
+    return path
+
+
+def within(run, user, host, inside, overlay=None, name=None):
+    words = ["--metrics", run.metrics, "--report", run.report] if (name or host) == "a" else []
+    run.begin(user, "run", run.graph, overlay or run.overlay, "--host", host, *words,
+              name=name or host, inside=inside)
+
+
+def is_refused(run, user, host, spaces, overlay, *words):
+    for _ in range(TRIES):
+        within(run, user, host, spaces.second, overlay, name="tried")
+        run.ends("tried", 75)
+        one_sentence(run.said("tried"), "cannot be known", "in another network namespace",
+                     "insecure: true", *words)
+    del run.hosts["tried"]
+
+
+@between_namespaces
+def test_another_network_namespace(folder, spaces):
+    """Whose processes are, cannot be known there: they are as those of another machine, of any user."""
+    run = Users(folder)
+    within(run, "root", "a", spaces.first)
+    run.hears("a", "waiting for b, c")
+    for user in ("daemon", "root"):
+        is_refused(run, user, "b", spaces, loose(run), "the side that connects")
+        is_refused(run, user, "b", spaces, run.overlay, "the side that ")
+    run.hears("a", "host b from 10.77.0.2 was refused: the user who runs the side that connects "
+                   "cannot be known")
+    for host in "bc":
+        within(run, "root", host, spaces.first)
+    run.reaches(100)
+    is_refused(run, "daemon", "b", spaces, loose(run), "the side that connects")
+    run.goes_on()
+    run.drains()
+
+
+@between_namespaces
+def test_another_network_namespace_that_is_allowed(folder, spaces):
+    run = Users(folder, settings="insecure: true")
+    for host, user, inside in (("a", "root", spaces.first), ("c", "root", spaces.first),
+                               ("b", "daemon", spaces.second)):
+        within(run, user, host, inside)
+    run.reaches(100)
+    run.drains()
+
+
+@between_namespaces
+def test_ports_of_actors_and_another_network_namespace(folder, spaces):
+    """The leader admits host c; host b, whose actors it meets, does not."""
+    for _ in range(TRIES):
+        run = Users(folder, overlay=HOSTS.replace("TRANSPORT", "tcp"))
+        within(run, "root", "a", spaces.first, loose(run))
+        within(run, "root", "b", spaces.first)
+        within(run, "daemon", "c", spaces.second, loose(run))
+        for host in "abc":
+            run.hosts[host].wait(20)
+        assert run.steps() == 0, run.all_said()
+        for host in "abc":
+            one_sentence(run.said(host), "prep.0 was refused by ", " of host b: ", "cannot be known")
+        run.close()
 
 
 def test_two_people_who_start_the_same_files(run):
