@@ -39,9 +39,8 @@ struct tnd_sample_writer {
 
 static tnd_status_t fail(const tnd_sample_writer_t *self, tnd_error_t *error)
 {
-    return tnd_fail(error,
-                    "%s: the store cannot be written: %s; make room, or choose another folder",
-                    self->folder, strerror(errno));
+    return tnd_fail(error, "%s: the store cannot be written: %s; %s", self->folder, strerror(errno),
+                    tnd_folder_advice(errno));
 }
 
 /* --- the folder ------------------------------------------------------------------------------- */

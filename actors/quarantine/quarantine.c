@@ -47,7 +47,8 @@ static tnd_status_t make_folders(const char *folder, tnd_error_t *error)
 {
     if (tnd_folder_make(folder))
         return TND_OK;
-    return tnd_fail(error, "quarantine %s: the folder cannot be made: %s", folder, strerror(errno));
+    return tnd_fail(error, "quarantine %s: the folder cannot be made: %s; %s", folder,
+                    strerror(errno), tnd_folder_advice(errno));
 }
 
 tnd_status_t tnd_quarantine_check(const char *folder, tnd_error_t *error)
@@ -57,8 +58,8 @@ tnd_status_t tnd_quarantine_check(const char *folder, tnd_error_t *error)
     int used = snprintf(path, sizeof path, "%s/.tundish-XXXXXX", folder);
     int file = used > 0 && (size_t)used < sizeof path ? mkstemp(path) : -1;
     if (file < 0)
-        return tnd_fail(error, "quarantine %s: files cannot be made in it: %s", folder,
-                        strerror(errno));
+        return tnd_fail(error, "quarantine %s: files cannot be made in it: %s; %s", folder,
+                        strerror(errno), tnd_folder_advice(errno));
     close(file);
     unlink(path);
     return TND_OK;

@@ -205,8 +205,11 @@ static tnd_status_t open_all(indexing_t *self, const tnd_strand_source_t *from,
         tnd_index_trim(from->index_limit, began.tv_sec * INT64_C(1000000000) + began.tv_nsec);
     strand->longest = 1;
     for (size_t i = 0; i < strand->count; i++) {
-        tnd_failures_note(&failures, self->files[i].status, &self->files[i].error);
-        uint64_t longest = self->files[i].facts.longest;
+        indexed_t *file = &self->files[i];
+        bool kept = file->facts.in_memory && scope->stores_index;
+        tnd_failures_note(&failures, kept ? TND_FAILED : file->status,
+                          kept ? &file->facts.why : &file->error);
+        uint64_t longest = file->facts.longest;
         if (longest > strand->longest + from->format->around)
             strand->longest = longest - from->format->around;
     }

@@ -221,7 +221,8 @@ tnd_status_t tnd_spool_check(const tnd_strand_t *strand, tnd_error_t *error)
     if (files == 0)
         return TND_OK;
     if (!tnd_folder_make(dir))
-        return tnd_fail(error, "spool %s: the folder cannot be made: %s", dir, strerror(errno));
+        return tnd_fail(error, "spool %s: the folder cannot be made: %s; %s", dir, strerror(errno),
+                        tnd_folder_advice(errno));
     uint64_t used = tnd_folder_bytes(dir);
     if (need > limit || used > limit - need)
         return tnd_fail(error,
@@ -241,10 +242,8 @@ tnd_status_t tnd_spool_check(const tnd_strand_t *strand, tnd_error_t *error)
 
 static tnd_status_t fail_write(const tnd_strand_t *strand, tnd_error_t *error)
 {
-    return tnd_fail(error,
-                    "spool %s: its files cannot be written: %s; make room, or choose another "
-                    "folder",
-                    strand->spool->dir, strerror(errno));
+    return tnd_fail(error, "spool %s: its files cannot be written: %s; %s", strand->spool->dir,
+                    strerror(errno), tnd_folder_advice(errno));
 }
 
 /*  A reason is one line. */

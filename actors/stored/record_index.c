@@ -88,12 +88,15 @@ static tnd_status_t fill(FILE *file, tnd_stored_t *data, const tnd_record_finder
 /*  The paths of indexes in memory, before the number of the descriptor. */
 static const char memory_path[] = "/proc/self/fd/";
 
-static tnd_status_t fail_index(const char *path, tnd_error_t *error)
+static tnd_status_t fail_index(const char *path, tnd_index_place_t place, tnd_error_t *error)
 {
-    return tnd_fail(error,
-                    "%s: the index of the data file cannot be stored there: %s; make room, or set "
-                    "XDG_CACHE_HOME to a folder that can be written",
-                    path, strerror(errno));
+    int code = errno;
+    bool full = code == ENOSPC || code == EDQUOT;
+    return tnd_fail(error, "%s: the index of the data file cannot be stored there: %s; %s%s", path,
+                    strerror(code), full ? "make room, or " : "",
+                    place == TND_INDEX_BESIDE
+                        ? "store it in the cache, without `beside`"
+                        : "set XDG_CACHE_HOME to a folder that can be written");
 }
 
 /*  Writes the index to a descriptor, which stays open. */
@@ -139,7 +142,8 @@ static tnd_status_t build_in_memory(char **path_p, tnd_stored_t *data,
 }
 
 static tnd_status_t build(char **path_p, tnd_stored_t *data, const tnd_record_finder_t *finder,
-                          tnd_record_index_facts_t *facts, tnd_error_t *error)
+                          tnd_index_place_t place, tnd_record_index_facts_t *facts,
+                          tnd_error_t *error)
 {
     tnd_draft_t draft;
     bool written = false;
@@ -148,7 +152,7 @@ static tnd_status_t build(char **path_p, tnd_stored_t *data, const tnd_record_fi
         status = build_at(draft.file, data, finder, &written, error);
     written = status == TND_OK && written && tnd_draft_publish(&draft);
     if (!written)
-        (void)fail_index(*path_p, &facts->why);
+        (void)fail_index(*path_p, place, &facts->why);
     tnd_draft_close(&draft);
     if (status != TND_OK || written)
         return status;
@@ -308,7 +312,7 @@ tnd_status_t tnd_record_index_open(tnd_stored_t *index, tnd_stored_t *data,
     /* One that is there may be cut, or of something else; the one just built is right. */
     for (int built = 0; status != TND_OK && built < 2; built++) {
         bool there = built == 0 && access(path, R_OK) == 0;
-        status = there ? TND_OK : build(&path, data, finder, facts, error);
+        status = there ? TND_OK : build(&path, data, finder, place, facts, error);
         if (status != TND_OK)
             break;
         status = open_index(index, path, data, finder, !there, facts, error);

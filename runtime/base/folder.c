@@ -49,6 +49,15 @@ bool tnd_folder_sync(const char *folder)
     return good;
 }
 
+const char *tnd_folder_advice(int code)
+{
+    if (code == ENOSPC || code == EDQUOT)
+        return "make room, or choose another folder";
+    if (code == EACCES || code == EPERM)
+        return "choose a folder that this user may write";
+    return "choose another folder";
+}
+
 static int remove_one(const char *path, const struct stat *is, int type, struct FTW *place)
 {
     (void)is, (void)type, (void)place;

@@ -21,6 +21,9 @@ bool tnd_folder_sync_of(const char *path);
 /*  The bytes of the files in a folder, without those of folders in it; 0: it cannot be read. */
 uint64_t tnd_folder_bytes(const char *folder);
 
+/*  What helps where nothing can be written for the reason `code`, for the end of a message. */
+const char *tnd_folder_advice(int code);
+
 /*  Removes a folder and its contents, if it exists. */
 void tnd_folder_remove(const char *folder);
 

@@ -60,7 +60,8 @@ static tnd_status_t make_folder(const char *path, tnd_error_t *error)
 {
     if (tnd_folder_make(path))
         return TND_OK;
-    return tnd_fail(error, "%s: the folder cannot be made: %s", path, strerror(errno));
+    return tnd_fail(error, "%s: the folder cannot be made: %s; %s", path, strerror(errno),
+                    tnd_folder_advice(errno));
 }
 
 static tnd_status_t sync_names(const char *folder, tnd_error_t *error)
@@ -136,7 +137,8 @@ static tnd_status_t lock_folder(const char *dir, int *lock_p, tnd_error_t *error
     lock_path(path, dir);
     int lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
     if (lock < 0)
-        return tnd_fail(error, "%s: checkpoints cannot be written there: %s", dir, strerror(errno));
+        return tnd_fail(error, "%s: checkpoints cannot be written there: %s; %s", dir,
+                        strerror(errno), tnd_folder_advice(errno));
     if (!take_lock(lock)) {
         close(lock);
         return tnd_fail(error, "%s: another run writes its checkpoints there: name another folder",

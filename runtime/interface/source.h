@@ -28,6 +28,7 @@ typedef struct {
     uint64_t retry_ns; /* how long transient failures of reads (EIO, ESTALE ...) are retried */
     uint64_t seed;     /* of the run */
     bool skips_bad;    /* a file that cannot be opened may be a bad row instead of an error */
+    bool stores_index; /* an index that cannot be stored is an error, and not kept in memory */
     /*  Reports further errors when `open` fails, to show all at once; NULL: they are dropped. */
     void (*tell)(void *teller, const tnd_error_t *error);
     void *teller;

@@ -42,7 +42,8 @@ tnd_status_t tnd_output_probe(int file, const char *path, tnd_error_t *error)
         return TND_OK;
     if (code != ENOSPC && code != EDQUOT)
         return TND_OK; /* some file systems cannot reserve space */
-    return tnd_fail(error, "%s: cannot be written: %s", path, strerror(code));
+    return tnd_fail(error, "%s: cannot be written: %s; %s", path, strerror(code),
+                    tnd_folder_advice(code));
 }
 
 tnd_status_t tnd_output_open(tnd_output_t *self, const char *path, tnd_error_t *error)
@@ -61,9 +62,9 @@ tnd_status_t tnd_output_open(tnd_output_t *self, const char *path, tnd_error_t *
     if (!plain)
         file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     self->out = file >= 0 ? fdopen(file, "w") : NULL;
-    tnd_status_t status = self->out != NULL
-                              ? tnd_output_probe(file, path, error)
-                              : tnd_fail(error, "%s: cannot be written: %s", path, strerror(errno));
+    tnd_status_t status = self->out != NULL ? tnd_output_probe(file, path, error)
+                                            : tnd_fail(error, "%s: cannot be written: %s; %s", path,
+                                                       strerror(errno), tnd_folder_advice(errno));
     if (status == TND_OK)
         return TND_OK;
     if (self->out != NULL) {

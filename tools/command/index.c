@@ -164,17 +164,15 @@ static void build(void *context, size_t i)
     task_t *task = &self->tasks[i];
     tnd_index_list_t before, after = {0};
     tnd_error_t error;
-    char note[PATH_MAX + 256] = "";
     const tnd_source_scope_t scope = {
         .lanes = 1,
+        .stores_index = true,
         .context = {
             .lanes = 1, .replicas = 1, .data = "", .progress = on_progress, .reporter = task}};
     tnd_status_t status = tnd_index_list_of(&before, task->path, &error);
     if (status == TND_OK)
         status = tnd_data_source_open(&task->data, &scope, &error);
     if (status == TND_OK) {
-        if (task->data.facts.note_count > 0)
-            snprintf(note, sizeof note, "%s", task->data.facts.notes[0]);
         tnd_data_source_close(&task->data);
         status = tnd_index_list_of(&after, task->path, &error);
     }
@@ -184,8 +182,6 @@ static void build(void *context, size_t i)
         complain(task, error.text);
     else if (after.count > 0)
         report(self, task, &before, &after);
-    else if (note[0] != '\0') /* why it was not stored */
-        complain(task, note);
     else
         complain_none(task);
     task->done = (double)task->bytes;

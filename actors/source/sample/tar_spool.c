@@ -25,9 +25,8 @@ typedef struct {
 
 static tnd_status_t fail_write(const making_t *self, tnd_error_t *error)
 {
-    return tnd_fail(error,
-                    "spool %s: %s cannot be written there: %s; make room, or choose another folder",
-                    self->spool->dir, self->archive->path, strerror(errno));
+    return tnd_fail(error, "spool %s: %s cannot be written there: %s; %s", self->spool->dir,
+                    self->archive->path, strerror(errno), tnd_folder_advice(errno));
 }
 
 static tnd_status_t write_piece(making_t *self, const uint8_t *piece, size_t size,
