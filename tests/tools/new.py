@@ -4,6 +4,7 @@ import gzip
 import io
 import json
 import os
+import pty
 import re
 import struct
 import subprocess
@@ -12,7 +13,8 @@ import zlib
 
 import numpy
 
-from command import ROOT, TUNDISH, holds, main, run, same
+from command import BUILD, ROOT, TUNDISH, holds, is_sanitized, main, run, same
+from tfrecord import framed  # noqa: E402
 
 
 def idx(path, array, opened=open):
@@ -443,6 +445,44 @@ def test_it_names_the_schema_by_its_path(folder):
     first = run("new", folder / "a.npy")[1].splitlines()[0]
     assert first.startswith("# yaml-language-server: $schema="), first
     assert os.path.exists(first.partition("=")[2]), first
+
+
+def test_data_that_takes_long_to_read_shows_how_far_it_is(folder):
+    """Records are read twice: their index is built, then their keys are collected."""
+    example = bytes.fromhex("0a0c0a0a0a016112051a030a0107")  # {"a": int64 [7]}
+    path = folder / "x.tfrecord"
+    path.write_bytes(framed(example) * 3000)
+    if is_sanitized():  # nothing can be loaded before it
+        return
+    slow = {"LD_PRELOAD": str(BUILD / "tests" / "fast_clock.so"), "XDG_CACHE_HOME": str(folder)}
+    line = r"reading (\d+) of 3000 records, (\d+) %"
+    for command in ("new", "inspect"):
+        code, out, err = run(command, path, env=slow)
+        same(code, 0, err)
+        shown = [int(done) for done, _ in re.findall(line, err)]
+        assert len(shown) > 1 and shown == sorted(shown) and "reading" not in out, (command, err, out)
+        for done, percent in re.findall(line, err):
+            assert abs(int(percent) - int(done) / 30) <= 0.5, err
+        drawn = on_a_terminal(command, path, slow)
+        assert len(re.findall(r"\r\x1b\[K" + line, drawn)) > 1, drawn
+        assert not re.search(line + r"[^\r]*\n", drawn), drawn
+
+
+def on_a_terminal(command, path, env):
+    """What a command writes to a terminal that has its standard error."""
+    mine, theirs = pty.openpty()
+    process = subprocess.Popen([TUNDISH, command, str(path)], stdout=subprocess.DEVNULL, stderr=theirs,
+                               env={**os.environ, **env, "TERM": "xterm", "COLUMNS": "80"})
+    os.close(theirs)
+    text = ""
+    try:
+        while part := os.read(mine, 4096).decode():
+            text += part
+    except OSError:  # a terminal without a process
+        pass
+    os.close(mine)
+    same(process.wait(30), 0, text)
+    return text
 
 
 main(globals())

@@ -7,13 +7,12 @@
 #include <unistd.h>
 
 #include "runtime/base/allocation.h"
-#include "runtime/base/clock.h"
 #include "runtime/text/json_string.h"
 #include "runtime/text/quantity.h"
 #include "tools/cli/command.h"
 #include "tools/cli/json.h"
 #include "tools/cli/number_text.h"
-#include "tools/cli/terminal.h"
+#include "tools/inspect/reading_progress.h"
 #include "tools/inspect/data_scan.h"
 #include "tools/inspect/example_features.h"
 #include "tools/new/data_search.h"
@@ -21,8 +20,6 @@
 #include "tools/new/reader_lines.h"
 
 enum { DAMAGE_SHOWN = 10 };
-
-static const uint64_t draw_every_ns = 100000000;
 
 /*  What is known of one source. */
 typedef struct {
@@ -34,33 +31,8 @@ typedef struct {
     uint64_t bytes;
     tnd_data_source_t data;
     tnd_data_scan_t scan;
-    tnd_terminal_t terminal;
-    uint64_t drawn_ns;
-    bool drawn;
+    tnd_reading_progress_t *progress;
 } report_t;
-
-static void clear_line(report_t *self)
-{
-    if (self->drawn)
-        fputs("\r\033[K", stdout);
-    self->drawn = false;
-}
-
-static void on_progress(void *context, uint64_t done, uint64_t all)
-{
-    report_t *self = context;
-    uint64_t now = tnd_clock_now();
-    char rows[TND_NUMBER_TEXT];
-    if (!self->terminal.line || self->request->json || now - self->drawn_ns < draw_every_ns)
-        return;
-    clear_line(self);
-    printf("reading: %s records", tnd_grouped((double)done, rows));
-    if (all != TND_UNKNOWN && all > 0)
-        printf(", %.0f %%", 100 * (double)done / (double)all);
-    fflush(stdout);
-    self->drawn = true;
-    self->drawn_ns = now;
-}
 
 /*  ---------------------------------------------------------------------------------------- text */
 
@@ -187,7 +159,6 @@ static void print_text(report_t *self)
 {
     char bytes[TND_QUANTITY_SIZE], rows[TND_NUMBER_TEXT], schema[1024], texts[4][TND_NUMBER_TEXT];
     const tnd_data_scan_t *scan = &self->scan;
-    clear_line(self);
     if (self->path_count == 1)
         printf("%s\n", self->paths[0]);
     else
@@ -353,16 +324,17 @@ static tnd_status_t scan_rows(report_t *self, tnd_error_t *error)
         .channels = 3, .ratio = 1, .pixels_max = UINT64_MAX};
     if (self->item->pictures)
         self->scan.pictures = tnd_decoder_new(&format);
-    tnd_status_t status =
-        tnd_data_scan_run(&self->scan, &self->data, TND_UNKNOWN, on_progress, self, error);
+    tnd_status_t status = tnd_data_scan_run(&self->scan, &self->data, TND_UNKNOWN,
+                                            tnd_reading_progress_records, self->progress, error);
     tnd_decoder_free(&self->scan.pictures);
     return status;
 }
 
 static tnd_status_t scan(report_t *self, tnd_error_t *error)
 {
-    const tnd_source_scope_t scope = {
+    tnd_source_scope_t scope = {
         .lanes = 1, .skips_bad = true, .context = {.lanes = 1, .replicas = 1, .data = ""}};
+    tnd_reading_progress_attach(self->progress, &scope);
     size_t count;
     const char *const *files = tnd_detected_files(self->item, self->arena, &count);
     TND_TRY(tnd_data_source_choose(&self->data, self->arena, self->item->written, files, count,
@@ -377,7 +349,8 @@ static tnd_status_t scan(report_t *self, tnd_error_t *error)
 
 /*  `*shown_p`: whether an item was printed before. */
 static int inspect_item(const tnd_request_t *request, tnd_arena_t *arena,
-                        const tnd_detected_format_list_t *found, size_t i, bool *shown_p)
+                        const tnd_detected_format_list_t *found, size_t i,
+                        tnd_reading_progress_t *progress, bool *shown_p)
 {
     tnd_detected_format_t *item = &found->items[i];
     report_t self = {.request = request,
@@ -385,13 +358,14 @@ static int inspect_item(const tnd_request_t *request, tnd_arena_t *arena,
                      .item = item,
                      .paths = item->path_count > 0 ? item->paths : &item->path,
                      .path_count = item->path_count > 0 ? item->path_count : 1,
-                     .terminal = tnd_terminal_look(STDOUT_FILENO)};
+                     .progress = progress};
     tnd_error_t error;
     for (size_t p = 0; p < self.path_count; p++) {
         struct stat is;
         self.bytes += stat(self.paths[p], &is) == 0 ? (uint64_t)is.st_size : 0;
     }
     tnd_status_t status = scan(&self, &error);
+    tnd_reading_progress_clear(progress);
     int code = status == TND_OK && self.scan.damaged == 0 ? TND_EXIT_OK : TND_EXIT_FAILED;
     if (status == TND_OK) {
         char *lines = reader_lines(arena, item, 1, self.scan.damaged > 0);
@@ -404,7 +378,6 @@ static int inspect_item(const tnd_request_t *request, tnd_arena_t *arena,
         *shown_p = true;
         free(lines);
     } else {
-        clear_line(&self);
         fflush(stdout);
         tnd_complain("inspect", "%s", error.text);
     }
@@ -419,13 +392,17 @@ static int inspect(const tnd_request_t *request)
     tnd_detected_format_list_t found;
     tnd_error_t error;
     int code = TND_EXIT_OK;
-    const tnd_source_scope_t scope = {.lanes = 1, .skips_bad = true};
+    tnd_source_scope_t scope = {.lanes = 1, .skips_bad = true};
+    tnd_reading_progress_t progress;
+    tnd_reading_progress_init(&progress);
+    tnd_reading_progress_attach(&progress, &scope);
     tnd_status_t status =
         tnd_data_search(&found, arena, request->files, request->file_count, request->as, &error);
     if (status == TND_OK) {
         tnd_file_series_join_records(&found, arena);
         status = tnd_detected_format_open(&found, arena, &scope, &error);
     }
+    tnd_reading_progress_clear(&progress);
     if (status != TND_OK) {
         tnd_complain("inspect", "%s", error.text);
         tnd_left_out_print(&found.left_out, "tundish inspect: ", stderr);
@@ -440,7 +417,7 @@ static int inspect(const tnd_request_t *request)
         fputs("{\"inputs\":[", stdout);
     bool shown = false;
     for (size_t i = 0; i < found.count; i++)
-        if (inspect_item(request, arena, &found, i, &shown) != TND_EXIT_OK)
+        if (inspect_item(request, arena, &found, i, &progress, &shown) != TND_EXIT_OK)
             code = TND_EXIT_FAILED;
     if (request->json && code != TND_EXIT_TOPOLOGY) {
         printf("],\"left_out_count\":%zu,\"left_out\":", found.left_out.count);
@@ -450,6 +427,7 @@ static int inspect(const tnd_request_t *request)
         putchar('\n');
         tnd_left_out_print(&found.left_out, "", stdout);
     }
+    tnd_reading_progress_end(&progress);
     tnd_arena_destroy(&arena);
     return code;
 }

@@ -11,6 +11,7 @@
 #include "runtime/text/json_string.h"
 #include "tools/cli/command.h"
 #include "tools/cli/output.h"
+#include "tools/inspect/reading_progress.h"
 #include "tools/inspect/data_scan.h"
 #include "tools/inspect/example_features.h"
 #include "tools/new/data_search.h"
@@ -165,29 +166,32 @@ static const char *find_schema(tnd_arena_t *arena)
 
 /*  The keys of records; of the first `most` of them.  False: they cannot be read. */
 static bool scan_keys(tnd_arena_t *arena, const tnd_detected_format_t *item, uint64_t most,
-                      tnd_data_scan_t *scan)
+                      tnd_reading_progress_t *progress, tnd_data_scan_t *scan)
 {
-    const tnd_source_scope_t scope = {.lanes = 1};
+    tnd_source_scope_t scope = {.lanes = 1};
     tnd_data_source_t data = {0};
     tnd_error_t error;
     size_t count;
     const char *const *files = tnd_detected_files(item, arena, &count);
     *scan = (tnd_data_scan_t){0};
+    tnd_reading_progress_attach(progress, &scope);
     bool read =
         tnd_data_source_choose(&data, arena, item->written, files, count, NULL, &error) == TND_OK &&
         tnd_data_source_open(&data, &scope, &error) == TND_OK && tnd_data_scan_needed(&data) &&
-        tnd_data_scan_run(scan, &data, most, NULL, NULL, &error) == TND_OK;
+        tnd_data_scan_run(scan, &data, most, tnd_reading_progress_records, progress, &error) ==
+            TND_OK;
     tnd_data_source_close(&data);
     return read && scan->keys.examples > 0 && scan->keys.examples == scan->keys.records;
 }
 
 /*  Writes the operation that makes columns of all records, if these are tf.Example messages. */
-static void write_parse(tnd_arena_t *arena, const tnd_detected_format_t *item, FILE *out)
+static void write_parse(tnd_arena_t *arena, const tnd_detected_format_t *item,
+                        tnd_reading_progress_t *progress, FILE *out)
 {
     tnd_data_scan_t *scan = tnd_allocate_zeroed(1, sizeof *scan);
-    bool like = scan_keys(arena, item, TND_SCAN_FIRST_RECORDS, scan);
+    bool like = scan_keys(arena, item, TND_SCAN_FIRST_RECORDS, progress, scan);
     tnd_data_scan_free(scan);
-    if (like && scan_keys(arena, item, TND_UNKNOWN, scan)) {
+    if (like && scan_keys(arena, item, TND_UNKNOWN, progress, scan)) {
         char *operation = tnd_example_features(&scan->keys, item->schema->columns[0].name);
         char *without = tnd_example_features_left_out(&scan->keys);
         if (operation != NULL)
@@ -240,7 +244,8 @@ static void write_reader(tnd_arena_t *arena, const tnd_detected_format_list_t *f
     fputs("    epochs: 1        # passes over the data, or forever\n", out);
 }
 
-static void write_topology(tnd_arena_t *arena, const tnd_detected_format_list_t *found, FILE *out)
+static void write_topology(tnd_arena_t *arena, const tnd_detected_format_list_t *found,
+                           tnd_reading_progress_t *progress, FILE *out)
 {
     char *operations = NULL;
     size_t size = 0;
@@ -259,7 +264,8 @@ static void write_topology(tnd_arena_t *arena, const tnd_detected_format_list_t 
         abort();
     bool none = size == 0;
     if (found->items[0].records && !pictures)
-        write_parse(arena, &found->items[0], list);
+        write_parse(arena, &found->items[0], progress, list);
+    tnd_reading_progress_clear(progress);
     write_suggestions(&schema, pictures, list);
     fclose(list);
     const char *directory = tnd_reader_directory(arena, found);
@@ -302,7 +308,8 @@ static void write_topology(tnd_arena_t *arena, const tnd_detected_format_list_t 
     free(operations);
 }
 
-static int write_file(const char *path, tnd_arena_t *arena, const tnd_detected_format_list_t *found)
+static int write_file(const char *path, tnd_arena_t *arena, const tnd_detected_format_list_t *found,
+                      tnd_reading_progress_t *progress)
 {
     tnd_output_t output;
     tnd_error_t error;
@@ -313,7 +320,7 @@ static int write_file(const char *path, tnd_arena_t *arena, const tnd_detected_f
     }
     tnd_status_t status = tnd_output_open(&output, path, &error);
     if (status == TND_OK) {
-        write_topology(arena, found, output.out);
+        write_topology(arena, found, progress, output.out);
         status = tnd_output_close(&output, &error);
     }
     if (status != TND_OK) {
@@ -330,13 +337,16 @@ static int new (const tnd_request_t *request)
     tnd_detected_format_list_t found;
     tnd_error_t error;
     int code = TND_EXIT_OK;
+    tnd_reading_progress_t progress;
+    tnd_reading_progress_init(&progress);
     tnd_status_t status =
         tnd_data_search(&found, arena, request->files, request->file_count, request->as, &error);
     if (status == TND_OK) {
         struct stat is;
         if (request->file_count == 1 && stat(request->files[0], &is) == 0 && S_ISDIR(is.st_mode))
             choose_part(&found);
-        const tnd_source_scope_t scope = {.lanes = 1, .skips_bad = has_unreadable(&found.left_out)};
+        tnd_source_scope_t scope = {.lanes = 1, .skips_bad = has_unreadable(&found.left_out)};
+        tnd_reading_progress_attach(&progress, &scope);
         tnd_file_series_join_records(&found, arena);
         status = tnd_detected_format_open(&found, arena, &scope, &error);
     }
@@ -345,16 +355,18 @@ static int new (const tnd_request_t *request)
         tnd_detected_format_name(found.items, found.count);
         status = check(&found, &error);
     }
+    tnd_reading_progress_clear(&progress);
     if (status != TND_OK)
         tnd_complain("new", "%s", error.text);
     tnd_left_out_print(&found.left_out, "tundish new: ", stderr);
     if (status != TND_OK) {
         code = TND_EXIT_TOPOLOGY;
     } else if (request->output != NULL) {
-        code = write_file(request->output, arena, &found);
+        code = write_file(request->output, arena, &found, &progress);
     } else {
-        write_topology(arena, &found, stdout);
+        write_topology(arena, &found, &progress, stdout);
     }
+    tnd_reading_progress_end(&progress);
     tnd_arena_destroy(&arena);
     return code;
 }
