@@ -94,7 +94,7 @@ typedef struct {
 
 /*  Writes the offset of each row in bytes from the base, and brings the row in. */
 static tnd_status_t write_offsets(const tnd_strand_t *strand, const uint64_t *index, uint32_t count,
-                                  uint64_t *offsets, tnd_error_t *error)
+                                  uint64_t *restrict offsets, tnd_error_t *error)
 {
     tnd_mapping_part_t parts[ROWS_AT_ONCE];
     for (uint32_t first = 0, some; first < count; first += some) {
