@@ -16,11 +16,22 @@
  *  the page cache after which requests end. */
 enum { THREADS = 8, QUEUE_ROOM = 1024, IDLE_MOST = 256 };
 
+typedef enum { NONE, QUEUED, OPENING, OPEN } state_t;
+
+/*  What is known of a requested file, at the remainder of its index. */
+typedef struct {
+    uint64_t index;
+    state_t state;
+    tnd_kept_file_t *file; /* OPEN */
+} slot_t;
+
 struct tnd_file_prefetch {
     void (*path_of)(const void *context, uint64_t index, char path[PATH_MAX]);
     const void *context;
     pthread_mutex_t lock;
-    pthread_cond_t changed;
+    pthread_cond_t changed, opened;
+    slot_t slots[QUEUE_ROOM];
+    atomic_uint used;           /* slots that are not NONE */
     uint64_t queue[QUEUE_ROOM]; /* ring */
     uint32_t first, count;
     bool begun, stop;
@@ -37,20 +48,48 @@ static bool is_cached(int file)
     return preadv2(file, &to, 1, 0, RWF_NOWAIT) >= 0;
 }
 
-static void request(tnd_file_prefetch_t *self, uint64_t index)
+static tnd_kept_file_t *request(tnd_file_prefetch_t *self, uint64_t index)
 {
     char path[PATH_MAX];
     self->path_of(self->context, index, path);
     int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (file < 0)
-        return;
+        return NULL;
     if (is_cached(file)) {
         atomic_fetch_add_explicit(&self->idle, 1, memory_order_relaxed);
     } else {
         (void)posix_fadvise(file, 0, 0, POSIX_FADV_WILLNEED);
         atomic_store_explicit(&self->idle, 0, memory_order_relaxed);
     }
-    close(file);
+    return tnd_kept_file_new(file);
+}
+
+/*  Call it with the lock, as what follows. */
+static void empty(tnd_file_prefetch_t *self, slot_t *slot)
+{
+    slot->state = NONE;
+    slot->file = NULL;
+    atomic_fetch_sub(&self->used, 1);
+}
+
+/*  Opens the next file of the queue, unless it has been taken. */
+static void open_next(tnd_file_prefetch_t *self)
+{
+    uint64_t index = self->queue[self->first];
+    slot_t *slot = &self->slots[index % QUEUE_ROOM];
+    self->first = (self->first + 1) % QUEUE_ROOM;
+    self->count--;
+    if (slot->index != index || slot->state != QUEUED)
+        return;
+    slot->state = OPENING;
+    pthread_mutex_unlock(&self->lock);
+    tnd_kept_file_t *file = request(self, index);
+    pthread_mutex_lock(&self->lock);
+    slot->file = file;
+    slot->state = OPEN;
+    if (file == NULL)
+        empty(self, slot);
+    pthread_cond_broadcast(&self->opened);
 }
 
 static void *run(void *argument)
@@ -59,16 +98,10 @@ static void *run(void *argument)
     tnd_thread_name("prefetch");
     pthread_mutex_lock(&self->lock);
     while (!self->stop) {
-        if (self->count == 0) {
+        if (self->count == 0)
             pthread_cond_wait(&self->changed, &self->lock);
-            continue;
-        }
-        uint64_t index = self->queue[self->first];
-        self->first = (self->first + 1) % QUEUE_ROOM;
-        self->count--;
-        pthread_mutex_unlock(&self->lock);
-        request(self, index);
-        pthread_mutex_lock(&self->lock);
+        else
+            open_next(self);
     }
     pthread_mutex_unlock(&self->lock);
     return NULL;
@@ -83,6 +116,7 @@ tnd_file_prefetch_t *tnd_file_prefetch_new(void (*path_of)(const void *context, 
     self->context = context;
     pthread_mutex_init(&self->lock, NULL);
     pthread_cond_init(&self->changed, NULL);
+    pthread_cond_init(&self->opened, NULL);
     return self;
 }
 
@@ -104,15 +138,46 @@ static void begin(tnd_file_prefetch_t *self)
         tnd_open_files_release(THREADS);
 }
 
+/*  A file that was opened and not taken makes room for another one. */
+static void add(tnd_file_prefetch_t *self, uint64_t index)
+{
+    slot_t *slot = &self->slots[index % QUEUE_ROOM];
+    if (slot->state == QUEUED || slot->state == OPENING)
+        return;
+    if (slot->state == OPEN)
+        tnd_kept_file_destroy(&slot->file);
+    else
+        atomic_fetch_add(&self->used, 1);
+    *slot = (slot_t){.index = index, .state = QUEUED};
+    self->queue[(self->first + self->count++) % QUEUE_ROOM] = index;
+}
+
 void tnd_file_prefetch_add(tnd_file_prefetch_t *self, const uint64_t *index, uint32_t count)
 {
     pthread_mutex_lock(&self->lock);
     if (!self->begun)
         begin(self);
     for (uint32_t i = 0; i < count && self->thread_count > 0 && self->count < QUEUE_ROOM; i++)
-        self->queue[(self->first + self->count++) % QUEUE_ROOM] = index[i];
+        add(self, index[i]);
     pthread_cond_broadcast(&self->changed);
     pthread_mutex_unlock(&self->lock);
+}
+
+tnd_kept_file_t *tnd_file_prefetch_take(tnd_file_prefetch_t *self, uint64_t index)
+{
+    slot_t *slot = &self->slots[index % QUEUE_ROOM];
+    tnd_kept_file_t *file = NULL;
+    if (atomic_load_explicit(&self->used, memory_order_relaxed) == 0)
+        return NULL;
+    pthread_mutex_lock(&self->lock);
+    while (slot->index == index && slot->state == OPENING)
+        pthread_cond_wait(&self->opened, &self->lock);
+    if (slot->index == index && slot->state != NONE) {
+        file = slot->file;
+        empty(self, slot);
+    }
+    pthread_mutex_unlock(&self->lock);
+    return file;
 }
 
 void tnd_file_prefetch_note(tnd_file_prefetch_t *self, int file)
@@ -135,6 +200,9 @@ void tnd_file_prefetch_destroy(tnd_file_prefetch_t **self_p)
         pthread_join(self->threads[i], NULL);
     if (self->thread_count > 0)
         tnd_open_files_release(THREADS);
+    for (size_t i = 0; i < QUEUE_ROOM; i++)
+        tnd_kept_file_destroy(&self->slots[i].file);
+    pthread_cond_destroy(&self->opened);
     pthread_cond_destroy(&self->changed);
     pthread_mutex_destroy(&self->lock);
     free(self);

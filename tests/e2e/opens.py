@@ -53,6 +53,7 @@ FORMATS = {
     "tfrecord by gzip": (gzip.compress(RECORDS), "tfrecord: {{files: \"{files}\"}}"),
     "text": (b"a\nb\n", "text: {{files: \"{files}\"}}"),
     "csv": (b"1,2\n3,4\n", "csv: {{files: \"{files}\"}}"),
+    "folder": (b"row", "folder: {{files: \"{files}\"}}"),
     "tar": (tar("w"), "tar: {{files: \"{files}\"}}"),
     "tar by gzip": (tar("w:gz"), "tar: {{files: \"{files}\"}}"),
 }
@@ -77,7 +78,7 @@ def test_files_of_every_format_are_opened_once_and_several_at_a_time(folder):
             (folder / "data" / f"{number:03}").write_bytes(data)
         for access in ("", ", access: read"):
             calls, most, said = opens_of(folder, source.format(files=f"{folder}/data/*"), access)
-            assert f"{2 * FILES} rows" in said, (name, access, said)
+            assert f"{FILES if name == 'folder' else 2 * FILES} rows" in said, (name, access, said)
             assert calls == FILES and most >= THREADS, (name, access, calls, most)
 
 

@@ -405,6 +405,19 @@ static tnd_status_t read_open(const folder_t *self, uint64_t index, const char *
     return tnd_content_read(&content, 0, self->sizes[index], to, error);
 }
 
+static tnd_status_t open_and_read(const folder_t *self, uint64_t index, const char *path,
+                                  uint8_t *to, tnd_error_t *error)
+{
+    int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (file < 0)
+        return tnd_fail(error, "%s: cannot be opened any more: %s", path, strerror(errno));
+    if (index % NOTE_EVERY == 0)
+        tnd_file_prefetch_note(self->prefetch, file);
+    tnd_status_t status = read_open(self, index, path, file, to, error);
+    close(file);
+    return status;
+}
+
 static tnd_status_t read_file(const folder_t *self, uint64_t index, uint8_t *to, tnd_error_t *error)
 {
     char path[PATH_MAX];
@@ -420,13 +433,15 @@ static tnd_status_t read_file(const folder_t *self, uint64_t index, uint8_t *to,
                        (unsigned long long)self->sizes[index], (unsigned long long)self->longest);
         return TND_REFUSED;
     }
-    int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (file < 0)
-        return tnd_fail(error, "%s: cannot be opened any more: %s", path, strerror(errno));
-    if (index % NOTE_EVERY == 0)
-        tnd_file_prefetch_note(self->prefetch, file);
+    tnd_kept_file_t *kept = tnd_file_prefetch_take(self->prefetch, index);
+    int file = kept != NULL ? tnd_kept_file_borrow(kept) : -1;
+    if (file < 0) {
+        tnd_kept_file_destroy(&kept);
+        return open_and_read(self, index, path, to, error);
+    }
     tnd_status_t status = read_open(self, index, path, file, to, error);
-    close(file);
+    tnd_kept_file_return(kept);
+    tnd_kept_file_destroy(&kept);
     return status;
 }
 

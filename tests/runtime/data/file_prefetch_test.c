@@ -145,3 +145,30 @@ Test(file_prefetch, helps_until_many_files_were_there)
     close(file);
     tnd_file_prefetch_destroy(&prefetch);
 }
+
+/*  A file is opened once: by a thread, which keeps it open, or by its reader. */
+Test(file_prefetch, an_opened_file_is_taken_once)
+{
+    const uint64_t some[] = {3, 3, 7};
+    char path[PATH_MAX], link[64], target[PATH_MAX] = "";
+    tnd_file_prefetch_t *prefetch = tnd_file_prefetch_new(path_of, folder);
+    cr_assert_null(tnd_file_prefetch_take(prefetch, 3), "nothing was requested");
+    tnd_kept_file_t *kept = NULL;
+    uint64_t until = tnd_clock_now() + UINT64_C(60000000000);
+    while (kept == NULL && tnd_clock_now() < until) { /* until a thread was first */
+        tnd_file_prefetch_add(prefetch, some, sizeof some / sizeof some[0]);
+        sched_yield();
+        kept = tnd_file_prefetch_take(prefetch, 3);
+    }
+    cr_assert_not_null(kept);
+    int file = tnd_kept_file_borrow(kept);
+    snprintf(link, sizeof link, "/proc/self/fd/%d", file);
+    cr_assert_gt(readlink(link, target, sizeof target - 1), 0);
+    path_of(folder, 3, path);
+    cr_assert_str_eq(target, path);
+    tnd_kept_file_return(kept);
+    tnd_kept_file_destroy(&kept);
+    cr_assert_null(tnd_file_prefetch_take(prefetch, 3), "it was taken");
+    cr_assert_null(tnd_file_prefetch_take(prefetch, 1027), "a file at the same remainder");
+    tnd_file_prefetch_destroy(&prefetch);
+}
