@@ -189,7 +189,9 @@ static tnd_status_t open_part(opened_t *opened, const tnd_plan_t *plan,
                                       .tell = report_error,
                                       .teller = listener,
                                       .context = context_of(plan, instance, lane, listener),
-                                      .doing = report_doing};
+                                      .doing = report_doing,
+                                      .arrays = plan->arrays,
+                                      .actor = instance->actor};
     part->lane = lane;
     part->state = tnd_allocate_zeroed(1, opened->source->state_bytes + 1);
     tnd_status_t status =

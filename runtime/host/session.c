@@ -100,6 +100,29 @@ static tnd_status_t find_host(const tnd_plan_t *plan, const char *name, uint32_t
     return tnd_fail(error, "no host is named '%s'; the hosts are: %s", name, names);
 }
 
+/*  Arrays are of use only where their reader is. */
+static tnd_status_t check_arrays(const tnd_plan_t *plan, uint32_t host, tnd_error_t *error)
+{
+    for (const tnd_program_array_t *array = plan->arrays; array != NULL; array = array->next) {
+        const tnd_instance_t *elsewhere = NULL;
+        bool here = false;
+        for (uint32_t i = 0; i < plan->instance_count && !here; i++) {
+            const tnd_instance_t *instance = &plan->instances[i];
+            if (strcmp(instance->actor, array->actor) != 0)
+                continue;
+            here = instance->host == host;
+            elsewhere = instance;
+        }
+        if (!here && elsewhere != NULL)
+            return tnd_fail(error,
+                            "array `%.63s` is for actor `%.63s`, which does not run on host %s but "
+                            "on host %s: pass it in the program of that host",
+                            array->column, array->actor, plan->hosts[host].name,
+                            plan->hosts[elsewhere->host].name);
+    }
+    return TND_OK;
+}
+
 static tnd_status_t reserve_descriptors(const tnd_plan_t *plan, uint32_t host, uint64_t *count_p,
                                         tnd_error_t *error)
 {
@@ -132,6 +155,7 @@ tnd_status_t tnd_session_open_plan(tnd_session_t **session_p, const tnd_plan_t *
                             "%s is to be a process of its own (`isolate: process`), which the "
                             "command `tundish run` starts and a program does not",
                             plan->hosts[h].name);
+    TND_TRY(check_arrays(plan, config.host, error));
     uint64_t descriptors;
     TND_TRY(reserve_descriptors(plan, config.host, &descriptors, error));
     tnd_session_t *session = tnd_allocate_zeroed(1, sizeof *session);

@@ -15,6 +15,7 @@
 
 #include "runtime/core/access.h"
 #include "runtime/data/block.h"
+#include "runtime/data/program_array.h"
 #include "runtime/option/spec.h"
 #include "runtime/tundish/tundish.h"
 
@@ -36,6 +37,8 @@ typedef struct {
     /*  Names what `open` does, "indexing", and with which file; either may be NULL: as before.  This
      *  does not count as progress.  `reporter` is that of the context.  NULL: it is not shown. */
     void (*doing)(void *reporter, const char *what, const char *file);
+    const tnd_program_array_t *arrays; /* all of the program; NULL: none */
+    const char *actor;                 /* for which the source is opened */
 } tnd_source_scope_t;
 
 /*  Reports progress of `open`, which is not called often: a file, or some MiB, at a time.  `scope`

@@ -59,8 +59,8 @@ typedef struct {
 } tnd_kind_spec_t;
 
 /*  Lanes can share its files (`shard: file`); a source that is not RANDOM can begin at any row, though
- *  slowly.  Built-in formats only. */
-enum { TND_SOURCE_FILES = 4, TND_SOURCE_SEEKS = 8 };
+ *  slowly; it takes arrays of the program.  Built-in formats only. */
+enum { TND_SOURCE_FILES = 4, TND_SOURCE_SEEKS = 8, TND_SOURCE_ARRAYS = 16 };
 
 typedef struct {
     tnd_table_t table;

@@ -33,6 +33,8 @@ struct tnd_graph {
     bool kept;
     const char *directory;
     tnd_custom_t *custom;
+    tnd_program_array_t *first_array; /* of the program, in order */
+    tnd_program_array_t *last_array;
     tnd_graph_purpose_t purpose;
     const tnd_topology_t *topology;
     const tnd_plan_t *plan;
@@ -317,6 +319,27 @@ void tnd_graph_callback(tnd_graph_t *self, const char *name, const tnd_schema_t 
     tnd_graph_source(self, &callback->ops, callback);
 }
 
+void tnd_graph_array(tnd_graph_t *self, const char *name, const char *column, tnd_dtype_t dtype,
+                     uint32_t rank, const uint64_t *shape, const void *data)
+{
+    tnd_error_t error;
+    change(self);
+    tnd_program_array_t *array = tnd_arena_take(self->arena, sizeof *array);
+    tnd_status_t status = tnd_program_array_set(array, copied(self, name), copied(self, column),
+                                                dtype, rank, shape, data, &error);
+    if (status == TND_OK)
+        status = tnd_program_array_fits(array, self->first_array, &error);
+    if (status != TND_OK) {
+        tnd_diagnostics_add(self->reading, TND_T061_SOURCE, (tnd_mark_t){0}, "%s", error.text);
+        return;
+    }
+    if (self->last_array != NULL)
+        self->last_array->next = array;
+    else
+        self->first_array = array;
+    self->last_array = array;
+}
+
 void tnd_graph_purpose(tnd_graph_t *self, const tnd_graph_purpose_t *purpose)
 {
     change(self);
@@ -408,6 +431,34 @@ static bool has_graph_first(const tnd_graph_t *self, tnd_diagnostics_t *diagnost
     return true;
 }
 
+/*  Reports an array for what is not a reader of `source: memory`. */
+static void check_array(const tnd_topology_t *topology, const tnd_program_array_t *array,
+                        tnd_diagnostics_t *diagnostics)
+{
+    tnd_nearest_t nearest = {.word = array->actor};
+    for (uint32_t i = 0; i < topology->actor_count; i++) {
+        const tnd_topology_actor_t *actor = &topology->actors[i];
+        tnd_nearest_offer(&nearest, actor->name);
+        if (strcmp(actor->name, array->actor) != 0)
+            continue;
+        const tnd_part_t *source =
+            tnd_options_field(&actor->kind->table, actor->options, "source", TND_OPTION_PART);
+        if (source != NULL && source->table != NULL &&
+            (tnd_source_spec_of(source->table)->caps & TND_SOURCE_ARRAYS) != 0)
+            return;
+        tnd_diagnostics_add(diagnostics, TND_T061_SOURCE, actor->mark,
+                            "actor `%s` does not read arrays of the program, such as `%s`",
+                            actor->name, array->column);
+        tnd_diagnostics_help(diagnostics, "a reader with `source: memory` does");
+        return;
+    }
+    tnd_diagnostics_add(diagnostics, TND_T061_SOURCE, (tnd_mark_t){0},
+                        "array `%s` is passed for actor `%s`, which does not exist", array->column,
+                        array->actor);
+    if (nearest.best != NULL)
+        tnd_diagnostics_help(diagnostics, "did you mean `%s`?", nearest.best);
+}
+
 tnd_status_t tnd_graph_check(tnd_graph_t *self)
 {
     change(self);
@@ -443,6 +494,8 @@ tnd_status_t tnd_graph_check(tnd_graph_t *self)
         }
         return TND_FAILED;
     }
+    for (const tnd_program_array_t *array = self->first_array; array != NULL; array = array->next)
+        check_array(topology, array, diagnostics);
     const tnd_plan_t *plan = tnd_placement_resolve(&context, topology, self->purpose.data,
                                                    self->purpose.fallback_data, self->purpose.host);
     if (plan == NULL || tnd_diagnostics_count(diagnostics, TND_SEVERITY_ERROR) > 0)
@@ -452,6 +505,7 @@ tnd_status_t tnd_graph_check(tnd_graph_t *self)
     *whole = *plan;
     whole->directory = self->directory;
     whole->plugins = tnd_custom_plugins(self->custom);
+    whole->arrays = self->first_array;
     self->plan = whole;
     return TND_OK;
 }

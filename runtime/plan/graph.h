@@ -39,6 +39,10 @@ void tnd_graph_set(tnd_graph_t *self, const char *key, const char *value);
 /*  Adds an overlay, given as text. */
 void tnd_graph_place(tnd_graph_t *self, const char *overlay_yaml);
 
+/*  Passes an array of the program to a reader (see <tundish/tundish.h>). */
+void tnd_graph_array(tnd_graph_t *self, const char *name, const char *column, tnd_dtype_t dtype,
+                     uint32_t rank, const uint64_t *shape, const void *data);
+
 /*  The purpose of a check. */
 typedef struct {
     const char *data;          /* value of ${data}, overriding the files; may be NULL */

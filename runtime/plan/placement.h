@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "runtime/core/protocol/admission.h"
+#include "runtime/data/program_array.h"
 #include "runtime/option/spec.h"
 #include "runtime/topology/topology.h"
 #include "runtime/base/status.h"
@@ -74,10 +75,11 @@ typedef struct {
 } tnd_chain_plan_t;
 
 typedef struct tnd_plan {
-    const char *name;               /* of the graph */
-    const char *directory;          /* of its first file, searched for plugins; NULL: not known */
-    const char *plugins;            /* a line for each, with its build; NULL: not known */
-    const tnd_topology_t *topology; /* that it places */
+    const char *name;      /* of the graph */
+    const char *directory; /* of its first file, searched for plugins; NULL: not known */
+    const char *plugins;   /* a line for each, with its build; NULL: not known */
+    const tnd_program_array_t *arrays; /* of the program, for its readers; NULL: none */
+    const tnd_topology_t *topology;    /* that it places */
     uint64_t seed;
     uint32_t lanes;
     uint64_t fingerprint[2];

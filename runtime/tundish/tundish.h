@@ -72,6 +72,21 @@ TND_API void tnd_graph_add(tnd_graph_t *graph, const char *name, const char *kin
                            const char *options);
 /*  Adds links: "read -> prep -> batch -> feed <-> mean". */
 TND_API void tnd_graph_link(tnd_graph_t *graph, const char *path);
+/*  Passes an array of the program to the reader called `name`, whose source is `memory`: column
+ *  `column` of its rows, which are not copied.  The array is contiguous, in C order, and aligned to its
+ *  elements; `shape` has `rank` numbers, of which the first one is the number of rows, so a column
+ *  of scalars has rank 1.  A reader may get several arrays, of the same number of rows.  If the
+ *  graph declares its columns, `memory: {x: {dtype: f32, shape: [8]}}`, each needs an array of this
+ *  type and shape.  In a run on several hosts, each program passes the arrays of its own readers.
+ *
+ *  Ownership: `data` stays the caller's.  It must remain valid and unchanged until all sessions of the
+ *  graph are destroyed; the library never writes to it.  The texts and `shape` are copied.
+ *  Threads: as the graph; during a session, any thread of the library reads the array.
+ *  Errors: collected as those of other calls; a type or shape that is not as declared fails the
+ *  session. */
+TND_API void tnd_graph_array(tnd_graph_t *graph, const char *name, const char *column,
+                             tnd_dtype_t dtype, uint32_t rank, const uint64_t *shape,
+                             const void *data);
 /*  Changes one value: "batch.size", "256"; "seed", "8". */
 TND_API void tnd_graph_set(tnd_graph_t *graph, const char *key, const char *value);
 /*  An overlay as text: hosts, workers, devices. */

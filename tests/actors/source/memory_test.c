@@ -1,7 +1,5 @@
 /*  Covers actors/source/memory.c: arrays of a program and numbers of a topology file are rows like
  *  any other. */
-#include "actors/source/memory.h"
-
 #include "tests/actors/source/opened.h"
 
 Test(memory, arrays_of_the_program_are_read_without_copying)
@@ -9,17 +7,23 @@ Test(memory, arrays_of_the_program_are_read_without_copying)
     static const float points[3][2] = {{1, 2}, {3, 4}, {5, 6}};
     static const int64_t labels[3] = {7, 8, 9};
     static const uint64_t index[] = {2, 0};
-    const tnd_memory_columns_t arrays = {
-        .rows = 3,
-        .count = 2,
-        .columns = {{"point", TND_F32, 1, {2}, points}, {"label", TND_I64, 0, {0}, labels}}};
-    const tnd_memory_options_t options = {.arrays = &arrays};
-    opened_t opened = {.source = &tnd_source_memory, .block_pool = tnd_block_pool_new()};
+    const tnd_program_array_t label = {
+        .actor = "read", .column = "label", .dtype = TND_I64, .rows = 3, .data = labels};
+    const tnd_program_array_t arrays = {.next = &label,
+                                        .actor = "read",
+                                        .column = "point",
+                                        .dtype = TND_F32,
+                                        .rank = 1,
+                                        .shape = {2},
+                                        .rows = 3,
+                                        .data = points};
+    opened_t opened;
     tnd_error_t error;
-    opened.state = calloc(1, opened.source->state_bytes);
 
-    cr_assert_eq(opened.source->open(opened.state, &options, &opened.scope, &opened.facts, &error),
-                 TND_OK);
+    cr_assert_eq(open_scope(&opened, "source: memory",
+                            (tnd_source_scope_t){.lanes = 1, .arrays = &arrays, .actor = "read"},
+                            &error),
+                 TND_OK, "%s", error.text);
 
     cr_assert_eq(opened.facts.count, 3);
     tnd_block_t *block = read_rows(&opened, index, 2, &error);
@@ -27,23 +31,6 @@ Test(memory, arrays_of_the_program_are_read_without_copying)
     cr_assert_eq(*(const int64_t *)tnd_block_row(block, 1, 1), 7);
     tnd_block_drop(&block);
     close_source(&opened);
-}
-
-Test(memory, an_array_that_is_not_aligned_is_refused)
-{
-    _Alignas(4) static const char bytes[12];
-    const tnd_memory_columns_t arrays = {
-        .rows = 2, .count = 1, .columns = {{"x", TND_F32, 0, {0}, bytes + 1}}};
-    const tnd_memory_options_t options = {.arrays = &arrays};
-    const tnd_source_scope_t scope = {.lanes = 1};
-    void *state = calloc(1, tnd_source_memory.state_bytes);
-    tnd_source_facts_t facts;
-    tnd_error_t error;
-
-    cr_assert_eq(tnd_source_memory.open(state, &options, &scope, &facts, &error), TND_FAILED);
-
-    cr_assert_not_null(strstr(error.text, "column `x` is not aligned"));
-    free(state);
 }
 
 Test(memory, numbers_written_in_the_file_are_rows)

@@ -16,6 +16,7 @@ import ctypes
 import json
 import logging
 import os
+import pathlib
 import re
 import threading
 import typing
@@ -25,10 +26,15 @@ from ctypes import byref
 from . import _interrupts, _library
 from ._library import END, FAILED, OK, STOPPED, Why
 
-__all__ = ["Bad", "Batch", "DataWarning", "Error", "Feed", "Replica", "Report", "Session", "Spec", "Tensor", "feed"]
+__all__ = ["Bad", "Batch", "DataWarning", "Error", "Feed", "Replica", "Report", "Session", "Spec", "Tensor", "feed",
+           "get_include"]
 
 _REDUCTIONS = {"sum": 0, "mean": 1, "min": 2, "max": 3}
 _KINDS = {"?": "bool", **dict.fromkeys("efd", "f"), **dict.fromkeys("bhilq", "i"), **dict.fromkeys("BHILQ", "u")}
+
+
+_ARRAY_KINDS = {"b1": "bool", "f2": "f16", "f4": "f32", "f8": "f64",
+                **{f"{kind}{size}": f"{kind}{8 * size}" for kind in "iu" for size in (1, 2, 4, 8)}}
 
 
 class Error(RuntimeError):
@@ -402,22 +408,53 @@ class Feed:
             warnings.warn(f"{report.bad} of {report.read} rows read were bad and left out\n{report}", DataWarning, level)
 
 
+class _Array:
+    """An array of NumPy that a reader reads in place; `arguments` are those of tnd_graph_array."""
+
+    def __init__(self, actor, column, array):
+        what = f"array `{column}` of actor `{actor}`"
+        try:
+            found = array.__array_interface__
+        except AttributeError:
+            raise Error(f"{what} is a {type(array).__name__}, not an array of NumPy: pass numpy.asarray(...)") from None
+        kind, shape = found["typestr"], found["shape"]
+        name = str(array.dtype)
+        dtype = "bf16" if name == "bfloat16" else _ARRAY_KINDS.get(kind[1:])
+        if dtype is None:
+            raise Error(f"{what} has the dtype {name}, which no column has: convert it to one of "
+                        f"{', '.join(_library.DTYPES)}")
+        if kind[0] == ">":
+            raise Error(f"{what} is big-endian: pass array.astype(array.dtype.newbyteorder('='))")
+        if found.get("strides") is not None:
+            raise Error(f"{what} is not contiguous in C order: pass numpy.ascontiguousarray(array)")
+        if not shape:
+            raise Error(f"{what} is a single number: its first axis counts the rows")
+        self._array = array  # kept as long as it is read
+        self.arguments = (actor.encode(), column.encode(), _library.DTYPES.index(dtype), len(shape),
+                          (ctypes.c_uint64 * len(shape))(*shape), found["data"][0])
+
+
 class Session:
     """This process's part of a run.  The arguments are those of `tundish.feed`."""
 
-    def __init__(self, *files, host=None, data=None, settings=None):
+    def __init__(self, *files, host=None, data=None, settings=None, arrays=None):
         self.handle, self.interrupted, self._pulled = ctypes.c_void_p(), False, False
         self.loops, self._process = 0, os.getpid()  # loops of the main thread over feeds
         names = [os.fsencode(file) for file in files]
         settings = {**(settings or {}), **({} if data is None else {"data": json.dumps(os.fspath(data))})}
         texts = [(key.encode(), (value if isinstance(value, str) else json.dumps(value)).encode())
                  for key, value in settings.items()]
+        self._arrays = [_Array(actor, column, array) for actor, columns in (arrays or {}).items()
+                        for column, array in columns.items()]
         self._graph = ctypes.c_void_p(_library.graph_load((ctypes.c_char_p * len(names))(*names), len(names)))
         for key, text in texts:
             _library.graph_set(self._graph, key, text)
+        for array in self._arrays:
+            _library.graph_array(self._graph, *array.arguments)
         if _library.session_open(byref(self.handle), self._graph, host and host.encode()) != OK:
             text = re.sub(r"\n1 error$", "", _library.graph_errors(self._graph).decode().rstrip())
             _library.graph_destroy(byref(self._graph))
+            self._arrays = []
             raise Error(text)
         least = next((n for n, level in enumerate(_LEVELS) if _log.isEnabledFor(level)), len(_LEVELS) - 1)
         _library.session_log(self.handle, least, _take_line, None)
@@ -491,6 +528,7 @@ class Session:
         undone = _library.session_destroy(byref(self.handle)) == FAILED and not failed
         late = _library.graph_errors(self._graph).decode().rstrip()
         _library.graph_destroy(byref(self._graph))
+        self._arrays = []
         if not check:
             if undone and late:
                 _log.error("%s", late)
@@ -529,7 +567,7 @@ class Session:
             raise Error(_library.session_error(self.handle).decode() or otherwise)
 
 
-def feed(*files, host=None, feeder=None, data=None, settings=None):
+def feed(*files, host=None, feeder=None, data=None, settings=None, arrays=None):
     """Starts this process's part of a run and returns the feed of a feeder.
 
     files     a topology file and its overlays
@@ -537,8 +575,19 @@ def feed(*files, host=None, feeder=None, data=None, settings=None):
     feeder    the feeder; None: the first on this host
     data      the folder that ${data} means
     settings  values to change: {"batch.size": 256, "seed": 8}
+    arrays    arrays of NumPy for readers with `source: memory`: {"read": {"x": x, "y": y}}, of as many rows.
+              They are not copied, and must not change before the feed is closed.
     """
-    return Session(*files, host=host, data=data, settings=settings).feed(feeder)
+    return Session(*files, host=host, data=data, settings=settings, arrays=arrays).feed(feeder)
+
+
+def get_include():
+    """The folder of <tundish/tundish.h>, with which plugins are compiled: -I$(python3 -m tundish --include)."""
+    places = [pathlib.Path(__file__).with_name("include"), pathlib.Path(__file__).parents[3] / "runtime"]
+    for place in places:
+        if (place / "tundish/tundish.h").exists():
+            return str(place)
+    raise FileNotFoundError(f"tundish/tundish.h is in none of {', '.join(map(str, places))}")
 
 
 atexit.register(_interrupts.close_all)

@@ -17,7 +17,7 @@ graph_destroy v p       graph_errors s p        graph_load p pz         graph_se
 session_destroy i p     session_digest b psp    session_drain v p       session_error s p
 session_feed p ps       session_metric b pssp   session_open i pps      session_stop v p
 session_bad b psup      session_log v pipp      session_summary b psp
-session_finish i p      session_drain_on_signals i p
+graph_array v pssiupp   session_finish i p      session_drain_on_signals i p
 session_wait i p        feed_next i p           feed_restore i pppp     feed_run i pppp
 feed_save i pppp        feed_schema p p         feed_steps w p          replica_dlpack p ps
 replica_epoch w p       replica_error v ps      replica_id u p          replica_last b p
