@@ -101,17 +101,26 @@ static bool split_name(const char *name, char file[64], char table[64])
  *  loader finds it, the one beside the program is loaded. */
 static bool load_own_library(void)
 {
-    static const char name[] = "libtundish.so.0";
+    /* A wheel has the second one. */
+    static const char *const files[] = {"libtundish.so.0", "libtundish.so",
+                                        "../" TND_PLUGIN_NEAR "/../libtundish.so.0"};
     char program[512] = "", path[1024];
     ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
     const char *slash = length > 0 ? strrchr(program, '/') : NULL;
-    const char *const folders[] = {"", "../" TND_PLUGIN_NEAR "/../"};
-    for (size_t i = 0; slash != NULL && i < 2; i++) {
-        snprintf(path, sizeof path, "%.*s/%s%s", (int)(slash - program), program, folders[i], name);
+    for (size_t i = 0; slash != NULL && i < sizeof files / sizeof files[0]; i++) {
+        snprintf(path, sizeof path, "%.*s/%s", (int)(slash - program), program, files[i]);
         if (access(path, R_OK) == 0 && dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE) != NULL)
             return true;
     }
     return false;
+}
+
+/*  Shows the functions of this library to plugins, if the program has loaded it for itself only. */
+static bool show_own_functions(void)
+{
+    Dl_info of;
+    return dladdr(&tnd_abi_of_plugins, &of) != 0 && of.dli_fname != NULL &&
+           dlopen(of.dli_fname, RTLD_NOW | RTLD_GLOBAL | RTLD_NOLOAD) != NULL;
 }
 
 static tnd_status_t open_library(void **library_p, const char *folder, const char *what,
@@ -125,7 +134,10 @@ static tnd_status_t open_library(void **library_p, const char *folder, const cha
     char why[256];
     int flags = RTLD_NOW | RTLD_LOCAL | (stays ? RTLD_NODELETE : 0);
     *library_p = tnd_library_load(search->path, flags, why, sizeof why);
-    if (*library_p == NULL && strstr(why, "libtundish.so") != NULL && load_own_library())
+    bool again =
+        *library_p == NULL && ((strstr(why, "libtundish.so") != NULL && load_own_library()) ||
+                               (strstr(why, "symbol: tnd_") != NULL && show_own_functions()));
+    if (again)
         *library_p = tnd_library_load(search->path, flags, why, sizeof why);
     if (*library_p == NULL)
         return tnd_fail(error, "%s cannot be loaded: %s", search->path, why);
