@@ -70,8 +70,16 @@ static void find_difference(const char *was, const char *is, char *text, size_t 
         same++;
     for (size_t end; (end = entry + entry_bytes(was + entry)) < same; entry = end + 1)
         line = was[end] == '\n' ? end + 1 : line;
-    entry += strspn(was + entry, " ");
     size_t name = strcspn(was + line, ": ");
+    size_t end = entry + entry_bytes(was + entry);
+    bool more = is[same] == ',', fewer = was[same] == ',';
+    if (end == same && more != fewer && same == entry + entry_bytes(is + entry)) {
+        const char *one = (more ? is : was) + same + 1 + strspn((more ? is : was) + same + 1, " ");
+        snprintf(text, room, "%.*s: `%.*s` %s", (int)name, was + line, (int)entry_bytes(one), one,
+                 more ? "was not given" : "was given");
+        return;
+    }
+    entry += strspn(was + entry, " ");
     snprintf(text, room, "%.*s: `%.*s` was `%.*s`", (int)name, was + line,
              (int)entry_bytes(is + entry), is + entry, (int)entry_bytes(was + entry), was + entry);
 }

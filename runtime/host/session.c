@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "runtime/base/allocation.h"
 #include "runtime/base/drain_signals.h"
@@ -14,6 +15,7 @@
 #include "runtime/feed/feed.h"
 #include "runtime/log/session_log.h"
 #include "runtime/resources/descriptors.h"
+#include "runtime/observe/failed_run.h"
 #include "runtime/observe/run_summary.h"
 
 /*  The context of the observer. */
@@ -171,6 +173,8 @@ tnd_status_t tnd_session_open_plan(tnd_session_t **session_p, const tnd_plan_t *
     }
     session->network = tnd_network->create();
     config.transport_context = session->network;
+    if (config.host == 0)
+        tnd_failed_run_forget(whole.name);
     tnd_status_t status = tnd_host_new(&session->host, &config, error);
     if (status != TND_OK) {
         tnd_network->destroy(&session->network);
@@ -548,6 +552,23 @@ tnd_status_t tnd_session_finish(tnd_session_t *session)
     return saved == TND_OK ? status : TND_FAILED;
 }
 
+/*  What inspectors show of a run that failed; its statistics end with the process. */
+static void leave_note(tnd_session_t *session)
+{
+    static const int codes[] = {[TND_OUTCOME_FAILED] = 1,
+                                [TND_OUTCOME_LOST] = 75,
+                                [TND_OUTCOME_UNUSABLE] = 78}; /* of `tundish run` */
+    const tnd_host_config_t *config = tnd_host_config(session->host);
+    tnd_outcome_t outcome = tnd_host_wait(session->host, TND_NEVER);
+    if (config->host != 0 || status_of(outcome) != TND_FAILED)
+        return;
+    tnd_failed_run_t note = {.process = (int)getpid(), .code = codes[outcome]};
+    snprintf(note.run, sizeof note.run, "%s", config->plan->name);
+    snprintf(note.host, sizeof note.host, "%s", config->plan->hosts[0].name);
+    snprintf(note.why, sizeof note.why, "%s", tnd_host_why(session->host));
+    tnd_failed_run_write(&note);
+}
+
 tnd_status_t tnd_session_destroy(tnd_session_t **session_p)
 {
     if (*session_p == NULL)
@@ -568,6 +589,7 @@ tnd_status_t tnd_session_destroy(tnd_session_t **session_p)
         tnd_host_stop(session->host);
     }
     tnd_status_t status = status_of(tnd_host_wait(session->host, TND_NEVER));
+    leave_note(session);
     if (saved != TND_OK || session->misnamed)
         status = TND_FAILED;
     tnd_host_join(session->host);

@@ -20,7 +20,7 @@ from ps import SCHEMA
 from runs import PLUGINS, graph, Started
 
 KEYS = {"rows", "rows_per_second", "bytes_per_second", "steps", "epochs", "stream_digest", "model_digest", "seconds", "actors", "results", "labels",
-        "chains", "bad", "versions", "seed", "fingerprint", "look", "history"}
+        "chains", "bad", "versions", "seed", "fingerprint", "look", "history", "ended"}
 
 
 def test_the_report_says_what_was_done(folder):
@@ -270,7 +270,29 @@ def test_a_missing_data_file_is_known_when_it_is_opened(folder):
     code, _, err = run("run", path, "--report", folder / "r.json", env=PLUGINS)
     same(code, 78)
     holds(err, str(folder / "y.npy"))
-    assert not (folder / "r.json").exists()
+    told = json.loads((folder / "r.json").read_text())
+    same((told["ended"]["code"], told["ended"]["outcome"], told["steps"]), (78, "unusable", 0))
+    holds(told["ended"]["message"], str(folder / "y.npy"))
+
+
+def test_a_run_that_fails_writes_its_report(folder):
+    path = graph(folder, step=", fail_at: 2")
+    code, _, err = run("run", path, "--report", folder / "r.json", "--json", env=PLUGINS)
+    same(code, 1)
+    told = json.loads((folder / "r.json").read_text())
+    same(told["ended"], {"code": 1, "outcome": "failed", "message": err.strip().removeprefix("tundish run: ")})
+    same((told["steps"], told["rows"]["fed"]), (2, 64))
+    same(set(told), KEYS)
+
+
+def test_how_a_run_ended_is_in_its_report(folder):
+    same(run("run", graph(folder), "--report", folder / "r.json", env=PLUGINS)[0], 0)
+    same(json.loads((folder / "r.json").read_text())["ended"], {"code": 0, "outcome": "done", "message": None})
+    started = Started("run", graph(folder, read=", epochs: forever"), "--report", folder / "r.json")
+    started.until("epoch")
+    started.process.send_signal(signal.SIGINT)
+    same(started.end(), 130)
+    same(json.loads((folder / "r.json").read_text())["ended"], {"code": 130, "outcome": "drained", "message": None})
 
 
 def test_metrics_on_a_full_disk_end_with_a_whole_line_and_the_run_continues(folder):

@@ -5,11 +5,12 @@ import os
 import re
 import signal
 import subprocess
+import sys
 import time
 
 import numpy
 
-from command import BUILD, TUNDISH, holds, main, run, same, topology
+from command import BUILD, FED, FEED, ROOT, TUNDISH, arrays, holds, main, run, same, topology
 from ps import hanging, in_step, until
 
 
@@ -31,6 +32,52 @@ def test_a_step_that_does_not_return_is_the_bottleneck(folder):
         told, = [one for one in json.loads(out)["runs"] if one["run"] == "stuck"]
         same((code, told["flows"], told["pid"], told["actor"]), (11, False, process.pid, "feed"))
         holds(told["sentence"], f"whose process {process.pid} is stopped")
+
+
+def test_a_run_that_failed_is_shown_until_it_is_started_again(folder):
+    pages = folder / "pages"
+    pages.mkdir()
+    environment = {"XDG_RUNTIME_DIR": str(pages), "TUNDISH_PLUGIN_PATH": str(BUILD / "tests")}
+    arrays(folder)
+    path = topology(folder, top="name: broken\n", links=FED, actors=FEED % ", step: {plugin: probe, fail_at: 2}")
+    code, _, err = run("run", path, "--quiet", env=environment)
+    same(code, 1)
+    message = err.strip().removeprefix("tundish run: ")
+    code, out, err = run("why", "broken", env=environment)
+    same((code, err), (1, ""))
+    assert re.fullmatch(rf"broken \(process \d+ on host local\) failed \d s ago with exit code 1: {re.escape(message)}\n",
+                        out), out
+    told, = json.loads(run("why", "broken", "--json", env=environment)[1])["failed"]
+    same((told["run"], told["host"], told["code"], told["message"]), ("broken", "local", 1, message))
+    code, out, _ = run("why", "other", env=environment)
+    same((code, out), (1, ""))
+    note = pages / "tundish-broken.failed"
+    now = time.time()
+    os.utime(note, (now - 595, now - 595))
+    assert re.search(r"^broken .* failed 59[5-9] s ago", run("why", env=environment)[1], re.M)
+    os.utime(note, (now - 601, now - 601))
+    code, out, err = run("why", "broken", env=environment)
+    same((code, out), (1, ""))
+    holds(err, "no run `broken` on this machine")
+    assert not note.exists()
+    same(run("run", path, "--quiet", env=environment)[0], 1)
+    assert note.exists()
+    topology(folder, top="name: broken\n", links=FED, actors=FEED % "")
+    same(run("run", path, "--quiet", env=environment)[0], 0)
+    assert not note.exists()
+
+
+def test_a_program_that_failed_is_shown_too(folder):
+    environment = {**os.environ, "XDG_RUNTIME_DIR": str(folder), "TUNDISH_LIBRARY": str(BUILD / "libtundish.so"),
+                   "PYTHONPATH": str(ROOT / "tools/python")}
+    arrays(folder)
+    path = topology(folder, top="name: program\n", links=FED, actors=FEED % "")
+    (folder / "y.npy").unlink()
+    program = f"import tundish\nwith tundish.feed({str(path)!r}) as feed:\n    pass\n"
+    same(subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, timeout=60).returncode, 1)
+    code, out, _ = run("why", "program", env=environment)
+    same(code, 1)
+    holds(out, "program (process ", "with exit code 78: ", f"{folder}/y.npy")
 
 
 def test_the_last_events_of_a_killed_process_are_shown(folder):

@@ -10,6 +10,7 @@
 #include "tools/cli/load.h"
 #include "tools/cli/log.h"
 #include "tools/cli/opening_progress.h"
+#include "tools/report/memory.h"
 #include "tools/rows/head_plan.h"
 #include "tools/rows/npz.h"
 #include "tools/rows/contact_sheet.h"
@@ -206,6 +207,7 @@ static int run_session(head_t *head)
     tnd_session_wishes_t wishes = {.steps_max = TND_UNKNOWN,
                                    .start = head->request->position != NULL ? &head->start : NULL,
                                    .observer = &observer,
+                                   .review = &tnd_memory_review,
                                    .graph = head->graph};
     tnd_error_t error;
     if (tnd_descriptors_check(&head->plan.plan, 0, &tnd_network->cost, &error) != TND_OK) {
@@ -328,8 +330,8 @@ const tnd_command_t tnd_command_head = {
         "  0   shown\n"
         "  1   the data could not be read\n"
         "  2   usage\n"
-        "  78  the topology is wrong, a file cannot be used when it is opened, or there are too\n"
-        "      few file descriptors\n"
+        "  78  the topology is wrong, a file cannot be used when it is opened, or there is not\n"
+        "      enough memory or too few file descriptors\n"
         "  128+n  killed by signal n: 139 is a crash of an operation, which is named\n",
     .operands_min = 1,
     .run = head_graph,

@@ -42,7 +42,9 @@ typedef struct {
     tnd_session_t *session;
     pthread_mutex_t lock; /* protects `session`: a signal may arrive while it ends */
     bool over;
-    int code;          /* set when the run is over */
+    int code;             /* set when the run is over */
+    tnd_report_end_t end; /* how the run ended; the message is `why` */
+    char why[512];
     uint64_t drain_ns; /* when to report what a drain waits for; 0: never, or it was reported */
     uint64_t leave_ns; /* 0: no second signal came */
     uint64_t wait_ns;  /* when to report what the start waits for; 0: never */
@@ -279,45 +281,48 @@ static const char *why_dropped(const char *path)
     return file ? "its disk took nothing for more than a second" : "it was not read in time";
 }
 
+/*  A run that was done has failed after all. */
+static void spoil(run_t *run, const char *text)
+{
+    if (run->end.code != TND_EXIT_OK && run->end.code != TND_EXIT_DRAINED)
+        return;
+    run->end.code = TND_EXIT_FAILED;
+    snprintf(run->why, sizeof run->why, "%s", text);
+}
+
 /*  Completes the output files; a file that could not be written is an error. */
-static int close_files(run_t *run, tnd_outcome_t outcome, int code, uint64_t until_ns)
+static void close_files(run_t *run, uint64_t until_ns)
 {
     tnd_error_t error;
     uint64_t dropped;
     if (tnd_metrics_close(&run->metrics, until_ns - log_wait_ns, &dropped, &error) != TND_OK) {
         complain(run, error.text);
-        code = code == TND_EXIT_OK ? TND_EXIT_FAILED : code;
+        spoil(run, error.text);
     }
     if (dropped > 0)
         tnd_log_complain(&run->log, run->plan->hosts[run->host].name, "run",
                          "%s: %" PRIu64 " lines were dropped: %s", run->request->metrics, dropped,
                          why_dropped(run->request->metrics));
-    if (outcome != TND_OUTCOME_DONE && outcome != TND_OUTCOME_DRAINED) {
-        tnd_report_abandon(&run->report);
-    } else if (tnd_report_close(&run->report, &run->summary, run->account.text, &error) != TND_OK) {
+    if (tnd_report_close(&run->report, &run->summary, run->account.text, &run->end, &error) !=
+        TND_OK) {
         complain(run, error.text);
-        code = code == TND_EXIT_OK ? TND_EXIT_FAILED : code;
+        spoil(run, error.text);
     }
-    return code;
 }
 
-/*  Whether this host fits into its `memory:` and into the machine. */
-static bool fits(const tnd_plan_t *plan, uint32_t host, const tnd_stream_t *streams,
-                 uint32_t *workers_p, tnd_diagnostics_t *found)
+/*  The last output of a run. */
+static void end_output(run_t *run, uint64_t until_ns)
 {
-    size_t before = tnd_diagnostics_count(found, TND_SEVERITY_ERROR);
-    tnd_preflight_t preflight = {
-        .chains = tnd_allocate_zeroed(plan->chain_count, sizeof *preflight.chains)};
-    for (uint32_t c = 0; c < plan->chain_count; c++)
-        preflight.chains[c] = (tnd_preflight_chain_t){.known = true, .stream = streams[c]};
-    *workers_p = tnd_memory_check(plan, host, &preflight, found);
-    free(preflight.chains);
-    return tnd_diagnostics_count(found, TND_SEVERITY_ERROR) == before;
+    if (!end_lines(run, until_ns) && run->end.code == TND_EXIT_OK) {
+        tnd_complain("run", "cannot write to stdout: the output is incomplete; is the disk full?");
+        run->end.code = TND_EXIT_FAILED;
+    }
+    if (run->request->json && run->host == 0)
+        tnd_report_print(&run->summary, run->account.text, &run->end, stdout);
 }
 
 static int perform(run_t *run, tnd_graph_t *graph)
 {
-    static const tnd_review_t review = {fits};
     tnd_observer_t observer = {
         .context = run,
         .state = tnd_run_summary_state,
@@ -338,7 +343,7 @@ static int perform(run_t *run, tnd_graph_t *graph)
         .steps_max = run->request->steps,
         .save = run->request->save,
         .observer = &observer,
-        .review = &review,
+        .review = &tnd_memory_review,
         .keeps = true,
     };
     tnd_signals_t signals = {.signal = on_signal, .tick = on_tick, .context = run};
@@ -355,9 +360,11 @@ static int perform(run_t *run, tnd_graph_t *graph)
         tnd_signals_end(&signals);
         uint64_t until = tnd_clock_now() + observers_wait_ns;
         fputs(tnd_graph_errors(graph), tnd_line_writer_stream(run->err));
-        int failed = close_files(run, TND_OUTCOME_FAILED, TND_EXIT_FAILED, until);
-        (void)end_lines(run, until);
-        return failed;
+        snprintf(run->why, sizeof run->why, "%s", tnd_graph_errors(graph));
+        run->end = (tnd_report_end_t){TND_OUTCOME_FAILED, TND_EXIT_FAILED, run->why};
+        close_files(run, until);
+        end_output(run, until);
+        return run->end.code;
     }
     tnd_crash_arm(run->plan, run->session);
     tnd_signals_begin(&signals);
@@ -369,8 +376,9 @@ static int perform(run_t *run, tnd_graph_t *graph)
     tnd_process_supervisor_end(&supervisor);
     tnd_outcome_t outcome = tnd_session_outcome(run->session);
     int code = code_of(outcome);
-    char why[512], unsaved[512];
-    snprintf(why, sizeof why, "%s", tnd_session_error(run->session));
+    char unsaved[512];
+    snprintf(run->why, sizeof run->why, "%s", tnd_session_error(run->session));
+    run->end = (tnd_report_end_t){outcome, code, run->why};
     tnd_session_unsaved(run->session, unsaved, sizeof unsaved);
     if (outcome == TND_OUTCOME_DONE || outcome == TND_OUTCOME_DRAINED)
         tnd_progress_clear(&run->progress);
@@ -393,23 +401,17 @@ static int perform(run_t *run, tnd_graph_t *graph)
     tnd_crash_disarm();
     tnd_log_end(&run->log);
     tnd_progress_clear(&run->progress);
-    if (code != TND_EXIT_OK && why[0] != '\0' && !told)
-        complain(run, why);
+    if (code != TND_EXIT_OK && run->why[0] != '\0' && !told)
+        complain(run, run->why);
     if (outcome == TND_OUTCOME_DONE || outcome == TND_OUTCOME_DRAINED)
         tnd_progress_end(&run->progress, outcome == TND_OUTCOME_DRAINED);
-    code = close_files(run, outcome, code, until);
     if (unsaved[0] != '\0') {
         complain(run, unsaved);
-        code = code == TND_EXIT_OK || code == TND_EXIT_DRAINED ? TND_EXIT_FAILED : code;
+        spoil(run, unsaved);
     }
-    if (!end_lines(run, until) && code == TND_EXIT_OK) {
-        tnd_complain("run", "cannot write to stdout: the output is incomplete; is the disk full?");
-        code = TND_EXIT_FAILED;
-    }
-    if (run->request->json && leads &&
-        (outcome == TND_OUTCOME_DONE || outcome == TND_OUTCOME_DRAINED))
-        tnd_report_print(&run->summary, run->account.text, stdout);
-    return code;
+    close_files(run, until);
+    end_output(run, until);
+    return run->end.code;
 }
 
 /*  Whether the model of --save can be written, as far as that is known before the start. */
@@ -558,10 +560,10 @@ const tnd_command_t tnd_command_run = {
         "carry only workers.  Ctrl-C ends this process, and the run continues.\n"
         "\n"
         "Ctrl-C, SIGTERM, SIGUSR1 or SIGUSR2 for any host drains the run: every replica finishes\n"
-        "the same last step, a checkpoint and the report are written.  Launchers repeat such\n"
-        "signals, which changes nothing; Ctrl-C while it drains ends the run at once, even during "
-        "a\n"
-        "step or a read.\n"
+        "the same last step, and a checkpoint is written.  Launchers repeat such signals, which\n"
+        "changes nothing; Ctrl-C while it drains ends the run at once, even during a step or a\n"
+        "read.  The report is written however the run ends; `ended` in it has exit code, outcome\n"
+        "(done, drained, stopped, failed, lost, unusable) and message.\n"
         "\n"
         "--save FILE writes the model of the first chain, as `save` of its step defines, when\n"
         "the run is done or drained; all replicas have the same model.  The file is written\n"

@@ -3,7 +3,9 @@
 #include <string.h>
 #include <time.h>
 
+#include "runtime/observe/failed_run.h"
 #include "tools/cli/command.h"
+#include "tools/cli/json.h"
 #include "tools/events/event_text.h"
 #include "tools/events/last_events.h"
 #include "tools/remote/remote_hosts.h"
@@ -111,6 +113,52 @@ static void show_last(const tnd_verdict_t *verdict, const tnd_inspection_t *made
         fputs("]}", stdout);
 }
 
+enum { FAILED_MAX = 32 };
+
+/*  Runs of this machine that failed and were not started again. */
+static size_t read_failed(const tnd_request_t *request, const tnd_inspection_t *made,
+                          tnd_failed_run_t failed[FAILED_MAX])
+{
+    if (request->leader != NULL)
+        return 0;
+    size_t kept = 0, count = tnd_failed_runs_read(NULL, failed, FAILED_MAX);
+    for (size_t i = 0; i < count; i++)
+        if (tnd_request_names(request, failed[i].run) &&
+            !tnd_inspection_has(made, failed[i].run, false))
+            failed[kept++] = failed[i];
+    return kept;
+}
+
+static void show_failed(const tnd_failed_run_t *failed, size_t count, bool json)
+{
+    if (json)
+        fputs(",\"failed\":[", stdout);
+    for (size_t i = 0; i < count; i++) {
+        const tnd_failed_run_t *one = &failed[i];
+        double ago = (double)one->ago_ns * 1e-9;
+        if (!json) {
+            printf("%s (process %d on host %s) failed %.0f s ago with exit code %d: %s\n", one->run,
+                   one->process, one->host, ago, one->code, one->why);
+            continue;
+        }
+        tnd_json_begin(stdout, i > 0, "run", one->run);
+        tnd_json_member(stdout, "host", one->host);
+        printf(",\"pid\":%d,\"code\":%d,\"seconds_ago\":%.1f", one->process, one->code, ago);
+        tnd_json_member(stdout, "message", one->why);
+        fputc('}', stdout);
+    }
+    if (json)
+        fputc(']', stdout);
+}
+
+static bool has_failed(const tnd_failed_run_t *failed, size_t count, const char *run)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(failed[i].run, run) == 0)
+            return true;
+    return false;
+}
+
 static int why(const tnd_request_t *request)
 {
     tnd_remote_hosts_t *hosts;
@@ -144,16 +192,23 @@ static int why(const tnd_request_t *request)
         show_last(&verdict, after, process, request->json);
         first = false;
     }
+    tnd_failed_run_t failed[FAILED_MAX];
+    size_t failures = read_failed(request, after, failed);
+    code = failures > 0 && code < TND_EXIT_FAILED ? TND_EXIT_FAILED : code;
     if (request->json)
-        fputs("]}\n", stdout);
-    else if (first && request->file_count == 0)
+        fputs("]", stdout);
+    show_failed(failed, failures, request->json);
+    if (request->json)
+        fputs("}\n", stdout);
+    else if (first && failures == 0 && request->file_count == 0)
         fprintf(stderr, "%s\n",
                 tnd_absent_run_text(NULL, request->leader, after, absent, sizeof absent));
     if (first && request->leader != NULL)
         code = TND_EXIT_FAILED;
     for (size_t i = 0; i < request->file_count; i++) {
         if (tnd_inspection_has(after, request->files[i], false) ||
-            tnd_inspection_has(after, request->files[i], true))
+            tnd_inspection_has(after, request->files[i], true) ||
+            has_failed(failed, failures, request->files[i]))
             continue;
         tnd_complain(
             "why", "%s",
@@ -199,6 +254,10 @@ const tnd_command_t tnd_command_why = {
         "with what its actors did last, and with its last events: of each thread the last one of\n"
         "each kind, at most 16 of the last 5 s.\n"
         "\n"
+        "A run that failed is shown for 10 minutes after its end, on the machine of its leader, "
+        "with\n"
+        "its exit code and message, until a run of its name is started again.\n"
+        "\n"
         "Processes of hosts on other machines are judged too with --via 'ssh {address}'; see\n"
         "`tundish ps --help`.  A host that does not answer is named on stderr.  --leader looks at\n"
         "the hosts of one run by its leader.\n"
@@ -210,9 +269,11 @@ const tnd_command_t tnd_command_why = {
         "\"sentence\",\"actor\",\"host\",\"device\",\"pid\",\"limit\",\"faults\",\"chain\"}]}.  "
         "`limit` is null\n"
         "or has reason (work, step, program, depth, link), share of the time, advice, and the\n"
-        "rate that it should give.  `chain` is the way of the waits.\n",
+        "rate that it should give.  `chain` is the way of the waits.  Beside `runs`, `failed` has\n"
+        "[{\"run\",\"host\",\"pid\",\"code\",\"seconds_ago\",\"message\"}].\n",
     .codes = "  0   rows flow in every run, or nothing runs and no RUN was given\n"
-             "  1   a RUN does not exist here, or a run was killed; --leader shows no run\n"
+             "  1   a RUN does not exist here, or a run was killed or failed; --leader shows\n"
+             "      no run\n"
              "  2   usage\n"
              "  10  rows flow, but something is wrong\n"
              "  11  no row is fed in a run, or a user paused it\n"

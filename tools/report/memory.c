@@ -4,9 +4,11 @@
 #include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "runtime/base/allocation.h"
 #include "runtime/base/limits.h"
 #include "runtime/text/quantity.h"
 #include "runtime/resources/process_memory.h"
@@ -181,3 +183,18 @@ void tnd_memory_preflight(tnd_preflight_t *preflight, tnd_graph_t *graph,
     for (uint32_t h = 0; h < plan->host_count; h++)
         (void)tnd_memory_check(plan, h, preflight, diagnostics);
 }
+
+static bool fits(const tnd_plan_t *plan, uint32_t host, const tnd_stream_t *streams,
+                 uint32_t *workers_p, tnd_diagnostics_t *found)
+{
+    size_t before = tnd_diagnostics_count(found, TND_SEVERITY_ERROR);
+    tnd_preflight_t preflight = {
+        .chains = tnd_allocate_zeroed(plan->chain_count, sizeof *preflight.chains)};
+    for (uint32_t c = 0; c < plan->chain_count; c++)
+        preflight.chains[c] = (tnd_preflight_chain_t){.known = true, .stream = streams[c]};
+    *workers_p = tnd_memory_check(plan, host, &preflight, found);
+    free(preflight.chains);
+    return tnd_diagnostics_count(found, TND_SEVERITY_ERROR) == before;
+}
+
+const tnd_review_t tnd_memory_review = {fits};

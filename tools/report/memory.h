@@ -12,6 +12,7 @@
 #define TND_TOOLS_REPORT_MEMORY_H
 
 #include "runtime/plan/placement.h"
+#include "runtime/host/host_config.h"
 #include "runtime/observe/memory_estimate.h"
 #include "tools/machine/preflight.h"
 
@@ -34,5 +35,8 @@ uint32_t tnd_memory_check(const tnd_plan_t *plan, uint32_t host, const tnd_prefl
 void tnd_memory_preflight(tnd_preflight_t *preflight, tnd_graph_t *graph,
                           tnd_diagnostics_t *diagnostics);
 void tnd_memory_free(tnd_memory_t *self);
+
+/*  Checks a host in this way once its data are open, before a session starts. */
+extern const tnd_review_t tnd_memory_review;
 
 #endif

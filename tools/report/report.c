@@ -22,11 +22,11 @@ void tnd_report_abandon(tnd_run_report_t *self)
 }
 
 tnd_status_t tnd_report_close(tnd_run_report_t *self, const tnd_run_summary_t *summary,
-                              const char *account, tnd_error_t *error)
+                              const char *account, const tnd_report_end_t *end, tnd_error_t *error)
 {
     if (self->output.out == NULL)
         return TND_OK;
-    tnd_report_print(summary, account, self->output.out);
+    tnd_report_print(summary, account, end, self->output.out);
     return tnd_output_close(&self->output, error);
 }
 
@@ -144,7 +144,23 @@ static void print_actor(const tnd_run_summary_actor_t *actor, FILE *out)
     fputs("}", out);
 }
 
-void tnd_report_print(const tnd_run_summary_t *summary, const char *account, FILE *out)
+static void print_end(const tnd_report_end_t *end, FILE *out)
+{
+    static const char *const names[] = {
+        [TND_OUTCOME_NONE] = "failed",       [TND_OUTCOME_DONE] = "done",
+        [TND_OUTCOME_DRAINED] = "drained",   [TND_OUTCOME_STOPPED] = "stopped",
+        [TND_OUTCOME_FAILED] = "failed",     [TND_OUTCOME_LOST] = "lost",
+        [TND_OUTCOME_UNUSABLE] = "unusable",
+    };
+    bool said = end->message != NULL && end->message[0] != '\0';
+    fprintf(out, ",\"ended\":{\"code\":%d", end->code);
+    tnd_json_member(out, "outcome", names[end->outcome]);
+    tnd_json_member(out, "message", said ? end->message : NULL);
+    fputc('}', out);
+}
+
+void tnd_report_print(const tnd_run_summary_t *summary, const char *account,
+                      const tnd_report_end_t *end, FILE *out)
 {
     const tnd_run_summary_chain_t *first = &summary->chains[0];
     fputc('{', out);
@@ -175,7 +191,9 @@ void tnd_report_print(const tnd_run_summary_t *summary, const char *account, FIL
     }
     fputs("},\"labels\":{", out);
     print_labels(summary, out);
-    fputs("},\"versions\":", out);
+    fputc('}', out);
+    print_end(end, out);
+    fputs(",\"versions\":", out);
     tnd_versions_print_json(out);
     fprintf(out, ",\"seed\":%" PRIu64 ",\"fingerprint\":", summary->plan->seed);
     tnd_json_hash(out, summary->plan->fingerprint);
