@@ -153,16 +153,25 @@ static void take_throttled(const group_t *group, const char *folder, tnd_group_l
     limits->throttled_ns = ns > limits->throttled_ns ? ns : limits->throttled_ns;
 }
 
-static void take_folder(const group_t *group, const char *folder, bool memory,
-                        tnd_group_limits_t *limits)
+static void take_tasks(const char *folder, tnd_group_limits_t *limits)
+{
+    char path[1200], line[64], *end;
+    snprintf(path, sizeof path, "%s/pids.max", folder);
+    if (!read_line(path, line, sizeof line))
+        return;
+    uint64_t tasks = strtoull(line, &end, 10);
+    if (end == line || tasks >= limits->tasks)
+        return;
+    limits->tasks = tasks;
+    snprintf(limits->tasks_by, sizeof limits->tasks_by, "%s", path);
+}
+
+static void take_processors(const group_t *group, const char *folder, tnd_group_limits_t *limits)
 {
     char path[1200], line[64];
     double quota = 0, period = 0;
-    if (!memory)
-        take_throttled(group, folder, limits);
-    if (memory) {
-        take_memory(folder, group->unified, limits);
-    } else if (group->unified) {
+    take_throttled(group, folder, limits);
+    if (group->unified) {
         snprintf(path, sizeof path, "%s/cpu.max", folder);
         if (read_line(path, line, sizeof line) && sscanf(line, "%lf %lf", &quota, &period) == 2)
             take_cores(path, quota, period, limits);
@@ -174,6 +183,17 @@ static void take_folder(const group_t *group, const char *folder, bool memory,
         if (read_line(path, line, sizeof line))
             take_cores(path, strtod(line, NULL), period, limits);
     }
+}
+
+static void take_folder(const group_t *group, const char *controller, const char *folder,
+                        tnd_group_limits_t *limits)
+{
+    if (strcmp(controller, "memory") == 0)
+        take_memory(folder, group->unified, limits);
+    else if (strcmp(controller, "pids") == 0)
+        take_tasks(folder, limits);
+    else
+        take_processors(group, folder, limits);
 }
 
 static void take_controller(const char *root, const char *process, const char *controller,
@@ -193,7 +213,7 @@ static void take_controller(const char *root, const char *process, const char *c
     snprintf(folder + least, sizeof folder - (size_t)least, "%s",
              strcmp(below, "/") != 0 ? below : "");
     for (;;) {
-        take_folder(&group, folder, strcmp(controller, "memory") == 0, limits);
+        take_folder(&group, controller, folder, limits);
         char *slash = strrchr(folder, '/');
         if (slash == NULL || slash < folder + least)
             return;
@@ -204,13 +224,15 @@ static void take_controller(const char *root, const char *process, const char *c
 void tnd_group_limits_read(const char *root, tnd_group_limits_t *limits)
 {
     char path[512];
-    *limits = (tnd_group_limits_t){.memory_bytes = UINT64_MAX, .cache_bytes = UINT64_MAX};
+    *limits = (tnd_group_limits_t){
+        .memory_bytes = UINT64_MAX, .cache_bytes = UINT64_MAX, .tasks = UINT64_MAX};
     snprintf(path, sizeof path, "%s/proc/meminfo", root);
     uint64_t available = sum_lines(path, "MemAvailable:");
     if (available > 0)
         take_cache(path, available * 1024, limits);
     take_controller(root, "self", "cpu", limits);
     take_controller(root, "self", "memory", limits);
+    take_controller(root, "self", "pids", limits);
 }
 
 void tnd_group_names(const char *root, int process, char *text, size_t room)
@@ -228,7 +250,8 @@ void tnd_group_limits_of(const char *root, int process, tnd_group_limits_t *limi
 {
     char number[16];
     snprintf(number, sizeof number, "%d", process);
-    *limits = (tnd_group_limits_t){.memory_bytes = UINT64_MAX, .cache_bytes = UINT64_MAX};
+    *limits = (tnd_group_limits_t){
+        .memory_bytes = UINT64_MAX, .cache_bytes = UINT64_MAX, .tasks = UINT64_MAX};
     take_controller(root, number, "cpu", limits);
 }
 

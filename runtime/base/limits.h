@@ -21,6 +21,8 @@ typedef struct {
     char cores_by[256];    /* the file that sets it; "": none */
     char memory_by[256];
     char cache_by[256];
+    uint64_t tasks; /* processes and threads; UINT64_MAX: no limit */
+    char tasks_by[256];
 } tnd_group_limits_t;
 
 /*  `root` is where /proc and /sys are: "" for this machine's. */

@@ -4,7 +4,7 @@ import json
 
 from command import BUILD, holds, main, run, same
 
-NAMES = ["cores", "memory", "descriptors", "/dev/shm", "statistics", "temporary", "ports", "ipc",
+NAMES = ["cores", "memory", "descriptors", "threads", "/dev/shm", "statistics", "temporary", "ports", "ipc",
          "clock", "huge pages", "libraries", "cuda"]
 
 

@@ -410,4 +410,15 @@ def test_a_reader_that_stops_reading_ends_it(folder):
     same((done.returncode, done.stderr), (0, ""))
 
 
+def test_head_obeys_the_memory_limit_as_run_does(folder):
+    numpy.save(folder / "x.npy", numpy.zeros((4096, 128), "f4"))
+    path = topology(folder, columns="x", batch="size: 4096", top="memory: 17MiB\n", actors="  feed: {kind: feeder}\n",
+                    links=["read -> batch -> feed"])
+    for command in ("run", "head"):
+        code, out, err = run(command, path)
+        same((code, out), (78, ""), command)
+        holds(err, "error[T065]", "`memory:` allows 17 MiB")
+    same(run("head", path, "--set", "memory=1GiB")[0], 0)
+
+
 main(globals())

@@ -86,6 +86,21 @@ def test_another_graph_is_refused_with_the_value_that_differs(folder):
           "`\"n\": [\"${data}/a; b, {c}.npy\"]`\n")
 
 
+def test_an_option_of_a_step_that_was_added_changed_or_removed_is_named(folder):
+    arrays(folder)
+    keep = ("--set", f"checkpoint.dir={folder / 'kept'}", "--set", "checkpoint.every=100 steps")
+
+    def step(options):
+        return topology(folder, links=FED, actors=FEED % f", step: {{plugin: probe{options}}}")
+    same(run("run", step(", rare_at: 12"), *keep, "--steps", "2", env=PLUGINS)[0], 0)
+    for options, words in ((", rare_at: 15", '`"rare_at": "15"` was `"rare_at": "12"`'),
+                           (", rare_at: 12, more: 1", '`"more": "1"` was not given'),
+                           ("", '`"rare_at": "12"` was given')):
+        code, _, err = run("run", step(options), *keep, "--resume", env=PLUGINS)
+        same(code, 78)
+        holds(err, f"belongs to another graph: feed: {words}\n")
+
+
 def test_an_operation_that_crashes_is_named_without_a_step(folder):
     numpy.save(folder / "n.npy", numpy.arange(100, dtype="u8"))
     path = topology(folder, columns="n", links=["read -> prep -> batch -> feed"],

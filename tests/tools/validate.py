@@ -27,7 +27,7 @@ def test_a_good_graph_is_ok(folder):
 
 def test_the_memory_of_devices_is_told(folder):
     arrays(folder)
-    path = topology(folder, batch="size: 32, replicas: 2", links=FED,
+    path = topology(folder, batch="size: 32, replicas: 2, remainder: drop", links=FED,
                     actors=FEED % ', devices: ["sim:[0-1]"], depth: 3, spare: 1, cast: {x: {to: f16}}')
     code, out, err = run("validate", path)
     same((code, err), (0, ""))
@@ -44,7 +44,7 @@ def test_the_memory_of_devices_is_told(folder):
 def test_auto_is_every_device_of_cuda_and_those_without_replicas_are_one_warning(folder):
     arrays(folder)
     driver = {"LD_LIBRARY_PATH": str(BUILD / "tests" / "support" / "cuda" / "whole"), "TND_CUDA_DEVICES": "5"}
-    path = topology(folder, batch="size: 32, replicas: 2", links=FED,
+    path = topology(folder, batch="size: 32, replicas: 2, remainder: drop", links=FED,
                     actors=FEED % ", devices: auto, depth: 3, spare: 1, cast: {x: {to: f16}}")
     code, out, err = run("validate", path, env=driver)
     same(code, 0)
@@ -669,6 +669,26 @@ def test_the_fingerprint_knows_the_graph_and_not_its_place(folder):
     same(fingerprint("--set", "feed.depth=5"), base)
     assert fingerprint("--set", "batch.size=31") != base
     assert fingerprint("--set", "seed=8") != base
+
+
+def test_replicas_without_rows_are_warned_about(folder):
+    """100 rows in batches of 32: the last one has 4, and the parts of a full batch are filled in order."""
+    arrays(folder)
+
+    def warned(batch, ops=""):
+        prep = f"  prep: {{kind: preprocessor, ops: [{ops}]}}\n" if ops else ""
+        path = topology(folder, batch=batch, actors=prep + "  feed: {kind: feeder}\n",
+                        links=["read -> prep -> batch -> feed" if ops else "read -> batch -> feed"])
+        code, _, err = run("validate", path)
+        same(code, 0, err)
+        return err
+    holds(warned("size: 32, replicas: 2"), "warning[T079]: batch: the last batch of an epoch has 4 of 32 rows, "
+          "all for the first 1 of 2 replicas", "weight")
+    holds(warned("size: 32, replicas: 16"), "all for the first 2 of 16 replicas")
+    for batch in ("size: 32", "size: 32, replicas: 2, remainder: drop", "size: 50, replicas: 2",
+                  "size: 32, replicas: 2, split: rebatch_legacy", "size: 6, replicas: 2"):
+        same(warned(batch).count("T079"), 0, batch)
+    same(warned("size: 32, replicas: 2", "filter: {expr: 'y > 0'}").count("T079"), 0)
 
 
 main(globals())

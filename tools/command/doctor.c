@@ -81,6 +81,10 @@ static void look_at_memory(tnd_facts_t *facts)
         facts->descriptors = files.rlim_cur == RLIM_INFINITY ? UINT64_MAX : files.rlim_cur;
         facts->descriptors_max = files.rlim_max == RLIM_INFINITY ? UINT64_MAX : files.rlim_max;
     }
+    struct rlimit tasks;
+    facts->tasks = UINT64_MAX;
+    if (geteuid() != 0 && getrlimit(RLIMIT_NPROC, &tasks) == 0 && tasks.rlim_cur != RLIM_INFINITY)
+        facts->tasks = tasks.rlim_cur;
 }
 
 /*  Whether a file can be created and filled in a folder. */

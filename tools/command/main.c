@@ -71,6 +71,8 @@ int main(int count, char **words)
 {
     /* If the reader of stdout closes it, the output ends, not the program. */
     signal(SIGPIPE, SIG_IGN);
+    /* A file that reaches the limit of its size is an error of the write. */
+    signal(SIGXFSZ, SIG_IGN);
     int code = serve(count, words);
     if (lost_output() && code == TND_EXIT_OK) {
         fprintf(stderr,

@@ -11,6 +11,7 @@
 #include "runtime/base/allocation.h"
 #include "runtime/base/clock.h"
 #include "runtime/resources/descriptors.h"
+#include "runtime/resources/threads.h"
 #include "runtime/host/join_request.h"
 #include "runtime/host/session.h"
 #include "tools/process/host_lock.h"
@@ -480,6 +481,19 @@ static int find_host(run_t *run)
     return TND_EXIT_PEER;
 }
 
+/*  Whether this process may open the descriptors and start the threads that it needs: with those of
+ *  signals, both writers of lines, and metrics, but without that of the log. */
+static bool may_start(const run_t *run)
+{
+    enum { OWN_THREADS = 3 };
+    tnd_error_t error;
+    if (tnd_descriptors_check(&run->whole, run->host, &tnd_network->cost, &error) == TND_OK &&
+        tnd_threads_check(&run->whole, run->host, OWN_THREADS, &error) == TND_OK)
+        return true;
+    tnd_complain("run", "%s", error.text);
+    return false;
+}
+
 /*  Checks of the command line that need the hosts. */
 static int prepare(run_t *run)
 {
@@ -495,10 +509,8 @@ static int prepare(run_t *run)
     if (only != NULL && run->host != 0)
         return tnd_usage_error("run", "%s is only for the first host, '%s', which is the leader",
                                only, run->plan->hosts[0].name);
-    if (tnd_descriptors_check(&run->whole, run->host, &tnd_network->cost, &error) != TND_OK) {
-        tnd_complain("run", "%s", error.text);
+    if (!may_start(run))
         return TND_EXIT_TOPOLOGY;
-    }
     if (tnd_host_lock(run->plan, run->host, &error) != TND_OK) {
         tnd_complain("run", "%s", error.text);
         return TND_EXIT_PEER;
@@ -583,7 +595,7 @@ const tnd_command_t tnd_command_run = {
         "  2    usage; an output file cannot be written\n"
         "  75   another host refused, is absent or was lost; or this run is already running\n"
         "  78   the topology is wrong, a file cannot be used when it is opened, or there is not\n"
-        "       enough memory or too few file descriptors\n"
+        "       enough memory, or too few file descriptors or threads\n"
         "  130  drained, or interrupted\n"
         "  128+n  killed by signal n: 139 is a crash of a step or an operation, which is named\n",
     .operands_min = 1,

@@ -91,6 +91,25 @@ static void judge_descriptors(const tnd_facts_t *facts, tnd_check_t *check)
                "needs");
 }
 
+/*  Processes and threads count alike. */
+static void judge_threads(const tnd_facts_t *facts, tnd_check_t *check)
+{
+    const tnd_group_limits_t *limits = &facts->limits;
+    bool group = limits->tasks < facts->tasks;
+    uint64_t most = group ? limits->tasks : facts->tasks;
+    say(check, "threads", "any number allowed");
+    if (most == UINT64_MAX)
+        return;
+    say(check, "threads", "%" PRIu64 " processes and threads allowed by %s", most,
+        group ? limits->tasks_by : "ulimit -u, for all of this user");
+    if (most < 32)
+        advise(check, TND_CHECK_BAD, "too few for most runs: raise the limit (%s)",
+               group ? "pids.max, docker run --pids-limit" : "ulimit -u");
+    else if (most < 256)
+        advise(check, TND_CHECK_WARNING, "few for many actors: raise the limit (%s)",
+               group ? "pids.max, docker run --pids-limit" : "ulimit -u");
+}
+
 static void judge_shared(const tnd_facts_t *facts, tnd_check_t *check)
 {
     if (facts->shared_reason[0] != '\0') {
@@ -195,6 +214,7 @@ void tnd_machine_check(const tnd_facts_t *facts, tnd_check_t checks[TND_CHECKS])
     judge_cores(facts, next++);
     judge_memory(facts, next++);
     judge_descriptors(facts, next++);
+    judge_threads(facts, next++);
     judge_shared(facts, next++);
     judge_folder("statistics", facts->pages_folder, facts->pages_reason, "XDG_RUNTIME_DIR", next++);
     judge_folder("temporary", facts->temporary_folder, facts->temporary_reason, "TMPDIR", next++);

@@ -18,6 +18,7 @@ typedef struct {
     tnd_group_limits_t limits;
     uint64_t memory_bytes, available_bytes;   /* of the machine; 0: unknown */
     uint64_t descriptors, descriptors_max;    /* soft and hard limit; UINT64_MAX: none */
+    uint64_t tasks;                           /* of this user; UINT64_MAX: any number */
     uint64_t shared_bytes, shared_free_bytes; /* of /dev/shm */
     const char *shared_reason;
     const char *pages_folder, *pages_reason;         /* the folder of statistics pages */
@@ -47,7 +48,7 @@ typedef struct {
     char advice[256]; /* what to do; "" */
 } tnd_check_t;
 
-enum { TND_CHECKS = 12 };
+enum { TND_CHECKS = 13 };
 
 /*  Fills all `checks`, in the order of display. */
 void tnd_machine_check(const tnd_facts_t *facts, tnd_check_t checks[TND_CHECKS]);

@@ -9,6 +9,7 @@
 #include "runtime/resources/resources.h"
 #include "tools/cli/opening_progress.h"
 #include "tools/machine/machine.h"
+#include "tools/machine/uneven_end.h"
 
 static const uint64_t show_every_ns = 50000000;
 
@@ -105,6 +106,9 @@ static void make(void *context, tnd_guarded_call_t *call, tnd_diagnostics_t *dia
                 tnd_resources_derive(plan, call, &self->chains[c].stream, diagnostics);
     for (uint32_t c = 0; c < plan->chain_count; c++)
         compare_columns(self, plan, c, diagnostics);
+    for (uint32_t c = 0; c < plan->chain_count; c++)
+        if (self->chains[c].known)
+            tnd_uneven_end_check(plan, c, &self->chains[c].stream, diagnostics);
 }
 
 /*  Shows what the call opens. */

@@ -192,13 +192,27 @@ static void add_feeder(maker_t *self, tnd_arena_t *arena, uint32_t replicas,
             connect(self, i, number);
 }
 
-static void add_host(tnd_head_plan_t *self, tnd_arena_t *arena, uint32_t feeder)
+/*  What the hosts may use together, because this process does the work of all; 0: one has no limit. */
+static uint64_t memory_of(const tnd_plan_t *plan)
+{
+    uint64_t bytes = 0;
+    for (uint32_t h = 0; h < plan->host_count; h++) {
+        if (plan->hosts[h].memory == 0 && !plan->hosts[h].isolated)
+            return 0;
+        bytes += plan->hosts[h].isolated ? 0 : plan->hosts[h].memory;
+    }
+    return bytes;
+}
+
+static void add_host(tnd_head_plan_t *self, tnd_arena_t *arena, uint32_t feeder,
+                     const tnd_plan_t *from)
 {
     static const char *const devices[] = {"cpu:0"};
     tnd_plan_host_t *host = tnd_arena_take(arena, sizeof *host);
     *host = (tnd_plan_host_t){.name = TND_HEAD_PLAN_FEEDER,
                               .address = "127.0.0.1",
                               .listen = "127.0.0.1",
+                              .memory = memory_of(from),
                               .devices = devices,
                               .device_count = 1};
     tnd_carrier_t *carriers = tnd_arena_array(arena, self->replicas, sizeof *carriers);
@@ -246,6 +260,6 @@ tnd_status_t tnd_head_plan_make(tnd_head_plan_t *self, tnd_arena_t *arena, const
     self->plan.instance_count = maker.instance_count;
     self->plan.edges = maker.edges;
     self->plan.edge_count = maker.edge_count;
-    add_host(self, arena, maker.instance_count - 1);
+    add_host(self, arena, maker.instance_count - 1, plan);
     return TND_OK;
 }

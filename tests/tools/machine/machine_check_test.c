@@ -14,11 +14,12 @@ static tnd_facts_t fine(void)
     return (tnd_facts_t){
         .online = 8,
         .allowed = 8,
-        .limits = {.memory_bytes = UINT64_MAX},
+        .limits = {.memory_bytes = UINT64_MAX, .tasks = UINT64_MAX},
         .memory_bytes = UINT64_C(16) << 30,
         .available_bytes = UINT64_C(8) << 30,
         .descriptors = 1024,
         .descriptors_max = 4096,
+        .tasks = UINT64_MAX,
         .shared_bytes = UINT64_C(8) << 30,
         .shared_free_bytes = UINT64_C(8) << 30,
         .shared_reason = "",
@@ -113,6 +114,16 @@ Test(machine_check, bounds_are_exact)
     expect(&facts, "cores", TND_CHECK_OK, "8 of processor time");
     facts.descriptors_max = 127;
     expect(&facts, "descriptors", TND_CHECK_BAD, "127");
+    facts.tasks = 256;
+    expect(&facts, "threads", TND_CHECK_OK, "256 processes and threads allowed by ulimit -u");
+    facts.tasks = 255;
+    expect(&facts, "threads", TND_CHECK_WARNING, "ulimit -u");
+    facts.tasks = 32;
+    expect(&facts, "threads", TND_CHECK_WARNING, "ulimit -u");
+    facts.limits.tasks = 31;
+    strcpy(facts.limits.tasks_by, "/sys/fs/cgroup/a/pids.max");
+    expect(&facts, "threads", TND_CHECK_BAD,
+           "31 processes and threads allowed by /sys/fs/cgroup/a/pids.max");
     facts.port_last = facts.port_first + 998;
     expect(&facts, "ports", TND_CHECK_WARNING, "ip_local_port_range");
     facts.port_last = facts.port_first + 999;
