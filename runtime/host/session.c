@@ -2,6 +2,7 @@
 #include "runtime/host/session.h"
 
 #include <inttypes.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -138,10 +139,20 @@ static tnd_status_t reserve_descriptors(const tnd_plan_t *plan, uint32_t host, u
     return tnd_fail(error, "host %s cannot start: %s", plan->hosts[host].name, why.text);
 }
 
+/*  A file that reaches the limit of its size is an error of the write, not the end of the program. */
+static void ignore_size_limit(void)
+{
+    struct sigaction action;
+    if (sigaction(SIGXFSZ, NULL, &action) == 0 && (action.sa_flags & SA_SIGINFO) == 0 &&
+        action.sa_handler == SIG_DFL)
+        (void)signal(SIGXFSZ, SIG_IGN);
+}
+
 tnd_status_t tnd_session_open_plan(tnd_session_t **session_p, const tnd_plan_t *counted,
                                    const tnd_session_wishes_t *wishes, tnd_error_t *error)
 {
     *session_p = NULL;
+    ignore_size_limit();
     tnd_plan_t whole = tnd_placement_whole(counted), *plan = &whole;
     tnd_host_config_t config = {
         .steps_max = wishes->steps_max,

@@ -43,7 +43,8 @@
  *  The only global state that a program can notice is a SIGBUS handler, installed when the first
  *  file is mapped: the loss of a page of that file becomes an error of the run.  Every other SIGBUS
  *  is passed on to the previous handler.  A program that installs its own handler later saves the
- *  old action and calls it first. */
+ *  old action and calls it first.  And SIGXFSZ is ignored from the first session on if its action was
+ *  the default, so that a file which reaches a limit of its size is reported. */
 #ifndef TUNDISH_TUNDISH_H
 #define TUNDISH_TUNDISH_H
 

@@ -1,0 +1,125 @@
+#!/usr/bin/env python3
+"""Limits of the system that a start runs into: each value ends with an error or works, in the command and
+in a program, and no signal ends either."""
+import os
+import re
+import resource
+import subprocess
+import sys
+
+import numpy
+
+from command import BUILD, ROOT, TUNDISH, holds, main, same
+
+OTHER = 65533  # a user without processes; the limits of threads do not hold for root
+PROGRAM = """
+import sys
+sys.path.insert(0, sys.argv[1])
+import tundish
+try:
+    with tundish.feed(sys.argv[2]) as feed:
+        print("rows", sum(batch.rows for batch in feed))
+except tundish.Error as error:
+    sys.exit(f"tundish.Error: {error}")
+"""
+
+
+def graph(folder, more=""):
+    numpy.save(folder / "x.npy", numpy.arange(100, dtype="f4"))
+    path = folder / "graph.yaml"
+    path.write_text(f"""tundish: 1
+{more}actors:
+  read:  {{kind: reader, source: {{npy: {{x: {folder}/x.npy}}}}}}
+  batch: {{kind: batcher, size: 8}}
+  feed:  {{kind: feeder}}
+links: [read -> batch -> feed]
+""")
+    return str(path)
+
+
+def limited(words, number, value, user=None, env=None):
+    """Exit code, stdout and stderr of a command with this limit."""
+    def limit():
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        if user is not None:
+            os.setgroups([])
+            os.setgid(user)
+            os.setuid(user)
+        resource.setrlimit(number, (value, value))
+    done = subprocess.run(words, capture_output=True, text=True, timeout=30, preexec_fn=limit,
+                          env={**os.environ, "TUNDISH_LIBRARY": str(BUILD / "libtundish.so"), **(env or {})})
+    return done.returncode, done.stdout, done.stderr
+
+
+def sweep(words, number, values, refused, env=None, user=None):
+    """From some value on it works, and below each one is refused with a text; the least that works."""
+    least = None
+    for value in values:
+        code, out, err = limited(words, number, value, user, env)
+        assert code in (0, 1, 78), (value, code, out, err)
+        if code != 0:
+            assert least is None, (value, least, err)
+            holds(err + out, *refused)
+        elif least is None:
+            least = value
+    assert least is not None
+    return least
+
+
+def c_program(folder):
+    """That of README.md, which reads numbers.npy in its folder."""
+    block = next(one for one in re.findall(r"^```c\n(.*?)^```$", (ROOT / "README.md").read_text(), re.M | re.S)
+                 if "int main(" in one)
+    (folder / "sum.c").write_text(block.replace("numbers.npy", str(folder / "x.npy")))
+    subprocess.run(["cc", folder / "sum.c", "-o", folder / "sum", f"-I{ROOT}/runtime", f"-L{BUILD}", "-ltundish",
+                    f"-Wl,-rpath,{BUILD}"], check=True, timeout=60)
+    return [str(folder / "sum")]
+
+
+def test_threads(folder):
+    if os.geteuid() != 0:
+        return
+    path, env = graph(folder), {}
+    for name in ("XDG_RUNTIME_DIR", "TMPDIR"):
+        place = folder / name
+        place.mkdir()
+        os.chown(place, OTHER, OTHER)
+        env[name] = str(place)
+    folder.chmod(0o755)
+    words = ("cannot start: it needs", "threads, and only", "this user may have", "(ulimit -u)")
+    command = sweep([TUNDISH, "run", path], resource.RLIMIT_NPROC, range(1, 16), words, env, OTHER)
+    program = sweep([sys.executable, "-c", PROGRAM, str(ROOT / "tools/python"), path], resource.RLIMIT_NPROC,
+                    range(1, 16), ("tundish.Error", *words), env, OTHER)
+    assert command <= 13 and program <= 10, (command, program)
+    # All but the first thread of the command are counted.
+    _, _, err = limited([TUNDISH, "run", path], resource.RLIMIT_NPROC, command - 1, OTHER, env)
+    holds(err, f"it needs {command - 1} threads, and only {command - 2} can be started (Resource temporarily",
+          f"this user may have {command - 1} processes")
+    _, out, _ = limited([TUNDISH, "doctor"], resource.RLIMIT_NPROC, 31, OTHER, env)
+    holds(out, "31 processes and threads allowed by ulimit -u", "too few for most runs")
+
+
+def test_descriptors(folder):
+    path = graph(folder)
+    words = ("cannot start: ", "file descriptors are needed", "ulimit -n")
+    values = [*range(4, 48), 64, 100, 200]
+    sweep([TUNDISH, "run", path], resource.RLIMIT_NOFILE, values[::4], words)
+    sweep([TUNDISH, "head", path], resource.RLIMIT_NOFILE, values[::4], words)
+    sweep(c_program(folder), resource.RLIMIT_NOFILE, values, words)
+
+
+def test_files_that_reach_the_limit_of_their_size(folder):
+    report, kept = folder / "r.json", folder / "kept"
+    path = graph(folder, f"checkpoint: {{dir: {kept}, every: 5 steps}}\n")
+    code, out, err = limited([TUNDISH, "run", path, "--report", report], resource.RLIMIT_FSIZE, 100)
+    same(code, 1)
+    holds(out, "done: 13 steps, 100 rows")
+    holds(err, f"{report}: could not be written completely: File too large")
+    assert "checkpoint" in err and err.count("File too large") >= 2, err
+    assert not report.exists() and not list(kept.glob("step-*/manifest"))
+    program = PROGRAM.replace("import sys", "import signal, sys\nsignal.signal(signal.SIGXFSZ, signal.SIG_DFL)", 1)
+    same(limited([sys.executable, "-c", program, str(ROOT / "tools/python"), graph(folder)], resource.RLIMIT_FSIZE,
+                 100)[:2], (0, "rows 100\n"))
+
+
+main(globals())
