@@ -15,9 +15,9 @@
 #include "runtime/plan/graph.h"
 #include "runtime/feed/feed.h"
 #include "runtime/log/session_log.h"
+#include "runtime/looks/failed_run.h"
 #include "runtime/resources/descriptors.h"
 #include "runtime/resources/threads.h"
-#include "runtime/observe/failed_run.h"
 #include "runtime/observe/run_summary.h"
 
 /*  The context of the observer. */

@@ -255,6 +255,57 @@ def test_programs_on_two_hosts_end_their_run_after_the_same_batch(folder):
     same(said[1][0], "None\n")
 
 
+LOST = """
+import sys
+import tundish
+try:
+    with tundish.feed(*sys.argv[1:3], host=sys.argv[3]) as feed:
+        for batch in feed:
+            if batch.step == 3:
+                print("step 3", flush=True)
+except tundish.Error as error:
+    print(error)
+"""
+
+
+def test_a_program_is_told_of_a_host_that_was_lost(folder):
+    arrays(folder)
+    path = topology(folder, batch="size: 32, replicas: 2", links=FED, actors=FEED % "", read=", epochs: 1000000")
+    (folder / "hosts.yaml").write_text(HOSTS.format(port=free_port()))
+    one, other = (subprocess.Popen([sys.executable, "-c", LOST, path, folder / "hosts.yaml", host], text=True,
+                                   env={**os.environ, "PYTHONPATH": str(MODULE)}, stdout=subprocess.PIPE)
+                  for host in "ab")
+    same(one.stdout.readline(), "step 3\n")
+    same(other.stdout.readline(), "step 3\n")
+    other.kill()
+    other.communicate(timeout=60)
+    said = one.communicate(timeout=60)[0]
+    holds(said, "host b")
+
+
+def test_info_records_come_at_the_level_of_the_logger(folder):
+    arrays(folder)
+    path, seen = topology(folder, links=FED, actors=FEED % "", top=f"checkpoint: {{dir: {folder}/kept}}\n"), records()
+    logger = logging.getLogger("tundish")
+    logger.setLevel(logging.INFO)
+    try:
+        with tundish.feed(path) as feed:
+            next(feed)
+            feed.save(lambda file, replica: open(file, "wb").close())
+            next(feed)
+    finally:
+        logger.setLevel(logging.NOTSET)
+    holds("\n".join(text for level, text in seen if level == "INFO"), "checkpoint after step 0 in ")
+
+
+def test_memory_is_checked_by_commands(folder):
+    arrays(folder)
+    path = topology(folder, links=FED, actors=FEED % "", top="memory: 1MiB\n")
+    same(run("run", path)[0], 78)
+    with tundish.feed(path) as feed:
+        same(sum(batch.rows for batch in feed), 100)
+
+
 def test_c_a_feed_name_that_no_feeder_has_fails_the_session(folder):
     arrays(folder)
     graph, session = loaded(topology(folder, links=FED, actors=FEED % ""))

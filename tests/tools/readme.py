@@ -1,10 +1,13 @@
 #!/usr/bin/env python3
 """README.md and examples/README.md: what they show can be built and run as printed."""
+import importlib.machinery
+import importlib.util
 import json
 import os
 import re
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import numpy
@@ -90,6 +93,50 @@ def test_the_program_prints_its_sum(folder):
     done = subprocess.run([folder / "sum"], cwd=folder, capture_output=True, text=True, timeout=60)
     same(done.returncode, 1)
     holds(done.stdout, "does not have one f32 per row")
+
+
+def clone(folder):
+    """A home with a clone called `tundish`, which is built."""
+    place = folder / "tundish"
+    place.mkdir()
+    (place / "build").symlink_to(BUILD)
+    return place
+
+
+def paste(place, block):
+    """Runs the commands of a block in a shell, as they are printed; what the last one printed."""
+    *before, last = re.findall(r"^\$ (.*)$", block, re.M)
+    script = "set -eu\n{\n" + "\n".join(before) + f"\n}} >&2\n{last}\n"
+    env = {name: value for name, value in os.environ.items() if not name.startswith(("PKG_CONFIG", "PYTHON", "VIRTUAL"))}
+    done = subprocess.run(["bash", "-c", script], cwd=place, capture_output=True, text=True, timeout=100,
+                          env={**env, "HOME": str(place.parent), "PATH": "/usr/bin:/bin"})
+    same(done.returncode, 0, done.stderr)
+    return done.stdout
+
+
+def test_the_c_block_runs_as_pasted(folder):
+    place, block = clone(folder), shown("cc sum.c")
+    (place / "sum.c").write_text(code("int main("))
+    same(paste(place, block).split(), block.split("$ ./sum\n")[1].split())
+
+
+def test_the_python_block_runs_as_pasted(folder):
+    """The wheel is made of the build, without the libraries of Debian, which need downloads."""
+    if importlib.util.find_spec("ensurepip") is None:
+        return
+    place, block = clone(folder), shown("tools/wheel")
+    loader = importlib.machinery.SourceFileLoader("wheel_tool", str(ROOT / "tools/wheel"))
+    tool = importlib.util.module_from_spec(importlib.util.spec_from_loader("wheel_tool", loader))
+    loader.exec_module(tool)
+    (place / "build").unlink()
+    (place / "build/wheel").mkdir(parents=True)
+    with zipfile.ZipFile(place / "build/wheel/tundish-0.1-py3-none-linux_x86_64.whl", "w") as out:
+        for name, (data, _) in tool.contents(BUILD, place / "build", "0.1").items():
+            out.writestr(name, data)
+    prepare(place, shown("$ cat mine.yaml"))
+    program = next(one for one in blocks("python") if "tundish.feed" in one)
+    (place / "program.py").write_text(program)
+    holds(FRONT, paste(place, block.replace("$ tools/wheel && ", "$ ") + "$ python3 program.py\n"))
 
 
 def test_programs_of_python_print_what_is_shown(folder):

@@ -3,7 +3,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "runtime/observe/failed_run.h"
+#include "runtime/looks/failed_run.h"
 #include "tools/cli/command.h"
 #include "tools/cli/json.h"
 #include "tools/events/event_text.h"

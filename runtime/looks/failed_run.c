@@ -1,5 +1,5 @@
-/*  runtime/observe/failed_run.c - files of runs that failed. */
-#include "runtime/observe/failed_run.h"
+/*  runtime/looks/failed_run.c - files of runs that failed. */
+#include "runtime/looks/failed_run.h"
 
 #include <dirent.h>
 #include <fcntl.h>

@@ -1,12 +1,12 @@
-/*  runtime/observe/failed_run.h - what remains of a run that failed: who, when and why.
+/*  runtime/looks/failed_run.h - what remains of a run that failed: who, when and why.
  *
  *  The statistics of a process end with it.  So the leader of a run that fails leaves a small file in
  *  their folder, one per name of a run, which `tundish why` shows for 10 minutes.  The next run of that
  *  name removes it.
  *
  *  Threads: any.  Errors: none; a file that cannot be written or read is left out. */
-#ifndef TND_RUNTIME_OBSERVE_FAILED_RUN_H
-#define TND_RUNTIME_OBSERVE_FAILED_RUN_H
+#ifndef TND_RUNTIME_LOOKS_FAILED_RUN_H
+#define TND_RUNTIME_LOOKS_FAILED_RUN_H
 
 #include <stddef.h>
 #include <stdint.h>
