@@ -20,7 +20,7 @@ def test_a_step_that_fails_ends_the_run_with_its_text(folder):
                        env=PLUGINS)
     same(code, 1)
     holds(err, "the probe fails as it was told", "feed")
-    same([p.name for p in folder.iterdir() if p.name.startswith("r.json")], [])
+    same([p.name for p in folder.iterdir() if p.name.startswith("r.json")], ["r.json"])
 
 
 def test_a_step_that_crashes_is_named(folder):
