@@ -191,11 +191,15 @@ Test(limits, version_2_takes_the_strictest_up_to_the_root)
     put("/sys/fs/cgroup/user.slice/cpu.max", "400000 100000\n");
     put("/sys/fs/cgroup/user.slice/job/memory.max", "max\n");
     put("/sys/fs/cgroup/user.slice/job/cpu.max", "150000 100000\n");
+    put("/sys/fs/cgroup/user.slice/pids.max", "100\n");
+    put("/sys/fs/cgroup/user.slice/job/pids.max", "max\n");
     tnd_group_limits_t limits = limits_here();
     cr_assert_eq(limits.memory_bytes, 1073741824);
     cr_assert_not_null(strstr(limits.memory_by, "user.slice/memory.max"));
     cr_assert_float_eq(limits.cores, 1.5, 0);
     cr_assert_not_null(strstr(limits.cores_by, "job/cpu.max"));
+    cr_assert_eq(limits.tasks, 100);
+    cr_assert_not_null(strstr(limits.tasks_by, "user.slice/pids.max"));
 }
 
 Test(limits, a_container_sees_its_own_group_as_the_root)
@@ -207,6 +211,17 @@ Test(limits, a_container_sees_its_own_group_as_the_root)
     tnd_group_limits_t limits = limits_here();
     cr_assert_eq(limits.memory_bytes, 536870912);
     cr_assert_float_eq(limits.cores, 0, 0);
+}
+
+Test(limits, tasks_of_version_1_have_a_tree_of_their_own)
+{
+    put("/proc/self/cgroup", "8:pids:/docker/abc\n0::/system\n");
+    put("/proc/self/mountinfo", "40 30 0:36 / /sys/fs/cgroup/pids rw - cgroup cgroup rw,pids\n");
+    cr_assert_eq(limits_here().tasks, UINT64_MAX);
+    put("/sys/fs/cgroup/pids/docker/abc/pids.max", "12\n");
+    tnd_group_limits_t limits = limits_here();
+    cr_assert_eq(limits.tasks, 12);
+    cr_assert_not_null(strstr(limits.tasks_by, "/pids/docker/abc/pids.max"));
 }
 
 Test(limits, version_1_counts_where_both_are_mounted)
