@@ -269,11 +269,12 @@ static tnd_status_t open_index(tnd_stored_t *index, const char *path, tnd_stored
     return status;
 }
 
-/*  Frees the path of an index, and the memory of one that has no other path. */
+/*  Frees the path of an index, and the memory of one that has no other path.  NULL: of one that could
+ *  not be made. */
 static void free_path(char *path)
 {
     int file;
-    if (sscanf(path, "/proc/self/fd/%d", &file) == 1)
+    if (path != NULL && sscanf(path, "/proc/self/fd/%d", &file) == 1)
         close(file);
     free(path);
 }

@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """Limits of the system that a start runs into: each value ends with an error or works, in the command and
 in a program, and no signal ends either."""
+import gzip
 import os
+import pathlib
 import re
 import resource
 import subprocess
@@ -117,6 +119,14 @@ def test_files_that_reach_the_limit_of_their_size(folder):
     holds(err, f"{report}: could not be written completely: File too large")
     assert "checkpoint" in err and err.count("File too large") >= 2, err
     assert not report.exists() and not list(kept.glob("step-*/manifest"))
+    with gzip.open(folder / "lines.txt.gz", "wb") as lines:
+        lines.write(b"".join(b"line %d\n" % i for i in range(3000)))
+    spool = f"{{text: {{files: {folder}/lines.txt.gz, spool: {{dir: {folder}/spool, limit: 64MiB}}}}}}"
+    (folder / "spool.yaml").write_text(pathlib.Path(path).read_text().replace(f"{{npy: {{x: {folder}/x.npy}}}}", spool))
+    code, _, err = limited([TUNDISH, "run", folder / "spool.yaml"], resource.RLIMIT_FSIZE, 8192,
+                           env={"XDG_CACHE_HOME": str(folder / "cache")})
+    same(code, 78, err)
+    holds(err, f"{folder}/spool", "File too large")
     program = PROGRAM.replace("import sys", "import signal, sys\nsignal.signal(signal.SIGXFSZ, signal.SIG_DFL)", 1)
     same(limited([sys.executable, "-c", program, str(ROOT / "tools/python"), graph(folder)], resource.RLIMIT_FSIZE,
                  100)[:2], (0, "rows 100\n"))
