@@ -67,7 +67,8 @@ static tnd_status_t check_list(const tnd_reader_options_t *options, const tnd_st
     tnd_places_fault_t fault;
     if (tnd_places_check(&stream->order, rows, &fault))
         return TND_OK;
-    error->about = options->order.items[fault.map].value;
+    if (fault.map < options->order.count)
+        error->about = options->order.items[fault.map].value;
     return tnd_fail(error, "`order`: %s", fault.why.text);
 }
 
@@ -136,12 +137,21 @@ static tnd_status_t reader_derive(const tnd_plan_t *plan, const tnd_instance_t *
     stream->bad_read = (tnd_bad_way_t)options->on_error;
     TND_TRY(read_limit(options, &stream->bad_limit, error));
     stream->epochs = (uint32_t)options->epochs;
-    stream->skip = options->skip;
-    stream->take = options->take == UINT64_MAX ? 0 : options->take;
-    stream->repeat = options->repeat;
+    bool written = options->part == NULL;
+    stream->skip = written ? options->skip : 0;
+    stream->take = written && options->take != UINT64_MAX ? options->take : 0;
+    stream->repeat = written ? options->repeat : 1;
     stream->fed = stream->read;
     stream->numeric = tnd_source_spec_of(options->source.table)->build;
-    tnd_order_list(&options->order, stream->seed, &stream->order);
+    tnd_places_fault_t refused; /* which the check reports */
+    if (written)
+        tnd_order_list(&options->order, stream->seed, &stream->order);
+    else if (tnd_order_part_usable(options->part, &refused))
+        tnd_order_short(options, stream->seed, &stream->order);
+    if (!written && stream->by_file && (options->skip > 0 || options->take != UINT64_MAX))
+        return tnd_fail(error,
+                        "`skip` and `take` count the rows of all lanes in turn, and `part` divides "
+                        "those of each: write both as maps of `order`");
     TND_TRY(check_order(options, stream, error));
     stream->sized = tnd_source_spec_of(options->source.table)->custom == NULL &&
                     !stream->sequential && tnd_schema_ragged(&stream->read) > 0;
@@ -583,6 +593,11 @@ static void reader_fini(void *state)
 static const tnd_option_t options[] = {
     {TND_OPTION(tnd_reader_options_t, source, PART, GRAPH), .parts = tnd_registry_source_table,
      .help = "what is read, `{FORMAT: {options}}`"},
+    {TND_OPTION(tnd_reader_options_t, part, TABLE, GRAPH), .fallback = "",
+     .table = &tnd_order_part_table,
+     .help =
+         "one of several disjoint parts of the rows, `{of: [80, 20], index: 0}`, before all that "
+         "follows: the same rows in each epoch, on any number of hosts"},
     {TND_OPTION(tnd_reader_options_t, shuffle, ENUM, GRAPH), .fallback = "none",
      .choices = "none|global|tensorflow",
      .help = "the order of an epoch: as stored, a permutation of all samples, or TensorFlow's own "
@@ -590,7 +605,7 @@ static const tnd_option_t options[] = {
     {TND_OPTION(tnd_reader_options_t, order, PARTS, GRAPH), .fallback = "",
      .parts = tnd_order_map_table, .check = tnd_order_check,
      .help = "the order of an epoch as a list of maps, applied as written, as tf.data's calls are; "
-             "`skip`, `take`, `repeat` and `shuffle` are short for one"},
+             "`part`, `skip`, `take`, `repeat` and `shuffle` are short for one"},
     {TND_OPTION(tnd_reader_options_t, skip, U64, GRAPH), .unit = "rows", .fallback = "0",
      .range = "0..4503599627370496",
      .help = "rows at the start of the source that are left out, before the shuffle"},
@@ -669,6 +684,7 @@ const tnd_kind_t tnd_kind_reader = {
     .facts = tnd_shared_source_open,
     .list = tnd_shared_source_list,
     .unshare = tnd_shared_source_close,
+    .check = tnd_order_part_check,
     .derive = reader_derive,
     .estimate_memory = reader_memory,
     .init = reader_init,

@@ -21,14 +21,22 @@ typedef enum { TND_SHARD_INDEX, TND_SHARD_FILE, TND_SHARD_SOURCE } tnd_shard_t;
 /*  How the rows of ragged columns are stored in a batch. */
 typedef enum { TND_RAGGED_PAD, TND_RAGGED_PACK } tnd_batch_ragged_t;
 
+/*  One of several disjoint parts of the rows. */
+typedef struct {
+    tnd_numbers_t of; /* their sizes, relative to each other */
+    uint64_t index;   /* which */
+    uint64_t seed;
+} tnd_order_part_t;
+
 typedef struct {
     tnd_part_t source;
-    int shuffle; /* tnd_shuffle_t */
-    int shard;   /* tnd_shard_t */
+    const tnd_order_part_t *part; /* NULL: all rows */
+    int shuffle;                  /* tnd_shuffle_t */
+    int shard;                    /* tnd_shard_t */
     uint64_t skip;
     uint64_t take; /* UINT64_MAX: all */
     uint64_t repeat;
-    tnd_part_list_t order; /* instead of the four above */
+    tnd_part_list_t order; /* instead of these five */
     uint64_t epochs;       /* or TND_ENDLESS */
     uint64_t workers;
     int access; /* tnd_access_t */

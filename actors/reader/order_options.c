@@ -64,6 +64,22 @@ static const tnd_option_t window_options[] = {
              "ragged"},
 };
 
+static const tnd_option_t part_options[] = {
+    {TND_OPTION(tnd_order_part_t, of, F64S, GRAPH),
+     .help = "the sizes of all parts, relative to each other, such as [80, 20]"},
+    {TND_OPTION(tnd_order_part_t, index, U64, GRAPH), .range = "0..15",
+     .help = "which part is used, from 0"},
+    {TND_OPTION(tnd_order_part_t, seed, U64, GRAPH), .fallback = "0",
+     .help = "another seed divides the rows in another way; that of the topology does not"},
+};
+
+const tnd_table_t tnd_order_part_table = {.name = "part",
+                                          .help =
+                                              "One of several disjoint parts of the rows, such as "
+                                              "those to train on; first in the list, or after "
+                                              "`unbatch`.",
+                                          TND_OPTIONS(part_options, tnd_order_part_t)};
+
 static const tnd_option_t skip_options[] = {
     MAP_OPTION("count", skip, U64, "rows", COUNT_RANGE, ALL, "rows that are left out")};
 
@@ -128,6 +144,10 @@ static const struct {
      TABLE(interleave, "Blocks of several files in turn; first in the list.", "cycle")},
     {TND_PLACE_UNBATCH,
      TABLE(unbatch, "Rows inside stored rows; first in the list, or after `interleave`.", "rows")},
+    {TND_PLACE_PART,
+     {.name = "part",
+      .help = "One of several disjoint parts of the rows; first in the list, or after `unbatch`.",
+      TND_OPTIONS(part_options, tnd_order_part_t)}},
     {TND_PLACE_SKIP, TABLE(skip, "Leaves out the first rows.", "count")},
     {TND_PLACE_TAKE, TABLE(take, "Uses the first rows only.", "count")},
     {TND_PLACE_REPEAT, TABLE(repeat, "Passes over the rows again.", "count")},
@@ -158,11 +178,40 @@ static uint64_t at_least_one(uint64_t number)
     return number > 0 ? number : 1;
 }
 
+static uint64_t divisor_of(uint64_t a, uint64_t b)
+{
+    return b == 0 ? a : divisor_of(b, a % b);
+}
+
+/*  Without parts if the sizes cannot be used. */
+static tnd_place_map_t part_of(const tnd_order_part_t *options)
+{
+    tnd_place_map_t map = {.kind = TND_PLACE_PART, .part = {.seed = options->seed}};
+    uint64_t divisor = 0, sum = 0;
+    size_t count = options->of.count;
+    for (size_t i = 0; i < count; i++) {
+        double size = options->of.items[i];
+        if (!(size >= 1 && size <= 4294967295) || size != (double)(uint64_t)size)
+            return map;
+        divisor = divisor_of((uint64_t)size, divisor);
+        sum += (uint64_t)size;
+    }
+    if (count < 2 || count > TND_PLACES_PARTS_MAX || sum / divisor > TND_PLACES_PARTS_SUM)
+        return map;
+    for (size_t i = 0; i < count; i++)
+        map.part.of[i] = (uint32_t)((uint64_t)options->of.items[i] / divisor);
+    map.part.parts = (uint32_t)count;
+    map.part.index = (uint32_t)options->index;
+    return map;
+}
+
 static tnd_place_map_t map_of(const tnd_part_t *part, uint64_t seed)
 {
     uint32_t i = 0;
     while (&tables[i].table != part->table)
         i++;
+    if (tables[i].kind == TND_PLACE_PART)
+        return part_of(part->options);
     static const order_map_t none = {.seed = 0};
     const order_map_t *options = part->options;
     if (tables[i].kind == TND_PLACE_FILES) {
@@ -193,6 +242,57 @@ void tnd_order_list(const tnd_part_list_t *parts, uint64_t seed, tnd_place_list_
     list->count = 0;
     for (size_t i = 0; i < parts->count && i < TND_PLACES_MAPS_MAX; i++)
         list->maps[list->count++] = map_of(&parts->items[i], seed);
+}
+
+bool tnd_order_part_usable(const tnd_order_part_t *part, tnd_places_fault_t *fault)
+{
+    tnd_place_list_t list = {.count = 1, .maps = {part_of(part)}};
+    return tnd_places_check(&list, TND_PLACES_ENDLESS, fault);
+}
+
+void tnd_order_part_check(const tnd_instance_t *own, const tnd_plan_t *plan,
+                          tnd_diagnostics_t *diagnostics)
+{
+    const tnd_reader_options_t *options = own->options;
+    tnd_places_fault_t fault;
+    (void)plan;
+    if (own->written == NULL || options->part == NULL ||
+        tnd_order_part_usable(options->part, &fault))
+        return;
+    tnd_diagnostics_add(diagnostics, TND_T038_ORDER, tnd_topology_option_mark(own->written, "part"),
+                        "%s", fault.why.text);
+    tnd_diagnostics_help(diagnostics, "%s", fault.help);
+}
+
+static tnd_place_map_t *add(tnd_place_list_t *list, tnd_place_kind_t kind)
+{
+    tnd_place_map_t *map = &list->maps[list->count++];
+    *map = (tnd_place_map_t){.kind = kind};
+    return map;
+}
+
+void tnd_order_shuffle(int shuffle, uint64_t seed, tnd_place_list_t *list)
+{
+    if (shuffle == TND_SHUFFLE_GLOBAL)
+        add(list, TND_PLACE_GLOBAL)->global = seed;
+    if (shuffle != TND_SHUFFLE_TENSORFLOW)
+        return;
+    tnd_place_map_t *map = add(list, TND_PLACE_INDEX_SHUFFLE);
+    map->index_shuffle.reshuffle = true;
+    tnd_places_seeds(TND_PLACES_NO_GLOBAL_SEED, tnd_places_seed((int64_t)(seed % INT32_MAX)),
+                     map->index_shuffle.seeds);
+}
+
+void tnd_order_short(const tnd_reader_options_t *options, uint64_t seed, tnd_place_list_t *list)
+{
+    *list = (tnd_place_list_t){.count = 1, .maps = {part_of(options->part)}};
+    if (options->skip > 0)
+        add(list, TND_PLACE_SKIP)->skip = options->skip;
+    if (options->take != UINT64_MAX)
+        add(list, TND_PLACE_TAKE)->take = options->take;
+    if (options->repeat > 1)
+        add(list, TND_PLACE_REPEAT)->repeat.times = options->repeat;
+    tnd_order_shuffle(options->shuffle, seed, list);
 }
 
 bool tnd_order_check(const tnd_part_list_t *parts, tnd_parts_fault_t *fault)

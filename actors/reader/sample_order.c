@@ -5,6 +5,7 @@
 
 #include "actors/plan/lane_window.h"
 #include "actors/plan/plan_queries.h"
+#include "actors/reader/order_options.h"
 #include "runtime/base/allocation.h"
 
 static tnd_place_map_t *add(tnd_place_list_t *list, tnd_place_kind_t kind)
@@ -25,15 +26,7 @@ static void short_form(const tnd_sample_order_config_t *config, tnd_place_list_t
         add(list, TND_PLACE_TAKE)->take = window.count;
     if (window.repeat > 1)
         add(list, TND_PLACE_REPEAT)->repeat.times = window.repeat;
-    if (config->shuffle == TND_SHUFFLE_GLOBAL)
-        add(list, TND_PLACE_GLOBAL)->global = stream->seed;
-    if (config->shuffle == TND_SHUFFLE_TENSORFLOW) {
-        tnd_place_map_t *map = add(list, TND_PLACE_INDEX_SHUFFLE);
-        map->index_shuffle.reshuffle = true;
-        tnd_places_seeds(TND_PLACES_NO_GLOBAL_SEED,
-                         tnd_places_seed((int64_t)(stream->seed % INT32_MAX)),
-                         map->index_shuffle.seeds);
-    }
+    tnd_order_shuffle((int)config->shuffle, stream->seed, list);
 }
 
 /*  Lanes with files of their own are permuted differently from each other; TensorFlow's shuffles

@@ -106,14 +106,18 @@ static bool check_place(const tnd_place_list_t *self, uint32_t i, const char *se
     bool follows = i > 0 && (ops[self->maps[i - 1].kind]->rules & TND_PLACE_FIRST) != 0 &&
                    self->maps[i - 1].kind < self->maps[i].kind;
     if ((op->rules & TND_PLACE_FIRST) != 0 && i > 0 && !follows) {
-        bool files = self->maps[i].kind != TND_PLACE_UNBATCH;
+        static const char *const help[] = {
+            [TND_PLACE_FILES] = "make `files` the first of the list",
+            [TND_PLACE_INTERLEAVE] =
+                "make `interleave` the first of the list, or the next after `files`",
+            [TND_PLACE_UNBATCH] =
+                "make `unbatch` the first of the list, or the next after `interleave`",
+            [TND_PLACE_PART] = "make `part` the first of the list, or the next after `unbatch`",
+        };
+        bool files = self->maps[i].kind < TND_PLACE_UNBATCH;
         (void)tnd_fail(&fault->why, "`%s` after `%s`: it works on %s", op->name,
                        tnd_place_name(self->maps[i - 1].kind), files ? "files" : "rows as stored");
-        return refuse(fault, i,
-                      self->maps[i].kind == TND_PLACE_FILES ? "make `files` the first of the list"
-                      : files ? "make `interleave` the first of the list, or the next after `files`"
-                              : "make `unbatch` the first of the list, or the next after "
-                                "`interleave`");
+        return refuse(fault, i, help[self->maps[i].kind]);
     }
     if ((op->rules & TND_PLACE_LAST) != 0 && i + 1 < self->count) {
         (void)tnd_fail(&fault->why,
@@ -142,6 +146,19 @@ static bool check_values(const tnd_place_map_t *map, uint32_t i, uint64_t input,
         (void)tnd_fail(&fault->why, "`shard`: `index: %" PRIu64 "` of %" PRIu64 " shards",
                        map->shard.index, map->shard.shards);
         return refuse(fault, i, "shards are numbered from 0");
+    }
+    if (map->kind == TND_PLACE_PART && map->part.parts == 0) {
+        (void)tnd_fail(
+            &fault->why,
+            "`part`: `of` has two to %d whole numbers from 1 on, whose sum in lowest terms "
+            "is at most %d",
+            TND_PLACES_PARTS_MAX, TND_PLACES_PARTS_SUM);
+        return refuse(fault, i, "write `of: [80, 20]` for four fifths and one fifth of the rows");
+    }
+    if (map->kind == TND_PLACE_PART && map->part.index >= map->part.parts) {
+        (void)tnd_fail(&fault->why, "`part`: `index: %" PRIu32 "` of %" PRIu32 " parts",
+                       map->part.index, map->part.parts);
+        return refuse(fault, i, "parts are numbered from 0");
     }
     if (map->kind == TND_PLACE_SHUFFLE && map->shuffle.buffer == TND_PLACES_ENDLESS &&
         input == TND_PLACES_ENDLESS) {

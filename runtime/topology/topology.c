@@ -182,6 +182,12 @@ bool tnd_topology_check_source(const tnd_topology_actor_t *reader, uint32_t caps
                             "`%s` is read from its start only, in no other order", name);
         suggest_spool(source, diagnostics);
     }
+    if (tnd_value_entry(reader->value, "part") != NULL && !random) {
+        tnd_diagnostics_add(diagnostics, TND_T033_SOURCE_ABILITY,
+                            tnd_topology_option_mark(reader, "part"),
+                            "`%s` is read from its start only, and cannot be divided", name);
+        suggest_spool(source, diagnostics);
+    }
     if (number_of(reader, "workers") > 1 && !random) {
         tnd_diagnostics_add(diagnostics, TND_T033_SOURCE_ABILITY,
                             tnd_topology_option_mark(reader, "workers"),
@@ -210,7 +216,7 @@ bool tnd_topology_check_source(const tnd_topology_actor_t *reader, uint32_t caps
 /*  `order` takes the place of the keys that are short for one. */
 static void check_order(tnd_resolver_t *self, const tnd_topology_actor_t *actor)
 {
-    static const char *const keys[] = {"skip", "take", "repeat", "shuffle"};
+    static const char *const keys[] = {"part", "skip", "take", "repeat", "shuffle"};
     const tnd_part_list_t *order = tnd_topology_option(actor, "order", TND_OPTION_PARTS);
     for (size_t i = 0; order != NULL && order->count > 0 && i < sizeof keys / sizeof keys[0]; i++) {
         const tnd_value_entry_t *entry = tnd_value_entry(actor->value, keys[i]);

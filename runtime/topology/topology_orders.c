@@ -40,7 +40,16 @@ static void print_value(const tnd_value_t *value, FILE *out)
         fputs(value->text, out);
         return;
     }
-    fputc('{', out); /* maps of an order have no lists */
+    if (value->type == TND_VALUE_LIST) {
+        fputc('[', out);
+        for (size_t i = 0; i < value->count; i++) {
+            fputs(i > 0 ? ", " : "", out);
+            print_value(value->items[i], out);
+        }
+        fputc(']', out);
+        return;
+    }
+    fputc('{', out);
     for (size_t i = 0; value->type == TND_VALUE_MAP && i < value->count; i++) {
         fprintf(out, "%s%s: ", i > 0 ? ", " : "", value->entries[i].key);
         print_value(value->entries[i].value, out);
@@ -113,7 +122,7 @@ static uint64_t number_of(const tnd_part_t *part, const char *name)
 static bool chooses(const tnd_part_t *part)
 {
     uint64_t count = number_of(part, "count");
-    return (is_called(part, "take") && count != TND_UNKNOWN) ||
+    return is_called(part, "part") || (is_called(part, "take") && count != TND_UNKNOWN) ||
            (is_called(part, "skip") && count > 0) || (is_called(part, "shard") && count > 1);
 }
 
@@ -219,11 +228,11 @@ static void report_filter(const tnd_part_t *filter, const tnd_topology_actor_t *
                         "and `%s` gives another order in each, so rows that are kept for "
                         "validation are trained on",
                         reader->name);
-    tnd_diagnostics_help(diagnostics,
-                         "for the same rows in each epoch choose them in `%s`, before the "
-                         "shuffle: by `skip: N` and `take: N`, or `order: [{shard: {count: 5, "
-                         "index: 0}}, {global: {}}]`",
-                         reader->name);
+    tnd_diagnostics_help(
+        diagnostics,
+        "for the same rows in each epoch choose them in `%s`, before the "
+        "shuffle: by `part: {of: [80, 20], index: 0}`, or by `skip: N` and `take: N`",
+        reader->name);
 }
 
 static void check_operations(const tnd_part_list_t *ops, const tnd_topology_actor_t *reader,

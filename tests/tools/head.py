@@ -107,6 +107,47 @@ def test_a_window_is_repeated_from_its_own_first_row(folder):
         equal(array(line["columns"]["y"]), made["y"][90:], "y")
 
 
+def rows_of(path, *sets):
+    """The first element of every row that is fed, in order."""
+    told = lines(path, "--steps", "1000", *(word for value in sets for word in ("--set", value)))
+    return [int(row) for line in told for row in array(line["columns"]["n"])]
+
+
+def test_parts_are_disjoint_and_complete_in_every_order(folder):
+    numpy.save(folder / "n.npy", numpy.arange(1003, dtype="u4"))
+    path = topology(folder, columns="n", read=", part: {of: [70, 15, 15], index: 0}")
+    parts = [rows_of(path, f"read.part.index={index}") for index in range(3)]
+    same(sorted(sum(parts, [])), list(range(1003)))
+    for share, part in zip((14, 3, 3), parts):
+        same(part, sorted(part))
+        assert 0 <= len(part) - 1003 // 20 * share <= min(share, 3), (share, len(part))
+    # Another seed of the run, another order, more lanes, other parts of the same sizes: the same rows.
+    for sets in ["seed=8"], ["read.shuffle=global"], ["read.shuffle=tensorflow"], ["lanes=3"], ["read.part.of=[700, 150, 150]"]:
+        same(sorted(rows_of(path, "read.part.index=1", *sets)), parts[1], sets)
+    passes = rows_of(path, "read.part.index=2", "read.shuffle=global", "read.epochs=10", "batch.span_epochs=true")
+    same([sorted(passes[i:i + len(parts[2])]) for i in range(0, len(passes), len(parts[2]))], 10 * [parts[2]])
+    assert sorted(rows_of(path, "read.part.index=1", "read.part.seed=1")) != parts[1]
+    # The keys after it see its rows only.
+    same(rows_of(path, "read.part.index=1", "read.skip=5", "read.take=20", "read.repeat=2"), 2 * parts[1][5:25])
+    order = topology(folder, name="order.yaml", columns="n", read=", order: [{part: {of: [70, 15, 15], index: 1}}, {skip: 5}, "
+                     "{take: 20}, {repeat: 2}]")
+    same(rows_of(order), 2 * parts[1][5:25])
+
+
+def test_parts_that_cannot_be_are_refused(folder):
+    numpy.save(folder / "n.npy", numpy.arange(10, dtype="u4"))
+    for part, told in (("{of: [80, 20], index: 2}", "`part`: `index: 2` of 2 parts"), ("{of: [5], index: 0}", "`of` has two to 16"),
+                       ("{of: [0.5, 0.5], index: 0}", "`of` has two to 16"), ("{of: [1000, 1], index: 0}", "is at most 1000"),
+                       ("{of: [1, 0], index: 0}", "whole numbers from 1 on")):
+        code, _, err = run("head", topology(folder, columns="n", read=f", part: {part}"))
+        same(code, 78, part)
+        holds(err, told, "1 error", "help: ", "graph.yaml:5:")
+    same(len(rows_of(topology(folder, columns="n", read=", part: {of: [999, 1], index: 0}"))), 10)
+    code, _, err = run("head", topology(folder, columns="n", read=", part: {of: [1, 1], index: 0}, order: [{skip: 1}]"))
+    same(code, 78)
+    holds(err, "`part` beside `order`, which has the whole order")
+
+
 def test_replicas_share_a_batch(folder):
     made = arrays(folder)
     told = lines(topology(folder, batch="size: 32, replicas: 3"), "--steps", "4")

@@ -331,7 +331,7 @@ def test_help_guesses_what_was_meant(_):
         same((code, out), (2, ""), name)
         holds(err, f"did you mean {guess}?")
     same(run("help", "nothing.size")[0], 2)
-    same(run("help", "a", "b")[0], 2)
+    same(run("help", "a", "b", "c", "d", "e")[0], 2)
 
 
 def test_help_as_json_has_every_option(_):

@@ -20,6 +20,9 @@
 #define TND_PLACES_ENDLESS UINT64_MAX
 /*  Files that an `interleave` reads at the same time, at most. */
 #define TND_PLACES_CYCLE_MAX 1024
+/*  Parts that rows are divided into, and the sum of their sizes in lowest terms, at most. */
+#define TND_PLACES_PARTS_MAX 16
+#define TND_PLACES_PARTS_SUM 1000
 
 typedef enum {
 #define MAP(NAME, name) TND_PLACE_##NAME,
@@ -36,6 +39,11 @@ typedef struct {
             uint64_t cycle, block;
         } interleave;
         uint64_t unbatch; /* rows inside a stored row */
+        struct {
+            uint32_t of[TND_PLACES_PARTS_MAX]; /* sizes of all parts in lowest terms */
+            uint32_t parts, index;             /* 0 parts: the sizes cannot be used */
+            uint64_t seed;
+        } part;
         uint64_t skip, take;
         struct {
             uint64_t times;
@@ -83,7 +91,7 @@ typedef struct tnd_place_stage {
 
 /*  Rules for the place of a map in a list. */
 enum {
-    TND_PLACE_FIRST = 1, /* first: `files`, then `interleave`, then `unbatch` */
+    TND_PLACE_FIRST = 1, /* first: `files`, `interleave`, `unbatch`, `part` */
     TND_PLACE_LAST = 2,
     TND_PLACE_WHOLE = 4,     /* its input is finite and has random access */
     TND_PLACE_SEQUENTIAL = 8 /* its result has no random access */

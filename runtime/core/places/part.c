@@ -1,0 +1,104 @@
+/*  runtime/core/places/part.c - one of several disjoint parts of the rows, drawn by a seed.
+ *
+ *  Windows of as many rows as the parts have in lowest terms, five for 80 and 20, are divided each by a
+ *  draw of its own, so every part has its share of any stretch of the rows, in the order of the rows. */
+#include "runtime/core/numeric/random.h"
+#include "runtime/core/places/place_map.h"
+
+typedef struct {
+    uint64_t window; /* that `slots` are of; UINT64_MAX: none */
+    uint16_t slots[];
+} part_state_t;
+
+static uint32_t total_of(const tnd_place_map_t *map)
+{
+    uint32_t total = 0;
+    for (uint32_t p = 0; p < map->part.parts; p++)
+        total += map->part.of[p];
+    return total;
+}
+
+/*  Which rows of a window are in the part, ascending. */
+static void draw(const tnd_place_map_t *map, uint64_t window, uint16_t *slots)
+{
+    uint16_t rows[TND_PLACES_PARTS_SUM];
+    bool chosen[TND_PLACES_PARTS_SUM] = {false};
+    uint32_t total = total_of(map), first = 0, found = 0;
+    tnd_random_t random;
+    tnd_random_init(&random, map->part.seed, 0, window, 0);
+    for (uint32_t i = 0; i < total; i++)
+        rows[i] = (uint16_t)i;
+    for (uint32_t p = 0; p < map->part.index; p++)
+        first += map->part.of[p];
+    /* Cells up to the part's last one are drawn; the others need no order. */
+    for (uint32_t i = 0; i < first + map->part.of[map->part.index]; i++) {
+        uint32_t with = i + (uint32_t)tnd_random_below(&random, total - i);
+        uint16_t row = rows[with];
+        rows[with] = rows[i];
+        rows[i] = row;
+        chosen[row] = i >= first;
+    }
+    for (uint32_t row = 0; row < total; row++)
+        if (chosen[row])
+            slots[found++] = (uint16_t)row;
+}
+
+static uint64_t part_count(const tnd_place_map_t *map, uint64_t input)
+{
+    uint16_t slots[TND_PLACES_PARTS_SUM];
+    if (input == TND_PLACES_ENDLESS || map->part.index >= map->part.parts)
+        return input; /* the second is refused */
+    uint32_t own = map->part.of[map->part.index], total = total_of(map), last = 0;
+    draw(map, input / total, slots);
+    while (last < own && slots[last] < input % total)
+        last++;
+    return input / total * own + last;
+}
+
+static uint64_t place_of(const tnd_place_map_t *map, part_state_t *state, uint64_t position)
+{
+    uint32_t own = map->part.of[map->part.index];
+    uint64_t window = position / own;
+    if (state->window != window)
+        draw(map, window, state->slots);
+    state->window = window;
+    return window * total_of(map) + state->slots[position % own];
+}
+
+static uint64_t part_demand(const tnd_place_stage_t *self)
+{
+    uint16_t slots[TND_PLACES_PARTS_SUM];
+    uint32_t own = self->map->part.of[self->map->part.index];
+    if (self->wanted == 0 || self->wanted > self->count)
+        return self->wanted == 0 ? 0 : UINT64_MAX;
+    draw(self->map, (self->wanted - 1) / own, slots);
+    return (self->wanted - 1) / own * total_of(self->map) + slots[(self->wanted - 1) % own] + 1;
+}
+
+static size_t part_bytes(const tnd_place_stage_t *self)
+{
+    size_t bytes =
+        sizeof(part_state_t) + self->map->part.of[self->map->part.index] * sizeof(uint16_t);
+    return (bytes + 7) / 8 * 8;
+}
+
+static void part_init(tnd_place_stage_t *self)
+{
+    part_state_t *state = self->state;
+    state->window = UINT64_MAX;
+}
+
+static void part_trace(tnd_place_stage_t *self, uint64_t pass, uint64_t *positions, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        positions[i] = place_of(self->map, self->state, positions[i]);
+    tnd_place_below(self, pass, positions, count);
+}
+
+const tnd_place_op_t tnd_place_part = {.name = "part",
+                                       .rules = TND_PLACE_FIRST,
+                                       .count = part_count,
+                                       .demand = part_demand,
+                                       .bytes = part_bytes,
+                                       .init = part_init,
+                                       .trace = part_trace};
