@@ -280,6 +280,8 @@ def test_an_order_that_chooses_other_rows_in_each_epoch_is_a_warning_with_the_on
             ("epochs: forever, order: [global, {skip: 1}]", f"[{{index_shuffle: {{{FIXED}}}}}, {{skip: 1}}]"),
             ("order: [{shuffle: 10}, {skip: 80}, {repeat: 3}]",
              f"[{{shuffle: {{buffer: 10, {FIXED}}}}}, {{skip: 80}}, {{repeat: 3}}]"),
+            ("epochs: 2, order: [{files: {shuffle: {}}}, {part: {of: [80, 20], index: 0}}, {global: {}}]",
+             f"[{{files: {{shuffle: {{{FIXED}}}}}}}, {{part: {{of: [80, 20], index: 0}}}}, {{global: {{}}}}]"),
             ("epochs: 2, order: [{files: {shuffle: {seed: 4}}}, {shard: {count: 5, index: 1}}]",
              f"[{{files: {{shuffle: {{seed: 4, {FIXED}}}}}}}, {{shard: {{count: 5, index: 1}}}}]")):
         holds(order_of(folder, reader), "warning[T078]: `", LEAKING, f"write `order: {meant}`", "1 warning")
