@@ -361,7 +361,8 @@ static tnd_inspection_t *inspect(walk_t walk)
     report_others(&walk);
     fclose(walk.unread);
     tnd_inspection_sort(self);
-    take_limits(self);
+    if (walk.look > TND_LOOK_NOW)
+        take_limits(self);
     return self;
 }
 

@@ -56,7 +56,7 @@ typedef struct {
 /*  What is read beside the pages of the actors and the run.  Each includes those before it. */
 typedef enum {
     TND_LOOK_NOW,       /* nothing */
-    TND_LOOK_HISTORIES, /* the last minute of each actor */
+    TND_LOOK_HISTORIES, /* the last minute of each actor; what control groups allow */
     TND_LOOK_DETAILS    /* details and timings */
 } tnd_look_t;
 

@@ -168,7 +168,7 @@ static int why(const tnd_request_t *request)
         return tnd_usage_error("why", "%s", error.text);
     const char *run = tnd_request_name(request);
     tnd_inspection_t *before =
-        tnd_remote_hosts_look(hosts, run, TND_LOOK_NOW, TND_REMOTE_PATIENCE_NS);
+        tnd_remote_hosts_look(hosts, run, TND_LOOK_HISTORIES, TND_REMOTE_PATIENCE_NS);
     nanosleep(&pause_between, NULL);
     tnd_inspection_t *after =
         tnd_remote_hosts_look(hosts, run, TND_LOOK_DETAILS, TND_REMOTE_PATIENCE_NS);
