@@ -158,7 +158,7 @@ static tnd_status_t handle_one(tnd_bad_reports_t *self, tnd_actor_t *reader,
         return tnd_fail(error, "%s: %s: %.100s: %.240s", tnd_actor_name(reader), where, who, what);
     if (report->note.way == TND_BAD_STOP)
         return tnd_fail(error,
-                        "%s: %s is bad: %.100s: %.160s; to continue without such records, set "
+                        "%s: %s is bad: %.100s: %.240s; to continue without such records, set "
                         "`on_error: skip` or `quarantine`",
                         tnd_actor_name(reader), where, who, what);
     warn(self, reader, where, who, what);

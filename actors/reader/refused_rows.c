@@ -81,7 +81,7 @@ tnd_status_t tnd_refused_rows_fail(const tnd_refused_rows_t *self, tnd_row_reade
                            &sample);
     tnd_row_reader_place(rows, ticket->ticket.epoch, sample, &place, where, sizeof where);
     return tnd_fail(error,
-                    "%s: %s is bad: %.160s; to continue without such records, set `on_error: skip` "
+                    "%s: %s is bad: %.240s; to continue without such records, set `on_error: skip` "
                     "or `quarantine`",
                     tnd_actor_name(reader), where, strchr(self->why, '\t') + 1);
 }

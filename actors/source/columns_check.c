@@ -46,7 +46,7 @@ static tnd_status_t fail(const tnd_strand_t *strand, const uint8_t *record, cons
     TND_TRY(find_record(strand, file, offset, &number, error));
     return tnd_fail(error,
                     "record %" PRIu64 " of %.200s, at byte %" PRIu64
-                    " is bad: %.160s; to continue without such records, set `on_error: skip` or "
+                    " is bad: %.240s; to continue without such records, set `on_error: skip` or "
                     "`quarantine` of the reader",
                     number, stored->path, offset, why->text);
 }

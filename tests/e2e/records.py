@@ -53,7 +53,13 @@ def copy(case, topic, folder):
     return paths
 
 
-def head(folder, source, files, on_error="stop", options="", expect=0, **more):
+def kills(folder, place, at=1):
+    """What kills a process when it has written a file of folder `place`, before it names it."""
+    return {"DISK_ROOT": str(folder / place), "DISK_LOG": str(folder / "log"), "DISK_KILLS": "sync", "DISK_KILLS_AT": str(at),
+            "LD_PRELOAD": str(TUNDISH.parent / "tests" / "disk.so")}
+
+
+def head(folder, source, files, on_error="stop", options="", expect=0, env=(), **more):
     """The rows that a graph of a reader and a batcher gives, as bytes, and what it says."""
     names = json.dumps([str(path) for path in files])
     (folder / "graph.yaml").write_text(f"""tundish: 1
@@ -65,7 +71,7 @@ links:
 """)
     line = [str(TUNDISH), "head", "graph.yaml", "--json", "--steps", "1000"]
     done = subprocess.run(line, capture_output=True, text=True, cwd=folder, timeout=100,
-                          env={"XDG_CACHE_HOME": str(folder / "cache"), "PATH": "/usr/bin"}, **more)
+                          env={"XDG_CACHE_HOME": str(folder / "cache"), "PATH": "/usr/bin", **dict(env)}, **more)
     assert done.returncode == expect, (source, files, done.returncode, done.stderr)
     rows = []
     for step in map(json.loads, done.stdout.splitlines()):
@@ -497,10 +503,14 @@ def test_a_process_killed_while_it_spools_leaves_nothing_that_is_used(folder):
     head(folder, "text", [path])  # its index
 
     def limit():
-        resource.setrlimit(resource.RLIMIT_FSIZE, (1000000, 1000000))  # then SIGXFSZ; statistics of the run take less
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1000000, 1000000))  # statistics of the run take less
 
-    head(folder, "text", [path], options=SPOOL, expect=-25, preexec_fn=limit)
+    _, text = head(folder, "text", [path], options=SPOOL, expect=78, preexec_fn=limit)
+    assert "its files cannot be written: File too large" in text, text
     assert spooled(folder) == []
+    for at in 1, 2, 3:
+        head(folder, "text", [path], options=SPOOL, expect=-9, env=kills(folder, "spool", at))
+        assert not [name for name in spooled(folder) if "splits" in name], at
     assert head(folder, "text", [path], options=SPOOL)[0] == rows[:3000]
 
 
@@ -696,10 +706,7 @@ def test_an_index_beside_the_file_is_found_without_being_asked_for(folder):
 def test_a_process_killed_while_it_indexes_leaves_nothing(folder):
     path, rows = lines(folder, count=200000)  # an index of 1.6 MB
 
-    def limit():
-        resource.setrlimit(resource.RLIMIT_FSIZE, (1000000, 1000000))  # then SIGXFSZ; statistics of the run take less
-
-    head(folder, "text", [path], expect=-25, preexec_fn=limit)
+    head(folder, "text", [path], expect=-9, env=kills(folder, "cache"))
     assert list((folder / "cache" / "tundish").iterdir()) == []
     assert head(folder, "text", [path])[0] == rows[:3000]
 

@@ -6,12 +6,15 @@
  *      KIND INODE COPY PATH [OTHER PATH]
  *
  *  COPY numbers a copy of the file as it is after the call, $DISK_LOG.COPY; - where there is none.
- *  What stdio writes is not logged by itself: it shows in the copy of the next call. */
+ *  What stdio writes is not logged by itself: it shows in the copy of the next call.
+ *
+ *  $DISK_KILLS is a KIND: the process is killed at call number $DISK_KILLS_AT of it, from 1. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -52,6 +55,14 @@ static void copy_to(const char *copy, const char *path)
     syscall(SYS_close, out);
 }
 
+static void kill_at(const char *kind)
+{
+    static int calls;
+    const char *kills = getenv("DISK_KILLS"), *at = getenv("DISK_KILLS_AT");
+    if (kills != NULL && strcmp(kind, kills) == 0 && ++calls == (at != NULL ? atoi(at) : 1))
+        raise(SIGKILL);
+}
+
 /*  `at`: where the file can be read now, which has the name `path`; `other` may be NULL. */
 static void note(const char *kind, const char *at, const char *path, const char *other)
 {
@@ -74,6 +85,7 @@ static void note(const char *kind, const char *at, const char *path, const char 
         (int)syscall(SYS_openat, AT_FDCWD, log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
     (void)!syscall(SYS_write, out, line, size);
     syscall(SYS_close, out);
+    kill_at(kind);
     pthread_mutex_unlock(&lock);
     errno = reason;
 }
