@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include <math.h>
+#include <string.h>
 
 #include "actors/op/custom.h"
 #include "runtime/core/numeric/numeric.h"
@@ -74,7 +75,9 @@ tnd_status_t tnd_op_number(const char *option, const char *text, const tnd_colum
     uint64_t bits;
     int64_t low;
     if (tnd_dtype_is_float(dtype)) {
-        if (tnd_quantity_f64(text, &number) != TND_QUANTITY_OK)
+        if (strcmp(text, "nan") == 0)
+            number = (double)NAN;
+        else if (tnd_quantity_f64(text, &number) != TND_QUANTITY_OK)
             return tnd_fail(error, "`%s` of `%s` is not a number", text, option);
         double back;
         tnd_cast(dtype, TND_F64, 1, out, &number);

@@ -113,6 +113,23 @@ def test_rows_of_csv_are_those_of_tensorflow(folder):
         assert not bad or "`decode_csv`" in errors and "byte" in errors, (name, errors)
 
 
+def test_many_fields_of_a_table_are_one_column(folder):
+    lines = ["%d,%s" % (row % 10, ",".join(str((row * 31 + i * 7) % 256) for i in range(784))) for row in range(20)]
+    (folder / "digits.csv").write_text("\n".join(["label,%s" % ",".join("p%d" % i for i in range(784)), *lines]) + "\n")
+    source = "{csv: {files: %s, header: true}}" % (folder / "digits.csv")
+    code, columns, errors = head(folder, source, "{decode_csv: {fields: {y: u8, x: {dtype: u8, shape: [28, 28]}}}}", "stop")
+    assert code == 0 and not errors, errors
+    assert columns["y"] == [row % 10 for row in range(20)]
+    pixels = [[(row * 31 + i * 7) % 256 for i in range(784)] for row in range(20)]
+    assert columns["x"] == pixels
+    code, _, errors = head(folder, source, "{decode_csv: {fields: {y: u8, x: {dtype: i8, shape: [784]}}}}", "stop")
+    assert code == 1 and "the field `x`[19] is `133`, which is not a number of type i8" in errors, errors
+    code, _, errors = head(folder, source, "{decode_csv: {fields: {y: u8, x: {dtype: u8, shape: [783]}}}}", "stop")
+    assert code == 1 and "more than 784 fields: `select` says which are read" in errors, errors
+    code, _, errors = head(folder, source, "{decode_csv: {fields: {y: u8, x: {dtype: u8, shape: [785]}}}}", "stop")
+    assert code == 1 and "no field `x`[784]: it ends before" in errors, errors
+
+
 def npy(descr, shape, data):
     """The bytes of a .npy file."""
     text = "{'descr': '%s', 'fortran_order': False, 'shape': %s, }" % (descr, shape)

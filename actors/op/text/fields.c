@@ -29,6 +29,11 @@ typedef struct {
         TND_OPTION_NAMED("default", field_options_t, fallback, STRING, GRAPH), .fallback = "",     \
                                                                                .help = (text)      \
     }
+#define OPTION_SHAPE(text)                                                                         \
+    {                                                                                              \
+        TND_OPTION(field_options_t, shape, F64S, GRAPH), .range = "1..", .fallback = "",           \
+                                                         .help = (text)                            \
+    }
 #define OPTION_MAX                                                                                 \
     {                                                                                              \
         TND_OPTION(field_options_t, max, U64, GRAPH),                                              \
@@ -39,7 +44,8 @@ typedef struct {
 
 static const tnd_option_t csv_options[] = {
     OPTION_DTYPE,
-    OPTION_DEFAULT("what an empty field has; without it the row is bad"),
+    OPTION_DEFAULT("what an empty field has, such as 0 or nan; without it the row is bad"),
+    OPTION_SHAPE("the shape of a column that several fields in turn make: [784] takes 784 of them"),
     OPTION_MAX,
 };
 
@@ -52,8 +58,7 @@ static const tnd_option_t json_options[] = {
      .help = "the keys that lead to it, with dots between them, if they are not the name of the "
              "column; a number is a place in a list, from 0"},
     OPTION_DEFAULT("what a row has that lacks it or has null; without it the row is bad"),
-    {TND_OPTION(field_options_t, shape, F64S, GRAPH), .range = "1..", .fallback = "",
-     .help = "the shape of a list of numbers; [2, 3] is a list of two lists of three numbers"},
+    OPTION_SHAPE("the shape of a list of numbers; [2, 3] is a list of two lists of three numbers"),
     {TND_OPTION(field_options_t, ragged, BOOL, GRAPH), .fallback = "false",
      .help = "whether it is a list of numbers whose length differs from row to row; a missing one "
              "has length 0"},
@@ -141,7 +146,8 @@ static tnd_status_t add_field(tnd_field_t *self, const tnd_pair_t *pair, uint64_
     self->path = chosen.path;
     self->ragged = chosen.ragged;
     if (self->string && (chosen.ragged || chosen.shape.count > 0))
-        return tnd_fail(error, "field `%s` is one string; lists are of numbers", self->name);
+        return tnd_fail(error, "field `%s` is one string; lists and shapes are of numbers",
+                        self->name);
     if (self->ragged && chosen.shape.count > 0)
         return tnd_fail(error, "field `%s` is ragged, so it has no `shape`", self->name);
     if (!self->string && !self->ragged && chosen.max != 0)

@@ -98,6 +98,30 @@ Test(decode, numbers_of_json_must_fit_their_type)
     expect_json("a: f32, b: f64", "{\"a\": 1, \"b\": -0.5}", "0000803f 000000000000e0bf");
 }
 
+static void expect_csv(const char *options, const char *text, const char *wanted)
+{
+    char ops[256];
+    snprintf(ops, sizeof ops, "{decode_csv: {%s}}", options);
+    expect_row(ops, hex(text), wanted);
+}
+
+Test(decode, several_fields_of_csv_make_one_column)
+{
+    const char *table = "fields: {y: u8, x: {dtype: u8, shape: [2, 3]}, z: string}";
+    expect_csv(table, "9,1,2,3,4,5,6,ab", "09 010203040506 6162");
+    expect_csv(table, "9,1,2,3,4,5,ab", "bad");
+    expect_csv(table, "9,1,2,3,4,5,6,7,ab", "bad");
+    expect_csv(table, "9,1,2,,4,5,6,ab", "bad");
+    expect_csv("fields: {x: {dtype: u16, shape: [3], default: 7}}", "1,,3", "010007000300");
+    expect_csv("fields: {x: {dtype: u8, shape: [2]}, y: u8}, select: [1, 3, 4]", "0,1,2,3,4,5",
+               "0103 04");
+    expect_csv("fields: {x: {dtype: f32, shape: [2], default: nan}}, na: [NA, '?']", "?,NA",
+               "0000c07f0000c07f");
+    expect_csv("fields: {x: {dtype: f32, shape: [2], default: nan}}, na: [NA, '?']", "NA?,1",
+               "bad");
+    expect_csv("fields: {x: {dtype: u8, default: 5}, y: u8}, na: [NA, '?']", "NA,1", "05 01");
+}
+
 Test(decode, texts_are_looked_up_in_a_map)
 {
     const char *ops = "{lookup: {column: record, map: {'200': 2, '-1': 3, x: 4}, to: u8}}";
@@ -121,6 +145,10 @@ Test(decode, what_cannot_be_is_refused_when_the_chain_is_opened)
     expect_ops_refused("{decode_csv: {fields: {a: {dtype: u8, max: 3}}}}", "`max` is for strings");
     expect_ops_refused("{decode_csv: {fields: {a: u8, b: u8}, select: [1, 0]}}", "0 after 1");
     expect_ops_refused("{decode_csv: {fields: {a: u8}, select: [1, 2]}}", "`select` has 2 places");
+    expect_ops_refused(
+        "{decode_csv: {fields: {a: {dtype: u8, shape: [2]}, b: u8}, select: [1, 2]}}",
+        "`select` has 2 places, the columns of `fields` take 3");
+    expect_ops_refused("{decode_csv: {fields: {a: {dtype: string, shape: [2]}}}}", "one string");
     expect_ops_refused("{decode_csv: {fields: {a: u8}, delimiter: ab}}", "one byte");
     expect_ops_refused("{decode_csv: {fields: {number: u8}}}", "number");
     expect_ops_refused("{decode_json: {fields: {a: {dtype: string, shape: [2]}}}}", "one string");
