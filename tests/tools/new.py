@@ -158,6 +158,79 @@ def test_formats_that_differ_are_named(folder):
     holds(err, "a.npy is npy", "b is idx")
 
 
+PENGUINS = """species;island;bill length;bill depth;id;sex;year
+Adelie;Torgersen;39.1;18.7;30000001;male;2007
+Adelie;Torgersen;NA;NA;30000002;;2007
+Gentoo;Biscoe;46.1;13.2;30000003;female;2007
+Gentoo;Biscoe;50;16.3;30000004;male;2008
+Adelie;Biscoe;46.5;17.9;30000005;female;2009
+Gentoo;Torgersen;36;;30000006;male;2009
+"""
+
+
+def rows_of(path):
+    """Every row that a topology feeds, in the order of the data: name to list of lists."""
+    code, out, err = run("head", path, "--json", "--steps", "1000", "--set", "read.shuffle=none")
+    same(code, 0, err)
+    columns = {}
+    for step in map(json.loads, out.splitlines()):
+        for name, column in step["columns"].items():
+            width = len(column["data"]) // step["rows"]
+            columns.setdefault(name, []).extend(column["data"][i:i + width] for i in range(0, len(column["data"]), width))
+    return columns
+
+
+def test_a_table_becomes_columns_without_an_edit(folder):
+    (folder / "penguins.csv").write_text(PENGUINS)
+    path, out = made(folder, folder / "penguins.csv")
+    holds(out, "6 rows")
+    holds(path.read_text(), 'csv: {header: true, delimiter: ";", files: ', 'delimiter: ";"', 'na: ["NA"]',
+          "x: {dtype: f32, shape: [2], default: nan}  # bill_length, bill_depth", "id: i64", "year: {dtype: f32}")
+    got = rows_of(path)
+    same(got["species"], [[0], [0], [1], [1], [0], [1]])
+    same(got["island"], [[1], [1], [0], [0], [0], [1]])
+    same(got["id"], [[30000001 + i] for i in range(6)])
+    same(got["sex"], [[1], [2], [0], [1], [0], [1]])  # the third class is that of what is missing
+    same(got["year"], [[2007], [2007], [2007], [2008], [2009], [2009]])
+    wanted = [[39.1, 18.7], [None, None], [46.1, 13.2], [50, 16.3], [46.5, 17.9], [36, None]]
+    for row, values in zip(got["x"], wanted):
+        for value, number in zip(row, values):
+            assert value == "nan" if number is None else abs(value - number) < 1e-5, (row, values)
+
+
+def test_a_table_of_pictures_becomes_a_vector_and_a_label(folder):
+    for part in range(2):  # each with a header
+        lines = ["label," + ",".join(f"pixel{i}" for i in range(784))]
+        lines += [f"{row % 10}," + ",".join(str((row * 31 + i) % 256) for i in range(784)) for row in range(part * 30, part * 30 + 30)]
+        (folder / f"digits-{part}.csv").write_text("\n".join(lines) + "\n")
+    path, out = made(folder, folder)
+    holds(out, "60 rows")
+    same(fed(path), {"label": ("i64", []), "x": ("f32", [784])})
+    got = rows_of(path)
+    same(got["label"], [[row % 10] for row in range(60)])
+    same(got["x"], [[(row * 31 + i) % 256 for i in range(784)] for row in range(60)])
+
+
+def test_what_is_a_header_and_what_is_a_table(folder):
+    for name, text, wanted in (
+            ("none.csv", "1,2.5\n3,4\n" * 5, {"x": ("f32", [2])}),
+            ("numbers.csv", "1,2\n3,4\n" * 5, {"x": ("f32", [2])}),
+            ("names.csv", "a,b\n" + "x,1\ny,2\n" * 5, {"a": ("i64", []), "b": ("f32", [])}),
+            ("texts.csv", "x,u\ny,v\n" * 5, {"c0": ("i64", []), "c1": ("i64", [])}),
+            ("one.csv", "1\n2\n" * 5, {"c0": ("f32", [])}),
+            ("tab.csv", "n\ty\n" + "1.5\t0\n2\t1\n" * 5, {"n": ("f32", []), "y": ("i64", [])}),
+            ("quoted.csv", '"a, b",class\n' + '"1",p\n2,q\n' * 5, {"a_b": ("f32", []), "class": ("i64", [])}),
+            ("lines.csv", "some words\nother words\nmore\n", {"record": ("u8", [11])})):
+        (folder / name).write_text(text)
+        path, _ = made(folder, folder / name)
+        same(fed(path), wanted, name)
+        (folder / name).unlink()
+    (folder / "bad.csv").write_text("a,b\n" + "1,2\n" * 9 + "3\n")
+    code, out, _ = run("new", folder / "bad.csv")
+    same(code, 0)
+    holds(out, "on_error: skip  # leaves out records with more or fewer fields, 1 here")
+
+
 def test_records_become_one_list(folder):
     for part in range(3):
         (folder / f"log-{part}.txt").write_text("".join(f"{part} {row}\n" for row in range(40)))
@@ -169,7 +242,7 @@ def test_records_become_one_list(folder):
     (folder / "a.csv").write_text("1,2\n" * 20)
     (folder / "b.tsv").write_text("1\t2\n" * 20)
     path, out = made(folder, folder / "a.csv")
-    same((list(fed(path)), "20 rows" in out), (["record"], True))
+    same((fed(path), "20 rows" in out), ({"x": ("f32", [2])}, True))
     path, _ = made(folder, folder / "b.tsv")
     holds(path.read_text(), 'csv: {delimiter: "\\t", files: "${data}/b.tsv"}')
     (folder / "c.txt.gz").write_bytes(gzip.compress(b"1\n22\n" * 10))

@@ -14,6 +14,7 @@
 #include "tools/inspect/reading_progress.h"
 #include "tools/inspect/data_scan.h"
 #include "tools/inspect/example_features.h"
+#include "tools/new/csv_table.h"
 #include "tools/new/data_search.h"
 #include "tools/new/detect_format.h"
 #include "tools/new/file_series.h"
@@ -164,8 +165,8 @@ static const char *find_schema(tnd_arena_t *arena)
     return NULL;
 }
 
-/*  The keys of records; of the first `most` of them.  False: they cannot be read. */
-static bool scan_keys(tnd_arena_t *arena, const tnd_detected_format_t *item, uint64_t most,
+/*  Reads the first `most` records.  False: they cannot be read. */
+static bool scan_rows(tnd_arena_t *arena, const tnd_detected_format_t *item, uint64_t most,
                       tnd_reading_progress_t *progress, tnd_data_scan_t *scan)
 {
     tnd_source_scope_t scope = {.lanes = 1};
@@ -173,7 +174,6 @@ static bool scan_keys(tnd_arena_t *arena, const tnd_detected_format_t *item, uin
     tnd_error_t error;
     size_t count;
     const char *const *files = tnd_detected_files(item, arena, &count);
-    *scan = (tnd_data_scan_t){0};
     tnd_reading_progress_attach(progress, &scope);
     bool read =
         tnd_data_source_choose(&data, arena, item->written, files, count, NULL, &error) == TND_OK &&
@@ -181,7 +181,40 @@ static bool scan_keys(tnd_arena_t *arena, const tnd_detected_format_t *item, uin
         tnd_data_scan_run(scan, &data, most, tnd_reading_progress_records, progress, &error) ==
             TND_OK;
     tnd_data_source_close(&data);
-    return read && scan->keys.examples > 0 && scan->keys.examples == scan->keys.records;
+    return read;
+}
+
+/*  Whether the first `most` records are tf.Example messages; their keys. */
+static bool scan_keys(tnd_arena_t *arena, const tnd_detected_format_t *item, uint64_t most,
+                      tnd_reading_progress_t *progress, tnd_data_scan_t *scan)
+{
+    *scan = (tnd_data_scan_t){0};
+    return scan_rows(arena, item, most, progress, scan) && scan->keys.examples > 0 &&
+           scan->keys.examples == scan->keys.records;
+}
+
+/*  The columns of records of CSV; NULL: none can be made of them. */
+static tnd_csv_table_t *read_table(tnd_arena_t *arena, tnd_detected_format_t *item,
+                                   tnd_reading_progress_t *progress)
+{
+    size_t count;
+    (void)tnd_detected_files(item, arena, &count);
+    tnd_csv_table_t *table = tnd_csv_table_new();
+    tnd_data_scan_t scan = {.take = tnd_csv_table_take, .taker = table};
+    bool read =
+        scan_rows(arena, item, TND_CSV_FIRST, progress, &scan) && tnd_csv_table_divide(table);
+    tnd_data_scan_free(&scan);
+    scan = (tnd_data_scan_t){.take = tnd_csv_table_take, .taker = table};
+    read = read && scan_rows(arena, item, TND_UNKNOWN, progress, &scan) &&
+           tnd_csv_table_decide(table, count);
+    tnd_data_scan_free(&scan);
+    if (read) {
+        item->written = tnd_csv_table_source(table, arena, item->written);
+        item->rows -= tnd_csv_table_headers(table);
+        return table;
+    }
+    tnd_csv_table_free(table);
+    return NULL;
 }
 
 /*  Writes the operation that makes columns of all records, if these are tf.Example messages. */
@@ -245,7 +278,8 @@ static void write_reader(tnd_arena_t *arena, const tnd_detected_format_list_t *f
 }
 
 static void write_topology(tnd_arena_t *arena, const tnd_detected_format_list_t *found,
-                           tnd_reading_progress_t *progress, FILE *out)
+                           const tnd_csv_table_t *table, tnd_reading_progress_t *progress,
+                           FILE *out)
 {
     char *operations = NULL;
     size_t size = 0;
@@ -260,13 +294,16 @@ static void write_topology(tnd_arena_t *arena, const tnd_detected_format_list_t 
         row_bytes = (uint64_t)side * side * 3;
     }
     write_operations(&schema, list);
+    if (table != NULL)
+        tnd_csv_table_print(table, schema.columns[0].name, list);
     if (fflush(list) != 0)
         abort();
     bool none = size == 0;
-    if (found->items[0].records && !pictures)
+    if (found->items[0].records && !pictures && table == NULL)
         write_parse(arena, &found->items[0], progress, list);
     tnd_reading_progress_clear(progress);
-    write_suggestions(&schema, pictures, list);
+    if (table == NULL)
+        write_suggestions(&schema, pictures, list);
     fclose(list);
     const char *directory = tnd_reader_directory(arena, found);
     const char *editor = find_schema(arena);
@@ -290,6 +327,11 @@ static void write_topology(tnd_arena_t *arena, const tnd_detected_format_list_t 
         fprintf(out,
                 "    on_error: skip  # leaves out %zu that cannot be decoded, and counts them\n",
                 tnd_left_out_fed(&found->left_out));
+    if (table != NULL && tnd_csv_table_uneven(table) > 0)
+        fprintf(out,
+                "    on_error: skip  # leaves out records with more or fewer fields, %" PRIu64
+                " here\n",
+                tnd_csv_table_uneven(table));
     /* `[]` would have to be deleted before the suggestion could be used. */
     fprintf(out, "    ops:%s\n%s",
             !none      ? ""
@@ -309,7 +351,7 @@ static void write_topology(tnd_arena_t *arena, const tnd_detected_format_list_t 
 }
 
 static int write_file(const char *path, tnd_arena_t *arena, const tnd_detected_format_list_t *found,
-                      tnd_reading_progress_t *progress)
+                      const tnd_csv_table_t *table, tnd_reading_progress_t *progress)
 {
     tnd_output_t output;
     tnd_error_t error;
@@ -320,7 +362,7 @@ static int write_file(const char *path, tnd_arena_t *arena, const tnd_detected_f
     }
     tnd_status_t status = tnd_output_open(&output, path, &error);
     if (status == TND_OK) {
-        write_topology(arena, found, progress, output.out);
+        write_topology(arena, found, table, progress, output.out);
         status = tnd_output_close(&output, &error);
     }
     if (status != TND_OK) {
@@ -355,6 +397,9 @@ static int new (const tnd_request_t *request)
         tnd_detected_format_name(found.items, found.count);
         status = check(&found, &error);
     }
+    tnd_csv_table_t *table = NULL;
+    if (status == TND_OK && request->as == NULL && strcmp(found.items[0].source, "csv") == 0)
+        table = read_table(arena, &found.items[0], &progress);
     tnd_reading_progress_clear(&progress);
     if (status != TND_OK)
         tnd_complain("new", "%s", error.text);
@@ -362,10 +407,12 @@ static int new (const tnd_request_t *request)
     if (status != TND_OK) {
         code = TND_EXIT_TOPOLOGY;
     } else if (request->output != NULL) {
-        code = write_file(request->output, arena, &found, &progress);
+        code = write_file(request->output, arena, &found, table, &progress);
     } else {
-        write_topology(arena, &found, &progress, stdout);
+        write_topology(arena, &found, table, &progress, stdout);
     }
+    if (table != NULL)
+        tnd_csv_table_free(table);
     tnd_reading_progress_end(&progress);
     tnd_arena_destroy(&arena);
     return code;
@@ -384,7 +431,9 @@ const tnd_command_t tnd_command_new = {
         "must have the same number of rows.  Files that differ only in a number, such as\n"
         "x-00.npy and x-01.npy, are concatenated to one column.  TFRecord, tar, .csv and text\n"
         "files are lists of records: the rows of all files, one after the other, are bytes;\n"
-        "their indexes are built now (tundish help index).  JPEG and PNG files, in a directory or\n"
+        "their indexes are built now (tundish help index).  Of .csv all records are looked at: a\n"
+        "header, what separates fields, numbers, classes and what is missing; each becomes a\n"
+        "column, and numbers in a row one vector.  JPEG and PNG files, in a directory or\n"
         "in its subdirectories, are rows of pictures, with their folders as labels.  If a\n"
         "directory has files or folders for training and for tests, those for training are\n"
         "used.  What is in a directory and not used is named on standard error.  Records\n"

@@ -91,6 +91,8 @@ static void take_row(scanner_t *self, const tnd_block_t *block, uint32_t row, ui
         return;
     const uint8_t *bytes = tnd_block_row(block, self->ragged, row);
     size_t size = tnd_block_row_bytes(block, self->ragged, row);
+    if (scan->take != NULL)
+        scan->take(scan->taker, bytes, size);
     if (scan->pictures != NULL)
         take_picture(self, index, bytes, size);
     if (scan->keys.records >= TND_SCAN_FIRST_RECORDS && scan->keys.examples < scan->keys.records)

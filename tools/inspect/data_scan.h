@@ -26,6 +26,9 @@ typedef struct {
     tnd_example_keys_t keys;        /* of all rows; of the first only, if others are among them */
     char lines[TND_SCAN_LINES][64]; /* the first rows, if the first is text */
     uint32_t line_count;
+    /*  Set by the caller: gets each row of bytes, in order; NULL: not. */
+    void (*take)(void *taker, const uint8_t *row, size_t size);
+    void *taker;
     tnd_decoder_t *pictures; /* set by the caller: the rows are files of pictures; NULL: not */
     uint64_t pixels_max;     /* of a picture, by its header */
     uint64_t pixels_row;     /* the first row that has as many */

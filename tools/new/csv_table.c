@@ -1,0 +1,443 @@
+/*  tools/new/csv_table.c - the columns of records of CSV. */
+#include "tools/new/csv_table.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "actors/text/csv_record.h"
+#include "actors/text/number_text.h"
+#include "runtime/base/allocation.h"
+#include "runtime/text/json_string.h"
+
+enum { FIELDS_MAX = 4096, CLASSES_MAX = 50, TEXT_MAX = 64, NAME_MAX_BYTES = 40 };
+
+/*  Texts that stand for a missing number. */
+static const char *const absent[] = {"NA", "N/A", "null", "NULL", "None", "?", "-"};
+enum { ABSENT = sizeof absent / sizeof absent[0] };
+
+static const char delimiters[] = {',', '\t', ';', '|'};
+enum { DELIMITERS = sizeof delimiters };
+
+typedef struct {
+    char head[TEXT_MAX]; /* its text in the first record; "" if that is too long */
+    bool head_is_number, head_again;
+    bool absent[ABSENT];
+    uint64_t integers, numbers, texts, empty, absents;
+    char classes[CLASSES_MAX][TEXT_MAX]; /* the texts that were seen, sorted at the end */
+    uint32_t class_count;
+    bool many; /* more texts than that, or long ones */
+    bool wide; /* a whole number that f32 may not have */
+    char name[NAME_MAX_BYTES];
+} field_t;
+
+/*  How it is fed: a class, numbers, or bytes. */
+typedef enum { AS_NUMBER, AS_WIDE, AS_CLASS, AS_INTEGER, AS_TEXT } use_t;
+
+struct tnd_csv_table {
+    uint8_t delimiter;
+    uint32_t fields_of[DELIMITERS][TND_CSV_FIRST]; /* of each of the first records */
+    bool divided, header;
+    uint8_t *first; /* the first record */
+    size_t first_size;
+    uint64_t records, headers, uneven;
+    field_t *fields;
+    uint32_t count;
+};
+
+tnd_csv_table_t *tnd_csv_table_new(void)
+{
+    return tnd_allocate_zeroed(1, sizeof(tnd_csv_table_t));
+}
+
+void tnd_csv_table_free(tnd_csv_table_t *self)
+{
+    free(self->fields);
+    free(self->first);
+    free(self);
+}
+
+/*  --------------------------------------------------------------------------------- records */
+
+/*  How many fields a record has; 0: it is damaged. */
+static uint32_t count_fields(const uint8_t *record, size_t size, uint8_t delimiter)
+{
+    tnd_csv_record_t fields;
+    tnd_csv_field_t text;
+    tnd_error_t error;
+    uint32_t count = 0;
+    tnd_status_t status;
+    tnd_csv_init(&fields, record, size, delimiter, true);
+    while ((status = tnd_csv_next(&fields, &text, &error)) == TND_OK)
+        count++;
+    return status == TND_END ? count : 0;
+}
+
+static void divide_record(tnd_csv_table_t *self, const uint8_t *record, size_t size)
+{
+    for (uint32_t d = 0; d < DELIMITERS && self->records < TND_CSV_FIRST; d++)
+        self->fields_of[d][self->records] = count_fields(record, size, (uint8_t)delimiters[d]);
+    self->records++;
+}
+
+/*  The number of fields that most of the first records have; 0: no number is that of most. */
+static uint32_t usual(const tnd_csv_table_t *self, const uint32_t *fields)
+{
+    uint64_t most = self->records < TND_CSV_FIRST ? self->records : TND_CSV_FIRST;
+    for (uint64_t i = 0; i < most; i++) {
+        uint64_t alike = 0;
+        for (uint64_t other = 0; other < most; other++)
+            alike += fields[other] == fields[i];
+        if (2 * alike > most)
+            return fields[i];
+    }
+    return 0;
+}
+
+bool tnd_csv_table_divide(tnd_csv_table_t *self)
+{
+    uint32_t best = 0;
+    for (uint32_t d = 1; d < DELIMITERS; d++)
+        if (usual(self, self->fields_of[d]) > usual(self, self->fields_of[best]))
+            best = d;
+    self->count = usual(self, self->fields_of[best]);
+    if (self->count == 0 || self->count > FIELDS_MAX)
+        return false;
+    self->delimiter = (uint8_t)delimiters[best];
+    self->fields = tnd_allocate_zeroed(self->count, sizeof *self->fields);
+    self->divided = true;
+    self->records = 0;
+    return true;
+}
+
+static void add_class(field_t *self, const char *text)
+{
+    for (uint32_t i = 0; i < self->class_count; i++)
+        if (strcmp(self->classes[i], text) == 0)
+            return;
+    if (self->class_count == CLASSES_MAX)
+        self->many = true;
+    else
+        strcpy(self->classes[self->class_count++], text);
+}
+
+static bool is_number(const char *text, bool *whole_p, bool *wide_p)
+{
+    static const int64_t most = INT64_C(1) << 24;
+    int64_t whole = 0;
+    double number;
+    *whole_p = tnd_number_text(TND_I64, text, strlen(text), &whole);
+    *wide_p = *whole_p && (whole > most || whole < -most);
+    return *whole_p || tnd_number_text(TND_F64, text, strlen(text), &number);
+}
+
+static void take_text(field_t *self, const char *text)
+{
+    bool whole, wide;
+    self->head_again = self->head_again || strcmp(text, self->head) == 0;
+    if (*text == '\0') {
+        self->empty++;
+        return;
+    }
+    if (is_number(text, &whole, &wide)) {
+        self->integers += whole;
+        self->wide = self->wide || wide;
+        self->numbers++;
+        add_class(self, text);
+        return;
+    }
+    for (uint32_t i = 0; i < ABSENT; i++)
+        if (strcmp(text, absent[i]) == 0) {
+            self->absent[i] = true;
+            self->absents++;
+        }
+    self->texts++;
+    add_class(self, text);
+}
+
+/*  The text of a field; false: it is longer than a class has. */
+static bool text_of(const tnd_csv_field_t *field, char text[TEXT_MAX])
+{
+    size_t size = field->size - field->doubled;
+    text[0] = '\0';
+    if (size >= TEXT_MAX || (field->size > 0 && memchr(field->at, '\0', field->size) != NULL))
+        return false;
+    if (size > 0)
+        tnd_csv_copy(field, text);
+    text[size] = '\0';
+    return true;
+}
+
+static void take_field(tnd_csv_table_t *self, field_t *field, const tnd_csv_field_t *found)
+{
+    char text[TEXT_MAX];
+    bool whole, wide, is_short = text_of(found, text);
+    if (self->records == 0) { /* counted at the end, if it is no header */
+        strcpy(field->head, text);
+        field->head_is_number = !is_short || *text == '\0' || is_number(text, &whole, &wide);
+    } else if (is_short) {
+        take_text(field, text);
+    } else {
+        field->texts++;
+        field->many = true;
+    }
+}
+
+static bool is_first(const tnd_csv_table_t *self, const uint8_t *record, size_t size)
+{
+    return size == self->first_size && memcmp(record, self->first, size) == 0;
+}
+
+void tnd_csv_table_take(void *context, const uint8_t *record, size_t size)
+{
+    tnd_csv_table_t *self = context;
+    tnd_csv_record_t fields;
+    tnd_csv_field_t text;
+    tnd_error_t error;
+    if (!self->divided) {
+        divide_record(self, record, size);
+        return;
+    }
+    if (self->records > 0 && is_first(self, record, size)) {
+        self->headers++; /* of another file, or a row like the first */
+        return;
+    }
+    if (count_fields(record, size, self->delimiter) != self->count) {
+        self->uneven++;
+        return;
+    }
+    if (self->records == 0) {
+        self->first = tnd_allocate(1, size + 1);
+        memcpy(self->first, record, size);
+        self->first_size = size;
+    }
+    tnd_csv_init(&fields, record, size, self->delimiter, true);
+    for (uint32_t f = 0; f < self->count && tnd_csv_next(&fields, &text, &error) == TND_OK; f++)
+        take_field(self, &self->fields[f], &text);
+    self->records++;
+}
+
+/*  --------------------------------------------------------------------------------- decisions */
+
+/*  A header has names that differ and are no numbers, above numbers or above other texts, and every
+ *  file has one. */
+static bool has_header(const tnd_csv_table_t *self, size_t files)
+{
+    bool above = false, again = false;
+    if (self->headers + 1 != files)
+        return false;
+    for (uint32_t f = 0; f < self->count; f++) {
+        const field_t *field = &self->fields[f];
+        if (field->head_is_number)
+            return false;
+        for (uint32_t other = 0; other < f; other++)
+            if (strcmp(field->head, self->fields[other].head) == 0)
+                return false;
+        above = above || field->numbers > 0;
+        again = again || field->head_again;
+    }
+    return above || !again;
+}
+
+static bool is_taken(const tnd_csv_table_t *self, uint32_t field)
+{
+    for (uint32_t other = 0; other < field; other++)
+        if (strcmp(self->fields[other].name, self->fields[field].name) == 0)
+            return true;
+    return false;
+}
+
+/*  Letters, digits and `_` of the header, or c0, c1, ... */
+static void name_field(tnd_csv_table_t *self, uint32_t f)
+{
+    field_t *field = &self->fields[f];
+    size_t used = 0;
+    for (const char *at = field->head; self->header && *at != '\0' && used < NAME_MAX_BYTES - 8;
+         at++)
+        if (isalnum((unsigned char)*at))
+            field->name[used++] = (char)tolower((unsigned char)*at);
+        else if (used > 0 && field->name[used - 1] != '_')
+            field->name[used++] = '_';
+    while (used > 0 && field->name[used - 1] == '_')
+        used--;
+    field->name[used] = '\0';
+    if (used == 0 || isdigit((unsigned char)field->name[0]) || is_taken(self, f))
+        snprintf(field->name, sizeof field->name, "c%" PRIu32, f);
+}
+
+static bool is_label(const field_t *field)
+{
+    static const char *const names[] = {"label", "labels", "target", "class", "species", "y"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (strcmp(field->name, names[i]) == 0)
+            return true;
+    return false;
+}
+
+static use_t use_of(const tnd_csv_table_t *self, const field_t *field)
+{
+    bool whole = field->integers == field->numbers && field->empty + field->absents == 0;
+    if (field->texts == field->absents && field->numbers > 0)
+        return whole && (is_label(field) || field->wide) ? AS_INTEGER
+               : field->wide                             ? AS_WIDE
+                                                         : AS_NUMBER;
+    /* Each of a few texts occurs twice on average, or it is no class. */
+    bool few = !field->many && field->class_count > 0 && 2 * field->class_count <= self->records;
+    return few && self->count > 1 ? AS_CLASS : AS_TEXT;
+}
+
+static int by_text(const void *left, const void *right)
+{
+    return strcmp(left, right);
+}
+
+bool tnd_csv_table_decide(tnd_csv_table_t *self, size_t files)
+{
+    bool useful = false;
+    if (self->records == 0)
+        return false;
+    self->header = self->records > 1 && has_header(self, files);
+    for (uint32_t f = 0; f < self->count; f++) {
+        field_t *field = &self->fields[f];
+        if (!self->header)
+            for (uint64_t again = 0; again <= self->headers; again++)
+                take_text(field, field->head);
+        name_field(self, f);
+        qsort(field->classes, field->class_count, sizeof field->classes[0], by_text);
+        useful = useful || use_of(self, field) != AS_TEXT;
+    }
+    self->headers = self->header ? self->headers + 1 : 0;
+    return useful;
+}
+
+uint64_t tnd_csv_table_headers(const tnd_csv_table_t *self)
+{
+    return self->headers;
+}
+
+uint64_t tnd_csv_table_uneven(const tnd_csv_table_t *self)
+{
+    return self->uneven;
+}
+
+/*  ------------------------------------------------------------------------------------- lines */
+
+static const char *delimiter_of(const tnd_csv_table_t *self, char text[16])
+{
+    snprintf(text, 16, self->delimiter == '\t' ? "\"\\t\"" : "\"%c\"", self->delimiter);
+    return text;
+}
+
+const char *tnd_csv_table_source(const tnd_csv_table_t *self, tnd_arena_t *arena,
+                                 const char *written)
+{
+    char text[16];
+    const char *options = self->header ? "header: true" : "";
+    if (self->delimiter != ',')
+        options = tnd_arena_format(arena, "%s%sdelimiter: %s", options,
+                                   *options != '\0' ? ", " : "", delimiter_of(self, text));
+    if (strstr(written, "compression: zlib") != NULL)
+        options =
+            tnd_arena_format(arena, "%s%scompression: zlib", options, *options != '\0' ? ", " : "");
+    return *options != '\0' ? tnd_arena_format(arena, "csv: {%s}", options) : "csv";
+}
+
+static bool is_missing(const field_t *field)
+{
+    return field->empty > 0 || field->absents > 0;
+}
+
+/*  How many fields from `first` on are numbers, which one column takes. */
+static uint32_t run_of(const tnd_csv_table_t *self, uint32_t first, bool *missing_p)
+{
+    uint32_t f = first;
+    *missing_p = false;
+    for (; f < self->count && use_of(self, &self->fields[f]) == AS_NUMBER; f++)
+        *missing_p = *missing_p || is_missing(&self->fields[f]);
+    return f - first;
+}
+
+static void print_na(const tnd_csv_table_t *self, FILE *out)
+{
+    bool any = false;
+    for (uint32_t i = 0; i < ABSENT; i++) {
+        bool used = false;
+        for (uint32_t f = 0; f < self->count; f++)
+            used =
+                used || (use_of(self, &self->fields[f]) == AS_NUMBER && self->fields[f].absent[i]);
+        if (used)
+            fprintf(out, "%s\"%s\"", any ? ", " : "          na: [", absent[i]);
+        any = any || used;
+    }
+    fputs(any ? "]\n" : "", out);
+}
+
+/*  Prints the numbers from field `first` on, and returns how many there are. */
+static uint32_t print_numbers(const tnd_csv_table_t *self, uint32_t first, uint32_t *vectors,
+                              FILE *out)
+{
+    bool missing;
+    char number[16] = "";
+    uint32_t count = run_of(self, first, &missing);
+    const char *fallback = missing ? ", default: nan" : "";
+    if (count == 1) {
+        fprintf(out, "            %s: {dtype: f32%s}\n", self->fields[first].name, fallback);
+        return 1;
+    }
+    if ((*vectors)++ > 0)
+        snprintf(number, sizeof number, "%" PRIu32, *vectors);
+    fprintf(out, "            x%s: {dtype: f32, shape: [%" PRIu32 "]%s}  # ", number, count,
+            fallback);
+    for (uint32_t i = 0; i < count && i < 8; i++)
+        fprintf(out, "%s%s", i > 0 ? ", " : "", self->fields[first + i].name);
+    fputs(count > 8 ? " ...\n" : "\n", out);
+    return count;
+}
+
+/*  The class of texts that are missing has a name of its own. */
+static const char missing_class[] = "(missing)";
+
+static void print_classes(const field_t *field, FILE *out)
+{
+    fprintf(out, "      - {lookup: {column: %s, to: i64, map: {", field->name);
+    for (uint32_t i = 0; i < field->class_count; i++) {
+        fputs(i > 0 ? ", " : "", out);
+        tnd_json_string_print(field->classes[i], out);
+        fprintf(out, ": %" PRIu32, i);
+    }
+    if (field->empty > 0)
+        fprintf(out, ", \"%s\": %" PRIu32, missing_class, field->class_count);
+    fputs("}}}\n", out);
+}
+
+void tnd_csv_table_print(const tnd_csv_table_t *self, const char *record, FILE *out)
+{
+    char text[16];
+    uint32_t vectors = 0;
+    fprintf(out, "      - decode_csv:  # as all records are\n          column: %s\n", record);
+    if (self->delimiter != ',')
+        fprintf(out, "          delimiter: %s\n", delimiter_of(self, text));
+    print_na(self, out);
+    fputs("          fields:\n", out);
+    for (uint32_t f = 0; f < self->count;) {
+        const field_t *field = &self->fields[f];
+        if (use_of(self, field) == AS_NUMBER) {
+            f += print_numbers(self, f, &vectors, out);
+            continue;
+        }
+        if (use_of(self, field) == AS_INTEGER)
+            fprintf(out, "            %s: i64\n", field->name);
+        else if (use_of(self, field) == AS_WIDE)
+            fprintf(out, "            %s: {dtype: f64, default: nan}\n", field->name);
+        else if (field->empty > 0)
+            fprintf(out, "            %s: {dtype: string, default: \"%s\"}\n", field->name,
+                    use_of(self, field) == AS_CLASS ? missing_class : "");
+        else
+            fprintf(out, "            %s: string\n", field->name);
+        f++;
+    }
+    for (uint32_t f = 0; f < self->count; f++)
+        if (use_of(self, &self->fields[f]) == AS_CLASS)
+            print_classes(&self->fields[f], out);
+}
