@@ -220,6 +220,12 @@ def test_what_is_a_header_and_what_is_a_table(folder):
             ("one.csv", "1\n2\n" * 5, {"c0": ("f32", [])}),
             ("tab.csv", "n\ty\n" + "1.5\t0\n2\t1\n" * 5, {"n": ("f32", []), "y": ("i64", [])}),
             ("quoted.csv", '"a, b",class\n' + '"1",p\n2,q\n' * 5, {"a_b": ("f32", []), "class": ("i64", [])}),
+            ("marked.csv", "\ufeffa,label\r\n1,2\r\n3,4\r\n", {"a": ("f32", []), "label": ("i64", [])}),
+            ("marked_numbers.csv", "\ufeff1,2\n3,4\n", {"x": ("f32", [2])}),
+            ("twice.csv", "x,x,x\n1,a,2\n1,a,2\n", {"x": ("f32", []), "c1": ("i64", []), "c2": ("f32", [])}),
+            ("taken.csv", "x,n,m\na,1,2\na,1,3\n", {"x": ("i64", []), "x2": ("f32", [2])}),
+            ("decimals.csv", "a;b\n1,5;2\n2,5;3\n1,5;2\n2,5;3\n", {"a": ("i64", []), "b": ("f32", [])}),
+            ("wide.csv", ",".join(f"p{i}" for i in range(5000)) + "\n" + 3 * (",".join(["1"] * 5000) + "\n"), {"x": ("f32", [5000])}),
             ("lines.csv", "some words\nother words\nmore\n", {"record": ("u8", [11])})):
         (folder / name).write_text(text)
         path, _ = made(folder, folder / name)

@@ -255,7 +255,9 @@ static void write_labels(const tnd_detected_format_t *item, FILE *out)
     if (*item->labels != '\0')
         fprintf(out, "  # %s\n", item->labels);
     for (size_t i = 0; i < item->note_count; i++)
-        fprintf(out, "  # %s\n", item->notes[i]);
+        if (strstr(item->written, "bom: remove") == NULL ||
+            strstr(item->notes[i], "byte order mark") == NULL)
+            fprintf(out, "  # %s\n", item->notes[i]);
 }
 
 static void write_reader(tnd_arena_t *arena, const tnd_detected_format_list_t *found,
@@ -431,15 +433,14 @@ const tnd_command_t tnd_command_new = {
         "must have the same number of rows.  Files that differ only in a number, such as\n"
         "x-00.npy and x-01.npy, are concatenated to one column.  TFRecord, tar, .csv and text\n"
         "files are lists of records: the rows of all files, one after the other, are bytes;\n"
-        "their indexes are built now (tundish help index).  Of .csv all records are looked at: a\n"
-        "header, what separates fields, numbers, classes and what is missing; each becomes a\n"
-        "column, and numbers in a row one vector.  JPEG and PNG files, in a directory or\n"
-        "in its subdirectories, are rows of pictures, with their folders as labels.  If a\n"
-        "directory has files or folders for training and for tests, those for training are\n"
-        "used.  What is in a directory and not used is named on standard error.  Records\n"
-        "without a format are read by the source raw: tundish help raw.  The topology has a\n"
-        "comment on each line and can be run, inspected and changed; tundish inspect DATA shows\n"
-        "what is in the files.\n",
+        "their indexes are built now (tundish help index).  Of .csv all records are read for\n"
+        "names, types, classes and what is missing: columns are made of them, numbers that\n"
+        "follow one another one vector.  JPEG and PNG files, in a directory or in its\n"
+        "subdirectories, are rows of pictures, with their folders as labels.  If a directory has\n"
+        "files or folders for training and for tests, those for training are used.  What is in a\n"
+        "directory and not used is named on standard error.  Records without a format are read\n"
+        "by the source raw: tundish help raw.  The topology has a comment on each line and can\n"
+        "be run, inspected and changed; tundish inspect DATA shows what is in the files.\n",
     .codes = "  0   written\n"
              "  1   the file exists already, or cannot be written\n"
              "  2   usage\n"

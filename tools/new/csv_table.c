@@ -9,9 +9,10 @@
 #include "actors/text/csv_record.h"
 #include "actors/text/number_text.h"
 #include "runtime/base/allocation.h"
+#include "runtime/text/byte_order_mark.h"
 #include "runtime/text/json_string.h"
 
-enum { FIELDS_MAX = 4096, CLASSES_MAX = 50, TEXT_MAX = 64, NAME_MAX_BYTES = 40 };
+enum { FIELDS_MAX = 16384, CLASSES_MAX = 50, TEXT_MAX = 64, NAME_MAX_BYTES = 40 };
 
 /*  Texts that stand for a missing number. */
 static const char *const absent[] = {"NA", "N/A", "null", "NULL", "None", "?", "-"};
@@ -38,8 +39,8 @@ typedef enum { AS_NUMBER, AS_WIDE, AS_CLASS, AS_INTEGER, AS_TEXT } use_t;
 struct tnd_csv_table {
     uint8_t delimiter;
     uint32_t fields_of[DELIMITERS][TND_CSV_FIRST]; /* of each of the first records */
-    bool divided, header;
-    uint8_t *first; /* the first record */
+    bool divided, header, marked;                  /* by a byte order mark */
+    uint8_t *first;                                /* the first record */
     size_t first_size;
     uint64_t records, headers, uneven;
     field_t *fields;
@@ -81,14 +82,16 @@ static void divide_record(tnd_csv_table_t *self, const uint8_t *record, size_t s
     self->records++;
 }
 
-/*  The number of fields that most of the first records have; 0: no number is that of most. */
-static uint32_t usual(const tnd_csv_table_t *self, const uint32_t *fields)
+/*  The number of fields that most of the first records have; 0: no number is that of most.  *alike_p: how
+ *  many have it. */
+static uint32_t usual(const tnd_csv_table_t *self, const uint32_t *fields, uint64_t *alike_p)
 {
     uint64_t most = self->records < TND_CSV_FIRST ? self->records : TND_CSV_FIRST;
     for (uint64_t i = 0; i < most; i++) {
         uint64_t alike = 0;
         for (uint64_t other = 0; other < most; other++)
             alike += fields[other] == fields[i];
+        *alike_p = alike;
         if (2 * alike > most)
             return fields[i];
     }
@@ -98,10 +101,15 @@ static uint32_t usual(const tnd_csv_table_t *self, const uint32_t *fields)
 bool tnd_csv_table_divide(tnd_csv_table_t *self)
 {
     uint32_t best = 0;
-    for (uint32_t d = 1; d < DELIMITERS; d++)
-        if (usual(self, self->fields_of[d]) > usual(self, self->fields_of[best]))
-            best = d;
-    self->count = usual(self, self->fields_of[best]);
+    uint64_t alike = 0, best_alike = 0;
+    for (uint32_t d = 0; d < DELIMITERS; d++) {
+        uint32_t count = usual(self, self->fields_of[d], &alike);
+        if (count < self->count || (count == self->count && alike <= best_alike))
+            continue;
+        best = d;
+        self->count = count;
+        best_alike = alike;
+    }
     if (self->count == 0 || self->count > FIELDS_MAX)
         return false;
     self->delimiter = (uint8_t)delimiters[best];
@@ -195,6 +203,10 @@ void tnd_csv_table_take(void *context, const uint8_t *record, size_t size)
     tnd_csv_record_t fields;
     tnd_csv_field_t text;
     tnd_error_t error;
+    size_t mark = self->records == 0 ? tnd_byte_order_mark(record, size) : 0;
+    self->marked = self->marked || mark > 0;
+    record += mark;
+    size -= mark;
     if (!self->divided) {
         divide_record(self, record, size);
         return;
@@ -220,7 +232,7 @@ void tnd_csv_table_take(void *context, const uint8_t *record, size_t size)
 
 /*  --------------------------------------------------------------------------------- decisions */
 
-/*  A header has names that differ and are no numbers, above numbers or above other texts, and every
+/*  A header has texts that are no numbers, above numbers or above other texts, and every
  *  file has one. */
 static bool has_header(const tnd_csv_table_t *self, size_t files)
 {
@@ -231,9 +243,6 @@ static bool has_header(const tnd_csv_table_t *self, size_t files)
         const field_t *field = &self->fields[f];
         if (field->head_is_number)
             return false;
-        for (uint32_t other = 0; other < f; other++)
-            if (strcmp(field->head, self->fields[other].head) == 0)
-                return false;
         above = above || field->numbers > 0;
         again = again || field->head_again;
     }
@@ -329,17 +338,23 @@ static const char *delimiter_of(const tnd_csv_table_t *self, char text[16])
     return text;
 }
 
+static const char *comma(const char *options)
+{
+    return *options != '\0' ? ", " : "";
+}
+
 const char *tnd_csv_table_source(const tnd_csv_table_t *self, tnd_arena_t *arena,
                                  const char *written)
 {
     char text[16];
     const char *options = self->header ? "header: true" : "";
     if (self->delimiter != ',')
-        options = tnd_arena_format(arena, "%s%sdelimiter: %s", options,
-                                   *options != '\0' ? ", " : "", delimiter_of(self, text));
+        options = tnd_arena_format(arena, "%s%sdelimiter: %s", options, comma(options),
+                                   delimiter_of(self, text));
+    if (self->marked)
+        options = tnd_arena_format(arena, "%s%sbom: remove", options, comma(options));
     if (strstr(written, "compression: zlib") != NULL)
-        options =
-            tnd_arena_format(arena, "%s%scompression: zlib", options, *options != '\0' ? ", " : "");
+        options = tnd_arena_format(arena, "%s%scompression: zlib", options, comma(options));
     return *options != '\0' ? tnd_arena_format(arena, "csv: {%s}", options) : "csv";
 }
 
@@ -373,22 +388,34 @@ static void print_na(const tnd_csv_table_t *self, FILE *out)
     fputs(any ? "]\n" : "", out);
 }
 
+/*  x, x2, x3 ..., none of which is a field. */
+static const char *name_vector(const tnd_csv_table_t *self, uint32_t *vectors, char name[16])
+{
+    bool taken = true;
+    while (taken) {
+        ++*vectors;
+        snprintf(name, 16, *vectors > 1 ? "x%" PRIu32 : "x", *vectors);
+        taken = false;
+        for (uint32_t f = 0; f < self->count; f++)
+            taken = taken || strcmp(self->fields[f].name, name) == 0;
+    }
+    return name;
+}
+
 /*  Prints the numbers from field `first` on, and returns how many there are. */
 static uint32_t print_numbers(const tnd_csv_table_t *self, uint32_t first, uint32_t *vectors,
                               FILE *out)
 {
     bool missing;
-    char number[16] = "";
+    char name[16];
     uint32_t count = run_of(self, first, &missing);
     const char *fallback = missing ? ", default: nan" : "";
     if (count == 1) {
         fprintf(out, "            %s: {dtype: f32%s}\n", self->fields[first].name, fallback);
         return 1;
     }
-    if ((*vectors)++ > 0)
-        snprintf(number, sizeof number, "%" PRIu32, *vectors);
-    fprintf(out, "            x%s: {dtype: f32, shape: [%" PRIu32 "]%s}  # ", number, count,
-            fallback);
+    fprintf(out, "            %s: {dtype: f32, shape: [%" PRIu32 "]%s}  # ",
+            name_vector(self, vectors, name), count, fallback);
     for (uint32_t i = 0; i < count && i < 8; i++)
         fprintf(out, "%s%s", i > 0 ? ", " : "", self->fields[first + i].name);
     fputs(count > 8 ? " ...\n" : "\n", out);
