@@ -49,6 +49,31 @@ void tnd_host_unsaved_why(tnd_host_t *self, char *text, size_t room)
     pthread_mutex_unlock(&self->lock);
 }
 
+void tnd_host_leaked(tnd_host_t *self, const char *why)
+{
+    pthread_mutex_lock(&self->lock);
+    snprintf(self->leaked, sizeof self->leaked, "%s", why);
+    pthread_mutex_unlock(&self->lock);
+}
+
+void tnd_host_leaked_why(tnd_host_t *self, char *text, size_t room)
+{
+    pthread_mutex_lock(&self->lock);
+    snprintf(text, room, "%s", self->leaked);
+    pthread_mutex_unlock(&self->lock);
+}
+
+/*  The outcome of the run is known, but a device that hangs must not be ignored. */
+void tnd_host_say_leak(tnd_host_t *self)
+{
+    pthread_mutex_lock(&self->lock);
+    tnd_buffer_t *note =
+        self->leaked[0] != '\0' ? tnd_text_payload_of("control %s", self->leaked) : NULL;
+    pthread_mutex_unlock(&self->lock);
+    if (note != NULL)
+        tnd_host_tell_leader(self, TND_MSG_LOG, TND_LOG_ERROR, note);
+}
+
 uint64_t tnd_host_link_timeout(const tnd_host_t *self)
 {
     return self->link_timeout_ns;
@@ -264,7 +289,8 @@ static void live(tnd_host_t *self)
         tnd_host_tell_busy(self, now);
         uint64_t touch_ns = tnd_host_touch(self, now);
         wake = touch_ns < wake ? touch_ns : wake;
-        tnd_host_watch(self, now);
+        uint64_t watch_ns = tnd_host_watch(self, now);
+        wake = watch_ns < wake ? watch_ns : wake;
         tnd_host_tune(self, now);
         if (tnd_host_leads(self)) {
             uint64_t due = tnd_leader_work(self->leader, now);
@@ -300,7 +326,7 @@ static void stop_actors(tnd_host_t *self)
         if (self->actors[i] != NULL)
             tnd_actor_stop(self->actors[i]);
     /* Actors that hang are not waited for again. */
-    uint64_t until = tnd_clock_now() + (self->hung ? 0 : TND_ACTOR_STOP_NS);
+    uint64_t until = tnd_clock_now() + (tnd_host_hangs(self) ? 0 : TND_ACTOR_STOP_NS);
     for (uint32_t i = 0; i < self->plan->instance_count; i++) {
         if (self->actors[i] == NULL)
             continue;
@@ -309,9 +335,8 @@ static void stop_actors(tnd_host_t *self)
         if (!tnd_actor_join(self->actors[i], now < until ? until - now : 0))
             self->stuck = true;
     }
-    for (uint32_t i = 0; i < self->left_count; i++)
-        if (!tnd_actor_join(self->left[i], 0))
-            self->stuck = true;
+    if (!tnd_host_join_abandoned(self))
+        self->stuck = true;
 }
 
 /*  Sends the statistics of the actors to the leader. */
@@ -491,12 +516,7 @@ tnd_status_t tnd_host_new(tnd_host_t **self_p, const tnd_host_config_t *config, 
     self->busy = tnd_allocate_zeroed(self->plan->instance_count, 1);
     self->generations = tnd_allocate_zeroed(self->plan->chain_count, sizeof *self->generations);
     self->finish_steps = tnd_allocate_zeroed(self->plan->chain_count, sizeof *self->finish_steps);
-    self->hangs = tnd_allocate_zeroed(self->plan->instance_count, sizeof *self->hangs);
-    self->stops_ns = tnd_allocate_zeroed(self->plan->instance_count, sizeof *self->stops_ns);
-    self->births = tnd_allocate_zeroed(self->plan->instance_count, sizeof *self->births);
-    self->watches = tnd_allocate_zeroed(self->plan->instance_count, sizeof *self->watches);
-    self->device_watches =
-        tnd_allocate_zeroed(self->plan->instance_count, sizeof(tnd_hang_detector_t *));
+    tnd_host_begin_watch(self);
     self->last_word = tnd_allocate_zeroed(self->plan->chain_count, sizeof(tnd_buffer_t *));
     self->last_speaker = tnd_allocate_zeroed(self->plan->chain_count, sizeof *self->last_speaker);
     self->violations = tnd_allocate_zeroed(self->plan->host_count, sizeof *self->violations);
@@ -580,16 +600,7 @@ bool tnd_host_destroy(tnd_host_t **self_p)
     free(self->busy);
     free(self->generations);
     free(self->finish_steps);
-    free(self->hangs);
-    free(self->stops_ns);
-    free(self->births);
-    free(self->watches);
-    for (uint32_t i = 0; i < self->plan->instance_count; i++)
-        free(self->device_watches[i]);
-    free(self->device_watches);
-    for (uint32_t i = 0; i < self->left_count; i++)
-        tnd_actor_destroy(&self->left[i]);
-    free(self->left);
+    tnd_host_end_watch(self);
     tnd_host_end_tuning(self);
     free(self->last_word);
     free(self->last_speaker);

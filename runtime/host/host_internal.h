@@ -13,17 +13,7 @@
 
 #include "runtime/host/leader.h"
 #include "runtime/looks/look_service.h"
-#include "runtime/observe/hang_detector.h"
 #include "runtime/resources/resources.h"
-
-/*  An actor that hangs. */
-enum {
-    TND_HANG_NONE,
-    TND_HANG_SAID,     /* reported to the leader */
-    TND_HANG_STOPS,    /* it works, and ends on request, to be replaced */
-    TND_HANG_REPLACED, /* replaced by another actor */
-    TND_HANG_RISING    /* the replacement may run */
-};
 
 enum { PORT_ACTORS = 0, PORT_HOSTS = 1 };
 
@@ -56,18 +46,10 @@ struct tnd_host {
     bool facts_known, derived;  /* after the guarded call */
     bool call_hangs;
     tnd_arena_t *arena;
-    tnd_diagnostics_t *diagnostics;       /* problems with data, plugins, devices, operations */
-    _Atomic uint32_t *generations;        /* by chain: as last announced by the leader */
-    uint8_t *hangs;                       /* by instance: TND_HANG_* */
-    uint64_t *stops_ns;                   /* likewise: until when one that STOPS may take */
-    uint32_t *births;                     /* by instance: how often it was replaced */
-    tnd_hang_detector_t *watches;         /* by instance */
-    tnd_hang_detector_t **device_watches; /* by instance: of each device's thread, then of each
-                                             device itself; NULL: not a feeder's */
-    tnd_actor_t **left;                   /* actors that hung; their threads may never end */
-    uint32_t left_count;
-    uint64_t round_ns; /* when the control thread last woke up, or took an arrival */
-    uint64_t watch_due_ns;
+    tnd_diagnostics_t *diagnostics;  /* problems with data, plugins, devices, operations */
+    _Atomic uint32_t *generations;   /* by chain: as last announced by the leader */
+    struct tnd_host_watch *watch;    /* what hangs here */
+    uint64_t round_ns;               /* when the control thread last woke up, or took an arrival */
     struct tnd_host_second *seconds; /* by history: its actor at the last second */
     uint64_t record_due_ns, second_due_ns;
     struct tnd_host_tuning *tunings; /* by actor with `workers: auto` */
@@ -75,14 +57,12 @@ struct tnd_host {
     uint64_t tuning_due_ns;
     uint32_t tuning_most;      /* workers of an actor that its memory allows */
     _Atomic uint32_t *awake;   /* by instance that gives blocks: workers that may get them */
-    bool hung;                 /* a device thread, which ends the run */
     uint8_t *busy;             /* by instance: inside a work hook elsewhere */
     tnd_look_service_t *looks; /* for inspectors without access to the pages */
     tnd_membership_t membership;
     uint32_t *violations;                    /* by host */
     uint64_t link_timeout_ns, busy_every_ns; /* of this run: see pace.h */
     uint64_t busy_due_ns;
-    uint64_t exhausted_ns;  /* since when no file can be opened; 0: files can be opened */
     uint64_t join_until_ns; /* the leader must be connected by then; 0: it is */
     tnd_absence_t leader_absence;
     bool leader_up, leader_came, facts_said, endpoints_said, ready_said, made, gone, failure_said;
@@ -128,6 +108,8 @@ bool tnd_host_settled(tnd_host_t *self);
 /*  Reports a failure of this host to the leader and ends. */
 void tnd_host_fail_here(tnd_host_t *self, tnd_outcome_t outcome, const char *why);
 void tnd_host_say_failure(tnd_host_t *self, uint64_t now);
+/*  Tells the leader why memory was leaked, if it was. */
+void tnd_host_say_leak(tnd_host_t *self);
 
 /* --- host_start.c ----------------------------------------------------------------------------- */
 
@@ -170,13 +152,20 @@ bool tnd_host_fits(void *context, const tnd_plan_t *plan, uint32_t *workers_p, t
 
 /* --- host_watch.c ----------------------------------------------------------------------------- */
 
-/*  Checks for actors that hang, at intervals. */
-/*  Tells the leader why memory was leaked, if it was. */
-void tnd_host_say_leak(tnd_host_t *self);
-void tnd_host_watch(tnd_host_t *self, uint64_t now);
+void tnd_host_begin_watch(tnd_host_t *self);
+/*  All threads must have ended, also those of actors that were abandoned. */
+void tnd_host_end_watch(tnd_host_t *self);
+/*  Looks for actors and devices that hang, at intervals.  Returns when to call it again. */
+uint64_t tnd_host_watch(tnd_host_t *self, uint64_t now);
+/*  How often an actor was replaced. */
+uint32_t tnd_host_births(const tnd_host_t *self, uint32_t instance);
+/*  Whether the run ends because something hangs that cannot be replaced. */
+bool tnd_host_hangs(const tnd_host_t *self);
+/*  Whether the threads of all actors that were abandoned have ended. */
+bool tnd_host_join_abandoned(tnd_host_t *self);
 /*  Replaces an actor that hangs, or if `asked` one that works, on request of the leader. */
 void tnd_host_replace(tnd_host_t *self, uint32_t instance, bool asked);
-/*  Lets replacements of actors run. */
+/*  Lets replacements of actors run, past the barriers of the start. */
 void tnd_host_raise(tnd_host_t *self);
 /*  Repeats reports of hangs that may be lost. */
 void tnd_host_forget_hangs(tnd_host_t *self);

@@ -162,7 +162,7 @@ static void write_seconds(tnd_host_t *self, uint64_t now)
         write_second(&history->seconds[number % TND_HISTORY_SECONDS], tnd_pages_at(self->pages, i),
                      &self->seconds[instance->history], now);
         write_devices(tnd_pages_at(self->pages, i));
-        write_to(&instance->restarts, self->births[i]);
+        write_to(&instance->restarts, tnd_host_births(self, i));
     }
     atomic_store_explicit(&record->page->history_next, number + 1, memory_order_release);
 }

@@ -203,7 +203,7 @@ void tnd_host_make_actor(tnd_host_t *self, uint32_t i)
         .statistics = tnd_pages_at(self->pages, i),
         .record = tnd_pages_record(self->pages),
         .tap = tnd_pages_tap(self->pages),
-        .birth = self->births[i],
+        .birth = tnd_host_births(self, i),
         .shared = tnd_resources_opened(&self->resources, instance),
     };
     self->actors[i] = tnd_actor_start(&config);

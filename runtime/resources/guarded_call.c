@@ -11,7 +11,8 @@
 #include "runtime/base/allocation.h"
 #include "runtime/base/clock.h"
 #include "runtime/base/thread.h"
-#include "runtime/observe/hang_detector.h"
+#include "runtime/core/host/hang_watch.h"
+#include "runtime/observe/thread_state.h"
 
 static const uint64_t look_every_ns = 50000000;
 
@@ -28,7 +29,7 @@ typedef struct tnd_guarded_work {
     const void *about;
     char what[128];
     uint64_t since_ns; /* 0: not in user code */
-    tnd_hang_detector_t watch;
+    tnd_hang_watch_t watch;
     bool opens; /* data, as follows */
     tnd_open_progress_t progress;
     bool asked;    /* for reports, so that `read` is known */
@@ -89,7 +90,7 @@ static void report(const word_t *word, uint64_t hung_after_ns, tnd_diagnostics_t
 {
     tnd_error_t error;
     char where[240], name[220] = "";
-    tnd_hang_detector_describe(word->thread, where, sizeof where);
+    tnd_thread_state_describe(word->thread, where, sizeof where);
     if (word->opens && word->progress.file[0] != '\0')
         tnd_open_progress_name(&word->progress, name, sizeof name);
     (void)tnd_fail_about(&error, word->about,
@@ -100,19 +101,26 @@ static void report(const word_t *word, uint64_t hung_after_ns, tnd_diagnostics_t
     tnd_placement_report(word->instance, word->code, &error, diagnostics);
 }
 
+static bool hangs(word_t *word, uint64_t hung_after_ns, uint64_t now)
+{
+    if (!tnd_hang_watch_look(&word->watch, word->since_ns, hung_after_ns, now))
+        return false;
+    tnd_thread_progress_t progress;
+    tnd_thread_state_progress(word->thread, &progress);
+    return tnd_hang_watch_judge(&word->watch, &progress, hung_after_ns);
+}
+
 bool tnd_guarded_call_hangs(tnd_guarded_call_t *self, uint64_t hung_after_ns, uint64_t now,
                             tnd_diagnostics_t *diagnostics)
 {
-    bool hangs = false;
+    word_t *word;
     pthread_mutex_lock(&self->lock);
-    for (word_t *word = self->words; word != NULL && !hangs; word = word->next) {
-        hangs = word->since_ns != 0 && tnd_hang_detector_hangs(&word->watch, word->since_ns,
-                                                               word->thread, hung_after_ns, now);
-        if (hangs)
-            report(word, hung_after_ns, diagnostics);
-    }
+    for (word = self->words; word != NULL && !hangs(word, hung_after_ns, now); word = word->next)
+        continue;
+    if (word != NULL)
+        report(word, hung_after_ns, diagnostics);
     pthread_mutex_unlock(&self->lock);
-    return hangs;
+    return word != NULL;
 }
 
 bool tnd_guarded_call_end(tnd_guarded_call_t **self_p, uint64_t wait_ns,
@@ -259,7 +267,7 @@ uint64_t tnd_guarded_call_reports(tnd_guarded_call_t *self)
     for (word_t *word = self->words; word != NULL; word = word->next) {
         if (!word->opens || word->since_ns == 0)
             continue;
-        uint64_t read = tnd_hang_detector_read(word->thread);
+        uint64_t read = tnd_thread_state_read(word->thread);
         if (word->asked && read < word->read + read_least)
             continue;
         self->reports += word->asked;

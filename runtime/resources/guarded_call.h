@@ -2,7 +2,7 @@
  *
  *  Opening a source and checking an operation run user code, which may hang.  A guarded call runs
  *  on a thread of its own and records what each of its threads does.  The caller polls it; a call
- *  that hangs is reported (hang_detector.h) and abandoned.  Memory that it may still access is
+ *  that hangs is reported (hang_watch.h) and abandoned.  Memory that it may still access is
  *  leaked.
  *
  *  Lifecycle: begin; poll any number of times; end.
@@ -28,7 +28,8 @@ tnd_guarded_call_t *tnd_guarded_call_begin(tnd_guarded_call_fn *work, void (*don
 /*  Whether the call has ended. */
 bool tnd_guarded_call_done(const tnd_guarded_call_t *self);
 
-/*  Whether one of its threads hangs; reports it at its place in the topology. */
+/*  Whether one of its threads hangs; reports it at its place in the topology.  Call it at intervals
+ *  (hang_watch.h). */
 bool tnd_guarded_call_hangs(tnd_guarded_call_t *self, uint64_t hung_after_ns, uint64_t now,
                             tnd_diagnostics_t *diagnostics);
 

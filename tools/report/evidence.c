@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "runtime/observe/hang_detector.h"
+#include "runtime/observe/thread_state.h"
 
 void tnd_evidence_add(tnd_verdict_t *verdict)
 {
@@ -14,8 +14,8 @@ void tnd_evidence_add(tnd_verdict_t *verdict)
                      fault->cause == TND_CAUSE_CONTROL;
         size_t used = strlen(fault->evidence);
         if (tells && !fault->elsewhere && fault->thread != 0 && fault->process > 0 &&
-            tnd_hang_detector_describe_other(fault->process, (pid_t)fault->thread, where,
-                                             sizeof where))
+            tnd_thread_state_describe_other(fault->process, (pid_t)fault->thread, where,
+                                            sizeof where))
             snprintf(fault->evidence + used, sizeof fault->evidence - used, "%s%s",
                      used > 0 ? "; " : "", where);
     }

@@ -6,7 +6,7 @@
 
 #include "runtime/base/allocation.h"
 #include "runtime/observe/event_reader.h"
-#include "runtime/observe/hang_detector.h"
+#include "runtime/observe/thread_state.h"
 #include "tools/events/event_text.h"
 
 static double seconds_of(const tnd_histogram_t *histogram, double share)
@@ -70,7 +70,7 @@ static void print_thread(FILE *out, const tnd_inspected_t *process, const char *
 {
     char text[512];
     if (thread != 0 &&
-        tnd_hang_detector_describe_other(process->process, (pid_t)thread, text, sizeof text))
+        tnd_thread_state_describe_other(process->process, (pid_t)thread, text, sizeof text))
         fprintf(out, "%-10s %s\n", name, text);
 }
 

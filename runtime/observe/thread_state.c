@@ -1,5 +1,5 @@
-/*  runtime/observe/hang_detector.c - detects threads that hang. */
-#include "runtime/observe/hang_detector.h"
+/*  runtime/observe/thread_state.c - what the kernel reports of a thread, from /proc. */
+#include "runtime/observe/thread_state.h"
 
 #include <fcntl.h>
 #include <inttypes.h>
@@ -30,7 +30,7 @@ static char state_of(pid_t process, pid_t thread)
     return state;
 }
 
-uint64_t tnd_hang_detector_read(pid_t thread)
+uint64_t tnd_thread_state_read(pid_t thread)
 {
     char text[512];
     uint64_t called = 0, fetched = 0;
@@ -44,19 +44,10 @@ uint64_t tnd_hang_detector_read(pid_t thread)
     return called + fetched;
 }
 
-bool tnd_hang_detector_hangs(tnd_hang_detector_t *self, uint64_t since_ns, pid_t thread,
-                             uint64_t hung_after_ns, uint64_t now)
+void tnd_thread_state_progress(pid_t thread, tnd_thread_progress_t *progress)
 {
-    if (since_ns != self->since_ns)
-        *self = (tnd_hang_detector_t){.since_ns = since_ns};
-    if (now < since_ns + hung_after_ns / 2 || now < self->look_ns)
-        return false;
-    uint64_t read = tnd_hang_detector_read(thread);
-    if (self->look_ns != 0 && read == self->read && state_of(getpid(), thread) != 'D')
-        return true;
-    self->read = read;
-    self->look_ns = now + hung_after_ns / 2;
-    return false;
+    progress->read = tnd_thread_state_read(thread);
+    progress->waits_for_disk = state_of(getpid(), thread) == 'D';
 }
 
 static const char *meaning_of(char state)
@@ -76,7 +67,7 @@ static const char *meaning_of(char state)
     }
 }
 
-bool tnd_hang_detector_describe_other(pid_t process, pid_t thread, char *text, size_t room)
+bool tnd_thread_state_describe_other(pid_t process, pid_t thread, char *text, size_t room)
 {
     char what[2048];
     char state = state_of(process, thread);
@@ -103,7 +94,7 @@ bool tnd_hang_detector_describe_other(pid_t process, pid_t thread, char *text, s
     return state != '?';
 }
 
-void tnd_hang_detector_describe(pid_t thread, char *text, size_t room)
+void tnd_thread_state_describe(pid_t thread, char *text, size_t room)
 {
-    (void)tnd_hang_detector_describe_other(getpid(), thread, text, room);
+    (void)tnd_thread_state_describe_other(getpid(), thread, text, room);
 }
