@@ -78,7 +78,10 @@
     X(REWIND_RESUMES, "a rewind ends a pause")                                                     \
     X(RESTART_ASKED_ONCE, "a restart that was requested is forgotten if its message is lost")      \
     X(RESIZED_TOO_EARLY, "a feeder changes the number of its slots while some hold steps")         \
-    X(DEPTH_TOLD_ONCE, "a feeder whose host was away is not told how many slots are wanted")
+    X(DEPTH_TOLD_ONCE, "a feeder whose host was away is not told how many slots are wanted")       \
+    X(HANG_WHILE_PAUSED, "time in which a process was stopped counts as time that its work takes") \
+    X(HANG_REPORTED_ONCE, "a hang is forgotten if its report to the leader is lost")               \
+    X(LIFE_NOT_RAISED, "an actor that was made again is never told to run")
 
 enum tnd_bug {
     TND_BUG_NONE,

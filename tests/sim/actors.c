@@ -18,6 +18,7 @@ uint64_t sim_actor_work_span(sim_t *self, sim_actor_t *actor, uint64_t ns)
 {
     ns = sim_actor_span(self, actor, ns) + actor->long_ns;
     actor->long_ns = 0;
+    sim_life_works(self, actor);
     return ns;
 }
 
@@ -109,7 +110,10 @@ static void drain_inbox(sim_t *self, uint32_t id)
 
 void sim_actor_started(sim_t *self, uint32_t id)
 {
-    sim_tell_actor(self, id);
+    if (tnd_replacement_is_watched(&self->actors[id].replacement))
+        sim_tell_actor(self, id);
+    else
+        sim_life_follow(self, id);
     drain_inbox(self, id);
 }
 
@@ -139,6 +143,11 @@ void sim_actor_worked(sim_t *self, uint32_t id)
     sim_actor_t *actor = &self->actors[id];
     actor->busy = false;
     actor->worked_at = self->now;
+    if (sim_life_stops(actor)) {
+        sim_actor_dies(self, id);
+        sim_life_follow(self, id);
+        return;
+    }
     role_of(self, id)->worked(self, id);
     if (!actor->alive)
         return;

@@ -14,6 +14,8 @@
 #include "runtime/core/cache.h"
 #include "runtime/core/checkpoint.h"
 #include "runtime/core/device/device_slots.h"
+#include "runtime/core/host/hang_watch.h"
+#include "runtime/core/host/replacement.h"
 #include "runtime/core/reader.h"
 #include "runtime/core/feeder.h"
 #include "runtime/core/protocol/link_end.h"
@@ -35,7 +37,9 @@ enum {
 };
 
 enum { SIM_SCAN_NS = 100 * 1000 * 1000 }; /* between two checks of everything */
-enum { SIM_HOST_ID = 1000 };              /* of the process of host h: SIM_HOST_ID + h */
+/*  Of an actor: longer than the longest work that ends. */
+#define SIM_HUNG_AFTER_NS UINT64_C(700000000)
+enum { SIM_HOST_ID = 1000 }; /* of the process of host h: SIM_HOST_ID + h */
 static const uint32_t SIM_NONE = 0xffffffff;
 enum { SIM_ROUNDS = 64, SIM_DEPTH = 4, SIM_TICKETS = 8, SIM_FOLDERS = 64, SIM_READERS = 4 };
 
@@ -101,6 +105,7 @@ typedef enum {
     SIM_LAG,
     SIM_HIDDEN_LAG,
     SIM_STAYS_STOPPED,
+    SIM_HANG,
     SIM_FAULT_KINDS
 } sim_fault_kind_t;
 
@@ -217,8 +222,12 @@ typedef struct {
     uint64_t born_at, worked_at; /* when it began, and when its last work ended */
     uint64_t long_ns;            /* the next work takes so much longer */
     uint64_t due_ns;             /* of its next deadline event */
-    uint32_t payloads;           /* held by this life */
-    tnd_effect_t work;           /* under way when busy */
+    tnd_replacement_t replacement;
+    tnd_hang_watch_t watch;
+    uint64_t work_since, work_stopped; /* in true time; what its host had been stopped by then */
+    uint32_t work_stops;               /* and how often */
+    uint32_t payloads;                 /* held by this life */
+    tnd_effect_t work;                 /* under way when busy */
     uint16_t links[SIM_ACTORS];
     uint32_t link_count;
     struct sim_cache *cache; /* its store */
@@ -263,6 +272,8 @@ typedef struct {
     uint64_t paused_at, resume_at, resumed_at;
     uint64_t expected_ns; /* by its clock, the latest time of its next look */
     uint64_t starved_ns;  /* of this pause: the leader was away too */
+    uint64_t stopped_ns;  /* all pauses that are over, and how many */
+    uint32_t stops;
     uint32_t control_at_stop;
     uint64_t beat_ns;                /* its last tick, in true time; 0: none yet */
     tnd_heartbeat_t heartbeat;       /* as its parent knows it */
@@ -302,6 +313,7 @@ typedef struct {
     uint64_t transfers;        /* transfers longer than link_timeout */
     uint64_t strays;           /* connections that reached a wrong listener */
     uint64_t replaced;         /* processes that stayed stopped */
+    uint64_t hangs;            /* actors that were said to hang */
     uint64_t openings, stalls; /* hosts that opened their data; that stopped reporting */
     uint64_t events, blocks, doubled, faults[SIM_FAULT_KINDS];
 } sim_counts_t;
@@ -496,6 +508,14 @@ static inline bool sim_actor_away(const sim_actor_t *actor)
 }
 /*  The actor runs now: it reads its messages, and its host reports it. */
 void sim_actor_started(sim_t *self, uint32_t actor);
+/*  lives.c: the actor begins work; the leader wants it restarted; something about it has changed;
+ *  whether it is to end when its hook returns; a host looks at its actors; its leader is back. */
+void sim_life_works(sim_t *self, sim_actor_t *actor);
+void sim_life_ask(sim_t *self, uint32_t actor, bool asked);
+void sim_life_follow(sim_t *self, uint32_t actor);
+bool sim_life_stops(const sim_actor_t *actor);
+void sim_lives_tick(sim_t *self, uint32_t host);
+void sim_lives_forget(sim_t *self, uint32_t host);
 void sim_actor_born(sim_t *self, uint32_t actor);
 void sim_actor_dies(sim_t *self, uint32_t actor);
 /*  The actor dies, and its host notices. */

@@ -50,10 +50,7 @@ static void deliver(sim_t *self, uint32_t host, const tnd_msg_t *msg)
     else if ((int)msg->kind == SIM_MSG_STREAM)
         sim_opening_told(self, host);
     else if ((int)msg->kind == SIM_MSG_RESTART) {
-        if (msg->note.number == 1)
-            sim_actor_dies(self, msg->to);
-        sim_agenda_put(&self->agenda, self->now + 100 * 1000, SIM_AT_BORN, msg->to,
-                       self->hosts[host].boot, 0);
+        sim_life_ask(self, msg->to, msg->note.number == 1);
     } else
         pass_on(self, host, msg);
 }

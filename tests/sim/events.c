@@ -165,12 +165,9 @@ void sim_happen(sim_t *self, const sim_event_t *event)
     case SIM_AT_BORN:
         if (!actor->alive && self->hosts[actor->host].boot == event->b) {
             sim_actor_born(self, event->a);
-            if (self->plan.ports) {
+            if (self->plan.ports)
                 sim_endpoints_bind(self, actor->host);
-                sim_endpoints_say(self, actor->host);
-            } else {
-                sim_tell_actor(self, event->a);
-            }
+            sim_life_follow(self, event->a);
         }
         break;
     case SIM_AT_BOOT:

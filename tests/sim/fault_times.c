@@ -52,6 +52,10 @@ static void plan_absences(sim_t *self)
     for (uint32_t i = 0; i < works; i++)
         sim_agenda_put(&self->agenda, self->now + sim_below(&luck, 700 * 1000 * 1000), SIM_AT_EARLY,
                        SIM_LONG_WORK, 0, 0);
+    sim_random_t hangs = sim_random(self->plan.seed, 1700 + self->plan.session);
+    for (uint32_t i = sim_chance(&hangs, 20) ? sim_between(&hangs, 1, 2) : 0; i > 0; i--)
+        sim_agenda_put(&self->agenda, self->now + sim_below(&hangs, 500 * 1000 * 1000),
+                       SIM_AT_EARLY, SIM_HANG, 0, 0);
     luck = sim_random(self->plan.seed, 800 + self->plan.session);
     uint32_t late = sim_chance(&luck, 20) ? sim_between(&luck, 1, 3) : 0;
     for (uint32_t i = 0; i < late; i++)

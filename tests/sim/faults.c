@@ -48,6 +48,7 @@ static const struct {
     [SIM_LAG] = {"lag", 0},
     [SIM_HIDDEN_LAG] = {"hidden_lag", 0},
     [SIM_STAYS_STOPPED] = {"stays_stopped", 0},
+    [SIM_HANG] = {"hang", 0},
 };
 
 const char *sim_fault_name(sim_fault_kind_t kind)
@@ -239,18 +240,6 @@ static uint32_t any_worker_host(sim_t *self)
     return found;
 }
 
-void sim_actor_crash(sim_t *self, uint32_t id)
-{
-    sim_actor_dies(self, id);
-    tnd_msg_t msg = {.from = id, .to = TND_LEADER};
-    msg.kind = (tnd_msg_kind_t)SIM_MSG_ACTOR;
-    if (!self->hosts[self->actors[id].host].paused)
-        sim_control(self, self->actors[id].host, &msg);
-    else
-        sim_agenda_put(&self->agenda, self->now, SIM_AT_BORN, id,
-                       self->hosts[self->actors[id].host].boot, 0);
-}
-
 static void pause(sim_t *self, uint32_t h, uint64_t lasts)
 {
     sim_host_t *host = &self->hosts[h];
@@ -361,6 +350,21 @@ static bool strike(sim_t *self, sim_fault_kind_t kind, uint64_t *lasts)
             return false;
         *lasts = sim_between(luck, 50, 500) * ms;
         self->actors[id].long_ns = *lasts;
+        return true;
+    case SIM_HANG:
+        id = any_actor(self, sim_chance(luck, 70) ? TND_ROLE_WORKER : answers(self));
+        if (id == SIM_NONE)
+            return false;
+        *lasts = 2 * SIM_HUNG_AFTER_NS;
+        self->actors[id].long_ns = sim_chance(luck, 50)
+                                       ? for_ever_ns
+                                       : SIM_HUNG_AFTER_NS - sim_between(luck, 50, 250) * ms;
+        if (sim_chance(luck, 60)) /* it works while all are stopped */
+            sim_agenda_put(&self->agenda, self->now + sim_between(luck, 400, 640) * ms,
+                           SIM_AT_EARLY, SIM_STARVE, 0, 0);
+        for (uint32_t cuts = sim_below(luck, 4); cuts > 0; cuts--)
+            sim_agenda_put(&self->agenda, self->now + SIM_HUNG_AFTER_NS - sim_below(luck, 60) * ms,
+                           SIM_AT_EARLY, SIM_CUT_CONTROL, 0, 0);
         return true;
     case SIM_CRASH_WORKER:
     case SIM_CRASH_READER:

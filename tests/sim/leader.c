@@ -60,6 +60,7 @@ void sim_host_up(sim_t *self, uint32_t link, uint32_t side)
     if (side == 0) {
         tnd_absence_end(&host->leader_absence, sim_clock(self, h));
         sim_opening_repeat(self, h);
+        sim_lives_forget(self, h);
         for (uint32_t id = 0; id < self->plan.member_count; id++)
             if (self->actors[id].host == h) {
                 if (self->actors[id].started)
@@ -132,10 +133,7 @@ static void session_effect(sim_t *self, tnd_effect_t *effect)
     }
     case TND_EFFECT_RESTART:
         if (self->actors[effect->msg.to].host == 0) {
-            if (effect->msg.note.number == 1)
-                sim_actor_dies(self, effect->msg.to);
-            sim_agenda_put(&self->agenda, self->now + 100 * 1000, SIM_AT_BORN, effect->msg.to,
-                           self->hosts[0].boot, 0);
+            sim_life_ask(self, effect->msg.to, effect->msg.note.number == 1);
         } else {
             effect->msg.kind = (tnd_msg_kind_t)SIM_MSG_RESTART;
             sim_forward(self, self->actors[effect->msg.to].host, &effect->msg);

@@ -33,6 +33,7 @@ void sim_process_tick(sim_t *self, uint32_t h)
             sim_validator_confirm(self, id);
         sim_links_tick(self, id);
     }
+    sim_lives_tick(self, h);
     if (h > 0)
         sim_link_tick(self, self->hosts[h].control, 0);
     /* A host ends without its leader, which lives as long as the session here. */
@@ -133,8 +134,10 @@ void sim_process_dies(sim_t *self, uint32_t h, uint64_t back_ns)
     host->beat_ns = 0;
     host->boot++;
     for (uint32_t id = 0; id < self->plan.member_count; id++)
-        if (self->actors[id].host == h)
+        if (self->actors[id].host == h) {
             sim_actor_dies(self, id);
+            self->actors[id].replacement = (tnd_replacement_t){0};
+        }
     if (h > 0)
         sim_link_drop(self, host->control, 0);
     for (uint32_t i = host->frozen_next; i < host->frozen_count; i++)
@@ -160,6 +163,8 @@ void sim_process_resume(sim_t *self, uint32_t h, uint32_t boots)
     host->resumed_at = self->now;
     sim_say(self, "the process of host %s resumes", self->host_names[h]);
     uint64_t away = self->now - host->paused_at;
+    host->stopped_ns += away;
+    host->stops++;
     sim_process_look(self, h);
     if (h > 0 &&
         away > host->starved_ns + self->plan.dead_after_ns + 4 * self->plan.link_timeout_ns &&

@@ -1,6 +1,8 @@
 /*  runtime/core/host/replacement.c - how a host replaces one of its actors. */
 #include "runtime/core/host/replacement.h"
 
+#include "runtime/base/bug_injection.h"
+
 bool tnd_replacement_is_watched(const tnd_replacement_t *self)
 {
     return self->state == TND_REPLACEMENT_NONE;
@@ -13,7 +15,7 @@ void tnd_replacement_reported(tnd_replacement_t *self)
 
 void tnd_replacement_forget(tnd_replacement_t *self)
 {
-    if (self->state == TND_REPLACEMENT_REPORTED)
+    if (self->state == TND_REPLACEMENT_REPORTED && !TND_BUG(HANG_REPORTED_ONCE))
         self->state = TND_REPLACEMENT_NONE;
 }
 
@@ -47,7 +49,7 @@ tnd_replacement_step_t tnd_replacement_next(tnd_replacement_t *self,
             return make(self, TND_REPLACEMENT_FREE);
         return now >= self->until_ns ? make(self, TND_REPLACEMENT_ABANDON) : TND_REPLACEMENT_WAIT;
     case TND_REPLACEMENT_MADE:
-        if (!facts->bound)
+        if (!facts->bound || TND_BUG(LIFE_NOT_RAISED))
             return TND_REPLACEMENT_WAIT;
         self->state = TND_REPLACEMENT_RAISED;
         return TND_REPLACEMENT_GO;
