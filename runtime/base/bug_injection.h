@@ -81,7 +81,8 @@
     X(DEPTH_TOLD_ONCE, "a feeder whose host was away is not told how many slots are wanted")       \
     X(HANG_WHILE_PAUSED, "time in which a process was stopped counts as time that its work takes") \
     X(HANG_REPORTED_ONCE, "a hang is forgotten if its report to the leader is lost")               \
-    X(LIFE_NOT_RAISED, "an actor that was made again is never told to run")
+    X(LIFE_NOT_RAISED, "an actor that was made again is never told to run")                        \
+    X(HOST_COUNTED_TWICE, "a process that returns by another connection counts as another one")
 
 enum tnd_bug {
     TND_BUG_NONE,

@@ -25,15 +25,15 @@ static void enter_host(tnd_leader_t *self, uint32_t host, uint64_t now)
 void tnd_leader_begin_chain(tnd_leader_t *self, uint64_t now)
 {
     for (uint32_t h = 0; h < self->plan->host_count; h++)
-        if (self->hosts[h].ready && self->hosts[h].up)
+        if (self->hosts[h].ready && self->hosts[h].presence.up)
             enter_host(self, h, now);
     /* The next chain does not wait for hosts that were lost and are not needed. */
     tnd_leader_core_t *session = self->chains[self->chain].session;
     for (uint32_t h = 0; h < self->plan->host_count; h++)
-        if (self->hosts[h].up)
+        if (self->hosts[h].presence.up)
             tnd_leader_enter_opening(self, h, now);
     for (uint32_t h = 0; h < self->plan->host_count; h++)
-        if (!self->hosts[h].up && !tnd_leader_core_needs(session, h))
+        if (!self->hosts[h].presence.up && !tnd_leader_core_needs(session, h))
             tnd_leader_core_host_left(session, h, now);
 }
 
@@ -44,30 +44,26 @@ void tnd_leader_take_ready(tnd_leader_t *self, uint32_t host, uint64_t now)
     self->hosts[host].ready = true;
 }
 
+/*  Another process has taken the place of the one that was there. */
+static void note_restart(tnd_leader_t *self, uint32_t host, uint64_t now)
+{
+    const member_host_t *member = &self->hosts[host];
+    const char *name = self->plan->hosts[host].name;
+    char why[300], text[400];
+    bool seen = member->why[0] != '\0' && !member->presence.replaced;
+    snprintf(why, sizeof why, "%.250s", seen ? member->why : "another process took its place");
+    tnd_leader_core_host_again(tnd_leader_session(self), host, why, now);
+    snprintf(text, sizeof text, "host %s was lost (%s) and has been started again", name, why);
+    if (tnd_leader_core_state(tnd_leader_session(self)) != TND_LEADER_CORE_FAILED)
+        tnd_leader_log(self, TND_LOG_WARNING, self->plan->hosts[0].name, "control", text);
+}
+
 /*  A new process of a host has to repeat all reports of the previous one. */
-static void begin_life(tnd_leader_t *self, uint32_t host, tnd_life_t life, uint64_t now)
+static void begin_life(tnd_leader_t *self, uint32_t host)
 {
     member_host_t *member = &self->hosts[host];
-    const char *name = self->plan->hosts[host].name;
-    if (member->life == life)
-        return;
-    char why[300];
-    bool seen = member->why[0] != '\0' && !member->replaced;
-    snprintf(why, sizeof why, "%.250s", seen ? member->why : "another process took its place");
-    bool joins = member->life == 0 || member->left;
-    if (joins && self->tabled)
-        tnd_leader_inform(self, "host %s joins the run", name);
-    if (!joins && self->tabled && !self->ended) {
-        tnd_leader_core_host_again(tnd_leader_session(self), host, why, now);
-        member->restarts++;
-        char text[400];
-        snprintf(text, sizeof text, "host %s was lost (%s) and has been started again", name, why);
-        if (tnd_leader_core_state(tnd_leader_session(self)) != TND_LEADER_CORE_FAILED)
-            tnd_leader_log(self, TND_LOG_WARNING, self->plan->hosts[0].name, "control", text);
-    }
     member->late = self->tabled;
-    member->life = life;
-    member->facts_said = member->ready = member->left = false;
+    member->facts_said = member->ready = false;
     member->reports = 0;
     member->process = (tnd_process_t){0};
     member->why[0] = '\0';
@@ -77,11 +73,15 @@ static void begin_life(tnd_leader_t *self, uint32_t host, tnd_life_t life, uint6
 void tnd_leader_host_up(tnd_leader_t *self, uint32_t host, tnd_life_t life, uint64_t now)
 {
     member_host_t *member = &self->hosts[host];
-    member->up = true;
-    tnd_absence_end(&member->absence, now);
-    member->lost_ns = member->reserved_until_ns = 0;
+    bool counts = self->tabled && !self->ended;
+    tnd_host_entry_t entry = tnd_host_presence_up(&member->presence, life, counts, now);
     tnd_leader_inform(self, "host %s is connected", self->plan->hosts[host].name);
-    begin_life(self, host, life, now);
+    if (entry == TND_HOST_JOINS && self->tabled)
+        tnd_leader_inform(self, "host %s joins the run", self->plan->hosts[host].name);
+    if (entry == TND_HOST_REPLACES && counts)
+        note_restart(self, host, now);
+    if (entry != TND_HOST_RETURNS)
+        begin_life(self, host);
     if (self->ended) {
         tnd_leader_tell_outcome(self, host);
         return;
@@ -101,12 +101,9 @@ void tnd_leader_host_away(tnd_leader_t *self, uint32_t host, tnd_loss_t loss, co
                           uint64_t now)
 {
     member_host_t *member = &self->hosts[host];
-    member->up = false;
-    if (member->left)
-        return;
     tnd_absence_limits_t limits = tnd_host_absence_limits(self->plan);
-    tnd_absence_begin(&member->absence, &limits, loss, now);
-    member->replaced = loss == TND_LOSS_REPLACED;
+    if (!tnd_host_presence_away(&member->presence, &limits, loss, now))
+        return;
     member->fate_ns = 0;
     snprintf(member->why, sizeof member->why, "%s", why);
     tnd_leader_inform(self, "host %s is away: %s", self->plan->hosts[host].name, why);
@@ -123,13 +120,13 @@ static bool ends_with(const tnd_leader_t *self, uint32_t host)
 static bool is_lost(tnd_leader_t *self, uint32_t host, uint64_t now)
 {
     member_host_t *member = &self->hosts[host];
-    if (!tnd_absence_is_over(&member->absence, TND_FATE_DEAD, true, now))
+    if (!tnd_host_presence_is_over(&member->presence, TND_FATE_DEAD, true, now))
         return false;
     if (now >= member->fate_ns + fate_every_ns) {
         member->fate = tnd_process_fate(&member->process);
         member->fate_ns = now;
     }
-    return tnd_absence_is_over(&member->absence, member->fate, ends_with(self, host), now);
+    return tnd_host_presence_is_over(&member->presence, member->fate, ends_with(self, host), now);
 }
 
 static void lose_host(tnd_leader_t *self, uint32_t host, uint64_t now)
@@ -137,8 +134,7 @@ static void lose_host(tnd_leader_t *self, uint32_t host, uint64_t now)
     member_host_t *member = &self->hosts[host];
     const tnd_plan_host_t *plan = &self->plan->hosts[host];
     char text[700];
-    member->absence = (tnd_absence_t){0};
-    member->lost_ns = now;
+    tnd_host_presence_lose(&member->presence, now);
     tnd_leader_show_opening(self, host, NULL);
     if (!self->tabled && plan->restart == TND_RESTART_NEVER) {
         snprintf(text, sizeof text, "host %s is lost (%s); no step was committed", plan->name,
@@ -169,25 +165,15 @@ static void lose_host(tnd_leader_t *self, uint32_t host, uint64_t now)
 void tnd_leader_excuse(tnd_leader_t *self, uint64_t away_ns, uint64_t now)
 {
     for (uint32_t h = 0; h < self->plan->host_count; h++)
-        tnd_absence_excuse(&self->hosts[h].absence, away_ns, now);
+        tnd_host_presence_excuse(&self->hosts[h].presence, away_ns, now);
     tnd_leader_core_excuse(tnd_leader_session(self), away_ns);
 }
 
 void tnd_leader_take_leave(tnd_leader_t *self, uint32_t host, uint64_t now)
 {
-    member_host_t *member = &self->hosts[host];
     tnd_leader_inform(self, "host %s leaves the run", self->plan->hosts[host].name);
     tnd_leader_core_host_left(tnd_leader_session(self), host, now);
-    member->left = true;
-}
-
-static bool is_free(const tnd_leader_t *self, uint32_t host, uint64_t now)
-{
-    const member_host_t *member = &self->hosts[host];
-    if (member->up || now < member->reserved_until_ns)
-        return false;
-    bool lost = member->lost_ns != 0 && now - member->lost_ns >= self->plan->restart_timeout_ns;
-    return member->life == 0 || member->left || lost;
+    tnd_host_presence_leave(&self->hosts[host].presence);
 }
 
 uint32_t tnd_leader_free_host(tnd_leader_t *self, const char *pool, uint64_t now, char *why,
@@ -210,9 +196,10 @@ uint32_t tnd_leader_free_host(tnd_leader_t *self, const char *pool, uint64_t now
             continue;
         }
         places++;
-        if (!is_free(self, h, now))
+        if (!tnd_host_presence_is_free(&self->hosts[h].presence, self->plan->restart_timeout_ns,
+                                       now))
             continue;
-        self->hosts[h].reserved_until_ns = now + reserved_ns;
+        self->hosts[h].presence.reserved_until_ns = now + reserved_ns;
         return h;
     }
     if (places > 0)
@@ -242,7 +229,8 @@ void tnd_leader_refused(tnd_leader_t *self, uint32_t host, const tnd_arrival_t *
         snprintf(text + used, sizeof text - (size_t)used, " (%" PRIu64 " more like it before)",
                  more);
     /* Before the start the run needs this host; later it has another process of it. */
-    bool needed = self->hosts[host].life == 0 && !self->tabled && !self->plan->hosts[host].spare;
+    bool needed =
+        self->hosts[host].presence.life == 0 && !self->tabled && !self->plan->hosts[host].spare;
     if (needed && !refused->is_foreign)
         tnd_leader_end(self, TND_OUTCOME_LOST, text);
     else if (logs)
@@ -252,14 +240,15 @@ void tnd_leader_refused(tnd_leader_t *self, uint32_t host, const tnd_arrival_t *
 bool tnd_leader_awaits(const tnd_leader_t *self, uint32_t host)
 {
     bool good = self->outcome == TND_OUTCOME_DONE || self->outcome == TND_OUTCOME_DRAINED;
-    return self->hosts[host].up || (good && self->hosts[host].absence.until_ns != 0);
+    const tnd_host_presence_t *presence = &self->hosts[host].presence;
+    return presence->up || (good && tnd_host_presence_is_expected(presence));
 }
 
 uint64_t tnd_leader_check_hosts(tnd_leader_t *self, uint64_t now)
 {
     uint64_t wake = TND_NEVER;
     for (uint32_t h = 0; h < self->plan->host_count && !self->ended; h++) {
-        uint64_t due = tnd_absence_deadline(&self->hosts[h].absence, now);
+        uint64_t due = tnd_host_presence_deadline(&self->hosts[h].presence, now);
         if (is_lost(self, h, now))
             lose_host(self, h, now);
         else if (due < wake)
@@ -275,15 +264,15 @@ static void write_to(_Atomic uint64_t *word, uint64_t value)
     atomic_store_explicit(word, value, memory_order_relaxed);
 }
 
-static tnd_presence_t presence_of(const member_host_t *member)
+static tnd_presence_t presence_of(const tnd_host_presence_t *self)
 {
-    if (member->left)
+    if (self->left)
         return TND_PRESENCE_LEFT;
-    if (member->up)
+    if (self->up)
         return TND_PRESENCE_UP;
-    if (member->lost_ns != 0)
+    if (self->lost_ns != 0)
         return TND_PRESENCE_LOST;
-    return member->life == 0 ? TND_PRESENCE_EXPECTED : TND_PRESENCE_AWAY;
+    return self->life == 0 ? TND_PRESENCE_EXPECTED : TND_PRESENCE_AWAY;
 }
 
 void tnd_leader_record_hosts(const tnd_leader_t *self, uint64_t now)
@@ -297,11 +286,11 @@ void tnd_leader_record_hosts(const tnd_leader_t *self, uint64_t now)
         bool waited_for = false;
         for (uint32_t i = 0; i < count && i < 64; i++)
             waited_for = waited_for || missing[i] == h;
-        tnd_run_record_presence(host, presence_of(&self->hosts[h]), now);
+        tnd_run_record_presence(host, presence_of(&self->hosts[h].presence), now);
         /* The leader does not wait for itself. */
         write_to(&host->waited_for, waited_for && h != 0);
         if (h != 0 && self->hosts[h].process.number != 0)
             write_to(&host->process, (uint64_t)self->hosts[h].process.number);
-        write_to(&host->restarts, self->hosts[h].restarts);
+        write_to(&host->restarts, self->hosts[h].presence.restarts);
     }
 }

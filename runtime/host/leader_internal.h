@@ -6,6 +6,7 @@
 #ifndef TND_RUNTIME_HOST_LEADER_INTERNAL_H
 #define TND_RUNTIME_HOST_LEADER_INTERNAL_H
 
+#include "runtime/core/host/presence.h"
 #include "runtime/checkpoint/checkpoint_writer.h"
 #include "runtime/host/leader.h"
 #include "runtime/core/session/refusal_log.h"
@@ -64,20 +65,14 @@ typedef struct {
 } chain_t;
 
 typedef struct {
-    bool up, facts_said, ready;
-    bool left;             /* on its own; it may be started again */
+    tnd_host_presence_t presence;
+    bool facts_said, ready;
     bool late;             /* it joined a running run */
     uint64_t reports;      /* of progress of opening its data */
     char opens[320];       /* what it opens, for messages */
-    tnd_life_t life;       /* of its process */
     tnd_process_t process; /* as reported with its endpoints */
     tnd_fate_t fate;       /* state of its process, read at `fate_ns` */
     uint64_t fate_ns;
-    uint32_t restarts;          /* processes that took its place */
-    tnd_absence_t absence;      /* `until_ns` 0: not away, or already lost */
-    bool replaced;              /* its last connection ended because it opened another */
-    uint64_t lost_ns;           /* since when it is lost; 0: not lost */
-    uint64_t reserved_until_ns; /* for the process that asked for it */
     char why[256];
     tnd_buffer_t *endpoints;
 } member_host_t;

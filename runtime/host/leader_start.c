@@ -16,7 +16,7 @@ void tnd_leader_tell(tnd_leader_t *self, uint32_t host, tnd_msg_kind_t kind, tnd
 static void tell_all(tnd_leader_t *self, tnd_msg_kind_t kind, tnd_buffer_t *note)
 {
     for (uint32_t h = 0; h < self->plan->host_count; h++)
-        if (self->hosts[h].up)
+        if (self->hosts[h].presence.up)
             tnd_leader_tell(self, h, kind, note);
 }
 

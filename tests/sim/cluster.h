@@ -15,6 +15,7 @@
 #include "runtime/core/checkpoint.h"
 #include "runtime/core/device/device_slots.h"
 #include "runtime/core/host/hang_watch.h"
+#include "runtime/core/host/presence.h"
 #include "runtime/core/host/replacement.h"
 #include "runtime/core/reader.h"
 #include "runtime/core/feeder.h"
@@ -285,8 +286,7 @@ typedef struct {
     /* what the leader knows */
     bool found; /* it has opened its data */
     uint64_t reported;
-    tnd_absence_t absence;
-    tnd_life_t known_life;
+    tnd_host_presence_t presence;
     uint64_t last_local; /* control within the host stays in order */
     uint64_t preempted_until;
     uint32_t unread, unread_last; /* packets for its control thread meanwhile */

@@ -75,14 +75,18 @@ void sim_host_up(sim_t *self, uint32_t link, uint32_t side)
         return;
     }
     tnd_life_t life = self->links[link].end[1].life;
-    bool begins = host->known_life != life;
-    if (host->known_life != 0 && begins) {
+    bool first = host->presence.life == 0;
+    tnd_host_entry_t entry = tnd_host_presence_up(&host->presence, life, true, now);
+    bool begins = entry != TND_HOST_RETURNS;
+    if (host->presence.restarts > host->boot)
+        sim_violate(self, "host %s is counted as %u restarts, but its process has died %u times",
+                    self->host_names[h], host->presence.restarts, host->boot);
+    if (entry == TND_HOST_REPLACES)
         tnd_leader_core_host_again(self->session, h, "its process died", now);
+    if (begins && !first) {
         forget_actors(self, h);
         sim_endpoints_forget(self, h);
     }
-    host->known_life = life;
-    tnd_absence_end(&host->absence, now);
     sim_tell_table(self, h);
     if (sim_opening_entered(self, h, begins))
         tnd_leader_core_host_up(self->session, h, now);
@@ -99,7 +103,7 @@ void sim_host_lost(sim_t *self, uint32_t link, uint32_t side, tnd_loss_t loss)
         host->leader_lost_at = self->now;
         tnd_absence_begin(&host->leader_absence, &limits, loss, sim_clock(self, h));
     } else {
-        tnd_absence_begin(&host->absence, &limits, loss, sim_clock(self, 0));
+        (void)tnd_host_presence_away(&host->presence, &limits, loss, sim_clock(self, 0));
     }
 }
 
@@ -177,7 +181,7 @@ static tnd_fate_t fate_of(const sim_t *self, uint32_t h)
     const sim_host_t *host = &self->hosts[h];
     if (sim_hash(self->plan.seed, h) % 2 == 0)
         return TND_FATE_UNKNOWN;
-    return host->alive && host->said == host->known_life ? TND_FATE_ALIVE : TND_FATE_DEAD;
+    return host->alive && host->said == host->presence.life ? TND_FATE_ALIVE : TND_FATE_DEAD;
 }
 
 /*  Loses hosts that have been away for too long. */
@@ -187,15 +191,15 @@ void sim_leader_lose(sim_t *self)
     for (uint32_t h = 1; h < self->plan.hosts; h++) {
         sim_host_t *host = &self->hosts[h];
         bool ends_run = tnd_leader_core_ends_with(self->session, h);
-        if (!tnd_absence_is_over(&host->absence, fate_of(self, h), ends_run, now))
+        if (!tnd_host_presence_is_over(&host->presence, fate_of(self, h), ends_run, now))
             continue;
         /* Its GOODBYE comes before the end of the connection, unless both are cut. */
-        if (host->alive && host->absence.loss == TND_LOSS_ENDED &&
-            host->lost_net == host->given_up_net && host->said == host->known_life &&
+        if (host->alive && host->presence.absence.loss == TND_LOSS_ENDED &&
+            host->lost_net == host->given_up_net && host->said == host->presence.life &&
             host->lost_net > self->links[host->control].broken)
             sim_violate(self, "host %s has given up a silent connection, and is taken for dead",
                         self->host_names[h]);
-        host->absence = (tnd_absence_t){0};
+        tnd_host_presence_lose(&host->presence, now);
         tnd_leader_core_host_lost(self->session, h, "it is silent", now);
         forget_actors(self, h);
         sim_leader_run(self);

@@ -14,7 +14,7 @@ void sim_process_look(sim_t *self, uint32_t h)
         uint64_t away = now - host->expected_ns;
         tnd_absence_excuse(&host->leader_absence, away, now);
         for (uint32_t other = 1; h == 0 && other < self->plan.hosts; other++)
-            tnd_absence_excuse(&self->hosts[other].absence, away, now);
+            tnd_host_presence_excuse(&self->hosts[other].presence, away, now);
         if (h == 0)
             tnd_leader_core_excuse(self->session, away);
     }
