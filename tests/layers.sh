@@ -10,7 +10,7 @@ cd "${1:-.}" || exit 2
 order='runtime/tundish runtime/base
     runtime/core/stream runtime/core/numeric runtime/core/places runtime/core/protocol runtime/core/lane runtime/core/session runtime/core/tuning runtime/core/device runtime/core/host runtime/core
     runtime/text runtime/option runtime/topology
-    runtime/timing runtime/touch runtime/data runtime/plan runtime/log runtime/observe runtime/looks runtime/checkpoint runtime/interface runtime/feed runtime/resources
+    runtime/timing runtime/touch runtime/data runtime/plan runtime/launch runtime/log runtime/observe runtime/looks runtime/checkpoint runtime/interface runtime/feed runtime/resources
     runtime/host
     transport transport/inproc transport/zmq transport/cuda transport/device transport/hub
     actors/file actors/stored actors/source actors/source/sample actors/quarantine actors/example actors/image actors/text actors/expression actors/op actors/op/image actors/op/text actors/chain actors/plan actors/batcher actors/cache actors/reader actors/source/combine
