@@ -14,6 +14,7 @@
 #include "runtime/data/open_files.h"
 #include "runtime/plan/graph.h"
 #include "runtime/feed/feed.h"
+#include "runtime/launch/launched_host.h"
 #include "runtime/log/session_log.h"
 #include "runtime/looks/failed_run.h"
 #include "runtime/resources/descriptors.h"
@@ -104,6 +105,29 @@ static tnd_status_t find_host(const tnd_plan_t *plan, const char *name, uint32_t
     return tnd_fail(error, "no host is named '%s'; the hosts are: %s", name, names);
 }
 
+/*  Same, or the host of which a launcher tells; `line` gets the record for the log. */
+static tnd_status_t find_launched(const tnd_plan_t *plan, uint32_t *host_p, tnd_log_line_t *line,
+                                  char *text, size_t room, tnd_error_t *error)
+{
+    tnd_launch_t launch;
+    TND_TRY(tnd_launch_read(&launch, (const char *const *)environ, NULL, error));
+    if (launch.launcher == NULL) {
+        snprintf(text, room, "%s", launch.hint);
+        *line = (tnd_log_line_t){.level = TND_LOG_WARNING, .actor = "launch", .text = text};
+        if (find_host(plan, NULL, host_p, error) == TND_OK)
+            return TND_OK;
+        size_t used = strlen(error->text);
+        snprintf(error->text + used, sizeof error->text - used, "%s%s", *text != '\0' ? "; " : "",
+                 text);
+        return TND_FAILED;
+    }
+    TND_TRY(tnd_launched_host(&launch, plan, host_p, error));
+    *line = (tnd_log_line_t){.level = TND_LOG_INFO,
+                             .actor = "launch",
+                             .text = tnd_launched_text(&launch, plan, *host_p, text, room)};
+    return TND_OK;
+}
+
 /*  Arrays are of use only where their reader is. */
 static tnd_status_t check_arrays(const tnd_plan_t *plan, uint32_t host, tnd_error_t *error)
 {
@@ -162,7 +186,13 @@ tnd_status_t tnd_session_open_plan(tnd_session_t **session_p, const tnd_plan_t *
         .review = wishes->review,
         .transport = tnd_network->hub,
     };
-    TND_TRY(find_host(plan, wishes->host, &config.host, error));
+    char launched[512] = "";
+    tnd_log_line_t record = {.text = launched};
+    if (wishes->launched && wishes->host == NULL)
+        TND_TRY(find_launched(plan, &config.host, &record, launched, sizeof launched, error));
+    else
+        TND_TRY(find_host(plan, wishes->host, &config.host, error));
+    record.host = plan->hosts[config.host].name;
     for (uint32_t h = 0; h < plan->host_count && !wishes->keeps; h++)
         if (plan->hosts[h].isolated && plan->hosts[h].parent == config.host)
             return tnd_fail(error,
@@ -183,6 +213,8 @@ tnd_status_t tnd_session_open_plan(tnd_session_t **session_p, const tnd_plan_t *
         watch(session, &session->plan);
         config.observer = &session->observer;
         config.must_feed = true;
+        if (launched[0] != '\0')
+            tnd_session_log_take(session->watch.log, &record);
     }
     session->network = tnd_network->create();
     config.transport_context = session->network;
@@ -217,7 +249,7 @@ tnd_status_t tnd_session_open_with(tnd_session_t **session_p, tnd_graph_t *graph
 
 tnd_status_t tnd_session_open(tnd_session_t **session_p, tnd_graph_t *graph, const char *host)
 {
-    tnd_session_wishes_t wishes = {.host = host, .steps_max = TND_UNKNOWN};
+    tnd_session_wishes_t wishes = {.host = host, .launched = true, .steps_max = TND_UNKNOWN};
     return tnd_session_open_with(session_p, graph, &wishes);
 }
 

@@ -13,6 +13,7 @@
 
 typedef struct {
     const char *host;            /* NULL: the only one */
+    bool launched;               /* without `host`, a launcher may tell it */
     uint64_t steps_max;          /* of the first chain; TND_UNKNOWN: all */
     const tnd_position_t *start; /* where each lane of the first chain begins; NULL: at its start */
     const char *save;            /* where to save the first chain's model, or NULL */

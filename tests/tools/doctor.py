@@ -5,7 +5,7 @@ import json
 from command import BUILD, holds, main, run, same
 
 NAMES = ["cores", "memory", "descriptors", "threads", "/dev/shm", "statistics", "temporary", "ports", "ipc",
-         "clock", "huge pages", "libraries", "cuda"]
+         "clock", "huge pages", "libraries", "cuda", "launcher"]
 
 
 def test_it_says_a_line_for_each_thing(folder):

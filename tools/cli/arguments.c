@@ -18,6 +18,10 @@ static const tnd_argument_t arguments[] = {
     {"--host", "HOST",
      "this process is HOST of the overlay; RANGE+ joins a run as another host of that range",
      TAKES(TEXT, host)},
+    {"--launch", "LAUNCHER",
+     "what started this process and tells its host: auto (default), none, or a launcher such as "
+     "slurm; see tundish help launch",
+     TAKES(TEXT, launch)},
     {"--set", "KEY=VALUE", "changes one value, such as batch.size=64; may be repeated",
      TND_ARGUMENT_SETTING, 0},
     {"--data", "DIR", "the value of ${data}, instead of that in the files", TAKES(TEXT, data)},

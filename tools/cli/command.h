@@ -34,7 +34,8 @@ typedef struct {
     size_t divider; /* how many of them are before `--`; file_count without `--` */
     const tnd_setting_t *settings;
     size_t setting_count;
-    const char *host, *data, *report, *metrics, *at, *npz, *log_level, *save; /* NULL: not given */
+    const char *host, *launch, *data, *report, *metrics, *at, *npz, *log_level,
+        *save; /* NULL: not given */
     const char *output, *png, *as, *interval, *via, *leader, *http, *listen, *token;
     const char *resume;   /* "latest": without a value */
     uint64_t steps;       /* UINT64_MAX: not given */

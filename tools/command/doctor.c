@@ -16,6 +16,7 @@
 
 #include "runtime/base/allocation.h"
 #include "runtime/base/clock.h"
+#include "runtime/launch/launch.h"
 #include "runtime/observe/statistics.h"
 #include "transport/cuda/cuda_devices.h"
 #include "transport/cuda/cuda_image.h"
@@ -30,6 +31,7 @@ typedef struct {
     tnd_facts_t facts;
     char shared[128], pages[640], pages_folder[160], temporary[128], tcp[128], ipc[128];
     char clock_source[64], huge_pages[64], libraries[256], cuda[256], cuda_name[64];
+    char launcher[256], launcher_wrong[512];
 } machine_t;
 
 /*  The first line of a file, without its newline; "" if it cannot be read. */
@@ -204,6 +206,19 @@ static void look_at_cuda(machine_t *machine)
     facts->cuda_reason = machine->cuda;
 }
 
+static void look_at_launcher(machine_t *machine)
+{
+    tnd_launch_t launch;
+    tnd_error_t error;
+    bool good = tnd_launch_read(&launch, (const char *const *)environ, NULL, &error) == TND_OK;
+    if (good && launch.launcher != NULL)
+        (void)tnd_launch_text(&launch, machine->launcher, sizeof machine->launcher);
+    snprintf(machine->launcher_wrong, sizeof machine->launcher_wrong, "%s",
+             good ? launch.hint : error.text);
+    machine->facts.launcher = machine->launcher;
+    machine->facts.launcher_wrong = machine->launcher_wrong;
+}
+
 static void inspect(machine_t *machine)
 {
     look_at_cores(&machine->facts);
@@ -217,6 +232,7 @@ static void inspect(machine_t *machine)
     machine->facts.libraries = machine->libraries;
     machine->facts.libraries_old = tnd_versions_old();
     look_at_cuda(machine);
+    look_at_launcher(machine);
 }
 
 /* --- showing it ------------------------------------------------------------------------------- */
@@ -278,8 +294,9 @@ const tnd_command_t tnd_command_doctor = {
     .details =
         "Prints a line each for processors (after affinity and control groups), memory and its\n"
         "limit, open files, /dev/shm, the folders for statistics and temporary files, ports,\n"
-        "local sockets, the clock, huge pages, libraries and the CUDA driver.  Below a line\n"
-        "that is not ok is what to do.  --json prints one object:\n"
+        "local sockets, the clock, huge pages, libraries, the CUDA driver, and the launcher that\n"
+        "started it, if any.  Below a line that is not ok is what to do.  --json prints one "
+        "object:\n"
         "  {\"checks\":[{\"name\",\"level\",\"found\",\"advice\"}]}\n",
     .codes = "  0   there are no errors; there may be warnings\n"
              "  1   an error: runs may fail\n"

@@ -9,6 +9,7 @@
 #include "runtime/option/option_print.h"
 #include "runtime/resources/descriptors.h"
 #include "tools/cli/json.h"
+#include "tools/cli/launch.h"
 #include "tools/cli/load.h"
 #include "tools/report/memory.h"
 #include "tools/machine/preflight.h"
@@ -51,6 +52,13 @@ static void print_hosts(const tnd_plan_t *plan)
             printf("%s%s", d == 0 ? ", devices " : " ", host->devices[d]);
         putchar('\n');
     }
+}
+
+static void print_launch(const tnd_plan_t *plan)
+{
+    char text[600];
+    if (tnd_launch_describe(plan, text, sizeof text) != NULL)
+        printf("\nlaunch\n  %s\n", text);
 }
 
 /*  How files are accessed, and why. */
@@ -209,6 +217,7 @@ static void print_text(const tnd_plan_t *plan, const tnd_preflight_t *preflight)
            plan->name != NULL ? plan->name : "(no name)", plan->seed, plan->lanes,
            plan->lanes == 1 ? "" : "s", plan->fingerprint[1], plan->fingerprint[0]);
     print_hosts(plan);
+    print_launch(plan);
     puts("\nchains");
     for (uint32_t c = 0; c < plan->chain_count; c++)
         print_chain(plan, c, &preflight->chains[c]);
@@ -339,6 +348,8 @@ static void print_json(const tnd_plan_t *plan, const tnd_preflight_t *preflight)
     tnd_json_begin(stdout, false, "name", plan->name);
     printf(",\"seed\":%" PRIu64 ",\"lanes\":%" PRIu32 ",\"fingerprint\":", plan->seed, plan->lanes);
     tnd_json_hash(stdout, plan->fingerprint);
+    char launch[600];
+    tnd_json_member(stdout, "launch", tnd_launch_describe(plan, launch, sizeof launch));
     json_hosts(plan, preflight);
     json_chains(plan, preflight);
     printf(",\"actors\":[");
@@ -399,7 +410,8 @@ const tnd_command_t tnd_command_explain = {
     .details =
         "Merges a topology and its overlays and shows every instance of every actor: its host,\n"
         "its options with their defaults, its connections, and which device carries which\n"
-        "replica.  It also shows the memory and file descriptors of each host, term by term.\n",
+        "replica.  It also shows the memory and file descriptors of each host, term by term;\n"
+        "and which host this process is, if a launcher such as srun started it.\n",
     .codes =
         "  0   shown\n"
         "  2   usage\n"

@@ -14,6 +14,7 @@
 #include "runtime/resources/threads.h"
 #include "runtime/host/join_request.h"
 #include "runtime/host/session.h"
+#include "tools/cli/launch.h"
 #include "tools/process/host_lock.h"
 #include "tools/cli/crash.h"
 #include "tools/process/process_supervisor.h"
@@ -34,6 +35,7 @@ typedef struct {
     tnd_plan_t whole; /* including hosts that may join */
     const tnd_plan_t *plan;
     uint32_t host;
+    tnd_launch_t launch;
     tnd_log_t log;
     tnd_metrics_t metrics;
     tnd_line_writer_t *out, *err; /* of stdout and stderr, which may be the same file */
@@ -456,12 +458,14 @@ static bool may_join(const tnd_plan_t *plan, const char *pool)
     return true;
 }
 
-/*  The host of this process: by name, or (`pool+`) assigned by the leader. */
+/*  The host of this process: by name, by a launcher, or (`pool+`) assigned by the leader. */
 static int find_host(run_t *run)
 {
     const char *name = run->request->host;
     size_t length = name != NULL ? strlen(name) : 0;
     tnd_error_t error;
+    if (name == NULL)
+        return tnd_launch_host(&run->launch, run->plan, &run->log, &run->host);
     if (length < 2 || name[length - 1] != '+')
         return tnd_load_host(run->plan, "run", name, &run->host) ? TND_EXIT_OK : TND_EXIT_USAGE;
     char *pool = tnd_format_string("%.*s", (int)length - 1, name);
@@ -533,6 +537,8 @@ static int run_graph(const tnd_request_t *request)
     tnd_signals_expect();
     if (!tnd_log_init(&run.log, "run", request))
         return TND_EXIT_USAGE;
+    if (!tnd_launch_choose(&run.launch, request, "run"))
+        return TND_EXIT_USAGE;
     if (!tnd_load_resumes(request, "run"))
         return TND_EXIT_USAGE;
     tnd_graph_t *graph = tnd_load_graph(request, request->host, false);
@@ -558,15 +564,20 @@ const tnd_command_t tnd_command_run = {
     .name = "run",
     .operands = "FILE...",
     .summary = "runs a graph, or one host of it",
-    .arguments = (const char *const[]){"--host", "--set", "--data", "--steps", "--report",
-                                       "--metrics", "--resume", "--trust-data", "--save", "--quiet",
-                                       "--json", "--log-level", "--log-json", NULL},
+    .arguments =
+        (const char *const[]){"--host", "--launch", "--set", "--data", "--steps", "--report",
+                              "--metrics", "--resume", "--trust-data", "--save", "--quiet",
+                              "--json", "--log-level", "--log-json", NULL},
     .details =
         "Loads a topology and its overlays and runs the graph.  If the overlays name several\n"
         "hosts, each is a process of its own, selected by --host.  The first host is the\n"
         "leader: it shows the progress and writes --report, --metrics and --json (the report on\n"
         "stdout).  A second process for the same host is refused on the same machine; from\n"
         "another machine it replaces the first.\n"
+        "\n"
+        "A launcher such as srun, mpirun or torchrun starts a process for each host, without\n"
+        "--host: rank 0 is the first host of the overlay (`tundish help launch`).  --launch none\n"
+        "ignores it, and TUNDISH_LAUNCH is the default of --launch.\n"
         "\n"
         "--host NAME+ joins a running graph as one more host of the range NAME[0-9], which must\n"
         "carry only workers.  Ctrl-C ends this process, and the run continues.\n"

@@ -227,5 +227,9 @@ void tnd_machine_check(const tnd_facts_t *facts, tnd_check_t checks[TND_CHECKS])
         advise(next, TND_CHECK_WARNING, "older than those it was built with: install the same");
     next++;
     judge_cuda(facts, next++);
+    say(next, "launcher", "%s", facts->launcher[0] != '\0' ? facts->launcher : "none");
+    if (facts->launcher_wrong[0] != '\0')
+        advise(next, TND_CHECK_WARNING, "%s", facts->launcher_wrong);
+    next++;
     assert(next - checks == TND_CHECKS);
 }

@@ -29,10 +29,12 @@ typedef struct {
     uint64_t clock_resolution_ns, clock_cost_ns;     /* the time to read it once */
     const char *huge_pages;                          /* as the system reports it; "": unknown */
     const char *libraries;
-    bool libraries_old;      /* libraries older than at build time */
-    bool cuda_driver;        /* there is one, which perhaps cannot be used */
-    const char *cuda_reason; /* why there are no devices */
-    int cuda_version;        /* 12040 is 12.4 */
+    bool libraries_old;         /* libraries older than at build time */
+    bool cuda_driver;           /* there is one, which perhaps cannot be used */
+    const char *launcher;       /* what it tells; "": none */
+    const char *launcher_wrong; /* what to change; "": nothing */
+    const char *cuda_reason;    /* why there are no devices */
+    int cuda_version;           /* 12040 is 12.4 */
     uint32_t cuda_devices;
     const char *cuda_name; /* of the first */
     uint64_t cuda_memory;  /* of the first */
@@ -48,7 +50,7 @@ typedef struct {
     char advice[256]; /* what to do; "" */
 } tnd_check_t;
 
-enum { TND_CHECKS = 13 };
+enum { TND_CHECKS = 14 };
 
 /*  Fills all `checks`, in the order of display. */
 void tnd_machine_check(const tnd_facts_t *facts, tnd_check_t checks[TND_CHECKS]);

@@ -36,6 +36,8 @@ static tnd_facts_t fine(void)
         .clock_cost_ns = 25,
         .huge_pages = "always [madvise] never",
         .libraries = "zeromq 4.3.5",
+        .launcher = "",
+        .launcher_wrong = "",
         .cuda_reason = "no CUDA driver can be loaded",
     };
 }

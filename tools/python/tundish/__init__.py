@@ -571,7 +571,8 @@ def feed(*files, host=None, feeder=None, data=None, settings=None, arrays=None):
     """Starts this process's part of a run and returns the feed of a feeder.
 
     files     a topology file and its overlays
-    host      which of the topology's hosts this process is; None: there is one
+    host      which of the topology's hosts this process is; None: that of which a launcher such as srun tells
+              (`tundish help launch`), or the only one
     feeder    the feeder; None: the first on this host
     data      the folder that ${data} means
     settings  values to change: {"batch.size": 256, "seed": 8}

@@ -1,0 +1,65 @@
+/*  tools/cli/launch.c - what a launcher told this process, for a command. */
+#include "tools/cli/launch.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tools/cli/load.h"
+
+bool tnd_launch_choose(tnd_launch_t *self, const tnd_request_t *request, const char *command)
+{
+    tnd_error_t error;
+    const char *wanted = request->launch;
+    *self = (tnd_launch_t){.size = 1};
+    if (request->host != NULL && wanted != NULL && strcmp(wanted, "none") != 0 &&
+        strcmp(wanted, "auto") != 0)
+        return tnd_usage_error(command, "--launch %s: --host names the host already", wanted) ==
+               TND_EXIT_OK;
+    if (request->host != NULL)
+        return true;
+    return tnd_launch_read(self, (const char *const *)environ, wanted, &error) == TND_OK ||
+           tnd_usage_error(command, "%s", error.text) == TND_EXIT_OK;
+}
+
+/*  A line of every log level, but not of --quiet. */
+static void say(tnd_log_t *log, const char *host, const char *text)
+{
+    char line[600];
+    snprintf(line, sizeof line, "launch: %s", text);
+    if (log->level >= TND_LOG_WARNING)
+        tnd_log_say(log, TND_LOG_INFO, host, "run", line);
+}
+
+int tnd_launch_host(const tnd_launch_t *self, const tnd_plan_t *plan, tnd_log_t *log,
+                    uint32_t *host_p)
+{
+    char text[512];
+    tnd_error_t error;
+    if (self->hint[0] != '\0')
+        say(log, plan->hosts[0].name, self->hint);
+    if (self->launcher == NULL)
+        return tnd_load_host(plan, "run", NULL, host_p) ? TND_EXIT_OK : TND_EXIT_USAGE;
+    if (tnd_launched_host(self, plan, host_p, &error) != TND_OK) {
+        tnd_complain("run", "%s", error.text); /* perhaps with an overlay to copy */
+        return TND_EXIT_USAGE;
+    }
+    say(log, plan->hosts[*host_p].name, tnd_launched_text(self, plan, *host_p, text, sizeof text));
+    return TND_EXIT_OK;
+}
+
+const char *tnd_launch_describe(const tnd_plan_t *plan, char *text, size_t room)
+{
+    tnd_launch_t launch;
+    tnd_error_t error = {.text = ""};
+    uint32_t host;
+    bool good = tnd_launch_read(&launch, (const char *const *)environ, NULL, &error) == TND_OK;
+    if (good && launch.launcher == NULL) {
+        snprintf(text, room, "%s", launch.hint);
+        return *text != '\0' ? text : NULL;
+    }
+    if (good && tnd_launched_host(&launch, plan, &host, &error) == TND_OK)
+        return tnd_launched_text(&launch, plan, host, text, room);
+    snprintf(text, room, "%s", error.text);
+    return text;
+}

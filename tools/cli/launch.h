@@ -1,0 +1,23 @@
+/*  tools/cli/launch.h - what a launcher told this process, for a command.
+ *
+ *  Threads: the main one. */
+#ifndef TND_TOOLS_CLI_LAUNCH_H
+#define TND_TOOLS_CLI_LAUNCH_H
+
+#include "runtime/launch/launched_host.h"
+#include "tools/cli/command.h"
+#include "tools/cli/log.h"
+
+/*  Reads the environment as --launch asks; --host has precedence.  False: an error was printed. */
+bool tnd_launch_choose(tnd_launch_t *self, const tnd_request_t *request, const char *command);
+
+/*  Finds the host of `tundish run` without --host and tells the log.  Returns TND_EXIT_OK, or prints
+ *  an error and returns another exit code. */
+int tnd_launch_host(const tnd_launch_t *self, const tnd_plan_t *plan, tnd_log_t *log,
+                    uint32_t *host_p);
+
+/*  What a launcher told this process and its place in the plan, what is wrong with that, or what to
+ *  do; NULL: there is no launcher. */
+const char *tnd_launch_describe(const tnd_plan_t *plan, char *text, size_t room);
+
+#endif
