@@ -2,40 +2,12 @@
 """Processes that a launcher starts: each knows its host by the variables that the launcher sets."""
 import json
 import os
-import re
+import signal
 import subprocess
 import sys
 
-from command import BUILD, FED, FEED, ROOT, TUNDISH, arrays, free_port, holds, main, run, same, topology
-
-PREP = "  prep: {kind: preprocessor, ops: []}\n"
-OTHERS = re.compile("^(TF_CONFIG|RANK|WORLD_SIZE|OMPI_|PMI|SLURM_|JOB_COMPLETION|TUNDISH_(RANK|HOSTS|LAUNCH))")
-PROGRAM = """
-import tundish
-with tundish.feed(*FILES) as feed:
-    rows = sum(batch.rows for batch in feed)
-    print(rows, feed.session.digest())
-"""
-
-
-def clean(**more):
-    """The environment without the variables of a launcher that may have started this test."""
-    kept = {name: value for name, value in os.environ.items() if not OTHERS.match(name)}
-    return {**kept, "PYTHONPATH": str(ROOT / "tools/python"), "TUNDISH_LIBRARY": str(BUILD / "libtundish.so"), **more}
-
-
-def graph(folder):
-    arrays(folder)
-    return topology(folder, actors=PREP + FEED % "", links=["read -> prep -> batch -> feed"])
-
-
-def hosts(folder, names=("a", "b", "c")):
-    path = folder / "hosts.yaml"
-    actors = ["read, batch", "prep", "feed"]
-    path.write_text(f"port: {free_port()}\nhosts:\n" + "".join(
-        f"  {name}: {{actors: [{actors[i]}]}}\n" for i, name in enumerate(names)))
-    return path
-
+from command import TUNDISH, free_port, holds, main, run, same
+from launched import PROGRAM, alone, clean, graph, hosts, stream
 
 def start(words, variables):
     """A process for each set of variables; (code, output) of each."""
@@ -56,16 +28,6 @@ def torchrun(size):
 def tf_config(tasks, cluster):
     return [{"TF_CONFIG": json.dumps({"cluster": cluster, "task": {"type": kind, "index": index}})}
             for kind, index in tasks]
-
-
-def stream(out):
-    return re.search("stream ([0-9a-f]{32})", out).group(1)
-
-
-def alone(*files):
-    code, out, err = run("run", *files, env={"TUNDISH_LAUNCH": "none"})
-    same(code, 0, err)
-    return stream(out)
 
 
 def test_rank_i_is_host_i(folder):
@@ -184,6 +146,40 @@ def test_doctor_and_explain_print_it(folder):
             holds(out, f"torchrun job j, {line}")
         code, out, err = start([TUNDISH, command, *files], [{"TF_CONFIG": "{# none"}])[0]
         holds(out, "TF_CONFIG:1:2: not JSON")
+
+
+def test_a_drained_job_is_queued_again(folder):
+    path = graph(folder)
+    path.write_text(path.read_text().replace(".npy\"}}", ".npy\"}}, epochs: forever"))
+    kept = ("--set", f"checkpoint.dir={folder / 'kept'}", "--resume", "--requeue")
+    tool = folder / "bin" / "scontrol"
+    tool.parent.mkdir()
+    tool.write_text(f'#!/bin/sh\necho "$*" >>{folder}/asked\ntest ! -e {folder}/full\n')
+    tool.chmod(0o755)
+    job = clean(SLURM_JOB_ID="17", PATH=f"{tool.parent}:{os.environ['PATH']}")
+    code, _, err = start([TUNDISH, "run", path, *kept], [{}])[0]
+    same(code, 2)
+    holds(err, "--requeue: SLURM_JOB_ID is not set: only a job of Slurm can be queued again")
+    code, _, err = start([TUNDISH, "run", path, "--requeue"], [{"SLURM_JOB_ID": "17"}])[0]
+    same(code, 2)
+    holds(err, "--requeue: the next start would begin at the first step: write --resume too")
+    for number, asked, said in ((signal.SIGINT, None, "draining"),
+                                (signal.SIGUSR1, "requeue 17\n", "the job is queued again; its next start resumes"),
+                                (signal.SIGTERM, "requeue 17\n", "`scontrol requeue 17` failed")):
+        with subprocess.Popen([TUNDISH, "run", path, *kept], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                              env=job) as process:
+            while "epoch" not in process.stdout.readline():
+                assert process.poll() is None
+            process.send_signal(number)
+            out, err = process.communicate(timeout=60)
+        same(process.returncode, 130, err)
+        holds(err, said)
+        same((folder / "asked").read_text() if (folder / "asked").exists() else None, asked)
+        assert list((folder / "kept").glob("step-*")), err
+        (folder / "asked").unlink(missing_ok=True)
+        if number == signal.SIGUSR1:
+            (folder / "full").touch()
+    holds(out, "steps before this run, which resumed after them")
 
 
 main(globals())

@@ -43,6 +43,9 @@ static const tnd_argument_t arguments[] = {
      "resumes from the newest checkpoint in the folder of the topology, or from FROM: a checkpoint "
      "or a folder of several, which is used for new ones too if the topology has none",
      TAKES(PLACE, resume)},
+    {"--requeue", NULL,
+     "after a drain that SIGTERM, SIGUSR1 or SIGUSR2 asked for, queues the job of Slurm again",
+     TAKES(FLAG, requeue)},
     {"--trust-data", NULL,
      "resumes even if modification times of data files differ and no hash can be compared: for "
      "copies of the data",

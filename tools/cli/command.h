@@ -48,7 +48,7 @@ typedef struct {
     uint64_t rows;        /* one block in so many; 0: not given */
     bool last;
     uint64_t seconds, minutes, seed; /* 0: not given */
-    bool quiet, json, replicas, log_json, fed;
+    bool quiet, json, replicas, log_json, fed, requeue;
     bool dot, graph, html, man, all, trust_data, list, remove, beside, stream, pages, once,
         read_only;
 } tnd_request_t;

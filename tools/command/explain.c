@@ -9,7 +9,7 @@
 #include "runtime/option/option_print.h"
 #include "runtime/resources/descriptors.h"
 #include "tools/cli/json.h"
-#include "tools/cli/launch.h"
+#include "tools/launch/launch_choice.h"
 #include "tools/cli/load.h"
 #include "tools/report/memory.h"
 #include "tools/machine/preflight.h"

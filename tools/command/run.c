@@ -14,7 +14,8 @@
 #include "runtime/resources/threads.h"
 #include "runtime/host/join_request.h"
 #include "runtime/host/session.h"
-#include "tools/cli/launch.h"
+#include "tools/launch/launch_choice.h"
+#include "tools/launch/requeue.h"
 #include "tools/process/host_lock.h"
 #include "tools/cli/crash.h"
 #include "tools/process/process_supervisor.h"
@@ -45,6 +46,7 @@ typedef struct {
     tnd_session_t *session;
     pthread_mutex_t lock; /* protects `session`: a signal may arrive while it ends */
     bool over;
+    bool preempted;       /* the first signal was that of a launcher */
     int code;             /* set when the run is over */
     tnd_report_end_t end; /* how the run ended; the message is `why` */
     char why[512];
@@ -143,7 +145,7 @@ static void leave_soon(run_t *run)
 static void on_signal(void *context, int number, unsigned count)
 {
     run_t *run = context;
-    (void)number;
+    run->preempted = run->preempted || (count == 1 && number != SIGINT);
     if (count > 2)
         _exit(TND_EXIT_DRAINED);
     pthread_mutex_lock(&run->lock);
@@ -417,6 +419,19 @@ static int perform(run_t *run, tnd_graph_t *graph)
     return run->end.code;
 }
 
+/*  Queues the job again if a launcher has ended it before its end. */
+static void requeue(run_t *run)
+{
+    tnd_error_t error;
+    if (!run->request->requeue || run->host != 0 || !run->preempted ||
+        run->end.outcome != TND_OUTCOME_DRAINED)
+        return;
+    if (tnd_requeue(&error) != TND_OK)
+        complain(run, error.text);
+    else if (!run->request->quiet)
+        say_signal(run, "the job is queued again; its next start resumes");
+}
+
 /*  Whether the model of --save can be written, as far as that is known before the start. */
 static int check_save(const run_t *run)
 {
@@ -504,6 +519,8 @@ static int prepare(run_t *run)
     const tnd_request_t *request = run->request;
     tnd_error_t error;
     int found = find_host(run);
+    if (found == TND_EXIT_OK && request->requeue)
+        found = tnd_requeue_check(run->plan);
     if (found != TND_EXIT_OK)
         return found;
     const char *only = request->report != NULL    ? "--report"
@@ -552,6 +569,8 @@ static int run_graph(const tnd_request_t *request)
         code = prepare(&run);
         if (code == TND_EXIT_OK)
             code = perform(&run, graph);
+        if (code == TND_EXIT_DRAINED)
+            requeue(&run);
         tnd_run_account_free(&run.account);
         tnd_run_summary_fini(&run.summary);
     }
@@ -566,8 +585,8 @@ const tnd_command_t tnd_command_run = {
     .summary = "runs a graph, or one host of it",
     .arguments =
         (const char *const[]){"--host", "--launch", "--set", "--data", "--steps", "--report",
-                              "--metrics", "--resume", "--trust-data", "--save", "--quiet",
-                              "--json", "--log-level", "--log-json", NULL},
+                              "--metrics", "--resume", "--trust-data", "--requeue", "--save",
+                              "--quiet", "--json", "--log-level", "--log-json", NULL},
     .details =
         "Loads a topology and its overlays and runs the graph.  If the overlays name several\n"
         "hosts, each is a process of its own, selected by --host.  The first host is the\n"
@@ -584,7 +603,8 @@ const tnd_command_t tnd_command_run = {
         "\n"
         "Ctrl-C, SIGTERM, SIGUSR1 or SIGUSR2 for any host drains the run: every replica finishes\n"
         "the same last step, and a checkpoint is written.  Launchers repeat such signals, which\n"
-        "changes nothing; Ctrl-C while it drains ends the run at once, even during a step or a\n"
+        "changes nothing, and --requeue has Slurm start the job again.  Ctrl-C while it drains "
+        "ends the run at once, even during a step or a\n"
         "read.  The report is written however the run ends; `ended` in it has exit code, outcome\n"
         "(done, drained, stopped, failed, lost, unusable) and message.\n"
         "\n"

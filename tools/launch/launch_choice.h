@@ -1,8 +1,8 @@
-/*  tools/cli/launch.h - what a launcher told this process, for a command.
+/*  tools/launch/launch_choice.h - what a launcher told this process, for a command.
  *
  *  Threads: the main one. */
-#ifndef TND_TOOLS_CLI_LAUNCH_H
-#define TND_TOOLS_CLI_LAUNCH_H
+#ifndef TND_TOOLS_LAUNCH_LAUNCH_CHOICE_H
+#define TND_TOOLS_LAUNCH_LAUNCH_CHOICE_H
 
 #include "runtime/launch/launched_host.h"
 #include "tools/cli/command.h"

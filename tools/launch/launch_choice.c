@@ -1,5 +1,5 @@
-/*  tools/cli/launch.c - what a launcher told this process, for a command. */
-#include "tools/cli/launch.h"
+/*  tools/launch/launch_choice.c - what a launcher told this process, for a command. */
+#include "tools/launch/launch_choice.h"
 
 #include <stdio.h>
 #include <string.h>
