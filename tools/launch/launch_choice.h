@@ -17,7 +17,7 @@ int tnd_launch_host(const tnd_launch_t *self, const tnd_plan_t *plan, tnd_log_t 
                     uint32_t *host_p);
 
 /*  What a launcher told this process and its place in the plan, what is wrong with that, or what to
- *  do; NULL: there is no launcher. */
+ *  do; NULL: no launcher was found. */
 const char *tnd_launch_describe(const tnd_plan_t *plan, char *text, size_t room);
 
 #endif
