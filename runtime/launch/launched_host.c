@@ -107,10 +107,11 @@ static tnd_status_t refuse_one_host(const tnd_launch_t *launch, const tnd_plan_t
     FILE *out = tnd_memory_stream(&overlay, &size);
     write_overlay(launch, plan, out);
     fclose(out);
-    (void)tnd_fail(error,
-                   "%s started %" PRIu32 " processes, but this topology has one host: pass an "
-                   "overlay such as the following, or --launch none for runs of one process\n%s",
-                   tnd_launcher_name(launch->launcher), launch->size, overlay);
+    (void)tnd_fail(
+        error,
+        "%s started %" PRIu32 " processes, but this topology has one host: pass an "
+        "overlay such as the following, or set TUNDISH_LAUNCH=none for runs of one process\n%s",
+        tnd_launcher_name(launch->launcher), launch->size, overlay);
     free(overlay);
     return TND_FAILED;
 }

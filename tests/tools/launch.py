@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sys
 
-from command import TUNDISH, free_port, holds, main, run, same
+from command import BUILD, TUNDISH, free_port, holds, main, run, same
 from launched import PROGRAM, alone, clean, graph, hosts, stream
 
 def start(words, variables):
@@ -88,12 +88,16 @@ def test_several_processes_need_an_overlay_which_is_shown(folder):
     path = graph(folder)
     code, _, err = start([TUNDISH, "run", path], torchrun(3)[1:2])[0]
     same(code, 2)
-    holds(err, "torchrun started 3 processes, but this topology has one host", "--launch none")
+    holds(err, "torchrun started 3 processes, but this topology has one host", "TUNDISH_LAUNCH=none")
     shown = folder / "shown.yaml"
     shown.write_text(err[err.index("hosts:\n"):].replace("7100", str(free_port())))
     ended = start([TUNDISH, "run", path, shown], torchrun(3))
     same([code for code, _, _ in ended], [0, 0, 0], ended)
     same(stream(ended[0][1]), alone(path))
+    program = [sys.executable, "-c", PROGRAM.replace("FILES", repr([str(path)]))]
+    holds(start(program, torchrun(3)[:1])[0][2], "tundish.Error", "torchrun started 3 processes", "hosts:")
+    alone_each = [{**one, "TUNDISH_LAUNCH": "none"} for one in torchrun(2)]
+    same([out for _, out, _ in start(program, alone_each)], [f"100 {alone(path)}\n"] * 2)
     ended = start([TUNDISH, "run", path, "--launch", "none"], torchrun(2))
     same([(code, stream(out)) for code, out, _ in ended], [(0, alone(path))] * 2)
 
@@ -134,6 +138,20 @@ def test_scripts_of_slurm_are_one_process_with_a_hint(folder):
     code, out, err = start([sys.executable, "-c", PROGRAM.replace("FILES", repr([str(path)]))], [script])[0]
     same((code, out.split()[0]), (0, "100"), err)
     holds(err, hint)
+
+
+def test_one_command_line_is_for_all_hosts(folder):
+    path, over = graph(folder), hosts(folder)
+    path.write_text(path.read_text().replace("feeder}", "feeder, step: {plugin: probe}}"))
+    files = {name: folder / name for name in ("report", "metrics", "save")}
+    words = [word for name, file in files.items() for word in (f"--{name}", file)]
+    ended = start([TUNDISH, "run", path, over, *words, "--json"],
+                  [{**one, "TUNDISH_PLUGIN_PATH": str(BUILD / "tests")} for one in by_hand(3)])
+    same([code for code, _, _ in ended], [0, 0, 0], ended)
+    same([out == "" for _, out, _ in ended], [False, True, True])
+    same(json.loads(ended[0][1])["rows"]["fed"], 100)
+    same(json.loads(files["report"].read_text())["rows"]["fed"], 100)
+    same((len(files["metrics"].read_text().splitlines()), files["save"].read_text()), (4, "a model"))
 
 
 def test_doctor_and_explain_print_it(folder):

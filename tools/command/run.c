@@ -513,16 +513,31 @@ static bool may_start(const run_t *run)
     return false;
 }
 
-/*  Checks of the command line that need the hosts. */
-static int prepare(run_t *run)
+/*  All processes of a launcher have the same command line: each writes only its own outputs. */
+static void take_own_outputs(const run_t *run, tnd_request_t *request)
 {
-    const tnd_request_t *request = run->request;
+    const tnd_chain_plan_t *first = &run->plan->chains[0];
+    if (run->launch.launcher == NULL)
+        return;
+    if (run->host != 0) {
+        request->report = request->metrics = NULL;
+        request->json = false;
+    }
+    if (first->feeder != NULL &&
+        run->plan->instances[first->carriers[0].instance].host != run->host)
+        request->save = NULL;
+}
+
+/*  Checks of the command line that need the hosts. */
+static int prepare(run_t *run, tnd_request_t *request)
+{
     tnd_error_t error;
     int found = find_host(run);
     if (found == TND_EXIT_OK && request->requeue)
         found = tnd_requeue_check(run->plan);
     if (found != TND_EXIT_OK)
         return found;
+    take_own_outputs(run, request);
     const char *only = request->report != NULL    ? "--report"
                        : request->metrics != NULL ? "--metrics"
                        : request->json            ? "--json"
@@ -550,7 +565,8 @@ static int prepare(run_t *run)
 
 static int run_graph(const tnd_request_t *request)
 {
-    run_t run = {.request = request, .lock = PTHREAD_MUTEX_INITIALIZER};
+    tnd_request_t own = *request;
+    run_t run = {.request = &own, .lock = PTHREAD_MUTEX_INITIALIZER};
     tnd_signals_expect();
     if (!tnd_log_init(&run.log, "run", request))
         return TND_EXIT_USAGE;
@@ -566,7 +582,7 @@ static int run_graph(const tnd_request_t *request)
         if (request->host != NULL)
             run.plan = &run.whole;
         tnd_run_summary_init(&run.summary, run.plan);
-        code = prepare(&run);
+        code = prepare(&run, &own);
         if (code == TND_EXIT_OK)
             code = perform(&run, graph);
         if (code == TND_EXIT_DRAINED)
@@ -595,8 +611,9 @@ const tnd_command_t tnd_command_run = {
         "another machine it replaces the first.\n"
         "\n"
         "A launcher such as srun, mpirun or torchrun starts a process for each host, without\n"
-        "--host: rank 0 is the first host of the overlay (`tundish help launch`).  --launch none\n"
-        "ignores it, and TUNDISH_LAUNCH is the default of --launch.\n"
+        "--host: rank 0 is the first host of the overlay (`tundish help launch`).  All have the\n"
+        "same options, of which each host takes its own.  --launch none ignores the launcher, and\n"
+        "TUNDISH_LAUNCH is the default of --launch.\n"
         "\n"
         "--host NAME+ joins a running graph as one more host of the range NAME[0-9], which must\n"
         "carry only workers.  Ctrl-C ends this process, and the run continues.\n"
