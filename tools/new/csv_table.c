@@ -14,7 +14,7 @@
 
 enum { FIELDS_MAX = 16384, CLASSES_MAX = 50, TEXT_MAX = 64, NAME_MAX_BYTES = 40 };
 
-/*  Texts that stand for a missing number. */
+/*  Texts that mean that a number is missing. */
 static const char *const absent[] = {"NA", "N/A", "null", "NULL", "None", "?", "-"};
 enum { ABSENT = sizeof absent / sizeof absent[0] };
 
@@ -181,7 +181,7 @@ static void take_field(tnd_csv_table_t *self, field_t *field, const tnd_csv_fiel
 {
     char text[TEXT_MAX];
     bool whole, wide, is_short = text_of(found, text);
-    if (self->records == 0) { /* counted at the end, if it is no header */
+    if (self->records == 0) { /* counted at the end, unless it is a header */
         strcpy(field->head, text);
         field->head_is_number = !is_short || *text == '\0' || is_number(text, &whole, &wide);
     } else if (is_short) {
@@ -291,7 +291,7 @@ static use_t use_of(const tnd_csv_table_t *self, const field_t *field)
         return whole && (is_label(field) || field->wide) ? AS_INTEGER
                : field->wide                             ? AS_WIDE
                                                          : AS_NUMBER;
-    /* Each of a few texts occurs twice on average, or it is no class. */
+    /* Each of a few texts occurs twice on average, or is bytes. */
     bool few = !field->many && field->class_count > 0 && 2 * field->class_count <= self->records;
     return few && self->count > 1 ? AS_CLASS : AS_TEXT;
 }
