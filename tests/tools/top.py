@@ -65,7 +65,7 @@ def test_keys_and_sizes(folder):
     with hanging(folder) as (environment, process):
         until(environment, in_step)
         with Terminal(folder, environment, "stuck", "-i", "100ms") as terminal:
-            text = terminal.shows("tundish top   stuck  running", "1 graph", "> read.0", "cpu:0",
+            text = terminal.shows("tundish top   stuck  running", "1 graph", "*> feed", "cpu:0",
                                   "feed waits for replica 0", "q quit")
             same(max(map(len, text.splitlines())) <= 80, True)
             assert re.search(r"read -+inproc--> batch -+inproc--> feed", text), text
@@ -73,7 +73,7 @@ def test_keys_and_sizes(folder):
             terminal.keys("w")
             terminal.shows("whose step 2", "esc back")
             terminal.keys("Escape")
-            terminal.keys("End", "Enter")
+            terminal.keys("Home", "Enter")
             terminal.shows("feed   feeder on host local", f"process {process.pid}",
                            "from      batch.0", "time, percent", "last 60 s")
             # Two steps of the device have ended; its thread and the options are further below.
@@ -88,7 +88,7 @@ def test_keys_and_sizes(folder):
             terminal.keys(*["Down"] * 60)
             terminal.shows("depth: 2", without=("feed   feeder",))
             terminal.keys("Escape")
-            terminal.keys("Home", "Enter")
+            terminal.keys("Down", "Enter")
             terminal.shows("read.0   reader", "reads     record", ".npy, at byte")
             terminal.keys("Escape")
             terminal.keys("End")
@@ -108,13 +108,42 @@ def test_keys_and_sizes(folder):
             terminal.shows("tundish top: help")
             terminal.keys("?")
             terminal.tmux("resize-window", "-x", "120", "-y", "40")
-            terminal.shows("CPU DISK   IN", "3 edges", "5 hosts", "up ", "7 log")
+            terminal.shows("CPU DISK   IN", "8 time", "60 s ago", "3 edges", "5 hosts", "up ", "7 log")
             terminal.tmux("resize-window", "-x", "200", "-y", "60")
             terminal.shows("6 devices", "leads")
             # The culprit is magenta; the letters say the same without colour.
             assert "\033[1m\033[35m" in terminal.text("-e"), terminal.text("-e")
             terminal.keys("q")
             terminal.shows("ended 0", without=("1 graph",))
+
+
+def contrast(colour, ground):
+    """Of two colours, 0 to 255 each, as WCAG 2 defines it."""
+    def light(part):
+        part /= 255
+        return part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4
+    lights = sorted(sum(weight * light(part) for weight, part in zip((0.2126, 0.7152, 0.0722), one))
+                    for one in (colour, ground))
+    return (lights[1] + 0.05) / (lights[0] + 0.05)
+
+
+def test_what_is_idle_can_be_read_on_black(folder):
+    with hanging(folder) as (environment, _):
+        until(environment, in_step)
+        for terminal_name, colours in (("tmux-256color", 256), ("screen", 8)):
+            with Terminal(folder, environment, "stuck", "-i", "100ms",
+                          variables={"TERM": terminal_name}) as terminal:
+                terminal.shows("iiii")
+                shown = terminal.text("-e")
+                colour = re.search(r"\033\[([0-9;]*)m[^\033]*iiii", shown)[1].split(";")
+                if colours == 256:
+                    same(colour[:2], ["38", "5"])
+                    number = int(colour[2]) - 16  # a cube of 6 by 6 by 6
+                    parts = [(0, 95, 135, 175, 215, 255)[number // by % 6] for by in (36, 6, 1)]
+                    assert contrast(parts, (255, 255, 255)) >= 3, parts
+                else:
+                    parts = {"36": (0, 170, 170)}[colour[-1]]  # of the console of Linux
+                assert contrast(parts, (0, 0, 0)) >= 4.5, parts
 
 
 def test_touches_are_confirmed(folder):
@@ -151,7 +180,7 @@ def test_a_killed_run_stays_on_the_screen(folder):
         until(environment, in_step)
         with Terminal(folder, environment, "stuck", "-i", "100ms",
                       variables={"NO_COLOR": "1"}) as terminal:
-            terminal.shows("tundish top   stuck  running", "> read.0")
+            terminal.shows("tundish top   stuck  running", "*> feed")
             assert "\033[35m" not in terminal.text("-e")
             process.kill()
             process.wait()
@@ -185,7 +214,7 @@ def test_lines_and_json_without_a_terminal(folder):
             top.communicate()
         code, out, err = run("top", "stuck", "--once", env=environment)
         same((code, err), (0, ""))
-        holds(out, "tundish top   stuck  running", "1 graph", "> read.0", "feed waits for replica 0",
+        holds(out, "tundish top   stuck  running", "1 graph", "*> feed", "feed waits for replica 0",
               "WAITS FOR", "feed is running")  # nothing is cut
         code, out, err = run("top", "stuck", "--once", "--json", env=environment)
         same((code, err), (0, ""))

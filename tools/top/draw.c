@@ -49,34 +49,84 @@ static unsigned put_wrapped(tnd_screen_t *screen, unsigned row, unsigned column,
     return used;
 }
 
-static void put_right(tnd_screen_t *screen, unsigned row, tnd_ink_t ink, const char *text)
+/*  A part of a line of the header; "" is left out. */
+typedef struct {
+    char text[96];
+    tnd_ink_t ink;
+    unsigned rank; /* 0: always shown; of the others, the highest is left out first */
+} field_t;
+
+/*  Draws what fits between the left edge and `end`; a text that must be there may be cut. */
+static void put_fields(const tnd_canvas_t *canvas, unsigned row, unsigned end, field_t *fields,
+                       size_t count)
 {
-    unsigned width = (unsigned)strlen(text);
-    if (width + 1 < screen->columns)
-        tnd_screen_field(screen, row, screen->columns - width - 1, width, false, ink, text);
+    for (bool fits = false; !fits;) {
+        size_t width = 1, last = count;
+        for (size_t f = 0; f < count; f++) {
+            if (fields[f].text[0] == '\0')
+                continue;
+            width += strlen(fields[f].text);
+            if (fields[f].rank > 0 && (last == count || fields[f].rank >= fields[last].rank))
+                last = f;
+        }
+        fits = width <= end || last == count;
+        if (!fits)
+            fields[last].text[0] = '\0';
+    }
+    unsigned column = 1;
+    for (size_t f = 0; f < count && column < end; f++) {
+        unsigned width = (unsigned)strlen(fields[f].text);
+        width = width < end - column ? width : end - column;
+        tnd_screen_field(canvas->screen, row, column, width, false, fields[f].ink, fields[f].text);
+        column += width;
+    }
 }
 
-static void put_count(tnd_screen_t *screen, unsigned *column, const char *name, uint64_t count)
+/*  The interval at the right edge; returns where it begins. */
+static unsigned put_interval(const tnd_canvas_t *canvas)
+{
+    const tnd_top_view_t *view = canvas->view;
+    unsigned columns = canvas->screen->columns;
+    char text[32];
+    if (view->interval_ns == 0)
+        return columns;
+    snprintf(text, sizeof text, "%s%.1f s", view->frozen ? "frozen  " : "",
+             (double)view->interval_ns * 1e-9);
+    unsigned width = (unsigned)strlen(text);
+    if (width + 4 >= columns)
+        return columns;
+    tnd_screen_field(canvas->screen, 0, columns - width - 1, width, false,
+                     view->frozen ? TND_INK_SELECTED : TND_INK_PLAIN, text);
+    return columns - width - 3;
+}
+
+static field_t count_field(const char *name, uint64_t count)
 {
     char text[TND_NUMBER_TEXT];
-    *column = tnd_screen_put(screen, 1, *column, count > 0 ? TND_INK_FAULT : TND_INK_PLAIN,
-                             "   %s %s", name, count > 0 ? tnd_grouped((double)count, text) : "-");
+    field_t field = {.ink = count > 0 ? TND_INK_FAULT : TND_INK_PLAIN, .rank = count > 0 ? 2 : 5};
+    snprintf(field.text, sizeof field.text, "   %s %s", name,
+             count > 0 ? tnd_grouped((double)count, text) : "-");
+    return field;
 }
 
-static void put_checkpoint(const tnd_canvas_t *canvas, unsigned column)
+static void checkpoint_fields(const tnd_top_snapshot_t *snapshot, field_t fields[3])
 {
-    const tnd_top_snapshot_t *snapshot = canvas->snapshot;
     char step[TND_NUMBER_TEXT], age[32];
-    if (snapshot->checkpoint_step == 0)
-        tnd_screen_put(canvas->screen, 1, column, TND_INK_PLAIN, "   checkpoint none");
-    else if (snapshot->checkpoint_seconds < 0)
-        tnd_screen_put(canvas->screen, 1, column, TND_INK_PLAIN, "   checkpoint after step %s",
-                       tnd_grouped((double)snapshot->checkpoint_step - 1, step));
+    fields[0] = (field_t){.text = "   checkpoint", .rank = 3};
+    fields[1] = (field_t){.rank = 6};
+    fields[2] = (field_t){.rank = 3};
+    if (snapshot->checkpoint_step == 0) {
+        snprintf(fields[2].text, sizeof fields[2].text, " none");
+        return;
+    }
+    snprintf(fields[1].text, sizeof fields[1].text, " after step %s%s",
+             tnd_grouped((double)snapshot->checkpoint_step - 1, step),
+             snapshot->checkpoint_seconds < 0 ? "" : ",");
+    if (snapshot->checkpoint_seconds >= 0)
+        snprintf(fields[2].text, sizeof fields[2].text, " %s ago",
+                 tnd_top_age(snapshot->checkpoint_seconds, age));
     else
-        tnd_screen_put(canvas->screen, 1, column, TND_INK_PLAIN,
-                       "   checkpoint after step %s, %s ago",
-                       tnd_grouped((double)snapshot->checkpoint_step - 1, step),
-                       tnd_top_age(snapshot->checkpoint_seconds, age));
+        fields[1].rank = 3;
 }
 
 static void put_verdict(const tnd_canvas_t *canvas)
@@ -104,41 +154,54 @@ static void put_verdict(const tnd_canvas_t *canvas)
                 snapshot->verdict.sentence);
 }
 
+static void put_first_line(const tnd_canvas_t *canvas)
+{
+    const tnd_top_snapshot_t *snapshot = canvas->snapshot;
+    char age[TND_NUMBER_TEXT], step[TND_NUMBER_TEXT];
+    bool ended = snapshot->outcome != NULL;
+    field_t fields[] = {{.text = "tundish top   ", .ink = TND_INK_BOLD, .rank = 5},
+                        {.ink = TND_INK_BOLD},
+                        {.ink = is_bad(snapshot) ? TND_INK_FAULT : TND_INK_PLAIN},
+                        {.rank = 6},
+                        {.rank = 2},
+                        {.rank = 1},
+                        {.rank = 4}};
+    snprintf(fields[1].text, sizeof fields[1].text, "%s", snapshot->run);
+    snprintf(fields[2].text, sizeof fields[2].text, "  %s %s", state_of(snapshot),
+             tnd_time_text(snapshot->age_seconds, age));
+    snprintf(fields[3].text, sizeof fields[3].text, "   %" PRIu32 " host%s", snapshot->host_count,
+             snapshot->host_count == 1 ? "" : "s");
+    if (snapshot->running_chain > 0)
+        snprintf(fields[4].text, sizeof fields[4].text, "   %s", snapshot->chain);
+    /* Numbers count from 0, as everywhere; what has ended is counted. */
+    snprintf(fields[5].text, sizeof fields[5].text,
+             ended ? "   %" PRIu64 " epoch%s" : "   epoch %" PRIu64, snapshot->epoch,
+             snapshot->epoch == 1 ? "" : "s");
+    snprintf(fields[6].text, sizeof fields[6].text, "  %s step%s",
+             tnd_grouped((double)snapshot->step, step), snapshot->step == 1 ? "" : "s");
+    put_fields(canvas, 0, put_interval(canvas), fields, sizeof fields / sizeof *fields);
+}
+
+static void put_second_line(const tnd_canvas_t *canvas)
+{
+    const tnd_top_snapshot_t *snapshot = canvas->snapshot;
+    char rows[TND_NUMBER_TEXT];
+    field_t fields[8] = {{.ink = TND_INK_BOLD}, {.ink = TND_INK_BOLD, .rank = 4}};
+    snprintf(fields[0].text, sizeof fields[0].text, "%s rows/s",
+             tnd_grouped(snapshot->rows_per_second, rows));
+    snprintf(fields[1].text, sizeof fields[1].text, "   %.1f MB/s",
+             snapshot->bytes_per_second * 1e-6);
+    fields[2] = count_field("bad", snapshot->quarantined);
+    fields[3] = count_field("again", snapshot->again);
+    fields[4] = count_field("lost", snapshot->lost);
+    checkpoint_fields(snapshot, &fields[5]);
+    put_fields(canvas, 1, canvas->screen->columns, fields, sizeof fields / sizeof *fields);
+}
+
 static void put_header(const tnd_canvas_t *canvas)
 {
-    const tnd_top_view_t *view = canvas->view;
-    const tnd_top_snapshot_t *snapshot = canvas->snapshot;
-    tnd_screen_t *screen = canvas->screen;
-    char age[TND_NUMBER_TEXT], step[TND_NUMBER_TEXT], rows[TND_NUMBER_TEXT], right[64];
-    unsigned column = tnd_screen_put(screen, 0, 1, TND_INK_BOLD, "tundish top");
-    column = tnd_screen_put(screen, 0, column, TND_INK_BOLD, "   %s", snapshot->run);
-    column =
-        tnd_screen_put(screen, 0, column, is_bad(snapshot) ? TND_INK_FAULT : TND_INK_PLAIN,
-                       "  %s %s", state_of(snapshot), tnd_time_text(snapshot->age_seconds, age));
-    column = tnd_screen_put(screen, 0, column, TND_INK_PLAIN, "   %" PRIu32 " host%s",
-                            snapshot->host_count, snapshot->host_count == 1 ? "" : "s");
-    if (snapshot->running_chain > 0)
-        column = tnd_screen_put(screen, 0, column, TND_INK_PLAIN, "   %s", snapshot->chain);
-    /* Numbers count from 0, as everywhere; what has ended is counted. */
-    if (snapshot->outcome == NULL)
-        column =
-            tnd_screen_put(screen, 0, column, TND_INK_PLAIN, "   epoch %" PRIu64, snapshot->epoch);
-    else
-        column = tnd_screen_put(screen, 0, column, TND_INK_PLAIN, "   %" PRIu64 " epoch%s",
-                                snapshot->epoch, snapshot->epoch == 1 ? "" : "s");
-    tnd_screen_put(screen, 0, column, TND_INK_PLAIN, "  %s step%s",
-                   tnd_grouped((double)snapshot->step, step), snapshot->step == 1 ? "" : "s");
-    snprintf(right, sizeof right, "%s%.1f s", view->frozen ? "frozen  " : "",
-             (double)view->interval_ns * 1e-9);
-    if (view->interval_ns > 0)
-        put_right(screen, 0, view->frozen ? TND_INK_SELECTED : TND_INK_PLAIN, right);
-    column = tnd_screen_put(screen, 1, 1, TND_INK_BOLD, "%s rows/s   %.1f MB/s",
-                            tnd_grouped(snapshot->rows_per_second, rows),
-                            snapshot->bytes_per_second * 1e-6);
-    put_count(screen, &column, "bad", snapshot->quarantined);
-    put_count(screen, &column, "again", snapshot->again);
-    put_count(screen, &column, "lost", snapshot->lost);
-    put_checkpoint(canvas, column);
+    put_first_line(canvas);
+    put_second_line(canvas);
     put_verdict(canvas);
 }
 
@@ -154,15 +217,18 @@ static const char *const help_lines[] = {
     "  p waits for a connection           l waits for the leader",
     "  ? not on this machine, silent, or not started",
     "  of a device: S step, n reduce, A apply, k saves the model, . idle",
+    "  * is the actor that limits the run, or that all others wait for; it comes first",
+    "  time: a bar is as high as the part of a second at work, in the colour of",
+    "        what took most of it",
     "",
     "Keys:",
     "  enter       opens an actor, or the workers that share a line",
     "  esc         goes back; at last, clears the filter",
     "  up, down    select an actor (also k, j, page up, page down, home, end)",
     "  w           why: the whole sentence",
-    "  g a e m h d l   shows one box alone: graph, actors, edges, memory, hosts,",
-    "              devices, log",
-    "  1 - 7       hide and show boxes",
+    "  g a e m h d l t shows one box alone: graph, actors, edges, memory, hosts,",
+    "              devices, log, time",
+    "  1 - 8       hide and show boxes",
     "  / TEXT      shows actors whose name, host or kind contains TEXT; !TEXT: not",
     "  < >         choose a column    s  sorts by it, or not    r  reverses",
     "  F           follows the selected actor when rows move",
@@ -221,9 +287,12 @@ static box_t *const boxes[TND_BOXES + 1] = {NULL,
                                             tnd_top_box_memory,
                                             tnd_top_box_hosts,
                                             tnd_top_box_devices,
-                                            tnd_top_box_log};
+                                            tnd_top_box_log,
+                                            tnd_top_box_time};
 
-enum { LOG_MOST = 6 };
+/*  The most lines of the log beside other boxes, and from which width on the time axis has 60 columns
+ *  for its 60 seconds beside names and numbers. */
+enum { LOG_MOST = 6, AXIS_WIDE = 120 };
 
 static unsigned take(unsigned *room, unsigned rows)
 {
@@ -233,15 +302,18 @@ static unsigned take(unsigned *room, unsigned rows)
 }
 
 /*  Divides the rows of the screen.  The actors come first, but leave room for the graph and the last
- *  line of the log.  The other boxes follow if they fit; what is left shows more of the log. */
+ *  line of the log.  The time axis and the other boxes follow if they fit; what is left shows more of the
+ *  log, and then a taller axis. */
 static void divide(const tnd_canvas_t *canvas, unsigned room, unsigned heights[TND_BOXES + 1])
 {
-    static const unsigned others[] = {TND_BOX_HOSTS, TND_BOX_EDGES, TND_BOX_MEMORY,
+    static const unsigned others[] = {TND_BOX_TIME, TND_BOX_HOSTS, TND_BOX_EDGES, TND_BOX_MEMORY,
                                       TND_BOX_DEVICES};
     unsigned wants[TND_BOXES + 1] = {0};
     for (unsigned b = 1; b <= TND_BOXES; b++) {
         bool shown = canvas->view->alone == 0 ? (canvas->view->hidden >> b & 1) == 0
                                               : canvas->view->alone == b;
+        shown = shown && (b != TND_BOX_TIME || canvas->view->alone == b ||
+                          canvas->screen->columns >= AXIS_WIDE);
         wants[b] = shown ? boxes[b](canvas, 0, 0) : 0;
         heights[b] = 0;
     }
@@ -262,6 +334,8 @@ static void divide(const tnd_canvas_t *canvas, unsigned room, unsigned heights[T
             heights[others[i]] = take(&room, wants[others[i]]);
     if (heights[TND_BOX_LOG] > 0)
         heights[TND_BOX_LOG] += take(&room, LOG_MOST - 2);
+    if (heights[TND_BOX_TIME] > 0)
+        heights[TND_BOX_TIME] += take(&room, TND_TOP_AXIS_MORE);
 }
 
 /*  From this width on the legend has every letter; the help has them anyway. */
@@ -312,11 +386,14 @@ static void draw_main(const tnd_canvas_t *canvas)
     unsigned heights[TND_BOXES + 1], keys = canvas->screen->rows >= 16 ? 2 : 1;
     unsigned room = canvas->screen->rows > HEADER + keys ? canvas->screen->rows - HEADER - keys : 0;
     divide(canvas, room, heights);
+    static const unsigned order[TND_BOXES] = {TND_BOX_GRAPH,   TND_BOX_ACTORS, TND_BOX_TIME,
+                                              TND_BOX_EDGES,   TND_BOX_MEMORY, TND_BOX_HOSTS,
+                                              TND_BOX_DEVICES, TND_BOX_LOG};
     unsigned top = HEADER;
-    for (unsigned b = 1; b <= TND_BOXES; b++) {
-        if (heights[b] > 0)
-            (void)boxes[b](canvas, top, heights[b]);
-        top += heights[b];
+    for (unsigned b = 0; b < TND_BOXES; b++) {
+        if (heights[order[b]] > 0)
+            (void)boxes[order[b]](canvas, top, heights[order[b]]);
+        top += heights[order[b]];
     }
 }
 

@@ -13,7 +13,8 @@ enum { BAR = 20, WIDE_FROM = 112 };
 /*  Where the columns are. */
 typedef struct {
     bool wide;
-    unsigned name, name_width, host, host_width, state, time, rows, queue, credit, since, waits;
+    unsigned name, name_width, host, host_width, state, time, bar, rows, queue, credit, since,
+        waits;
 } columns_t;
 
 /*  The parts of the wide table: titles, and indices into TND_TIMES. */
@@ -25,35 +26,45 @@ static const struct {
 
 enum { PARTS = sizeof parts / sizeof parts[0], PART_WIDTH = 5 };
 
-static unsigned limited(size_t width, unsigned least, unsigned most)
-{
-    return width < least ? least : width > most ? most : (unsigned)width;
-}
-
 static columns_t columns_of(const tnd_canvas_t *canvas)
 {
     const tnd_top_snapshot_t *snapshot = canvas->snapshot;
-    size_t name = 0, host = 0;
+    size_t name = 0, host = 0, whole = 0;
     for (uint32_t a = 0; a < snapshot->actor_count; a++) {
         if (snapshot->actors[a].chain != snapshot->running_chain)
             continue;
         size_t length = strlen(snapshot->actors[a].name);
         name = length > name ? length : name;
+        whole = tnd_top_is_limiting(snapshot, &snapshot->actors[a]) ? length : whole;
         length = strlen(snapshot->actors[a].host);
         host = length > host ? length : host;
     }
     columns_t at = {.wide = canvas->screen->columns >= WIDE_FROM, .name = 3};
-    at.name_width = limited(name, 8, at.wide ? 20 : 12);
+    at.name_width = tnd_top_limited(name, 8, at.wide ? 20 : 12);
+    at.name_width = whole > at.name_width ? (unsigned)whole : at.name_width;
     at.host = at.name + at.name_width + 1;
-    at.host_width = limited(host, 4, at.wide ? 10 : 6);
-    at.state = at.host + at.host_width + 1;
+    /* Of a long name, the host and parts of the bars make room. */
+    bool crowded = !at.wide && at.name_width > 12;
+    at.host_width =
+        crowded && snapshot->host_count <= 1 ? 0 : tnd_top_limited(host, 4, at.wide ? 10 : 6);
+    at.state = at.host + at.host_width + (at.host_width > 0);
     at.time = at.state + 2;
-    at.rows = at.time + (at.wide ? PARTS * PART_WIDTH : BAR) + 1;
+    at.bar = crowded ? tnd_top_limited(BAR + 12 - (at.name_width < 30 ? at.name_width : 30), 8, BAR)
+                     : BAR;
+    at.rows = at.time + (at.wide ? PARTS * PART_WIDTH : at.bar) + 1;
     at.queue = at.rows + 9 + (at.wide ? 8 : 0);
     at.credit = at.queue + 6;
     at.since = at.credit + 7;
     at.waits = at.since + 8;
     return at;
+}
+
+/*  What does not fit is left out: a part of a number would be another one. */
+static void print_field(const tnd_canvas_t *canvas, unsigned row, unsigned begin, unsigned width,
+                        bool right, tnd_ink_t ink, const char *text)
+{
+    if (begin + width <= canvas->screen->columns)
+        tnd_screen_field(canvas->screen, row, begin, width, right, ink, text);
 }
 
 static void print_heading(const tnd_canvas_t *canvas, unsigned row, const columns_t *at)
@@ -71,7 +82,7 @@ static void print_heading(const tnd_canvas_t *canvas, unsigned row, const column
         bool right = s >= TND_SORT_ROWS;
         tnd_ink_t ink = s == view->column ? TND_INK_SELECTED : TND_INK_BOLD;
         if (s != TND_SORT_BUSY || !at->wide)
-            tnd_screen_field(screen, row, begins[s], widths[s], right, ink, titles[s]);
+            print_field(canvas, row, begins[s], widths[s], right, ink, titles[s]);
     }
     if (at->wide) {
         for (unsigned p = 0; p < PARTS; p++)
@@ -81,9 +92,10 @@ static void print_heading(const tnd_canvas_t *canvas, unsigned row, const column
                              parts[p].title);
         tnd_screen_field(screen, row, at->rows + 9, 8, true, TND_INK_BOLD, "MB/S");
     } else {
-        tnd_screen_put(screen, row, at->time + 5, TND_INK_PLAIN, "%s", windows[window]);
+        tnd_screen_put(screen, row, at->time + 5, TND_INK_PLAIN, "%.*s", (int)at->bar - 5,
+                       windows[window]);
     }
-    tnd_screen_field(screen, row, at->credit, 7, true, TND_INK_BOLD, "CREDIT");
+    print_field(canvas, row, at->credit, 7, true, TND_INK_BOLD, "CREDIT");
     tnd_screen_put(screen, row, at->waits, TND_INK_BOLD, "WAITS FOR");
     if (!view->sorted)
         return;
@@ -106,7 +118,7 @@ static void print_time(const tnd_canvas_t *canvas, unsigned row, const columns_t
             sorted[i] = times[order[i]];
             letters[i] = tnd_top_letters[order[i]];
         }
-        tnd_top_bar(sorted, letters, TND_TOP_SHARES, BAR, text);
+        tnd_top_bar(sorted, letters, TND_TOP_SHARES, at->bar, text);
         tnd_screen_put(canvas->screen, row, at->time, ink, "%s", text);
         return;
     }
@@ -120,23 +132,22 @@ static void print_time(const tnd_canvas_t *canvas, unsigned row, const columns_t
 static void print_numbers(const tnd_canvas_t *canvas, unsigned row, const columns_t *at,
                           const tnd_top_actor_t *actor)
 {
-    tnd_screen_t *screen = canvas->screen;
     char text[TND_NUMBER_TEXT];
     double rows = canvas->view->window == 60 && actor->minute_seconds > 0 ? actor->rows_minute
                                                                           : actor->rows_per_second;
-    tnd_screen_field(screen, row, at->rows, 9, true, TND_INK_PLAIN, tnd_grouped(rows, text));
+    print_field(canvas, row, at->rows, 9, true, TND_INK_PLAIN, tnd_grouped(rows, text));
     if (at->wide) {
         snprintf(text, sizeof text, "%.1f", actor->bytes_per_second * 1e-6);
-        tnd_screen_field(screen, row, at->rows + 9, 8, true, TND_INK_PLAIN,
-                         actor->bytes_per_second > 0 ? text : "-");
+        print_field(canvas, row, at->rows + 9, 8, true, TND_INK_PLAIN,
+                    actor->bytes_per_second > 0 ? text : "-");
     }
     snprintf(text, sizeof text, "%" PRIu64, actor->queue);
-    tnd_screen_field(screen, row, at->queue, 6, true, TND_INK_PLAIN, text);
+    print_field(canvas, row, at->queue, 6, true, TND_INK_PLAIN, text);
     snprintf(text, sizeof text, "%" PRIu64, actor->credit);
-    tnd_screen_field(screen, row, at->credit, 7, true, TND_INK_PLAIN,
-                     actor->credit == TND_UNKNOWN ? "-" : text);
-    tnd_screen_field(screen, row, at->since, 7, true, TND_INK_PLAIN,
-                     tnd_top_age(actor->since_seconds, text));
+    print_field(canvas, row, at->credit, 7, true, TND_INK_PLAIN,
+                actor->credit == TND_UNKNOWN ? "-" : text);
+    print_field(canvas, row, at->since, 7, true, TND_INK_PLAIN,
+                tnd_top_age(actor->since_seconds, text));
 }
 
 static const char *reason_of(const tnd_top_actor_t *actor)
@@ -157,7 +168,13 @@ static void print_actor(const tnd_canvas_t *canvas, unsigned row, const columns_
     tnd_screen_t *screen = canvas->screen;
     const double *times = tnd_top_view_times(canvas->view, actor);
     char letter[2] = {tnd_top_letter(actor), '\0'};
-    tnd_screen_field(screen, row, at->name, at->name_width, false, TND_INK_PLAIN, actor->name);
+    bool limits = tnd_top_is_limiting(canvas->snapshot, actor);
+    tnd_ink_t named = !limits                           ? TND_INK_PLAIN
+                      : canvas->snapshot->verdict.flows ? TND_INK_BOLD
+                                                        : TND_INK_FAULT;
+    if (limits)
+        tnd_screen_put(screen, row, 0, named, "*");
+    tnd_screen_field(screen, row, at->name, at->name_width, false, named, actor->name);
     tnd_screen_field(screen, row, at->host, at->host_width, false, TND_INK_PLAIN, actor->host);
     tnd_screen_put(screen, row, at->state, TND_INK_BOLD, "%s", letter);
     if (!actor->here) {
@@ -188,11 +205,11 @@ static void print_device(const tnd_canvas_t *canvas, unsigned row, const columns
             column = tnd_screen_put(screen, row, column, TND_INK_PLAIN, "%s %.0f  ", names[s],
                                     100 * device->shares[s]);
     } else {
-        tnd_top_bar(device->shares, letters, TND_DEVICE_STATES, BAR, text);
+        tnd_top_bar(device->shares, letters, TND_DEVICE_STATES, at->bar, text);
         tnd_screen_put(screen, row, at->time, TND_INK_PLAIN, "%s", text);
     }
-    tnd_screen_field(screen, row, at->since, 7, true, TND_INK_PLAIN,
-                     tnd_top_age(device->since_seconds, text));
+    print_field(canvas, row, at->since, 7, true, TND_INK_PLAIN,
+                tnd_top_age(device->since_seconds, text));
     if (device->state != TND_DEVICE_IDLE)
         tnd_screen_put(screen, row, at->waits, TND_INK_PLAIN, "r%" PRIu64 " step %s",
                        device->replica, tnd_grouped((double)device->step, text));
@@ -212,13 +229,12 @@ static void print_group(const tnd_canvas_t *canvas, unsigned row, const columns_
     const tnd_top_actor_t *first = &snapshot->actors[group->actor];
     double *rates = tnd_allocate_zeroed(group->count + (size_t)1, sizeof *rates);
     double times[TND_TOP_SHARES] = {0};
-    uint32_t count = 0, asleep = 0, awake = 0;
+    uint32_t count = 0, awake = 0;
     for (uint32_t a = 0; a < snapshot->actor_count && count < group->count; a++) {
         const tnd_top_actor_t *actor = &snapshot->actors[a];
         if (actor->chain != first->chain || strcmp(actor->actor, first->actor) != 0)
             continue;
         rates[count++] = actor->rows_per_second;
-        asleep += actor->asleep;
         if (actor->asleep || !actor->here)
             continue;
         awake++;
@@ -229,17 +245,17 @@ static void print_group(const tnd_canvas_t *canvas, unsigned row, const columns_
         times[i] /= awake;
     qsort(rates, count, sizeof *rates, by_value);
     char name[64], least[TND_NUMBER_TEXT], median[TND_NUMBER_TEXT], most[TND_NUMBER_TEXT];
-    snprintf(name, sizeof name, "%s x%" PRIu32, first->actor, group->count);
+    /* It has no host, whose column it may use.  The number is not cut. */
+    unsigned width = at->state - at->name - 1;
+    int digits = snprintf(name, sizeof name, " x%" PRIu32, group->count);
+    snprintf(name, sizeof name, "%.*s x%" PRIu32, (int)width - digits, first->actor, group->count);
     tnd_screen_put(canvas->screen, row, 1, TND_INK_PLAIN, "+");
-    /* It has no host, whose column it may use. */
-    tnd_screen_field(canvas->screen, row, at->name, at->state - at->name - 1, false, TND_INK_BOLD,
-                     name);
+    tnd_screen_field(canvas->screen, row, at->name, width, false, TND_INK_BOLD, name);
     print_time(canvas, row, at, times, TND_INK_PLAIN);
     tnd_screen_put(canvas->screen, row, at->rows + 1, TND_INK_PLAIN, "%s / %s / %s rows/s each",
                    tnd_grouped(count > 0 ? rates[0] : 0, least),
                    tnd_grouped(count > 0 ? rates[count / 2] : 0, median),
                    tnd_grouped(count > 0 ? rates[count - 1] : 0, most));
-    (void)asleep;
     free(rates);
 }
 

@@ -11,13 +11,22 @@
 
 static const char *const transports[] = {"inproc", "ipc", "tcp"};
 
-tnd_ink_t tnd_top_ink(const tnd_canvas_t *canvas, const tnd_top_actor_t *actor, const double *times)
+tnd_ink_t tnd_top_time_ink(unsigned time)
 {
-    /* In the order of TND_TIMES. */
     static const tnd_ink_t inks[TND_TOP_SHARES] = {
         TND_INK_BUSY,    TND_INK_IDLE, TND_INK_BLOCKED, TND_INK_BLOCKED, TND_INK_BLOCKED,
         TND_INK_BLOCKED, TND_INK_BUSY, TND_INK_READY,   TND_INK_PLAIN};
-    bool culprit = strcmp(canvas->snapshot->verdict.actor, actor->name) == 0;
+    return inks[time];
+}
+
+unsigned tnd_top_limited(size_t width, unsigned least, unsigned most)
+{
+    return width < least ? least : width > most ? most : (unsigned)width;
+}
+
+tnd_ink_t tnd_top_ink(const tnd_canvas_t *canvas, const tnd_top_actor_t *actor, const double *times)
+{
+    bool culprit = tnd_top_is_limiting(canvas->snapshot, actor);
     if (actor->stopped || actor->killed || actor->silent || actor->failed ||
         (culprit && !canvas->snapshot->verdict.flows))
         return TND_INK_FAULT;
@@ -25,7 +34,7 @@ tnd_ink_t tnd_top_ink(const tnd_canvas_t *canvas, const tnd_top_actor_t *actor, 
     for (unsigned i = 0; i < TND_TOP_SHARES; i++)
         if (times[i] > times[largest])
             largest = i;
-    return inks[largest];
+    return tnd_top_time_ink(largest);
 }
 
 void tnd_top_parts(const double *times, unsigned count, char *text, size_t room)
@@ -74,9 +83,8 @@ void tnd_top_title(const tnd_canvas_t *canvas, unsigned row, unsigned number, co
 
 /* --- graph ------------------------------------------------------------------------------------ */
 
-/*  The mean of the times of all instances of an actor, and their number. */
-static unsigned mean_times(const tnd_canvas_t *canvas, const tnd_top_actor_t *actor,
-                           double times[TND_TOP_SHARES])
+unsigned tnd_top_mean_times(const tnd_canvas_t *canvas, const tnd_top_actor_t *actor,
+                            double times[TND_TOP_SHARES])
 {
     const tnd_top_snapshot_t *snapshot = canvas->snapshot;
     unsigned count = 0, here = 0;
@@ -110,9 +118,8 @@ static bool is_first(const tnd_top_snapshot_t *snapshot, uint32_t index)
     return true;
 }
 
-/*  The actor of the graph that follows `last`: by rank, then by place.  NULL: there is none. */
-static const tnd_top_actor_t *next_of(const tnd_top_snapshot_t *snapshot,
-                                      const tnd_top_actor_t *last)
+const tnd_top_actor_t *tnd_top_next_of(const tnd_top_snapshot_t *snapshot,
+                                       const tnd_top_actor_t *last)
 {
     const tnd_top_actor_t *found = NULL;
     for (uint32_t a = 0; a < snapshot->actor_count; a++) {
@@ -155,10 +162,11 @@ unsigned tnd_top_box_graph(const tnd_canvas_t *canvas, unsigned top, unsigned he
     const tnd_top_actor_t *last = NULL;
     unsigned column = 2, line = 1, blanks = 0; /* blanks after the last name */
     tnd_top_title(canvas, tnd_box_row(top, height, 0), TND_BOX_GRAPH, "graph");
-    for (const tnd_top_actor_t *actor; (actor = next_of(snapshot, last)) != NULL; last = actor) {
+    for (const tnd_top_actor_t *actor; (actor = tnd_top_next_of(snapshot, last)) != NULL;
+         last = actor) {
         char name[64], parts[64], arrow[96] = "", load[48] = "";
         double times[TND_TOP_SHARES];
-        unsigned count = mean_times(canvas, actor, times);
+        unsigned count = tnd_top_mean_times(canvas, actor, times);
         snprintf(name, sizeof name, count > 1 ? "%s x%u" : "%s", actor->actor, count);
         tnd_top_parts(times, 2, parts, sizeof parts);
         const tnd_top_edge_t *edge =
@@ -198,37 +206,50 @@ unsigned tnd_top_box_edges(const tnd_canvas_t *canvas, unsigned top, unsigned he
     const tnd_top_snapshot_t *snapshot = canvas->snapshot;
     unsigned line = 1;
     unsigned row = tnd_box_row(top, height, 0);
-    tnd_top_title(
-        canvas, row, TND_BOX_EDGES,
-        "edges   FROM       TO         BY         ROWS/S    MB/s CREDIT  LOST     UP   ROUND TRIP");
+    size_t longest = 0;
+    char title[160];
+    for (uint32_t e = 0; e < snapshot->edge_count; e++) {
+        size_t from = strlen(snapshot->edges[e].from), to = strlen(snapshot->edges[e].to);
+        longest = from > longest ? from : longest;
+        longest = to > longest ? to : longest;
+    }
+    /* Whole names, unless the numbers would have no room. */
+    unsigned spare = canvas->screen->columns > 91 ? (canvas->screen->columns - 91) / 2 : 0;
+    unsigned name = tnd_top_limited(longest, 10, 10 + spare < 47 ? 10 + spare : 47);
+    unsigned at = 2 * name - 20; /* how far the columns after the names are to the right */
+    snprintf(title, sizeof title,
+             "edges   %-*s %-*s BY         ROWS/S    MB/s CREDIT  LOST     UP   ROUND TRIP",
+             (int)name, "FROM", (int)name, "TO");
+    tnd_top_title(canvas, row, TND_BOX_EDGES, title);
     for (uint32_t e = 0; e < snapshot->edge_count; e++) {
         const tnd_top_edge_t *edge = &snapshot->edges[e];
         char rate[TND_NUMBER_TEXT], age[32];
         if (edge->chain != snapshot->running_chain)
             continue;
         row = tnd_box_row(top, height, line++);
-        tnd_screen_field(canvas->screen, row, 11, 10, false, TND_INK_PLAIN, edge->from);
-        tnd_screen_field(canvas->screen, row, 22, 10, false, TND_INK_PLAIN, edge->to);
-        tnd_screen_put(canvas->screen, row, 33, TND_INK_PLAIN, "%s", transports[edge->transport]);
+        tnd_screen_field(canvas->screen, row, 11, name, false, TND_INK_PLAIN, edge->from);
+        tnd_screen_field(canvas->screen, row, 12 + name, name, false, TND_INK_PLAIN, edge->to);
+        tnd_screen_put(canvas->screen, row, at + 33, TND_INK_PLAIN, "%s",
+                       transports[edge->transport]);
         if (edge->known && !edge->call) {
-            tnd_screen_field(canvas->screen, row, 40, 10, true, TND_INK_PLAIN,
+            tnd_screen_field(canvas->screen, row, at + 40, 10, true, TND_INK_PLAIN,
                              tnd_grouped(edge->rows_per_second, rate));
             snprintf(rate, sizeof rate, "%.1f", edge->bytes_per_second * 1e-6);
-            tnd_screen_field(canvas->screen, row, 50, 8, true, TND_INK_PLAIN, rate);
+            tnd_screen_field(canvas->screen, row, at + 50, 8, true, TND_INK_PLAIN, rate);
         } else {
-            tnd_screen_put(canvas->screen, row, 49, TND_INK_PLAIN, "-       -");
+            tnd_screen_put(canvas->screen, row, at + 49, TND_INK_PLAIN, "-       -");
         }
         snprintf(rate, sizeof rate, "%" PRIu64, edge->free);
-        tnd_screen_field(canvas->screen, row, 58, 7, true, TND_INK_PLAIN,
+        tnd_screen_field(canvas->screen, row, at + 58, 7, true, TND_INK_PLAIN,
                          edge->free != TND_UNKNOWN ? rate : "-");
         snprintf(rate, sizeof rate, "%" PRIu64, edge->lost);
-        tnd_screen_field(canvas->screen, row, 65, 6, true,
+        tnd_screen_field(canvas->screen, row, at + 65, 6, true,
                          edge->lost > 0 ? TND_INK_FAULT : TND_INK_PLAIN,
                          edge->lost > 0 ? rate : "-");
-        tnd_screen_field(canvas->screen, row, 71, 7, true, TND_INK_PLAIN,
+        tnd_screen_field(canvas->screen, row, at + 71, 7, true, TND_INK_PLAIN,
                          tnd_top_age(edge->up_seconds, age));
         snprintf(rate, sizeof rate, "%.2f ms", edge->round_trip_seconds * 1e3);
-        tnd_screen_field(canvas->screen, row, 78, 13, true, TND_INK_PLAIN,
+        tnd_screen_field(canvas->screen, row, at + 78, 13, true, TND_INK_PLAIN,
                          edge->round_trip_seconds > 0 ? rate : "-");
     }
     return line;

@@ -111,6 +111,29 @@ static uint32_t sum_seconds(const tnd_history_t *history, uint64_t next, uint32_
     return found;
 }
 
+static tnd_top_moment_t moment_of(const tnd_history_second_t *second, double seconds)
+{
+    tnd_times_t times;
+    double parts[TND_TOP_SHARES], step, program;
+    tnd_times_unpack(second->shares, 1000000000, &times);
+    to_parts(&times, parts);
+    tnd_feeder_shares_unpack(second->shares, &step, &program);
+    tnd_top_moment_t moment = {.known = true, .rows = (double)second->rows / seconds};
+    for (unsigned i = 0; i < TND_TOP_SHARES; i++)
+        if (parts[i] > parts[moment.most])
+            moment.most = (uint8_t)i;
+    double own = parts[0] + parts[6];
+    moment.work = own > step ? own : step;
+    return moment;
+}
+
+static void read_moments(tnd_top_actor_t *actor, const tnd_history_t *history, uint64_t next)
+{
+    for (uint64_t back = 1; back <= TND_TOP_MOMENTS && back <= next; back++)
+        actor->seconds[TND_TOP_MOMENTS - back] =
+            moment_of(&history->seconds[(next - back) % TND_HISTORY_SECONDS], 1);
+}
+
 static void read_history(tnd_top_actor_t *actor, const tnd_inspected_t *process, bool last_second)
 {
     const tnd_run_record_t *record = &process->record;
@@ -125,6 +148,7 @@ static void read_history(tnd_top_actor_t *actor, const tnd_inspected_t *process,
     actor->minute_seconds =
         sum_seconds(history, next, 60, actor->minute, &actor->rows_minute, &bytes);
     (void)sum_seconds(history, next, 10, actor->ten, &rows, &bytes);
+    read_moments(actor, history, next);
     if (last_second)
         (void)sum_seconds(history, next, 1, actor->times, &actor->rows_per_second,
                           &actor->bytes_per_second);

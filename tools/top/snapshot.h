@@ -33,6 +33,16 @@ typedef struct {
 /*  What an actor spends its time with: a letter and a part of the window. */
 enum { TND_TOP_SHARES = TND_HISTORY_SHARES };
 
+/*  A moment of the time axis: what an actor did in a part of the past. */
+typedef struct {
+    double rows;  /* a second */
+    double work;  /* the part in which it, or its busiest device, was at work; 0 to 1 */
+    uint8_t most; /* what most of the time was spent with, by TND_TIMES */
+    bool known;
+} tnd_top_moment_t;
+
+enum { TND_TOP_MOMENTS = 60 };
+
 typedef struct {
     char name[48], actor[32], host[64], kind[16];
     tnd_role_t role;
@@ -43,9 +53,10 @@ typedef struct {
     double times[TND_TOP_SHARES]; /* parts of the window in the order of TND_TIMES; sum 1 */
     double minute[TND_TOP_SHARES], ten[TND_TOP_SHARES]; /* of the last 60 and 10 s; sum 1 or 0 */
     double rows_per_second, bytes_per_second;
-    double rows_minute;      /* a second, over the last 60 s */
-    uint32_t minute_seconds; /* how many seconds of the last 60 are known */
-    uint64_t queue, credit;  /* TND_UNKNOWN: it needs none */
+    double rows_minute;                        /* a second, over the last 60 s */
+    uint32_t minute_seconds;                   /* how many seconds of the last 60 are known */
+    tnd_top_moment_t seconds[TND_TOP_MOMENTS]; /* the last 60, the newest last */
+    uint64_t queue, credit;                    /* TND_UNKNOWN: it needs none */
     uint64_t rows_in, rows_out, lost, again, doubled, stale, step;
     double since_seconds, age_seconds;
     char waits[64];

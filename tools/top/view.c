@@ -19,7 +19,7 @@ static const struct {
 } commands[] = {{"actors", 'a'}, {"devices", 'd'}, {"drain", 0},   {"edges", 'e'}, {"filter", '/'},
                 {"follow", 'F'}, {"freeze", ' '},  {"graph", 'g'}, {"help", '?'},  {"hosts", 'h'},
                 {"log", 'l'},    {"memory", 'm'},  {"pause", 0},   {"quit", 'q'},  {"restart", 0},
-                {"resume", 0},   {"scale", 0},     {"set", 0},     {"why", 'w'}};
+                {"resume", 0},   {"scale", 0},     {"set", 0},     {"time", 't'},  {"why", 'w'}};
 
 enum { COMMANDS = sizeof commands / sizeof commands[0] };
 
@@ -53,6 +53,11 @@ static bool is_shown(const tnd_top_view_t *self, const tnd_top_actor_t *actor)
     return has != invert;
 }
 
+bool tnd_top_is_limiting(const tnd_top_snapshot_t *snapshot, const tnd_top_actor_t *actor)
+{
+    return strcmp(snapshot->verdict.actor, actor->name) == 0;
+}
+
 static double value_of(const tnd_top_view_t *view, const tnd_top_actor_t *actor)
 {
     const double *times = tnd_top_view_times(view, actor);
@@ -84,6 +89,11 @@ static int in_order(const void *left, const void *right, void *context)
     } else if (view->sorted) {
         double x = value_of(view, a), y = value_of(view, b);
         result = (x < y) - (x > y); /* the largest is first */
+    } else {
+        int first =
+            tnd_top_is_limiting(order->snapshot, b) - tnd_top_is_limiting(order->snapshot, a);
+        if (first != 0)
+            return first;
     }
     if (result == 0)
         result = (a->rank > b->rank) - (a->rank < b->rank);
@@ -110,7 +120,7 @@ static int by_rate(const void *left, const void *right)
 /*  Whether a worker of a group has a line of its own: it is stopped, killed or much slower. */
 static bool stands_out(const tnd_top_snapshot_t *snapshot, const tnd_top_actor_t *actor)
 {
-    if (actor->stopped || actor->killed || actor->failed)
+    if (actor->stopped || actor->killed || actor->failed || tnd_top_is_limiting(snapshot, actor))
         return true;
     double *rates = tnd_allocate_zeroed(snapshot->actor_count + (size_t)1, sizeof *rates);
     uint32_t count = 0;
@@ -144,7 +154,8 @@ tnd_top_row_t *tnd_top_view_rows(const tnd_top_view_t *self, const tnd_top_snaps
         const tnd_top_actor_t *actor = &snapshot->actors[order[i]];
         uint32_t workers = workers_of(snapshot, actor);
         bool group = workers > TND_TOP_WORKERS && self->filter[0] == '\0' &&
-                     strcmp(self->expanded, actor->actor) != 0;
+                     strcmp(self->expanded, actor->actor) != 0 &&
+                     (self->sorted || !tnd_top_is_limiting(snapshot, actor));
         bool first = true;
         for (size_t r = 0; group && r < count; r++)
             first = first && !(rows[r].kind == TND_ROW_GROUP &&
@@ -432,7 +443,7 @@ static bool box_key(tnd_top_view_t *self, uint32_t key)
         unsigned box;
     } boxes[] = {{'g', TND_BOX_GRAPH},  {'a', TND_BOX_ACTORS}, {'e', TND_BOX_EDGES},
                  {'m', TND_BOX_MEMORY}, {'h', TND_BOX_HOSTS},  {'d', TND_BOX_DEVICES},
-                 {'l', TND_BOX_LOG}};
+                 {'l', TND_BOX_LOG},    {'t', TND_BOX_TIME}};
     for (size_t i = 0; i < sizeof boxes / sizeof boxes[0]; i++)
         if (boxes[i].key == key) {
             show_alone(self, boxes[i].box);

@@ -34,7 +34,8 @@ enum {
     TND_BOX_HOSTS,
     TND_BOX_DEVICES,
     TND_BOX_LOG,
-    TND_BOXES = TND_BOX_LOG
+    TND_BOX_TIME,
+    TND_BOXES = TND_BOX_TIME
 };
 
 /*  The columns by which actors are sorted. */
@@ -90,7 +91,10 @@ enum { TND_TOP_WORKERS = 8 }; /* more workers of one actor share a line */
 void tnd_top_view_begin(tnd_top_view_t *self);
 /*  Handles a key: a character or TND_KEY_*.  `snapshot` may be NULL. */
 void tnd_top_view_key(tnd_top_view_t *self, const tnd_top_snapshot_t *snapshot, uint32_t key);
-/*  The rows of the actors' box; the caller frees them. */
+/*  Whether the verdict names this actor: it limits the run, or all others wait for it. */
+bool tnd_top_is_limiting(const tnd_top_snapshot_t *snapshot, const tnd_top_actor_t *actor);
+/*  The rows of the actors' box, unless it is sorted with the limiting actor first; the caller frees
+ *  them. */
 tnd_top_row_t *tnd_top_view_rows(const tnd_top_view_t *self, const tnd_top_snapshot_t *snapshot,
                                  size_t *count_p);
 /*  The index of the selected row, or 0. */

@@ -168,6 +168,156 @@ Test(draw, devices_are_shown_with_their_link)
         row + 3);
 }
 
+static const char long_name[] = "decode_resize_and_normalize_images.11";
+
+Test(draw, the_name_of_the_culprit_is_whole_in_80_columns)
+{
+    for (unsigned host_count = 1; host_count <= 2; host_count++) {
+        strcpy(actors[3].name, long_name);
+        strcpy(run.verdict.actor, long_name);
+        run.host_count = host_count;
+        actors[3].rows_per_second = 1234567;
+        int row = row_of(long_name);
+        cr_assert_geq(row, 0);
+        tnd_top_draw(&view, &run, NULL, &screen);
+        char *text = tnd_screen_text(&screen, (unsigned)row);
+        cr_assert_not_null(strstr(text, "1,234,567"), "%s", text);
+        free(text);
+    }
+}
+
+Test(draw, a_number_that_has_no_room_is_left_out_and_not_cut)
+{
+    strcpy(actors[3].name, long_name);
+    strcpy(run.verdict.actor, long_name);
+    actors[3].queue = 123456;
+    for (view.columns = 60; view.columns < 90; view.columns++) {
+        int row = row_of(long_name);
+        tnd_top_draw(&view, &run, NULL, &screen);
+        char *text = tnd_screen_text(&screen, (unsigned)row);
+        cr_assert(strstr(text, "123456") != NULL || strstr(text, "123") == NULL, "%s", text);
+        free(text);
+    }
+}
+
+Test(draw, the_limiting_actor_is_marked_and_first_unless_rows_are_sorted)
+{
+    strcpy(run.verdict.actor, "batch.0");
+    run.verdict.flows = true;
+    int row = row_of("*> batch.0");
+    cr_assert_geq(row, 0);
+    cr_assert_eq(row_of("read.0 "), row + 1);
+    press("r"); /* reversed, it still is */
+    cr_assert_lt(row_of("*  batch.0"), row_of("feed "));
+    press("r>>>s"); /* rows per second */
+    cr_assert_lt(row_of("read.0 "), row_of("batch.0 "));
+    cr_assert_geq(row_of("*  batch.0"), 0);
+    cr_assert_eq(row_of("*> batch.0"), -1);
+}
+
+Test(draw, the_limiting_actor_is_first_of_8_lanes_and_of_60_actors)
+{
+    static tnd_top_actor_t many[60];
+    char name[16];
+    for (uint32_t i = 0; i < 60; i++) {
+        snprintf(name, sizeof name, "%s.%u",
+                 i < 8    ? "read"
+                 : i < 52 ? "prep"
+                          : "batch",
+                 i < 8    ? i
+                 : i < 52 ? i - 8
+                          : i - 52);
+        add(3, name,
+            i < 8    ? "read"
+            : i < 52 ? "prep"
+                     : "batch",
+            i < 8    ? TND_ROLE_READER
+            : i < 52 ? TND_ROLE_WORKER
+                     : TND_ROLE_JOIN,
+            i < 8 ? 0 : i < 52, 100);
+        many[i] = actors[3];
+    }
+    run.actors = many;
+    run.actor_count = 60;
+    static const char *const limits[] = {"read.7", "prep.31", "batch.5"};
+    for (unsigned l = 0; l < 3; l++) {
+        char row[32];
+        strcpy(run.verdict.actor, limits[l]);
+        snprintf(row, sizeof row, "*> %s ", limits[l]);
+        cr_assert_eq(row_of(row), row_of("ACTOR") + 1, "%s", limits[l]);
+    }
+    cr_assert_geq(row_of("prep x44"), 0);
+}
+
+Test(draw, the_header_keeps_its_parts_apart)
+{
+    strcpy(run.run, "imagenet-with-a-rather-long-name-of-its-own");
+    run.epoch = 127;
+    run.checkpoint_step = 12345;
+    run.checkpoint_seconds = 12;
+    run.quarantined = 123456;
+    for (view.columns = 80; view.columns <= 140; view.columns++) {
+        tnd_top_draw(&view, &run, NULL, &screen);
+        char *first = tnd_screen_text(&screen, 0), *second = tnd_screen_text(&screen, 1);
+        cr_assert_not_null(strstr(first, run.run), "%s", first);
+        cr_assert_not_null(strstr(first, "epoch 127 "), "%s", first);
+        cr_assert_str_eq(first + strlen(first) - 7, "  1.0 s", "%s", first);
+        cr_assert_not_null(strstr(second, "bad 123,456"), "%s", second);
+        cr_assert(strstr(second, "checkpoint") == NULL || strstr(second, "12 s ago") != NULL, "%s",
+                  second);
+        free(first);
+        free(second);
+    }
+}
+
+/*  How many characters of a row are block characters, full or part. */
+static unsigned blocks_in(unsigned row)
+{
+    unsigned count = 0;
+    for (unsigned c = 0; c < screen.columns; c++) {
+        uint32_t character = screen.cells[row * screen.columns + c].character;
+        count += character >= 0x2581 && character <= 0x2588;
+    }
+    return count;
+}
+
+Test(draw, from_120_columns_on_a_time_axis_has_the_last_minute)
+{
+    for (unsigned m = 0; m < TND_TOP_MOMENTS; m++) {
+        actors[2].seconds[m] = (tnd_top_moment_t){.known = m >= 20, .rows = m < 40 ? 500 : 1000};
+        actors[1].seconds[m] =
+            (tnd_top_moment_t){.known = m >= 20, .work = m < 40 ? 0 : 1, .most = m < 40 ? 1 : 0};
+    }
+    view.rows = 40;
+    view.wide = true;
+    view.columns = 119;
+    cr_assert_eq(row_of("8 time"), -1);
+    view.columns = 120;
+    int row = row_of("8 time");
+    cr_assert_geq(row, 0);
+    cr_assert_eq(row_of("1,000 at most"), row + 1);
+    cr_assert_geq(row_of("750 on average"), row + 4);
+    cr_assert_geq(row_of("60 s ago"), row);
+    /* 20 of the 40 seconds that are known reach the top of the curve, and each the bottom. */
+    cr_assert_eq(blocks_in((unsigned)row + 1), 20);
+    cr_assert_eq(blocks_in((unsigned)row_of("750 on average")), 40);
+    row = row_of("read        ");
+    cr_assert_eq(blocks_in((unsigned)row), 40);
+    const tnd_cell_t *cells = screen.cells + (size_t)row * screen.columns;
+    unsigned low = 0, high = 0;
+    for (unsigned c = 0; c < screen.columns; c++) {
+        low += cells[c].character == 0x2581 && cells[c].ink == TND_INK_IDLE;
+        high += cells[c].character == 0x2588 && cells[c].ink == TND_INK_BUSY;
+    }
+    cr_assert_eq(low, 20);
+    cr_assert_eq(high, 20);
+    press("8");
+    cr_assert_eq(row_of("8 time"), -1);
+    view.columns = 80;
+    press("t"); /* alone, it is shown in any width */
+    cr_assert_geq(row_of("8 time"), 0);
+}
+
 Test(draw, keys_sort_reverse_and_select)
 {
     press(">>>s"); /* rows per second */
@@ -393,7 +543,7 @@ Test(draw, a_screen_that_only_reads_has_no_touches)
     cr_assert_geq(row_of("no command `drain`"), 0);
     press(":");
     tnd_top_view_key(&view, &run, TND_KEY_TAB);
-    cr_assert_geq(row_of("quit why"), 0);
+    cr_assert_geq(row_of("quit time why"), 0);
     tnd_top_view_key(&view, &run, TND_KEY_ESCAPE);
     press("?");
     view.rows = 50;
