@@ -143,15 +143,21 @@ tnd_row_bytes_t tnd_stream_row_bytes(const tnd_stream_t *self)
                              .budget = self->budget};
 }
 
+uint64_t tnd_stream_epoch(const tnd_stream_t *self)
+{
+    uint64_t epoch = tnd_stream_positions(self);
+    return !self->spans && self->batched > 0 && self->batched < epoch && epoch != TND_UNKNOWN
+               ? self->batched
+               : epoch;
+}
+
 uint64_t tnd_stream_run(const tnd_stream_t *self)
 {
-    uint64_t epoch = tnd_stream_positions(self), run;
+    uint64_t epoch = tnd_stream_epoch(self), run;
     uint64_t most = self->batched > 0 ? self->batched : UINT64_MAX;
     if (epoch == TND_UNKNOWN ||
         (self->epochs == TND_ENDLESS && (!self->spans || most == UINT64_MAX)))
         return TND_UNKNOWN;
-    if (!self->spans && most < epoch)
-        epoch = most;
     if (__builtin_mul_overflow(epoch, (uint64_t)self->epochs, &run))
         run = UINT64_MAX - 1;
     return self->spans && most < run ? most : run;

@@ -113,7 +113,8 @@ uint64_t tnd_stream_made_ragged(const tnd_stream_t *self);
 uint64_t tnd_stream_cached_max(const tnd_stream_t *self);
 uint64_t tnd_stream_cached_ragged(const tnd_stream_t *self);
 
-/*  Positions that the whole run will have read, for a progress bar; TND_UNKNOWN. */
+/*  Positions that each epoch, and the whole run, will have read, for progress; TND_UNKNOWN. */
+uint64_t tnd_stream_epoch(const tnd_stream_t *self);
 uint64_t tnd_stream_run(const tnd_stream_t *self);
 
 /*  Takes over what another host says of lanes that this one does not know, and of what readers copy;

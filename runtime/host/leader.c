@@ -408,6 +408,8 @@ void tnd_leader_streams(tnd_leader_t *self, const tnd_stream_t *streams)
         self->chains[c].bad_limit = streams[c].bad_limit;
         self->chains[c].batch_ragged = streams[c].batch_ragged;
         self->chains[c].epoch_rows = tnd_stream_positions(&streams[c]);
+        self->chains[c].epoch_read = tnd_stream_epoch(&streams[c]);
+        self->chains[c].run_read = tnd_stream_run(&streams[c]);
     }
 }
 

@@ -13,6 +13,7 @@
 #include "runtime/plan/membership.h"
 #include "runtime/host/text_payload.h"
 #include "runtime/observe/process.h"
+#include "runtime/timing/time_left.h"
 #include "runtime/touch/touch.h"
 
 /*  Steps that may be composed but not booked: more than the depth of any feeder, and the steps that it
@@ -47,6 +48,8 @@ typedef struct {
     size_t reason_count, reason_room;
     tnd_bad_limit_t bad_limit;
     uint64_t epoch_rows;
+    uint64_t epoch_read, run_read; /* rows that an epoch, and all, read; TND_UNKNOWN */
+    tnd_time_left_t left;
     uint64_t batch_ragged; /* most bytes of ragged rows in a batch; 0: any */
     tnd_member_t *members;
     uint32_t member_count;

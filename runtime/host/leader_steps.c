@@ -260,6 +260,22 @@ static void record_pause(const tnd_leader_t *self, tnd_run_page_t *page)
     write_to(&page->paused_ns, paused ? self->paused_ns : 0);
 }
 
+static void note_place(tnd_leader_t *self, const tnd_cursor_t *cursor, uint64_t now)
+{
+    chain_t *chain = &self->chains[self->chain];
+    tnd_stream_place_t place = {
+        .rows = cursor->ledger.read,
+        .steps = cursor->step,
+        .epochs = cursor->epoch,
+        .epoch_rows = chain->epoch_read,
+        .run_rows = chain->run_read,
+        .run_steps = self->chain == 0 ? self->config.steps_max : TND_UNKNOWN,
+        .paused = self->paused_ns != 0,
+    };
+    if (chain->bounds.epochs != 0) /* its stream is known */
+        tnd_time_left_note(&chain->left, &place, now);
+}
+
 void tnd_leader_record(tnd_leader_t *self, uint64_t now)
 {
     if (self->output.record == NULL)
@@ -275,6 +291,12 @@ void tnd_leader_record(tnd_leader_t *self, uint64_t now)
     write_to(&page->chain, self->chain);
     write_to(&page->generation, tnd_leader_core_generation(session));
     record_cursor(page, tnd_leader_core_cursor(session));
+    note_place(self, tnd_leader_core_cursor(session), now);
+    /* A run that drains ends sooner. */
+    const tnd_time_left_t *left = &self->chains[self->chain].left;
+    bool runs = tnd_leader_core_state(session) == TND_LEADER_CORE_RUNNING;
+    write_to(&page->epoch_left_ns, runs ? tnd_time_left_epoch(left) : 0);
+    write_to(&page->run_left_ns, runs ? tnd_time_left_run(left) : 0);
     record_checkpoint(self, page, now);
     record_backlog(self, page);
     record_pause(self, page);
@@ -295,6 +317,7 @@ void tnd_leader_book(tnd_leader_t *self, const tnd_effect_t *effect, uint64_t no
     uint64_t fed = cursor->ledger.fed - chain->fed;
     chain->rank = cursor->rank;
     chain->fed = cursor->ledger.fed;
+    note_place(self, cursor, now);
     check_bytes(self, chain, report);
     if (self->writer != NULL && self->chain == 0)
         tnd_checkpoint_writer_booked(self->writer, cursor, now);
@@ -326,6 +349,8 @@ void tnd_leader_book(tnd_leader_t *self, const tnd_effect_t *effect, uint64_t no
         .metric_count = report->metric_count,
         .metrics = metrics,
         .cursor = cursor,
+        .epoch_left_ns = tnd_time_left_epoch(&chain->left),
+        .run_left_ns = tnd_time_left_run(&chain->left),
     };
     observer->step(observer->context, &record);
 }

@@ -32,7 +32,8 @@ typedef struct {
     bool last_of_epoch;
     uint32_t metric_count;
     const tnd_metric_t *metrics;
-    const tnd_cursor_t *cursor; /* after the step */
+    const tnd_cursor_t *cursor;          /* after the step */
+    uint64_t epoch_left_ns, run_left_ns; /* the time until they end; 0: not known */
 } tnd_step_record_t;
 
 /*  Bad records of a run, by the actor and operation that found them. */

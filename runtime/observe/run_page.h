@@ -68,7 +68,8 @@ typedef struct {
     _Atomic uint64_t chain;             /* the running one */
     _Atomic uint64_t generation;        /* rewinds so far */
     _Atomic uint64_t epoch, step, rows; /* of the chain: after the last booked step */
-    _Atomic uint64_t read, added, fed;  /* its ledger: rows */
+    _Atomic uint64_t epoch_left_ns, run_left_ns; /* until they end; 0: not known */
+    _Atomic uint64_t read, added, fed;           /* its ledger: rows */
     _Atomic uint64_t filtered, quarantined, dropped, padded;
     _Atomic uint64_t checkpoint_step; /* steps done at the last checkpoint; 0: there is none */
     _Atomic uint64_t checkpoint_ns;   /* when it was complete; 0: before this process began */

@@ -145,6 +145,8 @@ void tnd_run_summary_step(void *summary, const tnd_step_record_t *record)
     chain->digest =
         (tnd_digest_t){.low = record->cursor->digest[0], .high = record->cursor->digest[1]};
     chain->last_ns = tnd_clock_now();
+    chain->epoch_left_ns = record->epoch_left_ns;
+    chain->run_left_ns = record->run_left_ns;
     if (chain->begun_ns == 0)
         chain->begun_ns = chain->last_ns;
     if (record->last_of_epoch) {

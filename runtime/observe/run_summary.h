@@ -33,9 +33,10 @@ typedef struct {
     tnd_metric_t ended[TND_METRICS_MAX];
     uint64_t ended_ns, ended_fed, ended_rows;
     bool ended_part;
-    uint64_t begun_ns, last_ns;       /* its stream began; its last step was committed */
-    char model[TND_DIGEST_TEXT_SIZE]; /* "": it has none */
-    tnd_reason_t *reasons;            /* why records were bad, in this session */
+    uint64_t begun_ns, last_ns;          /* its stream began; its last step was committed */
+    uint64_t epoch_left_ns, run_left_ns; /* until they end, as of then; 0: not known */
+    char model[TND_DIGEST_TEXT_SIZE];    /* "": it has none */
+    tnd_reason_t *reasons;               /* why records were bad, in this session */
     uint32_t reason_count;
 } tnd_run_summary_chain_t;
 

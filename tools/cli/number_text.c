@@ -2,7 +2,7 @@
 #include "tools/cli/number_text.h"
 
 #include <inttypes.h>
-#include <stdint.h>
+#include <stdbool.h>
 #include <stdio.h>
 
 const char *tnd_grouped(double value, char text[TND_NUMBER_TEXT])
@@ -15,6 +15,23 @@ const char *tnd_grouped(double value, char text[TND_NUMBER_TEXT])
         text[used++] = digits[i];
     }
     text[used] = '\0';
+    return text;
+}
+
+const char *tnd_time_left_text(uint64_t epoch_ns, uint64_t run_ns, char text[TND_TIME_LEFT_TEXT])
+{
+    char epoch[TND_NUMBER_TEXT], run[TND_NUMBER_TEXT];
+    bool both = epoch_ns != 0 && epoch_ns != run_ns && run_ns != 0;
+    (void)tnd_time_text((double)epoch_ns * 1e-9, epoch);
+    (void)tnd_time_text((double)run_ns * 1e-9, run);
+    if (both)
+        snprintf(text, TND_TIME_LEFT_TEXT, "epoch %s, run %s left", epoch, run);
+    else if (run_ns != 0)
+        snprintf(text, TND_TIME_LEFT_TEXT, "run %s left", run);
+    else if (epoch_ns != 0)
+        snprintf(text, TND_TIME_LEFT_TEXT, "epoch %s left", epoch);
+    else
+        text[0] = '\0';
     return text;
 }
 

@@ -76,6 +76,13 @@ static void measure(tnd_progress_t *self, const tnd_run_summary_chain_t *chain, 
     }
 }
 
+/*  A time that was left when the last step was committed, as it is now; 0: not known. */
+static uint64_t still_left(uint64_t left_ns, const tnd_run_summary_chain_t *chain, uint64_t now)
+{
+    uint64_t since = now > chain->last_ns ? now - chain->last_ns : 0;
+    return left_ns == 0 ? 0 : left_ns > since ? left_ns - since : 1;
+}
+
 static void print_bar(FILE *out, const tnd_terminal_t *terminal, double share)
 {
     enum { WIDTH = 20 };
@@ -106,7 +113,7 @@ static void print_name(const tnd_run_summary_t *summary, const tnd_run_summary_c
 static void print_rest(const tnd_progress_t *self, const tnd_run_summary_chain_t *chain,
                        double share, uint64_t now, char *text, size_t room)
 {
-    char rate[32], left[32];
+    char rate[32], left[TND_TIME_LEFT_TEXT];
     size_t used = 0;
     if (share >= 0)
         used += (size_t)snprintf(text + used, room - used, "  %.0f%%", share * 100);
@@ -121,13 +128,9 @@ static void print_rest(const tnd_progress_t *self, const tnd_run_summary_chain_t
     }
     used +=
         (size_t)snprintf(text + used, room - used, "  %s rows/s", tnd_grouped(self->rate, rate));
-    double before =
-        chain->ledger.fed > 0 ? share * (double)chain->before_fed / (double)chain->ledger.fed : 0;
-    if (share - before > 0.001 && chain->begun_ns != 0)
-        snprintf(
-            text + used, room - used, "  %s left",
-            tnd_time_text((double)(now - chain->begun_ns) * 1e-9 * (1 - share) / (share - before),
-                          left));
+    if (tnd_time_left_text(still_left(chain->epoch_left_ns, chain, now),
+                           still_left(chain->run_left_ns, chain, now), left)[0] != '\0')
+        snprintf(text + used, room - used, "  %s", left);
 }
 
 /*  Call it with the lock of the summary. */

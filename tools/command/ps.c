@@ -13,6 +13,7 @@
 #include "runtime/text/quantity.h"
 #include "tools/cli/command.h"
 #include "tools/cli/json.h"
+#include "tools/cli/number_text.h"
 #include "tools/remote/remote_hosts.h"
 #include "tools/remote/remote_look.h"
 #include "tools/report/absent_run.h"
@@ -126,6 +127,19 @@ static void print_tuning(const tnd_inspected_t *process)
             printf("%s, %.*s: %s\n", process->run, (int)length, page->actor,
                    tnd_tuning_text(page->tuning, text, sizeof text));
     }
+}
+
+/*  How far a run is; only its leader knows. */
+static void print_place(const tnd_inspected_t *process)
+{
+    const tnd_run_page_t *page = process->record.page;
+    char steps[TND_NUMBER_TEXT], left[TND_TIME_LEFT_TEXT];
+    if (page->state == 0)
+        return;
+    (void)tnd_time_left_text(page->epoch_left_ns, page->run_left_ns, left);
+    printf("run %s: epoch %" PRIu64 ", %s step%s%s%s\n", process->run, page->epoch,
+           tnd_grouped((double)page->step, steps), page->step == 1 ? "" : "s",
+           left[0] != '\0' ? "; " : "", left);
 }
 
 /* --- as JSON ---------------------------------------------------------------------------------- */
@@ -255,6 +269,7 @@ static void print_table(sheet_t *sheet, const tnd_inspection_t *before,
     for (uint32_t p = 0; p < after->count; p++)
         if (!after->processes[p].killed &&
             tnd_request_names(sheet->request, after->processes[p].run)) {
+            print_place(&after->processes[p]);
             print_tuning(&after->processes[p]);
             report_pause(&after->processes[p]);
         }
@@ -374,6 +389,8 @@ const tnd_command_t tnd_command_ps = {
         "  CREDIT  blocks or steps that it may still send; for a feeder its free slots\n"
         "\n"
         "and one per device thread of a feeder: idle (no step is whole), step, reduce, apply.\n"
+        "A line per run has its epoch, its steps, and the time left until the epoch and the run\n"
+        "end, at the rate of the last minute.\n"
         "--json prints one object.  Its `schema` is the version of its members.  `runs` has the\n"
         "state of each run, its hosts, the edges of its graph and its last log records.\n"
         "`session` distinguishes runs of the same name.  `processes` has every counter of each\n"

@@ -63,6 +63,15 @@ static void print_age(FILE *out, const char *key, uint64_t at_ns, uint64_t now)
         fprintf(out, ",\"%s\":%.3f", key, now > at_ns ? (double)(now - at_ns) * 1e-9 : 0);
 }
 
+/*  A time until an end; null if it is not known. */
+static void print_left(FILE *out, const char *key, uint64_t left_ns)
+{
+    if (left_ns == 0)
+        fprintf(out, ",\"%s\":null", key);
+    else
+        fprintf(out, ",\"%s\":%.1f", key, (double)left_ns * 1e-9);
+}
+
 /* --- a run ------------------------------------------------------------------------------------ */
 
 static void print_waiting_for(FILE *out, const tnd_run_record_t *record)
@@ -138,6 +147,8 @@ static void print_session(FILE *out, const tnd_run_record_t *record, bool killed
             ",\"chains\":%" PRIu32 ",\"lanes\":%" PRIu32 ",\"rewinds\":%" PRIu64
             ",\"epoch\":%" PRIu64 ",\"steps\":%" PRIu64 ",\"rows\":%" PRIu64,
             page->chain_count, page->lanes, page->generation, page->epoch, page->step, page->rows);
+    print_left(out, "epoch_left_seconds", killed ? 0 : page->epoch_left_ns);
+    print_left(out, "run_left_seconds", killed ? 0 : page->run_left_ns);
     fprintf(out,
             ",\"ledger_rows\":{\"read\":%" PRIu64 ",\"added\":%" PRIu64 ",\"fed\":%" PRIu64
             ",\"filtered\":%" PRIu64 ",\"quarantined\":%" PRIu64 ",\"dropped\":%" PRIu64

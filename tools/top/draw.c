@@ -186,15 +186,19 @@ static void put_second_line(const tnd_canvas_t *canvas)
 {
     const tnd_top_snapshot_t *snapshot = canvas->snapshot;
     char rows[TND_NUMBER_TEXT];
-    field_t fields[8] = {{.ink = TND_INK_BOLD}, {.ink = TND_INK_BOLD, .rank = 4}};
+    char left[TND_TIME_LEFT_TEXT];
+    field_t fields[9] = {
+        {.ink = TND_INK_BOLD}, {.ink = TND_INK_BOLD, .rank = 4}, {.ink = TND_INK_BOLD, .rank = 1}};
     snprintf(fields[0].text, sizeof fields[0].text, "%s rows/s",
              tnd_grouped(snapshot->rows_per_second, rows));
     snprintf(fields[1].text, sizeof fields[1].text, "   %.1f MB/s",
              snapshot->bytes_per_second * 1e-6);
-    fields[2] = count_field("bad", snapshot->quarantined);
-    fields[3] = count_field("again", snapshot->again);
-    fields[4] = count_field("lost", snapshot->lost);
-    checkpoint_fields(snapshot, &fields[5]);
+    if (tnd_time_left_text(snapshot->epoch_left_ns, snapshot->run_left_ns, left)[0] != '\0')
+        snprintf(fields[2].text, sizeof fields[2].text, "   %s", left);
+    fields[3] = count_field("bad", snapshot->quarantined);
+    fields[4] = count_field("again", snapshot->again);
+    fields[5] = count_field("lost", snapshot->lost);
+    checkpoint_fields(snapshot, &fields[6]);
     put_fields(canvas, 1, canvas->screen->columns, fields, sizeof fields / sizeof *fields);
 }
 
@@ -427,10 +431,12 @@ void tnd_top_draw(const tnd_top_view_t *view, const tnd_top_snapshot_t *snapshot
 void tnd_top_print_line(const tnd_top_snapshot_t *snapshot, FILE *out)
 {
     char step[TND_NUMBER_TEXT], rows[TND_NUMBER_TEXT], age[TND_NUMBER_TEXT];
-    fprintf(out, "%s %s %s  %s step%s  %s rows/s  %.1f MB/s  %s%s\n", snapshot->run,
+    char left[TND_TIME_LEFT_TEXT];
+    (void)tnd_time_left_text(snapshot->epoch_left_ns, snapshot->run_left_ns, left);
+    fprintf(out, "%s %s %s  %s step%s  %s rows/s  %.1f MB/s  %s%s%s%s\n", snapshot->run,
             state_of(snapshot), tnd_time_text(snapshot->age_seconds, age),
             tnd_grouped((double)snapshot->step, step), snapshot->step == 1 ? "" : "s",
-            tnd_grouped(snapshot->rows_per_second, rows), snapshot->bytes_per_second * 1e-6,
-            snapshot->waiting_for[0] != '\0' ? "waits for host " : "",
+            tnd_grouped(snapshot->rows_per_second, rows), snapshot->bytes_per_second * 1e-6, left,
+            left[0] != '\0' ? "  " : "", snapshot->waiting_for[0] != '\0' ? "waits for host " : "",
             snapshot->waiting_for[0] != '\0' ? snapshot->waiting_for : snapshot->verdict.sentence);
 }

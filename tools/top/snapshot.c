@@ -547,6 +547,9 @@ static void take_run(tnd_top_snapshot_t *self, const tnd_inspected_t *leader, ui
     self->running_chain = (uint32_t)page->chain;
     self->lanes = page->lanes;
     self->epoch = page->epoch;
+    bool goes_on = self->outcome == NULL && page->state != 0;
+    self->epoch_left_ns = goes_on ? page->epoch_left_ns : 0;
+    self->run_left_ns = goes_on ? page->run_left_ns : 0;
     self->step = page->step;
     self->rows = page->rows;
     self->quarantined = page->quarantined;
@@ -586,6 +589,7 @@ void tnd_top_snapshot_end(tnd_top_snapshot_t *self, const tnd_inspection_t *last
         take_log(self, record, last->now_ns);
     }
     self->rows_per_second = self->bytes_per_second = 0;
+    self->epoch_left_ns = self->run_left_ns = 0;
     self->waiting_for[0] = '\0';
     if (self->outcome == NULL)
         self->outcome = "gone";

@@ -112,7 +112,8 @@ typedef struct {
     uint32_t chains, lanes, processes, hosts_up, running_chain;
     uint64_t epoch, step, rows, quarantined, lost, again, doubled;
     uint64_t checkpoint_step;
-    double checkpoint_seconds; /* less than 0: not known */
+    double checkpoint_seconds;           /* less than 0: not known */
+    uint64_t epoch_left_ns, run_left_ns; /* until they end; 0: not known */
     double rows_per_second, bytes_per_second;
     tnd_verdict_t verdict; /* zeros: no judgement yet */
     tnd_top_actor_t *actors;

@@ -62,6 +62,10 @@ function showTiles(model) {
     if (!main.chart)
         main.root.prepend(main.chart = drawn("svg", {preserveAspectRatio: "none", "aria-hidden": "true"}));
     tile("steps", "steps", count(report ? report.steps : run.steps), report ? plural(report.epochs, "epoch") : `epoch ${count(run.epoch)}`);
+    if (model.live && model.ended === null)
+        tile("left", "time left", time(run.run_left_seconds ?? run.epoch_left_seconds),
+             run.run_left_seconds === null ? "of this epoch; the run's end is not known" :
+             run.epoch_left_seconds === null ? "of the run" : `of the run; ${time(run.epoch_left_seconds)} of this epoch`);
     const left = ledger.filtered + ledger.quarantined + ledger.dropped;
     tile("rows", "rows fed", count(report ? ledger.fed : run.rows), left > 0 ? `${count(left)} left out` : "none left out");
     if (report)

@@ -209,6 +209,17 @@ static void write_ages(const page_t *self)
         begin(self, "run_age_seconds", run->run);
         seconds(self, now > run->record.page->started_ns ? now - run->record.page->started_ns : 0);
     }
+    family(self, "run_left_seconds", "gauge", "Time until the epoch, and the run, ends.");
+    for (uint32_t at = 0; (run = next_run(self, &at)) != NULL;)
+        for (unsigned whole = 0; whole < 2; whole++) {
+            const tnd_run_page_t *page = run->record.page;
+            uint64_t left = whole ? page->run_left_ns : page->epoch_left_ns;
+            if (left == 0)
+                continue;
+            begin(self, "run_left_seconds", run->run);
+            label(self, ',', "until", whole ? "run" : "epoch");
+            seconds(self, left);
+        }
     family(self, "run_checkpoint_age_seconds", "gauge", "Time since the last checkpoint.");
     for (uint32_t at = 0; (run = next_run(self, &at)) != NULL;) {
         uint64_t made = run->record.page->checkpoint_ns;
