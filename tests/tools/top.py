@@ -175,6 +175,33 @@ def test_touches_are_confirmed(folder):
             terminal.shows("? shows the keys")
 
 
+def test_runs_of_one_name_are_listed_and_one_is_chosen(folder):
+    for name in ("a", "b"):
+        (folder / name).mkdir()
+        (folder / name / "pages").symlink_to(folder / "pages")
+    (folder / "pages").mkdir()
+    with hanging(folder / "a") as (environment, first), hanging(folder / "b") as (_, second):
+        with Terminal(folder, environment, "-i", "100ms") as terminal:
+            terminal.shows("stuck (process ", "1 other run: R")
+            terminal.keys("R")
+            text = terminal.shows(f"{first.pid} running", f"{second.pid} running", "enter shows the run")
+            at = int(re.search(r" > stuck +(\d+) running", text)[1])
+            other = first if at == second.pid else second
+            below = text.index(f"{at} running") < text.index(f"{other.pid} running")
+            terminal.keys("Down" if below else "Up", "Enter")
+            terminal.shows(f"stuck (process {other.pid})  running", "1 graph")
+            # A touch is for the run that is shown.
+            terminal.keys("p", "y")
+            terminal.shows("stuck pauses: steps that have started finish", f"(process {other.pid})  paused by ")
+            told = {one["leader_pid"]: one["paused"] for one in (
+                {**run_, "leader_pid": run_["hosts"][0]["pid"]}
+                for run_ in json.loads(run("ps", "--json", env=environment)[1])["runs"])}
+            same([told[first.pid] is None, told[second.pid] is None], [other is second, other is first])
+            other.kill()
+            other.wait()
+            terminal.shows(f"stuck (process {other.pid})  killed")
+
+
 def test_a_killed_run_stays_on_the_screen(folder):
     with hanging(folder) as (environment, process):
         until(environment, in_step)

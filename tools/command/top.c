@@ -126,8 +126,8 @@ static void touch(tnd_painter_t *painter, const tnd_watched_run_t *run, tnd_top_
     snprintf(view->message, sizeof view->message, "the leader of %s is asked ...",
              run->snapshot->run);
     show(painter, run, view, screen);
-    (void)tnd_touch_send(run->snapshot->run, &view->touches.touch, view->message,
-                         sizeof view->message);
+    (void)tnd_touch_send(run->snapshot->run, run->snapshot->session, &view->touches.touch,
+                         view->message, sizeof view->message);
 }
 
 static int show_screen(tnd_painter_t *painter, tnd_watched_run_t *run, tnd_top_view_t *view)
@@ -157,6 +157,16 @@ static int show_screen(tnd_painter_t *painter, tnd_watched_run_t *run, tnd_top_v
         bool open = view->page == TND_TOP_ACTOR;
         if (key != TND_PAINTER_RESIZED)
             tnd_top_view_key(view, run->snapshot, key);
+        if (view->chooses) {
+            const tnd_top_run_t *chosen = &run->snapshot->runs[view->run];
+            tnd_watched_run_choose(run, chosen->run, chosen->session);
+            view->page = TND_TOP_MAIN;
+            view->chooses = false;
+            due = now;
+        }
+        if (view->page == TND_TOP_RUNS && !run->lists)
+            due = now;
+        run->lists = view->page == TND_TOP_RUNS;
         run->open = view->page == TND_TOP_ACTOR ? view->selected : NULL;
         if (view->touches.state == TND_TOUCHES_DUE) {
             touch(painter, run, view, &screen);

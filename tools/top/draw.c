@@ -163,10 +163,20 @@ static void put_first_line(const tnd_canvas_t *canvas)
                         {.ink = TND_INK_BOLD},
                         {.ink = is_bad(snapshot) ? TND_INK_FAULT : TND_INK_PLAIN},
                         {.rank = 6},
-                        {.rank = 2},
+                        {.rank = 3},
                         {.rank = 1},
-                        {.rank = 4}};
-    snprintf(fields[1].text, sizeof fields[1].text, "%s", snapshot->run);
+                        {.rank = 4},
+                        {.ink = TND_INK_BOLD, .rank = 2}};
+    bool same_name;
+    uint32_t others = tnd_top_snapshot_others(snapshot, &same_name);
+    if (same_name)
+        snprintf(fields[1].text, sizeof fields[1].text, "%s (process %d)", snapshot->run,
+                 snapshot->process);
+    else
+        snprintf(fields[1].text, sizeof fields[1].text, "%s", snapshot->run);
+    if (others > 0)
+        snprintf(fields[7].text, sizeof fields[7].text, "   %" PRIu32 " other run%s: R", others,
+                 others == 1 ? "" : "s");
     snprintf(fields[2].text, sizeof fields[2].text, "  %s %s", state_of(snapshot),
              tnd_time_text(snapshot->age_seconds, age));
     snprintf(fields[3].text, sizeof fields[3].text, "   %" PRIu32 " host%s", snapshot->host_count,
@@ -230,6 +240,7 @@ static const char *const help_lines[] = {
     "  esc         goes back; at last, clears the filter",
     "  up, down    select an actor (also k, j, page up, page down, home, end)",
     "  w           why: the whole sentence",
+    "  R           the runs that are seen: enter shows another one",
     "  g a e m h d l t shows one box alone: graph, actors, edges, memory, hosts,",
     "              devices, log, time",
     "  1 - 8       hide and show boxes",
@@ -376,7 +387,9 @@ static void put_keys(const tnd_canvas_t *canvas)
         tnd_screen_put(screen, last, 1, TND_INK_BOLD, "filter %s   esc clears it", view->filter);
     else if (view->page != TND_TOP_MAIN || view->alone != 0)
         tnd_screen_put(screen, last, 1, TND_INK_PLAIN, "%sesc back   ? help   q quit",
-                       view->page == TND_TOP_ACTOR ? "up, down scroll   " : "");
+                       view->page == TND_TOP_ACTOR  ? "up, down scroll   "
+                       : view->page == TND_TOP_RUNS ? "enter shows the run   "
+                                                    : "");
     else
         tnd_screen_put(screen, last, 1, TND_INK_PLAIN,
                        "enter actor  w why  / filter  s sort  r reverse  space freeze  %s? help  "
@@ -420,6 +433,8 @@ void tnd_top_draw(const tnd_top_view_t *view, const tnd_top_snapshot_t *snapshot
         put_header(&canvas);
         if (view->page == TND_TOP_WHY)
             draw_why(&canvas);
+        else if (view->page == TND_TOP_RUNS)
+            tnd_top_draw_runs(&canvas, HEADER + 1);
         else if (view->page == TND_TOP_ACTOR)
             tnd_top_draw_close_up(&canvas, HEADER + 1);
         else

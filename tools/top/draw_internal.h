@@ -47,6 +47,8 @@ unsigned tnd_top_limited(size_t width, unsigned least, unsigned most);
 /*  The title of a box, with a line to the right edge. */
 void tnd_top_title(const tnd_canvas_t *canvas, unsigned row, unsigned number, const char *text);
 
+/*  The list of runs, from row `top` on. */
+void tnd_top_draw_runs(const tnd_canvas_t *canvas, unsigned top);
 /*  The page of the selected actor, from row `top` on. */
 void tnd_top_draw_close_up(const tnd_canvas_t *canvas, unsigned top);
 

@@ -11,6 +11,7 @@
 #include "runtime/observe/observer.h"
 #include "runtime/observe/process.h"
 #include "tools/report/run_json.h"
+#include "tools/report/run_rate.h"
 
 /*  In the order of TND_TIMES: cpu, wait_in, wait_credit, wait_order, wait_step, wait_reduce,
  *  wait_io, run_queue, other. */
@@ -519,15 +520,17 @@ static void take_unread(tnd_top_snapshot_t *self, const char *unread)
 
 /* --- the run ---------------------------------------------------------------------------------- */
 
+static const char *const states[] = {"",        "joining",  "opening", "ready",
+                                     "running", "draining", "done",    "failed"};
+
 static void take_run(tnd_top_snapshot_t *self, const tnd_inspected_t *leader, uint64_t now)
 {
-    static const char *const states[] = {"",        "joining",  "opening", "ready",
-                                         "running", "draining", "done",    "failed"};
     static const char *const outcomes[] = {NULL,     "done", "drained", "stopped",
                                            "failed", "lost", "unusable"};
     const tnd_run_page_t *page = leader->record.page;
     snprintf(self->run, sizeof self->run, "%s", leader->run);
     self->session = leader->session;
+    self->process = leader->process;
     self->state = states[page->state];
     self->state_seconds = seconds_of(now, page->since_ns);
     char by[32];
@@ -557,6 +560,59 @@ static void take_run(tnd_top_snapshot_t *self, const tnd_inspected_t *leader, ui
     self->checkpoint_seconds = page->checkpoint_ns != 0 ? seconds_of(now, page->checkpoint_ns) : -1;
 }
 
+static void take_listed(tnd_top_run_t *run, const tnd_inspection_t *before,
+                        const tnd_inspection_t *after, const tnd_inspected_t *process)
+{
+    const tnd_inspected_t *leader = tnd_inspection_leader(after, process);
+    const tnd_run_page_t *page = leader->record.page;
+    tnd_run_view_t view = tnd_run_view(before, after, leader);
+    char by[32];
+    snprintf(run->run, sizeof run->run, "%s", leader->run);
+    run->session = leader->session;
+    run->process = leader->process;
+    run->killed = leader->killed;
+    run->state = leader->killed                                      ? "killed"
+                 : leader->stopped                                   ? "stopped"
+                 : page->state != 0 && tnd_run_page_paused(page, by) ? "paused"
+                                                                     : states[page->state];
+    run->age_seconds = seconds_of(after->now_ns, page->started_ns);
+    run->epoch = page->epoch;
+    run->step = page->step;
+    run->epoch_left_ns = leader->killed ? 0 : page->epoch_left_ns;
+    run->run_left_ns = leader->killed ? 0 : page->run_left_ns;
+    (void)tnd_run_rate(&view, &run->rows_per_second);
+}
+
+void tnd_top_snapshot_take_runs(tnd_top_snapshot_t *self, const tnd_inspection_t *before,
+                                const tnd_inspection_t *after)
+{
+    free(self->runs);
+    self->runs = tnd_allocate_zeroed(after->count + (size_t)1, sizeof *self->runs);
+    self->run_count = 0;
+    for (uint32_t p = 0; p < after->count; p++) {
+        const tnd_inspected_t *process = &after->processes[p];
+        if ((p > 0 && tnd_inspected_same(process, process - 1)) ||
+            tnd_run_is_superseded(after, process))
+            continue;
+        tnd_top_run_t *run = &self->runs[self->run_count++];
+        take_listed(run, before, after, process);
+        run->shown = run->session == self->session && strcmp(run->run, self->run) == 0;
+    }
+}
+
+uint32_t tnd_top_snapshot_others(const tnd_top_snapshot_t *self, bool *same_name_p)
+{
+    uint32_t count = 0;
+    *same_name_p = false;
+    for (uint32_t r = 0; r < self->run_count; r++) {
+        if (self->runs[r].shown)
+            continue;
+        count += !self->runs[r].killed;
+        *same_name_p = *same_name_p || strcmp(self->runs[r].run, self->run) == 0;
+    }
+    return count;
+}
+
 tnd_top_snapshot_t *tnd_top_snapshot_new(const tnd_inspection_t *before,
                                          const tnd_inspection_t *after,
                                          const tnd_inspected_t *process)
@@ -568,6 +624,7 @@ tnd_top_snapshot_t *tnd_top_snapshot_new(const tnd_inspection_t *before,
         self->processes +=
             tnd_inspected_same(&after->processes[p], process) && !after->processes[p].killed;
     take_run(self, leader, after->now_ns);
+    tnd_top_snapshot_take_runs(self, before, after);
     take_actors(self, before, after, leader);
     take_edges(self, before, after, leader);
     rank_actors(self, &leader->record);
@@ -607,5 +664,6 @@ void tnd_top_snapshot_destroy(tnd_top_snapshot_t **self_p)
     free(self->edges);
     free(self->hosts);
     free(self->log);
+    free(self->runs);
     free(self);
 }

@@ -99,9 +99,21 @@ typedef struct {
     double age_seconds;
 } tnd_top_log_t;
 
+/*  A run that is seen, for a list of them. */
+typedef struct {
+    char run[64];
+    uint64_t session; /* distinguishes runs of one name */
+    int process;      /* of its leader, if that is seen */
+    const char *state;
+    bool killed, shown; /* shown: the snapshot is of this one */
+    double age_seconds, rows_per_second;
+    uint64_t epoch, step, epoch_left_ns, run_left_ns;
+} tnd_top_run_t;
+
 typedef struct {
     char run[64];
     uint64_t session;
+    int process; /* of its leader, if that is seen */
     double window_seconds;
     char paused[64];     /* "paused by USER"; "": it is not */
     const char *state;   /* "running", ...; "" if it is not known */
@@ -124,6 +136,8 @@ typedef struct {
     uint32_t host_count;
     tnd_top_log_t *log;
     uint32_t log_count;
+    tnd_top_run_t *runs; /* all, also this one, sorted by name */
+    uint32_t run_count;
     const tnd_top_close_up_t *close_up; /* of the open actor; borrowed; NULL: none */
 } tnd_top_snapshot_t;
 
@@ -131,6 +145,11 @@ typedef struct {
 tnd_top_snapshot_t *tnd_top_snapshot_new(const tnd_inspection_t *before,
                                          const tnd_inspection_t *after,
                                          const tnd_inspected_t *process);
+/*  Replaces the list of runs by that of two looks. */
+void tnd_top_snapshot_take_runs(tnd_top_snapshot_t *self, const tnd_inspection_t *before,
+                                const tnd_inspection_t *after);
+/*  How many other runs go on, and whether one of them, or one that was killed, has the same name. */
+uint32_t tnd_top_snapshot_others(const tnd_top_snapshot_t *self, bool *same_name_p);
 /*  The run has ended.  `last`: its leader's statistics, which may show how; or NULL. */
 void tnd_top_snapshot_end(tnd_top_snapshot_t *self, const tnd_inspection_t *last);
 void tnd_top_snapshot_destroy(tnd_top_snapshot_t **self_p);

@@ -19,7 +19,8 @@ static const struct {
 } commands[] = {{"actors", 'a'}, {"devices", 'd'}, {"drain", 0},   {"edges", 'e'}, {"filter", '/'},
                 {"follow", 'F'}, {"freeze", ' '},  {"graph", 'g'}, {"help", '?'},  {"hosts", 'h'},
                 {"log", 'l'},    {"memory", 'm'},  {"pause", 0},   {"quit", 'q'},  {"restart", 0},
-                {"resume", 0},   {"scale", 0},     {"set", 0},     {"time", 't'},  {"why", 'w'}};
+                {"resume", 0},   {"runs", 'R'},    {"scale", 0},   {"set", 0},     {"time", 't'},
+                {"why", 'w'}};
 
 enum { COMMANDS = sizeof commands / sizeof commands[0] };
 
@@ -436,6 +437,33 @@ static bool movement_key(tnd_top_view_t *self, const tnd_top_snapshot_t *snapsho
     return true;
 }
 
+/*  Opens the list of runs at the one that is shown. */
+static void show_runs(tnd_top_view_t *self, const tnd_top_snapshot_t *snapshot)
+{
+    show_page(self, TND_TOP_RUNS);
+    self->run = 0;
+    for (uint32_t r = 0; snapshot != NULL && r < snapshot->run_count; r++)
+        self->run = snapshot->runs[r].shown ? r : self->run;
+}
+
+/*  A key in the list of runs; returns false if it has no meaning of its own there. */
+static bool runs_key(tnd_top_view_t *self, const tnd_top_snapshot_t *snapshot, uint32_t key)
+{
+    uint32_t count = snapshot != NULL ? snapshot->run_count : 0;
+    if (self->page != TND_TOP_RUNS)
+        return false;
+    self->run = self->run < count ? self->run : 0;
+    if (key == TND_KEY_UP || key == 'k')
+        self->run -= self->run > 0;
+    else if (key == TND_KEY_DOWN || key == 'j')
+        self->run += self->run + 1 < count;
+    else if (key == TND_KEY_ENTER && count > 0)
+        self->chooses = true;
+    else
+        return false;
+    return true;
+}
+
 static bool box_key(tnd_top_view_t *self, uint32_t key)
 {
     static const struct {
@@ -492,7 +520,7 @@ void tnd_top_view_key(tnd_top_view_t *self, const tnd_top_snapshot_t *snapshot, 
         type(self, snapshot, key);
         return;
     }
-    if (touch_key(self, snapshot, key))
+    if (touch_key(self, snapshot, key) || runs_key(self, snapshot, key))
         return;
     if (movement_key(self, snapshot, key) || sort_key(self, key) || box_key(self, key))
         return;
@@ -505,6 +533,9 @@ void tnd_top_view_key(tnd_top_view_t *self, const tnd_top_snapshot_t *snapshot, 
         break;
     case 'w':
         show_page(self, TND_TOP_WHY);
+        break;
+    case 'R':
+        show_runs(self, snapshot);
         break;
     case ' ':
         self->frozen = !self->frozen;

@@ -23,7 +23,13 @@ enum {
     TND_KEY_TAB
 };
 
-typedef enum { TND_TOP_MAIN, TND_TOP_ACTOR, TND_TOP_WHY, TND_TOP_HELP } tnd_top_page_t;
+typedef enum {
+    TND_TOP_MAIN,
+    TND_TOP_ACTOR,
+    TND_TOP_WHY,
+    TND_TOP_HELP,
+    TND_TOP_RUNS
+} tnd_top_page_t;
 
 /*  The boxes, by their numbers on the screen. */
 enum {
@@ -70,6 +76,8 @@ typedef struct {
     char filter[48];      /* actors whose name, host or kind contains it; `!` inverts */
     char expanded[32];    /* the actor whose workers all have a line */
     char message[192];    /* shown until the next key */
+    unsigned run;         /* the selected one of the list of runs */
+    bool chooses;         /* the caller is to show that one instead */
     tnd_touch_menu_t touches;
 } tnd_top_view_t;
 

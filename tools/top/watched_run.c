@@ -27,6 +27,8 @@ static bool is_watched(const tnd_watched_run_t *self, const tnd_inspected_t *pro
 /*  Whether this is a run to begin with. */
 static bool is_wanted(const tnd_watched_run_t *self, const tnd_inspected_t *process)
 {
+    if (self->chosen != 0)
+        return process->session == self->chosen && strcmp(process->run, self->chosen_run) == 0;
     return self->name == NULL || strcmp(process->run, self->name) == 0;
 }
 
@@ -90,17 +92,20 @@ static void take_end(tnd_watched_run_t *self)
 
 void tnd_watched_run_look(tnd_watched_run_t *self)
 {
-    if (self->ended && !self->found_dead && !self->follows)
+    if (self->ended && !self->found_dead && !self->follows && !self->lists)
         return;
     tnd_inspection_destroy(&self->before);
     self->before = self->after;
-    self->after = tnd_remote_hosts_look(self->hosts, self->name,
+    self->after = tnd_remote_hosts_look(self->hosts, self->lists ? NULL : self->name,
                                         self->open != NULL ? TND_LOOK_DETAILS : self->what,
                                         self->patience_ns);
     const tnd_inspected_t *process = tnd_watched_run_process(self);
     if (process == NULL) {
         if (self->snapshot != NULL && !self->ended)
             take_end(self);
+        if (self->snapshot != NULL)
+            tnd_top_snapshot_take_runs(
+                self->snapshot, self->before != NULL ? self->before : self->after, self->after);
         return;
     }
     if (!is_watched(self, process)) {
@@ -117,6 +122,17 @@ void tnd_watched_run_look(tnd_watched_run_t *self)
     snapshot->close_up = self->close_up;
     self->ended = process->killed && process->record.page->host == 0;
     hold_file(self, process);
+}
+
+void tnd_watched_run_choose(tnd_watched_run_t *self, const char *run, uint64_t session)
+{
+    snprintf(self->chosen_run, sizeof self->chosen_run, "%s", run);
+    self->chosen = session;
+    self->name = NULL;
+    self->ended = self->found_dead = false;
+    tnd_top_snapshot_destroy(&self->snapshot);
+    tnd_top_close_up_destroy(&self->close_up);
+    close_file(self);
 }
 
 void tnd_watched_run_json(const tnd_watched_run_t *self, FILE *out)

@@ -29,14 +29,16 @@ static bool has_met_leader(const tnd_inspected_t *process)
 
 /*  A process of the run, preferably the leader's; NULL: none, or runs that cannot be told apart.
  *  A process that was just started may belong to any of them. */
-static const tnd_inspected_t *find(const tnd_inspection_t *look, const char *run, char *text,
-                                   size_t room)
+static const tnd_inspected_t *find(const tnd_inspection_t *look, const char *run, uint64_t session,
+                                   char *text, size_t room)
 {
     const tnd_inspected_t *found = NULL;
     bool starts = false; /* several processes of that name have not met their leader yet */
     for (uint32_t p = 0; p < look->count; p++) {
         const tnd_inspected_t *process = &look->processes[p];
-        if (process->killed || process->foreign || (run != NULL && strcmp(run, process->run) != 0))
+        if (process->killed || process->foreign ||
+            (run != NULL && strcmp(run, process->run) != 0) ||
+            (session != 0 && process->session != session))
             continue;
         if (found != NULL && has_met_leader(found) && !has_met_leader(process))
             continue;
@@ -121,10 +123,11 @@ static tnd_touch_result_t exchange(int file, const tnd_touch_t *touch, char *tex
     return done ? TND_TOUCHED : TND_TOUCH_REFUSED;
 }
 
-tnd_touch_result_t tnd_touch_send(const char *run, tnd_touch_t *touch, char *text, size_t room)
+tnd_touch_result_t tnd_touch_send(const char *run, uint64_t session, tnd_touch_t *touch, char *text,
+                                  size_t room)
 {
     tnd_inspection_t *look = tnd_inspection_of_run(run, TND_LOOK_NOW);
-    const tnd_inspected_t *process = find(look, run, text, room);
+    const tnd_inspected_t *process = find(look, run, session, text, room);
     tnd_touch_result_t result = TND_TOUCH_ABSENT;
     tnd_error_t error;
     name_user(touch->user);
@@ -173,7 +176,7 @@ static int touch_elsewhere(const tnd_request_t *request, const char *run, const 
         return tnd_remote_touch(request, verb, host, address);
     }
     tnd_inspection_t *look = tnd_inspection_of_run(run, TND_LOOK_NOW);
-    const tnd_inspected_t *process = find(look, run, text, sizeof text);
+    const tnd_inspected_t *process = find(look, run, 0, text, sizeof text);
     bool elsewhere = process != NULL && process->record.page->state == 0;
     if (elsewhere) {
         snprintf(address, sizeof address, "%s", process->record.hosts[0].address);
@@ -194,7 +197,7 @@ int tnd_touch_command(const tnd_request_t *request, size_t own, tnd_touch_t *tou
     int code = request->via != NULL ? touch_elsewhere(request, run, verb) : -1;
     if (code >= 0)
         return code;
-    tnd_touch_result_t result = tnd_touch_send(run, touch, text, sizeof text);
+    tnd_touch_result_t result = tnd_touch_send(run, 0, touch, text, sizeof text);
     if (result == TND_TOUCHED) {
         puts(text);
         return TND_EXIT_OK;

@@ -19,8 +19,10 @@ typedef enum {
     TND_TOUCH_NO_ANSWER /* it may still be done */
 } tnd_touch_result_t;
 
-/*  `run`: NULL: the only one.  `touch->user` is filled in.  `text`: what follows, or why not. */
-tnd_touch_result_t tnd_touch_send(const char *run, tnd_touch_t *touch, char *text, size_t room);
+/*  `run`: NULL: the only one.  `session`: of this run among those of one name; 0: the only one.
+ *  `touch->user` is filled in.  `text`: what follows, or why not. */
+tnd_touch_result_t tnd_touch_send(const char *run, uint64_t session, tnd_touch_t *touch, char *text,
+                                  size_t room);
 
 /*  Runs a subcommand that is a touch: sends it, prints the answer, returns the exit code.  The name of
  *  the run is the operand after `own` others; without it, the only run is meant.  With --via the

@@ -318,6 +318,43 @@ Test(draw, from_120_columns_on_a_time_axis_has_the_last_minute)
     cr_assert_geq(row_of("8 time"), 0);
 }
 
+Test(draw, other_runs_are_named_and_can_be_chosen)
+{
+    static tnd_top_run_t runs[3] = {
+        {.run = "fashion", .session = 1, .process = 71, .state = "running", .shown = true},
+        {.run = "fashion", .session = 2, .process = 72, .state = "paused", .epoch = 3},
+        {.run = "imagenet",
+         .session = 3,
+         .process = 73,
+         .state = "running",
+         .run_left_ns = UINT64_C(125000000000)}};
+    run.runs = runs;
+    run.run_count = 1;
+    cr_assert_eq(row_of("R\n"), -1);
+    cr_assert_eq(row_of("other run"), -1);
+    run.session = 1;
+    run.process = 71;
+    run.run_count = 3;
+    cr_assert_eq(row_of("fashion (process 71)  running"), 0);
+    cr_assert_eq(row_of("2 other runs: R"), 0);
+    runs[2].killed = true;
+    cr_assert_eq(row_of("1 other run: R"), 0);
+    runs[2].killed = false;
+    press("R");
+    int row = row_of("PROCESS STATE");
+    cr_assert_eq(row_of(" > fashion       71 running"), row + 1);
+    cr_assert_eq(row_of("   fashion       72 paused"), row + 2);
+    cr_assert_eq(row_of("run 2:05 left"), row + 3);
+    press("jj");
+    cr_assert_geq(row_of(" > imagenet      73"), 0);
+    press("jk");
+    tnd_top_view_key(&view, &run, TND_KEY_ENTER);
+    cr_assert(view.chooses);
+    cr_assert_eq(view.run, 1);
+    press("R");
+    cr_assert_geq(row_of("1 graph"), 0);
+}
+
 Test(draw, keys_sort_reverse_and_select)
 {
     press(">>>s"); /* rows per second */
@@ -543,7 +580,7 @@ Test(draw, a_screen_that_only_reads_has_no_touches)
     cr_assert_geq(row_of("no command `drain`"), 0);
     press(":");
     tnd_top_view_key(&view, &run, TND_KEY_TAB);
-    cr_assert_geq(row_of("quit time why"), 0);
+    cr_assert_geq(row_of("quit runs time why"), 0);
     tnd_top_view_key(&view, &run, TND_KEY_ESCAPE);
     press("?");
     view.rows = 50;

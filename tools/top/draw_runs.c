@@ -1,0 +1,51 @@
+/*  tools/top/draw_runs.c - the list of runs that are seen, of which one can be chosen. */
+#include "tools/top/draw_internal.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "tools/cli/number_text.h"
+
+enum { NUMBERS = 44 }; /* columns beside the name, without the time left */
+
+static unsigned name_width(const tnd_canvas_t *canvas)
+{
+    const tnd_top_snapshot_t *snapshot = canvas->snapshot;
+    size_t longest = 0;
+    for (uint32_t r = 0; r < snapshot->run_count; r++)
+        longest = strlen(snapshot->runs[r].run) > longest ? strlen(snapshot->runs[r].run) : longest;
+    unsigned columns = canvas->screen->columns;
+    return tnd_top_limited(longest, 8, columns > NUMBERS + 12 ? columns - NUMBERS - 4 : 8);
+}
+
+static void draw_run(const tnd_canvas_t *canvas, unsigned row, unsigned width,
+                     const tnd_top_run_t *run)
+{
+    char age[TND_NUMBER_TEXT], rows[TND_NUMBER_TEXT], left[TND_TIME_LEFT_TEXT];
+    tnd_screen_field(canvas->screen, row, 3, width, false,
+                     run->killed  ? TND_INK_FAULT
+                     : run->shown ? TND_INK_BOLD
+                                  : TND_INK_PLAIN,
+                     run->run);
+    tnd_screen_put(canvas->screen, row, width + 4, TND_INK_PLAIN,
+                   "%7d %-8.8s %8s %5" PRIu64 " %11s  %s", run->process, run->state,
+                   tnd_time_text(run->age_seconds, age), run->epoch,
+                   tnd_grouped(run->rows_per_second, rows),
+                   tnd_time_left_text(run->epoch_left_ns, run->run_left_ns, left));
+}
+
+void tnd_top_draw_runs(const tnd_canvas_t *canvas, unsigned top)
+{
+    const tnd_top_snapshot_t *snapshot = canvas->snapshot;
+    unsigned width = name_width(canvas), rows = canvas->screen->rows;
+    unsigned room = rows > top + 2 ? rows - top - 2 : 1;
+    unsigned chosen = canvas->view->run < snapshot->run_count ? canvas->view->run : 0;
+    unsigned first = chosen >= room ? chosen - room + 1 : 0;
+    tnd_screen_put(canvas->screen, top, 3, TND_INK_BOLD, "%-*s %7s %-8s %8s %5s %11s", (int)width,
+                   "RUN", "PROCESS", "STATE", "AGE", "EPOCH", "ROWS/S");
+    for (unsigned r = first; r < snapshot->run_count && r < first + room; r++) {
+        draw_run(canvas, top + 1 + r - first, width, &snapshot->runs[r]);
+        if (r == chosen)
+            tnd_screen_put(canvas->screen, top + 1 + r - first, 1, TND_INK_SELECTED, ">");
+    }
+}
