@@ -11,6 +11,7 @@ import time
 
 from command import TUNDISH, holds, main, run, same
 import json_schema
+from contrast import contrast
 from ps import SCHEMA, hanging, in_step, until
 
 TMUX = shutil.which("tmux")
@@ -115,16 +116,6 @@ def test_keys_and_sizes(folder):
             assert "\033[1m\033[35m" in terminal.text("-e"), terminal.text("-e")
             terminal.keys("q")
             terminal.shows("ended 0", without=("1 graph",))
-
-
-def contrast(colour, ground):
-    """Of two colours, 0 to 255 each, as WCAG 2 defines it."""
-    def light(part):
-        part /= 255
-        return part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4
-    lights = sorted(sum(weight * light(part) for weight, part in zip((0.2126, 0.7152, 0.0722), one))
-                    for one in (colour, ground))
-    return (lights[1] + 0.05) / (lights[0] + 0.05)
 
 
 def test_what_is_idle_can_be_read_on_black(folder):

@@ -12,8 +12,9 @@ import subprocess
 import sys
 import time
 
-from command import TUNDISH, holds, is_sanitized, main, run, same
+from command import ROOT, TUNDISH, holds, is_sanitized, main, run, same
 import json_schema
+from contrast import contrast
 from ps import SCHEMA, hanging, in_step, until
 from runs import PLUGINS, graph
 
@@ -298,6 +299,48 @@ def test_other_addresses_need_listen_and_a_token(folder):
     same(code, 1)
     holds(err, "Address already in use", "another port")
     taken.close()
+
+
+def mixed(colour, ground, share):
+    return tuple(share * a + (1 - share) * b for a, b in zip(colour, ground))
+
+
+def painted(text, names, ground):
+    """The colour that CSS describes, on a ground, of the names of a theme."""
+    if (share := re.fullmatch(r"color-mix\(in srgb, (.+?) (\d+)%, (.+)\)", text)) is not None:
+        below = ground if share[3] == "transparent" else painted(share[3], names, ground)
+        return mixed(painted(share[1], names, ground), below, int(share[2]) / 100)
+    if (name := re.fullmatch(r"var\(--([\w-]+)\)", text)) is not None:
+        return names[name[1]]
+    return tuple(int(text[at:at + 2], 16) for at in (1, 3, 5))
+
+
+def test_text_on_colour_has_enough_contrast(_):
+    style = (ROOT / "tools" / "watch" / "page.css").read_text()
+    themes = [{name: painted(value, {}, None) for name, value in re.findall(r"--([\w-]+): (#[0-9a-f]{6})", block)}
+              for block in re.findall(r":root[^{]*\{(.*?)\}", style, re.S)]
+    same(len(themes), 3, "light, dark by the system, dark by choice")
+    same(themes[1], themes[2])
+    same(set(themes[0]), set(themes[1]))
+    rules = [(selector.strip(), dict(re.findall(r"(?:^|; )(color|background): ([^;]+)(?=;)", body.strip())))
+             for selector, body in re.findall(r"([^{}]+)\{([^{}]*)\}", style)]
+    judged = 0
+    for names in themes:
+        # Texts are on cards, in the header and in rows that are pointed at.
+        for surface in ("back", "card", "soft"):
+            for text in ("ink", "faint", "good", "warn", "bad", "fault", "victim"):
+                assert contrast(names[text], names[surface]) >= 4.5, (text, surface, names[text])
+        for selector, rule in rules:
+            if "color" not in rule or "background" not in rule or rule["color"] == "inherit":
+                continue
+            ground = painted(rule["background"], names, names["card"])
+            ratio = contrast(painted(rule["color"], names, None), ground)
+            assert ratio >= 4.5, (selector, rule, ratio)
+            judged += 1
+        for tag in ("idle",):  # the colour of its text is that of the page
+            rule, = [rule for selector, rule in rules if selector == f".tag.is-{tag}"]
+            assert contrast(names["ink"], painted(rule["background"], names, names["card"])) >= 4.5, tag
+    assert judged >= 3 * 9, judged
 
 
 def test_slow_requests_keep_no_client_out(folder):

@@ -12,10 +12,10 @@ from watch import watched
 from browser import CHROMIUM, browser
 
 
-def picture(page, name, folder):
+def picture(page, name, folder, width=1320):
     """A PNG of the page; kept in $TUNDISH_PICTURES for people."""
     height = page.value("document.documentElement.scrollHeight")
-    page.call("Emulation.setDeviceMetricsOverride", width=1320, height=height, deviceScaleFactor=1,
+    page.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1,
               mobile=False)
     path = pathlib.Path(os.environ.get("TUNDISH_PICTURES", folder)) / f"{name}.png"
     made = page.picture(path)
@@ -73,6 +73,61 @@ def test_the_page_of_a_report_has_its_figures(folder):
         holds(page.value("document.body.innerText"), "told", told["stream_digest"], "done")
         same(page.value("document.querySelectorAll('svg.graph .box').length"), 3)
         same((page.asked, page.complaints), ([f"file://{folder}/r.html"], []))
+
+
+# Where each box of the graph is, and the least size of its letters as they are seen.
+GRAPH = """(() => {
+    const svg = document.querySelector("svg.graph"), scale = svg.getBoundingClientRect().width / svg.viewBox.baseVal.width;
+    const boxes = [...svg.querySelectorAll(".box-face")].map(one => one.getBoundingClientRect());
+    const letters = [...svg.querySelectorAll("text")].map(one => parseFloat(getComputedStyle(one).fontSize) * scale);
+    return {lefts: boxes.map(one => one.left), tops: boxes.map(one => one.top), least: Math.min(...letters),
+            wide: document.documentElement.scrollWidth};
+})()"""
+
+
+def test_a_narrow_page_has_an_upright_graph_that_can_be_read(folder):
+    with watched(folder) as (watch, *_), browser() as page:
+        for width in (1280, 600, 400):
+            page.open(f"http://localhost:{watch.port}/", width=width)
+            page.until("document.querySelectorAll('svg.graph .box').length === 3")
+            seen = page.value(GRAPH)
+            picture(page, f"watch-{width}", folder, width)
+            assert seen["least"] >= 11, (width, seen)
+            same(seen["wide"], width, "the page is not wider than its window")
+            along, across = ("lefts", "tops") if width == 1280 else ("tops", "lefts")
+            same((seen[along], len({round(one) for one in seen[across]})), (sorted(seen[along]), 1), width)
+            assert seen[along][2] > seen[along][0] + 70, seen
+        same(page.complaints, [])
+
+
+def test_a_victim_has_another_colour_than_the_culprit(folder):
+    with watched(folder) as (watch, *_), browser() as page:
+        page.open(f"http://localhost:{watch.port}/")
+        page.until("document.querySelector('svg.graph .box.is-fault') !== null")
+        # A reader hangs: the feeder is slower, and the batcher waits.
+        page.value("""window.told = {verdict: {flows: false, actor: "read.0",
+            faults: [{actor: "read.0", reason: "hangs"}, {actor: "feed", reason: "slower"}],
+            chain: [{actor: "feed"}, {actor: "batch.0"}, {actor: "read.0"}]}}""")
+        same([page.value(f"partOf(told, '{name}')") for name in ("read.0", "feed", "batch.0", "prep.0")],
+             ["fault", "victim", "victim", ""])
+        colours = page.value("""["fault", "victim"].map(name => {
+            const made = element("span", `tag is-${name}`);
+            document.body.append(made);
+            return getComputedStyle(made).backgroundColor;
+        })""")
+        same(len(set(colours)), 2)
+
+
+def test_histograms_of_one_name_are_one_figure(folder):
+    with watched(folder) as (watch, *_), browser() as page:
+        page.open(f"http://localhost:{watch.port}/")
+        page.until("document.querySelectorAll('#times figure').length >= 3")
+        shown = page.value("""(() => {
+            const one = (end, p50) => ({count: 10, sum_seconds: 10 * p50, max_seconds: end, p50_seconds: p50,
+                                        classes: [{below_seconds: end, count: 10}]});
+            return drawHistogram(merge([one(0.004, 0.003), one(0.001, 0.001), one(0.009, 0.008)]), "step").innerText;
+        })()""")
+        holds(shown, "30 times", "p50 of 3: min 1.00 ms · median 3.00 ms · max 8.00 ms")
 
 
 def test_texts_of_a_report_are_not_run(folder):

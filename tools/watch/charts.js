@@ -133,6 +133,9 @@ function drawHistogram(merged, label) {
                         drawn("text", {class: "tick", x: at.toFixed(1), y: base + 15}, text));
     }
     const figures = element("div", "figures", `p50 ${brief(merged.p50)} · p99 ${brief(merged.p99)} · max ${brief(merged.most)}`);
+    if (merged.of > 1)
+        figures.append(element("div", "", `p50 of ${merged.of}: min ${brief(merged.medians[0])} · median ` +
+            `${brief(merged.medians[merged.of >> 1])} · max ${brief(merged.medians[merged.of - 1])}`));
     return element("figure", "", element("figcaption", "", element("b", "", label), element("span", "faint", `${short(merged.count)} times`)),
                    root, figures);
 }

@@ -1,25 +1,29 @@
 /* graph.js - the graph of a run: boxes in columns by rank, connected by edges that flow. */
 
-const BOX = {width: 172, height: 70, gapX: 104, gapY: 34};
+const BOX = {width: 172, height: 70, gapX: 104, gapY: 34, side: 16, below: 58};
+const SMALLEST = 11 / 11.5; /* the smallest letters have 11.5 px in a graph that is not scaled */
 
-/* Where each box is. */
-function place(groups) {
-    const columns = new Map(), places = new Map();
-    let rows = 0;
+/* Where each box is: ranks from left to right, or upright from top to bottom. */
+function place(groups, upright) {
+    const ranks = new Map(), places = new Map();
+    let most = 0;
     for (const group of [...groups].sort((a, b) => a.rank - b.rank || a.name.localeCompare(b.name))) {
-        const row = columns.get(group.rank) || 0;
-        columns.set(group.rank, row + 1);
-        places.set(group.name, {column: group.rank, row});
-        rows = Math.max(rows, row + 1);
+        const number = ranks.get(group.rank) || 0;
+        ranks.set(group.rank, number + 1);
+        places.set(group.name, {rank: group.rank, number});
+        most = Math.max(most, number + 1);
     }
+    const across = upright ? BOX.width + BOX.side : BOX.height + BOX.gapY;
+    const along = upright ? BOX.height + BOX.below : BOX.width + BOX.gapX;
     for (const spot of places.values()) {
-        const free = rows - columns.get(spot.column);
-        spot.x = 1 + spot.column * (BOX.width + BOX.gapX);
-        spot.y = 8 + (spot.row + free / 2) * (BOX.height + BOX.gapY);
+        const first = spot.rank * along, second = (spot.number + (most - ranks.get(spot.rank)) / 2) * across;
+        spot.x = 1 + (upright ? second : first);
+        spot.y = 8 + (upright ? first : second);
     }
-    const last = Math.max(0, ...columns.keys());
-    return {places, width: last * (BOX.width + BOX.gapX) + BOX.width + 2,
-            height: rows * (BOX.height + BOX.gapY) - BOX.gapY + 18};
+    const last = Math.max(0, ...ranks.keys());
+
+    return {places, width: (upright ? most * across - BOX.side : last * along + BOX.width) + 2,
+            height: (upright ? last * along + BOX.height : most * across - BOX.gapY) + 18};
 }
 
 /* The edges between two groups as one. */
@@ -40,7 +44,12 @@ function bundle(edges) {
     return bundles;
 }
 
-function pathOf(from, to) {
+function pathOf(from, to, upright) {
+    if (upright) {
+        const x = from.x + BOX.width / 2, y = from.y + BOX.height, u = to.x + BOX.width / 2, v = to.y;
+        const bend = Math.max((v - y) / 2, 20);
+        return `M${x},${y} C${x},${y + bend} ${u},${v - bend} ${u},${v}`;
+    }
     const x = from.x + BOX.width, y = from.y + BOX.height / 2, u = to.x, v = to.y + BOX.height / 2;
     const bend = Math.max((u - x) / 2, 30);
     return `M${x},${y} C${x + bend},${y} ${u - bend},${v} ${u},${v}`;
@@ -54,12 +63,12 @@ class Graph {
     }
 
     /* Draws boxes and edges anew if the graph has changed; otherwise only their contents. */
-    show(model, groups) {
+    show(model, groups, upright) {
         const bundles = bundle(model.edges.filter(edge => groups.has(groupOf(edge.from))));
-        const key = JSON.stringify([[...groups.values()].map(one => [one.name, one.rank, one.actors.length]),
+        const key = JSON.stringify([upright, [...groups.values()].map(one => [one.name, one.rank, one.actors.length]),
                                     [...bundles.keys()]]);
         if (key !== this.key)
-            this.build(model, groups, bundles);
+            this.build(groups, bundles, upright);
         this.key = key;
         for (const [name, parts] of this.boxes)
             this.fill(parts, groups.get(name), model);
@@ -67,8 +76,9 @@ class Graph {
             this.flow(parts, bundles.get(name), model);
     }
 
-    build(model, groups, bundles) {
-        const {places, width, height} = place(groups.values());
+    build(groups, bundles, upright) {
+        const {places, width, height} = place(groups.values(), upright);
+        this.root.classList.toggle("upright", upright);
         this.root.replaceChildren();
         this.root.setAttribute("viewBox", `0 0 ${width} ${height}`);
         this.width = width;
@@ -76,14 +86,15 @@ class Graph {
         this.lines = new Map();
         for (const [key, one] of bundles)
             if (places.has(one.from) && places.has(one.to))
-                this.lines.set(key, this.line(places.get(one.from), places.get(one.to)));
+                this.lines.set(key, this.line(places.get(one.from), places.get(one.to), upright));
         for (const group of groups.values())
             this.boxes.set(group.name, this.box(group, places.get(group.name)));
     }
 
-    line(from, to) {
-        const path = pathOf(from, to), x = (from.x + BOX.width + to.x) / 2;
-        const y = (from.y + to.y + BOX.height) / 2;
+    line(from, to, upright) {
+        const path = pathOf(from, to, upright);
+        const x = upright ? (from.x + to.x + BOX.width) / 2 + 10 : (from.x + BOX.width + to.x) / 2;
+        const y = upright ? (from.y + BOX.height + to.y) / 2 - 1 : (from.y + to.y + BOX.height) / 2;
         const bed = drawn("path", {class: "edge-bed", d: path});
         const stream = drawn("path", {class: "edge-flow", d: path});
         const upper = drawn("text", {class: "edge-text", x, y: y - 9});
@@ -126,10 +137,10 @@ class Graph {
     }
 
     fill(parts, group, model) {
-        const blamed = group.actors.some(actor => isBlamed(model, actor.name));
+        const part = partOfAll(model, group.actors);
         const limit = model.verdict !== null && model.verdict.limit !== null &&
             groupOf(model.verdict.limit.actor || "") === group.name;
-        parts.box.setAttribute("class", `box is-${colourOf(group.shares, blamed)}${limit ? " limits" : ""}`);
+        parts.box.setAttribute("class", `box is-${colourOf(group.shares, part)}${limit ? " limits" : ""}`);
         const largest = group.shares.map((share, index) => [share, index]).filter(([share]) => share >= 0.05)
             .sort((a, b) => b[0] - a[0]).slice(0, 2);
         write(parts.parts, largest.map(([share, index]) => `${ACTIVITIES[index].letter} ${percent(share)}`).join("  "));

@@ -148,19 +148,33 @@ function modelOfReport(report) {
     });
 }
 
-/* What limits an actor, for its colour: the group of its largest share. */
-function colourOf(shares, fault) {
-    if (fault)
-        return "fault";
+/* What limits an actor, for its colour: its part in what is wrong, or the group of its largest share. */
+function colourOf(shares, part) {
+    if (part !== "")
+        return part;
     const largest = shares.indexOf(Math.max(...shares));
     return shares[largest] > 0 ? ACTIVITIES[largest].group : "plain";
 }
 
-/* Whether the verdict blames an actor: a fault names it, or the run is stalled by it. */
-function isBlamed(model, name) {
+/* Faults of which the actor that they name is not the cause. */
+const SUFFERED = new Set(["no_processor", "slower", "not_started"]);
+
+/* The part of an actor in what is wrong: "fault" if the verdict blames it, because a fault names it or all
+ * others wait for it; "victim" if it waits for such an actor, or suffers from what others do; otherwise "". */
+function partOf(model, name) {
     const verdict = model.verdict;
-    return verdict !== null && ((!verdict.flows && verdict.actor === name) ||
-        verdict.faults.some(fault => fault.actor === name && fault.reason !== "no_processor"));
+    if (verdict === null)
+        return "";
+    const named = verdict.faults.filter(fault => fault.actor === name);
+    if ((!verdict.flows && verdict.actor === name) || named.some(fault => !SUFFERED.has(fault.reason)))
+        return "fault";
+    return named.length > 0 || (!verdict.flows && verdict.chain.some(hop => hop.actor === name)) ? "victim" : "";
+}
+
+/* The same of several: the worst of them. */
+function partOfAll(model, actors) {
+    const parts = actors.map(actor => partOf(model, actor.name));
+    return ["fault", "victim"].find(part => parts.includes(part)) || "";
 }
 
 /* Histograms of one name, added up; null if they are empty. */
@@ -184,6 +198,7 @@ function merge(histograms) {
     };
     return all === 0 ? null : {
         classes: sorted, count: all, mean: sum / all, most, p50: quantile(0.5), p90: quantile(0.9),
-        p99: quantile(0.99), p999: quantile(0.999),
+        p99: quantile(0.99), p999: quantile(0.999), of: histograms.length,
+        medians: histograms.map(one => one.p50_seconds).sort((a, b) => a - b),
     };
 }

@@ -64,8 +64,8 @@ function showTiles(model) {
     tile("steps", "steps", count(report ? report.steps : run.steps), report ? plural(report.epochs, "epoch") : `epoch ${count(run.epoch)}`);
     if (model.live && model.ended === null)
         tile("left", "time left", time(run.run_left_seconds ?? run.epoch_left_seconds),
-             run.run_left_seconds === null ? "of this epoch; the run's end is not known" :
-             run.epoch_left_seconds === null ? "of the run" : `of the run; ${time(run.epoch_left_seconds)} of this epoch`);
+             run.run_left_seconds !== null ? `of this epoch ${time(run.epoch_left_seconds)}` :
+             run.epoch_left_seconds !== null ? "of this epoch" : "not known yet");
     const left = ledger.filtered + ledger.quarantined + ledger.dropped;
     tile("rows", "rows fed", count(report ? ledger.fed : run.rows), left > 0 ? `${count(left)} left out` : "none left out");
     if (report)
@@ -148,18 +148,23 @@ function showGraph(model) {
             graph.root.remove();
             view.graphs.delete(part);
         }
+    /* If the boxes would be too small beside each other, all graphs go from top to bottom. */
+    show("graph-card", true);
+    const upright = [...parts.values()].some(groups => SMALLEST * place(groups.values(), false).width > $("graph").clientWidth);
     for (const [part, groups] of parts) {
         if (!view.graphs.has(part)) {
             view.graphs.set(part, new Graph(open));
             $("graph").append(view.graphs.get(part).root);
         }
-        view.graphs.get(part).show(model, groups);
+        view.graphs.get(part).show(model, groups, upright);
     }
-    /* All have the scale of the widest one. */
-    const widest = Math.max(...[...view.graphs.values()].map(graph => graph.width));
-    for (const graph of view.graphs.values())
-        graph.root.style.width = `min(${100 * graph.width / widest}%, ${1.15 * graph.width}px)`;
     show("graph-card", parts.size > 0);
+    /* All have the scale of the widest one; letters are never smaller than 11 px. */
+    const widest = Math.max(...[...view.graphs.values()].map(graph => graph.width));
+    for (const graph of view.graphs.values()) {
+        graph.root.style.width = `min(${100 * graph.width / widest}%, ${1.15 * graph.width}px)`;
+        graph.root.style.minWidth = `${SMALLEST * graph.width}px`;
+    }
 }
 
 function showLegend() {
@@ -208,8 +213,8 @@ function strip(cell, actor, now) {
 }
 
 function actorRow(model, actor, now) {
-    const page = actor.page, blamed = isBlamed(model, actor.name);
-    const made = row(actor.name, `actor${blamed ? " blamed" : ""}`), cells = made.cells;
+    const page = actor.page, part = partOf(model, actor.name);
+    const made = row(actor.name, `actor${part === "fault" ? " blamed" : part === "victim" ? " victim" : ""}`), cells = made.cells;
     made.root.onclick = () => open(actor.name);
     write(cells.name, actor.name);
     write(cells.host, actor.host);
@@ -217,7 +222,7 @@ function actorRow(model, actor, now) {
         cells.now.append(element("span", ""));
     const stopped = page && page.process.state !== "running" && model.live;
     const activity = ACTIVITIES.find(one => one.letter === actor.letter);
-    cells.now.firstChild.className = `tag is-${blamed || stopped || "XT".includes(actor.letter) ? "fault" : activity ? activity.group : "plain"}`;
+    cells.now.firstChild.className = `tag is-${part === "fault" || stopped || "XT".includes(actor.letter) ? "fault" : part !== "" ? part : activity ? activity.group : "plain"}`;
     write(cells.now.firstChild, actor.letter);
     cells.now.title = stopped ? page.process.state : page ? page.state : "not on this machine";
     strip(cells.strip, actor, now);
@@ -246,7 +251,7 @@ function deviceRow(actor, index) {
 function foldedRow(model, group, now) {
     const actors = group.actors, made = row(`${group.name} ×`, "actor"), cells = made.cells;
     const rates = actors.map(actor => actor.rows_per_second).sort((a, b) => a - b);
-    const blamed = actors.filter(actor => isBlamed(model, actor.name));
+    const blamed = actors.filter(actor => partOf(model, actor.name) === "fault");
     made.root.onclick = () => {
         view.unfolded.add(group.name);
         showActors(view.model);
@@ -321,9 +326,16 @@ function operations(page) {
 
 function histogramsOf(actor) {
     const page = actor.page;
-    const all = [...(page.timings || []), ...page.devices.flatMap(
-        device => (device.timings || []).map(one => ({...one, name: `${device.name} ${one.name}`})))];
-    return all.filter(one => one.count > 0).map(one => drawHistogram(merge([one]), one.name.replace(/_/g, " ")));
+    const named = new Map();
+    const add = (name, one) => one.count > 0 && named.set(name, [...(named.get(name) || []), one]);
+    for (const one of page.timings || [])
+        add(one.name, one);
+    /* Devices that do the same are one figure. */
+    const of = page.devices.length === 1 ? page.devices[0].name : plural(page.devices.length, "device");
+    for (const device of page.devices)
+        for (const one of device.timings || [])
+            add(`${of} ${one.name}`, one);
+    return [...named].map(([name, list]) => drawHistogram(merge(list), name.replace(/_/g, " ")));
 }
 
 function detail(actor) {
@@ -577,6 +589,7 @@ function start() {
         ([name, text]) => element("th", NUMBERS.has(name) ? "number" : "", text))));
     $("edges").tHead.append(element("tr", "", ...["edge", "by", "rows/s", "MB/s", "rows", "credit", "lost", "round trip"].map(
         (text, index) => element("th", index > 1 ? "number" : "", text))));
+    new ResizeObserver(() => view.model !== null && showGraph(view.model)).observe($("graph"));
     const text = $("report").textContent.trim();
     if (text === "")
         return follow();
