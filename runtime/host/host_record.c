@@ -9,6 +9,7 @@
 
 #include "runtime/base/allocation.h"
 #include "runtime/base/clock.h"
+#include "runtime/looks/history_span.h"
 #include "runtime/observe/process.h"
 #include "runtime/resources/process_memory.h"
 
@@ -161,6 +162,7 @@ static void write_seconds(tnd_host_t *self, uint64_t now)
         tnd_history_t *history = &record->histories[instance->history];
         write_second(&history->seconds[number % TND_HISTORY_SECONDS], tnd_pages_at(self->pages, i),
                      &self->seconds[instance->history], now);
+        tnd_history_span(history, number);
         write_devices(tnd_pages_at(self->pages, i));
         write_to(&instance->restarts, tnd_host_births(self, i));
     }

@@ -11,7 +11,7 @@
 enum { PART_BYTES = 4096 };
 
 _Static_assert(sizeof(tnd_run_page_t) <= PART_BYTES, "the run page fills one page");
-_Static_assert(sizeof(tnd_history_t) == PART_BYTES, "a history fills one page");
+_Static_assert(sizeof(tnd_history_t) == 2 * PART_BYTES, "a history fills two pages");
 _Static_assert(sizeof(tnd_log_record_t) <= 288, "log records are small");
 
 static size_t part(size_t count, size_t bytes)

@@ -6,7 +6,7 @@
  *    machines have names;
  *  * the last log records that reached this process;
  *  * what the memory of this process may reach, term by term;
- *  * the last 64 seconds of each actor of this host;
+ *  * the last 64 seconds of each actor of this host, and the last ten minutes in spans of 10 seconds;
  *  * its options, operations and current file, and histograms of its times (timing.h);
  *  * the last events of each actor of this host and of its device threads (event_ring.h).
  *
@@ -168,7 +168,12 @@ typedef struct {
     tnd_memory_record_term_t terms[TND_MEMORY_TERMS];
 } tnd_memory_record_t;
 
-enum { TND_HISTORY_SECONDS = 64, TND_HISTORY_SHARES = 9 };
+enum {
+    TND_HISTORY_SECONDS = 64,
+    TND_HISTORY_SPANS = 64,
+    TND_HISTORY_SPAN = 10, /* seconds of a span */
+    TND_HISTORY_SHARES = 9
+};
 
 /*  About one second of an actor. */
 typedef struct {
@@ -184,6 +189,8 @@ typedef struct {
 
 typedef struct {
     tnd_history_second_t seconds[TND_HISTORY_SECONDS]; /* ring: number modulo its size */
+    /*  Likewise: span n is seconds 10 n to 10 n + 9 together, with their rows and bytes added up. */
+    tnd_history_second_t spans[TND_HISTORY_SPANS];
 } tnd_history_t;
 
 /*  How many records a file has. */

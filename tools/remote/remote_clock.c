@@ -56,6 +56,9 @@ static void convert_record(const tnd_run_record_t *record, uint64_t there, uint6
     for (uint32_t h = 0; h < record->shape.histories; h++)
         for (unsigned s = 0; s < TND_HISTORY_SECONDS; s++)
             convert(&record->histories[h].seconds[s].at_ns, there, here);
+    for (uint32_t h = 0; h < record->shape.histories; h++)
+        for (unsigned s = 0; s < TND_HISTORY_SPANS; s++)
+            convert(&record->histories[h].spans[s].at_ns, there, here);
 }
 
 void tnd_remote_clock_convert(tnd_inspected_t *process, uint64_t there, uint64_t here)

@@ -248,6 +248,7 @@ static const char *const help_lines[] = {
     "  < >         choose a column    s  sorts by it, or not    r  reverses",
     "  F           follows the selected actor when rows move",
     "  T           time of this interval, of the last 10 s, of the last 60 s",
+    "  M           time axis of the last minute, or of the last ten",
     "  space       freezes the screen, which can still be browsed",
     "  + -         longer and shorter intervals",
     "  :           a command; tab completes it",

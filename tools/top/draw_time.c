@@ -47,17 +47,24 @@ static axis_t axis_of(const tnd_canvas_t *canvas)
     return axis;
 }
 
-/*  The rate of the run at a moment: that of its feeders. */
-static tnd_top_moment_t rate_at(const tnd_top_snapshot_t *snapshot, unsigned moment)
+static const tnd_top_moment_t *moment_at(const tnd_canvas_t *canvas, const tnd_top_actor_t *actor,
+                                         unsigned moment)
 {
+    return canvas->view->far ? &actor->spans[moment] : &actor->seconds[moment];
+}
+
+/*  The rate of the run at a moment: that of its feeders. */
+static tnd_top_moment_t rate_at(const tnd_canvas_t *canvas, unsigned moment)
+{
+    const tnd_top_snapshot_t *snapshot = canvas->snapshot;
     tnd_top_moment_t sum = {0};
     for (uint32_t a = 0; a < snapshot->actor_count; a++) {
         const tnd_top_actor_t *actor = &snapshot->actors[a];
         if (actor->role != TND_ROLE_FEEDER || actor->chain != snapshot->running_chain ||
-            !actor->seconds[moment].known)
+            !moment_at(canvas, actor, moment)->known)
             continue;
         sum.known = true;
-        sum.rows += actor->seconds[moment].rows;
+        sum.rows += moment_at(canvas, actor, moment)->rows;
     }
     return sum;
 }
@@ -69,15 +76,14 @@ static void draw_curve(const tnd_canvas_t *canvas, unsigned top, unsigned height
     char text[TND_NUMBER_TEXT];
     unsigned known = 0, right = axis->begin + TND_TOP_MOMENTS * axis->scale + 2;
     for (unsigned m = 0; m < TND_TOP_MOMENTS; m++) {
-        tnd_top_moment_t moment = rate_at(canvas->snapshot, m);
+        tnd_top_moment_t moment = rate_at(canvas, m);
         most = moment.rows > most ? moment.rows : most;
         sum += moment.rows;
         known += moment.known;
     }
     tnd_screen_put(canvas->screen, top, 2, TND_INK_PLAIN, "rows/s");
     for (unsigned m = 0; m < TND_TOP_MOMENTS && most > 0; m++) {
-        unsigned eighths =
-            (unsigned)(rate_at(canvas->snapshot, m).rows / most * height * LEVELS + 0.5);
+        unsigned eighths = (unsigned)(rate_at(canvas, m).rows / most * height * LEVELS + 0.5);
         for (unsigned line = 0; line < height && eighths > line * LEVELS; line++)
             put_moment(canvas, top + height - 1 - line, axis, m, TND_INK_BOLD,
                        eighths - line * LEVELS);
@@ -91,20 +97,21 @@ static void draw_curve(const tnd_canvas_t *canvas, unsigned top, unsigned height
 }
 
 /*  What the instances of an actor did at a moment, on average. */
-static tnd_top_moment_t moment_of(const tnd_top_snapshot_t *snapshot, const tnd_top_actor_t *actor,
+static tnd_top_moment_t moment_of(const tnd_canvas_t *canvas, const tnd_top_actor_t *actor,
                                   unsigned moment)
 {
+    const tnd_top_snapshot_t *snapshot = canvas->snapshot;
     tnd_top_moment_t mean = {0};
     unsigned count = 0, times[TND_TOP_SHARES] = {0};
     for (uint32_t a = 0; a < snapshot->actor_count; a++) {
         const tnd_top_actor_t *other = &snapshot->actors[a];
         if (other->chain != actor->chain || strcmp(other->actor, actor->actor) != 0 ||
-            !other->seconds[moment].known)
+            !moment_at(canvas, other, moment)->known)
             continue;
         count++;
         mean.known = true;
-        mean.work += other->seconds[moment].work;
-        times[other->seconds[moment].most]++;
+        mean.work += moment_at(canvas, other, moment)->work;
+        times[moment_at(canvas, other, moment)->most]++;
     }
     mean.work = count > 0 ? mean.work / count : 0;
     for (unsigned i = 0; i < TND_TOP_SHARES; i++)
@@ -122,7 +129,7 @@ static void draw_actor(const tnd_canvas_t *canvas, unsigned row, const axis_t *a
     tnd_top_parts(times, 3, parts, sizeof parts);
     tnd_screen_field(canvas->screen, row, 2, axis->name, false, TND_INK_PLAIN, actor->actor);
     for (unsigned m = 0; m < TND_TOP_MOMENTS; m++) {
-        tnd_top_moment_t moment = moment_of(canvas->snapshot, actor, m);
+        tnd_top_moment_t moment = moment_of(canvas, actor, m);
         /* A moment that is known has a mark, also if nothing was done. */
         unsigned level = (unsigned)(moment.work * LEVELS + 0.5);
         if (moment.known)
@@ -136,9 +143,10 @@ static void draw_actor(const tnd_canvas_t *canvas, unsigned row, const axis_t *a
 static void draw_ages(const tnd_canvas_t *canvas, unsigned row, const axis_t *axis)
 {
     unsigned end = axis->begin + TND_TOP_MOMENTS * axis->scale;
-    tnd_screen_put(canvas->screen, row, axis->begin, TND_INK_PLAIN, "60 s ago");
+    tnd_screen_put(canvas->screen, row, axis->begin, TND_INK_PLAIN, "%s",
+                   canvas->view->far ? "10 min ago" : "60 s ago");
     tnd_screen_put(canvas->screen, row, axis->begin + TND_TOP_MOMENTS / 2 * axis->scale,
-                   TND_INK_PLAIN, "30 s ago");
+                   TND_INK_PLAIN, "%s", canvas->view->far ? "5 min ago" : "30 s ago");
     tnd_screen_put(canvas->screen, row, end - 3, TND_INK_PLAIN, "now");
 }
 
@@ -154,7 +162,10 @@ unsigned tnd_top_box_time(const tnd_canvas_t *canvas, unsigned top, unsigned hei
         return actors == 0 ? 0 : 2 + CURVE + actors;
     unsigned curve = height > 2 + CURVE + actors ? height - 2 - actors : CURVE;
     curve = curve < CURVE + TND_TOP_AXIS_MORE ? curve : CURVE + TND_TOP_AXIS_MORE;
-    tnd_top_title(canvas, top, TND_BOX_TIME, "time   the last minute; height: at work");
+    tnd_top_title(canvas, top, TND_BOX_TIME,
+                  canvas->view->far
+                      ? "time   the last ten minutes; height: at work; M: the last one"
+                      : "time   the last minute; height: at work; M: the last ten");
     if (height > curve)
         draw_curve(canvas, top + 1, curve, &axis);
     unsigned line = 1 + curve;

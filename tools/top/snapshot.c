@@ -133,6 +133,10 @@ static void read_moments(tnd_top_actor_t *actor, const tnd_history_t *history, u
     for (uint64_t back = 1; back <= TND_TOP_MOMENTS && back <= next; back++)
         actor->seconds[TND_TOP_MOMENTS - back] =
             moment_of(&history->seconds[(next - back) % TND_HISTORY_SECONDS], 1);
+    uint64_t spans = next / TND_HISTORY_SPAN;
+    for (uint64_t back = 1; back <= TND_TOP_MOMENTS && back <= spans; back++)
+        actor->spans[TND_TOP_MOMENTS - back] =
+            moment_of(&history->spans[(spans - back) % TND_HISTORY_SPANS], TND_HISTORY_SPAN);
 }
 
 static void read_history(tnd_top_actor_t *actor, const tnd_inspected_t *process, bool last_second)

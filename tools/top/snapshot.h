@@ -56,6 +56,7 @@ typedef struct {
     double rows_minute;                        /* a second, over the last 60 s */
     uint32_t minute_seconds;                   /* how many seconds of the last 60 are known */
     tnd_top_moment_t seconds[TND_TOP_MOMENTS]; /* the last 60, the newest last */
+    tnd_top_moment_t spans[TND_TOP_MOMENTS];   /* likewise, of 10 seconds: the last ten minutes */
     uint64_t queue, credit;                    /* TND_UNKNOWN: it needs none */
     uint64_t rows_in, rows_out, lost, again, doubled, stale, step;
     double since_seconds, age_seconds;

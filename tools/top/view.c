@@ -546,6 +546,9 @@ void tnd_top_view_key(tnd_top_view_t *self, const tnd_top_snapshot_t *snapshot, 
     case '-':
         change_interval(self, -1);
         break;
+    case 'M':
+        self->far = !self->far;
+        break;
     case 'T':
         self->window = self->window == 0 ? 10 : self->window == 10 ? 60 : 0;
         break;

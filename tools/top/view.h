@@ -69,6 +69,7 @@ typedef struct {
     bool sorted, reverse; /* not sorted: in the order of the plan */
     bool follow;          /* keeps the actor selected, not its place */
     bool frozen, quit;
+    bool far;             /* the time axis has the last ten minutes, not the last one */
     unsigned window;      /* 0: between two looks; 10, 60: seconds */
     uint64_t interval_ns; /* 0: it is drawn once, as text */
     char typing;          /* `/` or `:` while a line is typed; 0: none */

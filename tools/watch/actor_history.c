@@ -7,22 +7,43 @@
 #include "runtime/base/allocation.h"
 #include "tools/cli/json.h"
 
-static void add_second(tnd_actor_ring_t *ring, const tnd_history_second_t *from)
+static void add_moment(tnd_actor_ring_t *ring, const tnd_history_second_t *from, uint64_t at_ns,
+                       double rows)
 {
     enum { SPAN = 255 };
-    uint64_t before =
-        ring->count > 0 ? ring->seconds[(ring->count - 1) % TND_ACTOR_HISTORY_SECONDS].at_ns : 0;
-    uint64_t at = from->at_ns, parts[TND_HISTORY_SHARES];
-    double seconds = before != 0 && at > before && at - before < UINT64_C(2000000000)
-                         ? (double)(at - before) * 1e-9
-                         : 1;
+    uint64_t parts[TND_HISTORY_SHARES];
     tnd_actor_second_t *second = &ring->seconds[ring->count++ % TND_ACTOR_HISTORY_SECONDS];
     tnd_times_t times;
     tnd_times_unpack(from->shares, SPAN, &times);
     memcpy(parts, &times, sizeof parts);
-    *second = (tnd_actor_second_t){.at_ns = at, .rows = (float)((double)from->rows / seconds)};
+    *second = (tnd_actor_second_t){.at_ns = at_ns, .rows = (float)rows};
     for (unsigned s = 0; s < TND_HISTORY_SHARES; s++)
         second->shares[s] = (uint8_t)(parts[s] < SPAN ? parts[s] : SPAN);
+}
+
+static void add_second(tnd_actor_ring_t *ring, const tnd_history_second_t *from)
+{
+    uint64_t before =
+        ring->count > 0 ? ring->seconds[(ring->count - 1) % TND_ACTOR_HISTORY_SECONDS].at_ns : 0;
+    uint64_t at = from->at_ns;
+    double seconds = before != 0 && at > before && at - before < UINT64_C(2000000000)
+                         ? (double)(at - before) * 1e-9
+                         : 1;
+    add_moment(ring, from, at, (double)from->rows / seconds);
+}
+
+/*  The spans that ended before second `first`, each as its seconds. */
+static void add_spans(tnd_actor_ring_t *ring, const tnd_history_t *history, uint64_t first,
+                      uint64_t next)
+{
+    uint64_t end = first / TND_HISTORY_SPAN, all = next / TND_HISTORY_SPAN;
+    /* The oldest span may be overwritten while it is read. */
+    for (uint64_t n = all >= TND_HISTORY_SPANS ? all - TND_HISTORY_SPANS + 1 : 0; n < end; n++) {
+        const tnd_history_second_t *span = &history->spans[n % TND_HISTORY_SPANS];
+        for (uint64_t back = TND_HISTORY_SPAN; back-- > 0;)
+            add_moment(ring, span, span->at_ns - back * UINT64_C(1000000000),
+                       (double)span->rows / TND_HISTORY_SPAN);
+    }
 }
 
 static void add_seconds(tnd_actor_ring_t *ring, const tnd_inspected_t *process,
@@ -36,6 +57,10 @@ static void add_seconds(tnd_actor_ring_t *ring, const tnd_inspected_t *process,
     uint64_t first = next >= TND_HISTORY_SECONDS ? next - TND_HISTORY_SECONDS + 1 : 0;
     if (ring->seconds == NULL && next > 0)
         ring->seconds = tnd_allocate_zeroed(TND_ACTOR_HISTORY_SECONDS, sizeof *ring->seconds);
+    if (ring->next == 0 && first > 0) {
+        first += (TND_HISTORY_SPAN - first % TND_HISTORY_SPAN) % TND_HISTORY_SPAN;
+        add_spans(ring, history, first, next);
+    }
     for (uint64_t n = ring->next > first ? ring->next : first; n < next; n++)
         add_second(ring, &history->seconds[n % TND_HISTORY_SECONDS]);
     ring->next = next;

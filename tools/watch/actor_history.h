@@ -1,7 +1,8 @@
 /*  tools/watch/actor_history.h - the last ten minutes of each actor of a run.
  *
- *  The pages of a process have the last 64 seconds of its actors (run_page.h).  Each look adds what
- *  is new, so the looks may be up to a minute apart.
+ *  The pages of a process have the last 64 seconds of its actors, and what was before in spans of 10
+ *  seconds (run_page.h).  The first look takes both; each later one adds the seconds that are new, so
+ *  the looks may be up to a minute apart.
  *
  *  Ownership: tnd_actor_history_free frees all.  Threads: one. */
 #ifndef TND_TOOLS_WATCH_ACTOR_HISTORY_H

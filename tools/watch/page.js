@@ -267,9 +267,9 @@ function foldedRow(model, group, now) {
 /* How many seconds the bars show: those that are known, ten minutes at most; 0: too few for bars. */
 function spanOf(model) {
     const age = model.live ? model.run.age_seconds : model.report.seconds;
-    if (view.histories.size === 0 || (!model.live && age < 20))
+    if (view.histories.size === 0 || (!model.live && age < 4))
         return 0;
-    return [60, 120, 300].find(span => age < 0.95 * span) || HISTORY_SECONDS;
+    return [...(model.live ? [] : [20]), 60, 120, 300].find(span => age < 0.95 * span) || HISTORY_SECONDS;
 }
 
 function showActors(model) {
@@ -277,7 +277,7 @@ function showActors(model) {
     view.rows = view.rows || new Map();
     view.span = spanOf(model);
     write($("span"), view.span === 0 ? "the bars are the whole time of each actor" :
-          `the bars are the last ${view.span === 60 ? "minute" : `${view.span / 60} minutes`}${model.live ? "" : " of the run"}, the newest at the right`);
+          `the bars are the last ${view.span < 60 ? `${view.span} seconds` : view.span === 60 ? "minute" : `${view.span / 60} minutes`}${model.live ? "" : " of the run"}, the newest at the right`);
     for (const actor of model.actors) {
         const group = model.groups.get(actor.group);
         if (group.actors.length > LARGE_GROUP && !view.unfolded.has(group.name)) {
@@ -469,7 +469,8 @@ function showHosts(model) {
 function showLog(model) {
     const lines = [...model.run.log, ...model.unread.map(text => ({text, level: "warning", age_seconds: null}))];
     $("log").replaceChildren(...lines.reverse().map(line => element(
-        "li", line.level, element("span", "faint", line.age_seconds === null ? "" : model.live ? `${time(line.age_seconds)} ago` : ""),
+        "li", line.level, element("span", "faint", line.age_seconds === null ? "" : model.live ? `${time(line.age_seconds)} ago` :
+            `after ${time(Math.max(0, model.run.age_seconds - line.age_seconds))}`),
         element("span", "level", line.level), element("span", "", line.text))));
     show("log-card", lines.length > 0);
 }

@@ -11,6 +11,8 @@
 
 #include <criterion/criterion.h>
 
+#include "runtime/looks/history_span.h"
+
 #include "runtime/core/protocol/effect.h"
 
 static tnd_pages_t *pages_in(char *folder)
@@ -291,4 +293,34 @@ Test(statistics, a_file_that_a_killed_process_of_the_same_number_left_is_replace
     tnd_pages_destroy(&killed);
     cr_assert_eq(files_in(folder), 0);
     cr_assert_eq(rmdir(folder), 0);
+}
+
+Test(statistics, ten_seconds_of_a_history_become_a_span)
+{
+    static tnd_history_t history;
+    /* Seconds 60 to 69 are of span 6.  Half of them compute, the others wait for input. */
+    for (uint64_t n = 0; n < 70; n++) {
+        tnd_history_second_t *second = &history.seconds[n % TND_HISTORY_SECONDS];
+        tnd_times_t times = {.cpu = n % 2 ? 100 : 0, .wait_in = n % 2 ? 0 : 100};
+        tnd_times_pack(&times, second->shares);
+        tnd_feeder_shares_pack(n % 2 ? 1 : 0, 0.5, second->shares);
+        second->rows = n;
+        second->bytes = 2 * n;
+        second->queue = n;
+        second->credit = 1000 + n;
+        second->at_ns = 1 + n;
+        tnd_history_span(&history, n);
+    }
+    const tnd_history_second_t *span = &history.spans[6];
+    tnd_times_t times;
+    double step, program;
+    tnd_times_unpack(span->shares, 1000, &times);
+    tnd_feeder_shares_unpack(span->shares, &step, &program);
+    cr_assert_eq(span->rows, 645);
+    cr_assert_eq(span->bytes, 1290);
+    cr_assert(span->queue == 69 && span->credit == 1069 && span->at_ns == 70);
+    cr_assert(times.cpu >= 499 && times.cpu <= 501 && times.wait_in >= 499, "%d", (int)times.cpu);
+    cr_assert(step > 0.499 && step < 0.501 && program > 0.499 && program < 0.501);
+    cr_assert_eq(history.spans[0].rows, 45);
+    cr_assert_eq(history.spans[7].at_ns, 0, "it has not ended");
 }

@@ -311,6 +311,13 @@ Test(draw, from_120_columns_on_a_time_axis_has_the_last_minute)
     }
     cr_assert_eq(low, 20);
     cr_assert_eq(high, 20);
+    press("M");
+    for (unsigned m = 0; m < TND_TOP_MOMENTS; m++)
+        actors[2].spans[m] = (tnd_top_moment_t){.known = true, .rows = 300};
+    cr_assert_geq(row_of("300 at most"), 0);
+    cr_assert_geq(row_of("300 on average"), 0);
+    cr_assert_geq(row_of("10 min ago"), 0);
+    press("M");
     press("8");
     cr_assert_eq(row_of("8 time"), -1);
     view.columns = 80;
