@@ -22,16 +22,18 @@ static void draw_run(const tnd_canvas_t *canvas, unsigned row, unsigned width,
                      const tnd_top_run_t *run)
 {
     char age[TND_NUMBER_TEXT], rows[TND_NUMBER_TEXT], left[TND_TIME_LEFT_TEXT];
+    /* "run 2:05 left" without its last word, or of a run without a known end "epoch 2:05". */
+    (void)tnd_time_left_text(run->run_left_ns != 0 ? 0 : run->epoch_left_ns, run->run_left_ns,
+                             left);
     tnd_screen_field(canvas->screen, row, 3, width, false,
                      run->killed  ? TND_INK_FAULT
                      : run->shown ? TND_INK_BOLD
                                   : TND_INK_PLAIN,
                      run->run);
     tnd_screen_put(canvas->screen, row, width + 4, TND_INK_PLAIN,
-                   "%7d %-8.8s %8s %5" PRIu64 " %11s  %s", run->process, run->state,
+                   "%7d %-8.8s %8s %5" PRIu64 " %11s  %.*s", run->process, run->state,
                    tnd_time_text(run->age_seconds, age), run->epoch,
-                   tnd_grouped(run->rows_per_second, rows),
-                   tnd_time_left_text(run->epoch_left_ns, run->run_left_ns, left));
+                   tnd_grouped(run->rows_per_second, rows), (int)strcspn(left, "l"), left);
 }
 
 void tnd_top_draw_runs(const tnd_canvas_t *canvas, unsigned top)
@@ -41,8 +43,8 @@ void tnd_top_draw_runs(const tnd_canvas_t *canvas, unsigned top)
     unsigned room = rows > top + 2 ? rows - top - 2 : 1;
     unsigned chosen = canvas->view->run < snapshot->run_count ? canvas->view->run : 0;
     unsigned first = chosen >= room ? chosen - room + 1 : 0;
-    tnd_screen_put(canvas->screen, top, 3, TND_INK_BOLD, "%-*s %7s %-8s %8s %5s %11s", (int)width,
-                   "RUN", "PROCESS", "STATE", "AGE", "EPOCH", "ROWS/S");
+    tnd_screen_put(canvas->screen, top, 3, TND_INK_BOLD, "%-*s %7s %-8s %8s %5s %11s  LEFT",
+                   (int)width, "RUN", "PROCESS", "STATE", "AGE", "EPOCH", "ROWS/S");
     for (unsigned r = first; r < snapshot->run_count && r < first + room; r++) {
         draw_run(canvas, top + 1 + r - first, width, &snapshot->runs[r]);
         if (r == chosen)

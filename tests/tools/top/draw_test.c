@@ -351,7 +351,7 @@ Test(draw, other_runs_are_named_and_can_be_chosen)
     int row = row_of("PROCESS STATE");
     cr_assert_eq(row_of(" > fashion       71 running"), row + 1);
     cr_assert_eq(row_of("   fashion       72 paused"), row + 2);
-    cr_assert_eq(row_of("run 2:05 left"), row + 3);
+    cr_assert_eq(row_of("run 2:05"), row + 3);
     press("jj");
     cr_assert_geq(row_of(" > imagenet      73"), 0);
     press("jk");
