@@ -19,7 +19,9 @@
 #include "actors/plan/plan_queries.h"
 #include "actors/plan/peers.h"
 #include "actors/quarantine/bad_records.h"
+#include "actors/quarantine/report_pace.h"
 #include "runtime/base/allocation.h"
+#include "runtime/base/clock.h"
 #include "runtime/core/batcher.h"
 #include "runtime/interface/kind.h"
 #include "runtime/interface/link.h"
@@ -32,9 +34,6 @@ enum { EFFECTS_A_ROUND = 64 };
 
 /*  Parts of the cursor that wait until their bad records are handled; then the join waits too. */
 enum { PARTS_MAX = 64 };
-
-/*  At most so many skipped records are reported to the reader, which names their place. */
-enum { SKIPPED_SAID = 8 };
 
 typedef struct {
     tnd_msg_t msg;
@@ -54,10 +53,10 @@ typedef struct {
     tnd_bucket_batches_t *batches; /* NULL: rows are not bucketed */
     tnd_packed_batches_t *packed;  /* NULL: rows are not packed */
     tnd_bad_records_t bad_records;
-    tnd_remade_t remade;  /* rows that were reported, bad records that were removed */
-    uint64_t told, aside; /* records that the reader was told of, and those it has handled */
-    uint32_t skipped_said;
-    bool stops;                   /* the reader was told of a row that ends the run */
+    tnd_remade_t remade;    /* rows that were reported, bad records that were removed */
+    uint64_t told, aside;   /* records that the reader was told of, and those it has handled */
+    tnd_report_pace_t pace; /* of skipped records */
+    bool stops;             /* the reader was told of a row that ends the run */
     uint64_t ragged_step, ragged; /* bytes of ragged rows in slices of one step ... */
     uint32_t ragged_generation;   /* ... of this generation */
     held_part_t *parts;           /* ring */
@@ -250,10 +249,12 @@ static void release_part(batcher_t *batcher, tnd_actor_t *self, const tnd_msg_t 
     /* Where rows are bucketed, the position is that of a window. */
     tnd_position_t to =
         batcher->bucketed ? (tnd_position_t){.epoch = UINT32_MAX} : part->part.position;
-    size_t count = tnd_bad_records_before(bad_records, to, part->part.ledger.quarantined);
+    size_t count = tnd_bad_records_before(bad_records, to, part->part.ledger.bad);
+    uint64_t now = count > 0 ? tnd_clock_now() : 0;
     for (size_t i = 0; i < count; i++) {
         const tnd_bad_record_t *record = &bad_records->items[i];
-        if (record->way != TND_BAD_QUARANTINE && batcher->skipped_said++ >= SKIPPED_SAID)
+        bool said = tnd_report_pace_take(&batcher->pace, record->who, now) != TND_REPORT_COUNTED;
+        if (record->way != TND_BAD_QUARANTINE && !said)
             continue;
         batcher->told++;
         tell_reader(batcher, self, record, record->way);

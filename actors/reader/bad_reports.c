@@ -8,12 +8,12 @@
 
 #include "actors/plan/peers.h"
 #include "runtime/base/allocation.h"
-#include "runtime/base/log_events.h"
+#include "runtime/base/clock.h"
 #include "runtime/host/text_payload.h"
 #include "runtime/observe/observer.h"
 
-/*  Warnings about single records in one life of the reader, and reports handled at once. */
-enum { WARNINGS = 8, AT_ONCE = 256 };
+/*  Reports handled at once. */
+enum { AT_ONCE = 256 };
 
 /*  Whether the chain of this reader writes bad records to the quarantine. */
 static bool has_quarantine(const tnd_stream_t *stream)
@@ -125,17 +125,18 @@ static void confirm(const tnd_bad_report_t *report, tnd_actor_t *reader)
     tnd_actor_control(reader, &msg, TND_CARRY_NOTHING);
 }
 
-static void warn(tnd_bad_reports_t *self, tnd_actor_t *reader, const char *where, const char *who,
-                 const char *what)
+/*  The leader logs the record and keeps it for inspection. */
+static void tell_leader(tnd_bad_reports_t *self, tnd_actor_t *reader, const char *where,
+                        const char *who, const char *what)
 {
-    if (self->warnings == WARNINGS)
+    tnd_report_way_t way = tnd_report_pace_take(&self->pace, who, tnd_clock_now());
+    if (way == TND_REPORT_COUNTED)
         return;
-    self->warnings++;
-    tnd_msg_t msg = {.kind = TND_MSG_LOG, .to = TND_LEADER};
-    msg.note.number = TND_LOG_WARNING;
+    tnd_msg_t msg = {.kind = TND_MSG_BAD_RECORD, .to = TND_LEADER};
+    msg.note.number = way == TND_REPORT_KEPT ? TND_LOG_DEBUG : TND_LOG_WARNING;
     msg.note.payload = tnd_text_payload_of(
-        "%s %s" TND_LOG_BAD_RECORD "%.100s: %.200s%s", tnd_actor_name(reader), where, who, what,
-        self->warnings == WARNINGS ? "; more such records are only counted" : "");
+        "%s\n%s\n%s\n%s\n%s", tnd_actor_name(reader), where, who, what,
+        way == TND_REPORT_SHOWN_LAST ? "; more such records are only counted" : "");
     tnd_actor_control(reader, &msg, TND_CARRY_BUFFER);
 }
 
@@ -161,7 +162,7 @@ static tnd_status_t handle_one(tnd_bad_reports_t *self, tnd_actor_t *reader,
                         "%s: %s is bad: %.100s: %.240s; to continue without such records, set "
                         "`on_error: skip` or `quarantine`",
                         tnd_actor_name(reader), where, who, what);
-    warn(self, reader, where, who, what);
+    tell_leader(self, reader, where, who, what);
     if (report->note.way == TND_BAD_QUARANTINE && self->quarantine != NULL)
         return write_record(self, &place, strcmp(who, tnd_actor_instance(reader)->actor) == 0, who,
                             what, error);

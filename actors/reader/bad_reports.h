@@ -1,14 +1,15 @@
 /*  actors/reader/bad_reports.h - reports of bad records, and what the reader does about each.
  *
  *  Batchers and preprocessors report bad records to the first reader of a lane, because it knows
- *  where they are stored.  As the report asks, the reader fails the run, logs a warning, or also
- *  writes the record to the quarantine.
+ *  where they are stored.  As the report asks, the reader fails the run, reports the record and its
+ *  place to the leader, or also writes the record to the quarantine.
  *
  *  Ownership: takes the texts of the reports.
  *  Threads: the reader's actor. */
 #ifndef TND_ACTORS_READER_BAD_REPORTS_H
 #define TND_ACTORS_READER_BAD_REPORTS_H
 
+#include "actors/quarantine/report_pace.h"
 #include "actors/reader/row_reader.h"
 
 typedef struct {
@@ -22,7 +23,7 @@ typedef struct {
     tnd_row_reader_t *rows;
     tnd_quarantine_t *quarantine; /* NULL: this reader writes none */
     uint32_t generation;
-    uint32_t warnings; /* logged so far */
+    tnd_report_pace_t pace;
     tnd_bad_report_t *items;
     size_t count, room;
 } tnd_bad_reports_t;

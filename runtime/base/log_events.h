@@ -8,7 +8,6 @@
 #define TND_LOG_RESTART "it is started again in"
 #define TND_LOG_GENERATION ": generation "
 #define TND_LOG_BEGINS " begins at step "
-#define TND_LOG_BAD_RECORD " is bad: "
 #define TND_LOG_NO_CHECKPOINT "no checkpoint after step "
 
 #endif

@@ -408,7 +408,7 @@ static bool compose(tnd_batcher_core_t *self)
         return true;
     }
     if (self->remake > 0) {
-        self->remade.bad += self->bucketed != NULL ? self->of_bucket.ledger.quarantined : 0;
+        self->remade.bad += self->bucketed != NULL ? self->of_bucket.ledger.bad : 0;
         remake_batch(self);
         return true;
     }

@@ -336,8 +336,10 @@ static void take_life(tnd_leader_t *self, uint32_t host, const tnd_msg_t *msg, u
     char text[800];
     snprintf(text, sizeof text, "%.700s; it is replaced", why != NULL ? why : "it hangs");
     tnd_leader_core_actor_down(tnd_leader_session(self), id, why != NULL ? why : "it hangs", now);
-    if (tnd_leader_core_state(tnd_leader_session(self)) != TND_LEADER_CORE_FAILED)
-        tnd_leader_log(self, TND_LOG_WARNING, self->plan->hosts[host].name, instance->name, text);
+    if (tnd_leader_core_state(tnd_leader_session(self)) == TND_LEADER_CORE_FAILED)
+        return;
+    tnd_leader_note_restart(self, instance->name, why != NULL ? why : "it hangs");
+    tnd_leader_log(self, TND_LOG_WARNING, self->plan->hosts[host].name, instance->name, text);
 }
 
 /*  A host wants the run to end: with the steps that its programs have run, or by a drain.  Programs on
@@ -453,6 +455,9 @@ void tnd_leader_message(tnd_leader_t *self, const tnd_msg_t *msg, uint64_t now)
         } else if (msg->kind == TND_MSG_LABELS) {
             payload = msg->note.payload;
             note_labels(self, msg);
+        } else if (msg->kind == TND_MSG_BAD_RECORD) {
+            payload = msg->note.payload;
+            tnd_leader_take_bad_record(self, msg);
         } else if (msg->kind == TND_MSG_LOG) {
             payload = msg->note.payload;
             note_log(self, msg, self->plan->hosts[self->plan->instances[msg->from].host].name);
@@ -554,8 +559,11 @@ static void perform(tnd_leader_t *self, const tnd_effect_t *effect, uint64_t now
         tnd_msg_t msg = {.kind = TND_MSG_RESTART, .from = TND_LEADER};
         msg.to = tnd_host_id(self->plan->instances[effect->msg.to].host);
         msg.note.number = effect->msg.to;
-        if (effect->msg.note.number == 1)
+        if (effect->msg.note.number == 1) {
             msg.note.payload = tnd_text_payload_of("asked");
+            tnd_leader_note_restart(self, self->plan->instances[effect->msg.to].name,
+                                    "a user asked for it");
+        }
         self->output.send(self->output.context, &msg,
                           msg.note.payload != NULL ? TND_CARRY_BUFFER : TND_CARRY_NOTHING);
         break;
@@ -586,14 +594,6 @@ static bool checkpoints_are_finished(tnd_leader_t *self)
     return !tnd_checkpoint_writer_busy(self->writer);
 }
 
-static void report_reasons(const tnd_leader_t *self, const chain_t *chain)
-{
-    const tnd_observer_t *observer = self->config.observer;
-    for (size_t i = 0; i < chain->reason_count; i++)
-        if (observer != NULL && observer->bad != NULL && chain->reasons[i].step == COUNTED)
-            observer->bad(observer->context, self->chain, &chain->reasons[i].reason);
-}
-
 /*  Whether a program has got no step, although rows were read. */
 static bool lacks_steps(const tnd_leader_t *self, const chain_t *chain, const tnd_cursor_t *end)
 {
@@ -607,8 +607,8 @@ static void fail_without_steps(tnd_leader_t *self, const chain_t *chain, const t
     int used = snprintf(why, sizeof why,
                         "%s: no step was fed: of %" PRIu64 " rows read %" PRIu64
                         " were filtered out, %" PRIu64 " bad and %" PRIu64 " dropped",
-                        tnd_leader_chain_name(self), ledger->read, ledger->filtered,
-                        ledger->quarantined, ledger->dropped);
+                        tnd_leader_chain_name(self), ledger->read, ledger->filtered, ledger->bad,
+                        ledger->dropped);
     for (size_t i = 0; i < chain->reason_count && used > 0 && (size_t)used < sizeof why; i++)
         used += snprintf(why + used, sizeof why - (size_t)used,
                          "; %" PRIu64 " by %.100s, such as: %.200s", chain->reasons[i].reason.count,
@@ -622,7 +622,7 @@ static void close_chain(tnd_leader_t *self, chain_t *chain, uint64_t now)
     const tnd_observer_t *observer = self->config.observer;
     const tnd_cursor_t *end = tnd_leader_core_cursor(chain->session);
     tnd_leader_count_reasons(chain, COUNTED);
-    report_reasons(self, chain);
+    tnd_leader_report_reasons(self, chain);
     if (observer != NULL && observer->end != NULL)
         observer->end(observer->context, self->chain, end);
     if (self->output.over != NULL)
@@ -644,7 +644,7 @@ static void finish_chain(tnd_leader_t *self, uint64_t now)
 {
     chain_t *chain = &self->chains[self->chain];
     if (tnd_leader_core_state(chain->session) == TND_LEADER_CORE_FAILED) {
-        report_reasons(self, chain);
+        tnd_leader_report_reasons(self, chain);
         static const tnd_outcome_t outcomes[] = {
             [TND_LEADER_CORE_BROKEN] = TND_OUTCOME_FAILED,
             [TND_LEADER_CORE_ABSENT] = TND_OUTCOME_LOST,

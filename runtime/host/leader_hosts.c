@@ -4,6 +4,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "runtime/observe/inspection.h"
+
 /*  How long a host is reserved for the process that asked for it. */
 static const uint64_t reserved_ns = 10000000000;
 
@@ -44,6 +46,20 @@ void tnd_leader_take_ready(tnd_leader_t *self, uint32_t host, uint64_t now)
     self->hosts[host].ready = true;
 }
 
+/*  Of a process of this machine it is known which signal killed it. */
+static void keep_restart(tnd_leader_t *self, const member_host_t *member, const char *name,
+                         const char *why)
+{
+    char text[300];
+    int death = tnd_process_fate(&member->process) != TND_FATE_UNKNOWN
+                    ? tnd_pages_death(member->process.number)
+                    : 0;
+    if (death != 0)
+        snprintf(text, sizeof text, "process %d was killed by signal %d (%s)",
+                 member->process.number, death, strsignal(death));
+    tnd_leader_note_restart(self, name, death != 0 ? text : why);
+}
+
 /*  Another process has taken the place of the one that was there. */
 static void note_restart(tnd_leader_t *self, uint32_t host, uint64_t now)
 {
@@ -54,8 +70,10 @@ static void note_restart(tnd_leader_t *self, uint32_t host, uint64_t now)
     snprintf(why, sizeof why, "%.250s", seen ? member->why : "another process took its place");
     tnd_leader_core_host_again(tnd_leader_session(self), host, why, now);
     snprintf(text, sizeof text, "host %s was lost (%s) and has been started again", name, why);
-    if (tnd_leader_core_state(tnd_leader_session(self)) != TND_LEADER_CORE_FAILED)
-        tnd_leader_log(self, TND_LOG_WARNING, self->plan->hosts[0].name, "control", text);
+    if (tnd_leader_core_state(tnd_leader_session(self)) == TND_LEADER_CORE_FAILED)
+        return;
+    keep_restart(self, member, name, why);
+    tnd_leader_log(self, TND_LOG_WARNING, self->plan->hosts[0].name, "control", text);
 }
 
 /*  A new process of a host has to repeat all reports of the previous one. */

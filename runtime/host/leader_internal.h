@@ -42,10 +42,15 @@ typedef struct {
 
 #define COUNTED UINT64_MAX
 
+/*  Kinds of bad records whose first place is kept. */
+enum { PLACES = 8 };
+
 typedef struct {
     tnd_leader_core_t *session;
     reasons_t *reasons;
     size_t reason_count, reason_room;
+    tnd_reason_t places[PLACES]; /* the first reported record of each kind */
+    uint32_t place_count;
     tnd_bad_limit_t bad_limit;
     uint64_t epoch_rows;
     uint64_t epoch_read, run_read; /* rows that an epoch, and all, read; TND_UNKNOWN */
@@ -160,6 +165,17 @@ void tnd_leader_enter_opening(tnd_leader_t *self, uint32_t host, uint64_t now);
 void tnd_leader_take_facts(tnd_leader_t *self, uint32_t host, tnd_buffer_t *note, uint64_t now);
 void tnd_leader_take_endpoints(tnd_leader_t *self, uint32_t host, tnd_buffer_t *note);
 void tnd_leader_tell_table(tnd_leader_t *self, uint32_t host);
+
+/* --- leader_notes.c --------------------------------------------------------------------------- */
+
+/*  Logs a bad record that a reader reports, and keeps it. */
+void tnd_leader_take_bad_record(tnd_leader_t *self, const tnd_msg_t *msg);
+/*  Adds to what was counted where one such record is, and shows the counts in the pages. */
+void tnd_leader_note_reasons(const tnd_leader_t *self, chain_t *chain);
+/*  Does so, and reports the counted ones to the observer. */
+void tnd_leader_report_reasons(const tnd_leader_t *self, chain_t *chain);
+/*  Keeps that a host or an actor was started again, and why. */
+void tnd_leader_note_restart(tnd_leader_t *self, const char *who, const char *why);
 
 /* --- leader_steps.c --------------------------------------------------------------------------- */
 

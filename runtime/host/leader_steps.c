@@ -8,6 +8,7 @@
 
 #include "runtime/base/allocation.h"
 #include "runtime/core/numeric/reduction_tree.h"
+#include "runtime/notes/page_text.h"
 #include "runtime/text/quantity.h"
 
 static report_t *report_of(chain_t *chain, uint64_t step)
@@ -167,7 +168,7 @@ static void check_limit(tnd_leader_t *self, chain_t *chain, const tnd_ledger_t *
     int used = snprintf(why, sizeof why,
                         "%s: %" PRIu64 " of %" PRIu64 " records are bad, more than "
                         "`max_bad` allows:",
-                        tnd_leader_chain_name(self), ledger->quarantined, ledger->read);
+                        tnd_leader_chain_name(self), ledger->bad, ledger->read);
     for (size_t i = 0; i < chain->reason_count && used > 0 && (size_t)used < sizeof why; i++)
         if (chain->reasons[i].step == COUNTED)
             used +=
@@ -212,7 +213,7 @@ static void record_cursor(tnd_run_page_t *page, const tnd_cursor_t *cursor)
     write_to(&page->added, ledger->added);
     write_to(&page->fed, ledger->fed);
     write_to(&page->filtered, ledger->filtered);
-    write_to(&page->quarantined, ledger->quarantined);
+    write_to(&page->bad, ledger->bad);
     write_to(&page->dropped, ledger->dropped);
     write_to(&page->padded, ledger->padded);
 }
@@ -323,6 +324,7 @@ void tnd_leader_book(tnd_leader_t *self, const tnd_effect_t *effect, uint64_t no
         tnd_checkpoint_writer_booked(self->writer, cursor, now);
     if (chain->reason_count > 0) {
         tnd_leader_count_reasons(chain, cursor->step);
+        tnd_leader_note_reasons(self, chain);
         check_limit(self, chain, &cursor->ledger);
     }
     if (cursor->step_of_epoch == 0)

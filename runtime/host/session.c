@@ -500,7 +500,7 @@ bool tnd_session_summary(tnd_session_t *session, const char *actor, tnd_summary_
                                .added = ledger->added,
                                .fed = ledger->fed,
                                .filtered = ledger->filtered,
-                               .bad = ledger->quarantined,
+                               .bad = ledger->bad,
                                .dropped = ledger->dropped,
                                .padded = ledger->padded,
                                .reasons = chain->reason_count};

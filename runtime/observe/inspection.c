@@ -108,7 +108,8 @@ static bool has_room(const tnd_pages_shape_t *shape, bool is_copy, uint64_t file
     whole.rings = is_copy ? 0 : shape->rings;
     if (shape->actors > COUNT_MAX || shape->hosts > COUNT_MAX || shape->edges > EDGES_MAX ||
         shape->histories > shape->actors || shape->details > shape->histories ||
-        shape->rings > RINGS_MAX || shape->timings > shape->rings)
+        shape->rings > RINGS_MAX || shape->timings > shape->rings ||
+        (shape->notes != 0 && shape->notes != TND_RUN_NOTES_KINDS))
         return false;
     return file_bytes >=
            ((uint64_t)shape->actors + 1) * TND_PAGE_BYTES + tnd_run_record_bytes(&whole);
@@ -499,4 +500,15 @@ const tnd_statistics_t *tnd_inspection_find(const tnd_inspection_t *self,
                 return &other->actors[a];
     }
     return NULL;
+}
+
+int tnd_pages_death(int process)
+{
+    uint64_t by = 0;
+    int file = tnd_pages_open_child(process);
+    if (file < 0)
+        return 0;
+    bool known = pread(file, &by, sizeof by, offsetof(tnd_pages_header_t, killed_by)) == sizeof by;
+    close(file);
+    return known && by < 128 ? (int)by : 0;
 }

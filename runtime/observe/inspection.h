@@ -103,5 +103,7 @@ const tnd_inspected_t *tnd_inspection_leader(const tnd_inspection_t *self,
 /*  The same actor in another inspection of the same process, or NULL. */
 const tnd_statistics_t *tnd_inspection_find(const tnd_inspection_t *self,
                                             const tnd_inspected_t *process, const char *actor);
+/*  The signal that was noted for a process of this machine; 0: none, or its file is gone. */
+int tnd_pages_death(int process);
 
 #endif

@@ -39,7 +39,8 @@ typedef struct {
 /*  Bad records of a run, by the actor and operation that found them. */
 typedef struct {
     char who[160];   /* actor, operation */
-    char first[320]; /* the error of the first one */
+    char where[256]; /* one of them: record, file, offset; "": not known */
+    char first[320]; /* the error of that one */
     uint64_t count;  /* in this session */
 } tnd_reason_t;
 

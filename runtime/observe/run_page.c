@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "runtime/base/log_events.h"
+#include "runtime/notes/page_text.h"
 #include "runtime/text/printable.h"
 
 /*  Parts begin at multiples of this, so that no two writers share a cache line. */
@@ -32,6 +32,8 @@ tnd_run_record_t tnd_run_record_at(void *memory, const tnd_pages_shape_t *shape)
     at += part(shape->edges, sizeof *self.edges);
     self.log = (tnd_log_record_t *)(void *)at;
     at += part(TND_LOG_RECORDS, sizeof *self.log);
+    self.notes = shape->notes > 0 ? (tnd_run_notes_t *)(void *)at : NULL;
+    at += part(shape->notes, sizeof *self.notes);
     self.memory = (tnd_memory_record_t *)(void *)at;
     at += part(1, sizeof *self.memory);
     self.histories = (tnd_history_t *)(void *)at;
@@ -49,7 +51,8 @@ size_t tnd_run_record_bytes(const tnd_pages_shape_t *shape)
     return part(1, sizeof(tnd_run_page_t)) + part(shape->hosts, sizeof(tnd_host_record_t)) +
            part(shape->hosts > 0 ? shape->actors : 0, sizeof(tnd_instance_record_t)) +
            part(shape->edges, sizeof(tnd_edge_record_t)) +
-           part(TND_LOG_RECORDS, sizeof(tnd_log_record_t)) + part(1, sizeof(tnd_memory_record_t)) +
+           part(TND_LOG_RECORDS, sizeof(tnd_log_record_t)) +
+           part(shape->notes, sizeof(tnd_run_notes_t)) + part(1, sizeof(tnd_memory_record_t)) +
            part(shape->histories, sizeof(tnd_history_t)) +
            part(shape->details, sizeof(tnd_actor_detail_t)) +
            part(shape->timings, sizeof(tnd_timing_t)) +
@@ -75,6 +78,7 @@ tnd_pages_shape_t tnd_run_record_shape(const tnd_plan_t *plan, uint32_t host)
 {
     tnd_pages_shape_t shape = {
         .actors = plan->instance_count, .hosts = plan->host_count, .edges = plan->edge_count};
+    shape.notes = host == 0 ? TND_RUN_NOTES_KINDS : 0;
     for (uint32_t i = 0; i < plan->instance_count; i++) {
         if (plan->instances[i].host != host)
             continue;
@@ -203,8 +207,6 @@ void tnd_run_record_log(const tnd_run_record_t *self, unsigned level, const char
     tnd_log_record_t *record = &self->log[number % TND_LOG_RECORDS];
     uint64_t words[TND_LOG_WORDS] = {0};
     char line[sizeof words];
-    if (read_of(&self->page->first_bad[0]) == 0 && strstr(text, TND_LOG_BAD_RECORD) != NULL)
-        tnd_page_text_write(self->page->first_bad, TND_PAGE_WHY_WORDS, text);
     snprintf(line, sizeof line, "%.40s %.48s %s", host, actor, text);
     memcpy(words, line, strlen(line));
     write_to(&record->after, 0);
@@ -230,28 +232,6 @@ bool tnd_run_record_log_text(const tnd_log_record_t *record, char *text, size_t 
     (void)tnd_printable(line, sizeof line);
     snprintf(text, room, "%s", line);
     return true;
-}
-
-void tnd_page_text_write(_Atomic uint64_t *page, size_t words, const char *text)
-{
-    size_t left = strnlen(text, words * sizeof *page - 1);
-    for (size_t w = 0; w < words; w++) {
-        uint64_t word = 0;
-        size_t some = left < sizeof word ? left : sizeof word;
-        memcpy(&word, text, some);
-        text += some;
-        left -= some;
-        write_to(&page[w], word);
-    }
-}
-
-void tnd_page_text_read(const _Atomic uint64_t *page, size_t words, char *text)
-{
-    for (size_t w = 0; w < words; w++) {
-        uint64_t word = read_of(&page[w]);
-        memcpy(text + w * sizeof word, &word, sizeof word);
-    }
-    (void)tnd_printable(text, words * sizeof *page);
 }
 
 void tnd_run_page_metric_name(const tnd_run_page_t *page, uint64_t number, char name[32])

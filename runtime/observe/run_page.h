@@ -5,6 +5,7 @@
  *  * a record of each host, each instance and each edge of the plan, so that peers on other
  *    machines have names;
  *  * the last log records that reached this process;
+ *  * for the leader, the bad records and restarts of the whole run (run_notes.h);
  *  * what the memory of this process may reach, term by term;
  *  * the last 64 seconds of each actor of this host, and the last ten minutes in spans of 10 seconds;
  *  * its options, operations and current file, and histograms of its times (timing.h);
@@ -29,6 +30,7 @@
 #include "runtime/core/leader.h"
 #include "runtime/observe/event_ring.h"
 #include "runtime/observe/memory_estimate.h"
+#include "runtime/notes/run_notes.h"
 #include "runtime/timing/timing.h"
 #include "runtime/plan/placement.h"
 
@@ -70,12 +72,11 @@ typedef struct {
     _Atomic uint64_t epoch, step, rows; /* of the chain: after the last booked step */
     _Atomic uint64_t epoch_left_ns, run_left_ns; /* until they end; 0: not known */
     _Atomic uint64_t read, added, fed;           /* its ledger: rows */
-    _Atomic uint64_t filtered, quarantined, dropped, padded;
+    _Atomic uint64_t filtered, bad, dropped, padded;
     _Atomic uint64_t checkpoint_step; /* steps done at the last checkpoint; 0: there is none */
     _Atomic uint64_t checkpoint_ns;   /* when it was complete; 0: before this process began */
     _Atomic uint64_t unwritten;       /* checkpoints that failed since then */
     _Atomic uint64_t unwritten_why[TND_PAGE_WHY_WORDS]; /* of the last one */
-    _Atomic uint64_t first_bad[TND_PAGE_WHY_WORDS]; /* what the log said of the first bad record */
     _Atomic uint64_t metric_count;
     _Atomic uint64_t metrics[4]; /* of the last booked step: the bits of a double */
     _Atomic uint64_t control;    /* tnd_control_state_t */
@@ -200,6 +201,7 @@ typedef struct {
     uint32_t details;   /* likewise; 0 in a copy without them */
     uint32_t timings;   /* of these actors and their devices; likewise */
     uint32_t rings;     /* likewise */
+    uint32_t notes;     /* TND_RUN_NOTES_KINDS of the leader, else 0 */
 } tnd_pages_shape_t;
 
 /*  The parts of a file, in its memory or in a copy. */
@@ -209,6 +211,7 @@ typedef struct {
     tnd_instance_record_t *instances;
     tnd_edge_record_t *edges;
     tnd_log_record_t *log;
+    tnd_run_notes_t *notes; /* by kind; NULL: there are none */
     tnd_memory_record_t *memory;
     tnd_history_t *histories;
     tnd_actor_detail_t *details; /* by history */
@@ -246,10 +249,6 @@ bool tnd_run_record_log_text(const tnd_log_record_t *record, char *text, size_t 
 void tnd_run_page_metric_name(const tnd_run_page_t *page, uint64_t number, char name[32]);
 /*  Whether a user has paused the run, and that user's name. */
 bool tnd_run_page_paused(const tnd_run_page_t *self, char by[32]);
-/*  Writes a text to a page, cut to `words` words with its end; reads it, terminated and printable.  A
- *  reader may see parts of two texts while one replaces another. */
-void tnd_page_text_write(_Atomic uint64_t *page, size_t words, const char *text);
-void tnd_page_text_read(const _Atomic uint64_t *page, size_t words, char *text);
 /*  Makes a copy safe to use: texts are terminated and printable, indices exist. */
 void tnd_run_record_bound(const tnd_run_record_t *copy);
 

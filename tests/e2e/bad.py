@@ -10,6 +10,7 @@ import json
 import os
 import pathlib
 import random
+import re
 import signal
 import struct
 import subprocess
@@ -136,7 +137,7 @@ def is_whole(run, bad, epochs=1):
     """No row is lost, none is there twice."""
     told = run.told()
     assert told["rows"] == {"read": epochs * run.rows, "added": 0, "fed": epochs * (run.rows - bad),
-                            "filtered": 0, "quarantined": epochs * bad, "dropped": 0}, told["rows"]
+                            "filtered": 0, "bad": epochs * bad, "dropped": 0}, told["rows"]
     return told
 
 
@@ -147,7 +148,11 @@ def test_known_bad_rows_are_set_aside_while_workers_are_killed(make):
     skipped = is_whole(run, len(bad_numbers(run.rows)))
     assert skipped["bad"] == [{"count": len(bad_numbers(run.rows)),
                                "found_by": "prep, operation 1, `fatal.fatal`",
+                               "place": skipped["bad"][0]["place"],
                                "first": skipped["bad"][0]["first"]}], skipped["bad"]
+    number, at = map(int, re.fullmatch(rf"record (\d+) of {run.folder}/y.npy, at byte (\d+)",
+                                       skipped["bad"][0]["place"]).groups())
+    assert at == 128 + 8 * number and skipped["bad"][0]["first"] == f"{number} is refused", skipped["bad"]
     run.write(prep=", isolate: process, workers: 3", step=slow)
     run.start()
     draw = random.Random(7)
@@ -159,7 +164,7 @@ def test_known_bad_rows_are_set_aside_while_workers_are_killed(make):
     told = is_whole(run, len(bad_numbers(run.rows)))
     for key in ("stream_digest", "model_digest", "steps"):
         assert told[key] == skipped[key], f"{key} of another run"
-    assert sum(reason["count"] for reason in told["bad"]) == told["rows"]["quarantined"]
+    assert sum(reason["count"] for reason in told["bad"]) == told["rows"]["bad"]
     run.holds_exactly(bad_numbers(run.rows))
 
 

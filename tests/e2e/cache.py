@@ -80,7 +80,7 @@ def test_later_epochs_read_nothing(folder):
     rows = cached.report["rows"]
     assert rows["read"] == EPOCHS * ROWS, rows
     assert rows["read"] + rows["added"] == \
-        rows["fed"] + rows["filtered"] + rows["quarantined"] + rows["dropped"], rows
+        rows["fed"] + rows["filtered"] + rows["bad"] + rows["dropped"], rows
 
 
 def test_rows_that_are_repeated_or_in_another_order(folder):

@@ -85,7 +85,7 @@ def balanced(told):
             continue
         rows, quiet = told[part]["report"]["rows"], told[part]["quiet"]["rows"]
         assert rows == quiet, (rows, quiet)
-        assert rows["read"] + rows["added"] == rows["fed"] + rows["filtered"] + rows["quarantined"], rows
+        assert rows["read"] + rows["added"] == rows["fed"] + rows["filtered"] + rows["bad"], rows
         assert all(told[part]["equal"].values()), told[part]["equal"]
 
 

@@ -169,12 +169,12 @@ def test_what_takes_its_place_is_on_the_disk(run):
                 and re.search(r"/(manifest|model-\d+)$", call.paths[0])], "written in its place"
 
 
-def quarantined_before(manifest, folder):
+def bad_before(manifest, folder):
     """How many records were set aside before the cursor of a checkpoint."""
     (folder / "manifest").write_bytes(manifest)
     done = subprocess.run([str(TUNDISH), "cursor", str(folder / "manifest"), "--json"],
                           capture_output=True, text=True, cwd=ROOT, check=True)
-    return json.loads(done.stdout)["rows"]["quarantined"]
+    return json.loads(done.stdout)["rows"]["bad"]
 
 
 def test_rows_are_set_aside_before_their_index_and_that_before_the_cursor(run):
@@ -190,7 +190,7 @@ def test_rows_are_set_aside_before_their_index_and_that_before_the_cursor(run):
             assert not late, f"line {lines} of the index is written, but {late} are not synced"
         if call.kind == "rename" and path.endswith("/manifest"):
             kept = disk.after_crash("strict").get("/aside/index.0.jsonl", b"").count(b"\n")
-            wanted = quarantined_before(call.bytes, run.folder)
+            wanted = bad_before(call.bytes, run.folder)
             assert kept >= wanted, f"{call}: {kept} of {wanted} lines of the index are safe"
             checked += wanted > 0
     assert lines == len(BAD) and checked > 1, (lines, checked)

@@ -203,7 +203,7 @@ links:
     assert resumed["stream_digest"] == whole["stream_digest"]
     bad = sum(row % 11 == 3 for row in range(300))
     for rows in (resumed["rows"], whole["rows"]):
-        assert (rows["read"], rows["fed"], rows["quarantined"]) == (300, 300 - bad, bad), rows
+        assert (rows["read"], rows["fed"], rows["bad"]) == (300, 300 - bad, bad), rows
     aside = "".join(path.read_text() for path in sorted((folder / "aside").glob("index*.jsonl")))
     assert len(aside.splitlines()) == bad, aside
 

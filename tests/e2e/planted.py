@@ -41,7 +41,8 @@ seed: 7
 checkpoint: {{dir: {folder}/kept, every: 5 steps}}
 actors:
   read: {{kind: reader, source: {{csv: {{files: {folder}/rows.csv}}}}, epochs: 1000000}}
-  prep: {{kind: preprocessor, on_error: skip, ops: [{{decode_csv: {{fields: {{x: i32}}}}}}]}}
+  prep: {{kind: preprocessor, on_error: skip, ops: [{{decode_csv: {{fields: {{x: string, y: string}}}}}},
+         {{to_number: {{column: x, to: i32}}}}, {{to_number: {{column: y, to: i32}}}}]}}
   batch: {{kind: batcher, size: 16}}
   feed: {{kind: feeder, step: {{plugin: planted}}}}
 links:
@@ -131,6 +132,12 @@ class Planted:
             return seen[1] is not None and seen[0] in codes and true(seen[1])
         until(lambda: f"code {code}; now {json.dumps(seen)}\n{self.said()}", fits, seconds)
         return seen[1]
+
+    def notes(self, which):
+        """The exit code of ps and what it shows of the run."""
+        done = subprocess.run([str(TUNDISH), "ps", which, "--json", "planted"], env=self.env,
+                              text=True, capture_output=True)
+        return done.returncode, json.loads(done.stdout)["runs"][0]
 
     def flows(self):
         until(lambda: f"rows; now {self.look()}\n{self.said()}",
@@ -278,6 +285,10 @@ def full_a_worker_that_crashes_again_and_again_is_named(make):
         verdict = run.until(10, has("crashes", host="local.prep.1", actor="prep.1"))
         assert "2 times" in verdict["faults"][0]["text"], verdict
         assert "was killed by signal 9 (Killed)" in verdict["faults"][0]["evidence"], verdict
+        code, kept = run.notes("--restarts")
+        first = kept["restarts"]["first"][0]
+        assert (code, kept["restarts"]["count"], first["restarted"]) == (0, 2, "local.prep.1"), kept
+        assert re.fullmatch(r"process \d+ was killed by signal 9 \(Killed\)", first["reason"]), kept
 
 
 def test_a_hang_on_another_machine_is_named(make):
@@ -385,13 +396,20 @@ def test_metrics_that_are_not_read_are_named_and_a_killed_run_is_explained(make)
 
 def test_bad_rows_and_checkpoints_that_fail_are_named(make):
     with make() as run:
-        (run.folder / "rows.csv").write_text("".join(f"{i}\n" for i in range(197)) + "one\n" * 3)
+        (run.folder / "rows.csv").write_text("".join(f"{i},{i}\n" for i in range(197)) + "1\none,1\n1,one\n")
         (run.folder / "graph.yaml").write_text(BAD_ROWS.format(folder=run.folder))
         run.start()
         verdict = run.until(10, has("bad_rows"))
         fault = next(one for one in verdict["faults"] if one["reason"] == "bad_rows")
         assert re.match(r"1(\.\d+)? % of the rows read are bad and not fed: \d+ of \d+$", fault["text"]), fault
-        assert re.match(rf"record 19[789] of {run.folder}/rows.csv, at byte \d+ is bad: prep, operation 1, ", fault["evidence"]), fault
+        lines = [fault["evidence"], *fault["details"]]
+        for number, line in zip((1, 2, 3), sorted(lines, key=lambda line: line.split(" by ")[1]), strict=True):
+            assert re.match(rf"\d+ by prep, operation {number}, `\w+`, such as record {196 + number} of "
+                            rf"{run.folder}/rows.csv, at byte \d+: ", line), fault
+        code, kept = run.notes("--bad")
+        assert code == 0 and kept["bad"]["count"] >= 3, kept
+        assert {one["place"].split(",")[0] for one in kept["bad"]["first"]} == \
+            {f"record {number} of {run.folder}/rows.csv" for number in (197, 198, 199)}, kept
         assert not has("checkpoints")(verdict), verdict
         shutil.move(run.folder / "kept", run.folder / "moved")
         (run.folder / "kept").write_text("")

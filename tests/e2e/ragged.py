@@ -254,7 +254,7 @@ def test_rows_that_are_too_long_are_set_aside(folder):
     outcome = tundish("run", path)
     rows, _ = oracle()
     long = [row for row in column(1, rows) if len(row) > 30]
-    assert outcome.report["rows"]["quarantined"] == len(long), outcome.report["rows"]
+    assert outcome.report["rows"]["bad"] == len(long), outcome.report["rows"]
     for name, kept in (("x", long), ("z", [z for x, z in zip(column(1, rows), column(2, rows)) if len(x) > 30])):
         data = (folder / "aside" / f"{name}.0.npy").read_bytes()
         assert data.endswith(b"".join(kept)), name

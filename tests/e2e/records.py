@@ -216,7 +216,7 @@ def test_a_damaged_length_costs_one_record(folder):
         assert head(folder, "tfrecord", [path], "skip")[0] == rows[:lost] + rows[lost + 2:]
         graph_of(folder, "tfrecord", [str(path)], "on_error: skip")
         counts = run(folder)[0]["rows"]
-        assert (counts["fed"], counts["quarantined"]) == (len(rows) - 2, 1), counts
+        assert (counts["fed"], counts["bad"]) == (len(rows) - 2, 1), counts
 
 
 def test_the_length_of_a_row_is_that_of_its_content(folder):
@@ -339,7 +339,7 @@ def test_damage_in_a_compressed_file_is_a_bad_record_with_its_place(folder):
     assert [(line["epoch"], line["record"], line["row"]) for line in lines] == \
         [(0, 17, None), (0, 40, None), (1, 17, None), (1, 40, None)], lines
     assert lines[1]["offset"] == sum(map(len, parts)) and "stream is cut" in lines[1]["reason"], lines
-    assert report["rows"]["fed"] == 2 * 39 and report["rows"]["quarantined"] == 4, report["rows"]
+    assert report["rows"]["fed"] == 2 * 39 and report["rows"]["bad"] == 4, report["rows"]
 
 
 def test_a_compressed_file_is_read_from_its_start_only(folder):

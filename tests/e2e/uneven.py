@@ -305,7 +305,7 @@ class Drawn:
                     found.append(rows)
             steps += [(epoch, at == len(found) - 1, rows) for at, rows in enumerate(found)]
         copies = [self.copies(s) for stored in used for s in stored]
-        ledger = {"fed": sum(len(rows) for _, _, rows in steps), "dropped": dropped, "quarantined": 0}
+        ledger = {"fed": sum(len(rows) for _, _, rows in steps), "dropped": dropped, "bad": 0}
         if not unread:  # what `take` leaves unread is in no account; the simulator knows how much
             ledger |= {"read": len(copies) * self.epochs,
                        "added": self.epochs * sum(max(c - 1, 0) for c in copies),

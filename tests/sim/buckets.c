@@ -76,7 +76,7 @@ static void add_row(walk_t *walk, uint64_t id, bool added, tnd_position_t after)
     while (b + 1 < plan->bucket_count && length >= plan->bucket_bounds[b])
         b++;
     if (plan->bucket_bounded && b + 1 == plan->bucket_count) {
-        walk->unbooked.quarantined++;
+        walk->unbooked.bad++;
         walk->unbooked.read += !added;
         walk->unbooked.added += added;
         return;
@@ -118,7 +118,7 @@ static void walk_epoch(walk_t *walk, uint32_t epoch)
     for (uint64_t p = 0; p < plan->count[0]; p++) {
         int32_t made = sim_plan_made(plan, 0, epoch, p);
         gap.read += made <= 0;
-        gap.quarantined += made < 0;
+        gap.bad += made < 0;
         gap.filtered += made == 0;
         for (int32_t j = 0; j < made; j++) {
             tnd_position_t after = {.epoch = epoch, .index = p, .used = (uint32_t)j + 1};

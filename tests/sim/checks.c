@@ -169,7 +169,7 @@ static void account_rows(const sim_reference_t *reference, uint32_t lane, uint64
     uint64_t bad = reference->bad_before[lane][from + p];
     ledger->read += p + 1;
     ledger->filtered += filtered;
-    ledger->quarantined += bad;
+    ledger->bad += bad;
     ledger->added += before[p] - (p - filtered - bad) + rows - before[p] - 1;
 }
 
@@ -202,7 +202,7 @@ static void account(const sim_t *self, uint32_t lane, tnd_position_t at, tnd_led
         uint64_t bad = reference->bad_before[lane][e * stride + p];
         ledger->read += p;
         ledger->filtered += filtered;
-        ledger->quarantined += bad;
+        ledger->bad += bad;
         ledger->added += here - (p - filtered - bad);
     }
     if (at.used > 0) {
@@ -220,15 +220,15 @@ static void check_ledger(sim_t *self, const tnd_cursor_t *cursor, const tnd_ledg
         return;
     sim_violate(self,
                 "the ledger before step %llu says read %llu added %llu fed %llu filtered %llu "
-                "quarantined %llu dropped %llu padded %llu, but it is %llu %llu %llu %llu %llu "
+                "bad %llu dropped %llu padded %llu, but it is %llu %llu %llu %llu %llu "
                 "%llu %llu",
                 (unsigned long long)cursor->step, (unsigned long long)got->read,
                 (unsigned long long)got->added, (unsigned long long)got->fed,
-                (unsigned long long)got->filtered, (unsigned long long)got->quarantined,
+                (unsigned long long)got->filtered, (unsigned long long)got->bad,
                 (unsigned long long)got->dropped, (unsigned long long)got->padded,
                 (unsigned long long)expected->read, (unsigned long long)expected->added,
                 (unsigned long long)expected->fed, (unsigned long long)expected->filtered,
-                (unsigned long long)expected->quarantined, (unsigned long long)expected->dropped,
+                (unsigned long long)expected->bad, (unsigned long long)expected->dropped,
                 (unsigned long long)expected->padded);
 }
 

@@ -65,7 +65,7 @@ static void add_epoch(walk_t *walk, uint32_t epoch)
     for (uint64_t p = 0; p < plan->count[0]; p++) {
         int32_t made = sim_plan_made(plan, 0, epoch, p);
         walk->gap.read += made <= 0;
-        walk->gap.quarantined += made < 0;
+        walk->gap.bad += made < 0;
         walk->gap.filtered += made == 0;
         for (int32_t j = 0; j < made; j++) {
             tnd_position_t after = {.epoch = epoch, .index = p, .used = (uint32_t)j + 1};

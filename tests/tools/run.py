@@ -31,7 +31,7 @@ def test_the_report_says_what_was_done(folder):
     holds(out, "done: 8 steps, 200 rows, 2 epochs")
     told = json.loads((folder / "r.json").read_text())
     same(set(told), KEYS)
-    same(told["rows"], {"read": 200, "added": 0, "fed": 200, "filtered": 0, "quarantined": 0,
+    same(told["rows"], {"read": 200, "added": 0, "fed": 200, "filtered": 0, "bad": 0,
                         "dropped": 0})
     same((told["steps"], told["epochs"], told["seed"], told["chains"]), (8, 2, 7, {}))
     assert re.fullmatch("[0-9a-f]{32}", told["stream_digest"]), told
@@ -52,6 +52,26 @@ def test_the_report_says_what_was_done(folder):
     same([(edge["from"], edge["to"], edge["received"]["rows"]) for edge in told["look"]["runs"][0]["edges"]],
          [("read.0", "batch.0", 200), ("batch.0", "feed", 200)])
     same([p.name for p in folder.iterdir() if "tmp" in p.name], [])
+
+
+def test_three_reasons_of_bad_rows_are_three_lines_each_with_a_file(folder):
+    (folder / "rows.csv").write_text("".join(f"{i},{i}\n" for i in range(30)) + "1\none,1\n1,one\n")
+    (folder / "g.yaml").write_text(
+        "tundish: 1\nseed: 7\nactors:\n  read: {kind: reader, source: {csv: {files: rows.csv}}, epochs: 2}\n"
+        "  prep: {kind: preprocessor, on_error: skip, ops: [{decode_csv: {fields: {x: string, y: string}}},\n"
+        "         {to_number: {column: x, to: i32}}, {to_number: {column: y, to: i32}}]}\n"
+        "  batch: {kind: batcher, size: 5}\n  feed: {kind: feeder}\nlinks:\n  - read -> prep -> batch -> feed\n")
+    code, out, err = run("run", folder / "g.yaml", "--report", folder / "r.json", cwd=folder)
+    same(code, 0, err)
+    holds(out, "rows: 66 read, 0 filtered, 6 bad, 0 dropped")
+    told = json.loads((folder / "r.json").read_text())
+    for number in (1, 2, 3):
+        place = rf"record {29 + number} of (.*/)?rows.csv, at byte \d+"
+        assert re.search(rf"^bad: 2 by prep, operation {number}, `\w+`, such as {place}: ", out, re.M), out
+        reason, = [one for one in told["bad"] if f"operation {number}," in one["found_by"]]
+        assert reason["count"] == 2 and re.fullmatch(place, reason["place"]), told["bad"]
+    kept = told["look"]["runs"][0]["bad"]
+    same((kept["count"], sorted(one["count"] for one in kept["first"]), len(kept["newest"])), (6, [2, 2, 2], 6))
 
 
 def means(folder, replicas, epochs=2, rows=100, more=""):
@@ -119,11 +139,11 @@ def test_report_and_cursor_count_every_row_once(folder):
     code, out, err = run("cursor", folder / "kept")
     same(code, 0, err)
     holds(out, "next       step 7, step 2 of epoch 1\n",
-          "rows       224 fed; 132 read, 122 added, 10 filtered, 0 quarantined, 20 dropped\n",
+          "rows       224 fed; 132 read, 122 added, 10 filtered, 0 bad, 20 dropped\n",
           "lane 0     epoch 1, position 32\n", "models     1 replica, 7 bytes\n")
     same(run("run", path, *keep, "--resume", env=PLUGINS)[0], 0)
     same(json.loads((folder / "r.json").read_text())["rows"],
-         {"read": 200, "added": 180, "fed": 320, "filtered": 20, "quarantined": 0, "dropped": 40})
+         {"read": 200, "added": 180, "fed": 320, "filtered": 20, "bad": 0, "dropped": 40})
 
 
 def test_quiet_prints_nothing(folder):

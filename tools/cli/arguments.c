@@ -69,6 +69,8 @@ static const tnd_argument_t arguments[] = {
     {"--list", NULL, "lists indexes", TAKES(FLAG, list)},
     {"--remove", NULL, "removes indexes", TAKES(FLAG, remove)},
     {"--stream", NULL, "prints a line of JSON every --interval", TAKES(FLAG, stream)},
+    {"--bad", NULL, "shows the bad records of the run", TAKES(FLAG, bad)},
+    {"--restarts", NULL, "shows what was started again, and why", TAKES(FLAG, restarts)},
     {"--pages", NULL,
      "with --stream: prints copies of the statistics, for --via on another machine",
      TAKES(FLAG, pages)},

@@ -50,7 +50,7 @@ typedef struct {
     uint64_t seconds, minutes, seed; /* 0: not given */
     bool quiet, json, replicas, log_json, fed, requeue;
     bool dot, graph, html, man, all, trust_data, list, remove, beside, stream, pages, once,
-        read_only;
+        read_only, bad, restarts;
 } tnd_request_t;
 
 /*  Whether `name` is among its operands; true if there are none, which means all. */

@@ -53,7 +53,7 @@ const char *tnd_empty_run_text(const tnd_ledger_t *ledger, const tnd_batcher_opt
         const char *what;
     } parts[] = {
         {ledger->filtered, "filtered out"},
-        {ledger->quarantined, "bad"},
+        {ledger->bad, "bad"},
         {ledger->dropped, "dropped by the batcher"},
     };
     writer_t writer = {.text = text, .room = room};

@@ -18,5 +18,7 @@ void tnd_json_member(FILE *out, const char *key, const char *text);
 void tnd_json_number(FILE *out, double value);
 /*  128 bits as 32 hexadecimal digits in quotes; `words` low first. */
 void tnd_json_hash(FILE *out, const uint64_t words[2]);
+/*  The lines of a text, as the elements of an array. */
+void tnd_json_lines(FILE *out, const char *text);
 
 #endif

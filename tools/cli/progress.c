@@ -391,15 +391,15 @@ void tnd_progress_end(tnd_progress_t *self, bool drained)
     if (first->before_steps > 0)
         fprintf(self->out, "of these, %s steps before this run, which resumed after them\n",
                 tnd_grouped((double)first->before_steps, steps));
-    if (first->ledger.filtered + first->ledger.quarantined + first->ledger.dropped > 0)
-        fprintf(self->out,
-                "rows: %" PRIu64 " read, %" PRIu64 " filtered, %" PRIu64 " quarantined, %" PRIu64
-                " dropped\n",
-                first->ledger.read, first->ledger.filtered, first->ledger.quarantined,
-                first->ledger.dropped);
+    if (first->ledger.filtered + first->ledger.bad + first->ledger.dropped > 0)
+        fprintf(
+            self->out,
+            "rows: %" PRIu64 " read, %" PRIu64 " filtered, %" PRIu64 " bad, %" PRIu64 " dropped\n",
+            first->ledger.read, first->ledger.filtered, first->ledger.bad, first->ledger.dropped);
     for (uint32_t i = 0; i < first->reason_count; i++)
-        fprintf(self->out, "bad: %" PRIu64 " by %s, such as: %s\n", first->reasons[i].count,
-                first->reasons[i].who, first->reasons[i].first);
+        fprintf(self->out, "bad: %" PRIu64 " by %s, such as%s%s: %s\n", first->reasons[i].count,
+                first->reasons[i].who, first->reasons[i].where[0] != '\0' ? " " : "",
+                first->reasons[i].where, first->reasons[i].first);
     if (first->steps == 0 && !drained)
         warn_of_empty_run(self, &first->ledger);
     for (uint32_t c = 0; c < self->summary->plan->chain_count; c++) {

@@ -113,8 +113,8 @@ static void print_text(const tnd_manifest_t *manifest, const tnd_data_table_t *t
     printf("next       step %" PRIu64 ", step %" PRIu64 " of epoch %" PRIu32 "\n", cursor->step,
            cursor->step_of_epoch, cursor->epoch);
     printf("rows       %" PRIu64 " fed; %" PRIu64 " read, %" PRIu64 " added, %" PRIu64
-           " filtered, %" PRIu64 " quarantined, %" PRIu64 " dropped\n",
-           ledger->fed, ledger->read, ledger->added, ledger->filtered, ledger->quarantined,
+           " filtered, %" PRIu64 " bad, %" PRIu64 " dropped\n",
+           ledger->fed, ledger->read, ledger->added, ledger->filtered, ledger->bad,
            ledger->dropped);
     printf("stream     %s\n", digest);
     printf("graph      %s, seed %" PRIu64 "\n", graph, cursor->seed);
@@ -152,10 +152,10 @@ static void print_json(const tnd_manifest_t *manifest, const tnd_data_table_t *t
            ",\"seed\":%" PRIu64,
            cursor->step, cursor->step_of_epoch, cursor->epoch, cursor->seed);
     printf(",\"rows\":{\"read\":%" PRIu64 ",\"added\":%" PRIu64 ",\"fed\":%" PRIu64
-           ",\"filtered\":%" PRIu64 ",\"quarantined\":%" PRIu64 ",\"dropped\":%" PRIu64
+           ",\"filtered\":%" PRIu64 ",\"bad\":%" PRIu64 ",\"dropped\":%" PRIu64
            ",\"padded\":%" PRIu64 "}",
-           ledger->read, ledger->added, ledger->fed, ledger->filtered, ledger->quarantined,
-           ledger->dropped, ledger->padded);
+           ledger->read, ledger->added, ledger->fed, ledger->filtered, ledger->bad, ledger->dropped,
+           ledger->padded);
     digest_text(cursor->digest, text);
     printf(",\"stream_digest\":\"%s\"", text);
     digest_text(cursor->graph, text);

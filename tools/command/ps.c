@@ -18,6 +18,7 @@
 #include "tools/remote/remote_look.h"
 #include "tools/report/absent_run.h"
 #include "tools/report/run_json.h"
+#include "tools/report/run_notes_report.h"
 #include "tools/report/run_view.h"
 
 /*  The time between the two inspections from which rates are computed. */
@@ -142,10 +143,6 @@ static void print_place(const tnd_inspected_t *process)
            left[0] != '\0' ? "; " : "", left);
 }
 
-/* --- as JSON ---------------------------------------------------------------------------------- */
-
-/* --- the command ------------------------------------------------------------------------------ */
-
 typedef struct {
     const tnd_request_t *request; /* its operands are the runs to show; none: all */
     bool json, first, any;
@@ -254,7 +251,7 @@ static void print_json(sheet_t *sheet, const tnd_inspection_t *before,
     print_runs(sheet, after);
     show_all(sheet, before, after);
     fputs("],\"unread\":[", stdout);
-    tnd_run_json_lines(stdout, unread(sheet->request, before, after));
+    tnd_json_lines(stdout, unread(sheet->request, before, after));
     fputs("]}\n", stdout);
 }
 
@@ -279,6 +276,54 @@ static void print_table(sheet_t *sheet, const tnd_inspection_t *before,
     free(sheet->rows.rows);
 }
 
+/* --- what a run keeps ------------------------------------------------------------------------- */
+
+/*  Bad records or restarts of the runs that the operands name. */
+static void print_notes(const tnd_request_t *request, const tnd_inspection_t *look)
+{
+    bool any = false;
+    if (request->json)
+        printf("{\"schema\":%d,\"runs\":[", TND_RUN_JSON_SCHEMA);
+    for (uint32_t p = 0; p < look->count; p++) {
+        const tnd_inspected_t *process = &look->processes[p];
+        bool leads = tnd_inspection_leader(look, process) == process;
+        if (!leads || process->record.notes == NULL || !tnd_request_names(request, process->run))
+            continue;
+        if (request->json) {
+            tnd_json_begin(stdout, any, "run", process->run);
+            printf(",\"session\":\"%" PRIx64 "\",\"pid\":%d", process->session, process->process);
+        }
+        for (int kind = 0; kind < TND_RUN_NOTES_KINDS; kind++) {
+            if (!(kind == TND_RUN_NOTES_BAD ? request->bad : request->restarts))
+                continue;
+            if (request->json)
+                tnd_run_notes_json(stdout, process, (tnd_run_notes_kind_t)kind, look->now_ns);
+            else
+                tnd_run_notes_print(stdout, process, (tnd_run_notes_kind_t)kind, look->now_ns);
+        }
+        if (request->json)
+            putchar('}');
+        any = true;
+    }
+    if (request->json)
+        fputs("]}\n", stdout);
+}
+
+/* --- the command ------------------------------------------------------------------------------ */
+
+static void print_once(sheet_t *sheet, const tnd_inspection_t *before,
+                       const tnd_inspection_t *after)
+{
+    for (uint32_t p = 0; p < after->count; p++)
+        sheet->any = sheet->any || tnd_request_names(sheet->request, after->processes[p].run);
+    if (sheet->request->bad || sheet->request->restarts)
+        print_notes(sheet->request, after);
+    else if (sheet->json)
+        print_json(sheet, before, after);
+    else
+        print_table(sheet, before, after);
+}
+
 static int once(const tnd_request_t *request, tnd_remote_hosts_t *hosts)
 {
     sheet_t sheet = {.request = request, .json = request->json, .first = true};
@@ -287,10 +332,7 @@ static int once(const tnd_request_t *request, tnd_remote_hosts_t *hosts)
         nanosleep(&pause_between, NULL);
         after = look(request, hosts);
     }
-    if (sheet.json)
-        print_json(&sheet, before, after);
-    else
-        print_table(&sheet, before, after);
+    print_once(&sheet, before, after);
     int code = request->leader != NULL && !sheet.any ? TND_EXIT_FAILED : TND_EXIT_OK;
     for (size_t i = 0; i < request->file_count; i++) {
         const char *run = request->files[i];
@@ -350,6 +392,8 @@ static int ps(const tnd_request_t *request)
     if (interval != NULL && (tnd_quantity_duration(interval, &interval_ns) != TND_QUANTITY_OK ||
                              interval_ns < interval_min_ns || interval_ns > interval_max_ns))
         return tnd_usage_error("ps", "--interval takes a time from 10ms to 1h, not '%s'", interval);
+    if ((request->bad || request->restarts) && (request->stream || request->pages))
+        return tnd_usage_error("ps", "--bad and --restarts cannot be combined with --stream");
     if (request->pages && (!request->stream || request->via != NULL || request->leader != NULL ||
                            request->file_count > 0))
         return tnd_usage_error("ps", "--pages needs --stream, without --leader, --via or RUN");
@@ -369,8 +413,8 @@ const tnd_command_t tnd_command_ps = {
     .name = "ps",
     .operands = "[RUN...]",
     .summary = "shows every actor of the runs on this machine, and what it waits for",
-    .arguments = (const char *const[]){"--interval", "--json", "--leader", "--pages", "--stream",
-                                       "--via", NULL},
+    .arguments = (const char *const[]){"--bad", "--interval", "--json", "--leader", "--pages",
+                                       "--restarts", "--stream", "--via", NULL},
     .details =
         "Reads the statistics in shared memory only, so actors that hang or were stopped are\n"
         "shown too.  A line per actor:\n"
@@ -399,6 +443,16 @@ const tnd_command_t tnd_command_ps = {
         "work without computing), run_queue (no processor is free), other.  It also has the\n"
         "histograms, operations, options and file of each actor, and the memory of each process\n"
         "beside the most that `tundish explain` expects.\n"
+        "\n"
+        "--bad shows, instead of the table, the bad records of each run: how many, for each actor "
+        "and\n"
+        "operation that found some how many these were and the first with its file, and the "
+        "newest\n"
+        "16.  --restarts shows likewise which hosts and actors were started again, at which step "
+        "and\n"
+        "why.  A run keeps them until it ends, also in `look` of its --report.  `bad` and "
+        "`restarts` of\n"
+        "--json are the same.\n"
         "\n"
         "--stream prints such an object on a line of its own every --interval, by default 500 ms,\n"
         "until the reader closes stdout.  Rates are those since the previous line.  It also waits\n"

@@ -36,13 +36,13 @@ static void print_chain(const tnd_run_summary_chain_t *chain, FILE *out)
     uint64_t digest[2] = {chain->digest.low, chain->digest.high};
     fprintf(out,
             "\"rows\":{\"read\":%" PRIu64 ",\"added\":%" PRIu64 ",\"fed\":%" PRIu64
-            ",\"filtered\":%" PRIu64 ",\"quarantined\":%" PRIu64 ",\"dropped\":%" PRIu64
-            "},\"bad\":[",
-            rows->read, rows->added, rows->fed, rows->filtered, rows->quarantined, rows->dropped);
+            ",\"filtered\":%" PRIu64 ",\"bad\":%" PRIu64 ",\"dropped\":%" PRIu64 "},\"bad\":[",
+            rows->read, rows->added, rows->fed, rows->filtered, rows->bad, rows->dropped);
     for (uint32_t i = 0; i < chain->reason_count; i++) {
         const tnd_reason_t *reason = &chain->reasons[i];
         fprintf(out, "%s{\"count\":%" PRIu64 ",\"found_by\":", i > 0 ? "," : "", reason->count);
         tnd_json_text(out, reason->who);
+        tnd_json_member(out, "place", reason->where[0] != '\0' ? reason->where : NULL);
         tnd_json_member(out, "first", reason->first);
         fputc('}', out);
     }

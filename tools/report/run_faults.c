@@ -4,6 +4,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "runtime/notes/page_text.h"
+#include "tools/report/run_notes_report.h"
 #include "tools/report/wait_chain.h"
 
 /*  A control thread that has not run for so long hangs: it wakes up at least once a second. */
@@ -343,18 +345,40 @@ static void find_unwritten(const tnd_inspected_t *process, tnd_verdict_t *verdic
     tnd_verdict_add(verdict, &fault);
 }
 
+/*  A line for each reason, each with a place. */
+static void say_reasons(const tnd_inspected_t *process, tnd_fault_t *fault)
+{
+    const tnd_run_notes_t *notes = process->record.notes;
+    char line[sizeof fault->details];
+    size_t used = 0;
+    for (unsigned s = 0; notes != NULL && s < TND_RUN_NOTES_SUBJECTS; s++) {
+        if (!tnd_run_notes_reason(&notes[TND_RUN_NOTES_BAD], s, line, sizeof line))
+            continue;
+        if (fault->evidence[0] == '\0') {
+            snprintf(fault->evidence, sizeof fault->evidence, "%s", line);
+            continue;
+        }
+        int size = snprintf(fault->details + used, sizeof fault->details - used, "%s\n", line);
+        if (size < 0 || used + (size_t)size >= sizeof fault->details) {
+            fault->details[used] = '\0';
+            return;
+        }
+        used += (size_t)size;
+    }
+}
+
 static void find_bad_rows(const tnd_inspected_t *process, tnd_verdict_t *verdict)
 {
     const tnd_run_page_t *page = leader_page(process);
-    if (page == NULL || (double)page->quarantined <= bad_share * (double)page->read)
+    if (page == NULL || (double)page->bad <= bad_share * (double)page->read)
         return;
     tnd_fault_t fault;
     tnd_seen_t who = {process, NULL};
     tnd_fault_of(&fault, TND_CAUSE_BAD_ROWS, &who, NULL);
     snprintf(fault.text, sizeof fault.text,
              "%.3g %% of the rows read are bad and not fed: %" PRIu64 " of %" PRIu64,
-             100 * (double)page->quarantined / (double)page->read, page->quarantined, page->read);
-    tnd_page_text_read(page->first_bad, TND_PAGE_WHY_WORDS, fault.evidence);
+             100 * (double)page->bad / (double)page->read, page->bad, page->read);
+    say_reasons(process, &fault);
     strcpy(fault.action, "correct the data, or end such runs by `max_bad:` of the reader");
     tnd_verdict_add(verdict, &fault);
 }

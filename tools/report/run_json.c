@@ -6,9 +6,11 @@
 #include <string.h>
 
 #include "runtime/base/allocation.h"
+#include "runtime/notes/page_text.h"
 #include "runtime/observe/process.h"
 #include "runtime/observe/tuning.h"
 #include "tools/cli/json.h"
+#include "tools/report/run_notes_report.h"
 
 static const char *const state_names[] = {"new",     "running", "working",
                                           "waiting", "ended",   "failed"};
@@ -151,16 +153,15 @@ static void print_session(FILE *out, const tnd_run_record_t *record, bool killed
     print_left(out, "run_left_seconds", killed ? 0 : page->run_left_ns);
     fprintf(out,
             ",\"ledger_rows\":{\"read\":%" PRIu64 ",\"added\":%" PRIu64 ",\"fed\":%" PRIu64
-            ",\"filtered\":%" PRIu64 ",\"quarantined\":%" PRIu64 ",\"dropped\":%" PRIu64
+            ",\"filtered\":%" PRIu64 ",\"bad\":%" PRIu64 ",\"dropped\":%" PRIu64
             ",\"padded\":%" PRIu64 "}",
-            page->read, page->added, page->fed, page->filtered, page->quarantined, page->dropped,
+            page->read, page->added, page->fed, page->filtered, page->bad, page->dropped,
             page->padded);
     print_metrics(out, page);
     fprintf(out, ",\"checkpoint_steps\":%" PRIu64, page->checkpoint_step);
     print_age(out, "checkpoint_age_seconds", page->checkpoint_ns, now);
     fprintf(out, ",\"checkpoints_failed\":%" PRIu64, page->unwritten);
     print_why(out, "checkpoint_failure", page->unwritten > 0, page->unwritten_why);
-    print_why(out, "first_bad", page->quarantined > 0, page->first_bad);
     fprintf(out, ",\"metrics_lines_dropped\":%" PRIu64, page->metrics_dropped);
     print_age(out, "metrics_waiting_seconds", page->metrics_waits_ns, now);
 }
@@ -285,6 +286,8 @@ void tnd_run_json_run(FILE *out, const tnd_inspection_t *look, const tnd_inspect
     print_hosts(out, &leader->record, look->now_ns);
     print_edges(out, look, leader);
     print_log(out, &leader->record, look->now_ns);
+    tnd_run_notes_json(out, leader, TND_RUN_NOTES_BAD, look->now_ns);
+    tnd_run_notes_json(out, leader, TND_RUN_NOTES_RESTARTS, look->now_ns);
     const tnd_run_page_t *page = leader->record.page;
     fprintf(out, ",\"control\":\"%s\"", control_names[page->control]);
     print_age(out, "control_seconds", page->control_ns, look->now_ns);
@@ -549,16 +552,4 @@ void tnd_run_json_process(FILE *out, const tnd_inspection_t *before, const tnd_i
                            tnd_run_json_rate(before, after, process, page));
     }
     fputs("]}", out);
-}
-
-void tnd_run_json_lines(FILE *out, const char *text)
-{
-    bool any = false;
-    for (const char *at = text; *at != '\0'; at += strcspn(at, "\n") + 1) {
-        char *line = tnd_format_string("%.*s", (int)strcspn(at, "\n"), at);
-        fputs(any ? "," : "", out);
-        tnd_json_text(out, line);
-        free(line);
-        any = true;
-    }
 }

@@ -22,8 +22,6 @@ void tnd_run_json_waits(FILE *out, const tnd_statistics_t *page, const char *bef
 /*  Seconds that an actor has been in its state; waking up without work does not end a wait. */
 double tnd_run_json_since(const tnd_statistics_t *page, uint64_t now);
 
-/*  The lines of a text, as the elements of an array. */
-void tnd_run_json_lines(FILE *out, const char *text);
 /*  The run that `process` belongs to: its session, hosts, edges and log. */
 void tnd_run_json_run(FILE *out, const tnd_inspection_t *look, const tnd_inspected_t *process);
 /*  Rows per second of an actor of `process` between two inspections; 0 if it was killed. */

@@ -61,16 +61,23 @@ void tnd_verdict_add(tnd_verdict_t *self, const tnd_fault_t *fault)
     memcpy(&self->faults[at], fault, sizeof *fault);
 }
 
+static void print_fault(const tnd_fault_t *fault, FILE *out)
+{
+    bool aside = fault->evidence[0] != '\0' && fault->details[0] == '\0';
+    fprintf(out, "  %s: %s%s%s%s%s%s\n", tnd_cause_name(fault->cause), fault->text,
+            aside ? " (" : "", aside ? fault->evidence : "", aside ? ")" : "",
+            fault->action[0] != '\0' ? "; " : "", fault->action);
+    if (fault->details[0] != '\0')
+        fprintf(out, "    %s\n", fault->evidence);
+    for (const char *at = fault->details; *at != '\0'; at += strcspn(at, "\n") + 1)
+        fprintf(out, "    %.*s\n", (int)strcspn(at, "\n"), at);
+}
+
 void tnd_verdict_print(const tnd_verdict_t *self, FILE *out)
 {
     fprintf(out, "%s\n", self->sentence);
-    for (uint32_t i = 0; i < self->fault_count; i++) {
-        const tnd_fault_t *fault = &self->faults[i];
-        fprintf(out, "  %s: %s%s%s%s%s%s\n", tnd_cause_name(fault->cause), fault->text,
-                fault->evidence[0] != '\0' ? " (" : "", fault->evidence,
-                fault->evidence[0] != '\0' ? ")" : "", fault->action[0] != '\0' ? "; " : "",
-                fault->action);
-    }
+    for (uint32_t i = 0; i < self->fault_count; i++)
+        print_fault(&self->faults[i], out);
     for (uint32_t i = 0; self->state == TND_RUN_KILLED && i < self->hop_count; i++) {
         const tnd_hop_t *hop = &self->hops[i];
         fprintf(out, "  %s on host %s %s%s\n", hop->actor, hop->host,
@@ -108,7 +115,9 @@ static void write_fault(FILE *out, const tnd_fault_t *fault, bool first)
     write_text(out, "text", fault->text);
     write_text(out, "evidence", fault->evidence);
     write_text(out, "action", fault->action);
-    fputs("}", out);
+    fputs(",\"details\":[", out);
+    tnd_json_lines(out, fault->details);
+    fputs("]}", out);
 }
 
 static void write_limit(FILE *out, const tnd_limit_t *limit)

@@ -57,8 +57,9 @@ typedef struct {
     bool elsewhere;                       /* its process is on another machine */
     uint64_t since_ns;                    /* for how long; 0: not known */
     char text[384];                       /* a sentence */
-    char evidence[384];                   /* what shows it; "": the sentence says all */
+    char evidence[640];                   /* what shows it; "": the sentence says all */
     char action[256];                     /* what to do; "": nothing */
+    char details[1024];                   /* more evidence: lines, each with its end */
 } tnd_fault_t;
 
 /*  X(name, text): what bounds the rate. */

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "tools/cli/json.h"
 #include "tools/report/run_json.h"
 
 void tnd_watched_run_begin(tnd_watched_run_t *self, const char *name, tnd_remote_hosts_t *hosts,
@@ -152,7 +153,7 @@ void tnd_watched_run_json(const tnd_watched_run_t *self, FILE *out)
         any = true;
     }
     fputs("],\"unread\":[", out);
-    tnd_run_json_lines(out, self->after->unread);
+    tnd_json_lines(out, self->after->unread);
     fputs("]", out);
 }
 

@@ -66,7 +66,7 @@ function showTiles(model) {
         tile("left", "time left", time(run.run_left_seconds ?? run.epoch_left_seconds),
              run.run_left_seconds !== null ? `of this epoch ${time(run.epoch_left_seconds)}` :
              run.epoch_left_seconds !== null ? "of this epoch" : "not known yet");
-    const left = ledger.filtered + ledger.quarantined + ledger.dropped;
+    const left = ledger.filtered + ledger.bad + ledger.dropped;
     tile("rows", "rows fed", count(report ? ledger.fed : run.rows), left > 0 ? `${count(left)} left out` : "none left out");
     if (report)
         tile("seconds", "took", time(report.seconds), report.versions ? `tundish ${report.versions.tundish}` : "");
@@ -481,7 +481,7 @@ function showAccount(model) {
         return;
     const rows = report.rows;
     const pairs = [["rows read", count(rows.read)], ["rows fed", count(rows.fed)], ["filtered", count(rows.filtered)],
-                   ["quarantined", count(rows.quarantined)], ["dropped", count(rows.dropped)], ["stream digest", report.stream_digest],
+                   ["bad", count(rows.bad)], ["dropped", count(rows.dropped)], ["stream digest", report.stream_digest],
                    ["model digest", report.model_digest], ["seed", String(report.seed)],
                    ...Object.entries(report.chains).map(([name, chain]) => [`rows fed to ${name}`, count(chain.rows.fed)]),
                    ...Object.entries(report.labels ?? {}).map(([name, labels]) => [`labels of ${name}`,

@@ -184,12 +184,9 @@ static void write_run_words(const page_t *self)
         const struct {
             const char *name;
             uint64_t rows;
-        } accounts[] = {{"read", page->read},
-                        {"added", page->added},
-                        {"fed", page->fed},
-                        {"filtered", page->filtered},
-                        {"quarantined", page->quarantined},
-                        {"dropped", page->dropped},
+        } accounts[] = {{"read", page->read},    {"added", page->added},
+                        {"fed", page->fed},      {"filtered", page->filtered},
+                        {"bad", page->bad},      {"dropped", page->dropped},
                         {"padded", page->padded}};
         for (size_t a = 0; a < sizeof accounts / sizeof accounts[0]; a++) {
             begin(self, "run_rows_total", run->run);

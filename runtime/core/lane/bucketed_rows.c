@@ -133,13 +133,13 @@ static bool add(tnd_bucketed_rows_t *self, const tnd_joined_head_t *head, tnd_bu
     self->begun = true;
     tnd_joined_rows_move(self->joined, &booked);
     bool added = booked.added > 0;
-    unbooked->read += booked.filtered + booked.quarantined;
+    unbooked->read += booked.filtered + booked.bad;
     unbooked->filtered += booked.filtered;
-    unbooked->quarantined += booked.quarantined;
+    unbooked->bad += booked.bad;
     if (is_bad(self, length)) {
         unbooked->read += !added;
         unbooked->added += added;
-        unbooked->quarantined++;
+        unbooked->bad++;
         self->bad = self->joined->position;
         self->bad.index -= self->bad.used == 0;
         self->has_bad = true;

@@ -98,7 +98,7 @@ bool tnd_joined_rows_head(const tnd_joined_rows_t *self, tnd_joined_head_t *head
 static void book_gap(tnd_ledger_t *ledger, uint64_t positions, uint64_t bad)
 {
     ledger->read += positions;
-    ledger->quarantined += bad;
+    ledger->bad += bad;
     ledger->filtered += positions - bad;
 }
 

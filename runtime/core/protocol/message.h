@@ -91,7 +91,7 @@ typedef struct {
     bool end;         /* the epoch has no position from first + count on */
     uint32_t bad_count;
     const uint32_t *origin; /* a row: its position less `first`, ascending; NULL: row i from i */
-    const uint32_t *bad;    /* ascending offsets of quarantined positions; NULL if none */
+    const uint32_t *bad;    /* ascending offsets of bad positions; NULL if none */
     /*  The lengths of a ragged column, which the join needs to make batches: of each row.  `measured`:
      *  the number of that column, plus 1; 0: none is needed.  NULL also without rows. */
     const uint64_t *lengths;

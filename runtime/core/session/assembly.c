@@ -61,8 +61,8 @@ tnd_status_t tnd_assembly_reaches(const tnd_assembly_t *self, uint64_t step, tnd
 static bool same_ledger(const tnd_ledger_t *a, const tnd_ledger_t *b)
 {
     return a->read == b->read && a->added == b->added && a->fed == b->fed &&
-           a->filtered == b->filtered && a->quarantined == b->quarantined &&
-           a->dropped == b->dropped && a->padded == b->padded;
+           a->filtered == b->filtered && a->bad == b->bad && a->dropped == b->dropped &&
+           a->padded == b->padded;
 }
 
 /*  Positions, ranks and epochs never go back from one cursor to the next. */
@@ -216,10 +216,10 @@ static tnd_status_t add_up(const tnd_assembly_t *self, const tnd_ledger_t *more,
         return TND_OK;
     return tnd_fail(error,
                     "the account of rows does not balance after step %llu: read %llu + added %llu, "
-                    "but fed %llu + filtered %llu + quarantined %llu + dropped %llu",
+                    "but fed %llu + filtered %llu + bad %llu + dropped %llu",
                     (unsigned long long)self->cursor.step, (unsigned long long)ledger->read,
                     (unsigned long long)ledger->added, (unsigned long long)ledger->fed,
-                    (unsigned long long)ledger->filtered, (unsigned long long)ledger->quarantined,
+                    (unsigned long long)ledger->filtered, (unsigned long long)ledger->bad,
                     (unsigned long long)ledger->dropped);
 }
 

@@ -39,7 +39,7 @@ static void list_numbers(tnd_cursor_t *self, uint64_t *numbers[NUMBERS])
         &self->step,       &self->step_of_epoch, &self->rank,      &self->seed,
         &self->graph[0],   &self->graph[1],      &self->data,      &self->digest[0],
         &self->digest[1],  &ledger->read,        &ledger->added,   &ledger->fed,
-        &ledger->filtered, &ledger->quarantined, &ledger->dropped, &ledger->padded,
+        &ledger->filtered, &ledger->bad,         &ledger->dropped, &ledger->padded,
     };
     memcpy(numbers, all, sizeof all);
 }

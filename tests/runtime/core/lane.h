@@ -139,7 +139,7 @@ static inline tnd_ledger_t lane_ledger(const lane_t *self, tnd_position_t to)
             if (epoch == to.epoch && index == to.index)
                 rows = (int)to.used;
             ledger.read++;
-            ledger.quarantined += rows == LANE_BAD;
+            ledger.bad += rows == LANE_BAD;
             ledger.filtered += rows == 0;
             ledger.fed += rows > 0 ? (uint64_t)rows : 0;
             ledger.added += rows > 1 ? (uint64_t)rows - 1 : 0;

@@ -21,7 +21,7 @@ Test(empty_run, names_what_became_of_the_rows)
     const tnd_batcher_options_t keep = {.size = 8};
     expect_text(&(tnd_ledger_t){0}, &keep, "the source gave no rows");
     expect_text(&(tnd_ledger_t){.read = 1, .filtered = 1}, &keep, "1 row was filtered out");
-    expect_text(&(tnd_ledger_t){.read = 2001, .filtered = 1500, .quarantined = 501}, &keep,
+    expect_text(&(tnd_ledger_t){.read = 2001, .filtered = 1500, .bad = 501}, &keep,
                 "1,500 rows were filtered out, 501 rows were bad");
 }
 

@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "run_fixture.h"
+#include "runtime/notes/page_text.h"
 
 TestSuite(bottleneck, .init = begin);
 
@@ -338,18 +339,27 @@ Test(bottleneck, more_than_one_bad_row_in_a_hundred_is_a_fault)
 {
     tnd_run_page_t *page = flows_by_the_page();
     page->read = 5000;
-    page->quarantined = 50;
-    tnd_page_text_write(page->first_bad, TND_PAGE_WHY_WORDS,
-                        "record 17 of rows.csv is bad: field 2 is empty");
+    page->bad = 50;
+    static tnd_run_notes_t notes[TND_RUN_NOTES_KINDS];
+    processes[0].record.notes = notes;
+    tnd_run_notes_t *bad = &notes[TND_RUN_NOTES_BAD];
+    tnd_run_notes_add(bad, "prep, operation 1", "record 17 of a.csv", "field 2 is empty", now_ns);
+    tnd_run_notes_add(bad, "prep, operation 2", "record 3 of b.csv", "it has no end", now_ns);
+    tnd_run_notes_add(bad, "read", "record 9 of c.csv", "a quote is open", now_ns);
+    tnd_run_notes_add(bad, "read", "record 12 of c.csv", "a quote is open", now_ns);
+    tnd_run_notes_count(bad, "prep, operation 1", 48);
     tnd_bottleneck_judge(&before, &after, &processes[0], &verdict);
     cr_assert_eq(verdict.state, TND_RUN_FLOWS, "one in a hundred");
-    page->quarantined = 51;
+    page->bad = 51;
     tnd_bottleneck_judge(&before, &after, &processes[0], &verdict);
     cr_assert_eq(verdict.state, TND_RUN_SLOW);
     cr_assert_str_eq(fault(TND_CAUSE_BAD_ROWS)->text,
                      "1.02 % of the rows read are bad and not fed: 51 of 5000");
     cr_assert_str_eq(fault(TND_CAUSE_BAD_ROWS)->evidence,
-                     "record 17 of rows.csv is bad: field 2 is empty");
+                     "48 by prep, operation 1, such as record 17 of a.csv: field 2 is empty");
+    cr_assert_str_eq(fault(TND_CAUSE_BAD_ROWS)->details,
+                     "1 by prep, operation 2, such as record 3 of b.csv: it has no end\n"
+                     "2 by read, such as record 9 of c.csv: a quote is open\n");
 }
 
 Test(bottleneck, checkpoints_that_fail_are_a_fault_until_one_is_written)

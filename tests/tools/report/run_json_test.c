@@ -8,11 +8,13 @@
 #include "runtime/base/allocation.h"
 #include "runtime/core/protocol/effect.h"
 #include "runtime/observe/observer.h"
+#include "runtime/notes/page_text.h"
 
 #define MS UINT64_C(1000000)
 #define SECOND (1000 * MS)
 
-static const tnd_pages_shape_t shape = {.actors = 2, .hosts = 1, .edges = 1};
+static const tnd_pages_shape_t shape = {
+    .actors = 2, .hosts = 1, .edges = 1, .notes = TND_RUN_NOTES_KINDS};
 static tnd_inspected_t process;
 static tnd_inspection_t look;
 static char *text;
@@ -54,7 +56,7 @@ static void fill_page(tnd_run_page_t *page)
     page->added = 7;
     page->fed = 8;
     page->filtered = 9;
-    page->quarantined = 10;
+    page->bad = 10;
     page->dropped = 11;
     page->padded = 12;
     page->metric_count = 1;
@@ -64,7 +66,6 @@ static void fill_page(tnd_run_page_t *page)
     page->checkpoint_ns = 90 * SECOND;
     page->unwritten = 3;
     tnd_page_text_write(page->unwritten_why, TND_PAGE_WHY_WORDS, "full");
-    tnd_page_text_write(page->first_bad, TND_PAGE_WHY_WORDS, "record 2 of a.csv is bad");
     page->metrics_dropped = 14;
     page->metrics_waits_ns = 99 * SECOND + 750 * MS;
     page->control = TND_CONTROL_WORKS;
@@ -96,6 +97,9 @@ static void fill_rest(const tnd_run_record_t *record)
     edge->ends[0].credit_given = 25;
     edge->ends[0].round_trip_ns = 1500;
     tnd_run_record_log(record, TND_LOG_WARNING, "a", "read", "slow", 98 * SECOND);
+    tnd_run_notes_add(&record->notes[TND_RUN_NOTES_BAD], "prep", "record 2 of a.csv", "it is short",
+                      99 * SECOND);
+    tnd_run_notes_count(&record->notes[TND_RUN_NOTES_BAD], "prep", 10);
 }
 
 static const char *print(void)
@@ -116,9 +120,9 @@ Test(run_json, every_member_of_a_run)
         "\"since_seconds\":2.500,\"age_seconds\":60.000,\"outcome\":null,\"waiting_for\":[],"
         "\"paused\":null,\"chain\":\"feed\",\"chains\":1,\"lanes\":1,\"rewinds\":2,\"epoch\":3,"
         "\"steps\":4,\"rows\":5,\"ledger_rows\":{\"read\":6,\"added\":7,\"fed\":8,\"filtered\":9,"
-        "\"quarantined\":10,\"dropped\":11,\"padded\":12},\"metrics\":{\"loss\":0.125},"
+        "\"bad\":10,\"dropped\":11,\"padded\":12},\"metrics\":{\"loss\":0.125},"
         "\"checkpoint_steps\":13,\"checkpoint_age_seconds\":10.000,\"checkpoints_failed\":3,"
-        "\"checkpoint_failure\":\"full\",\"first_bad\":\"record 2 of a.csv is bad\","
+        "\"checkpoint_failure\":\"full\","
         "\"metrics_lines_dropped\":14,"
         "\"metrics_waiting_seconds\":0.250,\"hosts\":[{\"name\":\"a\",\"address\":\"10.0.0.1\","
         "\"presence\":\"up\",\"since_seconds\":40.000,\"waited_for\":false,\"pid\":7,"
@@ -131,7 +135,13 @@ Test(run_json, every_member_of_a_run)
         "\"rows\":0,\"bytes\":0,\"connections_lost\":0,\"up_seconds\":null,"
         "\"credit_used_blocks\":null,\"credit_given_blocks\":null,\"credit_used_bytes\":null,"
         "\"credit_given_bytes\":null,\"round_trip_seconds\":null}}],\"log\":[{\"text\":\"a read "
-        "slow\",\"level\":\"warning\",\"age_seconds\":2.000}],\"control\":\"works\","
+        "slow\",\"level\":\"warning\",\"age_seconds\":2.000}],\"bad\":{\"count\":10,"
+        "\"first\":[{\"found_by\":\"prep\",\"place\":\"record 2 of a.csv\",\"reason\":\"it is "
+        "short\","
+        "\"age_seconds\":1.000,\"count\":10}],\"newest\":[{\"found_by\":\"prep\",\"place\":"
+        "\"record 2 of "
+        "a.csv\",\"reason\":\"it is short\",\"age_seconds\":1.000}]},\"restarts\":{\"count\":0,"
+        "\"first\":[],\"newest\":[]},\"control\":\"works\","
         "\"control_seconds\":0.001}");
 }
 

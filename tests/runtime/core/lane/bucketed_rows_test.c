@@ -147,8 +147,7 @@ Test(bucketed_rows, a_row_that_is_too_long_is_reported_and_left_out)
     cr_assert(eq(u64, place.index, 7));
     cr_assert(tnd_bucketed_rows_bad(world.rows, &place) == false);
     expect_batch(&world, true, 3, false, 0, 2, &(tnd_ledger_t){.read = 3, .fed = 3});
-    expect_batch(&world, true, 1, true, 0, 3,
-                 &(tnd_ledger_t){.read = 2, .fed = 1, .quarantined = 1});
+    expect_batch(&world, true, 1, true, 0, 3, &(tnd_ledger_t){.read = 2, .fed = 1, .bad = 1});
     tnd_bucketed_rows_close(world.rows, false, &left);
     cr_assert(eq(u64, left.read, 0));
     free(world.memory);

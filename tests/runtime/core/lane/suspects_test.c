@@ -87,7 +87,7 @@ Test(suspects, a_row_that_kills_its_workers_is_found_and_only_that_row_is_bad)
         while (tnd_joined_rows_head(tnd_order_rows(world.order), &head))
             tnd_joined_rows_take(tnd_order_rows(world.order), head.rows, &world.ledger);
         tnd_order_close(world.order, 0, &world.ledger);
-        cr_assert_eq(world.ledger.quarantined, 1);
+        cr_assert_eq(world.ledger.bad, 1);
         cr_assert_eq(world.ledger.fed, lane.count - 1);
         cr_assert_eq(world.ledger.filtered, 0);
         cr_assert(tnd_ledger_balances(&world.ledger));

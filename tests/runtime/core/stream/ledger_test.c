@@ -8,11 +8,11 @@
 Test(ledger, every_row_read_or_added_went_somewhere_once)
 {
     tnd_ledger_t ledger = {
-        .read = 100, .added = 20, .fed = 90, .filtered = 15, .quarantined = 5, .dropped = 10};
+        .read = 100, .added = 20, .fed = 90, .filtered = 15, .bad = 5, .dropped = 10};
     cr_assert(tnd_ledger_balances(&ledger));
 
-    uint64_t *const members[] = {&ledger.read,     &ledger.added,       &ledger.fed,
-                                 &ledger.filtered, &ledger.quarantined, &ledger.dropped};
+    uint64_t *const members[] = {&ledger.read,     &ledger.added, &ledger.fed,
+                                 &ledger.filtered, &ledger.bad,   &ledger.dropped};
     for (int i = 0; i < 6; i++) {
         ++*members[i];
         cr_assert_not(tnd_ledger_balances(&ledger), "member %d", i);
@@ -29,14 +29,14 @@ Test(ledger, a_sum_adds_every_member)
     tnd_ledger_add(&sum, &more);
 
     cr_assert(sum.read == 11 && sum.added == 22 && sum.fed == 33 && sum.filtered == 44);
-    cr_assert(sum.quarantined == 55 && sum.dropped == 66 && sum.padded == 77);
+    cr_assert(sum.bad == 55 && sum.dropped == 66 && sum.padded == 77);
 }
 
 Test(ledger, a_part_that_is_bad_is_one_of_an_epoch_at_least)
 {
     tnd_bad_limit_t none = {0}, count = {.set = true, .count = 3};
     tnd_bad_limit_t part = {.set = true, .is_part = true, .part = 0.01};
-    tnd_ledger_t ledger = {.read = 10, .fed = 6, .quarantined = 4};
+    tnd_ledger_t ledger = {.read = 10, .fed = 6, .bad = 4};
 
     cr_assert_not(tnd_ledger_exceeds(&ledger, &none, 100));
     cr_assert(tnd_ledger_exceeds(&ledger, &count, 100));
