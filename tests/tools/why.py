@@ -54,7 +54,7 @@ def test_a_run_that_failed_is_shown_until_it_is_started_again(folder):
     note = pages / "tundish-broken.failed"
     now = time.time()
     os.utime(note, (now - 595, now - 595))
-    assert re.search(r"^broken .* failed 59[5-9] s ago", run("why", env=environment)[1], re.M)
+    assert re.search(r"^broken .* failed 59[5-9] s ago", run("why", "broken", env=environment)[1], re.M)
     os.utime(note, (now - 601, now - 601))
     code, out, err = run("why", "broken", env=environment)
     same((code, out), (1, ""))
@@ -65,6 +65,23 @@ def test_a_run_that_failed_is_shown_until_it_is_started_again(folder):
     topology(folder, top="name: broken\n", links=FED, actors=FEED % "")
     same(run("run", path, "--quiet", env=environment)[0], 0)
     assert not note.exists()
+
+
+def test_several_runs_that_failed_are_one_line(folder):
+    environment = {"XDG_RUNTIME_DIR": str(folder)}
+    arrays(folder)
+    for name in ("one", "two"):
+        path = topology(folder, top=f"name: {name}\n", links=FED, actors=FEED % "")
+        path.write_text(path.read_text().replace("y.npy", "absent.npy"))
+        same(run("run", path, "--quiet", env=environment)[0], 78)
+    out = run("why", env=environment)[1]  # runs of other tests may be on this line too
+    parts = re.search(r"^\d+ runs failed in the last 10 minutes: (.*); `tundish why RUN` shows the reason$", out, re.M)
+    assert {re.sub(r"\d+ s", "N s", part) for part in parts.group(1).split(", ")} >= \
+        {"one N s ago (exit code 78)", "two N s ago (exit code 78)"}, out
+    assert "absent.npy" not in out, out
+    code, out, _ = run("why", "two", env=environment)
+    same((code, len(out.splitlines())), (1, 1))
+    holds(out, "absent.npy")
 
 
 def test_a_program_that_failed_is_shown_too(folder):

@@ -129,6 +129,16 @@ static size_t read_failed(const tnd_request_t *request, const tnd_inspection_t *
     return kept;
 }
 
+/*  Several runs that failed, none of which was asked for by name: one line. */
+static void sum_up_failed(const tnd_failed_run_t *failed, size_t count)
+{
+    printf("%zu runs failed in the last 10 minutes:", count);
+    for (size_t i = 0; i < count; i++)
+        printf("%s %s %.0f s ago (exit code %d)", i > 0 ? "," : "", failed[i].run,
+               (double)failed[i].ago_ns * 1e-9, failed[i].code);
+    puts("; `tundish why RUN` shows the reason");
+}
+
 static void show_failed(const tnd_failed_run_t *failed, size_t count, bool json)
 {
     if (json)
@@ -197,7 +207,10 @@ static int why(const tnd_request_t *request)
     code = failures > 0 && code < TND_EXIT_FAILED ? TND_EXIT_FAILED : code;
     if (request->json)
         fputs("]", stdout);
-    show_failed(failed, failures, request->json);
+    if (failures > 1 && !request->json && request->file_count == 0)
+        sum_up_failed(failed, failures);
+    else
+        show_failed(failed, failures, request->json);
     if (request->json)
         fputs("}\n", stdout);
     else if (first && failures == 0 && request->file_count == 0)
