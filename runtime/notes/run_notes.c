@@ -17,7 +17,7 @@ static uint64_t read_of(const _Atomic uint64_t *word)
     return atomic_load_explicit(word, memory_order_relaxed);
 }
 
-/*  Where the first note of a subject is, or could be written; NULL: there is no room. */
+/*  Where the first note of a subject is, or could be written; NULL: all are taken. */
 static tnd_run_note_record_t *subject_of(tnd_run_notes_t *self, const char *who)
 {
     char text[TND_RUN_NOTE_TEXT];
