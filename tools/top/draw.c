@@ -306,9 +306,9 @@ static box_t *const boxes[TND_BOXES + 1] = {NULL,
                                             tnd_top_box_log,
                                             tnd_top_box_time};
 
-/*  The most lines of the log beside other boxes, and from which width on the time axis has 60 columns
- *  for its 60 seconds beside names and numbers. */
-enum { LOG_MOST = 6, AXIS_WIDE = 120 };
+/*  The lines of the log beside other boxes, its title included, and from which width on the time axis
+ *  has 60 columns for its 60 seconds beside names and numbers. */
+enum { LOG_LEAST = 4, LOG_MOST = 6, AXIS_WIDE = 120 };
 
 static unsigned take(unsigned *room, unsigned rows)
 {
@@ -318,8 +318,8 @@ static unsigned take(unsigned *room, unsigned rows)
 }
 
 /*  Divides the rows of the screen.  The actors come first, but leave room for the graph and the last
- *  line of the log.  The time axis and the other boxes follow if they fit; what is left shows more of the
- *  log, and then a taller axis. */
+ *  lines of the log, which say what cannot be shown.  The time axis and the other boxes follow if they
+ *  fit; what is left shows more of the log, and then a taller axis. */
 static void divide(const tnd_canvas_t *canvas, unsigned room, unsigned heights[TND_BOXES + 1])
 {
     static const unsigned others[] = {TND_BOX_TIME, TND_BOX_HOSTS, TND_BOX_EDGES, TND_BOX_MEMORY,
@@ -337,19 +337,20 @@ static void divide(const tnd_canvas_t *canvas, unsigned room, unsigned heights[T
         heights[canvas->view->alone] = room;
         return;
     }
-    unsigned least = wants[TND_BOX_GRAPH] + (wants[TND_BOX_LOG] > 0 ? 2 : 0);
+    unsigned last = wants[TND_BOX_LOG] < LOG_LEAST ? wants[TND_BOX_LOG] : LOG_LEAST;
+    unsigned least = wants[TND_BOX_GRAPH] + last;
     unsigned actors = room > least + 4 ? room - least : 4;
     heights[TND_BOX_ACTORS] =
         take(&room, wants[TND_BOX_ACTORS] < actors ? wants[TND_BOX_ACTORS] : actors);
     if (room >= wants[TND_BOX_GRAPH])
         heights[TND_BOX_GRAPH] = take(&room, wants[TND_BOX_GRAPH]);
-    if (room >= 2 && wants[TND_BOX_LOG] > 0)
-        heights[TND_BOX_LOG] = take(&room, 2);
+    if (room >= 2 && last > 0)
+        heights[TND_BOX_LOG] = take(&room, last);
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
         if (wants[others[i]] > 1 && wants[others[i]] <= room)
             heights[others[i]] = take(&room, wants[others[i]]);
     if (heights[TND_BOX_LOG] > 0)
-        heights[TND_BOX_LOG] += take(&room, LOG_MOST - 2);
+        heights[TND_BOX_LOG] += take(&room, LOG_MOST - heights[TND_BOX_LOG]);
     if (heights[TND_BOX_TIME] > 0)
         heights[TND_BOX_TIME] += take(&room, TND_TOP_AXIS_MORE);
 }
