@@ -148,8 +148,9 @@ def test_the_time_left_is_known_after_a_tenth_of_an_epoch(folder):
     process = subprocess.Popen([TUNDISH, "run", "--quiet", str(path)], env={**os.environ, **environment})
 
     def look():
-        runs = json.loads(run("ps", "--json", env=environment)[1])["runs"]
-        return time.monotonic(), runs[0] if runs else {"steps": 0}
+        runs = json.loads(run("ps", "stuck", "--json", env=environment)[1])["runs"]
+        alive = [one for one in runs if one["state"] == "running"]
+        return time.monotonic(), alive[0] if alive else {"steps": 0}
 
     try:
         at, found = look()

@@ -53,6 +53,12 @@ static void convert_record(const tnd_run_record_t *record, uint64_t there, uint6
             convert(&record->edges[e].ends[end].up_ns, there, here);
     for (unsigned l = 0; l < TND_LOG_RECORDS; l++)
         convert(&record->log[l].at_ns, there, here);
+    for (uint32_t n = 0; n < record->shape.notes; n++) {
+        for (unsigned s = 0; s < TND_RUN_NOTES_SUBJECTS; s++)
+            convert(&record->notes[n].subjects[s].at_ns, there, here);
+        for (unsigned s = 0; s < TND_RUN_NOTES_NEWEST; s++)
+            convert(&record->notes[n].newest[s].at_ns, there, here);
+    }
     for (uint32_t h = 0; h < record->shape.histories; h++)
         for (unsigned s = 0; s < TND_HISTORY_SECONDS; s++)
             convert(&record->histories[h].seconds[s].at_ns, there, here);

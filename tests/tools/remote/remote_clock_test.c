@@ -11,7 +11,7 @@ enum { HOSTS = 2, EDGES = 2, HISTORIES = 2, MOMENTS_MOST = 1024 };
 #define SECOND UINT64_C(1000000000)
 
 static const tnd_pages_shape_t shape = {
-    .actors = 2, .hosts = HOSTS, .edges = EDGES, .histories = HISTORIES};
+    .actors = 2, .hosts = HOSTS, .edges = EDGES, .histories = HISTORIES, .notes = 1};
 
 /*  The words of a process, all of which are numbers here. */
 static tnd_statistics_t actors[2];
@@ -60,9 +60,17 @@ static void expect_of_record(const tnd_run_record_t *record)
     }
     for (unsigned l = 0; l < TND_LOG_RECORDS; l++)
         expect(&record->log[l].at_ns);
+    for (unsigned s = 0; s < TND_RUN_NOTES_SUBJECTS; s++)
+        expect(&record->notes[0].subjects[s].at_ns);
+    for (unsigned s = 0; s < TND_RUN_NOTES_NEWEST; s++)
+        expect(&record->notes[0].newest[s].at_ns);
     for (unsigned s = 0; s < TND_HISTORY_SECONDS; s++) {
         expect(&record->histories[0].seconds[s].at_ns);
         expect(&record->histories[1].seconds[s].at_ns);
+    }
+    for (unsigned s = 0; s < TND_HISTORY_SPANS; s++) {
+        expect(&record->histories[0].spans[s].at_ns);
+        expect(&record->histories[1].spans[s].at_ns);
     }
 }
 

@@ -52,6 +52,7 @@ static void fill_page(tnd_run_page_t *page)
     page->epoch = 3;
     page->step = 4;
     page->rows = 5;
+    page->epoch_left_ns = 3 * SECOND / 2;
     page->read = 6;
     page->added = 7;
     page->fed = 8;
@@ -119,7 +120,8 @@ Test(run_json, every_member_of_a_run)
         "{\"run\":\"mnist\",\"session\":\"beef\",\"leader\":\"a\",\"state\":\"running\","
         "\"since_seconds\":2.500,\"age_seconds\":60.000,\"outcome\":null,\"waiting_for\":[],"
         "\"paused\":null,\"chain\":\"feed\",\"chains\":1,\"lanes\":1,\"rewinds\":2,\"epoch\":3,"
-        "\"steps\":4,\"rows\":5,\"ledger_rows\":{\"read\":6,\"added\":7,\"fed\":8,\"filtered\":9,"
+        "\"steps\":4,\"rows\":5,\"epoch_left_seconds\":1.5,\"run_left_seconds\":null,"
+        "\"ledger_rows\":{\"read\":6,\"added\":7,\"fed\":8,\"filtered\":9,"
         "\"bad\":10,\"dropped\":11,\"padded\":12},\"metrics\":{\"loss\":0.125},"
         "\"checkpoint_steps\":13,\"checkpoint_age_seconds\":10.000,\"checkpoints_failed\":3,"
         "\"checkpoint_failure\":\"full\","
