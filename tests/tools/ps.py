@@ -157,8 +157,8 @@ def test_the_time_left_is_known_after_a_tenth_of_an_epoch(folder):
         while found["steps"] < 100 or found["run_left_seconds"] is None:
             assert process.poll() is None, "it ended before it knew how long it takes"
             at, found = look()
-        holds(run("ps", env=environment)[1], "run stuck: epoch ", " left")
-        holds(run("top", "--once", env=environment)[1], " left")
+        holds(run("ps", "stuck", env=environment)[1], "run stuck: epoch ", " left")
+        holds(run("top", "stuck", "--once", env=environment)[1], " left")
         later, then = look()
         while later < at + 2:
             later, then = look()
