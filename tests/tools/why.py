@@ -10,7 +10,7 @@ import time
 
 import numpy
 
-from command import BUILD, FED, FEED, ROOT, TUNDISH, arrays, holds, main, run, same, topology
+from command import BUILD, FED, FEED, ROOT, TUNDISH, arrays, holds, is_sanitized, main, run, same, topology
 from ps import hanging, in_step, until
 
 
@@ -85,6 +85,8 @@ def test_several_runs_that_failed_are_one_line(folder):
 
 
 def test_a_program_that_failed_is_shown_too(folder):
+    if is_sanitized():
+        return  # such a library cannot be loaded by Python
     environment = {**os.environ, "XDG_RUNTIME_DIR": str(folder), "TUNDISH_LIBRARY": str(BUILD / "libtundish.so"),
                    "PYTHONPATH": str(ROOT / "tools/python")}
     arrays(folder)
@@ -148,14 +150,15 @@ def test_the_time_of_a_device_is_its_own(folder):
                         links=["read -> batch -> feed"])
         process = subprocess.Popen([TUNDISH, "run", path, "--quiet"], env=environment)
         try:
+            wanted = "busiest is the step of feed (sim:0)" if works == 1 else "link of sim:0"
             deadline, told = time.monotonic() + 60, ""
-            while "sim:0" not in told and time.monotonic() < deadline:
+            while wanted not in told and time.monotonic() < deadline:  # the first looks see the start
                 told = run("why", name, env=environment)[1]
             work, link = shares_of(name, environment, 2)
             # On a busy machine the device also waits for the host, which is neither.
             both = work + link
             assert 0.6 < both < 1.02 and abs(work / both - works) < 0.04, (work, link)
-            holds(told, "busiest is the step of feed (sim:0)" if works == 1 else "link of sim:0")
+            holds(told, wanted)
         finally:
             process.kill()
             process.wait()
