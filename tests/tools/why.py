@@ -155,9 +155,9 @@ def test_the_time_of_a_device_is_its_own(folder):
             while wanted not in told and time.monotonic() < deadline:  # the first looks see the start
                 told = run("why", name, env=environment)[1]
             work, link = shares_of(name, environment, 2)
-            # On a busy machine the device also waits for the host, which is neither.
+            # On a busy machine the device also waits for the host, which is neither, and a look is late.
             both = work + link
-            assert 0.6 < both < 1.02 and abs(work / both - works) < 0.04, (work, link)
+            assert 0.6 < both < 1.1 and abs(work / both - works) < 0.04, (work, link)
             holds(told, wanted)
         finally:
             process.kill()
