@@ -9,7 +9,7 @@
 
 static tnd_top_actor_t actors[40];
 static tnd_top_edge_t edges[3];
-static tnd_top_host_t hosts[1];
+static tnd_top_host_t hosts[2];
 static tnd_top_log_t lines[1];
 static tnd_top_snapshot_t run;
 static tnd_top_view_t view;
@@ -43,6 +43,7 @@ static void begin(void)
     for (unsigned e = 0; e < 3; e++)
         edges[e].free = TND_UNKNOWN;
     hosts[0] = (tnd_top_host_t){.name = "a", .address = "127.0.0.1", .presence = TND_PRESENCE_UP};
+    hosts[1] = (tnd_top_host_t){.name = "b", .address = "127.0.0.1", .presence = TND_PRESENCE_UP};
     lines[0] = (tnd_top_log_t){.text = "a leader feed is running", .level = 1};
     run = (tnd_top_snapshot_t){.run = "fashion",
                                .state = "running",
