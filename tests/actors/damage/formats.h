@@ -27,7 +27,8 @@ typedef struct {
 static inline void put(content_t *self, const void *bytes, size_t size)
 {
     cr_assert(self->size + size <= sizeof self->bytes);
-    memcpy(self->bytes + self->size, bytes, size);
+    if (size > 0)
+        memcpy(self->bytes + self->size, bytes, size);
     self->size += size;
 }
 

@@ -50,6 +50,8 @@ Test(record, each_decoder_accepts_its_own)
         cr_assert_eq(again.made->note.bad_count, 0, "%s: %.*s", decoders[i], (int)record.length,
                      (const char *)record.data);
         cr_assert_eq(again.made->note.rows, 1);
+        close_parsed(&again);
+        close_parsed(&first);
         tnd_room_fini(&room);
     }
 }
@@ -70,6 +72,7 @@ Test(record, what_follows_a_decoder_is_probed_with_its_record)
         messages_t messages = {.at = {(const uint8_t *)""}, .count = 1};
         cr_assert_eq(parse(&parsed, ops[i], &messages, &error), TND_OK, "%s", error.text);
         probes[i] = tnd_chain_probe(parsed.run.chain);
+        close_parsed(&parsed);
     }
     cr_assert_neq(probes[0], probes[1]);
 }
