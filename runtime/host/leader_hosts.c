@@ -124,7 +124,8 @@ void tnd_leader_host_away(tnd_leader_t *self, uint32_t host, tnd_loss_t loss, co
         return;
     member->fate_ns = 0;
     snprintf(member->why, sizeof member->why, "%s", why);
-    tnd_leader_inform(self, "host %s is away: %s", self->plan->hosts[host].name, why);
+    if (!self->ended) /* then each leaves when it knows */
+        tnd_leader_inform(self, "host %s is away: %s", self->plan->hosts[host].name, why);
 }
 
 /*  Whether the run ends once that host is lost. */

@@ -41,7 +41,7 @@ void tnd_top_draw_runs(const tnd_canvas_t *canvas, unsigned top)
     const tnd_top_snapshot_t *snapshot = canvas->snapshot;
     unsigned width = name_width(canvas), rows = canvas->screen->rows;
     unsigned room = rows > top + 2 ? rows - top - 2 : 1;
-    unsigned chosen = canvas->view->run < snapshot->run_count ? canvas->view->run : 0;
+    unsigned chosen = tnd_top_selected_run(canvas->view, snapshot);
     unsigned first = chosen >= room ? chosen - room + 1 : 0;
     tnd_screen_put(canvas->screen, top, 3, TND_INK_BOLD, "%-*s %7s %-8s %8s %5s %11s  LEFT",
                    (int)width, "RUN", "PROCESS", "STATE", "AGE", "EPOCH", "ROWS/S");

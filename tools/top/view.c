@@ -437,13 +437,22 @@ static bool movement_key(tnd_top_view_t *self, const tnd_top_snapshot_t *snapsho
     return true;
 }
 
+unsigned tnd_top_selected_run(const tnd_top_view_t *self, const tnd_top_snapshot_t *snapshot)
+{
+    if (self->selects && self->run < snapshot->run_count)
+        return self->run;
+    for (uint32_t r = 0; r < snapshot->run_count; r++)
+        if (snapshot->runs[r].shown)
+            return r;
+    return 0;
+}
+
 /*  Opens the list of runs at the one that is shown. */
 static void show_runs(tnd_top_view_t *self, const tnd_top_snapshot_t *snapshot)
 {
     show_page(self, TND_TOP_RUNS);
-    self->run = 0;
-    for (uint32_t r = 0; snapshot != NULL && r < snapshot->run_count; r++)
-        self->run = snapshot->runs[r].shown ? r : self->run;
+    self->selects = false; /* the list may grow: first only the runs asked for were looked at */
+    self->run = snapshot != NULL ? tnd_top_selected_run(self, snapshot) : 0;
 }
 
 /*  A key in the list of runs; returns false if it has no meaning of its own there. */
@@ -452,7 +461,8 @@ static bool runs_key(tnd_top_view_t *self, const tnd_top_snapshot_t *snapshot, u
     uint32_t count = snapshot != NULL ? snapshot->run_count : 0;
     if (self->page != TND_TOP_RUNS)
         return false;
-    self->run = self->run < count ? self->run : 0;
+    self->run = count > 0 ? tnd_top_selected_run(self, snapshot) : 0;
+    self->selects = true;
     if (key == TND_KEY_UP || key == 'k')
         self->run -= self->run > 0;
     else if (key == TND_KEY_DOWN || key == 'j')

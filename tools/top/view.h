@@ -77,7 +77,8 @@ typedef struct {
     char filter[48];      /* actors whose name, host or kind contains it; `!` inverts */
     char expanded[32];    /* the actor whose workers all have a line */
     char message[192];    /* shown until the next key */
-    unsigned run;         /* the selected one of the list of runs */
+    unsigned run;         /* the selected one of the list of runs, once a key has selected it */
+    bool selects;         /* one has */
     bool chooses;         /* the caller is to show that one instead */
     tnd_touch_menu_t touches;
 } tnd_top_view_t;
@@ -114,5 +115,8 @@ const double *tnd_top_view_times(const tnd_top_view_t *self, const tnd_top_actor
 /*  The selected actor of a snapshot, which may be NULL, and the run. */
 tnd_touch_target_t tnd_top_view_target(const tnd_top_view_t *self,
                                        const tnd_top_snapshot_t *snapshot);
+
+/*  The selected one of the list of runs: the one that is shown, until a key selects another. */
+unsigned tnd_top_selected_run(const tnd_top_view_t *self, const tnd_top_snapshot_t *snapshot);
 
 #endif
