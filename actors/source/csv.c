@@ -4,16 +4,20 @@
  *  \n, \r or \r\n outside of quotes, or with the file.  A quote opens a quoted field only at the
  *  start of a field, and closes it only before a delimiter or the end of the record; two of them are
  *  a literal one.  Empty lines are records too.  Operations interpret the fields. */
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <xxhash.h>
 
 #include "actors/source/columns.h"
 #include "actors/source/sources.h"
+#include "actors/text/csv_header.h"
 
 typedef struct {
     tnd_record_options_t records;
     const char *delimiter;
     bool quotes, header;
+    tnd_strings_t names;
     int bom; /* tnd_mark_use_t */
 } csv_options_t;
 
@@ -21,7 +25,7 @@ typedef struct {
 typedef struct {
     tnd_columns_t columns;
     tnd_record_format_t format;
-    char name[48];
+    char name[64];
 } csv_t;
 
 static const tnd_option_t options[] = {
@@ -33,6 +37,10 @@ static const tnd_option_t options[] = {
      .help = "whether fields in double quotes may contain delimiters and ends of lines"},
     {TND_OPTION_NAMED("header", csv_options_t, header, BOOL, GRAPH), .fallback = "false",
      .help = "whether the first record of each file has the names of the fields; it is left out"},
+    {TND_OPTION(csv_options_t, names, STRINGS, GRAPH), .fallback = "",
+     .help =
+         "the names that the header of each file must have, in this order; a file with others, or "
+         "in another order, is an error.  It says `header: true`, too"},
 };
 
 const tnd_source_spec_t tnd_source_csv_spec = {
@@ -42,6 +50,9 @@ const tnd_source_spec_t tnd_source_csv_spec = {
               TND_OPTIONS(options, csv_options_t)},
     .caps = TND_SOURCE_RANDOM | TND_SOURCE_REWINDS | TND_SOURCE_FILES | TND_SOURCE_SEEKS,
 };
+
+/*  Files are looked through in pieces; a header that is checked is within one. */
+enum { PIECE = 1 << 20 };
 
 typedef enum { FIELD_START, UNQUOTED, QUOTED, QUOTE_IN_QUOTED, AFTER_CR } state_t;
 
@@ -56,15 +67,43 @@ static state_t follow(state_t state, uint8_t byte, const csv_options_t *chosen)
     return state == QUOTE_IN_QUOTED ? QUOTED : UNQUOTED;
 }
 
+static bool is_end(int byte)
+{
+    return byte == '\n' || byte == '\r';
+}
+
+static bool has_header(const csv_options_t *chosen)
+{
+    return chosen->header || chosen->names.count > 0;
+}
+
+/*  A file without a record has no header either. */
+static tnd_status_t check_header(const csv_options_t *chosen, tnd_record_window_t *window,
+                                 tnd_error_t *error)
+{
+    const uint8_t *data;
+    size_t have, end = 0;
+    tnd_error_t why;
+    state_t state = FIELD_START;
+    TND_TRY(tnd_record_window(window, 0, PIECE, &data, &have, error));
+    while (end < have && (state == QUOTED || !is_end(data[end])))
+        state = follow(state, data[end++], chosen);
+    if (have == 0 || tnd_csv_header_check(&chosen->names, data, end, (uint8_t)chosen->delimiter[0],
+                                          chosen->quotes, &why) == TND_OK)
+        return TND_OK;
+    return tnd_fail(error, "%s:1: %s", window->plain.content->path, why.text);
+}
+
 static tnd_status_t find(const void *context, tnd_record_window_t *window, tnd_offsets_t *offsets,
                          tnd_error_t *error)
 {
-    enum { PIECE = 1 << 20 };
     const csv_options_t *chosen = context;
     const uint8_t *data;
     uint64_t at = 0, begin = 0, first = 0;
-    bool skip = chosen->header;
+    bool skip = has_header(chosen);
     state_t state = FIELD_START;
+    if (chosen->names.count > 0)
+        TND_TRY(check_header(chosen, window, error));
     if (chosen->bom == TND_MARK_REMOVE)
         TND_TRY(tnd_columns_pass_mark(window, &first, error));
     begin = first;
@@ -93,11 +132,6 @@ static tnd_status_t find(const void *context, tnd_record_window_t *window, tnd_o
     return TND_OK;
 }
 
-static bool is_end(int byte)
-{
-    return byte == '\n' || byte == '\r';
-}
-
 static bool fits(int before, const uint8_t *data, size_t have, uint64_t size, bool last)
 {
     return (before < 0 || is_end(before)) &&
@@ -115,6 +149,15 @@ static tnd_status_t content(uint8_t *data, size_t size, bool own, size_t *first_
     return TND_OK;
 }
 
+/*  An index is of files whose headers have these names, so opening it again need not look at them. */
+static uint64_t hash_names(const tnd_strings_t *names)
+{
+    uint64_t hash = 0;
+    for (size_t i = 0; i < names->count; i++)
+        hash = XXH64(names->items[i], strlen(names->items[i]) + 1, hash);
+    return hash;
+}
+
 static tnd_status_t csv_open(void *state, const void *given, const tnd_source_scope_t *scope,
                              tnd_source_facts_t *facts, tnd_error_t *error)
 {
@@ -123,17 +166,20 @@ static tnd_status_t csv_open(void *state, const void *given, const tnd_source_sc
     if (strlen(chosen->delimiter) != 1 || strchr("\"\r\n", chosen->delimiter[0]) != NULL)
         return tnd_fail(error, "`delimiter` is one byte, and neither a quote nor an end of a line");
     bool removes = chosen->bom == TND_MARK_REMOVE;
-    snprintf(self->name, sizeof self->name, "csv-%02x%s%s%s", (uint8_t)chosen->delimiter[0],
-             chosen->quotes ? "-quotes" : "", chosen->header ? "-header" : "",
-             removes ? "-unmarked" : "");
+    char names[24] = "";
+    if (chosen->names.count > 0)
+        snprintf(names, sizeof names, "-%016" PRIx64, hash_names(&chosen->names));
+    snprintf(self->name, sizeof self->name, "csv-%02x%s%s%s%s", (uint8_t)chosen->delimiter[0],
+             chosen->quotes ? "-quotes" : "", has_header(chosen) ? "-header" : "",
+             removes ? "-unmarked" : "", names);
     self->format = (tnd_record_format_t){.finder = {.name = self->name,
-                                                    .skips_head = chosen->header || removes,
+                                                    .skips_head = has_header(chosen) || removes,
                                                     .line_ends = true,
                                                     .fits = fits,
                                                     .find = find,
                                                     .context = chosen},
                                          .ending = 2,
-                                         .keeps_mark = !chosen->header && !removes,
+                                         .keeps_mark = !has_header(chosen) && !removes,
                                          .content = content};
     return tnd_columns_open_records(&self->columns, &chosen->records, &self->format, scope, facts,
                                     error);

@@ -144,6 +144,37 @@ Test(csv, each_option_has_an_index_of_its_own, .init = make_folder, .fini = drop
         }
 }
 
+/*  With one of these headers the rows are those after it; another is named by its first field that differs. */
+Test(csv, names_are_those_of_each_header, .init = make_folder, .fini = drop_folder)
+{
+    static const struct {
+        const char *data, *wrong; /* NULL: it is right */
+    } cases[] = {
+        {"id,the \"x\"\n1,2\n", "x.csv:1: a field without quotes around it has a quote in it"},
+        {"\xef\xbb\xbfid,\"the \"\"x\"\"\"\r1,2", NULL},
+        {"id,\"the \"\"x\"\"\"\r\n1,2\r\n", NULL},
+        {"\"the \"\"x\"\"\",id\n1,2\n",
+         "x.csv:1: field 1 of the header is \"the \"x\"\", where `names` has \"id\""},
+        {"id,\"the x\"\n1,2\n", "x.csv:1: field 2 of the header is \"the x\", where `names` has"},
+        {"id\n1,2\n", "x.csv:1: the numbers of names differ: 1 in the header, 2 in `names`"},
+        {"id,\"the \"\"x\"\"\",y\n1,2\n",
+         "x.csv:1: the numbers of names differ: 3 in the header, 2 in `names`"},
+        {"\n1,2\n", "x.csv:1: field 1 of the header is \"\", where `names` has \"id\""},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        opened_t opened;
+        const char *topology = csv("x.csv", ", names: [id, 'the \"x\"']");
+        write_file("x.csv", cases[i].data, strlen(cases[i].data));
+        if (cases[i].wrong != NULL) {
+            expect_refusal(topology, cases[i].wrong);
+            continue;
+        }
+        open_rows(&opened, topology, 1);
+        expect_bytes(&opened, 0, "1,2");
+        close_source(&opened);
+    }
+}
+
 /* --- tar -------------------------------------------------------------------------------------- */
 
 /*  Adds a member of ustar; returns the end. */
