@@ -168,13 +168,15 @@ Gentoo;Torgersen;36;;30000006;male;2009
 """
 
 
-def rows_of(path):
+def rows_of(path, *names):
     """Every row that a topology feeds, in the order of the data: name to list of lists."""
     code, out, err = run("head", path, "--json", "--steps", "1000", "--set", "read.shuffle=none")
     same(code, 0, err)
     columns = {}
     for step in map(json.loads, out.splitlines()):
         for name, column in step["columns"].items():
+            if names and name not in names:
+                continue
             width = len(column["data"]) // step["rows"]
             columns.setdefault(name, []).extend(column["data"][i:i + width] for i in range(0, len(column["data"]), width))
     return columns
@@ -184,7 +186,7 @@ def test_a_table_becomes_columns_without_an_edit(folder):
     (folder / "penguins.csv").write_text(PENGUINS)
     path, out = made(folder, folder / "penguins.csv")
     holds(out, "6 rows")
-    holds(path.read_text(), 'csv: {header: true, delimiter: ";", files: ', 'delimiter: ";"', 'na: ["NA"]',
+    holds(path.read_text(), 'names: ["species", "island", "bill length", "bill depth", "id", "sex", "year"], delimiter: ";", files: ', 'delimiter: ";"', 'na: ["NA"]',
           "x: {dtype: f32, shape: [2], default: nan}  # bill_length, bill_depth", "id: i64", "year: {dtype: f32}")
     got = rows_of(path)
     same(got["species"], [[0], [0], [1], [1], [0], [1]])
@@ -235,6 +237,52 @@ def test_what_is_a_header_and_what_is_a_table(folder):
     code, out, _ = run("new", folder / "bad.csv")
     same(code, 0)
     holds(out, "on_error: skip  # leaves out records with more or fewer fields, 1 here")
+
+
+def test_lines_of_json_become_columns_without_an_edit(folder):
+    rows = [{"id": 10**12 + i, "kind": ["cat", "dog", "owl"][i % 3], "ids": list(range(i % 4)), "vector": [i + 0.5, 2.0],
+             "box": [[1, 2], [3, i]], "meta": {"score": i / 4 if i % 4 else None, "good": i % 2 == 0}, "tags": ["a"],
+             "mixed": i if i % 2 else "x", "label": i % 5, "words": f"text {i}", "a.b": 1} for i in range(20)]
+    del rows[3]["kind"]
+    (folder / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    path, out = made(folder, folder / "rows.jsonl")
+    holds(out, "20 rows")
+    holds(path.read_text(), '# left out: "tags", lists of more than numbers', '# left out: "mixed", values of several types',
+          "# left out: 20 values whose keys are empty, have a dot or are too deep")
+    same(fed(path), {"id": ("i64", []), "ids": ("i32", [fed(path)["ids"][1][0]]), "vector": ("f32", [2]), "box": ("i32", [2, 2]),
+                     "score": ("f32", []), "good": ("u8", []), "label": ("i64", []), "words": ("u8", [fed(path)["words"][1][0]]),
+                     "kind": ("i64", [])})
+    got = rows_of(path, "vector", "box", "score", "good", "label", "kind", "id")
+    same(got["id"], [[row["id"]] for row in rows])
+    same(got["label"], [[row["label"]] for row in rows])
+    same(got["vector"], [row["vector"] for row in rows])
+    same(got["box"], [sum(row["box"], []) for row in rows])
+    same(got["good"], [[int(row["meta"]["good"])] for row in rows])
+    same(got["score"], [["nan" if row["meta"]["score"] is None else row["meta"]["score"]] for row in rows])
+    same(got["kind"], [[["cat", "dog", "owl"].index(row["kind"]) if "kind" in row else 3] for row in rows])
+
+
+def test_what_is_a_table_of_json(folder):
+    for name, text, wanted in (
+            ("nan.jsonl", '{"a": NaN}\n{"a": 2}\n' * 5, {"a": ("f32", [])}),
+            ("marked.jsonl", '\ufeff{"a": 1.5}\n{"a": 2}\n' * 1, {"a": ("f32", [])}),
+            ("missing.ndjson", '{"a": 1}\n{}\n' * 5, {"a": ("f32", [])}),
+            ("flags.jsonl", '{"a": true}\n{"a": false}\n' * 5, {"a": ("u8", [])}),
+            ("large.jsonl", '{"a": 1e300}\n' * 5, {"a": ("f64", [])}),
+            ("wide.jsonl", '{"a": 16777217}\n' * 5, {"a": ("i64", [])}),
+            ("ints.jsonl", '{"a": [1, 3000000000]}\n' * 5, {"a": ("i64", [2])}),
+            ("same.jsonl", '{"x": {"a": 1}, "y": {"a": 2}}\n' * 5, {"a": ("f32", []), "y_a": ("f32", [])}),
+            ("list.jsonl", "[1, 2]\n" * 5, {"line": ("u8", [6])}),
+            ("none.jsonl", '{"a": null}\n' * 5, {"line": ("u8", [11])}),
+            ("broken.jsonl", '{"a": 1}\n{"a": \n', {"line": ("u8", [8])})):
+        (folder / name).write_text(text)
+        path, _ = made(folder, folder / name)
+        same(fed(path), wanted, name)
+        (folder / name).unlink()
+    (folder / "bad.jsonl").write_text('{"a": 1}\n' * 30 + '{"a": \n')
+    code, out, _ = run("new", folder / "bad.jsonl")
+    same(code, 0)
+    holds(out, "on_error: skip  # leaves out lines that are not JSON objects, 1 here")
 
 
 def test_records_become_one_list(folder):

@@ -14,12 +14,12 @@
 #include "tools/inspect/reading_progress.h"
 #include "tools/inspect/data_scan.h"
 #include "tools/inspect/example_features.h"
-#include "tools/new/csv_table.h"
 #include "tools/new/data_search.h"
 #include "tools/new/detect_format.h"
 #include "tools/new/file_series.h"
 #include "tools/new/picture_lines.h"
 #include "tools/new/reader_lines.h"
+#include "tools/new/record_table.h"
 
 enum { BATCH_MOST = 128, BATCHES_LEAST = 10, IMAGE_LEAST = 4 };
 
@@ -193,28 +193,60 @@ static bool scan_keys(tnd_arena_t *arena, const tnd_detected_format_t *item, uin
            scan->keys.examples == scan->keys.records;
 }
 
-/*  The columns of records of CSV; NULL: none can be made of them. */
-static tnd_csv_table_t *read_table(tnd_arena_t *arena, tnd_detected_format_t *item,
-                                   tnd_reading_progress_t *progress)
+/*  What the records of a format have; `format` NULL: no columns can be made of them. */
+typedef struct {
+    const tnd_record_table_t *format;
+    void *state;
+} table_t;
+
+static bool scan_table(tnd_arena_t *arena, const tnd_detected_format_t *item, uint64_t most,
+                       tnd_reading_progress_t *progress, const table_t *table)
 {
+    tnd_data_scan_t scan = {.take = table->format->take, .taker = table->state};
+    bool read = scan_rows(arena, item, most, progress, &scan);
+    tnd_data_scan_free(&scan);
+    return read;
+}
+
+/*  Opens the records again as the table has them: without headers and marks, and with the notes that
+ *  a run gets. */
+static bool open_table(tnd_arena_t *arena, tnd_detected_format_t *item,
+                       tnd_reading_progress_t *progress, const table_t *table)
+{
+    tnd_source_scope_t scope = {.lanes = 1};
+    tnd_detected_format_t as_table = *item;
+    tnd_error_t error;
+    const char *options = table->format->options(table->state, arena);
+    if (item->compression != NULL && strcmp(item->compression, "zlib") == 0)
+        options =
+            tnd_arena_format(arena, "%s%scompression: zlib", options, *options != '\0' ? ", " : "");
+    as_table.written = *options != '\0' ? tnd_arena_format(arena, "%s: {%s}", item->source, options)
+                                        : item->source;
+    tnd_reading_progress_attach(progress, &scope);
+    if (tnd_detected_item_open(&as_table, arena, &scope, &error) != TND_OK)
+        return false;
+    *item = as_table;
+    return true;
+}
+
+static table_t read_table(tnd_arena_t *arena, tnd_detected_format_t *item,
+                          tnd_reading_progress_t *progress)
+{
+    static const tnd_record_table_t *const formats[] = {&tnd_csv_table, &tnd_json_table};
     size_t count;
     (void)tnd_detected_files(item, arena, &count);
-    tnd_csv_table_t *table = tnd_csv_table_new();
-    tnd_data_scan_t scan = {.take = tnd_csv_table_take, .taker = table};
-    bool read =
-        scan_rows(arena, item, TND_CSV_FIRST, progress, &scan) && tnd_csv_table_divide(table);
-    tnd_data_scan_free(&scan);
-    scan = (tnd_data_scan_t){.take = tnd_csv_table_take, .taker = table};
-    read = read && scan_rows(arena, item, TND_UNKNOWN, progress, &scan) &&
-           tnd_csv_table_decide(table, count);
-    tnd_data_scan_free(&scan);
-    if (read) {
-        item->written = tnd_csv_table_source(table, arena, item->written);
-        item->rows -= tnd_csv_table_headers(table);
-        return table;
+    for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++) {
+        if (strcmp(formats[i]->source, item->source) != 0)
+            continue;
+        table_t table = {formats[i], formats[i]->open()};
+        if (scan_table(arena, item, TND_TABLE_FIRST, progress, &table) &&
+            formats[i]->look(table.state) &&
+            scan_table(arena, item, TND_UNKNOWN, progress, &table) &&
+            formats[i]->decide(table.state, count) && open_table(arena, item, progress, &table))
+            return table;
+        formats[i]->close(table.state);
     }
-    tnd_csv_table_free(table);
-    return NULL;
+    return (table_t){NULL, NULL};
 }
 
 /*  Writes the operation that makes columns of all records, if these are tf.Example messages. */
@@ -255,9 +287,7 @@ static void write_labels(const tnd_detected_format_t *item, FILE *out)
     if (*item->labels != '\0')
         fprintf(out, "  # %s\n", item->labels);
     for (size_t i = 0; i < item->note_count; i++)
-        if (strstr(item->written, "bom: remove") == NULL ||
-            strstr(item->notes[i], "byte order mark") == NULL)
-            fprintf(out, "  # %s\n", item->notes[i]);
+        fprintf(out, "  # %s\n", item->notes[i]);
 }
 
 static void write_reader(tnd_arena_t *arena, const tnd_detected_format_list_t *found,
@@ -280,8 +310,7 @@ static void write_reader(tnd_arena_t *arena, const tnd_detected_format_list_t *f
 }
 
 static void write_topology(tnd_arena_t *arena, const tnd_detected_format_list_t *found,
-                           const tnd_csv_table_t *table, tnd_reading_progress_t *progress,
-                           FILE *out)
+                           const table_t *table, tnd_reading_progress_t *progress, FILE *out)
 {
     char *operations = NULL;
     size_t size = 0;
@@ -296,15 +325,15 @@ static void write_topology(tnd_arena_t *arena, const tnd_detected_format_list_t 
         row_bytes = (uint64_t)side * side * 3;
     }
     write_operations(&schema, list);
-    if (table != NULL)
-        tnd_csv_table_print(table, schema.columns[0].name, list);
+    if (table->format != NULL)
+        table->format->print(table->state, schema.columns[0].name, list);
     if (fflush(list) != 0)
         abort();
     bool none = size == 0;
-    if (found->items[0].records && !pictures && table == NULL)
+    if (found->items[0].records && !pictures && table->format == NULL)
         write_parse(arena, &found->items[0], progress, list);
     tnd_reading_progress_clear(progress);
-    if (table == NULL)
+    if (table->format == NULL)
         write_suggestions(&schema, pictures, list);
     fclose(list);
     const char *directory = tnd_reader_directory(arena, found);
@@ -329,11 +358,10 @@ static void write_topology(tnd_arena_t *arena, const tnd_detected_format_list_t 
         fprintf(out,
                 "    on_error: skip  # leaves out %zu that cannot be decoded, and counts them\n",
                 tnd_left_out_fed(&found->left_out));
-    if (table != NULL && tnd_csv_table_uneven(table) > 0)
-        fprintf(out,
-                "    on_error: skip  # leaves out records with more or fewer fields, %" PRIu64
-                " here\n",
-                tnd_csv_table_uneven(table));
+    uint64_t uneven = table->format != NULL ? table->format->left_out(table->state) : 0;
+    if (uneven > 0)
+        fprintf(out, "    on_error: skip  # leaves out %s, %" PRIu64 " here\n",
+                table->format->uneven, uneven);
     /* `[]` would have to be deleted before the suggestion could be used. */
     fprintf(out, "    ops:%s\n%s",
             !none      ? ""
@@ -353,7 +381,7 @@ static void write_topology(tnd_arena_t *arena, const tnd_detected_format_list_t 
 }
 
 static int write_file(const char *path, tnd_arena_t *arena, const tnd_detected_format_list_t *found,
-                      const tnd_csv_table_t *table, tnd_reading_progress_t *progress)
+                      const table_t *table, tnd_reading_progress_t *progress)
 {
     tnd_output_t output;
     tnd_error_t error;
@@ -399,8 +427,8 @@ static int new (const tnd_request_t *request)
         tnd_detected_format_name(found.items, found.count);
         status = check(&found, &error);
     }
-    tnd_csv_table_t *table = NULL;
-    if (status == TND_OK && request->as == NULL && strcmp(found.items[0].source, "csv") == 0)
+    table_t table = {NULL, NULL};
+    if (status == TND_OK && request->as == NULL)
         table = read_table(arena, &found.items[0], &progress);
     tnd_reading_progress_clear(&progress);
     if (status != TND_OK)
@@ -409,12 +437,12 @@ static int new (const tnd_request_t *request)
     if (status != TND_OK) {
         code = TND_EXIT_TOPOLOGY;
     } else if (request->output != NULL) {
-        code = write_file(request->output, arena, &found, table, &progress);
+        code = write_file(request->output, arena, &found, &table, &progress);
     } else {
-        write_topology(arena, &found, table, &progress, stdout);
+        write_topology(arena, &found, &table, &progress, stdout);
     }
-    if (table != NULL)
-        tnd_csv_table_free(table);
+    if (table.format != NULL)
+        table.format->close(table.state);
     tnd_reading_progress_end(&progress);
     tnd_arena_destroy(&arena);
     return code;
@@ -433,9 +461,10 @@ const tnd_command_t tnd_command_new = {
         "must have the same number of rows.  Files that differ only in a number, such as\n"
         "x-00.npy and x-01.npy, are concatenated to one column.  TFRecord, tar, .csv and text\n"
         "files are lists of records: the rows of all files, one after the other, are bytes;\n"
-        "their indexes are built now (tundish help index).  Of .csv all records are read for\n"
-        "names, types, classes and what is missing: columns are made of them, numbers that\n"
-        "follow one another one vector.  JPEG and PNG files, in a directory or in its\n"
+        "their indexes are built now (tundish help index).  Of CSV and JSON Lines all records are\n"
+        "read for names, types, classes and what is missing: columns are made of them; numbers\n"
+        "of CSV that follow one another are one vector.  JPEG and PNG files, in a directory or in "
+        "its\n"
         "subdirectories, are rows of pictures, with their folders as labels.  If a directory has\n"
         "files or folders for training and for tests, those for training are used.  What is in a\n"
         "directory and not used is named on standard error.  Records without a format are read\n"

@@ -1,7 +1,5 @@
 /*  tools/new/csv_table.c - the columns of records of CSV. */
-#include "tools/new/csv_table.h"
 
-#include <ctype.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,8 +9,11 @@
 #include "runtime/base/allocation.h"
 #include "runtime/text/byte_order_mark.h"
 #include "runtime/text/json_string.h"
+#include "tools/new/column_name.h"
+#include "tools/new/record_table.h"
+#include "tools/new/text_classes.h"
 
-enum { FIELDS_MAX = 16384, CLASSES_MAX = 50, TEXT_MAX = 64, NAME_MAX_BYTES = 40 };
+enum { FIELDS_MAX = 16384, TEXT_MAX = TND_CLASS_TEXT_MAX };
 
 /*  Texts that mean that a number is missing. */
 static const char *const absent[] = {"NA", "N/A", "null", "NULL", "None", "?", "-"};
@@ -26,34 +27,33 @@ typedef struct {
     bool head_is_number, head_again;
     bool absent[ABSENT];
     uint64_t integers, numbers, texts, empty, absents;
-    char classes[CLASSES_MAX][TEXT_MAX]; /* the texts that were seen, sorted at the end */
-    uint32_t class_count;
-    bool many; /* more texts than that, or long ones */
+    tnd_text_classes_t classes;
     bool wide; /* a whole number that f32 may not have */
-    char name[NAME_MAX_BYTES];
+    char name[TND_NEW_NAME_MAX];
 } field_t;
 
 /*  How it is fed: a class, numbers, or bytes. */
 typedef enum { AS_NUMBER, AS_WIDE, AS_CLASS, AS_INTEGER, AS_TEXT } use_t;
 
-struct tnd_csv_table {
+typedef struct {
     uint8_t delimiter;
-    uint32_t fields_of[DELIMITERS][TND_CSV_FIRST]; /* of each of the first records */
-    bool divided, header, marked;                  /* by a byte order mark */
-    uint8_t *first;                                /* the first record */
+    uint32_t fields_of[DELIMITERS][TND_TABLE_FIRST]; /* of each of the first records */
+    bool divided, header, marked;                    /* by a byte order mark */
+    uint8_t *first;                                  /* the first record */
     size_t first_size;
     uint64_t records, headers, uneven;
     field_t *fields;
     uint32_t count;
-};
+} csv_table_t;
 
-tnd_csv_table_t *tnd_csv_table_new(void)
+static void *csv_table_open(void)
 {
-    return tnd_allocate_zeroed(1, sizeof(tnd_csv_table_t));
+    return tnd_allocate_zeroed(1, sizeof(csv_table_t));
 }
 
-void tnd_csv_table_free(tnd_csv_table_t *self)
+static void csv_table_close(void *context)
 {
+    csv_table_t *self = context;
     free(self->fields);
     free(self->first);
     free(self);
@@ -75,18 +75,18 @@ static uint32_t count_fields(const uint8_t *record, size_t size, uint8_t delimit
     return status == TND_END ? count : 0;
 }
 
-static void divide_record(tnd_csv_table_t *self, const uint8_t *record, size_t size)
+static void divide_record(csv_table_t *self, const uint8_t *record, size_t size)
 {
-    for (uint32_t d = 0; d < DELIMITERS && self->records < TND_CSV_FIRST; d++)
+    for (uint32_t d = 0; d < DELIMITERS && self->records < TND_TABLE_FIRST; d++)
         self->fields_of[d][self->records] = count_fields(record, size, (uint8_t)delimiters[d]);
     self->records++;
 }
 
 /*  The number of fields that most of the first records have; 0: no number is that of most.  *alike_p: how
  *  many have it. */
-static uint32_t usual(const tnd_csv_table_t *self, const uint32_t *fields, uint64_t *alike_p)
+static uint32_t usual(const csv_table_t *self, const uint32_t *fields, uint64_t *alike_p)
 {
-    uint64_t most = self->records < TND_CSV_FIRST ? self->records : TND_CSV_FIRST;
+    uint64_t most = self->records < TND_TABLE_FIRST ? self->records : TND_TABLE_FIRST;
     for (uint64_t i = 0; i < most; i++) {
         uint64_t alike = 0;
         for (uint64_t other = 0; other < most; other++)
@@ -98,8 +98,10 @@ static uint32_t usual(const tnd_csv_table_t *self, const uint32_t *fields, uint6
     return 0;
 }
 
-bool tnd_csv_table_divide(tnd_csv_table_t *self)
+/*  Finds out what separates fields. */
+static bool csv_table_look(void *context)
 {
+    csv_table_t *self = context;
     uint32_t best = 0;
     uint64_t alike = 0, best_alike = 0;
     for (uint32_t d = 0; d < DELIMITERS; d++) {
@@ -117,17 +119,6 @@ bool tnd_csv_table_divide(tnd_csv_table_t *self)
     self->divided = true;
     self->records = 0;
     return true;
-}
-
-static void add_class(field_t *self, const char *text)
-{
-    for (uint32_t i = 0; i < self->class_count; i++)
-        if (strcmp(self->classes[i], text) == 0)
-            return;
-    if (self->class_count == CLASSES_MAX)
-        self->many = true;
-    else
-        strcpy(self->classes[self->class_count++], text);
 }
 
 static bool is_number(const char *text, bool *whole_p, bool *wide_p)
@@ -152,7 +143,7 @@ static void take_text(field_t *self, const char *text)
         self->integers += whole;
         self->wide = self->wide || wide;
         self->numbers++;
-        add_class(self, text);
+        tnd_text_classes_add(&self->classes, text);
         return;
     }
     for (uint32_t i = 0; i < ABSENT; i++)
@@ -161,7 +152,7 @@ static void take_text(field_t *self, const char *text)
             self->absents++;
         }
     self->texts++;
-    add_class(self, text);
+    tnd_text_classes_add(&self->classes, text);
 }
 
 /*  The text of a field; false: it is longer than a class has. */
@@ -177,7 +168,7 @@ static bool text_of(const tnd_csv_field_t *field, char text[TEXT_MAX])
     return true;
 }
 
-static void take_field(tnd_csv_table_t *self, field_t *field, const tnd_csv_field_t *found)
+static void take_field(csv_table_t *self, field_t *field, const tnd_csv_field_t *found)
 {
     char text[TEXT_MAX];
     bool whole, wide, is_short = text_of(found, text);
@@ -188,18 +179,18 @@ static void take_field(tnd_csv_table_t *self, field_t *field, const tnd_csv_fiel
         take_text(field, text);
     } else {
         field->texts++;
-        field->many = true;
+        field->classes.many = true;
     }
 }
 
-static bool is_first(const tnd_csv_table_t *self, const uint8_t *record, size_t size)
+static bool is_first(const csv_table_t *self, const uint8_t *record, size_t size)
 {
     return size == self->first_size && memcmp(record, self->first, size) == 0;
 }
 
-void tnd_csv_table_take(void *context, const uint8_t *record, size_t size)
+static void csv_table_take(void *context, const uint8_t *record, size_t size)
 {
-    tnd_csv_table_t *self = context;
+    csv_table_t *self = context;
     tnd_csv_record_t fields;
     tnd_csv_field_t text;
     tnd_error_t error;
@@ -234,7 +225,7 @@ void tnd_csv_table_take(void *context, const uint8_t *record, size_t size)
 
 /*  A header has texts that are no numbers, above numbers or above other texts, and every
  *  file has one. */
-static bool has_header(const tnd_csv_table_t *self, size_t files)
+static bool has_header(const csv_table_t *self, size_t files)
 {
     bool above = false, again = false;
     if (self->headers + 1 != files)
@@ -249,7 +240,7 @@ static bool has_header(const tnd_csv_table_t *self, size_t files)
     return above || !again;
 }
 
-static bool is_taken(const tnd_csv_table_t *self, uint32_t field)
+static bool is_taken(const csv_table_t *self, uint32_t field)
 {
     for (uint32_t other = 0; other < field; other++)
         if (strcmp(self->fields[other].name, self->fields[field].name) == 0)
@@ -257,52 +248,28 @@ static bool is_taken(const tnd_csv_table_t *self, uint32_t field)
     return false;
 }
 
-/*  Letters, digits and `_` of the header, or c0, c1, ... */
-static void name_field(tnd_csv_table_t *self, uint32_t f)
+/*  As the header says, or c0, c1, ... */
+static void name_field(csv_table_t *self, uint32_t f)
 {
     field_t *field = &self->fields[f];
-    size_t used = 0;
-    for (const char *at = field->head; self->header && *at != '\0' && used < NAME_MAX_BYTES - 8;
-         at++)
-        if (isalnum((unsigned char)*at))
-            field->name[used++] = (char)tolower((unsigned char)*at);
-        else if (used > 0 && field->name[used - 1] != '_')
-            field->name[used++] = '_';
-    while (used > 0 && field->name[used - 1] == '_')
-        used--;
-    field->name[used] = '\0';
-    if (used == 0 || isdigit((unsigned char)field->name[0]) || is_taken(self, f))
+    if (!self->header || !tnd_column_name_make(field->name, field->head) || is_taken(self, f))
         snprintf(field->name, sizeof field->name, "c%" PRIu32, f);
 }
 
-static bool is_label(const field_t *field)
-{
-    static const char *const names[] = {"label", "labels", "target", "class", "species", "y"};
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-        if (strcmp(field->name, names[i]) == 0)
-            return true;
-    return false;
-}
-
-static use_t use_of(const tnd_csv_table_t *self, const field_t *field)
+static use_t use_of(const csv_table_t *self, const field_t *field)
 {
     bool whole = field->integers == field->numbers && field->empty + field->absents == 0;
     if (field->texts == field->absents && field->numbers > 0)
-        return whole && (is_label(field) || field->wide) ? AS_INTEGER
-               : field->wide                             ? AS_WIDE
-                                                         : AS_NUMBER;
-    /* Each of a few texts occurs twice on average, or is bytes. */
-    bool few = !field->many && field->class_count > 0 && 2 * field->class_count <= self->records;
-    return few && self->count > 1 ? AS_CLASS : AS_TEXT;
+        return whole && (tnd_column_name_is_label(field->name) || field->wide) ? AS_INTEGER
+               : field->wide                                                   ? AS_WIDE
+                                                                               : AS_NUMBER;
+    return self->count > 1 && tnd_text_classes_few(&field->classes, self->records) ? AS_CLASS
+                                                                                   : AS_TEXT;
 }
 
-static int by_text(const void *left, const void *right)
+static bool csv_table_decide(void *context, size_t files)
 {
-    return strcmp(left, right);
-}
-
-bool tnd_csv_table_decide(tnd_csv_table_t *self, size_t files)
-{
+    csv_table_t *self = context;
     bool useful = false;
     if (self->records == 0)
         return false;
@@ -313,26 +280,20 @@ bool tnd_csv_table_decide(tnd_csv_table_t *self, size_t files)
             for (uint64_t again = 0; again <= self->headers; again++)
                 take_text(field, field->head);
         name_field(self, f);
-        qsort(field->classes, field->class_count, sizeof field->classes[0], by_text);
         useful = useful || use_of(self, field) != AS_TEXT;
     }
-    self->headers = self->header ? self->headers + 1 : 0;
     return useful;
 }
 
-uint64_t tnd_csv_table_headers(const tnd_csv_table_t *self)
+/*  Records with more or fewer fields than most have. */
+static uint64_t csv_table_left_out(const void *self)
 {
-    return self->headers;
-}
-
-uint64_t tnd_csv_table_uneven(const tnd_csv_table_t *self)
-{
-    return self->uneven;
+    return ((const csv_table_t *)self)->uneven;
 }
 
 /*  ------------------------------------------------------------------------------------- lines */
 
-static const char *delimiter_of(const tnd_csv_table_t *self, char text[16])
+static const char *delimiter_of(const csv_table_t *self, char text[16])
 {
     snprintf(text, 16, self->delimiter == '\t' ? "\"\\t\"" : "\"%c\"", self->delimiter);
     return text;
@@ -343,19 +304,41 @@ static const char *comma(const char *options)
     return *options != '\0' ? ", " : "";
 }
 
-const char *tnd_csv_table_source(const tnd_csv_table_t *self, tnd_arena_t *arena,
-                                 const char *written)
+/*  The names of a header that is short enough to be read: a file with another is refused then. */
+static const char *header_of(const csv_table_t *self, tnd_arena_t *arena)
 {
+    enum { NAMES_MAX = 64 };
+    bool whole = self->count <= NAMES_MAX;
+    char *text = NULL;
+    size_t size;
+    for (uint32_t f = 0; f < self->count; f++)
+        whole = whole && self->fields[f].head[0] != '\0';
+    if (!whole)
+        return "header: true";
+    FILE *out = tnd_memory_stream(&text, &size);
+    fputs("names: [", out);
+    for (uint32_t f = 0; f < self->count; f++) {
+        fputs(f > 0 ? ", " : "", out);
+        tnd_json_string_print(self->fields[f].head, out);
+    }
+    fputs("]", out);
+    fclose(out);
+    const char *names = tnd_arena_text(arena, text, size);
+    free(text);
+    return names;
+}
+
+static const char *csv_table_options(const void *context, tnd_arena_t *arena)
+{
+    const csv_table_t *self = context;
     char text[16];
-    const char *options = self->header ? "header: true" : "";
+    const char *options = self->header ? header_of(self, arena) : "";
     if (self->delimiter != ',')
         options = tnd_arena_format(arena, "%s%sdelimiter: %s", options, comma(options),
                                    delimiter_of(self, text));
     if (self->marked)
         options = tnd_arena_format(arena, "%s%sbom: remove", options, comma(options));
-    if (strstr(written, "compression: zlib") != NULL)
-        options = tnd_arena_format(arena, "%s%scompression: zlib", options, comma(options));
-    return *options != '\0' ? tnd_arena_format(arena, "csv: {%s}", options) : "csv";
+    return options;
 }
 
 static bool is_missing(const field_t *field)
@@ -364,7 +347,7 @@ static bool is_missing(const field_t *field)
 }
 
 /*  How many fields from `first` on are numbers, which one column takes. */
-static uint32_t run_of(const tnd_csv_table_t *self, uint32_t first, bool *missing_p)
+static uint32_t run_of(const csv_table_t *self, uint32_t first, bool *missing_p)
 {
     uint32_t f = first;
     *missing_p = false;
@@ -373,7 +356,7 @@ static uint32_t run_of(const tnd_csv_table_t *self, uint32_t first, bool *missin
     return f - first;
 }
 
-static void print_na(const tnd_csv_table_t *self, FILE *out)
+static void print_na(const csv_table_t *self, FILE *out)
 {
     bool any = false;
     for (uint32_t i = 0; i < ABSENT; i++) {
@@ -389,7 +372,7 @@ static void print_na(const tnd_csv_table_t *self, FILE *out)
 }
 
 /*  x, x2, x3 ..., none of which is a field. */
-static const char *name_vector(const tnd_csv_table_t *self, uint32_t *vectors, char name[16])
+static const char *name_vector(const csv_table_t *self, uint32_t *vectors, char name[16])
 {
     bool taken = true;
     while (taken) {
@@ -403,8 +386,7 @@ static const char *name_vector(const tnd_csv_table_t *self, uint32_t *vectors, c
 }
 
 /*  Prints the numbers from field `first` on, and returns how many there are. */
-static uint32_t print_numbers(const tnd_csv_table_t *self, uint32_t first, uint32_t *vectors,
-                              FILE *out)
+static uint32_t print_numbers(const csv_table_t *self, uint32_t first, uint32_t *vectors, FILE *out)
 {
     bool missing;
     char name[16];
@@ -422,24 +404,9 @@ static uint32_t print_numbers(const tnd_csv_table_t *self, uint32_t first, uint3
     return count;
 }
 
-/*  The class of texts that are missing has a name of its own. */
-static const char missing_class[] = "(missing)";
-
-static void print_classes(const field_t *field, FILE *out)
+static void csv_table_print(void *context, const char *record, FILE *out)
 {
-    fprintf(out, "      - {lookup: {column: %s, to: i64, map: {", field->name);
-    for (uint32_t i = 0; i < field->class_count; i++) {
-        fputs(i > 0 ? ", " : "", out);
-        tnd_json_string_print(field->classes[i], out);
-        fprintf(out, ": %" PRIu32, i);
-    }
-    if (field->empty > 0)
-        fprintf(out, ", \"%s\": %" PRIu32, missing_class, field->class_count);
-    fputs("}}}\n", out);
-}
-
-void tnd_csv_table_print(const tnd_csv_table_t *self, const char *record, FILE *out)
-{
+    csv_table_t *self = context;
     char text[16];
     uint32_t vectors = 0;
     fprintf(out, "      - decode_csv:  # as all records are\n          column: %s\n", record);
@@ -459,12 +426,26 @@ void tnd_csv_table_print(const tnd_csv_table_t *self, const char *record, FILE *
             fprintf(out, "            %s: {dtype: f64, default: nan}\n", field->name);
         else if (field->empty > 0)
             fprintf(out, "            %s: {dtype: string, default: \"%s\"}\n", field->name,
-                    use_of(self, field) == AS_CLASS ? missing_class : "");
+                    use_of(self, field) == AS_CLASS ? tnd_missing_class : "");
         else
             fprintf(out, "            %s: string\n", field->name);
         f++;
     }
     for (uint32_t f = 0; f < self->count; f++)
         if (use_of(self, &self->fields[f]) == AS_CLASS)
-            print_classes(&self->fields[f], out);
+            tnd_text_classes_print(&self->fields[f].classes, self->fields[f].name,
+                                   self->fields[f].empty > 0, out);
 }
+
+const tnd_record_table_t tnd_csv_table = {
+    .source = "csv",
+    .uneven = "records with more or fewer fields",
+    .open = csv_table_open,
+    .take = csv_table_take,
+    .look = csv_table_look,
+    .decide = csv_table_decide,
+    .options = csv_table_options,
+    .left_out = csv_table_left_out,
+    .print = csv_table_print,
+    .close = csv_table_close,
+};

@@ -52,9 +52,8 @@ static void copy_texts(tnd_detected_format_t *item, tnd_arena_t *arena,
     }
 }
 
-/*  The columns and rows of the files of an item, as their source reports them. */
-static tnd_status_t open_source(tnd_detected_format_t *item, tnd_arena_t *arena,
-                                const tnd_source_scope_t *scope, tnd_error_t *error)
+tnd_status_t tnd_detected_item_open(tnd_detected_format_t *item, tnd_arena_t *arena,
+                                    const tnd_source_scope_t *scope, tnd_error_t *error)
 {
     tnd_data_source_t data;
     size_t count;
@@ -102,7 +101,7 @@ tnd_status_t tnd_detected_format_open(tnd_detected_format_list_t *self, tnd_aren
         if (self->items[i].pictures)
             choose_patterns(self, &self->items[i]);
         if (self->items[i].records)
-            TND_TRY(open_source(&self->items[i], arena, scope, error));
+            TND_TRY(tnd_detected_item_open(&self->items[i], arena, scope, error));
     }
     return TND_OK;
 }
@@ -207,7 +206,7 @@ static tnd_status_t add_known(tnd_detected_format_list_t *self, tnd_arena_t *are
     TND_TRY(tnd_data_source_name(&item->source, arena, item->written, error));
     item->records = tnd_data_source_takes(tnd_data_source_table(item->source), "files");
     if (!item->records)
-        TND_TRY(open_source(item, arena, &scope, error));
+        TND_TRY(tnd_detected_item_open(item, arena, &scope, error));
     if (item->pictures)
         measure(self, arena, item);
     tnd_detected_append(self, arena, item);

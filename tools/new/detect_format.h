@@ -89,6 +89,12 @@ tnd_status_t tnd_detected_format_open(tnd_detected_format_list_t *self, tnd_aren
                                       const tnd_source_scope_t *scope,
                                       tnd_error_t *error) TND_CHECKED;
 
+/*  Opens an item whose source has changed: its columns, rows and notes are then those of this source.
+ *  Errors: as above. */
+tnd_status_t tnd_detected_item_open(tnd_detected_format_t *item, tnd_arena_t *arena,
+                                    const tnd_source_scope_t *scope,
+                                    tnd_error_t *error) TND_CHECKED;
+
 /*  Gives each column a unique name, from the part of its file's name that differs from the others:
  *  train-images-idx3-ubyte.gz becomes `image`, x_train.npy becomes `x`. */
 void tnd_detected_format_name(tnd_detected_format_t *items, size_t count);

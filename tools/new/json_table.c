@@ -1,0 +1,419 @@
+/*  tools/new/json_table.c - the columns of JSON documents, one per line. */
+#include <float.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <jansson.h>
+
+#include "actors/text/json_record.h"
+#include "runtime/base/allocation.h"
+#include "runtime/text/byte_order_mark.h"
+#include "runtime/text/json_string.h"
+#include "tools/new/column_name.h"
+#include "tools/new/record_table.h"
+#include "tools/new/text_classes.h"
+
+enum { FIELDS_MAX = 4096, PATH_MOST = 128, DEPTH_MAX = 8 };
+
+/*  Numbers of a list, or of a list of lists. */
+typedef struct {
+    uint64_t length, inner; /* inner 0: its items are numbers */
+    bool numbers;           /* it has nothing else, and its lists have one length */
+    bool whole, wide;       /* whole numbers; one is beyond i32 */
+} list_t;
+
+/*  What is at one path of the documents. */
+typedef struct {
+    char path[PATH_MOST];
+    char name[TND_NEW_NAME_MAX];
+    uint64_t seen; /* documents that have it, and not null */
+    uint64_t objects, booleans, whole, numbers, texts, lists, other;
+    bool wide;   /* a number that f32 may not have */
+    bool uneven; /* lists of different lengths */
+    list_t list; /* of the first one, and what is true of all */
+    tnd_text_classes_t classes;
+} field_t;
+
+typedef enum {
+    AS_NOTHING,
+    AS_FLAG,
+    AS_NUMBER,
+    AS_WIDE,
+    AS_INTEGER,
+    AS_CLASS,
+    AS_TEXT,
+    AS_LIST
+} use_t;
+
+typedef struct {
+    field_t *fields;
+    size_t room;
+    uint32_t count, next;                /* where the next key probably is */
+    uint64_t documents, refused, unread; /* unread: values whose keys no path can name */
+    bool allow_nan, marked;
+} json_table_t;
+
+static void *json_table_open(void)
+{
+    return tnd_allocate_zeroed(1, sizeof(json_table_t));
+}
+
+static void json_table_close(void *self)
+{
+    free(((json_table_t *)self)->fields);
+    free(self);
+}
+
+/*  --------------------------------------------------------------------------------- documents */
+
+/*  The field of a path; NULL: there are too many.  Keys mostly come in the same order. */
+static field_t *field_of(json_table_t *self, const char *path)
+{
+    for (uint32_t i = 0; i < self->count; i++) {
+        uint32_t at = (self->next + i) % self->count;
+        if (strcmp(self->fields[at].path, path) == 0) {
+            self->next = at + 1;
+            return &self->fields[at];
+        }
+    }
+    if (self->count == FIELDS_MAX)
+        return NULL;
+    self->fields = tnd_grow(self->fields, self->count, &self->room, sizeof *self->fields);
+    field_t *field = &self->fields[self->count];
+    *field = (field_t){.list.numbers = true};
+    strcpy(field->path, path);
+    self->next = ++self->count;
+    return field;
+}
+
+static void take_number(list_t *list, const json_t *item)
+{
+    double number;
+    list->numbers = list->numbers && tnd_json_value_number(item, TND_F64, &number);
+    list->whole = list->whole && json_is_integer(item);
+    list->wide = list->wide || (json_is_integer(item) &&
+                                json_integer_value(item) != (int32_t)json_integer_value(item));
+}
+
+static list_t list_of(const json_t *value)
+{
+    list_t list = {.length = json_array_size(value), .numbers = true, .whole = true};
+    const json_t *first = json_array_get(value, 0), *item, *number;
+    size_t i, j;
+    list.inner = json_is_array(first) ? json_array_size(first) : 0;
+    json_array_foreach(value, i, item)
+    {
+        if (list.inner == 0) {
+            take_number(&list, item);
+            continue;
+        }
+        list.numbers = list.numbers && json_array_size(item) == list.inner;
+        json_array_foreach(item, j, number) take_number(&list, number);
+    }
+    return list;
+}
+
+static void take_list(field_t *field, const json_t *value)
+{
+    list_t list = list_of(value);
+    if (field->lists++ == 0) {
+        field->list = list;
+        return;
+    }
+    field->uneven = field->uneven || list.length != field->list.length;
+    field->list.numbers = field->list.numbers && list.numbers && list.inner == field->list.inner;
+    field->list.whole = field->list.whole && list.whole;
+    field->list.wide = field->list.wide || list.wide;
+}
+
+static void take_text(field_t *field, const char *text, size_t size)
+{
+    field->texts++;
+    if (size < TND_CLASS_TEXT_MAX && strlen(text) == size)
+        tnd_text_classes_add(&field->classes, text);
+    else
+        field->classes.many = true;
+}
+
+static void take_value(field_t *field, const json_t *value)
+{
+    static const int64_t most = INT64_C(1) << 24;
+    const char *text;
+    size_t size;
+    double number;
+    field->seen++;
+    if (json_is_boolean(value)) {
+        field->booleans++;
+    } else if (tnd_json_value_number(value, TND_F64, &number)) {
+        field->numbers++;
+        field->whole += json_is_integer(value);
+        field->wide = field->wide ||
+                      (isfinite(number) &&
+                       fabs(number) > (json_is_integer(value) ? (double)most : (double)FLT_MAX));
+    } else if (tnd_json_value_is_string(value, &text, &size)) {
+        take_text(field, text, size);
+    } else if (json_is_array(value)) {
+        take_list(field, value);
+    } else {
+        field->other++;
+    }
+}
+
+static void take_object(json_table_t *self, const json_t *object, const char *prefix, int depth)
+{
+    const char *key;
+    char path[PATH_MOST];
+    json_t *value;
+    json_object_foreach((json_t *)object, key, value)
+    {
+        int size = snprintf(path, sizeof path, "%s%s%s", prefix, *prefix != '\0' ? "." : "", key);
+        bool named = *key != '\0' && strchr(key, '.') == NULL && size < (int)sizeof path;
+        field_t *field = named ? field_of(self, path) : NULL;
+        if (field == NULL || (json_is_object(value) && depth == DEPTH_MAX)) {
+            self->unread++;
+        } else if (json_is_object(value)) {
+            field->objects++;
+            take_object(self, value, path, depth + 1);
+        } else if (!json_is_null(value)) {
+            take_value(field, value);
+        }
+    }
+}
+
+/*  Opens a document, with NaN if it has some. */
+static bool open_document(json_table_t *self, tnd_json_record_t *document, const uint8_t *record,
+                          size_t size)
+{
+    tnd_error_t error;
+    if (tnd_json_record_open(document, record, size, false, &error) == TND_OK)
+        return true;
+    if (tnd_json_record_open(document, record, size, true, &error) != TND_OK)
+        return false;
+    self->allow_nan = true;
+    return true;
+}
+
+static void json_table_take(void *context, const uint8_t *record, size_t size)
+{
+    json_table_t *self = context;
+    tnd_json_record_t document;
+    size_t mark = self->documents == 0 ? tnd_byte_order_mark(record, size) : 0;
+    self->marked = self->marked || mark > 0;
+    self->documents++;
+    if (!open_document(self, &document, record + mark, size - mark)) {
+        self->refused++;
+        return;
+    }
+    if (json_is_object(document.root)) {
+        self->next = 0;
+        take_object(self, document.root, "", 1);
+    } else {
+        self->refused++;
+    }
+    tnd_json_record_close(&document);
+}
+
+static bool json_table_look(void *context)
+{
+    json_table_t *self = context;
+    bool all = self->documents > 0 && self->refused == 0;
+    free(self->fields);
+    *self = (json_table_t){0};
+    return all;
+}
+
+/*  --------------------------------------------------------------------------------- decisions */
+
+static bool is_missing(const json_table_t *self, const field_t *field)
+{
+    return field->seen < self->documents - self->refused;
+}
+
+static use_t use_of_number(const json_table_t *self, const field_t *field)
+{
+    bool missing = is_missing(self, field);
+    if (field->booleans == field->seen && !missing)
+        return AS_FLAG;
+    bool whole = field->whole + field->booleans == field->seen && !missing;
+    if (whole && (tnd_column_name_is_label(field->name) || field->wide))
+        return AS_INTEGER;
+    return field->wide ? AS_WIDE : AS_NUMBER;
+}
+
+static use_t use_of(const json_table_t *self, const field_t *field)
+{
+    uint64_t rows = self->documents - self->refused;
+    if (field->seen == 0 || field->objects > 0 || field->other > 0)
+        return AS_NOTHING;
+    if (field->booleans + field->numbers == field->seen)
+        return use_of_number(self, field);
+    if (field->texts == field->seen)
+        return tnd_text_classes_few(&field->classes, rows) ? AS_CLASS : AS_TEXT;
+    bool one_shape = field->list.inner == 0 || (!field->uneven && !is_missing(self, field));
+    bool some = field->uneven || field->list.length > 0;
+    return field->lists == field->seen && field->list.numbers && one_shape && some ? AS_LIST
+                                                                                   : AS_NOTHING;
+}
+
+static bool is_taken(const json_table_t *self, uint32_t field)
+{
+    for (uint32_t other = 0; other < field; other++)
+        if (strcmp(self->fields[other].name, self->fields[field].name) == 0)
+            return true;
+    return false;
+}
+
+/*  The last key if that is a name of its own, the whole path, or c0, c1, ... */
+static void name_field(json_table_t *self, uint32_t f)
+{
+    field_t *field = &self->fields[f];
+    const char *dot = strrchr(field->path, '.');
+    bool named = tnd_column_name_make(field->name, dot != NULL ? dot + 1 : field->path);
+    if (!named || is_taken(self, f))
+        named = tnd_column_name_make(field->name, field->path);
+    if (!named || is_taken(self, f))
+        snprintf(field->name, sizeof field->name, "c%" PRIu32, f);
+}
+
+static bool json_table_decide(void *context, size_t files)
+{
+    json_table_t *self = context;
+    bool useful = false;
+    (void)files;
+    for (uint32_t f = 0; f < self->count; f++) {
+        name_field(self, f);
+        use_t use = use_of(self, &self->fields[f]);
+        useful = useful || use != AS_NOTHING;
+    }
+    return useful;
+}
+
+static uint64_t json_table_left_out(const void *self)
+{
+    return ((const json_table_t *)self)->refused;
+}
+
+/*  ------------------------------------------------------------------------------------- lines */
+
+static const char *json_table_options(const void *self, tnd_arena_t *arena)
+{
+    (void)arena;
+    return ((const json_table_t *)self)->marked ? "bom: remove" : "";
+}
+
+static void print_list(const field_t *field, bool missing, FILE *out)
+{
+    const list_t *list = &field->list;
+    fprintf(out, "dtype: %s", !list->whole ? "f32" : list->wide ? "i64" : "i32");
+    if (list->inner > 0)
+        fprintf(out, ", shape: [%" PRIu64 ", %" PRIu64 "]", list->length, list->inner);
+    else if (field->uneven || missing)
+        fputs(", ragged: true", out);
+    else
+        fprintf(out, ", shape: [%" PRIu64 "]", list->length);
+}
+
+static void print_use(use_t use, const field_t *field, bool missing, FILE *out)
+{
+    switch (use) {
+    case AS_NOTHING:
+        break;
+    case AS_FLAG:
+        fputs("dtype: u8", out);
+        break;
+    case AS_NUMBER:
+        fprintf(out, "dtype: f32%s", missing ? ", default: nan" : "");
+        break;
+    case AS_WIDE:
+        fprintf(out, "dtype: f64%s", missing ? ", default: nan" : "");
+        break;
+    case AS_INTEGER:
+        fputs("dtype: i64", out);
+        break;
+    case AS_CLASS:
+    case AS_TEXT:
+        fputs("dtype: string", out);
+        if (missing)
+            fprintf(out, ", default: \"%s\"", use == AS_CLASS ? tnd_missing_class : "");
+        break;
+    case AS_LIST:
+        print_list(field, missing, out);
+        break;
+    }
+}
+
+static void print_field(const json_table_t *self, const field_t *field, FILE *out)
+{
+    fprintf(out, "            %s: {", field->name);
+    if (strcmp(field->name, field->path) != 0) {
+        fputs("path: ", out);
+        tnd_json_string_print(field->path, out);
+        fputs(", ", out);
+    }
+    print_use(use_of(self, field), field, is_missing(self, field), out);
+    fputs("}\n", out);
+}
+
+/*  Why no column is made of what documents have. */
+static const char *reason(const field_t *field)
+{
+    if (field->lists < field->seen)
+        return "values of several types";
+    return field->list.numbers ? "lists of lists of different lengths"
+                               : "lists of more than numbers";
+}
+
+static void print_unread(const json_table_t *self, const bool *read, FILE *out)
+{
+    for (uint32_t f = 0; f < self->count; f++) {
+        const field_t *field = &self->fields[f];
+        if (read[f] || field->seen == 0)
+            continue;
+        fputs("      # left out: ", out);
+        tnd_json_string_print(field->path, out);
+        fprintf(out, ", %s\n",
+                use_of(self, field) == AS_NOTHING ? reason(field) : "because of the many columns");
+    }
+    if (self->unread > 0)
+        fprintf(out,
+                "      # left out: %" PRIu64
+                " values whose keys are empty, have a dot or are too deep\n",
+                self->unread);
+}
+
+static void json_table_print(void *context, const char *record, FILE *out)
+{
+    json_table_t *self = context;
+    bool *read = tnd_allocate_zeroed(self->count, sizeof *read);
+    uint32_t columns = 0;
+    fprintf(out, "      - decode_json:  # as all lines are\n          column: %s\n", record);
+    if (self->allow_nan)
+        fputs("          allow_nan: true\n", out);
+    fputs("          fields:\n", out);
+    for (uint32_t f = 0; f < self->count; f++) {
+        read[f] = use_of(self, &self->fields[f]) != AS_NOTHING && columns++ < TND_COLUMNS_MAX;
+        if (read[f])
+            print_field(self, &self->fields[f], out);
+    }
+    for (uint32_t f = 0; f < self->count; f++)
+        if (read[f] && use_of(self, &self->fields[f]) == AS_CLASS)
+            tnd_text_classes_print(&self->fields[f].classes, self->fields[f].name,
+                                   is_missing(self, &self->fields[f]), out);
+    print_unread(self, read, out);
+    free(read);
+}
+
+const tnd_record_table_t tnd_json_table = {
+    .source = "text",
+    .uneven = "lines that are not JSON objects",
+    .open = json_table_open,
+    .take = json_table_take,
+    .look = json_table_look,
+    .decide = json_table_decide,
+    .options = json_table_options,
+    .left_out = json_table_left_out,
+    .print = json_table_print,
+    .close = json_table_close,
+};

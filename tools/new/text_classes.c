@@ -1,0 +1,45 @@
+/*  tools/new/text_classes.c - the different texts of a column, if they are few enough to be classes. */
+#include "tools/new/text_classes.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/text/json_string.h"
+
+const char tnd_missing_class[] = "(missing)";
+
+void tnd_text_classes_add(tnd_text_classes_t *self, const char *text)
+{
+    for (uint32_t i = 0; i < self->count; i++)
+        if (strcmp(self->items[i], text) == 0)
+            return;
+    if (self->count == TND_TEXT_CLASSES_MAX)
+        self->many = true;
+    else
+        strcpy(self->items[self->count++], text);
+}
+
+bool tnd_text_classes_few(const tnd_text_classes_t *self, uint64_t rows)
+{
+    return !self->many && self->count > 0 && 2 * self->count <= rows;
+}
+
+static int by_text(const void *left, const void *right)
+{
+    return strcmp(left, right);
+}
+
+void tnd_text_classes_print(tnd_text_classes_t *self, const char *column, bool missing, FILE *out)
+{
+    qsort(self->items, self->count, sizeof self->items[0], by_text);
+    fprintf(out, "      - {lookup: {column: %s, to: i64, map: {", column);
+    for (uint32_t i = 0; i < self->count; i++) {
+        fputs(i > 0 ? ", " : "", out);
+        tnd_json_string_print(self->items[i], out);
+        fprintf(out, ": %" PRIu32, i);
+    }
+    if (missing)
+        fprintf(out, ", \"%s\": %" PRIu32, tnd_missing_class, self->count);
+    fputs("}}}\n", out);
+}
