@@ -10,6 +10,7 @@
 #include "runtime/base/allocation.h"
 #include "runtime/base/clock.h"
 #include "runtime/looks/history_span.h"
+#include "runtime/notes/page_text.h"
 #include "runtime/observe/process.h"
 #include "runtime/resources/process_memory.h"
 
@@ -180,6 +181,18 @@ static void record_leader(tnd_host_t *self, uint64_t now)
     write_to(&leader->waited_for, !self->leader_up);
 }
 
+static void record_opening(const tnd_host_t *self, uint64_t now)
+{
+    tnd_run_page_t *page = tnd_pages_record(self->pages)->page;
+    char text[8 * TND_PAGE_WHY_WORDS];
+    uint64_t since_ns = 0;
+    if (self->call != NULL && !self->facts_known)
+        since_ns = tnd_guarded_call_show(self->call, now, text, sizeof text);
+    if (since_ns != 0)
+        tnd_page_text_write(page->opening, TND_PAGE_WHY_WORDS, text);
+    write_to(&page->opening_ns, since_ns);
+}
+
 uint64_t tnd_host_record(tnd_host_t *self, uint64_t now)
 {
     if (now < self->record_due_ns)
@@ -189,6 +202,7 @@ uint64_t tnd_host_record(tnd_host_t *self, uint64_t now)
         tnd_leader_record(self->leader, now);
     else
         record_leader(self, now);
+    record_opening(self, now);
     if (now >= self->second_due_ns) {
         self->second_due_ns = now < self->second_due_ns + second_ns
                                   ? self->second_due_ns + second_ns

@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "runtime/base/allocation.h"
@@ -32,8 +33,10 @@ typedef struct tnd_guarded_work {
     tnd_hang_watch_t watch;
     bool opens; /* data, as follows */
     tnd_open_progress_t progress;
-    bool asked;    /* for reports, so that `read` is known */
-    uint64_t read; /* bytes, then */
+    uint64_t begun_ns; /* what it does with this data, */
+    double share;      /* of which this part was done then; negative: unknown */
+    bool asked;        /* for reports, so that `read` is known */
+    uint64_t read;     /* bytes, then */
 } word_t;
 
 /*  An additional error of a thread. */
@@ -232,6 +235,8 @@ tnd_guarded_work_t *tnd_guarded_call_opens(tnd_guarded_call_t *self, const void 
     word_t *word = begin_work(self, about, what);
     word->opens = true;
     word->asked = false;
+    word->begun_ns = word->since_ns;
+    word->share = -1;
     word->progress = (tnd_open_progress_t){.actor = ""};
     snprintf(word->progress.actor, sizeof word->progress.actor, "%s", word->instance->actor);
     tnd_open_progress_doing(&word->progress, NULL, what);
@@ -245,6 +250,10 @@ void tnd_guarded_work_count(tnd_guarded_work_t *self, uint64_t done, uint64_t al
         return;
     pthread_mutex_lock(&self->call->lock);
     tnd_open_progress_count(&self->progress, done, all, unit);
+    if (self->share < 0) {
+        self->begun_ns = tnd_clock_now();
+        self->share = tnd_open_progress_share(&self->progress);
+    }
     if (self->since_ns != 0) {
         self->since_ns = tnd_clock_now();
         self->call->reports++;
@@ -286,6 +295,28 @@ void tnd_guarded_call_write(tnd_guarded_call_t *self, FILE *out)
         if (word->opens && word->since_ns != 0)
             tnd_open_progress_write(&word->progress, out);
     pthread_mutex_unlock(&self->lock);
+}
+
+uint64_t tnd_guarded_call_show(tnd_guarded_call_t *self, uint64_t now, char *text, size_t room)
+{
+    char doing[128];
+    const word_t *first = NULL;
+    pthread_mutex_lock(&self->lock);
+    for (const word_t *word = self->words; word != NULL; word = word->next)
+        if (word->opens && word->since_ns != 0 &&
+            (first == NULL || word->begun_ns < first->begun_ns))
+            first = word;
+    uint64_t begun_ns = first != NULL ? first->begun_ns : 0;
+    text[0] = '\0';
+    if (first != NULL) {
+        tnd_open_progress_print(&first->progress, first->share, now - begun_ns, doing,
+                                sizeof doing);
+        bool named = strstr(doing, first->progress.file) != NULL;
+        snprintf(text, room, "%s: %s%s%s", first->progress.actor, doing, named ? "" : ", now ",
+                 named ? "" : first->progress.file);
+    }
+    pthread_mutex_unlock(&self->lock);
+    return begun_ns;
 }
 
 void tnd_guarded_call_tell(tnd_guarded_call_t *self, const tnd_error_t *error)

@@ -59,6 +59,27 @@ def test_a_source_that_reports_progress_may_take_three_times_start_timeout(folde
         assert line and line[1] == line[2], out
 
 
+def test_why_says_how_far_it_is(folder):
+    """Within two seconds, in one process and of another host."""
+    for overlays, host in (((), "local"), ((hosts(folder),), "b")):
+        name = f"opens-{host}-{os.getpid()}"
+        started = Started("up" if overlays else "run", graph(folder, f"gate: {folder}/gate, reports: 3", f"name: {name}\n"), *overlays)
+        begun(folder)
+        wanted = (rf'{name} begins: host {host} opens its data, for \d+ s so far; '
+                  rf'read: opening 3 of 100 parts, 3 %(, .+ left)?, now \{{"file": "{folder}/x"')
+        end = time.monotonic() + 30
+        while True:
+            code, out, _ = run("why", name)
+            if re.search(wanted, out):
+                break
+            assert time.monotonic() < end, out
+        same(code, 11, out)
+        (folder / "gate").touch()
+        same(started.end(), 0, started.text)
+        for path in [folder / "gate", *folder.glob("x.*")]:
+            path.unlink()
+
+
 def test_commands_that_open_data_show_it_on_stderr(folder):
     path = graph(folder, "ms: 1200")
     for command in ("head", "explain", "validate"):

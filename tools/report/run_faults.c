@@ -345,6 +345,25 @@ static void find_unwritten(const tnd_inspected_t *process, tnd_verdict_t *verdic
     tnd_verdict_add(verdict, &fault);
 }
 
+/*  Data take a while to open; no row can be read before. */
+static void find_opening(const tnd_run_view_t *view, const tnd_inspected_t *process,
+                         tnd_verdict_t *verdict)
+{
+    const tnd_run_page_t *page = process->record.page;
+    uint64_t now = view->after->now_ns, since = page != NULL ? page->opening_ns : 0;
+    if (since == 0 || now < since + call_ns || process->stopped || process->killed)
+        return;
+    tnd_fault_t fault;
+    char doing[8 * TND_PAGE_WHY_WORDS], time[24];
+    tnd_seen_t who = {process, NULL};
+    tnd_fault_of(&fault, TND_CAUSE_OPENING, &who, NULL);
+    fault.since_ns = now - since;
+    tnd_page_text_read(page->opening, TND_PAGE_WHY_WORDS, doing);
+    snprintf(fault.text, sizeof fault.text, "host %s opens its data, for %s so far; %s",
+             process->host, tnd_duration_text(fault.since_ns, time), doing);
+    tnd_verdict_add(verdict, &fault);
+}
+
 /*  A line for each reason, each with a place. */
 static void say_reasons(const tnd_inspected_t *process, tnd_fault_t *fault)
 {
@@ -461,6 +480,7 @@ void tnd_run_faults_find(const tnd_run_view_t *view, tnd_verdict_t *verdict)
         find_output(view, process, verdict);
         find_unwritten(process, verdict);
         find_bad_rows(process, verdict);
+        find_opening(view, process, verdict);
     }
     TND_EACH_ACTOR(view, who)
     {

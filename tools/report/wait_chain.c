@@ -629,6 +629,21 @@ static bool say_missing(const tnd_run_view_t *view, tnd_verdict_t *verdict)
     return any;
 }
 
+/*  The host that has opened its data for the longest time. */
+static bool say_opening(tnd_verdict_t *verdict)
+{
+    const tnd_fault_t *longest = NULL;
+    for (uint32_t i = 0; i < verdict->fault_count; i++) {
+        const tnd_fault_t *fault = &verdict->faults[i];
+        if (fault->cause == TND_CAUSE_OPENING &&
+            (longest == NULL || fault->since_ns > longest->since_ns))
+            longest = fault;
+    }
+    if (longest != NULL)
+        tnd_verdict_say(verdict, "%s begins: %s", verdict->run, longest->text);
+    return longest != NULL;
+}
+
 void tnd_wait_chain_follow(const tnd_run_view_t *view, tnd_verdict_t *verdict)
 {
     walk_t walk = {.view = view, .verdict = verdict};
@@ -640,7 +655,7 @@ void tnd_wait_chain_follow(const tnd_run_view_t *view, tnd_verdict_t *verdict)
     TND_EACH_ACTOR(view, who)
     if (!tnd_seen_runs(&who) || tnd_seen_state(&who) == TND_STATE_WORKING)
         prefer(&any, &who, true);
-    if (any.page == NULL && say_missing(view, verdict))
+    if (any.page == NULL && (say_missing(view, verdict) || say_opening(verdict)))
         return;
     tnd_verdict_say(verdict, "%s begins, or ends: ", verdict->run);
     if (any.page == NULL) {
