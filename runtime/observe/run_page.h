@@ -77,8 +77,8 @@ typedef struct {
     _Atomic uint64_t checkpoint_ns;   /* when it was complete; 0: before this process began */
     _Atomic uint64_t unwritten;       /* checkpoints that failed since then */
     _Atomic uint64_t unwritten_why[TND_PAGE_WHY_WORDS]; /* of the last one */
-    _Atomic uint64_t opening_ns;                  /* since when data are opened here; 0: none are */
-    _Atomic uint64_t opening[TND_PAGE_WHY_WORDS]; /* which, and how far that is */
+    _Atomic uint64_t opening_ns; /* since when this host gets ready; 0: it does not */
+    _Atomic uint64_t opening[TND_PAGE_WHY_WORDS]; /* what it does, and how far that is */
     _Atomic uint64_t metric_count;
     _Atomic uint64_t metrics[4]; /* of the last booked step: the bits of a double */
     _Atomic uint64_t control;    /* tnd_control_state_t */

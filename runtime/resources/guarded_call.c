@@ -33,8 +33,8 @@ typedef struct tnd_guarded_work {
     tnd_hang_watch_t watch;
     bool opens; /* data, as follows */
     tnd_open_progress_t progress;
-    uint64_t begun_ns; /* what it does with this data, */
-    double share;      /* of which this part was done then; negative: unknown */
+    uint64_t begun_ns; /* with this instance, or with its data once those report */
+    double share;      /* the part that was done then; negative: unknown */
     bool asked;        /* for reports, so that `read` is known */
     uint64_t read;     /* bytes, then */
 } word_t;
@@ -195,6 +195,7 @@ void tnd_guarded_call_enter(tnd_guarded_call_t *self, const tnd_instance_t *inst
     word_t *word = own_word(self);
     word->instance = instance;
     word->code = code;
+    word->begun_ns = tnd_clock_now();
     word->since_ns = 0;
     word->opens = false;
     pthread_mutex_unlock(&self->lock);
@@ -235,7 +236,6 @@ tnd_guarded_work_t *tnd_guarded_call_opens(tnd_guarded_call_t *self, const void 
     word_t *word = begin_work(self, about, what);
     word->opens = true;
     word->asked = false;
-    word->begun_ns = word->since_ns;
     word->share = -1;
     word->progress = (tnd_open_progress_t){.actor = ""};
     snprintf(word->progress.actor, sizeof word->progress.actor, "%s", word->instance->actor);
@@ -297,24 +297,33 @@ void tnd_guarded_call_write(tnd_guarded_call_t *self, FILE *out)
     pthread_mutex_unlock(&self->lock);
 }
 
-uint64_t tnd_guarded_call_show(tnd_guarded_call_t *self, uint64_t now, char *text, size_t room)
+/*  What a thread does, for people. */
+static void show_work(const word_t *word, uint64_t now, char *text, size_t room)
 {
     char doing[128];
+    const tnd_open_progress_t *progress = &word->progress;
+    if (!word->opens) { /* `what` has the comma of a longer sentence */
+        size_t length = strlen(word->what);
+        length -= length > 0 && word->what[length - 1] == ',';
+        snprintf(text, room, "%s: trying %.*s", word->instance->actor, (int)length, word->what);
+        return;
+    }
+    tnd_open_progress_print(progress, word->share, now - word->begun_ns, doing, sizeof doing);
+    bool named = strstr(doing, progress->file) != NULL;
+    snprintf(text, room, "%s: %s%s%s", progress->actor, doing, named ? "" : ", now ",
+             named ? "" : progress->file);
+}
+
+uint64_t tnd_guarded_call_show(tnd_guarded_call_t *self, uint64_t now, char *text, size_t room)
+{
     const word_t *first = NULL;
     pthread_mutex_lock(&self->lock);
     for (const word_t *word = self->words; word != NULL; word = word->next)
-        if (word->opens && word->since_ns != 0 &&
-            (first == NULL || word->begun_ns < first->begun_ns))
+        if (word->since_ns != 0 && (first == NULL || word->begun_ns < first->begun_ns))
             first = word;
     uint64_t begun_ns = first != NULL ? first->begun_ns : 0;
-    text[0] = '\0';
-    if (first != NULL) {
-        tnd_open_progress_print(&first->progress, first->share, now - begun_ns, doing,
-                                sizeof doing);
-        bool named = strstr(doing, first->progress.file) != NULL;
-        snprintf(text, room, "%s: %s%s%s", first->progress.actor, doing, named ? "" : ", now ",
-                 named ? "" : first->progress.file);
-    }
+    if (first != NULL)
+        show_work(first, now, text, room);
     pthread_mutex_unlock(&self->lock);
     return begun_ns;
 }

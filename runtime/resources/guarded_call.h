@@ -39,8 +39,9 @@ uint64_t tnd_guarded_call_reports(tnd_guarded_call_t *self);
 /*  Writes a line for each thread that opens data. */
 void tnd_guarded_call_write(tnd_guarded_call_t *self, FILE *out);
 
-/*  For people, what the thread does that has opened data for the longest time: "read: indexing 3 of 16
- *  files, 41 %, 2 min left, now data/x.rec".  Returns since when; 0: none opens data. */
+/*  For people, what the thread does that is at the same work for the longest time: "read: indexing 3
+ *  of 16 files, 41 %, 2 min left, now data/x.rec", "prep: trying operation 2, `drag`".  Returns since
+ *  when; 0: none is in user code. */
 uint64_t tnd_guarded_call_show(tnd_guarded_call_t *self, uint64_t now, char *text, size_t room);
 
 /*  Waits at most `wait_ns` for the end, adds the findings to `diagnostics` (may be NULL) and frees

@@ -359,8 +359,8 @@ static void find_opening(const tnd_run_view_t *view, const tnd_inspected_t *proc
     tnd_fault_of(&fault, TND_CAUSE_OPENING, &who, NULL);
     fault.since_ns = now - since;
     tnd_page_text_read(page->opening, TND_PAGE_WHY_WORDS, doing);
-    snprintf(fault.text, sizeof fault.text, "host %s opens its data, for %s so far; %s",
-             process->host, tnd_duration_text(fault.since_ns, time), doing);
+    snprintf(fault.text, sizeof fault.text, "host %s gets ready, for %s so far; %s", process->host,
+             tnd_duration_text(fault.since_ns, time), doing);
     tnd_verdict_add(verdict, &fault);
 }
 

@@ -41,8 +41,8 @@ typedef enum {
     X(NO_PROCESSOR, "no_processor") /* ready, but other threads have the processors */             \
     X(OUTPUT, "output")             /* metrics cannot be written in time */                        \
     X(LINK, "link")                 /* a connection is slow, or is lost again and again */         \
-    X(OPENING, "opening")           /* data are opened, and no row can be read before */           \
-    X(WORKS, "works")               /* an actor has worked for a while; nothing else is wrong */
+    X(OPENING, "opening") /* data are opened, or operations tried, before rows can flow */         \
+    X(WORKS, "works")     /* an actor has worked for a while; nothing else is wrong */
 
 typedef enum {
 #define TND_CAUSE(name, text) TND_CAUSE_##name,
