@@ -134,10 +134,9 @@ static tnd_status_t open_library(void **library_p, const char *folder, const cha
     char why[256];
     int flags = RTLD_NOW | RTLD_LOCAL | (stays ? RTLD_NODELETE : 0);
     *library_p = tnd_library_load(search->path, flags, why, sizeof why);
-    bool again =
-        *library_p == NULL && ((strstr(why, "libtundish.so") != NULL && load_own_library()) ||
-                               (strstr(why, "symbol: tnd_") != NULL && show_own_functions()));
-    if (again)
+    if (*library_p == NULL && show_own_functions())
+        *library_p = tnd_library_load(search->path, flags, why, sizeof why);
+    if (*library_p == NULL && load_own_library())
         *library_p = tnd_library_load(search->path, flags, why, sizeof why);
     if (*library_p == NULL)
         return tnd_fail(error, "%s cannot be loaded: %s", search->path, why);

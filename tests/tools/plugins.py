@@ -93,6 +93,20 @@ def test_one_plugin_loads_everywhere(folder):
         done("./local", BUILD / "libtundish.so", cwd=folder)
 
 
+def test_a_library_of_a_plugin_may_use_tundish(folder):
+    """The reason that the loader gives begins with a path, of any length."""
+    prepare(folder, f"-I{ROOT}/runtime")
+    deep = folder / ("a" * 150) / ("b" * 150)
+    deep.mkdir(parents=True)
+    (deep / "help.c").write_text("extern int tnd_schema_add(); void *helper(void) { return tnd_schema_add; }\n")
+    done("cc", "-shared", "-fPIC", "help.c", "-o", "libhelp.so", cwd=deep)
+    done("cc", "-shared", "-fPIC", "halve.c", "-o", "halve.so", f"-I{ROOT}/runtime", "-Wl,--no-as-needed", f"-L{deep}",
+         "-lhelp", f"-Wl,-rpath,{deep}", cwd=folder)
+    env = {"PYTHONPATH": str(ROOT / "tools/python"), "TUNDISH_LIBRARY": str(BUILD / "libtundish.so")}
+    same(done(sys.executable, "-c", PYTHON, cwd=folder, env=env), "2475.0\n")
+    holds(done(TUNDISH, "run", "graph.yaml", cwd=folder), "100 rows")
+
+
 def test_the_wheel_compiles_and_loads_plugins(folder):
     place = wheel(folder)
     env = {"PYTHONPATH": str(place)}
