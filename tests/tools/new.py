@@ -233,6 +233,13 @@ def test_what_is_a_header_and_what_is_a_table(folder):
         path, _ = made(folder, folder / name)
         same(fed(path), wanted, name)
         (folder / name).unlink()
+    # Only the note that `bom: remove` answers is left out, whatever files are called.
+    (folder / "byte order mark").mkdir()
+    (folder / "byte order mark/d-0.csv").write_text("\ufeff" + "1,2\n" * 8)
+    (folder / "byte order mark/d-1.csv").write_text("")
+    path, out = made(folder, folder / "byte order mark")
+    holds(path.read_text(), "# 8 rows of", "csv: {bom: remove", "d-1.csv: has no rows")
+    assert "begins with a byte order mark" not in path.read_text(), path.read_text()
     (folder / "bad.csv").write_text("a,b\n" + "1,2\n" * 9 + "3\n")
     code, out, _ = run("new", folder / "bad.csv")
     same(code, 0)
