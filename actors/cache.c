@@ -123,7 +123,8 @@ static void cache_memory(const tnd_plan_t *plan, uint32_t index, const tnd_strea
     uint64_t rows = tnd_lane_window_alive(plan, batcher, stream) + window.block_rows;
     uint64_t samples = samples_of(stream, instance->lane);
     if (folder_of(options) == NULL) {
-        tnd_memory_estimate_add(estimate, name, options->limit, "stored rows (`limit:`)");
+        tnd_memory_estimate_add_allowed(estimate, name, "limit", options->limit,
+                                        "stored rows (`limit:`)");
         tnd_memory_estimate_add(estimate, name, tnd_sample_store_list_bytes(samples),
                                 "where the rows of %" PRIu64 " samples are", samples);
     } else {

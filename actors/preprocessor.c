@@ -147,8 +147,8 @@ static void preprocessor_memory(const tnd_plan_t *plan, uint32_t index, const tn
                                 "the order of rows of lane %" PRIu32, lane);
     }
     tnd_memory_estimate_add(estimate, instance->name, stream->tables, "tables of its operations");
-    tnd_memory_estimate_add(estimate, instance->name, stream->decoding,
-                            "a picture while it is decoded (`max_pixels:`)");
+    tnd_memory_estimate_add_allowed(estimate, instance->name, "max_pixels", stream->decoding,
+                                    "a picture while it is decoded (`max_pixels:`)");
     tnd_memory_estimate_add(estimate, instance->name, estimate->asleep ? 0 : one,
                             "one block of %" PRIu64 " rows %sgoing out", rows,
                             received ? "coming in, one " : "");

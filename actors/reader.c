@@ -237,8 +237,9 @@ static void reader_memory(const tnd_plan_t *plan, uint32_t index, const tnd_stre
                                 (row_bytes + tnd_schema_list_bytes(&stream->read)) * rows,
                                 "the rows of these blocks, which the source writes");
     if (source->custom != NULL && stream->source_caps == 0)
-        tnd_memory_estimate_add(estimate, name, options->retain_bytes,
-                                "the last rows of a source that can be read only once (`retain:`)");
+        tnd_memory_estimate_add_allowed(
+            estimate, name, "retain", options->retain_bytes,
+            "the last rows of a source that can be read only once (`retain:`)");
     if (!writes && stream->copied < row_bytes && tnd_plan_goes_out(plan, index)) {
         uint64_t blocks = window.open / window.block_rows / readers + 1;
         tnd_memory_estimate_add(

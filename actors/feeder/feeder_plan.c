@@ -205,9 +205,9 @@ void tnd_feeder_plan_memory(const tnd_plan_t *plan, uint32_t index, const tnd_st
     tnd_memory_estimate_add(estimate, own->name, depth * slot_bytes,
                             "slots of %" PRIu32 " batches, %" PRIu64 " rows each", depth,
                             rows * own->replica_count);
-    tnd_memory_estimate_add(estimate, own->name, options->spare * slot_bytes,
-                            "%" PRIu64 " spare batches, for tensors of earlier steps",
-                            options->spare);
+    tnd_memory_estimate_add_allowed(estimate, own->name, "spare", options->spare * slot_bytes,
+                                    "%" PRIu64 " spare batches, for tensors of earlier steps",
+                                    options->spare);
     uint32_t threads = tnd_feeder_plan_gather_threads(plan, own, cut, stream);
     if (threads > 1)
         tnd_memory_estimate_add(estimate, own->name, tnd_gatherers_bytes(),

@@ -15,18 +15,34 @@ static void write_term(tnd_memory_term_t *term, const char *who, uint64_t bytes,
     term->bytes = bytes;
 }
 
-void tnd_memory_estimate_add(tnd_memory_estimate_t *self, const char *who, uint64_t bytes,
-                             const char *format, ...)
+static void add(tnd_memory_estimate_t *self, const char *who, const char *option, uint64_t bytes,
+                const char *format, va_list list)
 {
     if (bytes == 0)
         return;
-    va_list list;
     self->items = tnd_grow(self->items, self->count, &self->room, sizeof *self->items);
-    va_start(list, format);
-    write_term(&self->items[self->count++], who, bytes, format, list);
-    va_end(list);
+    write_term(&self->items[self->count], who, bytes, format, list);
+    self->items[self->count++].option = option;
     if (__builtin_add_overflow(self->bytes, bytes, &self->bytes))
         self->bytes = UINT64_MAX;
+}
+
+void tnd_memory_estimate_add(tnd_memory_estimate_t *self, const char *who, uint64_t bytes,
+                             const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    add(self, who, NULL, bytes, format, list);
+    va_end(list);
+}
+
+void tnd_memory_estimate_add_allowed(tnd_memory_estimate_t *self, const char *who,
+                                     const char *option, uint64_t bytes, const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    add(self, who, option, bytes, format, list);
+    va_end(list);
 }
 
 void tnd_memory_estimate_add_device(tnd_memory_estimate_t *self, const char *device, uint64_t bytes,

@@ -15,6 +15,7 @@
 typedef struct {
     const char *who; /* an actor of the plan, or a process; borrowed */
     char what[112];
+    const char *option; /* of `who`, which makes it smaller; NULL: none of its own */
     uint64_t bytes;
 } tnd_memory_term_t;
 
@@ -34,6 +35,10 @@ typedef struct {
 /*  Ignores 0 bytes. */
 void tnd_memory_estimate_add(tnd_memory_estimate_t *self, const char *who, uint64_t bytes,
                              const char *format, ...) __attribute__((format(printf, 4, 5)));
+/*  The same for memory that an option of `who` allows, by its name, a literal. */
+void tnd_memory_estimate_add_allowed(tnd_memory_estimate_t *self, const char *who,
+                                     const char *option, uint64_t bytes, const char *format, ...)
+    __attribute__((format(printf, 5, 6)));
 void tnd_memory_estimate_add_device(tnd_memory_estimate_t *self, const char *device, uint64_t bytes,
                                     const char *format, ...) __attribute__((format(printf, 4, 5)));
 void tnd_memory_estimate_free(tnd_memory_estimate_t *self);

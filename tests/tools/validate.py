@@ -627,6 +627,12 @@ def test_the_advice_names_the_options_of_the_largest_terms(folder):
     refused("", "100MiB", "a smaller `max_pixels:` of prep.0, and a smaller `limit:` of keep.0;")
     refused(", max_pixels: 1000000", "1MiB")
     refused(", max_pixels: 1000000", "200MiB", "what helps otherwise: a smaller `limit:` of keep.0;")
+    # The rows of 500 spare batches, and their slots.
+    path.write_text(path.read_text().replace("limit: 200MiB", "limit: 1MiB").replace(
+        "size: 8}", "size: 1000}").replace("kind: feeder}", "kind: feeder, spare: 500}"))
+    code, _, err = run("validate", path)
+    same(code, 78, err)
+    holds(err, "is for feed (", ", and a smaller `spare:` of feed; ")
 
 
 def test_a_missing_file_is_reported_beside_other_errors_of_its_reader(folder):

@@ -106,13 +106,12 @@ static const char *remedy_of_role(const tnd_plan_t *plan, const char *who)
     return "fewer actors on this host";
 }
 
-/*  The option that a term names, "stored rows (`limit:`)", or else what helps its actor. */
+/*  The option of a term, or else what helps its actor. */
 static void print_remedy(const tnd_plan_t *plan, const tnd_memory_term_t *term, char *text,
                          size_t room)
 {
-    const char *name = strstr(term->what, "(`"), *end = name != NULL ? strstr(name, ":`)") : NULL;
-    if (end != NULL)
-        snprintf(text, room, "a smaller %.*s of %s", (int)(end - name) + 1, name + 1, term->who);
+    if (term->option != NULL)
+        snprintf(text, room, "a smaller `%s:` of %s", term->option, term->who);
     else
         snprintf(text, room, "%s", remedy_of_role(plan, term->who));
 }
