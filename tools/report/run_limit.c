@@ -306,17 +306,36 @@ static double processors_of(const search_t *search)
     return quota > 0 && (processors == 0 || quota < processors) ? quota : processors;
 }
 
+/*  What is to be done for one more worker: some may be asleep, because `scale` or the tuner put them
+ *  there. */
+static void advise_worker(const search_t *search, unsigned awake, bool asleep,
+                          tnd_verdict_t *verdict)
+{
+    const char *actor = search->who.page->actor;
+    int length = (int)strcspn(actor, ".");
+    char *advice = verdict->limit.advice;
+    size_t room = sizeof verdict->limit.advice;
+    if (!asleep)
+        snprintf(advice, room, "%u workers of %.*s", awake + 1, length, actor);
+    else
+        snprintf(advice, room, "waking a worker of %.*s (tundish scale %.*s=%u %s)", length, actor,
+                 length, actor, awake + 1, verdict->run);
+}
+
 /*  What one more worker would give: until the next actor, or the processors, are the limit. */
 static void expect_worker(const search_t *search, tnd_verdict_t *verdict)
 {
     tnd_seen_t who;
-    double workers = 0, busy = 0;
+    unsigned workers = 0;
+    bool asleep = false;
+    double busy = 0;
     double rate = search->lags ? search->rate : verdict->rows_per_second;
     double processors = processors_of(search);
     TND_EACH_ACTOR(search->view, who)
-    if (are_workers(search->who.page, who.page) && tnd_seen_runs(&who) && !who.page->asleep) {
-        busy += share_at_work(search, &who);
-        workers++;
+    if (are_workers(search->who.page, who.page) && tnd_seen_runs(&who)) {
+        busy += who.page->asleep ? 0 : share_at_work(search, &who);
+        workers += !who.page->asleep;
+        asleep = asleep || who.page->asleep != 0;
     }
     if (workers == 0 || busy <= 0 ||
         tnd_run_view_throttled(search->view, search->who.process) > throttled_share)
@@ -327,8 +346,7 @@ static void expect_worker(const search_t *search, tnd_verdict_t *verdict)
     if (processors > 0 && search->cores > 0 && gain > rate * processors / search->cores)
         gain = rate * processors / search->cores;
     verdict->limit.gain = gain;
-    snprintf(verdict->limit.advice, sizeof verdict->limit.advice, "%.0f workers of %.*s",
-             workers + 1, (int)strcspn(search->who.page->actor, "."), search->who.page->actor);
+    advise_worker(search, workers, asleep, verdict);
 }
 
 /* --- what does not work ----------------------------------------------------------------------- */

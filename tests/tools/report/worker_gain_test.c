@@ -82,7 +82,7 @@ Test(worker_gain, three_workers_make_half_as_much_again_as_two)
     /* One that is asleep is not one of them, and would be the second. */
     pages[MEAN].asleep = 1;
     works(MEAN, 0);
-    expect("2 workers of prep", 2 * 1000 / 0.8);
+    expect("waking a worker of prep (tundish scale prep=2 fashion)", 2 * 1000 / 0.8);
 }
 
 Test(worker_gain, no_advice_where_it_gives_little)
