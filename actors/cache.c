@@ -325,27 +325,28 @@ static void store_block(cache_t *cache, tnd_actor_t *self, const tnd_block_t *bl
 {
     const uint64_t *samples = find_samples(cache, note->epoch, note->first, note->count);
     uint64_t before = cache->store != NULL ? tnd_sample_store_bytes(cache->store) : 0;
-    uint32_t row = 0, bad = 0;
-    bool fits = true;
+    uint32_t row = 0, bad = 0, unkept = 0;
     for (uint32_t i = 0; i < note->count; i++) {
         uint32_t first = row;
         while (row < note->rows && (note->origin != NULL ? note->origin[row] : row) == i)
             row++;
         if (bad == note->bad_count || note->bad[bad] != i) {
-            fits = store_sample(cache, self, samples[i], block, first, row - first) && fits;
+            unkept += !store_sample(cache, self, samples[i], block, first, row - first);
             continue;
         }
         bad++;
         if (cache->writer != NULL)
             tnd_sample_writer_skip(cache->writer, samples[i]);
     }
-    if (!fits)
+    if (unkept > 0)
         tnd_cache_core_store_full(cache->machine);
     if (cache->writer != NULL)
         tnd_sample_writer_cover(cache->writer, note->epoch, note->first, note->count);
-    if (cache->store != NULL)
-        tnd_count(&tnd_actor_statistics(self)->bytes_copied,
-                  tnd_sample_store_bytes(cache->store) - before);
+    tnd_statistics_t *statistics = tnd_actor_statistics(self);
+    uint64_t more = cache->store != NULL ? tnd_sample_store_bytes(cache->store) - before : 0;
+    tnd_count(&statistics->bytes_copied, more);
+    tnd_count(&statistics->kept, more);
+    tnd_count(&statistics->unkept, unkept);
 }
 
 static tnd_status_t take_block(cache_t *cache, tnd_actor_t *self, tnd_arrival_t *arrival,
@@ -510,6 +511,7 @@ static tnd_status_t send_block(cache_t *cache, tnd_actor_t *self, const tnd_effe
     block->note = msg.block;
     tnd_statistics_t *statistics = tnd_actor_statistics(self);
     tnd_count(&statistics->rows_out, msg.block.rows);
+    tnd_count(&statistics->stored, kept == NULL ? msg.block.rows : 0);
     tnd_count(&statistics->blocks_out, 1);
     tnd_count(&statistics->bytes_out, msg.block.bytes);
     uint64_t bytes = msg.block.bytes;

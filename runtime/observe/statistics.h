@@ -50,6 +50,9 @@ typedef enum {
     X(stale, "messages", "messages dropped because they were late or double")                      \
     X(again, "tickets", "tickets issued again")                                                    \
     X(doubled, "tickets", "overdue tickets given to a second worker as well")                      \
+    X(stored, "rows", "rows that a cache handed on from its store")                                \
+    X(kept, "bytes", "rows in the store of a cache")                                               \
+    X(unkept, "samples", "samples that did not fit into it, in each epoch")                        \
     X(step, "steps", "the last step it had to do with")
 
 enum {

@@ -456,6 +456,11 @@ static void print_counters(FILE *out, const tnd_statistics_t *page)
             ",\"device_cpu_seconds\":%.9f",
             page->lost, page->stale, page->again, page->doubled,
             (double)page->device_cpu_ns * 1e-9);
+    if (page->role == TND_ROLE_CACHE)
+        fprintf(out,
+                ",\"rows_from_store\":%" PRIu64 ",\"bytes_stored\":%" PRIu64
+                ",\"samples_not_stored\":%" PRIu64,
+                page->stored, page->kept, page->unkept);
 }
 
 void tnd_run_json_actor(FILE *out, const tnd_inspected_t *process, const tnd_statistics_t *page,

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "runtime/core/protocol/effect.h"
+#include "tools/report/full_cache.h"
 #include "tools/report/wait_chain.h"
 
 /*  A connection limits the rate if both its ends wait for so much of the time, and no actor works
@@ -665,6 +666,7 @@ void tnd_run_limit_find(const tnd_run_view_t *view, tnd_verdict_t *verdict)
     if (!step) {
         say_operation(verdict, &search.who);
         say_starved(&search, verdict);
+        tnd_full_cache_say(view, verdict);
     }
     if (search.lags)
         tnd_verdict_say(verdict, ", which makes %.0f rows/s; buffers feed the rest", search.rate);

@@ -393,7 +393,9 @@ static void write_edges(const page_t *self)
     X("actor_bytes_copied_total", bytes_copied, "Payload bytes copied by it and its links.")       \
     X("actor_messages_stale_total", stale, "Messages dropped because they were late or double.")   \
     X("actor_tickets_again_total", again, "Tickets issued again.")                                 \
-    X("actor_tickets_doubled_total", doubled, "Overdue tickets given to a second worker as well.")
+    X("actor_tickets_doubled_total", doubled, "Overdue tickets given to a second worker as well.") \
+    X("cache_rows_from_store_total", stored, "Rows that a cache handed on from its store.")        \
+    X("cache_samples_not_stored_total", unkept, "Samples that did not fit, in each epoch.")
 
 static void write_actor_words(const page_t *self)
 {

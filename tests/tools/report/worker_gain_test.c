@@ -1,4 +1,4 @@
-/*  Covers the advice of tools/report/run_limit.h: what one more worker would give, by arithmetic. */
+/*  Covers the advice of tools/report/run_limit.h: what one more worker, or a larger cache, would give. */
 #include <stdio.h>
 #include <string.h>
 
@@ -115,4 +115,35 @@ Test(worker_gain, a_control_group_may_allow_less_than_there_is)
     expect("2 workers of prep", 1000 * 1.3 / 1.1);
     processes[0].throttled_ns = second_ns / 100 + 1;
     expect("2 workers of prep", 0);
+}
+
+/*  Of four thousand rows three thousand are from a store of 3 MiB; MEAN is a cache. */
+static const char *sentence_of_cache(uint64_t stored, uint64_t unkept)
+{
+    strcpy(pages[MEAN].actor, "keep");
+    strcpy(old[MEAN].actor, "keep");
+    pages[MEAN].role = TND_ROLE_CACHE;
+    pages[MEAN].rows_out = old[MEAN].rows_out + 4000;
+    pages[MEAN].stored = stored;
+    pages[MEAN].kept = 3 << 20;
+    pages[MEAN].unkept = unkept;
+    works(PREP, 80);
+    tnd_bottleneck_judge(&before, &after, &processes[0], &verdict);
+    return verdict.sentence;
+}
+
+Test(worker_gain, a_full_cache_is_named_with_the_limit_that_would_hold_all)
+{
+    cr_assert_not_null(
+        strstr(sentence_of_cache(3000, 1),
+               "; the store of keep is full and has 75 % of its rows, the others are "
+               "made again: a `limit:` of about 4 MiB would hold all"),
+        "%s", verdict.sentence);
+}
+
+Test(worker_gain, a_cache_is_not_full_if_all_fits_or_in_its_first_epoch)
+{
+    cr_assert_null(strstr(sentence_of_cache(3000, 0), "store"), "%s", verdict.sentence);
+    cr_assert_null(strstr(sentence_of_cache(0, 1), "store"), "%s", verdict.sentence);
+    cr_assert_null(strstr(sentence_of_cache(4000, 1), "store"), "%s", verdict.sentence);
 }
