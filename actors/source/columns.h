@@ -6,7 +6,7 @@
  *  of values: a record is one step along the first axis of a row, and a file of splits (splits.h)
  *  per file divides the records into rows.
  *
- *  The file of a row is found by a division if the files have equal counts, else by a binary
+ *  The file of a row is found by a multiplication if the files have equal counts, else by a binary
  *  search.  A mapped file needs one mapping, a file that is read one descriptor.
  *
  *  Lifecycle: zeroed; tnd_columns_open, or tnd_columns_strand and tnd_columns_add;
@@ -71,11 +71,13 @@ typedef struct {
     size_t count, splits_count;
     size_t record; /* bytes */
     uint64_t rows;
-    uint64_t even;        /* rows of each file (the last may have fewer); 0: they differ */
-    uint64_t inverse;     /* 2^64 / even, so that a row's file is found by a multiplication */
-    uint64_t *first;      /* the first row of each file */
-    uint64_t *start;      /* bytes from `base` to that row */
-    uint64_t *file_rows;  /* rows of each file */
+    uint64_t inverse;    /* the file of a row is the row * inverse / 2^64; 0: it is searched for */
+    uint64_t *first;     /* the first row of each file */
+    uint64_t *start;     /* bytes from `base` to that row */
+    uint64_t *file_rows; /* rows of each file */
+    _Atomic uint32_t
+        *there;           /* of each file, the tick (mapping.h) in which nothing of it, and of its
+                                splits, has to be brought in */
     bool *empty;          /* of each file that was named, whether it was left out; NULL: none was */
     size_t named;         /* files that were named */
     uint64_t *named_rows; /* rows of each of them */
@@ -83,8 +85,8 @@ typedef struct {
     tnd_buffer_t *all;    /* refers to the buffers of all files */
     tnd_row_check_t check; /* of records that were not checked when they were read */
     bool copies;           /* at least one file is read, not mapped, or records are short */
-    int list;              /* which of the lists that are written has its offsets; -1: none.  Of a
-                            ragged column the next one has its lengths */
+    int list; /* which of the lists that are written has its offsets; -1: none, so that those of several
+                 files take the place of the index.  Of a ragged column the next one has its lengths */
 } tnd_strand_t;
 
 /*  Records that are read in order: where a file is open. */

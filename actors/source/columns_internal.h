@@ -8,7 +8,7 @@
 tnd_status_t tnd_columns_settle(tnd_columns_t *self, const tnd_source_scope_t *scope,
                                 tnd_source_facts_t *facts, tnd_error_t *error) TND_CHECKED;
 
-/*  Records after a read, which included row `index`, whether rows must be requested ahead. */
+/*  Records before a read, which includes row `index`, whether rows must be requested ahead. */
 void tnd_columns_note(tnd_columns_t *self, const tnd_strand_t *strand, uint64_t index);
 
 /*  What a strand is made of. */
@@ -80,10 +80,8 @@ static inline size_t tnd_strand_file(const tnd_strand_t *strand, uint64_t row)
 {
     if (strand->count == 1)
         return 0;
-    if (strand->even > 0) { /* the product is less than 1 below the quotient */
-        uint64_t file = (uint64_t)((tnd_columns_wide_t)row * strand->inverse >> 64);
-        return file + (row - file * strand->even >= strand->even);
-    }
+    if (__builtin_expect(strand->inverse > 0, 1))
+        return (size_t)((tnd_columns_wide_t)row * strand->inverse >> 64);
     size_t low = 0, high = strand->count;
     while (high - low > 1) {
         size_t middle = low + (high - low) / 2;

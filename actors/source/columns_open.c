@@ -132,6 +132,20 @@ static uint64_t rows_of(const tnd_strand_t *strand, size_t file)
     return strand->splits != NULL ? strand->splits[file].rows - 1 : strand->stored[file].rows;
 }
 
+/*  2^64 / the rows of each file, rounded up, if all have the same number (the last may have fewer).
+ *  What is rounded makes the product with a row too large by less than one row of a file as long as
+ *  the rows of a file times all rows are less than 2^64. */
+static uint64_t invert(const tnd_strand_t *strand)
+{
+    uint64_t even = strand->file_rows[0], product;
+    for (size_t i = 1; i < strand->count; i++)
+        if (i + 1 < strand->count ? strand->file_rows[i] != even : strand->file_rows[i] > even)
+            return 0;
+    if (even < 2 || __builtin_mul_overflow(even, strand->rows, &product))
+        return 0;
+    return UINT64_MAX / even + 1;
+}
+
 /*  Computes which rows each file has, once all are open. */
 static void count_rows(tnd_strand_t *strand)
 {
@@ -142,17 +156,15 @@ static void count_rows(tnd_strand_t *strand)
     strand->start = strand->first + strand->count;
     strand->file_rows = strand->start + strand->count;
     strand->named_rows = strand->file_rows + strand->count;
-    strand->even = rows_of(strand, 0);
+    strand->there = tnd_allocate_zeroed(strand->count, sizeof *strand->there);
     strand->list = -1;
     for (size_t i = 0; i < strand->count; i++) {
         uint64_t rows = rows_of(strand, i);
         strand->first[i] = strand->rows;
         strand->file_rows[i] = rows;
         strand->rows += rows;
-        if (i + 1 < strand->count ? rows != strand->even : rows > strand->even)
-            strand->even = 0;
     }
-    strand->inverse = strand->even > 0 ? UINT64_MAX / strand->even : 0;
+    strand->inverse = invert(strand);
     for (size_t i = 0, kept = 0; i < strand->named; i++)
         if (strand->empty == NULL || !strand->empty[i])
             strand->named_rows[i] = strand->file_rows[kept++];
@@ -406,7 +418,8 @@ tnd_status_t tnd_columns_seal(tnd_columns_t *self, const tnd_source_scope_t *sco
             facts->copied += tnd_strand_row_max(strand);
         if (self->stream.used)
             continue;
-        if (strand->splits != NULL || (!strand->copies && strand->count > 1))
+        bool is_only = self->strand_count == 1;
+        if (strand->splits != NULL || (!strand->copies && strand->count > 1 && !is_only))
             strand->list = (int)facts->lists;
         facts->lists += strand->splits != NULL ? 2 : strand->list >= 0;
     }

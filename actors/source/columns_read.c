@@ -92,20 +92,52 @@ typedef struct {
     const tnd_row_check_t *check;
 } shown_t;
 
-/*  Writes the offset of each row in bytes from the base, and brings the row in. */
+static bool is_mapping_there(const tnd_stored_t *stored, uint32_t tick)
+{
+    return stored->content.mapping == NULL || tnd_mapping_is_there(stored->content.mapping, tick);
+}
+
+static bool look_whether_there(const tnd_strand_t *strand, size_t file, uint32_t tick)
+{
+    bool there = is_mapping_there(&strand->stored[file], tick) &&
+                 (strand->splits == NULL || is_mapping_there(&strand->splits[file], tick));
+    if (there)
+        atomic_store_explicit(&strand->there[file], tick, memory_order_relaxed);
+    return there;
+}
+
+/*  Whether no row of a file has to be brought in, which a list of numbers tells of many files. */
+static inline bool is_there(const tnd_strand_t *strand, size_t file, uint32_t tick)
+{
+    return atomic_load_explicit(&strand->there[file], memory_order_relaxed) == tick ||
+           look_whether_there(strand, file, tick);
+}
+
+/*  Writes the offset of each of at most ROWS_AT_ONCE rows in bytes from the base, and brings them
+ *  in.  `offsets` may be `index`. */
 static tnd_status_t write_offsets(const tnd_strand_t *strand, const uint64_t *index, uint32_t count,
-                                  uint64_t *restrict offsets, tnd_error_t *error)
+                                  uint64_t *offsets, tnd_error_t *error)
 {
     tnd_mapping_part_t parts[ROWS_AT_ONCE];
-    for (uint32_t first = 0, some; first < count; first += some) {
-        some = count - first < ROWS_AT_ONCE ? count - first : ROWS_AT_ONCE;
-        for (uint32_t i = 0; i < some; i++) {
-            size_t file = tnd_strand_file(strand, index[first + i]);
-            uint64_t row = index[first + i] - strand->first[file];
-            parts[i] = part_of(strand, file, row, 1);
-            offsets[first + i] = strand->start[file] + row * strand->record;
-        }
-        TND_TRY(tnd_mapping_bring(parts, some, error));
+    const tnd_strand_t own = *strand; /* stays in registers when offsets are written */
+    uint32_t used = 0, tick = tnd_mapping_tick();
+    for (uint32_t i = 0; i < count; i++) {
+        size_t file = tnd_strand_file(&own, index[i]);
+        uint64_t row = index[i] - own.first[file];
+        bool there = atomic_load_explicit(&own.there[file], memory_order_relaxed) == tick;
+        if (!there && !look_whether_there(strand, file, tick))
+            parts[used++] = part_of(strand, file, row, 1);
+        offsets[i] = own.start[file] + row * own.record;
+    }
+    return used > 0 ? tnd_mapping_bring(parts, used, error) : TND_OK;
+}
+
+static tnd_status_t write_all_offsets(const tnd_strand_t *strand, const uint64_t *index,
+                                      uint32_t count, uint64_t *offsets, tnd_error_t *error)
+{
+    for (uint32_t i = 0, some; i < count; i += some) {
+        some = count - i < ROWS_AT_ONCE ? count - i : ROWS_AT_ONCE;
+        TND_TRY(write_offsets(strand, index + i, some, offsets + i, error));
     }
     return TND_OK;
 }
@@ -130,7 +162,7 @@ static tnd_status_t locate_run(const tnd_strand_t *strand, size_t file, uint64_t
 
 /*  Locates at most ROWS_AT_ONCE rows. */
 static tnd_status_t locate(const tnd_strand_t *strand, const uint64_t *index, uint32_t count,
-                           located_t *rows, tnd_error_t *error)
+                           uint32_t tick, located_t *rows, tnd_error_t *error)
 {
     tnd_splits_place_t places[ROWS_AT_ONCE];
     size_t file = tnd_strand_file(strand, index[0]);
@@ -141,6 +173,7 @@ static tnd_status_t locate(const tnd_strand_t *strand, const uint64_t *index, ui
         rows[i].file = file = tnd_strand_file(strand, index[i]);
         places[i].splits = &strand->splits[file];
         places[i].values = &strand->stored[file];
+        places[i].there = is_there(strand, file, tick);
         places[i].row = index[i] - strand->first[file];
         tnd_splits_prefetch(places[i].splits, places[i].row);
     }
@@ -179,7 +212,8 @@ static void prefetch_pages(const tnd_strand_t *strand, const located_t *rows, ui
     }
 }
 
-/*  Copies values [begin, end) of `file`, which were faulted in. */
+/*  Copies values [begin, end) of `file`, which were faulted in; of mapped ones it is not checked
+ *  whether they were lost. */
 static tnd_status_t copy_values(const tnd_strand_t *strand, size_t file, uint64_t begin,
                                 uint64_t end, uint8_t *to, tnd_error_t *error)
 {
@@ -190,9 +224,20 @@ static tnd_status_t copy_values(const tnd_strand_t *strand, size_t file, uint64_
         return tnd_content_read(&stored->content, offset, bytes, to, error);
     if (bytes == 0)
         return TND_OK;
-    const uint8_t *from = (const uint8_t *)tnd_buffer_data(stored->buffer) + offset;
-    memcpy(to, from, bytes);
-    return tnd_mapped_check(from, bytes, error);
+    memcpy(to, (const uint8_t *)tnd_buffer_data(stored->buffer) + offset, bytes);
+    return TND_OK;
+}
+
+/*  Fails if bytes of these rows were lost. */
+static tnd_status_t check_intact(const tnd_strand_t *strand, const located_t *rows, uint32_t count,
+                                 tnd_error_t *error)
+{
+    for (uint32_t i = tnd_mapped_any_lost() ? 0 : count; i < count; i++) {
+        const uint8_t *at = mapped_at(strand, &rows[i]);
+        if (at != NULL)
+            TND_TRY(tnd_mapped_check(at, (rows[i].end - rows[i].begin) * strand->record, error));
+    }
+    return TND_OK;
 }
 
 tnd_status_t tnd_columns_refuse_length(const tnd_strand_t *strand, uint64_t length,
@@ -257,23 +302,27 @@ static tnd_status_t copy_located(const tnd_strand_t *strand, const located_t *ro
         TND_TRY(copy_values(strand, rows[i].file, begin, end, to, error));
         to += (end - begin) * strand->record;
     }
-    return TND_OK;
+    return check_intact(strand, rows, count, error);
 }
 
 /*  Brings rows in, contiguous ones together, and copies them to `to` unless it is NULL. */
 static tnd_status_t bring_all(const tnd_strand_t *strand, const located_t *rows, uint32_t count,
-                              uint8_t *to, tnd_error_t *error)
+                              uint32_t tick, uint8_t *to, tnd_error_t *error)
 {
     tnd_mapping_part_t parts[ROWS_AT_ONCE];
     uint32_t used = 0;
+    bool added = false; /* the row before */
     for (uint32_t i = 0; i < count; i++) {
         uint64_t values = rows[i].end - rows[i].begin;
-        if (i > 0 && continues(&rows[i]))
+        bool there = is_there(strand, rows[i].file, tick);
+        if (!there && added && continues(&rows[i]))
             parts[used - 1].size += values * strand->record;
-        else
+        else if (!there)
             parts[used++] = part_of(strand, rows[i].file, rows[i].begin, values);
+        added = !there;
     }
-    TND_TRY(tnd_mapping_bring(parts, used, error));
+    if (used > 0)
+        TND_TRY(tnd_mapping_bring(parts, used, error));
     return to != NULL ? copy_located(strand, rows, count, to, error) : TND_OK;
 }
 
@@ -329,12 +378,13 @@ static tnd_status_t show_rows(const tnd_strand_t *strand, const uint64_t *index,
     located_t rows[ROWS_AT_ONCE];
     *used_p = 0;
     for (uint32_t i = 0, some; i < count; i += some) {
+        const uint32_t tick = tnd_mapping_tick();
         some = count - i < ROWS_AT_ONCE ? count - i : ROWS_AT_ONCE;
-        TND_TRY(locate(strand, index + i, some, rows, error));
+        TND_TRY(locate(strand, index + i, some, tick, rows, error));
         TND_TRY(check_located(strand, index + i, rows, some, error));
         if (strand->format != NULL && !late)
             prefetch_pages(strand, rows, some);
-        TND_TRY(bring_all(strand, rows, some, to != NULL ? to + *used_p : NULL, error));
+        TND_TRY(bring_all(strand, rows, some, tick, to != NULL ? to + *used_p : NULL, error));
         TND_TRY(late ? write_unchecked(strand, rows, some, offsets + i, lengths + i, error)
                      : write_rows(strand, rows, some, to, offsets + i, lengths + i, used_p, error));
     }
@@ -411,13 +461,12 @@ static tnd_status_t show(const tnd_strand_t *strand, const tnd_source_call_t *ca
         uint64_t *offsets = index + (size_t)(1 + strand->list) * count;
         shown->stride = 1;
         shown->index = offsets;
-        return write_offsets(strand, index, count, offsets, error);
+        return write_all_offsets(strand, index, count, offsets, error);
     }
     shown->index = index;
     const tnd_stored_t *stored = &strand->stored[0];
     if (stored->content.mapping == NULL)
         return TND_OK;
-    TND_TRY(tnd_mapping_look(stored->content.mapping, error));
     return tnd_mapping_populate_rows(stored->content.mapping, stored->offset, strand->record, index,
                                      count, error);
 }
@@ -448,7 +497,7 @@ static tnd_status_t add_sizes(const tnd_strand_t *strand, const uint64_t *index,
                               uint64_t *sizes, tnd_error_t *error)
 {
     located_t rows[ROWS_AT_ONCE];
-    TND_TRY(locate(strand, index, count, rows, error));
+    TND_TRY(locate(strand, index, count, tnd_mapping_tick(), rows, error));
     for (uint32_t i = 0; i < count; i++) {
         uint64_t size = (rows[i].end - rows[i].begin) * strand->record;
         bool framed = strand->format != NULL && !tnd_spool_has(strand, rows[i].file);
@@ -488,13 +537,13 @@ tnd_status_t tnd_columns_read(void *state, const tnd_source_call_t *call, tnd_bl
     TND_TRY(look_at_index(self, tnd_buffer_data(call->indices), call->count, &run, error));
     uint8_t *room = call->room != NULL ? tnd_buffer_data(call->room) : NULL;
     for (uint32_t s = 0; s < self->strand_count; s++) {
+        tnd_columns_note(self, &self->strands[s], *(uint64_t *)tnd_buffer_data(call->indices));
         tnd_status_t status = show(&self->strands[s], call, run, &room, &shown[s], error);
         if (status != TND_OK) {
             for (uint32_t i = 0; i <= s; i++)
                 tnd_buffer_drop(&shown[i].own);
             return status;
         }
-        tnd_columns_note(self, &self->strands[s], *(uint64_t *)tnd_buffer_data(call->indices));
         listed = listed || shown[s].index != NULL;
     }
     if (listed)
@@ -538,6 +587,7 @@ void tnd_columns_close(void *state)
         free(strand->splits);
         tnd_files_free(&strand->splits_files);
         free(strand->first);
+        free(strand->there);
         free(strand->empty);
         tnd_files_free(&strand->files);
     }

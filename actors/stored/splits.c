@@ -13,12 +13,19 @@ static bool is_integer(const tnd_stored_t *splits)
                                  splits->dtype == TND_I32 || splits->dtype == TND_U32);
 }
 
+/*  Bytes of a number. */
+static inline size_t number_size(const tnd_stored_t *splits)
+{
+    return splits->dtype == TND_I64 || splits->dtype == TND_U64 ? sizeof(uint64_t)
+                                                                : sizeof(uint32_t);
+}
+
 /*  Returns a number of the file; a negative one becomes very large. */
-static uint64_t number_at(const tnd_stored_t *splits, const uint8_t *data, uint64_t index)
+static inline uint64_t number_at(const tnd_stored_t *splits, const uint8_t *data, uint64_t index)
 {
     uint64_t wide;
     uint32_t half;
-    if (tnd_dtype_size(splits->dtype) == sizeof wide) {
+    if (number_size(splits) == sizeof wide) {
         memcpy(&wide, data + index * sizeof wide, sizeof wide);
         return wide;
     }
@@ -29,7 +36,7 @@ static uint64_t number_at(const tnd_stored_t *splits, const uint8_t *data, uint6
 static tnd_status_t fail_at(const tnd_stored_t *splits, uint64_t index, uint64_t number,
                             uint64_t before, tnd_error_t *error)
 {
-    uint64_t offset = splits->offset + index * tnd_dtype_size(splits->dtype);
+    uint64_t offset = splits->offset + index * number_size(splits);
     if (number > INT64_MAX)
         return tnd_fail(error,
                         "%s: number %" PRIu64 ", at byte %" PRIu64 ", is %" PRId64
@@ -62,7 +69,7 @@ static tnd_status_t look_at_all(tnd_stored_t *splits, uint64_t *first_p, uint64_
                                 uint64_t *longest_p, tnd_error_t *error)
 {
     uint64_t before = 0;
-    size_t size = tnd_dtype_size(splits->dtype);
+    size_t size = number_size(splits);
     if (!is_integer(splits))
         return tnd_fail(error,
                         "%s: is not a list of splits: one number more than there are rows, of i64, "
@@ -118,22 +125,21 @@ static tnd_status_t fail_changed(const tnd_stored_t *splits, const tnd_stored_t 
     return tnd_fail(error,
                     "%s: row %" PRIu64 ", at byte %zu, has become values %" PRIu64 " to %" PRIu64
                     " of %" PRIu64 ": do not write to data during a run",
-                    splits->path, row,
-                    (size_t)(splits->offset + row * tnd_dtype_size(splits->dtype)), begin, end,
-                    values->rows);
+                    splits->path, row, (size_t)(splits->offset + row * number_size(splits)), begin,
+                    end, values->rows);
 }
 
 void tnd_splits_prefetch(const tnd_stored_t *splits, uint64_t row)
 {
     if (splits->content.mapping != NULL)
         __builtin_prefetch(tnd_mapping_data(splits->content.mapping) + splits->offset +
-                           row * tnd_dtype_size(splits->dtype));
+                           row * number_size(splits));
 }
 
 tnd_status_t tnd_splits_rows(const tnd_stored_t *splits, const tnd_stored_t *values, uint64_t row,
                              uint32_t count, uint64_t *bounds, tnd_error_t *error)
 {
-    size_t size = tnd_dtype_size(splits->dtype), offset = splits->offset + row * size;
+    size_t size = number_size(splits), offset = splits->offset + row * size;
     size_t bytes = (count + (size_t)1) * size;
     tnd_mapping_t *mapping = splits->content.mapping;
     if (mapping != NULL) {
@@ -152,33 +158,45 @@ tnd_status_t tnd_splits_rows(const tnd_stored_t *splits, const tnd_stored_t *val
     return TND_OK;
 }
 
-/*  Places of rows that are mapped: as they are in the file, or have become. */
-static void read_place(tnd_splits_place_t *place)
+/*  Brings in what tells where rows are. */
+static tnd_status_t bring(const tnd_splits_place_t *places, uint32_t count, tnd_error_t *error)
+{
+    tnd_mapping_part_t parts[TND_SPLITS_AT_ONCE];
+    uint32_t used = 0;
+    assert(count > 0 && count <= TND_SPLITS_AT_ONCE);
+    for (uint32_t i = 0; i < count; i++) {
+        const tnd_stored_t *splits = places[i].splits;
+        size_t size = number_size(splits);
+        if (!places[i].there)
+            parts[used++] = (tnd_mapping_part_t){.mapping = splits->content.mapping,
+                                                 .offset = splits->offset + places[i].row * size,
+                                                 .size = 2 * size};
+    }
+    return used > 0 ? tnd_mapping_bring(parts, used, error) : TND_OK;
+}
+
+/*  Reads where a row is: as it is in the file, or has become. */
+static tnd_status_t read_place(tnd_splits_place_t *place, tnd_error_t *error)
 {
     const tnd_stored_t *splits = place->splits;
+    if (splits->content.mapping == NULL)
+        return tnd_splits_row(splits, place->values, place->row, &place->begin, &place->end, error);
     const uint8_t *data = tnd_mapping_data(splits->content.mapping) + splits->offset;
     place->begin = number_at(splits, data, place->row);
     place->end = number_at(splits, data, place->row + 1);
+    return TND_OK;
 }
 
 tnd_status_t tnd_splits_each(tnd_splits_place_t *places, uint32_t count, tnd_error_t *error)
 {
-    tnd_mapping_part_t parts[TND_SPLITS_AT_ONCE];
-    assert(count > 0 && count <= TND_SPLITS_AT_ONCE);
+    bool sound = true;
+    TND_TRY(bring(places, count, error));
     for (uint32_t i = 0; i < count; i++) {
-        const tnd_stored_t *splits = places[i].splits;
-        size_t size = tnd_dtype_size(splits->dtype);
-        parts[i] = (tnd_mapping_part_t){.mapping = splits->content.mapping,
-                                        .offset = splits->offset + places[i].row * size,
-                                        .size = 2 * size};
-        if (parts[i].mapping == NULL)
-            TND_TRY(tnd_splits_row(splits, places[i].values, places[i].row, &places[i].begin,
-                                   &places[i].end, error));
+        TND_TRY(read_place(&places[i], error));
+        sound &= places[i].begin <= places[i].end && places[i].end <= places[i].values->rows;
     }
-    TND_TRY(tnd_mapping_bring(parts, count, error));
-    for (uint32_t i = 0; i < count; i++)
-        if (parts[i].mapping != NULL)
-            read_place(&places[i]);
+    if (sound && !tnd_mapped_any_lost())
+        return TND_OK;
     for (uint32_t i = 0; i < count; i++) {
         const tnd_splits_place_t *place = &places[i];
         TND_TRY(tnd_content_intact(&place->splits->content, error));

@@ -31,6 +31,7 @@ tnd_status_t tnd_splits_rows(const tnd_stored_t *splits, const tnd_stored_t *val
 enum { TND_SPLITS_AT_ONCE = 128 };
 typedef struct {
     const tnd_stored_t *splits, *values;
+    bool there; /* the splits need not be brought in */
     uint64_t row;
     uint64_t begin, end; /* its values, once it is found */
 } tnd_splits_place_t;

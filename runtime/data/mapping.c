@@ -38,7 +38,8 @@ static const size_t forward_bytes = (size_t)8 << 20;
 struct tnd_mapping {
     /* What each row is compared with is together, in one line of the cache. */
     _Atomic uint32_t *populated; /* by chunk: the second it was brought in, by any thread; or 0 */
-    _Atomic uint32_t seen;       /* the tick when `last` was looked at */
+    _Atomic uint32_t seen;       /* the tick when it was looked at */
+    _Atomic uint32_t whole;      /* the tick in which nothing of it has to be brought in */
     bool advised;
     bool plain;          /* a chunk that is fresh needs nothing: it is neither large nor forward */
     atomic_bool by_rows; /* as the watch says */
@@ -249,17 +250,14 @@ static tnd_status_t fail_changed(const tnd_mapping_t *self, tnd_error_t *error)
 
 /*  A file that has lost its last page raises a signal; one that has lost a part of it has zeros
  *  there.  So one load shows it, which a system call shows only of files that end in zeros. */
-static tnd_status_t look(tnd_mapping_t *self, const moment_t *now, tnd_error_t *error)
+static tnd_status_t look(tnd_mapping_t *self, uint32_t second, tnd_error_t *error)
 {
-    if (atomic_exchange_explicit(&self->measured, now->second, memory_order_relaxed) !=
-            now->second ||
+    if (atomic_exchange_explicit(&self->measured, second, memory_order_relaxed) != second ||
         tnd_mapping_by_rows(self))
         TND_TRY(tnd_mapping_check(self, error));
     else if (((const volatile uint8_t *)self->data)[self->last] != self->last_byte)
         return fail_changed(self, error);
-    TND_TRY(tnd_mapping_intact(self, error));
-    atomic_store_explicit(&self->seen, now->tick, memory_order_relaxed);
-    return TND_OK;
+    return tnd_mapping_intact(self, error);
 }
 
 /*  One load for each page of bytes [offset, offset + size). */
@@ -453,16 +451,43 @@ tnd_status_t tnd_mapping_populate(tnd_mapping_t *self, size_t offset, size_t siz
 }
 
 /*  Whether a part is in one chunk that needs nothing now. */
-static inline bool is_there(const tnd_mapping_t *self, size_t offset, size_t size, uint32_t now)
+static inline bool is_brought(const tnd_mapping_t *self, size_t offset, size_t size, uint32_t now)
 {
     size_t chunk = offset >> CHUNK_BITS;
     return self->plain && size > 0 && (offset + size - 1) >> CHUNK_BITS == chunk &&
            is_fresh(brought(self, chunk), now) && !tnd_mapping_by_rows(self);
 }
 
-static inline bool is_seen(const tnd_mapping_t *self, const moment_t *now)
+/*  Whether all chunks need nothing for the rest of this second. */
+static bool is_whole(const tnd_mapping_t *self, uint32_t now)
 {
-    return !self->advised || atomic_load_explicit(&self->seen, memory_order_relaxed) == now->tick;
+    size_t chunk = 0;
+    while (chunk << CHUNK_BITS < self->size && is_fresh(brought(self, chunk), now))
+        chunk++;
+    return chunk << CHUNK_BITS >= self->size;
+}
+
+/*  Once per tick: looks at a file that was advised, and at what of it has to be brought in. */
+static tnd_status_t look_once(tnd_mapping_t *self, const moment_t *now, tnd_error_t *error)
+{
+    if (atomic_load_explicit(&self->seen, memory_order_relaxed) == now->tick)
+        return TND_OK;
+    if (self->advised)
+        TND_TRY(look(self, now->second, error));
+    atomic_store_explicit(&self->seen, now->tick, memory_order_relaxed);
+    if (self->plain && !tnd_mapping_by_rows(self) && is_whole(self, now->second))
+        atomic_store_explicit(&self->whole, now->tick, memory_order_relaxed);
+    return TND_OK;
+}
+
+uint32_t tnd_mapping_tick(void)
+{
+    return moment().tick;
+}
+
+bool tnd_mapping_is_there(const tnd_mapping_t *self, uint32_t tick)
+{
+    return atomic_load_explicit(&self->whole, memory_order_relaxed) == tick;
 }
 
 tnd_status_t tnd_mapping_bring(const tnd_mapping_part_t *parts, uint32_t count, tnd_error_t *error)
@@ -470,11 +495,10 @@ tnd_status_t tnd_mapping_bring(const tnd_mapping_part_t *parts, uint32_t count, 
     const moment_t now = moment();
     for (uint32_t i = 0; i < count; i++) {
         tnd_mapping_t *mapping = parts[i].mapping;
-        if (mapping == NULL)
+        if (mapping == NULL || tnd_mapping_is_there(mapping, now.tick))
             continue;
-        if (!is_seen(mapping, &now))
-            TND_TRY(look(mapping, &now, error));
-        if (!is_there(mapping, parts[i].offset, parts[i].size, now.second))
+        TND_TRY(look_once(mapping, &now, error));
+        if (!is_brought(mapping, parts[i].offset, parts[i].size, now.second))
             TND_TRY(populate_part(mapping, parts[i].offset, parts[i].size, now.second, error));
     }
     if (!tnd_mapped_any_lost())
@@ -485,21 +509,16 @@ tnd_status_t tnd_mapping_bring(const tnd_mapping_part_t *parts, uint32_t count, 
     return TND_OK;
 }
 
-tnd_status_t tnd_mapping_look(tnd_mapping_t *self, tnd_error_t *error)
-{
-    const moment_t now = moment();
-    TND_TRY(tnd_mapping_intact(self, error));
-    return is_seen(self, &now) ? TND_OK : look(self, &now, error);
-}
-
 tnd_status_t tnd_mapping_populate_rows(tnd_mapping_t *self, size_t offset, size_t size,
                                        const uint64_t *rows, uint32_t count, tnd_error_t *error)
 {
-    sample_t sample = {.now = moment().second};
-    for (uint32_t i = 0; i < count; i++) {
+    const moment_t now = moment();
+    sample_t sample = {.now = now.second};
+    TND_TRY(look_once(self, &now, error));
+    for (uint32_t i = tnd_mapping_is_there(self, now.tick) ? count : 0; i < count; i++) {
         size_t at = offset + rows[i] * size;
         assert(size > 0 && at <= self->size && size <= self->size - at);
-        if (!is_there(self, at, size, sample.now))
+        if (!is_brought(self, at, size, sample.now))
             TND_TRY(populate(self, at, size, &sample, error));
     }
     finish(self, &sample);

@@ -79,20 +79,24 @@ bool tnd_mapping_by_rows(const tnd_mapping_t *self);
  *  requested before. Errors: TND_FAILED if the disk fails. */
 tnd_status_t tnd_mapping_populate(tnd_mapping_t *self, size_t offset, size_t size,
                                   tnd_error_t *error) TND_CHECKED;
-/*  The same for `count` rows of `size` bytes, given by their numbers; row 0 begins at `offset`. */
+/*  The same for `count` rows of `size` bytes, given by their numbers; row 0 begins at `offset`.  A
+ *  file that was advised is also looked at.  Errors: TND_FAILED also if it has changed, as promised
+ *  above. */
 tnd_status_t tnd_mapping_populate_rows(tnd_mapping_t *self, size_t offset, size_t size,
                                        const uint64_t *rows, uint32_t count,
                                        tnd_error_t *error) TND_CHECKED;
 
-/*  The same for bytes of any files, of which each that was advised is also looked at.  Errors:
- *  TND_FAILED also if a file has changed, as promised above. */
+/*  The same for bytes of any files. */
 typedef struct {
     tnd_mapping_t *mapping; /* NULL: there is nothing to do */
     size_t offset, size;
 } tnd_mapping_part_t;
 tnd_status_t tnd_mapping_bring(const tnd_mapping_part_t *parts, uint32_t count,
                                tnd_error_t *error) TND_CHECKED;
-/*  Looks at a file that was advised as tnd_mapping_bring does. */
-tnd_status_t tnd_mapping_look(tnd_mapping_t *self, tnd_error_t *error) TND_CHECKED;
+
+/*  The number of the present span of 4 ms, and whether tnd_mapping_bring would do nothing for any
+ *  byte of a file while that lasts: a reader of many files spares its rows the search for it. */
+uint32_t tnd_mapping_tick(void);
+bool tnd_mapping_is_there(const tnd_mapping_t *self, uint32_t tick);
 
 #endif

@@ -233,6 +233,45 @@ Test(files, rows_of_columns_that_are_cut_differently_stay_together)
     tnd_block_drop(&block);
 }
 
+/*  Reads all rows from the last to the first for 12 ms: files that were looked at are looked at
+ *  again after 4. */
+static void expect_rows_backwards(opened_t *opened, uint32_t count)
+{
+    tnd_error_t error;
+    uint64_t index[64], end = tnd_clock_now() + 12000000;
+    for (uint32_t i = 0; i < count; i++)
+        index[i] = count - 1 - i;
+    do {
+        tnd_block_t *block = read_rows(opened, index, count, &error);
+        cr_assert_not_null(block, "%s", error.text);
+        for (uint32_t i = 0; i < count; i++)
+            cr_assert_eq(*(const uint8_t *)tnd_block_row(block, 0, i), count - 1 - i);
+        tnd_block_drop(&block);
+    } while (tnd_clock_now() < end);
+}
+
+Test(files, each_row_comes_from_its_file_whatever_number_each_has)
+{
+    static const unsigned rows[][4] = {{7, 7, 7, 3}, {7, 7, 7, 7}, {7, 7, 7, 8},    {1, 1, 1, 1},
+                                       {2, 5, 2, 2}, {3, 3, 3, 1}, {16, 16, 16, 15}};
+    char text[256], name[32];
+    snprintf(text, sizeof text, "source: {npy: {x: \"%s/r?.npy\"}}", folder);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        unsigned first = 0;
+        opened_t opened;
+        tnd_error_t error;
+        for (unsigned file = 0; file < 4; first += rows[i][file++]) {
+            snprintf(name, sizeof name, "r%u.npy", file);
+            write_rows(name, rows[i][file], 1, first);
+        }
+        const tnd_source_scope_t scope = {.lanes = 1, .pattern = TND_PATTERN_ALL};
+        cr_assert_eq(open_scope(&opened, text, scope, &error), TND_OK, "%s", error.text);
+        cr_assert_eq(opened.facts.count, first);
+        expect_rows_backwards(&opened, first);
+        close_source(&opened);
+    }
+}
+
 enum { MANY = 200 };
 
 /*  Writes MANY files of a row, and lists the rows from the last to the first. */

@@ -185,18 +185,32 @@ static tnd_status_t bring_for(tnd_mapping_t *mapping, uint64_t ms, tnd_error_t *
     return status;
 }
 
+/*  Brings in a row until nothing of the file has to be for a while: in the second tick, unless this
+ *  thread has to wait. */
+static void bring_until_there(tnd_mapping_t *mapping)
+{
+    tnd_error_t error;
+    uint64_t end = tnd_clock_now() + UINT64_C(3000000000);
+    bool there = false;
+    while (!there && tnd_clock_now() < end) {
+        cr_assert_eq(bring_for(mapping, 0, &error), TND_OK);
+        there = tnd_mapping_is_there(mapping, tnd_mapping_tick());
+    }
+    cr_assert(there);
+}
+
 /*  `size` bytes of a file of 10,000 are left; the rows that are brought in are not among the lost. */
 static void expect_shrunk(off_t size, const char *words)
 {
     tnd_error_t error;
     write_file(10000);
     tnd_mapping_t *mapping = open_advised();
-    cr_assert_eq(bring_for(mapping, 0, &error), TND_OK);
+    bring_until_there(mapping);
     cr_assert_eq(truncate(path, size), 0);
     cr_assert_eq(bring_for(mapping, 3000, &error), TND_FAILED, "%d bytes are left", (int)size);
     cr_assert_not_null(strstr(error.text, "shrank while it was mapped"), "%s", error.text);
     cr_assert_not_null(strstr(error.text, words), "%s", error.text);
-    cr_assert_eq(tnd_mapping_look(mapping, &error), TND_FAILED);
+    cr_assert_eq(tnd_mapping_populate_rows(mapping, 0, 64, &(uint64_t){0}, 1, &error), TND_FAILED);
     tnd_mapping_destroy(&mapping);
 }
 
@@ -223,6 +237,24 @@ Test(mapping, a_file_that_loses_zeros_only_is_an_error_too)
     tnd_mapping_destroy(&mapping);
 }
 
+Test(mapping, is_there_once_all_of_it_was_brought_in)
+{
+    enum { SIZE = 200000 }; /* four chunks of 64 KiB, the last of 3,392 bytes */
+    tnd_error_t error;
+    write_file(SIZE);
+    tnd_mapping_t *mapping = open_advised();
+    const tnd_mapping_part_t most = {.mapping = mapping, .size = 196608};
+    const tnd_mapping_part_t rest = {.mapping = mapping, .offset = 196608, .size = 1};
+    uint64_t end = tnd_clock_now() + 20000000;
+    do {
+        cr_assert_eq(tnd_mapping_bring(&most, 1, &error), TND_OK);
+        cr_assert(!tnd_mapping_is_there(mapping, tnd_mapping_tick()));
+    } while (tnd_clock_now() < end);
+    cr_assert_eq(tnd_mapping_bring(&rest, 1, &error), TND_OK);
+    bring_until_there(mapping);
+    tnd_mapping_destroy(&mapping);
+}
+
 Test(mapping, a_file_that_grows_or_is_replaced_keeps_its_rows)
 {
     tnd_error_t error;
@@ -246,7 +278,7 @@ Test(mapping, a_file_whose_end_is_overwritten_is_an_error)
     tnd_error_t error;
     write_file(10000);
     tnd_mapping_t *mapping = open_advised();
-    cr_assert_eq(bring_for(mapping, 0, &error), TND_OK);
+    bring_until_there(mapping);
     FILE *file = fopen(path, "r+");
     cr_assert_eq(fseek(file, 9999, SEEK_SET), 0);
     putc(9999 * 31 % 251 + 1, file);
