@@ -117,7 +117,7 @@ static inline const char *tnd_source_classes(const tnd_source_facts_t *facts, ch
 /*  Rows to be read. The caller drops both buffers after the call; a source that keeps one in the
  *  block seals it first. */
 typedef struct {
-    tnd_buffer_t *indices; /* which rows: `count` u64, and room for facts.lists * count more */
+    tnd_buffer_t *indices; /* `count` u64: which rows; facts.lists * count more; all may be used */
     tnd_buffer_t *room;    /* tnd_source_room bytes to write rows to; NULL where that is 0 */
     uint32_t count;
     bool late; /* rows may be checked where they are used: columns[].check */
