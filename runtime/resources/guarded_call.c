@@ -57,7 +57,7 @@ struct tnd_guarded_call {
     _Atomic bool over;
     pthread_mutex_t lock; /* guards the lists */
     word_t *words;
-    told_t *told;
+    told_t *told, **told_end; /* in the order in which they were reported */
     uint64_t reports;
 };
 
@@ -77,6 +77,7 @@ tnd_guarded_call_t *tnd_guarded_call_begin(tnd_guarded_call_fn *work, void (*don
 {
     tnd_guarded_call_t *self = tnd_allocate_zeroed(1, sizeof *self);
     *self = (tnd_guarded_call_t){.work = work, .done = done, .context = context};
+    self->told_end = &self->told;
     self->arena = tnd_arena_new();
     self->found = tnd_diagnostics_new(self->arena);
     pthread_mutex_init(&self->lock, NULL);
@@ -335,9 +336,9 @@ void tnd_guarded_call_tell(tnd_guarded_call_t *self, const tnd_error_t *error)
     told_t *told = tnd_allocate_zeroed(1, sizeof *told);
     pthread_mutex_lock(&self->lock);
     const word_t *word = own_word(self);
-    *told = (told_t){.next = self->told, .instance = word->instance, .code = word->code};
-    told->error = *error;
-    self->told = told;
+    *told = (told_t){.instance = word->instance, .code = word->code, .error = *error};
+    *self->told_end = told;
+    self->told_end = &told->next;
     pthread_mutex_unlock(&self->lock);
 }
 
