@@ -6,11 +6,11 @@
 
 #include <xxhash.h>
 
+#include "actors/file/file_threads.h"
 #include "actors/source/columns_internal.h"
 #include "actors/source/columns_spool.h"
 #include "actors/stored/splits.h"
 #include "runtime/base/allocation.h"
-#include "runtime/base/parallel.h"
 
 /*  Describes the rows of a file as a schema of one column with a dummy name. */
 static tnd_status_t kind_of(const tnd_stored_t *stored, tnd_schema_t *schema, tnd_error_t *error)
@@ -73,7 +73,7 @@ static void open_all_files(opening_t *self, const tnd_files_t *files)
     self->count = files->count;
     self->stored = tnd_allocate_zeroed(1, files->count * sizeof *self->stored);
     self->results = tnd_allocate_zeroed(files->count, sizeof *self->results);
-    tnd_parallel_waits(files->count, open_one, self);
+    tnd_file_threads(files->count, 1, open_one, self);
 }
 
 static tnd_status_t open_files(tnd_strand_t *strand, size_t record, tnd_stored_open_fn *open,

@@ -6,10 +6,10 @@
 #include <time.h>
 
 #include "actors/file/file_progress.h"
+#include "actors/file/file_threads.h"
 #include "actors/source/columns_internal.h"
 #include "actors/source/columns_spool.h"
 #include "runtime/base/allocation.h"
-#include "runtime/base/parallel.h"
 
 void tnd_columns_leave_out_indexes(tnd_files_t *files)
 {
@@ -47,6 +47,10 @@ void tnd_columns_leave_out_empty(tnd_strand_t *strand)
 }
 
 enum { NOTES_MOST = 8, BEGIN_BYTES = 64 };
+
+/*  Descriptors that one file needs at the same time: itself; its index twice, or its three parts and
+ *  one of them again. */
+enum { INDEX_FILES = 3, SPOOL_FILES = 5 };
 
 /*  The files that are indexed, and then those that are spooled, several at once. */
 typedef struct {
@@ -200,7 +204,7 @@ static tnd_status_t open_all(indexing_t *self, const tnd_strand_source_t *from,
     tnd_failures_t failures = {.scope = scope, .error = error};
     struct timespec began;
     (void)clock_gettime(CLOCK_REALTIME_COARSE, &began); /* as the access times of files */
-    tnd_parallel_waits(strand->count, index_file, self);
+    tnd_file_threads(strand->count, INDEX_FILES, index_file, self);
     if (from->index_limit > 0)
         tnd_index_trim(from->index_limit, began.tv_sec * INT64_C(1000000000) + began.tv_nsec);
     strand->longest = 1;
@@ -217,7 +221,7 @@ static tnd_status_t open_all(indexing_t *self, const tnd_strand_source_t *from,
         return failures.status;
     TND_TRY(tnd_spool_check(strand, error));
     tnd_file_progress_restart(&self->progress);
-    tnd_parallel(strand->count, spool_file, self);
+    tnd_file_threads(strand->count, SPOOL_FILES, spool_file, self);
     for (size_t i = 0; i < strand->count; i++)
         tnd_failures_note(&failures, self->files[i].status, &self->files[i].error);
     return failures.status;

@@ -12,6 +12,14 @@
 #include "runtime/base/allocation.h"
 #include "runtime/base/folder.h"
 
+/*  A file without a name in a folder, which is made if it is missing.  *made_p: it is there. */
+static int open_unnamed(const char *folder, bool *made_p)
+{
+    int file = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0666);
+    *made_p = file >= 0 || errno != ENOENT || tnd_folder_make(folder);
+    return file >= 0 || !*made_p ? file : open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0666);
+}
+
 bool tnd_draft_open(tnd_draft_t *self, const char *path)
 {
     char *folder = tnd_copy_string(path);
@@ -19,12 +27,10 @@ bool tnd_draft_open(tnd_draft_t *self, const char *path)
     const char *place = slash == NULL ? "." : slash == folder ? "/" : folder;
     if (slash != NULL)
         *slash = '\0';
-    *self = (tnd_draft_t){.file = -1, .path = tnd_copy_string(path)};
-    bool made = tnd_folder_make(place);
-    if (made)
-        self->file = open(place, O_TMPFILE | O_RDWR | O_CLOEXEC, 0666);
+    bool made;
+    *self = (tnd_draft_t){.file = open_unnamed(place, &made), .path = tnd_copy_string(path)};
     if (made && self->file < 0) {
-        self->name = tnd_format_string("%s.%d.draft", path, (int)getpid());
+        self->name = tnd_format_string("%s.%d.draft", path, (int)gettid());
         self->file = open(self->name, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     }
     int code = errno;

@@ -22,11 +22,10 @@ static void *run(void *given)
 
 static void start(size_t count, long most, void (*work)(void *context, size_t index), void *context)
 {
-    enum { THREADS_MAX = 16 };
-    pthread_t threads[THREADS_MAX];
+    pthread_t threads[TND_PARALLEL_WAITS - 1];
     shared_t shared = {.count = count, .work = work, .context = context};
     long started = 0;
-    while (started < THREADS_MAX && started + 1 < most && (size_t)started + 1 < count &&
+    while (started + 1 < TND_PARALLEL_WAITS && started + 1 < most && (size_t)started + 1 < count &&
            pthread_create(&threads[started], NULL, run, &shared) == 0)
         started++;
     (void)run(&shared);
@@ -39,9 +38,8 @@ void tnd_parallel(size_t count, void (*work)(void *context, size_t index), void 
     start(count, sysconf(_SC_NPROCESSORS_ONLN), work, context);
 }
 
-void tnd_parallel_waits(size_t count, void (*work)(void *context, size_t index), void *context)
+void tnd_parallel_waits(size_t threads, size_t count, void (*work)(void *context, size_t index),
+                        void *context)
 {
-    enum { WAITING = 8 };
-    long processors = sysconf(_SC_NPROCESSORS_ONLN);
-    start(count, processors < WAITING ? WAITING : processors, work, context);
+    start(count, (long)threads, work, context);
 }

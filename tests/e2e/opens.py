@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
-"""Many files are opened once each, by several threads, in every format: a server far away answers late.
+"""Many files are opened once each, by several threads, in every format, and so are their indexes and spools
+made: a server far away answers late.
 
 Usage: opens.py NAME...; without a name it lists them.
 """
 import gzip
 import io
+import json
 import os
 import struct
 import subprocess
@@ -15,6 +17,7 @@ from named import in_folder, run_named
 from run import BUILD, ROOT, TUNDISH
 
 FILES, THREADS = 40, 8
+MAKERS = 16  # threads that make indexes and spools
 GRAPH = """tundish: 1
 actors:
   read:  {{kind: reader, source: {{{source}}}{access}}}
@@ -59,12 +62,12 @@ FORMATS = {
 }
 
 
-def opens_of(folder, source, access):
-    """How often a run opens its files, how many at once, and what it says."""
+def opens_of(folder, source, access="", below="data", together=THREADS):
+    """How often a run opens its files in a folder, how many at once, and what it says."""
     graph, log = folder / "graph.yaml", folder / "opens"
     graph.write_text(GRAPH.format(source=source, access=access))
     env = {**os.environ, "LD_PRELOAD": str(BUILD / "tests" / "opens.so"), "OPENS_LOG": str(log),
-           "OPENS_ROOT": f"{folder}/data/", "XDG_CACHE_HOME": str(folder)}
+           "OPENS_ROOT": f"{folder}/{below}/", "OPENS_TOGETHER": str(together), "XDG_CACHE_HOME": str(folder)}
     done = subprocess.run([str(TUNDISH), "run", str(graph)], capture_output=True, text=True, env=env,
                           cwd=ROOT, timeout=60)
     assert done.returncode == 0, (source, done.stderr)
@@ -80,6 +83,106 @@ def test_files_of_every_format_are_opened_once_and_several_at_a_time(folder):
             calls, most, said = opens_of(folder, source.format(files=f"{folder}/data/*"), access)
             assert f"{FILES if name == 'folder' else 2 * FILES} rows" in said, (name, access, said)
             assert calls == FILES and most >= THREADS, (name, access, calls, most)
+
+
+LINES = [[b"%d of %d" % (line, number) for line in range(1 + number % 3)] for number in range(FILES)]
+SPOOL = "spool: {{dir: {folder}/spool, limit: 1GiB}}"
+
+
+def lines_of(number):
+    return b"".join(line + b"\n" for line in LINES[number])
+
+
+def archive_of(number):
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w") as archive:
+        for line, text in enumerate(LINES[number]):
+            member = tarfile.TarInfo(f"{line}.txt")
+            member.size = len(text)
+            archive.addfile(member, io.BytesIO(text))
+    return out.getvalue()
+
+
+#  Each with the folder of what is made, how often that is opened again, and what it is made of.
+MADE = {
+    "indexes": (lines_of, "text: {{files: \"{folder}/data/*\"}}", "tundish", FILES),
+    "indexes of compressed files": (lambda number: gzip.compress(lines_of(number)),
+                                    "text: {{files: \"{folder}/data/*\"}}", "tundish", FILES),
+    "spools": (lambda number: gzip.compress(lines_of(number)),
+               "text: {{files: \"{folder}/data/*\", " + SPOOL + "}}", "spool", 2 * FILES),
+    "archives": (lambda number: gzip.compress(archive_of(number)),
+                 "tar: {{files: \"{folder}/data/*\", " + SPOOL + "}}", "spool", FILES),
+}
+
+
+def write_files(folder, pack):
+    (folder / "data").mkdir()
+    for number in range(FILES):
+        (folder / "data" / f"{number:03}").write_bytes(pack(number))
+
+
+def rows_of(folder):
+    """The bytes of all rows, in their order."""
+    done = subprocess.run([str(TUNDISH), "head", "--json", "--steps", "99", str(folder / "graph.yaml")],
+                          capture_output=True, text=True, cwd=ROOT, timeout=60,
+                          env={**os.environ, "XDG_CACHE_HOME": str(folder)})
+    assert done.returncode == 0, done.stderr
+    steps = [column for line in done.stdout.splitlines() for column in json.loads(line)["columns"].values()]
+    return [bytes(step["data"][begin:end]) for step in steps
+            for begin, end in zip(step["splits"], step["splits"][1:])]
+
+
+def test_indexes_and_spools_are_made_several_at_a_time(folder):
+    for name, (pack, source, below, again) in MADE.items():
+        place = folder / name.replace(" ", "-")
+        place.mkdir()
+        write_files(place, pack)
+        calls, most, _ = opens_of(place, source.format(folder=place), "", below, MAKERS)
+        assert calls == again and most == MAKERS, (name, calls, most)
+        assert rows_of(place) == [line for lines in LINES for line in lines], name
+
+
+def test_the_first_damaged_file_is_named_first(folder):
+    """Whichever thread finds its damage first: it is the largest."""
+    write_files(folder, lambda number: gzip.compress(archive_of(number)))
+    damaged = gzip.compress(os.urandom(1 << 23), 1)
+    for number in (7, 8, 30):
+        data = bytearray(gzip.compress(archive_of(number)) if number != 7 else damaged)
+        data[-8] ^= 1  # the checksum of the content
+        (folder / "data" / f"{number:03}").write_bytes(data)
+    graph = folder / "graph.yaml"
+    graph.write_text(GRAPH.format(source=MADE["archives"][1].format(folder=folder), access=""))
+    done = subprocess.run([str(TUNDISH), "run", str(graph)], capture_output=True, text=True, cwd=ROOT, timeout=60)
+    named = [line.split("/data/")[1][:3] for line in done.stderr.splitlines() if "is not spooled" in line]
+    assert done.returncode == 78 and named == ["007", "008", "030"], (named, done.stderr)
+    whole = sorted(path.name[:3] for path in (folder / "spool").iterdir())
+    assert whole == [f"{number:03}" for number in range(FILES) if number not in (7, 8, 30)], whole
+
+
+def test_the_limit_of_a_spool_is_for_all_that_write_to_it(folder):
+    """What all archives need fits; a byte less does not, and is never exceeded."""
+    write_files(folder, lambda number: gzip.compress(archive_of(number)))
+    need = sum(len(archive_of(number)) for number in range(FILES))
+    graph = folder / "graph.yaml"
+    for limit, code in ((need - 1, 78), (need, 0)):
+        source = MADE["archives"][1].format(folder=folder).replace("1GiB", f"{limit}B")
+        graph.write_text(GRAPH.format(source=source, access=""))
+        done = subprocess.run([str(TUNDISH), "run", str(graph)], capture_output=True, text=True, cwd=ROOT, timeout=60)
+        assert done.returncode == code and ("would be larger than `limit:" in done.stderr) == (code != 0), done.stderr
+        assert sum(path.stat().st_size for path in (folder / "spool").iterdir()) <= limit
+
+
+def test_a_few_descriptors_suffice(folder):
+    """Fewer threads make what is made then."""
+    for name, (pack, source, *_) in MADE.items():
+        place = folder / name.replace(" ", "-")
+        place.mkdir()
+        write_files(place, pack)
+        graph = place / "graph.yaml"
+        graph.write_text(GRAPH.format(source=source.format(folder=place), access=", access: read"))
+        done = subprocess.run(["sh", "-c", f"ulimit -n 64; exec {TUNDISH} run --quiet {graph}"], text=True,
+                              capture_output=True, cwd=ROOT, timeout=60, env={**os.environ, "XDG_CACHE_HOME": str(place)})
+        assert done.returncode == 0, (name, done.stderr)
 
 
 if __name__ == "__main__":

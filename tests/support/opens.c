@@ -1,6 +1,6 @@
 /*  tests/support/opens.c - loaded before a program, counts how often it opens files of a folder.
  *
- *  An open of a file below $OPENS_ROOT waits until eight of them are in progress, or have been; after
+ *  An open of a file below $OPENS_ROOT waits until $OPENS_TOGETHER of them are in progress, or have been; after
  *  ten seconds none waits any more.  When the program ends, $OPENS_LOG has two numbers: how many there
  *  were, and how many at most at the same time. */
 #include <dlfcn.h>
@@ -14,13 +14,15 @@
 
 typedef int open_t(const char *, int, ...);
 
-enum { TOGETHER = 8, POLLS = 10000 };
+enum { POLLS = 10000 };
 
 static atomic_uint calls, now, most, polls;
 
 static void wait_for_others(void)
 {
-    while (most < TOGETHER && atomic_fetch_add(&polls, 1) < POLLS)
+    const char *together = getenv("OPENS_TOGETHER");
+    unsigned wanted = together != NULL ? (unsigned)strtoul(together, NULL, 10) : 0;
+    while (most < wanted && atomic_fetch_add(&polls, 1) < POLLS)
         nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
 }
 

@@ -9,6 +9,7 @@
 
 #include "actors/file/failures.h"
 #include "actors/file/file_progress.h"
+#include "actors/file/file_threads.h"
 #include "actors/source/sample/tar_internal.h"
 #include "actors/source/sample/tar_spool.h"
 #include "actors/source/sources.h"
@@ -17,6 +18,9 @@
 #include "runtime/option/option_parse.h"
 
 enum { PASSED_AT_ONCE = 1 << 14 };
+
+/*  Descriptors that one archive needs at the same time: itself, and what it is decompressed to. */
+enum { OPEN_FILES = 2 };
 
 typedef struct {
     tnd_pairs_t columns;
@@ -242,15 +246,14 @@ static bool is_unmarked(const tnd_tar_file_t *file)
 /*  ------------------------------------------------------------------------------------- opening */
 
 /*  Reads a compressed archive from the folder of `spool`. */
-static tnd_status_t use_spool(tnd_tar_file_t *file, const tnd_spool_options_t *spool,
-                              const tnd_source_scope_t *scope, tnd_error_t *error)
+static tnd_status_t use_spool(tnd_tar_file_t *file, tnd_tar_spool_t *spool, tnd_error_t *error)
 {
     tnd_content_t *content = &file->content;
-    TND_TRY(tnd_tar_spool(spool, content, file->identity, scope, &file->spooled, error));
+    TND_TRY(tnd_tar_spool(spool, content, file->identity, &file->spooled, error));
     file->archive = (tnd_source_file_t){
         .path = content->path, .size = content->size, .modified_ns = content->modified_ns};
     tnd_content_close(content);
-    TND_TRY(tnd_content_open(content, file->spooled, scope, error));
+    TND_TRY(tnd_content_open(content, file->spooled, spool->scope, error));
     file->compressed = false;
     return TND_OK;
 }
@@ -259,6 +262,7 @@ static tnd_status_t use_spool(tnd_tar_file_t *file, const tnd_spool_options_t *s
 typedef struct {
     tnd_tar_t *tar;
     const tnd_source_scope_t *scope;
+    tnd_tar_spool_t spool;
     atomic_size_t opened;
 } opening_t;
 
@@ -279,12 +283,15 @@ static void open_one(void *context, size_t i)
     const char *path = self->tar->names.paths[i];
     tnd_source_doing(self->scope, "opening", path);
     file->status = open_archive(file, path, self->scope, &file->error);
+    if (file->status == TND_OK && file->compressed && self->spool.options != NULL)
+        file->status = use_spool(file, &self->spool, &file->error);
+    if (file->status == TND_OK)
+        tnd_content_rest(&file->content);
     size_t opened = atomic_fetch_add(&self->opened, 1) + 1;
     if (self->tar->file_count > 1)
         tnd_source_progress(self->scope, opened, self->tar->file_count, "files");
 }
 
-/*  Archives are spooled one after the other, so that their folder keeps its limit. */
 static tnd_status_t open_files(tnd_tar_t *self, const tnd_spool_options_t *spool,
                                const tnd_source_scope_t *scope, tnd_error_t *error)
 {
@@ -293,16 +300,12 @@ static tnd_status_t open_files(tnd_tar_t *self, const tnd_spool_options_t *spool
     self->file_count = self->names.count;
     self->files = tnd_allocate_zeroed(self->file_count, sizeof *self->files);
     self->random = true;
-    tnd_parallel_waits(self->file_count, open_one, &opening);
+    tnd_tar_spool_init(&opening.spool, spool, scope);
+    tnd_file_threads(self->file_count, OPEN_FILES, open_one, &opening);
     for (size_t i = 0; i < self->file_count; i++) {
         tnd_tar_file_t *file = &self->files[i];
-        tnd_status_t status = file->status;
-        if (status == TND_OK && file->compressed && spool != NULL)
-            status = use_spool(file, spool, scope, &file->error);
-        if (status == TND_OK)
-            tnd_content_rest(&file->content);
         self->random = self->random && !file->compressed;
-        tnd_failures_note(&failures, status, &file->error);
+        tnd_failures_note(&failures, file->status, &file->error);
     }
     return failures.status;
 }

@@ -16,37 +16,39 @@ enum { PIECE = 1 << 20 };
 
 /*  The archive while it is decompressed. */
 typedef struct {
-    const tnd_spool_options_t *spool;
-    const tnd_source_scope_t *scope;
+    tnd_tar_spool_t *folder;
     tnd_content_t *archive;
     tnd_draft_t draft;
-    uint64_t used, written; /* bytes of other files in the folder, of this one */
+    uint64_t written; /* bytes */
 } making_t;
 
 static tnd_status_t fail_write(const making_t *self, tnd_error_t *error)
 {
-    return tnd_fail(error, "spool %s: %s cannot be written there: %s; %s", self->spool->dir,
-                    self->archive->path, strerror(errno), tnd_folder_advice(errno));
+    return tnd_fail(error, "spool %s: %s cannot be written there: %s; %s",
+                    self->folder->options->dir, self->archive->path, strerror(errno),
+                    tnd_folder_advice(errno));
 }
 
 static tnd_status_t write_piece(making_t *self, const uint8_t *piece, size_t size,
                                 tnd_error_t *error)
 {
-    char limit[TND_QUANTITY_SIZE];
+    char text[TND_QUANTITY_SIZE];
+    uint64_t limit = self->folder->options->limit;
     self->written += size;
-    if (self->used + self->written > self->spool->limit)
+    if (atomic_fetch_add(&self->folder->used, size) + size > limit)
         return tnd_fail(error,
                         "spool %s: with %s the folder would be larger than `limit: %s`; raise it, "
                         "or remove files there that are not used any more",
-                        self->spool->dir, self->archive->path,
-                        tnd_quantity_size(self->spool->limit, limit));
+                        self->folder->options->dir, self->archive->path,
+                        tnd_quantity_size(limit, text));
     for (size_t done = 0; done < size;) {
         ssize_t some = write(self->draft.file, piece + done, size - done);
         if (some < 0 && errno != EINTR)
             return fail_write(self, error);
         done += some > 0 ? (size_t)some : 0;
     }
-    tnd_source_progress(self->scope, self->written, TND_UNKNOWN, "bytes");
+    uint64_t written = atomic_fetch_add(&self->folder->written, size) + size;
+    tnd_source_progress(self->folder->scope, written, TND_UNKNOWN, "bytes");
     return TND_OK;
 }
 
@@ -60,9 +62,9 @@ static tnd_status_t write_all(making_t *self, tnd_decompress_t *stream, uint8_t 
         tnd_status_t status = tnd_decompress_read(stream, piece, PIECE, &size, &why);
         if (status == TND_REFUSED)
             return tnd_fail(error,
-                            "%s; a damaged archive is not spooled, without `spool` its samples are "
-                            "read in order up to there",
-                            why.text);
+                            "%s: %s; a damaged archive is not spooled, without `spool` its samples "
+                            "are read in order up to there",
+                            self->archive->path, why.text);
         if (status != TND_OK) {
             *error = why;
             return status;
@@ -76,14 +78,13 @@ static tnd_status_t write_all(making_t *self, tnd_decompress_t *stream, uint8_t 
 static tnd_status_t make(making_t *self, const char *path, tnd_error_t *error)
 {
     const uint8_t *head;
-    if (!tnd_folder_make(self->spool->dir) || !tnd_draft_open(&self->draft, path))
+    if (!tnd_draft_open(&self->draft, path))
         return fail_write(self, error);
-    self->used = tnd_folder_bytes(self->spool->dir);
     TND_TRY(tnd_content_view(self->archive, 0, 4, &head, error));
     tnd_decompress_t *stream =
         tnd_decompress_new(self->archive, tnd_compression_of(head, self->archive->size));
     uint8_t *piece = tnd_allocate(PIECE, 1);
-    tnd_source_doing(self->scope, "spooling", self->archive->path);
+    tnd_source_doing(self->folder->scope, "spooling", self->archive->path);
     tnd_status_t status = write_all(self, stream, piece, error);
     free(piece);
     tnd_decompress_destroy(&stream);
@@ -92,20 +93,30 @@ static tnd_status_t make(making_t *self, const char *path, tnd_error_t *error)
     return tnd_draft_publish(&self->draft) ? TND_OK : fail_write(self, error);
 }
 
-tnd_status_t tnd_tar_spool(const tnd_spool_options_t *spool, tnd_content_t *archive,
-                           uint64_t identity, const tnd_source_scope_t *scope, char **path_p,
-                           tnd_error_t *error)
+void tnd_tar_spool_init(tnd_tar_spool_t *self, const tnd_spool_options_t *options,
+                        const tnd_source_scope_t *scope)
+{
+    self->options = options;
+    self->scope = scope;
+    atomic_init(&self->used, options != NULL ? tnd_folder_bytes(options->dir) : 0);
+    atomic_init(&self->written, 0);
+}
+
+tnd_status_t tnd_tar_spool(tnd_tar_spool_t *self, tnd_content_t *archive, uint64_t identity,
+                           char **path_p, tnd_error_t *error)
 {
     const tnd_indexed_file_t indexed = {archive->path, identity, archive->size,
                                         archive->modified_ns};
-    char *index = tnd_index_path(spool->dir, &indexed, "tar");
+    char *index = tnd_index_path(self->options->dir, &indexed, "tar");
     index[strlen(index) - strlen(".npy")] = '\0';
     char *path = tnd_format_string("%s.tar", index);
     free(index);
     tnd_status_t status = TND_OK;
     if (access(path, R_OK) != 0) {
-        making_t making = {.spool = spool, .scope = scope, .archive = archive, .draft.file = -1};
+        making_t making = {.folder = self, .archive = archive, .draft.file = -1};
         status = make(&making, path, error);
+        if (status != TND_OK)
+            atomic_fetch_sub(&self->used, making.written);
         tnd_draft_close(&making.draft);
     }
     if (status == TND_OK)
