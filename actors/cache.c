@@ -132,7 +132,8 @@ static void cache_memory(const tnd_plan_t *plan, uint32_t index, const tnd_strea
             estimate, name,
             tnd_sample_files_list_bytes(samples) +
                 tnd_sample_writer_bytes(&stream->cached, samples,
-                                        tnd_stream_lane_count(stream, instance->lane)),
+                                        tnd_stream_lane_count(stream, instance->lane),
+                                        options->limit),
             "where the rows of %" PRIu64 " samples are, and rows to write", samples);
     }
     tnd_memory_estimate_add(estimate, name, tnd_cache_core_bytes(&core), "its lists of tickets");

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "actors/stored/chunk_hashes.h"
 #include "actors/stored/npy_file.h"
 #include "actors/stored/splits.h"
 #include "runtime/base/allocation.h"
@@ -13,7 +14,8 @@ typedef struct {
     tnd_stored_t rows;   /* the values, if it is ragged */
     tnd_stored_t splits; /* of a ragged one */
     char *rows_path, *splits_path;
-    size_t bytes; /* of a row, or of a unit of a ragged one */
+    size_t bytes;              /* of a row, or of a unit of a ragged one */
+    tnd_chunk_hashes_t hashes; /* of `rows` */
 } column_t;
 
 /*  Of a sample: its rows in the columns. */
@@ -25,7 +27,10 @@ typedef struct {
 struct tnd_sample_files {
     const tnd_schema_t *schema;
     uint64_t samples, rows;
-    char *index_path;
+    char *index_path, *hashes_path;
+    char *advice;
+    tnd_chunk_list_t hashes;
+    bool hashed; /* `hashes` is open */
     record_t *index;
     uint32_t opened, ragged; /* columns */
     column_t columns[TND_COLUMNS_MAX];
@@ -53,6 +58,11 @@ char *tnd_sample_files_index(const char *folder)
     return tnd_format_string("%s/samples.npy", folder);
 }
 
+char *tnd_sample_files_hashes(const char *folder)
+{
+    return tnd_format_string("%s/hashes.npy", folder);
+}
+
 static const uint8_t *data_of(const tnd_stored_t *stored)
 {
     return (const uint8_t *)tnd_buffer_data(stored->buffer) + stored->offset;
@@ -64,6 +74,26 @@ static const record_t *find(const tnd_sample_files_t *self, uint64_t sample)
     return sample < self->samples ? &self->index[sample] : &none;
 }
 
+/*  Takes the hashes of the next file. */
+static tnd_status_t take_hashes(tnd_sample_files_t *self, const tnd_stored_t *stored,
+                                tnd_chunk_hashes_t *hashes, tnd_error_t *error)
+{
+    return tnd_chunk_list_take(&self->hashes, hashes, stored->path, self->advice, stored->offset,
+                               stored->content.size, error);
+}
+
+/*  The same, and compares all of them. */
+static tnd_status_t check_all(tnd_sample_files_t *self, const tnd_stored_t *stored,
+                              tnd_error_t *error)
+{
+    tnd_chunk_hashes_t hashes = {0};
+    TND_TRY(take_hashes(self, stored, &hashes, error));
+    tnd_status_t status = tnd_chunk_hashes_check(&hashes, &stored->content, stored->offset,
+                                                 stored->content.size - stored->offset, error);
+    tnd_chunk_hashes_free(&hashes);
+    return status;
+}
+
 /*  Copies the index, because files can change.  *any_p: there are rows. */
 static tnd_status_t read_index(tnd_sample_files_t *self, const tnd_stored_t *stored, bool *any_p,
                                tnd_error_t *error)
@@ -72,6 +102,7 @@ static tnd_status_t read_index(tnd_sample_files_t *self, const tnd_stored_t *sto
         stored->rows != self->samples)
         return tnd_fail(error, "%s: does not have two integers for each of %" PRIu64 " samples",
                         self->index_path, self->samples);
+    TND_TRY(check_all(self, stored, error));
     memcpy(self->index, data_of(stored), self->samples * sizeof *self->index);
     TND_TRY(tnd_content_intact(&stored->content, error));
     for (uint64_t sample = 0; sample < self->samples; sample++)
@@ -115,6 +146,7 @@ static tnd_status_t open_ragged(tnd_sample_files_t *self, const char *folder, ui
     }
     self->opened = c + 1;
     self->ragged++;
+    TND_TRY(check_all(self, &column->splits, error));
     /* A file needs an element, also where all rows are empty. */
     TND_TRY(tnd_splits_check_index(&column->splits, column->rows.rows, 1, false, &longest, error));
     *rows_p = column->splits.rows - 1;
@@ -136,6 +168,11 @@ static tnd_status_t open_column(tnd_sample_files_t *self, const char *folder, ui
     tnd_column_t stored = {.dtype = column->rows.dtype, .rank = column->rows.rank};
     uint64_t rows = column->rows.rows;
     memcpy(stored.shape, column->rows.shape, sizeof stored.shape);
+    tnd_status_t status = take_hashes(self, &column->rows, &column->hashes, error);
+    if (status != TND_OK) {
+        tnd_stored_close(&column->rows);
+        return status;
+    }
     if (like->ragged)
         TND_TRY(open_ragged(self, folder, c, &rows, error));
     self->opened = c + 1;
@@ -156,9 +193,13 @@ static tnd_status_t open_column(tnd_sample_files_t *self, const char *folder, ui
 static tnd_status_t open_all(tnd_sample_files_t *self, const char *folder, tnd_error_t *error)
 {
     bool any = false;
+    TND_TRY(tnd_chunk_list_open(&self->hashes, self->hashes_path, error));
+    self->hashed = true;
     TND_TRY(open_index(self, &any, error));
     for (uint32_t c = 0; c < self->schema->count && any; c++)
         TND_TRY(open_column(self, folder, c, error));
+    if (any)
+        TND_TRY(tnd_chunk_list_end(&self->hashes, error));
     return check_index(self, error);
 }
 
@@ -170,6 +211,8 @@ tnd_status_t tnd_sample_files_open(tnd_sample_files_t **self_p, const char *fold
     self->samples = samples;
     self->index = tnd_allocate_zeroed(samples + 1, sizeof *self->index);
     self->index_path = tnd_sample_files_index(folder);
+    self->hashes_path = tnd_sample_files_hashes(folder);
+    self->advice = tnd_format_string("remove the folder %s, which is then made again", folder);
     tnd_status_t status = open_all(self, folder, error);
     if (status != TND_OK)
         tnd_sample_files_close(&self);
@@ -189,11 +232,16 @@ void tnd_sample_files_close(tnd_sample_files_t **self_p)
             tnd_stored_close(&column->rows);
         if (c < self->opened && self->schema->columns[c].ragged)
             tnd_stored_close(&column->splits);
+        tnd_chunk_hashes_free(&column->hashes);
         free(column->rows_path);
         free(column->splits_path);
     }
+    if (self->hashed)
+        tnd_chunk_list_close(&self->hashes);
     free(self->index);
     free(self->index_path);
+    free(self->hashes_path);
+    free(self->advice);
     tnd_pool_destroy(&self->lists);
     free(self);
 }
@@ -254,10 +302,11 @@ static tnd_status_t find_ragged(column_t *column, const uint64_t *numbers, uint3
         TND_TRY(tnd_splits_row(&column->splits, &column->rows, numbers[i], &begin, &end, error));
         offsets[i] = begin * column->bytes;
         lengths[i] = end - begin;
-        if (lengths[i] > 0)
-            TND_TRY(tnd_mapping_populate(column->rows.content.mapping,
-                                         column->rows.offset + offsets[i],
-                                         lengths[i] * column->bytes, error));
+        size_t offset = column->rows.offset + offsets[i], size = lengths[i] * column->bytes;
+        TND_TRY(
+            tnd_chunk_hashes_check(&column->hashes, &column->rows.content, offset, size, error));
+        if (size > 0)
+            TND_TRY(tnd_mapping_populate(column->rows.content.mapping, offset, size, error));
     }
     return TND_OK;
 }
@@ -271,6 +320,16 @@ typedef struct {
     uint32_t rows;
 } lists_t;
 
+static tnd_status_t check_rows(const column_t *column, const uint64_t *numbers, uint32_t count,
+                               tnd_error_t *error)
+{
+    for (uint32_t i = 0; i < count; i++)
+        TND_TRY(tnd_chunk_hashes_check(&column->hashes, &column->rows.content,
+                                       column->rows.offset + numbers[i] * column->bytes,
+                                       column->bytes, error));
+    return TND_OK;
+}
+
 static tnd_status_t fill_columns(tnd_sample_files_t *self, lists_t *lists, tnd_block_t *block,
                                  tnd_error_t *error)
 {
@@ -282,6 +341,7 @@ static tnd_status_t fill_columns(tnd_sample_files_t *self, lists_t *lists, tnd_b
                                    .index = lists->numbers,
                                    .buffer = tnd_buffer_hold(column->rows.buffer)};
         if (!self->schema->columns[c].ragged) {
+            TND_TRY(check_rows(column, lists->numbers, lists->rows, error));
             TND_TRY(tnd_mapping_populate_rows(column->rows.content.mapping, column->rows.offset,
                                               column->bytes, lists->numbers, lists->rows, error));
             continue;

@@ -3,7 +3,9 @@
  *  The folder has .npy files: NN-NAME.npy for column number NN, or NN-NAME.values.npy and
  *  NN-NAME.splits.npy (stored/splits.h) if it is ragged, with the rows of all samples in any order.
  *  samples.npy has two integers for each sample: its first row, or -1 if it is not stored, and how
- *  many rows it has.  sample_writer.h writes such a folder.
+ *  many rows it has.  hashes.npy has hashes of all of them (stored/chunk_hashes.h): the index and splits
+ *  are compared when the folder is opened, rows when they are first used.  sample_writer.h writes such
+ *  a folder.
  *
  *  Files are mapped, and blocks refer to their rows without a copy.
  *
@@ -35,7 +37,8 @@ tnd_status_t tnd_sample_files_fit(const tnd_sample_files_t *self, const uint64_t
                                   uint32_t *count_p, uint64_t budget, uint64_t *ragged_p,
                                   tnd_error_t *error) TND_CHECKED;
 /*  Fills an empty block with the rows of samples that are stored, and brings them into memory.  Sets
- *  rows and origin of its note; origin is NULL if each sample has one row. */
+ *  rows and origin of its note; origin is NULL if each sample has one row.  Errors: TND_FAILED if the
+ *  rows are not those that were written, or cannot be read. */
 tnd_status_t tnd_sample_files_fill(tnd_sample_files_t *self, const uint64_t *samples,
                                    uint32_t count, tnd_block_t *block,
                                    tnd_error_t *error) TND_CHECKED;
@@ -45,6 +48,8 @@ tnd_status_t tnd_sample_files_fill(tnd_sample_files_t *self, const uint64_t *sam
 char *tnd_sample_files_column(const char *folder, const tnd_schema_t *schema, uint32_t column,
                               const char *part);
 char *tnd_sample_files_index(const char *folder);
+/*  The path of the hashes (stored/chunk_hashes.h) of the index, and of each column. */
+char *tnd_sample_files_hashes(const char *folder);
 /*  The type of a row of the index. */
 extern const tnd_column_t tnd_sample_files_record;
 

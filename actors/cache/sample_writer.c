@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "actors/cache/sample_files.h"
+#include "actors/stored/chunk_hashes.h"
 #include "actors/stored/npy_column.h"
 #include "runtime/base/allocation.h"
 #include "runtime/base/folder.h"
@@ -29,6 +30,9 @@ struct tnd_sample_writer {
     char *folder, *draft; /* its name, and the one it has until then; NULL: it has its name */
     int lock;             /* the descriptor of the folder, locked */
     tnd_npy_column_t columns[TND_COLUMNS_MAX];
+    /*  Of the index; then of each column, and of its splits if it is ragged. */
+    tnd_chunk_hasher_t *hashers[1 + 2 * TND_COLUMNS_MAX];
+    size_t hasher_count;
     int64_t (*index)[2]; /* by sample: its first row or one of the above, how many */
     uint64_t samples, seen, needed, limit, used;
     int64_t rows;
@@ -129,14 +133,23 @@ static int create(const tnd_sample_writer_t *self, uint32_t column, const char *
     return file;
 }
 
+static tnd_chunk_hasher_t *add_hasher(tnd_sample_writer_t *self)
+{
+    return self->hashers[self->hasher_count++] = tnd_chunk_hasher_new();
+}
+
 static bool create_all(tnd_sample_writer_t *self)
 {
     bool created = true;
+    (void)add_hasher(self);
     for (uint32_t c = 0; c < self->schema->count; c++) {
         const tnd_column_t *column = &self->schema->columns[c];
         tnd_npy_column_t *out = &self->columns[c];
         tnd_npy_column_init(out, column);
         tnd_npy_column_collect(out);
+        out->pending.hasher = add_hasher(self);
+        if (column->ragged)
+            out->pending_splits.hasher = add_hasher(self);
         if (!created)
             continue;
         out->file = create(self, c, column->ragged ? "values" : NULL);
@@ -203,6 +216,8 @@ void tnd_sample_writer_close(tnd_sample_writer_t **self_p)
             close(column->splits);
         tnd_npy_column_free(column);
     }
+    for (size_t i = 0; i < self->hasher_count; i++)
+        tnd_chunk_hasher_destroy(&self->hashers[i]);
     if (self->draft != NULL)
         tnd_folder_remove(self->draft);
     if (self->lock >= 0)
@@ -214,9 +229,10 @@ void tnd_sample_writer_close(tnd_sample_writer_t **self_p)
     free(self);
 }
 
-uint64_t tnd_sample_writer_bytes(const tnd_schema_t *schema, uint64_t samples, uint64_t positions)
+uint64_t tnd_sample_writer_bytes(const tnd_schema_t *schema, uint64_t samples, uint64_t positions,
+                                 uint64_t limit)
 {
-    return samples * 2 * sizeof(int64_t) + positions / 8 +
+    return samples * 2 * sizeof(int64_t) + positions / 8 + 2 * tnd_chunk_hashes_bytes(limit) +
            ((uint64_t)schema->count + tnd_schema_ragged(schema)) * PENDING_BYTES;
 }
 
@@ -315,27 +331,29 @@ bool tnd_sample_writer_covers(const tnd_sample_writer_t *self, uint64_t position
 
 /* --- publishing ------------------------------------------------------------------------------- */
 
-/*  A file needs an element, also where all rows are empty. */
-static bool pad(tnd_npy_column_t *column)
-{
-    if (column->values > 0 || !column->column->ragged)
-        return true;
-    size_t unit = tnd_column_unit(column->column);
-    if (ftruncate(column->file, (off_t)(TND_NPY_COLUMN_HEADER + unit)) != 0)
-        return false;
-    column->values = 1;
-    return true;
-}
-
 static bool complete_columns(tnd_sample_writer_t *self)
 {
     for (uint32_t c = 0; c < self->schema->count; c++) {
         tnd_npy_column_t *column = &self->columns[c];
-        if (!pad(column) || !tnd_npy_column_complete(column) || fdatasync(column->file) != 0 ||
-            (column->splits >= 0 && fdatasync(column->splits) != 0))
+        if (!tnd_npy_column_pad(column) || !tnd_npy_column_complete(column) ||
+            fdatasync(column->file) != 0 || (column->splits >= 0 && fdatasync(column->splits) != 0))
             return false;
     }
     return true;
+}
+
+static bool write_hashes(const tnd_sample_writer_t *self)
+{
+    char *path = tnd_sample_files_hashes(self->draft);
+    int file = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    bool written = file >= 0 && tnd_chunk_hashes_write(file, self->hashers, self->hasher_count) &&
+                   fdatasync(file) == 0;
+    int code = errno;
+    if (file >= 0)
+        close(file);
+    free(path);
+    errno = code;
+    return written;
 }
 
 static bool write_index(tnd_sample_writer_t *self)
@@ -344,6 +362,7 @@ static bool write_index(tnd_sample_writer_t *self)
     tnd_npy_column_t out;
     tnd_npy_column_init(&out, &tnd_sample_files_record);
     tnd_npy_column_collect(&out);
+    out.pending.hasher = self->hashers[0];
     out.file = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     bool written = out.file >= 0;
     for (uint64_t sample = 0; sample < self->samples && written; sample++) {
@@ -363,7 +382,8 @@ static bool write_index(tnd_sample_writer_t *self)
 
 tnd_status_t tnd_sample_writer_publish(tnd_sample_writer_t *self, tnd_error_t *error)
 {
-    if (!complete_columns(self) || !write_index(self) || !tnd_folder_sync(self->draft))
+    if (!complete_columns(self) || !write_index(self) || !write_hashes(self) ||
+        !tnd_folder_sync(self->draft))
         return fail(self, error);
     if (rename(self->draft, self->folder) != 0)
         /* Another process may have published the same. */

@@ -30,8 +30,9 @@ tnd_status_t tnd_sample_writer_open(tnd_sample_writer_t **self_p,
                                     tnd_error_t *error) TND_CHECKED;
 /*  Removes what was not published.  Sets *self_p to NULL; NULL is allowed. */
 void tnd_sample_writer_close(tnd_sample_writer_t **self_p);
-/*  Bytes of its lists and of the rows that it collects. */
-uint64_t tnd_sample_writer_bytes(const tnd_schema_t *schema, uint64_t samples, uint64_t positions);
+/*  Bytes of its lists and of the rows that it collects; `limit` is that of the columns. */
+uint64_t tnd_sample_writer_bytes(const tnd_schema_t *schema, uint64_t samples, uint64_t positions,
+                                 uint64_t limit);
 
 /*  Appends rows [first, first + rows) of a block, unless the sample was written or skipped before.
  *  *fits_p: false if they do not fit; the sample is then skipped. */

@@ -20,6 +20,7 @@
 
 #include "actors/file/failures.h"
 #include "actors/file/files.h"
+#include "actors/stored/chunk_hashes.h"
 #include "actors/stored/record_options.h"
 #include "actors/stored/stored.h"
 #include "runtime/data/loader.h"
@@ -55,6 +56,9 @@ typedef struct {
     char *values;           /* the path of its values; NULL: the file was not spooled */
     tnd_lost_row_t *lost;
     size_t lost_count;
+    tnd_chunk_list_t list;     /* of what it was spooled to */
+    tnd_chunk_hashes_t hashes; /* of its values */
+    char *list_path;           /* NULL: `list` is not open */
 } tnd_spooled_t;
 
 typedef struct {

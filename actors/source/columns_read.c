@@ -279,6 +279,8 @@ static tnd_status_t check_located(const tnd_strand_t *strand, const uint64_t *in
                 check_spooled(strand, rows[i].file, index[i] - strand->first[rows[i].file], error));
         if (length * strand->record > tnd_strand_row_max(strand))
             return tnd_columns_refuse_length(strand, length, error);
+        if (tnd_spool_has(strand, rows[i].file))
+            TND_TRY(tnd_spool_compare(strand, rows[i].file, rows[i].begin, rows[i].end, error));
     }
     return TND_OK;
 }

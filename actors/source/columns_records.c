@@ -48,9 +48,9 @@ void tnd_columns_leave_out_empty(tnd_strand_t *strand)
 
 enum { NOTES_MOST = 8, BEGIN_BYTES = 64 };
 
-/*  Descriptors that one file needs at the same time: itself; its index twice, or its three parts and
+/*  Descriptors that one file needs at the same time: itself; its index twice, or its four parts and
  *  one of them again. */
-enum { INDEX_FILES = 3, SPOOL_FILES = 5 };
+enum { INDEX_FILES = 3, SPOOL_FILES = 6 };
 
 /*  The files that are indexed, and then those that are spooled, several at once. */
 typedef struct {

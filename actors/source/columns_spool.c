@@ -34,8 +34,11 @@ const tnd_table_t tnd_spool_table = {.name = "spool",
 
 /*  The files of one compressed file. */
 typedef struct {
-    char *values, *splits, *lost;
+    char *values, *splits, *lost, *hashes;
 } paths_t;
+
+/*  A part that is missing or wrong is made again, with the others. */
+static const char advice[] = "remove it, and it is made again";
 
 static paths_t paths_of(const tnd_strand_t *strand, size_t file)
 {
@@ -46,7 +49,8 @@ static paths_t paths_of(const tnd_strand_t *strand, size_t file)
     base[strlen(base) - strlen(".npy")] = '\0';
     paths_t paths = {.values = tnd_format_string("%s-%s.values.npy", base, compression),
                      .splits = tnd_format_string("%s-%s.splits.npy", base, compression),
-                     .lost = tnd_format_string("%s-%s.bad.txt", base, compression)};
+                     .lost = tnd_format_string("%s-%s.bad.txt", base, compression),
+                     .hashes = tnd_format_string("%s-%s.hashes.npy", base, compression)};
     free(base);
     return paths;
 }
@@ -56,6 +60,7 @@ static void remove_parts(const paths_t *paths)
     (void)unlink(paths->splits);
     (void)unlink(paths->values);
     (void)unlink(paths->lost);
+    (void)unlink(paths->hashes);
 }
 
 static void free_paths(paths_t *paths)
@@ -63,6 +68,7 @@ static void free_paths(paths_t *paths)
     free(paths->values);
     free(paths->splits);
     free(paths->lost);
+    free(paths->hashes);
     *paths = (paths_t){0};
 }
 
@@ -81,10 +87,20 @@ static void free_lost(tnd_spooled_t *spooled)
     spooled->lost_count = 0;
 }
 
+static void close_hashes(tnd_spooled_t *spooled)
+{
+    if (spooled->list_path != NULL)
+        tnd_chunk_list_close(&spooled->list);
+    tnd_chunk_hashes_free(&spooled->hashes);
+    free(spooled->list_path);
+    spooled->list_path = NULL;
+}
+
 void tnd_spool_free(tnd_strand_t *strand)
 {
     for (size_t i = 0; strand->spooled != NULL && i < strand->count; i++) {
         free_lost(&strand->spooled[i]);
+        close_hashes(&strand->spooled[i]);
         free(strand->spooled[i].values);
     }
     free(strand->spooled);
@@ -106,6 +122,52 @@ const tnd_lost_row_t *tnd_spool_find(const tnd_strand_t *strand, size_t file, ui
 }
 
 /* --- reading ---------------------------------------------------------------------------------- */
+
+/*  Compares all hashes of the next part. */
+static tnd_status_t compare_all(tnd_chunk_list_t *list, const tnd_content_t *content, size_t begin,
+                                tnd_error_t *error)
+{
+    tnd_chunk_hashes_t hashes = {0};
+    TND_TRY(tnd_chunk_list_take(list, &hashes, content->path, advice, begin, content->size, error));
+    tnd_status_t status =
+        tnd_chunk_hashes_check(&hashes, content, begin, content->size - begin, error);
+    tnd_chunk_hashes_free(&hashes);
+    return status;
+}
+
+static tnd_status_t compare_lost(tnd_chunk_list_t *list, const char *path, tnd_error_t *error)
+{
+    const tnd_source_scope_t scope = {.lanes = 1, .access = TND_ACCESS_MAP};
+    tnd_content_t content;
+    TND_TRY(tnd_content_open(&content, path, &scope, error));
+    tnd_status_t status = compare_all(list, &content, 0, error);
+    tnd_content_close(&content);
+    return status;
+}
+
+/*  Opens the hashes, and compares them but for those of the values.  *lost_p: there are bad records. */
+static tnd_status_t open_hashes(const paths_t *paths, const tnd_stored_t *values,
+                                const tnd_stored_t *splits, tnd_spooled_t *spooled, bool *lost_p,
+                                tnd_error_t *error)
+{
+    struct stat is;
+    char *path = tnd_copy_string(paths->hashes);
+    tnd_status_t status = tnd_chunk_list_open(&spooled->list, path, error);
+    if (status != TND_OK) {
+        free(path);
+        return status;
+    }
+    spooled->list_path = path;
+    TND_TRY(tnd_chunk_list_take(&spooled->list, &spooled->hashes, values->path, advice,
+                                values->offset, values->content.size, error));
+    TND_TRY(compare_all(&spooled->list, &splits->content, splits->offset, error));
+    *lost_p = !tnd_chunk_list_is_at_end(&spooled->list);
+    if (*lost_p)
+        TND_TRY(compare_lost(&spooled->list, paths->lost, error));
+    else if (stat(paths->lost, &is) != 0 || is.st_size != 0)
+        return tnd_fail(error, "%s: is not an empty list of bad records", paths->lost);
+    return tnd_chunk_list_end(&spooled->list, error);
+}
 
 /*  The list of bad records. */
 static tnd_status_t read_lost(const char *path, uint64_t rows, tnd_spooled_t *spooled,
@@ -150,11 +212,14 @@ static tnd_status_t open_parts(const paths_t *paths, tnd_stored_t *values, tnd_s
                                tnd_spooled_t *spooled, uint64_t *longest_p, tnd_error_t *error)
 {
     tnd_error_t why;
+    bool lost;
     TND_TRY(tnd_npy_open(values, paths->values, error));
     tnd_status_t status = tnd_npy_open(splits, paths->splits, error);
     if (status == TND_OK) {
-        status = check_parts(values, splits, longest_p, &why);
+        status = open_hashes(paths, values, splits, spooled, &lost, &why);
         if (status == TND_OK)
+            status = check_parts(values, splits, longest_p, &why);
+        if (status == TND_OK && lost)
             status = read_lost(paths->lost, splits->rows - 1, spooled, &why);
         if (status == TND_OK)
             return TND_OK;
@@ -163,6 +228,7 @@ static tnd_status_t open_parts(const paths_t *paths, tnd_stored_t *values, tnd_s
     }
     tnd_stored_close(values);
     free_lost(spooled);
+    close_hashes(spooled);
     return status;
 }
 
@@ -202,6 +268,14 @@ tnd_status_t tnd_spool_open(tnd_strand_t *strand, size_t file, bool *there_p, ui
     return status;
 }
 
+tnd_status_t tnd_spool_compare(const tnd_strand_t *strand, size_t file, uint64_t begin,
+                               uint64_t end, tnd_error_t *error)
+{
+    const tnd_stored_t *values = &strand->stored[file];
+    return tnd_chunk_hashes_check(&strand->spooled[file].hashes, &values->content,
+                                  values->offset + begin, end - begin, error);
+}
+
 /* --- writing ---------------------------------------------------------------------------------- */
 
 tnd_status_t tnd_spool_check(const tnd_strand_t *strand, tnd_error_t *error)
@@ -215,7 +289,9 @@ tnd_status_t tnd_spool_check(const tnd_strand_t *strand, tnd_error_t *error)
         const tnd_stored_t *data = &strand->stored[i];
         if (tnd_spool_has(strand, i) || data->compression == TND_COMPRESSION_NONE)
             continue;
-        need += data->rows + strand->splits[i].rows * sizeof(uint64_t) + 2 * TND_NPY_COLUMN_HEADER;
+        uint64_t splits = strand->splits[i].rows * sizeof(uint64_t);
+        need += data->rows + splits + tnd_chunk_hashes_bytes(data->rows) +
+                tnd_chunk_hashes_bytes(splits) + 3 * TND_NPY_COLUMN_HEADER;
         files++;
     }
     if (files == 0)
@@ -287,7 +363,8 @@ static tnd_status_t write_rows(tnd_strand_t *strand, size_t file, tnd_npy_column
 
 /*  The parts of a file while they are written. */
 typedef struct {
-    tnd_draft_t values, splits, lost;
+    tnd_draft_t values, splits, lost, hashes;
+    tnd_chunk_hasher_t *hashers[3]; /* of the first three */
     tnd_npy_column_t out;
     FILE *list;
     char *text;
@@ -299,26 +376,28 @@ static bool begin(making_t *self, const paths_t *paths, const tnd_column_t *colu
     bool opened = tnd_draft_open(&self->values, paths->values);
     opened = tnd_draft_open(&self->splits, paths->splits) && opened;
     opened = tnd_draft_open(&self->lost, paths->lost) && opened;
+    opened = tnd_draft_open(&self->hashes, paths->hashes) && opened;
+    for (size_t i = 0; i < sizeof self->hashers / sizeof self->hashers[0]; i++)
+        self->hashers[i] = tnd_chunk_hasher_new();
     self->list = tnd_memory_stream(&self->text, &self->text_bytes);
     tnd_npy_column_init(&self->out, column);
     tnd_npy_column_collect(&self->out);
     self->out.file = self->values.file;
     self->out.splits = self->splits.file;
+    self->out.pending.hasher = self->hashers[0];
+    self->out.pending_splits.hasher = self->hashers[1];
     return opened;
 }
 
 static bool publish(making_t *self)
 {
     fflush(self->list);
-    if (self->out.values == 0) {
-        if (ftruncate(self->out.file, TND_NPY_COLUMN_HEADER + 1) != 0)
-            return false;
-        self->out.values = 1;
-    }
-    return tnd_npy_column_complete(&self->out) &&
+    tnd_chunk_hasher_add(self->hashers[2], self->text, self->text_bytes);
+    return tnd_npy_column_pad(&self->out) && tnd_npy_column_complete(&self->out) &&
            write(self->lost.file, self->text, self->text_bytes) == (ssize_t)self->text_bytes &&
+           tnd_chunk_hashes_write(self->hashes.file, self->hashers, 3) &&
            tnd_draft_publish(&self->values) && tnd_draft_publish(&self->lost) &&
-           tnd_draft_publish(&self->splits);
+           tnd_draft_publish(&self->hashes) && tnd_draft_publish(&self->splits);
 }
 
 static void end(making_t *self)
@@ -330,6 +409,9 @@ static void end(making_t *self)
     tnd_draft_close(&self->values);
     tnd_draft_close(&self->splits);
     tnd_draft_close(&self->lost);
+    tnd_draft_close(&self->hashes);
+    for (size_t i = 0; i < sizeof self->hashers / sizeof self->hashers[0]; i++)
+        tnd_chunk_hasher_destroy(&self->hashers[i]);
     errno = code;
 }
 

@@ -3,7 +3,9 @@
  *  A file is decompressed once, to a folder: NAME.KEY.FORMAT.values.npy has the content of its
  *  records, NAME.KEY.FORMAT.splits.npy divides it (stored/splits.h), and NAME.KEY.FORMAT.bad.txt has
  *  a line "RECORD BYTE REASON" for each bad record, whose row is empty, and for bytes after the last.  The source `npy` reads the
- *  first two as a ragged column.  Names and keys are as those of indexes (file/index_folder.h).
+ *  first two as a ragged column.  NAME.KEY.FORMAT.hashes.npy has hashes of these three
+ *  (stored/chunk_hashes.h), in this order; values are compared when they are first used.  Names and keys
+ *  are as those of indexes (file/index_folder.h).
  *
  *  The splits are published last, so what is there is complete.
  *
@@ -32,6 +34,11 @@ tnd_status_t tnd_spool_make(tnd_strand_t *strand, size_t file, tnd_error_t *erro
 /*  Why a row of a file is bad, and where it is in the content of the compressed file; NULL: it is
  *  not. */
 const tnd_lost_row_t *tnd_spool_find(const tnd_strand_t *strand, size_t file, uint64_t row);
+
+/*  Compares the hashes of values [begin, end) of a file that is read from the folder.  Errors: TND_FAILED
+ *  if they are not those that were written. */
+tnd_status_t tnd_spool_compare(const tnd_strand_t *strand, size_t file, uint64_t begin,
+                               uint64_t end, tnd_error_t *error) TND_CHECKED;
 
 /*  Whether a file is read from the folder. */
 static inline bool tnd_spool_has(const tnd_strand_t *strand, size_t file)

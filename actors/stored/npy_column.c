@@ -58,10 +58,19 @@ static bool write_at(int file, const void *data, size_t size, uint64_t offset)
     return true;
 }
 
+/*  Appends bytes, at `offset`. */
+static bool write_all(const tnd_npy_pending_t *self, int file, const void *data, size_t size,
+                      uint64_t offset)
+{
+    if (self->hasher != NULL)
+        tnd_chunk_hasher_add(self->hasher, data, size);
+    return write_at(file, data, size, offset);
+}
+
 /*  Writes what is pending; the file then ends at `end`. */
 static bool flush(tnd_npy_pending_t *self, int file, uint64_t end)
 {
-    bool written = write_at(file, self->bytes, self->count, end - self->count);
+    bool written = write_all(self, file, self->bytes, self->count, end - self->count);
     self->count = written ? 0 : self->count;
     return written;
 }
@@ -72,7 +81,7 @@ static bool append(tnd_npy_pending_t *self, int file, uint64_t end, const void *
     if (self->bytes != NULL && size > PENDING_BYTES - self->count && !flush(self, file, end))
         return false;
     if (self->bytes == NULL || size > PENDING_BYTES)
-        return write_at(file, data, size, end);
+        return write_all(self, file, data, size, end);
     if (size > 0)
         memcpy(self->bytes + self->count, data, size);
     self->count += size;
@@ -121,7 +130,8 @@ bool tnd_npy_column_complete(tnd_npy_column_t *self)
     if (self->column->ragged &&
         !(self->rows > 0
               ? flush(&self->pending_splits, self->splits, tnd_npy_column_splits_end(self))
-              : write_at(self->splits, &none, sizeof none, TND_NPY_COLUMN_HEADER)))
+              : write_all(&self->pending_splits, self->splits, &none, sizeof none,
+                          TND_NPY_COLUMN_HEADER)))
         return false;
     return write_headers(self);
 }
@@ -129,6 +139,18 @@ bool tnd_npy_column_complete(tnd_npy_column_t *self)
 static bool cut_file(int file, uint64_t size)
 {
     return ftruncate(file, (off_t)size) == 0 && fsync(file) == 0;
+}
+
+bool tnd_npy_column_pad(tnd_npy_column_t *self)
+{
+    if (self->values > 0 || !self->column->ragged)
+        return true;
+    size_t unit = tnd_column_unit(self->column);
+    uint8_t *zeros = tnd_allocate_zeroed(unit, 1);
+    bool written = write_all(&self->pending, self->file, zeros, unit, TND_NPY_COLUMN_HEADER);
+    free(zeros);
+    self->values = 1;
+    return written;
 }
 
 bool tnd_npy_column_cut(tnd_npy_column_t *self, uint64_t rows, bool *has_p)

@@ -10,6 +10,7 @@
 
 #include <stdbool.h>
 
+#include "actors/stored/chunk_hasher.h"
 #include "runtime/data/schema.h"
 
 enum { TND_NPY_COLUMN_HEADER = 320 }; /* bytes */
@@ -18,6 +19,7 @@ enum { TND_NPY_COLUMN_HEADER = 320 }; /* bytes */
 typedef struct {
     uint8_t *bytes; /* NULL: every row is written at once */
     size_t count;
+    tnd_chunk_hasher_t *hasher; /* of all bytes after the header; NULL: none; borrowed */
 } tnd_npy_pending_t;
 
 typedef struct {
@@ -39,6 +41,9 @@ uint64_t tnd_npy_column_splits_end(const tnd_npy_column_t *self);
 
 /*  Appends a row of `bytes` bytes; `length` is that of its first axis, if it is ragged. */
 bool tnd_npy_column_add(tnd_npy_column_t *self, const void *row, size_t bytes, uint64_t length);
+/*  Adds a value without a row to a ragged column whose rows are all empty: a file needs an element.  No
+ *  row follows. */
+bool tnd_npy_column_pad(tnd_npy_column_t *self);
 /*  Writes what is pending, and headers for the rows so far. */
 bool tnd_npy_column_complete(tnd_npy_column_t *self);
 /*  Cuts the files after `rows` rows, which is what the column then has; *has_p: they had so many. */

@@ -109,7 +109,7 @@ MADE = {
     "indexes of compressed files": (lambda number: gzip.compress(lines_of(number)),
                                     "text: {{files: \"{folder}/data/*\"}}", "tundish", FILES),
     "spools": (lambda number: gzip.compress(lines_of(number)),
-               "text: {{files: \"{folder}/data/*\", " + SPOOL + "}}", "spool", 2 * FILES),
+               "text: {{files: \"{folder}/data/*\", " + SPOOL + "}}", "spool", 3 * FILES),
     "archives": (lambda number: gzip.compress(archive_of(number)),
                  "tar: {{files: \"{folder}/data/*\", " + SPOOL + "}}", "spool", FILES),
 }

@@ -462,7 +462,7 @@ def test_a_wrong_spool_is_made_again(folder):
     path.write_bytes(gzip.compress(b"\n".join(rows)))
     head(folder, "text", [path], options=SPOOL)
     names = spooled(folder)
-    assert len(names) == 3, names
+    assert len(names) == 4, names
     for name in names:
         part = folder / "spool" / name
         whole = part.read_bytes()
@@ -508,7 +508,7 @@ def test_a_process_killed_while_it_spools_leaves_nothing_that_is_used(folder):
     _, text = head(folder, "text", [path], options=SPOOL, expect=78, preexec_fn=limit)
     assert "its files cannot be written: File too large" in text, text
     assert spooled(folder) == []
-    for at in 1, 2, 3:
+    for at in 1, 2, 3, 4:
         head(folder, "text", [path], options=SPOOL, expect=-9, env=kills(folder, "spool", at))
         assert not [name for name in spooled(folder) if "splits" in name], at
     assert head(folder, "text", [path], options=SPOOL)[0] == rows[:3000]
@@ -525,7 +525,7 @@ def test_spooled_files_get_their_names_before_their_splits(folder):
                         "LD_PRELOAD": str(TUNDISH.parent / "tests" / "disk.so"), "DISK_LOG": str(folder / "log")})
     calls = [line.split("\t") for line in (folder / "log").read_text().splitlines()]
     named = [call[-1].split(".")[-2] for call in calls if call[0] in ("link", "rename")]
-    assert sorted(named) == ["bad", "splits", "values"] and named[-1] == "splits", calls
+    assert sorted(named) == ["bad", "hashes", "splits", "values"] and named[-1] == "splits", calls
 
 
 def test_processes_that_spool_at_the_same_time_end_with_one(folder):

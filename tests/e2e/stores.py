@@ -7,6 +7,8 @@ import gzip
 import io
 import json
 import os
+import random
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -43,12 +45,16 @@ def archive(samples):
     return gzip.compress(plain.getvalue(), 0, mtime=0)
 
 
+class Damaged(Exception):
+    """A run that was refused or failed, with what it said."""
+
+
 class Stored:
     """A graph whose files below `disk` are those that are looked at."""
 
     def __init__(self, folder):
         self.folder, self.disk = folder, folder / "disk"
-        self.disk.mkdir()
+        self.disk.mkdir(exist_ok=True)
         self.env = {**os.environ, "XDG_CACHE_HOME": str(self.disk / "cache")}
 
     def write(self, source, more="", way="", seed=7):
@@ -59,6 +65,15 @@ class Stored:
                               capture_output=True, timeout=60, env={**self.env, **env})
         assert done.returncode == 0, done.stderr
         return done.stdout
+
+    def digest(self):
+        """Of a run's stream; what it said is in `said`.  Damaged: it has failed."""
+        done = subprocess.run([str(TUNDISH), "run", str(self.folder / "graph.yaml")], text=True, cwd=ROOT,
+                              capture_output=True, timeout=60, env=self.env)
+        self.said = done.stderr
+        if done.returncode != 0:
+            raise Damaged(done.stderr)
+        return done.stdout.split("stream ")[1]
 
     def rows(self):
         """All that is fed, by step and column."""
@@ -102,7 +117,7 @@ def test_a_spool_has_its_bytes_before_its_names(folder):
     run = Stored(folder)
     (folder / "lines.txt.gz").write_bytes(gzip.compress(b"".join(line + b"\n" for line in LINES)))
     run.write(f"{{text: {{files: {folder}/lines.txt.gz, spool: {{dir: {folder}/disk/spool, limit: 1GiB}}}}}}")
-    is_on_the_disk(run, ".values.npy", ".splits.npy", ".bad.txt")
+    is_on_the_disk(run, ".values.npy", ".splits.npy", ".hashes.npy", ".bad.txt")
 
 
 def test_a_spooled_archive_has_its_bytes_before_its_name(folder):
@@ -196,6 +211,69 @@ def test_a_frozen_store_is_not_used_for_another_seed(folder):
         run.graph = (f"{{text: {{files: {folder}/lines.txt}}}}", kept, "prep -> keep -> ", seed)
 
     each_is_new(run, [lambda: seeded(7), lambda: seeded(8), lambda: seeded(7 + (1 << 33))])
+
+
+def flip(path, bit):
+    """Returns the byte that has changed."""
+    with open(path, "r+b") as file:
+        at = bit // 8 % os.path.getsize(path)
+        file.seek(at)
+        byte = file.read(1)[0]
+        file.seek(at)
+        file.write(bytes([byte ^ 1 << bit % 8]))
+    return at
+
+
+def spooled_or_stored(folder):
+    """Graphs whose rows come from files below `disk`, by name."""
+    lines = b"".join(b"%06d,%s\n" % (row, b"x" * (row % 300)) for row in range(2000))
+    (folder / "lines.txt").write_bytes(lines)
+    # The last record is cut, so there is a list of bad ones too.
+    (folder / "lines.txt.gz").write_bytes(gzip.compress(lines)[:-2000])
+    yield "spool", (f"{{text: {{files: {folder}/lines.txt.gz, spool: {{dir: {folder}/disk/spool, limit: 1GiB}}}}}}, on_error: skip",)
+    yield "store", (f"{{text: {{files: {folder}/lines.txt}}}}",
+                    KEPT.format(folder=folder, ops="", more=""), "prep -> keep -> ")
+
+
+def test_a_bit_that_flips_in_what_was_stored_changes_no_row(folder):
+    """It is an error that names the file, or the rows are the same."""
+    draw = random.Random(7)
+    for name, graph in spooled_or_stored(folder):
+        run = Stored(folder)
+        run.env["XDG_CACHE_HOME"] = str(folder / "cache")
+        run.write(*graph)
+        first, damaged = run.digest(), 0
+        assert run.digest() == first
+        paths = [path for path in run.files() if f"/{name}/" in path]
+        assert len(paths) == (4 if name == "spool" else 3), paths
+        for number in range(16):
+            path, bit = paths[number % len(paths)], draw.randrange(1 << 40)
+            if os.path.getsize(path) == 0:
+                continue
+            at = flip(path, bit)
+            try:
+                assert run.digest() == first, f"{name}: byte {at} of {path} changed rows"
+            except Damaged as error:
+                damaged += 1
+                assert "is damaged: bytes" in error.args[0] and path in error.args[0], error
+                flip(path, bit)
+        assert damaged > 0, name
+        shutil.rmtree(run.disk)
+
+
+def test_what_was_stored_without_hashes_is_made_again_with_a_message(folder):
+    """As earlier versions did."""
+    for name, graph in spooled_or_stored(folder):
+        run = Stored(folder)
+        run.env["XDG_CACHE_HOME"] = str(folder / "cache")
+        run.write(*graph)
+        first = run.digest()
+        hashes, = [path for path in run.files() if "hashes.npy" in path]
+        os.unlink(hashes)
+        assert run.digest() == first
+        assert "made again" in run.said and os.path.basename(hashes) in run.said, run.said
+        assert os.path.exists(hashes) and run.digest() == first and "made again" not in run.said, run.said
+        shutil.rmtree(run.disk)
 
 
 if __name__ == "__main__":

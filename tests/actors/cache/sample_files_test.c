@@ -10,6 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <xxhash.h>
+
 #include "actors/cache/sample_writer.h"
 #include "runtime/base/folder.h"
 #include "tests/actors/cache/sample_rows.h"
@@ -318,6 +320,29 @@ Test(sample_files, damage_is_found)
         }
 }
 
+/*  Gives a folder of small files hashes that fit its index again: those of the first file, and of all. */
+static void hash_again(const bench_t *self)
+{
+    static uint8_t rows[SAMPLES * 16];
+    uint64_t hashes[64], all = 0;
+    char path[192];
+    snprintf(path, sizeof path, "%s/samples.npy", self->folder);
+    int file = open(path, O_RDONLY);
+    cr_assert_eq(pread(file, rows, sizeof rows, 320), sizeof rows);
+    close(file);
+    snprintf(path, sizeof path, "%s/hashes.npy", self->folder);
+    file = open(path, O_RDWR);
+    ssize_t bytes = pread(file, hashes, sizeof hashes, 320);
+    cr_assert(bytes > 8 && bytes < (ssize_t)sizeof hashes);
+    size_t last = (size_t)bytes / sizeof hashes[0] - 1;
+    hashes[0] = XXH3_64bits(rows, sizeof rows);
+    for (size_t i = 0; i < last; i++)
+        all = XXH3_64bits_withSeed(&hashes[i], sizeof hashes[i], all);
+    hashes[last] = all;
+    cr_assert_eq(pwrite(file, hashes, (size_t)bytes, 320), bytes);
+    close(file);
+}
+
 Test(sample_files, an_index_that_names_rows_outside_of_the_columns_is_refused)
 {
     static const int64_t records[][2] = {{0, 11}, {10, 1}, {-2, 0},
@@ -335,9 +360,83 @@ Test(sample_files, an_index_that_names_rows_outside_of_the_columns_is_refused)
         cr_assert_eq(pwrite(file, records[i], 16, 320 + 16 * 12), 16);
         close(file);
         cr_assert_eq(open_files(&bench, &error), TND_FAILED);
+        cr_assert_not_null(strstr(error.text, "samples.npy: is damaged: bytes 320 to "), "%s",
+                           error.text);
+        hash_again(&bench);
+        cr_assert_eq(open_files(&bench, &error), TND_FAILED);
         cr_assert_not_null(strstr(error.text, "sample 12"), "%s", error.text);
         end(&bench);
     }
+}
+
+/*  Whether all rows are read, and are those that were put; else why not. */
+static bool reads_right(bench_t *self, tnd_error_t *error)
+{
+    static const uint64_t samples[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9};
+    if (open_files(self, error) != TND_OK)
+        return false;
+    tnd_block_t *block = tnd_block_pool_take(self->block_pool, &self->schema);
+    block->note.count = 10;
+    uint64_t ragged;
+    uint32_t count = 10;
+    bool read =
+        tnd_sample_files_fit(self->files, samples, &count, UINT64_MAX, &ragged, error) == TND_OK &&
+        tnd_sample_files_fill(self->files, samples, 10, block, error) == TND_OK;
+    tnd_block_seal(block);
+    for (uint32_t row = 0; row < 100 && read; row++)
+        is_row(block, row, 100 * (1 + row / 10) + row % 10);
+    tnd_block_drop(&block);
+    tnd_sample_files_close(&self->files);
+    return read;
+}
+
+/*  A bit of one of the files, in the order of their names; returns the byte. */
+static off_t flip(const bench_t *self, const char *name, uint64_t bit)
+{
+    char path[192];
+    struct stat is;
+    uint8_t byte;
+    snprintf(path, sizeof path, "%s/%s", self->folder, name);
+    int file = open(path, O_RDWR);
+    cr_assert_eq(fstat(file, &is), 0);
+    off_t at = (off_t)(bit / 8 % (uint64_t)is.st_size);
+    cr_assert_eq(pread(file, &byte, 1, at), 1);
+    byte ^= (uint8_t)(1 << bit % 8);
+    cr_assert_eq(pwrite(file, &byte, 1, at), 1);
+    close(file);
+    return at;
+}
+
+Test(sample_files, a_bit_that_flips_is_found_or_changes_nothing)
+{
+    static const char *const files[] = {"samples.npy",         "00-flag.npy",         "01-id.npy",
+                                        "02-words.values.npy", "02-words.splits.npy", "hashes.npy"};
+    bench_t bench;
+    tnd_error_t error = {.text = ""};
+    uint32_t found = 0;
+    begin(&bench, true);
+    for (uint64_t sample = 0; sample < 10; sample++)
+        cr_assert(put(&bench, sample, 100 * (1 + sample), 10));
+    publish(&bench);
+    cr_assert(reads_right(&bench, &error), "%s", error.text);
+    for (uint64_t i = 0; i < 240; i++) {
+        const char *name = files[i % 6];
+        uint64_t bit = XXH3_64bits(&i, sizeof i);
+        off_t at = flip(&bench, name, bit);
+        bool right = reads_right(&bench, &error);
+        found += !right;
+        cr_expect(!right || at < 320, "byte %lld of %s", (long long)at, name);
+        cr_expect(right || strstr(error.text, bench.folder) != NULL, "%s", error.text);
+        (void)flip(&bench, name, bit);
+    }
+    cr_expect(found > 80, "%u", found);
+    cr_assert(reads_right(&bench, &error), "%s", error.text);
+    (void)flip(&bench, "01-id.npy", 8 * 400);
+    cr_assert_not(reads_right(&bench, &error));
+    cr_expect_not_null(strstr(error.text, "/01-id.npy: is damaged: bytes 320 to "), "%s",
+                       error.text);
+    cr_expect_not_null(strstr(error.text, "; remove the folder "), "%s", error.text);
+    end(&bench);
 }
 
 Test(sample_files, a_folder_that_cannot_be_made_is_an_error_that_names_it)
