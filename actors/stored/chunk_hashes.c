@@ -1,10 +1,11 @@
 /*  actors/stored/chunk_hashes.c - hashes of the bytes of stored files. */
 #include "actors/stored/chunk_hashes.h"
 
-#include <inttypes.h>
+#include <errno.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <xxhash.h>
 
@@ -51,6 +52,9 @@ uint64_t tnd_chunk_hashes_bytes(uint64_t bytes)
 
 tnd_status_t tnd_chunk_list_open(tnd_chunk_list_t *self, const char *path, tnd_error_t *error)
 {
+    if (access(path, F_OK) != 0 && errno == ENOENT)
+        return tnd_fail(error, "%s: is missing, so an earlier version made the files beside it",
+                        path);
     tnd_status_t status = tnd_npy_open(&self->stored, path, error);
     self->at = self->all = 0;
     if (status != TND_OK || (self->stored.dtype == TND_U64 && self->stored.rank == 0))

@@ -124,7 +124,7 @@ def test_a_spooled_archive_has_its_bytes_before_its_name(folder):
     run = Stored(folder)
     (folder / "x.tar.gz").write_bytes(archive(LINES))
     run.write(f"{{tar: {{files: {folder}/x.tar.gz, spool: {{dir: {folder}/disk/spool, limit: 1GiB}}}}}}")
-    is_on_the_disk(run, ".tar")
+    is_on_the_disk(run, ".tar", ".hashes.npy")
 
 
 def test_a_store_has_its_files_before_its_name(folder):
@@ -231,6 +231,8 @@ def spooled_or_stored(folder):
     # The last record is cut, so there is a list of bad ones too.
     (folder / "lines.txt.gz").write_bytes(gzip.compress(lines)[:-2000])
     yield "spool", (f"{{text: {{files: {folder}/lines.txt.gz, spool: {{dir: {folder}/disk/spool, limit: 1GiB}}}}}}, on_error: skip",)
+    (folder / "x.tar.gz").write_bytes(archive([b"%06d" % row * (row % 9) for row in range(200)]))
+    yield "archive", (f"{{tar: {{files: {folder}/x.tar.gz, spool: {{dir: {folder}/disk/archive, limit: 1GiB}}}}}}",)
     yield "store", (f"{{text: {{files: {folder}/lines.txt}}}}",
                     KEPT.format(folder=folder, ops="", more=""), "prep -> keep -> ")
 
@@ -245,8 +247,8 @@ def test_a_bit_that_flips_in_what_was_stored_changes_no_row(folder):
         first, damaged = run.digest(), 0
         assert run.digest() == first
         paths = [path for path in run.files() if f"/{name}/" in path]
-        assert len(paths) == (4 if name == "spool" else 3), paths
-        for number in range(16):
+        assert len(paths) == {"spool": 4, "archive": 2, "store": 3}[name], paths
+        for number in range(12):
             path, bit = paths[number % len(paths)], draw.randrange(1 << 40)
             if os.path.getsize(path) == 0:
                 continue
@@ -261,6 +263,45 @@ def test_a_bit_that_flips_in_what_was_stored_changes_no_row(folder):
         shutil.rmtree(run.disk)
 
 
+def fails_after(run, path, at):
+    """A run names the file once a bit of that byte has flipped."""
+    flip(path, at * 8)
+    try:
+        run.digest()
+    except Damaged as error:
+        assert path in error.args[0] and "is damaged: bytes" in error.args[0], error
+    else:
+        raise AssertionError(f"byte {at} of {path} changed without a message")
+    flip(path, at * 8)
+
+
+def test_the_last_byte_of_a_row_of_many_chunks_is_compared(folder):
+    """And chunks beside one that was compared already."""
+    run = Stored(folder)
+    (folder / "lines.txt.gz").write_bytes(gzip.compress(b"short\n" * 10 + b"x" * 200000 + b"\n"))
+    run.write(f"{{text: {{files: {folder}/lines.txt.gz, spool: {{dir: {folder}/disk/spool, limit: 1GiB}}}}}}")
+    run.digest()
+    values, = [path for path in run.files() if path.endswith(".values.npy")]
+    for at in (320, 320 + 65535, 320 + 65536, 320 + 131072, 320 + 200049):
+        fails_after(run, values, at)
+
+
+def test_a_name_in_an_extended_header_of_a_spooled_archive_is_compared(folder):
+    """Only the hashes know: such a header has a sum of itself, not of the names in it."""
+    run = Stored(folder)
+    plain = io.BytesIO()
+    with tarfile.open(fileobj=plain, mode="w", format=tarfile.PAX_FORMAT) as out:
+        for number in range(9):
+            info = tarfile.TarInfo(f"{number}{'n' * 200}.txt")
+            info.size = 3
+            out.addfile(info, io.BytesIO(b"row"))
+    (folder / "x.tar.gz").write_bytes(gzip.compress(plain.getvalue()))
+    run.write(f"{{tar: {{files: {folder}/x.tar.gz, spool: {{dir: {folder}/disk/spool, limit: 1GiB}}}}}}")
+    run.digest()
+    path, = [path for path in run.files() if path.endswith(".tar")]
+    fails_after(run, path, plain.getvalue().rindex(b"path=8n") + 50)
+
+
 def test_what_was_stored_without_hashes_is_made_again_with_a_message(folder):
     """As earlier versions did."""
     for name, graph in spooled_or_stored(folder):
@@ -271,7 +312,7 @@ def test_what_was_stored_without_hashes_is_made_again_with_a_message(folder):
         hashes, = [path for path in run.files() if "hashes.npy" in path]
         os.unlink(hashes)
         assert run.digest() == first
-        assert "made again" in run.said and os.path.basename(hashes) in run.said, run.said
+        assert "made again" in run.said and os.path.basename(hashes).split(".hashes")[0] in run.said, run.said
         assert os.path.exists(hashes) and run.digest() == first and "made again" not in run.said, run.said
         shutil.rmtree(run.disk)
 

@@ -11,7 +11,6 @@
 #include "actors/file/file_progress.h"
 #include "actors/file/file_threads.h"
 #include "actors/source/sample/tar_internal.h"
-#include "actors/source/sample/tar_spool.h"
 #include "actors/source/sources.h"
 #include "runtime/base/allocation.h"
 #include "runtime/base/parallel.h"
@@ -19,8 +18,9 @@
 
 enum { PASSED_AT_ONCE = 1 << 14 };
 
-/*  Descriptors that one archive needs at the same time: itself, and what it is decompressed to. */
-enum { OPEN_FILES = 2 };
+/*  Descriptors that one archive needs at the same time: itself, and what it is decompressed to,
+ *  with its hashes. */
+enum { OPEN_FILES = 4 };
 
 typedef struct {
     tnd_pairs_t columns;
@@ -158,6 +158,41 @@ static tnd_status_t add_links(tnd_tar_t *self, tnd_tar_file_t *file, tnd_tar_lin
     return TND_OK;
 }
 
+/*  The first place of a row from byte `at` on; NULL: there is none. */
+static const tnd_tar_place_t *next_place(const tnd_tar_t *self, const tnd_tar_file_t *file,
+                                         size_t row, size_t at)
+{
+    const tnd_tar_place_t *places = file->places + row * self->columns.count, *next = NULL;
+    for (uint32_t c = 0; c < self->columns.count; c++) {
+        const tnd_tar_place_t *place = &places[c];
+        bool whole = place->size != TND_TAR_MISSING && place->size > 0 &&
+                     place->offset <= file->content.size &&
+                     place->size <= file->content.size - place->offset;
+        if (whole && place->offset >= at && (next == NULL || place->offset < next->offset))
+            next = place;
+    }
+    return next;
+}
+
+/*  Compares the hashes of what is not a file of a sample, such as headers: those files are compared when
+ *  they are read. */
+static tnd_status_t check_heads(const tnd_tar_t *self, const tnd_tar_file_t *file,
+                                tnd_error_t *error)
+{
+    const tnd_tar_place_t *place;
+    size_t at = 0;
+    if (file->spooled.path == NULL)
+        return TND_OK;
+    for (size_t row = 0; row < file->count; row++)
+        while ((place = next_place(self, file, row, at)) != NULL) {
+            TND_TRY(tnd_tar_spooled_check(&file->spooled, &file->content, at, place->offset - at,
+                                          error));
+            at = place->offset + place->size;
+        }
+    return tnd_tar_spooled_check(&file->spooled, &file->content, at, file->content.size - at,
+                                 error);
+}
+
 static tnd_status_t find_in_file(tnd_tar_t *self, tnd_tar_file_t *file, tnd_error_t *error)
 {
     tnd_tar_samples_t samples;
@@ -176,6 +211,9 @@ static tnd_status_t find_in_file(tnd_tar_t *self, tnd_tar_file_t *file, tnd_erro
     tnd_tar_samples_free(&samples);
     if (status == TND_END)
         status = add_links(self, file, &links, error);
+    tnd_error_t damage;
+    if (check_heads(self, file, &damage) != TND_OK)
+        status = tnd_fail(error, "%s", damage.text);
     tnd_tar_links_free(&links);
     return status;
 }
@@ -238,6 +276,11 @@ static void note_files(tnd_tar_t *self, bool (*is)(const tnd_tar_file_t *file), 
             tnd_format_string("%s: %s%s", self->files[first].content.path, what, more);
 }
 
+static bool is_spooled_again(const tnd_tar_file_t *file)
+{
+    return file->spooled.again;
+}
+
 static bool is_unmarked(const tnd_tar_file_t *file)
 {
     return file->unmarked;
@@ -253,7 +296,7 @@ static tnd_status_t use_spool(tnd_tar_file_t *file, tnd_tar_spool_t *spool, tnd_
     file->archive = (tnd_source_file_t){
         .path = content->path, .size = content->size, .modified_ns = content->modified_ns};
     tnd_content_close(content);
-    TND_TRY(tnd_content_open(content, file->spooled, spool->scope, error));
+    TND_TRY(tnd_content_open(content, file->spooled.path, spool->scope, error));
     file->compressed = false;
     return TND_OK;
 }
@@ -383,7 +426,7 @@ static void tar_close(void *state)
         free(file->places);
         tnd_buffer_drop(&file->buffer);
         tnd_content_close(&file->content);
-        free(file->spooled);
+        tnd_tar_spooled_free(&file->spooled);
     }
     for (uint32_t c = 0; c < TND_COLUMNS_MAX; c++)
         free(self->bytes[c].data);
@@ -420,7 +463,7 @@ static void list_files(tnd_tar_t *self, tnd_source_facts_t *facts)
                                               .size = file->content.size,
                                               .modified_ns = file->content.modified_ns,
                                               .ends = file->identity};
-        if (file->spooled != NULL) {
+        if (file->spooled.path != NULL) {
             self->listed[i] = file->archive;
             self->listed[i].ends = file->identity;
         }
@@ -448,6 +491,10 @@ static tnd_status_t open_all(tnd_tar_t *self, const tar_options_t *chosen,
     note_files(self, is_unmarked,
                "ends without an end-of-archive mark after its last file, so it may have been cut; "
                "compare its size with that of the original");
+    note_files(
+        self, is_spooled_again,
+        "was decompressed to a file in the folder of `spool:`, whose hashes were missing or of "
+        "another file, as of an earlier version; it was made again");
     TND_TRY(make_schema(self, error));
     uint64_t rows = count_rows(self);
     bool known = self->random || self->max == 0;

@@ -9,6 +9,7 @@
 
 #include "actors/file/files.h"
 #include "actors/source/sample/tar_samples.h"
+#include "actors/source/sample/tar_spool.h"
 #include "runtime/data/loader.h"
 
 /*  A sample of an archive that is not compressed. */
@@ -24,7 +25,7 @@ typedef struct {
     bool compressed;
     bool empty;                /* it has no files at all */
     bool unmarked;             /* it was searched, and has no mark of its end */
-    char *spooled;             /* its content in the folder of `spool`; NULL: it is not there */
+    tnd_tar_spooled_t spooled; /* its content in the folder of `spool`, if it is there */
     tnd_source_file_t archive; /* that is there */
     tnd_tar_row_t *rows;
     tnd_tar_place_t *places; /* of each row, those of each column */
@@ -51,7 +52,7 @@ typedef struct {
     uint64_t *first;     /* row of each file, and one past the last */
     uint64_t *file_rows; /* of each */
     tnd_source_file_t *listed;
-    char *notes[2]; /* what the user should know of the archives */
+    char *notes[3]; /* what the user should know of the archives */
     size_t note_count;
     const uint8_t *base; /* the lowest address of the mapped files */
     tnd_buffer_t *all;   /* holds them; NULL: files are read */

@@ -180,6 +180,9 @@ static tnd_status_t show_row(const tnd_tar_t *self, uint64_t row, uint64_t *list
         if (size > self->schema.columns[c].shape[0])
             return refuse_length(self, c, size, error);
         offset[count] = size;
+        if (file->spooled.path != NULL)
+            TND_TRY(tnd_tar_spooled_check(&file->spooled, &file->content, places[c].offset, size,
+                                          error));
         const tnd_mapping_part_t part = {file->content.mapping, places[c].offset, size};
         TND_TRY(tnd_mapping_bring(&part, 1, error));
         if (self->all != NULL) {

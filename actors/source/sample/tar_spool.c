@@ -4,10 +4,12 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "actors/file/decompress.h"
 #include "actors/stored/draft.h"
+#include "actors/stored/npy_column.h"
 #include "runtime/base/allocation.h"
 #include "runtime/base/folder.h"
 #include "runtime/text/quantity.h"
@@ -18,7 +20,8 @@ enum { PIECE = 1 << 20 };
 typedef struct {
     tnd_tar_spool_t *folder;
     tnd_content_t *archive;
-    tnd_draft_t draft;
+    tnd_draft_t draft, hashes;
+    tnd_chunk_hasher_t *hasher;
     uint64_t written; /* bytes */
 } making_t;
 
@@ -29,8 +32,8 @@ static tnd_status_t fail_write(const making_t *self, tnd_error_t *error)
                     tnd_folder_advice(errno));
 }
 
-static tnd_status_t write_piece(making_t *self, const uint8_t *piece, size_t size,
-                                tnd_error_t *error)
+/*  Counts bytes that are about to be written. */
+static tnd_status_t claim(making_t *self, uint64_t size, tnd_error_t *error)
 {
     char text[TND_QUANTITY_SIZE];
     uint64_t limit = self->folder->options->limit;
@@ -41,6 +44,14 @@ static tnd_status_t write_piece(making_t *self, const uint8_t *piece, size_t siz
                         "or remove files there that are not used any more",
                         self->folder->options->dir, self->archive->path,
                         tnd_quantity_size(limit, text));
+    return TND_OK;
+}
+
+static tnd_status_t write_piece(making_t *self, const uint8_t *piece, size_t size,
+                                tnd_error_t *error)
+{
+    TND_TRY(claim(self, size, error));
+    tnd_chunk_hasher_add(self->hasher, piece, size);
     for (size_t done = 0; done < size;) {
         ssize_t some = write(self->draft.file, piece + done, size - done);
         if (some < 0 && errno != EINTR)
@@ -75,10 +86,20 @@ static tnd_status_t write_all(making_t *self, tnd_decompress_t *stream, uint8_t 
     }
 }
 
-static tnd_status_t make(making_t *self, const char *path, tnd_error_t *error)
+static tnd_status_t publish(making_t *self, tnd_error_t *error)
+{
+    TND_TRY(claim(self, TND_NPY_COLUMN_HEADER + tnd_chunk_hashes_bytes(self->written), error));
+    if (!tnd_chunk_hashes_write(self->hashes.file, &self->hasher, 1) ||
+        !tnd_draft_publish(&self->hashes) || !tnd_draft_publish(&self->draft))
+        return fail_write(self, error);
+    return TND_OK;
+}
+
+static tnd_status_t make(making_t *self, const tnd_tar_spooled_t *spooled, tnd_error_t *error)
 {
     const uint8_t *head;
-    if (!tnd_draft_open(&self->draft, path))
+    if (!tnd_draft_open(&self->draft, spooled->path) ||
+        !tnd_draft_open(&self->hashes, spooled->hashes_path))
         return fail_write(self, error);
     TND_TRY(tnd_content_view(self->archive, 0, 4, &head, error));
     tnd_decompress_t *stream =
@@ -90,7 +111,41 @@ static tnd_status_t make(making_t *self, const char *path, tnd_error_t *error)
     tnd_decompress_destroy(&stream);
     TND_TRY(status);
     TND_TRY(tnd_content_intact(self->archive, error));
-    return tnd_draft_publish(&self->draft) ? TND_OK : fail_write(self, error);
+    return publish(self, error);
+}
+
+static tnd_status_t open_hashes(tnd_tar_spooled_t *self, tnd_error_t *error)
+{
+    struct stat is;
+    if (stat(self->path, &is) != 0)
+        return tnd_fail(error, "%s: %s", self->path, strerror(errno));
+    TND_TRY(tnd_chunk_list_open(&self->list, self->hashes_path, error));
+    tnd_status_t status =
+        tnd_chunk_list_take(&self->list, &self->hashes, self->path,
+                            "remove it, and it is made again", 0, (size_t)is.st_size, error);
+    if (status == TND_OK)
+        status = tnd_chunk_list_end(&self->list, error);
+    if (status == TND_OK)
+        return TND_OK;
+    tnd_chunk_hashes_free(&self->hashes);
+    tnd_chunk_list_close(&self->list);
+    return status;
+}
+
+void tnd_tar_spooled_free(tnd_tar_spooled_t *self)
+{
+    if (self->hashes.seen != NULL)
+        tnd_chunk_list_close(&self->list);
+    tnd_chunk_hashes_free(&self->hashes);
+    free(self->path);
+    free(self->hashes_path);
+    *self = (tnd_tar_spooled_t){0};
+}
+
+tnd_status_t tnd_tar_spooled_check(const tnd_tar_spooled_t *self, const tnd_content_t *content,
+                                   size_t offset, size_t size, tnd_error_t *error)
+{
+    return tnd_chunk_hashes_check(&self->hashes, content, offset, size, error);
 }
 
 void tnd_tar_spool_init(tnd_tar_spool_t *self, const tnd_spool_options_t *options,
@@ -102,26 +157,48 @@ void tnd_tar_spool_init(tnd_tar_spool_t *self, const tnd_spool_options_t *option
     atomic_init(&self->written, 0);
 }
 
+/*  What was there and does not fit is removed first. */
+static tnd_status_t make_files(tnd_tar_spool_t *self, tnd_content_t *archive,
+                               const tnd_tar_spooled_t *spooled, tnd_error_t *error)
+{
+    making_t making = {.folder = self,
+                       .archive = archive,
+                       .draft.file = -1,
+                       .hashes.file = -1,
+                       .hasher = tnd_chunk_hasher_new()};
+    if (spooled->again) {
+        (void)unlink(spooled->path);
+        (void)unlink(spooled->hashes_path);
+    }
+    tnd_status_t status = make(&making, spooled, error);
+    if (status != TND_OK)
+        atomic_fetch_sub(&self->used, making.written);
+    tnd_draft_close(&making.draft);
+    tnd_draft_close(&making.hashes);
+    tnd_chunk_hasher_destroy(&making.hasher);
+    return status;
+}
+
 tnd_status_t tnd_tar_spool(tnd_tar_spool_t *self, tnd_content_t *archive, uint64_t identity,
-                           char **path_p, tnd_error_t *error)
+                           tnd_tar_spooled_t *spooled, tnd_error_t *error)
 {
     const tnd_indexed_file_t indexed = {archive->path, identity, archive->size,
                                         archive->modified_ns};
+    tnd_error_t why;
     char *index = tnd_index_path(self->options->dir, &indexed, "tar");
     index[strlen(index) - strlen(".npy")] = '\0';
-    char *path = tnd_format_string("%s.tar", index);
+    *spooled = (tnd_tar_spooled_t){.path = tnd_format_string("%s.tar", index),
+                                   .hashes_path = tnd_format_string("%s.hashes.npy", index)};
     free(index);
-    tnd_status_t status = TND_OK;
-    if (access(path, R_OK) != 0) {
-        making_t making = {.folder = self, .archive = archive, .draft.file = -1};
-        status = make(&making, path, error);
-        if (status != TND_OK)
-            atomic_fetch_sub(&self->used, making.written);
-        tnd_draft_close(&making.draft);
+    if (access(spooled->path, R_OK) == 0) {
+        if (open_hashes(spooled, &why) == TND_OK)
+            return TND_OK;
+        spooled->again = true;
     }
-    if (status == TND_OK)
-        *path_p = path;
-    else
-        free(path);
-    return status;
+    TND_TRY(make_files(self, archive, spooled, error));
+    if (open_hashes(spooled, &why) == TND_OK)
+        return TND_OK;
+    /* Another process has removed it, because what was there before did not fit. */
+    TND_TRY(make_files(self, archive, spooled, error));
+    return open_hashes(spooled, error);
 }
