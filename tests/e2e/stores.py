@@ -286,20 +286,32 @@ def test_the_last_byte_of_a_row_of_many_chunks_is_compared(folder):
         fails_after(run, values, at)
 
 
-def test_a_name_in_an_extended_header_of_a_spooled_archive_is_compared(folder):
-    """Only the hashes know: such a header has a sum of itself, not of the names in it."""
-    run = Stored(folder)
+def long_names(between):
+    """Two files with long names, and another one of so many bytes between them."""
     plain = io.BytesIO()
     with tarfile.open(fileobj=plain, mode="w", format=tarfile.PAX_FORMAT) as out:
-        for number in range(9):
-            info = tarfile.TarInfo(f"{number}{'n' * 200}.txt")
-            info.size = 3
-            out.addfile(info, io.BytesIO(b"row"))
-    (folder / "x.tar.gz").write_bytes(gzip.compress(plain.getvalue()))
-    run.write(f"{{tar: {{files: {folder}/x.tar.gz, spool: {{dir: {folder}/disk/spool, limit: 1GiB}}}}}}")
-    run.digest()
-    path, = [path for path in run.files() if path.endswith(".tar")]
-    fails_after(run, path, plain.getvalue().rindex(b"path=8n") + 50)
+        for name, data in (("0.txt", b"row"), ("0.bin", bytes(between)), (f"1{'n' * 200}.txt", b"last")):
+            info = tarfile.TarInfo(name)
+            info.size = len(data)
+            out.addfile(info, io.BytesIO(data))
+    return plain.getvalue()
+
+
+def test_all_bytes_of_a_spooled_archive_are_compared(folder):
+    """Those of a name in an extended header too: it has a sum of itself, not of its names.  No bytes that are
+    read follow it in its chunk.  The others are in the middle of a long row."""
+    run = Stored(folder)
+    more = 4 * 65536 - long_names(1024).index(b"last")
+    plain = long_names(1024 + more)
+    assert plain.index(b"last") == 4 * 65536, plain.index(b"last")
+    for columns, at in (("{text: txt}", plain.index(b"path=1n") + 50), ("{other: bin, text: txt}", 100000)):
+        # The second sample has no .bin.
+        (folder / "x.tar.gz").write_bytes(gzip.compress(plain))
+        run.write(f"{{tar: {{files: {folder}/x.tar.gz, columns: {columns}, spool: {{dir: {folder}/disk/spool, limit: 1GiB}}}}}}, on_error: skip")
+        run.digest()
+        path, = [path for path in run.files() if path.endswith(".tar")]
+        fails_after(run, path, at)
+        shutil.rmtree(folder / "disk" / "spool")
 
 
 def test_what_was_stored_without_hashes_is_made_again_with_a_message(folder):
