@@ -1,7 +1,6 @@
 /*  tests/stress_feed.c - device threads, the actor and a program at once, for the sanitizers. */
 #include <pthread.h>
 
-#include "runtime/base/thread.h"
 #include "runtime/feed/dlpack.h"
 #include "tests/runtime/feed/device_workers_fixture.h"
 
@@ -67,7 +66,8 @@ static void run_exports(const run_t *run, uint32_t devices)
     const tnd_task_t task = {export_rows, NULL, &exports};
     pthread_t thread;
     tnd_error_t error;
-    tnd_thread_create(&thread, release_all, &exports);
+    if (pthread_create(&thread, NULL, release_all, &exports) != 0)
+        abort();
     tnd_device_workers_run_all(exports.fixture->workers, &task);
     uint64_t fed = 0, taken = 0;
     while (taken < run->steps) {
@@ -111,7 +111,8 @@ static void run_pulled(const run_t *run, uint32_t devices, uint64_t steps, bool 
     program_t program = {.fixture = new_fixture(run, devices)};
     fixture_t *fixture = program.fixture;
     pthread_t thread;
-    tnd_thread_create(&thread, pull, &program);
+    if (pthread_create(&thread, NULL, pull, &program) != 0)
+        abort();
     uint64_t fed = 0, taken = 0;
     while (taken < steps) {
         tnd_done_t done;

@@ -78,15 +78,21 @@ static void make_slots(tnd_batch_slots_t *self)
     self->ready = tnd_allocate_zeroed(config->depth, sizeof *self->ready);
 }
 
-tnd_batch_slots_t *tnd_batch_slots_new(const tnd_batch_slots_config_t *config)
+tnd_status_t tnd_batch_slots_new(tnd_batch_slots_t **self_p, const tnd_batch_slots_config_t *config,
+                                 tnd_error_t *error)
 {
+    tnd_status_t status = TND_OK;
     tnd_batch_slots_t *self = tnd_allocate_zeroed(1, sizeof *self);
     self->config = *config;
     self->ragged = tnd_schema_ragged(config->schema) > 0;
     make_slots(self);
     if (config->threads > 1)
-        self->gatherers = tnd_gatherers_new(config->name, config->threads - 1, gather_part, self);
-    return self;
+        status = tnd_gatherers_new(&self->gatherers, config->name, config->threads - 1, gather_part,
+                                   self, error);
+    *self_p = self;
+    if (status != TND_OK)
+        tnd_batch_slots_destroy(self_p);
+    return status;
 }
 
 /*  Drops the slices that wait for others of the step in a slot. */

@@ -35,8 +35,10 @@ typedef struct {
 
 typedef struct tnd_batch_slots tnd_batch_slots_t;
 
-/*  What the config points to remains the caller's. */
-tnd_batch_slots_t *tnd_batch_slots_new(const tnd_batch_slots_config_t *config);
+/*  What the config points to remains the caller's.  Errors: TND_FAILED if a thread that gathers cannot
+ *  be started. */
+tnd_status_t tnd_batch_slots_new(tnd_batch_slots_t **self_p, const tnd_batch_slots_config_t *config,
+                                 tnd_error_t *error) TND_CHECKED;
 void tnd_batch_slots_destroy(tnd_batch_slots_t **self_p);
 
 /*  There are so many slots now, all free, with nothing to settle (tnd_device_workers_resize). */

@@ -123,7 +123,8 @@ tnd_status_t tnd_feeder_make_workers(feeder_t *feeder, tnd_actor_t *self, tnd_er
     config.timings = tnd_actor_device_timings(self);
     uint32_t failed;
     if (tnd_device_workers_new(&feeder->workers, &config, &failed, error) != TND_OK) {
-        tnd_feeder_plan_refuse_device(self, failed);
+        if (failed != UINT32_MAX)
+            tnd_feeder_plan_refuse_device(self, failed);
         return TND_FAILED;
     }
     atomic_store_explicit(&feeder->statistics->device_count,
@@ -142,8 +143,7 @@ tnd_status_t tnd_feeder_make_workers(feeder_t *feeder, tnd_actor_t *self, tnd_er
         .digest = feeder->options->digest,
         .threads = tnd_feeder_plan_gather_threads(plan, feeder->own, batcher, feeder->stream),
     };
-    feeder->slots = tnd_batch_slots_new(&slots);
-    return TND_OK;
+    return tnd_batch_slots_new(&feeder->slots, &slots, error);
 }
 
 tnd_status_t tnd_feeder_resize(feeder_t *feeder, tnd_actor_t *self, uint32_t depth,

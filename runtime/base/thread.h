@@ -1,4 +1,4 @@
-/*  runtime/base/thread.h - how the threads that carry rows, and those that compute, are scheduled.
+/*  runtime/base/thread.h - starts threads, and how those that carry rows or compute are scheduled.
  *
  *  Actors and hosts wake up thousands of times a second for a little work each.  If several devices
  *  reduce, they use SCHED_BATCH and do not preempt device threads: a preempted device thread delays
@@ -6,42 +6,32 @@
  *  is scheduled milliseconds late on a busy machine.  Device threads, which an actor starts, are
  *  what the program itself is.
  *
- *  Threads: the calling one. */
+ *  Threads: any. */
 #ifndef TND_RUNTIME_BASE_THREAD_H
 #define TND_RUNTIME_BASE_THREAD_H
 
 #include <pthread.h>
 #include <sched.h>
-#include <signal.h>
+#include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
-/*  Starts a thread; the process writes a line to stderr and aborts if it cannot. */
-static inline void tnd_thread_create(pthread_t *thread, void *(*run)(void *), void *context)
-{
-    int reason = pthread_create(thread, NULL, run, context);
-    if (reason == 0)
-        return;
-    fprintf(stderr, "tundish: cannot start a thread: %s\n", strerror(reason));
-    abort();
-}
+#include "runtime/base/status.h"
 
-/*  Starts a thread that leaves the signals of the process to the others.  Those of a fault stay: the
- *  thread that made it receives them. */
-static inline void tnd_thread_create_without_signals(pthread_t *thread, void *(*run)(void *),
-                                                     void *context)
-{
-    static const int faults[] = {SIGABRT, SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS};
-    sigset_t blocked, before;
-    sigfillset(&blocked);
-    for (size_t i = 0; i < sizeof faults / sizeof faults[0]; i++)
-        sigdelset(&blocked, faults[i]);
-    pthread_sigmask(SIG_BLOCK, &blocked, &before);
-    tnd_thread_create(thread, run, context);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-}
+/*  Starts a thread for `what`: "actor read.0".
+ *  Errors: TND_FAILED if the system allows no further thread, with the limits and what to do. */
+tnd_status_t tnd_thread_create(pthread_t *thread, const char *what, void *(*run)(void *),
+                               void *context, tnd_error_t *error) TND_CHECKED;
+
+/*  The same for a thread that leaves the signals of the process to the others.  Those of a fault stay:
+ *  the thread that made it receives them. */
+tnd_status_t tnd_thread_create_without_signals(pthread_t *thread, const char *what,
+                                               void *(*run)(void *), void *context,
+                                               tnd_error_t *error) TND_CHECKED;
+
+/*  Starts and ends so many threads.  For a library that aborts if it cannot start its own.
+ *  Errors: as above. */
+tnd_status_t tnd_thread_try(uint32_t count, const char *what, tnd_error_t *error) TND_CHECKED;
 
 /*  Names the calling thread, cut to 15 letters. */
 static inline void tnd_thread_name(const char *name)

@@ -466,9 +466,9 @@ tnd_status_t tnd_checkpoint_writer_new(tnd_checkpoint_writer_t **self_p,
         return status;
     count_existing(self);
     perform(self, NULL);
-    tnd_thread_create(&self->thread, write_all, self);
-    self->started = true;
-    return TND_OK;
+    status = tnd_thread_create(&self->thread, "the checkpoints", write_all, self, error);
+    self->started = status == TND_OK;
+    return status;
 }
 
 void tnd_checkpoint_writer_destroy(tnd_checkpoint_writer_t **self_p)

@@ -77,7 +77,7 @@ typedef struct {
 
 /*  Opens the devices, allocates the slots, starts the threads.  Strings and schema are borrowed.
  *  Errors: TND_FAILED if a device cannot be used: *failed_p is its replica, counted from the first one
- *  carried here (failed_p may be NULL). */
+ *  carried here (failed_p may be NULL); UINT32_MAX: no thread can be started. */
 tnd_status_t tnd_device_workers_new(tnd_device_workers_t **self_p,
                                     const tnd_device_workers_config_t *config, uint32_t *failed_p,
                                     tnd_error_t *error) TND_CHECKED;

@@ -367,13 +367,15 @@ tnd_status_t tnd_device_workers_prepare_copies(tnd_device_workers_t *self, uint3
     return TND_OK;
 }
 
-void tnd_device_workers_start_copies(tnd_device_workers_t *self)
+tnd_status_t tnd_device_workers_start_copies(tnd_device_workers_t *self, tnd_error_t *error)
 {
     for (uint32_t w = 0; w < self->worker_count; w++)
         if (self->workers[w].copier != NULL) {
-            tnd_thread_create(&self->copiers[w].thread, copier_main, &self->copiers[w]);
+            TND_TRY(tnd_thread_create(&self->copiers[w].thread, "the copies of a device",
+                                      copier_main, &self->copiers[w], error));
             self->copiers[w].started = true;
         }
+    return TND_OK;
 }
 
 void tnd_device_workers_open_copies(tnd_device_workers_t *self)

@@ -212,7 +212,8 @@ void *tnd_device_workers_thread(void *worker);
  *  `open` tells them that steps are ready. */
 tnd_status_t tnd_device_workers_prepare_copies(tnd_device_workers_t *self, uint32_t *failed_p,
                                                tnd_error_t *error) TND_CHECKED;
-void tnd_device_workers_start_copies(tnd_device_workers_t *self);
+tnd_status_t tnd_device_workers_start_copies(tnd_device_workers_t *self,
+                                             tnd_error_t *error) TND_CHECKED;
 void tnd_device_workers_open_copies(tnd_device_workers_t *self);
 void tnd_device_workers_stop_copies(tnd_device_workers_t *self);
 /*  After the threads: waits, for a limited time, until devices have done all that they were asked

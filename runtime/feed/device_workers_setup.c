@@ -183,6 +183,16 @@ static tnd_status_t make_memories(tnd_device_workers_t *self, uint32_t *failed_p
     return self->copies ? make_spares(self, config->spare, failed_p, error) : TND_OK;
 }
 
+static tnd_status_t start_threads(tnd_device_workers_t *self, tnd_error_t *error)
+{
+    for (uint32_t w = 0; w < self->worker_count; w++) {
+        TND_TRY(tnd_thread_create(&self->workers[w].thread, "the steps of a device",
+                                  tnd_device_workers_thread, &self->workers[w], error));
+        self->workers[w].started = true;
+    }
+    return tnd_device_workers_start_copies(self, error);
+}
+
 tnd_status_t tnd_device_workers_new(tnd_device_workers_t **self_p,
                                     const tnd_device_workers_config_t *config, uint32_t *failed_p,
                                     tnd_error_t *error)
@@ -202,15 +212,14 @@ tnd_status_t tnd_device_workers_new(tnd_device_workers_t **self_p,
     make_replicas(self);
     make_slots(self);
     tnd_status_t status = make_memories(self, failed_p, error);
+    if (status == TND_OK && failed_p != NULL)
+        *failed_p = UINT32_MAX;
+    if (status == TND_OK)
+        status = start_threads(self, error);
     if (status != TND_OK) {
         tnd_device_workers_destroy(&self);
         return status;
     }
-    for (uint32_t w = 0; w < self->worker_count; w++) {
-        tnd_thread_create(&self->workers[w].thread, tnd_device_workers_thread, &self->workers[w]);
-        self->workers[w].started = true;
-    }
-    tnd_device_workers_start_copies(self);
     *self_p = self;
     return TND_OK;
 }

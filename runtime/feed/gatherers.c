@@ -104,23 +104,28 @@ size_t tnd_gatherers_bytes(void)
     return sizeof(tnd_gatherers_t);
 }
 
-tnd_gatherers_t *tnd_gatherers_new(const char *name, uint32_t others, tnd_gather_fn *gather,
-                                   void *context)
+tnd_status_t tnd_gatherers_new(tnd_gatherers_t **self_p, const char *name, uint32_t others,
+                               tnd_gather_fn *gather, void *context, tnd_error_t *error)
 {
+    tnd_status_t status = TND_OK;
     tnd_gatherers_t *self = tnd_allocate_aligned(64, sizeof *self);
     assert(others > 0);
     memset(self, 0, sizeof *self);
     self->name = name;
     self->gather = gather;
     self->context = context;
-    self->others = others;
     self->gatherers = tnd_allocate_zeroed(others, sizeof *self->gatherers);
-    for (uint32_t i = 0; i < others; i++) {
+    for (uint32_t i = 0; i < others && status == TND_OK; i++) {
         gatherer_t *gatherer = &self->gatherers[i];
         *gatherer = (gatherer_t){.pool = self, .number = i + 1};
-        tnd_thread_create(&gatherer->thread, gatherer_main, gatherer);
+        status = tnd_thread_create(&gatherer->thread, "rows that are gathered (`gather:`)",
+                                   gatherer_main, gatherer, error);
+        self->others += status == TND_OK;
     }
-    return self;
+    *self_p = self;
+    if (status != TND_OK)
+        tnd_gatherers_destroy(self_p);
+    return status;
 }
 
 void tnd_gatherers_destroy(tnd_gatherers_t **self_p)

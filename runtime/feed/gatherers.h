@@ -37,9 +37,11 @@ uint32_t tnd_gather_threads(uint64_t asked, uint64_t step_bytes);
 /*  Memory that they use, without that of their threads. */
 size_t tnd_gatherers_bytes(void);
 
-/*  `others`: how many threads there are beside the owner's, at least 1. */
-tnd_gatherers_t *tnd_gatherers_new(const char *name, uint32_t others, tnd_gather_fn *gather,
-                                   void *context);
+/*  `others`: how many threads there are beside the owner's, at least 1.
+ *  Errors: TND_FAILED if one of them cannot be started. */
+tnd_status_t tnd_gatherers_new(tnd_gatherers_t **self_p, const char *name, uint32_t others,
+                               tnd_gather_fn *gather, void *context,
+                               tnd_error_t *error) TND_CHECKED;
 /*  Discards the parts that have not been begun. */
 void tnd_gatherers_destroy(tnd_gatherers_t **self_p);
 

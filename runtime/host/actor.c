@@ -495,7 +495,6 @@ static void *actor_main(void *context)
 {
     tnd_actor_t *self = context;
     (tnd_placement_reduces(self->plan) ? tnd_thread_begin : tnd_thread_name)(tnd_actor_name(self));
-
     tnd_error_t error = {.text = ""};
     begin_counting(self);
     tnd_status_t status = run(self, &error);
@@ -568,11 +567,9 @@ tnd_actor_t *tnd_actor_start(const tnd_actor_config_t *config)
                                    .instance = config->instance->name,
                                    .actor = config->instance->actor,
                                    .id = self->id};
-    tnd_validator_config_t validator = {
-        .membership = *tnd_host_membership(config->host),
-        .bounds = tnd_membership_bounds(plan, config->stream),
-        .self = self->id,
-    };
+    tnd_validator_config_t validator = {.membership = *tnd_host_membership(config->host),
+                                        .bounds = tnd_membership_bounds(plan, config->stream),
+                                        .self = self->id};
     self->connects = tnd_allocate_zeroed(plan->instance_count, sizeof *self->connects);
     self->up = tnd_allocate_zeroed(plan->instance_count, sizeof *self->up);
     self->violations = tnd_allocate_zeroed(plan->instance_count, sizeof *self->violations);
@@ -585,7 +582,10 @@ tnd_actor_t *tnd_actor_start(const tnd_actor_config_t *config)
     tnd_actor_record_options(self);
     fill_page(self);
     tnd_actor_find_ends(self);
-    tnd_thread_create(&self->thread, actor_main, self);
+    self->joined = tnd_thread_create(&self->thread, tnd_actor_name(self), actor_main, self,
+                                     &self->error) != TND_OK;
+    if (self->joined)
+        set_phase(self, TND_ACTOR_FAILED);
     return self;
 }
 

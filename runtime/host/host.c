@@ -503,6 +503,15 @@ static tnd_status_t open_control(tnd_host_t *self, tnd_error_t *error)
     return tnd_hub_connect(self->hub, PORT_HOSTS, tnd_host_id(0), wish, &between, error);
 }
 
+static tnd_status_t start_thread(tnd_host_t *self, tnd_error_t *error)
+{
+    char what[96];
+    snprintf(what, sizeof what, "host %.80s", self->plan->hosts[self->config.host].name);
+    tnd_status_t status = tnd_thread_create(&self->thread, what, host_main, self, error);
+    self->thread = status == TND_OK ? self->thread : 0;
+    return status;
+}
+
 tnd_status_t tnd_host_new(tnd_host_t **self_p, const tnd_host_config_t *config, tnd_error_t *error)
 {
     static _Atomic unsigned made; /* makes names unique */
@@ -551,10 +560,13 @@ tnd_status_t tnd_host_new(tnd_host_t **self_p, const tnd_host_config_t *config, 
         self->leader = tnd_leader_new(config, &output, tnd_clock_now());
         tnd_leader_host_up(self->leader, 0, self->life, tnd_clock_now());
     }
-    tnd_host_try_data(self);
-    tnd_thread_create(&self->thread, host_main, self);
+    status = tnd_host_try_data(self, error);
+    if (status == TND_OK)
+        status = start_thread(self, error);
+    if (status != TND_OK)
+        (void)tnd_host_destroy(&self);
     *self_p = self;
-    return TND_OK;
+    return status;
 }
 
 void tnd_host_join(tnd_host_t *self)

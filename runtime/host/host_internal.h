@@ -114,7 +114,7 @@ void tnd_host_say_leak(tnd_host_t *self);
 /* --- host_start.c ----------------------------------------------------------------------------- */
 
 /*  Starts to open the data. */
-void tnd_host_try_data(tnd_host_t *self);
+tnd_status_t tnd_host_try_data(tnd_host_t *self, tnd_error_t *error) TND_CHECKED;
 /*  Waits at most `wait_ns` for the guarded call; false if it was abandoned. */
 bool tnd_host_end_call(tnd_host_t *self, uint64_t wait_ns);
 /*  Starts the actor of an instance of this host. */

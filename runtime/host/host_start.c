@@ -47,9 +47,9 @@ static void try_streams(void *context, tnd_guarded_call_t *call, tnd_diagnostics
     self->fits = fits;
 }
 
-void tnd_host_try_data(tnd_host_t *self)
+tnd_status_t tnd_host_try_data(tnd_host_t *self, tnd_error_t *error)
 {
-    self->call = tnd_guarded_call_begin(try_data, wake, self);
+    return tnd_guarded_call_begin(&self->call, try_data, wake, self, error);
 }
 
 bool tnd_host_end_call(tnd_host_t *self, uint64_t wait_ns)
@@ -269,7 +269,8 @@ static void begin_stream(tnd_host_t *self)
         tnd_host_fail_here(self, TND_OUTCOME_UNUSABLE, error.text);
         return;
     }
-    self->call = tnd_guarded_call_begin(try_streams, wake, self);
+    if (tnd_guarded_call_begin(&self->call, try_streams, wake, self, &error) != TND_OK)
+        tnd_host_fail_here(self, TND_OUTCOME_FAILED, error.text);
 }
 
 static void say_endpoints(tnd_host_t *self)

@@ -18,7 +18,6 @@
 #include "runtime/log/session_log.h"
 #include "runtime/looks/failed_run.h"
 #include "runtime/resources/descriptors.h"
-#include "runtime/resources/threads.h"
 #include "runtime/observe/run_summary.h"
 
 /*  The context of the observer. */
@@ -51,17 +50,18 @@ static void pass_record(void *context, tnd_log_level_t level, const char *host, 
     tnd_session_log_take(watch->log, &(tnd_log_line_t){level, host, actor, text});
 }
 
-static void watch(tnd_session_t *session, const tnd_plan_t *plan)
+static tnd_status_t watch(tnd_session_t *session, const tnd_plan_t *plan, tnd_error_t *error)
 {
+    TND_TRY(tnd_session_log_new(&session->watch.log, error));
     session->watches = true;
     tnd_run_summary_init(&session->watch.summary, plan);
-    session->watch.log = tnd_session_log_new();
     session->observer = (tnd_observer_t){.context = &session->watch,
                                          .step = tnd_run_summary_step,
                                          .bad = tnd_run_summary_bad,
                                          .end = tnd_run_summary_end,
                                          .log = pass_record,
                                          .log_level = TND_LOG_DEBUG};
+    return TND_OK;
 }
 
 /*  The host is destroyed, so no thread of the run calls the observer any more. */
@@ -200,7 +200,6 @@ tnd_status_t tnd_session_open_plan(tnd_session_t **session_p, const tnd_plan_t *
                             "command `tundish run` starts and a program does not",
                             plan->hosts[h].name);
     TND_TRY(check_arrays(plan, config.host, error));
-    TND_TRY(tnd_threads_check(plan, config.host, 0, error));
     uint64_t descriptors;
     TND_TRY(reserve_descriptors(plan, config.host, &descriptors, error));
     tnd_session_t *session = tnd_allocate_zeroed(1, sizeof *session);
@@ -209,18 +208,20 @@ tnd_status_t tnd_session_open_plan(tnd_session_t **session_p, const tnd_plan_t *
     session->graph = wishes->graph;
     session->forks = tnd_fork_count();
     config.plan = &session->plan;
+    tnd_status_t status = TND_OK;
     if (config.observer == NULL) {
-        watch(session, &session->plan);
+        status = watch(session, &session->plan, error);
         config.observer = &session->observer;
         config.must_feed = true;
-        if (launched[0] != '\0')
+        if (status == TND_OK && launched[0] != '\0')
             tnd_session_log_take(session->watch.log, &record);
     }
     session->network = tnd_network->create();
     config.transport_context = session->network;
     if (config.host == 0)
         tnd_failed_run_forget(whole.name);
-    tnd_status_t status = tnd_host_new(&session->host, &config, error);
+    if (status == TND_OK)
+        status = tnd_host_new(&session->host, &config, error);
     if (status != TND_OK) {
         tnd_network->destroy(&session->network);
         end_watch(session);

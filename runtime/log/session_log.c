@@ -39,7 +39,18 @@ static void write_line(const tnd_log_line_t *record, void *user)
             record->text);
 }
 
-tnd_session_log_t *tnd_session_log_new(void)
+static void free_log(tnd_session_log_t *self)
+{
+    pthread_cond_destroy(&self->changed);
+    pthread_mutex_destroy(&self->lock);
+    pthread_mutex_destroy(&self->calling);
+    free(self->entries);
+    free(self);
+}
+
+static void *deliver_all(void *context);
+
+tnd_status_t tnd_session_log_new(tnd_session_log_t **self_p, tnd_error_t *error)
 {
     tnd_session_log_t *self = tnd_allocate_zeroed(1, sizeof *self);
     self->entries = tnd_allocate(RECORDS, sizeof *self->entries);
@@ -48,7 +59,12 @@ tnd_session_log_t *tnd_session_log_new(void)
     pthread_mutex_init(&self->calling, NULL);
     pthread_mutex_init(&self->lock, NULL);
     pthread_cond_init(&self->changed, NULL);
-    return self;
+    tnd_status_t status = tnd_thread_create_without_signals(&self->thread, "the log of the session",
+                                                            deliver_all, self, error);
+    *self_p = status == TND_OK ? self : NULL;
+    if (status != TND_OK)
+        free_log(self);
+    return status;
 }
 
 void tnd_session_log_take(tnd_session_log_t *self, const tnd_log_line_t *record)
@@ -73,7 +89,7 @@ void tnd_session_log_take(tnd_session_log_t *self, const tnd_log_line_t *record)
 static bool take_next(tnd_session_log_t *self, entry_t *entry)
 {
     pthread_mutex_lock(&self->lock);
-    while (self->count == 0 && self->dropped == 0 && !self->stopping)
+    while (!self->started || (self->count == 0 && self->dropped == 0 && !self->stopping))
         pthread_cond_wait(&self->changed, &self->lock);
     bool any = self->count > 0 || self->dropped > 0;
     if (self->count > 0) {
@@ -118,11 +134,9 @@ static void *deliver_all(void *context)
 void tnd_session_log_start(tnd_session_log_t *self)
 {
     pthread_mutex_lock(&self->lock);
-    bool starts = !self->started;
     self->started = true;
+    pthread_cond_signal(&self->changed);
     pthread_mutex_unlock(&self->lock);
-    if (starts)
-        tnd_thread_create_without_signals(&self->thread, deliver_all, self);
 }
 
 void tnd_session_log_set(tnd_session_log_t *self, tnd_log_level_t least, tnd_log_fn *log,
@@ -142,16 +156,11 @@ void tnd_session_log_destroy(tnd_session_log_t **self_p)
     tnd_session_log_t *self = *self_p;
     if (self == NULL)
         return;
-    tnd_session_log_start(self);
     pthread_mutex_lock(&self->lock);
-    self->stopping = true;
+    self->started = self->stopping = true;
     pthread_cond_signal(&self->changed);
     pthread_mutex_unlock(&self->lock);
     pthread_join(self->thread, NULL);
-    pthread_cond_destroy(&self->changed);
-    pthread_mutex_destroy(&self->lock);
-    pthread_mutex_destroy(&self->calling);
-    free(self->entries);
-    free(self);
+    free_log(self);
     *self_p = NULL;
 }

@@ -12,9 +12,12 @@
 
 #include <tundish/tundish.h>
 
+#include "runtime/base/status.h"
+
 typedef struct tnd_session_log tnd_session_log_t;
 
-tnd_session_log_t *tnd_session_log_new(void);
+/*  Errors: TND_FAILED if its thread cannot be started. */
+tnd_status_t tnd_session_log_new(tnd_session_log_t **self_p, tnd_error_t *error) TND_CHECKED;
 /*  Delivers what was added so far and later.  Repeated calls have no effect. */
 void tnd_session_log_start(tnd_session_log_t *self);
 /*  From its return on, records go to `log` only; NULL: they are dropped. */

@@ -72,8 +72,15 @@ static void *call_main(void *context)
     return NULL;
 }
 
-tnd_guarded_call_t *tnd_guarded_call_begin(tnd_guarded_call_fn *work, void (*done)(void *context),
-                                           void *context)
+static void free_call(tnd_guarded_call_t *self)
+{
+    pthread_mutex_destroy(&self->lock);
+    tnd_arena_destroy(&self->arena);
+    free(self);
+}
+
+tnd_status_t tnd_guarded_call_begin(tnd_guarded_call_t **self_p, tnd_guarded_call_fn *work,
+                                    void (*done)(void *context), void *context, tnd_error_t *error)
 {
     tnd_guarded_call_t *self = tnd_allocate_zeroed(1, sizeof *self);
     *self = (tnd_guarded_call_t){.work = work, .done = done, .context = context};
@@ -81,8 +88,12 @@ tnd_guarded_call_t *tnd_guarded_call_begin(tnd_guarded_call_fn *work, void (*don
     self->arena = tnd_arena_new();
     self->found = tnd_diagnostics_new(self->arena);
     pthread_mutex_init(&self->lock, NULL);
-    tnd_thread_create(&self->thread, call_main, self);
-    return self;
+    tnd_status_t status =
+        tnd_thread_create(&self->thread, "the opening of data", call_main, self, error);
+    *self_p = status == TND_OK ? self : NULL;
+    if (status != TND_OK)
+        free_call(self);
+    return status;
 }
 
 bool tnd_guarded_call_done(const tnd_guarded_call_t *self)
@@ -152,9 +163,7 @@ bool tnd_guarded_call_end(tnd_guarded_call_t **self_p, uint64_t wait_ns,
         next = word->next;
         free(word);
     }
-    pthread_mutex_destroy(&self->lock);
-    tnd_arena_destroy(&self->arena);
-    free(self);
+    free_call(self);
     return true;
 }
 

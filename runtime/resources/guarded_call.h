@@ -21,9 +21,11 @@ typedef struct tnd_guarded_call tnd_guarded_call_t;
 typedef void tnd_guarded_call_fn(void *context, tnd_guarded_call_t *call, tnd_diagnostics_t *found);
 
 /*  Starts `work`; `context` must outlive it.  `done` is called with the context on the thread of
- *  the call at its end; it may be NULL. */
-tnd_guarded_call_t *tnd_guarded_call_begin(tnd_guarded_call_fn *work, void (*done)(void *context),
-                                           void *context);
+ *  the call at its end; it may be NULL.
+ *  Errors: TND_FAILED if no thread can be started. */
+tnd_status_t tnd_guarded_call_begin(tnd_guarded_call_t **self_p, tnd_guarded_call_fn *work,
+                                    void (*done)(void *context), void *context,
+                                    tnd_error_t *error) TND_CHECKED;
 
 /*  Whether the call has ended. */
 bool tnd_guarded_call_done(const tnd_guarded_call_t *self);

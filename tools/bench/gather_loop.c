@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "runtime/base/allocation.h"
-#include "runtime/base/thread.h"
 
 enum { AHEAD = 2, LINE_BYTES = 64, THREADS_MAX = 16 };
 
@@ -103,7 +102,8 @@ bench_took_t bench_gather(const bench_gather_t *gather, bench_loop_t loop)
     double used = bench_cpu_seconds();
     for (uint32_t t = 0; t < gather->threads; t++) {
         workers[t] = (worker_t){gather, order, t * share, share, loop, 0};
-        tnd_thread_create(&workers[t].thread, work, &workers[t]);
+        if (pthread_create(&workers[t].thread, NULL, work, &workers[t]) != 0)
+            abort();
     }
     for (uint32_t t = 0; t < gather->threads; t++)
         pthread_join(workers[t].thread, NULL);

@@ -9,7 +9,6 @@
 #include "actors/image/geometry.h"
 #include "actors/image/resize.h"
 #include "runtime/base/allocation.h"
-#include "runtime/base/thread.h"
 #include "tools/bench/sample_file.h"
 
 enum { THREADS = 2, CHANNELS = 3, PIXELS = JPEG_SIDE * JPEG_SIDE, DISTINCT = 64 };
@@ -161,7 +160,8 @@ bench_took_t bench_jpeg_loop(const bench_jpeg_t *pictures, uint32_t count, uint3
         self->line = tnd_allocate(JPEG_WIDTH + 64, CHANNELS);
         self->made = tnd_allocate(PIXELS, CHANNELS);
         self->batch = tnd_allocate((size_t)JPEG_BATCH * PIXELS * CHANNELS, sizeof(float));
-        tnd_thread_create(&self->thread, work, self);
+        if (pthread_create(&self->thread, NULL, work, self) != 0)
+            abort();
     }
     for (uint32_t t = 0; t < THREADS; t++) {
         pthread_join(loops[t].thread, NULL);

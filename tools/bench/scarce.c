@@ -13,7 +13,6 @@
 #include <xxhash.h>
 
 #include "runtime/base/allocation.h"
-#include "runtime/base/thread.h"
 #include "tools/bench/bench.h"
 #include "tools/bench/flow.h"
 #include "tools/bench/gather_loop.h"
@@ -126,7 +125,8 @@ static double pread_krows(const bench_file_t *file, uint64_t rows)
     bench_file_evict(file);
     uint64_t began = tnd_clock_now();
     for (int i = 0; i < THREADS; i++)
-        tnd_thread_create(&threads[i], read_rows, &bare);
+        if (pthread_create(&threads[i], NULL, read_rows, &bare) != 0)
+            abort();
     for (int i = 0; i < THREADS; i++)
         pthread_join(threads[i], NULL);
     double rate = (double)rows / (double)(tnd_clock_now() - began) * 1e6;

@@ -155,7 +155,19 @@ static ssize_t put_bytes(void *cookie, const char *bytes, size_t size)
     return (ssize_t)size;
 }
 
-static tnd_line_writer_t *start(int file, const char *path, bool is_fifo)
+static void free_writer(tnd_line_writer_t *self)
+{
+    close(self->stop);
+    free(self->path);
+    free(self->bytes);
+    pthread_cond_destroy(&self->filled);
+    pthread_cond_destroy(&self->emptied);
+    pthread_mutex_destroy(&self->lock);
+    free(self);
+}
+
+static tnd_status_t start(tnd_line_writer_t **self_p, int file, const char *path, bool is_fifo,
+                          tnd_error_t *error)
 {
     tnd_line_writer_t *self = tnd_allocate_zeroed(1, sizeof *self);
     struct stat is = {0};
@@ -169,15 +181,24 @@ static tnd_line_writer_t *start(int file, const char *path, bool is_fifo)
         is_fifo || S_ISFIFO(is.st_mode) || self->is_socket || (file >= 0 && isatty(file) == 1);
     self->bytes = tnd_allocate(1, TND_LINES_BYTES);
     self->stop = eventfd(0, EFD_CLOEXEC);
-    self->stream = fopencookie(self, "w", (cookie_io_functions_t){.write = put_bytes});
-    if (self->stop < 0 || self->stream == NULL || (path != NULL && self->path == NULL))
-        abort();
+    int reason = errno;
+    self->stream =
+        tnd_require_memory(fopencookie(self, "w", (cookie_io_functions_t){.write = put_bytes}));
     setvbuf(self->stream, NULL, _IOLBF, STREAM_BYTES);
     pthread_mutex_init(&self->lock, NULL);
     pthread_cond_init(&self->filled, NULL);
     pthread_cond_init(&self->emptied, NULL);
-    tnd_thread_create_without_signals(&self->thread, writer_main, self);
-    return self;
+    tnd_status_t status =
+        self->stop < 0 ? tnd_fail(error, "cannot write lines: no eventfd: %s", strerror(reason))
+                       : tnd_thread_create_without_signals(&self->thread, "lines that are written",
+                                                           writer_main, self, error);
+    *self_p = self;
+    if (status == TND_OK)
+        return TND_OK;
+    *self_p = NULL;
+    fclose(self->stream);
+    free_writer(self);
+    return status;
 }
 
 tnd_status_t tnd_line_writer_open(tnd_line_writer_t **self_p, const char *path, tnd_error_t *error)
@@ -194,13 +215,15 @@ tnd_status_t tnd_line_writer_open(tnd_line_writer_t **self_p, const char *path, 
         close(file);
         return status;
     }
-    *self_p = start(file, path, is_fifo);
-    return TND_OK;
+    status = start(self_p, file, path, is_fifo, error);
+    if (status != TND_OK && file >= 0)
+        close(file);
+    return status;
 }
 
-tnd_line_writer_t *tnd_line_writer_new(int file)
+tnd_status_t tnd_line_writer_new(tnd_line_writer_t **self_p, int file, tnd_error_t *error)
 {
-    return start(file, NULL, false);
+    return start(self_p, file, NULL, false, error);
 }
 
 /*  Waits for room in the queue of a file that does not stall. */
@@ -322,12 +345,6 @@ uint64_t tnd_line_writer_close(tnd_line_writer_t **self_p, uint64_t until_ns, in
     }
     if (self->path != NULL && self->file >= 0 && close(self->file) != 0 && *reason_p == 0)
         *reason_p = errno;
-    close(self->stop);
-    free(self->path);
-    free(self->bytes);
-    pthread_cond_destroy(&self->filled);
-    pthread_cond_destroy(&self->emptied);
-    pthread_mutex_destroy(&self->lock);
-    free(self);
+    free_writer(self);
     return dropped;
 }

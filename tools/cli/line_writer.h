@@ -25,8 +25,10 @@ enum { TND_LINES_BYTES = 1 << 20 };
  *  its lines wait in the queue. */
 tnd_status_t tnd_line_writer_open(tnd_line_writer_t **self_p, const char *path,
                                   tnd_error_t *error) TND_CHECKED;
-/*  Writes to a descriptor of the caller, which stays open. */
-tnd_line_writer_t *tnd_line_writer_new(int file);
+/*  Writes to a descriptor of the caller, which stays open.  Errors: TND_FAILED if no thread can be
+ *  started. */
+tnd_status_t tnd_line_writer_new(tnd_line_writer_t **self_p, int file,
+                                 tnd_error_t *error) TND_CHECKED;
 /*  Writes the queue until `until_ns` (monotonic clock), to a regular file without a limit, and
  *  drops the rest.  `*reason_p` is the errno of a failed write, or 0.  Returns the number of
  *  dropped lines. */

@@ -1,9 +1,11 @@
 /*  tools/cli/signals.c - delivers signals that end a run, and a clock tick, as calls on its own thread. */
 #include "tools/cli/signals.h"
 
+#include <errno.h>
 #include <poll.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/eventfd.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
@@ -62,16 +64,28 @@ void tnd_signals_hold(tnd_signals_t *self)
     pthread_sigmask(SIG_BLOCK, &set, &self->before);
 }
 
-void tnd_signals_begin(tnd_signals_t *self)
+static void close_files(tnd_signals_t *self)
+{
+    if (self->signals >= 0)
+        close(self->signals);
+    if (self->over >= 0)
+        close(self->over);
+}
+
+tnd_status_t tnd_signals_begin(tnd_signals_t *self, tnd_error_t *error)
 {
     sigset_t set;
     tnd_signals_set(&set);
     self->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
     self->over = eventfd(0, EFD_CLOEXEC);
-    if (self->signals < 0 || self->over < 0)
-        abort();
-    tnd_thread_create(&self->thread, signals_main, self);
-    self->begun = true;
+    tnd_status_t status =
+        self->signals < 0 || self->over < 0
+            ? tnd_fail(error, "cannot wait for signals: %s", strerror(errno))
+            : tnd_thread_create(&self->thread, "signals", signals_main, self, error);
+    self->begun = status == TND_OK;
+    if (status != TND_OK)
+        close_files(self);
+    return status;
 }
 
 void tnd_signals_end(tnd_signals_t *self)
@@ -81,8 +95,7 @@ void tnd_signals_end(tnd_signals_t *self)
         if (write(self->over, &one, sizeof one) != (ssize_t)sizeof one)
             abort();
         pthread_join(self->thread, NULL);
-        close(self->signals);
-        close(self->over);
+        close_files(self);
         self->begun = false;
         return;
     }

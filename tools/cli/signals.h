@@ -15,6 +15,8 @@
 #include <signal.h>
 #include <stdbool.h>
 
+#include "runtime/base/status.h"
+
 typedef struct {
     /*  The first signal, and each SIGINT after it. */
     void (*signal)(void *context, int number, unsigned count);
@@ -39,8 +41,9 @@ static inline bool tnd_signals_count(int number, unsigned count)
 void tnd_signals_expect(void);
 /*  Blocks the signals until begin.  Call it before other threads start. */
 void tnd_signals_hold(tnd_signals_t *self);
-/*  The callbacks are set. */
-void tnd_signals_begin(tnd_signals_t *self);
+/*  The callbacks are set.  Errors: TND_FAILED if the system allows no thread or descriptor; signals stay
+ *  blocked. */
+tnd_status_t tnd_signals_begin(tnd_signals_t *self, tnd_error_t *error) TND_CHECKED;
 /*  No callback runs afterwards.  Without begin it undoes hold.  Later signals are ignored: only the
  *  last lines are still written. */
 void tnd_signals_end(tnd_signals_t *self);

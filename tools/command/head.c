@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "runtime/resources/descriptors.h"
-#include "runtime/resources/threads.h"
 #include "runtime/host/session.h"
 #include "runtime/text/quantity.h"
 #include "tools/cli/crash.h"
@@ -211,8 +210,7 @@ static int run_session(head_t *head)
                                    .review = &tnd_memory_review,
                                    .graph = head->graph};
     tnd_error_t error;
-    if (tnd_descriptors_check(&head->plan.plan, 0, &tnd_network->cost, &error) != TND_OK ||
-        tnd_threads_check(&head->plan.plan, 0, 0, &error) != TND_OK) {
+    if (tnd_descriptors_check(&head->plan.plan, 0, &tnd_network->cost, &error) != TND_OK) {
         complain(head, error.text);
         return TND_EXIT_TOPOLOGY;
     }

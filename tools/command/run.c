@@ -11,7 +11,6 @@
 #include "runtime/base/allocation.h"
 #include "runtime/base/clock.h"
 #include "runtime/resources/descriptors.h"
-#include "runtime/resources/threads.h"
 #include "runtime/host/join_request.h"
 #include "runtime/host/session.h"
 #include "tools/launch/launch_choice.h"
@@ -112,14 +111,22 @@ static bool is_same_file(int one, int other)
 }
 
 /*  From here on, blocked readers of stdout and stderr cannot block the run. */
-static void begin_lines(run_t *run)
+static tnd_status_t begin_lines(run_t *run, tnd_error_t *error)
 {
     fflush(stdout);
-    run->err = tnd_line_writer_new(STDERR_FILENO);
-    run->out =
-        is_same_file(STDOUT_FILENO, STDERR_FILENO) ? run->err : tnd_line_writer_new(STDOUT_FILENO);
+    TND_TRY(tnd_line_writer_new(&run->err, STDERR_FILENO, error));
+    run->out = run->err;
+    tnd_status_t status = TND_OK;
+    if (!is_same_file(STDOUT_FILENO, STDERR_FILENO))
+        status = tnd_line_writer_new(&run->out, STDOUT_FILENO, error);
+    if (status != TND_OK) {
+        int reason;
+        (void)tnd_line_writer_close(&run->err, tnd_clock_now(), &reason);
+        return status;
+    }
     run->log.writer = run->err;
     run->progress.out = tnd_line_writer_stream(run->out);
+    return TND_OK;
 }
 
 /*  Writes their queues; false: stdout is a file that is not complete. */
@@ -352,12 +359,20 @@ static int perform(run_t *run, tnd_graph_t *graph)
         .keeps = true,
     };
     tnd_signals_t signals = {.signal = on_signal, .tick = on_tick, .context = run};
+    tnd_error_t error;
     bool leads = run->host == 0, quiet = run->request->quiet || run->request->json || !leads;
     tnd_progress_init(&run->progress, &run->summary, run->request->steps, quiet);
     if (!leads && !run->request->quiet && !run->plan->hosts[run->host].isolated)
         run->wait_ns = tnd_clock_now() + start_wait_ns;
     tnd_signals_hold(&signals);
-    begin_lines(run);
+    if (begin_lines(run, &error) != TND_OK) {
+        tnd_signals_end(&signals);
+        tnd_complain("run", "%s", error.text);
+        snprintf(run->why, sizeof run->why, "%s", error.text);
+        run->end = (tnd_report_end_t){TND_OUTCOME_FAILED, TND_EXIT_FAILED, run->why};
+        close_files(run, tnd_clock_now());
+        return run->end.code;
+    }
     tnd_crash_arm(run->plan, NULL);
     tnd_status_t status = tnd_session_open_with(&run->session, graph, &wishes);
     if (status != TND_OK) {
@@ -372,11 +387,12 @@ static int perform(run_t *run, tnd_graph_t *graph)
         return run->end.code;
     }
     tnd_crash_arm(run->plan, run->session);
-    tnd_signals_begin(&signals);
     tnd_process_supervisor_t *supervisor = NULL;
-    if (tnd_process_supervisor_wanted(run->plan, run->host))
-        supervisor = tnd_process_supervisor_begin(run->request, run->plan, run->host, run->session,
-                                                  &run->log);
+    if (tnd_signals_begin(&signals, &error) != TND_OK ||
+        (tnd_process_supervisor_wanted(run->plan, run->host) &&
+         tnd_process_supervisor_begin(&supervisor, run->request, run->plan, run->host, run->session,
+                                      &run->log, &error) != TND_OK))
+        tnd_session_break(run->session, error.text);
     (void)tnd_session_wait(run->session);
     tnd_process_supervisor_end(&supervisor);
     tnd_outcome_t outcome = tnd_session_outcome(run->session);
@@ -500,14 +516,11 @@ static int find_host(run_t *run)
     return TND_EXIT_PEER;
 }
 
-/*  Whether this process may open the descriptors and start the threads that it needs: with those of
- *  signals, both writers of lines, and metrics, but without that of the log. */
+/*  Whether this process may open the descriptors that it needs. */
 static bool may_start(const run_t *run)
 {
-    enum { OWN_THREADS = 3 };
     tnd_error_t error;
-    if (tnd_descriptors_check(&run->whole, run->host, &tnd_network->cost, &error) == TND_OK &&
-        tnd_threads_check(&run->whole, run->host, OWN_THREADS, &error) == TND_OK)
+    if (tnd_descriptors_check(&run->whole, run->host, &tnd_network->cost, &error) == TND_OK)
         return true;
     tnd_complain("run", "%s", error.text);
     return false;

@@ -150,8 +150,15 @@ void tnd_preflight_make(tnd_preflight_t *self, tnd_graph_t *graph, const tnd_pla
     making->plan = *plan;
     begin(&making->preflight, plan);
     tnd_opening_progress_t shown;
+    tnd_guarded_call_t *call;
+    tnd_error_t error;
+    if (tnd_guarded_call_begin(&call, make, NULL, making, &error) != TND_OK) {
+        tnd_diagnostics_add(diagnostics, TND_T061_SOURCE, (tnd_mark_t){0}, "%s", error.text);
+        *self = making->preflight;
+        free(making);
+        return;
+    }
     tnd_opening_progress_init(&shown, plan);
-    tnd_guarded_call_t *call = tnd_guarded_call_begin(make, NULL, making);
     bool ended = wait_for(&call, plan->hung_after_ns, &shown, diagnostics);
     tnd_opening_progress_end(&shown);
     if (ended) {

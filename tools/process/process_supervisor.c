@@ -19,10 +19,14 @@
 
 /*  The time that processes have to end after the run has ended. */
 static const uint64_t patience_ns = 1000000000;
+/*  How long a process that failed may take to be heard of by the leader. */
+static const uint64_t tell_ns = 1000000000;
 
 typedef struct {
     tnd_child_t process;
     int pidfd; /* readable once it has ended; -1: it does not run */
+    uint64_t
+        told_ns; /* it has failed: until then the leader may have learned of it; 0: it has not */
 } kept_t;
 
 struct tnd_process_supervisor {
@@ -86,10 +90,25 @@ static void take_ended(tnd_process_supervisor_t *self, kept_t *kept, bool over)
         char why[400];
         snprintf(why, sizeof why, "process %s %s", name_of(self, kept), text);
         tnd_session_break(self->session, why);
+    } else if (verdict == TND_CHILD_OVER && WIFEXITED(status)) {
+        kept->told_ns = tnd_clock_now() + tell_ns;
     } else if (WIFSIGNALED(status) || verdict == TND_CHILD_AGAIN) {
         tnd_log_complain(self->log, name_of(self, kept), "run", "process %s %s",
                          name_of(self, kept), text);
     }
+}
+
+/*  Ends the run if a process failed before it was connected, so that the leader does not know.  Returns
+ *  when to call it again. */
+static uint64_t end_untold(const tnd_process_supervisor_t *self, kept_t *kept, uint64_t now)
+{
+    char why[200];
+    if (kept->told_ns == 0 || now < kept->told_ns)
+        return kept->told_ns == 0 ? TND_NEVER : kept->told_ns;
+    kept->told_ns = 0;
+    snprintf(why, sizeof why, "process %s failed; its own message says why", name_of(self, kept));
+    tnd_session_break(self->session, why);
+    return TND_NEVER;
 }
 
 /*  Waits for an event, at most until `wake`; false: the run has ended. */
@@ -146,6 +165,8 @@ static void *supervisor_main(void *context)
                 wake = kept->process.again_ns;
             uint64_t reap_ns = tnd_child_reap(&kept->process, now);
             wake = reap_ns < wake ? reap_ns : wake;
+            uint64_t told_ns = end_untold(self, kept, now);
+            wake = told_ns < wake ? told_ns : wake;
             uint64_t look_ns = tnd_child_look_after(&kept->process, now);
             wake = look_ns < wake ? look_ns : wake;
         }
@@ -156,9 +177,20 @@ static void *supervisor_main(void *context)
     return NULL;
 }
 
-tnd_process_supervisor_t *tnd_process_supervisor_begin(const tnd_request_t *request,
-                                                       const tnd_plan_t *plan, uint32_t host,
-                                                       tnd_session_t *session, tnd_log_t *log)
+static void free_supervisor(tnd_process_supervisor_t *self)
+{
+    if (self->stop_fd >= 0)
+        close(self->stop_fd);
+    free(self->settings);
+    free(self->kept);
+    free(self->pollfds);
+    free(self);
+}
+
+tnd_status_t tnd_process_supervisor_begin(tnd_process_supervisor_t **self_p,
+                                          const tnd_request_t *request, const tnd_plan_t *plan,
+                                          uint32_t host, tnd_session_t *session, tnd_log_t *log,
+                                          tnd_error_t *error)
 {
     tnd_process_supervisor_t *self = tnd_allocate_zeroed(1, sizeof *self);
     self->request = *request;
@@ -169,8 +201,7 @@ tnd_process_supervisor_t *tnd_process_supervisor_begin(const tnd_request_t *requ
     self->kept = tnd_allocate_zeroed(plan->host_count, sizeof *self->kept);
     self->pollfds = tnd_allocate_zeroed(plan->host_count + 1u, sizeof *self->pollfds);
     self->stop_fd = eventfd(0, EFD_CLOEXEC);
-    if (self->stop_fd < 0)
-        abort();
+    int reason = errno;
     for (size_t i = 0; i < request->setting_count; i++)
         self->settings[i] = request->settings[i];
     snprintf(self->port, sizeof self->port, "%u", (unsigned)tnd_session_port(session));
@@ -182,8 +213,14 @@ tnd_process_supervisor_t *tnd_process_supervisor_begin(const tnd_request_t *requ
         if (plan->hosts[h].isolated && plan->hosts[h].parent == host)
             self->kept[self->count++] =
                 (kept_t){.process = {.plan = plan, .host = h, .guided = true}, .pidfd = -1};
-    tnd_thread_create(&self->thread, supervisor_main, self);
-    return self;
+    tnd_status_t status =
+        self->stop_fd < 0
+            ? tnd_fail(error, "cannot supervise processes: no eventfd: %s", strerror(reason))
+            : tnd_thread_create(&self->thread, "isolated processes", supervisor_main, self, error);
+    *self_p = status == TND_OK ? self : NULL;
+    if (status != TND_OK)
+        free_supervisor(self);
+    return status;
 }
 
 void tnd_process_supervisor_end(tnd_process_supervisor_t **self_p)
@@ -195,10 +232,6 @@ void tnd_process_supervisor_end(tnd_process_supervisor_t **self_p)
     if (write(self->stop_fd, &one, sizeof one) != (ssize_t)sizeof one)
         abort();
     pthread_join(self->thread, NULL);
-    close(self->stop_fd);
-    free(self->settings);
-    free(self->kept);
-    free(self->pollfds);
-    free(self);
+    free_supervisor(self);
     *self_p = NULL;
 }

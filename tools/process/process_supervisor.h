@@ -16,9 +16,11 @@ typedef struct tnd_process_supervisor tnd_process_supervisor_t;
 
 /*  Whether host `host` has isolated actors. */
 bool tnd_process_supervisor_wanted(const tnd_plan_t *plan, uint32_t host);
-tnd_process_supervisor_t *tnd_process_supervisor_begin(const tnd_request_t *request,
-                                                       const tnd_plan_t *plan, uint32_t host,
-                                                       tnd_session_t *session, tnd_log_t *log);
+/*  Errors: TND_FAILED if the system allows no thread or descriptor. */
+tnd_status_t tnd_process_supervisor_begin(tnd_process_supervisor_t **self_p,
+                                          const tnd_request_t *request, const tnd_plan_t *plan,
+                                          uint32_t host, tnd_session_t *session, tnd_log_t *log,
+                                          tnd_error_t *error) TND_CHECKED;
 /*  The session must not be used afterwards; processes that still run are told to end. */
 void tnd_process_supervisor_end(tnd_process_supervisor_t **self_p);
 

@@ -205,7 +205,10 @@ tnd_status_t tnd_leader_link_new(tnd_leader_link_t **self_p, const char *address
     add_hosts(self, 1);
     tnd_status_t status = connect(self, error);
     if (status == TND_OK)
-        tnd_thread_create_without_signals(&self->thread, link_main, self);
+        status = tnd_thread_create_without_signals(&self->thread, "the connection to the leader",
+                                                   link_main, self, error);
+    if (status != TND_OK)
+        self->thread = 0;
     *self_p = self;
     if (status != TND_OK)
         tnd_leader_link_destroy(self_p);

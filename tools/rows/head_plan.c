@@ -214,6 +214,7 @@ static void add_host(tnd_head_plan_t *self, tnd_arena_t *arena, uint32_t feeder,
                               .listen = "127.0.0.1",
                               .memory = memory_of(from),
                               .devices = devices,
+                              .written = devices,
                               .device_count = 1};
     tnd_carrier_t *carriers = tnd_arena_array(arena, self->replicas, sizeof *carriers);
     for (uint32_t r = 0; r < self->replicas; r++)

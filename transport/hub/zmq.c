@@ -56,6 +56,8 @@ static tnd_status_t hub_bind(tnd_hub_t *hub, uint32_t port, const char *endpoint
 {
     tnd_zmq_hub_t *self = tnd_zmq_hub(hub);
     TND_TRY(tnd_address_check(endpoint, self->name, error));
+    if (!tnd_address_is_inproc(endpoint))
+        TND_TRY(tnd_context_start(self->context, error));
     if (tnd_address_is_served(endpoint))
         return tnd_address_unbound(endpoint, self->name, EADDRINUSE, error);
     tnd_binder_t *binder = tnd_allocate(1, sizeof *binder);
@@ -78,6 +80,8 @@ static tnd_status_t hub_connect(tnd_hub_t *hub, uint32_t port, tnd_actor_id_t pe
 {
     tnd_zmq_hub_t *self = tnd_zmq_hub(hub);
     TND_TRY(tnd_address_check(endpoint, self->name, error));
+    if (!tnd_address_is_inproc(endpoint))
+        TND_TRY(tnd_context_start(self->context, error));
     assert(tnd_connections_find(&self->peers, port, peer) == NULL);
     tnd_dial_t *dial = tnd_allocate(1, sizeof *dial);
     *dial = (tnd_dial_t){.fd = -1};

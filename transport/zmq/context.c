@@ -11,6 +11,7 @@
 #include <zmq.h>
 
 #include "runtime/base/allocation.h"
+#include "runtime/base/thread.h"
 
 enum { MAX_SOCKETS = 16384 };
 
@@ -22,9 +23,10 @@ typedef struct {
 } entry_t;
 
 struct tnd_context {
-    void *zmq;
+    void *zmq; /* NULL: not started */
+    unsigned io_threads;
     atomic_uint_fast64_t number;
-    pthread_mutex_t lock; /* of the entries */
+    pthread_mutex_t lock; /* of what follows */
     entry_t *entries;
     size_t count;
 };
@@ -32,10 +34,7 @@ struct tnd_context {
 tnd_context_t *tnd_context_new(unsigned io_threads)
 {
     tnd_context_t *self = tnd_allocate_zeroed(1, sizeof *self);
-    self->zmq = tnd_require_memory(zmq_ctx_new());
-    zmq_ctx_set(self->zmq, ZMQ_IO_THREADS, (int)io_threads);
-    zmq_ctx_set(self->zmq, ZMQ_MAX_SOCKETS, MAX_SOCKETS);
-    zmq_ctx_set(self->zmq, ZMQ_BLOCKY, 0);
+    self->io_threads = io_threads;
     pthread_mutex_init(&self->lock, NULL);
     return self;
 }
@@ -46,12 +45,45 @@ void tnd_context_destroy(tnd_context_t **self_p)
     *self_p = NULL;
     if (self == NULL)
         return;
-    while (zmq_ctx_term(self->zmq) != 0)
+    while (self->zmq != NULL && zmq_ctx_term(self->zmq) != 0)
         assert(zmq_errno() == EINTR);
     assert(self->count == 0);
     pthread_mutex_destroy(&self->lock);
     free(self->entries);
     free(self);
+}
+
+/*  The first socket of a context starts its threads.  As many again are tried: one that has ended may
+ *  count for a moment. */
+static tnd_status_t start(tnd_context_t *self, tnd_error_t *error)
+{
+    static const char what[] = "connections to other processes";
+    uint32_t threads = self->io_threads + 1; /* one closes sockets */
+    TND_TRY(tnd_thread_try(2 * threads, what, error));
+    void *zmq = zmq_ctx_new();
+    if (zmq == NULL)
+        return tnd_fail(error, "%s cannot be made: %s", what, zmq_strerror(zmq_errno()));
+    zmq_ctx_set(zmq, ZMQ_IO_THREADS, (int)self->io_threads);
+    zmq_ctx_set(zmq, ZMQ_MAX_SOCKETS, MAX_SOCKETS);
+    zmq_ctx_set(zmq, ZMQ_BLOCKY, 0);
+    void *socket = zmq_socket(zmq, ZMQ_PAIR);
+    int number = zmq_errno();
+    if (socket != NULL)
+        zmq_close(socket);
+    else
+        zmq_ctx_term(zmq);
+    if (socket == NULL)
+        return tnd_fail(error, "%s cannot be made: %s", what, zmq_strerror(number));
+    self->zmq = zmq;
+    return TND_OK;
+}
+
+tnd_status_t tnd_context_start(tnd_context_t *self, tnd_error_t *error)
+{
+    pthread_mutex_lock(&self->lock);
+    tnd_status_t status = self->zmq != NULL ? TND_OK : start(self, error);
+    pthread_mutex_unlock(&self->lock);
+    return status;
 }
 
 void *tnd_context_zmq(tnd_context_t *self)

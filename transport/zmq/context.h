@@ -6,7 +6,8 @@
  *  Lifecycle: all hubs are closed before the context is destroyed.  Destroying waits for lingering
  *  messages.  Installs no signal handler.
  *
- *  Threads: any, except new and destroy. */
+ *  Threads: any, except new and destroy.
+ *  Errors: see tnd_context_start; libzmq aborts if memory is exhausted. */
 #ifndef TND_TRANSPORT_ZMQ_CONTEXT_H
 #define TND_TRANSPORT_ZMQ_CONTEXT_H
 
@@ -15,11 +16,16 @@
 
 typedef struct tnd_context tnd_context_t;
 
-/*  `io_threads`: about one per GB/s between processes.  Aborts if no resources are left. */
+/*  `io_threads`: about one per GB/s between processes. */
 tnd_context_t *tnd_context_new(unsigned io_threads);
 void tnd_context_destroy(tnd_context_t **self_p);
 
-/*  libzmq's context. */
+/*  Makes libzmq's context and starts its threads, before the first socket: libzmq aborts if the system
+ *  allows it no thread, so as many are tried first.  Repeated calls have no effect.
+ *  Errors: TND_FAILED if the system allows no further threads or descriptors. */
+tnd_status_t tnd_context_start(tnd_context_t *self, tnd_error_t *error) TND_CHECKED;
+
+/*  libzmq's context, after tnd_context_start. */
 void *tnd_context_zmq(tnd_context_t *self);
 
 /*  A number that is unique in this context. */

@@ -35,7 +35,8 @@ static void open_bench(bench_t *self)
         .rows_max = FIXTURE_ROWS,
         .digest = true,
     };
-    self->slots = tnd_batch_slots_new(&config);
+    tnd_error_t slots_error;
+    cr_assert(tnd_batch_slots_new(&self->slots, &config, &slots_error) == TND_OK);
 }
 
 static void close_bench(bench_t *self)

@@ -42,15 +42,18 @@ static bench_t *open_bench(tnd_slot_form_t form)
     cr_assert(tnd_device_workers_new(&self->workers, &workers, NULL, &self->error) == TND_OK);
     self->statistics = calloc(1, sizeof *self->statistics);
     self->block_pool = tnd_block_pool_new();
-    self->slots = tnd_batch_slots_new(&(tnd_batch_slots_config_t){.name = "feed",
-                                                                  .workers = self->workers,
-                                                                  .schema = &self->schema,
-                                                                  .statistics = self->statistics,
-                                                                  .depth = DEPTH,
-                                                                  .count = 1,
-                                                                  .rows_max = ROWS,
-                                                                  .batcher = "batch",
-                                                                  .ragged_max = BOUND});
+    tnd_error_t slots_error;
+    cr_assert(tnd_batch_slots_new(&self->slots,
+                                  &(tnd_batch_slots_config_t){.name = "feed",
+                                                              .workers = self->workers,
+                                                              .schema = &self->schema,
+                                                              .statistics = self->statistics,
+                                                              .depth = DEPTH,
+                                                              .count = 1,
+                                                              .rows_max = ROWS,
+                                                              .batcher = "batch",
+                                                              .ragged_max = BOUND},
+                                  &slots_error) == TND_OK);
     return self;
 }
 

@@ -59,7 +59,8 @@ static void open_bench(bench_t *self, uint32_t threads)
         .digest = true,
         .threads = threads,
     };
-    self->slots = tnd_batch_slots_new(&slots);
+    tnd_error_t slots_error;
+    cr_assert(tnd_batch_slots_new(&self->slots, &slots, &slots_error) == TND_OK);
 }
 
 static void close_bench(bench_t *self)

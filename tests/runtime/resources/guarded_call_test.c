@@ -73,7 +73,8 @@ static void begin(world_t *world)
     world->diagnostics = tnd_diagnostics_new(world->arena);
     sem_init(&world->next, 0, 0);
     sem_init(&world->done, 0, 0);
-    world->call = tnd_guarded_call_begin(work, NULL, world);
+    tnd_error_t error;
+    cr_assert(tnd_guarded_call_begin(&world->call, work, NULL, world, &error) == TND_OK);
     world->begun_ns = world->now = tnd_clock_now();
 }
 

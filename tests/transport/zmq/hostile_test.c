@@ -606,7 +606,9 @@ Test(hostile, no_identity_follows_from_earlier_ones)
     enum { SIZE = 17, RANDOM = 16 };
     static scene_t scene;
     scene_t *self = &scene;
+    tnd_error_t error;
     stage_open(&self->stage);
+    cr_assert_eq(tnd_context_start(self->stage.net.context, &error), TND_OK, "%s", error.text);
     void *router = zmq_socket(tnd_context_zmq(self->stage.net.context), ZMQ_ROUTER);
     cr_assert_eq(zmq_bind(router, "tcp://127.0.0.1:*"), 0);
     size_t room = sizeof self->stage.net.endpoint;

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "runtime/base/allocation.h"
-#include "runtime/base/thread.h"
 #include "runtime/core/numeric/digest.h"
 #include "tools/bench/bench.h"
 #include "tools/bench/flow.h"
@@ -59,7 +58,8 @@ static double plain(const bench_file_t *file)
     uint64_t begun_ns = tnd_clock_now();
     for (uint32_t t = 0; t < THREADS; t++) {
         threads[t] = (plain_t){.file = file, .order = order, .first = t * (BATCH / THREADS)};
-        tnd_thread_create(&threads[t].thread, run_plain, &threads[t]);
+        if (pthread_create(&threads[t].thread, NULL, run_plain, &threads[t]) != 0)
+            abort();
     }
     for (uint32_t t = 0; t < THREADS; t++)
         pthread_join(threads[t].thread, NULL);

@@ -458,7 +458,12 @@ class Session:
             raise Error(text)
         least = next((n for n, level in enumerate(_LEVELS) if _log.isEnabledFor(level)), len(_LEVELS) - 1)
         _library.session_log(self.handle, least, _take_line, None)
-        _interrupts.add(self)
+        try:
+            _interrupts.add(self)
+        except RuntimeError as error:
+            self.close(check=False)
+            raise Error(f"cannot start a thread for signals ({error}); raise the limit of threads (ulimit -u) or end "
+                        "other processes") from None
 
     def feed(self, feeder=None):
         """The feed of this feeder; None: of the first."""

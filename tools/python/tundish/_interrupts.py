@@ -31,9 +31,15 @@ def add(session):
             os.close(read)
             os.close(write)
             return
+        try:
+            threading.Thread(target=_watch, args=(read,), name="tundish signals", daemon=True).start()
+        except RuntimeError:  # the system allows no further thread
+            signal.set_wakeup_fd(-1)
+            os.close(read)
+            os.close(write)
+            raise
         _wakeup = write
         signal.signal(signal.SIGINT, _handle)
-        threading.Thread(target=_watch, args=(read,), name="tundish signals", daemon=True).start()
 
 
 def remove(session):
