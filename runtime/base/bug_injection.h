@@ -82,7 +82,9 @@
     X(HANG_WHILE_PAUSED, "time in which a process was stopped counts as time that its work takes") \
     X(HANG_REPORTED_ONCE, "a hang is forgotten if its report to the leader is lost")               \
     X(LIFE_NOT_RAISED, "an actor that was made again is never told to run")                        \
-    X(HOST_COUNTED_TWICE, "a process that returns by another connection counts as another one")
+    X(HOST_COUNTED_TWICE, "a process that returns by another connection counts as another one")    \
+    X(TABLE_OVERTAKES, "an announcement of endpoints that comes before the actors are made "       \
+                       "counts")
 
 enum tnd_bug {
     TND_BUG_NONE,

@@ -27,9 +27,6 @@ static const uint64_t busy_every_ns = 250000000;
 /*  How long the leader waits for the statistics of other hosts after the run. */
 static const uint64_t last_words_ns = 2000000000;
 
-/*  How long a source may take to end what it opens, which nothing interrupts and may take hours. */
-static const uint64_t open_wait_ns = 1000000000;
-
 const tnd_host_config_t *tnd_host_config(const tnd_host_t *self)
 {
     return &self->config;
@@ -179,8 +176,8 @@ void tnd_host_say_failure(tnd_host_t *self, uint64_t now)
 {
     if (self->failed_ns == 0 || self->failure_said)
         return;
-    bool heard = tnd_host_leads(self) || self->leader_up;
-    if (!heard && now < self->failed_ns + tnd_host_absence_limits(self->plan).grace_ns)
+    if (!tnd_host_reaches_leader(self) &&
+        now < self->failed_ns + tnd_host_absence_limits(self->plan).grace_ns)
         return;
     self->failure_said = true;
     tnd_host_tell_leader(self, TND_MSG_DOWN, self->failed,
@@ -538,6 +535,7 @@ tnd_status_t tnd_host_new(tnd_host_t **self_p, const tnd_host_config_t *config, 
     self->arena = tnd_arena_new();
     self->diagnostics = tnd_diagnostics_new(self->arena);
     tnd_resources_list(&self->resources, self->plan, config->host);
+    tnd_host_begin_start(self);
     tnd_host_open_pages(self);
     tnd_host_open_touches(self);
     tnd_host_begin_looks(self);
@@ -585,13 +583,11 @@ bool tnd_host_destroy(tnd_host_t **self_p)
     if (self == NULL)
         return true;
     tnd_host_join(self);
-    if (!tnd_host_end_call(self, self->call_hangs ? 0 : open_wait_ns))
+    if (!tnd_host_end_trial(self))
         self->stuck = true;
     *self_p = NULL;
     if (self->stuck)
         return false;
-    tnd_buffer_drop(&self->stream_note);
-    tnd_buffer_drop(&self->opening_note);
     for (uint32_t c = 0; c < self->plan->chain_count; c++)
         tnd_buffer_drop(&self->last_word[c]);
     for (uint32_t i = 0; i < self->plan->instance_count; i++)
@@ -612,6 +608,7 @@ bool tnd_host_destroy(tnd_host_t **self_p)
     free(self->busy);
     free(self->generations);
     free(self->finish_steps);
+    tnd_host_end_start(self);
     tnd_host_end_watch(self);
     tnd_host_end_tuning(self);
     free(self->last_word);

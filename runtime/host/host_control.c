@@ -145,8 +145,7 @@ static void own_message(tnd_host_t *self, const tnd_msg_t *msg)
         return;
     switch (msg->kind) {
     case TND_MSG_STREAM:
-        tnd_buffer_drop(&self->stream_note);
-        self->stream_note = tnd_buffer_hold(msg->note.payload);
+        tnd_host_take_stream(self, msg->note.payload);
         break;
     case TND_MSG_TABLE:
         tnd_host_take_table(self, msg->note.payload);
@@ -217,10 +216,10 @@ static void greet_leader(tnd_host_t *self, uint64_t now)
     self->leader_up = self->leader_came = true;
     self->join_until_ns = 0;
     tnd_absence_end(&self->leader_absence, now);
-    tnd_host_forget_hangs(self);
     /* Messages on the previous connection may be lost. */
-    self->facts_said = self->endpoints_said = self->ready_said = false;
-    self->opening_said = self->drain_asked = self->finish_asked = false;
+    tnd_host_forget_hangs(self);
+    tnd_host_repeat_start(self);
+    self->drain_asked = self->finish_asked = false;
     for (uint32_t c = 0; c < self->plan->chain_count; c++)
         if (self->last_word[c] != NULL) {
             tnd_msg_t msg = {.kind = TND_MSG_MODEL, .to = TND_LEADER};

@@ -35,16 +35,8 @@ struct tnd_host {
     tnd_stream_t *streams; /* by chain */
     tnd_resume_t resume;   /* no steps: the run begins at the start */
     tnd_resources_t resources;
-    tnd_data_table_t data;    /* of the first chain, where it keeps checkpoints */
-    tnd_guarded_call_t *call; /* of user code before the start; NULL: none is active */
-    /*  What the guarded call found: all resources are available; the streams fit.  It writes them
-     *  while this thread reads other flags, which compilers may read as one word with these. */
-    bool resources_ready, fits;
-    uint64_t opening_reports;   /* of progress, as told to the leader */
-    tnd_buffer_t *opening_note; /* likewise: what is opened */
-    uint64_t opening_due_ns;    /* when to tell it again */
-    bool facts_known, derived;  /* after the guarded call */
-    bool call_hangs;
+    tnd_data_table_t data;        /* of the first chain, where it keeps checkpoints */
+    struct tnd_host_start *start; /* the barriers of the start */
     tnd_arena_t *arena;
     tnd_diagnostics_t *diagnostics;  /* problems with data, plugins, devices, operations */
     _Atomic uint32_t *generations;   /* by chain: as last announced by the leader */
@@ -65,15 +57,12 @@ struct tnd_host {
     uint64_t busy_due_ns;
     uint64_t join_until_ns; /* the leader must be connected by then; 0: it is */
     tnd_absence_t leader_absence;
-    bool leader_up, leader_came, facts_said, endpoints_said, ready_said, made, gone, failure_said;
-    bool opening_said;
-    bool stranger_said, stuck;
+    bool leader_up, leader_came, failure_said, stranger_said, stuck;
     uint64_t failed_ns;   /* when this host failed; 0: it has not */
     tnd_outcome_t failed; /* how */
     char failure[512];
     char leader_why[256];         /* why the leader is away */
     uint64_t booked;              /* steps that are booked, as announced to feeders here */
-    tnd_buffer_t *stream_note;    /* the leader's facts of the stream, not handled yet */
     tnd_buffer_t **last_word;     /* by chain: the last MODEL of the feeder here, or NULL */
     tnd_actor_id_t *last_speaker; /* that feeder */
 
@@ -100,6 +89,12 @@ static inline bool tnd_host_leads(const tnd_host_t *self)
     return self->config.host == 0;
 }
 
+/*  Whether the leader can be told something now. */
+static inline bool tnd_host_reaches_leader(const tnd_host_t *self)
+{
+    return tnd_host_leads(self) || self->leader_up;
+}
+
 /*  Whether an actor of the run is inside a work hook. */
 bool tnd_host_busy(const tnd_host_t *self, tnd_actor_id_t actor);
 /*  Records how the run ended here; only the first call counts. */
@@ -113,12 +108,26 @@ void tnd_host_say_leak(tnd_host_t *self);
 
 /* --- host_start.c ----------------------------------------------------------------------------- */
 
+/*  Once the resources are listed / all threads of this host have ended. */
+void tnd_host_begin_start(tnd_host_t *self);
+void tnd_host_end_start(tnd_host_t *self);
 /*  Starts to open the data. */
 tnd_status_t tnd_host_try_data(tnd_host_t *self, tnd_error_t *error) TND_CHECKED;
-/*  Waits at most `wait_ns` for the guarded call; false if it was abandoned. */
-bool tnd_host_end_call(tnd_host_t *self, uint64_t wait_ns);
+/*  As tnd_guarded_call_show, of what the start has called; 0: it calls nothing. */
+uint64_t tnd_host_show_trial(tnd_host_t *self, uint64_t now, char *text, size_t room);
+/*  Waits for user code that the start has called, not long; false if it was abandoned. */
+bool tnd_host_end_trial(tnd_host_t *self);
+/*  Whether the streams are known and fit this host; whether its actors were made. */
+bool tnd_host_knows_streams(const tnd_host_t *self);
+bool tnd_host_has_actors(const tnd_host_t *self);
+/*  The leader is connected: what it was told before may be lost. */
+void tnd_host_repeat_start(tnd_host_t *self);
+/*  An actor was made again: the leader is told where it listens. */
+void tnd_host_move_actor(tnd_host_t *self);
 /*  Starts the actor of an instance of this host. */
 void tnd_host_make_actor(tnd_host_t *self, uint32_t instance);
+/*  STREAM and TABLE of the leader. */
+void tnd_host_take_stream(tnd_host_t *self, tnd_buffer_t *note);
 void tnd_host_take_table(tnd_host_t *self, tnd_buffer_t *note);
 /*  Reports progress to the leader: facts, endpoints, ready, a requested end. */
 void tnd_host_make_progress(tnd_host_t *self);

@@ -181,13 +181,11 @@ static void record_leader(tnd_host_t *self, uint64_t now)
     write_to(&leader->waited_for, !self->leader_up);
 }
 
-static void record_opening(const tnd_host_t *self, uint64_t now)
+static void record_opening(tnd_host_t *self, uint64_t now)
 {
     tnd_run_page_t *page = tnd_pages_record(self->pages)->page;
     char text[8 * TND_PAGE_WHY_WORDS];
-    uint64_t since_ns = 0;
-    if (self->call != NULL)
-        since_ns = tnd_guarded_call_show(self->call, now, text, sizeof text);
+    uint64_t since_ns = tnd_host_show_trial(self, now, text, sizeof text);
     if (since_ns != 0)
         tnd_page_text_write(page->opening, TND_PAGE_WHY_WORDS, text);
     write_to(&page->opening_ns, since_ns);

@@ -1,4 +1,6 @@
-/*  runtime/host/host_start.c - the start of a host: facts, stream, endpoints, ready. */
+/*  runtime/host/host_start.c - the start of a host: facts, stream, endpoints, ready.
+ *
+ *  What comes when is decided by runtime/core/host/barriers.h. */
 #include "runtime/host/host_internal.h"
 
 #include <inttypes.h>
@@ -7,11 +9,29 @@
 
 #include "runtime/base/allocation.h"
 #include "runtime/base/clock.h"
+#include "runtime/core/host/barriers.h"
 #include "runtime/host/text_payload.h"
 #include "runtime/observe/process.h"
 
 /*  How often the leader is told how far the opening of data is. */
 static const uint64_t report_every_ns = 200000000;
+
+/*  How long a source may take to end what it opens, which nothing interrupts and may take hours. */
+static const uint64_t open_wait_ns = 1000000000;
+
+struct tnd_host_start {
+    tnd_barriers_t barriers;
+    tnd_guarded_call_t *call; /* of user code before the start; NULL: none is active */
+    bool call_hangs;
+    /*  What the guarded call found: all resources are available; the streams fit.  It writes them
+     *  while this thread reads other flags, which compilers may read as one word with these. */
+    bool resources_ready, fits;
+    tnd_buffer_t *streams; /* the leader's facts of the streams, not handled yet */
+    /*  As told to the leader: how often opening the data has made progress, and what is opened. */
+    bool opening_said;
+    uint64_t opening_reports, opening_due_ns;
+    tnd_buffer_t *opening_note;
+};
 
 static void wake(void *context)
 {
@@ -31,7 +51,7 @@ static void try_data(void *context, tnd_guarded_call_t *call, tnd_diagnostics_t 
     }
     if (resources_ready && self->plan->checkpoint != NULL)
         resources_ready = tnd_resources_table(&self->resources, 0, call, &self->data, found);
-    self->resources_ready = resources_ready;
+    self->start->resources_ready = resources_ready;
 }
 
 static void try_streams(void *context, tnd_guarded_call_t *call, tnd_diagnostics_t *found)
@@ -44,34 +64,84 @@ static void try_streams(void *context, tnd_guarded_call_t *call, tnd_diagnostics
     if (fits && review != NULL)
         fits =
             review->fits(self->plan, self->config.host, self->streams, &self->tuning_most, found);
-    self->fits = fits;
+    self->start->fits = fits;
+}
+
+void tnd_host_begin_start(tnd_host_t *self)
+{
+    self->start = tnd_allocate_zeroed(1, sizeof *self->start);
+    self->start->barriers.reads = self->resources.count > 0;
 }
 
 tnd_status_t tnd_host_try_data(tnd_host_t *self, tnd_error_t *error)
 {
-    return tnd_guarded_call_begin(&self->call, try_data, wake, self, error);
+    return tnd_guarded_call_begin(&self->start->call, try_data, wake, self, error);
 }
 
-bool tnd_host_end_call(tnd_host_t *self, uint64_t wait_ns)
+uint64_t tnd_host_show_trial(tnd_host_t *self, uint64_t now, char *text, size_t room)
 {
-    return tnd_guarded_call_end(&self->call, wait_ns, self->diagnostics);
+    tnd_guarded_call_t *call = self->start->call;
+    return call != NULL ? tnd_guarded_call_show(call, now, text, room) : 0;
+}
+
+bool tnd_host_end_trial(tnd_host_t *self)
+{
+    return tnd_guarded_call_end(&self->start->call, self->start->call_hangs ? 0 : open_wait_ns,
+                                self->diagnostics);
+}
+
+void tnd_host_end_start(tnd_host_t *self)
+{
+    tnd_buffer_drop(&self->start->streams);
+    tnd_buffer_drop(&self->start->opening_note);
+    free(self->start);
+}
+
+bool tnd_host_knows_streams(const tnd_host_t *self)
+{
+    return self->start->barriers.fits;
+}
+
+bool tnd_host_has_actors(const tnd_host_t *self)
+{
+    return self->start->barriers.made;
+}
+
+void tnd_host_repeat_start(tnd_host_t *self)
+{
+    self->start->opening_said = false;
+    tnd_barriers_greet(&self->start->barriers);
+}
+
+void tnd_host_move_actor(tnd_host_t *self)
+{
+    tnd_barriers_move(&self->start->barriers);
+}
+
+/*  The guarded call has ended. */
+static void end_trial(tnd_host_t *self, struct tnd_host_start *start)
+{
+    (void)tnd_guarded_call_end(&start->call, TND_NEVER, self->diagnostics);
+    bool good = start->barriers.checking ? start->fits : start->resources_ready;
+    if (!good)
+        tnd_host_fail_here(self, TND_OUTCOME_UNUSABLE, tnd_diagnostics_sentence(self->diagnostics));
+    else if (start->barriers.checking)
+        tnd_barriers_fit(&start->barriers);
+    else
+        tnd_barriers_open(&start->barriers);
 }
 
 /*  Checks whether the guarded call has ended or hangs. */
 static void watch_trial(tnd_host_t *self)
 {
-    if (self->call == NULL || self->call_hangs)
+    struct tnd_host_start *start = self->start;
+    if (start->call == NULL || start->call_hangs)
         return;
-    if (tnd_guarded_call_done(self->call)) {
-        (void)tnd_host_end_call(self, TND_NEVER);
-        self->derived = self->facts_known;
-        self->facts_known = true;
-        if (!self->resources_ready || (self->derived && !self->fits))
-            tnd_host_fail_here(self, TND_OUTCOME_UNUSABLE,
-                               tnd_diagnostics_sentence(self->diagnostics));
-    } else if (tnd_guarded_call_hangs(self->call, self->plan->hung_after_ns, tnd_clock_now(),
+    if (tnd_guarded_call_done(start->call)) {
+        end_trial(self, start);
+    } else if (tnd_guarded_call_hangs(start->call, self->plan->hung_after_ns, tnd_clock_now(),
                                       self->diagnostics)) {
-        self->call_hangs = true;
+        start->call_hangs = true;
         tnd_host_fail_here(self, TND_OUTCOME_UNUSABLE, tnd_diagnostics_sentence(self->diagnostics));
     }
 }
@@ -83,26 +153,26 @@ static bool same_text(tnd_buffer_t *a, tnd_buffer_t *b)
 }
 
 /*  Reports progress of opening the data to the leader, at intervals. */
-static void say_opening(tnd_host_t *self)
+static void say_opening(tnd_host_t *self, struct tnd_host_start *start)
 {
     uint64_t now = tnd_clock_now();
-    if (self->call == NULL || self->facts_known || self->call_hangs || self->resources.count == 0 ||
-        (self->opening_said && now < self->opening_due_ns) ||
-        (!tnd_host_leads(self) && !self->leader_up))
+    if (!start->barriers.reads || start->barriers.opened || start->call == NULL ||
+        start->call_hangs || (start->opening_said && now < start->opening_due_ns) ||
+        !tnd_host_reaches_leader(self))
         return;
-    uint64_t reports = tnd_guarded_call_reports(self->call);
+    uint64_t reports = tnd_guarded_call_reports(start->call);
     tnd_text_payload_writer_t writer;
     tnd_text_payload_begin(&writer);
-    tnd_guarded_call_write(self->call, writer.stream);
+    tnd_guarded_call_write(start->call, writer.stream);
     tnd_buffer_t *note = tnd_text_payload_end(&writer);
-    self->opening_due_ns = now + report_every_ns;
-    if (!self->opening_said || reports != self->opening_reports ||
-        !same_text(note, self->opening_note))
+    start->opening_due_ns = now + report_every_ns;
+    if (!start->opening_said || reports != start->opening_reports ||
+        !same_text(note, start->opening_note))
         tnd_host_tell_leader(self, TND_MSG_OPENING, reports, tnd_buffer_hold(note));
-    self->opening_said = true;
-    self->opening_reports = reports;
-    tnd_buffer_drop(&self->opening_note);
-    self->opening_note = note;
+    start->opening_said = true;
+    start->opening_reports = reports;
+    tnd_buffer_drop(&start->opening_note);
+    start->opening_note = note;
 }
 
 /*  The size of a message between hosts is limited. */
@@ -123,12 +193,6 @@ static void say_files(tnd_host_t *self)
 
 static void say_facts(tnd_host_t *self)
 {
-    if (!self->facts_known || !self->resources_ready)
-        return;
-    if (self->resources.count == 0 || self->facts_said ||
-        (!tnd_host_leads(self) && !self->leader_up))
-        return;
-    self->facts_said = true;
     say_files(self);
     tnd_text_payload_writer_t writer;
     tnd_text_payload_begin(&writer);
@@ -237,48 +301,42 @@ static void fail_by(tnd_host_t *self, const tnd_actor_t *actor)
                        self->text);
 }
 
-/*  Whether all actors here have reached `phase`.  A failed actor ends the run. */
-static bool all_in(tnd_host_t *self, tnd_actor_phase_t phase)
+/*  What all actors here have reached.  A failed actor ends the run. */
+static tnd_actor_phase_t least_phase(tnd_host_t *self)
 {
-    bool all = true;
+    tnd_actor_phase_t least = TND_ACTOR_RUNNING;
     for (uint32_t i = 0; i < self->plan->instance_count; i++) {
         if (self->actors[i] == NULL)
             continue;
         tnd_actor_phase_t is = tnd_actor_phase(self->actors[i]);
         if (is == TND_ACTOR_FAILED)
             fail_by(self, self->actors[i]);
-        all = all && is >= phase;
+        least = is < least ? is : least;
     }
-    return all;
+    return least;
 }
 
-/*  After the data here is known: a host that joins late receives the stream at once. */
-static void begin_stream(tnd_host_t *self)
+static void check_streams(tnd_host_t *self)
 {
     tnd_error_t error;
-    if (self->derived && !self->made && self->failed_ns == 0) {
-        self->made = true;
-        make_actors(self);
-    }
-    if (self->stream_note == NULL || !self->facts_known || self->call != NULL || self->made ||
-        self->failed_ns != 0)
-        return;
-    tnd_status_t status = take_stream(self, self->stream_note, &error);
-    tnd_buffer_drop(&self->stream_note);
-    if (status != TND_OK) {
+    tnd_status_t status = take_stream(self, self->start->streams, &error);
+    tnd_buffer_drop(&self->start->streams);
+    if (status != TND_OK)
         tnd_host_fail_here(self, TND_OUTCOME_UNUSABLE, error.text);
-        return;
-    }
-    if (tnd_guarded_call_begin(&self->call, try_streams, wake, self, &error) != TND_OK)
+    else if (tnd_guarded_call_begin(&self->start->call, try_streams, wake, self, &error) != TND_OK)
         tnd_host_fail_here(self, TND_OUTCOME_FAILED, error.text);
+}
+
+void tnd_host_take_stream(tnd_host_t *self, tnd_buffer_t *note)
+{
+    if (!tnd_barriers_stream(&self->start->barriers))
+        return;
+    tnd_buffer_drop(&self->start->streams);
+    self->start->streams = tnd_buffer_hold(note);
 }
 
 static void say_endpoints(tnd_host_t *self)
 {
-    if (!self->made || self->endpoints_said || !all_in(self, TND_ACTOR_BOUND) ||
-        (!tnd_host_leads(self) && !self->leader_up))
-        return;
-    self->endpoints_said = true;
     tnd_text_payload_writer_t writer;
     tnd_text_payload_begin(&writer);
     for (uint32_t i = 0; i < self->plan->instance_count; i++) {
@@ -330,25 +388,17 @@ static void read_table(tnd_host_t *self, tnd_buffer_t *note)
 
 void tnd_host_take_table(tnd_host_t *self, tnd_buffer_t *note)
 {
-    if (!self->made)
+    tnd_table_use_t use = tnd_barriers_table(&self->start->barriers);
+    if (use == TND_TABLE_IGNORED)
         return;
     read_table(self, note);
     for (uint32_t i = 0; i < self->plan->instance_count; i++)
-        if (self->actors[i] != NULL) {
-            if (self->gone)
-                tnd_actor_look(self->actors[i]);
-            else
-                tnd_actor_go(self->actors[i]);
-        }
-    self->gone = true;
+        if (self->actors[i] != NULL)
+            (use == TND_TABLE_GO ? tnd_actor_go : tnd_actor_look)(self->actors[i]);
 }
 
 static void say_ready(tnd_host_t *self)
 {
-    if (!self->gone || self->ready_said || !all_in(self, TND_ACTOR_RUNNING) ||
-        (!tnd_host_leads(self) && !self->leader_up))
-        return;
-    self->ready_said = true;
     tnd_host_tell_leader(self, TND_MSG_READY, 0, NULL);
     if (self->unseen[0] != '\0')
         tnd_host_tell_leader(self, TND_MSG_LOG, TND_LOG_WARNING,
@@ -377,7 +427,7 @@ static tnd_buffer_t *finish_note(const tnd_host_t *self)
 /*  Asks the leader for the end that the user or a program wants. */
 static void ask_end(tnd_host_t *self)
 {
-    bool reachable = tnd_host_leads(self) || self->leader_up;
+    bool reachable = tnd_host_reaches_leader(self);
     if (reachable && !self->drain_asked && atomic_load(&self->drain)) {
         self->drain_asked = true;
         tnd_host_tell_leader(self, TND_MSG_ASK, 0, NULL);
@@ -388,17 +438,51 @@ static void ask_end(tnd_host_t *self)
     }
 }
 
+static void perform(tnd_host_t *self, tnd_barriers_step_t step)
+{
+    switch (step) {
+    case TND_BARRIERS_WAIT:
+        break;
+    case TND_BARRIERS_FACTS:
+        say_facts(self);
+        break;
+    case TND_BARRIERS_CHECK:
+        check_streams(self);
+        break;
+    case TND_BARRIERS_MAKE:
+        make_actors(self);
+        break;
+    case TND_BARRIERS_ENDPOINTS:
+        say_endpoints(self);
+        break;
+    case TND_BARRIERS_READY:
+        say_ready(self);
+        break;
+    }
+}
+
+/*  Passes the barriers that it can pass now. */
+static void pass_barriers(tnd_host_t *self, tnd_barriers_t *barriers)
+{
+    tnd_barriers_step_t step = TND_BARRIERS_MAKE;
+    while (self->failed_ns == 0 && step != TND_BARRIERS_WAIT) {
+        /* One that was noticed has failed. */
+        bool looks = tnd_barriers_await_actors(barriers) || atomic_exchange(&self->noticed, false);
+        tnd_actor_phase_t phase = looks ? least_phase(self) : TND_ACTOR_STARTING;
+        tnd_barriers_facts_t facts = {.bound = phase >= TND_ACTOR_BOUND,
+                                      .run = phase >= TND_ACTOR_RUNNING,
+                                      .reaches = tnd_host_reaches_leader(self)};
+        step = tnd_barriers_next(barriers, &facts);
+        perform(self, step);
+    }
+}
+
 void tnd_host_make_progress(tnd_host_t *self)
 {
     watch_trial(self);
-    say_opening(self);
-    say_facts(self);
-    begin_stream(self);
+    say_opening(self, self->start);
     tnd_host_raise(self);
-    say_endpoints(self);
-    say_ready(self);
-    if (self->ready_said && atomic_exchange(&self->noticed, false))
-        (void)all_in(self, TND_ACTOR_RUNNING);
+    pass_barriers(self, &self->start->barriers);
     ask_end(self);
     if (atomic_load(&self->drain) && !tnd_host_leads(self) && !self->leader_came)
         tnd_host_settle(self, TND_OUTCOME_DRAINED, "");

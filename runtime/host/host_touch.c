@@ -46,7 +46,7 @@ uint64_t tnd_host_touch(tnd_host_t *self, uint64_t now)
     while (tnd_touch_socket_next(self->touches, now, &client, &touch)) {
         char line[TND_TOUCH_LINE];
         tnd_touch_write(&touch, line);
-        if (tnd_host_leads(self) || self->leader_up)
+        if (tnd_host_reaches_leader(self))
             tnd_host_tell_leader(self, TND_MSG_TOUCH, client, tnd_text_payload_of("%s", line));
         else
             tnd_touch_socket_answer(self->touches, client, false,
@@ -59,7 +59,7 @@ bool tnd_host_fits(void *context, const tnd_plan_t *plan, uint32_t *workers_p, t
 {
     tnd_host_t *self = context;
     const tnd_review_t *review = self->config.review;
-    if (!self->derived)
+    if (!tnd_host_knows_streams(self))
         return tnd_fail(why, "its data is not open yet: ask again later"), false;
     tnd_arena_t *arena = tnd_arena_new();
     tnd_diagnostics_t *found = tnd_diagnostics_new(arena);
@@ -118,7 +118,7 @@ static void take_option(tnd_host_t *self, const char *line)
     tnd_plan_t *changed = tnd_changed_plan_new(now, i, &change);
     tnd_changed_plan_free(self->changed_plan);
     self->changed_plan = changed;
-    if (self->made)
+    if (tnd_host_has_actors(self))
         tnd_host_record_memory(self);
 }
 

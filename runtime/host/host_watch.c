@@ -79,17 +79,13 @@ bool tnd_host_join_abandoned(tnd_host_t *self)
 
 /* --- what hangs ------------------------------------------------------------------------------- */
 
-static bool reaches_leader(const tnd_host_t *self)
-{
-    return tnd_host_leads(self) || self->leader_up;
-}
-
 /*  Whether work that began at `since` hangs, which the leader can be told.  0: there is none. */
 static bool hangs(const tnd_host_t *self, tnd_hang_watch_t *watch, uint64_t since, pid_t thread,
                   uint64_t now)
 {
     tnd_thread_progress_t progress = {0};
-    if (!tnd_hang_watch_look(watch, since, self->plan->hung_after_ns, now) || !reaches_leader(self))
+    if (!tnd_hang_watch_look(watch, since, self->plan->hung_after_ns, now) ||
+        !tnd_host_reaches_leader(self))
         return false;
     if (thread != NO_THREAD)
         tnd_thread_state_progress(thread, &progress);
@@ -261,7 +257,7 @@ static void perform(tnd_host_t *self, uint32_t instance, tnd_replacement_step_t 
         make_next(self, instance);
         break;
     case TND_REPLACEMENT_GO:
-        self->endpoints_said = false;
+        tnd_host_move_actor(self);
         tnd_actor_go(self->actors[instance]);
         break;
     case TND_REPLACEMENT_REPORT:
@@ -293,7 +289,7 @@ void tnd_host_raise(tnd_host_t *self)
                          tnd_actor_join(self->actors[i], 0),
                 .bound = phase == TND_ACTOR_BOUND,
                 .runs = phase == TND_ACTOR_RUNNING,
-                .reaches = reaches_leader(self),
+                .reaches = tnd_host_reaches_leader(self),
             };
             step = tnd_replacement_next(replacement, &facts, tnd_clock_now());
             perform(self, i, step);

@@ -124,6 +124,7 @@ tnd_leader_t *tnd_leader_new(const tnd_host_config_t *config, const tnd_leader_o
         tnd_allocate_zeroed(self->plan->instance_count, sizeof *self->model_reported);
     for (uint32_t c = 0; c < self->plan->chain_count; c++)
         make_chain(self, c);
+    tnd_leader_begin_start(self);
     open_writer(self);
     open_session(self, 0, now);
     return self;
@@ -151,6 +152,7 @@ void tnd_leader_destroy(tnd_leader_t **self_p)
     free(self->chains);
     free(self->memories);
     free(self->hosts);
+    free(self->start.hosts);
     free(self->host_names);
     free(self->host_flags);
     free(self);
@@ -299,10 +301,9 @@ static void take_down(tnd_leader_t *self, uint32_t host, const tnd_msg_t *msg, u
     uint64_t outcome = msg->note.number;
     if (outcome <= TND_OUTCOME_NONE || outcome > TND_OUTCOME_MAX)
         outcome = TND_OUTCOME_FAILED;
-    /* A host that joined later and cannot take part does not end the run. */
-    bool stays_out =
-        outcome == TND_OUTCOME_LOST || outcome == TND_OUTCOME_UNUSABLE || !self->hosts[host].ready;
-    if (self->hosts[host].late && stays_out) {
+    bool unfit = outcome == TND_OUTCOME_LOST || outcome == TND_OUTCOME_UNUSABLE;
+    if (tnd_run_start_spares(&self->start, host, unfit)) {
+        tnd_run_start_lose(&self->start, host);
         tnd_leader_core_host_lost(tnd_leader_session(self), host, why != NULL ? why : "it failed",
                                   now);
         if (!tnd_leader_core_needs(tnd_leader_session(self), host)) {

@@ -12,38 +12,40 @@ static const uint64_t reserved_ns = 10000000000;
 /*  How often the state of the process of an absent host is read. */
 static const uint64_t fate_every_ns = 100000000;
 
-/*  Reports a host and its actors to the session of the running chain. */
-static void enter_host(tnd_leader_t *self, uint32_t host, uint64_t now)
+/*  Reports a host, and perhaps its actors, to the session of the running chain. */
+static void count_host(tnd_leader_t *self, uint32_t host, tnd_count_t count, uint64_t now)
 {
-    chain_t *chain = &self->chains[self->chain];
+    const chain_t *chain = &self->chains[self->chain];
+    if (count == TND_COUNT_NOT)
+        return;
     tnd_leader_core_host_up(chain->session, host, now);
-    for (uint32_t m = 0; m < chain->member_count; m++)
+    for (uint32_t m = 0; m < chain->member_count && count == TND_COUNT_ACTORS; m++)
         if (chain->members[m].host == host)
             tnd_leader_core_actor_up(chain->session, chain->members[m].id, now);
+    if (!self->start.hosts[host].ready)
+        return;
     tnd_leader_core_go(chain->session);
     tnd_leader_tell_changes(self, host);
 }
 
 void tnd_leader_begin_chain(tnd_leader_t *self, uint64_t now)
 {
+    tnd_leader_core_t *session = tnd_leader_session(self);
+    tnd_run_start_next_chain(&self->start);
     for (uint32_t h = 0; h < self->plan->host_count; h++)
-        if (self->hosts[h].ready && self->hosts[h].presence.up)
-            enter_host(self, h, now);
+        if (self->hosts[h].presence.up)
+            count_host(self, h, tnd_run_start_enter(&self->start, h), now);
     /* The next chain does not wait for hosts that were lost and are not needed. */
-    tnd_leader_core_t *session = self->chains[self->chain].session;
     for (uint32_t h = 0; h < self->plan->host_count; h++)
         if (self->hosts[h].presence.up)
             tnd_leader_enter_opening(self, h, now);
-    for (uint32_t h = 0; h < self->plan->host_count; h++)
-        if (!self->hosts[h].presence.up && !tnd_leader_core_needs(session, h))
+        else if (!tnd_leader_core_needs(session, h))
             tnd_leader_core_host_left(session, h, now);
 }
 
 void tnd_leader_take_ready(tnd_leader_t *self, uint32_t host, uint64_t now)
 {
-    if (!self->hosts[host].ready)
-        enter_host(self, host, now);
-    self->hosts[host].ready = true;
+    count_host(self, host, tnd_run_start_ready(&self->start, host), now);
 }
 
 /*  Of a process of this machine it is known which signal killed it. */
@@ -80,8 +82,7 @@ static void note_restart(tnd_leader_t *self, uint32_t host, uint64_t now)
 static void begin_life(tnd_leader_t *self, uint32_t host)
 {
     member_host_t *member = &self->hosts[host];
-    member->late = self->tabled;
-    member->facts_said = member->ready = false;
+    tnd_run_start_process(&self->start, host);
     member->reports = 0;
     member->process = (tnd_process_t){0};
     member->why[0] = '\0';
@@ -91,10 +92,10 @@ static void begin_life(tnd_leader_t *self, uint32_t host)
 void tnd_leader_host_up(tnd_leader_t *self, uint32_t host, tnd_life_t life, uint64_t now)
 {
     member_host_t *member = &self->hosts[host];
-    bool counts = self->tabled && !self->ended;
+    bool counts = self->start.begun && !self->ended;
     tnd_host_entry_t entry = tnd_host_presence_up(&member->presence, life, counts, now);
     tnd_leader_inform(self, "host %s is connected", self->plan->hosts[host].name);
-    if (entry == TND_HOST_JOINS && self->tabled)
+    if (entry == TND_HOST_JOINS && self->start.begun)
         tnd_leader_inform(self, "host %s joins the run", self->plan->hosts[host].name);
     if (entry == TND_HOST_REPLACES && counts)
         note_restart(self, host, now);
@@ -104,14 +105,7 @@ void tnd_leader_host_up(tnd_leader_t *self, uint32_t host, tnd_life_t life, uint
         tnd_leader_tell_outcome(self, host);
         return;
     }
-    if (self->stream_note != NULL && (member->facts_said || !tnd_leader_has_data(self, host)))
-        tnd_leader_tell(self, host, TND_MSG_STREAM, self->stream_note);
-    if (self->tabled && member->endpoints != NULL)
-        tnd_leader_tell_table(self, host);
-    if (member->ready)
-        enter_host(self, host, now);
-    else if (!self->tabled)
-        tnd_leader_core_host_up(tnd_leader_session(self), host, now);
+    count_host(self, host, tnd_leader_greet(self, host), now);
     tnd_leader_enter_opening(self, host, now);
 }
 
@@ -131,7 +125,7 @@ void tnd_leader_host_away(tnd_leader_t *self, uint32_t host, tnd_loss_t loss, co
 /*  Whether the run ends once that host is lost. */
 static bool ends_with(const tnd_leader_t *self, uint32_t host)
 {
-    return (!self->tabled && self->plan->hosts[host].restart == TND_RESTART_NEVER) ||
+    return tnd_run_start_ends_with(&self->start, host) ||
            tnd_leader_core_ends_with(tnd_leader_session(self), host);
 }
 
@@ -154,8 +148,9 @@ static void lose_host(tnd_leader_t *self, uint32_t host, uint64_t now)
     const tnd_plan_host_t *plan = &self->plan->hosts[host];
     char text[700];
     tnd_host_presence_lose(&member->presence, now);
+    tnd_run_start_lose(&self->start, host);
     tnd_leader_show_opening(self, host, NULL);
-    if (!self->tabled && plan->restart == TND_RESTART_NEVER) {
+    if (tnd_run_start_ends_with(&self->start, host)) {
         snprintf(text, sizeof text, "host %s is lost (%s); no step was committed", plan->name,
                  member->why);
         tnd_leader_end(self, TND_OUTCOME_LOST, text);
@@ -193,6 +188,7 @@ void tnd_leader_take_leave(tnd_leader_t *self, uint32_t host, uint64_t now)
     tnd_leader_inform(self, "host %s leaves the run", self->plan->hosts[host].name);
     tnd_leader_core_host_left(tnd_leader_session(self), host, now);
     tnd_host_presence_leave(&self->hosts[host].presence);
+    tnd_run_start_lose(&self->start, host);
 }
 
 uint32_t tnd_leader_free_host(tnd_leader_t *self, const char *pool, uint64_t now, char *why,
@@ -248,8 +244,7 @@ void tnd_leader_refused(tnd_leader_t *self, uint32_t host, const tnd_arrival_t *
         snprintf(text + used, sizeof text - (size_t)used, " (%" PRIu64 " more like it before)",
                  more);
     /* Before the start the run needs this host; later it has another process of it. */
-    bool needed =
-        self->hosts[host].presence.life == 0 && !self->tabled && !self->plan->hosts[host].spare;
+    bool needed = self->hosts[host].presence.life == 0 && tnd_run_start_awaits(&self->start, host);
     if (needed && !refused->is_foreign)
         tnd_leader_end(self, TND_OUTCOME_LOST, text);
     else if (logs)

@@ -7,6 +7,7 @@
 #define TND_RUNTIME_HOST_LEADER_INTERNAL_H
 
 #include "runtime/core/host/presence.h"
+#include "runtime/core/host/run_start.h"
 #include "runtime/checkpoint/checkpoint_writer.h"
 #include "runtime/host/leader.h"
 #include "runtime/core/session/refusal_log.h"
@@ -74,8 +75,6 @@ typedef struct {
 
 typedef struct {
     tnd_host_presence_t presence;
-    bool facts_said, ready;
-    bool late;             /* it joined a running run */
     uint64_t reports;      /* of progress of opening its data */
     char opens[320];       /* what it opens, for messages */
     tnd_process_t process; /* as reported with its endpoints */
@@ -93,7 +92,7 @@ struct tnd_leader {
     uint32_t chain; /* the running one */
     member_host_t *hosts;
     tnd_buffer_t *stream_note;
-    bool tabled; /* all hosts were connected once and know all endpoints */
+    tnd_run_start_t start;
     const char **host_names;
     uint8_t *host_flags;
     void **memories;
@@ -155,7 +154,10 @@ void tnd_leader_record_hosts(const tnd_leader_t *self, uint64_t now);
 /* --- leader_start.c --------------------------------------------------------------------------- */
 
 void tnd_leader_tell(tnd_leader_t *self, uint32_t host, tnd_msg_kind_t kind, tnd_buffer_t *note);
-bool tnd_leader_has_data(const tnd_leader_t *self, uint32_t host);
+/*  Sets what the plan says about the start. */
+void tnd_leader_begin_start(tnd_leader_t *self);
+/*  A host is connected: tells it what it may have missed.  Returns how it is counted. */
+tnd_count_t tnd_leader_greet(tnd_leader_t *self, uint32_t host);
 void tnd_leader_take_opening(tnd_leader_t *self, uint32_t host, const tnd_msg_t *msg, uint64_t now);
 /*  Shows how far a host is with opening data; NULL: it has opened all, or is lost. */
 void tnd_leader_show_opening(const tnd_leader_t *self, uint32_t host,
@@ -164,7 +166,6 @@ void tnd_leader_show_opening(const tnd_leader_t *self, uint32_t host,
 void tnd_leader_enter_opening(tnd_leader_t *self, uint32_t host, uint64_t now);
 void tnd_leader_take_facts(tnd_leader_t *self, uint32_t host, tnd_buffer_t *note, uint64_t now);
 void tnd_leader_take_endpoints(tnd_leader_t *self, uint32_t host, tnd_buffer_t *note);
-void tnd_leader_tell_table(tnd_leader_t *self, uint32_t host);
 
 /* --- leader_notes.c --------------------------------------------------------------------------- */
 

@@ -1,10 +1,14 @@
-/*  runtime/host/leader_start.c - facts, stream and endpoints, until all hosts can begin. */
+/*  runtime/host/leader_start.c - facts, stream and endpoints, until all hosts can begin.
+ *
+ *  What comes when is decided by runtime/core/host/run_start.h. */
 #include "runtime/host/leader_internal.h"
 
 #include <assert.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "runtime/base/allocation.h"
 
 void tnd_leader_tell(tnd_leader_t *self, uint32_t host, tnd_msg_kind_t kind, tnd_buffer_t *note)
 {
@@ -13,21 +17,35 @@ void tnd_leader_tell(tnd_leader_t *self, uint32_t host, tnd_msg_kind_t kind, tnd
     self->output.send(self->output.context, &msg, TND_CARRY_BUFFER);
 }
 
-static void tell_all(tnd_leader_t *self, tnd_msg_kind_t kind, tnd_buffer_t *note)
+static void tell(tnd_leader_t *self, tnd_audience_t audience, uint32_t host, tnd_msg_kind_t kind,
+                 tnd_buffer_t *note)
 {
     for (uint32_t h = 0; h < self->plan->host_count; h++)
-        if (self->hosts[h].presence.up)
+        if (audience == TND_AUDIENCE_HOST
+                ? h == host
+                : audience == TND_AUDIENCE_ALL && self->hosts[h].presence.up)
             tnd_leader_tell(self, h, kind, note);
 }
 
 /*  Whether a host has readers, and so has facts to report. */
-bool tnd_leader_has_data(const tnd_leader_t *self, uint32_t host)
+static bool has_readers(const tnd_plan_t *plan, uint32_t host)
 {
-    for (uint32_t i = 0; i < self->plan->instance_count; i++)
-        if (self->plan->instances[i].host == host &&
-            self->plan->instances[i].kind->role == TND_ROLE_READER)
+    for (uint32_t i = 0; i < plan->instance_count; i++)
+        if (plan->instances[i].host == host && plan->instances[i].kind->role == TND_ROLE_READER)
             return true;
     return false;
+}
+
+void tnd_leader_begin_start(tnd_leader_t *self)
+{
+    const tnd_plan_t *plan = self->plan;
+    self->start.host_count = plan->host_count;
+    self->start.hosts = tnd_allocate_zeroed(plan->host_count, sizeof *self->start.hosts);
+    for (uint32_t h = 0; h < plan->host_count; h++)
+        self->start.hosts[h] =
+            (tnd_run_start_host_t){.reads = has_readers(plan, h),
+                                   .spare = plan->hosts[h].spare,
+                                   .final = plan->hosts[h].restart == TND_RESTART_NEVER};
 }
 
 /*  What hosts with feeders need to resume. */
@@ -76,13 +94,9 @@ static void take_files(tnd_leader_t *self, tnd_buffer_t *note)
         }
 }
 
-static void publish_stream(tnd_leader_t *self)
+/*  All data is known: writes what the streams are.  Returns false if the run ends. */
+static bool settle_streams(tnd_leader_t *self)
 {
-    if (self->stream_note != NULL)
-        return;
-    for (uint32_t h = 0; h < self->plan->host_count; h++)
-        if (tnd_leader_has_data(self, h) && !self->hosts[h].facts_said)
-            return;
     for (uint32_t c = 0; c < self->plan->chain_count; c++) {
         uint32_t lane;
         tnd_error_t error;
@@ -90,17 +104,17 @@ static void publish_stream(tnd_leader_t *self)
             continue;
         (void)tnd_fail(&error, "no host reported the files of lane %" PRIu32, lane);
         tnd_leader_end(self, TND_OUTCOME_UNUSABLE, error.text);
-        return;
+        return false;
     }
     tnd_text_payload_writer_t writer;
     if (!data_fit(self))
-        return;
+        return false;
     tnd_text_payload_begin(&writer);
     write_resume(self, writer.stream);
     for (uint32_t c = 0; c < self->plan->chain_count; c++)
         tnd_stream_write(&self->chains[c].facts, writer.stream);
     self->stream_note = tnd_text_payload_end(&writer);
-    tell_all(self, TND_MSG_STREAM, self->stream_note);
+    return true;
 }
 
 /*  A host reports only the lanes that it reads. */
@@ -124,7 +138,7 @@ static tnd_status_t check_lanes(const tnd_leader_t *self, uint32_t host, const t
 void tnd_leader_enter_opening(tnd_leader_t *self, uint32_t host, uint64_t now)
 {
     const member_host_t *member = &self->hosts[host];
-    if (tnd_leader_has_data(self, host) && !member->facts_said)
+    if (tnd_run_start_is_opening(&self->start, host))
         tnd_leader_core_host_opening(tnd_leader_session(self), host, member->reports,
                                      member->reports > 0 ? member->opens : "its data", now);
 }
@@ -141,7 +155,7 @@ void tnd_leader_show_opening(const tnd_leader_t *self, uint32_t host,
 void tnd_leader_take_opening(tnd_leader_t *self, uint32_t host, const tnd_msg_t *msg, uint64_t now)
 {
     member_host_t *member = &self->hosts[host];
-    if (self->ended || member->facts_said || !tnd_leader_has_data(self, host))
+    if (self->ended || !tnd_run_start_is_opening(&self->start, host))
         return;
     member->reports = msg->note.number;
     tnd_text_payload_reader_t reader;
@@ -168,11 +182,13 @@ void tnd_leader_take_facts(tnd_leader_t *self, uint32_t host, tnd_buffer_t *note
     tnd_error_t error;
     tnd_stream_t said = {.chain = TND_ENDLESS};
     tnd_text_payload_reader_t reader;
+    if (self->ended)
+        return;
     tnd_text_payload_read(&reader, note);
     const char *line = tnd_text_payload_line(&reader);
     if (line != NULL && tnd_data_table_is_line(line)) {
         /* A host that joins late does not change the data table of checkpoints. */
-        if (self->stream_note == NULL)
+        if (!self->start.opened)
             take_files(self, note);
         return;
     }
@@ -201,13 +217,11 @@ void tnd_leader_take_facts(tnd_leader_t *self, uint32_t host, tnd_buffer_t *note
             return;
         }
     }
-    self->hosts[host].facts_said = true;
     tnd_leader_show_opening(self, host, NULL);
     tnd_leader_core_host_opened(tnd_leader_session(self), host, now);
-    if (self->stream_note != NULL)
-        tnd_leader_tell(self, host, TND_MSG_STREAM, self->stream_note);
-    else
-        publish_stream(self);
+    tnd_audience_t audience = tnd_run_start_open(&self->start, host);
+    if (audience != TND_AUDIENCE_ALL || settle_streams(self))
+        tell(self, audience, host, TND_MSG_STREAM, self->stream_note);
 }
 
 /*  A host reports endpoints only of its own actors. */
@@ -236,23 +250,21 @@ static tnd_buffer_t *table_of(const tnd_leader_t *self)
     return tnd_text_payload_end(&writer);
 }
 
-void tnd_leader_tell_table(tnd_leader_t *self, uint32_t host)
+static void tell_table(tnd_leader_t *self, tnd_audience_t audience, uint32_t host)
 {
     tnd_buffer_t *note = table_of(self);
-    tnd_leader_tell(self, host, TND_MSG_TABLE, note);
+    tell(self, audience, host, TND_MSG_TABLE, note);
     tnd_buffer_drop(&note);
 }
 
-/*  Sent once all endpoints are known, and after each change. */
-static void publish_table(tnd_leader_t *self)
+tnd_count_t tnd_leader_greet(tnd_leader_t *self, uint32_t host)
 {
-    for (uint32_t h = 0; h < self->plan->host_count && !self->tabled; h++)
-        if (self->hosts[h].endpoints == NULL && !self->plan->hosts[h].spare)
-            return;
-    self->tabled = true;
-    tnd_buffer_t *note = table_of(self);
-    tell_all(self, TND_MSG_TABLE, note);
-    tnd_buffer_drop(&note);
+    tnd_greeting_t greeting = tnd_run_start_greet(&self->start, host);
+    if (greeting.streams)
+        tnd_leader_tell(self, host, TND_MSG_STREAM, self->stream_note);
+    if (greeting.table)
+        tell_table(self, TND_AUDIENCE_HOST, host);
+    return greeting.count;
 }
 
 static bool same_text(tnd_buffer_t *a, tnd_buffer_t *b)
@@ -264,13 +276,16 @@ static bool same_text(tnd_buffer_t *a, tnd_buffer_t *b)
 void tnd_leader_take_endpoints(tnd_leader_t *self, uint32_t host, tnd_buffer_t *note)
 {
     member_host_t *member = &self->hosts[host];
-    if (note == NULL || (self->tabled && same_text(member->endpoints, note)))
+    if (note == NULL)
         return;
+    bool moved = !same_text(member->endpoints, note);
     tnd_buffer_drop(&member->endpoints);
     member->endpoints = tnd_buffer_hold(note);
     tnd_text_payload_reader_t reader;
     tnd_text_payload_read(&reader, note);
     for (const char *line; (line = tnd_text_payload_line(&reader)) != NULL;)
         (void)tnd_process_read(&member->process, line);
-    publish_table(self);
+    tnd_audience_t audience = tnd_run_start_listen(&self->start, host, moved);
+    if (audience != TND_AUDIENCE_NONE)
+        tell_table(self, audience, host);
 }
