@@ -83,6 +83,7 @@
     X(HANG_REPORTED_ONCE, "a hang is forgotten if its report to the leader is lost")               \
     X(LIFE_NOT_RAISED, "an actor that was made again is never told to run")                        \
     X(HOST_COUNTED_TWICE, "a process that returns by another connection counts as another one")    \
+    X(ACTORS_COUNTED_TWICE, "the actors of a host that returns count as new ones")                 \
     X(TABLE_OVERTAKES, "an announcement of endpoints that comes before the actors are made "       \
                        "counts")
 

@@ -146,12 +146,6 @@ static void watch_trial(tnd_host_t *self)
     }
 }
 
-static bool same_text(tnd_buffer_t *a, tnd_buffer_t *b)
-{
-    return b != NULL && tnd_buffer_size(a) == tnd_buffer_size(b) &&
-           memcmp(tnd_buffer_data(a), tnd_buffer_data(b), tnd_buffer_size(a)) == 0;
-}
-
 /*  Reports progress of opening the data to the leader, at intervals. */
 static void say_opening(tnd_host_t *self, struct tnd_host_start *start)
 {
@@ -167,7 +161,7 @@ static void say_opening(tnd_host_t *self, struct tnd_host_start *start)
     tnd_buffer_t *note = tnd_text_payload_end(&writer);
     start->opening_due_ns = now + report_every_ns;
     if (!start->opening_said || reports != start->opening_reports ||
-        !same_text(note, start->opening_note))
+        !tnd_text_payload_is_same(note, start->opening_note))
         tnd_host_tell_leader(self, TND_MSG_OPENING, reports, tnd_buffer_hold(note));
     start->opening_said = true;
     start->opening_reports = reports;
@@ -438,32 +432,14 @@ static void ask_end(tnd_host_t *self)
     }
 }
 
-static void perform(tnd_host_t *self, tnd_barriers_step_t step)
-{
-    switch (step) {
-    case TND_BARRIERS_WAIT:
-        break;
-    case TND_BARRIERS_FACTS:
-        say_facts(self);
-        break;
-    case TND_BARRIERS_CHECK:
-        check_streams(self);
-        break;
-    case TND_BARRIERS_MAKE:
-        make_actors(self);
-        break;
-    case TND_BARRIERS_ENDPOINTS:
-        say_endpoints(self);
-        break;
-    case TND_BARRIERS_READY:
-        say_ready(self);
-        break;
-    }
-}
-
 /*  Passes the barriers that it can pass now. */
 static void pass_barriers(tnd_host_t *self, tnd_barriers_t *barriers)
 {
+    static void (*const perform[])(tnd_host_t *) = {[TND_BARRIERS_FACTS] = say_facts,
+                                                    [TND_BARRIERS_CHECK] = check_streams,
+                                                    [TND_BARRIERS_MAKE] = make_actors,
+                                                    [TND_BARRIERS_ENDPOINTS] = say_endpoints,
+                                                    [TND_BARRIERS_READY] = say_ready};
     tnd_barriers_step_t step = TND_BARRIERS_MAKE;
     while (self->failed_ns == 0 && step != TND_BARRIERS_WAIT) {
         /* One that was noticed has failed. */
@@ -473,7 +449,8 @@ static void pass_barriers(tnd_host_t *self, tnd_barriers_t *barriers)
                                       .run = phase >= TND_ACTOR_RUNNING,
                                       .reaches = tnd_host_reaches_leader(self)};
         step = tnd_barriers_next(barriers, &facts);
-        perform(self, step);
+        if (step != TND_BARRIERS_WAIT)
+            perform[step](self);
     }
 }
 

@@ -267,18 +267,12 @@ tnd_count_t tnd_leader_greet(tnd_leader_t *self, uint32_t host)
     return greeting.count;
 }
 
-static bool same_text(tnd_buffer_t *a, tnd_buffer_t *b)
-{
-    return a != NULL && tnd_buffer_size(a) == tnd_buffer_size(b) &&
-           memcmp(tnd_buffer_data(a), tnd_buffer_data(b), tnd_buffer_size(a)) == 0;
-}
-
 void tnd_leader_take_endpoints(tnd_leader_t *self, uint32_t host, tnd_buffer_t *note)
 {
     member_host_t *member = &self->hosts[host];
     if (note == NULL)
         return;
-    bool moved = !same_text(member->endpoints, note);
+    bool moved = !tnd_text_payload_is_same(member->endpoints, note);
     tnd_buffer_drop(&member->endpoints);
     member->endpoints = tnd_buffer_hold(note);
     tnd_text_payload_reader_t reader;

@@ -37,6 +37,12 @@ tnd_buffer_t *tnd_text_payload_of(const char *format, ...)
     return tnd_text_payload_end(&writer);
 }
 
+bool tnd_text_payload_is_same(tnd_buffer_t *a, tnd_buffer_t *b)
+{
+    return a != NULL && b != NULL && tnd_buffer_size(a) == tnd_buffer_size(b) &&
+           memcmp(tnd_buffer_data(a), tnd_buffer_data(b), tnd_buffer_size(a)) == 0;
+}
+
 void tnd_text_payload_read(tnd_text_payload_reader_t *self, tnd_buffer_t *note)
 {
     self->at = note != NULL ? tnd_buffer_data(note) : "";

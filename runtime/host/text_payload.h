@@ -25,6 +25,9 @@ tnd_buffer_t *tnd_text_payload_end(tnd_text_payload_writer_t *self);
 /*  Formats one text as a payload. */
 tnd_buffer_t *tnd_text_payload_of(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/*  Whether two payloads are equal; NULL equals none. */
+bool tnd_text_payload_is_same(tnd_buffer_t *a, tnd_buffer_t *b);
+
 enum { TND_TEXT_PAYLOAD_LINE = 1024 };
 
 typedef struct {

@@ -110,9 +110,7 @@ static void drain_inbox(sim_t *self, uint32_t id)
 
 void sim_actor_started(sim_t *self, uint32_t id)
 {
-    if (tnd_replacement_is_watched(&self->actors[id].replacement))
-        sim_tell_actor(self, id);
-    else
+    if (!tnd_replacement_is_watched(&self->actors[id].replacement))
         sim_life_follow(self, id);
     drain_inbox(self, id);
 }
@@ -192,8 +190,7 @@ void sim_actor_born(sim_t *self, uint32_t id)
         return;
     actor->alive = true;
     actor->busy = false;
-    actor->started = !self->plan.ports;
-    actor->moved = false;
+    actor->started = actor->moved = false;
     memset(actor->places, 0, sizeof actor->places);
     actor->life = ++self->lives;
     actor->born_at = self->now;

@@ -63,7 +63,7 @@ static void begin(sim_t *self)
     self->now = 0;
     self->lives = 0;
     self->over = self->write_fails = self->closing = self->closed = self->follows = false;
-    self->last_death = self->stream_known = self->paused = false;
+    self->last_death = self->paused = false;
     self->unwritten = 0;
     memset(self->model_said, 0, sizeof self->model_said);
     self->chain = 0;
@@ -78,7 +78,6 @@ static void begin(sim_t *self)
     self->device_luck = sim_random(plan->seed, 1500 + plan->session);
     sim_agenda_clear(&self->agenda);
     memset(self->actors, 0, sizeof self->actors);
-    memset(self->known_actor, 0, sizeof self->known_actor);
     memset(self->link_of, 0, sizeof self->link_of);
     for (uint32_t h = 0; h < SIM_HOSTS; h++) {
         sim_host_t *host = &self->hosts[h];
@@ -92,10 +91,13 @@ static void begin(sim_t *self)
     sim_validator_plan(self);
     sim_links_plan(self);
     sim_endpoints_plan(self);
+    sim_start_plan(self);
     for (uint32_t h = 1; h < plan->hosts; h++)
         sim_link_birth(self, self->hosts[h].control, 1, false);
 
     sim_leader_start(self);
+    (void)tnd_host_presence_up(&self->hosts[0].presence, 1, false, sim_clock(self, 0));
+    sim_start_enter(self, 0, true);
     for (uint32_t h = 0; h < plan->hosts; h++)
         sim_agenda_put(&self->agenda, h == 0 ? 0 : sim_below(&self->chance, 5000000), SIM_AT_BOOT,
                        h, 0, 0);
@@ -120,10 +122,8 @@ static void begin_next(sim_t *self)
     self->follows = self->closing = self->closed = false;
     memset(self->model_said, 0, sizeof self->model_said);
     self->chain = 1;
-    for (uint32_t id = 0; id < plan->member_count; id++) {
+    for (uint32_t id = 0; id < plan->member_count; id++)
         sim_actor_dies(self, id);
-        self->known_actor[id] = 0;
-    }
     for (uint32_t id = 0; id < plan->member_count; id++) {
         sim_actor_t *actor = &self->actors[id];
         sim_actor_t next = {.role = actor->role, .host = actor->host, .inbox = SIM_NONE};
@@ -131,34 +131,13 @@ static void begin_next(sim_t *self)
         next.link_count = actor->link_count;
         *actor = next;
     }
-    for (uint32_t h = 0; h < plan->hosts; h++)
-        self->hosts[h].generation = 0;
     tnd_cursor_start(&self->from, plan->lanes);
     self->booked = 0;
     self->progress_at = self->now;
     sim_leader_start(self);
-    for (uint32_t id = 0; id < plan->member_count; id++)
-        if (sim_opening_ready(self, self->actors[id].host))
-            sim_actor_born(self, id);
-    if (self->plan.ports)
-        sim_endpoints_begin_next(self);
-    for (uint32_t h = 0; h < plan->hosts; h++) {
-        bool up = h == 0 || self->links[self->hosts[h].control].end[1].state == TND_END_OPEN;
-        if (!up && !tnd_leader_core_needs(self->session, h))
-            tnd_leader_core_host_left(self->session, h, sim_clock(self, 0));
-        if (!up)
-            continue;
-        if (h > 0 && !sim_opening_enters(self, h))
-            continue;
-        if (h > 0)
-            tnd_leader_core_host_up(self->session, h, sim_clock(self, 0));
-        for (uint32_t id = 0; id < plan->member_count; id++)
-            if (self->actors[id].host == h && sim_opening_ready(self, h)) {
-                tnd_life_t life = self->actors[id].alive ? self->actors[id].life : ++self->lives;
-                self->known_actor[id] = life;
-                tnd_leader_core_actor_up(self->session, id, sim_clock(self, 0));
-            }
-    }
+    for (uint32_t h = 0; h < plan->hosts; h++)
+        sim_start_again(self, h);
+    sim_start_next_chain(self);
     sim_faults_plan(self);
     sim_touches_plan(self);
     sim_leader_run(self);
@@ -184,7 +163,7 @@ static void run_session(sim_t *self)
         return;
     }
     if (state == TND_LEADER_CORE_FAILED &&
-        sim_opening_failed(self, tnd_leader_core_why(self->session)))
+        sim_start_failed(self, tnd_leader_core_why(self->session)))
         return;
     if (state == TND_LEADER_CORE_FAILED && sim_finish_failed(self))
         return;

@@ -14,9 +14,11 @@
 #include "runtime/core/cache.h"
 #include "runtime/core/checkpoint.h"
 #include "runtime/core/device/device_slots.h"
+#include "runtime/core/host/barriers.h"
 #include "runtime/core/host/hang_watch.h"
 #include "runtime/core/host/presence.h"
 #include "runtime/core/host/replacement.h"
+#include "runtime/core/host/run_start.h"
 #include "runtime/core/reader.h"
 #include "runtime/core/feeder.h"
 #include "runtime/core/protocol/link_end.h"
@@ -25,17 +27,9 @@
 #include "tests/sim/agenda.h"
 #include "tests/sim/reference.h"
 
-/*  Messages between a host and its leader in addition to those of messages.def. */
-enum {
-    SIM_MSG_ACTOR = TND_MSG_KINDS,
-    SIM_MSG_RESTART,
-    SIM_MSG_TABLE, /* leader -> hosts: the generation of the run, and where all listen (or NULL) */
-    SIM_MSG_ENDPOINTS, /* host -> leader: where its actors listen */
-    SIM_MSG_FINISH,    /* host -> leader: its program has ended its loop after so many steps */
-    SIM_MSG_OPENING,   /* host -> leader: it opens its data, and how often it reported progress */
-    SIM_MSG_OPENED,    /* host -> leader: it has opened them */
-    SIM_MSG_STREAM     /* leader -> hosts: all have */
-};
+/*  In addition to those of messages.def, host -> leader: its program has ended its loop after so many
+ *  steps. */
+enum { SIM_MSG_FINISH = TND_MSG_KINDS };
 
 enum { SIM_SCAN_NS = 100 * 1000 * 1000 }; /* between two checks of everything */
 /*  Of an actor: longer than the longest work that ends. */
@@ -224,6 +218,8 @@ typedef struct {
     uint64_t long_ns;            /* the next work takes so much longer */
     uint64_t due_ns;             /* of its next deadline event */
     tnd_replacement_t replacement;
+    tnd_life_t asked_life; /* that a user wants replaced, and since when; 0: none */
+    uint64_t asked_at;
     tnd_hang_watch_t watch;
     uint64_t work_since, work_stopped; /* in true time; what its host had been stopped by then */
     uint32_t work_stops;               /* and how often */
@@ -281,10 +277,10 @@ typedef struct {
     tnd_absence_t leader_absence;    /* from its control, as this process knows it */
     uint64_t leader_lost_at;         /* in true time */
     uint32_t given_up_net, lost_net; /* last control: silent for it, lost by the leader */
-    bool opened, told, stalls;       /* its data; what all have found; it never opens them */
+    tnd_barriers_t barriers;
+    bool stalls; /* it never opens its data */
     uint64_t open_until, reports;
     /* what the leader knows */
-    bool found; /* it has opened its data */
     uint64_t reported;
     tnd_host_presence_t presence;
     uint64_t last_local; /* control within the host stays in order */
@@ -359,11 +355,11 @@ struct sim {
     tnd_bounds_t bounds;
     /* the leader */
     tnd_leader_core_t *session;
-    tnd_life_t known_actor[SIM_ACTORS]; /* lives that the leader knows; 0: down */
+    tnd_run_start_t start;
+    tnd_run_start_host_t start_hosts[SIM_HOSTS];
     sim_place_t table[SIM_ACTORS][SIM_PORTS];
-    bool announced[SIM_HOSTS], tabled; /* hosts that reported where they listen; all have */
-    bool stream_known;                 /* all hosts have opened their data */
-    sim_random_t order_luck;           /* the order in which actors of a process bind */
+    uint32_t endpoints;      /* used so far, where none is used twice */
+    sim_random_t order_luck; /* the order in which actors of a process bind */
     bool leader_dead, feeder_dead, rogue_found, over;
     bool model_said[SIM_ACTORS]; /* MODEL of each feeder */
     bool closed;                 /* checkpoints know the end of the chain */
@@ -453,8 +449,6 @@ void sim_link_arrive(sim_t *self, uint32_t packet);
 void sim_link_heard(sim_t *self, uint32_t packet);
 void sim_link_notice(sim_t *self, uint32_t link, uint32_t side, uint32_t net);
 void sim_link_tick(sim_t *self, uint32_t link, uint32_t side);
-/*  Tells all peers that the actor listens. */
-void sim_link_connect_now(sim_t *self, uint32_t actor);
 void sim_links_tick(sim_t *self, uint32_t actor);
 /*  Checks that an end that was given up learns it. */
 void sim_links_check(sim_t *self);
@@ -470,36 +464,39 @@ void sim_link_lie(sim_t *self, uint32_t link, const tnd_msg_t *hello, bool is_fo
 void sim_link_squat(sim_t *self, uint32_t link);
 /*  A message arrives at a wrong listener. */
 void sim_link_stray(sim_t *self, uint32_t packet);
-/*  endpoints.c, if the plan has fixed ports: the owner of an endpoint (or SIM_NONE); new actors of a
- *  host bind; the host reports where; the leader receives that, tells all (NULL: not yet), and forgets
- *  it with a process; a host is told; an actor that was away looks; a second chain begins. */
+/*  endpoints.c: the owner of an endpoint (or SIM_NONE); new actors of a host bind; where they listen
+ *  (SIM_NONE: all, as the leader knows); the leader receives that (returns whether it is news), and
+ *  forgets it with a process; a host is told (`go`: its actors may run); an actor may run; one that was
+ *  away looks. */
 void sim_endpoints_plan(sim_t *self);
 uint32_t sim_endpoint_owner(const sim_t *self, uint32_t endpoint, uint32_t *port);
 void sim_endpoints_bind(sim_t *self, uint32_t host);
-void sim_endpoints_say(sim_t *self, uint32_t host);
-void sim_endpoints_heard(sim_t *self, uint32_t host, const sim_table_t *said);
-void *sim_endpoints_told(sim_t *self);
+sim_table_t *sim_endpoints_of(sim_t *self, uint32_t host);
+bool sim_endpoints_heard(sim_t *self, uint32_t host, const sim_table_t *said);
 void sim_endpoints_forget(sim_t *self, uint32_t host);
-void sim_endpoints_take(sim_t *self, uint32_t host, const sim_table_t *table);
+void sim_endpoints_take(sim_t *self, uint32_t host, const sim_table_t *table, bool go);
+void sim_endpoints_go(sim_t *self, uint32_t actor);
 void sim_endpoints_look(sim_t *self, uint32_t actor);
-void sim_endpoints_begin_next(sim_t *self);
-void sim_tell_table(sim_t *self, uint32_t host);
-/*  opening.c, if the plan opens data: whether a host has some, and whether its actors may start; its
- *  process starts; some time passes; it is told what all have found; the leader has a report, or is
- *  connected to a host (a new process) and may enter it; a host repeats its report; whether the
- *  reason of a failure names a host that stalls. */
-bool sim_opening_has_data(const sim_t *self, uint32_t host);
-bool sim_opening_ready(const sim_t *self, uint32_t host);
-void sim_opening_boot(sim_t *self, uint32_t host);
-void sim_opening_step(sim_t *self, uint32_t host, uint32_t boot);
-void sim_opening_told(sim_t *self, uint32_t host);
-void sim_opening_heard(sim_t *self, uint32_t host, const tnd_msg_t *msg);
-bool sim_opening_entered(sim_t *self, uint32_t host, bool begins);
-bool sim_opening_enters(sim_t *self, uint32_t host);
-void sim_opening_repeat(sim_t *self, uint32_t host);
-bool sim_opening_failed(const sim_t *self, const char *why);
-/*  Its host reports to the leader whether the actor runs. */
-void sim_tell_actor(sim_t *self, uint32_t actor);
+/*  start.c, a host: its process starts; some time of opening its data passes; it is connected to the
+ *  leader; an actor listens elsewhere; something about its actors has changed; it is told; the next
+ *  chain begins. */
+void sim_start_boot(sim_t *self, uint32_t host);
+void sim_start_open(sim_t *self, uint32_t host, uint32_t boot);
+void sim_start_greet(sim_t *self, uint32_t host);
+void sim_start_move(sim_t *self, uint32_t host);
+void sim_start_follow(sim_t *self, uint32_t host);
+void sim_start_told(sim_t *self, uint32_t host, const tnd_msg_t *msg);
+void sim_start_again(sim_t *self, uint32_t host);
+/*  A host tells the leader something about itself or an actor. */
+void sim_tell_leader(sim_t *self, uint32_t host, tnd_msg_kind_t kind, uint64_t number,
+                     void *payload);
+/*  The leader: a run begins; a host is connected (a new process); the next chain begins; a host has
+ *  said something; whether the reason of a failure names a host that stalls. */
+void sim_start_plan(sim_t *self);
+void sim_start_enter(sim_t *self, uint32_t host, bool begins);
+void sim_start_next_chain(sim_t *self);
+void sim_leader_heard(sim_t *self, uint32_t host, const tnd_msg_t *msg);
+bool sim_start_failed(const sim_t *self, const char *why);
 /*  actors.c */
 /*  Whether the actor reads no messages now: it is inside a hook, or does not run yet. */
 static inline bool sim_actor_away(const sim_actor_t *actor)
@@ -516,6 +513,8 @@ void sim_life_follow(sim_t *self, uint32_t actor);
 bool sim_life_stops(const sim_actor_t *actor);
 void sim_lives_tick(sim_t *self, uint32_t host);
 void sim_lives_forget(sim_t *self, uint32_t host);
+/*  Whether a host can tell its leader something. */
+bool sim_reaches(const sim_t *self, uint32_t host);
 void sim_actor_born(sim_t *self, uint32_t actor);
 void sim_actor_dies(sim_t *self, uint32_t actor);
 /*  The actor dies, and its host notices. */
@@ -588,8 +587,6 @@ void sim_process_boot(sim_t *self, uint32_t host);
 void sim_process_look_after(sim_t *self, uint32_t host);
 /*  Whether its process may die: it has no feeder and is not the leader's. */
 bool sim_process_is_soft(const sim_t *self, uint32_t host);
-/*  The actors of a host start. */
-void sim_process_actors(sim_t *self, uint32_t host);
 void sim_process_resume(sim_t *self, uint32_t host, uint32_t boots);
 /*  Keeps an event of a process that is paused. */
 void sim_process_freeze(sim_host_t *host, const sim_event_t *event);
@@ -604,12 +601,10 @@ void sim_forward(sim_t *self, uint32_t host, const tnd_msg_t *msg);
 void sim_deliver(sim_t *self, uint32_t host, const tnd_msg_t *msg);
 void sim_deliver_unread(sim_t *self, uint32_t host);
 void sim_forget_unread(sim_t *self, uint32_t host);
-/*  leader.c: a chain starts with its machine; the machine's effects are performed; a host reports
- *  that an actor runs or not; hosts that were away for too long are lost; the stream is over, and
- *  last messages or files may be due. */
+/*  leader.c: a chain starts with its machine; the machine's effects are performed; hosts that were away
+ *  for too long are lost; the stream is over, and last messages or files may be due. */
 void sim_leader_start(sim_t *self);
 void sim_leader_run(sim_t *self);
-void sim_leader_actor(sim_t *self, const tnd_msg_t *msg);
 void sim_leader_lose(sim_t *self);
 void sim_leader_finish(sim_t *self);
 
@@ -667,6 +662,8 @@ void sim_drain(sim_t *self);
 void sim_touches_plan(sim_t *self);
 void sim_touch(sim_t *self);
 void sim_touches_check(sim_t *self);
+/*  A host is lost, and with it what was asked of its actors. */
+void sim_touches_forget(sim_t *self, uint32_t host);
 /*  How many workers a reader, or a cache, may give blocks to. */
 uint32_t sim_awake(sim_t *self);
 /*  Whether a HELLO of that host may still be on a path whose length is hidden. */

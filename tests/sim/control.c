@@ -4,8 +4,10 @@
 /*  A message that is on its way when another chain begins is for actors that have ended. */
 bool sim_packet_is_late(const sim_t *self, const sim_packet_t *packet)
 {
-    bool opening = (int)packet->msg.kind >= SIM_MSG_OPENING;
-    return packet->chain != self->chain && packet->msg.kind > TND_MSG_PONG && !opening;
+    tnd_msg_kind_t kind = packet->msg.kind;
+    bool starts = kind == TND_MSG_OPENING || kind == TND_MSG_FACTS || kind == TND_MSG_STREAM ||
+                  kind == TND_MSG_READY;
+    return packet->chain != self->chain && kind > TND_MSG_PONG && !starts;
 }
 
 static void deliver_to(sim_t *self, uint32_t actor, const tnd_msg_t *msg)
@@ -15,14 +17,6 @@ static void deliver_to(sim_t *self, uint32_t actor, const tnd_msg_t *msg)
     packet->msg = *msg;
     packet->link = SIM_NONE;
     sim_actor_receive(self, actor, index);
-}
-
-static void take_table(sim_t *self, uint32_t h, const tnd_msg_t *msg)
-{
-    if (msg->generation > self->hosts[h].generation)
-        self->hosts[h].generation = msg->generation;
-    if (msg->note.payload != NULL)
-        sim_endpoints_take(self, h, msg->note.payload);
 }
 
 static void pass_on(sim_t *self, uint32_t host, const tnd_msg_t *msg)
@@ -45,13 +39,11 @@ static void pass_on(sim_t *self, uint32_t host, const tnd_msg_t *msg)
 
 static void deliver(sim_t *self, uint32_t host, const tnd_msg_t *msg)
 {
-    if ((int)msg->kind == SIM_MSG_TABLE)
-        take_table(self, host, msg);
-    else if ((int)msg->kind == SIM_MSG_STREAM)
-        sim_opening_told(self, host);
-    else if ((int)msg->kind == SIM_MSG_RESTART) {
-        sim_life_ask(self, msg->to, msg->note.number == 1);
-    } else
+    if (msg->kind == TND_MSG_TABLE || msg->kind == TND_MSG_STREAM)
+        sim_start_told(self, host, msg);
+    else if (msg->kind == TND_MSG_RESTART)
+        sim_life_ask(self, (uint32_t)msg->note.number, msg->note.payload != NULL);
+    else
         pass_on(self, host, msg);
 }
 
@@ -147,14 +139,10 @@ void sim_route(sim_t *self, uint32_t origin, const tnd_msg_t *msg)
     if (msg->to == TND_LEADER) {
         if (msg->kind == TND_MSG_LAST)
             sim_fault_moment(self);
-        if ((int)msg->kind == SIM_MSG_ACTOR) {
-            sim_leader_actor(self, msg);
-        } else if ((int)msg->kind == SIM_MSG_OPENING || (int)msg->kind == SIM_MSG_OPENED) {
-            sim_opening_heard(self, origin, msg);
+        if (msg->from >= SIM_HOST_ID) {
+            sim_leader_heard(self, origin, msg);
         } else if ((int)msg->kind == SIM_MSG_FINISH) {
             sim_finish_heard(self, origin, msg);
-        } else if ((int)msg->kind == SIM_MSG_ENDPOINTS) {
-            sim_endpoints_heard(self, origin, msg->note.payload);
         } else if (msg->kind == TND_MSG_MODEL) {
             self->model_said[msg->from] = true;
             if (self->checkpoint != NULL && msg->note.payload != NULL)
@@ -177,27 +165,6 @@ void sim_route(sim_t *self, uint32_t origin, const tnd_msg_t *msg)
     for (uint32_t h = 0; h < self->plan.hosts; h++)
         if (h != origin || h == 0)
             sim_forward(self, h, msg);
-}
-
-void sim_tell_actor(sim_t *self, uint32_t id)
-{
-    const sim_actor_t *actor = &self->actors[id];
-    tnd_msg_t msg = {.from = id, .to = TND_LEADER};
-    msg.kind = (tnd_msg_kind_t)SIM_MSG_ACTOR;
-    msg.hello.life = actor->alive ? actor->life : 0;
-    sim_control(self, actor->host, &msg);
-}
-
-/*  Messages that it should have received while it was away are lost, and no rewind may follow. */
-void sim_tell_table(sim_t *self, uint32_t host)
-{
-    tnd_msg_t msg = {.from = TND_LEADER, .to = SIM_HOST_ID + host};
-    msg.kind = (tnd_msg_kind_t)SIM_MSG_TABLE;
-    msg.generation = tnd_leader_core_generation(self->session);
-    msg.note.payload = self->plan.ports ? sim_endpoints_told(self) : NULL;
-    sim_random_t chance = self->chance; /* the runs of kept seeds stay the same */
-    sim_link_send(self, self->hosts[host].control, 1, &msg);
-    self->chance = chance;
 }
 
 void sim_host_message(sim_t *self, uint32_t link, uint32_t side, tnd_msg_t *msg)

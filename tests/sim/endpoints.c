@@ -1,10 +1,9 @@
-/*  tests/sim/endpoints.c - where actors listen: fixed ports, announcements, and which actor is reached.
+/*  tests/sim/endpoints.c - where actors listen, as announced, and which actor is reached.
  *
- *  A host has a few ports.  A binding actor takes the lowest that is free, and the actors of a
- *  process bind in any order, so that after a restart an endpoint may belong to another actor, or
- *  to another port of the same one.  Hosts say to the leader where their actors listen, and the
- *  leader tells all hosts.  An actor runs once its host knows that; what came before waits to be
- *  read. */
+ *  In some runs a host has a few ports.  A binding actor takes the lowest that is free, and the actors
+ *  of a process bind in any order, so that after a restart an endpoint may belong to another actor, or
+ *  to another port of the same one.  In the others no port is used twice.  An actor runs once its host
+ *  knows where all listen; what came before waits to be read. */
 #include <string.h>
 
 #include "tests/sim/cluster.h"
@@ -23,8 +22,7 @@ static uint32_t bound_ports(const sim_actor_t *actor)
 void sim_endpoints_plan(sim_t *self)
 {
     memset(self->table, 0, sizeof self->table);
-    memset(self->announced, 0, sizeof self->announced);
-    self->tabled = false;
+    self->endpoints = 0;
     self->order_luck = sim_random(self->plan.seed, USE_ORDER + self->plan.session);
     for (uint32_t i = 0; i < self->link_count; i++) {
         sim_link_t *link = &self->links[i];
@@ -49,7 +47,9 @@ static void bind(sim_t *self, uint32_t id)
 {
     sim_actor_t *actor = &self->actors[id];
     for (uint32_t port = 0; port < bound_ports(actor); port++) {
-        uint32_t endpoint = 1 + actor->host * PORTS_OF_A_HOST, unused;
+        uint32_t endpoint =
+            self->plan.ports ? 1 + actor->host * PORTS_OF_A_HOST : ++self->endpoints;
+        uint32_t unused;
         actor->places[port].endpoint = 0;
         while (sim_endpoint_owner(self, endpoint, &unused) != SIM_NONE)
             endpoint++;
@@ -81,7 +81,7 @@ static void dial(sim_t *self, uint32_t id)
 {
     const sim_actor_t *actor = &self->actors[id];
     const sim_table_t *table = self->hosts[actor->host].table;
-    for (uint32_t i = 0; i < actor->link_count && self->actors[id].alive; i++) {
+    for (uint32_t i = 0; i < actor->link_count && actor->alive && table != NULL; i++) {
         sim_link_t *link = &self->links[actor->links[i]];
         if (link->actor[0] != id)
             continue;
@@ -95,21 +95,26 @@ static void dial(sim_t *self, uint32_t id)
     }
 }
 
-void sim_endpoints_take(sim_t *self, uint32_t host, const sim_table_t *table)
+void sim_endpoints_go(sim_t *self, uint32_t id)
+{
+    self->actors[id].started = true;
+    dial(self, id);
+    sim_actor_started(self, id);
+}
+
+void sim_endpoints_take(sim_t *self, uint32_t host, const sim_table_t *table, bool go)
 {
     self->hosts[host].table = table;
     for (uint32_t id = 0; id < self->plan.member_count; id++) {
         sim_actor_t *actor = &self->actors[id];
         if (actor->host != host || !actor->alive)
             continue;
-        bool first = !actor->started;
-        actor->started = true;
-        if (!sim_actor_away(actor))
+        if (go)
+            sim_endpoints_go(self, id);
+        else if (!sim_actor_away(actor))
             dial(self, id);
         else
             actor->moved = true;
-        if (first)
-            sim_actor_started(self, id);
     }
 }
 
@@ -120,7 +125,7 @@ void sim_endpoints_look(sim_t *self, uint32_t id)
     self->actors[id].moved = false;
 }
 
-static sim_table_t *copy(sim_t *self, uint32_t host)
+sim_table_t *sim_endpoints_of(sim_t *self, uint32_t host)
 {
     sim_table_t *table = sim_store_take(&self->store, sizeof *table);
     memset(table, 0, sizeof *table);
@@ -132,57 +137,21 @@ static sim_table_t *copy(sim_t *self, uint32_t host)
     return table;
 }
 
-void sim_endpoints_say(sim_t *self, uint32_t host)
-{
-    tnd_msg_t msg = {.from = SIM_HOST_ID + host, .to = TND_LEADER};
-    msg.kind = (tnd_msg_kind_t)SIM_MSG_ENDPOINTS;
-    msg.note.payload = copy(self, host);
-    sim_control(self, host, &msg);
-}
-
-void *sim_endpoints_told(sim_t *self)
-{
-    return self->tabled ? copy(self, SIM_NONE) : NULL;
-}
-
 void sim_endpoints_forget(sim_t *self, uint32_t host)
 {
     for (uint32_t id = 0; id < self->plan.member_count; id++)
         if (self->actors[id].host == host)
             memset(self->table[id], 0, sizeof self->table[id]);
-    self->announced[host] = false;
 }
 
-void sim_endpoints_heard(sim_t *self, uint32_t host, const sim_table_t *said)
+bool sim_endpoints_heard(sim_t *self, uint32_t host, const sim_table_t *said)
 {
-    for (uint32_t id = 0; id < self->plan.member_count; id++)
-        if (self->actors[id].host == host)
-            memcpy(self->table[id], said->places[id], sizeof self->table[id]);
-    self->announced[host] = true;
-    bool all = true;
-    for (uint32_t h = 0; h < self->plan.hosts; h++)
-        all = all && self->announced[h];
-    self->tabled = self->tabled || all;
-    for (uint32_t h = 1; h < self->plan.hosts && self->tabled; h++)
-        sim_tell_table(self, h);
-    if (self->tabled)
-        sim_endpoints_take(self, 0, copy(self, SIM_NONE));
-}
-
-void sim_endpoints_begin_next(sim_t *self)
-{
-    for (uint32_t h = 0; h < self->plan.hosts; h++)
-        if (self->hosts[h].alive)
-            sim_endpoints_bind(self, h);
-    for (uint32_t id = 0; id < self->plan.member_count; id++)
-        memcpy(self->table[id], self->actors[id].places, sizeof self->table[id]);
-    self->tabled = true;
-    const sim_table_t *table = copy(self, SIM_NONE);
-    for (uint32_t id = 0; id < self->plan.member_count; id++)
-        self->actors[id].started = self->actors[id].moved = true;
-    for (uint32_t h = 0; h < self->plan.hosts; h++)
-        self->hosts[h].table = table;
-    for (uint32_t id = 0; id < self->plan.member_count; id++)
-        if (self->actors[id].alive)
-            sim_endpoints_look(self, id);
+    bool moved = false;
+    for (uint32_t id = 0; id < self->plan.member_count; id++) {
+        if (self->actors[id].host != host)
+            continue;
+        moved = moved || memcmp(self->table[id], said->places[id], sizeof self->table[id]) != 0;
+        memcpy(self->table[id], said->places[id], sizeof self->table[id]);
+    }
+    return moved;
 }

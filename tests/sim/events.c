@@ -165,8 +165,7 @@ void sim_happen(sim_t *self, const sim_event_t *event)
     case SIM_AT_BORN:
         if (!actor->alive && self->hosts[actor->host].boot == event->b) {
             sim_actor_born(self, event->a);
-            if (self->plan.ports)
-                sim_endpoints_bind(self, actor->host);
+            sim_endpoints_bind(self, actor->host);
             sim_life_follow(self, event->a);
         }
         break;
@@ -201,7 +200,7 @@ void sim_happen(sim_t *self, const sim_event_t *event)
         sim_touch(self);
         break;
     case SIM_AT_OPEN:
-        sim_opening_step(self, event->a, event->b);
+        sim_start_open(self, event->a, event->b);
         break;
     case SIM_AT_SCAN:
         scan(self);

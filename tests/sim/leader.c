@@ -27,31 +27,6 @@ void sim_leader_finish(sim_t *self)
     self->over = !self->follows;
 }
 
-void sim_leader_actor(sim_t *self, const tnd_msg_t *msg)
-{
-    uint32_t id = msg->from;
-    uint64_t now = sim_clock(self, 0);
-    tnd_life_t life = msg->hello.life;
-    if (life == self->known_actor[id] && life != 0)
-        return;
-    if (self->known_actor[id] != 0 || life == 0)
-        tnd_leader_core_actor_down(self->session, id, "it was killed", now);
-    if (life != 0) {
-        tnd_leader_core_actor_up(self->session, id, now);
-        if (!self->plan.ports)
-            sim_link_connect_now(self, id);
-    }
-    self->known_actor[id] = life;
-}
-
-/*  They are lost with their host until they are reported again. */
-static void forget_actors(sim_t *self, uint32_t h)
-{
-    for (uint32_t id = 0; id < self->plan.member_count; id++)
-        if (self->actors[id].host == h)
-            self->known_actor[id] = 0;
-}
-
 void sim_host_up(sim_t *self, uint32_t link, uint32_t side)
 {
     uint32_t h = self->links[link].host[0];
@@ -59,37 +34,25 @@ void sim_host_up(sim_t *self, uint32_t link, uint32_t side)
     uint64_t now = sim_clock(self, 0);
     if (side == 0) {
         tnd_absence_end(&host->leader_absence, sim_clock(self, h));
-        sim_opening_repeat(self, h);
+        sim_start_greet(self, h);
         sim_lives_forget(self, h);
         for (uint32_t id = 0; id < self->plan.member_count; id++)
             if (self->actors[id].host == h) {
-                if (self->actors[id].started)
-                    sim_tell_actor(self, id);
                 if (self->actors[id].over)
                     sim_feeder_model(self, id);
                 if (self->actors[id].role == TND_ROLE_FEEDER && self->actors[id].machine != NULL)
                     sim_finish_say(self, id, tnd_feeder_core_committed(self->actors[id].machine));
             }
-        if (self->plan.ports)
-            sim_endpoints_say(self, h);
         return;
     }
     tnd_life_t life = self->links[link].end[1].life;
-    bool first = host->presence.life == 0;
-    tnd_host_entry_t entry = tnd_host_presence_up(&host->presence, life, true, now);
-    bool begins = entry != TND_HOST_RETURNS;
+    tnd_host_entry_t entry = tnd_host_presence_up(&host->presence, life, self->start.begun, now);
     if (host->presence.restarts > host->boot)
         sim_violate(self, "host %s is counted as %u restarts, but its process has died %u times",
                     self->host_names[h], host->presence.restarts, host->boot);
-    if (entry == TND_HOST_REPLACES)
+    if (entry == TND_HOST_REPLACES && self->start.begun)
         tnd_leader_core_host_again(self->session, h, "its process died", now);
-    if (begins && !first) {
-        forget_actors(self, h);
-        sim_endpoints_forget(self, h);
-    }
-    sim_tell_table(self, h);
-    if (sim_opening_entered(self, h, begins))
-        tnd_leader_core_host_up(self->session, h, now);
+    sim_start_enter(self, h, entry != TND_HOST_RETURNS);
     sim_leader_run(self);
 }
 
@@ -135,14 +98,15 @@ static void session_effect(sim_t *self, tnd_effect_t *effect)
         self->write_fails = false;
         break;
     }
-    case TND_EFFECT_RESTART:
-        if (self->actors[effect->msg.to].host == 0) {
-            sim_life_ask(self, effect->msg.to, effect->msg.note.number == 1);
-        } else {
-            effect->msg.kind = (tnd_msg_kind_t)SIM_MSG_RESTART;
-            sim_forward(self, self->actors[effect->msg.to].host, &effect->msg);
-        }
+    case TND_EFFECT_RESTART: {
+        tnd_msg_t msg = {.kind = TND_MSG_RESTART, .from = TND_LEADER};
+        uint32_t h = self->actors[effect->msg.to].host;
+        msg.to = SIM_HOST_ID + h;
+        msg.note.number = effect->msg.to;
+        msg.note.payload = effect->msg.note.number == 1 ? self : NULL; /* a user asks for it */
+        sim_forward(self, h, &msg);
         break;
+    }
     case TND_EFFECT_OUTCOME:
         self->closing = tnd_leader_core_state(self->session) == TND_LEADER_CORE_DONE &&
                         tnd_leader_core_generation(self->session) > 0;
@@ -201,7 +165,8 @@ void sim_leader_lose(sim_t *self)
                         self->host_names[h]);
         tnd_host_presence_lose(&host->presence, now);
         tnd_leader_core_host_lost(self->session, h, "it is silent", now);
-        forget_actors(self, h);
+        tnd_run_start_lose(&self->start, h);
+        sim_touches_forget(self, h);
         sim_leader_run(self);
     }
 }
@@ -230,7 +195,6 @@ void sim_leader_start(sim_t *self)
     tnd_error_t error;
     if (self->paused && tnd_leader_core_pause(self->session, &error) != TND_OK)
         sim_violate(self, "the second chain cannot begin paused: %s", error.text);
-    tnd_leader_core_host_up(self->session, 0, sim_clock(self, 0));
     tnd_leader_core_go(self->session);
     for (uint32_t id = 0; id < plan->member_count; id++)
         self->actors[id].committed = self->from.step;

@@ -14,7 +14,7 @@ void sim_life_works(sim_t *self, sim_actor_t *actor)
     actor->work_stops = host->stops;
 }
 
-static bool reaches(const sim_t *self, uint32_t h)
+bool sim_reaches(const sim_t *self, uint32_t h)
 {
     return h == 0 || self->links[self->hosts[h].control].end[0].state == TND_END_OPEN;
 }
@@ -22,6 +22,7 @@ static bool reaches(const sim_t *self, uint32_t h)
 static void make(sim_t *self, uint32_t id)
 {
     self->actors[id].watch = (tnd_hang_watch_t){0};
+    self->actors[id].started = false;
     sim_agenda_put(&self->agenda, self->now + 100 * 1000, SIM_AT_BORN, id,
                    self->hosts[self->actors[id].host].boot, 0);
 }
@@ -44,11 +45,11 @@ static void perform(sim_t *self, uint32_t id, tnd_replacement_step_t step)
         make(self, id);
         break;
     case TND_REPLACEMENT_GO:
-        if (self->plan.ports)
-            sim_endpoints_say(self, actor->host);
+        sim_endpoints_go(self, id);
+        sim_start_move(self, actor->host);
         break;
     case TND_REPLACEMENT_REPORT:
-        sim_tell_actor(self, id);
+        sim_tell_leader(self, actor->host, TND_MSG_RESTARTED, id, NULL);
         break;
     }
 }
@@ -61,7 +62,7 @@ void sim_life_follow(sim_t *self, uint32_t id)
         tnd_replacement_facts_t facts = {.ended = !actor->alive,
                                          .bound = actor->alive,
                                          .runs = actor->alive && actor->started,
-                                         .reaches = reaches(self, actor->host)};
+                                         .reaches = sim_reaches(self, actor->host)};
         step = tnd_replacement_next(&actor->replacement, &facts, sim_clock(self, actor->host));
         perform(self, id, step);
     } while (step != TND_REPLACEMENT_WAIT);
@@ -78,10 +79,8 @@ void sim_life_ask(sim_t *self, uint32_t id, bool asked)
 
 static void report(sim_t *self, uint32_t id)
 {
-    tnd_msg_t msg = {.from = id, .to = TND_LEADER};
-    msg.kind = (tnd_msg_kind_t)SIM_MSG_ACTOR;
     tnd_replacement_reported(&self->actors[id].replacement);
-    sim_control(self, self->actors[id].host, &msg);
+    sim_tell_leader(self, self->actors[id].host, TND_MSG_HUNG, id, NULL);
 }
 
 void sim_actor_crash(sim_t *self, uint32_t id)
@@ -121,7 +120,7 @@ static void watch(sim_t *self, uint32_t id, sim_actor_t *actor)
     uint64_t since = actor->busy ? actor->work_since + self->hosts[actor->host].clock : 0;
     if (!tnd_hang_watch_look(&actor->watch, since, SIM_HUNG_AFTER_NS,
                              sim_clock(self, actor->host)) ||
-        !reaches(self, actor->host) ||
+        !sim_reaches(self, actor->host) ||
         !tnd_hang_watch_judge(&actor->watch, &nothing_read, SIM_HUNG_AFTER_NS))
         return;
     check_hang(self, id, actor);
@@ -146,4 +145,7 @@ void sim_lives_forget(sim_t *self, uint32_t h)
     for (uint32_t id = 0; id < self->plan.member_count; id++)
         if (self->actors[id].host == h && self->actors[id].alive)
             tnd_replacement_forget(&self->actors[id].replacement);
+        else if (self->actors[id].host == h &&
+                 self->actors[id].replacement.state == TND_REPLACEMENT_REPORTED)
+            report(self, id); /* it is noticed again */
 }

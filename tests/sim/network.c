@@ -294,7 +294,7 @@ static void open(sim_t *self, uint32_t index)
     const tnd_end_t *end = &link->end[0];
     uint32_t port, owner = link->actor[1];
     bool listens = is_alive(self, link, 1), meant = true;
-    if (self->plan.ports && owner != SIM_NONE) {
+    if (owner != SIM_NONE) {
         owner = sim_endpoint_owner(self, link->dialled.endpoint, &port);
         listens = owner != SIM_NONE;
         meant = listens && owner == link->actor[1] &&
@@ -403,7 +403,7 @@ void sim_link_tick(sim_t *self, uint32_t index, uint32_t side)
 {
     sim_link_t *link = &self->links[index];
     uint32_t peer = link->actor[1 - side];
-    if (self->plan.ports && side == 0 && peer != SIM_NONE && link->dialled.listener == 0)
+    if (side == 0 && peer != SIM_NONE && link->dialled.listener == 0)
         return; /* it is not known where */
     bool busy = peer != SIM_NONE && self->actors[peer].busy;
     uint64_t now = sim_clock(self, link->host[side]);
@@ -429,15 +429,6 @@ void sim_link_tick(sim_t *self, uint32_t index, uint32_t side)
     changed(self, index, side, change, TND_LOSS_SILENT);
     if (change == TND_END_LOST && !was_open && peer == SIM_NONE && side == 0)
         self->hosts[link->host[0]].given_up_net = 0; /* an attempt is given up without GOODBYE */
-}
-
-void sim_link_connect_now(sim_t *self, uint32_t actor)
-{
-    for (uint32_t i = 0; i < self->link_count; i++) {
-        sim_link_t *link = &self->links[i];
-        if (link->actor[1] == actor && is_alive(self, link, 0))
-            tnd_end_connect_now(&link->end[0], sim_clock(self, link->host[0]));
-    }
 }
 
 void sim_links_tick(sim_t *self, uint32_t id)

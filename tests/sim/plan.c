@@ -444,12 +444,12 @@ static void draw_opening(sim_plan_t *self)
 {
     sim_random_t random = sim_random(self->seed, USE_OPENING + 16 * (uint64_t)self->session);
     self->start_timeout_ns = 30000 * ms;
+    self->hung_after_ns = 3000 * ms;
     self->stalls = UINT32_MAX;
     self->opens = sim_hash(self->seed, USE_OPENING) % 100 < 12;
     if (!self->opens)
         return;
     self->start_timeout_ns = 10000 * ms;
-    self->hung_after_ns = 3000 * ms;
     self->report_ns = sim_between(&random, 50, 1500) * ms;
     for (uint32_t h = 0; h < self->hosts; h++) {
         self->open_ns[h] = sim_below(&random, sim_chance(&random, 40) ? 30000 : 100) * ms;

@@ -81,20 +81,6 @@ void sim_process_look_after(sim_t *self, uint32_t h)
     sim_agenda_put(&self->agenda, self->now + every, SIM_AT_PARENT, h, 0, 0);
 }
 
-void sim_process_actors(sim_t *self, uint32_t h)
-{
-    for (uint32_t id = 0; id < self->plan.member_count; id++)
-        if (self->actors[id].host == h) {
-            sim_actor_born(self, id);
-            if (h == 0 && !self->plan.ports)
-                sim_tell_actor(self, id);
-        }
-    if (self->plan.ports)
-        sim_endpoints_bind(self, h);
-    if (self->plan.ports && h == 0)
-        sim_endpoints_say(self, h);
-}
-
 void sim_process_boot(sim_t *self, uint32_t h)
 {
     sim_host_t *host = &self->hosts[h];
@@ -116,10 +102,7 @@ void sim_process_boot(sim_t *self, uint32_t h)
     if (h > 0)
         sim_link_birth(self, host->control, 0, false);
     host->table = NULL;
-    if (self->plan.opens)
-        sim_opening_boot(self, h);
-    else
-        sim_process_actors(self, h);
+    sim_start_boot(self, h);
     sim_agenda_put(&self->agenda, self->now + sim_below(&self->chance, 1000000), SIM_AT_TICK, h,
                    host->boot, 0);
 }

@@ -11,6 +11,9 @@ static const uint64_t ms = 1000 * 1000;
 /*  A pause this long after the last fault is complete. */
 static const uint64_t quiet_ns = 12ull * 1000 * 1000 * 1000;
 
+/*  A restart takes at most so long after the last fault. */
+static const uint64_t restart_ns = 2ull * 1000 * 1000 * 1000;
+
 void sim_touches_plan(sim_t *self)
 {
     const sim_plan_t *plan = &self->plan;
@@ -60,7 +63,11 @@ static void restart(sim_t *self)
             error.text);
     if (status == TND_OK && self->actors[id].role == TND_ROLE_FEEDER)
         sim_violate(self, "%s is restarted on request", sim_name(self, id));
-    if (sim_chance(&self->touch_luck, 40))
+    if (status == TND_OK) {
+        self->actors[id].asked_life = self->actors[id].life;
+        self->actors[id].asked_at = self->now;
+    }
+    for (uint32_t cuts = sim_below(&self->touch_luck, 4); cuts > 0; cuts--)
         sim_agenda_put(&self->agenda, self->now + sim_below(&self->touch_luck, 300 * 1000),
                        SIM_AT_EARLY, SIM_CUT_CONTROL, 0, 0);
 }
@@ -157,6 +164,25 @@ static void check_depth(sim_t *self)
                         self->depth);
 }
 
+/*  An actor that a user wants replaced is, also if a connection was cut. */
+static void check_restarts(sim_t *self)
+{
+    for (uint32_t id = 0; id < self->plan.member_count; id++) {
+        const sim_actor_t *actor = &self->actors[id];
+        uint64_t since = actor->asked_at > self->faults_end ? actor->asked_at : self->faults_end;
+        if (actor->alive && actor->life == actor->asked_life && self->now > since + restart_ns)
+            sim_violate(self, "%s is not replaced, although a user asks for it",
+                        sim_name(self, id));
+    }
+}
+
+void sim_touches_forget(sim_t *self, uint32_t host)
+{
+    for (uint32_t id = 0; id < self->plan.member_count; id++)
+        if (self->actors[id].host == host)
+            self->actors[id].asked_life = 0;
+}
+
 void sim_touches_check(sim_t *self)
 {
     uint64_t step;
@@ -165,6 +191,8 @@ void sim_touches_check(sim_t *self)
     if (!ends && paused != self->paused)
         sim_violate(self, "the run is %spaused, which the user did not ask for",
                     paused ? "" : "not ");
+    if (!ends)
+        check_restarts(self);
     if (!paused || self->leader_dead || self->feeder_dead)
         return;
     check_depth(self);

@@ -39,15 +39,8 @@ void sim_say_msg(sim_t *self, const tnd_msg_t *msg)
 {
     if (!self->trace)
         return;
-    const char *kind = (unsigned)msg->kind < TND_MSG_KINDS   ? tnd_msg_specs[msg->kind].name
-                       : (int)msg->kind == SIM_MSG_ACTOR     ? "ACTOR"
-                       : (int)msg->kind == SIM_MSG_TABLE     ? "TABLE"
-                       : (int)msg->kind == SIM_MSG_ENDPOINTS ? "ENDPOINTS"
-                       : (int)msg->kind == SIM_MSG_FINISH    ? "FINISH"
-                       : (int)msg->kind == SIM_MSG_OPENING   ? "OPENING"
-                       : (int)msg->kind == SIM_MSG_OPENED    ? "OPENED"
-                       : (int)msg->kind == SIM_MSG_STREAM    ? "STREAM"
-                                                             : "RESTART";
+    const char *kind =
+        (unsigned)msg->kind < TND_MSG_KINDS ? tnd_msg_specs[msg->kind].name : "FINISH";
     char more[96] = "";
     if (msg->kind == TND_MSG_BLOCK)
         (void)snprintf(more, sizeof more, " %u/%u/%llu+%u rows %u try %u%s", msg->block.lane,

@@ -59,9 +59,9 @@ typedef struct {
 void tnd_run_start_process(tnd_run_start_t *self, uint32_t host);
 /*  A host is connected, perhaps again. */
 tnd_greeting_t tnd_run_start_greet(tnd_run_start_t *self, uint32_t host);
-/*  A host has said what it has found in its data.  Returns whom to tell what the streams are. */
+/*  A host has said what it has found in its data.  Returns which hosts to tell what the streams are. */
 tnd_audience_t tnd_run_start_open(tnd_run_start_t *self, uint32_t host);
-/*  A host has said where its actors listen; `moved`: not what it said last.  Returns whom to tell. */
+/*  A host has said where its actors listen; `moved`: not what it said last.  Returns which hosts to tell. */
 tnd_audience_t tnd_run_start_listen(tnd_run_start_t *self, uint32_t host, bool moved);
 /*  A host has said that its actors run. */
 tnd_count_t tnd_run_start_ready(tnd_run_start_t *self, uint32_t host);
@@ -77,7 +77,7 @@ bool tnd_run_start_is_opening(const tnd_run_start_t *self, uint32_t host);
 bool tnd_run_start_awaits(const tnd_run_start_t *self, uint32_t host);
 /*  Whether the run ends before its begin if that host is lost. */
 bool tnd_run_start_ends_with(const tnd_run_start_t *self, uint32_t host);
-/*  Whether the run goes on without a host that has failed; `unfit`: because it cannot take part. */
+/*  Whether the run continues without a host that has failed; `unfit`: because it cannot take part. */
 bool tnd_run_start_spares(const tnd_run_start_t *self, uint32_t host, bool unfit);
 
 #endif

@@ -57,3 +57,19 @@ Test(text_payload, an_overlong_line_is_cut_and_the_next_one_found)
     cr_assert_str_eq(tnd_text_payload_line(&reader), "next");
     tnd_buffer_drop(&note);
 }
+
+Test(text_payload, two_are_the_same_if_all_bytes_are)
+{
+    tnd_buffer_t *a = tnd_text_payload_of("one\ntwo"), *b = tnd_text_payload_of("one\ntwo"),
+                 *longer = tnd_text_payload_of("one\ntwo\n"),
+                 *other = tnd_text_payload_of("one\nTwo");
+    cr_assert(tnd_text_payload_is_same(a, b));
+    cr_assert_not(tnd_text_payload_is_same(a, longer));
+    cr_assert_not(tnd_text_payload_is_same(a, other));
+    cr_assert_not(tnd_text_payload_is_same(a, NULL));
+    cr_assert_not(tnd_text_payload_is_same(NULL, NULL));
+    tnd_buffer_drop(&a);
+    tnd_buffer_drop(&b);
+    tnd_buffer_drop(&longer);
+    tnd_buffer_drop(&other);
+}
