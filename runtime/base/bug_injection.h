@@ -41,6 +41,7 @@
     X(ABSENCE_COUNTS, "the time that an actor was away counts as silence of its peers")            \
     X(LIAR_WHILE_AWAY, "an actor that was away distrusts a peer before the leader can confirm it") \
     X(LEADER_IN_A_HURRY, "a leader that was away gives lost hosts no more time")                   \
+    X(HOST_IN_A_HURRY, "a host that was away gives its leader, which is away, no more time")       \
     X(PARENT_IN_A_HURRY, "a parent that was away replaces processes that were away as long")       \
     X(LOST_IS_DEAD, "a process whose control connection was lost counts as dead after the grace")  \
     X(ENDED_IS_DEAD, "the end of a connection counts as a death that ends the run")                \

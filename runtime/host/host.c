@@ -176,8 +176,8 @@ void tnd_host_say_failure(tnd_host_t *self, uint64_t now)
 {
     if (self->failed_ns == 0 || self->failure_said)
         return;
-    if (!tnd_host_reaches_leader(self) &&
-        now < self->failed_ns + tnd_host_absence_limits(self->plan).grace_ns)
+    tnd_absence_limits_t limits = tnd_host_absence_limits(self->plan);
+    if (!tnd_leader_presence_hears(&self->leader_presence, &limits, self->failed_ns, now))
         return;
     self->failure_said = true;
     tnd_host_tell_leader(self, TND_MSG_DOWN, self->failed,
@@ -206,7 +206,7 @@ static void miss_leader(tnd_host_t *self)
         snprintf(other, sizeof other,
                  "; if it still runs, another process has taken the place of host %.40s",
                  self->plan->hosts[self->config.host].name);
-    if (self->leader_came)
+    if (self->leader_presence.came)
         snprintf(why, sizeof why, "host %s, which leads the run, is lost (%.200s)%s%s",
                  leader->name, self->leader_why, kept, other);
     else
@@ -220,14 +220,20 @@ static void miss_leader(tnd_host_t *self)
 
 static void take_leave(tnd_host_t *self)
 {
-    if (tnd_host_leads(self))
+    switch (tnd_leader_presence_leave(&self->leader_presence)) {
+    case TND_LEAVE_END_RUN:
         tnd_leader_fail(self->leader, TND_OUTCOME_STOPPED, "stopped as asked");
-    else if (self->leader_up)
+        break;
+    case TND_LEAVE_TELL:
         tnd_host_fail_here(self, TND_OUTCOME_STOPPED, "it was told to leave at once");
-    else if (self->leader_came)
+        break;
+    case TND_LEAVE_AS_LOST:
         miss_leader(self);
-    else
+        break;
+    case TND_LEAVE_UNNOTICED:
         tnd_host_settle(self, TND_OUTCOME_STOPPED, "stopped as asked");
+        break;
+    }
 }
 
 /*  The leader accepts other hosts and processes that ask to join; each host accepts its actors. */
@@ -253,26 +259,15 @@ static void excuse(tnd_host_t *self, uint64_t expected, uint64_t now)
 {
     if (now < expected + nap_ns)
         return;
-    if (self->join_until_ns != 0)
-        self->join_until_ns += now - expected;
-    tnd_absence_excuse(&self->leader_absence, now - expected, now);
+    tnd_leader_presence_excuse(&self->leader_presence, now - expected, now);
     if (tnd_host_leads(self))
         tnd_leader_excuse(self->leader, now - expected, now);
-}
-
-static bool leader_is_missed(const tnd_host_t *self, uint64_t now)
-{
-    bool refused = tnd_hub_refused(self->hub, PORT_HOSTS, tnd_host_id(0));
-    tnd_fate_t fate = refused ? TND_FATE_DEAD : TND_FATE_UNKNOWN;
-    return (self->join_until_ns != 0 && now >= self->join_until_ns) ||
-           tnd_absence_is_over(&self->leader_absence, fate, true, now);
 }
 
 static void live(tnd_host_t *self)
 {
     uint64_t expected = tnd_clock_now();
-    if (!tnd_host_leads(self))
-        self->join_until_ns = expected + self->plan->start_timeout_ns;
+    tnd_leader_presence_t *leader = &self->leader_presence;
     while (!tnd_host_settled(self)) {
         uint64_t now = tnd_clock_now(), wake = now + nap_ns;
         self->round_ns = now;
@@ -292,10 +287,11 @@ static void live(tnd_host_t *self)
         if (tnd_host_leads(self)) {
             uint64_t due = tnd_leader_work(self->leader, now);
             wake = due < wake ? due : wake;
-        } else if (leader_is_missed(self, now)) {
+        } else if (tnd_leader_presence_is_over(
+                       leader, tnd_hub_refused(self->hub, PORT_HOSTS, tnd_host_id(0)), now)) {
             miss_leader(self);
         } else {
-            uint64_t due = tnd_absence_deadline(&self->leader_absence, now);
+            uint64_t due = tnd_leader_presence_deadline(leader, now);
             wake = due < wake ? due : wake;
         }
         if (atomic_load(&self->leave) && !tnd_host_leads(self)) {
@@ -530,6 +526,8 @@ tnd_status_t tnd_host_new(tnd_host_t **self_p, const tnd_host_config_t *config, 
     snprintf(self->nonce, sizeof self->nonce, "%d.%u.%" PRIx64, (int)getpid(),
              atomic_fetch_add(&made, 1), tnd_clock_read(CLOCK_REALTIME));
     self->life = tnd_clock_read(CLOCK_REALTIME);
+    tnd_leader_presence_begin(&self->leader_presence, tnd_host_leads(self),
+                              self->plan->start_timeout_ns, tnd_clock_now());
     pthread_mutex_init(&self->lock, NULL);
     pthread_cond_init(&self->changed, NULL);
     self->arena = tnd_arena_new();

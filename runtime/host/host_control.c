@@ -52,7 +52,8 @@ static void log_here(const tnd_host_t *self, tnd_log_level_t level, tnd_buffer_t
 /*  Log records that the leader does not show or cannot receive. */
 static bool stays_here(const tnd_host_t *self, const tnd_msg_t *msg)
 {
-    return msg->kind == TND_MSG_LOG && (msg->note.number < TND_LOG_WARNING || !self->leader_up);
+    return msg->kind == TND_MSG_LOG &&
+           (msg->note.number < TND_LOG_WARNING || !tnd_host_reaches_leader(self));
 }
 
 void tnd_host_route(tnd_host_t *self, tnd_msg_t *msg, tnd_carry_t carry)
@@ -213,9 +214,7 @@ static void forget_busy(tnd_host_t *self, uint32_t host)
 
 static void greet_leader(tnd_host_t *self, uint64_t now)
 {
-    self->leader_up = self->leader_came = true;
-    self->join_until_ns = 0;
-    tnd_absence_end(&self->leader_absence, now);
+    tnd_leader_presence_up(&self->leader_presence, now);
     /* Messages on the previous connection may be lost. */
     tnd_host_forget_hangs(self);
     tnd_host_repeat_start(self);
@@ -303,9 +302,8 @@ static void host_arrival(tnd_host_t *self, const tnd_arrival_t *arrival, uint64_
             tnd_leader_host_away(self->leader, host, arrival->loss, arrival->why, now);
             forget_busy(self, host);
         } else if (!tnd_host_leads(self)) {
-            self->leader_up = false;
             tnd_absence_limits_t limits = tnd_host_absence_limits(self->plan);
-            tnd_absence_begin(&self->leader_absence, &limits, arrival->loss, now);
+            tnd_leader_presence_away(&self->leader_presence, &limits, arrival->loss, now);
             snprintf(self->leader_why, sizeof self->leader_why, "%s", arrival->why);
             forget_busy(self, 0);
         }

@@ -11,6 +11,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "runtime/core/host/leader_presence.h"
 #include "runtime/host/leader.h"
 #include "runtime/looks/look_service.h"
 #include "runtime/resources/resources.h"
@@ -55,9 +56,8 @@ struct tnd_host {
     uint32_t *violations;                    /* by host */
     uint64_t link_timeout_ns, busy_every_ns; /* of this run: see pace.h */
     uint64_t busy_due_ns;
-    uint64_t join_until_ns; /* the leader must be connected by then; 0: it is */
-    tnd_absence_t leader_absence;
-    bool leader_up, leader_came, failure_said, stranger_said, stuck;
+    tnd_leader_presence_t leader_presence;
+    bool failure_said, stranger_said, stuck;
     uint64_t failed_ns;   /* when this host failed; 0: it has not */
     tnd_outcome_t failed; /* how */
     char failure[512];
@@ -92,7 +92,7 @@ static inline bool tnd_host_leads(const tnd_host_t *self)
 /*  Whether the leader can be told something now. */
 static inline bool tnd_host_reaches_leader(const tnd_host_t *self)
 {
-    return tnd_host_leads(self) || self->leader_up;
+    return tnd_leader_presence_reaches(&self->leader_presence);
 }
 
 /*  Whether an actor of the run is inside a work hook. */

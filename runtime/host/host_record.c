@@ -173,12 +173,13 @@ static void write_seconds(tnd_host_t *self, uint64_t now)
 /*  The connection to the leader is all that another host knows. */
 static void record_leader(tnd_host_t *self, uint64_t now)
 {
-    tnd_presence_t presence = self->leader_up     ? TND_PRESENCE_UP
-                              : self->leader_came ? TND_PRESENCE_AWAY
-                                                  : TND_PRESENCE_EXPECTED;
+    const tnd_leader_presence_t *known = &self->leader_presence;
+    tnd_presence_t presence = known->up     ? TND_PRESENCE_UP
+                              : known->came ? TND_PRESENCE_AWAY
+                                            : TND_PRESENCE_EXPECTED;
     tnd_host_record_t *leader = &tnd_pages_record(self->pages)->hosts[0];
     tnd_run_record_presence(leader, presence, now);
-    write_to(&leader->waited_for, !self->leader_up);
+    write_to(&leader->waited_for, !known->up);
 }
 
 static void record_opening(tnd_host_t *self, uint64_t now)

@@ -461,6 +461,6 @@ void tnd_host_make_progress(tnd_host_t *self)
     tnd_host_raise(self);
     pass_barriers(self, &self->start->barriers);
     ask_end(self);
-    if (atomic_load(&self->drain) && !tnd_host_leads(self) && !self->leader_came)
+    if (atomic_load(&self->drain) && !tnd_host_leads(self) && !self->leader_presence.came)
         tnd_host_settle(self, TND_OUTCOME_DRAINED, "");
 }

@@ -16,6 +16,7 @@
 #include "runtime/core/device/device_slots.h"
 #include "runtime/core/host/barriers.h"
 #include "runtime/core/host/hang_watch.h"
+#include "runtime/core/host/leader_presence.h"
 #include "runtime/core/host/presence.h"
 #include "runtime/core/host/replacement.h"
 #include "runtime/core/host/run_start.h"
@@ -274,7 +275,7 @@ typedef struct {
     uint32_t control_at_stop;
     uint64_t beat_ns;                /* its last tick, in true time; 0: none yet */
     tnd_heartbeat_t heartbeat;       /* as its parent knows it */
-    tnd_absence_t leader_absence;    /* from its control, as this process knows it */
+    tnd_leader_presence_t leader;    /* as this process knows it */
     uint64_t leader_lost_at;         /* in true time */
     uint32_t given_up_net, lost_net; /* last control: silent for it, lost by the leader */
     tnd_barriers_t barriers;
@@ -513,8 +514,6 @@ void sim_life_follow(sim_t *self, uint32_t actor);
 bool sim_life_stops(const sim_actor_t *actor);
 void sim_lives_tick(sim_t *self, uint32_t host);
 void sim_lives_forget(sim_t *self, uint32_t host);
-/*  Whether a host can tell its leader something. */
-bool sim_reaches(const sim_t *self, uint32_t host);
 void sim_actor_born(sim_t *self, uint32_t actor);
 void sim_actor_dies(sim_t *self, uint32_t actor);
 /*  The actor dies, and its host notices. */

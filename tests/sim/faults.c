@@ -456,7 +456,7 @@ static bool strike(sim_t *self, sim_fault_kind_t kind, uint64_t *lasts)
          */
         h = self->busy_host;
         if (!self->hosts[h].alive || self->hosts[h].paused ||
-            self->hosts[h].leader_absence.loss != TND_LOSS_SILENT ||
+            self->hosts[h].leader.absence.loss != TND_LOSS_SILENT ||
             self->links[self->hosts[h].control].end[0].state == TND_END_OPEN ||
             self->links[self->hosts[h].control].end[1].state == TND_END_OPEN ||
             self->links[self->hosts[h].control].broken == self->links[self->hosts[h].control].nets)

@@ -33,7 +33,7 @@ void sim_host_up(sim_t *self, uint32_t link, uint32_t side)
     sim_host_t *host = &self->hosts[h];
     uint64_t now = sim_clock(self, 0);
     if (side == 0) {
-        tnd_absence_end(&host->leader_absence, sim_clock(self, h));
+        tnd_leader_presence_up(&host->leader, sim_clock(self, h));
         sim_start_greet(self, h);
         sim_lives_forget(self, h);
         for (uint32_t id = 0; id < self->plan.member_count; id++)
@@ -64,7 +64,7 @@ void sim_host_lost(sim_t *self, uint32_t link, uint32_t side, tnd_loss_t loss)
                                    .dead_after_ns = self->plan.dead_after_ns};
     if (side == 0) {
         host->leader_lost_at = self->now;
-        tnd_absence_begin(&host->leader_absence, &limits, loss, sim_clock(self, h));
+        tnd_leader_presence_away(&host->leader, &limits, loss, sim_clock(self, h));
     } else {
         (void)tnd_host_presence_away(&host->presence, &limits, loss, sim_clock(self, 0));
     }

@@ -14,11 +14,6 @@ void sim_life_works(sim_t *self, sim_actor_t *actor)
     actor->work_stops = host->stops;
 }
 
-bool sim_reaches(const sim_t *self, uint32_t h)
-{
-    return h == 0 || self->links[self->hosts[h].control].end[0].state == TND_END_OPEN;
-}
-
 static void make(sim_t *self, uint32_t id)
 {
     self->actors[id].watch = (tnd_hang_watch_t){0};
@@ -59,10 +54,11 @@ void sim_life_follow(sim_t *self, uint32_t id)
     sim_actor_t *actor = &self->actors[id];
     tnd_replacement_step_t step;
     do {
-        tnd_replacement_facts_t facts = {.ended = !actor->alive,
-                                         .bound = actor->alive,
-                                         .runs = actor->alive && actor->started,
-                                         .reaches = sim_reaches(self, actor->host)};
+        tnd_replacement_facts_t facts = {
+            .ended = !actor->alive,
+            .bound = actor->alive,
+            .runs = actor->alive && actor->started,
+            .reaches = tnd_leader_presence_reaches(&self->hosts[actor->host].leader)};
         step = tnd_replacement_next(&actor->replacement, &facts, sim_clock(self, actor->host));
         perform(self, id, step);
     } while (step != TND_REPLACEMENT_WAIT);
@@ -120,7 +116,7 @@ static void watch(sim_t *self, uint32_t id, sim_actor_t *actor)
     uint64_t since = actor->busy ? actor->work_since + self->hosts[actor->host].clock : 0;
     if (!tnd_hang_watch_look(&actor->watch, since, SIM_HUNG_AFTER_NS,
                              sim_clock(self, actor->host)) ||
-        !sim_reaches(self, actor->host) ||
+        !tnd_leader_presence_reaches(&self->hosts[actor->host].leader) ||
         !tnd_hang_watch_judge(&actor->watch, &nothing_read, SIM_HUNG_AFTER_NS))
         return;
     check_hang(self, id, actor);

@@ -12,7 +12,7 @@ void sim_process_look(sim_t *self, uint32_t h)
     uint64_t now = sim_clock(self, h);
     if (now >= host->expected_ns + self->plan.link_timeout_ns / 4) {
         uint64_t away = now - host->expected_ns;
-        tnd_absence_excuse(&host->leader_absence, away, now);
+        tnd_leader_presence_excuse(&host->leader, away, now);
         for (uint32_t other = 1; h == 0 && other < self->plan.hosts; other++)
             tnd_host_presence_excuse(&self->hosts[other].presence, away, now);
         if (h == 0)
@@ -37,8 +37,7 @@ void sim_process_tick(sim_t *self, uint32_t h)
     if (h > 0)
         sim_link_tick(self, self->hosts[h].control, 0);
     /* A host ends without its leader, which lives as long as the session here. */
-    if (tnd_absence_is_over(&self->hosts[h].leader_absence, TND_FATE_UNKNOWN, true,
-                            sim_clock(self, h)))
+    if (tnd_leader_presence_is_over(&self->hosts[h].leader, false, sim_clock(self, h)))
         sim_violate(self, "host %s gives up its leader, which lives, %llu ms after it was lost",
                     self->host_names[h],
                     (unsigned long long)((self->now - self->hosts[h].leader_lost_at) / 1000000));
@@ -96,7 +95,8 @@ void sim_process_boot(sim_t *self, uint32_t h)
         self->counts.faults[SIM_CLOCK_BACK]++;
     }
     host->said = sim_life(self, h);
-    host->leader_absence = (tnd_absence_t){0};
+    tnd_leader_presence_begin(&host->leader, h == 0, self->plan.start_timeout_ns,
+                              sim_clock(self, h));
     host->expected_ns = sim_clock(self, h) + self->plan.link_timeout_ns / 8;
     host->generation = 0;
     if (h > 0)

@@ -43,7 +43,8 @@ static void make_actors(sim_t *self, uint32_t h)
 
 static tnd_barriers_facts_t facts_of(const sim_t *self, uint32_t h)
 {
-    tnd_barriers_facts_t facts = {.bound = true, .run = true, .reaches = sim_reaches(self, h)};
+    tnd_barriers_facts_t facts = {
+        .bound = true, .run = true, .reaches = tnd_leader_presence_reaches(&self->hosts[h].leader)};
     for (uint32_t id = 0; id < self->plan.member_count; id++) {
         const sim_actor_t *actor = &self->actors[id];
         /* One that died is as one that hangs: it runs until it is replaced. */
