@@ -21,14 +21,13 @@ static const uint64_t open_wait_ns = 1000000000;
 
 struct tnd_host_start {
     tnd_barriers_t barriers;
+    bool call_hangs, opening_said;
     tnd_guarded_call_t *call; /* of user code before the start; NULL: none is active */
-    bool call_hangs;
     /*  What the guarded call found: all resources are available; the streams fit.  It writes them
      *  while this thread reads other flags, which compilers may read as one word with these. */
     bool resources_ready, fits;
     tnd_buffer_t *streams; /* the leader's facts of the streams, not handled yet */
     /*  As told to the leader: how often opening the data has made progress, and what is opened. */
-    bool opening_said;
     uint64_t opening_reports, opening_due_ns;
     tnd_buffer_t *opening_note;
 };

@@ -99,8 +99,10 @@ static void begin(sim_t *self)
     (void)tnd_host_presence_up(&self->hosts[0].presence, 1, false, sim_clock(self, 0));
     sim_start_enter(self, 0, true);
     for (uint32_t h = 0; h < plan->hosts; h++)
-        sim_agenda_put(&self->agenda, h == 0 ? 0 : sim_below(&self->chance, 5000000), SIM_AT_BOOT,
-                       h, 0, 0);
+        sim_agenda_put(&self->agenda,
+                       h == 0 ? 0
+                              : sim_below(&self->chance, h == plan->spare ? 1000000000 : 5000000),
+                       SIM_AT_BOOT, h, 0, 0);
     for (uint32_t h = 1; h < plan->hosts && plan->parents; h++)
         sim_agenda_put(&self->agenda, h * 1000, SIM_AT_PARENT, h, 0, 0);
     sim_agenda_put(&self->agenda, SIM_SCAN_NS, SIM_AT_SCAN, 0, 0, 0);

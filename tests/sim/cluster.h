@@ -28,10 +28,6 @@
 #include "tests/sim/agenda.h"
 #include "tests/sim/reference.h"
 
-/*  In addition to those of messages.def, host -> leader: its program has ended its loop after so many
- *  steps. */
-enum { SIM_MSG_FINISH = TND_MSG_KINDS };
-
 enum { SIM_SCAN_NS = 100 * 1000 * 1000 }; /* between two checks of everything */
 /*  Of an actor: longer than the longest work that ends. */
 #define SIM_HUNG_AFTER_NS UINT64_C(700000000)
@@ -311,6 +307,7 @@ typedef struct {
     uint64_t strays;           /* connections that reached a wrong listener */
     uint64_t replaced;         /* processes that stayed stopped */
     uint64_t hangs;            /* actors that were said to hang */
+    uint64_t joins;            /* hosts that joined a run that had begun */
     uint64_t openings, stalls; /* hosts that opened their data; that stopped reporting */
     uint64_t events, blocks, doubled, faults[SIM_FAULT_KINDS];
 } sim_counts_t;
@@ -358,6 +355,7 @@ struct sim {
     tnd_leader_core_t *session;
     tnd_run_start_t start;
     tnd_run_start_host_t start_hosts[SIM_HOSTS];
+    uint8_t host_flags[SIM_HOSTS];
     sim_place_t table[SIM_ACTORS][SIM_PORTS];
     uint32_t endpoints;      /* used so far, where none is used twice */
     sim_random_t order_luck; /* the order in which actors of a process bind */
@@ -617,7 +615,7 @@ uint64_t sim_finish_of(const sim_t *self, uint32_t host);
 uint64_t sim_finish_slows(const sim_t *self, uint32_t host);
 /*  A feeder has committed so many steps, or its host has reached the leader again. */
 void sim_finish_say(sim_t *self, uint32_t id, uint64_t steps);
-void sim_finish_heard(sim_t *self, uint32_t host, const tnd_msg_t *msg);
+void sim_finish_heard(sim_t *self, uint32_t host, uint64_t steps);
 /*  Ends the run if its programs have ended their loops. */
 void sim_finish_end(sim_t *self);
 /*  Whether a run has failed because programs ended their loops after different steps. */

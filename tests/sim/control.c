@@ -141,8 +141,6 @@ void sim_route(sim_t *self, uint32_t origin, const tnd_msg_t *msg)
             sim_fault_moment(self);
         if (msg->from >= SIM_HOST_ID) {
             sim_leader_heard(self, origin, msg);
-        } else if ((int)msg->kind == SIM_MSG_FINISH) {
-            sim_finish_heard(self, origin, msg);
         } else if (msg->kind == TND_MSG_MODEL) {
             self->model_said[msg->from] = true;
             if (self->checkpoint != NULL && msg->note.payload != NULL)

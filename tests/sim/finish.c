@@ -34,16 +34,12 @@ uint64_t sim_finish_of(const sim_t *self, uint32_t host)
 void sim_finish_say(sim_t *self, uint32_t id, uint64_t steps)
 {
     uint32_t host = self->actors[id].host;
-    tnd_msg_t msg = {.from = id, .to = TND_LEADER, .until.step = steps};
-    if (self->finish_at == TND_UNKNOWN || steps != sim_finish_of(self, host))
-        return;
-    msg.kind = (tnd_msg_kind_t)SIM_MSG_FINISH;
-    sim_control(self, host, &msg);
+    if (self->finish_at != TND_UNKNOWN && steps == sim_finish_of(self, host))
+        sim_tell_leader(self, host, TND_MSG_ASK, steps, NULL);
 }
 
-void sim_finish_heard(sim_t *self, uint32_t host, const tnd_msg_t *msg)
+void sim_finish_heard(sim_t *self, uint32_t host, uint64_t steps)
 {
-    uint64_t steps = msg->until.step;
     sim_say(self, "the program of host %s has ended its loop after %llu steps",
             self->host_names[host], (unsigned long long)steps);
     tnd_leader_core_finish(self->session, host, steps);

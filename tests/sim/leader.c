@@ -50,6 +50,7 @@ void sim_host_up(sim_t *self, uint32_t link, uint32_t side)
     if (host->presence.restarts > host->boot)
         sim_violate(self, "host %s is counted as %u restarts, but its process has died %u times",
                     self->host_names[h], host->presence.restarts, host->boot);
+    self->counts.joins += entry == TND_HOST_JOINS && self->start.begun;
     if (entry == TND_HOST_REPLACES && self->start.begun)
         tnd_leader_core_host_again(self->session, h, "its process died", now);
     sim_start_enter(self, h, entry != TND_HOST_RETURNS);
@@ -179,6 +180,7 @@ void sim_leader_start(sim_t *self)
                                        .member_count = plan->member_count,
                                        .hosts = self->host_names,
                                        .host_count = plan->hosts,
+                                       .host_flags = self->host_flags,
                                        .lanes = plan->lanes,
                                        .start_timeout_ns = plan->start_timeout_ns,
                                        .hung_after_ns = plan->hung_after_ns,
@@ -189,6 +191,8 @@ void sim_leader_start(sim_t *self)
                                                     .first_ns = 1000 * 1000,
                                                     .most_ns = 100 * 1000 * 1000,
                                                     .calm_ns = 50 * 1000 * 1000}};
+    for (uint32_t h = 0; h < plan->hosts; h++)
+        self->host_flags[h] = h == plan->spare ? TND_HOST_SPARE : 0;
     self->session =
         tnd_leader_core_init(sim_store_take(&self->store, tnd_leader_core_bytes(&config)), &config,
                              &self->from, sim_clock(self, 0));

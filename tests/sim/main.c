@@ -182,6 +182,7 @@ static void print_summary(const sim_t *sim, uint64_t seeds, uint64_t violations,
     printf("  %-14s %" PRIu64 "\n", "strays", sim->counts.strays);
     printf("  %-14s %" PRIu64 "\n", "replaced", sim->counts.replaced);
     printf("  %-14s %" PRIu64 "\n", "hangs", sim->counts.hangs);
+    printf("  %-14s %" PRIu64 "\n", "joins", sim->counts.joins);
     printf("  %-14s %" PRIu64 "\n", "openings", sim->counts.openings);
     printf("  %-14s %" PRIu64 "\n", "stalls", sim->counts.stalls);
     printf("  %-14s %" PRIu64 "\n", "last_steps", sim->counts.ends);

@@ -29,7 +29,8 @@ enum {
     USE_PACKING = 20,
     USE_DEVICES = 21,
     USE_PARENTS = 22,
-    USE_FINISH = 23
+    USE_FINISH = 23,
+    USE_SPARE = 24
 };
 
 static const uint64_t us = 1000, ms = 1000 * 1000;
@@ -462,6 +463,39 @@ static void draw_opening(sim_plan_t *self)
     self->open_ns[self->stalls] = 30000 * ms;
 }
 
+static bool only_works(const sim_plan_t *self, uint32_t h)
+{
+    bool only = h > 0, works = false;
+    for (uint32_t id = 0; id < self->member_count; id++) {
+        bool worker = id >= self->first_worker && id < self->first_feeder;
+        only = only && (worker || self->members[id].host != h);
+        works = works || (worker && self->members[id].host == h);
+    }
+    return only && works;
+}
+
+/*  Whether the workers of other hosts serve all lanes. */
+static bool can_miss(const sim_plan_t *self, uint32_t h)
+{
+    uint32_t served = 0;
+    for (uint32_t l = 0; l < self->lanes; l++) {
+        bool serves = false;
+        for (uint32_t w = self->first_worker; w < self->first_feeder && !serves; w++)
+            serves = self->members[w].host != h && sim_plan_serves(self, self->members[w].host, l);
+        served += serves;
+    }
+    return served == self->lanes;
+}
+
+/*  In some runs the start does not wait for a host that only carries workers, which comes later. */
+static void draw_spare(sim_plan_t *self)
+{
+    self->spare = UINT32_MAX;
+    for (uint32_t h = 1; h < self->hosts && sim_hash(self->seed, USE_SPARE) % 100 < 60; h++)
+        if (only_works(self, h) && can_miss(self, h))
+            self->spare = h;
+}
+
 /*  In a run of so few steps that a feeder may do them all meanwhile. */
 static void draw_preempted(sim_plan_t *self)
 {
@@ -511,6 +545,7 @@ void sim_plan_draw(sim_plan_t *self, uint64_t seed, uint32_t session)
     self->parents = sim_hash(seed, USE_PARENTS) % 100 < 50;
     self->ports = sim_hash(seed, USE_PORTS) % 100 < 35;
     draw_opening(self);
+    draw_spare(self);
     draw_preempted(self);
     draw_devices(self);
 }

@@ -86,10 +86,11 @@ typedef struct {
     /* events */
     uint32_t faults;
     bool drain, death;
-    bool after;   /* a second, equal chain follows */
-    bool parents; /* each process has one, which replaces it if it stays stopped */
-    bool ports;   /* hosts listen at fixed ports, which change hands */
-    bool opens;   /* hosts with readers open their data first */
+    bool after;     /* a second, equal chain follows */
+    bool parents;   /* each process has one, which replaces it if it stays stopped */
+    bool ports;     /* hosts listen at fixed ports, which change hands */
+    bool opens;     /* hosts with readers take time to open their data */
+    uint32_t spare; /* a host that the start does not wait for; UINT32_MAX */
     uint64_t open_ns[SIM_HOSTS], reopen_ns[SIM_HOSTS]; /* how long; in a later process */
     uint64_t report_ns, start_timeout_ns, hung_after_ns;
     uint32_t stalls; /* the host that stops reporting after so many reports; UINT32_MAX */

@@ -176,7 +176,8 @@ void sim_start_plan(sim_t *self)
 {
     self->start = (tnd_run_start_t){.hosts = self->start_hosts, .host_count = self->plan.hosts};
     for (uint32_t h = 0; h < SIM_HOSTS; h++)
-        self->start_hosts[h] = (tnd_run_start_host_t){.reads = has_readers(self, h)};
+        self->start_hosts[h] =
+            (tnd_run_start_host_t){.reads = has_readers(self, h), .spare = h == self->plan.spare};
 }
 
 static void tell(sim_t *self, tnd_audience_t audience, uint32_t host, tnd_msg_kind_t kind)
@@ -259,6 +260,9 @@ void sim_leader_heard(sim_t *self, uint32_t h, const tnd_msg_t *msg)
     }
     case TND_MSG_READY:
         count(self, h, tnd_run_start_ready(&self->start, h));
+        break;
+    case TND_MSG_ASK:
+        sim_finish_heard(self, h, msg->note.number);
         break;
     case TND_MSG_HUNG:
         tnd_leader_core_actor_down(self->session, (tnd_actor_id_t)msg->note.number, "it was killed",

@@ -39,8 +39,6 @@ void sim_say_msg(sim_t *self, const tnd_msg_t *msg)
 {
     if (!self->trace)
         return;
-    const char *kind =
-        (unsigned)msg->kind < TND_MSG_KINDS ? tnd_msg_specs[msg->kind].name : "FINISH";
     char more[96] = "";
     if (msg->kind == TND_MSG_BLOCK)
         (void)snprintf(more, sizeof more, " %u/%u/%llu+%u rows %u try %u%s", msg->block.lane,
@@ -69,6 +67,6 @@ void sim_say_msg(sim_t *self, const tnd_msg_t *msg)
         (void)snprintf(more, sizeof more, " %llu", (unsigned long long)msg->until.step);
     else if (msg->kind >= TND_MSG_POST && msg->kind <= TND_MSG_CLOSED)
         (void)snprintf(more, sizeof more, " round %llu", (unsigned long long)msg->post.round);
-    sim_say(self, "%s -> %s: %s g%u%s", sim_name(self, msg->from), sim_name(self, msg->to), kind,
-            msg->generation, more);
+    sim_say(self, "%s -> %s: %s g%u%s", sim_name(self, msg->from), sim_name(self, msg->to),
+            tnd_msg_specs[msg->kind].name, msg->generation, more);
 }
