@@ -132,6 +132,49 @@ Test(leader, a_host_that_returns_gets_all_endpoints_again)
     cr_assert_null(table_of(0, before), "a host that was connected is not told twice");
 }
 
+static void is_ready(uint32_t host)
+{
+    tnd_msg_t msg = {.kind = TND_MSG_READY, .from = tnd_host_id(host), .to = TND_LEADER};
+    tnd_leader_message(leader, &msg, 0);
+}
+
+/*  How often a host was told to restart an actor on request since `from`. */
+static uint32_t restarts_of(uint32_t host, uint32_t from)
+{
+    uint32_t count = 0;
+    for (uint32_t i = from; i < told_count; i++)
+        count += told[i].kind == TND_MSG_RESTART && told[i].to == tnd_host_id(host) &&
+                 strcmp(told[i].text, "asked") == 0;
+    return count;
+}
+
+Test(leader, a_restart_that_was_asked_for_is_asked_for_again_if_it_may_be_lost)
+{
+    tnd_error_t error;
+    lead("tests/topology/good/fashion.yaml", "tests/topology/good/three.yaml");
+    for (uint32_t h = 0; h < 3; h++)
+        tnd_leader_host_up(leader, h, 10 + h, 0);
+    for (uint32_t h = 0; h < 3; h++)
+        listens(h, instance_on(h), "tcp://127.0.0.1:7200");
+    for (uint32_t h = 0; h < 3; h++)
+        is_ready(h);
+    (void)tnd_leader_work(leader, 0);
+    uint32_t id = 0;
+    while (whole.instances[id].host == 0 || whole.instances[id].kind->role == TND_ROLE_FEEDER)
+        id++;
+    uint32_t host = whole.instances[id].host;
+    cr_assert_eq(tnd_leader_core_ask_restart(tnd_leader_session(leader), id, 0, &error), TND_OK,
+                 "%s", error.text);
+    (void)tnd_leader_work(leader, 0);
+    cr_assert_eq(restarts_of(host, 0), 1);
+
+    uint32_t before = told_count;
+    tnd_leader_host_away(leader, host, TND_LOSS_ENDED, "the connection ended", second_ns);
+    tnd_leader_host_up(leader, host, 10 + host, 2 * second_ns);
+    (void)tnd_leader_work(leader, 2 * second_ns);
+    cr_assert_eq(restarts_of(host, before), 1);
+}
+
 /*  Host 0, which reads, reports that it opens its data. */
 static void opens(uint64_t reports, const char *line, uint64_t now)
 {
