@@ -441,7 +441,7 @@ static void pass_barriers(tnd_host_t *self, tnd_barriers_t *barriers)
                                                     [TND_BARRIERS_READY] = say_ready};
     tnd_barriers_step_t step = TND_BARRIERS_MAKE;
     while (self->failed_ns == 0 && step != TND_BARRIERS_WAIT) {
-        /* One that was noticed has failed. */
+        /* A phase that changes after the start may be that of an actor that failed. */
         bool looks = tnd_barriers_await_actors(barriers) || atomic_exchange(&self->noticed, false);
         tnd_actor_phase_t phase = looks ? least_phase(self) : TND_ACTOR_STARTING;
         tnd_barriers_facts_t facts = {.bound = phase >= TND_ACTOR_BOUND,
