@@ -265,8 +265,9 @@ typedef struct {
     size_t frozen_room;
     uint64_t paused_at, resume_at, resumed_at;
     uint64_t expected_ns; /* by its clock, the latest time of its next look */
-    uint64_t starved_ns;  /* of this pause: the leader was away too */
-    uint64_t stopped_ns;  /* all pauses that are over, and how many */
+    uint64_t starved_ns;  /* of this pause: the leader was away too, and how often */
+    uint32_t starves;
+    uint64_t stopped_ns; /* all pauses that are over, and how many */
     uint32_t stops;
     uint32_t control_at_stop;
     uint64_t beat_ns;                /* its last tick, in true time; 0: none yet */

@@ -245,7 +245,7 @@ static void pause(sim_t *self, uint32_t h, uint64_t lasts)
     sim_host_t *host = &self->hosts[h];
     if (!host->paused) {
         host->paused_at = self->now;
-        host->resume_at = host->starved_ns = 0;
+        host->resume_at = host->starved_ns = host->starves = 0;
         host->control_at_stop = h > 0 ? self->links[host->control].net : 0;
     }
     host->paused = true;
@@ -259,8 +259,10 @@ static void starve(sim_t *self, uint64_t until)
     uint64_t from = self->now > self->starved_until ? self->now : self->starved_until;
     if (until <= from)
         return;
-    for (uint32_t h = 0; h < self->plan.hosts; h++)
+    for (uint32_t h = 0; h < self->plan.hosts; h++) {
         self->hosts[h].starved_ns += until - from;
+        self->hosts[h].starves++;
+    }
     self->starved_until = until;
 }
 
