@@ -138,6 +138,21 @@ def test_it_serves_looks_metrics_and_the_verdict(folder):
         assert found[f'tundish_actor_time_seconds_total{feed},activity="wait_step"}}'] > 0
 
 
+def test_two_runs_of_one_name_are_two_series(folder):
+    with watched(folder) as (watch, environment, first):
+        second = subprocess.Popen([TUNDISH, "run", "--quiet", str(folder / "graph.yaml")], env={**os.environ, **environment})
+        try:
+            runs = []
+            while len(runs) < 2:  # a test takes two minutes at most
+                watch.looks(1)
+                runs = [name for name in samples(watch.get("/metrics")[1]) if name.startswith("tundish_run_steps_total")]
+            same(sorted(runs), ['tundish_run_steps_total{run="stuck",chain="feed"}',
+                                f'tundish_run_steps_total{{run="stuck",process="{first.pid}",chain="feed"}}'])
+        finally:
+            second.kill()
+            second.wait()
+
+
 def test_times_never_decrease(folder):
     with watched(folder) as (watch, *_):
         before = {}

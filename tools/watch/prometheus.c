@@ -9,11 +9,11 @@
 #include "runtime/base/allocation.h"
 #include "runtime/observe/process.h"
 
-/*  The processes that are shown.  A series must occur once: of runs of one name the newest is shown,
- *  and of processes of one host likewise. */
+/*  The processes that are shown.  A series must occur once: of processes of one host the newest is
+ *  shown, and of runs of one name all but the newest have a label with the process of their leader. */
 typedef struct {
     const tnd_prometheus_t *of;
-    bool *shown; /* by process of the look */
+    bool *shown, *older; /* by process of the look */
     FILE *out;
 } page_t;
 
@@ -29,8 +29,8 @@ static bool is_live(const page_t *self, uint32_t p)
            (self->of->run == NULL || strcmp(self->of->run, process->run) == 0);
 }
 
-/*  Whether a process of the same name makes this one invisible. */
-static bool is_hidden(const page_t *self, uint32_t p)
+/*  Whether a newer process of the same host is shown instead / there is a newer run of the name. */
+static void compare(const page_t *self, uint32_t p)
 {
     const tnd_inspection_t *look = self->of->look;
     const tnd_inspected_t *process = &look->processes[p];
@@ -41,11 +41,10 @@ static bool is_hidden(const page_t *self, uint32_t p)
             continue;
         bool same_run = tnd_inspected_same(other, process);
         if (!same_run && is_newer(tnd_inspection_leader(look, other), leader))
-            return true;
+            self->older[p] = true;
         if (same_run && strcmp(other->host, process->host) == 0 && is_newer(other, process))
-            return true;
+            self->shown[p] = false;
     }
-    return false;
 }
 
 /*  The next process that is shown, from *at_p on; NULL: there is none. */
@@ -100,10 +99,20 @@ static void label(const page_t *self, char before, const char *name, const char 
     fputc('"', self->out);
 }
 
-static void begin(const page_t *self, const char *name, const char *run)
+static void begin_run(const page_t *self, const char *name, const char *run)
 {
     fprintf(self->out, "tundish_%s", name);
     label(self, '{', "run", run);
+}
+
+static void begin(const page_t *self, const char *name, const tnd_inspected_t *process)
+{
+    char number[16];
+    begin_run(self, name, process->run);
+    if (!self->older[process - self->of->look->processes])
+        return;
+    snprintf(number, sizeof number, "%d", tnd_inspection_leader(self->of->look, process)->process);
+    label(self, ',', "process", number);
 }
 
 static void begin_actor(const page_t *self, const char *name, const char *suffix,
@@ -112,7 +121,7 @@ static void begin_actor(const page_t *self, const char *name, const char *suffix
     char lane[16], whole[80];
     snprintf(lane, sizeof lane, "%" PRIu32, page->lane);
     snprintf(whole, sizeof whole, "%s%s", name, suffix);
-    begin(self, whole, process->run);
+    begin(self, whole, process);
     label(self, ',', "host", process->host);
     label(self, ',', "actor", page->actor);
     label(self, ',', "kind", page->kind);
@@ -149,7 +158,7 @@ static void write_states(const page_t *self)
     family(self, "run_state", "gauge", "Whether a run is in a state.");
     for (uint32_t at = 0; (run = next_run(self, &at)) != NULL;)
         for (uint64_t s = 0; s < sizeof states / sizeof states[0]; s++) {
-            begin(self, "run_state", run->run);
+            begin(self, "run_state", run);
             label(self, ',', "state", states[s]);
             count(self, run->record.page->state == s + 1);
         }
@@ -172,7 +181,7 @@ static void write_run_words(const page_t *self)
 #define WRITE_FAMILY(name, type, field, help)                                                      \
     family(self, name, type, help);                                                                \
     for (uint32_t at = 0; (run = next_run(self, &at)) != NULL;) {                                  \
-        begin(self, name, run->run);                                                               \
+        begin(self, name, run);                                                                    \
         label(self, ',', "chain", chain_of(run->record.page));                                     \
         count(self, run->record.page->field);                                                      \
     }
@@ -189,7 +198,7 @@ static void write_run_words(const page_t *self)
                         {"bad", page->bad},      {"dropped", page->dropped},
                         {"padded", page->padded}};
         for (size_t a = 0; a < sizeof accounts / sizeof accounts[0]; a++) {
-            begin(self, "run_rows_total", run->run);
+            begin(self, "run_rows_total", run);
             label(self, ',', "chain", chain_of(page));
             label(self, ',', "account", accounts[a].name);
             count(self, accounts[a].rows);
@@ -203,7 +212,7 @@ static void write_ages(const page_t *self)
     uint64_t now = self->of->look->now_ns;
     family(self, "run_age_seconds", "gauge", "Time since the leader started.");
     for (uint32_t at = 0; (run = next_run(self, &at)) != NULL;) {
-        begin(self, "run_age_seconds", run->run);
+        begin(self, "run_age_seconds", run);
         seconds(self, now > run->record.page->started_ns ? now - run->record.page->started_ns : 0);
     }
     family(self, "run_left_seconds", "gauge", "Time until the epoch, and the run, ends.");
@@ -213,7 +222,7 @@ static void write_ages(const page_t *self)
             uint64_t left = whole ? page->run_left_ns : page->epoch_left_ns;
             if (left == 0)
                 continue;
-            begin(self, "run_left_seconds", run->run);
+            begin(self, "run_left_seconds", run);
             label(self, ',', "until", whole ? "run" : "epoch");
             seconds(self, left);
         }
@@ -222,7 +231,7 @@ static void write_ages(const page_t *self)
         uint64_t made = run->record.page->checkpoint_ns;
         if (made == 0)
             continue;
-        begin(self, "run_checkpoint_age_seconds", run->run);
+        begin(self, "run_checkpoint_age_seconds", run);
         seconds(self, now > made ? now - made : 0);
     }
 }
@@ -239,7 +248,7 @@ static void write_metrics(const page_t *self)
             uint64_t bits = page->metrics[m];
             memcpy(&value, &bits, sizeof value);
             tnd_run_page_metric_name(page, m, name);
-            begin(self, "run_metric", run->run);
+            begin(self, "run_metric", run);
             label(self, ',', "chain", chain_of(page));
             label(self, ',', "name", name);
             number(self, value);
@@ -247,19 +256,19 @@ static void write_metrics(const page_t *self)
     }
 }
 
-/*  What `tundish why` says. */
+/*  What `tundish why` says of the newest run. */
 static void write_verdict(const page_t *self)
 {
     const tnd_verdict_t *verdict = self->of->verdict;
     if (verdict == NULL || verdict->run[0] == '\0')
         return;
     family(self, "run_why", "gauge", "The exit code of tundish why: 0 flows, 10 slow, 11 stalled.");
-    begin(self, "run_why", verdict->run);
+    begin_run(self, "run_why", verdict->run);
     count(self, verdict->state);
     family(self, "run_fault", "gauge", "What is wrong with the run: the faults of tundish why.");
     for (uint32_t f = 0; f < verdict->fault_count; f++) {
         const tnd_fault_t *fault = &verdict->faults[f];
-        begin(self, "run_fault", verdict->run);
+        begin_run(self, "run_fault", verdict->run);
         label(self, ',', "host", fault->host);
         label(self, ',', "actor", fault->actor);
         label(self, ',', "device", fault->device);
@@ -269,7 +278,7 @@ static void write_verdict(const page_t *self)
     if (verdict->limit.bound == TND_BOUND_NONE)
         return;
     family(self, "run_limit_ratio", "gauge", "The part of the time that the limit is at work.");
-    begin(self, "run_limit_ratio", verdict->run);
+    begin_run(self, "run_limit_ratio", verdict->run);
     label(self, ',', "host", verdict->limit.host);
     label(self, ',', "actor", verdict->limit.actor);
     label(self, ',', "reason", tnd_bound_name(verdict->limit.bound));
@@ -284,14 +293,14 @@ static void write_hosts(const page_t *self)
     family(self, "host_up", "gauge", "Whether a host takes part in the run.");
     for (uint32_t at = 0; (run = next_run(self, &at)) != NULL;)
         for (uint32_t h = 0; h < run->record.shape.hosts; h++) {
-            begin(self, "host_up", run->run);
+            begin(self, "host_up", run);
             label(self, ',', "host", run->record.hosts[h].name);
             count(self, run->record.hosts[h].presence == TND_PRESENCE_UP);
         }
     family(self, "host_restarts_total", "counter", "Processes that took the place of a dead one.");
     for (uint32_t at = 0; (run = next_run(self, &at)) != NULL;)
         for (uint32_t h = 0; h < run->record.shape.hosts; h++) {
-            begin(self, "host_restarts_total", run->run);
+            begin(self, "host_restarts_total", run);
             label(self, ',', "host", run->record.hosts[h].name);
             count(self, run->record.hosts[h].restarts);
         }
@@ -299,7 +308,7 @@ static void write_hosts(const page_t *self)
     for (uint32_t at = 0; (process = next(self, &at)) != NULL;) {
         if (process->machine[0] != '\0')
             continue;
-        begin(self, "host_anonymous_bytes", process->run);
+        begin(self, "host_anonymous_bytes", process);
         label(self, ',', "host", process->host);
         count(self, tnd_process_anonymous(process->process));
     }
@@ -307,7 +316,7 @@ static void write_hosts(const page_t *self)
     for (uint32_t at = 0; (process = next(self, &at)) != NULL;) {
         if (process->record.memory->count == 0)
             continue;
-        begin(self, "host_expected_bytes", process->run);
+        begin(self, "host_expected_bytes", process);
         label(self, ',', "host", process->host);
         count(self, process->record.memory->bytes);
     }
@@ -317,7 +326,7 @@ static void begin_edge(const page_t *self, const char *name, const tnd_inspected
                        const tnd_edge_record_t *edge)
 {
     static const char *const transports[] = {"inproc", "ipc", "tcp"};
-    begin(self, name, process->run);
+    begin(self, name, process);
     label(self, ',', "from", process->record.instances[edge->from].name);
     label(self, ',', "to", process->record.instances[edge->to].name);
     label(self, ',', "transport", transports[edge->transport]);
@@ -554,8 +563,11 @@ void tnd_prometheus_write(const tnd_prometheus_t *of, FILE *out)
     page_t page = {.of = of, .out = out};
     const page_t *self = &page;
     page.shown = tnd_allocate_zeroed(of->look->count + (size_t)1, sizeof *page.shown);
-    for (uint32_t p = 0; p < of->look->count; p++)
-        page.shown[p] = is_live(self, p) && !is_hidden(self, p);
+    page.older = tnd_allocate_zeroed(of->look->count + (size_t)1, sizeof *page.older);
+    for (uint32_t p = 0; p < of->look->count; p++) {
+        page.shown[p] = is_live(self, p);
+        compare(self, p);
+    }
     fprintf(out,
             "# HELP tundish_watch_clients Clients of this server.\n"
             "# TYPE tundish_watch_clients gauge\ntundish_watch_clients %" PRIu32 "\n"
@@ -574,4 +586,5 @@ void tnd_prometheus_write(const tnd_prometheus_t *of, FILE *out)
     write_histograms(self);
     write_devices(self);
     free(page.shown);
+    free(page.older);
 }

@@ -1,7 +1,8 @@
 /*  tools/watch/prometheus.h - an inspection in the text format of Prometheus, version 0.0.4.
  *
  *  Counters end in `_total`; units are seconds and bytes; the times of parts of the work are
- *  histograms.  Labels are run, host, actor, kind and lane, and those that a name needs.
+ *  histograms.  Labels are run, host, actor, kind and lane, and those that a name needs; of several
+ *  runs of one name all but the newest have a label process, the number of their leader.
  *
  *  Threads: one. */
 #ifndef TND_TOOLS_WATCH_PROMETHEUS_H
