@@ -24,9 +24,8 @@ static const uint64_t tell_ns = 1000000000;
 
 typedef struct {
     tnd_child_t process;
-    int pidfd; /* readable once it has ended; -1: it does not run */
-    uint64_t
-        told_ns; /* it has failed: until then the leader may have learned of it; 0: it has not */
+    int pidfd;        /* readable once it has ended; -1: it does not run */
+    uint64_t told_ns; /* it has failed: when the leader should know by itself; 0: it has not */
 } kept_t;
 
 struct tnd_process_supervisor {
