@@ -349,10 +349,23 @@ static tnd_buffer_t *buffer_of(const made_t *made, uint32_t column, size_t bytes
     return tnd_buffer_kind(buffer) == TND_BUFFER_MAPPED || 2 * bytes >= held ? buffer : NULL;
 }
 
+/*  The buffer of the room; NULL: rows are to be moved, because those that leave the chain are less
+ *  than half of what the room has, with the rows between operations. */
+static tnd_buffer_t *find_room(tnd_chain_t *self, const made_t *made)
+{
+    const tnd_schema_t *schema = tnd_chain_schema(self);
+    tnd_buffer_t *room = tnd_room_buffer(&self->room);
+    size_t bytes = 0;
+    for (uint32_t i = 0; i < schema->count && room != NULL; i++)
+        for (uint32_t row = 0; made->from[i] == IN_ROOM && row < made->rows; row++)
+            bytes += made->lengths[i][row] * tnd_column_unit(&schema->columns[i]);
+    return room != NULL && 2 * bytes >= tnd_buffer_size(room) ? room : NULL;
+}
+
 /*  The ragged columns that were not passed on. */
 static void fill_ragged(tnd_chain_t *self, const made_t *made, tnd_block_t *out)
 {
-    tnd_buffer_t *room = tnd_room_buffer(&self->room);
+    tnd_buffer_t *room = find_room(self, made);
     for (uint32_t i = 0; i < out->schema->count; i++) {
         if (made->index[i] == NULL)
             continue;

@@ -1,6 +1,6 @@
 /*  actors/op/cast.c - a column in another type: cast.  What every cast gives is described in
  *  runtime/core/numeric/numeric.h. */
-#include "actors/op/ops.h"
+#include "actors/op/elements.h"
 #include "runtime/core/numeric/numeric.h"
 
 typedef struct {
@@ -10,9 +10,7 @@ typedef struct {
 } cast_options_t;
 
 typedef struct {
-    uint32_t columns, column;
-    tnd_dtype_t from, to;
-    size_t elements;
+    tnd_elements_t made;
     bool saturate;
 } cast_t;
 
@@ -35,14 +33,16 @@ static tnd_status_t cast_open(void *state, const void *given, const tnd_schema_t
 {
     cast_t *self = state;
     const cast_options_t *chosen = given;
-    TND_TRY(tnd_op_find(in, chosen->column, &self->column, error));
-    TND_TRY(tnd_op_dtype(chosen->to, &self->to, error));
-    const tnd_column_t *column = &in->columns[self->column];
-    self->columns = in->count;
-    self->from = column->dtype;
-    self->elements = tnd_column_elements(column);
+    TND_TRY(tnd_elements_find(&self->made, in, chosen->column, error));
+    TND_TRY(tnd_op_dtype(chosen->to, &self->made.to, error));
     self->saturate = chosen->saturate;
-    return tnd_op_replace(facts, in, self->column, self->to, column->rank, column->shape, error);
+    return tnd_elements_replace(&self->made, in, facts, error);
+}
+
+static void run(const void *op, size_t count, void *out, const void *in)
+{
+    const cast_t *self = op;
+    (self->saturate ? tnd_cast_saturate : tnd_cast)(self->made.to, self->made.from, count, out, in);
 }
 
 static tnd_status_t cast_apply(void *state, const tnd_op_key_t *key, const tnd_tile_t *in,
@@ -50,18 +50,7 @@ static tnd_status_t cast_apply(void *state, const tnd_op_key_t *key, const tnd_t
 {
     (void)key, (void)error;
     const cast_t *self = state;
-    void (*cast)(tnd_dtype_t, tnd_dtype_t, size_t, void *, const void *) =
-        self->saturate ? tnd_cast_saturate : tnd_cast;
-    tnd_op_pass(in, out, self->columns, self->column);
-    size_t row_bytes = self->elements * tnd_dtype_size(self->from);
-    if (in->columns[self->column].stride == row_bytes) {
-        cast(self->to, self->from, in->rows * self->elements, out->columns[self->column].base,
-             in->columns[self->column].base);
-        return TND_OK;
-    }
-    for (uint32_t row = 0; row < in->rows; row++)
-        cast(self->to, self->from, self->elements, tnd_tile_row(out, self->column, row),
-             tnd_tile_row(in, self->column, row));
+    tnd_elements_apply(&self->made, run, self, in, out);
     return TND_OK;
 }
 

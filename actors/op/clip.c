@@ -3,8 +3,8 @@
  *  x < low ? low : x > high ? high : x, in the column's own type; so a NaN stays. */
 #include <string.h>
 
+#include "actors/op/elements.h"
 #include "actors/op/loops.h"
-#include "actors/op/ops.h"
 #include "runtime/core/numeric/half.h"
 #include "runtime/core/numeric/numeric.h"
 
@@ -13,9 +13,7 @@ typedef struct {
 } clip_options_t;
 
 typedef struct {
-    uint32_t columns, column;
-    tnd_dtype_t dtype;
-    size_t elements;
+    tnd_elements_t made;
     uint64_t low, high; /* one element each */
     const tnd_loops_t *loops;
 } clip_t;
@@ -72,10 +70,11 @@ CLIP(double, f64)
 CLIP_HALF(f16)
 CLIP_HALF(bf16)
 
-static void run(const clip_t *self, size_t count, void *out, const void *in)
+static void run(const void *op, size_t count, void *out, const void *in)
 {
+    const clip_t *self = op;
     float low, high;
-    switch (self->dtype) {
+    switch (self->made.to) {
     case TND_U8:
     case TND_BOOL:
         clip_u8(count, out, in, &self->low, &self->high);
@@ -122,8 +121,8 @@ static void run(const clip_t *self, size_t count, void *out, const void *in)
 static void widest(clip_t *self)
 {
     static const double below = -1.0 / 0.0, above = 1.0 / 0.0;
-    tnd_cast_saturate(self->dtype, TND_F64, 1, &self->low, &below);
-    tnd_cast_saturate(self->dtype, TND_F64, 1, &self->high, &above);
+    tnd_cast_saturate(self->made.to, TND_F64, 1, &self->low, &below);
+    tnd_cast_saturate(self->made.to, TND_F64, 1, &self->high, &above);
 }
 
 static tnd_status_t clip_open(void *state, const void *given, const tnd_schema_t *in,
@@ -131,16 +130,13 @@ static tnd_status_t clip_open(void *state, const void *given, const tnd_schema_t
 {
     clip_t *self = state;
     const clip_options_t *chosen = given;
-    TND_TRY(tnd_op_find(in, chosen->column, &self->column, error));
-    const tnd_column_t *column = &in->columns[self->column];
+    TND_TRY(tnd_elements_find(&self->made, in, chosen->column, error));
+    const tnd_column_t *column = &in->columns[self->made.column];
     if (column->dtype == TND_BOOL)
         return tnd_fail(error, "column `%s` is bool, which has no bounds to keep", column->name);
     if (chosen->min == NULL && chosen->max == NULL)
         return tnd_fail(error, "say `min`, `max` or both");
-    self->columns = in->count;
-    self->dtype = column->dtype;
     self->loops = tnd_loops();
-    self->elements = tnd_column_elements(column);
     widest(self);
     if (chosen->min != NULL)
         TND_TRY(tnd_op_number("min", chosen->min, column, &self->low, error));
@@ -148,10 +144,9 @@ static tnd_status_t clip_open(void *state, const void *given, const tnd_schema_t
         TND_TRY(tnd_op_number("max", chosen->max, column, &self->high, error));
     uint64_t bound = 0;
     run(self, 1, &bound, &self->low);
-    if (memcmp(&bound, &self->low, tnd_dtype_size(self->dtype)) != 0)
+    if (memcmp(&bound, &self->low, tnd_dtype_size(self->made.to)) != 0)
         return tnd_fail(error, "`min` (%s) is greater than `max` (%s)", chosen->min, chosen->max);
-    return tnd_op_replace(facts, in, self->column, column->dtype, column->rank, column->shape,
-                          error);
+    return tnd_elements_replace(&self->made, in, facts, error);
 }
 
 static tnd_status_t clip_apply(void *state, const tnd_op_key_t *key, const tnd_tile_t *in,
@@ -159,16 +154,7 @@ static tnd_status_t clip_apply(void *state, const tnd_op_key_t *key, const tnd_t
 {
     (void)key, (void)error;
     const clip_t *self = state;
-    const uint8_t *from = in->columns[self->column].base;
-    uint8_t *to = out->columns[self->column].base;
-    size_t row_bytes = self->elements * tnd_dtype_size(self->dtype);
-    tnd_op_pass(in, out, self->columns, self->column);
-    if (in->columns[self->column].stride == row_bytes) {
-        run(self, in->rows * self->elements, to, from);
-        return TND_OK;
-    }
-    for (uint32_t row = 0; row < in->rows; row++)
-        run(self, self->elements, to + row * row_bytes, tnd_tile_row(in, self->column, row));
+    tnd_elements_apply(&self->made, run, self, in, out);
     return TND_OK;
 }
 

@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "actors/op/elements.h"
 #include "actors/op/loops.h"
-#include "actors/op/ops.h"
 #include "runtime/core/numeric/numeric.h"
 
 enum { CHUNK = 512 };
@@ -25,9 +25,7 @@ typedef struct {
 } normalize_options_t;
 
 typedef struct {
-    uint32_t columns, column;
-    tnd_dtype_t from, to;
-    size_t elements;    /* of a row */
+    tnd_elements_t made;
     size_t period, run; /* numbers of the pattern below; neighbours that each of them is for */
     bool wide;          /* C is f64 */
     const tnd_loops_t *loops;
@@ -98,31 +96,34 @@ static void run_some(const normalize_t *self, size_t count, uint8_t *out, const 
 {
     _Alignas(64) double wide[CHUNK], results[CHUNK];
     tnd_dtype_t middle = self->wide ? TND_F64 : TND_F32;
-    bool bytes = self->from == TND_U8 && !self->wide;
-    size_t from_size = tnd_dtype_size(self->from), to_size = tnd_dtype_size(self->to);
+    bool bytes = self->made.from == TND_U8 && !self->wide;
+    size_t from_size = tnd_dtype_size(self->made.from), to_size = tnd_dtype_size(self->made.to);
     for (size_t done = 0; done < count; done += CHUNK) {
         size_t now = count - done < CHUNK ? count - done : CHUNK;
         const void *x = in + done * from_size;
-        void *y = self->to == middle ? (void *)(out + done * to_size) : results;
-        if (!bytes && self->from != middle) {
-            tnd_cast(middle, self->from, now, wide, x);
+        void *y = self->made.to == middle ? (void *)(out + done * to_size) : results;
+        if (!bytes && self->made.from != middle) {
+            tnd_cast(middle, self->made.from, now, wide, x);
             x = wide;
         }
         steps(self, now, y, x, bytes, one ? at : at + done, one);
-        if (self->to != middle)
-            tnd_cast(self->to, middle, now, out + done * to_size, y);
+        if (self->made.to != middle)
+            tnd_cast(self->made.to, middle, now, out + done * to_size, y);
     }
 }
 
-static void run_row(const normalize_t *self, uint8_t *out, const uint8_t *in)
+/*  The first number is of the first channel, in each row and in each step of a ragged one. */
+static void run(const void *op, size_t count, void *out, const void *in)
 {
-    size_t from_size = tnd_dtype_size(self->from), to_size = tnd_dtype_size(self->to);
+    const normalize_t *self = op;
+    size_t from_size = tnd_dtype_size(self->made.from), to_size = tnd_dtype_size(self->made.to);
     bool one = self->run > 1;
     size_t some = one ? self->run : self->period;
-    for (size_t done = 0, channel = 0; done < self->elements; done += some) {
-        if (some > self->elements - done)
-            some = self->elements - done;
-        run_some(self, some, out + done * to_size, in + done * from_size, one ? channel : 0, one);
+    for (size_t done = 0, channel = 0; done < count; done += some) {
+        if (some > count - done)
+            some = count - done;
+        run_some(self, some, (uint8_t *)out + done * to_size,
+                 (const uint8_t *)in + done * from_size, one ? channel : 0, one);
         channel = channel + 1 == self->period ? 0 : channel + 1;
     }
 }
@@ -159,7 +160,7 @@ static tnd_status_t find_channels(normalize_t *self, int64_t axis, const tnd_col
 {
     int64_t rank = column->rank;
     *channels_p = 1;
-    self->run = self->elements;
+    self->run = SIZE_MAX;
     self->period = 1;
     if (!several)
         return TND_OK;
@@ -167,13 +168,18 @@ static tnd_status_t find_channels(normalize_t *self, int64_t axis, const tnd_col
         return tnd_fail(error, "column `%s` has %u dimensions and no axis %" PRId64, column->name,
                         column->rank, axis);
     axis += axis < 0 ? rank : 0;
+    if (column->ragged && axis == 0)
+        return tnd_fail(error,
+                        "column `%s` is ragged, its rows have no fixed number of channels along "
+                        "axis 0; `mean` and `std` are one number each",
+                        column->name);
     *channels_p = column->shape[axis];
     self->run = 1;
     for (int64_t i = axis + 1; i < rank; i++)
         self->run *= column->shape[i];
     self->period = *channels_p;
     if (self->run == 1)
-        while (self->period < CHUNK / 2 && self->period < self->elements)
+        while (self->period < CHUNK / 2)
             self->period += *channels_p;
     return TND_OK;
 }
@@ -191,17 +197,15 @@ static tnd_status_t normalize_open(void *state, const void *given, const tnd_sch
     normalize_t *self = state;
     const normalize_options_t *chosen = given;
     uint64_t channels;
-    TND_TRY(tnd_op_find(in, chosen->column, &self->column, error));
-    TND_TRY(tnd_op_dtype(chosen->to, &self->to, error));
-    const tnd_column_t *column = &in->columns[self->column];
-    if (!tnd_dtype_is_float(self->to))
+    TND_TRY(tnd_elements_find(&self->made, in, chosen->column, error));
+    TND_TRY(tnd_op_dtype(chosen->to, &self->made.to, error));
+    const tnd_column_t *column = &in->columns[self->made.column];
+    if (!tnd_dtype_is_float(self->made.to))
         return tnd_fail(error, "`to` is %s; normalize makes floats: f32, f64, f16 or bf16",
                         chosen->to);
     self->loops = tnd_loops();
-    self->columns = in->count;
-    self->from = column->dtype;
-    self->elements = tnd_column_elements(column);
-    self->wide = self->to == TND_F64 || (tnd_dtype_size(self->from) >= 4 && self->from != TND_F32);
+    self->wide = self->made.to == TND_F64 ||
+                 (tnd_dtype_size(self->made.from) >= 4 && self->made.from != TND_F32);
     TND_TRY(find_channels(self, chosen->axis, column,
                           chosen->mean.count != 1 || chosen->std.count != 1, &channels, error));
     tnd_status_t status =
@@ -209,8 +213,7 @@ static tnd_status_t normalize_open(void *state, const void *given, const tnd_sch
     if (status == TND_OK)
         status = read_channels(self, "std", &chosen->std, column, channels, &self->std, error);
     if (status == TND_OK)
-        status =
-            tnd_op_replace(facts, in, self->column, self->to, column->rank, column->shape, error);
+        status = tnd_elements_replace(&self->made, in, facts, error);
     if (status != TND_OK)
         normalize_close(self);
     return status;
@@ -221,9 +224,7 @@ static tnd_status_t normalize_apply(void *state, const tnd_op_key_t *key, const 
 {
     (void)key, (void)error;
     const normalize_t *self = state;
-    tnd_op_pass(in, out, self->columns, self->column);
-    for (uint32_t row = 0; row < in->rows; row++)
-        run_row(self, tnd_tile_row(out, self->column, row), tnd_tile_row(in, self->column, row));
+    tnd_elements_apply(&self->made, run, self, in, out);
     return TND_OK;
 }
 

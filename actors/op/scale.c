@@ -15,8 +15,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "actors/op/elements.h"
 #include "actors/op/loops.h"
-#include "actors/op/ops.h"
 #include "runtime/core/numeric/numeric.h"
 
 enum { CHUNK = 256, BYTES = 256 };
@@ -27,21 +27,16 @@ typedef struct {
     tnd_numbers_t range, factor, offset;
 } scale_options_t;
 
-typedef struct scale scale_t;
-typedef void scale_fn(const scale_t *self, size_t count, void *out, const void *in);
-
-struct scale {
-    uint32_t columns, column;
-    tnd_dtype_t from, to;
-    size_t elements;
+typedef struct {
+    tnd_elements_t made;
     bool wide;             /* C is f64 */
     bool ranged, has_span; /* by range; which is not [0, 1] */
     bool has_factor, has_offset;
     double divisor, span, low, factor, offset;
-    scale_fn *run;
+    tnd_elements_fn *run;
     const tnd_loops_t *loops;
     uint8_t table[BYTES][8]; /* of 8-bit types: what each byte becomes */
-};
+} scale_t;
 
 static const tnd_option_t options[] = {
     {TND_OPTION(scale_options_t, column, COLUMN, GRAPH), .help = "the column to scale"},
@@ -109,18 +104,19 @@ STEPS(float, f32)
 STEPS(double, f64)
 
 /*  The definition itself, a chunk at a time; what is faster is measured against it. */
-static void run_any(const scale_t *self, size_t count, void *out, const void *in)
+static void run_any(const void *op, size_t count, void *out, const void *in)
 {
+    const scale_t *self = op;
     _Alignas(64) uint8_t bits[CHUNK * 8];
     _Alignas(64) union {
         float narrow[CHUNK];
         double wide[CHUNK];
     } y;
-    size_t from_size = tnd_dtype_size(self->from), to_size = tnd_dtype_size(self->to);
+    size_t from_size = tnd_dtype_size(self->made.from), to_size = tnd_dtype_size(self->made.to);
     for (size_t done = 0; done < count; done += CHUNK) {
         size_t now = count - done < CHUNK ? count - done : CHUNK;
         const void *x = (const uint8_t *)in + done * from_size;
-        tnd_dtype_t from = self->from;
+        tnd_dtype_t from = self->made.from;
         if (self->ranged) {
             from = make_unsigned(from, now, bits, x);
             x = bits;
@@ -130,14 +126,15 @@ static void run_any(const scale_t *self, size_t count, void *out, const void *in
             steps_f64(self, now, y.wide);
         else
             steps_f32(self, now, y.narrow);
-        tnd_cast(self->to, self->wide ? TND_F64 : TND_F32, now, (uint8_t *)out + done * to_size,
-                 &y);
+        tnd_cast(self->made.to, self->wide ? TND_F64 : TND_F32, now,
+                 (uint8_t *)out + done * to_size, &y);
     }
 }
 
 #define RUN_TABLE(bits)                                                                            \
-    static void run_table_##bits(const scale_t *self, size_t count, void *out, const void *in)     \
+    static void run_table_##bits(const void *op, size_t count, void *out, const void *in)          \
     {                                                                                              \
+        const scale_t *self = op;                                                                  \
         const uint8_t *x = in;                                                                     \
         for (size_t i = 0; i < count; i++)                                                         \
             memcpy((uint8_t *)out + i * ((bits) / 8), self->table[x[i]], (bits) / 8);              \
@@ -147,8 +144,9 @@ RUN_TABLE(16)
 RUN_TABLE(32)
 RUN_TABLE(64)
 
-static void run_fraction(const scale_t *self, size_t count, void *out, const void *in)
+static void run_fraction(const void *op, size_t count, void *out, const void *in)
 {
+    const scale_t *self = op;
     const tnd_fraction_t fraction = {self->has_span, (float)self->span, (float)self->low};
     self->loops->fraction(&fraction, count, out, in);
 }
@@ -156,15 +154,15 @@ static void run_fraction(const scale_t *self, size_t count, void *out, const voi
 static void choose_run(scale_t *self)
 {
     self->run = run_any;
-    if (tnd_dtype_size(self->from) != 1)
+    if (tnd_dtype_size(self->made.from) != 1)
         return;
-    size_t size = tnd_dtype_size(self->to);
+    size_t size = tnd_dtype_size(self->made.to);
     for (size_t i = 0; i < BYTES; i++) {
         uint8_t byte = (uint8_t)i;
         run_any(self, 1, self->table[i], &byte);
     }
     self->run = size == 2 ? run_table_16 : size == 4 ? run_table_32 : run_table_64;
-    if (self->from == TND_U8 && self->to == TND_F32 && self->ranged) {
+    if (self->made.from == TND_U8 && self->made.to == TND_F32 && self->ranged) {
         self->loops = tnd_loops();
         self->run = run_fraction;
     }
@@ -184,9 +182,9 @@ static tnd_status_t one_number(const tnd_numbers_t *numbers, const char *name, d
 static tnd_status_t read_options(scale_t *self, const scale_options_t *chosen,
                                  const tnd_column_t *column, tnd_error_t *error)
 {
-    bool is_float = tnd_dtype_is_float(self->from);
-    TND_TRY(tnd_op_dtype(chosen->to, &self->to, error));
-    if (!tnd_dtype_is_float(self->to))
+    bool is_float = tnd_dtype_is_float(self->made.from);
+    TND_TRY(tnd_op_dtype(chosen->to, &self->made.to, error));
+    if (!tnd_dtype_is_float(self->made.to))
         return tnd_fail(error, "`to` is %s; scale makes floats: f32, f64, f16 or bf16", chosen->to);
     TND_TRY(one_number(&chosen->factor, "factor", &self->factor, &self->has_factor, error));
     TND_TRY(one_number(&chosen->offset, "offset", &self->offset, &self->has_offset, error));
@@ -196,7 +194,7 @@ static tnd_status_t read_options(scale_t *self, const scale_options_t *chosen,
     if (self->ranged && is_float)
         return tnd_fail(
             error, "column `%s` is %s, which has no range of its own; say `factor` or `offset`",
-            column->name, tnd_dtype_name(self->from));
+            column->name, tnd_dtype_name(self->made.from));
     if (chosen->range.count != 0 && chosen->range.count != 2)
         return tnd_fail(error, "`range` is two numbers, such as [0, 1]");
     double low = chosen->range.count != 0 ? chosen->range.items[0] : 0.0;
@@ -204,9 +202,9 @@ static tnd_status_t read_options(scale_t *self, const scale_options_t *chosen,
     self->has_span = self->ranged && (low != 0.0 || high != 1.0);
     self->low = low;
     self->span = high - low;
-    self->divisor = self->ranged ? divisor_of(self->from) : 1.0;
-    self->wide = self->to == TND_F64 || tnd_dtype_size(self->from) == 8 ||
-                 (tnd_dtype_size(self->from) == 4 && !is_float);
+    self->divisor = self->ranged ? divisor_of(self->made.from) : 1.0;
+    self->wide = self->made.to == TND_F64 || tnd_dtype_size(self->made.from) == 8 ||
+                 (tnd_dtype_size(self->made.from) == 4 && !is_float);
     const double numbers[] = {self->factor, self->offset, self->span, self->low};
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
         if (!isfinite(self->wide ? numbers[i] : (double)(float)numbers[i]))
@@ -220,14 +218,10 @@ static tnd_status_t scale_open(void *state, const void *given, const tnd_schema_
 {
     scale_t *self = state;
     const scale_options_t *chosen = given;
-    TND_TRY(tnd_op_find(in, chosen->column, &self->column, error));
-    const tnd_column_t *column = &in->columns[self->column];
-    self->columns = in->count;
-    self->from = column->dtype;
-    self->elements = tnd_column_elements(column);
-    TND_TRY(read_options(self, chosen, column, error));
+    TND_TRY(tnd_elements_find(&self->made, in, chosen->column, error));
+    TND_TRY(read_options(self, chosen, &in->columns[self->made.column], error));
     choose_run(self);
-    return tnd_op_replace(facts, in, self->column, self->to, column->rank, column->shape, error);
+    return tnd_elements_replace(&self->made, in, facts, error);
 }
 
 static tnd_status_t scale_apply(void *state, const tnd_op_key_t *key, const tnd_tile_t *in,
@@ -235,15 +229,7 @@ static tnd_status_t scale_apply(void *state, const tnd_op_key_t *key, const tnd_
 {
     (void)key, (void)error;
     const scale_t *self = state;
-    tnd_op_pass(in, out, self->columns, self->column);
-    if (in->columns[self->column].stride == self->elements * tnd_dtype_size(self->from)) {
-        self->run(self, in->rows * self->elements, out->columns[self->column].base,
-                  in->columns[self->column].base);
-        return TND_OK;
-    }
-    for (uint32_t row = 0; row < in->rows; row++)
-        self->run(self, self->elements, tnd_tile_row(out, self->column, row),
-                  tnd_tile_row(in, self->column, row));
+    tnd_elements_apply(&self->made, self->run, self, in, out);
     return TND_OK;
 }
 

@@ -1,7 +1,9 @@
 /*  Covers what a chain does with ragged columns: they pass unchanged, also if rows are dropped or
- *  repeated; `pad_ragged` gives them one length, `slice` cuts them and `concat` joins them. */
+ *  repeated; `pad_ragged` gives them one length, `slice` cuts them, `concat` joins them, and operations on
+ *  each number leave the lengths. */
 #include "actors/chain/chain.h"
 #include "actors/chain/chain_probe.h"
+#include "runtime/core/numeric/numeric.h"
 #include "tests/actors/source/opened.h"
 
 enum { ROWS = 5 };
@@ -290,8 +292,12 @@ Test(ragged, a_row_that_is_too_long_is_bad_unless_it_may_be_cut)
 Test(ragged, an_operation_that_reads_a_column_is_refused_by_name_with_the_remedy)
 {
     static const char *const cases[][2] = {
-        {"{cast: {column: x, to: f32}}", "operation 1, `cast`: column `x` is ragged"},
-        {"{scale: {column: x}}", "`pad_ragged: {column: x, to: 5}` makes them one length"},
+        {"{flip: {column: x}}", "operation 1, `flip`: column `x` is ragged"},
+        {"{transpose: {column: x, axes: [0]}}",
+         "`pad_ragged: {column: x, to: 5}` makes them one length"},
+        {"{normalize: {column: x, mean: [1, 2, 3, 4, 5], std: 1}}",
+         "column `x` is ragged, its rows have no fixed number of channels along axis 0"},
+        {"{cast: {column: x, to: int}}", "type `int` does not exist"},
         {"{filter: {column: x, op: eq, value: 1}}", "is ragged"},
         {"{repeat_rows: {column: z, max: 2}}", "column `z` is ragged"},
         {"{reshape: {column: x, shape: [5]}}", "is ragged"},
@@ -312,6 +318,137 @@ Test(ragged, an_operation_that_reads_a_column_is_refused_by_name_with_the_remedy
         cr_assert_not_null(strstr(error.text, cases[i][1]), "%s", error.text);
         close_bench(&bench);
     }
+}
+
+/*  x as numpy.array(row, "u2") of each row, through the arithmetic of each operation. */
+Test(ragged, numbers_are_made_one_by_one_and_rows_keep_their_lengths)
+{
+    static const struct {
+        const char *ops;
+        tnd_dtype_t dtype;
+        double second, growth; /* of row 2, 21; of x from u16 to the new type, beside z */
+    } cases[] = {
+        {"{cast: {column: x, to: f32}}", TND_F32, 21, 2},
+        {"{cast: {column: x, to: i64}}", TND_I64, 21, 4},
+        {"{cast: {column: x, to: u8}}", TND_U8, 21, 1},
+        {"{scale: {column: x, factor: 0.5, offset: -3}}", TND_F32, 7.5, 2},
+        {"{scale: {column: x, to: f64}}", TND_F64, 21.0 / 65535, 4},
+        {"{normalize: {column: x, mean: 1, std: 4}}", TND_F32, 5, 2},
+        {"{clip: {column: x, min: 3, max: 20}}", TND_U16, 20, 1},
+        {"{cast: {column: x, to: i32}}, {normalize: {column: x, mean: 1, std: 4, to: f64}}",
+         TND_F64, 5, 4},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        bench_t bench;
+        tnd_error_t error;
+        cr_assert_eq(open_bench(&bench, cases[i].ops, false, &error), TND_OK, "%s", error.text);
+        cr_assert_eq(run(&bench, TND_BUFFER_HEAP, &error), TND_OK, "%s", error.text);
+        const tnd_column_t *x = &bench.out->schema->columns[1];
+        cr_assert(x->ragged && x->rank == 1 && x->shape[0] == 5 && x->dtype == cases[i].dtype);
+        for (uint32_t row = 0; row < ROWS; row++)
+            cr_assert_eq(tnd_block_row_bytes(bench.out, 1, row),
+                         lengths[row] * tnd_dtype_size(x->dtype), "%s", cases[i].ops);
+        double second;
+        const uint8_t *at = tnd_block_row(bench.out, 1, 2);
+        tnd_cast(TND_F64, x->dtype, 1, &second, at + tnd_dtype_size(x->dtype));
+        cr_assert_eq(second, cases[i].second, "%s: %.17g", cases[i].ops, second);
+        expect_rows(&bench, "z", (uint32_t[]){0, 1, 2, 3, 4}, ROWS);
+        cr_assert_eq(tnd_chain_growth_max(bench.chain), cases[i].growth, "%s", cases[i].ops);
+        close_bench(&bench);
+    }
+}
+
+enum { STEPS_MAX = 900 };
+
+/*  Runs operations over two rows of u8[<=900, 3], of 900 and of 2 steps: 0, 1, 2 ... each. */
+static void run_steps(bench_t *self, const char *ops)
+{
+    static uint8_t bytes[STEPS_MAX * 3];
+    static const uint64_t both[] = {STEPS_MAX, 2}, from[] = {0, 0};
+    const tnd_chain_key_t key = {.seed = 7, .lanes = 1};
+    tnd_error_t error;
+    for (size_t i = 0; i < sizeof bytes; i++)
+        bytes[i] = (uint8_t)i;
+    *self = (bench_t){.arena = tnd_arena_new(), .block_pool = tnd_block_pool_new()};
+    cr_assert_eq(
+        tnd_schema_add_ragged(&self->schema, "x", TND_U8, 2, (uint64_t[]){STEPS_MAX, 3}, NULL),
+        TND_OK);
+    cr_assert_eq(tnd_chain_open(&self->chain, &parse_parts(self->arena, ops)->ops, false,
+                                &self->schema, NULL, &error),
+                 TND_OK, "%s", error.text);
+    self->in = tnd_block_pool_take(self->block_pool, &self->schema);
+    self->in->note = (tnd_block_note_t){.count = 2, .asked = 2, .rows = 2};
+    self->in->columns[0] = (tnd_block_column_t){
+        .base = bytes,
+        .stride = 1,
+        .index = from,
+        .lengths = both,
+        .buffer = tnd_buffer_wrap(TND_BUFFER_HEAP, bytes, sizeof bytes, nothing, NULL)};
+    self->in->index = tnd_buffer_wrap(TND_BUFFER_HEAP, (void *)(uintptr_t)from, 0, nothing, NULL);
+    tnd_block_seal(self->in);
+    self->pool = tnd_pool_new(tnd_chain_bytes(self->chain, 2));
+    /* Twice: the first block takes memory in small pieces. */
+    for (int block = 0; block < 2; block++) {
+        tnd_block_drop(&self->out);
+        cr_assert_eq(tnd_chain_run(self->chain, &key, self->in, self->block_pool, self->pool,
+                                   &self->out, &error),
+                     TND_OK, "%s", error.text);
+    }
+}
+
+/*  (x - numpy.array([1, 2, 3], "f4")) / numpy.array([1, 2, 4], "f4") */
+Test(ragged, channels_of_each_step_have_their_own_mean)
+{
+    static const float means[] = {1, 2, 3}, stds[] = {1, 2, 4};
+    bench_t bench;
+    run_steps(&bench, "ops: [{normalize: {column: x, mean: [1, 2, 3], std: [1, 2, 4]}}]");
+    for (uint32_t row = 0; row < 2; row++) {
+        const float *made = tnd_block_row(bench.out, 0, row);
+        cr_assert_eq(bench.out->columns[0].lengths[row], row == 0 ? STEPS_MAX : 2);
+        for (uint32_t i = 0; i < 3 * (row == 0 ? STEPS_MAX : 2); i++)
+            cr_assert_eq(made[i], ((float)(uint8_t)i - means[i % 3]) / stds[i % 3], "%u", i);
+    }
+    close_bench(&bench);
+}
+
+Test(ragged, rows_between_operations_are_not_kept_in_memory)
+{
+    bench_t bench;
+    run_steps(&bench, "ops: [{cast: {column: x, to: f64}}, {clip: {column: x, max: 9}}, "
+                      "{cast: {column: x, to: f32}}]");
+    cr_assert_eq(((const float *)tnd_block_row(bench.out, 0, 1))[5], 5);
+    cr_assert_leq(tnd_buffer_size(bench.out->columns[0].buffer), 2 * 4 * 3 * (STEPS_MAX + 2));
+    close_bench(&bench);
+}
+
+Test(ragged, one_column_of_half_the_size_needs_half_the_memory)
+{
+    bench_t bench;
+    tnd_error_t error;
+    cr_assert_eq(open_bench(&bench, "{select: {columns: [y, x]}}, {cast: {column: x, to: i8}}",
+                            false, &error),
+                 TND_OK);
+    cr_assert_eq(tnd_chain_growth_max(bench.chain), 0.5);
+    cr_assert_eq(tnd_chain_growth_usual(bench.chain), 0.5);
+    close_bench(&bench);
+}
+
+Test(ragged, rows_that_operations_made_are_made_again_by_others)
+{
+    static const uint16_t clipped[][5] = {{30}, {41, 40, 41}};
+    bench_t bench;
+    tnd_error_t error;
+    cr_assert_eq(open_bench(&bench,
+                            "{filter: {column: y, op: ge, value: 3}}, {slice: {column: x, start: "
+                            "1, into: tail}}, {concat: {columns: [tail, x], into: j}}, {clip: "
+                            "{column: j, min: 5}}",
+                            true, &error),
+                 TND_OK, "%s", error.text);
+    cr_assert_eq(run(&bench, TND_BUFFER_HEAP, &error), TND_OK, "%s", error.text);
+    cr_assert_eq(bench.out->note.rows, 2);
+    expect_numbers(&bench, 4, 0, clipped[0], 1);
+    expect_numbers(&bench, 4, 1, clipped[1], 3);
+    close_bench(&bench);
 }
 
 Test(ragged, the_probe_covers_rows_of_many_lengths)
