@@ -114,3 +114,58 @@ Test(standardize, pictures_that_are_nearly_of_one_colour)
     static const float halves[4] = {0, 2, 2, 0};
     check_standardized(4, halves, 1, 1);
 }
+
+/*  The bytes of numpy.array(value, dtype); what is beyond a type is refused. */
+Test(constant, each_row_has_the_number_in_its_type)
+{
+    static const struct {
+        const char *value, *dtype;
+        uint64_t bits;
+        const char *refused;
+    } cases[] = {
+        {"255", "u8", 255, NULL},
+        {"256", "u8", 0, "256 of `value` does not fit column `one`, which is u8"},
+        {"-128", "i8", 0x80, NULL},
+        {"-129", "i8", 0, "-129 of `value` does not fit column `one`, which is i8"},
+        {"18446744073709551615", "u64", UINT64_MAX, NULL},
+        {"18446744073709551616", "u64", 0, "is not an integer, and column `one` is u64"},
+        {"-1", "i64", UINT64_MAX, NULL},
+        {"1", "bool", 1, NULL},
+        {"2", "bool", 0, "2 of `value` does not fit column `one`, which is bool"},
+        {"0.1", "f32", 0x3dcccccd, NULL},
+        {"0.1", "f64", UINT64_C(0x3fb999999999999a), NULL},
+        {"65504", "f16", 0x7bff, NULL},
+        {"65520", "f16", 0, "65520 of `value` is too large for column `one`, which is f16"},
+        {"-1.5", "bf16", 0xbfc0, NULL},
+        {"1.5", "i32", 0, "`1.5` of `value` is not an integer, and column `one` is i32"},
+        {"cat", "f32", 0, "`cat` of `value` is not a number"},
+        {"1", "text", 0, "type `text` does not exist"},
+    };
+    static const uint8_t in[] = {3, 1, 4};
+    tnd_schema_t schema = schema_of(TND_U8, 0, NULL);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char ops[128];
+        run_t run;
+        tnd_error_t error = {.text = ""};
+        snprintf(ops, sizeof ops, "{constant: {into: one, value: %s, dtype: %s}}", cases[i].value,
+                 cases[i].dtype);
+        if (cases[i].refused != NULL) {
+            cr_expect_eq(open_chain(&run, ops, false, &schema, &error), TND_FAILED, "%s", ops);
+            cr_expect_not_null(strstr(error.text, cases[i].refused), "%s", error.text);
+            close_chain(&run);
+            continue;
+        }
+        tnd_block_t *out = made_of(&run, ops, TND_U8, in, 3, &error);
+        cr_assert_not_null(out, "%s", error.text);
+        cr_expect_str_eq(tnd_dtype_name(out->schema->columns[1].dtype), cases[i].dtype);
+        for (uint32_t row = 0; row < 3; row++) {
+            uint64_t bits = 0;
+            memcpy(&bits, tnd_block_row(out, 1, row),
+                   tnd_dtype_size(out->schema->columns[1].dtype));
+            cr_expect_eq(bits, cases[i].bits, "%s: row %u", ops, row);
+            cr_expect_eq(*(const uint8_t *)tnd_block_row(out, 0, row), in[row]);
+        }
+        tnd_block_drop(&out);
+        close_chain(&run);
+    }
+}
