@@ -38,7 +38,8 @@ void tnd_names_add(tnd_names_t *self, const char *name)
     self->text_size += size;
 }
 
-void tnd_names_share(tnd_names_t *self, uint32_t lane, uint32_t lanes)
+void tnd_names_keep(tnd_names_t *self, bool (*keeps)(const void *context, size_t index),
+                    const void *context)
 {
     size_t kept = 0, size = 0;
     for (size_t folder = 0; folder < self->folder_count; folder++) {
@@ -49,7 +50,7 @@ void tnd_names_share(tnd_names_t *self, uint32_t lane, uint32_t lanes)
         for (size_t i = begin; i < end; i++) {
             const char *name = tnd_names_at(self, i);
             size_t bytes = strlen(name) + 1;
-            if (i % lanes != lane)
+            if (!keeps(context, i))
                 continue;
             memmove(self->text + size, name, bytes);
             self->starts[kept++] = (uint32_t)size;
@@ -58,6 +59,21 @@ void tnd_names_share(tnd_names_t *self, uint32_t lane, uint32_t lanes)
     }
     self->count = kept;
     self->text_size = size;
+}
+
+typedef struct {
+    uint32_t lane, lanes;
+} share_t;
+
+static bool is_shared(const void *context, size_t index)
+{
+    const share_t *share = context;
+    return index % share->lanes == share->lane;
+}
+
+void tnd_names_share(tnd_names_t *self, uint32_t lane, uint32_t lanes)
+{
+    tnd_names_keep(self, is_shared, &(share_t){lane, lanes});
 }
 
 void tnd_names_settle(tnd_names_t *self)

@@ -8,6 +8,7 @@
 #define TND_ACTORS_FILE_NAMES_H
 
 #include <limits.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -42,6 +43,9 @@ tnd_status_t tnd_names_find(tnd_names_t *self, const char *what, const tnd_strin
 /*  Begins a folder, which is not the last one.  Adds a file to the last folder. */
 void tnd_names_folder(tnd_names_t *self, const char *path);
 void tnd_names_add(tnd_names_t *self, const char *name);
+/*  Keeps the files for which `keeps` is true, and all folders. */
+void tnd_names_keep(tnd_names_t *self, bool (*keeps)(const void *context, size_t index),
+                    const void *context);
 /*  Keeps the files at places p with p mod lanes == lane, and all folders. */
 void tnd_names_share(tnd_names_t *self, uint32_t lane, uint32_t lanes);
 /*  Returns memory that was allocated and is not used. */

@@ -54,19 +54,6 @@ const tnd_source_spec_t tnd_source_csv_spec = {
 /*  Files are looked through in pieces; a header that is checked is within one. */
 enum { PIECE = 1 << 20 };
 
-typedef enum { FIELD_START, UNQUOTED, QUOTED, QUOTE_IN_QUOTED, AFTER_CR } state_t;
-
-static state_t follow(state_t state, uint8_t byte, const csv_options_t *chosen)
-{
-    if (state == QUOTED)
-        return byte == '"' ? QUOTE_IN_QUOTED : QUOTED;
-    if (byte == '"' && chosen->quotes && (state == FIELD_START || state == QUOTE_IN_QUOTED))
-        return QUOTED;
-    if (byte == (uint8_t)chosen->delimiter[0])
-        return FIELD_START;
-    return state == QUOTE_IN_QUOTED ? QUOTED : UNQUOTED;
-}
-
 static bool is_end(int byte)
 {
     return byte == '\n' || byte == '\r';
@@ -82,14 +69,13 @@ static tnd_status_t check_header(const csv_options_t *chosen, tnd_record_window_
                                  tnd_error_t *error)
 {
     const uint8_t *data;
-    size_t have, end = 0;
+    uint8_t delimiter = (uint8_t)chosen->delimiter[0];
+    size_t have;
     tnd_error_t why;
-    state_t state = FIELD_START;
     TND_TRY(tnd_record_window(window, 0, PIECE, &data, &have, error));
-    while (end < have && (state == QUOTED || !is_end(data[end])))
-        state = follow(state, data[end++], chosen);
-    if (have == 0 || tnd_csv_header_check(&chosen->names, data, end, (uint8_t)chosen->delimiter[0],
-                                          chosen->quotes, &why) == TND_OK)
+    size_t size = tnd_csv_record_size(data, have, delimiter, chosen->quotes);
+    if (have == 0 ||
+        tnd_csv_header_check(&chosen->names, data, size, delimiter, chosen->quotes, &why) == TND_OK)
         return TND_OK;
     return tnd_fail(error, "%s:1: %s", window->plain.content->path, why.text);
 }
@@ -100,8 +86,9 @@ static tnd_status_t find(const void *context, tnd_record_window_t *window, tnd_o
     const csv_options_t *chosen = context;
     const uint8_t *data;
     uint64_t at = 0, begin = 0, first = 0;
-    bool skip = has_header(chosen);
-    state_t state = FIELD_START;
+    uint8_t delimiter = (uint8_t)chosen->delimiter[0];
+    bool skip = has_header(chosen), quotes = chosen->quotes;
+    tnd_csv_state_t state = TND_CSV_FIELD_START;
     if (chosen->names.count > 0)
         TND_TRY(check_header(chosen, window, error));
     if (chosen->bom == TND_MARK_REMOVE)
@@ -116,15 +103,17 @@ static tnd_status_t find(const void *context, tnd_record_window_t *window, tnd_o
         have = have < PIECE ? have : PIECE;
         for (size_t i = at == 0 ? first : 0; i < have; i++) {
             uint8_t byte = data[i];
-            bool ends = state != QUOTED && (byte == '\n' || byte == '\r');
-            bool ended = state == AFTER_CR && byte != '\n';
+            bool ends = state != TND_CSV_QUOTED && (byte == '\n' || byte == '\r');
+            bool ended = state == TND_CSV_AFTER_CR && byte != '\n';
             if (ended)
                 tnd_offsets_add(offsets, begin = at + i);
             if (ends && byte == '\n')
                 tnd_offsets_add(offsets, begin = at + i + 1);
-            state = !ends          ? follow(ended ? FIELD_START : state, byte, chosen)
-                    : byte == '\r' ? AFTER_CR
-                                   : FIELD_START;
+            if (ends)
+                state = byte == '\r' ? TND_CSV_AFTER_CR : TND_CSV_FIELD_START;
+            else
+                state =
+                    tnd_csv_follow(ended ? TND_CSV_FIELD_START : state, byte, delimiter, quotes);
         }
     }
     if ((begin < at || (skip && begin == first)) && tnd_record_window_sound(window))

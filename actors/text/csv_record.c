@@ -3,6 +3,15 @@
 
 #include <string.h>
 
+size_t tnd_csv_record_size(const uint8_t *text, size_t size, uint8_t delimiter, bool quotes)
+{
+    tnd_csv_state_t state = TND_CSV_FIELD_START;
+    size_t at = 0;
+    while (at < size && (state == TND_CSV_QUOTED || (text[at] != '\n' && text[at] != '\r')))
+        state = tnd_csv_follow(state, text[at++], delimiter, quotes);
+    return at;
+}
+
 void tnd_csv_init(tnd_csv_record_t *self, const void *record, size_t size, uint8_t delimiter,
                   bool quotes)
 {

@@ -8,8 +8,34 @@
 #define TND_ACTORS_TEXT_CSV_RECORD_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "runtime/base/status.h"
+
+/*  Where in a record a byte is, for the ends of records: those of lines outside of quotes. */
+typedef enum {
+    TND_CSV_FIELD_START,
+    TND_CSV_UNQUOTED,
+    TND_CSV_QUOTED,
+    TND_CSV_QUOTE_IN_QUOTED,
+    TND_CSV_AFTER_CR
+} tnd_csv_state_t;
+
+/*  After a byte that does not end the record. */
+static inline tnd_csv_state_t tnd_csv_follow(tnd_csv_state_t state, uint8_t byte, uint8_t delimiter,
+                                             bool quotes)
+{
+    if (state == TND_CSV_QUOTED)
+        return byte == '"' ? TND_CSV_QUOTE_IN_QUOTED : TND_CSV_QUOTED;
+    if (byte == '"' && quotes && (state == TND_CSV_FIELD_START || state == TND_CSV_QUOTE_IN_QUOTED))
+        return TND_CSV_QUOTED;
+    if (byte == delimiter)
+        return TND_CSV_FIELD_START;
+    return state == TND_CSV_QUOTE_IN_QUOTED ? TND_CSV_QUOTED : TND_CSV_UNQUOTED;
+}
+
+/*  Bytes of the first record of a text, without the end of its line. */
+size_t tnd_csv_record_size(const uint8_t *text, size_t size, uint8_t delimiter, bool quotes);
 
 typedef struct {
     const uint8_t *at, *end; /* what is left */
