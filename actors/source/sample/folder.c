@@ -16,7 +16,7 @@
 
 #include "actors/file/content.h"
 #include "actors/file/names.h"
-#include "actors/source/sample/folder_classes.h"
+#include "actors/source/sample/folder_labels.h"
 #include "actors/source/sources.h"
 #include "runtime/base/allocation.h"
 #include "runtime/base/parallel.h"
@@ -28,14 +28,8 @@
 enum { FILES_AT_ONCE = 1 << 16, FILES_A_THREAD = 256 };
 
 typedef struct {
-    tnd_strings_t names;
-    const char *file;
-} class_options_t;
-
-typedef struct {
-    tnd_strings_t files;
-    const char *column, *label;
-    const class_options_t *classes;
+    tnd_folder_file_options_t of;
+    const char *column;
     uint64_t max;
 } folder_options_t;
 
@@ -58,47 +52,44 @@ typedef struct told {
 typedef struct {
     tnd_names_t names;
     uint64_t *sizes; /* of each file */
-    int32_t *labels; /* of each folder */
-    tnd_folder_classes_t classes;
-    char *note;        /* what the user should know; NULL: nothing */
-    uint64_t *rows;    /* of each folder */
-    int64_t *modified; /* the newest file of each folder */
-    tnd_source_file_t *folders;
+    tnd_folder_labels_t labels;
+    uint64_t *rows;             /* of each folder */
+    int64_t *modified;          /* the newest file of each folder */
+    tnd_source_file_t *folders; /* and the table */
     tnd_schema_t schema;
     uint64_t longest; /* that a row may be */
-    uint64_t found;   /* hash of the names, of all lanes */
     uint64_t retry_ns;
     tnd_file_prefetch_t *prefetch;
     uint32_t ahead; /* files */
     _Atomic(told_t *) *told;
 } folder_t;
 
-static const tnd_option_t class_options[] = {
-    {TND_OPTION(class_options_t, names, STRINGS, GRAPH), .fallback = "",
-     .help = "the names of folders in the order of their numbers, from 0; also as a list alone, "
-             "`classes: [cat, dog]`"},
-    {TND_OPTION(class_options_t, file, PATH, GRAPH), .fallback = "",
-     .example = "${data}/classes.txt", .help = "or a text file with one name on each line"},
-};
-
-static const tnd_table_t class_table = {.name = "classes",
-                                        .help = "which number is which label",
-                                        .scalar = "names",
-                                        TND_OPTIONS(class_options, class_options_t)};
-
 static const tnd_option_t options[] = {
-    {TND_OPTION(folder_options_t, files, PATHS, GRAPH), .example = "${data}/train/*/*.jpg",
+    {TND_OPTION_NAMED("files", folder_options_t, of.files, PATHS, GRAPH),
+     .example = "${data}/train/*/*.jpg", .fallback = "",
      .help =
          "the files: a pattern such as \"${data}/train/*/*.jpg\" (`**` is folders of any depth), a "
-         "path, or a list of them"},
+         "path, or a list of them; without it, those of `table`, in its folder"},
+    {TND_OPTION_NAMED("table", folder_options_t, of.table, PATH, GRAPH), .fallback = "",
+     .example = "${data}/labels.csv",
+     .help =
+         "a CSV file with a header that names the files, which are read in the order of `files`, "
+         "else of their paths; with `files` it may leave out folders and endings"},
+    {TND_OPTION_NAMED("delimiter", folder_options_t, of.delimiter, STRING, GRAPH), .fallback = ",",
+     .help = "what separates the fields of `table`: one byte"},
+    {TND_OPTION_NAMED("path", folder_options_t, of.path, STRING, GRAPH), .fallback = "",
+     .example = "id", .help = "the field of `table` that names the files"},
     {TND_OPTION(folder_options_t, column, STRING, GRAPH), .fallback = "file",
      .help = "the name of the column of bytes, which is ragged and has u8"},
-    {TND_OPTION(folder_options_t, label, STRING, GRAPH), .fallback = "", .example = "label",
+    {TND_OPTION_NAMED("label", folder_options_t, of.label, STRING, GRAPH), .fallback = "",
+     .example = "label",
      .help = "the name of a column with the number of the file's folder, i32, among `classes`; of "
-             "train/*/**/*.jpg the folder before `**`; without it there are no labels"},
-    {TND_OPTION(folder_options_t, classes, TABLE, GRAPH), .fallback = "", .table = &class_table,
+             "train/*/**/*.jpg the folder before `**`; with `table` its field that has the class; "
+             "without it there are no labels"},
+    {TND_OPTION_NAMED("classes", folder_options_t, of.classes, TABLE, GRAPH), .fallback = "",
+     .table = &tnd_class_table,
      .help = "which number is which label, the same for training and test; without it, the names "
-             "of all folders that the pattern matches, sorted"},
+             "of all folders that the pattern matches, or all in the table, sorted"},
     {TND_OPTION(folder_options_t, max, U64, GRAPH), .fallback = "longest", .choices = "longest=0",
      .range = "1..1099511627776",
      .help = "the greatest size of a file, for which memory is kept; larger ones are bad"},
@@ -130,7 +121,10 @@ typedef struct {
 /*  Whether the status of a file is known and the file may be read; else errno says why. */
 static bool is_readable(const char *path, struct stat *is)
 {
-    return stat(path, is) == 0 && ((is->st_mode & S_IROTH) != 0 || access(path, R_OK) == 0);
+    if (stat(path, is) != 0)
+        return false;
+    errno = S_ISDIR(is->st_mode) ? EISDIR : EINVAL;
+    return S_ISREG(is->st_mode) && ((is->st_mode & S_IROTH) != 0 || access(path, R_OK) == 0);
 }
 
 /*  The error of a file that cannot be read, with the target of a link. */
@@ -214,26 +208,6 @@ static const char *last_word(const char *path)
     return slash != NULL ? slash + 1 : path;
 }
 
-/*  Numbers the folders by their classes, and notes which classes have no file. */
-static tnd_status_t number_folders(folder_t *self, const folder_options_t *chosen,
-                                   tnd_error_t *error)
-{
-    tnd_folder_classes_t *classes = &self->classes;
-    if (chosen->classes != NULL && chosen->label == NULL)
-        return tnd_fail(error,
-                        "folder: `classes` numbers the labels: name their column, `label: label`");
-    if (chosen->classes == NULL)
-        tnd_folder_classes_find(classes, &self->names);
-    else if (chosen->classes->file != NULL)
-        TND_TRY(tnd_folder_classes_read(classes, chosen->classes->file, error));
-    else
-        tnd_folder_classes_list(classes, &chosen->classes->names);
-    TND_TRY(tnd_folder_classes_number(classes, &self->names, self->labels, error));
-    if (chosen->label != NULL)
-        self->note = tnd_folder_classes_empty(classes, &self->names, self->labels);
-    return TND_OK;
-}
-
 /*  Describes the folders; returns the hash of all. */
 static uint64_t describe_folders(folder_t *self)
 {
@@ -260,7 +234,10 @@ static uint64_t describe_folders(folder_t *self)
                                                .ends = hash};
         identity = XXH3_64bits_withSeed(&hash, sizeof hash, identity);
     }
-    return identity;
+    if (self->labels.table.path == NULL)
+        return identity;
+    self->folders[names->folder_count] = self->labels.table.file;
+    return XXH3_64bits_withSeed(&self->labels.table.hash, sizeof self->labels.table.hash, identity);
 }
 
 static tnd_status_t make_schema(folder_t *self, const folder_options_t *chosen, tnd_error_t *error)
@@ -271,9 +248,9 @@ static tnd_status_t make_schema(folder_t *self, const folder_options_t *chosen, 
             self->longest = self->sizes[i];
     self->longest = self->longest > 0 ? self->longest : 1;
     TND_TRY(tnd_schema_add_ragged(&self->schema, chosen->column, TND_U8, 1, &self->longest, error));
-    if (chosen->label == NULL)
+    if (chosen->of.label == NULL)
         return TND_OK;
-    return tnd_schema_add(&self->schema, chosen->label, TND_I32, 0, NULL, error);
+    return tnd_schema_add(&self->schema, chosen->of.label, TND_I32, 0, NULL, error);
 }
 
 static void folder_close(void *state)
@@ -287,10 +264,8 @@ static void folder_close(void *state)
     }
     free(self->told);
     tnd_names_free(&self->names);
-    tnd_folder_classes_free(&self->classes);
-    free(self->note);
+    tnd_folder_labels_free(&self->labels);
     free(self->sizes);
-    free(self->labels);
     free(self->rows);
     free(self->modified);
     free(self->folders);
@@ -301,22 +276,25 @@ static tnd_status_t find_files(folder_t *self, const folder_options_t *chosen,
                                const tnd_source_scope_t *scope, tnd_error_t *error)
 {
     tnd_names_t *names = &self->names;
-    TND_TRY(tnd_names_find(names, "folder", &chosen->files, error));
+    TND_TRY(tnd_folder_labels_find(&self->labels, names, &chosen->of, scope, error));
     if (names->count < scope->lanes)
         return tnd_fail(error,
                         "folder: has %zu files for %u lanes: use fewer lanes, or `shard: index`",
                         names->count, scope->lanes);
     size_t folders = names->folder_count;
-    self->found = XXH3_64bits(names->text, names->text_size);
-    self->labels = tnd_allocate_zeroed(folders, sizeof *self->labels);
     self->rows = tnd_allocate_zeroed(folders, sizeof *self->rows);
     self->modified = tnd_allocate_zeroed(folders, sizeof *self->modified);
-    self->folders = tnd_allocate_zeroed(folders, sizeof *self->folders);
-    TND_TRY(number_folders(self, chosen, error));
+    self->folders = tnd_allocate_zeroed(folders + 1, sizeof *self->folders);
     if (scope->lanes > 1)
-        tnd_names_share(names, scope->lane, scope->lanes);
+        tnd_folder_labels_share(&self->labels, names, scope->lane, scope->lanes);
     self->sizes = tnd_allocate_zeroed(names->count, sizeof *self->sizes);
-    TND_TRY(look_at_files(self, scope, error));
+    if (look_at_files(self, scope, error) != TND_OK) {
+        tnd_error_t why = *error;
+        return self->labels.table.path == NULL || chosen->of.files.count > 0
+                   ? TND_FAILED
+                   : tnd_fail(error, "%.600s; names without endings need `files`, a pattern",
+                              why.text);
+    }
     return make_schema(self, chosen, error);
 }
 
@@ -342,17 +320,19 @@ static tnd_status_t folder_open(void *state, const void *given, const tnd_source
         .count = self->names.count,
         .identity = describe_folders(self),
         .files = self->folders,
-        .file_count = self->names.folder_count,
+        .file_count = self->names.folder_count + (self->labels.table.path != NULL),
         .file_rows = self->rows,
         .file_rows_count = (uint32_t)self->names.folder_count,
         .lists = 2,
         .copied = tnd_schema_row_bytes(&self->schema),
-        .loaded = tnd_names_bytes(&self->names) + self->names.count * sizeof *self->sizes,
-        .found = self->found,
-        .notes = (const char *const *)&self->note,
-        .note_count = self->note != NULL,
-        .classes = chosen->label != NULL ? (const char *const *)self->classes.names : NULL,
-        .class_count = chosen->label != NULL ? self->classes.count : 0,
+        .loaded = tnd_names_bytes(&self->names) +
+                  self->names.count * (sizeof *self->sizes + sizeof *self->labels.labels),
+        .found = self->labels.found,
+        .notes = (const char *const *)self->labels.notes,
+        .note_count = self->labels.note_count,
+        .classes =
+            chosen->of.label != NULL ? (const char *const *)self->labels.classes.names : NULL,
+        .class_count = chosen->of.label != NULL ? self->labels.classes.count : 0,
         .room = scope->room,
     };
     for (size_t i = 0; i < self->names.folder_count; i++)
@@ -466,7 +446,7 @@ static tnd_status_t folder_read(void *state, const tnd_source_call_t *call, tnd_
         lengths[i] = self->sizes[index[i]];
         TND_TRY(read_file(self, index[i], rows + offsets[i], error));
         if (labelled)
-            labels[i] = self->labels[tnd_names_folder_of(&self->names, index[i])];
+            labels[i] = tnd_folder_labels_at(&self->labels, &self->names, index[i]);
     }
     tnd_buffer_seal(call->indices);
     tnd_buffer_seal(call->room);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "runtime/base/allocation.h"
+#include "runtime/text/quantity.h"
 
 static void add(tnd_folder_classes_t *self, const char *name, size_t size)
 {
@@ -29,21 +30,40 @@ static const char *word_of(const tnd_names_folder_t *folder, size_t *size_p)
     return folder->path + begin;
 }
 
-void tnd_folder_classes_find(tnd_folder_classes_t *self, const tnd_names_t *names)
+/*  Sorts the names, and keeps each once. */
+static void sort_names(tnd_folder_classes_t *self)
 {
     size_t distinct = 0;
-    for (size_t f = 0; f < names->folder_count; f++) {
-        size_t size;
-        const char *word = word_of(&names->folders[f], &size);
-        add(self, word, size);
-    }
-    qsort(self->names, self->count, sizeof *self->names, compare_words);
+    if (self->count > 0)
+        qsort(self->names, self->count, sizeof *self->names, compare_words);
     for (size_t i = 0; i < self->count; i++)
         if (distinct == 0 || strcmp(self->names[distinct - 1], self->names[i]) != 0)
             self->names[distinct++] = self->names[i];
         else
             free(self->names[i]);
     self->count = distinct;
+}
+
+void tnd_folder_classes_find_words(tnd_folder_classes_t *self, const char *const *words,
+                                   size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        add(self, words[i], strlen(words[i]));
+        /* Few words, of many files. */
+        if (self->count == self->room)
+            sort_names(self);
+    }
+    sort_names(self);
+}
+
+void tnd_folder_classes_find(tnd_folder_classes_t *self, const tnd_names_t *names)
+{
+    for (size_t f = 0; f < names->folder_count; f++) {
+        size_t size;
+        const char *word = word_of(&names->folders[f], &size);
+        add(self, word, size);
+    }
+    sort_names(self);
 }
 
 void tnd_folder_classes_list(tnd_folder_classes_t *self, const tnd_strings_t *list)
@@ -104,12 +124,18 @@ static size_t files_of(const tnd_names_t *names, size_t folder)
     return end - names->folders[folder].first;
 }
 
-static tnd_status_t number(const class_t *sorted, size_t count, const tnd_names_t *names,
-                           int32_t *labels, tnd_error_t *error)
+static tnd_status_t check_twice(const class_t *sorted, size_t count, tnd_error_t *error)
 {
     for (size_t i = 1; i < count; i++)
         if (compare_classes(&sorted[i - 1], &sorted[i]) == 0)
             return tnd_fail(error, "folder: `classes` has `%s` twice", sorted[i].name);
+    return TND_OK;
+}
+
+static tnd_status_t number(const class_t *sorted, size_t count, const tnd_names_t *names,
+                           int32_t *labels, tnd_error_t *error)
+{
+    TND_TRY(check_twice(sorted, count, error));
     for (size_t f = 0; f < names->folder_count; f++) {
         class_t word = {.place = 0};
         word.name = word_of(&names->folders[f], &word.size);
@@ -133,22 +159,65 @@ tnd_status_t tnd_folder_classes_number(const tnd_folder_classes_t *self, const t
     return status;
 }
 
-char *tnd_folder_classes_empty(const tnd_folder_classes_t *self, const tnd_names_t *names,
-                               const int32_t *labels)
+static tnd_status_t number_words(const class_t *sorted, size_t count, const char *const *words,
+                                 size_t word_count, int32_t *labels, size_t *unknown_p,
+                                 tnd_error_t *error)
 {
-    size_t *files = tnd_allocate_zeroed(self->count, sizeof *files), empty = 0, first = 0;
-    for (size_t f = 0; f < names->folder_count; f++)
-        files[labels[f]] += files_of(names, f);
+    TND_TRY(check_twice(sorted, count, error));
+    for (size_t i = 0; i < word_count; i++) {
+        const class_t word = {.name = words[i], .size = strlen(words[i])};
+        const class_t *found = bsearch(&word, sorted, count, sizeof *sorted, compare_classes);
+        *unknown_p = i;
+        if (found == NULL)
+            return tnd_fail(error, "`%.100s` is not one of the %zu `classes`: add it", words[i],
+                            count);
+        labels[i] = found->place;
+    }
+    return TND_OK;
+}
+
+tnd_status_t tnd_folder_classes_number_words(const tnd_folder_classes_t *self,
+                                             const char *const *words, size_t count,
+                                             int32_t *labels, size_t *unknown_p, tnd_error_t *error)
+{
+    class_t *sorted = sort(self);
+    *unknown_p = SIZE_MAX;
+    tnd_status_t status = number_words(sorted, self->count, words, count, labels, unknown_p, error);
+    free(sorted);
+    return status;
+}
+
+char *tnd_folder_classes_empty(const tnd_folder_classes_t *self, const size_t *files)
+{
+    size_t empty = 0, first = 0;
     for (size_t i = self->count; i-- > 0;)
         if (files[i] == 0) {
             empty++;
             first = i;
         }
-    free(files);
     return empty == 0 ? NULL
                       : tnd_format_string("folder: %zu of %zu classes %s no file: `%s`%s", empty,
                                           self->count, empty == 1 ? "has" : "have",
                                           self->names[first], empty > 1 ? " and others" : "");
+}
+
+char *tnd_folder_classes_disordered(const tnd_folder_classes_t *self)
+{
+    size_t disordered = 0;
+    uint64_t before = 0;
+    for (size_t i = 0; i < self->count; i++) {
+        uint64_t number;
+        if (tnd_quantity_u64(self->names[i], &number) != TND_QUANTITY_OK)
+            return NULL;
+        if (number < before && disordered == 0)
+            disordered = i;
+        before = number;
+    }
+    return disordered == 0
+               ? NULL
+               : tnd_format_string("folder: the classes are numbers, but sorted as texts, so `%s` "
+                                   "is label %zu; `classes: [...]` gives them another order",
+                                   self->names[disordered - 1], disordered - 1);
 }
 
 void tnd_folder_classes_free(tnd_folder_classes_t *self)
