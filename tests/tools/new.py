@@ -552,6 +552,66 @@ def test_the_lines_in_help_of_a_format_run(folder):
         same(seen, wanted)
 
 
+def rows_at(path, actor):
+    """All rows that an actor of a topology sends in an epoch, by column."""
+    code, out, err = run("head", path, "--at", actor, "--steps", "999", "--json")
+    same(code, 0, err)
+    got = {}
+    for block in map(json.loads, out.splitlines()):
+        for name, column in block["columns"].items():
+            got.setdefault(name, []).extend(column["data"])
+    return got
+
+
+def test_a_split_writes_a_chain_to_train_and_one_to_validate(folder):
+    """`part` with 80 of each 100 rows: disjoint, and all together."""
+    numpy.save(folder / "x.npy", numpy.arange(1000, dtype="f4"))
+    (folder / "t.csv").write_text("id,kind,size\n" + "".join(f"{i},{'cat dog'.split()[i % 2]},{i % 7}.5\n" for i in range(1000)))
+    for data, column in (("x.npy", "x"), ("t.csv", "id")):
+        for split, train in (("80/20", 800), ("1/3", 250)):
+            path = folder / f"{data}-{train}.yaml"
+            same(run("new", folder / data, "--split", split, "-o", path)[0], 0)
+            shown = folder / "report.json"
+            same(run("validate", path)[0::2], (0, ""))
+            code, out, err = run("run", path, "--report", shown)
+            same((code, err), (0, ""))
+            holds(out, f"{train} rows")
+            same(json.loads(shown.read_text())["chains"]["val"]["rows"]["fed"], 1000 - train)
+            one, other = rows_at(path, "prep"), rows_at(path, "val_prep")
+            same((len(one[column]), len(other[column])), (train, 1000 - train))
+            same(sorted(one[column] + other[column]), list(range(1000)))
+            same(list(one), list(other))
+    holds(path.read_text(), "part: {of: [1, 3], index: 1}", "after: feed")
+
+
+def test_a_split_of_pictures_draws_for_training_only(folder):
+    for i in range(40):
+        (folder / "pets" / "cat dog".split()[i % 2]).mkdir(parents=True, exist_ok=True)
+        (folder / "pets" / "cat dog".split()[i % 2] / f"p{i}.jpg").write_bytes(jpeg("img_420.jpg"))
+    path = folder / "pets.yaml"
+    same(run("new", folder / "pets", "--split", "75/25", "-o", path)[0], 0)
+    code, out, err = run("run", path)
+    same((code, err), (0, ""))
+    holds(out, "30 rows")
+    train, val = path.read_text().split("val_read:")
+    holds(train, "random_resized_crop", "random_flip")
+    assert "random" not in val.replace("without what is random", ""), val
+    holds(val, "then: [{resize: {size: 40}}]")
+    same(sorted(rows_at(path, "prep")["label"] + rows_at(path, "val_prep")["label"]), [0] * 20 + [1] * 20)
+
+
+def test_what_cannot_be_split_is_named(folder):
+    numpy.save(folder / "x.npy", numpy.arange(100))
+    for split in ("80", "80/", "0/20", "80/20/5", "a/b", "-1/2", "2/"):
+        code, out, err = run("new", folder / "x.npy", "--split", split)
+        same((code, out), (2, ""))
+        holds(err, "say two shares, such as 80/20")
+    (folder / "t.csv.gz").write_bytes(gzip.compress(b"a,b\n" + b"1,2\n" * 50))
+    code, out, err = run("new", folder / "t.csv.gz", "--split", "80/20")
+    same((code, out), (78, ""))
+    holds(err, "t.csv.gz is compressed and read in order, and cannot be split; decompress it")
+
+
 def test_what_is_not_there_is_named(folder):
     for name, words in ((folder / "none.npy", "No such file"), (folder / "x*.npy", "no file")):
         code, _, err = run("new", name)

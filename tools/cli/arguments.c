@@ -65,6 +65,8 @@ static const tnd_argument_t arguments[] = {
      TAKES(FLAG, all)},
     {"--as", "SOURCE", "the source of the files, with its options: 'csv: {header: true}'",
      TAKES(TEXT, as)},
+    {"--split", "A/B", "two chains: A of A + B rows train, the others validate, such as 80/20",
+     TAKES(TEXT, split)},
     {"--beside", NULL, "writes each index beside its data file", TAKES(FLAG, beside)},
     {"--list", NULL, "lists indexes", TAKES(FLAG, list)},
     {"--remove", NULL, "removes indexes", TAKES(FLAG, remove)},

@@ -9,6 +9,7 @@
 
 #include "runtime/base/allocation.h"
 #include "runtime/text/json_string.h"
+#include "runtime/text/quantity.h"
 #include "tools/cli/command.h"
 #include "tools/cli/output.h"
 #include "tools/inspect/reading_progress.h"
@@ -290,54 +291,129 @@ static void write_labels(const tnd_detected_format_t *item, FILE *out)
         fprintf(out, "  # %s\n", item->notes[i]);
 }
 
-static void write_reader(tnd_arena_t *arena, const tnd_detected_format_list_t *found,
-                         const tnd_schema_t *schema, const char *directory, FILE *out)
+/*  A topology that is written. */
+typedef struct {
+    tnd_arena_t *arena;
+    const tnd_detected_format_list_t *found;
+    const table_t *table;
+    tnd_reading_progress_t *progress;
+    tnd_schema_t schema; /* of what the reader reads */
+    const char *directory;
+    uint64_t shares[2]; /* of the rows, to train and to validate; 0: there is one chain */
+} topology_t;
+
+static void write_reader(const topology_t *self, bool validates, FILE *out)
 {
+    const tnd_detected_format_t *first = &self->found->items[0];
     char text[1024];
-    fprintf(out, "  # %" PRIu64 " rows of %s\n", found->items[0].rows,
-            tnd_schema_text(schema, text, sizeof text));
-    write_labels(&found->items[0], out);
-    fputs("  read:\n    kind: reader\n    source:\n", out);
-    tnd_reader_lines_print(arena, found, directory, 6, out);
-    fputs(found->items[0].in_order
-              ? "    # compressed files are read in order; add `spool:` to shuffle their records\n"
-              : "    shuffle: global  # a new order each epoch; none: as stored\n",
-          out);
-    if (has_unreadable(&found->left_out))
+    if (validates)
+        fputs("\n  # the other rows, fed once after training\n", out);
+    else
+        fprintf(out, "  # %" PRIu64 " rows of %s\n", first->rows,
+                tnd_schema_text(&self->schema, text, sizeof text));
+    if (!validates)
+        write_labels(first, out);
+    fprintf(out, "  %sread:\n    kind: reader\n    source:\n", validates ? "val_" : "");
+    tnd_reader_lines_print(self->arena, self->found, self->directory, 6, out);
+    if (self->shares[0] > 0)
+        fprintf(out, "    part: {of: [%" PRIu64 ", %" PRIu64 "], index: %d}  # no row is in both\n",
+                self->shares[0], self->shares[1], validates);
+    if (!validates)
+        fputs(first->in_order ? "    # compressed files are read in order; add `spool:` to shuffle "
+                                "their records\n"
+                              : "    shuffle: global  # a new order each epoch; none: as stored\n",
+              out);
+    if (has_unreadable(&self->found->left_out))
         fputs("    on_error: skip   # leaves out files that cannot be opened, and counts them\n",
               out);
-    fputs("    epochs: 1        # passes over the data, or forever\n", out);
+    if (!validates)
+        fputs("    epochs: 1        # passes over the data, or forever\n", out);
 }
 
-static void write_topology(tnd_arena_t *arena, const tnd_detected_format_list_t *found,
-                           const table_t *table, tnd_reading_progress_t *progress, FILE *out)
+/*  The operations that are done to rows, and for training those that may be wanted.  Returns false if
+ *  none is done. */
+static bool write_list(const topology_t *self, bool validates, FILE *out)
 {
+    const tnd_detected_format_t *first = &self->found->items[0];
+    const char *column = self->schema.columns[0].name;
+    if (first->pictures)
+        tnd_picture_lines_print(column, tnd_picture_lines_side(first->size), self->found->largest,
+                                validates, out);
+    write_operations(&self->schema, out);
+    if (self->table->format != NULL)
+        self->table->format->print(self->table->state, column, out);
+    bool some = ftell(out) > 0;
+    if (first->records && !first->pictures && self->table->format == NULL && !validates)
+        write_parse(self->arena, first, self->progress, out);
+    tnd_reading_progress_clear(self->progress);
+    if (self->table->format == NULL && !validates)
+        write_suggestions(&self->schema, first->pictures, out);
+    return some;
+}
+
+static void write_preprocessor(const topology_t *self, bool validates, FILE *out)
+{
+    const tnd_left_out_list_t *left_out = &self->found->left_out;
+    const table_t *table = self->table;
     char *operations = NULL;
     size_t size = 0;
     FILE *list = tnd_memory_stream(&operations, &size);
-    tnd_schema_t schema;
-    collect(found, &schema);
-    bool pictures = found->items[0].pictures;
-    uint64_t row_bytes = tnd_schema_row_bytes(&schema);
-    if (pictures) {
-        uint32_t side = tnd_picture_lines_side(found->items[0].size);
-        tnd_picture_lines_print(schema.columns[0].name, side, found->largest, list);
-        row_bytes = (uint64_t)side * side * 3;
-    }
-    write_operations(&schema, list);
-    if (table->format != NULL)
-        table->format->print(table->state, schema.columns[0].name, list);
-    if (fflush(list) != 0)
-        abort();
-    bool none = size == 0;
-    if (found->items[0].records && !pictures && table->format == NULL)
-        write_parse(arena, &found->items[0], progress, list);
-    tnd_reading_progress_clear(progress);
-    if (table->format == NULL)
-        write_suggestions(&schema, pictures, list);
+    bool some = write_list(self, validates, list);
     fclose(list);
-    const char *directory = tnd_reader_directory(arena, found);
-    const char *editor = find_schema(arena);
+    fprintf(out, "\n  # done to each row, in this order; %s\n  %sprep:\n    kind: preprocessor\n",
+            validates ? "as in prep, without what is random" : "`tundish help ops` lists them",
+            validates ? "val_" : "");
+    if (tnd_left_out_fed(left_out) > 0)
+        fprintf(out,
+                "    on_error: skip  # leaves out %zu that cannot be decoded, and counts them\n",
+                tnd_left_out_fed(left_out));
+    uint64_t uneven = table->format != NULL ? table->format->left_out(table->state) : 0;
+    if (uneven > 0)
+        fprintf(out, "    on_error: skip  # leaves out %s, %" PRIu64 " here\n",
+                table->format->uneven, uneven);
+    /* `[]` would have to be deleted before the suggestion could be used. */
+    fprintf(out, "    ops:%s\n%s",
+            some       ? ""
+            : size > 0 ? "  # none yet: remove the # of what you want"
+                       : " []",
+            operations);
+    free(operations);
+}
+
+/*  What follows the preprocessors. */
+static void write_batches(const topology_t *self, FILE *out)
+{
+    const tnd_detected_format_t *first = &self->found->items[0];
+    uint64_t side = first->pictures ? tnd_picture_lines_side(first->size) : 0;
+    uint64_t row_bytes = first->pictures ? side * side * 3 : tnd_schema_row_bytes(&self->schema);
+    uint64_t size = batch_size(row_bytes, first->rows);
+    fprintf(out,
+            "\n  batch:\n    kind: batcher\n    size: %-4" PRIu64 "       # rows of a batch\n"
+            "    replicas: 1      # models that share each batch\n"
+            "    remainder: keep  # a last batch with fewer rows; drop, or pad with weight 0\n"
+            "\n  feed:\n    kind: feeder\n"
+            "    # step: {plugin: NAME}  # what computes on a batch; without it rows are fed and "
+            "discarded\n",
+            size);
+    if (self->shares[0] == 0) {
+        fputs("\nlinks:\n  - read -> prep -> batch -> feed\n", out);
+        return;
+    }
+    write_reader(self, true, out);
+    write_preprocessor(self, true, out);
+    fprintf(out,
+            "\n  val_batch:\n    kind: batcher\n    size: %" PRIu64 "\n    replicas: 1\n"
+            "\n  val:\n    kind: feeder\n    after: feed  # with the models that it trained\n"
+            "\nlinks:\n  - read -> prep -> batch -> feed\n"
+            "  - val_read -> val_prep -> val_batch -> val\n",
+            size);
+}
+
+static void write_topology(topology_t *self, FILE *out)
+{
+    collect(self->found, &self->schema);
+    self->directory = tnd_reader_directory(self->arena, self->found);
+    const char *directory = self->directory, *editor = find_schema(self->arena);
     if (editor != NULL)
         fprintf(out, "# yaml-language-server: $schema=%s\n", editor);
     fputs("# Made by `tundish new`; every line may be changed.  With the name of this file,\n"
@@ -349,39 +425,27 @@ static void write_topology(tnd_arena_t *arena, const tnd_detected_format_list_t 
           "data: ",
           out);
     tnd_json_string_print(
-        strlen(directory) > 1 ? tnd_arena_text(arena, directory, strlen(directory) - 1) : "/", out);
+        strlen(directory) > 1 ? tnd_arena_text(self->arena, directory, strlen(directory) - 1) : "/",
+        out);
     fputs("  # the value of ${data}; --data DIR overrides it\n\nactors:\n", out);
-    write_reader(arena, found, &schema, directory, out);
-    fputs("\n  # done to each row, in this order; `tundish help ops` lists them\n", out);
-    fputs("  prep:\n    kind: preprocessor\n", out);
-    if (tnd_left_out_fed(&found->left_out) > 0)
-        fprintf(out,
-                "    on_error: skip  # leaves out %zu that cannot be decoded, and counts them\n",
-                tnd_left_out_fed(&found->left_out));
-    uint64_t uneven = table->format != NULL ? table->format->left_out(table->state) : 0;
-    if (uneven > 0)
-        fprintf(out, "    on_error: skip  # leaves out %s, %" PRIu64 " here\n",
-                table->format->uneven, uneven);
-    /* `[]` would have to be deleted before the suggestion could be used. */
-    fprintf(out, "    ops:%s\n%s",
-            !none      ? ""
-            : size > 0 ? "  # none yet: remove the # of what you want"
-                       : " []",
-            operations);
-    fprintf(out,
-            "\n  batch:\n    kind: batcher\n    size: %-4" PRIu64 "       # rows of a batch\n"
-            "    replicas: 1      # models that share each batch\n"
-            "    remainder: keep  # a last batch with fewer rows; drop, or pad with weight 0\n"
-            "\n  feed:\n    kind: feeder\n"
-            "    # step: {plugin: NAME}  # what computes on a batch; without it rows are fed and "
-            "discarded\n"
-            "\nlinks:\n  - read -> prep -> batch -> feed\n",
-            batch_size(row_bytes, found->items[0].rows));
-    free(operations);
+    write_reader(self, false, out);
+    write_preprocessor(self, false, out);
+    write_batches(self, out);
 }
 
-static int write_file(const char *path, tnd_arena_t *arena, const tnd_detected_format_list_t *found,
-                      const table_t *table, tnd_reading_progress_t *progress)
+/*  Reads two shares, such as 80/20. */
+static bool read_shares(const char *text, uint64_t shares[2])
+{
+    char first[24];
+    size_t size = strcspn(text, "/");
+    if (text[size] != '/' || size >= sizeof first)
+        return false;
+    snprintf(first, sizeof first, "%.*s", (int)size, text);
+    return tnd_quantity_u64(first, &shares[0]) == TND_QUANTITY_OK && shares[0] > 0 &&
+           tnd_quantity_u64(text + size + 1, &shares[1]) == TND_QUANTITY_OK && shares[1] > 0;
+}
+
+static int write_file(const char *path, topology_t *topology)
 {
     tnd_output_t output;
     tnd_error_t error;
@@ -392,7 +456,7 @@ static int write_file(const char *path, tnd_arena_t *arena, const tnd_detected_f
     }
     tnd_status_t status = tnd_output_open(&output, path, &error);
     if (status == TND_OK) {
-        write_topology(arena, found, table, progress, output.out);
+        write_topology(topology, output.out);
         status = tnd_output_close(&output, &error);
     }
     if (status != TND_OK) {
@@ -407,9 +471,16 @@ static int new (const tnd_request_t *request)
 {
     tnd_arena_t *arena = tnd_arena_new();
     tnd_detected_format_list_t found;
+    table_t table = {NULL, NULL};
     tnd_error_t error;
     int code = TND_EXIT_OK;
     tnd_reading_progress_t progress;
+    topology_t topology = {.arena = arena, .found = &found, .table = &table, .progress = &progress};
+    if (request->split != NULL && !read_shares(request->split, topology.shares)) {
+        tnd_arena_destroy(&arena);
+        tnd_complain("new", "--split %s: say two shares, such as 80/20", request->split);
+        return TND_EXIT_USAGE;
+    }
     tnd_reading_progress_init(&progress);
     tnd_status_t status =
         tnd_data_search(&found, arena, request->files, request->file_count, request->as, &error);
@@ -427,7 +498,10 @@ static int new (const tnd_request_t *request)
         tnd_detected_format_name(found.items, found.count);
         status = check(&found, &error);
     }
-    table_t table = {NULL, NULL};
+    if (status == TND_OK && topology.shares[0] > 0 && found.items[0].in_order)
+        status = tnd_fail(&error,
+                          "%s is compressed and read in order, and cannot be split; decompress it",
+                          found.items[0].path);
     if (status == TND_OK && request->as == NULL)
         table = read_table(arena, &found.items[0], &progress);
     tnd_reading_progress_clear(&progress);
@@ -437,9 +511,9 @@ static int new (const tnd_request_t *request)
     if (status != TND_OK) {
         code = TND_EXIT_TOPOLOGY;
     } else if (request->output != NULL) {
-        code = write_file(request->output, arena, &found, &table, &progress);
+        code = write_file(request->output, &topology);
     } else {
-        write_topology(arena, &found, &table, &progress, stdout);
+        write_topology(&topology, stdout);
     }
     if (table.format != NULL)
         table.format->close(table.state);
@@ -454,7 +528,7 @@ const tnd_command_t tnd_command_new = {
     .operands = "DATA...",
     .missing = "no data is given",
     .summary = "writes a topology for data files, which runs unchanged",
-    .arguments = (const char *const[]){"--output", "--as", NULL},
+    .arguments = (const char *const[]){"--output", "--as", "--split", NULL},
     .details =
         "DATA are data files, directories of them, or patterns such as 'data/x*.npy'.  Each .npy\n"
         "or IDX file (raw or compressed by gzip) becomes a column, named after the file; all\n"
@@ -469,7 +543,9 @@ const tnd_command_t tnd_command_new = {
         "files or folders for training and for tests, those for training are used.  What is in a\n"
         "directory and not used is named on standard error.  Records without a format are read\n"
         "by the source raw: tundish help raw.  The topology has a comment on each line and can\n"
-        "be run, inspected and changed; tundish inspect DATA shows what is in the files.\n",
+        "be run, inspected and changed; tundish inspect DATA shows what is in the files.\n"
+        "--split 80/20 writes two chains: 80 of 100 rows train, and the others are fed after that\n"
+        "to the same models.\n",
     .codes = "  0   written\n"
              "  1   the file exists already, or cannot be written\n"
              "  2   usage\n"

@@ -29,17 +29,22 @@ static void print_pixels(tnd_picture_size_t largest, FILE *out)
 }
 
 void tnd_picture_lines_print(const char *column, uint32_t side, tnd_picture_size_t largest,
-                             FILE *out)
+                             bool validates, FILE *out)
 {
     fprintf(out,
             "      - decode_image:  # to pictures of one shape, u8; tundish help images\n"
             "          column: %s\n",
             column);
     print_pixels(largest, out);
+    if (validates)
+        fprintf(out, "          then: [{resize: {size: %u}}]\n", side);
+    else
+        fprintf(out,
+                "          then: [{random_resized_crop: {size: %u}}]  # to train\n"
+                "          # then: [{resize: {size: %u}}]  # to test\n"
+                "      # - {random_flip: {column: %s}}\n",
+                side, side, column);
     fprintf(out,
-            "          then: [{random_resized_crop: {size: %u}}]  # to train\n"
-            "          # then: [{resize: {size: %u}}]  # to test\n"
-            "      # - {random_flip: {column: %s}}\n"
             "      # - {scale: {column: %s, to: f32, range: [0, 1]}}  # 0 to 255 become 0 to 1\n",
-            side, side, column, column);
+            column);
 }
