@@ -36,6 +36,13 @@ tnd_status_t tnd_compression_refuse_name(const char *path, tnd_error_t *error) T
 
 /*  The version of libzstd. */
 const char *tnd_decompress_zstd_version(void);
+/*  The version of libdeflate that the program was built with; NULL: none. */
+const char *tnd_decompress_deflate_version(void);
+
+/*  Writes the whole content of a gzip file, `bytes` bytes, to `out` by the fastest method of this
+ *  build.  Returns false if this build has none, if the content is damaged or if it has another
+ *  size; tnd_decompress_read then reports why. */
+bool tnd_decompress_whole(const uint8_t *data, size_t size, void *out, size_t bytes);
 
 typedef struct tnd_decompress tnd_decompress_t;
 

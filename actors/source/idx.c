@@ -5,8 +5,8 @@
  *  Raw files of bytes are mapped; compressed or byte-swapped files are kept in memory. */
 #include <string.h>
 
+#include "actors/file/decompress.h"
 #include "actors/source/columns.h"
-#include "actors/file/inflate.h"
 #include "actors/source/sources.h"
 #include "runtime/base/round_up.h"
 
@@ -156,40 +156,90 @@ static void swap(uint8_t *data, size_t bytes, size_t size)
     }
 }
 
-static tnd_status_t inflate_content(tnd_inflate_t *inflate, tnd_stored_t *stored,
-                                    tnd_error_t *error)
+/*  Decompresses up to `room` bytes; *at_p: the bytes of content so far. */
+static tnd_status_t read_some(const tnd_stored_t *stored, tnd_decompress_t *stream, uint8_t *to,
+                              size_t room, size_t *got_p, uint64_t *at_p, tnd_error_t *error)
+{
+    tnd_error_t why;
+    tnd_status_t status = tnd_decompress_read(stream, to, room, got_p, &why);
+    *at_p += *got_p;
+    if (status == TND_OK)
+        return TND_OK;
+    if (status == TND_REFUSED && !tnd_decompress_is_cut(stream))
+        return tnd_fail(error, "%s: %s", stored->path, why.text);
+    if (status == TND_REFUSED)
+        return tnd_fail(error,
+                        "%s: is truncated: the compressed data ends at byte %zu, after %llu bytes "
+                        "of content; fetch it again",
+                        stored->path, stored->content.size, (unsigned long long)*at_p);
+    *error = why;
+    return status;
+}
+
+/*  Decompresses the next `size` bytes. */
+static tnd_status_t read_next(const tnd_stored_t *stored, tnd_decompress_t *stream, uint8_t *to,
+                              size_t size, uint64_t *at_p, tnd_error_t *error)
+{
+    for (size_t got; size > 0; to += got, size -= got) {
+        TND_TRY(read_some(stored, stream, to, size, &got, at_p, error));
+        if (got == 0)
+            return tnd_fail(error,
+                            "%s: is truncated: its content ends after %llu bytes, but %zu more "
+                            "were expected; fetch it again",
+                            stored->path, (unsigned long long)*at_p, size);
+    }
+    return TND_OK;
+}
+
+/*  Reads up to the checksum, and to what must not follow it. */
+static tnd_status_t read_end(const tnd_stored_t *stored, tnd_decompress_t *stream, uint64_t at,
+                             tnd_error_t *error)
+{
+    uint8_t more;
+    size_t got;
+    uint64_t end = at;
+    TND_TRY(read_some(stored, stream, &more, sizeof more, &got, &end, error));
+    if (got == 0)
+        return TND_OK;
+    return tnd_fail(error,
+                    "%s: its content continues after the %llu bytes that its header declares; it "
+                    "is damaged or has another format",
+                    stored->path, (unsigned long long)at);
+}
+
+static tnd_status_t decompress(tnd_stored_t *stored, tnd_decompress_t *stream, tnd_error_t *error)
 {
     uint8_t header[HEADER_MAX];
+    const uint8_t *packed;
     uint32_t dimensions = 0;
-    uint64_t bytes = 0;
-    TND_TRY(tnd_inflate_read(inflate, header, MAGIC_BYTES, error));
+    uint64_t bytes = 0, at = 0;
+    size_t size = stored->content.size;
+    TND_TRY(read_next(stored, stream, header, MAGIC_BYTES, &at, error));
     TND_TRY(read_magic(header, stored->path, &stored->dtype, &dimensions, error));
-    TND_TRY(tnd_inflate_read(inflate, header + MAGIC_BYTES, (size_t)4 * dimensions, error));
+    TND_TRY(read_next(stored, stream, header + MAGIC_BYTES, (size_t)4 * dimensions, &at, error));
     TND_TRY(read_shape(header + MAGIC_BYTES, dimensions, stored, &bytes, error));
     TND_TRY(check_memory(stored->path, bytes, error));
-    if (bytes / DEFLATE_MOST > inflate->size)
+    if (bytes / DEFLATE_MOST > size)
         return tnd_fail(error,
                         "%s: is truncated: its header declares %llu bytes, more than %zu "
                         "compressed bytes can contain; fetch it again",
-                        stored->path, (unsigned long long)bytes, inflate->size);
-    /* The header is inflated in front of the rows, which begin at an aligned address. */
-    size_t before = MAGIC_BYTES + (size_t)4 * dimensions;
-    stored->offset = tnd_round_up(before, TND_BUFFER_ALIGN);
+                        stored->path, (unsigned long long)bytes, size);
+    /* The header is decompressed in front of the rows, which begin at an aligned address. */
+    stored->offset = tnd_round_up(at, TND_BUFFER_ALIGN);
     stored->buffer = tnd_buffer_new(stored->offset + bytes);
     uint8_t *rows = (uint8_t *)tnd_buffer_data(stored->buffer) + stored->offset;
-    if (tnd_inflate_whole(inflate->data, inflate->size, rows - before, before + bytes))
+    TND_TRY(tnd_content_view(&stored->content, 0, size, &packed, error));
+    if (tnd_decompress_whole(packed, size, rows - at, at + bytes))
         return TND_OK;
-    TND_TRY(tnd_inflate_read(inflate, rows, bytes, error));
-    return tnd_inflate_finish(inflate, error);
+    TND_TRY(read_next(stored, stream, rows, bytes, &at, error));
+    return read_end(stored, stream, at, error);
 }
 
-static tnd_status_t open_compressed(tnd_stored_t *stored, const uint8_t *data, size_t size,
-                                    tnd_error_t *error)
+static tnd_status_t open_compressed(tnd_stored_t *stored, tnd_error_t *error)
 {
-    tnd_inflate_t inflate;
-    tnd_inflate_init(&inflate, stored->path, data, size);
-    tnd_status_t status = inflate_content(&inflate, stored, error);
-    tnd_inflate_fini(&inflate);
+    tnd_decompress_t *stream = tnd_decompress_new(&stored->content, TND_COMPRESSION_GZIP);
+    tnd_status_t status = decompress(stored, stream, error);
+    tnd_decompress_destroy(&stream);
     if (status != TND_OK) {
         tnd_buffer_drop(&stored->buffer);
         return status;
@@ -251,10 +301,9 @@ static tnd_status_t open_file(tnd_stored_t *stored, const void *context, tnd_err
     TND_TRY(tnd_content_view(&stored->content, 0, HEADER_MAX, &data, error));
     if (size == 0)
         return tnd_fail(error, "%s: is empty (0 bytes); fetch or write it again", stored->path);
-    if (!tnd_inflate_fits(data, size))
-        return open_raw(stored, data, error);
-    TND_TRY(tnd_content_view(&stored->content, 0, size, &data, error));
-    return open_compressed(stored, data, size, error);
+    if (tnd_compression_of(data, size) == TND_COMPRESSION_GZIP)
+        return open_compressed(stored, error);
+    return open_raw(stored, data, error);
 }
 
 static tnd_status_t idx_open(void *state, const void *given, const tnd_source_scope_t *scope,

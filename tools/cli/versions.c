@@ -16,7 +16,6 @@
 #include <zmq.h>
 
 #include "actors/file/decompress.h"
-#include "actors/file/inflate.h"
 #include "actors/image/jpeg.h"
 #include "actors/image/png.h"
 #include "actors/text/json_record.h"
@@ -52,7 +51,7 @@ static void look(library_t libraries[LIBRARIES])
     snprintf(libraries[5].version, room, "%d.%d.%d", ISAL_MAJOR_VERSION, ISAL_MINOR_VERSION,
              ISAL_PATCH_VERSION);
     snprintf(libraries[6].version, room, "%s", zlibVersion());
-    const char *deflate = tnd_inflate_library();
+    const char *deflate = tnd_decompress_deflate_version();
     snprintf(libraries[7].version, room, "%s", deflate != NULL ? deflate : "");
     snprintf(libraries[8].version, room, "%s", tnd_decompress_zstd_version());
     int archive = archive_version_number();
