@@ -1,32 +1,15 @@
 /*  tools/rows/npz.c - writes arrays to a file that NumPy loads: a zip of .npy, not compressed. */
 #include "tools/rows/npz.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <zlib.h>
+
+#include <archive.h>
+#include <archive_entry.h>
 
 #include "actors/stored/npy_header.h"
 #include "runtime/base/allocation.h"
 #include "tools/cli/output.h"
-
-/*  Sizes from the zip specification: the local header of a file, and its entry in the directory. */
-enum {
-    LOCAL = 0x04034b50,
-    CENTRAL = 0x02014b50,
-    END = 0x06054b50,
-    VERSION = 20,
-    DATE_1980 = 0x21,
-    LOCAL_BYTES = 30,  /* and the name */
-    CENTRAL_BYTES = 46 /* and the name */
-};
-
-typedef struct {
-    char name[TND_COLUMN_NAME_MAX + 16], header[TND_NPY_HEADER_MAX];
-    const tnd_npz_array_t *array;
-    size_t header_size;
-    uint32_t crc, size, offset;
-} entry_t;
 
 static void open_array(tnd_npz_array_t *array)
 {
@@ -72,123 +55,56 @@ void tnd_npz_add(tnd_npz_t *self, const tnd_capture_t *capture)
     }
 }
 
-static void put16(FILE *out, uint32_t value)
+static bool put_array(struct archive *zip, const tnd_npz_array_t *array, const char *ending,
+                      const tnd_column_t *column, uint64_t rows)
 {
-    fputc((int)(value & 0xff), out);
-    fputc((int)(value >> 8 & 0xff), out);
-}
-
-static void put32(FILE *out, uint32_t value)
-{
-    put16(out, value & 0xffff);
-    put16(out, value >> 16);
-}
-
-/*  The common part of local and central header. */
-static void put_common(FILE *out, const entry_t *entry)
-{
-    put16(out, VERSION);
-    put16(out, 0); /* flags */
-    put16(out, 0); /* stored */
-    put16(out, 0); /* time */
-    put16(out, DATE_1980);
-    put32(out, entry->crc);
-    put32(out, entry->size);
-    put32(out, entry->size);
-    put16(out, (uint32_t)strlen(entry->name));
-    put16(out, 0); /* extra */
-}
-
-/*  The position of the data after an entry, counted because a pipe has none. */
-static uint32_t end_of(const entry_t *entry)
-{
-    return entry->offset + LOCAL_BYTES + (uint32_t)strlen(entry->name) + entry->size;
-}
-
-static void put_directory(FILE *out, const entry_t *entries, uint32_t count, uint32_t begin)
-{
-    uint32_t size = 0;
-    for (uint32_t e = 0; e < count; e++) {
-        put32(out, CENTRAL);
-        put16(out, VERSION);
-        put_common(out, &entries[e]);
-        put16(out, 0); /* comment */
-        put16(out, 0); /* disk */
-        put16(out, 0); /* attributes */
-        put32(out, 0);
-        put32(out, entries[e].offset);
-        fputs(entries[e].name, out);
-        size += CENTRAL_BYTES + (uint32_t)strlen(entries[e].name);
-    }
-    put32(out, END);
-    put32(out, 0); /* disks */
-    put16(out, count);
-    put16(out, count);
-    put32(out, size);
-    put32(out, begin);
-    put16(out, 0);
-}
-
-static void put_entry(FILE *out, entry_t *entry)
-{
-    const tnd_npz_array_t *array = entry->array;
-    entry->size = (uint32_t)(entry->header_size + array->size);
-    uLong crc = crc32_z(0, (const Bytef *)entry->header, entry->header_size);
-    entry->crc = (uint32_t)crc32_z(crc, (const Bytef *)array->bytes, array->size);
-    put32(out, LOCAL);
-    put_common(out, entry);
-    fputs(entry->name, out);
-    fwrite(entry->header, 1, entry->header_size, out);
-    fwrite(array->bytes, 1, array->size, out);
-}
-
-static void list_array(entry_t *entry, const tnd_npz_array_t *array, const char *name,
-                       const char *ending, const tnd_column_t *column, uint64_t rows)
-{
+    char name[TND_COLUMN_NAME_MAX + 16], header[TND_NPY_HEADER_MAX];
+    size_t header_size = tnd_npy_header(header, column, rows, 0);
     fflush(array->out);
-    entry->array = array;
-    snprintf(entry->name, sizeof entry->name, "%s%s.npy", name, ending);
-    entry->header_size = tnd_npy_header(entry->header, column, rows, 0);
+    snprintf(name, sizeof name, "%s%s.npy", column->name, ending);
+    struct archive_entry *entry = tnd_require_memory(archive_entry_new());
+    archive_entry_set_pathname(entry, name);
+    archive_entry_set_filetype(entry, AE_IFREG);
+    archive_entry_set_size(entry, (int64_t)(header_size + array->size));
+    bool written = archive_write_header(zip, entry) == ARCHIVE_OK &&
+                   archive_write_data(zip, header, header_size) == (ssize_t)header_size &&
+                   archive_write_data(zip, array->bytes, array->size) == (ssize_t)array->size;
+    archive_entry_free(entry);
+    return written;
 }
 
-/*  Writes the headers of all arrays; returns their number. */
-static uint32_t list_entries(tnd_npz_t *self, entry_t *entries)
+static bool put_arrays(const tnd_npz_t *self, struct archive *zip)
 {
-    static const tnd_column_t number = {.dtype = TND_I64};
-    entry_t *entry = entries;
-    for (uint32_t a = 0; a < self->schema.count; a++) {
-        const tnd_column_t *column = &self->schema.columns[a];
-        list_array(entry++, &self->arrays[a], column->name, "", column,
-                   column->ragged ? self->values[a] : self->rows);
-        if (column->ragged)
-            list_array(entry++, &self->splits[a], column->name, ".splits", &number, self->rows + 1);
+    static const tnd_column_t step = {.name = "_step", .dtype = TND_I64};
+    static const tnd_column_t replica = {.name = "_replica", .dtype = TND_I64};
+    uint32_t count = self->schema.count;
+    bool written = true;
+    for (uint32_t c = 0; c < count && written; c++) {
+        const tnd_column_t *column = &self->schema.columns[c];
+        tnd_column_t splits = {.dtype = TND_I64};
+        memcpy(splits.name, column->name, sizeof splits.name);
+        written = put_array(zip, &self->arrays[c], "", column,
+                            column->ragged ? self->values[c] : self->rows) &&
+                  (!column->ragged ||
+                   put_array(zip, &self->splits[c], ".splits", &splits, self->rows + 1));
     }
-    list_array(entry++, &self->arrays[self->schema.count], "_step", "", &number, self->rows);
-    list_array(entry++, &self->arrays[self->schema.count + 1], "_replica", "", &number, self->rows);
-    return (uint32_t)(entry - entries);
+    return written && put_array(zip, &self->arrays[count], "", &step, self->rows) &&
+           put_array(zip, &self->arrays[count + 1], "", &replica, self->rows);
 }
 
-static tnd_status_t write_all(tnd_npz_t *self, FILE *out, tnd_error_t *error)
+/*  An error of `out` is reported when it is closed. */
+static tnd_status_t write_all(const tnd_npz_t *self, FILE *out, tnd_error_t *error)
 {
-    entry_t *entries = tnd_allocate_zeroed(2 * (size_t)self->schema.count + 2, sizeof *entries);
-    uint64_t total = 0;
-    uint32_t count = list_entries(self, entries);
-    for (uint32_t e = 0; e < count; e++)
-        total += entries[e].array->size + 2 * sizeof(entry_t);
-    uint32_t at = 0;
+    struct archive *zip = tnd_require_memory(archive_write_new());
     tnd_status_t status = TND_OK;
-    if (total >= UINT32_MAX) {
-        status = tnd_fail(error, "%s: %" PRIu64 " bytes are more than such a file can hold (4 GiB)",
-                          self->path, total);
-    } else {
-        for (uint32_t e = 0; e < count; e++) {
-            entries[e].offset = at;
-            put_entry(out, &entries[e]);
-            at = end_of(&entries[e]);
-        }
-        put_directory(out, entries, count, at);
-    }
-    free(entries);
+    archive_write_set_format_zip(zip);
+    archive_write_zip_set_compression_store(zip);
+    archive_write_set_bytes_in_last_block(zip, 1); /* no padding */
+    archive_write_open_FILE(zip, out);
+    if (!(put_arrays(self, zip) && archive_write_close(zip) == ARCHIVE_OK) && ferror(out) == 0)
+        status =
+            tnd_fail(error, "%s: cannot be written: %s", self->path, archive_error_string(zip));
+    archive_write_free(zip);
     return status;
 }
 

@@ -30,7 +30,7 @@ typedef struct {
 
 void tnd_npz_begin(tnd_npz_t *self, const char *path, const tnd_schema_t *schema);
 void tnd_npz_add(tnd_npz_t *self, const tnd_capture_t *capture);
-/*  Writes the file.  Errors: TND_FAILED if it cannot be written or an array has 4 GiB or more. */
+/*  Writes the file.  Errors: TND_FAILED if it cannot be written. */
 tnd_status_t tnd_npz_end(tnd_npz_t *self, tnd_error_t *error) TND_CHECKED;
 /*  Discards the file. */
 void tnd_npz_abandon(tnd_npz_t *self);
