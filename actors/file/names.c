@@ -13,6 +13,7 @@
 
 #include "actors/file/files.h"
 #include "runtime/base/allocation.h"
+#include "runtime/base/bounds.h"
 
 /*  ------------------------------------------------------------------------------------ storing */
 
@@ -91,15 +92,9 @@ const char *tnd_names_at(const tnd_names_t *self, size_t index)
 
 size_t tnd_names_folder_of(const tnd_names_t *self, size_t index)
 {
-    size_t low = 0, high = self->folder_count;
-    while (high - low > 1) {
-        size_t middle = low + (high - low) / 2;
-        if (self->folders[middle].first <= index)
-            low = middle;
-        else
-            high = middle;
-    }
-    return low;
+    size_t after;
+    TND_LOWER_BOUND(after, 1, self->folder_count, self->folders[after].first <= index);
+    return after - 1;
 }
 
 void tnd_names_path(const tnd_names_t *self, size_t index, char path[PATH_MAX])

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "runtime/base/bounds.h"
 #include "runtime/base/round_up.h"
 #include "runtime/core/lane/batch_room.h"
 
@@ -81,11 +82,6 @@ const char *tnd_plan_pad_value(const tnd_batcher_options_t *options)
 /*  Where each column of a batch begins. */
 enum { COLUMN_ALIGN = 64 };
 
-static uint64_t lesser(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
-}
-
 static bool is_named(const tnd_bucket_options_t *bucket, const tnd_column_t *column)
 {
     return strcmp(column->name, bucket->column) == 0;
@@ -114,7 +110,7 @@ static uint64_t longest_of(const tnd_bucket_options_t *bucket, const tnd_column_
         return bounded ? 0 : column->shape[0];
     if (!bounded && !is_named(bucket, column))
         return column->shape[0];
-    return lesser((uint64_t)bucket->bounds.items[which] - 1, column->shape[0]);
+    return tnd_least((uint64_t)bucket->bounds.items[which] - 1, column->shape[0]);
 }
 
 tnd_bucket_batch_layout_t tnd_plan_bucket_layout(const tnd_batcher_options_t *options,

@@ -5,6 +5,7 @@
 #include "actors/plan/kind_options.h"
 #include "actors/plan/plan_queries.h"
 #include "actors/plan/prefetch.h"
+#include "runtime/base/bounds.h"
 #include "runtime/core/batcher.h"
 #include "runtime/option/spec.h"
 #include "runtime/tundish/tundish.h"
@@ -124,16 +125,6 @@ static uint64_t rows_by_default(const tnd_plan_t *plan, uint32_t batcher, uint64
                                                             : rows;
 }
 
-static uint64_t lesser(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
-}
-
-static uint64_t greater(uint64_t a, uint64_t b)
-{
-    return a > b ? a : b;
-}
-
 /*  Whole shares of a replica, so that a step can read its rows where they lie. */
 static uint64_t whole_shares(const tnd_batcher_options_t *options, uint64_t rows)
 {
@@ -155,9 +146,10 @@ static void size_blocks(tnd_lane_window_t *window, const tnd_plan_t *plan, uint3
     }
     uint64_t rows = rows_by_default(plan, batcher, read_bytes, row_bytes);
     window->block_rows = whole_shares(options, rows);
-    window->first_rows = lesser(window->block_rows, FIRST_ROWS);
+    window->first_rows = tnd_least(window->block_rows, FIRST_ROWS);
     if (stream->budget == 0 && rows < STORED_ROWS && uses_stored(plan, batcher, stream))
-        window->block_rows = whole_shares(options, lesser(STORED_ROWS, stored_bytes / row_bytes));
+        window->block_rows =
+            whole_shares(options, tnd_least(STORED_ROWS, stored_bytes / row_bytes));
 }
 
 /*  The most that a block takes which has no row above the budget. */
@@ -177,7 +169,7 @@ static void add_bytes(tnd_lane_window_t *window, uint64_t made_list, uint64_t us
 {
     uint64_t one =
         tnd_row_bytes_most(&window->row, (uint32_t)window->block_rows, window->row.budget);
-    uint64_t most = greater(window->read_most, window->made_most);
+    uint64_t most = tnd_most(window->read_most, window->made_most);
     while (memory != 0 && window->blocks > BLOCKS_STRAIGHT &&
            window->blocks * usual > memory / BLOCKS_PART)
         window->blocks /= 2;
@@ -198,10 +190,10 @@ tnd_lane_window_t tnd_lane_window_of(const tnd_plan_t *plan, uint32_t batcher,
         window.blocks = BLOCKS_STRAIGHT;
     /* Rows as they leave a cache count as those that are read. */
     uint64_t read_bytes =
-        greater(tnd_schema_row_bytes(&stream->read), tnd_stream_cached_max(stream));
+        tnd_most(tnd_schema_row_bytes(&stream->read), tnd_stream_cached_max(stream));
     uint64_t made_bytes = tnd_stream_made_max(stream);
     uint64_t read_ragged =
-        greater(tnd_schema_ragged_bytes(&stream->read), tnd_stream_cached_ragged(stream));
+        tnd_most(tnd_schema_ragged_bytes(&stream->read), tnd_stream_cached_ragged(stream));
     uint64_t made_ragged = tnd_stream_made_ragged(stream);
     bool budgeted = stream->budget > 0;
     if (budgeted)
@@ -222,7 +214,7 @@ tnd_lane_window_t tnd_lane_window_of(const tnd_plan_t *plan, uint32_t batcher,
         (stream->caps & (TND_OP_DROPS | TND_OP_EXPANDS)) != 0 || stream->bad_read != TND_BAD_STOP;
     uint64_t made_list = (marked ? stream->rows_max * sizeof(uint32_t) : 0) +
                          stream->rows_max * tnd_schema_list_bytes(&stream->joined);
-    uint64_t read_list = greater(
+    uint64_t read_list = tnd_most(
         tnd_schema_list_bytes(&stream->read),
         stream->caches ? stream->cached_rows_max * tnd_schema_list_bytes(&stream->cached) : 0);
     uint64_t made = made_bytes + made_list, read = read_bytes + read_list;
@@ -230,9 +222,9 @@ tnd_lane_window_t tnd_lane_window_of(const tnd_plan_t *plan, uint32_t batcher,
     if (budgeted) {
         uint64_t usual_read = usual_block(&window, read_bytes, read_ragged, read_list);
         uint64_t usual_made = usual_block(&window, made_bytes, made_ragged, made_list);
-        window.read_most = greater(usual_read, read);
-        window.made_most = greater(usual_made, made);
-        add_bytes(&window, made_list, greater(usual_read, usual_made), least_memory(plan));
+        window.read_most = tnd_most(usual_read, read);
+        window.made_most = tnd_most(usual_made, made);
+        add_bytes(&window, made_list, tnd_most(usual_read, usual_made), least_memory(plan));
     } else {
         window.read_most = window.block_rows * read;
         window.made_most = window.block_rows * window.held;

@@ -5,19 +5,14 @@
 #include <string.h>
 
 #include "runtime/base/allocation.h"
+#include "runtime/base/bounds.h"
 
 /*  The first at or after a place. */
 static size_t find(const tnd_bad_records_t *self, tnd_position_t place)
 {
-    size_t low = 0, high = self->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (tnd_position_compare(self->items[middle].place, place) < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    size_t at;
+    TND_LOWER_BOUND(at, 0, self->count, tnd_position_compare(self->items[at].place, place) < 0);
+    return at;
 }
 
 static void drop_first(tnd_bad_records_t *self, size_t count)

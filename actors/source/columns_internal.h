@@ -3,6 +3,7 @@
 #define TND_ACTORS_SOURCE_COLUMNS_INTERNAL_H
 
 #include "actors/source/columns.h"
+#include "runtime/base/bounds.h"
 
 /*  Decides for all strands whether their files are mapped or read, and prepares them. */
 tnd_status_t tnd_columns_settle(tnd_columns_t *self, const tnd_source_scope_t *scope,
@@ -82,15 +83,9 @@ static inline size_t tnd_strand_file(const tnd_strand_t *strand, uint64_t row)
         return 0;
     if (__builtin_expect(strand->inverse > 0, 1))
         return (size_t)((tnd_columns_wide_t)row * strand->inverse >> 64);
-    size_t low = 0, high = strand->count;
-    while (high - low > 1) {
-        size_t middle = low + (high - low) / 2;
-        if (strand->first[middle] <= row)
-            low = middle;
-        else
-            high = middle;
-    }
-    return low;
+    size_t after;
+    TND_LOWER_BOUND(after, 1, strand->count, strand->first[after] <= row);
+    return after - 1;
 }
 
 #endif

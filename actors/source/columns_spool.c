@@ -18,6 +18,7 @@
 #include "actors/stored/npy_file.h"
 #include "actors/stored/splits.h"
 #include "runtime/base/allocation.h"
+#include "runtime/base/bounds.h"
 #include "runtime/base/folder.h"
 #include "runtime/text/quantity.h"
 
@@ -110,15 +111,9 @@ void tnd_spool_free(tnd_strand_t *strand)
 const tnd_lost_row_t *tnd_spool_find(const tnd_strand_t *strand, size_t file, uint64_t row)
 {
     const tnd_spooled_t *spooled = &strand->spooled[file];
-    size_t low = 0, high = spooled->lost_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (spooled->lost[middle].row < row)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < spooled->lost_count && spooled->lost[low].row == row ? &spooled->lost[low] : NULL;
+    size_t at;
+    TND_LOWER_BOUND(at, 0, spooled->lost_count, spooled->lost[at].row < row);
+    return at < spooled->lost_count && spooled->lost[at].row == row ? &spooled->lost[at] : NULL;
 }
 
 /* --- reading ---------------------------------------------------------------------------------- */

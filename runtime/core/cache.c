@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "runtime/base/bounds.h"
 #include "runtime/base/bug_injection.h"
 #include "runtime/base/round_up.h"
 #include "runtime/core/lane/suspects.h"
@@ -113,16 +114,12 @@ static void set_state(tnd_cache_core_t *self, entry_t *entry, entry_state_t stat
 /*  The place of (epoch, first), or where it would be. */
 static uint32_t search(const tnd_cache_core_t *self, uint32_t epoch, uint64_t first)
 {
-    uint32_t low = 0, high = self->entry_count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        const entry_t *entry = &self->entries[middle];
-        if (entry->epoch < epoch || (entry->epoch == epoch && entry->first < first))
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    const entry_t *entries = self->entries;
+    uint32_t at;
+    TND_LOWER_BOUND(at, 0, self->entry_count,
+                    entries[at].epoch < epoch ||
+                        (entries[at].epoch == epoch && entries[at].first < first));
+    return at;
 }
 
 static entry_t *find(const tnd_cache_core_t *self, uint32_t epoch, uint64_t first)

@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "runtime/base/bounds.h"
 #include "runtime/base/bug_injection.h"
 #include "runtime/base/round_up.h"
 
@@ -83,11 +84,6 @@ struct tnd_feeder_core {
     commit_t *commits; /* by step % (2 * unbooked_max) */
     handed_t *handed;
 };
-
-static uint64_t smaller(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
-}
 
 static uint32_t ring_of(const tnd_feeder_core_config_t *config)
 {
@@ -185,7 +181,7 @@ static join_t *find_join(tnd_feeder_core_t *self, tnd_actor_id_t id)
 static void uses_window(tnd_feeder_core_t *self, tnd_actor_id_t id, uint64_t step)
 {
     join_t *join = find_join(self, id);
-    uint64_t quiet = smaller(step, TND_UNKNOWN / 2) + TND_WINDOW_QUIET;
+    uint64_t quiet = tnd_least(step, TND_UNKNOWN / 2) + TND_WINDOW_QUIET;
     if (join == NULL || join->quiet >= quiet)
         return;
     join->quiet = quiet;
@@ -429,7 +425,7 @@ void tnd_feeder_core_done(tnd_feeder_core_t *self, uint64_t step, const uint64_t
 
 void tnd_feeder_core_booked(tnd_feeder_core_t *self, uint64_t below)
 {
-    below = smaller(below, self->committed);
+    below = tnd_least(below, self->committed);
     if (below <= self->booked)
         return;
     self->booked = below;
@@ -439,7 +435,7 @@ void tnd_feeder_core_booked(tnd_feeder_core_t *self, uint64_t below)
 
 void tnd_feeder_core_end(tnd_feeder_core_t *self, uint64_t step)
 {
-    self->end = smaller(self->end, step > self->started ? step : self->started);
+    self->end = tnd_least(self->end, step > self->started ? step : self->started);
 }
 
 void tnd_feeder_core_halt(tnd_feeder_core_t *self, uint32_t number)

@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "runtime/base/bounds.h"
 #include "runtime/base/bug_injection.h"
 #include "runtime/base/round_up.h"
 
@@ -71,15 +72,9 @@ static uint32_t capacity_of(const tnd_preprocessor_core_config_t *config)
 
 static uint32_t find_peer(const tnd_preprocessor_core_t *self, tnd_actor_id_t id)
 {
-    uint32_t low = 0, high = self->peer_count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (self->peers[middle].id < id)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < self->peer_count && self->peers[low].id == id ? low : NONE;
+    uint32_t at;
+    TND_LOWER_BOUND(at, 0, self->peer_count, self->peers[at].id < id);
+    return at < self->peer_count && self->peers[at].id == id ? at : NONE;
 }
 
 static void add_peer(tnd_preprocessor_core_t *self, tnd_actor_id_t id, uint32_t reader,

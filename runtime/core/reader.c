@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "runtime/base/bounds.h"
 #include "runtime/base/bug_injection.h"
 
 /*  A worker rests for at most 2^LATE_MOST times as long as the first time. */
@@ -292,17 +293,11 @@ static void raise_floor(tnd_reader_core_t *self, tnd_position_t floor)
 /*  The place of (epoch, first) in the array. */
 static uint32_t search(const tnd_reader_core_t *self, uint32_t epoch, uint64_t first)
 {
-    uint32_t low = self->head, high = self->tail;
-    if (low < high && compare(&self->tickets[high - 1], epoch, first) < 0)
-        return high;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (compare(&self->tickets[middle], epoch, first) < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    uint32_t at = self->tail;
+    if (self->head < at && compare(&self->tickets[at - 1], epoch, first) < 0)
+        return at;
+    TND_LOWER_BOUND(at, self->head, self->tail, compare(&self->tickets[at], epoch, first) < 0);
+    return at;
 }
 
 /*  A ticket that begins within the one before `at` is a part of it, which was cut or answered in

@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "runtime/base/bounds.h"
 #include "runtime/base/bug_injection.h"
 #include "runtime/base/round_up.h"
 #include "runtime/core/numeric/reduction_tree.h"
@@ -38,15 +39,9 @@ struct tnd_reducer_core {
 
 static uint32_t find_feeder(const tnd_reducer_core_t *self, tnd_actor_id_t id)
 {
-    uint32_t low = 0, high = self->feeder_count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (self->feeders[middle].id < id)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < self->feeder_count && self->feeders[low].id == id ? low : NONE;
+    uint32_t at;
+    TND_LOWER_BOUND(at, 0, self->feeder_count, self->feeders[at].id < id);
+    return at < self->feeder_count && self->feeders[at].id == id ? at : NONE;
 }
 
 static void answer(tnd_reducer_core_t *self, void *payload, tnd_actor_id_t closed_to,

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "runtime/base/allocation.h"
+#include "runtime/base/bounds.h"
 #include "runtime/data/mapped.h"
 #include "runtime/base/free_list.h"
 
@@ -171,11 +172,6 @@ static void prefetch(const uint8_t *row, size_t lines)
         __builtin_prefetch(row + i * LINE_BYTES);
 }
 
-static size_t least(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
-
 /*  The hardware follows a row once it has begun, within a page; only where the next ones begin it
  *  cannot know.  Asking for more than AHEAD_LINES_MAX lines of a row delays the row that is copied.
  */
@@ -183,8 +179,8 @@ static void gather_rows(const tnd_block_column_t *from, const uint64_t *index, u
                         uint32_t known, size_t row_bytes, uint8_t *target)
 {
     size_t ahead = AHEAD_BYTES / row_bytes;
-    ahead = ahead < AHEAD_MIN ? AHEAD_MIN : least(ahead, AHEAD_MAX);
-    size_t lines = least((row_bytes + LINE_BYTES - 1) / LINE_BYTES, AHEAD_LINES_MAX);
+    ahead = ahead < AHEAD_MIN ? AHEAD_MIN : tnd_least(ahead, AHEAD_MAX);
+    size_t lines = tnd_least((row_bytes + LINE_BYTES - 1) / LINE_BYTES, AHEAD_LINES_MAX);
     for (uint32_t i = 0; i < rows && i < ahead; i++)
         prefetch(from->base + index[i] * from->stride, lines);
     for (uint32_t i = 0; i < rows; i++) {

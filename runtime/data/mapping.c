@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "runtime/base/allocation.h"
+#include "runtime/base/bounds.h"
 
 /*  Since Linux 5.14; headers of older distributions lack it. */
 enum { POPULATE_READ = 22 };
@@ -322,11 +323,6 @@ static void request(const tnd_mapping_t *self, size_t start, size_t end)
     (void)madvise((void *)(uintptr_t)(self->data + start), end - start, MADV_WILLNEED);
 }
 
-static size_t lesser(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
-
 /*  Brings in pages by a system call, which fails where a touch would raise a signal.  A kernel
  *  without it says EINVAL: then they are touched. */
 static tnd_status_t populate_pages(tnd_mapping_t *self, size_t start, size_t size,
@@ -379,9 +375,9 @@ static tnd_status_t populate_chunks(tnd_mapping_t *self, size_t *chunk_p, size_t
             sample->first++;
         /* One request for the chunk: each page would be one where the kernel adds nothing. */
         if (then == 0 && is_watched(self))
-            request(self, start, lesser(start + ((size_t)1 << CHUNK_BITS), self->size));
+            request(self, start, tnd_least(start + ((size_t)1 << CHUNK_BITS), self->size));
     }
-    size_t start = first << CHUNK_BITS, end = lesser(chunk << CHUNK_BITS, self->size);
+    size_t start = first << CHUNK_BITS, end = tnd_least(chunk << CHUNK_BITS, self->size);
     TND_TRY(populate_pages(self, start, end - start, error));
     for (*chunk_p = chunk; first < chunk; first++)
         atomic_store_explicit(&self->populated[first], sample->now, memory_order_relaxed);
@@ -396,7 +392,7 @@ static void run_forward(tnd_mapping_t *self, size_t end)
     if (here && (asked == self->size || asked - end > forward_bytes / 2))
         return;
     size_t start = (here ? asked : end) & ~((size_t)PAGE_BYTES - 1);
-    size_t to = lesser(end + forward_bytes, self->size);
+    size_t to = tnd_least(end + forward_bytes, self->size);
     atomic_store_explicit(&self->forward, to, memory_order_relaxed);
     uint32_t then = start < self->size ? atomic_load_explicit(&self->populated[start >> CHUNK_BITS],
                                                               memory_order_relaxed)
@@ -568,7 +564,7 @@ bool tnd_mapping_ahead(tnd_mapping_t *self, size_t offset, size_t size)
                                                      memory_order_relaxed, memory_order_relaxed))
             continue;
         found = true;
-        request(self, chunk << CHUNK_BITS, lesser((chunk + 1) << CHUNK_BITS, self->size));
+        request(self, chunk << CHUNK_BITS, tnd_least((chunk + 1) << CHUNK_BITS, self->size));
     }
     return found;
 }

@@ -8,6 +8,8 @@
 
 #include <xxhash.h>
 
+#include "runtime/base/bounds.h"
+
 /*  What readers copy of a row, and the lists that they write of it. */
 #define COPIED_MAX (UINT64_C(1) << 40)
 enum { LISTS_MAX = 1 << 20 };
@@ -122,24 +124,19 @@ uint64_t tnd_stream_cached_max(const tnd_stream_t *self)
                : 0;
 }
 
-static uint64_t greater(uint64_t a, uint64_t b)
-{
-    return a > b ? a : b;
-}
-
 tnd_row_bytes_t tnd_stream_row_bytes(const tnd_stream_t *self)
 {
     uint64_t read = tnd_schema_row_bytes(&self->read), made = tnd_stream_made_max(self);
     uint64_t cached = tnd_stream_cached_max(self);
     if (self->budget == 0)
-        return (tnd_row_bytes_t){.fixed = greater(greater(read, cached), made)};
+        return (tnd_row_bytes_t){.fixed = tnd_most(tnd_most(read, cached), made)};
     uint64_t ragged_read = tnd_schema_ragged_bytes(&self->read);
     uint64_t ragged_cached = tnd_stream_cached_ragged(self);
     uint64_t ragged_made = tnd_stream_made_ragged(self);
-    uint64_t fixed = greater(read - ragged_read, cached - ragged_cached);
-    return (tnd_row_bytes_t){.fixed = greater(fixed, made - ragged_made),
+    uint64_t fixed = tnd_most(read - ragged_read, cached - ragged_cached);
+    return (tnd_row_bytes_t){.fixed = tnd_most(fixed, made - ragged_made),
                              .ragged_max =
-                                 greater(greater(ragged_read, ragged_cached), ragged_made),
+                                 tnd_most(tnd_most(ragged_read, ragged_cached), ragged_made),
                              .budget = self->budget};
 }
 

@@ -3,19 +3,10 @@
 
 #include <string.h>
 
+#include "runtime/base/word.h"
 #include "runtime/observe/statistics.h"
 
 enum { WHOLE = 65535 };
-
-static uint64_t read_of(const _Atomic uint64_t *word)
-{
-    return atomic_load_explicit(word, memory_order_relaxed);
-}
-
-static void write_to(_Atomic uint64_t *word, uint64_t value)
-{
-    atomic_store_explicit(word, value, memory_order_relaxed);
-}
 
 void tnd_history_span(tnd_history_t *self, uint64_t number)
 {
@@ -35,15 +26,15 @@ void tnd_history_span(tnd_history_t *self, uint64_t number)
         tnd_feeder_shares_unpack(second->shares, &step, &program);
         steps += step;
         programs += program;
-        rows += read_of(&second->rows);
-        bytes += read_of(&second->bytes);
+        rows += tnd_word_read(&second->rows);
+        bytes += tnd_word_read(&second->bytes);
     }
     memcpy(&times, sums, sizeof times);
     tnd_times_pack(&times, span->shares);
     tnd_feeder_shares_pack(steps / TND_HISTORY_SPAN, programs / TND_HISTORY_SPAN, span->shares);
-    write_to(&span->rows, rows);
-    write_to(&span->bytes, bytes);
-    write_to(&span->queue, read_of(&last->queue));
-    write_to(&span->credit, read_of(&last->credit));
-    write_to(&span->at_ns, read_of(&last->at_ns));
+    tnd_word_write(&span->rows, rows);
+    tnd_word_write(&span->bytes, bytes);
+    tnd_word_write(&span->queue, tnd_word_read(&last->queue));
+    tnd_word_write(&span->credit, tnd_word_read(&last->credit));
+    tnd_word_write(&span->at_ns, tnd_word_read(&last->at_ns));
 }

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "runtime/base/word.h"
 #include "runtime/notes/page_text.h"
 #include "runtime/text/printable.h"
 
@@ -90,16 +91,6 @@ tnd_pages_shape_t tnd_run_record_shape(const tnd_plan_t *plan, uint32_t host)
     return shape;
 }
 
-static void write_to(_Atomic uint64_t *word, uint64_t value)
-{
-    atomic_store_explicit(word, value, memory_order_relaxed);
-}
-
-static uint64_t read_of(const _Atomic uint64_t *word)
-{
-    return atomic_load_explicit(word, memory_order_relaxed);
-}
-
 static void fill_host(tnd_host_record_t *record, const tnd_plan_t *plan,
                       const tnd_plan_host_t *host)
 {
@@ -139,7 +130,7 @@ void tnd_run_record_fill(const tnd_run_record_t *self, const tnd_plan_t *plan, u
                  plan->chains[c].feeder != NULL ? plan->chains[c].feeder : "");
     if (plan->checkpoint != NULL)
         snprintf(page->checkpoints, sizeof page->checkpoints, "%s", plan->checkpoint->dir);
-    write_to(&page->started_ns, now);
+    tnd_word_write(&page->started_ns, now);
     for (uint32_t h = 0; h < self->shape.hosts; h++)
         fill_host(&self->hosts[h], plan, &plan->hosts[h]);
     for (uint32_t i = 0, history = 0, ring = 0; i < self->shape.actors; i++) {
@@ -194,28 +185,28 @@ void tnd_run_record_memory(const tnd_run_record_t *self, const tnd_memory_estima
 
 void tnd_run_record_presence(tnd_host_record_t *host, tnd_presence_t presence, uint64_t now)
 {
-    if (read_of(&host->presence) == presence)
+    if (tnd_word_read(&host->presence) == presence)
         return;
-    write_to(&host->since_ns, now);
-    write_to(&host->presence, presence);
+    tnd_word_write(&host->since_ns, now);
+    tnd_word_write(&host->presence, presence);
 }
 
 void tnd_run_record_log(const tnd_run_record_t *self, unsigned level, const char *host,
                         const char *actor, const char *text, uint64_t now)
 {
-    uint64_t number = read_of(&self->page->log_next);
+    uint64_t number = tnd_word_read(&self->page->log_next);
     tnd_log_record_t *record = &self->log[number % TND_LOG_RECORDS];
     uint64_t words[TND_LOG_WORDS] = {0};
     char line[sizeof words];
     snprintf(line, sizeof line, "%.40s %.48s %s", host, actor, text);
     memcpy(words, line, strlen(line));
-    write_to(&record->after, 0);
+    tnd_word_write(&record->after, 0);
     /* A reader that sees a new word also sees that the record is not complete. */
     atomic_store_explicit(&record->at_ns, now, memory_order_release);
     atomic_store_explicit(&record->level, level, memory_order_release);
     for (unsigned w = 0; w < TND_LOG_WORDS; w++)
         atomic_store_explicit(&record->text[w], words[w], memory_order_release);
-    write_to(&record->before, number + 1);
+    tnd_word_write(&record->before, number + 1);
     atomic_store_explicit(&record->after, number + 1, memory_order_release);
     atomic_store_explicit(&self->page->log_next, number + 1, memory_order_release);
 }
@@ -227,7 +218,7 @@ bool tnd_run_record_log_text(const tnd_log_record_t *record, char *text, size_t 
     if (record->after == 0 || record->before != record->after)
         return false;
     for (unsigned w = 0; w < TND_LOG_WORDS; w++)
-        words[w] = read_of(&record->text[w]);
+        words[w] = tnd_word_read(&record->text[w]);
     memcpy(line, words, sizeof line);
     (void)tnd_printable(line, sizeof line);
     snprintf(text, room, "%s", line);

@@ -17,6 +17,7 @@
 
 #include "runtime/base/allocation.h"
 #include "runtime/base/clock.h"
+#include "runtime/base/word.h"
 #include "runtime/core/protocol/effect.h"
 #include "runtime/observe/process.h"
 #include "runtime/touch/touch.h"
@@ -462,74 +463,65 @@ unsigned tnd_wait_foremost(uint32_t waits)
     return (unsigned)__builtin_ctz(waits);
 }
 
-static uint64_t read_of(const _Atomic uint64_t *counter)
-{
-    return atomic_load_explicit(counter, memory_order_relaxed);
-}
-
-static void write_to(_Atomic uint64_t *counter, uint64_t value)
-{
-    atomic_store_explicit(counter, value, memory_order_relaxed);
-}
-
 /*  An actor that wakes up, finds nothing and waits again has waited since before. */
 static void note_waiting(tnd_statistics_t *self, uint32_t waits, uint64_t now)
 {
-    uint64_t moved = read_of(&self->blocks_in) + read_of(&self->blocks_out) +
-                     read_of(&self->rows_in) + read_of(&self->rows_out);
+    uint64_t moved = tnd_word_read(&self->blocks_in) + tnd_word_read(&self->blocks_out) +
+                     tnd_word_read(&self->rows_in) + tnd_word_read(&self->rows_out);
     uint64_t word = moved << 4 | (waits != 0 ? tnd_wait_foremost(waits) : TND_WAIT_REASONS - 1);
-    if (word == read_of(&self->moved) && read_of(&self->waiting_ns) != 0)
+    if (word == tnd_word_read(&self->moved) && tnd_word_read(&self->waiting_ns) != 0)
         return;
-    write_to(&self->moved, word);
-    write_to(&self->waiting_ns, now);
+    tnd_word_write(&self->moved, word);
+    tnd_word_write(&self->waiting_ns, now);
 }
 
 void tnd_statistics_state(tnd_statistics_t *self, tnd_state_t state, uint32_t waits, uint64_t now)
 {
-    uint64_t before = read_of(&self->state);
+    uint64_t before = tnd_word_read(&self->state);
     uint64_t word = (uint64_t)state | (uint64_t)waits << 8;
     if (before == word)
         return;
-    uint64_t spent = now - read_of(&self->since_ns);
+    uint64_t spent = now - tnd_word_read(&self->since_ns);
     uint32_t reasons = (uint32_t)(before >> 8);
-    if (read_of(&self->begun_ns) == 0)
-        write_to(&self->begun_ns, now);
+    if (tnd_word_read(&self->begun_ns) == 0)
+        tnd_word_write(&self->begun_ns, now);
     else if ((before & 0xff) == TND_STATE_WORKING)
         tnd_count(&self->work_ns, spent);
     else if ((before & 0xff) == TND_STATE_WAITING && reasons != 0)
         tnd_count(&self->wait_ns[tnd_wait_foremost(reasons) % TND_WAIT_REASONS], spent);
     if (state == TND_STATE_WAITING)
         note_waiting(self, waits, now);
-    write_to(&self->since_ns, now);
+    tnd_word_write(&self->since_ns, now);
     atomic_store_explicit(&self->state, word, memory_order_release);
 }
 
 void tnd_statistics_device(tnd_device_page_t *self, tnd_device_state_t state, uint32_t replica,
                            uint64_t step, uint64_t now)
 {
-    uint64_t since = read_of(&self->since_ns);
+    uint64_t since = tnd_word_read(&self->since_ns);
     if (since != 0)
-        tnd_count(&self->spent_ns[(read_of(&self->state) & 0xff) % TND_DEVICE_STATES], now - since);
-    write_to(&self->step, step);
-    write_to(&self->since_ns, now);
+        tnd_count(&self->spent_ns[(tnd_word_read(&self->state) & 0xff) % TND_DEVICE_STATES],
+                  now - since);
+    tnd_word_write(&self->step, step);
+    tnd_word_write(&self->since_ns, now);
     atomic_store_explicit(&self->state, (uint64_t)state | (uint64_t)replica << 8,
                           memory_order_release);
 }
 
 void tnd_statistics_device_wait(tnd_device_page_t *self, tnd_device_wait_t wait, uint64_t now)
 {
-    uint64_t before = read_of(&self->wait), since = read_of(&self->wait_since_ns);
+    uint64_t before = tnd_word_read(&self->wait), since = tnd_word_read(&self->wait_since_ns);
     if (before == (uint64_t)wait)
         return;
     if (since != 0)
         tnd_count(&self->wait_ns[before % TND_DEVICE_WAITS], now - since);
-    write_to(&self->wait_since_ns, now);
-    write_to(&self->wait, wait);
+    tnd_word_write(&self->wait_since_ns, now);
+    tnd_word_write(&self->wait, wait);
 }
 
 const char *tnd_device_pending_text(const tnd_device_page_t *self, char *text, size_t room)
 {
-    uint64_t pending = read_of(&self->pending);
+    uint64_t pending = tnd_word_read(&self->pending);
     text[0] = '\0';
     switch ((tnd_device_pending_t)(pending & 0xff)) {
     case TND_PENDING_COPY:
@@ -546,8 +538,8 @@ const char *tnd_device_pending_text(const tnd_device_page_t *self, char *text, s
 
 void tnd_statistics_times(const tnd_statistics_t *self, uint64_t now, tnd_times_t *times)
 {
-    uint64_t word = read_of(&self->state), begun = read_of(&self->begun_ns);
-    uint64_t since = read_of(&self->since_ns), waited = 0, waits[TND_WAIT_REASONS];
+    uint64_t word = tnd_word_read(&self->state), begun = tnd_word_read(&self->begun_ns);
+    uint64_t since = tnd_word_read(&self->since_ns), waited = 0, waits[TND_WAIT_REASONS];
     tnd_state_t state = (tnd_state_t)(word & 0xff);
     memset(times, 0, sizeof *times);
     if (begun == 0)
@@ -555,7 +547,7 @@ void tnd_statistics_times(const tnd_statistics_t *self, uint64_t now, tnd_times_
     uint64_t until = state == TND_STATE_ENDED || state == TND_STATE_FAILED ? since : now;
     uint64_t whole = until > begun ? until - begun : 0, left = whole;
     for (unsigned w = 0; w < TND_WAIT_REASONS; w++) {
-        waits[w] = read_of(&self->wait_ns[w]);
+        waits[w] = tnd_word_read(&self->wait_ns[w]);
         if (state == TND_STATE_WAITING && word >> 8 != 0 && now > since &&
             w == tnd_wait_foremost((uint32_t)(word >> 8)))
             waits[w] += now - since;
@@ -564,12 +556,13 @@ void tnd_statistics_times(const tnd_statistics_t *self, uint64_t now, tnd_times_
         left -= waits[w];
         waited += waits[w];
     }
-    uint64_t busy = whole - waited, used = read_of(&self->cpu_ns) + read_of(&self->ready_ns);
-    uint64_t work = read_of(&self->work_ns);
+    uint64_t busy = whole - waited,
+             used = tnd_word_read(&self->cpu_ns) + tnd_word_read(&self->ready_ns);
+    uint64_t work = tnd_word_read(&self->work_ns);
     if (state == TND_STATE_WORKING && now > since)
         work += now - since;
     used = used < whole ? used : whole;
-    times->cpu = read_of(&self->cpu_ns) < used ? read_of(&self->cpu_ns) : used;
+    times->cpu = tnd_word_read(&self->cpu_ns) < used ? tnd_word_read(&self->cpu_ns) : used;
     times->run_queue = used - times->cpu;
     if (used > busy) {
         /* Falling asleep and waking up takes processor time, which is not waiting. */
@@ -637,48 +630,50 @@ void tnd_times_pack(const tnd_times_t *window, _Atomic uint64_t shares[3])
     for (size_t i = 0; i < TIMES; i++)
         words[i / SHARES_A_WORD] |= parts[i] << 16 * (i % SHARES_A_WORD);
     for (size_t w = 0; w < 3; w++)
-        write_to(&shares[w], words[w]);
+        tnd_word_write(&shares[w], words[w]);
 }
 
 void tnd_times_unpack(const _Atomic uint64_t shares[3], uint64_t span_ns, tnd_times_t *window)
 {
     uint64_t parts[TIMES];
     for (size_t i = 0; i < TIMES; i++)
-        parts[i] = read_of(&shares[i / SHARES_A_WORD]) >> 16 * (i % SHARES_A_WORD) & SHARE_WHOLE;
+        parts[i] =
+            tnd_word_read(&shares[i / SHARES_A_WORD]) >> 16 * (i % SHARES_A_WORD) & SHARE_WHOLE;
     scale_to(parts, span_ns);
     memcpy(window, parts, sizeof parts);
 }
 
 uint64_t tnd_device_spent(const tnd_device_page_t *self, uint32_t states, uint64_t now)
 {
-    uint64_t spent = 0, since = read_of(&self->since_ns);
+    uint64_t spent = 0, since = tnd_word_read(&self->since_ns);
     for (unsigned s = 0; s < TND_DEVICE_STATES; s++)
-        spent += (states >> s & 1) != 0 ? read_of(&self->spent_ns[s]) : 0;
-    if ((states >> (read_of(&self->state) & 0xff) & 1) != 0 && now > since)
+        spent += (states >> s & 1) != 0 ? tnd_word_read(&self->spent_ns[s]) : 0;
+    if ((states >> (tnd_word_read(&self->state) & 0xff) & 1) != 0 && now > since)
         spent += now - since;
     return spent;
 }
 
 uint64_t tnd_device_worked(const tnd_device_page_t *self, uint64_t now)
 {
-    uint64_t since = read_of(&self->pending_since_ns), until = read_of(&self->worked_until_ns);
+    uint64_t since = tnd_word_read(&self->pending_since_ns),
+             until = tnd_word_read(&self->worked_until_ns);
     since = since > until ? since : until;
-    bool works = read_of(&self->timed) != 0 && now > since &&
-                 (read_of(&self->pending) & 0xff) == TND_PENDING_WORK;
-    return read_of(&self->work_ns) + (works ? now - since : 0);
+    bool works = tnd_word_read(&self->timed) != 0 && now > since &&
+                 (tnd_word_read(&self->pending) & 0xff) == TND_PENDING_WORK;
+    return tnd_word_read(&self->work_ns) + (works ? now - since : 0);
 }
 
 uint64_t tnd_device_waited(const tnd_device_page_t *self, tnd_device_wait_t wait, uint64_t now)
 {
-    uint64_t since = read_of(&self->wait_since_ns);
-    bool waits = read_of(&self->wait) == (uint64_t)wait && since != 0 && now > since;
-    return read_of(&self->wait_ns[wait]) + (waits ? now - since : 0);
+    uint64_t since = tnd_word_read(&self->wait_since_ns);
+    bool waits = tnd_word_read(&self->wait) == (uint64_t)wait && since != 0 && now > since;
+    return tnd_word_read(&self->wait_ns[wait]) + (waits ? now - since : 0);
 }
 
 uint64_t tnd_program_spent(const tnd_statistics_t *self, uint64_t now)
 {
-    uint64_t since = read_of(&self->program_since_ns);
-    return read_of(&self->program_ns) + (since != 0 && now > since ? now - since : 0);
+    uint64_t since = tnd_word_read(&self->program_since_ns);
+    return tnd_word_read(&self->program_ns) + (since != 0 && now > since ? now - since : 0);
 }
 
 static uint64_t pack_share(double share)
@@ -688,13 +683,13 @@ static uint64_t pack_share(double share)
 
 void tnd_feeder_shares_pack(double step, double program, _Atomic uint64_t shares[3])
 {
-    write_to(&shares[2], (read_of(&shares[2]) & SHARE_WHOLE) | pack_share(step) << 16 |
-                             pack_share(program) << 32);
+    tnd_word_write(&shares[2], (tnd_word_read(&shares[2]) & SHARE_WHOLE) | pack_share(step) << 16 |
+                                   pack_share(program) << 32);
 }
 
 void tnd_feeder_shares_unpack(const _Atomic uint64_t shares[3], double *step_p, double *program_p)
 {
-    uint64_t word = read_of(&shares[2]);
+    uint64_t word = tnd_word_read(&shares[2]);
     *step_p = (double)(word >> 16 & SHARE_WHOLE) / SHARE_WHOLE;
     *program_p = (double)(word >> 32 & SHARE_WHOLE) / SHARE_WHOLE;
 }

@@ -1,15 +1,7 @@
 /*  runtime/timing/histogram.c - how long something takes, as counts in shared memory. */
 #include "runtime/timing/histogram.h"
 
-static uint64_t read_of(const _Atomic uint64_t *word)
-{
-    return atomic_load_explicit(word, memory_order_relaxed);
-}
-
-static void write_to(_Atomic uint64_t *word, uint64_t value)
-{
-    atomic_store_explicit(word, value, memory_order_relaxed);
-}
+#include "runtime/base/word.h"
 
 uint64_t tnd_histogram_end(unsigned number)
 {
@@ -25,16 +17,16 @@ uint64_t tnd_histogram_count(const tnd_histogram_t *self)
 {
     uint64_t sum = 0;
     for (unsigned c = 0; c < TND_HISTOGRAM_CLASSES; c++)
-        sum += read_of(&self->counts[c]);
+        sum += tnd_word_read(&self->counts[c]);
     return sum;
 }
 
 uint64_t tnd_histogram_quantile(const tnd_histogram_t *self, double share)
 {
     double wanted = share * (double)tnd_histogram_count(self);
-    uint64_t below = 0, most = read_of(&self->most_ns);
+    uint64_t below = 0, most = tnd_word_read(&self->most_ns);
     for (unsigned c = 0; c < TND_HISTOGRAM_CLASSES; c++) {
-        uint64_t count = read_of(&self->counts[c]);
+        uint64_t count = tnd_word_read(&self->counts[c]);
         below += count;
         if (count == 0 || (double)below < wanted)
             continue;
@@ -47,12 +39,12 @@ uint64_t tnd_histogram_quantile(const tnd_histogram_t *self, double share)
 void tnd_histogram_between(const tnd_histogram_t *before, const tnd_histogram_t *after,
                            tnd_histogram_t *window)
 {
-    uint64_t was = read_of(&before->sum_ns), is = read_of(&after->sum_ns);
-    write_to(&window->sum_ns, is > was ? is - was : 0);
-    write_to(&window->most_ns, read_of(&after->most_ns));
+    uint64_t was = tnd_word_read(&before->sum_ns), is = tnd_word_read(&after->sum_ns);
+    tnd_word_write(&window->sum_ns, is > was ? is - was : 0);
+    tnd_word_write(&window->most_ns, tnd_word_read(&after->most_ns));
     for (unsigned c = 0; c < TND_HISTOGRAM_CLASSES; c++) {
-        was = read_of(&before->counts[c]);
-        is = read_of(&after->counts[c]);
-        write_to(&window->counts[c], is > was ? is - was : 0);
+        was = tnd_word_read(&before->counts[c]);
+        is = tnd_word_read(&after->counts[c]);
+        tnd_word_write(&window->counts[c], is > was ? is - was : 0);
     }
 }

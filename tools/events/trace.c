@@ -6,6 +6,7 @@
 #include <xxhash.h>
 
 #include "runtime/base/allocation.h"
+#include "runtime/base/bounds.h"
 
 /*  Blocks whose batch is not recorded are dropped beyond this number. */
 enum { BLOCKS_MAX = 65536 };
@@ -306,16 +307,10 @@ void tnd_trace_finish(tnd_trace_t *self)
 
 size_t tnd_trace_flows(const tnd_trace_t *self, size_t item, const tnd_trace_flow_t **flows_p)
 {
-    size_t low = 0, high = self->flow_count, count = 0;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (self->flows[middle].item < item)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    *flows_p = self->flows + low;
-    while (low + count < self->flow_count && self->flows[low + count].item == item)
+    size_t at, count = 0;
+    TND_LOWER_BOUND(at, 0, self->flow_count, self->flows[at].item < item);
+    *flows_p = self->flows + at;
+    while (at + count < self->flow_count && self->flows[at + count].item == item)
         count++;
     return count;
 }

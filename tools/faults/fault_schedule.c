@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "runtime/base/allocation.h"
+#include "runtime/base/bounds.h"
 
 static const uint64_t ms = 1000000;
 
@@ -115,11 +116,6 @@ static uint64_t between(tnd_fault_schedule_t *self, uint64_t from, uint64_t to)
     return from + (to > from ? tnd_random_below(&self->random, to - from) : 0);
 }
 
-static uint64_t least(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
-}
-
 static uint64_t draw_length(tnd_fault_schedule_t *self, tnd_fault_schedule_kind_t kind)
 {
     uint64_t dead = self->config.dead_after_ns;
@@ -128,13 +124,13 @@ static uint64_t draw_length(tnd_fault_schedule_t *self, tnd_fault_schedule_kind_
     case TND_FAULT_COPIES_LATE:
         return between(self, 5 * ms, dead / 4);
     case TND_FAULT_STOP:
-        return between(self, least(dead + dead / 10, self->config.stop_most_ns),
-                       least(dead + dead / 4, self->config.stop_most_ns));
+        return between(self, tnd_least(dead + dead / 10, self->config.stop_most_ns),
+                       tnd_least(dead + dead / 4, self->config.stop_most_ns));
     case TND_FAULT_SLOW:
     case TND_FAULT_DEVICE_SLOW:
         return between(self, 300 * ms, 2000 * ms);
     case TND_FAULT_SHUT_OFF:
-        return between(self, 50 * ms, least(dead / 4, self->config.patience_ns / 2));
+        return between(self, 50 * ms, tnd_least(dead / 4, self->config.patience_ns / 2));
     case TND_FAULT_DISK_FULL:
         return between(self, 500 * ms, 2000 * ms);
     default:

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "runtime/base/allocation.h"
+#include "runtime/base/bounds.h"
 
 void tnd_step_gaps_add(tnd_step_gaps_t *self, uint64_t value)
 {
@@ -14,14 +15,8 @@ void tnd_step_gaps_add(tnd_step_gaps_t *self, uint64_t value)
 bool tnd_step_gaps_gap(const tnd_step_gaps_t *self, uint64_t from, uint64_t to, uint64_t end,
                        uint64_t *gap_p)
 {
-    size_t at = 0, high = self->count;
-    while (at < high) { /* finds the first after `from` */
-        size_t middle = at + (high - at) / 2;
-        if (self->values[middle] > from)
-            high = middle;
-        else
-            at = middle + 1;
-    }
+    size_t at;
+    TND_LOWER_BOUND(at, 0, self->count, self->values[at] <= from);
     *gap_p = 0;
     bool any = at < self->count;
     for (uint64_t before = from; at < self->count && before < to && before < end; at++) {

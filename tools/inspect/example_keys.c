@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "actors/example/protobuf.h"
+#include "runtime/base/bounds.h"
 
 /*  One value of a message. */
 typedef struct {
@@ -45,16 +46,6 @@ static bool next(tnd_protobuf_t *span, item_t *item)
 static bool is_done(const tnd_protobuf_t *span)
 {
     return span->at == span->end;
-}
-
-static uint64_t least(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
-}
-
-static uint64_t most(uint64_t a, uint64_t b)
-{
-    return a > b ? a : b;
 }
 
 /*  What a Feature holds. */
@@ -98,8 +89,8 @@ static bool walk_bytes(tnd_protobuf_t list, feature_t *feature)
         if (item.field != 1 || item.type != TND_WIRE_BYTES)
             return false;
         uint64_t size = (uint64_t)(item.bytes.end - item.bytes.at);
-        feature->bytes_min = feature->values == 0 ? size : least(feature->bytes_min, size);
-        feature->bytes_max = most(feature->bytes_max, size);
+        feature->bytes_min = feature->values == 0 ? size : tnd_least(feature->bytes_min, size);
+        feature->bytes_max = tnd_most(feature->bytes_max, size);
         feature->values++;
     }
     return is_done(&list);
@@ -135,14 +126,14 @@ static bool walk_feature_list(tnd_protobuf_t message, feature_t *all)
             return false;
         if (one.values > 0) {
             all->bytes_min =
-                all->values == 0 ? one.bytes_min : least(all->bytes_min, one.bytes_min);
-            all->bytes_max = most(all->bytes_max, one.bytes_max);
+                all->values == 0 ? one.bytes_min : tnd_least(all->bytes_min, one.bytes_min);
+            all->bytes_max = tnd_most(all->bytes_max, one.bytes_max);
             all->values += one.values;
         }
         all->mixed = all->mixed || (features > 0 && all->type != one.type);
         all->type = all->type == TND_EXAMPLE_NONE ? one.type : all->type;
-        all->steps_min = features == 0 ? one.values : least(all->steps_min, one.values);
-        all->steps_max = most(all->steps_max, one.values);
+        all->steps_min = features == 0 ? one.values : tnd_least(all->steps_min, one.values);
+        all->steps_max = tnd_most(all->steps_max, one.values);
         features++;
     }
     all->values = features;
@@ -173,14 +164,14 @@ static tnd_example_key_t *find_key(tnd_example_keys_t *keys, tnd_protobuf_t name
 static void widen(tnd_example_key_t *key, const feature_t *feature)
 {
     bool first = key->type == TND_EXAMPLE_NONE;
-    key->values_min = first ? feature->values : least(key->values_min, feature->values);
-    key->steps_min = first ? feature->steps_min : least(key->steps_min, feature->steps_min);
-    key->steps_max = most(key->steps_max, feature->steps_max);
+    key->values_min = first ? feature->values : tnd_least(key->values_min, feature->values);
+    key->steps_min = first ? feature->steps_min : tnd_least(key->steps_min, feature->steps_min);
+    key->steps_max = tnd_most(key->steps_max, feature->steps_max);
     key->mixed = key->mixed || feature->mixed || (!first && key->type != feature->type);
     if (feature->type == TND_EXAMPLE_BYTES && feature->values > 0) {
-        key->bytes_min =
-            key->bytes_max == 0 ? feature->bytes_min : least(key->bytes_min, feature->bytes_min);
-        key->bytes_max = most(key->bytes_max, feature->bytes_max);
+        key->bytes_min = key->bytes_max == 0 ? feature->bytes_min
+                                             : tnd_least(key->bytes_min, feature->bytes_min);
+        key->bytes_max = tnd_most(key->bytes_max, feature->bytes_max);
     }
     key->type = feature->type;
 }
@@ -192,7 +183,7 @@ static void note(tnd_example_keys_t *keys, tnd_protobuf_t name, bool list, const
         return;
     key->records += key->message != keys->records;
     key->message = keys->records;
-    key->values_max = most(key->values_max, feature->values);
+    key->values_max = tnd_most(key->values_max, feature->values);
     if (feature->type == TND_EXAMPLE_NONE)
         key->empty++;
     else

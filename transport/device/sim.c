@@ -8,6 +8,7 @@
  *
  *  What is wrong with the device, if anything, is in sim_faults.h. */
 #include "transport/device/sim.h"
+#include "runtime/base/bounds.h"
 #include "transport/device/sim_faults.h"
 
 #include <assert.h>
@@ -86,11 +87,6 @@ typedef struct {
 
 extern const tnd_device_ops_t tnd_device_sim;
 
-static uint64_t later(uint64_t a, uint64_t b)
-{
-    return a > b ? a : b;
-}
-
 /* --- time passes ------------------------------------------------------------------------------ */
 
 static void move(const sim_stage_t *stage)
@@ -108,14 +104,14 @@ static void move(const sim_stage_t *stage)
 static bool advance_link(sim_t *self, uint64_t now)
 {
     const copy_t *copy = &self->copies[self->done % COPIES_MAX];
-    uint64_t begin = later(self->free_ns, copy->put_ns);
+    uint64_t begin = tnd_most(self->free_ns, copy->put_ns);
     if (self->moving || self->done == self->put || self->faults.hang)
         return false;
     for (size_t i = 0; i < TND_SIM_STREAMS; i++) {
         if (self->streams[i].done < copy->readers[i])
             return false;
         if (copy->readers[i] > 0)
-            begin = later(begin, self->streams[i].free_ns);
+            begin = tnd_most(begin, self->streams[i].free_ns);
     }
     if (now < begin + copy->ns)
         return false;
@@ -136,7 +132,7 @@ static bool advance_link(sim_t *self, uint64_t now)
 /*  Counts time in which a stream worked; another one may have worked, too. */
 static void count_work(sim_t *self, uint64_t begin, uint64_t end)
 {
-    begin = later(begin, self->worked_until_ns);
+    begin = tnd_most(begin, self->worked_until_ns);
     if (end <= begin)
         return;
     self->work_ns += end - begin;
@@ -147,14 +143,14 @@ static void count_work(sim_t *self, uint64_t begin, uint64_t end)
 static bool advance_stream(sim_t *self, stream_t *stream, uint64_t now)
 {
     const work_t *work = &stream->work[stream->done % WORK_MAX];
-    uint64_t begin = later(stream->free_ns, work->put_ns), end = begin;
+    uint64_t begin = tnd_most(stream->free_ns, work->put_ns), end = begin;
     if (stream->done == stream->put)
         return false;
     switch (work->what) {
     case WAIT:
         if (work->stage->done < work->upload)
             return false;
-        end = later(end, work->stage->done_ns);
+        end = tnd_most(end, work->stage->done_ns);
         break;
     case BUSY:
         end += work->ns;
@@ -162,7 +158,7 @@ static bool advance_stream(sim_t *self, stream_t *stream, uint64_t now)
     case HOLD:
         if (!atomic_load(work->go))
             return false;
-        end = later(end, now);
+        end = tnd_most(end, now);
         break;
     case READ:
         break;

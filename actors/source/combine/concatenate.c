@@ -4,6 +4,7 @@
 #include "actors/source/combine/combination.h"
 #include "actors/source/sources.h"
 #include "runtime/base/allocation.h"
+#include "runtime/base/bounds.h"
 #include "runtime/option/registry.h"
 
 typedef struct {
@@ -36,16 +37,10 @@ static void concatenate_find(const tnd_combination_t *combination, uint64_t inde
                              uint32_t *source_p, uint64_t *row_p)
 {
     const concatenate_t *self = (const concatenate_t *)(const void *)combination;
-    uint32_t low = 0, high = combination->count;
-    while (high - low > 1) {
-        uint32_t middle = (low + high) / 2;
-        if (self->first[middle] <= index)
-            low = middle;
-        else
-            high = middle;
-    }
-    *source_p = low;
-    *row_p = index - self->first[low];
+    uint32_t after;
+    TND_LOWER_BOUND(after, 1, combination->count, self->first[after] <= index);
+    *source_p = after - 1;
+    *row_p = index - self->first[after - 1];
 }
 
 static void concatenate_rewind(tnd_combination_t *combination)

@@ -1,18 +1,18 @@
 /*  runtime/core/lane/tickets.c - the tickets of a lane that are not joined yet. */
 #include "runtime/core/lane/tickets.h"
 
+#include "runtime/base/bounds.h"
+
+static bool is_before(const tnd_ticket_t *ticket, uint32_t epoch, uint64_t first)
+{
+    return ticket->epoch < epoch || (ticket->epoch == epoch && ticket->first < first);
+}
+
 uint64_t tnd_tickets_find(const tnd_tickets_t *self, uint32_t epoch, uint64_t first)
 {
-    uint64_t low = self->head, high = self->tail;
-    while (low < high) {
-        uint64_t middle = low + (high - low) / 2;
-        const tnd_ticket_t *ticket = tnd_ticket_at(self, middle);
-        if (ticket->epoch < epoch || (ticket->epoch == epoch && ticket->first < first))
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    uint64_t at;
+    TND_LOWER_BOUND(at, self->head, self->tail, is_before(tnd_ticket_at(self, at), epoch, first));
+    return at;
 }
 
 uint64_t tnd_tickets_find_sent(const tnd_tickets_t *self, const tnd_msg_t *msg)

@@ -2,6 +2,7 @@
  *
  *  The order is that in which TensorFlow's shuffle gives their names.  Where the rows of a file are
  *  then follows from the counts. */
+#include "runtime/base/bounds.h"
 #include "runtime/core/places/place_map.h"
 
 typedef struct {
@@ -88,17 +89,11 @@ static void files_trace(tnd_place_stage_t *self, uint64_t pass, uint64_t *positi
         begin(self, pass);
     for (size_t i = 0; i < count; i++) {
         if (positions[i] - first >= run) {
-            uint32_t low = 0, high = self->file_count;
-            while (high - low > 1) {
-                uint32_t middle = low + (high - low) / 2;
-                if (state->first[middle] <= positions[i])
-                    low = middle;
-                else
-                    high = middle;
-            }
+            uint32_t after;
+            TND_LOWER_BOUND(after, 1, self->file_count, state->first[after] <= positions[i]);
             first = positions[i];
-            place = state->stored[state->order[low]] + (first - state->first[low]);
-            run = state->first[low + 1] - first;
+            place = state->stored[state->order[after - 1]] + (first - state->first[after - 1]);
+            run = state->first[after] - first;
         }
         positions[i] = place + (positions[i] - first);
     }

@@ -10,6 +10,7 @@
  *  round * slots + rank, by the rank of its slot among those that still take turns. */
 #include <assert.h>
 
+#include "runtime/base/bounds.h"
 #include "runtime/core/places/place_map.h"
 
 typedef struct {
@@ -111,15 +112,9 @@ static uint16_t *alive_in(const interleave_t *state, uint32_t stopped)
 /*  How many slots before `slot` take turns. */
 static uint32_t rank_of(const uint16_t *alive, uint32_t count, uint32_t slot)
 {
-    uint32_t low = 0, high = count;
-    while (low < high) {
-        uint32_t middle = (low + high) / 2;
-        if (alive[middle] < slot)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    uint32_t at;
+    TND_LOWER_BOUND(at, 0, count, alive[at] < slot);
+    return at;
 }
 
 static void fill_queues(interleave_t *state, uint32_t files)
@@ -224,19 +219,12 @@ static void interleave_init(tnd_place_stage_t *self)
 static const phase_t *find_phase(interleave_t *state, uint32_t files, uint64_t position)
 {
     const phase_t *phases = state->phases;
-    uint32_t low = state->phase, high = low + 1;
-    if (position < phases[low].first || position >= phases[high].first) {
-        low = 0, high = files;
-        while (high - low > 1) {
-            uint32_t middle = low + (high - low) / 2;
-            if (phases[middle].first <= position)
-                low = middle;
-            else
-                high = middle;
-        }
-        see_phase(state, low);
+    uint32_t after = state->phase + 1;
+    if (position < phases[after - 1].first || position >= phases[after].first) {
+        TND_LOWER_BOUND(after, 1, files, phases[after].first <= position);
+        see_phase(state, after - 1);
     }
-    return &phases[low];
+    return &phases[after - 1];
 }
 
 /*  The file of a slot in a round. */
@@ -248,15 +236,10 @@ static const file_t *find_file(interleave_t *state, uint32_t slot, uint64_t roun
         low = state->queue_starts[slot];
     else if (low + 1 == high || state->files[queue[low + 1]].round > round)
         return &state->files[queue[low]];
-    while (high - low > 1) {
-        uint32_t middle = low + (high - low) / 2;
-        if (state->files[queue[middle]].round <= round)
-            low = middle;
-        else
-            high = middle;
-    }
-    state->current[slot] = low;
-    return &state->files[queue[low]];
+    uint32_t after;
+    TND_LOWER_BOUND(after, low + 1, high, state->files[queue[after]].round <= round);
+    state->current[slot] = after - 1;
+    return &state->files[queue[after - 1]];
 }
 
 /*  The place at a position; the places of the `run_p` positions from it on follow it. */

@@ -1,20 +1,16 @@
 /*  runtime/core/places/take.c - the first positions only. */
+#include "runtime/base/bounds.h"
 #include "runtime/core/places/place_map.h"
-
-static uint64_t least(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
-}
 
 static uint64_t take_count(const tnd_place_map_t *map, uint64_t input)
 {
-    return least(map->take, input);
+    return tnd_least(map->take, input);
 }
 
 /*  A `take` that is satisfied does not look for the end of its input. */
 static uint64_t take_demand(const tnd_place_stage_t *self)
 {
-    return least(self->map->take, self->wanted);
+    return tnd_least(self->map->take, self->wanted);
 }
 
 static void take_trace(tnd_place_stage_t *self, uint64_t pass, uint64_t *positions, size_t count)

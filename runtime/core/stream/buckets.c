@@ -3,6 +3,7 @@
 
 #include <assert.h>
 
+#include "runtime/base/bounds.h"
 #include "runtime/base/bug_injection.h"
 #include "runtime/base/round_up.h"
 
@@ -35,16 +36,10 @@ uint32_t tnd_buckets_places(const tnd_bucket_rule_t *rule)
 
 uint32_t tnd_bucket_of(const tnd_bucket_rule_t *rule, uint64_t length)
 {
-    uint32_t low = 0, high = rule->count - 1;
+    uint32_t at;
     length -= TND_BUG(BUCKET_HOLDS_ITS_BOUND) && length > 0;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (length < rule->bounds[middle])
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    return low;
+    TND_LOWER_BOUND(at, 0, rule->count - 1, rule->bounds[at] <= length);
+    return at;
 }
 
 uint64_t tnd_bucket_size_max(const tnd_bucket_rule_t *rule)

@@ -4,20 +4,17 @@
 #include <assert.h>
 #include <string.h>
 
+#include "runtime/base/bounds.h"
+
 static const char *const names[] = {
     [TND_SPLIT_REBATCH_V2] = "rebatch_v2",
     [TND_SPLIT_REBATCH_LEGACY] = "rebatch_legacy",
 };
 
-static uint64_t smaller(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
-}
-
 /*  Where part `part` of a full batch begins: the first size % parts of them have one row more. */
 static uint64_t even_start(uint64_t size, uint32_t parts, uint32_t part)
 {
-    return size / parts * part + smaller(part, size % parts);
+    return size / parts * part + tnd_least(part, size % parts);
 }
 
 /*  Where the part of `replica` begins; replica == replicas gives the end of the last. */
@@ -25,9 +22,9 @@ static uint64_t start(tnd_split_t split, uint64_t size, uint64_t rows, uint32_t 
                       uint32_t replica)
 {
     if (split == TND_SPLIT_REBATCH_V2)
-        return smaller(rows, even_start(size, replicas, replica));
+        return tnd_least(rows, even_start(size, replicas, replica));
     uint64_t interval = rows / replicas + (rows % replicas != 0);
-    return smaller(rows, interval * replica);
+    return tnd_least(rows, interval * replica);
 }
 
 const char *tnd_split_name(tnd_split_t split)
