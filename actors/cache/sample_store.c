@@ -24,7 +24,7 @@ struct tnd_sample_store {
     size_t bytes[TND_COLUMNS_MAX]; /* of a fixed column; of a unit of a ragged one */
     size_t head;                   /* bytes of a row without its ragged columns */
     uint32_t ragged;
-    uint64_t samples, count;
+    uint64_t samples;
     uint64_t *records; /* by sample: where its record is, plus 1; 0: it is not stored */
     uint8_t *memory;
     uint64_t limit, used;
@@ -106,11 +106,6 @@ bool tnd_sample_store_has(const tnd_sample_store_t *self, uint64_t sample)
     return sample < self->samples && self->records[sample] != 0;
 }
 
-uint64_t tnd_sample_store_count(const tnd_sample_store_t *self)
-{
-    return self->count;
-}
-
 uint64_t tnd_sample_store_bytes(const tnd_sample_store_t *self)
 {
     return self->used;
@@ -162,7 +157,6 @@ bool tnd_sample_store_put(tnd_sample_store_t *self, uint64_t sample, const tnd_b
         at += put_row(self, block, first + i, at);
     self->records[sample] = self->used + 1;
     self->used += bytes;
-    self->count++;
     return true;
 }
 

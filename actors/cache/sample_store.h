@@ -26,8 +26,7 @@ bool tnd_sample_store_has(const tnd_sample_store_t *self, uint64_t sample);
  *  fit.  A sample that is stored remains as it is. */
 bool tnd_sample_store_put(tnd_sample_store_t *self, uint64_t sample, const tnd_block_t *block,
                           uint32_t first, uint32_t rows);
-/*  Samples and bytes that are stored. */
-uint64_t tnd_sample_store_count(const tnd_sample_store_t *self);
+/*  Bytes that are stored. */
 uint64_t tnd_sample_store_bytes(const tnd_sample_store_t *self);
 
 /*  How many of `count` samples, which are stored, have ragged rows of at most `budget` bytes in all;

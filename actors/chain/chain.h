@@ -30,8 +30,7 @@ tnd_status_t tnd_chain_open(tnd_chain_t **self_p, const tnd_part_list_t *ops, bo
                             tnd_error_t *error) TND_CHECKED;
 void tnd_chain_close(tnd_chain_t **self_p);
 
-/*  Of the rows that come in, and of those that come out. */
-const tnd_schema_t *tnd_chain_input(const tnd_chain_t *self);
+/*  Of the rows that come out. */
 const tnd_schema_t *tnd_chain_schema(const tnd_chain_t *self);
 /*  Whether the chain has no operations. */
 bool tnd_chain_empty(const tnd_chain_t *self);

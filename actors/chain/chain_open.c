@@ -213,11 +213,6 @@ const tnd_schema_t *tnd_chain_schema(const tnd_chain_t *self)
     return self->count > 0 ? &self->stages[self->count - 1].schema : &self->in;
 }
 
-const tnd_schema_t *tnd_chain_input(const tnd_chain_t *self)
-{
-    return &self->in;
-}
-
 bool tnd_chain_empty(const tnd_chain_t *self)
 {
     return self->count == 0;

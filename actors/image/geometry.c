@@ -8,11 +8,6 @@
 /*  Tries of a random part; if none fits, the middle is taken. */
 enum { TRIES = 10 };
 
-bool tnd_picture_step_random(const tnd_picture_step_t *self)
-{
-    return self->kind == TND_STEP_RANDOM_RESIZED_CROP;
-}
-
 bool tnd_picture_step_shape(const tnd_picture_step_t *self, uint32_t *height_p, uint32_t *width_p)
 {
     *height_p = self->height;

@@ -40,9 +40,6 @@ typedef struct {
 /*  Whether all pictures that come out have one size, which is then stored. */
 bool tnd_picture_step_shape(const tnd_picture_step_t *self, uint32_t *height_p, uint32_t *width_p);
 
-/*  Whether it draws. */
-bool tnd_picture_step_random(const tnd_picture_step_t *self);
-
 /*  What becomes of a picture of this size. Errors: TND_FAILED if the step cannot be applied to it. */
 tnd_status_t tnd_picture_step_plan(const tnd_picture_step_t *self, uint32_t height, uint32_t width,
                                    tnd_random_t *random, tnd_geometry_t *out,

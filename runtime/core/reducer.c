@@ -563,21 +563,3 @@ uint32_t tnd_reducer_core_open(const tnd_reducer_core_t *self)
 {
     return self->rounds.open;
 }
-
-uint32_t tnd_reducer_core_missing(const tnd_reducer_core_t *self, uint32_t *ids, uint32_t room)
-{
-    uint32_t at = self->rounds.oldest, count = 0;
-    while (at != NONE && self->rounds.rounds[at].covered == self->config.replicas)
-        at = self->rounds.rounds[at].next;
-    if (at == NONE)
-        return 0;
-    const tnd_round_leaf_t *leaves = tnd_round_leaves(&self->rounds, &self->rounds.rounds[at]);
-    for (uint32_t i = 0; i < self->config.replicas; i++) {
-        if (leaves[i].covered)
-            continue;
-        if (count < room)
-            ids[count] = i;
-        count++;
-    }
-    return count;
-}

@@ -73,7 +73,5 @@ bool tnd_reducer_core_next(tnd_reducer_core_t *self, uint64_t now, tnd_effect_t 
 void tnd_reducer_core_end(tnd_reducer_core_t *self);
 uint32_t tnd_reducer_core_blocked_on(const tnd_reducer_core_t *self);
 uint32_t tnd_reducer_core_open(const tnd_reducer_core_t *self); /* rounds under way */
-/*  Fills `ids` with the replicas that the oldest open round lacks; returns how many there are. */
-uint32_t tnd_reducer_core_missing(const tnd_reducer_core_t *self, uint32_t *ids, uint32_t room);
 
 #endif

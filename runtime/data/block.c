@@ -437,12 +437,6 @@ bool tnd_slice_sealed(const tnd_slice_t *self)
     return atomic_load_explicit(&header_of(self)->sealed, memory_order_acquire);
 }
 
-tnd_slice_t *tnd_slice_hold(tnd_slice_t *self)
-{
-    hold(header_of(self));
-    return self;
-}
-
 void tnd_slice_drop(tnd_slice_t **self_p)
 {
     tnd_slice_t *self = *self_p;

@@ -128,7 +128,6 @@ size_t tnd_slice_bytes(const tnd_slice_t *self);
 tnd_status_t tnd_slice_intact(const tnd_slice_t *self, tnd_error_t *error) TND_CHECKED;
 tnd_status_t tnd_slice_check_rows(const tnd_slice_t *self, tnd_error_t *error) TND_CHECKED;
 bool tnd_slice_sealed(const tnd_slice_t *self);
-tnd_slice_t *tnd_slice_hold(tnd_slice_t *self);
 void tnd_slice_drop(tnd_slice_t **self_p);
 
 #endif

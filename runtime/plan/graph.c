@@ -552,11 +552,6 @@ const tnd_plan_t *tnd_graph_sketch(const tnd_graph_t *self)
     return self->sketch;
 }
 
-const char *tnd_graph_directory(const tnd_graph_t *self)
-{
-    return self->directory;
-}
-
 void tnd_graph_keep(tnd_graph_t *self)
 {
     self->kept = true;

@@ -74,9 +74,6 @@ const tnd_plan_t *tnd_graph_plan(const tnd_graph_t *self);
 /*  After a failed check: the part that can still be inspected (tnd_placement_sketch), or NULL. */
 const tnd_plan_t *tnd_graph_sketch(const tnd_graph_t *self);
 
-/*  The directory of the first file, where its plugins are looked for; "." if there is none. */
-const char *tnd_graph_directory(const tnd_graph_t *self);
-
 /*  Marks the graph as used by an abandoned thread, perhaps in a plugin: destroy then leaks it. */
 void tnd_graph_keep(tnd_graph_t *self);
 bool tnd_graph_is_kept(const tnd_graph_t *self);

@@ -15,8 +15,6 @@
 #include "runtime/core/host/hang_watch.h"
 #include "runtime/observe/thread_state.h"
 
-static const uint64_t look_every_ns = 50000000;
-
 /*  Reads of fewer bytes do not count as progress: they may be of a folder or a library. */
 static const uint64_t read_least = 64 << 10;
 
@@ -164,16 +162,6 @@ bool tnd_guarded_call_end(tnd_guarded_call_t **self_p, uint64_t wait_ns,
         free(word);
     }
     free_call(self);
-    return true;
-}
-
-bool tnd_guarded_call_wait(tnd_guarded_call_t **self_p, uint64_t hung_after_ns,
-                           tnd_diagnostics_t *diagnostics)
-{
-    uint64_t every_ns = hung_after_ns / 4 < look_every_ns ? hung_after_ns / 4 : look_every_ns;
-    while (!tnd_guarded_call_end(self_p, every_ns, diagnostics))
-        if (tnd_guarded_call_hangs(*self_p, hung_after_ns, tnd_clock_now(), diagnostics))
-            return false;
     return true;
 }
 

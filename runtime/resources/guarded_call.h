@@ -51,10 +51,6 @@ uint64_t tnd_guarded_call_show(tnd_guarded_call_t *self, uint64_t now, char *tex
 bool tnd_guarded_call_end(tnd_guarded_call_t **self_p, uint64_t wait_ns,
                           tnd_diagnostics_t *diagnostics);
 
-/*  Waits until the call has ended or hangs, which is reported. */
-bool tnd_guarded_call_wait(tnd_guarded_call_t **self_p, uint64_t hung_after_ns,
-                           tnd_diagnostics_t *diagnostics);
-
 /* --- on threads of the call; `self` may be NULL ----------------------------------------------- */
 
 /*  The calling thread starts work for an instance; a hang is an error with this code. */

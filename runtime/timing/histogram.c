@@ -35,16 +35,3 @@ uint64_t tnd_histogram_quantile(const tnd_histogram_t *self, double share)
     }
     return 0;
 }
-
-void tnd_histogram_between(const tnd_histogram_t *before, const tnd_histogram_t *after,
-                           tnd_histogram_t *window)
-{
-    uint64_t was = tnd_word_read(&before->sum_ns), is = tnd_word_read(&after->sum_ns);
-    tnd_word_write(&window->sum_ns, is > was ? is - was : 0);
-    tnd_word_write(&window->most_ns, tnd_word_read(&after->most_ns));
-    for (unsigned c = 0; c < TND_HISTOGRAM_CLASSES; c++) {
-        was = tnd_word_read(&before->counts[c]);
-        is = tnd_word_read(&after->counts[c]);
-        tnd_word_write(&window->counts[c], is > was ? is - was : 0);
-    }
-}

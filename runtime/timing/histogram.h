@@ -48,8 +48,5 @@ uint64_t tnd_histogram_count(const tnd_histogram_t *self);
 /*  The duration that `share` (0 to 1) of them do not exceed, at most an eighth too large; 0 if there
  *  are none.  Never more than the longest one. */
 uint64_t tnd_histogram_quantile(const tnd_histogram_t *self, double share);
-/*  What `after`, a later copy of `before`, has more.  The longest one is that of `after`. */
-void tnd_histogram_between(const tnd_histogram_t *before, const tnd_histogram_t *after,
-                           tnd_histogram_t *window);
 
 #endif

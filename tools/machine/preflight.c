@@ -130,7 +130,7 @@ static void show(tnd_guarded_call_t *call, tnd_opening_progress_t *shown)
     free(text);
 }
 
-/*  As tnd_guarded_call_wait, and shows what is opened. */
+/*  Waits until the call has ended or hangs, which is reported; shows what is opened. */
 static bool wait_for(tnd_guarded_call_t **call_p, uint64_t hung_after_ns,
                      tnd_opening_progress_t *shown, tnd_diagnostics_t *diagnostics)
 {

@@ -87,12 +87,6 @@ void tnd_screen_field(tnd_screen_t *self, unsigned row, unsigned column, unsigne
     put_text(self, row, begin, column + width, ink, text);
 }
 
-void tnd_screen_paint(tnd_screen_t *self, unsigned row, tnd_ink_t ink)
-{
-    for (unsigned c = 0; row < self->rows && c < self->columns; c++)
-        self->cells[(size_t)row * self->columns + c].ink = (uint8_t)ink;
-}
-
 char *tnd_screen_text(const tnd_screen_t *self, unsigned row)
 {
     unsigned end = self->columns;

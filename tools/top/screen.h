@@ -45,8 +45,6 @@ unsigned tnd_screen_put(tnd_screen_t *self, unsigned row, unsigned column, tnd_i
 /*  Draws a text of at most `width` columns, and blanks after it; to the right: before it. */
 void tnd_screen_field(tnd_screen_t *self, unsigned row, unsigned column, unsigned width, bool right,
                       tnd_ink_t ink, const char *text);
-/*  Changes the ink of a whole row. */
-void tnd_screen_paint(tnd_screen_t *self, unsigned row, tnd_ink_t ink);
 /*  The text of a row in UTF-8 without trailing blanks; the caller frees it. */
 char *tnd_screen_text(const tnd_screen_t *self, unsigned row);
 

@@ -73,12 +73,6 @@ tnd_inproc_message_t *tnd_mailbox_next(tnd_mailbox_t *self)
     return message;
 }
 
-bool tnd_mailbox_has(const tnd_mailbox_t *self)
-{
-    return self->taken != NULL ||
-           atomic_load_explicit(&self->arrived, memory_order_relaxed) != NULL;
-}
-
 int tnd_mailbox_descriptor(const tnd_mailbox_t *self)
 {
     return self->fd;

@@ -24,8 +24,6 @@ void tnd_mailbox_close(tnd_mailbox_t **self_p);
 
 /*  Becomes readable when a message arrives while the owner sleeps. */
 int tnd_mailbox_descriptor(const tnd_mailbox_t *self);
-/*  Whether there is a message. */
-bool tnd_mailbox_has(const tnd_mailbox_t *self);
 /*  The owner is about to wait for the descriptor.  Returns false if there is a message or a wake. */
 bool tnd_mailbox_doze(tnd_mailbox_t *self);
 /*  The owner no longer waits. */

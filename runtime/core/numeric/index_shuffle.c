@@ -70,13 +70,6 @@ uint64_t tnd_index_shuffle_at(const tnd_index_shuffle_t *self, uint64_t index)
     return value;
 }
 
-void tnd_index_shuffle_api_key(const int32_t seed[2], uint32_t key[3])
-{
-    key[0] = 498247692;
-    key[1] = (uint32_t)seed[0];
-    key[2] = (uint32_t)seed[1];
-}
-
 void tnd_index_shuffle_data_key(uint64_t seed, uint64_t seed2, bool reshuffle, uint64_t epoch,
                                 uint32_t key[3])
 {

@@ -32,9 +32,6 @@ void tnd_index_shuffle_init(tnd_index_shuffle_t *self, const uint32_t key[3], ui
 /*  The value at `index`, which is below count. */
 uint64_t tnd_index_shuffle_at(const tnd_index_shuffle_t *self, uint64_t index);
 
-/*  The key of the public function for its seed of two numbers. */
-void tnd_index_shuffle_api_key(const int32_t seed[2], uint32_t key[3]);
-
 /*  The key of the dataset shuffle for pass number `epoch` over a dataset with the operation's two
  *  seeds.  With `reshuffle` every epoch has another key. */
 void tnd_index_shuffle_data_key(uint64_t seed, uint64_t seed2, bool reshuffle, uint64_t epoch,

@@ -42,14 +42,6 @@ uint32_t tnd_bucket_of(const tnd_bucket_rule_t *rule, uint64_t length)
     return at;
 }
 
-uint64_t tnd_bucket_size_max(const tnd_bucket_rule_t *rule)
-{
-    uint64_t most = 0;
-    for (uint32_t i = 0; i < rule->count; i++)
-        most = rule->sizes[i] > most ? rule->sizes[i] : most;
-    return most;
-}
-
 size_t tnd_buckets_bytes(const tnd_bucket_rule_t *rule)
 {
     return tnd_align(sizeof(tnd_buckets_t)) + tnd_align(rule->count * sizeof(batch_t)) +

@@ -34,8 +34,6 @@ typedef struct tnd_buckets tnd_buckets_t;
 
 /*  The bucket of a length. */
 uint32_t tnd_bucket_of(const tnd_bucket_rule_t *rule, uint64_t length);
-/*  The largest of sizes. */
-uint64_t tnd_bucket_size_max(const tnd_bucket_rule_t *rule);
 /*  Places of batches at the same time, at most. */
 uint32_t tnd_buckets_places(const tnd_bucket_rule_t *rule);
 

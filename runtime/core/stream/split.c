@@ -2,7 +2,6 @@
 #include "runtime/core/stream/split.h"
 
 #include <assert.h>
-#include <string.h>
 
 #include "runtime/base/bounds.h"
 
@@ -33,16 +32,6 @@ const char *tnd_split_name(tnd_split_t split)
     return names[split];
 }
 
-bool tnd_split_parse(const char *name, tnd_split_t *split_p)
-{
-    for (int i = 0; i < 2; i++)
-        if (strcmp(name, names[i]) == 0) {
-            *split_p = (tnd_split_t)i;
-            return true;
-        }
-    return false;
-}
-
 uint64_t tnd_split_offset(tnd_split_t split, uint64_t size, uint64_t rows, uint32_t replicas,
                           uint32_t replica)
 {
@@ -56,13 +45,6 @@ uint64_t tnd_split_rows(tnd_split_t split, uint64_t size, uint64_t rows, uint32_
     assert(rows <= size && size <= INT64_MAX && replica < replicas);
     return start(split, size, rows, replicas, replica + 1) -
            start(split, size, rows, replicas, replica);
-}
-
-void tnd_split_sizes(tnd_split_t split, uint64_t size, uint64_t rows, uint32_t replicas,
-                     uint64_t *sizes)
-{
-    for (uint32_t replica = 0; replica < replicas; replica++)
-        sizes[replica] = tnd_split_rows(split, size, rows, replicas, replica);
 }
 
 uint64_t tnd_lane_quota(uint64_t size, uint32_t lanes, uint32_t lane, uint64_t step)

@@ -25,9 +25,6 @@ typedef enum { TND_SPLIT_REBATCH_V2, TND_SPLIT_REBATCH_LEGACY } tnd_split_t;
 /*  "rebatch_v2" or "rebatch_legacy". */
 const char *tnd_split_name(tnd_split_t split);
 
-/*  Finds a split by its name; returns false, and leaves *split_p unchanged, if there is none. */
-bool tnd_split_parse(const char *name, tnd_split_t *split_p);
-
 /*  The first row of `replica` in the batch.  An empty part has an offset too, at most `rows`. */
 uint64_t tnd_split_offset(tnd_split_t split, uint64_t size, uint64_t rows, uint32_t replicas,
                           uint32_t replica);
@@ -35,10 +32,6 @@ uint64_t tnd_split_offset(tnd_split_t split, uint64_t size, uint64_t rows, uint3
 /*  How many rows `replica` gets; 0 is possible. */
 uint64_t tnd_split_rows(tnd_split_t split, uint64_t size, uint64_t rows, uint32_t replicas,
                         uint32_t replica);
-
-/*  Writes the rows of every replica to `sizes`, which has room for `replicas` numbers. */
-void tnd_split_sizes(tnd_split_t split, uint64_t size, uint64_t rows, uint32_t replicas,
-                     uint64_t *sizes);
 
 /*  How many rows `lane` gives to global batch number `step` while all lanes have rows left: the
  *  REBATCH_V2 parts of `size` over the lanes, rotated left by `step`, so that over `lanes` steps

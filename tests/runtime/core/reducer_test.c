@@ -121,11 +121,7 @@ Test(reducer, a_round_is_reduced_once_all_leaves_are_covered)
     post(self, A, 7, 0, 2);
     is_idle(self);
     cr_assert_eq(tnd_reducer_core_blocked_on(self), TND_WAIT_REDUCE);
-    uint32_t ids[4];
-    cr_assert_eq(tnd_reducer_core_missing(self, ids, 4), 1);
-    cr_assert_eq(ids[0], 2);
     post(self, B, 7, 2, 1);
-    cr_assert_eq(tnd_reducer_core_missing(self, ids, 4), 0);
 
     tnd_effect_t effect = does(self, TND_EFFECT_REDUCE, 7);
     cr_assert_eq(effect.msg.post.weight, 40);

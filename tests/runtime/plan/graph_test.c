@@ -381,13 +381,6 @@ Test(graph, a_file_that_cannot_be_opened_is_named)
     tnd_graph_destroy(&graph);
 }
 
-Test(graph, plugins_are_looked_for_beside_the_first_file)
-{
-    tnd_graph_t *graph = load("tests/topology/good/fashion.yaml", NULL);
-    cr_expect_str_eq(tnd_graph_directory(graph), "tests/topology/good");
-    tnd_graph_destroy(&graph);
-}
-
 Test(graph, an_overlay_may_repeat_what_the_graph_says)
 {
     tnd_graph_t *graph = compose();

@@ -50,19 +50,3 @@ Test(histogram, extremes_have_a_class)
     cr_assert_eq(tnd_histogram_count(&histogram), 2);
     cr_assert_eq(tnd_histogram_quantile(&histogram, 1), UINT64_MAX);
 }
-
-Test(histogram, a_window_has_what_came_during_it)
-{
-    tnd_histogram_t before, window;
-    for (int i = 0; i < 100; i++)
-        tnd_histogram_add(&histogram, 1000000);
-    memcpy(&before, &histogram, sizeof before);
-    for (int i = 0; i < 10; i++)
-        tnd_histogram_add(&histogram, 2000000);
-    tnd_histogram_between(&before, &histogram, &window);
-    cr_assert_eq(tnd_histogram_count(&window), 10);
-    cr_assert_eq(window.sum_ns, 20000000);
-    cr_assert_geq(tnd_histogram_quantile(&window, 0.01), 2000000);
-    tnd_histogram_between(&histogram, &before, &window);
-    cr_assert_eq(tnd_histogram_count(&window), 0, "it never has less than nothing");
-}

@@ -31,8 +31,9 @@ static char *read_head(char *line, tnd_index_shuffle_t *shuffle, unsigned long *
                first, &used) == 6) {
         tnd_index_shuffle_init(shuffle, key, count, rounds);
     } else if (sscanf(line, "api %d %d %lu %lu :%n", &api[0], &api[1], &count, first, &used) == 4) {
-        tnd_index_shuffle_api_key(api, key);
-        tnd_index_shuffle_init(shuffle, key, count, TND_INDEX_SHUFFLE_API_ROUNDS);
+        /* The key that the public function makes of its seed. */
+        const uint32_t public_key[] = {498247692, (uint32_t)api[0], (uint32_t)api[1]};
+        tnd_index_shuffle_init(shuffle, public_key, count, TND_INDEX_SHUFFLE_API_ROUNDS);
     } else if (sscanf(line, "data %lu %lu %u %lu %lu :%n", &seed, &seed2, &reshuffle, &epoch,
                       &count, &used) == 5) {
         tnd_index_shuffle_data_key(seed, seed2, reshuffle, epoch, key);

@@ -29,7 +29,6 @@ Test(buckets, a_bucket_has_the_lengths_from_its_bound_to_before_the_next)
     for (uint64_t length = 0; length < 8; length++)
         cr_assert(eq(u32, tnd_bucket_of(&rule, length), expected[length]));
     cr_assert(eq(u32, tnd_bucket_of(&rule, UINT64_MAX), 2));
-    cr_assert(eq(u64, tnd_bucket_size_max(&rule), 3));
 }
 
 Test(buckets, a_bucket_that_is_full_becomes_a_batch_in_one_place)
