@@ -64,4 +64,36 @@ static inline void bench_show(const char *bench, double value, double bound, dou
            bench, value, bound, ratio);
 }
 
+enum { BENCH_PAIRS_MOST = 16 };
+
+typedef struct {
+    double values[BENCH_PAIRS_MOST], bounds[BENCH_PAIRS_MOST];
+} bench_pairs_t;
+
+/*  Evaluates both expressions, in an order that changes from pair to pair. */
+#define BENCH_PAIR(pairs, i, value, bound)                                                         \
+    do {                                                                                           \
+        if ((i) % 2 == 0)                                                                          \
+            (pairs)->bounds[i] = (bound);                                                          \
+        (pairs)->values[i] = (value);                                                              \
+        if ((i) % 2 != 0)                                                                          \
+            (pairs)->bounds[i] = (bound);                                                          \
+    } while (0)
+
+/*  The line of the medians; goal 0: there is none. */
+static inline void bench_print_pairs(const char *bench, bench_pairs_t *pairs, int count,
+                                     double goal)
+{
+    double ratios[BENCH_PAIRS_MOST];
+    for (int i = 0; i < count; i++)
+        ratios[i] = pairs->values[i] / pairs->bounds[i];
+    double value = bench_median(pairs->values, (size_t)count);
+    double bound = bench_median(pairs->bounds, (size_t)count);
+    double ratio = bench_median(ratios, (size_t)count);
+    if (goal > 0)
+        bench_print(bench, value, bound, ratio, goal, ratio >= goal);
+    else
+        bench_show(bench, value, bound, ratio);
+}
+
 #endif

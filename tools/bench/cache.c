@@ -36,30 +36,17 @@ static double bare(const bench_file_t *file)
 {
     bench_gather_t gather = {
         .columns = file, .column_count = 1, .batch = BATCH, .threads = 1, .epochs = EPOCHS};
-    double best = 0;
-    for (bench_loop_t loop = BENCH_LOOP_PLAIN; loop <= BENCH_LOOP_AHEAD; loop++) {
-        bench_took_t took = bench_gather(&gather, loop);
-        double rate = took.rows / took.seconds * 1e-3;
-        best = rate > best ? rate : best;
-    }
-    return best;
+    return bench_gather_best(&gather) * 1e-3;
 }
 
 static void measure(const char *bench, const bench_file_t *file, const char *store, int pairs)
 {
-    double values[PAIRS], bounds[PAIRS], ratios[PAIRS];
+    bench_pairs_t both;
     for (int i = 0; i < pairs; i++) {
         bench_file_touch(file);
-        if (i % 2 == 0)
-            bounds[i] = bare(file);
-        values[i] = ours(file, store);
-        if (i % 2 != 0)
-            bounds[i] = bare(file);
-        ratios[i] = values[i] / bounds[i];
+        BENCH_PAIR(&both, i, ours(file, store), bare(file));
     }
-    double ratio = bench_median(ratios, (size_t)pairs);
-    bench_print(bench, bench_median(values, (size_t)pairs), bench_median(bounds, (size_t)pairs),
-                ratio, 0.85, ratio >= 0.85);
+    bench_print_pairs(bench, &both, pairs, 0.85);
 }
 
 int main(int argc, char **argv)

@@ -13,6 +13,7 @@
 #include "runtime/base/allocation.h"
 #include "tools/bench/bench.h"
 #include "tools/bench/flow.h"
+#include "tools/bench/gather_loop.h"
 #include "tools/bench/sample_file.h"
 
 enum {
@@ -221,27 +222,13 @@ static bench_took_t ours(const bench_file_t *file)
     return bench_flow(&graph);
 }
 
-static uint32_t *make_order(size_t count)
-{
-    uint32_t *order = tnd_allocate(count, sizeof *order);
-    uint64_t state = 1;
-    for (size_t i = 0; i < count; i++) {
-        state = state * UINT64_C(6364136223846793005) + 1442695040888963407;
-        size_t other = (size_t)(state >> 33) % (i + 1);
-        order[i] = (uint32_t)i;
-        order[i] = order[other];
-        order[other] = (uint32_t)i;
-    }
-    return order;
-}
-
 int main(int argc, char **argv)
 {
     bench_wish_t wish = bench_wish(argc, argv, PAIRS);
     bench_file_t file =
         bench_file_raw("x.tfrecord", FRAME_BYTES, wish.smoke ? file_bytes_smoke : file_bytes);
     write_records(&file);
-    uint32_t *order = make_order(file.count);
+    uint32_t *order = bench_shuffled(file.count);
     double rates[2][PAIRS], cpu[2][PAIRS], ratios[PAIRS], costs[PAIRS];
     for (int i = 0; i < wish.runs; i++) {
         bench_took_t took[2];

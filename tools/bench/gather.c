@@ -32,31 +32,18 @@ static double bare(const bench_file_t *file)
 {
     bench_gather_t gather = {
         .columns = file, .column_count = 1, .batch = BATCH, .threads = 1, .epochs = EPOCHS};
-    double best = 0;
-    for (bench_loop_t loop = BENCH_LOOP_PLAIN; loop <= BENCH_LOOP_AHEAD; loop++) {
-        bench_took_t took = bench_gather(&gather, loop);
-        double rate = took.rows / took.seconds * 1e-6;
-        best = rate > best ? rate : best;
-    }
-    return best;
+    return bench_gather_best(&gather) * 1e-6;
 }
 
-static double ratio_of(const bench_file_t *file, const char *digest, int pairs, double *value_p,
-                       double *bound_p)
+static void measure(const char *bench, const bench_file_t *file, const char *digest, int pairs,
+                    double goal)
 {
-    double values[PAIRS], bounds[PAIRS], ratios[PAIRS];
+    bench_pairs_t both;
     for (int i = 0; i < pairs; i++) {
         bench_file_touch(file);
-        if (i % 2 == 0)
-            bounds[i] = bare(file);
-        values[i] = ours(file, digest);
-        if (i % 2 != 0)
-            bounds[i] = bare(file);
-        ratios[i] = values[i] / bounds[i];
+        BENCH_PAIR(&both, i, ours(file, digest), bare(file));
     }
-    *value_p = bench_median(values, (size_t)pairs);
-    *bound_p = bench_median(bounds, (size_t)pairs);
-    return bench_median(ratios, (size_t)pairs);
+    bench_print_pairs(bench, &both, pairs, goal);
 }
 
 int main(int argc, char **argv)
@@ -64,9 +51,7 @@ int main(int argc, char **argv)
     bench_wish_t wish = bench_wish(argc, argv, PAIRS);
     bench_file_t file =
         bench_file_raw("x.bin", ROW_BYTES, wish.smoke ? file_bytes_smoke : file_bytes);
-    double value, bound, ratio = ratio_of(&file, "false", wish.runs, &value, &bound);
-    bench_print("gather_mrows_per_s", value, bound, ratio, 0.85, ratio >= 0.85);
-    ratio = ratio_of(&file, "true", wish.runs, &value, &bound);
-    bench_show("gather_digest_mrows_per_s", value, bound, ratio);
+    measure("gather_mrows_per_s", &file, "false", wish.runs, 0.85);
+    measure("gather_digest_mrows_per_s", &file, "true", wish.runs, 0);
     return 0;
 }

@@ -113,3 +113,11 @@ bench_took_t bench_gather(const bench_gather_t *gather, bench_loop_t loop)
     free(order);
     return took;
 }
+
+double bench_gather_best(const bench_gather_t *gather)
+{
+    bench_took_t plain = bench_gather(gather, BENCH_LOOP_PLAIN);
+    bench_took_t ahead = bench_gather(gather, BENCH_LOOP_AHEAD);
+    double rates[] = {plain.rows / plain.seconds, ahead.rows / ahead.seconds};
+    return rates[rates[1] > rates[0]];
+}

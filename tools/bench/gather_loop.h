@@ -27,5 +27,7 @@ typedef enum {
 uint32_t *bench_shuffled(size_t count);
 
 bench_took_t bench_gather(const bench_gather_t *gather, bench_loop_t loop);
+/*  Rows per second of the faster of both shuffled loops. */
+double bench_gather_best(const bench_gather_t *gather);
 
 #endif

@@ -47,31 +47,18 @@ static double bare(const question_t *question)
                              .batch = question->batch,
                              .threads = LANES,
                              .epochs = EPOCHS};
-    double best = 0;
-    for (bench_loop_t loop = BENCH_LOOP_PLAIN; loop <= BENCH_LOOP_AHEAD; loop++) {
-        bench_took_t took = bench_gather(&gather, loop);
-        double rate = took.rows / took.seconds * 1e-6;
-        best = rate > best ? rate : best;
-    }
-    return best;
+    return bench_gather_best(&gather) * 1e-6;
 }
 
 static void answer(const question_t *question, int pairs)
 {
-    double values[PAIRS], bounds[PAIRS], ratios[PAIRS];
+    bench_pairs_t both;
     for (int i = 0; i < pairs; i++) {
         for (uint32_t c = 0; c < question->column_count; c++)
             bench_file_touch(&question->columns[c]);
-        if (i % 2 == 0)
-            bounds[i] = bare(question);
-        values[i] = ours(question);
-        if (i % 2 != 0)
-            bounds[i] = bare(question);
-        ratios[i] = values[i] / bounds[i];
+        BENCH_PAIR(&both, i, ours(question), bare(question));
     }
-    double value = bench_median(values, (size_t)pairs), bound = bench_median(bounds, (size_t)pairs);
-    double ratio = bench_median(ratios, (size_t)pairs);
-    bench_print(question->bench, value, bound, ratio, question->goal, ratio >= question->goal);
+    bench_print_pairs(question->bench, &both, pairs, question->goal);
 }
 
 static void ask_tokens(const bench_wish_t *wish)

@@ -171,38 +171,21 @@ static double ours(const bench_file_t *file, const char *more, uint32_t batch, u
 static void scarce(const bench_file_t *file, const char *bench, const char *more, double goal,
                    int pairs)
 {
-    double values[PAIRS], bounds[PAIRS], ratios[PAIRS];
+    bench_pairs_t both;
     uint64_t steps = GROUP_STEPS < file->count / 64 ? GROUP_STEPS : file->count / 64;
-    for (int i = 0; i < pairs; i++) {
-        if (i % 2 == 0)
-            bounds[i] = pread_krows(file, steps * 64);
-        values[i] = ours(file, more, 64, steps) * 1e-3;
-        if (i % 2 != 0)
-            bounds[i] = pread_krows(file, steps * 64);
-        ratios[i] = values[i] / bounds[i];
-    }
-    double ratio = bench_median(ratios, (size_t)pairs);
-    double value = bench_median(values, (size_t)pairs), bound = bench_median(bounds, (size_t)pairs);
-    if (goal > 0)
-        bench_print(bench, value, bound, ratio, goal, ratio >= goal);
-    else
-        bench_show(bench, value, bound, ratio);
+    for (int i = 0; i < pairs; i++)
+        BENCH_PAIR(&both, i, ours(file, more, 64, steps) * 1e-3, pread_krows(file, steps * 64));
+    bench_print_pairs(bench, &both, pairs, goal);
 }
 
 static void cold(const bench_file_t *file, const char *bench, const char *more, int pairs)
 {
-    double values[PAIRS], bounds[PAIRS], ratios[PAIRS];
-    for (int i = 0; i < pairs; i++) {
-        if (i % 2 == 0)
-            bounds[i] = sequential_mbytes(file);
-        values[i] = ours(file, more, 256, (file->count + 255) / 256) * ROW_BYTES * 1e-6;
-        if (i % 2 != 0)
-            bounds[i] = sequential_mbytes(file);
-        ratios[i] = values[i] / bounds[i];
-    }
-    double ratio = bench_median(ratios, (size_t)pairs);
-    bench_print(bench, bench_median(values, (size_t)pairs), bench_median(bounds, (size_t)pairs),
-                ratio, 0.9, ratio >= 0.9);
+    bench_pairs_t both;
+    uint64_t steps = (file->count + 255) / 256;
+    for (int i = 0; i < pairs; i++)
+        BENCH_PAIR(&both, i, ours(file, more, 256, steps) * ROW_BYTES * 1e-6,
+                   sequential_mbytes(file));
+    bench_print_pairs(bench, &both, pairs, 0.9);
 }
 
 int main(int argc, char **argv)

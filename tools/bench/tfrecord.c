@@ -13,6 +13,7 @@
 #include "runtime/base/allocation.h"
 #include "tools/bench/bench.h"
 #include "tools/bench/flow.h"
+#include "tools/bench/gather_loop.h"
 #include "tools/bench/sample_file.h"
 
 enum { PAIRS = 7, DATA_BYTES = 3072, FRAME_BYTES = DATA_BYTES + 16, BATCH = 256, EPOCHS = 3 };
@@ -62,38 +63,19 @@ static double bare(const bench_file_t *file, const uint32_t *order, uint8_t *bat
     return (double)file->count * EPOCHS / (double)(tnd_clock_now() - began) * 1e3;
 }
 
-static uint32_t *make_order(size_t count, bool shuffled)
-{
-    uint32_t *order = tnd_allocate(count, sizeof *order);
-    uint64_t state = 1;
-    for (size_t i = 0; i < count; i++) {
-        state = state * UINT64_C(6364136223846793005) + 1442695040888963407;
-        size_t other = shuffled ? (size_t)(state >> 33) % (i + 1) : i;
-        order[i] = (uint32_t)i;
-        order[i] = order[other];
-        order[other] = (uint32_t)i;
-    }
-    return order;
-}
-
 static void compare(const char *name, const bench_file_t *file, const char *way, bool shuffled,
                     int pairs)
 {
-    double values[PAIRS], bounds[PAIRS], ratios[PAIRS];
-    uint32_t *order = make_order(file->count, shuffled);
+    bench_pairs_t both;
+    uint32_t *order = bench_shuffled(file->count);
+    for (size_t i = 0; !shuffled && i < file->count; i++)
+        order[i] = (uint32_t)i;
     uint8_t *batch = tnd_allocate(BATCH, DATA_BYTES);
     for (int i = 0; i < pairs; i++) {
         bench_file_touch(file);
-        if (i % 2 == 0)
-            bounds[i] = bare(file, order, shuffled ? batch : NULL);
-        values[i] = ours(file, way);
-        if (i % 2 != 0)
-            bounds[i] = bare(file, order, shuffled ? batch : NULL);
-        ratios[i] = values[i] / bounds[i];
+        BENCH_PAIR(&both, i, ours(file, way), bare(file, order, shuffled ? batch : NULL));
     }
-    double ratio = bench_median(ratios, (size_t)pairs);
-    bench_print(name, bench_median(values, (size_t)pairs), bench_median(bounds, (size_t)pairs),
-                ratio, 0.8, ratio >= 0.8);
+    bench_print_pairs(name, &both, pairs, 0.8);
     free(order);
     free(batch);
 }

@@ -89,21 +89,13 @@ static double ours(const bench_file_t *file)
 int main(int argc, char **argv)
 {
     bench_wish_t wish = bench_wish(argc, argv, PAIRS);
-    double values[PAIRS], bounds[PAIRS], ratios[PAIRS];
-    size_t runs = (size_t)wish.runs;
+    bench_pairs_t both;
     bench_file_t file =
         bench_file_raw("x.bin", ROW_BYTES, wish.smoke ? file_bytes_smoke : file_bytes);
-    for (size_t i = 0; i < runs; i++) {
+    for (int i = 0; i < wish.runs; i++) {
         bench_file_touch(&file);
-        if (i % 2 == 0)
-            bounds[i] = plain(&file) * 1e-6;
-        values[i] = ours(&file) * 1e-6;
-        if (i % 2 != 0)
-            bounds[i] = plain(&file) * 1e-6;
-        ratios[i] = values[i] / bounds[i];
+        BENCH_PAIR(&both, i, ours(&file) * 1e-6, plain(&file) * 1e-6);
     }
-    double ratio = bench_median(ratios, runs);
-    bench_print("stages_gather_2_mrows_per_s", bench_median(values, runs),
-                bench_median(bounds, runs), ratio, 0.85, ratio >= 0.85);
+    bench_print_pairs("stages_gather_2_mrows_per_s", &both, wish.runs, 0.85);
     return 0;
 }
