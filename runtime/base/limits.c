@@ -1,7 +1,6 @@
 /*  runtime/base/limits.c - what the control groups of a process allow it. */
 #include "runtime/base/limits.h"
 
-#include <fcntl.h>
 #include <inttypes.h>
 #include <sched.h>
 #include <stdbool.h>
@@ -9,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "runtime/base/small_file.h"
 
 /*  Version 1 reports "no limit" as a number that is about as large as the address space. */
 static const uint64_t no_limit_bytes = UINT64_C(1) << 60;
@@ -239,11 +240,7 @@ void tnd_group_names(const char *root, int process, char *text, size_t room)
 {
     char path[512];
     snprintf(path, sizeof path, "%s/proc/%d/cgroup", root, process);
-    int file = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t got = file >= 0 ? read(file, text, room - 1) : -1;
-    if (file >= 0)
-        close(file);
-    text[got > 0 ? got : 0] = '\0';
+    (void)tnd_small_file_read(path, text, room);
 }
 
 void tnd_group_limits_of(const char *root, int process, tnd_group_limits_t *limits)

@@ -2,30 +2,20 @@
 #include "runtime/observe/process.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-/*  Reads the start of a file of /proc; returns false on failure. */
-static bool read_text(const char *path, char *text, size_t room)
-{
-    int file = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t got = file >= 0 ? read(file, text, room - 1) : -1;
-    if (file >= 0)
-        close(file);
-    text[got > 0 ? got : 0] = '\0';
-    return got > 0;
-}
+#include "runtime/base/small_file.h"
 
 uint64_t tnd_process_start(int number, char *state_p)
 {
     char path[64], text[1024];
     *state_p = '?';
     snprintf(path, sizeof path, "/proc/%d/stat", number);
-    if (!read_text(path, text, sizeof text))
+    if (!tnd_small_file_read(path, text, sizeof text))
         return 0;
     /* The second field is a name in brackets, which may contain any character. */
     const char *at = strrchr(text, ')');
@@ -45,7 +35,7 @@ static void name_machine(char *name, size_t room)
     char boot[40];
     struct stat space;
     name[0] = '\0';
-    if (!read_text("/proc/sys/kernel/random/boot_id", boot, sizeof boot) ||
+    if (!tnd_small_file_read("/proc/sys/kernel/random/boot_id", boot, sizeof boot) ||
         stat("/proc/self/ns/pid", &space) != 0)
         return;
     boot[strcspn(boot, "\n")] = '\0';
@@ -97,7 +87,8 @@ bool tnd_process_thread_times(uint64_t thread, uint64_t *cpu_ns_p, uint64_t *rea
     char path[64], text[96];
     unsigned long long cpu, ready;
     snprintf(path, sizeof path, "/proc/self/task/%" PRIu64 "/schedstat", thread);
-    if (!read_text(path, text, sizeof text) || sscanf(text, "%llu %llu", &cpu, &ready) != 2)
+    if (!tnd_small_file_read(path, text, sizeof text) ||
+        sscanf(text, "%llu %llu", &cpu, &ready) != 2)
         return false;
     *cpu_ns_p = cpu;
     *ready_ns_p = ready;

@@ -1,23 +1,20 @@
 /*  runtime/observe/thread_state.c - what the kernel reports of a thread, from /proc. */
 #include "runtime/observe/thread_state.h"
 
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "runtime/base/small_file.h"
+
 /*  The text of a file of /proc about a thread of a process; "" if there is none. */
 static void look_up(pid_t process, pid_t thread, const char *what, char *text, size_t room)
 {
     char path[80];
     snprintf(path, sizeof path, "/proc/%d/task/%d/%s", (int)process, (int)thread, what);
-    int file = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t got = file >= 0 ? read(file, text, room - 1) : -1;
-    if (file >= 0)
-        close(file);
-    text[got > 0 ? got : 0] = '\0';
+    (void)tnd_small_file_read(path, text, room);
 }
 
 static char state_of(pid_t process, pid_t thread)

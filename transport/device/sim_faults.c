@@ -1,10 +1,9 @@
 /*  transport/device/sim_faults.c - what is wrong with a simulated device. */
 #include "transport/device/sim_faults.h"
 
-#include <fcntl.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "runtime/base/small_file.h"
 #include "runtime/text/quantity.h"
 
 static const uint64_t look_every_ns = 1000000;
@@ -33,11 +32,7 @@ void tnd_sim_faults_look(tnd_sim_faults_t *self, const char *path, uint64_t now)
     if (self->looked_ns != 0 && now < self->looked_ns + look_every_ns)
         return;
     *self = (tnd_sim_faults_t){.slow = 1, .lost = self->lost, .looked_ns = now};
-    int file = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t size = file >= 0 ? read(file, text, sizeof text - 1) : -1;
-    if (file >= 0)
-        close(file);
-    text[size > 0 ? size : 0] = '\0';
+    (void)tnd_small_file_read(path, text, sizeof text);
     char *rest = NULL;
     for (char *line = strtok_r(text, "\n", &rest); line != NULL; line = strtok_r(NULL, "\n", &rest))
         take_line(self, line);
