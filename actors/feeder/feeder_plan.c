@@ -78,8 +78,8 @@ void tnd_feeder_plan_check_devices(const tnd_instance_t *own, const tnd_plan_t *
     }
 }
 
-uint64_t tnd_feeder_plan_rows(const tnd_plan_t *plan, const tnd_instance_t *own,
-                              const tnd_batcher_options_t *batcher)
+static uint64_t rows_of(const tnd_plan_t *plan, const tnd_instance_t *own,
+                        const tnd_batcher_options_t *batcher)
 {
     uint64_t size = tnd_plan_batch_size(batcher);
     return tnd_split_rows((tnd_split_t)batcher->split, size, size,
@@ -92,7 +92,7 @@ tnd_slot_layout_config_t tnd_feeder_plan_layout(const tnd_plan_t *plan, const tn
 {
     return (tnd_slot_layout_config_t){
         .schema = &stream->fed,
-        .rows_max = tnd_feeder_plan_rows(plan, own, batcher),
+        .rows_max = rows_of(plan, own, batcher),
         .form = batcher->ragged == TND_RAGGED_PACK              ? TND_SLOT_PACKED
                 : batcher->bytes > 0 || batcher->bucket != NULL ? TND_SLOT_PADDED
                                                                 : TND_SLOT_SPREAD,
@@ -106,7 +106,7 @@ uint32_t tnd_feeder_plan_gather_threads(const tnd_plan_t *plan, const tnd_instan
                                         const tnd_stream_t *stream)
 {
     const tnd_feeder_options_t *options = own->options;
-    uint64_t rows = tnd_feeder_plan_rows(plan, own, batcher) * own->replica_count;
+    uint64_t rows = rows_of(plan, own, batcher) * own->replica_count;
     return tnd_gather_threads(options->gather, tnd_plan_batch_bytes(batcher, &stream->fed, rows));
 }
 

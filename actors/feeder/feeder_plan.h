@@ -27,9 +27,6 @@ void tnd_feeder_plan_check_devices(const tnd_instance_t *own, const tnd_plan_t *
 /*  Before init fails: reports, where it is written, that the device of a replica cannot be used.
  *  `replica` is counted from the first one carried here. */
 void tnd_feeder_plan_refuse_device(tnd_actor_t *self, uint32_t replica);
-/*  Rows of one replica in one step. */
-uint64_t tnd_feeder_plan_rows(const tnd_plan_t *plan, const tnd_instance_t *own,
-                              const tnd_batcher_options_t *batcher);
 /*  Where the rows of one replica are in a slot. */
 tnd_slot_layout_config_t tnd_feeder_plan_layout(const tnd_plan_t *plan, const tnd_instance_t *own,
                                                 const tnd_batcher_options_t *batcher,

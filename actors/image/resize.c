@@ -21,8 +21,8 @@ void tnd_resizer_fini(tnd_resizer_t *self)
     free(self->rows);
 }
 
-void tnd_pixels_copy(const tnd_pixel_loops_t *loops, size_t count, void *out, bool out_floats,
-                     const void *in, bool in_floats)
+static void copy_pixels(const tnd_pixel_loops_t *loops, size_t count, void *out, bool out_floats,
+                        const void *in, bool in_floats)
 {
     if (out_floats == in_floats) {
         memcpy(out, in, count * (in_floats ? sizeof(float) : 1));
@@ -54,8 +54,8 @@ static void copy_nearest(const tnd_resizer_t *self, const tnd_pixels_t *in, cons
         const uint8_t *from = line_at(in, self->down.first[y]);
         uint8_t *to = line_at(out, y);
         for (uint32_t x = 0; x < out->width; x++, to += out_pixel)
-            tnd_pixels_copy(self->loops, in->channels, to, out->floats,
-                            from + self->across.first[x] * in_pixel, in->floats);
+            copy_pixels(self->loops, in->channels, to, out->floats,
+                        from + self->across.first[x] * in_pixel, in->floats);
     }
 }
 
@@ -115,8 +115,8 @@ void tnd_resizer_run(tnd_resizer_t *self, tnd_resize_method_t method, bool antia
                      const tnd_pixels_t *in, const tnd_pixels_t *out)
 {
     if (in->height == out->height && in->width == out->width) {
-        tnd_pixels_copy(self->loops, (size_t)in->height * in->width * in->channels, out->data,
-                        out->floats, in->data, in->floats);
+        copy_pixels(self->loops, (size_t)in->height * in->width * in->channels, out->data,
+                    out->floats, in->data, in->floats);
         return;
     }
     tnd_resize_axis_set(&self->down, method, antialias, in->height, out->height);

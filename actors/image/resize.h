@@ -34,8 +34,4 @@ void tnd_resizer_fini(tnd_resizer_t *self);
 void tnd_resizer_run(tnd_resizer_t *self, tnd_resize_method_t method, bool antialias,
                      const tnd_pixels_t *in, const tnd_pixels_t *out);
 
-/*  Copies pixels, from u8 to f32 or rounded from f32 to u8 where the types differ. */
-void tnd_pixels_copy(const tnd_pixel_loops_t *loops, size_t count, void *out, bool out_floats,
-                     const void *in, bool in_floats);
-
 #endif

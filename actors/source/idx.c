@@ -123,37 +123,23 @@ static tnd_status_t check_memory(const char *path, uint64_t bytes, tnd_error_t *
                     path, (unsigned long long)bytes);
 }
 
+#define SWAP_EACH(type, swapped)                                                                   \
+    for (size_t i = 0; i < bytes; i += sizeof(type)) {                                             \
+        type bits;                                                                                 \
+        memcpy(&bits, data + i, sizeof bits);                                                      \
+        bits = swapped(bits);                                                                      \
+        memcpy(data + i, &bits, sizeof bits);                                                      \
+    }
+
 /*  Converts big-endian elements to little-endian. */
 static void swap(uint8_t *data, size_t bytes, size_t size)
 {
-    switch (size) {
-    case 2:
-        for (size_t i = 0; i < bytes; i += 2) {
-            uint16_t bits;
-            memcpy(&bits, data + i, sizeof bits);
-            bits = __builtin_bswap16(bits);
-            memcpy(data + i, &bits, sizeof bits);
-        }
-        return;
-    case 4:
-        for (size_t i = 0; i < bytes; i += 4) {
-            uint32_t bits;
-            memcpy(&bits, data + i, sizeof bits);
-            bits = __builtin_bswap32(bits);
-            memcpy(data + i, &bits, sizeof bits);
-        }
-        return;
-    case 8:
-        for (size_t i = 0; i < bytes; i += 8) {
-            uint64_t bits;
-            memcpy(&bits, data + i, sizeof bits);
-            bits = __builtin_bswap64(bits);
-            memcpy(data + i, &bits, sizeof bits);
-        }
-        return;
-    default:
-        return;
-    }
+    if (size == 2)
+        SWAP_EACH(uint16_t, __builtin_bswap16)
+    if (size == 4)
+        SWAP_EACH(uint32_t, __builtin_bswap32)
+    if (size == 8)
+        SWAP_EACH(uint64_t, __builtin_bswap64)
 }
 
 /*  Decompresses up to `room` bytes; *at_p: the bytes of content so far. */

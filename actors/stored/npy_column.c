@@ -32,14 +32,14 @@ void tnd_npy_column_free(tnd_npy_column_t *self)
     self->pending = self->pending_splits = (tnd_npy_pending_t){0};
 }
 
-uint64_t tnd_npy_column_end(const tnd_npy_column_t *self)
+static uint64_t end_of_rows(const tnd_npy_column_t *self)
 {
     const tnd_column_t *column = self->column;
     return TND_NPY_COLUMN_HEADER + (column->ragged ? self->values * tnd_column_unit(column)
                                                    : self->rows * tnd_column_bytes(column));
 }
 
-uint64_t tnd_npy_column_splits_end(const tnd_npy_column_t *self)
+static uint64_t end_of_splits(const tnd_npy_column_t *self)
 {
     return TND_NPY_COLUMN_HEADER + (self->rows + 1) * sizeof(uint64_t);
 }
@@ -90,11 +90,11 @@ static bool append(tnd_npy_pending_t *self, int file, uint64_t end, const void *
 
 bool tnd_npy_column_add(tnd_npy_column_t *self, const void *row, size_t bytes, uint64_t length)
 {
-    if (!append(&self->pending, self->file, tnd_npy_column_end(self), row, bytes))
+    if (!append(&self->pending, self->file, end_of_rows(self), row, bytes))
         return false;
     if (self->column->ragged) {
         const uint64_t split[2] = {self->values, self->values + length};
-        uint64_t end = tnd_npy_column_splits_end(self) - sizeof split[0];
+        uint64_t end = end_of_splits(self) - sizeof split[0];
         bool first = self->rows == 0;
         /* The split where a row begins is there, but for the first. */
         if (!append(&self->pending_splits, self->splits, end + (first ? 0 : sizeof split[0]),
@@ -125,13 +125,12 @@ static bool write_headers(const tnd_npy_column_t *self)
 bool tnd_npy_column_complete(tnd_npy_column_t *self)
 {
     static const uint64_t none = 0;
-    if (!flush(&self->pending, self->file, tnd_npy_column_end(self)))
+    if (!flush(&self->pending, self->file, end_of_rows(self)))
         return false;
     if (self->column->ragged &&
-        !(self->rows > 0
-              ? flush(&self->pending_splits, self->splits, tnd_npy_column_splits_end(self))
-              : write_all(&self->pending_splits, self->splits, &none, sizeof none,
-                          TND_NPY_COLUMN_HEADER)))
+        !(self->rows > 0 ? flush(&self->pending_splits, self->splits, end_of_splits(self))
+                         : write_all(&self->pending_splits, self->splits, &none, sizeof none,
+                                     TND_NPY_COLUMN_HEADER)))
         return false;
     return write_headers(self);
 }
@@ -158,7 +157,7 @@ bool tnd_npy_column_cut(tnd_npy_column_t *self, uint64_t rows, bool *has_p)
     struct stat now;
     self->rows = rows;
     if (self->column->ragged) {
-        uint64_t end = tnd_npy_column_splits_end(self), *values = &self->values;
+        uint64_t end = end_of_splits(self), *values = &self->values;
         *has_p = self->splits >= 0 && pread(self->splits, values, sizeof *values,
                                             (off_t)(end - sizeof *values)) == sizeof *values;
         if (!*has_p)
@@ -166,7 +165,7 @@ bool tnd_npy_column_cut(tnd_npy_column_t *self, uint64_t rows, bool *has_p)
         if (!cut_file(self->splits, end))
             return false;
     }
-    uint64_t size = tnd_npy_column_end(self);
+    uint64_t size = end_of_rows(self);
     *has_p = self->file >= 0 && fstat(self->file, &now) == 0 && (uint64_t)now.st_size >= size;
     return !*has_p || (write_headers(self) && cut_file(self->file, size));
 }

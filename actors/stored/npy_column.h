@@ -35,10 +35,6 @@ void tnd_npy_column_init(tnd_npy_column_t *self, const tnd_column_t *column);
 void tnd_npy_column_collect(tnd_npy_column_t *self);
 void tnd_npy_column_free(tnd_npy_column_t *self);
 
-/*  Where the files end with the rows so far. */
-uint64_t tnd_npy_column_end(const tnd_npy_column_t *self);
-uint64_t tnd_npy_column_splits_end(const tnd_npy_column_t *self);
-
 /*  Appends a row of `bytes` bytes; `length` is that of its first axis, if it is ragged. */
 bool tnd_npy_column_add(tnd_npy_column_t *self, const void *row, size_t bytes, uint64_t length);
 /*  Adds a value without a row to a ragged column whose rows are all empty: a file needs an element.  No

@@ -23,7 +23,7 @@ static const uint64_t ask_least_ns = 10000, ask_most_ns = 500000;
 /*  How often facts are published. */
 static const uint64_t show_facts_ns = 100000000;
 
-tnd_device_slots_t tnd_device_workers_counts(const copier_t *self)
+static tnd_device_slots_t copier_counts(const copier_t *self)
 {
     return (tnd_device_slots_t){
         .ready = atomic_load_explicit(&self->worker->group->ready, memory_order_acquire),
@@ -157,7 +157,7 @@ static job_t *job_of(const copier_t *self, uint64_t seq)
 static tnd_device_slots_t counts_of(const tnd_device_workers_t *group, uint32_t device)
 {
     if (group->workers[device].copier != NULL)
-        return tnd_device_workers_counts(group->workers[device].copier);
+        return copier_counts(group->workers[device].copier);
     uint64_t ready = atomic_load(&group->ready);
     uint64_t ran = atomic_load(&group->workers[device].word) >> MEETING_BITS;
     return (tnd_device_slots_t){
@@ -195,7 +195,7 @@ static bool start_copies(copier_t *self, bool *any_p)
 {
     tnd_error_t error;
     const worker_t *worker = self->worker;
-    tnd_device_slots_t counts = tnd_device_workers_counts(self);
+    tnd_device_slots_t counts = copier_counts(self);
     for (; counts.copying < tnd_device_slots_to_copy(&counts); counts.copying++) {
         const job_t *job = job_of(self, counts.copying);
         for (uint32_t i = worker->first; i < worker->first + worker->count && job->slot != NO_SLOT;
@@ -228,7 +228,7 @@ static bool advance(copier_t *self, _Atomic uint64_t *count, uint64_t most,
 static bool has_work(const void *context)
 {
     const copier_t *self = context;
-    tnd_device_slots_t counts = tnd_device_workers_counts(self);
+    tnd_device_slots_t counts = copier_counts(self);
     return tnd_device_workers_dead(self->worker->group) ||
            counts.copying < tnd_device_slots_to_copy(&counts) || counts.copied < counts.copying ||
            counts.finished < counts.put;
@@ -262,7 +262,7 @@ static void show_facts(const copier_t *self)
 static void show_pending(copier_t *self, uint64_t now)
 {
     tnd_device_page_t *page = self->worker->page;
-    tnd_device_slots_t counts = tnd_device_workers_counts(self);
+    tnd_device_slots_t counts = copier_counts(self);
     tnd_device_pending_t is = tnd_device_slots_pending(&counts);
     uint64_t seq = is == TND_PENDING_WORK ? counts.finished : counts.copied;
     uint64_t pending =
@@ -277,7 +277,7 @@ static void show_pending(copier_t *self, uint64_t now)
 static uint64_t show(copier_t *self, bool any)
 {
     uint64_t now = tnd_clock_now();
-    tnd_device_slots_t counts = tnd_device_workers_counts(self);
+    tnd_device_slots_t counts = copier_counts(self);
     bool discards = tnd_device_workers_discards(self->worker->group);
     if (any || now - self->shown_ns >= show_facts_ns) {
         self->shown_ns = now;
@@ -305,10 +305,8 @@ static void *copier_main(void *context)
         if (!has_work(self))
             tnd_futex_wait(&self->gate, has_work, self, 0);
         if (tnd_device_workers_dead(group) || !start_copies(self, &any) ||
-            !advance(self, &self->copied, tnd_device_workers_counts(self).copying, ops->uploaded,
-                     &any) ||
-            !advance(self, &self->finished, tnd_device_workers_counts(self).put, ops->finished,
-                     &any))
+            !advance(self, &self->copied, copier_counts(self).copying, ops->uploaded, &any) ||
+            !advance(self, &self->finished, copier_counts(self).put, ops->finished, &any))
             return NULL;
         looked_ns = show(self, any);
         if (any)
@@ -340,7 +338,7 @@ void tnd_device_workers_put_work(const worker_t *worker, const job_t *job)
 
 bool tnd_device_workers_may_start(const worker_t *worker, uint64_t seq)
 {
-    tnd_device_slots_t counts = tnd_device_workers_counts(worker->copier);
+    tnd_device_slots_t counts = copier_counts(worker->copier);
     return seq < tnd_device_slots_to_start(&counts);
 }
 

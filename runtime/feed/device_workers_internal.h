@@ -219,7 +219,6 @@ void tnd_device_workers_stop_copies(tnd_device_workers_t *self);
 /*  After the threads: waits, for a limited time, until devices have done all that they were asked
  *  to; else writes `unsettled`. */
 void tnd_device_workers_settle(tnd_device_workers_t *self);
-tnd_device_slots_t tnd_device_workers_counts(const copier_t *self);
 /*  Whether the rows of a job are where its step reads them; points a replica at them. */
 bool tnd_device_workers_may_start(const worker_t *worker, uint64_t seq);
 void tnd_device_workers_show_rows(const worker_t *worker, uint32_t slot, uint32_t local);

@@ -150,7 +150,7 @@ const tnd_argument_t *tnd_argument_at(size_t index)
     return index < sizeof arguments / sizeof arguments[0] ? &arguments[index] : NULL;
 }
 
-bool tnd_argument_taken(const tnd_command_t *command, const tnd_argument_t *argument)
+static bool is_taken(const tnd_command_t *command, const tnd_argument_t *argument)
 {
     for (size_t i = 0; command->arguments[i] != NULL; i++)
         if (strcmp(command->arguments[i], argument->name) == 0)
@@ -164,7 +164,7 @@ void tnd_argument_owners(const tnd_argument_t *argument, char *text, size_t room
     const tnd_command_t *const *commands = tnd_commands(&count);
     *text = '\0';
     for (size_t i = 0; i < count && used < room; i++)
-        if (tnd_argument_taken(commands[i], argument))
+        if (is_taken(commands[i], argument))
             used += (size_t)snprintf(text + used, room - used, "%s%s", used > 0 ? ", " : "",
                                      commands[i]->name);
 }
@@ -301,7 +301,7 @@ bool tnd_arguments_read(const tnd_command_t *command, char *const *words, size_t
         char *equals = strchr(word, '=');
         size_t length = equals != NULL ? (size_t)(equals - word) : strlen(word);
         const tnd_argument_t *argument = find(word, length);
-        if (argument == NULL || !tnd_argument_taken(command, argument))
+        if (argument == NULL || !is_taken(command, argument))
             *code_p = refuse_unknown(command, word, length);
         else if (argument->type == TND_ARGUMENT_FLAG && equals != NULL)
             *code_p = tnd_usage_error(command->name, "%s takes no value", argument->name);

@@ -31,8 +31,6 @@ typedef struct {
 const tnd_argument_t *tnd_argument_find(const char *name);
 /*  The index-th option; NULL after the last. */
 const tnd_argument_t *tnd_argument_at(size_t index);
-/*  Whether a command accepts it. */
-bool tnd_argument_taken(const tnd_command_t *command, const tnd_argument_t *argument);
 /*  The commands that accept it, "run, up", truncated if there are too many. */
 void tnd_argument_owners(const tnd_argument_t *argument, char *text, size_t room);
 /*  "-o" for "--output"; NULL: no letter. */

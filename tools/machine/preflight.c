@@ -167,7 +167,6 @@ void tnd_preflight_make(tnd_preflight_t *self, tnd_graph_t *graph, const tnd_pla
         return;
     }
     begin(self, plan);
-    self->hung = true;
     tnd_graph_keep(graph);
 }
 

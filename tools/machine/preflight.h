@@ -27,7 +27,6 @@ typedef struct {
     tnd_preflight_chain_t *chains; /* as in the plan */
     tnd_preflight_await_t *awaits;
     uint32_t await_count;
-    bool hung; /* nothing is known */
 } tnd_preflight_t;
 
 /*  Reports what is missing or does not fit; the plan belongs to `graph`. */

@@ -58,10 +58,8 @@ static tnd_status_t add_pattern(tnd_detected_format_list_t *self, tnd_arena_t *a
 
 static void note_largest(tnd_detected_format_list_t *self, const tnd_detected_format_t *item)
 {
-    if (tnd_picture_size_pixels(item->size) <= tnd_picture_size_pixels(self->largest))
-        return;
-    self->largest = item->size;
-    self->largest_path = item->named;
+    if (tnd_picture_size_pixels(item->size) > tnd_picture_size_pixels(self->largest))
+        self->largest = item->size;
 }
 
 tnd_status_t tnd_data_search(tnd_detected_format_list_t *self, tnd_arena_t *arena,

@@ -53,7 +53,6 @@ typedef struct {
     bool labelled;              /* their folders are labels */
     bool named;                 /* there are pictures that were named one by one */
     tnd_picture_size_t largest; /* of the pictures that can be decoded */
-    const char *largest_path;
 } tnd_detected_format_list_t;
 
 /*  The source that reads the file at `path`, as written for --as.  Errors: TND_FAILED as below. */

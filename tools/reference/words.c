@@ -15,7 +15,7 @@ static const tnd_word_t entries[] = {
 #undef WORD
 };
 
-const tnd_word_t *tnd_word_at(size_t index)
+static const tnd_word_t *word_at(size_t index)
 {
     return index < sizeof entries / sizeof entries[0] ? &entries[index] : NULL;
 }
@@ -34,7 +34,7 @@ static bool is_word(const char *one, size_t size, const char *word)
 const tnd_word_t *tnd_word_find(const char *word)
 {
     const tnd_word_t *entry;
-    for (size_t i = 0; (entry = tnd_word_at(i)) != NULL; i++)
+    for (size_t i = 0; (entry = word_at(i)) != NULL; i++)
         for (const char *at = entry->words; *at != '\0'; at += *at == ' ') {
             size_t size = strcspn(at, " ");
             if (size <= strlen(word) && is_word(at, size, word))

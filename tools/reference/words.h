@@ -15,8 +15,6 @@ typedef struct {
 
 /*  The entry that has `word`, in any case and with `-`, `_` or spaces; NULL: there is none. */
 const tnd_word_t *tnd_word_find(const char *word);
-/*  The index-th entry; NULL after the last. */
-const tnd_word_t *tnd_word_at(size_t index);
 /*  Prints an entry as text, in lines of at most 88 characters, or as an object of JSON. */
 void tnd_word_print(const tnd_word_t *entry, const char *word, bool json);
 

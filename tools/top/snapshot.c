@@ -488,7 +488,6 @@ static void take_hosts(tnd_top_snapshot_t *self, const tnd_inspection_t *after,
                 host->most_bytes = process->record.memory->bytes;
             host->anonymous_bytes = here ? tnd_process_anonymous(process->process) : 0;
         }
-        self->hosts_up += host->presence == TND_PRESENCE_UP && !host->killed;
         if (host->waited_for && used + strlen(host->name) + 3 < sizeof self->waiting_for)
             used += (size_t)snprintf(self->waiting_for + used, sizeof self->waiting_for - used,
                                      "%s%s", used > 0 ? ", " : "", host->name);
@@ -536,12 +535,9 @@ static void take_run(tnd_top_snapshot_t *self, const tnd_inspected_t *leader, ui
     self->session = leader->session;
     self->process = leader->process;
     self->state = states[page->state];
-    self->state_seconds = seconds_of(now, page->since_ns);
     char by[32];
-    if (page->state != 0 && page->outcome == 0 && tnd_run_page_paused(page, by)) {
+    if (page->state != 0 && page->outcome == 0 && tnd_run_page_paused(page, by))
         snprintf(self->paused, sizeof self->paused, "paused by %s", by);
-        self->state_seconds = seconds_of(now, page->paused_ns);
-    }
     self->outcome =
         page->outcome < sizeof outcomes / sizeof *outcomes ? outcomes[page->outcome] : NULL;
     if (leader->killed && self->outcome == NULL)

@@ -120,9 +120,9 @@ typedef struct {
     const char *state;   /* "running", ...; "" if it is not known */
     const char *outcome; /* how it ended, or NULL */
     bool stopped;        /* the process of its leader is stopped by a signal */
-    double age_seconds, state_seconds;
+    double age_seconds;
     char waiting_for[128], chain[48];
-    uint32_t chains, lanes, processes, hosts_up, running_chain;
+    uint32_t chains, lanes, processes, running_chain;
     uint64_t epoch, step, rows, quarantined, lost, again, doubled;
     uint64_t checkpoint_step;
     double checkpoint_seconds;           /* less than 0: not known */

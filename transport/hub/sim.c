@@ -39,7 +39,6 @@ typedef struct letter {
     wire_t *wire;
     int to; /* the receiving end */
     bool farewell;
-    bool has_cursor;
     tnd_carry_t carry;
     tnd_msg_t msg;
     tnd_cursor_t cursor;
@@ -73,30 +72,6 @@ struct tnd_sim_network {
 static hub_t *hub_of(tnd_hub_t *hub)
 {
     return (hub_t *)(void *)hub;
-}
-
-tnd_sim_network_t *tnd_sim_network_new(uint64_t latency_ns)
-{
-    tnd_sim_network_t *self = tnd_allocate(1, sizeof *self);
-    *self = (tnd_sim_network_t){.now = 1000000000, .latency_ns = latency_ns};
-    return self;
-}
-
-void tnd_sim_network_destroy(tnd_sim_network_t **self_p)
-{
-    tnd_sim_network_t *self = *self_p;
-    *self_p = NULL;
-    if (self == NULL)
-        return;
-    assert(self->hubs == 0 && self->binder_count == 0 && self->wire_count == 0);
-    free(self->binders);
-    free(self->wires);
-    free(self);
-}
-
-uint64_t tnd_sim_network_now(const tnd_sim_network_t *self)
-{
-    return self->now;
 }
 
 static void free_wire(tnd_sim_network_t *self, wire_t *wire)
@@ -540,19 +515,26 @@ static const tnd_hub_ops_t ops = {
 
 static void *create(void)
 {
-    return tnd_sim_network_new(50000);
+    tnd_sim_network_t *self = tnd_allocate(1, sizeof *self);
+    *self = (tnd_sim_network_t){.now = 1000000000, .latency_ns = 50000};
+    return self;
 }
 
 static void destroy(void **context_p)
 {
-    tnd_sim_network_t *net = *context_p;
-    tnd_sim_network_destroy(&net);
+    tnd_sim_network_t *self = *context_p;
     *context_p = NULL;
+    if (self == NULL)
+        return;
+    assert(self->hubs == 0 && self->binder_count == 0 && self->wire_count == 0);
+    free(self->binders);
+    free(self->wires);
+    free(self);
 }
 
 static uint64_t now(const void *context)
 {
-    return tnd_sim_network_now(context);
+    return ((const tnd_sim_network_t *)context)->now;
 }
 
 const tnd_network_t tnd_network_sim = {

@@ -17,12 +17,6 @@
 
 typedef struct tnd_sim_network tnd_sim_network_t;
 
-/*  Sets the time from send to arrival of every message. */
-tnd_sim_network_t *tnd_sim_network_new(uint64_t latency_ns);
-void tnd_sim_network_destroy(tnd_sim_network_t **self_p);
-
-uint64_t tnd_sim_network_now(const tnd_sim_network_t *self);
-
 /*  Loses messages from `from` to `to` on the connections that exist now. */
 void tnd_sim_network_cut(tnd_sim_network_t *self, tnd_actor_id_t from, tnd_actor_id_t to);
 /*  Ends the connections between the two; both notice. */

@@ -47,7 +47,7 @@ static uint32_t sweep_guests(tnd_connections_t *self)
     return guests;
 }
 
-bool tnd_connections_is_guest(const tnd_connections_t *self, uint32_t port, tnd_actor_id_t id)
+static bool is_guest_of(const tnd_connections_t *self, uint32_t port, tnd_actor_id_t id)
 {
     return self->config.is_guest != NULL && self->config.is_guest(self->config.context, port, id);
 }
@@ -295,7 +295,7 @@ tnd_connection_t *tnd_connections_hello(tnd_connections_t *self, uint32_t port,
     if (!peer->end.config.binder)
         return NULL;
 
-    peer->guest = tnd_connections_is_guest(self, port, msg->from);
+    peer->guest = is_guest_of(self, port, msg->from);
     peer->end.config.terms = *terms;
     if (peer->guest)
         memset(peer->end.config.terms.graph, 0, sizeof peer->end.config.terms.graph);
@@ -458,7 +458,7 @@ bool tnd_connections_expects(tnd_connections_t *self, uint32_t port, const tnd_t
     const tnd_hub_config_t *config = &self->config;
     size_t room = sizeof refusal->why;
     char *why = refusal->why;
-    bool is_guest = tnd_connections_is_guest(self, port, hello->from);
+    bool is_guest = is_guest_of(self, port, hello->from);
     refusal->msg = (tnd_msg_t){
         .kind = TND_MSG_REFUSE, .from = config->self, .to = hello->from, .refuse.why = why};
     if (!admits(self, other, is_guest, false, why, room)) {

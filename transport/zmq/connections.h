@@ -90,8 +90,6 @@ void tnd_connections_violated(tnd_connections_t *self, tnd_connection_t *peer, c
                               uint64_t now);
 /*  Ends the connection of a peer that does not read. */
 void tnd_connections_does_not_read(tnd_connections_t *self, tnd_connection_t *peer, uint64_t now);
-/*  Whether a peer may only look. */
-bool tnd_connections_is_guest(const tnd_connections_t *self, uint32_t port, tnd_actor_id_t id);
 /*  The answer to a HELLO that is not accepted; the message points to `why`. */
 typedef struct {
     tnd_msg_t msg;

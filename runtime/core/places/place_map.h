@@ -18,8 +18,6 @@
 
 /*  A count without end, and an argument that means "all". */
 #define TND_PLACES_ENDLESS UINT64_MAX
-/*  Files that an `interleave` reads at the same time, at most. */
-#define TND_PLACES_CYCLE_MAX 1024
 /*  Parts that rows are divided into, and the sum of their sizes in lowest terms, at most. */
 #define TND_PLACES_PARTS_MAX 16
 #define TND_PLACES_PARTS_SUM 1000
