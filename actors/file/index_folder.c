@@ -16,12 +16,6 @@ enum { KEY_DIGITS = 16, NAME_MAX_BYTES = 100 };
 
 static const char ending[] = ".npy";
 
-static const char *base_of(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash != NULL ? slash + 1 : path;
-}
-
 void tnd_index_folder(char folder[PATH_MAX], const char *path, tnd_index_place_t place)
 {
     const char *end = strrchr(path, '/');
@@ -41,7 +35,7 @@ void tnd_index_folder(char folder[PATH_MAX], const char *path, tnd_index_place_t
 static char *stem_of(const tnd_indexed_file_t *data)
 {
     const uint64_t key[] = {data->identity, data->size, (uint64_t)data->modified_ns};
-    return tnd_format_string("%.*s.%016" PRIx64, NAME_MAX_BYTES, base_of(data->path),
+    return tnd_format_string("%.*s.%016" PRIx64, NAME_MAX_BYTES, basename(data->path),
                              tnd_content_hash(key, sizeof key));
 }
 
@@ -76,7 +70,7 @@ static bool parse(const char *name, size_t *name_p, size_t *format_p)
 bool tnd_index_is_name(const char *path)
 {
     size_t name, format;
-    return parse(base_of(path), &name, &format);
+    return parse(basename(path), &name, &format);
 }
 
 static bool is_of_compressed(const char *format)
@@ -160,7 +154,7 @@ tnd_status_t tnd_index_list_of(tnd_index_list_t *self, const char *path, tnd_err
     *self = (tnd_index_list_t){0};
     tnd_index_folder(folder, path, TND_INDEX_BESIDE);
     if (tnd_index_is_name(path)) {
-        add_entry(self, folder, base_of(path));
+        add_entry(self, folder, basename(path));
         return self->count > 0 ? TND_OK : tnd_fail(error, "%s: no such index", path);
     }
     TND_TRY(tnd_content_open(&content, path, &scope, error));

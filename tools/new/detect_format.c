@@ -300,16 +300,10 @@ static bool next_word(const char **at_p, char word[TND_COLUMN_NAME_MAX])
     return size > 0;
 }
 
-static const char *base_of(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash != NULL ? slash + 1 : path;
-}
-
 const char *tnd_detected_part(const char *path)
 {
     char word[TND_COLUMN_NAME_MAX];
-    for (const char *at = base_of(path); next_word(&at, word);)
+    for (const char *at = basename(path); next_word(&at, word);)
         if (part_of(word) != NULL)
             return part_of(word);
     return "";
@@ -318,7 +312,7 @@ const char *tnd_detected_part(const char *path)
 static bool has_word(const char *path, const char *wanted)
 {
     char word[TND_COLUMN_NAME_MAX];
-    for (const char *at = base_of(path); next_word(&at, word);)
+    for (const char *at = basename(path); next_word(&at, word);)
         if (strcmp(word, wanted) == 0)
             return true;
     return false;
@@ -338,7 +332,7 @@ static void name_one(tnd_detected_format_t *items, size_t count, size_t index, b
 {
     char word[TND_COLUMN_NAME_MAX], *name = items[index].column.name;
     size_t used = 0;
-    for (const char *at = base_of(items[index].path); next_word(&at, word);) {
+    for (const char *at = basename(items[index].path); next_word(&at, word);) {
         bool shared = count > 1 && !common;
         for (size_t i = 0; i < count && shared; i++)
             shared = has_word(items[i].path, word);

@@ -167,12 +167,6 @@ static bool list_devices(char *why, size_t room)
     return list.count > 0;
 }
 
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash != NULL ? slash + 1 : path;
-}
-
 static void start_plugin(void)
 {
     char path[512], why[160];
@@ -182,7 +176,7 @@ static void start_plugin(void)
         return;
     }
     /* A long path would leave no room for the rest of the sentence. */
-    const char *shown = strlen(path) < 100 ? path : base_name(path);
+    const char *shown = strlen(path) < 100 ? path : basename(path);
     const table_t *table = table_of(path, shown);
     if (table == NULL || !is_usable(shown, table))
         return;
