@@ -168,6 +168,13 @@ static bool check_values(const tnd_place_map_t *map, uint32_t i, uint64_t input,
     return true;
 }
 
+/*  Positions that a map makes of `input` ones. */
+static uint64_t count_of(const tnd_place_map_t *map, uint64_t input)
+{
+    const tnd_place_op_t *op = ops[map->kind];
+    return op->count != NULL ? op->count(map, input) : input;
+}
+
 bool tnd_places_check(const tnd_place_list_t *self, uint64_t rows, tnd_places_fault_t *fault)
 {
     /* Any number of rows shows what never ends. */
@@ -182,7 +189,7 @@ bool tnd_places_check(const tnd_place_list_t *self, uint64_t rows, tnd_places_fa
         const tnd_place_map_t *map = &self->maps[i];
         if (!check_place(self, i, sequential, count, fault) || !check_values(map, i, count, fault))
             return false;
-        count = ops[map->kind]->count(map, count);
+        count = count_of(map, count);
         if (count > INT64_MAX && count != TND_PLACES_ENDLESS) {
             (void)tnd_fail(&fault->why, "`%s` gives more positions than can be counted",
                            ops[map->kind]->name);
@@ -201,7 +208,7 @@ bool tnd_places_check(const tnd_place_list_t *self, uint64_t rows, tnd_places_fa
 uint64_t tnd_places_count(const tnd_place_list_t *self, uint64_t rows)
 {
     for (uint32_t i = 0; i < self->count; i++)
-        rows = ops[self->maps[i].kind]->count(&self->maps[i], rows);
+        rows = count_of(&self->maps[i], rows);
     return rows;
 }
 
@@ -283,7 +290,7 @@ static void link_stages(tnd_places_t *self, const tnd_places_config_t *config)
         if (map->kind == TND_PLACE_UNBATCH || map == self->window)
             continue;
         uint64_t input = count;
-        count = op->count(map, input);
+        count = count_of(map, input);
         tnd_place_stage_t *stage = add_stage(self, op, map, input, count);
         stage->files = config->file_count > 0 ? config->files : &self->config.rows;
         stage->file_count = config->file_count > 0 ? config->file_count : 1;

@@ -14,12 +14,6 @@ typedef struct {
     uint64_t *first;           /* position of the first row of each; and one past the last */
 } files_t;
 
-static uint64_t files_count(const tnd_place_map_t *map, uint64_t input)
-{
-    (void)map;
-    return input;
-}
-
 static tnd_place_stage_t shuffle_of(const tnd_place_stage_t *self)
 {
     return (tnd_place_stage_t){.op = &tnd_place_shuffle,
@@ -101,7 +95,6 @@ static void files_trace(tnd_place_stage_t *self, uint64_t pass, uint64_t *positi
 
 const tnd_place_op_t tnd_place_files = {.name = "files",
                                         .rules = TND_PLACE_FIRST,
-                                        .count = files_count,
                                         .bytes = files_bytes,
                                         .init = files_init,
                                         .trace = files_trace};

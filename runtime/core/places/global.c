@@ -7,12 +7,6 @@ typedef struct {
     tnd_permute_t permutation;
 } global_t;
 
-static uint64_t global_count(const tnd_place_map_t *map, uint64_t input)
-{
-    (void)map;
-    return input;
-}
-
 static size_t global_bytes(const tnd_place_stage_t *self)
 {
     (void)self;
@@ -43,7 +37,6 @@ static void global_trace(tnd_place_stage_t *self, uint64_t pass, uint64_t *posit
 
 const tnd_place_op_t tnd_place_global = {.name = "global",
                                          .rules = TND_PLACE_WHOLE,
-                                         .count = global_count,
                                          .bytes = global_bytes,
                                          .init = global_init,
                                          .trace = global_trace};

@@ -8,12 +8,6 @@ typedef struct {
     tnd_index_shuffle_t shuffle;
 } index_shuffle_t;
 
-static uint64_t index_shuffle_count(const tnd_place_map_t *map, uint64_t input)
-{
-    (void)map;
-    return input;
-}
-
 static size_t index_shuffle_bytes(const tnd_place_stage_t *self)
 {
     (void)self;
@@ -49,7 +43,6 @@ static void index_shuffle_trace(tnd_place_stage_t *self, uint64_t pass, uint64_t
 
 const tnd_place_op_t tnd_place_index_shuffle = {.name = "index_shuffle",
                                                 .rules = TND_PLACE_WHOLE,
-                                                .count = index_shuffle_count,
                                                 .bytes = index_shuffle_bytes,
                                                 .init = index_shuffle_init,
                                                 .trace = index_shuffle_trace};

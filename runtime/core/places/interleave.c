@@ -40,12 +40,6 @@ typedef struct {
     uint64_t pass;   /* that the phases are of, if the files have another order in each */
 } interleave_t;
 
-static uint64_t interleave_count(const tnd_place_map_t *map, uint64_t input)
-{
-    (void)map;
-    return input;
-}
-
 static uint32_t slots_of(const tnd_place_stage_t *self)
 {
     uint64_t cycle = self->map->interleave.cycle;
@@ -280,7 +274,6 @@ static void interleave_trace(tnd_place_stage_t *self, uint64_t pass, uint64_t *p
 
 const tnd_place_op_t tnd_place_interleave = {.name = "interleave",
                                              .rules = TND_PLACE_FIRST,
-                                             .count = interleave_count,
                                              .bytes = interleave_bytes,
                                              .init = interleave_init,
                                              .trace = interleave_trace};

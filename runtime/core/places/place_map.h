@@ -98,7 +98,7 @@ enum {
 typedef struct tnd_place_op {
     const char *name;
     uint32_t rules;
-    /*  Positions that it makes of `input` positions, which may be ENDLESS. */
+    /*  Positions that it makes of `input` positions, which may be ENDLESS.  NULL: as many. */
     uint64_t (*count)(const tnd_place_map_t *map, uint64_t input);
     /*  `wanted` of its input, for its own.  NULL: all of it, and the end. */
     uint64_t (*demand)(const tnd_place_stage_t *self);

@@ -46,12 +46,6 @@ typedef struct {
     uint64_t slots[]; /* the ring, then those of the snapshots */
 } shuffle_t;
 
-static uint64_t shuffle_count(const tnd_place_map_t *map, uint64_t input)
-{
-    (void)map;
-    return input;
-}
-
 static uint64_t room_of(const tnd_place_stage_t *self)
 {
     uint64_t room = self->map->shuffle.buffer;
@@ -263,7 +257,6 @@ static void shuffle_trace(tnd_place_stage_t *self, uint64_t pass, uint64_t *posi
 
 const tnd_place_op_t tnd_place_shuffle = {.name = "shuffle",
                                           .rules = TND_PLACE_SEQUENTIAL,
-                                          .count = shuffle_count,
                                           .demand = shuffle_demand,
                                           .bytes = shuffle_bytes,
                                           .init = shuffle_init,
