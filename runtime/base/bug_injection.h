@@ -86,7 +86,9 @@
     X(HOST_COUNTED_TWICE, "a process that returns by another connection counts as another one")    \
     X(ACTORS_COUNTED_TWICE, "the actors of a host that returns count as new ones")                 \
     X(TABLE_OVERTAKES, "an announcement of endpoints that comes before the actors are made "       \
-                       "counts")
+                       "counts")                                                                   \
+    X(TOUCH_ANSWERED_EARLY, "a user is answered before what he asked for is done")                 \
+    X(SCALE_TOLD_ONCE, "a host that was away is not told how many workers a user wants awake")
 
 enum tnd_bug {
     TND_BUG_NONE,

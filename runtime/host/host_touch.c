@@ -8,6 +8,7 @@
 
 #include "runtime/base/clock.h"
 #include "runtime/host/text_payload.h"
+#include "runtime/plan/actor_names.h"
 #include "runtime/plan/changed_plan.h"
 #include "runtime/touch/touch_socket.h"
 
@@ -106,11 +107,9 @@ static void take_option(tnd_host_t *self, const char *line)
     tnd_option_change_t change;
     tnd_touch_t touch;
     tnd_error_t error;
-    uint32_t i = 0;
     if (tnd_touch_read(&touch, line, strlen(line), &error) != TND_OK || touch.verb != TND_TOUCH_SET)
         return;
-    while (i < now->instance_count && strcmp(now->instances[i].actor, touch.actor) != 0)
-        i++;
+    uint32_t i = tnd_plan_first_of(now, touch.actor);
     if (i == now->instance_count ||
         tnd_option_change_read(&change, &now->instances[i].kind->table, now->instances[i].options,
                                touch.option, touch.value, &error) != TND_OK)

@@ -125,6 +125,10 @@ tnd_leader_t *tnd_leader_new(const tnd_host_config_t *config, const tnd_leader_o
     for (uint32_t c = 0; c < self->plan->chain_count; c++)
         make_chain(self, c);
     tnd_leader_begin_start(self);
+    self->touches = (tnd_run_touches_t){
+        .awake = tnd_allocate_zeroed(self->plan->instance_count, sizeof *self->touches.awake),
+        .instance_count = self->plan->instance_count,
+        .host_count = self->plan->host_count};
     open_writer(self);
     open_session(self, 0, now);
     return self;
@@ -140,7 +144,7 @@ void tnd_leader_destroy(tnd_leader_t **self_p)
     tnd_checkpoint_writer_destroy(&self->writer);
     tnd_data_table_free(&self->data);
     free(self->model_reported);
-    tnd_leader_forget_changes(self);
+    tnd_leader_end_touches(self);
     for (uint32_t c = 0; c < self->plan->chain_count; c++) {
         free(self->chains[c].members);
         free(self->chains[c].reasons);
@@ -175,12 +179,6 @@ void tnd_leader_log(tnd_leader_t *self, tnd_log_level_t level, const char *host,
         tnd_run_record_log(self->output.record, level, host, actor, text, tnd_clock_now());
     if (tnd_observer_wants(observer, level))
         observer->log(observer->context, level, host, actor, text);
-}
-
-const char *tnd_leader_chain_name(const tnd_leader_t *self)
-{
-    const char *feeder = self->plan->chains[self->chain].feeder;
-    return feeder != NULL ? feeder : "the graph";
 }
 
 void tnd_leader_inform(tnd_leader_t *self, const char *format, ...)
@@ -345,7 +343,7 @@ static void take_life(tnd_leader_t *self, uint32_t host, const tnd_msg_t *msg, u
 
 /*  A host wants the run to end: with the steps that its programs have run, or by a drain.  Programs on
  *  several hosts end their loops after the same step. */
-static void take_end(tnd_leader_t *self, uint32_t host, tnd_buffer_t *note, uint64_t now)
+static void take_end(tnd_leader_t *self, uint32_t host, tnd_buffer_t *note)
 {
     tnd_text_payload_reader_t reader;
     tnd_text_payload_read(&reader, note);
@@ -355,10 +353,11 @@ static void take_end(tnd_leader_t *self, uint32_t host, tnd_buffer_t *note, uint
         if (sscanf(line, "%" SCNu32 " %" SCNu64, &chain, &steps) != 2 || chain != self->chain)
             continue;
         tnd_leader_core_finish(tnd_leader_session(self), host, steps);
-        self->finish = true;
+        tnd_run_touches_finish(&self->touches);
         return;
     }
-    tnd_leader_drain(self, now);
+    tnd_run_touches_drain(&self->touches);
+    tnd_leader_core_ask_drain(tnd_leader_session(self));
 }
 
 static void host_message(tnd_leader_t *self, uint32_t host, const tnd_msg_t *msg, uint64_t now)
@@ -388,7 +387,7 @@ static void host_message(tnd_leader_t *self, uint32_t host, const tnd_msg_t *msg
         tnd_leader_take_leave(self, host, now);
         break;
     case TND_MSG_ASK:
-        take_end(self, host, msg->note.payload, now);
+        take_end(self, host, msg->note.payload);
         break;
     case TND_MSG_TOUCH:
         tnd_leader_touch(self, host, msg, now);
@@ -469,14 +468,6 @@ void tnd_leader_message(tnd_leader_t *self, const tnd_msg_t *msg, uint64_t now)
         }
     }
     tnd_buffer_drop(&payload);
-}
-
-void tnd_leader_drain(tnd_leader_t *self, uint64_t now)
-{
-    (void)now;
-    self->drain = true;
-    self->paused_ns = 0;
-    tnd_leader_core_ask_drain(self->chains[self->chain].session);
 }
 
 /* --- work ------------------------------------------------------------------------------------- */
@@ -598,8 +589,8 @@ static bool checkpoints_are_finished(tnd_leader_t *self)
 /*  Whether a program has got no step, although rows were read. */
 static bool lacks_steps(const tnd_leader_t *self, const chain_t *chain, const tnd_cursor_t *end)
 {
-    return self->config.must_feed && !self->drain && !self->finish && end->step == chain->first &&
-           end->ledger.read > chain->read;
+    return self->config.must_feed && tnd_run_touches_goes_on(&self->touches) &&
+           end->step == chain->first && end->ledger.read > chain->read;
 }
 
 static void fail_without_steps(tnd_leader_t *self, const chain_t *chain, const tnd_ledger_t *ledger)
@@ -632,13 +623,16 @@ static void close_chain(tnd_leader_t *self, chain_t *chain, uint64_t now)
         fail_without_steps(self, chain, &end->ledger);
         return;
     }
-    if (!self->drain && !self->finish && self->chain + 1 < self->plan->chain_count) {
+    if (tnd_run_touches_goes_on(&self->touches) && self->chain + 1 < self->plan->chain_count) {
+        tnd_error_t error;
         open_session(self, ++self->chain, now);
-        tnd_leader_stay_paused(self);
+        if (self->touches.paused_ns != 0 &&
+            tnd_leader_core_pause(tnd_leader_session(self), &error) != TND_OK)
+            self->touches.paused_ns = 0;
         tnd_leader_begin_chain(self, now);
         return;
     }
-    tnd_leader_end(self, self->drain ? TND_OUTCOME_DRAINED : TND_OUTCOME_DONE, "");
+    tnd_leader_end(self, self->touches.drains ? TND_OUTCOME_DRAINED : TND_OUTCOME_DONE, "");
 }
 
 static void finish_chain(tnd_leader_t *self, uint64_t now)

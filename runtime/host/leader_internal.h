@@ -8,9 +8,11 @@
 
 #include "runtime/core/host/presence.h"
 #include "runtime/core/host/run_start.h"
+#include "runtime/core/host/run_touches.h"
 #include "runtime/checkpoint/checkpoint_writer.h"
 #include "runtime/host/leader.h"
 #include "runtime/core/session/refusal_log.h"
+#include "runtime/plan/actor_names.h"
 #include "runtime/plan/membership.h"
 #include "runtime/host/text_payload.h"
 #include "runtime/observe/process.h"
@@ -102,14 +104,11 @@ struct tnd_leader {
     bool *model_reported;            /* by instance: feeders of the first chain */
     bool closed;                     /* the writer knows the end of the chain */
     uint64_t kept_step;              /* the last checkpoint in the record */
-    bool ended, drain;
-    bool finish; /* programs ended their loops: no chain follows */
+    bool ended;
     tnd_refusal_log_t refusals;
+    tnd_run_touches_t touches;
     tnd_plan_t *changed;   /* the plan with the options that users set; NULL: none was */
-    uint32_t *awake;       /* by instance, the first of its actor: workers that users want awake; 0:
-                            as the plan says */
-    uint64_t paused_ns;    /* when a user asked for the pause; 0: the run is not paused */
-    char paused_by[32];    /* that user */
+    char paused_by[32];    /* the user who asked for the pause */
     tnd_outcome_t outcome; /* once ended */
     char why[512];
 };
@@ -127,18 +126,19 @@ void tnd_leader_log(tnd_leader_t *self, tnd_log_level_t level, const char *host,
 /*  Logs the progress of the run. */
 void tnd_leader_inform(tnd_leader_t *self, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-/*  Returns the name of the running chain, which is that of its feeder. */
-const char *tnd_leader_chain_name(const tnd_leader_t *self);
+/*  Returns the name of the running chain. */
+static inline const char *tnd_leader_chain_name(const tnd_leader_t *self)
+{
+    return tnd_plan_chain_name(self->plan, self->chain);
+}
 
 /* --- leader_touch.c --------------------------------------------------------------------------- */
 
 /*  TOUCH of a host: a user asks for something. */
 void tnd_leader_touch(tnd_leader_t *self, uint32_t host, const tnd_msg_t *msg, uint64_t now);
-/*  The session of a chain that begins takes over a pause. */
-void tnd_leader_stay_paused(tnd_leader_t *self);
+void tnd_leader_end_touches(tnd_leader_t *self);
 /*  Tells a host that is connected what users have set, and how many workers they want awake. */
 void tnd_leader_tell_changes(tnd_leader_t *self, uint32_t host);
-void tnd_leader_forget_changes(tnd_leader_t *self);
 
 /* --- leader_hosts.c --------------------------------------------------------------------------- */
 

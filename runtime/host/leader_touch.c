@@ -1,5 +1,6 @@
-/*  runtime/host/leader_touch.c - touches: decided by the machine, answered, and told to all hosts.
+/*  runtime/host/leader_touch.c - touches: carried out, told to all hosts and answered.
  *
+ *  Who is told what, and when, is decided by runtime/core/host/run_touches.h.
  *  The leader keeps a copy of the plan with the options that users have set, so that the next change
  *  is judged by what holds now. */
 #include "runtime/host/leader_internal.h"
@@ -14,82 +15,34 @@
 #include "runtime/option/option_print.h"
 #include "runtime/plan/changed_plan.h"
 
+/*  Takes the text. */
+static void send(tnd_leader_t *self, uint32_t host, tnd_msg_kind_t kind, uint64_t number,
+                 tnd_buffer_t *text)
+{
+    tnd_msg_t msg = {.kind = kind, .from = TND_LEADER, .to = tnd_host_id(host)};
+    msg.note.number = number;
+    msg.note.payload = text;
+    self->output.send(self->output.context, &msg, TND_CARRY_BUFFER);
+}
+
 static void answer(tnd_leader_t *self, uint32_t host, uint64_t client, bool done, const char *text)
 {
-    tnd_msg_t msg = {.kind = TND_MSG_TOUCH, .from = TND_LEADER, .to = tnd_host_id(host)};
-    msg.note.number = client;
-    msg.note.payload = tnd_text_payload_of("%s %s", done ? "ok" : "refused", text);
-    self->output.send(self->output.context, &msg, TND_CARRY_BUFFER);
+    send(self, host, TND_MSG_TOUCH, client,
+         tnd_text_payload_of("%s %s", done ? "ok" : "refused", text));
 }
 
 /*  `option`: the touch that has set one, or "". */
 static void tell(tnd_leader_t *self, uint32_t host, const char *text, const char *option)
 {
-    tnd_msg_t msg = {.kind = TND_MSG_TOUCH, .from = TND_LEADER, .to = tnd_host_id(host)};
-    msg.note.payload = tnd_text_payload_of("%s\n%s", text, option);
-    self->output.send(self->output.context, &msg, TND_CARRY_BUFFER);
-}
-
-/*  The log of every host records a touch, and every host shows what an option that was set needs. */
-static void tell_all(tnd_leader_t *self, const char *text, const tnd_touch_t *touch)
-{
-    char option[TND_TOUCH_LINE] = "";
-    if (touch->verb == TND_TOUCH_SET)
-        tnd_touch_write(touch, option);
-    tnd_leader_log(self, TND_LOG_INFO, self->plan->hosts[0].name, "control", text);
-    for (uint32_t h = 0; h < self->plan->host_count; h++)
-        tell(self, h, text, option);
-}
-
-/*  The instance of that name in the running chain, or of the actor of that name if it has only
- *  one. */
-static tnd_status_t find(const tnd_leader_t *self, const char *name, uint32_t *instance_p,
-                         tnd_error_t *error)
-{
-    const tnd_plan_t *plan = self->plan;
-    uint32_t found = plan->instance_count, count = 0;
-    for (uint32_t i = 0; i < plan->instance_count; i++) {
-        const tnd_instance_t *instance = &plan->instances[i];
-        if (instance->chain != self->chain)
-            continue;
-        if (strcmp(instance->name, name) == 0) {
-            *instance_p = i;
-            return TND_OK;
-        }
-        if (strcmp(instance->actor, name) != 0)
-            continue;
-        found = found < i ? found : i;
-        count++;
-    }
-    *instance_p = found;
-    if (count == 0)
-        return tnd_fail(error,
-                        "no actor of that name is in the running chain, %s; `tundish ps` "
-                        "lists them",
-                        tnd_leader_chain_name(self));
-    if (count > 1)
-        return tnd_fail(error, "there are %" PRIu32 " of it; name one, such as %s", count,
-                        plan->instances[found].name);
-    return TND_OK;
+    send(self, host, TND_MSG_TOUCH, 0, tnd_text_payload_of("%s\n%s", text, option));
 }
 
 static tnd_status_t restart(tnd_leader_t *self, const tnd_touch_t *touch, uint64_t now,
                             tnd_error_t *error)
 {
     uint32_t instance;
-    TND_TRY(find(self, touch->actor, &instance, error));
+    TND_TRY(tnd_plan_find(self->plan, touch->actor, self->chain, &instance, error));
     return tnd_leader_core_ask_restart(tnd_leader_session(self), instance, now, error);
-}
-
-/*  The first instance of an actor, of the running chain or of any; or instance_count. */
-static uint32_t first_of(const tnd_leader_t *self, const char *actor, bool running)
-{
-    const tnd_plan_t *plan = self->plan;
-    uint32_t i = 0;
-    while (i < plan->instance_count && (strcmp(plan->instances[i].actor, actor) != 0 ||
-                                        (running && plan->instances[i].chain != self->chain)))
-        i++;
-    return i;
 }
 
 /* --- options ---------------------------------------------------------------------------------- */
@@ -121,7 +74,7 @@ static tnd_status_t set(tnd_leader_t *self, const tnd_touch_t *touch, char *done
                         tnd_error_t *error)
 {
     const tnd_plan_t *now = self->changed != NULL ? self->changed : self->plan;
-    uint32_t first = first_of(self, touch->actor, true), workers;
+    uint32_t first = tnd_plan_first_in(self->plan, touch->actor, self->chain), workers;
     tnd_option_change_t change;
     char before[64], after[64];
     if (first == now->instance_count)
@@ -156,7 +109,7 @@ static tnd_status_t set(tnd_leader_t *self, const tnd_touch_t *touch, char *done
 }
 
 /*  Tells a host which options of an actor users have set. */
-static void tell_options(tnd_leader_t *self, uint32_t host, uint32_t first)
+static void tell_options_of(tnd_leader_t *self, uint32_t host, uint32_t first)
 {
     const tnd_instance_t *before = &self->plan->instances[first];
     const tnd_instance_t *now = &self->changed->instances[first];
@@ -179,25 +132,14 @@ static void tell_options(tnd_leader_t *self, uint32_t host, uint32_t first)
     }
 }
 
+static void tell_options(tnd_leader_t *self, uint32_t host)
+{
+    for (uint32_t i = 0; i < self->plan->instance_count; i++)
+        if (tnd_plan_first_of(self->plan, self->plan->instances[i].actor) == i)
+            tell_options_of(self, host, i);
+}
+
 /* --- workers ---------------------------------------------------------------------------------- */
-
-static void tell_scale(tnd_leader_t *self, uint32_t host, uint32_t first)
-{
-    tnd_msg_t msg = {.kind = TND_MSG_SCALE, .from = TND_LEADER, .to = tnd_host_id(host)};
-    msg.note.number = first;
-    msg.note.payload = tnd_text_payload_of("%" PRIu32, self->awake[first]);
-    self->output.send(self->output.context, &msg, TND_CARRY_BUFFER);
-}
-
-void tnd_leader_tell_changes(tnd_leader_t *self, uint32_t host)
-{
-    for (uint32_t i = 0; self->changed != NULL && i < self->plan->instance_count; i++)
-        if (first_of(self, self->plan->instances[i].actor, false) == i)
-            tell_options(self, host, i);
-    for (uint32_t i = 0; self->awake != NULL && i < self->plan->instance_count; i++)
-        if (self->awake[i] > 0)
-            tell_scale(self, host, i);
-}
 
 /*  How many workers an actor has, asleep ones included; with `workers: auto`, as many as the memory
  *  allows. */
@@ -205,19 +147,17 @@ static uint32_t workers_of(const tnd_leader_t *self, uint32_t first, tnd_error_t
 {
     const tnd_plan_t *plan = self->changed != NULL ? self->changed : self->plan;
     const tnd_instance_t *instance = &plan->instances[first];
-    uint32_t count = 0, allowed = UINT32_MAX;
-    for (uint32_t i = first; i < plan->instance_count; i++)
-        count += strcmp(plan->instances[i].actor, instance->actor) == 0;
+    uint32_t count = tnd_plan_count_of(plan, instance->actor), allowed = UINT32_MAX;
     if (instance->tuned && self->output.fits(self->output.context, plan, &allowed, error) &&
         allowed < count)
         return allowed;
     return count;
 }
 
-static tnd_status_t scale(tnd_leader_t *self, const tnd_touch_t *touch, char *done, size_t room,
-                          tnd_error_t *error)
+static tnd_status_t scale(tnd_leader_t *self, const tnd_touch_t *touch, tnd_touch_scale_t *scale,
+                          char *done, size_t room, tnd_error_t *error)
 {
-    uint32_t first = first_of(self, touch->actor, false);
+    uint32_t first = tnd_plan_first_of(self->plan, touch->actor);
     tnd_number_t number;
     if (first == self->plan->instance_count)
         return tnd_fail(error, "the run has no actor of that name");
@@ -244,11 +184,7 @@ static tnd_status_t scale(tnd_leader_t *self, const tnd_touch_t *touch, char *do
                         "the run has %" PRIu32 " worker%s; write `workers: %" PRIu64
                         "`, or in a run of one process `workers: auto`, and start again",
                         most, most == 1 ? "" : "s", number.u64);
-    if (self->awake == NULL)
-        self->awake = tnd_allocate_zeroed(self->plan->instance_count, sizeof *self->awake);
-    self->awake[first] = (uint32_t)number.u64;
-    for (uint32_t h = 0; h < self->plan->host_count; h++)
-        tell_scale(self, h, first);
+    *scale = (tnd_touch_scale_t){first, (uint32_t)number.u64};
     snprintf(done, room,
              instance->tuned ? "%s: at most %" PRIu64 " of %" PRIu32 " workers are awake"
                              : "%s: %" PRIu64 " of %" PRIu32 " workers are awake",
@@ -256,83 +192,131 @@ static tnd_status_t scale(tnd_leader_t *self, const tnd_touch_t *touch, char *do
     return TND_OK;
 }
 
-void tnd_leader_forget_changes(tnd_leader_t *self)
-{
-    tnd_changed_plan_free(self->changed);
-    free(self->awake);
-}
-
 /* --- all touches ---------------------------------------------------------------------------------- */
 
-/*  `done`: what follows. */
-static tnd_status_t carry_out(tnd_leader_t *self, const tnd_touch_t *touch, uint64_t now,
-                              char *done, size_t room, tnd_error_t *error)
+/*  What a user asks for, and what came of it. */
+typedef struct {
+    tnd_touch_t touch;
+    tnd_touch_scale_t scale; /* of SCALE */
+    char done[300];          /* what follows */
+    tnd_error_t error;       /* why not */
+} asked_t;
+
+static tnd_status_t carry_out(tnd_leader_t *self, asked_t *asked, uint64_t now)
 {
     const char *name = self->plan->name;
+    const tnd_touch_t *touch = &asked->touch;
+    tnd_leader_core_t *session = tnd_leader_session(self);
+    char *done = asked->done;
+    size_t room = sizeof asked->done;
     switch (touch->verb) {
     case TND_TOUCH_PAUSE:
-        TND_TRY(tnd_leader_core_pause(tnd_leader_session(self), error));
-        self->paused_ns = now;
+        TND_TRY(tnd_leader_core_pause(session, &asked->error));
         snprintf(self->paused_by, sizeof self->paused_by, "%s", touch->user);
         snprintf(done, room,
                  "%s pauses: steps that have started finish, and no further one is started", name);
         break;
     case TND_TOUCH_RESUME:
-        TND_TRY(tnd_leader_core_resume(tnd_leader_session(self), error));
-        self->paused_ns = 0;
+        TND_TRY(tnd_leader_core_resume(session, &asked->error));
         snprintf(done, room, "%s continues", name);
         break;
     case TND_TOUCH_DRAIN:
-        if (self->drain)
-            return tnd_fail(error, "it drains already");
-        tnd_leader_drain(self, now);
+        tnd_leader_core_ask_drain(session);
         snprintf(done, room,
                  "%s drains: every replica finishes the same last step, and the run ends", name);
         break;
     case TND_TOUCH_RESTART:
         snprintf(done, room, "%s is replaced by a new life", touch->actor);
-        return restart(self, touch, now, error);
+        return restart(self, touch, now, &asked->error);
     case TND_TOUCH_SET:
-        return set(self, touch, done, room, error);
+        return set(self, touch, done, room, &asked->error);
     case TND_TOUCH_SCALE:
-        return scale(self, touch, done, room, error);
+        return scale(self, touch, &asked->scale, done, room, &asked->error);
     }
     return TND_OK;
 }
 
+/*  The log of every host records a touch, and every host shows what an option that was set needs. */
+static void tell_news(tnd_leader_t *self, uint32_t host, const asked_t *asked)
+{
+    char text[512], option[TND_TOUCH_LINE] = "";
+    if (asked->touch.verb == TND_TOUCH_SET)
+        tnd_touch_write(&asked->touch, option);
+    snprintf(text, sizeof text, "%s by %s, after %" PRIu64 " steps: %s",
+             tnd_touch_verb(asked->touch.verb), asked->touch.user,
+             tnd_leader_core_cursor(tnd_leader_session(self))->step, asked->done);
+    if (host == 0)
+        tnd_leader_log(self, TND_LOG_INFO, self->plan->hosts[0].name, "control", text);
+    tell(self, host, text, option);
+}
+
+static void say_result(tnd_leader_t *self, const tnd_touches_step_t *step, const asked_t *asked)
+{
+    const tnd_touch_t *touch = &asked->touch;
+    const char *const why[] = {[TND_TOUCH_REFUSED] = asked->error.text,
+                               [TND_TOUCH_ENDED] = "the run has ended",
+                               [TND_TOUCH_DRAINS] = "it drains already"};
+    char text[512];
+    if (step->result == TND_TOUCH_DONE) {
+        answer(self, step->host, step->client, true, asked->done);
+        return;
+    }
+    snprintf(text, sizeof text, "cannot %s %s%s%s: %.400s", tnd_touch_verb(touch->verb),
+             touch->actor[0] != '\0' ? touch->actor : self->plan->name,
+             touch->option[0] != '\0' ? "." : "", touch->option, why[step->result]);
+    answer(self, step->host, step->client, false, text);
+}
+
+/*  `asked`: NULL if a host is greeted. */
+static void follow(tnd_leader_t *self, asked_t *asked, uint64_t now)
+{
+    tnd_touches_step_t step;
+    while (tnd_run_touches_next(&self->touches, &step))
+        switch (step.kind) {
+        case TND_TOUCHES_TRY: {
+            bool done = carry_out(self, asked, now) == TND_OK;
+            tnd_run_touches_tried(&self->touches, done, &asked->scale, now);
+            break;
+        }
+        case TND_TOUCHES_OPTIONS:
+            tell_options(self, step.host);
+            break;
+        case TND_TOUCHES_SCALE:
+            send(self, step.host, TND_MSG_SCALE, step.scale.first,
+                 tnd_text_payload_of("%" PRIu32, step.scale.workers));
+            break;
+        case TND_TOUCHES_NEWS:
+            tell_news(self, step.host, asked);
+            break;
+        case TND_TOUCHES_ANSWER:
+            say_result(self, &step, asked);
+            break;
+        }
+}
+
 void tnd_leader_touch(tnd_leader_t *self, uint32_t host, const tnd_msg_t *msg, uint64_t now)
 {
-    tnd_touch_t touch;
-    tnd_error_t error = {.text = ""};
-    char text[512], done[300];
+    asked_t asked = {.error.text = ""};
     tnd_text_payload_reader_t reader;
     tnd_text_payload_read(&reader, msg->note.payload);
     const char *line = tnd_text_payload_line(&reader);
-    if (tnd_touch_read(&touch, line != NULL ? line : "", line != NULL ? strlen(line) : 0, &error) !=
-        TND_OK) {
-        answer(self, host, msg->note.number, false, error.text);
+    if (tnd_touch_read(&asked.touch, line != NULL ? line : "", line != NULL ? strlen(line) : 0,
+                       &asked.error) != TND_OK) {
+        answer(self, host, msg->note.number, false, asked.error.text);
         return;
     }
-    const char *of = touch.actor[0] != '\0' ? touch.actor : self->plan->name;
-    bool option = touch.option[0] != '\0';
-    tnd_status_t status = self->ended ? tnd_fail(&error, "the run has ended")
-                                      : carry_out(self, &touch, now, done, sizeof done, &error);
-    if (status == TND_OK) {
-        snprintf(text, sizeof text, "%s by %s, after %" PRIu64 " steps: %s",
-                 tnd_touch_verb(touch.verb), touch.user,
-                 tnd_leader_core_cursor(tnd_leader_session(self))->step, done);
-        tell_all(self, text, &touch);
-    } else {
-        snprintf(text, sizeof text, "cannot %s %s%s%s: %.400s", tnd_touch_verb(touch.verb), of,
-                 option ? "." : "", touch.option, error.text);
-    }
-    answer(self, host, msg->note.number, status == TND_OK, status == TND_OK ? done : text);
+    tnd_run_touches_take(&self->touches, asked.touch.verb, host, msg->note.number, self->ended);
+    follow(self, &asked, now);
 }
 
-/*  A pause continues in the next chain. */
-void tnd_leader_stay_paused(tnd_leader_t *self)
+void tnd_leader_tell_changes(tnd_leader_t *self, uint32_t host)
 {
-    tnd_error_t error;
-    if (self->paused_ns != 0 && tnd_leader_core_pause(tnd_leader_session(self), &error) != TND_OK)
-        self->paused_ns = 0;
+    tnd_run_touches_greet(&self->touches, host);
+    follow(self, NULL, 0);
+}
+
+void tnd_leader_end_touches(tnd_leader_t *self)
+{
+    tnd_changed_plan_free(self->changed);
+    free(self->touches.awake);
 }

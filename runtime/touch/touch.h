@@ -10,17 +10,9 @@
 #include <stddef.h>
 
 #include "runtime/base/status.h"
+#include "runtime/core/host/touch_verb.h"
 
-typedef enum {
-    TND_TOUCH_PAUSE,
-    TND_TOUCH_RESUME,
-    TND_TOUCH_DRAIN,
-    TND_TOUCH_RESTART, /* an actor */
-    TND_TOUCH_SET,     /* an option of an actor to a value */
-    TND_TOUCH_SCALE    /* the workers of an actor that are awake to a value */
-} tnd_verb_t;
-
-enum { TND_TOUCH_KINDS = 6, TND_TOUCH_LINE = 192 };
+enum { TND_TOUCH_LINE = 192 };
 
 typedef struct {
     tnd_verb_t verb;

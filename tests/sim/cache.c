@@ -177,8 +177,8 @@ static void message(sim_t *self, uint32_t id, tnd_msg_t *msg)
         tnd_cache_core_lost(machine, msg);
     else if (msg->kind == TND_MSG_BLOCK)
         take_block(self, id, msg);
-    if (self->plan.cache_first && sim_sleep_changes(self, msg))
-        tnd_cache_core_awake(machine, sim_awake(self));
+    if (self->plan.cache_first && sim_sleep_changes(self, self->actors[id].host, msg))
+        tnd_cache_core_awake(machine, sim_awake(self, self->actors[id].host));
     if (msg->kind == TND_MSG_BEGIN) {
         tnd_cache_core_begin(machine, msg);
         say_go(self, id, msg);

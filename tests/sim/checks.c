@@ -357,10 +357,10 @@ void sim_check_end(sim_t *self)
     bool cut = plan->steps_max <= steps;
     if (cut)
         steps = plan->steps_max;
-    if (self->booked != steps && !self->drained && self->from.step <= steps)
+    if (self->booked != steps && !self->touches.drains && self->from.step <= steps)
         sim_violate(self, "the run ended after %llu of %llu steps",
                     (unsigned long long)self->booked, (unsigned long long)steps);
-    if (self->drained || cut)
+    if (self->touches.drains || cut)
         return;
     const tnd_cursor_t *cursor = tnd_leader_core_cursor(self->session);
     tnd_ledger_t expected = {.fed = self->reference.rows, .dropped = self->reference.dropped_after};

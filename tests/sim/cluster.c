@@ -63,7 +63,7 @@ static void begin(sim_t *self)
     self->now = 0;
     self->lives = 0;
     self->over = self->write_fails = self->closing = self->closed = self->follows = false;
-    self->last_death = self->paused = false;
+    self->last_death = false;
     self->unwritten = 0;
     memset(self->model_said, 0, sizeof self->model_said);
     self->chain = 0;
@@ -92,6 +92,9 @@ static void begin(sim_t *self)
     sim_links_plan(self);
     sim_endpoints_plan(self);
     sim_start_plan(self);
+    memset(self->awake, 0, sizeof self->awake);
+    self->touches = (tnd_run_touches_t){
+        .awake = self->awake, .instance_count = plan->member_count, .host_count = plan->hosts};
     for (uint32_t h = 1; h < plan->hosts; h++)
         sim_link_birth(self, self->hosts[h].control, 1, false);
 

@@ -20,6 +20,7 @@
 #include "runtime/core/host/presence.h"
 #include "runtime/core/host/replacement.h"
 #include "runtime/core/host/run_start.h"
+#include "runtime/core/host/run_touches.h"
 #include "runtime/core/reader.h"
 #include "runtime/core/feeder.h"
 #include "runtime/core/protocol/link_end.h"
@@ -276,7 +277,8 @@ typedef struct {
     uint64_t leader_lost_at;         /* in true time */
     uint32_t given_up_net, lost_net; /* last control: silent for it, lost by the leader */
     tnd_barriers_t barriers;
-    bool stalls; /* it never opens its data */
+    uint32_t scale; /* workers that a user lets work; 0: all */
+    bool stalls;    /* it never opens its data */
     uint64_t open_until, reports;
     /* what the leader knows */
     uint64_t reported;
@@ -385,7 +387,6 @@ struct sim {
     bool fault_due;
     uint64_t fault_at_blocks[SIM_FAULTS];
     uint64_t blocks_expected, drain_at;
-    bool drained;
     /*  Programs end their loops before that step, one host's before another; TND_UNKNOWN: they do not.
      *  What the leader has heard of it. */
     uint64_t finish_at, finish_odd, finish_heard;
@@ -400,12 +401,10 @@ struct sim {
     /* touches */
     sim_random_t touch_luck;
     uint32_t touches_left, burst; /* burst: of pauses and resumes in a row */
-    uint32_t scale;               /* workers that a user lets work, if `scaled` */
-    bool scaled;
-    uint32_t depth; /* slots of each feeder that a user asked for, and when; 0: none */
-    uint64_t depth_at;
-    bool paused; /* as the user asked */
-    uint64_t paused_at, touched_until;
+    tnd_run_touches_t touches;
+    uint32_t awake[SIM_ACTORS];
+    uint32_t depth; /* slots of each feeder that a user has asked for; 0: none */
+    uint64_t touched_at, touched_until; /* the last that was carried out; until the next is due */
     /* results */
     bool trace, print_rows;
     uint64_t events, blocks; /* of this run */
@@ -552,7 +551,7 @@ extern const sim_role_t sim_reader, sim_preprocessor, sim_batcher, sim_feeder, s
  *  are counted at their size as made, else as read. */
 void sim_fit_rows(sim_t *self, tnd_block_note_t *block, bool made);
 /*  Whether the number of workers that are awake changes with this message. */
-bool sim_sleep_changes(sim_t *self, const tnd_msg_t *msg);
+bool sim_sleep_changes(sim_t *self, uint32_t host, const tnd_msg_t *msg);
 /*  Fills in the rows made from the positions of a block; `actor` holds them. */
 void sim_make_rows(sim_t *self, uint32_t actor, tnd_block_note_t *block);
 /*  feeder.c */
@@ -655,15 +654,19 @@ void sim_fault_early(sim_t *self, sim_fault_kind_t kind);
 void sim_fault_moment(sim_t *self);
 /*  The stream is over: a last fault may occur. */
 void sim_fault_last(sim_t *self);
-void sim_drain(sim_t *self);
-/*  touches.c: a session or chain begins; a user asks for something; the promises about that. */
+/*  touches.c: a session or chain begins; a user asks for something, which the leader, then
+ *  a host hears of; a host is connected; the promises about that. */
 void sim_touches_plan(sim_t *self);
 void sim_touch(sim_t *self);
+void sim_touch_drain(sim_t *self);
+void sim_touches_heard(sim_t *self, uint32_t host, const tnd_msg_t *msg);
+void sim_touches_told(sim_t *self, uint32_t host, const tnd_msg_t *msg);
+void sim_touches_greet(sim_t *self, uint32_t host);
 void sim_touches_check(sim_t *self);
 /*  A host is lost, and with it what was asked of its actors. */
 void sim_touches_forget(sim_t *self, uint32_t host);
 /*  How many workers a reader, or a cache, may give blocks to. */
-uint32_t sim_awake(sim_t *self);
+uint32_t sim_awake(sim_t *self, uint32_t host);
 /*  Whether a HELLO of that host may still be on a path whose length is hidden. */
 bool sim_fault_hides_hello(const sim_t *self, uint32_t host);
 const char *sim_fault_name(sim_fault_kind_t kind);

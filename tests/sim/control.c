@@ -5,9 +5,9 @@
 bool sim_packet_is_late(const sim_t *self, const sim_packet_t *packet)
 {
     tnd_msg_kind_t kind = packet->msg.kind;
-    bool starts = kind == TND_MSG_OPENING || kind == TND_MSG_FACTS || kind == TND_MSG_STREAM ||
-                  kind == TND_MSG_READY;
-    return packet->chain != self->chain && kind > TND_MSG_PONG && !starts;
+    bool lasts = kind == TND_MSG_OPENING || kind == TND_MSG_FACTS || kind == TND_MSG_STREAM ||
+                 kind == TND_MSG_READY || kind == TND_MSG_TOUCH || kind == TND_MSG_SCALE;
+    return packet->chain != self->chain && kind > TND_MSG_PONG && !lasts;
 }
 
 static void deliver_to(sim_t *self, uint32_t actor, const tnd_msg_t *msg)
@@ -41,6 +41,8 @@ static void deliver(sim_t *self, uint32_t host, const tnd_msg_t *msg)
 {
     if (msg->kind == TND_MSG_TABLE || msg->kind == TND_MSG_STREAM)
         sim_start_told(self, host, msg);
+    else if (msg->kind == TND_MSG_TOUCH || msg->kind == TND_MSG_SCALE)
+        sim_touches_told(self, host, msg);
     else if (msg->kind == TND_MSG_RESTART)
         sim_life_ask(self, (uint32_t)msg->note.number, msg->note.payload != NULL);
     else

@@ -194,7 +194,7 @@ void sim_happen(sim_t *self, const sim_event_t *event)
         sim_fault_early(self, (sim_fault_kind_t)event->a);
         break;
     case SIM_AT_DRAIN:
-        sim_drain(self);
+        sim_touch_drain(self);
         break;
     case SIM_AT_TOUCH:
         sim_touch(self);

@@ -134,7 +134,6 @@ void sim_faults_plan(sim_t *self)
         self->fault_at_blocks[i] = self->blocks + expected *
                                                       (i * 60 + sim_below(&self->bad_luck, 60)) /
                                                       (plan->faults * 90);
-    self->drained = false;
     self->drain_at =
         plan->drain ? self->blocks + sim_below(&self->bad_luck, 1 + (uint32_t)expected) : TND_NEVER;
     plan_moments(self);

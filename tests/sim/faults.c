@@ -118,18 +118,6 @@ static bool flap(sim_t *self, uint64_t *lasts)
     return strikes;
 }
 
-void sim_drain(sim_t *self)
-{
-    if (self->drained)
-        return;
-    self->drained = true;
-    self->paused = false;
-    sim_say(self, "a drain is requested");
-    tnd_leader_core_ask_drain(self->session);
-    sim_agenda_put(&self->agenda, self->now, SIM_AT_SESSION, 0, 0, 0);
-    sim_fault_moment(self);
-}
-
 static void strike_soon(sim_t *self, uint64_t within_ns)
 {
     self->fault_due = true;
@@ -141,7 +129,7 @@ static void strike_soon(sim_t *self, uint64_t within_ns)
 void sim_faults_block(sim_t *self)
 {
     if (self->blocks >= self->drain_at)
-        sim_drain(self);
+        sim_touch_drain(self);
     if (!self->fault_due && self->fault_next < self->plan.faults &&
         self->blocks >= self->fault_at_blocks[self->fault_next])
         strike_soon(self, ms / 2);

@@ -23,7 +23,8 @@ void sim_leader_finish(sim_t *self)
     self->closed = true;
     if (self->checkpoint != NULL && sim_checkpoint_busy(self))
         return;
-    self->follows = self->plan.after && self->chain == 0 && !self->drained && !self->over;
+    self->follows = self->plan.after && self->chain == 0 && !self->over &&
+                    tnd_run_touches_goes_on(&self->touches);
     self->over = !self->follows;
 }
 
@@ -197,7 +198,7 @@ void sim_leader_start(sim_t *self)
         tnd_leader_core_init(sim_store_take(&self->store, tnd_leader_core_bytes(&config)), &config,
                              &self->from, sim_clock(self, 0));
     tnd_error_t error;
-    if (self->paused && tnd_leader_core_pause(self->session, &error) != TND_OK)
+    if (self->touches.paused_ns != 0 && tnd_leader_core_pause(self->session, &error) != TND_OK)
         sim_violate(self, "the second chain cannot begin paused: %s", error.text);
     tnd_leader_core_go(self->session);
     for (uint32_t id = 0; id < plan->member_count; id++)

@@ -71,15 +71,15 @@ void sim_make_rows(sim_t *self, uint32_t id, tnd_block_note_t *note)
     }
 }
 
-bool sim_sleep_changes(sim_t *self, const tnd_msg_t *msg)
+bool sim_sleep_changes(sim_t *self, uint32_t h, const tnd_msg_t *msg)
 {
     return self->plan.workers > 0 && msg->kind == TND_MSG_TICKET &&
-           (self->scaled || (self->plan.sleepy && sim_chance(&self->sleep, 8)));
+           (self->hosts[h].scale > 0 || (self->plan.sleepy && sim_chance(&self->sleep, 8)));
 }
 
-uint32_t sim_awake(sim_t *self)
+uint32_t sim_awake(sim_t *self, uint32_t h)
 {
-    uint32_t most = self->scaled ? self->scale : self->plan.workers;
+    uint32_t most = self->hosts[h].scale > 0 ? self->hosts[h].scale : self->plan.workers;
     return self->plan.sleepy ? sim_between(&self->sleep, 1, most) : most;
 }
 
@@ -142,8 +142,8 @@ static void message(sim_t *self, uint32_t id, tnd_msg_t *msg)
         tnd_reader_core_rewind(actor->machine, msg->generation);
     else if (msg->kind == TND_MSG_TICKET)
         tnd_reader_core_ticket(actor->machine, msg);
-    if (sim_sleep_changes(self, msg))
-        tnd_reader_core_awake(actor->machine, sim_awake(self));
+    if (sim_sleep_changes(self, actor->host, msg))
+        tnd_reader_core_awake(actor->machine, sim_awake(self, actor->host));
     if (msg->kind == TND_MSG_CREDIT)
         tnd_reader_core_credit(actor->machine, msg->from, msg->credit.blocks, msg->credit.bytes);
 }

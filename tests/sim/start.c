@@ -86,6 +86,7 @@ void sim_start_boot(sim_t *self, uint32_t h)
     sim_host_t *host = &self->hosts[h];
     host->barriers = (tnd_barriers_t){.reads = has_readers(self, h)};
     host->stalls = false;
+    host->scale = 0;
     host->reports = 0;
     host->open_until = self->now + (host->boot == 0 ? plan->open_ns[h] : plan->reopen_ns[h]);
     for (uint32_t id = 0; id < plan->member_count; id++)
@@ -201,6 +202,8 @@ static void count(sim_t *self, uint32_t h, tnd_count_t count)
     for (uint32_t id = 0; id < self->plan.member_count && count == TND_COUNT_ACTORS; id++)
         if (self->actors[id].host == h)
             tnd_leader_core_actor_up(self->session, id, now);
+    if (self->start_hosts[h].ready)
+        sim_touches_greet(self, h);
 }
 
 static void enter_opening(sim_t *self, uint32_t h)
@@ -263,6 +266,9 @@ void sim_leader_heard(sim_t *self, uint32_t h, const tnd_msg_t *msg)
         break;
     case TND_MSG_ASK:
         sim_finish_heard(self, h, msg->note.number);
+        break;
+    case TND_MSG_TOUCH:
+        sim_touches_heard(self, h, msg);
         break;
     case TND_MSG_HUNG:
         tnd_leader_core_actor_down(self->session, (tnd_actor_id_t)msg->note.number, "it was killed",

@@ -1,100 +1,219 @@
-/*  tests/sim/touches.c - what a user asks of a run that is under way: pause, resume, restart,
- *  drain, another number of slots or of workers.
+/*  tests/sim/touches.c - what users ask of a run that is under way: pause, resume, restart, drain,
+ *  another number of slots or of workers.
+ *
+ *  A user asks at some host, which passes it on; the leader's machine decides who is told what
+ *  (runtime/core/host/run_touches.h).  A user who is told that it is done may rely on it, and so does his
+ *  host.
  *
  *  The stream must not change by any of it.  Each touch is carried out, or refused because the run
  *  is over or as it was asked to be.  While a run is paused, no feeder starts a step after the one at
  *  which all of them stop, and every feeder reaches that one. */
+#include <string.h>
+
 #include "tests/sim/cluster.h"
 
 static const uint64_t ms = 1000 * 1000;
 
-/*  A pause this long after the last fault is complete. */
+/*  What was asked for this long after the last fault is complete. */
 static const uint64_t quiet_ns = 12ull * 1000 * 1000 * 1000;
 
 /*  A restart takes at most so long after the last fault. */
 static const uint64_t restart_ns = 2ull * 1000 * 1000 * 1000;
+
+/*  What one user asks for; messages about it carry it. */
+typedef struct {
+    tnd_verb_t verb;
+    uint32_t host;   /* where he asks */
+    uint32_t value;  /* the actor, the slots or the workers */
+    bool done, told; /* by the leader; he is told so */
+    uint32_t heard;  /* bits of hosts that know that it was done */
+} sim_touch_t;
+
+static bool is_paused(const sim_t *self)
+{
+    return self->touches.paused_ns != 0;
+}
 
 void sim_touches_plan(sim_t *self)
 {
     const sim_plan_t *plan = &self->plan;
     self->touch_luck = sim_random(plan->seed, 1500 + plan->session + 10 * self->chain);
     sim_random_t *luck = &self->touch_luck;
-    self->touched_until = self->burst = self->depth = 0;
+    self->touched_at = self->touched_until = self->burst = self->depth = 0;
     self->touches_left = sim_chance(luck, 35) ? sim_between(luck, 1, 12) : 0;
-    if (self->touches_left > 0 || self->paused) /* the second chain of a paused run is paused */
+    if (self->touches_left > 0 || is_paused(self)) /* the second chain of a paused run is paused */
         sim_agenda_put(&self->agenda,
                        self->now + sim_below(luck, sim_chance(luck, 30) ? 8000 : 400000) * 1000ull,
                        SIM_AT_TOUCH, 0, 0, 0);
 }
 
-static void ask(sim_t *self, bool pauses)
+/* --- a user and his host ---------------------------------------------------------------------- */
+
+static void ask(sim_t *self, tnd_verb_t verb, uint32_t value)
 {
-    tnd_error_t error = {.text = ""};
-    tnd_leader_core_state_t state = tnd_leader_core_state(self->session);
-    bool ends = state >= TND_LEADER_CORE_DRAINING;
-    tnd_status_t status = pauses ? tnd_leader_core_pause(self->session, &error)
-                                 : tnd_leader_core_resume(self->session, &error);
-    sim_say(self, "TOUCH: %s%s%s", pauses ? "pause" : "resume", status == TND_OK ? "" : ": ",
-            error.text);
-    if ((status == TND_OK) != (!ends && self->paused != pauses))
-        sim_violate(self, "a user asks to %s a run that is %spaused and in state %d: %s",
-                    pauses ? "pause" : "resume", self->paused ? "" : "not ", (int)state,
-                    status == TND_OK ? "this is done" : error.text);
-    if (status == TND_OK) {
-        self->paused = pauses;
-        self->paused_at = self->now;
-    }
+    sim_random_t *luck = &self->touch_luck;
+    uint32_t h = sim_chance(luck, 50) ? 0 : sim_below(luck, self->plan.hosts);
+    const sim_host_t *host = &self->hosts[h];
+    if (!host->alive || host->paused || !tnd_leader_presence_reaches(&host->leader))
+        return; /* his command finds no process, or is told that the leader is away */
+    sim_touch_t *touch = sim_store_take(&self->store, sizeof *touch);
+    *touch = (sim_touch_t){.verb = verb, .host = h, .value = value};
+    sim_tell_leader(self, h, TND_MSG_TOUCH, 1 + self->touches_left, touch);
 }
 
-/*  The run is paused, resumed and paused again while the answer of a feeder may be on its way. */
-static void begin_burst(sim_t *self)
+void sim_touch_drain(sim_t *self)
 {
-    self->burst = 3;
-    sim_agenda_put(&self->agenda, self->now, SIM_AT_EARLY, SIM_LATE_CONTROL, 0, 0);
+    ask(self, TND_TOUCH_DRAIN, 0);
 }
 
-static void restart(sim_t *self)
+static void answered(sim_t *self, uint32_t h, const sim_touch_t *touch)
 {
-    tnd_error_t error = {.text = ""};
-    uint32_t id = sim_below(&self->touch_luck, self->plan.member_count);
-    tnd_status_t status =
-        tnd_leader_core_ask_restart(self->session, id, sim_clock(self, 0), &error);
-    sim_say(self, "TOUCH: restart %s%s%s", sim_name(self, id), status == TND_OK ? "" : ": ",
-            error.text);
-    if (status == TND_OK && self->actors[id].role == TND_ROLE_FEEDER)
-        sim_violate(self, "%s is restarted on request", sim_name(self, id));
-    if (status == TND_OK) {
-        self->actors[id].asked_life = self->actors[id].life;
-        self->actors[id].asked_at = self->now;
-    }
-    for (uint32_t cuts = sim_below(&self->touch_luck, 4); cuts > 0; cuts--)
-        sim_agenda_put(&self->agenda, self->now + sim_below(&self->touch_luck, 300 * 1000),
-                       SIM_AT_EARLY, SIM_CUT_CONTROL, 0, 0);
-}
-
-static void set_depth(sim_t *self)
-{
-    tnd_error_t error = {.text = ""};
-    uint32_t depth = sim_between(&self->touch_luck, 1, SIM_DEPTH);
-    tnd_status_t status = tnd_leader_core_ask_depth(self->session, depth, &error);
-    sim_say(self, "TOUCH: %u slots%s%s", depth, status == TND_OK ? "" : ": ", error.text);
-    if (status == TND_OK) {
-        self->depth = depth;
-        self->depth_at = self->now;
-    }
-    if (sim_chance(&self->touch_luck, 60))
-        sim_agenda_put(&self->agenda, self->now + sim_below(&self->touch_luck, 300 * 1000),
-                       SIM_AT_EARLY, SIM_CUT_CONTROL, 0, 0);
-}
-
-/*  Readers and caches learn it with their next tickets. */
-static void scale(sim_t *self)
-{
-    if (self->plan.workers == 0)
+    const sim_host_t *host = &self->hosts[h];
+    if (touch->host != h)
+        sim_violate(self, "a user at host %s is answered at host %s", self->host_names[touch->host],
+                    self->host_names[h]);
+    if (!touch->told)
         return;
-    self->scaled = true;
-    self->scale = sim_between(&self->touch_luck, 1, self->plan.workers);
-    sim_say(self, "TOUCH: %u workers", self->scale);
+    if (!touch->done || !(touch->heard >> h & 1) ||
+        (touch->verb == TND_TOUCH_SCALE && host->scale != touch->value))
+        sim_violate(self, "a user at host %s is told that touch %d is done, which it is not%s",
+                    self->host_names[h], (int)touch->verb, touch->done ? " there" : "");
+}
+
+void sim_touches_told(sim_t *self, uint32_t h, const tnd_msg_t *msg)
+{
+    sim_touch_t *touch = msg->note.payload;
+    if (msg->kind == TND_MSG_SCALE)
+        self->hosts[h].scale = (uint32_t)msg->note.number;
+    else if (msg->note.number == 0)
+        touch->heard |= 1u << h;
+    else
+        answered(self, h, touch);
+}
+
+/* --- the leader ------------------------------------------------------------------------------- */
+
+static tnd_status_t carry_out(sim_t *self, const sim_touch_t *touch, tnd_error_t *error)
+{
+    switch (touch->verb) {
+    case TND_TOUCH_PAUSE:
+        return tnd_leader_core_pause(self->session, error);
+    case TND_TOUCH_RESUME:
+        return tnd_leader_core_resume(self->session, error);
+    case TND_TOUCH_DRAIN:
+        tnd_leader_core_ask_drain(self->session);
+        sim_fault_moment(self);
+        break;
+    case TND_TOUCH_RESTART:
+        return tnd_leader_core_ask_restart(self->session, touch->value, sim_clock(self, 0), error);
+    case TND_TOUCH_SET:
+        return tnd_leader_core_ask_depth(self->session, touch->value, error);
+    case TND_TOUCH_SCALE:
+        break;
+    }
+    return TND_OK;
+}
+
+/*  Keeps what must follow. */
+static void note(sim_t *self, const sim_touch_t *touch)
+{
+    self->touched_at = self->now;
+    if (touch->verb == TND_TOUCH_SET)
+        self->depth = touch->value;
+    if (touch->verb == TND_TOUCH_PAUSE && self->touched_until <= self->now)
+        sim_agenda_put(&self->agenda, self->now, SIM_AT_TOUCH, 0, 0, 0); /* it is resumed */
+    if (touch->verb != TND_TOUCH_RESTART)
+        return;
+    sim_actor_t *actor = &self->actors[touch->value];
+    if (actor->role == TND_ROLE_FEEDER)
+        sim_violate(self, "%s is restarted on request", sim_name(self, touch->value));
+    actor->asked_life = actor->life;
+    actor->asked_at = self->now;
+}
+
+static void try(sim_t *self, sim_touch_t *touch)
+{
+    tnd_error_t error = {.text = ""};
+    tnd_touch_scale_t workers = {.workers = touch->value};
+    bool ends = tnd_leader_core_state(self->session) >= TND_LEADER_CORE_DRAINING;
+    bool pauses = touch->verb == TND_TOUCH_PAUSE, paused = is_paused(self);
+    touch->done = carry_out(self, touch, &error) == TND_OK;
+    sim_say(self, "TOUCH %d, %u: %s", (int)touch->verb, touch->value,
+            touch->done ? "done" : error.text);
+    if ((pauses || touch->verb == TND_TOUCH_RESUME) && touch->done != (!ends && paused != pauses))
+        sim_violate(self, "a user asks to %s a run that is %spaused: %s",
+                    pauses ? "pause" : "resume", paused ? "" : "not ",
+                    touch->done ? "this is done" : error.text);
+    tnd_run_touches_tried(&self->touches, touch->done, &workers, sim_clock(self, 0));
+    if (touch->done)
+        note(self, touch);
+}
+
+static void tell(sim_t *self, const tnd_touches_step_t *step, sim_touch_t *touch)
+{
+    bool scales = step->kind == TND_TOUCHES_SCALE;
+    tnd_msg_t msg = {.kind = scales ? TND_MSG_SCALE : TND_MSG_TOUCH, .from = TND_LEADER};
+    msg.to = SIM_HOST_ID + step->host;
+    msg.note.number = scales ? step->scale.workers : step->client;
+    msg.note.payload = touch;
+    sim_forward(self, step->host, &msg);
+}
+
+/*  `touch`: NULL if a host is greeted. */
+static void follow(sim_t *self, sim_touch_t *touch)
+{
+    tnd_touches_step_t step;
+    while (tnd_run_touches_next(&self->touches, &step)) {
+        if (step.kind == TND_TOUCHES_TRY)
+            try(self, touch);
+        else if (step.kind != TND_TOUCHES_OPTIONS) {
+            if (step.kind == TND_TOUCHES_ANSWER)
+                touch->told = touch->told || step.result == TND_TOUCH_DONE;
+            tell(self, &step, touch);
+        }
+    }
+}
+
+void sim_touches_heard(sim_t *self, uint32_t h, const tnd_msg_t *msg)
+{
+    sim_touch_t *touch = msg->note.payload;
+    tnd_run_touches_take(&self->touches, touch->verb, h, msg->note.number, self->over);
+    follow(self, touch);
+}
+
+void sim_touches_greet(sim_t *self, uint32_t h)
+{
+    tnd_run_touches_greet(&self->touches, h);
+    follow(self, NULL);
+}
+
+/* --- when they come --------------------------------------------------------------------------- */
+
+static tnd_verb_t verb_of(sim_t *self, uint32_t what, bool paused)
+{
+    sim_random_t *luck = &self->touch_luck;
+    if (paused && self->burst == 0 && self->touches_left > 0 && sim_chance(luck, 25))
+        return TND_TOUCH_SET; /* what the feeders hear of it is checked while they are paused */
+    if (self->burst > 0 || what < 60 || (paused && self->touches_left == 0))
+        return paused ? TND_TOUCH_RESUME : TND_TOUCH_PAUSE;
+    if (what < 72)
+        return TND_TOUCH_SET;
+    if (what < 80 && self->plan.workers > 0)
+        return TND_TOUCH_SCALE; /* readers and caches learn it with their next tickets */
+    return what < 90 || !self->plan.drain ? TND_TOUCH_RESTART : TND_TOUCH_DRAIN;
+}
+
+static void ask_for(sim_t *self, tnd_verb_t verb)
+{
+    sim_random_t *luck = &self->touch_luck;
+    uint32_t most[TND_TOUCH_KINDS] = {[TND_TOUCH_RESTART] = self->plan.member_count,
+                                      [TND_TOUCH_SET] = SIM_DEPTH,
+                                      [TND_TOUCH_SCALE] = self->plan.workers};
+    uint32_t cuts = verb == TND_TOUCH_RESTART ? sim_below(luck, 4) : sim_chance(luck, 60);
+    ask(self, verb, most[verb] > 0 ? sim_below(luck, most[verb]) + (verb != TND_TOUCH_RESTART) : 0);
+    for (; most[verb] > 0 && cuts > 0; cuts--)
+        sim_agenda_put(&self->agenda, self->now + sim_below(luck, 300 * 1000), SIM_AT_EARLY,
+                       SIM_CUT_CONTROL, 0, 0);
 }
 
 /*  When the next one comes; some pauses are long enough to become complete. */
@@ -103,8 +222,7 @@ static uint64_t pause_before_next(sim_t *self)
     sim_random_t *luck = &self->touch_luck;
     if (self->burst > 0)
         return sim_between(luck, 1, 200) * ms;
-    bool resizes = self->depth > 0 && self->depth_at == self->now;
-    if (self->paused && sim_chance(luck, resizes ? 30 : 6))
+    if (is_paused(self) && sim_chance(luck, 9))
         return quiet_ns + 2000 * ms;
     if (sim_chance(luck, 40))
         return sim_below(luck, 2000) * 1000ull;
@@ -115,53 +233,45 @@ void sim_touch(sim_t *self)
 {
     sim_random_t *luck = &self->touch_luck;
     uint32_t what = sim_below(luck, 100);
+    bool paused = is_paused(self);
     sim_touches_check(self);
     if (self->violation[0])
         return;
-    if (self->touches_left > 0)
-        self->touches_left--;
-    if (self->paused && self->burst == 0 && self->touches_left > 0 && sim_chance(luck, 25)) {
-        set_depth(self); /* what the feeders hear of it is checked while they are paused */
-    } else if (self->burst > 0) {
-        self->burst--;
-        ask(self, !self->paused);
-    } else if (what < 40 && !self->paused) {
-        begin_burst(self);
-    } else if (what < 60 || (self->paused && self->touches_left == 0)) {
-        ask(self, !self->paused);
-    } else if (what < 72) {
-        set_depth(self);
-    } else if (what < 77) {
-        scale(self);
-    } else if (what < 90 || !self->plan.drain) {
-        restart(self);
+    self->touches_left -= self->touches_left > 0;
+    if (self->burst == 0 && what < 40 && !paused) {
+        self->burst = 3; /* of pauses, perhaps while the answer of a feeder is on its way */
+        sim_agenda_put(&self->agenda, self->now, SIM_AT_EARLY, SIM_LATE_CONTROL, 0, 0);
     } else {
-        sim_drain(self);
+        ask_for(self, verb_of(self, what, paused));
+        self->burst -= self->burst > 0;
     }
-    if (self->paused && sim_chance(luck, 20))
+    if (paused && sim_chance(luck, 20))
         sim_agenda_put(&self->agenda, self->now + sim_below(luck, 20) * ms, SIM_AT_EARLY,
                        sim_chance(luck, 50) ? SIM_CUT_CONTROL : SIM_CRASH_READER, 0, 0);
-    sim_leader_run(self);
-    if (self->touches_left == 0 && self->burst == 0 && !self->paused)
+    if (self->touches_left == 0 && self->burst == 0 && !paused)
         return;
     uint64_t next = pause_before_next(self);
     self->touched_until = self->now + next;
     self->events_begin = self->events;
-    sim_agenda_put(&self->agenda, self->now + next, SIM_AT_TOUCH, 0, 0, 0);
+    sim_agenda_put(&self->agenda, self->touched_until, SIM_AT_TOUCH, 0, 0, 0);
 }
 
-/*  Every feeder learns how many slots are wanted, also after its connection was cut. */
-static void check_depth(sim_t *self)
+/* --- promises --------------------------------------------------------------------------------- */
+
+/*  Every feeder learns how many slots are wanted, and every host how many workers, also after their
+ *  connection was cut. */
+static void check_wishes(sim_t *self)
 {
     const sim_plan_t *plan = &self->plan;
-    uint64_t since = self->depth_at > self->faults_end ? self->depth_at : self->faults_end;
-    if (self->depth == 0 || tnd_leader_core_generation(self->session) == 0 ||
-        self->now <= since + quiet_ns)
-        return;
     for (uint32_t id = plan->first_feeder; id < plan->first_feeder + plan->feeders; id++)
-        if (self->actors[id].alive && self->actors[id].depth_told != self->depth)
+        if (self->depth > 0 && self->actors[id].alive && self->actors[id].depth_told != self->depth)
             sim_violate(self, "%s does not know that %u slots are wanted", sim_name(self, id),
                         self->depth);
+    for (uint32_t h = 0; h < plan->hosts; h++)
+        if (self->start_hosts[h].counted && self->hosts[h].presence.up &&
+            self->hosts[h].scale != self->awake[0])
+            sim_violate(self, "host %s does not know that %u workers are wanted",
+                        self->host_names[h], self->awake[0]);
 }
 
 /*  An actor that a user wants replaced is, also if a connection was cut. */
@@ -188,14 +298,13 @@ void sim_touches_check(sim_t *self)
     uint64_t step;
     bool paused = tnd_leader_core_is_paused(self->session, &step);
     bool ends = tnd_leader_core_state(self->session) >= TND_LEADER_CORE_DRAINING;
-    if (!ends && paused != self->paused)
+    if (!ends && paused != is_paused(self))
         sim_violate(self, "the run is %spaused, which the user did not ask for",
                     paused ? "" : "not ");
     if (!ends)
         check_restarts(self);
     if (!paused || self->leader_dead || self->feeder_dead)
         return;
-    check_depth(self);
     const sim_plan_t *plan = &self->plan;
     for (uint32_t id = plan->first_feeder; id < plan->first_feeder + plan->feeders; id++)
         if (self->actors[id].alive && tnd_feeder_core_started(self->actors[id].machine) > step)
@@ -203,11 +312,13 @@ void sim_touches_check(sim_t *self)
                         sim_name(self, id),
                         (unsigned long long)tnd_feeder_core_started(self->actors[id].machine),
                         (unsigned long long)step);
-    uint64_t since = self->paused_at > self->faults_end ? self->paused_at : self->faults_end;
+    uint64_t since = self->touched_at > self->faults_end ? self->touched_at : self->faults_end;
     since =
         self->crossing_until > since ? self->crossing_until : since; /* slow links deliver first */
-    if (tnd_leader_core_generation(self->session) > 0 && self->now > since + quiet_ns &&
-        self->booked != step)
+    if (tnd_leader_core_generation(self->session) == 0 || self->now <= since + quiet_ns)
+        return;
+    check_wishes(self);
+    if (self->booked != step)
         sim_violate(self, "a paused run does not reach step %lld, before which it stops",
                     (long long)step);
 }
