@@ -19,15 +19,6 @@ typedef enum {
     TND_OUTCOME_MAX = TND_OUTCOME_UNUSABLE
 } tnd_outcome_t;
 
-/*  A check of the caller before the actors start. */
-typedef struct {
-    /*  Whether this host may run its part of the plan, now that the streams of all chains are
-     *  known; reports why not.  *workers_p: how many workers of an actor with `workers: auto` may be
-     *  awake.  Runs on a thread of its own. */
-    bool (*fits)(const tnd_plan_t *plan, uint32_t host, const tnd_stream_t *streams,
-                 uint32_t *workers_p, tnd_diagnostics_t *found);
-} tnd_review_t;
-
 typedef struct {
     const tnd_hub_ops_t *transport;
     void *transport_context;
@@ -37,7 +28,6 @@ typedef struct {
     const tnd_position_t *start; /* where each lane of the first chain begins; NULL: at its start */
     const char *save;            /* where to save the first chain's model, or NULL */
     const tnd_observer_t *observer; /* borrowed; may be NULL */
-    const tnd_review_t *review;     /* borrowed; may be NULL */
     bool must_feed; /* a chain that ends without a step, although rows were read, has failed */
 } tnd_host_config_t;
 

@@ -22,7 +22,7 @@ struct tnd_host {
     tnd_host_config_t config;
     const tnd_plan_t *plan;
     tnd_plan_t *changed_plan; /* with the options that the leader has changed here; NULL: none */
-    char nonce[48], control[128], text[640];
+    char nonce[48], control[128], text[1024];
     tnd_life_t life; /* of this process in the run */
     tnd_hub_t *hub;
     pthread_t thread;
@@ -60,7 +60,7 @@ struct tnd_host {
     bool failure_said, stranger_said, stuck;
     uint64_t failed_ns;   /* when this host failed; 0: it has not */
     tnd_outcome_t failed; /* how */
-    char failure[512];
+    char failure[1024];
     char leader_why[256];         /* why the leader is away */
     uint64_t booked;              /* steps that are booked, as announced to feeders here */
     tnd_buffer_t **last_word;     /* by chain: the last MODEL of the feeder here, or NULL */
@@ -79,7 +79,7 @@ struct tnd_host {
     tnd_outcome_t outcome;
     uint32_t chains_over; /* on the leader: whose end the observer knows */
     bool running;
-    char why[512];
+    char why[1024];
     tnd_endpoint_t *table; /* the endpoints of all connected hosts */
     uint32_t table_count;
 };
@@ -189,6 +189,8 @@ void tnd_host_close_pages(tnd_host_t *self);
 uint64_t tnd_host_record(tnd_host_t *self, uint64_t now);
 /*  Writes how the run ended here. */
 void tnd_host_record_end(tnd_host_t *self, uint64_t now);
+/*  The stream of a chain, once it is known; a tnd_stream_of_t. */
+const tnd_stream_t *tnd_host_stream(const void *host, uint32_t chain);
 /*  Writes the most memory that this process may use, once its streams are known. */
 void tnd_host_record_memory(const tnd_host_t *self);
 /*  Records what the control thread does. */

@@ -62,9 +62,9 @@ void tnd_host_close_pages(tnd_host_t *self)
     free(self->seconds);
 }
 
-static const tnd_stream_t *stream_of(const void *context, uint32_t chain)
+const tnd_stream_t *tnd_host_stream(const void *host, uint32_t chain)
 {
-    const tnd_host_t *self = context;
+    const tnd_host_t *self = host;
     return &self->streams[chain];
 }
 
@@ -73,7 +73,7 @@ void tnd_host_record_memory(const tnd_host_t *self)
     tnd_memory_estimate_t estimate = {0};
     const tnd_plan_t *plan = self->changed_plan != NULL ? self->changed_plan : self->plan;
     (void)tnd_process_memory_add(&estimate, plan, self->config.host, "process", self->tuning_most,
-                                 stream_of, self);
+                                 tnd_host_stream, self);
     tnd_run_record_memory(tnd_pages_record(self->pages), &estimate);
     tnd_memory_estimate_free(&estimate);
 }

@@ -12,6 +12,7 @@
 #include "runtime/core/host/barriers.h"
 #include "runtime/host/text_payload.h"
 #include "runtime/observe/process.h"
+#include "runtime/resources/memory_sum.h"
 
 /*  How often the leader is told how far the opening of data is. */
 static const uint64_t report_every_ns = 200000000;
@@ -56,14 +57,11 @@ static void try_data(void *context, tnd_guarded_call_t *call, tnd_diagnostics_t 
 static void try_streams(void *context, tnd_guarded_call_t *call, tnd_diagnostics_t *found)
 {
     tnd_host_t *self = context;
-    const tnd_review_t *review = self->config.review;
     bool fits = true;
     for (uint32_t c = 0; c < self->plan->chain_count && fits; c++)
         fits = tnd_resources_derive(self->plan, call, &self->streams[c], found);
-    if (fits && review != NULL)
-        fits =
-            review->fits(self->plan, self->config.host, self->streams, &self->tuning_most, found);
-    self->start->fits = fits;
+    self->start->fits = fits && tnd_memory_fits(self->plan, self->config.host, tnd_host_stream,
+                                                self, &self->tuning_most, found);
 }
 
 void tnd_host_begin_start(tnd_host_t *self)

@@ -10,6 +10,7 @@
 #include "runtime/host/text_payload.h"
 #include "runtime/plan/actor_names.h"
 #include "runtime/plan/changed_plan.h"
+#include "runtime/resources/memory_sum.h"
 #include "runtime/touch/touch_socket.h"
 
 /*  How often the socket is looked at, which takes a system call. */
@@ -59,16 +60,15 @@ uint64_t tnd_host_touch(tnd_host_t *self, uint64_t now)
 bool tnd_host_fits(void *context, const tnd_plan_t *plan, uint32_t *workers_p, tnd_error_t *why)
 {
     tnd_host_t *self = context;
-    const tnd_review_t *review = self->config.review;
     if (!tnd_host_knows_streams(self))
         return tnd_fail(why, "its data is not open yet: ask again later"), false;
     tnd_arena_t *arena = tnd_arena_new();
     tnd_diagnostics_t *found = tnd_diagnostics_new(arena);
     bool fits = true;
     *workers_p = UINT32_MAX;
-    for (uint32_t h = 0; h < plan->host_count && fits && review != NULL; h++) {
+    for (uint32_t h = 0; h < plan->host_count && fits; h++) {
         uint32_t workers = UINT32_MAX;
-        fits = review->fits(plan, h, self->streams, &workers, found);
+        fits = tnd_memory_fits(plan, h, tnd_host_stream, self, &workers, found);
         *workers_p = workers < *workers_p ? workers : *workers_p;
     }
     if (!fits)

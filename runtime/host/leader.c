@@ -204,7 +204,7 @@ void tnd_leader_end(tnd_leader_t *self, tnd_outcome_t outcome, const char *why)
     uint64_t last = broke && self->writer != NULL ? tnd_checkpoint_writer_last(self->writer) : 0;
     if (last > 0)
         snprintf(self->why, sizeof self->why,
-                 "%.400s; --resume continues after step %" PRIu64 ", the last checkpoint", why,
+                 "%.900s; --resume continues after step %" PRIu64 ", the last checkpoint", why,
                  last - 1);
     else
         snprintf(self->why, sizeof self->why, "%s", why);
@@ -293,8 +293,8 @@ static void take_down(tnd_leader_t *self, uint32_t host, const tnd_msg_t *msg, u
     tnd_text_payload_reader_t reader;
     tnd_text_payload_read(&reader, msg->note.payload);
     const char *why = tnd_text_payload_line(&reader);
-    char text[512];
-    snprintf(text, sizeof text, "host %s: %.440s", self->plan->hosts[host].name,
+    char text[1024];
+    snprintf(text, sizeof text, "host %s: %.940s", self->plan->hosts[host].name,
              why != NULL ? why : "an actor failed");
     uint64_t outcome = msg->note.number;
     if (outcome <= TND_OUTCOME_NONE || outcome > TND_OUTCOME_MAX)

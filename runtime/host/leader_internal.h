@@ -110,7 +110,7 @@ struct tnd_leader {
     tnd_plan_t *changed;   /* the plan with the options that users set; NULL: none was */
     char paused_by[32];    /* the user who asked for the pause */
     tnd_outcome_t outcome; /* once ended */
-    char why[512];
+    char why[1024];
 };
 
 static inline tnd_leader_core_t *tnd_leader_session(const tnd_leader_t *self)

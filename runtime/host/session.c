@@ -183,7 +183,6 @@ tnd_status_t tnd_session_open_plan(tnd_session_t **session_p, const tnd_plan_t *
         .start = wishes->start,
         .save = wishes->save,
         .observer = wishes->observer,
-        .review = wishes->review,
         .transport = tnd_network->hub,
     };
     char launched[512] = "";

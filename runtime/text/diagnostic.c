@@ -296,6 +296,16 @@ static void print_count(size_t count, const char *name, bool *first_p, FILE *out
     *first_p = false;
 }
 
+/*  The advice of a diagnostic, "; did you mean `reader`?". */
+static const char *advice_of(const tnd_diagnostics_t *self, const diagnostic_t *diagnostic)
+{
+    const char *advice = "";
+    for (const hint_t *hint = diagnostic->hints; hint != NULL; hint = hint->next)
+        if (!hint->placed)
+            advice = tnd_arena_format(self->arena, "%s; %s", advice, hint->text);
+    return advice;
+}
+
 const char *tnd_diagnostics_sentence(const tnd_diagnostics_t *self)
 {
     const diagnostic_t **all = sorted(self);
@@ -313,8 +323,8 @@ const char *tnd_diagnostics_sentence(const tnd_diagnostics_t *self)
         if (errors > 1)
             more = tnd_arena_format(self->arena, " (and %zu more error%s)", errors - 1,
                                     errors == 2 ? "" : "s");
-        return tnd_arena_format(self->arena, "%serror[%s]: %s%s", place, codes[first->code].code,
-                                first->text, more);
+        return tnd_arena_format(self->arena, "%serror[%s]: %s%s%s", place, codes[first->code].code,
+                                first->text, advice_of(self, first), more);
     }
     return "";
 }

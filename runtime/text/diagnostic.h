@@ -79,7 +79,7 @@ size_t tnd_diagnostics_count(const tnd_diagnostics_t *self, tnd_severity_t sever
 bool tnd_diagnostics_has(const tnd_diagnostics_t *self, tnd_diagnostic_code_t code);
 
 /*  The first error in the order of the text as one line, "fashion.yaml:7:31: error[T061]: ...",
- *  with the number of further errors; "" without errors.  Stored in the arena. */
+ *  with its advice and the number of further errors; "" without errors.  Stored in the arena. */
 const char *tnd_diagnostics_sentence(const tnd_diagnostics_t *self);
 
 /*  Writes all diagnostics, sorted by place, then one line with the counts.  Writes nothing if there

@@ -107,7 +107,7 @@ TND_API void tnd_graph_destroy(tnd_graph_t **graph_p);
 /*  Starts host `host` of the graph; NULL: that of which a launcher such as srun tells (`tundish help
  *  launch`), or the only one.  The graph must outlive the session and
  *  stay unchanged meanwhile.  Returns while the hosts still connect; later errors, such as unusable
- *  data, are reported by the functions below.
+ *  data or a memory sum beyond `memory:`, are reported by the functions below.
  *  Errors: TND_FAILED, and *session_p is NULL; tnd_graph_errors has the reason. */
 TND_API tnd_status_t tnd_session_open(tnd_session_t **session_p, tnd_graph_t *graph,
                                       const char *host);

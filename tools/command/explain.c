@@ -5,13 +5,13 @@
 #include <string.h>
 
 #include "runtime/base/allocation.h"
+#include "runtime/resources/memory_sum.h"
 #include "runtime/text/quantity.h"
 #include "runtime/option/option_print.h"
 #include "runtime/resources/descriptors.h"
 #include "tools/cli/json.h"
 #include "tools/launch/launch_choice.h"
 #include "tools/cli/load.h"
-#include "tools/report/memory.h"
 #include "tools/machine/preflight.h"
 
 /*  Where an instance listens or connects, as far as that is known before the start. */
@@ -181,7 +181,7 @@ static void print_memory(const tnd_plan_t *plan, const tnd_preflight_t *prefligh
         tnd_memory_t memory;
         if (plan->hosts[h].isolated)
             continue;
-        tnd_memory_sum(&memory, plan, h, preflight);
+        tnd_memory_sum(&memory, plan, h, tnd_preflight_stream, preflight);
         char size[TND_QUANTITY_SIZE];
         printf("\nmemory of %s: at most %s%s\n", plan->hosts[h].name,
                tnd_quantity_size(memory.estimate.bytes, size),
@@ -232,7 +232,7 @@ static void print_text(const tnd_plan_t *plan, const tnd_preflight_t *preflight)
 static void json_memory(const tnd_plan_t *plan, uint32_t host, const tnd_preflight_t *preflight)
 {
     tnd_memory_t memory;
-    tnd_memory_sum(&memory, plan, host, preflight);
+    tnd_memory_sum(&memory, plan, host, tnd_preflight_stream, preflight);
     printf(",\"memory\":{\"known\":%s,\"bytes\":%" PRIu64 ",\"terms\":[",
            memory.known ? "true" : "false", memory.estimate.bytes);
     for (uint32_t t = 0; t < memory.estimate.count; t++) {
@@ -389,7 +389,7 @@ static int explain(const tnd_request_t *request)
     const tnd_plan_t *plan = tnd_graph_plan(graph);
     tnd_preflight_t preflight;
     tnd_diagnostics_t *diagnostics = tnd_diagnostics_copy(tnd_graph_diagnostics(graph));
-    tnd_memory_preflight(&preflight, graph, diagnostics);
+    tnd_preflight_make(&preflight, graph, plan, diagnostics);
     bool good = tnd_diagnostics_count(diagnostics, TND_SEVERITY_ERROR) == 0;
     tnd_diagnostics_print(diagnostics, stderr);
     if (request->json)

@@ -10,7 +10,6 @@
 #include "tools/cli/load.h"
 #include "tools/cli/log.h"
 #include "tools/cli/opening_progress.h"
-#include "tools/report/memory.h"
 #include "tools/rows/head_plan.h"
 #include "tools/rows/npz.h"
 #include "tools/rows/contact_sheet.h"
@@ -207,7 +206,6 @@ static int run_session(head_t *head)
     tnd_session_wishes_t wishes = {.steps_max = TND_UNKNOWN,
                                    .start = head->request->position != NULL ? &head->start : NULL,
                                    .observer = &observer,
-                                   .review = &tnd_memory_review,
                                    .graph = head->graph};
     tnd_error_t error;
     if (tnd_descriptors_check(&head->plan.plan, 0, &tnd_network->cost, &error) != TND_OK) {

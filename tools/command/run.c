@@ -21,7 +21,6 @@
 #include "tools/cli/line_writer.h"
 #include "tools/cli/load.h"
 #include "tools/cli/log.h"
-#include "tools/report/memory.h"
 #include "tools/report/metrics.h"
 #include "tools/cli/progress.h"
 #include "tools/report/report.h"
@@ -355,7 +354,6 @@ static int perform(run_t *run, tnd_graph_t *graph)
         .steps_max = run->request->steps,
         .save = run->request->save,
         .observer = &observer,
-        .review = &tnd_memory_review,
         .keeps = true,
     };
     tnd_signals_t signals = {.signal = on_signal, .tick = on_tick, .context = run};

@@ -21,7 +21,7 @@
 #include "tools/process/host_lock.h"
 #include "tools/cli/load.h"
 #include "tools/cli/log.h"
-#include "tools/machine/machine.h"
+#include "runtime/plan/machine.h"
 #include "tools/cli/progress.h"
 #include "tools/cli/signals.h"
 #include "tools/cli/terminal.h"

@@ -2,10 +2,10 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "runtime/resources/memory_sum.h"
 #include "runtime/text/quantity.h"
 #include "tools/cli/json.h"
 #include "tools/cli/load.h"
-#include "tools/report/memory.h"
 #include "tools/machine/preflight.h"
 
 static void print_text(const tnd_plan_t *plan, const tnd_preflight_t *preflight)
@@ -18,7 +18,7 @@ static void print_text(const tnd_plan_t *plan, const tnd_preflight_t *preflight)
         tnd_memory_t memory;
         if (plan->hosts[h].isolated)
             continue;
-        tnd_memory_sum(&memory, plan, h, preflight);
+        tnd_memory_sum(&memory, plan, h, tnd_preflight_stream, preflight);
         char size[TND_QUANTITY_SIZE];
         printf("memory of %s: at most %s%s\n", plan->hosts[h].name,
                tnd_quantity_size(memory.estimate.bytes, size),
@@ -64,7 +64,7 @@ static int validate(const tnd_request_t *request)
     const tnd_plan_t *plan = tnd_graph_plan(graph);
     tnd_diagnostics_t *diagnostics = tnd_load_diagnostics(graph);
     if (whole)
-        tnd_memory_preflight(&preflight, graph, diagnostics);
+        tnd_preflight_make(&preflight, graph, plan, diagnostics);
     bool good = tnd_diagnostics_count(diagnostics, TND_SEVERITY_ERROR) == 0;
     if (!request->json)
         tnd_diagnostics_print(diagnostics, stderr);

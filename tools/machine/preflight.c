@@ -6,9 +6,10 @@
 
 #include "runtime/base/allocation.h"
 #include "runtime/base/clock.h"
+#include "runtime/plan/machine.h"
+#include "runtime/resources/memory_sum.h"
 #include "runtime/resources/resources.h"
 #include "tools/cli/opening_progress.h"
-#include "tools/machine/machine.h"
 #include "tools/machine/uneven_end.h"
 
 static const uint64_t show_every_ns = 50000000;
@@ -143,8 +144,9 @@ static bool wait_for(tnd_guarded_call_t **call_p, uint64_t hung_after_ns,
     return true;
 }
 
-void tnd_preflight_make(tnd_preflight_t *self, tnd_graph_t *graph, const tnd_plan_t *plan,
-                        tnd_diagnostics_t *diagnostics)
+/*  Opens and derives all that the plan needs. */
+static void open_all(tnd_preflight_t *self, tnd_graph_t *graph, const tnd_plan_t *plan,
+                     tnd_diagnostics_t *diagnostics)
 {
     making_t *making = tnd_allocate_zeroed(1, sizeof *making);
     making->plan = *plan;
@@ -168,6 +170,21 @@ void tnd_preflight_make(tnd_preflight_t *self, tnd_graph_t *graph, const tnd_pla
     }
     begin(self, plan);
     tnd_graph_keep(graph);
+}
+
+void tnd_preflight_make(tnd_preflight_t *self, tnd_graph_t *graph, const tnd_plan_t *plan,
+                        tnd_diagnostics_t *diagnostics)
+{
+    uint32_t workers;
+    open_all(self, graph, plan, diagnostics);
+    for (uint32_t h = 0; h < plan->host_count; h++)
+        (void)tnd_memory_fits(plan, h, tnd_preflight_stream, self, &workers, diagnostics);
+}
+
+const tnd_stream_t *tnd_preflight_stream(const void *preflight, uint32_t chain)
+{
+    const tnd_preflight_t *self = preflight;
+    return self->chains[chain].known ? &self->chains[chain].stream : NULL;
 }
 
 void tnd_preflight_destroy(tnd_preflight_t *self)

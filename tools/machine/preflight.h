@@ -1,7 +1,8 @@
 /*  tools/machine/preflight.h - checks a plan against this machine before the start.
  *
  *  Opens the sources of the hosts on this machine, as a run would, searches their plugins and
- *  devices, and derives the schemas along each chain.  What only other hosts can check is listed.
+ *  devices, derives the schemas along each chain, and compares the memory of each host with its limit.
+ *  What only other hosts can check is listed.
  *  A source or an operation that hangs is an error; its memory and the graph are then leaked.
  *
  *  Ownership: the caller's, until tnd_preflight_destroy; the plan must outlive it.
@@ -32,6 +33,8 @@ typedef struct {
 /*  Reports what is missing or does not fit; the plan belongs to `graph`. */
 void tnd_preflight_make(tnd_preflight_t *self, tnd_graph_t *graph, const tnd_plan_t *plan,
                         tnd_diagnostics_t *diagnostics);
+/*  The stream of a chain, or NULL if it is not known; a tnd_stream_of_t. */
+const tnd_stream_t *tnd_preflight_stream(const void *preflight, uint32_t chain);
 void tnd_preflight_destroy(tnd_preflight_t *self);
 
 #endif

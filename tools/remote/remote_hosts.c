@@ -9,7 +9,7 @@
 
 #include "runtime/base/allocation.h"
 #include "runtime/base/clock.h"
-#include "tools/machine/machine.h"
+#include "runtime/plan/machine.h"
 #include "tools/remote/remote_command.h"
 #include "tools/remote/leader_link.h"
 #include "tools/remote/remote_look.h"

@@ -1,5 +1,5 @@
-/*  tools/machine/machine.c - the addresses of this machine. */
-#include "tools/machine/machine.h"
+/*  runtime/plan/machine.c - the addresses of this machine. */
+#include "runtime/plan/machine.h"
 
 #include <ifaddrs.h>
 #include <netdb.h>

@@ -1,18 +1,15 @@
-/*  tools/report/memory.c - the upper bound of a host's memory, term by term. */
-#include "tools/report/memory.h"
+/*  runtime/resources/memory_sum.c - the upper bound of a host's memory, term by term. */
+#include "runtime/resources/memory_sum.h"
 
 #include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "runtime/base/allocation.h"
 #include "runtime/base/limits.h"
+#include "runtime/plan/machine.h"
 #include "runtime/text/quantity.h"
-#include "runtime/resources/process_memory.h"
-#include "tools/machine/machine.h"
 
 enum { MIB = 1 << 20 };
 
@@ -38,29 +35,29 @@ static uint64_t limit_of(const tnd_plan_host_t *host, char *words, size_t room)
     return machine;
 }
 
-static const tnd_stream_t *stream_of(const void *context, uint32_t chain)
-{
-    const tnd_preflight_t *preflight = context;
-    return preflight->chains[chain].known ? &preflight->chains[chain].stream : NULL;
-}
+/*  What the estimates need of the chains. */
+typedef struct {
+    tnd_stream_of_t of;
+    const void *context;
+} streams_t;
 
 static void add_process(tnd_memory_t *self, const tnd_plan_t *plan, uint32_t host, const char *who,
-                        const tnd_preflight_t *preflight)
+                        const streams_t *streams)
 {
-    bool known = tnd_process_memory_add(&self->estimate, plan, host, who, self->workers, stream_of,
-                                        preflight);
+    bool known = tnd_process_memory_add(&self->estimate, plan, host, who, self->workers,
+                                        streams->of, streams->context);
     self->known = self->known && known;
 }
 
 /*  With that many workers awake. */
 static void add_host(tnd_memory_t *self, const tnd_plan_t *plan, uint32_t host,
-                     const tnd_preflight_t *preflight, uint32_t workers)
+                     const streams_t *streams, uint32_t workers)
 {
     *self = (tnd_memory_t){.known = true, .workers = workers};
-    add_process(self, plan, host, "process", preflight);
+    add_process(self, plan, host, "process", streams);
     for (uint32_t h = 0; h < plan->host_count; h++)
         if (plan->hosts[h].isolated && plan->hosts[h].parent == host)
-            add_process(self, plan, h, plan->hosts[h].name, preflight);
+            add_process(self, plan, h, plan->hosts[h].name, streams);
 }
 
 /*  The most workers of an actor with `workers: auto`; 1 without one. */
@@ -73,18 +70,25 @@ static uint32_t tuned_workers(const tnd_plan_t *plan)
     return most;
 }
 
-void tnd_memory_sum(tnd_memory_t *self, const tnd_plan_t *plan, uint32_t host,
-                    const tnd_preflight_t *preflight)
+/*  With as many workers as fit into the limit, at least one. */
+static void add_within(tnd_memory_t *self, const tnd_plan_t *plan, uint32_t host,
+                       const streams_t *streams, uint64_t limit)
 {
-    char words[256];
-    uint64_t limit = limit_of(&plan->hosts[host], words, sizeof words);
     uint32_t workers = tuned_workers(plan);
     assert(!plan->hosts[host].isolated);
-    add_host(self, plan, host, preflight, workers);
+    add_host(self, plan, host, streams, workers);
     while (self->estimate.bytes > limit && workers > 1) {
         tnd_memory_free(self);
-        add_host(self, plan, host, preflight, --workers);
+        add_host(self, plan, host, streams, --workers);
     }
+}
+
+void tnd_memory_sum(tnd_memory_t *self, const tnd_plan_t *plan, uint32_t host,
+                    tnd_stream_of_t stream_of, const void *context)
+{
+    char words[256];
+    add_within(self, plan, host, &(streams_t){stream_of, context},
+               limit_of(&plan->hosts[host], words, sizeof words));
 }
 
 /*  What makes a term of actor `who` smaller. */
@@ -132,68 +136,51 @@ static void print_remedies(const tnd_plan_t *plan, const tnd_memory_estimate_t *
         snprintf(text + strlen(text), room - strlen(text), ", and %s", more);
 }
 
-uint32_t tnd_memory_check(const tnd_plan_t *plan, uint32_t host, const tnd_preflight_t *preflight,
-                          tnd_diagnostics_t *diagnostics)
+static void refuse(const tnd_plan_t *plan, uint32_t host, const tnd_memory_estimate_t *estimate,
+                   const char *words, tnd_diagnostics_t *diagnostics)
 {
     const tnd_plan_host_t *of = &plan->hosts[host];
     const tnd_value_t *budget = tnd_value_get(plan->topology->root, "memory");
-    char words[256], needed[TND_QUANTITY_SIZE], part[TND_QUANTITY_SIZE], helps[400];
-    uint64_t limit = of->isolated ? UINT64_MAX : limit_of(of, words, sizeof words);
-    if (limit == UINT64_MAX)
-        return UINT32_MAX;
-    tnd_memory_t sum;
-    tnd_memory_sum(&sum, plan, host, preflight);
-    const tnd_memory_estimate_t *estimate = &sum.estimate;
     const tnd_memory_term_t *most = &estimate->items[0];
+    char needed[TND_QUANTITY_SIZE], part[TND_QUANTITY_SIZE], helps[400];
     for (uint32_t t = 1; t < estimate->count; t++)
         most = estimate->items[t].bytes > most->bytes ? &estimate->items[t] : most;
-    if (estimate->bytes > limit) {
-        tnd_diagnostics_add(diagnostics, TND_T065_MEMORY,
-                            budget != NULL ? budget->mark : (tnd_mark_t){0},
-                            "host %s may need %s, %s; most of it, %s, is for %s (%s)", of->name,
-                            tnd_quantity_size(estimate->bytes, needed), words,
-                            tnd_quantity_size(most->bytes, part), most->who, most->what);
-        print_remedies(plan, estimate, most, helps, sizeof helps);
-        if (of->memory != 0)
-            tnd_diagnostics_help(diagnostics,
-                                 "the smallest budget that it fits into is `memory: %" PRIu64
-                                 "MiB`; what helps otherwise: %s; `tundish explain` shows each "
-                                 "term",
-                                 (estimate->bytes + MIB - 1) / MIB, helps);
-        else
-            tnd_diagnostics_help(
-                diagnostics, "what helps: %s; `tundish explain` shows what takes how much", helps);
-    }
-    uint32_t workers = sum.workers;
+    tnd_diagnostics_add(diagnostics, TND_T065_MEMORY,
+                        budget != NULL ? budget->mark : (tnd_mark_t){0},
+                        "host %s may need %s, %s; most of it, %s, is for %s (%s)", of->name,
+                        tnd_quantity_size(estimate->bytes, needed), words,
+                        tnd_quantity_size(most->bytes, part), most->who, most->what);
+    print_remedies(plan, estimate, most, helps, sizeof helps);
+    if (of->memory != 0)
+        tnd_diagnostics_help(diagnostics,
+                             "the smallest budget that it fits into is `memory: %" PRIu64
+                             "MiB`; what helps otherwise: %s; `tundish explain` shows each term",
+                             (estimate->bytes + MIB - 1) / MIB, helps);
+    else
+        tnd_diagnostics_help(diagnostics,
+                             "what helps: %s; `tundish explain` shows what takes how much", helps);
+}
+
+bool tnd_memory_fits(const tnd_plan_t *plan, uint32_t host, tnd_stream_of_t stream_of,
+                     const void *context, uint32_t *workers_p, tnd_diagnostics_t *diagnostics)
+{
+    const tnd_plan_host_t *of = &plan->hosts[host];
+    char words[256];
+    uint64_t limit = of->isolated ? UINT64_MAX : limit_of(of, words, sizeof words);
+    *workers_p = UINT32_MAX;
+    if (limit == UINT64_MAX)
+        return true;
+    tnd_memory_t sum;
+    add_within(&sum, plan, host, &(streams_t){stream_of, context}, limit);
+    bool fits = sum.estimate.bytes <= limit;
+    if (!fits)
+        refuse(plan, host, &sum.estimate, words, diagnostics);
+    *workers_p = sum.workers;
     tnd_memory_free(&sum);
-    return workers;
+    return fits;
 }
 
 void tnd_memory_free(tnd_memory_t *self)
 {
     tnd_memory_estimate_free(&self->estimate);
 }
-
-void tnd_memory_preflight(tnd_preflight_t *preflight, tnd_graph_t *graph,
-                          tnd_diagnostics_t *diagnostics)
-{
-    const tnd_plan_t *plan = tnd_graph_plan(graph);
-    tnd_preflight_make(preflight, graph, plan, diagnostics);
-    for (uint32_t h = 0; h < plan->host_count; h++)
-        (void)tnd_memory_check(plan, h, preflight, diagnostics);
-}
-
-static bool fits(const tnd_plan_t *plan, uint32_t host, const tnd_stream_t *streams,
-                 uint32_t *workers_p, tnd_diagnostics_t *found)
-{
-    size_t before = tnd_diagnostics_count(found, TND_SEVERITY_ERROR);
-    tnd_preflight_t preflight = {
-        .chains = tnd_allocate_zeroed(plan->chain_count, sizeof *preflight.chains)};
-    for (uint32_t c = 0; c < plan->chain_count; c++)
-        preflight.chains[c] = (tnd_preflight_chain_t){.known = true, .stream = streams[c]};
-    *workers_p = tnd_memory_check(plan, host, &preflight, found);
-    free(preflight.chains);
-    return tnd_diagnostics_count(found, TND_SEVERITY_ERROR) == before;
-}
-
-const tnd_review_t tnd_memory_review = {fits};

@@ -1,8 +1,8 @@
-/*  tools/machine/machine.h - the addresses of this machine.
+/*  runtime/plan/machine.h - the addresses of this machine.
  *
  *  Threads: any. */
-#ifndef TND_TOOLS_MACHINE_MACHINE_H
-#define TND_TOOLS_MACHINE_MACHINE_H
+#ifndef TND_RUNTIME_PLAN_MACHINE_H
+#define TND_RUNTIME_PLAN_MACHINE_H
 
 #include <stdbool.h>
 
