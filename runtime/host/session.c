@@ -438,6 +438,19 @@ static bool is_misnamed(tnd_session_t *session, const char *actor)
     return true;
 }
 
+/*  Whether a feeder of this name, or any if that is NULL, is placed on this host. */
+static bool feeds_here(const tnd_session_t *session, const char *actor)
+{
+    const tnd_host_config_t *config = tnd_host_config(session->host);
+    for (uint32_t i = 0; i < config->plan->instance_count; i++) {
+        const tnd_instance_t *instance = &config->plan->instances[i];
+        if (instance->host == config->host && instance->kind->role == TND_ROLE_FEEDER &&
+            (actor == NULL || strcmp(instance->actor, actor) == 0))
+            return true;
+    }
+    return false;
+}
+
 tnd_feed_t *tnd_session_feed(tnd_session_t *session, const char *actor)
 {
     if (is_forked(session))
@@ -447,13 +460,15 @@ tnd_feed_t *tnd_session_feed(tnd_session_t *session, const char *actor)
     if (session->misnamed)
         return NULL;
     (void)tnd_host_wait_running(session->host);
-    if (actor != NULL)
-        return tnd_host_handle(session->host, actor);
-    const tnd_plan_t *plan = tnd_host_config(session->host)->plan;
     tnd_feed_t *feed = NULL;
-    for (uint32_t c = 0; c < plan->chain_count && feed == NULL; c++)
-        if (plan->chains[c].feeder != NULL)
-            feed = tnd_host_handle(session->host, plan->chains[c].feeder);
+    for (uint32_t c = 0; c < session->plan.chain_count && feed == NULL; c++) {
+        const char *feeder = session->plan.chains[c].feeder;
+        if (feeder != NULL && (actor == NULL || strcmp(feeder, actor) == 0))
+            feed = tnd_host_handle(session->host, feeder);
+    }
+    /* A feeder without a feed has failed, which ends the run: then its reason is known. */
+    if (feed == NULL && feeds_here(session, actor))
+        (void)tnd_host_wait(session->host, TND_NEVER);
     return feed;
 }
 

@@ -164,8 +164,8 @@ TND_API void tnd_session_log(tnd_session_t *session, tnd_log_level_t least, tnd_
  *  sentence; "" while it runs, at the end of the stream and after a drain.  Once a step or a feeder has failed, waits until the reason is known. */
 TND_API const char *tnd_session_error(const tnd_session_t *session);
 /*  The feed of the feeder called `actor` on this host; NULL: the feeder of the first chain that has
- *  one here.  Waits until the actors of this host run.
- *  Errors: NULL if the run failed before that (tnd_session_error) or was stopped, if this host does
+ *  one here.  Waits until the actors of this host run, or the run has ended.
+ *  Errors: NULL if the run failed before that (tnd_session_error has the reason) or was stopped, if this host does
  *  not have that feeder, or if the graph does not, which also is a failure of the session. */
 TND_API tnd_feed_t *tnd_session_feed(tnd_session_t *session, const char *actor);
 /*  The digest of all rows that the feeder called `actor` has committed: 32 hex digits, the same for
