@@ -18,8 +18,7 @@ struct tnd_chunk_hasher {
 tnd_chunk_hasher_t *tnd_chunk_hasher_new(void)
 {
     /* The state has an alignment of its own. */
-    size_t bytes = (sizeof(tnd_chunk_hasher_t) + 63) / 64 * 64;
-    tnd_chunk_hasher_t *self = tnd_require_memory(aligned_alloc(64, bytes));
+    tnd_chunk_hasher_t *self = tnd_allocate_aligned(64, sizeof *self);
     *self = (tnd_chunk_hasher_t){0};
     (void)XXH3_64bits_reset(&self->state);
     return self;

@@ -1,19 +1,29 @@
 /*  runtime/base/allocation.c - memory that the program cannot work without. */
 #include "runtime/base/allocation.h"
 
+#include <pthread.h>
 #include <stdarg.h>
 #include <string.h>
 
 enum { ROOM_MIN = 16 };
 
-static _Noreturn void fail(size_t count, size_t size)
+/*  The thread has the name of its actor. */
+static _Noreturn void fail(const char *what)
 {
-    if (count == 1)
-        fprintf(stderr, "tundish: cannot allocate %zu bytes: memory is exhausted\n", size);
-    else
-        fprintf(stderr, "tundish: cannot allocate %zu x %zu bytes: memory is exhausted\n", count,
-                size);
+    char name[16] = "";
+    (void)pthread_getname_np(pthread_self(), name, sizeof name);
+    fprintf(stderr, "tundish: thread %s cannot allocate %s: memory is exhausted\n", name, what);
     abort();
+}
+
+static _Noreturn void fail_items(size_t count, size_t size)
+{
+    char what[64];
+    if (count == 1)
+        snprintf(what, sizeof what, "%zu bytes", size);
+    else
+        snprintf(what, sizeof what, "%zu x %zu bytes", count, size);
+    fail(what);
 }
 
 /*  At least 1, as an allocator may return NULL for 0. */
@@ -21,7 +31,7 @@ static size_t product(size_t count, size_t size)
 {
     size_t bytes;
     if (__builtin_mul_overflow(count, size, &bytes))
-        fail(count, size);
+        fail_items(count, size);
     return bytes > 0 ? bytes : 1;
 }
 
@@ -34,7 +44,7 @@ void *tnd_allocate_zeroed(size_t count, size_t size)
 {
     void *items = calloc(1, product(count, size));
     if (items == NULL)
-        fail(count, size);
+        fail_items(count, size);
     return items;
 }
 
@@ -42,7 +52,7 @@ void *tnd_allocate_aligned(size_t alignment, size_t bytes)
 {
     void *memory = NULL;
     if (posix_memalign(&memory, alignment, product(1, bytes)) != 0)
-        fail(1, bytes);
+        fail_items(1, bytes);
     return memory;
 }
 
@@ -50,7 +60,7 @@ void *tnd_resize(void *items, size_t count, size_t size)
 {
     items = realloc(items, product(count, size));
     if (items == NULL)
-        fail(count, size);
+        fail_items(count, size);
     return items;
 }
 
@@ -70,12 +80,15 @@ char *tnd_copy_string(const char *text)
 
 char *tnd_format_string(const char *format, ...)
 {
-    char *text = NULL;
     va_list values;
     va_start(values, format);
-    int size = vasprintf(&text, format, values);
+    size_t size = (size_t)vsnprintf(NULL, 0, format, values) + 1;
     va_end(values);
-    return size < 0 ? tnd_require_memory(NULL) : text;
+    char *text = tnd_allocate(1, size);
+    va_start(values, format);
+    vsnprintf(text, size, format, values);
+    va_end(values);
+    return text;
 }
 
 FILE *tnd_memory_stream(char **text_p, size_t *size_p)
@@ -85,8 +98,7 @@ FILE *tnd_memory_stream(char **text_p, size_t *size_p)
 
 void *tnd_require_memory(void *memory)
 {
-    if (memory != NULL)
-        return memory;
-    fprintf(stderr, "tundish: memory is exhausted\n");
-    abort();
+    if (memory == NULL)
+        fail("what a library needs");
+    return memory;
 }

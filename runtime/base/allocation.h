@@ -4,8 +4,8 @@
  *  Code that can report a lack of memory as an error uses malloc().
  *
  *  Threads: any.
- *  Errors: if memory is exhausted or a size overflows, the process writes a line to stderr and
- *  aborts. */
+ *  Errors: if memory is exhausted or a size overflows, the process writes a line to stderr
+ *  with the name of the thread and the bytes, and aborts. */
 #ifndef TND_RUNTIME_BASE_ALLOCATION_H
 #define TND_RUNTIME_BASE_ALLOCATION_H
 
