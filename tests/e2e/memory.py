@@ -348,6 +348,39 @@ def test_a_group_of_the_sum_beside_other_runs(folder, asked):
             group.path.rmdir()
 
 
+def test_the_observers_of_many_actors(folder, asked):
+    """What a leader that reports on 150 workers of another process keeps is a term of its sum, and no less."""
+    write_sparse(folder / "x.npy", 4000, 64)
+    write_numbers(folder / "y.npy", range(4000))
+    graph, overlay = folder / "graph.yaml", folder / "overlay.yaml"
+    graph.write_text(GRAPH.format(data=folder, x='"${data}/x.npy"', size=64, sleep_us=1000, most=3999,
+                                  settings="", isolate="", access="auto"))
+    overlay.write_text(f"port: {free_range('127.0.0.1', 1)}\nhosts:\n  a: {{actors: [read, batch, feed, mean]}}\n"
+                       "  b: {actors: [prep], workers: {prep: 150}}\n")
+    files = [str(graph), str(overlay)]
+    told = subprocess.run([str(TUNDISH), "explain", *files, "--json"], capture_output=True, text=True, cwd=ROOT,
+                          env=ENV, check=True)
+    terms = json.loads(told.stdout)["hosts"][0]["memory"]["terms"]
+    observers = sum(term["bytes"] for term in terms if "observers" in term["what"])
+    most = {}
+    for options in ([], ["--report", str(folder / "report.json"), "--metrics", str(folder / "metrics")]):
+        with open(folder / "log", "w+") as log:
+            both = [subprocess.Popen([str(TUNDISH), "run", *files, "--host", host, *more], stdout=log, stderr=log,
+                                     cwd=ROOT, env=ENV)
+                    for host, more in (("a", ["--steps", "100", *options]), ("b", []))]
+            peak = 0
+            while both[0].poll() is None:
+                peak = max(peak, held(both[0].pid))
+                time.sleep(0.002)
+            assert [one.wait(60) for one in both] == [0, 0], (folder / "log").read_text()
+        most[len(options)] = peak
+    total = sum(term["bytes"] for term in terms)
+    print(f"  observers {observers / MIB:.1f} MiB; {most[0] / MIB:.1f} MiB without and {most[4] / MIB:.1f} MiB with "
+          f"them, of {total / MIB:.1f} MiB")
+    assert json.loads((folder / "report.json").read_text())["steps"] == 100
+    assert most[4] <= total and most[4] - most[0] <= observers, (most, total, observers)
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--sleep", type=float, default=1)

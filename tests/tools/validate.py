@@ -466,7 +466,9 @@ def test_the_memory_sum_has_exactly_these_terms(folder):
             ("feed", "reports of steps, until the leader has booked them", MACHINE)]
 
     def process(threads):
-        return ("process", "# MiB, and # MiB for each of # threads", (16 + threads) * mib)
+        """The lines that wait take 3 MiB; a page and rings of an actor less than 48 KiB, of which there are copies."""
+        return [("process", "# MiB, and # MiB for each of # threads", (16 + threads) * mib),
+                ("process", "observers: statistics, log, metrics, report", (3 * mib, 4 * mib + 10 * 6 * 48 * 1024))]
 
     def feeds(coming):
         return [*feed[:2], (*feed[2][:2], (coming + 2 * 3 * SHARE) * MADE), feed[3]]
@@ -474,7 +476,7 @@ def test_the_memory_sum_has_exactly_these_terms(folder):
     # A block that is read in the same process is one of the reader's.
     made = ("prep.0", "one block of # rows going out", BLOCK * MADE)
     same_terms(memory_of(path)["local"], [
-        tickets, which, made, blocks, joined, *feeds(slots + 2 * BLOCK), process(10)])
+        tickets, which, made, blocks, joined, *feeds(slots + 2 * BLOCK), *process(10)])
 
     over = folder / "over.yaml"
     over.write_text(f"port: {free_port()}\nhosts:\n  a: {{actors: [read, batch]}}\n"
@@ -485,11 +487,11 @@ def test_the_memory_sum_has_exactly_these_terms(folder):
     same_terms(got["a"], [
         tickets, which, ("read.0", "# blocks of # rows, packed while they are sent", sent), blocks,
         joined, ("batch.0", "the same blocks while they are received", WINDOW * BLOCK * MADE),
-        ("batch.0", "# batches while they are sent", DEPTH * 3 * packed(SHARE, 24, 8)), process(6)])
+        ("batch.0", "# batches while they are sent", DEPTH * 3 * packed(SHARE, 24, 8)), *process(6)])
     same_terms(got["b"], [
         ("prep.0", "blocks of lane # that wait, or are sent, at all of `prep` here",
-         WINDOW * BLOCK * MADE), ("prep.0", *one), ("prep.1", *one), process(6)])
-    same_terms(got["c"], [*feeds(slots), process(8)])
+         WINDOW * BLOCK * MADE), ("prep.0", *one), ("prep.1", *one), *process(6)])
+    same_terms(got["c"], [*feeds(slots), *process(8)])
 
     over.write_text(f"port: {free_port()}\nhosts:\n  a: {{actors: [read]}}\n  b: {{actors: [prep, batch]}}\n"
                     "  c: {actors: [feed, mean]}\n")
@@ -501,7 +503,7 @@ def test_the_memory_sum_has_exactly_these_terms(folder):
     path.write_text(path.read_text().replace("kind: preprocessor", "kind: preprocessor, isolate: process"))
     got = memory_of(path)["local"]
     same([term for term in got if "threads" in term[1]],
-         [process(10), ("local.prep.0", "# MiB, and # MiB for each of # threads", 21 * mib)])
+         [process(10)[0], ("local.prep.0", "# MiB, and # MiB for each of # threads", 21 * mib)])
 
 
 def test_explain_writes_options_as_people_do_with_the_workers_that_are_placed(folder):

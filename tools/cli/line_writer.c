@@ -17,10 +17,15 @@
 #include "runtime/base/allocation.h"
 #include "runtime/base/thread.h"
 #include "runtime/base/clock.h"
+#include "runtime/resources/process_memory.h"
 #include "tools/cli/output.h"
 
 /*  A write of a file is short, so that a slow one is seen to progress. */
 enum { OPEN_AGAIN_MS = 50, STREAM_BYTES = 16 << 10, WRITE_BYTES = 64 << 10 };
+
+/*  Of stdout, stderr and the metrics. */
+_Static_assert(3 * (TND_LINES_BYTES + STREAM_BYTES + WRITE_BYTES) <= TND_OBSERVER_BYTES,
+               "the memory sum has these lines");
 
 /*  A file or device that takes nothing for longer than this stalls. */
 static const uint64_t stall_ns = 1000000000;

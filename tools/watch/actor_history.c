@@ -5,7 +5,14 @@
 #include <string.h>
 
 #include "runtime/base/allocation.h"
+#include "runtime/resources/process_memory.h"
 #include "tools/cli/json.h"
+
+/*  Of a second: its age, rows and shares as text, in a buffer that may be twice as large. */
+enum { SECOND_TEXT = 2 * (6 + 10 + 2 * TND_HISTORY_SHARES) };
+_Static_assert(TND_ACTOR_HISTORY_SECONDS *(sizeof(tnd_actor_second_t) + SECOND_TEXT) <=
+                   TND_OBSERVER_ACTOR_BYTES * 3 / 4,
+               "the memory sum has these seconds, and what `ps` shows of the actor");
 
 static void add_moment(tnd_actor_ring_t *ring, const tnd_history_second_t *from, uint64_t at_ns,
                        double rows)
