@@ -61,8 +61,8 @@ hosts:
 """
 # Bytes of a sample, the longest if they differ; samples, size of a batch, what the budget of every
 # host is.
-SAMPLES = {"64 B": (64, 400000, 4096, "256MiB"), "64 KiB": (64 << 10, 4000, 64, "256MiB"),
-           "1 B to 16 MiB": (16 << 20, 300, 2, "3GiB"), "one of 15 MiB": (15 << 20, 501, 128, "256MiB")}
+SAMPLES = {"64 B": (64, 400000, 4096, "288MiB"), "64 KiB": (64 << 10, 4000, 64, "288MiB"),
+           "1 B to 16 MiB": (16 << 20, 300, 2, "3GiB"), "one of 15 MiB": (15 << 20, 501, 128, "288MiB")}
 
 
 def write_sparse(path, rows, row_bytes):
