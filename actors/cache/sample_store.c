@@ -7,7 +7,7 @@
 #include <sys/mman.h>
 
 #include "runtime/base/allocation.h"
-#include "runtime/base/round_up.h"
+#include "runtime/base/bounds.h"
 
 enum { ROW_ALIGN = 8, HUGE_BYTES_MIN = 8 << 20 };
 

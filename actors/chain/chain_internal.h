@@ -5,7 +5,7 @@
 #include "actors/chain/bad_rows.h"
 #include "actors/chain/chain.h"
 #include "actors/op/ops.h"
-#include "runtime/base/round_up.h"
+#include "runtime/base/bounds.h"
 
 /*  One operation and where the rows between it and the next one lie. */
 typedef struct {

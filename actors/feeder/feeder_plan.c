@@ -9,7 +9,7 @@
 #include "actors/plan/lane_window.h"
 #include "actors/plan/plan_queries.h"
 #include "actors/plan/prefetch.h"
-#include "runtime/base/round_up.h"
+#include "runtime/base/bounds.h"
 #include "runtime/core/stream/split.h"
 #include "runtime/feed/gatherers.h"
 #include "runtime/interface/device.h"

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "runtime/base/bounds.h"
-#include "runtime/base/round_up.h"
 #include "runtime/core/lane/batch_room.h"
 
 /*  Rows of a batch, as for `size`. */

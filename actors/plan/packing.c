@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "runtime/base/round_up.h"
+#include "runtime/base/bounds.h"
 
 /*  Values of a batch: their number in it is an i32. */
 enum { VALUES_MAX = INT32_MAX };

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/base/round_up.h"
+#include "runtime/base/bounds.h"
 
 tnd_row_shape_t tnd_row_shape_of(const tnd_place_list_t *order)
 {

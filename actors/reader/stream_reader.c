@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "runtime/base/allocation.h"
-#include "runtime/base/round_up.h"
+#include "runtime/base/bounds.h"
 #include "runtime/data/room.h"
 #include "runtime/core/stream/position.h"
 

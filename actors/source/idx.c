@@ -8,7 +8,7 @@
 #include "actors/file/decompress.h"
 #include "actors/source/columns.h"
 #include "actors/source/sources.h"
-#include "runtime/base/round_up.h"
+#include "runtime/base/bounds.h"
 
 enum { MAGIC_BYTES = 4, HEADER_MAX = MAGIC_BYTES + 4 * (TND_RANK_MAX + 1) };
 

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "runtime/base/round_up.h"
+#include "runtime/base/bounds.h"
 
 /*  The magic, the version and the length of the text. */
 enum { MAGIC_BYTES = 10 };

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "runtime/base/bug_injection.h"
-#include "runtime/base/round_up.h"
+#include "runtime/base/bounds.h"
 #include "runtime/core/lane/feeder_windows.h"
 #include "runtime/core/lane/watermarks.h"
 #include "runtime/core/stream/share.h"

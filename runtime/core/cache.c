@@ -6,7 +6,6 @@
 
 #include "runtime/base/bounds.h"
 #include "runtime/base/bug_injection.h"
-#include "runtime/base/round_up.h"
 #include "runtime/core/lane/suspects.h"
 #include "runtime/core/reader.h"
 

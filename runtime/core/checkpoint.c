@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "runtime/base/bug_injection.h"
-#include "runtime/base/round_up.h"
+#include "runtime/base/bounds.h"
 
 /*  What is known of one checkpoint before it is asked for. */
 typedef struct {

@@ -6,7 +6,6 @@
 
 #include "runtime/base/bounds.h"
 #include "runtime/base/bug_injection.h"
-#include "runtime/base/round_up.h"
 
 typedef enum {
     STEP_EMPTY,

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "runtime/base/bug_injection.h"
-#include "runtime/base/round_up.h"
+#include "runtime/base/bounds.h"
 
 size_t tnd_members_bytes(const tnd_members_config_t *config)
 {

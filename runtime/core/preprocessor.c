@@ -6,7 +6,6 @@
 
 #include "runtime/base/bounds.h"
 #include "runtime/base/bug_injection.h"
-#include "runtime/base/round_up.h"
 
 typedef struct {
     tnd_actor_id_t id;

@@ -6,7 +6,6 @@
 
 #include "runtime/base/bounds.h"
 #include "runtime/base/bug_injection.h"
-#include "runtime/base/round_up.h"
 #include "runtime/core/numeric/reduction_tree.h"
 #include "runtime/core/reduction_rounds.h"
 

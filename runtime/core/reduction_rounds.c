@@ -5,7 +5,7 @@
 #include <assert.h>
 #include <string.h>
 
-#include "runtime/base/round_up.h"
+#include "runtime/base/bounds.h"
 
 uint32_t tnd_reduction_rounds_pool(uint32_t rounds_max)
 {

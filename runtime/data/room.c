@@ -4,7 +4,7 @@
 #include <assert.h>
 #include <string.h>
 
-#include "runtime/base/round_up.h"
+#include "runtime/base/bounds.h"
 
 /*  Pieces of up to so many bytes come from a pool; larger ones are rare, and a pool would retain as
  *  many as were ever in use at once. */

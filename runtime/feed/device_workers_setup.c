@@ -8,7 +8,7 @@
 
 #include "runtime/base/allocation.h"
 #include "runtime/base/clock.h"
-#include "runtime/base/round_up.h"
+#include "runtime/base/bounds.h"
 #include "runtime/base/thread.h"
 
 static tnd_slot_layout_t layout_of(const tnd_device_workers_config_t *config,

@@ -1,7 +1,7 @@
 /*  runtime/feed/slot_layout.c - where the rows of one replica are in its slot. */
 #include "runtime/feed/slot_layout.h"
 
-#include "runtime/base/round_up.h"
+#include "runtime/base/bounds.h"
 #include "runtime/interface/device.h"
 
 /*  The product, or UINT64_MAX. */

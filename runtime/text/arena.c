@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "runtime/base/allocation.h"
-#include "runtime/base/round_up.h"
+#include "runtime/base/bounds.h"
 
 enum { CHUNK_BYTES = 16 * 1024 };
 

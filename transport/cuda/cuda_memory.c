@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "runtime/base/allocation.h"
-#include "runtime/base/round_up.h"
+#include "runtime/base/bounds.h"
 
 /*  The host's parts begin at pages, those of the device as all that its driver allocates. */
 enum { HOST_ALIGN = 4096, DEVICE_ALIGN = 256, PARTS_MOST = 64 };

@@ -10,7 +10,7 @@
 
 #include "runtime/base/allocation.h"
 #include "runtime/base/clock.h"
-#include "runtime/base/round_up.h"
+#include "runtime/base/bounds.h"
 #include "transport/cuda/cuda_casts.h"
 #include "transport/cuda/cuda_devices.h"
 #include "transport/cuda/cuda_stage.h"

@@ -20,7 +20,7 @@
 #include "actors/source/sources.h"
 #include "runtime/base/allocation.h"
 #include "runtime/base/parallel.h"
-#include "runtime/base/round_up.h"
+#include "runtime/base/bounds.h"
 #include "runtime/data/file_prefetch.h"
 #include "runtime/option/option_parse.h"
 

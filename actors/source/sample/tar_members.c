@@ -10,7 +10,7 @@
 #include <archive_entry.h>
 
 #include "runtime/base/allocation.h"
-#include "runtime/base/round_up.h"
+#include "runtime/base/bounds.h"
 
 enum { VIEW_BYTES = 1 << 18, BLOCK = 512, WATCH_BYTES = 1 << 20, MAGIC_BYTES = 4 };
 

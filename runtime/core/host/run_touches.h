@@ -40,7 +40,7 @@ typedef struct {
     bool finishes;      /* programs have ended their loops */
     bool is_set;        /* an option was */
     uint64_t paused_ns; /* when the pause was asked for; 0: the run is not paused */
-    uint32_t pending;   /* what must be done next, and for whom */
+    uint32_t pending;   /* what must be done next, and for which host */
     tnd_verb_t verb;
     tnd_touch_result_t result;
     uint32_t from, host, first;

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "runtime/base/bug_injection.h"
-#include "runtime/base/round_up.h"
+#include "runtime/base/bounds.h"
 
 struct tnd_bucketed_rows {
     const tnd_bucket_rule_t *rule;

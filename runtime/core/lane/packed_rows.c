@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "runtime/base/bug_injection.h"
-#include "runtime/base/round_up.h"
+#include "runtime/base/bounds.h"
 
 /*  A packed row that is complete: the cursor after it, and what is booked with it. */
 typedef struct {

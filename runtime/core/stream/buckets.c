@@ -5,7 +5,6 @@
 
 #include "runtime/base/bounds.h"
 #include "runtime/base/bug_injection.h"
-#include "runtime/base/round_up.h"
 
 /*  The rows of a batch that is being filled or is complete. */
 typedef struct {

@@ -19,7 +19,7 @@ static const tnd_plan_t plan = {
 Test(actor_names, an_actor_is_found_by_its_first_instance)
 {
     cr_assert_eq(tnd_plan_first_of(&plan, "prep"), 1);
-    cr_assert_eq(tnd_plan_first_of(&plan, "prep.1"), 5, "it is no actor");
+    cr_assert_eq(tnd_plan_first_of(&plan, "prep.1"), 5, "it is not an actor");
     cr_assert_eq(tnd_plan_count_of(&plan, "prep"), 3);
     cr_assert_eq(tnd_plan_count_of(&plan, "x"), 0);
     cr_assert_eq(tnd_plan_first_in(&plan, "prep", 1), 4);
