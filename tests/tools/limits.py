@@ -78,8 +78,17 @@ def c_program(folder):
     return [str(folder / "sum")]
 
 
+def other_user_runs_it():
+    """Not in a home directory that is closed to others, as that of root is."""
+    try:
+        return os.geteuid() == 0 and limited([TUNDISH, "--version"], resource.RLIMIT_CORE, 0, OTHER)[0] == 0
+    except PermissionError:
+        return False
+
+
 def test_threads(folder):
-    if os.geteuid() != 0:
+    if not other_user_runs_it():
+        print("left out: only root can be another user, who must be able to run the command")
         return
     path, env = graph(folder), {}
     for name in ("XDG_RUNTIME_DIR", "TMPDIR"):

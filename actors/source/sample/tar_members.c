@@ -268,11 +268,6 @@ bool tnd_tar_members_marked(const tnd_tar_members_t *self)
     return self->marked;
 }
 
-bool tnd_tar_members_found(const tnd_tar_members_t *self)
-{
-    return self->found;
-}
-
 tnd_status_t tnd_tar_members_read(tnd_tar_members_t *self, uint8_t *out, size_t size,
                                   tnd_error_t *error)
 {

@@ -51,8 +51,6 @@ tnd_status_t tnd_tar_members_any(tnd_tar_members_t *self, tnd_tar_member_t *memb
                                  tnd_error_t *error) TND_CHECKED;
 /*  After TND_END: whether the archive has the mark of its end. */
 bool tnd_tar_members_marked(const tnd_tar_members_t *self);
-/*  Whether a file or link was found. */
-bool tnd_tar_members_found(const tnd_tar_members_t *self);
 /*  Copies all bytes of the last member.  Errors: TND_REFUSED if the archive ends before, or is
  *  damaged; TND_FAILED as above. */
 tnd_status_t tnd_tar_members_read(tnd_tar_members_t *self, uint8_t *out, size_t size,

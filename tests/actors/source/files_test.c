@@ -11,6 +11,7 @@
 #include "actors/file/files.h"
 #include "actors/source/columns_internal.h"
 #include "runtime/base/clock.h"
+#include "runtime/base/parallel.h"
 #include "tests/actors/source/opened.h"
 
 static char folder[64];
@@ -309,14 +310,14 @@ Test(files, many_files_are_opened_once_and_several_at_a_time)
     opened_t opened;
     tnd_error_t error;
     write_many(index, text);
-    opens.together = 8;
+    opens.together = TND_PARALLEL_WAITS;
     for (tnd_access_t access = TND_ACCESS_MAP; access <= TND_ACCESS_READ; access++) {
         tnd_source_scope_t scope = {.lanes = 1, .access = access};
         opens.calls = opens.most = 0;
         cr_assert_eq(open_scope(&opened, text, scope, &error), TND_OK, "%s", error.text);
         expect_many(&opened, index);
         cr_assert_eq(opens.calls, MANY);
-        cr_assert_eq(opens.most, 8);
+        cr_assert_eq(opens.most, TND_PARALLEL_WAITS);
         close_source(&opened);
     }
 }
