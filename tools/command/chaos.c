@@ -36,6 +36,7 @@ typedef struct {
     uint64_t count;
     char *quiet;  /* the report of the run without faults */
     bool drained; /* later chains did not run */
+    char *odd;    /* the first that differs from it; NULL: none */
     bool equal[PARTS];
 } measure_t;
 
@@ -96,9 +97,16 @@ static void take_report(measure_t *measure, char *report)
             measure->equal[p] = true;
         return;
     }
-    for (int p = 0; p < PARTS; p++)
-        measure->equal[p] = measure->equal[p] && part_equal(measure->report, report, p);
-    free(report);
+    bool odd = false;
+    for (int p = 0; p < PARTS; p++) {
+        bool equal = part_equal(measure->report, report, p);
+        odd = odd || !equal;
+        measure->equal[p] = measure->equal[p] && equal;
+    }
+    if (odd && measure->odd == NULL)
+        measure->odd = report;
+    else
+        free(report);
 }
 
 /*  Prints the last lines of the output of the runs. */
@@ -223,7 +231,8 @@ static void print_measure(const measure_t *measure, const char *what)
         const char *text = "", *other = "";
         size_t size = 0, other_size = 0;
         (void)find_part(measure->report, p, &text, &size);
-        (void)find_part(measure->quiet, p, &other, &other_size);
+        bool quiet = part_equal(measure->report, measure->quiet, p);
+        (void)find_part(quiet ? measure->odd : measure->quiet, p, &other, &other_size);
         if (!is_compared(measure, p) || (!parts[p].shown && measure->equal[p]))
             continue; /* too long to print without need */
         printf("  %-8s %.*s%s", parts[p].key, (int)size, text,
@@ -425,6 +434,7 @@ static int chaos_graph(const tnd_request_t *request)
     for (int m = 0; m < 2; m++) {
         free(measures[m]->report);
         free(measures[m]->quiet);
+        free(measures[m]->odd);
     }
     for (uint32_t r = 0; r < chaos->row_count; r++)
         tnd_step_gaps_free(&chaos->rows[r].gaps);
