@@ -457,12 +457,12 @@ tnd_status_t tnd_checkpoint_writer_new(tnd_checkpoint_writer_t **self_p,
         (tnd_resume_search_t){.plan = plan, .graph = self->graph, .context = self, .log = add_news};
     *self_p = self;
     tnd_status_t status = tnd_resume_check_path(self->options->resume, error);
-    if (status == TND_OK)
+    if (status == TND_OK && !self->options->evaluate)
         status = tnd_store_open(&self->store, self->options->dir, error);
     if (status == TND_OK)
         status = tnd_resume_search(&self->search, error);
     make_machine(self);
-    if (status != TND_OK)
+    if (status != TND_OK || self->options->evaluate)
         return status;
     count_existing(self);
     perform(self, NULL);

@@ -8,6 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "runtime/checkpoint/graph_text.h"
+
 __attribute__((format(printf, 3, 4))) static void
 tell(const tnd_resume_search_t *self, tnd_log_level_t level, const char *format, ...)
 {
@@ -48,42 +50,6 @@ static tnd_status_t check_parts(const tnd_resume_search_t *self, const char *dir
     return TND_OK;
 }
 
-/*  The length of a key and its value, up to a separator outside of quotes. */
-static size_t entry_bytes(const char *text)
-{
-    bool quoted = false;
-    size_t at = 0;
-    for (; text[at] != '\0' && (quoted || strchr(",{}\n", text[at]) == NULL); at++) {
-        if (text[at] == '"')
-            quoted = !quoted;
-        else if (text[at] == '\\' && text[at + 1] != '\0')
-            at++;
-    }
-    return at;
-}
-
-/*  Describes the first entry that differs between two graphs. */
-static void find_difference(const char *was, const char *is, char *text, size_t room)
-{
-    size_t same = 0, entry = 0, line = 0;
-    while (was[same] != '\0' && was[same] == is[same])
-        same++;
-    for (size_t end; (end = entry + entry_bytes(was + entry)) < same; entry = end + 1)
-        line = was[end] == '\n' ? end + 1 : line;
-    size_t name = strcspn(was + line, ": ");
-    size_t end = entry + entry_bytes(was + entry);
-    bool more = is[same] == ',', fewer = was[same] == ',';
-    if (end == same && more != fewer && same == entry + entry_bytes(is + entry)) {
-        const char *one = (more ? is : was) + same + 1 + strspn((more ? is : was) + same + 1, " ");
-        snprintf(text, room, "%.*s: `%.*s` %s", (int)name, was + line, (int)entry_bytes(one), one,
-                 more ? "was not given" : "was given");
-        return;
-    }
-    entry += strspn(was + entry, " ");
-    snprintf(text, room, "%.*s: `%.*s` was `%.*s`", (int)name, was + line,
-             (int)entry_bytes(is + entry), is + entry, (int)entry_bytes(was + entry), was + entry);
-}
-
 /*  The build in the line "plugin SORT NAME BUILD" of a graph that begins as `line`; NULL: it is not
  *  there. */
 static const char *find_build(const char *graph, const char *line, size_t length)
@@ -114,14 +80,70 @@ static tnd_status_t check_plugins(const tnd_resume_search_t *self, const char *p
     return TND_OK;
 }
 
+/*  The actor of the first chain that has this role. */
+static const char *first_actor(const tnd_plan_t *plan, tnd_role_t role)
+{
+    for (uint32_t i = 0; i < plan->instance_count; i++)
+        if (plan->instances[i].chain == 0 && plan->instances[i].kind->role == role)
+            return plan->instances[i].actor;
+    return "";
+}
+
+/*  A run may go on with other `epochs:`, if none of its steps depends on where the stream ended.
+ *  Without span_epochs each epoch ends a step by itself. */
+static tnd_status_t check_epochs(const tnd_resume_search_t *self, const char *place,
+                                 const tnd_manifest_t *manifest, tnd_error_t *error)
+{
+    const char *reader = first_actor(self->plan, TND_ROLE_READER);
+    const char *batcher = first_actor(self->plan, TND_ROLE_JOIN);
+    const tnd_cursor_t *cursor = &manifest->cursor;
+    size_t is_size, was_size, size;
+    const char *is = tnd_graph_text_option(self->graph, reader, "epochs", &is_size);
+    const char *was = tnd_graph_text_option(manifest->graph, reader, "epochs", &was_size);
+    const char *spans = tnd_graph_text_option(self->graph, batcher, "span_epochs", &size);
+    bool one_epoch = spans != NULL && strncmp(spans, "true", size) == 0;
+    if (one_epoch && cursor->epoch > 0)
+        return tnd_fail(error,
+                        "%s: is the end of the stream with `epochs: %.*s`, whose last step would "
+                        "have other rows with `epochs: %.*s`, because of `span_epochs: true`: "
+                        "resume from an earlier checkpoint",
+                        place, (int)was_size, was, (int)is_size, is);
+    char *end;
+    unsigned long long epochs = strtoull(is, &end, 10);
+    if (!one_epoch && end != is && cursor->epoch > epochs)
+        return tnd_fail(error,
+                        "%s: has %" PRIu32 " whole epochs, more than `epochs: %.*s` of %s: resume "
+                        "from an earlier checkpoint, or with more epochs",
+                        place, cursor->epoch, (int)is_size, is, reader);
+    tell(self, TND_LOG_INFO, "the run continues with `epochs: %.*s`, was `epochs: %.*s`",
+         (int)is_size, is, (int)was_size, was);
+    return TND_OK;
+}
+
+static tnd_status_t check_graph(const tnd_resume_search_t *self, const char *place,
+                                const tnd_manifest_t *manifest, tnd_error_t *error)
+{
+    const tnd_cursor_t *cursor = &manifest->cursor;
+    char difference[256] = "";
+    if (cursor->graph[0] == self->plan->fingerprint[0] &&
+        cursor->graph[1] == self->plan->fingerprint[1])
+        return TND_OK;
+    if (manifest->graph != NULL &&
+        tnd_graph_text_equal_but(manifest->graph, self->graph,
+                                 first_actor(self->plan, TND_ROLE_READER), "epochs"))
+        return self->plan->checkpoint->evaluate ? TND_OK
+                                                : check_epochs(self, place, manifest, error);
+    if (manifest->graph != NULL && strcmp(manifest->graph, self->graph) != 0)
+        tnd_graph_text_difference(manifest->graph, self->graph, difference, sizeof difference);
+    return tnd_fail(error, "%s: belongs to another graph%s%s", place,
+                    difference[0] != '\0' ? ": " : "", difference);
+}
+
 static tnd_status_t check_fits(const tnd_resume_search_t *self, const char *place,
                                const tnd_manifest_t *manifest, tnd_error_t *error)
 {
     const tnd_plan_t *plan = self->plan;
     const tnd_cursor_t *cursor = &manifest->cursor;
-    char difference[256] = "";
-    if (manifest->graph != NULL && strcmp(manifest->graph, self->graph) != 0)
-        find_difference(manifest->graph, self->graph, difference, sizeof difference);
     if (cursor->seed != plan->seed)
         return tnd_fail(error,
                         "%s: belongs to another graph: the seed is %" PRIu64 ", was %" PRIu64,
@@ -132,9 +154,7 @@ static tnd_status_t check_fits(const tnd_resume_search_t *self, const char *plac
     if (manifest->replicas != self->plan->chains[0].replicas)
         return tnd_fail(error, "%s: belongs to another graph: %" PRIu32 " replicas, was %" PRIu32,
                         place, self->plan->chains[0].replicas, manifest->replicas);
-    if (cursor->graph[0] != plan->fingerprint[0] || cursor->graph[1] != plan->fingerprint[1])
-        return tnd_fail(error, "%s: belongs to another graph%s%s", place,
-                        difference[0] != '\0' ? ": " : "", difference);
+    TND_TRY(check_graph(self, place, manifest, error));
     return check_plugins(self, place, manifest, error);
 }
 
@@ -161,8 +181,10 @@ static void choose(tnd_resume_search_t *self, const char *dir, tnd_manifest_t *m
     self->resume.parts = manifest->parts;
     manifest->parts = NULL;
     self->cursor = manifest->cursor;
+    memcpy(self->cursor.graph, self->plan->fingerprint, sizeof self->cursor.graph);
     self->found = true;
-    tell(self, TND_LOG_INFO, "resumes after step %" PRIu64 ", from %.300s",
+    tell(self, TND_LOG_INFO, "%s step %" PRIu64 ", from %.300s",
+         self->plan->checkpoint->evaluate ? "evaluates the models after" : "resumes after",
          manifest->cursor.step - 1, dir);
 }
 
@@ -275,10 +297,14 @@ static tnd_status_t refuse_old(const tnd_resume_search_t *self, tnd_error_t *err
 tnd_status_t tnd_resume_search(tnd_resume_search_t *self, tnd_error_t *error)
 {
     const tnd_checkpoint_options_t *options = self->plan->checkpoint;
+    if (options->evaluate && self->plan->chain_count == 1)
+        return tnd_fail(error, "nothing to evaluate: no feeder of this graph has `after:`");
+    if (options->evaluate && strcmp(options->resume, "none") == 0)
+        return tnd_fail(error, "`evaluate: true` needs `resume:`, which says what is evaluated");
     if (strcmp(options->resume, "none") == 0)
         return refuse_old(self, error);
     if (strcmp(options->resume, "latest") == 0)
-        return find_latest(self, options->dir, false, error);
+        return find_latest(self, options->dir, options->evaluate, error);
     return find_named(self, options->resume, error);
 }
 

@@ -99,7 +99,8 @@ void tnd_actor_leaked(tnd_actor_t *self, const char *why)
 
 const char *tnd_actor_keep(const tnd_actor_t *self)
 {
-    return self->config.instance->chain == 0 && self->plan->checkpoint != NULL
+    return self->config.instance->chain == 0 && self->plan->checkpoint != NULL &&
+                   !self->plan->checkpoint->evaluate
                ? self->plan->checkpoint->dir
                : NULL;
 }

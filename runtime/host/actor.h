@@ -74,7 +74,7 @@ void tnd_actor_unsaved(tnd_actor_t *self, const char *why);
 /*  Reports that memory was leaked because something still accesses it, as this actor ends; NULL: it
  *  was not. */
 void tnd_actor_leaked(tnd_actor_t *self, const char *why);
-/*  The checkpoint folder of this actor's chain, and what it resumes from; both may be NULL. */
+/*  The checkpoint folder that this actor's chain writes to, and what it resumes from; both may be NULL. */
 const char *tnd_actor_keep(const tnd_actor_t *self);
 const tnd_resume_t *tnd_actor_resume(const tnd_actor_t *self);
 /*  The handle of the actor named `actor` on this host (tnd_kind_t.handle), or NULL. */

@@ -222,7 +222,7 @@ static void take_leave(tnd_host_t *self)
 {
     switch (tnd_leader_presence_leave(&self->leader_presence)) {
     case TND_LEAVE_END_RUN:
-        tnd_leader_fail(self->leader, TND_OUTCOME_STOPPED, "stopped as asked");
+        tnd_leader_end(self->leader, TND_OUTCOME_STOPPED, "stopped as asked");
         break;
     case TND_LEAVE_TELL:
         tnd_host_fail_here(self, TND_OUTCOME_STOPPED, "it was told to leave at once");

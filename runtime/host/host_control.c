@@ -279,7 +279,7 @@ static void expel(tnd_host_t *self, const tnd_arrival_t *arrival, const char *wh
     if (++self->violations[host] < VIOLATIONS_MAX)
         return;
     if (tnd_host_leads(self))
-        tnd_leader_fail(self->leader, TND_OUTCOME_LOST, text);
+        tnd_leader_end(self->leader, TND_OUTCOME_LOST, text);
     else
         tnd_host_settle(self, TND_OUTCOME_LOST, text);
 }

@@ -40,11 +40,31 @@ static void make_chain(tnd_leader_t *self, uint32_t index)
     }
 }
 
+/*  Where the stream of a chain begins. */
+static void find_start(const tnd_leader_t *self, uint32_t index, tnd_cursor_t *start)
+{
+    const tnd_plan_t *plan = self->plan;
+    tnd_cursor_start(start, plan->lanes);
+    start->seed = plan->seed;
+    start->graph[0] = plan->fingerprint[0];
+    start->graph[1] = plan->fingerprint[1];
+    if (index == 0 && self->writer != NULL && tnd_checkpoint_writer_cursor(self->writer) != NULL)
+        *start = *tnd_checkpoint_writer_cursor(self->writer);
+    if (index == 0 && self->config.start != NULL) {
+        start->epoch = self->config.start->epoch;
+        for (uint32_t lane = 0; lane < plan->lanes; lane++)
+            start->part[lane] = *self->config.start;
+    }
+}
+
 /*  Starts the clock of the session. */
 static void open_session(tnd_leader_t *self, uint32_t index, uint64_t now)
 {
     chain_t *chain = &self->chains[index];
     const tnd_plan_t *plan = self->plan;
+    tnd_cursor_t start;
+    find_start(self, index, &start);
+    bool trains = index > 0 || plan->checkpoint == NULL || !plan->checkpoint->evaluate;
     tnd_leader_core_config_t config = {
         .members = chain->members,
         .member_count = chain->member_count,
@@ -57,24 +77,14 @@ static void open_session(tnd_leader_t *self, uint32_t index, uint64_t now)
         .restart_timeout_ns = plan->restart_timeout_ns,
         .steps_open_max = STEPS_OPEN,
         .booked_every = BOOKED_EVERY,
-        .steps_max = index == 0 ? self->config.steps_max : TND_UNKNOWN,
+        .steps_max = !trains      ? start.step
+                     : index == 0 ? self->config.steps_max
+                                  : TND_UNKNOWN,
         .restarts = {.max = (uint32_t)plan->restarts.max,
                      .first_ns = plan->restarts.backoff_ns,
                      .most_ns = plan->restarts.backoff_max_ns,
                      .calm_ns = plan->restarts.within_ns},
     };
-    tnd_cursor_t start;
-    tnd_cursor_start(&start, plan->lanes);
-    start.seed = plan->seed;
-    start.graph[0] = plan->fingerprint[0];
-    start.graph[1] = plan->fingerprint[1];
-    if (index == 0 && self->writer != NULL && tnd_checkpoint_writer_cursor(self->writer) != NULL)
-        start = *tnd_checkpoint_writer_cursor(self->writer);
-    if (index == 0 && self->config.start != NULL) {
-        start.epoch = self->config.start->epoch;
-        for (uint32_t lane = 0; lane < plan->lanes; lane++)
-            start.part[lane] = *self->config.start;
-    }
     chain->rank = start.rank;
     chain->fed = start.ledger.fed;
     chain->first = start.step;
@@ -211,11 +221,6 @@ void tnd_leader_end(tnd_leader_t *self, tnd_outcome_t outcome, const char *why)
     for (uint32_t h = 0; h < self->plan->host_count; h++)
         tnd_leader_tell_outcome(self, h);
     self->output.end(self->output.context, outcome, self->why);
-}
-
-void tnd_leader_fail(tnd_leader_t *self, tnd_outcome_t outcome, const char *why)
-{
-    tnd_leader_end(self, outcome, why);
 }
 
 /* --- messages --------------------------------------------------------------------------------- */

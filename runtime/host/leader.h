@@ -52,7 +52,8 @@ bool tnd_leader_awaits(const tnd_leader_t *self, uint32_t host);
 void tnd_leader_streams(tnd_leader_t *self, const tnd_stream_t *streams);
 /*  Handles a message to the leader; takes its payload. */
 void tnd_leader_message(tnd_leader_t *self, const tnd_msg_t *msg, uint64_t now);
-void tnd_leader_fail(tnd_leader_t *self, tnd_outcome_t outcome, const char *why);
+/*  Ends the run and tells every host; only the first call counts. */
+void tnd_leader_end(tnd_leader_t *self, tnd_outcome_t outcome, const char *why);
 /*  Writes the state of the run to the record. */
 void tnd_leader_record(tnd_leader_t *self, uint64_t now);
 /*  Performs the effects of the machines; returns when it must be called again at the latest. */

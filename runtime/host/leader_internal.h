@@ -118,8 +118,6 @@ static inline tnd_leader_core_t *tnd_leader_session(const tnd_leader_t *self)
     return self->chains[self->chain].session;
 }
 
-/*  Ends the run and tells every host; only the first call counts. */
-void tnd_leader_end(tnd_leader_t *self, tnd_outcome_t outcome, const char *why);
 void tnd_leader_tell_outcome(tnd_leader_t *self, uint32_t host);
 void tnd_leader_log(tnd_leader_t *self, tnd_log_level_t level, const char *host, const char *actor,
                     const char *text);

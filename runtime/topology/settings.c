@@ -45,6 +45,9 @@ static const tnd_option_t checkpoint_options[] = {
      .range = "1..1000000", .help = "how many are kept; older ones are removed"},
     {TND_OPTION(tnd_checkpoint_options_t, resume, STRING, TUNE), .fallback = "none",
      .help = "what the run resumes from: `none`, `latest`, or the path of a checkpoint"},
+    {TND_OPTION(tnd_checkpoint_options_t, evaluate, BOOL, TUNE), .fallback = "false",
+     .help = "whether only the feeders with `after:` run, on the models of the checkpoint that "
+             "`resume` names; nothing is trained or written"},
     {TND_OPTION(tnd_checkpoint_options_t, trust_data, BOOL, TUNE), .fallback = "false",
      .help = "on resume, whether a file whose modification time differs and whose bytes cannot be "
              "compared counts as unchanged; for copies of the data"},

@@ -43,6 +43,10 @@ static const tnd_argument_t arguments[] = {
      "resumes from the newest checkpoint in the folder of the topology, or from FROM: a checkpoint "
      "or a folder of several, which is used for new ones too if the topology has none",
      TAKES(PLACE, resume)},
+    {"--evaluate", "[FROM]",
+     "runs only the feeders with `after:`, on the models of the newest checkpoint or of FROM, and "
+     "writes no checkpoint",
+     TAKES(PLACE, evaluate)},
     {"--requeue", NULL,
      "after a drain that SIGTERM, SIGUSR1 or SIGUSR2 asked for, queues the job of Slurm again",
      TAKES(FLAG, requeue)},

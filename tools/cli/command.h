@@ -38,6 +38,7 @@ typedef struct {
         *save; /* NULL: not given */
     const char *output, *png, *as, *split, *interval, *via, *leader, *http, *listen, *token;
     const char *resume;   /* "latest": without a value */
+    const char *evaluate; /* the same */
     uint64_t steps;       /* UINT64_MAX: not given */
     uint64_t sample;      /* a position; UINT64_MAX: not given */
     uint64_t step;        /* UINT64_MAX: not given */

@@ -64,14 +64,17 @@ static tnd_graph_t *load(const tnd_request_t *request, const char *const *files,
     for (size_t i = 0; i < request->setting_count; i++)
         tnd_graph_set(graph, request->settings[i].key, request->settings[i].value);
     tnd_graph_purpose(graph, purpose);
-    if (request->resume == NULL)
+    const char *from = request->evaluate != NULL ? request->evaluate : request->resume;
+    if (from == NULL)
         return graph;
     if (!keeps(graph)) {
-        char *folder = folder_of(request->resume);
+        char *folder = folder_of(from);
         set_path(graph, "checkpoint.dir", folder);
         free(folder);
     }
-    set_path(graph, "checkpoint.resume", request->resume);
+    set_path(graph, "checkpoint.resume", from);
+    if (request->evaluate != NULL)
+        tnd_graph_set(graph, "checkpoint.evaluate", "true");
     if (request->trust_data)
         tnd_graph_set(graph, "checkpoint.trust_data", "true");
     return graph;
@@ -96,18 +99,24 @@ tnd_graph_t *tnd_load_form(const tnd_request_t *request, const char *const *file
 
 bool tnd_load_resumes(const tnd_request_t *request, const char *command)
 {
-    if (request->trust_data && request->resume == NULL)
-        return tnd_usage_error(command, "--trust-data needs --resume") == TND_EXIT_OK;
-    if (request->resume == NULL || strcmp(request->resume, "latest") != 0)
+    const char *from = request->evaluate != NULL ? request->evaluate : request->resume;
+    const char *option = request->evaluate != NULL ? "--evaluate" : "--resume";
+    if (request->evaluate != NULL && request->resume != NULL)
+        return tnd_usage_error(command, "--evaluate trains nothing, so it has no --resume") ==
+               TND_EXIT_OK;
+    if (request->trust_data && from == NULL)
+        return tnd_usage_error(command, "--trust-data needs --resume or --evaluate") == TND_EXIT_OK;
+    if (from == NULL || strcmp(from, "latest") != 0)
         return true;
     tnd_request_t bare = *request;
-    bare.resume = NULL;
+    bare.resume = bare.evaluate = NULL;
     tnd_graph_t *graph = tnd_load_graph(&bare, request->host, false);
     bool good = keeps(graph);
     tnd_graph_destroy(&graph);
     return good || tnd_usage_error(command,
-                                   "--resume: this topology has no checkpoint folder: name it with "
-                                   "--resume FROM or --set checkpoint.dir=DIR") == TND_EXIT_OK;
+                                   "%s: this topology has no checkpoint folder: name it with "
+                                   "%s FROM or --set checkpoint.dir=DIR",
+                                   option, option) == TND_EXIT_OK;
 }
 
 bool tnd_load_check(tnd_graph_t *graph)

@@ -330,17 +330,35 @@ static void say_stream(FILE *out, const tnd_run_summary_chain_t *chain)
         fprintf(out, "stream %s\n", digest);
 }
 
-/*  The checkpoint was at the end of the stream, so this run had no step. */
+/*  The means of the chains from `chain` on. */
+static void say_chains(const tnd_progress_t *self, uint32_t chain)
+{
+    for (uint32_t c = chain; c < self->summary->plan->chain_count; c++) {
+        const tnd_run_summary_chain_t *of = &self->summary->chains[c];
+        char rows[32];
+        if (of->metric_count == 0 || of->plan->feeder == NULL)
+            continue;
+        fprintf(self->out, "%s:", of->plan->feeder);
+        say_results(self->out, of->metrics, of->metric_count);
+        fprintf(self->out, "  (%s rows)\n", tnd_grouped((double)of->metric_rows, rows));
+    }
+}
+
+/*  This run had no step: it evaluates a checkpoint, or the checkpoint was at the end of the stream. */
 static void say_finished(const tnd_progress_t *self, const tnd_run_summary_chain_t *first)
 {
     char rows[32], steps[32];
-    fprintf(self->out, "done already: the checkpoint has %s steps, %s rows",
-            tnd_grouped((double)first->steps, steps), tnd_grouped((double)first->ledger.fed, rows));
-    if (self->steps_max <= first->steps)
-        fprintf(self->out, ", and --steps limits the run to %" PRIu64 "; nothing was done\n",
-                self->steps_max);
-    else
-        fprintf(self->out, ", which is the whole run; nothing was done\n");
+    const tnd_checkpoint_options_t *checkpoint = self->summary->plan->checkpoint;
+    bool evaluates = checkpoint != NULL && checkpoint->evaluate;
+    fprintf(self->out, "%s: the checkpoint has %s steps, %s rows",
+            evaluates ? "evaluated" : "done already", tnd_grouped((double)first->steps, steps),
+            tnd_grouped((double)first->ledger.fed, rows));
+    if (self->steps_max <= first->steps && !evaluates)
+        fprintf(self->out, ", and --steps limits the run to %" PRIu64, self->steps_max);
+    else if (!evaluates)
+        fprintf(self->out, ", which is the whole run");
+    fputc('\n', self->out);
+    say_chains(self, 1);
     say_stream(self->out, first);
     if (first->model[0] != '\0')
         fprintf(self->out, "model  %s\n", first->model);
@@ -402,14 +420,7 @@ void tnd_progress_end(tnd_progress_t *self, bool drained)
                 first->reasons[i].where, first->reasons[i].first);
     if (first->steps == 0 && !drained)
         warn_of_empty_run(self, &first->ledger);
-    for (uint32_t c = 0; c < self->summary->plan->chain_count; c++) {
-        const tnd_run_summary_chain_t *chain = &self->summary->chains[c];
-        if (chain->metric_count == 0 || chain->plan->feeder == NULL)
-            continue;
-        fprintf(self->out, "%s:", chain->plan->feeder);
-        say_results(self->out, chain->metrics, chain->metric_count);
-        fprintf(self->out, "  (%s rows)\n", tnd_grouped((double)chain->metric_rows, rows));
-    }
+    say_chains(self, 0);
     say_stream(self->out, first);
     if (first->model[0] != '\0')
         fprintf(self->out, "model  %s\n", first->model);

@@ -612,8 +612,8 @@ const tnd_command_t tnd_command_run = {
     .summary = "runs a graph, or one host of it",
     .arguments =
         (const char *const[]){"--host", "--launch", "--set", "--data", "--steps", "--report",
-                              "--metrics", "--resume", "--trust-data", "--requeue", "--save",
-                              "--quiet", "--json", "--log-level", "--log-json", NULL},
+                              "--metrics", "--resume", "--evaluate", "--trust-data", "--requeue",
+                              "--save", "--quiet", "--json", "--log-level", "--log-json", NULL},
     .details =
         "Loads a topology and its overlays and runs the graph.  If the overlays name several\n"
         "hosts, each is a process of its own, selected by --host.  The first host is the\n"
@@ -635,6 +635,10 @@ const tnd_command_t tnd_command_run = {
         "ends the run at once, even during a step or a\n"
         "read.  The report is written however the run ends; `ended` in it has exit code, outcome\n"
         "(done, drained, stopped, failed, lost, unusable) and message.\n"
+        "\n"
+        "--resume accepts other `epochs:`.  --evaluate runs only the feeders with\n"
+        "`after:`, on the models of a checkpoint, also while another run writes checkpoints "
+        "there.\n"
         "\n"
         "--save FILE writes the model of the first chain, as `save` of its step defines, when\n"
         "the run is done or drained; all replicas have the same model.  The file is written\n"

@@ -530,8 +530,8 @@ const tnd_command_t tnd_command_up = {
     .operands = "FILE...",
     .summary = "starts every host of a graph whose address is this machine",
     .arguments = (const char *const[]){"--set", "--data", "--steps", "--report", "--metrics",
-                                       "--resume", "--trust-data", "--save", "--quiet",
-                                       "--log-level", "--log-json", NULL},
+                                       "--resume", "--evaluate", "--trust-data", "--save",
+                                       "--quiet", "--log-level", "--log-json", NULL},
     .details =
         "Each host is a process, `tundish run FILES...  --host NAME`; its output is shown with\n"
         "its name before it.  Ctrl-C drains all hosts, as SIGTERM, SIGUSR1 and SIGUSR2 do; a\n"

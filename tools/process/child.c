@@ -22,7 +22,7 @@ static const uint64_t look_most_ns = 1000000000;
 
 char **tnd_child_words(const tnd_request_t *request, const char *host, bool leads, bool saves)
 {
-    size_t room = request->file_count + 2 * request->setting_count + 24, used = 0;
+    size_t room = request->file_count + 2 * request->setting_count + 25, used = 0;
     char **words = tnd_allocate_zeroed(room, sizeof *words);
     const char *texts[][2] = {
         {"--host", host},
@@ -32,6 +32,7 @@ char **tnd_child_words(const tnd_request_t *request, const char *host, bool lead
         {"--log-level", request->log_level},
         {"--save", saves ? request->save : NULL},
         {"--resume", request->resume},
+        {"--evaluate", request->evaluate},
     };
     words[used++] = tnd_copy_string("tundish");
     words[used++] = tnd_copy_string("run");

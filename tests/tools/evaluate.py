@@ -1,0 +1,186 @@
+#!/usr/bin/env python3
+"""`tundish run --evaluate`, and runs that continue with other `epochs:`."""
+import json
+
+import numpy
+
+from command import free_port, holds, main, run, same
+from runs import Started
+
+ROWS, TESTED = 320, 96
+
+
+def graph(folder, epochs=2, batch="", test="after: feed", reader="", name="graph.yaml"):
+    """A small network and pictures of noise, which it is trained on and tested with."""
+    draw = numpy.random.default_rng(3)
+    for data, rows in (("train", ROWS), ("test", TESTED)):
+        if not (folder / f"{data}_image.npy").exists():
+            numpy.save(folder / f"{data}_image.npy", draw.random((rows, 28, 28), dtype="f4"))
+            numpy.save(folder / f"{data}_label.npy", draw.integers(0, 10, rows).astype("u1"))
+    chains = "links:\n  - read -> batch -> feed <-> mean\n"
+    if test:
+        chains = f"""  seen: {{kind: reader, source: {{npy: {{image: "${{data}}/test_image.npy", label: "${{data}}/test_label.npy"}}}}}}
+  pack: {{kind: batcher, size: 50, replicas: 2}}
+  test: {{kind: feeder, {test}}}
+{chains}  - seen -> pack -> test
+"""
+    path = folder / name
+    path.write_text(f"""tundish: 1
+seed: 7
+data: {folder}
+actors:
+  read: {{kind: reader, source: {{npy: {{image: "${{data}}/train_image.npy", label: "${{data}}/train_label.npy"}}}}, shuffle: global, epochs: {epochs}{reader}}}
+  batch: {{kind: batcher, size: 32, replicas: 2{batch}}}
+  feed: {{kind: feeder, step: {{plugin: mlp}}}}
+  mean: {{kind: reducer}}
+{chains}""")
+    return path
+
+
+def keep(folder, name="kept"):
+    return "--set", f"checkpoint.dir={folder / name}"
+
+
+def result(*words, code=0):
+    """The report of a run."""
+    got, out, err = run(*words, "--json")
+    same(got, code, out + err)
+    return json.loads(out)
+
+
+def essence(report):
+    """What two runs with the same result have in common."""
+    return (report["steps"], report["stream_digest"], report["model_digest"], report["results"]["test"],
+            report["chains"]["test"]["stream_digest"])
+
+
+def files(folder):
+    return {path: (path.stat().st_mtime_ns, path.stat().st_ino)
+            for path in sorted(folder.rglob("*"))}
+
+
+def test_a_run_continues_with_more_or_fewer_epochs(folder):
+    whole = result("run", graph(folder, epochs=5))
+    same(run("run", graph(folder, epochs=2), *keep(folder))[0], 0)
+    code, out, err = run("run", graph(folder, epochs=5), *keep(folder), "--resume", "--log-level",
+                         "info", "--report", folder / "report")
+    same(code, 0, err)
+    holds(err, "the run continues with `epochs: 5`, was `epochs: 2`\n")
+    holds(out, "done: 50 steps, 1,600 rows, 5 epochs", "of these, 20 steps before this run")
+    same(essence(json.loads((folder / "report").read_text())), essence(whole))
+    # In the middle of an epoch too, and to an end that is nearer than it was.
+    third = result("run", graph(folder, epochs=3))
+    same(run("run", graph(folder, epochs=9), *keep(folder, "middle"), "--steps", "17")[0], 0)
+    same(essence(result("run", graph(folder, epochs=3), *keep(folder, "middle"), "--resume")),
+         essence(third))
+    # What lies beyond the end is not undone.
+    code, _, err = run("run", graph(folder, epochs=2), *keep(folder, "middle"), "--resume")
+    same(code, 78)
+    holds(err, "step-00000030: has 3 whole epochs, more than `epochs: 2` of read: resume from an "
+          "earlier checkpoint, or with more epochs\n")
+
+
+def test_a_last_batch_over_the_end_is_not_continued(folder):
+    """With span_epochs the last batch of 3 epochs of 320 rows in batches of 100 has 60 rows."""
+    spans = {"batch": ", span_epochs: true"}
+    path = graph(folder, epochs=3, **spans)
+    path.write_text(path.read_text().replace("size: 32", "size: 100"))
+    same(run("run", path, *keep(folder))[0], 0)
+    path.write_text(path.read_text().replace("epochs: 3", "epochs: 4"))
+    code, _, err = run("run", path, *keep(folder), "--resume")
+    same(code, 78)
+    holds(err, "is the end of the stream with `epochs: 3`", "`epochs: 4`", "span_epochs: true",
+          "resume from an earlier checkpoint\n")
+    same(run("run", path, *keep(folder, "early"), "--steps", "4")[0], 0)
+    path.write_text(path.read_text().replace("epochs: 4", "epochs: 5"))
+    early = essence(result("run", path, *keep(folder, "early"), "--resume"))
+    same(early, essence(result("run", path)))
+
+
+def test_other_options_are_still_another_graph(folder):
+    same(run("run", graph(folder), *keep(folder))[0], 0)
+    for change, words in ((dict(epochs=3, reader=", skip: 1"), "`skip: 1` was `skip: 0`"),
+                          (dict(reader=", take: 5"), "`take: 5` was `take: ")):
+        code, _, err = run("run", graph(folder, **change), *keep(folder), "--resume")
+        same(code, 78)
+        holds(err, "belongs to another graph: read: ", words)
+    path = graph(folder)
+    path.write_text(path.read_text().replace("test_label.npy\"}}", "test_label.npy\"}}, epochs: 2"))
+    code, _, err = run("run", path, *keep(folder), "--resume")
+    same(code, 78)
+    holds(err, "belongs to another graph: seen: `epochs: 2` was `epochs: 1`\n")
+
+
+def test_a_checkpoint_is_evaluated_and_nothing_is_written(folder):
+    whole = result("run", graph(folder), *keep(folder), "--set", "checkpoint.every=7 steps", "--set",
+                   "checkpoint.keep=9")
+    before = files(folder / "kept")
+    code, out, err = run("run", graph(folder), *keep(folder), "--evaluate", "--log-level", "info")
+    same(code, 0, err)
+    holds(err, f"checkpoint info evaluates the models after step 19, from {folder / 'kept'}\n")
+    holds(out, "evaluated: the checkpoint has 20 steps, 640 rows\n", "test:  ", "(96 rows)\n",
+          whole["model_digest"])
+    same(essence(result("run", graph(folder), *keep(folder), "--evaluate")), essence(whole))
+    # An earlier one has what a run that ended there has; other epochs do not matter.
+    short = result("run", graph(folder), "--steps", "7")
+    early = folder / "kept/step-00000007"
+    for words in ((graph(folder),), (graph(folder, epochs=9, name="more.yaml"),)):
+        got = result("run", *words, "--evaluate", early)
+        same(essence(got), essence(short))
+    same(files(folder / "kept"), before)
+
+
+def test_the_run_that_writes_is_not_disturbed(folder):
+    """It has locked the folder, and removes its older checkpoints."""
+    path = graph(folder, epochs=1000000)
+    started = Started("run", path, *keep(folder), "--set", "checkpoint.every=50 steps",
+                      "--log-level", "info")
+    started.until("checkpoint after step 99 ")
+    for _ in range(3):
+        code, out, err = run("run", path, *keep(folder), "--evaluate", "--set", "name=other")
+        same(code, 0, err)
+        holds(out, "evaluated: the checkpoint has ", "test:  ")
+    started.process.terminate()
+    same(started.end(), 130, started.text)
+
+
+def test_two_processes_evaluate(folder):
+    path, two = graph(folder), folder / "two.yaml"
+    two.write_text(f"port: {free_port()}\nhosts:\n  a: {{actors: [read, batch, seen, pack]}}\n"
+                   "  b: {actors: [feed, mean, test]}\n")
+    whole = result("run", path, *keep(folder))
+    before = files(folder / "kept")
+    code, out, err = run("up", path, two, *keep(folder), "--evaluate", "--report",
+                         folder / "report")
+    same(code, 0, err)
+    same(essence(json.loads((folder / "report").read_text())), essence(whole))
+    same(files(folder / "kept"), before)
+
+
+def test_what_cannot_be_evaluated_is_said(folder):
+    same(run("run", graph(folder), *keep(folder))[0], 0)
+    bare = graph(folder, test="", name="bare.yaml")
+    same(run("run", bare, *keep(folder, "bare"))[0], 0)
+    cases = (
+        (78, (bare, *keep(folder, "bare"), "--evaluate"),
+         "nothing to evaluate: no feeder of this graph has `after:`\n"),
+        (78, (graph(folder), *keep(folder, "none"), "--evaluate"), "no checkpoint at "),
+        (78, (graph(folder), "--evaluate", folder / "nope"), "no checkpoint at "),
+        (78, (graph(folder), *keep(folder), "--evaluate", "--set", "batch.size=16"),
+         "belongs to another graph: batch: `size: 16` was `size: 32`\n"),
+        (78, (graph(folder), *keep(folder), "--set", "checkpoint.evaluate=true"),
+         "`evaluate: true` needs `resume:`, which says what is evaluated\n"),
+        (2, (graph(folder), "--evaluate"),
+         "--evaluate: this topology has no checkpoint folder: name it with --evaluate FROM or "
+         "--set checkpoint.dir=DIR"),
+        (2, (graph(folder), *keep(folder), "--evaluate", "--resume"),
+         "--evaluate trains nothing, so it has no --resume"),
+    )
+    for code, words, text in cases:
+        got, _, err = run("run", *words)
+        same(got, code, err)
+        holds(err, text)
+    assert not (folder / "none").exists() and not (folder / "nope").exists()
+
+
+main(globals())
