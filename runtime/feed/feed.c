@@ -171,6 +171,24 @@ tnd_status_t tnd_feed_run(tnd_feed_t *feed, tnd_step_fn *step, tnd_step_fn *appl
     return leave(feed, tnd_device_workers_run(feed->workers, &feed->task));
 }
 
+static tnd_status_t take(tnd_replica_t *replica, void *user)
+{
+    tnd_replica_take(replica, (tnd_taken_t *)user + replica->local);
+    return TND_OK;
+}
+
+tnd_status_t tnd_feed_take(tnd_feed_t *feed, tnd_taken_t *taken)
+{
+    TND_TRY(tnd_feed_next(feed));
+    for (uint32_t i = 0; i < feed->facts.count; i++)
+        taken[i].rows = NULL;
+    tnd_status_t status = tnd_feed_run(feed, take, NULL, taken);
+    for (uint32_t i = 0; i < feed->facts.count && status != TND_OK; i++)
+        if (taken[i].rows != NULL)
+            tnd_taken_release(taken[i].rows);
+    return status;
+}
+
 uint32_t tnd_feed_replicas(const tnd_feed_t *feed, uint32_t *first_p, uint32_t *count_p)
 {
     *first_p = feed->facts.first;

@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "runtime/base/allocation.h"
 #include "runtime/feed/dlpack.h"
@@ -77,17 +78,16 @@ static tnd_device_t *device_of(const export_t *self)
     return tnd_slot_pool_device(self->reader.memory->pool, self->reader.replica);
 }
 
-void *tnd_replica_dlpack(tnd_replica_t *replica, const char *name)
+/*  Makes a tensor of a column without a reference to its memory; false: there is none to read. */
+static bool make(export_t *self, const tnd_replica_t *replica, uint32_t index)
 {
-    int found = tnd_schema_find(replica->schema, name);
-    const void *data = tnd_replica_column(replica, name);
-    if (found < 0 || data == NULL)
-        return NULL;
-    const tnd_column_t *column = &replica->schema->columns[found];
-    export_t *self = tnd_allocate_zeroed(1, sizeof *self);
-    self->reader.memory = tnd_slot_memory_hold(replica->memory);
+    const void *data = replica->columns != NULL ? replica->columns[index] : NULL;
+    const tnd_column_t *column = &replica->schema->columns[index];
+    if (data == NULL)
+        return false;
+    self->reader.memory = replica->memory;
     self->reader.replica = replica->local;
-    self->plain = (dl_managed_tensor_t){.manager_ctx = self, .deleter = end_plain};
+    self->plain.manager_ctx = self;
     const tnd_device_t *device = device_of(self);
     dl_tensor_t *tensor = &self->plain.dl_tensor;
     tensor->data = (void *)(uintptr_t)data;
@@ -97,6 +97,18 @@ void *tnd_replica_dlpack(tnd_replica_t *replica, const char *name)
     tensor->dtype.bits = types[column->dtype].bits;
     tensor->dtype.lanes = 1;
     describe(self, replica, column);
+    return true;
+}
+
+void *tnd_replica_dlpack(tnd_replica_t *replica, const char *name)
+{
+    int found = tnd_schema_find(replica->schema, name);
+    if (found < 0 || tnd_replica_column(replica, name) == NULL)
+        return NULL;
+    export_t *self = tnd_allocate_zeroed(1, sizeof *self);
+    (void)make(self, replica, (uint32_t)found);
+    (void)tnd_slot_memory_hold(replica->memory);
+    self->plain.deleter = end_plain;
     return &self->plain;
 }
 
@@ -125,11 +137,12 @@ static tnd_status_t join_stream(export_t *self, int64_t stream, tnd_error_t *err
 void *tnd_tensor_share(void *tensor, bool versioned, int64_t stream, tnd_error_t *error)
 {
     const dl_managed_tensor_t *of = tensor;
-    assert(of->deleter == end_plain);
+    assert(of->deleter == end_plain || of->deleter == NULL);
     export_t *self = tnd_allocate(1, sizeof *self);
     *self = *(const export_t *)of->manager_ctx;
     (void)tnd_slot_memory_hold(self->reader.memory);
     self->plain.manager_ctx = self;
+    self->plain.deleter = end_plain;
     self->plain.dl_tensor.shape = self->shape;
     self->plain.dl_tensor.strides = self->strides;
     self->versioned = (dl_managed_tensor_versioned_t){.version = {1, 0},
@@ -142,6 +155,72 @@ void *tnd_tensor_share(void *tensor, bool versioned, int64_t stream, tnd_error_t
     tnd_slot_memory_release(&self->reader.memory);
     free(self);
     return NULL;
+}
+
+/* --- rows that are taken ---------------------------------------------------------------------- */
+
+struct tnd_taken_rows {
+    tnd_slot_memory_t *memory; /* NULL: no column has any */
+    uint32_t columns;
+    struct {
+        export_t tensor;         /* without data: other libraries cannot read it */
+        const uint64_t *lengths; /* NULL: it is not ragged */
+    } of[];
+};
+
+/*  With room for the lengths of ragged columns, which are valid in the step only. */
+static tnd_taken_rows_t *new_rows(const tnd_replica_t *replica)
+{
+    const tnd_schema_t *schema = replica->schema;
+    tnd_taken_rows_t *self;
+    size_t head = sizeof *self + schema->count * sizeof self->of[0];
+    self = tnd_allocate_zeroed(1, head + tnd_schema_ragged(schema) * (size_t)replica->rows *
+                                             sizeof(uint64_t));
+    self->columns = schema->count;
+    uint64_t *room = (uint64_t *)(void *)((char *)self + head);
+    for (uint32_t c = 0; c < schema->count; c++) {
+        const uint64_t *lengths = replica->columns != NULL ? replica->lengths[c] : NULL;
+        if (lengths == NULL)
+            continue;
+        self->of[c].lengths = memcpy(room, lengths, replica->rows * sizeof *room);
+        room += replica->rows;
+    }
+    return self;
+}
+
+void tnd_replica_take(tnd_replica_t *replica, tnd_taken_t *taken)
+{
+    tnd_taken_rows_t *rows = new_rows(replica);
+    bool any = false;
+    for (uint32_t c = 0; c < rows->columns; c++)
+        any = make(&rows->of[c].tensor, replica, c) || any;
+    if (any)
+        rows->memory = tnd_slot_memory_hold(replica->memory);
+    *taken = (tnd_taken_t){.id = replica->id,
+                           .last = replica->note->last_of_epoch,
+                           .step = replica->note->step,
+                           .epoch = replica->note->epoch,
+                           .count = replica->rows,
+                           .padded = replica->padded,
+                           .rows = rows};
+}
+
+void *tnd_taken_tensor(tnd_taken_rows_t *rows, uint32_t column)
+{
+    if (column >= rows->columns || rows->of[column].tensor.plain.dl_tensor.data == NULL)
+        return NULL;
+    return &rows->of[column].tensor.plain;
+}
+
+const uint64_t *tnd_taken_lengths(const tnd_taken_rows_t *rows, uint32_t column)
+{
+    return column < rows->columns ? rows->of[column].lengths : NULL;
+}
+
+void tnd_taken_release(tnd_taken_rows_t *rows)
+{
+    tnd_slot_memory_release(&rows->memory);
+    free(rows);
 }
 
 /*  The functions of Python are found, not linked: only a process of Python has a capsule. */

@@ -334,6 +334,31 @@ TND_API void *tnd_replica_dlpack(tnd_replica_t *replica, const char *name);
 #define TND_STREAM_NONE INT64_MIN
 #define TND_STREAM_UNSYNCHRONIZED (-1)
 TND_API void *tnd_tensor_share(void *tensor, bool versioned, int64_t stream, tnd_error_t *error);
+
+/*  What a replica had in a step, for programs that use it outside of `step`. */
+typedef struct tnd_taken_rows tnd_taken_rows_t;
+typedef struct {
+    uint32_t id;
+    bool last;
+    uint64_t step, epoch, count, padded; /* as tnd_replica_step and so on; `count` rows */
+    tnd_taken_rows_t *rows;
+} tnd_taken_t;
+/*  Takes it inside of `step` or `apply`.  The rows stay as they are until tnd_taken_release, as those of
+ *  tnd_replica_dlpack do until their deleter is called, and are counted as those. */
+TND_API void tnd_replica_take(tnd_replica_t *replica, tnd_taken_t *taken);
+/*  tnd_feed_next, and tnd_feed_run of a step that takes the rows of each replica of this host into
+ *  `taken`, which has room for them (tnd_feed_replicas).
+ *  Errors: theirs; then there is nothing to release. */
+TND_API tnd_status_t tnd_feed_take(tnd_feed_t *feed, tnd_taken_t *taken);
+/*  A column, by its place in tnd_feed_schema, as a DLManagedTensor without a deleter, for
+ *  tnd_tensor_share or to be read; and the lengths of its rows, if it is ragged.  Both are valid until
+ *  tnd_taken_release.
+ *  Errors: NULL as of tnd_replica_dlpack and tnd_replica_lengths. */
+TND_API void *tnd_taken_tensor(tnd_taken_rows_t *rows, uint32_t column);
+TND_API const uint64_t *tnd_taken_lengths(const tnd_taken_rows_t *rows, uint32_t column);
+/*  Threads: any. */
+TND_API void tnd_taken_release(tnd_taken_rows_t *rows);
+
 /*  The destructor of a Python capsule that contains such a tensor: calls its deleter unless a
  *  consumer has taken it.  Threads: one that holds Python's global lock. */
 TND_API void tnd_tensor_end_capsule(void *capsule);

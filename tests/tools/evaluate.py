@@ -73,7 +73,7 @@ def test_a_run_continues_with_more_or_fewer_epochs(folder):
     same(run("run", graph(folder, epochs=9), *keep(folder, "middle"), "--steps", "17")[0], 0)
     same(essence(result("run", graph(folder, epochs=3), *keep(folder, "middle"), "--resume")),
          essence(third))
-    # What lies beyond the end is not undone.
+    # Epochs after the end are not undone.
     code, _, err = run("run", graph(folder, epochs=2), *keep(folder, "middle"), "--resume")
     same(code, 78)
     holds(err, "step-00000030: has 3 whole epochs, more than `epochs: 2` of read: resume from an "

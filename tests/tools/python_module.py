@@ -309,6 +309,41 @@ def test_numpy_makes_arrays_of_tensors(folder):
         same(float(numpy.sum(x)), float(view.sum()))
 
 
+def test_arrays_are_those_of_dlpack(folder):
+    """For each type of NumPy, for rows of any rank, and for a replica without rows; they outlive the session."""
+    draw, kinds = numpy.random.default_rng(4), "u1 i1 u2 i2 u4 i4 u8 i8 f2 f4 f8 ?".split()
+    columns = {f"c{place}": draw.integers(0, 2, (33, *(3,) * (place % 3))).astype(kind) for place, kind in enumerate(kinds)}
+    for name, column in columns.items():
+        numpy.save(folder / f"{name}.npy", column)
+    path = topology(folder, columns=" ".join(columns), batch="size: 32, replicas: 2", links=FED, actors=FEED % "")
+    with tundish.feed(path) as feed:
+        batches = list(feed)
+    same([[replica.rows for replica in batch.replicas] for batch in batches], [[16, 16], [1, 0]])
+    kept = {name: [replica[name].numpy() for batch in batches for replica in batch.replicas] for name in columns}
+    for name, parts in kept.items():
+        for part, tensor in zip(parts, (replica[name] for batch in batches for replica in batch.replicas)):
+            # The NumPy of Debian 12 takes no bool by DLPack.
+            other = numpy.from_dlpack(tensor) if part.dtype != "?" else numpy.asarray(tensor)
+            same((part.dtype, part.shape, part.strides, part.flags.writeable, part.ctypes.data),
+                 (other.dtype, other.shape, other.strides, False, other.ctypes.data), name)
+        part = parts[0]
+        fails(ValueError, lambda: part.__setitem__(0, 1), "read-only")
+    del batches, tensor, other
+    for name, parts in kept.items():
+        assert numpy.array_equal(numpy.concatenate(parts), columns[name]), name
+
+
+def test_a_tensor_is_made_once_and_only_if_it_is_asked_for(folder):
+    made = arrays(folder)
+    with tundish.feed(topology(folder, links=FED, actors=FEED % "")) as feed:
+        first, second, third = next(feed), next(feed), next(feed)
+        del first, third  # whose rows nothing has looked at
+        assert second["x"] is second["x"]
+        assert numpy.array_equal(second["y"].numpy(), made["y"][32:64])
+        same(list(second), ["x", "y"])
+        same((len(second), sorted(second.items())[1][0]), (2, "y"))
+
+
 def test_a_library_that_is_not_there_is_named(folder):
     env = {**os.environ, "PYTHONPATH": str(MODULE), "TUNDISH_LIBRARY": str(folder / "none.so")}
     done = subprocess.run([sys.executable, "-c", "import tundish"], env=env, text=True, capture_output=True)

@@ -13,11 +13,14 @@ import array
 import atexit
 import collections.abc
 import ctypes
+import functools
 import json
 import logging
+import math
 import os
 import pathlib
 import re
+import struct
 import threading
 import typing
 import warnings
@@ -33,6 +36,11 @@ _REDUCTIONS = {"sum": 0, "mean": 1, "min": 2, "max": 3}
 _KINDS = {"?": "bool", **dict.fromkeys("efd", "f"), **dict.fromkeys("bhilq", "i"), **dict.fromkeys("BHILQ", "u")}
 
 
+# Of each replica in tnd_taken_t: id, last, step, epoch, rows, padded, memory.
+_TAKEN = struct.Struct("@I?QQQQP")
+_HEAD = struct.Struct("@Pii")  # a DLTensor begins with its data and device
+_Head = ctypes.c_char * _HEAD.size
+
 _ARRAY_KINDS = {"b1": "bool", "f2": "f16", "f4": "f32", "f8": "f64",
                 **{f"{kind}{size}": f"{kind}{8 * size}" for kind in "iu" for size in (1, 2, 4, 8)}}
 
@@ -45,6 +53,15 @@ class DataWarning(UserWarning):
     """Rows of a feed that has ended were left out as bad."""
 
 
+_forks = 0  # of the process that imported this module, down to this one
+
+
+def _count_fork():
+    global _forks
+    _forks += 1
+
+
+os.register_at_fork(after_in_child=_count_fork)
 _log = logging.getLogger("tundish")
 _LEVELS = logging.DEBUG, logging.INFO, logging.WARNING, logging.ERROR
 
@@ -90,19 +107,64 @@ class Spec(typing.NamedTuple):
     ragged: bool
 
 
+class _Column:
+    """A column of a feed: its place, and how arrays of NumPy are made of its rows."""
+
+    def __init__(self, place, spec):
+        self.place, self.spec = place, spec
+
+    @functools.cached_property
+    def make(self):
+        """A function of the address of the rows, their number, and what they belong to; None: NumPy takes them by DLPack."""
+        import numpy
+        dtype = next((numpy.dtype(kind) for kind, name in _ARRAY_KINDS.items() if name == self.spec.dtype), None)
+        if self.spec.ragged or dtype is None:
+            return None
+        size = math.prod(self.spec.shape) * dtype.itemsize
+
+        def make(address, count, owner):
+            memory = (ctypes.c_char * (count * size)).from_address(address)
+            memory.owner = owner
+            rows = numpy.ndarray((count, *self.spec.shape), dtype, memory)
+            rows.setflags(False)
+            return rows
+        return make
+
+
+class _Rows:
+    """The memory of the rows of a replica in a step."""
+    __slots__ = ("address",)
+
+    def __init__(self, address):
+        self.address = address
+
+    def __del__(self, release=_library.taken_release):
+        release(self.address)
+
+
 class Tensor:
     """The rows of a column, read-only, for any number of consumers.  They do not change, and stay in
     memory as long as this object and what was made of it, also after the session."""
+    __slots__ = ("_rows", "_address", "_count", "_column")
 
-    def __init__(self, address):
-        self._address = address
-        self._tensor = _library.Managed.from_address(address)
+    def __init__(self, rows, address, count, column):
+        self._rows, self._address, self._count, self._column = rows, address, count, column
 
-    def __del__(self):
-        self._tensor.deleter(self._address)
+    @property
+    def _tensor(self):
+        return _library.Managed.from_address(self._address)
+
+    def _array(self):
+        """On a processor, the array that numpy.from_dlpack makes, for a third of the time."""
+        data, device, _ = _HEAD.unpack_from(_Head.from_address(self._address))
+        if device == 1 and self._column.make is not None:
+            return self._column.make(data, self._count, self._rows)
+        import numpy
+        return numpy.from_dlpack(self)
 
     def __dlpack_device__(self):
-        return self._tensor.device_type, self._tensor.device_id
+        tensor = self._tensor
+        return tensor.device_type, tensor.device_id
 
     def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
         if copy:
@@ -118,7 +180,8 @@ class Tensor:
 
     @property
     def shape(self):
-        return tuple(self._tensor.shape[:self._tensor.rank])
+        tensor = self._tensor
+        return tuple(tensor.shape[:tensor.rank])
 
     def __len__(self):
         return self.shape[0]
@@ -126,13 +189,12 @@ class Tensor:
     def numpy(self, copy=False):
         """The rows as an array of NumPy: read-only, in the memory of this tensor; or a copy, which may be
         changed."""
-        import numpy
-        rows = numpy.from_dlpack(self)
+        rows = self._array()
         return rows.copy() if copy else rows
 
     def __array__(self, dtype=None, copy=None):
         import numpy
-        rows = numpy.from_dlpack(self)
+        rows = self._array()
         if dtype is not None and rows.dtype != dtype and copy is False:
             raise ValueError(f"tundish: {rows.dtype} becomes {numpy.dtype(dtype)} only by a copy")
         return numpy.array(rows, dtype=dtype) if copy else rows.astype(dtype or rows.dtype, copy=False)
@@ -145,31 +207,40 @@ class Replica(collections.abc.Mapping):
     """The rows of one replica in one step: maps columns to tensors.  `weight` is how many rows there
     are without padding; `lengths` maps each ragged column to the lengths of its rows."""
 
-    def __init__(self, handle, spec):
-        self._handle, self._posted = handle, []
-        self.id, self.step, self.epoch = (getattr(_library, "replica_" + name)(handle) for name in ("id", "step", "epoch"))
-        self.last, self.padded = _library.replica_last(handle), _library.replica_padded(handle)
-        self.weight = self.rows = _library.replica_rows(handle)
-        self._tensors, self.lengths = {}, {}
-        for name, column in spec.items():
-            address = _library.replica_dlpack(handle, name.encode())
-            if address is None:
-                raise Error(f"column `{name}` is on a device whose memory other libraries cannot read")
-            self._tensors[name] = Tensor(address)
-            if column.ragged:
-                lengths = _library.replica_lengths(handle, name.encode())
-                self.lengths[name] = array.array("Q", ctypes.string_at(lengths, 8 * self.rows))
+    def __init__(self, taken, columns, handle=None):
+        self.id, self.last, self.step, self.epoch, self.rows, self.padded, address = taken
+        self.weight = self.rows
+        self._rows, self._columns, self._handle = _Rows(address), columns, handle
+        self._tensors, self._lengths, self._posted = {}, None, []
 
     def __getitem__(self, name):
-        if name not in self._tensors:
-            raise KeyError(f"no column {name!r} in the batch; it has {', '.join(self._tensors)}")
-        return self._tensors[name]
+        tensor = self._tensors.get(name)
+        if tensor is None:
+            tensor = self._tensors[name] = self._make(name)
+        return tensor
+
+    def _make(self, name):
+        if name not in self._columns:
+            raise KeyError(f"no column {name!r} in the batch; it has {', '.join(self._columns)}")
+        column = self._columns[name]
+        address = _library.taken_tensor(self._rows.address, column.place)
+        if address is None:
+            raise Error(f"column `{name}` is on a device whose memory other libraries cannot read")
+        return Tensor(self._rows, address, self.rows, column)
+
+    @property
+    def lengths(self):
+        if self._lengths is None:
+            self._lengths = {name: array.array("Q", ctypes.string_at(
+                _library.taken_lengths(self._rows.address, column.place), 8 * self.rows))
+                for name, column in self._columns.items() if column.spec.ragged}
+        return self._lengths
 
     def __iter__(self):
-        return iter(self._tensors)
+        return iter(self._columns)
 
     def __len__(self):
-        return len(self._tensors)
+        return len(self._columns)
 
     def _inside(self):
         if self._handle is None:
@@ -207,8 +278,9 @@ class Batch(collections.abc.Mapping):
 
     def __init__(self, replicas):
         self.replicas = replicas
-        self.step, self.epoch, self.last = replicas[0].step, replicas[0].epoch, replicas[0].last
-        self.weight = self.rows = sum(replica.rows for replica in replicas)
+        first = replicas[0]
+        self.step, self.epoch, self.last = first.step, first.epoch, first.last
+        self.weight = self.rows = first.rows if len(replicas) == 1 else sum(one.rows for one in replicas)
 
     def _only(self):
         if len(self.replicas) > 1:
@@ -239,8 +311,8 @@ class _Refused(Exception):
 class _Calls:
     """The functions of Python that the library calls."""
 
-    def __init__(self, spec):
-        self.spec, self.error, self.replicas, self.step, self.apply = spec, None, {}, None, None
+    def __init__(self, columns):
+        self.columns, self.error, self.replicas, self.step, self.apply = columns, None, {}, None, None
         self.begin = _library.StepFunction(lambda handle, _: self._guard(handle, self._begin, handle))
         self.follow = _library.StepFunction(lambda handle, _: self._guard(handle, self._follow, handle))
 
@@ -257,10 +329,11 @@ class _Calls:
             return FAILED
 
     def _begin(self, handle):
-        replica = Replica(handle, self.spec)
+        taken = ctypes.create_string_buffer(_TAKEN.size)
+        _library.replica_take(handle, taken)
+        replica = Replica(_TAKEN.unpack_from(taken), self.columns, handle)
         self.replicas[replica.id] = replica
-        if self.step is not None:
-            self.step(replica)
+        self.step(replica)
 
     def _follow(self, handle):
         self.apply(self.replicas[_library.replica_id(handle)])
@@ -303,7 +376,11 @@ class Feed:
         schema = _library.Schema.from_address(_library.feed_schema(handle))
         self.spec = {column.name.decode(): Spec(_library.DTYPES[column.dtype], tuple(column.shape[:column.rank]),
                                                 column.ragged) for column in schema.columns[:schema.count]}
-        self._calls = _Calls(self.spec)
+        columns = {name: _Column(place, spec) for place, (name, spec) in enumerate(self.spec.items())}
+        count = ctypes.c_uint32()
+        _library.feed_replicas(handle, byref(ctypes.c_uint32()), byref(count))
+        self._columns, self._taken = columns, ctypes.create_string_buffer(count.value * _TAKEN.size)
+        self._calls = _Calls(columns)
 
     def __len__(self):
         """Steps per epoch."""
@@ -322,16 +399,21 @@ class Feed:
         main = threading.current_thread() is threading.main_thread()
         self.session.loops += main
         try:
-            while (replicas := self._next(None, None)) is not None:
-                yield Batch(replicas)
+            while (batch := self._take()) is not None:
+                yield batch
         finally:
             self.session.loops -= main
 
     def __next__(self):
-        replicas = self._next(None, None)
-        if replicas is None:
+        main = threading.current_thread() is threading.main_thread()
+        self.session.loops += main
+        try:
+            batch = self._take()
+        finally:
+            self.session.loops -= main
+        if batch is None:
             raise StopIteration
-        return Batch(replicas)
+        return batch
 
     @property
     def report(self):
@@ -382,6 +464,15 @@ class Feed:
     def _opened(self):
         return self.session.opened() and self._handle
 
+    def _take(self):
+        """The next batch; None: none is left.  One call of the library for all of it."""
+        handle = self._opened()
+        with self._lock:
+            status = _library.feed_take(handle, self._taken)
+            if status == OK:
+                return Batch([Replica(taken, self._columns) for taken in _TAKEN.iter_unpack(self._taken)])
+        return self._over(status)
+
     def _next(self, step, apply):
         handle, main = self._opened(), threading.current_thread() is threading.main_thread()
         self.session.loops += main
@@ -392,11 +483,14 @@ class Feed:
                     status, replicas = self._calls.run(handle, step, apply)
                     if status == OK:
                         return replicas
-            self.session.ended(status, "its feeder has a `step`, or the session was waited for: it cannot be pulled")
+            return self._over(status)
         finally:
             self.session.loops -= main
+
+    def _over(self, status):
+        self.session.ended(status, "its feeder has a `step`, or the session was waited for: it cannot be pulled")
         if status == END:
-            self._end(4)
+            self._end(6)
         return None
 
     def _end(self, level):
@@ -439,7 +533,7 @@ class Session:
 
     def __init__(self, *files, host=None, data=None, settings=None, arrays=None):
         self.handle, self.interrupted, self._pulled = ctypes.c_void_p(), False, False
-        self.loops, self._process = 0, os.getpid()  # loops of the main thread over feeds
+        self.loops, self._forks = 0, _forks  # loops of the main thread over feeds
         names = [os.fsencode(file) for file in files]
         settings = {**(settings or {}), **({} if data is None else {"data": json.dumps(os.fspath(data))})}
         texts = [(key.encode(), (value if isinstance(value, str) else json.dumps(value)).encode())
@@ -553,7 +647,7 @@ class Session:
 
     def is_forked(self):
         """Whether this process was forked from the one that opened the session, and has none of its threads."""
-        return self._process != os.getpid()
+        return self._forks != _forks
 
     def opened(self):
         if not self.handle:

@@ -18,11 +18,11 @@ session_destroy i p     session_digest b psp    session_drain v p       session_
 session_feed p ps       session_metric b pssp   session_open i pps      session_stop v p
 session_bad b psup      session_log v pipp      session_summary b psp
 graph_array v pssiupp   session_finish i p      session_drain_on_signals i p
-session_wait i p        feed_next i p           feed_restore i pppp     feed_run i pppp
-feed_save i pppp        feed_schema p p         feed_steps w p          replica_dlpack p ps
-replica_epoch w p       replica_error v ps      replica_id u p          replica_last b p
-replica_lengths p ps    replica_mean i psipzd   replica_padded z p      replica_reduce i psiipz
-replica_report v psdd   replica_rows z p        replica_step w p        tensor_share p pbqp
+session_wait i p        feed_next i p           feed_replicas u ppp     feed_restore i pppp
+feed_run i pppp         feed_save i pppp        feed_schema p p         feed_steps w p
+feed_take i pp          replica_error v ps      replica_id u p          replica_mean i psipzd
+replica_reduce i psiipz replica_report v psdd   replica_take v pp       taken_lengths p pu
+taken_release v p       taken_tensor p pu       tensor_share p pbqp
 """
 StepFunction = ctypes.CFUNCTYPE(c_int, c_void_p, c_void_p)
 FileFunction = ctypes.CFUNCTYPE(c_int, c_char_p, c_uint32, c_void_p)
