@@ -166,11 +166,8 @@ static tnd_status_t enumerate_open(void *state, const void *given, const tnd_sch
     enumerate_t *self = state;
     const enumerate_options_t *chosen = given;
     *self = (enumerate_t){.columns = in->count, .start = chosen->start};
-    for (uint32_t i = 0; i < in->count; i++)
-        facts->passes[i] = (int8_t)i;
-    facts->schema = *in;
     facts->numbered = true;
-    return tnd_schema_add(&facts->schema, chosen->into, TND_I64, 0, NULL, error);
+    return tnd_op_add(facts, in, chosen->into, TND_I64, 0, NULL, error);
 }
 
 static tnd_status_t enumerate_apply(void *state, const tnd_op_key_t *key, const tnd_tile_t *in,

@@ -35,12 +35,9 @@ static tnd_status_t constant_open(void *state, const void *given, const tnd_sche
     const constant_options_t *chosen = given;
     tnd_dtype_t dtype;
     TND_TRY(tnd_op_dtype(chosen->dtype, &dtype, error));
-    facts->schema = *in;
-    TND_TRY(tnd_schema_add(&facts->schema, chosen->into, dtype, 0, NULL, error));
+    TND_TRY(tnd_op_add(facts, in, chosen->into, dtype, 0, NULL, error));
     TND_TRY(tnd_op_number("value", chosen->value, &facts->schema.columns[in->count], &self->value,
                           error));
-    for (uint32_t i = 0; i < in->count; i++)
-        facts->passes[i] = (int8_t)i;
     self->columns = in->count;
     self->size = tnd_dtype_size(dtype);
     return TND_OK;

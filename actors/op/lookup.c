@@ -267,11 +267,8 @@ static tnd_status_t say_facts(lookup_t *self, const tnd_schema_t *in, const tnd_
 {
     if (self->into == self->column)
         return tnd_op_replace(facts, in, self->column, made->dtype, made->rank, made->shape, error);
-    for (uint32_t i = 0; i < in->count; i++)
-        facts->passes[i] = (int8_t)i;
-    facts->schema = *in;
     facts->reads = UINT64_C(1) << self->column;
-    return tnd_schema_add(&facts->schema, made->name, made->dtype, made->rank, made->shape, error);
+    return tnd_op_add(facts, in, made->name, made->dtype, made->rank, made->shape, error);
 }
 
 static void lookup_close(void *state)

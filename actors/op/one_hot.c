@@ -7,14 +7,14 @@
 #include "runtime/core/numeric/numeric.h"
 
 typedef struct {
-    const char *column;
+    const char *column, *into;
     uint64_t depth;
     const char *to;
     double on, off;
 } one_hot_options_t;
 
 typedef struct {
-    uint32_t columns, column;
+    uint32_t columns, column, into; /* into == columns: a new one */
     tnd_dtype_t from;
     size_t elements; /* of a row that comes in */
     size_t depth;
@@ -25,6 +25,8 @@ typedef struct {
 
 static const tnd_option_t options[] = {
     {TND_OPTION(one_hot_options_t, column, COLUMN, GRAPH), .help = "the column of class numbers"},
+    {TND_OPTION(one_hot_options_t, into, COLUMN, GRAPH), .fallback = "",
+     .help = "a new column for the vectors; without it they replace the class numbers"},
     {TND_OPTION(one_hot_options_t, depth, U64, GRAPH), .range = "1..",
      .help = "how many classes there are; a number outside 0 ... depth - 1 is off everywhere, as "
              "in TensorFlow, and no error"},
@@ -82,7 +84,12 @@ static tnd_status_t one_hot_open(void *state, const void *given, const tnd_schem
     TND_TRY(read_place("on", chosen->on, to, self->on, error));
     TND_TRY(read_place("off", chosen->off, to, self->off, error));
     self->off_is_zero = memcmp(self->off, zero, self->size) == 0;
-    return tnd_op_replace(facts, in, self->column, to, column->rank + 1, shape, error);
+    bool is_new = chosen->into != NULL && strcmp(chosen->into, chosen->column) != 0;
+    self->into = is_new ? in->count : self->column;
+    if (!is_new)
+        return tnd_op_replace(facts, in, self->column, to, column->rank + 1, shape, error);
+    facts->reads = UINT64_C(1) << self->column;
+    return tnd_op_add(facts, in, chosen->into, to, column->rank + 1, shape, error);
 }
 
 static void fill_off(const one_hot_t *self, uint8_t *out, size_t count)
@@ -101,8 +108,8 @@ static tnd_status_t one_hot_apply(void *state, const tnd_op_key_t *key, const tn
     (void)key, (void)error;
     const one_hot_t *self = state;
     size_t row_elements = self->elements * self->depth;
-    tnd_op_pass(in, out, self->columns, self->column);
-    uint8_t *to = out->columns[self->column].base;
+    tnd_op_pass(in, out, self->columns, self->into);
+    uint8_t *to = out->columns[self->into].base;
     fill_off(self, to, in->rows * row_elements);
     for (uint32_t row = 0; row < in->rows; row++) {
         const uint8_t *from = tnd_tile_row(in, self->column, row);

@@ -139,6 +139,15 @@ tnd_status_t tnd_op_replace(tnd_op_facts_t *facts, const tnd_schema_t *in, uint3
     return TND_OK;
 }
 
+tnd_status_t tnd_op_add(tnd_op_facts_t *facts, const tnd_schema_t *in, const char *name,
+                        tnd_dtype_t dtype, uint32_t rank, const uint64_t *shape, tnd_error_t *error)
+{
+    facts->schema = *in;
+    for (uint32_t i = 0; i < in->count; i++)
+        facts->passes[i] = (int8_t)i;
+    return tnd_schema_add(&facts->schema, name, dtype, rank, shape, error);
+}
+
 void tnd_op_pass(const tnd_tile_t *in, tnd_tile_t *out, uint32_t columns, uint32_t but)
 {
     out->rows = in->rows;

@@ -41,6 +41,11 @@ tnd_status_t tnd_op_replace(tnd_op_facts_t *facts, const tnd_schema_t *in, uint3
                             tnd_dtype_t dtype, uint32_t rank, const uint64_t *shape,
                             tnd_error_t *error) TND_CHECKED;
 
+/*  Sets *facts to those of an operation that passes all columns and makes one after them. */
+tnd_status_t tnd_op_add(tnd_op_facts_t *facts, const tnd_schema_t *in, const char *name,
+                        tnd_dtype_t dtype, uint32_t rank, const uint64_t *shape,
+                        tnd_error_t *error) TND_CHECKED;
+
 /*  Passes on the rows and every column but one. */
 void tnd_op_pass(const tnd_tile_t *in, tnd_tile_t *out, uint32_t columns, uint32_t but);
 

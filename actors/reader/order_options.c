@@ -89,15 +89,23 @@ static const tnd_option_t take_options[] = {
 static const tnd_option_t repeat_options[] = {
     MAP_OPTION("count", repeat.times, U64, "times", COUNT_RANGE, "forever=18446744073709551615",
                "passes over the rows, one after the other"),
+    {TND_OPTION_NAMED("group", order_map_t, map.repeat.group, U64, GRAPH), .unit = "rows",
+     .fallback = "all", .choices = "all=0", .range = "1..1048576",
+     .help =
+         "rows that are repeated before the next ones, as an interleave of repeated batches does"},
     {TND_OPTION_NAMED("fusion", order_map_t, map.repeat.fused, BOOL, GRAPH), .fallback = "true",
      .help = "TensorFlow's `shuffle_and_repeat_fusion`: without it a shuffle before the repeat "
              "draws its seeds once more per epoch"},
 };
 
 static const tnd_option_t shard_options[] = {
-    MAP_OPTION("count", shard.shards, U64, "shards", "1..4294967295", NULL,
-               "how many parts there are, `num_shards`"),
-    MAP_OPTION("index", shard.index, U64, NULL, "0..4294967294", NULL, "which of them is used"),
+    MAP_OPTION("count", shard.shards, U64, "shards", "1..4294967295", "lanes=0",
+               "how many parts there are, `num_shards`; `lanes`: as many as lanes"),
+    MAP_OPTION("index", shard.index, U64, NULL, "0..4294967294", "lane=4294967295",
+               "which of them is used; `lane`: by each lane its own, `input_pipeline_id`"),
+    {TND_OPTION_NAMED("rows", order_map_t, map.shard.rows, U64, GRAPH), .unit = "rows",
+     .fallback = "1", .range = "1..4294967295",
+     .help = "rows of each part in turn: those of a batch, if whole batches are dealt"},
 };
 
 static const tnd_option_t global_options[] = {SEED_OPTION};
@@ -151,7 +159,8 @@ static const struct {
     {TND_PLACE_SKIP, TABLE(skip, "Leaves out the first rows.", "count")},
     {TND_PLACE_TAKE, TABLE(take, "Uses the first rows only.", "count")},
     {TND_PLACE_REPEAT, TABLE(repeat, "Passes over the rows again.", "count")},
-    {TND_PLACE_SHARD, TABLE(shard, "Uses every so many rows, from `index` on.", NULL)},
+    {TND_PLACE_SHARD,
+     TABLE(shard, "Uses every so many rows, or groups of rows, from `index` on.", NULL)},
     {TND_PLACE_GLOBAL, TABLE(global, "A permutation of all rows.", "seed")},
     {TND_PLACE_INDEX_SHUFFLE,
      TABLE(index_shuffle, "TensorFlow's shuffle of a whole dataset.", "seed")},
@@ -227,6 +236,12 @@ static tnd_place_map_t map_of(const tnd_part_t *part, uint64_t seed)
         map.window.size = at_least_one(map.window.size);
         map.window.stride = at_least_one(map.window.stride);
         map.window.shift = map.window.shift > 0 ? map.window.shift : map.window.size;
+    }
+    if (map.kind == TND_PLACE_SHARD) {
+        map.shard.rows = at_least_one(map.shard.rows);
+        map.shard.by_lane = map.shard.shards == 0 && map.shard.index == TND_PLACES_OWN_LANE;
+        if (map.shard.by_lane)
+            map.shard.shards = 1, map.shard.index = 0;
     }
     if (map.kind == TND_PLACE_GLOBAL)
         map.global = options->seed != seed_unset ? (uint64_t)options->seed : seed;

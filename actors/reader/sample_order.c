@@ -38,6 +38,7 @@ static tnd_places_config_t plan(const tnd_sample_order_config_t *config, tnd_pla
     *list = stream->order;
     if (list->count == 0)
         short_form(config, list);
+    bool whole = tnd_places_of_lane(list, config->lane, stream->lanes) || stream->by_file;
     for (uint32_t i = 0; i < list->count && stream->by_file; i++)
         if (list->maps[i].kind == TND_PLACE_GLOBAL)
             list->maps[i].global ^= odd * config->lane;
@@ -46,8 +47,8 @@ static tnd_places_config_t plan(const tnd_sample_order_config_t *config, tnd_pla
         .rows = stream->by_file ? stream->lane[config->lane].count : stream->count,
         .files = config->files,
         .file_count = config->file_count,
-        .lane = stream->by_file ? 0 : config->lane,
-        .lanes = stream->by_file ? 1 : stream->lanes,
+        .lane = whole ? 0 : config->lane,
+        .lanes = whole ? 1 : stream->lanes,
         .recall = config->recall,
         .watch = config->watch,
         .watcher = config->watcher,

@@ -303,6 +303,10 @@ static tnd_status_t shape_rows(const tnd_reader_options_t *options, const tnd_pl
     const void *about = NULL;
     tnd_error_t why;
     tnd_order_list(&options->order, plan->seed, &order);
+    if (stream->by_file && tnd_places_of_lane(&order, 0, 1))
+        return tnd_fail(error,
+                        "`shard: {count: lanes}` of `order` would divide the files that each "
+                        "lane has by `shard: file` once more: one of the two is enough");
     tnd_row_shape_t shape = tnd_row_shape_of(&order);
     if (tnd_row_shape_is_plain(&shape))
         return TND_OK;

@@ -81,7 +81,7 @@ struct tnd_places {
     const tnd_place_map_t *window; /* NULL: none */
     uint64_t count;                /* positions of the list, before the lanes divide them */
     uint32_t stage_count;
-    tnd_place_stage_t stages[TND_PLACES_MAPS_MAX + 2];
+    tnd_place_stage_t stages[2 * TND_PLACES_MAPS_MAX + 2];
 };
 
 const char *tnd_place_name(tnd_place_kind_t kind)
@@ -139,13 +139,28 @@ static bool check_place(const tnd_place_list_t *self, uint32_t i, const char *se
     return true;
 }
 
+/*  What positions of groups are repeated from a shuffle is remembered. */
+enum { GROUP_MAX = 1 << 20 };
+
 static bool check_values(const tnd_place_map_t *map, uint32_t i, uint64_t input,
                          tnd_places_fault_t *fault)
 {
+    if (map->kind == TND_PLACE_SHARD &&
+        (map->shard.shards == 0 || map->shard.index == TND_PLACES_OWN_LANE)) {
+        (void)tnd_fail(&fault->why,
+                       "`shard`: `count: lanes` without `index: lane`, or the reverse");
+        return refuse(fault, i, "write `shard: {count: lanes, index: lane}`");
+    }
     if (map->kind == TND_PLACE_SHARD && map->shard.index >= map->shard.shards) {
         (void)tnd_fail(&fault->why, "`shard`: `index: %" PRIu64 "` of %" PRIu64 " shards",
                        map->shard.index, map->shard.shards);
         return refuse(fault, i, "shards are numbered from 0");
+    }
+    if (map->kind == TND_PLACE_REPEAT && map->repeat.group > GROUP_MAX) {
+        (void)tnd_fail(&fault->why,
+                       "`repeat`: `group: %" PRIu64 "`, and a group has at most %d rows",
+                       map->repeat.group, GROUP_MAX);
+        return refuse(fault, i, "leave `group` out to repeat all rows");
     }
     if (map->kind == TND_PLACE_PART && map->part.parts == 0) {
         (void)tnd_fail(
@@ -261,11 +276,28 @@ static tnd_place_stage_t *add_stage(tnd_places_t *self, const tnd_place_op_t *op
     return stage;
 }
 
-/*  Positions of the ring: what the lane may ask for again, and what is found at once. */
-static uint64_t recall_room(const tnd_places_t *self)
+bool tnd_places_of_lane(tnd_place_list_t *self, uint32_t lane, uint32_t lanes)
+{
+    bool any = false;
+    for (uint32_t i = 0; i < self->count; i++) {
+        tnd_place_map_t *map = &self->maps[i];
+        if (map->kind != TND_PLACE_SHARD || !map->shard.by_lane)
+            continue;
+        map->shard.shards = lanes;
+        map->shard.index = lane;
+        any = true;
+    }
+    return any;
+}
+
+/*  Positions of the ring: what the lane may ask for again, and what is found at once; before a repeat of
+ *  groups, those of a group. */
+static uint64_t recall_room(const tnd_places_t *self, const tnd_place_stage_t *stage)
 {
     uint64_t wanted = self->config.recall, room = 1024;
-    if (self->window != NULL) {
+    if (stage->map != NULL)
+        wanted = 2 * stage->map->repeat.group;
+    else if (self->window != NULL) {
         uint64_t lanes = self->config.lanes, shift = self->window->window.shift;
         wanted = wanted * lanes * shift + self->window->window.size * self->window->window.stride;
     }
@@ -291,6 +323,8 @@ static void link_stages(tnd_places_t *self, const tnd_places_config_t *config)
             continue;
         uint64_t input = count;
         count = count_of(map, input);
+        if (sequential && map->kind == TND_PLACE_REPEAT && map->repeat.group > 0)
+            add_stage(self, &recall_op, map, input, input);
         tnd_place_stage_t *stage = add_stage(self, op, map, input, count);
         stage->files = config->file_count > 0 ? config->files : &self->config.rows;
         stage->file_count = config->file_count > 0 ? config->file_count : 1;
@@ -311,7 +345,7 @@ static void link_stages(tnd_places_t *self, const tnd_places_config_t *config)
 static size_t state_bytes(const tnd_places_t *self, const tnd_place_stage_t *stage)
 {
     if (stage->op == &recall_op)
-        return sizeof(recall_t) + recall_room(self) * sizeof(uint64_t);
+        return sizeof(recall_t) + recall_room(self, stage) * sizeof(uint64_t);
     return stage->op->bytes != NULL ? stage->op->bytes(stage) : 0;
 }
 
@@ -339,7 +373,7 @@ tnd_places_t *tnd_places_init(void *memory, const tnd_places_config_t *config)
             stage->state = at;
         at += bytes;
         if (stage->op == &recall_op)
-            *(recall_t *)stage->state = (recall_t){.room = recall_room(self)};
+            *(recall_t *)stage->state = (recall_t){.room = recall_room(self, stage)};
         else if (stage->op->init != NULL)
             stage->op->init(stage);
         wanted = stage->op->demand != NULL ? stage->op->demand(stage) : UINT64_MAX;

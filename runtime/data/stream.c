@@ -58,10 +58,11 @@ uint64_t tnd_stream_lane_count(const tnd_stream_t *self, uint32_t lane)
         return TND_UNKNOWN;
     tnd_window_t window = tnd_stream_window(self, lane);
     uint64_t positions = window.count * window.repeat;
-    if (self->order.count > 0)
-        positions =
-            tnd_places_count(&self->order, self->by_file ? self->lane[lane].count : self->count);
-    if (self->by_file)
+    tnd_place_list_t order = self->order;
+    bool whole = tnd_places_of_lane(&order, lane, self->lanes) || self->by_file;
+    if (order.count > 0)
+        positions = tnd_places_count(&order, self->by_file ? self->lane[lane].count : self->count);
+    if (whole)
         return positions;
     return positions / self->lanes + (positions % self->lanes > lane);
 }

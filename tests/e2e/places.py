@@ -17,7 +17,7 @@ from named import run_named
 from run import ROOT, TUNDISH, free_port, tundish
 
 NAMES = {"interleave": ("cycle", "block"), "skip": ("count",), "take": ("count",),
-         "repeat": ("count", "fusion"), "shard": ("count", "index"),
+         "repeat": ("count", "fusion", "group"), "shard": ("count", "index", "rows"),
          "shuffle": ("buffer", "seed", "global_seed", "reshuffle_each_iteration"),
          "index_shuffle": ("seed", "global_seed", "reshuffle_each_iteration")}
 FLAGS = ("fusion", "reshuffle_each_iteration")
@@ -159,6 +159,51 @@ def test_hosts_and_readers_do_not_change_the_order():
             assert lanes == digest("run", graph, "--set", "lanes=4", "--set", "read.workers=3")
             for hosts in (1, 2, 4):
                 assert lanes == spread(graph, folder, hosts, "--set", "read.workers=2"), hosts
+
+
+def fed(graph, *more):
+    """The rows of each replica in each step."""
+    done = subprocess.run([str(TUNDISH), "head", str(graph), "--json", "--replicas", "--steps", "999", *more],
+                          capture_output=True, text=True, timeout=60, cwd=ROOT)
+    assert done.returncode == 0, done.stderr
+    steps = {}
+    for line in map(json.loads, done.stdout.splitlines()):
+        steps.setdefault(line["step"], []).append(line["columns"]["x"]["data"])
+    return list(steps.values())
+
+
+def test_batches_are_dealt_to_lanes(folder):
+    """As ds.batch(2).shard(num_input_pipelines, input_pipeline_id) by two workers, which get [1 2] [5 6] [9 10] and
+    [3 4] [7 8]; without `rows` each has every other row."""
+    deal = "order: [{take: 10}, {shard: {count: lanes, index: lane%s}}]"
+    for rows, wanted in ((", rows: 2", [[[0, 1], [2, 3]], [[4, 5], [6, 7]], [[8, 9], []]]),
+                         ("", [[[0, 2], [1, 3]], [[4, 6], [5, 7]], [[8, 9], []]])):
+        graph = write(folder, [7, 5], deal % rows, 1, 4, True, 2)
+        assert fed(graph, "--set", "lanes=2") == wanted
+        assert [sum(step, []) for step in fed(graph)] == [[0, 1, 2, 3], [4, 5, 6, 7], [8, 9]]
+
+
+def test_lanes_that_deal_batches_are_the_same_anywhere(folder):
+    deal = "{shard: {count: lanes, index: lane}}"
+    graph = write(folder, [3, 3], f"order: [{deal}], shard: file", 1, 4, True, 2)
+    text = tundish("run", graph, "--set", "lanes=2", expect=78, report=False).output
+    assert "would divide the files that each lane has by `shard: file` once more" in text, text
+    order = "order: [{shuffle: {buffer: 500, seed: 3}}, {shard: {count: lanes, index: lane, rows: 16}}, {repeat: {count: 3, group: 64}}]"
+    graph = write(folder, [3000, 1, 2500, 20, 2400, 79], order, 2, 64, True, 4)
+    whole = digest("run", graph, "--set", "lanes=4")
+    assert whole == digest("run", graph, "--set", "lanes=4", "--set", "read.workers=3")
+    for hosts in (1, 2, 4):
+        assert whole == spread(graph, folder, hosts, "--set", "read.workers=2"), hosts
+    seen = sorted(x for step in fed(graph, "--set", "lanes=4", "--set", "read.epochs=1")
+                  for replica in step for x in replica)
+    assert seen == sorted(3 * list(range(8000)))
+
+
+def test_repeated_batches_are_interleaved(folder):
+    """As ds.batch(2, drop_remainder=True).interleave(lambda b: Dataset.from_tensors(b).repeat(3), cycle_length=2)."""
+    graph = write(folder, [11], "order: [{take: 10}, {repeat: {count: 3, group: 4}}]", 1, 2, True)
+    pairs = 3 * [[0, 1], [2, 3]] + 3 * [[4, 5], [6, 7]] + 3 * [[8, 9]]
+    assert fed(graph) == [[pair] for pair in pairs]
 
 
 def test_a_run_resumes_in_the_middle_of_a_buffer():

@@ -3,7 +3,7 @@
 
 A line is `ROWS ; MAP ... ; MAP ... | EPOCH hash COUNT HASH POSITION=PLACE ...`. ROWS are the rows of
 each file. Maps: `files BUFFER SEED GLOBAL RESHUFFLE` (a shuffle of them), `interleave CYCLE BLOCK`, `unbatch ROWS`, `skip COUNT`, `take COUNT`, `repeat TIMES
-FUSED`, `shard SHARDS INDEX`, `global SEED`, `index_shuffle SEED GLOBAL RESHUFFLE`, `shuffle BUFFER
+FUSED [GROUP]`, `shard SHARDS INDEX [ROWS]`, `global SEED`, `index_shuffle SEED GLOBAL RESHUFFLE`, `shuffle BUFFER
 SEED GLOBAL RESHUFFLE` (GLOBAL `-`: not set), `window SIZE SHIFT STRIDE DROP`. HASH is
 h = 31 * h + place modulo 2^64 over all places in order, or `-`.
 """
@@ -136,17 +136,28 @@ class List:
         below = self.below.iterate()
         return Pass(min(below.count, int(count)), below.at)
 
-    def shard(self, _number, shards, index):
-        below = self.below.iterate()
-        return Pass(len(range(int(index), below.count, int(shards))),
-                    lambda p: below.at(p * int(shards) + int(index)))
+    def shard(self, _number, shards, index, rows=1):
+        """Batches of `rows`, of which each `shards`-th is used, and then their rows."""
+        below, rows = self.below.iterate(), int(rows)
+        batches = range(int(index) * rows, below.count, int(shards) * rows)
+        last = min(batches[-1] + rows, below.count) - batches[-1] if batches else 0
+        return Pass(max(len(batches) - 1, 0) * rows + last, lambda p: below.at(batches[p // rows] + p % rows))
 
-    def repeat(self, _number, times, fused):
+    def repeat(self, _number, times, fused, group=0):
+        if int(group):
+            return self.groups(int(times), int(group))
         passes = [self.below.iterate() for _ in range(int(times))]
         if not (int(fused) and self.below.map and self.below.map[0] == "shuffle"):
             self.below.iterate()
         count = passes[0].count
         return Pass(count * int(times), lambda p: passes[p // count].at(p % count))
+
+    def groups(self, times, group):
+        """Each group of rows, and a short one at the end, as often."""
+        below = self.below.iterate()
+        runs = [(first, min(group, below.count - first)) for first in range(0, below.count, group)]
+        at = run_at([run for run in runs for _ in range(times)])
+        return Pass(below.count * times, lambda p: below.at(at(p)))
 
     def window(self, _number, size, shift, stride, drop):
         below = self.below.iterate()
@@ -265,6 +276,16 @@ def lines():
             for epoch in (0, 2):
                 yield line(half if maps[0].startswith("interleave") else [n], maps, epoch,
                            near if not huge or not maps[-1].startswith("take") else None)
+    for maps in (["shard 3 1 2"], ["shard 2 0 32"], ["shard 5 4 32", "global 2"]):
+        yield line([2**33 + 1], maps, 1)
+    for rows in ([64], [65], [1], [20, 0, 13]):
+        for maps in (["shard 3 1 2"], ["shard 2 0 32"], ["shard 5 4 32"], ["repeat 3 1 4"], ["repeat 100 1 10"],
+                     ["shard 2 1 3", "repeat 2 1 5", "skip 3"], ["repeat 2 1 3", "repeat 2 1 5"],
+                     ["global 5", "repeat 2 0 7", "global 3"], ["shuffle 10 3 - 1", "repeat 3 1 8"],
+                     ["shuffle 10 3 - 1", "take 33", "repeat 4 1 8", "shard 2 1 4"],
+                     ["repeat 3 1 4", "shuffle 9 2 - 1"], ["shuffle 10 3 - 1", "repeat 2 1 16", "window 4 4 1 0"]):
+            for epoch in (0, 2):
+                yield line(rows, maps, epoch)
     for number in range(40):
         draws = random.Random(number)
         rows = [draws.randrange(9) for _ in range(draws.randrange(1, 30))]

@@ -108,11 +108,7 @@ static tnd_status_t add_made(tnd_op_facts_t *facts, const tnd_schema_t *in, uint
     if (to == NULL)
         return tnd_op_replace(facts, in, column, dtype, rank, shape, error);
     facts->reads = UINT64_C(1) << column;
-    for (uint32_t i = 0; i < in->count; i++) {
-        facts->passes[i] = (int8_t)i;
-        TND_TRY(tnd_schema_add_like(&facts->schema, in->columns[i].name, &in->columns[i], error));
-    }
-    return tnd_schema_add(&facts->schema, to, dtype, rank, shape, error);
+    return tnd_op_add(facts, in, to, dtype, rank, shape, error);
 }
 
 static tnd_status_t read_format(decode_t *self, const decode_options_t *chosen, tnd_error_t *error)

@@ -18,6 +18,8 @@
 
 /*  A count without end, and an argument that means "all". */
 #define TND_PLACES_ENDLESS UINT64_MAX
+/*  The index of a shard that is that of the lane, with as many shards as lanes: 0. */
+#define TND_PLACES_OWN_LANE UINT64_C(4294967295)
 /*  Parts that rows are divided into, and the sum of their sizes in lowest terms, at most. */
 #define TND_PLACES_PARTS_MAX 16
 #define TND_PLACES_PARTS_SUM 1000
@@ -45,10 +47,12 @@ typedef struct {
         uint64_t skip, take;
         struct {
             uint64_t times;
-            bool fused; /* TensorFlow's shuffle_and_repeat_fusion, its default */
+            uint64_t group; /* rows that are repeated before the next ones; 0: all */
+            bool fused;     /* TensorFlow's shuffle_and_repeat_fusion, its default */
         } repeat;
         struct {
-            uint64_t shards, index;
+            uint64_t shards, index, rows; /* each shard has `rows` rows in turn */
+            bool by_lane;                 /* tnd_places_of_lane sets `shards` and `index` */
         } shard;
         uint64_t global; /* seed */
         struct {

@@ -419,8 +419,9 @@ Test(one_hot, gives_what_tensorflow_gives)
             }
         snprintf(text, sizeof text, "source: {memory: {x: {dtype: %s, shape: [%u], data: [%s]}}}",
                  in, count, indices);
-        snprintf(ops, sizeof ops, "{one_hot: {column: x, depth: %u, to: %s, on: %s, off: %s}}",
-                 depth, out, on, off);
+        bool into = compared % 2 == 1; /* every other case keeps the class numbers */
+        snprintf(ops, sizeof ops, "{one_hot: {column: x%s, depth: %u, to: %s, on: %s, off: %s}}",
+                 into ? ", into: o" : "", depth, out, on, off);
         opened_t source;
         run_t run;
         tnd_error_t error;
@@ -431,10 +432,16 @@ Test(one_hot, gives_what_tensorflow_gives)
         cr_assert_eq(
             tnd_chain_run(run.chain, &plain_key, block, run.block_pool, run.pool, &made, &error),
             TND_OK);
-        cr_assert_eq(made->schema->columns[0].rank, 2);
+        cr_assert_eq(made->schema->count, 1 + into);
+        cr_assert_str_eq(made->schema->columns[into].name, into ? "o" : "x");
+        cr_assert_eq(made->schema->columns[into].rank, 2);
+        char *number = indices;
+        for (unsigned i = 0; into && strcmp(in, "i64") == 0 && i < count; i++, number++)
+            cr_assert_eq(((const int64_t *)tnd_block_row(made, 0, 0))[i],
+                         strtoll(number, &number, 10));
         for (unsigned i = 0; i < count * depth; i++) {
             double wanted = strtod(results, &results);
-            const void *row = tnd_block_row(made, 0, 0);
+            const void *row = tnd_block_row(made, into, 0);
             double got = strcmp(out, "f32") == 0 ? (double)((const float *)row)[i]
                                                  : (double)((const int32_t *)row)[i];
             cr_assert_eq(got, wanted, "element %u of: %s", i, line);

@@ -64,10 +64,12 @@ static void parse_map(tnd_place_map_t *map, char *text)
     case TND_PLACE_REPEAT:
         map->repeat.times = number(&text);
         map->repeat.fused = number(&text) != 0;
+        map->repeat.group = text[strspn(text, " ")] != '\0' ? number(&text) : 0;
         break;
     case TND_PLACE_SHARD:
         map->shard.shards = number(&text);
         map->shard.index = number(&text);
+        map->shard.rows = text[strspn(text, " ")] != '\0' ? number(&text) : 1;
         break;
     case TND_PLACE_FILES:
     case TND_PLACE_SHUFFLE:
@@ -297,6 +299,9 @@ Test(places, lists_that_cannot_be_used_are_refused_with_a_suggestion)
         {"9 ; repeat all 1 ; shuffle all 3 - 1 ; take 4 | 0", "never end", "a number", 1},
         {"9 ; skip 2 ; repeat all 1 | 0", "never end", "epochs: forever", 1},
         {"9 ; shard 3 3 | 0", "`index: 3` of 3", "from 0", 0},
+        {"9 ; shard 0 1 | 0", "without `index: lane`", "{count: lanes, index: lane}", 0},
+        {"9 ; shard 2 4294967295 | 0", "or the reverse", "{count: lanes, index: lane}", 0},
+        {"9 ; skip 1 ; repeat 2 1 1048577 | 0", "at most 1048576 rows", "leave `group` out", 1},
         {"9 ; unbatch 1099511627776 ; repeat 9000000 1 | 0", "can be counted", "", 1},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
