@@ -63,8 +63,8 @@ uint32_t tnd_places_seed(int64_t seed);
 enum { TND_PLACES_NO_GLOBAL_SEED = 87654321 };
 void tnd_places_seeds(uint32_t global_seed, uint32_t seed, uint32_t seeds[2]);
 
-/*  Of a list with a `shard` by lane: makes it that of one lane, which has all of its result.  Returns
- *  false if there is no such map. */
+/*  Of a list with a `shard` by lane: makes it that of one lane, which has all of its result.  False:
+ *  it has no such map. */
 bool tnd_places_of_lane(tnd_place_list_t *self, uint32_t lane, uint32_t lanes);
 
 size_t tnd_places_bytes(const tnd_places_config_t *config);
