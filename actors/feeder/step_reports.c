@@ -72,9 +72,10 @@ tnd_buffer_t *tnd_step_reports_of(tnd_step_reports_t *self, tnd_models_t *models
     char *text = tnd_buffer_data(note);
     for (uint32_t r = 0; r < self->count; r++)
         for (uint32_t m = 0; m < done->reports[r].count; m++) {
-            const tnd_metric_t *metric = &done->reports[r].metrics[m];
-            used += (size_t)snprintf(text + used, self->room - used, "%" PRIu32 " %a %a %s\n",
-                                     self->first + r, metric->sum, metric->weight, metric->name);
+            char metric[TND_METRIC_TEXT];
+            (void)tnd_metric_print(&done->reports[r].metrics[m], metric);
+            used += (size_t)snprintf(text + used, self->room - used, "%" PRIu32 " %s\n",
+                                     self->first + r, metric);
         }
     for (uint32_t r = 0; r < self->count; r++)
         used += print_saved(bare ? &nothing : &done->reports[r], self->first + r, text + used,

@@ -218,11 +218,14 @@ static void give(tnd_checkpoint_writer_t *self, job_t *job)
 }
 
 static void write_later(tnd_checkpoint_writer_t *self, const tnd_cursor_t *cursor,
-                        const tnd_saved_t *parts)
+                        const tnd_epoch_metrics_t *sums, const tnd_saved_t *parts)
 {
     job_t *job = tnd_allocate_zeroed(1, sizeof *job);
-    job->manifest = (tnd_manifest_t){
-        .cursor = *cursor, .graph = self->graph, .data = self->data, .replicas = self->replicas};
+    job->manifest = (tnd_manifest_t){.cursor = *cursor,
+                                     .sums = *sums,
+                                     .graph = self->graph,
+                                     .data = self->data,
+                                     .replicas = self->replicas};
     job->manifest.parts = tnd_allocate_zeroed(self->replicas, sizeof *parts);
     memcpy(job->manifest.parts, parts, self->replicas * sizeof *parts);
     give(self, job);
@@ -263,15 +266,16 @@ static void lack(tnd_checkpoint_writer_t *self, const tnd_checkpoint_effect_t *e
     forget_later(self, effect->step, true);
 }
 
-/*  `cursor` is that of the step that is booked now. */
-static void perform(tnd_checkpoint_writer_t *self, const tnd_cursor_t *cursor)
+/*  `cursor` and `sums` are those of the step that is booked now. */
+static void perform(tnd_checkpoint_writer_t *self, const tnd_cursor_t *cursor,
+                    const tnd_epoch_metrics_t *sums)
 {
     tnd_checkpoint_effect_t effect;
     while (tnd_checkpoint_next(self->machine, &effect))
         switch (effect.kind) {
         case TND_CHECKPOINT_WRITE:
             assert(cursor != NULL && cursor->step == effect.step);
-            write_later(self, cursor, effect.parts);
+            write_later(self, cursor, sums, effect.parts);
             break;
         case TND_CHECKPOINT_LACKS:
             lack(self, &effect);
@@ -302,7 +306,7 @@ static void take_done(tnd_checkpoint_writer_t *self)
             tnd_checkpoint_failed(self->machine, job->manifest.cursor.step);
         }
         free_job(job);
-        perform(self, NULL);
+        perform(self, NULL, NULL);
     }
 }
 
@@ -353,16 +357,17 @@ bool tnd_checkpoint_writer_line(tnd_checkpoint_writer_t *self, uint64_t step, co
 }
 
 void tnd_checkpoint_writer_booked(tnd_checkpoint_writer_t *self, const tnd_cursor_t *cursor,
-                                  uint64_t now)
+                                  const tnd_epoch_metrics_t *sums, uint64_t now)
 {
     tnd_checkpoint_booked(self->machine, cursor->step, now);
-    perform(self, cursor);
+    perform(self, cursor, sums);
 }
 
-void tnd_checkpoint_writer_end(tnd_checkpoint_writer_t *self, const tnd_cursor_t *cursor)
+void tnd_checkpoint_writer_end(tnd_checkpoint_writer_t *self, const tnd_cursor_t *cursor,
+                               const tnd_epoch_metrics_t *sums)
 {
     tnd_checkpoint_end(self->machine, cursor->step);
-    perform(self, cursor);
+    perform(self, cursor, sums);
 }
 
 bool tnd_checkpoint_writer_next(tnd_checkpoint_writer_t *self, tnd_keep_note_t *note)
@@ -465,7 +470,7 @@ tnd_status_t tnd_checkpoint_writer_new(tnd_checkpoint_writer_t **self_p,
     if (status != TND_OK || self->options->evaluate)
         return status;
     count_existing(self);
-    perform(self, NULL);
+    perform(self, NULL, NULL);
     status = tnd_thread_create(&self->thread, "the checkpoints", write_all, self, error);
     self->started = status == TND_OK;
     return status;
@@ -510,6 +515,11 @@ const tnd_resume_t *tnd_checkpoint_writer_resume(const tnd_checkpoint_writer_t *
 const tnd_cursor_t *tnd_checkpoint_writer_cursor(const tnd_checkpoint_writer_t *self)
 {
     return self->search.found ? &self->search.cursor : NULL;
+}
+
+const tnd_epoch_metrics_t *tnd_checkpoint_writer_sums(const tnd_checkpoint_writer_t *self)
+{
+    return self->search.found ? &self->search.sums : NULL;
 }
 
 tnd_status_t tnd_checkpoint_writer_data(tnd_checkpoint_writer_t *self,

@@ -41,6 +41,7 @@ void tnd_checkpoint_writer_destroy(tnd_checkpoint_writer_t **self_p);
 /*  What the run resumes from; NULL: it begins at the start. */
 const tnd_resume_t *tnd_checkpoint_writer_resume(const tnd_checkpoint_writer_t *self);
 const tnd_cursor_t *tnd_checkpoint_writer_cursor(const tnd_checkpoint_writer_t *self);
+const tnd_epoch_metrics_t *tnd_checkpoint_writer_sums(const tnd_checkpoint_writer_t *self);
 
 /*  Sets the data that the run reads, before the first step is booked.  Errors: TND_FAILED if it
  *  differs from the data of the checkpoint; the text names the file and what to do. */
@@ -51,11 +52,12 @@ tnd_status_t tnd_checkpoint_writer_data(tnd_checkpoint_writer_t *self,
 /*  Handles a line "part ...", "bare ..." or "unkept ..." of a feeder; false if it is another line.
  *  `step` is the number of steps done. */
 bool tnd_checkpoint_writer_line(tnd_checkpoint_writer_t *self, uint64_t step, const char *line);
-/*  The step before the cursor is booked: every feeder has reported it. */
+/*  The step before the cursor is booked: every feeder has reported it.  `sums` include it. */
 void tnd_checkpoint_writer_booked(tnd_checkpoint_writer_t *self, const tnd_cursor_t *cursor,
-                                  uint64_t now);
+                                  const tnd_epoch_metrics_t *sums, uint64_t now);
 /*  The run has ended with this cursor. */
-void tnd_checkpoint_writer_end(tnd_checkpoint_writer_t *self, const tnd_cursor_t *cursor);
+void tnd_checkpoint_writer_end(tnd_checkpoint_writer_t *self, const tnd_cursor_t *cursor,
+                               const tnd_epoch_metrics_t *sums);
 /*  The next instruction for feeders; false: it has not changed since the last call. */
 bool tnd_checkpoint_writer_next(tnd_checkpoint_writer_t *self, tnd_keep_note_t *note);
 /*  The last instruction, for a feeder that may have missed it. */

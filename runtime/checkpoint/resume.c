@@ -182,10 +182,17 @@ static void choose(tnd_resume_search_t *self, const char *dir, tnd_manifest_t *m
     manifest->parts = NULL;
     self->cursor = manifest->cursor;
     memcpy(self->cursor.graph, self->plan->fingerprint, sizeof self->cursor.graph);
+    self->sums = manifest->sums;
     self->found = true;
     tell(self, TND_LOG_INFO, "%s step %" PRIu64 ", from %.300s",
          self->plan->checkpoint->evaluate ? "evaluates the models after" : "resumes after",
          manifest->cursor.step - 1, dir);
+    if (manifest->lacks_sums)
+        tell(self, TND_LOG_WARNING,
+             "the checkpoint after step %" PRIu64
+             " has no metrics, because an older version wrote it: "
+             "the means of its epoch are over the rows after it, and are marked as partial",
+             manifest->cursor.step - 1);
 }
 
 /*  Chooses the newest complete checkpoint of a folder and logs those that it skips. */

@@ -23,6 +23,7 @@ typedef struct {
     bool found; /* false: the run begins at the start */
     tnd_resume_t resume;
     tnd_cursor_t cursor;
+    tnd_epoch_metrics_t sums;
     tnd_data_table_t data; /* what the earlier run read */
 } tnd_resume_search_t;
 

@@ -20,8 +20,10 @@
 #include "runtime/base/folder.h"
 
 enum { LOCK_TRIES = 50, LOCK_NAP_NS = 20000000 }; /* 1 s in all */
+/*  Of manifests: written, oldest that is read, and first with metrics. */
+enum { VERSION = 3, OLDEST = 2, WITH_METRICS = 3 };
 /*  A process can map 65,530 files, each with a line of at most 1 KiB. */
-enum { VERSION = 2, CHUNK = 1 << 16, MANIFEST_MAX = 128 << 20, CURSOR_MAX = 8192 };
+enum { CHUNK = 1 << 16, MANIFEST_MAX = 128 << 20, CURSOR_MAX = 8192 };
 
 static const char manifest_name[] = "manifest";
 
@@ -291,6 +293,7 @@ static char *write_text(const tnd_manifest_t *manifest, size_t *size_p)
     }
     write_lines(out, "graph", manifest->graph);
     write_lines(out, "data", manifest->data);
+    tnd_epoch_metrics_write(&manifest->sums, out);
     fflush(out);
     hash_text(text, *size_p, hex);
     fprintf(out, "hash %s\n", hex);
@@ -421,6 +424,10 @@ static tnd_status_t read_line(const char *line, tnd_manifest_t *manifest, uint32
         fprintf(data, "%s\n", line + 5);
         return TND_OK;
     }
+    if (strncmp(line, "metrics ", 8) == 0)
+        return tnd_epoch_metrics_read(&manifest->sums, line + 8)
+                   ? TND_OK
+                   : tnd_fail(error, "a line of metrics is damaged");
     return tnd_fail(error, "a line is not understood: %.60s", line);
 }
 
@@ -451,13 +458,16 @@ static tnd_status_t read_lines(char *text, tnd_manifest_t *manifest, FILE *graph
     const char *line = strsep(&rest, "\n");
     if (line == NULL || sscanf(line, "tundish checkpoint %d", &version) != 1)
         return tnd_fail(error, "it is not a manifest of a checkpoint");
-    if (version != VERSION)
-        return tnd_fail(error, "it has version %d; this program reads version %d", version,
-                        VERSION);
+    if (version < OLDEST || version > VERSION)
+        return tnd_fail(error, "it has version %d; this program reads versions %d to %d", version,
+                        OLDEST, VERSION);
     while ((line = strsep(&rest, "\n")) != NULL && *line != '\0')
         TND_TRY(read_line(line, manifest, &parts, graph, data, error));
     if (manifest->cursor.lanes == 0 || parts == 0 || parts != manifest->replicas)
         return tnd_fail(error, "its cursor or some part is missing");
+    manifest->lacks_sums = version < WITH_METRICS;
+    if (manifest->lacks_sums)
+        tnd_epoch_metrics_lose(&manifest->sums, &manifest->cursor);
     return TND_OK;
 }
 

@@ -5,7 +5,8 @@
  *
  *      DIR/step-00000500/model-0       what the step's `save` wrote for replica 0, and so on
  *      DIR/step-00000500/manifest      cursor, fingerprint, keys of the graph, data files
- *                                      (data_table.h), size and hash of every part; text
+ *                                      (data_table.h), metrics of the epoch so far
+ *                                      (epoch_metrics.h), size and hash of every part; text
  *
  *  Every file is written under another name, synced and renamed; the manifest comes last.  A folder
  *  without a manifest is not a checkpoint.  Parts are checked against the sizes and hashes of the
@@ -20,13 +21,16 @@
 
 #include "runtime/core/checkpoint.h"
 #include "runtime/core/stream/cursor.h"
+#include "runtime/notes/epoch_metrics.h"
 
 enum { TND_STORE_PATH = 1024 };
 
 typedef struct {
     tnd_cursor_t cursor;
-    char *graph; /* the keys of the graph, a line each; owned; NULL: none */
-    char *data;  /* the lines of a data table, whose hash is cursor.data; owned; NULL: none */
+    tnd_epoch_metrics_t sums; /* of the steps before the cursor */
+    bool lacks_sums;          /* it was written by a version without them */
+    char *graph;              /* the keys of the graph, a line each; owned; NULL: none */
+    char *data; /* the lines of a data table, whose hash is cursor.data; owned; NULL: none */
     uint32_t replicas;
     tnd_saved_t *parts; /* by replica; owned */
 } tnd_manifest_t;

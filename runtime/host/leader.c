@@ -85,6 +85,11 @@ static void open_session(tnd_leader_t *self, uint32_t index, uint64_t now)
                      .most_ns = plan->restarts.backoff_max_ns,
                      .calm_ns = plan->restarts.within_ns},
     };
+    if (index == 0 && self->writer != NULL && tnd_checkpoint_writer_cursor(self->writer) != NULL) {
+        chain->sums = *tnd_checkpoint_writer_sums(self->writer);
+        if (self->config.observer != NULL && self->config.observer->resume != NULL)
+            self->config.observer->resume(self->config.observer->context, 0, &start, &chain->sums);
+    }
     chain->rank = start.rank;
     chain->fed = start.ledger.fed;
     chain->first = start.step;
@@ -585,7 +590,8 @@ static bool checkpoints_are_finished(tnd_leader_t *self)
             if (chain->members[m].role == TND_ROLE_FEEDER &&
                 !self->model_reported[chain->members[m].id])
                 return false;
-        tnd_checkpoint_writer_end(self->writer, tnd_leader_core_cursor(chain->session));
+        tnd_checkpoint_writer_end(self->writer, tnd_leader_core_cursor(chain->session),
+                                  &chain->sums);
         self->closed = true;
     }
     return !tnd_checkpoint_writer_busy(self->writer);

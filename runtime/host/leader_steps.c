@@ -38,7 +38,7 @@ static uint32_t metric_of(report_t *report, const char *name, uint32_t replicas)
     return made;
 }
 
-/*  Lines "REPLICA SUM WEIGHT NAME", numbers as hexadecimal floats: exact. */
+/*  Lines "REPLICA SUM WEIGHT NAME". */
 void tnd_leader_take_report(tnd_leader_t *self, chain_t *chain, const tnd_msg_t *msg)
 {
     uint32_t replicas = self->plan->chains[self->chain].replicas;
@@ -50,19 +50,19 @@ void tnd_leader_take_report(tnd_leader_t *self, chain_t *chain, const tnd_msg_t 
     tnd_text_payload_read(&reader, msg->commit.payload);
     for (const char *line; (line = tnd_text_payload_line(&reader)) != NULL;) {
         uint32_t replica;
-        double sum, weight;
-        char name[TND_METRIC_NAME];
+        int used = 0;
+        tnd_metric_t found;
         if (self->writer != NULL && self->chain == 0 &&
             tnd_checkpoint_writer_line(self->writer, msg->commit.step + 1, line))
             continue;
-        if (sscanf(line, "%" SCNu32 " %la %la %31s", &replica, &sum, &weight, name) != 4 ||
-            replica >= replicas)
+        if (sscanf(line, "%" SCNu32 " %n", &replica, &used) != 1 || replica >= replicas ||
+            tnd_metric_parse(&found, line + used) == 0)
             continue;
-        uint32_t metric = metric_of(report, name, replicas);
+        uint32_t metric = metric_of(report, found.name, replicas);
         if (metric == TND_METRICS_MAX)
             continue;
-        report->sum[metric * replicas + replica] = sum;
-        report->weight[metric * replicas + replica] = weight;
+        report->sum[metric * replicas + replica] = found.sum;
+        report->weight[metric * replicas + replica] = found.weight;
     }
 }
 
@@ -306,50 +306,60 @@ void tnd_leader_record(tnd_leader_t *self, uint64_t now)
 
 /* --- booking ---------------------------------------------------------------------------------- */
 
+/*  Over all replicas; returns how many there are. */
+static uint32_t sum_metrics(const report_t *report, uint32_t replicas,
+                            tnd_metric_t metrics[TND_METRICS_MAX])
+{
+    for (uint32_t m = 0; m < report->metric_count; m++) {
+        snprintf(metrics[m].name, sizeof metrics[m].name, "%s", report->names[m]);
+        metrics[m].sum = tree_sum(report->sum + m * replicas, replicas);
+        metrics[m].weight = tree_sum(report->weight + m * replicas, replicas);
+    }
+    return report->metric_count;
+}
+
 void tnd_leader_book(tnd_leader_t *self, const tnd_effect_t *effect, uint64_t now)
 {
     chain_t *chain = &self->chains[self->chain];
     const tnd_observer_t *observer = self->config.observer;
-    uint32_t replicas = self->plan->chains[self->chain].replicas;
     const tnd_cursor_t *cursor = effect->cursor;
     uint64_t step = cursor->step - 1;
     report_t *report = report_of(chain, step);
+    tnd_metric_t metrics[TND_METRICS_MAX];
+    uint32_t count = sum_metrics(report, self->plan->chains[self->chain].replicas, metrics);
+    bool last = cursor->step_of_epoch == 0;
+    uint32_t epoch = last ? cursor->epoch - 1 : cursor->epoch;
     uint64_t rows = cursor->rank - chain->rank;
     uint64_t fed = cursor->ledger.fed - chain->fed;
     chain->rank = cursor->rank;
     chain->fed = cursor->ledger.fed;
     note_place(self, cursor, now);
     check_bytes(self, chain, report);
+    tnd_epoch_metrics_add(&chain->sums, epoch, last, rows, metrics, count);
     if (self->writer != NULL && self->chain == 0)
-        tnd_checkpoint_writer_booked(self->writer, cursor, now);
+        tnd_checkpoint_writer_booked(self->writer, cursor, &chain->sums, now);
     if (chain->reason_count > 0) {
         tnd_leader_count_reasons(chain, cursor->step);
         tnd_leader_note_reasons(self, chain);
         check_limit(self, chain, &cursor->ledger);
     }
-    if (cursor->step_of_epoch == 0)
+    if (last)
         tnd_leader_inform(self, "%s: %" PRIu32 " epoch%s ended, the last with step %" PRIu64,
                           tnd_leader_chain_name(self), cursor->epoch,
                           cursor->epoch == 1 ? " has" : "s have", step);
     if (observer == NULL || observer->step == NULL)
         return;
-    tnd_metric_t metrics[TND_METRICS_MAX];
-    for (uint32_t m = 0; m < report->metric_count; m++) {
-        snprintf(metrics[m].name, sizeof metrics[m].name, "%s", report->names[m]);
-        metrics[m].sum = tree_sum(report->sum + m * replicas, replicas);
-        metrics[m].weight = tree_sum(report->weight + m * replicas, replicas);
-    }
-    record_metrics(self, metrics, report->metric_count);
-    bool last = cursor->step_of_epoch == 0;
+    record_metrics(self, metrics, count);
     tnd_step_record_t record = {
         .chain = self->chain,
         .step = step,
-        .epoch = last ? cursor->epoch - 1 : cursor->epoch,
+        .epoch = epoch,
         .rows = (uint32_t)rows,
         .fed = fed,
         .last_of_epoch = last,
-        .metric_count = report->metric_count,
+        .metric_count = count,
         .metrics = metrics,
+        .sums = &chain->sums,
         .cursor = cursor,
         .epoch_left_ns = tnd_time_left_epoch(&chain->left),
         .run_left_ns = tnd_time_left_run(&chain->left),

@@ -56,6 +56,7 @@ static tnd_status_t watch(tnd_session_t *session, const tnd_plan_t *plan, tnd_er
     session->watches = true;
     tnd_run_summary_init(&session->watch.summary, plan);
     session->observer = (tnd_observer_t){.context = &session->watch,
+                                         .resume = tnd_run_summary_resume,
                                          .step = tnd_run_summary_step,
                                          .bad = tnd_run_summary_bad,
                                          .end = tnd_run_summary_end,
@@ -518,7 +519,8 @@ bool tnd_session_summary(tnd_session_t *session, const char *actor, tnd_summary_
                                .bad = ledger->bad,
                                .dropped = ledger->dropped,
                                .padded = ledger->padded,
-                               .reasons = chain->reason_count};
+                               .reasons = chain->reason_count,
+                               .partial = chain->sums.ended.partial};
     pthread_mutex_unlock(&session->watch.summary.lock);
     return true;
 }
@@ -553,14 +555,16 @@ bool tnd_session_digest(tnd_session_t *session, const char *actor, char text[33]
 bool tnd_session_metric(tnd_session_t *session, const char *actor, const char *metric,
                         double *mean_p)
 {
-    const tnd_run_summary_chain_t *chain = tally_lock(session, actor);
+    const tnd_run_summary_chain_t *chain = find_chain(session, actor);
     bool found = false;
     if (chain == NULL)
         return false;
-    for (uint32_t m = 0; m < chain->ended_count && !found; m++) {
-        found = strcmp(chain->ended[m].name, metric) == 0;
+    pthread_mutex_lock(&session->watch.summary.lock);
+    const tnd_metric_sums_t *sums = &chain->sums.ended;
+    for (uint32_t m = 0; m < sums->count && !found; m++) {
+        found = strcmp(sums->of[m].name, metric) == 0;
         if (found)
-            *mean_p = tnd_run_summary_mean(&chain->ended[m]);
+            *mean_p = tnd_run_summary_mean(&sums->of[m]);
     }
     pthread_mutex_unlock(&session->watch.summary.lock);
     return found;

@@ -11,15 +11,8 @@
 #include "runtime/core/stream/cursor.h"
 #include "runtime/core/leader.h"
 #include "runtime/data/stream.h"
+#include "runtime/notes/epoch_metrics.h"
 #include "runtime/observe/open_progress.h"
-
-enum { TND_METRICS_MAX = 16, TND_METRIC_NAME = 32 };
-
-/*  A reported number: the weighted mean is sum / weight. */
-typedef struct {
-    char name[TND_METRIC_NAME];
-    double sum, weight;
-} tnd_metric_t;
 
 /*  One booked step of one chain. */
 typedef struct {
@@ -32,6 +25,7 @@ typedef struct {
     bool last_of_epoch;
     uint32_t metric_count;
     const tnd_metric_t *metrics;
+    const tnd_epoch_metrics_t *sums;     /* with those of the steps before it */
     const tnd_cursor_t *cursor;          /* after the step */
     uint64_t epoch_left_ns, run_left_ns; /* the time until they end; 0: not known */
 } tnd_step_record_t;
@@ -60,6 +54,9 @@ typedef struct tnd_observer {
     void (*opening)(void *context, uint32_t host, const tnd_open_progress_t *progress);
     /*  The chain's stream is known: rows, epochs, schema. */
     void (*stream)(void *context, const tnd_stream_t *stream);
+    /*  The run resumes at this cursor, with the metrics of the runs before it; called before any step. */
+    void (*resume)(void *context, uint32_t chain, const tnd_cursor_t *cursor,
+                   const tnd_epoch_metrics_t *sums);
     void (*step)(void *context, const tnd_step_record_t *record);
     /*  Called once for each reason at the end of the chain, before `end`. */
     void (*bad)(void *context, uint32_t chain, const tnd_reason_t *reason);

@@ -105,16 +105,15 @@ void tnd_run_summary_stream(void *summary, const tnd_stream_t *stream)
     pthread_mutex_unlock(&self->lock);
 }
 
-static void add_metric(tnd_run_summary_chain_t *chain, const tnd_metric_t *metric)
+void tnd_run_summary_resume(void *summary, uint32_t chain, const tnd_cursor_t *cursor,
+                            const tnd_epoch_metrics_t *sums)
 {
-    for (uint32_t m = 0; m < chain->metric_count; m++)
-        if (strcmp(chain->metrics[m].name, metric->name) == 0) {
-            chain->metrics[m].sum += metric->sum;
-            chain->metrics[m].weight += metric->weight;
-            return;
-        }
-    if (chain->metric_count < TND_METRICS_MAX)
-        chain->metrics[chain->metric_count++] = *metric;
+    tnd_run_summary_t *self = summary;
+    pthread_mutex_lock(&self->lock);
+    self->chains[chain].before_steps = cursor->step;
+    self->chains[chain].before_fed = cursor->ledger.fed;
+    self->chains[chain].sums = *sums;
+    pthread_mutex_unlock(&self->lock);
 }
 
 void tnd_run_summary_step(void *summary, const tnd_step_record_t *record)
@@ -122,22 +121,7 @@ void tnd_run_summary_step(void *summary, const tnd_step_record_t *record)
     tnd_run_summary_t *self = summary;
     pthread_mutex_lock(&self->lock);
     tnd_run_summary_chain_t *chain = &self->chains[record->chain];
-    if (record->epoch != chain->epoch) {
-        chain->epoch = record->epoch;
-        chain->metric_count = 0;
-        chain->metric_rows = 0;
-        chain->metric_part = false;
-    }
-    chain->metric_rows += record->rows;
-    for (uint32_t m = 0; m < record->metric_count; m++)
-        add_metric(chain, &record->metrics[m]);
-    if (chain->steps == 0) {
-        chain->before_steps = record->step;
-        chain->before_fed = record->cursor->ledger.fed - record->fed;
-        /* The last step may also have been the first. */
-        chain->metric_part =
-            record->step > 0 && (record->last_of_epoch || record->cursor->step_of_epoch > 1);
-    }
+    chain->sums = *record->sums;
     chain->steps = record->step + 1;
     chain->here++;
     chain->epochs = record->cursor->epoch;
@@ -150,12 +134,8 @@ void tnd_run_summary_step(void *summary, const tnd_step_record_t *record)
     if (chain->begun_ns == 0)
         chain->begun_ns = chain->last_ns;
     if (record->last_of_epoch) {
-        memcpy(chain->ended, chain->metrics, sizeof chain->ended);
-        chain->ended_count = chain->metric_count;
         chain->ended_ns = chain->last_ns;
         chain->ended_fed = chain->ledger.fed;
-        chain->ended_rows = chain->metric_rows;
-        chain->ended_part = chain->metric_part;
     }
     pthread_mutex_unlock(&self->lock);
 }

@@ -23,16 +23,9 @@ typedef struct {
     uint64_t epochs;                   /* completed */
     tnd_ledger_t ledger;
     tnd_digest_t digest;
-    /*  Weighted sums of the current epoch. */
-    uint32_t epoch, metric_count;
-    tnd_metric_t metrics[TND_METRICS_MAX];
-    uint64_t metric_rows; /* rows that they include */
-    bool metric_part;     /* an earlier run has fed other rows of that epoch */
-    /*  The same for the last epoch that has ended, and the rows fed until then. */
-    uint32_t ended_count;
-    tnd_metric_t ended[TND_METRICS_MAX];
-    uint64_t ended_ns, ended_fed, ended_rows;
-    bool ended_part;
+    tnd_epoch_metrics_t sums;
+    uint64_t ended_ns,
+        ended_fed; /* when an epoch last ended in this session, and the rows fed until then */
     uint64_t begun_ns, last_ns;          /* its stream began; its last step was committed */
     uint64_t epoch_left_ns, run_left_ns; /* until they end, as of then; 0: not known */
     char model[TND_DIGEST_TEXT_SIZE];    /* "": it has none */
@@ -84,6 +77,8 @@ void tnd_run_summary_state(void *summary, uint32_t chain, tnd_leader_core_state_
                            const char *waiting);
 void tnd_run_summary_opening(void *summary, uint32_t host, const tnd_open_progress_t *progress);
 void tnd_run_summary_stream(void *summary, const tnd_stream_t *stream);
+void tnd_run_summary_resume(void *summary, uint32_t chain, const tnd_cursor_t *cursor,
+                            const tnd_epoch_metrics_t *sums);
 void tnd_run_summary_step(void *summary, const tnd_step_record_t *record);
 void tnd_run_summary_bad(void *summary, uint32_t chain, const tnd_reason_t *reason);
 /*  Includes rows that were read after the last step. */

@@ -172,7 +172,8 @@ TND_API tnd_feed_t *tnd_session_feed(tnd_session_t *session, const char *actor);
  *  every placement.  Valid on the leader, which is the first host; final after tnd_session_wait or tnd_session_finish.
  *  Errors: false if this host does not know that feeder. */
 TND_API bool tnd_session_digest(tnd_session_t *session, const char *actor, char text[33]);
-/*  The weighted mean of a reported metric over the last epoch that has ended; on the leader.
+/*  The weighted mean of a reported metric over the last epoch that has ended, also if the run resumed
+ *  within or after it; on the leader.
  *  Errors: false if no step reported it. */
 TND_API bool tnd_session_metric(tnd_session_t *session, const char *actor, const char *metric,
                                 double *mean_p);
@@ -188,6 +189,7 @@ typedef struct {
     uint64_t dropped;       /* by the batcher: `remainder: drop`, `skip` */
     uint64_t padded;        /* rows of weight 0; not part of the balance */
     uint32_t reasons;       /* for bad rows of this session, at its end: see tnd_session_bad */
+    bool partial;           /* metrics lack rows before a checkpoint of an older version */
 } tnd_summary_t;
 
 /*  Bad rows with the same cause. */

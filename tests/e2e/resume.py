@@ -10,6 +10,7 @@ import json
 import os
 import pathlib
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -19,6 +20,7 @@ import tempfile
 from faults import free_range, one_sentence, until
 from named import run_named
 from run import FASHION, ROOT, TEST_SEED, TUNDISH, need_data, tundish
+from manifests import remove_metrics
 
 GRAPH = FASHION / "fashion.yaml"
 EPOCHS, STEPS = 2, 938
@@ -127,6 +129,40 @@ def test_a_drained_run_resumes_after_its_last_step(job):
     assert (told["stream_digest"], told["model_digest"]) == (stream, model)
 
 
+def test_results_are_those_of_a_run_that_was_not_interrupted(job):
+    """A checkpoint within an epoch, one before its last step, and one after the last step of all."""
+    job.keep[-1] = "checkpoint.every=2000 steps"  # and at the end of each run
+    results = tundish("run", GRAPH, *SETTINGS).report["results"]
+    assert set(results) == {"feed", "test"}, results
+    for steps in (333, 700, 937):
+        job.run(PLACES[1], resume=steps > 333, extra=["--steps", str(steps)])
+    for place in (PLACES[0], PLACES[1]):
+        text = job.run(place, resume=True)
+        told = job.told()
+        assert (told["results"], told["partial_results"]) == (results, []), (results, told["results"], text)
+        assert f"feed:  loss {results['feed']['loss']:.4f}" in text and "(60,000 rows)" in text, text
+
+
+def test_results_without_the_rows_before_the_checkpoint_are_marked(job):
+    job.keep[-1] = "checkpoint.every=2000 steps"
+    job.run(extra=["--steps", "700"])
+    remove_metrics(job.checkpoints / "step-00000700" / "manifest")
+    text = job.run(resume=True, extra=["--steps", "937"])
+    told = job.told()
+    assert told["partial_results"] == ["feed"] and "loss" in told["results"]["feed"], told["results"]
+    # Of epoch 1, which begins with step 469, steps 700 to 936 are known.
+    assert re.search(r"feed:  loss [0-9.]+  \(only its last 30,336 rows", text), text
+    assert "the checkpoint after step 699 has no metrics" in text, text
+    text = job.run(resume=True)  # whose checkpoint has only these
+    told = job.told()
+    assert told["partial_results"] == ["feed"], told
+    assert "only its last 30,432 rows" in text, text
+    remove_metrics(job.checkpoints / "step-00000938" / "manifest")
+    job.run(resume=True)
+    told = job.told()
+    assert told["partial_results"] == ["feed"] and "feed" not in told["results"], told
+
+
 def test_what_is_torn_missing_or_changed_is_skipped_aloud(job):
     stream, model = quiet()
     job.run(extra=["--steps", "333"])
@@ -194,7 +230,7 @@ def test_a_folder_that_is_removed_is_locked_again(job):
         first = subprocess.Popen(job.line() + ["--set", "read.epochs=100000"], stdout=out, stderr=out, cwd=ROOT)
     try:
         until(lambda: f"a checkpoint: {log.read_text()[-2000:]}", job.whole, 60)
-        shutil.rmtree(job.checkpoints, ignore_errors=True)
+        job.checkpoints.rename(job.folder / "away")  # at once, unlike the removal of its files
         until(lambda: f"a checkpoint: {log.read_text()[-2000:]}", job.whole, 60)
         one_sentence(job.run(expect=78), "another run writes its checkpoints there")
     finally:

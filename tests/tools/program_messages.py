@@ -14,6 +14,7 @@ import warnings
 import numpy
 
 from command import BUILD, FED, FEED, ROOT, arrays, free_port, holds, main, run, same, topology
+from manifests import remove_metrics
 
 os.environ["TUNDISH_LIBRARY"] = str(BUILD / "libtundish.so")
 MODULE = ROOT / "tools/python"
@@ -447,6 +448,39 @@ def test_a_checkpoint_that_cannot_be_complete_is_an_error(folder):
                     break
     fails(tundish.Error, one, "the checkpoint after step 10 is not complete, although this program saved its models")
     holds(str(seen), "no checkpoint after step 10")
+
+
+def metric_after(path, steps):
+    """The mean of x over the last epoch, and the report, of a program that leaves after so many steps."""
+    def step(replica):
+        x = numpy.asarray(replica["x"], dtype="f8")
+        replica.report("mean", float(x.sum()), x.shape[0])
+    with tundish.feed(path) as feed:
+        while feed.run(step):
+            steps -= 1
+            if steps == 0:
+                feed.save(lambda file, replica: open(file, "wb").close())
+                feed.finish()
+                break
+        return feed.session.metric("mean"), feed.report
+
+
+def test_metrics_of_a_resumed_program_are_those_of_all_rows(folder):
+    numpy.save(folder / "x.npy", numpy.arange(100, dtype="f4"))
+    path = folder / "graph.yaml"
+    path.write_text(f"tundish: 1\nactors:\n  read: {{kind: reader, source: {{npy: {{x: {folder}/x.npy}}}}, epochs: 2}}\n"
+                    "  batch: {kind: batcher, size: 8}\n  feed: {kind: feeder}\nlinks: [read -> batch -> feed]\n"
+                    f"checkpoint: {{dir: {folder}/kept, resume: latest}}\n")
+    seen = records()
+    same(metric_after(path, 5)[0], None)
+    mean, report = metric_after(path, 10)  # to step 14, the second of an epoch of 13
+    same((mean, report.partial), (49.5, False))
+    same(metric_after(path, 3)[0], 49.5)  # that of the epoch before
+    remove_metrics(folder / "kept/step-00000018/manifest")
+    before = len(seen)
+    mean, report = metric_after(path, 0)
+    same((mean, report.partial, report.epochs), ((40 + 99) / 2, True, 2))
+    holds(seen[before][1], "the checkpoint after step 17 has no metrics")
 
 
 def test_every_without_a_save_is_warned_about_once(folder):

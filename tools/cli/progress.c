@@ -117,9 +117,10 @@ static void print_rest(const tnd_progress_t *self, const tnd_run_summary_chain_t
     size_t used = 0;
     if (share >= 0)
         used += (size_t)snprintf(text + used, room - used, "  %.0f%%", share * 100);
-    if (chain->metric_count > 0)
-        used += (size_t)snprintf(text + used, room - used, "  %s %.4f", chain->metrics[0].name,
-                                 tnd_run_summary_mean(&chain->metrics[0]));
+    const tnd_metric_sums_t *sums = &chain->sums.latest;
+    if (sums->count > 0)
+        used += (size_t)snprintf(text + used, room - used, "  %s %.4f", sums->of[0].name,
+                                 tnd_run_summary_mean(&sums->of[0]));
     double still = still_for(chain, now);
     if (still > 0) {
         snprintf(text + used, room - used, "  no step for %.0f s: `tundish why` finds the cause",
@@ -199,11 +200,11 @@ static void say_state(tnd_progress_t *self, const tnd_run_summary_chain_t *chain
     }
 }
 
-static void say_results(FILE *out, const tnd_metric_t *metrics, uint32_t count)
+static void say_means(FILE *out, const tnd_metric_sums_t *sums)
 {
-    for (uint32_t m = 0; m < count; m++)
-        fprintf(out, "%s%s %.4f", m > 0 ? ", " : "  ", metrics[m].name,
-                tnd_run_summary_mean(&metrics[m]));
+    for (uint32_t m = 0; m < sums->count; m++)
+        fprintf(out, "%s%s %.4f", m > 0 ? ", " : "  ", sums->of[m].name,
+                tnd_run_summary_mean(&sums->of[m]));
 }
 
 /*  The line of an epoch that ended, with its means. */
@@ -222,9 +223,10 @@ static void say_epoch(tnd_progress_t *self, const tnd_run_summary_chain_t *chain
     fprintf(self->out, "epoch %" PRIu64, chain->epochs);
     if (chain->stream_known && chain->stream.epochs != TND_ENDLESS)
         fprintf(self->out, "/%" PRIu32, chain->stream.epochs);
-    say_results(self->out, chain->ended, chain->ended_count);
-    if (chain->ended_part && chain->ended_count > 0)
-        fprintf(self->out, " over its last %s rows", tnd_grouped((double)chain->ended_rows, rows));
+    say_means(self->out, &chain->sums.ended);
+    if (chain->sums.ended.partial && chain->sums.ended.count > 0)
+        fprintf(self->out, " over its last %s rows",
+                tnd_grouped((double)chain->sums.ended.rows, rows));
     /* An epoch without steps has no duration. */
     uint64_t spent_ns = chain->ended_ns > chain->begun_ns ? chain->ended_ns - chain->begun_ns : 0;
     fprintf(self->out, "  %s rows, %.1f s\n", tnd_grouped((double)chain->ended_fed, rows),
@@ -330,17 +332,22 @@ static void say_stream(FILE *out, const tnd_run_summary_chain_t *chain)
         fprintf(out, "stream %s\n", digest);
 }
 
-/*  The means of the chains from `chain` on. */
-static void say_chains(const tnd_progress_t *self, uint32_t chain)
+/*  The means of the last epoch of each feeder. */
+static void say_results(const tnd_progress_t *self)
 {
-    for (uint32_t c = chain; c < self->summary->plan->chain_count; c++) {
-        const tnd_run_summary_chain_t *of = &self->summary->chains[c];
-        char rows[32];
-        if (of->metric_count == 0 || of->plan->feeder == NULL)
+    char rows[32];
+    for (uint32_t c = 0; c < self->summary->plan->chain_count; c++) {
+        const tnd_run_summary_chain_t *chain = &self->summary->chains[c];
+        const tnd_metric_sums_t *sums = &chain->sums.latest;
+        if (sums->count == 0 || chain->plan->feeder == NULL)
             continue;
-        fprintf(self->out, "%s:", of->plan->feeder);
-        say_results(self->out, of->metrics, of->metric_count);
-        fprintf(self->out, "  (%s rows)\n", tnd_grouped((double)of->metric_rows, rows));
+        fprintf(self->out, "%s:", chain->plan->feeder);
+        say_means(self->out, sums);
+        (void)tnd_grouped((double)sums->rows, rows);
+        if (sums->partial)
+            fprintf(self->out, "  (only its last %s rows: an earlier run fed the others)\n", rows);
+        else
+            fprintf(self->out, "  (%s rows)\n", rows);
     }
 }
 
@@ -358,7 +365,7 @@ static void say_finished(const tnd_progress_t *self, const tnd_run_summary_chain
     else if (!evaluates)
         fprintf(self->out, ", which is the whole run");
     fputc('\n', self->out);
-    say_chains(self, 1);
+    say_results(self);
     say_stream(self->out, first);
     if (first->model[0] != '\0')
         fprintf(self->out, "model  %s\n", first->model);
@@ -420,7 +427,7 @@ void tnd_progress_end(tnd_progress_t *self, bool drained)
                 first->reasons[i].where, first->reasons[i].first);
     if (first->steps == 0 && !drained)
         warn_of_empty_run(self, &first->ledger);
-    say_chains(self, 0);
+    say_results(self);
     say_stream(self->out, first);
     if (first->model[0] != '\0')
         fprintf(self->out, "model  %s\n", first->model);

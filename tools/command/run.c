@@ -339,6 +339,7 @@ static int perform(run_t *run, tnd_graph_t *graph)
         .state = tnd_run_summary_state,
         .opening = tnd_run_summary_opening,
         .stream = tnd_run_summary_stream,
+        .resume = tnd_run_summary_resume,
         .step = observe_step,
         .bad = tnd_run_summary_bad,
         .backlog = observe_backlog,

@@ -58,20 +58,35 @@ static void print_results(const tnd_run_summary_t *summary, FILE *out)
 {
     bool any = false;
     for (uint32_t c = 0; c < summary->plan->chain_count; c++) {
-        const tnd_run_summary_chain_t *chain = &summary->chains[c];
-        if (chain->plan->feeder == NULL || chain->metric_count == 0)
+        const char *feeder = summary->chains[c].plan->feeder;
+        const tnd_metric_sums_t *sums = &summary->chains[c].sums.latest;
+        if (feeder == NULL || sums->count == 0)
             continue;
         fputs(any ? "," : "", out);
         any = true;
-        tnd_json_text(out, chain->plan->feeder);
+        tnd_json_text(out, feeder);
         fputs(":{", out);
-        for (uint32_t m = 0; m < chain->metric_count; m++) {
+        for (uint32_t m = 0; m < sums->count; m++) {
             fputs(m > 0 ? "," : "", out);
-            tnd_json_text(out, chain->metrics[m].name);
+            tnd_json_text(out, sums->of[m].name);
             fputc(':', out);
-            tnd_json_number(out, tnd_run_summary_mean(&chain->metrics[m]));
+            tnd_json_number(out, tnd_run_summary_mean(&sums->of[m]));
         }
         fputc('}', out);
+    }
+}
+
+/*  The feeders whose results lack rows of their epoch. */
+static void print_partial(const tnd_run_summary_t *summary, FILE *out)
+{
+    bool any = false;
+    for (uint32_t c = 0; c < summary->plan->chain_count; c++) {
+        const char *feeder = summary->chains[c].plan->feeder;
+        if (feeder == NULL || !summary->chains[c].sums.latest.partial)
+            continue;
+        fputs(any ? "," : "", out);
+        any = true;
+        tnd_json_text(out, feeder);
     }
 }
 
@@ -181,7 +196,9 @@ void tnd_report_print(const tnd_run_summary_t *summary, const char *account,
     }
     fputs("],\"results\":{", out);
     print_results(summary, out);
-    fputs("},\"chains\":{", out);
+    fputs("},\"partial_results\":[", out);
+    print_partial(summary, out);
+    fputs("],\"chains\":{", out);
     for (uint32_t c = 1; c < summary->plan->chain_count; c++) {
         fputs(c > 1 ? "," : "", out);
         tnd_json_text(out, summary->chains[c].plan->feeder);

@@ -129,8 +129,8 @@ Test(progress, an_epoch_that_ended_has_a_line_with_its_number_and_means)
     chain->epochs = 7;
     chain->ended_ns = chain->begun_ns + 4 * second_ns;
     chain->ended_fed = 9004096;
-    chain->ended_count = 1;
-    chain->ended[0] = (tnd_metric_t){.name = "loss", .sum = 3, .weight = 8};
+    chain->sums.ended.count = 1;
+    chain->sums.ended.of[0] = (tnd_metric_t){.name = "loss", .sum = 3, .weight = 8};
     tnd_progress_tick(&progress);
     fclose(stdout);
     expect(said(), "epoch 7  loss 0.3750  9,004,096 rows, 4.0 s\n");

@@ -82,8 +82,9 @@ class Bad(typing.NamedTuple):
 
 
 class Report(typing.NamedTuple):
-    """What became of the rows of a feed: read + added = fed + filtered + bad + dropped.  `reasons` has a
-    Bad for each cause, once the feed has ended."""
+    """What became of the rows of a feed: read + added = fed + filtered + bad + dropped.  `partial`: the metrics of the
+    last epoch lack rows before a checkpoint of an older version.  `reasons` has a Bad for each cause, once the feed
+    has ended."""
     steps: int
     epochs: int
     read: int
@@ -93,6 +94,7 @@ class Report(typing.NamedTuple):
     bad: int
     dropped: int
     padded: int
+    partial: bool
     reasons: tuple
 
     def __str__(self):
@@ -610,7 +612,7 @@ class Session:
         reasons, bad = [], _library.Bad()
         while _library.session_bad(self.handle, name, len(reasons), byref(bad)):
             reasons.append(Bad(bad.count, bad.where.decode(errors="replace"), bad.first.decode(errors="replace")))
-        return Report(*(getattr(found, field) for field, _ in found._fields_[:-1]), tuple(reasons))
+        return Report(*(getattr(found, field) for field, _ in found._fields_ if field != "reasons"), tuple(reasons))
 
     def close(self, check=True):
         """Stops the run if it has not ended, once the models that were saved last are a complete checkpoint.

@@ -36,7 +36,7 @@ class Line(ctypes.Structure):
 class Summary(ctypes.Structure):
     """tnd_summary_t"""
     _fields_ = [(name, c_uint64) for name in "steps epochs read added fed filtered bad dropped padded".split()] + [
-        ("reasons", c_uint32)]
+        ("reasons", c_uint32), ("partial", c_bool)]
 
 
 class Bad(ctypes.Structure):

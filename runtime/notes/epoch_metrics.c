@@ -1,0 +1,115 @@
+/*  runtime/notes/epoch_metrics.c - what steps report, summed over the steps of an epoch. */
+#include "runtime/notes/epoch_metrics.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* --- one number ------------------------------------------------------------------------------- */
+
+static uint64_t bits_of(double number)
+{
+    uint64_t bits;
+    memcpy(&bits, &number, sizeof bits);
+    return bits;
+}
+
+static double number_of(uint64_t bits)
+{
+    double number;
+    memcpy(&number, &bits, sizeof number);
+    return number;
+}
+
+size_t tnd_metric_print(const tnd_metric_t *self, char text[TND_METRIC_TEXT])
+{
+    return (size_t)snprintf(text, TND_METRIC_TEXT, "%016" PRIx64 " %016" PRIx64 " %s",
+                            bits_of(self->sum), bits_of(self->weight), self->name);
+}
+
+size_t tnd_metric_parse(tnd_metric_t *self, const char *text)
+{
+    tnd_metric_t found = {.sum = 0};
+    uint64_t sum, weight;
+    int used = 0;
+    if (sscanf(text, "%16" SCNx64 " %16" SCNx64 " %31s%n", &sum, &weight, found.name, &used) != 3)
+        return 0;
+    found.sum = number_of(sum);
+    found.weight = number_of(weight);
+    *self = found;
+    return (size_t)used;
+}
+
+/* --- sums ------------------------------------------------------------------------------------- */
+
+static void add(tnd_metric_sums_t *self, const tnd_metric_t *metric)
+{
+    for (uint32_t m = 0; m < self->count; m++)
+        if (strcmp(self->of[m].name, metric->name) == 0) {
+            self->of[m].sum += metric->sum;
+            self->of[m].weight += metric->weight;
+            return;
+        }
+    if (self->count < TND_METRICS_MAX)
+        self->of[self->count++] = *metric;
+}
+
+void tnd_epoch_metrics_add(tnd_epoch_metrics_t *self, uint32_t epoch, bool last, uint64_t rows,
+                           const tnd_metric_t *metrics, uint32_t count)
+{
+    if (epoch != self->latest.epoch)
+        self->latest = (tnd_metric_sums_t){.epoch = epoch};
+    self->latest.rows += rows;
+    for (uint32_t m = 0; m < count; m++)
+        add(&self->latest, &metrics[m]);
+    if (last)
+        self->ended = self->latest;
+}
+
+void tnd_epoch_metrics_lose(tnd_epoch_metrics_t *self, const tnd_cursor_t *cursor)
+{
+    *self = (tnd_epoch_metrics_t){0};
+    if (cursor->epoch > 0)
+        self->ended = (tnd_metric_sums_t){.epoch = cursor->epoch - 1, .partial = true};
+    if (cursor->step_of_epoch > 0)
+        self->latest = (tnd_metric_sums_t){.epoch = cursor->epoch, .partial = true};
+    else
+        self->latest = self->ended;
+}
+
+/* --- text ------------------------------------------------------------------------------------- */
+
+static void write_sums(const tnd_metric_sums_t *self, const char *which, FILE *out)
+{
+    char text[TND_METRIC_TEXT];
+    fprintf(out, "metrics %s %" PRIu32 " %" PRIu64 " %s", which, self->epoch, self->rows,
+            self->partial ? "partial" : "whole");
+    for (uint32_t m = 0; m < self->count; m++) {
+        (void)tnd_metric_print(&self->of[m], text);
+        fprintf(out, " %s", text);
+    }
+    fputc('\n', out);
+}
+
+void tnd_epoch_metrics_write(const tnd_epoch_metrics_t *self, FILE *out)
+{
+    write_sums(&self->latest, "latest", out);
+    write_sums(&self->ended, "ended", out);
+}
+
+bool tnd_epoch_metrics_read(tnd_epoch_metrics_t *self, const char *text)
+{
+    tnd_metric_sums_t sums = {.epoch = 0};
+    char which[8], whole[8];
+    int used = 0;
+    if (sscanf(text, "%7s %" SCNu32 " %" SCNu64 " %7s%n", which, &sums.epoch, &sums.rows, whole,
+               &used) != 4)
+        return false;
+    sums.partial = strcmp(whole, "partial") == 0;
+    for (const char *at = text + used; *at != '\0'; at += used) {
+        used = sums.count < TND_METRICS_MAX ? (int)tnd_metric_parse(&sums.of[sums.count++], at) : 0;
+        if (used == 0)
+            return false;
+    }
+    *(strcmp(which, "ended") == 0 ? &self->ended : &self->latest) = sums;
+    return true;
+}
