@@ -193,7 +193,7 @@ static tnd_status_t open_column(tnd_sample_files_t *self, const char *folder, ui
 static tnd_status_t open_all(tnd_sample_files_t *self, const char *folder, tnd_error_t *error)
 {
     bool any = false;
-    TND_TRY(tnd_chunk_list_open(&self->hashes, self->hashes_path, error));
+    TND_TRY(tnd_chunk_list_open(&self->hashes, self->hashes_path, -1, error));
     self->hashed = true;
     TND_TRY(open_index(self, &any, error));
     for (uint32_t c = 0; c < self->schema->count && any; c++)

@@ -62,9 +62,10 @@ static int64_t modified_of(const struct stat *status)
     return status->st_mtim.tv_sec * INT64_C(1000000000) + status->st_mtim.tv_nsec;
 }
 
-static tnd_status_t open_to_read(tnd_content_t *self, tnd_error_t *error)
+static tnd_status_t open_to_read(tnd_content_t *self, int file, tnd_error_t *error)
 {
     struct stat status;
+    self->file = file;
     TND_TRY(tnd_mapping_open_file(self->path, &self->file, &status, error));
     self->size = (size_t)status.st_size;
     self->modified_ns = modified_of(&status);
@@ -84,10 +85,16 @@ void tnd_content_rest(tnd_content_t *self)
 tnd_status_t tnd_content_open(tnd_content_t *self, const char *path,
                               const tnd_source_scope_t *scope, tnd_error_t *error)
 {
+    return tnd_content_adopt(self, path, -1, scope, error);
+}
+
+tnd_status_t tnd_content_adopt(tnd_content_t *self, const char *path, int file,
+                               const tnd_source_scope_t *scope, tnd_error_t *error)
+{
     *self = (tnd_content_t){.path = path, .file = -1, .retry_ns = scope->retry_ns};
     if (scope->access == TND_ACCESS_READ || (scope->access == TND_ACCESS_AUTO && is_remote(path)))
-        return open_to_read(self, error);
-    TND_TRY(tnd_mapping_open(&self->mapping, path, error));
+        return open_to_read(self, file, error);
+    TND_TRY(tnd_mapping_adopt(&self->mapping, path, file, error));
     self->size = tnd_mapping_size(self->mapping);
     self->modified_ns = tnd_mapping_modified(self->mapping);
     return TND_OK;
@@ -102,7 +109,7 @@ tnd_status_t tnd_content_unmap(tnd_content_t *self, tnd_error_t *error)
 {
     size_t size = self->size;
     tnd_mapping_destroy(&self->mapping);
-    TND_TRY(open_to_read(self, error));
+    TND_TRY(open_to_read(self, -1, error));
     tnd_content_rest(self);
     if (self->size == size)
         return TND_OK;

@@ -39,6 +39,9 @@ typedef struct {
 /*  Opens a file, which must be regular and not empty.  `path` is borrowed. */
 tnd_status_t tnd_content_open(tnd_content_t *self, const char *path,
                               const tnd_source_scope_t *scope, tnd_error_t *error) TND_CHECKED;
+/*  The same of a file whose descriptor is taken; -1: it is opened. */
+tnd_status_t tnd_content_adopt(tnd_content_t *self, const char *path, int file,
+                               const tnd_source_scope_t *scope, tnd_error_t *error) TND_CHECKED;
 /*  From now on a file that is read stays open only as long as there are descriptors for it.  Call it
  *  of files that stay open, before other threads read them. */
 void tnd_content_rest(tnd_content_t *self);

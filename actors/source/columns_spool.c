@@ -38,6 +38,29 @@ typedef struct {
     char *values, *splits, *lost, *hashes;
 } paths_t;
 
+/*  Descriptors of parts that were just written; -1: they are to be opened. */
+typedef struct {
+    int values, splits, hashes;
+} handles_t;
+
+static const handles_t no_handles = {-1, -1, -1};
+
+static int take(int *file_p)
+{
+    int file = *file_p;
+    *file_p = -1;
+    return file;
+}
+
+static void close_handles(handles_t *self)
+{
+    int files[] = {self->values, self->splits, self->hashes};
+    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++)
+        if (files[i] >= 0)
+            close(files[i]);
+    *self = no_handles;
+}
+
 /*  A part that is missing or wrong is made again, with the others. */
 static const char advice[] = "remove it, and it is made again";
 
@@ -141,13 +164,13 @@ static tnd_status_t compare_lost(tnd_chunk_list_t *list, const char *path, tnd_e
 }
 
 /*  Opens the hashes, and compares them but for those of the values.  *lost_p: there are bad records. */
-static tnd_status_t open_hashes(const paths_t *paths, const tnd_stored_t *values,
+static tnd_status_t open_hashes(const paths_t *paths, handles_t *files, const tnd_stored_t *values,
                                 const tnd_stored_t *splits, tnd_spooled_t *spooled, bool *lost_p,
                                 tnd_error_t *error)
 {
     struct stat is;
     char *path = tnd_copy_string(paths->hashes);
-    tnd_status_t status = tnd_chunk_list_open(&spooled->list, path, error);
+    tnd_status_t status = tnd_chunk_list_open(&spooled->list, path, take(&files->hashes), error);
     if (status != TND_OK) {
         free(path);
         return status;
@@ -203,15 +226,16 @@ static tnd_status_t check_parts(const tnd_stored_t *values, tnd_stored_t *splits
     return tnd_splits_check_index(splits, values->rows, 1, false, longest_p, error);
 }
 
-static tnd_status_t open_parts(const paths_t *paths, tnd_stored_t *values, tnd_stored_t *splits,
-                               tnd_spooled_t *spooled, uint64_t *longest_p, tnd_error_t *error)
+static tnd_status_t open_parts(const paths_t *paths, handles_t *files, tnd_stored_t *values,
+                               tnd_stored_t *splits, tnd_spooled_t *spooled, uint64_t *longest_p,
+                               tnd_error_t *error)
 {
     tnd_error_t why;
     bool lost;
-    TND_TRY(tnd_npy_open(values, paths->values, error));
-    tnd_status_t status = tnd_npy_open(splits, paths->splits, error);
+    TND_TRY(tnd_npy_adopt(values, paths->values, take(&files->values), error));
+    tnd_status_t status = tnd_npy_adopt(splits, paths->splits, take(&files->splits), error);
     if (status == TND_OK) {
-        status = open_hashes(paths, values, splits, spooled, &lost, &why);
+        status = open_hashes(paths, files, values, splits, spooled, &lost, &why);
         if (status == TND_OK)
             status = check_parts(values, splits, longest_p, &why);
         if (status == TND_OK && lost)
@@ -228,12 +252,14 @@ static tnd_status_t open_parts(const paths_t *paths, tnd_stored_t *values, tnd_s
 }
 
 /*  Reads the file from its parts from now on. */
-static tnd_status_t use_parts(tnd_strand_t *strand, size_t file, paths_t *paths,
+static tnd_status_t use_parts(tnd_strand_t *strand, size_t file, paths_t *paths, handles_t *files,
                               uint64_t *longest_p, tnd_error_t *error)
 {
     tnd_stored_t values, splits, *data = &strand->stored[file];
     tnd_spooled_t *spooled = &strand->spooled[file];
-    TND_TRY(open_parts(paths, &values, &splits, spooled, longest_p, error));
+    tnd_status_t status = open_parts(paths, files, &values, &splits, spooled, longest_p, error);
+    close_handles(files);
+    TND_TRY(status);
     spooled->file = (tnd_source_file_t){.path = data->path,
                                         .size = data->size,
                                         .modified_ns = data->modified_ns,
@@ -255,8 +281,10 @@ tnd_status_t tnd_spool_open(tnd_strand_t *strand, size_t file, bool *there_p, ui
                             tnd_error_t *error)
 {
     paths_t paths = paths_of(strand, file);
+    handles_t files = no_handles;
     *there_p = access(paths.splits, F_OK) == 0;
-    tnd_status_t status = *there_p ? use_parts(strand, file, &paths, longest_p, error) : TND_OK;
+    tnd_status_t status =
+        *there_p ? use_parts(strand, file, &paths, &files, longest_p, error) : TND_OK;
     if (status != TND_OK)
         remove_parts(&paths);
     free_paths(&paths);
@@ -395,6 +423,16 @@ static bool publish(making_t *self)
            tnd_draft_publish(&self->hashes) && tnd_draft_publish(&self->splits);
 }
 
+/*  All of them, or none, where another process has published one of them. */
+static handles_t take_handles(making_t *self)
+{
+    handles_t files = {tnd_draft_take(&self->values), tnd_draft_take(&self->splits),
+                       tnd_draft_take(&self->hashes)};
+    if (files.values < 0 || files.splits < 0 || files.hashes < 0)
+        close_handles(&files);
+    return files;
+}
+
 static void end(making_t *self)
 {
     int code = errno;
@@ -411,7 +449,7 @@ static void end(making_t *self)
 }
 
 static tnd_status_t make_parts(tnd_strand_t *strand, size_t file, const paths_t *paths,
-                               tnd_error_t *error)
+                               handles_t *files, tnd_error_t *error)
 {
     static const tnd_column_t column = {.dtype = TND_U8, .rank = 1, .shape = {1}, .ragged = true};
     making_t making;
@@ -420,6 +458,8 @@ static tnd_status_t make_parts(tnd_strand_t *strand, size_t file, const paths_t 
         status = write_rows(strand, file, &making.out, making.list, error);
     if (status == TND_OK && !publish(&making))
         status = fail_write(strand, error);
+    if (status == TND_OK)
+        *files = take_handles(&making);
     end(&making);
     return status;
 }
@@ -427,14 +467,15 @@ static tnd_status_t make_parts(tnd_strand_t *strand, size_t file, const paths_t 
 tnd_status_t tnd_spool_make(tnd_strand_t *strand, size_t file, tnd_error_t *error)
 {
     paths_t paths = paths_of(strand, file);
+    handles_t files;
     uint64_t longest;
-    tnd_status_t status = make_parts(strand, file, &paths, error);
-    if (status == TND_OK && use_parts(strand, file, &paths, &longest, error) != TND_OK) {
+    tnd_status_t status = make_parts(strand, file, &paths, &files, error);
+    if (status == TND_OK && use_parts(strand, file, &paths, &files, &longest, error) != TND_OK) {
         /* A part was there already, and is wrong. */
         remove_parts(&paths);
-        status = make_parts(strand, file, &paths, error);
+        status = make_parts(strand, file, &paths, &files, error);
         if (status == TND_OK)
-            status = use_parts(strand, file, &paths, &longest, error);
+            status = use_parts(strand, file, &paths, &files, &longest, error);
     }
     free_paths(&paths);
     return status;

@@ -50,12 +50,13 @@ uint64_t tnd_chunk_hashes_bytes(uint64_t bytes)
 
 /* --- reading ---------------------------------------------------------------------------------- */
 
-tnd_status_t tnd_chunk_list_open(tnd_chunk_list_t *self, const char *path, tnd_error_t *error)
+tnd_status_t tnd_chunk_list_open(tnd_chunk_list_t *self, const char *path, int file,
+                                 tnd_error_t *error)
 {
-    if (access(path, F_OK) != 0 && errno == ENOENT)
+    if (file < 0 && access(path, F_OK) != 0 && errno == ENOENT)
         return tnd_fail(error, "%s: is missing, so an earlier version made the files beside it",
                         path);
-    tnd_status_t status = tnd_npy_open(&self->stored, path, error);
+    tnd_status_t status = tnd_npy_adopt(&self->stored, path, file, error);
     self->at = self->all = 0;
     if (status != TND_OK || (self->stored.dtype == TND_U64 && self->stored.rank == 0))
         return status;

@@ -37,8 +37,9 @@ typedef struct {
     uint64_t at, all; /* the next hash; a hash of those before it */
 } tnd_chunk_list_t;
 
-/*  Opens a file of hashes.  `path` is borrowed.  Errors: TND_FAILED if it is missing or damaged. */
-tnd_status_t tnd_chunk_list_open(tnd_chunk_list_t *self, const char *path,
+/*  Opens a file of hashes, or takes the descriptor `file` of it if that is not -1.  `path` is borrowed.
+ *  Errors: TND_FAILED if it is missing or damaged. */
+tnd_status_t tnd_chunk_list_open(tnd_chunk_list_t *self, const char *path, int file,
                                  tnd_error_t *error) TND_CHECKED;
 /*  Takes the hashes of the next file, of its bytes [begin, end).  `path` and `advice`, which says what
  *  to do if it is damaged, are borrowed. */

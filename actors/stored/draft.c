@@ -44,12 +44,20 @@ bool tnd_draft_publish(tnd_draft_t *self)
     char by_number[64];
     if (fdatasync(self->file) != 0)
         return false;
-    if (self->name != NULL)
-        return rename(self->name, self->path) == 0;
     snprintf(by_number, sizeof by_number, "/proc/self/fd/%d", self->file);
+    self->named = self->name != NULL
+                      ? rename(self->name, self->path) == 0
+                      : linkat(AT_FDCWD, by_number, AT_FDCWD, self->path, AT_SYMLINK_FOLLOW) == 0;
     /* Another process may have published the same. */
-    return linkat(AT_FDCWD, by_number, AT_FDCWD, self->path, AT_SYMLINK_FOLLOW) == 0 ||
-           errno == EEXIST;
+    return self->named || (self->name == NULL && errno == EEXIST);
+}
+
+int tnd_draft_take(tnd_draft_t *self)
+{
+    int file = self->named ? self->file : -1;
+    if (self->named)
+        self->file = -1;
+    return file;
 }
 
 void tnd_draft_close(tnd_draft_t *self)

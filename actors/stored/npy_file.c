@@ -343,8 +343,13 @@ tnd_status_t tnd_npy_read_header(tnd_stored_t *stored, const void *context, tnd_
 
 tnd_status_t tnd_npy_open(tnd_stored_t *stored, const char *path, tnd_error_t *error)
 {
+    return tnd_npy_adopt(stored, path, -1, error);
+}
+
+tnd_status_t tnd_npy_adopt(tnd_stored_t *stored, const char *path, int file, tnd_error_t *error)
+{
     const tnd_source_scope_t scope = {.lanes = 1, .access = TND_ACCESS_MAP};
-    TND_TRY(tnd_stored_open(stored, path, tnd_npy_read_header, NULL, &scope, error));
+    TND_TRY(tnd_stored_adopt(stored, path, file, tnd_npy_read_header, NULL, &scope, error));
     if (stored->rows > 0)
         return TND_OK;
     tnd_stored_close(stored);

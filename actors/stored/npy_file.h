@@ -9,6 +9,9 @@
 /*  Maps the file and finds its array, whose first axis counts rows.  Errors: TND_FAILED if it is
  *  truncated or not an array of numbers. */
 tnd_status_t tnd_npy_open(tnd_stored_t *stored, const char *path, tnd_error_t *error) TND_CHECKED;
+/*  The same of a file whose descriptor is taken; -1: it is opened. */
+tnd_status_t tnd_npy_adopt(tnd_stored_t *stored, const char *path, int file,
+                           tnd_error_t *error) TND_CHECKED;
 
 /*  An array in memory: its type, axes and elements. */
 typedef struct {

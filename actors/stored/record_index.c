@@ -141,9 +141,10 @@ static tnd_status_t build_in_memory(char **path_p, tnd_stored_t *data,
     return TND_OK;
 }
 
-static tnd_status_t build(char **path_p, tnd_stored_t *data, const tnd_record_finder_t *finder,
-                          tnd_index_place_t place, tnd_record_index_facts_t *facts,
-                          tnd_error_t *error)
+/*  *file_p: a descriptor of it; -1: it is to be opened. */
+static tnd_status_t build(char **path_p, int *file_p, tnd_stored_t *data,
+                          const tnd_record_finder_t *finder, tnd_index_place_t place,
+                          tnd_record_index_facts_t *facts, tnd_error_t *error)
 {
     tnd_draft_t draft;
     bool written = false;
@@ -153,6 +154,7 @@ static tnd_status_t build(char **path_p, tnd_stored_t *data, const tnd_record_fi
     written = status == TND_OK && written && tnd_draft_publish(&draft);
     if (!written)
         (void)fail_index(*path_p, place, &facts->why);
+    *file_p = tnd_draft_take(&draft);
     tnd_draft_close(&draft);
     if (status != TND_OK || written)
         return status;
@@ -232,15 +234,15 @@ static tnd_status_t leave_out_ends(const tnd_stored_t *index, tnd_stored_t *data
     return tnd_content_intact(&data->content, error);
 }
 
-/*  Opens and checks the index at `path`; one that was just built is right. */
-static tnd_status_t open_index(tnd_stored_t *index, const char *path, tnd_stored_t *data,
+/*  Opens and checks the index at `path`; one that was just built is right.  Takes the descriptor. */
+static tnd_status_t open_index(tnd_stored_t *index, const char *path, int file, tnd_stored_t *data,
                                const tnd_record_finder_t *finder, bool built,
                                tnd_record_index_facts_t *facts, tnd_error_t *error)
 {
     bool plain = data->compression == TND_COMPRESSION_NONE;
     uint64_t size = plain ? data->content.size : INT64_MAX;
     tnd_error_t why;
-    TND_TRY(tnd_npy_open(index, path, error));
+    TND_TRY(tnd_npy_adopt(index, path, file, error));
     data->rows = size;
     tnd_status_t status = built ? TND_OK : check_hash(index, &why);
     if (status == TND_OK)
@@ -312,11 +314,12 @@ tnd_status_t tnd_record_index_open(tnd_stored_t *index, tnd_stored_t *data,
     tnd_status_t status = TND_FAILED;
     /* One that is there may be cut, or of something else; the one just built is right. */
     for (int built = 0; status != TND_OK && built < 2; built++) {
+        int file = -1;
         bool there = built == 0 && access(path, R_OK) == 0;
-        status = there ? TND_OK : build(&path, data, finder, place, facts, error);
+        status = there ? TND_OK : build(&path, &file, data, finder, place, facts, error);
         if (status != TND_OK)
             break;
-        status = open_index(index, path, data, finder, !there, facts, error);
+        status = open_index(index, path, file, data, finder, !there, facts, error);
         if (status == TND_OK)
             break;
         if (there) {

@@ -11,8 +11,15 @@ tnd_status_t tnd_stored_open(tnd_stored_t *self, const char *path, tnd_stored_op
                              const void *context, const tnd_source_scope_t *scope,
                              tnd_error_t *error)
 {
+    return tnd_stored_adopt(self, path, -1, open, context, scope, error);
+}
+
+tnd_status_t tnd_stored_adopt(tnd_stored_t *self, const char *path, int file,
+                              tnd_stored_open_fn *open, const void *context,
+                              const tnd_source_scope_t *scope, tnd_error_t *error)
+{
     *self = (tnd_stored_t){.path = path};
-    TND_TRY(tnd_content_open(&self->content, path, scope, error));
+    TND_TRY(tnd_content_adopt(&self->content, path, file, scope, error));
     tnd_status_t status = open(self, context, error);
     if (status == TND_OK)
         status = tnd_content_identity(&self->content, &self->identity, error);

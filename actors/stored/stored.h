@@ -31,6 +31,10 @@ typedef tnd_status_t tnd_stored_open_fn(tnd_stored_t *stored, const void *contex
 tnd_status_t tnd_stored_open(tnd_stored_t *self, const char *path, tnd_stored_open_fn *open,
                              const void *context, const tnd_source_scope_t *scope,
                              tnd_error_t *error) TND_CHECKED;
+/*  The same of a file whose descriptor is taken; -1: it is opened. */
+tnd_status_t tnd_stored_adopt(tnd_stored_t *self, const char *path, int file,
+                              tnd_stored_open_fn *open, const void *context,
+                              const tnd_source_scope_t *scope, tnd_error_t *error) TND_CHECKED;
 void tnd_stored_close(tnd_stored_t *self);
 
 #endif

@@ -112,7 +112,7 @@ static tnd_status_t check_regular(const char *path, const struct stat *status, t
 tnd_status_t tnd_mapping_open_file(const char *path, int *file_p, struct stat *status_p,
                                    tnd_error_t *error)
 {
-    int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    int file = *file_p >= 0 ? *file_p : open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (file < 0)
         return fail_to_open(path, errno, error);
     int failed = fstat(file, status_p);
@@ -126,8 +126,13 @@ tnd_status_t tnd_mapping_open_file(const char *path, int *file_p, struct stat *s
 
 tnd_status_t tnd_mapping_open(tnd_mapping_t **self_p, const char *path, tnd_error_t *error)
 {
+    return tnd_mapping_adopt(self_p, path, -1, error);
+}
+
+tnd_status_t tnd_mapping_adopt(tnd_mapping_t **self_p, const char *path, int file,
+                               tnd_error_t *error)
+{
     struct stat status;
-    int file;
     TND_TRY(tnd_mapping_open_file(path, &file, &status, error));
     size_t size = (size_t)status.st_size;
     /* A file without bytes has no pages; one that has none of a file is mapped in their place. */

@@ -33,8 +33,8 @@
 
 typedef struct tnd_mapping tnd_mapping_t;
 
-/*  Opens a file to be read, without waiting, and looks at it.  Errors: those of tnd_mapping_open
- *  that are not about mapping. */
+/*  Opens a file to be read, without waiting, and looks at it.  If *file_p is not -1, the file is open
+ *  already.  Errors: those of tnd_mapping_open that are not about mapping; *file_p is -1 then. */
 tnd_status_t tnd_mapping_open_file(const char *path, int *file_p, struct stat *status_p,
                                    tnd_error_t *error) TND_CHECKED;
 /*  Maps the whole file and keeps no descriptor. The caller owns the mapping; pages stay mapped
@@ -43,6 +43,9 @@ tnd_status_t tnd_mapping_open_file(const char *path, int *file_p, struct stat *s
  *  without bytes is mapped too. */
 tnd_status_t tnd_mapping_open(tnd_mapping_t **self_p, const char *path,
                               tnd_error_t *error) TND_CHECKED;
+/*  The same of a file whose descriptor is taken; -1: it is opened. */
+tnd_status_t tnd_mapping_adopt(tnd_mapping_t **self_p, const char *path, int file,
+                               tnd_error_t *error) TND_CHECKED;
 void tnd_mapping_destroy(tnd_mapping_t **self_p);
 
 /*  Fails because the file does not exist; the text names the folder of a relative path. */

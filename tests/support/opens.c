@@ -1,6 +1,6 @@
 /*  tests/support/opens.c - loaded before a program, counts how often it opens files of a folder.
  *
- *  An open of a file below $OPENS_ROOT waits until $OPENS_TOGETHER of them are in progress, or have been; after
+ *  An open of a path that begins with $OPENS_ROOT, also to make a file there, waits until $OPENS_TOGETHER of them are in progress, or have been; after
  *  ten seconds none waits any more.  When the program ends, $OPENS_LOG has two numbers: how many there
  *  were, and how many at most at the same time. */
 #include <dlfcn.h>

@@ -291,12 +291,13 @@ static bool is_unmarked(const tnd_tar_file_t *file)
 /*  Reads a compressed archive from the folder of `spool`. */
 static tnd_status_t use_spool(tnd_tar_file_t *file, tnd_tar_spool_t *spool, tnd_error_t *error)
 {
+    int spooled;
     tnd_content_t *content = &file->content;
-    TND_TRY(tnd_tar_spool(spool, content, file->identity, &file->spooled, error));
+    TND_TRY(tnd_tar_spool(spool, content, file->identity, &file->spooled, &spooled, error));
     file->archive = (tnd_source_file_t){
         .path = content->path, .size = content->size, .modified_ns = content->modified_ns};
     tnd_content_close(content);
-    TND_TRY(tnd_content_open(content, file->spooled.path, spool->scope, error));
+    TND_TRY(tnd_content_adopt(content, file->spooled.path, spooled, spool->scope, error));
     file->compressed = false;
     return TND_OK;
 }

@@ -114,12 +114,37 @@ static tnd_status_t make(making_t *self, const tnd_tar_spooled_t *spooled, tnd_e
     return publish(self, error);
 }
 
-static tnd_status_t open_hashes(tnd_tar_spooled_t *self, tnd_error_t *error)
+/*  Descriptors of files that were just written; -1: they are to be opened. */
+typedef struct {
+    int archive, hashes;
+} handles_t;
+
+static void close_handles(handles_t *self)
+{
+    if (self->archive >= 0)
+        close(self->archive);
+    if (self->hashes >= 0)
+        close(self->hashes);
+    *self = (handles_t){-1, -1};
+}
+
+/*  Both, or none, where another process has published one of them. */
+static handles_t take_handles(making_t *self)
+{
+    handles_t files = {tnd_draft_take(&self->draft), tnd_draft_take(&self->hashes)};
+    if (files.archive < 0 || files.hashes < 0)
+        close_handles(&files);
+    return files;
+}
+
+static tnd_status_t open_hashes(tnd_tar_spooled_t *self, handles_t *files, tnd_error_t *error)
 {
     struct stat is;
+    int hashes = files->hashes;
     if (stat(self->path, &is) != 0)
         return tnd_fail(error, "%s: %s", self->path, strerror(errno));
-    TND_TRY(tnd_chunk_list_open(&self->list, self->hashes_path, error));
+    files->hashes = -1;
+    TND_TRY(tnd_chunk_list_open(&self->list, self->hashes_path, hashes, error));
     tnd_status_t status =
         tnd_chunk_list_take(&self->list, &self->hashes, self->path,
                             "remove it, and it is made again", 0, (size_t)is.st_size, error);
@@ -159,7 +184,8 @@ void tnd_tar_spool_init(tnd_tar_spool_t *self, const tnd_spool_options_t *option
 
 /*  What was there and does not fit is removed first. */
 static tnd_status_t make_files(tnd_tar_spool_t *self, tnd_content_t *archive,
-                               const tnd_tar_spooled_t *spooled, tnd_error_t *error)
+                               const tnd_tar_spooled_t *spooled, handles_t *files,
+                               tnd_error_t *error)
 {
     making_t making = {.folder = self,
                        .archive = archive,
@@ -173,6 +199,8 @@ static tnd_status_t make_files(tnd_tar_spool_t *self, tnd_content_t *archive,
     tnd_status_t status = make(&making, spooled, error);
     if (status != TND_OK)
         atomic_fetch_sub(&self->used, making.written);
+    else
+        *files = take_handles(&making);
     tnd_draft_close(&making.draft);
     tnd_draft_close(&making.hashes);
     tnd_chunk_hasher_destroy(&making.hasher);
@@ -180,8 +208,9 @@ static tnd_status_t make_files(tnd_tar_spool_t *self, tnd_content_t *archive,
 }
 
 tnd_status_t tnd_tar_spool(tnd_tar_spool_t *self, tnd_content_t *archive, uint64_t identity,
-                           tnd_tar_spooled_t *spooled, tnd_error_t *error)
+                           tnd_tar_spooled_t *spooled, int *file_p, tnd_error_t *error)
 {
+    handles_t files = {-1, -1};
     const tnd_indexed_file_t indexed = {archive->path, identity, archive->size,
                                         archive->modified_ns};
     tnd_error_t why;
@@ -190,15 +219,23 @@ tnd_status_t tnd_tar_spool(tnd_tar_spool_t *self, tnd_content_t *archive, uint64
     *spooled = (tnd_tar_spooled_t){.path = tnd_format_string("%s.tar", index),
                                    .hashes_path = tnd_format_string("%s.hashes.npy", index)};
     free(index);
+    *file_p = -1;
     if (access(spooled->path, R_OK) == 0) {
-        if (open_hashes(spooled, &why) == TND_OK)
+        if (open_hashes(spooled, &files, &why) == TND_OK)
             return TND_OK;
         spooled->again = true;
     }
-    TND_TRY(make_files(self, archive, spooled, error));
-    if (open_hashes(spooled, &why) == TND_OK)
-        return TND_OK;
-    /* Another process has removed it, because what was there before did not fit. */
-    TND_TRY(make_files(self, archive, spooled, error));
-    return open_hashes(spooled, error);
+    TND_TRY(make_files(self, archive, spooled, &files, error));
+    tnd_status_t status = open_hashes(spooled, &files, &why);
+    if (status != TND_OK) {
+        /* Another process has removed it, because what was there before did not fit. */
+        close_handles(&files);
+        TND_TRY(make_files(self, archive, spooled, &files, error));
+        status = open_hashes(spooled, &files, error);
+    }
+    if (status == TND_OK)
+        *file_p = files.archive;
+    else
+        close_handles(&files);
+    return status;
 }

@@ -36,9 +36,10 @@ void tnd_tar_spool_init(tnd_tar_spool_t *self, const tnd_spool_options_t *option
 
 /*  Finds the decompressed archive, which is made if it is not there; free it, also after a failure.
  *  Errors: TND_FAILED if the archive is damaged, the folder would exceed its limit or cannot be written;
- *  nothing is left of the file then. */
+ *  nothing is left of the file then.  *file_p: a descriptor of what was just made, for the caller to
+ *  close; -1: it is to be opened. */
 tnd_status_t tnd_tar_spool(tnd_tar_spool_t *self, tnd_content_t *archive, uint64_t identity,
-                           tnd_tar_spooled_t *spooled, tnd_error_t *error) TND_CHECKED;
+                           tnd_tar_spooled_t *spooled, int *file_p, tnd_error_t *error) TND_CHECKED;
 void tnd_tar_spooled_free(tnd_tar_spooled_t *self);
 
 /*  Compares the hashes of bytes of the archive, whose content is open.  Errors: TND_FAILED if they are not

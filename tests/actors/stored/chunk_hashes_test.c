@@ -82,7 +82,7 @@ static void compare_sizes(const tnd_source_scope_t *scope)
             put(bench->data, bench->bytes, end_of);
             bench->bytes[at] ^= 1;
             cr_assert_eq(tnd_content_open(&content, bench->data, scope, &error), TND_OK);
-            cr_assert_eq(tnd_chunk_list_open(&list, bench->hashes, &error), TND_OK);
+            cr_assert_eq(tnd_chunk_list_open(&list, bench->hashes, -1, &error), TND_OK);
             cr_assert_eq(
                 tnd_chunk_list_take(&list, &hashes, bench->data, "do", HEAD, end_of, &error),
                 TND_OK);
@@ -132,7 +132,7 @@ Test(chunk_hashes, a_list_of_other_files_is_refused)
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         tnd_chunk_list_t list;
         tnd_chunk_hashes_t hashes = {0}, second = {0};
-        cr_assert_eq(tnd_chunk_list_open(&list, bench->hashes, &error), TND_OK);
+        cr_assert_eq(tnd_chunk_list_open(&list, bench->hashes, -1, &error), TND_OK);
         bool right =
             tnd_chunk_list_take(&list, &hashes, "x", "y", 0, cases[i].size, &error) == TND_OK &&
             tnd_chunk_list_take(&list, &second, "x", "y", 0, cases[i].second, &error) == TND_OK &&
