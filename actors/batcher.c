@@ -69,7 +69,7 @@ static tnd_status_t batcher_derive(const tnd_plan_t *plan, const tnd_instance_t 
 {
     const tnd_batcher_options_t *options = instance->options;
     uint32_t column;
-    (void)call;
+    (void)plan, (void)call;
     if (options->bucket != NULL) {
         TND_TRY(tnd_plan_buckets_column(options->bucket, &stream->fed, &column, error));
         stream->measured = column + 1;
@@ -80,9 +80,6 @@ static tnd_status_t batcher_derive(const tnd_plan_t *plan, const tnd_instance_t 
         stream->measured = (uint32_t)tnd_schema_find(&stream->joined, options->pack->column) + 1;
     }
     stream->spans = options->span_epochs;
-    if (stream->sized)
-        stream->budget = options->block.bytes != 0 ? options->block.bytes
-                                                   : tnd_lane_window_budget(plan, instance, stream);
     stream->batch_ragged = options->bytes;
     if (!tnd_plan_copies(options) && options->take != UINT64_MAX &&
         __builtin_mul_overflow(options->skip + options->take, options->size, &stream->batched))
@@ -687,6 +684,7 @@ const tnd_kind_t tnd_kind_batcher = {
     .state_bytes = sizeof(batcher_t),
     .check = tnd_batcher_check,
     .derive = batcher_derive,
+    .budget = tnd_lane_window_budget,
     .fits = batcher_fits,
     .estimate_memory = tnd_batcher_memory,
     .credit = batcher_credit,

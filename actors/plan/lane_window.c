@@ -101,16 +101,21 @@ static uint64_t least_memory(const tnd_plan_t *plan)
     return least;
 }
 
-uint64_t tnd_lane_window_budget(const tnd_plan_t *plan, const tnd_instance_t *batcher,
-                                const tnd_stream_t *stream)
+void tnd_lane_window_budget(const tnd_plan_t *plan, const tnd_instance_t *batcher,
+                            tnd_stream_t *stream)
 {
+    const tnd_batcher_options_t *options = batcher->options;
     bool stored = true;
+    if (!stream->sized || options->block.bytes != 0) {
+        stream->budget = stream->sized ? options->block.bytes : 0;
+        return;
+    }
     for (uint32_t i = 0; i < plan->instance_count; i++)
         if (plan->instances[i].kind == batcher->kind && plan->instances[i].chain == batcher->chain)
             stored = stored && uses_stored(plan, i, stream);
     const uint64_t memory = least_memory(plan);
     bool fits = memory == 0 || BLOCKS_STRAIGHT * stored_bytes <= memory / BLOCKS_PART;
-    return stored && fits ? stored_bytes : block_bytes_between;
+    stream->budget = stored && fits ? stored_bytes : block_bytes_between;
 }
 
 /*  Rows a block: inside the process so many that they leave the operations in the cache of a core,

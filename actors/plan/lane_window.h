@@ -39,9 +39,10 @@ uint64_t tnd_lane_window_alive(const tnd_plan_t *plan, uint32_t batcher,
 /*  Whether rows come straight from readers.  Then no actor touches the rows of a mapped file before
  *  the feeder does, and a block is a list of places. */
 bool tnd_lane_window_straight(const tnd_plan_t *plan, uint32_t batcher);
-/*  Bytes of ragged columns in a block of the lanes of a batcher's chain, unless `block` states them. */
-uint64_t tnd_lane_window_budget(const tnd_plan_t *plan, const tnd_instance_t *batcher,
-                                const tnd_stream_t *stream);
+/*  Sets the bytes of ragged columns in a block of the lanes of a batcher's chain, for
+ *  tnd_kind_t.budget. */
+void tnd_lane_window_budget(const tnd_plan_t *plan, const tnd_instance_t *batcher,
+                            tnd_stream_t *stream);
 /*  Whether feeders of the same process copy all rows of the lane, and no other actor reads or drops
  *  any. */
 bool tnd_lane_window_feeders_only(const tnd_plan_t *plan, uint32_t batcher);

@@ -45,6 +45,9 @@ typedef struct tnd_kind {
      *  like `facts`. NULL: no change. */
     tnd_status_t (*derive)(const tnd_plan_t *plan, const tnd_instance_t *instance,
                            tnd_guarded_call_t *call, tnd_stream_t *stream, tnd_error_t *error);
+    /*  Sets what the derived stream has that depends on the memory budgets of the plan's hosts, for
+     *  all instances of its chain. Also called with plans of other budgets. NULL: nothing does. */
+    void (*budget)(const tnd_plan_t *plan, const tnd_instance_t *instance, tnd_stream_t *stream);
     /*  Every host calls this hook. It returns TND_FAILED if the kind cannot use the final stream.
      *  NULL: any stream is accepted. */
     tnd_status_t (*fits)(const tnd_instance_t *instance, const tnd_stream_t *stream,

@@ -4,11 +4,14 @@
 #include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "runtime/base/allocation.h"
 #include "runtime/base/limits.h"
 #include "runtime/plan/machine.h"
+#include "runtime/resources/resources.h"
 #include "runtime/text/quantity.h"
 
 enum { MIB = 1 << 20 };
@@ -136,8 +139,75 @@ static void print_remedies(const tnd_plan_t *plan, const tnd_memory_estimate_t *
         snprintf(text + strlen(text), room - strlen(text), ", and %s", more);
 }
 
-static void refuse(const tnd_plan_t *plan, uint32_t host, const tnd_memory_estimate_t *estimate,
-                   const char *words, tnd_diagnostics_t *diagnostics)
+/*  A plan whose hosts have another budget, and its streams. */
+typedef struct {
+    tnd_plan_t plan;
+    tnd_plan_host_t *hosts;
+    tnd_stream_t *streams;
+    bool *known; /* by chain */
+} trial_t;
+
+static void begin_trial(trial_t *self, const tnd_plan_t *plan, const streams_t *streams)
+{
+    *self = (trial_t){.plan = *plan,
+                      .hosts = tnd_allocate_zeroed(plan->host_count, sizeof *self->hosts),
+                      .streams = tnd_allocate_zeroed(plan->chain_count, sizeof *self->streams),
+                      .known = tnd_allocate_zeroed(plan->chain_count, sizeof *self->known)};
+    memcpy(self->hosts, plan->hosts, plan->host_count * sizeof *self->hosts);
+    self->plan.hosts = self->hosts;
+    for (uint32_t c = 0; c < plan->chain_count; c++) {
+        const tnd_stream_t *stream = streams->of(streams->context, c);
+        self->known[c] = stream != NULL;
+        if (stream != NULL)
+            self->streams[c] = *stream;
+    }
+}
+
+static void end_trial(trial_t *self)
+{
+    free(self->hosts);
+    free(self->streams);
+    free(self->known);
+}
+
+static const tnd_stream_t *stream_of_trial(const void *context, uint32_t chain)
+{
+    const trial_t *self = context;
+    return self->known[chain] ? &self->streams[chain] : NULL;
+}
+
+/*  What the host needs with that budget, with one worker awake; both in MiB. */
+static uint64_t need_with(trial_t *self, uint32_t host, uint64_t budget)
+{
+    tnd_memory_t sum;
+    for (uint32_t h = 0; h < self->plan.host_count; h++)
+        self->hosts[h].memory = budget * MIB;
+    for (uint32_t c = 0; c < self->plan.chain_count; c++)
+        if (self->known[c])
+            tnd_resources_budget(&self->plan, &self->streams[c]);
+    add_host(&sum, &self->plan, host, &(streams_t){stream_of_trial, self}, 1);
+    uint64_t need = (sum.estimate.bytes + MIB - 1) / MIB;
+    tnd_memory_free(&sum);
+    return need;
+}
+
+/*  The smallest budget that the host fits into, in MiB.  Windows and slots grow with the budget, so
+ *  what it needs with one may not fit into as much.  The smallest is found from below: no budget
+ *  under what is needed with a smaller one can do. */
+static uint64_t least_budget(const tnd_plan_t *plan, uint32_t host, const streams_t *streams)
+{
+    trial_t trial;
+    uint64_t budget = 1, need;
+    begin_trial(&trial, plan, streams);
+    while ((need = need_with(&trial, host, budget)) > budget)
+        budget = need;
+    end_trial(&trial);
+    return budget;
+}
+
+static void refuse(const tnd_plan_t *plan, uint32_t host, const streams_t *streams,
+                   const tnd_memory_estimate_t *estimate, const char *words,
+                   tnd_diagnostics_t *diagnostics)
 {
     const tnd_plan_host_t *of = &plan->hosts[host];
     const tnd_value_t *budget = tnd_value_get(plan->topology->root, "memory");
@@ -155,7 +225,7 @@ static void refuse(const tnd_plan_t *plan, uint32_t host, const tnd_memory_estim
         tnd_diagnostics_help(diagnostics,
                              "the smallest budget that it fits into is `memory: %" PRIu64
                              "MiB`; what helps otherwise: %s; `tundish explain` shows each term",
-                             (estimate->bytes + MIB - 1) / MIB, helps);
+                             least_budget(plan, host, streams), helps);
     else
         tnd_diagnostics_help(diagnostics,
                              "what helps: %s; `tundish explain` shows what takes how much", helps);
@@ -171,10 +241,11 @@ bool tnd_memory_fits(const tnd_plan_t *plan, uint32_t host, tnd_stream_of_t stre
     if (limit == UINT64_MAX)
         return true;
     tnd_memory_t sum;
-    add_within(&sum, plan, host, &(streams_t){stream_of, context}, limit);
+    const streams_t streams = {stream_of, context};
+    add_within(&sum, plan, host, &streams, limit);
     bool fits = sum.estimate.bytes <= limit;
     if (!fits)
-        refuse(plan, host, &sum.estimate, words, diagnostics);
+        refuse(plan, host, &streams, &sum.estimate, words, diagnostics);
     *workers_p = sum.workers;
     tnd_memory_free(&sum);
     return fits;

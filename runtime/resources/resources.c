@@ -231,6 +231,18 @@ static const tnd_instance_t *next_of(const tnd_plan_t *plan, const tnd_instance_
     return NULL;
 }
 
+void tnd_resources_budget(const tnd_plan_t *plan, tnd_stream_t *stream)
+{
+    for (uint32_t i = 0; i < plan->instance_count; i++) {
+        const tnd_instance_t *instance = &plan->instances[i];
+        const tnd_kind_t *kind = tnd_kind_of(instance->kind);
+        if (instance->chain != stream->chain || kind->budget == NULL)
+            continue;
+        kind->budget(plan, instance, stream);
+        return;
+    }
+}
+
 bool tnd_resources_derive(const tnd_plan_t *plan, tnd_guarded_call_t *call, tnd_stream_t *stream,
                           tnd_diagnostics_t *diagnostics)
 {
@@ -256,6 +268,7 @@ bool tnd_resources_derive(const tnd_plan_t *plan, tnd_guarded_call_t *call, tnd_
         tnd_placement_report(at, TND_T062_OPERATION, &error, diagnostics);
         return false;
     }
+    tnd_resources_budget(plan, stream);
     bool fits = true;
     for (uint32_t i = 0; i < plan->instance_count; i++) {
         const tnd_instance_t *instance = &plan->instances[i];

@@ -61,5 +61,7 @@ void tnd_resources_close(tnd_resources_t *self);
  *  is reported. */
 bool tnd_resources_derive(const tnd_plan_t *plan, tnd_guarded_call_t *call, tnd_stream_t *stream,
                           tnd_diagnostics_t *diagnostics);
+/*  Adapts a derived stream to a plan whose hosts have other memory budgets. */
+void tnd_resources_budget(const tnd_plan_t *plan, tnd_stream_t *stream);
 
 #endif

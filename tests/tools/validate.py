@@ -637,6 +637,41 @@ def test_the_advice_names_the_options_of_the_largest_terms(folder):
     holds(err, "is for feed (", ", and a smaller `spare:` of feed; ")
 
 
+def test_the_smallest_budget_is_right_at_the_first_try(folder):
+    """Slots, windows and blocks grow with the budget."""
+    numpy.save(folder / "x.npy", numpy.zeros((4096, 128), "f4"))
+    (folder / "x.txt").write_text("line\n" * 5000)
+    for lane in range(8):
+        (folder / f"{lane}.txt").write_text("line\n" * 64)
+    npy, clip = f"source: {{npy: {{x: {folder}/x.npy}}}}", "ops: [{clip: {column: x, min: 0, max: 1}}]"
+    text, one = f"source: {{text: {{files: {folder}/x.txt}}}}", "ops: [{constant: {into: c, value: 1}}]"
+    graphs = {  # of each: top, reader, actor between, batcher, feeder
+        "large batches": ("", npy, "", "size: 4096", ""),
+        "small steps": ("", npy, "", "size: 4", ""),
+        "workers by need": ("", npy, "preprocessor, workers: auto, " + clip, "size: 256", ""),
+        "a cache": ("", npy, "cache, limit: 100MiB", "size: 64", ""),
+        "an isolated reader": ("", npy + ", isolate: process", "", "size: 64", ""),
+        "replicas and spare batches": ("", npy, "", "size: 512, replicas: 8", ", devices: [cpu:0, cpu:1], spare: 9"),
+        "ragged rows": ("", text, "preprocessor, " + one, "size: 1000, bytes: 40MiB", ""),
+        "lanes": ("lanes: 8\n", f"source: {{text: {{files: '{folder}/[0-7].txt'}}}}, shard: file", "", "size: 64", ""),
+    }
+    path = folder / "budget.yaml"
+    for name, (top, reader, between, batcher, feeder) in graphs.items():
+        path.write_text(f"tundish: 1\n{top}actors:\n  read: {{kind: reader, {reader}}}\n" +
+                        (f"  mid: {{kind: {between}}}\n" if between else "") +
+                        f"  batch: {{kind: batcher, {batcher}}}\n  feed: {{kind: feeder{feeder}}}\n"
+                        f"links: [read -> {'mid -> ' if between else ''}batch -> feed]\n")
+
+        def advised(budget, command="validate"):
+            code, _, err = run(command, path, "--set", f"memory={budget}MiB")
+            found = re.search(r"smallest budget that it fits into is `memory: (\d+)MiB`", err)
+            same(code, 0 if found is None else 78, (name, err))
+            return found and int(found[1])
+        least = advised(1)
+        same((advised(least), advised(least, "run"), advised(least - 1), advised(least // 2)),
+             (None, None, least, least), name)
+
+
 def test_a_missing_file_is_reported_beside_other_errors_of_its_reader(folder):
     arrays(folder)
     path = topology(folder, read=", epoch: 3", actors=FEED % "", links=FED)
