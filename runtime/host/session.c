@@ -18,6 +18,7 @@
 #include "runtime/log/session_log.h"
 #include "runtime/looks/failed_run.h"
 #include "runtime/resources/descriptors.h"
+#include "runtime/resources/threads.h"
 #include "runtime/observe/run_summary.h"
 
 /*  The context of the observer. */
@@ -201,6 +202,7 @@ tnd_status_t tnd_session_open_plan(tnd_session_t **session_p, const tnd_plan_t *
                             plan->hosts[h].name);
     TND_TRY(check_arrays(plan, config.host, error));
     uint64_t descriptors;
+    TND_TRY(tnd_threads_check(plan, config.host, error));
     TND_TRY(reserve_descriptors(plan, config.host, &descriptors, error));
     tnd_session_t *session = tnd_allocate_zeroed(1, sizeof *session);
     session->plan = whole;

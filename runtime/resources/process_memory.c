@@ -7,19 +7,9 @@
 #include "runtime/observe/run_page.h"
 #include "runtime/observe/run_summary.h"
 #include "runtime/observe/statistics.h"
+#include "runtime/resources/threads.h"
 
 enum { MIB = 1 << 20 };
-
-/*  Threads of a process besides actors and devices: main, control, signals, messages. */
-enum { THREADS = 4 };
-
-static bool retains_processes(const tnd_plan_t *plan, uint32_t host)
-{
-    for (uint32_t h = 0; h < plan->host_count; h++)
-        if (plan->hosts[h].isolated && plan->hosts[h].parent == host)
-            return true;
-    return false;
-}
 
 /*  Of the statistics pages of a host; those of actors elsewhere are never touched. */
 static uint64_t pages_bytes(const tnd_plan_t *plan, uint32_t host)
@@ -45,7 +35,7 @@ bool tnd_process_memory_add(tnd_memory_estimate_t *estimate, const tnd_plan_t *p
                             const char *who, uint32_t workers, tnd_stream_of_t stream_of,
                             const void *context)
 {
-    uint64_t threads = THREADS + retains_processes(plan, host), before = estimate->threads;
+    uint64_t threads = tnd_threads_count(plan, host), before = estimate->threads;
     bool known = true;
     for (uint32_t i = 0; i < plan->instance_count; i++) {
         const tnd_instance_t *instance = &plan->instances[i];
@@ -53,9 +43,6 @@ bool tnd_process_memory_add(tnd_memory_estimate_t *estimate, const tnd_plan_t *p
             continue;
         const tnd_stream_t *stream = stream_of(context, instance->chain);
         const tnd_kind_t *kind = tnd_kind_of(instance->kind);
-        threads++;
-        if (instance->kind->role == TND_ROLE_FEEDER)
-            threads += plan->hosts[host].device_count > 0 ? plan->hosts[host].device_count : 1;
         known = known && stream != NULL;
         estimate->asleep = instance->tuned && instance->number >= workers;
         if (stream != NULL && kind->estimate_memory != NULL)

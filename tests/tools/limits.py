@@ -78,6 +78,10 @@ def c_program(folder):
     return [str(folder / "sum")]
 
 
+def program(path):
+    return [sys.executable, "-c", PROGRAM, str(ROOT / "tools/python"), path]
+
+
 def other_user_runs_it():
     """Not in a home directory that is closed to others, as that of root is."""
     try:
@@ -102,13 +106,16 @@ def test_threads(folder):
     isolated.chmod(0o644)
     words = ("cannot start a thread for ", "(ulimit -u)", "or end other processes")
     command = sweep([TUNDISH, "run", path], resource.RLIMIT_NPROC, (1, 4, *range(8, 14)), words, env, OTHER)
-    program = sweep([sys.executable, "-c", PROGRAM, str(ROOT / "tools/python"), path], resource.RLIMIT_NPROC,
-                    (1, 4, *range(6, 11)), ("tundish.Error", *words), env, OTHER)
-    assert command <= 13 and program <= 10, (command, program)
+    called = sweep(program(path), resource.RLIMIT_NPROC, (1, 4, *range(6, 11)), ("tundish.Error", *words), env, OTHER)
+    assert command <= 13 and called <= 10, (command, called)
     apart = sweep([TUNDISH, "run", str(isolated)], resource.RLIMIT_NPROC, (5, 12, 18, 40), (), env, OTHER)
     assert apart <= 40, apart
-    _, _, err = limited([TUNDISH, "run", path], resource.RLIMIT_NPROC, command - 1, OTHER, env)
-    holds(err, "(Resource temporarily", f"this user may have {command - 1} processes")
+    for words in ([TUNDISH, "run", path], [TUNDISH, "head", path]):
+        code, _, err = limited(words, resource.RLIMIT_NPROC, 6, OTHER, env)
+        same(code, 78, err)  # main, control, signals, messages, three actors and a device
+        holds(err, "cannot start: 8 threads are needed", "(Resource temporarily", "this user may have 6 processes")
+    _, _, err = limited(program(path), resource.RLIMIT_NPROC, 6, OTHER, env)
+    holds(err, "tundish.Error: ", "8 threads are needed")
     _, out, _ = limited([TUNDISH, "doctor"], resource.RLIMIT_NPROC, 31, OTHER, env)
     holds(out, "31 processes and threads allowed by ulimit -u", "too few for most runs")
 
@@ -123,10 +130,9 @@ def test_every_call_may_fail(folder):
     isolated.write_text(path.read_text().replace("kind: reader", "kind: reader, isolate: process"))
     log = folder / "calls"
     env = {"LD_PRELOAD": str(BUILD / "tests/scarce.so"), "SCARCE_LOG": str(log)}
-    python = [sys.executable, "-c", PROGRAM, str(ROOT / "tools/python"), path]
     for call, reason in (("pthread_create", "Resource temporarily unavailable"), ("eventfd", "Too many open files")):
         for words in ([TUNDISH, "run", path], [TUNDISH, "run", isolated], [TUNDISH, "head", path],
-                      [TUNDISH, "validate", path], [*c_program(folder), path], python):
+                      [TUNDISH, "validate", path], [*c_program(folder), path], program(path)):
             env.update(SCARCE_CALL=call, SCARCE_AT="1000000")
             same(limited(words, resource.RLIMIT_CORE, 0, env=env)[0], 0)
             if call == "pthread_create" and words[-1] == isolated:

@@ -218,7 +218,7 @@ static int run_session(head_t *head)
         tnd_opening_progress_end(&head->opening);
         tnd_crash_disarm();
         complain(head, error.text);
-        return TND_EXIT_FAILED;
+        return TND_EXIT_TOPOLOGY;
     }
     tnd_crash_arm(&head->plan.plan, head->session);
     tnd_feed_t *feed = tnd_session_feed(head->session, TND_HEAD_PLAN_FEEDER);

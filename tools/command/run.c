@@ -380,7 +380,7 @@ static int perform(run_t *run, tnd_graph_t *graph)
         uint64_t until = tnd_clock_now() + observers_wait_ns;
         fputs(tnd_graph_errors(graph), tnd_line_writer_stream(run->err));
         snprintf(run->why, sizeof run->why, "%s", tnd_graph_errors(graph));
-        run->end = (tnd_report_end_t){TND_OUTCOME_FAILED, TND_EXIT_FAILED, run->why};
+        run->end = (tnd_report_end_t){TND_OUTCOME_UNUSABLE, TND_EXIT_TOPOLOGY, run->why};
         close_files(run, until);
         end_output(run, until);
         return run->end.code;
