@@ -57,6 +57,7 @@ typedef struct {
     tnd_record_index_facts_t facts;
     bool strange; /* it does not begin as files of its format do */
     bool marked;  /* it begins with a byte order mark, which is kept */
+    bool wide;    /* it begins with one of UTF-16 */
     tnd_status_t status;
     tnd_error_t error;
 } indexed_t;
@@ -94,16 +95,20 @@ tnd_status_t tnd_columns_pass_mark(tnd_record_window_t *window, uint64_t *begin_
     return TND_OK;
 }
 
-/*  Whether the content begins with a byte order mark; what is damaged does not. */
-static bool has_mark(tnd_stored_t *stored)
+/*  Looks for a byte order mark of UTF-8 or UTF-16 in the content; what is damaged has none. */
+static void look_for_mark(indexed_t *file, tnd_stored_t *stored, const tnd_record_format_t *format)
 {
     tnd_record_window_t window;
     tnd_error_t ignored;
-    uint64_t begin = 0;
+    const uint8_t *data;
+    size_t have;
     tnd_record_window_init(&window, &stored->content, stored->compression);
-    bool read = tnd_columns_pass_mark(&window, &begin, &ignored) == TND_OK;
+    if (tnd_record_window(&window, 0, TND_BYTE_ORDER_MARK, &data, &have, &ignored) == TND_OK) {
+        file->marked = format->keeps_mark && tnd_byte_order_mark(data, have) > 0;
+        file->wide =
+            have >= 2 && (memcmp(data, "\xff\xfe", 2) == 0 || memcmp(data, "\xfe\xff", 2) == 0);
+    }
     tnd_record_window_free(&window);
-    return read && begin > 0;
 }
 
 /*  A file of another format looks like damaged records. */
@@ -118,7 +123,8 @@ static void look_at_begin(indexing_t *self, size_t i)
         format->begins != NULL && size > 0 && stored->compression == TND_COMPRESSION_NONE &&
         tnd_content_view(&stored->content, 0, size, &data, &ignored) == TND_OK &&
         !format->begins(data, size);
-    self->files[i].marked = format->keeps_mark && has_mark(stored);
+    if (format->finder.line_ends)
+        look_for_mark(&self->files[i], stored, format);
 }
 
 /*  A file that is in the folder already needs no index. */
@@ -187,6 +193,10 @@ static void note_all(const indexing_t *self, const char *const *paths, tnd_notes
             add_note(notes, tnd_format_string("%s: begins with a byte order mark (bytes EF BB BF), "
                                               "which is kept in its first row, as in TensorFlow; "
                                               "`bom: remove` leaves it out",
+                                              paths[i]));
+        if (self->files[i].wide)
+            add_note(notes, tnd_format_string("%s: begins as text of UTF-16 does, whose lines are "
+                                              "not found: convert it with iconv -f UTF-16 -t UTF-8",
                                               paths[i]));
     }
     if (notes->more == 0)

@@ -248,6 +248,12 @@ def test_a_byte_order_mark_is_named_and_removed_by_option(folder):
     assert code == 1 and "not JSON: it " + named in errors, errors
     assert head(folder, text % ", bom: remove", json_ops % "", "stop")[1]["n"] == [1, 2]
     assert head(folder, text % "", json_ops % ", bom: remove", "stop")[1]["n"] == [1, 2]
+    for name, pack in (("wide.csv", bytes), ("wide.txt.gz", gzip.compress)):
+        for order in ("utf-16-le", "utf-16-be"):  # TensorFlow reads its bytes too
+            (folder / name).write_bytes(pack("\ufeff1,2\n3,4\n".encode(order)))
+            for kind in ("csv", "text"):
+                errors = head(folder, "{%s: {files: %s, bom: remove}}" % (kind, folder / name), "")[2]
+                assert f"{name}: begins as text of UTF-16 does" in errors and "iconv" in errors, errors
     (folder / "x.jsonl").write_bytes(mark)
     assert "no rows" in head(folder, text % ", bom: remove", json_ops % "", "stop")[2]
 

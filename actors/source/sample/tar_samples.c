@@ -54,10 +54,10 @@ static void add_link(tnd_tar_samples_t *self, const tnd_tar_member_t *member, ui
         return;
     }
     const char *slash = strrchr(member->path, '/');
-    snprintf(text, sizeof text,
-             "the file `%.60s` is a link to `%.60s`; make the archive with `tar "
-             "--hard-dereference --dereference`",
-             slash != NULL ? slash + 1 : member->path, member->link);
+    snprintf(text, sizeof text, "the file `%.60s` is a link to `%.60s`; %s",
+             slash != NULL ? slash + 1 : member->path, member->link,
+             member->symbolic ? "make the archive with `tar --hard-dereference --dereference`"
+                              : "use `spool`, or make the archive with `tar --hard-dereference`");
     mark_bad(self, sample, text);
 }
 
