@@ -5,8 +5,9 @@
 
 #include "runtime/base/thread.h"
 
-/*  Of the process: main, control, signals, messages.  The first and the last run before the others. */
-enum { PROCESS = 4, RUNNING = 2 };
+/*  Of the process: main, control, signals, messages.  The first and the last run before the others.
+ *  Of its connections to other processes: one that carries, one that closes. */
+enum { PROCESS = 4, RUNNING = 2, CONNECTIONS = 2 };
 
 uint64_t tnd_threads_count(const tnd_plan_t *plan, uint32_t host)
 {
@@ -27,7 +28,11 @@ uint64_t tnd_threads_count(const tnd_plan_t *plan, uint32_t host)
 tnd_status_t tnd_threads_check(const tnd_plan_t *plan, uint32_t host, tnd_error_t *error)
 {
     tnd_error_t why;
-    uint64_t needed = tnd_threads_count(plan, host);
+    uint64_t connections = plan->host_count > 1 ? CONNECTIONS : 0;
+    uint64_t needed = tnd_threads_count(plan, host) + connections;
+    for (uint32_t h = 0; h < plan->host_count; h++)
+        if (plan->hosts[h].isolated && plan->hosts[h].parent == host)
+            needed += tnd_threads_count(plan, h) + connections;
     if (tnd_thread_try((uint32_t)needed - RUNNING, "one of them", &why) == TND_OK)
         return TND_OK;
     return tnd_fail(error, "host %s cannot start: %" PRIu64 " threads are needed: %s",

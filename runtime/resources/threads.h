@@ -10,7 +10,8 @@
  *  feeders follow from the rows, and are not counted. */
 uint64_t tnd_threads_count(const tnd_plan_t *plan, uint32_t host);
 
-/*  Starts and ends as many as the host lacks, before its first one.  Errors: TND_FAILED with the
+/*  Starts and ends as many as the host lacks before its first one, with those of the processes that it
+ *  starts: limits of users and control groups are for all of them.  Errors: TND_FAILED with the
  *  number, the limits and what to do. */
 tnd_status_t tnd_threads_check(const tnd_plan_t *plan, uint32_t host,
                                tnd_error_t *error) TND_CHECKED;

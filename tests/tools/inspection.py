@@ -262,6 +262,15 @@ def test_formats_that_are_not_read_are_named_with_the_next_step(folder):
                                ("a.wav", b"RIFF\x24\0\0\0WAVEfmt ", "WAV sound: np.save its samples"),
                                ("a.mp4", b"\0\0\0\x18ftypmp42", "an MP4 video"),
                                ("a.txt", "text".encode("utf-16"), "text of UTF-16"),
+                               ("a.bmp", b"BM\x4e\0\0\0\0\0\0\0\x36\0\0\0\x28\0", "a BMP picture: convert it to PNG"),
+                               ("a.psd", b"8BPS\0\1" + bytes(6), "a Photoshop picture: convert it to PNG"),
+                               ("a.jp2", b"\0\0\0\x0cjP  \r\n\x87\n", "a JPEG 2000 picture"),
+                               ("a.dcm", bytes(128) + b"DICM\2\0", "a DICOM picture: np.save its pixels"),
+                               ("a.nii", (348).to_bytes(4, "little") + bytes(344), "a NIfTI volume"),
+                               ("a.nc", b"CDF\1\0\0\0\0", "netCDF: np.save each of its variables"),
+                               ("a.avro", b"Obj\1\2\x16", "Avro: np.save each of its fields"),
+                               ("data.mdb", bytes(16) + (0xBEEFC0DE).to_bytes(4, "little") + bytes(8), "an LMDB database"),
+                               ("a.rec", (0xCED7230A).to_bytes(4, "little") + bytes(8), "MXNet RecordIO"),
                                ("a.parquet", b"PAR1\x15\0", "Parquet: np.save each of its columns")):
         (folder / name).write_bytes(head)
         code, _, err = run("inspect", folder / name)

@@ -116,6 +116,11 @@ def test_threads(folder):
         holds(err, "cannot start: 8 threads are needed", "(Resource temporarily", "this user may have 6 processes")
     _, _, err = limited(program(path), resource.RLIMIT_NPROC, 6, OTHER, env)
     holds(err, "tundish.Error: ", "8 threads are needed")
+    # With those of the process of the reader, which lacks two actors and the device, has two for its
+    # connections, as this one has, and is kept by a thread.
+    code, _, err = limited([TUNDISH, "run", str(isolated)], resource.RLIMIT_NPROC, 12, OTHER, env)
+    same(code, 78, err)
+    holds(err, "cannot start: 17 threads are needed")
     _, out, _ = limited([TUNDISH, "doctor"], resource.RLIMIT_NPROC, 31, OTHER, env)
     holds(out, "31 processes and threads allowed by ulimit -u", "too few for most runs")
 

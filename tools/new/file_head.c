@@ -141,6 +141,15 @@ static const char *name_other(const tnd_file_head_t *head)
         {0, "GIF8", 4, "a GIF picture: convert it to PNG"},
         {0, "II*\0", 4, "a TIFF picture: convert it to PNG"},
         {0, "MM\0*", 4, "a TIFF picture: convert it to PNG"},
+        {0, "8BPS\0\x01", 6, "a Photoshop picture: convert it to PNG"},
+        {4, "jP  \r\n\x87\n", 8, "a JPEG 2000 picture: convert it to PNG or JPEG"},
+        {124, "\0\0\0\0DICM", 8, "a DICOM picture: np.save its pixels"},
+        {0, "\x5c\x01\0\0", 4, "a NIfTI volume: np.save its voxels"},
+        {0, "CDF\x01", 4, "netCDF: np.save each of its variables"},
+        {0, "CDF\x02", 4, "netCDF: np.save each of its variables"},
+        {0, "Obj\x01", 4, "Avro: np.save each of its fields"},
+        {16, "\xde\xc0\xef\xbe", 4, "an LMDB database: write its values as TFRecord, or to a tar"},
+        {0, "\x0a\x23\xd7\xce", 4, "MXNet RecordIO: write its records as TFRecord, or to a tar"},
         {8, "WAVE", 4, "WAV sound: np.save its samples"},
         {8, "AVI ", 4, "an AVI video: np.save its frames, or store them as JPEG files"},
         {4, "ftyphei", 7, "an HEIC picture: convert it to PNG or JPEG"},
@@ -165,6 +174,8 @@ static const char *name_other(const tnd_file_head_t *head)
                : strcmp(head->packed, "zstd") == 0
                    ? "a .npy compressed by zstd: unpack it with unzstd"
                    : "a .npy compressed by zlib: unpack it";
+    if (begins(head, "BM", 2) && head->size >= 10 && memcmp(head->bytes + 6, "\0\0\0\0", 4) == 0)
+        return "a BMP picture: convert it to PNG";
     for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++)
         if (head->size >= formats[i].at + formats[i].size &&
             memcmp(head->bytes + formats[i].at, formats[i].bytes, formats[i].size) == 0)
