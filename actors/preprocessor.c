@@ -18,6 +18,7 @@
 #include "runtime/host/actor.h"
 #include "runtime/option/registry.h"
 #include "runtime/host/text_payload.h"
+#include "runtime/topology/error_location.h"
 
 /*  Credit a reader: enough that a worker never waits for the next block, few enough that they are
  *  spread over all workers. */
@@ -31,6 +32,7 @@ static const uint64_t window_ns = 160000000;
 
 typedef struct {
     const tnd_stream_t *stream;
+    tnd_op_scope_t scope;
     tnd_chain_t *chain;
     tnd_pool_t *pool;
     size_t pool_room;
@@ -45,6 +47,35 @@ typedef struct {
     void *machine_memory;
     tnd_preprocessor_core_t *machine;
 } preprocessor_t;
+
+/*  An operation begins other work, or has something for the log. */
+static void renew_work(void *context)
+{
+    tnd_actor_t *self = context;
+    tnd_statistics_renew(tnd_actor_statistics(self), tnd_actor_now(self));
+}
+
+static void warn(void *context, const char *text)
+{
+    tnd_actor_t *self = context;
+    tnd_msg_t msg = {.kind = TND_MSG_LOG, .to = TND_LEADER};
+    msg.note.number = TND_LOG_WARNING;
+    msg.note.payload = tnd_text_payload_of("%s %.400s", tnd_actor_name(self), text);
+    tnd_actor_control(self, &msg, TND_CARRY_BUFFER);
+}
+
+/*  `actor`: the one that runs; NULL: only the facts are asked for. */
+static tnd_op_scope_t scope_of(const tnd_plan_t *plan, tnd_actor_t *actor)
+{
+    return (tnd_op_scope_t){.runs = actor != NULL,
+                            .directory = plan->directory,
+                            .python =
+                                plan->topology != NULL ? plan->topology->settings->python : NULL,
+                            .hung_after_ns = plan->hung_after_ns,
+                            .renew = renew_work,
+                            .warn = warn,
+                            .context = actor};
+}
 
 static bool skips(const tnd_preprocessor_options_t *options)
 {
@@ -77,9 +108,10 @@ static tnd_status_t preprocessor_derive(const tnd_plan_t *plan, const tnd_instan
                                         tnd_error_t *error)
 {
     const tnd_preprocessor_options_t *options = instance->options;
+    const tnd_op_scope_t scope = scope_of(plan, NULL);
     tnd_chain_t *chain = NULL;
-    (void)plan;
-    TND_TRY(tnd_chain_open(&chain, &options->ops, skips(options), &stream->fed, call, error));
+    TND_TRY(
+        tnd_chain_open(&chain, &options->ops, skips(options), &stream->fed, &scope, call, error));
     if (check_draws(options, chain, stream, error) != TND_OK) {
         tnd_chain_close(&chain);
         return TND_FAILED;
@@ -200,6 +232,20 @@ static const uint64_t *find_samples(preprocessor_t *worker, const tnd_block_note
     return worker->samples;
 }
 
+/*  An operation that cannot begin here is reported at its place in the topology. */
+static tnd_status_t open_chain(preprocessor_t *worker, tnd_actor_t *self, tnd_error_t *error)
+{
+    const tnd_preprocessor_options_t *options = tnd_actor_options(self);
+    const tnd_topology_actor_t *written = tnd_actor_instance(self)->written;
+    const tnd_schema_t *in = worker->cached ? &worker->stream->cached : &worker->stream->read;
+    tnd_status_t status = tnd_chain_open(&worker->chain, &options->ops, skips(options), in,
+                                         &worker->scope, NULL, error);
+    if (status != TND_OK && written != NULL)
+        tnd_actor_unusable(self, TND_T062_OPERATION,
+                           tnd_error_location(written, error->about, error->text), NULL);
+    return status;
+}
+
 static tnd_status_t preprocessor_init(void *state, tnd_actor_t *self, tnd_error_t *error)
 {
     preprocessor_t *worker = state;
@@ -212,9 +258,8 @@ static tnd_status_t preprocessor_init(void *state, tnd_actor_t *self, tnd_error_
     worker->join_lanes = lanes_of(self, &worker->joins);
     worker->cached = tnd_plan_is_cached(tnd_actor_plan(self), tnd_actor_id(self));
     worker->way = (tnd_bad_way_t)options->on_error;
-    TND_TRY(tnd_chain_open(&worker->chain, &options->ops, skips(options),
-                           worker->cached ? &worker->stream->cached : &worker->stream->read, NULL,
-                           error));
+    worker->scope = scope_of(tnd_actor_plan(self), self);
+    TND_TRY(open_chain(worker, self, error));
     tnd_chain_time(worker->chain, tnd_actor_detail(self));
     if (is_frozen(tnd_actor_plan(self), tnd_actor_id(self), worker->stream))
         open_orders(worker, self);

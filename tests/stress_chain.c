@@ -90,7 +90,8 @@ static void *work(void *argument)
     worker_t *self = argument;
     tnd_error_t error;
     tnd_chain_t *chain = NULL;
-    must(tnd_chain_open(&chain, &self->parts->ops, false, &self->schema, NULL, &error), &error);
+    must(tnd_chain_open(&chain, &self->parts->ops, false, &self->schema, NULL, NULL, &error),
+         &error);
     tnd_block_pool_t *block_pool = tnd_block_pool_new();
     tnd_pool_t *pool = tnd_pool_new(tnd_chain_bytes(chain, BLOCK));
     const tnd_chain_key_t key = {.seed = 1, .lanes = 1};

@@ -128,7 +128,7 @@ void tnd_chain_time(tnd_chain_t *self, tnd_actor_detail_t *detail)
     self->detail = detail;
     for (size_t s = 0; s < count; s++)
         snprintf(detail->operations[s].name, sizeof detail->operations[s].name, "%s",
-                 self->stages[s].spec->table.name);
+                 self->stages[s].name);
     atomic_store_explicit(&detail->operation_count, count, memory_order_release);
 }
 
@@ -167,7 +167,7 @@ static tnd_status_t apply_all(tnd_chain_t *self, const made_t *made, const tnd_t
         TND_TRY(stage->op->apply(stage->state, &key, in, out, error));
         if (s < self->timed_count)
             began = time_stage(self, s, began);
-        if ((stage->spec->caps & (TND_OP_DROPS | TND_OP_EXPANDS)) == 0) {
+        if ((stage->caps & (TND_OP_DROPS | TND_OP_EXPANDS)) == 0) {
             assert(out->rows == in->rows);
             out->sample = in->sample;
             out->origin = in->origin;

@@ -15,19 +15,20 @@
 #define TND_ACTORS_CHAIN_CHAIN_H
 
 #include "runtime/data/block.h"
+#include "runtime/interface/operation.h"
 #include "runtime/timing/timing.h"
 #include "runtime/option/option_parse.h"
 #include "runtime/resources/guarded_call.h"
 
 typedef struct tnd_chain tnd_chain_t;
 
-/*  Opens the operations for rows of this schema. Options must stay valid until close; the schema is
+/*  Opens the operations for rows of this schema. `scope`, which may be NULL, is for operations that need it. Options must stay valid until close; the schema is
  *  copied. With `skip_bad`, rows that an operation fails on are left out and counted; otherwise
  *  they fail the run. `call` is told which operation runs, here and in probe and run; NULL: nothing
  *  is. Errors: TND_FAILED if an operation does not fit; the text names it and its place. */
 tnd_status_t tnd_chain_open(tnd_chain_t **self_p, const tnd_part_list_t *ops, bool skip_bad,
-                            const tnd_schema_t *in, tnd_guarded_call_t *call,
-                            tnd_error_t *error) TND_CHECKED;
+                            const tnd_schema_t *in, const tnd_op_scope_t *scope,
+                            tnd_guarded_call_t *call, tnd_error_t *error) TND_CHECKED;
 void tnd_chain_close(tnd_chain_t **self_p);
 
 /*  Of the rows that come out. */

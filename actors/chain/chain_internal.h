@@ -14,6 +14,8 @@ typedef struct {
     const tnd_op_t *op;
     void *state;
     tnd_schema_t schema; /* of what comes out */
+    const char *name;    /* for people */
+    uint32_t caps;       /* with these options */
     bool draws;          /* other rows in each epoch */
     uint32_t rows_max;   /* that one row of the chain's input may have become here */
     int8_t passes[TND_COLUMNS_MAX];
@@ -31,6 +33,7 @@ struct tnd_chain {
     stage_t *stages;
     size_t count;
     tnd_buffer_t *out; /* the schema of what comes out, which blocks hold */
+    const tnd_op_scope_t *scope;
     uint32_t caps;
     uint64_t content; /* a hash of what else operations depend on */
     size_t loaded;    /* bytes of their tables */
@@ -38,6 +41,7 @@ struct tnd_chain {
     double growth_max, growth_usual;
     bool skip_bad;
     tnd_guarded_call_t *call;
+    size_t tile_bytes;
     uint32_t tile_rows;
     /*  For each column that goes out: the column of the input that is passed on as it is, or -1.
      *  For each that comes in: whether its rows are needed in a tile. */

@@ -25,7 +25,11 @@ static tnd_status_t open_stage(tnd_chain_t *self, size_t index, const tnd_part_t
     stage->op = tnd_op_of(stage->spec);
     assert(stage->op != NULL);
     stage->state = take_memory(stage->op->state_bytes);
-    *facts = (tnd_op_facts_t){.rows_max = 1, .growth_max = 1, .growth_usual = 1};
+    *facts = (tnd_op_facts_t){.scope = self->scope,
+                              .caps = stage->spec->caps,
+                              .rows_max = 1,
+                              .growth_max = 1,
+                              .growth_usual = 1};
     memset(facts->passes, -1, sizeof facts->passes);
     const tnd_schema_t *in = before != NULL ? &before->schema : &self->in;
     tnd_chain_tell(self, index);
@@ -36,8 +40,14 @@ static tnd_status_t open_stage(tnd_chain_t *self, size_t index, const tnd_part_t
                               "operation %zu, `%s`: %s", index + 1, part->table->name, why.text);
     }
     self->count++;
-    self->caps |= stage->spec->caps;
-    stage->draws = ((stage->spec->caps & TND_OP_RANDOM) != 0 && !facts->steady) || facts->numbered;
+    stage->caps = facts->caps;
+    stage->name = facts->name != NULL ? facts->name : stage->spec->table.name;
+    self->caps |= stage->caps;
+    if (facts->tile_bytes > self->tile_bytes)
+        self->tile_bytes = facts->tile_bytes;
+    if (facts->tile_rows != 0 && facts->tile_rows < self->tile_rows)
+        self->tile_rows = facts->tile_rows;
+    stage->draws = ((stage->caps & TND_OP_RANDOM) != 0 && !facts->steady) || facts->numbered;
     stage->schema = facts->schema;
     memcpy(stage->passes, facts->passes, sizeof stage->passes);
     self->content = self->content * 31 + facts->content;
@@ -78,7 +88,7 @@ static void find_leaving(tnd_chain_t *self)
         stage_t *stage = &self->stages[s - 1];
         memcpy(stage->leaves, leaves, sizeof leaves);
         memset(leaves, -1, sizeof leaves);
-        if ((stage->spec->caps & (TND_OP_DROPS | TND_OP_EXPANDS)) != 0)
+        if ((stage->caps & (TND_OP_DROPS | TND_OP_EXPANDS)) != 0)
             continue;
         for (uint32_t i = 0; i < stage->schema.count; i++)
             if (stage->passes[i] >= 0)
@@ -164,18 +174,22 @@ static void prepare(tnd_chain_t *self)
         one += self->needed[i] ? self->in_bytes[i] : 0;
     for (size_t s = 0; s + 1 < self->count; s++)
         one += self->stages[s].rows_max * made_bytes(&self->stages[s]);
-    size_t rows = one == 0 ? TILE_ROWS_MAX : TILE_BYTES / one;
-    self->tile_rows = rows < 1 ? 1 : rows > TILE_ROWS_MAX ? TILE_ROWS_MAX : (uint32_t)rows;
+    size_t rows = one == 0 ? TILE_ROWS_MAX : self->tile_bytes / one;
+    self->tile_rows = rows < 1 ? 1 : (uint32_t)tnd_least(rows, self->tile_rows);
     self->scratch = take_memory(lay_out(self, NULL, self->tile_rows));
     lay_out(self, self->scratch, self->tile_rows);
 }
 
 tnd_status_t tnd_chain_open(tnd_chain_t **self_p, const tnd_part_list_t *ops, bool skip_bad,
-                            const tnd_schema_t *in, tnd_guarded_call_t *call, tnd_error_t *error)
+                            const tnd_schema_t *in, const tnd_op_scope_t *scope,
+                            tnd_guarded_call_t *call, tnd_error_t *error)
 {
     tnd_chain_t *self = take_memory(sizeof *self);
     self->in = *in;
     self->skip_bad = skip_bad;
+    self->scope = scope;
+    self->tile_bytes = TILE_BYTES;
+    self->tile_rows = TILE_ROWS_MAX;
     self->call = call;
     self->growth_max = self->growth_usual = 1;
     self->stages = take_memory((ops->count + 1) * sizeof *self->stages);

@@ -148,6 +148,17 @@ tnd_status_t tnd_op_add(tnd_op_facts_t *facts, const tnd_schema_t *in, const cha
     return tnd_schema_add(&facts->schema, name, dtype, rank, shape, error);
 }
 
+/*  The mixing is the finaliser of SplitMix64, a bijection. */
+uint64_t tnd_op_sample_of_copy(uint64_t sample, uint64_t copy)
+{
+    if (copy == 0)
+        return sample;
+    uint64_t bits = sample + copy * UINT64_C(0x9e3779b97f4a7c15);
+    bits = (bits ^ bits >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+    bits = (bits ^ bits >> 27) * UINT64_C(0x94d049bb133111eb);
+    return bits ^ bits >> 31;
+}
+
 void tnd_op_pass(const tnd_tile_t *in, tnd_tile_t *out, uint32_t columns, uint32_t but)
 {
     out->rows = in->rows;

@@ -46,6 +46,10 @@ tnd_status_t tnd_op_add(tnd_op_facts_t *facts, const tnd_schema_t *in, const cha
                         tnd_dtype_t dtype, uint32_t rank, const uint64_t *shape,
                         tnd_error_t *error) TND_CHECKED;
 
+/*  The sample of the n-th copy of a row, from 0: it draws its own random numbers, the first as the row
+ *  itself. */
+uint64_t tnd_op_sample_of_copy(uint64_t sample, uint64_t copy);
+
 /*  Passes on the rows and every column but one. */
 void tnd_op_pass(const tnd_tile_t *in, tnd_tile_t *out, uint32_t columns, uint32_t but);
 

@@ -9,18 +9,6 @@
 #include "runtime/core/numeric/numeric.h"
 #include "runtime/text/quantity.h"
 
-/*  The n-th copy of a sample draws its own random numbers; the first draws as the sample itself.
- *  The mixing is the finaliser of SplitMix64, a bijection. */
-static uint64_t sample_of_copy(uint64_t sample, uint64_t copy)
-{
-    if (copy == 0)
-        return sample;
-    uint64_t bits = sample + copy * UINT64_C(0x9e3779b97f4a7c15);
-    bits = (bits ^ bits >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-    bits = (bits ^ bits >> 27) * UINT64_C(0x94d049bb133111eb);
-    return bits ^ bits >> 31;
-}
-
 /*  Appends row `row` of one tile, `copy`-th time, to another. */
 static void append_row(const tnd_schema_t *schema, const tnd_tile_t *in, uint32_t row,
                        tnd_tile_t *out, uint64_t copy)
@@ -31,7 +19,7 @@ static void append_row(const tnd_schema_t *schema, const tnd_tile_t *in, uint32_
         else
             memcpy(tnd_tile_row(out, i, out->rows), tnd_tile_row(in, i, row),
                    tnd_column_bytes(&schema->columns[i]));
-    out->sample[out->rows] = sample_of_copy(in->sample[row], copy);
+    out->sample[out->rows] = tnd_op_sample_of_copy(in->sample[row], copy);
     out->origin[out->rows] = in->origin[row];
     out->rows++;
 }
@@ -447,7 +435,7 @@ static tnd_status_t divide_row(const unbatch_t *self, const tnd_tile_t *in, uint
                 memcpy(tnd_tile_row(out, i, out->rows), tnd_tile_row(in, i, row),
                        tnd_column_bytes(&self->in.columns[i]));
         }
-        out->sample[out->rows] = sample_of_copy(in->sample[row], element);
+        out->sample[out->rows] = tnd_op_sample_of_copy(in->sample[row], element);
         out->origin[out->rows] = in->origin[row];
         out->rows++;
     }

@@ -40,9 +40,24 @@ static inline uint8_t *tnd_tile_row(const tnd_tile_t *tile, uint32_t column, uin
     return tile->columns[column].base + row * tile->columns[column].stride;
 }
 
+/*  Where an operation is opened. */
 typedef struct {
-    tnd_schema_t schema; /* of the output */
-    uint32_t rows_max;   /* the most rows that one row may become; 1 unless EXPANDS */
+    bool runs;             /* rows follow; false: only the facts are asked for */
+    const char *directory; /* of the topology; NULL: not known */
+    const char *python;    /* the interpreter, as the topology says; NULL: it does not */
+    uint64_t hung_after_ns;
+    /*  What `apply` does from now on is other work than before, of which each has `hung_after`. */
+    void (*renew)(void *context);
+    void (*warn)(void *context, const char *text); /* in the log */
+    void *context;
+} tnd_op_scope_t;
+
+typedef struct {
+    const tnd_op_scope_t *scope; /* given, valid until close; NULL: only the facts are asked for */
+    tnd_schema_t schema;         /* of the output */
+    uint32_t caps;               /* TND_OP_*: those of the spec, or fewer with these options */
+    const char *name;            /* for people, if not that of the spec; NULL */
+    uint32_t rows_max;           /* the most rows that one row may become; 1 unless EXPANDS */
     /*  A bit for each column of `in` whose content `apply` reads. The others are passed on or left
      *  out unread, so their rows need not be fetched. */
     uint64_t reads;
@@ -56,6 +71,9 @@ typedef struct {
     /*  Of a sample: with TND_OP_RANDOM, these options make the same rows in each epoch; without it,
      *  others, by position. */
     bool steady, numbered;
+    /*  The largest tiles that suit it; 0: as others. */
+    size_t tile_bytes;
+    uint32_t tile_rows;
     size_t loaded;   /* bytes of tables that stay in memory until close */
     size_t decoding; /* the most bytes that a picture takes while it is decoded (`max_pixels:`) */
 } tnd_op_facts_t;

@@ -14,6 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "runtime/base/word.h"
 #include "runtime/core/device/device_slots.h"
 #include "runtime/core/protocol/message.h"
 #include "runtime/core/stream/position.h"
@@ -174,6 +175,14 @@ void tnd_pages_destroy(tnd_pages_t **self_p);
 /*  Sets state and waits, and counts the time of the previous state.  Of several waits, only the
  *  decisive one is counted: the one whose end would let the actor continue. */
 void tnd_statistics_state(tnd_statistics_t *self, tnd_state_t state, uint32_t waits, uint64_t now);
+/*  An actor that works begins other work now. */
+static inline void tnd_statistics_renew(tnd_statistics_t *self, uint64_t now)
+{
+    if ((tnd_word_read(&self->state) & 0xff) != TND_STATE_WORKING)
+        return;
+    tnd_count(&self->work_ns, now - tnd_word_read(&self->since_ns));
+    tnd_word_write(&self->since_ns, now);
+}
 /*  The queue of this actor and its remaining credit. */
 static inline void tnd_statistics_depth(tnd_statistics_t *self, uint64_t queue, uint64_t credit)
 {

@@ -71,9 +71,13 @@ typedef struct {
     uint64_t build; /* of a plugin: a hash of its file; 0: it is not of one */
 } tnd_source_spec_t;
 
+/*  It runs in a process of its own, which hosts need not be able to start: it is not tried before the
+ *  start.  Built-in operations only. */
+enum { TND_OP_APART = 16 };
+
 typedef struct {
     tnd_table_t table;
-    uint32_t caps;
+    uint32_t caps;                   /* TND_OP_*, with the most permissive options */
     const struct tnd_op_ops *custom; /* likewise */
     void *shared;
     uint64_t build;

@@ -8,6 +8,7 @@
 
 #include "runtime/base/allocation.h"
 #include "runtime/option/custom.h"
+#include "runtime/option/python_module.h"
 #include "runtime/data/schema.h"
 #include "runtime/topology/overlay.h"
 #include "runtime/text/yaml.h"
@@ -459,6 +460,28 @@ static void check_array(const tnd_topology_t *topology, const tnd_program_array_
         tnd_diagnostics_help(diagnostics, "did you mean `%s`?", nearest.best);
 }
 
+/*  A line for each function of Python whose module is found, as of a plugin. */
+static const char *python_modules(const tnd_graph_t *self, const tnd_plan_t *plan)
+{
+    const char *lines = "";
+    char path[4096];
+    for (uint32_t a = 0; a < plan->topology->actor_count; a++) {
+        const tnd_part_list_t *ops =
+            tnd_topology_option(&plan->topology->actors[a], "ops", TND_OPTION_PARTS);
+        for (size_t i = 0; ops != NULL && i < ops->count; i++) {
+            const char *const *call = tnd_options_field(ops->items[i].table, ops->items[i].options,
+                                                        "call", TND_OPTION_STRING);
+            uint64_t hash = call != NULL
+                                ? tnd_python_module_hash(self->directory, *call, path, sizeof path)
+                                : 0;
+            if (hash != 0)
+                lines = tnd_arena_format(self->arena, "%spython %s %016llx\n", lines, *call,
+                                         (unsigned long long)hash);
+        }
+    }
+    return lines;
+}
+
 tnd_status_t tnd_graph_check(tnd_graph_t *self)
 {
     change(self);
@@ -504,7 +527,8 @@ tnd_status_t tnd_graph_check(tnd_graph_t *self)
     tnd_plan_t *whole = tnd_arena_take(self->arena, sizeof *whole);
     *whole = *plan;
     whole->directory = self->directory;
-    whole->plugins = tnd_custom_plugins(self->custom);
+    whole->plugins = tnd_arena_format(self->arena, "%s%s", tnd_custom_plugins(self->custom),
+                                      python_modules(self, plan));
     whole->arrays = self->first_array;
     self->plan = whole;
     return TND_OK;

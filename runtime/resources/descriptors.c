@@ -10,9 +10,10 @@ enum {
     /*  Three standard streams; statistics, report, metrics, lock of the run and of a checkpoint;
      *  signals (2), writers of lines (3) and the mailbox of control. */
     PROCESS = 14,
-    ACTOR = 1,      /* schedstat of its thread */
-    CHILD = 2,      /* its process, and a pipe while it is started */
-    BRIEF = 8,      /* files of a checkpoint, a model, a plugin, a folder that is listed */
+    ACTOR = 1, /* schedstat of its thread */
+    CHILD = 2, /* its process, and a pipe while it is started */
+    APART = 5, /* an interpreter: its process, socket, memory and program; one while it starts */
+    BRIEF = 8, /* files of a checkpoint, a model, a plugin, a folder that is listed */
     BRIEF_DATA = 2, /* of each actor with data: a file being opened, another being loaded */
     WAYS = 2 * TND_PORT_MAX * 3 /* ports of an actor, by each transport */
 };
@@ -33,6 +34,17 @@ static bool is_new(uint8_t *seen, const tnd_edge_t *edge)
     return !was;
 }
 
+/*  The operations of an actor that run in processes of their own. */
+static uint64_t count_apart(const tnd_instance_t *instance)
+{
+    const tnd_part_list_t *ops =
+        tnd_options_field(&instance->kind->table, instance->options, "ops", TND_OPTION_PARTS);
+    uint64_t count = 0;
+    for (size_t i = 0; ops != NULL && i < ops->count; i++)
+        count += (tnd_op_spec_of(ops->items[i].table)->caps & TND_OP_APART) != 0;
+    return count;
+}
+
 /*  Control: the leader listens, every other host connects to it. */
 static void count_control(const tnd_plan_t *plan, uint32_t host, counted_t *counted)
 {
@@ -49,11 +61,13 @@ static void count_control(const tnd_plan_t *plan, uint32_t host, counted_t *coun
 void tnd_descriptors_count(tnd_descriptors_t *self, const tnd_plan_t *plan, uint32_t host,
                            const tnd_link_cost_t *cost)
 {
-    uint64_t actors = 0, children = 0, data = 0;
+    uint64_t actors = 0, children = 0, data = 0, apart = 0;
     counted_t counted = {0};
     uint8_t *seen = tnd_allocate_zeroed((size_t)plan->instance_count + 1, WAYS);
     for (uint32_t i = 0; i < plan->instance_count; i++) {
         actors += plan->instances[i].host == host;
+        if (plan->instances[i].host == host)
+            apart += count_apart(&plan->instances[i]);
         data += plan->instances[i].host == host &&
                 plan->instances[i].kind->instances == TND_INSTANCE_LANE;
     }
@@ -79,7 +93,7 @@ void tnd_descriptors_count(tnd_descriptors_t *self, const tnd_plan_t *plan, uint
         .actors = actors * (ACTOR + cost->hub),
         .listeners = counted.listeners * cost->listener,
         .connections = counted.dialled * cost->dialled + counted.accepted * cost->accepted,
-        .children = children * CHILD,
+        .children = children * CHILD + apart * APART,
         .reserve = BRIEF + data * BRIEF_DATA +
                    (counted.dialled - counted.spare_dialled) * cost->dialled +
                    (counted.accepted - counted.spare_accepted) * cost->accepted,

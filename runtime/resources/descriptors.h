@@ -16,7 +16,7 @@ typedef struct {
     uint64_t actors;      /* of each actor here */
     uint64_t listeners;   /* that other processes connect to */
     uint64_t connections; /* to and from other processes */
-    uint64_t children;    /* processes that this one starts for isolated actors */
+    uint64_t children;    /* processes that this one starts for isolated actors, and interpreters */
     uint64_t reserve;     /* for connections that replace others, and files that are open briefly */
     uint64_t total;
 } tnd_descriptors_t;

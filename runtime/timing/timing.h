@@ -45,7 +45,7 @@ enum {
 
 /*  An operation of a chain, over the blocks that were timed. */
 typedef struct {
-    char name[24];
+    char name[72];
     _Atomic uint64_t blocks, ns;
 } tnd_operation_time_t;
 

@@ -81,6 +81,10 @@ static const tnd_option_t settings_options[] = {
      .help = "the leader's port, which all others connect to"},
     {TND_OPTION(tnd_settings_t, ports, STRING, PLACE), .fallback = "",
      .help = "the ports of all other endpoints, such as 7101-7200"},
+    {TND_OPTION(tnd_settings_t, python, STRING, PLACE), .fallback = "",
+     .example = ".venv/bin/python",
+     .help = "the interpreter of `python` operations, a name in PATH, or a path that begins in the "
+             "folder of the topology; by default $TUNDISH_PYTHON, else python3"},
     {TND_OPTION(tnd_settings_t, insecure, BOOL, SECURE), .fallback = "false",
      .help = "whether tcp to other machines may be used without keys"},
     {TND_OPTION(tnd_settings_t, security, TABLE, SECURE), .fallback = "", .table = &security_table,

@@ -51,6 +51,7 @@ typedef struct {
     const tnd_value_t *hosts;
     uint64_t port;
     const char *ports;
+    const char *python; /* the interpreter of operations; NULL: by default */
     bool insecure;
     const tnd_security_t *security;
     const tnd_checkpoint_options_t *checkpoint; /* NULL: none */

@@ -163,7 +163,9 @@ const char *tnd_seen_operation(const tnd_seen_t *who, double *share_p)
         sum += (double)operation->ns;
         most = most == NULL || operation->ns > most->ns ? operation : most;
     }
-    if (most == NULL || sum <= 0 || detail->operation_count < 2)
+    /* The only operation of an actor is of interest if it is a function of the user. */
+    if (most == NULL || sum <= 0 ||
+        (detail->operation_count < 2 && strchr(most->name, ':') == NULL))
         return NULL;
     *share_p = (double)most->ns / sum;
     return most->name;

@@ -127,8 +127,8 @@ static bool terms_fit(tnd_end_t *self, const tnd_terms_t *theirs)
         tnd_fail(
             &error,
             "the side that connects computes its operations with other bits (%016llx) than "
-            "the side that listens (%016llx): use the same build of Tundish and of plugins, or "
-            "allow it by `numeric: tolerant`",
+            "the side that listens (%016llx): use the same build of Tundish and of plugins, and "
+            "the same modules of Python, or allow it by `numeric: tolerant`",
             (unsigned long long)theirs->numeric, (unsigned long long)ours->numeric);
     else
         return true;

@@ -20,7 +20,8 @@ static inline tnd_status_t open_chain(run_t *self, const char *ops, bool skip_ba
     snprintf(text, sizeof text, "ops: [%s]", ops);
     *self = (run_t){.arena = tnd_arena_new(), .block_pool = tnd_block_pool_new()};
     const parsed_parts_t *parts = parse_parts(self->arena, text);
-    tnd_status_t status = tnd_chain_open(&self->chain, &parts->ops, skip_bad, schema, NULL, error);
+    tnd_status_t status =
+        tnd_chain_open(&self->chain, &parts->ops, skip_bad, schema, NULL, NULL, error);
     if (status == TND_OK)
         self->pool = tnd_pool_new(tnd_chain_bytes(self->chain, 1024));
     return status;

@@ -35,7 +35,7 @@ static tnd_status_t open_bench(bench_t *self, const char *ops, bool skip_bad, tn
                  TND_OK);
     snprintf(text, sizeof text, "ops: [%s]", ops);
     const parsed_parts_t *parts = parse_parts(self->arena, text);
-    return tnd_chain_open(&self->chain, &parts->ops, skip_bad, &self->schema, NULL, error);
+    return tnd_chain_open(&self->chain, &parts->ops, skip_bad, &self->schema, NULL, NULL, error);
 }
 
 static void close_bench(bench_t *self)
@@ -374,7 +374,7 @@ static void run_steps(bench_t *self, const char *ops)
         tnd_schema_add_ragged(&self->schema, "x", TND_U8, 2, (uint64_t[]){STEPS_MAX, 3}, NULL),
         TND_OK);
     cr_assert_eq(tnd_chain_open(&self->chain, &parse_parts(self->arena, ops)->ops, false,
-                                &self->schema, NULL, &error),
+                                &self->schema, NULL, NULL, &error),
                  TND_OK, "%s", error.text);
     self->in = tnd_block_pool_take(self->block_pool, &self->schema);
     self->in->note = (tnd_block_note_t){.count = 2, .asked = 2, .rows = 2};

@@ -21,6 +21,7 @@ import os
 import pathlib
 import re
 import struct
+import sys
 import threading
 import typing
 import warnings
@@ -536,6 +537,8 @@ class Session:
     def __init__(self, *files, host=None, data=None, settings=None, arrays=None):
         self.handle, self.interrupted, self._pulled = ctypes.c_void_p(), False, False
         self.loops, self._forks = 0, _forks  # loops of the main thread over feeds
+        if sys.executable:  # `python` operations run in the interpreter of the program, unless the topology names one
+            os.environ.setdefault("TUNDISH_PYTHON", sys.executable)
         names = [os.fsencode(file) for file in files]
         settings = {**(settings or {}), **({} if data is None else {"data": json.dumps(os.fspath(data))})}
         texts = [(key.encode(), (value if isinstance(value, str) else json.dumps(value)).encode())

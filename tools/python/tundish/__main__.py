@@ -7,6 +7,7 @@ import sys
 
 def main():
     command = str(pathlib.Path(__file__).with_name("tundish"))
+    os.environ.setdefault("TUNDISH_PYTHON", sys.executable)
     os.execv(command, [command, *sys.argv[1:]])
 
 
