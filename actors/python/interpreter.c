@@ -296,6 +296,8 @@ static tnd_status_t set_up(tnd_interpreter_t *self, tnd_error_t *error)
 
 tnd_status_t tnd_interpreter_restart(tnd_interpreter_t *self, tnd_error_t *error)
 {
+    char how[256];
+    reap(self, how, sizeof how);
     int ends[2], program = program_file();
     if (program < 0)
         return tnd_fail(error, "cannot start Python: no memory for its program: %s",
@@ -311,7 +313,6 @@ tnd_status_t tnd_interpreter_restart(tnd_interpreter_t *self, tnd_error_t *error
     self->process = why == 0 ? pidfd_open(self->pid, 0) : -1;
     if (why == 0 && self->process >= 0) {
         tnd_status_t status = set_up(self, error);
-        char how[256];
         if (status != TND_OK)
             reap(self, how, sizeof how);
         return status;

@@ -62,7 +62,7 @@ const uint8_t *tnd_interpreter_reply(const tnd_interpreter_t *self, size_t *byte
 tnd_call_end_t tnd_interpreter_call(tnd_interpreter_t *self, uint64_t *request, size_t count,
                                     uint64_t *reply, size_t *count_p, tnd_error_t *error);
 
-/*  Starts the process again after it has ended. */
+/*  Starts the process again after it has ended; ends it first if it runs. */
 tnd_status_t tnd_interpreter_restart(tnd_interpreter_t *self, tnd_error_t *error) TND_CHECKED;
 
 #endif

@@ -184,12 +184,11 @@ class Function:
                 yield numpy.ndarray((rows, *column.shape), column.dtype, view, place)
                 continue
             memory = self.memory.map
-            ends = itertools.accumulate(numpy.ndarray(rows, "u8", memory, lengths).tolist(), initial=0)
-            ends = list(ends)
+            ends = [0, *itertools.accumulate(numpy.ndarray(rows, "u8", memory, lengths).tolist())]
             if column.bytes:
                 yield [memory[place + a:place + b] for a, b in zip(ends, ends[1:])]
             else:
-                whole = numpy.ndarray((total // column.unit if column.unit else 0, *column.shape), column.dtype, view, place)
+                whole = numpy.ndarray((total // column.unit, *column.shape), column.dtype, view, place)
                 yield [whole[a:b] for a, b in zip(ends, ends[1:])]
 
     # --- what comes out
@@ -343,7 +342,10 @@ class Function:
                         f".astype(\"{column.dtype.name}\")")
 
     def check_nan(self, column, array):
-        if column.dtype.kind == "f" and not self.allow_nan and numpy.isnan(array).any():
+        if column.dtype.kind != "f" or self.allow_nan or array.size == 0:
+            return
+        least = numpy.minimum.reduce(array, None)  # NaN if there is one
+        if least != least:
             raise Wrong(f"column `{column.name}` has NaN; `allow_nan: true` allows it")
 
     def write_ragged(self, column, value):
@@ -472,4 +474,5 @@ def main():
             refuse(channel, f"{function.name}: {describe(error)}")
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -50,7 +50,7 @@ const tnd_op_spec_t tnd_op_python_spec = {
     .table = {.name = "python",
               .help =
                   "Calls a function of Python with NumPy arrays, in an interpreter of its own for "
-                  "each worker. `tundish help python_operations` explains it.",
+                  "each worker. `tundish help python_ops` explains it.",
               TND_OPTIONS(options, tnd_python_options_t)},
     .caps = TND_OP_DROPS | TND_OP_EXPANDS | TND_OP_RANDOM | TND_OP_FAILS | TND_OP_APART,
 };
@@ -212,6 +212,7 @@ static void python_close(void *state)
     tnd_interpreter_close(&self->interpreter);
     free(self->setup);
     free(self->program);
+    free(self->counts);
 }
 
 const tnd_op_t tnd_op_python = {

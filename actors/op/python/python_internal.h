@@ -42,6 +42,8 @@ typedef struct {
     tnd_interpreter_t *interpreter; /* NULL: no rows follow */
     tnd_interpreter_terms_t terms;
     char *setup, *program;
+    uint32_t *counts; /* of a reply */
+    uint32_t counts_room;
 } tnd_python_t;
 
 /*  The columns of `makes`.  Errors: TND_FAILED; the text names the column. */

@@ -1,8 +1,9 @@
 /*  actors/op/python/python_tile.c - passes a tile to the interpreter, and takes what it made of it. */
-#include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "actors/op/python/python_internal.h"
+#include "runtime/base/allocation.h"
 #include "runtime/base/bounds.h"
 
 /*  So often a row may end the interpreter until it is bad; the first time another process may have
@@ -108,7 +109,7 @@ typedef struct {
     size_t size;
     const uint64_t *words;
     uint64_t rows;
-    const uint64_t *counts; /* NULL: each row became one */
+    const uint32_t *counts; /* NULL: each row became one */
 } reply_t;
 
 /*  The memory at an offset, if all of it is there and it is aligned. */
@@ -124,21 +125,31 @@ static tnd_status_t broken(const tnd_python_t *self, tnd_error_t *error)
     return tnd_fail(error, "%s: its interpreter gave a reply that makes no sense", self->call);
 }
 
-/*  Whether the numbers of rows are as declared. */
-static bool counts_fit(const tnd_python_t *self, const reply_t *reply, uint32_t rows)
+/*  Whether the numbers of rows are as declared.  They are copied first: a process that the function has
+ *  left may still write. */
+static bool take_counts(tnd_python_t *self, reply_t *reply, uint64_t offset, uint32_t rows)
 {
     uint64_t sum = 0;
-    if (reply->counts == NULL)
-        return self->rows == TND_PYTHON_ONE && reply->rows == rows;
-    for (uint32_t row = 0; row < rows; row++) {
-        if (reply->counts[row] > self->most)
-            return false;
-        sum += reply->counts[row];
+    if (offset == 0 || self->rows == TND_PYTHON_ONE)
+        return offset == 0 && self->rows == TND_PYTHON_ONE && reply->rows == rows;
+    const uint64_t *counts = at(reply, offset, rows * sizeof *counts);
+    if (rows > self->counts_room) {
+        free(self->counts);
+        self->counts = tnd_allocate(rows, sizeof *self->counts);
+        self->counts_room = rows;
     }
-    return self->rows != TND_PYTHON_ONE && sum == reply->rows;
+    for (uint32_t row = 0; counts != NULL && row < rows; row++) {
+        uint64_t count = counts[row];
+        if (count > self->most)
+            return false;
+        self->counts[row] = (uint32_t)count;
+        sum += count;
+    }
+    reply->counts = self->counts;
+    return counts != NULL && sum == reply->rows;
 }
 
-static tnd_status_t read_reply(const tnd_python_t *self, const uint64_t *words, size_t count,
+static tnd_status_t read_reply(tnd_python_t *self, const uint64_t *words, size_t count,
                                uint32_t rows, reply_t *reply, tnd_error_t *error)
 {
     *reply = (reply_t){.words = words + REPLY_HEAD_WORDS};
@@ -146,11 +157,7 @@ static tnd_status_t read_reply(const tnd_python_t *self, const uint64_t *words, 
     if (count != REPLY_HEAD_WORDS + (size_t)self->made.count * REPLY_COLUMN_WORDS)
         return broken(self, error);
     reply->rows = words[1];
-    if (words[2] != 0)
-        reply->counts = at(reply, words[2], rows * sizeof(uint64_t));
-    if ((words[2] != 0 && reply->counts == NULL) || !counts_fit(self, reply, rows))
-        return broken(self, error);
-    return TND_OK;
+    return take_counts(self, reply, words[2], rows) ? TND_OK : broken(self, error);
 }
 
 /*  Copies ragged rows to memory of the block. */
@@ -161,20 +168,21 @@ static tnd_status_t take_ragged(const tnd_python_t *self, const reply_t *reply, 
     const uint64_t *words = reply->words + made * REPLY_COLUMN_WORDS;
     const uint64_t *lengths = at(reply, words[1], reply->rows * sizeof(uint64_t));
     size_t unit = tnd_column_unit(column), sum = 0;
+    tnd_ragged_t *ragged = out->columns[self->place[made]].ragged;
     for (uint64_t row = 0; lengths != NULL && row < reply->rows; row++) {
-        if (lengths[row] > column->shape[0])
+        ragged[row].length = lengths[row];
+        if (ragged[row].length > column->shape[0])
             return broken(self, error);
-        sum += lengths[row] * unit;
+        sum += ragged[row].length * unit;
     }
     const uint8_t *data = at(reply, words[0], sum);
     if (lengths == NULL || data == NULL)
         return broken(self, error);
     uint8_t *to = tnd_room_take(out->room, sum, tnd_dtype_size(column->dtype));
     memcpy(to, data, sum);
-    tnd_ragged_t *ragged = out->columns[self->place[made]].ragged;
     for (uint64_t row = 0; row < reply->rows; row++) {
-        ragged[row] = (tnd_ragged_t){to, lengths[row]};
-        to += lengths[row] * unit;
+        ragged[row].data = to;
+        to += ragged[row].length * unit;
     }
     return TND_OK;
 }
@@ -196,7 +204,7 @@ static void pass_rows(const tnd_python_t *self, const reply_t *reply, const tnd_
 {
     uint32_t made = 0;
     for (uint32_t row = 0; row < in->rows; row++)
-        for (uint64_t copy = 0; copy < reply->counts[row]; copy++, made++) {
+        for (uint32_t copy = 0; copy < reply->counts[row]; copy++, made++) {
             out->sample[made] = tnd_op_sample_of_copy(in->sample[row], copy);
             out->origin[made] = in->origin[row];
             for (uint32_t c = 0; c < self->out.count; c++) {
@@ -229,6 +237,7 @@ static tnd_status_t take_tile(const tnd_python_t *self, const reply_t *reply, co
 
 /* --- calls ------------------------------------------------------------------------------------ */
 
+/*  Starts the interpreter again, which has ended, or whose replies cannot be trusted. */
 static tnd_status_t restart(tnd_python_t *self, const tnd_error_t *why, tnd_error_t *error)
 {
     tnd_error_t failed;
@@ -259,8 +268,12 @@ static tnd_status_t call(tnd_python_t *self, const tnd_op_key_t *key, const tnd_
     }
     if (*end_p != TND_CALL_DONE)
         return TND_FAILED;
-    TND_TRY(read_reply(self, words, count, in->rows, &reply, error));
-    return take_tile(self, &reply, in, out, error);
+    if (read_reply(self, words, count, in->rows, &reply, error) == TND_OK &&
+        take_tile(self, &reply, in, out, error) == TND_OK)
+        return TND_OK;
+    const tnd_error_t why = *error;
+    TND_TRY(restart(self, &why, error));
+    return tnd_fail(error, "%s", why.text);
 }
 
 tnd_status_t tnd_python_apply(void *state, const tnd_op_key_t *key, const tnd_tile_t *in,
