@@ -333,7 +333,7 @@ class Function:
             bounds = numpy.iinfo(to)
             for number in (int(array.min()), int(array.max())):
                 if not bounds.min <= number <= bounds.max:
-                    raise Wrong(f"column `{column.name}`: {number} is no number of {to.name}")
+                    raise Wrong(f"column `{column.name}`: {number} is not a number of {to.name}")
         return array.astype(to, copy=False)
 
     def check(self, column, array):

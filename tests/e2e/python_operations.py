@@ -384,7 +384,7 @@ def test_one_row_is_bad(folder):
 
 
 def test_one_row_is_out_of_range(folder):
-    for name, makes, text in (("narrow_list", "z: u8", "column `z`: 300 is no number of uint8"),
+    for name, makes, text in (("narrow_list", "z: u8", "column `z`: 300 is not a number of uint8"),
                               ("long", 'z: "u8[<=2]"', "column `z`: a row has 3 bytes, more than `max` (2)")):
         _, said = bad(Case(folder, op(name, "y", makes), on_error="skip"))
         assert text in said and f"record {WORST} of " in said, said

@@ -120,7 +120,7 @@ def words():
 
 def test_help_answers_words_of_other_systems(_):
     for word, answer in (("gpu", '`devices: ["cuda:0"]` of the feeder'), ("Drop-Last", "`remainder: drop` of the batcher"),
-                         ("tokenizer", "A tokenizer is not offered."), ("validation", "`after: FEEDER`"),
+                         ("tokenizer", "Your own, in Python:"), ("validation", "`after: FEEDER`"),
                          ("docker", "runs in a container"), ("pytorch", "torch.from_dlpack"), ("prefetch", "nothing to switch on"),
                          ("deterministic", "`seed:` alone decides"), ("augment", "random_*"), ("tf.data", "reader.order")):
         code, out, err = run("help", word)

@@ -284,7 +284,7 @@ tnd_status_t tnd_python_apply(void *state, const tnd_op_key_t *key, const tnd_ti
     tnd_call_end_t end = TND_CALL_DIED;
     tnd_error_t why;
     if (self->interpreter == NULL)
-        return tnd_fail(error, "%s: there is no interpreter here", self->call);
+        return tnd_fail(error, "%s: no interpreter was started", self->call);
     /* A tile that fails is run again row by row, which finds the row. */
     for (uint32_t deaths = 0; end == TND_CALL_DIED && deaths < DEATHS_MAX; deaths++) {
         end = TND_CALL_REFUSED;
