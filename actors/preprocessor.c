@@ -55,11 +55,11 @@ static void renew_work(void *context)
     tnd_statistics_renew(tnd_actor_statistics(self), tnd_actor_now(self));
 }
 
-static void warn(void *context, const char *text)
+static void log_record(void *context, tnd_log_level_t level, const char *text)
 {
     tnd_actor_t *self = context;
     tnd_msg_t msg = {.kind = TND_MSG_LOG, .to = TND_LEADER};
-    msg.note.number = TND_LOG_WARNING;
+    msg.note.number = level;
     msg.note.payload = tnd_text_payload_of("%s %.400s", tnd_actor_name(self), text);
     tnd_actor_control(self, &msg, TND_CARRY_BUFFER);
 }
@@ -73,7 +73,7 @@ static tnd_op_scope_t scope_of(const tnd_plan_t *plan, tnd_actor_t *actor)
                                 plan->topology != NULL ? plan->topology->settings->python : NULL,
                             .hung_after_ns = plan->hung_after_ns,
                             .renew = renew_work,
-                            .warn = warn,
+                            .log = log_record,
                             .context = actor};
 }
 

@@ -26,7 +26,13 @@ extern const char tnd_python_worker[];
 
 /*  The first and the last of the file descriptors of the process: socket, memory, program. */
 enum { SOCKET_THERE = 3, PROGRAM_THERE = 5 };
-enum { MEMORY_LEAST = 1 << 20, REQUEST_SETUP = 0, REQUEST_CALL = 1, REPLY_REFUSED = 1 };
+enum {
+    MEMORY_LEAST = 1 << 20,
+    REQUEST_SETUP = 0,
+    REQUEST_CALL = 1,
+    REPLY_REFUSED = 1,
+    REPLY_PROGRESS = 2
+};
 
 /*  Runs worker.py; the list of processes shows this and the name of the function. */
 static const char start[] =
@@ -256,12 +262,18 @@ static tnd_call_end_t exchange(tnd_interpreter_t *self, const uint64_t *request,
     }
     if (send(self->socket, request, bytes, MSG_NOSIGNAL) != (ssize_t)bytes)
         return lose(self, false, starts, limit_ns, error);
-    tnd_call_end_t end = await_reply(self, limit_ns);
-    if (end != TND_CALL_DONE)
-        return lose(self, end == TND_CALL_HUNG, starts, limit_ns, error);
-    ssize_t size = recv(self->socket, reply, TND_INTERPRETER_WORDS * sizeof *reply, 0);
-    if (size < (ssize_t)sizeof *reply || !follow_memory(self))
-        return lose(self, false, starts, limit_ns, error);
+    ssize_t size;
+    for (;;) {
+        tnd_call_end_t end = await_reply(self, limit_ns);
+        if (end != TND_CALL_DONE)
+            return lose(self, end == TND_CALL_HUNG, starts, limit_ns, error);
+        size = recv(self->socket, reply, TND_INTERPRETER_WORDS * sizeof *reply, 0);
+        if (size < (ssize_t)sizeof *reply || !follow_memory(self))
+            return lose(self, false, starts, limit_ns, error);
+        if (reply[0] != REPLY_PROGRESS)
+            break;
+        self->terms->renew(self->terms->context);
+    }
     *size_p = (size_t)size;
     return reply[0] == REPLY_REFUSED ? refuse(reply, (size_t)size, error) : TND_CALL_DONE;
 }

@@ -11,6 +11,7 @@
  *      a reply        0, rows, offset of how many rows each became or 0; then by column that was made:
  *                     offset of the rows, offset of their lengths or 0
  *      a refusal      1, then a text
+ *      progress       2: of a call with several parts, which then has the whole time again
  *
  *  The process ends with the thread that opened it, and with the interpreter's `close`.  What it prints
  *  goes to stderr.
@@ -26,11 +27,13 @@ typedef struct tnd_interpreter tnd_interpreter_t;
 enum { TND_INTERPRETER_WORDS = 512 };
 
 typedef struct {
-    const char *program; /* "python3", searched in PATH, or a path */
-    const char *name;    /* of the function, for the list of processes */
-    const char *setup;   /* the text in JSON */
-    uint64_t limit_ns;   /* a call that takes longer hangs, and the process is killed */
-    uint64_t start_ns;   /* likewise its start, which imports the module */
+    const char *program;          /* "python3", searched in PATH, or a path */
+    const char *name;             /* of the function, for the list of processes */
+    const char *setup;            /* the text in JSON */
+    uint64_t limit_ns;            /* a call that takes longer hangs, and the process is killed */
+    uint64_t start_ns;            /* likewise its start, which imports the module */
+    void (*renew)(void *context); /* a call has made progress */
+    void *context;
 } tnd_interpreter_terms_t;
 
 /*  How a call ended. */

@@ -19,12 +19,14 @@ import signal
 import socket
 import struct
 import sys
+import time
 import traceback
 
 SOCKET, MEMORY, PROGRAM = 3, 4, 5
-OK, REFUSED = 0, 1
+OK, REFUSED, PROGRESS = 0, 1, 2
 WORDS_MAX, TEXT_MAX, ALIGN = 512, 400, 64
 PR_SET_PDEATHSIG = 1
+PROGRESS_S = 0.5
 
 
 class Wrong(Exception):
@@ -108,13 +110,13 @@ class Memory:
 class Function:
     """The function of the user with its columns and options."""
 
-    def __init__(self, setup, memory):
+    def __init__(self, setup, memory, tell):
         self.name, self.each, self.rows = setup["call"], setup["each"], setup["rows"]
         self.random, self.most, self.allow_nan = setup["random"], setup["max"], setup["allow_nan"]
         self.columns = [Column(*column) for column in setup["columns"]]
         self.makes = [Column(*column) for column in setup["makes"]]
         self.memory, self.options = memory, plain(setup["options"]) or {}
-        self.function, self.stay_alone = self.find(setup), guard_forks()
+        self.function, self.stay_alone, self.tell = self.find(setup), guard_forks(), tell
 
     def find(self, setup):
         module, _, path = self.name.partition(":")
@@ -218,8 +220,11 @@ class Function:
 
     def call_each(self, given, rows, keys):
         function, options, several = self.function, self.options, self.rows == "many"
-        made, counts = [[] for _ in self.makes], []
+        made, counts, due = [[] for _ in self.makes], [], time.monotonic() + PROGRESS_S
         for row in range(rows):
+            if time.monotonic() > due:
+                self.tell()
+                due = time.monotonic() + PROGRESS_S
             key = {} if keys is None else {"key": int(keys[row])}
             result = function(*[column[row] for column in given], **options, **key)
             if result is None and self.rows != "one":
@@ -444,7 +449,7 @@ def main():
     memory.see(words[2])
     setup = json.loads(memory.map[:words[1]])
     sys.argv[:] = [setup["call"]]
-    sys.path[0] = setup["directory"]
+    sys.path[:1] = [setup["directory"]] + [place for place in sys.path[:1] if place]
     try:
         try:
             import numpy
@@ -452,7 +457,7 @@ def main():
             raise Wrong(f"NumPy is missing in {interpreter()} ({error}): install it with "
                         f"`{sys.executable} -m pip install numpy`, or name another interpreter by `python:` at the top "
                         "of the topology") from None
-        function = Function(setup, memory)
+        function = Function(setup, memory, lambda: channel.send(struct.pack("<Q", PROGRESS)))
     except Wrong as wrong:
         return refuse(channel, describe_wrong(setup["call"], wrong))
     channel.send(struct.pack("<Q", OK) + f"{interpreter()}, NumPy {numpy.__version__}".encode())

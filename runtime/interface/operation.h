@@ -48,7 +48,7 @@ typedef struct {
     uint64_t hung_after_ns;
     /*  What `apply` does from now on is other work than before, of which each has `hung_after`. */
     void (*renew)(void *context);
-    void (*warn)(void *context, const char *text); /* in the log */
+    void (*log)(void *context, tnd_log_level_t level, const char *text);
     void *context;
 } tnd_op_scope_t;
 

@@ -66,6 +66,10 @@ def slow(y):
     time.sleep(0.002)
     return y
 
+def slow_each(y):
+    time.sleep(0.2)
+    return y
+
 def worst(y, what):
     kinds = [what[str(one)] for one in y.tolist() if str(one) in what]
     for kind in kinds:
@@ -296,6 +300,13 @@ def test_interpreters_that_are_killed_are_started_again(folder):
     assert "my_transforms:slow" in output and "was killed by signal 9 (Killed)" in output, output
 
 
+def test_a_tile_of_slow_rows_does_not_hang(folder):
+    case = Case(folder, op("slow_each", "y", "y: i64", ", each: true"), size=20, settings="hung_after: 4s")
+    ran = tundish("run", case.graph, "--set", "read.take=20", "--log-level", "info", report=False)
+    assert "20 rows" in ran.output and "takes longer" not in ran.output, ran.output
+    assert f"prep.0 info runs my_transforms:slow_each in {sys.executable} (Python 3." in ran.output and "NumPy" in ran.output, ran.output
+
+
 def test_interpreters_end_with_their_process(folder):
     case = Case(folder, op("slow", "y", "y: i64"), epochs=1000)
     run = start(case, "--set", "prep.workers=2")
@@ -337,12 +348,12 @@ def test_hosts_compare_the_module(folder):
 
 
 BAD = {
-    "raise": "my_transforms:worst: ValueError: the worst (my_transforms.py, line 55)",
-    "exit": "my_transforms:worst: SystemExit: 3 (my_transforms.py, line 57)",
+    "raise": "my_transforms:worst: ValueError: the worst (my_transforms.py, line 59)",
+    "exit": "my_transforms:worst: SystemExit: 3 (my_transforms.py, line 61)",
     "quick exit": "my_transforms:worst: its Python ({python}) ended with exit code 0",
     "segfault": "my_transforms:worst: its Python ({python}) was killed by signal 11 (Segmentation fault) in my_transforms.py, "
-                "line 47 in worst",
-    "memory": "my_transforms:worst: MemoryError (my_transforms.py, line 64)",
+                "line 51 in worst",
+    "memory": "my_transforms:worst: MemoryError (my_transforms.py, line 68)",
     "hang": "my_transforms:worst takes longer than 3 s (three quarters of hung_after), and its Python ({python}) was killed",
     "nan": "my_transforms:worst: column `z` has NaN; `allow_nan: true` allows it",
     "none": "my_transforms:worst returned None, not the column `z`",

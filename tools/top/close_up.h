@@ -24,7 +24,7 @@ typedef struct {
 } tnd_top_timing_t;
 
 typedef struct {
-    char name[24];
+    char name[72];
     double seconds; /* of a block */
 } tnd_top_operation_t;
 

@@ -169,9 +169,15 @@ static tnd_status_t start(tnd_python_t *self, const tnd_python_options_t *chosen
                                             .name = self->call,
                                             .setup = self->setup,
                                             .limit_ns = limit_ns,
-                                            .start_ns = limit_ns};
-    if (tnd_interpreter_open(&self->interpreter, &self->terms, &why) == TND_OK)
+                                            .start_ns = limit_ns,
+                                            .renew = self->scope->renew,
+                                            .context = self->scope->context};
+    if (tnd_interpreter_open(&self->interpreter, &self->terms, &why) == TND_OK) {
+        (void)tnd_fail(&why, "runs %s in %s", self->call,
+                       tnd_interpreter_versions(self->interpreter));
+        self->scope->log(self->scope->context, TND_LOG_INFO, why.text);
         return TND_OK;
+    }
     free(self->setup);
     free(self->program);
     return tnd_fail(error, "%s", why.text);

@@ -244,7 +244,7 @@ static tnd_status_t restart(tnd_python_t *self, const tnd_error_t *why, tnd_erro
     self->scope->renew(self->scope->context);
     if (tnd_interpreter_restart(self->interpreter, &failed) != TND_OK)
         return tnd_fail(error, "%s", failed.text);
-    self->scope->warn(self->scope->context, why->text);
+    self->scope->log(self->scope->context, TND_LOG_WARNING, why->text);
     return TND_OK;
 }
 
