@@ -28,6 +28,7 @@ extern const char tnd_python_worker[];
 enum { SOCKET_THERE = 3, PROGRAM_THERE = 5 };
 enum {
     MEMORY_LEAST = 1 << 20,
+    PATIENCE_MS = 1000,
     REQUEST_SETUP = 0,
     REQUEST_CALL = 1,
     REPLY_REFUSED = 1,
@@ -40,8 +41,9 @@ static const char start[] =
 
 struct tnd_interpreter {
     const tnd_interpreter_terms_t *terms;
-    pid_t pid; /* 0: it does not run */
-    int process, socket, memory, program;
+    pid_t pid;   /* 0: it does not run */
+    int process; /* -1: the system has no such descriptors, and the end of the socket must do */
+    int socket, memory, program;
     uint8_t *map;
     size_t size;
     char versions[160];
@@ -194,7 +196,8 @@ static void reap(tnd_interpreter_t *self, char *how, size_t room)
     else
         snprintf(how, room, "ended with exit code %d", WEXITSTATUS(status));
     add_place(self, how, room);
-    close(self->process);
+    if (self->process >= 0)
+        close(self->process);
     close(self->socket);
     close(self->program);
 }
@@ -228,7 +231,7 @@ static tnd_call_end_t lose(tnd_interpreter_t *self, bool hung, bool starts, uint
     /* One that ended by itself may need a moment until it can be waited for. */
     struct pollfd file = {.fd = self->process, .events = POLLIN};
     if (!hung)
-        (void)poll(&file, 1, 1000);
+        (void)poll(&file, 1, PATIENCE_MS);
     reap(self, how, sizeof how);
     if (hung)
         (void)tnd_fail(error,
@@ -322,18 +325,12 @@ tnd_status_t tnd_interpreter_restart(tnd_interpreter_t *self, tnd_error_t *error
     int why = spawn(self, ends[1], program);
     close(ends[1]);
     self->socket = ends[0];
-    self->process = why == 0 ? pidfd_open(self->pid, 0) : -1;
-    if (why == 0 && self->process >= 0) {
+    if (why == 0) {
+        self->process = pidfd_open(self->pid, 0);
         tnd_status_t status = set_up(self, error);
         if (status != TND_OK)
             reap(self, how, sizeof how);
         return status;
-    }
-    why = why != 0 ? why : errno;
-    if (self->pid != 0) {
-        kill(self->pid, SIGKILL);
-        (void)waitpid(self->pid, NULL, 0);
-        self->pid = 0;
     }
     close(ends[0]);
     close(program);
