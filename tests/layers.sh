@@ -8,7 +8,7 @@
 set -u
 cd "${1:-.}" || exit 2
 order='runtime/tundish runtime/base
-    runtime/core/stream runtime/core/numeric runtime/core/places runtime/core/protocol runtime/core/lane runtime/core/session runtime/core/tuning runtime/core/device runtime/core/host runtime/core
+    runtime/core/stream runtime/core/numeric runtime/core/places runtime/core/protocol runtime/core/lane runtime/core/session runtime/core/tuning runtime/core/device runtime/core runtime/core/host
     runtime/text runtime/option runtime/topology
     runtime/timing runtime/touch runtime/data runtime/plan runtime/launch runtime/log runtime/observe runtime/looks runtime/checkpoint runtime/interface runtime/feed runtime/resources
     runtime/host

@@ -250,6 +250,13 @@ void tnd_leader_core_actor_up(tnd_leader_core_t *self, tnd_actor_id_t id, uint64
         self->want_rewind = true;
 }
 
+void tnd_leader_core_actors_up(tnd_leader_core_t *self, uint32_t host, uint64_t now)
+{
+    for (uint32_t i = 0; i < self->config.member_count; i++)
+        if (self->config.members[i].host == host)
+            tnd_leader_core_actor_up(self, self->config.members[i].id, now);
+}
+
 void tnd_leader_core_excuse(tnd_leader_core_t *self, uint64_t away_ns)
 {
     if (TND_BUG(LEADER_IN_A_HURRY))

@@ -80,6 +80,8 @@ void tnd_leader_core_host_opened(tnd_leader_core_t *self, uint32_t host, uint64_
 /*  A life of an actor has begun / ended; its beginning need not have been reported.  The caller
  *  ends the previous life first. */
 void tnd_leader_core_actor_up(tnd_leader_core_t *self, tnd_actor_id_t actor, uint64_t now);
+/*  All actors of a host run. */
+void tnd_leader_core_actors_up(tnd_leader_core_t *self, uint32_t host, uint64_t now);
 void tnd_leader_core_actor_down(tnd_leader_core_t *self, tnd_actor_id_t actor, const char *why,
                                 uint64_t now);
 /*  The driver did not run for `away_ns` (stopped, without a processor) and received nothing: the

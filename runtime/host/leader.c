@@ -125,9 +125,11 @@ tnd_leader_t *tnd_leader_new(const tnd_host_config_t *config, const tnd_leader_o
     self->plan = config->plan;
     self->hosts = tnd_allocate_zeroed(self->plan->host_count, sizeof *self->hosts);
     self->host_names = tnd_allocate_zeroed(self->plan->host_count, sizeof *self->host_names);
+    self->pools = tnd_allocate_zeroed(self->plan->host_count, sizeof *self->pools);
     self->host_flags = tnd_allocate_zeroed(self->plan->host_count, sizeof *self->host_flags);
     for (uint32_t h = 0; h < self->plan->host_count; h++) {
         self->host_names[h] = self->plan->hosts[h].name;
+        self->pools[h] = self->plan->hosts[h].pool;
         if (self->plan->hosts[h].restart == TND_RESTART_NEVER)
             self->host_flags[h] |= TND_HOST_FINAL;
         if (self->plan->hosts[h].spare)
@@ -140,12 +142,15 @@ tnd_leader_t *tnd_leader_new(const tnd_host_config_t *config, const tnd_leader_o
     for (uint32_t c = 0; c < self->plan->chain_count; c++)
         make_chain(self, c);
     tnd_leader_begin_start(self);
-    self->touches = (tnd_run_touches_t){
-        .awake = tnd_allocate_zeroed(self->plan->instance_count, sizeof *self->touches.awake),
+    self->run.pools = self->pools;
+    self->run.presences = tnd_allocate_zeroed(self->plan->host_count, sizeof *self->run.presences);
+    self->run.touches = (tnd_run_touches_t){
+        .awake = tnd_allocate_zeroed(self->plan->instance_count, sizeof *self->run.touches.awake),
         .instance_count = self->plan->instance_count,
         .host_count = self->plan->host_count};
     open_writer(self);
     open_session(self, 0, now);
+    self->run.session = self->chains[0].session;
     return self;
 }
 
@@ -171,8 +176,10 @@ void tnd_leader_destroy(tnd_leader_t **self_p)
     free(self->chains);
     free(self->memories);
     free(self->hosts);
-    free(self->start.hosts);
+    free(self->run.start.hosts);
+    free(self->run.presences);
     free(self->host_names);
+    free(self->pools);
     free(self->host_flags);
     free(self);
     *self_p = NULL;
@@ -210,9 +217,9 @@ void tnd_leader_inform(tnd_leader_t *self, const char *format, ...)
 
 void tnd_leader_end(tnd_leader_t *self, tnd_outcome_t outcome, const char *why)
 {
-    if (self->ended)
+    if (self->run.ended)
         return;
-    self->ended = true;
+    self->run.ended = true;
     self->outcome = outcome;
     tnd_leader_inform(self, "the run has ended%s%s", *why != '\0' ? ": " : "", why);
     bool broke = outcome == TND_OUTCOME_FAILED || outcome == TND_OUTCOME_LOST;
@@ -310,15 +317,9 @@ static void take_down(tnd_leader_t *self, uint32_t host, const tnd_msg_t *msg, u
     if (outcome <= TND_OUTCOME_NONE || outcome > TND_OUTCOME_MAX)
         outcome = TND_OUTCOME_FAILED;
     bool unfit = outcome == TND_OUTCOME_LOST || outcome == TND_OUTCOME_UNUSABLE;
-    if (tnd_run_start_spares(&self->start, host, unfit)) {
-        tnd_run_start_lose(&self->start, host);
-        tnd_leader_core_host_lost(tnd_leader_session(self), host, why != NULL ? why : "it failed",
-                                  now);
-        if (!tnd_leader_core_needs(tnd_leader_session(self), host)) {
-            tnd_leader_core_host_left(tnd_leader_session(self), host, now);
-            tnd_leader_log(self, TND_LOG_WARNING, self->plan->hosts[0].name, "control", text);
-            return;
-        }
+    if (tnd_run_spares(&self->run, host, unfit, why != NULL ? why : "it failed", now)) {
+        tnd_leader_log(self, TND_LOG_WARNING, self->plan->hosts[0].name, "control", text);
+        return;
     }
     tnd_leader_end(self, (tnd_outcome_t)outcome,
                    self->plan->host_count > 1
@@ -362,12 +363,10 @@ static void take_end(tnd_leader_t *self, uint32_t host, tnd_buffer_t *note)
         uint64_t steps;
         if (sscanf(line, "%" SCNu32 " %" SCNu64, &chain, &steps) != 2 || chain != self->chain)
             continue;
-        tnd_leader_core_finish(tnd_leader_session(self), host, steps);
-        tnd_run_touches_finish(&self->touches);
+        tnd_run_finish(&self->run, host, steps);
         return;
     }
-    tnd_run_touches_drain(&self->touches);
-    tnd_leader_core_ask_drain(tnd_leader_session(self));
+    tnd_run_drain(&self->run);
 }
 
 static void host_message(tnd_leader_t *self, uint32_t host, const tnd_msg_t *msg, uint64_t now)
@@ -384,7 +383,8 @@ static void host_message(tnd_leader_t *self, uint32_t host, const tnd_msg_t *msg
         tnd_leader_take_endpoints(self, host, msg->note.payload);
         break;
     case TND_MSG_READY:
-        tnd_leader_take_ready(self, host, now);
+        tnd_run_ready(&self->run, host, now);
+        tnd_leader_follow_touches(self);
         break;
     case TND_MSG_DOWN:
         take_down(self, host, msg, now);
@@ -471,7 +471,7 @@ void tnd_leader_message(tnd_leader_t *self, const tnd_msg_t *msg, uint64_t now)
         } else if (msg->kind == TND_MSG_LOG) {
             payload = msg->note.payload;
             note_log(self, msg, self->plan->hosts[self->plan->instances[msg->from].host].name);
-        } else if (self->plan->instances[msg->from].chain == self->chain && !self->ended) {
+        } else if (self->plan->instances[msg->from].chain == self->chain && !self->run.ended) {
             if (msg->kind == TND_MSG_COMMIT)
                 tnd_leader_take_report(self, chain, msg);
             take_word(self, chain, msg, now);
@@ -530,7 +530,7 @@ static void report_checkpoints(tnd_leader_t *self)
     char text[480];
     while (tnd_checkpoint_writer_news(self->writer, &level, text, sizeof text))
         tnd_leader_log(self, level, self->plan->hosts[0].name, "checkpoint", text);
-    if (tnd_checkpoint_writer_next(self->writer, &word) && self->chain == 0 && !self->ended)
+    if (tnd_checkpoint_writer_next(self->writer, &word) && self->chain == 0 && !self->run.ended)
         announce_next_checkpoint(self);
 }
 
@@ -600,7 +600,7 @@ static bool checkpoints_are_finished(tnd_leader_t *self)
 /*  Whether a program has got no step, although rows were read. */
 static bool lacks_steps(const tnd_leader_t *self, const chain_t *chain, const tnd_cursor_t *end)
 {
-    return self->config.must_feed && tnd_run_touches_goes_on(&self->touches) &&
+    return self->config.must_feed && tnd_run_touches_goes_on(&self->run.touches) &&
            end->step == chain->first && end->ledger.read > chain->read;
 }
 
@@ -634,16 +634,12 @@ static void close_chain(tnd_leader_t *self, chain_t *chain, uint64_t now)
         fail_without_steps(self, chain, &end->ledger);
         return;
     }
-    if (tnd_run_touches_goes_on(&self->touches) && self->chain + 1 < self->plan->chain_count) {
-        tnd_error_t error;
+    if (tnd_run_touches_goes_on(&self->run.touches) && self->chain + 1 < self->plan->chain_count) {
         open_session(self, ++self->chain, now);
-        if (self->touches.paused_ns != 0 &&
-            tnd_leader_core_pause(tnd_leader_session(self), &error) != TND_OK)
-            self->touches.paused_ns = 0;
         tnd_leader_begin_chain(self, now);
         return;
     }
-    tnd_leader_end(self, self->touches.drains ? TND_OUTCOME_DRAINED : TND_OUTCOME_DONE, "");
+    tnd_leader_end(self, self->run.touches.drains ? TND_OUTCOME_DRAINED : TND_OUTCOME_DONE, "");
 }
 
 static void finish_chain(tnd_leader_t *self, uint64_t now)
@@ -680,7 +676,7 @@ uint64_t tnd_leader_work(tnd_leader_t *self, uint64_t now)
     uint64_t wake = tnd_leader_check_hosts(self, now);
     if (self->unusable.text[0] != '\0')
         tnd_leader_end(self, TND_OUTCOME_UNUSABLE, self->unusable.text);
-    while (!self->ended) {
+    while (!self->run.ended) {
         chain_t *chain = &self->chains[self->chain];
         tnd_effect_t effect;
         uint32_t running = self->chain;
@@ -694,7 +690,7 @@ uint64_t tnd_leader_work(tnd_leader_t *self, uint64_t now)
         if (running == self->chain)
             break;
     }
-    if (!self->ended) {
+    if (!self->run.ended) {
         uint64_t deadline = tnd_leader_core_deadline(self->chains[self->chain].session);
         wake = deadline < wake ? deadline : wake;
     }

@@ -6,46 +6,20 @@
 
 #include "runtime/observe/inspection.h"
 
-/*  How long a host is reserved for the process that asked for it. */
-static const uint64_t reserved_ns = 10000000000;
-
 /*  How often the state of the process of an absent host is read. */
 static const uint64_t fate_every_ns = 100000000;
 
-/*  Reports a host, and perhaps its actors, to the session of the running chain. */
-static void count_host(tnd_leader_t *self, uint32_t host, tnd_count_t count, uint64_t now)
-{
-    const chain_t *chain = &self->chains[self->chain];
-    if (count == TND_COUNT_NOT)
-        return;
-    tnd_leader_core_host_up(chain->session, host, now);
-    for (uint32_t m = 0; m < chain->member_count && count == TND_COUNT_ACTORS; m++)
-        if (chain->members[m].host == host)
-            tnd_leader_core_actor_up(chain->session, chain->members[m].id, now);
-    if (!self->start.hosts[host].ready)
-        return;
-    tnd_leader_core_go(chain->session);
-    tnd_leader_tell_changes(self, host);
-}
-
 void tnd_leader_begin_chain(tnd_leader_t *self, uint64_t now)
 {
-    tnd_leader_core_t *session = tnd_leader_session(self);
-    tnd_run_start_next_chain(&self->start);
+    tnd_run_next_chain(&self->run, self->chains[self->chain].session);
+    for (uint32_t h = 0; h < self->plan->host_count; h++) {
+        tnd_run_enter(&self->run, h, now);
+        tnd_leader_follow_touches(self);
+    }
     for (uint32_t h = 0; h < self->plan->host_count; h++)
-        if (self->hosts[h].presence.up)
-            count_host(self, h, tnd_run_start_enter(&self->start, h), now);
-    /* The next chain does not wait for hosts that were lost and are not needed. */
-    for (uint32_t h = 0; h < self->plan->host_count; h++)
-        if (self->hosts[h].presence.up)
+        if (self->run.presences[h].up)
             tnd_leader_enter_opening(self, h, now);
-        else if (!tnd_leader_core_needs(session, h))
-            tnd_leader_core_host_left(session, h, now);
-}
-
-void tnd_leader_take_ready(tnd_leader_t *self, uint32_t host, uint64_t now)
-{
-    count_host(self, host, tnd_run_start_ready(&self->start, host), now);
+    tnd_run_go_without(&self->run, now);
 }
 
 /*  Of a process of this machine it is known which signal killed it. */
@@ -63,18 +37,14 @@ static void keep_restart(tnd_leader_t *self, const member_host_t *member, const 
 }
 
 /*  Another process has taken the place of the one that was there. */
-static void note_restart(tnd_leader_t *self, uint32_t host, uint64_t now)
+static void note_restart(tnd_leader_t *self, uint32_t host, const char *why)
 {
-    const member_host_t *member = &self->hosts[host];
     const char *name = self->plan->hosts[host].name;
-    char why[300], text[400];
-    bool seen = member->why[0] != '\0' && !member->presence.replaced;
-    snprintf(why, sizeof why, "%.250s", seen ? member->why : "another process took its place");
-    tnd_leader_core_host_again(tnd_leader_session(self), host, why, now);
+    char text[400];
     snprintf(text, sizeof text, "host %s was lost (%s) and has been started again", name, why);
     if (tnd_leader_core_state(tnd_leader_session(self)) == TND_LEADER_CORE_FAILED)
         return;
-    keep_restart(self, member, name, why);
+    keep_restart(self, &self->hosts[host], name, why);
     tnd_leader_log(self, TND_LOG_WARNING, self->plan->hosts[0].name, "control", text);
 }
 
@@ -82,7 +52,6 @@ static void note_restart(tnd_leader_t *self, uint32_t host, uint64_t now)
 static void begin_life(tnd_leader_t *self, uint32_t host)
 {
     member_host_t *member = &self->hosts[host];
-    tnd_run_start_process(&self->start, host);
     member->reports = 0;
     member->process = (tnd_process_t){0};
     member->why[0] = '\0';
@@ -91,22 +60,21 @@ static void begin_life(tnd_leader_t *self, uint32_t host)
 
 void tnd_leader_host_up(tnd_leader_t *self, uint32_t host, tnd_life_t life, uint64_t now)
 {
-    member_host_t *member = &self->hosts[host];
-    bool counts = self->start.begun && !self->ended;
-    tnd_host_entry_t entry = tnd_host_presence_up(&member->presence, life, counts, now);
+    bool seen = self->hosts[host].why[0] != '\0' && !self->run.presences[host].replaced;
+    const char *why = seen ? self->hosts[host].why : "another process took its place";
+    tnd_host_entry_t entry = tnd_run_up(&self->run, host, life, why, now);
     tnd_leader_inform(self, "host %s is connected", self->plan->hosts[host].name);
-    if (entry == TND_HOST_JOINS && self->start.begun)
+    if (entry == TND_HOST_JOINS && self->run.start.begun)
         tnd_leader_inform(self, "host %s joins the run", self->plan->hosts[host].name);
-    if (entry == TND_HOST_REPLACES && counts)
-        note_restart(self, host, now);
+    if (entry == TND_HOST_REPLACES && self->run.start.begun && !self->run.ended)
+        note_restart(self, host, why);
     if (entry != TND_HOST_RETURNS)
         begin_life(self, host);
-    if (self->ended) {
+    if (self->run.ended) {
         tnd_leader_tell_outcome(self, host);
         return;
     }
-    count_host(self, host, tnd_leader_greet(self, host), now);
-    tnd_leader_enter_opening(self, host, now);
+    tnd_leader_greet(self, host, now);
 }
 
 void tnd_leader_host_away(tnd_leader_t *self, uint32_t host, tnd_loss_t loss, const char *why,
@@ -114,32 +82,25 @@ void tnd_leader_host_away(tnd_leader_t *self, uint32_t host, tnd_loss_t loss, co
 {
     member_host_t *member = &self->hosts[host];
     tnd_absence_limits_t limits = tnd_host_absence_limits(self->plan);
-    if (!tnd_host_presence_away(&member->presence, &limits, loss, now))
+    if (!tnd_host_presence_away(&self->run.presences[host], &limits, loss, now))
         return;
     member->fate_ns = 0;
     snprintf(member->why, sizeof member->why, "%s", why);
-    if (!self->ended) /* then each leaves when it knows */
+    if (!self->run.ended) /* then each leaves when it knows */
         tnd_leader_inform(self, "host %s is away: %s", self->plan->hosts[host].name, why);
-}
-
-/*  Whether the run ends once that host is lost. */
-static bool ends_with(const tnd_leader_t *self, uint32_t host)
-{
-    return tnd_run_start_ends_with(&self->start, host) ||
-           tnd_leader_core_ends_with(tnd_leader_session(self), host);
 }
 
 /*  Whether a host has been away for longer than a slow one could be. */
 static bool is_lost(tnd_leader_t *self, uint32_t host, uint64_t now)
 {
     member_host_t *member = &self->hosts[host];
-    if (!tnd_host_presence_is_over(&member->presence, TND_FATE_DEAD, true, now))
+    if (!tnd_run_misses(&self->run, host, TND_FATE_DEAD, now))
         return false;
     if (now >= member->fate_ns + fate_every_ns) {
         member->fate = tnd_process_fate(&member->process);
         member->fate_ns = now;
     }
-    return tnd_host_presence_is_over(&member->presence, member->fate, ends_with(self, host), now);
+    return tnd_run_misses(&self->run, host, member->fate, now);
 }
 
 static void lose_host(tnd_leader_t *self, uint32_t host, uint64_t now)
@@ -147,16 +108,14 @@ static void lose_host(tnd_leader_t *self, uint32_t host, uint64_t now)
     member_host_t *member = &self->hosts[host];
     const tnd_plan_host_t *plan = &self->plan->hosts[host];
     char text[700];
-    tnd_host_presence_lose(&member->presence, now);
-    tnd_run_start_lose(&self->start, host);
+    bool goes_on = tnd_run_lose(&self->run, host, member->why, now);
     tnd_leader_show_opening(self, host, NULL);
-    if (tnd_run_start_ends_with(&self->start, host)) {
+    if (!goes_on) {
         snprintf(text, sizeof text, "host %s is lost (%s); no step was committed", plan->name,
                  member->why);
         tnd_leader_end(self, TND_OUTCOME_LOST, text);
         return;
     }
-    tnd_leader_core_host_lost(tnd_leader_session(self), host, member->why, now);
     if (tnd_leader_core_state(tnd_leader_session(self)) == TND_LEADER_CORE_FAILED)
         return;
     if (tnd_leader_core_state(tnd_leader_session(self)) < TND_LEADER_CORE_RUNNING)
@@ -178,44 +137,31 @@ static void lose_host(tnd_leader_t *self, uint32_t host, uint64_t now)
 
 void tnd_leader_excuse(tnd_leader_t *self, uint64_t away_ns, uint64_t now)
 {
-    for (uint32_t h = 0; h < self->plan->host_count; h++)
-        tnd_host_presence_excuse(&self->hosts[h].presence, away_ns, now);
-    tnd_leader_core_excuse(tnd_leader_session(self), away_ns);
+    tnd_run_excuse(&self->run, away_ns, now);
 }
 
 void tnd_leader_take_leave(tnd_leader_t *self, uint32_t host, uint64_t now)
 {
     tnd_leader_inform(self, "host %s leaves the run", self->plan->hosts[host].name);
-    tnd_leader_core_host_left(tnd_leader_session(self), host, now);
-    tnd_host_presence_leave(&self->hosts[host].presence);
-    tnd_run_start_lose(&self->start, host);
+    tnd_run_leave(&self->run, host, now);
 }
 
-uint32_t tnd_leader_free_host(tnd_leader_t *self, const char *pool, uint64_t now, char *why,
-                              size_t room)
+/*  Why no process can join `pool`. */
+static void explain_full(const tnd_leader_t *self, const char *pool, char *why, size_t room)
 {
     char pools[160] = "";
     size_t used = 0;
     uint32_t places = 0;
     const char *last = NULL;
-    why[0] = '\0';
     for (uint32_t h = 0; h < self->plan->host_count; h++) {
-        const tnd_plan_host_t *host = &self->plan->hosts[h];
-        if (host->pool == NULL)
+        const char *name = self->run.pools[h];
+        if (name == NULL)
             continue;
-        if (strcmp(host->pool, pool) != 0) {
-            if ((last == NULL || strcmp(last, host->pool) != 0) && used < sizeof pools)
-                used += (size_t)snprintf(pools + used, sizeof pools - used, "%s%s",
-                                         used > 0 ? ", " : "", host->pool);
-            last = host->pool;
-            continue;
-        }
-        places++;
-        if (!tnd_host_presence_is_free(&self->hosts[h].presence, self->plan->restart_timeout_ns,
-                                       now))
-            continue;
-        self->hosts[h].presence.reserved_until_ns = now + reserved_ns;
-        return h;
+        places += strcmp(name, pool) == 0;
+        if ((last == NULL || strcmp(last, name) != 0) && used < sizeof pools)
+            used += (size_t)snprintf(pools + used, sizeof pools - used, "%s%s",
+                                     used > 0 ? ", " : "", name);
+        last = name;
     }
     if (places > 0)
         snprintf(why, room,
@@ -228,6 +174,16 @@ uint32_t tnd_leader_free_host(tnd_leader_t *self, const char *pool, uint64_t now
         snprintf(why, room,
                  "no host can join: no range of hosts, such as `%s[0-3]`, carries only workers",
                  pool);
+}
+
+uint32_t tnd_leader_free_host(tnd_leader_t *self, const char *pool, uint64_t now, char *why,
+                              size_t room)
+{
+    uint32_t host = tnd_run_reserve(&self->run, pool, self->plan->restart_timeout_ns, now);
+    why[0] = '\0';
+    if (host < self->plan->host_count)
+        return host;
+    explain_full(self, pool, why, room);
     return UINT32_MAX;
 }
 
@@ -244,7 +200,8 @@ void tnd_leader_refused(tnd_leader_t *self, uint32_t host, const tnd_arrival_t *
         snprintf(text + used, sizeof text - (size_t)used, " (%" PRIu64 " more like it before)",
                  more);
     /* Before the start the run needs this host; later it has another process of it. */
-    bool needed = self->hosts[host].presence.life == 0 && tnd_run_start_awaits(&self->start, host);
+    bool needed =
+        self->run.presences[host].life == 0 && tnd_run_start_awaits(&self->run.start, host);
     if (needed && !refused->is_foreign)
         tnd_leader_end(self, TND_OUTCOME_LOST, text);
     else if (logs)
@@ -254,15 +211,15 @@ void tnd_leader_refused(tnd_leader_t *self, uint32_t host, const tnd_arrival_t *
 bool tnd_leader_awaits(const tnd_leader_t *self, uint32_t host)
 {
     bool good = self->outcome == TND_OUTCOME_DONE || self->outcome == TND_OUTCOME_DRAINED;
-    const tnd_host_presence_t *presence = &self->hosts[host].presence;
+    const tnd_host_presence_t *presence = &self->run.presences[host];
     return presence->up || (good && tnd_host_presence_is_expected(presence));
 }
 
 uint64_t tnd_leader_check_hosts(tnd_leader_t *self, uint64_t now)
 {
     uint64_t wake = TND_NEVER;
-    for (uint32_t h = 0; h < self->plan->host_count && !self->ended; h++) {
-        uint64_t due = tnd_host_presence_deadline(&self->hosts[h].presence, now);
+    for (uint32_t h = 0; h < self->plan->host_count && !self->run.ended; h++) {
+        uint64_t due = tnd_host_presence_deadline(&self->run.presences[h], now);
         if (is_lost(self, h, now))
             lose_host(self, h, now);
         else if (due < wake)
@@ -300,11 +257,11 @@ void tnd_leader_record_hosts(const tnd_leader_t *self, uint64_t now)
         bool waited_for = false;
         for (uint32_t i = 0; i < count && i < 64; i++)
             waited_for = waited_for || missing[i] == h;
-        tnd_run_record_presence(host, presence_of(&self->hosts[h].presence), now);
+        tnd_run_record_presence(host, presence_of(&self->run.presences[h]), now);
         /* The leader does not wait for itself. */
         write_to(&host->waited_for, waited_for && h != 0);
         if (h != 0 && self->hosts[h].process.number != 0)
             write_to(&host->process, (uint64_t)self->hosts[h].process.number);
-        write_to(&host->restarts, self->hosts[h].presence.restarts);
+        write_to(&host->restarts, self->run.presences[h].restarts);
     }
 }

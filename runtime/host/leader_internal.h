@@ -6,9 +6,7 @@
 #ifndef TND_RUNTIME_HOST_LEADER_INTERNAL_H
 #define TND_RUNTIME_HOST_LEADER_INTERNAL_H
 
-#include "runtime/core/host/presence.h"
-#include "runtime/core/host/run_start.h"
-#include "runtime/core/host/run_touches.h"
+#include "runtime/core/host/run.h"
 #include "runtime/checkpoint/checkpoint_writer.h"
 #include "runtime/host/leader.h"
 #include "runtime/core/session/refusal_log.h"
@@ -77,7 +75,6 @@ typedef struct {
 } chain_t;
 
 typedef struct {
-    tnd_host_presence_t presence;
     uint64_t reports;      /* of progress of opening its data */
     char opens[320];       /* what it opens, for messages */
     tnd_process_t process; /* as reported with its endpoints */
@@ -95,8 +92,8 @@ struct tnd_leader {
     uint32_t chain; /* the running one */
     member_host_t *hosts;
     tnd_buffer_t *stream_note;
-    tnd_run_start_t start;
-    const char **host_names;
+    tnd_run_t run;
+    const char **host_names, **pools; /* by host */
     uint8_t *host_flags;
     void **memories;
     tnd_data_table_t data;           /* of the first chain, as reported by hosts */
@@ -105,9 +102,7 @@ struct tnd_leader {
     bool *model_reported;            /* by instance: feeders of the first chain */
     bool closed;                     /* the writer knows the end of the chain */
     uint64_t kept_step;              /* the last checkpoint in the record */
-    bool ended;
     tnd_refusal_log_t refusals;
-    tnd_run_touches_t touches;
     tnd_plan_t *changed;   /* the plan with the options that users set; NULL: none was */
     char paused_by[32];    /* the user who asked for the pause */
     tnd_outcome_t outcome; /* once ended */
@@ -116,7 +111,7 @@ struct tnd_leader {
 
 static inline tnd_leader_core_t *tnd_leader_session(const tnd_leader_t *self)
 {
-    return self->chains[self->chain].session;
+    return self->run.session;
 }
 
 void tnd_leader_tell_outcome(tnd_leader_t *self, uint32_t host);
@@ -136,14 +131,13 @@ static inline const char *tnd_leader_chain_name(const tnd_leader_t *self)
 /*  TOUCH of a host: a user asks for something. */
 void tnd_leader_touch(tnd_leader_t *self, uint32_t host, const tnd_msg_t *msg, uint64_t now);
 void tnd_leader_end_touches(tnd_leader_t *self);
-/*  Tells a host that is connected what users have set, and how many workers they want awake. */
-void tnd_leader_tell_changes(tnd_leader_t *self, uint32_t host);
+/*  Tells a host that was counted what users have set, and how many workers they want awake. */
+void tnd_leader_follow_touches(tnd_leader_t *self);
 
 /* --- leader_hosts.c --------------------------------------------------------------------------- */
 
-/*  Reports all connected hosts to the session of a chain that begins. */
+/*  All connected hosts are counted in the chain that begins. */
 void tnd_leader_begin_chain(tnd_leader_t *self, uint64_t now);
-void tnd_leader_take_ready(tnd_leader_t *self, uint32_t host, uint64_t now);
 void tnd_leader_take_leave(tnd_leader_t *self, uint32_t host, uint64_t now);
 /*  Gives up hosts that are away for too long; returns when to call it again. */
 uint64_t tnd_leader_check_hosts(tnd_leader_t *self, uint64_t now);
@@ -155,8 +149,8 @@ void tnd_leader_record_hosts(const tnd_leader_t *self, uint64_t now);
 void tnd_leader_tell(tnd_leader_t *self, uint32_t host, tnd_msg_kind_t kind, tnd_buffer_t *note);
 /*  Sets what the plan says about the start. */
 void tnd_leader_begin_start(tnd_leader_t *self);
-/*  A host is connected: tells it what it may have missed.  Returns how it is counted. */
-tnd_count_t tnd_leader_greet(tnd_leader_t *self, uint32_t host);
+/*  A host is connected: counts it, and tells it what it may have missed. */
+void tnd_leader_greet(tnd_leader_t *self, uint32_t host, uint64_t now);
 void tnd_leader_take_opening(tnd_leader_t *self, uint32_t host, const tnd_msg_t *msg, uint64_t now);
 /*  Shows how far a host is with opening data; NULL: it has opened all, or is lost. */
 void tnd_leader_show_opening(const tnd_leader_t *self, uint32_t host,

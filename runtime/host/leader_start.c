@@ -23,7 +23,7 @@ static void tell(tnd_leader_t *self, tnd_audience_t audience, uint32_t host, tnd
     for (uint32_t h = 0; h < self->plan->host_count; h++)
         if (audience == TND_AUDIENCE_HOST
                 ? h == host
-                : audience == TND_AUDIENCE_ALL && self->hosts[h].presence.up)
+                : audience == TND_AUDIENCE_ALL && self->run.presences[h].up)
             tnd_leader_tell(self, h, kind, note);
 }
 
@@ -39,10 +39,10 @@ static bool has_readers(const tnd_plan_t *plan, uint32_t host)
 void tnd_leader_begin_start(tnd_leader_t *self)
 {
     const tnd_plan_t *plan = self->plan;
-    self->start.host_count = plan->host_count;
-    self->start.hosts = tnd_allocate_zeroed(plan->host_count, sizeof *self->start.hosts);
+    self->run.start.host_count = plan->host_count;
+    self->run.start.hosts = tnd_allocate_zeroed(plan->host_count, sizeof *self->run.start.hosts);
     for (uint32_t h = 0; h < plan->host_count; h++)
-        self->start.hosts[h] =
+        self->run.start.hosts[h] =
             (tnd_run_start_host_t){.reads = has_readers(plan, h),
                                    .spare = plan->hosts[h].spare,
                                    .final = plan->hosts[h].restart == TND_RESTART_NEVER};
@@ -138,9 +138,8 @@ static tnd_status_t check_lanes(const tnd_leader_t *self, uint32_t host, const t
 void tnd_leader_enter_opening(tnd_leader_t *self, uint32_t host, uint64_t now)
 {
     const member_host_t *member = &self->hosts[host];
-    if (tnd_run_start_is_opening(&self->start, host))
-        tnd_leader_core_host_opening(tnd_leader_session(self), host, member->reports,
-                                     member->reports > 0 ? member->opens : "its data", now);
+    tnd_run_opening(&self->run, host, member->reports,
+                    member->reports > 0 ? member->opens : "its data", now);
 }
 
 void tnd_leader_show_opening(const tnd_leader_t *self, uint32_t host,
@@ -155,7 +154,7 @@ void tnd_leader_show_opening(const tnd_leader_t *self, uint32_t host,
 void tnd_leader_take_opening(tnd_leader_t *self, uint32_t host, const tnd_msg_t *msg, uint64_t now)
 {
     member_host_t *member = &self->hosts[host];
-    if (self->ended || !tnd_run_start_is_opening(&self->start, host))
+    if (self->run.ended || !tnd_run_start_is_opening(&self->run.start, host))
         return;
     member->reports = msg->note.number;
     tnd_text_payload_reader_t reader;
@@ -173,8 +172,7 @@ void tnd_leader_take_opening(tnd_leader_t *self, uint32_t host, const tnd_msg_t 
         first = false;
         tnd_leader_show_opening(self, host, &progress);
     }
-    tnd_leader_core_host_opening(tnd_leader_session(self), host, member->reports,
-                                 first ? "its data" : member->opens, now);
+    tnd_run_opening(&self->run, host, member->reports, first ? "its data" : member->opens, now);
 }
 
 void tnd_leader_take_facts(tnd_leader_t *self, uint32_t host, tnd_buffer_t *note, uint64_t now)
@@ -182,13 +180,13 @@ void tnd_leader_take_facts(tnd_leader_t *self, uint32_t host, tnd_buffer_t *note
     tnd_error_t error;
     tnd_stream_t said = {.chain = TND_ENDLESS};
     tnd_text_payload_reader_t reader;
-    if (self->ended)
+    if (self->run.ended)
         return;
     tnd_text_payload_read(&reader, note);
     const char *line = tnd_text_payload_line(&reader);
     if (line != NULL && tnd_data_table_is_line(line)) {
         /* A host that joins late does not change the data table of checkpoints. */
-        if (!self->start.opened)
+        if (!self->run.start.opened)
             take_files(self, note);
         return;
     }
@@ -218,8 +216,7 @@ void tnd_leader_take_facts(tnd_leader_t *self, uint32_t host, tnd_buffer_t *note
         }
     }
     tnd_leader_show_opening(self, host, NULL);
-    tnd_leader_core_host_opened(tnd_leader_session(self), host, now);
-    tnd_audience_t audience = tnd_run_start_open(&self->start, host);
+    tnd_audience_t audience = tnd_run_opened(&self->run, host, now);
     if (audience != TND_AUDIENCE_ALL || settle_streams(self))
         tell(self, audience, host, TND_MSG_STREAM, self->stream_note);
 }
@@ -257,14 +254,15 @@ static void tell_table(tnd_leader_t *self, tnd_audience_t audience, uint32_t hos
     tnd_buffer_drop(&note);
 }
 
-tnd_count_t tnd_leader_greet(tnd_leader_t *self, uint32_t host)
+void tnd_leader_greet(tnd_leader_t *self, uint32_t host, uint64_t now)
 {
-    tnd_greeting_t greeting = tnd_run_start_greet(&self->start, host);
+    tnd_greeting_t greeting = tnd_run_greet(&self->run, host, now);
     if (greeting.streams)
         tnd_leader_tell(self, host, TND_MSG_STREAM, self->stream_note);
     if (greeting.table)
         tell_table(self, TND_AUDIENCE_HOST, host);
-    return greeting.count;
+    tnd_leader_follow_touches(self);
+    tnd_leader_enter_opening(self, host, now);
 }
 
 void tnd_leader_take_endpoints(tnd_leader_t *self, uint32_t host, tnd_buffer_t *note)
@@ -279,7 +277,7 @@ void tnd_leader_take_endpoints(tnd_leader_t *self, uint32_t host, tnd_buffer_t *
     tnd_text_payload_read(&reader, note);
     for (const char *line; (line = tnd_text_payload_line(&reader)) != NULL;)
         (void)tnd_process_read(&member->process, line);
-    tnd_audience_t audience = tnd_run_start_listen(&self->start, host, moved);
+    tnd_audience_t audience = tnd_run_start_listen(&self->run.start, host, moved);
     if (audience != TND_AUDIENCE_NONE)
         tell_table(self, audience, host);
 }

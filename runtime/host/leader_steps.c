@@ -254,11 +254,11 @@ static void record_backlog(const tnd_leader_t *self, tnd_run_page_t *page)
 static void record_pause(const tnd_leader_t *self, tnd_run_page_t *page)
 {
     uint64_t step;
-    bool paused = self->touches.paused_ns != 0 && !self->ended;
+    bool paused = self->run.touches.paused_ns != 0 && !self->run.ended;
     (void)tnd_leader_core_is_paused(tnd_leader_session(self), &step);
     tnd_page_text_write(page->paused_by, NAME_WORDS, self->paused_by);
     write_to(&page->paused_step, step);
-    write_to(&page->paused_ns, paused ? self->touches.paused_ns : 0);
+    write_to(&page->paused_ns, paused ? self->run.touches.paused_ns : 0);
 }
 
 static void note_place(tnd_leader_t *self, const tnd_cursor_t *cursor, uint64_t now)
@@ -271,7 +271,7 @@ static void note_place(tnd_leader_t *self, const tnd_cursor_t *cursor, uint64_t 
         .epoch_rows = chain->epoch_read,
         .run_rows = chain->run_read,
         .run_steps = self->chain == 0 ? self->config.steps_max : TND_UNKNOWN,
-        .paused = self->touches.paused_ns != 0,
+        .paused = self->run.touches.paused_ns != 0,
     };
     if (chain->bounds.epochs != 0) /* its stream is known */
         tnd_time_left_note(&chain->left, &place, now);
@@ -288,7 +288,7 @@ void tnd_leader_record(tnd_leader_t *self, uint64_t now)
         write_to(&page->since_ns, now);
         write_to(&page->state, state);
     }
-    write_to(&page->outcome, self->ended ? (uint64_t)self->outcome : 0);
+    write_to(&page->outcome, self->run.ended ? (uint64_t)self->outcome : 0);
     write_to(&page->chain, self->chain);
     write_to(&page->generation, tnd_leader_core_generation(session));
     record_cursor(page, tnd_leader_core_cursor(session));

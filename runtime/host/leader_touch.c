@@ -37,14 +37,6 @@ static void tell(tnd_leader_t *self, uint32_t host, const char *text, const char
     send(self, host, TND_MSG_TOUCH, 0, tnd_text_payload_of("%s\n%s", text, option));
 }
 
-static tnd_status_t restart(tnd_leader_t *self, const tnd_touch_t *touch, uint64_t now,
-                            tnd_error_t *error)
-{
-    uint32_t instance;
-    TND_TRY(tnd_plan_find(self->plan, touch->actor, self->chain, &instance, error));
-    return tnd_leader_core_ask_restart(tnd_leader_session(self), instance, now, error);
-}
-
 /* --- options ---------------------------------------------------------------------------------- */
 
 static void print_option(const tnd_option_t *option, const void *options, char *text, size_t room)
@@ -58,40 +50,40 @@ static void print_option(const tnd_option_t *option, const void *options, char *
     free(line);
 }
 
-static tnd_status_t change_run(tnd_leader_t *self, const tnd_option_change_t *change,
+static tnd_status_t change_run(tnd_leader_t *self, const tnd_option_change_t *change, uint64_t now,
                                tnd_error_t *error)
 {
     switch (change->option->live) {
     case TND_LIVE_DEPTH:
-        return tnd_leader_core_ask_depth(tnd_leader_session(self), (uint32_t)change->value, error);
+        return tnd_run_carry_out(&self->run, TND_TOUCH_SET, (uint32_t)change->value, now, error);
     case TND_LIVE_NOT:
         break;
     }
     return tnd_fail(error, "it cannot be changed in a run");
 }
 
-static tnd_status_t set(tnd_leader_t *self, const tnd_touch_t *touch, char *done, size_t room,
-                        tnd_error_t *error)
+static tnd_status_t set(tnd_leader_t *self, const tnd_touch_t *touch, uint64_t now, char *done,
+                        size_t room, tnd_error_t *error)
 {
-    const tnd_plan_t *now = self->changed != NULL ? self->changed : self->plan;
+    const tnd_plan_t *plan = self->changed != NULL ? self->changed : self->plan;
     uint32_t first = tnd_plan_first_in(self->plan, touch->actor, self->chain), workers;
     tnd_option_change_t change;
     char before[64], after[64];
-    if (first == now->instance_count)
+    if (first == plan->instance_count)
         return tnd_fail(error, "no actor of that name is in the running chain, %s",
                         tnd_leader_chain_name(self));
-    const tnd_instance_t *instance = &now->instances[first];
+    const tnd_instance_t *instance = &plan->instances[first];
     TND_TRY(tnd_option_change_read(&change, &instance->kind->table, instance->options,
                                    touch->option, touch->value, error));
     print_option(change.option, instance->options, before, sizeof before);
-    tnd_plan_t *changed = tnd_changed_plan_new(now, first, &change);
+    tnd_plan_t *changed = tnd_changed_plan_new(plan, first, &change);
     print_option(change.option, changed->instances[first].options, after, sizeof after);
     bool same = strcmp(before, after) == 0;
     tnd_status_t status = TND_OK;
     if (!same && !self->output.fits(self->output.context, changed, &workers, error))
         status = TND_FAILED;
     else
-        status = change_run(self, &change, error);
+        status = change_run(self, &change, now, error);
     if (status != TND_OK) {
         tnd_changed_plan_free(changed);
         return status;
@@ -206,32 +198,35 @@ static tnd_status_t carry_out(tnd_leader_t *self, asked_t *asked, uint64_t now)
 {
     const char *name = self->plan->name;
     const tnd_touch_t *touch = &asked->touch;
-    tnd_leader_core_t *session = tnd_leader_session(self);
     char *done = asked->done;
     size_t room = sizeof asked->done;
+    uint32_t instance = 0;
+    if (touch->verb == TND_TOUCH_SET)
+        return set(self, touch, now, done, room, &asked->error);
+    if (touch->verb == TND_TOUCH_SCALE)
+        return scale(self, touch, &asked->scale, done, room, &asked->error);
+    if (touch->verb == TND_TOUCH_RESTART)
+        TND_TRY(tnd_plan_find(self->plan, touch->actor, self->chain, &instance, &asked->error));
+    TND_TRY(tnd_run_carry_out(&self->run, touch->verb, instance, now, &asked->error));
     switch (touch->verb) {
     case TND_TOUCH_PAUSE:
-        TND_TRY(tnd_leader_core_pause(session, &asked->error));
         snprintf(self->paused_by, sizeof self->paused_by, "%s", touch->user);
         snprintf(done, room,
                  "%s pauses: steps that have started finish, and no further one is started", name);
         break;
     case TND_TOUCH_RESUME:
-        TND_TRY(tnd_leader_core_resume(session, &asked->error));
         snprintf(done, room, "%s continues", name);
         break;
     case TND_TOUCH_DRAIN:
-        tnd_leader_core_ask_drain(session);
         snprintf(done, room,
                  "%s drains: every replica finishes the same last step, and the run ends", name);
         break;
     case TND_TOUCH_RESTART:
         snprintf(done, room, "%s is replaced by a new life", touch->actor);
-        return restart(self, touch, now, &asked->error);
+        break;
     case TND_TOUCH_SET:
-        return set(self, touch, done, room, &asked->error);
     case TND_TOUCH_SCALE:
-        return scale(self, touch, &asked->scale, done, room, &asked->error);
+        break;
     }
     return TND_OK;
 }
@@ -271,11 +266,11 @@ static void say_result(tnd_leader_t *self, const tnd_touches_step_t *step, const
 static void follow(tnd_leader_t *self, asked_t *asked, uint64_t now)
 {
     tnd_touches_step_t step;
-    while (tnd_run_touches_next(&self->touches, &step))
+    while (tnd_run_touches_next(&self->run.touches, &step))
         switch (step.kind) {
         case TND_TOUCHES_TRY: {
             bool done = carry_out(self, asked, now) == TND_OK;
-            tnd_run_touches_tried(&self->touches, done, &asked->scale, now);
+            tnd_run_touches_tried(&self->run.touches, done, &asked->scale, now);
             break;
         }
         case TND_TOUCHES_OPTIONS:
@@ -305,18 +300,18 @@ void tnd_leader_touch(tnd_leader_t *self, uint32_t host, const tnd_msg_t *msg, u
         answer(self, host, msg->note.number, false, asked.error.text);
         return;
     }
-    tnd_run_touches_take(&self->touches, asked.touch.verb, host, msg->note.number, self->ended);
+    tnd_run_touches_take(&self->run.touches, asked.touch.verb, host, msg->note.number,
+                         self->run.ended);
     follow(self, &asked, now);
 }
 
-void tnd_leader_tell_changes(tnd_leader_t *self, uint32_t host)
+void tnd_leader_follow_touches(tnd_leader_t *self)
 {
-    tnd_run_touches_greet(&self->touches, host);
     follow(self, NULL, 0);
 }
 
 void tnd_leader_end_touches(tnd_leader_t *self)
 {
     tnd_changed_plan_free(self->changed);
-    free(self->touches.awake);
+    free(self->run.touches.awake);
 }
