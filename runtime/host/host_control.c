@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "runtime/base/clock.h"
+#include "runtime/core/host/relay.h"
 #include "runtime/host/text_payload.h"
 #include "runtime/host/join_request.h"
 
@@ -56,61 +57,67 @@ static bool stays_here(const tnd_host_t *self, const tnd_msg_t *msg)
            (msg->note.number < TND_LOG_WARNING || !tnd_host_reaches_leader(self));
 }
 
-void tnd_host_route(tnd_host_t *self, tnd_msg_t *msg, tnd_carry_t carry)
+/*  A message for an actor here: what it says about the run is known to its host too. */
+static void hand_over(tnd_host_t *self, tnd_msg_t *msg, tnd_carry_t carry)
 {
-    if (msg->to == TND_LEADER) {
-        if (tnd_host_leads(self) && msg->kind == TND_MSG_LOOK) {
-            tnd_look_service_answered(self->looks, msg);
-            tnd_msg_drop(msg, carry);
-        } else if (tnd_host_leads(self))
-            tnd_leader_message(self->leader, msg, self->round_ns);
-        else if (stays_here(self, msg)) {
-            log_here(self, (tnd_log_level_t)msg->note.number, msg->note.payload);
-            tnd_msg_drop(msg, carry);
-        } else {
-            remember(self, msg);
-            send_to(self, PORT_HOSTS, tnd_host_id(0), msg, carry);
-        }
+    uint32_t chain = self->plan->instances[msg->to].chain;
+    if (msg->kind == TND_MSG_REWIND)
+        tnd_host_learn_generation(self, chain, msg->kind, msg->generation);
+    if (msg->kind == TND_MSG_BOOKED && chain == 0)
+        self->booked = msg->until.step;
+    send_to(self, PORT_ACTORS, msg->to, msg, carry);
+}
+
+static void take_for_leader(tnd_host_t *self, tnd_msg_t *msg, tnd_carry_t carry)
+{
+    if (msg->kind != TND_MSG_LOOK) {
+        tnd_leader_message(self->leader, msg, self->round_ns);
         return;
     }
-    uint32_t host;
-    if (msg->to >= tnd_host_id(0) && msg->to < tnd_host_id(self->plan->host_count)) {
-        host = msg->to - tnd_host_id(0);
-        if (host == self->config.host) {
-            own_message(self, msg);
-            tnd_msg_drop(msg, carry);
-            return;
-        }
-    } else if (msg->to < self->plan->instance_count) {
-        host = self->plan->instances[msg->to].host;
-        if (host == self->config.host) {
-            if (msg->kind == TND_MSG_REWIND)
-                atomic_store(&self->generations[self->plan->instances[msg->to].chain],
-                             msg->generation);
-            if (msg->kind == TND_MSG_BOOKED && self->plan->instances[msg->to].chain == 0)
-                self->booked = msg->until.step;
-            send_to(self, PORT_ACTORS, msg->to, msg, carry);
-            return;
-        }
-    } else {
+    tnd_look_service_answered(self->looks, msg);
+    tnd_msg_drop(msg, carry);
+}
+
+static void pass_on(tnd_host_t *self, uint32_t host, tnd_msg_t *msg, tnd_carry_t carry)
+{
+    if (msg->to == TND_LEADER && stays_here(self, msg)) {
+        log_here(self, (tnd_log_level_t)msg->note.number, msg->note.payload);
         tnd_msg_drop(msg, carry);
         return;
     }
-    send_to(self, PORT_HOSTS, tnd_host_id(tnd_host_leads(self) ? host : 0), msg, carry);
+    if (msg->to == TND_LEADER)
+        remember(self, msg);
+    send_to(self, PORT_HOSTS, tnd_host_id(host), msg, carry);
 }
 
-/*  A watermark goes to every other join of its chain. */
+void tnd_host_route(tnd_host_t *self, tnd_msg_t *msg, tnd_carry_t carry)
+{
+    tnd_relay_t relay = tnd_relay_of(&self->membership, self->config.host, msg->to);
+    switch (relay.kind) {
+    case TND_RELAY_LEADER:
+        take_for_leader(self, msg, carry);
+        break;
+    case TND_RELAY_ACTOR:
+        hand_over(self, msg, carry);
+        break;
+    case TND_RELAY_HOST:
+        pass_on(self, relay.host, msg, carry);
+        break;
+    case TND_RELAY_OWN:
+        own_message(self, msg);
+        tnd_msg_drop(msg, carry);
+        break;
+    case TND_RELAY_DROP:
+        tnd_msg_drop(msg, carry);
+        break;
+    }
+}
+
 static void spread(tnd_host_t *self, const tnd_msg_t *msg)
 {
-    const tnd_instance_t *from = &self->plan->instances[msg->from];
-    for (uint32_t i = 0; i < self->plan->instance_count; i++) {
-        const tnd_instance_t *to = &self->plan->instances[i];
-        if (i == msg->from || to->kind != from->kind || to->chain != from->chain)
-            continue;
-        tnd_msg_t copy = *msg;
-        copy.to = i;
+    tnd_msg_t copy;
+    for (uint32_t next = 0; tnd_relay_spread(&self->membership, msg, &next, &copy);)
         tnd_host_route(self, &copy, TND_CARRY_NOTHING);
-    }
 }
 
 void tnd_host_tell_leader(tnd_host_t *self, tnd_msg_kind_t kind, uint64_t number,
@@ -319,15 +326,6 @@ static void host_arrival(tnd_host_t *self, const tnd_arrival_t *arrival, uint64_
     }
 }
 
-/*  Whether a host may send a message from this sender: itself or one of its actors. */
-static bool is_of(const tnd_host_t *self, const tnd_msg_t *msg, tnd_actor_id_t host)
-{
-    if (!tnd_host_leads(self) || msg->from == host)
-        return true;
-    return msg->from < self->plan->instance_count &&
-           tnd_host_id(self->plan->instances[msg->from].host) == host;
-}
-
 /*  A process asks the leader for a free host. */
 static void take_newcomer(tnd_host_t *self, tnd_arrival_t *arrival, uint64_t now)
 {
@@ -425,7 +423,9 @@ void tnd_host_take_arrival(tnd_host_t *self, tnd_arrival_t *arrival, uint64_t no
     if (msg->kind == TND_MSG_BUSY && tnd_host_leads(self)) {
         take_busy(self, msg->note.payload);
         tnd_msg_drop(msg, arrival->carry);
-    } else if (arrival->port == PORT_HOSTS && !is_of(self, msg, arrival->peer)) {
+    } else if (arrival->port == PORT_HOSTS &&
+               !tnd_relay_speaks(&self->membership, self->config.host,
+                                 arrival->peer - tnd_host_id(0), msg->from)) {
         tnd_msg_drop(msg, arrival->carry);
     } else if (msg->kind == TND_MSG_MARK && msg->to == TND_NOBODY &&
                msg->from < self->plan->instance_count) {

@@ -129,6 +129,9 @@ void tnd_host_make_actor(tnd_host_t *self, uint32_t instance);
 /*  STREAM and TABLE of the leader. */
 void tnd_host_take_stream(tnd_host_t *self, tnd_buffer_t *note);
 void tnd_host_take_table(tnd_host_t *self, tnd_buffer_t *note);
+/*  A message of that kind has said a generation. */
+void tnd_host_learn_generation(tnd_host_t *self, uint32_t chain, tnd_msg_kind_t kind,
+                               uint32_t said);
 /*  Reports progress to the leader: facts, endpoints, ready, a requested end. */
 void tnd_host_make_progress(tnd_host_t *self);
 

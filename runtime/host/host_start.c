@@ -10,6 +10,7 @@
 #include "runtime/base/allocation.h"
 #include "runtime/base/clock.h"
 #include "runtime/core/host/barriers.h"
+#include "runtime/core/host/relay.h"
 #include "runtime/host/text_payload.h"
 #include "runtime/observe/process.h"
 #include "runtime/resources/memory_sum.h"
@@ -344,6 +345,12 @@ static void say_endpoints(tnd_host_t *self)
     tnd_host_tell_leader(self, TND_MSG_ENDPOINTS, 0, tnd_text_payload_end(&writer));
 }
 
+void tnd_host_learn_generation(tnd_host_t *self, uint32_t chain, tnd_msg_kind_t kind, uint32_t said)
+{
+    uint32_t known = atomic_load(&self->generations[chain]);
+    atomic_store(&self->generations[chain], tnd_relay_generation(known, kind, said));
+}
+
 /*  Lines "generation CHAIN NUMBER" and "INSTANCE PORT TRANSPORT LISTENER ENDPOINT". */
 static void read_table(tnd_host_t *self, tnd_buffer_t *note)
 {
@@ -355,10 +362,8 @@ static void read_table(tnd_host_t *self, tnd_buffer_t *note)
     for (const char *line; (line = tnd_text_payload_line(&reader)) != NULL;) {
         uint32_t chain, generation;
         if (sscanf(line, "generation %" SCNu32 " %" SCNu32, &chain, &generation) == 2) {
-            /* A rewind may have happened meanwhile, and its announcement may be lost. */
-            if (chain < self->plan->chain_count &&
-                generation > atomic_load(&self->generations[chain]))
-                atomic_store(&self->generations[chain], generation);
+            if (chain < self->plan->chain_count)
+                tnd_host_learn_generation(self, chain, TND_MSG_TABLE, generation);
             continue;
         }
         table = tnd_grow(table, count, &room, sizeof *table);
