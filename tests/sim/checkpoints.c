@@ -119,8 +119,8 @@ static void write_later(sim_t *self, const tnd_checkpoint_effect_t *effect)
                         "kept that model",
                         (unsigned long long)effect->step, r);
     memcpy(folder->parts, effect->parts, self->plan.replicas * sizeof *effect->parts);
-    folder->cursor_bytes = tnd_cursor_encode(tnd_leader_core_cursor(self->session), folder->cursor,
-                                             sizeof folder->cursor);
+    folder->cursor_bytes = tnd_cursor_encode(tnd_leader_core_cursor(self->run.session),
+                                             folder->cursor, sizeof folder->cursor);
     folder->writing = true;
     sim_agenda_put(&self->agenda, self->now + sim_between(&self->disk_luck, 20, 8000) * us,
                    SIM_AT_WRITTEN, (uint32_t)effect->step, 0, 0);
@@ -219,15 +219,9 @@ void sim_checkpoint_report(sim_t *self, const void *said)
             tnd_checkpoint_unkept(self->checkpoint, words->step, words->first + i, "no room");
 }
 
-void sim_checkpoint_commit(sim_t *self, const tnd_msg_t *msg)
-{
-    if (msg->commit.payload != NULL)
-        sim_checkpoint_report(self, msg->commit.payload);
-}
-
 void sim_checkpoint_end(sim_t *self)
 {
-    tnd_checkpoint_end(self->checkpoint, tnd_leader_core_cursor(self->session)->step);
+    tnd_checkpoint_end(self->checkpoint, tnd_leader_core_cursor(self->run.session)->step);
     perform(self);
 }
 
@@ -241,7 +235,7 @@ bool sim_checkpoint_busy(const sim_t *self)
 
 void sim_checkpoint_check(sim_t *self)
 {
-    uint64_t last = tnd_leader_core_cursor(self->session)->step;
+    uint64_t last = tnd_leader_core_cursor(self->run.session)->step;
     const sim_folder_t *folder = find(self, last);
     bool whole = folder != NULL && is_whole(self, folder);
     self->counts.ends += whole;

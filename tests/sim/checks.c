@@ -357,12 +357,12 @@ void sim_check_end(sim_t *self)
     bool cut = plan->steps_max <= steps;
     if (cut)
         steps = plan->steps_max;
-    if (self->booked != steps && !self->touches.drains && self->from.step <= steps)
+    if (self->booked != steps && !self->run.touches.drains && self->from.step <= steps)
         sim_violate(self, "the run ended after %llu of %llu steps",
                     (unsigned long long)self->booked, (unsigned long long)steps);
-    if (self->touches.drains || cut)
+    if (self->run.touches.drains || cut)
         return;
-    const tnd_cursor_t *cursor = tnd_leader_core_cursor(self->session);
+    const tnd_cursor_t *cursor = tnd_leader_core_cursor(self->run.session);
     tnd_ledger_t expected = {.fed = self->reference.rows, .dropped = self->reference.dropped_after};
     expected.padded = steps > 0 ? self->reference.steps[steps - 1].padded : 0;
     for (uint32_t l = 0; l < plan->lanes && !sim_plan_stores(plan); l++) {
@@ -412,6 +412,7 @@ void sim_explain(sim_t *self)
         printf("\n");
     }
     printf("  leader: state %d, generation %u, booked %llu of %llu\n",
-           (int)tnd_leader_core_state(self->session), tnd_leader_core_generation(self->session),
-           (unsigned long long)self->booked, (unsigned long long)self->reference.step_count);
+           (int)tnd_leader_core_state(self->run.session),
+           tnd_leader_core_generation(self->run.session), (unsigned long long)self->booked,
+           (unsigned long long)self->reference.step_count);
 }

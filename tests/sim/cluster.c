@@ -91,16 +91,12 @@ static void begin(sim_t *self)
     sim_validator_plan(self);
     sim_links_plan(self);
     sim_endpoints_plan(self);
-    sim_start_plan(self);
-    memset(self->awake, 0, sizeof self->awake);
-    self->touches = (tnd_run_touches_t){
-        .awake = self->awake, .instance_count = plan->member_count, .host_count = plan->hosts};
+    sim_leader_plan(self);
     for (uint32_t h = 1; h < plan->hosts; h++)
         sim_link_birth(self, self->hosts[h].control, 1, false);
 
     sim_leader_start(self);
-    (void)tnd_host_presence_up(&self->hosts[0].presence, 1, false, sim_clock(self, 0));
-    sim_start_enter(self, 0, true);
+    sim_leader_greet(self, 0, 1);
     for (uint32_t h = 0; h < plan->hosts; h++)
         sim_agenda_put(&self->agenda,
                        h == 0 ? 0
@@ -142,7 +138,7 @@ static void begin_next(sim_t *self)
     sim_leader_start(self);
     for (uint32_t h = 0; h < plan->hosts; h++)
         sim_start_again(self, h);
-    sim_start_next_chain(self);
+    sim_leader_next_chain(self);
     sim_faults_plan(self);
     sim_touches_plan(self);
     sim_leader_run(self);
@@ -161,23 +157,21 @@ static void run_session(sim_t *self)
     }
     if (self->violation[0])
         return;
-    tnd_leader_core_state_t state = tnd_leader_core_state(self->session);
+    tnd_leader_core_state_t state = tnd_leader_core_state(self->run.session);
     if (state == TND_LEADER_CORE_FAILED && self->last_death &&
-        strstr(tnd_leader_core_why(self->session), "the replicas that it carried")) {
+        strstr(tnd_leader_core_why(self->run.session), "the replicas that it carried")) {
         self->feeder_dead = true;
         return;
     }
     if (state == TND_LEADER_CORE_FAILED &&
-        sim_start_failed(self, tnd_leader_core_why(self->session)))
-        return;
-    if (state == TND_LEADER_CORE_FAILED && sim_finish_failed(self))
+        (sim_leader_names_stalled(self) || sim_finish_failed(self)))
         return;
     if (!self->leader_dead && state == TND_LEADER_CORE_FAILED && !self->feeder_dead)
-        sim_violate(self, "the run failed: %s", tnd_leader_core_why(self->session));
+        sim_violate(self, "the run failed: %s", tnd_leader_core_why(self->run.session));
     if (self->feeder_dead && state == TND_LEADER_CORE_FAILED &&
-        !strstr(tnd_leader_core_why(self->session), "feed."))
+        !strstr(tnd_leader_core_why(self->run.session), "feed."))
         sim_violate(self, "a feeder died, but the run says: %s",
-                    tnd_leader_core_why(self->session));
+                    tnd_leader_core_why(self->run.session));
     if (state == TND_LEADER_CORE_DONE)
         sim_check_end(self);
 }
@@ -195,7 +189,7 @@ static void run_guarded(sim_t *self)
 static bool goes_on(const sim_t *self, uint32_t session)
 {
     return self->plan.keep > 0 && session < SIM_SESSIONS && !self->rogue_found &&
-           tnd_leader_core_state(self->session) == TND_LEADER_CORE_DONE &&
+           tnd_leader_core_state(self->run.session) == TND_LEADER_CORE_DONE &&
            sim_hash(self->plan.seed, 900 + session) % 100 < 30;
 }
 

@@ -10,17 +10,15 @@
 
 #include "runtime/core/protocol/absence.h"
 #include "runtime/core/protocol/heartbeat.h"
-#include "runtime/core/message_validator.h"
 #include "runtime/core/cache.h"
 #include "runtime/core/checkpoint.h"
 #include "runtime/core/device/device_slots.h"
 #include "runtime/core/host/barriers.h"
 #include "runtime/core/host/hang_watch.h"
 #include "runtime/core/host/leader_presence.h"
-#include "runtime/core/host/presence.h"
+#include "runtime/core/host/relay.h"
 #include "runtime/core/host/replacement.h"
-#include "runtime/core/host/run_start.h"
-#include "runtime/core/host/run_touches.h"
+#include "runtime/core/host/run.h"
 #include "runtime/core/reader.h"
 #include "runtime/core/feeder.h"
 #include "runtime/core/protocol/link_end.h"
@@ -282,7 +280,6 @@ typedef struct {
     uint64_t open_until, reports;
     /* what the leader knows */
     uint64_t reported;
-    tnd_host_presence_t presence;
     uint64_t last_local; /* control within the host stays in order */
     uint64_t preempted_until;
     uint32_t unread, unread_last; /* packets for its control thread meanwhile */
@@ -344,8 +341,6 @@ struct sim {
     tnd_life_t lives;
     tnd_actor_id_t joins[SIM_LANES], caches[SIM_LANES], feeder_of[SIM_REPLICAS],
         readers[SIM_LANES][2];
-    tnd_actor_id_t reader_of_all[2 * SIM_LANES];
-    uint32_t lane_of_reader[2 * SIM_LANES], lane_numbers[SIM_LANES];
     const char *host_names[SIM_HOSTS], *feeder_names[SIM_REPLICAS];
     tnd_actor_id_t worker_readers[SIM_ACTORS][2 * SIM_LANES], worker_joins[SIM_ACTORS][SIM_LANES];
     uint32_t worker_reader_lanes[SIM_ACTORS][2 * SIM_LANES];
@@ -355,9 +350,10 @@ struct sim {
     tnd_membership_t membership;
     tnd_bounds_t bounds;
     /* the leader */
-    tnd_leader_core_t *session;
-    tnd_run_start_t start;
+    tnd_run_t run;
+    tnd_host_presence_t presences[SIM_HOSTS];
     tnd_run_start_host_t start_hosts[SIM_HOSTS];
+    uint32_t awake[SIM_ACTORS];
     uint8_t host_flags[SIM_HOSTS];
     sim_place_t table[SIM_ACTORS][SIM_PORTS];
     uint32_t endpoints;      /* used so far, where none is used twice */
@@ -401,9 +397,7 @@ struct sim {
     /* touches */
     sim_random_t touch_luck;
     uint32_t touches_left, burst; /* burst: of pauses and resumes in a row */
-    tnd_run_touches_t touches;
-    uint32_t awake[SIM_ACTORS];
-    uint32_t depth; /* slots of each feeder that a user has asked for; 0: none */
+    uint32_t depth;               /* slots of each feeder that a user has asked for; 0: none */
     uint64_t touched_at, touched_until; /* the last that was carried out; until the next is due */
     /* results */
     bool trace, print_rows;
@@ -489,13 +483,6 @@ void sim_start_again(sim_t *self, uint32_t host);
 /*  A host tells the leader something about itself or an actor. */
 void sim_tell_leader(sim_t *self, uint32_t host, tnd_msg_kind_t kind, uint64_t number,
                      void *payload);
-/*  The leader: a run begins; a host is connected (a new process); the next chain begins; a host has
- *  said something; whether the reason of a failure names a host that stalls. */
-void sim_start_plan(sim_t *self);
-void sim_start_enter(sim_t *self, uint32_t host, bool begins);
-void sim_start_next_chain(sim_t *self);
-void sim_leader_heard(sim_t *self, uint32_t host, const tnd_msg_t *msg);
-bool sim_start_failed(const sim_t *self, const char *why);
 /*  actors.c */
 /*  Whether the actor reads no messages now: it is inside a hook, or does not run yet. */
 static inline bool sim_actor_away(const sim_actor_t *actor)
@@ -590,15 +577,18 @@ void sim_process_freeze(sim_host_t *host, const sim_event_t *event);
 void sim_happen(sim_t *self, const sim_event_t *event);
 /*  Drops an event without a receiver. */
 void sim_discard(sim_t *self, const sim_event_t *event);
-/*  The leader's process has a control message from host `origin`. */
-void sim_route(sim_t *self, uint32_t origin, const tnd_msg_t *msg);
-/*  Control of the leader to a host; and to the actors of this host, at once or when its control
- *  thread has a processor again. */
-void sim_forward(sim_t *self, uint32_t host, const tnd_msg_t *msg);
-void sim_deliver(sim_t *self, uint32_t host, const tnd_msg_t *msg);
+/*  The process of a host has a control message, which it takes or passes on. */
+void sim_route(sim_t *self, uint32_t host, const tnd_msg_t *msg);
 void sim_deliver_unread(sim_t *self, uint32_t host);
 void sim_forget_unread(sim_t *self, uint32_t host);
-/*  leader.c: a chain starts with its machine; the machine's effects are performed; hosts that were away
+/*  leader.c: a run begins; a host is connected by a process; a message for the leader; the next chain
+ *  begins; whether the reason of a failure names a host that stalls. */
+void sim_leader_plan(sim_t *self);
+void sim_leader_greet(sim_t *self, uint32_t host, tnd_life_t life);
+void sim_leader_message(sim_t *self, const tnd_msg_t *msg);
+void sim_leader_next_chain(sim_t *self);
+bool sim_leader_names_stalled(const sim_t *self);
+/*  A chain starts with its machine; the machine's effects are performed; hosts that were away
  *  for too long are lost; the stream is over, and last messages or files may be due. */
 void sim_leader_start(sim_t *self);
 void sim_leader_run(sim_t *self);
@@ -620,10 +610,9 @@ void sim_finish_heard(sim_t *self, uint32_t host, uint64_t steps);
 void sim_finish_end(sim_t *self);
 /*  Whether a run has failed because programs ended their loops after different steps. */
 bool sim_finish_failed(const sim_t *self);
-/*  checkpoints.c: a session begins, rewinds, receives a commit, books, has written a manifest. */
+/*  checkpoints.c: a session begins, rewinds, receives a report, books, has written a manifest. */
 void sim_checkpoint_begin(sim_t *self);
 void sim_checkpoint_generation(sim_t *self);
-void sim_checkpoint_commit(sim_t *self, const tnd_msg_t *msg);
 void sim_checkpoint_report(sim_t *self, const void *words);
 /*  All feeders have sent MODEL; whether something is being written; checks what the disk must have. */
 void sim_checkpoint_end(sim_t *self);
@@ -661,7 +650,7 @@ void sim_touch(sim_t *self);
 void sim_touch_drain(sim_t *self);
 void sim_touches_heard(sim_t *self, uint32_t host, const tnd_msg_t *msg);
 void sim_touches_told(sim_t *self, uint32_t host, const tnd_msg_t *msg);
-void sim_touches_greet(sim_t *self, uint32_t host);
+void sim_touches_follow(sim_t *self);
 void sim_touches_check(sim_t *self);
 /*  A host is lost, and with it what was asked of its actors. */
 void sim_touches_forget(sim_t *self, uint32_t host);

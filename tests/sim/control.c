@@ -19,34 +19,37 @@ static void deliver_to(sim_t *self, uint32_t actor, const tnd_msg_t *msg)
     sim_actor_receive(self, actor, index);
 }
 
-static void pass_on(sim_t *self, uint32_t host, const tnd_msg_t *msg)
+/*  Its control thread gets no processor for a while once all actors of a host were told to rewind. */
+static void preempt(sim_t *self, uint32_t host, tnd_actor_id_t told)
 {
-    if (msg->kind == TND_MSG_REWIND) {
-        self->hosts[host].generation = msg->generation;
-        if (host == self->plan.preempted_host && self->plan.preempted_ns > 0)
-            self->hosts[host].preempted_until = self->now + self->plan.preempted_ns;
-    }
-    if (msg->to != TND_NOBODY) {
-        if (msg->to < SIM_ACTORS && self->actors[msg->to].host == host)
-            deliver_to(self, msg->to, msg);
+    if (host != self->plan.preempted_host || self->plan.preempted_ns == 0)
         return;
+    for (uint32_t id = told + 1; id < self->plan.member_count; id++)
+        if (self->actors[id].host == host)
+            return;
+    self->hosts[host].preempted_until = self->now + self->plan.preempted_ns;
+}
+
+static void hand_over(sim_t *self, uint32_t h, const tnd_msg_t *msg)
+{
+    sim_host_t *host = &self->hosts[h];
+    if (msg->kind == TND_MSG_REWIND) {
+        host->generation = tnd_relay_generation(host->generation, msg->kind, msg->generation);
+        preempt(self, h, msg->to);
     }
-    for (uint32_t id = 0; id < self->plan.member_count; id++)
-        if (self->actors[id].host == host && id != msg->from &&
-            (msg->kind != TND_MSG_MARK || self->actors[id].role == TND_ROLE_JOIN))
-            deliver_to(self, id, msg);
+    deliver_to(self, msg->to, msg);
 }
 
 static void deliver(sim_t *self, uint32_t host, const tnd_msg_t *msg)
 {
-    if (msg->kind == TND_MSG_TABLE || msg->kind == TND_MSG_STREAM)
+    if (msg->to < SIM_ACTORS)
+        hand_over(self, host, msg);
+    else if (msg->kind == TND_MSG_TABLE || msg->kind == TND_MSG_STREAM)
         sim_start_told(self, host, msg);
     else if (msg->kind == TND_MSG_TOUCH || msg->kind == TND_MSG_SCALE)
         sim_touches_told(self, host, msg);
     else if (msg->kind == TND_MSG_RESTART)
         sim_life_ask(self, (uint32_t)msg->note.number, msg->note.payload != NULL);
-    else
-        pass_on(self, host, msg);
 }
 
 static uint32_t take_unread(sim_t *self, uint32_t host)
@@ -82,7 +85,8 @@ void sim_forget_unread(sim_t *self, uint32_t host)
     }
 }
 
-void sim_deliver(sim_t *self, uint32_t h, const tnd_msg_t *msg)
+/*  For a host or its actors: at once, or when its control thread has a processor again. */
+static void deliver_soon(sim_t *self, uint32_t h, const tnd_msg_t *msg)
 {
     sim_host_t *host = &self->hosts[h];
     if (host->unread == SIM_NONE && self->now >= host->preempted_until) {
@@ -117,62 +121,32 @@ static void local(sim_t *self, uint32_t host, const tnd_msg_t *msg)
 
 void sim_control(sim_t *self, uint32_t host, tnd_msg_t *msg)
 {
-    bool here = msg->to < SIM_ACTORS && self->actors[msg->to].host == host;
-    if (host == 0 || here) {
+    tnd_msg_t copy;
+    if (msg->kind == TND_MSG_MARK && msg->to == TND_NOBODY) {
+        for (uint32_t next = 0; tnd_relay_spread(&self->membership, msg, &next, &copy);)
+            sim_control(self, host, &copy);
+    } else if (host == 0 ||
+               tnd_relay_of(&self->membership, host, msg->to).kind == TND_RELAY_ACTOR) {
         local(self, host, msg);
-        return;
+    } else {
+        sim_link_send(self, self->hosts[host].control, 0, msg);
     }
-    if (msg->to == TND_NOBODY)
-        local(self, host, msg);
-    sim_link_send(self, self->hosts[host].control, 0, msg);
 }
 
-void sim_forward(sim_t *self, uint32_t host, const tnd_msg_t *msg)
+void sim_route(sim_t *self, uint32_t h, const tnd_msg_t *msg)
 {
-    if (host == 0)
-        sim_deliver(self, 0, msg);
+    tnd_relay_t relay = tnd_relay_of(&self->membership, h, msg->to);
+    if (relay.kind == TND_RELAY_LEADER)
+        sim_leader_message(self, msg);
+    else if (relay.kind == TND_RELAY_HOST)
+        sim_link_send(self, self->hosts[h == 0 ? relay.host : h].control, h == 0, msg);
     else
-        sim_link_send(self, self->hosts[host].control, 1, msg);
-}
-
-/*  The leader's process has a message from a host. */
-void sim_route(sim_t *self, uint32_t origin, const tnd_msg_t *msg)
-{
-    if (msg->to == TND_LEADER) {
-        if (msg->kind == TND_MSG_LAST)
-            sim_fault_moment(self);
-        if (msg->from >= SIM_HOST_ID) {
-            sim_leader_heard(self, origin, msg);
-        } else if (msg->kind == TND_MSG_MODEL) {
-            self->model_said[msg->from] = true;
-            if (self->checkpoint != NULL && msg->note.payload != NULL)
-                sim_checkpoint_report(self, msg->note.payload);
-            tnd_leader_core_message(self->session, msg, sim_clock(self, 0));
-            sim_leader_finish(self);
-        } else {
-            sim_validator_report(self, msg);
-            if (msg->kind == TND_MSG_COMMIT && self->checkpoint != NULL)
-                sim_checkpoint_commit(self, msg);
-            tnd_leader_core_message(self->session, msg, sim_clock(self, 0));
-        }
-        sim_leader_run(self);
-        return;
-    }
-    if (msg->to != TND_NOBODY) {
-        sim_forward(self, self->actors[msg->to].host, msg);
-        return;
-    }
-    for (uint32_t h = 0; h < self->plan.hosts; h++)
-        if (h != origin || h == 0)
-            sim_forward(self, h, msg);
+        deliver_soon(self, h, msg);
 }
 
 void sim_host_message(sim_t *self, uint32_t link, uint32_t side, tnd_msg_t *msg)
 {
     uint32_t h = self->links[link].host[0];
     sim_validator_relay(self, side == 1 ? 0 : h, side == 1 ? h : 0, msg);
-    if (side == 1)
-        sim_route(self, h, msg);
-    else
-        sim_deliver(self, h, msg);
+    sim_route(self, side == 1 ? 0 : h, msg);
 }

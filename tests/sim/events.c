@@ -75,10 +75,7 @@ static void arrive_locally(sim_t *self, const sim_event_t *event)
     tnd_msg_t msg = self->packets[event->a].msg;
     sim_packet_done(self, event->a);
     sim_say_msg(self, &msg);
-    if (event->b == 0)
-        sim_route(self, 0, &msg);
-    else
-        sim_deliver(self, event->b, &msg);
+    sim_route(self, event->b, &msg);
 }
 
 static void scan(sim_t *self)

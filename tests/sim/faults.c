@@ -382,9 +382,7 @@ static bool strike(sim_t *self, sim_fault_kind_t kind, uint64_t *lasts)
         if ((h = any_worker_host(self)) == SIM_NONE)
             return false;
         *lasts = sim_between(luck, 1, 300) * ms;
-        tnd_leader_core_host_left(self->session, h, sim_clock(self, 0));
-        tnd_host_presence_leave(&self->hosts[h].presence);
-        tnd_run_start_lose(&self->start, h);
+        tnd_run_leave(&self->run, h, sim_clock(self, 0));
         sim_process_dies(self, h, *lasts);
         return true;
     case SIM_CLOCK_STEP:

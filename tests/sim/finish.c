@@ -42,10 +42,9 @@ void sim_finish_heard(sim_t *self, uint32_t host, uint64_t steps)
 {
     sim_say(self, "the program of host %s has ended its loop after %llu steps",
             self->host_names[host], (unsigned long long)steps);
-    tnd_leader_core_finish(self->session, host, steps);
-    tnd_run_touches_finish(&self->touches);
-    bool failed = tnd_leader_core_state(self->session) == TND_LEADER_CORE_FAILED;
-    bool done = tnd_leader_core_state(self->session) == TND_LEADER_CORE_DONE;
+    tnd_run_finish(&self->run, host, steps);
+    bool failed = tnd_leader_core_state(self->run.session) == TND_LEADER_CORE_FAILED;
+    bool done = tnd_leader_core_state(self->run.session) == TND_LEADER_CORE_DONE;
     if (self->finish_heard != TND_UNKNOWN && self->finish_heard != steps && !failed && !done)
         sim_violate(self, "a program ended its loop after %llu steps, another one after %llu",
                     (unsigned long long)self->finish_heard, (unsigned long long)steps);
@@ -54,7 +53,7 @@ void sim_finish_heard(sim_t *self, uint32_t host, uint64_t steps)
 
 void sim_finish_end(sim_t *self)
 {
-    if (self->over || self->closing || !tnd_leader_core_is_finished(self->session) ||
+    if (self->over || self->closing || !tnd_leader_core_is_finished(self->run.session) ||
         (self->checkpoint != NULL && sim_checkpoint_busy(self)))
         return;
     self->over = self->finished = true;
@@ -65,6 +64,6 @@ void sim_finish_end(sim_t *self)
 
 bool sim_finish_failed(const sim_t *self)
 {
-    return self->finish_odd != self->finish_at &&
-           strstr(tnd_leader_core_why(self->session), "ended their loops after different steps");
+    return self->finish_odd != self->finish_at && strstr(tnd_leader_core_why(self->run.session),
+                                                         "ended their loops after different steps");
 }

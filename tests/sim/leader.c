@@ -1,5 +1,6 @@
 /*  tests/sim/leader.c - what the leader's host does for the leader's machine, and for the hosts
  * that it knows. */
+#include <stdio.h>
 #include <string.h>
 
 #include "tests/sim/cluster.h"
@@ -11,7 +12,7 @@ void sim_leader_finish(sim_t *self)
     const sim_plan_t *plan = &self->plan;
     if (!self->closing || self->over)
         return;
-    if (tnd_leader_core_state(self->session) == TND_LEADER_CORE_FAILED) {
+    if (tnd_leader_core_state(self->run.session) == TND_LEADER_CORE_FAILED) {
         self->over = true;
         return;
     }
@@ -24,37 +25,95 @@ void sim_leader_finish(sim_t *self)
     if (self->checkpoint != NULL && sim_checkpoint_busy(self))
         return;
     self->follows = self->plan.after && self->chain == 0 && !self->over &&
-                    tnd_run_touches_goes_on(&self->touches);
+                    tnd_run_touches_goes_on(&self->run.touches);
     self->over = !self->follows;
+}
+
+/* --- hosts ------------------------------------------------------------------------------------ */
+
+static void name_data(const sim_t *self, uint32_t h, char text[32])
+{
+    (void)snprintf(text, 32, "the data of %s", self->host_names[h]);
+}
+
+void sim_leader_plan(sim_t *self)
+{
+    const sim_plan_t *plan = &self->plan;
+    memset(self->presences, 0, sizeof self->presences);
+    memset(self->start_hosts, 0, sizeof self->start_hosts);
+    memset(self->awake, 0, sizeof self->awake);
+    self->run = (tnd_run_t){.presences = self->presences,
+                            .start = {.hosts = self->start_hosts, .host_count = plan->hosts},
+                            .touches = {.awake = self->awake,
+                                        .instance_count = plan->member_count,
+                                        .host_count = plan->hosts}};
+    for (uint32_t id = 0; id < plan->first_join; id++)
+        self->start_hosts[plan->members[id].host].reads = true;
+    if (plan->spare < SIM_HOSTS)
+        self->start_hosts[plan->spare].spare = true;
+}
+
+static void tell(sim_t *self, tnd_audience_t audience, uint32_t host, tnd_msg_kind_t kind)
+{
+    for (uint32_t h = 0; h < self->plan.hosts; h++) {
+        tnd_msg_t msg = {.kind = kind, .from = TND_LEADER, .to = SIM_HOST_ID + h};
+        if (audience == TND_AUDIENCE_NONE || (audience == TND_AUDIENCE_HOST && h != host))
+            continue;
+        msg.generation = tnd_leader_core_generation(self->run.session);
+        msg.note.payload = kind == TND_MSG_TABLE ? sim_endpoints_of(self, SIM_NONE) : NULL;
+        sim_route(self, 0, &msg);
+    }
+}
+
+static void enter_opening(sim_t *self, uint32_t h)
+{
+    char what[32];
+    name_data(self, h, what);
+    tnd_run_opening(&self->run, h, self->hosts[h].reported, what, sim_clock(self, 0));
+}
+
+void sim_leader_greet(sim_t *self, uint32_t h, tnd_life_t life)
+{
+    uint64_t now = sim_clock(self, 0);
+    sim_host_t *host = &self->hosts[h];
+    tnd_host_entry_t entry = tnd_run_up(&self->run, h, life, "its process died", now);
+    if (self->presences[h].restarts > host->boot)
+        sim_violate(self, "host %s is counted as %u restarts, but its process has died %u times",
+                    self->host_names[h], self->presences[h].restarts, host->boot);
+    self->counts.joins += entry == TND_HOST_JOINS && self->run.start.begun;
+    if (entry != TND_HOST_RETURNS) {
+        sim_endpoints_forget(self, h);
+        host->reported = 0;
+    }
+    tnd_greeting_t greeting = tnd_run_greet(&self->run, h, now);
+    tell(self, greeting.streams ? TND_AUDIENCE_HOST : TND_AUDIENCE_NONE, h, TND_MSG_STREAM);
+    tell(self, greeting.table ? TND_AUDIENCE_HOST : TND_AUDIENCE_NONE, h, TND_MSG_TABLE);
+    sim_touches_follow(self);
+    enter_opening(self, h);
+}
+
+static void greet_leader(sim_t *self, uint32_t h)
+{
+    tnd_leader_presence_up(&self->hosts[h].leader, sim_clock(self, h));
+    sim_start_greet(self, h);
+    sim_lives_forget(self, h);
+    for (uint32_t id = self->plan.first_feeder; id < self->plan.reducer; id++) {
+        const sim_actor_t *feeder = &self->actors[id];
+        if (feeder->host == h && feeder->over)
+            sim_feeder_model(self, id);
+        if (feeder->host == h && feeder->machine != NULL)
+            sim_finish_say(self, id, tnd_feeder_core_committed(feeder->machine));
+    }
 }
 
 void sim_host_up(sim_t *self, uint32_t link, uint32_t side)
 {
     uint32_t h = self->links[link].host[0];
-    sim_host_t *host = &self->hosts[h];
-    uint64_t now = sim_clock(self, 0);
     if (side == 0) {
-        tnd_leader_presence_up(&host->leader, sim_clock(self, h));
-        sim_start_greet(self, h);
-        sim_lives_forget(self, h);
-        for (uint32_t id = 0; id < self->plan.member_count; id++)
-            if (self->actors[id].host == h) {
-                if (self->actors[id].over)
-                    sim_feeder_model(self, id);
-                if (self->actors[id].role == TND_ROLE_FEEDER && self->actors[id].machine != NULL)
-                    sim_finish_say(self, id, tnd_feeder_core_committed(self->actors[id].machine));
-            }
+        greet_leader(self, h);
         return;
     }
-    tnd_life_t life = self->links[link].end[1].life;
-    tnd_host_entry_t entry = tnd_host_presence_up(&host->presence, life, self->start.begun, now);
-    if (host->presence.restarts > host->boot)
-        sim_violate(self, "host %s is counted as %u restarts, but its process has died %u times",
-                    self->host_names[h], host->presence.restarts, host->boot);
-    self->counts.joins += entry == TND_HOST_JOINS && self->start.begun;
-    if (entry == TND_HOST_REPLACES && self->start.begun)
-        tnd_leader_core_host_again(self->session, h, "its process died", now);
-    sim_start_enter(self, h, entry != TND_HOST_RETURNS);
+    sim_leader_greet(self, h, self->links[link].end[1].life);
     sim_leader_run(self);
 }
 
@@ -68,7 +127,107 @@ void sim_host_lost(sim_t *self, uint32_t link, uint32_t side, tnd_loss_t loss)
         host->leader_lost_at = self->now;
         tnd_leader_presence_away(&host->leader, &limits, loss, sim_clock(self, h));
     } else {
-        (void)tnd_host_presence_away(&host->presence, &limits, loss, sim_clock(self, 0));
+        (void)tnd_host_presence_away(&self->presences[h], &limits, loss, sim_clock(self, 0));
+    }
+}
+
+void sim_leader_next_chain(sim_t *self)
+{
+    uint64_t now = sim_clock(self, 0);
+    tnd_run_next_chain(&self->run, self->run.session);
+    for (uint32_t h = 0; h < self->plan.hosts; h++) {
+        tnd_run_enter(&self->run, h, now);
+        sim_touches_follow(self);
+    }
+    for (uint32_t h = 0; h < self->plan.hosts; h++)
+        if (self->presences[h].up)
+            enter_opening(self, h);
+    tnd_run_go_without(&self->run, now);
+}
+
+static void host_message(sim_t *self, uint32_t h, const tnd_msg_t *msg)
+{
+    uint64_t now = sim_clock(self, 0);
+    tnd_actor_id_t actor = (tnd_actor_id_t)msg->note.number; /* of HUNG and RESTARTED */
+    bool moved;
+    switch (msg->kind) {
+    case TND_MSG_OPENING:
+        self->hosts[h].reported = msg->note.number;
+        enter_opening(self, h);
+        break;
+    case TND_MSG_FACTS:
+        tell(self, tnd_run_opened(&self->run, h, now), h, TND_MSG_STREAM);
+        break;
+    case TND_MSG_ENDPOINTS:
+        moved = sim_endpoints_heard(self, h, msg->note.payload);
+        tell(self, tnd_run_start_listen(&self->run.start, h, moved), h, TND_MSG_TABLE);
+        break;
+    case TND_MSG_READY:
+        tnd_run_ready(&self->run, h, now);
+        sim_touches_follow(self);
+        break;
+    case TND_MSG_ASK:
+        sim_finish_heard(self, h, msg->note.number);
+        break;
+    case TND_MSG_TOUCH:
+        sim_touches_heard(self, h, msg);
+        break;
+    case TND_MSG_HUNG:
+        tnd_leader_core_actor_down(self->run.session, actor, "it was killed", now);
+        break;
+    case TND_MSG_RESTARTED:
+        tnd_leader_core_actor_up(self->run.session, actor, now);
+        break;
+    default:
+        break;
+    }
+}
+
+static void actor_message(sim_t *self, const tnd_msg_t *msg)
+{
+    const void *report = msg->kind == TND_MSG_MODEL    ? msg->note.payload
+                         : msg->kind == TND_MSG_COMMIT ? msg->commit.payload
+                                                       : NULL;
+    if (msg->kind == TND_MSG_MODEL)
+        self->model_said[msg->from] = true;
+    else
+        sim_validator_report(self, msg);
+    if (msg->kind == TND_MSG_LAST)
+        sim_fault_moment(self);
+    if (self->checkpoint != NULL && report != NULL)
+        sim_checkpoint_report(self, report);
+    tnd_leader_core_message(self->run.session, msg, sim_clock(self, 0));
+}
+
+void sim_leader_message(sim_t *self, const tnd_msg_t *msg)
+{
+    if (msg->from >= SIM_HOST_ID)
+        host_message(self, msg->from - SIM_HOST_ID, msg);
+    else
+        actor_message(self, msg);
+    sim_leader_run(self);
+}
+
+bool sim_leader_names_stalled(const sim_t *self)
+{
+    const char *why = tnd_leader_core_why(self->run.session);
+    for (uint32_t h = 0; h < self->plan.hosts; h++) {
+        char what[32];
+        name_data(self, h, what);
+        if (self->hosts[h].stalls && strstr(why, "no progress") && strstr(why, what))
+            return true;
+    }
+    return false;
+}
+
+/* --- the machine of the chain ----------------------------------------------------------------- */
+
+static void send(sim_t *self, tnd_msg_t *msg)
+{
+    bool all = msg->to == TND_NOBODY;
+    for (uint32_t id = 0; id < (all ? self->plan.member_count : 1); id++) {
+        msg->to = all ? id : msg->to;
+        sim_route(self, 0, msg);
     }
 }
 
@@ -84,8 +243,7 @@ static void session_effect(sim_t *self, tnd_effect_t *effect)
             sim_say(self, "leader rewinds to step %llu, generation %u",
                     (unsigned long long)copy->step, effect->msg.generation);
         }
-        effect->msg.from = TND_LEADER;
-        sim_route(self, 0, &effect->msg);
+        send(self, &effect->msg);
         break;
     case TND_EFFECT_BOOK: {
         self->progress_at = self->now;
@@ -102,16 +260,15 @@ static void session_effect(sim_t *self, tnd_effect_t *effect)
     }
     case TND_EFFECT_RESTART: {
         tnd_msg_t msg = {.kind = TND_MSG_RESTART, .from = TND_LEADER};
-        uint32_t h = self->actors[effect->msg.to].host;
-        msg.to = SIM_HOST_ID + h;
+        msg.to = SIM_HOST_ID + self->actors[effect->msg.to].host;
         msg.note.number = effect->msg.to;
         msg.note.payload = effect->msg.note.number == 1 ? self : NULL; /* a user asks for it */
-        sim_forward(self, h, &msg);
+        sim_route(self, 0, &msg);
         break;
     }
     case TND_EFFECT_OUTCOME:
-        self->closing = tnd_leader_core_state(self->session) == TND_LEADER_CORE_DONE &&
-                        tnd_leader_core_generation(self->session) > 0;
+        self->closing = tnd_leader_core_state(self->run.session) == TND_LEADER_CORE_DONE &&
+                        tnd_leader_core_generation(self->run.session) > 0;
         if (!self->closing || self->feeder_dead)
             self->over = true;
         sim_fault_last(self);
@@ -125,11 +282,11 @@ static void session_effect(sim_t *self, tnd_effect_t *effect)
 void sim_leader_run(sim_t *self)
 {
     tnd_effect_t effect;
-    while (!self->over && tnd_leader_core_next(self->session, sim_clock(self, 0), &effect))
+    while (!self->over && tnd_leader_core_next(self->run.session, sim_clock(self, 0), &effect))
         session_effect(self, &effect);
     sim_leader_finish(self);
     sim_finish_end(self);
-    uint64_t deadline = tnd_leader_core_deadline(self->session);
+    uint64_t deadline = tnd_leader_core_deadline(self->run.session);
     if (self->over || deadline == TND_NEVER)
         return;
     uint64_t at = deadline > self->hosts[0].clock ? deadline - self->hosts[0].clock : 0;
@@ -147,7 +304,7 @@ static tnd_fate_t fate_of(const sim_t *self, uint32_t h)
     const sim_host_t *host = &self->hosts[h];
     if (sim_hash(self->plan.seed, h) % 2 == 0)
         return TND_FATE_UNKNOWN;
-    return host->alive && host->said == host->presence.life ? TND_FATE_ALIVE : TND_FATE_DEAD;
+    return host->alive && host->said == self->presences[h].life ? TND_FATE_ALIVE : TND_FATE_DEAD;
 }
 
 /*  Loses hosts that have been away for too long. */
@@ -156,18 +313,15 @@ void sim_leader_lose(sim_t *self)
     uint64_t now = sim_clock(self, 0);
     for (uint32_t h = 1; h < self->plan.hosts; h++) {
         sim_host_t *host = &self->hosts[h];
-        bool ends_run = tnd_leader_core_ends_with(self->session, h);
-        if (!tnd_host_presence_is_over(&host->presence, fate_of(self, h), ends_run, now))
+        if (!tnd_run_misses(&self->run, h, fate_of(self, h), now))
             continue;
         /* Its GOODBYE comes before the end of the connection, unless both are cut. */
-        if (host->alive && host->presence.absence.loss == TND_LOSS_ENDED &&
-            host->lost_net == host->given_up_net && host->said == host->presence.life &&
+        if (host->alive && self->presences[h].absence.loss == TND_LOSS_ENDED &&
+            host->lost_net == host->given_up_net && host->said == self->presences[h].life &&
             host->lost_net > self->links[host->control].broken)
             sim_violate(self, "host %s has given up a silent connection, and is taken for dead",
                         self->host_names[h]);
-        tnd_host_presence_lose(&host->presence, now);
-        tnd_leader_core_host_lost(self->session, h, "it is silent", now);
-        tnd_run_start_lose(&self->start, h);
+        (void)tnd_run_lose(&self->run, h, "it is silent", now);
         sim_touches_forget(self, h);
         sim_leader_run(self);
     }
@@ -194,13 +348,9 @@ void sim_leader_start(sim_t *self)
                                                     .calm_ns = 50 * 1000 * 1000}};
     for (uint32_t h = 0; h < plan->hosts; h++)
         self->host_flags[h] = h == plan->spare ? TND_HOST_SPARE : 0;
-    self->session =
+    self->run.session =
         tnd_leader_core_init(sim_store_take(&self->store, tnd_leader_core_bytes(&config)), &config,
                              &self->from, sim_clock(self, 0));
-    tnd_error_t error;
-    if (self->touches.paused_ns != 0 && tnd_leader_core_pause(self->session, &error) != TND_OK)
-        sim_violate(self, "the second chain cannot begin paused: %s", error.text);
-    tnd_leader_core_go(self->session);
     for (uint32_t id = 0; id < plan->member_count; id++)
         self->actors[id].committed = self->from.step;
     for (uint32_t f = 0; f < plan->feeders; f++)

@@ -13,10 +13,8 @@ void sim_process_look(sim_t *self, uint32_t h)
     if (now >= host->expected_ns + self->plan.link_timeout_ns / 4) {
         uint64_t away = now - host->expected_ns;
         tnd_leader_presence_excuse(&host->leader, away, now);
-        for (uint32_t other = 1; h == 0 && other < self->plan.hosts; other++)
-            tnd_host_presence_excuse(&self->hosts[other].presence, away, now);
         if (h == 0)
-            tnd_leader_core_excuse(self->session, away);
+            tnd_run_excuse(&self->run, away, now);
     }
     host->expected_ns = now + self->plan.link_timeout_ns / 8;
 }

@@ -31,7 +31,7 @@ typedef struct {
 
 static bool is_paused(const sim_t *self)
 {
-    return self->touches.paused_ns != 0;
+    return self->run.touches.paused_ns != 0;
 }
 
 void sim_touches_plan(sim_t *self)
@@ -93,31 +93,12 @@ void sim_touches_told(sim_t *self, uint32_t h, const tnd_msg_t *msg)
 
 /* --- the leader ------------------------------------------------------------------------------- */
 
-static tnd_status_t carry_out(sim_t *self, const sim_touch_t *touch, tnd_error_t *error)
-{
-    switch (touch->verb) {
-    case TND_TOUCH_PAUSE:
-        return tnd_leader_core_pause(self->session, error);
-    case TND_TOUCH_RESUME:
-        return tnd_leader_core_resume(self->session, error);
-    case TND_TOUCH_DRAIN:
-        tnd_leader_core_ask_drain(self->session);
-        sim_fault_moment(self);
-        break;
-    case TND_TOUCH_RESTART:
-        return tnd_leader_core_ask_restart(self->session, touch->value, sim_clock(self, 0), error);
-    case TND_TOUCH_SET:
-        return tnd_leader_core_ask_depth(self->session, touch->value, error);
-    case TND_TOUCH_SCALE:
-        break;
-    }
-    return TND_OK;
-}
-
 /*  Keeps what must follow. */
 static void note(sim_t *self, const sim_touch_t *touch)
 {
     self->touched_at = self->now;
+    if (touch->verb == TND_TOUCH_DRAIN)
+        sim_fault_moment(self);
     if (touch->verb == TND_TOUCH_SET)
         self->depth = touch->value;
     if (touch->verb == TND_TOUCH_PAUSE && self->touched_until <= self->now)
@@ -135,16 +116,17 @@ static void try(sim_t *self, sim_touch_t *touch)
 {
     tnd_error_t error = {.text = ""};
     tnd_touch_scale_t workers = {.workers = touch->value};
-    bool ends = tnd_leader_core_state(self->session) >= TND_LEADER_CORE_DRAINING;
+    bool ends = tnd_leader_core_state(self->run.session) >= TND_LEADER_CORE_DRAINING;
     bool pauses = touch->verb == TND_TOUCH_PAUSE, paused = is_paused(self);
-    touch->done = carry_out(self, touch, &error) == TND_OK;
+    uint64_t now = sim_clock(self, 0);
+    touch->done = tnd_run_carry_out(&self->run, touch->verb, touch->value, now, &error) == TND_OK;
     sim_say(self, "TOUCH %d, %u: %s", (int)touch->verb, touch->value,
             touch->done ? "done" : error.text);
     if ((pauses || touch->verb == TND_TOUCH_RESUME) && touch->done != (!ends && paused != pauses))
         sim_violate(self, "a user asks to %s a run that is %spaused: %s",
                     pauses ? "pause" : "resume", paused ? "" : "not ",
                     touch->done ? "this is done" : error.text);
-    tnd_run_touches_tried(&self->touches, touch->done, &workers, sim_clock(self, 0));
+    tnd_run_touches_tried(&self->run.touches, touch->done, &workers, now);
     if (touch->done)
         note(self, touch);
 }
@@ -156,14 +138,14 @@ static void tell(sim_t *self, const tnd_touches_step_t *step, sim_touch_t *touch
     msg.to = SIM_HOST_ID + step->host;
     msg.note.number = scales ? step->scale.workers : step->client;
     msg.note.payload = touch;
-    sim_forward(self, step->host, &msg);
+    sim_route(self, 0, &msg);
 }
 
 /*  `touch`: NULL if a host is greeted. */
 static void follow(sim_t *self, sim_touch_t *touch)
 {
     tnd_touches_step_t step;
-    while (tnd_run_touches_next(&self->touches, &step)) {
+    while (tnd_run_touches_next(&self->run.touches, &step)) {
         if (step.kind == TND_TOUCHES_TRY)
             try(self, touch);
         else if (step.kind != TND_TOUCHES_OPTIONS) {
@@ -177,13 +159,12 @@ static void follow(sim_t *self, sim_touch_t *touch)
 void sim_touches_heard(sim_t *self, uint32_t h, const tnd_msg_t *msg)
 {
     sim_touch_t *touch = msg->note.payload;
-    tnd_run_touches_take(&self->touches, touch->verb, h, msg->note.number, self->over);
+    tnd_run_touches_take(&self->run.touches, touch->verb, h, msg->note.number, self->over);
     follow(self, touch);
 }
 
-void sim_touches_greet(sim_t *self, uint32_t h)
+void sim_touches_follow(sim_t *self)
 {
-    tnd_run_touches_greet(&self->touches, h);
     follow(self, NULL);
 }
 
@@ -268,7 +249,7 @@ static void check_wishes(sim_t *self)
             sim_violate(self, "%s does not know that %u slots are wanted", sim_name(self, id),
                         self->depth);
     for (uint32_t h = 0; h < plan->hosts; h++)
-        if (self->start_hosts[h].counted && self->hosts[h].presence.up &&
+        if (self->start_hosts[h].counted && self->presences[h].up &&
             self->hosts[h].scale != self->awake[0])
             sim_violate(self, "host %s does not know that %u workers are wanted",
                         self->host_names[h], self->awake[0]);
@@ -296,8 +277,8 @@ void sim_touches_forget(sim_t *self, uint32_t host)
 void sim_touches_check(sim_t *self)
 {
     uint64_t step;
-    bool paused = tnd_leader_core_is_paused(self->session, &step);
-    bool ends = tnd_leader_core_state(self->session) >= TND_LEADER_CORE_DRAINING;
+    bool paused = tnd_leader_core_is_paused(self->run.session, &step);
+    bool ends = tnd_leader_core_state(self->run.session) >= TND_LEADER_CORE_DRAINING;
     if (!ends && paused != is_paused(self))
         sim_violate(self, "the run is %spaused, which the user did not ask for",
                     paused ? "" : "not ");
@@ -315,7 +296,7 @@ void sim_touches_check(sim_t *self)
     uint64_t since = self->touched_at > self->faults_end ? self->touched_at : self->faults_end;
     since =
         self->crossing_until > since ? self->crossing_until : since; /* slow links deliver first */
-    if (tnd_leader_core_generation(self->session) == 0 || self->now <= since + quiet_ns)
+    if (tnd_leader_core_generation(self->run.session) == 0 || self->now <= since + quiet_ns)
         return;
     check_wishes(self);
     if (self->booked != step)

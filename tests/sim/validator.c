@@ -75,22 +75,10 @@ void sim_validator_control(sim_t *self, uint32_t id, const tnd_msg_t *msg)
 
 void sim_validator_relay(sim_t *self, uint32_t host, uint32_t origin, const tnd_msg_t *msg)
 {
-    if (host == origin)
-        return;
-    if (msg->to != TND_NOBODY) {
-        turned_away(self, self->host_names[host], msg,
-                    tnd_validator_relay(&self->membership, host, origin, msg));
-        return;
-    }
-    for (uint32_t id = 0; id < self->plan.member_count; id++) {
-        tnd_msg_t copy = *msg;
-        copy.to = id;
-        bool hears = id != msg->from &&
-                     (msg->kind != TND_MSG_MARK || self->actors[id].role == TND_ROLE_JOIN);
-        if (hears && (host == 0 || self->actors[id].host == host))
-            turned_away(self, self->host_names[host], &copy,
-                        tnd_validator_relay(&self->membership, host, origin, &copy));
-    }
+    turned_away(self, self->host_names[host], msg,
+                tnd_relay_speaks(&self->membership, host, origin, msg->from)
+                    ? tnd_validator_relay(&self->membership, host, origin, msg)
+                    : "it is of another host");
 }
 
 void sim_validator_report(sim_t *self, const tnd_msg_t *msg)
