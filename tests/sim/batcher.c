@@ -1,4 +1,5 @@
 /*  tests/sim/batcher.c - a batcher: it cuts slices from the blocks that its join holds. */
+#include <inttypes.h>
 #include <string.h>
 
 #include "tests/sim/cluster.h"
@@ -117,8 +118,8 @@ static void run(sim_t *self, uint32_t id)
         }
     uint64_t step;
     if (tnd_batcher_core_too_large(actor->machine, &step))
-        sim_violate(self, "%s finds the batch of step %llu too large", sim_name(self, id),
-                    (unsigned long long)step);
+        sim_violate(self, "%s finds the batch of step %" PRIu64 " too large", sim_name(self, id),
+                    step);
     self->counts.doubled += tnd_order_doubled(tnd_batcher_core_order(actor->machine)) - doubled;
 }
 

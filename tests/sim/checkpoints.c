@@ -3,6 +3,7 @@
  *  The disk outlives the job.  A part is there whole or not at all, for it takes its place by a
  *  rename; but what was written last may be damaged when the whole job is killed, and a manifest
  *  that is being written then is torn or missing. */
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -37,8 +38,8 @@ static sim_folder_t *make_folder(sim_t *self, uint64_t step)
     if (folder != NULL)
         return folder;
     if (self->folder_count == SIM_FOLDERS) {
-        sim_violate(self, "%u checkpoints lie on the disk, of which %llu are to be kept",
-                    SIM_FOLDERS, (unsigned long long)self->plan.keep);
+        sim_violate(self, "%u checkpoints lie on the disk, of which %" PRIu64 " are to be kept",
+                    SIM_FOLDERS, self->plan.keep);
         return NULL;
     }
     folder = &self->folders[self->folder_count++];
@@ -115,19 +116,18 @@ static void write_later(sim_t *self, const tnd_checkpoint_effect_t *effect)
         if (!folder->there[r] ||
             memcmp(&effect->parts[r], &folder->saved[r], sizeof(tnd_saved_t)) != 0)
             sim_violate(self,
-                        "a manifest after step %llu is requested, but replica %u has not "
-                        "kept that model",
-                        (unsigned long long)effect->step, r);
+                        "a manifest after step %" PRIu64
+                        " is requested, but replica %u has not kept that model",
+                        effect->step, r);
     memcpy(folder->parts, effect->parts, self->plan.replicas * sizeof *effect->parts);
     folder->cursor_bytes = tnd_cursor_encode(tnd_leader_core_cursor(self->run.session),
                                              folder->cursor, sizeof folder->cursor);
     folder->writing = true;
-    sim_agenda_put(&self->agenda, self->now + sim_between(&self->disk_luck, 20, 8000) * us,
-                   SIM_AT_WRITTEN, (uint32_t)effect->step, 0, 0);
+    sim_after(self, sim_between(&self->disk_luck, 20, 8000) * us, SIM_AT_WRITTEN,
+              (uint32_t)effect->step, 0, 0);
     /* The whole job is killed about then. */
     if (self->plan.death && sim_chance(&self->disk_luck, 15))
-        sim_agenda_put(&self->agenda, self->now + sim_between(&self->disk_luck, 1, 8000) * us,
-                       SIM_AT_EARLY, SIM_CRASH_LEADER, 0, 0);
+        sim_fault_after(self, sim_between(&self->disk_luck, 1, 8000) * us, SIM_CRASH_LEADER);
 }
 
 static void forget(sim_t *self, uint64_t below)
@@ -140,8 +140,8 @@ static void forget(sim_t *self, uint64_t below)
             remove_folder(self, folder);
     }
     if (!left)
-        sim_violate(self, "all checkpoints below step %llu were given up, and none is left",
-                    (unsigned long long)below);
+        sim_violate(self, "all checkpoints below step %" PRIu64 " were given up, and none is left",
+                    below);
 }
 
 static void perform(sim_t *self)
@@ -155,9 +155,10 @@ static void perform(sim_t *self)
         case TND_CHECKPOINT_LACKS:
             /* A checkpoint that came too late is requested again. */
             if (effect.why[0] == '\0' && self->plan.keep_steps > 0)
-                sim_violate(
-                    self, "%u of %u models were saved after step %llu, and no reason was reported",
-                    effect.have, self->plan.replicas, (unsigned long long)effect.step);
+                sim_violate(self,
+                            "%u of %u models were saved after step %" PRIu64
+                            ", and no reason was reported",
+                            effect.have, self->plan.replicas, effect.step);
             break;
         case TND_CHECKPOINT_FORGET:
             forget(self, effect.step);
@@ -241,11 +242,11 @@ void sim_checkpoint_check(sim_t *self)
     self->counts.ends += whole;
     tnd_keep_note_t word = tnd_checkpoint_word(self->checkpoint);
     if (word.closed > 0 && (word.closed != last || (!whole && word.written == last)))
-        sim_violate(self, "a program that leaves after step %llu waits for its checkpoint for ever",
-                    (unsigned long long)last);
+        sim_violate(
+            self, "a program that leaves after step %" PRIu64 " waits for its checkpoint for ever",
+            last);
     if (last > 0 && !whole && self->unwritten != last)
-        sim_violate(self, "the run ended after step %llu without a checkpoint of it",
-                    (unsigned long long)last);
+        sim_violate(self, "the run ended after step %" PRIu64 " without a checkpoint of it", last);
 }
 
 void sim_checkpoint_booked(sim_t *self, uint64_t step)
@@ -265,14 +266,14 @@ void sim_checkpoint_written(sim_t *self, uint64_t step)
     if (self->write_fails || sim_chance(&self->disk_luck, 4)) {
         self->write_fails = false;
         refuse(self, step);
-        sim_say(self, "the manifest after step %llu cannot be written", (unsigned long long)step);
+        sim_say(self, "the manifest after step %" PRIu64 " cannot be written", step);
         tnd_checkpoint_failed(self->checkpoint, step);
         perform(self);
         return;
     }
     folder->manifest = true;
     self->counts.checkpoints++;
-    sim_say(self, "a checkpoint after step %llu", (unsigned long long)step);
+    sim_say(self, "a checkpoint after step %" PRIu64, step);
     tnd_checkpoint_written(self->checkpoint, step);
     perform(self);
 }
@@ -300,8 +301,7 @@ void sim_checkpoint_killed(sim_t *self, bool at_once)
             newest->there[replica] = false;
         else
             newest->saved[replica].hash[0] ^= 1;
-        sim_say(self, "the disk loses replica %u after step %llu", replica,
-                (unsigned long long)newest->step);
+        sim_say(self, "the disk loses replica %u after step %" PRIu64, replica, newest->step);
     }
 }
 
@@ -323,15 +323,15 @@ void sim_checkpoint_resume(sim_t *self)
     if (tnd_cursor_decode(&self->from, newest->cursor, newest->cursor_bytes, &error) != TND_OK)
         sim_violate(self, "the cursor of a checkpoint cannot be read: %s", error.text);
     if (self->from.step != newest->step)
-        sim_violate(self, "the checkpoint after step %llu has the cursor of step %llu",
-                    (unsigned long long)newest->step, (unsigned long long)self->from.step);
+        sim_violate(self, "the checkpoint after step %" PRIu64 " has the cursor of step %" PRIu64,
+                    newest->step, self->from.step);
     memcpy(self->models, newest->models, sizeof self->models);
     for (uint32_t r = 0; r < self->plan.replicas; r++)
         if (self->models[r] != sim_reference_model(&self->reference, newest->step, r))
             sim_violate(self,
-                        "the saved model of replica %u after step %llu is not the "
-                        "model of that step",
-                        r, (unsigned long long)newest->step);
+                        "the saved model of replica %u after step %" PRIu64
+                        " is not the model of that step",
+                        r, newest->step);
     self->counts.resumes++;
-    sim_say(self, "resumes after step %llu", (unsigned long long)newest->step);
+    sim_say(self, "resumes after step %" PRIu64, newest->step);
 }

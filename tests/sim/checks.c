@@ -1,5 +1,6 @@
 /*  tests/sim/checks.c - what must hold after every event, at every booked step and at the end. */
 #include <assert.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -30,9 +31,8 @@ static void check_join(sim_t *self, uint32_t id, const sim_actor_t *actor)
     uint32_t rows_wanted =
         self->plan.remainder == TND_REMAINDER_DROP ? 2 * self->plan.size : self->plan.size + 1;
     if (tnd_order_used_bytes(order) > tnd_order_window_bytes(order))
-        sim_violate(self, "%s uses %llu bytes of a window of %llu", sim_name(self, id),
-                    (unsigned long long)tnd_order_used_bytes(order),
-                    (unsigned long long)tnd_order_window_bytes(order));
+        sim_violate(self, "%s uses %" PRIu64 " bytes of a window of %" PRIu64, sim_name(self, id),
+                    tnd_order_used_bytes(order), tnd_order_window_bytes(order));
     if (tnd_order_used_blocks(order) > self->plan.window_blocks + rows_wanted + TND_ORDER_SPARE)
         sim_violate(self, "%s uses %u blocks of a window of %u", sim_name(self, id),
                     tnd_order_used_blocks(order), self->plan.window_blocks);
@@ -85,7 +85,7 @@ void sim_check_all(sim_t *self)
 
 static void print_rows(const sim_slot_t *slot, uint32_t place, uint32_t replica)
 {
-    printf("{\"step\":%llu,\"replica\":%u,\"rows\":[", (unsigned long long)slot->step, replica);
+    printf("{\"step\":%" PRIu64 ",\"replica\":%u,\"rows\":[", slot->step, replica);
     for (uint32_t i = 0; i < slot->count[place]; i++) {
         uint64_t id = slot->ids[place][i];
         printf("%s[%u,%u,%u,%u]", i ? "," : "", (unsigned)(id >> 56), (unsigned)(id >> 48 & 255),
@@ -100,19 +100,18 @@ void sim_check_step(sim_t *self, uint32_t id, const sim_slot_t *slot)
     sim_actor_t *actor = &self->actors[id];
     uint64_t number = slot->step;
     if (number != actor->committed++) {
-        sim_violate(self, "%s commits step %llu instead of step %llu", sim_name(self, id),
-                    (unsigned long long)number, (unsigned long long)actor->committed - 1);
+        sim_violate(self, "%s commits step %" PRIu64 " instead of step %" PRIu64,
+                    sim_name(self, id), number, actor->committed - 1);
         return;
     }
     if (number >= plan->steps_max) {
-        sim_violate(self, "%s does step %llu of a run that ends before step %llu",
-                    sim_name(self, id), (unsigned long long)number,
-                    (unsigned long long)plan->steps_max);
+        sim_violate(self, "%s does step %" PRIu64 " of a run that ends before step %" PRIu64,
+                    sim_name(self, id), number, plan->steps_max);
         return;
     }
     if (number >= self->reference.step_count) {
-        sim_violate(self, "%s commits step %llu of a stream of %llu", sim_name(self, id),
-                    (unsigned long long)number, (unsigned long long)self->reference.step_count);
+        sim_violate(self, "%s commits step %" PRIu64 " of a stream of %" PRIu64, sim_name(self, id),
+                    number, self->reference.step_count);
         return;
     }
     const sim_step_t *step = &self->reference.steps[number];
@@ -125,16 +124,16 @@ void sim_check_step(sim_t *self, uint32_t id, const sim_slot_t *slot)
         if (self->print_rows && self->chain == 0)
             print_rows(slot, r, plan->feeder_first[feeder] + r);
         if (slot->count[r] != count) {
-            sim_violate(self, "step %llu gives replica %u %u rows instead of %u",
-                        (unsigned long long)number, plan->feeder_first[feeder] + r, slot->count[r],
-                        count);
+            sim_violate(self, "step %" PRIu64 " gives replica %u %u rows instead of %u", number,
+                        plan->feeder_first[feeder] + r, slot->count[r], count);
             return;
         }
         for (uint32_t i = 0; i < count; i++)
             if (slot->ids[r][i] != ids[i]) {
-                sim_violate(self, "row %u of replica %u in step %llu is %016llx instead of %016llx",
-                            i, plan->feeder_first[feeder] + r, (unsigned long long)number,
-                            (unsigned long long)slot->ids[r][i], (unsigned long long)ids[i]);
+                sim_violate(self,
+                            "row %u of replica %u in step %" PRIu64 " is %016" PRIx64
+                            " instead of %016" PRIx64,
+                            i, plan->feeder_first[feeder] + r, number, slot->ids[r][i], ids[i]);
                 return;
             }
     }
@@ -219,17 +218,13 @@ static void check_ledger(sim_t *self, const tnd_cursor_t *cursor, const tnd_ledg
     if (memcmp(got, expected, sizeof *got) == 0)
         return;
     sim_violate(self,
-                "the ledger before step %llu says read %llu added %llu fed %llu filtered %llu "
-                "bad %llu dropped %llu padded %llu, but it is %llu %llu %llu %llu %llu "
-                "%llu %llu",
-                (unsigned long long)cursor->step, (unsigned long long)got->read,
-                (unsigned long long)got->added, (unsigned long long)got->fed,
-                (unsigned long long)got->filtered, (unsigned long long)got->bad,
-                (unsigned long long)got->dropped, (unsigned long long)got->padded,
-                (unsigned long long)expected->read, (unsigned long long)expected->added,
-                (unsigned long long)expected->fed, (unsigned long long)expected->filtered,
-                (unsigned long long)expected->bad, (unsigned long long)expected->dropped,
-                (unsigned long long)expected->padded);
+                "the ledger before step %" PRIu64 " says read %" PRIu64 " added %" PRIu64
+                " fed %" PRIu64 " filtered %" PRIu64 " bad %" PRIu64 " dropped %" PRIu64
+                " padded %" PRIu64 ", but it is %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64
+                " %" PRIu64 " %" PRIu64 " %" PRIu64,
+                cursor->step, got->read, got->added, got->fed, got->filtered, got->bad,
+                got->dropped, got->padded, expected->read, expected->added, expected->fed,
+                expected->filtered, expected->bad, expected->dropped, expected->padded);
 }
 
 /*  The position of a lane after so many of its rows, of all epochs; in `epoch`, or with span_epochs
@@ -265,9 +260,10 @@ static tnd_position_t check_held(sim_t *self, const tnd_cursor_t *cursor, uint32
     bool first = self->reference.steps[step].step_of_epoch == 0;
     uint64_t before = step > 0 ? taken[(step - 1) * plan->lanes + lane] : 0;
     if (first ? rows < before : rows != before)
-        sim_violate(
-            self, "lane %u is held after %llu rows, and not after the %llu before step %llu", lane,
-            (unsigned long long)rows, (unsigned long long)before, (unsigned long long)step);
+        sim_violate(self,
+                    "lane %u is held after %" PRIu64 " rows, and not after the %" PRIu64
+                    " before step %" PRIu64,
+                    lane, rows, before, step);
     return position_after(self, lane, cursor->epoch,
                           taken[(cursor->step - 1) * plan->lanes + lane]);
 }
@@ -275,20 +271,17 @@ static tnd_position_t check_held(sim_t *self, const tnd_cursor_t *cursor, uint32
 static void check_rank(sim_t *self, const tnd_cursor_t *cursor, const sim_step_t *step)
 {
     if (cursor->rank != step->first + step->rows)
-        sim_violate(self, "the cursor of step %llu has rank %llu instead of %llu",
-                    (unsigned long long)cursor->step - 1, (unsigned long long)cursor->rank,
-                    (unsigned long long)step->first + step->rows);
+        sim_violate(self, "the cursor of step %" PRIu64 " has rank %" PRIu64 " instead of %" PRIu64,
+                    cursor->step - 1, cursor->rank, step->first + step->rows);
     if (cursor->digest[0] != step->digest[0] || cursor->digest[1] != step->digest[1])
-        sim_violate(self, "the digest after step %llu is another",
-                    (unsigned long long)cursor->step - 1);
+        sim_violate(self, "the digest after step %" PRIu64 " is another", cursor->step - 1);
     if (self->plan.span_epochs && step->last_of_epoch)
         return;
     uint32_t epoch = step->epoch + step->last_of_epoch;
     uint32_t within = step->last_of_epoch ? 0 : step->step_of_epoch + 1;
     if (cursor->epoch != epoch || cursor->step_of_epoch != within)
-        sim_violate(self, "the cursor of step %llu is (%u, %llu) instead of (%u, %u)",
-                    (unsigned long long)cursor->step - 1, cursor->epoch,
-                    (unsigned long long)cursor->step_of_epoch, epoch, within);
+        sim_violate(self, "the cursor of step %" PRIu64 " is (%u, %" PRIu64 ") instead of (%u, %u)",
+                    cursor->step - 1, cursor->epoch, cursor->step_of_epoch, epoch, within);
 }
 
 static void check_stored_cursor(sim_t *self, const tnd_cursor_t *cursor, const sim_step_t *step)
@@ -296,12 +289,11 @@ static void check_stored_cursor(sim_t *self, const tnd_cursor_t *cursor, const s
     check_ledger(self, cursor, &step->ledger);
     if (tnd_position_compare(cursor->part[0], step->held) != 0 || cursor->since[0] != step->batches)
         sim_violate(self,
-                    "the cursor of step %llu has made %llu since position %llu + %u of epoch %u, "
-                    "instead of %llu after %llu + %u of %u",
-                    (unsigned long long)cursor->step - 1, (unsigned long long)cursor->since[0],
-                    (unsigned long long)cursor->part[0].index, cursor->part[0].used,
-                    cursor->part[0].epoch, (unsigned long long)step->batches,
-                    (unsigned long long)step->held.index, step->held.used, step->held.epoch);
+                    "the cursor of step %" PRIu64 " has made %" PRIu64 " since position %" PRIu64
+                    " + %u of epoch %u, instead of %" PRIu64 " after %" PRIu64 " + %u of %u",
+                    cursor->step - 1, cursor->since[0], cursor->part[0].index, cursor->part[0].used,
+                    cursor->part[0].epoch, step->batches, step->held.index, step->held.used,
+                    step->held.epoch);
     check_rank(self, cursor, step);
 }
 
@@ -310,14 +302,14 @@ void sim_check_booked(sim_t *self, const tnd_cursor_t *cursor)
     const sim_plan_t *plan = &self->plan;
     uint64_t next = cursor->step;
     if (next != self->booked + 1 || next > self->reference.step_count) {
-        sim_violate(self, "step %llu is booked after step %llu", (unsigned long long)next - 1,
-                    (unsigned long long)self->booked - 1);
+        sim_violate(self, "step %" PRIu64 " is booked after step %" PRIu64, next - 1,
+                    self->booked - 1);
         return;
     }
     self->booked = next;
     if (plan->rogue != SIM_NONE && next == plan->rogue_step + 1)
-        sim_violate(self, "step %llu is booked, to which %s did not post what others did",
-                    (unsigned long long)plan->rogue_step, sim_name(self, plan->rogue));
+        sim_violate(self, "step %" PRIu64 " is booked, to which %s did not post what others did",
+                    plan->rogue_step, sim_name(self, plan->rogue));
     const sim_step_t *step = &self->reference.steps[next - 1];
     if (sim_plan_stores(plan)) {
         check_stored_cursor(self, cursor, step);
@@ -330,17 +322,18 @@ void sim_check_booked(sim_t *self, const tnd_cursor_t *cursor)
         bool held = !step->last_of_epoch && plan->cursor_every > 0;
         uint64_t batches = held ? (step->step_of_epoch + 1) % plan->cursor_every : 0;
         if (cursor->since[l] != batches) {
-            sim_violate(self, "the cursor of step %llu counts %llu batches in lane %u",
-                        (unsigned long long)next - 1, (unsigned long long)cursor->since[l], l);
+            sim_violate(self,
+                        "the cursor of step %" PRIu64 " counts %" PRIu64 " batches in lane %u",
+                        next - 1, cursor->since[l], l);
             return;
         }
         account(self, l, batches > 0 ? check_held(self, cursor, l) : cursor->part[l], &expected,
                 &rows);
         if (rows != taken) {
             sim_violate(self,
-                        "the cursor of step %llu is in lane %u after %llu rows instead of %llu",
-                        (unsigned long long)next - 1, l, (unsigned long long)rows,
-                        (unsigned long long)taken);
+                        "the cursor of step %" PRIu64 " is in lane %u after %" PRIu64
+                        " rows instead of %" PRIu64,
+                        next - 1, l, rows, taken);
             return;
         }
     }
@@ -358,8 +351,8 @@ void sim_check_end(sim_t *self)
     if (cut)
         steps = plan->steps_max;
     if (self->booked != steps && !self->run.touches.drains && self->from.step <= steps)
-        sim_violate(self, "the run ended after %llu of %llu steps",
-                    (unsigned long long)self->booked, (unsigned long long)steps);
+        sim_violate(self, "the run ended after %" PRIu64 " of %" PRIu64 " steps", self->booked,
+                    steps);
     if (self->run.touches.drains || cut)
         return;
     const tnd_cursor_t *cursor = tnd_leader_core_cursor(self->run.session);
@@ -394,15 +387,13 @@ void sim_explain(sim_t *self)
             if (set & 1u << i)
                 printf(" %s", waits[i]);
         if (actor->role == TND_ROLE_FEEDER)
-            printf("; held %llu started %llu committed %llu",
-                   (unsigned long long)tnd_feeder_core_held(actor->machine),
-                   (unsigned long long)tnd_feeder_core_started(actor->machine),
-                   (unsigned long long)tnd_feeder_core_committed(actor->machine));
+            printf("; held %" PRIu64 " started %" PRIu64 " committed %" PRIu64,
+                   tnd_feeder_core_held(actor->machine), tnd_feeder_core_started(actor->machine),
+                   tnd_feeder_core_committed(actor->machine));
         if (actor->role == TND_ROLE_JOIN)
-            printf(
-                "; blocks %u bytes %llu",
-                tnd_order_used_blocks(tnd_batcher_core_order(actor->machine)),
-                (unsigned long long)tnd_order_used_bytes(tnd_batcher_core_order(actor->machine)));
+            printf("; blocks %u bytes %" PRIu64,
+                   tnd_order_used_blocks(tnd_batcher_core_order(actor->machine)),
+                   tnd_order_used_bytes(tnd_batcher_core_order(actor->machine)));
         for (uint32_t i = 0; i < actor->link_count; i++) {
             const sim_link_t *link = &self->links[actor->links[i]];
             uint32_t side = link->actor[0] == id ? 0 : 1;
@@ -411,8 +402,7 @@ void sim_explain(sim_t *self)
         }
         printf("\n");
     }
-    printf("  leader: state %d, generation %u, booked %llu of %llu\n",
+    printf("  leader: state %d, generation %u, booked %" PRIu64 " of %" PRIu64 "\n",
            (int)tnd_leader_core_state(self->run.session),
-           tnd_leader_core_generation(self->run.session), (unsigned long long)self->booked,
-           (unsigned long long)self->reference.step_count);
+           tnd_leader_core_generation(self->run.session), self->booked, self->reference.step_count);
 }

@@ -62,41 +62,9 @@ typedef enum {
 } sim_at_t;
 
 typedef enum {
-    SIM_CUT_BOTH,
-    SIM_CUT_ONE,
-    SIM_HALF_OPEN,
-    SIM_DELAY,
-    SIM_PAUSE,
-    SIM_CRASH_WORKER,
-    SIM_CRASH_READER,
-    SIM_CRASH_JOIN,
-    SIM_CRASH_REDUCER,
-    SIM_CRASH_PROCESS,
-    SIM_LEAVE,
-    SIM_CLOCK_STEP,
-    SIM_SLOW,
-    SIM_CUT_CONTROL,
-    SIM_DUPLICATE,
-    SIM_WRITE_FAILS,
-    SIM_ROGUE,
-    SIM_STRAGGLER,
-    SIM_CRASH_FEEDER,
-    SIM_CRASH_LEADER,
-    SIM_STARVE,
-    SIM_LONG_WORK,
-    SIM_LONG_DEATH,
-    SIM_LONG_STOP,
-    SIM_CLOCK_BACK,
-    SIM_LAST_DEATH,
-    SIM_FLAP,
-    SIM_LATE_CONTROL,
-    SIM_BUSY,
-    SIM_CRAWL,
-    SIM_LIAR,
-    SIM_LAG,
-    SIM_HIDDEN_LAG,
-    SIM_STAYS_STOPPED,
-    SIM_HANG,
+#define SIM_FAULT(kind, name, weight) SIM_##kind,
+#include "tests/sim/faults.def"
+#undef SIM_FAULT
     SIM_FAULT_KINDS
 } sim_fault_kind_t;
 
@@ -421,6 +389,16 @@ uint64_t sim_clock(const sim_t *self, uint32_t host);
 /*  A new life as its host names it: by the time of day, which may have gone back. */
 tnd_life_t sim_life(const sim_t *self, uint32_t host);
 void sim_control(sim_t *self, uint32_t host, tnd_msg_t *msg);
+/*  An event happens, or a fault strikes, so many nanoseconds from now. */
+static inline void sim_after(sim_t *self, uint64_t ns, sim_at_t kind, uint32_t a, uint32_t b,
+                             uint32_t c)
+{
+    sim_agenda_put(&self->agenda, self->now + ns, kind, a, b, c);
+}
+static inline void sim_fault_after(sim_t *self, uint64_t ns, sim_fault_kind_t kind)
+{
+    sim_after(self, ns, SIM_AT_EARLY, kind, 0, 0);
+}
 /*  payloads.c: a payload has one holder at a time; the payloads of each actor are counted. */
 sim_payload_t *sim_payload(sim_t *self, uint32_t rows, uint32_t bad, uint32_t holder);
 void sim_hold(sim_t *self, sim_payload_t *payload, uint32_t holder);

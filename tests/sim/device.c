@@ -4,6 +4,7 @@
  *  is filled again too early shows.  The event of a step comes some time after the step was put on
  *  the device, sometimes much later.  In some runs a copy or an event never comes: then the process is
  *  killed. */
+#include <inttypes.h>
 #include <string.h>
 
 #include "tests/sim/cluster.h"
@@ -131,8 +132,8 @@ void sim_device_commit(sim_t *self, uint32_t id)
     while (device->committed < tnd_device_slots_to_commit(counts, self->plan.discards)) {
         sim_slot_t *slot = slot_of(actor, device->committed);
         if (!self->plan.discards && device->committed >= counts->finished)
-            sim_violate(self, "%s commits step %llu before its device has done it",
-                        sim_name(self, id), (unsigned long long)slot->step);
+            sim_violate(self, "%s commits step %" PRIu64 " before its device has done it",
+                        sim_name(self, id), slot->step);
         device->committed++;
         sim_feeder_commit(self, id, slot);
     }

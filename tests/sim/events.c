@@ -1,4 +1,6 @@
 /*  tests/sim/events.c - what each event of the agenda does. */
+#include <inttypes.h>
+
 #include "tests/sim/cluster.h"
 
 static const uint64_t still_ns =
@@ -87,11 +89,11 @@ static void scan(sim_t *self)
     since = since > self->touched_until ? since : self->touched_until;
     since = since > self->crossing_until ? since : self->crossing_until;
     if (self->now > since + still_ns)
-        sim_violate(self, "nothing moves for %llu s of its time: a deadlock",
-                    (unsigned long long)(still_ns / 1000000000u));
+        sim_violate(self, "nothing moves for %" PRIu64 " s of its time: a deadlock",
+                    (still_ns / 1000000000u));
     if (self->events > self->events_begin + events_most)
         sim_violate(self, "the run does not end: a livelock");
-    sim_agenda_put(&self->agenda, self->now + SIM_SCAN_NS, SIM_AT_SCAN, 0, 0, 0);
+    sim_after(self, SIM_SCAN_NS, SIM_AT_SCAN, 0, 0, 0);
 }
 
 void sim_happen(sim_t *self, const sim_event_t *event)
@@ -120,8 +122,7 @@ void sim_happen(sim_t *self, const sim_event_t *event)
             !sim_actor_away(&self->actors[self->links[event->a].actor[event->b]]))
             sim_link_notice(self, event->a, event->b, event->c);
         else /* the actor reads it when its hook has returned */
-            sim_agenda_put(&self->agenda, self->now + 100 * 1000, SIM_AT_NOTICE, event->a, event->b,
-                           event->c);
+            sim_after(self, 100 * 1000, SIM_AT_NOTICE, event->a, event->b, event->c);
         break;
     case SIM_AT_DELIVER:
         if (self->hosts[event->a].boot == event->b)

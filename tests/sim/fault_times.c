@@ -9,99 +9,59 @@
 
 static const uint64_t ms = 1000 * 1000;
 
-enum { HIDDEN_LAGS = 1200 }; /* the random stream that draws them */
+/*  The random streams of a run that draw them. */
+enum { MOMENTS = 300, TIMES = 600, DEATHS = 700, OPENING = 1300 };
 
-/*  Faults during the start; some runs drain before the stream begins. */
-static void plan_moments(sim_t *self)
-{
-    static const sim_fault_kind_t some[] = {SIM_CUT_CONTROL, SIM_CUT_CONTROL,   SIM_PAUSE,
+/*  So many in so many percent of all runs, each at any time below; `kind` of SIM_FAULT_KINDS: any of
+ *  those that strike a start. */
+static const struct {
+    sim_fault_kind_t kind;
+    uint32_t percent, most, within_ms;
+} times[] = {
+    {SIM_FAULT_KINDS, 30, 3, 15},    {SIM_STARVE, 20, 2, 900},     {SIM_LONG_STOP, 8, 1, 500},
+    {SIM_STAYS_STOPPED, 20, 2, 500}, {SIM_LONG_WORK, 30, 3, 700},  {SIM_HANG, 20, 2, 500},
+    {SIM_LATE_CONTROL, 20, 3, 500},  {SIM_CRAWL, 20, 3, 500},      {SIM_LIAR, 30, 12, 300},
+    {SIM_LAG, 15, 3, 300},           {SIM_HIDDEN_LAG, 15, 3, 300},
+};
+
+static const sim_fault_kind_t at_start[] = {SIM_CUT_CONTROL, SIM_CUT_CONTROL,   SIM_PAUSE,
                                             SIM_CUT_BOTH,    SIM_CRASH_PROCESS, SIM_HALF_OPEN};
-    self->moments = sim_random(self->plan.seed, 300 + self->plan.session);
-    sim_random_t *luck = &self->moments;
-    uint32_t count = sim_chance(luck, 30) ? sim_between(luck, 1, 3) : 0;
-    for (uint32_t i = 0; i < count; i++)
-        sim_agenda_put(&self->agenda, self->now + sim_below(luck, 15 * 1000 * 1000), SIM_AT_EARLY,
-                       some[sim_below(luck, sizeof some / sizeof *some)], 0, 0);
-    if (sim_chance(luck, 2))
-        sim_agenda_put(&self->agenda, self->now + sim_below(luck, 10 * 1000 * 1000), SIM_AT_DRAIN,
-                       0, 0, 0);
+
+static void plan_times(sim_t *self)
+{
+    for (uint32_t t = 0; t < sizeof times / sizeof *times; t++) {
+        sim_random_t luck = sim_random(self->plan.seed, TIMES + 20 * t + self->plan.session);
+        if (!sim_chance(&luck, times[t].percent))
+            continue;
+        for (uint32_t i = sim_between(&luck, 1, times[t].most); i > 0; i--) {
+            bool starts = times[t].kind == SIM_FAULT_KINDS;
+            sim_fault_after(self, sim_below(&luck, times[t].within_ms * 1000) * 1000ull,
+                            starts ? at_start[sim_below(&luck, sizeof at_start / sizeof *at_start)]
+                                   : times[t].kind);
+        }
+    }
 }
 
-/*  No processor for a while, for all processes or for the hook of one actor. */
-static void plan_absences(sim_t *self)
+/*  All processes are stopped while a host that is lost has to be back in time. */
+static void plan_death(sim_t *self)
 {
-    sim_random_t luck = sim_random(self->plan.seed, 600 + self->plan.session);
-    uint32_t starves = sim_chance(&luck, 20) ? sim_between(&luck, 1, 2) : 0;
-    for (uint32_t i = 0; i < starves; i++)
-        sim_agenda_put(&self->agenda, self->now + sim_below(&luck, 900 * 1000 * 1000), SIM_AT_EARLY,
-                       SIM_STARVE, 0, 0);
-    if (sim_chance(&luck, 8)) { /* while a host that is lost has to be back in time */
-        uint64_t at = self->now + sim_below(&luck, 300 * 1000 * 1000);
-        sim_agenda_put(&self->agenda, at, SIM_AT_EARLY, SIM_LONG_DEATH, 0, 0);
-        at += self->plan.dead_after_ns + sim_between(&luck, 100, 600) * ms;
-        sim_agenda_put(&self->agenda, at, SIM_AT_EARLY, SIM_STARVE, 0, 0);
-    }
-    if (sim_chance(&luck, 8))
-        sim_agenda_put(&self->agenda, self->now + sim_below(&luck, 500 * 1000 * 1000), SIM_AT_EARLY,
-                       SIM_LONG_STOP, 0, 0);
-    sim_random_t stops = sim_random(self->plan.seed, 1600 + self->plan.session);
-    for (uint32_t i = sim_chance(&stops, 20) ? sim_between(&stops, 1, 2) : 0; i > 0; i--)
-        sim_agenda_put(&self->agenda, self->now + sim_below(&stops, 500 * 1000 * 1000),
-                       SIM_AT_EARLY, SIM_STAYS_STOPPED, 0, 0);
-    uint32_t works = sim_chance(&luck, 30) ? sim_between(&luck, 1, 3) : 0;
-    for (uint32_t i = 0; i < works; i++)
-        sim_agenda_put(&self->agenda, self->now + sim_below(&luck, 700 * 1000 * 1000), SIM_AT_EARLY,
-                       SIM_LONG_WORK, 0, 0);
-    sim_random_t hangs = sim_random(self->plan.seed, 1700 + self->plan.session);
-    for (uint32_t i = sim_chance(&hangs, 20) ? sim_between(&hangs, 1, 2) : 0; i > 0; i--)
-        sim_agenda_put(&self->agenda, self->now + sim_below(&hangs, 500 * 1000 * 1000),
-                       SIM_AT_EARLY, SIM_HANG, 0, 0);
-    luck = sim_random(self->plan.seed, 800 + self->plan.session);
-    uint32_t late = sim_chance(&luck, 20) ? sim_between(&luck, 1, 3) : 0;
-    for (uint32_t i = 0; i < late; i++)
-        sim_agenda_put(&self->agenda, self->now + sim_below(&luck, 500 * 1000 * 1000), SIM_AT_EARLY,
-                       SIM_LATE_CONTROL, 0, 0);
+    sim_random_t luck = sim_random(self->plan.seed, DEATHS + self->plan.session);
+    uint64_t at = sim_below(&luck, 300) * ms;
+    if (!sim_chance(&luck, 8))
+        return;
+    sim_fault_after(self, at, SIM_LONG_DEATH);
+    at += self->plan.dead_after_ns + sim_between(&luck, 100, 600) * ms;
+    sim_fault_after(self, at, SIM_STARVE);
 }
 
 /*  The connections of one worker end again and again while it works, and it takes longer than they
  *  last: it is lost with most blocks that it begins, and never dies of one. */
 static void plan_flaps(sim_t *self)
 {
-    sim_random_t luck = sim_random(self->plan.seed, 700 + self->plan.session);
     bool goes_on = self->flaps_left > 0; /* from the previous chain */
     self->flaps_left = self->plan.flaps;
     if (self->flaps_left > 0 && !goes_on)
-        sim_agenda_put(&self->agenda, self->now + sim_below(&luck, 300 * 1000 * 1000), SIM_AT_EARLY,
-                       SIM_FLAP, 0, 0);
-}
-
-/*  Links so slow that a block takes longer than `link_timeout`. */
-static void plan_crawls(sim_t *self)
-{
-    sim_random_t luck = sim_random(self->plan.seed, 900 + self->plan.session);
-    uint32_t crawls = sim_chance(&luck, 20) ? sim_between(&luck, 1, 3) : 0;
-    for (uint32_t i = 0; i < crawls; i++)
-        sim_agenda_put(&self->agenda, self->now + sim_below(&luck, 500 * 1000 * 1000), SIM_AT_EARLY,
-                       SIM_CRAWL, 0, 0);
-}
-
-/*  Strangers that know the names of actors, and paths that are long in one direction. */
-static void plan_strangers(sim_t *self)
-{
-    sim_random_t luck = sim_random(self->plan.seed, 1100 + self->plan.session);
-    uint32_t liars = sim_chance(&luck, 30) ? sim_between(&luck, 1, 12) : 0;
-    for (uint32_t i = 0; i < liars; i++)
-        sim_agenda_put(&self->agenda, self->now + sim_below(&luck, 300 * 1000 * 1000), SIM_AT_EARLY,
-                       SIM_LIAR, 0, 0);
-    uint32_t lags = sim_chance(&luck, 15) ? sim_between(&luck, 1, 3) : 0;
-    for (uint32_t i = 0; i < lags; i++)
-        sim_agenda_put(&self->agenda, self->now + sim_below(&luck, 300 * 1000 * 1000), SIM_AT_EARLY,
-                       SIM_LAG, 0, 0);
-    luck = sim_random(self->plan.seed, HIDDEN_LAGS + self->plan.session);
-    lags = sim_chance(&luck, 15) ? sim_between(&luck, 1, 3) : 0;
-    for (uint32_t i = 0; i < lags; i++)
-        sim_agenda_put(&self->agenda, self->now + sim_below(&luck, 300 * 1000 * 1000), SIM_AT_EARLY,
-                       SIM_HIDDEN_LAG, 0, 0);
+        sim_fault_after(self, sim_below(&self->moments, 300) * ms, SIM_FLAP);
 }
 
 /*  Faults while hosts open their data. */
@@ -110,15 +70,14 @@ static void plan_opening(sim_t *self)
     static const sim_fault_kind_t some[] = {SIM_CUT_CONTROL, SIM_CRASH_PROCESS, SIM_CRASH_PROCESS,
                                             SIM_PAUSE,       SIM_HALF_OPEN,     SIM_LONG_STOP,
                                             SIM_LONG_DEATH,  SIM_STARVE};
-    sim_random_t luck = sim_random(self->plan.seed, 1300 + self->plan.session);
+    sim_random_t luck = sim_random(self->plan.seed, OPENING + self->plan.session);
     if (!self->plan.opens || self->chain > 0)
         return;
     for (uint32_t i = sim_below(&luck, 5); i > 0; i--)
-        sim_agenda_put(&self->agenda, self->now + sim_below(&luck, 4000) * 5 * ms, SIM_AT_EARLY,
-                       some[sim_below(&luck, sizeof some / sizeof *some)], 0, 0);
+        sim_fault_after(self, sim_below(&luck, 4000) * 5 * ms,
+                        some[sim_below(&luck, sizeof some / sizeof *some)]);
     if (sim_chance(&luck, 10))
-        sim_agenda_put(&self->agenda, self->now + sim_below(&luck, 4000) * 5 * ms, SIM_AT_DRAIN, 0,
-                       0, 0);
+        sim_after(self, sim_below(&luck, 4000) * 5 * ms, SIM_AT_DRAIN, 0, 0, 0);
 }
 
 void sim_faults_plan(sim_t *self)
@@ -130,16 +89,30 @@ void sim_faults_plan(sim_t *self)
     self->fault_next = 0;
     memset(self->kills, 0, sizeof self->kills);
     self->fault_due = false;
-    for (uint32_t i = 0; i < plan->faults; i++)
-        self->fault_at_blocks[i] = self->blocks + expected *
-                                                      (i * 60 + sim_below(&self->bad_luck, 60)) /
-                                                      (plan->faults * 90);
+    self->moments = sim_random(plan->seed, MOMENTS + plan->session);
+    for (uint32_t i = 0; i < plan->faults; i++) {
+        uint64_t part = i * 60 + sim_below(&self->bad_luck, 60);
+        self->fault_at_blocks[i] = self->blocks + expected * part / (plan->faults * 90);
+    }
     self->drain_at =
         plan->drain ? self->blocks + sim_below(&self->bad_luck, 1 + (uint32_t)expected) : TND_NEVER;
-    plan_moments(self);
+    if (sim_chance(&self->moments, 2))
+        sim_after(self, sim_below(&self->moments, 10) * ms, SIM_AT_DRAIN, 0, 0, 0);
+    plan_times(self);
     plan_opening(self);
-    plan_absences(self);
+    plan_death(self);
     plan_flaps(self);
-    plan_crawls(self);
-    plan_strangers(self);
+}
+
+/*  The leader does something important. */
+void sim_fault_moment(sim_t *self)
+{
+    if (self->plan.hosts > 1 && sim_chance(&self->moments, 20))
+        sim_fault_after(self, sim_below(&self->moments, 500 * 1000), SIM_CUT_CONTROL);
+}
+
+void sim_fault_last(sim_t *self)
+{
+    if (sim_chance(&self->moments, 20))
+        sim_fault_after(self, sim_below(&self->moments, 400 * 1000), SIM_LAST_DEATH);
 }

@@ -1,5 +1,6 @@
 /*  tests/sim/feeder.c - a feeder: its slots, the device that runs whole steps, and what it posts to
  *  reducers that is not closed. */
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -91,10 +92,9 @@ void sim_feeder_goes(sim_t *self, uint32_t id)
         return;
     actor->device_busy = true;
     actor->device_applies = false;
-    sim_agenda_put(&self->agenda,
-                   self->now + sim_actor_span(self, actor, self->plan.step_ns) *
-                                   sim_finish_slows(self, actor->host),
-                   SIM_AT_DEVICE, id, (uint32_t)actor->life, 0);
+    sim_after(self,
+              sim_actor_span(self, actor, self->plan.step_ns) * sim_finish_slows(self, actor->host),
+              SIM_AT_DEVICE, id, (uint32_t)actor->life, 0);
 }
 
 /*  A rogue replica has another number of reductions in one step than all others. */
@@ -114,8 +114,8 @@ static void reduce(sim_t *self, uint32_t id, sim_actor_t *actor)
     for (uint32_t k = 0; k < reductions; k++) {
         sim_round_t *round = round_of(actor, slot->step, k);
         if (round->open)
-            sim_violate(self, "%s still keeps round %u of step %llu", sim_name(self, id),
-                        round->slot, (unsigned long long)round->step);
+            sim_violate(self, "%s still keeps round %u of step %" PRIu64, sim_name(self, id),
+                        round->slot, round->step);
         *round = (sim_round_t){.slot = k, .step = slot->step, .open = true};
         round->rows = slot->rows;
         for (uint32_t r = 0; r < plan->feeder_replicas[feeder]; r++)
@@ -191,9 +191,9 @@ static void place(sim_t *self, uint32_t id, sim_actor_t *actor, const tnd_effect
         return;
     }
     if (slot->on_device && slot->step != note->step)
-        sim_violate(self, "%s copies rows of step %llu into the slot that still holds step %llu",
-                    sim_name(self, id), (unsigned long long)note->step,
-                    (unsigned long long)slot->step);
+        sim_violate(
+            self, "%s copies rows of step %" PRIu64 " into the slot that still holds step %" PRIu64,
+            sim_name(self, id), note->step, slot->step);
     if (!slot->used || slot->step != note->step) {
         slot->used = true;
         slot->step = note->step;
@@ -213,8 +213,8 @@ static void ready(sim_t *self, uint32_t id, sim_actor_t *actor, const tnd_effect
     sim_slot_t *slot = &actor->slots[effect->slot];
     uint64_t step = effect->msg.slice.step;
     if (!slot->used || slot->step != step || slot->on_device) {
-        sim_violate(self, "%s starts step %llu from a slot that does not hold it",
-                    sim_name(self, id), (unsigned long long)step);
+        sim_violate(self, "%s starts step %" PRIu64 " from a slot that does not hold it",
+                    sim_name(self, id), step);
         return;
     }
     slot->on_device = true;
@@ -255,8 +255,8 @@ static void resize(sim_t *self, uint32_t id, sim_actor_t *actor, uint32_t depth)
 {
     for (uint32_t s = 0; s < actor->depth; s++)
         if (actor->slots[s].on_device || actor->slots[s].used)
-            sim_violate(self, "%s gives up a slot that has step %llu", sim_name(self, id),
-                        (unsigned long long)actor->slots[s].step);
+            sim_violate(self, "%s gives up a slot that has step %" PRIu64, sim_name(self, id),
+                        actor->slots[s].step);
     /* Now and then memory for more cannot be allocated. */
     if (depth < actor->depth || !sim_chance(&self->touch_luck, 20))
         actor->depth = depth;
@@ -308,8 +308,8 @@ static void take_result(sim_t *self, uint32_t id, sim_actor_t *actor, tnd_msg_t 
     uint64_t value = ((sim_payload_t *)msg->post.payload)->value;
     sim_free(self, msg->post.payload, id);
     if (value != sim_root(self, msg->post.round, msg->post.reducer_slot))
-        sim_violate(self, "%s gets a wrong result of round %llu", sim_name(self, id),
-                    (unsigned long long)msg->post.round);
+        sim_violate(self, "%s gets a wrong result of round %" PRIu64, sim_name(self, id),
+                    msg->post.round);
     tnd_msg_t got = {.kind = TND_MSG_GOT, .from = id, .to = msg->from};
     got.post.round = msg->post.round;
     got.post.reducer_slot = msg->post.reducer_slot;
@@ -318,9 +318,8 @@ static void take_result(sim_t *self, uint32_t id, sim_actor_t *actor, tnd_msg_t 
         return;
     round->got = true;
     if (--actor->reductions_open == 0)
-        sim_agenda_put(&self->agenda,
-                       self->now + sim_actor_span(self, actor, self->plan.step_ns / 4),
-                       SIM_AT_DEVICE, id, (uint32_t)actor->life, 0);
+        sim_after(self, sim_actor_span(self, actor, self->plan.step_ns / 4), SIM_AT_DEVICE, id,
+                  (uint32_t)actor->life, 0);
 }
 
 void sim_feeder_model(sim_t *self, uint32_t id)
@@ -385,8 +384,9 @@ static void message(sim_t *self, uint32_t id, tnd_msg_t *msg)
     case TND_MSG_CLOSED: {
         sim_round_t *round = round_of(actor, msg->post.round, msg->post.reducer_slot);
         if (round->open && round->step == msg->post.round && !round->got)
-            sim_violate(self, "%s is told that round %llu is closed before it has its result",
-                        sim_name(self, id), (unsigned long long)msg->post.round);
+            sim_violate(self,
+                        "%s is told that round %" PRIu64 " is closed before it has its result",
+                        sim_name(self, id), msg->post.round);
         if (round->open && round->step == msg->post.round) {
             round->open = false;
             actor->rounds_open--;

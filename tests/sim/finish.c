@@ -3,6 +3,7 @@
  *  The run ends with exactly the steps that they have run.  In some runs the program of one host is
  *  ahead of all others and ends its loop after a later step: if the leader hears of both, the run
  *  fails. */
+#include <inttypes.h>
 #include <string.h>
 
 #include "tests/sim/cluster.h"
@@ -40,14 +41,15 @@ void sim_finish_say(sim_t *self, uint32_t id, uint64_t steps)
 
 void sim_finish_heard(sim_t *self, uint32_t host, uint64_t steps)
 {
-    sim_say(self, "the program of host %s has ended its loop after %llu steps",
-            self->host_names[host], (unsigned long long)steps);
+    sim_say(self, "the program of host %s has ended its loop after %" PRIu64 " steps",
+            self->host_names[host], steps);
     tnd_run_finish(&self->run, host, steps);
     bool failed = tnd_leader_core_state(self->run.session) == TND_LEADER_CORE_FAILED;
     bool done = tnd_leader_core_state(self->run.session) == TND_LEADER_CORE_DONE;
     if (self->finish_heard != TND_UNKNOWN && self->finish_heard != steps && !failed && !done)
-        sim_violate(self, "a program ended its loop after %llu steps, another one after %llu",
-                    (unsigned long long)self->finish_heard, (unsigned long long)steps);
+        sim_violate(self,
+                    "a program ended its loop after %" PRIu64 " steps, another one after %" PRIu64,
+                    self->finish_heard, steps);
     self->finish_heard = steps;
 }
 
@@ -58,8 +60,9 @@ void sim_finish_end(sim_t *self)
         return;
     self->over = self->finished = true;
     if (self->booked != self->finish_heard)
-        sim_violate(self, "the run ended with %llu steps, after %llu of which programs ended",
-                    (unsigned long long)self->booked, (unsigned long long)self->finish_heard);
+        sim_violate(
+            self, "the run ended with %" PRIu64 " steps, after %" PRIu64 " of which programs ended",
+            self->booked, self->finish_heard);
 }
 
 bool sim_finish_failed(const sim_t *self)

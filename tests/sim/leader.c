@@ -1,5 +1,6 @@
 /*  tests/sim/leader.c - what the leader's host does for the leader's machine, and for the hosts
  * that it knows. */
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -240,14 +241,14 @@ static void session_effect(sim_t *self, tnd_effect_t *effect)
             *copy = *effect->msg.rewind.cursor;
             effect->msg.rewind.cursor = copy;
             sim_checkpoint_generation(self);
-            sim_say(self, "leader rewinds to step %llu, generation %u",
-                    (unsigned long long)copy->step, effect->msg.generation);
+            sim_say(self, "leader rewinds to step %" PRIu64 ", generation %u", copy->step,
+                    effect->msg.generation);
         }
         send(self, &effect->msg);
         break;
     case TND_EFFECT_BOOK: {
         self->progress_at = self->now;
-        sim_say(self, "leader books step %llu", (unsigned long long)effect->cursor->step - 1);
+        sim_say(self, "leader books step %" PRIu64, effect->cursor->step - 1);
         sim_check_booked(self, effect->cursor);
         sim_checkpoint_booked(self, effect->cursor->step);
         if (self->checkpoint != NULL || self->chain > 0)

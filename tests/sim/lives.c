@@ -2,6 +2,8 @@
  *
  *  The machines decide; here they are given the state of simulated actors.  An actor that died was
  *  noticed by its host, as one that hangs is, and is made again when the leader wants it. */
+#include <inttypes.h>
+
 #include "runtime/core/host/hang_watch.h"
 #include "runtime/core/host/replacement.h"
 #include "tests/sim/cluster.h"
@@ -18,8 +20,7 @@ static void make(sim_t *self, uint32_t id)
 {
     self->actors[id].watch = (tnd_hang_watch_t){0};
     self->actors[id].started = false;
-    sim_agenda_put(&self->agenda, self->now + 100 * 1000, SIM_AT_BORN, id,
-                   self->hosts[self->actors[id].host].boot, 0);
+    sim_after(self, 100 * 1000, SIM_AT_BORN, id, self->hosts[self->actors[id].host].boot, 0);
 }
 
 static void perform(sim_t *self, uint32_t id, tnd_replacement_step_t step)
@@ -106,8 +107,8 @@ static void check_hang(sim_t *self, uint32_t id, const sim_actor_t *actor)
     sim_say(self, "%s hangs", sim_name(self, id));
     self->counts.hangs++;
     if (ran + missed < SIM_HUNG_AFTER_NS && !host->stepped)
-        sim_violate(self, "%s is said to hang, but its work has taken %llu ms", sim_name(self, id),
-                    (unsigned long long)(ran / 1000000));
+        sim_violate(self, "%s is said to hang, but its work has taken %" PRIu64 " ms",
+                    sim_name(self, id), (ran / 1000000));
 }
 
 static void watch(sim_t *self, uint32_t id, sim_actor_t *actor)

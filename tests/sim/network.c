@@ -232,7 +232,7 @@ static void refuse(sim_t *self, uint32_t index)
 {
     const sim_link_t *link = &self->links[index];
     if (link->net % 2 == 0)
-        sim_agenda_put(&self->agenda, self->now + 100 * 1000, SIM_AT_NOTICE, index, 0, link->net);
+        sim_after(self, 100 * 1000, SIM_AT_NOTICE, index, 0, link->net);
 }
 
 void sim_link_break(sim_t *self, uint32_t index, bool tell_connector, bool tell_binder)

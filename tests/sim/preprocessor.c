@@ -77,9 +77,8 @@ static void run(sim_t *self, uint32_t id)
         case TND_EFFECT_APPLY:
             actor->work = effect;
             actor->busy = true;
-            sim_agenda_put(&self->agenda,
-                           self->now + sim_actor_work_span(self, actor, self->plan.apply_ns),
-                           SIM_AT_WORKED, id, (uint32_t)actor->life, 0);
+            sim_after(self, sim_actor_work_span(self, actor, self->plan.apply_ns), SIM_AT_WORKED,
+                      id, (uint32_t)actor->life, 0);
             break;
         default:
             sim_violate(self, "%s asks for effect %d", sim_name(self, id), (int)effect.kind);

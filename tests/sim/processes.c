@@ -1,4 +1,6 @@
 /*  tests/sim/processes.c - processes of hosts: start, tick, pause, resume, death. */
+#include <inttypes.h>
+
 #include <stdlib.h>
 
 #include "runtime/base/allocation.h"
@@ -36,15 +38,14 @@ void sim_process_tick(sim_t *self, uint32_t h)
         sim_link_tick(self, self->hosts[h].control, 0);
     /* A host ends without its leader, which lives as long as the session here. */
     if (tnd_leader_presence_is_over(&self->hosts[h].leader, false, sim_clock(self, h)))
-        sim_violate(self, "host %s gives up its leader, which lives, %llu ms after it was lost",
-                    self->host_names[h],
-                    (unsigned long long)((self->now - self->hosts[h].leader_lost_at) / 1000000));
+        sim_violate(self,
+                    "host %s gives up its leader, which lives, %" PRIu64 " ms after it was lost",
+                    self->host_names[h], ((self->now - self->hosts[h].leader_lost_at) / 1000000));
     for (uint32_t other = 1; h == 0 && other < plan->hosts; other++)
         sim_link_tick(self, self->hosts[other].control, 1);
     if (h == 0)
         sim_leader_lose(self);
-    sim_agenda_put(&self->agenda, self->now + plan->link_timeout_ns / 8, SIM_AT_TICK, h,
-                   self->hosts[h].boot, 0);
+    sim_after(self, plan->link_timeout_ns / 8, SIM_AT_TICK, h, self->hosts[h].boot, 0);
 }
 
 bool sim_process_is_soft(const sim_t *self, uint32_t h)
@@ -77,7 +78,7 @@ void sim_process_look_after(sim_t *self, uint32_t h)
         lag = sim_hash(plan->seed + host->life, h) % 100 * 1000 * 1000;
         sim_process_dies(self, h, 1000 * 1000 + lag);
     }
-    sim_agenda_put(&self->agenda, self->now + every, SIM_AT_PARENT, h, 0, 0);
+    sim_after(self, every, SIM_AT_PARENT, h, 0, 0);
 }
 
 void sim_process_boot(sim_t *self, uint32_t h)
@@ -103,8 +104,7 @@ void sim_process_boot(sim_t *self, uint32_t h)
         sim_link_birth(self, host->control, 0, false);
     host->table = NULL;
     sim_start_boot(self, h);
-    sim_agenda_put(&self->agenda, self->now + sim_below(&self->chance, 1000000), SIM_AT_TICK, h,
-                   host->boot, 0);
+    sim_after(self, sim_below(&self->chance, 1000000), SIM_AT_TICK, h, host->boot, 0);
 }
 
 void sim_process_dies(sim_t *self, uint32_t h, uint64_t back_ns)
@@ -127,7 +127,7 @@ void sim_process_dies(sim_t *self, uint32_t h, uint64_t back_ns)
         sim_discard(self, &host->frozen[i]);
     host->frozen_next = host->frozen_count = 0;
     sim_forget_unread(self, h);
-    sim_agenda_put(&self->agenda, self->now + back_ns, SIM_AT_BOOT, h, 0, 0);
+    sim_after(self, back_ns, SIM_AT_BOOT, h, 0, 0);
 }
 
 void sim_process_freeze(sim_host_t *host, const sim_event_t *event)
@@ -152,8 +152,9 @@ void sim_process_resume(sim_t *self, uint32_t h, uint32_t boots)
     if (h > 0 &&
         away > host->starved_ns + self->plan.dead_after_ns + 4 * self->plan.link_timeout_ns &&
         host->control_at_stop != 0 && self->links[host->control].bound == host->control_at_stop)
-        sim_violate(self, "host %s was stopped for %llu ms, and the leader did not give it up",
-                    self->host_names[h], (unsigned long long)(away / 1000000));
+        sim_violate(self,
+                    "host %s was stopped for %" PRIu64 " ms, and the leader did not give it up",
+                    self->host_names[h], (away / 1000000));
     for (uint32_t link = 0; host->keeps_links && link < self->link_count; link++)
         if (self->links[link].host[0] == h && self->links[link].host[1] == h)
             sim_link_excuse(self, link);

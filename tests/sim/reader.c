@@ -129,9 +129,8 @@ static void run(sim_t *self, uint32_t id)
             continue;
         actor->work = effect;
         actor->busy = true;
-        sim_agenda_put(&self->agenda,
-                       self->now + sim_actor_work_span(self, actor, self->plan.read_ns),
-                       SIM_AT_WORKED, id, (uint32_t)actor->life, 0);
+        sim_after(self, sim_actor_work_span(self, actor, self->plan.read_ns), SIM_AT_WORKED, id,
+                  (uint32_t)actor->life, 0);
     }
 }
 

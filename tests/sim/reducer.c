@@ -1,4 +1,5 @@
 /*  tests/sim/reducer.c - a reducer: it combines the values of a round. */
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -60,7 +61,7 @@ static void reduced(sim_t *self, uint32_t id, tnd_status_t status, const tnd_err
 {
     const sim_plan_t *plan = &self->plan;
     char step[32];
-    (void)snprintf(step, sizeof step, "in step %llu ", (unsigned long long)plan->rogue_step);
+    (void)snprintf(step, sizeof step, "in step %" PRIu64 " ", plan->rogue_step);
     if (status == TND_OK || plan->rogue == SIM_NONE ||
         strncmp(error->text, step, strlen(step)) != 0 ||
         strstr(error->text, sim_name(self, plan->rogue)) == NULL) {

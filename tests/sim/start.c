@@ -75,7 +75,7 @@ void sim_start_boot(sim_t *self, uint32_t h)
             self->actors[id].started = false;
     if (plan->opens && host->barriers.reads) {
         say_opening(self, h);
-        sim_agenda_put(&self->agenda, self->now + plan->report_ns, SIM_AT_OPEN, h, host->boot, 0);
+        sim_after(self, plan->report_ns, SIM_AT_OPEN, h, host->boot, 0);
         return;
     }
     tnd_barriers_open(&host->barriers);
@@ -99,7 +99,7 @@ void sim_start_open(sim_t *self, uint32_t h, uint32_t boot)
     self->events_begin = self->events; /* meanwhile the others only ping */
     host->reports++;
     if (self->now < host->open_until) {
-        sim_agenda_put(&self->agenda, self->now + plan->report_ns, SIM_AT_OPEN, h, boot, 0);
+        sim_after(self, plan->report_ns, SIM_AT_OPEN, h, boot, 0);
         say_opening(self, h);
         return;
     }

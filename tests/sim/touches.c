@@ -8,6 +8,7 @@
  *  The stream must not change by any of it.  Each touch is carried out, or refused because the run
  *  is over or as it was asked to be.  While a run is paused, no feeder starts a step after the one at
  *  which all of them stop, and every feeder reaches that one. */
+#include <inttypes.h>
 #include <string.h>
 
 #include "tests/sim/cluster.h"
@@ -42,9 +43,8 @@ void sim_touches_plan(sim_t *self)
     self->touched_at = self->touched_until = self->burst = self->depth = 0;
     self->touches_left = sim_chance(luck, 35) ? sim_between(luck, 1, 12) : 0;
     if (self->touches_left > 0 || is_paused(self)) /* the second chain of a paused run is paused */
-        sim_agenda_put(&self->agenda,
-                       self->now + sim_below(luck, sim_chance(luck, 30) ? 8000 : 400000) * 1000ull,
-                       SIM_AT_TOUCH, 0, 0, 0);
+        sim_after(self, sim_below(luck, sim_chance(luck, 30) ? 8000 : 400000) * 1000ull,
+                  SIM_AT_TOUCH, 0, 0, 0);
 }
 
 /* --- a user and his host ---------------------------------------------------------------------- */
@@ -102,7 +102,7 @@ static void note(sim_t *self, const sim_touch_t *touch)
     if (touch->verb == TND_TOUCH_SET)
         self->depth = touch->value;
     if (touch->verb == TND_TOUCH_PAUSE && self->touched_until <= self->now)
-        sim_agenda_put(&self->agenda, self->now, SIM_AT_TOUCH, 0, 0, 0); /* it is resumed */
+        sim_after(self, 0, SIM_AT_TOUCH, 0, 0, 0); /* it is resumed */
     if (touch->verb != TND_TOUCH_RESTART)
         return;
     sim_actor_t *actor = &self->actors[touch->value];
@@ -193,8 +193,7 @@ static void ask_for(sim_t *self, tnd_verb_t verb)
     uint32_t cuts = verb == TND_TOUCH_RESTART ? sim_below(luck, 4) : sim_chance(luck, 60);
     ask(self, verb, most[verb] > 0 ? sim_below(luck, most[verb]) + (verb != TND_TOUCH_RESTART) : 0);
     for (; most[verb] > 0 && cuts > 0; cuts--)
-        sim_agenda_put(&self->agenda, self->now + sim_below(luck, 300 * 1000), SIM_AT_EARLY,
-                       SIM_CUT_CONTROL, 0, 0);
+        sim_fault_after(self, sim_below(luck, 300 * 1000), SIM_CUT_CONTROL);
 }
 
 /*  When the next one comes; some pauses are long enough to become complete. */
@@ -221,14 +220,14 @@ void sim_touch(sim_t *self)
     self->touches_left -= self->touches_left > 0;
     if (self->burst == 0 && what < 40 && !paused) {
         self->burst = 3; /* of pauses, perhaps while the answer of a feeder is on its way */
-        sim_agenda_put(&self->agenda, self->now, SIM_AT_EARLY, SIM_LATE_CONTROL, 0, 0);
+        sim_fault_after(self, 0, SIM_LATE_CONTROL);
     } else {
         ask_for(self, verb_of(self, what, paused));
         self->burst -= self->burst > 0;
     }
     if (paused && sim_chance(luck, 20))
-        sim_agenda_put(&self->agenda, self->now + sim_below(luck, 20) * ms, SIM_AT_EARLY,
-                       sim_chance(luck, 50) ? SIM_CUT_CONTROL : SIM_CRASH_READER, 0, 0);
+        sim_fault_after(self, sim_below(luck, 20) * ms,
+                        sim_chance(luck, 50) ? SIM_CUT_CONTROL : SIM_CRASH_READER);
     if (self->touches_left == 0 && self->burst == 0 && !paused)
         return;
     uint64_t next = pause_before_next(self);
@@ -289,10 +288,9 @@ void sim_touches_check(sim_t *self)
     const sim_plan_t *plan = &self->plan;
     for (uint32_t id = plan->first_feeder; id < plan->first_feeder + plan->feeders; id++)
         if (self->actors[id].alive && tnd_feeder_core_started(self->actors[id].machine) > step)
-            sim_violate(self, "%s has started %llu steps of a run that pauses before step %llu",
-                        sim_name(self, id),
-                        (unsigned long long)tnd_feeder_core_started(self->actors[id].machine),
-                        (unsigned long long)step);
+            sim_violate(
+                self, "%s has started %" PRIu64 " steps of a run that pauses before step %" PRIu64,
+                sim_name(self, id), tnd_feeder_core_started(self->actors[id].machine), step);
     uint64_t since = self->touched_at > self->faults_end ? self->touched_at : self->faults_end;
     since =
         self->crossing_until > since ? self->crossing_until : since; /* slow links deliver first */
@@ -300,6 +298,6 @@ void sim_touches_check(sim_t *self)
         return;
     check_wishes(self);
     if (self->booked != step)
-        sim_violate(self, "a paused run does not reach step %lld, before which it stops",
-                    (long long)step);
+        sim_violate(self, "a paused run does not reach step %" PRIu64 ", before which it stops",
+                    step);
 }

@@ -1,7 +1,9 @@
 /*  tests/sim/trace.c - what a run prints when --trace asks for it, and the violation that ends it.
  */
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "runtime/core/protocol/message_table.h"
 #include "tests/sim/cluster.h"
@@ -20,7 +22,7 @@ void sim_say(sim_t *self, const char *format, ...)
 {
     if (!self->trace)
         return;
-    printf("%12llu  ", (unsigned long long)self->now);
+    printf("%12" PRIu64 "  ", self->now);
     va_list list;
     va_start(list, format);
     vprintf(format, list);
@@ -37,36 +39,21 @@ const char *sim_name(sim_t *self, uint32_t actor)
 
 void sim_say_msg(sim_t *self, const tnd_msg_t *msg)
 {
+    const tnd_msg_spec_t *spec = &tnd_msg_specs[msg->kind];
     if (!self->trace)
         return;
-    char more[96] = "";
-    if (msg->kind == TND_MSG_BLOCK)
-        (void)snprintf(more, sizeof more, " %u/%u/%llu+%u rows %u try %u%s", msg->block.lane,
-                       msg->block.epoch, (unsigned long long)msg->block.first, msg->block.count,
-                       msg->block.rows, msg->block.attempt, msg->block.end ? " end" : "");
-    else if (msg->kind == TND_MSG_TICKET || msg->kind == TND_MSG_LOST ||
-             msg->kind == TND_MSG_BEGIN || msg->kind == TND_MSG_GO)
-        (void)snprintf(more, sizeof more, " %u/%u/%llu+%u try %u", msg->ticket.lane,
-                       msg->ticket.epoch, (unsigned long long)msg->ticket.first, msg->ticket.count,
-                       msg->ticket.attempt);
-    else if (msg->kind == TND_MSG_SLICE)
-        (void)snprintf(more, sizeof more, " step %llu lane %u replica %u: %u+%u of %u",
-                       (unsigned long long)msg->slice.step, msg->slice.lane, msg->slice.replica,
-                       msg->slice.offset, msg->slice.rows, msg->slice.total);
-    else if (msg->kind == TND_MSG_MARK)
-        (void)snprintf(more, sizeof more, " lane %u epoch %u rows %llu%s", msg->mark.lane,
-                       msg->mark.epoch, (unsigned long long)msg->mark.rows,
-                       msg->mark.ended ? " ended" : "");
-    else if (msg->kind == TND_MSG_PART)
-        (void)snprintf(more, sizeof more, " step %llu lane %u", (unsigned long long)msg->part.step,
-                       msg->part.lane);
-    else if (msg->kind == TND_MSG_COMMIT)
-        (void)snprintf(more, sizeof more, " step %llu", (unsigned long long)msg->commit.step);
-    else if (msg->kind == TND_MSG_WINDOW || msg->kind == TND_MSG_HELD ||
-             msg->kind == TND_MSG_BOOKED || msg->kind == TND_MSG_LAST)
-        (void)snprintf(more, sizeof more, " %llu", (unsigned long long)msg->until.step);
-    else if (msg->kind >= TND_MSG_POST && msg->kind <= TND_MSG_CLOSED)
-        (void)snprintf(more, sizeof more, " round %llu", (unsigned long long)msg->post.round);
-    sim_say(self, "%s -> %s: %s g%u%s", sim_name(self, msg->from), sim_name(self, msg->to),
-            tnd_msg_specs[msg->kind].name, msg->generation, more);
+    printf("%12" PRIu64 "  %s -> %s: %s g%u", self->now, sim_name(self, msg->from),
+           sim_name(self, msg->to), spec->name, msg->generation);
+    for (uint32_t f = 0; f < spec->field_count; f++) {
+        const char *at = (const char *)msg + spec->fields[f].offset;
+        uint64_t value = 0;
+        if (spec->fields[f].type == TND_FIELD_TEXT)
+            continue;
+        memcpy(&value, at,
+               spec->fields[f].type == TND_FIELD_BOOL  ? 1
+               : spec->fields[f].type == TND_FIELD_U32 ? 4
+                                                       : 8);
+        printf(" %" PRIu64, value);
+    }
+    putchar('\n');
 }
