@@ -201,6 +201,7 @@ typedef struct {
     sim_slot_t slots[SIM_DEPTH];
     sim_device_t device;
     uint32_t depth, depth_told; /* slots of these that it uses, and those that it is to use */
+    bool depth_said;            /* by the leader, since its host is connected */
     uint32_t ready[SIM_DEPTH], ready_count;
     bool device_busy, device_applies, device_waits;
     uint32_t reductions_open; /* of the step under way, without their result */
@@ -243,8 +244,9 @@ typedef struct {
     uint64_t leader_lost_at;         /* in true time */
     uint32_t given_up_net, lost_net; /* last control: silent for it, lost by the leader */
     tnd_barriers_t barriers;
-    uint32_t scale; /* workers that a user lets work; 0: all */
-    bool stalls;    /* it never opens its data */
+    uint32_t scale;  /* workers that a user lets work; 0: all */
+    bool scale_said; /* by the leader, on this connection */
+    bool stalls;     /* it never opens its data */
     uint64_t open_until, reports;
     /* what the leader knows */
     uint64_t reported;
@@ -267,17 +269,20 @@ typedef struct {
 
 typedef struct sim_saved_report sim_saved_report_t;
 
+/*  In the order of their names in main.c. */
 typedef struct {
-    uint64_t checkpoints, resumes, seconds; /* seconds: second chains */
+    uint64_t events, blocks, checkpoints, resumes;
+    uint64_t seconds;          /* second chains */
     uint64_t ends, again;      /* checkpoints after the last step; runs that resume from one */
     uint64_t silences;         /* connections given up for silence */
-    uint64_t transfers;        /* transfers longer than link_timeout */
+    uint64_t transfers;        /* longer than link_timeout */
     uint64_t strays;           /* connections that reached a wrong listener */
     uint64_t replaced;         /* processes that stayed stopped */
     uint64_t hangs;            /* actors that were said to hang */
     uint64_t joins;            /* hosts that joined a run that had begun */
     uint64_t openings, stalls; /* hosts that opened their data; that stopped reporting */
-    uint64_t events, blocks, doubled, faults[SIM_FAULT_KINDS];
+    uint64_t doubled;          /* blocks that came twice */
+    uint64_t faults[SIM_FAULT_KINDS];
 } sim_counts_t;
 
 /*  Deaths of workers by one row, since the latest rewind or fault. */

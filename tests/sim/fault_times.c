@@ -74,10 +74,10 @@ static void plan_opening(sim_t *self)
     if (!self->plan.opens || self->chain > 0)
         return;
     for (uint32_t i = sim_below(&luck, 5); i > 0; i--)
-        sim_fault_after(self, sim_below(&luck, 4000) * 5 * ms,
+        sim_fault_after(self, sim_below(&luck, 2000) * 5 * ms,
                         some[sim_below(&luck, sizeof some / sizeof *some)]);
     if (sim_chance(&luck, 10))
-        sim_after(self, sim_below(&luck, 4000) * 5 * ms, SIM_AT_DRAIN, 0, 0, 0);
+        sim_after(self, sim_below(&luck, 2000) * 5 * ms, SIM_AT_DRAIN, 0, 0, 0);
 }
 
 void sim_faults_plan(sim_t *self)

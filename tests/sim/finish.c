@@ -14,7 +14,7 @@ void sim_finish_plan(sim_t *self)
     sim_random_t luck = sim_random(plan->seed, 1700 + plan->session + 10 * self->chain);
     self->finish_at = self->finish_odd = self->finish_heard = TND_UNKNOWN;
     self->finished = false;
-    if (!plan->finishes || plan->discards || plan->rogue != SIM_NONE)
+    if (!plan->finishes || plan->rogue != SIM_NONE)
         return;
     self->finish_at = self->finish_odd = self->from.step + sim_between(&luck, 1, 60);
     self->odd_host = self->actors[plan->first_feeder + sim_below(&luck, plan->feeders)].host;

@@ -77,6 +77,9 @@ void sim_leader_greet(sim_t *self, uint32_t h, tnd_life_t life)
 {
     uint64_t now = sim_clock(self, 0);
     sim_host_t *host = &self->hosts[h];
+    host->scale_said = false;
+    for (uint32_t id = self->plan.first_feeder; id < self->plan.reducer; id++)
+        self->actors[id].depth_said = self->actors[id].depth_said && self->actors[id].host != h;
     tnd_host_entry_t entry = tnd_run_up(&self->run, h, life, "its process died", now);
     if (self->presences[h].restarts > host->boot)
         sim_violate(self, "host %s is counted as %u restarts, but its process has died %u times",
@@ -244,6 +247,8 @@ static void session_effect(sim_t *self, tnd_effect_t *effect)
             sim_say(self, "leader rewinds to step %" PRIu64 ", generation %u", copy->step,
                     effect->msg.generation);
         }
+        if (effect->msg.kind == TND_MSG_DEPTH)
+            self->actors[effect->msg.to].depth_said = true;
         send(self, &effect->msg);
         break;
     case TND_EFFECT_BOOK: {

@@ -3,7 +3,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "runtime/base/bug_injection.h"
 #include "tests/sim/cluster.h"
@@ -21,8 +24,9 @@ static const struct {
 enum { PLANTS = sizeof plants / sizeof *plants };
 
 typedef struct {
-    uint64_t from, seeds, seed, without; /* without: faults to omit, one bit each */
-    bool one, trace, json;
+    uint64_t from, seeds, jobs;
+    uint64_t seed, without; /* without: faults to omit, one bit each */
+    bool trace, json;
     const char *program, *plant;
 } options_t;
 
@@ -30,71 +34,74 @@ static void usage(FILE *to, const char *program)
 {
     fprintf(
         to,
-        "usage: %s --seeds N [--from S] [--json]     run the seeds S ... S + N - 1 (S: 1)\n"
+        "usage: %s --seeds N [--from S] [--jobs J]   run the seeds S ... S + N - 1 (S: 1)\n"
         "       %s --seed S [--trace] [--json] [--without FAULTS]\n"
         "                                              run one seed; --json prints its rows\n"
-        "       %s --plant NAME [--seeds N] [--from S]\n"
+        "       %s --plant NAME [--seeds N] [--from S] [--jobs J]\n"
         "                                              plant a known bug and find it\n"
         "       %s --plant list                      list the known bugs\n"
         "A seed is one run of a whole cluster on one thread, with faults.  The same seed gives\n"
-        "the same run on every machine.  Exit status: 0 success; 1 a violated promise;\n"
-        "2 wrong usage.\n",
+        "the same run on every machine.  J processes (as many as processors) share the seeds.\n"
+        "Exit status: 0 success; 1 a violated promise; 2 wrong usage.\n",
         program, program, program, program);
 }
 
-static uint64_t number(const char *text, const char *what)
+static void refuse(const char *format, const char *text)
+{
+    fprintf(stderr, "simulate: ");
+    fprintf(stderr, format, text);
+    fprintf(stderr, "; see --help\n");
+    exit(2);
+}
+
+static uint64_t number(const char *text, const char *key)
 {
     char *end;
-    uint64_t value = strtoull(text, &end, 10);
-    if (*text < '0' || *text > '9' || *end) {
-        fprintf(stderr, "simulate: %s needs a number, not `%s`\n", what, text);
-        exit(2);
-    }
+    uint64_t value = text != NULL ? strtoull(text, &end, 10) : 0;
+    if (text == NULL || *text < '0' || *text > '9' || *end)
+        refuse("%s needs a number", key);
     return value;
 }
 
 static options_t parse(int argc, char **argv)
 {
-    options_t options = {.from = 1, .seeds = 0, .program = argv[0]};
+    options_t options = {.from = 1, .program = argv[0]};
+    long processors = sysconf(_SC_NPROCESSORS_ONLN);
+    options.jobs = processors > 0 ? (uint64_t)processors : 1;
+    options.seed = TND_UNKNOWN;
+    const struct {
+        const char *key;
+        uint64_t *value;
+    } numbers[] = {{"--seeds", &options.seeds},
+                   {"--from", &options.from},
+                   {"--jobs", &options.jobs},
+                   {"--seed", &options.seed},
+                   {"--without", &options.without}};
     for (int i = 1; i < argc; i++) {
-        const char *key = argv[i], *value = i + 1 < argc ? argv[i + 1] : NULL;
-        bool takes = strcmp(key, "--seeds") == 0 || strcmp(key, "--from") == 0 ||
-                     strcmp(key, "--seed") == 0 || strcmp(key, "--without") == 0 ||
-                     strcmp(key, "--plant") == 0;
-        if (takes && !value) {
-            fprintf(stderr, "simulate: %s needs a value; see --help\n", key);
-            exit(2);
-        }
-        i += takes;
-        if (strcmp(key, "--help") == 0) {
+        const char *key = argv[i];
+        uint32_t n = 0;
+        while (n < sizeof numbers / sizeof *numbers && strcmp(key, numbers[n].key) != 0)
+            n++;
+        if (n < sizeof numbers / sizeof *numbers) {
+            *numbers[n].value = number(argv[++i], key);
+        } else if (strcmp(key, "--help") == 0) {
             usage(stdout, argv[0]);
             exit(0);
-        } else if (strcmp(key, "--seeds") == 0) {
-            options.seeds = number(value, key);
-        } else if (strcmp(key, "--from") == 0) {
-            options.from = number(value, key);
-        } else if (strcmp(key, "--seed") == 0) {
-            options.seed = number(value, key);
-            options.one = true;
-        } else if (strcmp(key, "--without") == 0) {
-            options.without = number(value, key);
-        } else if (strcmp(key, "--plant") == 0) {
-            options.plant = value;
+        } else if (strcmp(key, "--plant") == 0 && i + 1 < argc) {
+            options.plant = argv[++i];
         } else if (strcmp(key, "--trace") == 0) {
             options.trace = true;
         } else if (strcmp(key, "--json") == 0) {
             options.json = true;
         } else {
-            fprintf(stderr, "simulate: unknown option %s; see --help\n", key);
-            exit(2);
+            refuse("unknown option %s", key);
         }
     }
-    if (!options.one && options.seeds == 0) {
-        if (!options.plant) {
-            usage(stderr, argv[0]);
-            exit(2);
-        }
+    if (options.plant != NULL && options.seeds == 0)
         options.seeds = 1000;
+    if ((options.seed == TND_UNKNOWN && options.seeds == 0) || options.jobs == 0) {
+        usage(stderr, argv[0]);
+        exit(2);
     }
     return options;
 }
@@ -154,50 +161,6 @@ static void print_config(const sim_plan_t *plan)
            plan->rogue != SIM_NONE ? "true" : "false", plan->finishes ? "true" : "false");
 }
 
-static void print_summary(const sim_t *sim, uint64_t seeds, uint64_t violations, double seconds,
-                          bool json)
-{
-    uint64_t faults = 0;
-    for (uint32_t k = 0; k < SIM_FAULT_KINDS; k++)
-        faults += sim->counts.faults[k];
-    if (json) {
-        printf("{\"seeds\":%" PRIu64 ",\"events\":%" PRIu64 ",\"blocks\":%" PRIu64
-               ",\"checkpoints\":%" PRIu64 ",\"resumes\":%" PRIu64 ",\"faults\":{\"all\":%" PRIu64,
-               seeds, sim->counts.events, sim->counts.blocks, sim->counts.checkpoints,
-               sim->counts.resumes, faults);
-        for (uint32_t k = 0; k < SIM_FAULT_KINDS; k++)
-            printf(",\"%s\":%" PRIu64, sim_fault_name((sim_fault_kind_t)k), sim->counts.faults[k]);
-        printf("},\"doubled\":%" PRIu64 ",\"violations\":%" PRIu64 ",\"seconds\":%.3f}\n",
-               sim->counts.doubled, violations, seconds);
-        return;
-    }
-    printf("%" PRIu64 " seeds, %" PRIu64 " events, %" PRIu64 " blocks, %" PRIu64
-           " checkpoints, %" PRIu64 " resumes, %" PRIu64 " second chains, %" PRIu64
-           " faults, %" PRIu64 " violations, %.2f s\n",
-           seeds, sim->counts.events, sim->counts.blocks, sim->counts.checkpoints,
-           sim->counts.resumes, sim->counts.seconds, faults, violations, seconds);
-    printf("  %-14s %" PRIu64 "\n", "doubled", sim->counts.doubled);
-    printf("  %-14s %" PRIu64 "\n", "silences", sim->counts.silences);
-    printf("  %-14s %" PRIu64 "\n", "transfers", sim->counts.transfers);
-    printf("  %-14s %" PRIu64 "\n", "strays", sim->counts.strays);
-    printf("  %-14s %" PRIu64 "\n", "replaced", sim->counts.replaced);
-    printf("  %-14s %" PRIu64 "\n", "hangs", sim->counts.hangs);
-    printf("  %-14s %" PRIu64 "\n", "joins", sim->counts.joins);
-    printf("  %-14s %" PRIu64 "\n", "openings", sim->counts.openings);
-    printf("  %-14s %" PRIu64 "\n", "stalls", sim->counts.stalls);
-    printf("  %-14s %" PRIu64 "\n", "last_steps", sim->counts.ends);
-    printf("  %-14s %" PRIu64 "\n", "resumed", sim->counts.again);
-    for (uint32_t k = 0; k < SIM_FAULT_KINDS; k++)
-        printf("  %-14s %" PRIu64 "\n", sim_fault_name((sim_fault_kind_t)k), sim->counts.faults[k]);
-}
-
-static double seconds_now(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
-    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
-}
-
 static int run_one(sim_t *sim, const options_t *options)
 {
     sim->trace = options->trace;
@@ -232,32 +195,115 @@ static void show(sim_t *sim, const options_t *options, uint64_t seed)
            seed, mask, options->plant ? " --plant " : "", options->plant ? options->plant : "");
 }
 
+/* --- many seeds ------------------------------------------------------------------------------- */
+
+/*  What one process has done with its seeds. */
+typedef struct {
+    sim_counts_t counts;
+    uint64_t done, violations;
+    uint64_t found; /* the first seed that finds the planted bug; TND_UNKNOWN */
+    char violation[1024];
+} job_t;
+
+/*  The seeds that are `which` modulo the number of jobs; with a plant, until one finds it. */
+static void run_job(sim_t *sim, const options_t *options, job_t *jobs, uint64_t which)
+{
+    job_t *job = &jobs[which];
+    for (uint64_t s = which; s < options->seeds; s += options->jobs) {
+        for (uint64_t j = 0; j < options->jobs; j++)
+            if (__atomic_load_n(&jobs[j].found, __ATOMIC_RELAXED) < options->from + s)
+                return;
+        job->done++;
+        if (sim_run(sim, options->from + s, 0))
+            continue;
+        job->violations++;
+        if (options->plant != NULL) {
+            memcpy(job->violation, sim->violation, sizeof job->violation);
+            __atomic_store_n(&job->found, options->from + s, __ATOMIC_RELAXED);
+            return;
+        }
+        sim_counts_t counts = sim->counts;
+        if (job->violations < 3)
+            show(sim, options, options->from + s);
+        fflush(stdout); /* the program may be stopped before its end */
+        sim->counts = counts;
+    }
+    job->counts = sim->counts;
+}
+
+static void print_summary(const job_t *all, double seconds)
+{
+    static const char *const names[] = {"events",        "blocks",     "checkpoints", "resumes",
+                                        "second_chains", "last_steps", "resumed",     "silences",
+                                        "transfers",     "strays",     "replaced",    "hangs",
+                                        "joins",         "openings",   "stalls",      "doubled"};
+    enum { NAMES = sizeof names / sizeof *names };
+    _Static_assert((NAMES + SIM_FAULT_KINDS) * sizeof(uint64_t) == sizeof(sim_counts_t),
+                   "each count has a name");
+    uint64_t counts[NAMES + SIM_FAULT_KINDS];
+    memcpy(counts, &all->counts, sizeof counts);
+    printf("%" PRIu64 " seeds, %" PRIu64 " violations, %.2f s\n", all->done, all->violations,
+           seconds);
+    for (uint32_t i = 0; i < NAMES + SIM_FAULT_KINDS; i++)
+        printf("  %-14s %" PRIu64 "\n",
+               i < NAMES ? names[i] : sim_fault_name((sim_fault_kind_t)(i - NAMES)), counts[i]);
+}
+
+/*  Adds up; of several seeds that find a planted bug, the first counts. */
+static void add_job(job_t *all, const job_t *job)
+{
+    uint64_t sum[sizeof(sim_counts_t) / sizeof(uint64_t)], more[sizeof sum / sizeof *sum];
+    memcpy(sum, &all->counts, sizeof sum);
+    memcpy(more, &job->counts, sizeof more);
+    for (uint32_t i = 0; i < sizeof sum / sizeof *sum; i++)
+        sum[i] += more[i];
+    memcpy(&all->counts, sum, sizeof sum);
+    all->done += job->done;
+    all->violations += job->violations;
+    if (job->found >= all->found)
+        return;
+    all->found = job->found;
+    memcpy(all->violation, job->violation, sizeof all->violation);
+}
+
+static double seconds_now(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
 static int run_many(sim_t *sim, const options_t *options)
 {
     double begin = seconds_now();
-    uint64_t violations = 0, done = 0;
-    for (uint64_t seed = options->from; seed < options->from + options->seeds; seed++) {
-        done++;
-        if (sim_run(sim, seed, 0))
-            continue;
-        if (options->plant) {
-            printf("%s: seed %" PRIu64 " finds it (number %" PRIu64 " of those tried): %s\n",
-                   options->plant, seed, done, sim->violation);
-            return 1;
+    job_t all = {.found = TND_UNKNOWN};
+    job_t *jobs = mmap(NULL, options->jobs * sizeof *jobs, PROT_READ | PROT_WRITE,
+                       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (jobs == MAP_FAILED)
+        return 2;
+    for (uint64_t j = 0; j < options->jobs; j++)
+        jobs[j].found = TND_UNKNOWN;
+    for (uint64_t j = 1; j < options->jobs; j++)
+        if (fork() == 0) {
+            run_job(sim, options, jobs, j);
+            exit(0);
         }
-        if (violations++ < 3) {
-            sim_counts_t counts = sim->counts;
-            show(sim, options, seed);
-            fflush(stdout); /* the program may be stopped before its end */
-            sim->counts = counts;
-        }
-    }
-    if (options->plant) {
-        printf("%s: not found by %" PRIu64 " seeds\n", options->plant, done);
-        return 0;
-    }
-    print_summary(sim, done, violations, seconds_now() - begin, options->json);
-    return violations ? 1 : 0;
+    run_job(sim, options, jobs, 0);
+    int status, bad = 0;
+    while (wait(&status) > 0)
+        bad += status != 0;
+    for (uint64_t j = 0; j < options->jobs; j++)
+        add_job(&all, &jobs[j]);
+    if (bad > 0)
+        fprintf(stderr, "simulate: %d processes have died\n", bad);
+    else if (options->plant == NULL)
+        print_summary(&all, seconds_now() - begin);
+    else if (all.found == TND_UNKNOWN)
+        printf("%s: not found by %" PRIu64 " seeds\n", options->plant, all.done);
+    else
+        printf("%s: seed %" PRIu64 " finds it (number %" PRIu64 " of those tried): %s\n",
+               options->plant, all.found, all.found - options->from + 1, all.violation);
+    return all.violations > 0 || bad > 0 ? 1 : 0;
 }
 
 int main(int argc, char **argv)
@@ -268,15 +314,13 @@ int main(int argc, char **argv)
             printf("%-22s %s\n", plants[i].name, plants[i].text);
         return 0;
     }
-    if (options.plant && !plant(options.plant)) {
-        fprintf(stderr, "simulate: unknown bug `%s`; --plant list lists them\n", options.plant);
-        return 2;
-    }
+    if (options.plant && !plant(options.plant))
+        refuse("unknown bug `%s`; --plant list lists them", options.plant);
     sim_t *sim = calloc(1, sizeof *sim);
     if (!sim)
         return 2;
     sim_check_begin(sim);
-    int status = options.one ? run_one(sim, &options) : run_many(sim, &options);
+    int status = options.seed != TND_UNKNOWN ? run_one(sim, &options) : run_many(sim, &options);
     sim_store_free(&sim->store);
     sim_agenda_free(&sim->agenda);
     for (uint32_t h = 0; h < SIM_HOSTS; h++)

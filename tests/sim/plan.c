@@ -183,7 +183,7 @@ static void draw_graph(sim_plan_t *self)
     }
     /*  Lanes are uneven: each draws its part of all positions; some have none. */
     uint32_t rows =
-        sim_chance(&random, 4) ? sim_below(&random, 50) : sim_between(&random, 2000, 6000);
+        sim_chance(&random, 4) ? sim_below(&random, 50) : sim_between(&random, 1200, 4000);
     draw_cache(self);
     uint32_t weights[SIM_LANES], sum = 0;
     for (uint32_t l = 0; l < self->lanes; l++)
@@ -201,6 +201,10 @@ static void draw_graph(sim_plan_t *self)
     self->cursor_every = sim_chance(&random, 40) ? sim_between(&random, 1, 9) : 0;
     draw_buckets(self);
     draw_packing(self);
+    /* Programs of several hosts end their loops apart only if no reduction joins their steps. */
+    self->finishes = sim_hash(self->seed, USE_FINISH) % 100 < 16;
+    if (self->finishes && sim_hash(self->seed, USE_FINISH + 64) % 100 < 60)
+        self->reductions = 0;
 }
 
 /*  Drawn apart: the graphs of kept seeds stay what they are.  Where connections do not last rows
@@ -303,14 +307,14 @@ static void draw_placement(sim_plan_t *self)
     self->feeders = sim_between(&random, 1, self->replicas < 3 ? self->replicas : 3);
     self->known = sim_chance(&random, 60);
     self->eager_end = sim_chance(&random, 60);
-    /*  About a thousand blocks per run, whatever the size of the data. */
+    /*  Some hundred blocks per run, whatever the size of the data. */
     uint64_t positions = 0;
     for (uint32_t l = 0; l < self->lanes; l++)
         positions += (uint64_t)self->count[l] * self->epochs;
-    uint32_t fair = 1 + (uint32_t)(positions / 1200);
+    uint32_t fair = 1 + (uint32_t)(positions / 800);
     self->block_rows = sim_chance(&random, 75) ? sim_between(&random, fair, fair + 2)
                                                : rows_choices[sim_below(&random, 9)];
-    if (self->block_rows * 1600 < positions)
+    if (self->block_rows * 1000 < positions)
         self->block_rows = fair;
     self->row_bytes = sim_between(&random, 1, 200);
     uint64_t block_max = self->block_rows * self->row_bytes * self->more_most;
@@ -413,7 +417,6 @@ static void draw_straggler(sim_plan_t *self)
 
 static void draw_rogue(sim_plan_t *self)
 {
-    self->finishes = sim_hash(self->seed, USE_FINISH) % 100 < 12;
     sim_random_t random = sim_random(self->seed, USE_ROGUE);
     self->rogue = UINT32_MAX;
     if (self->reductions == 0 || self->feeders < 2 || self->session > 0 || !sim_chance(&random, 8))
@@ -444,23 +447,23 @@ static void draw_checkpoints(sim_plan_t *self)
 static void draw_opening(sim_plan_t *self)
 {
     sim_random_t random = sim_random(self->seed, USE_OPENING + 16 * (uint64_t)self->session);
-    self->start_timeout_ns = 30000 * ms;
-    self->hung_after_ns = 3000 * ms;
+    self->start_timeout_ns = 15000 * ms;
+    self->hung_after_ns = 1500 * ms;
     self->stalls = UINT32_MAX;
     self->opens = sim_hash(self->seed, USE_OPENING) % 100 < 12;
     if (!self->opens)
         return;
-    self->start_timeout_ns = 10000 * ms;
-    self->report_ns = sim_between(&random, 50, 1500) * ms;
+    self->start_timeout_ns = 5000 * ms;
+    self->report_ns = sim_between(&random, 50, 750) * ms;
     for (uint32_t h = 0; h < self->hosts; h++) {
-        self->open_ns[h] = sim_below(&random, sim_chance(&random, 40) ? 30000 : 100) * ms;
-        self->reopen_ns[h] = sim_below(&random, sim_chance(&random, 30) ? 30000 : 100) * ms;
+        self->open_ns[h] = sim_below(&random, sim_chance(&random, 40) ? 15000 : 100) * ms;
+        self->reopen_ns[h] = sim_below(&random, sim_chance(&random, 30) ? 15000 : 100) * ms;
     }
     if (!sim_chance(&random, 25))
         return;
     self->stalls = sim_below(&random, self->hosts);
     self->stalls_after = sim_below(&random, 4);
-    self->open_ns[self->stalls] = 30000 * ms;
+    self->open_ns[self->stalls] = 15000 * ms;
 }
 
 static bool only_works(const sim_plan_t *self, uint32_t h)
@@ -518,7 +521,8 @@ static void draw_devices(sim_plan_t *self)
     self->copy_ns = sim_between(&random, 5, 1500) * us;
     self->event_ns = sim_between(&random, 5, 1500) * us;
     self->hold_percent = sim_chance(&random, 50) ? sim_between(&random, 5, 100) : 0;
-    self->discards = self->reductions == 0 && sim_hash(self->seed, USE_DEVICES + 8) % 4 == 0;
+    self->discards =
+        self->reductions == 0 && !self->finishes && sim_hash(self->seed, USE_DEVICES + 8) % 4 == 0;
     if (!self->death || self->session > 0 || !sim_chance(&random, 50))
         return;
     self->hung_feeder = self->first_feeder + sim_below(&random, self->feeders);

@@ -16,7 +16,7 @@
 static const uint64_t ms = 1000 * 1000;
 
 /*  What was asked for this long after the last fault is complete. */
-static const uint64_t quiet_ns = 12ull * 1000 * 1000 * 1000;
+static const uint64_t quiet_ns = 5ull * 1000 * 1000 * 1000;
 
 /*  A restart takes at most so long after the last fault. */
 static const uint64_t restart_ns = 2ull * 1000 * 1000 * 1000;
@@ -135,6 +135,7 @@ static void tell(sim_t *self, const tnd_touches_step_t *step, sim_touch_t *touch
 {
     bool scales = step->kind == TND_TOUCHES_SCALE;
     tnd_msg_t msg = {.kind = scales ? TND_MSG_SCALE : TND_MSG_TOUCH, .from = TND_LEADER};
+    self->hosts[step->host].scale_said = self->hosts[step->host].scale_said || scales;
     msg.to = SIM_HOST_ID + step->host;
     msg.note.number = scales ? step->scale.workers : step->client;
     msg.note.payload = touch;
@@ -254,6 +255,24 @@ static void check_wishes(sim_t *self)
                         self->host_names[h], self->awake[0]);
 }
 
+/*  Who is connected again is told again what is wanted. */
+static void check_told(sim_t *self)
+{
+    const sim_plan_t *plan = &self->plan;
+    bool runs = tnd_leader_core_state(self->run.session) == TND_LEADER_CORE_RUNNING;
+    for (uint32_t id = 0; id < plan->member_count; id++) {
+        const sim_actor_t *actor = &self->actors[id];
+        if (!self->start_hosts[actor->host].counted || !self->presences[actor->host].up)
+            continue;
+        if (self->awake[0] > 0 && !self->hosts[actor->host].scale_said)
+            sim_violate(self, "host %s is connected, but not told that %u workers are wanted",
+                        self->host_names[actor->host], self->awake[0]);
+        if (runs && actor->role == TND_ROLE_FEEDER && self->depth > 0 && !actor->depth_said)
+            sim_violate(self, "%s is connected, but not told that %u slots are wanted",
+                        sim_name(self, id), self->depth);
+    }
+}
+
 /*  An actor that a user wants replaced is, also if a connection was cut. */
 static void check_restarts(sim_t *self)
 {
@@ -283,6 +302,7 @@ void sim_touches_check(sim_t *self)
                     paused ? "" : "not ");
     if (!ends)
         check_restarts(self);
+    check_told(self);
     if (!paused || self->leader_dead || self->feeder_dead)
         return;
     const sim_plan_t *plan = &self->plan;
