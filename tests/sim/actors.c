@@ -13,13 +13,15 @@ uint64_t sim_actor_span(sim_t *self, const sim_actor_t *actor, uint64_t ns)
     return slow ? 20 * ns : ns;
 }
 
-/*  How long a hook on the actor's own thread takes. */
-uint64_t sim_actor_work_span(sim_t *self, sim_actor_t *actor, uint64_t ns)
+void sim_actor_work(sim_t *self, uint32_t id, const tnd_effect_t *effect, uint64_t ns)
 {
+    sim_actor_t *actor = &self->actors[id];
     ns = sim_actor_span(self, actor, ns) + actor->long_ns;
     actor->long_ns = 0;
+    actor->work = *effect;
+    actor->busy = true;
     sim_life_works(self, actor);
-    return ns;
+    sim_after(self, ns, SIM_AT_WORKED, id, (uint32_t)actor->life, 0);
 }
 
 void sim_actor_control(sim_t *self, const sim_actor_t *actor, tnd_msg_t *msg)
@@ -51,11 +53,20 @@ static const sim_role_t *role_of(const sim_t *self, uint32_t id)
     return roles[self->actors[id].role];
 }
 
+static uint64_t deadline(const sim_actor_t *actor)
+{
+    if (actor->role == TND_ROLE_READER)
+        return tnd_reader_core_deadline(actor->machine);
+    if (actor->role == TND_ROLE_CACHE)
+        return tnd_cache_core_deadline(actor->machine);
+    return actor->role == TND_ROLE_JOIN ? tnd_order_deadline(tnd_batcher_core_order(actor->machine))
+                                        : TND_NEVER;
+}
+
 /*  Schedules an event for the deadline of the machine. */
 static void watch_deadline(sim_t *self, uint32_t id, sim_actor_t *actor)
 {
-    const sim_role_t *role = role_of(self, id);
-    uint64_t due = role->deadline != NULL ? role->deadline(actor->machine) : TND_NEVER;
+    uint64_t due = deadline(actor);
     if (due == TND_NEVER)
         return;
     uint64_t clock = self->hosts[actor->host].clock;
@@ -179,7 +190,21 @@ void sim_actor_message(sim_t *self, uint32_t id, tnd_msg_t *msg)
 
 uint32_t sim_actor_blocked_on(const sim_t *self, uint32_t id)
 {
-    return role_of(self, id)->blocked_on(self->actors[id].machine);
+    const void *machine = self->actors[id].machine;
+    switch ((tnd_role_t)self->actors[id].role) {
+    case TND_ROLE_READER:
+        return tnd_reader_core_blocked_on(machine);
+    case TND_ROLE_CACHE:
+        return tnd_cache_core_blocked_on(machine);
+    case TND_ROLE_WORKER:
+        return tnd_preprocessor_core_blocked_on(machine);
+    case TND_ROLE_JOIN:
+        return tnd_batcher_core_blocked_on(machine);
+    case TND_ROLE_FEEDER:
+        return tnd_feeder_core_blocked_on(machine);
+    default:
+        return tnd_reducer_core_blocked_on(machine);
+    }
 }
 
 void sim_actor_born(sim_t *self, uint32_t id)
@@ -195,7 +220,7 @@ void sim_actor_born(sim_t *self, uint32_t id)
     actor->life = ++self->lives;
     actor->born_at = self->now;
     actor->said = sim_life(self, actor->host);
-    actor->due_ns = 0;
+    actor->due_ns = actor->reported_at = 0;
     actor->inbox = SIM_NONE;
     actor->machine = role_of(self, id)->create(self, id);
     actor->validator = sim_validator_new(self, id);

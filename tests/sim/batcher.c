@@ -243,20 +243,5 @@ static void lost(sim_t *self, uint32_t id, tnd_actor_id_t peer)
         tnd_batcher_core_feeder_lost(self->actors[id].machine, peer);
 }
 
-static uint64_t deadline(const void *machine)
-{
-    return tnd_order_deadline(tnd_batcher_core_order(machine));
-}
-
-static uint32_t blocked_on(const void *machine)
-{
-    return tnd_batcher_core_blocked_on(machine);
-}
-
-const sim_role_t sim_batcher = {.create = create,
-                                .run = run,
-                                .message = message,
-                                .up = up,
-                                .lost = lost,
-                                .deadline = deadline,
-                                .blocked_on = blocked_on};
+const sim_role_t sim_batcher = {
+    .create = create, .run = run, .message = message, .up = up, .lost = lost};

@@ -244,20 +244,5 @@ static void lost(sim_t *self, uint32_t id, tnd_actor_id_t peer)
         tnd_cache_core_worker_lost(self->actors[id].machine, peer);
 }
 
-static uint64_t deadline(const void *machine)
-{
-    return tnd_cache_core_deadline(machine);
-}
-
-static uint32_t blocked_on(const void *machine)
-{
-    return tnd_cache_core_blocked_on(machine);
-}
-
-const sim_role_t sim_cache = {.create = create,
-                              .run = run,
-                              .message = message,
-                              .up = up,
-                              .lost = lost,
-                              .deadline = deadline,
-                              .blocked_on = blocked_on};
+const sim_role_t sim_cache = {
+    .create = create, .run = run, .message = message, .up = up, .lost = lost};

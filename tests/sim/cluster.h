@@ -58,7 +58,8 @@ typedef enum {
     SIM_AT_DRAIN,   /* a drain is requested */
     SIM_AT_TOUCH,   /* a user asks for something */
     SIM_AT_OPEN,    /* host a, boot b: some progress of opening its data */
-    SIM_AT_SCAN     /* check everything */
+    SIM_AT_SCAN,    /* check everything */
+    SIM_AT_KINDS
 } sim_at_t;
 
 typedef enum {
@@ -184,6 +185,8 @@ typedef struct {
     tnd_replacement_t replacement;
     tnd_life_t asked_life; /* that a user wants replaced, and since when; 0: none */
     uint64_t asked_at;
+    bool restart_said;    /* of this, since its host is connected */
+    uint64_t reported_at; /* that this life hangs, to the leader */
     tnd_hang_watch_t watch;
     uint64_t work_since, work_stopped; /* in true time; what its host had been stopped by then */
     uint32_t work_stops;               /* and how often */
@@ -238,11 +241,11 @@ typedef struct {
     uint64_t stopped_ns; /* all pauses that are over, and how many */
     uint32_t stops;
     uint32_t control_at_stop;
-    uint64_t beat_ns;                /* its last tick, in true time; 0: none yet */
-    tnd_heartbeat_t heartbeat;       /* as its parent knows it */
-    tnd_leader_presence_t leader;    /* as this process knows it */
-    uint64_t leader_lost_at;         /* in true time */
-    uint32_t given_up_net, lost_net; /* last control: silent for it, lost by the leader */
+    uint64_t beat_ns;                    /* its last tick, in true time; 0: none yet */
+    tnd_heartbeat_t heartbeat;           /* as its parent knows it */
+    tnd_leader_presence_t leader;        /* as this process knows it */
+    uint64_t leader_lost_at, greeted_at; /* in true time; greeted_at: connected to it */
+    uint32_t given_up_net, lost_net;     /* last control: silent for it, lost by the leader */
     tnd_barriers_t barriers;
     uint32_t scale;  /* workers that a user lets work; 0: all */
     bool scale_said; /* by the leader, on this connection */
@@ -457,7 +460,7 @@ void sim_endpoints_look(sim_t *self, uint32_t actor);
  *  leader; an actor listens elsewhere; something about its actors has changed; it is told; the next
  *  chain begins. */
 void sim_start_boot(sim_t *self, uint32_t host);
-void sim_start_open(sim_t *self, uint32_t host, uint32_t boot);
+void sim_start_open(sim_t *self, uint32_t host);
 void sim_start_greet(sim_t *self, uint32_t host);
 void sim_start_move(sim_t *self, uint32_t host);
 void sim_start_follow(sim_t *self, uint32_t host);
@@ -474,8 +477,9 @@ static inline bool sim_actor_away(const sim_actor_t *actor)
 }
 /*  The actor runs now: it reads its messages, and its host reports it. */
 void sim_actor_started(sim_t *self, uint32_t actor);
-/*  lives.c: the actor begins work; the leader wants it restarted; something about it has changed;
+/*  lives.c: the next life of an actor begins; the actor begins work; the leader wants it restarted; something about it has changed;
  *  whether it is to end when its hook returns; a host looks at its actors; its leader is back. */
+void sim_life_begin(sim_t *self, uint32_t actor);
 void sim_life_works(sim_t *self, sim_actor_t *actor);
 void sim_life_ask(sim_t *self, uint32_t actor, bool asked);
 void sim_life_follow(sim_t *self, uint32_t actor);
@@ -495,9 +499,10 @@ void sim_actor_lost(sim_t *self, uint32_t actor, tnd_actor_id_t peer);
 uint32_t sim_actor_blocked_on(const sim_t *self, uint32_t actor);
 /*  Hands a packet to an actor, now or when it is free. */
 void sim_actor_receive(sim_t *self, uint32_t actor, uint32_t packet);
-/*  For the roles: how long work of `ns` takes this time; messages by control and by links. */
+/*  For the roles: how long work of `ns` takes this time; the work hook is called; messages by control
+ *  and by links. */
 uint64_t sim_actor_span(sim_t *self, const sim_actor_t *actor, uint64_t ns);
-uint64_t sim_actor_work_span(sim_t *self, sim_actor_t *actor, uint64_t ns);
+void sim_actor_work(sim_t *self, uint32_t actor, const tnd_effect_t *effect, uint64_t ns);
 void sim_actor_control(sim_t *self, const sim_actor_t *actor, tnd_msg_t *msg);
 void sim_actor_send(sim_t *self, uint32_t actor, tnd_actor_id_t to, const tnd_msg_t *msg);
 /*  A message that a machine refuses ends a real run; here it is a violation. */
@@ -510,9 +515,7 @@ typedef struct {
     void (*worked)(sim_t *self, uint32_t actor); /* its work hook returned; NULL: it has none */
     void (*up)(sim_t *self, uint32_t actor, tnd_actor_id_t peer);
     void (*lost)(sim_t *self, uint32_t actor, tnd_actor_id_t peer);
-    void (*end)(sim_t *self, uint32_t actor);  /* its process continues; NULL: nothing to do */
-    uint64_t (*deadline)(const void *machine); /* NULL: it has none */
-    uint32_t (*blocked_on)(const void *machine);
+    void (*end)(sim_t *self, uint32_t actor); /* its process continues; NULL: nothing to do */
 } sim_role_t;
 extern const sim_role_t sim_reader, sim_preprocessor, sim_batcher, sim_feeder, sim_reducer,
     sim_cache;
@@ -572,11 +575,13 @@ void sim_leader_message(sim_t *self, const tnd_msg_t *msg);
 void sim_leader_next_chain(sim_t *self);
 bool sim_leader_names_stalled(const sim_t *self);
 /*  A chain starts with its machine; the machine's effects are performed; hosts that were away
- *  for too long are lost; the stream is over, and last messages or files may be due. */
+ *  for too long are lost; the stream is over, and last messages or files may be due; its deadline,
+ *  or a manifest was written. */
 void sim_leader_start(sim_t *self);
 void sim_leader_run(sim_t *self);
 void sim_leader_lose(sim_t *self);
 void sim_leader_finish(sim_t *self);
+void sim_leader_due(sim_t *self, const sim_event_t *event);
 
 /* --- finish.c: programs that end their loops --- */
 
@@ -622,15 +627,15 @@ void sim_faults_plan(sim_t *self);
 void sim_faults_block(sim_t *self);
 void sim_fault_strike(sim_t *self, uint32_t fault);
 /*  A fault by time: during the start, or when the leader does something important. */
-void sim_fault_early(sim_t *self, sim_fault_kind_t kind);
+void sim_fault_early(sim_t *self, uint32_t kind);
 void sim_fault_moment(sim_t *self);
 /*  The stream is over: a last fault may occur. */
 void sim_fault_last(sim_t *self);
 /*  touches.c: a session or chain begins; a user asks for something, which the leader, then
  *  a host hears of; a host is connected; the promises about that. */
 void sim_touches_plan(sim_t *self);
-void sim_touch(sim_t *self);
-void sim_touch_drain(sim_t *self);
+void sim_touch(sim_t *self, uint32_t unused);
+void sim_touch_drain(sim_t *self, uint32_t unused);
 void sim_touches_heard(sim_t *self, uint32_t host, const tnd_msg_t *msg);
 void sim_touches_told(sim_t *self, uint32_t host, const tnd_msg_t *msg);
 void sim_touches_follow(sim_t *self);

@@ -15,38 +15,6 @@ void sim_discard(sim_t *self, const sim_event_t *event)
     sim_packet_done(self, event->a);
 }
 
-static uint32_t host_of(const sim_t *self, const sim_event_t *event)
-{
-    switch ((sim_at_t)event->kind) {
-    case SIM_AT_LINK: {
-        const sim_packet_t *packet = &self->packets[event->a];
-        return self->links[packet->link].host[packet->side];
-    }
-    case SIM_AT_LOCAL:
-        return event->b;
-    case SIM_AT_NOTICE:
-        return self->links[event->a].host[event->b];
-    case SIM_AT_TICK:
-    case SIM_AT_OPEN:
-    case SIM_AT_DELIVER:
-        return event->a;
-    case SIM_AT_WORKED:
-    case SIM_AT_DEVICE:
-    case SIM_AT_COPIED:
-    case SIM_AT_EVENT:
-    case SIM_AT_HUNG:
-    case SIM_AT_READER:
-    case SIM_AT_BORN:
-    case SIM_AT_DUE:
-        return self->actors[event->a].host;
-    case SIM_AT_SESSION:
-    case SIM_AT_WRITTEN:
-        return 0;
-    default:
-        return SIM_NONE;
-    }
-}
-
 static void arrive(sim_t *self, const sim_event_t *event)
 {
     sim_packet_t *packet = &self->packets[event->a];
@@ -80,8 +48,9 @@ static void arrive_locally(sim_t *self, const sim_event_t *event)
     sim_route(self, event->b, &msg);
 }
 
-static void scan(sim_t *self)
+static void scan(sim_t *self, uint32_t unused)
 {
+    (void)unused;
     sim_check_all(self);
     sim_links_check(self);
     sim_touches_check(self);
@@ -96,9 +65,52 @@ static void scan(sim_t *self)
     sim_after(self, SIM_SCAN_NS, SIM_AT_SCAN, 0, 0, 0);
 }
 
+/*  What happens to actor a in its life b, and to host a in its boot b, at that place. */
+static void (*const of_actor[SIM_AT_KINDS])(sim_t *, uint32_t) = {
+    [SIM_AT_WORKED] = sim_actor_worked,  [SIM_AT_DUE] = sim_actor_due,
+    [SIM_AT_DEVICE] = sim_feeder_device, [SIM_AT_COPIED] = sim_device_copied,
+    [SIM_AT_EVENT] = sim_device_event,   [SIM_AT_HUNG] = sim_device_hung};
+static void (*const of_host[SIM_AT_KINDS])(sim_t *,
+                                           uint32_t) = {[SIM_AT_TICK] = sim_process_tick,
+                                                        [SIM_AT_OPEN] = sim_start_open,
+                                                        [SIM_AT_DELIVER] = sim_deliver_unread};
+/*  What no process is needed for. */
+static void (*const of_none[SIM_AT_KINDS])(sim_t *,
+                                           uint32_t) = {[SIM_AT_BOOT] = sim_process_boot,
+                                                        [SIM_AT_PARENT] = sim_process_look_after,
+                                                        [SIM_AT_FAULT] = sim_fault_strike,
+                                                        [SIM_AT_EARLY] = sim_fault_early,
+                                                        [SIM_AT_DRAIN] = sim_touch_drain,
+                                                        [SIM_AT_TOUCH] = sim_touch,
+                                                        [SIM_AT_SCAN] = scan};
+
+static uint32_t host_of(const sim_t *self, const sim_event_t *event)
+{
+    if (event->kind == SIM_AT_LINK)
+        return self->links[self->packets[event->a].link].host[self->packets[event->a].side];
+    if (event->kind == SIM_AT_LOCAL)
+        return event->b;
+    if (event->kind == SIM_AT_NOTICE)
+        return self->links[event->a].host[event->b];
+    if (of_host[event->kind] != NULL)
+        return event->a;
+    if (of_actor[event->kind] != NULL || event->kind == SIM_AT_READER || event->kind == SIM_AT_BORN)
+        return self->actors[event->a].host;
+    return event->kind == SIM_AT_SESSION || event->kind == SIM_AT_WRITTEN ? 0 : SIM_NONE;
+}
+
+static void notice(sim_t *self, const sim_event_t *event)
+{
+    uint32_t actor = self->links[event->a].actor[event->b];
+    if (actor == SIM_NONE || !sim_actor_away(&self->actors[actor]))
+        sim_link_notice(self, event->a, event->b, event->c);
+    else /* the actor reads it when its hook has returned */
+        sim_after(self, 100 * 1000, SIM_AT_NOTICE, event->a, event->b, event->c);
+}
+
 void sim_happen(sim_t *self, const sim_event_t *event)
 {
-    uint32_t h = host_of(self, event);
+    uint32_t h = host_of(self, event), a = event->a;
     if (h != SIM_NONE && (!self->hosts[h].alive || self->hosts[h].paused)) {
         if (self->hosts[h].paused)
             sim_process_freeze(&self->hosts[h], event);
@@ -108,100 +120,26 @@ void sim_happen(sim_t *self, const sim_event_t *event)
     }
     if (h != SIM_NONE)
         sim_process_look(self, h);
-    sim_actor_t *actor = &self->actors[event->a < SIM_ACTORS ? event->a : 0];
+    sim_actor_t *actor = &self->actors[a < SIM_ACTORS ? a : 0];
     bool same_life = actor->alive && (uint32_t)actor->life == event->b;
-    switch ((sim_at_t)event->kind) {
-    case SIM_AT_LINK:
+    if (of_actor[event->kind] != NULL && same_life)
+        of_actor[event->kind](self, a);
+    else if (of_host[event->kind] != NULL && self->hosts[a].boot == event->b)
+        of_host[event->kind](self, a);
+    else if (of_none[event->kind] != NULL)
+        of_none[event->kind](self, a);
+    else if (event->kind == SIM_AT_LINK)
         arrive(self, event);
-        break;
-    case SIM_AT_LOCAL:
+    else if (event->kind == SIM_AT_LOCAL)
         arrive_locally(self, event);
-        break;
-    case SIM_AT_NOTICE:
-        if (self->links[event->a].actor[event->b] == SIM_NONE ||
-            !sim_actor_away(&self->actors[self->links[event->a].actor[event->b]]))
-            sim_link_notice(self, event->a, event->b, event->c);
-        else /* the actor reads it when its hook has returned */
-            sim_after(self, 100 * 1000, SIM_AT_NOTICE, event->a, event->b, event->c);
-        break;
-    case SIM_AT_DELIVER:
-        if (self->hosts[event->a].boot == event->b)
-            sim_deliver_unread(self, event->a);
-        break;
-    case SIM_AT_TICK:
-        if (self->hosts[event->a].boot == event->b)
-            sim_process_tick(self, event->a);
-        break;
-    case SIM_AT_WORKED:
-        if (same_life)
-            sim_actor_worked(self, event->a);
-        break;
-    case SIM_AT_DEVICE:
-        if (same_life)
-            sim_feeder_device(self, event->a);
-        break;
-    case SIM_AT_COPIED:
-        if (same_life)
-            sim_device_copied(self, event->a);
-        break;
-    case SIM_AT_EVENT:
-        if (same_life)
-            sim_device_event(self, event->a);
-        break;
-    case SIM_AT_HUNG:
-        if (same_life)
-            sim_device_hung(self, event->a);
-        break;
-    case SIM_AT_READER:
-        if (same_life)
-            sim_device_release(self, event->a, event->c);
-        break;
-    case SIM_AT_DUE:
-        if (same_life)
-            sim_actor_due(self, event->a);
-        break;
-    case SIM_AT_BORN:
-        if (!actor->alive && self->hosts[actor->host].boot == event->b) {
-            sim_actor_born(self, event->a);
-            sim_endpoints_bind(self, actor->host);
-            sim_life_follow(self, event->a);
-        }
-        break;
-    case SIM_AT_BOOT:
-        sim_process_boot(self, event->a);
-        break;
-    case SIM_AT_RESUME:
-        sim_process_resume(self, event->a, event->b);
-        break;
-    case SIM_AT_PARENT:
-        sim_process_look_after(self, event->a);
-        break;
-    case SIM_AT_SESSION:
-        self->session_at = TND_NEVER;
-        sim_leader_run(self);
-        break;
-    case SIM_AT_WRITTEN:
-        sim_checkpoint_written(self, event->a);
-        sim_leader_finish(self);
-        sim_finish_end(self);
-        break;
-    case SIM_AT_FAULT:
-        sim_fault_strike(self, event->a);
-        break;
-    case SIM_AT_EARLY:
-        sim_fault_early(self, (sim_fault_kind_t)event->a);
-        break;
-    case SIM_AT_DRAIN:
-        sim_touch_drain(self);
-        break;
-    case SIM_AT_TOUCH:
-        sim_touch(self);
-        break;
-    case SIM_AT_OPEN:
-        sim_start_open(self, event->a, event->b);
-        break;
-    case SIM_AT_SCAN:
-        scan(self);
-        break;
-    }
+    else if (event->kind == SIM_AT_NOTICE)
+        notice(self, event);
+    else if (event->kind == SIM_AT_READER && same_life)
+        sim_device_release(self, a, event->c);
+    else if (event->kind == SIM_AT_BORN && !actor->alive && self->hosts[h].boot == event->b)
+        sim_life_begin(self, a);
+    else if (event->kind == SIM_AT_RESUME)
+        sim_process_resume(self, a, event->b);
+    else if (event->kind == SIM_AT_SESSION || event->kind == SIM_AT_WRITTEN)
+        sim_leader_due(self, event);
 }

@@ -509,8 +509,9 @@ static bool try(sim_t *self, sim_fault_kind_t kind)
     return true;
 }
 
-void sim_fault_early(sim_t *self, sim_fault_kind_t kind)
+void sim_fault_early(sim_t *self, uint32_t which)
 {
+    sim_fault_kind_t kind = (sim_fault_kind_t)which;
     sim_random_t luck = self->bad_luck;
     self->bad_luck = sim_random(sim_draw(&self->moments), 400);
     sim_say(self, "FAULT by time: %s", sim_fault_name(kind));
@@ -529,7 +530,7 @@ static void strike_soon(sim_t *self, uint64_t within_ns)
 void sim_faults_block(sim_t *self)
 {
     if (self->blocks >= self->drain_at)
-        sim_touch_drain(self);
+        sim_touch_drain(self, 0);
     if (!self->fault_due && self->fault_next < self->plan.faults &&
         self->blocks >= self->fault_at_blocks[self->fault_next])
         strike_soon(self, ms / 2);

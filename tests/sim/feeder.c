@@ -429,14 +429,5 @@ static void lost(sim_t *self, uint32_t id, tnd_actor_id_t peer)
         tnd_feeder_core_join_lost(self->actors[id].machine, peer);
 }
 
-static uint32_t blocked_on(const void *machine)
-{
-    return tnd_feeder_core_blocked_on(machine);
-}
-
-const sim_role_t sim_feeder = {.create = create,
-                               .run = run,
-                               .message = message,
-                               .up = up,
-                               .lost = lost,
-                               .blocked_on = blocked_on};
+const sim_role_t sim_feeder = {
+    .create = create, .run = run, .message = message, .up = up, .lost = lost};

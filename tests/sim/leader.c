@@ -78,8 +78,9 @@ void sim_leader_greet(sim_t *self, uint32_t h, tnd_life_t life)
     uint64_t now = sim_clock(self, 0);
     sim_host_t *host = &self->hosts[h];
     host->scale_said = false;
-    for (uint32_t id = self->plan.first_feeder; id < self->plan.reducer; id++)
-        self->actors[id].depth_said = self->actors[id].depth_said && self->actors[id].host != h;
+    for (uint32_t id = 0; id < self->plan.member_count; id++)
+        if (self->actors[id].host == h)
+            self->actors[id].depth_said = self->actors[id].restart_said = false;
     tnd_host_entry_t entry = tnd_run_up(&self->run, h, life, "its process died", now);
     if (self->presences[h].restarts > host->boot)
         sim_violate(self, "host %s is counted as %u restarts, but its process has died %u times",
@@ -98,6 +99,7 @@ void sim_leader_greet(sim_t *self, uint32_t h, tnd_life_t life)
 
 static void greet_leader(sim_t *self, uint32_t h)
 {
+    self->hosts[h].greeted_at = self->now;
     tnd_leader_presence_up(&self->hosts[h].leader, sim_clock(self, h));
     sim_start_greet(self, h);
     sim_lives_forget(self, h);
@@ -269,6 +271,7 @@ static void session_effect(sim_t *self, tnd_effect_t *effect)
         msg.to = SIM_HOST_ID + self->actors[effect->msg.to].host;
         msg.note.number = effect->msg.to;
         msg.note.payload = effect->msg.note.number == 1 ? self : NULL; /* a user asks for it */
+        self->actors[effect->msg.to].restart_said = msg.note.payload != NULL;
         sim_route(self, 0, &msg);
         break;
     }
@@ -302,6 +305,18 @@ void sim_leader_run(sim_t *self)
         self->session_at = at;
         sim_agenda_put(&self->agenda, at, SIM_AT_SESSION, 0, 0, 0);
     }
+}
+
+void sim_leader_due(sim_t *self, const sim_event_t *event)
+{
+    if (event->kind == SIM_AT_WRITTEN) {
+        sim_checkpoint_written(self, event->a);
+        sim_leader_finish(self);
+        sim_finish_end(self);
+        return;
+    }
+    self->session_at = TND_NEVER;
+    sim_leader_run(self);
 }
 
 /*  What the leader knows of the process of a host: every other one runs on its machine. */

@@ -65,6 +65,13 @@ void sim_life_follow(sim_t *self, uint32_t id)
     } while (step != TND_REPLACEMENT_WAIT);
 }
 
+void sim_life_begin(sim_t *self, uint32_t id)
+{
+    sim_actor_born(self, id);
+    sim_endpoints_bind(self, self->actors[id].host);
+    sim_life_follow(self, id);
+}
+
 void sim_life_ask(sim_t *self, uint32_t id, bool asked)
 {
     sim_actor_t *actor = &self->actors[id];
@@ -77,6 +84,7 @@ void sim_life_ask(sim_t *self, uint32_t id, bool asked)
 static void report(sim_t *self, uint32_t id)
 {
     tnd_replacement_reported(&self->actors[id].replacement);
+    self->actors[id].reported_at = self->now;
     sim_tell_leader(self, self->actors[id].host, TND_MSG_HUNG, id, NULL);
 }
 
@@ -125,6 +133,16 @@ static void watch(sim_t *self, uint32_t id, sim_actor_t *actor)
     report(self, id);
 }
 
+/*  The report of a hang that may be lost with a connection is repeated. */
+static void check_report(sim_t *self, uint32_t id, const sim_actor_t *actor)
+{
+    const sim_host_t *host = &self->hosts[actor->host];
+    if (actor->busy && actor->reported_at != 0 && actor->reported_at < host->greeted_at &&
+        tnd_leader_presence_reaches(&host->leader) &&
+        self->now > host->greeted_at + 2 * SIM_HUNG_AFTER_NS)
+        sim_violate(self, "%s hangs, which is not reported again", sim_name(self, id));
+}
+
 void sim_lives_tick(sim_t *self, uint32_t h)
 {
     for (uint32_t id = 0; id < self->plan.member_count; id++) {
@@ -134,6 +152,8 @@ void sim_lives_tick(sim_t *self, uint32_t h)
         sim_life_follow(self, id);
         if (actor->alive && tnd_replacement_is_watched(&actor->replacement))
             watch(self, id, actor);
+        if (actor->alive)
+            check_report(self, id, actor);
     }
 }
 

@@ -6,32 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    USE_GRAPH = 1,
-    USE_PLACEMENT = 2,
-    USE_MADE = 3,
-    USE_ROGUE = 4,
-    USE_CUT = 5,
-    USE_KEEP = 6,
-    USE_KILLERS = 7,
-    USE_AFTER = 8,
-    USE_LATE = 9,
-    USE_FLAPS = 10,
-    USE_PORTS = 11,
-    USE_SIZES = 12,
-    USE_READ = 13,
-    USE_OPENING = 14,
-    USE_CURSOR = 15,
-    USE_PREEMPTED = 16,
-    USE_CACHE = 17,
-    USE_BUCKETS = 18,
-    USE_SLEEP = 19,
-    USE_PACKING = 20,
-    USE_DEVICES = 21,
-    USE_PARENTS = 22,
-    USE_FINISH = 23,
-    USE_SPARE = 24
-};
+/*  What a random stream of a seed draws. */
+enum { USE_GRAPH = 1, USE_PLACEMENT, USE_MADE, USE_ROGUE, USE_CUT, USE_KEEP, USE_KILLERS };
+enum { USE_AFTER = 8, USE_LATE, USE_FLAPS, USE_PORTS, USE_SIZES, USE_READ, USE_OPENING };
+enum { USE_PREEMPTED = 16, USE_CACHE, USE_BUCKETS, USE_SLEEP, USE_PACKING, USE_DEVICES };
+enum { USE_CURSOR = 15, USE_PARENTS = 22, USE_FINISH, USE_SPARE };
 
 static const uint64_t us = 1000, ms = 1000 * 1000;
 
@@ -503,7 +482,7 @@ static void draw_spare(sim_plan_t *self)
 static void draw_preempted(sim_plan_t *self)
 {
     sim_random_t random = sim_random(self->seed, USE_PREEMPTED);
-    if (!sim_chance(&random, 4))
+    if (!sim_chance(&random, 8))
         return;
     self->steps_max = sim_below(&random, 12);
     self->preempted_host =

@@ -75,10 +75,7 @@ static void run(sim_t *self, uint32_t id)
             reset(self, actor);
             break;
         case TND_EFFECT_APPLY:
-            actor->work = effect;
-            actor->busy = true;
-            sim_after(self, sim_actor_work_span(self, actor, self->plan.apply_ns), SIM_AT_WORKED,
-                      id, (uint32_t)actor->life, 0);
+            sim_actor_work(self, id, &effect, self->plan.apply_ns);
             break;
         default:
             sim_violate(self, "%s asks for effect %d", sim_name(self, id), (int)effect.kind);
@@ -126,15 +123,5 @@ static void lost(sim_t *self, uint32_t id, tnd_actor_id_t peer)
     tnd_preprocessor_core_peer_lost(self->actors[id].machine, peer);
 }
 
-static uint32_t blocked_on(const void *machine)
-{
-    return tnd_preprocessor_core_blocked_on(machine);
-}
-
-const sim_role_t sim_preprocessor = {.create = create,
-                                     .run = run,
-                                     .message = message,
-                                     .worked = worked,
-                                     .up = up,
-                                     .lost = lost,
-                                     .blocked_on = blocked_on};
+const sim_role_t sim_preprocessor = {
+    .create = create, .run = run, .message = message, .worked = worked, .up = up, .lost = lost};

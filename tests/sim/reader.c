@@ -127,10 +127,7 @@ static void run(sim_t *self, uint32_t id)
             sim_actor_control(self, actor, &effect.msg);
         if (effect.kind != TND_EFFECT_READ)
             continue;
-        actor->work = effect;
-        actor->busy = true;
-        sim_after(self, sim_actor_work_span(self, actor, self->plan.read_ns), SIM_AT_WORKED, id,
-                  (uint32_t)actor->life, 0);
+        sim_actor_work(self, id, &effect, self->plan.read_ns);
     }
 }
 
@@ -174,21 +171,5 @@ static void lost(sim_t *self, uint32_t id, tnd_actor_id_t peer)
     tnd_reader_core_worker_lost(self->actors[id].machine, peer);
 }
 
-static uint64_t deadline(const void *machine)
-{
-    return tnd_reader_core_deadline(machine);
-}
-
-static uint32_t blocked_on(const void *machine)
-{
-    return tnd_reader_core_blocked_on(machine);
-}
-
-const sim_role_t sim_reader = {.create = create,
-                               .run = run,
-                               .message = message,
-                               .worked = worked,
-                               .up = up,
-                               .lost = lost,
-                               .deadline = deadline,
-                               .blocked_on = blocked_on};
+const sim_role_t sim_reader = {
+    .create = create, .run = run, .message = message, .worked = worked, .up = up, .lost = lost};

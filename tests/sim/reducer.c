@@ -125,15 +125,5 @@ static void lost(sim_t *self, uint32_t id, tnd_actor_id_t peer)
     tnd_reducer_core_feeder_lost(self->actors[id].machine, peer);
 }
 
-static uint32_t blocked_on(const void *machine)
-{
-    return tnd_reducer_core_blocked_on(machine);
-}
-
-const sim_role_t sim_reducer = {.create = create,
-                                .run = run,
-                                .message = message,
-                                .up = up,
-                                .lost = lost,
-                                .end = end,
-                                .blocked_on = blocked_on};
+const sim_role_t sim_reducer = {
+    .create = create, .run = run, .message = message, .up = up, .lost = lost, .end = end};

@@ -83,13 +83,13 @@ void sim_start_boot(sim_t *self, uint32_t h)
 }
 
 /*  Some time of opening has passed. */
-void sim_start_open(sim_t *self, uint32_t h, uint32_t boot)
+void sim_start_open(sim_t *self, uint32_t h)
 {
     const sim_plan_t *plan = &self->plan;
     sim_host_t *host = &self->hosts[h];
-    if (host->boot != boot || host->barriers.opened)
+    if (host->barriers.opened)
         return;
-    if (plan->stalls == h && boot == 0 && host->reports == plan->stalls_after) {
+    if (plan->stalls == h && host->boot == 0 && host->reports == plan->stalls_after) {
         sim_say(self, "host %s stops reporting", self->host_names[h]);
         host->stalls = true;
         self->counts.stalls++;
@@ -99,7 +99,7 @@ void sim_start_open(sim_t *self, uint32_t h, uint32_t boot)
     self->events_begin = self->events; /* meanwhile the others only ping */
     host->reports++;
     if (self->now < host->open_until) {
-        sim_after(self, plan->report_ns, SIM_AT_OPEN, h, boot, 0);
+        sim_after(self, plan->report_ns, SIM_AT_OPEN, h, host->boot, 0);
         say_opening(self, h);
         return;
     }

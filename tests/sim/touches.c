@@ -61,8 +61,9 @@ static void ask(sim_t *self, tnd_verb_t verb, uint32_t value)
     sim_tell_leader(self, h, TND_MSG_TOUCH, 1 + self->touches_left, touch);
 }
 
-void sim_touch_drain(sim_t *self)
+void sim_touch_drain(sim_t *self, uint32_t unused)
 {
+    (void)unused;
     ask(self, TND_TOUCH_DRAIN, 0);
 }
 
@@ -210,8 +211,9 @@ static uint64_t pause_before_next(sim_t *self)
     return sim_below(luck, 300) * ms;
 }
 
-void sim_touch(sim_t *self)
+void sim_touch(sim_t *self, uint32_t unused)
 {
+    (void)unused;
     sim_random_t *luck = &self->touch_luck;
     uint32_t what = sim_below(luck, 100);
     bool paused = is_paused(self);
@@ -267,6 +269,9 @@ static void check_told(sim_t *self)
         if (self->awake[0] > 0 && !self->hosts[actor->host].scale_said)
             sim_violate(self, "host %s is connected, but not told that %u workers are wanted",
                         self->host_names[actor->host], self->awake[0]);
+        if (runs && actor->alive && actor->life == actor->asked_life && !actor->restart_said)
+            sim_violate(self, "host %s is connected, but not told that %s is to be replaced",
+                        self->host_names[actor->host], sim_name(self, id));
         if (runs && actor->role == TND_ROLE_FEEDER && self->depth > 0 && !actor->depth_said)
             sim_violate(self, "%s is connected, but not told that %u slots are wanted",
                         sim_name(self, id), self->depth);
