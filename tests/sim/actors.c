@@ -91,7 +91,7 @@ void sim_actor_run(sim_t *self, uint32_t id)
     if (!actor->started)
         return;
     /* An actor with long work reads all its messages first. */
-    if (actor->inbox != SIM_NONE && role_of(self, id)->worked != NULL)
+    if (actor->inbox.first != SIM_NONE && role_of(self, id)->worked != NULL)
         return;
     role_of(self, id)->run(self, id);
     if (!actor->busy)
@@ -103,9 +103,8 @@ void sim_actor_run(sim_t *self, uint32_t id)
 static void drain_inbox(sim_t *self, uint32_t id)
 {
     sim_actor_t *actor = &self->actors[id];
-    while (!sim_actor_away(actor) && actor->alive && actor->inbox != SIM_NONE) {
-        uint32_t packet = actor->inbox;
-        actor->inbox = self->packets[packet].next;
+    while (!sim_actor_away(actor) && actor->alive && actor->inbox.first != SIM_NONE) {
+        uint32_t packet = sim_queue_take(self, &actor->inbox);
         if (self->packets[packet].link != SIM_NONE) {
             sim_link_arrive(self, packet);
         } else {
@@ -130,20 +129,14 @@ void sim_actor_receive(sim_t *self, uint32_t id, uint32_t packet)
 {
     sim_actor_t *actor = &self->actors[id];
     if (!actor->alive) {
-        sim_free_msg(self, &self->packets[packet].msg);
-        sim_packet_done(self, packet);
+        sim_packet_drop(self, packet);
         return;
     }
     if (TND_BUG(EARLY_PEER_UNHEARD) && !actor->started && self->packets[packet].link != SIM_NONE) {
         sim_link_arrive(self, packet);
         return;
     }
-    self->packets[packet].next = SIM_NONE;
-    if (actor->inbox == SIM_NONE)
-        actor->inbox = packet;
-    else
-        self->packets[actor->inbox_last].next = packet;
-    actor->inbox_last = packet;
+    sim_queue_put(self, &actor->inbox, packet);
     drain_inbox(self, id);
 }
 
@@ -221,7 +214,7 @@ void sim_actor_born(sim_t *self, uint32_t id)
     actor->born_at = self->now;
     actor->said = sim_life(self, actor->host);
     actor->due_ns = actor->reported_at = 0;
-    actor->inbox = SIM_NONE;
+    actor->inbox.first = SIM_NONE;
     actor->machine = role_of(self, id)->create(self, id);
     actor->validator = sim_validator_new(self, id);
     for (uint32_t i = 0; i < actor->link_count; i++) {
@@ -243,12 +236,7 @@ void sim_actor_dies(sim_t *self, uint32_t id)
         role_of(self, id)->end(self, id);
     actor->alive = actor->busy = false;
     actor->payloads = 0;
-    while (actor->inbox != SIM_NONE) {
-        uint32_t packet = actor->inbox;
-        actor->inbox = self->packets[packet].next;
-        sim_free_msg(self, &self->packets[packet].msg);
-        sim_packet_done(self, packet);
-    }
+    sim_queue_drop(self, &actor->inbox);
     for (uint32_t i = 0; i < actor->link_count; i++) {
         uint32_t link = actor->links[i];
         sim_link_drop(self, link, self->links[link].actor[0] == id ? 0 : 1);

@@ -218,8 +218,7 @@ static void *create(sim_t *self, uint32_t id)
     if (sim_plan_stores(plan))
         self->actors[id].batches = sim_store_take(
             &self->store, (plan->bucket_count + 2) * sizeof *self->actors[id].batches);
-    return tnd_batcher_core_init(sim_store_take(&self->store, tnd_batcher_core_bytes(&config)),
-                                 &config);
+    return SIM_MAKE(self, tnd_batcher_core, &config);
 }
 
 static void up(sim_t *self, uint32_t id, tnd_actor_id_t peer)

@@ -3,13 +3,11 @@
 
 #include "tests/sim/cluster.h"
 
-/*  The rows of each sample; only that they are there, if operations follow. */
+/*  Which samples are stored; their rows are those that sim_make_rows makes. */
 struct sim_cache {
     sim_t *sim;
     uint32_t lane, stored;
     bool *has;
-    uint8_t *rows;
-    uint64_t *ids;
 };
 
 /*  Whether it stores rows as they are read. */
@@ -45,29 +43,18 @@ static void put(sim_t *self, uint32_t id, const tnd_block_note_t *note)
 {
     struct sim_cache *cache = self->actors[id].cache;
     const sim_plan_t *plan = &self->plan;
-    const sim_payload_t *payload = note->payload;
-    uint32_t row = 0, bad = 0;
+    uint32_t bad = 0;
     for (uint32_t i = 0; i < note->count; i++) {
         uint64_t sample = sim_plan_sample(plan, note->lane, note->epoch, note->first + i);
-        uint32_t begin = row;
-        while (!is_raw(plan) && row < note->rows &&
-               (note->origin != NULL ? note->origin[row] : row) == i)
-            row++;
-        if (bad < note->bad_count && note->bad[bad] == i) {
+        if (bad < note->bad_count && note->bad[bad] == i)
             bad++;
-            continue;
-        }
-        if (cache->has[sample])
-            continue;
-        if (cache->stored == plan->cache_room || is_hole(cache, sample)) {
+        else if (!cache->has[sample] &&
+                 (cache->stored == plan->cache_room || is_hole(cache, sample)))
             tnd_cache_core_store_full(self->actors[id].machine);
-            continue;
+        else if (!cache->has[sample]) {
+            cache->stored++;
+            cache->has[sample] = true;
         }
-        cache->stored++;
-        cache->has[sample] = true;
-        cache->rows[sample] = (uint8_t)(row - begin);
-        for (uint32_t j = begin; j < row; j++)
-            cache->ids[sample * plan->more_most + j - begin] = payload->ids[j];
     }
 }
 
@@ -75,7 +62,6 @@ static void put(sim_t *self, uint32_t id, const tnd_block_note_t *note)
 static void fill(sim_t *self, uint32_t id, const tnd_msg_t *ticket, uint32_t count,
                  tnd_block_note_t *note)
 {
-    const struct sim_cache *cache = self->actors[id].cache;
     const sim_plan_t *plan = &self->plan;
     *note = (tnd_block_note_t){.first = ticket->ticket.first,
                                .lane = ticket->ticket.lane,
@@ -97,13 +83,6 @@ static void fill(sim_t *self, uint32_t id, const tnd_msg_t *ticket, uint32_t cou
         return;
     }
     sim_make_rows(self, id, note);
-    sim_payload_t *payload = note->payload;
-    uint32_t row = 0;
-    for (uint32_t i = 0; i < note->count; i++) {
-        uint64_t sample = sim_plan_sample(plan, note->lane, note->epoch, note->first + i);
-        for (uint32_t j = 0; j < cache->rows[sample] && row < note->rows; j++)
-            payload->ids[row++] = cache->ids[sample * plan->more_most + j];
-    }
 }
 
 /*  A block that the cache keeps, to be sent. */
@@ -194,9 +173,6 @@ static void *create(sim_t *self, uint32_t id)
     struct sim_cache *cache = sim_store_take(&self->store, sizeof *cache);
     *cache = (struct sim_cache){.sim = self, .lane = lane};
     cache->has = sim_store_take(&self->store, plan->count[lane] + 1);
-    cache->rows = sim_store_take(&self->store, plan->count[lane] + 1);
-    cache->ids = sim_store_take(&self->store,
-                                (plan->count[lane] + 1) * plan->more_most * sizeof *cache->ids);
     self->actors[id].cache = cache;
     tnd_cache_core_config_t config = {.self = id,
                                       .join = self->joins[lane],
@@ -210,8 +186,7 @@ static void *create(sim_t *self, uint32_t id)
                                       .rest_ns = plan->rest_ns,
                                       .stored = find_stored,
                                       .store = cache};
-    return tnd_cache_core_init(sim_store_take(&self->store, tnd_cache_core_bytes(&config)),
-                               &config);
+    return SIM_MAKE(self, tnd_cache_core, &config);
 }
 
 /*  Whether `peer` takes blocks from the cache. */

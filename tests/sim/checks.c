@@ -69,7 +69,8 @@ void sim_check_actor(sim_t *self, uint32_t id)
              tnd_feeder_core_held(actor->machine) >
                  tnd_feeder_core_committed(actor->machine) + actor->depth)
         sim_violate(self, "%s holds more steps than it has slots", sim_name(self, id));
-    if ((actor->inbox == SIM_NONE || actor->busy) && actor->payloads > payloads_most(self, actor))
+    if ((actor->inbox.first == SIM_NONE || actor->busy) &&
+        actor->payloads > payloads_most(self, actor))
         sim_violate(self, "%s holds %u payloads, %u more than it can know of", sim_name(self, id),
                     actor->payloads, actor->payloads - payloads_most(self, actor));
     if (!sim_actor_away(actor) && sim_actor_blocked_on(self, id) == 0)

@@ -19,12 +19,12 @@ static void name_members(sim_t *self)
     const sim_plan_t *plan = &self->plan;
     for (uint32_t h = 0; h < SIM_HOSTS; h++) {
         self->host_names[h] = names[h];
-        self->hosts[h].unread = SIM_NONE;
+        self->hosts[h].unread.first = SIM_NONE;
     }
     for (uint32_t id = 0; id < plan->member_count; id++) {
         self->actors[id].role = plan->members[id].role;
         self->actors[id].host = plan->members[id].host;
-        self->actors[id].inbox = SIM_NONE;
+        self->actors[id].inbox.first = SIM_NONE;
     }
     for (uint32_t r = 0; r < plan->first_join; r++) {
         uint32_t lane = plan->members[r].lane;
@@ -127,7 +127,7 @@ static void begin_next(sim_t *self)
         sim_actor_dies(self, id);
     for (uint32_t id = 0; id < plan->member_count; id++) {
         sim_actor_t *actor = &self->actors[id];
-        sim_actor_t next = {.role = actor->role, .host = actor->host, .inbox = SIM_NONE};
+        sim_actor_t next = {.role = actor->role, .host = actor->host, .inbox.first = SIM_NONE};
         memcpy(next.links, actor->links, sizeof next.links);
         next.link_count = actor->link_count;
         *actor = next;

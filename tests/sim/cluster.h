@@ -91,6 +91,11 @@ typedef struct {
     uint32_t chain; /* of the sender */
 } sim_packet_t;
 
+/*  Packets that are not read yet. */
+typedef struct {
+    uint32_t first, last; /* SIM_NONE: none */
+} sim_queue_t;
+
 /*  A pair of actors, or a host and the leader: both ends and the path between them.  Side 0
  *  connects, side 1 binds. */
 typedef struct {
@@ -177,7 +182,7 @@ typedef struct {
     tnd_life_t said; /* as peers are told: by the time of day */
     void *machine;
     tnd_validator_t *validator;
-    uint32_t inbox, inbox_last;
+    sim_queue_t inbox;
     uint64_t slow_until;
     uint64_t born_at, worked_at; /* when it began, and when its last work ended */
     uint64_t long_ns;            /* the next work takes so much longer */
@@ -255,7 +260,7 @@ typedef struct {
     uint64_t reported;
     uint64_t last_local; /* control within the host stays in order */
     uint64_t preempted_until;
-    uint32_t unread, unread_last; /* packets for its control thread meanwhile */
+    sim_queue_t unread; /* for its control thread meanwhile */
 } sim_host_t;
 
 /*  A checkpoint on the disk, perhaps incomplete. */
@@ -385,6 +390,10 @@ struct sim {
     bool escapes;
 };
 
+/*  A machine of the core, in memory of the run. */
+#define SIM_MAKE(self, machine, config)                                                            \
+    machine##_init(sim_store_take(&(self)->store, machine##_bytes(config)), config)
+
 /*  Runs all sessions of a seed; returns false if a promise was violated. */
 bool sim_run(sim_t *self, uint64_t seed, uint64_t fault_mask);
 
@@ -416,6 +425,11 @@ void sim_free(sim_t *self, void *payload, uint32_t holder);
 void sim_free_msg(sim_t *self, tnd_msg_t *msg);
 sim_packet_t *sim_packet(sim_t *self, uint32_t *index_p);
 void sim_packet_done(sim_t *self, uint32_t index);
+/*  With its payload. */
+void sim_packet_drop(sim_t *self, uint32_t index);
+void sim_queue_put(sim_t *self, sim_queue_t *queue, uint32_t packet);
+uint32_t sim_queue_take(sim_t *self, sim_queue_t *queue);
+void sim_queue_drop(sim_t *self, sim_queue_t *queue);
 /*  Whether it is for actors of the previous chain. */
 bool sim_packet_is_late(const sim_t *self, const sim_packet_t *packet);
 /*  network.c */
@@ -566,7 +580,6 @@ void sim_discard(sim_t *self, const sim_event_t *event);
 /*  The process of a host has a control message, which it takes or passes on. */
 void sim_route(sim_t *self, uint32_t host, const tnd_msg_t *msg);
 void sim_deliver_unread(sim_t *self, uint32_t host);
-void sim_forget_unread(sim_t *self, uint32_t host);
 /*  leader.c: a run begins; a host is connected by a process; a message for the leader; the next chain
  *  begins; whether the reason of a failure names a host that stalls. */
 void sim_leader_plan(sim_t *self);

@@ -52,18 +52,11 @@ static void deliver(sim_t *self, uint32_t host, const tnd_msg_t *msg)
         sim_life_ask(self, (uint32_t)msg->note.number, msg->note.payload != NULL);
 }
 
-static uint32_t take_unread(sim_t *self, uint32_t host)
-{
-    uint32_t packet = self->hosts[host].unread;
-    self->hosts[host].unread = self->packets[packet].next;
-    return packet;
-}
-
 void sim_deliver_unread(sim_t *self, uint32_t h)
 {
     sim_host_t *host = &self->hosts[h];
-    while (host->unread != SIM_NONE && self->now >= host->preempted_until) {
-        uint32_t packet = take_unread(self, h);
+    while (host->unread.first != SIM_NONE && self->now >= host->preempted_until) {
+        uint32_t packet = sim_queue_take(self, &host->unread);
         tnd_msg_t msg = self->packets[packet].msg;
         bool late = sim_packet_is_late(self, &self->packets[packet]);
         sim_packet_done(self, packet);
@@ -72,38 +65,25 @@ void sim_deliver_unread(sim_t *self, uint32_t h)
         else
             deliver(self, h, &msg);
     }
-    if (host->unread != SIM_NONE)
+    if (host->unread.first != SIM_NONE)
         sim_agenda_put(&self->agenda, host->preempted_until, SIM_AT_DELIVER, h, host->boot, 0);
-}
-
-void sim_forget_unread(sim_t *self, uint32_t host)
-{
-    while (self->hosts[host].unread != SIM_NONE) {
-        uint32_t packet = take_unread(self, host);
-        sim_free_msg(self, &self->packets[packet].msg);
-        sim_packet_done(self, packet);
-    }
 }
 
 /*  For a host or its actors: at once, or when its control thread has a processor again. */
 static void deliver_soon(sim_t *self, uint32_t h, const tnd_msg_t *msg)
 {
     sim_host_t *host = &self->hosts[h];
-    if (host->unread == SIM_NONE && self->now >= host->preempted_until) {
+    if (host->unread.first == SIM_NONE && self->now >= host->preempted_until) {
         deliver(self, h, msg);
         return;
     }
     uint32_t index;
     sim_packet_t *packet = sim_packet(self, &index);
     packet->msg = *msg;
-    packet->link = packet->next = SIM_NONE;
-    if (host->unread == SIM_NONE) {
-        host->unread = index;
+    packet->link = SIM_NONE;
+    if (host->unread.first == SIM_NONE)
         sim_agenda_put(&self->agenda, host->preempted_until, SIM_AT_DELIVER, h, host->boot, 0);
-    } else {
-        self->packets[host->unread_last].next = index;
-    }
-    host->unread_last = index;
+    sim_queue_put(self, &host->unread, index);
 }
 
 static void local(sim_t *self, uint32_t host, const tnd_msg_t *msg)

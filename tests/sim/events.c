@@ -9,10 +9,8 @@ static const uint64_t events_most = 2 * 1000 * 1000;
 
 void sim_discard(sim_t *self, const sim_event_t *event)
 {
-    if (event->kind != SIM_AT_LINK && event->kind != SIM_AT_LOCAL)
-        return;
-    sim_free_msg(self, &self->packets[event->a].msg);
-    sim_packet_done(self, event->a);
+    if (event->kind == SIM_AT_LINK || event->kind == SIM_AT_LOCAL)
+        sim_packet_drop(self, event->a);
 }
 
 static void arrive(sim_t *self, const sim_event_t *event)

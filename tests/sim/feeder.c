@@ -411,8 +411,7 @@ static void *create(sim_t *self, uint32_t id)
             self->actors[id].slots[s].ids[r] =
                 sim_store_take(&self->store, plan->size * sizeof(uint64_t));
     tnd_feeder_core_config_t config = config_of(self, id, plan->depth);
-    return tnd_feeder_core_init(sim_store_take(&self->store, tnd_feeder_core_bytes(&config)),
-                                &config);
+    return SIM_MAKE(self, tnd_feeder_core, &config);
 }
 
 static void up(sim_t *self, uint32_t id, tnd_actor_id_t peer)

@@ -137,8 +137,8 @@ static void watch(sim_t *self, uint32_t id, sim_actor_t *actor)
 static void check_report(sim_t *self, uint32_t id, const sim_actor_t *actor)
 {
     const sim_host_t *host = &self->hosts[actor->host];
-    if (actor->busy && actor->reported_at != 0 && actor->reported_at < host->greeted_at &&
-        tnd_leader_presence_reaches(&host->leader) &&
+    if (actor->busy && actor->reported_at > actor->work_since &&
+        actor->reported_at < host->greeted_at && tnd_leader_presence_reaches(&host->leader) &&
         self->now > host->greeted_at + 2 * SIM_HUNG_AFTER_NS)
         sim_violate(self, "%s hangs, which is not reported again", sim_name(self, id));
 }

@@ -27,14 +27,26 @@ static void add(sim_t *self, uint32_t connector, uint32_t binder)
     }
 }
 
-/*  Whether a worker has connections to actors of that role. */
-static bool meets_worker(const sim_plan_t *plan, tnd_role_t role)
+/*  Whether rows pass from actors of role `from` to those of role `to`, or values between them; `to`
+ *  connects. */
+static bool connects(const sim_plan_t *plan, tnd_role_t to, tnd_role_t from)
 {
-    if (role == TND_ROLE_READER)
-        return !plan->cached || !plan->cache_first;
-    if (role == TND_ROLE_JOIN)
-        return !plan->cached || plan->cache_first;
-    return role == TND_ROLE_CACHE;
+    bool works = plan->workers > 0, first = plan->cached && plan->cache_first;
+    bool last = plan->cached && !first;
+    switch (from) {
+    case TND_ROLE_READER:
+        return to == (works && !first ? TND_ROLE_WORKER
+                      : plan->cached  ? TND_ROLE_CACHE
+                                      : TND_ROLE_JOIN);
+    case TND_ROLE_CACHE: /* workers connect to both of their ends */
+        return to == (works ? TND_ROLE_WORKER : TND_ROLE_JOIN) || (to == TND_ROLE_JOIN && last);
+    case TND_ROLE_JOIN:
+        return (to == TND_ROLE_WORKER && works && !last) || to == TND_ROLE_FEEDER;
+    case TND_ROLE_REDUCER:
+        return to == TND_ROLE_FEEDER;
+    default:
+        return false;
+    }
 }
 
 void sim_links_plan(sim_t *self)
@@ -48,28 +60,14 @@ void sim_links_plan(sim_t *self)
         link->actor[0] = link->actor[1] = SIM_NONE;
         self->hosts[h].control = self->link_count++;
     }
-    for (uint32_t w = plan->first_worker; w < plan->first_feeder; w++)
-        for (uint32_t id = 0; id < plan->member_count; id++)
-            if (meets_worker(plan, plan->members[id].role) &&
-                sim_plan_serves(plan, plan->members[w].host, plan->members[id].lane))
-                add(self, w, id);
-    for (uint32_t l = 0; l < plan->lanes && plan->cached; l++) {
-        for (uint32_t r = 0; r < plan->readers && (plan->cache_first || plan->workers == 0); r++)
-            add(self, self->caches[l], self->readers[l][r]);
-        if (!plan->cache_first || plan->workers == 0)
-            add(self, self->joins[l], self->caches[l]);
-    }
-    if (plan->workers == 0 && !plan->cached)
-        for (uint32_t j = plan->first_join; j < plan->first_worker; j++)
-            for (uint32_t r = 0; r < plan->first_join; r++)
-                if (plan->members[r].lane == plan->members[j].lane)
-                    add(self, j, r);
-    for (uint32_t f = 0; f < plan->feeders; f++) {
-        for (uint32_t j = plan->first_join; j < plan->first_worker; j++)
-            add(self, plan->first_feeder + f, j);
-        if (plan->reductions > 0)
-            add(self, plan->first_feeder + f, plan->reducer);
-    }
+    for (uint32_t a = 0; a < plan->member_count; a++)
+        for (uint32_t b = 0; b < plan->member_count; b++) {
+            const tnd_member_t *to = &plan->members[a], *from = &plan->members[b];
+            bool same = to->role == TND_ROLE_WORKER ? sim_plan_serves(plan, to->host, from->lane)
+                                                    : to->lane == from->lane;
+            if (connects(plan, to->role, from->role) && (same || to->role == TND_ROLE_FEEDER))
+                add(self, a, b);
+        }
 }
 
 /*  What both ends of every link require. */
@@ -204,6 +202,16 @@ static void put(sim_t *self, uint32_t index, uint32_t side, uint32_t net, const 
     if (link->parting)
         self->chance = chance; /* the runs of kept seeds stay the same */
     sim_agenda_put(&self->agenda, arrival, SIM_AT_LINK, at, 0, 0);
+}
+
+/*  Tells the connector that another listener is here. */
+static void answer_elsewhere(sim_t *self, uint32_t index, uint32_t net, uint32_t here)
+{
+    const sim_link_t *link = &self->links[index];
+    tnd_msg_t answer = {.kind = TND_MSG_REFUSE, .from = here, .to = id_of(link, 0)};
+    answer.refuse.why = "another listener was meant";
+    answer.refuse.elsewhere = true;
+    put(self, index, 1, net, &answer);
 }
 
 /*  Sends the messages of the end itself. */
@@ -386,7 +394,8 @@ static bool has_unread(const sim_t *self, uint32_t index, uint32_t side)
     const sim_link_t *link = &self->links[index];
     const sim_host_t *host = &self->hosts[link->host[side]];
     uint32_t net = side == 0 ? link->net : link->bound;
-    uint32_t at = link->actor[side] == SIM_NONE ? SIM_NONE : self->actors[link->actor[side]].inbox;
+    uint32_t at =
+        link->actor[side] == SIM_NONE ? SIM_NONE : self->actors[link->actor[side]].inbox.first;
     for (; at != SIM_NONE; at = self->packets[at].next)
         if (self->packets[at].link == index && self->packets[at].net == net)
             return true;
@@ -415,16 +424,14 @@ void sim_link_tick(sim_t *self, uint32_t index, uint32_t side)
     tnd_end_change_t change = tnd_end_tick(&link->end[side], busy, now);
     if (change == TND_END_LOST && was_open) {
         self->counts.silences++;
-        if (is_late)
-            sim_violate(self, "%s takes %s for silent, whose words are only late",
-                        sim_name(self, id_of(link, side)), sim_name(self, id_of(link, 1 - side)));
-        if (has_unread(self, index, side) && !was_held_up(self, link, side) &&
-            link->lag_until <= link->heard_at[side])
-            sim_violate(self, "%s takes %s for silent, whose words lie unread",
-                        sim_name(self, id_of(link, side)), sim_name(self, id_of(link, 1 - side)));
-        if (moves)
-            sim_violate(self, "%s takes %s for silent, whose message is arriving",
-                        sim_name(self, id_of(link, side)), sim_name(self, id_of(link, 1 - side)));
+        bool unread = has_unread(self, index, side) && !was_held_up(self, link, side) &&
+                      link->lag_until <= link->heard_at[side];
+        if (is_late || unread || moves)
+            sim_violate(self, "%s takes %s for silent, %s", sim_name(self, id_of(link, side)),
+                        sim_name(self, id_of(link, 1 - side)),
+                        is_late  ? "whose words are only late"
+                        : unread ? "whose words lie unread"
+                                 : "whose message is arriving");
     }
     changed(self, index, side, change, TND_LOSS_SILENT);
     if (change == TND_END_LOST && !was_open && peer == SIM_NONE && side == 0)
@@ -495,13 +502,10 @@ void sim_link_stray(sim_t *self, uint32_t packet)
     bool hears = owner != SIM_NONE && !sim_actor_away(&self->actors[owner]);
     if (hears && msg.kind == TND_MSG_HELLO) {
         tnd_terms_t terms = {.listener = self->actors[owner].places[port].listener};
-        tnd_msg_t answer = {.kind = TND_MSG_REFUSE, .from = owner, .to = msg.from};
-        answer.refuse.why = "another listener was meant";
-        answer.refuse.elsewhere = true;
         if (tnd_end_is_meant(&terms, &msg))
             sim_violate(self, "%s takes a connection that means another listener",
                         sim_name(self, owner));
-        put(self, index, 1, net, &answer);
+        answer_elsewhere(self, index, net, owner);
     }
     sim_free_msg(self, &msg);
 }
@@ -605,10 +609,7 @@ void sim_link_arrive(sim_t *self, uint32_t packet)
         return;
     }
     if (hello && !tnd_end_is_meant(&link->end[1].config.terms, &msg)) {
-        tnd_msg_t answer = {.kind = TND_MSG_REFUSE, .from = link->actor[1], .to = msg.from};
-        answer.refuse.why = "another life was meant";
-        answer.refuse.elsewhere = true;
-        put(self, index, 1, net, &answer);
+        answer_elsewhere(self, index, net, link->actor[1]);
         return;
     }
     link->heard_at[side] = self->now;

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "runtime/base/allocation.h"
+#include "runtime/core/protocol/message_table.h"
 #include "tests/sim/cluster.h"
 
 sim_packet_t *sim_packet(sim_t *self, uint32_t *index_p)
@@ -22,6 +23,35 @@ void sim_packet_done(sim_t *self, uint32_t index)
 {
     self->packets[index].next = self->packet_unused;
     self->packet_unused = index;
+}
+
+void sim_queue_put(sim_t *self, sim_queue_t *queue, uint32_t packet)
+{
+    self->packets[packet].next = SIM_NONE;
+    if (queue->first == SIM_NONE)
+        queue->first = packet;
+    else
+        self->packets[queue->last].next = packet;
+    queue->last = packet;
+}
+
+uint32_t sim_queue_take(sim_t *self, sim_queue_t *queue)
+{
+    uint32_t packet = queue->first;
+    queue->first = self->packets[packet].next;
+    return packet;
+}
+
+void sim_queue_drop(sim_t *self, sim_queue_t *queue)
+{
+    while (queue->first != SIM_NONE)
+        sim_packet_drop(self, sim_queue_take(self, queue));
+}
+
+void sim_packet_drop(sim_t *self, uint32_t packet)
+{
+    sim_free_msg(self, &self->packets[packet].msg);
+    sim_packet_done(self, packet);
 }
 
 sim_payload_t *sim_payload(sim_t *self, uint32_t rows, uint32_t bad, uint32_t holder)
@@ -56,12 +86,10 @@ void sim_free(sim_t *self, void *payload, uint32_t holder)
 
 void sim_free_msg(sim_t *self, tnd_msg_t *msg)
 {
-    if (msg->kind == TND_MSG_BLOCK)
-        sim_free(self, msg->block.payload, SIM_FLYING);
-    else if (msg->kind == TND_MSG_SLICE)
-        sim_free(self, msg->slice.payload, SIM_FLYING);
-    else if (msg->kind == TND_MSG_POST || msg->kind == TND_MSG_RESULT)
-        sim_free(self, msg->post.payload, SIM_FLYING);
+    tnd_msg_kind_t kind = msg->kind;
+    if (kind == TND_MSG_BLOCK || kind == TND_MSG_SLICE || kind == TND_MSG_POST ||
+        kind == TND_MSG_RESULT)
+        sim_free(self, *tnd_msg_payload(msg), SIM_FLYING);
 }
 
 void sim_own(sim_t *self, void *payload, uint32_t from, uint32_t to)

@@ -162,7 +162,7 @@ static void draw_graph(sim_plan_t *self)
     }
     /*  Lanes are uneven: each draws its part of all positions; some have none. */
     uint32_t rows =
-        sim_chance(&random, 4) ? sim_below(&random, 50) : sim_between(&random, 1200, 4000);
+        sim_chance(&random, 4) ? sim_below(&random, 50) : sim_between(&random, 1000, 3200);
     draw_cache(self);
     uint32_t weights[SIM_LANES], sum = 0;
     for (uint32_t l = 0; l < self->lanes; l++)
@@ -290,10 +290,10 @@ static void draw_placement(sim_plan_t *self)
     uint64_t positions = 0;
     for (uint32_t l = 0; l < self->lanes; l++)
         positions += (uint64_t)self->count[l] * self->epochs;
-    uint32_t fair = 1 + (uint32_t)(positions / 800);
+    uint32_t fair = 1 + (uint32_t)(positions / 700);
     self->block_rows = sim_chance(&random, 75) ? sim_between(&random, fair, fair + 2)
                                                : rows_choices[sim_below(&random, 9)];
-    if (self->block_rows * 1000 < positions)
+    if (self->block_rows * 900 < positions)
         self->block_rows = fair;
     self->row_bytes = sim_between(&random, 1, 200);
     uint64_t block_max = self->block_rows * self->row_bytes * self->more_most;

@@ -109,8 +109,7 @@ static void *create(sim_t *self, uint32_t id)
                                              .window_bytes = plan->queue_bytes,
                                              .window_first = plan->sleepy ? 2 : 0,
                                              .window_ns = plan->queue_ns};
-    return tnd_preprocessor_core_init(
-        sim_store_take(&self->store, tnd_preprocessor_core_bytes(&config)), &config);
+    return SIM_MAKE(self, tnd_preprocessor_core, &config);
 }
 
 static void up(sim_t *self, uint32_t id, tnd_actor_id_t peer)

@@ -126,7 +126,7 @@ void sim_process_dies(sim_t *self, uint32_t h, uint64_t back_ns)
     for (uint32_t i = host->frozen_next; i < host->frozen_count; i++)
         sim_discard(self, &host->frozen[i]);
     host->frozen_next = host->frozen_count = 0;
-    sim_forget_unread(self, h);
+    sim_queue_drop(self, &host->unread);
     sim_after(self, back_ns, SIM_AT_BOOT, h, 0, 0);
 }
 

@@ -153,8 +153,7 @@ static void *create(sim_t *self, uint32_t id)
     config.tickets_max = plan->window_blocks + 2 * plan->size + 1 + TND_ORDER_SPARE;
     config.workers_max = plan->workers > 0 ? plan->workers : 1;
     config.rest_ns = plan->rest_ns;
-    return tnd_reader_core_init(sim_store_take(&self->store, tnd_reader_core_bytes(&config)),
-                                &config);
+    return SIM_MAKE(self, tnd_reader_core, &config);
 }
 
 static void up(sim_t *self, uint32_t id, tnd_actor_id_t peer)

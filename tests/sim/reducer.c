@@ -111,8 +111,7 @@ static void *create(sim_t *self, uint32_t id)
                                         .feeders = self->feeder_of,
                                         .names = self->feeder_names,
                                         .rounds_max = (plan->depth + 1) * SIM_REDUCTIONS};
-    return tnd_reducer_core_init(sim_store_take(&self->store, tnd_reducer_core_bytes(&config)),
-                                 &config);
+    return SIM_MAKE(self, tnd_reducer_core, &config);
 }
 
 static void up(sim_t *self, uint32_t id, tnd_actor_id_t peer)

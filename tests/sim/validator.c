@@ -46,8 +46,7 @@ tnd_validator_t *sim_validator_new(sim_t *self, uint32_t id)
 {
     tnd_validator_config_t config = {
         .membership = self->membership, .bounds = self->bounds, .self = id};
-    tnd_validator_t *validator =
-        tnd_validator_init(sim_store_take(&self->store, tnd_validator_bytes(&config)), &config);
+    tnd_validator_t *validator = SIM_MAKE(self, tnd_validator, &config);
     tnd_validator_reached(validator, self->hosts[self->actors[id].host].generation);
     return validator;
 }
