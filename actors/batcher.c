@@ -318,7 +318,7 @@ static tnd_status_t take_message(batcher_t *batcher, tnd_actor_t *self, tnd_arri
                            arrival->cursor->part[tnd_actor_instance(self)->lane]);
         break;
     case TND_MSG_BEGIN:
-        tnd_order_begin(tnd_batcher_core_order(batcher->machine), msg);
+        tnd_batcher_core_message(batcher->machine, msg);
         say_go(batcher, self, msg);
         break;
     case TND_MSG_QUARANTINED:
@@ -327,19 +327,8 @@ static tnd_status_t take_message(batcher_t *batcher, tnd_actor_t *self, tnd_arri
         batcher->aside++;
         send_parts(batcher, self);
         break;
-    case TND_MSG_LOST:
-        tnd_order_lost(tnd_batcher_core_order(batcher->machine), msg);
-        break;
-    case TND_MSG_DIED:
-        tnd_batcher_core_died(batcher->machine, msg);
-        break;
-    case TND_MSG_MARK:
-        tnd_batcher_core_mark(batcher->machine, msg);
-        break;
-    case TND_MSG_WINDOW:
-        tnd_batcher_core_window(batcher->machine, msg);
-        break;
     default:
+        tnd_batcher_core_message(batcher->machine, msg);
         break;
     }
     return TND_OK;

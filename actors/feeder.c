@@ -384,9 +384,6 @@ static tnd_status_t take_message(feeder_t *feeder, tnd_actor_t *self, tnd_arriva
         TND_TRY(tnd_feeder_core_slice(feeder->machine, msg, error));
         break;
     }
-    case TND_MSG_WINDOW:
-        tnd_feeder_core_asked(feeder->machine, msg);
-        break;
     case TND_MSG_REWIND:
         if (feeder->placed && arrival->cursor->step > tnd_feeder_core_held(feeder->machine))
             return tnd_fail(error,
@@ -397,30 +394,21 @@ static tnd_status_t take_message(feeder_t *feeder, tnd_actor_t *self, tnd_arriva
         feeder->placed = true;
         tnd_feeder_core_rewind_to(feeder->machine, msg->generation, arrival->cursor->step);
         break;
-    case TND_MSG_BOOKED:
-        tnd_feeder_core_booked(feeder->machine, msg->until.step);
-        break;
     case TND_MSG_KEEP:
         feeder->reports.keep = msg->keep;
         tnd_feed_checkpoints(feeder->feed, &msg->keep);
         if (feeder->models != NULL)
             tnd_models_forget(feeder->models, msg->keep.below);
         break;
-    case TND_MSG_LAST:
-        tnd_feeder_core_end(feeder->machine, msg->until.step);
-        break;
     case TND_MSG_HALT:
         feeder->drained = msg->halt.ends;
-        tnd_feeder_core_halt(feeder->machine, msg->halt.number);
-        break;
-    case TND_MSG_LIMIT:
-        tnd_feeder_core_limit(feeder->machine, msg->until.step);
+        tnd_feeder_core_message(feeder->machine, msg);
         break;
     case TND_MSG_DEPTH:
         if (msg->until.step == 0 || msg->until.step > TND_DEPTH_MOST)
             return tnd_fail(error, "%s: the leader wants %" PRIu64 " batches of `depth`",
                             feeder->name, msg->until.step);
-        tnd_feeder_core_depth(feeder->machine, (uint32_t)msg->until.step);
+        tnd_feeder_core_message(feeder->machine, msg);
         break;
     case TND_MSG_RESULT:
         arrival->carry = TND_CARRY_NOTHING;
@@ -436,6 +424,7 @@ static tnd_status_t take_message(feeder_t *feeder, tnd_actor_t *self, tnd_arriva
         tnd_pending_reductions_close(&feeder->postings, msg->from, &msg->post);
         return TND_OK;
     default:
+        tnd_feeder_core_message(feeder->machine, msg);
         break;
     }
     TND_TRY(perform(feeder, self, error));

@@ -119,4 +119,19 @@ bool tnd_batcher_core_misplaced(const tnd_batcher_core_t *self);
 /*  The lane's order: BEGIN and LOST go to it directly, and its deadline is the batcher's. */
 tnd_order_t *tnd_batcher_core_order(const tnd_batcher_core_t *self);
 
+/*  BEGIN (then tnd_order_go), LOST, DIED, MARK and WINDOW; others are ignored. */
+static inline void tnd_batcher_core_message(tnd_batcher_core_t *self, const tnd_msg_t *msg)
+{
+    if (msg->kind == TND_MSG_BEGIN)
+        tnd_order_begin(tnd_batcher_core_order(self), msg);
+    else if (msg->kind == TND_MSG_LOST)
+        tnd_order_lost(tnd_batcher_core_order(self), msg);
+    else if (msg->kind == TND_MSG_DIED)
+        tnd_batcher_core_died(self, msg);
+    else if (msg->kind == TND_MSG_MARK)
+        tnd_batcher_core_mark(self, msg);
+    else if (msg->kind == TND_MSG_WINDOW)
+        tnd_batcher_core_window(self, msg);
+}
+
 #endif

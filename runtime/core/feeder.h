@@ -79,4 +79,21 @@ uint64_t tnd_feeder_core_committed(const tnd_feeder_core_t *self); /* steps done
 uint64_t tnd_feeder_core_held(const tnd_feeder_core_t *self);      /* all below are held or done */
 uint32_t tnd_feeder_core_blocked_on(const tnd_feeder_core_t *self);
 
+/*  WINDOW of a join, BOOKED, LAST, HALT, LIMIT and DEPTH of the leader; others are ignored. */
+static inline void tnd_feeder_core_message(tnd_feeder_core_t *self, const tnd_msg_t *msg)
+{
+    if (msg->kind == TND_MSG_WINDOW)
+        tnd_feeder_core_asked(self, msg);
+    else if (msg->kind == TND_MSG_BOOKED)
+        tnd_feeder_core_booked(self, msg->until.step);
+    else if (msg->kind == TND_MSG_LAST)
+        tnd_feeder_core_end(self, msg->until.step);
+    else if (msg->kind == TND_MSG_HALT)
+        tnd_feeder_core_halt(self, msg->halt.number);
+    else if (msg->kind == TND_MSG_LIMIT)
+        tnd_feeder_core_limit(self, msg->until.step);
+    else if (msg->kind == TND_MSG_DEPTH)
+        tnd_feeder_core_depth(self, (uint32_t)msg->until.step);
+}
+
 #endif

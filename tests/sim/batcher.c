@@ -149,24 +149,10 @@ static void message(sim_t *self, uint32_t id, tnd_msg_t *msg)
         say_go(self, id, actor, msg);
         sim_faults_block(self);
         break;
-    case TND_MSG_BEGIN:
-        tnd_order_begin(tnd_batcher_core_order(actor->machine), msg);
-        say_go(self, id, actor, msg);
-        break;
-    case TND_MSG_LOST:
-        tnd_order_lost(tnd_batcher_core_order(actor->machine), msg);
-        break;
-    case TND_MSG_DIED:
-        tnd_batcher_core_died(actor->machine, msg);
-        break;
-    case TND_MSG_MARK:
-        tnd_batcher_core_mark(actor->machine, msg);
-        break;
-    case TND_MSG_WINDOW:
-        tnd_batcher_core_window(actor->machine, msg);
-        break;
     default:
-        break;
+        tnd_batcher_core_message(actor->machine, msg);
+        if (msg->kind == TND_MSG_BEGIN)
+            say_go(self, id, actor, msg);
     }
 }
 

@@ -355,27 +355,12 @@ static void message(sim_t *self, uint32_t id, tnd_msg_t *msg)
         sim_own(self, msg->slice.payload, SIM_FLYING, id);
         sim_actor_accept(self, id, tnd_feeder_core_slice(actor->machine, msg, &error), &error);
         break;
-    case TND_MSG_WINDOW:
-        tnd_feeder_core_asked(actor->machine, msg);
-        break;
     case TND_MSG_KEEP:
         actor->keep = msg->keep;
         break;
-    case TND_MSG_BOOKED:
-        tnd_feeder_core_booked(actor->machine, msg->until.step);
-        break;
-    case TND_MSG_LAST:
-        tnd_feeder_core_end(actor->machine, msg->until.step);
-        break;
-    case TND_MSG_HALT:
-        tnd_feeder_core_halt(actor->machine, msg->halt.number);
-        break;
-    case TND_MSG_LIMIT:
-        tnd_feeder_core_limit(actor->machine, msg->until.step);
-        break;
     case TND_MSG_DEPTH:
         actor->depth_told = (uint32_t)msg->until.step;
-        tnd_feeder_core_depth(actor->machine, actor->depth_told);
+        tnd_feeder_core_message(actor->machine, msg);
         break;
     case TND_MSG_RESULT:
         sim_own(self, msg->post.payload, SIM_FLYING, id);
@@ -396,7 +381,7 @@ static void message(sim_t *self, uint32_t id, tnd_msg_t *msg)
         break;
     }
     default:
-        break;
+        tnd_feeder_core_message(actor->machine, msg);
     }
 }
 
