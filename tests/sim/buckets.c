@@ -68,21 +68,21 @@ static void end_window(walk_t *walk)
     walk->made = walk->window_rows = 0;
 }
 
-static void add_row(walk_t *walk, uint64_t id, bool added, tnd_position_t after)
+static void add_row(walk_t *walk, const sim_row_t *row)
 {
     const sim_plan_t *plan = walk->self->plan;
-    uint64_t length = sim_row_length(plan, id);
+    uint64_t length = sim_row_length(plan, row->id);
     uint32_t b = 0;
     while (b + 1 < plan->bucket_count && length >= plan->bucket_bounds[b])
         b++;
     if (plan->bucket_bounded && b + 1 == plan->bucket_count) {
         walk->unbooked.bad++;
-        walk->unbooked.read += !added;
-        walk->unbooked.added += added;
+        walk->unbooked.read += !row->added;
+        walk->unbooked.added += row->added;
         return;
     }
     bucket_t *bucket = &walk->buckets[b];
-    bucket->rows[bucket->count++] = (waiting_t){id, added};
+    bucket->rows[bucket->count++] = (waiting_t){row->id, row->added};
     if (bucket->count == plan->bucket_sizes[b])
         make_step(walk, bucket);
     if (++walk->window_rows != plan->bucket_window)
@@ -90,10 +90,10 @@ static void add_row(walk_t *walk, uint64_t id, bool added, tnd_position_t after)
     sim_reference_t *self = walk->self;
     end_window(walk);
     if (!plan->bucket_drop) {
-        self->steps[self->step_count - 1].held = after;
+        self->steps[self->step_count - 1].held = row->after;
         self->steps[self->step_count - 1].batches = 0;
     }
-    walk->start = after;
+    walk->start = row->after;
 }
 
 /*  After its last step nothing of an epoch is read, if `take` ends it. */
@@ -111,26 +111,17 @@ static void walk_epoch(walk_t *walk, uint32_t epoch)
 {
     sim_reference_t *self = walk->self;
     const sim_plan_t *plan = self->plan;
-    tnd_ledger_t gap = {0};
     walk->epoch = epoch;
     walk->steps_before = self->step_count;
     walk->start = (tnd_position_t){.epoch = epoch};
-    for (uint64_t p = 0; p < plan->count[0]; p++) {
-        int32_t made = sim_plan_made(plan, 0, epoch, p);
-        gap.read += made <= 0;
-        gap.bad += made < 0;
-        gap.filtered += made == 0;
-        for (int32_t j = 0; j < made; j++) {
-            tnd_position_t after = {.epoch = epoch, .index = p, .used = (uint32_t)j + 1};
-            if (j + 1 == made)
-                after = (tnd_position_t){.epoch = epoch, .index = p + 1};
-            tnd_ledger_add(&walk->unbooked, &gap);
-            gap = (tnd_ledger_t){0};
-            add_row(walk, self->lane_ids[0][walk->at++], j > 0, after);
-        }
+    for (uint32_t left = self->before[0][(epoch + 1) * (plan->count[0] + 1ull) - 1].rows; left > 0;
+         left--) {
+        const sim_row_t *row = &self->lane_rows[0][walk->at++];
+        tnd_ledger_add(&walk->unbooked, &row->gap);
+        add_row(walk, row);
     }
     end_window(walk);
-    tnd_ledger_add(&walk->unbooked, &gap);
+    tnd_ledger_add(&walk->unbooked, &self->rest[0][epoch]);
     uint64_t steps = self->step_count - walk->steps_before;
     if (steps > plan->take && plan->take > 0) {
         forget_after(walk, plan->take);

@@ -155,22 +155,25 @@ uint64_t sim_root(sim_t *self, uint64_t number, uint32_t slot)
     return sim_tree(leaves, 0, plan->replicas);
 }
 
-/*  Books the first `rows` rows of an epoch, without anything after the last of them. */
-static void account_rows(const sim_reference_t *reference, uint32_t lane, uint64_t from,
-                         uint64_t rows, tnd_ledger_t *ledger)
+/*  So many positions were read, which made so many rows.  `before`: what is before the last of them, or
+ *  after it if it made none. */
+static void add_read(tnd_ledger_t *ledger, const sim_before_t *before, uint64_t positions,
+                     uint64_t rows)
 {
-    const uint32_t *before = reference->rows_before[lane] + from;
+    ledger->read += positions;
+    ledger->filtered += before->filtered;
+    ledger->bad += before->bad;
+    ledger->added += rows - (positions - before->filtered - before->bad);
+}
+
+/*  Books the first `rows` rows of an epoch, without anything after the last of them. */
+static void account_rows(const sim_before_t *before, uint64_t rows, tnd_ledger_t *ledger)
+{
     uint64_t p = 0;
-    if (rows == 0)
-        return;
-    while (before[p + 1] < rows)
+    while (rows > 0 && before[p + 1].rows < rows)
         p++;
-    uint64_t filtered = reference->filtered_before[lane][from + p];
-    uint64_t bad = reference->bad_before[lane][from + p];
-    ledger->read += p + 1;
-    ledger->filtered += filtered;
-    ledger->bad += bad;
-    ledger->added += before[p] - (p - filtered - bad) + rows - before[p] - 1;
+    if (rows > 0)
+        add_read(ledger, &before[p], p + 1, rows);
 }
 
 /*  Compares what was read according to a lane's position with what is before it in the lane.
@@ -179,31 +182,25 @@ static void account(const sim_t *self, uint32_t lane, tnd_position_t at, tnd_led
                     uint64_t *rows_p)
 {
     const sim_plan_t *plan = &self->plan;
-    const sim_reference_t *reference = &self->reference;
     uint64_t stride = plan->count[lane] + 1, rows = 0;
     bool over = plan->span_epochs && at.epoch >= plan->epochs;
-    uint64_t run = over ? reference->cut[lane][0] : UINT64_MAX; /* rows left before the cut */
+    uint64_t run = over ? self->reference.cut[lane][0] : UINT64_MAX; /* rows left before the cut */
     for (uint32_t e = 0; e <= at.epoch && e < plan->epochs; e++) {
         uint64_t p = e < at.epoch ? stride - 1 : at.index;
         if (p >= stride)
             p = stride - 1;
-        uint64_t here = reference->rows_before[lane][e * stride + p];
-        uint64_t cut = run;
+        const sim_before_t *before = &self->reference.before[lane][e * stride];
+        uint64_t here = before[p].rows, cut = run;
         if (!plan->span_epochs && e < at.epoch)
-            cut = reference->cut[lane][e];
+            cut = self->reference.cut[lane][e];
         rows += here;
         if (cut != UINT64_MAX && (!over || cut <= here)) {
-            account_rows(reference, lane, e * stride, cut, ledger);
+            account_rows(before, cut, ledger);
             run = over ? 0 : run;
             continue;
         }
         run -= run != UINT64_MAX ? here : 0;
-        uint64_t filtered = reference->filtered_before[lane][e * stride + p];
-        uint64_t bad = reference->bad_before[lane][e * stride + p];
-        ledger->read += p;
-        ledger->filtered += filtered;
-        ledger->bad += bad;
-        ledger->added += here - (p - filtered - bad);
+        add_read(ledger, &before[p], p, here);
     }
     if (at.used > 0) {
         ledger->read++;
@@ -216,16 +213,17 @@ static void account(const sim_t *self, uint32_t lane, tnd_position_t at, tnd_led
 static void check_ledger(sim_t *self, const tnd_cursor_t *cursor, const tnd_ledger_t *expected)
 {
     const tnd_ledger_t *got = &cursor->ledger;
-    if (memcmp(got, expected, sizeof *got) == 0)
-        return;
-    sim_violate(self,
-                "the ledger before step %" PRIu64 " says read %" PRIu64 " added %" PRIu64
-                " fed %" PRIu64 " filtered %" PRIu64 " bad %" PRIu64 " dropped %" PRIu64
-                " padded %" PRIu64 ", but it is %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64
-                " %" PRIu64 " %" PRIu64 " %" PRIu64,
-                cursor->step, got->read, got->added, got->fed, got->filtered, got->bad,
-                got->dropped, got->padded, expected->read, expected->added, expected->fed,
-                expected->filtered, expected->bad, expected->dropped, expected->padded);
+    static const char *const names[] = {"read", "added",   "fed",   "filtered",
+                                        "bad",  "dropped", "padded"};
+    uint64_t is[sizeof names / sizeof *names], should[sizeof names / sizeof *names];
+    _Static_assert(sizeof is == sizeof *got, "each count has a name");
+    memcpy(is, got, sizeof is);
+    memcpy(should, expected, sizeof should);
+    for (uint32_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (is[i] != should[i])
+            sim_violate(self,
+                        "the ledger before step %" PRIu64 ": %s %" PRIu64 " instead of %" PRIu64,
+                        cursor->step, names[i], is[i], should[i]);
 }
 
 /*  The position of a lane after so many of its rows, of all epochs; in `epoch`, or with span_epochs
@@ -236,15 +234,15 @@ static tnd_position_t position_after(const sim_t *self, uint32_t lane, uint32_t 
     const sim_plan_t *plan = &self->plan;
     uint64_t stride = plan->count[lane] + 1, left = rows;
     for (uint32_t e = 0; e < plan->epochs; e++) {
-        const uint32_t *before = self->reference.rows_before[lane] + e * stride;
-        if (left > before[stride - 1] || (e < epoch && !plan->span_epochs)) {
-            left -= before[stride - 1];
+        const sim_before_t *before = self->reference.before[lane] + e * stride;
+        if (left > before[stride - 1].rows || (e < epoch && !plan->span_epochs)) {
+            left -= before[stride - 1].rows;
             continue;
         }
         tnd_position_t at = {.epoch = e};
-        while (left > 0 && before[at.index + 1] < left)
+        while (left > 0 && before[at.index + 1].rows < left)
             at.index++;
-        at.used = (uint32_t)(left - (left > 0 ? before[at.index] : 0));
+        at.used = (uint32_t)(left - (left > 0 ? before[at.index].rows : 0));
         return at;
     }
     return (tnd_position_t){.epoch = plan->epochs};

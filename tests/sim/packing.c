@@ -27,15 +27,15 @@ static void end_row(walk_t *walk, uint64_t used)
     walk->id = walk->filled = 0;
 }
 
-static void add_document(walk_t *walk, uint64_t id, bool added, tnd_position_t after)
+static void add_document(walk_t *walk, const sim_row_t *row)
 {
     const sim_plan_t *plan = walk->self->plan;
-    uint64_t length = sim_row_length(plan, id), from = 0;
+    uint64_t length = sim_row_length(plan, row->id), from = 0;
     for (uint64_t value = 0; value < length; value++) {
         walk->filled++;
         bool full = walk->filled == plan->pack_length, end = value + 1 == length;
         if (full || end)
-            walk->id = sim_packed_id(walk->id, id, from, value + 1 - from);
+            walk->id = sim_packed_id(walk->id, row->id, from, value + 1 - from);
         if (end)
             break;
         if (full) {
@@ -44,11 +44,12 @@ static void add_document(walk_t *walk, uint64_t id, bool added, tnd_position_t a
         }
     }
     tnd_ledger_add(&walk->unbooked, &walk->gap);
+    tnd_ledger_add(&walk->unbooked, &row->gap);
     walk->gap = (tnd_ledger_t){0};
     walk->unbooked.fed++;
-    walk->unbooked.read += !added;
-    walk->unbooked.added += added;
-    walk->after = after;
+    walk->unbooked.read += !row->added;
+    walk->unbooked.added += row->added;
+    walk->after = row->after;
     if (walk->filled == plan->pack_length)
         end_row(walk, 0);
 }
@@ -61,19 +62,11 @@ static void drop(tnd_ledger_t *ledger)
 
 static void add_epoch(walk_t *walk, uint32_t epoch)
 {
-    const sim_plan_t *plan = walk->self->plan;
-    for (uint64_t p = 0; p < plan->count[0]; p++) {
-        int32_t made = sim_plan_made(plan, 0, epoch, p);
-        walk->gap.read += made <= 0;
-        walk->gap.bad += made < 0;
-        walk->gap.filtered += made == 0;
-        for (int32_t j = 0; j < made; j++) {
-            tnd_position_t after = {.epoch = epoch, .index = p, .used = (uint32_t)j + 1};
-            if (j + 1 == made)
-                after = (tnd_position_t){.epoch = epoch, .index = p + 1};
-            add_document(walk, walk->self->lane_ids[0][walk->at++], j > 0, after);
-        }
-    }
+    const sim_reference_t *self = walk->self;
+    uint64_t last = (epoch + 1) * (self->plan->count[0] + 1ull) - 1;
+    for (uint32_t left = self->before[0][last].rows; left > 0; left--)
+        add_document(walk, &self->lane_rows[0][walk->at++]);
+    tnd_ledger_add(&walk->gap, &self->rest[0][epoch]);
 }
 
 static void end_epoch(walk_t *walk)

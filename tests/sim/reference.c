@@ -53,26 +53,32 @@ static void make_lane(sim_reference_t *self, uint32_t lane, sim_store_t *store,
 {
     const sim_plan_t *plan = self->plan;
     uint64_t stride = plan->count[lane] + 1, all = stride * plan->epochs;
-    self->rows_before[lane] = sim_store_take(store, all * sizeof(uint32_t));
-    self->filtered_before[lane] = sim_store_take(store, all * sizeof(uint32_t));
-    self->bad_before[lane] = sim_store_take(store, all * sizeof(uint32_t));
-    self->lane_ids[lane] = sim_store_take(store, 1 + all * plan->more_most * sizeof(uint64_t));
-    uint64_t at = 0;
+    self->before[lane] = sim_store_take(store, all * sizeof(sim_before_t));
+    self->lane_rows[lane] = sim_store_take(store, 1 + all * plan->more_most * sizeof(sim_row_t));
+    sim_row_t *row = self->lane_rows[lane];
     for (uint32_t e = 0; e < plan->epochs; e++) {
-        uint32_t made = 0, filtered = 0, bad = 0;
-        for (uint64_t p = 0; p < stride; p++) {
-            self->rows_before[lane][e * stride + p] = made;
-            self->filtered_before[lane][e * stride + p] = filtered;
-            self->bad_before[lane][e * stride + p] = bad;
-            if (p + 1 == stride)
-                break;
-            int32_t rows_here = sim_plan_made(plan, lane, e, p);
-            bad += rows_here < 0;
-            filtered += rows_here == 0;
-            for (int32_t j = 0; j < rows_here; j++, made++)
-                self->lane_ids[lane][at++] = sim_plan_row(plan, lane, e, p, (uint32_t)j);
+        sim_before_t before = {0};
+        tnd_ledger_t gap = {0};
+        for (uint64_t p = 0; p + 1 < stride; p++) {
+            self->before[lane][e * stride + p] = before;
+            int32_t made = sim_plan_made(plan, lane, e, p);
+            before.bad += made < 0;
+            before.filtered += made == 0;
+            gap.read += made <= 0;
+            gap.bad += made < 0;
+            gap.filtered += made == 0;
+            for (int32_t j = 0; j < made; j++, before.rows++) {
+                *row = (sim_row_t){
+                    .id = sim_plan_row(plan, lane, e, p, (uint32_t)j), .added = j > 0, .gap = gap};
+                row++->after =
+                    j + 1 < made ? (tnd_position_t){.epoch = e, .index = p, .used = (uint32_t)j + 1}
+                                 : (tnd_position_t){.epoch = e, .index = p + 1};
+                gap = (tnd_ledger_t){0};
+            }
         }
-        rows[e] = made;
+        self->before[lane][e * stride + stride - 1] = before;
+        self->rest[lane][e] = gap;
+        rows[e] = before.rows;
     }
 }
 
@@ -119,7 +125,7 @@ static void make_steps(sim_reference_t *self, uint32_t epoch, uint64_t left[SIM_
         uint64_t digest[2] = {before ? before->digest[0] : 0, before ? before->digest[1] : 0};
         for (uint32_t l = 0; l < lanes; l++) {
             for (uint64_t i = 0; i < take[l] && !drop; i++) {
-                uint64_t id = self->lane_ids[l][at[l] + i];
+                uint64_t id = self->lane_rows[l][at[l] + i].id;
                 sim_digest_add(digest, self->rows, id);
                 self->ids[self->rows++] = id;
             }

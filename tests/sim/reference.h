@@ -20,21 +20,34 @@ typedef struct {
     uint64_t batches; /* since `held`; with packed rows: values of the document that continues */
 } sim_step_t;
 
+/*  What is before a position of an epoch of a lane. */
+typedef struct {
+    uint32_t rows, filtered, bad;
+} sim_before_t;
+
+/*  A row of a lane. */
+typedef struct {
+    uint64_t id;
+    bool added;           /* it is not the first from its position */
+    tnd_position_t after; /* of the lane */
+    tnd_ledger_t gap;     /* positions without rows, since the row before it in its epoch */
+} sim_row_t;
+
 typedef struct {
     const sim_plan_t *plan;
     uint64_t *ids; /* of the stream */
     uint64_t rows;
     sim_step_t *steps;
     uint64_t step_count;
-    uint64_t dropped_after;        /* all rows dropped by `remainder: drop` and `skip` */
-    tnd_ledger_t booked_after;     /* likewise: of the whole run */
-    uint64_t *lane_ids[SIM_LANES]; /* all rows of a lane, epochs one after another */
+    uint64_t dropped_after;                   /* all rows dropped by `remainder: drop` and `skip` */
+    tnd_ledger_t booked_after;                /* likewise: of the whole run */
+    sim_row_t *lane_rows[SIM_LANES];          /* all of a lane, epochs one after another */
+    tnd_ledger_t rest[SIM_LANES][SIM_EPOCHS]; /* positions after the last row of an epoch */
     /* rows of a lane that an epoch (with span_epochs the run) uses, where `take` ends it before all
      * are; else UINT64_MAX */
     uint64_t cut[SIM_LANES][SIM_EPOCHS];
-    uint64_t *taken; /* step, lane: rows of the lane that are used up after it */
-    /* of each lane's position p of epoch e at [e * (count + 1) + p]: what is before it */
-    uint32_t *rows_before[SIM_LANES], *filtered_before[SIM_LANES], *bad_before[SIM_LANES];
+    uint64_t *taken;                 /* step, lane: rows of the lane that are used up after it */
+    sim_before_t *before[SIM_LANES]; /* position p of epoch e at [e * (count + 1) + p] */
 } sim_reference_t;
 
 void sim_reference_make(sim_reference_t *self, const sim_plan_t *plan, sim_store_t *store);
