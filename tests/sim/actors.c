@@ -203,7 +203,6 @@ uint32_t sim_actor_blocked_on(const sim_t *self, uint32_t id)
 void sim_actor_born(sim_t *self, uint32_t id)
 {
     sim_actor_t *actor = &self->actors[id];
-    actor->waiting = false;
     if (actor->alive || !self->hosts[actor->host].alive)
         return;
     actor->alive = true;

@@ -3,11 +3,6 @@
 
 #include <string.h>
 
-uint64_t sim_clock(const sim_t *self, uint32_t host)
-{
-    return self->now + self->hosts[host].clock;
-}
-
 tnd_life_t sim_life(const sim_t *self, uint32_t host)
 {
     return (1ull << 60) + self->now + (uint64_t)self->hosts[host].day + self->lives;

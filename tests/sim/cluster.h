@@ -174,9 +174,9 @@ typedef struct {
 
 typedef struct {
     uint32_t role, host;
-    bool alive, busy, waiting; /* waiting: to be restarted */
-    bool started;              /* its host knows where its peers listen */
-    bool moved;                /* peers may listen elsewhere now */
+    bool alive, busy;
+    bool started; /* its host knows where its peers listen */
+    bool moved;   /* peers may listen elsewhere now */
     sim_place_t places[SIM_PORTS];
     tnd_life_t life; /* unique in the simulation */
     tnd_life_t said; /* as peers are told: by the time of day */
@@ -203,7 +203,6 @@ typedef struct {
     /* join */
     tnd_msg_t tickets[SIM_TICKETS];
     uint32_t ticket_count;
-    uint32_t drop_seen;
     uint64_t (*batches)[SIM_BUCKET_ROWS]; /* the rows of those that are stored, by place */
     /* feeder */
     sim_slot_t slots[SIM_DEPTH];
@@ -363,7 +362,7 @@ struct sim {
     sim_kills_t kills[SIM_KILLERS];
     bool fault_due;
     uint64_t fault_at_blocks[SIM_FAULTS];
-    uint64_t blocks_expected, drain_at;
+    uint64_t drain_at;
     /*  Programs end their loops before that step, one host's before another; TND_UNKNOWN: they do not.
      *  What the leader has heard of it. */
     uint64_t finish_at, finish_odd, finish_heard;
@@ -402,10 +401,13 @@ void sim_violate(sim_t *self, const char *format, ...) __attribute__((format(pri
 void sim_say(sim_t *self, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void sim_say_msg(sim_t *self, const tnd_msg_t *msg);
 const char *sim_name(sim_t *self, uint32_t actor);
-uint64_t sim_clock(const sim_t *self, uint32_t host);
 /*  A new life as its host names it: by the time of day, which may have gone back. */
 tnd_life_t sim_life(const sim_t *self, uint32_t host);
 void sim_control(sim_t *self, uint32_t host, tnd_msg_t *msg);
+static inline uint64_t sim_clock(const sim_t *self, uint32_t host)
+{
+    return self->now + self->hosts[host].clock;
+}
 /*  An event happens, or a fault strikes, so many nanoseconds from now. */
 static inline void sim_after(sim_t *self, uint64_t ns, sim_at_t kind, uint32_t a, uint32_t b,
                              uint32_t c)
@@ -418,7 +420,6 @@ static inline void sim_fault_after(sim_t *self, uint64_t ns, sim_fault_kind_t ki
 }
 /*  payloads.c: a payload has one holder at a time; the payloads of each actor are counted. */
 sim_payload_t *sim_payload(sim_t *self, uint32_t rows, uint32_t bad, uint32_t holder);
-void sim_hold(sim_t *self, sim_payload_t *payload, uint32_t holder);
 /*  Moves it from one holder to another; SIM_FLYING is the wire. */
 void sim_own(sim_t *self, void *payload, uint32_t from, uint32_t to);
 void sim_free(sim_t *self, void *payload, uint32_t holder);
@@ -477,7 +478,6 @@ void sim_start_boot(sim_t *self, uint32_t host);
 void sim_start_open(sim_t *self, uint32_t host);
 void sim_start_greet(sim_t *self, uint32_t host);
 void sim_start_move(sim_t *self, uint32_t host);
-void sim_start_follow(sim_t *self, uint32_t host);
 void sim_start_told(sim_t *self, uint32_t host, const tnd_msg_t *msg);
 void sim_start_again(sim_t *self, uint32_t host);
 /*  A host tells the leader something about itself or an actor. */
@@ -547,7 +547,7 @@ void sim_feeder_device(sim_t *self, uint32_t feeder);
 void sim_feeder_goes(sim_t *self, uint32_t feeder);
 void sim_feeder_commit(sim_t *self, uint32_t feeder, sim_slot_t *slot);
 /*  device.c: a slot has the rows of the next step; they were copied; whether that step may start; it
- *  was put on the device; the device has done it, or never will; steps that are over are committed;
+ *  was put on the device; the device has done it, or never will; a step that ended is committed;
  *  the slot gets memory for another step; a program releases rows. */
 void sim_device_ready(sim_t *self, uint32_t feeder, uint32_t slot);
 void sim_device_copied(sim_t *self, uint32_t feeder);
@@ -555,7 +555,6 @@ bool sim_device_starts(const sim_actor_t *actor);
 void sim_device_put(sim_t *self, uint32_t feeder);
 void sim_device_event(sim_t *self, uint32_t feeder);
 void sim_device_hung(sim_t *self, uint32_t feeder);
-void sim_device_commit(sim_t *self, uint32_t feeder);
 void sim_device_refill(sim_t *self, uint32_t feeder, sim_slot_t *slot);
 void sim_device_release(sim_t *self, uint32_t feeder, uint32_t reader);
 /*  Sends MODEL. */

@@ -40,6 +40,8 @@ static uint64_t draw_end(sim_t *self, uint64_t *last, uint64_t ns, bool late)
     return *last;
 }
 
+static void commit(sim_t *self, uint32_t id);
+
 /* --- copies ----------------------------------------------------------------------------------- */
 
 /*  The device of this feeder does not do what it is asked to for this step, and then nothing more. */
@@ -75,7 +77,7 @@ void sim_device_ready(sim_t *self, uint32_t id, uint32_t slot)
     actor->slots[slot].hash = hash_rows(self, id, actor->slots[slot].ids, actor->slots[slot].count);
     device->order[device->counts.ready++ % SIM_DEPTH] = slot;
     start_copies(self, id, device);
-    sim_device_commit(self, id);
+    commit(self, id);
 }
 
 void sim_device_copied(sim_t *self, uint32_t id)
@@ -87,7 +89,7 @@ void sim_device_copied(sim_t *self, uint32_t id)
         sim_violate(self, "%s fills a slot whose rows are being copied", sim_name(self, id));
     actor->device.counts.copied++;
     sim_feeder_goes(self, id);
-    sim_device_commit(self, id);
+    commit(self, id);
 }
 
 bool sim_device_starts(const sim_actor_t *actor)
@@ -111,7 +113,7 @@ void sim_device_put(sim_t *self, uint32_t id)
         put_hang(self, id);
     else
         put_event(self, id, at, SIM_AT_EVENT, 0);
-    sim_device_commit(self, id);
+    commit(self, id);
 }
 
 void sim_device_event(sim_t *self, uint32_t id)
@@ -121,10 +123,10 @@ void sim_device_event(sim_t *self, uint32_t id)
     if (hash_rows(self, id, slot->ids, slot->count) != slot->copied)
         sim_violate(self, "%s fills a slot that the device reads", sim_name(self, id));
     actor->device.counts.finished++;
-    sim_device_commit(self, id);
+    commit(self, id);
 }
 
-void sim_device_commit(sim_t *self, uint32_t id)
+static void commit(sim_t *self, uint32_t id)
 {
     sim_actor_t *actor = &self->actors[id];
     sim_device_t *device = &actor->device;

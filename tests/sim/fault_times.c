@@ -20,7 +20,7 @@ static const struct {
 } times[] = {
     {SIM_FAULT_KINDS, 30, 3, 15},    {SIM_STARVE, 20, 2, 900},     {SIM_LONG_STOP, 8, 1, 500},
     {SIM_STAYS_STOPPED, 20, 2, 500}, {SIM_LONG_WORK, 30, 3, 700},  {SIM_HANG, 25, 2, 400},
-    {SIM_LATE_CONTROL, 20, 3, 500},  {SIM_CRAWL, 20, 3, 500},      {SIM_LIAR, 30, 12, 300},
+    {SIM_LATE_CONTROL, 35, 3, 400},  {SIM_CRAWL, 20, 3, 500},      {SIM_LIAR, 30, 12, 300},
     {SIM_LAG, 25, 3, 300},           {SIM_HIDDEN_LAG, 15, 3, 300},
 };
 

@@ -61,7 +61,7 @@ sim_payload_t *sim_payload(sim_t *self, uint32_t rows, uint32_t bad, uint32_t ho
     return sim_payload_new(&self->store, rows, bad, holder);
 }
 
-void sim_hold(sim_t *self, sim_payload_t *payload, uint32_t holder)
+static void hold(sim_t *self, sim_payload_t *payload, uint32_t holder)
 {
     if (payload->holder < SIM_ACTORS)
         self->actors[payload->holder].payloads--;
@@ -79,7 +79,7 @@ void sim_free(sim_t *self, void *payload, uint32_t holder)
         sim_violate(self, "%s gives back a payload that it does not hold",
                     holder == SIM_FLYING ? "the network" : sim_name(self, holder));
     else {
-        sim_hold(self, it, SIM_FREED);
+        hold(self, it, SIM_FREED);
         sim_payload_free(&self->store, it);
     }
 }
@@ -99,5 +99,5 @@ void sim_own(sim_t *self, void *payload, uint32_t from, uint32_t to)
         return;
     if (it->holder != from)
         sim_violate(self, "%s passes on a payload that it does not hold", sim_name(self, from));
-    sim_hold(self, it, to);
+    hold(self, it, to);
 }

@@ -96,7 +96,7 @@ static void draw_cache(sim_plan_t *self)
     self->cache_first = sim_chance(&random, 50);
     self->cache_room = sim_chance(&random, 60) ? UINT32_MAX : sim_below(&random, 3000);
     self->epochs = sim_between(&random, 2, SIM_EPOCHS);
-    self->cache_holes = sim_chance(&random, 40) ? sim_between(&random, 1, 30) : 0;
+    self->cache_holes = sim_chance(&random, 60) ? sim_between(&random, 1, 30) : 0;
 }
 
 /*  Rows from 0 to 999 long, in up to six buckets; most windows have several batches. */
@@ -398,7 +398,7 @@ static void draw_rogue(sim_plan_t *self)
 {
     sim_random_t random = sim_random(self->seed, USE_ROGUE);
     self->rogue = UINT32_MAX;
-    if (self->reductions == 0 || self->feeders < 2 || self->session > 0 || !sim_chance(&random, 8))
+    if (self->reductions == 0 || self->feeders < 2 || self->session > 0 || !sim_chance(&random, 14))
         return;
     self->rogue = self->first_feeder + sim_below(&random, self->feeders);
     self->rogue_step = sim_below(&random, 100);

@@ -35,7 +35,7 @@ static tnd_barriers_facts_t facts_of(const sim_t *self, uint32_t h)
     return facts;
 }
 
-void sim_start_follow(sim_t *self, uint32_t h)
+static void follow(sim_t *self, uint32_t h)
 {
     tnd_barriers_step_t step;
     do {
@@ -79,7 +79,7 @@ void sim_start_boot(sim_t *self, uint32_t h)
         return;
     }
     tnd_barriers_open(&host->barriers);
-    sim_start_follow(self, h);
+    follow(self, h);
 }
 
 /*  Some time of opening has passed. */
@@ -106,20 +106,20 @@ void sim_start_open(sim_t *self, uint32_t h)
     self->counts.openings++;
     sim_say(self, "host %s has opened its data", self->host_names[h]);
     tnd_barriers_open(&host->barriers);
-    sim_start_follow(self, h);
+    follow(self, h);
 }
 
 void sim_start_greet(sim_t *self, uint32_t h)
 {
     tnd_barriers_greet(&self->hosts[h].barriers);
     say_opening(self, h);
-    sim_start_follow(self, h);
+    follow(self, h);
 }
 
 void sim_start_move(sim_t *self, uint32_t h)
 {
     tnd_barriers_move(&self->hosts[h].barriers);
-    sim_start_follow(self, h);
+    follow(self, h);
 }
 
 void sim_start_again(sim_t *self, uint32_t h)
@@ -148,5 +148,5 @@ void sim_start_told(sim_t *self, uint32_t h, const tnd_msg_t *msg)
         host->generation = tnd_relay_generation(host->generation, msg->kind, msg->generation);
         sim_endpoints_take(self, h, msg->note.payload, use == TND_TABLE_GO);
     }
-    sim_start_follow(self, h);
+    follow(self, h);
 }
