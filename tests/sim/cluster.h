@@ -64,7 +64,7 @@ typedef enum {
 
 typedef enum {
 #define SIM_FAULT(kind, name, weight) SIM_##kind,
-#include "tests/sim/faults.def"
+#include "tests/sim/fault_kinds.def"
 #undef SIM_FAULT
     SIM_FAULT_KINDS
 } sim_fault_kind_t;

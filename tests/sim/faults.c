@@ -15,7 +15,7 @@ static const struct {
     uint32_t weight;
 } kinds[SIM_FAULT_KINDS] = {
 #define SIM_FAULT(kind, name, weight) [SIM_##kind] = {name, weight},
-#include "tests/sim/faults.def"
+#include "tests/sim/fault_kinds.def"
 #undef SIM_FAULT
 };
 
