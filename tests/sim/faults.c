@@ -24,7 +24,7 @@ const char *sim_fault_name(sim_fault_kind_t kind)
     return kinds[kind].name;
 }
 
-/* --- whom it strikes -------------------------------------------------------------------------- */
+/* --- what it strikes -------------------------------------------------------------------------- */
 
 static uint32_t any_actor(sim_t *self, tnd_role_t role)
 {
