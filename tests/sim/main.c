@@ -223,7 +223,7 @@ static void run_job(sim_t *sim, const options_t *options, job_t *jobs, uint64_t 
             return;
         }
         sim_counts_t counts = sim->counts;
-        if (job->violations < 3)
+        if (job->violations <= 3)
             show(sim, options, options->from + s);
         fflush(stdout); /* the program may be stopped before its end */
         sim->counts = counts;

@@ -422,7 +422,7 @@ static void draw_checkpoints(sim_plan_t *self)
         self->death = sim_chance(&random, 40) && s < SIM_SESSIONS - 1;
 }
 
-/*  In every tenth run hosts open their data, some for up to three times start_timeout. */
+/*  In every tenth run hosts open their data, some for longer than start_timeout. */
 static void draw_opening(sim_plan_t *self)
 {
     sim_random_t random = sim_random(self->seed, USE_OPENING + 16 * (uint64_t)self->session);
@@ -432,7 +432,7 @@ static void draw_opening(sim_plan_t *self)
     self->opens = sim_hash(self->seed, USE_OPENING) % 100 < 12;
     if (!self->opens)
         return;
-    self->start_timeout_ns = 5000 * ms;
+    self->start_timeout_ns = 10000 * ms;
     self->report_ns = sim_between(&random, 50, 750) * ms;
     for (uint32_t h = 0; h < self->hosts; h++) {
         self->open_ns[h] = sim_below(&random, sim_chance(&random, 40) ? 15000 : 100) * ms;
