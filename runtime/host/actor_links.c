@@ -9,6 +9,7 @@
 
 #include "runtime/base/allocation.h"
 #include "runtime/base/clock.h"
+#include "runtime/core/host/dial.h"
 #include "runtime/option/option_print.h"
 
 static bool peer_busy(void *context, tnd_actor_id_t peer)
@@ -169,8 +170,6 @@ static tnd_status_t disconnect(tnd_actor_t *self, dial_t *dial, tnd_actor_id_t p
     return self->config.kind->arrive(self->state, self, &arrival, error);
 }
 
-/*  A connection to an earlier listener is closed.  A peer whose listener is announced again may
- *  have been away, so it is tried at once. */
 static tnd_status_t dial_peer(tnd_actor_t *self, dial_t *dial, tnd_error_t *error)
 {
     const tnd_edge_t *edge = dial->edge;
@@ -179,12 +178,12 @@ static tnd_status_t dial_peer(tnd_actor_t *self, dial_t *dial, tnd_error_t *erro
     uint32_t port = edge_port(edge, out);
     tnd_endpoint_t at = {
         .instance = peer, .port = edge_port(edge, !out), .transport = edge->transport};
-    if (!tnd_host_endpoint(self->config.host, &at))
-        return TND_OK; /* a later table will contain it */
-    if (at.listener == dial->listener) {
+    bool known = tnd_host_endpoint(self->config.host, &at);
+    tnd_dial_t how = tnd_dial_of(dial->listener, known ? at.listener : 0);
+    if (how == TND_DIAL_AGAIN)
         tnd_hub_connect_now(self->hub, port, peer);
+    if (how != TND_DIAL_ANEW)
         return TND_OK;
-    }
     TND_TRY(disconnect(self, dial, peer, port, error));
     tnd_terms_t terms;
     edge_terms(self, edge, &terms);

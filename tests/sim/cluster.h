@@ -14,6 +14,7 @@
 #include "runtime/core/checkpoint.h"
 #include "runtime/core/device/device_slots.h"
 #include "runtime/core/host/barriers.h"
+#include "runtime/core/host/dial.h"
 #include "runtime/core/host/hang_watch.h"
 #include "runtime/core/host/leader_presence.h"
 #include "runtime/core/host/relay.h"

@@ -76,7 +76,7 @@ void sim_endpoints_bind(sim_t *self, uint32_t host)
     }
 }
 
-/*  Connects to every peer at its last announced endpoint, as runtime/host/actor.c does. */
+/*  Connects to every peer at its last announced endpoint. */
 static void dial(sim_t *self, uint32_t id)
 {
     const sim_actor_t *actor = &self->actors[id];
@@ -86,11 +86,10 @@ static void dial(sim_t *self, uint32_t id)
         if (link->actor[0] != id)
             continue;
         sim_place_t at = table->places[link->actor[1]][link->port];
-        if (at.listener == 0)
-            continue;
-        if (at.listener == link->dialled.listener)
+        tnd_dial_t how = tnd_dial_of(link->dialled.listener, at.listener);
+        if (how == TND_DIAL_AGAIN)
             tnd_end_connect_now(&link->end[0], sim_clock(self, link->host[0]));
-        else
+        else if (how == TND_DIAL_ANEW)
             sim_link_dial(self, actor->links[i], at);
     }
 }
