@@ -385,14 +385,6 @@ void sim_explain(sim_t *self)
         for (uint32_t i = 0; i < sizeof waits / sizeof *waits; i++)
             if (set & 1u << i)
                 printf(" %s", waits[i]);
-        if (actor->role == TND_ROLE_FEEDER)
-            printf("; held %" PRIu64 " started %" PRIu64 " committed %" PRIu64,
-                   tnd_feeder_core_held(actor->machine), tnd_feeder_core_started(actor->machine),
-                   tnd_feeder_core_committed(actor->machine));
-        if (actor->role == TND_ROLE_JOIN)
-            printf("; blocks %u bytes %" PRIu64,
-                   tnd_order_used_blocks(tnd_batcher_core_order(actor->machine)),
-                   tnd_order_used_bytes(tnd_batcher_core_order(actor->machine)));
         for (uint32_t i = 0; i < actor->link_count; i++) {
             const sim_link_t *link = &self->links[actor->links[i]];
             uint32_t side = link->actor[0] == id ? 0 : 1;

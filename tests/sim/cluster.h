@@ -647,8 +647,8 @@ void sim_fault_last(sim_t *self);
 /*  touches.c: a session or chain begins; a user asks for something, which the leader, then
  *  a host hears of; a host is connected; the promises about that. */
 void sim_touches_plan(sim_t *self);
-void sim_touch(sim_t *self, uint32_t unused);
-void sim_touch_drain(sim_t *self, uint32_t unused);
+void sim_touch(sim_t *self);
+void sim_touch_drain(sim_t *self);
 void sim_touches_heard(sim_t *self, uint32_t host, const tnd_msg_t *msg);
 void sim_touches_told(sim_t *self, uint32_t host, const tnd_msg_t *msg);
 void sim_touches_follow(sim_t *self);

@@ -46,9 +46,8 @@ static void arrive_locally(sim_t *self, const sim_event_t *event)
     sim_route(self, event->b, &msg);
 }
 
-static void scan(sim_t *self, uint32_t unused)
+static void scan(sim_t *self)
 {
-    (void)unused;
     sim_check_all(self);
     sim_links_check(self);
     sim_touches_check(self);
@@ -72,15 +71,14 @@ static void (*const of_host[SIM_AT_KINDS])(sim_t *,
                                            uint32_t) = {[SIM_AT_TICK] = sim_process_tick,
                                                         [SIM_AT_OPEN] = sim_start_open,
                                                         [SIM_AT_DELIVER] = sim_deliver_unread};
-/*  What no process is needed for. */
+/*  What no process is needed for; and what has no number. */
 static void (*const of_none[SIM_AT_KINDS])(sim_t *,
                                            uint32_t) = {[SIM_AT_BOOT] = sim_process_boot,
                                                         [SIM_AT_PARENT] = sim_process_look_after,
                                                         [SIM_AT_FAULT] = sim_fault_strike,
-                                                        [SIM_AT_EARLY] = sim_fault_early,
-                                                        [SIM_AT_DRAIN] = sim_touch_drain,
-                                                        [SIM_AT_TOUCH] = sim_touch,
-                                                        [SIM_AT_SCAN] = scan};
+                                                        [SIM_AT_EARLY] = sim_fault_early};
+static void (*const of_run[SIM_AT_KINDS])(sim_t *) = {
+    [SIM_AT_DRAIN] = sim_touch_drain, [SIM_AT_TOUCH] = sim_touch, [SIM_AT_SCAN] = scan};
 
 static uint32_t host_of(const sim_t *self, const sim_event_t *event)
 {
@@ -126,6 +124,8 @@ void sim_happen(sim_t *self, const sim_event_t *event)
         of_host[event->kind](self, a);
     else if (of_none[event->kind] != NULL)
         of_none[event->kind](self, a);
+    else if (of_run[event->kind] != NULL)
+        of_run[event->kind](self);
     else if (event->kind == SIM_AT_LINK)
         arrive(self, event);
     else if (event->kind == SIM_AT_LOCAL)

@@ -530,7 +530,7 @@ static void strike_soon(sim_t *self, uint64_t within_ns)
 void sim_faults_block(sim_t *self)
 {
     if (self->blocks >= self->drain_at)
-        sim_touch_drain(self, 0);
+        sim_touch_drain(self);
     if (!self->fault_due && self->fault_next < self->plan.faults &&
         self->blocks >= self->fault_at_blocks[self->fault_next])
         strike_soon(self, ms / 2);

@@ -61,9 +61,8 @@ static void ask(sim_t *self, tnd_verb_t verb, uint32_t value)
     sim_tell_leader(self, h, TND_MSG_TOUCH, 1 + self->touches_left, touch);
 }
 
-void sim_touch_drain(sim_t *self, uint32_t unused)
+void sim_touch_drain(sim_t *self)
 {
-    (void)unused;
     ask(self, TND_TOUCH_DRAIN, 0);
 }
 
@@ -211,9 +210,8 @@ static uint64_t pause_before_next(sim_t *self)
     return sim_below(luck, 300) * ms;
 }
 
-void sim_touch(sim_t *self, uint32_t unused)
+void sim_touch(sim_t *self)
 {
-    (void)unused;
     sim_random_t *luck = &self->touch_luck;
     uint32_t what = sim_below(luck, 100);
     bool paused = is_paused(self);
