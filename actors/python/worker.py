@@ -5,6 +5,7 @@
 The messages on the socket are lists of unsigned 64-bit numbers; interpreter.h has them.  Rows are in the shared
 memory: those of a request in front, and what is made of them after it.  It needs Python 3.8 and NumPy.
 """
+import contextlib
 import ctypes
 import faulthandler
 import gc
@@ -437,6 +438,8 @@ def guard_forks():
 def main():
     global numpy
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w") as score:
+        score.write("500")  # where memory runs out, this process ends and not the run
     faulthandler.enable(file=PROGRAM, all_threads=False)  # the end of that file says where it crashed
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     sys.stdout = sys.stderr

@@ -313,6 +313,8 @@ def test_interpreters_end_with_their_process(folder):
     until(lambda: "step 5", lambda: steps_of(case) >= 5)
     pids = interpreters(run.pid)
     assert len(pids) == 2, pids
+    for pid in pids:  # if memory runs out, they end before the run does
+        assert int(pathlib.Path(f"/proc/{pid}/oom_score_adj").read_text()) == 500
     run.kill()
     run.communicate()
     until(lambda: "they still run", lambda: not any(alive(pid) for pid in pids))
