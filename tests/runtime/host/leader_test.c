@@ -236,7 +236,7 @@ static void runs(bool known)
 static bool loses(uint32_t host, uint64_t now)
 {
     (void)tnd_leader_work(leader, now);
-    return ended[0] != '\0' || leader->hosts[host].presence.lost_ns != 0;
+    return ended[0] != '\0' || leader->run.presences[host].lost_ns != 0;
 }
 
 Test(leader, a_host_that_the_run_ends_with_is_lost_soon_only_if_its_process_is_dead)
