@@ -181,11 +181,11 @@ def test_what_is_torn_missing_or_changed_is_skipped_aloud(job):
 
 
 def test_a_missing_part_is_skipped_aloud(job):
-    job.run(extra=["--steps", "333"])
-    (job.checkpoints / "step-00000333" / "model-0").unlink()
-    text = job.run(resume=True, extra=["--steps", "340"])
-    assert "step-00000333/model-0" in text, text
-    assert job.told()["steps"] == 340
+    job.run(extra=["--steps", "33"])
+    (job.checkpoints / "step-00000033" / "model-0").unlink()
+    text = job.run(resume=True, extra=["--steps", "40"])
+    assert "step-00000033/model-0" in text, text
+    assert job.told()["steps"] == 40
 
 
 def test_a_killed_feeder_ends_the_run_and_names_the_checkpoint(job):
