@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "runtime/resources/descriptors.h"
+#include "runtime/resources/threads.h"
 #include "runtime/host/session.h"
 #include "runtime/text/quantity.h"
 #include "tools/cli/crash.h"
@@ -208,7 +209,8 @@ static int run_session(head_t *head)
                                    .observer = &observer,
                                    .graph = head->graph};
     tnd_error_t error;
-    if (tnd_descriptors_check(&head->plan.plan, 0, &tnd_network->cost, &error) != TND_OK) {
+    if (tnd_descriptors_check(&head->plan.plan, 0, &tnd_network->cost, &error) != TND_OK ||
+        tnd_threads_check(&head->plan.plan, 0, &error) != TND_OK) {
         complain(head, error.text);
         return TND_EXIT_TOPOLOGY;
     }
@@ -218,7 +220,7 @@ static int run_session(head_t *head)
         tnd_opening_progress_end(&head->opening);
         tnd_crash_disarm();
         complain(head, error.text);
-        return TND_EXIT_TOPOLOGY;
+        return TND_EXIT_FAILED;
     }
     tnd_crash_arm(&head->plan.plan, head->session);
     tnd_feed_t *feed = tnd_session_feed(head->session, TND_HEAD_PLAN_FEEDER);

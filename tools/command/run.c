@@ -11,6 +11,7 @@
 #include "runtime/base/allocation.h"
 #include "runtime/base/clock.h"
 #include "runtime/resources/descriptors.h"
+#include "runtime/resources/threads.h"
 #include "runtime/host/join_request.h"
 #include "runtime/host/session.h"
 #include "tools/launch/launch_choice.h"
@@ -380,7 +381,7 @@ static int perform(run_t *run, tnd_graph_t *graph)
         uint64_t until = tnd_clock_now() + observers_wait_ns;
         fputs(tnd_graph_errors(graph), tnd_line_writer_stream(run->err));
         snprintf(run->why, sizeof run->why, "%s", tnd_graph_errors(graph));
-        run->end = (tnd_report_end_t){TND_OUTCOME_UNUSABLE, TND_EXIT_TOPOLOGY, run->why};
+        run->end = (tnd_report_end_t){TND_OUTCOME_FAILED, TND_EXIT_FAILED, run->why};
         close_files(run, until);
         end_output(run, until);
         return run->end.code;
@@ -515,11 +516,12 @@ static int find_host(run_t *run)
     return TND_EXIT_PEER;
 }
 
-/*  Whether this process may open the descriptors that it needs. */
+/*  Whether this process may open the descriptors and start the threads that it needs. */
 static bool may_start(const run_t *run)
 {
     tnd_error_t error;
-    if (tnd_descriptors_check(&run->whole, run->host, &tnd_network->cost, &error) == TND_OK)
+    if (tnd_descriptors_check(&run->whole, run->host, &tnd_network->cost, &error) == TND_OK &&
+        tnd_threads_check(&run->whole, run->host, &error) == TND_OK)
         return true;
     tnd_complain("run", "%s", error.text);
     return false;
