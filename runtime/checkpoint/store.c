@@ -170,6 +170,17 @@ bool tnd_store_holds(const tnd_store_t *self)
            locked.st_dev == named.st_dev && locked.st_ino == named.st_ino;
 }
 
+bool tnd_store_is_locked(const char *dir)
+{
+    char path[TND_STORE_PATH];
+    lock_path(path, dir);
+    int lock = open(path, O_RDONLY | O_CLOEXEC);
+    bool locked = lock >= 0 && flock(lock, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+    if (lock >= 0)
+        close(lock);
+    return locked;
+}
+
 tnd_status_t tnd_store_lock_again(tnd_store_t *self, tnd_error_t *error)
 {
     int lock;

@@ -56,6 +56,8 @@ tnd_status_t tnd_store_open(tnd_store_t **self_p, const char *dir, tnd_error_t *
 void tnd_store_close(tnd_store_t **self_p);
 /*  Whether the folder is the one that was locked: it, or its file `lock`, may have been removed. */
 bool tnd_store_holds(const tnd_store_t *self);
+/*  Whether a run writes there now. */
+bool tnd_store_is_locked(const char *dir);
 /*  Creates and locks the folder again.  Errors: those of tnd_store_open; nothing changes. */
 tnd_status_t tnd_store_lock_again(tnd_store_t *self, tnd_error_t *error) TND_CHECKED;
 

@@ -555,6 +555,14 @@ static tnd_admission_t admission_of(const tnd_options_context_t *context,
     return admission;
 }
 
+/*  An evaluation may run beside the run that trains. */
+static const char *name_of(const tnd_options_context_t *context, const tnd_settings_t *settings)
+{
+    bool evaluates = settings->checkpoint != NULL && settings->checkpoint->evaluate;
+    return evaluates ? tnd_arena_format(context->arena, "%s-evaluate", settings->name)
+                     : settings->name;
+}
+
 void tnd_placement_look(const tnd_options_context_t *context, const tnd_topology_t *topology)
 {
     placer_t self = {.context = context, .topology = topology};
@@ -569,7 +577,7 @@ const tnd_plan_t *tnd_placement_resolve(const tnd_options_context_t *context,
     size_t errors = tnd_diagnostics_count(context->diagnostics, TND_SEVERITY_ERROR);
     tnd_plan_t *plan = tnd_arena_take(context->arena, sizeof *plan);
     placer_t self = {.context = context, .topology = topology, .plan = plan};
-    *plan = (tnd_plan_t){.name = settings->name,
+    *plan = (tnd_plan_t){.name = name_of(context, settings),
                          .topology = topology,
                          .seed = settings->seed,
                          .lanes = (uint32_t)settings->lanes,

@@ -137,11 +137,46 @@ def test_the_run_that_writes_is_not_disturbed(folder):
                       "--log-level", "info")
     started.until("checkpoint after step 99 ")
     for _ in range(3):
-        code, out, err = run("run", path, *keep(folder), "--evaluate", "--set", "name=other")
+        code, out, err = run("run", path, *keep(folder), "--evaluate")
         same(code, 0, err)
         holds(out, "evaluated: the checkpoint has ", "test:  ")
     started.process.terminate()
     same(started.end(), 130, started.text)
+
+
+def evaluated(text):
+    """The steps of the checkpoints that were evaluated, in their order."""
+    return [int(line.split()[4].replace(",", "")) for line in text.splitlines() if line.startswith("evaluated: ")]
+
+
+def test_each_new_checkpoint_is_evaluated_until_the_run_ends(folder):
+    path = graph(folder, epochs=12)
+    keeps = (*keep(folder), "--set", "checkpoint.every=10 steps", "--set", "checkpoint.keep=99")
+    watches = Started("run", path, *keep(folder), "--evaluate", "--watch")
+    watches.until(f"waits for a run that writes checkpoints to {folder / 'kept'}")
+    means = result("run", path, *keeps)["results"]["test"]
+    same(watches.end(), 0, watches.text)
+    steps = evaluated(watches.text)
+    same((steps, steps[-1]), (sorted(set(steps)), 120))
+    assert set(steps) <= set(range(10, 121, 10)), steps
+    holds(watches.text.split("evaluated: ")[-1],
+          f"accuracy {means['accuracy']:.4f}, loss {means['loss']:.4f}  (96 rows)")
+    # No run writes there any more: the newest is evaluated, and that is all.
+    code, out, err = run("run", path, *keep(folder), "--evaluate", "--watch")
+    same((code, evaluated(out), err), (0, [120], ""))
+
+
+def test_a_watch_ends_by_a_signal_and_with_what_fails(folder):
+    watches = Started("run", graph(folder), *keep(folder), "--evaluate", "--watch")
+    watches.until("waits for a run")
+    watches.process.terminate()
+    same(watches.end(), 130)
+    same(run("run", graph(folder), *keep(folder))[0], 0)
+    code, _, err = run("run", graph(folder), *keep(folder), "--evaluate", "--watch", "--set", "batch.size=16")
+    same(code, 78)
+    holds(err, "belongs to another graph: batch: ")
+    code, _, err = run("run", graph(folder), *keep(folder), "--watch")
+    same((code, "--watch needs --evaluate" in err), (2, True))
 
 
 def test_two_processes_evaluate(folder):

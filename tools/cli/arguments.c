@@ -47,6 +47,9 @@ static const tnd_argument_t arguments[] = {
      "runs only the feeders with `after:`, on the models of the newest checkpoint or of FROM, and "
      "writes no checkpoint",
      TAKES(PLACE, evaluate)},
+    {"--watch", NULL,
+     "with --evaluate: evaluates each new checkpoint until the run that writes them has ended",
+     TAKES(FLAG, watch)},
     {"--requeue", NULL,
      "after a drain that SIGTERM, SIGUSR1 or SIGUSR2 asked for, queues the job of Slurm again",
      TAKES(FLAG, requeue)},

@@ -49,7 +49,7 @@ typedef struct {
     uint64_t rows;        /* one block in so many; 0: not given */
     bool last;
     uint64_t seconds, minutes, seed; /* 0: not given */
-    bool quiet, json, replicas, log_json, fed, requeue;
+    bool quiet, json, replicas, log_json, fed, requeue, watch;
     bool dot, graph, html, man, all, trust_data, list, remove, beside, stream, pages, once,
         read_only, bad, restarts;
 } tnd_request_t;

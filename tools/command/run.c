@@ -16,6 +16,7 @@
 #include "runtime/host/session.h"
 #include "tools/launch/launch_choice.h"
 #include "tools/launch/requeue.h"
+#include "tools/process/evaluations.h"
 #include "tools/process/host_lock.h"
 #include "tools/cli/crash.h"
 #include "tools/process/process_supervisor.h"
@@ -579,6 +580,10 @@ static int prepare(run_t *run, tnd_request_t *request)
 
 static int run_graph(const tnd_request_t *request)
 {
+    if (request->watch && request->evaluate == NULL)
+        return tnd_usage_error("run", "--watch needs --evaluate");
+    if (request->watch)
+        return tnd_evaluations_run(request, run_graph);
     tnd_request_t own = *request;
     run_t run = {.request = &own, .lock = PTHREAD_MUTEX_INITIALIZER};
     tnd_signals_expect();
@@ -613,10 +618,10 @@ const tnd_command_t tnd_command_run = {
     .name = "run",
     .operands = "FILE...",
     .summary = "runs a graph, or one host of it",
-    .arguments =
-        (const char *const[]){"--host", "--launch", "--set", "--data", "--steps", "--report",
-                              "--metrics", "--resume", "--evaluate", "--trust-data", "--requeue",
-                              "--save", "--quiet", "--json", "--log-level", "--log-json", NULL},
+    .arguments = (const char *const[]){"--host", "--launch", "--set", "--data", "--steps",
+                                       "--report", "--metrics", "--resume", "--evaluate", "--watch",
+                                       "--trust-data", "--requeue", "--save", "--quiet", "--json",
+                                       "--log-level", "--log-json", NULL},
     .details =
         "Loads a topology and its overlays and runs the graph.  If the overlays name several\n"
         "hosts, each is a process of its own, selected by --host.  The first host is the\n"
@@ -639,9 +644,10 @@ const tnd_command_t tnd_command_run = {
         "read.  The report is written however the run ends; `ended` in it has exit code, outcome\n"
         "(done, drained, stopped, failed, lost, unusable) and message.\n"
         "\n"
-        "--resume accepts other `epochs:`.  --evaluate runs only the feeders with\n"
-        "`after:`, on the models of a checkpoint, also while another run writes checkpoints "
-        "there.\n"
+        "--resume accepts other `epochs:`.  --evaluate runs only the feeders with `after:`, on\n"
+        "the models of a checkpoint, also while another run writes checkpoints there; --watch\n"
+        "evaluates each that it adds, in a process each, until it has ended.  The name of such a\n"
+        "run is NAME-evaluate; its output files are those of the last one.\n"
         "\n"
         "--save FILE writes the model of the first chain, as `save` of its step defines, when\n"
         "the run is done or drained; all replicas have the same model.  The file is written\n"

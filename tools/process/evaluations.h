@@ -1,0 +1,17 @@
+/*  tools/process/evaluations.h - `tundish run --evaluate --watch`: evaluates the checkpoints of a folder
+ *  as they come.
+ *
+ *  First the newest one, then each that a run adds, in their order, in a process each; ends when no
+ *  run writes there any more.
+ *
+ *  Threads: the main thread, before any other exists. */
+#ifndef TND_TOOLS_PROCESS_EVALUATIONS_H
+#define TND_TOOLS_PROCESS_EVALUATIONS_H
+
+#include "tools/cli/command.h"
+
+/*  `run` evaluates one checkpoint, that of request->evaluate, and returns the exit code of the command.
+ *  Returns the code of the last evaluation, or of the first that failed. */
+int tnd_evaluations_run(const tnd_request_t *request, int (*run)(const tnd_request_t *request));
+
+#endif
