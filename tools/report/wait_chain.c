@@ -13,6 +13,9 @@ static const uint64_t still_ns = 5000000000;
 /*  The longest call that is not called a hang. */
 static const uint64_t long_call_ns = 1000000000;
 
+/*  A shorter one may only be what a message or a timer woke it for. */
+static const uint64_t brief_ns = 20000000;
+
 enum {
     IN_STEP = 1 << TND_DEVICE_STEP | 1 << TND_DEVICE_APPLY,
     IN_SAVE = 1 << TND_DEVICE_KEEP,
@@ -561,8 +564,24 @@ static void come_round(const walk_t *walk, const tnd_seen_t *who)
                     "it with the output of `tundish ps --json`");
 }
 
+/*  One that waited at the first look, has passed on no row since and works for a moment was only woken:
+ *  it is taken as it was. */
+static tnd_seen_t settled(const walk_t *walk, tnd_seen_t who)
+{
+    if (who.page == NULL || tnd_seen_state(&who) != TND_STATE_WORKING ||
+        tnd_seen_since(walk->view, &who) >= brief_ns)
+        return who;
+    const tnd_statistics_t *page = tnd_run_view_before(walk->view, &who);
+    tnd_seen_t before = {who.process, page};
+    if (page == NULL || tnd_seen_state(&before) != TND_STATE_WAITING ||
+        page->rows_in != who.page->rows_in || page->rows_out != who.page->rows_out)
+        return who;
+    return before;
+}
+
 static void follow(walk_t *walk, tnd_seen_t who)
 {
+    who = settled(walk, who);
     say_name(walk, &who);
     if (is_end(walk, &who)) {
         add_hop(walk, &who);
@@ -570,7 +589,7 @@ static void follow(walk_t *walk, tnd_seen_t who)
     }
     while (walk->verdict->hop_count < TND_VERDICT_HOPS) {
         add_hop(walk, &who);
-        who = next_of(walk, &who);
+        who = settled(walk, next_of(walk, &who));
         if (who.page == NULL)
             return;
         tnd_verdict_say(walk->verdict, " waits for ");

@@ -38,6 +38,34 @@ Test(bottleneck, a_worker_that_does_not_return_is_found_through_the_order)
            "prep.0");
 }
 
+Test(bottleneck, an_actor_that_is_woken_for_a_moment_still_waits)
+{
+    static tnd_statistics_t earlier[6];
+    static tnd_inspected_t there[2];
+    waits(BATCH, TND_WAIT_INPUT | TND_WAIT_ORDER);
+    pages[PREP].state = TND_STATE_WORKING;
+    pages[PREP].since_ns = now_ns - 3 * second_ns;
+    memcpy(earlier, pages, sizeof pages);
+    memcpy(there, processes, sizeof processes);
+    there[0].actors = earlier;
+    there[0].count = 5;
+    there[1].actors = &earlier[FEED_C];
+    before.processes = there;
+    processes[1].count = there[1].count = 0;
+    static const char waiting[] = "feed@a on host a waits for batch.0 on host a, which waits for "
+                                  "prep.0 on host a, which has been inside one call of its work "
+                                  "for 3.0 s";
+    pages[FEED_A].state = TND_STATE_WORKING;
+    pages[FEED_A].since_ns = now_ns - 19999999;
+    expect(waiting, "prep.0");
+    /* For longer, or with a row that it passed on, it works. */
+    pages[FEED_A].since_ns = now_ns - 20000000;
+    expect("feed@a on host a, which has been inside one call of its work for 0.0 s", "feed@a");
+    pages[FEED_A].since_ns = now_ns - 19999999;
+    pages[FEED_A].rows_in = 1;
+    expect("feed@a on host a, which has been inside one call of its work for 0.0 s", "feed@a");
+}
+
 Test(bottleneck, a_stopped_process_is_named_with_the_way_to_continue_it)
 {
     waits(FEED_A, TND_WAIT_REDUCE);
