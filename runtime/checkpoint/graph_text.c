@@ -69,16 +69,29 @@ const char *tnd_graph_text_option(const char *graph, const char *actor, const ch
     return NULL;
 }
 
-/*  Where the lines of the plugins begin, or the end. */
+/*  Whether the line begins with this word and a name: `plugin -> feed` is a link. */
+static bool is_build(const char *line, const char *word)
+{
+    size_t size = strlen(word);
+    return strncmp(line, word, size) == 0 && line[size] == ' ' && line[size + 1] != '-' &&
+           line[size + 1] != '<';
+}
+
+/*  Where the lines of plugins and modules of Python begin, or the end. */
 static const char *end_of_actors(const char *graph)
 {
-    const char *at = strstr(graph, "\nplugin ");
-    return at != NULL ? at : graph + strlen(graph);
+    const char *at = graph;
+    while (*at != '\0' && !is_build(at, "plugin") && !is_build(at, "python")) {
+        at += strcspn(at, "\n");
+        at += *at == '\n';
+    }
+    return at;
 }
 
 static bool equal(const char *one, const char *one_end, const char *other, const char *other_end)
 {
-    return one_end - one == other_end - other && memcmp(one, other, (size_t)(one_end - one)) == 0;
+    return one_end >= one && one_end - one == other_end - other &&
+           memcmp(one, other, (size_t)(one_end - one)) == 0;
 }
 
 bool tnd_graph_text_equal_but(const char *was, const char *is, const char *actor,

@@ -1,10 +1,11 @@
 /*  runtime/checkpoint/graph_text.h - graphs as manifests have them: what two of them differ in.
  *
- *  A graph is the text of tnd_topology_print, a line per actor and link, then a line per plugin:
+ *  A graph is the text of tnd_topology_print, a line per actor and link, then a line per plugin and module:
  *
  *      read: reader {source: {npy: {"x": ["x.npy"]}}, epochs: 2}
  *      read -> batch
  *      plugin step mlp 0123456789abcdef
+ *      python my_transforms:tokenize 0123456789abcdef
  *
  *  Threads: any. */
 #ifndef TND_RUNTIME_CHECKPOINT_GRAPH_TEXT_H

@@ -89,20 +89,34 @@ static const char *first_actor(const tnd_plan_t *plan, tnd_role_t role)
     return "";
 }
 
+/*  Whether a cursor is after the end of a stream of so many epochs. */
+static bool is_past(const tnd_cursor_t *cursor, bool one_epoch, unsigned long long epochs)
+{
+    bool past = cursor->epoch > epochs || (cursor->epoch == epochs && cursor->step_of_epoch > 0);
+    /* With span_epochs the stream is one epoch, and the positions have their own. */
+    for (uint32_t lane = 0; one_epoch && lane < cursor->lanes; lane++) {
+        const tnd_position_t *part = &cursor->part[lane];
+        past = past || part->epoch > epochs ||
+               (part->epoch == epochs && (part->index > 0 || part->used > 0));
+    }
+    return past;
+}
+
 /*  A run may go on with other `epochs:`, if none of its steps depends on where the stream ended.
- *  Without span_epochs each epoch ends a step by itself. */
+ *  Without span_epochs each epoch ends a step by itself.  An evaluation has no step. */
 static tnd_status_t check_epochs(const tnd_resume_search_t *self, const char *place,
                                  const tnd_manifest_t *manifest, tnd_error_t *error)
 {
     const char *reader = first_actor(self->plan, TND_ROLE_READER);
     const char *batcher = first_actor(self->plan, TND_ROLE_JOIN);
     const tnd_cursor_t *cursor = &manifest->cursor;
+    bool evaluates = self->plan->checkpoint->evaluate;
     size_t is_size, was_size, size;
     const char *is = tnd_graph_text_option(self->graph, reader, "epochs", &is_size);
     const char *was = tnd_graph_text_option(manifest->graph, reader, "epochs", &was_size);
     const char *spans = tnd_graph_text_option(self->graph, batcher, "span_epochs", &size);
     bool one_epoch = spans != NULL && strncmp(spans, "true", size) == 0;
-    if (one_epoch && cursor->epoch > 0)
+    if (one_epoch && cursor->epoch > 0 && !evaluates)
         return tnd_fail(error,
                         "%s: is the end of the stream with `epochs: %.*s`, whose last step would "
                         "have other rows with `epochs: %.*s`, because of `span_epochs: true`: "
@@ -110,13 +124,16 @@ static tnd_status_t check_epochs(const tnd_resume_search_t *self, const char *pl
                         place, (int)was_size, was, (int)is_size, is);
     char *end;
     unsigned long long epochs = strtoull(is, &end, 10);
-    if (!one_epoch && end != is && cursor->epoch > epochs)
+    if (end != is && is_past(cursor, one_epoch, epochs))
         return tnd_fail(error,
-                        "%s: has %" PRIu32 " whole epochs, more than `epochs: %.*s` of %s: resume "
-                        "from an earlier checkpoint, or with more epochs",
-                        place, cursor->epoch, (int)is_size, is, reader);
-    tell(self, TND_LOG_INFO, "the run continues with `epochs: %.*s`, was `epochs: %.*s`",
-         (int)is_size, is, (int)was_size, was);
+                        "%s: is after the end of `epochs: %.*s` of %s: %s more epochs (it was made "
+                        "with %.*s)",
+                        place, (int)is_size, is, reader,
+                        evaluates ? "evaluate with" : "resume from an earlier checkpoint, or with",
+                        (int)was_size, was);
+    if (!evaluates)
+        tell(self, TND_LOG_INFO, "the run continues with `epochs: %.*s`, was `epochs: %.*s`",
+             (int)is_size, is, (int)was_size, was);
     return TND_OK;
 }
 
@@ -131,8 +148,7 @@ static tnd_status_t check_graph(const tnd_resume_search_t *self, const char *pla
     if (manifest->graph != NULL &&
         tnd_graph_text_equal_but(manifest->graph, self->graph,
                                  first_actor(self->plan, TND_ROLE_READER), "epochs"))
-        return self->plan->checkpoint->evaluate ? TND_OK
-                                                : check_epochs(self, place, manifest, error);
+        return check_epochs(self, place, manifest, error);
     if (manifest->graph != NULL && strcmp(manifest->graph, self->graph) != 0)
         tnd_graph_text_difference(manifest->graph, self->graph, difference, sizeof difference);
     return tnd_fail(error, "%s: belongs to another graph%s%s", place,

@@ -104,12 +104,15 @@ bool tnd_epoch_metrics_read(tnd_epoch_metrics_t *self, const char *text)
     if (sscanf(text, "%7s %" SCNu32 " %" SCNu64 " %7s%n", which, &sums.epoch, &sums.rows, whole,
                &used) != 4)
         return false;
+    bool ended = strcmp(which, "ended") == 0;
     sums.partial = strcmp(whole, "partial") == 0;
+    if ((!ended && strcmp(which, "latest") != 0) || (!sums.partial && strcmp(whole, "whole") != 0))
+        return false;
     for (const char *at = text + used; *at != '\0'; at += used) {
         used = sums.count < TND_METRICS_MAX ? (int)tnd_metric_parse(&sums.of[sums.count++], at) : 0;
         if (used == 0)
             return false;
     }
-    *(strcmp(which, "ended") == 0 ? &self->ended : &self->latest) = sums;
+    *(ended ? &self->ended : &self->latest) = sums;
     return true;
 }

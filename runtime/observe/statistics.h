@@ -131,7 +131,7 @@ typedef struct {
 } tnd_statistics_t;
 
 /*  The first page of a file. */
-enum { TND_PAGES_VERSION = 18 };
+enum { TND_PAGES_VERSION = 19 };
 
 typedef struct {
     char magic[8];           /* "TNDPAGES" */

@@ -73,11 +73,16 @@ def test_a_run_continues_with_more_or_fewer_epochs(folder):
     same(run("run", graph(folder, epochs=9), *keep(folder, "middle"), "--steps", "17")[0], 0)
     same(essence(result("run", graph(folder, epochs=3), *keep(folder, "middle"), "--resume")),
          essence(third))
-    # Epochs after the end are not undone.
-    code, _, err = run("run", graph(folder, epochs=2), *keep(folder, "middle"), "--resume")
-    same(code, 78)
-    holds(err, "step-00000030: has 3 whole epochs, more than `epochs: 2` of read: resume from an "
-          "earlier checkpoint, or with more epochs\n")
+    # Epochs after the end are not undone, nor is a part of one.
+    same(run("run", graph(folder, epochs=9), *keep(folder, "part"), "--steps", "25")[0], 0)
+    for kept, step, fewer, was in (("middle", 30, 2, 3), ("part", 25, 2, 9)):
+        for option, advice in (("--resume", "resume from an earlier checkpoint, or with more epochs"),
+                               ("--evaluate", "evaluate with more epochs")):
+            code, _, err = run("run", graph(folder, epochs=fewer), *keep(folder, kept), option)
+            same(code, 78)
+            holds(err, f"step-{step:08}: is after the end of `epochs: {fewer}` of read: {advice} "
+                  f"(it was made with {was})\n")
+    same(run("run", graph(folder, epochs=3), *keep(folder, "part"), "--evaluate")[0], 0)
 
 
 def test_a_last_batch_over_the_end_is_not_continued(folder):
@@ -91,6 +96,13 @@ def test_a_last_batch_over_the_end_is_not_continued(folder):
     same(code, 78)
     holds(err, "is the end of the stream with `epochs: 3`", "`epochs: 4`", "span_epochs: true",
           "resume from an earlier checkpoint\n")
+    same(run("run", path, *keep(folder), "--evaluate")[0], 0)
+    same(run("run", path, *keep(folder, "late"), "--steps", "7")[0], 0)
+    path.write_text(path.read_text().replace("epochs: 4", "epochs: 2"))
+    code, _, err = run("run", path, *keep(folder, "late"), "--resume")
+    same(code, 78)
+    holds(err, "step-00000007: is after the end of `epochs: 2` of read")
+    path.write_text(path.read_text().replace("epochs: 2", "epochs: 4"))
     same(run("run", path, *keep(folder, "early"), "--steps", "4")[0], 0)
     path.write_text(path.read_text().replace("epochs: 4", "epochs: 5"))
     early = essence(result("run", path, *keep(folder, "early"), "--resume"))

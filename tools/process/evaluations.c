@@ -41,13 +41,15 @@ static int find_folder(watch_t *self)
 }
 
 /*  The next checkpoint: the newest, and then those after the last, in their order. */
-static bool find_next(const watch_t *self, uint64_t *step_p)
+static bool find_next(watch_t *self, uint64_t *step_p)
 {
     uint64_t *steps = NULL;
     size_t count = 0;
     bool found = false;
     if (tnd_store_list(self->dir, &steps, &count, NULL) != TND_OK)
         return false;
+    if (count > 0 && steps[0] < self->last)
+        self->last = 0; /* a run has resumed from an earlier one and removed those after it */
     for (size_t i = 0; i < count && steps[i] > self->last; i++) {
         if (!tnd_store_has(self->dir, steps[i]))
             continue;
@@ -105,7 +107,7 @@ static int catch_up(watch_t *self, bool *stopped_p)
     while (code == TND_EXIT_OK && !*stopped_p && find_next(self, &step)) {
         code = evaluate(self, step, stopped_p);
         self->last = step;
-        if (code == TND_EXIT_TOPOLOGY && !tnd_store_has(self->dir, step))
+        if (code != TND_EXIT_OK && !*stopped_p && !tnd_store_has(self->dir, step))
             code = TND_EXIT_OK;
     }
     return code;

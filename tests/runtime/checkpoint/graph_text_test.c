@@ -13,8 +13,10 @@ static const char graph[] = "seed 7\n"
                             "epochs: 7\"]}}, order: [{take: "
                             "{epochs: 6}}], epochs: 5, shard: index}\n"
                             "read -> batch\n"
+                            "plugin -> feed\n"
                             "reader: reader {epochs: 3}\n"
-                            "plugin source own 0123456789abcdef\n";
+                            "plugin source own 0123456789abcdef\n"
+                            "python mod:fn 123456789abcdef0\n";
 
 static bool has(const char *actor, const char *option, const char *value)
 {
@@ -41,10 +43,12 @@ Test(graph_text, graphs_are_equal_but_for_that_option_and_plugins)
     static const struct {
         const char *from, *to;
         bool equal;
-    } changes[] = {{"epochs: 5", "epochs: forever", true}, {"abcdef\n", "000000\n", true},
-                   {"epochs: 9", "epochs: 5", false},      {"epochs: 3", "epochs: 5", false},
-                   {"size: 32", "size: 3", false},         {"-> batch", "-> batcher", false},
-                   {"shard: index", "shard: file", false}, {"{epochs: 6}", "{epochs: 5}", false}};
+    } changes[] = {
+        {"epochs: 5", "epochs: forever", true}, {"abcdef\n", "000000\n", true},
+        {"cdef0\n", "cdef1\n", true},           {"plugin -> feed", "plugin -> food", false},
+        {"epochs: 9", "epochs: 5", false},      {"epochs: 3", "epochs: 5", false},
+        {"size: 32", "size: 3", false},         {"-> batch", "-> batcher", false},
+        {"shard: index", "shard: file", false}, {"{epochs: 6}", "{epochs: 5}", false}};
     for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
         char other[sizeof graph + 16];
         const char *at = strstr(graph, changes[i].from);
