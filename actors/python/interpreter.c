@@ -35,8 +35,10 @@ enum {
     REPLY_PROGRESS = 2
 };
 
-/*  Runs worker.py; the list of processes shows this and the name of the function. */
+/*  Runs worker.py; the list of processes shows this and the name of the function.  The folder that the
+ *  run was started in has no modules of Python's own: tokenize.py there is one of the user. */
 static const char start[] =
+    "import sys; sys.path[:] = [place for place in sys.path if place]; "
     "exec(compile(open(5, closefd=False).read(), 'tundish.worker', 'exec'))";
 
 struct tnd_interpreter {

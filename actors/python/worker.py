@@ -88,11 +88,12 @@ class Memory:
     """The shared memory, which either side makes larger."""
 
     def __init__(self):
-        self.size, self.map, self.used = 0, None, 0
+        self.size, self.map, self.alone, self.used = 0, None, 0, 0
 
     def see(self, size):
         if size > self.size:
             self.size, self.map = size, mmap.mmap(MEMORY, size)
+            self.alone = sys.getrefcount(self.map)  # without an array that looks into it
 
     def take(self, size):
         """Where there is room for `size` bytes."""
@@ -134,7 +135,8 @@ class Function:
             raise Wrong(f"the module `{module}` cannot be imported: {describe(error)}") from None
         file = getattr(target, "__file__", None)
         if setup["source"] and file and os.path.realpath(file) != os.path.realpath(setup["source"]):
-            raise Wrong(f"the module `{module}` is {file}, but {setup['source']} was expected, which is found first")
+            raise Wrong(f"the module `{module}` is {file}, which is found first, but {setup['source']} was expected: "
+                        "give it another name")
         for word in path.split("."):
             if not hasattr(target, word):
                 raise Wrong(f"the module `{module}` ({file}) has no `{path}`")
@@ -199,11 +201,11 @@ class Function:
     def call(self, words):
         """Calls the function on a tile; returns the words of the reply."""
         self.memory.used, given = words[3], self.memory.map
-        known = sys.getrefcount(given)
         reply = self.answer(words)
-        if sys.getrefcount(given) > known:  # or less, if the memory has grown
+        alone = self.memory.alone + (given is self.memory.map)  # it is not, if the memory has grown
+        if sys.getrefcount(given) > alone:
             gc.collect()
-            if sys.getrefcount(given) > known:
+            if sys.getrefcount(given) > alone:
                 raise Wrong("keeps a part of its input after it has returned: copy what is kept, by .copy()")
         return reply
 
@@ -267,7 +269,8 @@ class Function:
             counts = [int(count) for count in counts]
             if len(counts) != rows:
                 raise Wrong(f"returned {len(counts)} numbers of rows for a tile of {rows}")
-        values = self.split(result, rows)
+        values = [value.tolist() if isinstance(value, numpy.ndarray) and value.dtype == object else value
+                  for value in self.split(result, rows)]
         expected = rows if counts is None else sum(counts)
         for column, value in zip(self.makes, values):
             if not hasattr(value, "__len__") or isinstance(value, (str, bytes, dict)):
@@ -340,7 +343,11 @@ class Function:
             for number in (int(array.min()), int(array.max())):
                 if not bounds.min <= number <= bounds.max:
                     raise Wrong(f"column `{column.name}`: {number} is not a number of {to.name}")
-        return array.astype(to, copy=False)
+        made = array.astype(to, copy=False)
+        if to.kind == "f" and to.itemsize < 8 and not numpy.array_equal(numpy.isinf(array), numpy.isinf(made)):
+            raise Wrong(f"column `{column.name}`: {shorten(array[numpy.isinf(made) & ~numpy.isinf(array)][0])} is not a "
+                        f"number of {column.dtype.name}")
+        return made
 
     def check(self, column, array):
         if array.dtype != column.dtype and not numpy.can_cast(array.dtype, column.dtype, "safe"):
@@ -425,19 +432,29 @@ def interpreter():
 
 
 def refuse(channel, text):
-    channel.send(struct.pack("<Q", REFUSED) + text.encode(errors="replace")[:480])
+    channel.send(struct.pack("<Q", REFUSED) + text.encode(errors="replace")[:480].decode(errors="ignore").encode())
+
+
+def end_with_parent():
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+
+
+def leave_alone():
+    """In a process that the function of the user forked, such as one of a pool: it ends with this one."""
+    os.close(SOCKET)
+    end_with_parent()
 
 
 def guard_forks():
     """Returns a function that ends a process which the function of the user forked, and which came back here."""
     owner = os.getpid()
-    os.register_at_fork(after_in_child=lambda: os.close(SOCKET))
+    os.register_at_fork(after_in_child=leave_alone)
     return lambda: os.getpid() == owner or os._exit(0)
 
 
 def main():
     global numpy
-    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    end_with_parent()
     with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w") as score:
         score.write("500")  # where memory runs out, this process ends and not the run
     faulthandler.enable(file=PROGRAM, all_threads=False)  # the end of that file says where it crashed
@@ -452,7 +469,7 @@ def main():
     memory.see(words[2])
     setup = json.loads(memory.map[:words[1]])
     sys.argv[:] = [setup["call"]]
-    sys.path[:1] = [setup["directory"]] + [place for place in sys.path[:1] if place]
+    sys.path.insert(0, setup["directory"])
     try:
         try:
             import numpy

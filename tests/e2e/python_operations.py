@@ -109,6 +109,26 @@ def narrow_list(y):
 def long(y):
     return [b"abc" if one == 417 else "ab" for one in y]
 
+def wide(y):
+    return [1e10] * len(y)
+
+def objects(y):
+    return numpy.array([None if one % 2 else float(one) for one in y], dtype=object)
+
+last = None
+def keep_last(y):
+    global last
+    made = y.astype("f8") if last is None else y + last.sum()
+    last = y
+    return made
+
+class KeepFirst:
+    first = None
+    def __call__(self, y):
+        if self.first is None:
+            self.first = y[:1]
+        return y.astype("f8") - self.first
+
 kept = []
 def keep(y):
     kept.append(y[:1])
@@ -403,6 +423,15 @@ def test_one_row_is_out_of_range(folder):
         assert text in said and f"record {WORST} of " in said, said
 
 
+def test_a_module_may_have_the_name_of_one_that_the_program_needs(folder):
+    """tokenize.py in the folder that the run is started in is not Python's."""
+    (folder / "tokenize.py").write_text("raise ImportError('of the user')\n")
+    case = Case(folder, op("one", "y", "z: i64", ", each: true"))
+    done = subprocess.run([str(TUNDISH), "run", str(case.graph), "--quiet"], cwd=folder, capture_output=True, text=True,
+                          timeout=60)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
 def test_nan_is_allowed_by_an_option(folder):
     case = Case(folder, op("worst", "y", "z: f64", ", each: false, allow_nan: true, options: {what: {1: nan}}"))
     assert case.run().report["bad"] == []
@@ -414,6 +443,9 @@ def test_what_stops_the_run(folder):
             ("worst", "z: f64", ", options: {what: {417: dict}}", "my_transforms:worst returned a dict without `z`"),
             ("narrow", "z: f32", "", 'column `z`: f32 is wanted, not float64: say .astype("float32")'),
             ("keep", "z: f64", "", "my_transforms:keep keeps a part of its input after it has returned"),
+            ("keep_last", "z: f64", "", "my_transforms:keep_last keeps a part of its input after it has returned"),
+            ("KeepFirst", "z: f64", "", "my_transforms:KeepFirst keeps a part of its input after it has returned"),
+            ("wide", "z: f16", "", "column `z`: 10000000000.0 is not a number of float16"),
             ("each_even", "z: i64", ", each: true", "my_transforms:each_even returned None: to leave rows out, say `rows: filter`"),
             ("none", "z: f64", "", "the module `my_transforms` ("),
             ("kept", "z: f64", "", "cannot be called: it is a list"),

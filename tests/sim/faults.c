@@ -94,9 +94,9 @@ static bool cut(sim_t *self, sim_fault_kind_t kind)
 {
     sim_random_t *luck = &self->bad_luck;
     uint32_t index = any_link(self, kind == SIM_CUT_CONTROL);
-    const sim_link_t *link = &self->links[index];
-    if (index == SIM_NONE || is_long_away(self, link))
+    if (index == SIM_NONE || is_long_away(self, &self->links[index]))
         return false;
+    const sim_link_t *link = &self->links[index];
     /* On a long path a host that is not told needs longer than `dead_after` to notice. */
     bool is_long = self->now < link->lag_until;
     uint32_t how = kind == SIM_CUT_CONTROL ? (is_long ? 3 : sim_below(luck, 4))
@@ -133,9 +133,11 @@ static bool delay_control(sim_t *self, uint64_t lasts)
 {
     sim_random_t *luck = &self->bad_luck;
     uint32_t index = any_link(self, true), side = sim_below(luck, 2);
+    if (index == SIM_NONE)
+        return false;
     sim_link_t *link = &self->links[index];
     /* One whose connection has just been cut seems to have died if it is late as well. */
-    if (index == SIM_NONE || !is_whole(link) || self->now < link->lag_until)
+    if (!is_whole(link) || self->now < link->lag_until)
         return false;
     sim_say(self, "  of host %s, towards %s", self->host_names[link->host[0]],
             side == 0 ? "it" : "the leader");
@@ -152,8 +154,10 @@ static bool delay_control(sim_t *self, uint64_t lasts)
 static bool crawl(sim_t *self, uint64_t lasts)
 {
     uint32_t index = any_link(self, false);
+    if (index == SIM_NONE)
+        return false;
     sim_link_t *link = &self->links[index];
-    if (index == SIM_NONE || (link->lag_is_hidden && self->now < link->lag_until))
+    if (link->lag_is_hidden && self->now < link->lag_until)
         return false;
     link->crawls_until = self->now + lasts;
     link->transfer_ns = self->plan.link_timeout_ns * sim_between(&self->bad_luck, 5, 40) / 10;
@@ -164,10 +168,11 @@ static bool lag(sim_t *self, bool hidden, uint64_t lasts)
 {
     sim_random_t *luck = &self->bad_luck;
     uint32_t index = any_link(self, sim_chance(luck, 40));
+    if (index == SIM_NONE)
+        return false;
     sim_link_t *link = &self->links[index];
-    if (index == SIM_NONE || (hidden && self->now < link->crawls_until) ||
-        self->now < link->lag_until || (link->actor[0] == SIM_NONE && !is_whole(link)) ||
-        self->hosts[link->host[0]].stepped)
+    if ((hidden && self->now < link->crawls_until) || self->now < link->lag_until ||
+        (link->actor[0] == SIM_NONE && !is_whole(link)) || self->hosts[link->host[0]].stepped)
         return false;
     link->lag_is_hidden = hidden;
     link->lag_side = sim_below(luck, 2);

@@ -3,10 +3,12 @@
 
 The rows that come out are compared with the arrays that went in, the stream with that of the
 command."""
+import copy
 import gc
 import importlib.util
 import os
 import pathlib
+import pickle
 import re
 import resource
 import shutil
@@ -342,6 +344,19 @@ def test_a_tensor_is_made_once_and_only_if_it_is_asked_for(folder):
         assert numpy.array_equal(second["y"].numpy(), made["y"][32:64])
         same(list(second), ["x", "y"])
         same((len(second), sorted(second.items())[1][0]), (2, "y"))
+
+
+def test_rows_are_not_copied_by_their_address(folder):
+    arrays(folder)
+    with tundish.feed(topology(folder, links=FED, actors=FEED % "")) as feed:
+        batch = next(feed)
+        tensor = batch["x"]
+        for one in batch, batch.replicas[0], tensor:
+            for call in copy.deepcopy, pickle.dumps:
+                fails(TypeError, lambda: call(one), "numpy(copy=True)")
+        assert copy.copy(tensor) is tensor and copy.copy(batch)["x"] is tensor
+        array = tensor.numpy()
+        assert numpy.array_equal(pickle.loads(pickle.dumps(array)), array)
 
 
 def test_a_library_that_is_not_there_is_named(folder):

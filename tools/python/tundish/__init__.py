@@ -144,6 +144,9 @@ class _Rows:
     def __del__(self, release=_library.taken_release):
         release(self.address)
 
+    def __reduce_ex__(self, _):  # a copy would release the memory again, another process one of its own
+        raise TypeError("tundish: these rows are in memory of this process: copy or pass arrays, such as .numpy(copy=True)")
+
 
 class Tensor:
     """The rows of a column, read-only, for any number of consumers.  They do not change, and stay in
@@ -152,6 +155,9 @@ class Tensor:
 
     def __init__(self, rows, address, count, column):
         self._rows, self._address, self._count, self._column = rows, address, count, column
+
+    def __copy__(self):
+        return self
 
     @property
     def _tensor(self):
