@@ -6,14 +6,14 @@
 /*  This part of the budget is left for rows that are larger than usual. */
 enum { SPARE_PART = 8 };
 
-/*  A ticket to the largest block before it. */
+/*  A ticket to the largest block before it; one that costs much by itself to the mean. */
 enum { GROWTH = 4 };
 
 /*  A block that costs much by itself takes so many times as long. */
 enum { COSTLY = 4 };
 
-/*  One of so many of its tickets is small, to see whether that is still so. */
-enum { TRIED = 16 };
+/*  One of so many of its tickets is small, to see whether that is still so; fewer blocks say nothing. */
+enum { TRIED = 16, KNOWN = 8 };
 
 static uint64_t smooth(uint64_t before, uint64_t now)
 {
@@ -62,10 +62,11 @@ static uint64_t least(uint64_t rows, uint64_t all, uint64_t of_a_row)
 static uint64_t rows_in_time(const tnd_ticket_size_t *self, uint64_t most)
 {
     const tnd_ticket_times_t *times = &self->times;
-    if (times->block_ns * 2 <= (double)self->block_ns)
+    if (times->blocks < KNOWN || times->block_ns * 2 <= (double)self->block_ns)
         return least(most, self->block_ns, self->row_ns);
     uint64_t block_ns = (uint64_t)times->block_ns;
     uint64_t row_ns = (uint64_t)((times->ns - times->block_ns) / times->rows);
+    most = tnd_least(most, (uint64_t)(GROWTH * times->rows) + 1);
     uint64_t rows = least(most, tnd_most(self->block_ns, COSTLY * block_ns) - block_ns, row_ns);
     return times->blocks % TRIED == 0 ? rows / 2 : rows;
 }

@@ -55,3 +55,47 @@ Test(ticket_size, what_has_become_cheap_is_no_longer_costly)
     uint32_t rows = settle(&self, 0, ms / 10, 100);
     cr_expect(rows >= 190 && rows <= 210, "%u rows", rows);
 }
+
+static void learn(tnd_ticket_size_t *size, uint32_t count, uint64_t bytes, uint64_t ns)
+{
+    tnd_block_note_t block = {.count = count, .asked = 10, .ragged = bytes, .work_ns = ns};
+    tnd_ticket_size_learn(size, &block);
+}
+
+Test(ticket_size, asks_for_as_many_positions_as_usually_fit)
+{
+    tnd_ticket_size_t size = {.rows_max = 1000, .budget = 8000};
+    cr_assert_eq(tnd_ticket_size_rows(&size, 0), 1000, "nothing is known yet");
+    cr_assert_eq(tnd_ticket_size_rows(&size, 2016), 984, "to the next multiple");
+    for (int i = 0; i < 50; i++)
+        learn(&size, 100, 100 * 70, 0);
+    cr_assert_eq(tnd_ticket_size_rows(&size, 0), 100, "an eighth of the budget is left");
+    learn(&size, 0, 1 << 30, 0);
+    cr_assert_geq(tnd_ticket_size_rows(&size, 0), 3, "a row above the budget counts as the budget");
+    for (int i = 0; i < 40; i++)
+        learn(&size, 10, 10 * 70, 0);
+    cr_assert_geq(tnd_ticket_size_rows(&size, 0), 90, "and is forgotten");
+    for (int i = 0; i < 50; i++)
+        learn(&size, 0, 1 << 30, 0);
+    cr_assert_eq(tnd_ticket_size_rows(&size, 0), 1);
+}
+
+Test(ticket_size, asks_for_as_many_positions_as_take_the_time_of_a_block)
+{
+    tnd_ticket_size_t size = {.rows_max = 1000, .block_ns = 5000};
+    learn(&size, 10, 0, 1000);
+    cr_assert_eq(tnd_ticket_size_rows(&size, 0), 50);
+    learn(&size, 1, 0, 1000000);
+    cr_assert_eq(tnd_ticket_size_rows(&size, 0), 1);
+}
+
+Test(ticket_size, grows_from_small_blocks_to_large_ones)
+{
+    tnd_ticket_size_t size = {.rows_max = 1000, .rows_now = 16};
+    static const uint32_t expected[] = {16, 64, 256, 1000, 1000};
+    for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
+        cr_assert_eq(tnd_ticket_size_rows(&size, 0), expected[i], "block %zu", i);
+        learn(&size, expected[i], 0, 0);
+        learn(&size, 3, 0, 0); /* the last one of an epoch */
+    }
+}
