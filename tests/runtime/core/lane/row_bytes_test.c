@@ -1,6 +1,5 @@
-/*  Covers runtime/core/lane/row_bytes.h and ticket_size.h, and what lane/order.h does about rows of
+/*  Covers runtime/core/lane/row_bytes.h, and what lane/order.h does about rows of
  *  different sizes: short answers, rows above the budget, the room of the floor. */
-#include "runtime/core/lane/ticket_size.h"
 
 #include "tests/runtime/core/lane/world.h"
 
