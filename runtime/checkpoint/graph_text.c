@@ -98,8 +98,8 @@ bool tnd_graph_text_equal_but(const char *was, const char *is, const char *actor
                               const char *option)
 {
     size_t was_size, is_size;
-    const char *old = tnd_graph_text_option(was, actor, option, &was_size);
-    const char *new = tnd_graph_text_option(is, actor, option, &is_size);
-    return old != NULL && new != NULL &&equal(was, old, is, new) &&
-           equal(old + was_size, end_of_actors(was), new + is_size, end_of_actors(is));
+    const char *before = tnd_graph_text_option(was, actor, option, &was_size);
+    const char *after = tnd_graph_text_option(is, actor, option, &is_size);
+    return before != NULL && after != NULL && equal(was, before, is, after) &&
+           equal(before + was_size, end_of_actors(was), after + is_size, end_of_actors(is));
 }
