@@ -429,6 +429,13 @@ def test_a_person_sees_types_ranges_and_pictures(folder):
     holds(run("head", path, "--replicas")[1], "replica 0: 25 rows", "replica 1: 25 rows")
 
 
+def test_numbers_that_are_missing_are_counted(folder):
+    numpy.save(folder / "x.npy", numpy.array([[numpy.nan, 1], [3, numpy.nan], [5, 7]], "f4"))
+    numpy.save(folder / "y.npy", numpy.full(3, numpy.nan, "f4"))
+    out = run("head", topology(folder))[1]
+    holds(out, "  x f32[2]  min 1  max 7  mean 4  NaN 2\n", "  y f32  NaN 3\n")
+
+
 def test_an_unknown_place_is_a_mistake(folder):
     arrays(folder)
     code, _, err = run("head", topology(folder), "--at", "bacth")

@@ -1,5 +1,6 @@
 /*  tools/rows/show_text.c - prints the rows of a step as text. */
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -13,15 +14,20 @@ enum {
     PICTURE_WIDE = 28 /* in characters; half as many lines, because characters are tall */
 };
 
+/*  Of the values that are numbers. */
 typedef struct {
     double least, greatest, sum;
-    uint64_t count;
+    uint64_t count, nans;
 } range_t;
 
 static void measure(range_t *range, const tnd_column_t *column, const uint8_t *data, uint64_t count)
 {
     for (uint64_t i = 0; i < count; i++) {
         double value = tnd_capture_number(column->dtype, data, i);
+        if (isnan(value)) {
+            range->nans++;
+            continue;
+        }
         if (range->count == 0 || value < range->least)
             range->least = value;
         if (range->count == 0 || value > range->greatest)
@@ -155,16 +161,16 @@ static void print_column(const view_t *view, uint32_t index)
     printf("  %s", tnd_schema_text(&one, text, sizeof text));
     if (column->ragged && view_rows(view) > 0)
         print_lengths(view, index);
-    if (range.count == 0 && view_rows(view) > 0) {
-        puts("  all rows are empty");
+    if (range.count + range.nans == 0) {
+        puts(view_rows(view) > 0 ? "  all rows are empty" : "  no rows");
         return;
     }
-    if (range.count == 0) {
-        puts("  no rows");
-        return;
-    }
-    printf("  min %.6g  max %.6g  mean %.6g\n", range.least, range.greatest,
-           range.sum / (double)range.count);
+    if (range.count > 0)
+        printf("  min %.6g  max %.6g  mean %.6g", range.least, range.greatest,
+               range.sum / (double)range.count);
+    if (range.nans > 0)
+        printf("  NaN %" PRIu64, range.nans);
+    putchar('\n');
     if (tnd_contact_sheet_shows(column))
         print_pictures(view, index, &range);
     else

@@ -438,11 +438,17 @@ class Feed:
         return self._next(step, apply) is not None
 
     def save(self, save):
-        """Calls save(file, replica) for each replica of this host, after a step.  The next step
-        completes the checkpoint, and so does `close`, which waits for it."""
+        """Calls save(file, replica) for each replica of this host, after a step; `file` is a name.  The next
+        step completes the checkpoint, and so does `close`, which waits for it."""
+        def write(file, replica):
+            save(file, replica)
+            for ending in ".npy", ".npz":  # that NumPy adds to a name
+                if not os.path.exists(file) and os.path.exists(file + ending):
+                    os.replace(file + ending, file)
+
         handle = self._opened()
         with self._lock:
-            self._calls.file(_library.feed_save, handle, save)
+            self._calls.file(_library.feed_save, handle, write)
 
     def restore(self, load):
         """If the run resumes from a checkpoint, calls load(file, replica) for each replica of this
