@@ -18,12 +18,17 @@ static void report_unknown_key(const tnd_options_context_t *context, const tnd_t
                                 table->options[i].name);
     }
     bool top = strcmp(table->name, "topology") == 0;
+    const char *dot = strchr(entry->key, '.');
     tnd_diagnostics_add(context->diagnostics, TND_T012_UNKNOWN_KEY, entry->mark,
                         "%s has no option `%s`", what, entry->key);
     if (top && tnd_value_get(entry->value, "kind") != NULL)
         tnd_diagnostics_help(context->diagnostics, "actors belong under `actors:`");
     else if (top && tnd_value_get(entry->value, "actors") != NULL)
         tnd_diagnostics_help(context->diagnostics, "hosts belong under `hosts:`");
+    else if (top && dot != NULL)
+        tnd_diagnostics_help(context->diagnostics,
+                             "names with dots are for --set: write `actors: {%.*s: {%s: ...}}`",
+                             (int)(dot - entry->key), entry->key, dot + 1);
     else if (nearest.best != NULL)
         tnd_diagnostics_help(context->diagnostics, "did you mean `%s`?", nearest.best);
     else if (*list != '\0')
