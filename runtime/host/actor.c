@@ -152,12 +152,12 @@ void tnd_actor_wake(tnd_actor_t *self)
 
 tnd_status_t tnd_actor_send(tnd_actor_t *self, const tnd_msg_t *msg, tnd_carry_t carry)
 {
-    assert(msg->to < self->plan->instance_count && self->ports[msg->to] != NO_PORT);
+    assert(msg->to < self->plan->instance_count && self->peers[msg->to].port != NO_PORT);
     tnd_validator_sent(self->validator, msg);
     tnd_actor_count_edge(self, msg->to, msg);
     tnd_recorder_sends(&self->recorder, msg);
     tnd_tap_pass(&self->tap, msg, carry, self->recorder.now_ns);
-    tnd_status_t status = tnd_hub_send(self->hub, self->ports[msg->to], msg->to, msg, carry);
+    tnd_status_t status = tnd_hub_send(self->hub, self->peers[msg->to].port, msg->to, msg, carry);
     bool lost = status == TND_FAILED && tnd_msg_intact(msg, carry, &self->lost) != TND_OK;
     assert(lost == (status == TND_FAILED));
     return status;
@@ -267,7 +267,7 @@ static tnd_status_t reject_message(tnd_actor_t *self, tnd_arrival_t *arrival, co
     snprintf(text, sizeof text, "%s sent an invalid message (kind %u): %s", name,
              (unsigned)arrival->msg.kind, why);
     tnd_msg_drop(&arrival->msg, arrival->carry);
-    if (!by_link || !known || ++self->violations[peer] >= VIOLATIONS_MAX)
+    if (!by_link || !known || ++self->peers[peer].violations >= VIOLATIONS_MAX)
         return tnd_fail(error, "%s: %s", tnd_actor_name(self), text);
     write_log(self, TND_LOG_WARNING, text);
     tnd_hub_disconnect_peer(self->hub, arrival->port, arrival->peer, text);
@@ -324,7 +324,7 @@ static void note_up(tnd_actor_t *self, const tnd_arrival_t *arrival)
 {
     if (arrival->peer >= self->plan->instance_count)
         return;
-    self->up[arrival->peer] = arrival->kind == TND_ARRIVAL_UP;
+    self->peers[arrival->peer].up = arrival->kind == TND_ARRIVAL_UP;
     tnd_actor_record_link(self, arrival->peer, arrival->kind == TND_ARRIVAL_UP);
     tnd_recorder_link(&self->recorder, arrival->peer, arrival->kind == TND_ARRIVAL_UP);
     log_link(self, arrival);
@@ -337,8 +337,8 @@ static tnd_status_t take_arrivals(tnd_actor_t *self, tnd_error_t *error)
         tnd_arrival_t arrival;
         if (tnd_hub_receive(self->hub, &arrival) != TND_OK)
             return TND_OK;
-        bool dialled = arrival.port == PORT_CONTROL ||
-                       (arrival.peer < self->plan->instance_count && self->connects[arrival.peer]);
+        bool dialled = arrival.port == PORT_CONTROL || (arrival.peer < self->plan->instance_count &&
+                                                        self->peers[arrival.peer].is_dialled);
         if (arrival.kind == TND_ARRIVAL_UP || arrival.kind == TND_ARRIVAL_LOST)
             note_up(self, &arrival);
         if (arrival.kind == TND_ARRIVAL_REFUSED && dialled) {
@@ -370,9 +370,11 @@ static uint64_t read_ready(const tnd_actor_t *self)
 {
     char text[96];
     unsigned long long ready = 0;
-    ssize_t got = self->schedstat >= 0 ? pread(self->schedstat, text, sizeof text - 1, 0) : 0;
+    ssize_t got = self->processor.schedstat >= 0
+                      ? pread(self->processor.schedstat, text, sizeof text - 1, 0)
+                      : 0;
     text[got > 0 ? got : 0] = '\0';
-    return sscanf(text, "%*s %llu", &ready) == 1 ? ready : self->ready_read_ns;
+    return sscanf(text, "%*s %llu", &ready) == 1 ? ready : self->processor.ready_ns;
 }
 
 static void show_depth(tnd_actor_t *self)
@@ -386,16 +388,16 @@ static void count_time(tnd_actor_t *self, uint64_t now)
 {
     tnd_statistics_t *statistics = self->config.statistics;
     uint64_t used = tnd_clock_thread(), ready = read_ready(self);
-    tnd_count(&statistics->cpu_ns, used - self->cpu_read_ns);
-    tnd_count(&statistics->ready_ns, ready - self->ready_read_ns);
-    self->cpu_read_ns = used;
-    self->ready_read_ns = ready;
-    self->counted_ns = now;
+    tnd_count(&statistics->cpu_ns, used - self->processor.used_ns);
+    tnd_count(&statistics->ready_ns, ready - self->processor.ready_ns);
+    self->processor.used_ns = used;
+    self->processor.ready_ns = ready;
+    self->processor.read_ns = now;
 }
 
 static void begin_counting(tnd_actor_t *self)
 {
-    self->schedstat = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
+    self->processor.schedstat = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
     atomic_store_explicit(&self->config.statistics->thread, (uint64_t)gettid(),
                           memory_order_relaxed);
     self->round_ns = tnd_clock_now();
@@ -437,7 +439,7 @@ static tnd_status_t run_loop(tnd_actor_t *self, tnd_error_t *error)
         tnd_recorder_work(&self->recorder, began, now, events);
         if (now >= tnd_control_batch_due(&self->control))
             flush_control(self);
-        if (now - self->counted_ns >= count_every_ns) {
+        if (now - self->processor.read_ns >= count_every_ns) {
             count_time(self, now);
             show_depth(self);
         }
@@ -508,8 +510,8 @@ static void *actor_main(void *context)
         tnd_count(&self->config.statistics->bytes_copied, counts.bytes_copied);
     }
     count_time(self, tnd_clock_now());
-    if (self->schedstat >= 0)
-        close(self->schedstat);
+    if (self->processor.schedstat >= 0)
+        close(self->processor.schedstat);
     pthread_mutex_lock(&self->lock);
     tnd_hub_t *hub = self->hub;
     self->hub = NULL;
@@ -554,11 +556,12 @@ tnd_actor_t *tnd_actor_start(const tnd_actor_config_t *config)
 {
     tnd_actor_t *self = tnd_allocate_zeroed(1, sizeof *self);
     const tnd_plan_t *plan = tnd_host_config(config->host)->plan;
-    self->ports = tnd_allocate(1, plan->instance_count);
+    self->peers = tnd_allocate_zeroed(plan->instance_count, sizeof *self->peers);
     self->state = tnd_allocate_zeroed(1, config->kind->state_bytes + 1);
-    memset(self->ports, NO_PORT, plan->instance_count);
+    for (uint32_t i = 0; i < plan->instance_count; i++)
+        self->peers[i].port = NO_PORT;
     self->config = *config;
-    self->unusable = TND_DIAGNOSTIC_CODES;
+    self->unusable.code = TND_DIAGNOSTIC_CODES;
     self->plan = plan;
     self->id = (tnd_actor_id_t)(config->instance - plan->instances);
     const tnd_instance_record_t *own = &config->record->instances[self->id];
@@ -571,9 +574,6 @@ tnd_actor_t *tnd_actor_start(const tnd_actor_config_t *config)
     tnd_validator_config_t validator = {.membership = *tnd_host_membership(config->host),
                                         .bounds = tnd_membership_bounds(plan, config->stream),
                                         .self = self->id};
-    self->connects = tnd_allocate_zeroed(plan->instance_count, sizeof *self->connects);
-    self->up = tnd_allocate_zeroed(plan->instance_count, sizeof *self->up);
-    self->violations = tnd_allocate_zeroed(plan->instance_count, sizeof *self->violations);
     self->validator_memory = tnd_allocate_zeroed(1, tnd_validator_bytes(&validator));
     self->validator = tnd_validator_init(self->validator_memory, &validator);
     /* Later lives are greater unless the clock was set back; peers report that. */
@@ -640,19 +640,19 @@ bool tnd_actor_refused(const tnd_actor_t *self)
 void tnd_actor_unusable(tnd_actor_t *self, tnd_diagnostic_code_t code, tnd_mark_t mark,
                         const char *help)
 {
-    self->unusable = code;
-    self->unusable_mark = mark;
-    self->unusable_help = help;
+    self->unusable.code = code;
+    self->unusable.mark = mark;
+    self->unusable.help = help;
 }
 
 bool tnd_actor_diagnose(const tnd_actor_t *self, tnd_diagnostics_t *diagnostics)
 {
-    if (self->unusable == TND_DIAGNOSTIC_CODES)
+    if (self->unusable.code == TND_DIAGNOSTIC_CODES)
         return false;
-    tnd_diagnostics_add(diagnostics, self->unusable, self->unusable_mark, "%s: %s",
+    tnd_diagnostics_add(diagnostics, self->unusable.code, self->unusable.mark, "%s: %s",
                         self->config.instance->actor, self->error.text);
-    if (self->unusable_help != NULL)
-        tnd_diagnostics_help(diagnostics, "%s", self->unusable_help);
+    if (self->unusable.help != NULL)
+        tnd_diagnostics_help(diagnostics, "%s", self->unusable.help);
     return true;
 }
 
@@ -687,12 +687,8 @@ void tnd_actor_destroy(tnd_actor_t **self_p)
         self->config.kind->release(self->state);
     pthread_cond_destroy(&self->changed);
     pthread_mutex_destroy(&self->lock);
-    free(self->ports);
-    free(self->connects);
-    free(self->up);
-    free(self->ends);
+    free(self->peers);
     free(self->dials);
-    free(self->violations);
     free(self->validator_memory);
     free(self->state);
     free(self);

@@ -22,6 +22,28 @@ typedef struct {
     uint64_t listener; /* the listener it is connected to (tnd_terms_t); 0: not connected */
 } dial_t;
 
+/*  What this actor knows of another. */
+typedef struct {
+    uint8_t port;        /* that leads there, or NO_PORT */
+    bool is_dialled;     /* this actor connects to it */
+    bool up;             /* connected */
+    uint32_t violations; /* messages that were refused */
+    tnd_edge_end_t *end; /* this end of the edge to it; NULL: none */
+} tnd_actor_peer_t;
+
+/*  The processor time of the thread, as it was last read. */
+typedef struct {
+    uint64_t used_ns, ready_ns, read_ns; /* read_ns: when */
+    int schedstat;                       /* of the thread; -1: not available */
+} tnd_actor_processor_t;
+
+/*  Why what the actor opens cannot be used. */
+typedef struct {
+    tnd_diagnostic_code_t code; /* TND_DIAGNOSTIC_CODES: it can */
+    tnd_mark_t mark;
+    const char *help;
+} tnd_actor_unusable_t;
+
 struct tnd_actor {
     tnd_actor_config_t config;
     const tnd_plan_t *plan;
@@ -29,26 +51,20 @@ struct tnd_actor {
     tnd_life_t life;
     tnd_hub_t *hub;
     void *state;
-    uint8_t *ports;          /* by instance: the port that leads there, or NO_PORT */
-    bool *connects;          /* by instance: this actor connects to it */
-    bool *up;                /* by instance: connected */
-    tnd_edge_end_t **ends;   /* by instance: this end of the edge to it; NULL: none */
+    tnd_actor_peer_t *peers; /* by instance */
     uint64_t round_trips_ns; /* when round trips were recorded */
     dial_t *dials;
     uint32_t dial_count;
-    uint32_t *violations; /* by instance */
     void *validator_memory;
     tnd_validator_t *validator;
     pthread_t thread;
     _Atomic bool stopping, over, moved; /* moved: an endpoint of a peer may have changed */
     bool unnamed_refusal_logged;
     tnd_refusal_log_t refusals;
-    uint64_t cpu_read_ns, ready_read_ns;
-    uint64_t counted_ns; /* when the processor time was read */
-    uint64_t round_ns;   /* when the current round of the loop began */
+    tnd_actor_processor_t processor;
+    uint64_t round_ns; /* when the current round of the loop began */
     tnd_recorder_t recorder;
     tnd_tap_source_t tap;
-    int schedstat; /* of the thread; -1: not available */
     tnd_control_batch_t control;
     tnd_error_t lost; /* rows that could not be sent; "": none */
 
@@ -56,9 +72,7 @@ struct tnd_actor {
     pthread_cond_t changed;
     tnd_actor_phase_t phase;
     bool go, joined, refused;
-    tnd_diagnostic_code_t unusable; /* TND_DIAGNOSTIC_CODES: it is not */
-    tnd_mark_t unusable_mark;
-    const char *unusable_help;
+    tnd_actor_unusable_t unusable;
     tnd_error_t error;
     tnd_endpoint_t endpoints[TND_ACTOR_ENDPOINTS_MAX];
     uint32_t endpoint_count;

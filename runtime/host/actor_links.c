@@ -22,7 +22,8 @@ static bool peer_busy(void *context, tnd_actor_id_t peer)
 static bool peer_expected(void *context, uint32_t port, tnd_actor_id_t peer)
 {
     const tnd_actor_t *self = context;
-    return peer < self->plan->instance_count && self->ports[peer] == port && !self->connects[peer];
+    return peer < self->plan->instance_count && self->peers[peer].port == port &&
+           !self->peers[peer].is_dialled;
 }
 
 /*  A reader sends rows as read, a cache and the workers before it as cached; the other
@@ -144,9 +145,9 @@ static tnd_status_t bind_ports(tnd_actor_t *self, tnd_error_t *error)
         if (!out && edge->to != self->id)
             continue;
         tnd_actor_id_t peer = out ? edge->to : edge->from;
-        self->ports[peer] = (uint8_t)edge_port(edge, out);
-        self->connects[peer] = edge->from_connects == out;
-        if (self->connects[peer])
+        self->peers[peer].port = (uint8_t)edge_port(edge, out);
+        self->peers[peer].is_dialled = edge->from_connects == out;
+        if (self->peers[peer].is_dialled)
             self->dials[self->dial_count++].edge = edge;
         else
             TND_TRY(bind_one(self, edge_port(edge, out), edge, error));
@@ -163,9 +164,9 @@ static tnd_status_t disconnect(tnd_actor_t *self, dial_t *dial, tnd_actor_id_t p
         return TND_OK;
     dial->listener = 0;
     tnd_hub_disconnect(self->hub, port, peer);
-    if (!self->up[peer])
+    if (!self->peers[peer].up)
         return TND_OK;
-    self->up[peer] = false;
+    self->peers[peer].up = false;
     tnd_validator_reset(self->validator, peer);
     return self->config.kind->arrive(self->state, self, &arrival, error);
 }
@@ -315,13 +316,12 @@ void tnd_actor_record_options(tnd_actor_t *self)
 void tnd_actor_find_ends(tnd_actor_t *self)
 {
     const tnd_run_record_t *record = self->config.record;
-    self->ends = tnd_allocate_zeroed(self->plan->instance_count, sizeof(tnd_edge_end_t *));
     for (uint32_t e = 0; e < record->shape.edges; e++) {
         tnd_edge_record_t *edge = &record->edges[e];
         if (edge->from == self->id)
-            self->ends[edge->to] = &edge->ends[0];
+            self->peers[edge->to].end = &edge->ends[0];
         else if (edge->to == self->id)
-            self->ends[edge->from] = &edge->ends[1];
+            self->peers[edge->from].end = &edge->ends[1];
     }
 }
 
@@ -356,7 +356,7 @@ static void use_credit(tnd_edge_end_t *end, const tnd_msg_t *msg)
 
 void tnd_actor_count_edge(const tnd_actor_t *self, tnd_actor_id_t peer, const tnd_msg_t *msg)
 {
-    tnd_edge_end_t *end = self->ends[peer];
+    tnd_edge_end_t *end = self->peers[peer].end;
     if (end == NULL)
         return;
     if (msg->kind == TND_MSG_BLOCK) {
@@ -383,14 +383,14 @@ void tnd_actor_record_round_trips(tnd_actor_t *self)
         return;
     self->round_trips_ns = self->round_ns;
     for (uint32_t p = 0; p < self->plan->instance_count; p++)
-        if (self->ends[p] != NULL)
-            write_to(&self->ends[p]->round_trip_ns,
-                     self->up[p] ? tnd_hub_round_trip(self->hub, self->ports[p], p) : 0);
+        if (self->peers[p].end != NULL)
+            write_to(&self->peers[p].end->round_trip_ns,
+                     self->peers[p].up ? tnd_hub_round_trip(self->hub, self->peers[p].port, p) : 0);
 }
 
 void tnd_actor_record_link(const tnd_actor_t *self, tnd_actor_id_t peer, bool up)
 {
-    tnd_edge_end_t *end = self->ends[peer];
+    tnd_edge_end_t *end = self->peers[peer].end;
     if (end == NULL)
         return;
     atomic_store_explicit(&end->up_ns, up ? self->round_ns : 0, memory_order_relaxed);

@@ -35,28 +35,28 @@ const tnd_host_config_t *tnd_host_config(const tnd_host_t *self)
 void tnd_host_unsaved(tnd_host_t *self, const char *why)
 {
     pthread_mutex_lock(&self->lock);
-    snprintf(self->unsaved, sizeof self->unsaved, "%s", why);
+    snprintf(self->end.unsaved, sizeof self->end.unsaved, "%s", why);
     pthread_mutex_unlock(&self->lock);
 }
 
 void tnd_host_unsaved_why(tnd_host_t *self, char *text, size_t room)
 {
     pthread_mutex_lock(&self->lock);
-    snprintf(text, room, "%s", self->unsaved);
+    snprintf(text, room, "%s", self->end.unsaved);
     pthread_mutex_unlock(&self->lock);
 }
 
 void tnd_host_leaked(tnd_host_t *self, const char *why)
 {
     pthread_mutex_lock(&self->lock);
-    snprintf(self->leaked, sizeof self->leaked, "%s", why);
+    snprintf(self->end.leaked, sizeof self->end.leaked, "%s", why);
     pthread_mutex_unlock(&self->lock);
 }
 
 void tnd_host_leaked_why(tnd_host_t *self, char *text, size_t room)
 {
     pthread_mutex_lock(&self->lock);
-    snprintf(text, room, "%s", self->leaked);
+    snprintf(text, room, "%s", self->end.leaked);
     pthread_mutex_unlock(&self->lock);
 }
 
@@ -65,7 +65,7 @@ void tnd_host_say_leak(tnd_host_t *self)
 {
     pthread_mutex_lock(&self->lock);
     tnd_buffer_t *note =
-        self->leaked[0] != '\0' ? tnd_text_payload_of("control %s", self->leaked) : NULL;
+        self->end.leaked[0] != '\0' ? tnd_text_payload_of("control %s", self->end.leaked) : NULL;
     pthread_mutex_unlock(&self->lock);
     if (note != NULL)
         tnd_host_tell_leader(self, TND_MSG_LOG, TND_LOG_ERROR, note);
@@ -90,8 +90,8 @@ bool tnd_host_endpoint(tnd_host_t *self, tnd_endpoint_t *endpoint)
 {
     bool found = false;
     pthread_mutex_lock(&self->lock);
-    for (uint32_t i = 0; i < self->table_count && !found; i++) {
-        const tnd_endpoint_t *entry = &self->table[i];
+    for (uint32_t i = 0; i < self->table.count && !found; i++) {
+        const tnd_endpoint_t *entry = &self->table.endpoints[i];
         found = entry->instance == endpoint->instance && entry->port == endpoint->port &&
                 entry->transport == endpoint->transport;
         if (found)
@@ -103,7 +103,7 @@ bool tnd_host_endpoint(tnd_host_t *self, tnd_endpoint_t *endpoint)
 
 uint32_t tnd_host_generation(const tnd_host_t *self, uint32_t chain)
 {
-    return atomic_load(&self->generations[chain]);
+    return atomic_load(&self->chains[chain].generation);
 }
 
 bool tnd_host_busy(const tnd_host_t *self, tnd_actor_id_t actor)
@@ -111,7 +111,7 @@ bool tnd_host_busy(const tnd_host_t *self, tnd_actor_id_t actor)
     if (actor >= self->plan->instance_count)
         return false;
     if (self->plan->instances[actor].host != self->config.host)
-        return __atomic_load_n(&self->busy[actor], __ATOMIC_RELAXED) != 0;
+        return __atomic_load_n(&self->busy.elsewhere[actor], __ATOMIC_RELAXED) != 0;
     uint64_t state =
         atomic_load_explicit(&tnd_pages_at(self->pages, actor)->state, memory_order_relaxed);
     return (state & 0xff) == TND_STATE_WORKING;
@@ -128,7 +128,7 @@ bool tnd_host_excuses(const tnd_host_t *self, tnd_actor_id_t peer)
 
 void tnd_host_notice(tnd_host_t *self)
 {
-    atomic_store(&self->noticed, true);
+    atomic_store(&self->wishes.notice, true);
     tnd_hub_wake(self->hub);
 }
 
@@ -145,9 +145,9 @@ const tnd_membership_t *tnd_host_membership(const tnd_host_t *self)
 void tnd_host_settle(tnd_host_t *self, tnd_outcome_t outcome, const char *why)
 {
     pthread_mutex_lock(&self->lock);
-    if (self->outcome == TND_OUTCOME_NONE) {
-        self->outcome = outcome;
-        snprintf(self->why, sizeof self->why, "%s", why);
+    if (self->end.outcome == TND_OUTCOME_NONE) {
+        self->end.outcome = outcome;
+        snprintf(self->end.why, sizeof self->end.why, "%s", why);
     }
     pthread_cond_broadcast(&self->changed);
     pthread_mutex_unlock(&self->lock);
@@ -156,34 +156,34 @@ void tnd_host_settle(tnd_host_t *self, tnd_outcome_t outcome, const char *why)
 bool tnd_host_settled(tnd_host_t *self)
 {
     pthread_mutex_lock(&self->lock);
-    bool is = self->outcome != TND_OUTCOME_NONE;
+    bool is = self->end.outcome != TND_OUTCOME_NONE;
     pthread_mutex_unlock(&self->lock);
     return is;
 }
 
 void tnd_host_fail_here(tnd_host_t *self, tnd_outcome_t outcome, const char *why)
 {
-    if (self->failed_ns != 0)
+    if (self->failure.at_ns != 0)
         return;
-    self->failed_ns = tnd_clock_now();
-    self->failed = outcome;
-    snprintf(self->failure, sizeof self->failure, "%s", why);
+    self->failure.at_ns = tnd_clock_now();
+    self->failure.outcome = outcome;
+    snprintf(self->failure.why, sizeof self->failure.why, "%s", why);
 }
 
 /*  The leader should learn why this host ends, but the host does not wait long for an absent
  *  leader. */
 void tnd_host_say_failure(tnd_host_t *self, uint64_t now)
 {
-    if (self->failed_ns == 0 || self->failure_said)
+    if (self->failure.at_ns == 0 || self->failure.said)
         return;
     tnd_absence_limits_t limits = tnd_host_absence_limits(self->plan);
-    if (!tnd_leader_presence_hears(&self->leader_presence, &limits, self->failed_ns, now))
+    if (!tnd_leader_presence_hears(&self->leader_presence, &limits, self->failure.at_ns, now))
         return;
-    self->failure_said = true;
-    tnd_host_tell_leader(self, TND_MSG_DOWN, self->failed,
-                         tnd_text_payload_of("%s", self->failure));
+    self->failure.said = true;
+    tnd_host_tell_leader(self, TND_MSG_DOWN, self->failure.outcome,
+                         tnd_text_payload_of("%s", self->failure.why));
     if (!tnd_host_leads(self))
-        tnd_host_settle(self, self->failed, self->failure);
+        tnd_host_settle(self, self->failure.outcome, self->failure.why);
 }
 
 /* --- life ------------------------------------------------------------------------------------- */
@@ -294,14 +294,14 @@ static void live(tnd_host_t *self)
             uint64_t due = tnd_leader_presence_deadline(leader, now);
             wake = due < wake ? due : wake;
         }
-        if (atomic_load(&self->leave) && !tnd_host_leads(self)) {
+        if (atomic_load(&self->wishes.leave) && !tnd_host_leads(self)) {
             tnd_host_tell_leader(self, TND_MSG_LEAVE, 0, NULL);
             tnd_host_settle(self, TND_OUTCOME_STOPPED, "");
         }
-        if (atomic_load(&self->stop))
+        if (atomic_load(&self->wishes.stop))
             take_leave(self);
-        if (atomic_load(&self->breaking))
-            tnd_host_fail_here(self, TND_OUTCOME_FAILED, self->broken);
+        if (atomic_load(&self->wishes.fail))
+            tnd_host_fail_here(self, TND_OUTCOME_FAILED, self->end.broken);
         tnd_host_say_failure(self, now);
         uint64_t due = tnd_host_record(self, now), looked = tnd_look_service_work(self->looks, now);
         due = looked < due ? looked : due;
@@ -439,7 +439,7 @@ static void leader_over(void *context, uint32_t chain)
 {
     tnd_host_t *self = context;
     pthread_mutex_lock(&self->lock);
-    self->chains_over = chain + 1;
+    self->end.chains_over = chain + 1;
     pthread_cond_broadcast(&self->changed);
     pthread_mutex_unlock(&self->lock);
 }
@@ -512,16 +512,16 @@ tnd_status_t tnd_host_new(tnd_host_t **self_p, const tnd_host_config_t *config, 
     self->config = *config;
     self->plan = config->plan;
     self->link_timeout_ns = tnd_pace_stretch(self->plan, self->plan->link_timeout_ns);
-    self->busy_every_ns = tnd_pace_stretch(self->plan, busy_every_ns);
+    self->busy.every_ns = tnd_pace_stretch(self->plan, busy_every_ns);
     self->actors = tnd_allocate_zeroed(self->plan->instance_count, sizeof *self->actors);
     self->streams = tnd_allocate_zeroed(self->plan->chain_count, sizeof *self->streams);
-    self->busy = tnd_allocate_zeroed(self->plan->instance_count, 1);
-    self->generations = tnd_allocate_zeroed(self->plan->chain_count, sizeof *self->generations);
-    self->finish_steps = tnd_allocate_zeroed(self->plan->chain_count, sizeof *self->finish_steps);
+    self->busy.elsewhere = tnd_allocate_zeroed(self->plan->instance_count, 1);
+    self->chains = tnd_allocate_zeroed(self->plan->chain_count, sizeof *self->chains);
+    self->wishes.last_steps =
+        tnd_allocate_zeroed(self->plan->chain_count, sizeof *self->wishes.last_steps);
     tnd_host_begin_watch(self);
-    self->last_word = tnd_allocate_zeroed(self->plan->chain_count, sizeof(tnd_buffer_t *));
-    self->last_speaker = tnd_allocate_zeroed(self->plan->chain_count, sizeof *self->last_speaker);
-    self->violations = tnd_allocate_zeroed(self->plan->host_count, sizeof *self->violations);
+    self->refused.violations =
+        tnd_allocate_zeroed(self->plan->host_count, sizeof *self->refused.violations);
     self->membership = tnd_membership_of_plan(self->plan, tnd_host_id(0));
     snprintf(self->nonce, sizeof self->nonce, "%d.%u.%" PRIx64, (int)getpid(),
              atomic_fetch_add(&made, 1), tnd_clock_read(CLOCK_REALTIME));
@@ -530,8 +530,6 @@ tnd_status_t tnd_host_new(tnd_host_t **self_p, const tnd_host_config_t *config, 
                               self->plan->start_timeout_ns, tnd_clock_now());
     pthread_mutex_init(&self->lock, NULL);
     pthread_cond_init(&self->changed, NULL);
-    self->arena = tnd_arena_new();
-    self->diagnostics = tnd_diagnostics_new(self->arena);
     tnd_resources_list(&self->resources, self->plan, config->host);
     tnd_host_begin_start(self);
     tnd_host_open_pages(self);
@@ -587,7 +585,7 @@ bool tnd_host_destroy(tnd_host_t **self_p)
     if (self->stuck)
         return false;
     for (uint32_t c = 0; c < self->plan->chain_count; c++)
-        tnd_buffer_drop(&self->last_word[c]);
+        tnd_buffer_drop(&self->chains[c].model);
     for (uint32_t i = 0; i < self->plan->instance_count; i++)
         tnd_actor_destroy(&self->actors[i]);
     tnd_resources_close(&self->resources);
@@ -597,21 +595,18 @@ bool tnd_host_destroy(tnd_host_t **self_p)
     tnd_hub_close(&self->hub, 200000000);
     tnd_host_close_touches(self);
     tnd_host_close_pages(self);
-    tnd_arena_destroy(&self->arena);
     pthread_cond_destroy(&self->changed);
     pthread_mutex_destroy(&self->lock);
     free(self->actors);
     free(self->streams);
-    free(self->table);
-    free(self->busy);
-    free(self->generations);
-    free(self->finish_steps);
+    free(self->table.endpoints);
+    free(self->busy.elsewhere);
+    free(self->chains);
+    free(self->wishes.last_steps);
     tnd_host_end_start(self);
     tnd_host_end_watch(self);
     tnd_host_end_tuning(self);
-    free(self->last_word);
-    free(self->last_speaker);
-    free(self->violations);
+    free(self->refused.violations);
     free(self->resume.parts);
     free((void *)(uintptr_t)self->membership.parties);
     free(self);

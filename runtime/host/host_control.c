@@ -30,9 +30,9 @@ static void remember(tnd_host_t *self, const tnd_msg_t *msg)
 {
     if (msg->kind != TND_MSG_MODEL || msg->note.number >= self->plan->chain_count)
         return;
-    tnd_buffer_drop(&self->last_word[msg->note.number]);
-    self->last_word[msg->note.number] = tnd_buffer_hold(msg->note.payload);
-    self->last_speaker[msg->note.number] = msg->from;
+    tnd_buffer_drop(&self->chains[msg->note.number].model);
+    self->chains[msg->note.number].model = tnd_buffer_hold(msg->note.payload);
+    self->chains[msg->note.number].feeder = msg->from;
 }
 
 static void log_here(const tnd_host_t *self, tnd_log_level_t level, tnd_buffer_t *note)
@@ -142,7 +142,8 @@ static void take_busy(tnd_host_t *self, tnd_buffer_t *note)
             tnd_pages_join(self->pages, session);
         else if (sscanf(line, "%" SCNu32 " %" SCNu32, &instance, &busy) == 2 &&
                  instance < self->plan->instance_count)
-            __atomic_store_n(&self->busy[instance], (uint8_t)(busy != 0), __ATOMIC_RELAXED);
+            __atomic_store_n(&self->busy.elsewhere[instance], (uint8_t)(busy != 0),
+                             __ATOMIC_RELAXED);
     }
 }
 
@@ -189,9 +190,9 @@ static void own_message(tnd_host_t *self, const tnd_msg_t *msg)
 
 void tnd_host_tell_busy(tnd_host_t *self, uint64_t now)
 {
-    if (self->plan->host_count == 1 || now < self->busy_due_ns)
+    if (self->plan->host_count == 1 || now < self->busy.due_ns)
         return;
-    self->busy_due_ns = now + self->busy_every_ns;
+    self->busy.due_ns = now + self->busy.every_ns;
     tnd_text_payload_writer_t writer;
     tnd_text_payload_begin(&writer);
     if (tnd_host_leads(self))
@@ -216,7 +217,7 @@ static void forget_busy(tnd_host_t *self, uint32_t host)
 {
     for (uint32_t i = 0; i < self->plan->instance_count; i++)
         if (!tnd_host_leads(self) || self->plan->instances[i].host == host)
-            __atomic_store_n(&self->busy[i], 0, __ATOMIC_RELAXED);
+            __atomic_store_n(&self->busy.elsewhere[i], 0, __ATOMIC_RELAXED);
 }
 
 static void greet_leader(tnd_host_t *self, uint64_t now)
@@ -225,13 +226,13 @@ static void greet_leader(tnd_host_t *self, uint64_t now)
     /* Messages on the previous connection may be lost. */
     tnd_host_forget_hangs(self);
     tnd_host_repeat_start(self);
-    self->drain_asked = self->finish_asked = false;
+    self->wishes.drain_asked = self->wishes.finish_asked = false;
     for (uint32_t c = 0; c < self->plan->chain_count; c++)
-        if (self->last_word[c] != NULL) {
+        if (self->chains[c].model != NULL) {
             tnd_msg_t msg = {.kind = TND_MSG_MODEL, .to = TND_LEADER};
-            msg.from = self->last_speaker[c];
+            msg.from = self->chains[c].feeder;
             msg.note.number = c;
-            msg.note.payload = tnd_buffer_hold(self->last_word[c]);
+            msg.note.payload = tnd_buffer_hold(self->chains[c].model);
             send_to(self, PORT_HOSTS, tnd_host_id(0), &msg, TND_CARRY_BUFFER);
         }
 }
@@ -251,9 +252,9 @@ static void note_refused(tnd_host_t *self, const tnd_arrival_t *arrival, uint64_
                                                  arrival->why));
         return;
     }
-    if (self->stranger_said)
+    if (self->refused.stranger_said)
         return;
-    self->stranger_said = true;
+    self->refused.stranger_said = true;
     tnd_host_tell_leader(self, TND_MSG_LOG, TND_LOG_WARNING,
                          tnd_text_payload_of("control %s", arrival->why));
 }
@@ -283,7 +284,7 @@ static void expel(tnd_host_t *self, const tnd_arrival_t *arrival, const char *wh
              arrival->msg.to, why);
     warn(self, text);
     tnd_hub_disconnect_peer(self->hub, PORT_HOSTS, arrival->peer, text);
-    if (++self->violations[host] < VIOLATIONS_MAX)
+    if (++self->refused.violations[host] < VIOLATIONS_MAX)
         return;
     if (tnd_host_leads(self))
         tnd_leader_end(self->leader, TND_OUTCOME_LOST, text);
@@ -301,7 +302,7 @@ static void host_arrival(tnd_host_t *self, const tnd_arrival_t *arrival, uint64_
             greet_leader(self, now);
         else if (known) {
             tnd_leader_host_up(self->leader, host, arrival->life, now);
-            self->busy_due_ns = now; /* it learns the session of the run */
+            self->busy.due_ns = now; /* it learns the session of the run */
         }
         break;
     case TND_ARRIVAL_LOST:

@@ -18,19 +18,73 @@
 
 enum { PORT_ACTORS = 0, PORT_HOSTS = 1 };
 
+/*  Of a chain. */
+typedef struct {
+    _Atomic uint32_t generation; /* as last announced by the leader */
+    tnd_buffer_t *model;         /* the last MODEL of the feeder here, or NULL */
+    tnd_actor_id_t feeder;       /* that sent it */
+} tnd_host_chain_t;
+
+/*  Which actors elsewhere are inside a work hook, and when others are told of those here. */
+typedef struct {
+    uint8_t *elsewhere; /* by instance */
+    uint64_t every_ns, due_ns;
+} tnd_host_busy_t;
+
+typedef struct {
+    struct tnd_touch_socket *socket; /* NULL: no command can touch this run from here */
+    uint64_t due_ns;
+} tnd_host_touches_t;
+
+/*  That this host failed, and how. */
+typedef struct {
+    uint64_t at_ns; /* 0: it has not */
+    tnd_outcome_t outcome;
+    char why[1024];
+    bool said; /* to the leader */
+} tnd_host_failure_t;
+
+/*  What the program, or a signal, wants of the run. */
+typedef struct {
+    _Atomic bool drain, finish, stop, leave, fail, notice; /* set by any thread */
+    uint64_t *last_steps; /* by chain, see tnd_host_finish; written before `finish` is set */
+    bool drain_asked, finish_asked; /* of the leader */
+} tnd_host_wishes_t;
+
+/*  How far the run is, and how it ended, as the program is told. */
+typedef struct {
+    bool running;
+    uint32_t chains_over; /* on the leader: whose end the observer knows */
+    tnd_outcome_t outcome;
+    char why[1024];
+    char broken[512];  /* why the program wants it to fail, or "" */
+    char unsaved[512]; /* why the model could not be saved, or "" */
+    char leaked[256];  /* why memory was, or "" */
+} tnd_host_end_t;
+
+/*  The endpoints of all connected hosts. */
+typedef struct {
+    tnd_endpoint_t *endpoints;
+    uint32_t count;
+} tnd_host_table_t;
+
+/*  What was refused of others. */
+typedef struct {
+    uint32_t *violations; /* messages, by host */
+    bool stranger_said;   /* a process that is none of the hosts was reported */
+} tnd_host_refused_t;
+
 struct tnd_host {
     tnd_host_config_t config;
     const tnd_plan_t *plan;
     tnd_plan_t *changed_plan; /* with the options that the leader has changed here; NULL: none */
-    char nonce[48], control[128], text[1024];
+    char nonce[48], control[128];
     tnd_life_t life; /* of this process in the run */
     tnd_hub_t *hub;
     pthread_t thread;
     tnd_pages_t *pages;
-    struct tnd_touch_socket *touches; /* NULL: no command can touch this run from here */
-    uint64_t touch_due_ns;
-    char unseen
-        [192]; /* why other processes cannot see the pages; empty: no reason, or it was sent */
+    tnd_host_touches_t touches;
+    char unseen[192];      /* why others cannot see the pages; empty: no reason, or it was sent */
     tnd_leader_t *leader;  /* of the first host */
     tnd_actor_t **actors;  /* by instance; NULL: not here */
     tnd_stream_t *streams; /* by chain */
@@ -38,50 +92,29 @@ struct tnd_host {
     tnd_resources_t resources;
     tnd_data_table_t data;        /* of the first chain, where it keeps checkpoints */
     struct tnd_host_start *start; /* the barriers of the start */
-    tnd_arena_t *arena;
-    tnd_diagnostics_t *diagnostics;  /* problems with data, plugins, devices, operations */
-    _Atomic uint32_t *generations;   /* by chain: as last announced by the leader */
-    struct tnd_host_watch *watch;    /* what hangs here */
-    uint64_t round_ns;               /* when the control thread last woke up, or took an arrival */
-    struct tnd_host_second *seconds; /* by history: its actor at the last second */
-    uint64_t record_due_ns, second_due_ns;
-    struct tnd_host_tuning *tunings; /* by actor with `workers: auto` */
-    uint32_t tuning_count;
-    uint64_t tuning_due_ns;
-    uint32_t tuning_most;      /* workers of an actor that its memory allows */
-    _Atomic uint32_t *awake;   /* by instance that gives blocks: workers that may get them */
-    uint8_t *busy;             /* by instance: inside a work hook elsewhere */
+    tnd_host_chain_t *chains;     /* by chain */
+    struct tnd_host_watch *watch; /* what hangs here */
+    uint64_t round_ns;            /* when the control thread last woke up, or took an arrival */
+    struct tnd_host_recorder *recorder;
+    struct tnd_host_tuner *tuner; /* how many workers are awake */
+    uint32_t tuning_most;         /* workers of an actor that its memory allows */
+    tnd_host_busy_t busy;
     tnd_look_service_t *looks; /* for inspectors without access to the pages */
     tnd_membership_t membership;
-    uint32_t *violations;                    /* by host */
-    uint64_t link_timeout_ns, busy_every_ns; /* of this run: see pace.h */
-    uint64_t busy_due_ns;
+    tnd_host_refused_t refused;
+    uint64_t link_timeout_ns; /* of this run: see pace.h */
     tnd_leader_presence_t leader_presence;
-    bool failure_said, stranger_said, stuck;
-    uint64_t failed_ns;   /* when this host failed; 0: it has not */
-    tnd_outcome_t failed; /* how */
-    char failure[1024];
-    char leader_why[256];         /* why the leader is away */
-    uint64_t booked;              /* steps that are booked, as announced to feeders here */
-    tnd_buffer_t **last_word;     /* by chain: the last MODEL of the feeder here, or NULL */
-    tnd_actor_id_t *last_speaker; /* that feeder */
-
-    uint32_t port; /* of the leader's, for other hosts */
-    _Atomic bool drain, finish, stop, leave, breaking, noticed;
-    bool drain_asked, finish_asked;
-    uint64_t *finish_steps; /* by chain, see tnd_host_finish; written before `finish` is set */
+    bool stuck; /* memory is leaked, because a hook may still access it */
+    tnd_host_failure_t failure;
+    char leader_why[256]; /* why the leader is away */
+    uint64_t booked;      /* steps that are booked, as announced to feeders here */
+    uint32_t port;        /* of the leader's, for other hosts */
+    tnd_host_wishes_t wishes;
 
     pthread_mutex_t lock; /* guards the rest */
     pthread_cond_t changed;
-    char unsaved[512]; /* why the model could not be saved, or "" */
-    char leaked[256];  /* why memory was, or "" */
-    char broken[512];  /* why the run must fail, or "" */
-    tnd_outcome_t outcome;
-    uint32_t chains_over; /* on the leader: whose end the observer knows */
-    bool running;
-    char why[1024];
-    tnd_endpoint_t *table; /* the endpoints of all connected hosts */
-    uint32_t table_count;
+    tnd_host_end_t end;
+    tnd_host_table_t table;
 };
 
 static inline bool tnd_host_leads(const tnd_host_t *self)

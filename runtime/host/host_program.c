@@ -11,12 +11,12 @@ tnd_outcome_t tnd_host_wait(tnd_host_t *self, uint64_t wait_ns)
     uint64_t until = tnd_clock_read(CLOCK_REALTIME) + wait_ns;
     struct timespec deadline = {(time_t)(until / 1000000000u), (long)(until % 1000000000u)};
     pthread_mutex_lock(&self->lock);
-    while (self->outcome == TND_OUTCOME_NONE &&
+    while (self->end.outcome == TND_OUTCOME_NONE &&
            (wait_ns == TND_NEVER
                 ? pthread_cond_wait(&self->changed, &self->lock)
                 : pthread_cond_timedwait(&self->changed, &self->lock, &deadline)) == 0)
         continue;
-    tnd_outcome_t outcome = self->outcome;
+    tnd_outcome_t outcome = self->end.outcome;
     pthread_mutex_unlock(&self->lock);
     return outcome;
 }
@@ -24,9 +24,9 @@ tnd_outcome_t tnd_host_wait(tnd_host_t *self, uint64_t wait_ns)
 tnd_outcome_t tnd_host_wait_running(tnd_host_t *self)
 {
     pthread_mutex_lock(&self->lock);
-    while (!self->running && self->outcome == TND_OUTCOME_NONE)
+    while (!self->end.running && self->end.outcome == TND_OUTCOME_NONE)
         pthread_cond_wait(&self->changed, &self->lock);
-    tnd_outcome_t outcome = self->outcome;
+    tnd_outcome_t outcome = self->end.outcome;
     pthread_mutex_unlock(&self->lock);
     return outcome;
 }
@@ -34,7 +34,7 @@ tnd_outcome_t tnd_host_wait_running(tnd_host_t *self)
 void tnd_host_wait_chain(tnd_host_t *self, uint32_t chain)
 {
     pthread_mutex_lock(&self->lock);
-    while (self->chains_over <= chain && self->outcome == TND_OUTCOME_NONE)
+    while (self->end.chains_over <= chain && self->end.outcome == TND_OUTCOME_NONE)
         pthread_cond_wait(&self->changed, &self->lock);
     pthread_mutex_unlock(&self->lock);
 }
@@ -42,43 +42,43 @@ void tnd_host_wait_chain(tnd_host_t *self, uint32_t chain)
 bool tnd_host_running(tnd_host_t *self)
 {
     pthread_mutex_lock(&self->lock);
-    bool running = self->running;
+    bool running = self->end.running;
     pthread_mutex_unlock(&self->lock);
     return running;
 }
 
 void tnd_host_drain(tnd_host_t *self)
 {
-    atomic_store(&self->drain, true);
+    atomic_store(&self->wishes.drain, true);
     tnd_hub_wake(self->hub);
 }
 
 void tnd_host_finish(tnd_host_t *self, const uint64_t *steps)
 {
-    memcpy(self->finish_steps, steps, self->plan->chain_count * sizeof *steps);
-    atomic_store(&self->finish, true);
+    memcpy(self->wishes.last_steps, steps, self->plan->chain_count * sizeof *steps);
+    atomic_store(&self->wishes.finish, true);
     tnd_hub_wake(self->hub);
 }
 
 void tnd_host_leave(tnd_host_t *self)
 {
-    atomic_store(&self->leave, true);
+    atomic_store(&self->wishes.leave, true);
     tnd_hub_wake(self->hub);
 }
 
 void tnd_host_stop(tnd_host_t *self)
 {
-    atomic_store(&self->stop, true);
+    atomic_store(&self->wishes.stop, true);
     tnd_hub_wake(self->hub);
 }
 
 void tnd_host_break(tnd_host_t *self, const char *why)
 {
     pthread_mutex_lock(&self->lock);
-    if (self->broken[0] == '\0')
-        snprintf(self->broken, sizeof self->broken, "%s", why);
+    if (self->end.broken[0] == '\0')
+        snprintf(self->end.broken, sizeof self->end.broken, "%s", why);
     pthread_mutex_unlock(&self->lock);
-    atomic_store(&self->breaking, true);
+    atomic_store(&self->wishes.fail, true);
     tnd_hub_wake(self->hub);
 }
 
@@ -100,12 +100,7 @@ const char *tnd_host_why(tnd_host_t *self)
     bool failed = false;
     for (uint32_t i = 0; i < self->plan->instance_count && tnd_host_running(self); i++)
         failed = failed || (feed_of(self, i) != NULL && tnd_feed_failed(feed_of(self, i)));
-    return tnd_host_wait(self, failed ? TND_NEVER : 0) != TND_OUTCOME_NONE ? self->why : "";
-}
-
-const tnd_diagnostics_t *tnd_host_diagnostics(const tnd_host_t *self)
-{
-    return self->diagnostics;
+    return tnd_host_wait(self, failed ? TND_NEVER : 0) != TND_OUTCOME_NONE ? self->end.why : "";
 }
 
 bool tnd_host_over(const tnd_host_t *self)

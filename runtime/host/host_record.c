@@ -17,12 +17,17 @@
 static const uint64_t record_every_ns = 50000000, second_ns = 1000000000;
 
 /*  An actor at the end of the last second of its history. */
-typedef struct tnd_host_second {
+typedef struct {
     uint64_t at_ns, rows, bytes, program_ns;
     tnd_times_t times;
     uint64_t device_ns[TND_PAGE_DEVICES]; /* their threads in steps */
     uint64_t worked_ns[TND_PAGE_DEVICES]; /* they themselves */
 } second_t;
+
+struct tnd_host_recorder {
+    uint64_t due_ns, second_due_ns;
+    second_t seconds[]; /* by history: its actor at the last second */
+};
 
 static uint64_t read_of(const _Atomic uint64_t *word)
 {
@@ -44,14 +49,15 @@ void tnd_host_open_pages(tnd_host_t *self)
         self->pages = tnd_pages_new_unseen(shape);
         snprintf(self->unseen, sizeof self->unseen, "%.190s", error.text);
     }
-    self->seconds = tnd_allocate_zeroed(shape.histories + (size_t)1, sizeof *self->seconds);
+    self->recorder = tnd_allocate_zeroed(
+        1, sizeof *self->recorder + shape.histories * sizeof self->recorder->seconds[0]);
     const tnd_run_record_t *record = tnd_pages_record(self->pages);
     uint64_t now = tnd_clock_now();
     tnd_run_record_fill(record, self->plan, self->config.host, now);
     tnd_host_record_t *own = &record->hosts[self->config.host];
     tnd_run_record_presence(own, TND_PRESENCE_UP, now);
     write_to(&own->process, (uint64_t)getpid());
-    self->second_due_ns = now + second_ns;
+    self->recorder->second_due_ns = now + second_ns;
 }
 
 void tnd_host_close_pages(tnd_host_t *self)
@@ -59,7 +65,7 @@ void tnd_host_close_pages(tnd_host_t *self)
     if (tnd_host_leads(self))
         tnd_pages_forget(self->pages);
     tnd_pages_destroy(&self->pages);
-    free(self->seconds);
+    free(self->recorder);
 }
 
 const tnd_stream_t *tnd_host_stream(const void *host, uint32_t chain)
@@ -162,7 +168,7 @@ static void write_seconds(tnd_host_t *self, uint64_t now)
             continue;
         tnd_history_t *history = &record->histories[instance->history];
         write_second(&history->seconds[number % TND_HISTORY_SECONDS], tnd_pages_at(self->pages, i),
-                     &self->seconds[instance->history], now);
+                     &self->recorder->seconds[instance->history], now);
         tnd_history_span(history, number);
         write_devices(tnd_pages_at(self->pages, i));
         write_to(&instance->restarts, tnd_host_births(self, i));
@@ -194,27 +200,27 @@ static void record_opening(tnd_host_t *self, uint64_t now)
 
 uint64_t tnd_host_record(tnd_host_t *self, uint64_t now)
 {
-    if (now < self->record_due_ns)
-        return self->record_due_ns;
-    self->record_due_ns = now + record_every_ns;
+    if (now < self->recorder->due_ns)
+        return self->recorder->due_ns;
+    self->recorder->due_ns = now + record_every_ns;
     if (tnd_host_leads(self))
         tnd_leader_record(self->leader, now);
     else
         record_leader(self, now);
     record_opening(self, now);
-    if (now >= self->second_due_ns) {
-        self->second_due_ns = now < self->second_due_ns + second_ns
-                                  ? self->second_due_ns + second_ns
-                                  : now + second_ns;
+    if (now >= self->recorder->second_due_ns) {
+        self->recorder->second_due_ns = now < self->recorder->second_due_ns + second_ns
+                                            ? self->recorder->second_due_ns + second_ns
+                                            : now + second_ns;
         write_seconds(self, now);
     }
     write_to(&tnd_pages_record(self->pages)->page->written_ns, now);
-    return self->second_due_ns;
+    return self->recorder->second_due_ns;
 }
 
 void tnd_host_record_end(tnd_host_t *self, uint64_t now)
 {
-    self->record_due_ns = 0;
+    self->recorder->due_ns = 0;
     (void)tnd_host_record(self, now);
-    write_to(&tnd_pages_record(self->pages)->page->outcome, (uint64_t)self->outcome);
+    write_to(&tnd_pages_record(self->pages)->page->outcome, (uint64_t)self->end.outcome);
 }

@@ -22,6 +22,8 @@ static const uint64_t report_every_ns = 200000000;
 static const uint64_t open_wait_ns = 1000000000;
 
 struct tnd_host_start {
+    tnd_arena_t *arena;
+    tnd_diagnostics_t *diagnostics; /* problems with data, plugins, devices, operations */
     tnd_barriers_t barriers;
     bool call_hangs, opening_said;
     tnd_guarded_call_t *call; /* of user code before the start; NULL: none is active */
@@ -68,6 +70,8 @@ static void try_streams(void *context, tnd_guarded_call_t *call, tnd_diagnostics
 void tnd_host_begin_start(tnd_host_t *self)
 {
     self->start = tnd_allocate_zeroed(1, sizeof *self->start);
+    self->start->arena = tnd_arena_new();
+    self->start->diagnostics = tnd_diagnostics_new(self->start->arena);
     self->start->barriers.reads = self->resources.count > 0;
 }
 
@@ -85,14 +89,20 @@ uint64_t tnd_host_show_trial(tnd_host_t *self, uint64_t now, char *text, size_t 
 bool tnd_host_end_trial(tnd_host_t *self)
 {
     return tnd_guarded_call_end(&self->start->call, self->start->call_hangs ? 0 : open_wait_ns,
-                                self->diagnostics);
+                                self->start->diagnostics);
 }
 
 void tnd_host_end_start(tnd_host_t *self)
 {
     tnd_buffer_drop(&self->start->streams);
     tnd_buffer_drop(&self->start->opening_note);
+    tnd_arena_destroy(&self->start->arena);
     free(self->start);
+}
+
+const tnd_diagnostics_t *tnd_host_diagnostics(const tnd_host_t *self)
+{
+    return self->start->diagnostics;
 }
 
 bool tnd_host_knows_streams(const tnd_host_t *self)
@@ -119,10 +129,11 @@ void tnd_host_move_actor(tnd_host_t *self)
 /*  The guarded call has ended. */
 static void end_trial(tnd_host_t *self, struct tnd_host_start *start)
 {
-    (void)tnd_guarded_call_end(&start->call, TND_NEVER, self->diagnostics);
+    (void)tnd_guarded_call_end(&start->call, TND_NEVER, self->start->diagnostics);
     bool good = start->barriers.checking ? start->fits : start->resources_ready;
     if (!good)
-        tnd_host_fail_here(self, TND_OUTCOME_UNUSABLE, tnd_diagnostics_sentence(self->diagnostics));
+        tnd_host_fail_here(self, TND_OUTCOME_UNUSABLE,
+                           tnd_diagnostics_sentence(self->start->diagnostics));
     else if (start->barriers.checking)
         tnd_barriers_fit(&start->barriers);
     else
@@ -138,9 +149,10 @@ static void watch_trial(tnd_host_t *self)
     if (tnd_guarded_call_done(start->call)) {
         end_trial(self, start);
     } else if (tnd_guarded_call_hangs(start->call, self->plan->hung_after_ns, tnd_clock_now(),
-                                      self->diagnostics)) {
+                                      self->start->diagnostics)) {
         start->call_hangs = true;
-        tnd_host_fail_here(self, TND_OUTCOME_UNUSABLE, tnd_diagnostics_sentence(self->diagnostics));
+        tnd_host_fail_here(self, TND_OUTCOME_UNUSABLE,
+                           tnd_diagnostics_sentence(self->start->diagnostics));
     }
 }
 
@@ -284,13 +296,13 @@ static void make_actors(tnd_host_t *self)
 
 static void fail_by(tnd_host_t *self, const tnd_actor_t *actor)
 {
-    if (tnd_actor_diagnose(actor, self->diagnostics)) {
-        tnd_host_fail_here(self, TND_OUTCOME_UNUSABLE, tnd_diagnostics_sentence(self->diagnostics));
+    if (tnd_actor_diagnose(actor, self->start->diagnostics)) {
+        tnd_host_fail_here(self, TND_OUTCOME_UNUSABLE,
+                           tnd_diagnostics_sentence(self->start->diagnostics));
         return;
     }
-    snprintf(self->text, sizeof self->text, "%s", tnd_actor_error(actor));
     tnd_host_fail_here(self, tnd_actor_refused(actor) ? TND_OUTCOME_LOST : TND_OUTCOME_FAILED,
-                       self->text);
+                       tnd_actor_error(actor));
 }
 
 /*  What all actors here have reached.  A failed actor ends the run. */
@@ -347,8 +359,8 @@ static void say_endpoints(tnd_host_t *self)
 
 void tnd_host_learn_generation(tnd_host_t *self, uint32_t chain, tnd_msg_kind_t kind, uint32_t said)
 {
-    uint32_t known = atomic_load(&self->generations[chain]);
-    atomic_store(&self->generations[chain], tnd_relay_generation(known, kind, said));
+    uint32_t known = atomic_load(&self->chains[chain].generation);
+    atomic_store(&self->chains[chain].generation, tnd_relay_generation(known, kind, said));
 }
 
 /*  Lines "generation CHAIN NUMBER" and "INSTANCE PORT TRANSPORT LISTENER ENDPOINT". */
@@ -376,9 +388,9 @@ static void read_table(tnd_host_t *self, tnd_buffer_t *note)
         count++;
     }
     pthread_mutex_lock(&self->lock);
-    free(self->table);
-    self->table = table;
-    self->table_count = count;
+    free(self->table.endpoints);
+    self->table.endpoints = table;
+    self->table.count = count;
     pthread_mutex_unlock(&self->lock);
 }
 
@@ -404,7 +416,7 @@ static void say_ready(tnd_host_t *self)
                                                  self->unseen));
     self->unseen[0] = '\0';
     pthread_mutex_lock(&self->lock);
-    self->running = true;
+    self->end.running = true;
     pthread_cond_broadcast(&self->changed);
     pthread_mutex_unlock(&self->lock);
 }
@@ -415,8 +427,8 @@ static tnd_buffer_t *finish_note(const tnd_host_t *self)
     tnd_text_payload_writer_t writer;
     tnd_text_payload_begin(&writer);
     for (uint32_t c = 0; c < self->plan->chain_count; c++)
-        if (self->finish_steps[c] != TND_UNKNOWN)
-            fprintf(writer.stream, "%" PRIu32 " %" PRIu64 "\n", c, self->finish_steps[c]);
+        if (self->wishes.last_steps[c] != TND_UNKNOWN)
+            fprintf(writer.stream, "%" PRIu32 " %" PRIu64 "\n", c, self->wishes.last_steps[c]);
     return tnd_text_payload_end(&writer);
 }
 
@@ -424,12 +436,12 @@ static tnd_buffer_t *finish_note(const tnd_host_t *self)
 static void ask_end(tnd_host_t *self)
 {
     bool reachable = tnd_host_reaches_leader(self);
-    if (reachable && !self->drain_asked && atomic_load(&self->drain)) {
-        self->drain_asked = true;
+    if (reachable && !self->wishes.drain_asked && atomic_load(&self->wishes.drain)) {
+        self->wishes.drain_asked = true;
         tnd_host_tell_leader(self, TND_MSG_ASK, 0, NULL);
     }
-    if (reachable && !self->finish_asked && atomic_load(&self->finish)) {
-        self->finish_asked = true;
+    if (reachable && !self->wishes.finish_asked && atomic_load(&self->wishes.finish)) {
+        self->wishes.finish_asked = true;
         tnd_host_tell_leader(self, TND_MSG_ASK, 0, finish_note(self));
     }
 }
@@ -443,9 +455,10 @@ static void pass_barriers(tnd_host_t *self, tnd_barriers_t *barriers)
                                                     [TND_BARRIERS_ENDPOINTS] = say_endpoints,
                                                     [TND_BARRIERS_READY] = say_ready};
     tnd_barriers_step_t step = TND_BARRIERS_MAKE;
-    while (self->failed_ns == 0 && step != TND_BARRIERS_WAIT) {
+    while (self->failure.at_ns == 0 && step != TND_BARRIERS_WAIT) {
         /* A phase that changes after the start may be that of an actor that failed. */
-        bool looks = tnd_barriers_await_actors(barriers) || atomic_exchange(&self->noticed, false);
+        bool looks =
+            tnd_barriers_await_actors(barriers) || atomic_exchange(&self->wishes.notice, false);
         tnd_actor_phase_t phase = looks ? least_phase(self) : TND_ACTOR_STARTING;
         tnd_barriers_facts_t facts = {.bound = phase >= TND_ACTOR_BOUND,
                                       .run = phase >= TND_ACTOR_RUNNING,
@@ -463,6 +476,6 @@ void tnd_host_make_progress(tnd_host_t *self)
     tnd_host_raise(self);
     pass_barriers(self, &self->start->barriers);
     ask_end(self);
-    if (atomic_load(&self->drain) && !tnd_host_leads(self) && !self->leader_presence.came)
+    if (atomic_load(&self->wishes.drain) && !tnd_host_leads(self) && !self->leader_presence.came)
         tnd_host_settle(self, TND_OUTCOME_DRAINED, "");
 }

@@ -24,14 +24,14 @@ void tnd_host_open_touches(tnd_host_t *self)
     if (*pages == '\0')
         return; /* the reason is reported already */
     if (tnd_touch_path(pages, path, sizeof path, &error) != TND_OK ||
-        tnd_touch_socket_new(&self->touches, path, &error) != TND_OK)
+        tnd_touch_socket_new(&self->touches.socket, path, &error) != TND_OK)
         snprintf(self->unseen, sizeof self->unseen, "no command can touch this run: %.150s",
                  error.text);
 }
 
 void tnd_host_close_touches(tnd_host_t *self)
 {
-    tnd_touch_socket_destroy(&self->touches);
+    tnd_touch_socket_destroy(&self->touches.socket);
     tnd_changed_plan_free(self->changed_plan);
     self->changed_plan = NULL;
 }
@@ -40,21 +40,21 @@ uint64_t tnd_host_touch(tnd_host_t *self, uint64_t now)
 {
     tnd_touch_t touch;
     uint64_t client;
-    if (self->touches == NULL)
+    if (self->touches.socket == NULL)
         return TND_NEVER;
-    if (now < self->touch_due_ns)
-        return tnd_touch_socket_busy(self->touches) ? self->touch_due_ns : TND_NEVER;
-    self->touch_due_ns = now + look_every_ns;
-    while (tnd_touch_socket_next(self->touches, now, &client, &touch)) {
+    if (now < self->touches.due_ns)
+        return tnd_touch_socket_busy(self->touches.socket) ? self->touches.due_ns : TND_NEVER;
+    self->touches.due_ns = now + look_every_ns;
+    while (tnd_touch_socket_next(self->touches.socket, now, &client, &touch)) {
         char line[TND_TOUCH_LINE];
         tnd_touch_write(&touch, line);
         if (tnd_host_reaches_leader(self))
             tnd_host_tell_leader(self, TND_MSG_TOUCH, client, tnd_text_payload_of("%s", line));
         else
-            tnd_touch_socket_answer(self->touches, client, false,
+            tnd_touch_socket_answer(self->touches.socket, client, false,
                                     "this process does not reach the leader");
     }
-    return tnd_touch_socket_busy(self->touches) ? self->touch_due_ns : TND_NEVER;
+    return tnd_touch_socket_busy(self->touches.socket) ? self->touches.due_ns : TND_NEVER;
 }
 
 bool tnd_host_fits(void *context, const tnd_plan_t *plan, uint32_t *workers_p, tnd_error_t *why)
@@ -133,8 +133,8 @@ void tnd_host_take_touch(tnd_host_t *self, const tnd_msg_t *msg)
         line = tnd_text_payload_line(&reader);
         if (line != NULL)
             take_option(self, line);
-    } else if (self->touches != NULL && strncmp(line, "ok ", 3) == 0)
-        tnd_touch_socket_answer(self->touches, msg->note.number, true, line + 3);
-    else if (self->touches != NULL && strncmp(line, "refused ", 8) == 0)
-        tnd_touch_socket_answer(self->touches, msg->note.number, false, line + 8);
+    } else if (self->touches.socket != NULL && strncmp(line, "ok ", 3) == 0)
+        tnd_touch_socket_answer(self->touches.socket, msg->note.number, true, line + 3);
+    else if (self->touches.socket != NULL && strncmp(line, "refused ", 8) == 0)
+        tnd_touch_socket_answer(self->touches.socket, msg->note.number, false, line + 8);
 }

@@ -19,13 +19,20 @@ typedef struct {
 } counted_t;
 
 /*  The workers of one actor. */
-typedef struct tnd_host_tuning {
+typedef struct {
     uint32_t first, count; /* instances */
     uint32_t limit;        /* that a user wants awake, at most; UINT32_MAX: any */
     tnd_tuner_t tuner;
     uint64_t taken_ns; /* the last sample; 0: none was taken */
     counted_t counted; /* until then */
 } tuning_t;
+
+struct tnd_host_tuner {
+    tuning_t *tunings; /* by actor with `workers: auto` */
+    uint32_t count;
+    uint64_t due_ns;
+    _Atomic uint32_t *awake; /* by instance that gives blocks: workers that may get them */
+};
 
 static bool gives_to(const tnd_host_t *self, uint32_t from, uint32_t worker)
 {
@@ -43,7 +50,7 @@ static void wake_givers(tnd_host_t *self, uint32_t worker, uint32_t workers)
     for (uint32_t i = 0; i < self->plan->instance_count; i++) {
         if (!gives_to(self, i, worker))
             continue;
-        atomic_store(&self->awake[i], workers);
+        atomic_store(&self->tuner->awake[i], workers);
         if (self->actors[i] != NULL)
             tnd_actor_wake(self->actors[i]);
     }
@@ -65,10 +72,12 @@ static void apply(tnd_host_t *self, const tuning_t *tuning)
 void tnd_host_begin_tuning(tnd_host_t *self)
 {
     const tnd_plan_t *plan = self->plan;
+    struct tnd_host_tuner *tuner = tnd_allocate_zeroed(1, sizeof *tuner);
+    self->tuner = tuner;
     self->tuning_most = UINT32_MAX;
-    self->awake = tnd_allocate_zeroed(plan->instance_count, sizeof *self->awake);
+    tuner->awake = tnd_allocate_zeroed(plan->instance_count, sizeof *tuner->awake);
     for (uint32_t i = 0; i < plan->instance_count; i++)
-        atomic_store(&self->awake[i], UINT32_MAX);
+        atomic_store(&tuner->awake[i], UINT32_MAX);
     for (uint32_t i = 0, count; i < plan->instance_count; i += count) {
         count = 1;
         if (!plan->instances[i].tuned || plan->instances[i].host != self->config.host)
@@ -76,8 +85,8 @@ void tnd_host_begin_tuning(tnd_host_t *self)
         while (i + count < plan->instance_count &&
                plan->instances[i + count].written == plan->instances[i].written)
             count++;
-        self->tunings = tnd_resize(self->tunings, self->tuning_count + 1, sizeof *self->tunings);
-        tuning_t *tuning = &self->tunings[self->tuning_count++];
+        tuner->tunings = tnd_resize(tuner->tunings, tuner->count + 1, sizeof *tuner->tunings);
+        tuning_t *tuning = &tuner->tunings[tuner->count++];
         *tuning = (tuning_t){.first = i, .count = count, .limit = UINT32_MAX};
         tnd_tuner_init(&tuning->tuner, count);
         apply(self, tuning);
@@ -86,8 +95,9 @@ void tnd_host_begin_tuning(tnd_host_t *self)
 
 void tnd_host_end_tuning(tnd_host_t *self)
 {
-    free(self->tunings);
-    free(self->awake);
+    free(self->tuner->tunings);
+    free(self->tuner->awake);
+    free(self->tuner);
 }
 
 static uint64_t most(uint64_t a, uint64_t b)
@@ -161,18 +171,18 @@ static void tune(tnd_host_t *self, tuning_t *tuning, uint64_t now)
 
 void tnd_host_tune(tnd_host_t *self, uint64_t now)
 {
-    if (self->tuning_count == 0 || now < self->tuning_due_ns || !tnd_host_running(self))
+    if (self->tuner->count == 0 || now < self->tuner->due_ns || !tnd_host_running(self))
         return;
-    self->tuning_due_ns = now + TND_TUNER_PERIOD_NS;
-    for (uint32_t i = 0; i < self->tuning_count; i++)
-        tune(self, &self->tunings[i], now);
+    self->tuner->due_ns = now + TND_TUNER_PERIOD_NS;
+    for (uint32_t i = 0; i < self->tuner->count; i++)
+        tune(self, &self->tuner->tunings[i], now);
 }
 
 static tuning_t *tuning_of(tnd_host_t *self, uint32_t first)
 {
-    for (uint32_t i = 0; i < self->tuning_count; i++)
-        if (self->tunings[i].first == first)
-            return &self->tunings[i];
+    for (uint32_t i = 0; i < self->tuner->count; i++)
+        if (self->tuner->tunings[i].first == first)
+            return &self->tuner->tunings[i];
     return NULL;
 }
 
@@ -197,5 +207,5 @@ void tnd_host_scale(tnd_host_t *self, uint32_t first, uint32_t workers)
 
 uint32_t tnd_host_awake(const tnd_host_t *self, tnd_actor_id_t actor)
 {
-    return atomic_load_explicit(&self->awake[actor], memory_order_relaxed);
+    return atomic_load_explicit(&self->tuner->awake[actor], memory_order_relaxed);
 }
