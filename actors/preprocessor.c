@@ -65,12 +65,14 @@ static void log_record(void *context, tnd_log_level_t level, const char *text)
 }
 
 /*  `actor`: the one that runs; NULL: only the facts are asked for. */
-static tnd_op_scope_t scope_of(const tnd_plan_t *plan, tnd_actor_t *actor)
+static tnd_op_scope_t scope_of(const tnd_plan_t *plan, const tnd_stream_t *stream,
+                               tnd_actor_t *actor)
 {
     return (tnd_op_scope_t){.runs = actor != NULL,
                             .directory = plan->directory,
                             .python =
                                 plan->topology != NULL ? plan->topology->settings->python : NULL,
+                            .names = &stream->names,
                             .hung_after_ns = plan->hung_after_ns,
                             .renew = renew_work,
                             .log = log_record,
@@ -108,7 +110,7 @@ static tnd_status_t preprocessor_derive(const tnd_plan_t *plan, const tnd_instan
                                         tnd_error_t *error)
 {
     const tnd_preprocessor_options_t *options = instance->options;
-    const tnd_op_scope_t scope = scope_of(plan, NULL);
+    const tnd_op_scope_t scope = scope_of(plan, stream, NULL);
     tnd_chain_t *chain = NULL;
     TND_TRY(
         tnd_chain_open(&chain, &options->ops, skips(options), &stream->fed, &scope, call, error));
@@ -258,7 +260,7 @@ static tnd_status_t preprocessor_init(void *state, tnd_actor_t *self, tnd_error_
     worker->join_lanes = lanes_of(self, &worker->joins);
     worker->cached = tnd_plan_is_cached(tnd_actor_plan(self), tnd_actor_id(self));
     worker->way = (tnd_bad_way_t)options->on_error;
-    worker->scope = scope_of(tnd_actor_plan(self), self);
+    worker->scope = scope_of(tnd_actor_plan(self), worker->stream, self);
     TND_TRY(open_chain(worker, self, error));
     tnd_chain_time(worker->chain, tnd_actor_detail(self));
     if (is_frozen(tnd_actor_plan(self), tnd_actor_id(self), worker->stream))

@@ -269,6 +269,8 @@ static void fill_stream(const opened_t *opened, tnd_stream_t *stream)
     stream->data = first->identity;
     for (uint32_t i = 0; i < opened->count; i++) {
         const tnd_source_facts_t *facts = &opened->parts[i].facts;
+        if (facts->names != NULL)
+            tnd_field_names_merge(&stream->names, facts->names);
         stream->source_caps &= facts->caps;
         stream->copied = facts->copied > stream->copied ? facts->copied : stream->copied;
         stream->files =

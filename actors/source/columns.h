@@ -35,6 +35,10 @@ typedef struct {
     size_t head; /* the content begins after so many bytes and has all but `around`, so that it need
                       not be looked at to be found; 0: only `content` finds it */
     bool keeps_mark; /* a byte order mark at the start of a file stays in its first record */
+    /*  A hash of what `file` of the list begins with before its records; 0: nothing.  NULL: all files begin
+     *  alike.  Threads: any number at once, for other files. */
+    uint64_t (*head_of)(void *context, size_t file, tnd_record_window_t *window);
+    void *head_context;
     /*  Whether bytes begin a record; NULL: any bytes may. */
     bool (*begins)(const uint8_t *data, size_t size);
     /*  Checks a record and finds its content: *size_p bytes from *first_p on.  `own`: `data` is a
@@ -83,6 +87,7 @@ typedef struct {
         *there;           /* of each file, the tick (mapping.h) in which nothing of it, and of its
                                 splits, has to be brought in */
     bool *empty;          /* of each file that was named, whether it was left out; NULL: none was */
+    size_t other_head;    /* the first file that begins in another way than file 0; 0: none does */
     size_t named;         /* files that were named */
     uint64_t *named_rows; /* rows of each of them */
     const uint8_t *base;  /* the lowest first row */

@@ -58,6 +58,7 @@ typedef struct {
     bool strange; /* it does not begin as files of its format do */
     bool marked;  /* it begins with a byte order mark, which is kept */
     bool wide;    /* it begins with one of UTF-16 */
+    uint64_t head;
     tnd_status_t status;
     tnd_error_t error;
 } indexed_t;
@@ -111,6 +112,17 @@ static void look_for_mark(indexed_t *file, tnd_stored_t *stored, const tnd_recor
     tnd_record_window_free(&window);
 }
 
+static uint64_t head_of(const tnd_record_format_t *format, size_t i, tnd_stored_t *stored)
+{
+    tnd_record_window_t window;
+    if (format->head_of == NULL)
+        return 0;
+    tnd_record_window_init(&window, &stored->content, stored->compression);
+    uint64_t head = format->head_of(format->head_context, i, &window);
+    tnd_record_window_free(&window);
+    return head;
+}
+
 /*  A file of another format looks like damaged records. */
 static void look_at_begin(indexing_t *self, size_t i)
 {
@@ -125,6 +137,7 @@ static void look_at_begin(indexing_t *self, size_t i)
         !format->begins(data, size);
     if (format->finder.line_ends)
         look_for_mark(&self->files[i], stored, format);
+    self->files[i].head = head_of(format, i, stored);
 }
 
 /*  A file that is in the folder already needs no index. */
@@ -226,6 +239,8 @@ static tnd_status_t open_all(indexing_t *self, const tnd_strand_source_t *from,
         uint64_t longest = file->facts.longest;
         if (longest > strand->longest + from->format->around)
             strand->longest = longest - from->format->around;
+        if (strand->other_head == 0 && file->head != 0 && file->head != self->files[0].head)
+            strand->other_head = i;
     }
     if (failures.status != TND_OK || strand->spooled == NULL)
         return failures.status;

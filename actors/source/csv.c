@@ -26,17 +26,21 @@ typedef struct {
     tnd_columns_t columns;
     tnd_record_format_t format;
     char name[64];
+    const csv_options_t *chosen;
+    tnd_field_names_t names; /* of the first file */
 } csv_t;
 
 static const tnd_option_t options[] = {
     TND_RECORD_OPTIONS(csv_options_t, "csv", "record"),
     TND_BOM_OPTION(csv_options_t),
     {TND_OPTION_NAMED("delimiter", csv_options_t, delimiter, STRING, GRAPH), .fallback = ",",
-     .help = "what separates fields: one byte"},
+     .help = "what separates fields: one byte, or tab"},
     {TND_OPTION_NAMED("quotes", csv_options_t, quotes, BOOL, GRAPH), .fallback = "true",
      .help = "whether fields in double quotes may contain delimiters and ends of lines"},
     {TND_OPTION_NAMED("header", csv_options_t, header, BOOL, GRAPH), .fallback = "false",
-     .help = "whether the first record of each file has the names of the fields; it is left out"},
+     .help =
+         "whether the first record of each file has the names of the fields; it is left out, and "
+         "decode_csv finds fields by them"},
     {TND_OPTION(csv_options_t, names, STRINGS, GRAPH), .fallback = "",
      .help =
          "the names that the header of each file must have, in this order; a file with others, or "
@@ -52,7 +56,7 @@ const tnd_source_spec_t tnd_source_csv_spec = {
 };
 
 /*  Files are looked through in pieces; a header that is checked is within one. */
-enum { PIECE = 1 << 20 };
+enum { PIECE = 1 << 20, LOOK = 1 << 14 };
 
 static bool is_end(int byte)
 {
@@ -69,7 +73,7 @@ static tnd_status_t check_header(const csv_options_t *chosen, tnd_record_window_
                                  tnd_error_t *error)
 {
     const uint8_t *data;
-    uint8_t delimiter = (uint8_t)chosen->delimiter[0];
+    uint8_t delimiter = tnd_csv_delimiter(chosen->delimiter);
     size_t have;
     tnd_error_t why;
     TND_TRY(tnd_record_window(window, 0, PIECE, &data, &have, error));
@@ -86,7 +90,7 @@ static tnd_status_t find(const void *context, tnd_record_window_t *window, tnd_o
     const csv_options_t *chosen = context;
     const uint8_t *data;
     uint64_t at = 0, begin = 0, first = 0;
-    uint8_t delimiter = (uint8_t)chosen->delimiter[0];
+    uint8_t delimiter = tnd_csv_delimiter(chosen->delimiter);
     bool skip = has_header(chosen), quotes = chosen->quotes;
     tnd_csv_state_t state = TND_CSV_FIELD_START;
     if (chosen->names.count > 0)
@@ -138,6 +142,41 @@ static tnd_status_t content(uint8_t *data, size_t size, bool own, size_t *first_
     return TND_OK;
 }
 
+/*  Names the fields, and returns a hash of them; a header that is damaged has none. */
+static uint64_t head_of(void *context, size_t file, tnd_record_window_t *window)
+{
+    csv_t *self = context;
+    const csv_options_t *chosen = self->chosen;
+    uint8_t delimiter = tnd_csv_delimiter(chosen->delimiter);
+    const uint8_t *data;
+    size_t have, size = 0;
+    tnd_error_t ignored;
+    for (size_t look = LOOK; look <= PIECE; look *= PIECE / LOOK) {
+        if (tnd_record_window(window, 0, look, &data, &have, &ignored) != TND_OK || have == 0)
+            return 0;
+        size = tnd_csv_record_size(data, have, delimiter, chosen->quotes);
+        if (size < have)
+            break;
+    }
+    if (file == 0)
+        tnd_csv_header_names(data, size, delimiter, chosen->quotes, &self->names);
+    return XXH3_64bits(data, size) | 1;
+}
+
+/*  What decode_csv needs to know of the headers. */
+static void tell_names(csv_t *self, tnd_source_facts_t *facts)
+{
+    const tnd_strand_t *strand = &self->columns.strands[0];
+    size_t other = strand->other_head;
+    if (self->names.count == 0)
+        return;
+    if (other > 0)
+        snprintf(self->names.differ, sizeof self->names.differ,
+                 "%.180s and %.180s have different headers", strand->files.paths[0],
+                 strand->files.paths[other]);
+    facts->names = &self->names;
+}
+
 /*  An index is of files whose headers have these names, so opening it again need not look at them. */
 static uint64_t hash_names(const tnd_strings_t *names)
 {
@@ -152,13 +191,16 @@ static tnd_status_t csv_open(void *state, const void *given, const tnd_source_sc
 {
     const csv_options_t *chosen = given;
     csv_t *self = state;
-    if (strlen(chosen->delimiter) != 1 || strchr("\"\r\n", chosen->delimiter[0]) != NULL)
-        return tnd_fail(error, "`delimiter` is one byte, and neither a quote nor an end of a line");
+    uint8_t delimiter = tnd_csv_delimiter(chosen->delimiter);
+    if (delimiter == 0)
+        return tnd_fail(error, TND_CSV_DELIMITER_WANTED);
+    self->chosen = chosen;
+    tnd_field_names_init(&self->names, chosen->records.column);
     bool removes = chosen->bom == TND_MARK_REMOVE;
     char names[24] = "";
     if (chosen->names.count > 0)
         snprintf(names, sizeof names, "-%016" PRIx64, hash_names(&chosen->names));
-    snprintf(self->name, sizeof self->name, "csv-%02x%s%s%s%s", (uint8_t)chosen->delimiter[0],
+    snprintf(self->name, sizeof self->name, "csv-%02x%s%s%s%s", delimiter,
              chosen->quotes ? "-quotes" : "", has_header(chosen) ? "-header" : "",
              removes ? "-unmarked" : "", names);
     self->format = (tnd_record_format_t){.finder = {.name = self->name,
@@ -168,10 +210,14 @@ static tnd_status_t csv_open(void *state, const void *given, const tnd_source_sc
                                                     .find = find,
                                                     .context = chosen},
                                          .ending = 2,
+                                         .head_of = has_header(chosen) ? head_of : NULL,
+                                         .head_context = self,
                                          .keeps_mark = !has_header(chosen) && !removes,
                                          .content = content};
-    return tnd_columns_open_records(&self->columns, &chosen->records, &self->format, scope, facts,
-                                    error);
+    TND_TRY(tnd_columns_open_records(&self->columns, &chosen->records, &self->format, scope, facts,
+                                     error));
+    tell_names(self, facts);
+    return TND_OK;
 }
 
 const tnd_source_t tnd_source_csv = {

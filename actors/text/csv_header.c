@@ -45,3 +45,20 @@ tnd_status_t tnd_csv_header_check(const tnd_strings_t *names, const uint8_t *rec
                         count, names->count);
     return TND_OK;
 }
+
+void tnd_csv_header_names(const uint8_t *record, size_t size, uint8_t delimiter, bool quotes,
+                          tnd_field_names_t *names)
+{
+    tnd_csv_record_t fields;
+    tnd_csv_field_t field;
+    tnd_error_t ignored;
+    size_t mark = tnd_byte_order_mark(record, size);
+    tnd_csv_init(&fields, record + mark, size - mark, delimiter, quotes);
+    while (tnd_csv_next(&fields, &field, &ignored) == TND_OK) {
+        size_t length = field.size - field.doubled;
+        char *name = tnd_allocate(1, length + 1);
+        tnd_csv_copy(&field, name);
+        tnd_field_names_add(names, name, length);
+        free(name);
+    }
+}

@@ -3,6 +3,13 @@
 
 #include <string.h>
 
+uint8_t tnd_csv_delimiter(const char *option)
+{
+    if (strcmp(option, "tab") == 0 || strcmp(option, "\\t") == 0)
+        return '\t';
+    return strlen(option) == 1 && strchr("\"\r\n", option[0]) == NULL ? (uint8_t)option[0] : 0;
+}
+
 size_t tnd_csv_record_size(const uint8_t *text, size_t size, uint8_t delimiter, bool quotes)
 {
     tnd_csv_state_t state = TND_CSV_FIELD_START;

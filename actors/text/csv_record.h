@@ -34,6 +34,11 @@ static inline tnd_csv_state_t tnd_csv_follow(tnd_csv_state_t state, uint8_t byte
     return state == TND_CSV_QUOTE_IN_QUOTED ? TND_CSV_QUOTED : TND_CSV_UNQUOTED;
 }
 
+/*  The byte that an option `delimiter` means: one byte, or tab; 0: it is not one. */
+uint8_t tnd_csv_delimiter(const char *option);
+#define TND_CSV_DELIMITER_WANTED                                                                   \
+    "`delimiter` is one byte, or tab, and neither a quote nor an end of a line"
+
 /*  Bytes of the first record of a text, without the end of its line. */
 size_t tnd_csv_record_size(const uint8_t *text, size_t size, uint8_t delimiter, bool quotes);
 

@@ -221,3 +221,15 @@ bool tnd_number_text(tnd_dtype_t dtype, const void *text, size_t size, void *out
     return tnd_dtype_is_float(dtype) ? read_float(dtype, trimmed, out)
                                      : read_integer(dtype, trimmed, out);
 }
+
+bool tnd_bool_text(const void *text, size_t size, bool *out)
+{
+    static const char *const words[] = {"false", "true", "no",  "yes",   "0",    "1",  "False",
+                                        "True",  "No",   "Yes", "FALSE", "TRUE", "NO", "YES"};
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+        if (strlen(words[i]) == size && memcmp(words[i], text, size) == 0) {
+            *out = i % 2 == 1;
+            return true;
+        }
+    return false;
+}

@@ -16,4 +16,8 @@ bool tnd_number_text_reads(tnd_dtype_t dtype);
 /*  Writes one number of such a type to `out`.  Returns false if the text is not a number of it. */
 bool tnd_number_text(tnd_dtype_t dtype, const void *text, size_t size, void *out);
 
+/*  Reads true, false, yes, no, 1 or 0: in lower case, upper case or with a capital, without spaces.
+ *  Returns false if the text is another. */
+bool tnd_bool_text(const void *text, size_t size, bool *out);
+
 #endif

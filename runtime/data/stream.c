@@ -166,6 +166,7 @@ void tnd_stream_merge(tnd_stream_t *self, const tnd_stream_t *other)
     for (uint32_t lane = 0; lane < TND_LANES_MAX; lane++)
         if (!self->lane[lane].known)
             self->lane[lane] = other->lane[lane];
+    tnd_field_names_merge(&self->names, &other->names);
     self->lists = self->lists > other->lists ? self->lists : other->lists;
     self->copied = self->copied > other->copied ? self->copied : other->copied;
 }
@@ -200,6 +201,35 @@ bool tnd_stream_settle(tnd_stream_t *self, uint32_t lanes, uint32_t *lane_p)
     return true;
 }
 
+static void write_names(const tnd_field_names_t *names, FILE *out)
+{
+    if (names->column[0] == '\0')
+        return;
+    fprintf(out, "names %s\n", names->column);
+    for (const char *name = NULL; (name = tnd_field_names_next(names, name)) != NULL;)
+        fprintf(out, "name %s\n", name);
+    if (names->cut)
+        fputs("cut names\n", out);
+    if (names->differ[0] != '\0')
+        fprintf(out, "differ %s\n", names->differ);
+}
+
+/*  Whether the line is about the names of fields. */
+static bool read_names(tnd_field_names_t *names, const char *line)
+{
+    if (strncmp(line, "names ", 6) == 0)
+        tnd_field_names_init(names, line + 6);
+    else if (strncmp(line, "name ", 5) == 0)
+        tnd_field_names_add(names, line + 5, strlen(line + 5));
+    else if (strcmp(line, "cut names") == 0)
+        names->cut = true;
+    else if (strncmp(line, "differ ", 7) == 0)
+        snprintf(names->differ, sizeof names->differ, "%s", line + 7);
+    else
+        return false;
+    return true;
+}
+
 void tnd_stream_write(const tnd_stream_t *self, FILE *out)
 {
     fprintf(out, "stream %" PRIu32 " %" PRIu64 " %" PRIu64 "\n", self->chain, self->count,
@@ -221,6 +251,7 @@ void tnd_stream_write(const tnd_stream_t *self, FILE *out)
             fprintf(out, " %" PRIu64, column->shape[d]);
         fprintf(out, " %s\n", column->name);
     }
+    write_names(&self->names, out);
 }
 
 static tnd_status_t read_column(tnd_stream_t *stream, const char *text, tnd_error_t *error)
@@ -281,12 +312,15 @@ tnd_status_t tnd_stream_read(tnd_stream_t *self, const char *line, tnd_error_t *
                    &self->data) != 3)
             return tnd_fail(error, "facts of a stream: not understood: '%s'", line);
         memset(&self->read, 0, sizeof self->read);
+        memset(&self->names, 0, sizeof self->names);
         memset(self->lane, 0, sizeof self->lane);
         self->by_file = self->sequential = false;
         self->found = 0;
         self->copied = self->lists = 0;
         return TND_OK;
     }
+    if (read_names(&self->names, line))
+        return TND_OK;
     if (strncmp(line, "copied ", 7) == 0)
         return read_copied(self, line, error);
     if (sscanf(line, "files %" SCNu64, &self->found) == 1) {

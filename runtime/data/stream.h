@@ -14,6 +14,7 @@
 #include "runtime/core/places.h"
 #include "runtime/core/stream/cursor.h"
 #include "runtime/core/protocol/message.h"
+#include "runtime/data/field_names.h"
 #include "runtime/data/schema.h"
 
 /*  The files of one lane, where lanes share out files. */
@@ -48,7 +49,8 @@ typedef struct tnd_stream {
     double growth_max, growth_usual;
     tnd_bad_way_t bad_read, bad_made; /* on a bad record, of the reader, of the preprocessor */
     tnd_bad_limit_t bad_limit;
-    tnd_schema_t read;  /* rows as they leave the reader */
+    tnd_schema_t read;       /* rows as they leave the reader */
+    tnd_field_names_t names; /* of the fields of records that are read */
     tnd_schema_t fed;   /* rows as they enter batches; while it is derived, as they are so far */
     tnd_schema_t shown; /* rows as steps read them: as fed, but for columns that are cast */
     /*  Rows as they enter the batcher; others than `fed` if it makes packed rows of them. */
@@ -128,8 +130,8 @@ bool tnd_stream_settle(tnd_stream_t *self, uint32_t lanes, uint32_t *lane_p);
 
 /*  The facts (chain, count, identity, the schema as read) as lines of a note. */
 void tnd_stream_write(const tnd_stream_t *self, FILE *out);
-/*  Takes one such line: "stream ..." begins, each "column ...", "ragged ..." and "lane ..." adds
- *  one, "files ..." says that lanes have files of their own. */
+/*  Takes one such line: "stream ..." begins, each "column ...", "ragged ...", "lane ..." and "name ..."
+ *  adds one, "files ..." says that lanes have files of their own. */
 tnd_status_t tnd_stream_read(tnd_stream_t *self, const char *line, tnd_error_t *error) TND_CHECKED;
 /*  TND_OK if two hosts see the same data; else the text says how it differs. */
 tnd_status_t tnd_stream_agree(const tnd_stream_t *self, const char *self_host,

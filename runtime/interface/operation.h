@@ -13,6 +13,7 @@
 #define TND_RUNTIME_INTERFACE_OPERATION_H
 
 #include "runtime/core/numeric/random.h"
+#include "runtime/data/field_names.h"
 #include "runtime/data/room.h"
 #include "runtime/option/spec.h"
 #include "runtime/tundish/tundish.h"
@@ -42,9 +43,10 @@ static inline uint8_t *tnd_tile_row(const tnd_tile_t *tile, uint32_t column, uin
 
 /*  Where an operation is opened. */
 typedef struct {
-    bool runs;             /* rows follow; false: only the facts are asked for */
-    const char *directory; /* of the topology; NULL: not known */
-    const char *python;    /* the interpreter, as the topology says; NULL: it does not */
+    bool runs;                      /* rows follow; false: only the facts are asked for */
+    const char *directory;          /* of the topology; NULL: not known */
+    const char *python;             /* the interpreter, as the topology says; NULL: it does not */
+    const tnd_field_names_t *names; /* of the fields of records; NULL: not known */
     uint64_t hung_after_ns;
     /*  What `apply` does from now on is other work than before, of which each has `hung_after`. */
     void (*renew)(void *context);

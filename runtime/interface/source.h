@@ -15,6 +15,7 @@
 
 #include "runtime/core/access.h"
 #include "runtime/data/block.h"
+#include "runtime/data/field_names.h"
 #include "runtime/data/program_array.h"
 #include "runtime/option/spec.h"
 #include "runtime/tundish/tundish.h"
@@ -85,6 +86,7 @@ typedef struct {
     uint64_t found;           /* hash of the file names that a pattern matched; 0: no pattern */
     const char *const *notes; /* what the user should know of the data, until close */
     size_t note_count;
+    const tnd_field_names_t *names; /* of the fields of its records, until close; NULL: unknown */
     const char *const
         *classes; /* what 0, 1, 2 ... of its labels mean, until close; NULL: unknown */
     size_t class_count;

@@ -3,16 +3,18 @@
 
 Usage: decode.py [NAME...]; without a name it lists them.  Vectors: tests/oracle/csv.
 """
+import csv
 import gzip
 import json
 import random
+import re
 import shutil
 import struct
 import subprocess
 import sys
 
 from named import in_folder, run_named
-from run import ROOT, TUNDISH
+from run import ROOT, TUNDISH, free_port
 
 ORACLE = ROOT / "tests" / "oracle"
 BYTES = "file"  # the column of the source `folder`
@@ -128,6 +130,120 @@ def test_many_fields_of_a_table_are_one_column(folder):
     assert code == 1 and "more than 784 fields: `select` says which are read" in errors, errors
     code, _, errors = head(folder, source, "{decode_csv: {fields: {y: u8, x: {dtype: u8, shape: [785]}}}}", "stop")
     assert code == 1 and "no field `x`[784]: it ends before" in errors, errors
+
+
+TABLE = [(0.5, 2, "cat", "true"), (1.5, 4, "a \"dog\", or not", "No"), (2.5, 6, "cat", "1"), (3.5, 8, "cat", "FALSE")]
+CLASSES = """label: {dtype: i64, classes: ['a "dog", or not', cat]}"""
+
+
+def table_file(folder, name, order, delimiter=","):
+    with open(folder / name, "w", newline="") as out:
+        writer = csv.writer(out, delimiter=delimiter)
+        writer.writerow([("w", "h", "label", "ok")[i] for i in order])
+        writer.writerows([[row[i] for i in order] for row in TABLE])
+    return folder / name
+
+
+def test_fields_of_csv_are_found_by_the_names_of_the_header(folder):
+    ops = "{decode_csv: {%sfields: {w: f32, h: i16, " + CLASSES + ", ok: bool}}}"
+    wanted = {"w": [0.5, 1.5, 2.5, 3.5], "h": [2, 4, 6, 8], "label": [1, 0, 1, 1], "ok": [True, False, True, False]}
+    for order, delimiter, options in (((0, 1, 2, 3), ",", ""), ((3, 2, 1, 0), ",", ""), ((1, 3, 0, 2), ";", "delimiter: ';', "),
+                                      ((2, 0, 1, 3), "\t", "delimiter: tab, "), ((1, 0, 2, 3), "|", 'delimiter: "|", ')):
+        source = "{csv: {%sfiles: %s, header: true}}" % (options, table_file(folder, "t.csv", order, delimiter))
+        code, columns, errors = head(folder, source, ops % options, "stop")
+        assert code == 0 and columns == wanted and not errors, (order, columns, errors)
+    table_file(folder, "t.csv", (1, 0, 2, 3))
+    source = "{csv: {files: %s, header: true}}" % (folder / "t.csv")
+    wh = [[w, h] for w, h, _, _ in TABLE]
+    for fields, x in (("x: {dtype: f32, fields: [w, h]}, label: string", wh),
+                      ("label: string, ok: string, x: 'f32[2]'", [[h, w] for w, h in wh]),
+                      ("x: {dtype: f32, from: 0, to: 1}", [[h, w] for w, h in wh]),
+                      ("x: {dtype: f32, from: h, to: w}, one: {dtype: f64, field: h}", [[h, w] for w, h in wh]),
+                      ("x: {dtype: f32, fields: [h, w, w, h], shape: [2, 2]}", [[h, w, w, h] for w, h in wh])):
+        code, columns, errors = head(folder, source, "{decode_csv: {fields: {%s}}}" % fields, "stop")
+        assert code == 0 and columns["x"] == x, (fields, columns, errors)
+    names = "`h`, `w`, `label`, `ok`"
+    for fields, message in (("w: f32, z: f32", "the header has no field `z`; it has " + names),
+                            ("x: {dtype: f32, fields: [w, W]}", "has no field `W` for column `x`; it has " + names),
+                            ("x: {dtype: f32, from: w, to: h}", "`to: h` is before `from: w`"),
+                            ("x: {dtype: f32, from: 2, to: 4}", "`to: 4` is not a field; the header has 4"),
+                            ("x: {dtype: f32, from: 2}", "`from` and `to` go together"),
+                            ("x: {dtype: f32, fields: [w], field: w}", "more than one of `field`, `fields` and `from`"),
+                            ("x: {dtype: f32, fields: [w, h], shape: [3]}", "3 elements, and is made of 2 fields"),
+                            ("ok: bool, x: 'f32[2]'", "2 are wanted, and the header has 3 others of 4: " + names),
+                            ("label: {dtype: f32, classes: [cat]}", "which are integers"),
+                            ("label: {dtype: u8, classes: [cat, cat]}", "has `cat` twice")):
+        code, _, errors = head(folder, source, "{decode_csv: {fields: {%s}}}" % fields, "stop")
+        assert code == 78 and message in errors, (fields, errors)
+    code, columns, _ = head(folder, source, "{decode_csv: {by: place, fields: {w: f32, h: f32, l: string, o: bool}}}", "stop")
+    assert code == 0 and columns["w"] == [2, 4, 6, 8]
+    code, columns, _ = head(folder, source, "{decode_csv: {fields: {a: f32, b: f32, c: string, d: bool}}}", "stop")
+    assert code == 0 and columns["a"] == [2, 4, 6, 8]  # as TensorFlow's CsvDataset: none is in the header
+    code, _, errors = head(folder, source, "{decode_csv: {by: name, fields: {a: f32}}}", "stop")
+    assert code == 78 and "the header has no field `a`" in errors, errors
+
+
+def test_headers_that_differ_never_mix_columns(folder):
+    table_file(folder, "a.csv", (0, 1, 2, 3))
+    table_file(folder, "b.csv", (1, 0, 2, 3))
+    source = "{csv: {files: ['%s', '%s'], header: true}}" % (folder / "a.csv", folder / "b.csv")
+    for _ in range(2):  # the second time by the indexes
+        code, _, errors = head(folder, source, "{decode_csv: {fields: {w: f32}}}", "stop")
+        assert code == 78 and "a.csv and " in errors and "b.csv have different headers" in errors, errors
+    (folder / "a.csv").write_text("a,a,b\n1,2,3\n")
+    source = "{csv: {files: %s, header: true}}" % (folder / "a.csv")
+    code, _, errors = head(folder, source, "{decode_csv: {fields: {a: i8, b: i8}}}", "stop")
+    assert code == 78 and "several fields `a`" in errors, errors
+    (folder / "a.csv").write_text("a,b,c\n1,2,3\n1,2\n1,2,3,4\n5,6,7\n")
+    code, columns, errors = head(folder, source, "{decode_csv: {fields: {b: i8}}}")
+    assert code == 0 and columns["b"] == [2, 6] and errors.count("is bad") == 2, (columns, errors)
+    assert "the record has 2 fields, but the header 3" in errors and "more than 3 fields, which the header has" in errors, errors
+    code, _, errors = head(folder, "{csv: {files: %s}}" % (folder / "a.csv"), "{decode_csv: {fields: {x: {dtype: i8, fields: [a]}}}}")
+    assert code == 78 and "need the names of a header: `header: true`" in errors, errors
+
+
+def test_many_hosts_find_the_same_fields(folder):
+    """Workers on a host without the files get the names from the leader."""
+    digests = set()
+    for order in ((0, 1, 2, 3), (3, 2, 1, 0)):
+        source = "{csv: {files: %s, header: true}}" % table_file(folder, "t.csv", order)
+        ops = "{decode_csv: {fields: {w: f32, h: i16, %s}}}" % CLASSES
+        graph = GRAPH.format(source=source, ops=ops, on_error="stop").replace(
+            "size: 3}", "size: 3}\n  feed: {kind: feeder}").replace("prep -> batch", "prep -> batch -> feed")
+        (folder / "graph.yaml").write_text(graph)
+        (folder / "two.yaml").write_text(f"port: {free_port()}\nhosts:\n  a: {{address: 127.0.0.1, actors: [read, batch, feed]}}\n"
+                                         "  b: {address: 127.0.0.1, actors: [prep], workers: {prep: 2}}\n")
+        for words in (["run", "graph.yaml"], ["up", "graph.yaml", "two.yaml"]):
+            done = subprocess.run([str(TUNDISH), *words], capture_output=True, text=True, cwd=folder, timeout=60)
+            text = done.stdout + done.stderr
+            assert done.returncode == 0, text
+            digests.add(re.search("stream ([0-9a-f]{32})", text)[1])
+    assert len(digests) == 1, digests
+
+
+def test_texts_that_are_almost_numbers(folder):
+    (folder / "n.csv").write_text("a,b,c\n1.0,NA,\n-2e3,?,yes\n3.5,x,no\n9007199254740993.0,,\n")
+    source = "{csv: {files: %s, header: true}}" % (folder / "n.csv")
+    code, _, errors = head(folder, source, "{decode_csv: {fields: {a: i32}}}", "stop")
+    assert code == 1 and "`1.0`, which is not a number of type i32; `integers: decimal` reads" in errors, errors
+    code, columns, errors = head(folder, source, "{decode_csv: {integers: decimal, fields: {a: i64}}}")
+    assert columns["a"] == [1, -2000] and "`3.5`" in errors and "`9007199254740993.0`" in errors, (columns, errors)
+    code, columns, errors = head(folder, source, "{decode_csv: {integers: decimal, fields: {a: u8}}}")
+    assert columns["a"] == [1] and "`-2e3`, which is not a number of type u8" in errors, (columns, errors)
+    code, _, errors = head(folder, source, "{decode_csv: {fields: {b: f32}}}", "stop")
+    assert code == 1 and "`NA`, which is not a number of type f32; `na` lists the texts" in errors, errors
+    na = "na: [NA, '?', x], "
+    code, _, errors = head(folder, source, "{decode_csv: {%sfields: {b: f32}}}" % na, "stop")
+    assert code == 1 and "the field `b` is empty and has no default" in errors, errors
+    code, columns, errors = head(folder, source, "{decode_csv: {%sfields: {b: {dtype: f32, default: nan}, c: {dtype: bool, "
+                                 "default: true}}}}" % na, "stop")
+    assert code == 0 and [str(b).lower() for b in columns["b"]] == ["nan"] * 4, (columns, errors)
+    assert columns["c"] == [True, True, False, True]
+    code, columns, errors = head(folder, source, "{decode_csv: {fields: {b: {dtype: string, default: ''}}}}", "stop")
+    assert code == 0 and columns["b"] == [list(b"NA"), list(b"?"), list(b"x"), []], (columns, errors)
+    (folder / "b.csv").write_text("c\ntRUE\n")
+    code, _, errors = head(folder, "{csv: {files: %s, header: true}}" % (folder / "b.csv"), "{decode_csv: {fields: {c: bool}}}", "stop")
+    assert code == 1 and "the field `c` is `tRUE`, not true, false, yes, no, 1 or 0" in errors, errors
 
 
 def npy(descr, shape, data):

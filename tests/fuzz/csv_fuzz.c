@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "actors/text/csv_record.h"
+#include "actors/text/csv_header.h"
 #include "actors/text/number_text.h"
 #include "tests/fuzz/records_fuzz.h"
 
@@ -48,9 +48,26 @@ static void read_record(const uint8_t *bytes, size_t size, bool quotes)
     free(copy);
 }
 
+/*  The bytes as a header: every name that is listed is found. */
+static void read_header(const uint8_t *bytes, size_t size)
+{
+    static tnd_field_names_t names;
+    char list[64];
+    int64_t place = 0;
+    tnd_field_names_init(&names, "record");
+    tnd_csv_header_names(bytes, tnd_csv_record_size(bytes, size, ',', true), ',', true, &names);
+    for (const char *at = NULL; (at = tnd_field_names_next(&names, at)) != NULL; place++) {
+        int64_t found = tnd_field_names_find(&names, at);
+        assert(found == place || found == TND_FIELD_NAME_AGAIN);
+    }
+    assert(place == names.count && names.used <= sizeof names.text);
+    assert(strlen(tnd_field_names_text(&names, list, sizeof list)) < sizeof list);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
     read_record(bytes, size, true);
     read_record(bytes, size, false);
+    read_header(bytes, size);
     return fuzz_records("csv", bytes, size);
 }

@@ -39,6 +39,7 @@ typedef struct {
     uint8_t delimiter;
     uint32_t fields_of[DELIMITERS][TND_TABLE_FIRST]; /* of each of the first records */
     bool divided, header, marked;                    /* by a byte order mark */
+    bool named;                                      /* the header names each field, once */
     uint8_t *first;                                  /* the first record */
     size_t first_size;
     uint64_t records, headers, uneven;
@@ -267,6 +268,19 @@ static use_t use_of(const csv_table_t *self, const field_t *field)
                                                                                    : AS_TEXT;
 }
 
+/*  Whether the header names each field, once: columns are found by these names. */
+static bool names_fields(const csv_table_t *self)
+{
+    for (uint32_t f = 0; f < self->count; f++) {
+        if (self->fields[f].head[0] == '\0')
+            return false;
+        for (uint32_t other = 0; other < f; other++)
+            if (strcmp(self->fields[other].head, self->fields[f].head) == 0)
+                return false;
+    }
+    return self->header;
+}
+
 static bool csv_table_decide(void *context, size_t files)
 {
     csv_table_t *self = context;
@@ -282,6 +296,7 @@ static bool csv_table_decide(void *context, size_t files)
         name_field(self, f);
         useful = useful || use_of(self, field) != AS_TEXT;
     }
+    self->named = names_fields(self);
     return useful;
 }
 
@@ -385,19 +400,38 @@ static const char *name_vector(const csv_table_t *self, uint32_t *vectors, char 
     return name;
 }
 
+/*  Prints a column of one field, whose name in the header may be another. */
+static void print_column(const csv_table_t *self, uint32_t f, const char *dtype,
+                         const char *fallback, FILE *out)
+{
+    const field_t *field = &self->fields[f];
+    bool other = self->named && strcmp(field->name, field->head) != 0;
+    if (!other && *fallback == '\0' && dtype[0] != 'f') { /* numbers leave room for a default */
+        fprintf(out, "            %s: %s\n", field->name, dtype);
+        return;
+    }
+    fprintf(out, "            %s: {dtype: %s", field->name, dtype);
+    if (other) {
+        fputs(", field: ", out);
+        tnd_json_string_print(field->head, out);
+    }
+    if (*fallback != '\0')
+        fprintf(out, ", default: %s", fallback);
+    fputs("}\n", out);
+}
+
 /*  Prints the numbers from field `first` on, and returns how many there are. */
 static uint32_t print_numbers(const csv_table_t *self, uint32_t first, uint32_t *vectors, FILE *out)
 {
     bool missing;
     char name[16];
     uint32_t count = run_of(self, first, &missing);
-    const char *fallback = missing ? ", default: nan" : "";
     if (count == 1) {
-        fprintf(out, "            %s: {dtype: f32%s}\n", self->fields[first].name, fallback);
+        print_column(self, first, "f32", missing ? "nan" : "", out);
         return 1;
     }
     fprintf(out, "            %s: {dtype: f32, shape: [%" PRIu32 "]%s}  # ",
-            name_vector(self, vectors, name), count, fallback);
+            name_vector(self, vectors, name), count, missing ? ", default: nan" : "");
     for (uint32_t i = 0; i < count && i < 8; i++)
         fprintf(out, "%s%s", i > 0 ? ", " : "", self->fields[first + i].name);
     fputs(count > 8 ? " ...\n" : "\n", out);
@@ -412,6 +446,8 @@ static void csv_table_print(void *context, const char *record, FILE *out)
     fprintf(out, "      - decode_csv:  # as all records are\n          column: %s\n", record);
     if (self->delimiter != ',')
         fprintf(out, "          delimiter: %s\n", delimiter_of(self, text));
+    if (self->header && !self->named)
+        fputs("          by: place\n", out);
     print_na(self, out);
     fputs("          fields:\n", out);
     for (uint32_t f = 0; f < self->count;) {
@@ -420,15 +456,16 @@ static void csv_table_print(void *context, const char *record, FILE *out)
             f += print_numbers(self, f, &vectors, out);
             continue;
         }
+        char missing[48] = "";
+        if (field->empty > 0)
+            snprintf(missing, sizeof missing, "\"%s\"",
+                     use_of(self, field) == AS_CLASS ? tnd_missing_class : "");
         if (use_of(self, field) == AS_INTEGER)
-            fprintf(out, "            %s: i64\n", field->name);
+            print_column(self, f, "i64", "", out);
         else if (use_of(self, field) == AS_WIDE)
-            fprintf(out, "            %s: {dtype: f64, default: nan}\n", field->name);
-        else if (field->empty > 0)
-            fprintf(out, "            %s: {dtype: string, default: \"%s\"}\n", field->name,
-                    use_of(self, field) == AS_CLASS ? tnd_missing_class : "");
+            print_column(self, f, "f64", "nan", out);
         else
-            fprintf(out, "            %s: string\n", field->name);
+            print_column(self, f, "string", missing, out);
         f++;
     }
     for (uint32_t f = 0; f < self->count; f++)

@@ -5,7 +5,7 @@
 
 #include "actors/op/python/python_internal.h"
 #include "actors/op/text/bytes_column.h"
-#include "runtime/text/quantity.h"
+#include "actors/op/text/column_text.h"
 
 typedef struct {
     int dtype;
@@ -44,41 +44,6 @@ const tnd_table_t tnd_python_makes_table = {.name = "python_makes",
 
 static const char wanted[] = "is not a type and a shape, such as i64, f32[8] or i32[<=2048]";
 
-/*  Reads the next number of a shape, and the separator after it. */
-static bool read_axis(const char **text_p, tnd_column_t *column)
-{
-    char number[24];
-    size_t size = strspn(*text_p, "0123456789");
-    if (size == 0 || size >= sizeof number || column->rank == TND_RANK_MAX)
-        return false;
-    memcpy(number, *text_p, size);
-    number[size] = '\0';
-    *text_p += size;
-    return tnd_quantity_u64(number, &column->shape[column->rank++]) == TND_QUANTITY_OK &&
-           (**text_p == ',' || **text_p == ']') && *(*text_p)++ != '\0';
-}
-
-static bool read_text(const char *text, tnd_column_t *column)
-{
-    char type[8] = "";
-    size_t size = strcspn(text, "[");
-    if (size >= sizeof type)
-        return false;
-    memcpy(type, text, size);
-    text += size;
-    if (!tnd_dtype_parse(type, &column->dtype))
-        return false;
-    if (*text == '\0')
-        return true;
-    text++;
-    column->ragged = strncmp(text, "<=", 2) == 0;
-    text += column->ragged ? 2 : 0;
-    while (read_axis(&text, column))
-        if (text[-1] == ']')
-            return *text == '\0';
-    return false;
-}
-
 static tnd_status_t read_map(const char *name, const column_options_t *options,
                              tnd_column_t *column, tnd_error_t *error)
 {
@@ -111,7 +76,7 @@ tnd_status_t tnd_python_makes(const tnd_python_makes_t *options, tnd_schema_t *m
         tnd_column_t column = {.rank = 0};
         if (pair->options != NULL)
             TND_TRY(read_map(pair->name, pair->options, &column, error));
-        else if (!read_text(pair->text, &column))
+        else if (!tnd_column_text(pair->text, &column))
             return tnd_fail(error, "column `%s`: `%s` %s", pair->name, pair->text, wanted);
         if (column.dtype == TND_BF16)
             return tnd_fail(error,

@@ -78,8 +78,8 @@ static tnd_status_t json_open(void *state, const void *given, const tnd_schema_t
     self->removes_mark = chosen->bom == TND_MARK_REMOVE;
     TND_TRY(tnd_bytes_find(&self->bytes, in, chosen->column, error));
     TND_TRY(tnd_bytes_leave_out(&self->bytes, in, facts, error));
-    tnd_status_t status =
-        tnd_fields_init(&self->fields, chosen->fields, self->bytes.longest, &facts->schema, error);
+    tnd_status_t status = tnd_fields_init(&self->fields, chosen->fields, false, NULL,
+                                          self->bytes.longest, &facts->schema, error);
     facts->growth_max = growth(&self->fields);
     if (status != TND_OK)
         json_close(self);

@@ -7,6 +7,9 @@
 #include <string.h>
 
 #include "actors/op/text/bytes_column.h"
+#include "actors/op/text/column_text.h"
+#include "actors/op/text/csv_names.h"
+#include "actors/text/number_text.h"
 #include "runtime/base/allocation.h"
 
 /*  The struct of a field of either table; what its table does not have stays zero. */
@@ -16,13 +19,16 @@ typedef struct {
     tnd_numbers_t shape;
     bool ragged;
     uint64_t max;
+    const char *field, *from, *to;
+    tnd_strings_t fields, classes;
 } field_options_t;
 
+/*  JSON has no bool here. */
 #define DTYPES "string|u8|i8|u16|i16|u32|i32|u64|i64|f32|f64"
 
-#define OPTION_DTYPE                                                                               \
+#define OPTION_DTYPE(types)                                                                        \
     {                                                                                              \
-        TND_OPTION(field_options_t, dtype, ENUM, GRAPH), .choices = DTYPES, .help = "its type"     \
+        TND_OPTION(field_options_t, dtype, ENUM, GRAPH), .choices = types, .help = "its type"      \
     }
 #define OPTION_DEFAULT(text)                                                                       \
     {                                                                                              \
@@ -43,17 +49,27 @@ typedef struct {
     }
 
 static const tnd_option_t csv_options[] = {
-    OPTION_DTYPE,
+    OPTION_DTYPE(DTYPES "|bool"),
     OPTION_DEFAULT("what an empty field has, such as 0 or nan; without it the row is bad"),
     OPTION_SHAPE("the shape of a column that several fields in turn make: [784] takes 784 of them"),
     OPTION_MAX,
+    {TND_OPTION(field_options_t, field, STRING, GRAPH), .fallback = "", .unit = "name",
+     .help = "the name of the field in the header, if it is not that of the column"},
+    {TND_OPTION(field_options_t, fields, STRINGS, GRAPH), .fallback = "",
+     .help = "the names of the fields that make a vector, [width, height]"},
+    {TND_OPTION(field_options_t, from, STRING, GRAPH), .fallback = "", .unit = "name",
+     .help = "the first of the fields that make a vector, a name or a place from 0; with `to`"},
+    {TND_OPTION(field_options_t, to, STRING, GRAPH), .fallback = "", .unit = "name",
+     .help = "the last of them"},
+    {TND_OPTION(field_options_t, classes, STRINGS, GRAPH), .fallback = "",
+     .help = "texts that are the numbers 0, 1, 2 ..., [cat, dog]; a row with another is bad"},
 };
 
 static const tnd_table_t csv_table = {
     .name = "csv_field", .help = "a field of a record", TND_OPTIONS(csv_options, field_options_t)};
 
 static const tnd_option_t json_options[] = {
-    OPTION_DTYPE,
+    OPTION_DTYPE(DTYPES),
     {TND_OPTION(field_options_t, path, STRING, GRAPH), .fallback = "", .example = "a.b",
      .help = "the keys that lead to it, with dots between them, if they are not the name of the "
              "column; a number is a place in a list, from 0"},
@@ -73,8 +89,8 @@ static const tnd_table_t json_table = {.name = "json_field",
     {                                                                                              \
         TND_OPTION_NAMED("*", tnd_fields_options_t, fields, STRING, GRAPH),                        \
             .unit = "type", .example = "i32", .fallback = "",                                      \
-            .help = "a column and its type: string, u8, i8 ... i64, f32 or f64; or a map of "      \
-                    "options",                                                                     \
+            .help = "a column and its type: string, u8, i8 ... i64, f32, f64, or with a shape "    \
+                    "f32[8]; or a map of options",                                                 \
             .table = &(fields_table)                                                               \
     }
 
@@ -88,30 +104,36 @@ const tnd_table_t tnd_json_fields_table = {.name = "json_fields",
                                            .help = "the values of a JSON document",
                                            TND_OPTIONS(json_fields, tnd_fields_options_t)};
 
-/*  The type called `text`.  Errors: TND_FAILED; the text lists the types. */
-static tnd_status_t read_type(tnd_field_t *self, const char *text, size_t size, tnd_error_t *error)
+/*  The type, and the shape if there is one, that `text` says.  Errors: TND_FAILED; the text lists the
+ *  types. */
+static tnd_status_t read_type(tnd_field_t *self, const char *text, bool csv, tnd_column_t *made,
+                              tnd_error_t *error)
 {
-    char word[16] = "";
-    if (size < sizeof word)
-        memcpy(word, text, size);
-    self->string = strcmp(word, "string") == 0;
+    self->string = strcmp(text, "string") == 0;
     self->dtype = TND_U8;
-    if (self->string || (tnd_dtype_parse(word, &self->dtype) && self->dtype != TND_BOOL &&
-                         self->dtype != TND_F16 && self->dtype != TND_BF16))
+    bool known = !self->string && tnd_column_text(text, made) && !made->ragged &&
+                 (made->dtype != TND_BOOL || csv) && made->dtype != TND_F16 &&
+                 made->dtype != TND_BF16;
+    if (known)
+        self->dtype = made->dtype;
+    if (self->string || known)
         return TND_OK;
     return tnd_fail(error,
                     "field `%s` has the type `%s`; the types are string, u8, i8, u16, i16, u32, "
-                    "i32, u64, i64, f32 and f64",
-                    self->name, text);
+                    "i32, u64, i64, f32 and f64%s",
+                    self->name, text, csv ? ", and bool" : "");
 }
 
-static tnd_status_t read_choice(tnd_field_t *self, int dtype, tnd_error_t *error)
+static tnd_status_t read_choice(tnd_field_t *self, int dtype, bool csv, tnd_error_t *error)
 {
-    const char *choices = DTYPES, *word;
+    const char *choices = DTYPES "|bool", *word;
+    char text[16] = "";
+    tnd_column_t ignored = {.rank = 0};
     size_t size = tnd_option_choice(&choices, &word);
     for (int i = 0; i < dtype; i++)
         size = tnd_option_choice(&choices, &word);
-    return read_type(self, word, size, error);
+    memcpy(text, word, size);
+    return read_type(self, text, csv, &ignored, error);
 }
 
 static tnd_status_t read_default(tnd_field_t *self, const char *text, tnd_error_t *error)
@@ -124,6 +146,11 @@ static tnd_status_t read_default(tnd_field_t *self, const char *text, tnd_error_
         return tnd_fail(error, "field `%s` has length 0 where it is missing, and no default",
                         self->name);
     snprintf(like.name, sizeof like.name, "%s", self->name);
+    if (self->dtype == TND_BOOL)
+        return tnd_bool_text(text, strlen(text), (bool *)&self->fallback)
+                   ? TND_OK
+                   : tnd_fail(error, "the default of field `%s` is `%s`, not true or false",
+                              self->name, text);
     if (!self->string)
         return tnd_op_number("default", text, &like, &self->fallback, error);
     self->text = text;
@@ -131,7 +158,62 @@ static tnd_status_t read_default(tnd_field_t *self, const char *text, tnd_error_
     return TND_OK;
 }
 
-static tnd_status_t add_field(tnd_field_t *self, const tnd_pair_t *pair, uint64_t longest,
+/*  Where a vector that names its fields gets its shape from. */
+static tnd_status_t read_sources(tnd_field_t *self, const field_options_t *chosen,
+                                 const tnd_field_names_t *names, tnd_column_t *made,
+                                 tnd_error_t *error)
+{
+    uint64_t count = chosen->fields.count;
+    int64_t first, last;
+    int ways = (chosen->field != NULL) + (count > 0) + (chosen->from != NULL || chosen->to != NULL);
+    self->source = chosen->field;
+    self->sources = chosen->fields;
+    self->from = chosen->from;
+    self->to = chosen->to;
+    if (ways > 1)
+        return tnd_fail(error, "field `%s` has more than one of `field`, `fields` and `from`",
+                        self->name);
+    if ((self->from == NULL) != (self->to == NULL))
+        return tnd_fail(error, "field `%s`: `from` and `to` go together", self->name);
+    if (self->from != NULL) {
+        TND_TRY(tnd_csv_range(self->name, self->from, self->to, names, &first, &last, error));
+        count = (uint64_t)(last - first) + 1;
+    }
+    if (count == 0)
+        return TND_OK;
+    if (self->string)
+        return tnd_fail(error, "field `%s` is one string, not several fields", self->name);
+    if (made->rank == 0) {
+        made->rank = 1;
+        made->shape[0] = count;
+    }
+    if (tnd_column_elements(made) != count)
+        return tnd_fail(error,
+                        "field `%s` has a shape of %" PRIu64 " elements, and is made of %" PRIu64
+                        " fields",
+                        self->name, tnd_column_elements(made), count);
+    return TND_OK;
+}
+
+static tnd_status_t read_classes(tnd_field_t *self, const tnd_strings_t *classes,
+                                 tnd_error_t *error)
+{
+    char text[24];
+    uint64_t ignored;
+    if (classes->count == 0)
+        return TND_OK;
+    snprintf(text, sizeof text, "%zu", classes->count - 1);
+    if (self->string || tnd_dtype_is_float(self->dtype) || self->dtype == TND_BOOL)
+        return tnd_fail(error, "field `%s` has `classes`, which are integers, such as i64",
+                        self->name);
+    if (!tnd_number_text(self->dtype, text, strlen(text), &ignored))
+        return tnd_fail(error, "field `%s` has %zu classes, more than %s has numbers", self->name,
+                        classes->count, tnd_dtype_name(self->dtype));
+    return tnd_class_list_init(&self->classes, classes, error);
+}
+
+static tnd_status_t add_field(tnd_field_t *self, const tnd_pair_t *pair, bool csv,
+                              const tnd_field_names_t *names, uint64_t longest,
                               tnd_schema_t *schema, tnd_error_t *error)
 {
     field_options_t chosen = {0};
@@ -139,9 +221,9 @@ static tnd_status_t add_field(tnd_field_t *self, const tnd_pair_t *pair, uint64_
     self->name = pair->name;
     if (pair->options != NULL) {
         chosen = *(const field_options_t *)pair->options;
-        TND_TRY(read_choice(self, chosen.dtype, error));
+        TND_TRY(read_choice(self, chosen.dtype, csv, error));
     } else {
-        TND_TRY(read_type(self, pair->text, strlen(pair->text), error));
+        TND_TRY(read_type(self, pair->text, csv, &made, error));
     }
     self->path = chosen.path;
     self->ragged = chosen.ragged;
@@ -153,7 +235,10 @@ static tnd_status_t add_field(tnd_field_t *self, const tnd_pair_t *pair, uint64_
     if (!self->string && !self->ragged && chosen.max != 0)
         return tnd_fail(error, "field `%s` has one shape; `max` is for strings and ragged lists",
                         self->name);
-    TND_TRY(tnd_bytes_shape(&chosen.shape, &made, error));
+    if (chosen.shape.count > 0)
+        TND_TRY(tnd_bytes_shape(&chosen.shape, &made, error));
+    TND_TRY(read_sources(self, &chosen, names, &made, error));
+    TND_TRY(read_classes(self, &chosen.classes, error));
     TND_TRY(read_default(self, chosen.fallback, error));
     self->most = chosen.max != 0             ? chosen.max
                  : longest < self->text_size ? self->text_size
@@ -174,19 +259,22 @@ static tnd_status_t add_field(tnd_field_t *self, const tnd_pair_t *pair, uint64_
     return tnd_schema_add_like(schema, self->name, &made, error);
 }
 
-tnd_status_t tnd_fields_init(tnd_fields_t *self, const tnd_fields_options_t *options,
-                             uint64_t longest, tnd_schema_t *schema, tnd_error_t *error)
+tnd_status_t tnd_fields_init(tnd_fields_t *self, const tnd_fields_options_t *options, bool csv,
+                             const tnd_field_names_t *names, uint64_t longest, tnd_schema_t *schema,
+                             tnd_error_t *error)
 {
     size_t count = options->fields.count;
     *self = (tnd_fields_t){.items = tnd_allocate_zeroed(count + 1, sizeof *self->items)};
     for (size_t i = 0; i < count; i++)
-        TND_TRY(add_field(&self->items[self->count++], &options->fields.items[i], longest, schema,
-                          error));
+        TND_TRY(add_field(&self->items[self->count++], &options->fields.items[i], csv, names,
+                          longest, schema, error));
     return count > 0 ? TND_OK : tnd_fail(error, "no field is asked for");
 }
 
 void tnd_fields_fini(tnd_fields_t *self)
 {
+    for (uint32_t i = 0; i < self->count; i++)
+        tnd_class_list_free(&self->items[i].classes);
     free(self->items);
     *self = (tnd_fields_t){0};
 }

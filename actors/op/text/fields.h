@@ -1,14 +1,16 @@
 /*  actors/op/text/fields.h - the columns that a topology asks of records of text, each of a field.
  *
- *      fields: {name: string, age: i32, height: {dtype: f32, default: 1.75}}
+ *      fields: {name: string, age: i32, height: {dtype: f32, default: 1.75}, x: f32[4]}
  *
  *  A field is a number, or a string: a ragged column of u8.  A field of JSON may also be a list of
- *  numbers.
+ *  numbers, and one of CSV a bool or the number of a class.
  *
  *  Ownership: names and texts are the options'.  Threads: read-only once it is made; any. */
 #ifndef TND_ACTORS_OP_TEXT_FIELDS_H
 #define TND_ACTORS_OP_TEXT_FIELDS_H
 
+#include "actors/op/text/class_list.h"
+#include "runtime/data/field_names.h"
 #include "runtime/data/room.h"
 #include "runtime/interface/operation.h"
 #include "runtime/option/option.h"
@@ -33,6 +35,10 @@ typedef struct {
     uint64_t fallback;       /* of numbers: the bits */
     const char *text;        /* of strings */
     size_t text_size;
+    tnd_class_list_t classes; /* the texts that are the numbers 0, 1, 2 ...; none: numbers */
+    /*  Of CSV, which fields of a record it is made of: of these names, or all from one to another. */
+    tnd_strings_t sources;
+    const char *source, *from, *to;
 } tnd_field_t;
 
 typedef struct {
@@ -40,10 +46,11 @@ typedef struct {
     uint32_t count;
 } tnd_fields_t;
 
-/*  Makes a plan, and adds the columns to *schema.  `longest`: the bytes of the longest record.  Free
- *  it with tnd_fields_fini, after a failure too.  Errors: TND_FAILED; the text names the field. */
-tnd_status_t tnd_fields_init(tnd_fields_t *self, const tnd_fields_options_t *options,
-                             uint64_t longest, tnd_schema_t *schema,
+/*  Makes a plan, and adds the columns to *schema.  `csv`: of records of CSV, whose fields have these
+ *  names (NULL: not known); `longest`: the bytes of the longest record.  Free it with tnd_fields_fini, after a failure
+ *  too.  Errors: TND_FAILED; the text names the field. */
+tnd_status_t tnd_fields_init(tnd_fields_t *self, const tnd_fields_options_t *options, bool csv,
+                             const tnd_field_names_t *names, uint64_t longest, tnd_schema_t *schema,
                              tnd_error_t *error) TND_CHECKED;
 void tnd_fields_fini(tnd_fields_t *self);
 

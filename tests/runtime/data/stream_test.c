@@ -27,6 +27,11 @@ Test(stream, facts_sent_by_control_are_unchanged)
     sent.found = 99;
     sent.copied = 3072;
     sent.lists = 2;
+    tnd_field_names_init(&sent.names, "a record");
+    tnd_field_names_add(&sent.names, "width, in\ncm", 12);
+    tnd_field_names_add(&sent.names, "", 0);
+    sent.names.cut = true;
+    strcpy(sent.names.differ, "a.csv and b.csv have different headers");
     sent.lane[3] = (tnd_stream_lane_t){.count = 17, .data = 18, .known = true};
     tnd_text_payload_writer_t writer;
     tnd_text_payload_begin(&writer);
@@ -45,12 +50,45 @@ Test(stream, facts_sent_by_control_are_unchanged)
     cr_assert_eq(tnd_schema_compare(&got.read, &sent.read, &error), TND_OK);
     cr_assert(got.by_file);
     cr_assert_eq(got.found, 99);
+    cr_assert_str_eq(got.names.column, "a record");
+    cr_assert_eq(got.names.count, 2);
+    cr_assert_eq(tnd_field_names_find(&got.names, "width, in cm"), 0);
+    cr_assert_eq(tnd_field_names_find(&got.names, ""), 1);
+    cr_assert_eq(tnd_field_names_find(&got.names, "cm"), TND_FIELD_NAME_MISSING);
+    cr_assert(got.names.cut);
+    cr_assert_str_eq(got.names.differ, sent.names.differ);
     cr_assert_eq(got.copied, 3072);
     cr_assert_eq(got.lists, 2);
     cr_assert(got.lane[3].known && !got.lane[0].known);
     cr_assert_eq(got.lane[3].count, 17);
     cr_assert_eq(got.lane[3].data, 18);
     tnd_buffer_drop(&note);
+}
+
+Test(stream, names_beyond_the_room_are_noted)
+{
+    static tnd_field_names_t names, other;
+    char name[TND_FIELD_NAME_MAX + 1], list[40];
+    memset(name, 'x', sizeof name);
+    tnd_field_names_init(&names, "record");
+    for (uint32_t i = 0; i < TND_FIELD_NAMES_BYTES / 256; i++)
+        tnd_field_names_add(&names, name, sizeof name);
+    cr_assert_eq(names.count, TND_FIELD_NAMES_BYTES / 256, "each has 255 bytes and a zero byte");
+    cr_assert_not(names.cut);
+    cr_assert_eq(tnd_field_names_find(&names, names.text), TND_FIELD_NAME_AGAIN);
+    other = names;
+    tnd_field_names_add(&names, "", 0);
+    cr_assert(names.cut);
+    tnd_field_names_merge(&names, &other);
+    cr_assert_str_empty(names.differ);
+    other.text[0] = 'y';
+    tnd_field_names_merge(&names, &other);
+    cr_assert_str_eq(names.differ, "files of different lanes or hosts have different headers");
+    tnd_field_names_init(&names, "record");
+    tnd_field_names_add(&names, "a", 1);
+    tnd_field_names_add(&names, "b", 1);
+    cr_assert_str_eq(tnd_field_names_text(&names, list, sizeof list), "`a`, `b`");
+    cr_assert_str_eq(tnd_field_names_text(&names, list, 12), "`a` ...");
 }
 
 Test(stream, invalid_lines_are_refused)
