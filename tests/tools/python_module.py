@@ -3,6 +3,7 @@
 
 The rows that come out are compared with the arrays that went in, the stream with that of the
 command."""
+import base64
 import copy
 import gc
 import importlib.util
@@ -13,9 +14,11 @@ import re
 import resource
 import shutil
 import signal
+import struct
 import subprocess
 import sys
 import threading
+import zlib
 
 import numpy
 
@@ -296,6 +299,65 @@ def test_errors_are_exceptions_with_the_text(folder):
         fails(KeyError, lambda: next(feed)["z"], "no column 'z' in the batch; it has x, y")
     (folder / "x.npy").write_bytes(b"no array")
     fails(tundish.Error, lambda: next(tundish.feed(path)), "x.npy: is not a .npy file")
+
+
+def test_a_dict_is_a_topology(folder):
+    made = arrays(folder)
+    path = topology(folder, links=FED, actors=FEED % "")
+    with tundish.feed(path) as feed:
+        of_file = rows(list(feed), "y")
+        feed.session.wait()
+        digest = feed.session.digest()
+    (folder / "my_rows.py").write_text("import numpy\n\ndef double(x):\n    return x * numpy.float32(2)\n")
+    sys.path.insert(0, str(folder))
+    import my_rows
+    graph = {"tundish": 1, "seed": 7, "links": ["read -> batch -> feed"], "actors": {
+        "read": {"kind": "reader", "source": {"npy": {name: folder / f"{name}.npy" for name in made}}},
+        "batch": {"kind": "batcher", "size": numpy.int64(10)}, "feed": {"kind": "feeder"}}}
+    with tundish.feed(graph) as feed:
+        same(rows(list(feed), "y").tolist(), of_file.tolist())
+        feed.session.wait()
+        same(feed.session.digest(), digest)
+    os.environ["PYTHONPATH"] = str(folder)  # of the interpreters
+    double = {"python": {"call": my_rows.double, "columns": "x", "makes": {"x": "f32[3]"}}}
+    more = {**graph, "links": "read -> prep -> batch -> feed",
+            "actors": {**graph["actors"], "prep": {"kind": "preprocessor", "ops": [double]}}}
+    with tundish.feed(more, settings={"batch.size": 4}) as feed:
+        same(rows(list(feed), "x").tolist(), (made["x"] * 2).tolist())
+    wrong = {**graph, "actors": {**graph["actors"], "batch": {"kind": "batcher", "sice": 3}}, "lane": 2}
+    fails(tundish.Error, lambda: tundish.feed(wrong), "batcher `batch` has no option `sice`", "did you mean `size`?",
+          "`lane` is neither an actor with an option nor a key of the top level")
+    fails(tundish.Error, lambda: tundish.feed({**graph, "actors": {"read": {}}}), "actor `read` has no `kind`")
+    fails(tundish.Error, lambda: tundish.feed({**graph, "tundish": 2}), "`tundish: 2` is another version")
+    fails(tundish.Error, lambda: tundish.feed(graph, path), "a dict is the whole topology")
+    fails(TypeError, lambda: tundish.feed({**graph, "actors": {"read": 3}}), "actor `read` is a dict, not a int")
+    fails(TypeError, lambda: tundish.feed({**graph, "name": "x", "lanes": {1, 2}}), "a set", "cannot be written in a topology")
+    double["python"]["call"] = lambda x: x
+    fails(TypeError, lambda: tundish.feed(more), "cannot import: define it in a module of its own")
+
+
+def test_a_preview_shows_rows_and_loses_none(folder):
+    picture = numpy.arange(12 * 5 * 7 * 3, dtype="u1").reshape(12, 5, 7, 3)
+    graph = {"links": "read -> batch -> feed", "actors": {"read": {"kind": "reader", "source": "memory"},
+             "batch": {"kind": "batcher", "size": 4}, "feed": {"kind": "feeder"}}}
+    fed = {"picture": picture, "y": numpy.arange(12), "x": numpy.arange(120, dtype="f4").reshape(12, 10) / 8}
+    with tundish.feed(graph, arrays={"read": fed}) as feed:
+        shown = feed.preview(2)
+        same(str(feed.preview(2)), str(shown))
+        lines = str(shown).splitlines()
+        same(lines[0], "step 0, epoch 0: 2 of 4 rows")
+        same(lines[1].split(), ["picture", "u8[5,7,3]", "y", "i64", "x", "f32[10]"])
+        same(lines[3].split("  ")[-1], "1.25 1.375 1.5 1.625 1.75 1.875 ...")
+        data = re.findall(r'<img src="data:image/png;base64,([^"]*)">', shown._repr_html_())
+        same(len(data), 2)
+        png = base64.b64decode(data[1])
+        same((png[:8], struct.unpack(">II", png[16:24])), (b"\x89PNG\r\n\x1a\n", (7, 5)))
+        at = png.index(b"IDAT")
+        size = struct.unpack(">I", png[at - 4:at])[0]
+        pixels = zlib.decompress(png[at + 4:at + 4 + size])
+        same(b"".join(pixels[1 + line * 22:22 + line * 22] for line in range(5)), picture[1].tobytes())
+        fails(tundish.Error, lambda: feed.run(lambda replica: None), "`preview` took the next batch")
+        same(rows(list(feed), "y").tolist(), list(range(12)))
 
 
 def test_numpy_makes_arrays_of_tensors(folder):

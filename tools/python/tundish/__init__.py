@@ -27,7 +27,7 @@ import typing
 import warnings
 from ctypes import byref
 
-from . import _interrupts, _library
+from . import _composed, _interrupts, _library, _preview
 from ._library import END, FAILED, OK, STOPPED, Why
 
 __all__ = ["Bad", "Batch", "DataWarning", "Error", "Feed", "Replica", "Report", "Session", "Spec", "Tensor", "feed",
@@ -381,7 +381,7 @@ class Feed:
 
     def __init__(self, session, handle, name):
         self.session, self._handle, self._name = session, handle, name
-        self._ended, self._report, self._lock = False, None, threading.RLock()
+        self._ended, self._report, self._lock, self._ahead = False, None, threading.RLock(), None
         schema = _library.Schema.from_address(_library.feed_schema(handle))
         self.spec = {column.name.decode(): Spec(_library.DTYPES[column.dtype], tuple(column.shape[:column.rank]),
                                                 column.ragged) for column in schema.columns[:schema.count]}
@@ -431,6 +431,14 @@ class Feed:
         if self.session.handle and not self.session.is_forked():
             self._report = self.session.report(self._name) or self._report
         return self._report
+
+    def preview(self, rows=8):
+        """The first rows of the next batch, for people: print it, or let a notebook show it, with pictures.  The batch
+        is not lost: it is the next one that the feed gives.  None: no batch is left."""
+        with self._lock:
+            if self._ahead is None:
+                self._ahead = self._take()
+            return self._ahead and _preview.Preview(self._ahead, self.spec, rows)
 
     def run(self, step, apply=None):
         """Runs one step: step(replica) for each replica of this host, the reductions of what they
@@ -483,6 +491,9 @@ class Feed:
         """The next batch; None: none is left.  One call of the library for all of it."""
         handle = self._opened()
         with self._lock:
+            if self._ahead is not None:
+                batch, self._ahead = self._ahead, None
+                return batch
             status = _library.feed_take(handle, self._taken)
             if status == OK:
                 return Batch([Replica(taken, self._columns) for taken in _TAKEN.iter_unpack(self._taken)])
@@ -493,6 +504,9 @@ class Feed:
         self.session.loops += main
         try:
             with self._lock:
+                if self._ahead is not None:
+                    raise Error("`preview` took the next batch for a loop over the feed, and `run` would pass it over: preview "
+                                "a feed of its own")
                 status = _library.feed_next(handle)
                 if status == OK:
                     status, replicas = self._calls.run(handle, step, apply)
@@ -551,13 +565,17 @@ class Session:
         self.loops, self._forks = 0, _forks  # loops of the main thread over feeds
         if sys.executable:  # `python` operations run in the interpreter of the program, unless the topology names one
             os.environ.setdefault("TUNDISH_PYTHON", sys.executable)
-        names = [os.fsencode(file) for file in files]
+        composed = [file for file in files if isinstance(file, dict)]
+        if composed and len(files) > 1:
+            raise Error("a dict is the whole topology: it has no overlays, and `hosts` is one of its keys")
+        names = [os.fsencode(file) for file in files if not composed]
         settings = {**(settings or {}), **({} if data is None else {"data": json.dumps(os.fspath(data))})}
         texts = [(key.encode(), (value if isinstance(value, str) else json.dumps(value)).encode())
                  for key, value in settings.items()]
         self._arrays = [_Array(actor, column, array) for actor, columns in (arrays or {}).items()
                         for column, array in columns.items()]
-        self._graph = ctypes.c_void_p(_library.graph_load((ctypes.c_char_p * len(names))(*names), len(names)))
+        self._graph = ctypes.c_void_p(_composed.compose(composed[0], Error) if composed else
+                                      _library.graph_load((ctypes.c_char_p * len(names))(*names), len(names)))
         for key, text in texts:
             _library.graph_set(self._graph, key, text)
         for array in self._arrays:
@@ -686,7 +704,8 @@ class Session:
 def feed(*files, host=None, feeder=None, data=None, settings=None, arrays=None):
     """Starts this process's part of a run and returns the feed of a feeder.
 
-    files     a topology file and its overlays
+    files     a topology file and its overlays; or a dict with the keys of a topology file, whose modules of Python are
+              in the working directory or in PYTHONPATH.  A function of a module is named by itself: {"call": tokenize}
     host      which of the topology's hosts this process is; None: that of which a launcher such as srun tells
               (`tundish help launch`), or the only one
     feeder    the feeder; None: the first on this host

@@ -14,6 +14,7 @@ _TYPES = {"v": None, "b": c_bool, "d": c_double, "i": c_int, "p": c_void_p, "q":
           "u": c_uint32, "w": c_uint64, "z": ctypes.c_size_t}
 _FUNCTIONS = """
 graph_destroy v p       graph_errors s p        graph_load p pz         graph_set v pss
+graph_new p sw          graph_add v psss        graph_link v ps
 session_destroy i p     session_digest b psp    session_drain v p       session_error s p
 session_feed p ps       session_metric b pssp   session_open i pps      session_stop v p
 session_bad b psup      session_log v pipp      session_summary b psp
