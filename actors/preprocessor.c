@@ -180,7 +180,8 @@ static void preprocessor_memory(const tnd_plan_t *plan, uint32_t index, const tn
         tnd_memory_estimate_add(estimate, instance->name, tnd_sample_order_bytes(&order),
                                 "the order of rows of lane %" PRIu32, lane);
     }
-    tnd_memory_estimate_add(estimate, instance->name, stream->tables, "tables of its operations");
+    tnd_memory_estimate_add(estimate, instance->name, stream->tables,
+                            "tables and interpreters of its operations");
     tnd_memory_estimate_add_allowed(estimate, instance->name, "max_pixels", stream->decoding,
                                     "a picture while it is decoded (`max_pixels:`)");
     tnd_memory_estimate_add(estimate, instance->name, estimate->asleep ? 0 : one,

@@ -17,6 +17,7 @@
 #include "actors/reader/row_reader.h"
 #include "actors/reader/sample_order.h"
 #include "actors/reader/shared_source.h"
+#include "actors/source/sources.h"
 #include "runtime/base/allocation.h"
 #include "runtime/core/reader.h"
 #include "runtime/host/actor.h"
@@ -153,7 +154,8 @@ static tnd_status_t reader_derive(const tnd_plan_t *plan, const tnd_instance_t *
                         "`skip` and `take` count the rows of all lanes in turn, and `part` divides "
                         "those of each: write both as maps of `order`");
     TND_TRY(check_order(options, stream, error));
-    stream->sized = tnd_source_spec_of(options->source.table)->custom == NULL &&
+    const tnd_source_spec_t *source = tnd_source_spec_of(options->source.table);
+    stream->sized = source->custom == NULL && tnd_source_of(source)->sizes != NULL &&
                     !stream->sequential && tnd_schema_ragged(&stream->read) > 0;
     stream->budget = 0;
     return check_window(stream, error);
@@ -231,12 +233,12 @@ static void reader_memory(const tnd_plan_t *plan, uint32_t index, const tnd_stre
     tnd_memory_estimate_add(estimate, name, copied_bytes(stream, &window, rows),
                             "the rows of these blocks, of files that are read and not mapped");
     /* A source of the user's, and a stream, write rows to memory of ours; the last may be kept. */
-    bool writes = source->custom != NULL || stream->sequential;
+    bool writes = tnd_source_of(source)->read == NULL || stream->sequential;
     if (writes)
         tnd_memory_estimate_add(estimate, name,
                                 (row_bytes + tnd_schema_list_bytes(&stream->read)) * rows,
                                 "the rows of these blocks, which the source writes");
-    if (source->custom != NULL && stream->source_caps == 0)
+    if (tnd_source_of(source)->read == NULL && stream->source_caps == 0)
         tnd_memory_estimate_add_allowed(
             estimate, name, "retain", options->retain_bytes,
             "the last rows of a source that can be read only once (`retain:`)");

@@ -84,6 +84,107 @@ class Column:
         self.text = f"{dtype}[{inner}]" if inner else dtype
 
 
+class Items:
+    """A data set as a function of the places of rows: any of them, or each after the one before."""
+
+    def __init__(self, target, options, makes, wanted):
+        self.makes = makes
+        self.make = (lambda: target(**options)) if callable(target) and not has_items(target) else None
+        if self.make is None and options:
+            raise Wrong("is an object, which takes no `options`")
+        self.items = self.make() if self.make else target
+        self.any = has_items(self.items) and wanted != "false"
+        if wanted == "true" and not self.any:
+            raise Wrong(f"is {kind(self.items)} without `__len__` and `__getitem__`: its rows can only be read in order, with "
+                        "`random: false`")
+        if not self.any and not hasattr(self.items, "__iter__") and not has_items(self.items):
+            raise Wrong(f"is {kind(self.items)}, which has no rows: `__len__` and `__getitem__`, or `__iter__`")
+        self.rewinds = self.make is not None or not hasattr(self.items, "__next__")
+        self.iterator, self.at, self.first, self.kept, self.failed = None, 0, 0, [], None
+
+    def facts(self):
+        return [OK, len(self.items) if self.any else 0, self.any + 2 * self.rewinds] + [0] * 2 * len(self.makes)
+
+    def rows(self, index):
+        """The rows that there are, and whether there are no more."""
+        if not self.any:
+            return self.next_rows(int(index[0]), len(index))
+        places = index.tolist()
+        if hasattr(self.items, "__getitems__"):  # as torch's DataLoader calls it
+            return list(self.items.__getitems__(places)), False
+        return [self.items[place] for place in places], False
+
+    def restart(self):
+        if self.at > 0 and not self.rewinds:
+            raise Wrong("cannot be iterated again: it is an iterator, not a function that makes one")
+        if self.at > 0 and self.make:
+            self.items = self.make()
+        self.iterator, self.at, self.first, self.kept, self.failed = iter(self.items), 0, 0, [], None
+
+    def next_rows(self, first, count):
+        if self.iterator is None or first < self.first:
+            self.restart()
+        while self.at < first:
+            self.take(min(first - self.at, 1024), False)
+        if first >= self.at and self.failed is None:
+            self.kept, self.first = [], self.at
+            self.take(count, True)
+        rows = self.kept[first - self.first:][:count]
+        if not rows and self.failed is not None:
+            why, self.failed = self.failed, None
+            self.at += 1  # the row after it follows, if there is one
+            raise Wrong(why)
+        return rows, len(rows) < count and self.failed is None
+
+    def take(self, count, keep):
+        """Reads further rows.  They are kept until all are used, since one of them may be bad."""
+        for _ in range(count):
+            try:
+                row = next(self.iterator)
+            except StopIteration:
+                if not keep:
+                    raise Wrong(f"has only {self.at} rows now") from None
+                return
+            except Exception as error:
+                if keep:
+                    self.failed = describe(error)  # the error itself would keep the arrays of its frames
+                    return
+                row = None  # it was bad before, too
+            self.at += 1
+            if keep:
+                self.kept.append(row)
+
+    def split(self, row):
+        """The values of the columns; a dict may have others, too."""
+        makes = self.makes
+        if isinstance(row, dict) or (hasattr(row, "keys") and hasattr(row, "__getitem__")):
+            missing = [column.name for column in makes if column.name not in row]
+            if missing:
+                raise Wrong(f"has a row without `{missing[0]}`; it has {', '.join(f'`{name}`' for name in row)}")
+            return [array_of(row[column.name]) for column in makes]
+        vector = len(makes) == 1 and isinstance(row, tuple) and all(isinstance(value, (int, float)) for value in row)
+        if isinstance(row, tuple) and not vector:
+            if len(row) != len(makes):
+                raise Wrong(f"has a row of {len(row)} values, for {len(makes)} columns of `makes`")
+            return [array_of(value) for value in row]
+        if len(makes) > 1:
+            raise Wrong(f"has a row that is {kind(row)}, not a dict or tuple of {len(makes)} columns")
+        if row is None:
+            raise Wrong("has a row that is None")
+        return [array_of(row)]
+
+
+def has_items(target):
+    return hasattr(target, "__len__") and hasattr(target, "__getitem__") and not inspect.isclass(target)
+
+
+def array_of(value):
+    """Tensors and pictures as arrays."""
+    if isinstance(value, (numpy.ndarray, numpy.generic)) or not hasattr(value, "__array__"):
+        return value
+    return numpy.asarray(value)
+
+
 class Memory:
     """The shared memory, which either side makes larger."""
 
@@ -117,7 +218,8 @@ class Function:
         self.random, self.most, self.allow_nan = setup["random"], setup["max"], setup["allow_nan"]
         self.columns = [Column(*column) for column in setup["columns"]]
         self.makes = [Column(*column) for column in setup["makes"]]
-        self.memory, self.options = memory, plain(setup["options"]) or {}
+        self.memory, self.options, self.items = memory, plain(setup["options"]) or {}, None
+        self.wanted = setup["items"]
         self.function, self.stay_alone, self.tell = self.find(setup), guard_forks(), tell
 
     def find(self, setup):
@@ -141,9 +243,23 @@ class Function:
             if not hasattr(target, word):
                 raise Wrong(f"the module `{module}` ({file}) has no `{path}`")
             target = getattr(target, word)
+        if self.wanted is not None:
+            return self.open_items(target)
         if not callable(target):
             raise Wrong(f"`{path}` of the module `{module}` cannot be called: it is {kind(target)}")
         return self.prepare(target)
+
+    def open_items(self, target):
+        """A data set is made once; a function that yields rows is called for each pass."""
+        if callable(target) and not has_items(target):
+            self.fits(target, [], self.options)
+        try:
+            self.items = Items(target, self.options, self.makes, self.wanted)
+        except Wrong:
+            raise
+        except BaseException as error:
+            raise Wrong(f"cannot be made: {describe(error)}") from None
+        return self.items.rows
 
     def prepare(self, target):
         """An object of a class is made once, with the options; a function gets them with each call."""
@@ -214,12 +330,26 @@ class Function:
         if self.random:
             keys = numpy.ndarray(rows, "u8", view, words[4])
         given = list(self.given(words, rows, view))
+        if self.items is not None:
+            return self.answer_items(given[0]) if rows else self.items.facts()
         if self.each:
             values, counts = self.call_each(given, rows, keys)
         else:
             result = self.function(*given, **self.options, **({} if keys is None else {"key": keys}))
             values, counts = self.take(result, rows)
         return self.write(values, counts, rows)
+
+    def answer_items(self, index):
+        rows, ended = self.items.rows(index)
+        if self.items.any and len(rows) != len(index):
+            raise Wrong(f"returned {len(rows)} rows for {len(index)} places")
+        values = [[] for _ in self.makes]
+        for row in rows:
+            for column, value in zip(values, self.items.split(row)):
+                column.append(value)
+        reply = self.write(values, None, len(rows))
+        reply[2] = int(ended)
+        return reply
 
     def call_each(self, given, rows, keys):
         function, options, several = self.function, self.options, self.rows == "many"

@@ -170,6 +170,16 @@ static tnd_status_t hash_part(const tnd_source_t *source, tnd_shared_part_t *par
     return TND_OK;
 }
 
+/*  Instances of an actor on its host. */
+static uint32_t readers_here(const tnd_plan_t *plan, const tnd_instance_t *instance)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < plan->instance_count; i++)
+        count += plan->instances[i].host == instance->host &&
+                 strcmp(plan->instances[i].actor, instance->actor) == 0;
+    return count;
+}
+
 /*  `here`: how many lanes are read on this host. */
 static tnd_status_t open_part(opened_t *opened, const tnd_plan_t *plan,
                               const tnd_instance_t *instance, uint32_t lane, uint32_t here,
@@ -178,20 +188,25 @@ static tnd_status_t open_part(opened_t *opened, const tnd_plan_t *plan,
     const tnd_reader_options_t *options = instance->options;
     tnd_shared_part_t *part = &opened->parts[opened->count];
     bool all = lane == ALL_LANES;
-    const tnd_source_scope_t scope = {.lane = all ? 0 : lane,
-                                      .lanes = all ? 1 : plan->lanes,
-                                      .access = (tnd_access_t)options->access,
-                                      .pattern = pattern_of(options, !all || here == plan->lanes),
-                                      .room = room_for(all ? 1 : here),
-                                      .retry_ns = options->retry_ns,
-                                      .seed = plan->seed,
-                                      .skips_bad = options->on_error != TND_BAD_STOP,
-                                      .tell = report_error,
-                                      .teller = listener,
-                                      .context = context_of(plan, instance, lane, listener),
-                                      .doing = report_doing,
-                                      .arrays = plan->arrays,
-                                      .actor = instance->actor};
+    const tnd_source_scope_t scope = {
+        .lane = all ? 0 : lane,
+        .lanes = all ? 1 : plan->lanes,
+        .access = (tnd_access_t)options->access,
+        .pattern = pattern_of(options, !all || here == plan->lanes),
+        .room = room_for(all ? 1 : here),
+        .retry_ns = options->retry_ns,
+        .seed = plan->seed,
+        .skips_bad = options->on_error != TND_BAD_STOP,
+        .tell = report_error,
+        .teller = listener,
+        .context = context_of(plan, instance, lane, listener),
+        .doing = report_doing,
+        .directory = plan->directory,
+        .python = plan->topology != NULL ? plan->topology->settings->python : NULL,
+        .hung_after_ns = plan->hung_after_ns,
+        .readers = readers_here(plan, instance),
+        .arrays = plan->arrays,
+        .actor = instance->actor};
     part->lane = lane;
     part->state = tnd_allocate_zeroed(1, opened->source->state_bytes + 1);
     tnd_status_t status =

@@ -38,6 +38,10 @@ typedef struct {
     /*  Names what `open` does, "indexing", and with which file; either may be NULL: as before.  This
      *  does not count as progress.  `reporter` is that of the context.  NULL: it is not shown. */
     void (*doing)(void *reporter, const char *what, const char *file);
+    const char *directory;  /* of the topology; NULL: not known */
+    const char *python;     /* the interpreter, as the topology says; NULL: it does not */
+    uint64_t hung_after_ns; /* 0: not known */
+    uint32_t readers;       /* on this host; 0: not known */
     const tnd_program_array_t *arrays; /* all of the program; NULL: none */
     const char *actor;                 /* for which the source is opened */
 } tnd_source_scope_t;

@@ -213,7 +213,8 @@ static void each(void (*check)(tried_t *self))
     size_t count;
     const tnd_source_spec_t *const *specs = tnd_registry_sources(&count);
     for (size_t i = 0; i < count; i++)
-        try_source(check, specs[i]);
+        if (TND_NUMPY || strcmp(specs[i]->table.name, "python") != 0)
+            try_source(check, specs[i]);
     for (size_t i = 0; i < sizeof own / sizeof own[0]; i++)
         try_source(check, &own[i]);
 }

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "actors/op/python/python_internal.h"
-#include "runtime/base/allocation.h"
+#include "actors/python/setup.h"
 #include "runtime/option/python_module.h"
 
 /*  Tiles for a vectorised function, of which each costs the way to another process and back.  A slow one
@@ -44,6 +44,7 @@ static const tnd_option_t options[] = {
              "differs from run to run, and a cache needs `freeze`"},
     {TND_OPTION(tnd_python_options_t, allow_nan, BOOL, GRAPH), .fallback = "false",
      .help = "whether the floats that it makes may be NaN; otherwise such a row is bad"},
+    TND_PYTHON_MEMORY_OPTION(tnd_python_options_t),
 };
 
 const tnd_op_spec_t tnd_op_python_spec = {
@@ -135,7 +136,7 @@ static void fill_facts(tnd_python_t *self, const tnd_python_options_t *chosen,
     facts->name = self->shown;
     facts->tile_bytes = TILE_BYTES;
     facts->tile_rows = TILE_ROWS;
-    facts->loaded = SHARED_BYTES;
+    facts->loaded = SHARED_BYTES + chosen->memory;
     for (uint32_t i = 0; i < self->read_count; i++)
         facts->reads |= UINT64_C(1) << self->read[i];
     if (self->rows != TND_PYTHON_ONE)
@@ -146,23 +147,27 @@ static void fill_facts(tnd_python_t *self, const tnd_python_options_t *chosen,
         facts->growth_max = 0;
 }
 
-/*  The interpreter: of the topology, with its folder before a relative path; else of the environment. */
-static char *find_program(const tnd_op_scope_t *scope)
-{
-    const char *python = scope->python, *from = getenv("TUNDISH_PYTHON");
-    if (python == NULL || *python == '\0')
-        return tnd_copy_string(from != NULL && *from != '\0' ? from : "python3");
-    if (*python == '/' || strchr(python, '/') == NULL || scope->directory == NULL)
-        return tnd_copy_string(python);
-    return tnd_format_string("%s/%s", scope->directory, python);
-}
+static const char *const row_words[] = {"one", "filter", "many"};
 
 static tnd_status_t start(tnd_python_t *self, const tnd_python_options_t *chosen,
                           const char *source, tnd_error_t *error)
 {
     tnd_error_t why;
-    self->setup = tnd_python_setup(self, chosen, source);
-    self->program = find_program(self->scope);
+    const tnd_python_setup_t setup = {.call = chosen->call,
+                                      .directory = self->scope->directory,
+                                      .source = source,
+                                      .in = &self->in,
+                                      .columns = self->read,
+                                      .column_count = self->read_count,
+                                      .makes = &self->made,
+                                      .options = chosen->options,
+                                      .rows = row_words[chosen->rows],
+                                      .max = chosen->max,
+                                      .each = chosen->each,
+                                      .random = chosen->random,
+                                      .allow_nan = chosen->allow_nan};
+    self->setup = tnd_python_setup_text(&setup);
+    self->program = tnd_python_program(self->scope->python, self->scope->directory);
     /* It is killed before the actor counts as hung (hang_watch.h). */
     uint64_t limit_ns = self->scope->hung_after_ns / 4 * 3;
     self->terms = (tnd_interpreter_terms_t){.program = self->program,
@@ -219,6 +224,7 @@ static void python_close(void *state)
     free(self->setup);
     free(self->program);
     free(self->counts);
+    free(self->lengths);
 }
 
 const tnd_op_t tnd_op_python = {

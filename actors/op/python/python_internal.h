@@ -1,22 +1,18 @@
 /*  actors/op/python/python_internal.h - the parts of the operation `python`.
  *
- *  python.c has its options and its schema, python_setup.c what the interpreter is told of both,
- *  python_tile.c passes rows to it and takes what it made of them.
+ *  python.c has its options and its schema, python_makes.c the columns that it makes, python_tile.c passes
+ *  rows to the interpreter and takes what it made of them.
  *
  *  Threads: as runtime/interface/operation.h says. */
 #ifndef TND_ACTORS_OP_PYTHON_PYTHON_INTERNAL_H
 #define TND_ACTORS_OP_PYTHON_PYTHON_INTERNAL_H
 
 #include "actors/op/ops.h"
+#include "actors/op/python/python_makes.h"
 #include "actors/python/interpreter.h"
 
 /*  What becomes of a row. */
 typedef enum { TND_PYTHON_ONE, TND_PYTHON_FILTER, TND_PYTHON_MANY } tnd_python_rows_t;
-
-typedef struct {
-    tnd_pairs_t columns;
-} tnd_python_makes_t;
-extern const tnd_table_t tnd_python_makes_table;
 
 typedef struct {
     const char *call;
@@ -25,7 +21,7 @@ typedef struct {
     const tnd_value_t *options;
     bool each, random, pure, allow_nan;
     int rows; /* tnd_python_rows_t */
-    uint64_t max;
+    uint64_t max, memory;
 } tnd_python_options_t;
 
 typedef struct {
@@ -42,18 +38,12 @@ typedef struct {
     tnd_interpreter_t *interpreter; /* NULL: no rows follow */
     tnd_interpreter_terms_t terms;
     char *setup, *program;
-    uint32_t *counts; /* of a reply */
+    uint32_t *counts; /* of a reply: how many rows each row became */
     uint32_t counts_room;
+    bool counted;      /* whether the last reply has such counts */
+    uint64_t *lengths; /* of a ragged column of it */
+    uint64_t lengths_room;
 } tnd_python_t;
-
-/*  The columns of `makes`.  Errors: TND_FAILED; the text names the column. */
-tnd_status_t tnd_python_makes(const tnd_python_makes_t *options, tnd_schema_t *made,
-                              tnd_error_t *error) TND_CHECKED;
-
-/*  The setup of the interpreter, a text in JSON; the caller frees it.  `source`: the file of the module;
- *  "": not known. */
-char *tnd_python_setup(const tnd_python_t *self, const tnd_python_options_t *options,
-                       const char *source);
 
 /*  As the `apply` of an operation. */
 tnd_status_t tnd_python_apply(void *state, const tnd_op_key_t *key, const tnd_tile_t *in,

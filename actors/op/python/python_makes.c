@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "actors/op/python/python_internal.h"
+#include "actors/op/python/python_makes.h"
 #include "actors/op/text/bytes_column.h"
 #include "actors/op/text/column_text.h"
 

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "actors/op/python/python_internal.h"
+#include "actors/python/reply.h"
 #include "runtime/base/allocation.h"
 #include "runtime/base/bounds.h"
 
@@ -10,7 +11,7 @@
  *  done it. */
 enum { DEATHS_MAX = 3 };
 
-enum { HEAD_WORDS = 5, COLUMN_WORDS = 3, REPLY_HEAD_WORDS = 3, REPLY_COLUMN_WORDS = 2 };
+enum { HEAD_WORDS = 5, COLUMN_WORDS = 3 };
 
 /*  Where a request takes memory from. */
 typedef struct {
@@ -103,23 +104,6 @@ static size_t put_tile(const tnd_python_t *self, const tnd_op_key_t *key, const 
 
 /* --- what comes back -------------------------------------------------------------------------- */
 
-/*  A reply, whose offsets are checked before they are followed. */
-typedef struct {
-    const uint8_t *base;
-    size_t size;
-    const uint64_t *words;
-    uint64_t rows;
-    const uint32_t *counts; /* NULL: each row became one */
-} reply_t;
-
-/*  The memory at an offset, if all of it is there and it is aligned. */
-static const void *at(const reply_t *reply, uint64_t offset, uint64_t bytes)
-{
-    bool there = offset > 0 && offset % TND_BUFFER_ALIGN == 0 && offset <= reply->size &&
-                 bytes <= reply->size - offset;
-    return there ? reply->base + offset : NULL;
-}
-
 static tnd_status_t broken(const tnd_python_t *self, tnd_error_t *error)
 {
     return tnd_fail(error, "%s: its interpreter gave a reply that makes no sense", self->call);
@@ -127,12 +111,13 @@ static tnd_status_t broken(const tnd_python_t *self, tnd_error_t *error)
 
 /*  Whether the numbers of rows are as declared.  They are copied first: a process that the function has
  *  left may still write. */
-static bool take_counts(tnd_python_t *self, reply_t *reply, uint64_t offset, uint32_t rows)
+static bool take_counts(tnd_python_t *self, const tnd_reply_t *reply, uint32_t rows)
 {
-    uint64_t sum = 0;
+    uint64_t sum = 0, offset = reply->more;
+    self->counted = offset != 0;
     if (offset == 0 || self->rows == TND_PYTHON_ONE)
         return offset == 0 && self->rows == TND_PYTHON_ONE && reply->rows == rows;
-    const uint64_t *counts = at(reply, offset, rows * sizeof *counts);
+    const volatile uint64_t *counts = tnd_reply_at(reply, offset, rows * sizeof *counts);
     if (rows > self->counts_room) {
         free(self->counts);
         self->counts = tnd_allocate(rows, sizeof *self->counts);
@@ -145,66 +130,61 @@ static bool take_counts(tnd_python_t *self, reply_t *reply, uint64_t offset, uin
         self->counts[row] = (uint32_t)count;
         sum += count;
     }
-    reply->counts = self->counts;
     return counts != NULL && sum == reply->rows;
 }
 
 static tnd_status_t read_reply(tnd_python_t *self, const uint64_t *words, size_t count,
-                               uint32_t rows, reply_t *reply, tnd_error_t *error)
+                               uint32_t rows, tnd_reply_t *reply, tnd_error_t *error)
 {
-    *reply = (reply_t){.words = words + REPLY_HEAD_WORDS};
-    reply->base = tnd_interpreter_reply(self->interpreter, &reply->size);
-    if (count != REPLY_HEAD_WORDS + (size_t)self->made.count * REPLY_COLUMN_WORDS)
-        return broken(self, error);
-    reply->rows = words[1];
-    return take_counts(self, reply, words[2], rows) ? TND_OK : broken(self, error);
+    size_t size;
+    const uint8_t *base = tnd_interpreter_reply(self->interpreter, &size);
+    return tnd_reply_init(reply, base, size, words, count, &self->made) &&
+                   take_counts(self, reply, rows)
+               ? TND_OK
+               : broken(self, error);
 }
 
 /*  Copies ragged rows to memory of the block. */
-static tnd_status_t take_ragged(const tnd_python_t *self, const reply_t *reply, uint32_t made,
+static tnd_status_t take_ragged(tnd_python_t *self, const tnd_reply_t *reply, uint32_t made,
                                 tnd_tile_t *out, tnd_error_t *error)
 {
     const tnd_column_t *column = &self->made.columns[made];
-    const uint64_t *words = reply->words + made * REPLY_COLUMN_WORDS;
-    const uint64_t *lengths = at(reply, words[1], reply->rows * sizeof(uint64_t));
-    size_t unit = tnd_column_unit(column), sum = 0;
+    size_t unit = tnd_column_unit(column), sum;
     tnd_ragged_t *ragged = out->columns[self->place[made]].ragged;
-    for (uint64_t row = 0; lengths != NULL && row < reply->rows; row++) {
-        ragged[row].length = lengths[row];
-        if (ragged[row].length > column->shape[0])
-            return broken(self, error);
-        sum += ragged[row].length * unit;
+    if (reply->rows > self->lengths_room) {
+        free(self->lengths);
+        self->lengths = tnd_allocate(reply->rows, sizeof *self->lengths);
+        self->lengths_room = reply->rows;
     }
-    const uint8_t *data = at(reply, words[0], sum);
-    if (lengths == NULL || data == NULL)
+    const uint8_t *data = tnd_reply_ragged(reply, made, self->lengths, &sum);
+    if (data == NULL)
         return broken(self, error);
     uint8_t *to = tnd_room_take(out->room, sum, tnd_dtype_size(column->dtype));
     memcpy(to, data, sum);
     for (uint64_t row = 0; row < reply->rows; row++) {
-        ragged[row].data = to;
+        ragged[row] = (tnd_ragged_t){.data = to, .length = self->lengths[row]};
         to += ragged[row].length * unit;
     }
     return TND_OK;
 }
 
-static tnd_status_t take_fixed(const tnd_python_t *self, const reply_t *reply, uint32_t made,
+static tnd_status_t take_fixed(const tnd_python_t *self, const tnd_reply_t *reply, uint32_t made,
                                tnd_tile_t *out, tnd_error_t *error)
 {
-    size_t bytes = reply->rows * tnd_column_bytes(&self->made.columns[made]);
-    const uint8_t *data = at(reply, reply->words[made * REPLY_COLUMN_WORDS], bytes);
+    const uint8_t *data = tnd_reply_fixed(reply, made);
     if (data == NULL)
         return broken(self, error);
-    memcpy(out->columns[self->place[made]].base, data, bytes);
+    memcpy(out->columns[self->place[made]].base, data,
+           reply->rows * tnd_column_bytes(&self->made.columns[made]));
     return TND_OK;
 }
 
 /*  The columns that are passed on, of the rows that there are. */
-static void pass_rows(const tnd_python_t *self, const reply_t *reply, const tnd_tile_t *in,
-                      tnd_tile_t *out)
+static void pass_rows(const tnd_python_t *self, const tnd_tile_t *in, tnd_tile_t *out)
 {
     uint32_t made = 0;
     for (uint32_t row = 0; row < in->rows; row++)
-        for (uint32_t copy = 0; copy < reply->counts[row]; copy++, made++) {
+        for (uint32_t copy = 0; copy < self->counts[row]; copy++, made++) {
             out->sample[made] = tnd_op_sample_of_copy(in->sample[row], copy);
             out->origin[made] = in->origin[row];
             for (uint32_t c = 0; c < self->out.count; c++) {
@@ -218,15 +198,15 @@ static void pass_rows(const tnd_python_t *self, const reply_t *reply, const tnd_
         }
 }
 
-static tnd_status_t take_tile(const tnd_python_t *self, const reply_t *reply, const tnd_tile_t *in,
+static tnd_status_t take_tile(tnd_python_t *self, const tnd_reply_t *reply, const tnd_tile_t *in,
                               tnd_tile_t *out, tnd_error_t *error)
 {
     for (uint32_t made = 0; made < self->made.count; made++)
         TND_TRY(self->made.columns[made].ragged ? take_ragged(self, reply, made, out, error)
                                                 : take_fixed(self, reply, made, out, error));
     out->rows = (uint32_t)reply->rows;
-    if (reply->counts != NULL) {
-        pass_rows(self, reply, in, out);
+    if (self->counted) {
+        pass_rows(self, in, out);
         return TND_OK;
     }
     for (uint32_t c = 0; c < self->out.count; c++)
@@ -254,7 +234,7 @@ static tnd_status_t call(tnd_python_t *self, const tnd_op_key_t *key, const tnd_
 {
     uint64_t request[TND_INTERPRETER_WORDS] = {0}, words[TND_INTERPRETER_WORDS];
     memory_t memory = {.base = NULL};
-    reply_t reply;
+    tnd_reply_t reply;
     (void)put_tile(self, key, in, &memory, request);
     memory = (memory_t){.base = tnd_interpreter_memory(self->interpreter, memory.used, error)};
     if (memory.base == NULL)

@@ -1,9 +1,11 @@
-/*  actors/op/python/python_setup.c - what the interpreter is told: columns and options, as JSON. */
+/*  actors/python/setup.c - what an interpreter is told when it starts, as JSON. */
+#include "actors/python/setup.h"
+
 #include <stdlib.h>
+#include <string.h>
 
 #include <jansson.h>
 
-#include "actors/op/python/python_internal.h"
 #include "runtime/base/allocation.h"
 
 /*  [name, type, shape, whether it is ragged] */
@@ -36,24 +38,32 @@ static json_t *value_text(const tnd_value_t *value)
     return json_pack("{s: o}", "map", map);
 }
 
-char *tnd_python_setup(const tnd_python_t *self, const tnd_python_options_t *options,
-                       const char *source)
+char *tnd_python_setup_text(const tnd_python_setup_t *self)
 {
-    static const char *const rows[] = {"one", "filter", "many"};
     json_t *columns = json_array(), *makes = json_array();
-    for (uint32_t i = 0; i < self->read_count; i++)
-        (void)json_array_append_new(columns, column_text(&self->in.columns[self->read[i]]));
-    for (uint32_t i = 0; i < self->made.count; i++)
-        (void)json_array_append_new(makes, column_text(&self->made.columns[i]));
-    char *directory = realpath(self->scope->directory != NULL ? self->scope->directory : ".", NULL);
+    for (uint32_t i = 0; i < self->column_count; i++)
+        (void)json_array_append_new(columns, column_text(&self->in->columns[self->columns[i]]));
+    for (uint32_t i = 0; i < self->makes->count; i++)
+        (void)json_array_append_new(makes, column_text(&self->makes->columns[i]));
+    char *directory = realpath(self->directory != NULL ? self->directory : ".", NULL);
     json_t *setup = tnd_require_memory(json_pack(
-        "{s: s, s: o, s: o, s: o, s: b, s: s, s: I, s: b, s: b, s: s, s: s}", "call", options->call,
-        "columns", columns, "makes", makes, "options", value_text(options->options), "each",
-        options->each, "rows", rows[options->rows], "max", (json_int_t)options->max, "random",
-        options->random, "allow_nan", options->allow_nan, "source", source, "directory",
-        directory != NULL ? directory : "."));
+        "{s: s, s: o, s: o, s: o, s: b, s: s, s: I, s: b, s: b, s: s, s: s, s: s?}", "call",
+        self->call, "columns", columns, "makes", makes, "options", value_text(self->options),
+        "each", self->each, "rows", self->rows, "max", (json_int_t)self->max, "random",
+        self->random, "allow_nan", self->allow_nan, "source", self->source, "directory",
+        directory != NULL ? directory : ".", "items", self->items));
     free(directory);
     char *text = tnd_require_memory(json_dumps(setup, JSON_COMPACT));
     json_decref(setup);
     return text;
+}
+
+char *tnd_python_program(const char *python, const char *directory)
+{
+    const char *from = getenv("TUNDISH_PYTHON");
+    if (python == NULL || *python == '\0')
+        return tnd_copy_string(from != NULL && *from != '\0' ? from : "python3");
+    if (*python == '/' || strchr(python, '/') == NULL || directory == NULL)
+        return tnd_copy_string(python);
+    return tnd_format_string("%s/%s", directory, python);
 }
