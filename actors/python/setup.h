@@ -1,4 +1,4 @@
-/*  actors/python/setup.h - what an interpreter is told when it starts: whom it calls, with which columns.
+/*  actors/python/setup.h - what an interpreter is told when it starts: the function or data set, and its columns.
  *
  *  Threads: any. */
 #ifndef TND_ACTORS_PYTHON_SETUP_H
