@@ -227,7 +227,7 @@ static void reader_memory(const tnd_plan_t *plan, uint32_t index, const tnd_stre
                                 "the order of rows");
     if (is_first_here(plan, index))
         tnd_memory_estimate_add(estimate, name, stream->loaded,
-                                "data that cannot be used as stored in its files");
+                                "interpreters, or data that cannot be used as stored in its files");
     tnd_memory_estimate_add(estimate, name, (1 + stream->lists) * sizeof(uint64_t) * rows,
                             "which rows are in %" PRIu64 " rows of blocks", rows);
     tnd_memory_estimate_add(estimate, name, copied_bytes(stream, &window, rows),

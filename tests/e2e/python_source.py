@@ -6,6 +6,7 @@ the data sets is that of this script.
 """
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -211,6 +212,12 @@ def test_one_row_is_bad(folder):
     assert ran.report["rows"]["bad"] == 6 and ran.report["rows"]["fed"] == 90, ran.report["rows"]
     ran = Case(folder, "raises", on_error="skip").run("--log-level", "info")
     assert ran.report["rows"]["bad"] == 1 and ran.report["rows"]["fed"] == 50 and "at fifty (my_data.py, line" in ran.output, ran.output
+
+
+def test_the_memory_sum_has_the_interpreters_of_all_readers(folder):
+    case = Case(folder, "rows", reader=", workers: 2", options=", memory: 100MiB", makes="y: i64")
+    text = tundish("explain", case.graph, report=False).output
+    assert re.search(r"208 MiB +read\.0\.0: interpreters, or data", text), text  # and 4 MiB that each shares
 
 
 def test_what_stops_the_run(folder):
