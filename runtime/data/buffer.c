@@ -26,6 +26,7 @@ struct tnd_buffer {
 struct tnd_pool {
     tnd_free_list_t free_list;
     size_t size;
+    tnd_shared_memory_t *memory; /* NULL: it has none */
     atomic_size_t total;
     _Alignas(TND_BUFFER_ALIGN) atomic_size_t holders;
     atomic_bool closed;
@@ -95,12 +96,19 @@ tnd_buffer_t *tnd_buffer_hold(tnd_buffer_t *self)
     return self;
 }
 
+void tnd_buffer_trim(tnd_buffer_t *self, size_t size_bytes)
+{
+    assert(!atomic_load_explicit(&self->sealed, memory_order_relaxed) && size_bytes <= self->size);
+    self->size = size_bytes;
+}
+
 static void pool_leave(tnd_pool_t *self)
 {
     if (atomic_fetch_sub_explicit(&self->holders, 1, memory_order_acq_rel) != 1)
         return;
     for (tnd_free_list_node_t *node; (node = tnd_free_list_take(&self->free_list)) != NULL;)
         free(node);
+    tnd_shared_memory_drop(&self->memory);
     free(self);
 }
 
@@ -147,11 +155,23 @@ tnd_buffer_kind_t tnd_buffer_kind(const tnd_buffer_t *self)
     return self->kind;
 }
 
+tnd_shared_memory_t *tnd_buffer_memory(const tnd_buffer_t *self)
+{
+    return self->kind == TND_BUFFER_SHARED && self->pool != NULL ? self->pool->memory : NULL;
+}
+
 tnd_pool_t *tnd_pool_new(size_t size_bytes)
 {
     tnd_pool_t *self = take_memory(sizeof *self);
     *self = (tnd_pool_t){.size = size_bytes};
     atomic_init(&self->holders, 1);
+    return self;
+}
+
+tnd_pool_t *tnd_pool_new_shared(size_t size_bytes, uint32_t most)
+{
+    tnd_pool_t *self = tnd_pool_new(size_bytes);
+    self->memory = tnd_shared_memory_new(size_bytes, most);
     return self;
 }
 
@@ -167,15 +187,27 @@ void tnd_pool_destroy(tnd_pool_t **self_p)
     pool_leave(self);
 }
 
+static tnd_buffer_t *make_of(tnd_pool_t *pool)
+{
+    void *data = pool->memory != NULL ? tnd_shared_memory_reserve(pool->memory) : NULL;
+    if (data == NULL)
+        return make(pool->size, pool);
+    tnd_buffer_t *self = tnd_buffer_wrap(TND_BUFFER_SHARED, data, pool->size, NULL, NULL);
+    self->pool = pool;
+    atomic_store_explicit(&self->sealed, false, memory_order_relaxed);
+    return self;
+}
+
 tnd_buffer_t *tnd_pool_take(tnd_pool_t *self)
 {
     atomic_fetch_add_explicit(&self->holders, 1, memory_order_relaxed);
     tnd_free_list_node_t *node = tnd_free_list_take(&self->free_list);
     if (node == NULL) {
         atomic_fetch_add_explicit(&self->total, 1, memory_order_relaxed);
-        return make(self->size, self);
+        return make_of(self);
     }
     tnd_buffer_t *buffer = (tnd_buffer_t *)(void *)node;
+    buffer->size = self->size;
     atomic_store_explicit(&buffer->sealed, false, memory_order_relaxed);
     atomic_store_explicit(&buffer->holders, 1, memory_order_relaxed);
     return buffer;

@@ -48,6 +48,28 @@ bool tnd_zmq_take_inproc(tnd_zmq_hub_t *self, tnd_inproc_message_t *message, tnd
     return is_mine;
 }
 
+static tnd_status_t take_note(tnd_connection_t *peer, zmq_msg_t *part, tnd_error_t *error)
+{
+    if (peer->end.state != TND_END_OPEN)
+        return tnd_fail(error, "a note about memory came before the handshake");
+    return tnd_zmq_note(peer, part, error);
+}
+
+static tnd_status_t unpack(tnd_zmq_hub_t *self, tnd_connection_t *peer, tnd_msg_t *msg,
+                           const tnd_wire_form_t *form, zmq_msg_t *parts, int count,
+                           tnd_error_t *error)
+{
+    const tnd_schema_t *schema = NULL;
+    if (form->carry == TND_CARRY_BUFFER && count == 3 && zmq_msg_size(&parts[1]) == 0)
+        return tnd_peer_memory_read(tnd_zmq_memory(peer), zmq_msg_data(&parts[2]),
+                                    zmq_msg_size(&parts[2]),
+                                    (tnd_buffer_t **)(void *)tnd_msg_payload(msg), error);
+    if (self->config.schema != NULL &&
+        (form->carry == TND_CARRY_BLOCK || form->carry == TND_CARRY_SLICE))
+        schema = self->config.schema(self->config.context, peer->port, msg);
+    return tnd_frames_unpack(&self->frames, msg, form, schema, parts, count, error);
+}
+
 static bool take_parts(tnd_zmq_hub_t *self, tnd_socket_t *socket, tnd_connection_t *peer,
                        uint64_t hash, zmq_msg_t *id, zmq_msg_t *parts, int count,
                        tnd_arrival_t *arrival)
@@ -56,6 +78,12 @@ static bool take_parts(tnd_zmq_hub_t *self, tnd_socket_t *socket, tnd_connection
     tnd_msg_t msg;
     tnd_wire_form_t form;
     tnd_error_t error;
+    if (peer != NULL && count == 1 &&
+        tnd_peer_memory_is_note(zmq_msg_data(&parts[0]), zmq_msg_size(&parts[0]))) {
+        if (take_note(peer, &parts[0], &error) != TND_OK)
+            tnd_connections_violated(&self->peers, peer, error.text, self->now);
+        return false;
+    }
     tnd_status_t status =
         tnd_wire_decode(&msg, &form, zmq_msg_data(&parts[0]), zmq_msg_size(&parts[0]), &error);
     if (status == TND_OK && count > TND_FRAMES_MAX)
@@ -77,14 +105,8 @@ static bool take_parts(tnd_zmq_hub_t *self, tnd_socket_t *socket, tnd_connection
         }
         return false;
     }
-    if (status == TND_OK && msg.kind > TND_MSG_PONG) {
-        const tnd_schema_t *schema = NULL;
-        if (form.carry == TND_CARRY_BLOCK || form.carry == TND_CARRY_SLICE)
-            schema = self->config.schema == NULL
-                         ? NULL
-                         : self->config.schema(self->config.context, peer->port, &msg);
-        status = tnd_frames_unpack(&self->frames, &msg, &form, schema, parts, count, &error);
-    }
+    if (status == TND_OK && msg.kind > TND_MSG_PONG)
+        status = unpack(self, peer, &msg, &form, parts, count, &error);
     if (status != TND_OK) {
         if (binder == NULL && peer->end.state == TND_END_OPENING) {
             /* A WELCOME that cannot be decoded counts as a refusal. */

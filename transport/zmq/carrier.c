@@ -20,6 +20,7 @@ static void shut_dial(tnd_zmq_hub_t *self, tnd_dial_t *dial, bool parting)
         tnd_sockets_close(&self->sockets, &dial->socket,
                           parting ? PARTING_LINGER_MS : self->linger_ns / 1000000);
     dial->pipe = NULL;
+    tnd_peer_memory_fini(&dial->memory);
 }
 
 /*  A new connection that gives the identity of an earlier one takes its place in the bound socket
@@ -130,6 +131,58 @@ void tnd_zmq_close_parts(zmq_msg_t *parts, int count)
         zmq_msg_close(&parts[i]);
 }
 
+tnd_peer_memory_t *tnd_zmq_memory(const tnd_connection_t *peer)
+{
+    return peer->end.config.binder ? &((tnd_route_t *)peer->wire)->memory
+                                   : &((tnd_dial_t *)peer->wire)->memory;
+}
+
+static bool send_note(tnd_connection_t *peer, const uint8_t note[TND_PEER_NOTE_BYTES])
+{
+    zmq_msg_t part;
+    int failed = zmq_msg_init_size(&part, TND_PEER_NOTE_BYTES);
+    assert(failed == 0);
+    memcpy(zmq_msg_data(&part), note, TND_PEER_NOTE_BYTES);
+    if (send_parts(peer, &part, 1))
+        return true;
+    zmq_msg_close(&part);
+    return false;
+}
+
+tnd_status_t tnd_zmq_note(tnd_connection_t *peer, zmq_msg_t *part, tnd_error_t *error)
+{
+    uint8_t answer[TND_PEER_NOTE_BYTES];
+    bool answers = false;
+    TND_TRY(tnd_peer_memory_note(tnd_zmq_memory(peer), zmq_msg_data(part), zmq_msg_size(part),
+                                 answer, &answers, error));
+    /* A peer that gets no answer sends bytes. */
+    if (answers)
+        (void)send_note(peer, answer);
+    return TND_OK;
+}
+
+/*  Whether the payload need not be sent, because the peer reads it where it is. */
+static bool lends(tnd_connection_t *peer, const tnd_buffer_t *payload)
+{
+    uint8_t note[TND_PEER_NOTE_BYTES];
+    tnd_offer_t offer = tnd_peer_memory_offer(tnd_zmq_memory(peer), payload, note);
+    if (offer == TND_OFFER_NEW)
+        (void)send_note(peer, note);
+    return offer == TND_OFFER_TAKEN;
+}
+
+static int pack(tnd_zmq_hub_t *self, tnd_connection_t *peer, const tnd_msg_t *msg,
+                tnd_carry_t carry, zmq_msg_t parts[TND_FRAMES_MAX])
+{
+    tnd_msg_t copy = *msg;
+    tnd_buffer_t *payload = carry == TND_CARRY_BUFFER ? *tnd_msg_payload(&copy) : NULL;
+    if (payload == NULL || !lends(peer, payload))
+        return tnd_frames_pack(&self->frames, msg, carry, parts);
+    uint8_t reference[TND_PEER_REFERENCE_BYTES];
+    tnd_peer_memory_refer(tnd_zmq_memory(peer), payload, reference);
+    return tnd_frames_pack_reference(msg, reference, sizeof reference, parts);
+}
+
 tnd_status_t tnd_zmq_send(tnd_zmq_hub_t *self, tnd_connection_t *peer, const tnd_msg_t *msg,
                           tnd_carry_t carry)
 {
@@ -140,7 +193,7 @@ tnd_status_t tnd_zmq_send(tnd_zmq_hub_t *self, tnd_connection_t *peer, const tnd
                              self->messages, msg, carry, &self->sleepers)
                    ? TND_OK
                    : TND_AGAIN;
-    int count = tnd_frames_pack(&self->frames, msg, carry, parts);
+    int count = pack(self, peer, msg, carry, parts);
     if (tnd_msg_intact(msg, carry, NULL) != TND_OK) {
         tnd_zmq_close_parts(parts, count);
         return TND_FAILED;

@@ -192,13 +192,31 @@ static int pack_cursor(const tnd_cursor_t *cursor, zmq_msg_t *part)
     return 1;
 }
 
+static void pack_bytes(zmq_msg_t *part, const void *bytes, size_t size)
+{
+    make_empty(part, size);
+    memcpy(zmq_msg_data(part), bytes, size);
+}
+
+static void pack_header(const tnd_msg_t *msg, tnd_carry_t carry, zmq_msg_t *part)
+{
+    uint8_t header[TND_WIRE_BYTES_MAX];
+    pack_bytes(part, header, tnd_wire_encode(msg, carry, header));
+}
+
+int tnd_frames_pack_reference(const tnd_msg_t *msg, const void *reference, size_t size,
+                              zmq_msg_t parts[TND_FRAMES_MAX])
+{
+    pack_header(msg, TND_CARRY_BUFFER, &parts[0]);
+    make_empty(&parts[1], 0);
+    pack_bytes(&parts[2], reference, size);
+    return 3;
+}
+
 int tnd_frames_pack(tnd_frames_t *self, const tnd_msg_t *msg, tnd_carry_t carry,
                     zmq_msg_t parts[TND_FRAMES_MAX])
 {
-    uint8_t header[TND_WIRE_BYTES_MAX];
-    size_t size = tnd_wire_encode(msg, carry, header);
-    make_empty(&parts[0], size);
-    memcpy(zmq_msg_data(&parts[0]), header, size);
+    pack_header(msg, carry, &parts[0]);
     switch (carry) {
     case TND_CARRY_NOTHING:
         break;

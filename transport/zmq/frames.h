@@ -1,8 +1,8 @@
 /*  transport/zmq/frames.h - a message as the frames of a ZeroMQ message, and back.
  *
  *  Frame 0 is the header (wire.h).  Then follow, for a block, its marks (origins, then bad offsets,
- *  each u32 little-endian), if any, and its rows; for a slice its rows; for a buffer its bytes; for
- *  a REWIND the encoded cursor.  Rows are one frame per column.  If columns are ragged, a frame
+ *  each u32 little-endian), if any, and its rows; for a slice its rows; for a buffer its bytes, or
+ *  an empty frame and a reference to them (peer_memory.h); for a REWIND the encoded cursor.  Rows are one frame per column.  If columns are ragged, a frame
  *  with the lengths of their rows precedes them, column by column, each u64 little-endian.  Without
  *  rows there are no such frames.
  *
@@ -41,6 +41,10 @@ void tnd_frames_fini(tnd_frames_t *self);
  *  frames hold references. */
 int tnd_frames_pack(tnd_frames_t *self, const tnd_msg_t *msg, tnd_carry_t carry,
                     zmq_msg_t parts[TND_FRAMES_MAX]);
+
+/*  The frames of a message whose buffer the peer reads where it is. */
+int tnd_frames_pack_reference(const tnd_msg_t *msg, const void *reference, size_t size,
+                              zmq_msg_t parts[TND_FRAMES_MAX]);
 
 /*  Adds the payload in parts[1 ... count - 1] to a decoded message and empties the parts that it
  *  takes.  `schema`: of the rows; NULL: none are expected.  Errors: TND_FAILED if the frames do

@@ -21,6 +21,7 @@
 #include "transport/zmq/context.h"
 #include "transport/zmq/frames.h"
 #include "transport/zmq/monitor.h"
+#include "transport/zmq/peer_memory.h"
 #include "transport/zmq/routes.h"
 #include "transport/zmq/sockets.h"
 #include "transport/zmq/unauthenticated.h"
@@ -46,6 +47,7 @@ typedef struct tnd_dial {
     int fd;           /* -1: none, or ended */
     tnd_peer_t other; /* the process that listens, once messages can be sent */
     tnd_monitor_seen_t seen;
+    tnd_peer_memory_t memory;
     char endpoint[TND_ADDRESS_SIZE];
 } tnd_dial_t;
 
@@ -97,6 +99,10 @@ tnd_status_t tnd_zmq_send(tnd_zmq_hub_t *self, tnd_connection_t *peer, const tnd
                           tnd_carry_t carry);
 /*  The pipe to a peer in this process; NULL if the peer is elsewhere or away. */
 tnd_pipe_t *tnd_zmq_pipe(const tnd_connection_t *peer);
+/*  Of the connection of a peer in another process. */
+tnd_peer_memory_t *tnd_zmq_memory(const tnd_connection_t *peer);
+/*  Takes a note of peer_memory.h and answers it.  Errors: TND_FAILED if it is not valid. */
+tnd_status_t tnd_zmq_note(tnd_connection_t *peer, zmq_msg_t *part, tnd_error_t *error) TND_CHECKED;
 void tnd_zmq_close_parts(zmq_msg_t *parts, int count);
 
 /* --- arrivals.c */

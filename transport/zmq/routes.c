@@ -43,6 +43,7 @@ void tnd_routes_drop(tnd_routes_t *self, tnd_route_t *route)
     for (uint32_t i = 0; i < self->count; i++)
         if (self->items[i] == route)
             self->items[i] = self->items[--self->count];
+    tnd_peer_memory_fini(&route->memory);
     free(route);
 }
 

@@ -7,6 +7,7 @@
 #include "transport/inproc/mailbox.h"
 #include "transport/zmq/connections.h"
 #include "transport/zmq/monitor.h"
+#include "transport/zmq/peer_memory.h"
 
 struct tnd_binder;
 
@@ -18,6 +19,7 @@ typedef struct {
     int fd;           /* -1: none, or gone */
     int source;       /* the descriptor that its messages came by */
     tnd_monitor_seen_t seen;
+    tnd_peer_memory_t memory;
     bool gone; /* the connection has ended, its messages are not all read */
     uint32_t size;
     uint8_t id[256];
