@@ -244,21 +244,31 @@ static tnd_status_t take_done(feeder_t *feeder, tnd_actor_t *self, tnd_error_t *
     return TND_OK;
 }
 
-/*  The values of one exchange.  A reducer first hears of the steps before it. */
+/*  Lets reducers forget the results that are copied. */
+static void send_got(feeder_t *feeder, tnd_actor_t *self)
+{
+    tnd_used_t used;
+    while (tnd_device_workers_used(feeder->workers, &used)) {
+        tnd_msg_t got = {.kind = TND_MSG_GOT, .from = tnd_actor_id(self), .to = used.reducer};
+        got.post = used.result;
+        /* A reducer that is away sends the result again. */
+        (void)tnd_actor_send(self, &got, TND_CARRY_NOTHING);
+    }
+}
+
+/*  The values of one exchange that are ready.  A reducer first hears of the steps before it. */
 static tnd_status_t post(feeder_t *feeder, tnd_actor_t *self, tnd_error_t *error)
 {
     if (!tnd_device_workers_waits(feeder->workers))
         return TND_OK;
     TND_TRY(take_done(feeder, self, error));
     tnd_outgoing_t outgoing;
-    bool any = false;
     while (tnd_device_workers_outgoing(feeder->workers, &outgoing)) {
         tnd_pending_reductions_add(&feeder->postings, self, &feeder->reducers, outgoing.reducer,
                                    &outgoing.post);
-        any = true;
+        if (outgoing.last)
+            tnd_pending_reductions_sent(&feeder->postings, self, &feeder->reducers);
     }
-    if (any)
-        tnd_pending_reductions_sent(&feeder->postings, self, &feeder->reducers);
     return TND_OK;
 }
 
@@ -347,6 +357,7 @@ static tnd_status_t feeder_work(void *state, tnd_actor_t *self, bool *more_p, tn
         return tnd_fail(error, "%s", tnd_device_workers_error(feeder->workers));
     look_for_processors(feeder, tnd_actor_round(self));
     TND_TRY(tnd_batch_slots_settle(feeder->slots, error));
+    send_got(feeder, self);
     TND_TRY(post(feeder, self, error));
     TND_TRY(perform(feeder, self, error));
     TND_TRY(take_done(feeder, self, error));
@@ -358,18 +369,6 @@ static tnd_status_t feeder_work(void *state, tnd_actor_t *self, bool *more_p, tn
 }
 
 /* --- arrivals --------------------------------------------------------------------------------- */
-
-static tnd_status_t take_result(feeder_t *feeder, tnd_actor_t *self, const tnd_msg_t *msg,
-                                tnd_error_t *error)
-{
-    tnd_msg_t got = {.kind = TND_MSG_GOT, .from = tnd_actor_id(self), .to = msg->from};
-    got.post = msg->post;
-    got.post.payload = NULL;
-    TND_TRY(tnd_device_workers_incoming(feeder->workers, msg->post.round, msg->post.reducer_slot,
-                                        msg->post.payload, error));
-    (void)tnd_actor_send(self, &got, TND_CARRY_NOTHING);
-    return TND_OK;
-}
 
 static tnd_status_t take_message(feeder_t *feeder, tnd_actor_t *self, tnd_arrival_t *arrival,
                                  tnd_error_t *error)
@@ -412,7 +411,7 @@ static tnd_status_t take_message(feeder_t *feeder, tnd_actor_t *self, tnd_arriva
         break;
     case TND_MSG_RESULT:
         arrival->carry = TND_CARRY_NOTHING;
-        return take_result(feeder, self, msg, error);
+        return tnd_device_workers_incoming(feeder->workers, msg->from, &msg->post, error);
     case TND_MSG_CLOSED:
         if (tnd_device_workers_awaits(feeder->workers, msg->post.round, msg->post.reducer_slot))
             return tnd_fail(error,
@@ -421,7 +420,8 @@ static tnd_status_t take_message(feeder_t *feeder, tnd_actor_t *self, tnd_arriva
                             ", to which those of %s posted: all replicas post the same "
                             "reductions in the same order",
                             feeder->name, msg->post.round, msg->post.reducer_slot, feeder->name);
-        tnd_pending_reductions_close(&feeder->postings, msg->from, &msg->post);
+        if (tnd_pending_reductions_close(&feeder->postings, msg->from, &msg->post))
+            tnd_device_workers_closed(feeder->workers);
         return TND_OK;
     default:
         tnd_feeder_core_message(feeder->machine, msg);

@@ -9,16 +9,12 @@
 
 #include "actors/plan/kind_options.h"
 #include "actors/plan/peers.h"
-#include "actors/plan/prefetch.h"
 #include "actors/plan/reduction_weight.h"
 #include "runtime/base/allocation.h"
 #include "runtime/interface/collective.h"
 #include "runtime/core/reducer.h"
 #include "runtime/interface/kind.h"
 #include "runtime/host/actor.h"
-
-/*  Reductions of a step that have roots of different sizes, as many as keep their buffers. */
-enum { ROOT_POOLS = 16 };
 
 typedef struct {
     const char *name;
@@ -30,8 +26,7 @@ typedef struct {
     const char **names;                 /* by replica: of the feeder that carries it */
     void **aligned;                     /* by replica: copies of values that lay askew */
     size_t *aligned_room;
-    tnd_pool_t *roots[ROOT_POOLS]; /* by size of what is reduced */
-    size_t root_bytes[ROOT_POOLS];
+    tnd_pool_t *roots;
 } reducer_t;
 
 static tnd_status_t reducer_fits(const tnd_instance_t *instance, const tnd_stream_t *stream,
@@ -41,21 +36,13 @@ static tnd_status_t reducer_fits(const tnd_instance_t *instance, const tnd_strea
     return tnd_reduction_weight_column(instance->options, &stream->fed, &column, error);
 }
 
-/*  Rounds that its feeders may have open at the same time. */
-static uint32_t rounds_max(const tnd_plan_t *plan, const tnd_instance_t *feeder,
-                           const tnd_stream_t *stream)
-{
-    uint64_t rounds =
-        ((uint64_t)tnd_prefetch_depth(plan, feeder->chain, stream) + 1) * TND_POSTINGS_MAX;
-    return rounds < 4096 ? (uint32_t)rounds : 4096;
-}
-
 /*  Of each round that is open: the nodes of one feeder, and its word that it has the result. */
 static uint32_t reducer_credit(const tnd_plan_t *plan, const tnd_instance_t *instance,
                                const tnd_stream_t *stream)
 {
+    (void)stream;
     tnd_reduction_tree_node_t nodes[TND_REDUCTION_TREE_COVER_MOST];
-    uint32_t rounds = 0, replicas = 0, most = 0;
+    uint32_t replicas = 0, most = 0;
     for (uint32_t e = 0; e < plan->edge_count; e++)
         if (plan->edges[e].to == (uint32_t)(instance - plan->instances))
             replicas += plan->instances[plan->edges[e].from].replica_count;
@@ -67,9 +54,8 @@ static uint32_t reducer_credit(const tnd_plan_t *plan, const tnd_instance_t *ins
         uint32_t covers =
             tnd_reduction_tree_cover(replicas, feeder->replica_first, feeder->replica_count, nodes);
         most = covers > most ? covers : most;
-        rounds = rounds_max(plan, feeder, stream);
     }
-    return rounds * (most + 1);
+    return TND_PIECES_OPEN * (most + 1);
 }
 
 static tnd_status_t reducer_init(void *state, tnd_actor_t *self, tnd_error_t *error)
@@ -88,8 +74,7 @@ static tnd_status_t reducer_init(void *state, tnd_actor_t *self, tnd_error_t *er
         .replicas = replicas,
         .feeders = reducer->carriers.ids,
         .names = reducer->names,
-        .rounds_max =
-            rounds_max(plan, &plan->instances[reducer->carriers.ids[0]], tnd_actor_stream(self)),
+        .rounds_max = TND_PIECES_OPEN,
     };
     reducer->machine_memory = tnd_allocate_zeroed(1, tnd_reducer_core_bytes(&config));
     reducer->machine = tnd_reducer_core_init(reducer->machine_memory, &config);
@@ -162,15 +147,13 @@ static const void *aligned_values(reducer_t *reducer, uint32_t at, const void *v
 
 static tnd_buffer_t *take_root(reducer_t *reducer, size_t bytes)
 {
-    uint32_t at = 0;
-    while (reducer->roots[at] != NULL && reducer->root_bytes[at] != bytes)
-        if (++at == ROOT_POOLS)
-            return tnd_buffer_new(bytes);
-    if (reducer->roots[at] == NULL) {
-        reducer->roots[at] = tnd_pool_new(bytes);
-        reducer->root_bytes[at] = bytes;
-    }
-    return tnd_pool_take(reducer->roots[at]);
+    if (bytes > TND_PIECE_BYTES)
+        return tnd_buffer_new(bytes);
+    if (reducer->roots == NULL)
+        reducer->roots = tnd_pool_new_shared(TND_PIECE_BYTES, TND_PIECES_OPEN);
+    tnd_buffer_t *root = tnd_pool_take(reducer->roots);
+    tnd_buffer_trim(root, bytes);
+    return root;
 }
 
 /*  Reads the nodes of a round into `inputs`; all must be of one shape, which `head` gets. */
@@ -351,8 +334,7 @@ static void reducer_fini(void *state)
     free(reducer->names);
     free(reducer->inputs);
     free(reducer->machine_memory);
-    for (uint32_t i = 0; i < ROOT_POOLS; i++)
-        tnd_pool_destroy(&reducer->roots[i]);
+    tnd_pool_destroy(&reducer->roots);
     tnd_peers_free(&reducer->carriers);
 }
 

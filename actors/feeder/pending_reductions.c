@@ -61,16 +61,17 @@ static void tell(tnd_pending_reductions_t *self, tnd_actor_t *actor, const tnd_p
 
 static bool went_aside(const tnd_exchange_t *exchange, uint32_t reducer)
 {
-    return exchange->any && reducer < 64 && (exchange->posted >> reducer & 1) == 0;
+    return exchange->any && !exchange->open && reducer < 64 &&
+           (exchange->posted >> reducer & 1) == 0;
 }
 
 void tnd_pending_reductions_sent(tnd_pending_reductions_t *self, tnd_actor_t *actor,
                                  const tnd_peers_t *reducers)
 {
+    self->exchange.open = false;
     for (uint32_t i = 0; i < reducers->count; i++)
         if (went_aside(&self->exchange, i))
             say_passed(actor, reducers->ids[i], &self->exchange.note);
-    self->exchange.open = false;
 }
 
 void tnd_pending_reductions_done(tnd_pending_reductions_t *self, tnd_actor_t *actor,
@@ -116,7 +117,7 @@ void tnd_pending_reductions_again(tnd_pending_reductions_t *self, tnd_actor_t *a
             say_passed(actor, reducer, &self->exchange.note);
 }
 
-void tnd_pending_reductions_close(tnd_pending_reductions_t *self, tnd_actor_id_t reducer,
+bool tnd_pending_reductions_close(tnd_pending_reductions_t *self, tnd_actor_id_t reducer,
                                   const tnd_post_note_t *post)
 {
     uint32_t kept = 0;
@@ -130,7 +131,9 @@ void tnd_pending_reductions_close(tnd_pending_reductions_t *self, tnd_actor_id_t
             self->items[kept++] = *posted;
         }
     }
+    bool any = kept < self->count;
     self->count = kept;
+    return any;
 }
 
 void tnd_pending_reductions_free(tnd_pending_reductions_t *self)

@@ -60,8 +60,8 @@ void tnd_pending_reductions_idle(tnd_pending_reductions_t *self, tnd_actor_t *ac
 /*  A reducer is connected again: posts the values that it has not closed, and sends PASSED. */
 void tnd_pending_reductions_again(tnd_pending_reductions_t *self, tnd_actor_t *actor,
                                   const tnd_peers_t *reducers, tnd_actor_id_t reducer);
-/*  A reducer sent CLOSED. */
-void tnd_pending_reductions_close(tnd_pending_reductions_t *self, tnd_actor_id_t reducer,
+/*  A reducer sent CLOSED.  Returns whether values were pending for it. */
+bool tnd_pending_reductions_close(tnd_pending_reductions_t *self, tnd_actor_id_t reducer,
                                   const tnd_post_note_t *post);
 void tnd_pending_reductions_free(tnd_pending_reductions_t *self);
 

@@ -3,7 +3,7 @@
  *  A round has one value per logical replica.  Feeders post nodes of the fixed tree
  *  (numeric/reduction_tree.h): one leaf, or an aligned subtree of which they own all leaves.  When
  *  all leaves are covered the root is computed (REDUCE) and sent to every feeder.  A feeder that
- *  has it answers GOT and keeps its input; when all have it the reducer sends CLOSED and both sides
+ *  does not need it any more answers GOT and keeps its input; when all have it the reducer sends CLOSED and both sides
  *  forget the round.  So feeders rebuild a reducer that died by posting again what is not closed,
  *  and the result has the same bits.  Posting twice is harmless.
  *
@@ -36,7 +36,7 @@ typedef struct {
     uint32_t replicas;
     const tnd_actor_id_t *feeders; /* by replica; the caller keeps them alive */
     const char *const *names;      /* of those feeders, for messages; likewise */
-    uint32_t rounds_max;           /* open at the same time: (depth + 1) x reductions of a step */
+    uint32_t rounds_max;           /* open at the same time: what a feeder may keep */
 } tnd_reducer_core_config_t;
 
 typedef struct tnd_reducer_core tnd_reducer_core_t;

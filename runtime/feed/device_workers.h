@@ -195,14 +195,27 @@ bool tnd_device_workers_done(tnd_device_workers_t *self, tnd_done_t *done);
 typedef struct {
     uint32_t reducer;
     tnd_post_note_t post; /* the payload is a buffer, which the caller of _outgoing owns */
+    bool last;            /* of what the step posted together */
 } tnd_outgoing_t;
 
 /*  Takes the next value to be sent; returns false if there is none now. */
 bool tnd_device_workers_outgoing(tnd_device_workers_t *self, tnd_outgoing_t *outgoing);
-/*  Delivers a result and takes its buffer. A result that no step waits for is dropped. */
-tnd_status_t tnd_device_workers_incoming(tnd_device_workers_t *self, uint64_t round,
-                                         uint32_t reducer_slot, tnd_buffer_t *result,
+/*  Delivers the result of a reducer and takes its buffer. A result that no step waits for is dropped. */
+tnd_status_t tnd_device_workers_incoming(tnd_device_workers_t *self, tnd_actor_id_t reducer,
+                                         const tnd_post_note_t *result,
                                          tnd_error_t *error) TND_CHECKED;
+
+/*  A result that is not read here any more. */
+typedef struct {
+    tnd_actor_id_t reducer;
+    tnd_post_note_t result; /* without its payload */
+} tnd_used_t;
+
+/*  Takes the next result that is not read any more, so that the reducer may forget it; returns false
+ *  if there is none now. */
+bool tnd_device_workers_used(tnd_device_workers_t *self, tnd_used_t *used);
+/*  All values of a reduction that were sent are closed: its reducer has forgotten them. */
+void tnd_device_workers_closed(tnd_device_workers_t *self);
 /*  Whether a step waits for this result. */
 bool tnd_device_workers_awaits(const tnd_device_workers_t *self, uint64_t round,
                                uint32_t reducer_slot);

@@ -67,7 +67,6 @@ typedef struct worker {
     bool started;
     uint64_t seq;
     uint32_t meeting;
-    uint64_t exchanges;
     uint64_t rounds, chunks; /* of reductions so far; the same for all workers of a round */
     posted_t *posted;        /* in the last two rounds */
     tnd_reduction_tree_input_t *inputs; /* scratch: by local replica */
@@ -83,7 +82,10 @@ typedef struct {
 /*  A piece of one reduction that is sent, and its nodes that are computed here. */
 typedef struct {
     uint32_t posting, slot, reduction;
-    size_t begin, count; /* elements */
+    uint32_t first_node, node_count;
+    size_t begin, count;                 /* elements */
+    _Atomic uint32_t computing, copying; /* workers that have not done so */
+    _Atomic bool arrived;                /* what follows is there */
     tnd_buffer_t *result;
     const void *values; /* in `result` */
     const void *counts; /* of a GATHER: by replica of the run */
@@ -97,18 +99,28 @@ typedef struct {
     void *values;
 } node_t;
 
-/*  The reductions of one round that wait for results. */
+/*  A result that has arrived, until the actor may say that it is not read any more. */
+typedef struct {
+    uint64_t number; /* of the piece, from 1, over all exchanges; 0: of none that waits */
+    tnd_used_t used;
+} arrived_t;
+
+/*  The reductions of one round that wait for results.  Pieces are computed, and results copied, in
+ *  order, by all workers.  The first worker begins a piece once fewer than TND_PIECES_OPEN are open. */
 typedef struct {
     uint64_t round;
     piece_t *pieces;
     node_t *nodes;
     uint32_t piece_count, node_count;
     size_t piece_room, node_room;
-    uint32_t taken;            /* nodes that the actor has taken */
-    _Atomic uint32_t missing;  /* results; nonzero only while the actor may use all this */
-    _Atomic uint64_t complete; /* exchanges that are */
-    tnd_pool_t *pools[2 * TND_POSTINGS_MAX];
-    size_t pool_bytes[2 * TND_POSTINGS_MAX];
+    uint64_t before;                  /* pieces of earlier exchanges */
+    uint32_t taken;                   /* nodes that the actor has taken */
+    _Atomic uint32_t missing;         /* results; nonzero only while the actor may use all this */
+    _Atomic uint32_t begun, computed; /* pieces that have tensors, and that may be sent */
+    _Atomic uint64_t copied, closed;  /* pieces over all exchanges */
+    tnd_pool_t *pool;                 /* of their tensors */
+    arrived_t *arrivals;              /* the actor's */
+    size_t arrival_count, arrival_room;
 } exchange_t;
 
 typedef struct {

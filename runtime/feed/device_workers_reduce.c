@@ -200,17 +200,20 @@ static bool reduce_here(worker_t *worker, job_t *job)
 
 /* --- with replicas elsewhere ------------------------------------------------------------------ */
 
-static tnd_buffer_t *take_tensor(exchange_t *exchange, size_t bytes)
+static tnd_buffer_t *take_tensor(tnd_device_workers_t *group, size_t bytes)
 {
-    uint32_t at = 0;
-    while (exchange->pools[at] != NULL && exchange->pool_bytes[at] != bytes)
-        if (++at == sizeof exchange->pools / sizeof exchange->pools[0])
-            return tnd_buffer_new(bytes);
-    if (exchange->pools[at] == NULL) {
-        exchange->pools[at] = tnd_pool_new(bytes);
-        exchange->pool_bytes[at] = bytes;
-    }
-    return tnd_pool_take(exchange->pools[at]);
+    exchange_t *exchange = &group->exchange;
+    tnd_reduction_tree_node_t nodes[TND_REDUCTION_TREE_COVER_MOST];
+    if (bytes > TND_PIECE_BYTES)
+        return tnd_buffer_new(bytes);
+    if (exchange->pool == NULL)
+        exchange->pool = tnd_pool_new_shared(
+            TND_PIECE_BYTES,
+            TND_PIECES_OPEN * tnd_reduction_tree_cover(group->config.replicas, group->config.first,
+                                                       group->config.count, nodes));
+    tnd_buffer_t *tensor = tnd_pool_take(exchange->pool);
+    tnd_buffer_trim(tensor, bytes);
+    return tensor;
 }
 
 /*  What the leaves of a node weigh together. */
@@ -229,58 +232,69 @@ static double weight_of(const tnd_device_workers_t *group, tnd_reduction_tree_no
     return tnd_reduction_tree_weight(&job);
 }
 
-static void add_reduced(tnd_device_workers_t *group, const job_t *job, node_t *node,
-                        uint32_t posting, size_t count)
+/*  The rows of a node; a GATHER always sends a message, even an empty one. */
+static uint64_t rows_of(const tnd_device_workers_t *group, const job_t *job,
+                        tnd_reduction_tree_node_t node, uint32_t posting)
 {
     const tnd_posting_t *post = &group->replicas[0].posts[posting];
     const share_t *shares = &group->shares[(size_t)job->slot * group->config.count];
-    for (uint32_t i = 0; i < node->node.count; i++) {
-        uint32_t local = node->node.first - group->config.first + i;
-        node->rows +=
-            post->weighted ? group->replicas[local].posts[posting].rows : shares[local].rows;
+    uint64_t rows = 0;
+    if (post->reduce == TND_GATHER)
+        return 1;
+    for (uint32_t i = 0; i < node.count; i++) {
+        uint32_t local = node.first - group->config.first + i;
+        rows += post->weighted ? group->replicas[local].posts[posting].rows : shares[local].rows;
     }
-    node->tensor = take_tensor(&group->exchange,
-                               tnd_tensor_bytes(post->dtype, true, node->rows > 0 ? count : 0));
-    node->values = tnd_tensor_begin(node->tensor, post->reduce, post->dtype, true, count);
-    if (post->weighted)
-        tnd_tensor_weigh(node->tensor, weight_of(group, node->node, posting));
+    return rows;
 }
 
-static void add_gathered(tnd_device_workers_t *group, node_t *node, uint32_t posting)
+static void begin_reduced(tnd_device_workers_t *group, node_t *node, const piece_t *piece)
+{
+    const tnd_posting_t *post = &group->replicas[0].posts[piece->posting];
+    node->tensor =
+        take_tensor(group, tnd_tensor_bytes(post->dtype, true, node->rows > 0 ? piece->count : 0));
+    node->values = tnd_tensor_begin(node->tensor, post->reduce, post->dtype, true, piece->count);
+    if (post->weighted)
+        tnd_tensor_weigh(node->tensor, weight_of(group, node->node, piece->posting));
+}
+
+static void begin_gathered(tnd_device_workers_t *group, node_t *node, uint32_t posting)
 {
     size_t count = 0;
     for (uint32_t i = 0; i < node->node.count; i++)
         count += group->replicas[node->node.first - group->config.first + i].posts[posting].count;
     size_t bytes =
         tnd_gather_bytes(group->replicas[0].posts[posting].dtype, node->node.count, count);
-    node->rows = 1; /* it always sends a message, even an empty one */
-    tnd_device_workers_gather_begin(group, node, posting, take_tensor(&group->exchange, bytes));
+    tnd_device_workers_gather_begin(group, node, posting, take_tensor(group, bytes));
 }
 
 static void add_piece(tnd_device_workers_t *group, job_t *job, uint32_t posting, size_t begin,
                       size_t count)
 {
     exchange_t *exchange = &group->exchange;
-    const tnd_posting_t *post = &group->replicas[0].posts[posting];
-    exchange->pieces = tnd_grow(exchange->pieces, exchange->piece_count, &exchange->piece_room,
-                                sizeof *exchange->pieces);
-    uint32_t piece = exchange->piece_count++;
-    exchange->pieces[piece] =
-        (piece_t){.posting = posting, .slot = job->tensors++, .begin = begin, .count = count};
-    exchange->pieces[piece].reduction = job->reductions + posting;
     tnd_reduction_tree_node_t nodes[TND_REDUCTION_TREE_COVER_MOST];
     uint32_t covers = tnd_reduction_tree_cover(group->config.replicas, group->config.first,
                                                group->config.count, nodes);
+    exchange->pieces = tnd_grow(exchange->pieces, exchange->piece_count, &exchange->piece_room,
+                                sizeof *exchange->pieces);
+    exchange->pieces[exchange->piece_count] = (piece_t){.posting = posting,
+                                                        .slot = job->tensors++,
+                                                        .reduction = job->reductions + posting,
+                                                        .first_node = exchange->node_count,
+                                                        .node_count = covers,
+                                                        .begin = begin,
+                                                        .count = count,
+                                                        .computing = group->worker_count,
+                                                        .copying = group->worker_count};
     for (uint32_t n = 0; n < covers; n++) {
         exchange->nodes = tnd_grow(exchange->nodes, exchange->node_count, &exchange->node_room,
                                    sizeof *exchange->nodes);
-        node_t *node = &exchange->nodes[exchange->node_count++];
-        *node = (node_t){.piece = piece, .node = nodes[n]};
-        if (post->reduce == TND_GATHER)
-            add_gathered(group, node, posting);
-        else
-            add_reduced(group, job, node, posting, count);
+        exchange->nodes[exchange->node_count++] =
+            (node_t){.piece = exchange->piece_count,
+                     .node = nodes[n],
+                     .rows = rows_of(group, job, nodes[n], posting)};
     }
+    exchange->piece_count++;
 }
 
 /*  Whether the gathered values fit one tensor. */
@@ -300,12 +314,15 @@ static bool gather_fits(tnd_device_workers_t *group, const job_t *job, uint32_t 
     return true;
 }
 
-/*  Allocates memory for what will be sent; called by the first worker before the others meet. */
+/*  Cuts what was posted into pieces; called by the first worker before the others meet. */
 static void prepare(tnd_device_workers_t *group, job_t *job)
 {
     exchange_t *exchange = &group->exchange;
     exchange->round = job->note.step;
+    exchange->before += exchange->piece_count;
     exchange->piece_count = exchange->node_count = exchange->taken = 0;
+    atomic_store_explicit(&exchange->begun, 0, memory_order_relaxed);
+    atomic_store_explicit(&exchange->computed, 0, memory_order_relaxed);
     for (uint32_t p = 0; p < group->replicas[0].post_count; p++) {
         const tnd_posting_t *post = &group->replicas[0].posts[p];
         if (post->reduce == TND_GATHER) {
@@ -314,8 +331,8 @@ static void prepare(tnd_device_workers_t *group, job_t *job)
             add_piece(group, job, p, 0, post->count);
             continue;
         }
-        size_t most =
-            TND_TENSOR_BYTES / tnd_dtype_size(tnd_reduction_tree_partial_dtype(post->dtype));
+        size_t most = (TND_PIECE_BYTES - sizeof(tnd_tensor_head_t)) /
+                      tnd_dtype_size(tnd_reduction_tree_partial_dtype(post->dtype));
         for (size_t begin = 0; begin < post->count; begin += most)
             add_piece(group, job, p, begin,
                       post->count - begin < most ? post->count - begin : most);
@@ -350,30 +367,122 @@ static void compute_node(worker_t *worker, const node_t *node)
     tnd_reduction_tree_partial(&job, begin, end, node->values);
 }
 
-static bool is_complete(const void *context)
+/*  How far a worker has come with the pieces of an exchange. */
+typedef struct {
+    worker_t *worker;
+    uint32_t computed, copied;
+} progress_t;
+
+static bool may_compute(const progress_t *self)
 {
-    const worker_t *worker = context;
-    return tnd_device_workers_dead(worker->group) ||
-           atomic_load_explicit(&worker->group->exchange.complete, memory_order_acquire) >=
-               worker->exchanges;
+    const exchange_t *exchange = &self->worker->group->exchange;
+    if (self->computed == exchange->piece_count)
+        return false;
+    if (self->worker->number > 0)
+        return self->computed < atomic_load_explicit(&exchange->begun, memory_order_acquire);
+    return exchange->before + self->computed -
+               atomic_load_explicit(&exchange->closed, memory_order_acquire) <
+           TND_PIECES_OPEN;
 }
 
-static void complete(exchange_t *exchange)
+static bool may_copy(const progress_t *self)
 {
-    atomic_fetch_add_explicit(&exchange->complete, 1, memory_order_release);
+    const exchange_t *exchange = &self->worker->group->exchange;
+    return atomic_load_explicit(&exchange->pieces[self->copied].arrived, memory_order_acquire);
 }
 
-static void drop_results(exchange_t *exchange)
+static bool may_continue(const void *context)
 {
-    for (uint32_t p = 0; p < exchange->piece_count; p++)
-        tnd_buffer_drop(&exchange->pieces[p].result);
+    const progress_t *self = context;
+    return tnd_device_workers_dead(self->worker->group) || may_copy(self) || may_compute(self);
+}
+
+/*  Takes memory for what will be sent. */
+static void begin_piece(tnd_device_workers_t *group, uint32_t number)
+{
+    exchange_t *exchange = &group->exchange;
+    const piece_t *piece = &exchange->pieces[number];
+    for (uint32_t n = 0; n < piece->node_count; n++) {
+        node_t *node = &exchange->nodes[piece->first_node + n];
+        if (group->replicas[0].posts[piece->posting].reduce == TND_GATHER)
+            begin_gathered(group, node, piece->posting);
+        else
+            begin_reduced(group, node, piece);
+    }
+    atomic_store_explicit(&exchange->begun, number + 1, memory_order_release);
+    if (group->worker_count > 1)
+        tnd_futex_open(&group->meet);
+}
+
+/*  Computes this worker's part of a piece; the last worker lets the actor send it. */
+static void compute_piece(worker_t *worker, uint32_t number)
+{
+    tnd_device_workers_t *group = worker->group;
+    exchange_t *exchange = &group->exchange;
+    piece_t *piece = &exchange->pieces[number];
+    node_t *nodes = &exchange->nodes[piece->first_node];
+    if (worker->number == 0)
+        begin_piece(group, number);
+    for (uint32_t n = 0; n < piece->node_count; n++)
+        compute_node(worker, &nodes[n]);
+    if (atomic_fetch_sub_explicit(&piece->computing, 1, memory_order_acq_rel) != 1)
+        return;
+    for (uint32_t n = 0; n < piece->node_count; n++)
+        tnd_buffer_seal(nodes[n].tensor);
+    atomic_store_explicit(&exchange->computed, number + 1, memory_order_release);
+    tnd_device_workers_wake(group);
+}
+
+static void take_values(const worker_t *worker, const piece_t *piece)
+{
+    tnd_device_workers_t *group = worker->group;
+    if (group->replicas[0].posts[piece->posting].reduce == TND_GATHER) {
+        if (worker->number == 0)
+            tnd_device_workers_gather_take(group, piece);
+        return;
+    }
+    for (uint32_t i = worker->first; i < worker->first + worker->count; i++) {
+        const tnd_posting_t *post = &group->replicas[i].posts[piece->posting];
+        size_t size = tnd_dtype_size(post->dtype);
+        memcpy((char *)post->data + piece->begin * size, piece->values, piece->count * size);
+    }
+}
+
+/*  Copies a result to this worker's replicas; the last worker lets the reducer forget it. */
+static void copy_piece(worker_t *worker, uint32_t number)
+{
+    exchange_t *exchange = &worker->group->exchange;
+    piece_t *piece = &exchange->pieces[number];
+    take_values(worker, piece);
+    if (atomic_fetch_sub_explicit(&piece->copying, 1, memory_order_acq_rel) != 1)
+        return;
+    tnd_buffer_drop(&piece->result);
+    atomic_store_explicit(&exchange->copied, exchange->before + number + 1, memory_order_release);
+    tnd_device_workers_wake(worker->group);
+}
+
+/*  Results are copied first: their memory is used for later pieces. */
+static bool exchange_pieces(worker_t *worker)
+{
+    tnd_device_workers_t *group = worker->group;
+    progress_t self = {.worker = worker};
+    while (self.copied < group->exchange.piece_count) {
+        if (may_copy(&self))
+            copy_piece(worker, self.copied++);
+        else if (may_compute(&self))
+            compute_piece(worker, self.computed++);
+        else
+            tnd_futex_wait(&group->meet, may_continue, &self, exchange_spin_ns);
+        if (tnd_device_workers_dead(group))
+            return false;
+    }
+    return true;
 }
 
 static bool reduce_between(worker_t *worker, job_t *job)
 {
     tnd_device_workers_t *group = worker->group;
     exchange_t *exchange = &group->exchange;
-    worker->exchanges++;
     if (posts_late(worker, true) &&
         (!tnd_device_workers_meet(worker, job) || !posts_fit(worker, job)))
         return false;
@@ -381,43 +490,12 @@ static bool reduce_between(worker_t *worker, job_t *job)
         prepare(group, job);
     if (!tnd_device_workers_meet(worker, job) || !posts_fit(worker, job))
         return false;
-    for (uint32_t n = 0; n < exchange->node_count; n++)
-        compute_node(worker, &exchange->nodes[n]);
-    if (!tnd_device_workers_meet(worker, job))
-        return false;
-    if (worker->number == 0 && exchange->piece_count == 0) {
-        complete(exchange);
-        tnd_futex_open(&group->meet);
-    } else if (worker->number == 0) {
-        for (uint32_t n = 0; n < exchange->node_count; n++)
-            tnd_buffer_seal(exchange->nodes[n].tensor);
-        atomic_store_explicit(&exchange->missing, exchange->piece_count, memory_order_release);
-        tnd_device_workers_wake(group);
-    }
-    tnd_futex_wait(&group->meet, is_complete, worker, exchange_spin_ns);
-    if (tnd_device_workers_dead(group))
-        return false;
-    if (worker->number == 0)
+    if (worker->number == 0) {
         group->gathers.count = 0;
-    for (uint32_t p = 0; p < exchange->piece_count; p++) {
-        const piece_t *piece = &exchange->pieces[p];
-        if (group->replicas[0].posts[piece->posting].reduce == TND_GATHER) {
-            if (worker->number == 0)
-                tnd_device_workers_gather_take(group, piece);
-            continue;
-        }
-        for (uint32_t i = worker->first; i < worker->first + worker->count; i++) {
-            const tnd_posting_t *post = &group->replicas[i].posts[piece->posting];
-            size_t size = tnd_dtype_size(post->dtype);
-            memcpy((char *)post->data + piece->begin * size, piece->values, piece->count * size);
-        }
+        atomic_store_explicit(&exchange->missing, exchange->piece_count, memory_order_release);
     }
     /* No worker posts again while another one copies. */
-    if (!tnd_device_workers_meet(worker, job))
-        return false;
-    if (worker->number == 0)
-        drop_results(exchange);
-    return true;
+    return exchange_pieces(worker) && tnd_device_workers_meet(worker, job);
 }
 
 bool tnd_device_workers_reduce(worker_t *worker, job_t *job)
@@ -437,7 +515,10 @@ bool tnd_device_workers_outgoing(tnd_device_workers_t *self, tnd_outgoing_t *out
     exchange_t *exchange = &self->exchange;
     if (!tnd_device_workers_waits(self) || exchange->taken == exchange->node_count)
         return false;
-    node_t *node = &exchange->nodes[exchange->taken++];
+    node_t *node = &exchange->nodes[exchange->taken];
+    if (node->piece >= atomic_load_explicit(&exchange->computed, memory_order_acquire))
+        return false;
+    exchange->taken++;
     const piece_t *piece = &exchange->pieces[node->piece];
     *outgoing = (tnd_outgoing_t){
         .reducer = self->replicas[0].posts[piece->posting].reducer,
@@ -451,6 +532,7 @@ bool tnd_device_workers_outgoing(tnd_device_workers_t *self, tnd_outgoing_t *out
                 .weight = node->rows,
                 .payload = node->tensor,
             },
+        .last = exchange->taken == exchange->node_count,
     };
     node->tensor = NULL;
     return true;
@@ -463,7 +545,8 @@ static piece_t *find_awaited(const tnd_device_workers_t *self, uint64_t round,
     if (!tnd_device_workers_waits(self) || exchange->round != round)
         return NULL;
     for (uint32_t p = 0; p < exchange->piece_count; p++)
-        if (exchange->pieces[p].slot == reducer_slot && exchange->pieces[p].result == NULL)
+        if (exchange->pieces[p].slot == reducer_slot &&
+            !atomic_load_explicit(&exchange->pieces[p].arrived, memory_order_relaxed))
             return &exchange->pieces[p];
     return NULL;
 }
@@ -474,51 +557,107 @@ bool tnd_device_workers_awaits(const tnd_device_workers_t *self, uint64_t round,
     return find_awaited(self, round, reducer_slot) != NULL;
 }
 
-tnd_status_t tnd_device_workers_incoming(tnd_device_workers_t *self, uint64_t round,
-                                         uint32_t reducer_slot, tnd_buffer_t *result,
-                                         tnd_error_t *error)
+static tnd_status_t check_result(const tnd_device_workers_t *self, piece_t *piece,
+                                 tnd_buffer_t *result, tnd_error_t *error)
 {
-    exchange_t *exchange = &self->exchange;
-    piece_t *piece = find_awaited(self, round, reducer_slot);
-    if (piece == NULL) {
-        tnd_buffer_drop(&result);
-        return TND_OK;
-    }
     tnd_tensor_head_t head;
     const tnd_posting_t *post = &self->replicas[0].posts[piece->posting];
-    bool gathers = post->reduce == TND_GATHER;
-    tnd_status_t status = gathers ? tnd_device_workers_gather_check(self, piece, result, error)
-                                  : tnd_tensor_read(result, false, &head, &piece->values, error);
-    if (!gathers && status == TND_OK &&
-        (head.count != piece->count || head.dtype != post->dtype || head.reduce != post->reduce ||
-         head.partial != 0))
-        status = tnd_fail(error,
-                          "%s: the result of a reduction of step %" PRIu64 " has another shape "
-                          "than what was posted",
-                          self->config.name, round);
+    if (post->reduce == TND_GATHER)
+        return tnd_device_workers_gather_check(self, piece, result, error);
+    TND_TRY(tnd_tensor_read(result, false, &head, &piece->values, error));
+    if (head.count == piece->count && head.dtype == post->dtype && head.reduce == post->reduce &&
+        head.partial == 0)
+        return TND_OK;
+    return tnd_fail(error,
+                    "%s: the result of a reduction of step %" PRIu64 " has another shape "
+                    "than what was posted",
+                    self->config.name, self->exchange.round);
+}
+
+/*  Whether a result arrived before and is still read. */
+static bool is_read(const exchange_t *exchange, tnd_actor_id_t reducer,
+                    const tnd_post_note_t *result)
+{
+    for (size_t i = 0; i < exchange->arrival_count; i++) {
+        const tnd_used_t *used = &exchange->arrivals[i].used;
+        if (used->reducer == reducer && used->result.round == result->round &&
+            used->result.reducer_slot == result->reducer_slot)
+            return true;
+    }
+    return false;
+}
+
+static void note_arrival(exchange_t *exchange, tnd_actor_id_t reducer,
+                         const tnd_post_note_t *result, uint64_t number)
+{
+    if (is_read(exchange, reducer, result))
+        return;
+    exchange->arrivals = tnd_grow(exchange->arrivals, exchange->arrival_count,
+                                  &exchange->arrival_room, sizeof *exchange->arrivals);
+    arrived_t *arrived = &exchange->arrivals[exchange->arrival_count++];
+    *arrived = (arrived_t){.number = number, .used = {.reducer = reducer, .result = *result}};
+    arrived->used.result.payload = NULL;
+}
+
+tnd_status_t tnd_device_workers_incoming(tnd_device_workers_t *self, tnd_actor_id_t reducer,
+                                         const tnd_post_note_t *result, tnd_error_t *error)
+{
+    exchange_t *exchange = &self->exchange;
+    tnd_buffer_t *buffer = result->payload;
+    piece_t *piece = find_awaited(self, result->round, result->reducer_slot);
+    if (piece == NULL) {
+        tnd_buffer_drop(&buffer);
+        note_arrival(exchange, reducer, result, 0);
+        return TND_OK;
+    }
+    tnd_status_t status = check_result(self, piece, buffer, error);
     if (status != TND_OK) {
-        tnd_buffer_drop(&result);
+        tnd_buffer_drop(&buffer);
         return status;
     }
-    piece->result = result;
-    if (atomic_fetch_sub_explicit(&exchange->missing, 1, memory_order_acq_rel) == 1) {
-        complete(exchange);
-        tnd_futex_open(&self->meet);
-    }
+    note_arrival(exchange, reducer, result,
+                 exchange->before + (uint64_t)(piece - exchange->pieces) + 1);
+    piece->result = buffer;
+    /* Once the last one is there, the workers may begin another exchange. */
+    atomic_fetch_sub_explicit(&exchange->missing, 1, memory_order_acq_rel);
+    atomic_store_explicit(&piece->arrived, true, memory_order_release);
+    tnd_futex_open(&self->meet);
     return TND_OK;
+}
+
+bool tnd_device_workers_used(tnd_device_workers_t *self, tnd_used_t *used)
+{
+    exchange_t *exchange = &self->exchange;
+    uint64_t copied = atomic_load_explicit(&exchange->copied, memory_order_acquire);
+    for (size_t i = 0; i < exchange->arrival_count; i++)
+        if (exchange->arrivals[i].number <= copied) {
+            *used = exchange->arrivals[i].used;
+            exchange->arrivals[i] = exchange->arrivals[--exchange->arrival_count];
+            return true;
+        }
+    return false;
+}
+
+void tnd_device_workers_closed(tnd_device_workers_t *self)
+{
+    atomic_fetch_add_explicit(&self->exchange.closed, 1, memory_order_release);
+    tnd_futex_open(&self->meet);
 }
 
 void tnd_device_workers_forget_exchange(tnd_device_workers_t *self)
 {
     exchange_t *exchange = &self->exchange;
-    drop_results(exchange);
+    for (uint32_t p = 0; p < exchange->piece_count; p++)
+        tnd_buffer_drop(&exchange->pieces[p].result);
     for (uint32_t n = 0; n < exchange->node_count; n++)
         tnd_buffer_drop(&exchange->nodes[n].tensor);
-    for (uint32_t p = 0; p < sizeof exchange->pools / sizeof exchange->pools[0]; p++)
-        tnd_pool_destroy(&exchange->pools[p]);
+    tnd_pool_destroy(&exchange->pool);
     free(exchange->pieces);
     free(exchange->nodes);
+    free(exchange->arrivals);
     exchange->pieces = NULL;
     exchange->nodes = NULL;
+    exchange->arrivals = NULL;
     exchange->piece_count = exchange->node_count = 0;
+    exchange->arrival_count = 0;
 }

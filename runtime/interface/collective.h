@@ -4,6 +4,7 @@
  *  reduces a share of the elements over all leaves in one pass along the fixed tree, and writes the
  *  result to the memory of every replica.  If it has some, they reduce the tree nodes that it has
  *  completely into tensors; these are sent to the reducer, which returns one tensor, the result.
+ *  Values of more than TND_PIECE_BYTES are sent in pieces, each of which is reduced by itself.
  *  The bits are the same.
  *
  *  Threads: any; several may compute different elements at the same time. */
@@ -14,8 +15,12 @@
 #include "runtime/data/buffer.h"
 
 enum {
-    TND_POSTINGS_MAX = 64,      /* reductions of one replica in one step */
-    TND_TENSOR_BYTES = 32 << 20 /* of values in one tensor; more are sent in several */
+    TND_POSTINGS_MAX = 64,       /* reductions of one replica in one step */
+    TND_TENSOR_BYTES = 32 << 20, /* of values in one tensor, at most */
+    /*  Values travel in pieces: the bytes of one tensor, if it is not of a GATHER, and how many a
+     *  feeder has sent that are not CLOSED.  What is under way does not grow with the values. */
+    TND_PIECE_BYTES = 1 << 20,
+    TND_PIECES_OPEN = 16
 };
 
 /*  One replica's value in one reduction; `reducer` indexes the reducers of the feeder. */

@@ -190,16 +190,24 @@ static void pass_on(middle_t *self)
             compute_root(self, &effect.msg);
         if (effect.kind == TND_EFFECT_FORGET || effect.kind == TND_EFFECT_DROP)
             tnd_buffer_drop(&buffer);
-        if (effect.kind != TND_EFFECT_LINK || effect.msg.kind != TND_MSG_RESULT)
+        if (effect.kind != TND_EFFECT_LINK)
             continue;
         fixture_t *to = self->feeders[effect.msg.to == 11];
-        cr_assert(tnd_device_workers_incoming(
-                      to->workers, effect.msg.post.round, effect.msg.post.reducer_slot,
-                      tnd_buffer_hold(effect.msg.post.payload), &error) == TND_OK,
+        if (effect.msg.kind == TND_MSG_CLOSED) {
+            tnd_device_workers_closed(to->workers);
+            continue;
+        }
+        tnd_buffer_hold(effect.msg.post.payload);
+        cr_assert(tnd_device_workers_incoming(to->workers, 1, &effect.msg.post, &error) == TND_OK,
                   "%s", error.text);
-        tnd_msg_t got = {.kind = TND_MSG_GOT, .from = effect.msg.to, .to = 1};
-        got.post = effect.msg.post;
-        tnd_reducer_core_got(self->machine, &got);
+    }
+    for (int f = 0; f < 2; f++) {
+        tnd_used_t used;
+        while (tnd_device_workers_used(self->feeders[f]->workers, &used)) {
+            tnd_msg_t got = {.kind = TND_MSG_GOT, .from = carriers[3 * f], .to = used.reducer};
+            got.post = used.result;
+            tnd_reducer_core_got(self->machine, &got);
+        }
     }
 }
 
