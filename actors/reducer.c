@@ -9,6 +9,7 @@
 
 #include "actors/plan/kind_options.h"
 #include "actors/plan/peers.h"
+#include "actors/plan/reduction_memory.h"
 #include "actors/plan/reduction_weight.h"
 #include "runtime/base/allocation.h"
 #include "runtime/interface/collective.h"
@@ -41,21 +42,15 @@ static uint32_t reducer_credit(const tnd_plan_t *plan, const tnd_instance_t *ins
                                const tnd_stream_t *stream)
 {
     (void)stream;
-    tnd_reduction_tree_node_t nodes[TND_REDUCTION_TREE_COVER_MOST];
-    uint32_t replicas = 0, most = 0;
-    for (uint32_t e = 0; e < plan->edge_count; e++)
-        if (plan->edges[e].to == (uint32_t)(instance - plan->instances))
-            replicas += plan->instances[plan->edges[e].from].replica_count;
-    for (uint32_t e = 0; e < plan->edge_count; e++) {
-        const tnd_instance_t *feeder = &plan->instances[plan->edges[e].from];
-        if (plan->edges[e].to != (uint32_t)(instance - plan->instances) ||
-            feeder->replica_count == 0)
-            continue;
-        uint32_t covers =
-            tnd_reduction_tree_cover(replicas, feeder->replica_first, feeder->replica_count, nodes);
-        most = covers > most ? covers : most;
-    }
-    return TND_PIECES_OPEN * (most + 1);
+    return TND_PIECES_OPEN *
+           (tnd_reduction_memory_nodes(plan, (uint32_t)(instance - plan->instances)) + 1);
+}
+
+static void reducer_memory(const tnd_plan_t *plan, uint32_t index, const tnd_stream_t *stream,
+                           tnd_memory_estimate_t *estimate)
+{
+    (void)stream;
+    tnd_reduction_memory_of_reducer(plan, index, estimate);
 }
 
 static tnd_status_t reducer_init(void *state, tnd_actor_t *self, tnd_error_t *error)
@@ -366,6 +361,7 @@ const tnd_kind_t tnd_kind_reducer = {
         },
     .state_bytes = sizeof(reducer_t),
     .fits = reducer_fits,
+    .estimate_memory = reducer_memory,
     .credit = reducer_credit,
     .init = reducer_init,
     .arrive = reducer_arrive,

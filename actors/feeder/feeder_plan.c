@@ -9,6 +9,7 @@
 #include "actors/plan/lane_window.h"
 #include "actors/plan/plan_queries.h"
 #include "actors/plan/prefetch.h"
+#include "actors/plan/reduction_memory.h"
 #include "runtime/base/bounds.h"
 #include "runtime/core/stream/split.h"
 #include "runtime/feed/gatherers.h"
@@ -231,4 +232,5 @@ void tnd_feeder_plan_memory(const tnd_plan_t *plan, uint32_t index, const tnd_st
                             (uint64_t)(tnd_prefetch_unbooked(depth) + depth) * own->replica_count *
                                 tnd_step_reports_bytes(),
                             "reports of steps, until the leader has booked them");
+    tnd_reduction_memory_of_feeder(plan, index, estimate);
 }

@@ -20,7 +20,7 @@ enum {
     /*  Values travel in pieces: the bytes of one tensor, if it is not of a GATHER, and how many a
      *  feeder has sent that are not CLOSED.  What is under way does not grow with the values. */
     TND_PIECE_BYTES = 1 << 20,
-    TND_PIECES_OPEN = 16
+    TND_PIECES_OPEN = 8
 };
 
 /*  One replica's value in one reduction; `reducer` indexes the reducers of the feeder. */

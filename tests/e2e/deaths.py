@@ -34,7 +34,7 @@ actors:
   read: {{kind: reader, source: {{npy: {{y: "${{data}}/y.npy", x: "${{data}}/x.npy"}}}}, shuffle: global, epochs: {epochs}{read}}}
   prep: {{kind: preprocessor{prep}, ops: [{{filter: {{column: y, op: lt, value: 2900}}}}, {{scale: {{column: x, to: f32, range: [0, 1]}}}}]}}
   batch: {{kind: batcher, size: 24, replicas: 3, remainder: keep, block: 16 rows}}
-  feed: {{kind: feeder, depth: 2, step: {{plugin: witness, sleep_us: {sleep_us}}}}}
+  feed: {{kind: feeder, depth: 2, step: {{plugin: witness, sleep_us: {sleep_us}, large: {large}}}}}
   mean: {{kind: reducer}}
 links:
   - read -> prep -> batch -> feed <-> mean
@@ -63,13 +63,14 @@ class Run:
     """`tundish up` over a graph, and the steps that its leader writes."""
 
     def __init__(self, folder, overlay=SIX, transport="ipc", epochs=8, sleep_us=1000, settings="",
-                 lanes=1, prep="", read="", stored=False):
+                 lanes=1, prep="", read="", stored=False, large=0):
         self.folder = folder
         data = list(range(ROWS))
         write_npy(folder / "y.npy", "<i8", (ROWS,), struct.pack(f"<{ROWS}q", *data))
         write_npy(folder / "x.npy", "|u1", (ROWS, 64), bytes(i * 31 % 251 for i in range(ROWS * 64)))
         self.graph, self.overlay = folder / "graph.yaml", folder / "overlay.yaml"
-        self.words = {"epochs": epochs, "sleep_us": sleep_us, "lanes": lanes, "settings": ""}
+        self.words = {"epochs": epochs, "sleep_us": sleep_us, "lanes": lanes, "settings": "",
+                      "large": large}
         self.stored = stored
         graph = GRAPH.replace("  batch:", "  keep: {{kind: cache, limit: 16MiB}}\n  batch:").replace(
             "prep -> batch", "prep -> keep -> batch") if stored else GRAPH
@@ -213,7 +214,7 @@ class Run:
             process.wait()
 
 
-def survives(make, hosts, kills, rounds, seed=1, epochs=8, **words):
+def survives(make, hosts, kills, rounds, seed=1, epochs=8, within=(20, 120), **words):
     """Kills hosts at random steps; how often the stream was rewound.
 
     How long nothing was committed is printed and not judged: it depends on what else the machine does;
@@ -226,7 +227,7 @@ def survives(make, hosts, kills, rounds, seed=1, epochs=8, **words):
             run.start(level="info")
             step = 0
             for _ in range(kills):
-                step = run.steps() + draw.randint(20, 120)
+                step = run.steps() + draw.randint(*within)
                 run.reaches(step)
                 run.kill(draw.choice(hosts))
                 gaps.append(run.gap(0.6))
@@ -255,6 +256,12 @@ def test_a_reader(make, rounds):
 
 def test_a_reducer(make, rounds):
     assert survives(make, ["m"], 1, 2 * rounds) == 0
+
+
+def test_a_reducer_of_pieces(make, rounds):
+    """An array of 9 pieces, more than may be open."""
+    assert survives(make, ["m"], 2, rounds, seed=3, epochs=1, sleep_us=0, large=2_300_000,
+                    within=(2, 20)) == 0
 
 
 def test_all_that_may_at_random(make, rounds):

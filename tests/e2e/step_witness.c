@@ -5,7 +5,8 @@
  *      STEP EPOCH LAST PADDED : Y...
  *
  *  and reduces several tensors of several types a step.  What comes back is folded into a hash,
- *  which `save` writes: equal hashes are equal bits of every reduction of the run.  The rows of all
+ *  which `save` writes: equal hashes are equal bits of every reduction of the run.  With the option
+ *  `large: COUNT` it also reduces an array of so many elements, most of which are zeros.  The rows of all
  *  replicas are gathered too; replica 0 writes them to $WITNESS/gathered, a line a step. */
 #include <inttypes.h>
 #include <stdio.h>
@@ -15,7 +16,7 @@
 #include <unistd.h>
 #include <tundish/tundish.h>
 
-enum { SUM_COUNT = 700, FEW = 3 };
+enum { SUM_COUNT = 700, FEW = 3, LARGE_STRIDE = 61 };
 
 typedef struct {
     FILE *out, *gathered;
@@ -26,6 +27,8 @@ typedef struct {
     double least[FEW];
     int32_t total[FEW];
     uint16_t half[FEW]; /* bits of f16 */
+    float *large;       /* `large` elements, reduced once more */
+    size_t large_count;
 } witness_t;
 
 static uint64_t option(const char *options, const char *name, uint64_t otherwise)
@@ -48,10 +51,17 @@ static tnd_status_t witness_open(void **model_p, const char *options, tnd_replic
     self->fail_replica = option(options, "fail_replica", 0);
     /* A model that is another one each time, as that of a careless step. */
     self->hash += option(options, "unsteady", 0) * (uint64_t)getpid();
+    self->large_count = option(options, "large", 0);
+    self->large = calloc(self->large_count + 1, sizeof *self->large);
+    if (self->large == NULL) {
+        free(self);
+        return TND_FAILED;
+    }
     if (folder != NULL) {
         snprintf(path, sizeof path, "%s/%" PRIu32 ".txt", folder, tnd_replica_id(replica));
         self->out = fopen(path, "we");
         if (self->out == NULL) {
+            free(self->large);
             free(self);
             return TND_FAILED;
         }
@@ -105,6 +115,8 @@ static tnd_status_t witness_step(void *model, tnd_replica_t *replica)
         self->half[i] = (uint16_t)(0x3c00 + (sum + i) % 0x1000);
     }
     self->weighted = (double)sum;
+    for (size_t i = 0; i < self->large_count; i += LARGE_STRIDE)
+        self->large[i] = (float)((size_t)sum + i % 1021) + 0.1f;
     tnd_replica_report(replica, "sum", (double)sum, 1);
     struct {
         tnd_reduce_t reduce;
@@ -120,6 +132,9 @@ static tnd_status_t witness_step(void *model, tnd_replica_t *replica)
     for (size_t i = 0; i < sizeof posts / sizeof *posts && status == TND_OK; i++)
         status = tnd_replica_reduce(replica, "mean", posts[i].reduce, posts[i].dtype, posts[i].data,
                                     posts[i].count);
+    if (status == TND_OK && self->large_count > 0)
+        status =
+            tnd_replica_reduce(replica, "mean", TND_MEAN, TND_F32, self->large, self->large_count);
     if (status == TND_OK)
         status =
             tnd_replica_mean(replica, "mean", TND_F64, &self->weighted, 1, 0.1 * (double)(sum % 7));
@@ -143,6 +158,8 @@ static tnd_status_t witness_apply(void *model, tnd_replica_t *replica)
     fold(self, self->total, sizeof self->total);
     fold(self, self->half, sizeof self->half);
     fold(self, &self->weighted, sizeof self->weighted);
+    for (size_t i = 0; i < self->large_count; i += LARGE_STRIDE)
+        self->hash = (self->hash ^ (uint64_t)self->large[i]) * 1099511628211u;
     size_t count;
     const int64_t *all = tnd_replica_gathered(replica, 0, TND_ALL_REPLICAS, &count);
     if (all == NULL)
@@ -188,6 +205,7 @@ static void witness_close(void *model)
         (void)fclose(self->out);
     if (self->gathered != NULL)
         (void)fclose(self->gathered);
+    free(self->large);
     free(self);
 }
 
