@@ -53,6 +53,23 @@ actors:
 links:
   - read -> prep -> batch -> feed <-> mean
 """
+REDUCED = """tundish: 1
+name: memory
+seed: 7
+data: {data}
+actors:
+  read: {{kind: reader, source: {{npy: {{y: "${{data}}/y.npy"}}}}, epochs: 1}}
+  batch: {{kind: batcher, size: 4, replicas: 4}}
+  feed: {{kind: feeder, step: {{plugin: witness, large: {large}}}}}
+  mean: {{kind: reducer}}
+links:
+  - read -> batch -> feed <-> mean
+"""
+FOUR = """port: {port}
+hosts:
+  a: {{transport: {transport}, actors: [read, batch, feed, mean]}}
+  b[0-2]: {{transport: {transport}, actors: [feed]}}
+"""
 THREE = """port: {port}
 hosts:
   a: {{transport: {transport}, actors: [feed]}}
@@ -189,6 +206,55 @@ def test_a_step_that_sleeps_ipc(folder, asked):
 
 def test_a_step_that_sleeps_tcp(folder, asked):
     every_sample_stands_still(folder, "tcp", asked)
+
+
+def sums_of(files):
+    """What `explain` says that each host takes at most."""
+    done = subprocess.run([str(TUNDISH), "explain", *map(str, files), "--json"], capture_output=True,
+                          text=True, cwd=ROOT, env=ENV)
+    assert done.returncode == 0, done.stderr
+    return {host["name"]: host["memory"]["bytes"] for host in json.loads(done.stdout)["hosts"]}
+
+
+def reduces(folder, transport, large, steps=5):
+    """The most that each host takes in some steps that reduce `large` bytes, without these bytes."""
+    write_numbers(folder / "y.npy", range(4 * steps))
+    files = folder / "graph.yaml", folder / "overlay.yaml"
+    files[0].write_text(REDUCED.format(data=folder, large=large // 4))
+    files[1].write_text(FOUR.format(port=free_range("127.0.0.1", 1), transport=transport))
+    sums, most, run = sums_of(files), {}, Run.__new__(Run)
+    run.log = folder / "log"
+    with open(run.log, "w") as log:
+        run.process = subprocess.Popen([str(TUNDISH), "up", *map(str, files)], stdout=log, stderr=log,
+                                       cwd=ROOT, env=ENV)
+    try:
+        while run.process.poll() is None:
+            for host, pid in run.pids().items():
+                most[host] = max(most.get(host, 0), held(pid) - large)
+            time.sleep(0.01)
+        assert run.process.returncode == 0, run.said()
+    finally:
+        for pid in run.pids().values():
+            os.kill(pid, 9)
+        run.process.kill()
+        run.process.wait()
+    return sums, most
+
+
+def stays_within(folder, transport, large):
+    sums, most = reduces(folder, transport, large)
+    text = ", ".join(f"{host} {most[host] / MIB:.1f} of {sums[host] / MIB:.1f} MiB" for host in sums)
+    print(f"  {transport} {large // 1000000} MB: {text}", flush=True)
+    for host, bytes_ in sums.items():
+        assert most[host] <= bytes_ + SPARE, text
+
+
+def test_values_that_are_reduced(folder, asked):
+    stays_within(folder, "ipc", 100_000_000)
+
+
+def test_more_values_that_are_reduced(folder, asked):
+    stays_within(folder, "tcp", 200_000_000)
 
 
 def count_of(pid):
