@@ -360,17 +360,17 @@ FINISH(finish_f32, float)
 FINISH(finish_f64, double)
 
 /*  Writes a node's value to `out` in the partial type; a MEAN divided by `rows`. */
-static void finish(const walk_t *walk, value_t value, double rows, block_t *out)
+static void finish(const walk_t *walk, value_t value, double rows, void *out)
 {
     bool scaled = walk->job->reduce == TND_MEAN;
     if (walk->partial_dtype == TND_F32 && scaled)
-        finish_f32_scaled((void *)out, value.data, (float)value.factor, (float)rows, walk->count);
+        finish_f32_scaled(out, value.data, (float)value.factor, (float)rows, walk->count);
     else if (walk->partial_dtype == TND_F32)
-        finish_f32((void *)out, value.data, walk->count);
+        finish_f32(out, value.data, walk->count);
     else if (walk->partial_dtype == TND_F64 && scaled)
-        finish_f64_scaled((void *)out, value.data, value.factor, rows, walk->count);
+        finish_f64_scaled(out, value.data, value.factor, rows, walk->count);
     else if (walk->partial_dtype == TND_F64)
-        finish_f64((void *)out, value.data, walk->count);
+        finish_f64(out, value.data, walk->count);
     else
         memcpy(out, value.data, walk->count * tnd_dtype_size(walk->partial_dtype));
 }
@@ -382,8 +382,7 @@ static void fill(void *out, const void *element, size_t size, size_t count)
 }
 
 /*  The result of reducing nothing, `count` times in the partial type. */
-static void finish_nothing(tnd_reduce_t reduce, tnd_dtype_t partial_dtype, size_t count,
-                           block_t *out)
+static void finish_nothing(tnd_reduce_t reduce, tnd_dtype_t partial_dtype, size_t count, void *out)
 {
     static const double floats[] = {
         [TND_SUM] = 0, [TND_MEAN] = NAN, [TND_MIN] = INFINITY, [TND_MAX] = -INFINITY};
@@ -421,17 +420,18 @@ static void compute(const tnd_reduction_tree_job_t *job, size_t begin, size_t en
                        .at = at,
                        .count = end - at < BLOCK ? end - at : BLOCK};
         block_t room, result;
-        const block_t *done = &result;
+        void *place = (char *)out + at * out_size;
         value_t value = climb(&walk, job->node, &room);
         assert(walk.next == job->input_count);
-        if (walk.finished)
-            done = &room;
-        else if (value.data)
-            finish(&walk, value, weight, &result);
-        else
-            finish_nothing(job->reduce, partial_dtype, walk.count, &result);
-        /* Through a room, so that `out` may be an input, which is not read any more. */
-        tnd_cast(out_dtype, partial_dtype, walk.count, (char *)out + at * out_size, done);
+        /* Through a room if the type changes, or if `out` is the input that is the value. */
+        bool direct = out_dtype == partial_dtype && value.data != place;
+        void *done = walk.finished ? (void *)&room : direct ? place : (void *)&result;
+        if (!walk.finished && value.data)
+            finish(&walk, value, weight, done);
+        else if (!walk.finished)
+            finish_nothing(job->reduce, partial_dtype, walk.count, done);
+        if (done != place)
+            tnd_cast(out_dtype, partial_dtype, walk.count, place, done);
     }
     tnd_float_mode_restore(before);
 }
