@@ -41,8 +41,7 @@ void tnd_reduction_memory_of_feeder(const tnd_plan_t *plan, uint32_t feeder,
     uint32_t nodes = 0, remote = 0;
     for (uint32_t e = 0; e < plan->edge_count; e++) {
         uint32_t to = plan->edges[e].to;
-        if (plan->edges[e].from != feeder ||
-            plan->instances[to].kind->role != TND_ROLE_REDUCER)
+        if (plan->edges[e].from != feeder || plan->instances[to].kind->role != TND_ROLE_REDUCER)
             continue;
         uint32_t replicas = replicas_of(plan, to);
         if (own->replica_count < replicas)

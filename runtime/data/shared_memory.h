@@ -29,7 +29,7 @@ typedef struct {
 /*  `pieces` pieces of `bytes` each, rounded up to whole pages; the caller holds it.  NULL: the system
  *  allows none.  Memory is taken by tnd_shared_memory_reserve. */
 tnd_shared_memory_t *tnd_shared_memory_new(size_t bytes, uint32_t pieces);
-/*  The next piece; NULL if all are reserved, or there is no memory. */
+/*  The next piece; NULL if all are reserved, or memory is exhausted. */
 void *tnd_shared_memory_reserve(tnd_shared_memory_t *self);
 const tnd_shared_name_t *tnd_shared_memory_name(const tnd_shared_memory_t *self);
 

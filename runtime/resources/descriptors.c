@@ -45,6 +45,18 @@ static uint64_t count_apart(const tnd_instance_t *instance)
     return count;
 }
 
+/*  Whether a feeder or a reducer has memory for values that other processes read, which is a file. */
+static bool has_memory(const tnd_plan_t *plan, uint32_t instance)
+{
+    bool has = false;
+    for (uint32_t e = 0; e < plan->edge_count && plan->host_count > 1; e++) {
+        const tnd_edge_t *edge = &plan->edges[e];
+        has = has || ((edge->from == instance || edge->to == instance) &&
+                      plan->instances[edge->to].kind->role == TND_ROLE_REDUCER);
+    }
+    return has;
+}
+
 /*  Control: the leader listens, every other host connects to it. */
 static void count_control(const tnd_plan_t *plan, uint32_t host, counted_t *counted)
 {
@@ -61,15 +73,16 @@ static void count_control(const tnd_plan_t *plan, uint32_t host, counted_t *coun
 void tnd_descriptors_count(tnd_descriptors_t *self, const tnd_plan_t *plan, uint32_t host,
                            const tnd_link_cost_t *cost)
 {
-    uint64_t actors = 0, children = 0, data = 0, apart = 0;
+    uint64_t actors = 0, children = 0, data = 0, apart = 0, memories = 0;
     counted_t counted = {0};
     uint8_t *seen = tnd_allocate_zeroed((size_t)plan->instance_count + 1, WAYS);
     for (uint32_t i = 0; i < plan->instance_count; i++) {
-        actors += plan->instances[i].host == host;
-        if (plan->instances[i].host == host)
-            apart += count_apart(&plan->instances[i]);
-        data += plan->instances[i].host == host &&
-                plan->instances[i].kind->instances == TND_INSTANCE_LANE;
+        if (plan->instances[i].host != host)
+            continue;
+        actors++;
+        apart += count_apart(&plan->instances[i]);
+        memories += has_memory(plan, i);
+        data += plan->instances[i].kind->instances == TND_INSTANCE_LANE;
     }
     for (uint32_t e = 0; e < plan->edge_count; e++) {
         const tnd_edge_t *edge = &plan->edges[e];
@@ -90,7 +103,7 @@ void tnd_descriptors_count(tnd_descriptors_t *self, const tnd_plan_t *plan, uint
         children += plan->hosts[h].isolated && plan->hosts[h].parent == host;
     *self = (tnd_descriptors_t){
         .process = PROCESS + cost->context,
-        .actors = actors * (ACTOR + cost->hub),
+        .actors = actors * (ACTOR + cost->hub) + memories,
         .listeners = counted.listeners * cost->listener,
         .connections = counted.dialled * cost->dialled + counted.accepted * cost->accepted,
         .children = children * CHILD + apart * APART,
