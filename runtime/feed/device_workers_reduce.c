@@ -2,8 +2,9 @@
  *
  *  The threads meet when all have posted.  If all replicas are here, each thread then claims chunks
  *  of the elements until none is left, and continues when all chunks are done.  A thread that the
- *  system interrupts delays the others by at most one chunk.  Otherwise each reduces its share, and
- *  they meet again before the first of them uses the result. */
+ *  system interrupts delays the others by at most one chunk.  Otherwise the values
+ *  travel in pieces: each thread computes its share of a piece, the actor sends it, and results are
+ *  copied while later pieces are computed. */
 #include "runtime/feed/device_workers_internal.h"
 
 #include <inttypes.h>
