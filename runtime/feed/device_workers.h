@@ -235,6 +235,13 @@ void tnd_device_workers_discard(tnd_device_workers_t *self);
 /*  Waits for the next step and ends the one before. Errors: TND_FAILED if the threads start steps
  *  themselves, have failed, or were stopped without tnd_device_workers_over. */
 tnd_status_t tnd_device_workers_next(tnd_device_workers_t *self);
+/*  Runs a task on at most `count` > 0 steps, no further than the end of an epoch, as many calls of
+ *  tnd_device_workers_next and tnd_device_workers_run would, but the calling thread is woken once.  The
+ *  last of them is ended by the next call.  Sets *ran_p to their number.  TND_OK: at least one. */
+tnd_status_t tnd_device_workers_run_steps(tnd_device_workers_t *self, uint64_t count,
+                                          const tnd_task_t *task, uint64_t *ran_p);
+/*  Whether the step that was pulled last ends its epoch. */
+bool tnd_device_workers_last(const tnd_device_workers_t *self);
 /*  Whether a step was pulled and has not been run. */
 bool tnd_device_workers_is_unused(const tnd_device_workers_t *self);
 /*  Ends the step that ran last, as tnd_device_workers_next does, without another one. */

@@ -172,6 +172,11 @@ struct tnd_device_workers {
     uint64_t flushed;       /* jobs that others were notified of, by the actor */
     uint64_t taken, ran;    /* by the program */
     uint64_t steps;         /* of the whole run, until the last one that it ran; 0: none */
+    bool last;              /* the step that it took last ends its epoch */
+    /*  Jobs before this one run without the program, by a task of it (device_workers_span.c); 0: it
+     *  runs each. */
+    _Atomic uint64_t span_until;
+    const tnd_task_t *span_task;
 
     /*  Steps on the program's thread (device_workers_pull.c), its own but for the atomic ones. */
     worker_t caller;
@@ -254,6 +259,19 @@ bool tnd_device_workers_has_finished(const void *awaited);
 bool tnd_device_workers_worth_telling(tnd_device_workers_t *self, uint64_t finished, uint64_t known,
                                       uint64_t now);
 void tnd_device_workers_make_caller(tnd_device_workers_t *self);
+/*  Whether steps run on the program's thread. */
+bool tnd_device_workers_runs_here(tnd_device_workers_t *self);
+/*  The program calls / its call returns. */
+uint64_t tnd_device_workers_enter(tnd_device_workers_t *self);
+void tnd_device_workers_leave(tnd_device_workers_t *self, uint64_t now);
+/*  From now on the program pulls steps; false: it cannot. */
+bool tnd_device_workers_pulls(tnd_device_workers_t *self);
+/*  Ends the program's last step, if there is one. */
+tnd_status_t tnd_device_workers_retire(tnd_device_workers_t *self);
+/*  What a program gets from a stopped group. */
+tnd_status_t tnd_device_workers_ended(const tnd_device_workers_t *self);
+/*  Publishes the jobs of a span that are ready.  The actor's thread. */
+void tnd_device_workers_publish_span(tnd_device_workers_t *self);
 /*  Waits until the program is outside of a step; it begins none in a stopped group. */
 void tnd_device_workers_await_caller(tnd_device_workers_t *self);
 void tnd_device_workers_wake(tnd_device_workers_t *self);

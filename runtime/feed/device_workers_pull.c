@@ -50,7 +50,7 @@ void tnd_device_workers_await_caller(tnd_device_workers_t *self)
     tnd_futex_wait(&self->left, is_outside, self, 0);
 }
 
-static bool runs_here(tnd_device_workers_t *self)
+bool tnd_device_workers_runs_here(tnd_device_workers_t *self)
 {
     self->caller.device = self->workers[0].device;
     return self->worker_count == 1 && (self->caller.device->ops->can & TND_DEVICE_ANY_THREAD) != 0;
@@ -105,8 +105,7 @@ static void run_here(tnd_device_workers_t *self, job_t *job)
     tnd_futex_open(&self->left);
 }
 
-/*  The program calls / its call returns. */
-static uint64_t enter(tnd_device_workers_t *self)
+uint64_t tnd_device_workers_enter(tnd_device_workers_t *self)
 {
     uint64_t now = tnd_clock_now();
     if (self->config.program_ns == NULL)
@@ -118,7 +117,7 @@ static uint64_t enter(tnd_device_workers_t *self)
     return now;
 }
 
-static void leave(tnd_device_workers_t *self, uint64_t now)
+void tnd_device_workers_leave(tnd_device_workers_t *self, uint64_t now)
 {
     if (self->config.program_ns != NULL)
         atomic_store_explicit(self->config.program_since_ns, now, memory_order_relaxed);
@@ -141,8 +140,7 @@ void tnd_device_workers_discard(tnd_device_workers_t *self)
     tnd_device_workers_wake(self);
 }
 
-/*  What a program gets from a stopped group. */
-static tnd_status_t ended(const tnd_device_workers_t *self)
+tnd_status_t tnd_device_workers_ended(const tnd_device_workers_t *self)
 {
     int over = atomic_load_explicit(&self->over, memory_order_acquire);
     return over != TND_OK && tnd_device_workers_error(self) == NULL ? (tnd_status_t)over
@@ -151,7 +149,7 @@ static tnd_status_t ended(const tnd_device_workers_t *self)
 
 bool tnd_device_workers_failed(const tnd_device_workers_t *self)
 {
-    return tnd_device_workers_dead(self) && ended(self) == TND_FAILED;
+    return tnd_device_workers_dead(self) && tnd_device_workers_ended(self) == TND_FAILED;
 }
 
 static bool has_step(const void *context)
@@ -185,32 +183,44 @@ static bool await_step(tnd_device_workers_t *self)
     return true;
 }
 
-tnd_status_t tnd_device_workers_next(tnd_device_workers_t *self)
+tnd_status_t tnd_device_workers_retire(tnd_device_workers_t *self)
 {
-    int mode = MODE_KEEP;
-    if (!atomic_compare_exchange_strong(&self->mode, &mode, MODE_PULL) && mode != MODE_PULL)
-        return TND_FAILED;
-    uint64_t now = enter(self);
     if (tnd_device_workers_dead(self) ||
         (self->taken > self->ran && tnd_device_workers_run(self, NULL) != TND_OK)) {
         self->ran = self->taken; /* it is not committed, and no task can run on it any more */
-        return ended(self);
+        return tnd_device_workers_ended(self);
     }
-    if (atomic_load_explicit(&self->retired, memory_order_relaxed) != self->taken) {
-        atomic_store_explicit(&self->retired, self->taken, memory_order_release);
-        if (self->copies ||
-            tnd_device_workers_worth_telling(
-                self, self->taken, atomic_load_explicit(&self->ready, memory_order_relaxed),
-                runs_here(self) ? self->caller_ended_ns : tnd_clock_now()))
-            tnd_device_workers_wake(self);
-    }
+    if (atomic_load_explicit(&self->retired, memory_order_relaxed) == self->taken)
+        return TND_OK;
+    atomic_store_explicit(&self->retired, self->taken, memory_order_release);
+    if (self->copies ||
+        tnd_device_workers_worth_telling(
+            self, self->taken, atomic_load_explicit(&self->ready, memory_order_relaxed),
+            tnd_device_workers_runs_here(self) ? self->caller_ended_ns : tnd_clock_now()))
+        tnd_device_workers_wake(self);
+    return TND_OK;
+}
+
+bool tnd_device_workers_pulls(tnd_device_workers_t *self)
+{
+    int mode = MODE_KEEP;
+    return atomic_compare_exchange_strong(&self->mode, &mode, MODE_PULL) || mode == MODE_PULL;
+}
+
+tnd_status_t tnd_device_workers_next(tnd_device_workers_t *self)
+{
+    if (!tnd_device_workers_pulls(self))
+        return TND_FAILED;
+    uint64_t now = tnd_device_workers_enter(self);
+    TND_TRY(tnd_device_workers_retire(self));
     if (await_step(self))
         now = tnd_clock_now();
     if (tnd_device_workers_dead(self))
-        return ended(self);
+        return tnd_device_workers_ended(self);
     if (atomic_load_explicit(self->startable, memory_order_acquire) > self->taken) {
+        self->last = self->jobs[self->taken % self->config.depth].note.last_of_epoch;
         self->taken++;
-        leave(self, now);
+        tnd_device_workers_leave(self, now);
         return TND_OK;
     }
     return (tnd_status_t)atomic_load_explicit(&self->over, memory_order_acquire);
@@ -221,22 +231,27 @@ tnd_status_t tnd_device_workers_run(tnd_device_workers_t *self, const tnd_task_t
     if (self->taken == self->ran)
         return TND_FAILED;
     if (tnd_device_workers_dead(self))
-        return ended(self);
+        return tnd_device_workers_ended(self);
     job_t *job = &self->jobs[(self->taken - 1) % self->config.depth];
-    (void)enter(self);
+    (void)tnd_device_workers_enter(self);
     job->task = task;
     self->ran = self->taken;
     self->steps = job->note.step + 1;
-    if (runs_here(self)) {
+    if (tnd_device_workers_runs_here(self)) {
         run_here(self, job);
-        leave(self, self->caller_ended_ns);
+        tnd_device_workers_leave(self, self->caller_ended_ns);
     } else {
         awaited_t awaited = {self, self->taken};
         tnd_device_workers_publish(self, self->taken);
         tnd_futex_wait(&self->program, tnd_device_workers_has_finished, &awaited, 0);
-        leave(self, tnd_clock_now());
+        tnd_device_workers_leave(self, tnd_clock_now());
     }
-    return tnd_device_workers_dead(self) ? ended(self) : TND_OK;
+    return tnd_device_workers_dead(self) ? tnd_device_workers_ended(self) : TND_OK;
+}
+
+bool tnd_device_workers_last(const tnd_device_workers_t *self)
+{
+    return self->last;
 }
 
 bool tnd_device_workers_is_unused(const tnd_device_workers_t *self)

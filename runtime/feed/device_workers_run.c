@@ -309,7 +309,9 @@ bool tnd_device_workers_worth_telling(tnd_device_workers_t *self, uint64_t finis
 static void finish(tnd_device_workers_t *self)
 {
     uint64_t finished = atomic_fetch_add_explicit(&self->finished, 1, memory_order_acq_rel) + 1;
-    if (atomic_load_explicit(&self->mode, memory_order_relaxed) != MODE_TASK)
+    bool alone = atomic_load_explicit(&self->mode, memory_order_relaxed) == MODE_TASK ||
+                 finished < atomic_load_explicit(&self->span_until, memory_order_relaxed);
+    if (!alone)
         tnd_futex_open(&self->program);
     else if (!self->copies &&
              tnd_device_workers_worth_telling(

@@ -293,9 +293,12 @@ void tnd_device_workers_ready(tnd_device_workers_t *self, uint32_t slot,
 void tnd_device_workers_flush(tnd_device_workers_t *self)
 {
     uint64_t jobs = atomic_load_explicit(&self->ready, memory_order_relaxed);
+    tnd_device_workers_publish_span(self);
     if (jobs == self->flushed)
         return;
     self->flushed = jobs;
+    if (atomic_load_explicit(&self->span_until, memory_order_relaxed) != 0)
+        return;
     if (atomic_load_explicit(&self->mode, memory_order_relaxed) == MODE_TASK)
         tnd_device_workers_publish(self, jobs);
     else
@@ -356,6 +359,18 @@ bool tnd_device_workers_discards(const tnd_device_workers_t *self)
     return atomic_load_explicit(&self->mode, memory_order_relaxed) == MODE_DISCARD;
 }
 
+/*  Those of a span are over when they have run, but for the last one: the program may save after it. */
+static uint64_t over_in_span(const tnd_device_workers_t *self)
+{
+    uint64_t until = atomic_load_explicit(&self->span_until, memory_order_acquire);
+    uint64_t retired = atomic_load_explicit(&self->retired, memory_order_acquire);
+    uint64_t finished = atomic_load_explicit(&self->finished, memory_order_acquire);
+    if (until == 0)
+        return retired;
+    finished = finished < until ? finished : until - 1;
+    return finished > retired ? finished : retired;
+}
+
 /*  The steps before this one need their threads, and the program, no more. */
 static uint64_t over_below(const tnd_device_workers_t *self)
 {
@@ -363,7 +378,7 @@ static uint64_t over_below(const tnd_device_workers_t *self)
     case MODE_TASK:
         return atomic_load_explicit(&self->finished, memory_order_acquire);
     case MODE_PULL:
-        return atomic_load_explicit(&self->retired, memory_order_acquire);
+        return over_in_span(self);
     case MODE_DISCARD:
         return atomic_load_explicit(&self->ready, memory_order_relaxed);
     case MODE_KEEP:

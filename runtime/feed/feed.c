@@ -125,7 +125,8 @@ static bool is_finished(const tnd_feed_t *self)
     return self->finished && !tnd_device_workers_failed(self->workers);
 }
 
-tnd_status_t tnd_feed_next(tnd_feed_t *feed)
+/*  A thread of the program is to pull steps. */
+static tnd_status_t begin_pull(tnd_feed_t *feed)
 {
     TND_TRY(enter(feed));
     if (is_finished(feed))
@@ -135,7 +136,18 @@ tnd_status_t tnd_feed_next(tnd_feed_t *feed)
                                         "thread pulls and runs all steps"));
     feed->puller = pthread_self();
     atomic_store(&feed->pulled, true);
+    return TND_OK;
+}
+
+tnd_status_t tnd_feed_next(tnd_feed_t *feed)
+{
+    TND_TRY(begin_pull(feed));
     return leave(feed, tnd_device_workers_next(feed->workers));
+}
+
+bool tnd_feed_last(const tnd_feed_t *feed)
+{
+    return tnd_device_workers_last(feed->workers);
 }
 
 bool tnd_feed_needs_caller(const tnd_feed_t *self)
@@ -158,17 +170,34 @@ static tnd_status_t call_apply(void *context, tnd_replica_t *replica)
     return feed->apply(replica, feed->user);
 }
 
-tnd_status_t tnd_feed_run(tnd_feed_t *feed, tnd_step_fn *step, tnd_step_fn *apply, void *user)
+static const tnd_task_t *task_of(tnd_feed_t *feed, tnd_step_fn *step, tnd_step_fn *apply,
+                                 void *user)
 {
-    TND_TRY(enter(feed));
-    if (is_finished(feed))
-        return leave(feed, TND_FAILED);
     feed->step = step;
     feed->apply = apply;
     feed->user = user;
     feed->task = (tnd_task_t){
         .step = call_step, .apply = apply != NULL ? call_apply : NULL, .context = feed};
-    return leave(feed, tnd_device_workers_run(feed->workers, &feed->task));
+    return &feed->task;
+}
+
+tnd_status_t tnd_feed_run(tnd_feed_t *feed, tnd_step_fn *step, tnd_step_fn *apply, void *user)
+{
+    TND_TRY(enter(feed));
+    if (is_finished(feed))
+        return leave(feed, TND_FAILED);
+    return leave(feed, tnd_device_workers_run(feed->workers, task_of(feed, step, apply, user)));
+}
+
+tnd_status_t tnd_feed_run_steps(tnd_feed_t *feed, uint64_t count, uint64_t *ran_p,
+                                tnd_step_fn *step, tnd_step_fn *apply, void *user)
+{
+    *ran_p = 0;
+    if (count == 0)
+        return TND_OK;
+    TND_TRY(begin_pull(feed));
+    return leave(feed, tnd_device_workers_run_steps(feed->workers, count,
+                                                    task_of(feed, step, apply, user), ran_p));
 }
 
 static tnd_status_t take(tnd_replica_t *replica, void *user)

@@ -251,6 +251,20 @@ typedef tnd_status_t tnd_step_fn(tnd_replica_t *replica, void *user);
 TND_API tnd_status_t tnd_feed_run(tnd_feed_t *feed, tnd_step_fn *step, tnd_step_fn *apply,
                                   void *user);
 
+/*  tnd_feed_next and tnd_feed_run of the same functions for up to `count` steps, fewer if an epoch ends
+ *  before: then tnd_feed_last is true.  Steps follow one another on their devices without the calling
+ *  thread, which wakes once.  The last of them is committed by the next call, as after tnd_feed_run, so
+ *  it can be saved.  Sets *ran_p to the steps that all devices of this host have run; TND_OK with a
+ *  `count` of 0.
+ *
+ *  TND_END, TND_STOPPED: as tnd_feed_next, if no step was left to run.  TND_FAILED: as tnd_feed_next and
+ *  tnd_feed_run. */
+TND_API tnd_status_t tnd_feed_run_steps(tnd_feed_t *feed, uint64_t count, uint64_t *ran_p,
+                                        tnd_step_fn *step, tnd_step_fn *apply, void *user);
+/*  Whether the step that tnd_feed_next returned last, or the last one that tnd_feed_run_steps ran, ends
+ *  its epoch.  False before the first step. */
+TND_API bool tnd_feed_last(const tnd_feed_t *feed);
+
 /*  Writes the model of a replica to a file, or reads it. */
 typedef tnd_status_t tnd_file_fn(const char *file, uint32_t replica, void *user);
 

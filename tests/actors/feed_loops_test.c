@@ -1,0 +1,149 @@
+/*  tests/actors/feed_loops_test.c - the loops that a program can have over a feed: several steps at a
+ *  time, the end of an epoch, and epochs that it ends early. */
+#include <stdio.h>
+#include <string.h>
+
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+
+#include <tundish/tundish.h>
+
+/*  12 steps of 8 rows and one of 4, twice. */
+enum { ROWS = 100, SIZE = 8, STEPS = 13, EPOCHS = 2, REPLICAS = 4 };
+
+static tnd_status_t number(void *user, const uint64_t *index, size_t count, tnd_rows_t *rows,
+                           tnd_error_t *error)
+{
+    (void)user, (void)error;
+    for (size_t i = 0; i < count; i++)
+        *(uint64_t *)tnd_rows_at(rows, 0, i) = index[i];
+    return TND_OK;
+}
+
+typedef struct {
+    tnd_graph_t *graph;
+    tnd_session_t *session;
+    tnd_feed_t *feed;
+    uint64_t rows[REPLICAS], steps[REPLICAS]; /* by replica */
+    int64_t sum[REPLICAS];
+    uint64_t fail_at; /* the step that fails; TND_UNKNOWN: none */
+} loop_t;
+
+/*  The numbers 0 to 99 in order, for four replicas on so many devices. */
+static void begin(loop_t *self, uint32_t devices, const char *batcher)
+{
+    static const char *const lists[] = {"[\"cpu:0\"]", "[\"cpu:0\", \"cpu:1\"]"};
+    char text[128];
+    tnd_schema_t schema = {0};
+    *self = (loop_t){.fail_at = TND_UNKNOWN};
+    cr_assert(tnd_schema_add(&schema, "number", TND_U64, 0, NULL, NULL) == TND_OK);
+    self->graph = tnd_graph_new("loops", 7);
+    tnd_graph_callback(self->graph, "numbers", &schema, ROWS, TND_SOURCE_RANDOM, number, NULL);
+    snprintf(text, sizeof text, "source: numbers, epochs: %d", EPOCHS);
+    tnd_graph_add(self->graph, "read", "reader", text);
+    snprintf(text, sizeof text, "size: %d, replicas: %d%s", SIZE, REPLICAS, batcher);
+    tnd_graph_add(self->graph, "batch", "batcher", text);
+    snprintf(text, sizeof text, "devices: %s", lists[devices - 1]);
+    tnd_graph_add(self->graph, "feed", "feeder", text);
+    tnd_graph_add(self->graph, "mean", "reducer", NULL);
+    tnd_graph_link(self->graph, "read -> batch -> feed <-> mean");
+    cr_assert(tnd_session_open(&self->session, self->graph, NULL) == TND_OK, "%s",
+              tnd_graph_errors(self->graph));
+    self->feed = tnd_session_feed(self->session, "feed");
+}
+
+static tnd_status_t end(loop_t *self)
+{
+    tnd_status_t status = tnd_session_destroy(&self->session);
+    tnd_graph_destroy(&self->graph);
+    return status;
+}
+
+static tnd_status_t add(tnd_replica_t *replica, void *user)
+{
+    loop_t *self = user;
+    uint32_t id = tnd_replica_id(replica);
+    const uint64_t *numbers = tnd_replica_column(replica, "number");
+    if (tnd_replica_step(replica) == self->fail_at)
+        return tnd_replica_error(replica, "the mould has cracked"), TND_FAILED;
+    self->steps[id]++;
+    self->rows[id] += tnd_replica_rows(replica);
+    self->sum[id] = 0;
+    for (size_t i = 0; i < tnd_replica_rows(replica); i++)
+        self->sum[id] += (int64_t)numbers[i];
+    return tnd_replica_reduce(replica, "mean", TND_SUM, TND_I64, &self->sum[id], 1);
+}
+
+/*  The sum of the numbers of step `step` of an epoch. */
+static int64_t sum_of(uint64_t step)
+{
+    int64_t sum = 0;
+    for (uint64_t i = step * SIZE; i < (step + 1) * SIZE && i < ROWS; i++)
+        sum += (int64_t)i;
+    return sum;
+}
+
+static void run_steps(uint32_t devices)
+{
+    loop_t loop;
+    uint64_t ran;
+    begin(&loop, devices, "");
+    cr_assert_not(tnd_feed_last(loop.feed), "no step yet");
+    cr_assert(eq(int, tnd_feed_run_steps(loop.feed, 0, &ran, add, NULL, &loop), TND_OK));
+    cr_assert(eq(u64, ran, 0));
+    cr_assert(eq(int, tnd_feed_run_steps(loop.feed, 5, &ran, add, NULL, &loop), TND_OK), "%s",
+              tnd_session_error(loop.session));
+    cr_assert(eq(u64, ran, 5));
+    cr_assert(eq(i64, loop.sum[3], sum_of(4)), "reduced over both devices");
+    cr_assert_not(tnd_feed_last(loop.feed));
+    cr_assert(eq(int, tnd_feed_run(loop.feed, add, NULL, &loop), TND_FAILED), "it was run");
+    cr_assert(eq(int, tnd_feed_next(loop.feed), TND_OK), "one that is not run");
+    cr_assert(eq(int, tnd_feed_run_steps(loop.feed, 100, &ran, add, NULL, &loop), TND_OK));
+    cr_assert(eq(u64, ran, STEPS - 6), "to the end of the epoch");
+    cr_assert(tnd_feed_last(loop.feed));
+    cr_assert(eq(i64, loop.sum[0], sum_of(STEPS - 1)));
+    cr_assert(eq(int, tnd_feed_run_steps(loop.feed, STEPS - 1, &ran, add, NULL, &loop), TND_OK));
+    cr_assert_not(tnd_feed_last(loop.feed));
+    cr_assert(eq(int, tnd_feed_next(loop.feed), TND_OK));
+    cr_assert(tnd_feed_last(loop.feed));
+    cr_assert(eq(int, tnd_feed_run(loop.feed, add, NULL, &loop), TND_OK));
+    for (int i = 0; i < 2; i++) {
+        cr_assert(eq(int, tnd_feed_run_steps(loop.feed, 5, &ran, add, NULL, &loop), TND_END));
+        cr_assert(eq(u64, ran, 0));
+    }
+    cr_assert(eq(u64, loop.steps[1], 2 * STEPS - 1));
+    tnd_summary_t summary;
+    cr_assert(tnd_session_summary(loop.session, "feed", &summary));
+    cr_assert(eq(u64, summary.steps, 2 * STEPS));
+    cr_assert(eq(u64, summary.fed, 2 * ROWS));
+    cr_assert(eq(int, end(&loop), TND_OK));
+}
+
+Test(feed_loops, several_steps_at_a_time_on_the_programs_thread)
+{
+    run_steps(1);
+}
+
+Test(feed_loops, several_steps_at_a_time_on_two_devices)
+{
+    run_steps(2);
+}
+
+static void fail_within(uint32_t devices)
+{
+    loop_t loop;
+    uint64_t ran;
+    begin(&loop, devices, "");
+    loop.fail_at = 3;
+    cr_assert(eq(int, tnd_feed_run_steps(loop.feed, 9, &ran, add, NULL, &loop), TND_FAILED));
+    cr_assert(devices == 1 ? ran == 3 : ran <= 3, "another device may not have done step 2");
+    const char *why = tnd_session_error(loop.session);
+    cr_assert(strstr(why, "step 3: the mould has cracked") != NULL, "%s", why);
+    cr_assert(eq(int, end(&loop), TND_FAILED));
+}
+
+Test(feed_loops, a_step_among_several_fails)
+{
+    fail_within(1);
+    fail_within(2);
+}
