@@ -313,7 +313,8 @@ static tnd_status_t take_message(batcher_t *batcher, tnd_actor_t *self, tnd_arri
         if (!tnd_batcher_core_fits(batcher->machine, arrival->cursor))
             return tnd_fail(error, "%s: the leader goes back to a place that this stream has not",
                             tnd_actor_name(self));
-        tnd_batcher_core_rewind(batcher->machine, msg->generation, arrival->cursor);
+        tnd_batcher_core_rewind(batcher->machine, msg->generation, arrival->cursor,
+                                msg->rewind.cuts);
         rewind_bad_records(batcher, msg->generation,
                            arrival->cursor->part[tnd_actor_instance(self)->lane]);
         break;
@@ -582,7 +583,7 @@ static void batcher_fini(void *state)
         tnd_effect_t effect;
         tnd_cursor_t start;
         tnd_cursor_start(&start, batcher->stream->lanes);
-        tnd_batcher_core_rewind(batcher->machine, UINT32_MAX, &start);
+        tnd_batcher_core_rewind(batcher->machine, UINT32_MAX, &start, 0);
         while (tnd_batcher_core_next(batcher->machine, 0, &effect)) {
             tnd_block_t *block = effect.payload;
             if (effect.kind == TND_EFFECT_DROP)

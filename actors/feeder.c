@@ -91,6 +91,7 @@ static tnd_status_t feeder_init(void *state, tnd_actor_t *self, tnd_error_t *err
         .first = feeder->own->replica_first,
         .count = feeder->own->replica_count,
         .steps = tnd_plan_steps_of_epoch(tnd_actor_plan(self), feeder->own->chain, feeder->stream),
+        .spans = feeder->stream->spans,
         .keep = feeder->models == NULL ? tnd_actor_keep(self) : NULL,
         .resume = feeder->models == NULL ? tnd_actor_resume(self) : NULL,
         .models = feeder->models,
@@ -215,17 +216,47 @@ static bool shares_replicas(const feeder_t *feeder, const tnd_actor_t *self)
     return feeder->own->replica_count < tnd_actor_plan(self)->chains[feeder->own->chain].replicas;
 }
 
+/*  Whether a step comes back because the program ends its epoch before it. */
+static bool comes_back(feeder_t *feeder, uint64_t step)
+{
+    uint64_t cut;
+    if (!tnd_device_workers_is_cut(feeder->workers, &cut))
+        return false;
+    if (!feeder->cuts)
+        tnd_feeder_core_cut(feeder->machine, cut - 1);
+    feeder->cuts = true;
+    return step >= cut;
+}
+
+/*  The slots of all steps after the cut are free, and wait for those of the next epoch. */
+static tnd_status_t end_cut(feeder_t *feeder, tnd_error_t *error)
+{
+    if (!feeder->cuts || tnd_feeder_core_is_cutting(feeder->machine))
+        return TND_OK;
+    feeder->cuts = false;
+    TND_TRY(tnd_batch_slots_settle(feeder->slots, error));
+    for (uint32_t slot = 0; slot < feeder->depth; slot++)
+        TND_TRY(tnd_batch_slots_free(feeder->slots, slot, error));
+    tnd_device_workers_end_cut(feeder->workers);
+    return TND_OK;
+}
+
 static tnd_status_t take_done(feeder_t *feeder, tnd_actor_t *self, tnd_error_t *error)
 {
     tnd_done_t done;
     tnd_ran_t ran;
     feeder->filled = 0;
     while (tnd_device_workers_ran(feeder->workers, &ran))
-        if (shares_replicas(feeder, self))
+        if (!comes_back(feeder, ran.step) && shares_replicas(feeder, self))
             tnd_pending_reductions_done(&feeder->postings, self, &feeder->reducers, ran.step,
                                         ran.tensors, ran.reductions);
     while (tnd_device_workers_done(feeder->workers, &done)) {
         TND_TRY(tnd_batch_slots_settle(feeder->slots, error));
+        if (comes_back(feeder, done.step)) {
+            tnd_feeder_core_withdrawn(feeder->machine, done.step);
+            TND_TRY(perform(feeder, self, error));
+            continue;
+        }
         tnd_digest_t rows = tnd_batch_slots_digest(feeder->slots, &done);
         uint64_t digest[2] = {rows.low, rows.high};
         feeder->fed = true;
@@ -239,6 +270,7 @@ static tnd_status_t take_done(feeder_t *feeder, tnd_actor_t *self, tnd_error_t *
                              tnd_step_reports_of(&feeder->reports, feeder->models, &done));
         TND_TRY(perform(feeder, self, error));
     }
+    TND_TRY(end_cut(feeder, error));
     if (tnd_device_workers_idle(feeder->workers))
         tnd_pending_reductions_idle(&feeder->postings, self, &feeder->reducers);
     return TND_OK;
@@ -384,14 +416,16 @@ static tnd_status_t take_message(feeder_t *feeder, tnd_actor_t *self, tnd_arriva
         break;
     }
     case TND_MSG_REWIND:
-        if (feeder->placed && arrival->cursor->step > tnd_feeder_core_held(feeder->machine))
+        if (feeder->placed && msg->rewind.cuts == tnd_feeder_core_cuts(feeder->machine) &&
+            arrival->cursor->step > tnd_feeder_core_held(feeder->machine))
             return tnd_fail(error,
                             "%s: the leader goes back to step %" PRIu64
                             ", but this feeder has only the steps before %" PRIu64,
                             feeder->name, arrival->cursor->step,
                             tnd_feeder_core_held(feeder->machine));
         feeder->placed = true;
-        tnd_feeder_core_rewind_to(feeder->machine, msg->generation, arrival->cursor->step);
+        tnd_feeder_core_rewind_to(feeder->machine, msg->generation, arrival->cursor->step,
+                                  msg->rewind.cuts);
         break;
     case TND_MSG_KEEP:
         feeder->reports.keep = msg->keep;

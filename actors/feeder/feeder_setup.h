@@ -39,6 +39,7 @@ typedef struct {
     uint32_t filled;              /* slots, since finished steps were last asked for */
     uint64_t looked_ns, ready_ns; /* when it was seen how long it had been ready, in vain */
     bool begun, drained, over;
+    bool cuts;   /* its program ends an epoch, and steps come back */
     bool fed;    /* a step was done */
     bool saves;  /* the program has saved its models, or was warned that it does not */
     bool warned; /* that a program holds many batches */

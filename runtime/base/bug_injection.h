@@ -78,6 +78,8 @@
     X(LIMIT_TOLD_ONCE, "a feeder whose host was away is not told whether the run is paused")       \
     X(REWIND_RESUMES, "a rewind ends a pause")                                                     \
     X(RESTART_ASKED_ONCE, "a restart that was requested is forgotten if its message is lost")      \
+    X(HELD_STEP_AFTER_REWIND,                                                                      \
+      "a feeder whose program ends an epoch keeps the steps that it holds")                        \
     X(RESIZED_TOO_EARLY, "a feeder changes the number of its slots while some hold steps")         \
     X(DEPTH_TOLD_ONCE, "a feeder whose host was away is not told how many slots are wanted")       \
     X(HANG_WHILE_PAUSED, "time in which a process was stopped counts as time that its work takes") \

@@ -24,7 +24,7 @@ struct tnd_batcher_core {
     tnd_joined_rows_t *rows;       /* of the order */
     tnd_bucketed_rows_t *bucketed; /* NULL: rows are not bucketed */
     tnd_packed_rows_t *packed;     /* NULL: rows are not packed */
-    uint32_t generation;
+    uint32_t generation, cuts;
     bool started, broken, broken_said;
     bool too_large; /* the rows that the next batch waits for take too many bytes */
     bool changed;   /* since the last attempt to compose */
@@ -156,12 +156,12 @@ bool tnd_batcher_core_fits(const tnd_batcher_core_t *self, const tnd_cursor_t *c
 }
 
 void tnd_batcher_core_rewind(tnd_batcher_core_t *self, uint32_t generation,
-                             const tnd_cursor_t *cursor)
+                             const tnd_cursor_t *cursor, uint32_t cuts)
 {
     assert(cursor->lanes == self->config.lanes);
     tnd_bucketed_rows_clear(self->bucketed);
     tnd_order_rewind(self->order, generation, cursor->part[self->config.order.lane]);
-    self->generation = generation;
+    self->generation = generation, self->cuts = cuts;
     self->started = true;
     self->broken = self->broken_said = self->too_large = false;
     self->changed = true;
@@ -504,6 +504,7 @@ static void say_slice(tnd_batcher_core_t *self, uint32_t replica, const tnd_shar
                                            .total = (uint32_t)share->total,
                                            .padded = (uint32_t)share->padded,
                                            .step_rows = (uint32_t)self->composition.rows,
+                                           .cuts = self->cuts,
                                            .last_of_epoch = self->composition.last,
                                            .last_of_run = self->composition.last &&
                                                           self->epoch + 1 == stream_epochs(self)};

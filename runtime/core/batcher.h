@@ -80,8 +80,9 @@ tnd_batcher_core_t *tnd_batcher_core_init(void *memory, const tnd_batcher_core_c
 
 /*  Whether a cursor from another process can be one of this stream; rewind relies on it. */
 bool tnd_batcher_core_fits(const tnd_batcher_core_t *self, const tnd_cursor_t *cursor);
+/*  `cuts`: epochs that programs have ended early so far; slices say it. */
 void tnd_batcher_core_rewind(tnd_batcher_core_t *self, uint32_t generation,
-                             const tnd_cursor_t *cursor);
+                             const tnd_cursor_t *cursor, uint32_t cuts);
 tnd_status_t tnd_batcher_core_block(tnd_batcher_core_t *self, const tnd_msg_t *msg,
                                     tnd_error_t *error);
 void tnd_batcher_core_worker_up(tnd_batcher_core_t *self, tnd_actor_id_t worker, tnd_life_t birth);

@@ -1,5 +1,5 @@
 /*  runtime/core/feeder.c - a feeder's decisions: slots, whole steps, commits.  */
-#include "runtime/core/feeder.h"
+#include "runtime/core/feeder_internal.h"
 
 #include <assert.h>
 #include <string.h>
@@ -7,82 +7,10 @@
 #include "runtime/base/bounds.h"
 #include "runtime/base/bug_injection.h"
 
-typedef enum {
-    STEP_EMPTY,
-    STEP_PARTIAL,
-    STEP_HELD,   /* whole, in its slot */
-    STEP_STARTED /* with the devices */
-} step_state_t;
-
-typedef struct {
-    tnd_slice_note_t note; /* of its first slice: describes the whole step */
-    step_state_t state;
-    uint32_t whole; /* replicas that have all their rows */
-} step_t;
-
-typedef struct {
-    uint32_t rows, total, padded;
-    uint32_t pieces; /* slices so far: at most one per join */
-    bool seen;
-} share_t;
-
-/*  Which rows of its replica a slice has. */
-typedef struct {
-    uint32_t first, rows;
-} piece_t;
-
-typedef struct {
-    tnd_actor_id_t id;
-    bool up;
-    uint64_t said;  /* the window that it was told on this connection and generation */
-    uint64_t quiet; /* it uses the window until so many steps are committed */
-} join_t;
-
-typedef struct {
-    uint64_t digest[2];
-    uint32_t rows;
-    void *payload;
-} commit_t;
-
 /*  Steps that are started ahead of the last committed one; a pause or drain waits for all of them. */
 static const uint64_t ahead_ns = 20 * 1000 * 1000;
 
 enum { AHEAD_LEAST = 2 };
-
-/*  Rows that the driver is to copy or to drop. */
-typedef struct {
-    tnd_slice_note_t note;
-    bool place;
-} handed_t;
-
-/*  booked <= committed <= started <= held: counts of steps from the start of the run. */
-struct tnd_feeder_core {
-    tnd_feeder_core_config_t config;
-    uint32_t generation, ring; /* ring: steps kept, one more than slots, see slot_of */
-    bool begun;
-    uint64_t end; /* TND_UNKNOWN: not told */
-    uint64_t booked, committed, started, held;
-    uint64_t freed;       /* steps whose slot is free again */
-    uint64_t said_commit; /* steps whose COMMIT was sent in this generation */
-    uint64_t dropped;     /* commits whose report was dropped */
-    uint64_t window;      /* as told to the joins that are up */
-    uint64_t ahead;       /* steps that may be started and uncommitted */
-    uint64_t ahead_most;  /* reducers have room for the rounds of so many */
-    uint64_t paced;       /* steps committed at the last measurement of the pace, and its time */
-    uint64_t paced_ns;
-    bool held_due, halting, halt_due;
-    uint32_t halt_number;
-    uint64_t limit;    /* no step is started from this one on; TND_UNKNOWN: none is set */
-    uint32_t wanted;   /* slots, once all are free */
-    uint64_t frontier; /* until then no step from this one on gets a slot */
-    uint32_t handed_first, handed_count, handed_room;
-    step_t *steps;   /* by step % ring */
-    share_t *shares; /* by (step % ring) x replica */
-    piece_t *pieces; /* likewise, x join */
-    join_t *joins;
-    commit_t *commits; /* by step % (2 * unbooked_max) */
-    handed_t *handed;
-};
 
 static uint32_t ring_of(const tnd_feeder_core_config_t *config)
 {
@@ -92,21 +20,6 @@ static uint32_t ring_of(const tnd_feeder_core_config_t *config)
 static uint32_t handed_of(const tnd_feeder_core_config_t *config)
 {
     return ring_of(config) * config->replicas * config->join_count + 1;
-}
-
-static step_t *step_at(const tnd_feeder_core_t *self, uint64_t step)
-{
-    return &self->steps[step % self->ring];
-}
-
-static share_t *shares_at(const tnd_feeder_core_t *self, uint64_t step)
-{
-    return &self->shares[step % self->ring * self->config.replicas];
-}
-
-static piece_t *pieces_of(const tnd_feeder_core_t *self, const share_t *share)
-{
-    return &self->pieces[(size_t)(share - self->shares) * self->config.join_count];
 }
 
 static uint32_t slot_of(const tnd_feeder_core_t *self, uint64_t step)
@@ -162,12 +75,6 @@ static void hand(tnd_feeder_core_t *self, const tnd_slice_note_t *note, bool pla
     self->handed[at] = (handed_t){.note = *note, .place = place};
 }
 
-static void clear(tnd_feeder_core_t *self, uint64_t step)
-{
-    memset(step_at(self, step), 0, sizeof(step_t));
-    memset(shares_at(self, step), 0, self->config.replicas * sizeof(share_t));
-}
-
 static join_t *find_join(tnd_feeder_core_t *self, tnd_actor_id_t id)
 {
     for (uint32_t i = 0; i < self->config.join_count; i++)
@@ -193,12 +100,12 @@ static void begin_generation(tnd_feeder_core_t *self, uint32_t generation)
     self->generation = generation;
     for (uint32_t i = 0; i < self->handed_count; i++) {
         handed_t *handed = &self->handed[(self->handed_first + i) % self->handed_room];
-        if (step_at(self, handed->note.step)->state == STEP_PARTIAL)
+        if (tnd_feeder_core_step_at(self, handed->note.step)->state == STEP_PARTIAL)
             handed->place = false;
     }
     for (uint64_t step = self->started; step < self->started + self->ring; step++)
-        if (step_at(self, step)->state == STEP_PARTIAL)
-            clear(self, step_at(self, step)->note.step);
+        if (tnd_feeder_core_step_at(self, step)->state == STEP_PARTIAL)
+            tnd_feeder_core_clear(self, tnd_feeder_core_step_at(self, step)->note.step);
     for (uint32_t i = 0; i < self->config.join_count; i++) {
         self->joins[i].said = 0;
         uses_window(self, self->joins[i].id, self->committed);
@@ -222,6 +129,9 @@ static tnd_status_t check_frame(const tnd_feeder_core_t *self, const tnd_msg_t *
                         "compare the placements of both hosts",
                         slice->replica, step, config->first_replica,
                         config->first_replica + config->replicas - 1);
+    if (slice->cuts > self->cuts)
+        return tnd_fail(
+            error, "rows of step %llu came after a rewind for which no program here asked", step);
     if (slice->step >= window_of(self))
         return tnd_fail(
             error,
@@ -243,9 +153,9 @@ static tnd_status_t check_step(const tnd_feeder_core_t *self, const tnd_msg_t *m
                                tnd_error_t *error)
 {
     const tnd_slice_note_t *slice = &msg->slice;
-    const step_t *step = step_at(self, slice->step);
+    const step_t *step = tnd_feeder_core_step_at(self, slice->step);
     const share_t *share =
-        &shares_at(self, slice->step)[slice->replica - self->config.first_replica];
+        &tnd_feeder_core_shares_at(self, slice->step)[slice->replica - self->config.first_replica];
     if (step->state == STEP_EMPTY)
         return TND_OK;
     if (step->note.epoch != slice->epoch || step->note.step_rows != slice->step_rows ||
@@ -265,7 +175,7 @@ static tnd_status_t check_step(const tnd_feeder_core_t *self, const tnd_msg_t *m
                         "%u of %u rows came for replica %u, step %llu, which has %u of %u already",
                         slice->rows, slice->total, slice->replica, (unsigned long long)slice->step,
                         share->rows, share->total);
-    const piece_t *pieces = pieces_of(self, share);
+    const piece_t *pieces = tnd_feeder_core_pieces_of(self, share);
     for (uint32_t i = 0; i < share->pieces; i++)
         if (slice->offset < pieces[i].first + pieces[i].rows &&
             pieces[i].first < slice->offset + slice->rows)
@@ -297,7 +207,7 @@ tnd_feeder_core_t *tnd_feeder_core_init(void *memory, const tnd_feeder_core_conf
     tnd_feeder_core_t *self = memory;
     char *at = (char *)memory + tnd_align(sizeof *self);
     self->config = *config;
-    self->end = self->limit = TND_UNKNOWN;
+    self->end = self->limit = self->cut = TND_UNKNOWN;
     self->ring = ring_of(config);
     self->wanted = self->ahead_most = config->depth;
     self->ahead = AHEAD_LEAST;
@@ -318,7 +228,8 @@ tnd_feeder_core_t *tnd_feeder_core_init(void *memory, const tnd_feeder_core_conf
     return self;
 }
 
-void tnd_feeder_core_rewind_to(tnd_feeder_core_t *self, uint32_t generation, uint64_t step)
+void tnd_feeder_core_rewind_to(tnd_feeder_core_t *self, uint32_t generation, uint64_t step,
+                               uint32_t cuts)
 {
     if (self->begun && generation < self->generation)
         return;
@@ -330,10 +241,11 @@ void tnd_feeder_core_rewind_to(tnd_feeder_core_t *self, uint32_t generation, uin
     }
     begin_generation(self, generation);
     if (self->begun) {
-        assert(step <= self->held);
+        assert(step <= self->held || cuts < self->cuts);
         return;
     }
     self->begun = true;
+    self->cuts = cuts;
     self->committed = self->started = self->held = self->freed = self->paced = step;
     for (uint32_t i = 0; i < self->config.join_count; i++)
         uses_window(self, self->joins[i].id, step);
@@ -362,10 +274,15 @@ tnd_status_t tnd_feeder_core_slice(tnd_feeder_core_t *self, const tnd_msg_t *msg
     }
     if (msg->generation > self->generation)
         begin_generation(self, msg->generation);
+    if (slice->cuts < self->cuts) { /* of the rest of an epoch that is over */
+        uses_window(self, msg->from, slice->step);
+        hand(self, slice, false);
+        return TND_OK;
+    }
     tnd_status_t status = check_frame(self, msg, error);
     uses_window(self, msg->from, slice->step);
     bool wanted = status == TND_OK && slice->step >= self->started && slice->step < self->end;
-    if (wanted && step_at(self, slice->step)->state >= STEP_HELD)
+    if (wanted && tnd_feeder_core_step_at(self, slice->step)->state >= STEP_HELD)
         wanted = false;
     if (wanted)
         status = check_step(self, msg, error);
@@ -373,8 +290,9 @@ tnd_status_t tnd_feeder_core_slice(tnd_feeder_core_t *self, const tnd_msg_t *msg
     if (!wanted || status != TND_OK)
         return status;
 
-    step_t *step = step_at(self, slice->step);
-    share_t *share = &shares_at(self, slice->step)[slice->replica - self->config.first_replica];
+    step_t *step = tnd_feeder_core_step_at(self, slice->step);
+    share_t *share =
+        &tnd_feeder_core_shares_at(self, slice->step)[slice->replica - self->config.first_replica];
     if (step->state == STEP_EMPTY) {
         step->state = STEP_PARTIAL;
         step->note = *slice;
@@ -384,11 +302,11 @@ tnd_status_t tnd_feeder_core_slice(tnd_feeder_core_t *self, const tnd_msg_t *msg
     share->total = slice->total;
     share->padded = slice->padded;
     share->rows += slice->rows;
-    pieces_of(self, share)[share->pieces++] = (piece_t){slice->offset, slice->rows};
+    tnd_feeder_core_pieces_of(self, share)[share->pieces++] = (piece_t){slice->offset, slice->rows};
     if (share->rows == share->total && ++step->whole == self->config.replicas) {
         step->state = STEP_HELD;
         while (self->held < self->started + self->ring &&
-               step_at(self, self->held)->state == STEP_HELD) {
+               tnd_feeder_core_step_at(self, self->held)->state == STEP_HELD) {
             self->held++;
             self->held_due = true;
         }
@@ -416,10 +334,13 @@ void tnd_feeder_core_done(tnd_feeder_core_t *self, uint64_t step, const uint64_t
                           uint32_t rows, void *payload)
 {
     assert(step == self->committed && step < self->started);
-    *commit_at(self, step) =
-        (commit_t){.digest = {digest[0], digest[1]}, .rows = rows, .payload = payload};
-    clear(self, step);
+    *commit_at(self, step) = (commit_t){.digest = {digest[0], digest[1]},
+                                        .rows = rows,
+                                        .cut = step + 1 == self->cut,
+                                        .payload = payload};
+    tnd_feeder_core_clear(self, step);
     self->committed++;
+    tnd_feeder_core_finish_cut(self);
 }
 
 void tnd_feeder_core_booked(tnd_feeder_core_t *self, uint64_t below)
@@ -432,9 +353,10 @@ void tnd_feeder_core_booked(tnd_feeder_core_t *self, uint64_t below)
         self->said_commit = below;
 }
 
-void tnd_feeder_core_end(tnd_feeder_core_t *self, uint64_t step)
+void tnd_feeder_core_end(tnd_feeder_core_t *self, uint64_t step, uint32_t cuts)
 {
-    self->end = tnd_least(self->end, step > self->started ? step : self->started);
+    if (cuts == self->cuts)
+        self->end = tnd_least(self->end, step > self->started ? step : self->started);
 }
 
 void tnd_feeder_core_halt(tnd_feeder_core_t *self, uint32_t number)
@@ -569,13 +491,14 @@ static bool next_word(tnd_feeder_core_t *self, tnd_effect_t *effect)
 {
     if (!self->begun)
         return false;
-    if (self->said_commit < self->committed) {
+    if (self->said_commit < self->committed && self->said_commit + 1 != self->cut) {
         const commit_t *commit = commit_at(self, self->said_commit);
         tell_leader(effect, TND_MSG_COMMIT);
         effect->msg.commit.step = self->said_commit++;
         effect->msg.commit.digest[0] = commit->digest[0];
         effect->msg.commit.digest[1] = commit->digest[1];
         effect->msg.commit.rows = commit->rows;
+        effect->msg.commit.cut = commit->cut;
         effect->msg.commit.payload = commit->payload;
         return true;
     }
@@ -617,7 +540,7 @@ static bool is_stopped(const tnd_feeder_core_t *self)
 static bool may_start(const tnd_feeder_core_t *self)
 {
     return self->begun && !is_stopped(self) && self->started < self->end &&
-           self->started - self->booked < self->config.unbooked_max &&
+           self->cut == TND_UNKNOWN && self->started - self->booked < self->config.unbooked_max &&
            self->started - self->committed < self->ahead;
 }
 
@@ -626,7 +549,7 @@ static bool next_ready(tnd_feeder_core_t *self, uint64_t now, tnd_effect_t *effe
     take_pace(self, now);
     if (self->started == self->held || !may_start(self))
         return false;
-    step_t *step = step_at(self, self->started);
+    step_t *step = tnd_feeder_core_step_at(self, self->started);
     step->state = STEP_STARTED;
     effect->kind = TND_EFFECT_READY;
     effect->slot = slot_of(self, self->started);

@@ -13,6 +13,11 @@
  *  committed are ignored, because they carry the same rows.  HELD and COMMIT are sent again after a
  *  rewind and until the leader has booked them, so that none is lost with a control connection.
  *
+ *  A program may end an epoch early (tnd_feeder_core_cut).  Then the steps that follow its last one are
+ *  dropped, held ones too, and so is every slice that was made before the leader's rewind to the next
+ *  epoch.  Epochs that were cut are counted, so that what comes before that rewind and what comes after
+ *  it can be told apart, however late it arrives.
+ *
  *  Threads: one. */
 #ifndef TND_RUNTIME_CORE_FEEDER_H
 #define TND_RUNTIME_CORE_FEEDER_H
@@ -34,9 +39,10 @@ size_t tnd_feeder_core_bytes(const tnd_feeder_core_config_t *config);
 tnd_feeder_core_t *tnd_feeder_core_init(void *memory, const tnd_feeder_core_config_t *config);
 
 /*  `step` is the cursor's, the first that may come now; at later rewinds it is not above what this
- *  feeder holds.  Nothing is sent before the first rewind.  An older generation is ignored.  If a
+ *  feeder holds, unless it has cut an epoch and `cuts` does not count it yet.  Nothing is sent before the first rewind.  An older generation is ignored.  If a
  *  slice already announced this generation, the feeder only repeats HELD and COMMIT. */
-void tnd_feeder_core_rewind_to(tnd_feeder_core_t *self, uint32_t generation, uint64_t step);
+void tnd_feeder_core_rewind_to(tnd_feeder_core_t *self, uint32_t generation, uint64_t step,
+                               uint32_t cuts);
 /*  Takes the payload in any case: it comes back as PLACE (the driver owns it then) or DROP.  A
  *  slice of an older generation is dropped; one of a newer generation counts as the rewind.
  *  TND_FAILED: a replica of another feeder, a step without a slot, or rows that overflow the
@@ -52,8 +58,19 @@ void tnd_feeder_core_join_lost(tnd_feeder_core_t *self, tnd_actor_id_t join);
 void tnd_feeder_core_done(tnd_feeder_core_t *self, uint64_t step, const uint64_t digest[2],
                           uint32_t rows, void *payload);
 void tnd_feeder_core_booked(tnd_feeder_core_t *self, uint64_t below);
-/*  The stream ends before `step` (LAST, relayed by the leader), or must end before it (drain). */
-void tnd_feeder_core_end(tnd_feeder_core_t *self, uint64_t step);
+/*  The stream ends before `step` (LAST, relayed by the leader), or must end before it (drain), as of so
+ *  many cuts: it is ignored if the epoch was cut since. */
+void tnd_feeder_core_end(tnd_feeder_core_t *self, uint64_t step, uint32_t cuts);
+
+/*  The program ends the epoch with step `step`, which is started, not done and not the last of it.  No
+ *  other step is started; those that were come back unused, in step order.  When all have, and `step`
+ *  is done, its COMMIT says so. */
+void tnd_feeder_core_cut(tnd_feeder_core_t *self, uint64_t step);
+void tnd_feeder_core_withdrawn(tnd_feeder_core_t *self, uint64_t step);
+/*  Whether steps may still come back. */
+bool tnd_feeder_core_is_cutting(const tnd_feeder_core_t *self);
+/*  Epochs that were cut so far. */
+uint32_t tnd_feeder_core_cuts(const tnd_feeder_core_t *self);
 
 /*  Starts no further step and answers the question of that number with HALT (steps started). */
 void tnd_feeder_core_halt(tnd_feeder_core_t *self, uint32_t number);
@@ -87,7 +104,7 @@ static inline void tnd_feeder_core_message(tnd_feeder_core_t *self, const tnd_ms
     else if (msg->kind == TND_MSG_BOOKED)
         tnd_feeder_core_booked(self, msg->until.step);
     else if (msg->kind == TND_MSG_LAST)
-        tnd_feeder_core_end(self, msg->until.step);
+        tnd_feeder_core_end(self, msg->part.step, msg->part.cuts);
     else if (msg->kind == TND_MSG_HALT)
         tnd_feeder_core_halt(self, msg->halt.number);
     else if (msg->kind == TND_MSG_LIMIT)

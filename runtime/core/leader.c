@@ -291,7 +291,8 @@ bool tnd_leader_core_beyond(tnd_leader_core_t *self, uint64_t step)
 
 static bool is_of_now(const tnd_leader_core_t *self, const tnd_msg_t *msg)
 {
-    return msg->generation == self->generation && msg->part.lane < self->config.lanes;
+    return msg->generation == self->generation && msg->generation >= self->cut_generation &&
+           msg->part.lane < self->config.lanes;
 }
 
 static void take_part(tnd_leader_core_t *self, const tnd_msg_t *msg)
@@ -334,6 +335,7 @@ static void take_commit(tnd_leader_core_t *self, const tnd_msg_t *msg)
         return;
     }
     feeder->committed++;
+    feeder->cut = msg->commit.cut ? feeder->committed : feeder->cut;
     feeder->began = true;
     if (feeder->held < feeder->committed)
         feeder->held = feeder->committed;
@@ -357,7 +359,7 @@ void tnd_leader_core_message(tnd_leader_core_t *self, const tnd_msg_t *msg, uint
         feeder_t *feeder = feeder_of(self, msg);
         uint64_t held = msg->until.step;
         feeder->began = true;
-        if (held > feeder->held &&
+        if (held > feeder->held && msg->generation >= self->cut_generation &&
             !(held > self->steps.cursor.step && tnd_leader_core_beyond(self, held - 1)))
             feeder->held = held;
         break;
@@ -481,6 +483,7 @@ static void rewind_stream(tnd_leader_core_t *self, uint64_t now, tnd_effect_t *e
     self->generation++;
     control(self, effect, TND_MSG_REWIND, TND_NOBODY);
     effect->msg.rewind.cursor = &self->anchor;
+    effect->msg.rewind.cuts = self->cuts;
     effect->cursor = &self->anchor;
 }
 
@@ -515,6 +518,9 @@ static bool book(tnd_leader_core_t *self, tnd_effect_t *effect)
         fail_by(self, TND_LEADER_CORE_BROKEN);
     if (status != TND_OK)
         return false;
+    tnd_leader_core_take_cut(self);
+    if (tnd_leader_core_is_over(self))
+        return false;
     self->tell = true;
     effect->kind = TND_EFFECT_BOOK;
     effect->cursor = &self->steps.cursor;
@@ -527,7 +533,8 @@ static bool tell_last(tnd_leader_core_t *self, uint32_t i, tnd_effect_t *effect)
         return false;
     self->feeders[i].end_told = true;
     control(self, effect, TND_MSG_LAST, self->config.members[i].id);
-    effect->msg.until.step = end_of(self);
+    effect->msg.part.step = end_of(self);
+    effect->msg.part.cuts = self->cuts;
     return true;
 }
 

@@ -12,6 +12,7 @@
 
 typedef struct {
     uint64_t held, committed, booked_told;
+    uint64_t cut;        /* the epoch ends before this step, as its program wants; 0: none */
     uint32_t depth_told; /* 0: none, or it may not have heard it */
     bool end_told;
     bool began;  /* it has sent something, so it knows where the stream begins */
@@ -34,7 +35,9 @@ struct tnd_leader_core {
     uint64_t rewind_ns, pause_ns; /* of the next rewind, at the earliest; the pause before it */
     uint64_t progress;            /* at the last rewind */
     uint32_t generation;
-    bool was_complete; /* before the start: all hosts and actors were up */
+    uint32_t cuts;           /* epochs that programs have ended early */
+    uint32_t cut_generation; /* reports of older ones are of the rest of such an epoch */
+    bool was_complete;       /* before the start: all hosts and actors were up */
     bool asked_to_go, started, want_rewind, want_drain, tell, outcome_said;
     tnd_leader_core_cause_t cause;
     tnd_error_t why;
@@ -54,6 +57,8 @@ void tnd_leader_core_tell_end(tnd_leader_core_t *self);
 
 /* --- leader_touch.c --------------------------------------------------------------------------- */
 
+/*  Ends the epoch with the step that was booked, if programs want it; they must all. */
+void tnd_leader_core_take_cut(tnd_leader_core_t *self);
 /*  HALT of a feeder. */
 void tnd_leader_core_take_halt(tnd_leader_core_t *self, const tnd_msg_t *msg);
 

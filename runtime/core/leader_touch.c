@@ -1,5 +1,5 @@
-/*  runtime/core/leader_touch.c - what the user asks of a run: drain, pause, resume, restart, slots; and the end
- *  that programs want. */
+/*  runtime/core/leader_touch.c - what the user asks of a run: drain, pause, resume, restart, slots; and the
+ *  ends of the run and of epochs that programs want. */
 #include "runtime/core/leader_internal.h"
 
 #include <inttypes.h>
@@ -118,4 +118,39 @@ bool tnd_leader_core_is_finished(const tnd_leader_core_t *self)
     uint64_t booked = self->steps.cursor.step + TND_BUG(FINISH_UNBOOKED);
     return self->finish_end != TND_UNKNOWN && booked >= self->finish_end &&
            self->state != TND_LEADER_CORE_FAILED;
+}
+
+/*  The stream continues with the next epoch. */
+static void begin_next_epoch(tnd_leader_core_t *self)
+{
+    tnd_assembly_cut(&self->steps);
+    for (uint32_t i = 0; i < self->config.member_count; i++)
+        self->feeders[i].held = self->steps.cursor.step;
+    self->cuts++;
+    self->cut_generation = self->generation + 1;
+    self->want_rewind = true;
+    self->rewind_ns = 0;
+    self->progress = TND_UNKNOWN;
+    tnd_leader_core_tell_end(self);
+}
+
+void tnd_leader_core_take_cut(tnd_leader_core_t *self)
+{
+    uint64_t step = self->steps.cursor.step;
+    uint32_t with = TND_NOBODY, without = TND_NOBODY;
+    for (uint32_t i = 0; i < self->config.member_count; i++)
+        if (self->config.members[i].role == TND_ROLE_FEEDER)
+            *(self->feeders[i].cut == step ? &with : &without) = self->config.members[i].host;
+    if (with == TND_NOBODY || self->steps.cursor.step_of_epoch == 0)
+        return;
+    if (without == TND_NOBODY) {
+        begin_next_epoch(self);
+        return;
+    }
+    self->state = TND_LEADER_CORE_FAILED;
+    (void)tnd_fail(&self->why,
+                   "the program of host %.64s rewound its feed after step %" PRIu64
+                   ", and that of host %.64s went on to step %" PRIu64
+                   ": all call tnd_feed_rewind after the same step",
+                   self->config.hosts[with], step - 1, self->config.hosts[without], step);
 }

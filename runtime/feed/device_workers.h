@@ -222,6 +222,11 @@ bool tnd_device_workers_awaits(const tnd_device_workers_t *self, uint64_t round,
 /*  Whether a step waits for results from other hosts. Then tnd_device_workers_ran returns all
  *  steps before it. */
 bool tnd_device_workers_waits(const tnd_device_workers_t *self);
+/*  Whether the program ends an epoch (tnd_device_workers_cut): sets *step_p to the first step that comes
+ *  back.  Ask for each step that has run or is done. */
+bool tnd_device_workers_is_cut(const tnd_device_workers_t *self, uint64_t *step_p);
+/*  No further step comes back. */
+void tnd_device_workers_end_cut(tnd_device_workers_t *self);
 /*  Whether all steps that were made ready have been taken as run. */
 bool tnd_device_workers_idle(const tnd_device_workers_t *self);
 /*  No step will follow. A program that waits for one gets `how` (TND_END or TND_STOPPED), as does a
@@ -240,6 +245,10 @@ tnd_status_t tnd_device_workers_next(tnd_device_workers_t *self);
  *  last of them is ended by the next call.  Sets *ran_p to their number.  TND_OK: at least one. */
 tnd_status_t tnd_device_workers_run_steps(tnd_device_workers_t *self, uint64_t count,
                                           const tnd_task_t *task, uint64_t *ran_p);
+/*  Ends the epoch with the step that was pulled last, which is committed: those that are ready come
+ *  back, unused, as done.  Nothing happens where no epoch has begun that has not ended.  Errors: as
+ *  tnd_device_workers_next. */
+tnd_status_t tnd_device_workers_cut(tnd_device_workers_t *self);
 /*  Whether the step that was pulled last ends its epoch. */
 bool tnd_device_workers_last(const tnd_device_workers_t *self);
 /*  Whether a step was pulled and has not been run. */

@@ -173,6 +173,8 @@ struct tnd_device_workers {
     uint64_t taken, ran;    /* by the program */
     uint64_t steps;         /* of the whole run, until the last one that it ran; 0: none */
     bool last;              /* the step that it took last ends its epoch */
+    bool inside_epoch;      /* it has taken a step of an epoch, not the last one */
+    _Atomic uint64_t cut;   /* its program ends the epoch before this step; 0: it does not */
     /*  Jobs before this one run without the program, by a task of it (device_workers_span.c); 0: it
      *  runs each. */
     _Atomic uint64_t span_until;

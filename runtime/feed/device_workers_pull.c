@@ -219,6 +219,7 @@ tnd_status_t tnd_device_workers_next(tnd_device_workers_t *self)
         return tnd_device_workers_ended(self);
     if (atomic_load_explicit(self->startable, memory_order_acquire) > self->taken) {
         self->last = self->jobs[self->taken % self->config.depth].note.last_of_epoch;
+        self->inside_epoch = !self->last;
         self->taken++;
         tnd_device_workers_leave(self, now);
         return TND_OK;

@@ -56,6 +56,7 @@ static void take_span(tnd_device_workers_t *self, uint64_t finished)
     self->taken = self->ran = finished;
     self->steps = job->note.step + 1;
     self->last = job->note.last_of_epoch;
+    self->inside_epoch = !self->last;
     atomic_store_explicit(&self->retired, whole ? finished - 1 : finished, memory_order_release);
 }
 

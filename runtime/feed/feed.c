@@ -145,6 +145,19 @@ tnd_status_t tnd_feed_next(tnd_feed_t *feed)
     return leave(feed, tnd_device_workers_next(feed->workers));
 }
 
+tnd_status_t tnd_feed_rewind(tnd_feed_t *feed)
+{
+    if (atomic_load(&feed->busy) && pthread_equal(feed->puller, pthread_self()))
+        return refuse(feed,
+                      "tnd_feed_rewind was called inside of a step: call it between two steps");
+    TND_TRY(begin_pull(feed));
+    if (feed->facts.spans)
+        return leave(feed,
+                     refuse(feed, "with `span_epochs` all epochs are one, and tnd_feed_rewind "
+                                  "would end the run: tnd_session_finish does that"));
+    return leave(feed, tnd_device_workers_cut(feed->workers));
+}
+
 bool tnd_feed_last(const tnd_feed_t *feed)
 {
     return tnd_device_workers_last(feed->workers);

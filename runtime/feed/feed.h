@@ -14,6 +14,7 @@ typedef struct {
     const tnd_schema_t *schema; /* of the rows; outlives the feed */
     uint32_t replicas, first, count;
     uint64_t steps;             /* of an epoch; TND_UNKNOWN */
+    bool spans;                 /* all epochs are one */
     const char *keep;           /* the folder of checkpoints; NULL: none */
     const tnd_resume_t *resume; /* the checkpoint to resume from; NULL: none */
     tnd_models_t *models; /* that the workers train, for a feeder `after:` this one; NULL: none */

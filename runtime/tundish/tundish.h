@@ -261,6 +261,19 @@ TND_API tnd_status_t tnd_feed_run(tnd_feed_t *feed, tnd_step_fn *step, tnd_step_
  *  tnd_feed_run. */
 TND_API tnd_status_t tnd_feed_run_steps(tnd_feed_t *feed, uint64_t count, uint64_t *ran_p,
                                         tnd_step_fn *step, tnd_step_fn *apply, void *user);
+/*  Ends the epoch with the step that tnd_feed_next returned last, as a new iterator over a dataset does:
+ *  commits that step and drops the rest of the epoch, also what was read ahead.  The next step is the
+ *  first of the next epoch; numbers of steps and ranks of rows continue.  Digest and account of rows are
+ *  those of `take: k` of the batcher after k steps: rows that entered no step are not counted.  A
+ *  checkpoint of that step resumes with the next epoch.  Nothing happens before the first step of an
+ *  epoch and after its last one.
+ *
+ *  Programs on several hosts call it after the same step: the run fails if one went on, and names two of
+ *  them.  The call does not wait for other hosts.
+ *
+ *  TND_STOPPED: the run is finished.  TND_FAILED: as tnd_feed_next; or it is called inside of a step, or
+ *  `span_epochs` makes one epoch of all (tnd_session_error). */
+TND_API tnd_status_t tnd_feed_rewind(tnd_feed_t *feed);
 /*  Whether the step that tnd_feed_next returned last, or the last one that tnd_feed_run_steps ran, ends
  *  its epoch.  False before the first step. */
 TND_API bool tnd_feed_last(const tnd_feed_t *feed);

@@ -147,3 +147,140 @@ Test(feed_loops, a_step_among_several_fails)
     fail_within(1);
     fail_within(2);
 }
+
+/* --- epochs that end early -------------------------------------------------------------------- */
+
+typedef struct {
+    char digest[33];
+    tnd_summary_t summary;
+    int64_t last_sum; /* of replica 0 */
+} result_t;
+
+static void finish(loop_t *self, result_t *result)
+{
+    cr_assert(eq(int, tnd_feed_next(self->feed), TND_END), "%s", tnd_session_error(self->session));
+    cr_assert(tnd_session_summary(self->session, "feed", &result->summary));
+    cr_assert(eq(int, tnd_session_wait(self->session), TND_OK));
+    cr_assert(tnd_session_digest(self->session, "feed", result->digest));
+    result->last_sum = self->sum[0];
+    cr_assert(eq(int, end(self), TND_OK));
+}
+
+/*  All steps of batches of which `take` makes the end of each epoch. */
+static result_t take(uint32_t devices, uint64_t steps)
+{
+    loop_t loop;
+    result_t result;
+    char batcher[32];
+    snprintf(batcher, sizeof batcher, ", take: %u", (unsigned)steps);
+    begin(&loop, devices, batcher);
+    for (uint64_t i = 0; i < EPOCHS * steps; i++) {
+        cr_assert(eq(int, tnd_feed_next(loop.feed), TND_OK));
+        cr_assert(eq(int, tnd_feed_run(loop.feed, add, NULL, &loop), TND_OK));
+    }
+    finish(&loop, &result);
+    return result;
+}
+
+/*  The same, where the program ends each epoch. */
+static result_t rewind_after(uint32_t devices, uint64_t steps, bool at_once)
+{
+    loop_t loop;
+    result_t result;
+    begin(&loop, devices, "");
+    for (int epoch = 0; epoch < EPOCHS; epoch++) {
+        uint64_t ran = 0;
+        cr_assert(eq(int, tnd_feed_rewind(loop.feed), TND_OK), "no step of this epoch yet");
+        if (at_once)
+            cr_assert(
+                eq(int, tnd_feed_run_steps(loop.feed, steps, &ran, add, NULL, &loop), TND_OK));
+        for (; ran < steps; ran++) {
+            cr_assert(eq(int, tnd_feed_next(loop.feed), TND_OK), "%s",
+                      tnd_session_error(loop.session));
+            cr_assert(eq(int, tnd_feed_run(loop.feed, add, NULL, &loop), TND_OK));
+        }
+        cr_assert(eq(i64, loop.sum[0], sum_of(steps - 1)));
+        cr_assert(eq(int, tnd_feed_rewind(loop.feed), TND_OK));
+        cr_assert(tnd_feed_last(loop.feed));
+        cr_assert(eq(int, tnd_feed_run(loop.feed, add, NULL, &loop), TND_FAILED), "it is over");
+    }
+    finish(&loop, &result);
+    return result;
+}
+
+static void compare(uint32_t devices, uint64_t steps, bool at_once)
+{
+    result_t expected = take(devices, steps), is = rewind_after(devices, steps, at_once);
+    cr_assert(eq(str, is.digest, expected.digest));
+    cr_assert(eq(i64, is.last_sum, expected.last_sum));
+    cr_assert(eq(u64, is.summary.steps, EPOCHS * steps));
+    cr_assert(eq(u64, is.summary.epochs, EPOCHS));
+    cr_assert(eq(u64, is.summary.read, expected.summary.read));
+    cr_assert(eq(u64, is.summary.fed, expected.summary.fed));
+    cr_assert(eq(u64, is.summary.dropped, 0));
+    if (steps < STEPS)
+        cr_assert(eq(u64, is.summary.read, EPOCHS * steps * SIZE), "no row that was read ahead");
+}
+
+Test(feed_loops, a_rewind_after_some_steps_feeds_what_take_does)
+{
+    compare(1, 1, false);
+    compare(1, 5, true);
+    compare(2, 4, false);
+}
+
+Test(feed_loops, a_rewind_after_several_steps_on_two_devices)
+{
+    compare(2, 3, true);
+    compare(2, STEPS - 1, true);
+}
+
+Test(feed_loops, a_rewind_after_the_last_step_of_an_epoch_changes_nothing)
+{
+    compare(1, STEPS, false);
+    compare(2, STEPS, true);
+}
+
+Test(feed_loops, a_step_that_was_pulled_and_not_run_ends_an_epoch_too)
+{
+    loop_t loop;
+    result_t result;
+    begin(&loop, 2, "");
+    for (int epoch = 0; epoch < EPOCHS; epoch++) {
+        cr_assert(eq(int, tnd_feed_next(loop.feed), TND_OK));
+        cr_assert(eq(int, tnd_feed_rewind(loop.feed), TND_OK));
+        cr_assert(eq(int, tnd_feed_rewind(loop.feed), TND_OK), "once more");
+    }
+    finish(&loop, &result);
+    cr_assert(eq(u64, result.summary.fed, EPOCHS * SIZE));
+}
+
+static tnd_status_t rewind_inside(tnd_replica_t *replica, void *user)
+{
+    (void)replica;
+    loop_t *self = user;
+    cr_assert(eq(int, tnd_feed_rewind(self->feed), TND_FAILED));
+    return TND_OK;
+}
+
+Test(feed_loops, a_rewind_inside_of_a_step_is_refused)
+{
+    loop_t loop;
+    begin(&loop, 1, "");
+    cr_assert(eq(int, tnd_feed_next(loop.feed), TND_OK));
+    cr_assert(eq(int, tnd_feed_run(loop.feed, rewind_inside, NULL, &loop), TND_OK));
+    const char *why = tnd_session_error(loop.session);
+    cr_assert(strstr(why, "inside of a step") != NULL, "%s", why);
+    cr_assert(eq(int, end(&loop), TND_STOPPED));
+}
+
+Test(feed_loops, a_rewind_of_a_stream_that_spans_epochs_is_refused)
+{
+    loop_t loop;
+    begin(&loop, 1, ", span_epochs: true");
+    cr_assert(eq(int, tnd_feed_next(loop.feed), TND_OK));
+    cr_assert(eq(int, tnd_feed_rewind(loop.feed), TND_FAILED));
+    const char *why = tnd_session_error(loop.session);
+    cr_assert(strstr(why, "span_epochs") != NULL, "%s", why);
+    cr_assert(eq(int, end(&loop), TND_STOPPED));
+}

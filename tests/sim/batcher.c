@@ -139,7 +139,8 @@ static void message(sim_t *self, uint32_t id, tnd_msg_t *msg)
         if (!tnd_batcher_core_fits(actor->machine, msg->rewind.cursor))
             sim_violate(self, "%s is sent to a place that its stream does not have",
                         sim_name(self, id));
-        tnd_batcher_core_rewind(actor->machine, msg->generation, msg->rewind.cursor);
+        tnd_batcher_core_rewind(actor->machine, msg->generation, msg->rewind.cursor,
+                                msg->rewind.cuts);
         break;
     case TND_MSG_BLOCK:
         self->blocks++;
@@ -191,7 +192,7 @@ static void *create(sim_t *self, uint32_t id)
         .remainder = plan->remainder,
         .span_epochs = plan->span_epochs,
         .skip = plan->skip,
-        .take = plan->take,
+        .take = plan->rewinds ? 0 : plan->take,
         .bucket = {.bounds = plan->bucket_bounds,
                    .sizes = plan->bucket_sizes,
                    .count = plan->bucket_count,

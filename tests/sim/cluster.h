@@ -143,6 +143,7 @@ typedef struct {
 typedef struct {
     uint64_t step;
     bool used, on_device, keeps; /* keeps: the models after it are saved */
+    bool cuts, unused;           /* its program ends the epoch with it; it comes back */
     uint64_t hash, copied;       /* of its rows when they were ready, and on the device's side */
     void *words;                 /* the report about saved models */
     uint32_t rows;
@@ -212,6 +213,7 @@ typedef struct {
     bool depth_said;            /* by the leader, since its host is connected */
     uint32_t ready[SIM_DEPTH], ready_count;
     bool device_busy, device_applies, device_waits;
+    uint64_t cut; /* its program ends the epoch before this step; TND_UNKNOWN: not now */
     uint32_t reductions_open; /* of the step under way, without their result */
     uint32_t rounds_open;     /* not closed */
     sim_round_t rounds[SIM_ROUNDS];

@@ -84,9 +84,21 @@ static sim_slot_t *slot_of(sim_actor_t *actor)
     return &actor->slots[actor->ready[0]];
 }
 
+/*  The program has ended the epoch: the steps after it come back unused. */
+static void withdraw(sim_t *self, uint32_t id, sim_actor_t *actor)
+{
+    while (!actor->device_busy && actor->ready_count > 0 && sim_device_starts(actor) &&
+           slot_of(actor)->step >= actor->cut) {
+        slot_of(actor)->unused = true;
+        memmove(actor->ready, actor->ready + 1, --actor->ready_count * sizeof *actor->ready);
+        sim_device_put(self, id);
+    }
+}
+
 void sim_feeder_goes(sim_t *self, uint32_t id)
 {
     sim_actor_t *actor = &self->actors[id];
+    withdraw(self, id, actor);
     if (actor->device_busy || actor->ready_count == 0 || !sim_device_starts(actor) ||
         self->plan.discards || slot_of(actor)->step >= sim_finish_of(self, actor->host))
         return;
@@ -154,6 +166,8 @@ void sim_feeder_device(sim_t *self, uint32_t id)
         return;
     }
     learn(self, id, actor, slot);
+    if (slot->cuts)
+        actor->cut = slot->step + 1;
     actor->device_busy = false;
     memmove(actor->ready, actor->ready + 1, --actor->ready_count * sizeof *actor->ready);
     if (self->plan.reductions > 0)
@@ -162,15 +176,39 @@ void sim_feeder_device(sim_t *self, uint32_t id)
     sim_feeder_goes(self, id);
 }
 
+/*  The device may run steps, and end an epoch, before earlier ones are committed. */
+static void end_cut(sim_actor_t *actor)
+{
+    if (tnd_feeder_core_committed(actor->machine) >= actor->cut &&
+        !tnd_feeder_core_is_cutting(actor->machine))
+        actor->cut = TND_UNKNOWN;
+}
+
+/*  A step that came back. */
+static void take_back(sim_t *self, uint32_t id, sim_slot_t *slot)
+{
+    slot->on_device = slot->used = slot->unused = false;
+    tnd_feeder_core_withdrawn(self->actors[id].machine, slot->step);
+}
+
 void sim_feeder_commit(sim_t *self, uint32_t id, sim_slot_t *slot)
 {
     sim_actor_t *actor = &self->actors[id];
+    if (slot->unused) {
+        take_back(self, id, slot);
+        end_cut(actor);
+        sim_actor_run(self, id);
+        return;
+    }
     if (self->plan.discards) {
         learn(self, id, actor, slot);
         actor->ready_count--;
     }
     sim_check_step(self, id, slot);
+    if (slot->cuts)
+        tnd_feeder_core_cut(actor->machine, slot->step);
     tnd_feeder_core_done(actor->machine, slot->step, slot->digest, slot->rows, slot->words);
+    end_cut(actor);
     slot->on_device = false;
     uint64_t steps = slot->step + 1;
     sim_feeder_goes(self, id);
@@ -218,6 +256,8 @@ static void ready(sim_t *self, uint32_t id, sim_actor_t *actor, const tnd_effect
         return;
     }
     slot->on_device = true;
+    slot->cuts = plan->rewinds && effect->msg.slice.step_of_epoch + 1 == plan->take &&
+                 !effect->msg.slice.last_of_epoch;
     slot->keeps = self->checkpoint != NULL && tnd_checkpoint_asks(&actor->keep, step + 1);
     slot->rows = 0;
     slot->digest[0] = slot->digest[1] = 0;
@@ -348,7 +388,8 @@ static void message(sim_t *self, uint32_t id, tnd_msg_t *msg)
     tnd_error_t error;
     switch (msg->kind) {
     case TND_MSG_REWIND:
-        tnd_feeder_core_rewind_to(actor->machine, msg->generation, msg->rewind.cursor->step);
+        tnd_feeder_core_rewind_to(actor->machine, msg->generation, msg->rewind.cursor->step,
+                                  msg->rewind.cuts);
         break;
     case TND_MSG_SLICE:
         self->progress_at = self->now;
@@ -391,6 +432,7 @@ static void *create(sim_t *self, uint32_t id)
     uint32_t feeder = id - plan->first_feeder;
     self->actors[id].device = (sim_device_t){.reader_count = 0};
     self->actors[id].depth = self->actors[id].depth_told = plan->depth;
+    self->actors[id].cut = TND_UNKNOWN;
     for (uint32_t s = 0; s < SIM_DEPTH; s++)
         for (uint32_t r = 0; r < plan->feeder_replicas[feeder]; r++)
             self->actors[id].slots[s].ids[r] =

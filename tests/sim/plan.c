@@ -10,7 +10,7 @@
 enum { USE_GRAPH = 1, USE_PLACEMENT, USE_MADE, USE_ROGUE, USE_CUT, USE_KEEP, USE_KILLERS };
 enum { USE_AFTER = 8, USE_LATE, USE_FLAPS, USE_PORTS, USE_SIZES, USE_READ, USE_OPENING };
 enum { USE_PREEMPTED = 16, USE_CACHE, USE_BUCKETS, USE_SLEEP, USE_PACKING, USE_DEVICES };
-enum { USE_CURSOR = 15, USE_PARENTS = 22, USE_FINISH, USE_SPARE };
+enum { USE_CURSOR = 15, USE_PARENTS = 22, USE_FINISH, USE_SPARE, USE_REWINDS = 40 };
 
 static const uint64_t us = 1000, ms = 1000 * 1000;
 
@@ -509,6 +509,14 @@ static void draw_devices(sim_plan_t *self)
     self->hung_copies = sim_chance(&random, 50) || self->discards;
 }
 
+/*  Where programs end epochs early, the stream is the one that `take` gives. */
+static void draw_rewinds(sim_plan_t *self)
+{
+    self->rewinds = self->take > 0 && !self->span_epochs && self->bucket_count == 0 &&
+                    self->pack_length == 0 && !self->discards && !self->finishes &&
+                    self->rogue == UINT32_MAX && sim_hash(self->seed, USE_REWINDS) % 100 < 60;
+}
+
 void sim_plan_draw(sim_plan_t *self, uint64_t seed, uint32_t session)
 {
     memset(self, 0, sizeof *self);
@@ -531,4 +539,5 @@ void sim_plan_draw(sim_plan_t *self, uint64_t seed, uint32_t session)
     draw_spare(self);
     draw_preempted(self);
     draw_devices(self);
+    draw_rewinds(self);
 }

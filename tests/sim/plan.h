@@ -44,6 +44,7 @@ typedef struct {
     uint32_t cache_holes;  /* percent of the samples that do not fit, although later ones do */
     bool finishes;         /* programs end their loops */
     uint32_t skip, take;   /* batches of an epoch; take 0: all */
+    bool rewinds;          /* programs end epochs after `take` steps, not the batchers */
     uint32_t cursor_every; /* batches between two positions of a cursor; 0: each has one */
     /*  Rows of one lane are bucketed by their lengths; bucket_count 0: they are not. */
     uint32_t bucket_count, bucket_window;

@@ -313,13 +313,13 @@ static tnd_status_t take_by_feeder(pipeline_t *self, tnd_actor_id_t id, const tn
         if (actor->placed && token->cursor.step > tnd_feeder_core_held(actor->feed))
             return tnd_fail(&self->error, "a rewind to a step that the feeder lacks");
         actor->placed = true;
-        tnd_feeder_core_rewind_to(actor->feed, msg->generation, token->cursor.step);
+        tnd_feeder_core_rewind_to(actor->feed, msg->generation, token->cursor.step, 0);
         break;
     case TND_MSG_BOOKED:
         tnd_feeder_core_booked(actor->feed, msg->until.step);
         break;
     case TND_MSG_LAST:
-        tnd_feeder_core_end(actor->feed, msg->until.step);
+        tnd_feeder_core_end(actor->feed, msg->until.step, 0);
         break;
     case TND_MSG_HALT:
         tnd_feeder_core_halt(actor->feed, msg->halt.number);
@@ -349,7 +349,7 @@ static tnd_status_t take_by_join(pipeline_t *self, tnd_actor_id_t id, const tnd_
     case TND_MSG_REWIND:
         if (!tnd_batcher_core_fits(join, &token->cursor))
             return tnd_fail(&self->error, "a cursor of another stream");
-        tnd_batcher_core_rewind(join, msg->generation, &token->cursor);
+        tnd_batcher_core_rewind(join, msg->generation, &token->cursor, 0);
         break;
     case TND_MSG_LOST:
         tnd_order_lost(tnd_batcher_core_order(join), msg);

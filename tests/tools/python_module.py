@@ -266,6 +266,49 @@ def test_steps_reduce_report_and_save(folder):
     same(sorted(loaded), [0, 1, 2, 3])
 
 
+def test_epochs_end_where_the_loop_leaves_them(folder):
+    arrays(folder)
+    path = topology(folder, links=FED, actors=FEED % "", read=", epochs: 3")
+    whole, parts = [], []
+    with tundish.feed(path) as feed:
+        for epoch in feed.epochs():
+            whole.append([batch.step for batch in epoch])
+        fails(tundish.Error, lambda: next(feed.epochs()), "feed.epochs()")
+        same(whole, [[0, 1, 2, 3], [4, 5, 6, 7], [8, 9, 10, 11]])
+    with tundish.feed(path) as feed:
+        for epoch in feed.epochs():
+            parts.append([])
+            for batch in epoch:
+                parts[-1].append((batch.step, batch.epoch, batch["x"].shape[0]))
+                if len(parts[-1]) == 2:
+                    break
+        same(feed.report.fed, sum(rows for part in parts for _, _, rows in part))
+        same((feed.report.read, feed.report.epochs), (3 * 64, 3))
+    same([[step for step, _, _ in part] for part in parts], [[2 * e, 2 * e + 1] for e in range(3)])
+    same([part[0][1] for part in parts], [0, 1, 2])
+
+
+def test_values_are_reduced_along_an_axis(folder):
+    x, y = numpy.arange(20, dtype="f4").reshape(10, 2) ** 2, numpy.arange(10, dtype="i4") * 3
+    numpy.save(folder / "x.npy", x)
+    numpy.save(folder / "y.npy", y)
+    path = topology(folder, batch="size: 10, replicas: 4", actors=FEED % ', devices: ["cpu:0", "cpu:1"]' + MEAN,
+                    links=["read -> batch -> feed <-> mean"], read=", epochs: 2")
+    posted = {}
+
+    def step(replica):  # of 3, 3, 2 and 2 rows
+        a, b = (numpy.from_dlpack(replica[name]) for name in "xy")
+        posted[replica.id] = [replica.reduce("mean", values, how, axis=0) for how in ("mean", "sum") for values in (a, b)]
+
+    with tundish.feed(path) as feed:
+        same(feed.run(step), True)
+        fails(ValueError, lambda: feed.run(lambda replica: replica.reduce("mean", x, "max", axis=0)), "sum or mean")
+    for mean, whole, total, count in posted.values():
+        assert numpy.allclose(mean, x.mean(0), rtol=1e-6, atol=0), mean
+        same((mean.dtype, whole.dtype, whole.item()), (numpy.dtype("f4"), numpy.dtype("f8"), 13.5))
+        same((total.tolist(), count.item()), (x.sum(0).tolist(), 135))
+
+
 def test_errors_are_exceptions_with_the_text(folder):
     arrays(folder)
     path = topology(folder, actors=FEED % "" + MEAN, links=["read -> batch -> feed <-> mean"])

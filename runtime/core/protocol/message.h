@@ -129,6 +129,7 @@ typedef struct {
     uint32_t total;     /* real rows of the replica in this step */
     uint32_t padded;    /* rows of weight 0 after them */
     uint32_t step_rows; /* real rows of the whole step */
+    uint32_t cuts;      /* epochs that programs had ended early when it was made */
     bool last_of_epoch, last_of_run;
     void *payload;
 } tnd_slice_note_t;
@@ -192,6 +193,7 @@ typedef struct tnd_msg {
         tnd_keep_note_t keep;
         struct {
             const tnd_cursor_t *cursor;
+            uint32_t cuts; /* epochs that programs have ended early so far */
         } rewind;
         struct {
             uint64_t first;
@@ -216,11 +218,13 @@ typedef struct tnd_msg {
             uint64_t since;          /* what was made since `position`; see cursor.h */
             tnd_ledger_t ledger;     /* what this lane adds with this step */
             uint64_t ragged; /* bytes of its ragged rows in this step, if they are limited */
+            uint32_t cuts;   /* LAST of the leader: as those of a rewind */
         } part;              /* PART; LAST of a join, where `step` is how many there are */
         struct {
             uint64_t step;
             uint64_t digest[2]; /* of the rows this feeder got: low, high */
             uint32_t rows;
+            bool cut;      /* the program ends the epoch with it (tnd_feed_rewind) */
             void *payload; /* reported metrics; opaque */
         } commit;
         struct {

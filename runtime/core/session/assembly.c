@@ -198,6 +198,22 @@ static void place_cursor(const tnd_assembly_t *self, const entry_t *entry, tnd_c
     place_lanes(self, entry->step % self->open_max, cursor);
 }
 
+void tnd_assembly_cut(tnd_assembly_t *self)
+{
+    tnd_cursor_t *cursor = &self->cursor;
+    cursor->epoch++;
+    cursor->step_of_epoch = 0;
+    for (uint32_t lane = 0; lane < self->lanes; lane++) {
+        cursor->part[lane] = (tnd_position_t){.epoch = cursor->epoch};
+        cursor->since[lane] = 0;
+    }
+    for (uint32_t i = 0; i < self->open_max; i++)
+        self->ring[i].step = TND_UNKNOWN;
+    memset(&self->end, 0, sizeof self->end);
+    self->whole = cursor->step;
+    self->last = TND_UNKNOWN;
+}
+
 void tnd_assembly_at(const tnd_assembly_t *self, uint64_t step, tnd_cursor_t *cursor)
 {
     assert(step >= self->cursor.step && step <= self->whole);

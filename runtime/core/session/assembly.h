@@ -64,6 +64,9 @@ tnd_status_t tnd_assembly_book(tnd_assembly_t *self, uint64_t end, tnd_error_t *
 /*  Moves it to the end of the stream, once all steps before `last` are booked; TND_AGAIN: not all
  *  lanes have reported. */
 tnd_status_t tnd_assembly_finish(tnd_assembly_t *self, tnd_error_t *error) TND_CHECKED;
+/*  Moves it to the start of the next epoch, and forgets what was reported of the rest of this one and
+ *  of what follows. */
+void tnd_assembly_cut(tnd_assembly_t *self);
 /*  The cursor before `step`, from the booked one, whose digest and ledger it has, up to `whole`. */
 void tnd_assembly_at(const tnd_assembly_t *self, uint64_t step, tnd_cursor_t *cursor);
 

@@ -335,7 +335,7 @@ static void world_close(world_t *world)
     tnd_cursor_start(&cursor, world->stream->config.lanes);
     for (uint32_t lane = 0; lane < world->stream->config.lanes; lane++) {
         tnd_effect_t effect;
-        tnd_batcher_core_rewind(world->join[lane], 1u << 30, &cursor);
+        tnd_batcher_core_rewind(world->join[lane], 1u << 30, &cursor, 0);
         while (tnd_batcher_core_next(world->join[lane], 0, &effect))
             if (effect.kind == TND_EFFECT_DROP)
                 lane_drop(effect.payload);
@@ -357,7 +357,7 @@ static void world_rewind(world_t *world, const tnd_cursor_t *cursor)
     memset(world->delta, 0, sizeof world->delta);
     for (uint32_t lane = 0; lane < world->stream->config.lanes; lane++) {
         cr_assert(tnd_batcher_core_fits(world->join[lane], cursor));
-        tnd_batcher_core_rewind(world->join[lane], world->generation, cursor);
+        tnd_batcher_core_rewind(world->join[lane], world->generation, cursor, 0);
     }
     for (uint32_t feeder = 0; feeder < FEEDERS; feeder++) {
         world->held[feeder] = cursor->step;
@@ -644,7 +644,7 @@ static tnd_batcher_core_t *first_lane(bool span_epochs)
         tnd_batcher_core_init(calloc(1, tnd_batcher_core_bytes(&config)), &config);
     tnd_cursor_t start;
     tnd_cursor_start(&start, 2);
-    tnd_batcher_core_rewind(join, 1, &start);
+    tnd_batcher_core_rewind(join, 1, &start, 0);
     tnd_batcher_core_feeder_up(join, feeder);
     tnd_msg_t window = {.kind = TND_MSG_WINDOW, .generation = 1, .from = feeder, .until.step = 9};
     tnd_batcher_core_window(join, &window);

@@ -155,7 +155,7 @@ static deep_t make_deep(uint32_t join_count)
                        tnd_feeder_core_init(calloc(1, tnd_feeder_core_bytes(&config)), &config)};
     for (uint32_t i = 0; i < join_count; i++)
         tnd_feeder_core_join_up(self.machine, joins[i]);
-    tnd_feeder_core_rewind_to(self.machine, 1, 0);
+    tnd_feeder_core_rewind_to(self.machine, 1, 0, 0);
     run_deep(&self);
     return self;
 }
@@ -183,7 +183,7 @@ static void do_deep(deep_t *self, uint64_t took_ns)
 Test(feeder, a_join_is_told_of_several_slots_at_a_time)
 {
     deep_t self = make_deep(1);
-    tnd_feeder_core_end(self.machine, 3 * DEEP + 1);
+    tnd_feeder_core_end(self.machine, 3 * DEEP + 1, 0);
     cr_assert_eq(self.window, DEEP);
     for (uint64_t step = 0; step < 3 * DEEP + 1; step++) {
         cr_assert(step < self.window, "no slot is known for step %u", (unsigned)step);
@@ -242,7 +242,7 @@ Test(feeder, a_rewind_drops_partial_steps_and_keeps_held_ones)
     put_step(self, 11);
     tnd_msg_t msg = slice(10, FIRST, 0);
     put_as(self, &msg, TND_EFFECT_PLACE);
-    tnd_feeder_core_rewind_to(self, 2, 10);
+    tnd_feeder_core_rewind_to(self, 2, 10, 0);
     for (int i = 0; i < JOINS; i++)
         cr_assert_eq(says(self, TND_MSG_WINDOW, 10 + DEPTH).msg.generation, 2);
     says(self, TND_MSG_HELD, 10);
@@ -274,7 +274,7 @@ Test(feeder, a_newer_slice_is_the_rewind)
     for (int i = 0; i < JOINS; i++)
         says(self, TND_MSG_WINDOW, 10 + DEPTH);
     says(self, TND_MSG_HELD, 10);
-    tnd_feeder_core_rewind_to(self, 2, 10);
+    tnd_feeder_core_rewind_to(self, 2, 10, 0);
     says(self, TND_MSG_HELD, 10); /* the first may have met a broken connection */
     is_idle(self);
     for (uint32_t i = 1; i < 4; i++) {
@@ -300,7 +300,7 @@ Test(feeder, commits_are_repeated_after_a_rewind_until_they_are_booked)
         }
     }
     tnd_feeder_core_booked(self, 11);
-    tnd_feeder_core_rewind_to(self, 2, 11);
+    tnd_feeder_core_rewind_to(self, 2, 11, 0);
     for (int i = 0; i < JOINS; i++)
         says(self, TND_MSG_WINDOW, 13 + DEPTH);
     says(self, TND_MSG_COMMIT, 11);
@@ -371,7 +371,7 @@ Test(feeder, no_step_starts_after_the_end)
 {
     tnd_feeder_core_t *self = make();
     tnd_effect_t effect;
-    tnd_feeder_core_end(self, 11);
+    tnd_feeder_core_end(self, 11, 0);
     put_step(self, 10);
     while (tnd_feeder_core_next_effect(self, 0, &effect)) {
     }
@@ -390,8 +390,8 @@ Test(feeder, an_end_that_is_told_before_the_start_is_not_passed)
     tnd_feeder_core_t *self = make_bare();
     tnd_effect_t effect;
     tnd_feeder_core_join_up(self, JOIN);
-    tnd_feeder_core_end(self, 1);
-    tnd_feeder_core_rewind_to(self, 1, 0);
+    tnd_feeder_core_end(self, 1, 0);
+    tnd_feeder_core_rewind_to(self, 1, 0, 0);
     says(self, TND_MSG_WINDOW, DEPTH);
     says(self, TND_MSG_HELD, 0);
     put_step(self, 0);
@@ -423,7 +423,7 @@ Test(feeder, a_drain_reports_the_steps_started_and_continues_to_the_named_end)
     cr_assert_eq(effect.msg.halt.number, 7);
     is_idle(self);
     cr_assert(tnd_feeder_core_blocked_on(self) & TND_WAIT_LEADER);
-    tnd_feeder_core_end(self, 12);
+    tnd_feeder_core_end(self, 12, 0);
     is_idle(self);
     tnd_feeder_core_limit(self, 12);
     is_ready(self, 11);
@@ -478,8 +478,8 @@ static void run(unsigned seed)
     memset(owner, 0xff, sizeof owner);
     for (int i = 0; i < JOINS; i++)
         tnd_feeder_core_join_up(self, joins[i]);
-    tnd_feeder_core_rewind_to(self, generation, 0);
-    tnd_feeder_core_end(self, STEPS);
+    tnd_feeder_core_rewind_to(self, generation, 0, 0);
+    tnd_feeder_core_end(self, STEPS, 0);
 
     for (int events = 0; booked < STEPS; events++) {
         cr_assert_lt(events, 100000, "seed %u", seed);
@@ -487,7 +487,7 @@ static void run(unsigned seed)
         int dice = rand_r(&seed) % 100;
         if (dice < 2) {
             uint64_t from = held < booked ? held : booked;
-            tnd_feeder_core_rewind_to(self, ++generation, from);
+            tnd_feeder_core_rewind_to(self, ++generation, from, 0);
             for (int slot = 0; slot < DEPTH; slot++)
                 if (rows[slot][0] != 15 || rows[slot][1] != 15)
                     memset(rows[slot], 0, sizeof rows[slot]);

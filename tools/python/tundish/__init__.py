@@ -212,6 +212,22 @@ class Tensor:
         return f"tundish.Tensor(shape={self.shape}, device={self.__dlpack_device__()})"
 
 
+def _along(values, how, weight, axis):
+    """What a replica posts of values that are also reduced along an axis: an array and its weight in a mean."""
+    import numpy
+    if how not in ("sum", "mean") or weight is not None:
+        raise ValueError(f"how={how!r}, weight={weight}: with an axis `how` is sum or mean, and a mean counts its elements")
+    values = numpy.asarray(values)
+    count, whole = values.shape[axis], values.dtype.kind in "iub"
+    if how == "sum":
+        dtype = values.dtype if not whole or values.dtype.name in ("int32", "int64") else "int64"
+        return numpy.array(values.sum(axis, dtype=dtype), order="C"), None
+    dtype = "float64" if whole else values.dtype
+    shape = numpy.delete(values.shape, axis)
+    mean = values.mean(axis, dtype=dtype) if count > 0 else numpy.zeros(shape.astype(int), dtype)
+    return numpy.array(mean, order="C"), count
+
+
 class Replica(collections.abc.Mapping):
     """The rows of one replica in one step: maps columns to tensors.  `weight` is how many rows there
     are without padding; `lengths` maps each ragged column to the lengths of its rows."""
@@ -256,10 +272,16 @@ class Replica(collections.abc.Mapping):
             raise Error("a replica reduces and reports inside of `step` and `apply` only")
         return self._handle
 
-    def reduce(self, reducer, values, how="mean", weight=None):
+    def reduce(self, reducer, values, how="mean", weight=None, axis=None):
         """Posts an array, which has the result when `apply` runs: a writable buffer in C order, such
         as a NumPy array.  `how` is sum, mean, min or max.  A mean is weighted by the rows of the
-        replicas (the reducer can name a column instead), or by `weight`."""
+        replicas (the reducer can name a column instead), or by `weight`.
+
+        With `axis`, as strategy.reduce of TensorFlow: returns another array, which has the sum or mean over
+        that axis and all replicas when `apply` runs.  A mean divides by the length of the axis in all
+        replicas; that of integers is f64."""
+        if axis is not None:
+            values, weight = _along(values, how, weight, axis)
         view = memoryview(values)
         if view.readonly or not view.c_contiguous or view.format not in _KINDS:
             raise TypeError("values to reduce are a writable array of numbers in C order")
@@ -276,6 +298,7 @@ class Replica(collections.abc.Mapping):
             status = _library.replica_mean(handle, reducer.encode(), dtype, ctypes.addressof(data), count, weight)
         if status != OK:
             raise _Refused
+        return values
 
     def report(self, metric, sum, weight):
         """Reports a metric for progress and report: its sum over `weight` rows."""
@@ -400,9 +423,38 @@ class Feed:
 
     def __iter__(self):
         if self._ended:
-            raise Error("this feed has ended: a feed is read once.  `epochs: 3` of the reader reads the data three times; "
-                        "batch.epoch and batch.last show where each epoch ends")
+            raise self._once()
         return self._batches()
+
+    @staticmethod
+    def _once():
+        return Error("this feed has ended: a feed is read once.  `epochs: 3` of the reader reads the data three times, and "
+                     "`for epoch in feed.epochs(): for batch in epoch:` shows where each epoch ends")
+
+    def epochs(self):
+        """Yields an iterator over the batches of each epoch.  An epoch that is left by `break` ends there (`rewind`); one
+        that is not begun ends with its first batch."""
+        if self._ended:
+            raise self._once()
+        while (first := next(self, None)) is not None:
+            yield self._epoch(first)
+            if not self._ended:
+                self.rewind()
+
+    def _epoch(self, batch):
+        while batch is not None:
+            yield batch
+            batch = None if batch.last else next(self, None)
+
+    def rewind(self):
+        """Ends the epoch with the last batch, which is committed, as a new iterator over a dataset does: the next batch is
+        the first of the next epoch.  Nothing happens between two epochs.  Programs on several hosts call it after the
+        same batch."""
+        handle = self._opened()
+        with self._lock:
+            status = _library.feed_rewind(handle)
+        if status == FAILED:
+            self.session.ended(status, "its feeder has a `step`: it cannot be rewound")
 
     def _batches(self):
         main = threading.current_thread() is threading.main_thread()
