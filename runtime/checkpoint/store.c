@@ -255,7 +255,16 @@ tnd_status_t tnd_store_check(const tnd_resume_t *resume, uint32_t replica,
     tnd_saved_t saved;
     if (replica >= resume->replicas || !tnd_saved_is(&resume->parts[replica]))
         return tnd_fail(error, "the checkpoint has no model of replica %" PRIu32, replica);
-    TND_TRY(tnd_store_measure(resume->dir, resume->step, replica, &saved, error));
+    if (tnd_store_measure(resume->dir, resume->step, replica, &saved, error) != TND_OK)
+        return tnd_store_has(resume->dir, resume->step)
+                   ? TND_FAILED
+                   : tnd_fail(
+                         error,
+                         "%.300s: the checkpoint after step %" PRIu64
+                         " was removed after it was chosen: the run that writes to this folder "
+                         "keeps its newest ones only (`keep:`); name a newer one, or evaluate "
+                         "each with --watch",
+                         resume->dir, resume->step - 1);
     tnd_store_part_path(path, resume->dir, resume->step, replica);
     if (!tnd_saved_equal(&saved, &resume->parts[replica]))
         return tnd_fail(error, "%s differs from its manifest: resume from an older checkpoint",

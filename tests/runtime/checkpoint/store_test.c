@@ -141,6 +141,25 @@ Test(store, a_changed_part_is_found_by_its_measure)
     cr_assert(strstr(error.text, path) != NULL, "%s", error.text);
 }
 
+Test(store, a_checkpoint_that_was_removed_is_named)
+{
+    char path[TND_STORE_PATH];
+    tnd_error_t error;
+    tnd_saved_t parts[2];
+    save(7);
+    save_part(7, 0, "the first model", &parts[0]);
+    save_part(7, 1, "the second one", &parts[1]);
+    tnd_resume_t resume = {.step = 7, .replicas = 2, .parts = parts};
+    snprintf(resume.dir, sizeof resume.dir, "%s", dir);
+    cr_assert_eq(tnd_store_check(&resume, 1, path, &error), TND_OK, "%s", error.text);
+    cr_assert_eq(unlink(path), 0);
+    cr_assert_eq(tnd_store_check(&resume, 1, path, &error), TND_FAILED);
+    cr_assert(strstr(error.text, "cannot be opened") != NULL, "%s", error.text);
+    tnd_store_forget(dir, 7);
+    cr_assert_eq(tnd_store_check(&resume, 1, path, &error), TND_FAILED);
+    cr_assert(strstr(error.text, "step 6 was removed") != NULL, "%s", error.text);
+}
+
 Test(store, an_incomplete_checkpoint_leaves_nothing)
 {
     tnd_error_t error;
