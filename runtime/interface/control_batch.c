@@ -6,7 +6,9 @@ static const uint64_t wait_ns = 20000000;
 
 bool tnd_control_batch_bear(const tnd_msg_t *msg)
 {
-    return msg->kind == TND_MSG_PART || msg->kind == TND_MSG_HELD || msg->kind == TND_MSG_COMMIT;
+    /* A program that ends an epoch waits for the first step of the next one. */
+    return msg->kind == TND_MSG_PART || msg->kind == TND_MSG_HELD ||
+           (msg->kind == TND_MSG_COMMIT && !msg->commit.cut);
 }
 
 /*  A later HELD includes the earlier one. */

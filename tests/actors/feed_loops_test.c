@@ -29,10 +29,14 @@ typedef struct {
     uint64_t fail_at; /* the step that fails; TND_UNKNOWN: none */
 } loop_t;
 
-/*  The numbers 0 to 99 in order, for four replicas on so many devices. */
+/*  The numbers 0 to 99 in order, for four replicas on so many devices; COPIES: on two to which rows are
+ *  copied. */
+enum { COPIES = 3 };
+
 static void begin(loop_t *self, uint32_t devices, const char *batcher)
 {
-    static const char *const lists[] = {"[\"cpu:0\"]", "[\"cpu:0\", \"cpu:1\"]"};
+    static const char *const lists[] = {"[\"cpu:0\"]", "[\"cpu:0\", \"cpu:1\"]",
+                                        "[\"sim:0\", \"sim:1\"]"};
     char text[128];
     tnd_schema_t schema = {0};
     *self = (loop_t){.fail_at = TND_UNKNOWN};
@@ -233,6 +237,13 @@ Test(feed_loops, a_rewind_after_several_steps_on_two_devices)
 {
     compare(2, 3, true);
     compare(2, STEPS - 1, true);
+}
+
+Test(feed_loops, rows_that_were_copied_to_devices_are_dropped_by_a_rewind)
+{
+    run_steps(COPIES);
+    compare(COPIES, 4, false);
+    compare(COPIES, 3, true);
 }
 
 Test(feed_loops, a_rewind_after_the_last_step_of_an_epoch_changes_nothing)

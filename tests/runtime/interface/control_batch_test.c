@@ -17,6 +17,8 @@ Test(control_batch, only_reports_of_work_can_wait)
         bool wanted = kind == TND_MSG_PART || kind == TND_MSG_HELD || kind == TND_MSG_COMMIT;
         cr_assert(eq(int, tnd_control_batch_bear(&msg), wanted), "kind %u", kind);
     }
+    tnd_msg_t last = {.kind = TND_MSG_COMMIT, .commit.cut = true};
+    cr_assert_not(tnd_control_batch_bear(&last), "its program waits for the next epoch");
 }
 
 Test(control_batch, none_waits_longer_than_twenty_milliseconds_after_the_first)
