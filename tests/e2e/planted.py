@@ -6,6 +6,7 @@ Usage: planted.py [--full] [NAME...]; without a name it lists them.  Each test p
 """
 import argparse
 import contextlib
+import functools
 import json
 import os
 import pathlib
@@ -193,6 +194,16 @@ def full_a_slow_actor_is_the_limit(make):
             run.turn(part, 0)
 
 
+def full_a_source_of_three_seconds_per_block_is_the_limit_between_its_rows(make):
+    with make() as run:
+        run.turn(SOURCE, 187500)  # of 16 rows
+        run.start()
+        run.until(11, lambda told: told["actor"] == "read.0")
+        verdict = run.until(11, limits("work", "read.0"))
+        assert re.search(r"at work \d+ % of the time, its calls take [2-4]\.\d s$", verdict["sentence"]), verdict
+        assert not has("hangs")(verdict), verdict
+
+
 def full_answers_in_a_steady_state_are_equal(make):
     with make() as run:
         run.turn(SOURCE, 40000)  # a step each 0.64 s, so that some looks see none
@@ -345,31 +356,56 @@ def test_a_single_slot_is_the_limit_while_step_and_batch_take_turns(make):
         run.until(FLOWS, limits("depth", "feed", 0.1))
 
 
-def test_a_slow_link_is_named(make):
-    if INSIDE not in os.environ:
-        if os.geteuid() != 0 or not all(map(shutil.which, ("tc", "ip", "unshare", "nsenter"))):
-            print("skipped: it needs root, tc, ip, unshare and nsenter")
-            return
-        done = subprocess.run(["unshare", "--net", sys.executable, __file__, "a_slow_link_is_named"],
-                              env={**os.environ, INSIDE: "1"}, capture_output=True, text=True)
-        assert done.returncode == 0, done.stdout + done.stderr
-        return
+@contextlib.contextmanager
+def started_over_a_link(make, rate, wide, **words):
+    """A run of two hosts with a link of that rate between prep and batch, in namespaces of its own."""
     Link.call("ip", "link", "set", "lo", "up")
-    link = Link("20mbit")
+    link = Link(rate)
     try:
         hosts = ("  a: {address: 10.0.0.1, transport: tcp, actors: [read, prep]}\n"
                  "  b: {address: 10.0.0.2, transport: tcp, actors: [batch, feed]}\n")
-        with make(speed="fast", hosts=hosts, over="insecure: true\n", wide=8192) as run:
+        with make(hosts=hosts, over="insecure: true\n", wide=wide, **words) as run:
             run.start("a")
             run.start("b", inside=link.there)
-            verdict = run.until(10, has("link", actor="prep.0", host="a"))
-            assert verdict["limit"]["reason"] == "link", verdict
-            text = next(one["text"] for one in verdict["faults"] if one["reason"] == "link")
-            assert "prep.0 -> batch.0 (host a to host b) is slow" in text, text
-            rate = float(re.search(r"([0-9.]+) MB/s", text).group(1))
-            assert 0.5 < rate < 5, text
+            yield run
     finally:
         link.close()
+
+
+def in_namespaces(test):
+    """Calls a test in a network namespace of its own, or skips it where that cannot be made."""
+    @functools.wraps(test)
+    def call(make):
+        if INSIDE in os.environ:
+            test(make)
+        elif os.geteuid() != 0 or not all(map(shutil.which, ("tc", "ip", "unshare", "nsenter"))):
+            print("skipped: it needs root, tc, ip, unshare and nsenter")
+        else:
+            line = ["unshare", "--net", sys.executable, __file__, test.__name__.removeprefix("test_")]
+            done = subprocess.run(line, env={**os.environ, INSIDE: "1"}, capture_output=True, text=True)
+            assert done.returncode == 0, done.stdout + done.stderr
+    return call
+
+
+@in_namespaces
+def test_a_slow_link_is_named(make):
+    with started_over_a_link(make, "20mbit", 8192, speed="fast") as run:
+        verdict = run.until(10, has("link", actor="prep.0", host="a"))
+        assert verdict["limit"]["reason"] == "link", verdict
+        text = next(one["text"] for one in verdict["faults"] if one["reason"] == "link")
+        assert "prep.0 -> batch.0 (host a to host b) is slow" in text, text
+        rate = float(re.search(r"([0-9.]+) MB/s", text).group(1))
+        assert 0.5 < rate < 5, text
+
+
+@in_namespaces
+def test_a_link_over_which_nothing_has_come_is_named(make):
+    with started_over_a_link(make, "4mbit", 65536) as run:  # a block takes 8 s
+        verdict = run.until(11, has("link", actor="prep.0", host="a"))
+        assert verdict["limit"]["reason"] == "link" and not verdict["flows"], verdict
+        text = next(one["text"] for one in verdict["faults"] if one["reason"] == "link")
+        assert re.fullmatch(r"the connection prep.0 -> batch.0 \(host a to host b\) is slow: nothing has "
+                            r"arrived for [1-8]\.\d s, \d+\.\d\d MB are on the way", text), text
 
 
 def test_metrics_that_are_not_read_are_named_and_a_killed_run_is_explained(make):

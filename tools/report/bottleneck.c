@@ -157,6 +157,7 @@ void tnd_bottleneck_judge(const tnd_inspection_t *before, const tnd_inspection_t
         tnd_run_limit_find(&view, verdict);
     } else {
         tnd_wait_chain_follow(&view, verdict);
+        tnd_run_limit_find_stalled(&view, verdict);
     }
     verdict->state = state_of(verdict);
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "runtime/notes/page_text.h"
+#include "tools/report/long_call.h"
 #include "tools/report/run_notes_report.h"
 #include "tools/report/wait_chain.h"
 
@@ -18,9 +19,8 @@ static const uint64_t output_ns = 1000000000;
 enum { DEATHS = 2 };
 static const uint64_t recent_ns = 60000000000;
 
-/*  A call hangs if it takes longer than this, and than so many mean calls of its actor. */
-static const uint64_t call_ns = 1000000000;
-enum { CALLS = 10, SIBLINGS = 64 };
+/*  Data that take longer to open are named. */
+static const uint64_t opening_ns = 1000000000;
 
 /*  A run is slower if its last seconds have less than this part of the rows of its best ones, which
  *  have at least this many steps. */
@@ -73,54 +73,28 @@ static void find_crashes(const tnd_run_view_t *view, const tnd_inspected_t *proc
     tnd_verdict_add(verdict, &fault);
 }
 
-/*  The mean call of an actor; 0: not known. */
-static uint64_t mean_of(const tnd_statistics_t *page)
-{
-    return page->blocks_out > 0 ? page->work_ns / page->blocks_out : 0;
-}
-
-/*  The median of the mean calls of the other workers of an actor; 0: it has none. */
-static uint64_t siblings_of(const tnd_run_view_t *view, const tnd_seen_t *who)
-{
-    uint64_t means[SIBLINGS];
-    uint32_t count = 0;
-    tnd_seen_t other;
-    size_t length = strcspn(who->page->actor, ".");
-    TND_EACH_ACTOR(view, other)
-    {
-        bool same = other.page->role == who->page->role && other.page->chain == who->page->chain &&
-                    strncmp(other.page->actor, who->page->actor, length + 1) == 0 &&
-                    who->page->actor[length] == '.';
-        if (!same || other.page->instance == who->page->instance || mean_of(other.page) == 0 ||
-            count == SIBLINGS)
-            continue;
-        uint32_t at = count++;
-        for (; at > 0 && means[at - 1] > mean_of(other.page); at--)
-            means[at] = means[at - 1];
-        means[at] = mean_of(other.page);
-    }
-    return count > 0 ? means[count / 2] : 0;
-}
-
 static void find_hang(const tnd_run_view_t *view, const tnd_seen_t *who, tnd_verdict_t *verdict)
 {
     const tnd_statistics_t *page = who->page;
-    uint64_t since = tnd_seen_since(view, who);
-    uint64_t mean = mean_of(page), siblings = siblings_of(view, who);
-    mean = mean != 0 ? mean : siblings;
-    if (tnd_seen_state(who) != TND_STATE_WORKING || since < call_ns || since < CALLS * mean)
+    tnd_long_call_t call = tnd_long_call(view, who);
+    if (!call.hangs)
         return;
     char time[24], usual[24];
     tnd_fault_t fault;
     tnd_fault_of(&fault, TND_CAUSE_HANGS, who, NULL);
-    fault.since_ns = since;
+    fault.since_ns = call.since_ns;
     snprintf(fault.text, sizeof fault.text,
-             "%s on host %s has been inside one call of its work for %s; its mean is %s",
-             page->actor, who->process->host, tnd_duration_text(since, time),
-             tnd_duration_text(mean, usual));
-    if (siblings != 0)
-        snprintf(fault.evidence, sizeof fault.evidence, "the median of the other workers is %.3f s",
-                 (double)siblings * 1e-9);
+             "%s on host %s has been inside one call of its work for %s", page->actor,
+             who->process->host, tnd_duration_text(call.since_ns, time));
+    size_t used = strlen(fault.text);
+    if (call.usual_ns != 0)
+        snprintf(fault.text + used, sizeof fault.text - used, "; its mean is %s",
+                 tnd_duration_text(call.usual_ns, usual));
+    else
+        snprintf(fault.text + used, sizeof fault.text - used, "; none has ended before");
+    if (call.siblings_ns != 0)
+        snprintf(fault.evidence, sizeof fault.evidence, "the median of the other workers is %s",
+                 tnd_duration_text(call.siblings_ns, usual));
     else
         tnd_seen_reads(who, fault.evidence, sizeof fault.evidence);
     tnd_verdict_add(verdict, &fault);
@@ -351,7 +325,7 @@ static void find_opening(const tnd_run_view_t *view, const tnd_inspected_t *proc
 {
     const tnd_run_page_t *page = process->record.page;
     uint64_t now = view->after->now_ns, since = page != NULL ? page->opening_ns : 0;
-    if (since == 0 || now < since + call_ns || process->stopped || process->killed)
+    if (since == 0 || now < since + opening_ns || process->stopped || process->killed)
         return;
     tnd_fault_t fault;
     char doing[8 * TND_PAGE_WHY_WORDS], time[24];

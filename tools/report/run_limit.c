@@ -5,15 +5,13 @@
 #include <string.h>
 
 #include "runtime/core/protocol/effect.h"
-#include "tools/report/full_cache.h"
+#include "runtime/text/quantity.h"
+#include "tools/report/long_call.h"
+#include "tools/report/slow_link.h"
 #include "tools/report/wait_chain.h"
 
-/*  A connection limits the rate if both its ends wait for so much of the time, and no actor works
- *  for as much of it. */
-static const double link_waits = 0.6, link_works = 0.5;
-
-/*  Bytes are on the way of a slow connection for longer than this. */
-static const double link_delay_ns = 5e7;
+/*  A connection limits the rate if no actor works for as much of the time. */
+static const double link_works = 0.5;
 
 /*  Advice is given for a worker that is at work for at least this share. */
 static const double worth_advice = 0.7;
@@ -115,14 +113,6 @@ static double share_of_program(const search_t *search, const tnd_seen_t *who)
                                 tnd_program_spent(who->page, search->view->after->now_ns));
 }
 
-/*  Whether an actor is of the same one in the file as another: "prep.0" and "prep.3". */
-static bool is_of(const tnd_statistics_t *page, const tnd_statistics_t *other)
-{
-    size_t length = strcspn(page->actor, ".@");
-    return page->chain == other->chain && page->role == other->role &&
-           strcspn(other->actor, ".@") == length && strncmp(page->actor, other->actor, length) == 0;
-}
-
 /*  Whether two pages are of workers of the same actor: "prep.0" and "prep.3". */
 static bool are_workers(const tnd_statistics_t *a, const tnd_statistics_t *b)
 {
@@ -135,7 +125,7 @@ static void take_share(search_t *search, const tnd_seen_t *who, const tnd_device
                        double share)
 {
     bool same = search->who.page != NULL && (search->device == NULL) == (device == NULL) &&
-                is_of(search->who.page, who->page);
+                tnd_seen_are_of(search->who.page, who->page);
     /* Of instances that are equally busy, the first is named. */
     if (share > search->most + (same ? equal_share : 0)) {
         if (!same)
@@ -204,7 +194,7 @@ static bool lags_in_rows(const search_t *search, const tnd_seen_t *who, double *
         if (tnd_seen_has_role(&other, TND_ROLE_FEEDER)) {
             fed += rows_of(search, &other);
             fed_ever += (double)other.page->rows_out;
-        } else if (is_of(other.page, who->page) && !other.page->asleep) {
+        } else if (tnd_seen_are_of(other.page, who->page) && !other.page->asleep) {
             *rows_p += rows_of(search, &other);
             ever += (double)other.page->rows_out;
             full = full && (!tnd_seen_runs(&other) || share_at_work(search, &other) >= full_share);
@@ -259,8 +249,8 @@ static void search_actors(search_t *search)
     }
 }
 
-static void name_limit(tnd_verdict_t *verdict, tnd_bound_t bound, const tnd_seen_t *who,
-                       const tnd_device_page_t *device, double share)
+void tnd_run_limit_name(tnd_verdict_t *verdict, tnd_bound_t bound, const tnd_seen_t *who,
+                        const tnd_device_page_t *device, double share)
 {
     tnd_limit_t *limit = &verdict->limit;
     *limit = (tnd_limit_t){.bound = bound, .process = who->process->process, .share = share};
@@ -276,9 +266,8 @@ static void name_limit(tnd_verdict_t *verdict, tnd_bound_t bound, const tnd_seen
 
 static void say_name(const tnd_run_view_t *view, tnd_verdict_t *verdict, const tnd_seen_t *who)
 {
-    tnd_verdict_say(verdict, "%s", who->page->actor);
-    if (view->processes > 1)
-        tnd_verdict_say(verdict, " on host %s", who->process->host);
+    char name[128];
+    tnd_verdict_say(verdict, "%s", tnd_seen_name(view, who, name));
 }
 
 static void say_gain(tnd_verdict_t *verdict, double rate)
@@ -357,6 +346,7 @@ static bool limit_by_program(const search_t *search, tnd_verdict_t *verdict)
     tnd_seen_t who, found = {NULL, NULL};
     /* A program that lends its rows to a device between its calls makes that seem to work. */
     double most = search->most - (search->device != NULL ? clear_lead : 0);
+    most = most > 0 ? most : 0;
     TND_EACH_ACTOR(search->view, who)
     {
         double share =
@@ -368,7 +358,7 @@ static bool limit_by_program(const search_t *search, tnd_verdict_t *verdict)
     }
     if (found.page == NULL)
         return false;
-    name_limit(verdict, TND_BOUND_PROGRAM, &found, NULL, most);
+    tnd_run_limit_name(verdict, TND_BOUND_PROGRAM, &found, NULL, most);
     tnd_verdict_say(verdict,
                     "; its program limits it: %.0f %% of the time passes between steps of ",
                     100 * most);
@@ -395,7 +385,7 @@ static bool limit_by_depth(const search_t *search, tnd_verdict_t *verdict)
             continue;
         longer = longer > search->most ? longer : search->most;
         longer = longer > share ? longer : share;
-        name_limit(verdict, TND_BOUND_DEPTH, &who, NULL, share);
+        tnd_run_limit_name(verdict, TND_BOUND_DEPTH, &who, NULL, share);
         strcpy(verdict->limit.advice, "`depth: 2`");
         verdict->limit.gain = verdict->rows_per_second / longer;
         tnd_verdict_say(verdict, "; step and batch take turns: the depth of ");
@@ -407,111 +397,15 @@ static bool limit_by_depth(const search_t *search, tnd_verdict_t *verdict)
     return false;
 }
 
-/*  Bytes that the workers of `from` have sent and those of `to` have not received. */
-static double bytes_on_the_way(const search_t *search, const tnd_statistics_t *from,
-                               const tnd_statistics_t *to)
-{
-    tnd_seen_t who;
-    double bytes = 0;
-    TND_EACH_ACTOR(search->view, who)
-    {
-        bytes += is_of(who.page, from) ? (double)who.page->bytes_out : 0;
-        bytes -= is_of(who.page, to) ? (double)who.page->bytes_in : 0;
-    }
-    return bytes;
-}
-
-/*  Whether a process of the actor of `page` was replaced: its bytes then begin anew. */
-static bool began_anew(const search_t *search, const tnd_inspected_t *run,
-                       const tnd_statistics_t *page)
-{
-    const tnd_inspection_t *look = search->view->after;
-    for (uint32_t p = 0; p < look->count; p++) {
-        const tnd_run_record_t *record = &look->processes[p].record;
-        if (!tnd_inspected_same(&look->processes[p], run))
-            continue;
-        for (uint32_t i = 0; record->shape.hosts > 0 && i < record->shape.actors; i++) {
-            const tnd_instance_record_t *instance = &record->instances[i];
-            bool same = instance->chain == page->chain && instance->role == (uint32_t)page->role &&
-                        strlen(instance->actor) == strcspn(page->actor, ".@") &&
-                        strncmp(instance->actor, page->actor, strlen(instance->actor)) == 0;
-            if (same && record->hosts[instance->host].restarts > 0)
-                return true;
-        }
-    }
-    return false;
-}
-
-/*  Whether an edge crosses machines or may: one that stays on this machine is not slow.  It cannot be
- *  judged if the counts of an end began anew. */
-static bool may_be_slow(const search_t *search, const tnd_seen_t *from, const tnd_seen_t *to)
-{
-    if (began_anew(search, from->process, from->page) ||
-        began_anew(search, from->process, to->page))
-        return false;
-    const tnd_run_record_t *record = &from->process->record;
-    for (uint32_t e = 0; e < record->shape.edges; e++)
-        if (record->edges[e].from == from->page->instance &&
-            record->edges[e].to == to->page->instance)
-            return record->edges[e].transport == TND_TRANSPORT_TCP;
-    return true;
-}
-
-/*  Both ends wait while bytes are on the way, for longer than a network needs. */
-static bool is_slow_link(const search_t *search, const tnd_seen_t *from, const tnd_seen_t *to,
-                         double bytes)
-{
-    tnd_times_t out, in;
-    if (from->process == to->process || !tnd_seen_runs(from) || !tnd_seen_runs(to) ||
-        !may_be_slow(search, from, to))
-        return false;
-    times_of(search, from, &out);
-    times_of(search, to, &in);
-    return share_of(search, out.wait_credit + out.wait_in) >= link_waits &&
-           share_of(search, in.wait_in + in.wait_order) >= link_waits && bytes > 0 &&
-           bytes_on_the_way(search, from->page, to->page) *
-                   (double)tnd_run_view_window(search->view) >=
-               link_delay_ns * bytes;
-}
-
 static bool limit_by_link(const search_t *search, tnd_verdict_t *verdict)
 {
-    tnd_seen_t from;
-    double whole = (double)tnd_run_view_window(search->view);
-    if (search->most >= link_works)
+    tnd_slow_link_t link;
+    if (search->most >= link_works ||
+        !tnd_slow_link_find(search->view, search->seconds, verdict->rows_per_second, &link))
         return false;
-    TND_EACH_ACTOR(search->view, from)
-    for (uint32_t i = 0; i < from.page->peer_count; i++) {
-        tnd_seen_t to = tnd_run_view_instance(search->view, from.page->peers[i]);
-        if (from.page->upstream[i] || to.page == NULL)
-            continue;
-        const tnd_statistics_t *was = tnd_run_view_before(search->view, &to);
-        double bytes = was != NULL && to.page->bytes_in > was->bytes_in
-                           ? (double)(to.page->bytes_in - was->bytes_in)
-                           : 0;
-        if (!is_slow_link(search, &from, &to, bytes))
-            continue;
-        tnd_fault_t fault;
-        tnd_fault_of(&fault, TND_CAUSE_LINK, &from, NULL);
-        snprintf(fault.text, sizeof fault.text,
-                 "the connection %s -> %s (host %s to host %s) is slow: %.2f MB/s, and both ends "
-                 "wait for it",
-                 from.page->actor, to.page->actor, from.process->host, to.process->host,
-                 whole > 0 ? bytes * 1e3 / whole : 0.0);
-        snprintf(fault.evidence, sizeof fault.evidence,
-                 "%" PRIu64 " connections lost, %" PRIu64 " tickets issued again",
-                 from.page->lost + to.page->lost, from.page->again + to.page->again);
-        strcpy(fault.action, "use a faster network, or place both actors on one host");
-        tnd_verdict_add(verdict, &fault);
-        name_limit(verdict, TND_BOUND_LINK, &from, NULL, search->most);
-        tnd_verdict_say(verdict, "; the connection from ");
-        say_name(search->view, verdict, &from);
-        tnd_verdict_say(verdict, " to ");
-        say_name(search->view, verdict, &to);
-        tnd_verdict_say(verdict, " limits it: both wait for it");
-        return true;
-    }
-    return false;
+    tnd_slow_link_add(&link, verdict);
+    tnd_slow_link_say(search->view, &link, verdict);
+    return true;
 }
 
 /*  The steps of the last seconds of the feeders, or of the time between the looks for 0. */
@@ -629,7 +523,7 @@ static bool limit_by_transfer(const search_t *search, tnd_verdict_t *verdict)
     bool nothing_else = slowest.page->depth > 1 && most + works >= full_share;
     if (most <= transfer_share && !nothing_else)
         return false;
-    name_limit(verdict, TND_BOUND_TRANSFER, &slowest, device, most);
+    tnd_run_limit_name(verdict, TND_BOUND_TRANSFER, &slowest, device, most);
     tnd_verdict_say(verdict, "; ");
     say_name(search->view, verdict, &slowest);
     tnd_verdict_say(verdict, " waits for the link of %s %.0f %% of the time", device->name,
@@ -648,16 +542,68 @@ static void say_starved(const search_t *search, tnd_verdict_t *verdict)
                         100 * share);
 }
 
+/*  The limit that would hold all rows, if those that are made again are like those in the store. */
+static void say_cache_limit(const tnd_statistics_t *page, double share, tnd_verdict_t *verdict)
+{
+    char size[TND_QUANTITY_SIZE];
+    if (page->kept == 0)
+        return;
+    tnd_verdict_say(verdict, ": a `limit:` of about %s would hold all",
+                    tnd_quantity_size((uint64_t)((double)page->kept / share), size));
+}
+
+/*  A cache whose store is full, so that samples are made again. */
+static void say_full_cache(const tnd_run_view_t *view, tnd_verdict_t *verdict)
+{
+    tnd_seen_t who;
+    TND_EACH_ACTOR(view, who)
+    {
+        const tnd_statistics_t *page = who.page, *old = tnd_run_view_before(view, &who);
+        if (!tnd_seen_has_role(&who, TND_ROLE_CACHE) || page->unkept == 0 || old == NULL)
+            continue;
+        double rows = (double)(page->rows_out - old->rows_out);
+        double stored = (double)(page->stored - old->stored);
+        if (stored <= 0 || stored >= rows)
+            continue;
+        tnd_verdict_say(
+            verdict,
+            "; the store of %s is full and has %.0f %% of its rows, the others are made again",
+            page->actor, 100 * stored / rows);
+        say_cache_limit(page, stored / rows, verdict);
+        return;
+    }
+}
+
+void tnd_run_limit_find_stalled(const tnd_run_view_t *view, tnd_verdict_t *verdict)
+{
+    uint64_t seconds = seconds_of(view);
+    seconds = seconds < CALM_SECONDS ? seconds : CALM_SECONDS;
+    if (seconds == 0 || verdict->limit.bound != TND_BOUND_NONE)
+        return;
+    search_t search = search_in(view, seconds);
+    if (search.who.page == NULL || search.device != NULL || search.most < clear_share ||
+        strcmp(search.who.page->actor, verdict->actor) != 0)
+        return;
+    tnd_long_call_t call = tnd_long_call(view, &search.who);
+    if (call.hangs || call.usual_ns == 0)
+        return;
+    char time[24];
+    tnd_run_limit_name(verdict, TND_BOUND_WORK, &search.who, NULL, search.most);
+    tnd_verdict_say(verdict, "; it is at work %.0f %% of the time, its calls take %s",
+                    100 * search.most, tnd_duration_text(call.usual_ns, time));
+    say_operation(verdict, &search.who);
+}
+
 void tnd_run_limit_find(const tnd_run_view_t *view, tnd_verdict_t *verdict)
 {
     search_t search = search_clear(view);
-    if (limit_by_program(&search, verdict) || limit_by_link(&search, verdict) ||
+    if (limit_by_link(&search, verdict) || limit_by_program(&search, verdict) ||
         limit_by_transfer(&search, verdict) || limit_by_depth(&search, verdict) ||
         search.who.page == NULL)
         return;
     bool step = search.device != NULL;
-    name_limit(verdict, step ? TND_BOUND_STEP : TND_BOUND_WORK, &search.who, search.device,
-               search.most);
+    tnd_run_limit_name(verdict, step ? TND_BOUND_STEP : TND_BOUND_WORK, &search.who, search.device,
+                       search.most);
     tnd_verdict_say(verdict, step ? "; busiest is the step of " : "; busiest is ");
     say_name(view, verdict, &search.who);
     if (step)
@@ -666,7 +612,7 @@ void tnd_run_limit_find(const tnd_run_view_t *view, tnd_verdict_t *verdict)
     if (!step) {
         say_operation(verdict, &search.who);
         say_starved(&search, verdict);
-        tnd_full_cache_say(view, verdict);
+        say_full_cache(view, verdict);
     }
     if (search.lags)
         tnd_verdict_say(verdict, ", which makes %.0f rows/s; buffers feed the rest", search.rate);

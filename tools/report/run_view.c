@@ -101,6 +101,21 @@ const tnd_statistics_t *tnd_run_view_before(const tnd_run_view_t *self, const tn
     return tnd_inspection_find(self->before, who->process, who->page->actor);
 }
 
+bool tnd_seen_are_of(const tnd_statistics_t *page, const tnd_statistics_t *other)
+{
+    size_t length = strcspn(page->actor, ".@");
+    return page->chain == other->chain && page->role == other->role &&
+           strcspn(other->actor, ".@") == length && strncmp(page->actor, other->actor, length) == 0;
+}
+
+const char *tnd_seen_name(const tnd_run_view_t *self, const tnd_seen_t *who, char text[128])
+{
+    bool several = self->processes > 1;
+    snprintf(text, 128, "%s%s%s", who->page->actor, several ? " on host " : "",
+             several ? who->process->host : "");
+    return text;
+}
+
 uint32_t tnd_seen_wait(const tnd_seen_t *who)
 {
     uint32_t waits =
@@ -243,7 +258,9 @@ const char *tnd_death_text(const tnd_inspected_t *process, char text[64])
 const char *tnd_duration_text(uint64_t ns, char text[24])
 {
     double seconds = (double)ns * 1e-9;
-    if (seconds < 10)
+    if (seconds < 0.1)
+        snprintf(text, 24, seconds < 0.001 ? "%.2f ms" : "%.0f ms", 1e3 * seconds);
+    else if (seconds < 10)
         snprintf(text, 24, "%.1f s", seconds);
     else if (seconds < 120)
         snprintf(text, 24, "%.0f s", seconds);

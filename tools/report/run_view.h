@@ -50,6 +50,12 @@ void tnd_run_view_actors(const tnd_run_view_t *self, const char *host, char *tex
 /*  The same actor in the first inspection, or NULL. */
 const tnd_statistics_t *tnd_run_view_before(const tnd_run_view_t *self, const tnd_seen_t *who);
 
+/*  Whether two pages are of the same actor of the file: "prep.0" and "prep.3". */
+bool tnd_seen_are_of(const tnd_statistics_t *page, const tnd_statistics_t *other);
+
+/*  Writes the name of an actor, with its host if the run has several processes.  Returns `text`. */
+const char *tnd_seen_name(const tnd_run_view_t *self, const tnd_seen_t *who, char text[128]);
+
 static inline tnd_state_t tnd_seen_state(const tnd_seen_t *who)
 {
     return (tnd_state_t)(who->page->state & 0xff);
@@ -101,7 +107,7 @@ static inline uint64_t tnd_run_view_window(const tnd_run_view_t *self)
 /*  Writes "killed by signal 9 (Killed)", or "killed or crashed" if that is not known.  Returns `text`. */
 const char *tnd_death_text(const tnd_inspected_t *process, char text[64]);
 
-/*  Writes a time such as "1.5 s" or "12 min"; returns `text`. */
+/*  Writes a time such as "12 ms", "1.5 s" or "12 min"; returns `text`. */
 const char *tnd_duration_text(uint64_t ns, char text[24]);
 
 #endif

@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "runtime/core/protocol/effect.h"
+#include "tools/report/long_call.h"
+#include "tools/report/slow_link.h"
 
 /*  If nothing has moved for this time, it is a fault and not a moment between two steps. */
 static const uint64_t still_ns = 5000000000;
@@ -102,8 +104,8 @@ static void say_host(const walk_t *walk, const tnd_seen_t *who)
 
 static void say_name(const walk_t *walk, const tnd_seen_t *who)
 {
-    tnd_verdict_say(walk->verdict, "%s", who->page->actor);
-    say_host(walk, who);
+    char name[128];
+    tnd_verdict_say(walk->verdict, "%s", tnd_seen_name(walk->view, who, name));
 }
 
 static void name_end(const walk_t *walk, const tnd_seen_t *who, const tnd_device_page_t *device)
@@ -491,11 +493,12 @@ static bool is_end(const walk_t *walk, const tnd_seen_t *who)
         snprintf(fault.text, sizeof fault.text, "%s on host %s has %s", who->page->actor,
                  who->process->host, how);
     } else if (tnd_seen_wait(who) == 0) {
+        tnd_long_call_t call = tnd_long_call(walk->view, who);
         uint64_t since = tnd_seen_since(walk->view, who);
         const char *how = state == TND_STATE_WORKING ? "inside one call of its work" : "busy";
         tnd_duration_text(since, time);
         tnd_verdict_say(walk->verdict, ", which has been %s for %s", how, time);
-        tnd_fault_of(&fault, since > long_call_ns ? TND_CAUSE_HANGS : TND_CAUSE_WORKS, who, NULL);
+        tnd_fault_of(&fault, call.hangs ? TND_CAUSE_HANGS : TND_CAUSE_WORKS, who, NULL);
         fault.since_ns = since;
         snprintf(fault.text, sizeof fault.text, "%s on host %s has been %s for %s",
                  who->page->actor, who->process->host, how, time);
@@ -541,10 +544,21 @@ static bool end_at_worker(const walk_t *walk)
     return is_end(walk, &best);
 }
 
+/*  A connection whose bytes do not arrive. */
+static bool end_at_link(const walk_t *walk)
+{
+    tnd_slow_link_t link;
+    if (!tnd_slow_link_find(walk->view, 0, 0, &link) || link.silent_ns == 0)
+        return false;
+    tnd_slow_link_add(&link, walk->verdict);
+    tnd_slow_link_say(walk->view, &link, walk->verdict);
+    return true;
+}
+
 static void come_round(const walk_t *walk, const tnd_seen_t *who)
 {
     uint64_t least = UINT64_MAX;
-    if (end_at_worker(walk))
+    if (end_at_worker(walk) || end_at_link(walk))
         return;
     for (uint32_t i = 0; i < walk->verdict->hop_count; i++)
         least = walk->verdict->hops[i].since_ns < least ? walk->verdict->hops[i].since_ns : least;

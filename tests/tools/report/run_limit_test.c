@@ -31,9 +31,8 @@ Test(run_limit, a_connection_limits_if_bytes_are_on_the_way_and_both_ends_wait)
     olds[1].actors = &old[BATCH];
     before.processes = olds;
     pages[FEED_A].rows_out = 500;
-    old[BATCH].bytes_in = 1000000;
-    pages[BATCH].bytes_in = 2000000;
-    pages[PREP].bytes_out = 5000000;
+    pages[BATCH].bytes_in = 1000000;
+    pages[PREP].bytes_out = 4000000;
     tnd_bottleneck_judge(&before, &after, &processes[0], &verdict);
     cr_assert_eq(verdict.state, TND_RUN_SLOW);
     cr_assert_eq(verdict.limit.bound, TND_BOUND_LINK);
@@ -59,9 +58,37 @@ Test(run_limit, a_connection_limits_if_bytes_are_on_the_way_and_both_ends_wait)
     }
     free(memory);
     processes[0].record = (tnd_run_record_t){0};
-    pages[PREP].bytes_out = 2010000; /* 10 ms of what is sent: a healthy network */
+    pages[PREP].bytes_out = 1010000; /* 10 ms of what is sent: a healthy network */
     tnd_bottleneck_judge(&before, &after, &processes[0], &verdict);
     cr_assert_eq(verdict.state, TND_RUN_FLOWS);
+}
+
+/*  The first block of a run is on its way for a long time. */
+Test(run_limit, a_connection_limits_before_anything_has_come)
+{
+    processes[0].count = 2;
+    processes[1].count = 2;
+    processes[1].actors = &pages[BATCH];
+    pages[BATCH].waiting_ns = now_ns - second_ns;
+    pages[PREP].bytes_out = 4000000;
+    tnd_bottleneck_judge(&before, &after, &processes[0], &verdict);
+    cr_assert_eq(verdict.state, TND_RUN_STALLED);
+    cr_assert_eq(verdict.limit.bound, TND_BOUND_LINK);
+    cr_assert_str_eq(fault(TND_CAUSE_LINK)->text,
+                     "the connection prep.0 -> batch.0 (host a to host c) is slow: nothing has "
+                     "arrived for 1.0 s, 4.00 MB are on the way");
+    /* It may be under way for a moment; nothing is; and bytes of a connection that was lost do not come. */
+    pages[BATCH].waiting_ns = now_ns - second_ns + 1;
+    tnd_bottleneck_judge(&before, &after, &processes[0], &verdict);
+    cr_assert_eq(verdict.limit.bound, TND_BOUND_NONE);
+    pages[BATCH].waiting_ns = now_ns - second_ns;
+    pages[BATCH].bytes_in = 4000000;
+    tnd_bottleneck_judge(&before, &after, &processes[0], &verdict);
+    cr_assert_eq(verdict.limit.bound, TND_BOUND_NONE);
+    pages[BATCH].bytes_in = 0;
+    pages[PREP].lost = 1;
+    tnd_bottleneck_judge(&before, &after, &processes[0], &verdict);
+    cr_assert_eq(verdict.limit.bound, TND_BOUND_NONE);
 }
 
 Test(run_limit, the_limit_is_judged_by_the_history_if_two_looks_do_not_show_it)
@@ -114,6 +141,46 @@ Test(run_limit, the_limit_is_judged_by_the_history_if_two_looks_do_not_show_it)
     tnd_bottleneck_judge(&before, &after, &processes[0], &verdict);
     cr_assert_eq(verdict.limit.bound, TND_BOUND_STEP);
     cr_assert_float_eq(verdict.limit.share, 0.95, 0.01);
+    free(memory);
+}
+
+/*  A reader whose calls take 3 s: a call of 4 s does not hang, one of 30 s does. */
+Test(run_limit, a_source_that_takes_seconds_per_block_limits_also_between_its_rows)
+{
+    tnd_pages_shape_t shape = {.actors = 6, .histories = 6};
+    void *memory = calloc(1, tnd_run_record_bytes(&shape));
+    processes[0].record = tnd_run_record_at(memory, &shape);
+    processes[1].record = processes[0].record;
+    for (uint32_t i = 0; i < 6; i++) {
+        processes[0].record.instances[i].history = i;
+        for (uint64_t n = 0; n < 12; n++)
+            add_second(i, n, i == READ, 0);
+    }
+    for (uint64_t n = 1; n < 12; n += 3)
+        processes[0].record.histories[READ].seconds[n].rows = 16;
+    processes[0].record.page->history_next = 12;
+    pages[READ].rows_out = 80;
+    pages[READ].blocks_out = 5;
+    pages[READ].work_ns = 12 * second_ns;
+    pages[READ].state = TND_STATE_WORKING;
+    pages[READ].since_ns = now_ns - second_ns;
+    for (int seconds = 1; seconds <= 4; seconds += 3) {
+        pages[READ].since_ns = now_ns - (uint64_t)seconds * second_ns;
+        tnd_bottleneck_judge(&before, &after, &processes[0], &verdict);
+        cr_assert_eq(verdict.state, TND_RUN_STALLED);
+        cr_assert_eq(verdict.limit.bound, TND_BOUND_WORK);
+        cr_assert_str_eq(verdict.limit.actor, "read.0");
+        cr_assert_not_null(fault(TND_CAUSE_WORKS));
+    }
+    pages[READ].since_ns = now_ns - second_ns;
+    tnd_bottleneck_judge(&before, &after, &processes[0], &verdict);
+    cr_assert_not_null(
+        strstr(verdict.sentence, "; it is at work 100 % of the time, its calls take 2.5 s"), "%s",
+        verdict.sentence);
+    pages[READ].since_ns = now_ns - 31 * second_ns;
+    tnd_bottleneck_judge(&before, &after, &processes[0], &verdict);
+    cr_assert_not_null(fault(TND_CAUSE_HANGS));
+    cr_assert_eq(verdict.limit.bound, TND_BOUND_NONE);
     free(memory);
 }
 
