@@ -249,21 +249,6 @@ static void search_actors(search_t *search)
     }
 }
 
-void tnd_run_limit_name(tnd_verdict_t *verdict, tnd_bound_t bound, const tnd_seen_t *who,
-                        const tnd_device_page_t *device, double share)
-{
-    tnd_limit_t *limit = &verdict->limit;
-    *limit = (tnd_limit_t){.bound = bound, .process = who->process->process, .share = share};
-    snprintf(limit->actor, sizeof limit->actor, "%s", who->page->actor);
-    snprintf(limit->host, sizeof limit->host, "%s", who->process->host);
-    if (device != NULL)
-        snprintf(limit->device, sizeof limit->device, "%s", device->name);
-    memcpy(verdict->actor, limit->actor, sizeof verdict->actor);
-    memcpy(verdict->host, limit->host, sizeof verdict->host);
-    memcpy(verdict->device, limit->device, sizeof verdict->device);
-    verdict->process = limit->process;
-}
-
 static void say_name(const tnd_run_view_t *view, tnd_verdict_t *verdict, const tnd_seen_t *who)
 {
     char name[128];
@@ -358,7 +343,7 @@ static bool limit_by_program(const search_t *search, tnd_verdict_t *verdict)
     }
     if (found.page == NULL)
         return false;
-    tnd_run_limit_name(verdict, TND_BOUND_PROGRAM, &found, NULL, most);
+    tnd_verdict_limit(verdict, TND_BOUND_PROGRAM, &found, NULL, most);
     tnd_verdict_say(verdict,
                     "; its program limits it: %.0f %% of the time passes between steps of ",
                     100 * most);
@@ -385,7 +370,7 @@ static bool limit_by_depth(const search_t *search, tnd_verdict_t *verdict)
             continue;
         longer = longer > search->most ? longer : search->most;
         longer = longer > share ? longer : share;
-        tnd_run_limit_name(verdict, TND_BOUND_DEPTH, &who, NULL, share);
+        tnd_verdict_limit(verdict, TND_BOUND_DEPTH, &who, NULL, share);
         strcpy(verdict->limit.advice, "`depth: 2`");
         verdict->limit.gain = verdict->rows_per_second / longer;
         tnd_verdict_say(verdict, "; step and batch take turns: the depth of ");
@@ -523,7 +508,7 @@ static bool limit_by_transfer(const search_t *search, tnd_verdict_t *verdict)
     bool nothing_else = slowest.page->depth > 1 && most + works >= full_share;
     if (most <= transfer_share && !nothing_else)
         return false;
-    tnd_run_limit_name(verdict, TND_BOUND_TRANSFER, &slowest, device, most);
+    tnd_verdict_limit(verdict, TND_BOUND_TRANSFER, &slowest, device, most);
     tnd_verdict_say(verdict, "; ");
     say_name(search->view, verdict, &slowest);
     tnd_verdict_say(verdict, " waits for the link of %s %.0f %% of the time", device->name,
@@ -588,7 +573,7 @@ void tnd_run_limit_find_stalled(const tnd_run_view_t *view, tnd_verdict_t *verdi
     if (call.hangs || call.usual_ns == 0)
         return;
     char time[24];
-    tnd_run_limit_name(verdict, TND_BOUND_WORK, &search.who, NULL, search.most);
+    tnd_verdict_limit(verdict, TND_BOUND_WORK, &search.who, NULL, search.most);
     tnd_verdict_say(verdict, "; it is at work %.0f %% of the time, its calls take %s",
                     100 * search.most, tnd_duration_text(call.usual_ns, time));
     say_operation(verdict, &search.who);
@@ -602,8 +587,8 @@ void tnd_run_limit_find(const tnd_run_view_t *view, tnd_verdict_t *verdict)
         search.who.page == NULL)
         return;
     bool step = search.device != NULL;
-    tnd_run_limit_name(verdict, step ? TND_BOUND_STEP : TND_BOUND_WORK, &search.who, search.device,
-                       search.most);
+    tnd_verdict_limit(verdict, step ? TND_BOUND_STEP : TND_BOUND_WORK, &search.who, search.device,
+                      search.most);
     tnd_verdict_say(verdict, step ? "; busiest is the step of " : "; busiest is ");
     say_name(view, verdict, &search.who);
     if (step)

@@ -14,8 +14,4 @@ void tnd_run_limit_find(const tnd_run_view_t *view, tnd_verdict_t *verdict);
 /*  Same, for a run that feeds no row at this moment: the limit is the actor that the wait chain ended at
  *  if it has been at work for most of the last seconds and does not hang. */
 void tnd_run_limit_find_stalled(const tnd_run_view_t *view, tnd_verdict_t *verdict);
-/*  Says that an actor, or its device, is the limit; `device` may be NULL. */
-void tnd_run_limit_name(tnd_verdict_t *verdict, tnd_bound_t bound, const tnd_seen_t *who,
-                        const tnd_device_page_t *device, double share);
-
 #endif

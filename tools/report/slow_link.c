@@ -5,8 +5,6 @@
 #include <string.h>
 
 #include "runtime/core/protocol/effect.h"
-#include "tools/report/run_limit.h"
-#include "tools/report/wait_chain.h"
 
 /*  Both ends wait for it for this share of the time. */
 static const double waits = 0.6;
@@ -176,5 +174,5 @@ void tnd_slow_link_add(const tnd_slow_link_t *link, tnd_verdict_t *verdict)
              from->page->lost + to->page->lost, from->page->again + to->page->again);
     strcpy(fault.action, "use a faster network, or place both actors on one host");
     tnd_verdict_add(verdict, &fault);
-    tnd_run_limit_name(verdict, TND_BOUND_LINK, from, NULL, 1);
+    tnd_verdict_limit(verdict, TND_BOUND_LINK, from, NULL, 1);
 }

@@ -29,6 +29,38 @@ const char *tnd_bound_name(tnd_bound_t bound)
     return names[bound];
 }
 
+void tnd_fault_of(tnd_fault_t *fault, tnd_cause_t cause, const tnd_seen_t *who,
+                  const tnd_device_page_t *device)
+{
+    *fault = (tnd_fault_t){.cause = cause,
+                           .process = who->process->process,
+                           .elsewhere = who->process->machine[0] != '\0'};
+    snprintf(fault->host, sizeof fault->host, "%s", who->process->host);
+    if (who->page != NULL) {
+        snprintf(fault->actor, sizeof fault->actor, "%s", who->page->actor);
+        fault->thread = who->page->thread;
+    }
+    if (device != NULL) {
+        snprintf(fault->device, sizeof fault->device, "%s", device->name);
+        fault->thread = device->thread;
+    }
+}
+
+void tnd_verdict_limit(tnd_verdict_t *self, tnd_bound_t bound, const tnd_seen_t *who,
+                       const tnd_device_page_t *device, double share)
+{
+    tnd_limit_t *limit = &self->limit;
+    *limit = (tnd_limit_t){.bound = bound, .process = who->process->process, .share = share};
+    snprintf(limit->actor, sizeof limit->actor, "%s", who->page->actor);
+    snprintf(limit->host, sizeof limit->host, "%s", who->process->host);
+    if (device != NULL)
+        snprintf(limit->device, sizeof limit->device, "%s", device->name);
+    memcpy(self->actor, limit->actor, sizeof self->actor);
+    memcpy(self->host, limit->host, sizeof self->host);
+    memcpy(self->device, limit->device, sizeof self->device);
+    self->process = limit->process;
+}
+
 void tnd_verdict_say(tnd_verdict_t *self, const char *format, ...)
 {
     size_t used = strlen(self->sentence);

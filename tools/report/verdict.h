@@ -12,6 +12,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "tools/report/run_view.h"
+
 /*  The state of a run; also the exit code of `tundish why`. */
 typedef enum {
     TND_RUN_FLOWS = 0,
@@ -117,6 +119,12 @@ typedef struct {
 const char *tnd_cause_name(tnd_cause_t cause);
 const char *tnd_bound_name(tnd_bound_t bound);
 
+/*  Fills the names of a fault from an actor; `device` may be NULL. */
+void tnd_fault_of(tnd_fault_t *fault, tnd_cause_t cause, const tnd_seen_t *who,
+                  const tnd_device_page_t *device);
+/*  Names an actor, or its device, as the limit; `device` may be NULL. */
+void tnd_verdict_limit(tnd_verdict_t *self, tnd_bound_t bound, const tnd_seen_t *who,
+                       const tnd_device_page_t *device, double share);
 /*  Appends to the sentence. */
 void tnd_verdict_say(tnd_verdict_t *self, const char *format, ...)
     __attribute__((format(printf, 2, 3)));

@@ -120,23 +120,6 @@ static void name_end(const walk_t *walk, const tnd_seen_t *who, const tnd_device
 
 /* --- faults ----------------------------------------------------------------------------------- */
 
-void tnd_fault_of(tnd_fault_t *fault, tnd_cause_t cause, const tnd_seen_t *who,
-                  const tnd_device_page_t *device)
-{
-    *fault = (tnd_fault_t){.cause = cause,
-                           .process = who->process->process,
-                           .elsewhere = who->process->machine[0] != '\0'};
-    snprintf(fault->host, sizeof fault->host, "%s", who->process->host);
-    if (who->page != NULL) {
-        snprintf(fault->actor, sizeof fault->actor, "%s", who->page->actor);
-        fault->thread = who->page->thread;
-    }
-    if (device != NULL) {
-        snprintf(fault->device, sizeof fault->device, "%s", device->name);
-        fault->thread = device->thread;
-    }
-}
-
 /*  The names of the actors of a process, as far as they started. */
 static void list_actors(const tnd_inspected_t *process, char *text, size_t room)
 {

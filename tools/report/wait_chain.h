@@ -13,9 +13,6 @@
 
 void tnd_wait_chain_follow(const tnd_run_view_t *view, tnd_verdict_t *verdict);
 
-/*  Fills the names of a fault from an actor; `device` may be NULL. */
-void tnd_fault_of(tnd_fault_t *fault, tnd_cause_t cause, const tnd_seen_t *who,
-                  const tnd_device_page_t *device);
 /*  The fault of a process that was stopped or killed. */
 void tnd_fault_of_process(tnd_fault_t *fault, const tnd_run_view_t *view,
                           const tnd_inspected_t *process);

@@ -60,10 +60,10 @@ Test(bottleneck, an_actor_that_is_woken_for_a_moment_still_waits)
     expect(waiting, "prep.0");
     /* For longer, or with a row that it passed on, it works. */
     pages[FEED_A].since_ns = now_ns - 20000000;
-    expect("feed@a on host a, which has been inside one call of its work for 0.0 s", "feed@a");
+    expect("feed@a on host a, which has been inside one call of its work for 20 ms", "feed@a");
     pages[FEED_A].since_ns = now_ns - 19999999;
     pages[FEED_A].rows_in = 1;
-    expect("feed@a on host a, which has been inside one call of its work for 0.0 s", "feed@a");
+    expect("feed@a on host a, which has been inside one call of its work for 20 ms", "feed@a");
 }
 
 Test(bottleneck, a_stopped_process_is_named_with_the_way_to_continue_it)

@@ -31,6 +31,7 @@ Test(run_limit, a_connection_limits_if_bytes_are_on_the_way_and_both_ends_wait)
     olds[1].actors = &old[BATCH];
     before.processes = olds;
     pages[FEED_A].rows_out = 500;
+    pages[BATCH].waiting_ns = now_ns - second_ns / 10;
     pages[BATCH].bytes_in = 1000000;
     pages[PREP].bytes_out = 4000000;
     tnd_bottleneck_judge(&before, &after, &processes[0], &verdict);
@@ -156,7 +157,7 @@ Test(run_limit, a_source_that_takes_seconds_per_block_limits_also_between_its_ro
         for (uint64_t n = 0; n < 12; n++)
             add_second(i, n, i == READ, 0);
     }
-    for (uint64_t n = 1; n < 12; n += 3)
+    for (uint64_t n = 2; n < 12; n += 3)
         processes[0].record.histories[READ].seconds[n].rows = 16;
     processes[0].record.page->history_next = 12;
     pages[READ].rows_out = 80;
@@ -175,7 +176,7 @@ Test(run_limit, a_source_that_takes_seconds_per_block_limits_also_between_its_ro
     pages[READ].since_ns = now_ns - second_ns;
     tnd_bottleneck_judge(&before, &after, &processes[0], &verdict);
     cr_assert_not_null(
-        strstr(verdict.sentence, "; it is at work 100 % of the time, its calls take 2.5 s"), "%s",
+        strstr(verdict.sentence, "; it is at work 100 % of the time, its calls take 3.0 s"), "%s",
         verdict.sentence);
     pages[READ].since_ns = now_ns - 31 * second_ns;
     tnd_bottleneck_judge(&before, &after, &processes[0], &verdict);
