@@ -220,6 +220,15 @@ static void note_all(const indexing_t *self, const char *const *paths, tnd_notes
     free(last);
 }
 
+/*  Whether a file is to be spooled. */
+static bool spools_any(const tnd_strand_t *strand)
+{
+    size_t i = 0;
+    while (i < strand->count && (!is_spooled(strand, i) || tnd_spool_has(strand, i)))
+        i++;
+    return i < strand->count;
+}
+
 static tnd_status_t open_all(indexing_t *self, const tnd_strand_source_t *from,
                              const tnd_source_scope_t *scope, tnd_error_t *error)
 {
@@ -244,7 +253,11 @@ static tnd_status_t open_all(indexing_t *self, const tnd_strand_source_t *from,
     }
     if (failures.status != TND_OK || strand->spooled == NULL)
         return failures.status;
+    if (!scope->unread && spools_any(strand))
+        TND_TRY(tnd_spool_make_folder(strand, error));
     TND_TRY(tnd_spool_check(strand, error));
+    if (scope->unread)
+        return TND_OK;
     tnd_file_progress_restart(&self->progress);
     tnd_file_threads(strand->count, SPOOL_FILES, spool_file, self);
     for (size_t i = 0; i < strand->count; i++)
@@ -314,6 +327,14 @@ static tnd_status_t add_records(tnd_columns_t *self, const tnd_record_options_t 
     return tnd_columns_add_ragged(self, chosen->column, error);
 }
 
+/*  What the files will be when they are spooled. */
+static void expect_spool(const tnd_columns_t *self, tnd_source_facts_t *facts)
+{
+    facts->caps |= TND_SOURCE_RANDOM;
+    facts->lists += 2;
+    facts->copied = tnd_strand_row_max(&self->strands[0]);
+}
+
 tnd_status_t tnd_columns_open_records(tnd_columns_t *self, const tnd_record_options_t *chosen,
                                       const tnd_record_format_t *format,
                                       const tnd_source_scope_t *scope, tnd_source_facts_t *facts,
@@ -322,6 +343,8 @@ tnd_status_t tnd_columns_open_records(tnd_columns_t *self, const tnd_record_opti
     tnd_status_t status = add_records(self, chosen, format, scope, error);
     if (status == TND_OK)
         status = tnd_columns_seal(self, scope, facts, error);
+    if (status == TND_OK && scope->unread && self->stream.used && chosen->spool != NULL)
+        expect_spool(self, facts);
     if (status != TND_OK)
         tnd_columns_close(self);
     return status;

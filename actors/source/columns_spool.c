@@ -319,9 +319,6 @@ tnd_status_t tnd_spool_check(const tnd_strand_t *strand, tnd_error_t *error)
     }
     if (files == 0)
         return TND_OK;
-    if (!tnd_folder_make(dir))
-        return tnd_fail(error, "spool %s: the folder cannot be made: %s; %s", dir, strerror(errno),
-                        tnd_folder_advice(errno));
     uint64_t used = tnd_folder_bytes(dir);
     if (need > limit || used > limit - need)
         return tnd_fail(error,
@@ -337,6 +334,14 @@ tnd_status_t tnd_spool_check(const tnd_strand_t *strand, tnd_error_t *error)
                     "or choose another folder",
                     dir, files, files == 1 ? " needs" : "s need", tnd_quantity_size(need, texts[0]),
                     tnd_quantity_size((uint64_t)disk.f_bavail * disk.f_frsize, texts[1]));
+}
+
+tnd_status_t tnd_spool_make_folder(const tnd_strand_t *strand, tnd_error_t *error)
+{
+    const char *dir = strand->spool->dir;
+    return tnd_folder_make(dir) ? TND_OK
+                                : tnd_fail(error, "spool %s: the folder cannot be made: %s; %s",
+                                           dir, strerror(errno), tnd_folder_advice(errno));
 }
 
 static tnd_status_t fail_write(const tnd_strand_t *strand, tnd_error_t *error)

@@ -27,6 +27,8 @@ tnd_status_t tnd_spool_open(tnd_strand_t *strand, size_t file, bool *there_p, ui
 /*  Errors: TND_FAILED if the files that are not there yet would exceed the limit, or the disk has no
  *  room for them. */
 tnd_status_t tnd_spool_check(const tnd_strand_t *strand, tnd_error_t *error) TND_CHECKED;
+/*  Makes the folder. */
+tnd_status_t tnd_spool_make_folder(const tnd_strand_t *strand, tnd_error_t *error) TND_CHECKED;
 
 /*  Spools a file, whose index is open, and reads it from the folder then. */
 tnd_status_t tnd_spool_make(tnd_strand_t *strand, size_t file, tnd_error_t *error) TND_CHECKED;

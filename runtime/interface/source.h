@@ -31,6 +31,7 @@ typedef struct {
     uint64_t seed;     /* of the run */
     bool skips_bad;    /* a file that cannot be opened may be a bad row instead of an error */
     bool stores_index; /* an index that cannot be stored is an error, and not kept in memory */
+    bool unread; /* no row will be read: what is only made to read rows, as a spool, is not made */
     /*  Reports further errors when `open` fails, to show all at once; NULL: they are dropped. */
     void (*tell)(void *teller, const tnd_error_t *error);
     void *teller;

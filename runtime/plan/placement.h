@@ -87,6 +87,7 @@ typedef struct tnd_plan {
     tnd_restarts_t restarts;
     const tnd_checkpoint_options_t *checkpoint; /* NULL: no checkpoints */
     bool tolerant;                              /* numeric: tolerant */
+    bool unread;               /* its data are only opened to check them: no row is read */
     tnd_admission_t admission; /* which processes may connect to those of this user */
     const tnd_plan_host_t *hosts;
     uint32_t host_count; /* hosts[0] leads */

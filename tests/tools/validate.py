@@ -1,9 +1,12 @@
 #!/usr/bin/env python3
 """`tundish validate` and `tundish explain`."""
 import gzip
+import io
 import json
 import os
 import re
+import shutil
+import tarfile
 
 import numpy
 
@@ -587,6 +590,34 @@ def test_compressed_files_count_as_memory(folder):
     terms = json.loads(run("explain", path, "--json")[1])["hosts"][0]["memory"]["terms"]
     loaded = [term["bytes"] for term in terms if "as stored in its files" in term["what"]]
     assert len(loaded) == 1 and 0 <= loaded[0] - (4 << 20) <= 64, terms
+
+
+def test_files_are_not_spooled_to_check_them(folder):
+    """The run makes the spool; its rows may be shuffled before there is one."""
+    (folder / "lines.txt.gz").write_bytes(gzip.compress(b"".join(b"%d\n" % i for i in range(1000))))
+    with tarfile.open(folder / "samples.tar.gz", "w:gz") as out:
+        for number in range(10):
+            data = tarfile.TarInfo(f"{number}.bin")
+            data.size = 100
+            out.addfile(data, io.BytesIO(bytes(100)))
+    for source in ("text: {files: '${data}/lines.txt.gz'", "tar: {files: '${data}/samples.tar.gz'"):
+        path = graph(folder)
+        arrays = re.search(r"npy: \{.*?\}\}", path.read_text()).group(0)
+        path.write_text(path.read_text().replace(
+            arrays, source + ", spool: {dir: '${data}/spool', limit: 10MiB}}}"))
+        words = path, "--set", "read.shuffle=global"
+        env = {"XDG_CACHE_HOME": str(folder / "cache")}
+        for command in ("validate", "explain"):
+            code, _, err = run(command, *words, env=env)
+            same((code, err), (0, ""))
+            assert not (folder / "spool").exists()
+        before = run("explain", *words, "--json", env=env)[1]
+        same(run("run", *words, "--quiet", env=env)[0], 0)
+        assert list((folder / "spool").iterdir())
+        after = run("explain", *words, "--json", env=env)[1]
+        shutil.rmtree(folder / "spool")
+        bytes_before, bytes_after = (json.loads(text)["hosts"][0]["memory"]["bytes"] for text in (before, after))
+        assert bytes_before >= bytes_after, (bytes_before, bytes_after)
 
 
 def test_more_memory_than_the_machine_has_is_refused(folder):

@@ -150,6 +150,7 @@ static void open_all(tnd_preflight_t *self, tnd_graph_t *graph, const tnd_plan_t
 {
     making_t *making = tnd_allocate_zeroed(1, sizeof *making);
     making->plan = *plan;
+    making->plan.unread = true;
     begin(&making->preflight, plan);
     tnd_opening_progress_t shown;
     tnd_guarded_call_t *call;

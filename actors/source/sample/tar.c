@@ -293,7 +293,10 @@ static tnd_status_t use_spool(tnd_tar_file_t *file, tnd_tar_spool_t *spool, tnd_
 {
     int spooled;
     tnd_content_t *content = &file->content;
-    TND_TRY(tnd_tar_spool(spool, content, file->identity, &file->spooled, &spooled, error));
+    tnd_status_t status =
+        tnd_tar_spool(spool, content, file->identity, &file->spooled, &spooled, error);
+    if (status != TND_OK)
+        return status == TND_END ? TND_OK : status;
     file->archive = (tnd_source_file_t){
         .path = content->path, .size = content->size, .modified_ns = content->modified_ns};
     tnd_content_close(content);
@@ -477,6 +480,14 @@ static void list_files(tnd_tar_t *self, tnd_source_facts_t *facts)
     facts->file_count = self->file_count;
 }
 
+/*  What the archives will be when they are spooled. */
+static void expect_spool(const tnd_tar_t *self, tnd_source_facts_t *facts)
+{
+    facts->caps |= TND_SOURCE_RANDOM;
+    facts->lists = 2 * self->columns.count;
+    facts->copied = tnd_schema_row_bytes(&self->schema);
+}
+
 static tnd_status_t open_all(tnd_tar_t *self, const tar_options_t *chosen,
                              const tnd_source_scope_t *scope, tnd_source_facts_t *facts,
                              tnd_error_t *error)
@@ -509,6 +520,8 @@ static tnd_status_t open_all(tnd_tar_t *self, const tar_options_t *chosen,
     if (!self->random) {
         for (size_t i = 0; i < self->file_count; i++)
             facts->read += self->files[i].content.size;
+        if (scope->unread && chosen->spool != NULL)
+            expect_spool(self, facts);
         return TND_OK;
     }
     facts->caps |= TND_SOURCE_RANDOM;

@@ -223,7 +223,11 @@ tnd_status_t tnd_tar_spool(tnd_tar_spool_t *self, tnd_content_t *archive, uint64
     if (access(spooled->path, R_OK) == 0) {
         if (open_hashes(spooled, &files, &why) == TND_OK)
             return TND_OK;
-        spooled->again = true;
+        spooled->again = !self->scope->unread;
+    }
+    if (self->scope->unread) {
+        tnd_tar_spooled_free(spooled);
+        return TND_END;
     }
     TND_TRY(make_files(self, archive, spooled, &files, error));
     tnd_status_t status = open_hashes(spooled, &files, &why);

@@ -34,7 +34,8 @@ typedef struct {
 void tnd_tar_spool_init(tnd_tar_spool_t *self, const tnd_spool_options_t *options,
                         const tnd_source_scope_t *scope);
 
-/*  Finds the decompressed archive, which is made if it is not there; free it, also after a failure.
+/*  Finds the decompressed archive, which is made if it is not there; free it, also after a failure.  If
+ *  no row will be read, it is not made: TND_END.
  *  Errors: TND_FAILED if the archive is damaged, the folder would exceed its limit or cannot be written;
  *  nothing is left of the file then.  *file_p: a descriptor of what was just made, for the caller to
  *  close; -1: it is to be opened. */
