@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "runtime/base/allocation.h"
@@ -384,12 +385,20 @@ static void show_depth(tnd_actor_t *self)
     tnd_statistics_depth(self->config.statistics, queue, credit);
 }
 
+/*  Page faults of this thread, so far, that waited for a disk. */
+static uint64_t read_faults(void)
+{
+    struct rusage usage;
+    return getrusage(RUSAGE_THREAD, &usage) == 0 ? (uint64_t)usage.ru_majflt : 0;
+}
+
 static void count_time(tnd_actor_t *self, uint64_t now)
 {
     tnd_statistics_t *statistics = self->config.statistics;
     uint64_t used = tnd_clock_thread(), ready = read_ready(self);
     tnd_count(&statistics->cpu_ns, used - self->processor.used_ns);
     tnd_count(&statistics->ready_ns, ready - self->processor.ready_ns);
+    tnd_word_write(&statistics->faults, read_faults());
     self->processor.used_ns = used;
     self->processor.ready_ns = ready;
     self->processor.read_ns = now;

@@ -54,6 +54,7 @@ typedef enum {
     X(stored, "rows", "rows that a cache handed on from its store")                                \
     X(kept, "bytes", "rows in the store of a cache")                                               \
     X(unkept, "samples", "samples that did not fit into it, in each epoch")                        \
+    X(faults, "page faults", "by its thread that waited for a disk: no page cache had the rows")   \
     X(step, "steps", "the last step it had to do with")
 
 enum {
@@ -131,7 +132,7 @@ typedef struct {
 } tnd_statistics_t;
 
 /*  The first page of a file. */
-enum { TND_PAGES_VERSION = 19 };
+enum { TND_PAGES_VERSION = 20 };
 
 typedef struct {
     char magic[8];           /* "TNDPAGES" */

@@ -10,6 +10,8 @@ import struct
 import subprocess
 import time
 
+import numpy
+
 from command import (BUILD, FED, FEED, TUNDISH, arrays, free_port, holds, is_sanitized, main, run, same,
                      topology)
 import json_schema
@@ -170,6 +172,38 @@ def test_the_time_left_is_known_after_a_tenth_of_an_epoch(folder):
     assert 0.8 * wanted < found["run_left_seconds"] < 1.2 * wanted, (found["run_left_seconds"], wanted)
     left = 1000 - found["steps"] % 1000
     same(round(found["epoch_left_seconds"] / found["run_left_seconds"], 1), round(left / (2000 - found["steps"]), 1))
+
+
+def test_pages_of_mapped_rows_that_come_from_a_disk_are_counted(folder):
+    """Of a file that the page cache does not have, and again of one that it has."""
+    path = BUILD / f"cold-{os.getpid()}.npy"  # on a disk, also where temporary files are in memory
+    numpy.save(path, numpy.zeros((4096, 4096), "u1"))
+    environment = {"XDG_RUNTIME_DIR": str(folder), "TUNDISH_PLUGIN_PATH": str(BUILD / "tests")}
+    graph = topology(folder, columns="x", top="name: stuck\n", links=FED, actors=FEED % "",
+                     read=", access: map, epochs: 100000")
+    graph.write_text(graph.read_text().replace('"${data}/x.npy"', str(path)))
+
+    def counted(actors):
+        read = actors.get("read.0")
+        return read is not None and read["rows_out"] > 40960 and read["times"]["cpu"] > 0
+
+    try:
+        counts = []
+        for cold in (True, False):
+            with open(path, "rb") as file:
+                os.fsync(file.fileno())
+                if cold:
+                    os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+            process = subprocess.Popen([TUNDISH, "run", "--quiet", str(graph)], env={**os.environ, **environment})
+            try:
+                actors = until(environment, counted)["actors"]
+                counts += [actor["disk_page_faults"] for actor in actors if actor["name"] == "read.0"]
+            finally:
+                process.kill()
+                process.wait()
+        assert counts[0] > 0 and counts[1] == 0, counts
+    finally:
+        path.unlink()
 
 
 def test_an_edge_shows_how_much_credit_it_has_used(folder):

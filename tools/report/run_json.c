@@ -453,8 +453,8 @@ static void print_counters(FILE *out, const tnd_statistics_t *page)
     fprintf(out,
             ",\"connections_lost\":%" PRIu64 ",\"messages_stale\":%" PRIu64
             ",\"tickets_again\":%" PRIu64 ",\"tickets_doubled\":%" PRIu64
-            ",\"device_cpu_seconds\":%.9f",
-            page->lost, page->stale, page->again, page->doubled,
+            ",\"disk_page_faults\":%" PRIu64 ",\"device_cpu_seconds\":%.9f",
+            page->lost, page->stale, page->again, page->doubled, page->faults,
             (double)page->device_cpu_ns * 1e-9);
     if (page->role == TND_ROLE_CACHE)
         fprintf(out,

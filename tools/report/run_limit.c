@@ -16,6 +16,10 @@ static const double link_works = 0.5;
 /*  Advice is given for a worker that is at work for at least this share. */
 static const double worth_advice = 0.7;
 
+/*  If the workers of an actor are at work for less than this share, taken together, they wait for
+ *  something else. */
+static const double worth_workers = 0.6;
+
 /*  Step and batch take turns if a feeder waits for its device for less than this share. */
 static const double step_full = 0.9;
 
@@ -273,6 +277,17 @@ static void say_operation(tnd_verdict_t *verdict, const tnd_seen_t *who)
         tnd_verdict_say(verdict, " (%.0f %% of that in `%s`)", 100 * share, name);
 }
 
+/*  Rows of mapped files that the page cache does not have. */
+static void say_disk(const search_t *search, tnd_verdict_t *verdict)
+{
+    const tnd_statistics_t *page = search->who.page;
+    const tnd_statistics_t *old = tnd_run_view_before(search->view, &search->who);
+    uint64_t window = tnd_run_view_window(search->view);
+    if (old != NULL && page->faults > old->faults && window > 0)
+        tnd_verdict_say(verdict, "; it waits for %.0f pages/s of its files from disk",
+                        (double)(page->faults - old->faults) * 1e9 / (double)window);
+}
+
 /*  What the actor that limits the run can have; 0: not known. */
 static double processors_of(const search_t *search)
 {
@@ -312,7 +327,7 @@ static void expect_worker(const search_t *search, tnd_verdict_t *verdict)
         workers += !who.page->asleep;
         asleep = asleep || who.page->asleep != 0;
     }
-    if (workers == 0 || busy <= 0 ||
+    if (workers == 0 || busy <= 0 || busy < worth_workers * workers ||
         tnd_run_view_throttled(search->view, search->who.process) > throttled_share)
         return;
     double gain = rate * (workers + 1) / busy;
@@ -596,6 +611,7 @@ void tnd_run_limit_find(const tnd_run_view_t *view, tnd_verdict_t *verdict)
     tnd_verdict_say(verdict, ", at work %.0f %% of the time", 100 * search.most);
     if (!step) {
         say_operation(verdict, &search.who);
+        say_disk(&search, verdict);
         say_starved(&search, verdict);
         say_full_cache(view, verdict);
     }

@@ -12,7 +12,7 @@
 const char *tnd_cause_name(tnd_cause_t cause)
 {
     static const char *const names[] = {
-#define CAUSE_NAME(name, text) text,
+#define CAUSE_NAME(name, text, meaning) text,
         TND_CAUSES(CAUSE_NAME)
 #undef CAUSE_NAME
     };

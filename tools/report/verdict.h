@@ -23,31 +23,31 @@ typedef enum {
     TND_RUN_CYCLE = 12 /* actors wait for each other */
 } tnd_run_state_t;
 
-/*  X(name, text): what can be wrong, most serious first. */
+/*  X(name, text, meaning): what can be wrong, most serious first. */
 #define TND_CAUSES(X)                                                                              \
-    X(KILLED, "killed")             /* a process died without ending its part */                   \
-    X(STOPPED, "stopped")           /* a process was stopped by a signal */                        \
-    X(CYCLE, "cycle")               /* no actor works, and each waits for another */               \
-    X(NOT_STARTED, "not_started")   /* a host has not come */                                      \
-    X(AWAY, "away")                 /* the leader does not hear a host */                          \
-    X(CRASHES, "crashes")           /* a process died several times and was started again */       \
-    X(HANGS, "hangs")               /* an actor or a step is in one call for too long */           \
-    X(UNSEEN, "unseen")             /* the actor is on another machine */                          \
-    X(FAILED, "failed")             /* an actor has failed */                                      \
-    X(SAVES, "saves")               /* the model is written */                                     \
-    X(PROGRAM, "program")           /* the program does not ask for the next step */               \
-    X(SLOWER, "slower")             /* than it was: less than half of the best 10 s */             \
-    X(CONTROL, "control")           /* the thread that exchanges control messages does not run */  \
-    X(CHECKPOINTS, "checkpoints")   /* none has been written since some that failed */             \
-    X(BAD_ROWS, "bad_rows")         /* more than one row in a hundred is skipped as bad */         \
-    X(NO_PROCESSOR, "no_processor") /* ready, but other threads have the processors */             \
-    X(OUTPUT, "output")             /* metrics cannot be written in time */                        \
-    X(LINK, "link")                 /* a connection is slow, or is lost again and again */         \
-    X(OPENING, "opening") /* data are opened, or operations tried, before rows can flow */         \
-    X(WORKS, "works")     /* an actor has worked for a while; nothing else is wrong */
+    X(KILLED, "killed", "a process died without ending its part")                                  \
+    X(STOPPED, "stopped", "a process was stopped by a signal")                                     \
+    X(CYCLE, "cycle", "no actor works, and each waits for another")                                \
+    X(NOT_STARTED, "not_started", "a host has not come")                                           \
+    X(AWAY, "away", "the leader does not hear a host")                                             \
+    X(CRASHES, "crashes", "a process died several times and was started again")                    \
+    X(HANGS, "hangs", "an actor or a step is in one call for too long")                            \
+    X(UNSEEN, "unseen", "the actor is on another machine")                                         \
+    X(FAILED, "failed", "an actor has failed")                                                     \
+    X(SAVES, "saves", "the model is written")                                                      \
+    X(PROGRAM, "program", "the program does not ask for the next step")                            \
+    X(SLOWER, "slower", "less than half of the rows of the best 10 s are fed")                     \
+    X(CONTROL, "control", "the thread that exchanges control messages does not run")               \
+    X(CHECKPOINTS, "checkpoints", "none has been written since some that failed")                  \
+    X(BAD_ROWS, "bad_rows", "more than one row in a hundred is skipped as bad")                    \
+    X(NO_PROCESSOR, "no_processor", "ready, but other threads have the processors")                \
+    X(OUTPUT, "output", "metrics cannot be written in time")                                       \
+    X(LINK, "link", "a connection is slow")                                                        \
+    X(OPENING, "opening", "data are opened, or operations tried, before rows can flow")            \
+    X(WORKS, "works", "an actor has worked for a while; nothing else is wrong")
 
 typedef enum {
-#define TND_CAUSE(name, text) TND_CAUSE_##name,
+#define TND_CAUSE(name, text, meaning) TND_CAUSE_##name,
     TND_CAUSES(TND_CAUSE)
 #undef TND_CAUSE
 } tnd_cause_t;

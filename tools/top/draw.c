@@ -28,19 +28,23 @@ static bool is_bad(const tnd_top_snapshot_t *snapshot)
     return strcmp(snapshot->outcome, "done") != 0 && strcmp(snapshot->outcome, "drained") != 0;
 }
 
+size_t tnd_top_break(const char *text, size_t length, size_t width)
+{
+    if (length <= width)
+        return length;
+    size_t cut = width;
+    while (cut > 0 && text[cut] != ' ')
+        cut--;
+    return cut == 0 ? width : cut;
+}
+
 /*  Draws a text over several rows, broken at spaces; returns how many rows it takes. */
 static unsigned put_wrapped(tnd_screen_t *screen, unsigned row, unsigned column, unsigned rows,
                             tnd_ink_t ink, const char *text)
 {
     unsigned width = screen->columns > column + 2 ? screen->columns - column - 1 : 1, used = 0;
     while (*text != '\0') {
-        size_t length = strlen(text), cut = length;
-        if (length > width) {
-            cut = width;
-            while (cut > 0 && text[cut] != ' ')
-                cut--;
-            cut = cut == 0 ? width : cut;
-        }
+        size_t cut = tnd_top_break(text, strlen(text), width);
         if (used < rows)
             tnd_screen_put(screen, row + used, column, ink, "%.*s", (int)cut, text);
         used++;

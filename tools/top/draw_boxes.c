@@ -270,6 +270,10 @@ unsigned tnd_top_box_hosts(const tnd_canvas_t *canvas, unsigned top, unsigned he
 {
     const tnd_top_snapshot_t *snapshot = canvas->snapshot;
     unsigned line = 1;
+    int names = 10;
+    for (uint32_t h = 0; h < snapshot->host_count; h++)
+        names = (int)strlen(snapshot->hosts[h].name) > names ? (int)strlen(snapshot->hosts[h].name)
+                                                             : names;
     tnd_top_title(canvas, tnd_box_row(top, height, 0), TND_BOX_HOSTS, "hosts");
     for (uint32_t h = 0; h < snapshot->host_count; h++) {
         const tnd_top_host_t *host = &snapshot->hosts[h];
@@ -283,7 +287,7 @@ unsigned tnd_top_box_hosts(const tnd_canvas_t *canvas, unsigned top, unsigned he
             snprintf(restarts, sizeof restarts, "  restarted %" PRIu64 " (at most %" PRIu32 ")",
                      host->restarts, host->restarts_max);
         tnd_screen_put(canvas->screen, row, 2, well ? TND_INK_PLAIN : TND_INK_FAULT,
-                       "%-10s %-15s %-12s %8s%s%s%s%s", host->name, host->address,
+                       "%-*s %-15s %-12s %8s%s%s%s%s", names, host->name, host->address,
                        presence_text(host), tnd_top_age(host->since_seconds, age), process,
                        host->leads ? "  leads" : "", restarts,
                        host->waited_for ? "  the run waits for it" : "");

@@ -11,6 +11,9 @@
 /*  From this width on a row of times has its histogram. */
 enum { HISTOGRAM_WIDE = 108 };
 
+/*  A line that continues one is indented by so much. */
+enum { CONTINUED = 4 };
+
 static const char *span_text(double seconds, char text[16])
 {
     if (seconds < 1e-3)
@@ -149,7 +152,7 @@ static void print_actor(FILE *out, const tnd_canvas_t *canvas, const tnd_top_act
 }
 
 /*  Draws the lines from number `first` on, and returns how many there are.  Long lines continue
- *  below.  Without a screen it only counts. */
+ *  below, further to the right.  Without a screen it only counts. */
 static unsigned put_lines(tnd_screen_t *screen, unsigned top, unsigned first, unsigned room,
                           unsigned width, const char *text)
 {
@@ -157,12 +160,16 @@ static unsigned put_lines(tnd_screen_t *screen, unsigned top, unsigned first, un
     for (const char *at = text; *at != '\0';) {
         size_t length = strcspn(at, "\n");
         tnd_ink_t ink = *at != ' ' ? TND_INK_BOLD : TND_INK_PLAIN;
-        for (size_t used = 0; used < length || used == 0; used += width) {
-            size_t part = length - used < width ? length - used : width;
+        size_t used = 0;
+        do {
+            unsigned right = used > 0 && width > 2 * CONTINUED ? CONTINUED : 0;
+            size_t part = tnd_top_break(at + used, length - used, width - right);
             if (screen != NULL && line >= first && line - first < room)
-                tnd_screen_put(screen, top + line - first, 1, ink, "%.*s", (int)part, at + used);
+                tnd_screen_put(screen, top + line - first, 1 + right, ink, "%.*s", (int)part,
+                               at + used);
             line++;
-        }
+            used += part + (at[used + part] == ' ');
+        } while (used < length);
         at += length + (at[length] == '\n');
     }
     return line;

@@ -61,4 +61,8 @@ unsigned tnd_top_box_devices(const tnd_canvas_t *canvas, unsigned top, unsigned 
 unsigned tnd_top_box_time(const tnd_canvas_t *canvas, unsigned top, unsigned height);
 unsigned tnd_top_box_log(const tnd_canvas_t *canvas, unsigned top, unsigned height);
 
+/*  How many of the first `length` bytes of a text fit into a line of `width`: it is broken at a space if
+ *  it has one. */
+size_t tnd_top_break(const char *text, size_t length, size_t width);
+
 #endif

@@ -347,6 +347,7 @@ function detail(actor) {
         ["blocks in, out", `${count(account.blocks_in)}, ${count(account.blocks_out)}`],
         ["bytes in, out", `${bytes(account.bytes_in)}, ${bytes(account.bytes_out)}`], ["copied", bytes(account.bytes_copied)],
         ["lost, again, doubled", page ? `${count(page.connections_lost)}, ${count(page.tickets_again)}, ${count(page.tickets_doubled)}` : null],
+        ["pages from disk", page ? count(page.disk_page_faults) : null],
         ["from", page && page.upstream.length ? page.upstream.join(", ") : null],
         ["to", page && page.downstream.length ? page.downstream.join(", ") : null],
         ["reads", page && page.reads ? `${page.reads.file}, record ${count(page.reads.record)}, byte ${count(page.reads.offset_bytes)}` : null],

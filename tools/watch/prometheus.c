@@ -403,6 +403,8 @@ static void write_edges(const page_t *self)
     X("actor_messages_stale_total", stale, "Messages dropped because they were late or double.")   \
     X("actor_tickets_again_total", again, "Tickets issued again.")                                 \
     X("actor_tickets_doubled_total", doubled, "Overdue tickets given to a second worker as well.") \
+    X("actor_disk_page_faults_total", faults,                                                      \
+      "Pages of mapped rows that had to be read from disk.")                                       \
     X("cache_rows_from_store_total", stored, "Rows that a cache handed on from its store.")        \
     X("cache_samples_not_stored_total", unkept, "Samples that did not fit, in each epoch.")
 

@@ -189,6 +189,7 @@ static void fill_actor(tnd_statistics_t *page)
     page->stale = 19;
     page->again = 20;
     page->doubled = 21;
+    page->faults = 27;
     page->step = 22;
     page->thread = 23;
     page->device_count = 1;
@@ -230,7 +231,8 @@ Test(run_json, every_member_of_an_actor_and_its_device)
         "\"queue\":3,\"credit\":null,\"rows_in\":11,\"rows_out\":12,\"blocks_in\":13,"
         "\"blocks_out\":14,\"bytes_in\":15,\"bytes_out\":16,\"bytes_copied\":17,"
         "\"connections_lost\":18,\"messages_stale\":19,\"tickets_again\":20,\"tickets_doubled\":21,"
-        "\"device_cpu_seconds\":1.500000000,\"step\":22,\"thread\":23,\"times\":{\"cpu\":6."
+        "\"disk_page_faults\":27,\"device_cpu_seconds\":1.500000000,\"step\":22,\"thread\":23,"
+        "\"times\":{\"cpu\":6."
         "000000000,"
         "\"wait_in\":20.000000000,\"wait_credit\":0.000000000,\"wait_order\":0.000000000,"
         "\"wait_step\":1.000000000,\"wait_reduce\":0.000000000,\"wait_io\":0.000000000,"

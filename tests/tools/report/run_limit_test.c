@@ -126,6 +126,12 @@ Test(run_limit, the_limit_is_judged_by_the_history_if_two_looks_do_not_show_it)
     pages[READ].cpu_ns = second_ns * 8 / 10;
     tnd_bottleneck_judge(&before, &after, &processes[0], &verdict);
     cr_assert_str_eq(verdict.limit.actor, "read.0");
+    cr_assert_null(strstr(verdict.sentence, "disk"));
+    pages[READ].faults = 700;
+    tnd_bottleneck_judge(&before, &after, &processes[0], &verdict);
+    cr_assert_not_null(
+        strstr(verdict.sentence, "; it waits for 700 pages/s of its files from disk"), "%s",
+        verdict.sentence);
 
     /* Fewer than three steps between the looks prove nothing. */
     pages[FEED_A].rows_out = old[FEED_A].rows_out + 100;

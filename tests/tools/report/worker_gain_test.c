@@ -85,6 +85,17 @@ Test(worker_gain, three_workers_make_half_as_much_again_as_two)
     expect("waking a worker of prep (tundish scale prep=2 fashion)", 2 * 1000 / 0.8);
 }
 
+Test(worker_gain, no_advice_where_the_other_workers_have_little_to_do)
+{
+    strcpy(pages[MEAN].actor, "prep.1");
+    strcpy(old[MEAN].actor, "prep.1");
+    pages[MEAN].role = old[MEAN].role = TND_ROLE_WORKER;
+    works(PREP, 80);
+    works(MEAN, 30);
+    works(READ, 10);
+    expect("3 workers of prep", 0);
+}
+
 Test(worker_gain, no_advice_where_it_gives_little)
 {
     works(PREP, 99);

@@ -138,6 +138,16 @@ Test(draw, an_awaited_host_and_a_run_that_has_ended_come_first)
     cr_assert_eq(row_of("fashion  failed"), 0);
 }
 
+Test(draw, hosts_of_long_and_short_names_are_aligned)
+{
+    run.host_count = 2;
+    strcpy(hosts[1].name, "a-host-of-a-long-name");
+    view.rows = 40;
+    view.columns = 120;
+    cr_assert_geq(row_of("  a                     127.0.0.1       up"), 0);
+    cr_assert_geq(row_of("  a-host-of-a-long-name 127.0.0.1       up"), 0);
+}
+
 Test(draw, devices_are_shown_with_their_link)
 {
     static tnd_top_device_t devices[2] = {{.name = "cuda:0",
@@ -651,7 +661,7 @@ Test(draw, an_edge_shows_the_credit_that_is_left_and_its_round_trip)
 
 Test(draw, an_open_actor_shows_its_times_operations_and_options)
 {
-    static char threads[] = "prep.0     thread 71 (sleeping)\n", events[] = "";
+    static char threads[200] = "prep.0     thread 71 (sleeping)\n", events[] = "";
     static tnd_top_close_up_t close_up = {
         .actor = "prep.0",
         .timings = {{.name = "service",
@@ -686,6 +696,14 @@ Test(draw, an_open_actor_shows_its_times_operations_and_options)
     cr_assert_geq(row_of("thread 71 (sleeping)"), row);
     cr_assert_geq(row_of("{queue: 32}"), row);
     cr_assert_eq(row_of("last events"), -1, "there are none");
+    snprintf(threads, sizeof threads, "%s",
+             "prep.0     thread 71 (sleeping), wait channel hrtimer_nanosleep, stack "
+             "hrtimer_nanosleep < common_nsleep\n");
+    view.columns = 80;
+    row = row_of("  prep.0     thread 71 (sleeping), wait channel hrtimer_nanosleep, stack");
+    cr_assert_geq(row, 0);
+    cr_assert_eq(row_of("     hrtimer_nanosleep < common_nsleep"), row + 1, "no word is broken");
+    view.columns = 120;
     view.rows = 16;
     cr_assert_eq(row_of("{queue: 32}"), -1);
     view.scroll = 1000;
