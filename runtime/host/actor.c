@@ -9,13 +9,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include "runtime/base/allocation.h"
 #include "runtime/base/clock.h"
 #include "runtime/base/thread.h"
 #include "runtime/host/text_payload.h"
+#include "runtime/observe/thread_state.h"
 
 /*  Arrivals per round of the run loop: enough to drain a burst, few enough to stay responsive. */
 enum { ARRIVALS_PER_ROUND = 64 };
@@ -366,18 +366,6 @@ static tnd_status_t take_arrivals(tnd_actor_t *self, tnd_error_t *error)
     return TND_OK;
 }
 
-/*  The second number of schedstat: the time that the thread was ready but did not run. */
-static uint64_t read_ready(const tnd_actor_t *self)
-{
-    char text[96];
-    unsigned long long ready = 0;
-    ssize_t got = self->processor.schedstat >= 0
-                      ? pread(self->processor.schedstat, text, sizeof text - 1, 0)
-                      : 0;
-    text[got > 0 ? got : 0] = '\0';
-    return sscanf(text, "%*s %llu", &ready) == 1 ? ready : self->processor.ready_ns;
-}
-
 static void show_depth(tnd_actor_t *self)
 {
     uint64_t queue = 0, credit = TND_UNKNOWN;
@@ -385,20 +373,14 @@ static void show_depth(tnd_actor_t *self)
     tnd_statistics_depth(self->config.statistics, queue, credit);
 }
 
-/*  Page faults of this thread, so far, that waited for a disk. */
-static uint64_t read_faults(void)
-{
-    struct rusage usage;
-    return getrusage(RUSAGE_THREAD, &usage) == 0 ? (uint64_t)usage.ru_majflt : 0;
-}
-
 static void count_time(tnd_actor_t *self, uint64_t now)
 {
     tnd_statistics_t *statistics = self->config.statistics;
-    uint64_t used = tnd_clock_thread(), ready = read_ready(self);
+    uint64_t used = tnd_clock_thread();
+    uint64_t ready = tnd_thread_ready(self->processor.schedstat, self->processor.ready_ns);
     tnd_count(&statistics->cpu_ns, used - self->processor.used_ns);
     tnd_count(&statistics->ready_ns, ready - self->processor.ready_ns);
-    tnd_word_write(&statistics->faults, read_faults());
+    tnd_word_write(&statistics->faults, tnd_thread_disk_faults());
     self->processor.used_ns = used;
     self->processor.ready_ns = ready;
     self->processor.read_ns = now;

@@ -1,10 +1,11 @@
-/*  runtime/observe/thread_state.c - what the kernel reports of a thread, from /proc. */
+/*  runtime/observe/thread_state.c - what the kernel reports of a thread. */
 #include "runtime/observe/thread_state.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "runtime/base/small_file.h"
@@ -94,4 +95,19 @@ bool tnd_thread_state_describe_other(pid_t process, pid_t thread, char *text, si
 void tnd_thread_state_describe(pid_t thread, char *text, size_t room)
 {
     (void)tnd_thread_state_describe_other(getpid(), thread, text, room);
+}
+
+uint64_t tnd_thread_ready(int schedstat, uint64_t before)
+{
+    char text[96];
+    unsigned long long ready = 0;
+    ssize_t got = schedstat >= 0 ? pread(schedstat, text, sizeof text - 1, 0) : 0;
+    text[got > 0 ? got : 0] = '\0';
+    return sscanf(text, "%*s %llu", &ready) == 1 ? ready : before;
+}
+
+uint64_t tnd_thread_disk_faults(void)
+{
+    struct rusage usage;
+    return getrusage(RUSAGE_THREAD, &usage) == 0 ? (uint64_t)usage.ru_majflt : 0;
 }

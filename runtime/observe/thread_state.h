@@ -20,4 +20,10 @@ void tnd_thread_state_describe(pid_t thread, char *text, size_t room);
 /*  The same of a thread of another process; returns false if it does not exist. */
 bool tnd_thread_state_describe_other(pid_t process, pid_t thread, char *text, size_t room);
 
+/*  How long the calling thread was ready but did not run.  `schedstat`: its file of this name, opened;
+ *  `before`: the result if that cannot be read. */
+uint64_t tnd_thread_ready(int schedstat, uint64_t before);
+/*  Page faults of the calling thread that waited for a disk. */
+uint64_t tnd_thread_disk_faults(void);
+
 #endif
