@@ -130,6 +130,26 @@ def test_histograms_of_one_name_are_one_figure(folder):
         holds(shown, "30 times", "p50 of 3: min 1.00 ms · median 3.00 ms · max 8.00 ms")
 
 
+def test_the_labels_of_an_axis_of_many_decades_do_not_collide(folder):
+    with watched(folder) as (watch, *_), browser() as page:
+        page.open(f"http://localhost:{watch.port}/", width=600)
+        page.until("document.querySelectorAll('#times figure').length >= 3")
+        for longest in (1e-4, 0.02, 0.3, 2, 60):
+            seen = page.value("""(longest => {
+                const classes = [{below_seconds: 2e-6, count: 3}, {below_seconds: longest, count: 10}];
+                const made = drawHistogram(merge([{count: 13, sum_seconds: 1, max_seconds: longest, p50_seconds: longest,
+                                                   classes}]), "step");
+                document.querySelector("#times figure").replaceWith(made);
+                const box = made.querySelector("svg").getBoundingClientRect();
+                return {left: box.left, right: box.right, labels: [...made.querySelectorAll(".tick")].map(one => {
+                    const at = one.getBoundingClientRect();
+                    return [at.left, at.right];
+                })};
+            })(%s)""" % longest)
+            edges = [seen["left"], *[edge for label in seen["labels"] for edge in label], seen["right"]]
+            assert edges == sorted(edges) and len(seen["labels"]) >= 2, (longest, seen)
+
+
 def test_texts_of_a_report_are_not_run(folder):
     """A report of another user may contain HTML in every text."""
     evil = "</script><script>window.ran=1</script><img src=x onerror=window.ran=1>"

@@ -104,7 +104,7 @@ function drawRate(root, history, now, span) {
 
 /* A histogram over a logarithmic axis, with its median and its 99th percentile. */
 function drawHistogram(merged, label) {
-    const width = 260, height = 92, base = 70, octave = end => Math.log2(end / 1.024e-6);
+    const width = 260, height = 92, base = 70, label_width = 44, octave = end => Math.log2(end / 1.024e-6);
     /* A class reaches from the end of the one before it: an eighth of an octave, and all below 1 us. */
     const octaves = new Map();
     for (const [end, number] of merged.classes) {
@@ -125,12 +125,16 @@ function drawHistogram(merged, label) {
     root.append(drawn("path", {class: "axis", d: `M6,${base + 0.5} H${width - 6}`}));
     for (const [name, value] of [["p50", merged.p50], ["p99", merged.p99]])
         root.append(drawn("path", {class: `quantile ${name}`, d: `M${x(value).toFixed(1)},4 V${base}`}));
+    let labelled = -label_width / 2; /* where the last label is */
     for (const [text, value] of [["1 µs", 1e-6], ["10 µs", 1e-5], ["100 µs", 1e-4], ["1 ms", 1e-3],
                                  ["10 ms", 0.01], ["100 ms", 0.1], ["1 s", 1], ["10 s", 10], ["100 s", 100]]) {
         const at = x(value);
         if (at > 12 && at < width - 12 && octave(value) > low - 1)
-            root.append(drawn("path", {class: "axis", d: `M${at.toFixed(1)},${base} v4`}),
-                        drawn("text", {class: "tick", x: at.toFixed(1), y: base + 15}, text));
+            root.append(drawn("path", {class: "axis", d: `M${at.toFixed(1)},${base} v4`}));
+        if (at - labelled >= label_width && at > 12 && at < width - label_width / 2 && octave(value) > low - 1) {
+            root.append(drawn("text", {class: "tick", x: at.toFixed(1), y: base + 15}, text));
+            labelled = at;
+        }
     }
     const figures = element("div", "figures", `p50 ${brief(merged.p50)} · p99 ${brief(merged.p99)} · max ${brief(merged.most)}`);
     if (merged.of > 1)
