@@ -10,6 +10,7 @@ Usage: why_rates.py cells|healthy|gains [NAME...]
 import contextlib
 import os
 import pathlib
+import shutil
 import signal
 import subprocess
 import sys
@@ -204,9 +205,63 @@ def lane_reader(run):
     return (10, 11), has("hangs", host="b")
 
 
+def fails_to_store(run):
+    run.start()
+    run.flows()
+    planted.until("a checkpoint", lambda: list((run.kept / "kept").glob("*")))
+    shutil.move(run.kept / "kept", run.kept / "moved")
+    (run.kept / "kept").write_text("")
+    return (10,), has("checkpoints")
+
+
+def bad_rows(run):
+    (run.folder / "rows.csv").write_text("".join(f"{i},{i if i % 2 else 'odd'}\n" for i in range(200)))
+    (run.folder / "graph.yaml").write_text(planted.BAD_ROWS.format(folder=run.folder))
+    run.start()
+    run.flows()
+    return (10,), has("bad_rows")
+
+
+def sleeps(run):
+    run.turn(STEP, 0)
+    run.turn(OPERATION, 6000)
+    run.start()
+    run.flows()
+    subprocess.run([str(TUNDISH), "scale", "prep=1", "planted"], env=run.env, check=True, stdout=subprocess.DEVNULL)
+    return FLOWS, lambda told: "waking a worker of prep" in (told["limit"] or {}).get("advice", "")
+
+
+def starves(run):
+    run.turn(STEP, 0)
+    run.turn(OPERATION, 6000)
+    run.start()
+    run.flows()
+    return FLOWS, lambda told: limits("work", "prep.0")(told) and "sim:0 waits for rows" in told["sentence"]
+
+
+def of_device(reason):
+    def plant(run):
+        run.turn(STEP, 0)
+        run.start()
+        run.flows()
+        return FLOWS, lambda told: limits(reason, "feed", 0.3)(told) and told["device"] == "sim:0"
+    return plant
+
+
+def lane_of_four(run):
+    run.start("a", "b")
+    run.flows()
+    run.turn(SOURCE, 0, HANG, only=run.processes["b"].pid)
+    run.strikes(SOURCE)
+    return (10, 11), has("hangs", host="b")
+
+
+SIM = ", devices: [sim:0], sim: {%s}"
 LANES = {"hosts": "  a: {actors: [read, prep, batch, feed], lanes: 1 each}\n"
                   "  b: {actors: [read, prep, batch], lanes: 1 each}\n", "top": "lanes: 2",
          "batch": ", replicas: 2"}
+FOUR = {"hosts": "  a: {actors: [read, prep, batch, feed], lanes: 3}\n"
+                 "  b: {actors: [read, prep, batch], lanes: 1}\n", "top": "lanes: 4"}
 TWO = {"hosts": TWO_FEEDERS, **REDUCED}
 CELLS = {
     "a host has not started": (host_not_started, {"hosts": THREE}),
@@ -237,6 +292,14 @@ CELLS = {
     "hung step": (part(STEP, 0, HANG, (11,), has("hangs", actor="feed", device="cpu:0")), {}),
     "slow step of one replica": (replica(120000, SLEEP, FLOWS, limits("step", "feed@c", 0.5)), TWO),
     "hung reader of one lane": (lane_reader, LANES),
+    "3 s per block": (part(SOURCE, 187500, SLEEP, (0, 10, 11), lambda told: told["actor"] == "read.0"), {}),
+    "work of a device": (of_device("step"), {"feed": SIM % "step: 50ms"}),
+    "copies to a device": (of_device("transfer"), {"feed": SIM % "to_device: 2kB/s, step: 1ms"}),
+    "a device waits for rows": (starves, {"feed": SIM % "step: 2ms"}),
+    "a worker sleeps": (sleeps, {"prep": ", workers: 2"}),
+    "checkpoints fail": (fails_to_store, {"top": "checkpoint: {{dir: {folder}/kept, every: 3 steps}}"}),
+    "half of the rows are bad": (bad_rows, {}),
+    "hung reader of one lane of four": (lane_of_four, FOUR),
     "hung step of one replica": (replica(0, HANG, (11,), has("hangs", actor="feed@c")), TWO),
 }
 
@@ -274,6 +337,7 @@ def cells(names):
                     words_["top"] = words_["top"].replace("{folder}", kept).replace("{{", "{") \
                         .replace("}}", "}")
                 with open_run(speed=speed, **words_) as run:
+                    run.kept = pathlib.Path(kept)  # the {folder} of `top`
                     try:
                         took, wrong, told = judge(run, plant)
                     except Exception as error:  # a run that does not begin is a cell, too
@@ -300,6 +364,9 @@ HEALTHY = [{**words, "speed": speed}
                          {"plugin": ""}, {"wide": 4096}, {"feed": ", depth: 8"}, LANES,
                          {"prep": ", workers: auto"}, {"prep": ", workers: 4"}, {"hosts": WORKER, "wide": 4096},
                          {"batch": ", remainder: drop"}, {"feed": ", digest: false"})]
+DEVICES = [{"feed": SIM % sim, "speed": "fast"}
+           for sim in ("step: 5ms", "step: 20ms", "step: 100ms", "step: 20ms, to_device: 4kB/s",
+                       "step: 5ms, to_device: 2kB/s", "step: 1ms, to_device: 4kB/s", "to_device: 2kB/s", "step: 200ms")]
 FIVE = """port: {port}
 hosts:
   a: {{actors: [read]}}
@@ -341,7 +408,7 @@ def looks_at(run, name):
 
 def healthy(_):
     seen = []
-    for words in HEALTHY:
+    for words in HEALTHY + DEVICES:
         with open_run(**words) as run:
             names = [line[2] for line in words.get("hosts", "").splitlines()] or [""]
             run.start(*names)
