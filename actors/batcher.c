@@ -26,7 +26,7 @@
 #include "runtime/interface/kind.h"
 #include "runtime/interface/link.h"
 #include "runtime/host/actor.h"
-#include "runtime/host/text_payload.h"
+#include "runtime/data/text_payload.h"
 #include "runtime/text/quantity.h"
 
 /*  Effects performed before the actor looks at its arrivals again. */

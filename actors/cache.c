@@ -19,7 +19,7 @@
 #include "runtime/base/allocation.h"
 #include "runtime/core/cache.h"
 #include "runtime/host/actor.h"
-#include "runtime/host/text_payload.h"
+#include "runtime/data/text_payload.h"
 #include "runtime/interface/kind.h"
 #include "runtime/observe/observer.h"
 

@@ -23,7 +23,7 @@
 #include "runtime/topology/error_location.h"
 #include "runtime/interface/kind.h"
 #include "runtime/host/actor.h"
-#include "runtime/host/text_payload.h"
+#include "runtime/data/text_payload.h"
 
 /*  How often it looks whether processors are free; they are not if it had to wait for one for more
  *  than this part of the time. */

@@ -17,7 +17,7 @@
 #include "runtime/interface/kind.h"
 #include "runtime/host/actor.h"
 #include "runtime/option/registry.h"
-#include "runtime/host/text_payload.h"
+#include "runtime/data/text_payload.h"
 #include "runtime/topology/error_location.h"
 
 /*  Credit a reader: enough that a worker never waits for the next block, few enough that they are

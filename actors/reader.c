@@ -21,7 +21,7 @@
 #include "runtime/base/allocation.h"
 #include "runtime/core/reader.h"
 #include "runtime/host/actor.h"
-#include "runtime/host/text_payload.h"
+#include "runtime/data/text_payload.h"
 #include "runtime/observe/observer.h"
 #include "runtime/option/registry.h"
 #include "runtime/text/quantity.h"

@@ -12,7 +12,7 @@
 #include "actors/plan/reduction_weight.h"
 #include "runtime/base/allocation.h"
 #include "runtime/host/actor.h"
-#include "runtime/host/text_payload.h"
+#include "runtime/data/text_payload.h"
 
 void tnd_feeder_list_reducers(feeder_t *feeder, const tnd_actor_t *self)
 {

@@ -9,7 +9,7 @@
 #include "actors/plan/peers.h"
 #include "runtime/base/allocation.h"
 #include "runtime/base/clock.h"
-#include "runtime/host/text_payload.h"
+#include "runtime/data/text_payload.h"
 #include "runtime/observe/observer.h"
 
 /*  Reports handled at once. */

@@ -10,9 +10,9 @@
 #include "runtime/base/allocation.h"
 #include "runtime/feed/feed.h"
 #include "runtime/base/clock.h"
-#include "runtime/host/text_payload.h"
+#include "runtime/data/text_payload.h"
 #include "runtime/plan/pace.h"
-#include "runtime/host/join_request.h"
+#include "runtime/meeting/join_request.h"
 #include "runtime/base/thread.h"
 
 /*  Unread messages between two hosts. */

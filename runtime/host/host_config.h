@@ -31,14 +31,6 @@ typedef struct {
     bool must_feed; /* a chain that ends without a step, although rows were read, has failed */
 } tnd_host_config_t;
 
-enum { TND_ENDPOINT_SIZE = 128 }; /* of the text of an endpoint */
-
-/*  The actor id of the control of a host. */
-static inline tnd_actor_id_t tnd_host_id(uint32_t host)
-{
-    return 0x80000000u + host;
-}
-
 /*  How long a host may be away from control.  A peer may end a connection and return within 1.5
  *  seconds. */
 static inline tnd_absence_limits_t tnd_host_absence_limits(const tnd_plan_t *plan)

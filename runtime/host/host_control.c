@@ -7,8 +7,8 @@
 
 #include "runtime/base/clock.h"
 #include "runtime/core/host/relay.h"
-#include "runtime/host/text_payload.h"
-#include "runtime/host/join_request.h"
+#include "runtime/data/text_payload.h"
+#include "runtime/meeting/join_request.h"
 
 /*  Invalid messages of another host before the run ends. */
 enum { VIOLATIONS_MAX = 16 };

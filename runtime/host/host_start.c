@@ -11,7 +11,7 @@
 #include "runtime/base/clock.h"
 #include "runtime/core/host/barriers.h"
 #include "runtime/core/host/relay.h"
-#include "runtime/host/text_payload.h"
+#include "runtime/data/text_payload.h"
 #include "runtime/observe/process.h"
 #include "runtime/resources/memory_sum.h"
 

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "runtime/base/clock.h"
-#include "runtime/host/text_payload.h"
+#include "runtime/data/text_payload.h"
 #include "runtime/plan/actor_names.h"
 #include "runtime/plan/changed_plan.h"
 #include "runtime/resources/memory_sum.h"

@@ -10,7 +10,7 @@
 
 #include "runtime/base/allocation.h"
 #include "runtime/core/tuning/tuner.h"
-#include "runtime/host/text_payload.h"
+#include "runtime/data/text_payload.h"
 #include "runtime/observe/tuning.h"
 
 /*  Of some actors since their start. */

@@ -13,7 +13,7 @@
 #include "runtime/base/clock.h"
 #include "runtime/core/host/hang_watch.h"
 #include "runtime/core/host/replacement.h"
-#include "runtime/host/text_payload.h"
+#include "runtime/data/text_payload.h"
 #include "runtime/observe/thread_state.h"
 
 /*  Work that no thread does. */

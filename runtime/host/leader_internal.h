@@ -12,7 +12,7 @@
 #include "runtime/core/session/refusal_log.h"
 #include "runtime/plan/actor_names.h"
 #include "runtime/plan/membership.h"
-#include "runtime/host/text_payload.h"
+#include "runtime/data/text_payload.h"
 #include "runtime/observe/process.h"
 #include "runtime/timing/time_left.h"
 #include "runtime/touch/touch.h"

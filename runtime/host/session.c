@@ -14,6 +14,7 @@
 #include "runtime/data/open_files.h"
 #include "runtime/plan/graph.h"
 #include "runtime/feed/feed.h"
+#include "runtime/meeting/meeting.h"
 #include "runtime/launch/launched_host.h"
 #include "runtime/log/session_log.h"
 #include "runtime/looks/failed_run.h"
@@ -108,13 +109,12 @@ static tnd_status_t find_host(const tnd_plan_t *plan, const char *name, uint32_t
 }
 
 /*  Same, or the host of which a launcher tells; `line` gets the record for the log. */
-static tnd_status_t find_launched(const tnd_plan_t *plan, uint32_t *host_p, tnd_log_line_t *line,
-                                  char *text, size_t room, tnd_error_t *error)
+static tnd_status_t find_launched(const tnd_launch_t *launch, const tnd_plan_t *plan,
+                                  uint32_t *host_p, tnd_log_line_t *line, char *text, size_t room,
+                                  tnd_error_t *error)
 {
-    tnd_launch_t launch;
-    TND_TRY(tnd_launch_read(&launch, (const char *const *)environ, NULL, error));
-    if (launch.launcher == NULL) {
-        snprintf(text, room, "%s", launch.hint);
+    if (launch->launcher == NULL) {
+        snprintf(text, room, "%s", launch->hint);
         *line = (tnd_log_line_t){.level = TND_LOG_WARNING, .actor = "launch", .text = text};
         if (find_host(plan, NULL, host_p, error) == TND_OK)
             return TND_OK;
@@ -123,10 +123,10 @@ static tnd_status_t find_launched(const tnd_plan_t *plan, uint32_t *host_p, tnd_
                  text);
         return TND_FAILED;
     }
-    TND_TRY(tnd_launched_host(&launch, plan, host_p, error));
+    TND_TRY(tnd_launched_host(launch, plan, host_p, error));
     *line = (tnd_log_line_t){.level = TND_LOG_INFO,
                              .actor = "launch",
-                             .text = tnd_launched_text(&launch, plan, *host_p, text, room)};
+                             .text = tnd_launched_text(launch, plan, *host_p, text, room)};
     return TND_OK;
 }
 
@@ -189,8 +189,9 @@ tnd_status_t tnd_session_open_plan(tnd_session_t **session_p, const tnd_plan_t *
     };
     char launched[512] = "";
     tnd_log_line_t record = {.text = launched};
-    if (wishes->launched && wishes->host == NULL)
-        TND_TRY(find_launched(plan, &config.host, &record, launched, sizeof launched, error));
+    if (wishes->launch != NULL && wishes->host == NULL)
+        TND_TRY(find_launched(wishes->launch, plan, &config.host, &record, launched,
+                              sizeof launched, error));
     else
         TND_TRY(find_host(plan, wishes->host, &config.host, error));
     record.host = plan->hosts[config.host].name;
@@ -252,7 +253,13 @@ tnd_status_t tnd_session_open_with(tnd_session_t **session_p, tnd_graph_t *graph
 
 tnd_status_t tnd_session_open(tnd_session_t **session_p, tnd_graph_t *graph, const char *host)
 {
-    tnd_session_wishes_t wishes = {.host = host, .launched = true, .steps_max = TND_UNKNOWN};
+    tnd_launch_t launch;
+    tnd_session_wishes_t wishes = {.host = host, .steps_max = TND_UNKNOWN};
+    *session_p = NULL;
+    if (host == NULL) {
+        TND_TRY(tnd_meeting_attend(tnd_network, graph, &launch));
+        wishes.launch = &launch;
+    }
     return tnd_session_open_with(session_p, graph, &wishes);
 }
 

@@ -10,10 +10,11 @@
 #include <tundish/tundish.h>
 
 #include "runtime/host/host.h"
+#include "runtime/launch/launch.h"
 
 typedef struct {
     const char *host;            /* NULL: the only one */
-    bool launched;               /* without `host`, a launcher may tell it */
+    const tnd_launch_t *launch;  /* without `host`, it may tell it; NULL: it does not */
     uint64_t steps_max;          /* of the first chain; TND_UNKNOWN: all */
     const tnd_position_t *start; /* where each lane of the first chain begins; NULL: at its start */
     const char *save;            /* where to save the first chain's model, or NULL */

@@ -41,6 +41,14 @@ enum {
     TND_UNREAD_WORDS = 64      /* of the handshake, pings and answers beside them: see link_end.h */
 };
 
+enum { TND_ENDPOINT_SIZE = 128 }; /* of the text of an endpoint */
+
+/*  The actor id of the control of a host. */
+static inline tnd_actor_id_t tnd_host_id(uint32_t host)
+{
+    return 0x80000000u + host;
+}
+
 /*  Drops the payload that travels with a message, if it is still there. */
 void tnd_msg_drop(tnd_msg_t *msg, tnd_carry_t carry);
 /*  Call this after reading the rows: TND_FAILED means that a mapped file lost some of them

@@ -32,7 +32,9 @@ typedef struct {
     uint32_t port;                   /* of the leader; 0: not told */
     bool port_taken;                 /* the launcher itself listens there */
     char job[128];                   /* "": not told */
-    uint32_t restarts;               /* of the job */
+    uint32_t step;                   /* of the job, which may have several at once */
+    bool by_parent;    /* one parent starts all processes of a machine, and no others */
+    uint32_t restarts; /* of the job */
     tnd_launch_tasks_t tasks;
     char hint[200]; /* how to start the processes that were reserved; "": nothing to say */
 } tnd_launch_t;

@@ -155,9 +155,12 @@ tnd_status_t tnd_launched_host(const tnd_launch_t *launch, const tnd_plan_t *pla
 const char *tnd_launched_text(const tnd_launch_t *launch, const tnd_plan_t *plan, uint32_t host,
                               char *text, size_t room)
 {
-    char known[256];
-    snprintf(text, room, "%s is host %s (%s); %s leads",
+    char known[256], at[300] = "";
+    const tnd_plan_host_t *leader = &plan->hosts[0];
+    if (plan->rest_count > 0 && plan->host_count > 1 && leader->port != 0)
+        snprintf(at, sizeof at, " at %s:%" PRIu32, leader->address, leader->port);
+    snprintf(text, room, "%s is host %s (%s); %s leads%s",
              tnd_launch_text(launch, known, sizeof known), plan->hosts[host].name,
-             plan->hosts[host].address, plan->hosts[0].name);
+             plan->hosts[host].address, leader->name, at);
     return text;
 }

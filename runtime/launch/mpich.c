@@ -15,6 +15,7 @@ static tnd_status_t mpich_read(const char *const *environment, tnd_launch_t *lau
                                            "MPI_LOCALNRANKS"};
     TND_TRY(tnd_launch_ranks(environment, &names, launch, error));
     tnd_launch_lead_locally(launch);
+    launch->by_parent = true;
     return TND_OK;
 }
 

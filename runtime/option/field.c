@@ -4,6 +4,8 @@
 
 #include <assert.h>
 #include <ctype.h>
+#include <limits.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "runtime/option/number.h"
@@ -150,29 +152,56 @@ static bool looks_substituted(const char *text)
            (brace != NULL && (brace == text || brace[-1] != '$'));
 }
 
-/*  A path of a host, with `${data}` replaced. */
-static const char *parse_path(tnd_field_t *field, const tnd_value_t *value)
+size_t tnd_option_variable(const char *text, const tnd_path_variables_t *variables,
+                           const char **value_p)
 {
-    tnd_arena_t *arena = field->context->arena;
-    const char *text = value->text;
-    const char *result = "";
-    if (looks_substituted(text)) {
-        tnd_option_error_variable(field, value);
-        return NULL;
+    static const struct {
+        const char *name;
+        size_t value; /* its offset */
+    } known[] = {{"${data}", offsetof(tnd_path_variables_t, data)},
+                 {"${rank}", offsetof(tnd_path_variables_t, rank)},
+                 {"${local_rank}", offsetof(tnd_path_variables_t, local_rank)},
+                 {"${hosts}", offsetof(tnd_path_variables_t, hosts)}};
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
+        size_t size = strlen(known[i].name);
+        if (strncmp(text, known[i].name, size) != 0)
+            continue;
+        *value_p = variables != NULL
+                       ? *(const char *const *)((const char *)variables + known[i].value)
+                       : NULL;
+        return size;
     }
+    return 0;
+}
+
+const char *tnd_options_replace(tnd_arena_t *arena, const tnd_path_variables_t *variables,
+                                const char *text, bool *known_p)
+{
+    const char *result = "", *value;
+    *known_p = true;
     for (const char *open = strstr(text, "${"); open != NULL; open = strstr(text, "${")) {
-        const char *close = strchr(open, '}');
-        if (close == NULL || strncmp(open, "${data}", strlen("${data}")) != 0) {
-            tnd_option_error_variable(field, value);
-            return NULL;
-        }
-        if (field->context->data == NULL)
+        size_t size = tnd_option_variable(open, variables, &value);
+        *known_p = size > 0;
+        if (size == 0)
             break;
-        result = tnd_arena_format(arena, "%s%.*s%s", result, (int)(open - text), text,
-                                  field->context->data);
-        text = close + 1;
+        result =
+            tnd_arena_format(arena, "%s%.*s%.*s", result, (int)(open - text), text,
+                             value != NULL ? INT_MAX : (int)size, value != NULL ? value : open);
+        text = open + size;
     }
     return *result == '\0' ? text : tnd_arena_format(arena, "%s%s", result, text);
+}
+
+/*  A path of a host, with `${data}` and its other variables replaced. */
+static const char *parse_path(tnd_field_t *field, const tnd_value_t *value)
+{
+    bool known;
+    const char *path =
+        tnd_options_replace(field->context->arena, &field->context->variables, value->text, &known);
+    if (known && !looks_substituted(value->text))
+        return path;
+    tnd_option_error_variable(field, value);
+    return NULL;
 }
 
 /*  A scalar as text of the option's type; NULL after an error. */

@@ -233,16 +233,17 @@ void tnd_option_error_number(tnd_field_t *field, const tnd_value_t *value, tnd_q
 void tnd_option_error_variable(tnd_field_t *field, const tnd_value_t *value)
 {
     tnd_diagnostics_t *diagnostics = field->context->diagnostics;
-    static const char good[] = "${data}";
-    const char *name = value->text + strcspn(value->text, "${~");
-    while (strncmp(name, good, sizeof good - 1) == 0)
-        name += sizeof good - 1 + strcspn(name + sizeof good - 1, "${~");
+    const char *name = value->text + strcspn(value->text, "${~"), *known;
+    for (size_t length; (length = tnd_option_variable(name, NULL, &known)) > 0;)
+        name += length + strcspn(name + length, "${~");
     size_t size = strspn(name, "${}~");
     size += strcspn(name + size, "}/");
     size += name[size] == '}';
-    tnd_diagnostics_add(diagnostics, TND_T050_DATA, value->mark,
-                        "`%s`: only `${data}` is replaced in paths, not `%.*s`", field->key,
-                        (int)size, name);
+    tnd_diagnostics_add(
+        diagnostics, TND_T050_DATA, value->mark,
+        "`%s`: only `${data}`, `${rank}`, `${local_rank}` and `${hosts}` are replaced "
+        "in paths, not `%.*s`",
+        field->key, (int)size, name);
     tnd_diagnostics_help(diagnostics,
                          "write `\"${data}%s\"`, and set it by `--data DIR`, `data:` or "
                          "TUNDISH_DATA",

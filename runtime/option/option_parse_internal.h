@@ -36,6 +36,10 @@ void tnd_option_error_quoted(tnd_field_t *field, const tnd_value_t *value);
 /*  A number that cannot be read; `outcome` is not TND_QUANTITY_OK. */
 void tnd_option_error_number(tnd_field_t *field, const tnd_value_t *value, tnd_quantity_t outcome);
 /*  A path with an unknown variable. */
+/*  The length of the variable of paths that `text` begins with; 0: none.  *value_p: its value, or
+ *  NULL; `variables` may be NULL. */
+size_t tnd_option_variable(const char *text, const tnd_path_variables_t *variables,
+                           const char **value_p);
 void tnd_option_error_variable(tnd_field_t *field, const tnd_value_t *value);
 
 #endif

@@ -37,6 +37,7 @@ struct tnd_graph {
     tnd_program_array_t *first_array; /* of the program, in order */
     tnd_program_array_t *last_array;
     tnd_graph_purpose_t purpose;
+    const tnd_roster_list_t *launched; /* NULL: one process */
     const tnd_topology_t *topology;
     const tnd_plan_t *plan;
     const tnd_plan_t *sketch;
@@ -350,6 +351,20 @@ void tnd_graph_purpose(tnd_graph_t *self, const tnd_graph_purpose_t *purpose)
                                           .open_ended = purpose->open_ended};
 }
 
+void tnd_graph_launched(tnd_graph_t *self, const tnd_roster_list_t *launched)
+{
+    tnd_roster_list_t *list = tnd_arena_take(self->arena, sizeof *list);
+    *list = *launched;
+    if (launched->processes != NULL) {
+        size_t size = launched->count * sizeof *launched->processes;
+        tnd_roster_process_t *processes = tnd_arena_take(self->arena, size);
+        memcpy(processes, launched->processes, size);
+        list->processes = processes;
+    }
+    change(self);
+    self->launched = list;
+}
+
 /*  `base` with the value at the path of `tree`, which has `depth` names, replaced as a whole. */
 static tnd_value_t *replaced(tnd_graph_t *self, tnd_value_t *base, const tnd_value_t *tree,
                              unsigned depth)
@@ -519,8 +534,9 @@ tnd_status_t tnd_graph_check(tnd_graph_t *self)
     }
     for (const tnd_program_array_t *array = self->first_array; array != NULL; array = array->next)
         check_array(topology, array, diagnostics);
-    const tnd_plan_t *plan = tnd_placement_resolve(&context, topology, self->purpose.data,
-                                                   self->purpose.fallback_data, self->purpose.host);
+    const tnd_plan_t *plan =
+        tnd_placement_resolve(&context, topology, self->purpose.data, self->purpose.fallback_data,
+                              self->purpose.host, self->launched);
     if (plan == NULL || tnd_diagnostics_count(diagnostics, TND_SEVERITY_ERROR) > 0)
         return TND_FAILED;
     self->topology = topology;

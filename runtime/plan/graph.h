@@ -54,6 +54,10 @@ typedef struct {
 /*  Replaces the purpose, which is empty at first; texts are copied. */
 void tnd_graph_purpose(tnd_graph_t *self, const tnd_graph_purpose_t *purpose);
 
+/*  The processes that a launcher has started, to which a range such as `node[*]` is dealt; copied.
+ *  Without this call it is one host. */
+void tnd_graph_launched(tnd_graph_t *self, const tnd_roster_list_t *launched);
+
 /*  Checks everything that can be known before the start.  May be called again, also after changes.
  *  Errors: TND_FAILED; see tnd_graph_errors. */
 tnd_status_t tnd_graph_check(tnd_graph_t *self);

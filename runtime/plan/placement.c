@@ -70,17 +70,17 @@ static uint32_t instance_count(const placer_t *self, uint32_t host, uint32_t act
     return 0;
 }
 
-/*  The first scalar below `value` that uses `${data}`. */
-static const tnd_value_t *find_data(const tnd_value_t *value)
+/*  The first scalar below `value` that has this text. */
+static const tnd_value_t *find_text(const tnd_value_t *value, const char *text)
 {
     const tnd_value_t *found = NULL;
     if (value == NULL)
         return NULL;
-    if (value->type == TND_VALUE_SCALAR && strstr(value->text, "${data}") != NULL)
+    if (value->type == TND_VALUE_SCALAR && strstr(value->text, text) != NULL)
         return value;
     for (size_t i = 0; i < value->count && found == NULL; i++)
-        found =
-            find_data(value->type == TND_VALUE_LIST ? value->items[i] : value->entries[i].value);
+        found = find_text(value->type == TND_VALUE_LIST ? value->items[i] : value->entries[i].value,
+                          text);
     return found;
 }
 
@@ -89,13 +89,14 @@ static const void *host_options_of(placer_t *self, uint32_t host, uint32_t actor
 {
     const tnd_topology_actor_t *of = &self->topology->actors[actor];
     const char *data = self->plan_hosts[host].data;
-    if (find_data(of->value) == NULL)
+    if (find_text(of->value, "${") == NULL)
         return of->options;
-    if (data == NULL) {
+    const tnd_value_t *uses = find_text(of->value, "${data}");
+    if (data == NULL && uses != NULL) {
         bool told = tnd_diagnostics_has(diagnostics_of(self), TND_T050_DATA);
         if (told || (local != NULL && strcmp(local, self->hosts[host].name) != 0))
             return of->options;
-        tnd_diagnostics_add(diagnostics_of(self), TND_T050_DATA, find_data(of->value)->mark,
+        tnd_diagnostics_add(diagnostics_of(self), TND_T050_DATA, uses->mark,
                             "`${data}` has no value on host `%s`", self->hosts[host].name);
         tnd_diagnostics_help(diagnostics_of(self),
                              "give `--data DIR`, `data: DIR` in the file, or TUNDISH_DATA in the "
@@ -104,7 +105,8 @@ static const void *host_options_of(placer_t *self, uint32_t host, uint32_t actor
     }
     tnd_options_context_t context = *self->context;
     context.diagnostics = tnd_diagnostics_new(arena_of(self));
-    context.data = data;
+    context.variables = tnd_placer_variables(self, host);
+    context.variables.data = data;
     const void *options =
         tnd_options_parse(&context, &of->kind->table, of->value, of->name, of->mark);
     if (options != NULL)
@@ -228,7 +230,8 @@ static bool choose_transport(placer_t *self, uint32_t from, uint32_t to,
     host_transport_t one = wish_of(a), two = wish_of(b);
     const host_t *ipc = one == HOST_IPC ? a : two == HOST_IPC ? b : NULL;
     const host_t *other = ipc == a ? b : a;
-    if (ipc != NULL && !same_machine(a->address, b->address)) {
+    bool near = tnd_placer_share_machine(self, from, to);
+    if (ipc != NULL && !near) {
         tnd_diagnostics_add(diagnostics_of(self), TND_T049_TRANSPORT,
                             tnd_placer_mark(ipc, "transport"),
                             "`%s` (%s) and `%s` (%s) are two machines: ipc cannot connect them",
@@ -241,9 +244,8 @@ static bool choose_transport(placer_t *self, uint32_t from, uint32_t to,
             "`%s` has ipc, `%s` has tcp: which of them connects the two?", ipc->name, other->name);
         return false;
     }
-    *transport_p = same_machine(a->address, b->address) && one != HOST_TCP && two != HOST_TCP
-                       ? TND_TRANSPORT_IPC
-                       : TND_TRANSPORT_TCP;
+    *transport_p =
+        near && one != HOST_TCP && two != HOST_TCP ? TND_TRANSPORT_IPC : TND_TRANSPORT_TCP;
     return true;
 }
 
@@ -356,6 +358,14 @@ static tnd_restart_t restart_of(const placer_t *self, uint32_t index)
                : (tnd_restart_t)self->topology->settings->restart;
 }
 
+/*  The folder of a host, in which `${rank}` and the like are replaced. */
+static const char *data_of(const placer_t *self, uint32_t host, const char *text)
+{
+    bool known;
+    tnd_path_variables_t variables = tnd_placer_variables(self, host);
+    return text != NULL ? tnd_options_replace(arena_of(self), &variables, text, &known) : NULL;
+}
+
 static void make_hosts(placer_t *self, const char *data, const char *fallback_data)
 {
     const tnd_settings_t *settings = self->topology->settings;
@@ -373,9 +383,10 @@ static void make_hosts(placer_t *self, const char *data, const char *fallback_da
                                   .restart = restart_of(self, i),
                                   .pool = host->pool,
                                   .spare = host->spare,
-                                  .data = data != NULL         ? data
-                                          : host->data != NULL ? host->data
-                                                               : below};
+                                  .data = data_of(self, i,
+                                                  data != NULL         ? data
+                                                  : host->data != NULL ? host->data
+                                                                       : below)};
         if (host->spare)
             continue; /* reported for the last host of its range */
         if (host->isolated) {
@@ -389,6 +400,8 @@ static void make_hosts(placer_t *self, const char *data, const char *fallback_da
             plan->port = (uint32_t)host->options->port;
         if (i == 0 && plan->port == 0)
             plan->port = (uint32_t)settings->port;
+        if (i == 0 && plan->port == 0 && self->launched != NULL)
+            plan->port = self->launched->port;
         bool own = host->options != NULL && host->options->ports != NULL;
         if (i == 0 || own)
             read_ports(self, own ? host->options->ports : settings->ports,
@@ -428,7 +441,8 @@ static void check_hosts(placer_t *self)
         others = others || !self->hosts[i].isolated || self->hosts[i].parent != 0;
     if (!others)
         return;
-    if (self->plan_hosts[0].port == 0) {
+    bool meets = self->rest > 0 && self->launched != NULL; /* and then they are told the port */
+    if (self->plan_hosts[0].port == 0 && !meets) {
         tnd_diagnostics_add(diagnostics, TND_T047_LEADER_PORT, self->hosts[0].mark,
                             "`%s` leads, and the other hosts need its port", self->hosts[0].name);
         tnd_diagnostics_help(diagnostics, "add `port: 7100` to it or to the top level");
@@ -495,10 +509,11 @@ const tnd_plan_t *tnd_placement_sketch(const tnd_options_context_t *context,
     tnd_options_context_t quiet = {.arena = context->arena,
                                    .diagnostics = tnd_diagnostics_new(context->arena),
                                    .lenient = true};
-    quiet.data = data != NULL                         ? data
-                 : said != NULL && said->text != NULL ? said->text
-                                                      : fallback_data;
-    *host = (tnd_plan_host_t){.name = "local", .address = "127.0.0.1", .data = quiet.data};
+    quiet.variables.data = data != NULL                         ? data
+                           : said != NULL && said->text != NULL ? said->text
+                                                                : fallback_data;
+    *host =
+        (tnd_plan_host_t){.name = "local", .address = "127.0.0.1", .data = quiet.variables.data};
     *plan =
         (tnd_plan_t){.topology = topology, .hosts = host, .host_count = 1, .instances = instances};
     for (uint32_t a = 0; a < topology->actor_count; a++) {
@@ -571,12 +586,13 @@ void tnd_placement_look(const tnd_options_context_t *context, const tnd_topology
 
 const tnd_plan_t *tnd_placement_resolve(const tnd_options_context_t *context,
                                         const tnd_topology_t *topology, const char *data,
-                                        const char *fallback_data, const char *local)
+                                        const char *fallback_data, const char *local,
+                                        const tnd_roster_list_t *launched)
 {
     const tnd_settings_t *settings = topology->settings;
     size_t errors = tnd_diagnostics_count(context->diagnostics, TND_SEVERITY_ERROR);
     tnd_plan_t *plan = tnd_arena_take(context->arena, sizeof *plan);
-    placer_t self = {.context = context, .topology = topology, .plan = plan};
+    placer_t self = {.context = context, .topology = topology, .plan = plan, .launched = launched};
     *plan = (tnd_plan_t){.name = name_of(context, settings),
                          .topology = topology,
                          .seed = settings->seed,

@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "runtime/core/protocol/admission.h"
+#include "runtime/core/session/roster.h"
 #include "runtime/data/program_array.h"
 #include "runtime/option/spec.h"
 #include "runtime/topology/topology.h"
@@ -97,6 +98,10 @@ typedef struct tnd_plan {
     uint32_t edge_count;
     const tnd_chain_plan_t *chains;
     uint32_t chain_count;
+    /*  The hosts of the range `[*]`, in the order of the file; rest_count 0: there is none. */
+    uint32_t rest_first, rest_count;
+    uint32_t least;      /* of them are enough (`min:`); 0: all */
+    const char *network; /* theirs, such as "10.1.0.0/16"; NULL: not given */
     /*  At the end of each list: hosts that may join by `--host POOL+`, with instances and edges. */
     uint32_t spare_hosts, spare_instances, spare_edges;
 } tnd_plan_t;
@@ -111,10 +116,13 @@ bool tnd_plan_is_cached(const tnd_plan_t *plan, uint32_t instance);
 
 /*  Places a topology.  `data`: value of ${data} on every host, overriding the files;
  *  `fallback_data`: value if neither sets one; `local`: the host of this process, whose paths must
- *  be known, NULL: all.  Returns NULL after an error; all errors are reported in one pass. */
+ *  be known, NULL: all; `launched`: the processes that a launcher has started, to which the range
+ *  `[*]` is dealt, NULL: one process.  Returns NULL after an error; all errors are reported in one
+ *  pass. */
 const tnd_plan_t *tnd_placement_resolve(const tnd_options_context_t *context,
                                         const tnd_topology_t *topology, const char *data,
-                                        const char *fallback_data, const char *local);
+                                        const char *fallback_data, const char *local,
+                                        const tnd_roster_list_t *launched);
 
 /*  Reports errors in the hosts of a topology that could not be resolved. */
 void tnd_placement_look(const tnd_options_context_t *context, const tnd_topology_t *topology);

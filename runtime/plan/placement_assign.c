@@ -86,17 +86,19 @@ static void deal_lanes(placer_t *self, uint32_t index)
     uint32_t lanes = (uint32_t)self->topology->settings->lanes;
     uint32_t count = tnd_placer_count(self, index);
     uint32_t said = 0;
+    uint32_t each = 0;
     uint32_t sum = 0;
     const host_t *last = NULL;
     for (uint32_t i = 0; i < self->host_count; i++)
         if (self->hosts[i].shares[index].here) {
             last = &self->hosts[i];
             said += last->lanes > 0;
+            each += last->each;
             sum += last->lanes;
         }
     if (count == 0)
         return;
-    if (said > 0 && (sum != lanes || said != count)) {
+    if (said + each > 0 && ((each == 0 ? sum != lanes : sum > lanes) || said + each != count)) {
         /* Reader and batcher are usually on the same host: one error is enough. */
         if (!tnd_diagnostics_has(diagnostics, TND_T044_LANES)) {
             tnd_diagnostics_add(
@@ -107,7 +109,7 @@ static void deal_lanes(placer_t *self, uint32_t index)
         }
         return;
     }
-    if (said == 0 && lanes < count) {
+    if (said + each == 0 && lanes < count) {
         tnd_diagnostics_add(diagnostics, TND_T044_LANES, last->shares[index].mark,
                             "%u hosts carry `%s`, but the graph has %u lane%s", count, actor->name,
                             lanes, lanes == 1 ? "" : "s");
@@ -121,11 +123,15 @@ static void deal_lanes(placer_t *self, uint32_t index)
         host_t *host = &self->hosts[i];
         if (!host->shares[index].here)
             continue;
-        uint32_t share = said > 0 ? host->lanes : lanes / count + (turn < lanes % count);
+        uint32_t share = host->lanes;
+        if (share == 0) {
+            uint32_t left = lanes - sum, hosts = each > 0 ? each : count;
+            share = left / hosts + (turn++ < left % hosts);
+        }
         host->shares[index].lane_first = first;
         host->shares[index].lanes = share;
+        host->shares[index].here = share > 0;
         first += share;
-        turn++;
     }
 }
 
@@ -193,7 +199,7 @@ static void deal_devices(placer_t *self, uint32_t index)
     static const char *const cpu[] = {"cpu:0"};
     const tnd_topology_actor_t *actor = &self->topology->actors[index];
     const tnd_strings_t *written = own_devices(actor);
-    devices_t own = {cpu, cpu, 1};
+    devices_t own = {.items = cpu, .written = cpu, .count = 1};
     if (written != NULL &&
         !tnd_placer_read_devices(self, written, tnd_value_get(actor->value, "devices"), &own))
         return;
@@ -202,6 +208,7 @@ static void deal_devices(placer_t *self, uint32_t index)
         if (share->here && share->devices.count == 0)
             share->devices = own;
     }
+    tnd_placer_find_devices(self, index);
 }
 
 /*  A feeder of a later chain shares the models of the first one, hence its hosts and devices. */
@@ -496,6 +503,7 @@ void tnd_placer_deal(placer_t *self)
         if (is_feeder(&topology->actors[i]) && topology->actors[i].chain == 0)
             deal_devices(self, i);
     }
+    tnd_placer_thin(self);
     for (uint32_t c = 1; c < topology->chain_count; c++)
         if (topology->chains[c].after != TND_TOPOLOGY_NONE)
             share_devices(self, topology->chains[c].end,

@@ -121,6 +121,11 @@ static bool add_auto(placer_t *self, devices_t *list, const char *written, tnd_m
     char why[256] = "";
     const char *kind = NULL;
     uint32_t machines = count_machines(self);
+    if (self->launched != NULL && self->rest > 0) {
+        list->found = true;
+        add(self, list, "cpu:0", written);
+        return true;
+    }
     if (machines > 1) {
         tnd_diagnostics_add(diagnostics_of(self), TND_T046_DEVICES, mark,
                             "`auto` finds the devices of one machine, and the file has %u hosts, "

@@ -19,7 +19,9 @@ static const tnd_option_t host_options[] = {
     {TND_OPTION(host_options_t, actors, VALUE, PLACE), .fallback = "",
      .help = "the actors that it carries, `[read, batch]`"},
     {TND_OPTION(host_options_t, lanes, STRING, PLACE), .fallback = "",
-     .help = "how many of the lanes it carries, `2`, or of each host of a range, `2 each`"},
+     .help =
+         "how many of the lanes it carries, `2`, or of each host of a range, `2 each`; `each` is "
+         "an equal share"},
     {TND_OPTION(host_options_t, workers, MAP, PLACE), .fallback = "",
      .help = "how many copies of an actor it runs, `{prep: 6}`"},
     {TND_OPTION(host_options_t, devices, MAP, PLACE), .fallback = "",
@@ -33,6 +35,13 @@ static const tnd_option_t host_options[] = {
     {TND_OPTION(host_options_t, more, U64, PLACE), .unit = "hosts", .fallback = "16",
      .range = "0..1024",
      .help = "of a range that carries only workers: how many more may join a run, by --host NAME+"},
+    {TND_OPTION(host_options_t, network, STRING, PLACE), .fallback = "",
+     .help = "of the range `[*]`: the network by which its hosts reach one another, such as "
+             "10.1.0.0/16; by default the one by which they reach the leader"},
+    {TND_OPTION(host_options_t, min, U64, PLACE), .unit = "hosts", .fallback = "0",
+     .range = "0..4096",
+     .help = "of the range `[*]`: how many hosts are enough if the others have not come after "
+             "`start_timeout`; 0 is all"},
 };
 
 const tnd_table_t tnd_host_table = {
@@ -77,6 +86,28 @@ static bool read_range(const char *text, range_t *range, bool *bad_p)
                        .width = open[1] == '0' && first_size > 1 ? (int)first_size : 1};
     *bad_p = range->last < range->first || range->last - range->first >= HOSTS_MAX;
     return !*bad_p;
+}
+
+/*  "node[*]": as many hosts as a launcher has processes for. */
+static bool is_rest(const char *key)
+{
+    const char *open = strchr(key, '[');
+    return open != NULL && strncmp(open, "[*]", 3) == 0 && strchr(open + 3, '[') == NULL;
+}
+
+/*  The range of an entry of `hosts:`. */
+static bool read_entry_range(const placer_t *self, const char *key, range_t *range, bool *bad_p)
+{
+    if (!is_rest(key))
+        return read_range(key, range, bad_p);
+    size_t before = strcspn(key, "[");
+    *bad_p = false;
+    *range = (range_t){.before = key,
+                       .before_size = before,
+                       .after = key + before + strlen("[*]"),
+                       .last = self->rest - 1,
+                       .width = 1};
+    return true;
 }
 
 static const char *range_item(const placer_t *self, const range_t *range, uint64_t index)
@@ -126,7 +157,7 @@ tnd_mark_t tnd_placer_mark(const host_t *host, const char *name)
     return value != NULL ? value->mark : host->mark;
 }
 
-/*  "2" or "2 each"; a plain number is ambiguous for several hosts. */
+/*  "2", "2 each" or "each"; a plain number is ambiguous for several hosts. */
 static void read_host_lanes(placer_t *self, host_t *host, uint64_t index, uint64_t count)
 {
     const char *text = host->options->lanes;
@@ -136,12 +167,15 @@ static void read_host_lanes(placer_t *self, host_t *host, uint64_t index, uint64
     size_t digits = strspn(text, "0123456789");
     bool each = strcmp(text + digits, " each") == 0;
     host->lanes_mark = mark;
+    host->each = strcmp(text, "each") == 0;
+    if (host->each)
+        return;
     if (digits == 0 || digits > 5 || (!each && text[digits] != '\0') ||
         strtoul(text, NULL, 10) == 0) {
         if (index == 0)
             tnd_diagnostics_add(diagnostics_of(self), TND_T014_WRONG_TYPE, mark,
                                 "`lanes` expects a whole number from 1 on, such as `2`, or for a "
-                                "range of hosts `2 each`, not `%s`",
+                                "range of hosts `2 each` or `each`, not `%s`",
                                 text);
         return;
     }
@@ -284,13 +318,66 @@ static void check_address(placer_t *self, const host_t *host, const char *key, c
                          "`port:`");
 }
 
+/*  The address that is written, or the one that the process told. */
+static const char *address_of(placer_t *self, const host_t *host, uint64_t index, uint64_t count)
+{
+    const tnd_value_t *written = tnd_value_get(host->value, "address");
+    const tnd_roster_process_t *process = tnd_placer_process(self, self->host_count);
+    if (process != NULL && (written == NULL || written->type == TND_VALUE_NULL))
+        return tnd_arena_format(arena_of(self), "%s", process->address);
+    return expand(self, host->options->address, tnd_placer_mark(host, "address"), index, count);
+}
+
+/*  "10.1.0.0/16" */
+static bool is_network(const char *text)
+{
+    unsigned char bytes[sizeof(struct in6_addr)];
+    char address[INET6_ADDRSTRLEN];
+    size_t size = strcspn(text, "/");
+    const char *bits = text + size + 1;
+    if (text[size] != '/' || size >= sizeof address || strspn(bits, "0123456789") != strlen(bits) ||
+        *bits == '\0' || strlen(bits) > 3)
+        return false;
+    memcpy(address, text, size);
+    address[size] = '\0';
+    return (inet_pton(AF_INET, address, bytes) == 1 && strtoul(bits, NULL, 10) <= 32) ||
+           (inet_pton(AF_INET6, address, bytes) == 1 && strtoul(bits, NULL, 10) <= 128);
+}
+
+/*  `network:` and `min:`, which only the range `[*]` has. */
+static void read_rest(placer_t *self, const host_t *host, uint32_t first)
+{
+    tnd_plan_t *plan = self->plan;
+    const host_options_t *options = host->options;
+    const char *other = options->network != NULL ? "network" : options->min > 0 ? "min" : NULL;
+    if (!host->rest && other != NULL)
+        tnd_diagnostics_add(diagnostics_of(self), TND_T073_UNUSED, tnd_placer_mark(host, other),
+                            "only a range such as `node[*]` uses `%s:`", other);
+    if (!host->rest)
+        return;
+    if (options->network != NULL && !is_network(options->network)) {
+        tnd_diagnostics_add(diagnostics_of(self), TND_T051_ENDPOINT,
+                            tnd_placer_mark(host, "network"), "`%s` is not a network",
+                            options->network);
+        tnd_diagnostics_help(diagnostics_of(self),
+                             "write an address and the number of its leading bits that are the "
+                             "same everywhere, such as 10.1.0.0/16");
+    }
+    if (plan == NULL)
+        return;
+    plan->rest_first = first;
+    plan->rest_count = self->rest;
+    plan->network = options->network;
+    plan->least = (uint32_t)options->min;
+}
+
 /*  One entry of `hosts:` becomes one host, or those of its range. */
 static void read_host(placer_t *self, const tnd_value_entry_t *entry)
 {
     tnd_diagnostics_t *diagnostics = diagnostics_of(self);
     range_t range;
     bool bad = false;
-    bool several = read_range(entry->key, &range, &bad);
+    bool several = read_entry_range(self, entry->key, &range, &bad), rest = is_rest(entry->key);
     uint64_t count = several ? range.last - range.first + 1 : 1;
     if (bad) {
         report_range(self, entry->mark, entry->key);
@@ -323,12 +410,15 @@ static void read_host(placer_t *self, const tnd_value_entry_t *entry)
             return;
         }
         host_t *host = &self->hosts[self->host_count];
-        *host =
-            (host_t){.name = name, .mark = entry->mark, .options = options, .value = entry->value};
-        if (several)
+        *host = (host_t){.name = name,
+                         .mark = entry->mark,
+                         .options = options,
+                         .value = entry->value,
+                         .rest = rest};
+        if (several && !rest)
             host->range =
                 tnd_arena_format(arena_of(self), "%.*s", (int)range.before_size, range.before);
-        host->address = expand(self, options->address, tnd_placer_mark(host, "address"), i, count);
+        host->address = address_of(self, host, i, count);
         host->listen = expand(self, options->listen, tnd_placer_mark(host, "listen"), i, count);
         host->data = expand(self, options->data, tnd_placer_mark(host, "data"), i, count);
         if (host->address == NULL || (host->data == NULL && options->data != NULL) ||
@@ -343,6 +433,7 @@ static void read_host(placer_t *self, const tnd_value_entry_t *entry)
             memcpy(host->shares, host[-1].shares, self->topology->actor_count * sizeof(share_t));
             continue;
         }
+        read_rest(self, host, self->host_count - 1);
         check_address(self, host, "address", host->address);
         if (host->listen != NULL)
             check_address(self, host, "listen", host->listen);
@@ -352,17 +443,56 @@ static void read_host(placer_t *self, const tnd_value_entry_t *entry)
     }
 }
 
-static size_t count_hosts(const tnd_value_t *hosts)
+static size_t count_hosts(const placer_t *self, const tnd_value_t *hosts)
 {
     size_t count = 0;
     for (size_t i = 0; i < hosts->count; i++) {
         range_t range;
         bool bad = false;
-        count += read_range(hosts->entries[i].key, &range, &bad) ? range.last - range.first + 1 : 1;
+        count += read_entry_range(self, hosts->entries[i].key, &range, &bad)
+                     ? range.last - range.first + 1
+                     : 1;
         if (count > HOSTS_MAX)
             return HOSTS_MAX;
     }
     return count;
+}
+
+/*  How many hosts the range `[*]` is: those that a launcher has processes for beside the others. */
+static void count_rest(placer_t *self, const tnd_value_t *hosts)
+{
+    const tnd_value_entry_t *first = NULL;
+    for (size_t i = 0; i < hosts->count; i++) {
+        if (!is_rest(hosts->entries[i].key))
+            continue;
+        if (first != NULL) {
+            tnd_diagnostics_add(diagnostics_of(self), TND_T040_HOST_RANGE, hosts->entries[i].mark,
+                                "`%s` is a second range that takes all hosts that are left",
+                                hosts->entries[i].key);
+            tnd_diagnostics_also(diagnostics_of(self), first->mark, "the first one");
+            tnd_diagnostics_help(diagnostics_of(self), "give this one numbers, such as `[0-3]`");
+        }
+        first = first == NULL ? &hosts->entries[i] : first;
+    }
+    if (first == NULL)
+        return;
+    self->rest = 1;
+    size_t named = count_hosts(self, hosts) - 1, all = 0;
+    if (self->launched != NULL)
+        all = self->launched->count < HOSTS_MAX ? self->launched->count : HOSTS_MAX;
+    if (all > named)
+        self->rest = (uint32_t)(all - named);
+}
+
+/*  Hosts of `[*]` without `actors:` carry all that run on several hosts. */
+static void carry_all(placer_t *self)
+{
+    for (uint32_t h = 0; h < self->host_count; h++)
+        for (uint32_t i = 0; i < self->topology->actor_count; i++) {
+            const tnd_kind_spec_t *kind = self->topology->actors[i].kind;
+            if (self->hosts[h].rest && self->hosts[h].options->actors == NULL && kind != NULL)
+                self->hosts[h].shares[i].here = kind->instances != TND_INSTANCE_ONE;
+        }
 }
 
 void tnd_placer_read_hosts(placer_t *self)
@@ -375,7 +505,9 @@ void tnd_placer_read_hosts(placer_t *self)
             tnd_arena_array(arena_of(self), self->topology->actor_count, sizeof(share_t));
         self->host_count = 1;
     } else {
-        self->hosts = tnd_arena_array(arena_of(self), count_hosts(hosts), sizeof *self->hosts);
+        count_rest(self, hosts);
+        self->hosts =
+            tnd_arena_array(arena_of(self), count_hosts(self, hosts), sizeof *self->hosts);
         for (size_t i = 0; i < hosts->count; i++)
             read_host(self, &hosts->entries[i]);
     }
@@ -384,4 +516,6 @@ void tnd_placer_read_hosts(placer_t *self)
         (self->hosts[0].options == NULL || self->hosts[0].options->actors == NULL))
         for (uint32_t i = 0; i < self->topology->actor_count; i++)
             self->hosts[0].shares[i].here = true;
+    else
+        carry_all(self);
 }

@@ -1,7 +1,8 @@
 /*  runtime/plan/placement_internal.h - the state of a placement, shared by its files.
  *
  *  placement_hosts.c reads the hosts, placement_devices.c devices, placement_assign.c assigns actors, lanes, workers and devices
- *  to them, placement.c builds the plan, and placement_ports.c counts its ports. */
+ *  to them, placement_launched.c what depends on the processes of a launcher, placement.c builds the plan, and placement_ports.c
+ *  counts its ports. */
 #ifndef TND_RUNTIME_PLAN_PLACEMENT_INTERNAL_H
 #define TND_RUNTIME_PLAN_PLACEMENT_INTERNAL_H
 
@@ -24,6 +25,8 @@ typedef struct {
     int transport;
     int restart; /* tnd_restart_t */
     uint64_t more;
+    const char *network;
+    uint64_t min;
 } host_options_t;
 
 typedef enum { HOST_AUTO, HOST_IPC, HOST_TCP } host_transport_t;
@@ -31,6 +34,7 @@ typedef enum { HOST_AUTO, HOST_IPC, HOST_TCP } host_transport_t;
 typedef struct {
     const char *const *items, *const *written; /* see tnd_plan_host_t */
     size_t count;
+    bool found; /* `auto` of several hosts: found when the others are known */
 } devices_t;
 
 /*  The share of an actor on a host. */
@@ -54,6 +58,8 @@ typedef struct {
     const host_options_t *options; /* NULL: the implicit host of a file without hosts */
     const tnd_value_t *value;
     uint32_t lanes;  /* 0: not given */
+    bool each;       /* `lanes: each`: an equal share of those that other hosts leave, or none */
+    bool rest;       /* of the range `[*]` */
     share_t *shares; /* by actor */
     bool isolated;   /* see tnd_plan_host_t */
     uint32_t parent;
@@ -65,6 +71,8 @@ typedef struct {
 typedef struct {
     const tnd_options_context_t *context;
     const tnd_topology_t *topology;
+    const tnd_roster_list_t *launched; /* NULL: one process */
+    uint32_t rest;                     /* hosts of the range `[*]` */
     tnd_plan_t *plan;
     host_t *hosts;
     uint32_t host_count; /* the spares follow them */
@@ -98,6 +106,19 @@ static inline bool is_feeder(const tnd_topology_actor_t *actor)
 void tnd_placer_read_hosts(placer_t *self);
 /*  The place of an option of a host, or of the host. */
 tnd_mark_t tnd_placer_mark(const host_t *host, const char *name);
+
+/* --- placement_launched.c --------------------------------------------------------------------- */
+
+/*  What a process of the launcher told; NULL: nothing is known. */
+const tnd_roster_process_t *tnd_placer_process(const placer_t *self, uint32_t host);
+/*  Whether two hosts are on one machine, as far as it is known. */
+bool tnd_placer_share_machine(const placer_t *self, uint32_t host, uint32_t other);
+/*  The values of `${rank}` and so on there; a host that its parent starts has those of the parent. */
+tnd_path_variables_t tnd_placer_variables(const placer_t *self, uint32_t host);
+/*  `auto` of each host of an actor: its share of the devices of its machine. */
+void tnd_placer_find_devices(placer_t *self, uint32_t actor);
+/*  Takes the feeders from those hosts of `[*]` that would carry no replica. */
+void tnd_placer_thin(placer_t *self);
 
 /* --- placement_devices.c ---------------------------------------------------------------------- */
 

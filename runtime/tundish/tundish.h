@@ -105,9 +105,10 @@ TND_API void tnd_graph_destroy(tnd_graph_t **graph_p);
 /* --- session: this process's part of a run ---------------------------------------------------- */
 
 /*  Starts host `host` of the graph; NULL: that of which a launcher such as srun tells (`tundish help
- *  launch`), or the only one.  The graph must outlive the session and
- *  stay unchanged meanwhile.  Returns while the hosts still connect; later errors, such as unusable
- *  data or a memory sum beyond `memory:`, are reported by the functions below.
+ *  launch`), or the only one.  With a range `[*]` of hosts, it first meets the other processes of the
+ *  launcher, for up to `start_timeout`, and the graph is placed on them.  The graph must outlive the
+ *  session and stay unchanged meanwhile.  Returns while the hosts still connect; later errors, such
+ *  as unusable data or a memory sum beyond `memory:`, are reported by the functions below.
  *  Errors: TND_FAILED, and *session_p is NULL; tnd_graph_errors has the reason. */
 TND_API tnd_status_t tnd_session_open(tnd_session_t **session_p, tnd_graph_t *graph,
                                       const char *host);

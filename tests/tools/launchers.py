@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
-"""Runs under real launchers, where they are installed: the stream is that of one process."""
+"""Runs under real launchers, where they are installed, and by the scripts of examples/launch: the stream is that of
+one process."""
 import contextlib
+import functools
 import os
 import shutil
 import socket
@@ -8,8 +10,12 @@ import subprocess
 import sys
 import time
 
-from command import TUNDISH, free_port, holds, main, same
+from command import BUILD, ROOT, TUNDISH, free_port, holds, main, same
 from launched import PROGRAM, alone, clean, graph, hosts, stream
+
+EXAMPLES = ROOT / "examples/launch"
+FASHION = [ROOT / "examples/fashion/fashion.yaml", EXAMPLES / "spmd.yaml"]
+SHORT = ["--set", "read.epochs=1"]
 
 SLURM = """ClusterName=test
 SlurmctldHost={host}(127.0.0.1)
@@ -75,6 +81,29 @@ def launch(words, environment):
     return done.stdout, done.stderr
 
 
+def fashion(**more):
+    """The environment of a script: the command, and the plugin of the step."""
+    path = {"PATH": f"{BUILD}:{os.environ['PATH']}", "TUNDISH_PLUGIN_PATH": str(BUILD / "examples")}
+    return clean(**{**path, **more})
+
+
+def digests(out):
+    return [line for line in out.splitlines() if line.startswith(("stream ", "model "))]
+
+
+@functools.cache
+def one_process():
+    return digests(launch([TUNDISH, "run", *FASHION, *SHORT], fashion())[0])
+
+
+def check_script(words, known, environment, count=4):
+    """The processes that a script starts have stream and model of one process."""
+    out, err = launch(words, environment)
+    same(digests(out), one_process(), err)
+    for rank in range(count):
+        holds(out + err, f"launch: {known}", f", rank {rank} of {count} is host node{rank} (127.0.0.1); node0 leads at")
+
+
 def check(folder, start, known, environment):
     path, over = graph(folder), hosts(folder)
     out, err = launch([*start, TUNDISH, "run", path, over], environment)
@@ -83,6 +112,16 @@ def check(folder, start, known, environment):
         holds(err, f", rank {rank} of 3 is host {host} (127.0.0.1); a leads")
     holds(err, f"launch: {known}")
     same(stream(out), alone(path))
+
+
+def check_batch(folder, environment):
+    """The script as it is; both nodes are this machine, and their names are unknown to it."""
+    text = folder / "batch.out"
+    launch(["sbatch", "--wait", "--output", text, EXAMPLES / "slurm.sbatch", *FASHION, *SHORT],
+           {**environment, "TUNDISH_LEADER": "127.0.0.1", "KEPT": str(folder / "kept")})
+    same(digests(text.read_text()), one_process(), text.read_text())
+    holds(text.read_text(), ", rank 3 of 4 is host node3 (127.0.0.1); node0 leads at")
+    assert list((folder / "kept").glob("step-*")), text.read_text()
 
 
 def test_srun_starts_a_host_for_each_task(folder):
@@ -98,6 +137,9 @@ def test_srun_starts_a_host_for_each_task(folder):
         out, _ = launch(["srun", "-N2", "-n3", sys.executable, "-c", program], environment)
         same(sum(int(line.split()[0]) for line in out.splitlines()), 100, out)
         holds(out, alone(path))
+        check_script(["srun", "-N1", "-n4", TUNDISH, "run", *FASHION, *SHORT], "slurm job",
+                     {**environment, **fashion(SLURM_CONF=environment["SLURM_CONF"])})
+        check_batch(folder, {**environment, **fashion(SLURM_CONF=environment["SLURM_CONF"])})
         out, err = launch(["salloc", "-N2", "-n3", TUNDISH, "run", path], environment)
         holds(err, "launch: the Slurm job has 3 tasks, but this process was not started by srun")
         same(stream(out), alone(path))
@@ -106,11 +148,50 @@ def test_srun_starts_a_host_for_each_task(folder):
 def test_mpirun_of_open_mpi_starts_a_host_for_each_process(folder):
     if not is_missing("mpirun.openmpi"):
         check(folder, ["mpirun.openmpi", "--allow-run-as-root", "--oversubscribe", "-n", "3"], "openmpi", clean())
+        check_script([EXAMPLES / "mpirun.sh", 4, *FASHION, *SHORT], "openmpi",
+                     fashion(MPIRUN="mpirun.openmpi --allow-run-as-root --oversubscribe"))
 
 
 def test_mpirun_of_mpich_starts_a_host_for_each_process(folder):
     if not is_missing("mpirun.mpich"):
         check(folder, ["mpirun.mpich", "-n", "3"], "mpich, ", clean())
+        check_script([EXAMPLES / "mpirun.sh", 4, *FASHION, *SHORT], "mpich, ", fashion(MPIRUN="mpirun.mpich"))
+
+
+TORCHRUN = """#!/usr/bin/env python3
+# As torchrun does: an agent that listens at MASTER_PORT, and its variables.
+import os, socket, subprocess, sys
+count = int(sys.argv[sys.argv.index("--nproc-per-node") + 1])
+words = sys.argv[sys.argv.index("--nproc-per-node") + 2:]
+with socket.create_server(("127.0.0.1", 0)) as agent:
+    every = [subprocess.Popen(words, env={**os.environ, "RANK": str(rank), "WORLD_SIZE": str(count),
+        "LOCAL_RANK": str(rank), "LOCAL_WORLD_SIZE": str(count), "MASTER_ADDR": socket.gethostname(),
+        "MASTER_PORT": str(agent.getsockname()[1]), "TORCHELASTIC_RUN_ID": "r",
+        "TORCHELASTIC_USE_AGENT_STORE": "True"}) for rank in range(count)]
+    sys.exit(max([one.wait() for one in every]))
+"""
+
+
+def test_the_script_for_torchrun(folder):
+    stand_in = folder / "torchrun"
+    stand_in.write_text(TORCHRUN)
+    stand_in.chmod(0o755)
+    path = f"{BUILD}:{os.environ['PATH']}"  # PyTorch's own where it is installed
+    if shutil.which("torchrun") is None:
+        path = f"{folder}:{path}"
+    check_script([EXAMPLES / "torchrun.sh", 4, *FASHION, *SHORT], "torchrun job", fashion(PATH=path))
+
+
+def test_the_script_for_tf_config(folder):
+    workers = f"127.0.0.1:{free_port()} 127.0.0.1:1 127.0.0.1:2"
+    every = [subprocess.Popen([EXAMPLES / "tf_config.sh", str(index), workers, *map(str, [*FASHION, *SHORT])],
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=fashion())
+             for index in range(3)]
+    ended = [(one.returncode, *texts) for one, texts in [(one, one.communicate(timeout=60)) for one in every]]
+    same([code for code, _, _ in ended], [0] * 3, ended)
+    same(digests(ended[0][1]), one_process())
+    for rank, (_, _, err) in enumerate(ended):
+        holds(err, "launch: tf_config job ", f", rank {rank} of 3 is host node{rank} (127.0.0.1); node0 leads at")
 
 
 main(globals())

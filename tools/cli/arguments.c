@@ -83,7 +83,9 @@ static const tnd_argument_t arguments[] = {
     {"--pages", NULL,
      "with --stream: prints copies of the statistics, for --via on another machine",
      TAKES(FLAG, pages)},
-    {"--leader", "ADDRESS:PORT", "the run that this first host leads, by its control port",
+    {"--leader", "ADDRESS:PORT",
+     "the first host: of the run to show, or, also without a port, where processes of a launcher "
+     "meet",
      TAKES(TEXT, leader)},
     {"--via", "COMMAND", "reaches hosts on other machines by a command such as 'ssh {address}'",
      TAKES(TEXT, via)},

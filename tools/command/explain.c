@@ -44,7 +44,9 @@ static void print_hosts(const tnd_plan_t *plan)
         printf("  %-10s %s", host->name, host->address);
         if (strcmp(host->listen, host->address) != 0)
             printf(", listens at %s", host->listen);
-        if (h == 0 && plan->host_count > 1)
+        if (h == 0 && plan->host_count > 1 && host->port == 0)
+            printf(", leads, control at a port that derives from the job");
+        else if (h == 0 && plan->host_count > 1)
             printf(", leads, control at tcp://%s:%" PRIu32, host->address, host->port);
         if (host->data != NULL)
             printf(", data %s", host->data);
@@ -381,6 +383,7 @@ static void print_json(const tnd_plan_t *plan, const tnd_preflight_t *preflight)
 static int explain(const tnd_request_t *request)
 {
     tnd_graph_t *graph = tnd_load_graph(request, NULL, false);
+    tnd_launch_expect(graph);
     if (tnd_graph_check(graph) != TND_OK) {
         tnd_diagnostics_print(tnd_graph_diagnostics(graph), stderr);
         tnd_graph_destroy(&graph);

@@ -7,6 +7,7 @@
 #include "tools/cli/json.h"
 #include "tools/cli/load.h"
 #include "tools/cli/terminal.h"
+#include "tools/launch/launch_choice.h"
 
 enum {
     LINES = 16, /* below the name of an actor */
@@ -448,6 +449,7 @@ static void print_json(const picture_t *self)
 static int graph(const tnd_request_t *request)
 {
     tnd_graph_t *loaded = tnd_load_form(request, request->files, request->file_count);
+    tnd_launch_expect(loaded);
     if (!tnd_load_check(loaded)) {
         tnd_graph_destroy(&loaded);
         return TND_EXIT_TOPOLOGY;

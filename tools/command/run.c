@@ -12,7 +12,8 @@
 #include "runtime/base/clock.h"
 #include "runtime/resources/descriptors.h"
 #include "runtime/resources/threads.h"
-#include "runtime/host/join_request.h"
+#include "runtime/meeting/join_request.h"
+#include "runtime/meeting/meeting.h"
 #include "runtime/host/session.h"
 #include "tools/launch/launch_choice.h"
 #include "tools/launch/requeue.h"
@@ -595,7 +596,10 @@ static int run_graph(const tnd_request_t *request)
         return TND_EXIT_USAGE;
     tnd_graph_t *graph = tnd_load_graph(request, request->host, false);
     int code = TND_EXIT_TOPOLOGY;
-    if (tnd_load_check(graph)) {
+    tnd_meeting_expect(graph, &run.launch);
+    if (tnd_load_check(graph))
+        code = tnd_launch_meet(&run.launch, graph, request);
+    if (code == TND_EXIT_OK) {
         run.whole = tnd_placement_whole(tnd_graph_plan(graph));
         run.plan = tnd_graph_plan(graph);
         if (request->host != NULL)
@@ -618,10 +622,10 @@ const tnd_command_t tnd_command_run = {
     .name = "run",
     .operands = "FILE...",
     .summary = "runs a graph, or one host of it",
-    .arguments = (const char *const[]){"--host", "--launch", "--set", "--data", "--steps",
-                                       "--report", "--metrics", "--resume", "--evaluate", "--watch",
-                                       "--trust-data", "--requeue", "--save", "--quiet", "--json",
-                                       "--log-level", "--log-json", NULL},
+    .arguments = (const char *const[]){"--host", "--launch", "--leader", "--set", "--data",
+                                       "--steps", "--report", "--metrics", "--resume", "--evaluate",
+                                       "--watch", "--trust-data", "--requeue", "--save", "--quiet",
+                                       "--json", "--log-level", "--log-json", NULL},
     .details =
         "Loads a topology and its overlays and runs the graph.  If the overlays name several\n"
         "hosts, each is a process of its own, selected by --host.  The first host is the\n"
@@ -630,9 +634,10 @@ const tnd_command_t tnd_command_run = {
         "another machine it replaces the first.\n"
         "\n"
         "A launcher such as srun, mpirun or torchrun starts a process for each host, without\n"
-        "--host: rank 0 is the first host of the overlay (`tundish help launch`).  All have the\n"
-        "same options, of which each host takes its own.  --launch none ignores the launcher, and\n"
-        "TUNDISH_LAUNCH is the default of --launch.\n"
+        "--host: rank 0 is the first host of the overlay, and a range such as node[*] is as many\n"
+        "hosts as it has started (`tundish help launch`).  All have the same options, of which\n"
+        "each host takes its own.  --launch none ignores the launcher, and TUNDISH_LAUNCH is the\n"
+        "default of --launch, as TUNDISH_LEADER is of --leader.\n"
         "\n"
         "--host NAME+ joins a running graph as one more host of the range NAME[0-9], which must\n"
         "carry only workers.  Ctrl-C ends this process, and the run continues.\n"

@@ -6,6 +6,7 @@
 #include "runtime/text/quantity.h"
 #include "tools/cli/json.h"
 #include "tools/cli/load.h"
+#include "tools/launch/launch_choice.h"
 #include "tools/machine/preflight.h"
 
 static void print_text(const tnd_plan_t *plan, const tnd_preflight_t *preflight)
@@ -59,6 +60,7 @@ static void print_json(const tnd_graph_t *graph, const tnd_preflight_t *prefligh
 static int validate(const tnd_request_t *request)
 {
     tnd_graph_t *graph = tnd_load_graph(request, NULL, false);
+    tnd_launch_expect(graph);
     tnd_preflight_t preflight = {0};
     bool whole = tnd_graph_check(graph) == TND_OK;
     const tnd_plan_t *plan = tnd_graph_plan(graph);

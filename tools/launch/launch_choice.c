@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "runtime/meeting/meeting.h"
 #include "tools/cli/load.h"
 
 bool tnd_launch_choose(tnd_launch_t *self, const tnd_request_t *request, const char *command)
@@ -29,6 +30,30 @@ static void say(tnd_log_t *log, const char *host, const char *text)
     snprintf(line, sizeof line, "launch: %s", text);
     if (log->level >= TND_LOG_WARNING)
         tnd_log_say(log, TND_LOG_INFO, host, "run", line);
+}
+
+void tnd_launch_expect(tnd_graph_t *graph)
+{
+    tnd_launch_t launch;
+    tnd_error_t error;
+    if (tnd_launch_read(&launch, (const char *const *)environ, NULL, &error) == TND_OK)
+        tnd_meeting_expect(graph, &launch);
+}
+
+int tnd_launch_meet(tnd_launch_t *self, tnd_graph_t *graph, const tnd_request_t *request)
+{
+    static const int codes[] = {[TND_MEETING_HELD] = TND_EXIT_OK,
+                                [TND_MEETING_PLACE] = TND_EXIT_USAGE,
+                                [TND_MEETING_TOPOLOGY] = TND_EXIT_TOPOLOGY,
+                                [TND_MEETING_PORT] = TND_EXIT_FAILED,
+                                [TND_MEETING_MISSED] = TND_EXIT_PEER};
+    tnd_error_t error;
+    tnd_meeting_end_t end = tnd_meeting_hold(tnd_network, graph, self, request->leader, &error);
+    if (end != TND_MEETING_HELD && error.text[0] != '\0')
+        tnd_complain("run", "%s", error.text);
+    else if (end != TND_MEETING_HELD)
+        tnd_diagnostics_print(tnd_graph_diagnostics(graph), stderr);
+    return codes[end];
 }
 
 int tnd_launch_host(const tnd_launch_t *self, const tnd_plan_t *plan, tnd_log_t *log,

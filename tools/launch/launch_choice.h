@@ -5,11 +5,19 @@
 #define TND_TOOLS_LAUNCH_LAUNCH_CHOICE_H
 
 #include "runtime/launch/launched_host.h"
+#include "runtime/plan/graph.h"
 #include "tools/cli/command.h"
 #include "tools/cli/log.h"
 
 /*  Reads the environment as --launch asks; --host has precedence.  False: an error was printed. */
 bool tnd_launch_choose(tnd_launch_t *self, const tnd_request_t *request, const char *command);
+
+/*  Tells a graph, before its check, how many processes the launcher of this one has started. */
+void tnd_launch_expect(tnd_graph_t *graph);
+
+/*  Meets the other processes if the graph has a range such as `node[*]`; it has been checked.
+ *  Returns TND_EXIT_OK, or prints an error and returns another exit code. */
+int tnd_launch_meet(tnd_launch_t *self, tnd_graph_t *graph, const tnd_request_t *request);
 
 /*  Finds the host of `tundish run` without --host and tells the log.  Returns TND_EXIT_OK, or prints
  *  an error and returns another exit code. */

@@ -6,7 +6,7 @@
 
 #include <criterion/criterion.h>
 
-#include "runtime/host/text_payload.h"
+#include "runtime/data/text_payload.h"
 
 static tnd_stream_t images(void)
 {

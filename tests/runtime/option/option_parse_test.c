@@ -107,7 +107,8 @@ static parsed_t parse(const char *text)
     tnd_diagnostics_t *diagnostics = tnd_diagnostics_new(arena);
     tnd_origin_t *origin = tnd_arena_take(arena, sizeof *origin);
     *origin = (tnd_origin_t){.name = "test.yaml", .text = text, .size = strlen(text)};
-    parsed_t parsed = {.context = {.arena = arena, .diagnostics = diagnostics, .data = "/d"}};
+    parsed_t parsed = {
+        .context = {.arena = arena, .diagnostics = diagnostics, .variables = {.data = "/d"}}};
     tnd_value_t *value = tnd_yaml_parse(arena, diagnostics, origin, 0);
     if (value != NULL)
         parsed.options = tnd_options_parse(&parsed.context, &batch, value, "batch",
@@ -237,6 +238,7 @@ Test(options, parts_are_checked_in_place)
 Test(options, only_data_is_substituted)
 {
     expect_error("{size: 1, file: \"${HOME}/x\"}", "only `${data}`");
+    expect_error("{size: 1, file: \"${rank}/${data}/${ranks}/x\"}", "not `${ranks}`");
     expect_error("{size: 1, file: \"${data/x\"}", "only `${data}`");
 }
 

@@ -2,11 +2,14 @@
  *  the placement of the plans in tests/topology/good. */
 #include "runtime/plan/graph.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <criterion/criterion.h>
 
 #include "runtime/base/limits.h"
+#include "runtime/option/option_print.h"
 
 static tnd_graph_t *compose(void)
 {
@@ -388,5 +391,118 @@ Test(graph, an_overlay_may_repeat_what_the_graph_says)
 
     cr_expect_eq(tnd_graph_check(graph), TND_OK, "%s", tnd_graph_errors(graph));
 
+    tnd_graph_destroy(&graph);
+}
+
+/*  ----------------------------------------------------------------------- processes of a launcher */
+
+/*  A plan of `count` processes: two on one machine with 3 devices each sees, and further ones alone on theirs. */
+static const tnd_plan_t *plan_launched(tnd_graph_t *graph, uint32_t count, bool split)
+{
+    tnd_roster_process_t processes[4] = {{.rank = 0}};
+    for (uint32_t i = 0; i < count; i++) {
+        tnd_roster_process_t *it = &processes[i];
+        *it = (tnd_roster_process_t){.rank = i, .device = "cuda", .device_count = 3};
+        snprintf(it->address, sizeof it->address, "10.0.0.%u", i < 2 ? 1 : i);
+        snprintf(it->machine, sizeof it->machine, "m%u", i < 2 ? 1 : i);
+        snprintf(it->visible, sizeof it->visible, "%u", split ? i : 0);
+    }
+    tnd_graph_launched(graph, &(tnd_roster_list_t){processes, count, 20480});
+    return plan_of(graph);
+}
+
+static tnd_graph_t *compose_open(const char *more)
+{
+    char overlay[200];
+    tnd_graph_t *graph = compose();
+    snprintf(overlay, sizeof overlay,
+             "insecure: true\nhosts:\n  node[*]: {actors: [read, prep, batch, feed]%s}\n", more);
+    tnd_graph_set(graph, "batch.replicas", "8");
+    tnd_graph_set(graph, "lanes", "3");
+    tnd_graph_place(graph, overlay);
+    return graph;
+}
+
+static void expect_devices(const tnd_plan_t *plan, uint32_t host, const char *devices)
+{
+    char text[64] = "";
+    for (uint32_t d = 0; d < plan->hosts[host].device_count; d++) {
+        strcat(text, " ");
+        strcat(text, plan->hosts[host].devices[d]);
+    }
+    cr_expect_str_eq(text, devices, "host %u:%s", host, text);
+}
+
+Test(graph, an_open_range_is_the_processes_of_the_launcher)
+{
+    tnd_graph_t *graph = compose_open(", lanes: each");
+    const tnd_plan_t *plan = plan_of(graph);
+    cr_expect_eq(plan->host_count, 1);
+    cr_expect_str_eq(plan->hosts[0].name, "node0");
+
+    plan = plan_launched(graph, 4, false);
+    cr_expect_eq(plan->host_count, 4);
+    cr_expect_str_eq(plan->hosts[1].address, "10.0.0.1");
+    cr_expect_str_eq(plan->hosts[3].address, "10.0.0.3");
+    cr_expect_eq(plan->hosts[0].port, 20480);
+    cr_expect_eq(find(plan, "read.2")->host, 2, "three lanes for the first three hosts");
+    cr_expect_eq(find(plan, "feed@node3")->replica_first, 6);
+    cr_expect_eq(edge(plan, "read.0", "prep.0")->transport, TND_TRANSPORT_INPROC);
+    cr_expect_eq(edge(plan, "batch.0", "feed@node1")->transport, TND_TRANSPORT_IPC);
+    cr_expect_eq(edge(plan, "batch.0", "feed@node2")->transport, TND_TRANSPORT_TCP);
+    tnd_graph_destroy(&graph);
+}
+
+Test(graph, lanes_of_an_open_range_are_contiguous_and_even)
+{
+    tnd_graph_t *graph = compose_open(", lanes: each");
+    const tnd_plan_t *plan = plan_launched(graph, 2, false);
+    cr_expect_eq(find(plan, "read.0")->host, 0);
+    cr_expect_eq(find(plan, "read.1")->host, 0);
+    cr_expect_eq(find(plan, "read.2")->host, 1);
+    tnd_graph_destroy(&graph);
+}
+
+Test(graph, devices_of_a_machine_are_dealt_to_its_processes)
+{
+    tnd_graph_t *graph = compose_open(", lanes: each, devices: {feed: auto}");
+    const tnd_plan_t *plan = plan_launched(graph, 3, false);
+    expect_devices(plan, 0, " cuda:0");
+    expect_devices(plan, 1, " cuda:1 cuda:2");
+    expect_devices(plan, 2, " cuda:0 cuda:1 cuda:2");
+    plan = plan_launched(graph, 3, true);
+    expect_devices(plan, 0, " cuda:0 cuda:1 cuda:2"); /* the launcher has dealt them */
+    tnd_graph_destroy(&graph);
+}
+
+Test(graph, fewer_replicas_than_hosts_of_an_open_range_are_for_the_first)
+{
+    tnd_graph_t *graph = compose_open(", lanes: each");
+    tnd_graph_set(graph, "batch.replicas", "3");
+    const tnd_plan_t *plan = plan_launched(graph, 4, false);
+    cr_expect_eq(plan->chains[0].carriers[2].instance,
+                 (uint32_t)(find(plan, "feed@node2") - plan->instances));
+    for (uint32_t i = 0; i < plan->instance_count; i++)
+        cr_expect(plan->instances[i].host != 3 || strcmp(plan->instances[i].actor, "feed") != 0);
+    tnd_graph_destroy(&graph);
+}
+
+Test(graph, paths_have_the_numbers_of_their_process)
+{
+    tnd_graph_t *graph = compose_open(", lanes: each");
+    tnd_graph_set(graph, "read.source",
+                  "{idx: {image: \"${data}/${rank}\", label: \"/${local_rank}.${hosts}\"}}");
+    tnd_graph_set(graph, "data", "/d${rank}");
+    const tnd_plan_t *plan = plan_launched(graph, 3, false);
+    cr_expect_str_eq(plan->hosts[2].data, "/d2");
+    const tnd_instance_t *second = find(plan, "read.1"); /* the second process of its machine */
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+    tnd_options_show(&second->kind->table, second->options, out);
+    fclose(out);
+    cr_expect_not_null(strstr(text, "\"/d1/1\""), "%s", text);
+    cr_expect_not_null(strstr(text, "\"/1.3\""), "%s", text);
+    free(text);
     tnd_graph_destroy(&graph);
 }

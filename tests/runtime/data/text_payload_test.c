@@ -1,6 +1,6 @@
-/*  Covers runtime/host/text_payload.h: lines go in and come out, whole or cut, never beyond the
+/*  Covers runtime/data/text_payload.h: lines go in and come out, whole or cut, never beyond the
  * buffer. */
-#include "runtime/host/text_payload.h"
+#include "runtime/data/text_payload.h"
 
 #include <string.h>
 

@@ -1,12 +1,12 @@
-/*  runtime/host/text_payload.h - lines of text in messages between hosts.
+/*  runtime/data/text_payload.h - lines of text in messages between hosts.
  *
  *  What is sent once per run (facts, endpoints, statistics, outcome) is sent as text: one record
  *  per line, words between single spaces; the last word may contain spaces.  Text is easy to bound,
  *  to log and to read in a trace.  Blocks are never sent as text.
  *
  *  Threads: a writer or reader belongs to one thread; the buffer can be shared. */
-#ifndef TND_RUNTIME_HOST_TEXT_PAYLOAD_H
-#define TND_RUNTIME_HOST_TEXT_PAYLOAD_H
+#ifndef TND_RUNTIME_DATA_TEXT_PAYLOAD_H
+#define TND_RUNTIME_DATA_TEXT_PAYLOAD_H
 
 #include <stdbool.h>
 #include <stdio.h>

@@ -1,11 +1,11 @@
-/*  runtime/host/join_request.h - asks for a free host of a running run.
+/*  runtime/meeting/join_request.h - asks for a free host of a running run.
  *
  *  A process that wants to join asks the leader which host of a range is free (`--host pool+`), and
  *  then runs that host like any other.  The leader reserves the host for some seconds.
  *
  *  Threads: any; blocks for up to the plan's start_timeout. */
-#ifndef TND_RUNTIME_HOST_JOIN_REQUEST_H
-#define TND_RUNTIME_HOST_JOIN_REQUEST_H
+#ifndef TND_RUNTIME_MEETING_JOIN_REQUEST_H
+#define TND_RUNTIME_MEETING_JOIN_REQUEST_H
 
 #include "runtime/plan/placement.h"
 #include "runtime/interface/link.h"
@@ -17,6 +17,9 @@ static inline bool tnd_is_newcomer(tnd_actor_id_t id)
 {
     return id - (tnd_actor_id_t)TND_NEWCOMER_FIRST < TND_NEWCOMER_COUNT;
 }
+
+/*  An id that no other process that asks has, in all likelihood. */
+tnd_actor_id_t tnd_newcomer_id(uint64_t life);
 
 /*  Finds a free host of the range `pool` ("pool" for `pool[0-9]`) of a whole plan.  Errors:
  *  TND_REFUSED if no host is free or the leader refuses; TND_FAILED if the leader does not answer.

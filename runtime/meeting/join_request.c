@@ -1,5 +1,5 @@
-/*  runtime/host/join_request.c - asks for a free host of a running run. */
-#include "runtime/host/join_request.h"
+/*  runtime/meeting/join_request.c - asks for a free host of a running run. */
+#include "runtime/meeting/join_request.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -7,8 +7,7 @@
 #include <unistd.h>
 
 #include "runtime/base/clock.h"
-#include "runtime/host/host_config.h"
-#include "runtime/host/text_payload.h"
+#include "runtime/data/text_payload.h"
 #include "runtime/plan/pace.h"
 
 static tnd_status_t ask(tnd_hub_t *hub, tnd_actor_id_t self, const char *pool)
@@ -67,13 +66,18 @@ static tnd_status_t converse(tnd_hub_t *hub, tnd_actor_id_t self, const tnd_plan
                     plan->hosts[0].address, plan->hosts[0].port);
 }
 
+tnd_actor_id_t tnd_newcomer_id(uint64_t life)
+{
+    uint64_t mixed = (life ^ (uint64_t)getpid() << 32) * 0x9e3779b97f4a7c15u;
+    return TND_NEWCOMER_FIRST + (tnd_actor_id_t)(mixed >> 36);
+}
+
 tnd_status_t tnd_join_request(const tnd_network_t *network, const tnd_plan_t *plan,
                               const char *pool, uint32_t *host_p, tnd_error_t *error)
 {
     uint64_t life = tnd_clock_read(CLOCK_REALTIME);
-    uint64_t mixed = (life ^ (uint64_t)getpid() << 32) * 0x9e3779b97f4a7c15u;
     tnd_hub_config_t config = {
-        .self = TND_NEWCOMER_FIRST + (tnd_actor_id_t)(mixed >> 36),
+        .self = tnd_newcomer_id(life),
         .name = pool,
         .life = life,
         .link_timeout_ns = tnd_pace_stretch(plan, plan->link_timeout_ns),

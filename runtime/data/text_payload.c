@@ -1,5 +1,5 @@
-/*  runtime/host/text_payload.c - lines of text in messages between hosts. */
-#include "runtime/host/text_payload.h"
+/*  runtime/data/text_payload.c - lines of text in messages between hosts. */
+#include "runtime/data/text_payload.h"
 
 #include <assert.h>
 #include <stdarg.h>

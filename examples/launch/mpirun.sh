@@ -1,0 +1,6 @@
+#!/bin/sh
+# Processes of Open MPI or MPICH: `mpirun.sh 4 GRAPH spmd.yaml`.  On several machines (--host a,b) they
+# have to be told the first one: LEADER=a mpirun.sh 4 GRAPH spmd.yaml.
+count=$1
+shift
+exec ${MPIRUN:-mpirun} -n "$count" tundish run "$@" ${LEADER:+--leader "$LEADER"}

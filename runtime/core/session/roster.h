@@ -1,0 +1,98 @@
+/*  runtime/core/session/roster.h - the processes that a launcher has started, as they come to rank 0.
+ *
+ *  Every host computes the same plan, so addresses and devices must be known first.  Each process
+ *  tells rank 0 its rank and facts; when all have come, the roster is closed, and each gets the list.
+ *  At the end of the time it is also closed if only hosts of the range `[*]` are missing and enough
+ *  of them are here.  A process whose connection is lost before that may come again.
+ *
+ *  Processes of another job may ask at the same port; they are sent elsewhere.  Without the name of a
+ *  job, one with another graph or size is taken for another job.  In the same job these differ only by
+ *  mistake, which ends the meeting, for both sides with its reason.
+ *
+ *  Threads: one.  The caller provides the memory.  Units: nanoseconds of the caller's clock. */
+#ifndef TND_RUNTIME_CORE_SESSION_ROSTER_H
+#define TND_RUNTIME_CORE_SESSION_ROSTER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "runtime/core/protocol/message.h"
+
+enum { TND_ROSTER_MAX = 4096, TND_ROSTER_TEXT = 64, TND_ROSTER_JOB = 128 };
+
+typedef struct {
+    uint32_t rank;
+    char address[TND_ROSTER_TEXT]; /* "": not known */
+    char machine[TND_ROSTER_TEXT]; /* equal on one machine; "": not known */
+    char device[16];               /* the kind that `auto` takes there; "": the processor */
+    uint32_t device_count;         /* that the process sees */
+    char
+        visible[TND_ROSTER_TEXT]; /* which of them were left to it: CUDA_VISIBLE_DEVICES; "": all */
+} tnd_roster_process_t;
+
+/*  The processes of a run in the order of its hosts. */
+typedef struct {
+    const tnd_roster_process_t *processes; /* NULL: nothing but their number is known */
+    uint32_t count;
+    uint32_t port; /* of the leader; 0: not known */
+} tnd_roster_list_t;
+
+/*  What a process says when it comes. */
+typedef struct {
+    tnd_roster_process_t process;
+    char reached[TND_ROSTER_TEXT]; /* the leader's address as this process uses it */
+    uint32_t size;                 /* number of processes that were started */
+    uint64_t graph[2];
+    char job[TND_ROSTER_JOB]; /* "": not told */
+} tnd_roster_request_t;
+
+typedef struct {
+    bool is_here;
+    tnd_actor_id_t peer; /* its connection */
+    tnd_roster_process_t process;
+    char reached[TND_ROSTER_TEXT];
+} tnd_roster_seat_t;
+
+typedef struct {
+    tnd_roster_request_t own; /* of rank 0 */
+    /*  The hosts of `[*]`, of which `least` are enough at the end. */
+    uint32_t rest_first, rest_count, least;
+    tnd_roster_seat_t *seats; /* by rank */
+    uint64_t until_ns;
+    bool is_closed;
+} tnd_roster_t;
+
+typedef enum {
+    TND_ROSTER_TAKEN,
+    TND_ROSTER_ELSEWHERE, /* of another job */
+    TND_ROSTER_DOUBLED,   /* another process has its rank */
+    TND_ROSTER_LATE,      /* the roster is closed */
+    /*  These end the meeting. */
+    TND_ROSTER_OTHER_SIZE,
+    TND_ROSTER_OTHER_GRAPH
+} tnd_roster_verdict_t;
+
+size_t tnd_roster_bytes(uint32_t size);
+/*  `own` is what rank 0 says of itself; `memory` is zeroed. */
+void tnd_roster_init(tnd_roster_t *self, void *memory, const tnd_roster_request_t *own,
+                     uint64_t until_ns);
+
+/*  After the roster was closed, a process that is on it may come again for the list. */
+tnd_roster_verdict_t tnd_roster_come(tnd_roster_t *self, const tnd_roster_request_t *request,
+                                     tnd_actor_id_t peer);
+/*  The connection of a process is lost, or it has the list.  Returns whether it was here. */
+bool tnd_roster_leave(tnd_roster_t *self, tnd_actor_id_t peer);
+
+/*  Whether the roster can be closed now. */
+bool tnd_roster_is_complete(const tnd_roster_t *self, uint64_t now);
+/*  Whether the time is over and it cannot. */
+bool tnd_roster_is_late(const tnd_roster_t *self, uint64_t now);
+/*  How many others are here. */
+uint32_t tnd_roster_count(const tnd_roster_t *self);
+/*  Closes it: later processes are refused.  Fills `processes`, of which there is room for the size,
+ *  and returns how many there are.  The leader gets an address that others reach, and processes of
+ *  its machine that know only a loopback address get the same. */
+uint32_t tnd_roster_close(tnd_roster_t *self, tnd_roster_process_t *processes);
+
+#endif

@@ -1,0 +1,42 @@
+/*  runtime/meeting/meeting.h - the processes of a launcher meet before the plan.
+ *
+ *  A topology with a range such as `node[*]` does not know how many hosts it has, nor their addresses
+ *  and devices.  Each process asks rank 0 for the list of all (runtime/core/session/roster.h).  Where
+ *  rank 0 is, the launcher tells, or the user.  It takes the first free port of `port:`, or of 16
+ *  that derive from the job, and the others try them all.
+ *
+ *  Threads: any; holding a meeting blocks for up to the plan's start_timeout.  One at a time. */
+#ifndef TND_RUNTIME_MEETING_MEETING_H
+#define TND_RUNTIME_MEETING_MEETING_H
+
+#include "runtime/interface/link.h"
+#include "runtime/launch/launch.h"
+#include "runtime/plan/graph.h"
+
+typedef enum {
+    TND_MEETING_HELD,     /* or not needed */
+    TND_MEETING_PLACE,    /* it is not known where rank 0 is, or that is wrong */
+    TND_MEETING_TOPOLOGY, /* the topology does not fit the processes; see tnd_graph_errors too */
+    TND_MEETING_PORT,     /* rank 0 has no port */
+    TND_MEETING_MISSED    /* a process did not come, or was refused */
+} tnd_meeting_end_t;
+
+/*  Tells the graph, before its check, how many processes were started. */
+void tnd_meeting_expect(tnd_graph_t *graph, const tnd_launch_t *launch);
+
+/*  Holds the meeting if the graph, which has been checked, has such a range and several processes
+ *  were started, and checks the graph again with what they told.  `leader` is "ADDRESS[:PORT]" of
+ *  rank 0, NULL: TUNDISH_LEADER, else what the launcher tells.  If processes are missing that the
+ *  run can do without, `launch` gets the new rank and size.
+ *  Errors: text in `error`; "" if the graph has it. */
+tnd_meeting_end_t tnd_meeting_hold(const tnd_network_t *network, tnd_graph_t *graph,
+                                   tnd_launch_t *launch, const char *leader,
+                                   tnd_error_t *error) TND_CHECKED;
+
+/*  Both for a program: reads what a launcher tells, checks the graph where that was not done, and holds
+ *  the meeting.
+ *  Errors: TND_FAILED; see tnd_graph_errors. */
+tnd_status_t tnd_meeting_attend(const tnd_network_t *network, tnd_graph_t *graph,
+                                tnd_launch_t *launch) TND_CHECKED;
+
+#endif

@@ -1,0 +1,322 @@
+/*  runtime/meeting/meeting_place.c - where processes of a launcher meet, and by which address each is known. */
+#include "runtime/meeting/meeting_place.h"
+
+#include <arpa/inet.h>
+#include <ifaddrs.h>
+#include <inttypes.h>
+#include <netdb.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+#include "runtime/option/registry.h"
+
+/*  Ports below those that systems give away by themselves, in blocks. */
+enum { PORTS_FIRST = 20480, PORTS_BLOCKS = 768 };
+
+typedef union {
+    struct sockaddr any;
+    struct sockaddr_in four;
+    struct sockaddr_in6 six;
+    struct sockaddr_storage room;
+} address_t;
+
+/* --- the leader ------------------------------------------------------------------------------- */
+
+static void print_address(const struct sockaddr *address, char text[TND_ROSTER_TEXT])
+{
+    char number[INET6_ADDRSTRLEN] = "";
+    if (address->sa_family == AF_INET6) {
+        (void)inet_ntop(AF_INET6, &((const struct sockaddr_in6 *)address)->sin6_addr, number,
+                        sizeof number);
+        snprintf(text, TND_ROSTER_TEXT, "[%s]", number);
+        return;
+    }
+    (void)inet_ntop(AF_INET, &((const struct sockaddr_in *)address)->sin_addr, number,
+                    sizeof number);
+    snprintf(text, TND_ROSTER_TEXT, "%s", number);
+}
+
+/*  "ADDRESS:PORT" or "ADDRESS", which may be "[::1]"; false: the port is none. */
+static bool split(const char *text, char *address, size_t room, uint32_t *port_p)
+{
+    const char *colon = strrchr(text, ':');
+    bool has_port = colon != NULL && (colon[-1] == ']' || strchr(text, ':') == colon);
+    size_t size = has_port ? (size_t)(colon - text) : strlen(text);
+    char *end;
+    *port_p = 0;
+    if (size == 0 || size >= room || colon == text)
+        return false;
+    memcpy(address, text, size);
+    address[size] = '\0';
+    if (!has_port)
+        return true;
+    unsigned long port = strtoul(colon + 1, &end, 10);
+    *port_p = (uint32_t)port;
+    return *end == '\0' && end != colon + 1 && port > 0 && port <= 65535;
+}
+
+/*  An IPv4 address is preferred. */
+static tnd_status_t resolve(const char *name, address_t *address_p, tnd_error_t *error)
+{
+    char bare[256];
+    snprintf(bare, sizeof bare, "%s", name[0] == '[' ? name + 1 : name);
+    if (name[0] == '[')
+        bare[strcspn(bare, "]")] = '\0';
+    struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM}, *list = NULL;
+    int why = getaddrinfo(bare, NULL, &hints, &list);
+    if (why != 0)
+        return tnd_fail(error,
+                        "rank 0 is at %s, which has no address here (%s): write --leader ADDRESS, "
+                        "or set TUNDISH_LEADER",
+                        name, gai_strerror(why));
+    const struct addrinfo *best = list;
+    for (const struct addrinfo *one = list; one != NULL && best->ai_family != AF_INET;
+         one = one->ai_next)
+        best = one->ai_family == AF_INET ? one : best;
+    memcpy(address_p, best->ai_addr, best->ai_addrlen);
+    freeaddrinfo(list);
+    return TND_OK;
+}
+
+static bool is_loopback(const char *address)
+{
+    return tnd_placement_is_loopback(address);
+}
+
+/*  Whether this machine has the address. */
+static bool is_own(const address_t *address)
+{
+    int trial = socket(address->any.sa_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    socklen_t size =
+        address->any.sa_family == AF_INET6 ? sizeof address->six : sizeof address->four;
+    address_t any_port = *address;
+    any_port.four.sin_port = 0;
+    bool own = trial < 0 || bind(trial, &any_port.any, size) == 0;
+    if (trial >= 0)
+        close(trial);
+    return own;
+}
+
+/*  The text that says where rank 0 is; `name` gets the address in it. */
+static tnd_status_t find_leader(const tnd_launch_t *launch, const tnd_plan_t *plan,
+                                const char *leader, char *name, size_t room, uint32_t *port_p,
+                                tnd_error_t *error)
+{
+    const char *launcher = tnd_launcher_name(launch->launcher);
+    if (leader == NULL)
+        leader = getenv("TUNDISH_LEADER");
+    if (leader != NULL && leader[0] != '\0') {
+        if (split(leader, name, room, port_p))
+            return TND_OK;
+        return tnd_fail(error, "the leader is `%.64s`: write ADDRESS or ADDRESS:PORT", leader);
+    }
+    *port_p = launch->port_taken ? 0 : launch->port;
+    if (!is_loopback(plan->hosts[0].address))
+        snprintf(name, room, "%s", plan->hosts[0].address);
+    else if (launch->local_size == launch->size)
+        snprintf(name, room, "127.0.0.1");
+    else if (launch->leader[0] != '\0')
+        snprintf(name, room, "%s", launch->leader);
+    else
+        return tnd_fail(error,
+                        "%s does not tell where rank 0 is: write --leader ADDRESS, or set "
+                        "TUNDISH_LEADER, in every process (127.0.0.1 if all are on one machine)",
+                        launcher);
+    return TND_OK;
+}
+
+/* --- the job and its ports -------------------------------------------------------------------- */
+
+/*  What differs between two runs that are started at once. */
+static void name_job(tnd_meeting_place_t *self, const tnd_launch_t *launch, unsigned number)
+{
+    char job[TND_ROSTER_JOB];
+    bool parent = launch->by_parent && launch->local_size == launch->size;
+    if (launch->job[0] == '\0' && launch->port == 0 && !parent)
+        return;
+    snprintf(job, sizeof job, "%.90s", launch->job);
+    if (parent)
+        snprintf(job, sizeof job, "of process %d", (int)getppid());
+    int used = snprintf(self->job, sizeof self->job, "%s job %.90s",
+                        tnd_launcher_name(launch->launcher), job);
+    snprintf(self->job + used, sizeof self->job - (size_t)used,
+             ".%" PRIu32 ".%" PRIu32 ".%" PRIu32 ".%u", launch->step, launch->port,
+             launch->restarts, number);
+}
+
+static void derive_ports(tnd_meeting_place_t *self, const tnd_launch_t *launch,
+                         const tnd_plan_t *plan)
+{
+    uint64_t hash = self->job[0] != '\0' ? XXH3_64bits(self->job, strlen(self->job))
+                                         : plan->fingerprint[0] + launch->size;
+    uint32_t first = PORTS_FIRST + (uint32_t)(hash % PORTS_BLOCKS) * TND_MEETING_PORTS;
+    for (uint32_t i = 0; i < TND_MEETING_PORTS; i++)
+        if (!launch->port_taken || first + i != launch->port)
+            self->ports[self->port_count++] = first + i;
+}
+
+tnd_status_t tnd_meeting_place_find(tnd_meeting_place_t *self, const tnd_launch_t *launch,
+                                    const tnd_plan_t *plan, const char *leader, unsigned number,
+                                    tnd_error_t *error)
+{
+    char name[256];
+    uint32_t port;
+    address_t address;
+    *self = (tnd_meeting_place_t){.port_count = 0};
+    TND_TRY(find_leader(launch, plan, leader, name, sizeof name, &port, error));
+    TND_TRY(resolve(name, &address, error));
+    if (launch->rank == 0 && !is_own(&address))
+        return tnd_fail(error,
+                        "rank 0 runs here, but %s is another machine: write --leader ADDRESS, or "
+                        "set TUNDISH_LEADER, with an address of this machine",
+                        name);
+    print_address(&address.any, self->leader);
+    self->is_local = is_loopback(name) || launch->local_size == launch->size;
+    name_job(self, launch, number);
+    if (plan->hosts[0].port != 0)
+        port = plan->hosts[0].port;
+    if (port != 0)
+        self->ports[self->port_count++] = port;
+    else
+        derive_ports(self, launch, plan);
+    return TND_OK;
+}
+
+/* --- this process ----------------------------------------------------------------------------- */
+
+/*  The address from which the system would send to the leader. */
+static tnd_status_t find_own(const char *leader, char text[TND_ROSTER_TEXT], tnd_error_t *error)
+{
+    address_t address, own;
+    socklen_t size = sizeof own;
+    TND_TRY(resolve(leader, &address, error));
+    bool six = address.any.sa_family == AF_INET6;
+    address.four.sin_port = htons(1); /* the same place in both; nothing is sent */
+    int trial = socket(address.any.sa_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    bool found =
+        trial >= 0 &&
+        connect(trial, &address.any, six ? sizeof address.six : sizeof address.four) == 0 &&
+        getsockname(trial, &own.any, &size) == 0;
+    if (trial >= 0)
+        close(trial);
+    if (!found)
+        return tnd_fail(error, "rank 0 is at %s, to which this machine has no route", leader);
+    print_address(&own.any, text);
+    return TND_OK;
+}
+
+/*  Whether the first bits of two addresses are the same. */
+static bool has_prefix(const void *address, const void *network, unsigned bits)
+{
+    const unsigned char *a = address, *b = network;
+    if (memcmp(a, b, bits / 8) != 0)
+        return false;
+    unsigned mask = 0xff00u >> bits % 8;
+    return bits % 8 == 0 || ((a[bits / 8] ^ b[bits / 8]) & mask & 0xff) == 0;
+}
+
+static bool is_inside(const struct sockaddr *address, const char *network)
+{
+    unsigned char bytes[sizeof(struct in6_addr)];
+    char text[INET6_ADDRSTRLEN];
+    size_t size = strcspn(network, "/");
+    unsigned bits = (unsigned)strtoul(network + size + 1, NULL, 10);
+    snprintf(text, sizeof text, "%.*s", (int)size, network);
+    if (address == NULL || inet_pton(address->sa_family, text, bytes) != 1)
+        return false;
+    return address->sa_family == AF_INET6
+               ? has_prefix(&((const struct sockaddr_in6 *)address)->sin6_addr, bytes, bits)
+               : has_prefix(&((const struct sockaddr_in *)address)->sin_addr, bytes, bits);
+}
+
+/*  The address of an interface in the network. */
+static tnd_status_t find_in_network(const char *network, char text[TND_ROSTER_TEXT],
+                                    tnd_error_t *error)
+{
+    struct ifaddrs *list;
+    char others[160] = "", other[TND_ROSTER_TEXT];
+    size_t used = 0;
+    bool found = false;
+    if (getifaddrs(&list) != 0)
+        return tnd_fail(error, "the interfaces of this machine cannot be listed");
+    for (const struct ifaddrs *one = list; one != NULL && !found; one = one->ifa_next) {
+        int family = one->ifa_addr != NULL ? one->ifa_addr->sa_family : AF_UNSPEC;
+        if (family != AF_INET && family != AF_INET6)
+            continue;
+        found = is_inside(one->ifa_addr, network);
+        print_address(one->ifa_addr, found ? text : other);
+        if (!found && used + TND_ROSTER_TEXT < sizeof others)
+            used += (size_t)snprintf(others + used, sizeof others - used, "%s%s",
+                                     used > 0 ? ", " : "", other);
+    }
+    freeifaddrs(list);
+    if (found)
+        return TND_OK;
+    return tnd_fail(error, "`network: %.64s`: no interface of this machine is in it; it has %s",
+                    network, others);
+}
+
+/*  Processes of one machine see one another by the same network namespace. */
+static void find_machine(char text[TND_ROSTER_TEXT])
+{
+    char boot[40] = "";
+    struct stat facts;
+    FILE *file = fopen("/proc/sys/kernel/random/boot_id", "re");
+    if (file != NULL) {
+        if (fscanf(file, "%39s", boot) != 1)
+            boot[0] = '\0';
+        fclose(file);
+    }
+    uint64_t space = stat("/proc/self/ns/net", &facts) == 0 ? (uint64_t)facts.st_ino : 0;
+    snprintf(text, TND_ROSTER_TEXT, "%s.%" PRIu64, boot, space);
+}
+
+static bool is_asked(const tnd_plan_t *plan)
+{
+    for (uint32_t h = 0; h < plan->host_count; h++)
+        for (uint32_t d = 0; d < plan->hosts[h].device_count; d++)
+            if (strcmp(plan->hosts[h].written[d], "auto") == 0)
+                return true;
+    return false;
+}
+
+static void find_devices(const tnd_plan_t *plan, tnd_roster_process_t *process)
+{
+    const char *kind = "", *visible = getenv("CUDA_VISIBLE_DEVICES");
+    char why[256];
+    if (!is_asked(plan))
+        return;
+    process->device_count = tnd_registry_auto_devices(&kind, why, sizeof why);
+    if (process->device_count > TND_ROSTER_MAX)
+        process->device_count = TND_ROSTER_MAX;
+    if (process->device_count > 0)
+        snprintf(process->device, sizeof process->device, "%s", kind);
+    snprintf(process->visible, sizeof process->visible, "%.63s", visible != NULL ? visible : "");
+}
+
+tnd_status_t tnd_meeting_place_facts(const tnd_meeting_place_t *self, const tnd_launch_t *launch,
+                                     const tnd_plan_t *plan, tnd_roster_request_t *facts,
+                                     tnd_error_t *error)
+{
+    *facts = (tnd_roster_request_t){
+        .process = {.rank = launch->rank},
+        .size = launch->size,
+        .graph = {plan->fingerprint[0], plan->fingerprint[1]},
+    };
+    snprintf(facts->job, sizeof facts->job, "%s", self->job);
+    snprintf(facts->reached, sizeof facts->reached, "%s", self->leader);
+    find_machine(facts->process.machine);
+    find_devices(plan, &facts->process);
+    if (self->is_local) {
+        snprintf(facts->process.address, TND_ROSTER_TEXT, "%s", self->leader);
+        return TND_OK;
+    }
+    if (plan->network != NULL)
+        return find_in_network(plan->network, facts->process.address, error);
+    return launch->rank == 0 ? TND_OK : find_own(self->leader, facts->process.address, error);
+}

@@ -1,0 +1,29 @@
+/*  tests/fuzz/roster_fuzz.c - what processes that meet tell one another. */
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/meeting/roster_text.h"
+#include "tests/fuzz/fuzz.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+{
+    tnd_error_t error = {.text = ""};
+    tnd_roster_request_t request;
+    tnd_roster_list_t list;
+    tnd_buffer_t *text = tnd_buffer_new(size > 0 ? size : 1);
+    memcpy(tnd_buffer_data(text), size > 0 ? bytes : (const uint8_t *)"\n", size > 0 ? size : 1);
+    tnd_buffer_seal(text);
+    if (tnd_roster_request_read(&request, text, &error) == TND_OK)
+        assert(request.process.rank < TND_ROSTER_MAX && strlen(request.job) < TND_ROSTER_JOB);
+    else
+        assert(error.text[0] != '\0');
+    if (tnd_roster_list_read(&list, text, &error) == TND_OK) {
+        assert(list.count > 0 && list.count <= TND_ROSTER_MAX && list.port <= 65535);
+        for (uint32_t i = 0; i < list.count; i++)
+            assert(strlen(list.processes[i].address) < TND_ROSTER_TEXT);
+        free((void *)list.processes);
+    }
+    tnd_buffer_drop(&text);
+    return 0;
+}

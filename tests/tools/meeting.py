@@ -1,0 +1,284 @@
+#!/usr/bin/env python3
+"""Processes of a launcher that meet: an overlay with one range `[*]`, and no addresses and no port."""
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+
+from command import BUILD, FEED, TUNDISH, arrays, free_port, holds, main, run, same, topology
+from launched import PREP, PROGRAM, alone, clean, stream
+
+OVER = "hosts:\n  node[*]: {lanes: each, actors: [read, prep, batch, feed]%s}\n"
+
+
+def graph(folder, lanes=2, replicas=4, top=""):
+    arrays(folder)
+    return topology(folder, actors=PREP + FEED % "", links=["read -> prep -> batch -> feed"],
+                    top=f"lanes: {lanes}\n{top}", batch=f"size: 16, replicas: {replicas}")
+
+
+def overlay(folder, more="", top=""):
+    path = folder / "spmd.yaml"
+    path.write_text(top + OVER % more)
+    return path
+
+
+def by_hand(size, **more):
+    return [{"TUNDISH_RANK": str(rank), "TUNDISH_HOSTS": str(size), "TUNDISH_LEADER": "127.0.0.1", **more}
+            for rank in range(size)]
+
+
+def srun(size):
+    return [{"SLURM_JOB_ID": "17", "SLURM_STEP_ID": "0", "SLURM_PROCID": str(rank), "SLURM_LOCALID": str(rank),
+             "SLURM_STEP_NUM_TASKS": str(size), "SLURM_STEP_NODELIST": "c7"} for rank in range(size)]
+
+
+def openmpi(size):
+    return [{"OMPI_COMM_WORLD_RANK": str(rank), "OMPI_COMM_WORLD_SIZE": str(size), "PMIX_NAMESPACE": "31",
+             "OMPI_COMM_WORLD_LOCAL_RANK": str(rank), "OMPI_COMM_WORLD_LOCAL_SIZE": str(size)} for rank in range(size)]
+
+
+def mpich(size):
+    return [{"PMI_RANK": str(rank), "PMI_SIZE": str(size), "MPI_LOCALRANKID": str(rank), "MPI_LOCALNRANKS": str(size)}
+            for rank in range(size)]
+
+
+def torchrun(size, port):
+    return [{"RANK": str(rank), "WORLD_SIZE": str(size), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port),
+             "LOCAL_RANK": str(rank), "LOCAL_WORLD_SIZE": str(size), "TORCHELASTIC_USE_AGENT_STORE": "True"}
+            for rank in range(size)]
+
+
+def begin(words, variables):
+    return [subprocess.Popen([*map(str, words)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                             env=clean(**one)) for one in variables]
+
+
+def end(processes):
+    return [(one.returncode, *texts) for one, texts in [(one, one.communicate(timeout=30)) for one in processes]]
+
+
+def test_every_launcher_has_the_stream_of_one_process(folder):
+    path, over = graph(folder), overlay(folder)
+    wanted = alone(path)
+    with socket.create_server(("127.0.0.1", 0)) as agent:  # as torchrun's agent listens
+        port = agent.getsockname()[1]
+        for variables, known in ((by_hand(4), "hand"), (srun(4), "slurm job 17"), (openmpi(4), "openmpi job 31"),
+                                 (mpich(4), "mpich"), (torchrun(4, port), "torchrun")):
+            ended = end(begin([TUNDISH, "run", path, over], variables))
+            for rank, (code, _, err) in enumerate(ended):
+                same(code, 0, err)
+                same(err.count("launch:"), 1, err)
+                holds(err, f"launch: {known}, rank {rank} of 4 is host node{rank} (127.0.0.1); node0 leads at 127.0.0.1:")
+            same(stream(ended[0][1]), wanted, known)
+
+
+def test_one_process_needs_no_meeting(folder):
+    path, over = graph(folder), overlay(folder)
+    same(stream(run("run", path, over)[1]), alone(path))
+    code, out, err = end(begin([TUNDISH, "run", path, over], srun(1)))[0]
+    same((code, stream(out)), (0, alone(path)), err)
+    holds(err, "rank 0 of 1 is host node0 (127.0.0.1); node0 leads\n")
+
+
+def test_fewer_lanes_and_replicas_than_hosts(folder):
+    path, over = graph(folder, lanes=2, replicas=3), overlay(folder)
+    ended = end(begin([TUNDISH, "run", path, over], by_hand(5)))
+    same([code for code, _, _ in ended], [0] * 5, ended)
+    same(stream(ended[0][1]), alone(path))
+
+
+def test_named_hosts_come_before_the_rest(folder):
+    path, over = graph(folder), folder / "named.yaml"
+    over.write_text("hosts:\n  reads: {actors: [read, batch]}\n  node[*]: {actors: [prep, feed]}\n")
+    ended = end(begin([TUNDISH, "run", path, over], by_hand(3)))
+    for rank, host in enumerate(("reads", "node0", "node1")):
+        holds(ended[rank][2], f"rank {rank} of 3 is host {host} (127.0.0.1); reads leads at")
+    same((ended[0][0], stream(ended[0][1])), (0, alone(path)), ended)
+
+
+def test_variables_of_a_process_in_paths(folder):
+    made = arrays(folder)
+    for rank in range(2):
+        (folder / f"{rank}-of-2").mkdir()
+        arrays(folder / f"{rank}-of-2")
+    path, over = graph(folder), overlay(folder)
+    wanted = alone(path)
+    path.write_text(path.read_text().replace(f"data: {folder}", f"data: {folder}/${{rank}}-of-${{hosts}}"))
+    ended = end(begin([TUNDISH, "run", path, over], by_hand(2)))
+    same([code for code, _, _ in ended], [0, 0], ended)
+    same((stream(ended[0][1]), len(made["x"])), (wanted, 100))
+    path.write_text(path.read_text().replace("/${rank}-", "/${local_rank}-"))
+    same(stream(end(begin([TUNDISH, "run", path, over], by_hand(2)))[0][1]), wanted)
+    code, _, err = run("run", path, over)
+    same(code, 78)
+    holds(err, "0-of-1/x.npy")
+
+
+def test_programs_meet_too(folder):
+    path, over = graph(folder), overlay(folder)
+    program = [sys.executable, "-c", PROGRAM.replace("FILES", repr([str(path), str(over)]))]
+    processes = begin(program, srun(4)[:2]) + begin([TUNDISH, "run", path, over], srun(4)[2:])
+    ended = end(processes)
+    same([code for code, _, _ in ended], [0] * 4, ended)
+    holds(ended[0][1], alone(path))
+
+
+def test_jobs_of_one_graph_do_not_mix(folder):
+    path, over = graph(folder), overlay(folder)
+    wanted = alone(path)
+    jobs = [begin([TUNDISH, "run", path, over, "--quiet"], by_hand(2, TUNDISH_JOB=f"j{job}")) for job in range(6)]
+    # Neither of these names its job, and they have the same ports.
+    twins = [begin([sys.executable, "-c", RUNS_TWO, TUNDISH, path, over], [{}]) for _ in range(2)]
+    for job in jobs:
+        ended = end(job)
+        same([code for code, _, _ in ended], [0, 0], ended)
+    for twin in twins:
+        ((code, out, err),) = end(twin)
+        same((code, stream(out)), (0, wanted), err)
+
+
+RUNS_TWO = """
+import os, subprocess, sys
+words = [sys.argv[1], "run", *sys.argv[2:]]
+every = [subprocess.Popen(words, env={**os.environ, "PMI_RANK": str(rank), "PMI_SIZE": "2", "MPI_LOCALRANKID": str(rank),
+                                      "MPI_LOCALNRANKS": "2"}) for rank in range(2)]
+sys.exit(max([one.wait() for one in every]))
+"""
+
+
+def test_a_process_that_dies_while_they_meet(folder):
+    path, over = graph(folder, top="start_timeout: 1s\n"), overlay(folder)
+    processes = begin([TUNDISH, "run", path, over], by_hand(4)[:3])
+    for number, victim in ((signal.SIGKILL, processes[1]),):
+        os.kill(victim.pid, number)
+    began = time.monotonic()
+    ended = end(processes)
+    assert time.monotonic() - began < 6
+    same([code for code, _, _ in ended], [75, -9, 75], ended)
+    for _, _, err in (ended[0], ended[2]):
+        same(err.count("\n"), 1, err)
+        holds(err, "2 of 4 processes did not come: ranks 1, 3 within 1 s")
+
+
+def test_a_leader_that_does_not_come(folder):
+    path, over = graph(folder, top="start_timeout: 1s\n"), overlay(folder)
+    ((code, _, err),) = end(begin([TUNDISH, "run", path, over], by_hand(2)[1:]))
+    same(code, 75, err)
+    same(err.count("\n"), 1, err)
+    holds(err, "rank 0 did not answer within 1 s at 127.0.0.1, ports ", "was it started, and can it be reached?")
+
+
+def test_min_hosts_go_on_without_the_others(folder):
+    path, over = graph(folder, top="start_timeout: 1s\n"), overlay(folder, ", min: 2")
+    variables = by_hand(4)
+    ended = end(begin([TUNDISH, "run", path, over], [variables[0], variables[1], variables[3]]))
+    same([code for code, _, _ in ended], [0] * 3, ended)
+    for rank, (_, _, err) in enumerate(ended):
+        holds(err, f"rank {rank} of 3 is host node{rank}")
+    same(stream(ended[0][1]), alone(path))
+    ((code, _, err),) = end(begin([TUNDISH, "run", path, over], variables[:1]))
+    same(code, 75)
+    holds(err, "3 of 4 processes did not come: ranks 1, 2, 3")
+
+
+def test_both_sides_name_a_mistake(folder):
+    path, over = graph(folder), overlay(folder)
+    other = folder / "other.yaml"
+    other.write_text(path.read_text().replace("seed: 7", "seed: 8"))
+    job = by_hand(2, TUNDISH_JOB="j")
+    ended = end(begin([TUNDISH, "run", path, over], job[:1]) + begin([TUNDISH, "run", other, over], job[1:]))
+    for code, _, err in ended:
+        same(code, 75, err)
+        holds(err, "rank 1 (127.0.0.1) has graph ", ", and rank 0 has ", "with the same files and options")
+    ended = end(begin([TUNDISH, "run", path, over], job[:1] + by_hand(3, TUNDISH_JOB="j")[1:2]))
+    for code, _, err in ended:
+        same(code, 75, err)
+        holds(err, "rank 1 (127.0.0.1) is one of 3 processes, and rank 0 one of 2")
+    three = by_hand(3, TUNDISH_JOB="j")
+    twice = begin([TUNDISH, "run", path, over, "--set", "start_timeout=1s"], three[:1] + three[1:2] * 2)
+    ended = end(twice)
+    same([code for code, _, _ in ended], [75] * 3, ended)
+    same(sum("two processes have rank 1" in err for _, _, err in ended[1:]) >= 1, True, ended)
+    holds(ended[0][2], "1 of 3 processes did not come: rank 2", "two processes have rank 1")
+
+
+def test_mistakes_of_the_overlay_have_a_place(folder):
+    path, over = graph(folder), folder / "wrong.yaml"
+    for text, words in (("  a[*]: {actors: [read]}\n  b[*]: {actors: [feed]}\n",
+                         ("wrong.yaml:3:3: error[T040]", "second range that takes all hosts that are left")),
+                        ("  a[*]: {network: 10.1.0.0}\n", ("wrong.yaml:2:19", "`10.1.0.0` is not a network", "10.1.0.0/16")),
+                        ("  a[*]: {network: 10.1.0.0/33}\n", ("`10.1.0.0/33` is not a network",)),
+                        ("  a[*]: {lanes: every}\n", ("`2 each` or `each`, not `every`",))):
+        over.write_text("hosts:\n" + text)
+        code, out, err = run("validate", path, over)
+        same(code, 78, text)
+        holds(out + err, *words)
+    over.write_text("hosts:\n  a: {min: 2}\n")
+    holds("".join(run("validate", path, over)[1:]), "only a range such as `node[*]` uses `min:`")
+
+
+def test_what_has_to_be_written_is_said(folder):
+    path, over = graph(folder), overlay(folder)
+    lost = [{"TUNDISH_RANK": "1", "TUNDISH_HOSTS": "2"}]
+    for variables, code, words in (
+            (lost, 2, ("hand does not tell where rank 0 is: write --leader ADDRESS, or set TUNDISH_LEADER",)),
+            ([{**lost[0], "TUNDISH_LEADER": "a:b"}], 2, ("the leader is `a:b`: write ADDRESS or ADDRESS:PORT",)),
+            ([{**lost[0], "TUNDISH_LEADER": "no.invalid"}], 2, ("rank 0 is at no.invalid, which has no address here",)),
+            ([{**by_hand(2)[0], "TUNDISH_LEADER": "198.51.100.1"}], 2, ("rank 0 runs here, but 198.51.100.1 is another machine",)),
+            ([{**by_hand(2)[1], "TUNDISH_LEADER": "198.51.100.1"}], 78, ("several machines", "add `insecure: true`"))):
+        ((got, _, err),) = end(begin([TUNDISH, "run", path, over], variables))
+        same(got, code, err)
+        same(err.count("\n"), 1, err)
+        holds(err, *words)
+    far = overlay(folder, ", network: 198.51.100.0/24", "insecure: true\n")
+    ((got, _, err),) = end(begin([TUNDISH, "run", path, far, "--leader", "198.51.100.1"], by_hand(2)[1:]))
+    same(got, 78)
+    holds(err, "`network: 198.51.100.0/24`: no interface of this machine is in it; it has 127.0.0.1")
+    both = folder / "three.yaml"
+    both.write_text("hosts:\n  a: {actors: [read, batch]}\n  b: {actors: [prep]}\n  node[*]: {actors: [feed]}\n")
+    ((got, _, err),) = end(begin([TUNDISH, "run", path, both], by_hand(2)[1:]))
+    same(got, 2)
+    holds(err, "hand started 2 processes, but this topology has 3 hosts (a, b, node0)")
+
+
+def test_ports(folder):
+    path = graph(folder)
+    port = free_port()
+    over = overlay(folder, top=f"port: {port}\n")
+    ended = end(begin([TUNDISH, "run", path, over], by_hand(2)))
+    same([code for code, _, _ in ended], [0, 0], ended)
+    holds(ended[1][2], f"node0 leads at 127.0.0.1:{port}\n")
+    with socket.create_server(("127.0.0.1", port)):
+        ((code, _, err),) = end(begin([TUNDISH, "run", path, over], by_hand(2)[:1]))
+        same(code, 1, err)
+        holds(err, str(port))
+    derived = int(ended_port(end(begin([TUNDISH, "run", path, overlay(folder)], by_hand(2, TUNDISH_JOB="k")))))
+    with socket.create_server(("127.0.0.1", derived)):
+        ended = end(begin([TUNDISH, "run", path, overlay(folder)], by_hand(2, TUNDISH_JOB="k")))
+        same([code for code, _, _ in ended], [0, 0], ended)
+        same(int(ended_port(ended)), derived + 1)
+    taken = [socket.create_server(("127.0.0.1", derived + number)) for number in range(16)]
+    ((code, _, err),) = end(begin([TUNDISH, "run", path, overlay(folder)], by_hand(2, TUNDISH_JOB="k")[:1]))
+    same((code, err.count("\n")), (1, 1), err)
+    holds(err, f"none of the 16 ports from {derived} on that derive from the job is free: write `port:`")
+    for one in taken:
+        one.close()
+
+
+def ended_port(ended):
+    return ended[0][2].split("leads at 127.0.0.1:")[1].split()[0]
+
+
+def test_plans_are_shown_for_the_processes_of_the_launcher(folder):
+    path, over = graph(folder), overlay(folder)
+    code, out, err = end(begin([TUNDISH, "explain", path, over], by_hand(3)[1:2]))[0]
+    same(code, 0, err)
+    holds(out, "node2", "rank 1 of 3 is host node1", "replica 3  node2")
+    holds(run("explain", path, over)[1], "node0")
+    assert "node1" not in run("explain", path, over)[1]
+
+
+main(globals())
