@@ -470,6 +470,7 @@ static tnd_status_t open_control(tnd_host_t *self, tnd_error_t *error)
         .unread = control_unread,
         .callers = self->plan->host_count,
         .is_guest = is_guest,
+        .search_ns = self->plan->rest_count > 0 ? self->plan->start_timeout_ns : 0,
         .admission = &self->plan->admission,
     };
     TND_TRY(tnd_hub_open(self->config.transport, &self->hub, self->config.transport_context,

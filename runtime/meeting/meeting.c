@@ -72,10 +72,12 @@ static tnd_status_t open_hub(meeting_t *self)
     return tnd_hub_open(self->network->hub, &self->hub, self->context, &config, self->error);
 }
 
+/*  A process that has the list may dial the run before the meeting has left its port.  As the listener
+ *  is another one, it dials again. */
 static tnd_terms_t terms_of_meeting(void)
 {
     return (tnd_terms_t){
-        .graph = {meeting_terms[0], meeting_terms[1]}, .abi = TND_WIRE_ABI, .listener = 0};
+        .graph = {meeting_terms[0], meeting_terms[1]}, .abi = TND_WIRE_ABI, .listener = LEADS};
 }
 
 static void answer(meeting_t *self, uint32_t port, tnd_actor_id_t peer, uint32_t number,
