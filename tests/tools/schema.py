@@ -223,7 +223,7 @@ def test_what_is_plainly_good_or_bad_is_known(_):
 
 def test_an_overlay_may_place_and_not_change(_):
     assert passes({"port": 7100, "hosts": {"a": {"actors": ["read"], "workers": {"prep": 2}},
-                                           "n[0-3]": {"lanes": "2 each"}}})
+                                           "n[0-3]": {"lanes": "2 each"}, "m[*]": {"lanes": "each"}}})
     assert passes({"actors": {"feed": {"depth": 4}, "prep": {"workers": "auto"}}})
     for wrong in ({"seed": 3}, {"lanes": 2}, {"actors": {"batch": {"size": 4}}},
                   {"hosts": {"a": {"adress": "x"}}}):

@@ -10,7 +10,7 @@
 
 /*  Names as tnd_options_is_name accepts them; hosts also as ranges. */
 #define NAME_PATTERN "^[A-Za-z_][A-Za-z0-9_-]{0,62}$"
-#define HOST_PATTERN "^[A-Za-z_][A-Za-z0-9_-]*(\\\\[[0-9]+-[0-9]+\\\\][A-Za-z0-9_-]*)?$"
+#define HOST_PATTERN "^[A-Za-z_][A-Za-z0-9_-]*(\\\\[([0-9]+-[0-9]+|[*])\\\\][A-Za-z0-9_-]*)?$"
 #define NUMBER_PATTERN "(0|[1-9][0-9]*)(\\\\.[0-9]*)?"
 #define BYTES_PATTERN NUMBER_PATTERN " *(B|[kMGT]B|[KMGT]iB)"
 #define DURATION_PATTERN NUMBER_PATTERN " *(ns|us|ms|s|min|h)"
