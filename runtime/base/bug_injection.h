@@ -1,7 +1,8 @@
 /*  runtime/base/bug_injection.h - bugs that the simulator plants in the core and must find.
  *
  *  The core is compiled twice.  In the library TND_BUG(x) is the constant false and nothing of this
- *  is left; in the simulator it is true if that bug was chosen.
+ *  is left; in the simulator it is true if that bug was chosen.  A build with sanitizers has the
+ *  library only: TND_BUGS_BUILT_IN is then 0.
  *
  *  Threads: any. */
 #ifndef TND_RUNTIME_BASE_BUG_INJECTION_H
@@ -100,9 +101,11 @@ enum tnd_bug {
 };
 
 #ifdef TND_SIMULATOR
+#define TND_BUGS_BUILT_IN 1
 extern enum tnd_bug tnd_bug_injected;
 #define TND_BUG(name) (__builtin_expect(tnd_bug_injected == TND_BUG_##name, 0))
 #else
+#define TND_BUGS_BUILT_IN 0
 #define TND_BUG(name) 0
 #endif
 

@@ -314,6 +314,8 @@ int main(int argc, char **argv)
             printf("%-22s %s\n", plants[i].name, plants[i].text);
         return 0;
     }
+    if (options.plant && !TND_BUGS_BUILT_IN)
+        refuse("%s: a build with sanitizers has no bugs to plant", options.plant);
     if (options.plant && !plant(options.plant))
         refuse("unknown bug `%s`; --plant list lists them", options.plant);
     sim_t *sim = calloc(1, sizeof *sim);
