@@ -13,7 +13,7 @@ typedef struct {
 } run_t;
 
 static const run_t runs[] = {
-    {{"cpu:0", "cpu:1", "cpu:2", "cpu:3"}, 600},
+    {{"cpu:0", "cpu:1", "cpu:2", "cpu:3"}, 200},
     {{"sim:0", "sim:1", "sim:2", "sim:3"}, 60},
     {{"cpu:0", "sim:1", "cpu:2", "sim:3"}, 60},
 };

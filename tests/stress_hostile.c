@@ -13,7 +13,10 @@
 #include "tests/support/false_fields.h"
 #include "tests/support/pipeline.h"
 
-enum { DELIVERIES_MAX = 4000, RUNS = 12000 };
+#ifndef STRESS_RUNS
+#define STRESS_RUNS 12000
+#endif
+enum { DELIVERIES_MAX = 4000 };
 
 typedef struct {
     unsigned long done, failed, stuck, changed, refused;
@@ -148,7 +151,7 @@ static void run(uint64_t seed, bool honest, totals_t *totals)
 
 int main(int argc, char **argv)
 {
-    uint64_t runs = argc > 1 ? strtoull(argv[1], NULL, 10) : RUNS;
+    uint64_t runs = argc > 1 ? strtoull(argv[1], NULL, 10) : STRESS_RUNS;
     uint64_t first = argc > 2 ? strtoull(argv[2], NULL, 10) : 0;
     totals_t totals = {0};
     for (uint64_t seed = 0; seed < 12; seed++)

@@ -214,7 +214,7 @@ class Run:
             process.wait()
 
 
-def survives(make, hosts, kills, rounds, seed=1, epochs=8, within=(20, 120), **words):
+def survives(make, hosts, kills, rounds, seed=1, epochs=None, within=(20, 120), **words):
     """Kills hosts at random steps; how often the stream was rewound.
 
     How long nothing was committed is printed and not judged: it depends on what else the machine does;
@@ -223,7 +223,7 @@ def survives(make, hosts, kills, rounds, seed=1, epochs=8, within=(20, 120), **w
     gaps, rewinds = [], 0
     for i in range(rounds):
         draw = random.Random(f"{seed} {hosts} {i}")
-        with make(transport=["ipc", "tcp"][i % 2], epochs=epochs, **words) as run:
+        with make(transport=["ipc", "tcp"][i % 2], epochs=epochs or 4 * kills, **words) as run:
             run.start(level="info")
             step = 0
             for _ in range(kills):
