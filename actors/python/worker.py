@@ -42,6 +42,8 @@ def shorten(text, most=TEXT_MAX):
 def describe(error):
     """An exception with the line that raised it."""
     text = shorten(traceback.format_exception_only(type(error), error)[-1], 300)
+    if isinstance(error, SyntaxError) and error.filename:
+        return f"{text} ({os.path.basename(error.filename)}, line {error.lineno})"
     frames = traceback.extract_tb(error.__traceback__)
     place = frames[-1] if frames else None
     return f"{text} ({os.path.basename(place.filename)}, line {place.lineno})" if place else text
@@ -448,8 +450,9 @@ class Function:
         return at
 
     def rows_of(self, column, value, rows):
-        """An array of a list of numbers, of arrays, or of what NumPy makes arrays of; numbers count by their values."""
-        strict = hasattr(value, "dtype")
+        """An array of a list of numbers, of arrays, or of what NumPy makes arrays of; numbers count by their values,
+        arrays by their type."""
+        strict = hasattr(value, "dtype") or getattr(next(iter(value), None), "ndim", 0) > 0
         try:
             array = numpy.asarray(value)
         except ValueError:

@@ -10,6 +10,9 @@
 
 #include "runtime/checkpoint/graph_text.h"
 
+/*  Hexadecimal digits of the hash of a plugin's file. */
+enum { BUILD_SIZE = 16 };
+
 __attribute__((format(printf, 3, 4))) static void
 tell(const tnd_resume_search_t *self, tnd_log_level_t level, const char *format, ...)
 {
@@ -62,20 +65,28 @@ static const char *find_build(const char *graph, const char *line, size_t length
     return NULL;
 }
 
+/*  Of a function of Python, the file of its module has changed. */
+static tnd_status_t refuse_build(const char *place, const char *line, size_t length,
+                                 const char *was, tnd_error_t *error)
+{
+    const char *what = strncmp(line, "python ", strlen("python ")) == 0 ? "file" : "build";
+    return tnd_fail(error,
+                    "%s: was made with another %s of %.*s(%.*s, was %.*s): resume with that %s, or "
+                    "allow this one by `numeric: tolerant`",
+                    place, what, (int)length, line, BUILD_SIZE, line + length, BUILD_SIZE, was,
+                    what);
+}
+
 /*  The graphs have the same plugins, perhaps of other builds. */
 static tnd_status_t check_plugins(const tnd_resume_search_t *self, const char *place,
                                   const tnd_manifest_t *manifest, tnd_error_t *error)
 {
-    enum { BUILD_SIZE = 16 };
     const char *line = self->plan->tolerant ? "" : self->plan->plugins;
     for (; line != NULL && *line != '\0'; line += strcspn(line, "\n") + 1) {
         size_t length = strcspn(line, "\n") - BUILD_SIZE;
         const char *was = find_build(manifest->graph, line, length);
         if (was != NULL && strncmp(was, line + length, BUILD_SIZE) != 0)
-            return tnd_fail(error,
-                            "%s: was made with another build of %.*s(%.*s, was %.*s): resume with "
-                            "that build, or allow this one by `numeric: tolerant`",
-                            place, (int)length, line, BUILD_SIZE, line + length, BUILD_SIZE, was);
+            return refuse_build(place, line, length, was, error);
     }
     return TND_OK;
 }

@@ -61,7 +61,7 @@ class Graph:
         write_npy(folder / "x.npy", "|u1", (rows, 16), bytes(rows * 16))
         graph = GRAPH.replace("sleep_us: {sleep_us}", step)
         (folder / "graph.yaml").write_text(graph.format(
-            data=folder, epochs=epochs, settings="", lanes=1, prep="", read=""))
+            data=folder, epochs=epochs, settings="", lanes=1, prep="", read="", large=0))
         self.files = [folder / "graph.yaml"]
         if overlay:
             (folder / "hosts.yaml").write_text(overlay)

@@ -103,6 +103,9 @@ def left(y, out):
 def narrow(y):
     return y.astype("f8") + 0.1
 
+def narrow_one(y):
+    return numpy.full(2, y, "f8")
+
 def narrow_list(y):
     return [300 if one == 417 else 7 for one in y]
 
@@ -349,7 +352,7 @@ def test_a_run_resumes_with_the_same_module_only(folder):
     case.run("--steps", 7, "--set", "checkpoint.dir=" + str(folder / "other"), expect=None)
     (folder / "my_transforms.py").write_text(MODULE + "\n# another one\n")
     refused = case.run("--resume", "latest", "--set", "checkpoint.dir=" + str(folder / "other"), expect=None)
-    assert refused.code != 0 and "another build of python my_transforms:one" in refused.output, refused.output
+    assert refused.code != 0 and "made with another file of python my_transforms:one" in refused.output, refused.output
 
 
 def test_hosts_compare_the_module(folder):
@@ -442,6 +445,7 @@ def test_what_stops_the_run(folder):
             ("worst", "z: f64", ", options: {what: {417: raise}}", "record 417 of "),
             ("worst", "z: f64", ", options: {what: {417: dict}}", "my_transforms:worst returned a dict without `z`"),
             ("narrow", "z: f32", "", 'column `z`: f32 is wanted, not float64: say .astype("float32")'),
+            ("narrow_one", 'z: "f32[2]"', ", each: true", 'column `z`: f32[2] is wanted, not float64: say .astype("float32")'),
             ("keep", "z: f64", "", "my_transforms:keep keeps a part of its input after it has returned"),
             ("keep_last", "z: f64", "", "my_transforms:keep_last keeps a part of its input after it has returned"),
             ("KeepFirst", "z: f64", "", "my_transforms:KeepFirst keeps a part of its input after it has returned"),
