@@ -18,11 +18,13 @@ struct tnd_feed {
     tnd_task_t task; /* of the step that is pulled */
     tnd_step_fn *step, *apply;
     void *user;
-    _Atomic bool busy, pulled; /* a thread of the program is inside; one has been */
-    pthread_t puller;          /* the last thread that was, if `pulled` */
-    uint64_t saved;            /* steps done at the last save; 0: none */
-    unsigned forks;            /* of this process when the feed was made */
-    bool finished;             /* the program has ended the run before the end of the stream */
+    _Atomic bool busy, pulled;          /* a thread of the program is inside; one has been */
+    pthread_t puller;                   /* the last thread that was, if `pulled` */
+    uint64_t saved;                     /* steps done at the last save; 0: none */
+    unsigned forks;                     /* of this process when the feed was made */
+    _Atomic(const tnd_feed_t *) before; /* whose end this one waits for; NULL: none */
+    const _Atomic bool *stopping;       /* whether the program has asked for the end; of `before` */
+    bool finished; /* the program has ended the run before the end of the stream */
 
     pthread_mutex_t lock; /* guards the rest */
     pthread_cond_t changed;
@@ -125,12 +127,49 @@ static bool is_finished(const tnd_feed_t *self)
     return self->finished && !tnd_device_workers_failed(self->workers);
 }
 
+void tnd_feed_follow(tnd_feed_t *self, const tnd_feed_t *before, const _Atomic bool *stopping)
+{
+    self->stopping = stopping;
+    atomic_store(&self->before, before);
+}
+
+/*  The first feed before this one that has not ended; NULL: all have. */
+static const tnd_feed_t *open_before(const tnd_feed_t *self)
+{
+    const tnd_feed_t *open = NULL;
+    for (const tnd_feed_t *at = atomic_load(&self->before); at != NULL;
+         at = atomic_load(&at->before))
+        open = tnd_feed_over(at) ? open : at;
+    return open;
+}
+
+/*  Whether no thread but this one, or none at all, pulls that feed, which runs no step by itself. */
+static bool is_left_to_caller(const tnd_feed_t *open)
+{
+    uint64_t steps;
+    return tnd_device_workers_steps(open->workers, &steps) && !tnd_feed_failed(open) &&
+           (!atomic_load(&open->pulled) || pthread_equal(open->puller, pthread_self()));
+}
+
+static tnd_status_t refuse_early(tnd_feed_t *self, const char *before)
+{
+    char why[192];
+    snprintf(why, sizeof why,
+             "comes after %.64s, which this program has not pulled to its end: pull all steps of "
+             "that feed first, or feed these rows from a graph of their own",
+             before);
+    return refuse(self, why);
+}
+
 /*  A thread of the program is to pull steps. */
 static tnd_status_t begin_pull(tnd_feed_t *feed)
 {
     TND_TRY(enter(feed));
     if (is_finished(feed))
         return leave(feed, TND_STOPPED);
+    const tnd_feed_t *open = open_before(feed);
+    if (open != NULL && !atomic_load(feed->stopping) && is_left_to_caller(open))
+        return leave(feed, refuse_early(feed, open->facts.name));
     if (takes_from_another(feed))
         return leave(feed, refuse(feed, "another thread has pulled a step and not run it: one "
                                         "thread pulls and runs all steps"));

@@ -23,6 +23,10 @@ typedef struct {
 tnd_feed_t *tnd_feed_new(tnd_device_workers_t *workers, const tnd_feed_facts_t *facts);
 void tnd_feed_destroy(tnd_feed_t **self_p);
 
+/*  This feed has its first step when `before` (NULL: none) has ended.  Until then, unless *stopping,
+ *  tnd_feed_next refuses a caller that would wait for itself.  Both must outlive the feed's last call.
+ *  Any thread. */
+void tnd_feed_follow(tnd_feed_t *self, const tnd_feed_t *before, const _Atomic bool *stopping);
 /*  Returns the models that the feeder's step trains; NULL: none. */
 tnd_models_t *tnd_feed_models(tnd_feed_t *self);
 /*  Whether a step or the feeder has failed: the run is about to fail for that reason. */

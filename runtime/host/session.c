@@ -37,12 +37,12 @@ struct tnd_session {
     watch_t watch;
     tnd_observer_t observer;
     bool watches;
-    unsigned forks;       /* of this process when it was opened */
-    char refused[400];    /* why the last call of the program was refused; "": it was not */
-    bool stopping;        /* the program has asked for the end */
-    bool finishing;       /* by tnd_session_finish */
-    bool misnamed;        /* it has asked for a feed that no graph has */
-    uint64_t descriptors; /* reserved */
+    unsigned forks;        /* of this process when it was opened */
+    char refused[400];     /* why the last call of the program was refused; "": it was not */
+    _Atomic bool stopping; /* the program has asked for the end */
+    bool finishing;        /* by tnd_session_finish */
+    bool misnamed;         /* it has asked for a feed that no graph has */
+    uint64_t descriptors;  /* reserved */
 };
 
 static void pass_record(void *context, tnd_log_level_t level, const char *host, const char *actor,
@@ -461,6 +461,15 @@ static bool feeds_here(const tnd_session_t *session, const char *actor)
     return false;
 }
 
+/*  The feed of chain `c` learns whose end it waits for. */
+static void follow(const tnd_session_t *session, uint32_t c)
+{
+    const char *after = session->plan.chains[c].after;
+    tnd_feed_t *feed = feed_of_chain(session, c);
+    if (feed != NULL && after != NULL)
+        tnd_feed_follow(feed, tnd_host_handle(session->host, after), &session->stopping);
+}
+
 tnd_feed_t *tnd_session_feed(tnd_session_t *session, const char *actor)
 {
     if (is_forked(session))
@@ -475,6 +484,7 @@ tnd_feed_t *tnd_session_feed(tnd_session_t *session, const char *actor)
         const char *feeder = session->plan.chains[c].feeder;
         if (feeder != NULL && (actor == NULL || strcmp(feeder, actor) == 0))
             feed = tnd_host_handle(session->host, feeder);
+        follow(session, c);
     }
     /* A feeder without a feed has failed, which ends the run: then its reason is known. */
     if (feed == NULL && feeds_here(session, actor))

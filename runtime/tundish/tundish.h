@@ -224,7 +224,8 @@ TND_API uint32_t tnd_feed_replicas(const tnd_feed_t *feed, uint32_t *first_p, ui
 /*  The steps per epoch; TND_UNKNOWN if that is known only at its end. */
 TND_API uint64_t tnd_feed_steps(const tnd_feed_t *feed);
 /*  Commits the step before and waits for the next global step.  If `after:` of this feeder names
- *  another feeder, the first step comes when that one has returned TND_END.
+ *  another feeder, the first step comes when that one has returned TND_END: if that one is pulled by
+ *  no thread, or by this one, the call is refused at once (TND_FAILED, tnd_session_error).
  *
  *  TND_END: the stream has ended.  TND_STOPPED: the run was stopped, or was drained and its last
  *  step was returned before.  TND_FAILED: the run failed (tnd_session_error); it also fails if the

@@ -1,5 +1,6 @@
 /*  tests/actors/feed_status_test.c - what each call of a feed and its session returns at each way a
  *  run can end: at the end of the stream, by a drain, by a stop, by a failure. */
+#include <pthread.h>
 #include <semaphore.h>
 #include <stdio.h>
 #include <string.h>
@@ -334,4 +335,87 @@ Test(feed_status, a_finish_after_a_step_that_failed)
     }
     cr_assert(eq(int, tnd_session_finish(run.session), TND_FAILED));
     ends(&run, TND_FAILED, TND_FAILED, "step 2: the mould has cracked");
+}
+
+/* --- two feeders, one after the other ---------------------------------------------------------- */
+
+/*  A second chain of the same numbers, whose feeder comes after the first one. */
+static void begin_two(run_t *self, tnd_feed_t **second_p)
+{
+    tnd_schema_t schema = {0};
+    cr_assert(tnd_schema_add(&schema, "number", TND_U64, 0, NULL, NULL) == TND_OK);
+    self->graph = tnd_graph_new("two", 7);
+    tnd_graph_callback(self->graph, "numbers", &schema, ROWS, TND_SOURCE_RANDOM, read_rows,
+                       &self->source);
+    tnd_graph_add(self->graph, "read", "reader", "source: numbers");
+    tnd_graph_add(self->graph, "batch", "batcher", "size: 4");
+    tnd_graph_add(self->graph, "feed", "feeder", "");
+    tnd_graph_add(self->graph, "again", "reader", "source: numbers, take: 40");
+    tnd_graph_add(self->graph, "cut", "batcher", "size: 4");
+    tnd_graph_add(self->graph, "val", "feeder", "after: feed");
+    tnd_graph_link(self->graph, "read -> batch -> feed");
+    tnd_graph_link(self->graph, "again -> cut -> val");
+    cr_assert(tnd_session_open(&self->session, self->graph, NULL) == TND_OK, "%s",
+              tnd_graph_errors(self->graph));
+    *second_p = tnd_session_feed(self->session, "val");
+    self->feed = tnd_session_feed(self->session, "feed");
+}
+
+static void is_too_early(run_t *self, tnd_feed_t *second)
+{
+    cr_assert(eq(int, tnd_feed_next(second), TND_FAILED));
+    const char *why =
+        "val: comes after feed, which this program has not pulled to its end: pull all "
+        "steps of that feed first, or feed these rows from a graph of their own";
+    cr_assert(strcmp(tnd_session_error(self->session), why) == 0, "%s",
+              tnd_session_error(self->session));
+}
+
+Test(feed_status, a_second_feeder_before_the_end_of_the_first, .timeout = 20)
+{
+    run_t run = {.source = {.at = TND_UNKNOWN}}, second;
+    uint64_t steps;
+    begin_two(&run, &second.feed);
+    is_too_early(&run, second.feed);
+    cr_assert(eq(int, pull(&run, ROWS / SIZE, &steps), TND_OK), "every step but not the end");
+    is_too_early(&run, second.feed);
+    cr_assert(eq(int, pull(&run, ENDLESS, &steps), TND_END));
+    cr_assert(eq(int, pull(&second, ENDLESS, &steps), TND_END));
+    cr_assert(eq(u64, steps, 10));
+    cr_assert(eq(int, tnd_session_destroy(&run.session), TND_OK));
+    tnd_graph_destroy(&run.graph);
+}
+
+static void *pull_all(void *run)
+{
+    uint64_t steps;
+    cr_assert(eq(int, pull(run, ENDLESS, &steps), TND_END));
+    return NULL;
+}
+
+/*  The first thread has pulled a step before the second one waits for the end of its feed. */
+Test(feed_status, a_second_feeder_while_another_thread_pulls_the_first, .timeout = 20)
+{
+    run_t run = {.source = {.at = TND_UNKNOWN}}, second;
+    pthread_t thread;
+    uint64_t steps = 0;
+    begin_two(&run, &second.feed);
+    cr_assert(eq(int, pthread_create(&thread, NULL, pull_all, &run), 0));
+    for (tnd_summary_t of = {0}; of.steps == 0;)
+        cr_assert(tnd_session_summary(run.session, "feed", &of));
+    cr_assert(eq(int, pull(&second, ENDLESS, &steps), TND_END));
+    cr_assert(eq(u64, steps, 10));
+    cr_assert(eq(int, pthread_join(thread, NULL), 0));
+    cr_assert(eq(int, tnd_session_destroy(&run.session), TND_OK));
+    tnd_graph_destroy(&run.graph);
+}
+
+Test(feed_status, a_second_feeder_of_a_run_that_is_stopped, .timeout = 20)
+{
+    run_t run = {.source = {.at = TND_UNKNOWN}}, second;
+    begin_two(&run, &second.feed);
+    tnd_session_stop(run.session);
+    cr_assert(eq(int, tnd_feed_next(second.feed), TND_STOPPED));
+    cr_assert(eq(int, tnd_session_destroy(&run.session), TND_STOPPED));
+    tnd_graph_destroy(&run.graph);
 }
