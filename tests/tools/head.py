@@ -400,6 +400,21 @@ def test_a_contact_sheet_needs_pictures(folder):
     holds(err, "cannot be written")
 
 
+def test_a_head_that_is_interrupted_is_not_shown_as_a_killed_run(folder):
+    arrays(folder)
+    path = topology(folder, top="name: shown\n", read=", epochs: forever")
+    environment = {"XDG_RUNTIME_DIR": str(folder), "PATH": os.environ["PATH"]}
+    for number in signal.SIGINT, signal.SIGTERM:
+        with subprocess.Popen([TUNDISH, "head", path, "--steps", "1000000000", "--json"], env=environment,
+                              stdout=subprocess.PIPE) as head:
+            assert head.stdout.readline().startswith(b'{"step":0,')
+            assert list(folder.glob("**/*.pages"))
+            head.send_signal(number)
+            head.wait(timeout=60)
+        same(head.returncode, -number)
+        same([*folder.glob("**/*.pages"), *folder.glob("**/*.touch")], [])
+
+
 def test_an_empty_stream_is_reported(folder):
     arrays(folder, images=True)
     path = topology(folder, columns="y image", links=["read -> prep -> batch"],

@@ -184,10 +184,18 @@ def test_refusals(folder):
         same((code, out), (2, ""), words)
         holds(err, text)
     few = topology(folder, "few.yaml")
-    code, out, err = run("head", few, "--step", "9")
-    same((code, out), (0, ""))
-    holds(err, "step 9 does not exist: the run has 4 steps")
-    holds(run("head", few, "--at", "read", "--position", "100")[1], "the stream is empty")
+    for step in "4", "9999":
+        same(run("head", few, "--step", step, "--npz", folder / "none.npz"),
+             (2, "", f"tundish head: step {step} does not exist: the run has 4 steps, numbered from 0\n"))
+    for position in "100", "99999", "1:0":
+        same(run("head", few, "--at", "read", "--position", position, "--npz", folder / "none.npz"),
+             (2, "", f"tundish head: position {position} does not exist: the run has 1 epoch, and an epoch has "
+              "100 rows, numbered from 0\n"))
+    assert not (folder / "none.npz").exists()
+    same(run("head", few, "--step", "3")[0], 0)
+    same(run("head", few, "--at", "read", "--position", "99")[0], 0)
+    holds(run("head", topology(folder, "more.yaml", read=", epochs: forever"), "--at", "read", "--position", "2:100")[2],
+          "position 2:100 does not exist: an epoch has 100 rows, numbered from 0\n")
 
 
 if __name__ == "__main__":

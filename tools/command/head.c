@@ -1,16 +1,22 @@
 /*  tools/command/head.c - `tundish head`: shows what a graph feeds, without a model. */
 #include <inttypes.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "runtime/observe/inspection.h"
 #include "runtime/resources/descriptors.h"
 #include "runtime/resources/threads.h"
 #include "runtime/host/session.h"
 #include "runtime/text/quantity.h"
+#include "runtime/touch/touch.h"
 #include "tools/cli/crash.h"
 #include "tools/cli/load.h"
 #include "tools/cli/log.h"
 #include "tools/cli/opening_progress.h"
+#include "tools/cli/signals.h"
 #include "tools/rows/head_plan.h"
 #include "tools/rows/npz.h"
 #include "tools/rows/contact_sheet.h"
@@ -118,6 +124,35 @@ static bool end_sinks(sinks_t *self, bool failed)
     return good;
 }
 
+/*  Whether no row can be at --position, as far as the stream is known. */
+static bool is_beyond(const head_t *head)
+{
+    const tnd_stream_t *stream = &head->stream;
+    if (head->request->position == NULL || stream->epochs == 0)
+        return false;
+    return head->start.epoch >= stream->epochs || head->start.index >= tnd_stream_lane_most(stream);
+}
+
+static void complain_beyond(head_t *head)
+{
+    const tnd_stream_t *stream = &head->stream;
+    char text[256], epochs[48] = "";
+    uint64_t rows = tnd_stream_lane_most(stream);
+    int used =
+        snprintf(text, sizeof text, "position %.40s does not exist: ", head->request->position);
+    if (stream->epochs != TND_ENDLESS)
+        snprintf(epochs, sizeof epochs, "the run has %" PRIu32 " epoch%s", stream->epochs,
+                 stream->epochs == 1 ? "" : "s");
+    if (rows == TND_UNKNOWN)
+        snprintf(text + used, sizeof text - (size_t)used, "%s, numbered from 0", epochs);
+    else
+        snprintf(text + used, sizeof text - (size_t)used,
+                 "%s%san epoch has %" PRIu64 " rows%s, numbered from 0", epochs,
+                 epochs[0] != '\0' ? ", and " : "", rows,
+                 stream->lanes > 1 ? " in its longest lane" : "");
+    complain(head, text);
+}
+
 /*  An empty stream is not an error. */
 static void show_nothing(const head_t *head)
 {
@@ -135,20 +170,41 @@ static tnd_status_t ignore(tnd_replica_t *replica, void *context)
     return TND_OK;
 }
 
-/*  Pulls the steps before the one that is shown first. */
-static tnd_status_t skip_steps(const head_t *head, tnd_feed_t *feed)
+/*  The step that is shown first; 0: the first of all. */
+static uint64_t first_step(const head_t *head)
 {
-    uint64_t count = head->request->step != UINT64_MAX ? head->request->step : 0;
+    return head->request->step != UINT64_MAX ? head->request->step : 0;
+}
+
+/*  Pulls the steps before it.  TND_END: the run has only *steps_p. */
+static tnd_status_t skip_steps(const head_t *head, tnd_feed_t *feed, uint64_t *steps_p)
+{
     tnd_status_t status = TND_OK;
-    for (uint64_t step = 0; step < count && status == TND_OK; step++) {
+    for (*steps_p = 0; *steps_p < first_step(head); ++*steps_p) {
         status = tnd_feed_next(feed);
         if (status == TND_OK)
             status = tnd_feed_run(feed, ignore, NULL, NULL);
-        if (status == TND_END)
-            tnd_complain("head", "step %" PRIu64 " does not exist: the run has %" PRIu64 " steps",
-                         count, step);
+        if (status != TND_OK)
+            break;
     }
     return status;
+}
+
+/*  What is asked for is after the end of the stream.  Returns false if it is not: the stream is empty. */
+static bool is_absent(head_t *head, uint64_t steps)
+{
+    char text[128];
+    bool step = first_step(head) > 0;
+    if (!step && !is_beyond(head))
+        return false;
+    snprintf(text, sizeof text,
+             "step %" PRIu64 " does not exist: the run has %" PRIu64 " steps, numbered from 0",
+             first_step(head), steps);
+    if (step)
+        complain(head, text);
+    else
+        complain_beyond(head);
+    return true;
 }
 
 /*  Pulls the requested steps.  *failed_p: the feed has failed. */
@@ -158,9 +214,8 @@ static int pull(head_t *head, tnd_feed_t *feed, bool *failed_p)
     tnd_capture_t capture;
     sinks_t sinks;
     tnd_error_t error;
-    tnd_status_t status = TND_OK;
-    uint64_t first = head->start.index, begun = first,
-             left = request->steps != UINT64_MAX ? request->steps : 1;
+    uint64_t skips, first = head->start.index, begun = first,
+                    left = request->steps != UINT64_MAX ? request->steps : 1;
     *failed_p = false;
     const tnd_schema_t *schema = request->fed ? &head->stream.shown : &head->stream.fed;
     if (begin_sinks(&sinks, request, schema, &error) != TND_OK) {
@@ -168,9 +223,8 @@ static int pull(head_t *head, tnd_feed_t *feed, bool *failed_p)
         return TND_EXIT_USAGE;
     }
     tnd_capture_init(&capture, schema, head->plan.replicas);
-    status = skip_steps(head, feed);
-    bool skipped = status == TND_OK;
-    while (skipped && left > 0 && (status = tnd_feed_next(feed)) == TND_OK &&
+    tnd_status_t status = skip_steps(head, feed, &skips);
+    while (status == TND_OK && left > 0 && (status = tnd_feed_next(feed)) == TND_OK &&
            (status = tnd_feed_run(feed, tnd_capture_take, NULL, &capture)) == TND_OK) {
         add_to_sinks(&sinks, &capture);
         if ((request->npz == NULL && request->png == NULL) || request->json)
@@ -180,10 +234,14 @@ static int pull(head_t *head, tnd_feed_t *feed, bool *failed_p)
         left = unread() ? 0 : left - 1;
     }
     *failed_p = status != TND_OK && status != TND_END;
-    if (skipped && status == TND_END && first == begun)
+    bool empty = status == TND_END && first == begun;
+    bool absent = empty && is_absent(head, skips);
+    if (empty && !absent)
         show_nothing(head);
-    bool written = end_sinks(&sinks, *failed_p);
+    bool written = end_sinks(&sinks, *failed_p || absent);
     tnd_capture_fini(&capture);
+    if (absent)
+        return TND_EXIT_USAGE;
     return *failed_p || !written ? TND_EXIT_FAILED : TND_EXIT_OK;
 }
 
@@ -194,6 +252,44 @@ static void finish(head_t *head, tnd_feed_t *feed)
     tnd_session_drain(head->session);
     while (tnd_feed_next(feed) == TND_OK && tnd_feed_run(feed, ignore, NULL, NULL) == TND_OK)
         continue;
+}
+
+/*  Says why the run failed.  A place after the end of the stream is one that no actor accepts. */
+static int report_failure(head_t *head)
+{
+    bool unusable = tnd_session_outcome(head->session) == TND_OUTCOME_UNUSABLE;
+    if (!unusable && is_beyond(head)) {
+        complain_beyond(head);
+        return TND_EXIT_USAGE;
+    }
+    if (!unusable || !tnd_load_tell(head->session, stderr))
+        complain(head, tnd_session_error(head->session));
+    return unusable ? TND_EXIT_TOPOLOGY : TND_EXIT_FAILED;
+}
+
+/*  Nothing is left to finish, and a read may never return: the process ends as by the signal, but
+ *  without the statistics that would show it as killed. */
+static void on_signal(void *context, int number, unsigned count)
+{
+    char touch[512];
+    sigset_t set;
+    (void)context, (void)count;
+    tnd_inspection_t *own = tnd_inspection_of_self(TND_LOOK_NOW);
+    for (uint32_t p = 0; p < own->count; p++) {
+        if (tnd_touch_path(own->processes[p].path, touch, sizeof touch, NULL) == TND_OK)
+            (void)unlink(touch);
+        (void)unlink(own->processes[p].path);
+    }
+    sigemptyset(&set);
+    sigaddset(&set, number);
+    signal(number, SIG_DFL);
+    pthread_sigmask(SIG_UNBLOCK, &set, NULL);
+    raise(number);
+}
+
+static void on_tick(void *context)
+{
+    (void)context;
 }
 
 static int run_session(head_t *head)
@@ -214,15 +310,20 @@ static int run_session(head_t *head)
         complain(head, error.text);
         return TND_EXIT_TOPOLOGY;
     }
+    tnd_signals_t signals = {.signal = on_signal, .tick = on_tick};
     tnd_crash_arm(&head->plan.plan, NULL);
     tnd_opening_progress_init(&head->opening, &head->plan.plan);
+    tnd_signals_hold(&signals);
     if (tnd_session_open_plan(&head->session, &head->plan.plan, &wishes, &error) != TND_OK) {
+        tnd_signals_end(&signals);
         tnd_opening_progress_end(&head->opening);
         tnd_crash_disarm();
         complain(head, error.text);
         return TND_EXIT_FAILED;
     }
     tnd_crash_arm(&head->plan.plan, head->session);
+    if (tnd_signals_begin(&signals, &error) != TND_OK)
+        tnd_session_break(head->session, error.text);
     tnd_feed_t *feed = tnd_session_feed(head->session, TND_HEAD_PLAN_FEEDER);
     bool failed = feed == NULL;
     int code = failed ? TND_EXIT_FAILED : pull(head, feed, &failed);
@@ -231,14 +332,11 @@ static int run_session(head_t *head)
     if (failed) {
         /* The feed may report a failure before the session has the reason. */
         (void)tnd_session_wait(head->session);
-        bool unusable = tnd_session_outcome(head->session) == TND_OUTCOME_UNUSABLE;
-        if (unusable)
-            code = TND_EXIT_TOPOLOGY;
-        if (!unusable || !tnd_load_tell(head->session, stderr))
-            complain(head, tnd_session_error(head->session));
+        code = report_failure(head);
     }
     tnd_crash_arm(&head->plan.plan, NULL); /* operations may still run */
     (void)tnd_session_destroy(&head->session);
+    tnd_signals_end(&signals);
     tnd_crash_disarm();
     tnd_opening_progress_end(&head->opening);
     tnd_log_end(&head->log);
@@ -329,7 +427,7 @@ const tnd_command_t tnd_command_head = {
     .codes =
         "  0   shown\n"
         "  1   the data could not be read\n"
-        "  2   usage\n"
+        "  2   usage, or the data have no such --step or --position\n"
         "  78  the topology is wrong, a file cannot be used when it is opened, or there is not\n"
         "      enough memory or too few file descriptors\n"
         "  128+n  killed by signal n: 139 is a crash of an operation, which is named\n",
