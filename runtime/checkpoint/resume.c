@@ -113,38 +113,52 @@ static bool is_past(const tnd_cursor_t *cursor, bool one_epoch, unsigned long lo
     return past;
 }
 
+/*  With span_epochs the stream is one epoch. */
+static bool spans_epochs(const tnd_resume_search_t *self)
+{
+    size_t size;
+    const char *spans = tnd_graph_text_option(self->graph, first_actor(self->plan, TND_ROLE_JOIN),
+                                              "span_epochs", &size);
+    return spans != NULL && strncmp(spans, "true", size) == 0;
+}
+
+/*  Whether a cursor is after the end of the stream of this graph. */
+static bool is_after_end(const tnd_resume_search_t *self, const tnd_cursor_t *cursor)
+{
+    size_t size;
+    char *end;
+    const char *text = tnd_graph_text_option(self->graph, first_actor(self->plan, TND_ROLE_READER),
+                                             "epochs", &size);
+    unsigned long long epochs = text != NULL ? strtoull(text, &end, 10) : 0;
+    return text != NULL && end != text && is_past(cursor, spans_epochs(self), epochs);
+}
+
 /*  A run may go on with other `epochs:`, if none of its steps depends on where the stream ended.
- *  Without span_epochs each epoch ends a step by itself.  An evaluation has no step. */
+ *  Without span_epochs each epoch ends a step by itself.  An evaluation has no step, so its epochs do
+ *  not matter. */
 static tnd_status_t check_epochs(const tnd_resume_search_t *self, const char *place,
                                  const tnd_manifest_t *manifest, tnd_error_t *error)
 {
     const char *reader = first_actor(self->plan, TND_ROLE_READER);
-    const char *batcher = first_actor(self->plan, TND_ROLE_JOIN);
     const tnd_cursor_t *cursor = &manifest->cursor;
-    bool evaluates = self->plan->checkpoint->evaluate;
-    size_t is_size, was_size, size;
+    size_t is_size, was_size;
+    if (self->plan->checkpoint->evaluate)
+        return TND_OK;
     const char *is = tnd_graph_text_option(self->graph, reader, "epochs", &is_size);
     const char *was = tnd_graph_text_option(manifest->graph, reader, "epochs", &was_size);
-    const char *spans = tnd_graph_text_option(self->graph, batcher, "span_epochs", &size);
-    bool one_epoch = spans != NULL && strncmp(spans, "true", size) == 0;
-    if (one_epoch && cursor->epoch > 0 && !evaluates)
+    if (spans_epochs(self) && cursor->epoch > 0)
         return tnd_fail(error,
                         "%s: is the end of the stream with `epochs: %.*s`, whose last step would "
                         "have other rows with `epochs: %.*s`, because of `span_epochs: true`: "
                         "resume from an earlier checkpoint",
                         place, (int)was_size, was, (int)is_size, is);
-    char *end;
-    unsigned long long epochs = strtoull(is, &end, 10);
-    if (end != is && is_past(cursor, one_epoch, epochs))
+    if (is_after_end(self, cursor))
         return tnd_fail(error,
-                        "%s: is after the end of `epochs: %.*s` of %s: %s more epochs (it was made "
-                        "with %.*s)",
-                        place, (int)is_size, is, reader,
-                        evaluates ? "evaluate with" : "resume from an earlier checkpoint, or with",
-                        (int)was_size, was);
-    if (!evaluates)
-        tell(self, TND_LOG_INFO, "the run continues with `epochs: %.*s`, was `epochs: %.*s`",
-             (int)is_size, is, (int)was_size, was);
+                        "%s: is after the end of `epochs: %.*s` of %s: resume from an earlier "
+                        "checkpoint, or with more epochs (it was made with %.*s)",
+                        place, (int)is_size, is, reader, (int)was_size, was);
+    tell(self, TND_LOG_INFO, "the run continues with `epochs: %.*s`, was `epochs: %.*s`",
+         (int)is_size, is, (int)was_size, was);
     return TND_OK;
 }
 
@@ -200,6 +214,15 @@ static tnd_status_t read_data(const tnd_manifest_t *manifest, const char *place,
     return status == TND_OK ? TND_OK : tnd_fail(error, "%s: %s", place, why.text);
 }
 
+/*  An evaluation reads no row of the chain that was trained; the start is in any stream. */
+static void leave_position(tnd_cursor_t *cursor)
+{
+    cursor->epoch = 0;
+    cursor->step_of_epoch = 0;
+    memset(cursor->part, 0, sizeof cursor->part);
+    memset(cursor->since, 0, sizeof cursor->since);
+}
+
 static void choose(tnd_resume_search_t *self, const char *dir, tnd_manifest_t *manifest)
 {
     snprintf(self->resume.dir, sizeof self->resume.dir, "%s", dir);
@@ -209,6 +232,8 @@ static void choose(tnd_resume_search_t *self, const char *dir, tnd_manifest_t *m
     manifest->parts = NULL;
     self->cursor = manifest->cursor;
     memcpy(self->cursor.graph, self->plan->fingerprint, sizeof self->cursor.graph);
+    if (self->plan->checkpoint->evaluate && is_after_end(self, &self->cursor))
+        leave_position(&self->cursor);
     self->sums = manifest->sums;
     self->found = true;
     tell(self, TND_LOG_INFO, "%s step %" PRIu64 ", from %.300s",
