@@ -383,6 +383,19 @@ static tnd_value_t *replaced(tnd_graph_t *self, tnd_value_t *base, const tnd_val
     return copy;
 }
 
+/*  The first actor whose kind has that option; NULL: none. */
+static const char *owner_of(const tnd_value_t *actors, const char *option)
+{
+    for (size_t i = 0; actors != NULL && i < actors->count; i++) {
+        const tnd_value_t *kind = tnd_value_get(actors->entries[i].value, "kind");
+        const tnd_kind_spec_t *spec =
+            kind != NULL && kind->type == TND_VALUE_SCALAR ? tnd_registry_kind(kind->text) : NULL;
+        if (spec != NULL && tnd_options_find(&spec->table, option) != NULL)
+            return actors->entries[i].key;
+    }
+    return NULL;
+}
+
 /*  Applies the settings to the tree.  A path that begins with an actor's name is of `actors:`. */
 static tnd_value_t *apply_settings(tnd_graph_t *self, tnd_value_t *root,
                                    tnd_diagnostics_t *diagnostics)
@@ -414,7 +427,10 @@ static tnd_value_t *apply_settings(tnd_graph_t *self, tnd_value_t *root,
         tnd_diagnostics_add(diagnostics, TND_T036_UNKNOWN_OVERRIDE, entry->mark,
                             "`%s` is neither an actor with an option nor a key of the top level",
                             entry->key);
-        if (nearest.best != NULL)
+        const char *owner = owner_of(actors, entry->key);
+        if (owner != NULL)
+            tnd_diagnostics_help(diagnostics, "did you mean `%s.%s`?", owner, entry->key);
+        else if (nearest.best != NULL)
             tnd_diagnostics_help(diagnostics, "did you mean `%s`?", nearest.best);
         else
             tnd_diagnostics_help(diagnostics, "write `ACTOR.OPTION=VALUE`, or `seed=7`");

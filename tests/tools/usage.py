@@ -29,6 +29,20 @@ def test_a_misspelt_option_is_guessed(_):
     holds(err, "unknown option --reprot", "did you mean --report?", "tundish run --help")
 
 
+def test_an_option_of_an_actor_is_not_one_of_the_command(_):
+    for words, hint in ((("--epochs", "3"), "unknown option --epochs; a reader has `epochs`: write --set ACTOR.epochs=VALUE"),
+                        (("--epochs=3",), "unknown option --epochs; a reader has `epochs`"),
+                        (("--size", "3"), "a batcher has `size`: write --set ACTOR.size=VALUE"),
+                        (("--seed", "3"), "unknown option --seed; the files have `seed`: write --set seed=VALUE"),
+                        (("--batch", "3"), "to change a batcher of the files, write --set ACTOR.OPTION=VALUE")):
+        code, out, err = run("run", "x.yaml", *words)
+        same((code, out), (2, ""), words)
+        holds(err, hint)
+    # A command without --set, and a word that nothing has.
+    assert "--set" not in run("ps", "--epochs", "3")[2]
+    holds(run("run", "x.yaml", "--stepz", "3")[2], "did you mean --steps?")
+
+
 def test_an_option_of_another_command_is_refused(_):
     code, _, err = run("validate", "x.yaml", "--npz=a.npz")
     same(code, 2)

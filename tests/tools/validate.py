@@ -83,6 +83,9 @@ def test_a_setting_that_names_nothing_is_an_error(folder):
     code, _, err = run("validate", graph(folder), "--set", "bacth.size=4")
     same(code, 78)
     holds(err, "--set", "bacth", "did you mean `batch`?")
+    code, _, err = run("validate", graph(folder), "--set", "epochs=4")
+    same(code, 78)
+    holds(err, "`epochs` is neither an actor with an option nor a key of the top level", "did you mean `read.epochs`?")
 
 
 def test_a_missing_topology_is_an_error(folder):

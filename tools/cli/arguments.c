@@ -8,8 +8,10 @@
 #include <sys/stat.h>
 
 #include "runtime/base/allocation.h"
+#include "runtime/option/registry.h"
 #include "runtime/text/diagnostic.h"
 #include "runtime/text/quantity.h"
+#include "runtime/topology/settings.h"
 
 /*  The type of an option, and the field of the request that it fills. */
 #define TAKES(type, field) TND_ARGUMENT_##type, offsetof(tnd_request_t, field)
@@ -178,6 +180,33 @@ void tnd_argument_owners(const tnd_argument_t *argument, char *text, size_t room
                                      commands[i]->name);
 }
 
+/*  How `--set` changes what the files call `name`.  False: it is the name of no option there. */
+static bool hint_setting(const char *name, char *hint, size_t room)
+{
+    size_t count;
+    const tnd_kind_spec_t *const *kinds = tnd_registry_kinds(&count);
+    if (tnd_options_find(&tnd_settings_table, name) != NULL) {
+        snprintf(hint, room, "the files have `%s`: write --set %s=VALUE", name, name);
+        return true;
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (tnd_options_find(&kinds[i]->table, name) != NULL) {
+            snprintf(hint, room,
+                     "a %s has `%s`: write --set ACTOR.%s=VALUE, with its name for ACTOR",
+                     kinds[i]->table.name, name, name);
+            return true;
+        }
+        if (strlen(name) > 3 && strncmp(kinds[i]->table.name, name, strlen(name)) == 0) {
+            snprintf(hint, room,
+                     "to change a %s of the files, write --set ACTOR.OPTION=VALUE, such as "
+                     "--set batch.size=64",
+                     kinds[i]->table.name);
+            return true;
+        }
+    }
+    return false;
+}
+
 static int refuse_unknown(const tnd_command_t *command, const char *word, size_t length)
 {
     char name[64];
@@ -185,6 +214,10 @@ static int refuse_unknown(const tnd_command_t *command, const char *word, size_t
     tnd_nearest_t nearest = {.word = name};
     for (size_t i = 0; command->arguments[i] != NULL; i++)
         tnd_nearest_offer(&nearest, command->arguments[i]);
+    char hint[256];
+    if (is_taken(command, tnd_argument_find("--set")) && strncmp(name, "--", 2) == 0 &&
+        hint_setting(name + 2, hint, sizeof hint))
+        return tnd_usage_error(command->name, "unknown option %s; %s", name, hint);
     const tnd_argument_t *elsewhere = find(word, length);
     if (elsewhere != NULL) {
         char owners[160];
