@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """The exit code of a touch says who failed: 1 the run, 75 another process, 2 the command line."""
+import json
 import os
 import pathlib
 import signal
 import subprocess
 import time
 
-from command import TUNDISH, holds, main, run, same
+from command import FED, FEED, TUNDISH, arrays, holds, main, run, same, topology
 from ps import hanging, in_step, until
 
 
@@ -31,6 +32,46 @@ def test_a_leader_that_ends_without_an_answer_is_another_process(folder):
         out, err = touch.communicate(timeout=60)
         same((touch.returncode, out), (75, ""))
         same(err, "tundish pause: no answer came; it may still be done\n")
+
+
+def test_runs_of_one_name_are_told_apart_by_their_processes(folder):
+    arrays(folder)
+    environment = {"XDG_RUNTIME_DIR": str(folder)}
+    paths = [topology(folder, f"{name}.yaml", read=", epochs: forever", actors=FEED % "", links=FED) for name in ("one", "two")]
+    runs = [subprocess.Popen([TUNDISH, "run", "--quiet", path], env={**os.environ, **environment}) for path in paths]
+    try:
+        until_running(environment, 2)
+        code, out, err = run("pause", env=environment)
+        same((code, out), (1, ""))
+        holds(err, "tundish pause: several runs are on this machine; name one, or the number of its process: ")
+        for process, path in zip(runs, paths):
+            holds(err, f"{process.pid} (tundish: {TUNDISH} run --quiet ", " s ago)")
+        code, out, err = run("pause", "tundish", env=environment)
+        same(code, 1)
+        holds(err, "several runs named tundish are on this machine; name one by the number of its process: ")
+        code, _, err = run("tap", "tundish", env=environment)
+        same(code, 1)
+        holds(err, "several runs are on this machine; ", "; the run is the last operand, after what is watched in it")
+        same(run("tap", "read", runs[1].pid, "--count", "1", env=environment)[0], 0)
+        same(run("pause", "1", env=environment)[0], 1)
+        same(run("drain", runs[0].pid, env=environment)[0], 0)
+        same(runs[0].wait(timeout=60), 130)
+        same(runs[1].poll(), None)
+        same(run("drain", env=environment)[0], 0)
+        same(runs[1].wait(timeout=60), 130)
+    finally:
+        for process in runs:
+            process.kill()
+            process.wait()
+
+
+def until_running(environment, count):
+    end = time.monotonic() + 60
+    while time.monotonic() < end:
+        seen = json.loads(run("ps", "--json", env=environment)[1])
+        if sum(one["state"] == "running" for one in seen["runs"]) == count:
+            return
+    raise AssertionError(seen)
 
 
 def test_a_run_that_is_not_there_is_a_failure(folder):

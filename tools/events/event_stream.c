@@ -8,6 +8,7 @@
 #include "runtime/base/clock.h"
 #include "tools/events/pace.h"
 #include "tools/report/absent_run.h"
+#include "tools/report/run_choice.h"
 
 /*  A process whose rings are read.  Its inspection lives as long, for the names. */
 typedef struct {
@@ -78,39 +79,38 @@ static void add_sources(tnd_event_stream_t *self, tnd_inspection_t *made, bool p
 }
 
 /*  The run to watch: the only one that lives, or else the one that was killed last. */
-static const tnd_inspected_t *choose(const tnd_inspection_t *made, const char *run,
+static const tnd_inspected_t *choose(const tnd_inspection_t *made, const tnd_run_choice_t *choice,
                                      tnd_error_t *error)
 {
     const tnd_inspected_t *found = NULL, *dead = NULL;
     char absent[sizeof error->text];
     for (uint32_t p = 0; p < made->count; p++) {
         const tnd_inspected_t *process = &made->processes[p];
-        if (run != NULL && strcmp(process->run, run) != 0)
+        if (!tnd_run_choice_fits(choice, process))
             continue;
         if (process->killed && (dead == NULL || process->last_ns > dead->last_ns))
             dead = process;
         if (process->killed || (found != NULL && tnd_inspected_same(found, process)))
             continue;
         if (found != NULL) {
-            (void)tnd_fail(error,
-                           run != NULL ? "several runs of this machine are named `%s`"
-                                       : "several runs are on this machine, such as `%s`; "
-                                         "name one as the last operand",
-                           found->run);
+            (void)tnd_run_choice_several(choice, made, error->text, sizeof error->text);
             return NULL;
         }
         found = process;
     }
     found = found != NULL ? found : dead;
     if (found == NULL)
-        (void)tnd_fail(error, "%s", tnd_absent_run_text(run, NULL, made, absent, sizeof absent));
+        (void)tnd_fail(error, "%s",
+                       tnd_absent_run_text(choice->name, NULL, made, absent, sizeof absent));
     return found;
 }
 
 tnd_event_stream_t *tnd_event_stream_new(const char *run, bool past, tnd_error_t *error)
 {
-    tnd_inspection_t *made = tnd_inspection_of_run(run, TND_LOOK_NOW);
-    const tnd_inspected_t *process = choose(made, run, error);
+    tnd_run_choice_t choice;
+    tnd_run_choice_read(&choice, run);
+    tnd_inspection_t *made = tnd_inspection_of_run(choice.name, TND_LOOK_NOW);
+    const tnd_inspected_t *process = choose(made, &choice, error);
     if (process == NULL) {
         tnd_inspection_destroy(&made);
         return NULL;

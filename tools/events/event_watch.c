@@ -9,6 +9,7 @@
 
 #include "runtime/base/clock.h"
 #include "runtime/text/quantity.h"
+#include "tools/report/run_choice.h"
 
 static const uint64_t default_ns = UINT64_C(10000000000);
 /*  A busy actor fills its ring in about 10 ms.  Where rings fill more slowly, the pauses are longer,
@@ -122,6 +123,16 @@ static int watch(tnd_event_watch_t *self, tnd_event_stream_t *stream, uint64_t u
     return code < 0 ? TND_EXIT_OK : code;
 }
 
+/*  A user may have named the run alone, and not what passes in it. */
+static const char *hint_operands(const tnd_event_watch_t *self)
+{
+    const tnd_request_t *request = self->request;
+    bool alone = self->run == NULL && request->file_count == 1;
+    return alone && tnd_run_choice_exists(request->files[0])
+               ? "; the run is the last operand, after what is watched in it"
+               : "";
+}
+
 int tnd_event_watch(tnd_event_watch_t *self)
 {
     uint64_t duration_ns = default_ns;
@@ -136,7 +147,7 @@ int tnd_event_watch(tnd_event_watch_t *self)
     bool past = self->past || self->request->last;
     tnd_event_stream_t *stream = tnd_event_stream_new(self->run, past, &error);
     if (stream == NULL) {
-        tnd_complain(self->command, "%s", error.text);
+        tnd_complain(self->command, "%s%s", error.text, hint_operands(self));
         return TND_EXIT_FAILED;
     }
     if (!past && !tnd_event_stream_lives(stream)) {

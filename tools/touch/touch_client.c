@@ -12,6 +12,7 @@
 
 #include "runtime/observe/inspection.h"
 #include "tools/report/absent_run.h"
+#include "tools/report/run_choice.h"
 #include "tools/touch/remote_touch.h"
 
 /*  The process drops a client to which the leader has not answered after 5 s. */
@@ -29,16 +30,14 @@ static bool has_met_leader(const tnd_inspected_t *process)
 
 /*  A process of the run, preferably the leader's; NULL: none, or runs that cannot be told apart.
  *  A process that was just started may belong to any of them. */
-static const tnd_inspected_t *find(const tnd_inspection_t *look, const char *run, uint64_t session,
+static const tnd_inspected_t *find(const tnd_inspection_t *look, const tnd_run_choice_t *choice,
                                    char *text, size_t room)
 {
     const tnd_inspected_t *found = NULL;
     bool starts = false; /* several processes of that name have not met their leader yet */
     for (uint32_t p = 0; p < look->count; p++) {
         const tnd_inspected_t *process = &look->processes[p];
-        if (process->killed || process->foreign ||
-            (run != NULL && strcmp(run, process->run) != 0) ||
-            (session != 0 && process->session != session))
+        if (process->killed || process->foreign || !tnd_run_choice_fits(choice, process))
             continue;
         if (found != NULL && has_met_leader(found) && !has_met_leader(process))
             continue;
@@ -49,10 +48,7 @@ static const tnd_inspected_t *find(const tnd_inspection_t *look, const char *run
             continue;
         }
         if (found != NULL && !tnd_inspected_same(found, process)) {
-            snprintf(text, room,
-                     run != NULL ? "several runs named %s are on this machine"
-                                 : "several runs are on this machine: name one%.0s",
-                     run != NULL ? run : "");
+            (void)tnd_run_choice_several(choice, look, text, room);
             return NULL;
         }
         if (found == NULL || process->record.page->state != 0)
@@ -64,7 +60,7 @@ static const tnd_inspected_t *find(const tnd_inspection_t *look, const char *run
         return NULL;
     }
     if (found == NULL)
-        (void)tnd_absent_run_text(run, NULL, look, text, room);
+        (void)tnd_absent_run_text(choice->name, NULL, look, text, room);
     return found;
 }
 
@@ -126,8 +122,11 @@ static tnd_touch_result_t exchange(int file, const tnd_touch_t *touch, char *tex
 tnd_touch_result_t tnd_touch_send(const char *run, uint64_t session, tnd_touch_t *touch, char *text,
                                   size_t room)
 {
-    tnd_inspection_t *look = tnd_inspection_of_run(run, TND_LOOK_NOW);
-    const tnd_inspected_t *process = find(look, run, session, text, room);
+    tnd_run_choice_t choice = {.name = run, .session = session};
+    if (session == 0)
+        tnd_run_choice_read(&choice, run);
+    tnd_inspection_t *look = tnd_inspection_of_run(choice.name, TND_LOOK_NOW);
+    const tnd_inspected_t *process = find(look, &choice, text, room);
     tnd_touch_result_t result = TND_TOUCH_ABSENT;
     tnd_error_t error;
     name_user(touch->user);
@@ -175,8 +174,10 @@ static int touch_elsewhere(const tnd_request_t *request, const char *run, const 
                                    request->leader);
         return tnd_remote_touch(request, verb, host, address);
     }
-    tnd_inspection_t *look = tnd_inspection_of_run(run, TND_LOOK_NOW);
-    const tnd_inspected_t *process = find(look, run, 0, text, sizeof text);
+    tnd_run_choice_t choice;
+    tnd_run_choice_read(&choice, run);
+    tnd_inspection_t *look = tnd_inspection_of_run(choice.name, TND_LOOK_NOW);
+    const tnd_inspected_t *process = find(look, &choice, text, sizeof text);
     bool elsewhere = process != NULL && process->record.page->state == 0;
     if (elsewhere) {
         snprintf(address, sizeof address, "%s", process->record.hosts[0].address);
