@@ -138,6 +138,13 @@ def test_a_host_is_one_process(folder):
     code, _, err = run("run", path, over, "--host", "a", env=PLUGINS)
     same(code, 75)
     holds(err, "host a of this run is already running here", f"process {a.process.pid}")
+    other = folder / "other.yaml"
+    other.write_text(path.read_text() + "name: other\n")
+    code, _, err = run("run", other, over, "--host", "a", env=PLUGINS)
+    same(code, 75)
+    port = over.read_text().split()[1]
+    holds(err, f"port {port} is that of run tundish, whose host a is running here, as process {a.process.pid}: give this run "
+          "another port, or end that one first")
     code, out, err = run("up", path, over, env=PLUGINS)
     same((code, out, err.count("\n")), (75, "", 1), err)
     holds(err, "host a of this run is already running here", f"process {a.process.pid}")

@@ -5,10 +5,13 @@
 #include <inttypes.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "runtime/observe/inspection.h"
 
 /*  A process that was killed may take a moment to end, and with it its lock. */
 enum { TRIES = 200, PAUSE_NS = 10000000 };
@@ -48,12 +51,29 @@ static socklen_t address_of(const tnd_plan_t *plan, uint32_t host, struct sockad
     return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + used);
 }
 
+/*  The name of the run of a process; "": not known. */
+static void find_run(pid_t process, char run[64])
+{
+    tnd_inspection_t *look = tnd_inspection_new(TND_LOOK_NOW);
+    run[0] = '\0';
+    for (uint32_t p = 0; p < look->count; p++)
+        if (look->processes[p].process == (int)process && !look->processes[p].killed)
+            memcpy(run, look->processes[p].run, sizeof look->processes[p].run);
+    tnd_inspection_destroy(&look);
+}
+
 static tnd_status_t fail_taken(const tnd_plan_t *plan, uint32_t host, pid_t holder,
                                tnd_error_t *error)
 {
-    char who[48] = "another process";
+    char who[48] = "another process", run[64];
     if (holder > 0)
         snprintf(who, sizeof who, "process %d", (int)holder);
+    find_run(holder, run);
+    if (run[0] != '\0' && strcmp(run, plan->name) != 0)
+        return tnd_fail(error,
+                        "port %" PRIu32 " is that of run %s, whose host %s is running here, as %s: "
+                        "give this run another port, or end that one first",
+                        plan->hosts[0].port, run, plan->hosts[host].name, who);
     return tnd_fail(error,
                     "host %s of this run is already running here, as %s: each host is one process; "
                     "end that one first, or give this run another port",
@@ -65,7 +85,7 @@ static int take(const struct sockaddr_un *address, socklen_t size)
 {
     int lock = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     for (int tries = lock >= 0 ? TRIES : -1; tries >= 0; tries--) {
-        if (bind(lock, (const struct sockaddr *)address, size) == 0 && listen(lock, 1) == 0)
+        if (bind(lock, (const struct sockaddr *)address, size) == 0 && listen(lock, SOMAXCONN) == 0)
             return lock;
         if (errno != EADDRINUSE || tries == 0)
             break;
