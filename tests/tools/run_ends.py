@@ -107,7 +107,8 @@ def test_an_operation_that_crashes_is_named_without_a_step(folder):
                     actors="  prep: {kind: preprocessor, ops: [{plugin: fatal, kill: 50}]}\n" + FEED % "")
     code, _, err = run("run", path, env=PLUGINS)
     same(code, -signal.SIGSEGV)
-    holds(err, "SIGSEGV in preprocessor `prep.0` (thread prep.0)")
+    holds(err, "SIGSEGV in preprocessor `prep.0` (thread prep.0); with `isolate: process` of `prep` the run "
+          "survives a crash, and finds the row")
 
 
 def test_a_step_that_hangs_in_one_process_is_named(folder):

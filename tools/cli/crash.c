@@ -142,6 +142,21 @@ static void put_place(line_t *line)
     put(line, ")");
 }
 
+/*  A worker is the one actor whose crash need not end the run. */
+static void put_advice(line_t *line)
+{
+    char thread[16] = "";
+    prctl(PR_GET_NAME, thread);
+    const tnd_plan_t *plan = atomic_load(&armed_plan);
+    const tnd_instance_t *instance = instance_of(thread);
+    if (instance == NULL || instance->kind->role != TND_ROLE_WORKER ||
+        plan->hosts[instance->host].isolated)
+        return;
+    put(line, "; with `isolate: process` of `");
+    put(line, instance->actor);
+    put(line, "` the run survives a crash, and finds the row");
+}
+
 static void put_committed(line_t *line)
 {
     uint64_t step = atomic_load(&committed);
@@ -165,6 +180,7 @@ static void last_words(int number, siginfo_t *info, void *context)
     put(&line, "\ntundish: ");
     put(&line, signal_name(number));
     put_place(&line);
+    put_advice(&line);
     put_committed(&line);
     raise(number);
 }
