@@ -52,6 +52,7 @@ bool mlp_save(const mlp_t *self, const char *file, char *error, size_t error_byt
     if (written)
         reason = errno;
     remove(temporary);
+    errno = reason;
     return fail(error, error_bytes, file, strerror(reason));
 }
 

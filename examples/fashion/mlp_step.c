@@ -94,10 +94,7 @@ static tnd_status_t mlp_test(void *model, tnd_replica_t *replica)
 static tnd_status_t write_file(void *model, const char *file)
 {
     char text[512];
-    if (mlp_save(model, file, text, sizeof text))
-        return TND_OK;
-    fprintf(stderr, "%s\n", text);
-    return TND_FAILED;
+    return mlp_save(model, file, text, sizeof text) ? TND_OK : TND_FAILED;
 }
 
 static tnd_status_t read_file(void *model, const char *file)

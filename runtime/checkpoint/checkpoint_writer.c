@@ -43,6 +43,7 @@ struct tnd_checkpoint_writer {
     tnd_checkpoint_t *machine;
     bool word_new;
     uint64_t unwritten; /* since the last that was written */
+    uint64_t failed;    /* in all */
     char unwritten_why[256];
 
     pthread_t thread;
@@ -248,6 +249,7 @@ static void count_unwritten(tnd_checkpoint_writer_t *self, const char *format, .
 {
     va_list arguments;
     self->unwritten++;
+    self->failed++;
     va_start(arguments, format);
     vsnprintf(self->unwritten_why, sizeof self->unwritten_why, format, arguments);
     va_end(arguments);
@@ -315,6 +317,11 @@ uint64_t tnd_checkpoint_writer_unwritten(tnd_checkpoint_writer_t *self, const ch
     take_done(self);
     *why_p = self->unwritten_why;
     return self->unwritten;
+}
+
+uint64_t tnd_checkpoint_writer_failed(const tnd_checkpoint_writer_t *self)
+{
+    return self->failed;
 }
 
 bool tnd_checkpoint_writer_busy(tnd_checkpoint_writer_t *self)

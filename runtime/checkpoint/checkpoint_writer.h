@@ -70,6 +70,8 @@ uint64_t tnd_checkpoint_writer_last(tnd_checkpoint_writer_t *self);
 /*  Checkpoints that could not be made since the newest complete one, and why the last of them, until the
  *  next call of a function of the writer. */
 uint64_t tnd_checkpoint_writer_unwritten(tnd_checkpoint_writer_t *self, const char **why_p);
+/*  Checkpoints that could not be made, as of that call. */
+uint64_t tnd_checkpoint_writer_failed(const tnd_checkpoint_writer_t *self);
 /*  Whether something is still being written. */
 bool tnd_checkpoint_writer_busy(tnd_checkpoint_writer_t *self);
 

@@ -96,6 +96,18 @@ static void forget_old(tnd_models_t *self)
     free(steps);
 }
 
+/*  Lets the plugin save a model, and says why it could not. */
+static tnd_status_t save_to(const tnd_models_t *self, void *model, const char *file,
+                            tnd_error_t *error)
+{
+    errno = 0;
+    if (self->ops->save(model, file) == TND_OK)
+        return TND_OK;
+    int reason = errno;
+    return tnd_fail(error, "step plugin %s could not save its model to %s%s%s", self->plugin, file,
+                    reason != 0 ? ": " : "", reason != 0 ? strerror(reason) : "");
+}
+
 tnd_status_t tnd_models_keep(tnd_models_t *self, uint64_t step, uint32_t replica, tnd_saved_t *part,
                              tnd_error_t *error)
 {
@@ -105,10 +117,10 @@ tnd_status_t tnd_models_keep(tnd_models_t *self, uint64_t step, uint32_t replica
         forget_old(self);
     TND_TRY(tnd_store_begin(self->keep_dir, step, error));
     tnd_store_draft_path(path, self->keep_dir, step, replica);
-    if (self->ops->save(self->models[replica - self->config.first], path) == TND_OK)
+    if (save_to(self, self->models[replica - self->config.first], path, error) == TND_OK)
         return tnd_store_seal(self->keep_dir, step, replica, part, error);
     unlink(path);
-    return tnd_fail(error, "step plugin %s could not save its model to %s", self->plugin, path);
+    return TND_FAILED;
 }
 
 static tnd_status_t call_keep(void *context, tnd_replica_t *replica)
@@ -268,8 +280,7 @@ bool tnd_models_can_save(const tnd_models_t *self)
 /*  Lets the plugin save the model to `file`, which exists, and hashes it. */
 static tnd_status_t fill(tnd_models_t *self, const char *file, char text[33], tnd_error_t *error)
 {
-    if (self->ops->save(self->models[0], file) != TND_OK)
-        return tnd_fail(error, "step plugin %s could not save its model to %s", self->plugin, file);
+    TND_TRY(save_to(self, self->models[0], file, error));
     return hash_file(file, text, error);
 }
 

@@ -221,15 +221,14 @@ void tnd_leader_end(tnd_leader_t *self, tnd_outcome_t outcome, const char *why)
         return;
     self->run.ended = true;
     self->outcome = outcome;
+    tnd_leader_report_unwritten(self);
     tnd_leader_inform(self, "the run has ended%s%s", *why != '\0' ? ": " : "", why);
     bool broke = outcome == TND_OUTCOME_FAILED || outcome == TND_OUTCOME_LOST;
     uint64_t last = broke && self->writer != NULL ? tnd_checkpoint_writer_last(self->writer) : 0;
+    int used = snprintf(self->why, sizeof self->why, last > 0 ? "%.900s" : "%s", why);
     if (last > 0)
-        snprintf(self->why, sizeof self->why,
-                 "%.900s; --resume continues after step %" PRIu64 ", the last checkpoint", why,
-                 last - 1);
-    else
-        snprintf(self->why, sizeof self->why, "%s", why);
+        snprintf(self->why + used, sizeof self->why - (size_t)used,
+                 "; --resume continues after step %" PRIu64 ", the last checkpoint", last - 1);
     for (uint32_t h = 0; h < self->plan->host_count; h++)
         tnd_leader_tell_outcome(self, h);
     self->output.end(self->output.context, outcome, self->why);

@@ -178,6 +178,13 @@ void tnd_leader_take_reasons(chain_t *chain, const tnd_msg_t *msg);
 /*  The bytes of the ragged rows of a lane in a step. */
 void tnd_leader_take_bytes(chain_t *chain, const tnd_msg_t *msg);
 void tnd_leader_count_reasons(chain_t *chain, uint64_t step);
+/*  The chain has ended: counts the rest, or, where it was cut, what the ledger has. */
+void tnd_leader_count_last_reasons(chain_t *chain, const tnd_cursor_t *end);
 void tnd_leader_book(tnd_leader_t *self, const tnd_effect_t *effect, uint64_t now);
+/*  Ends the run if its chain has ended without the steps that it should have had.  Returns whether. */
+bool tnd_leader_fail_without_steps(tnd_leader_t *self, const chain_t *chain,
+                                   const tnd_cursor_t *end);
+/*  The run ends: the observer learns of checkpoints that could not be written. */
+void tnd_leader_report_unwritten(tnd_leader_t *self);
 
 #endif

@@ -236,6 +236,18 @@ static void record_checkpoint(tnd_leader_t *self, tnd_run_page_t *page, uint64_t
     write_to(&page->checkpoint_step, step);
 }
 
+void tnd_leader_report_unwritten(tnd_leader_t *self)
+{
+    const tnd_observer_t *observer = self->config.observer;
+    const char *why;
+    if (self->writer == NULL || observer == NULL || observer->unwritten == NULL)
+        return;
+    bool last = tnd_checkpoint_writer_unwritten(self->writer, &why) > 0;
+    uint64_t failed = tnd_checkpoint_writer_failed(self->writer);
+    if (failed > 0)
+        observer->unwritten(observer->context, failed, last, why);
+}
+
 static void record_backlog(const tnd_leader_t *self, tnd_run_page_t *page)
 {
     const tnd_observer_t *observer = self->config.observer;

@@ -64,6 +64,9 @@ typedef struct tnd_observer {
     void (*backlog)(void *context, tnd_backlog_t *backlog);
     /*  The chain has ended with this cursor, which includes all rows that were read. */
     void (*end)(void *context, uint32_t chain, const tnd_cursor_t *cursor);
+    /*  Once at the end, if checkpoints could not be written: how many, whether one of them was the last
+     *  that was due, and why the last of them. */
+    void (*unwritten)(void *context, uint64_t failed, bool last, const char *why);
     /*  The hash of the saved model: 32 hex digits. */
     void (*model)(void *context, uint32_t chain, const char *digest);
     /*  What a number of an actor's labels means; called for each, in order, from 0 on. */

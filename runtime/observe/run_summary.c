@@ -162,6 +162,16 @@ void tnd_run_summary_end(void *summary, uint32_t chain, const tnd_cursor_t *curs
     pthread_mutex_unlock(&self->lock);
 }
 
+void tnd_run_summary_unwritten(void *summary, uint64_t failed, bool last, const char *why)
+{
+    tnd_run_summary_t *self = summary;
+    pthread_mutex_lock(&self->lock);
+    self->unwritten = failed;
+    self->last_unwritten = last;
+    snprintf(self->unwritten_why, sizeof self->unwritten_why, "%s", why);
+    pthread_mutex_unlock(&self->lock);
+}
+
 void tnd_run_summary_model(void *summary, uint32_t chain, const char *digest)
 {
     tnd_run_summary_t *self = summary;

@@ -67,6 +67,9 @@ typedef struct {
     tnd_run_summary_labels_t *labels; /* of actors that have some */
     uint32_t labels_count;
     size_t labels_room;
+    uint64_t unwritten;      /* checkpoints that could not be written */
+    bool last_unwritten;     /* one of them is the last that was due */
+    char unwritten_why[256]; /* the last of them */
 } tnd_run_summary_t;
 
 void tnd_run_summary_init(tnd_run_summary_t *self, const tnd_plan_t *plan);
@@ -83,6 +86,7 @@ void tnd_run_summary_step(void *summary, const tnd_step_record_t *record);
 void tnd_run_summary_bad(void *summary, uint32_t chain, const tnd_reason_t *reason);
 /*  Includes rows that were read after the last step. */
 void tnd_run_summary_end(void *summary, uint32_t chain, const tnd_cursor_t *cursor);
+void tnd_run_summary_unwritten(void *summary, uint64_t failed, bool last, const char *why);
 void tnd_run_summary_model(void *summary, uint32_t chain, const char *digest);
 void tnd_run_summary_label(void *summary, const char *actor, uint64_t number, const char *name);
 void tnd_run_summary_statistics(void *summary, const char *host, const char *actor,

@@ -623,7 +623,8 @@ TND_API void tnd_graph_op(tnd_graph_t *graph, const tnd_op_ops_t *ops, void *sha
 /*  A step has one model per replica.  `options` is the text of its options in the topology file
  *  ("{hidden: "128"}", or "").
  *  Threads: open, step, apply and evaluate on the thread of the replica's device; save and load on
- *  any, but not at the same time.  apply, evaluate, save and load may be NULL. */
+ *  any, but not at the same time.  apply, evaluate, save and load may be NULL.
+ *  Errors: `save` may leave in errno why it failed; it is 0 before. */
 typedef struct {
     uint32_t abi; /* TND_ABI */
     const char *name;

@@ -7,6 +7,7 @@ import os
 import pty
 import re
 import resource
+import shutil
 import signal
 import struct
 import subprocess
@@ -20,7 +21,8 @@ from ps import SCHEMA
 from runs import PLUGINS, graph, Started
 
 KEYS = {"rows", "rows_per_second", "bytes_per_second", "steps", "epochs", "stream_digest", "model_digest", "seconds", "actors", "results", "partial_results", "labels",
-        "chains", "bad", "versions", "seed", "fingerprint", "look", "history", "ended"}
+        "chains", "bad", "versions", "seed", "fingerprint", "look", "history", "ended",
+        "checkpoints_failed", "checkpoint_failure"}
 
 
 def test_the_report_says_what_was_done(folder):
@@ -210,6 +212,30 @@ def test_results_are_printed_even_if_the_model_cannot_be_saved(folder):
         for key in ("steps", "stream_digest", "model_digest", "results"):
             same(told[key], json.loads(whole[1])[key], key)
     same(list(saved.parent.iterdir()), [])
+
+
+def test_checkpoints_that_cannot_be_written_are_counted(folder):
+    path, kept = graph(folder), folder / "kept"
+    keep = ("--set", f"checkpoint.dir={kept}", "--set", "checkpoint.every=2 steps", "--report", folder / "r.json")
+    why = f"could not save its model to {kept}/step-0000000%d/model-0.draft: No space left on device"
+    # After the second of four steps, and not after the last: the run can be resumed from its end.
+    code, out, err = run("run", path, *keep, env={**PLUGINS, "PROBE_SAVE_FAILS_IN": str(kept / "step-00000002")})
+    same(code, 0, err)
+    holds(err, "no checkpoint after step 1: replica 0: step plugin probe " + why % 2)
+    same(err.count("No space left"), 1, err)
+    holds(out, "checkpoints: 1 could not be written, such as: replica 0: step plugin probe " + why % 2 + "\n")
+    told = json.loads((folder / "r.json").read_text())
+    same((told["checkpoints_failed"], told["ended"]["code"]), (1, 0))
+    holds(told["checkpoint_failure"], why % 2)
+    shutil.rmtree(kept)
+    # Every one, and nothing remains to resume from.
+    code, out, err = run("run", path, *keep, env={**PLUGINS, "PROBE_SAVE_FAILS_IN": str(kept)})
+    same(code, 1, err)
+    holds(out, "done: 4 steps", "checkpoints: 2 could not be written, such as: ")
+    holds(err, f"tundish run: the last checkpoint could not be written: replica 0: step plugin probe {why % 4}; ")
+    told = json.loads((folder / "r.json").read_text())
+    same((told["checkpoints_failed"], told["ended"]["code"], told["steps"]), (2, 1, 4))
+    holds(told["ended"]["message"], "the last checkpoint could not be written")
 
 
 def test_a_full_disk_is_found_before_the_start(folder):

@@ -1,5 +1,6 @@
 /*  tests/tools/step_probe.c - a step that fails, crashes, exits or never returns where its options
  * say. */
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -91,7 +92,10 @@ static tnd_status_t probe_save(void *model, const char *file)
     FILE *out = fopen(file, "w");
     if (out != NULL)
         fputs("a model", out);
-    return out != NULL && fclose(out) == 0 && !fails ? TND_OK : TND_FAILED;
+    if (out != NULL && fclose(out) == 0 && !fails)
+        return TND_OK;
+    errno = ENOSPC;
+    return TND_FAILED;
 }
 
 TND_API extern const tnd_step_ops_t tnd_step_probe;

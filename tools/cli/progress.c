@@ -427,6 +427,9 @@ void tnd_progress_end(tnd_progress_t *self, bool drained)
                 first->reasons[i].where, first->reasons[i].first);
     if (first->steps == 0 && !drained)
         warn_of_empty_run(self, &first->ledger);
+    if (self->summary->unwritten > 0)
+        fprintf(self->out, "checkpoints: %" PRIu64 " could not be written, such as: %s\n",
+                self->summary->unwritten, self->summary->unwritten_why);
     say_results(self);
     say_stream(self->out, first);
     if (first->model[0] != '\0')

@@ -304,6 +304,22 @@ static void spoil(run_t *run, const char *text)
     snprintf(run->why, sizeof run->why, "%s", text);
 }
 
+/*  The work since the last whole checkpoint can no longer be resumed from. */
+static void judge_checkpoints(run_t *run)
+{
+    char text[512];
+    bool whole = run->end.code == TND_EXIT_OK || run->end.code == TND_EXIT_DRAINED;
+    if (!whole || !run->summary.last_unwritten)
+        return;
+    snprintf(
+        text, sizeof text,
+        "the last checkpoint could not be written: %s; once it can, --resume repeats the steps "
+        "after the one before",
+        run->summary.unwritten_why);
+    complain(run, text);
+    spoil(run, text);
+}
+
 /*  Completes the output files; a file that could not be written is an error. */
 static void close_files(run_t *run, uint64_t until_ns)
 {
@@ -347,6 +363,7 @@ static int perform(run_t *run, tnd_graph_t *graph)
         .bad = tnd_run_summary_bad,
         .backlog = observe_backlog,
         .end = tnd_run_summary_end,
+        .unwritten = tnd_run_summary_unwritten,
         .model = tnd_run_summary_model,
         .label = tnd_run_summary_label,
         .statistics = tnd_run_summary_statistics,
@@ -432,6 +449,7 @@ static int perform(run_t *run, tnd_graph_t *graph)
         complain(run, unsaved);
         spoil(run, unsaved);
     }
+    judge_checkpoints(run);
     close_files(run, until);
     end_output(run, until);
     return run->end.code;
@@ -668,7 +686,8 @@ const tnd_command_t tnd_command_run = {
         "${data} is --data, else `data:` of the host or the top level, else $TUNDISH_DATA.\n",
     .codes =
         "  0    done\n"
-        "  1    the run failed: data, a step, a port in use\n"
+        "  1    the run failed: data, a step, a port in use; no row was good; the last checkpoint\n"
+        "       or another output file could not be written\n"
         "  2    usage; an output file cannot be written\n"
         "  75   another host refused, is absent or was lost; or this run is already running\n"
         "  78   the topology is wrong, a file cannot be used when it is opened, or there is not\n"

@@ -209,6 +209,9 @@ void tnd_report_print(const tnd_run_summary_t *summary, const char *account,
     fputs("},\"labels\":{", out);
     print_labels(summary, out);
     fputc('}', out);
+    fprintf(out, ",\"checkpoints_failed\":%" PRIu64, summary->unwritten);
+    tnd_json_member(out, "checkpoint_failure",
+                    summary->unwritten > 0 ? summary->unwritten_why : NULL);
     print_end(end, out);
     fputs(",\"versions\":", out);
     tnd_versions_print_json(out);
