@@ -93,7 +93,7 @@ static void open_session(tnd_leader_t *self, uint32_t index, uint64_t now)
     chain->rank = start.rank;
     chain->fed = start.ledger.fed;
     chain->first = start.step;
-    chain->read = start.ledger.read;
+    chain->before = start.ledger;
     self->memories[index] = tnd_allocate_zeroed(1, tnd_leader_core_bytes(&config));
     chain->session = tnd_leader_core_init(self->memories[index], &config, &start, now);
     chain->shown = TND_LEADER_CORE_READY;
@@ -596,43 +596,19 @@ static bool checkpoints_are_finished(tnd_leader_t *self)
     return !tnd_checkpoint_writer_busy(self->writer);
 }
 
-/*  Whether a program has got no step, although rows were read. */
-static bool lacks_steps(const tnd_leader_t *self, const chain_t *chain, const tnd_cursor_t *end)
-{
-    return self->config.must_feed && tnd_run_touches_goes_on(&self->run.touches) &&
-           end->step == chain->first && end->ledger.read > chain->read;
-}
-
-static void fail_without_steps(tnd_leader_t *self, const chain_t *chain, const tnd_ledger_t *ledger)
-{
-    char why[640];
-    int used = snprintf(why, sizeof why,
-                        "%s: no step was fed: of %" PRIu64 " rows read %" PRIu64
-                        " were filtered out, %" PRIu64 " bad and %" PRIu64 " dropped",
-                        tnd_leader_chain_name(self), ledger->read, ledger->filtered, ledger->bad,
-                        ledger->dropped);
-    for (size_t i = 0; i < chain->reason_count && used > 0 && (size_t)used < sizeof why; i++)
-        used += snprintf(why + used, sizeof why - (size_t)used,
-                         "; %" PRIu64 " by %.100s, such as: %.200s", chain->reasons[i].reason.count,
-                         chain->reasons[i].reason.who, chain->reasons[i].reason.first);
-    tnd_leader_end(self, TND_OUTCOME_FAILED, why);
-}
-
 /*  The stream of the chain has ended. */
 static void close_chain(tnd_leader_t *self, chain_t *chain, uint64_t now)
 {
     const tnd_observer_t *observer = self->config.observer;
     const tnd_cursor_t *end = tnd_leader_core_cursor(chain->session);
-    tnd_leader_count_reasons(chain, COUNTED);
+    tnd_leader_count_last_reasons(chain, end);
     tnd_leader_report_reasons(self, chain);
     if (observer != NULL && observer->end != NULL)
         observer->end(observer->context, self->chain, end);
     if (self->output.over != NULL)
         self->output.over(self->output.context, self->chain);
-    if (lacks_steps(self, chain, end)) {
-        fail_without_steps(self, chain, &end->ledger);
+    if (tnd_leader_fail_without_steps(self, chain, end))
         return;
-    }
     if (tnd_run_touches_goes_on(&self->run.touches) && self->chain + 1 < self->plan->chain_count) {
         open_session(self, ++self->chain, now);
         tnd_leader_begin_chain(self, now);

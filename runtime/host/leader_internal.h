@@ -66,12 +66,12 @@ typedef struct {
     tnd_bounds_t bounds; /* of the stream; no epochs: not known yet */
     uint32_t facts_host; /* the first host that reported the facts */
     tnd_epoch_metrics_t sums;
-    uint64_t rank;     /* rows booked so far */
-    uint64_t fed;      /* likewise, of the ledger */
-    uint64_t first;    /* steps before this session */
-    uint64_t read;     /* rows that were read before it */
-    report_t *reports; /* ring by step */
-    double *numbers;   /* of all reports */
+    uint64_t rank;       /* rows booked so far */
+    uint64_t fed;        /* likewise, of the ledger */
+    uint64_t first;      /* steps before this session */
+    tnd_ledger_t before; /* of them */
+    report_t *reports;   /* ring by step */
+    double *numbers;     /* of all reports */
 } chain_t;
 
 typedef struct {

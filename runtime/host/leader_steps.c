@@ -159,6 +159,15 @@ void tnd_leader_count_reasons(chain_t *chain, uint64_t step)
     chain->reason_count = kept;
 }
 
+void tnd_leader_count_last_reasons(chain_t *chain, const tnd_cursor_t *end)
+{
+    uint64_t reported = 0;
+    for (size_t i = 0; i < chain->reason_count; i++)
+        reported += chain->reasons[i].reason.count;
+    bool all = reported <= end->ledger.bad - chain->before.bad;
+    tnd_leader_count_reasons(chain, all ? COUNTED : end->step);
+}
+
 /*  Whether there are more bad records than allowed; then the run has failed. */
 static void check_limit(tnd_leader_t *self, chain_t *chain, const tnd_ledger_t *ledger)
 {
@@ -377,4 +386,34 @@ void tnd_leader_book(tnd_leader_t *self, const tnd_effect_t *effect, uint64_t no
         .run_left_ns = tnd_time_left_run(&chain->left),
     };
     observer->step(observer->context, &record);
+}
+
+/*  Whether rows were read and no step was fed, which a program does not expect; without a program, if
+ *  no row was good. */
+static bool lacks_steps(const tnd_leader_t *self, const chain_t *chain, const tnd_cursor_t *end)
+{
+    const tnd_ledger_t *before = &chain->before, *now = &end->ledger;
+    bool no_good = now->bad > before->bad && now->dropped == before->dropped;
+    return (self->config.must_feed || no_good) && tnd_run_touches_goes_on(&self->run.touches) &&
+           end->step == chain->first && now->read > before->read;
+}
+
+bool tnd_leader_fail_without_steps(tnd_leader_t *self, const chain_t *chain,
+                                   const tnd_cursor_t *end)
+{
+    const tnd_ledger_t *ledger = &end->ledger;
+    char why[640];
+    if (!lacks_steps(self, chain, end))
+        return false;
+    int used = snprintf(why, sizeof why,
+                        "%s: no step was fed: of %" PRIu64 " rows read %" PRIu64
+                        " were filtered out, %" PRIu64 " bad and %" PRIu64 " dropped",
+                        tnd_leader_chain_name(self), ledger->read, ledger->filtered, ledger->bad,
+                        ledger->dropped);
+    for (size_t i = 0; i < chain->reason_count && used > 0 && (size_t)used < sizeof why; i++)
+        used += snprintf(why + used, sizeof why - (size_t)used,
+                         "; %" PRIu64 " by %.100s, such as: %.200s", chain->reasons[i].reason.count,
+                         chain->reasons[i].reason.who, chain->reasons[i].reason.first);
+    tnd_leader_end(self, TND_OUTCOME_FAILED, why);
+    return true;
 }

@@ -76,6 +76,37 @@ def test_three_reasons_of_bad_rows_are_three_lines_each_with_a_file(folder):
     same((kept["count"], sorted(one["count"] for one in kept["first"]), len(kept["newest"])), (6, [2, 2, 2], 6))
 
 
+def bad_rows(folder, lines, more="", top="", operations="", read=""):
+    """A graph whose rows are numbers as text; what is not a number is bad."""
+    (folder / "rows.csv").write_text("".join(f"{line}\n" for line in lines))
+    path = folder / "g.yaml"
+    path.write_text(
+        f"tundish: 1\nname: badrows\n{top}actors:\n  read: {{kind: reader, source: {{csv: {{files: rows.csv}}}}{read}}}\n"
+        "  prep: {kind: preprocessor, on_error: skip, ops: [{decode_csv: {fields: {x: string}}}, "
+        f"{{to_number: {{column: x, to: i32}}}}{operations}]}}\n"
+        f"  batch: {{kind: batcher, size: 4{more}}}\n  feed: {{kind: feeder}}\nlinks:\n  - read -> prep -> batch -> feed\n")
+    return path
+
+
+def test_a_run_without_a_good_row_has_failed(folder):
+    code, out, err = run("run", bad_rows(folder, ["one", "two"]), "--report", folder / "r.json", cwd=folder)
+    same((code, out), (1, ""), err)
+    holds(err, "tundish run: feed: no step was fed: of 2 rows read 0 were filtered out, 2 bad and 0 dropped; 2 by prep, "
+          "operation 2, `to_number`, such as: ")
+    told = json.loads((folder / "r.json").read_text())
+    same((told["ended"]["outcome"], told["rows"]["read"], told["rows"]["bad"]), ("failed", 2, 2))
+    # One row is left out by a filter, and no other is good.
+    none = ", {filter: {column: x, op: gt, value: 1000}}"
+    same(run("run", bad_rows(folder, ["1", "two"], operations=none), cwd=folder)[0], 1)
+    # What a filter or `remainder` leaves out is not bad.
+    for path in (bad_rows(folder, ["1", "2"], operations=none),
+                 bad_rows(folder, ["1", "2", "three"], more=", remainder: drop")):
+        code, out, err = run("run", path, cwd=folder)
+        same(code, 0, err)
+        holds(out, "warning: no step was fed")
+    same(run("run", bad_rows(folder, ["one", "2"]), cwd=folder)[0], 0)
+
+
 def means(folder, replicas, epochs=2, rows=100, more=""):
     """Rows of random numbers of which each replica reports the mean; the graph and the numbers."""
     path = graph(folder, step=f", means: 1{more}", read=f", epochs: {epochs}",
