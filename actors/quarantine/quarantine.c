@@ -17,8 +17,9 @@
 
 #include "actors/stored/npy_column.h"
 #include "runtime/base/allocation.h"
-#include "runtime/data/open_files.h"
 #include "runtime/base/folder.h"
+#include "runtime/data/file_lock.h"
+#include "runtime/data/open_files.h"
 
 struct tnd_quarantine {
     char folder[PATH_MAX];
@@ -186,6 +187,19 @@ static tnd_status_t open_files(tnd_quarantine_t *self, bool make, tnd_error_t *e
     return TND_OK;
 }
 
+/*  Runs that share a folder would cut off each other's records. */
+static tnd_status_t hold(const tnd_quarantine_t *self, tnd_error_t *error)
+{
+    pid_t holder;
+    if (tnd_file_lock(self->index, &holder))
+        return TND_OK;
+    return tnd_fail(
+        error,
+        "quarantine %s: another run, of process %d, writes to the index of lane %u: end "
+        "it first, or say another folder with `quarantine:`",
+        self->folder, (int)holder, self->lane);
+}
+
 /* --- going back ------------------------------------------------------------------------------- */
 
 /*  The number after `"name":` in a line of the index; false: none, or null. */
@@ -265,6 +279,8 @@ tnd_status_t tnd_quarantine_cut(tnd_quarantine_t *self, tnd_position_t from, tnd
     TND_TRY(open_files(self, false, error));
     if (self->index >= 0)
         TND_TRY(find_end(self, from, &self->index_bytes, &self->rows, error));
+    if (self->index >= 0)
+        TND_TRY(hold(self, error));
     if (self->index_bytes == 0) {
         clear(self);
         return TND_OK;
@@ -330,8 +346,11 @@ tnd_status_t tnd_quarantine_add(tnd_quarantine_t *self, const tnd_quarantine_pla
                                 tnd_error_t *error)
 {
     TND_TRY(make_folders(self->folder, error));
-    self->named = self->named && self->index >= 0;
+    bool opened = self->index >= 0;
+    self->named = self->named && opened;
     TND_TRY(open_files(self, true, error));
+    if (!opened)
+        TND_TRY(hold(self, error));
     for (uint32_t i = 0; block != NULL && i < self->schema->count; i++) {
         size_t bytes = tnd_block_copy(block, i, 0, 1, self->row);
         TND_TRY(tnd_block_intact(block, 0, 1, error));

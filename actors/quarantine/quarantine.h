@@ -13,7 +13,8 @@
  *  A record that could not be read has a line in the index alone, whose `row` is null.
  *
  *  A run that goes back to a position cuts off the records after it, so no record is stored twice.
- *  Records that were added and synced survive the process and the machine.
+ *  Records that were added and synced survive the process and the machine.  From its first record on
+ *  a process locks the index; another one gets an error that names it.
  *
  *  Threads: one at a time. */
 #ifndef TND_ACTORS_QUARANTINE_QUARANTINE_H

@@ -107,6 +107,42 @@ def test_a_run_without_a_good_row_has_failed(folder):
     same(run("run", bad_rows(folder, ["one", "2"]), cwd=folder)[0], 0)
 
 
+def test_a_second_run_does_not_write_to_the_metrics_of_another(folder):
+    metrics = folder / "m.jsonl"
+    endless = graph(folder, step=None, read=", epochs: forever")
+    first = Started("run", endless, "--metrics", metrics)
+    first.until("epoch")
+    code, out, err = run("run", endless, "--steps", "3", "--metrics", metrics)
+    same((code, out), (2, ""))
+    holds(err, f"{metrics}: cannot be written: process {first.process.pid} writes it: end that run first, or give this one "
+          "another file")
+    first.process.send_signal(signal.SIGINT)
+    same(first.end(), 130)
+    steps = [json.loads(line)["step"] for line in metrics.read_text().splitlines()]
+    same(steps, list(range(len(steps))))
+    # The file of a run that has ended is replaced.
+    same(run("run", endless, "--steps", "3", "--metrics", metrics)[0], 0)
+    same(len(metrics.read_text().splitlines()), 3)
+
+
+def test_a_second_run_does_not_cut_the_quarantine_of_another(folder):
+    path = bad_rows(folder, ["1", "two", "3"], read=", epochs: forever")
+    path.write_text(path.read_text().replace("on_error: skip", "on_error: quarantine"))
+    index = folder / "quarantine" / "index.0.jsonl"
+    first = Started("run", path, "--report", folder / "r.json", cwd=folder)
+    first.until("epoch 2")
+    code, _, err = run("run", path, "--steps", "3", cwd=folder)
+    same(code, 1)
+    holds(err, f"another run, of process {first.process.pid}, writes to the index of lane 0: end it first")
+    first.process.send_signal(signal.SIGINT)
+    same(first.end(), 130)
+    told = json.loads((folder / "r.json").read_text())
+    same(told["rows"]["bad"], told["bad"][0]["count"])
+    # Rows after the last step may be there too; a run that resumes cuts them off.
+    assert sum(1 for _ in index.open()) >= told["rows"]["bad"] > 0, told["rows"]
+    same(run("run", path, "--steps", "3", cwd=folder)[0], 0)
+
+
 def means(folder, replicas, epochs=2, rows=100, more=""):
     """Rows of random numbers of which each replica reports the mean; the graph and the numbers."""
     path = graph(folder, step=f", means: 1{more}", read=f", epochs: {epochs}",

@@ -29,9 +29,9 @@ def hosts(folder, **keys):
 class Started:
     """A command that runs while the test looks at it."""
 
-    def __init__(self, *words):
+    def __init__(self, *words, cwd=None):
         self.process = subprocess.Popen([TUNDISH, *map(str, words)], stdout=subprocess.PIPE,
-                                        stderr=subprocess.STDOUT, text=True,
+                                        stderr=subprocess.STDOUT, text=True, cwd=cwd,
                                         env={**os.environ, **PLUGINS})
         atexit.register(self.process.kill)  # a step that never returns outlives a test that fails
         self.text = ""

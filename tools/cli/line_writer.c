@@ -17,6 +17,7 @@
 #include "runtime/base/allocation.h"
 #include "runtime/base/thread.h"
 #include "runtime/base/clock.h"
+#include "runtime/data/file_lock.h"
 #include "runtime/resources/process_memory.h"
 #include "tools/cli/output.h"
 
@@ -206,16 +207,35 @@ static tnd_status_t start(tnd_line_writer_t **self_p, int file, const char *path
     return status;
 }
 
+/*  Removes what a file has, unless another process still writes it. */
+static tnd_status_t empty(int file, const char *path, tnd_error_t *error)
+{
+    struct stat is;
+    pid_t holder;
+    if (fstat(file, &is) != 0 || !S_ISREG(is.st_mode))
+        return TND_OK;
+    if (!tnd_file_lock(file, &holder))
+        return tnd_fail(error,
+                        "%s: cannot be written: process %d writes it: end that run first, or give "
+                        "this one another file",
+                        path, (int)holder);
+    return ftruncate(file, 0) == 0
+               ? TND_OK
+               : tnd_fail(error, "%s: cannot be written: %s", path, strerror(errno));
+}
+
 tnd_status_t tnd_line_writer_open(tnd_line_writer_t **self_p, const char *path, tnd_error_t *error)
 {
     struct stat is;
     bool is_fifo = stat(path, &is) == 0 && S_ISFIFO(is.st_mode);
     if (is_fifo && access(path, W_OK) != 0)
         return tnd_fail(error, "%s: cannot be written: %s", path, strerror(errno));
-    int file = is_fifo ? -1 : open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    int file = is_fifo ? -1 : open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
     if (file < 0 && !is_fifo)
         return tnd_fail(error, "%s: cannot be written: %s", path, strerror(errno));
-    tnd_status_t status = is_fifo ? TND_OK : tnd_output_probe(file, path, error);
+    tnd_status_t status = is_fifo ? TND_OK : empty(file, path, error);
+    if (status == TND_OK && !is_fifo)
+        status = tnd_output_probe(file, path, error);
     if (status != TND_OK) {
         close(file);
         return status;
