@@ -76,11 +76,11 @@ static void measure(tnd_progress_t *self, const tnd_run_summary_chain_t *chain, 
     }
 }
 
-/*  A time that was left when the last step was committed, as it is now; 0: not known. */
+/*  A time that was left when the last step was committed, as it is now; 0: not known, or past. */
 static uint64_t still_left(uint64_t left_ns, const tnd_run_summary_chain_t *chain, uint64_t now)
 {
     uint64_t since = now > chain->last_ns ? now - chain->last_ns : 0;
-    return left_ns == 0 ? 0 : left_ns > since ? left_ns - since : 1;
+    return left_ns > since ? left_ns - since : 0;
 }
 
 static void print_bar(FILE *out, const tnd_terminal_t *terminal, double share)
@@ -129,7 +129,8 @@ static void print_rest(const tnd_progress_t *self, const tnd_run_summary_chain_t
     }
     used +=
         (size_t)snprintf(text + used, room - used, "  %s rows/s", tnd_grouped(self->rate, rate));
-    if (tnd_time_left_text(still_left(chain->epoch_left_ns, chain, now),
+    if (self->rate >= 0.5 &&
+        tnd_time_left_text(still_left(chain->epoch_left_ns, chain, now),
                            still_left(chain->run_left_ns, chain, now), left)[0] != '\0')
         snprintf(text + used, room - used, "  %s", left);
 }
