@@ -10,6 +10,7 @@
 
 #include "runtime/base/allocation.h"
 #include "runtime/base/clock.h"
+#include "runtime/checkpoint/store.h"
 #include "runtime/resources/descriptors.h"
 #include "runtime/resources/threads.h"
 #include "runtime/meeting/join_request.h"
@@ -295,9 +296,10 @@ static const char *why_dropped(const char *path)
     return file ? "its disk took nothing for more than a second" : "it was not read in time";
 }
 
-/*  A run that was done has failed after all. */
+/*  A run that was done has failed after all; says why. */
 static void spoil(run_t *run, const char *text)
 {
+    complain(run, text);
     if (run->end.code != TND_EXIT_OK && run->end.code != TND_EXIT_DRAINED)
         return;
     run->end.code = TND_EXIT_FAILED;
@@ -316,7 +318,6 @@ static void judge_checkpoints(run_t *run)
         "the last checkpoint could not be written: %s; once it can, --resume repeats the steps "
         "after the one before",
         run->summary.unwritten_why);
-    complain(run, text);
     spoil(run, text);
 }
 
@@ -325,19 +326,15 @@ static void close_files(run_t *run, uint64_t until_ns)
 {
     tnd_error_t error;
     uint64_t dropped;
-    if (tnd_metrics_close(&run->metrics, until_ns - log_wait_ns, &dropped, &error) != TND_OK) {
-        complain(run, error.text);
+    if (tnd_metrics_close(&run->metrics, until_ns - log_wait_ns, &dropped, &error) != TND_OK)
         spoil(run, error.text);
-    }
     if (dropped > 0)
         tnd_log_complain(&run->log, run->plan->hosts[run->host].name, "run",
                          "%s: %" PRIu64 " lines were dropped: %s", run->request->metrics, dropped,
                          why_dropped(run->request->metrics));
     if (tnd_report_close(&run->report, &run->summary, run->account.text, &run->end, &error) !=
-        TND_OK) {
-        complain(run, error.text);
+        TND_OK)
         spoil(run, error.text);
-    }
 }
 
 /*  The last output of a run. */
@@ -445,10 +442,8 @@ static int perform(run_t *run, tnd_graph_t *graph)
         complain(run, run->why);
     if (outcome == TND_OUTCOME_DONE || outcome == TND_OUTCOME_DRAINED)
         tnd_progress_end(&run->progress, outcome == TND_OUTCOME_DRAINED);
-    if (unsaved[0] != '\0') {
-        complain(run, unsaved);
+    if (unsaved[0] != '\0')
         spoil(run, unsaved);
-    }
     judge_checkpoints(run);
     close_files(run, until);
     end_output(run, until);
@@ -562,6 +557,17 @@ static void take_own_outputs(const run_t *run, tnd_request_t *request)
         request->save = NULL;
 }
 
+/*  A second run of the same files is refused for its checkpoints, as without --metrics. */
+static int refuse_metrics(const run_t *run, const char *why)
+{
+    const tnd_checkpoint_options_t *kept = run->plan->checkpoint;
+    if (kept == NULL || kept->evaluate || !tnd_store_is_locked(kept->dir))
+        return tnd_usage_error("run", "%s", why);
+    tnd_complain("run", "%s: another run writes its checkpoints there: name another folder; %s",
+                 kept->dir, why);
+    return TND_EXIT_TOPOLOGY;
+}
+
 /*  Checks of the command line that need the hosts. */
 static int prepare(run_t *run, tnd_request_t *request)
 {
@@ -592,7 +598,7 @@ static int prepare(run_t *run, tnd_request_t *request)
         return tnd_usage_error("run", "%s", error.text);
     if (tnd_metrics_open(&run->metrics, request->metrics, &error) != TND_OK) {
         tnd_report_abandon(&run->report);
-        return tnd_usage_error("run", "%s", error.text);
+        return refuse_metrics(run, error.text);
     }
     return TND_EXIT_OK;
 }
