@@ -340,6 +340,15 @@ def test_errors_are_exceptions_with_the_text(folder):
     assert not str(error).endswith("1 error"), error
     with tundish.feed(path) as feed:
         fails(KeyError, lambda: next(feed)["z"], "no column 'z' in the batch; it has x, y")
+    two = topology(folder, "two.yaml", actors=FEED % "" + "  again: {kind: reader, source: {npy: {y: \"${data}/y.npy\"}}}\n"
+                   "  cut: {kind: batcher, size: 50}\n  val: {kind: feeder, after: feed}\n", links=FED + ["again -> cut -> val"])
+    early = "val: comes after feed, which this program has not pulled to its end"
+    fails(tundish.Error, lambda: next(tundish.feed(two, feeder="val")), early)
+    with tundish.feed(two) as feed:
+        next(feed)
+        fails(tundish.Error, lambda: next(feed.session.feed("val")), early)
+        same(sum(batch.rows for batch in feed), 68)
+        same([batch.rows for batch in feed.session.feed("val")], [50, 50])
     (folder / "x.npy").write_bytes(b"no array")
     fails(tundish.Error, lambda: next(tundish.feed(path)), "x.npy: is not a .npy file")
 
