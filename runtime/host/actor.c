@@ -15,6 +15,7 @@
 #include "runtime/base/clock.h"
 #include "runtime/base/thread.h"
 #include "runtime/data/text_payload.h"
+#include "runtime/observe/own_work.h"
 #include "runtime/observe/thread_state.h"
 
 /*  Arrivals per round of the run loop: enough to drain a burst, few enough to stay responsive. */
@@ -489,6 +490,7 @@ static void *actor_main(void *context)
 {
     tnd_actor_t *self = context;
     (tnd_placement_reduces(self->plan) ? tnd_thread_begin : tnd_thread_name)(tnd_actor_name(self));
+    tnd_own_work_of(self->config.statistics);
     tnd_error_t error = {.text = ""};
     begin_counting(self);
     tnd_status_t status = run(self, &error);

@@ -283,6 +283,14 @@ def test_a_map_instead_of_paths_is_the_same_for_both(folder):
     holds(run("help", "npy.NAME.max")[1], "the maximum length of a row")
 
 
+def test_a_map_instead_of_a_type_is_the_same_for_both(folder):
+    table = next(one for one in TABLES["operations"] if one["name"] == "parse_example")
+    for feature, fits in (("f32", True), ({"dtype": "f32", "shape": [8]}, True), ({"shape": [8]}, False),
+                          ({"dtype": "f32", "shapes": [8]}, False)):
+        document = inside("operations", table, {"column": "record", "features": {"x": feature}})
+        same((passes(document), parses(folder, document)), (fits, fits), feature)
+
+
 def test_the_files_of_the_tree_give_no_false_alarm(_):
     if yaml is None:
         return

@@ -306,19 +306,15 @@ static void spoil(run_t *run, const char *text)
     snprintf(run->why, sizeof run->why, "%s", text);
 }
 
-/*  The work since the last whole checkpoint can no longer be resumed from. */
+/*  What was done since the last whole checkpoint is done again after a resume. */
 static void judge_checkpoints(run_t *run)
 {
     char text[512];
-    bool whole = run->end.code == TND_EXIT_OK || run->end.code == TND_EXIT_DRAINED;
-    if (!whole || !run->summary.last_unwritten)
-        return;
-    snprintf(
-        text, sizeof text,
-        "the last checkpoint could not be written: %s; once it can, --resume repeats the steps "
-        "after the one before",
-        run->summary.unwritten_why);
-    spoil(run, text);
+    snprintf(text, sizeof text, "the last checkpoint could not be written: %s",
+             run->summary.unwritten_why);
+    if (run->summary.last_unwritten &&
+        (run->end.code == TND_EXIT_OK || run->end.code == TND_EXIT_DRAINED))
+        spoil(run, text);
 }
 
 /*  Completes the output files; a file that could not be written is an error. */
@@ -692,8 +688,7 @@ const tnd_command_t tnd_command_run = {
         "${data} is --data, else `data:` of the host or the top level, else $TUNDISH_DATA.\n",
     .codes =
         "  0    done\n"
-        "  1    the run failed: data, a step, a port in use; no row was good; the last checkpoint\n"
-        "       or another output file could not be written\n"
+        "  1    the run failed: data, a step, a port in use, the last checkpoint; no row was good\n"
         "  2    usage; an output file cannot be written\n"
         "  75   another host refused, is absent or was lost; or this run is already running\n"
         "  78   the topology is wrong, a file cannot be used when it is opened, or there is not\n"

@@ -103,6 +103,18 @@ static void print_list(const tnd_option_t *option, void (*print_item)(const tnd_
     putchar(']');
 }
 
+/*  A text, or a map if the option has a table. */
+static void print_text_or_table(const tnd_option_t *option)
+{
+    fputs(option->table != NULL ? "\"anyOf\":[{" : "", stdout);
+    print_text(option);
+    if (option->table == NULL)
+        return;
+    fputs("},{", stdout);
+    print_table(option->table);
+    fputs("}]", stdout);
+}
+
 static const char *chapter_of(const tnd_table_t *table)
 {
     const tnd_chapter_t *chapter;
@@ -185,7 +197,7 @@ static void print_value(const tnd_option_t *option)
     case TND_OPTION_STRING:
     case TND_OPTION_COLUMN:
     case TND_OPTION_PATH:
-        print_text(option);
+        print_text_or_table(option);
         return;
     case TND_OPTION_STRINGS:
     case TND_OPTION_COLUMNS:

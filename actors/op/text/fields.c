@@ -119,9 +119,9 @@ static tnd_status_t read_type(tnd_field_t *self, const char *text, bool csv, tnd
     if (self->string || known)
         return TND_OK;
     return tnd_fail(error,
-                    "field `%s` has the type `%s`; the types are string, u8, i8, u16, i16, u32, "
-                    "i32, u64, i64, f32 and f64%s",
-                    self->name, text, csv ? ", and bool" : "");
+                    "field `%s` has the type `%s`; the types are string, %su8, i8, u16, i16, u32, "
+                    "i32, u64, i64, f32 and f64",
+                    self->name, text, csv ? "bool, " : "");
 }
 
 static tnd_status_t read_choice(tnd_field_t *self, int dtype, bool csv, tnd_error_t *error)

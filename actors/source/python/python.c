@@ -14,6 +14,7 @@
 #include "actors/python/setup.h"
 #include "actors/source/sources.h"
 #include "runtime/base/allocation.h"
+#include "runtime/observe/own_work.h"
 #include "runtime/option/python_module.h"
 
 /*  Rows of a call; of one that ends its interpreter so often, the row is bad. */
@@ -76,9 +77,10 @@ const tnd_source_spec_t tnd_source_python_spec = {
     .caps = TND_SOURCE_RANDOM | TND_SOURCE_REWINDS,
 };
 
-static void ignore(void *context)
+static void renew(void *context)
 {
     (void)context;
+    tnd_own_work_renew();
 }
 
 /* --- calls ------------------------------------------------------------------------------------ */
@@ -170,6 +172,8 @@ static tnd_status_t call(const python_source_t *self, tnd_interpreter_t *interpr
         end == TND_CALL_DIED || end == TND_CALL_HUNG || (end == TND_CALL_DONE && status != TND_OK);
     if (lost && tnd_interpreter_pool_restart(self->pool, interpreter, &failed) != TND_OK)
         return tnd_fail(error, "%s", failed.text);
+    if (lost)
+        tnd_own_work_renew();
     return status;
 }
 
@@ -327,7 +331,7 @@ static tnd_status_t start(python_source_t *self, const python_options_t *chosen,
                                             .setup = self->setup,
                                             .limit_ns = limit_ns,
                                             .start_ns = limit_ns,
-                                            .renew = ignore};
+                                            .renew = renew};
     tnd_source_doing(scope, "starting", self->call);
     TND_TRY(tnd_interpreter_pool_open(&self->pool, &self->terms, error));
     size_t most = scope->readers < TND_INTERPRETERS_MAX ? scope->readers : TND_INTERPRETERS_MAX;
