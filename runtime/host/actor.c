@@ -15,7 +15,7 @@
 #include "runtime/base/clock.h"
 #include "runtime/base/thread.h"
 #include "runtime/data/text_payload.h"
-#include "runtime/observe/own_work.h"
+#include "runtime/host/own_work.h"
 #include "runtime/observe/thread_state.h"
 
 /*  Arrivals per round of the run loop: enough to drain a burst, few enough to stay responsive. */

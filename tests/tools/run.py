@@ -299,7 +299,7 @@ def test_checkpoints_that_cannot_be_written_are_counted(folder):
     code, out, err = run("run", path, *keep, env={**PLUGINS, "PROBE_SAVE_FAILS_IN": str(kept)})
     same(code, 1, err)
     holds(out, "done: 4 steps", "checkpoints: 2 could not be written, such as: ")
-    holds(err, f"tundish run: the last checkpoint could not be written: replica 0: step plugin probe {why % 4}; ")
+    holds(err, f"tundish run: the last checkpoint could not be written: replica 0: step plugin probe {why % 4}")
     told = json.loads((folder / "r.json").read_text())
     same((told["checkpoints_failed"], told["ended"]["code"], told["steps"]), (2, 1, 4))
     holds(told["ended"]["message"], "the last checkpoint could not be written")

@@ -16,7 +16,7 @@
 #include "tools/cli/number_text.h"
 #include "tools/remote/remote_hosts.h"
 #include "tools/remote/remote_look.h"
-#include "tools/report/absent_run.h"
+#include "tools/choice/absent_run.h"
 #include "tools/report/run_json.h"
 #include "tools/report/run_notes_report.h"
 #include "tools/report/run_view.h"

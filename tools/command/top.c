@@ -10,7 +10,7 @@
 #include "runtime/text/quantity.h"
 #include "tools/cli/command.h"
 #include "tools/cli/terminal.h"
-#include "tools/report/absent_run.h"
+#include "tools/choice/absent_run.h"
 #include "tools/report/run_json.h"
 #include "tools/top/draw.h"
 #include "tools/top/painter.h"

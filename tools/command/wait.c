@@ -8,7 +8,7 @@
 #include "runtime/observe/inspection.h"
 #include "runtime/text/quantity.h"
 #include "tools/cli/command.h"
-#include "tools/report/absent_run.h"
+#include "tools/choice/absent_run.h"
 #include "tools/report/bottleneck.h"
 
 enum { EXIT_LATE = 124 };

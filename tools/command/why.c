@@ -9,7 +9,7 @@
 #include "tools/events/event_text.h"
 #include "tools/events/last_events.h"
 #include "tools/remote/remote_hosts.h"
-#include "tools/report/absent_run.h"
+#include "tools/choice/absent_run.h"
 #include "tools/report/bottleneck.h"
 #include "tools/report/evidence.h"
 #include "tools/report/run_view.h"

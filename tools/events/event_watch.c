@@ -9,7 +9,7 @@
 
 #include "runtime/base/clock.h"
 #include "runtime/text/quantity.h"
-#include "tools/report/run_choice.h"
+#include "tools/choice/run_choice.h"
 
 static const uint64_t default_ns = UINT64_C(10000000000);
 /*  A busy actor fills its ring in about 10 ms.  Where rings fill more slowly, the pauses are longer,

@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 #include "runtime/observe/inspection.h"
-#include "tools/report/absent_run.h"
-#include "tools/report/run_choice.h"
+#include "tools/choice/absent_run.h"
+#include "tools/choice/run_choice.h"
 #include "tools/touch/remote_touch.h"
 
 /*  The process drops a client to which the leader has not answered after 5 s. */

@@ -4,7 +4,7 @@
 #include <inttypes.h>
 
 #include "tools/cli/json.h"
-#include "tools/report/absent_run.h"
+#include "tools/choice/absent_run.h"
 #include "tools/report/run_json.h"
 
 static void write_shares(const double *shares, unsigned count, FILE *out)

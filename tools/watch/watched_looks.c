@@ -6,7 +6,7 @@
 
 #include "runtime/base/allocation.h"
 #include "runtime/base/clock.h"
-#include "tools/report/absent_run.h"
+#include "tools/choice/absent_run.h"
 #include "tools/report/bottleneck.h"
 #include "tools/report/evidence.h"
 #include "tools/report/run_json.h"

@@ -14,7 +14,7 @@
 #include "actors/python/setup.h"
 #include "actors/source/sources.h"
 #include "runtime/base/allocation.h"
-#include "runtime/observe/own_work.h"
+#include "runtime/host/own_work.h"
 #include "runtime/option/python_module.h"
 
 /*  Rows of a call; of one that ends its interpreter so often, the row is bad. */

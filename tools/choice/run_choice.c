@@ -1,5 +1,5 @@
-/*  tools/report/run_choice.c - which run of this machine a user means. */
-#include "tools/report/run_choice.h"
+/*  tools/choice/run_choice.c - which run of this machine a user means. */
+#include "tools/choice/run_choice.h"
 
 #include <inttypes.h>
 #include <stdio.h>

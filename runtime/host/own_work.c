@@ -1,5 +1,5 @@
-/*  runtime/observe/own_work.c - the actor whose thread this is, for work that takes long in several parts. */
-#include "runtime/observe/own_work.h"
+/*  runtime/host/own_work.c - the actor whose thread this is, for work that takes long in several parts. */
+#include "runtime/host/own_work.h"
 
 #include "runtime/base/clock.h"
 

@@ -1,5 +1,5 @@
-/*  tools/report/absent_run.c - says that a run was not found, and where it was looked for. */
-#include "tools/report/absent_run.h"
+/*  tools/choice/absent_run.c - says that a run was not found, and where it was looked for. */
+#include "tools/choice/absent_run.h"
 
 #include <inttypes.h>
 #include <stdio.h>

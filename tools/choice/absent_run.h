@@ -1,8 +1,8 @@
-/*  tools/report/absent_run.h - says that a run was not found, and where it was looked for.
+/*  tools/choice/absent_run.h - says that a run was not found, and where it was looked for.
  *
  *  Threads: any. */
-#ifndef TND_TOOLS_REPORT_ABSENT_RUN_H
-#define TND_TOOLS_REPORT_ABSENT_RUN_H
+#ifndef TND_TOOLS_CHOICE_ABSENT_RUN_H
+#define TND_TOOLS_CHOICE_ABSENT_RUN_H
 
 #include "runtime/observe/inspection.h"
 

@@ -1,8 +1,8 @@
-/*  runtime/observe/own_work.h - the actor whose thread this is, for work that takes long in several parts.
+/*  runtime/host/own_work.h - the actor whose thread this is, for work that takes long in several parts.
  *
  *  Threads: each has its own. */
-#ifndef TND_RUNTIME_OBSERVE_OWN_WORK_H
-#define TND_RUNTIME_OBSERVE_OWN_WORK_H
+#ifndef TND_RUNTIME_HOST_OWN_WORK_H
+#define TND_RUNTIME_HOST_OWN_WORK_H
 
 #include "runtime/observe/statistics.h"
 

@@ -1,9 +1,9 @@
-/*  tools/report/run_choice.h - which run of this machine a user means, by its name or by the number of
+/*  tools/choice/run_choice.h - which run of this machine a user means, by its name or by the number of
  *  one of its processes.
  *
  *  Threads: any. */
-#ifndef TND_TOOLS_REPORT_RUN_CHOICE_H
-#define TND_TOOLS_REPORT_RUN_CHOICE_H
+#ifndef TND_TOOLS_CHOICE_RUN_CHOICE_H
+#define TND_TOOLS_CHOICE_RUN_CHOICE_H
 
 #include "runtime/observe/inspection.h"
 
