@@ -15,7 +15,7 @@ order='runtime/tundish runtime/base
     transport transport/inproc transport/zmq transport/cuda transport/device transport/hub
     actors/file actors/text actors/stored actors/source actors/source/sample actors/quarantine actors/example actors/image actors/expression actors/python actors/op actors/op/image actors/op/text actors/op/python actors/chain actors/plan actors/batcher actors/cache actors/reader actors/source/combine actors/source/python
     actors/feeder actors
-    tools/cli tools/launch tools/machine tools/new tools/inspect tools/rows tools/report tools/choice tools/process tools/events tools/remote tools/touch tools/top tools/watch tools/reference tools/faults tools/command
+    tools/cli tools/launch tools/machine tools/table tools/new tools/inspect tools/rows tools/report tools/choice tools/process tools/events tools/remote tools/touch tools/top tools/watch tools/reference tools/faults tools/command
     examples examples/fashion tools/bench tools/bench/device tools/bench/many tools/bench/reduce'
 bad=0
 refuse() { # refuse TEXT PATTERN PATHS...: no line below PATHS may match PATTERN

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "tests/fuzz/fuzz.h"
-#include "tools/new/record_table.h"
+#include "tools/table/record_table.h"
 
 /*  Gives at most `most` lines. */
 static void take_lines(const tnd_record_table_t *format, void *table, const uint8_t *data,
@@ -17,7 +17,8 @@ static void take_lines(const tnd_record_table_t *format, void *table, const uint
         if (exact == NULL)
             abort();
         memcpy(exact, data, length);
-        format->take(table, exact, length);
+        const tnd_record_place_t place = {.file = "lines", .line = line + 1, .first = line == 0};
+        format->take(table, &place, exact, length);
         free(exact);
         length += end != NULL;
         data += length;
@@ -31,7 +32,8 @@ static void look_at(const tnd_record_table_t *format, const uint8_t *data, size_
     take_lines(format, table, data, size, TND_TABLE_FIRST);
     if (format->look(table)) {
         take_lines(format, table, data, size, SIZE_MAX);
-        if (format->decide(table, 1)) {
+        tnd_error_t error;
+        if (format->decide(table, 1, &error) == TND_OK) {
             tnd_arena_t *arena = tnd_arena_new();
             char *text = NULL;
             size_t used;
@@ -43,8 +45,13 @@ static void look_at(const tnd_record_table_t *format, const uint8_t *data, size_
             free(text);
             tnd_arena_destroy(&arena);
         }
-        (void)format->left_out(table);
     }
+    char *text = NULL;
+    size_t used;
+    FILE *out = open_memstream(&text, &used);
+    (void)format->misfits(table, out);
+    fclose(out);
+    free(text);
     format->close(table);
 }
 

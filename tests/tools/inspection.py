@@ -235,6 +235,23 @@ def test_what_cannot_be_read_is_named(folder):
     same(run("inspect")[0], 2)
 
 
+def test_a_stray_quote_is_named(folder):
+    """A field of 100 lines may be a text; one that never closes is a mistake however short it is."""
+    path = folder / "a.csv"
+    for text, words in (('1,2\n"3,4\n5,6\n', ":2: a quote opens a field here and never closes: all 2 lines"),
+                        ('1,2\n"3' + "\n" * 100 + '",6\n', ":2: a quote opens a field here that spans 101 lines"),
+                        ('1,2\n"3' + "\n" * 99 + '",6\n', None)):
+        path.write_text(text)
+        code, out, err = run("inspect", path)
+        same((code, err), (0, ""))
+        notes = json.loads(run("inspect", path, "--json")[1])["inputs"][0]["notes"]
+        if words is None:
+            assert "quote" not in out and notes == [], (out, notes)
+        else:
+            holds(out, f"  quotes       {path}{words}")
+            holds(notes[0], f"{path}{words}")
+
+
 def test_the_first_lines_are_shown_as_they_are(folder):
     path = folder / "names.csv"
     path.write_bytes("größe,stadt\n1,Köln\n2,Łódź\n3,Paris\n".encode())

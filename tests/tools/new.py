@@ -243,7 +243,7 @@ def test_what_is_a_header_and_what_is_a_table(folder):
     (folder / "bad.csv").write_text("a,b\n" + "1,2\n" * 9 + "3\n")
     code, out, _ = run("new", folder / "bad.csv")
     same(code, 0)
-    holds(out, "on_error: skip  # leaves out records with more or fewer fields, 1 here")
+    holds(out, "on_error: skip  # leaves out records that do not fit", f"# {folder}/bad.csv:11: 1 field where most records have 2\n")
 
 
 def test_lines_of_json_become_columns_without_an_edit(folder):
@@ -279,9 +279,7 @@ def test_what_is_a_table_of_json(folder):
             ("wide.jsonl", '{"a": 16777217}\n' * 5, {"a": ("i64", [])}),
             ("ints.jsonl", '{"a": [1, 3000000000]}\n' * 5, {"a": ("i64", [2])}),
             ("same.jsonl", '{"x": {"a": 1}, "y": {"a": 2}}\n' * 5, {"a": ("f32", []), "y_a": ("f32", [])}),
-            ("list.jsonl", "[1, 2]\n" * 5, {"line": ("u8", [6])}),
-            ("none.jsonl", '{"a": null}\n' * 5, {"line": ("u8", [11])}),
-            ("broken.jsonl", '{"a": 1}\n{"a": \n', {"line": ("u8", [8])})):
+            ("list.jsonl", "[1, 2]\n" * 5, {"line": ("u8", [6])})):
         (folder / name).write_text(text)
         path, _ = made(folder, folder / name)
         same(fed(path), wanted, name)
@@ -289,7 +287,71 @@ def test_what_is_a_table_of_json(folder):
     (folder / "bad.jsonl").write_text('{"a": 1}\n' * 30 + '{"a": \n')
     code, out, _ = run("new", folder / "bad.jsonl")
     same(code, 0)
-    holds(out, "on_error: skip  # leaves out lines that are not JSON objects, 1 here")
+    holds(out, "on_error: skip  # leaves out records that do not fit", f"# {folder}/bad.jsonl:31: not JSON: ")
+
+
+def lines_of(count):
+    return "".join(f"{i},{i / 2},{'pq'[i % 2]}\n" for i in range(count))
+
+
+def test_records_that_do_not_fit_are_named_and_the_others_are_columns(folder):
+    """`new` says which line it is, and the run counts as many."""
+    table = {"x": ("f32", [2]), "y": ("i64", [])}
+    quote = 'a quote opens a field here and never closes: all 4 lines'
+    for name, text, wanted, bad, *words in (
+            ("quote.csv", "a,b,y\n" + lines_of(40) + '"1,2,p\n' + lines_of(3), table, 1, f":42: {quote}"),
+            ("blank.csv", "a,b,y\n" + lines_of(30) + "\n\n" + lines_of(3), table, 2, ":32: the line is empty; 2 such records"),
+            ("odd.csv", "a,b,y\n" + lines_of(30) + "7,oops,p\n" + lines_of(3), table, 1, ':32: `b` is "oops", not a number'),
+            ("escape.csv", "a,b,y\n" + lines_of(20) + "7,\x1b[1m,p\n" + lines_of(3), table, 1, ':22: `b` is "?[1m", not a number'),
+            ("many.csv", "a,b,y\n" + lines_of(21) + "1,2,p,4\n1,2\n", table, 2, ":23: 4 fields where most records have 3; 2 such records"),
+            ("inner.csv", "a,b,y\n" + lines_of(9) + '1,2"2,p\n' + lines_of(3), table, 1, ":11: a field without quotes around it has a quote in it"),
+            ("bad.jsonl", '{"a": 1, "t": "p"}\n' * 10 + '\n{"a": \n[1]\n' + '{"a": 1, "t": "q"}\n' * 27 + '{"a": "x", "t": 5}\n',
+             {"a": ("f32", []), "t": ("i64", [])}, 4, ":11: the line is empty", ":12: not JSON", "2 such records",
+             ":41: `a` is a string, not a number", ":41: `t` is a number, not a string"),
+            ("wide.jsonl", '{"a": 1}\n{"a": 9223372036854775808}\n{"a": 3}\n', {"a": ("f32", [])}, 1, ":2: not JSON: a number beyond i64")):
+        data, path = folder / name, folder / f"{name}.yaml"
+        data.write_text(text)
+        code, _, err = run("new", data, "-o", path)
+        same(code, 0, err)
+        holds(err, *(str(data) + word if word[0] == ":" else word for word in words))
+        holds(path.read_text(), "on_error: skip", *(word for word in words))
+        same({key: one for key, one in fed(path).items()}, wanted, name)
+        code, out, err = run("run", path)
+        same(code, 0, err)
+        holds(out, f", {bad} bad,")
+
+
+def test_data_of_which_no_columns_are_made_say_why(folder):
+    for name, text, *words in (
+            ("comment.csv", "# exported\n" + "a,b,c\n" + "1,2,x\n" * 30, ":1: 1 field where most records have 3, before the header", "remove"),
+            ("half.csv", "1,2\n" * 3 + "1,2,3\n" * 3, ":1: 2 fields, but 3 at line 4: no number of fields is that of most"),
+            ("none.jsonl", '{"a": null}\n' * 5, "no column is made of `a`: null in all lines", "lines are fed as bytes"),
+            ("half.jsonl", '{"a": 1}\n{"a": \n', ":2: not JSON", "most of the first lines are not JSON objects")):
+        (folder / name).write_text(text)
+        code, out, err = run("new", folder / name)
+        same(code, 0, err)
+        holds(err, *(f"tundish new: {folder / name}{word}" if word[0] == ":" else word for word in words))
+        holds(out, f"# {folder / name}" if words[0][0] == ":" else words[0])
+    (folder / "null.jsonl").write_text('{"a": 1, "nul": null, "text": "t"}\n' * 30)
+    holds(run("new", folder / "null.jsonl")[1], '# left out: "nul", null in all lines')
+    (folder / "classes.csv").write_text("id,label\n" + "".join(f"{i},c{i % 51}\n" for i in range(3000)))
+    holds(run("new", folder / "classes.csv")[1], "label: string  # bytes: more texts than are listed here", "`map`")
+
+
+def test_headers_that_differ_are_an_error(folder):
+    (folder / "a.csv").write_text("age,city,income\n" + "".join(f"{i},{'pq'[i % 2]},{i}\n" for i in range(30)))
+    for name, text, shown in (("order.csv", "city,income,age\n" + "p,1,2\n" * 30, "city,income,age"),
+                              ("more.csv", "age,city,income,n\n" + "1,p,1,2\n" * 30, "age,city,income,n"),
+                              ("none.csv", "5,p,2\n" * 30, "5,p,2")):
+        (folder / name).write_text(text)
+        code, out, err = run("new", folder / "a.csv", folder / name)
+        same((code, out), (78, ""), err)
+        holds(err, f"headers differ: {folder}/a.csv begins with `age,city,income`, {folder / name} with `{shown}`",
+              "the same columns in the same order")
+    for part in range(2):  # texts without a header
+        (folder / f"t-{part}.csv").write_text("".join(f"{'xy'[(i + part) % 2]},{'uv'[i % 2]}\n" for i in range(10)))
+    path, _ = made(folder, folder / "t-0.csv", folder / "t-1.csv")
+    same(list(fed(path)), ["c0", "c1"])
 
 
 def test_records_become_one_list(folder):

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "actors/text/csv_record.h"
 #include "runtime/base/allocation.h"
 #include "runtime/text/json_string.h"
 #include "runtime/text/quantity.h"
@@ -18,6 +19,7 @@
 #include "tools/new/data_search.h"
 #include "tools/new/file_series.h"
 #include "tools/new/reader_lines.h"
+#include "tools/table/stray_quote.h"
 
 enum { DAMAGE_SHOWN = 10 };
 
@@ -31,6 +33,8 @@ typedef struct {
     uint64_t bytes;
     tnd_data_source_t data;
     tnd_data_scan_t scan;
+    tnd_misfit_t quotes; /* of CSV: fields that span very many lines */
+    uint8_t delimiter;
     tnd_reading_progress_t *progress;
 } report_t;
 
@@ -114,6 +118,9 @@ static void print_notes(const report_t *self)
 {
     for (size_t i = 0; i < self->data.facts.note_count; i++)
         printf("%-14s %s\n", i == 0 ? "  notes" : "", self->data.facts.notes[i]);
+    if (self->quotes.count > 0)
+        fputs("  quotes       ", stdout);
+    tnd_misfit_print(&self->quotes, stdout);
 }
 
 static void print_damage(const report_t *self)
@@ -254,6 +261,12 @@ static void print_json_notes(const report_t *self)
         fputs(any ? "," : "", stdout);
         tnd_json_string_print(facts->notes[i], stdout);
     }
+    if (self->quotes.count > 0) {
+        char *text = tnd_format_string("%s: %s", self->quotes.place, self->quotes.why);
+        fputs(any ? "," : "", stdout);
+        tnd_json_string_print(text, stdout);
+        free(text);
+    }
     putchar(']');
 }
 
@@ -318,12 +331,34 @@ static char *reader_lines(tnd_arena_t *arena, tnd_detected_format_t *items, size
     return text;
 }
 
+static void look_for_quotes(void *context, const tnd_record_place_t *place, const uint8_t *record,
+                            size_t size)
+{
+    report_t *self = context;
+    (void)tnd_stray_quote_look(&self->quotes, place, record, size, self->delimiter);
+}
+
+/*  The delimiter of CSV whose fields may be in quotes; 0: it is another source. */
+static uint8_t quoting_delimiter(const report_t *self)
+{
+    if (strcmp(self->data.source->spec->table.name, "csv") != 0)
+        return 0;
+    const char *const *delimiter = tnd_data_source_option(&self->data, "delimiter");
+    const bool *quotes = tnd_data_source_option(&self->data, "quotes");
+    return *quotes ? tnd_csv_delimiter(*delimiter) : 0;
+}
+
 static tnd_status_t scan_rows(report_t *self, tnd_error_t *error)
 {
     static const tnd_picture_format_t format = {
         .channels = 3, .ratio = 1, .pixels_max = UINT64_MAX};
     if (self->item->pictures)
         self->scan.pictures = tnd_decoder_new(&format);
+    self->delimiter = quoting_delimiter(self);
+    if (self->delimiter != 0) {
+        self->scan.take = look_for_quotes;
+        self->scan.taker = self;
+    }
     tnd_status_t status = tnd_data_scan_run(&self->scan, &self->data, TND_UNKNOWN,
                                             tnd_reading_progress_records, self->progress, error);
     tnd_decoder_free(&self->scan.pictures);
@@ -381,6 +416,7 @@ static int inspect_item(const tnd_request_t *request, tnd_arena_t *arena,
         fflush(stdout);
         tnd_complain("inspect", "%s", error.text);
     }
+    tnd_misfit_free(&self.quotes);
     tnd_data_scan_free(&self.scan);
     tnd_data_source_close(&self.data);
     return code;

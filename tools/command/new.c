@@ -20,7 +20,7 @@
 #include "tools/new/file_series.h"
 #include "tools/new/picture_lines.h"
 #include "tools/new/reader_lines.h"
-#include "tools/new/record_table.h"
+#include "tools/table/record_table.h"
 
 enum { BATCH_MOST = 128, BATCHES_LEAST = 10, IMAGE_LEAST = 4 };
 
@@ -198,7 +198,17 @@ static bool scan_keys(tnd_arena_t *arena, const tnd_detected_format_t *item, uin
 typedef struct {
     const tnd_record_table_t *format;
     void *state;
+    const char *misfits; /* lines: which records do not fit, or why there are no columns */
+    bool skips;          /* some are left out by `on_error: skip` */
 } table_t;
+
+static void print_lines(const char *prefix, const char *lines, FILE *out)
+{
+    for (size_t size; *lines != '\0'; lines += size + 1) {
+        size = strcspn(lines, "\n");
+        fprintf(out, "%s%.*s\n", prefix, (int)size, lines);
+    }
+}
 
 static bool scan_table(tnd_arena_t *arena, const tnd_detected_format_t *item, uint64_t most,
                        tnd_reading_progress_t *progress, const table_t *table)
@@ -230,24 +240,55 @@ static bool open_table(tnd_arena_t *arena, tnd_detected_format_t *item,
     return true;
 }
 
-static table_t read_table(tnd_arena_t *arena, tnd_detected_format_t *item,
-                          tnd_reading_progress_t *progress)
+/*  Reads the records twice.  Errors: TND_END if no columns can be made of them. */
+static tnd_status_t fill_table(tnd_arena_t *arena, tnd_detected_format_t *item,
+                               tnd_reading_progress_t *progress, const table_t *table,
+                               tnd_error_t *error)
 {
-    static const tnd_record_table_t *const formats[] = {&tnd_csv_table, &tnd_json_table};
     size_t count;
     (void)tnd_detected_files(item, arena, &count);
+    if (!scan_table(arena, item, TND_TABLE_FIRST, progress, table) ||
+        !table->format->look(table->state) ||
+        !scan_table(arena, item, TND_UNKNOWN, progress, table))
+        return TND_END;
+    TND_TRY(table->format->decide(table->state, count, error));
+    return open_table(arena, item, progress, table) ? TND_OK : TND_END;
+}
+
+/*  Keeps which records do not fit, and reports them. */
+static void note_misfits(tnd_arena_t *arena, table_t *table)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *out = tnd_memory_stream(&text, &size);
+    table->skips = table->format->misfits(table->state, out);
+    fclose(out);
+    table->misfits = tnd_arena_text(arena, text, size);
+    free(text);
+    print_lines("tundish new: ", table->misfits, stderr);
+}
+
+static tnd_status_t read_table(tnd_arena_t *arena, tnd_detected_format_t *item,
+                               tnd_reading_progress_t *progress, table_t *found, tnd_error_t *error)
+{
+    static const tnd_record_table_t *const formats[] = {&tnd_csv_table, &tnd_json_table};
     for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++) {
         if (strcmp(formats[i]->source, item->source) != 0)
             continue;
-        table_t table = {formats[i], formats[i]->open()};
-        if (scan_table(arena, item, TND_TABLE_FIRST, progress, &table) &&
-            formats[i]->look(table.state) &&
-            scan_table(arena, item, TND_UNKNOWN, progress, &table) &&
-            formats[i]->decide(table.state, count) && open_table(arena, item, progress, &table))
-            return table;
+        table_t table = {.format = formats[i], .state = formats[i]->open()};
+        tnd_status_t status = fill_table(arena, item, progress, &table, error);
+        tnd_reading_progress_clear(progress);
+        if (status != TND_FAILED)
+            note_misfits(arena, &table);
+        *found = table;
+        if (status == TND_OK)
+            return TND_OK;
         formats[i]->close(table.state);
+        found->format = NULL;
+        if (status == TND_FAILED)
+            return status;
     }
-    return (table_t){NULL, NULL};
+    return TND_OK;
 }
 
 /*  Writes the operation that makes columns of all records, if these are tf.Example messages. */
@@ -367,10 +408,10 @@ static void write_preprocessor(const topology_t *self, bool validates, FILE *out
         fprintf(out,
                 "    on_error: skip  # leaves out %zu that cannot be decoded, and counts them\n",
                 tnd_left_out_fed(left_out));
-    uint64_t uneven = table->format != NULL ? table->format->left_out(table->state) : 0;
-    if (uneven > 0)
-        fprintf(out, "    on_error: skip  # leaves out %s, %" PRIu64 " here\n",
-                table->format->uneven, uneven);
+    if (table->format != NULL && table->skips)
+        fputs("    on_error: skip  # leaves out records that do not fit, and counts them:\n", out);
+    if (table->misfits != NULL)
+        print_lines("    # ", table->misfits, out);
     /* `[]` would have to be deleted before the suggestion could be used. */
     fprintf(out, "    ops:%s\n%s",
             some       ? ""
@@ -471,7 +512,7 @@ static int new (const tnd_request_t *request)
 {
     tnd_arena_t *arena = tnd_arena_new();
     tnd_detected_format_list_t found;
-    table_t table = {NULL, NULL};
+    table_t table = {.format = NULL};
     tnd_error_t error;
     int code = TND_EXIT_OK;
     tnd_reading_progress_t progress;
@@ -503,7 +544,7 @@ static int new (const tnd_request_t *request)
                           "%s is compressed and read in order, and cannot be split; decompress it",
                           found.items[0].path);
     if (status == TND_OK && request->as == NULL)
-        table = read_table(arena, &found.items[0], &progress);
+        status = read_table(arena, &found.items[0], &progress, &table, &error);
     tnd_reading_progress_clear(&progress);
     if (status != TND_OK)
         tnd_complain("new", "%s", error.text);

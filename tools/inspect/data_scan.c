@@ -82,6 +82,23 @@ static void take_picture(scanner_t *self, uint64_t index, const uint8_t *bytes, 
     }
 }
 
+/*  Gives a row to the caller.  Lines are counted, because sources know offsets only. */
+static void give_row(scanner_t *self, uint64_t index, const uint8_t *row, size_t size)
+{
+    tnd_data_scan_t *scan = self->scan;
+    tnd_source_place_t place = {.file = ""};
+    if (self->data->source->where != NULL)
+        self->data->source->where(self->data->state, index, &place);
+    bool first = scan->next_line == 0 || place.file != scan->place.file;
+    uint64_t line = first ? 1 : scan->next_line;
+    scan->place = (tnd_record_place_t){.file = place.file, .line = line, .first = first};
+    scan->next_line = line + 1;
+    for (const uint8_t *at = row, *end = row + size;
+         at < end && (at = memchr(at, '\n', (size_t)(end - at))) != NULL; at++)
+        scan->next_line++;
+    scan->take(scan->taker, &scan->place, row, size);
+}
+
 /*  Takes row `row` of a block, which is row `index` of the source. */
 static void take_row(scanner_t *self, const tnd_block_t *block, uint32_t row, uint64_t index)
 {
@@ -92,7 +109,7 @@ static void take_row(scanner_t *self, const tnd_block_t *block, uint32_t row, ui
     const uint8_t *bytes = tnd_block_row(block, self->ragged, row);
     size_t size = tnd_block_row_bytes(block, self->ragged, row);
     if (scan->take != NULL)
-        scan->take(scan->taker, bytes, size);
+        give_row(self, index, bytes, size);
     if (scan->pictures != NULL)
         take_picture(self, index, bytes, size);
     if (scan->keys.records >= TND_SCAN_FIRST_RECORDS && scan->keys.examples < scan->keys.records)

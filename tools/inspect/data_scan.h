@@ -9,6 +9,7 @@
 #include "tools/inspect/example_keys.h"
 #include "tools/inspect/size_counts.h"
 #include "tools/new/data_source.h"
+#include "tools/table/record_place.h"
 
 enum { TND_SCAN_DAMAGE_MAX = 100, TND_SCAN_FIRST_RECORDS = 100, TND_SCAN_LINES = 3 };
 
@@ -27,8 +28,10 @@ typedef struct {
     char lines[TND_SCAN_LINES][64]; /* the first rows, if the first is text */
     uint32_t line_count;
     /*  Set by the caller: gets each row of bytes, in order; NULL: not. */
-    void (*take)(void *taker, const uint8_t *row, size_t size);
+    void (*take)(void *taker, const tnd_record_place_t *place, const uint8_t *row, size_t size);
     void *taker;
+    tnd_record_place_t place; /* of the row that `take` gets */
+    uint64_t next_line;
     tnd_decoder_t *pictures; /* set by the caller: the rows are files of pictures; NULL: not */
     uint64_t pixels_max;     /* of a picture, by its header */
     uint64_t pixels_row;     /* the first row that has as many */

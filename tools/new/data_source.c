@@ -99,6 +99,15 @@ tnd_status_t tnd_data_source_choose(tnd_data_source_t *self, tnd_arena_t *arena,
     return TND_OK;
 }
 
+const void *tnd_data_source_option(const tnd_data_source_t *self, const char *name)
+{
+    const tnd_table_t *table = &self->source->spec->table;
+    for (size_t i = 0; i < table->option_count; i++)
+        if (strcmp(table->options[i].name, name) == 0)
+            return (const char *)self->options + table->options[i].offset;
+    return NULL;
+}
+
 tnd_status_t tnd_data_source_open(tnd_data_source_t *self, const tnd_source_scope_t *scope,
                                   tnd_error_t *error)
 {

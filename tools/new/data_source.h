@@ -32,6 +32,9 @@ tnd_status_t tnd_data_source_choose(tnd_data_source_t *self, tnd_arena_t *arena,
                                     const char *written, const char *const *paths, size_t count,
                                     const char *const more[2], tnd_error_t *error) TND_CHECKED;
 
+/*  The value of an option, as the struct of the source has it; NULL: it has no option of that name. */
+const void *tnd_data_source_option(const tnd_data_source_t *self, const char *name);
+
 /*  Errors: as the source's. */
 tnd_status_t tnd_data_source_open(tnd_data_source_t *self, const tnd_source_scope_t *scope,
                                   tnd_error_t *error) TND_CHECKED;

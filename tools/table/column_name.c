@@ -1,5 +1,5 @@
-/*  tools/new/column_name.c - names of columns, made of what data call them. */
-#include "tools/new/column_name.h"
+/*  tools/table/column_name.c - names of columns, made of what data call them. */
+#include "tools/table/column_name.h"
 
 #include <ctype.h>
 #include <stddef.h>

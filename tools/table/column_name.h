@@ -1,8 +1,8 @@
-/*  tools/new/column_name.h - names of columns, made of what data call them.
+/*  tools/table/column_name.h - names of columns, made of what data call them.
  *
  *  Threads: any number at once. */
-#ifndef TND_TOOLS_NEW_COLUMN_NAME_H
-#define TND_TOOLS_NEW_COLUMN_NAME_H
+#ifndef TND_TOOLS_TABLE_COLUMN_NAME_H
+#define TND_TOOLS_TABLE_COLUMN_NAME_H
 
 #include <stdbool.h>
 

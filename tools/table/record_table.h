@@ -1,32 +1,35 @@
-/*  tools/new/record_table.h - the columns of records of one format: their names, types and classes.
+/*  tools/table/record_table.h - the columns of records of one format: their names, types and classes.
  *
  *  Records are looked at twice: the first TND_TABLE_FIRST show whether they are of the format, then all
  *  of them decide what each column is.
  *
  *  Threads: one at a time. */
-#ifndef TND_TOOLS_NEW_RECORD_TABLE_H
-#define TND_TOOLS_NEW_RECORD_TABLE_H
+#ifndef TND_TOOLS_TABLE_RECORD_TABLE_H
+#define TND_TOOLS_TABLE_RECORD_TABLE_H
 
 #include <stdio.h>
 
-#include "tools/new/detect_format.h"
+#include "runtime/base/status.h"
+#include "runtime/text/arena.h"
+#include "tools/table/record_place.h"
 
 enum { TND_TABLE_FIRST = 20 };
 
 typedef struct {
     const char *source; /* whose records may be of the format: csv, text */
-    const char *uneven; /* which records do not fit, for people */
     void *(*open)(void);
-    void (*take)(void *self, const uint8_t *record, size_t size);
+    void (*take)(void *self, const tnd_record_place_t *place, const uint8_t *record, size_t size);
     /*  After the first records.  False: they are not of the format.  The next record is the first one
      *  again. */
     bool (*look)(void *self);
-    /*  After all records of `files` files.  False: no columns can be made of them. */
-    bool (*decide)(void *self, size_t files);
+    /*  After all records of `files` files.  Errors: TND_END if no columns can be made of them,
+     *  TND_FAILED if the files do not fit together. */
+    tnd_status_t (*decide)(void *self, size_t files, tnd_error_t *error);
     /*  The options of the source, such as "header: true"; "" if it needs none. */
     const char *(*options)(const void *self, tnd_arena_t *arena);
-    /*  How many records do not fit. */
-    uint64_t (*left_out)(const void *self);
+    /*  Prints a line for each kind of record that does not fit, or why there are no columns, with the
+     *  place of the first.  Returns whether rows are left out by this. */
+    bool (*misfits)(const void *self, FILE *out);
     /*  Prints the operations that make columns of column `record`, each line after six spaces; call it
      *  once. */
     void (*print)(void *self, const char *record, FILE *out);

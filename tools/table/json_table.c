@@ -1,4 +1,4 @@
-/*  tools/new/json_table.c - the columns of JSON documents, one per line. */
+/*  tools/table/json_table.c - the columns of JSON documents, one per line. */
 #include <float.h>
 #include <inttypes.h>
 #include <math.h>
@@ -11,9 +11,13 @@
 #include "runtime/base/allocation.h"
 #include "runtime/text/byte_order_mark.h"
 #include "runtime/text/json_string.h"
-#include "tools/new/column_name.h"
-#include "tools/new/record_table.h"
-#include "tools/new/text_classes.h"
+#include "tools/table/column_name.h"
+#include "tools/table/misfit.h"
+#include "tools/table/record_table.h"
+#include "tools/table/text_classes.h"
+
+/*  A field in which one of so many values has another type is of the type of the others. */
+enum { ODD_ONE_OF = 20 };
 
 enum { FIELDS_MAX = 4096, PATH_MOST = 128, DEPTH_MAX = 8 };
 
@@ -30,9 +34,11 @@ typedef struct {
     char name[TND_NEW_NAME_MAX];
     uint64_t seen; /* documents that have it, and not null */
     uint64_t objects, booleans, whole, numbers, texts, lists, other;
-    bool wide;   /* a number that f32 may not have */
-    bool uneven; /* lists of different lengths */
-    list_t list; /* of the first one, and what is true of all */
+    const char *kind; /* of the first value */
+    tnd_misfit_t odd; /* values of another kind */
+    bool wide;        /* a number that f32 may not have */
+    bool uneven;      /* lists of different lengths */
+    list_t list;      /* of the first one, and what is true of all */
     tnd_text_classes_t classes;
 } field_t;
 
@@ -50,8 +56,11 @@ typedef enum {
 typedef struct {
     field_t *fields;
     size_t room;
-    uint32_t count, next;                /* where the next key probably is */
-    uint64_t documents, refused, unread; /* unread: values whose keys no path can name */
+    uint32_t count, next;       /* where the next key probably is */
+    uint64_t documents, unread; /* unread: values whose keys no path can name */
+    tnd_misfit_t blank, broken; /* records that are not objects */
+    bool mixed;                 /* some are, but not most */
+    bool useless;               /* no field is a column */
     bool allow_nan, marked;
 } json_table_t;
 
@@ -60,9 +69,18 @@ static void *json_table_open(void)
     return tnd_allocate_zeroed(1, sizeof(json_table_t));
 }
 
+static void json_table_close_parts(json_table_t *self)
+{
+    tnd_misfit_free(&self->blank);
+    tnd_misfit_free(&self->broken);
+    for (uint32_t f = 0; f < self->count; f++)
+        tnd_misfit_free(&self->fields[f].odd);
+    free(self->fields);
+}
+
 static void json_table_close(void *self)
 {
-    free(((json_table_t *)self)->fields);
+    json_table_close_parts(self);
     free(self);
 }
 
@@ -137,13 +155,32 @@ static void take_text(field_t *field, const char *text, size_t size)
         field->classes.many = true;
 }
 
-static void take_value(field_t *field, const json_t *value)
+static const char *kind_of(const json_t *value)
+{
+    double number;
+    return json_is_boolean(value) || tnd_json_value_number(value, TND_F64, &number) ? "a number"
+           : json_is_array(value)                                                   ? "a list"
+           : json_is_string(value)                                                  ? "a string"
+                                   : "another value";
+}
+
+static void take_kind(field_t *field, const tnd_record_place_t *place, const json_t *value)
+{
+    const char *kind = kind_of(value);
+    if (field->kind == NULL)
+        field->kind = kind;
+    if (strcmp(field->kind, kind) != 0)
+        tnd_misfit_add(&field->odd, place, kind);
+}
+
+static void take_value(field_t *field, const tnd_record_place_t *place, const json_t *value)
 {
     static const int64_t most = INT64_C(1) << 24;
     const char *text;
     size_t size;
     double number;
     field->seen++;
+    take_kind(field, place, value);
     if (json_is_boolean(value)) {
         field->booleans++;
     } else if (tnd_json_value_number(value, TND_F64, &number)) {
@@ -161,7 +198,8 @@ static void take_value(field_t *field, const json_t *value)
     }
 }
 
-static void take_object(json_table_t *self, const json_t *object, const char *prefix, int depth)
+static void take_object(json_table_t *self, const tnd_record_place_t *place, const json_t *object,
+                        const char *prefix, int depth)
 {
     const char *key;
     char path[PATH_MOST];
@@ -175,68 +213,95 @@ static void take_object(json_table_t *self, const json_t *object, const char *pr
             self->unread++;
         } else if (json_is_object(value)) {
             field->objects++;
-            take_object(self, value, path, depth + 1);
+            take_object(self, place, value, path, depth + 1);
         } else if (!json_is_null(value)) {
-            take_value(field, value);
+            take_value(field, place, value);
         }
     }
 }
 
 /*  Opens a document, with NaN if it has some. */
 static bool open_document(json_table_t *self, tnd_json_record_t *document, const uint8_t *record,
-                          size_t size)
+                          size_t size, tnd_error_t *error)
 {
-    tnd_error_t error;
-    if (tnd_json_record_open(document, record, size, false, &error) == TND_OK)
+    tnd_error_t again;
+    if (tnd_json_record_open(document, record, size, false, error) == TND_OK)
         return true;
-    if (tnd_json_record_open(document, record, size, true, &error) != TND_OK)
+    if (tnd_json_record_open(document, record, size, true, &again) != TND_OK)
         return false;
     self->allow_nan = true;
     return true;
 }
 
-static void json_table_take(void *context, const uint8_t *record, size_t size)
+static void json_table_take(void *context, const tnd_record_place_t *place, const uint8_t *record,
+                            size_t size)
 {
     json_table_t *self = context;
     tnd_json_record_t document;
-    size_t mark = self->documents == 0 ? tnd_byte_order_mark(record, size) : 0;
+    tnd_error_t error;
+    size_t mark = place->first ? tnd_byte_order_mark(record, size) : 0;
     self->marked = self->marked || mark > 0;
     self->documents++;
-    if (!open_document(self, &document, record + mark, size - mark)) {
-        self->refused++;
+    if (size == mark) {
+        tnd_misfit_add(&self->blank, place, "the line is empty");
+        return;
+    }
+    if (!open_document(self, &document, record + mark, size - mark, &error)) {
+        tnd_misfit_add(&self->broken, place, error.text);
         return;
     }
     if (json_is_object(document.root)) {
         self->next = 0;
-        take_object(self, document.root, "", 1);
+        take_object(self, place, document.root, "", 1);
     } else {
-        self->refused++;
+        tnd_misfit_add(&self->broken, place, "not a JSON object");
     }
     tnd_json_record_close(&document);
 }
 
+static uint64_t objects_of(const json_table_t *self)
+{
+    return self->documents - self->blank.count - self->broken.count;
+}
+
+/*  Documents are most of the records. */
 static bool json_table_look(void *context)
 {
     json_table_t *self = context;
-    bool all = self->documents > 0 && self->refused == 0;
-    free(self->fields);
+    bool most = 2 * objects_of(self) > self->documents;
+    self->mixed = !most && objects_of(self) > 0;
+    if (!most)
+        return false;
+    json_table_close_parts(self);
     *self = (json_table_t){0};
-    return all;
+    return true;
 }
 
 /*  --------------------------------------------------------------------------------- decisions */
 
 static bool is_missing(const json_table_t *self, const field_t *field)
 {
-    return field->seen < self->documents - self->refused;
+    return field->seen < objects_of(self);
+}
+
+/*  Whether some values have another type, and few enough. */
+static bool has_odd(const field_t *field)
+{
+    return field->odd.count > 0 && field->odd.count <= field->seen / ODD_ONE_OF;
+}
+
+/*  The values of the type of the field. */
+static uint64_t fitting(const field_t *field)
+{
+    return has_odd(field) ? field->seen - field->odd.count : field->seen;
 }
 
 static use_t use_of_number(const json_table_t *self, const field_t *field)
 {
     bool missing = is_missing(self, field);
-    if (field->booleans == field->seen && !missing)
+    if (field->booleans == fitting(field) && !missing)
         return AS_FLAG;
-    bool whole = field->whole + field->booleans == field->seen && !missing;
+    bool whole = field->whole + field->booleans == fitting(field) && !missing;
     if (whole && (tnd_column_name_is_label(field->name) || field->wide))
         return AS_INTEGER;
     return field->wide ? AS_WIDE : AS_NUMBER;
@@ -244,17 +309,17 @@ static use_t use_of_number(const json_table_t *self, const field_t *field)
 
 static use_t use_of(const json_table_t *self, const field_t *field)
 {
-    uint64_t rows = self->documents - self->refused;
-    if (field->seen == 0 || field->objects > 0 || field->other > 0)
+    uint64_t rows = objects_of(self);
+    if (field->seen == 0 || field->objects > 0 || (field->other > 0 && !has_odd(field)))
         return AS_NOTHING;
-    if (field->booleans + field->numbers == field->seen)
+    if (field->booleans + field->numbers == fitting(field))
         return use_of_number(self, field);
-    if (field->texts == field->seen)
+    if (field->texts == fitting(field))
         return tnd_text_classes_few(&field->classes, rows) ? AS_CLASS : AS_TEXT;
     bool one_shape = field->list.inner == 0 || (!field->uneven && !is_missing(self, field));
     bool some = field->uneven || field->list.length > 0;
-    return field->lists == field->seen && field->list.numbers && one_shape && some ? AS_LIST
-                                                                                   : AS_NOTHING;
+    return field->lists == fitting(field) && field->list.numbers && one_shape && some ? AS_LIST
+                                                                                      : AS_NOTHING;
 }
 
 static bool is_taken(const json_table_t *self, uint32_t field)
@@ -277,22 +342,18 @@ static void name_field(json_table_t *self, uint32_t f)
         snprintf(field->name, sizeof field->name, "c%" PRIu32, f);
 }
 
-static bool json_table_decide(void *context, size_t files)
+static tnd_status_t json_table_decide(void *context, size_t files, tnd_error_t *error)
 {
     json_table_t *self = context;
     bool useful = false;
-    (void)files;
+    (void)files, (void)error;
     for (uint32_t f = 0; f < self->count; f++) {
         name_field(self, f);
         use_t use = use_of(self, &self->fields[f]);
         useful = useful || use != AS_NOTHING;
     }
-    return useful;
-}
-
-static uint64_t json_table_left_out(const void *self)
-{
-    return ((const json_table_t *)self)->refused;
+    self->useless = !useful;
+    return useful ? TND_OK : TND_END;
 }
 
 /*  ------------------------------------------------------------------------------------- lines */
@@ -353,23 +414,67 @@ static void print_field(const json_table_t *self, const field_t *field, FILE *ou
         fputs(", ", out);
     }
     print_use(use_of(self, field), field, is_missing(self, field), out);
-    fputs("}\n", out);
+    fprintf(out, "}%s\n",
+            use_of(self, field) == AS_TEXT ? tnd_text_classes_note(&field->classes) : "");
 }
 
 /*  Why no column is made of what documents have. */
 static const char *reason(const field_t *field)
 {
-    if (field->lists < field->seen)
+    if (field->seen == 0)
+        return "null in all lines";
+    if (field->lists < fitting(field))
         return "values of several types";
     return field->list.numbers ? "lists of lists of different lengths"
                                : "lists of more than numbers";
+}
+
+/*  Why there are no columns. */
+static void print_nothing(const json_table_t *self, FILE *out)
+{
+    for (uint32_t f = 0; f < self->count; f++)
+        if (self->fields[f].seen > 0 || self->fields[f].objects == 0)
+            fprintf(out, "no column is made of `%s`: %s\n", self->fields[f].path,
+                    reason(&self->fields[f]));
+    fputs("no field has a type that is known, so lines are fed as bytes\n", out);
+}
+
+static bool print_odd(const json_table_t *self, const field_t *field, FILE *out)
+{
+    if (!has_odd(field) || use_of(self, field) == AS_NOTHING)
+        return false;
+    fprintf(out, "%s: `%s` is %s, not %s", field->odd.place, field->path, field->odd.why,
+            field->kind);
+    if (field->odd.count > 1)
+        fprintf(out, "; %" PRIu64 " such records", field->odd.count);
+    fputc('\n', out);
+    return true;
+}
+
+static bool json_table_misfits(const void *context, FILE *out)
+{
+    const json_table_t *self = context;
+    bool some = objects_of(self) < self->documents;
+    if (objects_of(self) == 0)
+        return false; /* text */
+    tnd_misfit_print(&self->blank, out);
+    tnd_misfit_print(&self->broken, out);
+    if (self->mixed)
+        fputs("most of the first lines are not JSON objects, so lines are fed as bytes\n", out);
+    if (self->useless)
+        print_nothing(self, out);
+    if (self->mixed || self->useless)
+        return false;
+    for (uint32_t f = 0; f < self->count; f++)
+        some = print_odd(self, &self->fields[f], out) || some;
+    return some;
 }
 
 static void print_unread(const json_table_t *self, const bool *read, FILE *out)
 {
     for (uint32_t f = 0; f < self->count; f++) {
         const field_t *field = &self->fields[f];
-        if (read[f] || field->seen == 0)
+        if (read[f] || (field->seen == 0 && field->objects > 0))
             continue;
         fputs("      # left out: ", out);
         tnd_json_string_print(field->path, out);
@@ -407,13 +512,12 @@ static void json_table_print(void *context, const char *record, FILE *out)
 
 const tnd_record_table_t tnd_json_table = {
     .source = "text",
-    .uneven = "lines that are not JSON objects",
     .open = json_table_open,
     .take = json_table_take,
     .look = json_table_look,
     .decide = json_table_decide,
     .options = json_table_options,
-    .left_out = json_table_left_out,
+    .misfits = json_table_misfits,
     .print = json_table_print,
     .close = json_table_close,
 };

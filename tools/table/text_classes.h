@@ -1,8 +1,8 @@
-/*  tools/new/text_classes.h - the different texts of a column, if they are few enough to be classes.
+/*  tools/table/text_classes.h - the different texts of a column, if they are few enough to be classes.
  *
  *  Threads: one at a time. */
-#ifndef TND_TOOLS_NEW_TEXT_CLASSES_H
-#define TND_TOOLS_NEW_TEXT_CLASSES_H
+#ifndef TND_TOOLS_TABLE_TEXT_CLASSES_H
+#define TND_TOOLS_TABLE_TEXT_CLASSES_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -23,6 +23,8 @@ extern const char tnd_missing_class[];
 void tnd_text_classes_add(tnd_text_classes_t *self, const char *text);
 /*  Whether the texts of `rows` rows are classes: each occurs twice on average. */
 bool tnd_text_classes_few(const tnd_text_classes_t *self, uint64_t rows);
+/*  A comment for a column of texts that are not classes. */
+const char *tnd_text_classes_note(const tnd_text_classes_t *self);
 /*  Prints the operation that numbers the texts of a column from 0, in their order; call it once.
  *  `missing`: the column has rows of tnd_missing_class. */
 void tnd_text_classes_print(tnd_text_classes_t *self, const char *column, bool missing, FILE *out);

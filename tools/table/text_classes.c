@@ -1,5 +1,5 @@
-/*  tools/new/text_classes.c - the different texts of a column, if they are few enough to be classes. */
-#include "tools/new/text_classes.h"
+/*  tools/table/text_classes.c - the different texts of a column, if they are few enough to be classes. */
+#include "tools/table/text_classes.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -23,6 +23,13 @@ void tnd_text_classes_add(tnd_text_classes_t *self, const char *text)
 bool tnd_text_classes_few(const tnd_text_classes_t *self, uint64_t rows)
 {
     return !self->many && self->count > 0 && 2 * self->count <= rows;
+}
+
+const char *tnd_text_classes_note(const tnd_text_classes_t *self)
+{
+    return self->many ? "  # bytes: more texts than are listed here; if they are classes, "
+                        "`lookup` with a `map` of all numbers them"
+                      : "  # bytes: texts that differ in most rows";
 }
 
 static int by_text(const void *left, const void *right)
