@@ -245,7 +245,7 @@ static tnd_status_t step(tnd_decompress_t *self, uint8_t *out, size_t room, size
     if (piece.bad != NULL) {
         char why[128];
         snprintf(why, sizeof why, "is damaged (%s)", piece.bad);
-        refuse(self, why, "; fetch it again");
+        refuse(self, why, "; rows of this file before it may be wrong; fetch it again");
     } else if (!piece.over && have == 0 && piece.got == 0) {
         self->cut = true;
         refuse(self, "is cut", "; fetch it again");

@@ -11,6 +11,7 @@
 #include "actors/op/ops.h"
 #include "actors/stored/npy_file.h"
 #include "runtime/core/numeric/numeric.h"
+#include "runtime/text/printable.h"
 #include "runtime/text/quantity.h"
 
 enum { TABLE_BYTES_MAX = 64 << 20 };
@@ -347,6 +348,21 @@ static tnd_status_t fail_row(const lookup_t *self, int64_t value, tnd_error_t *e
                     self->name, text);
 }
 
+static tnd_status_t refuse_text(const lookup_t *self, const word_t *text, tnd_error_t *error)
+{
+    enum { SHOWN = 40 };
+    char shown[SHOWN + 1] = "";
+    if (text->size > 0)
+        memcpy(shown, text->text, text->size < SHOWN ? text->size : SHOWN);
+    for (size_t i = 0; i < SHOWN && i < text->size; i++)
+        shown[i] = shown[i] == '\0' ? '?' : shown[i];
+    return tnd_fail(error,
+                    "column `%s` has the text `%s`%s, which `map` does not have; `missing` gives a "
+                    "value to others",
+                    self->name, tnd_printable(shown, sizeof shown),
+                    text->size > SHOWN ? "..." : "");
+}
+
 static tnd_status_t look_up_text(const lookup_t *self, const tnd_ragged_t *text, uint8_t *to,
                                  tnd_error_t *error)
 {
@@ -356,10 +372,7 @@ static tnd_status_t look_up_text(const lookup_t *self, const tnd_ragged_t *text,
     const uint8_t *entry =
         word != NULL ? self->table + word->entry * self->entry_bytes : self->missing;
     if (entry == NULL)
-        return tnd_fail(error,
-                        "column `%s` has a text of %zu bytes that `map` does not have; `missing` "
-                        "gives a value to others",
-                        self->name, wanted.size);
+        return refuse_text(self, &wanted, error);
     memcpy(to, entry, self->entry_bytes);
     return TND_OK;
 }

@@ -80,7 +80,9 @@ tnd_status_t tnd_mapping_missing(const char *path, tnd_error_t *error)
 {
     char here[PATH_MAX];
     if (path[0] != '/' && getcwd(here, sizeof here) != NULL)
-        return tnd_fail(error, "%s: no such file in %s; check the path and `data:`", path, here);
+        return tnd_fail(error,
+                        "%s: no such file in the working directory %s; check the path and `data:`",
+                        path, here);
     return tnd_fail(error, "%s: no such file; check the path and `data:`", path);
 }
 

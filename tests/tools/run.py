@@ -15,7 +15,7 @@ import termios
 
 import numpy
 
-from command import FED, FEED, TUNDISH, holds, main, run, same, topology
+from command import FED, FEED, TUNDISH, arrays, holds, main, run, same, topology
 import json_schema
 from ps import SCHEMA
 from runs import PLUGINS, graph, Started
@@ -509,6 +509,32 @@ def test_a_metric_of_any_name_is_written_as_json(folder):
         for line in (folder / name).read_text(encoding="utf-8").splitlines()[:1]:
             assert name == "r.json" or "perte_g_n_rale_\u20ac" in json.loads(line), line
     same(json.loads((folder / "r.json").read_text(encoding="utf-8"))["steps"], 4)
+
+
+def test_a_text_that_lookup_does_not_have_is_shown(folder):
+    """At most 40 bytes of it, without what a terminal would act on."""
+    for text, shown in (("fox", "`fox`,"), ("x" * 40, f"`{'x' * 40}`,"), ("x" * 41, f"`{'x' * 40}`...,"),
+                        ("a\x1bb", "`a?b`,"), ("f\u00fcchse", "`f\u00fcchse`,"), ("", "``,")):
+        (folder / "t.txt").write_text(f"{text}\n")
+        path = folder / "lookup.yaml"
+        path.write_text("tundish: 1\nactors:\n  read: {kind: reader, source: {text: {files: %s}}}\n"
+                        "  prep: {kind: preprocessor, ops: [{lookup: {column: line, map: {cat: 0}}}]}\n"
+                        "  batch: {kind: batcher, size: 1}\n  feed: {kind: feeder}\n"
+                        "links:\n  - read -> prep -> batch -> feed\n" % (folder / "t.txt"))
+        code, _, err = run("run", path)
+        same(code, 1, err)
+        holds(err, f"column `line` has the text {shown} which `map` does not have")
+
+
+def test_a_relative_path_says_in_which_folder_it_was_looked_for(folder):
+    arrays(folder, 100)
+    path = folder / "relative.yaml"
+    path.write_text("tundish: 1\nactors:\n  read: {kind: reader, source: {npy: {x: x.npy}}}\n"
+                    "  batch: {kind: batcher, size: 1}\n  feed: {kind: feeder}\nlinks:\n  - read -> batch -> feed\n")
+    same(run("run", path, cwd=folder)[0], 0)
+    code, _, err = run("run", path, cwd="/")
+    same(code, 78)
+    holds(err, "x.npy: no such file in the working directory /; check the path and `data:`")
 
 
 def test_on_a_terminal_one_line_is_drawn_again(folder):
