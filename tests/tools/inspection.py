@@ -82,7 +82,7 @@ def test_sizes_and_keys_of_examples(folder):
     same(rows["columns"]["label"]["data"], [i % 5 if i != 3 else 1 for i in range(250)])
     same(rows["columns"]["weight"]["data"], [1.5, 2.5])
     out = run("new", folder / "part-0.tfrecord", folder / "part-1.tfrecord")[1]
-    holds(out, "# 250 rows of record u8", f"# - {operation}", 'files: "${data}/part-[0-1].tfrecord"')
+    holds(out, "# 250 rows of record u8", f"\n      - {operation}\n", 'files: "${data}/part-[0-1].tfrecord"')
 
 
 def feature(kind, *values):

@@ -354,6 +354,22 @@ def test_headers_that_differ_are_an_error(folder):
     same(list(fed(path)), ["c0", "c1"])
 
 
+def test_examples_become_their_features(folder):
+    example = bytes.fromhex("0a0c0a0a0a016112051a030a0107")  # {"a": int64 [7]}
+    (folder / "e.tfrecord").write_bytes(framed(example) * 30)
+    for words in ([], ["--split", "80/20"]):
+        path, _ = made(folder, folder / "e.tfrecord", *words)
+        same(fed(path), {"a": ("i64", [])})
+        assert "pad_ragged" not in path.read_text()
+    numpy.save(folder / "x.npy", numpy.zeros(30))
+    code, _, err = run("new", folder / "e.tfrecord", folder / "x.npy")
+    same(code, 78)
+    holds(err, "a reader reads one format; name the files of one")
+    holds(run("inspect", folder / "x.npy")[1], "  columns      x f64")
+    numpy.save(folder / "speed.npy", numpy.zeros(30))
+    holds(run("inspect", folder / "speed.npy")[1], "  columns      speed f64", "speed: ")
+
+
 def test_records_become_one_list(folder):
     for part in range(3):
         (folder / f"log-{part}.txt").write_text("".join(f"{part} {row}\n" for row in range(40)))
@@ -416,6 +432,7 @@ PICTURES = """  # 24 rows of image u8[<=1242], label i32
   # done to each row, in this order; `tundish help ops` lists them
   prep:
     kind: preprocessor
+    # of pictures only the headers were read: a run finds pixels that are damaged
     ops:
       - decode_image:  # to pictures of one shape, u8; tundish help images
           column: image
@@ -437,6 +454,7 @@ def test_files_of_pictures_are_decoded(folder):
     side = 40  # the first picture has 40 x 61 pixels
     same(fed(path), {"image": ("u8", [side, side, 3]), "label": ("i32", [])})
     holds(path.read_text(), PICTURES.replace("SIDE", str(side)))
+    holds(run("inspect", folder / "pets")[1], "  decoded      only headers: a run finds pixels that are damaged")
     path.write_text(path.read_text().replace("      # - {", "      - {").replace("CLASSES", "2")
                     .replace("then: [{random", "# then: [{random").replace("# then: [{resize", "then: [{resize"))
     same(run("head", path)[0], 0, path.read_text())

@@ -187,6 +187,8 @@ static void print_text(report_t *self)
         printf("  labels       %s\n",
                tnd_source_classes(&self->data.facts, schema, sizeof schema) + strlen("labels: "));
     print_pixels(self);
+    if (self->item->pictures)
+        printf("  decoded      only headers: a run finds pixels that are damaged\n");
     print_empty(self);
     print_contents(self);
     print_damage(self);
@@ -375,6 +377,8 @@ static tnd_status_t scan(report_t *self, tnd_error_t *error)
     TND_TRY(tnd_data_source_choose(&self->data, self->arena, self->item->written, files, count,
                                    NULL, error));
     TND_TRY(tnd_data_source_open(&self->data, &scope, error));
+    if (!self->item->records) /* its only column, named as in the lines of the topology */
+        strcpy(self->data.facts.schema.columns[0].name, self->item->column.name);
     if (tnd_data_scan_needed(&self->data) || self->data.facts.count == TND_UNKNOWN)
         return scan_rows(self, error);
     self->scan.records = self->data.facts.count;

@@ -83,7 +83,8 @@ static tnd_status_t check(const tnd_detected_format_list_t *found, tnd_error_t *
         const tnd_detected_format_t *item = &found->items[i];
         if (strcmp(item->source, first->source) != 0)
             return tnd_fail(error,
-                            "%s is %s and %s is %s, but a reader reads one format; np.save both",
+                            "%s is %s and %s is %s, but a reader reads one format; name the files "
+                            "of one",
                             first->path, first->source, item->path, item->source);
         if (item->rows != first->rows)
             return tnd_fail(error,
@@ -291,28 +292,30 @@ static tnd_status_t read_table(tnd_arena_t *arena, tnd_detected_format_t *item,
     return TND_OK;
 }
 
-/*  Writes the operation that makes columns of all records, if these are tf.Example messages. */
-static void write_parse(tnd_arena_t *arena, const tnd_detected_format_t *item,
-                        tnd_reading_progress_t *progress, FILE *out)
+/*  The operation that makes columns of all records, if these are tf.Example messages; "": none. */
+static const char *read_examples(tnd_arena_t *arena, const tnd_detected_format_t *item,
+                                 tnd_reading_progress_t *progress)
 {
+    const char *lines = "";
     tnd_data_scan_t *scan = tnd_allocate_zeroed(1, sizeof *scan);
     bool like = scan_keys(arena, item, TND_SCAN_FIRST_RECORDS, progress, scan);
     tnd_data_scan_free(scan);
     if (like && scan_keys(arena, item, TND_UNKNOWN, progress, scan)) {
         char *operation = tnd_example_features(&scan->keys, item->schema->columns[0].name);
         char *without = tnd_example_features_left_out(&scan->keys);
-        if (operation != NULL)
-            fprintf(out, "      # as all records are: see tundish help %.*s\n",
-                    (int)strcspn(operation, ":"), operation);
         if (operation != NULL && without != NULL)
-            fprintf(out, "      # without columns for these: %s\n", without);
+            lines = tnd_arena_format(arena, "      # without columns for these: %s\n", without);
         if (operation != NULL)
-            fprintf(out, "      # - %s\n", operation);
+            lines = tnd_arena_format(
+                arena, "      # as all records are: see tundish help %.*s\n%s      - %s\n",
+                (int)strcspn(operation, ":"), operation, lines, operation);
         free(operation);
         free(without);
     }
     tnd_data_scan_free(scan);
     free(scan);
+    tnd_reading_progress_clear(progress);
+    return lines;
 }
 
 static bool has_unreadable(const tnd_left_out_list_t *left_out)
@@ -337,7 +340,7 @@ typedef struct {
     tnd_arena_t *arena;
     const tnd_detected_format_list_t *found;
     const table_t *table;
-    tnd_reading_progress_t *progress;
+    const char *parse;   /* the operation that makes columns of records; "": none */
     tnd_schema_t schema; /* of what the reader reads */
     const char *directory;
     uint64_t shares[2]; /* of the rows, to train and to validate; 0: there is one chain */
@@ -383,11 +386,9 @@ static bool write_list(const topology_t *self, bool validates, FILE *out)
     write_operations(&self->schema, out);
     if (self->table->format != NULL)
         self->table->format->print(self->table->state, column, out);
+    fputs(self->parse, out);
     bool some = ftell(out) > 0;
-    if (first->records && !first->pictures && self->table->format == NULL && !validates)
-        write_parse(self->arena, first, self->progress, out);
-    tnd_reading_progress_clear(self->progress);
-    if (self->table->format == NULL && !validates)
+    if (self->table->format == NULL && *self->parse == '\0' && !validates)
         write_suggestions(&self->schema, first->pictures, out);
     return some;
 }
@@ -412,6 +413,9 @@ static void write_preprocessor(const topology_t *self, bool validates, FILE *out
         fputs("    on_error: skip  # leaves out records that do not fit, and counts them:\n", out);
     if (table->misfits != NULL)
         print_lines("    # ", table->misfits, out);
+    if (self->found->items[0].pictures && !validates)
+        fputs("    # of pictures only the headers were read: a run finds pixels that are damaged\n",
+              out);
     /* `[]` would have to be deleted before the suggestion could be used. */
     fprintf(out, "    ops:%s\n%s",
             some       ? ""
@@ -516,7 +520,7 @@ static int new (const tnd_request_t *request)
     tnd_error_t error;
     int code = TND_EXIT_OK;
     tnd_reading_progress_t progress;
-    topology_t topology = {.arena = arena, .found = &found, .table = &table, .progress = &progress};
+    topology_t topology = {.arena = arena, .found = &found, .table = &table, .parse = ""};
     if (request->split != NULL && !read_shares(request->split, topology.shares)) {
         tnd_arena_destroy(&arena);
         tnd_complain("new", "--split %s: say two shares, such as 80/20", request->split);
@@ -545,6 +549,9 @@ static int new (const tnd_request_t *request)
                           found.items[0].path);
     if (status == TND_OK && request->as == NULL)
         status = read_table(arena, &found.items[0], &progress, &table, &error);
+    if (status == TND_OK && found.items[0].records && !found.items[0].pictures &&
+        table.format == NULL)
+        topology.parse = read_examples(arena, &found.items[0], &progress);
     tnd_reading_progress_clear(&progress);
     if (status != TND_OK)
         tnd_complain("new", "%s", error.text);
@@ -572,12 +579,15 @@ const tnd_command_t tnd_command_new = {
     .arguments = (const char *const[]){"--output", "--as", "--split", NULL},
     .details =
         "DATA are data files, directories of them, or patterns such as 'data/x*.npy'.  Each .npy\n"
-        "or IDX file (raw or compressed by gzip) becomes a column, named after the file; all\n"
+        "file and IDX file (IDX also compressed by gzip) becomes a column, named after the file; "
+        "all\n"
         "must have the same number of rows.  Files that differ only in a number, such as\n"
         "x-00.npy and x-01.npy, are concatenated to one column.  TFRecord, tar, .csv and text\n"
         "files are lists of records: the rows of all files, one after the other, are bytes;\n"
         "their indexes are built now (tundish help index).  Of CSV and JSON Lines all records are\n"
-        "read for names, types, classes and what is missing: columns are made of them; numbers\n"
+        "read for names, types, classes and what is missing: columns are made of them, and the "
+        "line\n"
+        "of what does not fit is named; tf.Example messages become their features.  Numbers\n"
         "of CSV that follow one another are one vector.  JPEG and PNG files, in a directory or in "
         "its\n"
         "subdirectories, are rows of pictures, with their folders as labels.  If a directory has\n"
