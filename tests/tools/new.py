@@ -370,6 +370,47 @@ def test_examples_become_their_features(folder):
     holds(run("inspect", folder / "speed.npy")[1], "  columns      speed f64", "speed: ")
 
 
+def archive(path, samples):
+    """A tar of samples: {extension: bytes}."""
+    with tarfile.open(path, "w") as out:
+        for i, sample in enumerate(samples):
+            for extension, content in sample.items():
+                info = tarfile.TarInfo(f"s/{i:04}.{extension}")
+                info.size = len(content)
+                out.addfile(info, io.BytesIO(content))
+
+
+def test_files_of_an_archive_become_what_they_are(folder):
+    """JPEGs are decoded, digits and documents read; what a document lacks costs its sample."""
+    samples = [{"JPG": jpeg("img_420.jpg"), "cls": b"%d" % (i % 3), "w": b"%d.5" % i, "txt": b"text %d" % i,
+                "json": b'{"id": %d, "kind": "%s"}' % (i, b"pq"[i % 2:i % 2 + 1])} for i in range(30)]
+    archive(folder / "a.tar", samples)
+    path, _ = made(folder, folder / "a.tar")
+    wanted = {"jpg": ("u8", [40, 40, 3]), "cls": ("i64", []), "w": ("f32", []), "txt": ("u8", [7]),
+              "id": ("f32", []), "kind": ("i64", [])}
+    same(fed(path), wanted)
+    got = rows_of(path, "cls", "w", "id", "kind")
+    same(got, {"cls": [[i % 3] for i in range(30)], "w": [[i + 0.5] for i in range(30)],
+               "id": [[i] for i in range(30)], "kind": [[i % 2] for i in range(30)]})
+    samples[28]["json"] = b'{"id": '
+    archive(folder / "b.tar", samples)
+    path = folder / "b.yaml"
+    same(run("new", folder / "b.tar", "-o", path)[0], 0)
+    holds(path.read_text(), "on_error: skip  # leaves out records that do not fit, and counts them\n")
+    code, out, err = run("run", path)
+    same(code, 0, err)
+    holds(out, "29 rows", ", 1 bad,")
+    archive(folder / "c.tar", [{"cls": b"1", "json": b'{"cls": 1}'}] * 30)  # two columns of one name
+    path, _ = made(folder, folder / "c.tar")
+    same(fed(path), {"cls": ("i64", []), "json": ("u8", [10])})
+    holds(path.read_text(), "# json has JSON documents, with fields named like other columns")
+    buffer = io.BytesIO()
+    numpy.save(buffer, numpy.zeros(3, "f4"))
+    archive(folder / "d.tar", [{"npy": buffer.getvalue()}] * 30)
+    path, _ = made(folder, folder / "d.tar")
+    holds(path.read_text(), "# npy has .npy files: tundish help decode_npy")
+
+
 def test_records_become_one_list(folder):
     for part in range(3):
         (folder / f"log-{part}.txt").write_text("".join(f"{part} {row}\n" for row in range(40)))

@@ -13,14 +13,12 @@
 #include "tools/cli/command.h"
 #include "tools/cli/output.h"
 #include "tools/inspect/reading_progress.h"
-#include "tools/inspect/data_scan.h"
-#include "tools/inspect/example_features.h"
+#include "tools/inspect/record_columns.h"
 #include "tools/new/data_search.h"
 #include "tools/new/detect_format.h"
 #include "tools/new/file_series.h"
 #include "tools/new/picture_lines.h"
 #include "tools/new/reader_lines.h"
-#include "tools/table/record_table.h"
 
 enum { BATCH_MOST = 128, BATCHES_LEAST = 10, IMAGE_LEAST = 4 };
 
@@ -167,42 +165,6 @@ static const char *find_schema(tnd_arena_t *arena)
     return NULL;
 }
 
-/*  Reads the first `most` records.  False: they cannot be read. */
-static bool scan_rows(tnd_arena_t *arena, const tnd_detected_format_t *item, uint64_t most,
-                      tnd_reading_progress_t *progress, tnd_data_scan_t *scan)
-{
-    tnd_source_scope_t scope = {.lanes = 1};
-    tnd_data_source_t data = {0};
-    tnd_error_t error;
-    size_t count;
-    const char *const *files = tnd_detected_files(item, arena, &count);
-    tnd_reading_progress_attach(progress, &scope);
-    bool read =
-        tnd_data_source_choose(&data, arena, item->written, files, count, NULL, &error) == TND_OK &&
-        tnd_data_source_open(&data, &scope, &error) == TND_OK && tnd_data_scan_needed(&data) &&
-        tnd_data_scan_run(scan, &data, most, tnd_reading_progress_records, progress, &error) ==
-            TND_OK;
-    tnd_data_source_close(&data);
-    return read;
-}
-
-/*  Whether the first `most` records are tf.Example messages; their keys. */
-static bool scan_keys(tnd_arena_t *arena, const tnd_detected_format_t *item, uint64_t most,
-                      tnd_reading_progress_t *progress, tnd_data_scan_t *scan)
-{
-    *scan = (tnd_data_scan_t){0};
-    return scan_rows(arena, item, most, progress, scan) && scan->keys.examples > 0 &&
-           scan->keys.examples == scan->keys.records;
-}
-
-/*  What the records of a format have; `format` NULL: no columns can be made of them. */
-typedef struct {
-    const tnd_record_table_t *format;
-    void *state;
-    const char *misfits; /* lines: which records do not fit, or why there are no columns */
-    bool skips;          /* some are left out by `on_error: skip` */
-} table_t;
-
 static void print_lines(const char *prefix, const char *lines, FILE *out)
 {
     for (size_t size; *lines != '\0'; lines += size + 1) {
@@ -211,112 +173,15 @@ static void print_lines(const char *prefix, const char *lines, FILE *out)
     }
 }
 
-static bool scan_table(tnd_arena_t *arena, const tnd_detected_format_t *item, uint64_t most,
-                       tnd_reading_progress_t *progress, const table_t *table)
-{
-    tnd_data_scan_t scan = {.take = table->format->take, .taker = table->state};
-    bool read = scan_rows(arena, item, most, progress, &scan);
-    tnd_data_scan_free(&scan);
-    return read;
-}
-
-/*  Opens the records again as the table has them: without headers and marks, and with the notes that
- *  a run gets. */
-static bool open_table(tnd_arena_t *arena, tnd_detected_format_t *item,
-                       tnd_reading_progress_t *progress, const table_t *table)
-{
-    tnd_source_scope_t scope = {.lanes = 1};
-    tnd_detected_format_t as_table = *item;
-    tnd_error_t error;
-    const char *options = table->format->options(table->state, arena);
-    if (item->compression != NULL && strcmp(item->compression, "zlib") == 0)
-        options =
-            tnd_arena_format(arena, "%s%scompression: zlib", options, *options != '\0' ? ", " : "");
-    as_table.written = *options != '\0' ? tnd_arena_format(arena, "%s: {%s}", item->source, options)
-                                        : item->source;
-    tnd_reading_progress_attach(progress, &scope);
-    if (tnd_detected_item_open(&as_table, arena, &scope, &error) != TND_OK)
-        return false;
-    *item = as_table;
-    return true;
-}
-
-/*  Reads the records twice.  Errors: TND_END if no columns can be made of them. */
-static tnd_status_t fill_table(tnd_arena_t *arena, tnd_detected_format_t *item,
-                               tnd_reading_progress_t *progress, const table_t *table,
-                               tnd_error_t *error)
-{
-    size_t count;
-    (void)tnd_detected_files(item, arena, &count);
-    if (!scan_table(arena, item, TND_TABLE_FIRST, progress, table) ||
-        !table->format->look(table->state) ||
-        !scan_table(arena, item, TND_UNKNOWN, progress, table))
-        return TND_END;
-    TND_TRY(table->format->decide(table->state, count, error));
-    return open_table(arena, item, progress, table) ? TND_OK : TND_END;
-}
-
-/*  Keeps which records do not fit, and reports them. */
-static void note_misfits(tnd_arena_t *arena, table_t *table)
-{
-    char *text = NULL;
-    size_t size;
-    FILE *out = tnd_memory_stream(&text, &size);
-    table->skips = table->format->misfits(table->state, out);
-    fclose(out);
-    table->misfits = tnd_arena_text(arena, text, size);
-    free(text);
-    print_lines("tundish new: ", table->misfits, stderr);
-}
-
-static tnd_status_t read_table(tnd_arena_t *arena, tnd_detected_format_t *item,
-                               tnd_reading_progress_t *progress, table_t *found, tnd_error_t *error)
-{
-    static const tnd_record_table_t *const formats[] = {&tnd_csv_table, &tnd_json_table};
-    for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++) {
-        if (strcmp(formats[i]->source, item->source) != 0)
-            continue;
-        table_t table = {.format = formats[i], .state = formats[i]->open()};
-        tnd_status_t status = fill_table(arena, item, progress, &table, error);
-        tnd_reading_progress_clear(progress);
-        if (status != TND_FAILED)
-            note_misfits(arena, &table);
-        *found = table;
-        if (status == TND_OK)
-            return TND_OK;
-        formats[i]->close(table.state);
-        found->format = NULL;
-        if (status == TND_FAILED)
-            return status;
-    }
-    return TND_OK;
-}
-
-/*  The operation that makes columns of all records, if these are tf.Example messages; "": none. */
-static const char *read_examples(tnd_arena_t *arena, const tnd_detected_format_t *item,
-                                 tnd_reading_progress_t *progress)
-{
-    const char *lines = "";
-    tnd_data_scan_t *scan = tnd_allocate_zeroed(1, sizeof *scan);
-    bool like = scan_keys(arena, item, TND_SCAN_FIRST_RECORDS, progress, scan);
-    tnd_data_scan_free(scan);
-    if (like && scan_keys(arena, item, TND_UNKNOWN, progress, scan)) {
-        char *operation = tnd_example_features(&scan->keys, item->schema->columns[0].name);
-        char *without = tnd_example_features_left_out(&scan->keys);
-        if (operation != NULL && without != NULL)
-            lines = tnd_arena_format(arena, "      # without columns for these: %s\n", without);
-        if (operation != NULL)
-            lines = tnd_arena_format(
-                arena, "      # as all records are: see tundish help %.*s\n%s      - %s\n",
-                (int)strcspn(operation, ":"), operation, lines, operation);
-        free(operation);
-        free(without);
-    }
-    tnd_data_scan_free(scan);
-    free(scan);
-    tnd_reading_progress_clear(progress);
-    return lines;
-}
+/*  A topology that is written. */
+typedef struct {
+    tnd_arena_t *arena;
+    const tnd_detected_format_list_t *found;
+    const tnd_record_columns_t *columns;
+    tnd_schema_t schema; /* of what the reader reads */
+    const char *directory;
+    uint64_t shares[2]; /* of the rows, to train and to validate; 0: there is one chain */
+} topology_t;
 
 static bool has_unreadable(const tnd_left_out_list_t *left_out)
 {
@@ -334,17 +199,6 @@ static void write_labels(const tnd_detected_format_t *item, FILE *out)
     for (size_t i = 0; i < item->note_count; i++)
         fprintf(out, "  # %s\n", item->notes[i]);
 }
-
-/*  A topology that is written. */
-typedef struct {
-    tnd_arena_t *arena;
-    const tnd_detected_format_list_t *found;
-    const table_t *table;
-    const char *parse;   /* the operation that makes columns of records; "": none */
-    tnd_schema_t schema; /* of what the reader reads */
-    const char *directory;
-    uint64_t shares[2]; /* of the rows, to train and to validate; 0: there is one chain */
-} topology_t;
 
 static void write_reader(const topology_t *self, bool validates, FILE *out)
 {
@@ -384,11 +238,11 @@ static bool write_list(const topology_t *self, bool validates, FILE *out)
         tnd_picture_lines_print(column, tnd_picture_lines_side(first->size), self->found->largest,
                                 validates, out);
     write_operations(&self->schema, out);
-    if (self->table->format != NULL)
-        self->table->format->print(self->table->state, column, out);
-    fputs(self->parse, out);
+    if (self->columns->format != NULL)
+        self->columns->format->print(self->columns->state, column, out);
+    fputs(self->columns->parse[validates], out);
     bool some = ftell(out) > 0;
-    if (self->table->format == NULL && *self->parse == '\0' && !validates)
+    if (self->columns->format == NULL && *self->columns->parse[0] == '\0' && !validates)
         write_suggestions(&self->schema, first->pictures, out);
     return some;
 }
@@ -396,7 +250,6 @@ static bool write_list(const topology_t *self, bool validates, FILE *out)
 static void write_preprocessor(const topology_t *self, bool validates, FILE *out)
 {
     const tnd_left_out_list_t *left_out = &self->found->left_out;
-    const table_t *table = self->table;
     char *operations = NULL;
     size_t size = 0;
     FILE *list = tnd_memory_stream(&operations, &size);
@@ -409,10 +262,11 @@ static void write_preprocessor(const topology_t *self, bool validates, FILE *out
         fprintf(out,
                 "    on_error: skip  # leaves out %zu that cannot be decoded, and counts them\n",
                 tnd_left_out_fed(left_out));
-    if (table->format != NULL && table->skips)
-        fputs("    on_error: skip  # leaves out records that do not fit, and counts them:\n", out);
-    if (table->misfits != NULL)
-        print_lines("    # ", table->misfits, out);
+    if (self->columns->skips)
+        fprintf(out,
+                "    on_error: skip  # leaves out records that do not fit, and counts them%s\n",
+                *self->columns->misfits != '\0' ? ":" : "");
+    print_lines("    # ", self->columns->misfits, out);
     if (self->found->items[0].pictures && !validates)
         fputs("    # of pictures only the headers were read: a run finds pixels that are damaged\n",
               out);
@@ -516,11 +370,11 @@ static int new (const tnd_request_t *request)
 {
     tnd_arena_t *arena = tnd_arena_new();
     tnd_detected_format_list_t found;
-    table_t table = {.format = NULL};
+    tnd_record_columns_t columns = {.misfits = "", .parse = {"", ""}};
     tnd_error_t error;
     int code = TND_EXIT_OK;
     tnd_reading_progress_t progress;
-    topology_t topology = {.arena = arena, .found = &found, .table = &table, .parse = ""};
+    topology_t topology = {.arena = arena, .found = &found, .columns = &columns};
     if (request->split != NULL && !read_shares(request->split, topology.shares)) {
         tnd_arena_destroy(&arena);
         tnd_complain("new", "--split %s: say two shares, such as 80/20", request->split);
@@ -548,13 +402,11 @@ static int new (const tnd_request_t *request)
                           "%s is compressed and read in order, and cannot be split; decompress it",
                           found.items[0].path);
     if (status == TND_OK && request->as == NULL)
-        status = read_table(arena, &found.items[0], &progress, &table, &error);
-    if (status == TND_OK && found.items[0].records && !found.items[0].pictures &&
-        table.format == NULL)
-        topology.parse = read_examples(arena, &found.items[0], &progress);
+        status = tnd_record_columns_read(&columns, arena, &found.items[0], &progress, &error);
     tnd_reading_progress_clear(&progress);
     if (status != TND_OK)
         tnd_complain("new", "%s", error.text);
+    print_lines("tundish new: ", columns.misfits, stderr);
     tnd_left_out_print(&found.left_out, "tundish new: ", stderr);
     if (status != TND_OK) {
         code = TND_EXIT_TOPOLOGY;
@@ -563,8 +415,7 @@ static int new (const tnd_request_t *request)
     } else {
         write_topology(&topology, stdout);
     }
-    if (table.format != NULL)
-        table.format->close(table.state);
+    tnd_record_columns_close(&columns);
     tnd_reading_progress_end(&progress);
     tnd_arena_destroy(&arena);
     return code;
@@ -587,7 +438,8 @@ const tnd_command_t tnd_command_new = {
         "their indexes are built now (tundish help index).  Of CSV and JSON Lines all records are\n"
         "read for names, types, classes and what is missing: columns are made of them, and the "
         "line\n"
-        "of what does not fit is named; tf.Example messages become their features.  Numbers\n"
+        "of what does not fit is named; tf.Example messages become their features, files\n"
+        "of an archive pictures, numbers and values as the first ones are.  Numbers\n"
         "of CSV that follow one another are one vector.  JPEG and PNG files, in a directory or in "
         "its\n"
         "subdirectories, are rows of pictures, with their folders as labels.  If a directory has\n"

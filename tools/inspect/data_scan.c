@@ -227,12 +227,13 @@ static tnd_status_t scan_stream(scanner_t *self, tnd_stream_reader_t *reader, tn
     return TND_OK;
 }
 
-/*  The first column of bytes. */
-static uint32_t find_bytes(const tnd_schema_t *schema)
+/*  The column of bytes of this name; NULL: the first one. */
+static uint32_t find_bytes(const tnd_schema_t *schema, const char *name)
 {
     uint32_t c = 0;
     while (c < schema->count && !(schema->columns[c].ragged && schema->columns[c].rank == 1 &&
-                                  schema->columns[c].dtype == TND_U8))
+                                  schema->columns[c].dtype == TND_U8 &&
+                                  (name == NULL || strcmp(schema->columns[c].name, name) == 0)))
         c++;
     return c;
 }
@@ -249,7 +250,7 @@ tnd_status_t tnd_data_scan_run(tnd_data_scan_t *self, tnd_data_source_t *data, u
                          .progress = progress,
                          .context = context,
                          .fixed = tnd_schema_row_bytes(schema) - tnd_schema_ragged_bytes(schema),
-                         .ragged = find_bytes(schema)};
+                         .ragged = find_bytes(schema, self->column)};
     tnd_status_t status;
     if (data->source->sizes != NULL && (data->facts.caps & TND_SOURCE_RANDOM) != 0) {
         status = scan_random(&scanner, error);

@@ -30,6 +30,7 @@ typedef struct {
     /*  Set by the caller: gets each row of bytes, in order; NULL: not. */
     void (*take)(void *taker, const tnd_record_place_t *place, const uint8_t *row, size_t size);
     void *taker;
+    const char *column; /* set by the caller: whose bytes are taken; NULL: of the first of bytes */
     tnd_record_place_t place; /* of the row that `take` gets */
     uint64_t next_line;
     tnd_decoder_t *pictures; /* set by the caller: the rows are files of pictures; NULL: not */
