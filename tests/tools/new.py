@@ -220,6 +220,8 @@ def test_what_is_a_header_and_what_is_a_table(folder):
             ("names.csv", "a,b\n" + "x,1\ny,2\n" * 5, {"a": ("i64", []), "b": ("f32", [])}),
             ("texts.csv", "x,u\ny,v\n" * 5, {"c0": ("i64", []), "c1": ("i64", [])}),
             ("one.csv", "1\n2\n" * 5, {"c0": ("f32", [])}),
+            ("index.csv", ",a,y\n" + "0,1.5,p\n1,2,q\n" * 5, {"x": ("f32", [2]), "y": ("i64", [])}),
+            ("last.csv", "a,y,\n" + "1.5,p,\n2,q,\n" * 5, {"a": ("f32", []), "y": ("i64", []), "c2": ("u8", [6])}),
             ("tab.csv", "n\ty\n" + "1.5\t0\n2\t1\n" * 5, {"n": ("f32", []), "y": ("i64", [])}),
             ("quoted.csv", '"a, b",class\n' + '"1",p\n2,q\n' * 5, {"a_b": ("f32", []), "class": ("i64", [])}),
             ("marked.csv", "\ufeffa,label\r\n1,2\r\n3,4\r\n", {"a": ("f32", []), "label": ("i64", [])}),
@@ -308,6 +310,7 @@ def test_records_that_do_not_fit_are_named_and_the_others_are_columns(folder):
             ("bad.jsonl", '{"a": 1, "t": "p"}\n' * 10 + '\n{"a": \n[1]\n' + '{"a": 1, "t": "q"}\n' * 27 + '{"a": "x", "t": 5}\n',
              {"a": ("f32", []), "t": ("i64", [])}, 4, ":11: the line is empty", ":12: not JSON", "2 such records",
              ":41: `a` is a string, not a number", ":41: `t` is a number, not a string"),
+            ("between.jsonl", '{"a": 1}\n\n' * 30, {"a": ("f32", [])}, 30, ":2: the line is empty; 30 such records"),
             ("wide.jsonl", '{"a": 1}\n{"a": 9223372036854775808}\n{"a": 3}\n', {"a": ("f32", [])}, 1, ":2: not JSON: a number beyond i64")):
         data, path = folder / name, folder / f"{name}.yaml"
         data.write_text(text)
@@ -326,6 +329,7 @@ def test_data_of_which_no_columns_are_made_say_why(folder):
             ("comment.csv", "# exported\n" + "a,b,c\n" + "1,2,x\n" * 30, ":1: 1 field where most records have 3, before the header", "remove"),
             ("half.csv", "1,2\n" * 3 + "1,2,3\n" * 3, ":1: 2 fields, but 3 at line 4: no number of fields is that of most"),
             ("none.jsonl", '{"a": null}\n' * 5, "no column is made of `a`: null in all lines", "lines are fed as bytes"),
+            ("header.csv", "a,b,y\n", ": has one record; if that is a header, there are no rows"),
             ("half.jsonl", '{"a": 1}\n{"a": \n', ":2: not JSON", "most of the first lines are not JSON objects")):
         (folder / name).write_text(text)
         code, out, err = run("new", folder / name)
@@ -336,6 +340,15 @@ def test_data_of_which_no_columns_are_made_say_why(folder):
     holds(run("new", folder / "null.jsonl")[1], '# left out: "nul", null in all lines')
     (folder / "classes.csv").write_text("id,label\n" + "".join(f"{i},c{i % 51}\n" for i in range(3000)))
     holds(run("new", folder / "classes.csv")[1], "label: string  # bytes: more texts than are listed here", "`map`")
+    (folder / "latin.csv").write_bytes("id,town,\n".encode() + "1,Z\u00fcrich,\n2,Bern,\n".encode("latin-1") * 20)
+    holds(run("new", folder / "latin.csv")[1], "town: string  # bytes: some texts are not UTF-8", 'c2: {dtype: string, default: ""}  # bytes: always empty')
+    (folder / "cut.csv.gz").write_bytes(gzip.compress(b"a,y\n" + b"".join(b"%d,%d\n" % (i * i, i % 3) for i in range(5000)))[:-400])
+    path = folder / "cut.yaml"
+    code, _, err = run("new", folder / "cut.csv.gz", "-o", path)
+    same(code, 0, err)
+    holds(err, f"tundish new: {folder}/cut.csv.gz: record ", "the gzip stream is cut", "fetch it again")
+    holds(path.read_text(), "    on_error: skip   # leaves out damaged records, 1 here")
+    same(run("run", path)[0], 0)
 
 
 def test_headers_that_differ_are_an_error(folder):

@@ -221,6 +221,9 @@ static void write_reader(const topology_t *self, bool validates, FILE *out)
                                 "their records\n"
                               : "    shuffle: global  # a new order each epoch; none: as stored\n",
               out);
+    if (self->columns->damaged > 0)
+        fprintf(out, "    on_error: skip   # leaves out damaged records, %" PRIu64 " here\n",
+                self->columns->damaged);
     if (has_unreadable(&self->found->left_out))
         fputs("    on_error: skip   # leaves out files that cannot be opened, and counts them\n",
               out);
@@ -370,7 +373,7 @@ static int new (const tnd_request_t *request)
 {
     tnd_arena_t *arena = tnd_arena_new();
     tnd_detected_format_list_t found;
-    tnd_record_columns_t columns = {.misfits = "", .parse = {"", ""}};
+    tnd_record_columns_t columns = {.misfits = "", .damage = "", .parse = {"", ""}};
     tnd_error_t error;
     int code = TND_EXIT_OK;
     tnd_reading_progress_t progress;
@@ -406,6 +409,7 @@ static int new (const tnd_request_t *request)
     tnd_reading_progress_clear(&progress);
     if (status != TND_OK)
         tnd_complain("new", "%s", error.text);
+    print_lines("tundish new: ", columns.damage, stderr);
     print_lines("tundish new: ", columns.misfits, stderr);
     tnd_left_out_print(&found.left_out, "tundish new: ", stderr);
     if (status != TND_OK) {

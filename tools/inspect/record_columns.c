@@ -1,6 +1,7 @@
 /*  tools/inspect/record_columns.c - what makes columns of the records of data files. */
 #include "tools/inspect/record_columns.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,31 +11,46 @@
 #include "tools/inspect/sample_kind.h"
 #include "tools/new/picture_lines.h"
 
+/*  Keeps how many records cannot be read, and where the first is. */
+static void note_damage(tnd_record_columns_t *self, const tnd_data_scan_t *scan)
+{
+    const tnd_scan_damage_t *first = &scan->damage[0];
+    self->damaged = scan->damaged;
+    if (scan->damaged > 0)
+        self->damage =
+            tnd_arena_format(self->arena, "%s: record %" PRIu64 ": %s\n",
+                             first->place.file != NULL ? first->place.file : "an archive",
+                             first->place.record, first->why);
+}
+
 /*  Reads the first `most` records.  False: they cannot be read. */
-static bool scan_rows(tnd_arena_t *arena, const tnd_detected_format_t *item, uint64_t most,
+static bool scan_rows(tnd_record_columns_t *self, const tnd_detected_format_t *item, uint64_t most,
                       tnd_reading_progress_t *progress, tnd_data_scan_t *scan)
 {
     tnd_source_scope_t scope = {.lanes = 1};
     tnd_data_source_t data = {0};
     tnd_error_t error;
     size_t count;
-    const char *const *files = tnd_detected_files(item, arena, &count);
+    const char *const *files = tnd_detected_files(item, self->arena, &count);
     tnd_reading_progress_attach(progress, &scope);
     bool read =
-        tnd_data_source_choose(&data, arena, item->written, files, count, NULL, &error) == TND_OK &&
+        tnd_data_source_choose(&data, self->arena, item->written, files, count, NULL, &error) ==
+            TND_OK &&
         tnd_data_source_open(&data, &scope, &error) == TND_OK && tnd_data_scan_needed(&data) &&
         tnd_data_scan_run(scan, &data, most, tnd_reading_progress_records, progress, &error) ==
             TND_OK;
+    if (read && most == TND_UNKNOWN)
+        note_damage(self, scan);
     tnd_data_source_close(&data);
     return read;
 }
 
 /*  Whether the first `most` records are tf.Example messages; their keys. */
-static bool scan_keys(tnd_arena_t *arena, const tnd_detected_format_t *item, uint64_t most,
+static bool scan_keys(tnd_record_columns_t *self, const tnd_detected_format_t *item, uint64_t most,
                       tnd_reading_progress_t *progress, tnd_data_scan_t *scan)
 {
     *scan = (tnd_data_scan_t){0};
-    return scan_rows(arena, item, most, progress, scan) && scan->keys.examples > 0 &&
+    return scan_rows(self, item, most, progress, scan) && scan->keys.examples > 0 &&
            scan->keys.examples == scan->keys.records;
 }
 
@@ -45,12 +61,12 @@ typedef struct {
     const char *column;
 } table_t;
 
-static bool scan_table(tnd_arena_t *arena, const tnd_detected_format_t *item, uint64_t most,
+static bool scan_table(tnd_record_columns_t *self, const tnd_detected_format_t *item, uint64_t most,
                        tnd_reading_progress_t *progress, const table_t *table)
 {
     tnd_data_scan_t scan = {
         .take = table->format->take, .taker = table->state, .column = table->column};
-    bool read = scan_rows(arena, item, most, progress, &scan);
+    bool read = scan_rows(self, item, most, progress, &scan);
     tnd_data_scan_free(&scan);
     return read;
 }
@@ -77,18 +93,17 @@ static bool open_table(tnd_arena_t *arena, tnd_detected_format_t *item,
 }
 
 /*  Reads the records twice.  Errors: TND_END if no columns can be made of them. */
-static tnd_status_t fill_table(tnd_arena_t *arena, tnd_detected_format_t *item,
+static tnd_status_t fill_table(tnd_record_columns_t *self, tnd_detected_format_t *item,
                                tnd_reading_progress_t *progress, const table_t *table,
                                tnd_error_t *error)
 {
     size_t count;
-    (void)tnd_detected_files(item, arena, &count);
-    if (!scan_table(arena, item, TND_TABLE_FIRST, progress, table) ||
-        !table->format->look(table->state) ||
-        !scan_table(arena, item, TND_UNKNOWN, progress, table))
+    (void)tnd_detected_files(item, self->arena, &count);
+    if (!scan_table(self, item, TND_TABLE_FIRST, progress, table) ||
+        !table->format->look(table->state) || !scan_table(self, item, TND_UNKNOWN, progress, table))
         return TND_END;
     TND_TRY(table->format->decide(table->state, count, error));
-    return open_table(arena, item, progress, table) ? TND_OK : TND_END;
+    return open_table(self->arena, item, progress, table) ? TND_OK : TND_END;
 }
 
 /*  Keeps which records do not fit, and reports them. */
@@ -112,7 +127,7 @@ static tnd_status_t read_table(tnd_arena_t *arena, tnd_detected_format_t *item,
         if (strcmp(formats[i]->source, item->source) != 0)
             continue;
         const table_t table = {.format = formats[i], .state = formats[i]->open()};
-        tnd_status_t status = fill_table(arena, item, progress, &table, error);
+        tnd_status_t status = fill_table(found, item, progress, &table, error);
         tnd_reading_progress_clear(progress);
         if (status != TND_FAILED)
             note_misfits(arena, &table, found);
@@ -129,21 +144,22 @@ static tnd_status_t read_table(tnd_arena_t *arena, tnd_detected_format_t *item,
 }
 
 /*  The operation that makes columns of all records, if these are tf.Example messages; "": none. */
-static const char *read_examples(tnd_arena_t *arena, const tnd_detected_format_t *item,
+static const char *read_examples(tnd_record_columns_t *self, const tnd_detected_format_t *item,
                                  tnd_reading_progress_t *progress)
 {
     const char *lines = "";
     tnd_data_scan_t *scan = tnd_allocate_zeroed(1, sizeof *scan);
-    bool like = scan_keys(arena, item, TND_SCAN_FIRST_RECORDS, progress, scan);
+    bool like = scan_keys(self, item, TND_SCAN_FIRST_RECORDS, progress, scan);
     tnd_data_scan_free(scan);
-    if (like && scan_keys(arena, item, TND_UNKNOWN, progress, scan)) {
+    if (like && scan_keys(self, item, TND_UNKNOWN, progress, scan)) {
         char *operation = tnd_example_features(&scan->keys, item->schema->columns[0].name);
         char *without = tnd_example_features_left_out(&scan->keys);
         if (operation != NULL && without != NULL)
-            lines = tnd_arena_format(arena, "      # without columns for these: %s\n", without);
+            lines =
+                tnd_arena_format(self->arena, "      # without columns for these: %s\n", without);
         if (operation != NULL)
             lines = tnd_arena_format(
-                arena, "      # as all records are: see tundish help %.*s\n%s      - %s\n",
+                self->arena, "      # as all records are: see tundish help %.*s\n%s      - %s\n",
                 (int)strcspn(operation, ":"), operation, lines, operation);
         free(operation);
         free(without);
@@ -180,9 +196,8 @@ static const char *read_documents(tnd_record_columns_t *self, const tnd_detected
     table_t table = {.format = &tnd_json_table, .state = tnd_json_table.open(), .column = column};
     const char *lines = "";
     tnd_error_t ignored;
-    if (scan_table(self->arena, item, TND_TABLE_FIRST, progress, &table) &&
-        table.format->look(table.state) &&
-        scan_table(self->arena, item, TND_UNKNOWN, progress, &table) &&
+    if (scan_table(self, item, TND_TABLE_FIRST, progress, &table) &&
+        table.format->look(table.state) && scan_table(self, item, TND_UNKNOWN, progress, &table) &&
         table.format->decide(table.state, 1, &ignored) == TND_OK) {
         char *text = NULL, *misfits = NULL; /* whose places are lines, and of no use here */
         size_t size, unused;
@@ -211,7 +226,7 @@ static void print_sample(tnd_record_columns_t *self, const tnd_detected_format_t
 {
     tnd_sample_kind_t kind = {0};
     tnd_data_scan_t scan = {.take = take_sample, .taker = &kind, .column = column};
-    bool read = scan_rows(self->arena, item, TND_TABLE_FIRST, progress, &scan);
+    bool read = scan_rows(self, item, TND_TABLE_FIRST, progress, &scan);
     tnd_data_scan_free(&scan);
     if (!read || kind.files == 0)
         return;
@@ -258,14 +273,14 @@ static void read_operations(tnd_record_columns_t *self, const tnd_detected_forma
     if (strcmp(item->source, "tar") == 0)
         read_samples(self, item, progress);
     else
-        self->parse[0] = self->parse[1] = read_examples(self->arena, item, progress);
+        self->parse[0] = self->parse[1] = read_examples(self, item, progress);
 }
 
 tnd_status_t tnd_record_columns_read(tnd_record_columns_t *self, tnd_arena_t *arena,
                                      tnd_detected_format_t *item, tnd_reading_progress_t *progress,
                                      tnd_error_t *error)
 {
-    *self = (tnd_record_columns_t){.arena = arena, .misfits = "", .parse = {"", ""}};
+    *self = (tnd_record_columns_t){.arena = arena, .misfits = "", .damage = "", .parse = {"", ""}};
     TND_TRY(read_table(arena, item, progress, self, error));
     if (self->format == NULL && item->records && !item->pictures)
         read_operations(self, item, progress);

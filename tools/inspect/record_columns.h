@@ -15,8 +15,10 @@ typedef struct {
     const tnd_record_table_t *format; /* NULL: the records are not a table */
     void *state;                      /* of the table */
     const char
-        *misfits; /* lines: which records do not fit, or why there are no columns; "": none */
-    bool skips;   /* some are left out by `on_error: skip` */
+        *misfits;       /* lines: which records do not fit, or why there are no columns; "": none */
+    bool skips;         /* some are left out by `on_error: skip` */
+    uint64_t damaged;   /* records that cannot be read, if all were */
+    const char *damage; /* a line: the first of them; "": none */
     const char *parse[2]; /* operations, to train and to validate, without a table; "": none */
 } tnd_record_columns_t;
 

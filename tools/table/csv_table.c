@@ -53,6 +53,7 @@ typedef struct {
     tnd_misfit_t uneven, blank, damaged, quotes;
     tnd_misfit_t before;               /* a misfit that is the first record of a file */
     bool hidden;                       /* it hides the header */
+    bool lonely;                       /* the only record may be a header */
     bool swallowed;                    /* a record of `quotes` does not fit */
     uint64_t line_of[TND_TABLE_FIRST]; /* of each of the first records */
     char *first_file, *other_file;     /* other: the first file that begins with another record */
@@ -241,7 +242,7 @@ static void take_field(csv_table_t *self, const tnd_record_place_t *place, field
     bool whole, wide, is_short = text_of(found, text);
     if (self->records == 0) { /* counted at the end, unless it is a header */
         strcpy(field->head, text);
-        field->head_is_number = !is_short || *text == '\0' || is_number(text, &whole, &wide);
+        field->head_is_number = !is_short || (*text != '\0' && is_number(text, &whole, &wide));
     } else if (is_short) {
         take_text(field, place, text);
     } else {
@@ -343,15 +344,16 @@ static void csv_table_take(void *context, const tnd_record_place_t *place, const
 /*  A header has texts that are not numbers, above numbers or above other texts. */
 static bool is_header(const csv_table_t *self)
 {
-    bool above = false, again = false;
+    bool above = false, again = false, named = false;
     for (uint32_t f = 0; f < self->count; f++) {
         const field_t *field = &self->fields[f];
         if (field->head_is_number)
             return false;
+        named = named || field->head[0] != '\0'; /* an index has none */
         above = above || field->numbers > 0;
-        again = again || field->head_again;
+        again = again || (field->head_again && field->head[0] != '\0');
     }
-    return above || !again;
+    return named && (above || !again);
 }
 
 /*  Whether it has texts that are not numbers above fields of numbers. */
@@ -459,6 +461,7 @@ static tnd_status_t csv_table_decide(void *context, size_t files, tnd_error_t *e
     if (self->records == 0)
         return TND_END;
     TND_TRY(check_headers(self, error));
+    self->lonely = self->records == 1 && self->count > 1 && is_header(self);
     self->header = self->records > 1 && self->headers + 1 == files && is_header(self);
     for (uint32_t f = 0; f < self->count; f++) {
         field_t *field = &self->fields[f];
@@ -495,6 +498,9 @@ static bool csv_table_misfits(const void *context, FILE *out)
                 self->before.place, self->before.why);
         return false;
     }
+    if (self->lonely)
+        fprintf(out, "%s: has one record; if that is a header, there are no rows\n",
+                self->first_file);
     tnd_misfit_print(&self->quotes, out);
     tnd_misfit_print(&self->uneven, out);
     tnd_misfit_print(&self->blank, out);

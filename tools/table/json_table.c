@@ -268,7 +268,7 @@ static uint64_t objects_of(const json_table_t *self)
 static bool json_table_look(void *context)
 {
     json_table_t *self = context;
-    bool most = 2 * objects_of(self) > self->documents;
+    bool most = objects_of(self) > self->broken.count;
     self->mixed = !most && objects_of(self) > 0;
     if (!most)
         return false;

@@ -14,6 +14,8 @@ void tnd_text_classes_add(tnd_text_classes_t *self, const char *text)
     for (uint32_t i = 0; i < self->count; i++)
         if (strcmp(self->items[i], text) == 0)
             return;
+    for (const char *at = text; *at != '\0'; at += tnd_utf8_bytes(at) > 0 ? tnd_utf8_bytes(at) : 1)
+        self->foreign = self->foreign || tnd_utf8_bytes(at) == 0;
     if (self->count == TND_TEXT_CLASSES_MAX)
         self->many = true;
     else
@@ -22,14 +24,18 @@ void tnd_text_classes_add(tnd_text_classes_t *self, const char *text)
 
 bool tnd_text_classes_few(const tnd_text_classes_t *self, uint64_t rows)
 {
-    return !self->many && self->count > 0 && 2 * self->count <= rows;
+    return !self->many && !self->foreign && self->count > 0 && 2 * self->count <= rows;
 }
 
 const char *tnd_text_classes_note(const tnd_text_classes_t *self)
 {
-    return self->many ? "  # bytes: more texts than are listed here; if they are classes, "
-                        "`lookup` with a `map` of all numbers them"
-                      : "  # bytes: texts that differ in most rows";
+    if (self->foreign)
+        return "  # bytes: some texts are not UTF-8; iconv converts a file";
+    if (self->many)
+        return "  # bytes: more texts than are listed here; if they are classes, `lookup` with a "
+               "`map` of all numbers them";
+    return self->count == 0 ? "  # bytes: always empty"
+                            : "  # bytes: texts that differ in most rows";
 }
 
 static int by_text(const void *left, const void *right)

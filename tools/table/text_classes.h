@@ -13,7 +13,8 @@ enum { TND_TEXT_CLASSES_MAX = 50, TND_CLASS_TEXT_MAX = 64 };
 typedef struct {
     char items[TND_TEXT_CLASSES_MAX][TND_CLASS_TEXT_MAX];
     uint32_t count;
-    bool many; /* more texts than that, or longer ones */
+    bool many;    /* more texts than that, or longer ones */
+    bool foreign; /* a text that is not UTF-8, which no topology can hold */
 } tnd_text_classes_t;
 
 /*  The text of rows that lack one, which is a class too. */
