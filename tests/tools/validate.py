@@ -351,7 +351,7 @@ def test_all_errors_of_a_source_are_reported_at_once(folder):
     whole = path.read_text()
     npy = "{npy: {x: gone.npy, z: [/also.npy, y.npy], o: \"${data}/o.npy\"}}"
     raw = "{raw: {files: gone.bin, columns: {a: u9, b: {dtype: f99, shap: [3], shape: [0]}}}}"
-    for source, words in ((npy, [f"gone.npy: no such file in {os.getcwd()};", "/also.npy: no such file;",
+    for source, words in ((npy, [f"gone.npy: no such file in the working directory {os.getcwd()};", "/also.npy: no such file;",
                                  "y.npy: no such file", "Python objects", "4 errors"]),
                           (raw, ["gone.bin: no such", "`a` needs a type", "no option `shap`",
                                  "`b` needs `dtype`", "`b`: `shape`", "5 errors"])):

@@ -195,7 +195,7 @@ static bool is_number(const char *text, bool *whole_p, bool *wide_p)
 
 static void take_text(field_t *self, const tnd_record_place_t *place, const char *text)
 {
-    char why[TND_MISFIT_WHY_MAX];
+    char why[TND_MISFIT_WHY_MAX] = "";
     bool whole, wide, missing = false;
     self->head_again = self->head_again || strcmp(text, self->head) == 0;
     if (*text == '\0') {
@@ -216,7 +216,8 @@ static void take_text(field_t *self, const tnd_record_place_t *place, const char
         }
     self->texts++;
     if (!missing) {
-        snprintf(why, sizeof why, "\"%s\"", text);
+        if (self->odd.count == 0)
+            snprintf(why, sizeof why, "\"%s\"", text);
         tnd_misfit_add(&self->odd, place, why);
     }
     tnd_text_classes_add(&self->classes, text);
