@@ -574,6 +574,7 @@ static void feeder_release(void *state)
     tnd_cast_columns_free(&feeder->casts);
     free(feeder->reducer_names);
     free(feeder->weights);
+    free(feeder->bucket_bytes);
     free(feeder->devices);
     free(feeder->machine_memory);
 }

@@ -17,6 +17,8 @@
 #include "runtime/interface/kind.h"
 #include "runtime/host/actor.h"
 
+static const char same_rule[] = "all replicas post the same reductions in the same order";
+
 typedef struct {
     const char *name;
     tnd_peers_t carriers;
@@ -151,7 +153,89 @@ static tnd_buffer_t *take_root(reducer_t *reducer, size_t bytes)
     return root;
 }
 
-/*  Reads the nodes of a round into `inputs`; all must be of one shape, which `head` gets. */
+static bool has_posting(const tnd_tensor_head_t *head, uint32_t number)
+{
+    return number - head->first < head->segments;
+}
+
+/*  The first posting that is not in both tensors, or in both of another size. */
+static uint32_t first_other(tnd_buffer_t *one, const tnd_tensor_head_t *head, tnd_buffer_t *other,
+                            const tnd_tensor_head_t *own)
+{
+    uint32_t number = own->first > head->first ? own->first : head->first;
+    if (own->reduce != head->reduce || own->dtype != head->dtype || own->weighted != head->weighted)
+        return number;
+    while (has_posting(own, number) && has_posting(head, number) &&
+           tnd_tensor_segment(other, number - own->first).count ==
+               tnd_tensor_segment(one, number - head->first).count)
+        number++;
+    return number;
+}
+
+/*  Replica `one` made a posting that replica `other` has not made in its place. */
+static tnd_status_t tell_missing(const reducer_t *reducer, uint64_t step, uint32_t number,
+                                 uint32_t one, uint32_t other, uint32_t postings,
+                                 tnd_error_t *error)
+{
+    if (postings > number)
+        return tnd_fail(error,
+                        "%s: in step %" PRIu64 " replica %" PRIu32 " (%s) posted to reduction "
+                        "%" PRIu32 " what replica %" PRIu32 " (%s) did not: other elements, or to "
+                        "another reducer; %s",
+                        reducer->name, step, one, reducer->names[one], number, other,
+                        reducer->names[other], same_rule);
+    return tnd_fail(error,
+                    "%s: in step %" PRIu64 " replica %" PRIu32 " (%s) posted to %" PRIu32
+                    " reduction%s at least, replica %" PRIu32 " (%s) to %" PRIu32 ": %s",
+                    reducer->name, step, one, reducer->names[one], number + 1,
+                    number == 0 ? "" : "s", other, reducer->names[other], postings, same_rule);
+}
+
+static const char *operation(const tnd_tensor_head_t *head, bool named)
+{
+    static const char *const names[] = {" (sum)", " (mean)", " (min)", " (max)"};
+    return !named ? "" : head->weighted != 0 ? " (mean by weights)" : names[head->reduce];
+}
+
+/*  Node `at` does not have the postings that the first one has: names the first that differs. */
+static tnd_status_t refuse_node(const reducer_t *reducer, uint32_t at,
+                                const tnd_tensor_head_t *head, const tnd_tensor_head_t *own,
+                                tnd_error_t *error)
+{
+    const tnd_post_note_t *post = &reducer->posts[at], *first = &reducer->posts[0];
+    uint32_t number = first_other(first->payload, head, post->payload, own);
+    if (!has_posting(head, number))
+        return tell_missing(reducer, post->round, number, post->first, first->first, head->postings,
+                            error);
+    if (!has_posting(own, number))
+        return tell_missing(reducer, post->round, number, first->first, post->first, own->postings,
+                            error);
+    bool named = own->reduce != head->reduce || own->weighted != head->weighted;
+    return tnd_fail(error,
+                    "%s: in step %" PRIu64 " replica %" PRIu32 " posted %" PRIu64
+                    " elements of %s%s to reduction %" PRIu32 ", replica %" PRIu32 " %" PRIu64
+                    " of %s%s: %s",
+                    reducer->name, post->round, post->first,
+                    tnd_tensor_segment(post->payload, number - own->first).count,
+                    tnd_dtype_name((tnd_dtype_t)own->dtype), operation(own, named), number,
+                    first->first, tnd_tensor_segment(first->payload, number - head->first).count,
+                    tnd_dtype_name((tnd_dtype_t)head->dtype), operation(head, named), same_rule);
+}
+
+/*  Whether two tensors have the same postings. */
+static bool same_postings(tnd_buffer_t *one, const tnd_tensor_head_t *head, tnd_buffer_t *other,
+                          const tnd_tensor_head_t *own)
+{
+    bool same = own->reduce == head->reduce && own->dtype == head->dtype &&
+                own->count == head->count && own->weighted == head->weighted &&
+                own->segments == head->segments && own->first == head->first;
+    for (uint32_t s = 0; same && s < head->segments; s++)
+        same = tnd_tensor_segment(one, s).count == tnd_tensor_segment(other, s).count;
+    return same;
+}
+
+/*  Reads the nodes of a round into `inputs`; all must have the same postings; `head` is that of the
+ *  first. */
 static tnd_status_t read_nodes(reducer_t *reducer, uint32_t count, tnd_tensor_head_t *head,
                                tnd_error_t *error)
 {
@@ -160,25 +244,17 @@ static tnd_status_t read_nodes(reducer_t *reducer, uint32_t count, tnd_tensor_he
         tnd_tensor_head_t own;
         const void *values = NULL;
         TND_TRY(tnd_tensor_read(post->payload, post->weight == 0, &own, &values, error));
+        if (own.partial == 0)
+            return tnd_fail(error, "%s: a value to be reduced is a result", reducer->name);
         if (i == 0)
             *head = own;
-        if (own.reduce != head->reduce || own.dtype != head->dtype || own.count != head->count ||
-            own.weighted != head->weighted || own.partial != 1)
-            return tnd_fail(error,
-                            "%s: in step %" PRIu64 " replica %" PRIu32 " posted %" PRIu64
-                            " elements of %s to reduction %" PRIu32 ", replica %" PRIu32 " %" PRIu64
-                            " of %s: all replicas post the same reductions in the "
-                            "same order",
-                            reducer->name, post->round, post->first, own.count,
-                            tnd_dtype_name((tnd_dtype_t)own.dtype), post->reducer_slot,
-                            reducer->posts[0].first, head->count,
-                            tnd_dtype_name((tnd_dtype_t)head->dtype));
+        else if (!same_postings(reducer->posts[0].payload, head, post->payload, &own))
+            return refuse_node(reducer, i, head, &own, error);
         reducer->inputs[i] = (tnd_reduction_tree_input_t){
             .node = {post->first, post->count},
             .data = post->weight == 0 ? NULL : aligned_values(reducer, i, values, &own),
             .rows = post->weight,
             .partial = true,
-            .weight = own.weight,
         };
     }
     return TND_OK;
@@ -199,11 +275,10 @@ static tnd_status_t gather(reducer_t *reducer, const tnd_msg_t *round, uint32_t 
         if (own.dtype != head.dtype || own.partial != 1)
             return tnd_fail(error,
                             "%s: in step %" PRIu64 " replica %" PRIu32 " gathers %s, replica "
-                            "%" PRIu32 " %s: all replicas post the same reductions in the same "
-                            "order",
+                            "%" PRIu32 " %s: %s",
                             reducer->name, post->round, post->first,
                             tnd_dtype_name((tnd_dtype_t)own.dtype), reducer->posts[0].first,
-                            tnd_dtype_name((tnd_dtype_t)head.dtype));
+                            tnd_dtype_name((tnd_dtype_t)head.dtype), same_rule);
         sum += (size_t)own.count;
     }
     tnd_dtype_t dtype = (tnd_dtype_t)head.dtype;
@@ -228,6 +303,24 @@ static tnd_status_t gather(reducer_t *reducer, const tnd_msg_t *round, uint32_t 
     return TND_OK;
 }
 
+/*  Each posting has weights of its own. */
+static void reduce_weighted(reducer_t *reducer, const tnd_reduction_tree_job_t *job,
+                            uint32_t segments, void *values)
+{
+    size_t begin = 0;
+    for (uint32_t s = 0; s < segments; s++) {
+        size_t end = begin;
+        for (uint32_t i = 0; i < job->input_count; i++) {
+            tnd_segment_t segment = tnd_tensor_segment(reducer->posts[i].payload, s);
+            end = begin + (size_t)segment.count;
+            reducer->inputs[i].weight = segment.weight;
+            reducer->inputs[i].rows = segment.weight > 0;
+        }
+        tnd_reduction_tree_root(job, begin, end, values);
+        begin = end;
+    }
+}
+
 static tnd_status_t reduce(reducer_t *reducer, const tnd_msg_t *round, tnd_error_t *error)
 {
     uint32_t count =
@@ -239,7 +332,10 @@ static tnd_status_t reduce(reducer_t *reducer, const tnd_msg_t *round, tnd_error
     tnd_tensor_head_t head = {0};
     TND_TRY(read_nodes(reducer, count, &head, error));
     tnd_dtype_t dtype = (tnd_dtype_t)head.dtype;
-    tnd_buffer_t *root = take_root(reducer, tnd_tensor_bytes(dtype, false, (size_t)head.count));
+    tnd_buffer_t *root = take_root(reducer, tnd_tensor_bytes(dtype, false, 0, (size_t)head.count));
+    tnd_tensor_head_t result = {.reduce = head.reduce, .dtype = head.dtype, .count = head.count};
+    tnd_segment_t *none;
+    void *values = tnd_tensor_begin(root, &result, &none);
     tnd_reduction_tree_job_t job = {
         .reduce = (tnd_reduce_t)head.reduce,
         .dtype = dtype,
@@ -248,8 +344,10 @@ static tnd_status_t reduce(reducer_t *reducer, const tnd_msg_t *round, tnd_error
         .input_count = count,
         .weighted = head.weighted != 0,
     };
-    tnd_reduction_tree_root(&job, 0, (size_t)head.count,
-                            tnd_tensor_begin(root, job.reduce, dtype, false, (size_t)head.count));
+    if (job.weighted)
+        reduce_weighted(reducer, &job, head.segments, values);
+    else
+        tnd_reduction_tree_root(&job, 0, (size_t)head.count, values);
     tnd_buffer_seal(root);
     tnd_reducer_core_reduced(reducer->machine, round, root);
     return TND_OK;
@@ -335,9 +433,16 @@ static void reducer_fini(void *state)
 
 /* --- options and ports ------------------------------------------------------------------------ */
 
+_Static_assert(TND_PIECE_BYTES == 1 << 20, "the range of `bucket` ends there");
+
 static const tnd_option_t options[] = {
     {TND_OPTION(tnd_reducer_options_t, weight, COLUMN, GRAPH), .fallback = "",
      .help = "the column by whose sum a mean weighs each replica, instead of by its rows"},
+    {TND_OPTION(tnd_reducer_options_t, bucket, BYTES, TUNE), .range = "0B..1MiB",
+     .fallback = "1MiB",
+     .help = "between hosts, arrays of one type and operation that are posted one after the other "
+             "are reduced together, up to so many bytes; 0B: each by itself.  The bits are the "
+             "same"},
 };
 
 const tnd_kind_t tnd_kind_reducer = {

@@ -20,8 +20,13 @@ void tnd_feeder_list_reducers(feeder_t *feeder, const tnd_actor_t *self)
     feeder->reducer_names =
         tnd_allocate_zeroed(feeder->reducers.count + 1, sizeof *feeder->reducer_names);
     feeder->weights = tnd_allocate_zeroed(feeder->reducers.count + 1, sizeof *feeder->weights);
-    for (uint32_t r = 0; r < feeder->reducers.count; r++)
-        feeder->reducer_names[r] = tnd_actor_plan(self)->instances[feeder->reducers.ids[r]].actor;
+    feeder->bucket_bytes =
+        tnd_allocate_zeroed(feeder->reducers.count + 1, sizeof *feeder->bucket_bytes);
+    for (uint32_t r = 0; r < feeder->reducers.count; r++) {
+        const tnd_instance_t *reducer = &tnd_actor_plan(self)->instances[feeder->reducers.ids[r]];
+        feeder->reducer_names[r] = reducer->actor;
+        feeder->bucket_bytes[r] = ((const tnd_reducer_options_t *)reducer->options)->bucket;
+    }
 }
 
 static void use_depth(feeder_t *feeder, uint32_t depth)
@@ -112,6 +117,7 @@ tnd_status_t tnd_feeder_make_workers(feeder_t *feeder, tnd_actor_t *self, tnd_er
         .reducers = feeder->reducer_names,
         .reducer_count = feeder->reducers.count,
         .weights = feeder->weights,
+        .buckets = feeder->bucket_bytes,
         .wake = wake,
         .context = self,
         .stop_ns = tnd_feeder_plan_stop_ns(plan),

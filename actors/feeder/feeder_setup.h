@@ -25,6 +25,7 @@ typedef struct {
     const char **reducer_names, **devices;
     uint64_t pads[TND_COLUMNS_MAX]; /* the element after a shorter row of a ragged column */
     int *weights;                   /* by reducer: the column that its means weigh by, or -1 */
+    uint64_t *bucket_bytes;         /* by reducer: of values that it reduces together */
     tnd_cast_columns_t casts;
     tnd_feeder_core_config_t config; /* of the machine */
     void *machine_memory;

@@ -140,6 +140,7 @@ typedef struct {
 
 typedef struct {
     const char *weight; /* NULL: means are weighted by rows */
+    uint64_t bucket;    /* bytes of values that are reduced together, at most */
 } tnd_reducer_options_t;
 
 #endif

@@ -53,6 +53,8 @@ typedef struct {
     const char *const *reducers;
     uint32_t reducer_count;
     const int *weights; /* by reducer: the column that weights its means; -1: none.  NULL: none */
+    const uint64_t *buckets; /* by reducer: bytes of values that several postings fill together at
+                                most.  NULL: each is reduced by itself */
     /*  Called on a device thread or the program's when the actor has something to do. */
     void (*wake)(void *context);
     void *context;

@@ -22,10 +22,16 @@ static tnd_gathered_t *grow(tnd_gathered_t *gathered, tnd_dtype_t dtype, size_t 
 
 static tnd_gathered_t *next(tnd_device_workers_t *self)
 {
-    tnd_gathered_t *gathered = &self->gathers.items[self->gathers.count++];
-    self->gathers.replicas = self->config.replicas;
-    if (gathered->first == NULL)
-        gathered->first = tnd_allocate_zeroed(self->config.replicas + 1, sizeof *gathered->first);
+    tnd_gathers_t *gathers = &self->gathers;
+    gathers->replicas = self->config.replicas;
+    gathers->items =
+        tnd_grow(gathers->items, gathers->count, &gathers->room, sizeof *gathers->items);
+    tnd_gathered_t *gathered = &gathers->items[gathers->count++];
+    if (gathers->count > gathers->made) {
+        gathers->made++;
+        *gathered = (tnd_gathered_t){
+            .first = tnd_allocate_zeroed(self->config.replicas + 1, sizeof *gathered->first)};
+    }
     return gathered;
 }
 
@@ -33,13 +39,13 @@ void tnd_device_workers_gather_room(tnd_device_workers_t *self)
 {
     const tnd_replica_t *one = &self->replicas[0];
     self->gathers.count = 0;
-    for (uint32_t p = 0; p < one->post_count; p++) {
-        if (one->posts[p].reduce != TND_GATHER)
+    for (uint32_t p = 0; p < one->posts.count; p++) {
+        if (one->posts.items[p].reduce != TND_GATHER)
             continue;
         tnd_gathered_t *gathered = next(self);
         for (uint32_t r = 0; r < self->config.replicas; r++)
-            gathered->first[r + 1] = gathered->first[r] + self->replicas[r].posts[p].count;
-        grow(gathered, one->posts[p].dtype, gathered->first[self->config.replicas]);
+            gathered->first[r + 1] = gathered->first[r] + self->replicas[r].posts.items[p].count;
+        grow(gathered, one->posts.items[p].dtype, gathered->first[self->config.replicas]);
     }
 }
 
@@ -53,11 +59,11 @@ void tnd_device_workers_gather_own(const worker_t *worker)
 {
     tnd_device_workers_t *group = worker->group;
     const tnd_gathered_t *gathered = group->gathers.items;
-    for (uint32_t p = 0; p < group->replicas[0].post_count; p++) {
-        if (group->replicas[0].posts[p].reduce != TND_GATHER)
+    for (uint32_t p = 0; p < group->replicas[0].posts.count; p++) {
+        if (group->replicas[0].posts.items[p].reduce != TND_GATHER)
             continue;
         for (uint32_t r = worker->first; r < worker->first + worker->count; r++) {
-            const tnd_posting_t *post = &group->replicas[r].posts[p];
+            const tnd_posting_t *post = &group->replicas[r].posts.items[p];
             copy(gathered->data + gathered->first[r] * tnd_dtype_size(post->dtype), post);
         }
         gathered++;
@@ -71,12 +77,12 @@ void tnd_device_workers_gather_begin(tnd_device_workers_t *self, node_t *node, u
     uint64_t *counts;
     size_t sum = 0;
     for (uint32_t i = 0; i < node->node.count; i++)
-        sum += replicas[i].posts[posting].count;
+        sum += replicas[i].posts.items[posting].count;
     node->tensor = tensor;
-    node->values = tnd_gather_begin(tensor, replicas[0].posts[posting].dtype, true,
+    node->values = tnd_gather_begin(tensor, replicas[0].posts.items[posting].dtype, true,
                                     node->node.count, sum, &counts);
     for (uint32_t i = 0; i < node->node.count; i++)
-        counts[i] = replicas[i].posts[posting].count;
+        counts[i] = replicas[i].posts.items[posting].count;
 }
 
 void tnd_device_workers_gather_node(const worker_t *worker, const node_t *node, uint32_t posting)
@@ -85,7 +91,7 @@ void tnd_device_workers_gather_node(const worker_t *worker, const node_t *node, 
     uint32_t first = node->node.first - group->config.first;
     uint8_t *out = node->values;
     for (uint32_t r = first; r < first + node->node.count; r++) {
-        const tnd_posting_t *post = &group->replicas[r].posts[posting];
+        const tnd_posting_t *post = &group->replicas[r].posts.items[posting];
         if (r >= worker->first && r < worker->first + worker->count)
             copy(out, post);
         out += post->count * tnd_dtype_size(post->dtype);
@@ -105,10 +111,11 @@ tnd_status_t tnd_device_workers_gather_check(const tnd_device_workers_t *self, p
     tnd_tensor_head_t head;
     TND_TRY(tnd_gather_read(result, self->config.replicas, &head, &piece->counts, &piece->values,
                             error));
-    bool fits = head.partial == 0 && head.dtype == self->replicas[0].posts[piece->posting].dtype;
+    bool fits =
+        head.partial == 0 && head.dtype == self->replicas[0].posts.items[piece->posting].dtype;
     for (uint32_t i = 0; i < self->config.count; i++)
         fits = fits && count_at(piece->counts, self->config.first + i) ==
-                           self->replicas[i].posts[piece->posting].count;
+                           self->replicas[i].posts.items[piece->posting].count;
     return fits
                ? TND_OK
                : tnd_fail(error, "%s: what was gathered in step %" PRIu64 " is not what was posted",
@@ -118,7 +125,7 @@ tnd_status_t tnd_device_workers_gather_check(const tnd_device_workers_t *self, p
 void tnd_device_workers_gather_take(tnd_device_workers_t *self, const piece_t *piece)
 {
     tnd_gathered_t *gathered = next(self);
-    tnd_dtype_t dtype = self->replicas[0].posts[piece->posting].dtype;
+    tnd_dtype_t dtype = self->replicas[0].posts.items[piece->posting].dtype;
     for (uint32_t r = 0; r < self->config.replicas; r++)
         gathered->first[r + 1] = gathered->first[r] + count_at(piece->counts, r);
     size_t elements = gathered->first[self->config.replicas];
@@ -127,8 +134,9 @@ void tnd_device_workers_gather_take(tnd_device_workers_t *self, const piece_t *p
 
 void tnd_device_workers_gather_forget(tnd_device_workers_t *self)
 {
-    for (uint32_t i = 0; i < TND_POSTINGS_MAX; i++) {
+    for (uint32_t i = 0; i < self->gathers.made; i++) {
         free(self->gathers.items[i].data);
         free(self->gathers.items[i].first);
     }
+    free(self->gathers.items);
 }

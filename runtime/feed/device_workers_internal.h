@@ -36,12 +36,6 @@ typedef struct {
     _Atomic uint32_t *met;  /* by worker: meetings arrived at */
 } job_t;
 
-/*  What the first replica of a worker posted in one round. */
-typedef struct {
-    uint32_t count;
-    tnd_posting_t posts[TND_POSTINGS_MAX];
-} posted_t;
-
 /*  The thread that brings rows to a device, and its counts of jobs (core/device/device_slots.h). */
 typedef struct {
     struct worker *worker;
@@ -67,8 +61,8 @@ typedef struct worker {
     bool started;
     uint64_t seq;
     uint32_t meeting;
-    uint64_t rounds, chunks; /* of reductions so far; the same for all workers of a round */
-    posted_t *posted;        /* in the last two rounds */
+    uint64_t rounds, chunks;  /* of reductions so far; the same for all workers of a round */
+    tnd_postings_t posted[2]; /* by its first replica in the last two rounds */
     tnd_reduction_tree_input_t *inputs; /* scratch: by local replica */
     void **outs;
 } worker_t;
@@ -79,11 +73,12 @@ typedef struct {
     uint64_t number;
 } awaited_t;
 
-/*  A piece of one reduction that is sent, and its nodes that are computed here. */
+/*  What is reduced in one round: a bucket of whole postings, or a part of one. */
 typedef struct {
-    uint32_t posting, slot, reduction;
+    uint32_t posting, postings; /* the first one, and how many */
+    uint32_t slot, reduction;
     uint32_t first_node, node_count;
-    size_t begin, count;                 /* elements */
+    size_t begin, count;                 /* elements of all; `begin` is that of a part */
     _Atomic uint32_t computing, copying; /* workers that have not done so */
     _Atomic bool arrived;                /* what follows is there */
     tnd_buffer_t *result;
@@ -277,10 +272,20 @@ void tnd_device_workers_publish_span(tnd_device_workers_t *self);
 /*  Waits until the program is outside of a step; it begins none in a stopped group. */
 void tnd_device_workers_await_caller(tnd_device_workers_t *self);
 void tnd_device_workers_wake(tnd_device_workers_t *self);
+/*  Fails: two local replicas posted differently, from posting `number` on. */
+bool tnd_device_workers_refuse_posts(tnd_device_workers_t *self, const job_t *job, uint32_t one,
+                                     uint32_t other, uint32_t number);
 /*  Meets the other workers of the job: waits until all arrive; false: the group has stopped. */
 bool tnd_device_workers_meet(worker_t *worker, job_t *job);
 /*  Reduces what the replicas posted; false: the group has stopped. */
 bool tnd_device_workers_reduce(worker_t *worker, job_t *job);
+/*  The same if other processes have replicas (device_workers_exchange.c). */
+bool tnd_device_workers_exchange(worker_t *worker, job_t *job);
+/*  The local replicas' values of one posting from element `begin` on, as leaves of the tree. */
+void tnd_device_workers_inputs(worker_t *worker, uint32_t posting, size_t begin);
+/*  Whether this worker's replicas gather, or use weights.  Then the posts of the others must be
+ *  known before memory for them is allocated. */
+bool tnd_device_workers_posts_late(const worker_t *worker, bool weighing);
 void tnd_device_workers_forget_exchange(tnd_device_workers_t *self);
 
 /*  Gathers (device_workers_gather.c).  If all replicas are here: `room`, while the others meet, is

@@ -142,7 +142,7 @@ static void begin(worker_t *worker, job_t *job)
         replica->report = &job->reports[i];
         replica->report->count = 0;
         replica->memory = job->slot != NO_SLOT ? group->memories[job->slot] : NULL;
-        replica->post_count = 0;
+        replica->posts.count = 0;
         replica->error[0] = '\0';
         replica->columns = NULL;
         replica->rows = replica->padded = 0;
@@ -229,6 +229,21 @@ static bool each(worker_t *worker, const job_t *job, void *context,
     return true;
 }
 
+bool tnd_device_workers_refuse_posts(tnd_device_workers_t *self, const job_t *job, uint32_t one,
+                                     uint32_t other, uint32_t number)
+{
+    const tnd_replica_t *a = &self->replicas[one], *b = &self->replicas[other];
+    char posted[TND_POSTING_TEXT], by_other[TND_POSTING_TEXT];
+    return tnd_device_workers_fail(
+        self,
+        "%s: in step %" PRIu64 " replicas %" PRIu32 " and %" PRIu32
+        " posted different reductions: all replicas post the same ones in the same order; number "
+        "%" PRIu32 " is %s of replica %" PRIu32 ", %s of replica %" PRIu32,
+        self->config.name, job->note.step, a->id, b->id, number,
+        tnd_postings_text(&a->posts, number, posted), a->id,
+        tnd_postings_text(&b->posts, number, by_other), b->id);
+}
+
 /*  Whether this worker's replicas have all posted the same. */
 static bool posted(worker_t *worker, const job_t *job, bool *any_p)
 {
@@ -237,17 +252,10 @@ static bool posted(worker_t *worker, const job_t *job, bool *any_p)
     *any_p = false;
     for (uint32_t i = worker->first; i < worker->first + worker->count; i++) {
         const tnd_replica_t *other = &group->replicas[i];
-        bool fits = one->post_count == other->post_count;
-        for (uint32_t p = 0; fits && p < one->post_count; p++)
-            fits = tnd_posting_fits(&one->posts[p], &other->posts[p]);
-        if (!fits)
-            return tnd_device_workers_fail(
-                group,
-                "%s: in step %" PRIu64 " replicas %" PRIu32 " and %" PRIu32
-                " posted different reductions: all replicas post the same ones "
-                "in the same order",
-                group->config.name, job->note.step, one->id, other->id);
-        *any_p = *any_p || other->post_count > 0;
+        uint32_t first;
+        if (!tnd_postings_fit(&one->posts, &other->posts, &first))
+            return tnd_device_workers_refuse_posts(group, job, worker->first, i, first);
+        *any_p = *any_p || other->posts.count > 0;
     }
     return true;
 }
@@ -273,13 +281,13 @@ bool tnd_device_workers_run_job(worker_t *worker, job_t *job)
                 return false;
         }
         for (uint32_t i = worker->first; i < worker->first + worker->count; i++)
-            worker->group->replicas[i].post_count = 0;
+            worker->group->replicas[i].posts.count = 0;
         if (task->apply == NULL)
             break;
         if (!each(worker, job, task->context, task->apply, "what follows the reduction",
                   TND_DEVICE_APPLY))
             return false;
-        any = worker->group->replicas[worker->first].post_count > 0;
+        any = worker->group->replicas[worker->first].posts.count > 0;
     } while (any);
     if (job->keep != NULL && !each(worker, job, job->keep->context, job->keep->step,
                                    "keeping the model", TND_DEVICE_KEEP))

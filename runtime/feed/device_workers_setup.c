@@ -58,7 +58,6 @@ static void make_workers(tnd_device_workers_t *self)
             .name = config->devices[i],
             .inputs = tnd_allocate_zeroed(config->count, sizeof(tnd_reduction_tree_input_t)),
             .outs = tnd_allocate_zeroed(config->count, sizeof(void *)),
-            .posted = tnd_allocate_zeroed(2, sizeof(posted_t)),
         };
         self->worker_count++;
     }
@@ -280,12 +279,15 @@ void tnd_device_workers_destroy(tnd_device_workers_t **self_p)
     for (uint32_t w = 0; w < self->worker_count; w++) {
         free(self->workers[w].inputs);
         free(self->workers[w].outs);
-        free(self->workers[w].posted);
+        tnd_postings_free(&self->workers[w].posted[0]);
+        tnd_postings_free(&self->workers[w].posted[1]);
     }
     free_slots(self);
     pthread_mutex_destroy(&self->lock);
     free(self->caller.inputs);
     free(self->caller.outs);
+    for (uint32_t i = 0; i < self->config.count; i++)
+        tnd_postings_free(&self->replicas[i].posts);
     free(self->replicas);
     free(self->workers);
     if (self->unsettled[0] != '\0')

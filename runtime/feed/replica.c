@@ -1,6 +1,7 @@
 /*  runtime/feed/replica.c - the functions of <tundish/tundish.h> that a step calls. */
 #include "runtime/feed/replica.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -128,11 +129,14 @@ static tnd_status_t post(tnd_replica_t *replica, const char *reducer, tnd_postin
     if (replica->columns == NULL)
         return refuse(replica, "a reduction is only possible inside a step");
     TND_TRY(find_reducer(replica, reducer, &posting.reducer));
-    if (replica->post_count == TND_POSTINGS_MAX)
-        return refuse(replica, "more than %d reductions in one step", TND_POSTINGS_MAX);
+    if (replica->posts.count == TND_POSTINGS_MAX)
+        return refuse(replica,
+                      "reduction %d of step %" PRIu64 ": a replica posts at most %d at a time; put "
+                      "several arrays into one, or post the rest in `apply`",
+                      TND_POSTINGS_MAX + 1, replica->note->step, TND_POSTINGS_MAX);
     if ((uintptr_t)posting.data % tnd_dtype_size(posting.dtype) != 0)
         return refuse(replica, "the values of a reduction are not aligned to their type");
-    replica->posts[replica->post_count++] = posting;
+    tnd_postings_add(&replica->posts, &posting);
     return TND_OK;
 }
 

@@ -9,9 +9,9 @@
 
 #include <tundish/tundish.h>
 
-#include "runtime/interface/collective.h"
 #include "runtime/core/protocol/message.h"
 #include "runtime/data/schema.h"
+#include "runtime/feed/postings.h"
 #include "runtime/feed/slot_pool.h"
 #include "runtime/observe/observer.h"
 #include "runtime/checkpoint/store.h"
@@ -43,8 +43,10 @@ typedef struct {
 
 typedef struct {
     uint32_t replicas;
-    uint32_t count;
-    tnd_gathered_t items[TND_POSTINGS_MAX];
+    uint32_t count; /* of the step ... */
+    uint32_t made;  /* ... and of those that have memory */
+    size_t room;
+    tnd_gathered_t *items;
 } tnd_gathers_t;
 
 struct tnd_replica {
@@ -67,8 +69,7 @@ struct tnd_replica {
     uint64_t bounded; /* columns that are padded to a bound: bits */
     tnd_report_t *report;
     tnd_slot_memory_t *memory; /* that its rows are in, or that holds them; NULL: it has none */
-    tnd_posting_t posts[TND_POSTINGS_MAX];
-    uint32_t post_count;
+    tnd_postings_t posts;
     char error[256];
 };
 

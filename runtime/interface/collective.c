@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-static const uint32_t tensor_magic = 0x32444e54; /* "TND2" */
+static const uint32_t tensor_magic = 0x33444e54; /* "TND3" */
 
 _Static_assert(sizeof(tnd_tensor_head_t) == 64, "values begin on a cache line");
 
@@ -13,6 +13,23 @@ bool tnd_posting_fits(const tnd_posting_t *self, const tnd_posting_t *other)
     return self->reducer == other->reducer && self->reduce == other->reduce &&
            self->dtype == other->dtype && self->weighted == other->weighted &&
            (self->count == other->count || self->reduce == TND_GATHER);
+}
+
+bool tnd_posting_follows(const tnd_posting_t *self, const tnd_posting_t *before)
+{
+    return self->reduce != TND_GATHER && self->reduce == before->reduce &&
+           self->reducer == before->reducer && self->dtype == before->dtype &&
+           self->weighted == before->weighted;
+}
+
+const char *tnd_reduce_name(tnd_reduce_t reduce)
+{
+    static const char *const names[] = {[TND_SUM] = "sum",
+                                        [TND_MEAN] = "mean",
+                                        [TND_MIN] = "min",
+                                        [TND_MAX] = "max",
+                                        [TND_GATHER] = "gather"};
+    return names[reduce];
 }
 
 void tnd_collective_share(size_t count, size_t size, uint32_t part, uint32_t parts, size_t *begin_p,
@@ -38,31 +55,58 @@ void tnd_collective_reduce(const tnd_posting_t *posting, const tnd_reduction_tre
     tnd_reduction_tree_root_over(&job, begin, end, outs);
 }
 
-size_t tnd_tensor_bytes(tnd_dtype_t dtype, bool partial, size_t count)
+/*  Values begin on a cache line. */
+static size_t segment_bytes(uint32_t segments)
 {
-    return sizeof(tnd_tensor_head_t) +
+    return ((size_t)segments * sizeof(tnd_segment_t) + 63) / 64 * 64;
+}
+
+size_t tnd_tensor_bytes(tnd_dtype_t dtype, bool partial, uint32_t segments, size_t count)
+{
+    return sizeof(tnd_tensor_head_t) + segment_bytes(segments) +
            count * tnd_dtype_size(partial ? tnd_reduction_tree_partial_dtype(dtype) : dtype);
 }
 
-void *tnd_tensor_begin(tnd_buffer_t *tensor, tnd_reduce_t reduce, tnd_dtype_t dtype, bool partial,
-                       size_t count)
+void *tnd_tensor_begin(tnd_buffer_t *tensor, const tnd_tensor_head_t *head,
+                       tnd_segment_t **segments_p)
 {
-    tnd_tensor_head_t head = {
-        .magic = tensor_magic,
-        .reduce = (uint8_t)reduce,
-        .dtype = (uint8_t)dtype,
-        .partial = partial,
-        .count = count,
-    };
-    memcpy(tnd_buffer_data(tensor), &head, sizeof head);
-    return (char *)tnd_buffer_data(tensor) + sizeof head;
+    tnd_tensor_head_t own = *head;
+    own.magic = tensor_magic;
+    char *at = memcpy(tnd_buffer_data(tensor), &own, sizeof own);
+    *segments_p = (tnd_segment_t *)(void *)(at + sizeof own);
+    return at + sizeof own + segment_bytes(head->segments);
 }
 
-void tnd_tensor_weigh(tnd_buffer_t *tensor, double weight)
+tnd_segment_t tnd_tensor_segment(tnd_buffer_t *tensor, uint32_t number)
 {
-    tnd_tensor_head_t *head = tnd_buffer_data(tensor);
-    head->weighted = 1;
-    head->weight = weight;
+    tnd_segment_t segment;
+    const char *at = tnd_buffer_data(tensor);
+    memcpy(&segment, at + sizeof(tnd_tensor_head_t) + number * sizeof segment, sizeof segment);
+    return segment;
+}
+
+static bool makes_sense(const tnd_tensor_head_t *head)
+{
+    return head->magic == tensor_magic && head->reduce <= TND_MAX &&
+           head->dtype < TND_DTYPE_COUNT && head->leaves == 0 &&
+           tnd_reduction_tree_reduces((tnd_reduce_t)head->reduce, (tnd_dtype_t)head->dtype) &&
+           head->count <= TND_TENSOR_BYTES && head->segments <= TND_POSTINGS_MAX &&
+           (head->segments > 0) == (head->partial != 0);
+}
+
+/*  Whether the segments have as many elements as the head says, and weights where there are values. */
+static bool adds_up(tnd_buffer_t *tensor, const tnd_tensor_head_t *head, bool empty)
+{
+    uint64_t left = head->count;
+    bool weighs = false;
+    for (uint32_t s = 0; s < head->segments; s++) {
+        tnd_segment_t segment = tnd_tensor_segment(tensor, s);
+        if (segment.count > left || !(segment.weight >= 0 && isfinite(segment.weight)))
+            return false;
+        left -= segment.count;
+        weighs = weighs || segment.weight > 0;
+    }
+    return left == 0 && (head->weighted == 0 || weighs != empty);
 }
 
 tnd_status_t tnd_tensor_read(tnd_buffer_t *tensor, bool empty, tnd_tensor_head_t *head,
@@ -71,17 +115,17 @@ tnd_status_t tnd_tensor_read(tnd_buffer_t *tensor, bool empty, tnd_tensor_head_t
     if (tensor == NULL || tnd_buffer_size(tensor) < sizeof *head)
         return tnd_fail(error, "a value to be reduced lacks its head");
     memcpy(head, tnd_buffer_data(tensor), sizeof *head);
-    if (head->magic != tensor_magic || head->reduce > TND_MAX || head->dtype >= TND_DTYPE_COUNT ||
-        !tnd_reduction_tree_reduces((tnd_reduce_t)head->reduce, (tnd_dtype_t)head->dtype) ||
-        head->count > TND_TENSOR_BYTES || !(head->weight >= 0 && isfinite(head->weight)) ||
-        (head->weighted != 0 && head->partial != 0 && empty != (head->weight == 0)))
+    if (!makes_sense(head))
         return tnd_fail(error, "a value to be reduced has a head that is not understood");
-    size_t bytes = tnd_tensor_bytes((tnd_dtype_t)head->dtype, head->partial != 0,
+    size_t bytes = tnd_tensor_bytes((tnd_dtype_t)head->dtype, head->partial != 0, head->segments,
                                     empty ? 0 : (size_t)head->count);
     if (tnd_buffer_size(tensor) != bytes)
         return tnd_fail(error, "a value to be reduced has %zu bytes where its head says %zu",
                         tnd_buffer_size(tensor), bytes);
-    *values_p = (const char *)tnd_buffer_data(tensor) + sizeof *head;
+    if (head->partial != 0 && !adds_up(tensor, head, empty))
+        return tnd_fail(error, "a value to be reduced has segments that do not add up");
+    *values_p =
+        (const char *)tnd_buffer_data(tensor) + sizeof *head + segment_bytes(head->segments);
     return TND_OK;
 }
 

@@ -4,8 +4,8 @@
  *  reduces a share of the elements over all leaves in one pass along the fixed tree, and writes the
  *  result to the memory of every replica.  If it has some, they reduce the tree nodes that it has
  *  completely into tensors; these are sent to the reducer, which returns one tensor, the result.
- *  Values of more than TND_PIECE_BYTES are sent in pieces, each of which is reduced by itself.
- *  The bits are the same.
+ *  A tensor is a piece: one posting, a part of a large one, or a bucket, which is several small ones
+ *  that follow one another.  The bits are the same.
  *
  *  Threads: any; several may compute different elements at the same time. */
 #ifndef TND_RUNTIME_INTERFACE_COLLECTIVE_H
@@ -15,7 +15,7 @@
 #include "runtime/data/buffer.h"
 
 enum {
-    TND_POSTINGS_MAX = 64,       /* reductions of one replica in one step */
+    TND_POSTINGS_MAX = 4096,     /* reductions of one replica in one step */
     TND_TENSOR_BYTES = 32 << 20, /* of values in one tensor, at most */
     /*  Values travel in pieces: the bytes of one tensor, if it is not of a GATHER, and how many a
      *  feeder has sent that are not CLOSED.  What is under way does not grow with the values. */
@@ -37,6 +37,12 @@ typedef struct {
 
 /*  Whether two replicas post the same thing. */
 bool tnd_posting_fits(const tnd_posting_t *self, const tnd_posting_t *other);
+/*  Whether a posting may follow another one in the same tensor: a bucket of both is one reduction.
+ *  It is so for all replicas or for none. */
+bool tnd_posting_follows(const tnd_posting_t *self, const tnd_posting_t *before);
+
+/*  The operation as users write it: "mean". */
+const char *tnd_reduce_name(tnd_reduce_t reduce);
 
 /*  Part `part` of `parts` of `count` elements of `size` bytes: cut where cache lines meet if the
  *  data is aligned to them. */
@@ -48,27 +54,38 @@ void tnd_collective_share(size_t count, size_t size, uint32_t part, uint32_t par
 void tnd_collective_reduce(const tnd_posting_t *posting, const tnd_reduction_tree_input_t *inputs,
                            uint32_t replicas, void *const *outs, size_t begin, size_t end);
 
-/*  The header of a tensor, before its values. */
+/*  The header of a tensor.  In one of a node, segments follow, then its values; in a result, values.
+ *  `weighted`: it is of a MEAN by weights. */
 typedef struct {
     uint32_t magic;
     uint8_t reduce, dtype, partial, weighted;
-    uint64_t count;  /* of elements; 0 if `rows` of the post is 0 */
-    double weight;   /* of a node of a weighted MEAN; else 0 */
-    uint64_t leaves; /* of a GATHER: that many counts, of 64 bits, come first; else 0 */
-    uint64_t more[4];
+    uint64_t count;    /* of elements, also if the node has no rows and sends no values */
+    uint64_t leaves;   /* of a GATHER: that many counts, of 64 bits, come first; else 0 */
+    uint32_t segments; /* of a node: at least 1 */
+    uint32_t first;    /* of a node: the number of its first posting in the step ... */
+    uint32_t postings; /* ... and how many the replica has made in it so far */
+    uint32_t more[7];
 } tnd_tensor_head_t;
 
-/*  The bytes of a tensor of `count` elements; `partial`: of a node, else of a result. */
-size_t tnd_tensor_bytes(tnd_dtype_t dtype, bool partial, size_t count);
-/*  Writes the header into a buffer and returns where the values go. */
-void *tnd_tensor_begin(tnd_buffer_t *tensor, tnd_reduce_t reduce, tnd_dtype_t dtype, bool partial,
-                       size_t count);
-/*  Makes the tensor one of a MEAN by weights. */
-void tnd_tensor_weigh(tnd_buffer_t *tensor, double weight);
+/*  What a node's tensor contains of one posting. */
+typedef struct {
+    uint64_t count; /* of elements */
+    double weight;  /* of a MEAN by weights; 0: none of its replicas takes part, the values are 0 */
+} tnd_segment_t;
+
+/*  The bytes of a tensor of `count` elements; `partial`: of a node, else of a result, which has no
+ *  segments. */
+size_t tnd_tensor_bytes(tnd_dtype_t dtype, bool partial, uint32_t segments, size_t count);
+/*  Writes the header into a buffer and returns where the values go.  `head` has all but the magic
+ *  number; *segments_p is where the segments go. */
+void *tnd_tensor_begin(tnd_buffer_t *tensor, const tnd_tensor_head_t *head,
+                       tnd_segment_t **segments_p);
 /*  Reads a header that may come from another process; `empty`: no values follow it.  Errors:
- *  TND_FAILED if it is not a header, or does not fit its buffer. */
+ *  TND_FAILED if it is not a header, does not fit its buffer, or its segments do not add up. */
 tnd_status_t tnd_tensor_read(tnd_buffer_t *tensor, bool empty, tnd_tensor_head_t *head,
                              const void **values_p, tnd_error_t *error) TND_CHECKED;
+/*  Segment `number` of a tensor that was read. */
+tnd_segment_t tnd_tensor_segment(tnd_buffer_t *tensor, uint32_t number);
 
 /*  A GATHER concatenates the elements of all replicas.  Its tensors, of nodes and of the result
  *  alike, contain the count of each replica. */

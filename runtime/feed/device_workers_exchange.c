@@ -1,0 +1,580 @@
+/*  runtime/feed/device_workers_exchange.c - reductions with replicas of other processes.
+ *
+ *  What was posted is cut into pieces: one large posting makes several, and small ones that follow
+ *  one another make one together.  Each thread computes its share of a piece, the actor sends it,
+ *  and results are copied while later pieces are computed. */
+#include "runtime/feed/device_workers_internal.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/base/allocation.h"
+
+static const uint64_t exchange_spin_ns = 0;
+
+/*  Whether all workers posted the same.  Call it between two meetings, where no worker posts. */
+static bool posts_fit(worker_t *worker, const job_t *job)
+{
+    tnd_device_workers_t *group = worker->group;
+    for (uint32_t w = 1, first; w < group->worker_count; w++) {
+        uint32_t other = group->workers[w].first;
+        if (!tnd_postings_fit(&group->replicas[0].posts, &group->replicas[other].posts, &first))
+            return tnd_device_workers_refuse_posts(group, job, 0, other, first);
+    }
+    return true;
+}
+
+static tnd_buffer_t *take_tensor(tnd_device_workers_t *group, size_t bytes)
+{
+    exchange_t *exchange = &group->exchange;
+    tnd_reduction_tree_node_t nodes[TND_REDUCTION_TREE_COVER_MOST];
+    if (bytes > TND_PIECE_BYTES)
+        return tnd_buffer_new(bytes);
+    if (exchange->pool == NULL)
+        exchange->pool = tnd_pool_new_shared(
+            TND_PIECE_BYTES,
+            TND_PIECES_OPEN * tnd_reduction_tree_cover(group->config.replicas, group->config.first,
+                                                       group->config.count, nodes));
+    tnd_buffer_t *tensor = tnd_pool_take(exchange->pool);
+    tnd_buffer_trim(tensor, bytes);
+    return tensor;
+}
+
+/*  What the leaves of a node weigh together. */
+static double weight_of(const tnd_device_workers_t *group, tnd_reduction_tree_node_t node,
+                        uint32_t posting)
+{
+    worker_t *worker = &group->workers[0];
+    tnd_device_workers_inputs(worker, posting, 0);
+    tnd_reduction_tree_job_t job = {
+        .reduce = TND_MEAN,
+        .node = node,
+        .inputs = worker->inputs + (node.first - group->config.first),
+        .input_count = node.count,
+        .weighted = true,
+    };
+    return tnd_reduction_tree_weight(&job);
+}
+
+/*  The rows of a node's replicas that take part in a posting. */
+static uint64_t rows_of(const tnd_device_workers_t *group, const job_t *job,
+                        tnd_reduction_tree_node_t node, uint32_t posting)
+{
+    const share_t *shares = &group->shares[(size_t)job->slot * group->config.count];
+    bool weighted = group->replicas[0].posts.items[posting].weighted;
+    uint64_t rows = 0;
+    for (uint32_t i = 0; i < node.count; i++) {
+        uint32_t local = node.first - group->config.first + i;
+        rows += weighted ? group->replicas[local].posts.items[posting].rows : shares[local].rows;
+    }
+    return rows;
+}
+
+/*  The elements that a piece has of one of its postings. */
+static size_t elements_of(const tnd_device_workers_t *group, const piece_t *piece, uint32_t posting)
+{
+    return piece->postings == 1 ? piece->count : group->replicas[0].posts.items[posting].count;
+}
+
+/*  The rows of a piece's node: those of the posting that has most. */
+static uint64_t rows_of_piece(const tnd_device_workers_t *group, const job_t *job,
+                              tnd_reduction_tree_node_t node, const piece_t *piece)
+{
+    const tnd_posting_t *post = &group->replicas[0].posts.items[piece->posting];
+    uint64_t most = 0;
+    if (post->reduce == TND_GATHER)
+        return 1; /* it always sends a message, even an empty one */
+    for (uint32_t s = 0; s < piece->postings && (s == 0 || post->weighted); s++) {
+        uint64_t rows = rows_of(group, job, node, piece->posting + s);
+        most = rows > most ? rows : most;
+    }
+    return most;
+}
+
+static void begin_reduced(tnd_device_workers_t *group, node_t *node, const piece_t *piece)
+{
+    const tnd_posting_t *post = &group->replicas[0].posts.items[piece->posting];
+    tnd_segment_t *segments;
+    tnd_tensor_head_t head = {.reduce = (uint8_t)post->reduce,
+                              .dtype = (uint8_t)post->dtype,
+                              .partial = 1,
+                              .weighted = post->weighted,
+                              .count = piece->count,
+                              .segments = piece->postings,
+                              .first = piece->reduction,
+                              .postings = piece->reduction - piece->posting +
+                                          group->replicas[0].posts.count};
+    node->tensor = take_tensor(group, tnd_tensor_bytes(post->dtype, true, piece->postings,
+                                                       node->rows > 0 ? piece->count : 0));
+    node->values = tnd_tensor_begin(node->tensor, &head, &segments);
+    for (uint32_t s = 0; s < piece->postings; s++) {
+        uint32_t p = piece->posting + s;
+        segments[s] = (tnd_segment_t){.count = elements_of(group, piece, p)};
+        if (post->weighted)
+            segments[s].weight = weight_of(group, node->node, p);
+    }
+}
+
+static void begin_gathered(tnd_device_workers_t *group, node_t *node, uint32_t posting)
+{
+    size_t count = 0;
+    for (uint32_t i = 0; i < node->node.count; i++)
+        count +=
+            group->replicas[node->node.first - group->config.first + i].posts.items[posting].count;
+    size_t bytes =
+        tnd_gather_bytes(group->replicas[0].posts.items[posting].dtype, node->node.count, count);
+    tnd_device_workers_gather_begin(group, node, posting, take_tensor(group, bytes));
+}
+
+static void add_piece(tnd_device_workers_t *group, job_t *job, const piece_t *wanted)
+{
+    exchange_t *exchange = &group->exchange;
+    tnd_reduction_tree_node_t nodes[TND_REDUCTION_TREE_COVER_MOST];
+    uint32_t covers = tnd_reduction_tree_cover(group->config.replicas, group->config.first,
+                                               group->config.count, nodes);
+    exchange->pieces = tnd_grow(exchange->pieces, exchange->piece_count, &exchange->piece_room,
+                                sizeof *exchange->pieces);
+    piece_t *piece = &exchange->pieces[exchange->piece_count];
+    *piece = *wanted;
+    piece->slot = job->tensors++;
+    piece->reduction = job->reductions + wanted->posting;
+    piece->first_node = exchange->node_count;
+    piece->node_count = covers;
+    piece->computing = piece->copying = group->worker_count;
+    for (uint32_t n = 0; n < covers; n++) {
+        exchange->nodes = tnd_grow(exchange->nodes, exchange->node_count, &exchange->node_room,
+                                   sizeof *exchange->nodes);
+        exchange->nodes[exchange->node_count++] =
+            (node_t){.piece = exchange->piece_count,
+                     .node = nodes[n],
+                     .rows = rows_of_piece(group, job, nodes[n], piece)};
+    }
+    exchange->piece_count++;
+}
+
+/*  Whether the gathered values fit one tensor. */
+static bool gather_fits(tnd_device_workers_t *group, const job_t *job, uint32_t posting)
+{
+    size_t size = tnd_dtype_size(group->replicas[0].posts.items[posting].dtype),
+           most = TND_TENSOR_BYTES;
+    for (uint32_t i = 0; i < group->config.count; i++) {
+        size_t count = group->replicas[i].posts.items[posting].count;
+        if (count > most / size)
+            return tnd_device_workers_fail(
+                group,
+                "%s: in step %" PRIu64 " more is gathered than %d MiB, which "
+                "travel at a time: gather it in parts",
+                group->config.name, job->note.step, TND_TENSOR_BYTES >> 20);
+        most -= count * size;
+    }
+    return true;
+}
+
+/*  The bytes of a tensor that has so many elements of the type of a posting. */
+static size_t piece_bytes(const tnd_posting_t *post, uint32_t postings, size_t count)
+{
+    return tnd_tensor_bytes(post->dtype, true, postings, count);
+}
+
+/*  The bucket that begins at a posting: this one, and those after it that fit. */
+static piece_t bucket_at(const tnd_device_workers_t *group, uint32_t posting)
+{
+    const tnd_postings_t *posts = &group->replicas[0].posts;
+    const tnd_posting_t *post = &posts->items[posting];
+    piece_t bucket = {.posting = posting, .postings = 1, .count = post->count};
+    size_t size = tnd_dtype_size(tnd_reduction_tree_partial_dtype(post->dtype));
+    size_t most =
+        group->config.buckets != NULL ? (size_t)group->config.buckets[post->reducer] / size : 0;
+    for (uint32_t p = posting + 1; p < posts->count; p++) {
+        const tnd_posting_t *next = &posts->items[p];
+        if (!tnd_posting_follows(next, post) || bucket.count > most ||
+            next->count > most - bucket.count ||
+            piece_bytes(post, bucket.postings + 1, bucket.count + next->count) > TND_PIECE_BYTES)
+            break;
+        bucket.postings++;
+        bucket.count += next->count;
+    }
+    return bucket;
+}
+
+/*  A posting that is too large for one piece. */
+static void add_parts(tnd_device_workers_t *group, job_t *job, uint32_t posting)
+{
+    const tnd_posting_t *post = &group->replicas[0].posts.items[posting];
+    size_t most = (TND_PIECE_BYTES - piece_bytes(post, 1, 0)) /
+                  tnd_dtype_size(tnd_reduction_tree_partial_dtype(post->dtype));
+    piece_t part = {.posting = posting, .postings = 1};
+    for (; part.begin < post->count; part.begin += part.count) {
+        size_t left = post->count - part.begin;
+        part.count = left < most ? left : most;
+        add_piece(group, job, &part);
+    }
+}
+
+/*  Cuts what was posted into pieces; called by the first worker before the others meet. */
+static void prepare(tnd_device_workers_t *group, job_t *job)
+{
+    const tnd_postings_t *posts = &group->replicas[0].posts;
+    exchange_t *exchange = &group->exchange;
+    piece_t bucket;
+    exchange->round = job->note.step;
+    exchange->before += exchange->piece_count;
+    exchange->piece_count = exchange->node_count = exchange->taken = 0;
+    atomic_store_explicit(&exchange->begun, 0, memory_order_relaxed);
+    atomic_store_explicit(&exchange->computed, 0, memory_order_relaxed);
+    for (uint32_t p = 0; p < posts->count; p += bucket.postings) {
+        const tnd_posting_t *post = &posts->items[p];
+        bucket = bucket_at(group, p);
+        if (post->reduce == TND_GATHER && !gather_fits(group, job, p))
+            return;
+        if (post->reduce != TND_GATHER && bucket.postings == 1 &&
+            piece_bytes(post, 1, post->count) > TND_PIECE_BYTES)
+            add_parts(group, job, p);
+        else
+            add_piece(group, job, &bucket);
+    }
+    job->reductions += posts->count;
+}
+
+/*  Elements [begin, end) of a piece that belong to posting `posting`, which begins at element `at`
+ *  of the piece. */
+static void compute_segment(worker_t *worker, const node_t *node, uint32_t posting, size_t at,
+                            size_t begin, size_t end)
+{
+    tnd_device_workers_t *group = worker->group;
+    const piece_t *piece = &group->exchange.pieces[node->piece];
+    const tnd_posting_t *post = &group->replicas[0].posts.items[posting];
+    size_t size = tnd_dtype_size(tnd_reduction_tree_partial_dtype(post->dtype));
+    char *values = (char *)node->values + at * size;
+    tnd_device_workers_inputs(worker, posting, piece->begin);
+    tnd_reduction_tree_job_t job = {
+        .reduce = post->reduce,
+        .dtype = post->dtype,
+        .node = node->node,
+        .inputs = worker->inputs + (node->node.first - group->config.first),
+        .input_count = node->node.count,
+        .weighted = post->weighted,
+    };
+    if (post->weighted && tnd_reduction_tree_rows(&job) == 0)
+        memset(values + begin * size, 0, (end - begin) * size);
+    else
+        tnd_reduction_tree_partial(&job, begin, end, values);
+}
+
+static void compute_node(worker_t *worker, const node_t *node)
+{
+    tnd_device_workers_t *group = worker->group;
+    const piece_t *piece = &group->exchange.pieces[node->piece];
+    const tnd_posting_t *post = &group->replicas[0].posts.items[piece->posting];
+    size_t begin, end, at = 0;
+    if (node->rows == 0)
+        return;
+    if (post->reduce == TND_GATHER) {
+        tnd_device_workers_gather_node(worker, node, piece->posting);
+        return;
+    }
+    tnd_collective_share(piece->count,
+                         tnd_dtype_size(tnd_reduction_tree_partial_dtype(post->dtype)),
+                         worker->number, group->worker_count, &begin, &end);
+    for (uint32_t p = piece->posting; p < piece->posting + piece->postings; p++) {
+        size_t count = elements_of(group, piece, p);
+        size_t from = begin > at ? begin - at : 0, to = end < at + count ? end : at + count;
+        if (to > at + from)
+            compute_segment(worker, node, p, at, from, to - at);
+        at += count;
+    }
+}
+
+/*  How far a worker has come with the pieces of an exchange. */
+typedef struct {
+    worker_t *worker;
+    uint32_t computed, copied;
+} progress_t;
+
+static bool may_compute(const progress_t *self)
+{
+    const exchange_t *exchange = &self->worker->group->exchange;
+    if (self->computed == exchange->piece_count)
+        return false;
+    if (self->worker->number > 0)
+        return self->computed < atomic_load_explicit(&exchange->begun, memory_order_acquire);
+    return exchange->before + self->computed -
+               atomic_load_explicit(&exchange->closed, memory_order_acquire) <
+           TND_PIECES_OPEN;
+}
+
+static bool may_copy(const progress_t *self)
+{
+    const exchange_t *exchange = &self->worker->group->exchange;
+    return atomic_load_explicit(&exchange->pieces[self->copied].arrived, memory_order_acquire);
+}
+
+static bool may_continue(const void *context)
+{
+    const progress_t *self = context;
+    return tnd_device_workers_dead(self->worker->group) || may_copy(self) || may_compute(self);
+}
+
+/*  Takes memory for what will be sent. */
+static void begin_piece(tnd_device_workers_t *group, uint32_t number)
+{
+    exchange_t *exchange = &group->exchange;
+    const piece_t *piece = &exchange->pieces[number];
+    for (uint32_t n = 0; n < piece->node_count; n++) {
+        node_t *node = &exchange->nodes[piece->first_node + n];
+        if (group->replicas[0].posts.items[piece->posting].reduce == TND_GATHER)
+            begin_gathered(group, node, piece->posting);
+        else
+            begin_reduced(group, node, piece);
+    }
+    atomic_store_explicit(&exchange->begun, number + 1, memory_order_release);
+    if (group->worker_count > 1)
+        tnd_futex_open(&group->meet);
+}
+
+/*  Computes this worker's part of a piece; the last worker lets the actor send it. */
+static void compute_piece(worker_t *worker, uint32_t number)
+{
+    tnd_device_workers_t *group = worker->group;
+    exchange_t *exchange = &group->exchange;
+    piece_t *piece = &exchange->pieces[number];
+    node_t *nodes = &exchange->nodes[piece->first_node];
+    if (worker->number == 0)
+        begin_piece(group, number);
+    for (uint32_t n = 0; n < piece->node_count; n++)
+        compute_node(worker, &nodes[n]);
+    if (atomic_fetch_sub_explicit(&piece->computing, 1, memory_order_acq_rel) != 1)
+        return;
+    for (uint32_t n = 0; n < piece->node_count; n++)
+        tnd_buffer_seal(nodes[n].tensor);
+    atomic_store_explicit(&exchange->computed, number + 1, memory_order_release);
+    tnd_device_workers_wake(group);
+}
+
+static void take_values(const worker_t *worker, const piece_t *piece)
+{
+    tnd_device_workers_t *group = worker->group;
+    const tnd_postings_t *posts = &group->replicas[0].posts;
+    const char *values = piece->values;
+    if (posts->items[piece->posting].reduce == TND_GATHER) {
+        if (worker->number == 0)
+            tnd_device_workers_gather_take(group, piece);
+        return;
+    }
+    for (uint32_t p = piece->posting; p < piece->posting + piece->postings; p++) {
+        size_t size = tnd_dtype_size(posts->items[p].dtype);
+        size_t bytes = elements_of(group, piece, p) * size;
+        for (uint32_t i = worker->first; bytes > 0 && i < worker->first + worker->count; i++)
+            memcpy((char *)group->replicas[i].posts.items[p].data + piece->begin * size, values,
+                   bytes);
+        values += bytes;
+    }
+}
+
+/*  Copies a result to this worker's replicas; the last worker lets the reducer forget it. */
+static void copy_piece(worker_t *worker, uint32_t number)
+{
+    exchange_t *exchange = &worker->group->exchange;
+    piece_t *piece = &exchange->pieces[number];
+    take_values(worker, piece);
+    if (atomic_fetch_sub_explicit(&piece->copying, 1, memory_order_acq_rel) != 1)
+        return;
+    tnd_buffer_drop(&piece->result);
+    atomic_store_explicit(&exchange->copied, exchange->before + number + 1, memory_order_release);
+    tnd_device_workers_wake(worker->group);
+}
+
+/*  Results are copied first: their memory is used for later pieces. */
+static bool exchange_pieces(worker_t *worker)
+{
+    tnd_device_workers_t *group = worker->group;
+    progress_t self = {.worker = worker};
+    while (self.copied < group->exchange.piece_count) {
+        if (may_copy(&self))
+            copy_piece(worker, self.copied++);
+        else if (may_compute(&self))
+            compute_piece(worker, self.computed++);
+        else
+            tnd_futex_wait(&group->meet, may_continue, &self, exchange_spin_ns);
+        if (tnd_device_workers_dead(group))
+            return false;
+    }
+    return true;
+}
+
+bool tnd_device_workers_exchange(worker_t *worker, job_t *job)
+{
+    tnd_device_workers_t *group = worker->group;
+    exchange_t *exchange = &group->exchange;
+    if (tnd_device_workers_posts_late(worker, true) &&
+        (!tnd_device_workers_meet(worker, job) || !posts_fit(worker, job)))
+        return false;
+    if (worker->number == 0)
+        prepare(group, job);
+    if (!tnd_device_workers_meet(worker, job) || !posts_fit(worker, job))
+        return false;
+    if (worker->number == 0) {
+        group->gathers.count = 0;
+        atomic_store_explicit(&exchange->missing, exchange->piece_count, memory_order_release);
+    }
+    /* No worker posts again while another one copies. */
+    return exchange_pieces(worker) && tnd_device_workers_meet(worker, job);
+}
+
+bool tnd_device_workers_waits(const tnd_device_workers_t *self)
+{
+    return atomic_load_explicit(&self->exchange.missing, memory_order_acquire) > 0;
+}
+
+bool tnd_device_workers_outgoing(tnd_device_workers_t *self, tnd_outgoing_t *outgoing)
+{
+    exchange_t *exchange = &self->exchange;
+    if (!tnd_device_workers_waits(self) || exchange->taken == exchange->node_count)
+        return false;
+    node_t *node = &exchange->nodes[exchange->taken];
+    if (node->piece >= atomic_load_explicit(&exchange->computed, memory_order_acquire))
+        return false;
+    exchange->taken++;
+    const piece_t *piece = &exchange->pieces[node->piece];
+    *outgoing = (tnd_outgoing_t){
+        .reducer = self->replicas[0].posts.items[piece->posting].reducer,
+        .post =
+            {
+                .round = exchange->round,
+                .reducer_slot = piece->slot,
+                .reduction = piece->reduction + piece->postings - 1,
+                .first = node->node.first,
+                .count = node->node.count,
+                .weight = node->rows,
+                .payload = node->tensor,
+            },
+        .last = exchange->taken == exchange->node_count,
+    };
+    node->tensor = NULL;
+    return true;
+}
+
+static piece_t *find_awaited(const tnd_device_workers_t *self, uint64_t round,
+                             uint32_t reducer_slot)
+{
+    const exchange_t *exchange = &self->exchange;
+    if (!tnd_device_workers_waits(self) || exchange->round != round)
+        return NULL;
+    uint32_t number = reducer_slot - exchange->pieces[0].slot; /* their slots are consecutive */
+    if (number >= exchange->piece_count ||
+        atomic_load_explicit(&exchange->pieces[number].arrived, memory_order_relaxed))
+        return NULL;
+    return &exchange->pieces[number];
+}
+
+bool tnd_device_workers_awaits(const tnd_device_workers_t *self, uint64_t round,
+                               uint32_t reducer_slot)
+{
+    return find_awaited(self, round, reducer_slot) != NULL;
+}
+
+static tnd_status_t check_result(const tnd_device_workers_t *self, piece_t *piece,
+                                 tnd_buffer_t *result, tnd_error_t *error)
+{
+    tnd_tensor_head_t head;
+    const tnd_posting_t *post = &self->replicas[0].posts.items[piece->posting];
+    if (post->reduce == TND_GATHER)
+        return tnd_device_workers_gather_check(self, piece, result, error);
+    TND_TRY(tnd_tensor_read(result, false, &head, &piece->values, error));
+    if (head.count == piece->count && head.dtype == post->dtype && head.reduce == post->reduce &&
+        head.partial == 0)
+        return TND_OK;
+    return tnd_fail(error,
+                    "%s: the result of a reduction of step %" PRIu64 " has another shape "
+                    "than what was posted",
+                    self->config.name, self->exchange.round);
+}
+
+/*  Whether a result arrived before and is still read. */
+static bool is_read(const exchange_t *exchange, tnd_actor_id_t reducer,
+                    const tnd_post_note_t *result)
+{
+    for (size_t i = 0; i < exchange->arrival_count; i++) {
+        const tnd_used_t *used = &exchange->arrivals[i].used;
+        if (used->reducer == reducer && used->result.round == result->round &&
+            used->result.reducer_slot == result->reducer_slot)
+            return true;
+    }
+    return false;
+}
+
+static void note_arrival(exchange_t *exchange, tnd_actor_id_t reducer,
+                         const tnd_post_note_t *result, uint64_t number)
+{
+    if (is_read(exchange, reducer, result))
+        return;
+    exchange->arrivals = tnd_grow(exchange->arrivals, exchange->arrival_count,
+                                  &exchange->arrival_room, sizeof *exchange->arrivals);
+    arrived_t *arrived = &exchange->arrivals[exchange->arrival_count++];
+    *arrived = (arrived_t){.number = number, .used = {.reducer = reducer, .result = *result}};
+    arrived->used.result.payload = NULL;
+}
+
+tnd_status_t tnd_device_workers_incoming(tnd_device_workers_t *self, tnd_actor_id_t reducer,
+                                         const tnd_post_note_t *result, tnd_error_t *error)
+{
+    exchange_t *exchange = &self->exchange;
+    tnd_buffer_t *buffer = result->payload;
+    piece_t *piece = find_awaited(self, result->round, result->reducer_slot);
+    if (piece == NULL) {
+        tnd_buffer_drop(&buffer);
+        note_arrival(exchange, reducer, result, 0);
+        return TND_OK;
+    }
+    tnd_status_t status = check_result(self, piece, buffer, error);
+    if (status != TND_OK) {
+        tnd_buffer_drop(&buffer);
+        return status;
+    }
+    note_arrival(exchange, reducer, result,
+                 exchange->before + (uint64_t)(piece - exchange->pieces) + 1);
+    piece->result = buffer;
+    /* Once the last one is there, the workers may begin another exchange. */
+    atomic_fetch_sub_explicit(&exchange->missing, 1, memory_order_acq_rel);
+    atomic_store_explicit(&piece->arrived, true, memory_order_release);
+    tnd_futex_open(&self->meet);
+    return TND_OK;
+}
+
+bool tnd_device_workers_used(tnd_device_workers_t *self, tnd_used_t *used)
+{
+    exchange_t *exchange = &self->exchange;
+    uint64_t copied = atomic_load_explicit(&exchange->copied, memory_order_acquire);
+    for (size_t i = 0; i < exchange->arrival_count; i++)
+        if (exchange->arrivals[i].number <= copied) {
+            *used = exchange->arrivals[i].used;
+            exchange->arrivals[i] = exchange->arrivals[--exchange->arrival_count];
+            return true;
+        }
+    return false;
+}
+
+void tnd_device_workers_closed(tnd_device_workers_t *self)
+{
+    atomic_fetch_add_explicit(&self->exchange.closed, 1, memory_order_release);
+    tnd_futex_open(&self->meet);
+}
+
+void tnd_device_workers_forget_exchange(tnd_device_workers_t *self)
+{
+    exchange_t *exchange = &self->exchange;
+    for (uint32_t p = 0; p < exchange->piece_count; p++)
+        tnd_buffer_drop(&exchange->pieces[p].result);
+    for (uint32_t n = 0; n < exchange->node_count; n++)
+        tnd_buffer_drop(&exchange->nodes[n].tensor);
+    tnd_pool_destroy(&exchange->pool);
+    free(exchange->pieces);
+    free(exchange->nodes);
+    free(exchange->arrivals);
+    exchange->pieces = NULL;
+    exchange->nodes = NULL;
+    exchange->arrivals = NULL;
+    exchange->piece_count = exchange->node_count = 0;
+    exchange->arrival_count = 0;
+}

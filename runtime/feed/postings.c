@@ -1,0 +1,54 @@
+/*  runtime/feed/postings.c - a list of what one replica posted, which keeps its memory. */
+#include "runtime/feed/postings.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/base/allocation.h"
+
+void tnd_postings_add(tnd_postings_t *self, const tnd_posting_t *posting)
+{
+    assert(self->count < TND_POSTINGS_MAX);
+    self->items = tnd_grow(self->items, self->count, &self->room, sizeof *self->items);
+    self->items[self->count++] = *posting;
+}
+
+void tnd_postings_copy(tnd_postings_t *self, const tnd_postings_t *from)
+{
+    if (self->room < from->count) {
+        self->items = tnd_resize(self->items, from->room, sizeof *self->items);
+        self->room = from->room;
+    }
+    if (from->count > 0)
+        memcpy(self->items, from->items, from->count * sizeof *self->items);
+    self->count = from->count;
+}
+
+void tnd_postings_free(tnd_postings_t *self)
+{
+    free(self->items);
+    *self = (tnd_postings_t){0};
+}
+
+bool tnd_postings_fit(const tnd_postings_t *self, const tnd_postings_t *other, uint32_t *first_p)
+{
+    uint32_t common = self->count < other->count ? self->count : other->count, p = 0;
+    while (p < common && tnd_posting_fits(&self->items[p], &other->items[p]))
+        p++;
+    *first_p = p;
+    return p == self->count && p == other->count;
+}
+
+const char *tnd_postings_text(const tnd_postings_t *self, uint32_t number,
+                              char text[TND_POSTING_TEXT])
+{
+    if (number >= self->count)
+        return strcpy(text, "none");
+    const tnd_posting_t *posting = &self->items[number];
+    snprintf(text, TND_POSTING_TEXT, "%zu element%s of %s (%s)", posting->count,
+             posting->count == 1 ? "" : "s", tnd_dtype_name(posting->dtype),
+             tnd_reduce_name(posting->reduce));
+    return text;
+}

@@ -1,0 +1,31 @@
+/*  runtime/feed/postings.h - a list of what one replica posted, which keeps its memory.
+ *
+ *  Threads: the device thread of the replica; others read while that one waits for them. */
+#ifndef TND_RUNTIME_FEED_POSTINGS_H
+#define TND_RUNTIME_FEED_POSTINGS_H
+
+#include "runtime/interface/collective.h"
+
+typedef struct {
+    tnd_posting_t *items;
+    uint32_t count;
+    size_t room;
+} tnd_postings_t;
+
+/*  Adds one; there are fewer than TND_POSTINGS_MAX. */
+void tnd_postings_add(tnd_postings_t *self, const tnd_posting_t *posting);
+/*  Makes it equal to another list. */
+void tnd_postings_copy(tnd_postings_t *self, const tnd_postings_t *from);
+void tnd_postings_free(tnd_postings_t *self);
+
+/*  Whether two replicas post the same things; else *first_p is the number of the first that differs,
+ *  or that only one of them has. */
+bool tnd_postings_fit(const tnd_postings_t *self, const tnd_postings_t *other, uint32_t *first_p);
+
+enum { TND_POSTING_TEXT = 96 };
+
+/*  Writes posting `number` in words: "10 elements of f32 (mean)", or "none". Returns `text`. */
+const char *tnd_postings_text(const tnd_postings_t *self, uint32_t number,
+                              char text[TND_POSTING_TEXT]);
+
+#endif
