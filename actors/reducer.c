@@ -4,6 +4,7 @@
  *  from nodes that the feeders have already reduced among themselves. */
 #include <assert.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -153,6 +154,12 @@ static tnd_buffer_t *take_root(reducer_t *reducer, size_t bytes)
     return root;
 }
 
+static bool same_operation(const tnd_tensor_head_t *one, const tnd_tensor_head_t *other)
+{
+    return one->reduce == other->reduce && one->weighted == other->weighted &&
+           one->root == other->root;
+}
+
 static bool has_posting(const tnd_tensor_head_t *head, uint32_t number)
 {
     return number - head->first < head->segments;
@@ -163,7 +170,7 @@ static uint32_t first_other(tnd_buffer_t *one, const tnd_tensor_head_t *head, tn
                             const tnd_tensor_head_t *own)
 {
     uint32_t number = own->first > head->first ? own->first : head->first;
-    if (own->reduce != head->reduce || own->dtype != head->dtype || own->weighted != head->weighted)
+    if (own->dtype != head->dtype || !same_operation(own, head))
         return number;
     while (has_posting(own, number) && has_posting(head, number) &&
            tnd_tensor_segment(other, number - own->first).count ==
@@ -191,10 +198,17 @@ static tnd_status_t tell_missing(const reducer_t *reducer, uint64_t step, uint32
                     number == 0 ? "" : "s", other, reducer->names[other], postings, same_rule);
 }
 
-static const char *operation(const tnd_tensor_head_t *head, bool named)
+/*  " (mean)", or "" where both replicas post the same operation. */
+static const char *operation(const tnd_tensor_head_t *head, bool named,
+                             char text[TND_OPERATION_TEXT + 16])
 {
-    static const char *const names[] = {" (sum)", " (mean)", " (min)", " (max)"};
-    return !named ? "" : head->weighted != 0 ? " (mean by weights)" : names[head->reduce];
+    char name[TND_OPERATION_TEXT];
+    if (!named)
+        return "";
+    snprintf(text, TND_OPERATION_TEXT + 16, " (%s%s)",
+             tnd_operation_text((tnd_reduce_t)head->reduce, head->root, name),
+             head->weighted != 0 ? " by weights" : "");
+    return text;
 }
 
 /*  Node `at` does not have the postings that the first one has: names the first that differs. */
@@ -210,25 +224,26 @@ static tnd_status_t refuse_node(const reducer_t *reducer, uint32_t at,
     if (!has_posting(own, number))
         return tell_missing(reducer, post->round, number, first->first, post->first, own->postings,
                             error);
-    bool named = own->reduce != head->reduce || own->weighted != head->weighted;
-    return tnd_fail(error,
-                    "%s: in step %" PRIu64 " replica %" PRIu32 " posted %" PRIu64
-                    " elements of %s%s to reduction %" PRIu32 ", replica %" PRIu32 " %" PRIu64
-                    " of %s%s: %s",
-                    reducer->name, post->round, post->first,
-                    tnd_tensor_segment(post->payload, number - own->first).count,
-                    tnd_dtype_name((tnd_dtype_t)own->dtype), operation(own, named), number,
-                    first->first, tnd_tensor_segment(first->payload, number - head->first).count,
-                    tnd_dtype_name((tnd_dtype_t)head->dtype), operation(head, named), same_rule);
+    bool named = !same_operation(own, head);
+    char text[2][TND_OPERATION_TEXT + 16];
+    return tnd_fail(
+        error,
+        "%s: in step %" PRIu64 " replica %" PRIu32 " posted %" PRIu64
+        " elements of %s%s to reduction %" PRIu32 ", replica %" PRIu32 " %" PRIu64 " of %s%s: %s",
+        reducer->name, post->round, post->first,
+        tnd_tensor_segment(post->payload, number - own->first).count,
+        tnd_dtype_name((tnd_dtype_t)own->dtype), operation(own, named, text[0]), number,
+        first->first, tnd_tensor_segment(first->payload, number - head->first).count,
+        tnd_dtype_name((tnd_dtype_t)head->dtype), operation(head, named, text[1]), same_rule);
 }
 
 /*  Whether two tensors have the same postings. */
 static bool same_postings(tnd_buffer_t *one, const tnd_tensor_head_t *head, tnd_buffer_t *other,
                           const tnd_tensor_head_t *own)
 {
-    bool same = own->reduce == head->reduce && own->dtype == head->dtype &&
-                own->count == head->count && own->weighted == head->weighted &&
-                own->segments == head->segments && own->first == head->first;
+    bool same = own->dtype == head->dtype && same_operation(own, head) &&
+                own->count == head->count && own->segments == head->segments &&
+                own->first == head->first;
     for (uint32_t s = 0; same && s < head->segments; s++)
         same = tnd_tensor_segment(one, s).count == tnd_tensor_segment(other, s).count;
     return same;

@@ -62,11 +62,14 @@ static uint64_t rows_of(const tnd_device_workers_t *group, const job_t *job,
                         tnd_reduction_tree_node_t node, uint32_t posting)
 {
     const share_t *shares = &group->shares[(size_t)job->slot * group->config.count];
-    bool weighted = group->replicas[0].posts.items[posting].weighted;
+    const tnd_posting_t *post = &group->replicas[0].posts.items[posting];
     uint64_t rows = 0;
+    if (post->root > 0)
+        return post->root > node.first && post->root <= node.first + node.count;
     for (uint32_t i = 0; i < node.count; i++) {
         uint32_t local = node.first - group->config.first + i;
-        rows += weighted ? group->replicas[local].posts.items[posting].rows : shares[local].rows;
+        rows +=
+            post->weighted ? group->replicas[local].posts.items[posting].rows : shares[local].rows;
     }
     return rows;
 }
@@ -103,6 +106,7 @@ static void begin_reduced(tnd_device_workers_t *group, node_t *node, const piece
                               .count = piece->count,
                               .segments = piece->postings,
                               .first = piece->reduction,
+                              .root = post->root,
                               .postings = piece->reduction - piece->posting +
                                           group->replicas[0].posts.count};
     node->tensor = take_tensor(group, tnd_tensor_bytes(post->dtype, true, piece->postings,
@@ -415,11 +419,13 @@ bool tnd_device_workers_exchange(worker_t *worker, job_t *job)
     if (!tnd_device_workers_meet(worker, job) || !posts_fit(worker, job))
         return false;
     if (worker->number == 0) {
-        group->gathers.count = 0;
+        tnd_device_workers_gather_none(group);
         atomic_store_explicit(&exchange->missing, exchange->piece_count, memory_order_release);
     }
     /* No worker posts again while another one copies. */
-    return exchange_pieces(worker) && tnd_device_workers_meet(worker, job);
+    return exchange_pieces(worker) &&
+           (worker->number > 0 || tnd_device_workers_gather_equal(group, job)) &&
+           tnd_device_workers_meet(worker, job);
 }
 
 bool tnd_device_workers_waits(const tnd_device_workers_t *self)

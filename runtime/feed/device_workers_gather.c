@@ -2,6 +2,7 @@
 #include "runtime/feed/device_workers_internal.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,9 +21,9 @@ static tnd_gathered_t *grow(tnd_gathered_t *gathered, tnd_dtype_t dtype, size_t 
     return gathered;
 }
 
-static tnd_gathered_t *next(tnd_device_workers_t *self)
+static tnd_gathered_t *next(tnd_device_workers_t *self, const tnd_posting_t *posting)
 {
-    tnd_gathers_t *gathers = &self->gathers;
+    tnd_gathers_t *gathers = posting->same != NULL ? &self->sames : &self->gathers;
     gathers->replicas = self->config.replicas;
     gathers->items =
         tnd_grow(gathers->items, gathers->count, &gathers->room, sizeof *gathers->items);
@@ -38,11 +39,11 @@ static tnd_gathered_t *next(tnd_device_workers_t *self)
 void tnd_device_workers_gather_room(tnd_device_workers_t *self)
 {
     const tnd_replica_t *one = &self->replicas[0];
-    self->gathers.count = 0;
+    tnd_device_workers_gather_none(self);
     for (uint32_t p = 0; p < one->posts.count; p++) {
         if (one->posts.items[p].reduce != TND_GATHER)
             continue;
-        tnd_gathered_t *gathered = next(self);
+        tnd_gathered_t *gathered = next(self, &one->posts.items[p]);
         for (uint32_t r = 0; r < self->config.replicas; r++)
             gathered->first[r + 1] = gathered->first[r] + self->replicas[r].posts.items[p].count;
         grow(gathered, one->posts.items[p].dtype, gathered->first[self->config.replicas]);
@@ -52,21 +53,23 @@ void tnd_device_workers_gather_room(tnd_device_workers_t *self)
 static void copy(void *out, const tnd_posting_t *post)
 {
     if (post->count > 0)
-        memcpy(out, post->data, post->count * tnd_dtype_size(post->dtype));
+        memcpy(out, post->from, post->count * tnd_dtype_size(post->dtype));
 }
 
 void tnd_device_workers_gather_own(const worker_t *worker)
 {
     tnd_device_workers_t *group = worker->group;
-    const tnd_gathered_t *gathered = group->gathers.items;
+    uint32_t gathers = 0, sames = 0;
     for (uint32_t p = 0; p < group->replicas[0].posts.count; p++) {
-        if (group->replicas[0].posts.items[p].reduce != TND_GATHER)
+        const tnd_posting_t *one = &group->replicas[0].posts.items[p];
+        if (one->reduce != TND_GATHER)
             continue;
+        const tnd_gathered_t *gathered =
+            one->same != NULL ? &group->sames.items[sames++] : &group->gathers.items[gathers++];
         for (uint32_t r = worker->first; r < worker->first + worker->count; r++) {
             const tnd_posting_t *post = &group->replicas[r].posts.items[p];
             copy(gathered->data + gathered->first[r] * tnd_dtype_size(post->dtype), post);
         }
-        gathered++;
     }
 }
 
@@ -124,19 +127,96 @@ tnd_status_t tnd_device_workers_gather_check(const tnd_device_workers_t *self, p
 
 void tnd_device_workers_gather_take(tnd_device_workers_t *self, const piece_t *piece)
 {
-    tnd_gathered_t *gathered = next(self);
-    tnd_dtype_t dtype = self->replicas[0].posts.items[piece->posting].dtype;
+    const tnd_posting_t *posting = &self->replicas[0].posts.items[piece->posting];
+    tnd_gathered_t *gathered = next(self, posting);
+    tnd_dtype_t dtype = posting->dtype;
     for (uint32_t r = 0; r < self->config.replicas; r++)
         gathered->first[r + 1] = gathered->first[r] + count_at(piece->counts, r);
     size_t elements = gathered->first[self->config.replicas];
     memcpy(grow(gathered, dtype, elements)->data, piece->values, elements * tnd_dtype_size(dtype));
 }
 
+void tnd_device_workers_gather_none(tnd_device_workers_t *self)
+{
+    self->gathers.count = self->sames.count = 0;
+}
+
+static const uint8_t *hash_of(const tnd_gathered_t *gathered, uint32_t replica)
+{
+    return gathered->data + gathered->first[replica] * sizeof(uint64_t);
+}
+
+static bool have_equal(const tnd_gathered_t *gathered, uint32_t one, uint32_t other)
+{
+    return memcmp(hash_of(gathered, one), hash_of(gathered, other), sizeof(uint64_t[2])) == 0;
+}
+
+/*  The first replica with the hash that most have. */
+static uint32_t usual_replica(const tnd_gathered_t *gathered, uint32_t replicas)
+{
+    uint32_t usual = 0, most = 0;
+    for (uint32_t r = 0; r < replicas; r++) {
+        uint32_t equal = 0;
+        for (uint32_t other = 0; other < replicas; other++)
+            equal += have_equal(gathered, r, other);
+        if (equal > most) {
+            most = equal;
+            usual = r;
+        }
+    }
+    return usual;
+}
+
+static bool refuse_others(tnd_device_workers_t *self, const job_t *job, const char *array,
+                          const tnd_gathered_t *gathered)
+{
+    uint32_t usual = usual_replica(gathered, self->config.replicas), others = 0;
+    char list[160] = "";
+    for (uint32_t r = 0; r < self->config.replicas; r++) {
+        size_t used = strlen(list);
+        if (have_equal(gathered, r, usual))
+            continue;
+        if (used < sizeof list - 32)
+            snprintf(list + used, sizeof list - used, "%s%" PRIu32, others > 0 ? ", " : "", r);
+        else if (list[used - 1] != '.')
+            strcat(list, " ...");
+        others++;
+    }
+    return tnd_device_workers_fail(
+        self,
+        "%s: in step %" PRIu64
+        " array `%.96s` is not the same in all replicas: in %s %s it differs "
+        "from that in replica %" PRIu32 "; all begin with the same values (tnd_replica_broadcast) "
+        "and change them by what is reduced only",
+        self->config.name, job->note.step, array, others == 1 ? "replica" : "replicas", list,
+        usual);
+}
+
+bool tnd_device_workers_gather_equal(tnd_device_workers_t *self, const job_t *job)
+{
+    const tnd_postings_t *posts = &self->replicas[0].posts;
+    for (uint32_t p = 0, number = 0; p < posts->count && number < self->sames.count; p++) {
+        if (posts->items[p].same == NULL)
+            continue;
+        const tnd_gathered_t *gathered = &self->sames.items[number++];
+        for (uint32_t r = 1; r < self->config.replicas; r++)
+            if (!have_equal(gathered, 0, r))
+                return refuse_others(self, job, posts->items[p].same, gathered);
+    }
+    return true;
+}
+
+static void forget(tnd_gathers_t *gathers)
+{
+    for (uint32_t i = 0; i < gathers->made; i++) {
+        free(gathers->items[i].data);
+        free(gathers->items[i].first);
+    }
+    free(gathers->items);
+}
+
 void tnd_device_workers_gather_forget(tnd_device_workers_t *self)
 {
-    for (uint32_t i = 0; i < self->gathers.made; i++) {
-        free(self->gathers.items[i].data);
-        free(self->gathers.items[i].first);
-    }
-    free(self->gathers.items);
+    forget(&self->gathers);
+    forget(&self->sames);
 }

@@ -146,7 +146,7 @@ struct tnd_device_workers {
     job_t *jobs; /* by seq % depth */
     const tnd_task_t *task;
     exchange_t exchange;
-    tnd_gathers_t gathers;
+    tnd_gathers_t gathers, sames;                 /* for the program; hashes that must be equal */
     _Atomic uint64_t chunks_claimed, chunks_done; /* over all rounds of reductions here */
 
     tnd_futex_t work, meet, program, left;
@@ -300,6 +300,10 @@ void tnd_device_workers_gather_node(const worker_t *worker, const node_t *node, 
 tnd_status_t tnd_device_workers_gather_check(const tnd_device_workers_t *self, piece_t *piece,
                                              tnd_buffer_t *result, tnd_error_t *error) TND_CHECKED;
 void tnd_device_workers_gather_take(tnd_device_workers_t *self, const piece_t *piece);
+/*  Forgets what the round before gathered. */
+void tnd_device_workers_gather_none(tnd_device_workers_t *self);
+/*  Whether the hashes that were gathered are equal in all replicas; else the group has failed. */
+bool tnd_device_workers_gather_equal(tnd_device_workers_t *self, const job_t *job);
 void tnd_device_workers_gather_forget(tnd_device_workers_t *self);
 
 #endif

@@ -22,11 +22,11 @@ void tnd_device_workers_inputs(worker_t *worker, uint32_t posting, size_t begin)
     tnd_device_workers_t *group = worker->group;
     for (uint32_t i = 0; i < group->config.count; i++) {
         const tnd_posting_t *post = &group->replicas[i].posts.items[posting];
-        void *data = (char *)post->data + begin * tnd_dtype_size(post->dtype);
-        worker->outs[i] = data;
+        size_t at = begin * tnd_dtype_size(post->dtype);
+        worker->outs[i] = (char *)post->data + at;
         worker->inputs[i] = (tnd_reduction_tree_input_t){
             .node = {group->config.first + i, 1},
-            .data = data,
+            .data = (const char *)post->from + at,
             .rows = post->rows,
             .weight = post->weight,
         };
@@ -164,7 +164,7 @@ static bool reduce_chunks(worker_t *worker, const tnd_postings_t *posted)
     return !tnd_device_workers_dead(group);
 }
 
-static bool reduce_alone(worker_t *worker)
+static bool reduce_alone(worker_t *worker, const job_t *job)
 {
     tnd_device_workers_t *group = worker->group;
     const tnd_replica_t *own = &group->replicas[worker->first];
@@ -180,14 +180,14 @@ static bool reduce_alone(worker_t *worker)
         tnd_collective_reduce(post, worker->inputs, group->config.count, worker->outs, 0,
                               post->count);
     }
-    return !tnd_device_workers_dead(group);
+    return !tnd_device_workers_dead(group) && tnd_device_workers_gather_equal(group, job);
 }
 
 static bool reduce_here(worker_t *worker, job_t *job)
 {
     tnd_device_workers_t *group = worker->group;
     if (group->worker_count == 1)
-        return reduce_alone(worker);
+        return reduce_alone(worker, job);
     const tnd_postings_t *posted = show_posts(worker);
     if (!tnd_device_workers_meet(worker, job) || !shown_fit(worker, job))
         return false;
@@ -198,7 +198,8 @@ static bool reduce_here(worker_t *worker, job_t *job)
     if (!tnd_device_workers_meet(worker, job))
         return false;
     tnd_device_workers_gather_own(worker);
-    return reduce_chunks(worker, posted) && tnd_device_workers_meet(worker, job);
+    return reduce_chunks(worker, posted) && tnd_device_workers_meet(worker, job) &&
+           (worker->number > 0 || tnd_device_workers_gather_equal(group, job));
 }
 
 bool tnd_device_workers_reduce(worker_t *worker, job_t *job)

@@ -256,6 +256,7 @@ static bool posted(worker_t *worker, const job_t *job, bool *any_p)
         if (!tnd_postings_fit(&one->posts, &other->posts, &first))
             return tnd_device_workers_refuse_posts(group, job, worker->first, i, first);
         *any_p = *any_p || other->posts.count > 0;
+        tnd_postings_settle(&group->replicas[i].posts);
     }
     return true;
 }

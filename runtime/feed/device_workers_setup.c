@@ -80,6 +80,7 @@ static void make_replicas(tnd_device_workers_t *self)
     for (uint32_t i = 0; i < self->config.count; i++) {
         tnd_replica_t *replica = &self->replicas[i];
         replica->id = self->config.first + i;
+        replica->replicas = self->config.replicas;
         replica->schema = self->config.shown != NULL ? self->config.shown : self->config.schema;
         replica->fed = self->config.schema;
         replica->reducers = self->config.reducers;

@@ -15,6 +15,13 @@ void tnd_postings_add(tnd_postings_t *self, const tnd_posting_t *posting)
     self->items[self->count++] = *posting;
 }
 
+void tnd_postings_settle(tnd_postings_t *self)
+{
+    for (uint32_t p = 0; p < self->count; p++)
+        if (self->items[p].same != NULL)
+            self->items[p].from = self->items[p].hash;
+}
+
 void tnd_postings_copy(tnd_postings_t *self, const tnd_postings_t *from)
 {
     if (self->room < from->count) {
@@ -47,8 +54,9 @@ const char *tnd_postings_text(const tnd_postings_t *self, uint32_t number,
     if (number >= self->count)
         return strcpy(text, "none");
     const tnd_posting_t *posting = &self->items[number];
+    char operation[TND_OPERATION_TEXT];
     snprintf(text, TND_POSTING_TEXT, "%zu element%s of %s (%s)", posting->count,
              posting->count == 1 ? "" : "s", tnd_dtype_name(posting->dtype),
-             tnd_reduce_name(posting->reduce));
+             tnd_operation_text(posting->reduce, posting->root, operation));
     return text;
 }

@@ -14,6 +14,8 @@ typedef struct {
 
 /*  Adds one; there are fewer than TND_POSTINGS_MAX. */
 void tnd_postings_add(tnd_postings_t *self, const tnd_posting_t *posting);
+/*  The list is complete: points postings at the hashes in it. */
+void tnd_postings_settle(tnd_postings_t *self);
 /*  Makes it equal to another list. */
 void tnd_postings_copy(tnd_postings_t *self, const tnd_postings_t *from);
 void tnd_postings_free(tnd_postings_t *self);
@@ -22,7 +24,7 @@ void tnd_postings_free(tnd_postings_t *self);
  *  or that only one of them has. */
 bool tnd_postings_fit(const tnd_postings_t *self, const tnd_postings_t *other, uint32_t *first_p);
 
-enum { TND_POSTING_TEXT = 96 };
+enum { TND_POSTING_TEXT = 128 };
 
 /*  Writes posting `number` in words: "10 elements of f32 (mean)", or "none". Returns `text`. */
 const char *tnd_postings_text(const tnd_postings_t *self, uint32_t number,

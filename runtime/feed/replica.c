@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "runtime/core/numeric/digest.h"
 #include "runtime/core/numeric/numeric.h"
 #include "runtime/text/json_string.h"
 
@@ -134,7 +135,8 @@ static tnd_status_t post(tnd_replica_t *replica, const char *reducer, tnd_postin
                       "reduction %d of step %" PRIu64 ": a replica posts at most %d at a time; put "
                       "several arrays into one, or post the rest in `apply`",
                       TND_POSTINGS_MAX + 1, replica->note->step, TND_POSTINGS_MAX);
-    if ((uintptr_t)posting.data % tnd_dtype_size(posting.dtype) != 0)
+    size_t size = tnd_dtype_size(posting.dtype);
+    if ((uintptr_t)posting.data % size != 0 || (uintptr_t)posting.from % size != 0)
         return refuse(replica, "the values of a reduction are not aligned to their type");
     tnd_postings_add(&replica->posts, &posting);
     return TND_OK;
@@ -170,20 +172,30 @@ static tnd_status_t weigh(tnd_replica_t *replica, int column, double *weight_p)
     return TND_OK;
 }
 
-tnd_status_t tnd_replica_reduce(tnd_replica_t *replica, const char *reducer, tnd_reduce_t reduce,
-                                tnd_dtype_t dtype, void *data, size_t count)
+/*  Whether users may reduce values of that type so; bytes are carried only by broadcasts. */
+static bool reduces(tnd_reduce_t reduce, tnd_dtype_t dtype)
+{
+    return is_dtype(dtype) && dtype != TND_U8 && tnd_reduction_tree_reduces(reduce, dtype);
+}
+
+tnd_status_t tnd_replica_reduce_to(tnd_replica_t *replica, const char *reducer, tnd_reduce_t reduce,
+                                   tnd_dtype_t dtype, const void *in, void *out, size_t count)
 {
     uint32_t found = 0;
     if (replica->columns == NULL)
         return refuse(replica, "a reduction is only possible inside a step");
     if (reduce == TND_GATHER)
         return refuse(replica, "what is gathered has an end of its own: tnd_replica_gather");
-    if (!is_dtype(dtype) || !tnd_reduction_tree_reduces(reduce, dtype))
+    if (!reduces(reduce, dtype))
         return refuse(replica, "values of that type cannot be reduced in that way: sum, min and "
                                "max take f16, bf16, f32, f64, i32 and i64, mean takes the floats");
     TND_TRY(find_reducer(replica, reducer, &found));
-    tnd_posting_t posting = {
-        .reduce = reduce, .dtype = dtype, .count = count, .data = data, .rows = replica->rows};
+    tnd_posting_t posting = {.reduce = reduce,
+                             .dtype = dtype,
+                             .count = count,
+                             .from = in,
+                             .data = out,
+                             .rows = replica->rows};
     int column = weighing(replica, found);
     if (reduce == TND_MEAN && column >= 0) {
         posting.weighted = true;
@@ -191,6 +203,12 @@ tnd_status_t tnd_replica_reduce(tnd_replica_t *replica, const char *reducer, tnd
         posting.rows = posting.weight > 0 ? replica->rows : 0;
     }
     return post(replica, reducer, posting);
+}
+
+tnd_status_t tnd_replica_reduce(tnd_replica_t *replica, const char *reducer, tnd_reduce_t reduce,
+                                tnd_dtype_t dtype, void *data, size_t count)
+{
+    return tnd_replica_reduce_to(replica, reducer, reduce, dtype, data, data, count);
 }
 
 double tnd_replica_weight(tnd_replica_t *replica, const char *reducer)
@@ -205,10 +223,10 @@ double tnd_replica_weight(tnd_replica_t *replica, const char *reducer)
     return weigh(replica, column, &weight) == TND_OK ? weight : -1;
 }
 
-tnd_status_t tnd_replica_mean(tnd_replica_t *replica, const char *reducer, tnd_dtype_t dtype,
-                              void *data, size_t count, double weight)
+tnd_status_t tnd_replica_mean_to(tnd_replica_t *replica, const char *reducer, tnd_dtype_t dtype,
+                                 const void *in, void *out, size_t count, double weight)
 {
-    if (!is_dtype(dtype) || !tnd_reduction_tree_reduces(TND_MEAN, dtype))
+    if (!reduces(TND_MEAN, dtype))
         return refuse(replica, "a mean takes f16, bf16, f32 and f64");
     if (!(weight >= 0 && isfinite(weight)))
         return refuse(replica, "a mean is weighed by %g; a weight is finite and not negative",
@@ -217,10 +235,48 @@ tnd_status_t tnd_replica_mean(tnd_replica_t *replica, const char *reducer, tnd_d
                 (tnd_posting_t){.reduce = TND_MEAN,
                                 .dtype = dtype,
                                 .count = count,
-                                .data = data,
+                                .from = in,
+                                .data = out,
                                 .rows = weight > 0 ? 1 : 0,
                                 .weighted = true,
                                 .weight = weight});
+}
+
+tnd_status_t tnd_replica_mean(tnd_replica_t *replica, const char *reducer, tnd_dtype_t dtype,
+                              void *data, size_t count, double weight)
+{
+    return tnd_replica_mean_to(replica, reducer, dtype, data, data, count, weight);
+}
+
+tnd_status_t tnd_replica_broadcast(tnd_replica_t *replica, const char *reducer, uint32_t root,
+                                   void *data, size_t bytes)
+{
+    if (root >= replica->replicas)
+        return refuse(replica,
+                      "a broadcast is of replica %" PRIu32 "; the run has replicas 0 to %" PRIu32,
+                      root, replica->replicas - 1);
+    return post(replica, reducer,
+                (tnd_posting_t){.reduce = TND_SUM,
+                                .dtype = TND_U8,
+                                .count = bytes,
+                                .from = data,
+                                .data = data,
+                                .rows = replica->id == root,
+                                .root = root + 1});
+}
+
+tnd_status_t tnd_replica_same(tnd_replica_t *replica, const char *reducer, const char *name,
+                              const void *data, size_t bytes)
+{
+    const tnd_digest_column_t column = {.data = data, .bytes = bytes, .ragged = true};
+    tnd_digest_t digest = {0};
+    tnd_digest_row(&digest, 0, &column, 1);
+    return post(replica, reducer,
+                (tnd_posting_t){.reduce = TND_GATHER,
+                                .dtype = TND_U64,
+                                .count = 2,
+                                .same = name,
+                                .hash = {digest.low, digest.high}});
 }
 
 tnd_status_t tnd_replica_gather(tnd_replica_t *replica, const char *reducer, tnd_dtype_t dtype,
@@ -233,7 +289,7 @@ tnd_status_t tnd_replica_gather(tnd_replica_t *replica, const char *reducer, tnd
                 (tnd_posting_t){.reduce = TND_GATHER,
                                 .dtype = dtype,
                                 .count = count,
-                                .data = (void *)(uintptr_t)data,
+                                .from = data,
                                 .rows = replica->rows});
 }
 

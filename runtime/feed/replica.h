@@ -52,6 +52,7 @@ typedef struct {
 struct tnd_replica {
     /* constant */
     uint32_t id, local;         /* of the run; of this host */
+    uint32_t replicas;          /* of the run */
     const tnd_schema_t *schema; /* of what steps read */
     const tnd_schema_t *fed;    /* of the rows on the host */
     const char *const *reducers;

@@ -1,7 +1,9 @@
 /*  runtime/interface/collective.c - what is posted, how parts of it are computed. */
 #include "runtime/interface/collective.h"
 
+#include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 static const uint32_t tensor_magic = 0x33444e54; /* "TND3" */
@@ -12,6 +14,7 @@ bool tnd_posting_fits(const tnd_posting_t *self, const tnd_posting_t *other)
 {
     return self->reducer == other->reducer && self->reduce == other->reduce &&
            self->dtype == other->dtype && self->weighted == other->weighted &&
+           self->root == other->root && (self->same == NULL) == (other->same == NULL) &&
            (self->count == other->count || self->reduce == TND_GATHER);
 }
 
@@ -19,17 +22,21 @@ bool tnd_posting_follows(const tnd_posting_t *self, const tnd_posting_t *before)
 {
     return self->reduce != TND_GATHER && self->reduce == before->reduce &&
            self->reducer == before->reducer && self->dtype == before->dtype &&
-           self->weighted == before->weighted;
+           self->weighted == before->weighted && self->root == before->root;
 }
 
-const char *tnd_reduce_name(tnd_reduce_t reduce)
+const char *tnd_operation_text(tnd_reduce_t reduce, uint32_t root, char text[TND_OPERATION_TEXT])
 {
     static const char *const names[] = {[TND_SUM] = "sum",
                                         [TND_MEAN] = "mean",
                                         [TND_MIN] = "min",
                                         [TND_MAX] = "max",
                                         [TND_GATHER] = "gather"};
-    return names[reduce];
+    if (root > 0)
+        snprintf(text, TND_OPERATION_TEXT, "broadcast from replica %" PRIu32, root - 1);
+    else
+        strcpy(text, names[reduce]);
+    return text;
 }
 
 void tnd_collective_share(size_t count, size_t size, uint32_t part, uint32_t parts, size_t *begin_p,

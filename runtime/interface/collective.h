@@ -28,11 +28,16 @@ typedef struct {
     uint32_t reducer;
     tnd_reduce_t reduce;
     tnd_dtype_t dtype;
-    size_t count;  /* of elements; for a GATHER the replica's own */
-    void *data;    /* the replica's; the result is written here, unless it is a GATHER */
-    uint64_t rows; /* of the replica; 0: it takes no part */
-    bool weighted; /* a MEAN by weights */
-    double weight; /* finite; 0 if `rows` is */
+    size_t count;     /* of elements; for a GATHER the replica's own */
+    const void *from; /* the replica's values */
+    void *data;       /* where the result is written, which may be the same; not of a GATHER */
+    uint64_t rows;    /* of the replica; 0: it takes no part */
+    bool weighted;    /* a MEAN by weights */
+    double weight;    /* finite; 0 if `rows` is */
+    uint32_t root; /* of a broadcast, a SUM of one replica's bytes: 1 + that one.  0: it is none */
+    const char *same; /* of a GATHER of hashes that must be equal: the name of the array; or NULL */
+    uint64_t
+        hash[2]; /* then this replica's, which `from` is set to when it does not move any more */
 } tnd_posting_t;
 
 /*  Whether two replicas post the same thing. */
@@ -41,8 +46,10 @@ bool tnd_posting_fits(const tnd_posting_t *self, const tnd_posting_t *other);
  *  It is so for all replicas or for none. */
 bool tnd_posting_follows(const tnd_posting_t *self, const tnd_posting_t *before);
 
-/*  The operation as users write it: "mean". */
-const char *tnd_reduce_name(tnd_reduce_t reduce);
+enum { TND_OPERATION_TEXT = 48 };
+
+/*  The operation as users write it: "mean"; `root` is that of a posting.  Returns `text`. */
+const char *tnd_operation_text(tnd_reduce_t reduce, uint32_t root, char text[TND_OPERATION_TEXT]);
 
 /*  Part `part` of `parts` of `count` elements of `size` bytes: cut where cache lines meet if the
  *  data is aligned to them. */
@@ -64,7 +71,8 @@ typedef struct {
     uint32_t segments; /* of a node: at least 1 */
     uint32_t first;    /* of a node: the number of its first posting in the step ... */
     uint32_t postings; /* ... and how many the replica has made in it so far */
-    uint32_t more[7];
+    uint32_t root;     /* likewise, as of its postings */
+    uint32_t more[6];
 } tnd_tensor_head_t;
 
 /*  What a node's tensor contains of one posting. */

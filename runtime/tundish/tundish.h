@@ -401,11 +401,25 @@ TND_API bool tnd_replica_spec(const tnd_replica_t *replica, const char *name, tn
 /*  Posts `count` elements to a reduction over all replicas of the run, by the reducer of that name.
  *  The caller owns `data`, which must stay valid; it contains the result when `apply` runs.  With
  *  TND_MEAN, pass the replica's own weighted mean in `data`.  The reducer weights it by
- *  tnd_replica_weight.  All replicas post the same reductions in the same order.
+ *  tnd_replica_weight.  All replicas post the same reductions in the same order, at most 4,096 at a
+ *  time.
+ *
+ *  A step may post nothing, such as one that only adds to its gradients; then nothing is sent.
+ *  `apply` may post again, such as the norm of what it got: it is called once more when that is
+ *  reduced, and so on until it posts nothing.  A posting of no elements is a barrier: `apply` runs
+ *  when all replicas of the run have posted it.
+ *
+ *  Small arrays of one type and operation that are posted one after the other travel together
+ *  (option `bucket` of the reducer); that changes no bits.
  *  Errors: TND_FAILED if the reducer does not exist or there are too many reductions. */
 TND_API tnd_status_t tnd_replica_reduce(tnd_replica_t *replica, const char *reducer,
                                         tnd_reduce_t reduce, tnd_dtype_t dtype, void *data,
                                         size_t count);
+/*  The same for values that must not change: `in` stays valid until `apply` runs, and the result is
+ *  in `out`, which is `in` or does not overlap it. */
+TND_API tnd_status_t tnd_replica_reduce_to(tnd_replica_t *replica, const char *reducer,
+                                           tnd_reduce_t reduce, tnd_dtype_t dtype, const void *in,
+                                           void *out, size_t count);
 /*  The sum of the reducer's weight column (its option `weight`) over this replica's rows; without
  *  that option, the number of rows.
  *  Errors: negative, after tnd_replica_error, if a weight is negative or not a number. */
@@ -414,6 +428,19 @@ TND_API double tnd_replica_weight(tnd_replica_t *replica, const char *reducer);
  *  A replica of weight 0 does not contribute. */
 TND_API tnd_status_t tnd_replica_mean(tnd_replica_t *replica, const char *reducer,
                                       tnd_dtype_t dtype, void *data, size_t count, double weight);
+/*  The same with the result in `out`, as tnd_replica_reduce_to. */
+TND_API tnd_status_t tnd_replica_mean_to(tnd_replica_t *replica, const char *reducer,
+                                         tnd_dtype_t dtype, const void *in, void *out, size_t count,
+                                         double weight);
+/*  When `apply` runs, `data` has the bytes that replica `root` has posted, such as initial weights,
+ *  bit by bit, whether or not replicas have rows. */
+TND_API tnd_status_t tnd_replica_broadcast(tnd_replica_t *replica, const char *reducer,
+                                           uint32_t root, void *data, size_t bytes);
+/*  Fails the run before `apply` unless all replicas have the same bytes: the message has the step,
+ *  the name of the array, and the replicas that differ from most.  Each sends a hash of 16 bytes;
+ *  `name` must stay valid until `apply` runs, `data` need not.  It is not counted as a gather. */
+TND_API tnd_status_t tnd_replica_same(tnd_replica_t *replica, const char *reducer, const char *name,
+                                      const void *data, size_t bytes);
 /*  Posts `count` elements to be concatenated in the order of replicas; replicas may post different
  *  numbers, also 0.  `data` must stay valid until `apply` runs, and is not changed. */
 TND_API tnd_status_t tnd_replica_gather(tnd_replica_t *replica, const char *reducer,

@@ -53,7 +53,7 @@ typedef void over4_fn(void *const leaves[4], const uint64_t rows[4], size_t coun
         type *restrict to = out;                                                                   \
         const type *a = x.data, *b = y.data;                                                       \
         for (size_t i = 0; i < count; i++)                                                         \
-            to[i] = join(a[i], b[i]);                                                              \
+            to[i] = (type)join(a[i], b[i]);                                                        \
     }
 
 #define SUM_JOINS(name, type)                                                                      \
@@ -64,7 +64,7 @@ typedef void over4_fn(void *const leaves[4], const uint64_t rows[4], size_t coun
         const type *a = value[0].data, *b = value[1].data;                                         \
         const type *c = value[2].data, *d = value[3].data;                                         \
         for (size_t i = 0; i < count; i++)                                                         \
-            to[i] = (a[i] + b[i]) + (c[i] + d[i]);                                                 \
+            to[i] = (type)((a[i] + b[i]) + (c[i] + d[i]));                                         \
     }                                                                                              \
     static const joins_t name##_joins = {name##_join2, name##_join4};
 
@@ -103,6 +103,7 @@ SUM_JOINS(sum_f64, double)
 CHOICE_JOINS(min_f64, double, LESSER_OR_NAN)
 CHOICE_JOINS(max_f64, double, GREATER_OR_NAN)
 SCALED_JOINS(mean_f64, double)
+SUM_JOINS(sum_u8, uint8_t)
 SUM_JOINS(sum_i32, uint32_t)
 CHOICE_JOINS(min_i32, int32_t, LESSER)
 CHOICE_JOINS(max_i32, int32_t, GREATER)
@@ -111,6 +112,7 @@ CHOICE_JOINS(min_i64, int64_t, LESSER)
 CHOICE_JOINS(max_i64, int64_t, GREATER)
 
 static const joins_t *const joins[TND_DTYPE_COUNT][TND_MAX + 1] = {
+    [TND_U8] = {&sum_u8_joins, NULL, NULL, NULL},
     [TND_F32] = {&sum_f32_joins, &mean_f32_joins, &min_f32_joins, &max_f32_joins},
     [TND_F64] = {&sum_f64_joins, &mean_f64_joins, &min_f64_joins, &max_f64_joins},
     [TND_I32] = {&sum_i32_joins, NULL, &min_i32_joins, &max_i32_joins},

@@ -13,7 +13,7 @@
  *           is the mean over its rows.  A node holds the sum of rows x value; only the root is
  *           divided.  Given weights replace the rows; they are added along the same tree, as doubles.
  *  f16      and bf16 are widened to f32 at the leaves and rounded once, at the root.
- *  i32, i64 wrap around mod 2^32 and 2^64.
+ *  i32, i64 wrap around mod 2^32 and 2^64; u8 mod 2^8.
  *  NaN      A NaN in any leaf that takes part gives a NaN, always the same one, in all four.
  *
  *  Computes in strict float mode and restores the caller's mode.
@@ -50,7 +50,8 @@ enum { TND_REDUCTION_TREE_COVER_MOST = 64 };
 uint32_t tnd_reduction_tree_cover(uint32_t replicas, uint32_t first, uint32_t count,
                                   tnd_reduction_tree_node_t *nodes);
 
-/*  True for f16, bf16, f32 and f64, and for i32 and i64 except with MEAN.  False for GATHER. */
+/*  True for f16, bf16, f32 and f64, for i32 and i64 except with MEAN, and for u8 with SUM, which
+ *  carries the bytes of a single leaf.  False for GATHER. */
 bool tnd_reduction_tree_reduces(tnd_reduce_t reduce, tnd_dtype_t dtype);
 
 /*  The type of a node's value before the root: f32 for f16 and bf16, else the same. */

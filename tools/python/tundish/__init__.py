@@ -27,15 +27,12 @@ import typing
 import warnings
 from ctypes import byref
 
-from . import _composed, _interrupts, _library, _preview
+from . import _composed, _interrupts, _library, _posts, _preview
 from ._library import END, FAILED, OK, STOPPED, Why
+from ._posts import Posted, Result
 
-__all__ = ["Bad", "Batch", "DataWarning", "Error", "Feed", "Replica", "Report", "Session", "Spec", "Tensor", "feed",
+__all__ = ["Bad", "Batch", "DataWarning", "Error", "Feed", "Posted", "Replica", "Report", "Result", "Session", "Spec", "Tensor", "feed",
            "get_include"]
-
-_REDUCTIONS = {"sum": 0, "mean": 1, "min": 2, "max": 3}
-_KINDS = {"?": "bool", **dict.fromkeys("efd", "f"), **dict.fromkeys("bhilq", "i"), **dict.fromkeys("BHILQ", "u")}
-
 
 # Of each replica in tnd_taken_t: id, last, step, epoch, rows, padded, memory.
 _TAKEN = struct.Struct("@I?QQQQP")
@@ -212,23 +209,7 @@ class Tensor:
         return f"tundish.Tensor(shape={self.shape}, device={self.__dlpack_device__()})"
 
 
-def _along(values, how, weight, axis):
-    """What a replica posts of values that are also reduced along an axis: an array and its weight in a mean."""
-    import numpy
-    if how not in ("sum", "mean") or weight is not None:
-        raise ValueError(f"how={how!r}, weight={weight}: with an axis `how` is sum or mean, and a mean counts its elements")
-    values = numpy.asarray(values)
-    count, whole = values.shape[axis], values.dtype.kind in "iub"
-    if how == "sum":
-        dtype = values.dtype if not whole or values.dtype.name in ("int32", "int64") else "int64"
-        return numpy.array(values.sum(axis, dtype=dtype), order="C"), None
-    dtype = "float64" if whole else values.dtype
-    shape = numpy.delete(values.shape, axis)
-    mean = values.mean(axis, dtype=dtype) if count > 0 else numpy.zeros(shape.astype(int), dtype)
-    return numpy.array(mean, order="C"), count
-
-
-class Replica(collections.abc.Mapping):
+class Replica(collections.abc.Mapping, _posts.Posts):
     """The rows of one replica in one step: maps columns to tensors.  `weight` is how many rows there
     are without padding; `lengths` maps each ragged column to the lengths of its rows."""
 
@@ -236,7 +217,8 @@ class Replica(collections.abc.Mapping):
         self.id, self.last, self.step, self.epoch, self.rows, self.padded, address = taken
         self.weight = self.rows
         self._rows, self._columns, self._handle = _Rows(address), columns, handle
-        self._tensors, self._lengths, self._posted = {}, None, []
+        self._tensors, self._lengths = {}, None
+        self._begin_posts()
 
     def __getitem__(self, name):
         tensor = self._tensors.get(name)
@@ -271,34 +253,6 @@ class Replica(collections.abc.Mapping):
         if self._handle is None:
             raise Error("a replica reduces and reports inside of `step` and `apply` only")
         return self._handle
-
-    def reduce(self, reducer, values, how="mean", weight=None, axis=None):
-        """Posts an array, which has the result when `apply` runs: a writable buffer in C order, such
-        as a NumPy array.  `how` is sum, mean, min or max.  A mean is weighted by the rows of the
-        replicas (the reducer can name a column instead), or by `weight`.
-
-        With `axis`, as strategy.reduce of TensorFlow: returns another array, which has the sum or mean over
-        that axis and all replicas when `apply` runs.  A mean divides by the length of the axis in all
-        replicas; that of integers is f64."""
-        if axis is not None:
-            values, weight = _along(values, how, weight, axis)
-        view = memoryview(values)
-        if view.readonly or not view.c_contiguous or view.format not in _KINDS:
-            raise TypeError("values to reduce are a writable array of numbers in C order")
-        if how not in _REDUCTIONS or (weight is not None and how != "mean"):
-            raise ValueError(f"how={how!r}, weight={weight}: `how` is sum, mean, min or max; `weight` is for a mean")
-        kind = _KINDS[view.format]
-        dtype = _library.DTYPES.index(kind if kind == "bool" else f"{kind}{8 * view.itemsize}")
-        data = (ctypes.c_char * view.nbytes).from_buffer(values)
-        self._posted.append(data)
-        handle, count = self._inside(), view.nbytes // view.itemsize
-        if weight is None:
-            status = _library.replica_reduce(handle, reducer.encode(), _REDUCTIONS[how], dtype, ctypes.addressof(data), count)
-        else:
-            status = _library.replica_mean(handle, reducer.encode(), dtype, ctypes.addressof(data), count, weight)
-        if status != OK:
-            raise _Refused
-        return values
 
     def report(self, metric, sum, weight):
         """Reports a metric for progress and report: its sum over `weight` rows."""
@@ -336,10 +290,6 @@ class Batch(collections.abc.Mapping):
         return self._only().lengths
 
 
-class _Refused(Exception):
-    """The library refused a call inside of a step, and reports the reason itself."""
-
-
 class _Calls:
     """The functions of Python that the library calls."""
 
@@ -352,7 +302,7 @@ class _Calls:
         try:
             function(*arguments)
             return OK
-        except _Refused:
+        except _posts.Refused:
             return FAILED
         except BaseException as error:  # none passes through C
             self.error = self.error or error
@@ -366,9 +316,12 @@ class _Calls:
         replica = Replica(_TAKEN.unpack_from(taken), self.columns, handle)
         self.replicas[replica.id] = replica
         self.step(replica)
+        replica._check_posts()
 
     def _follow(self, handle):
-        self.apply(self.replicas[_library.replica_id(handle)])
+        replica = self.replicas[_library.replica_id(handle)]
+        self.apply(replica)
+        replica._check_posts()
 
     def raise_error(self):
         error, self.error = self.error, None
@@ -382,7 +335,8 @@ class _Calls:
         replicas = [self.replicas[number] for number in sorted(self.replicas)]
         self.step, self.apply, self.replicas = None, None, {}
         for replica in replicas:
-            replica._handle, replica._posted = None, []
+            replica._handle = None
+            replica._begin_posts()
         self.raise_error()
         return status, replicas
 

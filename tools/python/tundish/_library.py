@@ -21,8 +21,9 @@ session_bad b psup      session_log v pipp      session_summary b psp
 graph_array v pssiupp   session_finish i p      session_drain_on_signals i p
 session_wait i p        feed_next i p           feed_replicas u ppp     feed_restore i pppp
 feed_run i pppp         feed_save i pppp        feed_schema p p         feed_steps w p
-feed_take i pp          feed_rewind i p         replica_error v ps      replica_id u p          replica_mean i psipzd
-replica_reduce i psiipz replica_report v psdd   replica_take v pp       taken_lengths p pu
+feed_take i pp          feed_rewind i p         replica_error v ps      replica_id u p
+replica_broadcast i psupz replica_mean_to i psippzd replica_reduce_to i psiippz
+replica_same i psspz    replica_report v psdd   replica_take v pp       taken_lengths p pu
 taken_release v p       taken_tensor p pu       tensor_share p pbqp
 """
 StepFunction = ctypes.CFUNCTYPE(c_int, c_void_p, c_void_p)

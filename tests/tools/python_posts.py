@@ -1,0 +1,399 @@
+#!/usr/bin/env python3
+"""What replicas post from Python: many arrays, of several types and libraries, in one process and in two.
+
+Each result is compared with that of NumPy, computed along the tree over four replicas."""
+import ctypes
+import json
+import os
+import subprocess
+import sys
+import types
+
+import numpy
+
+from command import BUILD, ROOT, free_port, holds, main, same, topology
+
+os.environ["TUNDISH_LIBRARY"] = str(BUILD / "libtundish.so")
+sys.path.insert(0, str(ROOT / "tools/python"))
+import tundish  # noqa: E402
+
+REPLICAS, ROWS = 4, 12  # rows of each replica in the first step
+NUMBERS = [numpy.dtype(kind) for kind in ("f4", "f4", "f4", "f8", "f2", "f2", "i4", "i8")]
+SIZES = [0, 1, 3, 1000, 17, 5000]
+
+
+def graph(folder, replicas=REPLICAS, devices=1, lanes=1):
+    numpy.save(folder / "x.npy", numpy.arange(2 * ROWS * replicas, dtype="f4"))
+    names = ", ".join(f'"cpu:{n}"' for n in range(devices))
+    return topology(folder, columns="x", batch=f"size: {ROWS * replicas}, replicas: {replicas}",
+                    top=f"lanes: {lanes}\n" if lanes > 1 else "",
+                    actors=f"  feed: {{kind: feeder, devices: [{names}]}}\n  mean: {{kind: reducer}}\n",
+                    links=["read -> batch -> feed <-> mean"])
+
+
+# --- what the programs post -----------------------------------------------------------------------
+
+
+def array_of(replica, number, step):
+    dtype = NUMBERS[number // 8 % len(NUMBERS)]
+    draw = numpy.random.default_rng([replica, number, step])
+    values = draw.uniform(-1000, 1000, SIZES[number % len(SIZES)])
+    return values.astype(dtype)
+
+
+def how_of(number):
+    dtype = NUMBERS[number // 8 % len(NUMBERS)]
+    how = ("sum", "sum", "sum", "mean", "mean", "min", "max", "sum")[number // 4 % 8]
+    return "sum" if how == "mean" and dtype.kind == "i" else how
+
+
+def weight_of(replica, number):
+    """Of a mean; every third has weights of its own, and some replicas none."""
+    return None if number % 3 else float((replica + number) % 4) / 8
+
+
+def tree(leaves, join):
+    """Of leaves that take part; None: it does not."""
+    if len(leaves) == 1:
+        return leaves[0]
+    half = len(leaves) - len(leaves) // 2
+    left, right = tree(leaves[:half], join), tree(leaves[half:], join)
+    return right if left is None else left if right is None else join(left, right)
+
+
+def expected(number, step):
+    how, leaves = how_of(number), [array_of(r, number, step) for r in range(REPLICAS)]
+    dtype = leaves[0].dtype
+    wide = numpy.dtype("f4") if dtype == "f2" else dtype
+    leaves = [leaf.astype(wide) for leaf in leaves]
+    if how != "mean":
+        return tree(leaves, {"sum": numpy.add, "min": numpy.minimum, "max": numpy.maximum}[how]).astype(dtype)
+    weights = [weight_of(r, number) for r in range(REPLICAS)]
+    weights = [ROWS if weight is None else weight for weight in weights]
+    taking = [leaf * wide.type(weight) if weight > 0 else None for leaf, weight in zip(leaves, weights)]
+    total = tree([weight if weight > 0 else None for weight in weights], lambda a, b: a + b)
+    return (tree(taking, numpy.add) / wide.type(total)).astype(dtype)
+
+
+def post_all(replica, count, posted):
+    posted[replica.id] = []
+    for number in range(count):
+        array, how = array_of(replica.id, number, replica.step), how_of(number)
+        if number % 5 == 0:
+            array.setflags(write=False)
+        weight = weight_of(replica.id, number) if how == "mean" else None
+        posted[replica.id].append(replica.reduce("mean", array, how, weight))
+
+
+def check_all(replica, posted):
+    for number, one in enumerate(posted[replica.id]):
+        got, wanted = numpy.asarray(one.result), expected(number, replica.step)
+        assert (got.dtype, got.shape) == (wanted.dtype, wanted.shape)
+        assert got.tobytes() == wanted.tobytes(), f"array {number}, {how_of(number)} of {wanted.dtype}: {got}, not {wanted}"
+
+
+def train(feed, count):
+    """Each step posts; `apply` posts a sum of one number, then nothing; the second step posts nothing at all."""
+    posted, norms, applied = {}, {}, []
+
+    def step(replica):
+        if replica.step == 0:
+            post_all(replica, count, posted)
+
+    def apply(replica):
+        applied.append((replica.step, replica.id))
+        if replica.step == 0 and replica.id not in norms:
+            check_all(replica, posted)
+            norms[replica.id] = replica.reduce("mean", numpy.array([2.0 ** replica.id]), "sum")
+        elif replica.step == 0:
+            same(norms[replica.id].result[0], 15.0)
+
+    while feed.run(step, apply):
+        pass
+    for number in posted:
+        same(sum(entry == (0, number) for entry in applied), 2)
+        same(sum(entry == (1, number) for entry in applied), 1)
+
+
+def differ(feed, what):
+    """Replica 3 does something else, or 2 and 3."""
+    def step(replica):
+        values = {name: numpy.arange(5, dtype="f4") for name in ("a", "b", "c")}
+        if replica.id == 3 and what == "same":
+            values["b"][2] = -2
+        if what == "same":
+            return replica.same("mean", values)
+        for name in "abc":
+            size = 6 if (what, name, replica.id // 2) == ("count", "b", 1) else 5
+            replica.reduce("mean", numpy.zeros(size, "f4"), "sum")
+        if (what, replica.id) == ("own", 3) or (what, replica.id // 2) == ("more", 1):
+            replica.reduce("mean", numpy.zeros(1, "f4"), "sum")
+        if what == "root":
+            replica.broadcast("mean", values["a"], root=replica.id // 2)
+
+    try:
+        feed.run(step)
+    except tundish.Error as error:
+        print(error)
+        return str(error)
+    raise AssertionError("it did not fail")
+
+
+def meet(feed, folder):
+    """Host b posts when it knows that a has come to its barrier; a goes on when b has posted."""
+    first = not (folder / "first").exists()
+
+    def step(replica):
+        mine = folder / f"here{replica.id}"
+        if replica.id == 3:
+            while not (folder / "here0").exists():
+                pass
+        mine.write_text("")
+        replica.reduce("mean", numpy.zeros(0), "sum")
+
+    def apply(replica):
+        assert (folder / "here3").exists() and (folder / "here0").exists(), first
+    feed.run(step, apply)
+
+
+def share(feed):
+    """Initial weights of replica 2, also to replicas without rows; then all are the same."""
+    weights, steps = {}, []
+
+    def step(replica):
+        steps.append(replica.step)
+        if replica.step == 0:
+            draw = numpy.random.default_rng(replica.id)
+            weights[replica.id] = {"w": draw.integers(0, 256, 101).astype("u1").view("i1"),
+                                   "nan": numpy.array([0x7ff8000000000001 + replica.id], "u8").view("f8")}
+            replica.broadcast("mean", weights[replica.id], root=2)
+        else:
+            replica.same("mean", weights[replica.id], "weights")
+            replica.same("mean", weights[replica.id]["w"])
+
+    while feed.run(step):
+        pass
+    wanted = numpy.random.default_rng(2).integers(0, 256, 101)
+    for own in weights.values():
+        assert (own["w"].view("u1") == wanted).all()
+        same(int(own["nan"].view("u8")[0]), 0x7ff8000000000003)
+
+
+def program():
+    """One process of a run, in this file."""
+    files, host, what, count = sys.argv[2], sys.argv[3], sys.argv[4], int(sys.argv[5])
+    settings = json.loads(sys.argv[6])
+    paths = files.split(":")
+    import pathlib
+    with tundish.feed(*paths, host=host or None, settings=settings) as feed:
+        if what == "train":
+            train(feed, count)
+        elif what == "share":
+            share(feed)
+        elif what == "meet":
+            meet(feed, pathlib.Path(paths[0]).parent)
+        else:
+            differ(feed, what)
+        if what in ("train", "share"):
+            feed.session.wait()
+
+
+def run_two(folder, what, count=0, **settings):
+    """Two processes with two replicas each; returns what they said."""
+    path, overlay = graph(folder, lanes=2), folder / "two.yaml"
+    overlay.write_text(f"port: {free_port()}\nhosts:\n"
+                       "  a: {address: 127.0.0.1, lanes: 1, actors: [read, batch, feed, mean]}\n"
+                       "  b: {address: 127.0.0.1, lanes: 1, actors: [read, batch, feed]}\n")
+    started = [subprocess.Popen([sys.executable, __file__, "--program", f"{path}:{overlay}", host, what, str(count),
+                                 json.dumps(settings)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+               for host in "ab"]
+    said = [one.communicate(timeout=120)[0] for one in started]
+    for one, text in zip(started, said):
+        assert one.returncode == 0, text
+    return said
+
+
+# --- tests ----------------------------------------------------------------------------------------
+
+
+def test_arrays_of_many_types_are_reduced_as_by_numpy_in_one_process(folder):
+    for devices in (1, 2, 4):
+        with tundish.feed(graph(folder, devices=devices)) as feed:
+            train(feed, 161)
+
+
+def test_the_same_bits_come_from_two_processes_whatever_the_bucket(folder):
+    for bucket in ("0B", "1KiB", "1MiB"):
+        run_two(folder, "train", 161, **{"mean.bucket": bucket})
+
+
+def test_4096_arrays_but_not_one_more(folder):
+    run_two(folder, "train", 200)
+    for devices in (1, 2):
+        with tundish.feed(graph(folder, devices=devices)) as feed:
+            ones = [numpy.ones((4096, 2), "f4") for _ in range(REPLICAS)]
+            feed.run(lambda replica: replica.reduce("mean", list(ones[replica.id]), "sum"))
+            for one in ones:
+                assert (one == 4).all()
+        with tundish.feed(graph(folder, devices=devices)) as feed:
+            try:
+                feed.run(lambda replica: replica.reduce("mean", [numpy.ones(1) for _ in range(4097)], "sum"))
+                raise AssertionError("it took 4,097")
+            except tundish.Error as error:
+                holds(str(error), "reduction 4097 of step 0: a replica posts at most 4096 at a time")
+
+
+def test_replicas_that_post_otherwise_are_named_with_the_number(folder):
+    for text in run_two(folder, "count"):
+        holds(text, "in step 0 replica 2 posted 6 elements of f32 to reduction 1, replica 0 5 of f32: all replicas")
+    for text in run_two(folder, "more"):
+        holds(text, "in step 0 replica 2 (feed@b) posted to 4 reductions at least, replica 0 (feed@a) to 3: all replicas")
+    for text in run_two(folder, "root"):
+        holds(text, "in step 0 replica 2 posted 20 elements of u8 (broadcast from replica 1) to reduction 3, replica 0 "
+              "20 of u8 (broadcast from replica 0)")
+    for devices, one in ((1, 0), (4, 0)):
+        with tundish.feed(graph(folder, devices=devices)) as feed:
+            holds(differ(feed, "own"), f"in step 0 replicas {one} and 3 posted different reductions: all replicas post the "
+                  f"same ones in the same order; number 3 is none of replica {one}, 1 element of f32 (sum) of replica 3")
+
+
+def test_an_empty_array_is_a_barrier_between_processes(folder):
+    run_two(folder, "meet")
+
+
+def test_a_broadcast_has_the_bits_of_its_root(folder):
+    run_two(folder, "share")
+    with tundish.feed(graph(folder, devices=2)) as feed:
+        share(feed)
+    with tundish.feed(graph(folder)) as feed:
+        try:
+            feed.run(lambda replica: replica.broadcast("mean", numpy.zeros(1), root=4))
+            raise AssertionError("it took replica 4")
+        except tundish.Error as error:
+            holds(str(error), "a broadcast is of replica 4; the run has replicas 0 to 3")
+
+
+def test_arrays_that_are_not_the_same_are_named_with_the_replicas(folder):
+    words = "in step 0 array `b` is not the same in all replicas: in replica 3 it differs from that in replica 0"
+    for text in run_two(folder, "same"):
+        holds(text, words)
+    for devices in (1, 2):
+        with tundish.feed(graph(folder, devices=devices)) as feed:
+            try:
+                feed.run(lambda replica: replica.same("mean", numpy.full(3, replica.id == 3, "f4"), "b"))
+                raise AssertionError("it did not notice")
+            except tundish.Error as error:
+                holds(str(error), words)
+
+
+# --- arrays of other libraries --------------------------------------------------------------------
+
+
+class Foreign:
+    """An array of a library whose types and flags NumPy lacks, as a capsule of either version."""
+
+    def __init__(self, memory, code, bits, versioned, read_only=False, strides=None, device=1):
+        self.memory, self.code, self.bits, self.strides = memory, code, bits, strides
+        self.versioned, self.read_only, self.device = versioned, read_only, device
+
+    def detach(self):
+        return self
+
+    def __dlpack_device__(self):
+        return self.device, 0
+
+    def __dlpack__(self, **options):
+        if options and not self.versioned:
+            raise TypeError("unexpected keyword argument 'max_version'")
+        shape = (ctypes.c_int64 * self.memory.ndim)(*self.memory.shape)
+        strides = (ctypes.c_int64 * self.memory.ndim)(*self.strides) if self.strides else None
+        tensor = tundish._library.Managed(data=self.memory.ctypes.data - 64, device_type=self.device, rank=self.memory.ndim,
+                                          code=self.code, bits=self.bits, lanes=1, shape=shape, strides=strides,
+                                          byte_offset=64)
+        head = bytes(ctypes.c_uint32(1)) + bytes(20) + bytes(ctypes.c_uint64(self.read_only)) if self.versioned else b""
+        self.kept = ctypes.create_string_buffer(head + bytes(tensor)), shape, strides
+        make = ctypes.pythonapi.PyCapsule_New
+        make.restype, make.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
+        self.name = b"dltensor_versioned" if self.versioned else b"dltensor"
+        return make(ctypes.addressof(self.kept[0]), self.name, None)
+
+
+def bits_of(values):
+    """As bf16: all of these have few digits."""
+    return (numpy.asarray(values, "f4").view("u4") >> 16).astype("u2")
+
+
+def test_tensors_of_bf16_and_f16_are_reduced_in_place_or_beside(folder):
+    sys.modules["torch"] = types.SimpleNamespace(Tensor=Foreign)
+    try:
+        for versioned in (False, True):
+            posted, arrays = {}, {}
+
+            def step(replica):
+                arrays[replica.id] = [bits_of([[1, 2.5, -3], [0.5, replica.id, 2]]), numpy.full(3, replica.id, "f2")]
+                posted[replica.id] = replica.reduce("mean", [Foreign(arrays[replica.id][0], 4, 16, versioned),
+                                                            Foreign(arrays[replica.id][1], 2, 16, versioned)], "sum")
+            with tundish.feed(graph(folder, devices=2)) as feed:
+                feed.run(step)
+            for replica, (bf16, f16) in arrays.items():
+                assert (bf16 == bits_of([[4, 10, -12], [2, 6, 8]])).all() and (f16 == 6).all()
+                assert isinstance(posted[replica].result[0], Foreign)
+    finally:
+        del sys.modules["torch"]
+    for versioned in (False, True):
+        posted, arrays = {}, {}
+
+        def beside(replica):
+            arrays[replica.id] = bits_of([1, 2.5, replica.id])
+            posted[replica.id] = replica.reduce("mean", {"w": Foreign(arrays[replica.id], 4, 16, versioned, True)}, "sum")
+        with tundish.feed(graph(folder, devices=2)) as feed:
+            feed.run(beside)
+        for replica, array in arrays.items():
+            result = posted[replica].result["w"]
+            assert (array == bits_of([1, 2.5, replica])).all()
+            capsule = result.__dlpack__()
+            tensor = tundish._library.Managed.from_address(tundish._posts._tensor_at(capsule))
+            same((tensor.code, tensor.bits, tensor.shape[0], result.shape), (4, 16, 3, (3,)))
+            got = (ctypes.c_uint16 * 3).from_address(tensor.data)
+            same(list(got), list(bits_of([4, 10, 6])))
+
+
+def test_arrays_that_cannot_be_posted_say_why(folder):
+    numbers = numpy.zeros((4, 4), "f4")
+    fixed = numpy.zeros(2)
+    fixed.setflags(write=False)
+    lost = "its result was not kept"
+    for values, words in ((numbers[:, :2], "not contiguous"), (numpy.zeros(2, "c8"), "numbers"), ("text", "a str"),
+                          (Foreign(numbers, 2, 32, True, strides=(1, 4)), "not contiguous"),
+                          (Foreign(numbers, 2, 32, True, device=2), "on the device (2, 0)"),
+                          (Foreign(numbers, 5, 64, False), "code 5"), (fixed, lost)):
+        with tundish.feed(graph(folder)) as feed:
+            try:
+                feed.run(lambda replica: replica.reduce("mean", values, "sum") and None)
+                raise AssertionError(f"it took {values!r}")
+            except TypeError as error:
+                holds(str(error), words)
+
+
+def test_tensors_of_pytorch_where_it_is_installed(folder):
+    try:
+        import torch
+    except ImportError:
+        return print("PyTorch is not installed")
+    tensors = {}
+
+    def step(replica):
+        tensors[replica.id] = [torch.full((3, 2), 1.0 + replica.id, dtype=dtype, requires_grad=True)
+                               for dtype in (torch.float32, torch.bfloat16, torch.float16)]
+        replica.reduce("mean", tensors[replica.id])
+    with tundish.feed(graph(folder, devices=2)) as feed:
+        feed.run(step)
+    for tensor in sum(tensors.values(), []):
+        assert (tensor.detach().float() == 2.5).all()
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["--program"]:
+        program()
+    else:
+        main(globals())

@@ -1,0 +1,252 @@
+"""What replicas post: arrays as their libraries have them, and where the results are."""
+import collections.abc
+import ctypes
+import math
+import sys
+import weakref
+
+from . import _library
+from ._library import OK
+
+REDUCTIONS = {"sum": 0, "mean": 1, "min": 2, "max": 3}
+_FORMATS = {"?": "bool", **dict.fromkeys("efd", "f"), **dict.fromkeys("bhilq", "i"), **dict.fromkeys("BHILQ", "u")}
+_CODES = {0: "i", 1: "u", 2: "f", 4: "bf"}  # DLDataTypeCode
+_VERSIONED = 32  # bytes of DLManagedTensorVersioned before its DLTensor
+_DTYPE = 20  # where its type is in a DLTensor
+_WRONG = "values to post are arrays of numbers in C order and in the memory of the host"
+
+_name_of = ctypes.pythonapi.PyCapsule_GetName
+_name_of.restype, _name_of.argtypes = ctypes.c_char_p, [ctypes.py_object]
+_pointer_of = ctypes.pythonapi.PyCapsule_GetPointer
+_pointer_of.restype, _pointer_of.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+
+
+class Refused(Exception):
+    """The library refused a call inside of a step, and reports the reason itself."""
+
+
+def _tensor_at(capsule):
+    """Where the DLTensor of a capsule is."""
+    name = _name_of(capsule)
+    return _pointer_of(capsule, name) + (_VERSIONED if name == b"dltensor_versioned" else 0)
+
+
+class Result:
+    """A result beside the array that was posted, which cannot be written to: a tensor of the host
+    for any consumer of DLPack."""
+    __slots__ = ("dtype", "_memory")
+
+    def __init__(self, dtype, shape):
+        import numpy
+        kind = {"bf16": "u2", "bool": "?"}.get(dtype) or f"{dtype[0]}{int(dtype[1:]) // 8}"
+        self.dtype, self._memory = dtype, numpy.zeros(shape, kind)
+
+    @property
+    def shape(self):
+        return self._memory.shape
+
+    @property
+    def address(self):
+        return self._memory.ctypes.data
+
+    def __dlpack_device__(self):
+        return 1, 0
+
+    def __dlpack__(self, **options):
+        capsule = self._memory.__dlpack__(**{key: value for key, value in options.items() if value is not None})
+        if self.dtype == "bf16":  # which NumPy does not know
+            ctypes.c_uint8.from_address(_tensor_at(capsule) + _DTYPE).value = 4
+        return capsule
+
+    def numpy(self):
+        if self.dtype == "bf16":
+            raise TypeError("NumPy has no bf16: torch.from_dlpack and jax.numpy.from_dlpack read this tensor")
+        return self._memory
+
+    def __array__(self, dtype=None, copy=None):
+        array = self.numpy()
+        return array.astype(dtype or array.dtype, copy=bool(copy))
+
+    def __repr__(self):
+        return f"tundish.Result(shape={self.shape}, dtype={self.dtype})"
+
+
+class _Array:
+    """An array to post: its type, shape and address; `owner` keeps its memory.  `result` is what has the result."""
+
+    def __init__(self, values):
+        torch = sys.modules.get("torch")
+        is_torch = torch is not None and isinstance(values, torch.Tensor)
+        self.writable = is_torch
+        if is_torch:
+            self._take_tensor(values.detach())
+        elif not self._take_buffer(values):
+            self._take_tensor(values)
+        self.number = _library.DTYPES.index(self.dtype) if self.dtype in _library.DTYPES else None
+        if self.number is None:
+            raise TypeError(f"{_WRONG}: this one has the type {self.dtype}")
+        self.count = math.prod(self.shape)
+        self.result = values if self.writable else Result(self.dtype, self.shape)
+        self.out = self.address if self.writable else self.result.address
+
+    def _take_buffer(self, values):
+        """Whether it is a buffer of numbers."""
+        is_bf16 = getattr(getattr(values, "dtype", None), "name", "") == "bfloat16" and hasattr(values, "view")
+        try:
+            view = memoryview(values.view("u2") if is_bf16 else values)
+        except (TypeError, ValueError, BufferError):
+            return False
+        if view.format not in _FORMATS:
+            if hasattr(values, "__dlpack__"):
+                return False
+            raise TypeError(f"{_WRONG}: this one has the format {view.format!r}")
+        if not view.c_contiguous:
+            raise TypeError(f"{_WRONG}: this one is not contiguous")
+        kind = _FORMATS[view.format]
+        self.dtype = "bf16" if is_bf16 else kind if kind == "bool" else f"{kind}{8 * view.itemsize}"
+        self.shape, self.writable = view.shape, not view.readonly
+        if self.writable:
+            self.owner = (ctypes.c_char * view.nbytes).from_buffer(view)
+            self.address = ctypes.addressof(self.owner)
+        else:
+            import numpy
+            self.owner = numpy.frombuffer(view, "u1") if view.nbytes > 0 else view
+            self.address = self.owner.ctypes.data if view.nbytes > 0 else None
+        return True
+
+    def _take_tensor(self, values):
+        if not hasattr(values, "__dlpack__"):
+            raise TypeError(f"{_WRONG}: a {type(values).__name__} has neither a buffer nor __dlpack__")
+        device, number = map(int, values.__dlpack_device__())
+        if device != 1:
+            raise TypeError(f"{_WRONG}: this one is on the device {(device, number)}; copy it to the host")
+        try:
+            capsule = values.__dlpack__(max_version=(1, 0))
+        except TypeError:  # of before DLPack 1.0
+            capsule = values.__dlpack__()
+        tensor = _library.Managed.from_address(_tensor_at(capsule))  # of which the DLTensor is read
+        shape = tuple(tensor.shape[:tensor.rank])
+        if tensor.strides:
+            step = 1
+            for size, stride in zip(shape[::-1], tensor.strides[:tensor.rank][::-1]):
+                if size > 1 and stride != step and 0 not in shape:
+                    raise TypeError(f"{_WRONG}: this one is not contiguous")
+                step *= size
+        kind = _CODES.get(tensor.code, f"of code {tensor.code} and ")
+        self.dtype = "bool" if tensor.code == 6 else f"{kind}{tensor.bits}"
+        self.shape, self.owner = shape, capsule
+        self.address = (tensor.data or 0) + tensor.byte_offset
+
+
+class Posted:
+    """Arrays that were posted.  When `apply` runs, `result` has what became of them, as they were given: an array, a
+    list or a dict.  Writable buffers and tensors of PyTorch have their results in place; for others it is a tensor."""
+
+    def __init__(self, result):
+        self.result = result
+
+
+def _flat(values, name):
+    """Yields the name and the array of each."""
+    if isinstance(values, collections.abc.Mapping):
+        for key, value in values.items():
+            yield str(key), value
+    elif isinstance(values, (list, tuple)):
+        for number, value in enumerate(values):
+            yield f"{name}[{number}]", value
+    else:
+        yield name, values
+
+
+def _shaped(values, results):
+    if isinstance(values, collections.abc.Mapping):
+        return dict(zip(values, results))
+    return results if isinstance(values, (list, tuple)) else results[0]
+
+
+def _along(values, how, weight, axis):
+    """What a replica posts of values that are also reduced along an axis: an array and its weight in a mean."""
+    import numpy
+    if how not in ("sum", "mean") or weight is not None:
+        raise ValueError(f"how={how!r}, weight={weight}: with an axis `how` is sum or mean, and a mean counts its elements")
+    values = numpy.asarray(values)
+    count, whole = values.shape[axis], values.dtype.kind in "iub"
+    if how == "sum":
+        dtype = values.dtype if not whole or values.dtype.name in ("int32", "int64") else "int64"
+        return numpy.array(values.sum(axis, dtype=dtype), order="C"), None
+    dtype = "float64" if whole else values.dtype
+    shape = numpy.delete(values.shape, axis)
+    mean = values.mean(axis, dtype=dtype) if count > 0 else numpy.zeros(shape.astype(int), dtype)
+    return numpy.array(mean, order="C"), count
+
+
+class Posts:
+    """The part of a replica that posts; a subclass has _inside(), the handle of a replica that may post."""
+
+    def _begin_posts(self):
+        self._posted, self._unread = [], []
+
+    def _post(self, values, name, call):
+        handle, results, apart = self._inside(), [], False
+        for path, value in _flat(values, name):
+            array = _Array(value)
+            self._posted.append((array, path))
+            if call(handle, array, path) != OK:
+                raise Refused
+            results.append(array.result)
+            apart = apart or not array.writable
+        posted = Posted(_shaped(values, results) if results else values)
+        if apart:
+            self._unread.append(weakref.ref(posted))
+        return posted
+
+    def _check_posts(self):
+        """At the end of a function: results that are nowhere else were kept."""
+        lost = any(posted() is None for posted in self._unread)
+        self._unread = []
+        if lost:
+            raise TypeError("an array that was posted cannot be written to, and its result was not kept: keep what "
+                            "`reduce` returns and read its `result` in `apply`, or post a writable array")
+
+    def reduce(self, reducer, values, how="mean", weight=None, axis=None):
+        """Posts an array, or a list or dict of arrays, and returns a Posted, whose `result` is there when `apply`
+        runs.  Arrays are buffers in C order, such as those of NumPy, or have __dlpack__.  `how` is sum, mean, min or
+        max.  A mean is weighted by the rows of the replicas (the reducer can name a column instead), or by `weight`.
+
+        With `axis`, as strategy.reduce of TensorFlow: the result is the sum or mean over that axis and all replicas.
+        A mean divides by the length of the axis in all replicas; that of integers is f64."""
+        if axis is not None:
+            values, weight = _along(values, how, weight, axis)
+        if how not in REDUCTIONS or (weight is not None and how != "mean"):
+            raise ValueError(f"how={how!r}, weight={weight}: `how` is sum, mean, min or max; `weight` is for a mean")
+        name = reducer.encode()
+
+        def call(handle, array, path):
+            if weight is None:
+                return _library.replica_reduce_to(handle, name, REDUCTIONS[how], array.number, array.address, array.out,
+                                                  array.count)
+            return _library.replica_mean_to(handle, name, array.number, array.address, array.out, array.count, weight)
+        return self._post(values, "values", call)
+
+    def broadcast(self, reducer, values, root=0):
+        """Posts arrays that have those of replica `root` when `apply` runs, such as initial weights; as `reduce`."""
+        def call(handle, array, path):
+            size = array.count * _size(array.dtype)
+            if not array.writable and size > 0:
+                ctypes.memmove(array.out, array.address, size)
+            return _library.replica_broadcast(handle, reducer.encode(), root, array.out, size)
+        return self._post(values, "values", call)
+
+    def same(self, reducer, values, name="values"):
+        """Fails the run unless all replicas have the same bytes in these arrays; the message has the step, the array
+        and the replicas that differ.  The keys of a dict are the names of its arrays."""
+        for path, value in _flat(values, name):
+            array, text = _Array(value), path.encode()
+            self._posted.append(text)
+            size = array.count * _size(array.dtype)
+            if _library.replica_same(self._inside(), reducer.encode(), text, array.address, size) != OK:
+                raise Refused
+
+
+def _size(dtype):
+    return 1 if dtype == "bool" else int(dtype.lstrip("abcdefghijklmnopqrstuvwxyz")) // 8
