@@ -167,8 +167,7 @@ static void compute_root(middle_t *self, const tnd_msg_t *round)
     tnd_tensor_head_t result = {.reduce = TND_MEAN, .dtype = TND_F32, .count = head.count};
     tnd_segment_t *none;
     tnd_reduction_tree_job_t job = {TND_MEAN, TND_F32, {0, FIXTURE_REPLICAS}, inputs, count, false};
-    tnd_reduction_tree_root(&job, 0, (size_t)head.count,
-                            tnd_tensor_begin(root, &result, &none));
+    tnd_reduction_tree_root(&job, 0, (size_t)head.count, tnd_tensor_begin(root, &result, &none));
     tnd_buffer_seal(root);
     tnd_reducer_core_reduced(self->machine, round, root);
 }

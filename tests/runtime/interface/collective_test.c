@@ -48,12 +48,8 @@ Test(collective, takes_a_head_only_if_it_fits_its_buffer)
     const void *values;
     tnd_buffer_t *tensor = tnd_buffer_new(tnd_tensor_bytes(TND_F16, true, 2, 10));
     cr_assert(eq(sz, tnd_buffer_size(tensor), 64 + 64 + 10 * 4), "f16 travels as f32");
-    tnd_tensor_head_t shape = {.reduce = TND_MAX,
-                               .dtype = TND_F16,
-                               .partial = 1,
-                               .count = 10,
-                               .segments = 2,
-                               .first = 7};
+    tnd_tensor_head_t shape = {
+        .reduce = TND_MAX, .dtype = TND_F16, .partial = 1, .count = 10, .segments = 2, .first = 7};
     tnd_segment_t *segments;
     void *at = tnd_tensor_begin(tensor, &shape, &segments);
     segments[0] = (tnd_segment_t){.count = 4};
@@ -101,8 +97,7 @@ Test(collective, takes_what_is_gathered_only_if_its_counts_add_up)
     for (size_t byte = 0; byte < 64 + 24; byte++) {
         bytes[byte] ^= 0x40;
         bool fits = tnd_gather_read(tensor, 3, &head, &counts, &values, &error) == TND_OK;
-        bool says_nothing =
-            (byte >= 6 && byte < 8) || (byte >= 24 && byte < 64);
+        bool says_nothing = (byte >= 6 && byte < 8) || (byte >= 24 && byte < 64);
         cr_assert(fits == says_nothing, "byte %zu", byte);
         bytes[byte] ^= 0x40;
     }
