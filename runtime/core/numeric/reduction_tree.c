@@ -2,7 +2,8 @@
  *
  *  A block of elements at a time climbs the whole tree: leaves are read once from memory,
  *  everything between them and the root stays in the cache, and one pass adds four values.  If they
- *  meet at the root, that pass also divides a mean. */
+ *  meet at the root, that pass also divides a mean.  Two to eight leaves of which all are replaced
+ *  are reduced in registers (reduction_loops.h). */
 #include "runtime/core/numeric/reduction_tree.h"
 
 #include <assert.h>
@@ -11,6 +12,7 @@
 
 #include "runtime/core/numeric/float_mode.h"
 #include "runtime/core/numeric/numeric.h"
+#include "runtime/core/numeric/reduction_loops.h"
 
 /*  Elements at a time; a few blocks of the widest type fit the first level of the cache.  PIECE: of
  *  a result before it is copied to the other leaves, still in the nearest cache. */
@@ -34,9 +36,6 @@ typedef struct {
 
 /*  A mean from four values to the end. */
 typedef void mean4_fn(void *restrict out, const value_t value[4], uint64_t rows, size_t count);
-
-/*  Same, over four leaves with `rows` rows each. */
-typedef void over4_fn(void *const leaves[4], const uint64_t rows[4], size_t count);
 
 #define PLUS(a, b) ((a) + (b))
 #define LESSER(a, b) ((a) < (b) ? (a) : (b))
@@ -162,49 +161,12 @@ static bool is_power_of_two(uint64_t number)
         name##_mean4(out, value, rows, count);                                                     \
     }
 
-#define OVER4_LOOP(type, divided)                                                                  \
-    for (size_t i = 0; i < count; i++) {                                                           \
-        type mean = ((fa * a[i] + fb * b[i]) + (fc * c[i] + fd * d[i])) divided;                   \
-        a[i] = b[i] = c[i] = d[i] = ONE_NAN(type, mean);                                           \
-    }
-
-#define OVER4(name, type)                                                                          \
-    static inline __attribute__((always_inline)) void name##_over4(                                \
-        void *const leaves[4], const uint64_t rows[4], size_t count)                               \
-    {                                                                                              \
-        type *restrict a = leaves[0], *restrict b = leaves[1];                                     \
-        type *restrict c = leaves[2], *restrict d = leaves[3];                                     \
-        const type fa = (type)rows[0], fb = (type)rows[1];                                         \
-        const type fc = (type)rows[2], fd = (type)rows[3];                                         \
-        const uint64_t all = rows[0] + rows[1] + rows[2] + rows[3];                                \
-        const type divisor = (type)all, inverse = 1 / divisor;                                     \
-        if (is_power_of_two(all))                                                                  \
-            OVER4_LOOP(type, *inverse)                                                             \
-        else                                                                                       \
-            OVER4_LOOP(type, / divisor)                                                            \
-    }                                                                                              \
-    static void name##_over4_plain(void *const leaves[4], const uint64_t rows[4], size_t count)    \
-    {                                                                                              \
-        name##_over4(leaves, rows, count);                                                         \
-    }
-
-#define OVER4_AVX2(name)                                                                           \
-    __attribute__((target("avx2"))) static void name##_over4_avx2(                                 \
-        void *const leaves[4], const uint64_t rows[4], size_t count)                               \
-    {                                                                                              \
-        name##_over4(leaves, rows, count);                                                         \
-    }
-
 MEAN4(f32, float)
 MEAN4(f64, double)
-OVER4(f32, float)
-OVER4(f64, double)
 
 #if defined(__x86_64__)
 MEAN4_AVX2(f32)
 MEAN4_AVX2(f64)
-OVER4_AVX2(f32)
-OVER4_AVX2(f64)
 
 static mean4_fn *mean4_of(tnd_dtype_t dtype)
 {
@@ -213,23 +175,10 @@ static mean4_fn *mean4_of(tnd_dtype_t dtype)
         return wide ? f32_mean4_avx2 : f32_mean4_plain;
     return wide ? f64_mean4_avx2 : f64_mean4_plain;
 }
-
-static over4_fn *over4_of(tnd_dtype_t dtype)
-{
-    bool wide = __builtin_cpu_supports("avx2");
-    if (dtype == TND_F32)
-        return wide ? f32_over4_avx2 : f32_over4_plain;
-    return wide ? f64_over4_avx2 : f64_over4_plain;
-}
 #else
 static mean4_fn *mean4_of(tnd_dtype_t dtype)
 {
     return dtype == TND_F32 ? f32_mean4_plain : f64_mean4_plain;
-}
-
-static over4_fn *over4_of(tnd_dtype_t dtype)
-{
-    return dtype == TND_F32 ? f32_over4_plain : f64_over4_plain;
 }
 #endif
 
@@ -530,39 +479,41 @@ void tnd_reduction_tree_root(const tnd_reduction_tree_job_t *job, size_t begin, 
     compute(job, begin, end, out, true);
 }
 
-/*  Four leaves that take part and are to be replaced, of a type that is not widened. */
-static bool is_mean_of_four(const tnd_reduction_tree_job_t *job, void *const *leaves)
+/*  The loop that reduces all leaves in one pass, if they all take part; else NULL. */
+static tnd_reduction_loop_fn *loop_over(const tnd_reduction_tree_job_t *job)
 {
-    bool is = job->reduce == TND_MEAN && !job->weighted && job->input_count == 4 &&
-              (job->dtype == TND_F32 || job->dtype == TND_F64);
-    for (uint32_t i = 0; is && i < 4; i++)
-        is = job->inputs[i].node.count == 1 && !job->inputs[i].partial && job->inputs[i].rows > 0 &&
-             leaves[i] == job->inputs[i].data;
-    return is;
+    for (uint32_t i = 0; i < job->input_count; i++)
+        if (job->inputs[i].node.count != 1 || job->inputs[i].partial || job->inputs[i].rows == 0)
+            return NULL;
+    return tnd_reduction_loop(job->reduce, job->dtype, job->input_count);
 }
 
-static void mean_of_four(const tnd_reduction_tree_job_t *job, size_t begin, size_t end,
-                         void *const *leaves)
+/*  Returns the element where the loop stopped. */
+static size_t run_loop(tnd_reduction_loop_fn *loop, const tnd_reduction_tree_job_t *job,
+                       size_t begin, size_t end, void *const *outs)
 {
-    void *at[4];
-    uint64_t rows[4];
-    for (uint32_t i = 0; i < 4; i++) {
-        at[i] = (char *)leaves[i] + begin * tnd_dtype_size(job->dtype);
-        rows[i] = job->inputs[i].rows;
+    uint64_t rows = tnd_reduction_tree_rows(job);
+    tnd_reduction_leaves_t leaves;
+    for (uint32_t i = 0; i < job->input_count; i++) {
+        leaves.in[i] = job->inputs[i].data;
+        leaves.out[i] = outs[i];
+        leaves.factor[i] = job->weighted ? job->inputs[i].weight : (double)job->inputs[i].rows;
     }
+    leaves.divisor = job->weighted ? tnd_reduction_tree_weight(job) : (double)rows;
+    leaves.inverts = !job->weighted && is_power_of_two(rows);
     tnd_float_mode_t before = tnd_float_mode_set(TND_FLOAT_STRICT);
-    over4_of(job->dtype)(at, rows, end - begin);
+    size_t stopped = loop(&leaves, begin, end);
     tnd_float_mode_restore(before);
+    return stopped;
 }
 
 void tnd_reduction_tree_root_over(const tnd_reduction_tree_job_t *job, size_t begin, size_t end,
                                   void *const *leaves)
 {
     size_t size = tnd_dtype_size(job->dtype);
-    if (is_mean_of_four(job, leaves)) {
-        mean_of_four(job, begin, end, leaves);
-        return;
-    }
+    tnd_reduction_loop_fn *loop = loop_over(job);
+    if (loop != NULL)
+        begin = run_loop(loop, job, begin, end, leaves);
     for (size_t at = begin; at < end; at += PIECE) {
         size_t until = end - at < PIECE ? end : at + PIECE;
         tnd_reduction_tree_root(job, at, until, leaves[0]);

@@ -345,6 +345,64 @@ Test(tree, a_result_may_replace_all_inputs)
     }
 }
 
+/*  Numbers of all sizes, and such that are none: any bits, infinities, zeros of both signs, the
+ *  least and the largest numbers. */
+static void fill_oddly(tnd_dtype_t dtype, void *data, size_t count, uint64_t seed)
+{
+    static const uint32_t odd[] = {0x7f800000, 0xff800000, 0x80000000, 0,
+                                   1,          0x80000001, 0x7f7fffff, 0xffc00001};
+    tnd_random_t random;
+    size_t size = tnd_dtype_size(dtype);
+    tnd_random_init(&random, seed, 1, 0, 0);
+    fill(dtype, data, count, seed);
+    for (size_t i = 0; i < count; i += 3) {
+        uint64_t bits = tnd_random_u64(&random);
+        if (i % 2 == 0 && size < 8)
+            bits = size == 4 ? odd[bits % 8] : odd[bits % 8] >> 16;
+        memcpy((char *)data + i * size, &bits, size);
+    }
+}
+
+/*  Replaces all leaves, or writes beside them, and compares with what the root is. */
+static void replace_all(tnd_reduce_t reduce, tnd_dtype_t dtype, uint32_t replicas, bool weighted,
+                        bool apart)
+{
+    static double values[MOST_REPLICAS][MOST_WIDTH], outs[MOST_REPLICAS][MOST_WIDTH],
+        expected[MOST_WIDTH];
+    size_t size = tnd_dtype_size(dtype);
+    leaves_t tree;
+    void *leaves[MOST_REPLICAS];
+    start(&tree, reduce, dtype, replicas);
+    tree.job.weighted = weighted;
+    for (uint32_t i = 0; i < replicas; i++) {
+        fill_oddly(dtype, values[i], MOST_WIDTH, replicas * 100 + i);
+        tree.inputs[i].data = values[i];
+        tree.inputs[i].rows = replicas % 2 ? 32 : 1 + i * i;
+        tree.inputs[i].weight = 0.1 / (i + 1);
+        leaves[i] = apart ? outs[i] : values[i];
+    }
+    tnd_reduction_tree_root(&tree.job, 1, MOST_WIDTH - 1, expected);
+
+    tnd_reduction_tree_root_over(&tree.job, 1, 501, leaves);
+    tnd_reduction_tree_root_over(&tree.job, 501, MOST_WIDTH - 1, leaves);
+
+    for (uint32_t i = 0; i < replicas; i++)
+        cr_assert(
+            memcmp((char *)leaves[i] + size, (char *)expected + size, (MOST_WIDTH - 2) * size) == 0,
+            "%s, reduction %d, leaf %u of %u", tnd_dtype_name(dtype), (int)reduce, i, replicas);
+}
+
+Test(tree, all_leaves_are_replaced_by_the_bits_of_the_root)
+{
+    static const tnd_dtype_t dtypes[] = {TND_F32, TND_F64, TND_I32, TND_I64, TND_F16, TND_BF16};
+    for (size_t d = 0; d < sizeof dtypes / sizeof dtypes[0]; d++)
+        for (int reduce = TND_SUM; reduce <= TND_MAX; reduce++)
+            for (uint32_t replicas = 1; replicas <= 9; replicas++)
+                for (int how = 0; how < 4; how++)
+                    if (tnd_reduction_tree_reduces((tnd_reduce_t)reduce, dtypes[d]))
+                        replace_all((tnd_reduce_t)reduce, dtypes[d], replicas, how % 2, how / 2);
+}
+
 Test(tree, the_nan_of_an_empty_batch_does_not_spread_but_one_with_rows_does)
 {
     const float good = 2, bad = -NAN;
@@ -422,5 +480,5 @@ Test(tree, integers_have_no_mean)
     cr_assert(tnd_reduction_tree_reduces(TND_SUM, TND_I64) &&
               !tnd_reduction_tree_reduces(TND_MEAN, TND_I64));
     cr_assert(tnd_reduction_tree_reduces(TND_MEAN, TND_BF16) &&
-              !tnd_reduction_tree_reduces(TND_SUM, TND_U8));
+              !tnd_reduction_tree_reduces(TND_SUM, TND_I8));
 }
