@@ -1,4 +1,4 @@
-/*  tools/bench/reduction.c - sums and means of 2, 4 and 8 replicas on two devices of a process: at
+/*  tools/bench/reduce/reduction.c - sums and means of 2, 4 and 8 replicas on two devices of a process: at
  *  least 0.8 of two plain threads that read and write all arrays, by processor time.
  *
  *  Each replica posts 100 MB in a step.  Processor time of all threads from before the step until
@@ -7,7 +7,7 @@
 
 #include "runtime/base/allocation.h"
 #include "tools/bench/bench.h"
-#include "tools/bench/reduction_loop.h"
+#include "tools/bench/reduce/reduction_loop.h"
 
 enum { STEPS = 7, MOST = 8 };
 

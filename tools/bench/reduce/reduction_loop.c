@@ -1,6 +1,6 @@
-/*  tools/bench/reduction_loop.c - the bound of reductions: plain loops that read and write all arrays.
+/*  tools/bench/reduce/reduction_loop.c - the bound of reductions: plain loops that read and write all arrays.
  */
-#include "tools/bench/reduction_loop.h"
+#include "tools/bench/reduce/reduction_loop.h"
 
 #include <pthread.h>
 #include <stdint.h>

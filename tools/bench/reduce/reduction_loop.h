@@ -1,8 +1,8 @@
-/*  tools/bench/reduction_loop.h - the bound of reductions: plain loops that read and write all arrays.
+/*  tools/bench/reduce/reduction_loop.h - the bound of reductions: plain loops that read and write all arrays.
  *
  *  Threads: one calls; the loops run on two of their own. */
-#ifndef TND_TOOLS_BENCH_REDUCTION_LOOP_H
-#define TND_TOOLS_BENCH_REDUCTION_LOOP_H
+#ifndef TND_TOOLS_BENCH_REDUCE_REDUCTION_LOOP_H
+#define TND_TOOLS_BENCH_REDUCE_REDUCTION_LOOP_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-/*  tools/bench/postings.c - 4,096 arrays of 4 KiB that a step posts, beside one of 16 MiB.
+/*  tools/bench/reduce/postings.c - 4,096 arrays of 4 KiB that a step posts, beside one of 16 MiB.
  *
  *  Steps post the one and the other in turn: two replicas on two devices of a process, and in two
  *  processes with one replica each.  Wall time from the first posting of a process to its `apply`;
