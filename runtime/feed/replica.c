@@ -110,19 +110,34 @@ static tnd_status_t find_reducer(tnd_replica_t *replica, const char *name, uint3
 {
     char known[128] = "";
     size_t used = 0;
-    for (uint32_t i = 0; i < replica->reducer_count; i++) {
+    for (uint32_t i = 0; i < replica->reducer_count; i++)
         if (strcmp(replica->reducers[i], name) == 0) {
             *found_p = i;
             return TND_OK;
         }
+    for (uint32_t i = 0; i < replica->reducer_count; i++)
         if (used < sizeof known)
             used += (size_t)snprintf(known + used, sizeof known - used, "%s%s", i > 0 ? ", " : "",
                                      replica->reducers[i]);
-    }
     return refuse(replica,
                   "no reducer '%s' is linked to the feeder (there: %s); add a link such "
                   "as `feed <-> %s`",
                   name, replica->reducer_count > 0 ? known : "none", name);
+}
+
+/*  Posts to the reducer that the posting names. */
+static tnd_status_t add(tnd_replica_t *replica, const tnd_posting_t *posting)
+{
+    size_t size = tnd_dtype_size(posting->dtype);
+    if (replica->posts.count == TND_POSTINGS_MAX)
+        return refuse(replica,
+                      "reduction %d of step %" PRIu64 ": a replica posts at most %d at a time; put "
+                      "several arrays into one, or post the rest in `apply`",
+                      TND_POSTINGS_MAX + 1, replica->note->step, TND_POSTINGS_MAX);
+    if ((uintptr_t)posting->data % size != 0 || (uintptr_t)posting->from % size != 0)
+        return refuse(replica, "the values of a reduction are not aligned to their type");
+    tnd_postings_add(&replica->posts, posting);
+    return TND_OK;
 }
 
 static tnd_status_t post(tnd_replica_t *replica, const char *reducer, tnd_posting_t posting)
@@ -130,16 +145,7 @@ static tnd_status_t post(tnd_replica_t *replica, const char *reducer, tnd_postin
     if (replica->columns == NULL)
         return refuse(replica, "a reduction is only possible inside a step");
     TND_TRY(find_reducer(replica, reducer, &posting.reducer));
-    if (replica->posts.count == TND_POSTINGS_MAX)
-        return refuse(replica,
-                      "reduction %d of step %" PRIu64 ": a replica posts at most %d at a time; put "
-                      "several arrays into one, or post the rest in `apply`",
-                      TND_POSTINGS_MAX + 1, replica->note->step, TND_POSTINGS_MAX);
-    size_t size = tnd_dtype_size(posting.dtype);
-    if ((uintptr_t)posting.data % size != 0 || (uintptr_t)posting.from % size != 0)
-        return refuse(replica, "the values of a reduction are not aligned to their type");
-    tnd_postings_add(&replica->posts, &posting);
-    return TND_OK;
+    return add(replica, &posting);
 }
 
 static bool is_dtype(tnd_dtype_t dtype)
@@ -190,7 +196,8 @@ tnd_status_t tnd_replica_reduce_to(tnd_replica_t *replica, const char *reducer, 
         return refuse(replica, "values of that type cannot be reduced in that way: sum, min and "
                                "max take f16, bf16, f32, f64, i32 and i64, mean takes the floats");
     TND_TRY(find_reducer(replica, reducer, &found));
-    tnd_posting_t posting = {.reduce = reduce,
+    tnd_posting_t posting = {.reducer = found,
+                             .reduce = reduce,
                              .dtype = dtype,
                              .count = count,
                              .from = in,
@@ -202,7 +209,7 @@ tnd_status_t tnd_replica_reduce_to(tnd_replica_t *replica, const char *reducer, 
         TND_TRY(weigh(replica, column, &posting.weight));
         posting.rows = posting.weight > 0 ? replica->rows : 0;
     }
-    return post(replica, reducer, posting);
+    return add(replica, &posting);
 }
 
 tnd_status_t tnd_replica_reduce(tnd_replica_t *replica, const char *reducer, tnd_reduce_t reduce,
