@@ -197,7 +197,7 @@ bool tnd_device_workers_done(tnd_device_workers_t *self, tnd_done_t *done);
 typedef struct {
     uint32_t reducer;
     tnd_post_note_t post; /* the payload is a buffer, which the caller of _outgoing owns */
-    bool last;            /* of what the step posted together */
+    bool last;            /* of those that are sent before a result has to come */
 } tnd_outgoing_t;
 
 /*  Takes the next value to be sent; returns false if there is none now. */

@@ -433,6 +433,16 @@ bool tnd_device_workers_waits(const tnd_device_workers_t *self)
     return atomic_load_explicit(&self->exchange.missing, memory_order_acquire) > 0;
 }
 
+/*  Whether results may have to arrive before more is computed: nothing follows, or TND_PIECES_OPEN
+ *  pieces have been sent. */
+static bool ends_batch(const exchange_t *exchange, const node_t *node)
+{
+    if (exchange->taken == exchange->node_count)
+        return true;
+    return exchange->nodes[exchange->taken].piece > node->piece &&
+           (node->piece + 1) % TND_PIECES_OPEN == 0;
+}
+
 bool tnd_device_workers_outgoing(tnd_device_workers_t *self, tnd_outgoing_t *outgoing)
 {
     exchange_t *exchange = &self->exchange;
@@ -455,7 +465,7 @@ bool tnd_device_workers_outgoing(tnd_device_workers_t *self, tnd_outgoing_t *out
                 .weight = node->rows,
                 .payload = node->tensor,
             },
-        .last = exchange->taken == exchange->node_count,
+        .last = ends_batch(exchange, node),
     };
     node->tensor = NULL;
     return true;

@@ -20,15 +20,17 @@ import tundish  # noqa: E402
 REPLICAS, ROWS = 4, 12  # rows of each replica in the first step
 NUMBERS = [numpy.dtype(kind) for kind in ("f4", "f4", "f4", "f8", "f2", "f2", "i4", "i8")]
 SIZES = [0, 1, 3, 1000, 17, 5000]
+LARGE, LARGE_SIZE = 45, 270_000  # a mean of f16 by weights, which is sent as f32 in two pieces
 
 
-def graph(folder, replicas=REPLICAS, devices=1, lanes=1):
+def graph(folder, replicas=REPLICAS, devices=1, lanes=1, reducers=("mean",)):
     numpy.save(folder / "x.npy", numpy.arange(2 * ROWS * replicas, dtype="f4"))
     names = ", ".join(f'"cpu:{n}"' for n in range(devices))
     return topology(folder, columns="x", batch=f"size: {ROWS * replicas}, replicas: {replicas}",
                     top=f"lanes: {lanes}\n" if lanes > 1 else "",
-                    actors=f"  feed: {{kind: feeder, devices: [{names}]}}\n  mean: {{kind: reducer}}\n",
-                    links=["read -> batch -> feed <-> mean"])
+                    actors=f"  feed: {{kind: feeder, devices: [{names}]}}\n" +
+                    "".join(f"  {name}: {{kind: reducer}}\n" for name in reducers),
+                    links=["read -> batch -> feed"] + [f"feed <-> {name}" for name in reducers])
 
 
 # --- what the programs post -----------------------------------------------------------------------
@@ -128,6 +130,8 @@ def differ(feed, what):
             replica.reduce("mean", numpy.zeros(size, "f4"), "sum")
         if (what, replica.id) == ("own", 3) or (what, replica.id // 2) == ("more", 1):
             replica.reduce("mean", numpy.zeros(1, "f4"), "sum")
+        for _ in range(9 if what == "other" else 0):
+            replica.reduce(("mean", "other")[replica.id // 2], numpy.zeros(2 ** 18, "f4"), "sum")
         if what == "root":
             replica.broadcast("mean", values["a"], root=replica.id // 2)
 
@@ -198,11 +202,11 @@ def program():
             feed.session.wait()
 
 
-def run_two(folder, what, count=0, **settings):
+def run_two(folder, what, count=0, reducers=("mean",), **settings):
     """Two processes with two replicas each; returns what they said."""
-    path, overlay = graph(folder, lanes=2), folder / "two.yaml"
+    path, overlay = graph(folder, lanes=2, reducers=reducers), folder / "two.yaml"
     overlay.write_text(f"port: {free_port()}\nhosts:\n"
-                       "  a: {address: 127.0.0.1, lanes: 1, actors: [read, batch, feed, mean]}\n"
+                       f"  a: {{address: 127.0.0.1, lanes: 1, actors: [{', '.join(['read', 'batch', 'feed', *reducers])}]}}\n"
                        "  b: {address: 127.0.0.1, lanes: 1, actors: [read, batch, feed]}\n")
     started = [subprocess.Popen([sys.executable, __file__, "--program", f"{path}:{overlay}", host, what, str(count),
                                  json.dumps(settings)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
@@ -255,6 +259,11 @@ def test_replicas_that_post_otherwise_are_named_with_the_number(folder):
         with tundish.feed(graph(folder, devices=devices)) as feed:
             holds(differ(feed, "own"), f"in step 0 replicas {one} and 3 posted different reductions: all replicas post the "
                   f"same ones in the same order; number 3 is none of replica {one}, 1 element of f32 (sum) of replica 3")
+
+
+def test_replicas_that_post_more_than_is_sent_at_a_time_to_different_reducers_are_named(folder):
+    for text in run_two(folder, "other", reducers=("mean", "other")):
+        holds(text, "posted to reduction 3 what replica", "did not: other elements, or to another reducer")
 
 
 def test_an_empty_array_is_a_barrier_between_processes(folder):
