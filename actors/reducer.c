@@ -170,7 +170,7 @@ static uint32_t first_other(tnd_buffer_t *one, const tnd_tensor_head_t *head, tn
                             const tnd_tensor_head_t *own)
 {
     uint32_t number = own->first > head->first ? own->first : head->first;
-    if (own->dtype != head->dtype || !same_operation(own, head))
+    if (own->dtype != head->dtype || !same_operation(own, head) || own->whole != head->whole)
         return number;
     while (has_posting(own, number) && has_posting(head, number) &&
            tnd_tensor_segment(other, number - own->first).count ==
@@ -211,6 +211,12 @@ static const char *operation(const tnd_tensor_head_t *head, bool named,
     return text;
 }
 
+/*  The elements of a posting that a tensor has, or has a part of. */
+static uint64_t elements(tnd_buffer_t *tensor, const tnd_tensor_head_t *head, uint32_t number)
+{
+    return head->whole > 0 ? head->whole : tnd_tensor_segment(tensor, number - head->first).count;
+}
+
 /*  Node `at` does not have the postings that the first one has: names the first that differs. */
 static tnd_status_t refuse_node(const reducer_t *reducer, uint32_t at,
                                 const tnd_tensor_head_t *head, const tnd_tensor_head_t *own,
@@ -230,10 +236,9 @@ static tnd_status_t refuse_node(const reducer_t *reducer, uint32_t at,
         error,
         "%s: in step %" PRIu64 " replica %" PRIu32 " posted %" PRIu64
         " elements of %s%s to reduction %" PRIu32 ", replica %" PRIu32 " %" PRIu64 " of %s%s: %s",
-        reducer->name, post->round, post->first,
-        tnd_tensor_segment(post->payload, number - own->first).count,
+        reducer->name, post->round, post->first, elements(post->payload, own, number),
         tnd_dtype_name((tnd_dtype_t)own->dtype), operation(own, named, text[0]), number,
-        first->first, tnd_tensor_segment(first->payload, number - head->first).count,
+        first->first, elements(first->payload, head, number),
         tnd_dtype_name((tnd_dtype_t)head->dtype), operation(head, named, text[1]), same_rule);
 }
 
@@ -243,7 +248,7 @@ static bool same_postings(tnd_buffer_t *one, const tnd_tensor_head_t *head, tnd_
 {
     bool same = own->dtype == head->dtype && same_operation(own, head) &&
                 own->count == head->count && own->segments == head->segments &&
-                own->first == head->first;
+                own->first == head->first && own->whole == head->whole;
     for (uint32_t s = 0; same && s < head->segments; s++)
         same = tnd_tensor_segment(one, s).count == tnd_tensor_segment(other, s).count;
     return same;

@@ -99,16 +99,17 @@ static void begin_reduced(tnd_device_workers_t *group, node_t *node, const piece
 {
     const tnd_posting_t *post = &group->replicas[0].posts.items[piece->posting];
     tnd_segment_t *segments;
-    tnd_tensor_head_t head = {.reduce = (uint8_t)post->reduce,
-                              .dtype = (uint8_t)post->dtype,
-                              .partial = 1,
-                              .weighted = post->weighted,
-                              .count = piece->count,
-                              .segments = piece->postings,
-                              .first = piece->reduction,
-                              .root = post->root,
-                              .postings = piece->reduction - piece->posting +
-                                          group->replicas[0].posts.count};
+    tnd_tensor_head_t head = {
+        .reduce = (uint8_t)post->reduce,
+        .dtype = (uint8_t)post->dtype,
+        .partial = 1,
+        .weighted = post->weighted,
+        .count = piece->count,
+        .segments = piece->postings,
+        .first = piece->reduction,
+        .root = post->root,
+        .whole = piece->count < post->count && piece->postings == 1 ? post->count : 0,
+        .postings = piece->reduction - piece->posting + group->replicas[0].posts.count};
     node->tensor = take_tensor(group, tnd_tensor_bytes(post->dtype, true, piece->postings,
                                                        node->rows > 0 ? piece->count : 0));
     node->values = tnd_tensor_begin(node->tensor, &head, &segments);

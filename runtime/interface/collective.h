@@ -72,7 +72,8 @@ typedef struct {
     uint32_t first;    /* of a node: the number of its first posting in the step ... */
     uint32_t postings; /* ... and how many the replica has made in it so far */
     uint32_t root;     /* likewise, as of its postings */
-    uint32_t more[6];
+    uint64_t whole;    /* of a part of one posting: the elements of that; else 0 */
+    uint32_t more[4];
 } tnd_tensor_head_t;
 
 /*  What a node's tensor contains of one posting. */

@@ -39,7 +39,7 @@ def graph(folder, replicas=REPLICAS, devices=1, lanes=1, reducers=("mean",)):
 def array_of(replica, number, step):
     dtype = NUMBERS[number // 8 % len(NUMBERS)]
     draw = numpy.random.default_rng([replica, number, step])
-    values = draw.uniform(-1000, 1000, SIZES[number % len(SIZES)])
+    values = draw.uniform(-1000, 1000, LARGE_SIZE if number == LARGE else SIZES[number % len(SIZES)])
     return values.astype(dtype)
 
 
@@ -127,6 +127,7 @@ def differ(feed, what):
             return replica.same("mean", values)
         for name in "abc":
             size = 6 if (what, name, replica.id // 2) == ("count", "b", 1) else 5
+            size = 2 ** 20 + replica.id // 2 if (what, name) == ("large", "b") else size
             replica.reduce("mean", numpy.zeros(size, "f4"), "sum")
         if (what, replica.id) == ("own", 3) or (what, replica.id // 2) == ("more", 1):
             replica.reduce("mean", numpy.zeros(1, "f4"), "sum")
@@ -250,6 +251,8 @@ def test_4096_arrays_but_not_one_more(folder):
 def test_replicas_that_post_otherwise_are_named_with_the_number(folder):
     for text in run_two(folder, "count"):
         holds(text, "in step 0 replica 2 posted 6 elements of f32 to reduction 1, replica 0 5 of f32: all replicas")
+    for text in run_two(folder, "large"):
+        holds(text, "in step 0 replica 2 posted 1048577 elements of f32 to reduction 1, replica 0 1048576 of f32: all replicas")
     for text in run_two(folder, "more"):
         holds(text, "in step 0 replica 2 (feed@b) posted to 4 reductions at least, replica 0 (feed@a) to 3: all replicas")
     for text in run_two(folder, "root"):
