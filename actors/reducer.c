@@ -459,7 +459,7 @@ static const tnd_option_t options[] = {
     {TND_OPTION(tnd_reducer_options_t, weight, COLUMN, GRAPH), .fallback = "",
      .help = "the column by whose sum a mean weighs each replica, instead of by its rows"},
     {TND_OPTION(tnd_reducer_options_t, bucket, BYTES, TUNE), .range = "0B..1MiB",
-     .fallback = "1MiB",
+     .fallback = "1MiB", .example = "256KiB",
      .help = "between hosts, arrays of one type and operation that are posted one after the other "
              "are reduced together, up to so many bytes; 0B: each by itself.  The bits are the "
              "same"},

@@ -325,7 +325,8 @@ const char *tnd_option_expects(tnd_arena_t *arena, const tnd_option_t *option)
     case TND_OPTION_ENUM:
         return choice_text(arena, option->choices);
     case TND_OPTION_BYTES:
-        return tnd_arena_format(arena, "a size%s, such as 64MiB", range);
+        return tnd_arena_format(arena, "a size%s, such as %s", range,
+                                example != NULL ? example : "64MiB");
     case TND_OPTION_DURATION:
         return tnd_arena_format(arena, "a time%s, such as 10s or 50ms", range);
     case TND_OPTION_RATE:
