@@ -399,7 +399,8 @@ TND_API void tnd_tensor_end_capsule(void *capsule);
 TND_API bool tnd_replica_spec(const tnd_replica_t *replica, const char *name, tnd_dtype_t *dtype_p,
                               uint32_t *rank_p, uint64_t *shape);
 /*  Posts `count` elements to a reduction over all replicas of the run, by the reducer of that name.
- *  The caller owns `data`, which must stay valid; it contains the result when `apply` runs.  With
+ *  The caller owns `data`, which must stay valid; it contains the result when `apply` runs.  What is
+ *  posted together is reduced in any order, so no other posting may use the memory of a result.  With
  *  TND_MEAN, pass the replica's own weighted mean in `data`.  The reducer weights it by
  *  tnd_replica_weight.  All replicas post the same reductions in the same order, at most 4,096 at a
  *  time.
