@@ -28,6 +28,7 @@ typedef struct {
     const tnd_position_t *start; /* where each lane of the first chain begins; NULL: at its start */
     const char *save;            /* where to save the first chain's model, or NULL */
     const tnd_observer_t *observer; /* borrowed; may be NULL */
+    bool may_be_empty;              /* no row may be good; otherwise that is a failure */
     bool must_feed; /* a chain that ends without a step, although rows were read, has failed */
 } tnd_host_config_t;
 

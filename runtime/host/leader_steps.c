@@ -393,7 +393,8 @@ void tnd_leader_book(tnd_leader_t *self, const tnd_effect_t *effect, uint64_t no
 static bool lacks_steps(const tnd_leader_t *self, const chain_t *chain, const tnd_cursor_t *end)
 {
     const tnd_ledger_t *before = &chain->before, *now = &end->ledger;
-    bool no_good = now->bad > before->bad && now->dropped == before->dropped;
+    bool no_good =
+        !self->config.may_be_empty && now->bad > before->bad && now->dropped == before->dropped;
     return (self->config.must_feed || no_good) && tnd_run_touches_goes_on(&self->run.touches) &&
            end->step == chain->first && now->read > before->read;
 }

@@ -182,6 +182,7 @@ tnd_status_t tnd_session_open_plan(tnd_session_t **session_p, const tnd_plan_t *
     tnd_plan_t whole = tnd_placement_whole(counted), *plan = &whole;
     tnd_host_config_t config = {
         .steps_max = wishes->steps_max,
+        .may_be_empty = wishes->may_be_empty,
         .start = wishes->start,
         .save = wishes->save,
         .observer = wishes->observer,

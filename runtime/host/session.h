@@ -19,6 +19,7 @@ typedef struct {
     const tnd_position_t *start; /* where each lane of the first chain begins; NULL: at its start */
     const char *save;            /* where to save the first chain's model, or NULL */
     const tnd_observer_t *observer; /* borrowed; may be NULL */
+    bool may_be_empty;              /* no row of a run may be good */
     bool keeps;                     /* the caller starts the isolated hosts of this one */
     tnd_graph_t *graph; /* owner of the plan; leaked together with actors that hang; may be NULL */
 } tnd_session_wishes_t;

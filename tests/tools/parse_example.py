@@ -147,7 +147,7 @@ def packed(column, row):
 def fed(path):
     """The rows of a graph, in hex, one text each."""
     code, out, err = run("head", path, "--json", "--steps", 1000)
-    same(code, 1 if "no step was fed" in err else 0, f"{path.read_text()}{err}")
+    same(code, 0, f"{path.read_text()}{err}")
     made = []
     for step in map(json.loads, out.splitlines()):
         columns = [[packed(column, row) for row in rows_of(column, step["rows"])]

@@ -302,6 +302,7 @@ static int run_session(head_t *head)
                                    head->log.level < TND_LOG_INFO ? head->log.level : TND_LOG_INFO};
     tnd_session_wishes_t wishes = {.steps_max = TND_UNKNOWN,
                                    .start = head->request->position != NULL ? &head->start : NULL,
+                                   .may_be_empty = true,
                                    .observer = &observer,
                                    .graph = head->graph};
     tnd_error_t error;
