@@ -103,6 +103,7 @@ class Items:
             raise Wrong(f"is {kind(self.items)}, which has no rows: `__len__` and `__getitem__`, or `__iter__`")
         self.rewinds = self.make is not None or not hasattr(self.items, "__next__")
         self.iterator, self.at, self.first, self.kept, self.failed = None, 0, 0, [], None
+        self.wrong = -1, None  # the last row that failed, and why
 
     def facts(self):
         return [OK, len(self.items) if self.any else 0, self.any + 2 * self.rewinds] + [0] * 2 * len(self.makes)
@@ -122,6 +123,7 @@ class Items:
         if self.at > 0 and self.make:
             self.items = self.make()
         self.iterator, self.at, self.first, self.kept, self.failed = iter(self.items), 0, 0, [], None
+        self.wrong = -1, None
 
     def next_rows(self, first, count):
         if self.iterator is None or first < self.first:
@@ -133,9 +135,10 @@ class Items:
             self.take(count, True)
         rows = self.kept[first - self.first:][:count]
         if not rows and self.failed is not None:
-            why, self.failed = self.failed, None
+            self.wrong, self.failed = (self.at, self.failed), None
             self.at += 1  # the row after it follows, if there is one
-            raise Wrong(why)
+        if not rows and first == self.wrong[0]:
+            raise Wrong(self.wrong[1])  # also if it is asked for again, alone
         return rows, len(rows) < count and self.failed is None
 
     def take(self, count, keep):

@@ -6,12 +6,14 @@
  *  a literal one.  Empty lines are records too.  Operations interpret the fields. */
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <xxhash.h>
 
 #include "actors/source/columns.h"
 #include "actors/source/sources.h"
 #include "actors/text/csv_header.h"
+#include "runtime/base/allocation.h"
 
 typedef struct {
     tnd_record_options_t records;
@@ -158,9 +160,13 @@ static uint64_t head_of(void *context, size_t file, tnd_record_window_t *window)
         if (size < have)
             break;
     }
-    if (file == 0)
-        tnd_csv_header_names(data, size, delimiter, chosen->quotes, &self->names);
-    return XXH3_64bits(data, size) | 1;
+    /* Names are compared, not bytes: one file may have a byte order mark, or quotes. */
+    tnd_field_names_t *names = file == 0 ? &self->names : tnd_allocate_zeroed(1, sizeof *names);
+    tnd_csv_header_names(data, size, delimiter, chosen->quotes, names);
+    uint64_t hash = XXH3_64bits(names->text, names->used) | 1;
+    if (file > 0)
+        free(names);
+    return hash;
 }
 
 /*  What decode_csv needs to know of the headers. */

@@ -147,6 +147,7 @@ struct tnd_device_workers {
     const tnd_task_t *task;
     exchange_t exchange;
     tnd_gathers_t gathers, sames;                 /* for the program; hashes that must be equal */
+    _Atomic uint32_t reducing;                    /* workers that use what was posted */
     _Atomic uint64_t chunks_claimed, chunks_done; /* over all rounds of reductions here */
 
     tnd_futex_t work, meet, program, left;
@@ -275,6 +276,8 @@ void tnd_device_workers_wake(tnd_device_workers_t *self);
 /*  Fails: two local replicas posted differently, from posting `number` on. */
 bool tnd_device_workers_refuse_posts(tnd_device_workers_t *self, const job_t *job, uint32_t one,
                                      uint32_t other, uint32_t number);
+/*  Once the group is dead: waits until no worker uses what was posted. */
+void tnd_device_workers_leave_posts(tnd_device_workers_t *self);
 /*  Meets the other workers of the job: waits until all arrive; false: the group has stopped. */
 bool tnd_device_workers_meet(worker_t *worker, job_t *job);
 /*  Reduces what the replicas posted; false: the group has stopped. */

@@ -245,6 +245,8 @@ tnd_status_t tnd_device_workers_run(tnd_device_workers_t *self, const tnd_task_t
         awaited_t awaited = {self, self->taken};
         tnd_device_workers_publish(self, self->taken);
         tnd_futex_wait(&self->program, tnd_device_workers_has_finished, &awaited, 0);
+        if (tnd_device_workers_dead(self))
+            tnd_device_workers_leave_posts(self);
         tnd_device_workers_leave(self, tnd_clock_now());
     }
     return tnd_device_workers_dead(self) ? tnd_device_workers_ended(self) : TND_OK;

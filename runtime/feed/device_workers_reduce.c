@@ -151,7 +151,7 @@ static bool reduce_chunks(worker_t *worker, const tnd_postings_t *posted)
     chunk_group_t at = group_at(posted, 0, worker->chunks);
     uint64_t done = 0, chunk;
     worker->chunks += chunks_of(posted);
-    for (; claim(group, worker->chunks, &chunk); done++) {
+    for (; !tnd_device_workers_dead(group) && claim(group, worker->chunks, &chunk); done++) {
         while (chunk >= at.before + at.chunks)
             at = group_after(posted, &at);
         reduce_chunk(worker, posted, &at, chunk - at.before);

@@ -261,6 +261,29 @@ static bool posted(worker_t *worker, const job_t *job, bool *any_p)
     return true;
 }
 
+static bool is_left(const void *context)
+{
+    return atomic_load(&((const tnd_device_workers_t *)context)->reducing) == 0;
+}
+
+void tnd_device_workers_leave_posts(tnd_device_workers_t *self)
+{
+    tnd_futex_wait(&self->program, is_left, self, 0);
+}
+
+/*  `reducing` rises before the check that the group is not dead, so that a program whose call ends
+ *  because it is dead can wait until no thread uses its memory. */
+static bool reduce(worker_t *worker, job_t *job)
+{
+    tnd_device_workers_t *group = worker->group;
+    atomic_fetch_add(&group->reducing, 1);
+    bool done = !atomic_load(&group->failed) && !atomic_load(&group->stopped) &&
+                tnd_device_workers_reduce(worker, job);
+    if (atomic_fetch_sub(&group->reducing, 1) == 1 && tnd_device_workers_dead(group))
+        tnd_futex_open(&group->program);
+    return done;
+}
+
 bool tnd_device_workers_run_job(worker_t *worker, job_t *job)
 {
     const tnd_task_t *task = job->task;
@@ -278,7 +301,7 @@ bool tnd_device_workers_run_job(worker_t *worker, job_t *job)
             tnd_device_workers_show(worker, TND_DEVICE_REDUCE,
                                     worker->group->replicas[worker->first].id, job->note.step,
                                     tnd_clock_now());
-            if (!tnd_device_workers_reduce(worker, job))
+            if (!reduce(worker, job))
                 return false;
         }
         for (uint32_t i = worker->first; i < worker->first + worker->count; i++)

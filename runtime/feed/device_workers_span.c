@@ -77,6 +77,8 @@ tnd_status_t tnd_device_workers_run_steps(tnd_device_workers_t *self, uint64_t c
                           memory_order_release);
     tnd_device_workers_wake(self);
     tnd_futex_wait(&self->program, is_through, self, 0);
+    if (tnd_device_workers_dead(self))
+        tnd_device_workers_leave_posts(self);
     uint64_t finished = atomic_load_explicit(&self->finished, memory_order_acquire);
     if (finished > first)
         take_span(self, finished);

@@ -45,11 +45,12 @@ static void print_address(const struct sockaddr *address, char text[TND_ROSTER_T
 static bool split(const char *text, char *address, size_t room, uint32_t *port_p)
 {
     const char *colon = strrchr(text, ':');
-    bool has_port = colon != NULL && (colon[-1] == ']' || strchr(text, ':') == colon);
+    bool has_port =
+        colon != NULL && colon != text && (colon[-1] == ']' || strchr(text, ':') == colon);
     size_t size = has_port ? (size_t)(colon - text) : strlen(text);
     char *end;
     *port_p = 0;
-    if (size == 0 || size >= room || colon == text)
+    if (size == 0 || size >= room || colon == text || (text[0] == '[' && text[size - 1] != ']'))
         return false;
     memcpy(address, text, size);
     address[size] = '\0';

@@ -177,6 +177,8 @@ def test_fields_of_csv_are_found_by_the_names_of_the_header(folder):
         assert code == 78 and message in errors, (fields, errors)
     code, columns, _ = head(folder, source, "{decode_csv: {by: place, fields: {w: f32, h: f32, l: string, o: bool}}}", "stop")
     assert code == 0 and columns["w"] == [2, 4, 6, 8]
+    code, _, errors = head(folder, source, "{decode_csv: {fields: {W: f32, H: f32}}}", "stop")  # by other letters
+    assert code == 78 and "the header has no field `W`" in errors, errors
     code, columns, _ = head(folder, source, "{decode_csv: {fields: {a: f32, b: f32, c: string, d: bool}}}", "stop")
     assert code == 0 and columns["a"] == [2, 4, 6, 8]  # as TensorFlow's CsvDataset: none is in the header
     code, _, errors = head(folder, source, "{decode_csv: {by: name, fields: {a: f32}}}", "stop")
@@ -190,6 +192,12 @@ def test_headers_that_differ_never_mix_columns(folder):
     for _ in range(2):  # the second time by the indexes
         code, _, errors = head(folder, source, "{decode_csv: {fields: {w: f32}}}", "stop")
         assert code == 78 and "a.csv and " in errors and "b.csv have different headers" in errors, errors
+    code, _, errors = head(folder, source, "{decode_csv: {fields: {one: f32}}}", "stop")  # none is in a header
+    assert code == 78 and "b.csv have different headers" in errors, errors
+    (folder / "a.csv").write_text("a,b\n1,2\n")
+    (folder / "b.csv").write_bytes(b'\xef\xbb\xbf"a","b"\n3,4\n')  # the same names
+    code, columns, errors = head(folder, source, "{decode_csv: {fields: {b: i8}}}", "stop")
+    assert code == 0 and columns["b"] == [2, 4], (columns, errors)
     (folder / "a.csv").write_text("a,a,b\n1,2,3\n")
     source = "{csv: {files: %s, header: true}}" % (folder / "a.csv")
     code, _, errors = head(folder, source, "{decode_csv: {fields: {a: i8, b: i8}}}", "stop")

@@ -94,6 +94,11 @@ def raises():
             raise ValueError("at fifty")
         yield Squares()[i]
 
+def breaks(at):
+    for i in range(at):
+        yield Squares()[i]
+    raise ValueError("no more")
+
 def ends():
     yield Squares()[0]
     os._exit(5)
@@ -195,6 +200,12 @@ def test_interpreters_that_are_killed_are_started_again(folder):
         report = json.loads((folder / "report.json").read_text())
         assert run.returncode == 0 and killed >= 2, (killed, output)
         assert report["stream_digest"] == expected and report["bad"] == [], (call, report["bad"])
+
+
+def test_a_failure_is_not_the_end_of_the_data(folder):
+    for at in (0, 1, 256):  # a call of the interpreter asks for 256 rows
+        ran = Case(folder, "breaks", options=f", options: {{at: {at}}}").run(expect=1)
+        assert f"record {at} is bad: my_data:breaks: ValueError: no more" in ran.output, (at, ran.output)
 
 
 def test_one_row_is_bad(folder):

@@ -409,7 +409,17 @@ def test_a_preview_shows_rows_and_loses_none(folder):
         pixels = zlib.decompress(png[at + 4:at + 4 + size])
         same(b"".join(pixels[1 + line * 22:22 + line * 22] for line in range(5)), picture[1].tobytes())
         fails(tundish.Error, lambda: feed.run(lambda replica: None), "`preview` took the next batch")
+        for name in "rewind", "finish":  # would commit a batch that the program has not had
+            fails(tundish.Error, getattr(feed, name), f"take that batch before `{name}`")
         same(rows(list(feed), "y").tolist(), list(range(12)))
+
+
+def test_a_feed_is_not_used_inside_of_a_step(folder):
+    arrays(folder)
+    path = topology(folder, batch="size: 10, replicas: 2", actors=FEED % ', devices: ["cpu:0", "cpu:1"]', links=FED)
+    for name in "rewind", "preview", "__next__":
+        with tundish.feed(path) as feed:
+            fails(tundish.Error, lambda: feed.run(lambda replica: getattr(feed, name)()), "inside of a step")
 
 
 def test_numpy_makes_arrays_of_tensors(folder):

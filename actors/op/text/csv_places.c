@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "actors/op/ops.h"
 #include "actors/op/text/csv_names.h"
@@ -28,13 +29,22 @@ static bool takes_rest(const tnd_field_t *field)
 }
 
 /*  Whether the header has at least one of the names. */
+/*  Whether the header has a name, perhaps in other letters, which by_name then refuses. */
+static bool has_alike(const tnd_field_names_t *names, const char *name)
+{
+    const char *at = NULL;
+    while ((at = tnd_field_names_next(names, at)) != NULL)
+        if (strcasecmp(at, name) == 0)
+            return true;
+    return false;
+}
+
 static bool has_any(const tnd_fields_t *fields, const tnd_field_names_t *names)
 {
     for (uint32_t i = 0; i < fields->count; i++) {
         const tnd_field_t *field = &fields->items[i];
         const char *name = field->from != NULL ? field->from : field->name;
-        if (names_sources(field) ||
-            (!takes_rest(field) && tnd_field_names_find(names, name) != TND_FIELD_NAME_MISSING))
+        if (names_sources(field) || (!takes_rest(field) && has_alike(names, name)))
             return true;
     }
     return false;
@@ -199,8 +209,10 @@ tnd_status_t tnd_csv_places_init(tnd_csv_places_t *self, const tnd_fields_t *fie
         return tnd_fail(error, "`select` takes fields by their places, and `by: name` does not");
     if (names == NULL && by == TND_CSV_BY_NAME)
         return tnd_fail(error, "`by: name` needs `header: true` of the source `csv`");
-    bool named = select->count == 0 && by != TND_CSV_BY_PLACE && names != NULL &&
-                 (by == TND_CSV_BY_NAME || has_any(fields, names));
+    /* Where a place could be that of another field, names decide. */
+    bool named =
+        select->count == 0 && by != TND_CSV_BY_PLACE && names != NULL &&
+        (by == TND_CSV_BY_NAME || names->cut || names->differ[0] != '\0' || has_any(fields, names));
     tnd_status_t status = named               ? by_name(self, fields, names, error)
                           : select->count > 0 ? by_select(self, fields, select, error)
                                               : by_place(self, fields, error);

@@ -295,10 +295,12 @@ class _Calls:
 
     def __init__(self, columns):
         self.columns, self.error, self.replicas, self.step, self.apply = columns, None, {}, None, None
+        self._threads = set()  # that are inside of a step
         self.begin = _library.StepFunction(lambda handle, _: self._guard(handle, self._begin, handle))
         self.follow = _library.StepFunction(lambda handle, _: self._guard(handle, self._follow, handle))
 
     def _guard(self, handle, function, *arguments):
+        self._threads.add(threading.get_ident())
         try:
             function(*arguments)
             return OK
@@ -309,6 +311,13 @@ class _Calls:
             if handle is not None:
                 _library.replica_error(handle, f"{type(error).__name__}: {error}".encode())
             return FAILED
+        finally:
+            self._threads.discard(threading.get_ident())
+
+    def check_outside(self):
+        """On the thread of a device, the lock of the feed would be waited for until the step ends."""
+        if threading.get_ident() in self._threads:
+            raise Error("a feed is not read, rewound or previewed inside of a step: do it between two steps")
 
     def _begin(self, handle):
         taken = ctypes.create_string_buffer(_TAKEN.size)
@@ -390,10 +399,15 @@ class Feed:
         that is not begun ends with its first batch."""
         if self._ended:
             raise self._once()
-        while (first := next(self, None)) is not None:
-            yield self._epoch(first)
-            if not self._ended:
-                self.rewind()
+        main = threading.current_thread() is threading.main_thread()
+        self.session.loops += main
+        try:
+            while (first := next(self, None)) is not None:
+                yield self._epoch(first)
+                if not self._ended:
+                    self.rewind()
+        finally:
+            self.session.loops -= main
 
     def _epoch(self, batch):
         while batch is not None:
@@ -405,7 +419,9 @@ class Feed:
         the first of the next epoch.  Nothing happens between two epochs.  Programs on several hosts call it after the
         same batch."""
         handle = self._opened()
+        self._calls.check_outside()
         with self._lock:
+            self._check_previewed("rewind")
             status = _library.feed_rewind(handle)
         if status == FAILED:
             self.session.ended(status, "its feeder has a `step`: it cannot be rewound")
@@ -441,10 +457,16 @@ class Feed:
     def preview(self, rows=8):
         """The first rows of the next batch, for people: print it, or let a notebook show it, with pictures.  The batch
         is not lost: it is the next one that the feed gives.  None: no batch is left."""
+        self._calls.check_outside()
         with self._lock:
             if self._ahead is None:
                 self._ahead = self._take()
-            return self._ahead and _preview.Preview(self._ahead, self.spec, rows)
+            return None if self._ahead is None else _preview.Preview(self._ahead, self.spec, rows)
+
+    def _check_previewed(self, call):
+        """The library has passed the batch of a preview on, but the program has not had it."""
+        if self._ahead is not None:
+            raise Error(f"`preview` took the next batch: take that batch before `{call}`")
 
     def run(self, step, apply=None):
         """Runs one step: step(replica) for each replica of this host, the reductions of what they
@@ -462,6 +484,7 @@ class Feed:
 
         handle = self._opened()
         with self._lock:
+            self._check_previewed("save")
             self._calls.file(_library.feed_save, handle, write)
 
     def restore(self, load):
@@ -477,6 +500,7 @@ class Feed:
     def finish(self):
         """Ends the run after the last batch, which is committed.  The report is then final."""
         with self._lock:
+            self._check_previewed("finish")
             self.session.finish()
         self._end(3)
 
@@ -496,6 +520,7 @@ class Feed:
     def _take(self):
         """The next batch; None: none is left.  One call of the library for all of it."""
         handle = self._opened()
+        self._calls.check_outside()
         with self._lock:
             if self._ahead is not None:
                 batch, self._ahead = self._ahead, None

@@ -138,6 +138,13 @@ class _Array:
         self.address = (tensor.data or 0) + tensor.byte_offset
 
 
+def _array(values, path):
+    try:
+        return _Array(values)
+    except (TypeError, BufferError) as error:
+        raise TypeError(f"{path}: {error}") from None
+
+
 class Posted:
     """Arrays that were posted.  When `apply` runs, `result` has what became of them, as they were given: an array, a
     list or a dict.  Writable buffers and tensors of PyTorch have their results in place; for others it is a tensor."""
@@ -189,7 +196,7 @@ class Posts:
     def _post(self, values, name, call):
         handle, results, apart = self._inside(), [], False
         for path, value in _flat(values, name):
-            array = _Array(value)
+            array = _array(value, path)
             self._posted.append((array, path))
             if call(handle, array, path) != OK:
                 raise Refused
@@ -241,7 +248,7 @@ class Posts:
         """Fails the run unless all replicas have the same bytes in these arrays; the message has the step, the array
         and the replicas that differ.  The keys of a dict are the names of its arrays."""
         for path, value in _flat(values, name):
-            array, text = _Array(value), path.encode()
+            array, text = _array(value, path), path.encode()
             self._posted.append(text)
             size = array.count * _size(array.dtype)
             if _library.replica_same(self._inside(), reducer.encode(), text, array.address, size) != OK:
