@@ -313,7 +313,17 @@ static tnd_status_t gather(reducer_t *reducer, const tnd_msg_t *round, uint32_t 
     uint8_t *out = tnd_gather_begin(root, dtype, false, replicas, sum, &counts);
     for (uint32_t i = 0; i < count; i++) {
         const tnd_post_note_t *post = &reducer->posts[i];
-        TND_TRY(tnd_gather_read(post->payload, post->count, &own, &node_counts, &values, error));
+        tnd_status_t status =
+            tnd_gather_read(post->payload, post->count, &own, &node_counts, &values, error);
+        /* The memory may be that of a peer, which can write there again. */
+        if (status == TND_OK && (own.dtype != head.dtype || own.count > sum))
+            status = tnd_fail(error, "%s: what replica %" PRIu32 " gathers has changed since",
+                              reducer->name, post->first);
+        if (status != TND_OK) {
+            tnd_buffer_drop(&root);
+            return status;
+        }
+        sum -= (size_t)own.count;
         memcpy(counts + post->first, node_counts, post->count * sizeof *counts);
         memcpy(out, values, (size_t)own.count * tnd_dtype_size(dtype));
         out += (size_t)own.count * tnd_dtype_size(dtype);
@@ -323,16 +333,17 @@ static tnd_status_t gather(reducer_t *reducer, const tnd_msg_t *round, uint32_t 
     return TND_OK;
 }
 
-/*  Each posting has weights of its own. */
+/*  Each posting has weights of its own.  A peer may write its counts again after they were checked. */
 static void reduce_weighted(reducer_t *reducer, const tnd_reduction_tree_job_t *job,
-                            uint32_t segments, void *values)
+                            const tnd_tensor_head_t *head, void *values)
 {
-    size_t begin = 0;
+    size_t begin = 0, total = (size_t)head->count;
+    uint32_t segments = head->segments;
     for (uint32_t s = 0; s < segments; s++) {
         size_t end = begin;
         for (uint32_t i = 0; i < job->input_count; i++) {
             tnd_segment_t segment = tnd_tensor_segment(reducer->posts[i].payload, s);
-            end = begin + (size_t)segment.count;
+            end = segment.count < total - begin ? begin + (size_t)segment.count : total;
             reducer->inputs[i].weight = segment.weight;
             reducer->inputs[i].rows = segment.weight > 0;
         }
@@ -365,7 +376,7 @@ static tnd_status_t reduce(reducer_t *reducer, const tnd_msg_t *round, tnd_error
         .weighted = head.weighted != 0,
     };
     if (job.weighted)
-        reduce_weighted(reducer, &job, head.segments, values);
+        reduce_weighted(reducer, &job, &head, values);
     else
         tnd_reduction_tree_root(&job, 0, (size_t)head.count, values);
     tnd_buffer_seal(root);
