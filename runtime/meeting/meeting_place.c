@@ -14,6 +14,7 @@
 #include <xxhash.h>
 
 #include "runtime/option/registry.h"
+#include "runtime/text/printable.h"
 
 /*  Ports below those that systems give away by themselves, in blocks. */
 enum { PORTS_FIRST = 20480, PORTS_BLOCKS = 768 };
@@ -148,6 +149,7 @@ static void name_job(tnd_meeting_place_t *self, const tnd_launch_t *launch, unsi
     snprintf(self->job + used, sizeof self->job - (size_t)used,
              ".%" PRIu32 ".%" PRIu32 ".%" PRIu32 ".%u", launch->step, launch->port,
              launch->restarts, number);
+    (void)tnd_printable(self->job, sizeof self->job);
 }
 
 static void derive_ports(tnd_meeting_place_t *self, const tnd_launch_t *launch,
@@ -298,6 +300,7 @@ static void find_devices(const tnd_plan_t *plan, tnd_roster_process_t *process)
     if (process->device_count > 0)
         snprintf(process->device, sizeof process->device, "%s", kind);
     snprintf(process->visible, sizeof process->visible, "%.63s", visible != NULL ? visible : "");
+    (void)tnd_printable(process->visible, sizeof process->visible); /* a line of the roster */
 }
 
 tnd_status_t tnd_meeting_place_facts(const tnd_meeting_place_t *self, const tnd_launch_t *launch,

@@ -20,6 +20,15 @@ bool tnd_column_name_make(char name[TND_NEW_NAME_MAX], const char *text)
     return used > 0 && !isdigit((unsigned char)name[0]);
 }
 
+const char *tnd_column_name_in_header(char *name, const char *text)
+{
+    char *at = name;
+    do
+        *at++ = *text != '\0' && iscntrl((unsigned char)*text) ? ' ' : *text;
+    while (*text++ != '\0');
+    return name;
+}
+
 bool tnd_column_name_is_label(const char *name)
 {
     static const char *const names[] = {"label", "labels", "target", "class", "species", "y"};

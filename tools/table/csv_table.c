@@ -617,8 +617,9 @@ static void print_column(const csv_table_t *self, uint32_t f, const char *dtype,
     }
     fprintf(out, "            %s: {dtype: %s", field->name, dtype);
     if (other) {
+        char head[sizeof field->head];
         fputs(", field: ", out);
-        tnd_json_string_print(field->head, out);
+        tnd_json_string_print(tnd_column_name_in_header(head, field->head), out);
     }
     if (*fallback != '\0')
         fprintf(out, ", default: %s", fallback);
