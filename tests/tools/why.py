@@ -156,8 +156,8 @@ def test_the_time_of_a_device_is_its_own(folder):
                 told = run("why", name, env=environment)[1]
             work, link = shares_of(name, environment, 2)
             # On a busy machine the device also waits for the host, which is neither, and a look is late.
-            both = work + link
-            assert 0.6 < both < 1.1 and abs(work / both - works) < 0.04, (work, link)
+            both, least = work + link, 0.3 if is_sanitized() else 0.6
+            assert least < both < 1.1 and abs(work / both - works) < 0.04, (work, link)
             holds(told, wanted)
         finally:
             process.kill()
