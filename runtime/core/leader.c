@@ -183,6 +183,11 @@ void tnd_leader_core_host_again(tnd_leader_core_t *self, uint32_t host, const ch
     fail_by(self, TND_LEADER_CORE_ABSENT);
 }
 
+void tnd_leader_core_host_opens_anew(tnd_leader_core_t *self, uint32_t host)
+{
+    tnd_opening_drop(&self->opening, host);
+}
+
 void tnd_leader_core_host_left(tnd_leader_core_t *self, uint32_t host, uint64_t now)
 {
     tnd_host_state_t *it = &self->members.hosts[host];

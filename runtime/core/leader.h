@@ -65,6 +65,9 @@ tnd_leader_core_t *tnd_leader_core_init(void *memory, const tnd_leader_core_conf
 void tnd_leader_core_host_up(tnd_leader_core_t *self, uint32_t host, uint64_t now);
 void tnd_leader_core_host_lost(tnd_leader_core_t *self, uint32_t host, const char *why,
                                uint64_t now);
+/*  Before the start, another process has taken the place of the host's process: what the old one
+ *  opened is nothing to it. */
+void tnd_leader_core_host_opens_anew(tnd_leader_core_t *self, uint32_t host);
 /*  Another process has taken the place of the host's process: the old one is lost, which counts
  *  towards its limit, and the new one has start_timeout to come up (host_up). */
 void tnd_leader_core_host_again(tnd_leader_core_t *self, uint32_t host, const char *why,

@@ -13,6 +13,8 @@ tnd_host_entry_t tnd_run_up(tnd_run_t *self, uint32_t host, tnd_life_t life, con
     tnd_host_entry_t entry = tnd_host_presence_up(&self->presences[host], life, counts, now);
     if (entry == TND_HOST_REPLACES && counts)
         tnd_leader_core_host_again(self->session, host, why, now);
+    if (entry == TND_HOST_REPLACES && !counts)
+        tnd_leader_core_host_opens_anew(self->session, host);
     if (entry != TND_HOST_RETURNS)
         tnd_run_start_process(&self->start, host);
     return entry;

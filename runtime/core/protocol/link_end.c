@@ -42,7 +42,7 @@ static void start_clocks(tnd_end_t *self, uint64_t now)
 {
     self->begun_ns = self->heard_ns = self->said_ns = self->ticked_ns = now;
     self->round_ns = 0;
-    self->overdue = false;
+    self->overdue = self->spared = false;
     self->pings = 0;
 }
 
@@ -274,6 +274,7 @@ tnd_end_change_t tnd_end_heard(tnd_end_t *self, const tnd_msg_t *msg, uint64_t n
         return TND_END_NOTHING;
     self->heard_ns = now;
     self->pings = 0;
+    self->spared = false;
     if (msg->kind == TND_MSG_PING)
         self->pong_due = self->state == TND_END_OPEN && now >= self->said_ns + quarter(self);
     if (self->state == TND_END_OPEN)
@@ -319,6 +320,7 @@ void tnd_end_moved(tnd_end_t *self, const tnd_movement_t *movement)
     if (movement->came_ns > self->heard_ns) {
         self->heard_ns = movement->came_ns;
         self->pings = 0;
+        self->spared = false;
     }
     if (movement->went_ns > self->said_ns)
         self->said_ns = movement->went_ns;
@@ -349,8 +351,13 @@ tnd_end_change_t tnd_end_tick(tnd_end_t *self, bool busy, uint64_t now)
         return TND_END_CONNECT;
     }
     self->heard_ns = self->heard_ns + excuse < now ? self->heard_ns + excuse : now;
-    if (now >= silent_at(self))
+    bool was_away = !busy && excuse > quarter(self) / 4;
+    if (now >= silent_at(self) && (self->spared || !was_away))
         return give_up(self, now);
+    if (now >= silent_at(self)) {
+        self->spared = true;
+        self->heard_ns += now + quarter(self) - silent_at(self);
+    }
     if (may_ping(self) && now >= self->said_ns + quarter(self))
         self->ping_due = true;
     return TND_END_NOTHING;

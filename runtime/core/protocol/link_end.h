@@ -27,8 +27,9 @@
  *  connecting end therefore pings from its HELLO on: both ends receive a message every quarter of
  *  `link_timeout`, each as late as the one before.
  *
- *  Silence is not counted while the peer runs a work hook (`busy`).  A late tick does not count as
- *  silence, because this process was not running and has unread messages.  An end that has sent no
+ *  Silence is not counted while the peer runs a work hook (`busy`).  A late tick counts as a quarter
+ *  of `link_timeout`, because this process was not running and has unread messages.  It loses no
+ *  connection either: if the peer has been silent for too long then, a quarter is left to read them.  An end that has sent no
  *  byte for a quarter of `link_timeout` pings, and answers a ping only then, because bytes that
  *  leave count as a sign of life.  It stops pinging after TND_END_PINGS unanswered pings, because
  *  the peer does not read.
@@ -116,6 +117,7 @@ typedef struct {
     tnd_life_t birth; /* binder: the connecting actor's; it differs for another process or thread */
     uint32_t connection; /* of that life; of a closed connector, the next one */
     uint32_t pings;      /* since the last message */
+    bool spared;         /* likewise: it was silent for too long when this end was away itself */
     uint64_t begun_ns;   /* when this connection was asked for, or its HELLO came */
     uint64_t heard_ns, said_ns, ticked_ns, retry_ns;
     uint64_t round_ns;     /* what a round trip takes, as far as is known */

@@ -78,6 +78,26 @@ Test(run, a_host_that_is_said_to_open_its_data_is_the_one_to_blame)
     fails_with(self.session, 91000 * ms, "slow.csv");
 }
 
+/*  The process before it reported nothing for nearly as long as is allowed. */
+Test(run, a_process_that_takes_the_place_of_another_before_the_start_has_its_own_time_to_open)
+{
+    tnd_run_t self = waiting();
+    for (uint32_t h = 0; h < HOSTS; h++) {
+        (void)tnd_run_up(&self, h, LIFE, "", 0);
+        (void)tnd_run_greet(&self, h, 0);
+    }
+    tnd_run_opening(&self, 0, 1, "long.csv", 0);
+    tnd_run_opening(&self, 1, 0, "slow.csv", 0);
+    tnd_run_opening(&self, 0, 2, "long.csv", 90999 * ms);
+    cr_assert_eq(tnd_run_up(&self, 1, LIFE + 1, "it died", 90999 * ms), TND_HOST_REPLACES);
+    (void)tnd_run_greet(&self, 1, 90999 * ms);
+    tnd_run_opening(&self, 1, 0, "slow.csv", 90999 * ms);
+    is_idle(self.session, 170000 * ms);
+    tnd_run_opening(&self, 0, 3, "long.csv", 170000 * ms);
+    is_idle(self.session, 181998 * ms);
+    fails_with(self.session, 181999 * ms, "slow.csv");
+}
+
 Test(run, a_process_that_takes_the_place_of_another_has_to_say_all_again)
 {
     tnd_run_t self = begun();

@@ -261,10 +261,28 @@ Test(silence, a_peer_that_has_died_meanwhile_is_lost_all_the_same)
     uint64_t now = 0;
     unsigned seen = 0;
 
-    /* One that is always late counts a quarter of link_timeout each time. */
+    /* One that is always late counts a quarter of link_timeout each time, and one more to read. */
     for (; tnd_end_tick(&binder, false, now) == TND_END_NOTHING; seen++)
         now += 3000 * MS;
-    cr_assert_eq(seen, 4);
+    cr_assert_eq(seen, 5);
+}
+
+/*  What came while it was away is read after the tick. */
+Test(silence, an_end_that_is_away_again_and_again_reads_before_it_gives_up)
+{
+    tnd_end_t connector = make(false, terms), binder = make(true, terms);
+    tnd_msg_t pong = word(TND_MSG_PONG);
+    bring_up(&connector, &binder, 0);
+    uint64_t now = 0;
+    for (int time = 0; time < 20; time++) {
+        for (int away = 0; away < 4; away++)
+            cr_assert_eq(tnd_end_tick(&binder, false, now += 400 * MS), TND_END_NOTHING);
+        cr_assert_eq(tnd_end_heard(&binder, &pong, now), TND_END_NOTHING, "what lay unread");
+    }
+    for (int away = 0; away < 4; away++)
+        cr_assert_eq(tnd_end_tick(&binder, false, now += 400 * MS), TND_END_NOTHING);
+    cr_assert_eq(ticks(&binder, now + 250 * MS), TND_END_NOTHING);
+    cr_assert_eq(tnd_end_tick(&binder, false, now + 250 * MS + 1), TND_END_LOST, "nothing lay unread");
 }
 
 Test(silence, the_silence_clock_stops_while_the_peer_is_busy)
