@@ -353,10 +353,9 @@ void tnd_feeder_core_booked(tnd_feeder_core_t *self, uint64_t below)
         self->said_commit = below;
 }
 
-void tnd_feeder_core_end(tnd_feeder_core_t *self, uint64_t step, uint32_t cuts)
+void tnd_feeder_core_end(tnd_feeder_core_t *self, uint64_t step)
 {
-    if (cuts == self->cuts)
-        self->end = tnd_least(self->end, step > self->started ? step : self->started);
+    self->end = tnd_least(self->end, step > self->started ? step : self->started);
 }
 
 void tnd_feeder_core_halt(tnd_feeder_core_t *self, uint32_t number)

@@ -39,8 +39,9 @@ size_t tnd_feeder_core_bytes(const tnd_feeder_core_config_t *config);
 tnd_feeder_core_t *tnd_feeder_core_init(void *memory, const tnd_feeder_core_config_t *config);
 
 /*  `step` is the cursor's, the first that may come now; at later rewinds it is not above what this
- *  feeder holds, unless it has cut an epoch and `cuts` does not count it yet.  Nothing is sent before the first rewind.  An older generation is ignored.  If a
- *  slice already announced this generation, the feeder only repeats HELD and COMMIT. */
+ *  feeder holds, unless it has cut an epoch and `cuts` does not count it yet.  Nothing is sent before
+ *  the first rewind.  An older generation is ignored.  If a slice already announced this generation,
+ *  the feeder only repeats HELD and COMMIT. */
 void tnd_feeder_core_rewind_to(tnd_feeder_core_t *self, uint32_t generation, uint64_t step,
                                uint32_t cuts);
 /*  Takes the payload in any case: it comes back as PLACE (the driver owns it then) or DROP.  A
@@ -58,9 +59,9 @@ void tnd_feeder_core_join_lost(tnd_feeder_core_t *self, tnd_actor_id_t join);
 void tnd_feeder_core_done(tnd_feeder_core_t *self, uint64_t step, const uint64_t digest[2],
                           uint32_t rows, void *payload);
 void tnd_feeder_core_booked(tnd_feeder_core_t *self, uint64_t below);
-/*  The stream ends before `step` (LAST, relayed by the leader), or must end before it (drain), as of so
- *  many cuts: it is ignored if the epoch was cut since. */
-void tnd_feeder_core_end(tnd_feeder_core_t *self, uint64_t step, uint32_t cuts);
+/*  The stream ends before `step` (LAST, relayed by the leader), or must end before it (drain).  The
+ *  earliest of all counts, since an epoch that is cut only makes the stream shorter. */
+void tnd_feeder_core_end(tnd_feeder_core_t *self, uint64_t step);
 
 /*  The program ends the epoch with step `step`, which is started, not done and not the last of it.  No
  *  other step is started; those that were come back unused, in step order.  When all have, and `step`
@@ -104,7 +105,7 @@ static inline void tnd_feeder_core_message(tnd_feeder_core_t *self, const tnd_ms
     else if (msg->kind == TND_MSG_BOOKED)
         tnd_feeder_core_booked(self, msg->until.step);
     else if (msg->kind == TND_MSG_LAST)
-        tnd_feeder_core_end(self, msg->part.step, msg->part.cuts);
+        tnd_feeder_core_end(self, msg->part.step);
     else if (msg->kind == TND_MSG_HALT)
         tnd_feeder_core_halt(self, msg->halt.number);
     else if (msg->kind == TND_MSG_LIMIT)

@@ -25,8 +25,7 @@ void tnd_feeder_core_cut(tnd_feeder_core_t *self, uint64_t step)
     assert(self->cut == TND_UNKNOWN && step >= self->committed && step < self->started);
     self->cut = step + 1;
     self->back = 0;
-    self->cuts++;
-    self->end = TND_UNKNOWN;
+    self->cuts++; /* the end of the stream comes no later by it */
 }
 
 void tnd_feeder_core_withdrawn(tnd_feeder_core_t *self, uint64_t step)

@@ -539,7 +539,6 @@ static bool tell_last(tnd_leader_core_t *self, uint32_t i, tnd_effect_t *effect)
     self->feeders[i].end_told = true;
     control(self, effect, TND_MSG_LAST, self->config.members[i].id);
     effect->msg.part.step = end_of(self);
-    effect->msg.part.cuts = self->cuts;
     return true;
 }
 

@@ -229,8 +229,8 @@ TND_API uint64_t tnd_feed_steps(const tnd_feed_t *feed);
  *
  *  TND_END: the stream has ended.  TND_STOPPED: the run was stopped, or was drained and its last
  *  step was returned before.  TND_FAILED: the run failed (tnd_session_error); it also fails if the
- *  stream ends without a step although rows were read.  Or the feed cannot be pulled, because its feeder has a `step` or tnd_session_wait was called.  Later calls return the
- *  same. */
+ *  stream ends without a step although rows were read.  Or the feed cannot be pulled, because its
+ *  feeder has a `step` or tnd_session_wait was called.  Later calls return the same. */
 TND_API tnd_status_t tnd_feed_next(tnd_feed_t *feed);
 
 /*  User code for the rows of one replica.  Any result but TND_OK ends the run; tnd_replica_error
@@ -247,9 +247,11 @@ typedef tnd_status_t tnd_step_fn(tnd_replica_t *replica, void *user);
  *  `user`.
  *
  *  TND_STOPPED: the run was stopped, and the step is not committed.  TND_FAILED: the run failed
- *  (tnd_session_error), tnd_feed_next did not return TND_OK, the step was run already, or the session is finished.  A `step`
- *  that hangs (`hung_after`) ends the run, but if it runs on the calling thread, this function
- *  returns only when `step` does. */
+ *  (tnd_session_error), tnd_feed_next did not return TND_OK, the step was run already, or the session
+ *  is finished.  No thread reduces any more then, but `step` or `apply` may still run on the thread of
+ *  another device until tnd_session_destroy returns: what they use must live as long.  A `step` that
+ *  hangs (`hung_after`) ends the run, but if it runs on the calling thread, this function returns only
+ *  when `step` does. */
 TND_API tnd_status_t tnd_feed_run(tnd_feed_t *feed, tnd_step_fn *step, tnd_step_fn *apply,
                                   void *user);
 

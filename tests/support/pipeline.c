@@ -319,7 +319,7 @@ static tnd_status_t take_by_feeder(pipeline_t *self, tnd_actor_id_t id, const tn
         tnd_feeder_core_booked(actor->feed, msg->until.step);
         break;
     case TND_MSG_LAST:
-        tnd_feeder_core_end(actor->feed, msg->until.step, 0);
+        tnd_feeder_core_end(actor->feed, msg->until.step);
         break;
     case TND_MSG_HALT:
         tnd_feeder_core_halt(actor->feed, msg->halt.number);

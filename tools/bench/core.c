@@ -141,7 +141,7 @@ static void arrive(chain_t *self, const tnd_msg_t *msg)
         status = tnd_feeder_core_slice(self->feed, msg, &error);
         break;
     case TND_MSG_LAST:
-        tnd_feeder_core_end(self->feed, msg->part.step, 0);
+        tnd_feeder_core_end(self->feed, msg->part.step);
         break;
     default:
         abort();

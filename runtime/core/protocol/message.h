@@ -218,7 +218,6 @@ typedef struct tnd_msg {
             uint64_t since;          /* what was made since `position`; see cursor.h */
             tnd_ledger_t ledger;     /* what this lane adds with this step */
             uint64_t ragged; /* bytes of its ragged rows in this step, if they are limited */
-            uint32_t cuts;   /* LAST of the leader: as those of a rewind */
         } part;              /* PART; LAST of a join, where `step` is how many there are */
         struct {
             uint64_t step;

@@ -183,7 +183,7 @@ static void do_deep(deep_t *self, uint64_t took_ns)
 Test(feeder, a_join_is_told_of_several_slots_at_a_time)
 {
     deep_t self = make_deep(1);
-    tnd_feeder_core_end(self.machine, 3 * DEEP + 1, 0);
+    tnd_feeder_core_end(self.machine, 3 * DEEP + 1);
     cr_assert_eq(self.window, DEEP);
     for (uint64_t step = 0; step < 3 * DEEP + 1; step++) {
         cr_assert(step < self.window, "no slot is known for step %u", (unsigned)step);
@@ -371,7 +371,7 @@ Test(feeder, no_step_starts_after_the_end)
 {
     tnd_feeder_core_t *self = make();
     tnd_effect_t effect;
-    tnd_feeder_core_end(self, 11, 0);
+    tnd_feeder_core_end(self, 11);
     put_step(self, 10);
     while (tnd_feeder_core_next_effect(self, 0, &effect)) {
     }
@@ -390,7 +390,7 @@ Test(feeder, an_end_that_is_told_before_the_start_is_not_passed)
     tnd_feeder_core_t *self = make_bare();
     tnd_effect_t effect;
     tnd_feeder_core_join_up(self, JOIN);
-    tnd_feeder_core_end(self, 1, 0);
+    tnd_feeder_core_end(self, 1);
     tnd_feeder_core_rewind_to(self, 1, 0, 0);
     says(self, TND_MSG_WINDOW, DEPTH);
     says(self, TND_MSG_HELD, 0);
@@ -423,7 +423,7 @@ Test(feeder, a_drain_reports_the_steps_started_and_continues_to_the_named_end)
     cr_assert_eq(effect.msg.halt.number, 7);
     is_idle(self);
     cr_assert(tnd_feeder_core_blocked_on(self) & TND_WAIT_LEADER);
-    tnd_feeder_core_end(self, 12, 0);
+    tnd_feeder_core_end(self, 12);
     is_idle(self);
     tnd_feeder_core_limit(self, 12);
     is_ready(self, 11);
@@ -479,7 +479,7 @@ static void run(unsigned seed)
     for (int i = 0; i < JOINS; i++)
         tnd_feeder_core_join_up(self, joins[i]);
     tnd_feeder_core_rewind_to(self, generation, 0, 0);
-    tnd_feeder_core_end(self, STEPS, 0);
+    tnd_feeder_core_end(self, STEPS);
 
     for (int events = 0; booked < STEPS; events++) {
         cr_assert_lt(events, 100000, "seed %u", seed);
