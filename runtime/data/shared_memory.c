@@ -102,7 +102,8 @@ uint64_t tnd_shared_memory_offset(const tnd_shared_memory_t *self, const void *d
 /* --- other processes -------------------------------------------------------------------------- */
 
 /*  Opens a descriptor of another process without touching what it is: a device may do something
- *  when it is opened, and a pipe wait.  Only files of tmpfs are opened, which have pages of the usual size. */
+ *  when it is opened, and a pipe wait.  Only files of tmpfs are opened, which have pages of the
+ *  usual size. */
 static int open_file(const tnd_shared_name_t *name)
 {
     char path[64];

@@ -11,8 +11,6 @@
 
 #include "runtime/base/allocation.h"
 
-static const uint64_t exchange_spin_ns = 0;
-
 /*  Whether all workers posted the same.  Call it between two meetings, where no worker posts. */
 static bool posts_fit(worker_t *worker, const job_t *job)
 {
@@ -401,7 +399,7 @@ static bool exchange_pieces(worker_t *worker)
         else if (may_compute(&self))
             compute_piece(worker, self.computed++);
         else
-            tnd_futex_wait(&group->meet, may_continue, &self, exchange_spin_ns);
+            tnd_futex_wait(&group->meet, may_continue, &self, 0);
         if (tnd_device_workers_dead(group))
             return false;
     }

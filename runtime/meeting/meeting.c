@@ -13,19 +13,14 @@
 
 #include "runtime/base/allocation.h"
 #include "runtime/base/clock.h"
+#include "runtime/data/text_payload.h"
+#include "runtime/launch/launched_host.h"
 #include "runtime/meeting/join_request.h"
 #include "runtime/meeting/meeting_place.h"
 #include "runtime/meeting/roster_text.h"
-#include "runtime/data/text_payload.h"
-#include "runtime/launch/launched_host.h"
 #include "runtime/plan/pace.h"
 
-enum {
-    FRAME_MAX = 4 << 20,
-    FOREIGN_MAX = 256,
-    LEADS = TND_NEWCOMER_FIRST - 1,
-    ENDPOINT_SIZE = 128
-};
+enum { FRAME_MAX = 4 << 20, FOREIGN_MAX = 256, LEADS = TND_NEWCOMER_FIRST - 1 };
 
 /*  Control connections of runs have other terms, so that none is taken for a meeting. */
 static const uint64_t meeting_terms[2] = {0x6d65657420686572, 0x1};

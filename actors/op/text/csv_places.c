@@ -28,7 +28,6 @@ static bool takes_rest(const tnd_field_t *field)
     return !field->string && field->rank > 0 && !names_sources(field) && field->from == NULL;
 }
 
-/*  Whether the header has at least one of the names. */
 /*  Whether the header has a name, perhaps in other letters, which by_name then refuses. */
 static bool has_alike(const tnd_field_names_t *names, const char *name)
 {
@@ -39,6 +38,7 @@ static bool has_alike(const tnd_field_names_t *names, const char *name)
     return false;
 }
 
+/*  Whether a column can be found by a name of the header. */
 static bool has_any(const tnd_fields_t *fields, const tnd_field_names_t *names)
 {
     for (uint32_t i = 0; i < fields->count; i++) {

@@ -130,7 +130,7 @@ uint32_t tnd_roster_close(tnd_roster_t *self, tnd_roster_process_t *processes)
         tnd_roster_seat_t *seat = &self->seats[r];
         if (!seat->is_here)
             continue;
-        if (is_loopback(seat->process.address))
+        if (r > 0 && is_loopback(seat->process.address))
             memcpy(seat->process.address, leads, TND_ROSTER_TEXT);
         processes[count++] = seat->process;
     }

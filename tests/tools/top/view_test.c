@@ -48,6 +48,12 @@ Test(view, following_keeps_the_actor_and_not_its_place)
     cr_assert_geq(row_of("> batch.0"), 0);
 }
 
+static void enters(const char *keys)
+{
+    press(keys);
+    tnd_top_view_key(&view, &run, TND_KEY_ENTER);
+}
+
 Test(view, a_filter_selects_by_name_and_inverts)
 {
     press("/pre");
@@ -85,8 +91,7 @@ Test(view, boxes_pages_and_the_palette)
     tnd_top_view_key(&view, &run, TND_KEY_ENTER);
     cr_assert_eq(view.page, TND_TOP_HELP);
     tnd_top_view_key(&view, &run, TND_KEY_ESCAPE);
-    press(":nonsense");
-    tnd_top_view_key(&view, &run, TND_KEY_ENTER);
+    enters(":nonsense");
     cr_assert_geq(row_of("no command `nonsense`"), 0);
     press(" ");
     cr_assert(view.frozen);
@@ -116,12 +121,6 @@ static bool is_due(tnd_verb_t verb, const char *actor, const char *option, const
     return due;
 }
 
-static void enters(const char *keys)
-{
-    press(keys);
-    tnd_top_view_key(&view, &run, TND_KEY_ENTER);
-}
-
 Test(view, a_touch_is_sent_only_after_its_question_was_answered_by_y)
 {
     press("p");
@@ -130,8 +129,7 @@ Test(view, a_touch_is_sent_only_after_its_question_was_answered_by_y)
     cr_assert_not(view.quit);
     cr_assert_eq(row_of("pause fashion?"), -1);
     cr_assert_eq(view.touches.state, TND_TOUCHES_NONE);
-    press("p");
-    tnd_top_view_key(&view, &run, TND_KEY_ENTER);
+    enters("p");
     cr_assert_eq(view.touches.state, TND_TOUCHES_NONE);
     press("py");
     cr_assert(is_due(TND_TOUCH_PAUSE, "", "", ""));
