@@ -282,7 +282,8 @@ Test(silence, an_end_that_is_away_again_and_again_reads_before_it_gives_up)
     for (int away = 0; away < 4; away++)
         cr_assert_eq(tnd_end_tick(&binder, false, now += 400 * MS), TND_END_NOTHING);
     cr_assert_eq(ticks(&binder, now + 250 * MS), TND_END_NOTHING);
-    cr_assert_eq(tnd_end_tick(&binder, false, now + 250 * MS + 1), TND_END_LOST, "nothing lay unread");
+    cr_assert_eq(tnd_end_tick(&binder, false, now + 250 * MS + 1), TND_END_LOST,
+                 "nothing lay unread");
 }
 
 Test(silence, the_silence_clock_stops_while_the_peer_is_busy)
