@@ -374,6 +374,36 @@ def test_extensions_are_compared_in_lower_case(folder):
     assert "it has two files for column `jpg`" in head(folder, [path], expect=1)
 
 
+def eye_fi(name, data):
+    """A member as cards of Eye-Fi write it: the times of star where a sparse file of GNU has its size."""
+    header = bytearray(512)
+    header[:len(name)] = name.encode()
+    header[100:108] = b"0000664\0"
+    header[124:136] = b"%011o\0" % len(data)
+    header[136:148] = b"12130627766\0"
+    header[156:157] = b"0"
+    header[257:265] = b"ustar  \0"
+    header[265:270] = header[297:302] = b"eyefi"
+    header[476:488], header[488:500] = b"12130404200\0", b"12130627766\0"
+    header[148:156] = b"%06o\0 " % (sum(header) + 8 * 32)
+    return bytes(header) + data + bytes(-len(data) % 512)
+
+
+def test_a_size_is_that_of_the_header_unless_the_file_is_sparse(folder):
+    rows = [(bytes([n]) * (2000 * (n % 8)), b"%d,POWERON" % n) for n in range(60)]
+    path = folder / "card.tar"
+    path.write_bytes(b"".join(eye_fi(f"P{n}.jpg", jpg) + eye_fi(f"P{n}.log", log)
+                              for n, (jpg, log) in enumerate(rows)) + bytes(1024))
+    with tarfile.open(path) as known:
+        assert [len(row) for pair in rows for row in pair] == [member.size for member in known]
+    for access in ("map", "read"):
+        assert head(folder, [path], "", f"access: {access}") == rows, access
+    packed = folder / "card.tar.gz"
+    packed.write_bytes(gzip.compress(path.read_bytes(), 1))
+    assert head(folder, [packed]) == rows
+    assert head(folder, [packed], f", spool: {{dir: {folder}/spool, limit: 1GiB}}") == rows
+
+
 def test_what_is_no_archive_is_refused(folder):
     (folder / "text.tar").write_text("hello\n" * 500)
     whole = archive(folder / "a.tar", [("one", b"x")])

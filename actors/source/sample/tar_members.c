@@ -13,13 +13,24 @@
 #include "runtime/base/bounds.h"
 
 enum { VIEW_BYTES = 1 << 18, BLOCK = 512, WATCH_BYTES = 1 << 20, MAGIC_BYTES = 4 };
+/*  Of a header: the offsets of its fields. */
+enum { SIZE_AT = 124, SIZE_DIGITS = 11, TYPE_AT = 156, MAGIC_AT = 257, REAL_SIZE_AT = 483 };
+
+/*  What libarchive was given last, and the bytes before it: it does not show all of a header. */
+typedef struct {
+    const uint8_t *data;
+    size_t size;
+    uint64_t at; /* byte of the uncompressed archive */
+    uint8_t before[BLOCK];
+} given_t;
 
 struct tnd_tar_members {
     tnd_content_t *content;
     struct archive *archive;
-    size_t at;      /* bytes of the file that libarchive has got, if it is not compressed */
-    uint64_t next;  /* byte of the next header, where the last one was right */
-    size_t watched; /* bytes of the file that were reported */
+    size_t at; /* bytes of the file that libarchive has got, if it is not compressed */
+    given_t given;
+    uint64_t next;            /* byte of the next header, where the last one was right */
+    size_t watched;           /* bytes of the file that were reported */
     tnd_decompress_t *stream; /* NULL: the file is not compressed */
     uint8_t *piece;           /* of its content, which libarchive reads */
     bool refused, told;       /* the stream is damaged or cut; that was reported */
@@ -50,18 +61,49 @@ static la_ssize_t fail_read(tnd_tar_members_t *self, struct archive *archive)
     return -1;
 }
 
+/*  To be called before the last piece becomes invalid. */
+static void keep_tail(given_t *self)
+{
+    size_t some = self->size < BLOCK ? self->size : BLOCK;
+    memmove(self->before, self->before + some, BLOCK - some);
+    if (some > 0)
+        memcpy(self->before + BLOCK - some, self->data + self->size - some, some);
+    self->at += self->size;
+    self->size = 0;
+}
+
+static la_ssize_t hand_over(given_t *self, const uint8_t *data, size_t size, const void **data_p)
+{
+    self->data = data;
+    self->size = size;
+    *data_p = data;
+    return (la_ssize_t)size;
+}
+
+/*  Copies the block before byte `end`; false: it is not among what was given last. */
+static bool copy_block(const given_t *self, uint64_t end, uint8_t out[BLOCK])
+{
+    if (end < self->at || end > self->at + self->size)
+        return false;
+    size_t here = end - self->at < BLOCK ? (size_t)(end - self->at) : BLOCK;
+    memcpy(out, self->before + here, BLOCK - here);
+    if (here > 0)
+        memcpy(out + BLOCK - here, self->data + (end - self->at) - here, here);
+    return true;
+}
+
 /*  To libarchive a stream that is damaged or cut just ends. */
 static la_ssize_t give_content(tnd_tar_members_t *self, struct archive *archive,
                                const void **data_p)
 {
     size_t size = 0;
+    keep_tail(&self->given);
     tnd_status_t status =
         tnd_decompress_read(self->stream, self->piece, VIEW_BYTES, &size, &self->error);
     self->refused = status == TND_REFUSED;
     if (status != TND_OK && !self->refused)
         return fail_read(self, archive);
-    *data_p = self->piece;
-    return self->refused ? 0 : (la_ssize_t)size;
+    return hand_over(&self->given, self->piece, self->refused ? 0 : size, data_p);
 }
 
 static la_ssize_t give(struct archive *archive, void *context, const void **data_p)
@@ -72,11 +114,12 @@ static la_ssize_t give(struct archive *archive, void *context, const void **data
     size_t left = self->content->size - self->at;
     size_t some = self->content->mapping == NULL && left > VIEW_BYTES ? VIEW_BYTES : left;
     const uint8_t *data = NULL;
+    keep_tail(&self->given);
+    self->given.at = self->at;
     if (tnd_content_view(self->content, self->at, some, &data, &self->error) != TND_OK)
         return fail_read(self, archive);
-    *data_p = data;
     self->at += some;
-    return (la_ssize_t)some;
+    return hand_over(&self->given, data, some, data_p);
 }
 
 /*  Of content that has to be decompressed nothing can be skipped: it is then read. */
@@ -204,10 +247,25 @@ static uint64_t header_at(tnd_tar_members_t *self)
     return at;
 }
 
+/*  The stored bytes of a file.  libarchive takes the size of any GNU header from where that of a
+ *  sparse file has it; other writers have something else there. */
+static uint64_t size_of(const tnd_tar_members_t *self, struct archive_entry *entry)
+{
+    uint8_t header[BLOCK];
+    char digits[SIZE_DIGITS + 1] = "";
+    uint64_t size = (uint64_t)archive_entry_size(entry);
+    if (archive_entry_sparse_count(entry) > 0 || !copy_block(&self->given, used(self), header) ||
+        memcmp(header + MAGIC_AT, "ustar  ", 8) != 0 || header[TYPE_AT] == 'S' ||
+        header[REAL_SIZE_AT] == 0)
+        return size;
+    memcpy(digits, header + SIZE_AT, SIZE_DIGITS);
+    return strtoull(digits, NULL, 8);
+}
+
 /*  The file of a header; false: it is something else, such as a folder. */
 static bool describe(tnd_tar_members_t *self, struct archive_entry *entry, tnd_tar_member_t *member)
 {
-    uint64_t offset = used(self), size = (uint64_t)archive_entry_size(entry);
+    uint64_t offset = used(self), size = size_of(self, entry);
     unsigned type = archive_entry_filetype(entry);
     bool file = type == AE_IFREG;
     const char *path = archive_entry_pathname(entry);
