@@ -162,8 +162,7 @@ static tnd_status_t apply_all(tnd_chain_t *self, const made_t *made, const tnd_t
                                   made->key->operation + (uint32_t)s};
         *failed_p = s;
         offer(self, made, s, out);
-        if (self->call != NULL)
-            tnd_chain_tell(self, s);
+        tnd_chain_tell(self, s);
         TND_TRY(stage->op->apply(stage->state, &key, in, out, error));
         if (s < self->timed_count)
             began = time_stage(self, s, began);
@@ -430,6 +429,7 @@ tnd_status_t tnd_chain_run(tnd_chain_t *self, const tnd_chain_key_t *key, tnd_bl
     place(self, &made, tnd_buffer_data(buffer), (size_t)in->note.rows * tnd_chain_rows_max(self),
           marked);
     tnd_status_t status = run_all(self, &made, error);
+    tnd_running_part_set(NULL, 0);
     if (status != TND_OK) {
         tnd_room_clear(&self->room);
         tnd_buffer_drop(&buffer);

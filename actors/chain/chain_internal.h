@@ -6,6 +6,7 @@
 #include "actors/chain/chain.h"
 #include "actors/op/ops.h"
 #include "runtime/base/bounds.h"
+#include "runtime/option/running_part.h"
 
 /*  One operation and where the rows between it and the next one lie. */
 typedef struct {
@@ -64,8 +65,10 @@ struct tnd_chain {
 static inline void tnd_chain_tell(const tnd_chain_t *self, size_t index)
 {
     const tnd_part_t *part = self->stages[index].part;
-    tnd_guarded_call_at(self->call, part->value, "operation %zu, `%s`,", index + 1,
-                        part->table->name);
+    tnd_running_part_set(part, index + 1);
+    if (self->call != NULL)
+        tnd_guarded_call_at(self->call, part->value, "operation %zu, `%s`,", index + 1,
+                            part->table->name);
 }
 
 /*  Of a row in a tile. */

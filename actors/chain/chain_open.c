@@ -194,6 +194,7 @@ tnd_status_t tnd_chain_open(tnd_chain_t **self_p, const tnd_part_list_t *ops, bo
     self->growth_max = self->growth_usual = 1;
     self->stages = take_memory((ops->count + 1) * sizeof *self->stages);
     tnd_status_t status = open_stages(self, ops, error);
+    tnd_running_part_set(NULL, 0);
     if (status != TND_OK) {
         tnd_chain_close(&self);
         return status;

@@ -254,6 +254,7 @@ uint64_t tnd_chain_probe(tnd_chain_t *self)
         first = probe_from(self, &probe, first, &hash);
     for (size_t s = 0; s < self->count; s++)
         probe_record(self, &probe, s, &hash);
+    tnd_running_part_set(NULL, 0);
     tnd_room_fini(&probe.made);
     return hash != 0 ? hash : 1;
 }

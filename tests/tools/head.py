@@ -56,7 +56,7 @@ def test_an_operation_that_crashes_is_named(folder):
                     actors="  prep: {kind: preprocessor, ops: [{plugin: fatal, kill: 20}]}\n")
     code, _, err = run("head", path, env={"TUNDISH_PLUGIN_PATH": str(BUILD / "tests")})
     same(code, -signal.SIGSEGV)
-    holds(err, "tundish: SIGSEGV in preprocessor `prep")
+    holds(err, "tundish: SIGSEGV in preprocessor `prep", ", operation 1, `fatal`, ")
 
 
 def test_rows_that_a_full_disk_loses_are_an_error(folder):

@@ -101,14 +101,31 @@ def test_an_option_of_a_step_that_was_added_changed_or_removed_is_named(folder):
         holds(err, f"belongs to another graph: feed: {words}\n")
 
 
+def place(path, words):
+    """FILE:LINE:COLUMN of the first line of a file that has these words."""
+    number, line = next((n, line) for n, line in enumerate(path.read_text().split("\n"), 1) if words in line)
+    return f"{path}:{number}:{line.index(words) + 1}"
+
+
 def test_an_operation_that_crashes_is_named_without_a_step(folder):
     numpy.save(folder / "n.npy", numpy.arange(100, dtype="u8"))
     path = topology(folder, columns="n", links=["read -> prep -> batch -> feed"],
-                    actors="  prep: {kind: preprocessor, ops: [{plugin: fatal, kill: 50}]}\n" + FEED % "")
+                    actors="  prep: {kind: preprocessor, ops: [{cast: {column: n, to: i64}}, {plugin: fatal, "
+                    "kill: 50}]}\n" + FEED % "")
     code, _, err = run("run", path, env=PLUGINS)
     same(code, -signal.SIGSEGV)
-    holds(err, "SIGSEGV in preprocessor `prep.0` (thread prep.0); with `isolate: process` of `prep` the run "
-          "survives a crash, and finds the row")
+    holds(err, f"SIGSEGV in preprocessor `prep.0`, operation 2, `fatal`, {place(path, '{plugin: fatal')} (thread prep.0); with "
+          "`isolate: process` of `prep` the run survives a crash, and finds the row")
+
+
+def test_an_operation_that_crashes_in_a_process_of_its_own_is_named(folder):
+    numpy.save(folder / "n.npy", numpy.arange(100, dtype="u8"))
+    path = topology(folder, columns="n", links=["read -> prep -> batch -> feed"],
+                    actors="  prep: {kind: preprocessor, isolate: process, ops: [{plugin: fatal, kill: 50, once: "
+                    f"{folder}/died}}]}}\n" + FEED % "")
+    code, _, err = run("run", path, env=PLUGINS)
+    same(code, 0, err)
+    holds(err, f"SIGSEGV in preprocessor `prep.0`, operation 1, `fatal`, {place(path, '{plugin: fatal')} (")
 
 
 def test_a_step_that_hangs_in_one_process_is_named(folder):

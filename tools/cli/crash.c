@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "runtime/data/mapped.h"
+#include "runtime/option/running_part.h"
 #include "tools/cli/command.h"
 
 static const int fatal[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
@@ -103,6 +104,31 @@ static const tnd_device_page_t *device_of(const tnd_statistics_t *page, const ch
     return NULL;
 }
 
+/*  Prints the operation that the calling thread runs, and where it is in the topology. */
+static bool put_operation(line_t *line, const char *joint)
+{
+    size_t number;
+    const tnd_part_t *part = tnd_running_part(&number);
+    if (part == NULL)
+        return false;
+    put(line, joint);
+    put(line, "operation ");
+    put_number(line, number);
+    put(line, ", `");
+    put(line, part->table->name);
+    put(line, "`");
+    const tnd_mark_t *mark = part->value != NULL ? &part->value->mark : NULL;
+    if (mark == NULL || mark->origin == NULL)
+        return true;
+    put(line, ", ");
+    put(line, mark->origin->name);
+    put(line, ":");
+    put_number(line, mark->line);
+    put(line, ":");
+    put_number(line, mark->column);
+    return true;
+}
+
 /*  Prints where the calling thread is. */
 static void put_place(line_t *line)
 {
@@ -135,8 +161,10 @@ static void put_place(line_t *line)
         put(line, instance->name);
         put(line, "`");
     }
+    bool named = put_operation(line, instance != NULL || page != NULL ? ", " : " in ");
     if (strcmp(thread, "facts") == 0)
-        put(line, " in an operation or source that was tried before the start");
+        put(line, named ? ", which was tried before the start"
+                        : " in an operation or source that was tried before the start");
     put(line, " (thread ");
     put(line, thread);
     put(line, ")");

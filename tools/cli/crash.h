@@ -1,7 +1,7 @@
 /*  tools/cli/crash.h - prints where a process crashed or exited, most often in a user's step.
  *
  *  On SIGSEGV, SIGBUS, SIGFPE, SIGILL and SIGABRT one line on stderr names the actor by its thread,
- *  its step and the last committed step.  Then the signal has its default effect.  A SIGBUS on a
+ *  its step, the operation with its place in the topology, and the last committed step.  Then the signal has its default effect.  A SIGBUS on a
  *  page of a mapped file is not among them: it becomes an error of the run (mapped.h).  A call of
  *  exit() in the middle of a run is reported likewise, with the exit code of a failed run.
  *
