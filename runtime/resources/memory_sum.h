@@ -28,8 +28,10 @@ void tnd_memory_free(tnd_memory_t *self);
 
 /*  Whether the host stays within its `memory:`, or, without that option on this machine, within what
  *  the machine and the control groups of this process allow.  If not, an error tells the sum and its
- *  largest term.  An isolated actor's process is part of its parent's sum.  *workers_p: those of an
- *  actor with `workers: auto` that may be awake. */
+ *  largest term.  An isolated actor's process is part of its parent's sum.  The first host of this
+ *  machine also compares the sum of all its hosts with what the machine has (an error) and with what
+ *  the control group of this process allows (a warning).  *workers_p: those of an actor with
+ *  `workers: auto` that may be awake. */
 bool tnd_memory_fits(const tnd_plan_t *plan, uint32_t host, tnd_stream_of_t stream_of,
                      const void *context, uint32_t *workers_p, tnd_diagnostics_t *diagnostics);
 

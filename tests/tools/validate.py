@@ -641,6 +641,31 @@ def test_more_memory_than_the_machine_has_is_refused(folder):
     holds(err, "error[T065]", "host local may need")
 
 
+def test_the_hosts_of_a_machine_together_may_not_need_more_than_it_has(folder):
+    """Two caches of 0.6 of it.  Hosts of other machines do not count."""
+    arrays(folder)
+    path = topology(folder, actors="  keep: {kind: cache, limit: 1MiB}\n" + FEED % "", top="lanes: 2\n",
+                    batch="size: 50, replicas: 2", links=["read -> keep -> batch -> feed"])
+    told = run("run", path, "--set", "batch.size=1000000000")[2]
+    physical = "this machine has" in told
+    size, unit = re.search(r"(?:this machine has|its control group allows) ([\d.]+) ([MGT])iB", told).groups()
+    limit = int(float(size) * 0.6 * {"M": 1, "G": 1 << 10, "T": 1 << 20}[unit])
+    over, keep = folder / "over.yaml", ("--set", f"keep.limit={limit}MiB")
+    over.write_text(f"port: {free_port()}\nhosts:\n"
+                    "  a: {address: 127.0.0.1, lanes: 1 each, actors: [read, keep, batch, feed]}\n"
+                    "  b: {address: 127.0.0.1, lanes: 1 each, actors: [read, keep, batch, feed]}\n")
+    same(run("validate", path, over, "--set", f"keep.limit={limit // 2}MiB")[::2], (0, ""))
+    for command in ("validate", "explain", "up") if physical else ("validate", "explain"):
+        code, _, err = run(command, path, over, *keep)
+        same(code, 78 if physical else 0, err)
+        holds(err, "error[T065]" if physical else "warning[T080]", "the 2 hosts of this machine together may need",
+              "this machine has" if physical else "this process's control group allows", "is for host a",
+              "a smaller `memory:`, which is the budget of each host")
+    over.write_text(over.read_text().replace("b: {address: 127.0.0.1", "b: {address: 192.0.2.7") + "insecure: true\n")
+    err = run("validate", path, over, *keep)[2]
+    assert "together" not in err, err
+
+
 def test_the_advice_names_the_options_of_the_largest_terms(folder):
     """A picture of 16,777,216 pixels takes 9 bytes each while it is decoded: 144 MiB."""
     (folder / "x.txt").write_text("line\n" * 64)
