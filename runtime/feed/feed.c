@@ -383,6 +383,12 @@ tnd_status_t tnd_feed_finish(tnd_feed_t *self, uint64_t *steps_p)
     return leave(self, TND_OK);
 }
 
+uint64_t tnd_feed_committed(const tnd_feed_t *self)
+{
+    uint64_t steps;
+    return tnd_device_workers_steps(self->workers, &steps) && steps > 0 ? steps - 1 : 0;
+}
+
 tnd_status_t tnd_feed_restore(tnd_feed_t *feed, tnd_file_fn *load, void *user, tnd_error_t *error)
 {
     const tnd_resume_t *resume = feed->facts.resume;

@@ -45,6 +45,8 @@ tnd_status_t tnd_feed_finish_save(tnd_feed_t *self, uint64_t wait_ns, tnd_error_
  *  the whole run until then; 0: it has run none; TND_UNKNOWN: no program pulls this feed.
  *  Errors: TND_FAILED, see tnd_feed_refused, if another thread uses the feed. */
 tnd_status_t tnd_feed_finish(tnd_feed_t *self, uint64_t *steps_p);
+/*  The steps of the whole run that the program has committed, by pulling another one. */
+uint64_t tnd_feed_committed(const tnd_feed_t *self);
 /*  Whether a program pulls it, on the calling thread, and has not reached its end. */
 bool tnd_feed_needs_caller(const tnd_feed_t *self);
 /*  Why a call of the program was refused; "" if none was. */

@@ -10,7 +10,12 @@
 void tnd_run_summary_init(tnd_run_summary_t *self, const tnd_plan_t *plan)
 {
     *self = (tnd_run_summary_t){.plan = plan};
+    pthread_condattr_t monotonic;
     pthread_mutex_init(&self->lock, NULL);
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(&self->booked, &monotonic);
+    pthread_condattr_destroy(&monotonic);
     self->chains = tnd_allocate_zeroed(plan->chain_count, sizeof *self->chains);
     for (uint32_t c = 0; c < plan->chain_count; c++)
         self->chains[c].plan = &plan->chains[c];
@@ -36,6 +41,7 @@ void tnd_run_summary_fini(tnd_run_summary_t *self)
     for (uint32_t c = 0; c < self->plan->chain_count; c++)
         free(self->chains[c].reasons);
     free(self->chains);
+    pthread_cond_destroy(&self->booked);
     pthread_mutex_destroy(&self->lock);
 }
 
@@ -137,6 +143,21 @@ void tnd_run_summary_step(void *summary, const tnd_step_record_t *record)
         chain->ended_ns = chain->last_ns;
         chain->ended_fed = chain->ledger.fed;
     }
+    pthread_cond_broadcast(&self->booked);
+    pthread_mutex_unlock(&self->lock);
+}
+
+void tnd_run_summary_await(tnd_run_summary_t *self, uint32_t chain, uint64_t steps,
+                           uint64_t wait_ns)
+{
+    uint64_t end_ns = tnd_clock_now() + wait_ns;
+    struct timespec end = {.tv_sec = (time_t)(end_ns / 1000000000),
+                           .tv_nsec = (long)(end_ns % 1000000000)};
+    const tnd_run_summary_chain_t *of = &self->chains[chain];
+    pthread_mutex_lock(&self->lock);
+    while (of->steps < steps && of->before_steps < steps &&
+           pthread_cond_timedwait(&self->booked, &self->lock, &end) == 0)
+        continue;
     pthread_mutex_unlock(&self->lock);
 }
 

@@ -200,7 +200,8 @@ typedef struct {
     char first[320]; /* why the first one is bad */
 } tnd_bad_t;
 
-/*  Fills the account of the feeder called `actor`, or of the first (NULL), on the leader, as of its last committed step.
+/*  Fills the account of the feeder called `actor`, or of the first (NULL), on the leader, as of its last committed step:
+ *  in a loop the one before the last that was pulled, or an earlier one if other hosts take part or a second has passed.
  *  Once tnd_feed_next has returned TND_END or TND_STOPPED, waits until the account is final.
  *  Errors: false if this host does not know it. */
 TND_API bool tnd_session_summary(tnd_session_t *session, const char *actor, tnd_summary_t *summary);

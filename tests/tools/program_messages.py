@@ -300,6 +300,21 @@ def test_info_records_come_at_the_level_of_the_logger(folder):
     holds("\n".join(text for level, text in seen if level == "INFO"), "checkpoint after step 0 in ")
 
 
+def test_the_account_in_a_loop_is_that_of_the_steps_before_the_batch(folder):
+    """Rows 0, 1, bad, 3, 4, bad ...: a step takes two good rows, and the bad one before them."""
+    path = csv(folder, "".join("?\n" if n % 3 == 2 else f"{n},{n}\n" for n in range(300)))
+    with tundish.feed(path) as feed:
+        for n, batch in enumerate(feed):
+            report = feed.report
+            same((report.steps, report.fed, report.read, report.bad), (n, 2 * n, max(3 * n - 1, 0), max(n - 1, 0)), n)
+        same(n, 99)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            same(feed.report[:5], (100, 1, 300, 0, 200))
+        fails(tundish.Error, lambda: feed.report("loss", 1.0, 2), "is the account of the rows, not a function",
+              "`replica.report(metric, sum, weight)`")
+
+
 def test_memory_is_checked_as_by_commands(folder):
     """The same text and advice, up to a budget that fits."""
     arrays(folder)

@@ -99,6 +99,10 @@ class Report(typing.NamedTuple):
         return "\n".join([f"rows: {self.read} read, {self.filtered} filtered, {self.bad} bad, {self.dropped} dropped"] + [
             f"bad: {bad.count} by {bad.where}, such as: {bad.first}" for bad in self.reasons])
 
+    def __call__(self, *_, **__):
+        raise Error("`feed.report` is the account of the rows, not a function; `replica.report(metric, sum, weight)` in the "
+                    "step of `feed.run(step)` reports a metric")
+
 
 class Spec(typing.NamedTuple):
     """A column of the rows fed; if it is ragged, shape[0] is the longest length."""
@@ -448,8 +452,8 @@ class Feed:
 
     @property
     def report(self):
-        """The account of rows, as of the last committed step, and of the whole run once the feed has ended.
-        None if it is not known here: the first host knows it."""
+        """The account of rows, as of the last committed step (in a loop, that before the batch), and of the whole run
+        once the feed has ended.  None if it is not known here: the first host knows it."""
         if self.session.handle and not self.session.is_forked():
             self._report = self.session.report(self._name) or self._report
         return self._report
