@@ -288,6 +288,26 @@ def test_epochs_end_where_the_loop_leaves_them(folder):
     same([part[0][1] for part in parts], [0, 1, 2])
 
 
+def test_the_iterator_of_an_epoch_ends_with_it(folder):
+    """Whether it was begun or not, left by `break`, used up, or ended by `rewind`."""
+    arrays(folder)
+    path = topology(folder, links=FED, actors=FEED % "", read=", epochs: 4")
+    with tundish.feed(path) as feed:
+        epochs = feed.epochs()
+        begun = next(epochs)
+        same(next(begun).step, 0)
+        unread = next(epochs)
+        used = next(epochs)
+        for left in (begun, unread):
+            fails(tundish.Error, lambda: next(left), "this epoch has ended: the loop over `feed.epochs()` has gone")
+        same([batch.step for batch in used], [2, 3, 4, 5])
+        rewound = next(epochs)
+        same([list(used), list(begun), next(rewound).step], [[], [], 6])
+        feed.rewind()
+        same(([batch.step for batch in rewound], list(epochs)), ([], []))
+        same((feed.report.steps, feed.report.epochs), (7, 4))
+
+
 def test_values_are_reduced_along_an_axis(folder):
     x, y = numpy.arange(20, dtype="f4").reshape(10, 2) ** 2, numpy.arange(10, dtype="i4") * 3
     numpy.save(folder / "x.npy", x)

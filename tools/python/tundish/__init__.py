@@ -372,6 +372,7 @@ class Feed:
     def __init__(self, session, handle, name):
         self.session, self._handle, self._name = session, handle, name
         self._ended, self._report, self._lock, self._ahead = False, None, threading.RLock(), None
+        self._rewinds = 0
         schema = _library.Schema.from_address(_library.feed_schema(handle))
         self.spec = {column.name.decode(): Spec(_library.DTYPES[column.dtype], tuple(column.shape[:column.rank]),
                                                 column.ragged) for column in schema.columns[:schema.count]}
@@ -400,23 +401,32 @@ class Feed:
 
     def epochs(self):
         """Yields an iterator over the batches of each epoch.  An epoch that is left by `break` ends there (`rewind`); one
-        that is not begun ends with its first batch."""
+        that is not begun ends with its first batch.  Errors: for the iterator of an epoch that the loop has left."""
         if self._ended:
             raise self._once()
         main = threading.current_thread() is threading.main_thread()
         self.session.loops += main
         try:
             while (first := next(self, None)) is not None:
-                yield self._epoch(first)
+                left = []
+                yield self._epoch(first, left)
+                left.append(True)
                 if not self._ended:
                     self.rewind()
         finally:
             self.session.loops -= main
 
-    def _epoch(self, batch):
-        while batch is not None:
+    def _epoch(self, batch, left):
+        rewinds, last = self._rewinds, False
+        while batch is not None and not last:
+            if left:
+                raise Error("this epoch has ended: the loop over `feed.epochs()` has gone to the next one")
+            if rewinds != self._rewinds:
+                return
             yield batch
-            batch = None if batch.last else next(self, None)
+            last = batch.last
+            if not left and not last and rewinds == self._rewinds:
+                batch = next(self, None)
 
     def rewind(self):
         """Ends the epoch with the last batch, which is committed, as a new iterator over a dataset does: the next batch is
@@ -427,6 +437,7 @@ class Feed:
         with self._lock:
             self._check_previewed("rewind")
             status = _library.feed_rewind(handle)
+            self._rewinds += 1
         if status == FAILED:
             self.session.ended(status, "its feeder has a `step`: it cannot be rewound")
 
