@@ -402,6 +402,11 @@ def test_a_dict_is_a_topology(folder):
     fails(tundish.Error, lambda: tundish.feed({**graph, "actors": {"read": {}}}), "actor `read` has no `kind`")
     fails(tundish.Error, lambda: tundish.feed({**graph, "tundish": 2}), "`tundish: 2` is another version")
     fails(tundish.Error, lambda: tundish.feed(graph, path), "a dict is the whole topology")
+    for seed, words in ((-1, "expects a whole number, not -1"), (1.5, "expects a whole number, not `1.5`"),
+                        ("7", 'expects a whole number, not the text "7"'), (2 ** 64, "18446744073709551616 is too large"),
+                        (True, "expects a whole number, not `true`")):
+        fails(tundish.Error, lambda: tundish.feed({**graph, "seed": seed}), "`seed`", words)
+    tundish.feed({**more, "seed": numpy.uint64(2 ** 64 - 1)}).close()
     fails(TypeError, lambda: tundish.feed({**graph, "actors": {"read": 3}}), "actor `read` is a dict, not a int")
     fails(TypeError, lambda: tundish.feed({**graph, "name": "x", "lanes": {1, 2}}), "a set", "cannot be written in a topology")
     double["python"]["call"] = lambda x: x

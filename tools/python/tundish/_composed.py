@@ -4,7 +4,7 @@ import os
 
 from . import _library
 
-_KEYS = "tundish", "name", "seed", "actors", "links"
+_KEYS = "tundish", "name", "actors", "links"
 
 
 def _plain(value):
@@ -35,7 +35,7 @@ def compose(topology, error):
     """A graph of a dict; `error` is the exception for what no call of the library finds."""
     if topology.get("tundish", 1) != 1:
         raise error(f"`tundish: {topology['tundish']}` is another version of the format; this one reads 1")
-    graph = _library.graph_new(str(topology.get("name", "graph")).encode(), topology.get("seed", 0))
+    graph = _library.graph_new(str(topology.get("name", "graph")).encode(), 0)
     try:
         for name, actor in _mapping("`actors`", topology.get("actors", {})).items():
             options = dict(_mapping(f"actor `{name}`", actor))
