@@ -315,6 +315,24 @@ def test_the_account_in_a_loop_is_that_of_the_steps_before_the_batch(folder):
               "`replica.report(metric, sum, weight)`")
 
 
+def test_a_shuffle_that_each_new_feed_repeats_is_noted_once(folder):
+    arrays(folder)
+    seen, told = records(), "the same rows in the same order as one before it"
+    for read, noted, settings in ((", shuffle: global", 1, ({}, {}, {})), ("", 0, ({}, {})), (", shuffle: none", 0, ({}, {})),
+                                  (", order: [{shuffle: {buffer: 20}}]", 0, ({"seed": 1}, {"seed": 2})),
+                                  (", order: [{shuffle: {buffer: 30}}, {repeat: 2}]", 1, ({}, {})), (", order: [{global: {}}, {take: 20}]", 1, ({}, {}))):
+        seen.clear()
+        path = topology(folder, read=read, links=["read -> batch -> rows"], actors="  rows: {kind: feeder}\n")
+        for chosen in settings:
+            with tundish.feed(path, settings=chosen) as feed:
+                for _ in feed:
+                    pass
+        same([level for level, text in seen if told in text], ["WARNING"] * noted, (read, seen))
+    same([text.count(words) for words in ("`epochs: 3`", "feed.epochs()", "`seed:`") for _, text in seen], [1, 1, 1])
+    with tundish.feed(path) as feed:  # left in the middle
+        next(feed)
+
+
 def test_memory_is_checked_as_by_commands(folder):
     """The same text and advice, up to a budget that fits."""
     arrays(folder)

@@ -61,6 +61,8 @@ def _count_fork():
 
 os.register_at_fork(after_in_child=_count_fork)
 _log = logging.getLogger("tundish")
+_SHUFFLE = re.compile(rb'\b(shuffle"?|global"?)\s*:(?!\s*(none|false|null))')
+_shuffled = {}  # the digests of shuffled feeds that were read whole: whether a repetition was told of
 _LEVELS = logging.DEBUG, logging.INFO, logging.WARNING, logging.ERROR
 
 
@@ -372,7 +374,7 @@ class Feed:
     def __init__(self, session, handle, name):
         self.session, self._handle, self._name = session, handle, name
         self._ended, self._report, self._lock, self._ahead = False, None, threading.RLock(), None
-        self._rewinds = 0
+        self._rewinds, self._first = 0, None
         schema = _library.Schema.from_address(_library.feed_schema(handle))
         self.spec = {column.name.decode(): Spec(_library.DTYPES[column.dtype], tuple(column.shape[:column.rank]),
                                                 column.ragged) for column in schema.columns[:schema.count]}
@@ -542,7 +544,10 @@ class Feed:
                 return batch
             status = _library.feed_take(handle, self._taken)
             if status == OK:
-                return Batch([Replica(taken, self._columns) for taken in _TAKEN.iter_unpack(self._taken)])
+                batch = Batch([Replica(taken, self._columns) for taken in _TAKEN.iter_unpack(self._taken)])
+                if self._first is None:
+                    self._first = batch.step
+                return batch
         return self._over(status)
 
     def _next(self, step, apply):
@@ -557,6 +562,8 @@ class Feed:
                 if status == OK:
                     status, replicas = self._calls.run(handle, step, apply)
                     if status == OK:
+                        if self._first is None:
+                            self._first = replicas[0].step
                         return replicas
             return self._over(status)
         finally:
@@ -575,6 +582,19 @@ class Feed:
         self._ended, report = True, self.report
         if report is not None and report.bad > 0:
             warnings.warn(f"{report.bad} of {report.read} rows read were bad and left out\n{report}", DataWarning, level)
+        if self._first == 0 and self.session.shuffles:
+            self._note_order()
+
+    def _note_order(self):
+        """Programs open a feed per epoch, and expect another order in each."""
+        digest = self.session.digest(self._name)
+        if digest is None:
+            return
+        if _shuffled.get(digest) is False:
+            _log.warning("this feed had the same rows in the same order as one before it, because each begins with epoch 0: "
+                         "`epochs: 3` of the reader has another order in each, by `for epoch in feed.epochs()`; so has a feed "
+                         "with another `seed:`")
+        _shuffled[digest] = digest in _shuffled
 
 
 class _Array:
@@ -622,6 +642,9 @@ class Session:
                         for column, array in columns.items()]
         self._graph = ctypes.c_void_p(_composed.compose(composed[0], Error) if composed else
                                       _library.graph_load((ctypes.c_char_p * len(names))(*names), len(names)))
+        whole = [_composed.text_of(composed[0])] if composed else [pathlib.Path(os.fsdecode(name)).read_bytes()
+                                                                   for name in names if os.path.isfile(name)]
+        self.shuffles = any(_SHUFFLE.search(text) for text in [*whole, *(key + b": " + text for key, text in texts)])
         for key, text in texts:
             _library.graph_set(self._graph, key, text)
         for array in self._arrays:
@@ -673,8 +696,8 @@ class Session:
     def digest(self, feeder="feed"):
         """The digest of all rows fed, `stream` of `tundish run`; final after `wait` or `finish`.  None if it is not
         known here: the first host knows it."""
-        text = ctypes.create_string_buffer(33)
-        return text.value.decode() if _library.session_digest(self.opened(), feeder.encode(), text) else None
+        text, name = ctypes.create_string_buffer(33), feeder.encode() if isinstance(feeder, str) else feeder
+        return text.value.decode() if _library.session_digest(self.opened(), name, text) else None
 
     def metric(self, metric, feeder="feed"):
         """The mean of a reported metric over the last epoch that has ended; None as for `digest`."""
