@@ -30,6 +30,7 @@ struct tnd_host_start {
     /*  What the guarded call found: all resources are available; the streams fit.  It writes them
      *  while this thread reads other flags, which compilers may read as one word with these. */
     bool resources_ready, fits;
+    char together[512];    /* a warning about all hosts of this machine; "": none */
     tnd_buffer_t *streams; /* the leader's facts of the streams, not handled yet */
     /*  As told to the leader: how often opening the data has made progress, and what is opened. */
     uint64_t opening_reports, opening_due_ns;
@@ -65,6 +66,9 @@ static void try_streams(void *context, tnd_guarded_call_t *call, tnd_diagnostics
         fits = tnd_resources_derive(self->plan, call, &self->streams[c], found);
     self->start->fits = fits && tnd_memory_fits(self->plan, self->config.host, tnd_host_stream,
                                                 self, &self->tuning_most, found);
+    if (self->start->fits && self->config.host == 0)
+        (void)tnd_memory_fits_together(self->plan, tnd_host_stream, self, self->start->together,
+                                       sizeof self->start->together);
 }
 
 void tnd_host_begin_start(tnd_host_t *self)
@@ -415,6 +419,10 @@ static void say_ready(tnd_host_t *self)
                                                  self->plan->hosts[self->config.host].name,
                                                  self->unseen));
     self->unseen[0] = '\0';
+    if (self->start->together[0] != '\0')
+        tnd_host_tell_leader(self, TND_MSG_LOG, TND_LOG_WARNING,
+                             tnd_text_payload_of("control %s", self->start->together));
+    self->start->together[0] = '\0';
     pthread_mutex_lock(&self->lock);
     self->end.running = true;
     pthread_cond_broadcast(&self->changed);

@@ -16,33 +16,31 @@
 
 enum { MIB = 1 << 20 };
 
-/*  What this machine has, or the control group allows, and which of them it is.  *machine_p: that of
- *  the machine. */
-static uint64_t limit_here(const char *whose, uint64_t *machine_p, char *words, size_t room)
+/*  What this machine has, or the control group allows, and which of them it is. */
+static uint64_t limit_here(const char *whose, char *words, size_t room)
 {
     char size[TND_QUANTITY_SIZE];
     tnd_group_limits_t limits;
-    *machine_p = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
+    uint64_t machine = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
     tnd_group_limits_read("", &limits);
-    if (limits.memory_bytes < *machine_p) {
+    if (limits.memory_bytes < machine) {
         snprintf(words, room, "%s control group allows %s (%.150s)", whose,
                  tnd_quantity_size(limits.memory_bytes, size), limits.memory_by);
         return limits.memory_bytes;
     }
-    snprintf(words, room, "this machine has %s", tnd_quantity_size(*machine_p, size));
-    return *machine_p;
+    snprintf(words, room, "this machine has %s", tnd_quantity_size(machine, size));
+    return machine;
 }
 
 /*  The limit of the host, and where it comes from. */
 static uint64_t limit_of(const tnd_plan_host_t *host, char *words, size_t room)
 {
     char size[TND_QUANTITY_SIZE];
-    uint64_t machine;
     if (host->memory != 0) {
         snprintf(words, room, "`memory:` allows %s", tnd_quantity_size(host->memory, size));
         return host->memory;
     }
-    return tnd_machine_has(host->address) ? limit_here("its", &machine, words, room) : UINT64_MAX;
+    return tnd_machine_has(host->address) ? limit_here("its", words, room) : UINT64_MAX;
 }
 
 /*  What the estimates need of the chains. */
@@ -263,39 +261,23 @@ static together_t add_together(const tnd_plan_t *plan, const streams_t *streams)
     return sum;
 }
 
-/*  Whether the hosts of this machine fit into it together, each of which does alone.  Their control
- *  groups may differ, so that of this process is only warned of. */
-static bool fit_together(const tnd_plan_t *plan, const streams_t *streams,
-                         tnd_diagnostics_t *diagnostics)
+bool tnd_memory_fits_together(const tnd_plan_t *plan, tnd_stream_of_t stream_of,
+                              const void *context, char *text, size_t room)
 {
     char words[256], needed[TND_QUANTITY_SIZE], part[TND_QUANTITY_SIZE];
-    uint64_t machine;
-    uint64_t limit = limit_here("this process's", &machine, words, sizeof words);
-    together_t sum = add_together(plan, streams);
+    text[0] = '\0';
+    if (plan->host_count < 2)
+        return true;
+    uint64_t limit = limit_here("this process's", words, sizeof words);
+    together_t sum = add_together(plan, &(streams_t){stream_of, context});
     if (sum.count < 2 || sum.bytes <= limit)
         return true;
-    tnd_diagnostics_add(diagnostics, sum.bytes > machine ? TND_T065_MEMORY : TND_T080_SHARED_MEMORY,
-                        (tnd_mark_t){0},
-                        "the %" PRIu32 " hosts of this machine together may need %s, %s; most of "
-                        "it, %s, is for host %s",
-                        sum.count, tnd_quantity_size(sum.bytes, needed), words,
-                        tnd_quantity_size(sum.largest_bytes, part), plan->hosts[sum.largest].name);
-    tnd_diagnostics_help(diagnostics,
-                         "what helps: hosts on other machines, or a smaller `memory:`, "
-                         "which is the budget of each host; `tundish explain` shows "
-                         "each term");
-    return sum.bytes <= machine;
-}
-
-/*  Whether this host is the one that looks at all of its machine: the first. */
-static bool looks_at_all(const tnd_plan_t *plan, uint32_t host)
-{
-    if (plan->hosts[host].isolated || !tnd_machine_has(plan->hosts[host].address))
-        return false;
-    for (uint32_t h = 0; h < host; h++)
-        if (tnd_machine_has(plan->hosts[h].address))
-            return false;
-    return true;
+    snprintf(text, room,
+             "the %" PRIu32 " hosts of this machine together may need %s, %s; most of it, %s, is "
+             "for host %s: `memory:` is the budget of each host",
+             sum.count, tnd_quantity_size(sum.bytes, needed), words,
+             tnd_quantity_size(sum.largest_bytes, part), plan->hosts[sum.largest].name);
+    return false;
 }
 
 bool tnd_memory_fits(const tnd_plan_t *plan, uint32_t host, tnd_stream_of_t stream_of,
@@ -315,7 +297,7 @@ bool tnd_memory_fits(const tnd_plan_t *plan, uint32_t host, tnd_stream_of_t stre
         refuse(plan, host, &streams, &sum.estimate, words, diagnostics);
     *workers_p = sum.workers;
     tnd_memory_free(&sum);
-    return fits && (!looks_at_all(plan, host) || fit_together(plan, &streams, diagnostics));
+    return fits;
 }
 
 void tnd_memory_free(tnd_memory_t *self)

@@ -28,11 +28,14 @@ void tnd_memory_free(tnd_memory_t *self);
 
 /*  Whether the host stays within its `memory:`, or, without that option on this machine, within what
  *  the machine and the control groups of this process allow.  If not, an error tells the sum and its
- *  largest term.  An isolated actor's process is part of its parent's sum.  The first host of this
- *  machine also compares the sum of all its hosts with what the machine has (an error) and with what
- *  the control group of this process allows (a warning).  *workers_p: those of an actor with
- *  `workers: auto` that may be awake. */
+ *  largest term.  An isolated actor's process is part of its parent's sum.  *workers_p: those of an
+ *  actor with `workers: auto` that may be awake. */
 bool tnd_memory_fits(const tnd_plan_t *plan, uint32_t host, tnd_stream_of_t stream_of,
                      const void *context, uint32_t *workers_p, tnd_diagnostics_t *diagnostics);
+
+/*  Whether the hosts of this machine, each of which may fit alone, fit into it together.  If not, `text`
+ *  says so, for a warning: the more hosts there are, the less of their sum is used. */
+bool tnd_memory_fits_together(const tnd_plan_t *plan, tnd_stream_of_t stream_of,
+                              const void *context, char *text, size_t room);
 
 #endif

@@ -177,9 +177,12 @@ void tnd_preflight_make(tnd_preflight_t *self, tnd_graph_t *graph, const tnd_pla
                         tnd_diagnostics_t *diagnostics)
 {
     uint32_t workers;
+    char text[512];
     open_all(self, graph, plan, diagnostics);
     for (uint32_t h = 0; h < plan->host_count; h++)
         (void)tnd_memory_fits(plan, h, tnd_preflight_stream, self, &workers, diagnostics);
+    if (!tnd_memory_fits_together(plan, tnd_preflight_stream, self, text, sizeof text))
+        tnd_diagnostics_add(diagnostics, TND_T080_SHARED_MEMORY, (tnd_mark_t){0}, "%s", text);
 }
 
 const tnd_stream_t *tnd_preflight_stream(const void *preflight, uint32_t chain)
