@@ -68,7 +68,7 @@ static const tnd_option_t settings_options[] = {
     {TND_OPTION(tnd_settings_t, seed, U64, GRAPH), .fallback = "0",
      .help = "the seed of every random decision"},
     {TND_OPTION(tnd_settings_t, lanes, U64, GRAPH), .unit = "lanes", .fallback = "1",
-     .range = "1..65536", .help = "independent orders whose fixed interleaving is the stream"},
+     .range = "1..256", .help = "independent orders whose fixed interleaving is the stream"},
     {TND_OPTION(tnd_settings_t, data, STRING, PLACE), .fallback = "",
      .help = "the value of `${data}` in paths"},
     {TND_OPTION(tnd_settings_t, actors, MAP, PLACE),

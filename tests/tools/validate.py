@@ -666,6 +666,15 @@ def test_hosts_that_together_may_need_more_than_their_machine_has_are_warned_abo
     assert "together" not in err, err
 
 
+def test_more_lanes_than_a_cursor_has_are_refused(folder):
+    arrays(folder, rows=300)
+    path = topology(folder, actors=FEED % "", links=FED, batch="size: 257, replicas: 1")
+    same(run("validate", path, "--set", "lanes=256")[0], 0)
+    code, _, err = run("validate", path, "--set", "lanes=257")
+    same(code, 78)
+    holds(err, "error[T015]: `lanes` expects a whole number of lanes from 1 to 256, not 257")
+
+
 def test_the_advice_names_the_options_of_the_largest_terms(folder):
     """A picture of 16,777,216 pixels takes 9 bytes each while it is decoded: 144 MiB."""
     (folder / "x.txt").write_text("line\n" * 64)
