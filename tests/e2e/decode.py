@@ -185,6 +185,23 @@ def test_fields_of_csv_are_found_by_the_names_of_the_header(folder):
     assert code == 78 and "the header has no field `a`" in errors, errors
 
 
+def test_the_default_of_classes_is_a_class_or_a_number(folder):
+    (folder / "t.csv").write_text("label,n\ncat,1\n,2\ndog,3\n")
+    source = "{csv: {files: %s, header: true}}" % (folder / "t.csv")
+    for dtype, classes, default, wanted in (("i64", "[dog, cat]", "cat", 1), ("i64", "[dog, cat]", "0", 0),
+                                            ("i8", "[dog, cat]", "-1", -1), ("u8", "[dog, cat]", "2", 2),
+                                            ("i32", "[dog, cat, '0']", "'0'", 2), ("i32", "[dog, cat, '0']", "0", 2)):
+        code, columns, errors = head(folder, source, "{decode_csv: {fields: {label: {dtype: %s, classes: %s, default: %s}}}}" %
+                                     (dtype, classes, default), "stop")
+        assert code == 0 and columns["label"] == [1, wanted, 0], (dtype, classes, default, columns, errors)
+    none = ": neither one of its 2 classes (dog, cat) nor a number from -1 to 2"
+    for dtype, default, message in (("i64", "3", "is `3`" + none), ("i64", "-2", "is `-2`" + none), ("u8", "-1", "-1"),
+                                    ("i64", "Cat", "is `Cat`" + none), ("i64", "0.0", "is `0.0`" + none)):
+        code, _, errors = head(folder, source, "{decode_csv: {fields: {label: {dtype: %s, classes: [dog, cat], default: %s}}}}" %
+                               (dtype, default), "stop")
+        assert code == 78 and message in errors, (dtype, default, errors)
+
+
 def test_headers_that_differ_never_mix_columns(folder):
     table_file(folder, "a.csv", (0, 1, 2, 3))
     table_file(folder, "b.csv", (1, 0, 2, 3))

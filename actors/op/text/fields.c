@@ -62,7 +62,8 @@ static const tnd_option_t csv_options[] = {
     {TND_OPTION(field_options_t, to, STRING, GRAPH), .fallback = "", .unit = "name",
      .help = "the last of them"},
     {TND_OPTION(field_options_t, classes, STRINGS, GRAPH), .fallback = "",
-     .help = "texts that are the numbers 0, 1, 2 ..., [cat, dog]; a row with another is bad"},
+     .help = "texts that are the numbers 0, 1, 2 ..., [cat, dog]; a row with another is bad; "
+             "`default` is one of them, or a number"},
 };
 
 static const tnd_table_t csv_table = {
@@ -136,6 +137,28 @@ static tnd_status_t read_choice(tnd_field_t *self, int dtype, bool csv, tnd_erro
     return read_type(self, text, csv, &ignored, error);
 }
 
+/*  Of classes: one of their texts, or a number, also -1 and the next one for what is none of them. */
+static tnd_status_t read_default_class(tnd_field_t *self, const char *text,
+                                       const tnd_column_t *like, tnd_error_t *error)
+{
+    char list[160];
+    uint64_t bits;
+    const tnd_class_t *found = tnd_class_list_find(&self->classes, text, strlen(text));
+    int64_t count = (int64_t)self->classes.count;
+    if (found != NULL) {
+        self->fallback = found->number;
+        return TND_OK;
+    }
+    if (tnd_number_text(TND_I64, text, strlen(text), &bits) && (int64_t)bits >= -1 &&
+        (int64_t)bits <= count)
+        return tnd_op_number("default", text, like, &self->fallback, error);
+    return tnd_fail(error,
+                    "the default of field `%s` is `%s`: neither one of its %" PRId64
+                    " classes (%s) nor a number from -1 to %" PRId64,
+                    self->name, text, count, tnd_class_list_text(&self->classes, list, sizeof list),
+                    count);
+}
+
 static tnd_status_t read_default(tnd_field_t *self, const char *text, tnd_error_t *error)
 {
     tnd_column_t like = {.dtype = self->dtype};
@@ -151,6 +174,8 @@ static tnd_status_t read_default(tnd_field_t *self, const char *text, tnd_error_
                    ? TND_OK
                    : tnd_fail(error, "the default of field `%s` is `%s`, not true or false",
                               self->name, text);
+    if (self->classes.count > 0)
+        return read_default_class(self, text, &like, error);
     if (!self->string)
         return tnd_op_number("default", text, &like, &self->fallback, error);
     self->text = text;
