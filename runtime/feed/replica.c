@@ -1,6 +1,7 @@
 /*  runtime/feed/replica.c - the functions of <tundish/tundish.h> that a step calls. */
 #include "runtime/feed/replica.h"
 
+#include <float.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
@@ -178,6 +179,18 @@ static tnd_status_t weigh(tnd_replica_t *replica, int column, double *weight_p)
     return TND_OK;
 }
 
+/*  The weights of all replicas are added, and values are multiplied by them in their own type. */
+static tnd_status_t check_sum(tnd_replica_t *replica, tnd_dtype_t dtype, double weight)
+{
+    double most = (dtype == TND_F64 ? DBL_MAX : (double)FLT_MAX) / replica->replicas;
+    if (weight <= most)
+        return TND_OK;
+    return refuse(replica,
+                  "a mean of %s is weighed by %g; of %u replicas each may have %g at most, because "
+                  "weights are added: divide all of them by the same number",
+                  tnd_dtype_name(dtype), weight, replica->replicas, most);
+}
+
 /*  Whether users may reduce values of that type so; bytes are carried only by broadcasts. */
 static bool reduces(tnd_reduce_t reduce, tnd_dtype_t dtype)
 {
@@ -207,6 +220,7 @@ tnd_status_t tnd_replica_reduce_to(tnd_replica_t *replica, const char *reducer, 
     if (reduce == TND_MEAN && column >= 0) {
         posting.weighted = true;
         TND_TRY(weigh(replica, column, &posting.weight));
+        TND_TRY(check_sum(replica, dtype, posting.weight));
         posting.rows = posting.weight > 0 ? replica->rows : 0;
     }
     return add(replica, &posting);
@@ -238,6 +252,7 @@ tnd_status_t tnd_replica_mean_to(tnd_replica_t *replica, const char *reducer, tn
     if (!(weight >= 0 && isfinite(weight)))
         return refuse(replica, "a mean is weighed by %g; a weight is finite and not negative",
                       weight);
+    TND_TRY(check_sum(replica, dtype, weight));
     return post(replica, reducer,
                 (tnd_posting_t){.reduce = TND_MEAN,
                                 .dtype = dtype,

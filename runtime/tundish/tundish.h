@@ -428,7 +428,8 @@ TND_API tnd_status_t tnd_replica_reduce_to(tnd_replica_t *replica, const char *r
  *  that option, the number of rows.
  *  Errors: negative, after tnd_replica_error, if a weight is negative or not a number. */
 TND_API double tnd_replica_weight(tnd_replica_t *replica, const char *reducer);
-/*  Posts a mean with a weight of the step's own, such as its number of tokens: finite, at least 0.
+/*  Posts a mean with a weight of the step's own, such as its number of tokens: at least 0, and at
+ *  most the largest f32 (of f64: the largest f64) divided by the number of replicas.
  *  A replica of weight 0 does not contribute. */
 TND_API tnd_status_t tnd_replica_mean(tnd_replica_t *replica, const char *reducer,
                                       tnd_dtype_t dtype, void *data, size_t count, double weight);

@@ -227,6 +227,24 @@ def test_arrays_of_many_types_are_reduced_as_by_numpy_in_one_process(folder):
             train(feed, 161)
 
 
+def test_weights_whose_sum_overflows_are_refused(folder):
+    """Of four replicas, each a quarter of the largest number, and the next number above that."""
+    for dtype in ("f4", "f8"):
+        most = float(numpy.finfo(dtype).max) / REPLICAS
+        with tundish.feed(graph(folder)) as feed:
+            posted = []
+            feed.run(lambda replica: posted.append(replica.reduce("mean", numpy.full(3, 0.5, dtype), "mean", most)))
+            same([one.result.tolist() for one in posted], [[0.5] * 3] * REPLICAS)
+            try:
+                feed.run(lambda replica: replica.reduce("mean", numpy.zeros(3, dtype), "mean",
+                                                        float(numpy.nextafter(most, numpy.inf))))
+            except tundish.Error as error:
+                holds(str(error), f"a mean of f{8 * int(dtype[1])} is weighed by {most:.6g}",
+                      "of 4 replicas each may have", "because weights are added")
+            else:
+                raise AssertionError(dtype)
+
+
 def test_the_same_bits_come_from_two_processes_whatever_the_bucket(folder):
     for bucket in ("0B", "1KiB", "1MiB"):
         run_two(folder, "train", 161, **{"mean.bucket": bucket})
