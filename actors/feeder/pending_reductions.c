@@ -15,22 +15,26 @@ static void send(const tnd_posted_t *posted, tnd_actor_t *actor)
         tnd_buffer_drop(&payload);
 }
 
-/*  Notes what is posted as part of the exchange under way. */
+/*  A step that is repeated begins with earlier slots. */
+static bool begins_step(const tnd_exchange_t *exchange, const tnd_post_note_t *post)
+{
+    return !exchange->any || exchange->note.first != post->round ||
+           (!exchange->open && post->reducer_slot < exchange->note.end);
+}
+
 static void note_posted(tnd_exchange_t *exchange, uint32_t to, const tnd_post_note_t *post)
 {
     tnd_passed_note_t *note = &exchange->note;
-    if (!exchange->open)
-        *exchange = (tnd_exchange_t){
-            .note = {.first = post->round, .last = post->round, .begin = post->reducer_slot},
-            .any = true,
-            .open = true,
-        };
+    if (begins_step(exchange, post))
+        *exchange =
+            (tnd_exchange_t){.note = {.first = post->round, .last = post->round}, .any = true};
+    exchange->open = true;
     if (note->end <= post->reducer_slot)
         note->end = post->reducer_slot + 1;
     if (note->reductions <= post->reduction)
         note->reductions = post->reduction + 1;
     if (to < 64)
-        exchange->posted |= 1ull << to;
+        exchange->got[to] = post->reducer_slot + 1;
 }
 
 void tnd_pending_reductions_add(tnd_pending_reductions_t *self, tnd_actor_t *actor,
@@ -59,10 +63,16 @@ static void tell(tnd_pending_reductions_t *self, tnd_actor_t *actor, const tnd_p
         say_passed(actor, reducers->ids[i], &self->passed.note);
 }
 
-static bool went_aside(const tnd_exchange_t *exchange, uint32_t reducer)
+/*  Tells a reducer which slots after its last one went to others.  Those before it are known: a
+ *  replica posts in their order. */
+static void say_aside(const tnd_exchange_t *exchange, tnd_actor_t *actor,
+                      const tnd_peers_t *reducers, uint32_t reducer)
 {
-    return exchange->any && !exchange->open && reducer < 64 &&
-           (exchange->posted >> reducer & 1) == 0;
+    tnd_passed_note_t note = exchange->note;
+    if (!exchange->any || exchange->open || reducer >= 64 || exchange->got[reducer] >= note.end)
+        return;
+    note.begin = exchange->got[reducer];
+    say_passed(actor, reducers->ids[reducer], &note);
 }
 
 void tnd_pending_reductions_sent(tnd_pending_reductions_t *self, tnd_actor_t *actor,
@@ -70,8 +80,7 @@ void tnd_pending_reductions_sent(tnd_pending_reductions_t *self, tnd_actor_t *ac
 {
     self->exchange.open = false;
     for (uint32_t i = 0; i < reducers->count; i++)
-        if (went_aside(&self->exchange, i))
-            say_passed(actor, reducers->ids[i], &self->exchange.note);
+        say_aside(&self->exchange, actor, reducers, i);
 }
 
 void tnd_pending_reductions_done(tnd_pending_reductions_t *self, tnd_actor_t *actor,
@@ -113,8 +122,8 @@ void tnd_pending_reductions_again(tnd_pending_reductions_t *self, tnd_actor_t *a
     if (unsaid)
         say_passed(actor, reducer, &self->passed.note);
     for (uint32_t i = 0; i < reducers->count; i++)
-        if (reducers->ids[i] == reducer && went_aside(&self->exchange, i))
-            say_passed(actor, reducer, &self->exchange.note);
+        if (reducers->ids[i] == reducer)
+            say_aside(&self->exchange, actor, reducers, i);
 }
 
 bool tnd_pending_reductions_close(tnd_pending_reductions_t *self, tnd_actor_id_t reducer,

@@ -26,10 +26,11 @@ typedef struct {
     bool any;
 } tnd_passed_t;
 
-/*  The exchange that was posted last: its slots, and which of the first 64 reducers got some. */
+/*  What the step under way, or the last one, has posted: up to which slot, and for each of the first
+ *  64 reducers the slot after the last one that it got. */
 typedef struct {
-    tnd_passed_note_t note;
-    uint64_t posted;
+    tnd_passed_note_t note; /* without `begin` */
+    uint32_t got[64];
     bool any, open;
 } tnd_exchange_t;
 
@@ -45,8 +46,8 @@ typedef struct {
 void tnd_pending_reductions_add(tnd_pending_reductions_t *self, tnd_actor_t *actor,
                                 const tnd_peers_t *reducers, uint32_t to,
                                 const tnd_post_note_t *post);
-/*  A step now waits for all that was added since the last call. Tells the reducers that got none of
- *  it that others did. */
+/*  A step now waits for all that was added since the last call.  Tells each reducer that others got
+ *  what follows the last value that it got. */
 void tnd_pending_reductions_sent(tnd_pending_reductions_t *self, tnd_actor_t *actor,
                                  const tnd_peers_t *reducers);
 /*  A step is done, with so many slots and reductions. Sends PASSED if these numbers differ from

@@ -133,6 +133,8 @@ def differ(feed, what):
             replica.reduce("mean", numpy.zeros(1, "f4"), "sum")
         for _ in range(9 if what == "other" else 0):
             replica.reduce(("mean", "other")[replica.id // 2], numpy.zeros(2 ** 18, "f4"), "sum")
+        for name in ("mean", "other", ("mean", "other")[replica.id // 2]) if what == "apart" else ():
+            replica.reduce(name, numpy.zeros(2 ** 18, "f4"), "sum")
         if what == "root":
             replica.broadcast("mean", values["a"], root=replica.id // 2)
 
@@ -285,6 +287,12 @@ def test_replicas_that_post_otherwise_are_named_with_the_number(folder):
 def test_replicas_that_post_more_than_is_sent_at_a_time_to_different_reducers_are_named(folder):
     for text in run_two(folder, "other", reducers=("mean", "other")):
         holds(text, "posted to reduction 3 what replica", "did not: other elements, or to another reducer")
+
+
+def test_processes_that_part_after_posting_to_two_reducers_are_named(folder):
+    """Each waits at another reducer, to which the other process has posted before."""
+    for text in run_two(folder, "apart", reducers=("mean", "other")):
+        holds(text, "posted to reduction 5 what replica", "did not: other elements, or to another reducer")
 
 
 def test_an_empty_array_is_a_barrier_between_processes(folder):
