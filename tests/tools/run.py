@@ -116,6 +116,22 @@ def test_a_second_run_does_not_write_to_the_metrics_of_another(folder):
     same((code, out), (2, ""))
     holds(err, f"{metrics}: cannot be written: process {first.process.pid} writes it: end that run first, or give this one "
           "another file")
+    words = f"{metrics}: cannot be written: process {first.process.pid} writes it"
+    code, out, err = run("run", endless, "--steps", "3", "--report", metrics)
+    same((code, out), (2, ""))
+    holds(err, words)
+    # A report that began earlier does not replace the file either.
+    other, later = folder / "later.jsonl", graph(folder, step=None, name="later.yaml", read=", epochs: forever")
+    early = Started("run", later, "--report", other)
+    early.until("epoch")
+    second = Started("run", endless, "--metrics", other)
+    second.until("epoch")
+    early.process.send_signal(signal.SIGINT)
+    same(early.end(), 1)
+    holds(early.text, f"{other}: cannot be written: process {second.process.pid} writes it")
+    second.process.send_signal(signal.SIGINT)
+    same(second.end(), 130)
+    same([json.loads(line)["step"] for line in other.read_text().splitlines()][:3], [0, 1, 2])
     first.process.send_signal(signal.SIGINT)
     same(first.end(), 130)
     steps = [json.loads(line)["step"] for line in metrics.read_text().splitlines()]

@@ -17,7 +17,6 @@
 #include "runtime/base/allocation.h"
 #include "runtime/base/thread.h"
 #include "runtime/base/clock.h"
-#include "runtime/data/file_lock.h"
 #include "runtime/resources/process_memory.h"
 #include "tools/cli/output.h"
 
@@ -211,14 +210,9 @@ static tnd_status_t start(tnd_line_writer_t **self_p, int file, const char *path
 static tnd_status_t empty(int file, const char *path, tnd_error_t *error)
 {
     struct stat is;
-    pid_t holder;
     if (fstat(file, &is) != 0 || !S_ISREG(is.st_mode))
         return TND_OK;
-    if (!tnd_file_lock(file, &holder))
-        return tnd_fail(error,
-                        "%s: cannot be written: process %d writes it: end that run first, or give "
-                        "this one another file",
-                        path, (int)holder);
+    TND_TRY(tnd_output_lock(file, path, error));
     return ftruncate(file, 0) == 0
                ? TND_OK
                : tnd_fail(error, "%s: cannot be written: %s", path, strerror(errno));

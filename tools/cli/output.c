@@ -11,6 +11,7 @@
 
 #include "runtime/base/allocation.h"
 #include "runtime/base/folder.h"
+#include "runtime/data/file_lock.h"
 
 /*  A file in the folder of `path` without a name, which disappears if the process is killed; -1 if
  *  the file system cannot create one. */
@@ -46,6 +47,28 @@ tnd_status_t tnd_output_probe(int file, const char *path, tnd_error_t *error)
                     tnd_folder_advice(code));
 }
 
+tnd_status_t tnd_output_lock(int file, const char *path, tnd_error_t *error)
+{
+    pid_t holder;
+    if (tnd_file_lock(file, &holder))
+        return TND_OK;
+    return tnd_fail(error,
+                    "%s: cannot be written: process %d writes it: end that run first, or give this "
+                    "one another file",
+                    path, (int)holder);
+}
+
+/*  Whether the file at the path, if there is one, may be replaced: a run may write its metrics to it. */
+static tnd_status_t check_unused(const char *path, tnd_error_t *error)
+{
+    int file = open(path, O_WRONLY | O_CLOEXEC);
+    if (file < 0)
+        return TND_OK;
+    tnd_status_t status = tnd_output_lock(file, path, error);
+    close(file);
+    return status;
+}
+
 tnd_status_t tnd_output_open(tnd_output_t *self, const char *path, tnd_error_t *error)
 {
     *self = (tnd_output_t){.path = path};
@@ -53,6 +76,8 @@ tnd_status_t tnd_output_open(tnd_output_t *self, const char *path, tnd_error_t *
     if (stat(path, &is) == 0 && S_ISDIR(is.st_mode))
         return tnd_fail(error, "%s: cannot be written: it is a directory", path);
     bool plain = lstat(path, &is) != 0 || S_ISREG(is.st_mode);
+    if (plain)
+        TND_TRY(check_unused(path, error));
     if (plain)
         self->temporary = tnd_format_string("%s.%d.tmp", path, (int)getpid());
     int file = plain ? open_nameless(path) : -1;
@@ -88,6 +113,10 @@ void tnd_output_abandon(tnd_output_t *self)
 
 tnd_status_t tnd_output_close(tnd_output_t *self, tnd_error_t *error)
 {
+    if (self->temporary != NULL && check_unused(self->path, error) != TND_OK) {
+        tnd_output_abandon(self);
+        return TND_FAILED;
+    }
     bool bad = ferror(self->out) != 0 || fflush(self->out) != 0;
     /* Devices and pipes have nothing to synchronize. */
     bad = bad || (self->temporary != NULL && fsync(fileno(self->out)) != 0);

@@ -23,10 +23,14 @@ typedef struct {
  *  file is unchanged.  Pipes and devices always have room. */
 tnd_status_t tnd_output_probe(int file, const char *path, tnd_error_t *error) TND_CHECKED;
 
-/*  Errors: TND_FAILED if it cannot be written or the disk is full; no file is left. */
+/*  Locks an open file for this process.  Errors: TND_FAILED if another one writes it. */
+tnd_status_t tnd_output_lock(int file, const char *path, tnd_error_t *error) TND_CHECKED;
+
+/*  Errors: TND_FAILED if it cannot be written, another process writes it, or the disk is full; no
+ *  file is left. */
 tnd_status_t tnd_output_open(tnd_output_t *self, const char *path, tnd_error_t *error) TND_CHECKED;
-/*  Completes the file.  Errors: TND_FAILED if not all of it could be written, and the old file
- *  stays; or if its name could not be made durable. */
+/*  Completes the file.  Errors: TND_FAILED if not all of it could be written or another process
+ *  writes the old file by now, which stays; or if its name could not be made durable. */
 tnd_status_t tnd_output_close(tnd_output_t *self, tnd_error_t *error) TND_CHECKED;
 /*  Discards the file; no effect if it is not open. */
 void tnd_output_abandon(tnd_output_t *self);
