@@ -477,10 +477,15 @@ static void count_rest(placer_t *self, const tnd_value_t *hosts)
     if (first == NULL)
         return;
     self->rest = 1;
-    size_t named = count_hosts(self, hosts) - 1, all = 0;
-    if (self->launched != NULL)
-        all = self->launched->count < HOSTS_MAX ? self->launched->count : HOSTS_MAX;
-    if (all > named)
+    size_t named = count_hosts(self, hosts) - 1;
+    size_t all = self->launched != NULL ? self->launched->count : 0;
+    if (all > HOSTS_MAX) {
+        tnd_diagnostics_add(diagnostics_of(self), TND_T040_HOST_RANGE, first->mark,
+                            "`%s` would be the hosts of %zu processes; a run has at most %d",
+                            first->key, all, HOSTS_MAX);
+        tnd_diagnostics_help(diagnostics_of(self), "start fewer processes, each with more devices "
+                                                   "or workers");
+    } else if (all > named)
         self->rest = (uint32_t)(all - named);
 }
 

@@ -220,6 +220,17 @@ def test_mistakes_of_the_overlay_have_a_place(folder):
     holds("".join(run("validate", path, over)[1:]), "only a range such as `node[*]` uses `min:`")
 
 
+def test_more_processes_than_a_run_has_hosts_are_refused(folder):
+    path, over = graph(folder), overlay(folder)
+    code, _, err = end(begin([TUNDISH, "run", path, over], by_hand(4097)[:1]))[0]
+    same(code, 78, err)
+    holds(err, "spmd.yaml:2:3: error[T040]", "`node[*]` would be the hosts of 4097 processes; a run has at most 4096")
+    over.write_text("hosts:\n  node[*]: {lanes: each, network: 10.1.0.0}\n")  # ends before 4096 hosts are placed
+    err = end(begin([TUNDISH, "validate", path, over], by_hand(4096)[:1]))[0][2]
+    holds(err, "is not a network")
+    assert "error[T040]" not in err, err
+
+
 def test_what_has_to_be_written_is_said(folder):
     path, over = graph(folder), overlay(folder)
     lost = [{"TUNDISH_RANK": "1", "TUNDISH_HOSTS": "2"}]
