@@ -230,11 +230,23 @@ def test_what_is_a_header_and_what_is_a_table(folder):
             ("taken.csv", "x,n,m\na,1,2\na,1,3\n", {"x": ("i64", []), "x2": ("f32", [2])}),
             ("decimals.csv", "a;b\n1,5;2\n2,5;3\n1,5;2\n2,5;3\n", {"a": ("i64", []), "b": ("f32", [])}),
             ("wide.csv", ",".join(f"p{i}" for i in range(5000)) + "\n" + 3 * (",".join(["1"] * 5000) + "\n"), {"x": ("f32", [5000])}),
+            ("years.csv", "country,2019,2020\n" + "DE,1.5,2\nFR,2.5,1999\nIT,1,3\n" * 5, {"country": ("i64", []), "x": ("f32", [2])}),
+            ("born.csv", "Ann,1995,2003\n" + "Bob,1990,2001\nCy,1970,2000\n" * 5, {"c0": ("i64", []), "x": ("f32", [2])}),
+            ("year.csv", "DE,2019\n" + "FR,7\nIT,8\n" * 5, {"c0": ("i64", []), "c1": ("f32", [])}),
+            ("pixels.csv", "label,0,1,2\n" + "7,255,0,3\n1,0,9,9\n" * 5, {"label": ("i64", []), "x": ("f32", [3])}),
+            ("missing.csv", "NA,1,2\n" + "3,4,5\n6,7,8\n" * 20, {"x": ("f32", [3])}),
             ("lines.csv", "some words\nother words\nmore\n", {"record": ("u8", [11])})):
         (folder / name).write_text(text)
         path, _ = made(folder, folder / name)
         same(fed(path), wanted, name)
         (folder / name).unlink()
+    for first, unclear in (("x,3,4", True), ("x,4,3", False), ("x,3,3", False), ("x,3,4.5", False)):
+        (folder / "unclear.csv").write_text(f"{first}\n" + "y,5,6\nz,6,5\n" * 5)
+        path, _ = made(folder, folder / "unclear.csv")
+        same(fed(path), {"c0": ("i64", []), "x": ("f32", [2])}, first)
+        same(f"unclear.csv: the first record, `{first}`, is read as a row; if it is a header, write `header: true`" in
+             path.read_text(), unclear, first)
+    (folder / "unclear.csv").unlink()
     # Only the note that `bom: remove` answers is left out, whatever files are called.
     (folder / "byte order mark").mkdir()
     (folder / "byte order mark/d-0.csv").write_text("\ufeff" + "1,2\n" * 8)

@@ -5,34 +5,30 @@
 #include <string.h>
 
 #include "actors/text/csv_record.h"
-#include "actors/text/number_text.h"
 #include "runtime/base/allocation.h"
 #include "runtime/text/byte_order_mark.h"
 #include "runtime/text/json_string.h"
 #include "runtime/text/printable.h"
+#include "tools/table/cell_text.h"
 #include "tools/table/column_name.h"
 #include "tools/table/misfit.h"
 #include "tools/table/record_table.h"
 #include "tools/table/stray_quote.h"
 #include "tools/table/text_classes.h"
 
-enum { FIELDS_MAX = 16384, TEXT_MAX = TND_CLASS_TEXT_MAX };
+enum { FIELDS_MAX = 16384 };
 
 /*  A field of numbers in which one of so many records has another text is numbers all the same. */
 enum { ODD_ONE_OF = 20 };
-
-/*  Texts that mean that a number is missing. */
-static const char *const absent[] = {"NA", "N/A", "null", "NULL", "None", "?", "-"};
-enum { ABSENT = sizeof absent / sizeof absent[0] };
 
 static const char delimiters[] = {',', '\t', ';', '|'};
 enum { DELIMITERS = sizeof delimiters };
 
 typedef struct {
-    char head[TEXT_MAX]; /* its text in the first record; "" if that is too long */
+    char head[TND_CLASS_TEXT_MAX]; /* its text in the first record; "" if that is too long */
     bool head_is_number, head_again;
-    bool absent[ABSENT];
-    uint64_t integers, numbers, texts, empty, absents;
+    bool absent[TND_CELL_ABSENT];
+    uint64_t integers, numbers, years, texts, empty, absents;
     tnd_text_classes_t classes;
     tnd_misfit_t odd; /* texts that are neither numbers nor absent */
     bool wide;        /* a whole number that f32 may not have */
@@ -41,6 +37,8 @@ typedef struct {
 
 /*  How it is fed: a class, numbers, or bytes. */
 typedef enum { AS_NUMBER, AS_WIDE, AS_INTEGER, AS_CLASS, AS_TEXT } use_t;
+
+typedef enum { FIRST_IS_ROW, FIRST_IS_UNCLEAR, FIRST_IS_HEADER } first_t;
 
 typedef struct {
     uint8_t delimiter;
@@ -54,6 +52,7 @@ typedef struct {
     tnd_misfit_t before;               /* a misfit that is the first record of a file */
     bool hidden;                       /* it hides the header */
     bool lonely;                       /* the only record may be a header */
+    bool unclear;                      /* the first record is read as a row, and may be a header */
     bool swallowed;                    /* a record of `quotes` does not fit */
     uint64_t line_of[TND_TABLE_FIRST]; /* of each of the first records */
     char *first_file, *other_file;     /* other: the first file that begins with another record */
@@ -183,39 +182,29 @@ static bool csv_table_look(void *context)
     return true;
 }
 
-static bool is_number(const char *text, bool *whole_p, bool *wide_p)
-{
-    static const int64_t most = INT64_C(1) << 24;
-    int64_t whole = 0;
-    double number;
-    *whole_p = tnd_number_text(TND_I64, text, strlen(text), &whole);
-    *wide_p = *whole_p && (whole > most || whole < -most);
-    return *whole_p || tnd_number_text(TND_F64, text, strlen(text), &number);
-}
-
 static void take_text(field_t *self, const tnd_record_place_t *place, const char *text)
 {
     char why[TND_MISFIT_WHY_MAX] = "";
-    bool whole, wide, missing = false;
+    bool whole, wide;
+    uint32_t missing = tnd_cell_absence(text);
     self->head_again = self->head_again || strcmp(text, self->head) == 0;
     if (*text == '\0') {
         self->empty++;
         return;
     }
-    if (is_number(text, &whole, &wide)) {
+    if (tnd_cell_is_number(text, &whole, &wide)) {
         self->integers += whole;
         self->wide = self->wide || wide;
         self->numbers++;
+        self->years += tnd_cell_is_year(text);
         tnd_text_classes_add(&self->classes, text);
         return;
     }
-    for (uint32_t i = 0; i < ABSENT; i++)
-        if (strcmp(text, absent[i]) == 0) {
-            self->absent[i] = missing = true;
-            self->absents++;
-        }
     self->texts++;
-    if (!missing) {
+    if (missing < TND_CELL_ABSENT) {
+        self->absent[missing] = true;
+        self->absents++;
+    } else {
         if (self->odd.count == 0)
             snprintf(why, sizeof why, "\"%s\"", text);
         tnd_misfit_add(&self->odd, place, why);
@@ -223,27 +212,15 @@ static void take_text(field_t *self, const tnd_record_place_t *place, const char
     tnd_text_classes_add(&self->classes, text);
 }
 
-/*  The text of a field; false: it is longer than a class has. */
-static bool text_of(const tnd_csv_field_t *field, char text[TEXT_MAX])
-{
-    size_t size = field->size - field->doubled;
-    text[0] = '\0';
-    if (size >= TEXT_MAX || (field->size > 0 && memchr(field->at, '\0', field->size) != NULL))
-        return false;
-    if (size > 0)
-        tnd_csv_copy(field, text);
-    text[size] = '\0';
-    return true;
-}
-
 static void take_field(csv_table_t *self, const tnd_record_place_t *place, field_t *field,
                        const tnd_csv_field_t *found)
 {
-    char text[TEXT_MAX];
-    bool whole, wide, is_short = text_of(found, text);
+    char text[TND_CLASS_TEXT_MAX];
+    bool whole, wide, is_short = tnd_cell_text(found, text);
     if (self->records == 0) { /* counted at the end, unless it is a header */
         strcpy(field->head, text);
-        field->head_is_number = !is_short || (*text != '\0' && is_number(text, &whole, &wide));
+        field->head_is_number =
+            !is_short || (*text != '\0' && tnd_cell_is_number(text, &whole, &wide));
     } else if (is_short) {
         take_text(field, place, text);
     } else {
@@ -342,19 +319,35 @@ static void csv_table_take(void *context, const tnd_record_place_t *place, const
 
 /*  --------------------------------------------------------------------------------- decisions */
 
-/*  A header has texts that are not numbers, above numbers or above other texts. */
-static bool is_header(const csv_table_t *self)
+/*  A header has texts that are not numbers, above numbers or above other texts.  Numbers beside them
+ *  are names if a text is above nothing but numbers, or if they look so. */
+static first_t judge_first(const csv_table_t *self)
 {
-    bool above = false, again = false, named = false;
+    bool above = false, again = false, named = false, sure = false;
+    tnd_number_names_t numbers = {0};
     for (uint32_t f = 0; f < self->count; f++) {
         const field_t *field = &self->fields[f];
-        if (field->head_is_number)
-            return false;
-        named = named || field->head[0] != '\0'; /* an index has none */
+        if (field->head_is_number) {
+            tnd_number_names_add(&numbers, field->head, field->numbers, field->years);
+            continue;
+        }
+        bool has_name = field->head[0] != '\0'; /* an index has none */
+        named = named || has_name;
         above = above || field->numbers > 0;
-        again = again || (field->head_again && field->head[0] != '\0');
+        again = again || (field->head_again && has_name);
+        sure = sure || (has_name && field->numbers > 0 && field->texts == 0 &&
+                        tnd_cell_absence(field->head) == TND_CELL_ABSENT);
     }
-    return named && (above || !again);
+    if (!named || (!above && again) || !tnd_number_names_may_be(&numbers))
+        return FIRST_IS_ROW;
+    return sure || tnd_number_names_are(&numbers) ? FIRST_IS_HEADER
+           : numbers.count > 1                    ? FIRST_IS_UNCLEAR
+                                                  : FIRST_IS_ROW;
+}
+
+static bool is_header(const csv_table_t *self)
+{
+    return judge_first(self) == FIRST_IS_HEADER;
 }
 
 /*  Whether it has texts that are not numbers above fields of numbers. */
@@ -372,10 +365,10 @@ static bool is_permuted(const csv_table_t *self)
     tnd_csv_record_t fields;
     tnd_csv_field_t field;
     tnd_error_t error;
-    char text[TEXT_MAX];
+    char text[TND_CLASS_TEXT_MAX];
     uint32_t count = 0;
     tnd_csv_init(&fields, self->other, self->other_size, self->delimiter, true);
-    while (tnd_csv_next(&fields, &field, &error) == TND_OK && text_of(&field, text)) {
+    while (tnd_csv_next(&fields, &field, &error) == TND_OK && tnd_cell_text(&field, text)) {
         uint32_t f = 0;
         while (f < self->count && strcmp(self->fields[f].head, text) != 0)
             f++;
@@ -462,6 +455,7 @@ static tnd_status_t csv_table_decide(void *context, size_t files, tnd_error_t *e
     if (self->records == 0)
         return TND_END;
     TND_TRY(check_headers(self, error));
+    self->unclear = self->records > 1 && judge_first(self) == FIRST_IS_UNCLEAR;
     self->lonely = self->records == 1 && self->count > 1 && is_header(self);
     self->header = self->records > 1 && self->headers + 1 == files && is_header(self);
     for (uint32_t f = 0; f < self->count; f++) {
@@ -491,6 +485,7 @@ static bool print_odd(const csv_table_t *self, const field_t *field, FILE *out)
 static bool csv_table_misfits(const void *context, FILE *out)
 {
     const csv_table_t *self = context;
+    char text[120];
     bool some = self->swallowed || self->uneven.count + self->blank.count + self->damaged.count > 0;
     if (self->hidden) {
         fprintf(out,
@@ -502,6 +497,11 @@ static bool csv_table_misfits(const void *context, FILE *out)
     if (self->lonely)
         fprintf(out, "%s: has one record; if that is a header, there are no rows\n",
                 self->first_file);
+    if (self->unclear)
+        fprintf(out,
+                "%s: the first record, `%s`, is read as a row; if it is a header, write `header: "
+                "true` beside `files`\n",
+                self->first_file, excerpt(text, self->first, self->first_size));
     tnd_misfit_print(&self->quotes, out);
     tnd_misfit_print(&self->uneven, out);
     tnd_misfit_print(&self->blank, out);
@@ -579,13 +579,13 @@ static uint32_t run_of(const csv_table_t *self, uint32_t first, bool *missing_p)
 static void print_na(const csv_table_t *self, FILE *out)
 {
     bool any = false;
-    for (uint32_t i = 0; i < ABSENT; i++) {
+    for (uint32_t i = 0; i < TND_CELL_ABSENT; i++) {
         bool used = false;
         for (uint32_t f = 0; f < self->count; f++)
             used =
                 used || (use_of(self, &self->fields[f]) == AS_NUMBER && self->fields[f].absent[i]);
         if (used)
-            fprintf(out, "%s\"%s\"", any ? ", " : "          na: [", absent[i]);
+            fprintf(out, "%s\"%s\"", any ? ", " : "          na: [", tnd_cell_absent[i]);
         any = any || used;
     }
     fputs(any ? "]\n" : "", out);
