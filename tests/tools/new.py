@@ -45,6 +45,20 @@ def made(folder, *data):
     return path, out
 
 
+def test_the_run_has_the_name_of_its_file_or_folder(folder):
+    data = folder / "Sea Temps"
+    data.mkdir()
+    for name in ("north.v2.csv", "2020.csv", "null.csv"):
+        (data / name).write_text("1,2\n3,4\n" * 5)
+    for chosen, wanted in (("north.v2.csv", 'name: "north"'), ("null.csv", 'name: "null"'), ("2020.csv", None), ("", 'name: "sea_temps"')):
+        path, _ = made(folder, data / chosen)
+        names = [line.split("  #")[0] for line in path.read_text().splitlines() if line.startswith("name:")]
+        same(names, [wanted] if wanted else [], chosen)
+    numpy.save(data / "x.npy", numpy.ones((20, 5)))
+    numpy.save(data / "y.npy", numpy.ones(20))
+    same('name: "sea_temps"' in made(folder, data / "x.npy", data / "y.npy")[0].read_text(), True)
+
+
 def test_two_files_become_two_columns(folder):
     numpy.save(folder / "x_train.npy", numpy.ones((1000, 5)))
     numpy.save(folder / "y_train.npy", numpy.arange(1000))

@@ -19,6 +19,7 @@
 #include "tools/new/file_series.h"
 #include "tools/new/picture_lines.h"
 #include "tools/new/reader_lines.h"
+#include "tools/table/column_name.h"
 
 enum { BATCH_MOST = 128, BATCHES_LEAST = 10, IMAGE_LEAST = 4 };
 
@@ -311,6 +312,23 @@ static void write_batches(const topology_t *self, FILE *out)
             size);
 }
 
+/*  Runs without a name are all called `tundish`.  This one has that of its only file, without the
+ *  extension, or of the folder that has all files. */
+static void write_name(const topology_t *self, FILE *out)
+{
+    const tnd_detected_format_t *first = &self->found->items[0];
+    bool alone = self->found->count == 1 && first->pattern_count == 0 && first->path_count <= 1;
+    char name[TND_NEW_NAME_MAX];
+    const char *text = alone ? first->path : self->directory;
+    size_t end = alone ? strlen(text) : strlen(text) - 1, begin = end;
+    while (begin > 0 && text[begin - 1] != '/')
+        begin--;
+    const char *dot = alone ? strchr(text + begin + 1, '.') : NULL;
+    end = dot != NULL ? (size_t)(dot - text) : end;
+    if (tnd_column_name_make(name, tnd_arena_text(self->arena, text + begin, end - begin)))
+        fprintf(out, "name: \"%s\"  # of the run, as `tundish ps` shows it\n", name);
+}
+
 static void write_topology(topology_t *self, FILE *out)
 {
     collect(self->found, &self->schema);
@@ -322,10 +340,10 @@ static void write_topology(topology_t *self, FILE *out)
           "#   tundish head       shows what it feeds\n"
           "#   tundish run        feeds it: how fast is it?\n"
           "#   tundish validate   checks it after a change; tundish help lists the options\n"
-          "tundish: 1\n"
-          "seed: 7  # another seed, another order\n"
-          "data: ",
+          "tundish: 1\n",
           out);
+    write_name(self, out);
+    fputs("seed: 7  # another seed, another order\ndata: ", out);
     tnd_json_string_print(
         strlen(directory) > 1 ? tnd_arena_text(self->arena, directory, strlen(directory) - 1) : "/",
         out);
