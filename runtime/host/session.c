@@ -22,8 +22,6 @@
 #include "runtime/resources/threads.h"
 #include "runtime/observe/run_summary.h"
 
-static const uint64_t booked_wait_ns = 1000000000;
-
 /*  The context of the observer. */
 typedef struct {
     tnd_run_summary_t summary; /* first: the functions of run_summary.h get this address */
@@ -521,21 +519,6 @@ static tnd_run_summary_chain_t *tally_lock(tnd_session_t *session, const char *a
     return NULL;
 }
 
-/*  Waits until the leader has booked what the program has committed.  Where other hosts feed the same
- *  chain it does not: their programs may wait for this one. */
-static void await_booked(tnd_session_t *session, const tnd_run_summary_chain_t *chain,
-                         const tnd_feed_t *feed)
-{
-    const tnd_plan_t *plan = tnd_host_config(session->host)->plan;
-    for (uint32_t i = 0; i < plan->instance_count; i++)
-        if (plan->instances[i].host != 0 &&
-            strcmp(plan->instances[i].actor, chain->plan->feeder) == 0)
-            return;
-    tnd_run_summary_await(&session->watch.summary,
-                          (uint32_t)(chain - session->watch.summary.chains),
-                          tnd_feed_failed(feed) ? 0 : tnd_feed_committed(feed), booked_wait_ns);
-}
-
 bool tnd_session_summary(tnd_session_t *session, const char *actor, tnd_summary_t *summary)
 {
     const tnd_run_summary_chain_t *chain = find_chain(session, actor);
@@ -543,10 +526,11 @@ bool tnd_session_summary(tnd_session_t *session, const char *actor, tnd_summary_
         return false;
     bool runs = tnd_host_running(session->host);
     const tnd_feed_t *feed = runs ? tnd_host_handle(session->host, chain->plan->feeder) : NULL;
+    uint32_t number = (uint32_t)(chain - session->watch.summary.chains);
     if (feed != NULL && tnd_feed_over(feed))
-        tnd_host_wait_chain(session->host, (uint32_t)(chain - session->watch.summary.chains));
-    else if (feed != NULL)
-        await_booked(session, chain, feed);
+        tnd_host_wait_chain(session->host, number);
+    else if (feed != NULL && !tnd_feed_failed(feed))
+        tnd_run_summary_await(&session->watch.summary, number, tnd_feed_committed(feed));
     pthread_mutex_lock(&session->watch.summary.lock);
     const tnd_ledger_t *ledger = &chain->ledger;
     *summary = (tnd_summary_t){.steps = chain->steps,

@@ -7,6 +7,8 @@
 #include "runtime/base/allocation.h"
 #include "runtime/base/clock.h"
 
+static const uint64_t booked_wait_ns = 1000000000;
+
 void tnd_run_summary_init(tnd_run_summary_t *self, const tnd_plan_t *plan)
 {
     *self = (tnd_run_summary_t){.plan = plan};
@@ -147,13 +149,23 @@ void tnd_run_summary_step(void *summary, const tnd_step_record_t *record)
     pthread_mutex_unlock(&self->lock);
 }
 
-void tnd_run_summary_await(tnd_run_summary_t *self, uint32_t chain, uint64_t steps,
-                           uint64_t wait_ns)
+/*  Whether all replicas of a chain are on the first host. */
+static bool feeds_alone(const tnd_plan_t *plan, const char *feeder)
 {
-    uint64_t end_ns = tnd_clock_now() + wait_ns;
+    for (uint32_t i = 0; i < plan->instance_count; i++)
+        if (plan->instances[i].host != 0 && strcmp(plan->instances[i].actor, feeder) == 0)
+            return false;
+    return true;
+}
+
+void tnd_run_summary_await(tnd_run_summary_t *self, uint32_t chain, uint64_t steps)
+{
+    uint64_t end_ns = tnd_clock_now() + booked_wait_ns;
     struct timespec end = {.tv_sec = (time_t)(end_ns / 1000000000),
                            .tv_nsec = (long)(end_ns % 1000000000)};
     const tnd_run_summary_chain_t *of = &self->chains[chain];
+    if (!feeds_alone(self->plan, of->plan->feeder))
+        return;
     pthread_mutex_lock(&self->lock);
     while (of->steps < steps && of->before_steps < steps &&
            pthread_cond_timedwait(&self->booked, &self->lock, &end) == 0)

@@ -93,10 +93,10 @@ void tnd_run_summary_label(void *summary, const char *actor, uint64_t number, co
 void tnd_run_summary_statistics(void *summary, const char *host, const char *actor,
                                 const char *kind, const char *counts);
 
-/*  Waits at most `wait_ns` until so many steps of a chain are committed, with those of the runs that
- *  this one resumes. */
-void tnd_run_summary_await(tnd_run_summary_t *self, uint32_t chain, uint64_t steps,
-                           uint64_t wait_ns);
+/*  Waits at most a second until so many steps of a chain are committed, with those of the runs that
+ *  this one resumes.  Where other hosts feed the chain too it does not: their programs may wait for
+ *  this one. */
+void tnd_run_summary_await(tnd_run_summary_t *self, uint32_t chain, uint64_t steps);
 /*  The weighted mean of a metric; 0 without weight. */
 double tnd_run_summary_mean(const tnd_metric_t *metric);
 /*  Seconds from the start of a chain's stream to its last committed step. */
