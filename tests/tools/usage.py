@@ -136,7 +136,7 @@ def test_help_answers_words_of_other_systems(_):
     for word, answer in (("gpu", '`devices: ["cuda:0"]` of the feeder'), ("Drop-Last", "`remainder: drop` of the batcher"),
                          ("tokenizer", "Your own, in Python:"), ("validation", "`after: FEEDER`"),
                          ("docker", "runs in a container"), ("pytorch", "torch.from_dlpack"), ("prefetch", "nothing to switch on"),
-                         ("deterministic", "`seed:` alone decides"), ("augment", "random_*"), ("tf.data", "reader.order")):
+                         ("deterministic", "`seed:` alone decides"), ("augment", "random_*"), ("jax", "tf.data")):
         code, out, err = run("help", word)
         same((code, err, out.splitlines()[0]), (0, "", f"{word}:"), word)
         holds(" ".join(out.split()), answer)

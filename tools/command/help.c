@@ -8,6 +8,7 @@
 #include "tools/reference/manual.h"
 #include "tools/reference/help_search.h"
 #include "tools/reference/reference.h"
+#include "tools/reference/tensorflow.h"
 #include "tools/reference/words.h"
 
 static const char purpose[] =
@@ -310,6 +311,28 @@ static const tnd_option_t *walk(const tnd_table_t *table, const char *path, tnd_
     return NULL;
 }
 
+/*  Whether a name differs from the word so little that it is meant. */
+static bool is_meant(const tnd_nearest_t *nearest)
+{
+    return nearest->best != NULL && nearest->distance <= (strlen(nearest->word) < 8 ? 1 : 2) &&
+           strlen(nearest->word) > 3;
+}
+
+/*  For a name with points that neither this program nor TensorFlow has. */
+static int refuse_name(tnd_arena_t *arena, const char *name, const char *thing)
+{
+    tnd_nearest_t nearest = {.word = name};
+    tnd_tensorflow_offer(arena, &nearest);
+    if (is_meant(&nearest))
+        return tnd_usage_error("help", "'%s' is unknown; did you mean '%s'?", name, nearest.best);
+    if (strcmp(thing, "tf") == 0)
+        return tnd_usage_error(
+            "help",
+            "'%s' is not described; `tundish help tf` lists the names of TensorFlow that are",
+            name);
+    return tnd_usage_error("help", "no kind, source or operation is called '%s'", thing);
+}
+
 static int show_option(const char *name, bool json)
 {
     const tnd_chapter_t *chapter;
@@ -334,7 +357,7 @@ static int show_option(const char *name, bool json)
     fputs(json && shown > 0 ? "\n" : "", stdout);
     int code = TND_EXIT_OK;
     if (shown == 0 && !known)
-        code = tnd_usage_error("help", "no kind, source or operation is called '%s'", thing);
+        code = refuse_name(arena, name, thing);
     else if (shown == 0 && nearest.best != NULL)
         code = tnd_usage_error("help", "'%s' has no option '%s'; did you mean '%s'?", thing, key,
                                nearest.best);
@@ -361,15 +384,8 @@ static bool show_manual(const char *name)
     return true;
 }
 
-/*  Whether a name differs from the word so little that it is meant. */
-static bool is_meant(const tnd_nearest_t *nearest)
-{
-    return nearest->best != NULL && nearest->distance <= (strlen(nearest->word) < 8 ? 1 : 2) &&
-           strlen(nearest->word) > 3;
-}
-
 /*  For a word that is not a name: prints what mentions it, or suggests the nearest name. */
-static int seek(const char *name, bool json)
+static int seek(tnd_arena_t *arena, const char *name, bool json)
 {
     size_t count;
     const tnd_chapter_t *chapter;
@@ -389,6 +405,7 @@ static int seek(const char *name, bool json)
             tnd_nearest_offer(&nearest, chapter->at(i)->name);
     }
     tnd_help_search_offer(&nearest);
+    tnd_tensorflow_offer(arena, &nearest);
     if (tnd_help_search_print(name, TND_HELP_SEARCH_TEXT, "", json))
         return TND_EXIT_OK;
     if (is_meant(&nearest))
@@ -405,22 +422,31 @@ static const char *joined(tnd_arena_t *arena, const tnd_request_t *request)
     return word;
 }
 
-/*  Everything that has this name, and what the word is called here. */
-static int show_word(const char *name, bool json)
+/*  Prints everything that has this name, and what the word is called here; false if there is nothing. */
+static bool show_known(const char *name, bool json)
 {
     const tnd_word_t *entry = tnd_word_find(name);
     if (show_list(name, json) || show_things(name, json))
-        return TND_EXIT_OK;
+        return true;
     if (entry != NULL)
         tnd_word_print(entry, name, json);
     if (entry != NULL && json)
-        return TND_EXIT_OK;
-    if (tnd_help_search_print(name, TND_HELP_SEARCH_NAME, entry != NULL ? "\nAlso:\n" : "", json))
-        return TND_EXIT_OK;
-    return entry != NULL ? TND_EXIT_OK : seek(name, json);
+        return true;
+    return tnd_help_search_print(name, TND_HELP_SEARCH_NAME, entry != NULL ? "\nAlso:\n" : "",
+                                 json) ||
+           entry != NULL;
 }
 
-static int describe(const char *name, const tnd_request_t *request)
+static int show_word(tnd_arena_t *arena, const char *name, bool json)
+{
+    if (!show_known(name, json))
+        return tnd_tensorflow_print(name, json) ? TND_EXIT_OK : seek(arena, name, json);
+    if (!json)
+        tnd_tensorflow_mention(name);
+    return TND_EXIT_OK;
+}
+
+static int describe(tnd_arena_t *arena, const char *name, const tnd_request_t *request)
 {
     if (request->man && !show_manual(name))
         return tnd_usage_error(
@@ -431,17 +457,17 @@ static int describe(const char *name, const tnd_request_t *request)
         print_general_json();
     else if (name == NULL)
         print_general();
-    else if (strchr(name, '.') != NULL && tnd_word_find(name) == NULL)
+    else if (strchr(name, '.') == NULL)
+        return show_word(arena, name, request->json);
+    else if (!tnd_tensorflow_print(name, request->json))
         return show_option(name, request->json);
-    else
-        return show_word(name, request->json);
     return TND_EXIT_OK;
 }
 
 static int help(const tnd_request_t *request)
 {
     tnd_arena_t *arena = tnd_arena_new();
-    int code = describe(joined(arena, request), request);
+    int code = describe(arena, joined(arena, request), request);
     tnd_arena_destroy(&arena);
     return code;
 }
@@ -449,13 +475,15 @@ static int help(const tnd_request_t *request)
 const tnd_command_t tnd_command_help;
 const tnd_command_t tnd_command_help = {
     .name = "help",
-    .operands = "[NAME | NAME.KEY | TOPIC | WORD...]",
+    .operands = "[NAME | NAME.KEY | tf.NAME | TOPIC | WORD...]",
     .summary = "describes a command, a kind of actor, a source, an operation, an option or a topic",
     .arguments = (const char *const[]){"--json", "--man", NULL},
     .details =
         "Without a name it lists all names; `kinds`, `sources`, `ops` and `commands` print one\n"
         "list each; `topology` and `host` are the top level of a file and its hosts.\n"
         "NAME.KEY describes one option: batcher.size, feeder.step.plugin, topology.memory.\n"
+        "tf.NAME says what a name of TensorFlow is here: tf.data.Dataset.shuffle, also\n"
+        "Dataset.shuffle; `tf.data` and `tf.distribute` list those below them.\n"
         "Any other WORD is answered if people often search it, as gpu or drop_last, and searched:\n"
         "the options with this name are printed, or else what mentions it.\n"
         "--man prints a manual page: of tundish, of a command, of topology or of topics.\n",
