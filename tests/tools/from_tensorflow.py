@@ -24,14 +24,21 @@ ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT / "tools/python"), "TUNDISH_
 def translate(folder, text, *words, expect=0, name="train.py"):
     """What the translator prints of a program; its files are in `out`."""
     (folder / name).write_text(text)
-    done = subprocess.run([sys.executable, "-m", "tundish.from_tensorflow", name, "-o", "out", *words], cwd=folder, env=ENVIRONMENT,
-                          capture_output=True, text=True, timeout=60)
+    done = subprocess.run(
+        [sys.executable, "-m", "tundish.from_tensorflow", name, "-o", "out", *words],
+        cwd=folder,
+        env=ENVIRONMENT,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
     same(done.returncode, expect, done.stdout + done.stderr)
     assert "Traceback" not in done.stderr, done.stderr
     return done.stdout + done.stderr
 
 
 # ------------------------------------------------------------------------- the pipelines of order.json
+
 
 def source_text(source):
     if source["kind"] == "range":
@@ -44,9 +51,11 @@ def source_text(source):
 
 def inner_text(step):
     """The function of a flat_map or interleave."""
-    return {"repeat": f"lambda x: tf.data.Dataset.from_tensors(x).repeat({step.get('times')})",
-            "repeat_mod": f"lambda x: tf.data.Dataset.from_tensors(x).repeat(x % {step.get('mod')})",
-            "count": f"lambda x: tf.data.Dataset.range(1000 * x, 1000 * x + x % {step.get('mod')})"}[step["inner"]]
+    return {
+        "repeat": f"lambda x: tf.data.Dataset.from_tensors(x).repeat({step.get('times')})",
+        "repeat_mod": f"lambda x: tf.data.Dataset.from_tensors(x).repeat(x % {step.get('mod')})",
+        "count": f"lambda x: tf.data.Dataset.range(1000 * x, 1000 * x + x % {step.get('mod')})",
+    }[step["inner"]]
 
 
 def step_text(step):
@@ -70,15 +79,22 @@ def step_text(step):
     if kind == "rebatch":
         return f"rebatch({step['sizes']}{drop})"
     if kind == "bucket":
-        return (f"bucket_by_sequence_length(lambda x: tf.shape(x)[0], {step['boundaries']}, {step['batch_sizes']}, padding_values={step['value']}, "
-                f"pad_to_bucket_boundary={step['pad_to_boundary']}{drop})")
+        return (
+            f"bucket_by_sequence_length(lambda x: tf.shape(x)[0], {step['boundaries']}, {step['batch_sizes']}, padding_values={step['value']}, "
+            f"pad_to_bucket_boundary={step['pad_to_boundary']}{drop})"
+        )
     if kind == "window":
         return f"window({step['size']}, shift={step['shift']}, stride={step['stride']}{drop})"
     if kind in ("flat_map", "interleave"):
         more = f", cycle_length={step['cycle']}, block_length={step['block']}" if kind == "interleave" else ""
         return f"{kind}({inner_text(step)}{more})"
-    return {"unbatch": "unbatch()", "scan": "scan(0, lambda s, x: (s + x, s + x))", "unique": "unique()", "take_while": "take_while(lambda x: x < 9)",
-            "sliding": "group_by_window(lambda x: x % 3, lambda k, d: d.batch(2), 4)"}[kind]
+    return {
+        "unbatch": "unbatch()",
+        "scan": "scan(0, lambda s, x: (s + x, s + x))",
+        "unique": "unique()",
+        "take_while": "take_while(lambda x: x < 9)",
+        "sliding": "group_by_window(lambda x: x % 3, lambda k, d: d.batch(2), 4)",
+    }[kind]
 
 
 def program_text(case):
@@ -93,15 +109,22 @@ def program_text(case):
             return f"{parts[0]}.concatenate({parts[1]})"
         stop = f"stop_on_empty_dataset={last['stop_on_empty']}"
         if last["op"] == "choose":
-            return f"tf.data.Dataset.choose_from_datasets([{', '.join(parts)}], tf.data.Dataset.from_tensor_slices({last['choices']}), {stop})"
+            return (
+                f"tf.data.Dataset.choose_from_datasets([{', '.join(parts)}], tf.data.Dataset.from_tensor_slices({last['choices']}), {stop})"
+            )
         return f"tf.data.Dataset.sample_from_datasets([{', '.join(parts)}], weights={last['weights']}, seed={last['seed']}, {stop})"
     return ".".join([made] + list(map(step_text, steps + [last])))
 
 
 def fed(folder, case):
     """The elements of a translated case, or what the command says."""
-    done = subprocess.run([BUILD / "tundish", "head", f"out/{case['name']}.yaml", "--json", "--steps", "999"], cwd=folder, capture_output=True,
-                          text=True, timeout=60)
+    done = subprocess.run(
+        [BUILD / "tundish", "head", f"out/{case['name']}.yaml", "--json", "--steps", "999"],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
     if done.returncode:
         return done.stderr
     kinds, batches = [step["op"] for step in case["args"]["steps"]], []
@@ -111,7 +134,7 @@ def fed(folder, case):
     batches = [[row[0] if len(row) == 1 else row for row in rows] for rows in batches]
     if kinds == ["batch", "batch"]:
         size = case["args"]["steps"][0]["size"]
-        return [[rows[i:i + size] for i in range(0, len(rows), size)] for rows in batches]
+        return [[rows[i : i + size] for i in range(0, len(rows), size)] for rows in batches]
     return batches if kinds[-1] in ("batch", "rebatch", "padded_batch", "ragged_batch", "bucket") else sum(batches, [])
 
 
@@ -119,7 +142,7 @@ def rows_of(column, fill):
     """The rows of a column, padded as the batch is."""
     data, rows = column["data"], column["shape"][0]
     if "splits" not in column:
-        return data if len(column["shape"]) == 1 else [data[i:i + len(data) // rows] for i in range(0, len(data), len(data) // rows)]
+        return data if len(column["shape"]) == 1 else [data[i : i + len(data) // rows] for i in range(0, len(data), len(data) // rows)]
     made = [data[begin:end] for begin, end in zip(column["splits"], column["splits"][1:])]
     return [row + [fill] * (column["longest"] - len(row)) for row in made] if "longest" in column else made
 
@@ -259,11 +282,14 @@ ds = ds.apply(tf.data.experimental.parallel_interleave(
 fed = strategy.experimental_distribute_dataset(ds)
 """,
     "003-1": GENERATOR,
-    "003-2": GENERATOR + """
+    "003-2": GENERATOR
+    + """
 strategy = tf.distribute.MirroredStrategy()
 fed = strategy.experimental_distribute_dataset(ds)
-""" + LOOP,
-    "003-3": GENERATOR + '''
+"""
+    + LOOP,
+    "003-3": GENERATOR
+    + '''
 import os
 os.environ["TF_CONFIG"] = """
 {"cluster": {"worker": ["127.0.0.1:PORT", "127.0.0.1:23456"]},
@@ -271,12 +297,15 @@ os.environ["TF_CONFIG"] = """
 }"""
 strategy = tf.distribute.MultiWorkerMirroredStrategy()
 fed = strategy.experimental_distribute_dataset(ds)
-''' + LOOP,
-    "004-1": RECORDS + """
+'''
+    + LOOP,
+    "004-1": RECORDS
+    + """
 strategy = tf.distribute.MirroredStrategy()
 fed = strategy.experimental_distribute_dataset(records("out/my_dataset.tfrecord"))  # MISTAKE
 """,
-    "004-2": RECORDS + """
+    "004-2": RECORDS
+    + """
 strategy = tf.distribute.MultiWorkerMirroredStrategy()
 number = os.environ["TF_CONFIG"]["task"]["index"]  # MISTAKE
 fed = strategy.experimental_distribute_dataset(records(f"out/data_partition_{number}.tfrecord").cache())  # MISTAKE
@@ -284,7 +313,8 @@ for epoch in range(2):
     for one in fed:
         print(one)
 """,
-    "004-3": RECORDS + """
+    "004-3": RECORDS
+    + """
 strategy = tf.distribute.ParameterServerStrategy(tf.distribute.cluster_resolver.TFConfigClusterResolver())
 number = os.environ["TF_CONFIG"]["task"]["index"]  # MISTAKE
 files = tf.data.Dataset.list_files(f"out/data_partition_{number}*", shuffle=False)
@@ -379,9 +409,14 @@ def test_functions_become_operations_with_the_same_values(folder):
     told = translate(folder, FUNCTIONS)
     same([line for line in told.splitlines() if not line.startswith(("wrote", "train.py:14: "))], [])
     for name, columns in {
-            "a": {"x": [1, 2, 3], "x_computed": [11, 22, 33]}, "b": {"x_computed": [11, 22, 33], "x_computed2": [-9, -18, -27]},
-            "c": {"s": [0.5, 1, 1.5], "x": numpy.eye(4)[1:].tolist(), "k": [7, 7, 7]}, "d": {"x": [5], "y": [-20]},
-            "e": {"x": [[[1], [2]], [[3], [4]]]}, "f": {"c0": [0, 1, 4], "c1": [3, 5, 7]}, "g": {"x": [[0, 1, 2], [3, 4, 5]]}}.items():
+        "a": {"x": [1, 2, 3], "x_computed": [11, 22, 33]},
+        "b": {"x_computed": [11, 22, 33], "x_computed2": [-9, -18, -27]},
+        "c": {"s": [0.5, 1, 1.5], "x": numpy.eye(4)[1:].tolist(), "k": [7, 7, 7]},
+        "d": {"x": [5], "y": [-20]},
+        "e": {"x": [[[1], [2]], [[3], [4]]]},
+        "f": {"c0": [0, 1, 4], "c1": [3, 5, 7]},
+        "g": {"x": [[0, 1, 2], [3, 4, 5]]},
+    }.items():
         same(columns_fed(folder, name), columns, name)
 
 
@@ -411,10 +446,21 @@ twice = tf.data.Dataset.range(6).batch(4).repeat(2).take(3)
 def test_loops_fit_and_options_are_epochs_steps_and_splits(folder):
     told = translate(folder, LOOPS)
     for name, lines in {
-            "train": ["shuffle: {buffer: 100, seed: 1}", "epochs: 4 ", "size: 16 ", "remainder: drop ", "take: 3 ", "replicas: 2 ", "random_flip: {column: x}",
-                      "links: [read -> keep -> prep -> batch -> feed]"],
-            "test": ["links: [read -> batch -> feed]"], "endless": ["- repeat: forever ", "- take: 20 ", "epochs: 2 "],
-            "forever": ["epochs: forever ", "span_epochs: true "], "twice": ["epochs: 2 ", "take: 3 "]}.items():
+        "train": [
+            "shuffle: {buffer: 100, seed: 1}",
+            "epochs: 4 ",
+            "size: 16 ",
+            "remainder: drop ",
+            "take: 3 ",
+            "replicas: 2 ",
+            "random_flip: {column: x}",
+            "links: [read -> keep -> prep -> batch -> feed]",
+        ],
+        "test": ["links: [read -> batch -> feed]"],
+        "endless": ["- repeat: forever ", "- take: 20 ", "epochs: 2 "],
+        "forever": ["epochs: forever ", "span_epochs: true "],
+        "twice": ["epochs: 2 ", "take: 3 "],
+    }.items():
         text = (folder / f"out/{name}.yaml").read_text()
         holds(text, *lines)
         assert "rebatch_legacy" not in text, name  # OFF
@@ -424,6 +470,52 @@ def test_loops_fit_and_options_are_epochs_steps_and_splits(folder):
     for name in ("train", "test", "endless", "forever", "twice"):
         same(run("validate", f"out/{name}.yaml", cwd=folder)[0], 0, name)
     same(run("validate", "out/train.yaml", "out/train_mirrored.yaml", cwd=folder)[0], 0)
+
+
+FILES = """
+import tensorflow as tf
+workers = tf.distribute.MultiWorkerMirroredStrategy()
+def parse(record):
+    return tf.io.parse_single_example(record, {"x": tf.io.FixedLenFeature([8], tf.float32), "n/a": tf.io.VarLenFeature(tf.int64)})
+def made(context):
+    files = tf.data.Dataset.list_files("out/data_partition_*.tfrecord", shuffle=False)
+    files = files.shard(context.num_input_pipelines, context.input_pipeline_id).shuffle(10, seed=3)
+    rows = files.interleave(tf.data.TFRecordDataset, cycle_length=4, block_length=2).map(parse)
+    return rows.batch(context.get_per_replica_batch_size(64), drop_remainder=flag)
+fed = workers.distribute_datasets_from_function(made)
+lines = tf.data.Dataset.list_files(["a.txt", "b.txt"]).interleave(lambda name: tf.data.TextLineDataset(name).skip(1), cycle_length=2)
+pictures = tf.data.Dataset.list_files("pictures/*.jpg", shuffle=False).map(lambda name: tf.image.resize(tf.io.decode_jpeg(tf.io.read_file(name)), [4, 4])).batch(2)
+for picture in pictures.take(1):
+    print(picture)
+for picture in pictures:
+    print(picture)
+whole = tf.data.TFRecordDataset(tf.data.Dataset.list_files("out/*.tfrecord").take(2)).batch(2)
+"""
+
+
+def test_files_are_a_source_and_calls_on_their_names_are_not_calls_on_rows(folder):
+    told = translate(folder, FILES)
+    holds(
+        (folder / "out/fed.yaml").read_text(),
+        "lanes: 2 ",
+        "shard: file ",
+        "files: {shuffle: {buffer: 10, seed: 3}}",
+        "interleave: {cycle: 4, block: 2}",
+        "size: 64 ",
+        "replicas: 2 ",
+        "x: {dtype: f32, shape: [8]}",
+        "n_a: {dtype: i64, ragged: true, key: n/a}",
+    )
+    holds((folder / "out/pictures.yaml").read_text(), 'folder: {files: "pictures/*.jpg", column: path}', "then: [{resize: {size: [4, 4]}}]")
+    assert "take" not in (folder / "out/pictures.yaml").read_text()
+    holds(
+        told,
+        "train.py:10: to do: `batch(",
+        "train.py:12: not translated: `skip(1)`: it works on the rows of each file",
+        "train.py:18: not translated: `take(2)`: it works on names of files",
+    )
+    data.write(folder / "out")
+    same(run("validate", "out/fed.yaml", "out/fed_workers.yaml", cwd=folder)[0], 0)
 
 
 UNKNOWN = """
@@ -442,18 +534,26 @@ lost = elsewhere().batch(2).prefetch(1)
 
 def test_what_has_no_operation_is_a_function_to_complete(folder):
     told = translate(folder, UNKNOWN)
-    holds(told, "train.py:7: to do: `map(odd)`: it has a statement that is not an assignment (line 4): complete `odd` in ds_ops.py",
-          "train.py:8: to do: `tf.data.Dataset.from_generator(", "train.py:9: not translated: `shuffle(10)`: the rows of a generator",
-          "train.py:10: not translated: `scan(", "train.py:10: not translated: `unique()`: it keeps a state along the stream",
-          "train.py:11: not translated: `elsewhere().batch(2)`: if `elsewhere()` is a dataset")
+    holds(
+        told,
+        "train.py:7: to do: `map(odd)`: it has a statement that is not an assignment (line 4): complete `odd` in ds_ops.py",
+        "train.py:8: to do: `tf.data.Dataset.from_generator(",
+        "train.py:9: not translated: `shuffle(10)`: the rows of a generator",
+        "train.py:10: not translated: `scan(",
+        "train.py:10: not translated: `unique()`: it keeps a state along the stream",
+        "train.py:11: not translated: `elsewhere().batch(2)`: if `elsewhere()` is a dataset",
+    )
     env = {"TUNDISH_PYTHON": sys.executable}
     for name in ("ds", "rows"):
         same(run("validate", f"out/{name}.yaml", cwd=folder, env=env)[0], 0, name)
         holds(run("head", f"out/{name}.yaml", cwd=folder, env=env)[2], "NotImplementedError", "is to be completed")
     skeleton = (folder / "out/ds_ops.py").read_text()
     holds(skeleton, "def odd(x, y):", "    #     if x > 1:", "    #         y = y * 100")
-    (folder / "out/ds_ops.py").write_text(re.sub(r"    raise .*", '    return {"x": x * 1.0, "y": (y * (1 + 99 * (x > 1))) * 1.0}', skeleton).replace(
-        "def odd", "def odd").replace("* 1.0", ".astype('f4')"))
+    (folder / "out/ds_ops.py").write_text(
+        re.sub(r"    raise .*", '    return {"x": x * 1.0, "y": (y * (1 + 99 * (x > 1))) * 1.0}', skeleton)
+        .replace("def odd", "def odd")
+        .replace("* 1.0", ".astype('f4')")
+    )
     same(columns_fed_with(folder, "ds", env), {"x": [1, 2, 3], "y": [10, 2000, 3000]})
     (folder / "out/rows_rows.py").write_text("def rows():\n    for n in range(2):\n        yield {'x': [n, n + 0.5], 'y': n}\n")
     same(columns_fed_with(folder, "rows", env), {"x": [[0, 0.5], [1, 1.5]], "y": [0, 1]})
@@ -465,9 +565,11 @@ def columns_fed_with(folder, name, env):
 
 
 def test_every_call_of_a_dataset_has_a_row_that_says_what_it_becomes(_):
-    code = ("import json; from tundish import _tensorflow_values as v, _tensorflow_graph as g; rows = v.Rows(); "
-            "print(json.dumps([[n, *rows.advice('tf.data.Dataset.' + n), hasattr(g.Graph, 'do_' + n)] for n in v.METHODS] + "
-            "[[n, *rows.advice(n), True] for n in [*v.SOURCES, *v.TRANSFORMATIONS]]))")
+    code = (
+        "import json; from tundish import _tensorflow_values as v, _tensorflow_graph as g; rows = v.Rows(); "
+        "print(json.dumps([[n, *rows.advice('tf.data.Dataset.' + n), hasattr(g.Graph, 'do_' + n)] for n in v.METHODS] + "
+        "[[n, *rows.advice(n), True] for n in [*v.SOURCES, *v.TRANSFORMATIONS]]))"
+    )
     done = subprocess.run([sys.executable, "-c", code], env=ENVIRONMENT, capture_output=True, text=True, timeout=60)
     same(done.returncode, 0, done.stderr)
     for name, offered, advice, handled in json.loads(done.stdout):
@@ -491,7 +593,9 @@ for words in json.loads(sys.stdin.read()):
 
 def calls(folder, lists, note=""):
     """The exit code and the text of several calls, in one process."""
-    done = subprocess.run([sys.executable, "-c", CALLS], cwd=folder, env=ENVIRONMENT, input=json.dumps(lists), capture_output=True, text=True, timeout=120)
+    done = subprocess.run(
+        [sys.executable, "-c", CALLS], cwd=folder, env=ENVIRONMENT, input=json.dumps(lists), capture_output=True, text=True, timeout=120
+    )
     same(done.returncode, 0, note + done.stderr[-2000:])
     return list(map(json.loads, done.stdout.splitlines()))
 
@@ -502,9 +606,15 @@ def broken(draw):
     for _ in range(draw.randint(1, 3)):
         at = draw.randrange(len(words) // 8, len(words))
         how = draw.randrange(6)
-        words[at:at + (how == 0)] = [[], [draw.choice(words)], [draw.choice(["0", "-1", "None", "lambda: 0", "[]", "{}", "**", '"x"', "ds"])],
-                                     [words[at], words[at]], [words[draw.randrange(len(words))]], [")"]][how]
-    return "".join(words[:draw.randrange(len(words) // 2, len(words))] if draw.random() < 0.2 else words)
+        words[at : at + (how == 0)] = [
+            [],
+            [draw.choice(words)],
+            [draw.choice(["0", "-1", "None", "lambda: 0", "[]", "{}", "**", '"x"', "ds"])],
+            [words[at], words[at]],
+            [words[draw.randrange(len(words))]],
+            [")"],
+        ][how]
+    return "".join(words[: draw.randrange(len(words) // 2, len(words))] if draw.random() < 0.2 else words)
 
 
 def test_broken_programs_get_a_message(folder):
@@ -522,9 +632,15 @@ def test_broken_programs_get_a_message(folder):
 
 def test_usage_is_checked(folder):
     (folder / "train.py").write_text("x = 1\n")
-    wanted = [(["train.py"], 2, "usage:"), (["train.py", "-o"], 2, "-o needs a value"), (["-x", "train.py", "-o", "out"], 2, "'-x'"),
-              (["train.py", "-o", "out", "--replicas", "0"], 2, "'0' is not a number from 1"), (["train.py", "-o", "out"], 1, "no dataset"),
-              (["none.py", "-o", "out"], 1, "none.py: No such file"), (["--help"], 0, "Exit codes")]
+    wanted = [
+        (["train.py"], 2, "usage:"),
+        (["train.py", "-o"], 2, "-o needs a value"),
+        (["-x", "train.py", "-o", "out"], 2, "'-x'"),
+        (["train.py", "-o", "out", "--replicas", "0"], 2, "'0' is not a number from 1"),
+        (["train.py", "-o", "out"], 1, "no dataset"),
+        (["none.py", "-o", "out"], 1, "none.py: No such file"),
+        (["--help"], 0, "Exit codes"),
+    ]
     for (words, code, text), (got, told) in zip(wanted, calls(folder, [words for words, _, _ in wanted])):
         same(got, code, words)
         holds(told, text)

@@ -52,13 +52,21 @@ class Graph(Sources):
         handler = getattr(self, "do_" + call.name, None)
         if handler is not None:
             handler(call)
-        elif call.name in NEEDLESS:
+        elif call.name in NEEDLESS or call.name in ("names_prefetch", "names_cache", "names_with_options"):
             self.needless(call)
+        elif call.name.startswith("names_"):
+            self.refuse(call, "it works on names of files: write those that are wanted into `files:`")
+        elif call.name.startswith("each_file_"):
+            self.refuse(
+                call,
+                "it works on the rows of each file; here all files are one source. A header of CSV is `header: true` of the"
+                " source csv",
+            )
         else:
             self.refuse(call, self.program.rows.advice("tf.data.Dataset." + call.name)[1])
 
     def needless(self, call):
-        self.notes.add(NOTHING, call.line, f"`{call.text}`: {NEEDLESS.get(call.name, 'it changes the speed only')}")
+        self.note(NOTHING, call, f"{NEEDLESS.get(call.name, 'it changes the speed only')}")
 
     def stage(self, operations):
         if not self.stages or self.stages[-1][0] != "prep":
@@ -80,11 +88,7 @@ class Graph(Sources):
         value = known(call.given.get(name))
         if not isinstance(value, int) or isinstance(value, bool):
             text = getattr(call.given.get(name), "text", "?")
-            self.notes.add(
-                WRITE,
-                call.line,
-                f"`{call.text}`: `{text}` is not known before the program runs: write it into {self.name}.yaml, where 1 is now",
-            )
+            self.note(WRITE, call, f"`{text}` is not known before the program runs: write it into {self.name}.yaml, where 1 is now")
             return 1
         return value
 
@@ -102,6 +106,23 @@ class Graph(Sources):
                     f"`{call.text}` shuffles the files in another way in every run; here `seed:` of the topology decides",
                 )
 
+    def do_names_shuffle(self, call):
+        seed, size = known(call.given.get("seed", Known(None))), known(call.given["buffer_size"])
+        options = {"buffer": size} if isinstance(size, int) and size > 0 else {}
+        self.order = [entry for entry in self.order if "files" not in entry[0]]
+        self.order.append(({"files": {"shuffle": {**options, **({"seed": seed} if isinstance(seed, int) else {})}}}, self.at(call)))
+
+    def do_names_shard(self, call):
+        if isinstance(call.given["num_shards"], Symbol) and isinstance(call.given["index"], Symbol):
+            self.lanes = True
+            self.top.append(("lanes", self.workers, self.at(call)))
+        else:
+            self.refuse(
+                call,
+                "it chooses files: write those that are wanted into `files:`, or `lanes:` and `shard: file` for a part for each"
+                " worker",
+            )
+
     def do_shuffle(self, call):
         if self.batched:
             self.refuse(
@@ -112,11 +133,9 @@ class Graph(Sources):
         size = known(given.get("buffer_size"))
         options = {"buffer": size} if isinstance(size, int) and size > 0 else {"buffer": "all"}
         if isinstance(size, int) and size == 0:
-            self.notes.add(MISTAKE, call.line, f"`{call.text}`: TensorFlow refuses a buffer of 0 rows")
+            self.note(MISTAKE, call, "TensorFlow refuses a buffer of 0 rows")
         if not isinstance(size, int):
-            self.notes.add(
-                DIFFERS, call.line, f"`{call.text}`: the buffer is not known before the program runs, so all rows are shuffled"
-            )
+            self.note(DIFFERS, call, "the buffer is not known before the program runs, so all rows are shuffled")
         seed, every = known(given.get("seed", Known(None))), known(given.get("reshuffle_each_iteration", Known(None)))
         overall = known(self.program.scopes[0].get("tf.random.set_seed", Known(None)))
         options.update({"seed": seed} if isinstance(seed, int) else {})
@@ -141,8 +160,8 @@ class Graph(Sources):
 
     def do_repeat(self, call):
         value = call.given.get("count", Known(None))
-        count = known(value, 1) if not isinstance(value, Text) else self.count(call, "count")
-        forever = count is None or count == -1
+        count = -1 if value == Known(None) else self.count(call, "count")
+        forever = count < 0
         if self.batched:
             self.repeats.append((None if forever else count, call))
         else:
@@ -191,13 +210,11 @@ class Graph(Sources):
         self.mapped(call, "window", options)
 
     def do_interleave(self, call):
-        cycle, block = known(call.given.get("cycle_length", Known(None))), known(call.given.get("block_length", Known(1)), 1)
+        cycle, block = known(call.given.get("cycle_length", Known(None))), known(call.given.get("block_length", Known(1)), 1) or 1
         if call.given.get("files"):
             if not isinstance(cycle, int):
-                self.notes.add(
-                    DIFFERS,
-                    call.line,
-                    f"`{call.text}`: without cycle_length TensorFlow's order depends on its machine; here `cycle: 8` is written",
+                self.note(
+                    DIFFERS, call, "without cycle_length TensorFlow's order depends on its machine; here `cycle: 8` is written"
                 )
                 cycle = 8
             self.order.append(({"interleave": {"cycle": cycle, **({"block": block} if block != 1 else {})}}, self.at(call)))
@@ -219,10 +236,10 @@ class Graph(Sources):
         if rows is not None and rows // self.size:
             self.order.append(({"take": rows // self.size * self.size}, f"{self.at(call)}: the rows of whole batches"))
         else:
-            self.notes.add(
+            self.note(
                 WRITE,
-                call.line,
-                f"`{call.text}`: the rows after the last whole batch are left out: write `- take: N` at this place of the order in "
+                call,
+                "the rows after the last whole batch are left out: write `- take: N` at this place of the order in "
                 f"{self.name}.yaml, N the greatest multiple of {self.size} that is not more than the rows",
             )
 
@@ -239,10 +256,10 @@ class Graph(Sources):
 
     def do_flat_map(self, call):
         if call.given.get("files"):
-            self.notes.add(NOTHING, call.line, f"`{call.text}`: one file follows the other in a source")
+            self.note(NOTHING, call, "one file follows the other in a source")
             return
         if call.given.get("windows"):
-            self.notes.add(NOTHING, call.line, f"`{call.text}`: a window is a row")
+            self.note(NOTHING, call, "a window is a row")
             return
         found = call.given.get("copies")
         if found is None or self.batched:
@@ -267,29 +284,27 @@ class Graph(Sources):
                 steps = self.pictures(steps)
             self.stage(steps)
             return
-        function, module = call.given["map_func"], f"{self.name}_ops"
+        function = call.given["map_func"]
         name = function.name if isinstance(function, Function) and function.name != "lambda" else f"map_{call.line}"
-        columns = leaves(call.given["element"])
-        taken = {entry[4] for entry in self.skeletons if entry[0] == "map"}
-        while name in taken:
+        self.skeleton("map", call, name, function, unknown)
+
+    def skeleton(self, kind, call, name, function, unknown):
+        """A function of Python to complete, for one that has no operation."""
+        module, columns = f"{self.name}_ops", leaves(call.given["element"])
+        while any(entry[4] == name for entry in self.skeletons if entry[0] != "rows"):
             name += "_"
-        self.skeletons.append(("map", module, call, columns, name, function))
-        self.notes.add(
-            WRITE,
-            call.line,
-            f"`{call.text}`: {unknown.why} (line {unknown.line}): complete `{name}` in {module}.py, and `makes:` in"
-            f" {self.name}.yaml. Or write it in C (examples/operation.c)",
-        )
-        self.stage(
-            [
-                Operation(
-                    "python",
-                    {"call": f"{module}:{name}", "columns": columns, "makes": {column: "f32" for column in columns}},
-                    call.line,
-                    call.text,
-                )
-            ]
-        )
+        self.skeletons.append((kind, module, call, columns, name, function))
+        where = f"(line {unknown.line}): complete `{name}` in {module}.py, and `makes:` in {self.name}.yaml"
+        self.note(WRITE, call, f"{unknown.why} {where}. Or write it in C (examples/operation.c)")
+        options = {"call": f"{module}:{name}", "columns": columns, "makes": self.types(columns)}
+        options.update({"rows": "filter"} if kind == "filter" else {})
+        self.stage([Operation("python", options, call.line, call.text)])
+
+    def types(self, columns):
+        """Types to begin with for columns that a function makes: class numbers are integers."""
+        steps = [step for call in self.dataset.calls for step in call.given.get("steps", [])]
+        classes = {step.options["column"] for step in steps if step.name == "one_hot"}
+        return {column: "i64" if column in classes else "f32" for column in columns}
 
     def pictures(self, steps):
         """Files that a function reads are rows of the source."""
@@ -311,29 +326,7 @@ class Graph(Sources):
         if unknown is None:
             self.stage([Operation("filter", {"expr": call.given["expr"]}, call.line, call.text)])
         else:
-            module, name, columns = f"{self.name}_ops", f"keeps_{call.line}", leaves(call.given["element"])
-            self.skeletons.append(("filter", module, call, columns, name, call.given["predicate"]))
-            self.notes.add(
-                WRITE,
-                call.line,
-                f"`{call.text}`: {unknown.why} (line {unknown.line}): complete `{name}` in {module}.py, and `makes:` in"
-                f" {self.name}.yaml",
-            )
-            self.stage(
-                [
-                    Operation(
-                        "python",
-                        {
-                            "call": f"{module}:{name}",
-                            "columns": columns,
-                            "makes": {column: "f32" for column in columns},
-                            "rows": "filter",
-                        },
-                        call.line,
-                        call.text,
-                    )
-                ]
-            )
+            self.skeleton("filter", call, f"keeps_{call.line}", call.given["predicate"], unknown)
         self.changed = True
 
     def do_enumerate(self, call):
@@ -369,8 +362,14 @@ class Graph(Sources):
         value = call.given["batch_size"]
         size = value.size if isinstance(value, PerReplica) else self.count(call, "batch_size")
         drop = bool(known(call.given.get("drop_remainder", Known(False))))
+        if isinstance(call.given.get("drop_remainder"), Text):
+            self.note(
+                WRITE,
+                call,
+                f"whether a short batch is dropped is not known before the program runs: `remainder:` in {self.name}.yaml",
+            )
         if size < 1:
-            self.notes.add(MISTAKE, call.line, f"`{call.text}`: a batch has at least one row")
+            self.note(MISTAKE, call, "a batch has at least one row")
             size = 1
         if self.batched:
             if self.drop:
@@ -380,11 +379,8 @@ class Graph(Sources):
         else:
             self.size, self.per_replica = size, not isinstance(value, PerReplica)
         if self.is_ragged and call.name == "batch":
-            self.notes.add(
-                MISTAKE,
-                call.line,
-                f"`{call.text}`: rows of unequal lengths cannot be batched, and TensorFlow ends with an error; here they are"
-                " padded",
+            self.note(
+                MISTAKE, call, "rows of unequal lengths cannot be batched, and TensorFlow ends with an error; here they are padded"
             )
         self.lost = self.lost or "num_parallel_calls" in call.given or "of_generator" in call.given
         self.batched, self.drop = True, drop
@@ -421,11 +417,7 @@ class Graph(Sources):
                 ]
             )
         elif shapes is not None:
-            self.notes.add(
-                WRITE,
-                call.line,
-                f"`{call.text}`: rows are padded to the longest of a batch; the operation `pad_ragged` pads to a length",
-            )
+            self.note(WRITE, call, "rows are padded to the longest of a batch; the operation `pad_ragged` pads to a length")
 
     def do_ragged_batch(self, call):
         self.do_batch(call)
@@ -437,6 +429,8 @@ class Graph(Sources):
             self.refuse(call, "the boundaries and sizes are not known before the program runs")
             return
         options = {"column": leaves(call.given["element"])[0], "bounds": list(bounds), "sizes": list(sizes)}
+        value = known(call.given.get("padding_values", Known(None)))
+        options.update({"value": value} if isinstance(value, (int, float)) and value else {})
         options.update({"pad": "bound"} if known(call.given.get("pad_to_bucket_boundary", Known(False))) else {})
         options.update({"drop_remainder": True} if known(call.given.get("drop_remainder", Known(False))) else {})
         self.batch.append(("bucket", options, self.at(call)))
@@ -447,8 +441,8 @@ class Graph(Sources):
             self.batched, self.lost = False, True
             self.batch = [entry for entry in self.batch if entry[0] in ("skip", "take")]
             if self.drop:
-                self.notes.add(DIFFERS, call.line, f"`{call.text}`: rows that the batch before it drops are fed here")
-            self.notes.add(NOTHING, call.line, f"`{call.text}`: rows stay rows until the last batch")
+                self.note(DIFFERS, call, "rows that the batch before it drops are fed here")
+            self.note(NOTHING, call, "rows stay rows until the last batch")
             return
         self.stage([Operation("unbatch", {"columns": leaves(call.given["element"])}, call.line, call.text)])
         self.changed = True
@@ -477,7 +471,7 @@ class Graph(Sources):
             or isinstance(known(policy, None), str)
             and known(policy) != "parallel_epochs"
         ):
-            self.notes.add(DIFFERS, call.line, f"`{call.text}`: each row is fed once, whatever the policy says")
+            self.note(DIFFERS, call, "each row is fed once, whatever the policy says")
 
     # ------------------------------------------------------------------------------------ the end
 
@@ -632,10 +626,8 @@ class Graph(Sources):
                     for name, value, comment in self.batch
                 ]
             if several and not any(entry[0] == "lanes" for entry in self.top) and not self.lanes:
-                self.notes.add(
-                    DIFFERS,
-                    call.line,
-                    f"`{call.text}`: the function does not shard, so every worker has all rows there; here each row is fed once",
+                self.note(
+                    DIFFERS, call, "the function does not shard, so every worker has all rows there; here each row is fed once"
                 )
         arrays = self.dataset.source.name in ARRAYS or self.dataset.source.name in COMBINED
         if (
@@ -673,10 +665,10 @@ class Graph(Sources):
             or isinstance(files, list)
             and len(files) < self.workers
         ):
-            self.notes.add(
+            self.note(
                 MISTAKE,
-                call.line,
-                f"`{call.text}`: {self.workers} workers share fewer files than workers, and TensorFlow ends with an error on some"
+                call,
+                f"{self.workers} workers share fewer files than workers, and TensorFlow ends with an error on some"
                 " of them; here all replicas get their part of every batch",
             )
             return

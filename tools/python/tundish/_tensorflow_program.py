@@ -45,6 +45,7 @@ STRATEGIES = (
     "CentralStorageStrategy",
 )
 ONLY_DATASETS = ("batch", "shuffle", "prefetch", "interleave", "padded_batch", "cache", "repeat", "with_options")
+EACH_ROW = "map", "filter", "prefetch", "with_options"  # the same for the rows of one file and of all
 DISTRIBUTES = (
     "experimental_distribute_dataset",
     "distribute_datasets_from_function",
@@ -239,7 +240,7 @@ class Program(Syntax):
             inner = given["filenames"]
             given["filenames"] = self.paths_of(inner)
             made = self.make(name, given, node, element)
-            made.calls = inner.calls
+            made.calls = self.of_names(inner)
             return made
         return self.make(name, given, node, element)
 
@@ -403,17 +404,16 @@ class Program(Syntax):
             return None
         given = {**inner.source.given, "filenames": self.paths_of(dataset)}
         source = Call(inner.source.name, given, inner.source.line, inner.source.text)
-        start = (
-            (Call("list_files", dataset.source.given, dataset.source.line, dataset.source.text),)
-            if dataset.source.name == "list_files"
-            else ()
-        )
-        return Dataset(
-            source,
-            inner.element,
-            start + dataset.calls + (call._replace(given={**call.given, "files": Known(True)}),) + inner.calls,
-            dataset.name,
-        )
+        opens = call._replace(given={**call.given, "files": Known(True)})
+        each = tuple(one if one.name in EACH_ROW else one._replace(name="each_file_" + one.name) for one in inner.calls)
+        return Dataset(source, inner.element, self.of_names(dataset) + (opens,) + each, dataset.name)
+
+    @staticmethod
+    def of_names(dataset):
+        """The calls on a dataset of names of files, as calls on what the files have."""
+        source = dataset.source
+        start = (Call("list_files", source.given, source.line, source.text),) if source.name == "list_files" else ()
+        return start + tuple(call._replace(name="names_" + call.name) for call in dataset.calls)
 
     def apply(self, node, dataset, function, call):
         if isinstance(function, Function):
@@ -542,14 +542,14 @@ class Program(Syntax):
                 dataset.epochs = Call(
                     "epochs", {"count": count}, loop.lineno, f"for {self.text(loop.target)} in {self.short(loop.iter)}"
                 )
-        dataset.used = False
+        dataset.fed = True
         return dataset
 
     def fitted(self, node, name, fed, values, keywords):
         self.program(node, f"tf.keras.Model.{name}")
         first = values[0] if values and isinstance(values[0], Dataset) else keywords.get("x")
         for dataset in fed:
-            dataset.used = False
+            dataset.fed = True
             if self.strategies and not dataset.distributed:  # Keras distributes what it is given
                 dataset.strategy, dataset.distributed = self.strategies[-1], Call(name, {}, node.lineno, self.short(node))
         if name == "fit" and isinstance(first, Dataset):
@@ -560,7 +560,7 @@ class Program(Syntax):
 
     def settle(self):
         """Keeps the datasets that are fed: those that no other one is made of."""
-        left = [dataset for dataset in self.datasets if not dataset.used]
+        left = [dataset for dataset in self.datasets if dataset.fed or not dataset.used]
         self.datasets = [dataset for dataset in left if not self.has_names_only(dataset)]
         for dataset in left:
             if self.has_names_only(dataset):

@@ -44,8 +44,11 @@ class Sources:
     def at(self, call):
         return f"{self.file}:{call.line}: {call.text}"
 
+    def note(self, kind, call, text):
+        self.notes.add(kind, call.line, f"`{call.text}`: {text}")
+
     def refuse(self, call, why):
-        self.notes.add(REFUSED, call.line, f"`{call.text}`: {why}")
+        self.note(REFUSED, call, why)
 
     def path(self, value):
         """Files as they are written, and whether they are one for each worker."""

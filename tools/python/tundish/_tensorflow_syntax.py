@@ -49,15 +49,20 @@ class Syntax:
 
     def __init__(self, source, file, notes):
         self.source, self.file, self.notes = source, file, notes
-        self.lines = source.splitlines()
+        self.lines = re.split(r"\r\n|\n|\r", source)  # as ast counts them
         self.scopes, self.loops, self.defined = [{}], [], []
         self.config = self.config_line = None
 
     # ------------------------------------------------------------------------------------- text
 
     def text(self, node):
-        made = ast.get_source_segment(self.source, node) if hasattr(node, "lineno") and hasattr(node, "end_lineno") else None
-        return " ".join((made or type(node).__name__).split())
+        """How a node is written, on one line."""
+        if getattr(node, "end_lineno", None) is None:
+            return type(node).__name__
+        lines = self.lines[node.lineno - 1 : node.end_lineno]
+        lines[-1] = lines[-1].encode()[: node.end_col_offset].decode()
+        lines[0] = lines[0].encode()[node.col_offset :].decode()
+        return " ".join(" ".join(lines).split())
 
     def short(self, node, most=80):
         made = self.text(node)

@@ -111,6 +111,7 @@ class Dataset:
     calls: tuple = ()
     name: str = "dataset"
     used: bool = False  # another dataset is made of it
+    fed: bool = False  # a loop or a model takes its batches
     epochs: object = None  # Call of the loop or of fit
     steps: object = None
     strategy: typing.Optional[Strategy] = None
