@@ -559,6 +559,17 @@ def test_what_has_no_operation_is_a_function_to_complete(folder):
     same(columns_fed_with(folder, "rows", env), {"x": [[0, 0.5], [1, 1.5]], "y": [0, 1]})
 
 
+def test_functions_to_complete_are_operations_in_c_if_that_is_wanted(folder):
+    told = translate(folder, UNKNOWN.replace("return x, y", "return x, y  # */"), "--c")
+    holds(told, "complete `odd` in ds_ops.c, and compile it")
+    holds((folder / "out/ds.yaml").read_text(), "- {plugin: ds_ops.odd}")
+    words = ["-std=c11", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-I", ROOT / "runtime"]
+    done = subprocess.run(["cc", *words, "ds_ops.c", "-o", "ds_ops.so"], cwd=folder / "out", capture_output=True, text=True, timeout=60)
+    same((done.returncode, done.stderr), (0, ""))
+    same(run("validate", "out/ds.yaml", cwd=folder)[0], 0)
+    holds(run("head", "out/ds.yaml", cwd=folder)[2], "odd of ds_ops.c is to be completed")
+
+
 def columns_fed_with(folder, name, env):
     os.environ.update(env)
     return columns_fed(folder, name)

@@ -289,13 +289,17 @@ class Graph(Sources):
         self.skeleton("map", call, name, function, unknown)
 
     def skeleton(self, kind, call, name, function, unknown):
-        """A function of Python to complete, for one that has no operation."""
+        """A function to complete, for one that has no operation."""
         module, columns = f"{self.name}_ops", leaves(call.given["element"])
         while any(entry[4] == name for entry in self.skeletons if entry[0] != "rows"):
             name += "_"
         self.skeletons.append((kind, module, call, columns, name, function))
+        if self.program.language == "c":
+            self.note(WRITE, call, f"{unknown.why} (line {unknown.line}): complete `{name}` in {module}.c, and compile it")
+            self.stage([Operation("plugin", f"{module}.{name}", call.line, call.text)])
+            return
         where = f"(line {unknown.line}): complete `{name}` in {module}.py, and `makes:` in {self.name}.yaml"
-        self.note(WRITE, call, f"{unknown.why} {where}. Or write it in C (examples/operation.c)")
+        self.note(WRITE, call, f"{unknown.why} {where}. --c writes it in C")
         options = {"call": f"{module}:{name}", "columns": columns, "makes": self.types(columns)}
         options.update({"rows": "filter"} if kind == "filter" else {})
         self.stage([Operation("python", options, call.line, call.text)])

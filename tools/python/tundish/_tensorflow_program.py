@@ -60,9 +60,9 @@ class Refused(Exception):
 class Program(Syntax):
     """What a program has: `datasets` in the order in which they are made, `strategies`, TF_CONFIG, `notes`."""
 
-    def __init__(self, source, file, notes, replicas=2):
+    def __init__(self, source, file, notes, replicas=2, language="python"):
         super().__init__(source, file, notes)
-        self.replicas, self.rows, self.depth = replicas, Rows(), 0
+        self.replicas, self.language, self.rows, self.depth = replicas, language, Rows(), 0
         self.datasets, self.strategies, self.called = [], [], set()
         tree = ast.parse(source, file)
         self.block(tree.body)

@@ -152,4 +152,5 @@ def add_stage(graph, lines, name, stage):
     lines.add("    ops:")
     for step in stage[1]:
         comment = f"{graph.file}:{step.line}: {step.text}"
-        lines.add(f"      - {step.name}: {operation_text(step)}", comment if len(comment) < 140 else comment[:137] + "...")
+        text = f"{{plugin: {step.options}}}" if step.name == "plugin" else f"{step.name}: {operation_text(step)}"
+        lines.add(f"      - {text}", comment if len(comment) < 140 else comment[:137] + "...")

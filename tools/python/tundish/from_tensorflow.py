@@ -4,12 +4,12 @@ The program is read, not run, and TensorFlow is not needed.  Each dataset that i
 DIR, with TensorFlow's line beside each option; a strategy becomes an overlay, and a function that no operation
 replaces a skeleton.  What is not translated is printed with its line, the reason and what to do.
 
+    --c            writes operations in C for functions to complete, not functions of Python
     --replicas N   the devices of a strategy, or its workers, where the program does not say how many (2)
 
 Exit codes: 0 topologies were written; 1 the program cannot be read, or has no dataset; 2 usage.
 """
 
-import ast
 import os
 import pathlib
 import re
@@ -18,10 +18,11 @@ import sys
 from ._tensorflow_graph import Graph
 from ._tensorflow_overlay import overlay
 from ._tensorflow_program import Program
+from ._tensorflow_skeletons import skeletons
 from ._tensorflow_values import REFUSED, Notes
 from ._tensorflow_yaml import topology
 
-USAGE = "usage: python3 -m tundish.from_tensorflow PROGRAM.py -o DIR [--replicas N]"
+USAGE = "usage: python3 -m tundish.from_tensorflow PROGRAM.py -o DIR [--c] [--replicas N]"
 
 
 def fail(code, text):
@@ -30,9 +31,9 @@ def fail(code, text):
 
 
 def arguments(words):
-    """The program, the folder and the number of replicas."""
+    """The program, the folder, the number of replicas and the language of functions to complete."""
     program = folder = None
-    replicas, words = 2, list(words)
+    replicas, language, words = 2, "python", list(words)
     while words:
         word = words.pop(0)
         if word in ("-h", "--help"):
@@ -42,9 +43,11 @@ def arguments(words):
             fail(2, f"{word} needs a value; {USAGE}")
         if word == "-o":
             folder = words.pop(0)
+        elif word == "--c":
+            language = "c"
         elif word == "--replicas":
             value = words.pop(0)
-            if not value.isdigit() or not 1 <= int(value) <= 65536:
+            if not (value.isascii() and value.isdigit()) or not 1 <= int(value) <= 65536:
                 fail(2, f"--replicas: {value!r} is not a number from 1 to 65536; {USAGE}")
             replicas = int(value)
         elif word.startswith("-") or program is not None:
@@ -53,7 +56,7 @@ def arguments(words):
             program = word
     if program is None or folder is None:
         fail(2, USAGE)
-    return program, folder, replicas
+    return program, folder, replicas, language
 
 
 def read(path):
@@ -66,11 +69,11 @@ def read(path):
     return None
 
 
-def understand(path, replicas):
+def understand(path, replicas, language):
     """The datasets of a program, with what is said about it."""
     source, file = read(path), os.path.basename(path)
     try:
-        return Program(source, file, Notes(file), replicas)
+        return Program(source, file, Notes(file), replicas, language)
     except SyntaxError as error:
         fail(1, f"{path}:{error.lineno}: not a program of Python 3: {error.msg}")
     except ValueError as error:
@@ -87,39 +90,6 @@ def names_of(datasets):
         name = re.sub(r"\W", "_", dataset.name)
         made.append(name if name not in made else f"{name}_{dataset.line}")
     return [name if made.count(name) == 1 else f"{name}_{number}" for number, name in enumerate(made)]
-
-
-def skeletons(graph):
-    """The Python modules of functions to complete, by name."""
-    made = {}
-    for kind, module, call, columns, *rest in graph.skeletons:
-        text = made.get(module, "")
-        if kind == "rows":
-            text += (
-                f"def rows():\n    # {graph.file}:{call.line}: {call.text}\n    # Yields a dict for each row:"
-                f" {', '.join(columns)}.\n"
-            )
-            text += f'    raise NotImplementedError("rows of {module}.py is to be completed")\n    yield\n'
-        else:
-            text += f"def {rest[0]}({', '.join(columns)}):\n    # {graph.file}:{call.line}: {call.text}\n"
-            text += "".join(f"    # {line}\n" for line in original(graph.program, rest[1]))
-            told = (
-                "the columns, with None for rows that are left out"
-                if kind == "filter"
-                else "the columns of `makes:` in the topology"
-            )
-            text += f"    # Gets NumPy arrays of up to 256 rows and returns a dict of {told}.\n"
-            text += f'    raise NotImplementedError("{rest[0]} of {module}.py is to be completed")\n\n\n'
-        made[module] = text
-    return {
-        module: f'"""Functions of {graph.file} to complete: `tundish help python_ops`."""\n\n\n' + text.rstrip("\n") + "\n"
-        for module, text in made.items()
-    }
-
-
-def original(program, function):
-    node = getattr(function, "node", None)
-    return (ast.get_source_segment(program.source, node) or "").splitlines() if node is not None else []
 
 
 def write(folder, name, text, written):
@@ -142,8 +112,8 @@ def translate(program, folder):
         placed = overlay(graph)
         if placed is not None:
             write(folder, f"{placed[0]}.yaml", placed[1], written)
-        for module, text in skeletons(graph).items():
-            write(folder, f"{module}.py", text, written)
+        for file, text in skeletons(graph).items():
+            write(folder, file, text, written)
         saves += graph.saves
     if saves:
         text = (
@@ -156,8 +126,8 @@ def translate(program, folder):
 
 
 def main(words):
-    path, place, replicas = arguments(words)
-    program = understand(path, replicas)
+    path, place, replicas, language = arguments(words)
+    program = understand(path, replicas, language)
     if not program.datasets:
         print(program.notes.text(), end="")
         fail(1, f"{path}: no dataset of tf.data is fed or returned in this file")
