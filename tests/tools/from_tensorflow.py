@@ -472,6 +472,46 @@ def test_loops_fit_and_options_are_epochs_steps_and_splits(folder):
     same(run("validate", "out/train.yaml", "out/train_mirrored.yaml", cwd=folder)[0], 0)
 
 
+FLOW = """
+import tensorflow as tf
+class Inputs:
+    def __init__(self, size):
+        self.rows = tf.data.Dataset.range(6)
+    def batches(self):
+        return self.rows.batch(2)
+if big:
+    size = 4
+else:
+    size = 3
+def made():
+    return tf.data.Dataset.range(8).batch(size).take(LIMIT)
+LIMIT = 2
+if fast:
+    ds = made().prefetch(1)
+else:
+    ds = made().repeat(2)
+try:
+    later = lambda: tf.data.Dataset.range(9).batch(9)
+except ValueError:
+    pass
+counts = {name: len(list(tf.data.Dataset.range(7).batch(7))) for name in names}
+print([batch for batch in ds])
+if __name__ == "__main__":
+    main = tf.data.Dataset.range(5).batch(5)
+"""
+
+
+def test_every_branch_function_and_class_is_read(folder):
+    told = translate(folder, FLOW)
+    texts = [path.read_text() for path in sorted((folder / "out").glob("*.yaml"))]
+    for count, size in ((6, 2), (8, 4), (9, 9), (7, 7), (5, 5)):
+        data_text = "data: [" + ", ".join(map(str, range(count))) + "]"
+        assert any(data_text in text and f"size: {size} " in text for text in texts), (count, texts)
+    holds((folder / "out/ds.yaml").read_text(), "size: 4 ", "take: 2 ")
+    holds(told, "train.py:8: differs: `if big` is not known", "train.py:15: differs: `if fast` is not known before the program runs: it is taken as true")
+    assert "__name__" not in told, told
+
+
 FILES = """
 import tensorflow as tf
 workers = tf.distribute.MultiWorkerMirroredStrategy()

@@ -366,6 +366,7 @@ class Program(Syntax):
 
     def extend(self, dataset, call):
         dataset.used = True
+        self.called.update(value.node for value in call.given.values() if isinstance(value, Function))
         call.given["element"] = dataset.element
         made = Dataset(dataset.source, dataset.element, dataset.calls + (call,), dataset.name, strategy=dataset.strategy)
         if call.name in ("interleave", "flat_map") and dataset.element == "path":

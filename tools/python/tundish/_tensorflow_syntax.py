@@ -203,14 +203,18 @@ class Syntax:
         test = known(self.value(node.test), self)
         if test is not self and isinstance(node.test, (ast.Constant, ast.Name, ast.Compare)):
             return self.block(node.body if test else node.orelse)
-        before = dict(self.scopes[-1])
+        scope = self.scopes[-1]  # changed in place, because functions refer to it
+        before = dict(scope)
         result = self.block(node.body)
+        after = dict(scope)
         if node.orelse:
-            after, self.scopes[-1] = self.scopes[-1], before
+            scope.clear()
+            scope.update(before)
             other = self.block(node.orelse)
-            self.scopes[-1] = {**self.scopes[-1], **after}
             result = result if result is not None else other
-        elif any(isinstance(value, Dataset) and before.get(name) is not value for name, value in self.scopes[-1].items()):
+            scope.update(after)
+        changed = [value for name, value in after.items() if before.get(name) is not value] + [result]
+        if any(isinstance(value, (Dataset, Known)) for value in changed) and "__name__" not in self.text(node.test):
             self.notes.add(
                 DIFFERS, node.lineno, f"`if {self.short(node.test)}` is not known before the program runs: it is taken as true"
             )
@@ -253,6 +257,13 @@ class Syntax:
         self.block(node.orelse)
         self.block(node.finalbody)
         return result
+
+    do_TryStar = do_Try
+
+    def do_Match(self, node):
+        self.value(node.subject)
+        results = [self.block(case.body) for case in node.cases]
+        return next((result for result in results if result is not None), None)
 
     # ------------------------------------------------------------------------------ expressions
 
@@ -301,7 +312,8 @@ class Syntax:
         return made
 
     def get_Lambda(self, node):
-        return Function(node, list(self.scopes), "lambda")
+        self.defined.append(Function(node, list(self.scopes), "lambda"))
+        return self.defined[-1]
 
     def get_IfExp(self, node):
         first, second = self.value(node.body), self.value(node.orelse)
@@ -418,8 +430,9 @@ class Syntax:
             if isinstance(over, Dataset):
                 self.iterated(over, node)
             self.assign(generator.target, Text(self.text(generator.target), node.lineno))
-        self.value(node.elt)
+        for part in (node.key, node.value) if isinstance(node, ast.DictComp) else (node.elt,):
+            self.value(part)
         self.scopes.pop()
         return Text(self.text(node), node.lineno)
 
-    get_SetComp = get_GeneratorExp = get_ListComp
+    get_SetComp = get_DictComp = get_GeneratorExp = get_ListComp
