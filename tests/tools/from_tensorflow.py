@@ -373,6 +373,33 @@ def test_overlays_place_the_same_stream_on_two_processes(folder):
         holds(out, next(line for line in alone[1].splitlines() if line.startswith("stream")))
 
 
+# What TensorFlow 2.21 gives each replica: rows, calls, replicas, and the last step (the others are alike).
+SPLITS = [
+    (6, "batch(4)", 2, [[4, 5], []]), (12, "batch(5).map(lambda x: x, num_parallel_calls=2)", 2, [[10], [11]]),
+    (9, "batch(4, drop_remainder=True).map(lambda x: x)", 3, [[4, 5], [6], [7]]), (14, "batch(3).unbatch().batch(6)", 2, [[12, 13], []]),
+    (20, "batch(3).rebatch(6)", 2, [[18], [19]]), (10, "map(lambda x: x).batch(4)", 2, [[8, 9], []]), (7, "batch(5).cache()", 2, [[5, 6], []]),
+    (7, "padded_batch(5)", 2, [[5, 6], []]), (20, "batch(6).prefetch(2)", 2, [[18, 19], []]), (26, "batch(8, num_parallel_calls=2)", 2, [[24], [25]]),
+    (8, "range", 3, [[4, 5], [6, 7], []]), (5, "range", 2, [[4], []]),
+]
+
+
+def test_batches_are_divided_among_replicas_as_in_tensorflow(folder):
+    lines = ["import tensorflow as tf"]
+    for number, (rows, calls, replicas, _) in enumerate(SPLITS):
+        (folder / f"{number}.txt").write_text("".join(f"{row}\n" for row in range(rows)))
+        whole = f"tf.data.Dataset.range({rows}).batch(4)" if calls == "range" else f"tf.data.TextLineDataset('{number}.txt').{calls}"
+        lines.append(f"ds{number} = {whole}")
+        lines.append(f"tf.distribute.MirroredStrategy({[f'CPU:{i}' for i in range(replicas)]}).experimental_distribute_dataset(ds{number})")
+    translate(folder, "\n".join(lines) + "\n")
+    for number, (_, calls, replicas, wanted) in enumerate(SPLITS):
+        code, out, err = run("head", f"out/ds{number}.yaml", "--json", "--steps", "99", cwd=folder)
+        same(code, 0, err)
+        parts = [json.loads(line) for line in out.splitlines()][-replicas:]
+        rows = [list(map(int, column["data"])) if "splits" not in column else [int(bytes(row)) for row in rows_of({**column, "longest": 0}, 0)]
+                for part in parts for column in part["columns"].values()]
+        same(rows, wanted, calls)
+
+
 def test_what_is_not_offered_is_listed_with_advice(folder):
     told, _ = translated(folder, "004-3")
     holds(told, "train.py:10: not translated: `tf.distribute.ParameterServerStrategy(", "use the same pipeline")

@@ -3,7 +3,7 @@
 import re
 
 from ._tensorflow_functions import Operation, Unknown
-from ._tensorflow_sources import ARRAYS, COMBINED, NEEDLESS, Sources
+from ._tensorflow_sources import COMBINED, FILES, NEEDLESS, Sources
 from ._tensorflow_values import (
     DIFFERS,
     MISTAKE,
@@ -19,6 +19,14 @@ from ._tensorflow_values import (
     known,
     leaves,
 )
+
+
+def has_files(dataset):
+    """Whether a dataset, or one that it joins, reads files."""
+    source = dataset.source
+    if source.name in COMBINED:
+        return any(map(has_files, source.given["datasets"]))
+    return source.name in FILES or source.name in ("list_files", "paths")
 
 
 class Graph(Sources):
@@ -275,7 +283,7 @@ class Graph(Sources):
     def do_map(self, call):
         unknown = call.given.get("unknown")
         if self.batched:
-            self.lost = True
+            self.lost = self.lost or not self.drop  # a static shape tells the size
             if unknown is None and any(step.name in ("reshape", "transpose") for step in call.given["steps"]):
                 unknown = Unknown(call.line, "it changes the shape of a batch; an operation has single rows")
         if unknown is None:
@@ -386,7 +394,7 @@ class Graph(Sources):
             self.note(
                 MISTAKE, call, "rows of unequal lengths cannot be batched, and TensorFlow ends with an error; here they are padded"
             )
-        self.lost = self.lost or "num_parallel_calls" in call.given or "of_generator" in call.given
+        self.lost = call.name == "rebatch" or "num_parallel_calls" in call.given or "of_generator" in call.given
         self.batched, self.drop = True, drop
         self.batch = [entry for entry in self.batch if entry[0] not in ("size", "remainder")] + [("size", self.size, self.at(call))]
         if drop:
@@ -399,7 +407,7 @@ class Graph(Sources):
             return
         if self.drop:
             self.refuse(call, "the rows that the batch before it drops are kept here")
-        self.batched, self.lost, self.size = False, True, None
+        self.batched, self.size = False, None
         self.do_batch(call)
 
     def do_padded_batch(self, call):
@@ -442,7 +450,7 @@ class Graph(Sources):
 
     def do_unbatch(self, call):
         if self.batched:
-            self.batched, self.lost = False, True
+            self.batched = False
             self.batch = [entry for entry in self.batch if entry[0] in ("skip", "take")]
             if self.drop:
                 self.note(DIFFERS, call, "rows that the batch before it drops are fed here")
@@ -633,7 +641,7 @@ class Graph(Sources):
                 self.note(
                     DIFFERS, call, "the function does not shard, so every worker has all rows there; here each row is fed once"
                 )
-        arrays = self.dataset.source.name in ARRAYS or self.dataset.source.name in COMBINED
+        arrays = not has_files(self.dataset)
         if (
             several
             and not arrays

@@ -7,7 +7,6 @@ from ._tensorflow_functions import Operation
 from ._tensorflow_values import DIFFERS, DTYPES, REFUSED, WRITE, Known, Named, Pattern, Text, dtype_of, known, leaves
 from ._tensorflow_yaml import INLINE, literal
 
-ARRAYS = "from_tensor_slices", "from_tensors", "from_generator", "range"
 FILES = {"TFRecordDataset": "tfrecord", "TextLineDataset": "text", "FixedLengthRecordDataset": "raw", "CsvDataset": "csv"}
 COMBINED = {"zip": "zip", "concatenate": "concatenate", "choose_from_datasets": "choose", "sample_from_datasets": "mix"}
 UNKNOWN_FILES = "${data}/*"
