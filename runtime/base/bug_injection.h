@@ -1,8 +1,8 @@
 /*  runtime/base/bug_injection.h - bugs that the simulator plants in the core and must find.
  *
- *  The core is compiled twice.  In the library TND_BUG(x) is the constant false and nothing of this
- *  is left; in the simulator it is true if that bug was chosen.  A build with sanitizers has the
- *  library only: TND_BUGS_BUILT_IN is then 0.
+ *  Files of the core that name a bug are compiled twice.  In the library TND_BUG(x) is the constant
+ *  false and nothing of this is left; in the simulator it is true if that bug was chosen.  A build
+ *  with sanitizers has the library only: TND_BUGS_BUILT_IN is then 0.
  *
  *  Threads: any. */
 #ifndef TND_RUNTIME_BASE_BUG_INJECTION_H
