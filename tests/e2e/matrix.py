@@ -19,7 +19,7 @@ THREE = FASHION / "three.yaml"
 LANES = FASHION / "lanes.yaml"
 LANES_TWO = FASHION / "lanes_two.yaml"
 KEEP = "prep.ops=[{filter: {column: label, op: lt, value: 7}}, {scale: {column: image, to: f32, range: [0, 1]}}]"
-SMALL = ["--set", "batch.size=32", "--set", "read.take=15000"]  # an epoch has as many steps as with 128 of 60,000 rows
+SMALL = ["--set", "batch.size=32", "--set", "read.take=6000"]  # an epoch is 187 steps and a part of one
 FEW = 120  # steps of variants that differ from the first one on or not at all
 POOL = """port: {port}
 hosts:
