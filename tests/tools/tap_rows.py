@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import subprocess
+import time
 
 import numpy
 
@@ -27,6 +28,7 @@ def running(folder, path):
         while not any(one["run"] == RUN and one["state"] == "running" for one in
                       json.loads(run("ps", RUN, "--json", env=environment)[1])["runs"]):
             same(process.poll(), None)
+            time.sleep(0.02)
         yield environment, process
     finally:
         process.kill()

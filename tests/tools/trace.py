@@ -4,6 +4,7 @@ import json
 import os
 import signal
 import subprocess
+import time
 
 from command import FED, FEED, TUNDISH, BUILD, arrays, free_port, holds, main, run, same, topology
 from ps import hanging, in_step, until
@@ -85,6 +86,7 @@ def test_a_flow_follows_a_block_and_a_step_through_killed_processes(folder):
     try:
         while not hangs_in_step_2(processes_of(environment)):
             assert all(process.poll() is None for process in processes)
+            time.sleep(0.02)
     finally:
         for process in processes:
             process.kill()

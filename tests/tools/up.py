@@ -228,7 +228,7 @@ def test_a_worker_that_is_killed_after_the_run_ended_does_not_fail_it(folder):
 def test_up_drains_hosts_that_have_only_just_begun(folder):
     started = Started("up", graph(folder, read=", epochs: forever"), hosts(folder))
     while not children(started.process.pid):
-        pass
+        time.sleep(0.001)
     started.process.send_signal(signal.SIGTERM)
     same(started.end(), 130, started.text)
     assert "killed" not in started.text, started.text

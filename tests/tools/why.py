@@ -154,6 +154,7 @@ def test_the_time_of_a_device_is_its_own(folder):
             deadline, told = time.monotonic() + 60, ""
             while wanted not in told and time.monotonic() < deadline:  # the first looks see the start
                 told = run("why", name, env=environment)[1]
+                time.sleep(0.02)
             work, link = shares_of(name, environment, 2)
             # On a busy machine the device also waits for the host, which is neither, and a look is late.
             both, least = work + link, 0.3 if is_sanitized() else 0.6
@@ -176,6 +177,7 @@ def test_a_device_that_waits_for_its_link_is_named(folder):
         while limit.get("reason") != "transfer" and time.monotonic() < deadline:
             code, out, _ = run("why", "fed", "--json", env=environment)
             limit = json.loads(out)["runs"][0]["limit"] or {} if code in (0, 10) else {}  # 10: no processor is free
+            time.sleep(0.02)
         same([limit.get(key) for key in ("reason", "actor", "device")],
              ["transfer", "feed", "sim:0"])
         holds(run("why", "fed", env=environment)[1], "feed waits for the link of sim:0")
@@ -203,6 +205,7 @@ def test_a_device_that_hangs_is_named(folder):
         while told.get("device") != "sim:0" and time.monotonic() < deadline:
             code, out, _ = run("why", "held", "--json", env=environment)
             told = (json.loads(out)["runs"] or [{}])[0] if out else {}
+            time.sleep(0.02)
         assert re.fullmatch(r"feed waits for the copy of step 0 to sim:0, which is not done after .*",
                             told["sentence"]), told
         same((told["flows"], told["actor"]), (False, "feed"))
