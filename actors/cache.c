@@ -7,6 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "actors/cache/cache_options.h"
+#include "actors/cache/mixed_block.h"
 #include "actors/cache/sample_files.h"
 #include "actors/cache/sample_store.h"
 #include "actors/cache/sample_writer.h"
@@ -18,6 +20,7 @@
 #include "actors/reader/sample_order.h"
 #include "runtime/base/allocation.h"
 #include "runtime/core/cache.h"
+#include "runtime/core/lane/mixed_rows.h"
 #include "runtime/host/actor.h"
 #include "runtime/data/text_payload.h"
 #include "runtime/interface/kind.h"
@@ -37,9 +40,11 @@ typedef struct {
     tnd_sample_files_t *files;   /* in it, if it is complete */
     tnd_sample_writer_t *writer; /* until it is */
     tnd_sample_order_t order;
-    uint64_t *samples; /* of one ticket */
-    uint32_t samples_room;
+    uint64_t *samples;     /* of one ticket */
+    uint32_t *held;        /* positions of a ticket */
+    uint32_t samples_room; /* of both */
     tnd_block_pool_t *block_pool;
+    tnd_pool_t *lists; /* of mixed blocks */
     tnd_peers_t readers, makers, before, after;
     void *machine_memory;
     tnd_cache_core_t *machine;
@@ -143,8 +148,9 @@ static void cache_memory(const tnd_plan_t *plan, uint32_t index, const tnd_strea
     tnd_memory_estimate_add(
         estimate, name,
         rows * stream->cached_rows_max *
-            ((1 + 2 * (uint64_t)tnd_schema_ragged(&stream->cached)) * sizeof(uint64_t) +
-             sizeof(uint32_t)),
+                ((1 + 2 * (uint64_t)tnd_schema_ragged(&stream->cached)) * sizeof(uint64_t) +
+                 sizeof(uint32_t)) +
+            tnd_mixed_block_lists(&stream->cached, rows * stream->cached_rows_max),
         "which rows are in %" PRIu64 " rows of blocks", rows);
     if (tnd_plan_goes_out(plan, index))
         tnd_memory_estimate_add(estimate, name, window.open_held,
@@ -163,7 +169,9 @@ static const uint64_t *find_samples(cache_t *cache, uint32_t epoch, uint64_t fir
 {
     if (count > cache->samples_room) {
         free(cache->samples);
+        free(cache->held);
         cache->samples = tnd_allocate(count, sizeof *cache->samples);
+        cache->held = tnd_allocate(count, sizeof *cache->held);
         cache->samples_room = count;
     }
     tnd_sample_order_fill(&cache->order, epoch, first, count, cache->samples);
@@ -177,16 +185,28 @@ static bool has(const cache_t *cache, uint64_t sample)
                                   : false;
 }
 
+/*  The stored samples at positions come first in cache->samples, and their positions in cache->held;
+ *  returns how many they are. */
+static uint32_t find_held(cache_t *cache, uint32_t epoch, uint64_t first, uint32_t count)
+{
+    const uint64_t *samples = find_samples(cache, epoch, first, count);
+    uint32_t held = 0;
+    for (uint32_t i = 0; i < count; i++)
+        if (has(cache, samples[i])) {
+            cache->samples[held] = samples[i];
+            cache->held[held++] = i;
+        }
+    return held;
+}
+
 static uint32_t find_stored(void *store, uint32_t epoch, uint64_t first, uint32_t count,
-                            bool *stored_p)
+                            tnd_held_t *held)
 {
     cache_t *cache = store;
-    const uint64_t *samples = find_samples(cache, epoch, first, count);
-    uint32_t part = 1;
-    *stored_p = has(cache, samples[0]);
-    while (part < count && has(cache, samples[part]) == *stored_p)
-        part++;
-    return part;
+    uint32_t stored = find_held(cache, epoch, first, count);
+    for (uint32_t i = 0; i < stored; i++)
+        tnd_held_add(held, cache->held[i]);
+    return stored;
 }
 
 /* --- a store in a folder ---------------------------------------------------------------------- */
@@ -326,13 +346,13 @@ static void store_block(cache_t *cache, tnd_actor_t *self, const tnd_block_t *bl
 {
     const uint64_t *samples = find_samples(cache, note->epoch, note->first, note->count);
     uint64_t before = cache->store != NULL ? tnd_sample_store_bytes(cache->store) : 0;
-    uint32_t row = 0, bad = 0, unkept = 0;
+    tnd_mixed_rows_t rows = {.made = note};
+    uint32_t bad = 0, unkept = 0;
     for (uint32_t i = 0; i < note->count; i++) {
-        uint32_t first = row;
-        while (row < note->rows && (note->origin != NULL ? note->origin[row] : row) == i)
-            row++;
+        bool stored = has(cache, samples[i]);
+        uint32_t first, some = tnd_mixed_rows_next(&rows, stored, &first);
         if (bad == note->bad_count || note->bad[bad] != i) {
-            unkept += !store_sample(cache, self, samples[i], block, first, row - first);
+            unkept += !stored && !store_sample(cache, self, samples[i], block, first, some);
             continue;
         }
         bad++;
@@ -462,7 +482,7 @@ static tnd_status_t make_block(cache_t *cache, tnd_actor_t *self, const tnd_effe
 {
     const tnd_msg_t *ticket = &effect->msg;
     uint64_t began = tnd_actor_now(self), ragged = 0;
-    uint32_t count = effect->at;
+    uint32_t count = ticket->ticket.count;
     const uint64_t *samples =
         find_samples(cache, ticket->ticket.epoch, ticket->ticket.first, count);
     tnd_block_t *block = tnd_block_pool_take(cache->block_pool, &cache->stream->cached);
@@ -487,17 +507,58 @@ static tnd_status_t make_block(cache_t *cache, tnd_actor_t *self, const tnd_effe
     return TND_OK;
 }
 
+/*  A block of rows that are stored and rows that were made; *stored_p: how many are stored. */
+static tnd_status_t mix_block(cache_t *cache, tnd_actor_t *self, tnd_block_t *made,
+                              uint64_t *stored_p, tnd_block_t **block_p, tnd_error_t *error)
+{
+    const tnd_block_note_t *note = &made->note;
+    uint64_t began = tnd_actor_now(self), ragged;
+    uint32_t held = find_held(cache, note->epoch, note->first, note->count), count = held;
+    tnd_block_t *stored = tnd_block_pool_take(cache->block_pool, &cache->stream->cached);
+    tnd_status_t status =
+        fill_block(cache, cache->samples, &count, UINT64_MAX, &ragged, stored, error);
+    tnd_block_seal(stored);
+    if (status == TND_OK) {
+        const tnd_mixed_parts_t parts = {.stored = stored,
+                                         .made = made,
+                                         .held = cache->held,
+                                         .held_count = held,
+                                         .budget = cache->stream->budget > 0 ? note->budget : 0};
+        tnd_block_t *block = tnd_mixed_block(cache->block_pool, &cache->lists, &parts, stored_p);
+        block->note.work_ns += tnd_actor_now(self) - began;
+        tnd_block_seal(block);
+        *block_p = block;
+    }
+    tnd_block_drop(&stored);
+    return status;
+}
+
+/*  The block that answers a ticket; *stored_p: how many of its rows are stored. */
+static tnd_status_t find_block(cache_t *cache, tnd_actor_t *self, const tnd_effect_t *effect,
+                               uint64_t *stored_p, tnd_block_t **block_p, tnd_error_t *error)
+{
+    tnd_block_t *kept = effect->payload;
+    *stored_p = 0;
+    if (kept != NULL && effect->at > 0 && kept->note.count > 0)
+        return mix_block(cache, self, kept, stored_p, block_p, error);
+    if (kept == NULL) {
+        TND_TRY(make_block(cache, self, effect, block_p, error));
+        *stored_p = (*block_p)->note.rows;
+        return TND_OK;
+    }
+    *block_p = tnd_block_pool_prefix(cache->block_pool, kept, kept->note.count);
+    return TND_OK;
+}
+
 static tnd_status_t send_block(cache_t *cache, tnd_actor_t *self, const tnd_effect_t *effect,
                                tnd_error_t *error)
 {
     const tnd_msg_t *ticket = &effect->msg;
     const tnd_block_t *kept = effect->payload;
+    uint64_t stored;
     tnd_block_t *block;
-    if (kept != NULL)
-        block = tnd_block_pool_prefix(cache->block_pool, kept, kept->note.count);
-    else
-        TND_TRY(make_block(cache, self, effect, &block, error));
-    block->note.end = kept != NULL && kept->note.end;
+    TND_TRY(find_block(cache, self, effect, &stored, &block, error));
+    block->note.end = kept != NULL && kept->note.end && block->note.count == kept->note.count;
     block->note.asked = ticket->ticket.count;
     block->note.attempt = ticket->ticket.attempt;
     tnd_msg_t msg = {.kind = TND_MSG_BLOCK,
@@ -512,7 +573,7 @@ static tnd_status_t send_block(cache_t *cache, tnd_actor_t *self, const tnd_effe
     block->note = msg.block;
     tnd_statistics_t *statistics = tnd_actor_statistics(self);
     tnd_count(&statistics->rows_out, msg.block.rows);
-    tnd_count(&statistics->stored, kept == NULL ? msg.block.rows : 0);
+    tnd_count(&statistics->stored, stored);
     tnd_count(&statistics->blocks_out, 1);
     tnd_count(&statistics->bytes_out, msg.block.bytes);
     uint64_t bytes = msg.block.bytes;
@@ -582,6 +643,8 @@ static void cache_fini(void *state)
     }
     free(cache->machine_memory);
     free(cache->samples);
+    free(cache->held);
+    tnd_pool_destroy(&cache->lists);
     tnd_sample_store_destroy(&cache->store);
     tnd_sample_files_close(&cache->files);
     tnd_sample_writer_close(&cache->writer);
@@ -595,46 +658,15 @@ static void cache_fini(void *state)
 
 /* --- options and ports ------------------------------------------------------------------------ */
 
-static const tnd_option_t dir_options[] = {
-    {TND_OPTION(tnd_store_dir_options_t, path, PATH, PLACE), .example = "/scratch/store",
-     .help = "the folder, in which each graph and data set has a folder of its own"},
-};
-
-static const tnd_table_t stores[] = {
-    {.name = "memory", .help = "Stores rows in memory, for this run."},
-    {.name = "dir",
-     .help = "Stores rows in a folder, for this run and later ones.",
-     TND_OPTIONS(dir_options, tnd_store_dir_options_t),
-     .scalar = "path"},
-};
-
-static const tnd_table_t *store_table(size_t index)
-{
-    return index < sizeof stores / sizeof stores[0] ? &stores[index] : NULL;
-}
-
-static const tnd_option_t options[] = {
-    {TND_OPTION_NAMED("limit", tnd_cache_options_t, limit, BYTES, TUNE), .example = "4GiB",
-     .help = "the most bytes of stored rows of a lane; in memory, they count in the memory sum and "
-             "are used as rows are stored. A sample that does not fit is made again in each epoch"},
-    {TND_OPTION_NAMED("store", tnd_cache_options_t, store, PART, PLACE), .parts = store_table,
-     .fallback = "memory",
-     .help = "where rows are stored: in memory, or as `.npy` files in a folder, from which a later "
-             "run with the same data and operations feeds all its epochs"},
-    {TND_OPTION_NAMED("when", tnd_cache_options_t, when, ENUM, TUNE), .fallback = "first_epoch",
-     .choices = "first_epoch", .help = "when rows are stored: as soon as they are made"},
-    {TND_OPTION_NAMED("freeze", tnd_cache_options_t, freeze, BOOL, GRAPH), .fallback = "false",
-     .help = "random operations before the cache draw as in epoch 0 in every epoch, by sample; "
-             "without it they are an error"},
-};
-
 const tnd_kind_t tnd_kind_cache = {
     .spec =
         {
             .table = {.name = "cache",
                       .help = "stores the rows that were made of each sample, in memory or in a "
                               "folder, and feeds later epochs from them",
-                      TND_OPTIONS(options, tnd_cache_options_t)},
+                      .options = tnd_cache_options,
+                      .option_count = TND_CACHE_OPTIONS,
+                      .size = sizeof(tnd_cache_options_t)},
             .role = TND_ROLE_CACHE,
             .instances = TND_INSTANCE_LANE,
             .accepts = TND_ACCEPT(REWIND) | TND_ACCEPT(TICKET) | TND_ACCEPT(LOST) |

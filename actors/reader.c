@@ -1,8 +1,7 @@
 /*  actors/reader.c - answers tickets: maps positions to samples and reads them in blocks.
  *
  *  The reader's state machine (runtime/core/reader.h) decides which worker gets which ticket.  Here
- *  positions become indices of the source, by shuffle, skip, take, repeat and shard, and indices
- *  become blocks. */
+ *  positions become indices of the source, by its order, and these become blocks. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,10 +35,10 @@ static const uint64_t rest_ns = 4000000000;
 /*  A drawing that takes longer is reported. */
 static const uint64_t draw_report_ns = 1000000000;
 
-/*  Positions that are drawn only to get past them. */
 /*  How often it shows what it reads. */
 static const uint64_t show_every_ns = 1000000;
 
+/*  Positions that are drawn only to get past them. */
 typedef struct {
     tnd_actor_t *actor;
     uint64_t all, left; /* at first; now */
@@ -161,10 +160,12 @@ static tnd_status_t reader_derive(const tnd_plan_t *plan, const tnd_instance_t *
     return check_window(stream, error);
 }
 
-static tnd_reader_core_config_t core_config(const tnd_plan_t *plan)
+static tnd_reader_core_config_t core_config(const tnd_plan_t *plan, const tnd_stream_t *stream)
 {
-    return (tnd_reader_core_config_t){
-        .tickets_max = TICKETS_MAX, .workers_max = plan->instance_count, .rest_ns = rest_ns};
+    return (tnd_reader_core_config_t){.tickets_max = TICKETS_MAX,
+                                      .workers_max = plan->instance_count,
+                                      .rest_ns = rest_ns,
+                                      .before_cache = stream->caches};
 }
 
 /*  Whether no instance of the actor before this one is in its process, which opens data once. */
@@ -211,7 +212,7 @@ static void reader_memory(const tnd_plan_t *plan, uint32_t index, const tnd_stre
     uint32_t batcher = tnd_plan_batcher(plan, instance->chain, instance->lane);
     if (batcher == plan->instance_count)
         return;
-    tnd_reader_core_config_t core = core_config(plan);
+    tnd_reader_core_config_t core = core_config(plan, stream);
     tnd_lane_window_t window = tnd_lane_window_of(plan, batcher, stream);
     uint32_t readers = tnd_plan_alike(plan, index);
     uint64_t rows = tnd_lane_window_alive(plan, batcher, stream) / readers + window.block_rows;
@@ -289,7 +290,7 @@ static bool watch_drawing(void *watcher, uint64_t left)
 
 static void make_machine(reader_t *reader, const tnd_actor_t *self)
 {
-    tnd_reader_core_config_t config = core_config(tnd_actor_plan(self));
+    tnd_reader_core_config_t config = core_config(tnd_actor_plan(self), reader->stream);
     tnd_peers_t caches = tnd_peers_of(self, TND_ROLE_CACHE, reader->lane);
     tnd_peers_t batchers = tnd_peers_of(self, TND_ROLE_JOIN, reader->lane);
     config.self = tnd_actor_id(self);
@@ -430,7 +431,7 @@ static tnd_status_t reader_arrive(void *state, tnd_actor_t *self, tnd_arrival_t 
     case TND_ARRIVAL_MESSAGE:
         if (msg->kind == TND_MSG_REWIND)
             return rewind_to(reader, msg, arrival->cursor, error);
-        else if (msg->kind == TND_MSG_BAD)
+        if (msg->kind == TND_MSG_BAD)
             tnd_bad_reports_add(&reader->bad, &arrival->msg);
         else if (msg->kind == TND_MSG_TICKET)
             return take_ticket(reader, self, msg, error);
@@ -456,13 +457,13 @@ static void count_block(const reader_t *reader, tnd_actor_t *self, uint32_t coun
     tnd_count(&statistics->bytes_copied, less ? bytes : copied);
 }
 
-/*  Sends the rows of a ticket, which took `work_ns` to read; takes the block.  `ragged`: see
- *  tnd_row_reader_fit. */
+/*  Sends the rows of a ticket, with `ragged` bytes and read in `work_ns`; takes the block. */
 static void send_block(reader_t *reader, tnd_actor_t *self, const tnd_msg_t *ticket,
                        const tnd_refused_rows_t *refused, tnd_block_t *block, uint32_t count,
                        uint64_t ragged, bool end, uint64_t work_ns)
 {
-    block->note.rows = count - refused->count;
+    uint32_t read = tnd_held_asked(&ticket->ticket.held, count);
+    block->note.rows = read - refused->count;
     size_t bytes = tnd_block_bytes(block);
     tnd_msg_t msg = {.kind = TND_MSG_BLOCK,
                      .generation = ticket->generation,
@@ -483,8 +484,8 @@ static void send_block(reader_t *reader, tnd_actor_t *self, const tnd_msg_t *tic
         .work_ns = work_ns,
         .payload = block,
     };
-    if (refused->count > 0)
-        tnd_refused_rows_mark(refused, block, &msg.block);
+    if (block->note.rows < count)
+        tnd_refused_rows_mark(refused, &ticket->ticket.held, block, &msg.block);
     uint32_t measured = tnd_actor_stream(self)->measured;
     if (measured > 0 && tnd_actor_plan(self)->instances[ticket->to].kind->role == TND_ROLE_JOIN)
         tnd_block_measure(block, measured - 1, &msg.block);
@@ -495,7 +496,7 @@ static void send_block(reader_t *reader, tnd_actor_t *self, const tnd_msg_t *tic
     if (tnd_actor_send(self, &msg, TND_CARRY_BLOCK) != TND_OK)
         tnd_block_drop(&block);
     tnd_reader_core_sent(reader->machine, ticket->to, bytes);
-    count_block(reader, self, count, count - refused->count, bytes);
+    count_block(reader, self, read, read - refused->count, bytes);
 }
 
 /*  Shows which file is read, before a read that may hang. */
@@ -517,20 +518,18 @@ static tnd_status_t read_ticket(reader_t *reader, tnd_actor_t *self, const tnd_m
     reader->drawing.ends = false;
     if (reader->drawing.ended)
         return TND_STOPPED;
-    uint64_t began = tnd_actor_now(self);
+    uint64_t ragged, began = tnd_actor_now(self);
     show_place(reader, self, ticket, began);
     tnd_msg_t fits = *ticket;
-    uint64_t ragged;
     TND_TRY(tnd_row_reader_fit(reader->rows, ticket->ticket.epoch, ticket->ticket.first,
-                               ticket->ticket.budget, &fits.ticket.count, &ragged, error));
-    uint32_t count = fits.ticket.count;
+                               &ticket->ticket.held, ticket->ticket.budget, &fits.ticket.count,
+                               &ragged, error));
     tnd_refused_rows_t refused = {0};
     tnd_block_t *block = tnd_row_reader_block(reader->rows);
     bool end = false;
-    tnd_status_t status = TND_OK;
-    if (count > 0)
-        status = tnd_row_reader_read(reader->rows, ticket->ticket.epoch, ticket->ticket.first,
-                                     &count, &end, block, error);
+    tnd_status_t status =
+        tnd_row_reader_read(reader->rows, ticket->ticket.epoch, ticket->ticket.first,
+                            &ticket->ticket.held, &fits.ticket.count, &end, block, error);
     if (status == TND_OK)
         tnd_refused_rows_take(&refused, reader->rows, self);
     if (status == TND_REFUSED)
@@ -540,7 +539,8 @@ static tnd_status_t read_ticket(reader_t *reader, tnd_actor_t *self, const tnd_m
     uint64_t now = tnd_actor_now(self);
     tnd_recorder_time(tnd_actor_recorder(self), now);
     if (status == TND_OK)
-        send_block(reader, self, ticket, &refused, block, count, ragged, end, now - began);
+        send_block(reader, self, ticket, &refused, block, fits.ticket.count, ragged, end,
+                   now - began);
     else
         tnd_block_drop(&block);
     tnd_refused_rows_free(&refused);

@@ -35,7 +35,6 @@ struct tnd_sample_files {
     uint32_t opened, ragged; /* columns */
     column_t columns[TND_COLUMNS_MAX];
     tnd_pool_t *lists;
-    size_t lists_bytes;
 };
 
 const tnd_column_t tnd_sample_files_record = {.dtype = TND_I64, .rank = 1, .shape = {2}};
@@ -282,17 +281,6 @@ tnd_status_t tnd_sample_files_fit(const tnd_sample_files_t *self, const uint64_t
 
 /* --- blocks ----------------------------------------------------------------------------------- */
 
-/*  A buffer for the lists of a block. */
-static tnd_buffer_t *take_lists(tnd_sample_files_t *self, size_t bytes)
-{
-    if (bytes > self->lists_bytes) {
-        tnd_pool_destroy(&self->lists);
-        self->lists_bytes = bytes;
-        self->lists = tnd_pool_new(bytes);
-    }
-    return tnd_pool_take(self->lists);
-}
-
 /*  Finds the values of the rows in `numbers`. */
 static tnd_status_t find_ragged(column_t *column, const uint64_t *numbers, uint32_t count,
                                 uint64_t *offsets, uint64_t *lengths, tnd_error_t *error)
@@ -367,8 +355,8 @@ tnd_status_t tnd_sample_files_fill(tnd_sample_files_t *self, const uint64_t *sam
         marked = marked || record->rows != 1;
     }
     size_t list = total * sizeof(uint64_t);
-    tnd_buffer_t *memory =
-        take_lists(self, (1 + 2 * (size_t)self->ragged) * list + total * sizeof(uint32_t) + 1);
+    tnd_buffer_t *memory = tnd_pool_take_of(&self->lists, (1 + 2 * (size_t)self->ragged) * list +
+                                                              total * sizeof(uint32_t) + 1);
     lists_t lists = {.numbers = tnd_buffer_data(memory), .rows = (uint32_t)total};
     lists.next = lists.numbers + total;
     lists.origin = (uint32_t *)(void *)(lists.next + 2 * (size_t)self->ragged * total);

@@ -30,7 +30,6 @@ struct tnd_sample_store {
     uint64_t limit, used;
     tnd_buffer_t *buffer; /* around the memory */
     tnd_pool_t *lists;
-    size_t lists_bytes;
 };
 
 typedef struct {
@@ -212,17 +211,6 @@ uint32_t tnd_sample_store_fit(const tnd_sample_store_t *self, const uint64_t *sa
     return count;
 }
 
-/*  A buffer for the lists of a block. */
-static tnd_buffer_t *take_lists(tnd_sample_store_t *self, size_t bytes)
-{
-    if (bytes > self->lists_bytes) {
-        tnd_pool_destroy(&self->lists);
-        self->lists_bytes = bytes;
-        self->lists = tnd_pool_new(bytes);
-    }
-    return tnd_pool_take(self->lists);
-}
-
 void tnd_sample_store_fill(tnd_sample_store_t *self, const uint64_t *samples, uint32_t count,
                            tnd_block_t *block)
 {
@@ -236,8 +224,8 @@ void tnd_sample_store_fill(tnd_sample_store_t *self, const uint64_t *samples, ui
     block->note.rows = (uint32_t)total;
     /* A list of rows for all fixed columns, two for each ragged one, and the origins. */
     size_t list = total * sizeof(uint64_t);
-    tnd_buffer_t *lists =
-        take_lists(self, (1 + 2 * (size_t)self->ragged) * list + total * sizeof(uint32_t) + 1);
+    tnd_buffer_t *lists = tnd_pool_take_of(&self->lists, (1 + 2 * (size_t)self->ragged) * list +
+                                                             total * sizeof(uint32_t) + 1);
     uint8_t *at = tnd_buffer_data(lists);
     uint64_t *starts = (uint64_t *)(void *)at;
     uint64_t *indices[TND_COLUMNS_MAX], *lengths[TND_COLUMNS_MAX];

@@ -48,7 +48,6 @@ void tnd_batcher_config(tnd_batcher_config_t *self, const tnd_plan_t *plan, uint
                   .made_max = sized ? tnd_stream_made_max(stream) : window.row.fixed,
                   .window_bytes = window.bytes,
                   .measured = stream->measured,
-                  .in_parts = stream->caches,
                   .window_blocks = (uint32_t)window.blocks,
                   .overdue_ns = options->speculate ? overdue_ns : 0},
         .lanes = plan->lanes,

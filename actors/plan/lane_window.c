@@ -139,6 +139,14 @@ static uint64_t whole_shares(const tnd_batcher_options_t *options, uint64_t rows
     return rows > 0 ? rows : 1;
 }
 
+/*  More positions than a cache can leave out of a ticket would be made although it has their rows. */
+static void limit_blocks(tnd_lane_window_t *window, const tnd_batcher_options_t *options)
+{
+    if (window->block_rows > TND_HELD_MAX)
+        window->block_rows = whole_shares(options, TND_HELD_MAX);
+    window->first_rows = tnd_least(window->first_rows, window->block_rows);
+}
+
 static void size_blocks(tnd_lane_window_t *window, const tnd_plan_t *plan, uint32_t batcher,
                         const tnd_stream_t *stream, uint64_t read_bytes, uint64_t row_bytes)
 {
@@ -206,6 +214,8 @@ tnd_lane_window_t tnd_lane_window_of(const tnd_plan_t *plan, uint32_t batcher,
                     window.row.fixed + RAGGED_LEAST);
     else
         size_blocks(&window, plan, batcher, stream, read_bytes, window.row.fixed);
+    if (stream->caches)
+        limit_blocks(&window, options);
     bool copied = tnd_plan_copies(options); /* as soon as a row is joined */
     window.wanted = copied ? 1
                            : tnd_batch_room_rows(tnd_plan_batch_size(options),

@@ -47,6 +47,8 @@ tnd_status_t tnd_refused_rows_read(tnd_refused_rows_t *self, tnd_row_reader_t *r
                            samples);
     tnd_status_t status = TND_OK;
     for (uint32_t i = 0; i < ticket->ticket.count && status == TND_OK; i++) {
+        if (tnd_held_has(&ticket->ticket.held, i))
+            continue;
         tnd_block_t *row = tnd_row_reader_block(rows);
         tnd_error_t why = {.text = "it is not a valid record"};
         status = tnd_row_reader_read_samples(rows, ticket->ticket.epoch, &samples[i], 1, row, &why);
@@ -86,24 +88,25 @@ tnd_status_t tnd_refused_rows_fail(const tnd_refused_rows_t *self, tnd_row_reade
                     tnd_actor_name(reader), where, strchr(self->why, '\t') + 1);
 }
 
-void tnd_refused_rows_mark(const tnd_refused_rows_t *self, tnd_block_t *block,
-                           tnd_block_note_t *note)
+void tnd_refused_rows_mark(const tnd_refused_rows_t *self, const tnd_held_t *held,
+                           tnd_block_t *block, tnd_block_note_t *note)
 {
-    note->rows = note->count - self->count;
+    note->rows = tnd_held_asked(held, note->count) - self->count;
     size_t offsets = note->count * sizeof(uint32_t);
     block->marks = tnd_buffer_new(offsets + self->why_bytes);
     uint32_t *origin = tnd_buffer_data(block->marks), *bad = origin + note->rows;
     char *why = (char *)(bad + self->count);
-    for (uint32_t i = 0, at = 0; i < note->count; i++)
+    for (uint32_t i = 0, at = 0, row = 0; i < note->count; i++)
         if (at < self->count && self->offsets[at] == i)
             bad[at++] = i;
-        else
-            origin[i - at] = i;
-    memcpy(why, self->why, self->why_bytes);
+        else if (!tnd_held_has(held, i))
+            origin[row++] = i;
+    if (self->count > 0)
+        memcpy(why, self->why, self->why_bytes);
     note->origin = origin;
-    note->bad = bad;
+    note->bad = self->count > 0 ? bad : NULL;
     note->bad_count = self->count;
-    note->why = why;
+    note->why = self->count > 0 ? why : NULL;
     note->why_bytes = self->why_bytes;
     tnd_buffer_seal(block->marks);
 }

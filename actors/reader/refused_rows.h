@@ -29,9 +29,10 @@ void tnd_refused_rows_take(tnd_refused_rows_t *self, const tnd_row_reader_t *row
 tnd_status_t tnd_refused_rows_fail(const tnd_refused_rows_t *self, tnd_row_reader_t *rows,
                                    const tnd_actor_t *reader, const tnd_msg_t *ticket,
                                    tnd_error_t *error) TND_CHECKED;
-/*  Lists the refused rows, which the block lacks, in the marks of the block and in its note. */
-void tnd_refused_rows_mark(const tnd_refused_rows_t *self, tnd_block_t *block,
-                           tnd_block_note_t *note);
+/*  Lists the refused rows, which the block lacks as it does those of held positions, in the marks of
+ *  the block and in its note. */
+void tnd_refused_rows_mark(const tnd_refused_rows_t *self, const tnd_held_t *held,
+                           tnd_block_t *block, tnd_block_note_t *note);
 void tnd_refused_rows_free(tnd_refused_rows_t *self);
 
 #endif

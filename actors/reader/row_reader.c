@@ -13,12 +13,6 @@
 
 enum { AHEAD_AT_ONCE = 128 };
 
-/*  A pool of buffers that are large enough for the reads so far. */
-typedef struct {
-    tnd_pool_t *pool;
-    size_t size;
-} growing_pool_t;
-
 /*  What tnd_row_reader_fit found of a ticket, which is read next. */
 typedef struct {
     uint32_t epoch, count; /* rows that fit; 0: none */
@@ -41,7 +35,7 @@ struct tnd_row_reader {
     fitted_t fitted;
     tnd_window_t window;
     tnd_stream_reader_t *writer; /* of a source that writes its rows; else NULL */
-    growing_pool_t indices, room;
+    tnd_pool_t *indices, *room;  /* of buffers that are large enough for the reads so far */
     tnd_block_pool_t *block_pool;
     /*  Positions [ahead_from, ahead_to) of an epoch were requested ahead. */
     uint32_t ahead_epoch;
@@ -93,8 +87,8 @@ void tnd_row_reader_destroy(tnd_row_reader_t **self_p)
     *self_p = NULL;
     if (self == NULL)
         return;
-    tnd_pool_destroy(&self->indices.pool);
-    tnd_pool_destroy(&self->room.pool);
+    tnd_pool_destroy(&self->indices);
+    tnd_pool_destroy(&self->room);
     tnd_stream_reader_destroy(&self->writer);
     tnd_sample_order_free(&self->order);
     free(self->places);
@@ -135,19 +129,6 @@ static void find_places(tnd_row_reader_t *self, uint32_t epoch, uint64_t first, 
     tnd_sample_order_fill(&self->order, epoch, first, count, self->places);
 }
 
-/*  A buffer of at least `size` bytes; NULL for none. */
-static tnd_buffer_t *take(growing_pool_t *self, size_t size)
-{
-    if (size == 0)
-        return NULL;
-    if (size > self->size) {
-        tnd_pool_destroy(&self->pool);
-        self->size = size < 4096 ? 4096 : size;
-        self->pool = tnd_pool_new(self->size);
-    }
-    return tnd_pool_take(self->pool);
-}
-
 /*  Bytes of the ragged columns of positions.  `places`: where to write those of rows. */
 static tnd_status_t measure(tnd_row_reader_t *self, uint32_t epoch, uint64_t first, uint32_t count,
                             uint64_t *places, uint64_t *sizes, tnd_error_t *error)
@@ -177,8 +158,8 @@ static fitted_t *begin_fit(tnd_row_reader_t *self, uint32_t epoch, uint64_t firs
 }
 
 tnd_status_t tnd_row_reader_fit(tnd_row_reader_t *self, uint32_t epoch, uint64_t first,
-                                uint64_t budget, uint32_t *count_p, uint64_t *ragged_p,
-                                tnd_error_t *error)
+                                const tnd_held_t *held, uint64_t budget, uint32_t *count_p,
+                                uint64_t *ragged_p, tnd_error_t *error)
 {
     uint64_t sizes[AHEAD_AT_ONCE];
     uint32_t fits = 0, count = *count_p;
@@ -188,6 +169,8 @@ tnd_status_t tnd_row_reader_fit(tnd_row_reader_t *self, uint32_t epoch, uint64_t
         uint32_t some = count - fits < AHEAD_AT_ONCE ? count - fits : AHEAD_AT_ONCE;
         TND_TRY(measure(self, epoch, first + fits, some, fitted->places + fits, sizes, error));
         for (uint32_t i = 0; i < some; i++, fits++) {
+            if (tnd_held_has(held, fits))
+                continue;
             if (sizes[i] > budget - *ragged_p) {
                 *ragged_p = fits > 0 ? *ragged_p : sizes[i];
                 *count_p = fitted->count = fits;
@@ -249,7 +232,7 @@ static tnd_status_t take_room(tnd_row_reader_t *self, const uint64_t *index, uin
         room = fixed * count + ragged + (size_t)TND_COLUMNS_MAX * 64;
     }
     bool alone = self->stream->budget > 0 && ragged > self->stream->budget;
-    *room_p = alone ? tnd_buffer_new(room) : take(&self->room, room);
+    *room_p = alone ? tnd_buffer_new(room) : room > 0 ? tnd_pool_take_of(&self->room, room) : NULL;
     return TND_OK;
 }
 
@@ -257,7 +240,8 @@ static tnd_source_call_t make_call(tnd_row_reader_t *self, uint32_t count)
 {
     const tnd_source_facts_t *facts = &self->part->facts;
     return (tnd_source_call_t){
-        .indices = take(&self->indices, (1 + (size_t)facts->lists) * count * sizeof(uint64_t)),
+        .indices =
+            tnd_pool_take_of(&self->indices, (1 + (size_t)facts->lists) * count * sizeof(uint64_t)),
         .count = count,
     };
 }
@@ -325,9 +309,12 @@ static uint32_t *pack_places(tnd_row_reader_t *self, uint64_t first, uint32_t co
 
 /*  Reads positions that are not rows as stored. */
 static tnd_status_t read_positions(tnd_row_reader_t *self, uint32_t epoch, uint64_t first,
-                                   uint32_t count, tnd_block_t *block, tnd_error_t *error)
+                                   const tnd_held_t *held, uint32_t count, tnd_block_t *block,
+                                   tnd_error_t *error)
 {
     find_places(self, epoch, first, count);
+    if (!self->shape.windows)
+        count = tnd_held_leave_out(held, self->places, count);
     uint32_t *pieces = self->shape.windows ? pack_places(self, first, count) : NULL;
     tnd_status_t status = read_shaped(self, epoch, self->places, pieces, count, block, error);
     free(pieces);
@@ -384,13 +371,23 @@ bool tnd_row_reader_is_random(const tnd_row_reader_t *self)
 }
 
 /*  Requests the rows of these positions and, if this is the only reader of the lane, of those that
- *  follow.  In a lane with several readers, another reader may get the next ticket. */
-static void look_ahead(tnd_row_reader_t *self, uint32_t epoch, uint64_t first, uint32_t count)
+ *  follow.  In a lane with several readers, another reader may get the next ticket.  Which rows a
+ *  cache will hold of those that follow is not known yet. */
+static void look_ahead(tnd_row_reader_t *self, uint32_t epoch, uint64_t first,
+                       const tnd_held_t *held, uint32_t count)
 {
     const tnd_source_t *source = self->source;
     uint32_t rows = source->ahead_rows != NULL ? source->ahead_rows(self->part->state) : 0;
     if (rows == 0)
         return;
+    if (tnd_held_asked(held, count) < count) {
+        find_places(self, epoch, first, count);
+        uint32_t asked = tnd_held_leave_out(held, self->places, count);
+        for (uint32_t i = 0; i < asked; i++)
+            self->places[i] /= self->shape.unit;
+        source->ahead(self->part->state, self->places, asked);
+        return;
+    }
     uint64_t end = first + count + (self->alone ? rows : 0);
     uint64_t most = tnd_stream_lane_count(self->stream, self->lane);
     end = end < most ? end : most;
@@ -415,27 +412,30 @@ static void look_ahead(tnd_row_reader_t *self, uint32_t epoch, uint64_t first, u
 }
 
 tnd_status_t tnd_row_reader_read(tnd_row_reader_t *self, uint32_t epoch, uint64_t first,
-                                 uint32_t *count_p, bool *end_p, tnd_block_t *block,
-                                 tnd_error_t *error)
+                                 const tnd_held_t *held, uint32_t *count_p, bool *end_p,
+                                 tnd_block_t *block, tnd_error_t *error)
 {
-    look_ahead(self, epoch, first, *count_p);
+    look_ahead(self, epoch, first, held, *count_p);
     /* `take` of a source of unknown length: the join asks for more. */
     uint64_t most = self->stream->count == TND_UNKNOWN ? self->window.count : TND_UNKNOWN;
     uint64_t left = first < most ? most - first : 0;
     bool ends = left < *count_p;
     *count_p = ends ? (uint32_t)left : *count_p;
     *end_p = ends;
-    if (*count_p == 0)
+    uint32_t left_out = *count_p - tnd_held_asked(held, *count_p);
+    if (*count_p == left_out)
         return TND_OK;
     if (!tnd_row_shape_is_plain(&self->shape))
-        return read_positions(self, epoch, first, *count_p, block, error);
+        return read_positions(self, epoch, first, held, *count_p, block, error);
     tnd_source_call_t call = make_call(self, *count_p);
     call.late = self->late;
     uint64_t *index = tnd_buffer_data(call.indices);
     uint64_t ragged = take_fitted(self, epoch, first, *count_p, index);
     if (ragged == TND_UNKNOWN)
         tnd_sample_order_fill(&self->order, epoch, first, *count_p, index);
-    TND_TRY(read_rows(self, epoch, &call, ragged, count_p, end_p, block, error));
+    uint32_t read = call.count = tnd_held_leave_out(held, index, *count_p);
+    TND_TRY(read_rows(self, epoch, &call, ragged, &read, end_p, block, error));
+    *count_p = read + left_out;
     if (first == 0 && *count_p == 0 && self->window.first > 0)
         return tnd_fail(error, "%s: `skip: %" PRIu64 "` leaves no row: the source has fewer",
                         self->name, self->window.first);

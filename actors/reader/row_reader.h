@@ -41,19 +41,20 @@ void tnd_row_reader_seek(tnd_row_reader_t *self, uint32_t epoch, uint64_t positi
  *  `unbatch` that of the row inside, or, with `window`, the position. */
 void tnd_row_reader_samples(tnd_row_reader_t *self, uint32_t epoch, uint64_t first, uint32_t count,
                             uint64_t *samples);
-/*  How many of the rows at positions [first, first + count) fit `budget`; *ragged_p: the bytes of
- *  their ragged columns, or of the first row if not even that one fits.  All fit without sizes. */
+/*  How many of the positions [first, first + count) fit `budget`, where those in `held` take nothing;
+ *  *ragged_p: the bytes of their ragged columns, or of the first row if not even that one fits.  All
+ *  fit without sizes. */
 tnd_status_t tnd_row_reader_fit(tnd_row_reader_t *self, uint32_t epoch, uint64_t first,
-                                uint64_t budget, uint32_t *count_p, uint64_t *ragged_p,
-                                tnd_error_t *error) TND_CHECKED;
-/*  Reads the rows at positions [first, first + *count_p).  Where the source ends, *end_p is set and
- *  *count_p becomes less.
+                                const tnd_held_t *held, uint64_t budget, uint32_t *count_p,
+                                uint64_t *ragged_p, tnd_error_t *error) TND_CHECKED;
+/*  Reads the rows at positions [first, first + *count_p) that are not in `held`.  Where the source
+ *  ends, *end_p is set and *count_p becomes less.
  *
  *  Errors: TND_REFUSED if some of the rows are not valid records, unless the source is not RANDOM:
  *  then they are left out.  Others as the source's. */
 tnd_status_t tnd_row_reader_read(tnd_row_reader_t *self, uint32_t epoch, uint64_t first,
-                                 uint32_t *count_p, bool *end_p, tnd_block_t *block,
-                                 tnd_error_t *error) TND_CHECKED;
+                                 const tnd_held_t *held, uint32_t *count_p, bool *end_p,
+                                 tnd_block_t *block, tnd_error_t *error) TND_CHECKED;
 /*  The rows that the last read has left out; valid until the next. */
 const tnd_stream_refusal_t *tnd_row_reader_refused(const tnd_row_reader_t *self, uint32_t *count_p);
 /*  Whether samples can be read in any order, each as fast as the next. */

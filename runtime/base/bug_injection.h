@@ -67,7 +67,8 @@
       "start_timeout passes while a host reports progress of opening its data")                    \
     X(SENT_NOT_KEPT, "a cache forgets a block when it was sent, not when the floor has passed it") \
     X(LOST_NOT_PASSED_ON, "a cache does not report tickets that its reader lost")                  \
-    X(LATER_ATTEMPT_IN_PARTS, "a cache answers a later attempt of a ticket in parts")              \
+    X(STORED_AND_MADE, "rows that are stored and were made as well enter a block twice")           \
+    X(HELD_OF_ANOTHER_TICKET, "a reader leaves out the positions that another ticket left out")    \
     X(STALL_UNSEEN, "a host that stops reporting while it opens its data is waited for")           \
     X(SLOT_REFILLED_BEFORE_ITS_COPY, "a discarded step is over before its rows were copied")       \
     X(SLOT_REFILLED_BEFORE_ITS_READER, "a slot is filled again while a program reads its rows")    \

@@ -15,7 +15,7 @@ typedef enum {
     ENTRY_LOST,    /* by the reader; to be reported once it is known whether its worker died */
     ENTRY_HERE,    /* its block has arrived */
     ENTRY_SENT,    /* its block was sent, and is kept until the floor has passed it */
-    ENTRY_STORED,  /* the samples of its part are stored */
+    ENTRY_STORED,  /* all its samples are stored */
     ENTRY_STATES
 } entry_state_t;
 
@@ -23,7 +23,7 @@ typedef enum {
 typedef struct {
     uint64_t first, budget;
     uint32_t epoch, count, attempt;
-    uint32_t part;   /* the first positions, which its answer covers at most */
+    uint32_t held;   /* positions that were stored when it was looked up last */
     uint32_t reader; /* it was passed on to; an index */
     entry_state_t state;
     bool passed;              /* to that reader, perhaps an earlier attempt */
@@ -188,13 +188,12 @@ static void fill_ticket(const tnd_cache_core_t *self, const entry_t *entry, tnd_
     msg->ticket.floor = self->floor;
 }
 
-/*  The ticket can be answered: a worker after the cache gets its block when it has credit.  Another
- *  part is another block, also of a worker that has one already. */
+/*  The ticket can be answered: a worker after the cache gets its block when it has credit. */
 static void answer(tnd_cache_core_t *self, const entry_t *entry)
 {
     tnd_msg_t msg;
     fill_ticket(self, entry, &msg);
-    tnd_reader_core_part(self->reader, &msg, entry->part);
+    tnd_reader_core_ticket(self->reader, &msg);
 }
 
 void tnd_cache_core_rewind(tnd_cache_core_t *self, uint32_t generation)
@@ -231,8 +230,7 @@ void tnd_cache_core_ticket(tnd_cache_core_t *self, const tnd_msg_t *msg)
     else if (msg->ticket.attempt <= entry->attempt)
         return;
     entry->absent_until_ns = 0;
-    bool same = entry->count == msg->ticket.count && entry->budget == msg->ticket.budget &&
-                entry->part == entry->count;
+    bool same = entry->count == msg->ticket.count && entry->budget == msg->ticket.budget;
     entry->count = msg->ticket.count;
     entry->budget = msg->ticket.budget;
     entry->attempt = msg->ticket.attempt;
@@ -262,8 +260,7 @@ static maker_t *find_maker(const tnd_cache_core_t *self, tnd_actor_id_t id)
  *  to the earlier one counts, because the reader would not make it again. */
 static bool is_awaited(const entry_t *entry)
 {
-    return entry->state == ENTRY_ASKED ||
-           (entry->state == ENTRY_WAITING && entry->passed && entry->part == entry->count);
+    return entry->state == ENTRY_ASKED || (entry->state == ENTRY_WAITING && entry->passed);
 }
 
 bool tnd_cache_core_block(tnd_cache_core_t *self, const tnd_msg_t *msg)
@@ -277,7 +274,7 @@ bool tnd_cache_core_block(tnd_cache_core_t *self, const tnd_msg_t *msg)
     bool stale = msg->generation < self->generation;
     entry_t *entry = stale ? NULL : find(self, block->epoch, block->first);
     /* A ticket that was cut, or has another budget, is another one. */
-    if (entry == NULL || !is_awaited(entry) || entry->part != block->asked ||
+    if (entry == NULL || !is_awaited(entry) || entry->count != block->asked ||
         entry->budget != block->budget)
         return false;
     set_state(self, entry, ENTRY_HERE);
@@ -455,18 +452,14 @@ static bool is_early(const tnd_cache_core_t *self, const entry_t *entry)
     return asked != NULL && asked->epoch < entry->epoch && !self->full;
 }
 
-/*  Finds the part of the entry that is answered at once; returns whether its samples are stored. */
-static bool find_part(const tnd_cache_core_t *self, entry_t *entry)
+/*  Looks the entry up; returns whether all its samples are stored. */
+static bool look_up(const tnd_cache_core_t *self, entry_t *entry, tnd_held_t *held)
 {
-    bool stored;
-    entry->part =
-        self->config.stored(self->config.store, entry->epoch, entry->first, entry->count, &stored);
-    assert(entry->part > 0 && entry->part <= entry->count);
-    if (entry->attempt > 0 && !TND_BUG(LATER_ATTEMPT_IN_PARTS)) {
-        stored = stored && entry->part == entry->count;
-        entry->part = entry->count;
-    }
-    return stored;
+    *held = (tnd_held_t){0};
+    entry->held =
+        self->config.stored(self->config.store, entry->epoch, entry->first, entry->count, held);
+    assert(entry->held <= entry->count);
+    return entry->held == entry->count;
 }
 
 /*  Readers get tickets in turn, as from a join.  A ticket that is overdue goes to the reader that
@@ -474,8 +467,8 @@ static bool find_part(const tnd_cache_core_t *self, entry_t *entry)
 static bool next_ticket(tnd_cache_core_t *self, tnd_effect_t *effect)
 {
     entry_t *entry;
-    while ((entry = first_in(self, ENTRY_WAITING)) != NULL && find_part(self, entry) &&
-           (entry->part == entry->count || !is_early(self, entry))) {
+    tnd_held_t held;
+    while ((entry = first_in(self, ENTRY_WAITING)) != NULL && look_up(self, entry, &held)) {
         set_state(self, entry, ENTRY_STORED);
         answer(self, entry);
     }
@@ -487,7 +480,7 @@ static bool next_ticket(tnd_cache_core_t *self, tnd_effect_t *effect)
     set_state(self, entry, ENTRY_ASKED);
     effect->kind = TND_EFFECT_CONTROL;
     fill_ticket(self, entry, &effect->msg);
-    effect->msg.ticket.count = entry->part;
+    effect->msg.ticket.held = held;
     effect->msg.to = self->config.readers[entry->reader];
     return true;
 }
@@ -502,7 +495,7 @@ static bool next_answer(tnd_cache_core_t *self, uint64_t now, tnd_effect_t *effe
     entry_t *entry = find(self, effect->msg.ticket.epoch, effect->msg.ticket.first);
     assert(entry != NULL && (entry->state == ENTRY_HERE || entry->state == ENTRY_STORED));
     effect->payload = entry->payload;
-    effect->at = entry->part;
+    effect->at = entry->payload != NULL ? entry->held : 0;
     effect->msg.ticket.count = entry->count;
     if (entry->state == ENTRY_HERE && !TND_BUG(SENT_NOT_KEPT)) {
         set_state(self, entry, ENTRY_SENT);

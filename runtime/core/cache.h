@@ -3,12 +3,10 @@
  *
  *  A cache is between the actors that make rows and those that use them.  The join after it sees a
  *  reader: it sends tickets, and gets blocks and LOST.  The readers before it see a join: they get
- *  tickets and send blocks.  The first attempt of a ticket is answered for its first positions whose
- *  samples are all stored, or all not stored, and the join asks for the rest: so only samples that
- *  are not stored are made again.  A later attempt is answered as a whole, because the join may have
- *  no room for parts.  Stored samples are answered from the store.  For others a reader gets the
- *  ticket, with the attempt and the budget of the join; its block waits here until a worker after
- *  the cache has credit for it.
+ *  tickets and send blocks.  A ticket whose samples are all stored is answered from the store.  For
+ *  others a reader gets the ticket, with the attempt and the budget of the join, and with the
+ *  positions that are held: only the others are made again.  Its block waits here until a worker
+ *  after the cache has credit for it, and is completed from the store when it is sent (mixed_rows.h).
  *
  *  A block that was sent is kept until the floor has passed it, because the reader would not make it
  *  again while its worker is alive.
@@ -32,10 +30,10 @@
 #include "runtime/base/status.h"
 #include "runtime/core/protocol/effect.h"
 
-/*  How many positions from `first` on, of `count`, have samples that are all in the store, or all
- *  not; *stored_p: which. */
+/*  How many of `count` positions from `first` on have samples that are in the store, and which:
+ *  adds them to `held`, which is empty. */
 typedef uint32_t tnd_cache_stored_fn(void *store, uint32_t epoch, uint64_t first, uint32_t count,
-                                     bool *stored_p);
+                                     tnd_held_t *held);
 
 typedef struct {
     tnd_actor_id_t self, join;
@@ -93,9 +91,9 @@ void tnd_cache_core_sent(tnd_cache_core_t *self, tnd_actor_id_t worker, uint64_t
 /*  The next block that is not needed any more, or NULL: the driver takes all of them after each
  *  event. */
 void *tnd_cache_core_drop(tnd_cache_core_t *self);
-/*  TICKET to a reader, LOST and DIED to the join (CONTROL); READ: sends the block of
- *  `msg.ticket` to `msg.to`: a copy of `payload` if it is set, else one of the first `at` positions
- *  from the store. */
+/*  TICKET to a reader, LOST and DIED to the join (CONTROL); READ: sends the block of `msg.ticket` to
+ *  `msg.to`, from the store if `payload` is NULL, else a copy of it; with `at` > 0 it was made
+ *  without that many positions, and those that are stored now come from the store. */
 bool tnd_cache_core_next(tnd_cache_core_t *self, uint64_t now, tnd_effect_t *effect);
 uint64_t tnd_cache_core_deadline(const tnd_cache_core_t *self);
 uint32_t tnd_cache_core_blocked_on(const tnd_cache_core_t *self);

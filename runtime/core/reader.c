@@ -10,7 +10,7 @@
 /*  A worker rests for at most 2^LATE_MOST times as long as the first time. */
 enum { LATE_MOST = 6 };
 
-enum { WORKER_MASK = (1 << 27) - 1 };
+enum { WORKER_MASK = (1 << 28) - 1 };
 
 typedef enum {
     TICKET_WAITING,
@@ -22,8 +22,7 @@ typedef enum {
 typedef struct {
     uint64_t first, budget;
     uint32_t epoch, count, attempt;
-    uint32_t worker : 27; /* index; of TICKET_SENT */
-    uint32_t in_part : 1; /* the join asked for more than `count` positions */
+    uint32_t worker : 28; /* index; of TICKET_SENT */
     uint32_t state : 4;   /* ticket_state_t */
 } ticket_t;
 
@@ -50,6 +49,7 @@ struct tnd_reader_core {
     uint32_t generation;
     tnd_position_t floor;
     ticket_t *tickets;
+    tnd_held_t *held;    /* of each ticket; NULL without a cache */
     uint32_t head, tail; /* in tickets[2 * tickets_max] */
     uint32_t next;       /* no ticket before it is waiting */
     uint32_t waiting, lost;
@@ -309,18 +309,24 @@ static void end_before(const tnd_reader_core_t *self, uint32_t at, uint32_t epoc
         before->count = (uint32_t)(first - before->first);
 }
 
+static void move(tnd_reader_core_t *self, uint32_t to, uint32_t from, uint32_t count)
+{
+    memmove(self->tickets + to, self->tickets + from, count * sizeof *self->tickets);
+    if (self->held != NULL && !TND_BUG(HELD_OF_ANOTHER_TICKET))
+        memmove(self->held + to, self->held + from, count * sizeof *self->held);
+}
+
 static uint32_t make_room(tnd_reader_core_t *self, uint32_t at)
 {
     assert(self->tail - self->head < self->config.tickets_max);
     if (self->tail == 2 * self->config.tickets_max) {
-        memmove(self->tickets, self->tickets + self->head,
-                (self->tail - self->head) * sizeof *self->tickets);
+        move(self, 0, self->head, self->tail - self->head);
         self->next -= self->head;
         self->tail -= self->head;
         at -= self->head;
         self->head = 0;
     }
-    memmove(self->tickets + at + 1, self->tickets + at, (self->tail - at) * sizeof *self->tickets);
+    move(self, at + 1, at, self->tail - at);
     self->tail++;
     if (self->next >= at)
         self->next = at;
@@ -353,11 +359,24 @@ static void fill(const tnd_reader_core_t *self, const ticket_t *ticket, tnd_msg_
     effect->msg.ticket.attempt = ticket->attempt;
     effect->msg.ticket.budget = ticket->budget;
     effect->msg.ticket.floor = self->floor;
+    if (self->held != NULL)
+        effect->msg.ticket.held = self->held[ticket - self->tickets];
+}
+
+/*  Tickets in the array, see tnd_reader_core. */
+static size_t ticket_room(const tnd_reader_core_config_t *config)
+{
+    return 2 * (size_t)config->tickets_max;
+}
+
+static size_t held_bytes(const tnd_reader_core_config_t *config)
+{
+    return config->before_cache ? ticket_room(config) * sizeof(tnd_held_t) : 0;
 }
 
 size_t tnd_reader_core_bytes(const tnd_reader_core_config_t *config)
 {
-    return sizeof(tnd_reader_core_t) + 2 * (size_t)config->tickets_max * sizeof(ticket_t) +
+    return sizeof(tnd_reader_core_t) + ticket_room(config) * sizeof(ticket_t) + held_bytes(config) +
            config->workers_max * (sizeof(worker_t) + sizeof(uint32_t)) +
            index_size(config) * sizeof(uint32_t);
 }
@@ -371,7 +390,9 @@ tnd_reader_core_t *tnd_reader_core_init(void *memory, const tnd_reader_core_conf
     self->wake_ns = TND_NEVER;
     self->awake_most = UINT32_MAX;
     self->tickets = (ticket_t *)(self + 1);
-    self->workers = (worker_t *)(self->tickets + 2 * (size_t)config->tickets_max);
+    char *after = (char *)(self->tickets + ticket_room(config));
+    self->held = config->before_cache ? (tnd_held_t *)(void *)after : NULL;
+    self->workers = (worker_t *)(void *)(after + held_bytes(config));
     self->heap = (uint32_t *)(self->workers + config->workers_max);
     self->index = self->heap + config->workers_max;
     self->index_mask = index_size(config) - 1;
@@ -395,18 +416,13 @@ void tnd_reader_core_rewind(tnd_reader_core_t *self, uint32_t generation)
 
 void tnd_reader_core_ticket(tnd_reader_core_t *self, const tnd_msg_t *msg)
 {
-    tnd_reader_core_part(self, msg, msg->ticket.count);
-}
-
-void tnd_reader_core_part(tnd_reader_core_t *self, const tnd_msg_t *msg, uint32_t count)
-{
     if (msg->generation < self->generation)
         return;
     tnd_reader_core_rewind(self, msg->generation);
     raise_floor(self, msg->ticket.floor);
     uint32_t epoch = msg->ticket.epoch;
     uint64_t first = msg->ticket.first;
-    bool in_part = count < msg->ticket.count;
+    uint32_t count = msg->ticket.count;
     if (is_below_floor(self, epoch, first, count))
         return;
     uint32_t at = search(self, epoch, first);
@@ -416,7 +432,6 @@ void tnd_reader_core_part(tnd_reader_core_t *self, const tnd_msg_t *msg, uint32_
         /* A ticket that was cut, or has another budget, is another one. */
         bool is_overdue = self->tickets[at].state == TICKET_SENT &&
                           self->tickets[at].count == count &&
-                          (self->tickets[at].in_part != 0) == in_part &&
                           self->tickets[at].budget == msg->ticket.budget;
         worker_t *late = is_overdue ? &self->workers[self->tickets[at].worker] : NULL;
         if (is_overdue && self->awake == (late->asleep ? 0 : 1)) {
@@ -431,9 +446,10 @@ void tnd_reader_core_part(tnd_reader_core_t *self, const tnd_msg_t *msg, uint32_
         self->tickets[at] = (ticket_t){.first = first, .epoch = epoch, .state = TICKET_GONE};
     }
     self->tickets[at].count = count;
-    self->tickets[at].in_part = in_part;
     self->tickets[at].budget = msg->ticket.budget;
     self->tickets[at].attempt = msg->ticket.attempt;
+    if (self->held != NULL)
+        self->held[at] = msg->ticket.held;
     set_state(self, at, TICKET_WAITING);
 }
 

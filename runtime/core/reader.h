@@ -29,7 +29,8 @@ typedef struct {
     uint32_t lane;
     uint32_t tickets_max; /* of a generation, waiting or above the floor; more: the join is wrong */
     uint32_t workers_max;
-    uint64_t rest_ns; /* rest of a worker that was late for the first time */
+    uint64_t rest_ns;  /* rest of a worker that was late for the first time */
+    bool before_cache; /* tickets may have held positions */
 } tnd_reader_core_config_t;
 
 typedef struct tnd_reader_core tnd_reader_core_t;
@@ -43,9 +44,6 @@ void tnd_reader_core_rewind(tnd_reader_core_t *self, uint32_t generation);
 /*  A second ticket for the same first position replaces the first one if its attempt is higher, and
  *  is ignored otherwise. */
 void tnd_reader_core_ticket(tnd_reader_core_t *self, const tnd_msg_t *msg);
-/*  Likewise, but its block has only the first `count` positions.  The block of a whole ticket is
- *  another one, which a worker gets although it has the same positions already. */
-void tnd_reader_core_part(tnd_reader_core_t *self, const tnd_msg_t *msg, uint32_t count);
 /*  Nothing below `floor` is needed any more. */
 void tnd_reader_core_floor(tnd_reader_core_t *self, tnd_position_t floor);
 /*  A ticket that was not sent yet is not to be answered now. */

@@ -37,6 +37,9 @@ enum {
         (sizeof(tnd_buffer_t) + TND_BUFFER_ALIGN - 1) / TND_BUFFER_ALIGN * TND_BUFFER_ALIGN
 };
 
+/*  The buffers of a pool that grows have at least so many bytes. */
+enum { POOLED_MIN = 4096 };
+
 /*  A large piece asks for huge pages: it is there sooner, and found faster. */
 enum { HUGE_PAGE_BYTES = 2 << 20, HUGE_BYTES_MIN = 8 << 20 };
 
@@ -211,6 +214,15 @@ tnd_buffer_t *tnd_pool_take(tnd_pool_t *self)
     atomic_store_explicit(&buffer->sealed, false, memory_order_relaxed);
     atomic_store_explicit(&buffer->holders, 1, memory_order_relaxed);
     return buffer;
+}
+
+tnd_buffer_t *tnd_pool_take_of(tnd_pool_t **self_p, size_t size_bytes)
+{
+    if (*self_p == NULL || (*self_p)->size < size_bytes) {
+        tnd_pool_destroy(self_p);
+        *self_p = tnd_pool_new(size_bytes < POOLED_MIN ? POOLED_MIN : size_bytes);
+    }
+    return tnd_pool_take(*self_p);
 }
 
 size_t tnd_pool_total(const tnd_pool_t *self)

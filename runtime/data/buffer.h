@@ -60,6 +60,9 @@ tnd_pool_t *tnd_pool_new(size_t size_bytes);
 tnd_pool_t *tnd_pool_new_shared(size_t size_bytes, uint32_t most);
 void tnd_pool_destroy(tnd_pool_t **self_p);
 tnd_buffer_t *tnd_pool_take(tnd_pool_t *self);
+/*  A buffer of at least `size_bytes` of *self_p, which becomes a pool of larger ones if its own are
+ *  too small, or NULL. */
+tnd_buffer_t *tnd_pool_take_of(tnd_pool_t **self_p, size_t size_bytes);
 /*  Buffers that exist, and that are in use; for statistics. */
 size_t tnd_pool_total(const tnd_pool_t *self);
 size_t tnd_pool_out(const tnd_pool_t *self);

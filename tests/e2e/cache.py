@@ -102,6 +102,65 @@ def test_samples_that_do_not_fit_are_made_again(folder):
     assert ROWS < read <= ROWS + (EPOCHS - 1) * (ROWS - 900), read
 
 
+def reads_the_rest(folder, graph, stored, hosts=None):
+    """Epochs after the first read all samples but those that are stored."""
+    digest = tundish("run", write_kept(folder, graph, None)).report["stream_digest"]
+    cached = write_kept(folder, graph, graph["limit"])
+    run = tundish("up", *up(folder, cached, hosts)) if hosts else tundish("run", cached)
+    assert run.report["stream_digest"] == digest, graph
+    rows = [sum(actor["rows_in"] for actor in counts(run, name)) for name in ("read", "prep")]
+    expected = EPOCHS * ROWS - (EPOCHS - 1) * stored
+    assert rows == [expected, expected], (graph, rows, expected)
+    return run
+
+
+def write_kept(folder, graph, limit):
+    """Without a limit the operations of both preprocessors are those of one."""
+    first, second = graph["before"], graph["after"]
+    if limit is None:
+        way, keep, first = "prep", "", ", ".join(op for op in (first, second) if op)
+    else:
+        way = "prep -> keep -> late"
+        keep = f"""  keep: {{kind: cache, limit: {limit}}}
+  late: {{kind: preprocessor, ops: [{second}]}}
+"""
+    path = folder / ("plain.yaml" if limit is None else "kept.yaml")
+    path.write_text(f"""tundish: 1
+seed: 7
+actors:
+  read: {{kind: reader, source: {graph["source"]}, shuffle: global, epochs: {EPOCHS}}}
+  prep: {{kind: preprocessor, on_error: skip, ops: [{first}]}}
+{keep}  batch: {{kind: batcher, size: 24}}
+  feed: {{kind: feeder}}
+links: [read -> {way} -> batch -> feed]
+""")
+    return path
+
+
+def test_only_samples_that_are_not_stored_are_read_again(folder):
+    write_data(folder)
+    lines = folder / "lines.txt"
+    numbers = [f"{i % 97:0{9 + i % 8}d}" for i in range(ROWS)]
+    lines.write_text("\n".join(numbers) + "\n")
+    # A sample takes 8 bytes, and its row 8 and 48 for its columns.
+    fixed = {"source": f"{{npy: {{y: {folder}/y.npy, x: {folder}/x.npy}}}}", "before": "",
+             "after": FLIP, "limit": "64KiB"}
+    reads_the_rest(folder, fixed, 65536 // 64)
+    ends = "a: {transport: tcp, actors: [read, keep, batch, feed]}"
+    reads_the_rest(folder, fixed, 65536 // 64, [ends, "w: {transport: tcp, actors: [prep, late], "
+                                                "workers: {prep: 2, late: 2}}"])
+    # 8 bytes, 8 for the length of the row and 9 to 16, in steps of 8, for its letters.
+    ragged = {"source": f"{{text: {{files: {lines}}}}}", "before": "",
+              "after": "{pad_ragged: {column: line, to: 16}}", "limit": "64KiB"}
+    reads_the_rest(folder, ragged, 65536 // 32)
+    # Bad rows are never stored.
+    lines.write_text("".join("x\n" if i % 50 == 7 else f"{line}\n"
+                             for i, line in enumerate(numbers)))
+    number = {**ragged, "before": "{to_number: {column: line}}", "after": "", "limit": "32KiB"}
+    run = reads_the_rest(folder, number, 32768 // 16)
+    assert run.report["rows"]["bad"] == EPOCHS * ROWS // 50, run.report["rows"]
+
+
 def up(folder, graph, hosts):
     overlay = folder / "hosts.yaml"
     overlay.write_text(f"port: {free_port()}\nrestarts: {{max: 1000, backoff: 10 ms}}\nhosts:\n" +

@@ -180,7 +180,6 @@ static void *create(sim_t *self, uint32_t id)
                   .window_bytes = plan->window_bytes,
                   .window_blocks = plan->window_blocks,
                   .measured = plan->measured,
-                  .in_parts = plan->cached,
                   .overdue_ns = plan->overdue_ns},
         .lanes = plan->lanes,
         .size = plan->size,

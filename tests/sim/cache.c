@@ -1,6 +1,7 @@
 /*  tests/sim/cache.c - a cache: what its driver does for the machine of the core, and its store. */
 #include <string.h>
 
+#include "runtime/core/lane/mixed_rows.h"
 #include "tests/sim/cluster.h"
 
 /*  Which samples are stored; their rows are those that sim_make_rows makes. */
@@ -24,13 +25,15 @@ static bool has(const struct sim_cache *cache, uint32_t epoch, uint64_t position
 }
 
 static uint32_t find_stored(void *store, uint32_t epoch, uint64_t first, uint32_t count,
-                            bool *stored_p)
+                            tnd_held_t *held)
 {
-    uint32_t part = 1;
-    *stored_p = has(store, epoch, first);
-    while (part < count && has(store, epoch, first + part) == *stored_p)
-        part++;
-    return part;
+    uint32_t stored = 0;
+    for (uint32_t i = 0; i < count; i++)
+        if (has(store, epoch, first + i)) {
+            tnd_held_add(held, i);
+            stored++;
+        }
+    return stored;
 }
 
 static bool is_hole(const struct sim_cache *cache, uint64_t sample)
@@ -58,31 +61,118 @@ static void put(sim_t *self, uint32_t id, const tnd_block_note_t *note)
     }
 }
 
-/*  The block of the first `count` positions of a ticket, whose samples are stored. */
-static void fill(sim_t *self, uint32_t id, const tnd_msg_t *ticket, uint32_t count,
-                 tnd_block_note_t *note)
+/*  The block of a ticket whose samples are stored. */
+static void fill(sim_t *self, uint32_t id, const tnd_msg_t *ticket, tnd_block_note_t *note)
 {
+    const tnd_held_t none = {0};
+    tnd_held_t held = {0};
     const sim_plan_t *plan = &self->plan;
     *note = (tnd_block_note_t){.first = ticket->ticket.first,
                                .lane = ticket->ticket.lane,
                                .epoch = ticket->ticket.epoch,
-                               .count = count,
+                               .count = ticket->ticket.count,
                                .asked = ticket->ticket.count,
                                .attempt = ticket->ticket.attempt,
                                .budget = ticket->ticket.budget};
-    bool stored;
-    if (find_stored(self->actors[id].cache, note->epoch, note->first, count, &stored) < count ||
-        !stored)
+    if (find_stored(self->actors[id].cache, note->epoch, note->first, note->count, &held) <
+        note->count)
         sim_violate(self, "%s answers a ticket whose samples it has not stored",
                     sim_name(self, id));
-    sim_fit_rows(self, note, !is_raw(plan));
+    sim_fit_rows(self, note, &none, !is_raw(plan));
     if (is_raw(plan)) {
         note->payload = sim_payload(self, 0, 0, id);
         note->rows = note->count;
         note->bytes = note->count * plan->row_bytes + (note->count > 0 ? note->ragged : 0);
         return;
     }
-    sim_make_rows(self, id, note);
+    sim_make_rows(self, id, note, &none);
+}
+
+/*  Adds a row of position `offset`; returns the bytes of its ragged columns. */
+static uint64_t add_row(const sim_plan_t *plan, sim_payload_t *payload, uint32_t offset,
+                        uint64_t row)
+{
+    payload->origin[payload->rows] = offset;
+    payload->lengths[payload->rows] = sim_row_length(plan, row);
+    payload->ids[payload->rows++] = row;
+    return is_raw(plan) ? sim_ragged_read(plan, row) : sim_ragged_made(plan, row);
+}
+
+/*  Adds the rows of the next position, from the block that was made and from the store. */
+static uint64_t add_rows(sim_t *self, uint32_t id, const sim_payload_t *kept,
+                         tnd_mixed_rows_t *made, sim_payload_t *payload)
+{
+    const sim_plan_t *plan = &self->plan;
+    const tnd_block_note_t *note = &kept->note;
+    uint32_t offset = made->position, first;
+    uint64_t position = note->first + offset, ragged = 0;
+    bool stored = has(self->actors[id].cache, note->epoch, position);
+    uint32_t some = tnd_mixed_rows_next(made, stored, &first);
+    int32_t rows = is_raw(plan) ? 1 : sim_plan_made(plan, note->lane, note->epoch, position);
+    for (uint32_t i = first; i < first + some; i++)
+        ragged += add_row(plan, payload, offset,
+                          is_raw(plan) ? sim_plan_row(plan, note->lane, note->epoch, position, 0)
+                                       : kept->ids[i]);
+    for (int32_t i = 0; i < rows && stored; i++)
+        ragged += add_row(plan, payload, offset,
+                          sim_plan_row(plan, note->lane, note->epoch, position, (uint32_t)i));
+    return ragged;
+}
+
+/*  The rows of the first positions that fit the budget; note->count: how many. */
+static void mix_rows(sim_t *self, uint32_t id, const sim_payload_t *kept, sim_payload_t *payload,
+                     tnd_block_note_t *note)
+{
+    tnd_mixed_rows_t made = {.made = &kept->note};
+    uint64_t sum = 0;
+    note->count = 0;
+    while (note->count < kept->note.count) {
+        uint32_t before = payload->rows;
+        uint64_t ragged = add_rows(self, id, kept, &made, payload);
+        if (self->plan.bytes.ragged_max > 0 && sum + ragged > note->budget) {
+            payload->rows = before;
+            sum = note->count == 0 ? ragged : sum;
+            break;
+        }
+        sum += ragged;
+        note->count++;
+    }
+    if (note->count < kept->note.count || note->ragged < sum)
+        note->ragged = sum;
+    note->end = note->end && note->count == kept->note.count;
+}
+
+static uint64_t bytes_of(const sim_plan_t *plan, const sim_payload_t *payload)
+{
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < payload->rows; i++)
+        bytes += is_raw(plan) ? plan->row_bytes + sim_ragged_read(plan, payload->ids[i])
+                              : sim_row_bytes(plan, payload->ids[i]) +
+                                    sim_ragged_made(plan, payload->ids[i]);
+    return bytes;
+}
+
+/*  A block that the cache keeps, completed with the rows that are stored. */
+static void mix(sim_t *self, uint32_t id, const sim_payload_t *kept, tnd_block_note_t *note)
+{
+    const sim_plan_t *plan = &self->plan;
+    uint32_t most = kept->note.rows + kept->note.count * plan->more_most;
+    sim_payload_t *payload = sim_payload(self, most, kept->bad_count, id);
+    *note = kept->note;
+    payload->rows = 0;
+    mix_rows(self, id, kept, payload, note);
+    for (note->bad_count = 0; note->bad_count < kept->note.bad_count; note->bad_count++)
+        if ((payload->bad[note->bad_count] = kept->note.bad[note->bad_count]) >= note->count)
+            break;
+    note->payload = payload;
+    note->rows = payload->rows;
+    note->bytes = bytes_of(plan, payload);
+    note->origin = is_raw(plan) ? NULL : payload->origin;
+    note->bad = note->bad_count > 0 ? payload->bad : NULL;
+    note->lengths = plan->measured && note->rows > 0 && !is_raw(plan) ? payload->lengths : NULL;
+    if (is_raw(plan) && note->rows != note->count)
+        sim_violate(self, "%s sends %u rows of %u positions", sim_name(self, id), note->rows,
+                    note->count);
 }
 
 /*  A block that the cache keeps, to be sent. */
@@ -111,10 +201,13 @@ static void run(sim_t *self, uint32_t id)
         }
         tnd_msg_t msg = {.kind = TND_MSG_BLOCK, .generation = effect.msg.generation, .from = id};
         msg.to = effect.msg.to;
-        if (effect.payload != NULL)
-            copy(self, id, effect.payload, &msg.block);
+        const sim_payload_t *kept = effect.payload;
+        if (kept == NULL)
+            fill(self, id, &effect.msg, &msg.block);
+        else if (effect.at > 0 && kept->note.count > 0)
+            mix(self, id, kept, &msg.block);
         else
-            fill(self, id, &effect.msg, effect.at, &msg.block);
+            copy(self, id, kept, &msg.block);
         msg.block.asked = effect.msg.ticket.count;
         msg.block.attempt = effect.msg.ticket.attempt;
         uint64_t bytes = msg.block.bytes;

@@ -539,11 +539,11 @@ extern const sim_role_t sim_reader, sim_preprocessor, sim_batcher, sim_feeder, s
 
 /*  Ends the block before the first position that does not fit its budget, or earlier.  `made`: rows
  *  are counted at their size as made, else as read. */
-void sim_fit_rows(sim_t *self, tnd_block_note_t *block, bool made);
+void sim_fit_rows(sim_t *self, tnd_block_note_t *block, const tnd_held_t *held, bool made);
 /*  Whether the number of workers that are awake changes with this message. */
 bool sim_sleep_changes(sim_t *self, uint32_t host, const tnd_msg_t *msg);
 /*  Fills in the rows made from the positions of a block; `actor` holds them. */
-void sim_make_rows(sim_t *self, uint32_t actor, tnd_block_note_t *block);
+void sim_make_rows(sim_t *self, uint32_t actor, tnd_block_note_t *block, const tnd_held_t *held);
 /*  feeder.c */
 /*  A part of the current step has ended on the host; the next step starts if it may; a step is over. */
 void sim_feeder_device(sim_t *self, uint32_t feeder);

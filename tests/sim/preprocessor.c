@@ -3,11 +3,25 @@
 
 #include <inttypes.h>
 
+/*  The positions of a block as it was read that it has no rows of. */
+static tnd_held_t held_of(const tnd_block_note_t *note)
+{
+    tnd_held_t held = {0};
+    for (uint32_t i = 0, row = 0; i < note->count && note->origin != NULL; i++)
+        if (row < note->rows && note->origin[row] == i)
+            row++;
+        else
+            tnd_held_add(&held, i);
+    return held;
+}
+
 /*  Whether a block has a row that kills its worker, and which is the first. */
 static bool kills(const sim_plan_t *plan, const tnd_block_note_t *note, uint64_t *row_p)
 {
+    tnd_held_t held = held_of(note);
     for (*row_p = note->first; *row_p < note->first + note->count; ++*row_p)
-        if (sim_plan_kills(plan, note->lane, note->epoch, *row_p))
+        if (!tnd_held_has(&held, (uint32_t)(*row_p - note->first)) &&
+            sim_plan_kills(plan, note->lane, note->epoch, *row_p))
             return true;
     return false;
 }
@@ -39,10 +53,11 @@ static void worked(sim_t *self, uint32_t id)
         return;
     }
     tnd_msg_t msg = actor->work.msg;
+    tnd_held_t held = held_of(&msg.block);
     sim_free(self, msg.block.payload, id);
     if (!tnd_block_is_too_small(&msg.block))
-        sim_fit_rows(self, &msg.block, true);
-    sim_make_rows(self, id, &msg.block);
+        sim_fit_rows(self, &msg.block, &held, true);
+    sim_make_rows(self, id, &msg.block, &held);
     msg.block.work_ns = self->plan.apply_ns;
     sim_own(self, msg.block.payload, id, SIM_FLYING);
     sim_actor_send(self, id, msg.to, &msg);

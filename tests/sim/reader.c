@@ -15,7 +15,7 @@ static uint64_t ragged_of(const sim_plan_t *plan, const tnd_block_note_t *note, 
     return bytes;
 }
 
-void sim_fit_rows(sim_t *self, tnd_block_note_t *note, bool made)
+void sim_fit_rows(sim_t *self, tnd_block_note_t *note, const tnd_held_t *held, bool made)
 {
     uint64_t ragged = 0, one = 0;
     uint32_t fits = 0, count = note->count, most = count;
@@ -23,7 +23,7 @@ void sim_fit_rows(sim_t *self, tnd_block_note_t *note, bool made)
         sim_chance(&self->chance, self->plan.hasty_percent))
         most = sim_between(&self->chance, 1, count - 1);
     for (; fits < most; fits++, ragged += one) {
-        one = ragged_of(&self->plan, note, fits, made);
+        one = tnd_held_has(held, fits) ? 0 : ragged_of(&self->plan, note, fits, made);
         if (ragged + one > note->budget)
             break;
     }
@@ -36,13 +36,23 @@ void sim_fit_rows(sim_t *self, tnd_block_note_t *note, bool made)
     note->ragged = fits > 0 ? ragged : one;
 }
 
-/*  Fills a note with positions [first, first + count) and the rows made from them. */
-void sim_make_rows(sim_t *self, uint32_t id, tnd_block_note_t *note)
+/*  How many rows are made of a position; -1: it is bad. */
+static int32_t made_of(const sim_plan_t *plan, const tnd_block_note_t *note, const tnd_held_t *held,
+                       uint32_t offset)
+{
+    return tnd_held_has(held, offset)
+               ? 0
+               : sim_plan_made(plan, note->lane, note->epoch, note->first + offset);
+}
+
+/*  Fills a note with positions [first, first + count) and the rows made from those that are not held. */
+void sim_make_rows(sim_t *self, uint32_t id, tnd_block_note_t *note, const tnd_held_t *held)
 {
     const sim_plan_t *plan = &self->plan;
+    bool marked = plan->operations || tnd_held_asked(held, note->count) < note->count;
     uint32_t rows = 0, bad = 0;
     for (uint32_t i = 0; i < note->count; i++) {
-        int32_t made = sim_plan_made(plan, note->lane, note->epoch, note->first + i);
+        int32_t made = made_of(plan, note, held, i);
         rows += made > 0 ? (uint32_t)made : 0;
         bad += made < 0;
     }
@@ -51,13 +61,13 @@ void sim_make_rows(sim_t *self, uint32_t id, tnd_block_note_t *note)
     note->rows = rows;
     note->bad_count = bad;
     note->bad = bad ? payload->bad : NULL;
-    note->origin = bad || plan->operations ? payload->origin : NULL;
+    note->origin = bad || marked ? payload->origin : NULL;
     note->bytes = 0;
     note->measured = plan->measured;
     note->lengths = plan->measured && rows > 0 ? payload->lengths : NULL;
     rows = bad = 0;
     for (uint32_t i = 0; i < note->count; i++) {
-        int32_t made = sim_plan_made(plan, note->lane, note->epoch, note->first + i);
+        int32_t made = made_of(plan, note, held, i);
         if (made < 0)
             payload->bad[bad++] = i;
         for (int32_t j = 0; j < made; j++) {
@@ -83,6 +93,20 @@ uint32_t sim_awake(sim_t *self, uint32_t h)
     return self->plan.sleepy ? sim_between(&self->sleep, 1, most) : most;
 }
 
+/*  Fills a note with rows as they are read, which are told from one another by their positions. */
+static void read_rows(sim_t *self, uint32_t id, tnd_block_note_t *note, const tnd_held_t *held)
+{
+    note->rows = tnd_held_asked(held, note->count);
+    bool marked = note->rows < note->count;
+    sim_payload_t *payload = sim_payload(self, marked ? note->rows : 0, 0, id);
+    for (uint32_t i = 0, row = 0; i < note->count && marked; i++)
+        if (!tnd_held_has(held, i))
+            payload->origin[row++] = i;
+    note->payload = payload;
+    note->origin = marked ? payload->origin : NULL;
+    note->bytes = note->rows * self->plan.row_bytes + (note->rows > 0 ? note->ragged : 0);
+}
+
 static void worked(sim_t *self, uint32_t id)
 {
     sim_actor_t *actor = &self->actors[id];
@@ -102,15 +126,11 @@ static void worked(sim_t *self, uint32_t id)
     msg.block.end = msg.block.count < msg.block.asked ||
                     ((plan->known || plan->eager_end) && first + msg.block.count >= all);
     msg.block.work_ns = plan->read_ns;
-    sim_fit_rows(self, &msg.block, !plan->operations);
-    if (plan->operations) {
-        msg.block.payload = sim_payload(self, 0, 0, id);
-        msg.block.rows = msg.block.count;
-        msg.block.bytes = msg.block.count * plan->row_bytes;
-        msg.block.bytes += msg.block.count > 0 ? msg.block.ragged : 0;
-    } else {
-        sim_make_rows(self, id, &msg.block);
-    }
+    sim_fit_rows(self, &msg.block, &asked.ticket.held, !plan->operations);
+    if (plan->operations)
+        read_rows(self, id, &msg.block, &asked.ticket.held);
+    else
+        sim_make_rows(self, id, &msg.block, &asked.ticket.held);
     sim_own(self, msg.block.payload, id, SIM_FLYING);
     uint64_t bytes = msg.block.bytes;
     sim_actor_send(self, id, msg.to, &msg);
@@ -150,6 +170,7 @@ static void *create(sim_t *self, uint32_t id)
     uint32_t lane = plan->members[id].lane;
     tnd_reader_core_config_t config = {
         .self = id, .join = plan->cached ? self->caches[lane] : self->joins[lane], .lane = lane};
+    config.before_cache = plan->cached;
     config.tickets_max = plan->window_blocks + 2 * plan->size + 1 + TND_ORDER_SPARE;
     config.workers_max = plan->workers > 0 ? plan->workers : 1;
     config.rest_ns = plan->rest_ns;

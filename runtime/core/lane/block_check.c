@@ -25,14 +25,12 @@ static bool ascends(const uint32_t *offsets, uint32_t count, uint32_t below, boo
 }
 
 tnd_status_t tnd_block_check(const tnd_block_note_t *block, const tnd_ticket_t *ticket,
-                             uint64_t count, const tnd_row_bytes_t *bytes, bool in_parts,
-                             tnd_error_t *error)
+                             uint64_t count, const tnd_row_bytes_t *bytes, tnd_error_t *error)
 {
     if (ticket->first != block->first || ticket->epoch != block->epoch ||
         ticket->asked != block->asked || ticket->budget != block->budget)
         return tnd_block_refuse(block, error, "a block that was not asked for");
-    bool may_be_short = bytes->ragged_max > 0 || (in_parts && block->count > 0);
-    if (block->count > block->asked || (tnd_block_is_short(block) && !may_be_short))
+    if (block->count > block->asked || (tnd_block_is_short(block) && bytes->ragged_max == 0))
         return tnd_block_refuse(block, error, "the block does not cover its ticket");
     if (tnd_block_is_too_small(block) &&
         (block->ragged <= ticket->budget || block->ragged > bytes->ragged_max))

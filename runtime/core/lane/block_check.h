@@ -12,11 +12,9 @@
 
 /*  TND_FAILED, with `why` and the numbers of the block. */
 tnd_status_t tnd_block_refuse(const tnd_block_note_t *block, tnd_error_t *error, const char *why);
-/*  TND_FAILED unless the block answers its ticket.  `count`: positions per epoch or TND_UNKNOWN;
- *  `in_parts`: also with fewer positions where rows have one size. */
+/*  TND_FAILED unless the block answers its ticket.  `count`: positions per epoch or TND_UNKNOWN. */
 tnd_status_t tnd_block_check(const tnd_block_note_t *block, const tnd_ticket_t *ticket,
-                             uint64_t count, const tnd_row_bytes_t *bytes, bool in_parts,
-                             tnd_error_t *error);
+                             uint64_t count, const tnd_row_bytes_t *bytes, tnd_error_t *error);
 /*  TND_FAILED unless the block carries the lengths of its rows, where these are `measured`.  `measured` is a column, plus 1;
  *  0: none. */
 tnd_status_t tnd_block_check_lengths(const tnd_block_note_t *block, uint32_t measured,

@@ -204,12 +204,9 @@ static bool may_split(const tnd_order_t *self, uint64_t at)
 
 static bool split(tnd_order_t *self, uint64_t at, uint32_t count)
 {
-    bool shares = self->config.bytes.ragged_max == 0;
-    if (!may_split(self, at) ||
-        (shares && self->reservations.blocks + 2 >= tickets_max(&self->config)))
+    if (!may_split(self, at))
         return false;
-    self->reservations.blocks += shares;
-    tnd_tickets_split(&self->tickets, at, count, self->config.bytes.budget, shares);
+    tnd_tickets_split(&self->tickets, at, count, self->config.bytes.budget);
     tnd_stragglers_cut(&self->stragglers, at, 2);
     return true;
 }
@@ -228,8 +225,7 @@ static tnd_status_t receive(tnd_order_t *self, uint64_t at, const tnd_block_note
                             tnd_error_t *error)
 {
     tnd_ticket_t *ticket = tnd_ticket_at(&self->tickets, at);
-    TND_TRY(tnd_block_check(block, ticket, self->config.count, &self->config.bytes,
-                            self->config.in_parts, error));
+    TND_TRY(tnd_block_check(block, ticket, self->config.count, &self->config.bytes, error));
     TND_TRY(tnd_block_check_lengths(block, self->config.measured, error));
     bool too_small = tnd_block_is_too_small(block);
     if (!too_small && tnd_joined_rows_splits(&self->rows, block->epoch, block->first))

@@ -10,8 +10,6 @@
  *    reservation.
  *  * Rows of different sizes.  A ticket has a budget of bytes for ragged columns (row_bytes.h).  A
  *    block that reaches it covers fewer positions; the rest is a lost ticket without a reservation.
- *    A cache may answer in parts also where rows have one size; the rest then keeps its share of
- *    the reservation.
  *    A position that is larger than the budget is answered by its size.  It is issued alone, with
  *    that budget, when it is the floor, so a lane has one such reservation at a time.
  *  * The floor.  Rows that a batch waits for and the floor's ticket always fit the window: as long
@@ -57,9 +55,8 @@ typedef struct {
                              */
     uint64_t rows_wanted;   /* hold at least this many rows whatever the blocks; set by a batcher */
     uint32_t measured;      /* the column whose lengths blocks carry, plus 1; 0: none */
-    bool in_parts;       /* a block may cover a part of its ticket also where rows have one size */
-    bool span_epochs;    /* the epochs of the lane follow one another as a single one */
-    uint64_t overdue_ns; /* no ticket is overdue earlier; 0: none ever is */
+    bool span_epochs;       /* the epochs of the lane follow one another as a single one */
+    uint64_t overdue_ns;    /* no ticket is overdue earlier; 0: none ever is */
 } tnd_order_config_t;
 
 /*  Tickets beside the window, for what remains of short answers and for the pieces of tickets that

@@ -70,17 +70,13 @@ static void insert(tnd_tickets_t *self, uint64_t at, uint32_t more)
     self->lost_count += more;
 }
 
-void tnd_tickets_split(tnd_tickets_t *self, uint64_t at, uint32_t count, uint64_t budget,
-                       bool shares)
+void tnd_tickets_split(tnd_tickets_t *self, uint64_t at, uint32_t count, uint64_t budget)
 {
     if (self->lost_count == 0 || self->lost_from > at)
         self->lost_from = at + 1;
     insert(self, at, 1);
     tnd_ticket_t *whole = tnd_ticket_at(self, at);
-    uint64_t kept = shares ? whole->reserved / whole->asked * (whole->asked - count) : 0;
-    whole->reserved -= kept;
     *tnd_ticket_at(self, at + 1) = (tnd_ticket_t){.first = whole->first + count,
-                                                  .reserved = kept,
                                                   .epoch = whole->epoch,
                                                   .asked = whole->asked - count,
                                                   .budget = budget,
@@ -88,7 +84,7 @@ void tnd_tickets_split(tnd_tickets_t *self, uint64_t at, uint32_t count, uint64_
                                                   .failure_count = whole->failure_count,
                                                   .reader = whole->reader,
                                                   .state = TND_TICKET_LOST,
-                                                  .unreserved = !shares};
+                                                  .unreserved = true};
     whole->asked = count;
 }
 

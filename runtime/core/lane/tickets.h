@@ -83,8 +83,7 @@ void tnd_tickets_lose(tnd_tickets_t *self, uint64_t at);
 /*  Cuts the lost ticket at `at` into pieces that share its reservation. */
 void tnd_tickets_cut(tnd_tickets_t *self, uint64_t at, uint32_t pieces);
 /*  Ends the ticket at `at` after `count` positions.  The rest becomes a lost ticket after it, with
- *  `budget`.  `shares`: it keeps its share of the reservation; else it has none. */
-void tnd_tickets_split(tnd_tickets_t *self, uint64_t at, uint32_t count, uint64_t budget,
-                       bool shares);
+ *  `budget` and without a reservation. */
+void tnd_tickets_split(tnd_tickets_t *self, uint64_t at, uint32_t count, uint64_t budget);
 
 #endif

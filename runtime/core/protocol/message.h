@@ -14,6 +14,7 @@
 #ifndef TND_RUNTIME_CORE_PROTOCOL_MESSAGE_H
 #define TND_RUNTIME_CORE_PROTOCOL_MESSAGE_H
 
+#include "runtime/core/protocol/held_positions.h"
 #include "runtime/core/stream/cursor.h"
 #include "runtime/core/stream/ledger.h"
 #include "runtime/core/stream/position.h"
@@ -84,7 +85,8 @@ typedef struct {
 typedef struct {
     uint64_t first;
     uint32_t lane, epoch;
-    uint32_t count;   /* positions covered; fewer than `asked`: see tnd_block_is_short */
+    uint32_t
+        count; /* positions covered, with held ones; fewer than `asked`: see tnd_block_is_short */
     uint32_t asked;   /* positions the ticket asked for */
     uint32_t attempt; /* of the ticket, from 0 */
     uint32_t rows;    /* carried, after the operations */
@@ -201,6 +203,7 @@ typedef struct tnd_msg {
             uint64_t budget;      /* bytes of ragged columns that the block may have */
             tnd_position_t floor; /* below it nothing is needed any more */
             bool begun;           /* LOST of a cache: its worker had sent BEGIN */
+            tnd_held_t held;      /* TICKET of a cache */
         } ticket;                 /* TICKET, LOST, DIED, BEGIN, GO */
         tnd_bad_note_t bad;       /* BAD, QUARANTINED, WHY */
         struct {

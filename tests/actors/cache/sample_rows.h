@@ -68,6 +68,9 @@ static inline tnd_block_t *make_rows(tnd_block_pool_t *pool, const tnd_schema_t 
     else
         tnd_buffer_drop(&words);
     block->index = lists;
+    tnd_buffer_seal(lists);
+    for (uint32_t c = 0; c < schema->count; c++)
+        tnd_buffer_seal(block->columns[c].buffer);
     tnd_block_seal(block);
     return block;
 }

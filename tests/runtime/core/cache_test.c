@@ -1,6 +1,7 @@
 /*  Covers runtime/core/cache.h: which tickets a cache answers, which it passes on, and what becomes
  *  of the blocks that it keeps. */
 #include "runtime/core/cache.h"
+#include "runtime/core/lane/mixed_rows.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -18,11 +19,13 @@ typedef struct {
 } stored_t;
 
 static uint32_t find_stored(void *store, uint32_t epoch, uint64_t first, uint32_t count,
-                            bool *stored_p)
+                            tnd_held_t *held)
 {
     const stored_t *stored = store;
-    *stored_p = epoch >= stored->epoch && first < stored->below;
-    return *stored_p && stored->below < first + count ? (uint32_t)(stored->below - first) : count;
+    uint32_t found = 0;
+    while (found < count && epoch >= stored->epoch && first + found < stored->below)
+        tnd_held_add(held, found++);
+    return found;
 }
 
 static tnd_cache_core_t *make_of(tnd_cache_stored_fn *find, void *store, uint32_t reader_count)
@@ -68,8 +71,9 @@ static void give(tnd_cache_core_t *self, uint32_t epoch, uint64_t first, uint32_
     tnd_cache_core_ticket(self, &msg);
 }
 
-/*  The next effect is a TICKET of `count` positions to a reader; returns which. */
-static tnd_actor_id_t passes_on_some(tnd_cache_core_t *self, uint64_t first, uint32_t count)
+/*  The next effect is a TICKET to a reader, of which these positions are held, a bit each; returns
+ *  which reader. */
+static tnd_actor_id_t passes_on_some(tnd_cache_core_t *self, uint64_t first, uint64_t held)
 {
     tnd_effect_t effect;
     cr_assert(tnd_cache_core_next(self, 0, &effect));
@@ -77,18 +81,20 @@ static tnd_actor_id_t passes_on_some(tnd_cache_core_t *self, uint64_t first, uin
     cr_assert_eq(effect.msg.kind, TND_MSG_TICKET);
     cr_assert_eq(effect.msg.from, CACHE);
     cr_assert_eq(effect.msg.ticket.lane, 3);
-    cr_assert_eq(effect.msg.ticket.count, count);
+    cr_assert_eq(effect.msg.ticket.count, COUNT);
     cr_assert_eq(effect.msg.ticket.first, first);
+    cr_assert_eq(effect.msg.ticket.held.bits[0], held);
     return effect.msg.to;
 }
 
 static tnd_actor_id_t passes_on(tnd_cache_core_t *self, uint64_t first)
 {
-    return passes_on_some(self, first, COUNT);
+    return passes_on_some(self, first, 0);
 }
 
-/*  The next effect is a READ, of that payload; NULL: of the first `at` positions in the store. */
-static void answers_some(tnd_cache_core_t *self, uint64_t first, uint32_t at, const void *payload)
+/*  The next effect is a READ, of that payload, which was made without `held` positions; NULL: of the
+ *  store. */
+static void answers_some(tnd_cache_core_t *self, uint64_t first, uint32_t held, const void *payload)
 {
     tnd_effect_t effect;
     cr_assert(tnd_cache_core_next(self, 0, &effect));
@@ -96,14 +102,14 @@ static void answers_some(tnd_cache_core_t *self, uint64_t first, uint32_t at, co
     cr_assert_eq(effect.msg.to, WORKER);
     cr_assert_eq(effect.msg.ticket.first, first);
     cr_assert_eq(effect.msg.ticket.count, COUNT);
-    cr_assert_eq(effect.at, at);
+    cr_assert_eq(effect.at, held);
     cr_assert_eq(effect.payload, payload);
     tnd_cache_core_sent(self, WORKER, 1);
 }
 
 static void answers(tnd_cache_core_t *self, uint64_t first, const void *payload)
 {
-    answers_some(self, first, COUNT, payload);
+    answers_some(self, first, 0, payload);
 }
 
 /*  The next effect tells the join of a ticket. */
@@ -123,25 +129,19 @@ static void is_idle(tnd_cache_core_t *self)
     cr_assert_not(tnd_cache_core_next(self, 0, &effect));
 }
 
-static bool block_of(tnd_cache_core_t *self, uint32_t epoch, uint64_t first, uint32_t count,
-                     uint32_t attempt, void *payload)
+static bool block(tnd_cache_core_t *self, uint32_t epoch, uint64_t first, uint32_t attempt,
+                  void *payload)
 {
     tnd_msg_t msg = {.kind = TND_MSG_BLOCK, .generation = 1, .from = MAKER, .to = CACHE};
     msg.block = (tnd_block_note_t){.first = first,
                                    .lane = 3,
                                    .epoch = epoch,
-                                   .count = count,
-                                   .asked = count,
+                                   .count = COUNT,
+                                   .asked = COUNT,
                                    .attempt = attempt,
-                                   .rows = count,
+                                   .rows = COUNT,
                                    .payload = payload};
     return tnd_cache_core_block(self, &msg);
-}
-
-static bool block(tnd_cache_core_t *self, uint32_t epoch, uint64_t first, uint32_t attempt,
-                  void *payload)
-{
-    return block_of(self, epoch, first, COUNT, attempt, payload);
 }
 
 static void drops_nothing(tnd_cache_core_t *self)
@@ -166,90 +166,101 @@ Test(cache, stored_samples_are_answered_and_others_are_passed_on_to_the_readers_
     free(self);
 }
 
-Test(cache, a_ticket_is_answered_up_to_the_first_sample_that_is_not_stored)
-{
-    stored_t stored = {.below = 14};
-    tnd_cache_core_t *self = make(&stored, 1);
-    give(self, 0, 10, 0);
-    answers_some(self, 10, 4, NULL);
-    is_idle(self);
-    cr_assert_eq(tnd_cache_core_waiting(self), 0);
-    free(self);
-}
-
+/*  Positions 3, 7, 11 ... */
 static uint32_t find_every_fourth(void *store, uint32_t epoch, uint64_t first, uint32_t count,
-                                  bool *stored_p)
+                                  tnd_held_t *held)
 {
     (void)store, (void)epoch;
-    *stored_p = first % 4 == 3;
-    uint64_t run = *stored_p ? 1 : 3 - first % 4;
-    return run < count ? (uint32_t)run : count;
+    uint32_t found = 0;
+    for (uint32_t i = 0; i < count; i++)
+        if ((first + i) % 4 == 3) {
+            tnd_held_add(held, i);
+            found++;
+        }
+    return found;
 }
 
-Test(cache, only_what_is_not_stored_is_asked_for)
+Test(cache, a_ticket_is_passed_on_with_the_positions_that_are_stored)
 {
     int payload;
     tnd_cache_core_t *self = make_of(find_every_fourth, NULL, 1);
     give(self, 0, 0, 0);
-    passes_on_some(self, 0, 3);
-    cr_assert_not(block(self, 0, 0, 0, &payload)); /* of more than it asked for */
-    cr_assert(block_of(self, 0, 0, 3, 0, &payload));
-    answers_some(self, 0, 3, &payload);
-    is_idle(self);
-    free(self);
-}
-
-Test(cache, a_later_attempt_is_answered_as_a_whole)
-{
-    stored_t stored = {.below = 14};
-    int payload;
-    tnd_cache_core_t *self = make(&stored, 1);
-    give(self, 0, 0, 1);
     give(self, 0, 10, 1);
-    passes_on(self, 10);
-    answers(self, 0, NULL);
+    passes_on_some(self, 0, 1 << 3 | 1 << 7);
+    passes_on_some(self, 10, 1 << 1 | 1 << 5 | 1 << 9);
+    is_idle(self);
+    cr_assert(block(self, 0, 0, 0, &payload));
+    answers_some(self, 0, 2, &payload);
     cr_assert(block(self, 0, 10, 1, &payload));
-    answers(self, 10, &payload);
+    answers_some(self, 10, 3, &payload);
     is_idle(self);
     free(self);
 }
 
-Test(cache, a_block_of_a_part_does_not_answer_a_later_attempt)
+Test(cache, a_later_attempt_leaves_out_what_was_stored_since)
 {
-    int part, whole;
-    tnd_cache_core_t *self = make_of(find_every_fourth, NULL, 1);
-    give(self, 0, 0, 0);
-    passes_on_some(self, 0, 3);
-    cr_assert(block_of(self, 0, 0, 3, 0, &part));
-    answers_some(self, 0, 3, &part);
-    give(self, 0, 0, 1);
-    cr_assert_eq(tnd_cache_core_drop(self), &part);
-    passes_on(self, 0);
-    cr_assert(block(self, 0, 0, 1, &whole));
-    answers(self, 0, &whole);
-    free(self);
-}
-
-/*  The join cuts what is left of a ticket that was lost; it cannot use the block of the whole. */
-Test(cache, a_cut_ticket_is_answered_although_a_part_of_as_many_positions_was)
-{
-    stored_t stored = {.below = 3};
-    tnd_effect_t effect;
+    stored_t stored = {.below = 2};
+    int payload;
     tnd_cache_core_t *self = make(&stored, 1);
     give(self, 0, 0, 0);
-    answers_some(self, 0, 3, NULL);
+    passes_on_some(self, 0, 3);
+    stored.below = 4;
+    give(self, 0, 0, 1);
+    passes_on_some(self, 0, 15);
+    cr_assert(block(self, 0, 0, 0, &payload)); /* the first answer counts */
+    answers_some(self, 0, 4, &payload);
     is_idle(self);
-    tnd_msg_t cut = ticket(0, 0, 2, 0);
-    cut.ticket.count = 3;
-    tnd_cache_core_ticket(self, &cut);
-    cr_assert(tnd_cache_core_next(self, 0, &effect));
-    cr_assert_eq(effect.kind, TND_EFFECT_READ);
-    cr_assert_eq(effect.msg.ticket.count, 3);
-    cr_assert_eq(effect.at, 3);
     free(self);
 }
 
-Test(cache, a_part_waits_for_the_epoch_before_as_a_whole_does)
+Test(cache, a_ticket_whose_samples_were_stored_since_is_answered_from_the_store)
+{
+    stored_t stored = {.below = 2};
+    int payload;
+    tnd_cache_core_t *self = make(&stored, 1);
+    give(self, 0, 0, 0);
+    passes_on_some(self, 0, 3);
+    stored.below = COUNT;
+    give(self, 0, 0, 1);
+    answers(self, 0, NULL);
+    cr_assert_not(block(self, 0, 0, 0, &payload));
+    free(self);
+}
+
+Test(cache, a_position_has_the_rows_that_were_made_or_those_that_are_stored)
+{
+    static const uint32_t origin[] = {0, 2, 2, 4};
+    const tnd_block_note_t note = {.count = 5, .rows = 4, .origin = origin};
+    static const struct {
+        bool stored;
+        uint32_t first, rows;
+    } expected[] = {{false, 0, 1}, {true, 1, 0}, {true, 1, 0}, {false, 3, 0}, {false, 3, 1}};
+    tnd_mixed_rows_t rows = {.made = &note};
+    for (uint32_t i = 0; i < note.count; i++) {
+        uint32_t first;
+        cr_assert_eq(tnd_mixed_rows_next(&rows, expected[i].stored, &first), expected[i].rows);
+        cr_assert(expected[i].rows == 0 || first == expected[i].first);
+    }
+}
+
+Test(cache, positions_beyond_those_that_a_ticket_can_leave_out_are_asked_for)
+{
+    tnd_held_t held = {0};
+    uint64_t numbers[300];
+    for (uint32_t i = 0; i < 300; i++) {
+        numbers[i] = i;
+        if (i % 2 == 0)
+            tnd_held_add(&held, i);
+    }
+    cr_assert(tnd_held_has(&held, 254));
+    cr_assert_not(tnd_held_has(&held, 255));
+    cr_assert_not(tnd_held_has(&held, 256));
+    cr_assert_eq(tnd_held_asked(&held, 300), 128 + 44);
+    cr_assert_eq(tnd_held_leave_out(&held, numbers, 300), 128 + 44);
+    cr_assert(numbers[0] == 1 && numbers[127] == 255 && numbers[128] == 256);
+}
+
+Test(cache, a_partly_stored_ticket_waits_for_the_epoch_before)
 {
     stored_t stored = {.epoch = 1, .below = 4};
     int payload;
@@ -260,9 +271,25 @@ Test(cache, a_part_waits_for_the_epoch_before_as_a_whole_does)
     is_idle(self);
     cr_assert(block(self, 0, 90, 0, &payload));
     stored.below = 7; /* this block had more samples of the ticket */
+    passes_on_some(self, 0, 127);
     answers(self, 90, &payload);
-    answers_some(self, 0, 7, NULL);
     is_idle(self);
+    free(self);
+}
+
+/*  The floor then passes what is before the second one, but the block still answers the first. */
+Test(cache, a_block_answers_its_whole_ticket_although_a_later_one_begins_within_it)
+{
+    stored_t stored = {0};
+    int payload;
+    tnd_cache_core_t *self = make(&stored, 1);
+    give(self, 0, 0, 0);
+    passes_on(self, 0);
+    cr_assert(block(self, 0, 0, 0, &payload));
+    stored.below = 2 * COUNT;
+    give(self, 0, 6, 0);
+    answers(self, 0, &payload);
+    answers(self, 6, NULL);
     free(self);
 }
 

@@ -27,18 +27,6 @@ static void world_take(world_t *world, uint32_t rows)
     cr_assert_eq(memcmp(&world->ledger, &expected, sizeof expected), 0);
 }
 
-/*  Of a first attempt perhaps a part only. */
-static void world_answer_some(world_t *world, const tnd_msg_t *ticket, uint64_t *random)
-{
-    tnd_msg_t some = *ticket;
-    if (world->config.in_parts && ticket->ticket.attempt == 0)
-        some.ticket.count = 1 + (uint32_t)lane_random(random, ticket->ticket.count);
-    tnd_error_t error;
-    tnd_msg_t block = lane_answer(&world->lane, &some);
-    block.block.asked = ticket->ticket.count;
-    cr_assert_eq(tnd_order_block(world->order, &block, &error), TND_OK, "%s", error.text);
-}
-
 /*  One random thing happens; false when the lane is over. */
 static bool world_step(world_t *world, uint64_t *random)
 {
@@ -69,13 +57,13 @@ static bool world_step(world_t *world, uint64_t *random)
             tnd_msg_t ticket = world->out[at];
             world_lose(world, at);
             world_drain(world);
-            world_answer_some(world, &ticket, random);
+            world_answer(world, &ticket);
         } else {
             tnd_msg_t ticket = world_remove(world, at);
-            world_answer_some(world, &ticket, random);
+            world_answer(world, &ticket);
             if (roll < 6) {
                 world_drain(world);
-                world_answer_some(world, &ticket, random);
+                world_answer(world, &ticket);
             }
         }
     }
@@ -102,7 +90,6 @@ static void random_lane(uint64_t seed, lane_t *lane, tnd_order_config_t *config)
                                    .rows_wanted = lane_random(&random, 20),
                                    .span_epochs = lane_random(&random, 4) == 0};
     config->count = lane_random(&random, 2) == 0 ? lane->count : TND_UNKNOWN;
-    config->in_parts = config->count != TND_UNKNOWN && lane_random(&random, 2) == 0;
 }
 
 Test(order, rows_come_in_order_and_are_booked_once_whatever_the_schedule)
@@ -143,28 +130,6 @@ Test(order, a_ticket_is_issued_only_with_room_for_its_largest_block)
         cr_assert_eq(world.out[i].ticket.first, 10 * i);
         cr_assert_eq(world.out[i].to, readers[i % 2], "tickets are spread over the readers");
     }
-    world_close(&world);
-}
-
-Test(order, the_rest_of_an_answer_in_part_is_asked_for_with_its_share_of_the_reservation)
-{
-    static world_t world;
-    tnd_order_config_t config = small;
-    tnd_error_t error;
-    config.in_parts = true;
-    world_open(&world, &plain, &config);
-    world_rewind(&world, 1, (tnd_position_t){0});
-    tnd_msg_t part = world_remove(&world, 1);
-    part.ticket.count = 4;
-    tnd_msg_t block = lane_answer(&plain, &part);
-    block.block.asked = 10;
-    cr_assert_eq(tnd_order_block(world.order, &block, &error), TND_OK, "%s", error.text);
-    world_drain(&world);
-    cr_assert_eq(world.out_count, 3);
-    cr_assert(world.out[2].ticket.first == 14 && world.out[2].ticket.count == 6 &&
-              world.out[2].ticket.attempt == 0);
-    cr_assert_eq(tnd_order_used_bytes(world.order), 300);
-    cr_assert_eq(tnd_order_used_blocks(world.order), 4);
     world_close(&world);
 }
 
