@@ -165,6 +165,49 @@ def test_the_time_of_a_device_is_its_own(folder):
             process.wait()
 
 
+def devices_seen(environment):
+    """By run: when it was looked at, how long its device has worked and waited for its link, and on which step it is."""
+    seen, now = {}, time.monotonic()
+    for one in json.loads(run("ps", "--json", env=environment)[1] or '{"processes": []}')["processes"]:
+        for device in (device for actor in one["actors"] for device in actor["devices"]):
+            seen[one["run"]] = (now, device["work_seconds"], device["link_wait_seconds"], device["step"])
+    return seen
+
+
+def test_the_shares_of_a_device_are_those_of_its_model(folder):
+    """A copy before each step, one at a time; with a second slot it takes place while the device works."""
+    numpy.save(folder / "x.npy", numpy.zeros((1000, 100), "u1"))
+    environment = dict(os.environ, XDG_RUNTIME_DIR=str(folder), TUNDISH_PLUGIN_PATH=str(BUILD / "tests"))
+    times = ((20, 80), (40, 80), (80, 80), (80, 40), (80, 20))  # ms of the copy of 100,000 bytes, and of the step
+    truth, processes = {}, []
+    for depth in (1, 3) if is_sanitized() else (1, 2, 3, 4):
+        for copy, step in times:
+            name = f"copy{copy}-step{step}-depth{depth}"
+            truth[name] = step / (copy + step if depth == 1 else max(copy, step))
+            model = f"{{to_device: {100_000_000 // copy}B/s, latency: 0s, step: {step}ms}}"
+            path = topology(folder, f"{name}.yaml", columns="x", read=", epochs: 100000", batch="size: 1000",
+                            top=f"name: {name}\n", actors=f"  feed: {{kind: feeder, depth: {depth}, "
+                            f"devices: [sim:0], step: {{plugin: probe}}, sim: {model}}}\n",
+                            links=["read -> batch -> feed"])
+            processes.append(subprocess.Popen([TUNDISH, "run", path, "--quiet"], env=environment))
+    try:
+        deadline, begun = time.monotonic() + 60, {}
+        while (len(begun) < len(truth) or min(one[3] for one in begun.values()) < 3) and time.monotonic() < deadline:
+            time.sleep(0.1)
+            begun = devices_seen(environment)
+        time.sleep(4)  # the time that is measured
+        ended = devices_seen(environment)
+        for name, share in truth.items():
+            work, link = (after - before for before, after in zip(begun[name][1:3], ended[name][1:3]))
+            # On a busy machine the device also waits for the host, which is neither.
+            assert abs(work / (work + link) - share) < 0.02, (name, share, work, link)
+            assert work + link > 0.6 * (ended[name][0] - begun[name][0]), (name, work, link)
+    finally:
+        for process in processes:
+            process.kill()
+            process.wait()
+
+
 def test_a_device_that_waits_for_its_link_is_named(folder):
     numpy.save(folder / "x.npy", numpy.zeros((1000, 100), "u1"))
     path = topology(folder, columns="x", read=", epochs: 100000", batch="size: 1000", top="name: fed\n",
