@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "runtime/base/allocation.h"
+#include "runtime/base/bounds.h"
 #include "runtime/base/clock.h"
 #include "runtime/base/limits.h"
 #include "runtime/observe/process.h"
@@ -61,13 +62,29 @@ static void bound(tnd_statistics_t *page)
         memcpy(&byte, &page->upstream[p], 1);
         page->upstream[p] = byte == 1;
     }
-    if (page->device_count > TND_PAGE_DEVICES)
-        page->device_count = TND_PAGE_DEVICES;
-    for (unsigned d = 0; d < TND_PAGE_DEVICES; d++) {
+    page->device_count = tnd_least(page->device_count, TND_PAGE_DEVICES);
+    for (uint64_t d = 0; d < page->device_count; d++) {
         (void)tnd_printable(page->devices[d].name, sizeof page->devices[d].name);
         if ((page->devices[d].state & 0xff) >= TND_DEVICE_STATES)
             page->devices[d].state = TND_DEVICE_IDLE;
     }
+}
+
+/*  Copies a page without the devices that it does not have, most of which have none, to zeroed
+ *  memory; returns false if it was cut. */
+static bool take_page(int file, off_t at, tnd_statistics_t *page)
+{
+    const size_t front = offsetof(tnd_statistics_t, devices);
+    if (pread(file, page, front, at) != (ssize_t)front)
+        return false;
+    size_t devices = (size_t)tnd_least(page->device_count, TND_PAGE_DEVICES);
+    size_t rest = devices * sizeof page->devices[0];
+    if (rest > 0 && pread(file, page->devices, rest, at + (off_t)front) != (ssize_t)rest)
+        return false;
+    bound(page);
+    if (page->actor[0] == '\0') /* of another host */
+        memset(page, 0, front + rest);
+    return true;
 }
 
 /*  Copies what follows the pages of the actors; returns false if it was cut. */
@@ -124,10 +141,6 @@ static const char *take_pages(int file, const char *run, tnd_look_t look, bool i
         tnd_pages_header_t is;
         char bytes[TND_PAGE_BYTES];
     } header;
-    union {
-        tnd_statistics_t is;
-        char bytes[TND_PAGE_BYTES];
-    } page;
     struct stat facts;
     if (fstat(file, &facts) != 0 || !S_ISREG(facts.st_mode))
         return "it is not a regular file";
@@ -155,14 +168,12 @@ static const char *take_pages(int file, const char *run, tnd_look_t look, bool i
     process->killed_by = header.is.killed_by < NSIG ? (int)header.is.killed_by : 0;
     process->actors = tnd_allocate_zeroed(shape->actors + 1u, sizeof *process->actors);
     for (uint32_t i = 0; i < shape->actors; i++) {
-        off_t at = (off_t)(i + 1) * TND_PAGE_BYTES;
-        if (pread(file, page.bytes, TND_PAGE_BYTES, at) != TND_PAGE_BYTES)
+        tnd_statistics_t *page = &process->actors[process->count];
+        if (!take_page(file, (off_t)(i + 1) * TND_PAGE_BYTES, page))
             return "it was cut while it was read";
-        bound(&page.is);
-        uint64_t last = tnd_statistics_last(&page.is);
+        uint64_t last = tnd_statistics_last(page);
         process->last_ns = last > process->last_ns ? last : process->last_ns;
-        if (page.is.actor[0] != '\0')
-            memcpy(&process->actors[process->count++], &page.is, sizeof page.is);
+        process->count += page->actor[0] != '\0';
     }
     if (!take_record(file, shape, look, process))
         return "it was cut while it was read";
@@ -300,7 +311,8 @@ static void take_others(walk_t *walk)
         char path[288];
         unsigned user;
         int used = 0;
-        if (sscanf(entry->d_name, "tundish-%u%n", &user, &used) != 1 ||
+        if (strncmp(entry->d_name, "tundish-", strlen("tundish-")) != 0 ||
+            sscanf(entry->d_name, "tundish-%u%n", &user, &used) != 1 ||
             entry->d_name[used] != '\0' || user == (unsigned)getuid())
             continue;
         snprintf(path, sizeof path, "/tmp/%s", entry->d_name);

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "runtime/base/allocation.h"
+#include "runtime/base/bounds.h"
 #include "runtime/base/clock.h"
 #include "runtime/base/word.h"
 #include "runtime/core/protocol/effect.h"
@@ -79,7 +80,8 @@ tnd_status_t tnd_pages_folder(char *folder, size_t room, tnd_error_t *error)
 uint64_t tnd_statistics_last(const tnd_statistics_t *self)
 {
     uint64_t last = atomic_load_explicit(&self->since_ns, memory_order_relaxed);
-    for (unsigned d = 0; d < TND_PAGE_DEVICES; d++) {
+    uint64_t count = tnd_least(self->device_count, TND_PAGE_DEVICES);
+    for (uint64_t d = 0; d < count; d++) {
         uint64_t since = atomic_load_explicit(&self->devices[d].since_ns, memory_order_relaxed);
         last = since > last ? since : last;
     }

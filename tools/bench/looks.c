@@ -63,7 +63,8 @@ static double copy(const char *path, tnd_look_t what, uint64_t count)
         wanted.details = wanted.timings = 0;
     if (what < TND_LOOK_HISTORIES)
         wanted.histories = 0;
-    size_t size = (ACTORS + 1) * (size_t)TND_PAGE_BYTES + tnd_run_record_bytes(&wanted);
+    size_t size = TND_PAGE_BYTES + ACTORS * offsetof(tnd_statistics_t, devices) +
+                  tnd_run_record_bytes(&wanted);
     double began = bench_cpu_seconds();
     for (uint64_t i = 0; i < count; i++) {
         char *bytes = malloc(size);

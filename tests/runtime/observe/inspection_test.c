@@ -80,6 +80,32 @@ Test(inspection, what_an_actor_counts_is_read_while_it_lives)
     tnd_pages_destroy(&pages);
 }
 
+/*  A page has room for many, which most actors have none of. */
+Test(inspection, the_devices_that_an_actor_has_are_read)
+{
+    uint32_t count;
+    tnd_pages_t *pages = pages_of("fashion", 2);
+    for (uint32_t i = 0; i < 2; i++) {
+        tnd_statistics_t *page = tnd_pages_at(pages, i);
+        strcpy(page->actor, i == 0 ? "feed" : "read.0");
+        page->device_count = i == 0 ? 2 : 0;
+        for (uint32_t d = 0; d < 3; d++)
+            strcpy(page->devices[d].name, d == 1 ? "sim:1" : "sim:0");
+        page->devices[1].since_ns = 5000 + i;
+        page->devices[2].since_ns = 9000;
+    }
+    tnd_inspection_t *made = tnd_inspection_new(TND_LOOK_NOW);
+    const tnd_inspected_t *process = only(made, &count);
+    cr_assert_eq(process->count, 2);
+    cr_assert_str_eq(process->actors[0].devices[0].name, "sim:0");
+    cr_assert_str_eq(process->actors[0].devices[1].name, "sim:1");
+    cr_assert_str_eq(process->actors[0].devices[2].name, "");
+    cr_assert_str_eq(process->actors[1].devices[0].name, "");
+    cr_assert_eq(process->last_ns, 5000);
+    tnd_inspection_destroy(&made);
+    tnd_pages_destroy(&pages);
+}
+
 Test(inspection, pages_of_other_runs_are_left_alone)
 {
     uint32_t count;
