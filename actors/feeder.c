@@ -34,6 +34,8 @@ enum { LOOK_EVERY_NS = 300000000, CROWDED_PART = 50 };
 static void feeder_check(const tnd_instance_t *own, const tnd_plan_t *plan,
                          tnd_diagnostics_t *diagnostics)
 {
+    if (plan->chains != NULL) /* else something else is wrong */
+        tnd_feeder_plan_check_accumulate(own, plan, diagnostics);
     if (own->written == NULL)
         return;
     tnd_feeder_plan_check_devices(own, plan, diagnostics);
@@ -90,6 +92,7 @@ static tnd_status_t feeder_init(void *state, tnd_actor_t *self, tnd_error_t *err
         .replicas = tnd_actor_plan(self)->chains[feeder->own->chain].replicas,
         .first = feeder->own->replica_first,
         .count = feeder->own->replica_count,
+        .accumulate = tnd_feeder_plan_accumulate(tnd_actor_plan(self), feeder->own),
         .steps = tnd_plan_steps_of_epoch(tnd_actor_plan(self), feeder->own->chain, feeder->stream),
         .spans = feeder->stream->spans,
         .keep = feeder->models == NULL ? tnd_actor_keep(self) : NULL,
@@ -99,7 +102,8 @@ static tnd_status_t feeder_init(void *state, tnd_actor_t *self, tnd_error_t *err
     feeder->feed = tnd_feed_new(feeder->workers, &facts);
     feeder->reports = (tnd_step_reports_t){.workers = feeder->workers,
                                            .first = feeder->own->replica_first,
-                                           .count = feeder->own->replica_count};
+                                           .count = feeder->own->replica_count,
+                                           .accumulate = facts.accumulate};
     return TND_OK;
 }
 

@@ -53,6 +53,12 @@ const tnd_option_t tnd_feeder_options[] = {
      .help = "the devices of each host that feeds, such as [cpu:0, cpu:1] or \"cuda:[0-7]\"; by "
              "default cpu:0.  `auto`: all CUDA devices, or cpu:0 where there is none; kinds: cpu, "
              "cuda, pjrt, sim"},
+    {TND_OPTION(tnd_feeder_options_t, accumulate, U64, PLACE), .unit = "replicas", .fallback = "1",
+     .range = "1..65536",
+     .help =
+         "consecutive replicas of a device that share one model: their steps run one after the "
+         "other, what they post is added as it comes, and `apply` runs once for all of them.  The "
+         "result has the same bits (Keras: gradient_accumulation_steps)"},
     {TND_OPTION(tnd_feeder_options_t, step, TABLE, GRAPH), .fallback = "", .table = &step_table,
      .help =
          "what computes on a batch, `{plugin: NAME, ...}`; without one it is fed and discarded"},

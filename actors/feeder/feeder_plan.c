@@ -17,6 +17,68 @@
 #include "runtime/resources/process_memory.h"
 #include "runtime/topology/error_location.h"
 
+const tnd_instance_t *tnd_feeder_plan_trained(const tnd_plan_t *plan, const tnd_instance_t *own)
+{
+    const char *after = ((const tnd_feeder_options_t *)own->options)->after;
+    for (uint32_t i = 0; after != NULL && i < plan->instance_count; i++)
+        if (strcmp(plan->instances[i].actor, after) == 0)
+            return &plan->instances[i];
+    return own;
+}
+
+uint32_t tnd_feeder_plan_accumulate(const tnd_plan_t *plan, const tnd_instance_t *own)
+{
+    const tnd_feeder_options_t *options = tnd_feeder_plan_trained(plan, own)->options;
+    return (uint32_t)options->accumulate;
+}
+
+/*  The first replica of the first device that does not carry a multiple of `share`, and how many that
+ *  carries; false: all do. */
+static bool find_uneven(const tnd_chain_plan_t *chain, uint32_t share, uint32_t *first_p,
+                        uint32_t *count_p)
+{
+    const tnd_carrier_t *carriers = chain->carriers;
+    for (*first_p = 0; *first_p < chain->replicas; *first_p += *count_p) {
+        const tnd_carrier_t *first = &carriers[*first_p];
+        for (*count_p = 1; *first_p + *count_p < chain->replicas; ++*count_p)
+            if (first[*count_p].instance != first->instance ||
+                first[*count_p].device != first->device)
+                break;
+        if (*count_p % share != 0)
+            return true;
+    }
+    return false;
+}
+
+void tnd_feeder_plan_check_accumulate(const tnd_instance_t *own, const tnd_plan_t *plan,
+                                      tnd_diagnostics_t *diagnostics)
+{
+    const tnd_instance_t *trained = tnd_feeder_plan_trained(plan, own);
+    const tnd_chain_plan_t *chain = &plan->chains[own->chain];
+    uint32_t share = (uint32_t)((const tnd_feeder_options_t *)own->options)->accumulate;
+    uint32_t first, count;
+    tnd_mark_t mark = own->written != NULL ? tnd_topology_option_mark(own->written, "accumulate")
+                                           : (tnd_mark_t){0};
+    if (trained != own && share != 1) {
+        tnd_diagnostics_add(diagnostics, TND_T046_DEVICES, mark,
+                            "`%s` comes after `%s` and uses its models: leave out `accumulate`",
+                            own->actor, trained->actor);
+        return;
+    }
+    /* Once for all hosts. */
+    if (!find_uneven(chain, share, &first, &count) ||
+        &plan->instances[chain->carriers[first].instance] != own)
+        return;
+    tnd_diagnostics_add(diagnostics, TND_T046_DEVICES, mark,
+                        "%s: `accumulate: %" PRIu32 "` does not divide the %" PRIu32
+                        " replica%s that %s on `%s` "
+                        "carries: replicas that share a model are on one device",
+                        own->actor, share, count, count == 1 ? "" : "s",
+                        tnd_feeder_plan_device(plan, own, first), plan->hosts[own->host].name);
+    tnd_diagnostics_help(diagnostics, "choose `replicas:` of the batcher and `accumulate:` so that "
+                                      "each device carries a multiple of it");
+}
+
 const char *tnd_feeder_plan_device(const tnd_plan_t *plan, const tnd_instance_t *own,
                                    uint32_t replica)
 {

@@ -14,6 +14,13 @@
 #include "runtime/observe/memory_estimate.h"
 #include "runtime/plan/placement.h"
 
+/*  The feeder whose models an instance uses: itself, or the one that it comes `after:`. */
+const tnd_instance_t *tnd_feeder_plan_trained(const tnd_plan_t *plan, const tnd_instance_t *own);
+/*  How many consecutive replicas share a model. */
+uint32_t tnd_feeder_plan_accumulate(const tnd_plan_t *plan, const tnd_instance_t *own);
+/*  Reports replicas that cannot share models so. */
+void tnd_feeder_plan_check_accumulate(const tnd_instance_t *own, const tnd_plan_t *plan,
+                                      tnd_diagnostics_t *diagnostics);
 /*  The device that carries a replica. */
 const char *tnd_feeder_plan_device(const tnd_plan_t *plan, const tnd_instance_t *own,
                                    uint32_t replica);

@@ -99,6 +99,7 @@ tnd_status_t tnd_feeder_make_workers(feeder_t *feeder, tnd_actor_t *self, tnd_er
         .replicas = chain->replicas,
         .first = feeder->own->replica_first,
         .count = feeder->own->replica_count,
+        .accumulate = tnd_feeder_plan_accumulate(plan, feeder->own),
         .devices = feeder->devices,
         .depth = feeder->depth,
         .spare = (uint32_t)feeder->options->spare,

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "actors/feeder/feeder_plan.h"
 #include "actors/plan/kind_options.h"
 #include "runtime/base/allocation.h"
 #include "runtime/feed/feed.h"
@@ -14,10 +15,7 @@
 /*  The step whose models an instance uses: its own, or that of the feeder that it comes after. */
 static const tnd_step_options_t *step_of(const tnd_instance_t *own, const tnd_plan_t *plan)
 {
-    const tnd_feeder_options_t *options = own->options;
-    for (uint32_t i = 0; options->after != NULL && i < plan->instance_count; i++)
-        if (strcmp(plan->instances[i].actor, options->after) == 0)
-            return ((const tnd_feeder_options_t *)plan->instances[i].options)->step;
+    const tnd_feeder_options_t *options = tnd_feeder_plan_trained(plan, own)->options;
     return options->step;
 }
 
@@ -54,6 +52,7 @@ tnd_status_t tnd_step_plugin_open(const tnd_actor_t *self, tnd_models_t **models
         .folder = tnd_actor_plan(self)->directory,
         .first = own->replica_first,
         .count = own->replica_count,
+        .accumulate = (uint32_t)feeder->accumulate,
         .keep = tnd_actor_keep(self),
         .resume = tnd_actor_resume(self),
     };

@@ -54,10 +54,19 @@ static tnd_buffer_t *take_lines(tnd_step_reports_t *self, size_t lines)
     return tnd_pool_take(self->pool);
 }
 
+/*  Where a report says what a replica saved: a model that replicas share is saved by the first one. */
+static const tnd_report_t *saved_by(const tnd_step_reports_t *self, const tnd_done_t *done,
+                                    uint32_t replica, bool bare)
+{
+    static const tnd_report_t nothing = {.kept = TND_KEPT_NONE};
+    uint32_t after = replica % self->accumulate;
+    bool asked = done->reports[replica - after].kept != TND_KEPT_NOT_ASKED;
+    return bare || (after > 0 && asked) ? &nothing : &done->reports[replica];
+}
+
 tnd_buffer_t *tnd_step_reports_of(tnd_step_reports_t *self, tnd_models_t *models,
                                   const tnd_done_t *done)
 {
-    static const tnd_report_t nothing = {.kept = TND_KEPT_NONE};
     size_t lines = 0, used = 0;
     bool bare = models == NULL && tnd_device_workers_discards(self->workers) &&
                 tnd_checkpoint_asks(&self->keep, done->step + 1);
@@ -65,7 +74,7 @@ tnd_buffer_t *tnd_step_reports_of(tnd_step_reports_t *self, tnd_models_t *models
         self->saved = done->step + 1;
     for (uint32_t r = 0; r < self->count; r++)
         lines += done->reports[r].count +
-                 (bare || done->reports[r].kept != TND_KEPT_NOT_ASKED ? SAVED_LINES : 0);
+                 (saved_by(self, done, r, bare)->kept != TND_KEPT_NOT_ASKED ? SAVED_LINES : 0);
     if (lines == 0)
         return NULL;
     tnd_buffer_t *note = take_lines(self, lines);
@@ -78,7 +87,7 @@ tnd_buffer_t *tnd_step_reports_of(tnd_step_reports_t *self, tnd_models_t *models
                                      self->first + r, metric);
         }
     for (uint32_t r = 0; r < self->count; r++)
-        used += print_saved(bare ? &nothing : &done->reports[r], self->first + r, text + used,
+        used += print_saved(saved_by(self, done, r, bare), self->first + r, text + used,
                             self->room - used);
     assert(used < self->room);
     memset(text + used, ' ', self->room - used); /* the reader skips blank lines */
@@ -96,9 +105,9 @@ void tnd_step_reports_save_last(const tnd_step_reports_t *self, tnd_models_t *mo
     for (uint32_t r = 0; r < self->count; r++) {
         char text[SAVED_LINES * LINE];
         tnd_error_t why;
-        tnd_report_t report = {.kept = models != NULL ? TND_KEPT : TND_KEPT_NONE};
-        if (models != NULL &&
-            tnd_models_keep(models, steps, self->first + r, &report.part, &why) != TND_OK) {
+        bool has = models != NULL && r % self->accumulate == 0;
+        tnd_report_t report = {.kept = has ? TND_KEPT : TND_KEPT_NONE};
+        if (has && tnd_models_keep(models, steps, self->first + r, &report.part, &why) != TND_OK) {
             report.kept = TND_KEPT_NOT;
             snprintf(report.not_kept_why, sizeof report.not_kept_why, "%.255s", why.text);
         }

@@ -1,7 +1,7 @@
 /*  actors/feeder/step_reports.h - what the replicas of a feeder report of a step, for the leader.
  *
  *  A report is text, one line per metric of each replica, then lines about models that were saved
- *  for a checkpoint: `part REPLICA BYTES HASH`, `bare REPLICA` (it has no model) or
+ *  for a checkpoint: `part REPLICA BYTES HASH`, `bare REPLICA` (it has no model of its own) or
  *  `unkept REPLICA WHY`.
  *
  *  Ownership: `models` may be NULL; it remains the feeder's.
@@ -18,6 +18,7 @@
 typedef struct {
     tnd_device_workers_t *workers;
     uint32_t first, count; /* replicas carried here */
+    uint32_t accumulate;   /* so many share a model, which the first one saves */
     tnd_keep_note_t keep;  /* the last message of the leader on checkpoints */
     uint64_t saved;        /* the last checkpoint is of the steps before this one */
     tnd_pool_t *pool;

@@ -131,6 +131,7 @@ typedef struct {
     uint64_t spare;
     uint64_t gather;                /* threads, or TND_GATHER_AUTO: runtime/feed/gatherers.h */
     tnd_strings_t devices;          /* as the actor names them; those of a host are in the plan */
+    uint64_t accumulate;            /* consecutive replicas that share a model */
     const tnd_step_options_t *step; /* NULL: none */
     const tnd_cast_options_t *cast; /* NULL: none */
     const tnd_sim_options_t *sim;   /* NULL: as by default */

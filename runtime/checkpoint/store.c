@@ -253,8 +253,11 @@ tnd_status_t tnd_store_check(const tnd_resume_t *resume, uint32_t replica,
                              char path[TND_STORE_PATH], tnd_error_t *error)
 {
     tnd_saved_t saved;
+    uint32_t wanted = replica;
+    while (replica > 0 && replica < resume->replicas && !tnd_saved_is(&resume->parts[replica]))
+        replica--;
     if (replica >= resume->replicas || !tnd_saved_is(&resume->parts[replica]))
-        return tnd_fail(error, "the checkpoint has no model of replica %" PRIu32, replica);
+        return tnd_fail(error, "the checkpoint has no model of replica %" PRIu32, wanted);
     if (tnd_store_measure(resume->dir, resume->step, replica, &saved, error) != TND_OK)
         return tnd_store_has(resume->dir, resume->step)
                    ? TND_FAILED

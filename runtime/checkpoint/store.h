@@ -3,7 +3,8 @@
  *  A checkpoint is the state of the model after a step and the cursor that resumes after it, one
  *  unit over all hosts:
  *
- *      DIR/step-00000500/model-0       what the step's `save` wrote for replica 0, and so on
+ *      DIR/step-00000500/model-0       what the step's `save` wrote for replica 0, and so on; one
+ *                                      of replicas that share a model, that of the first
  *      DIR/step-00000500/manifest      cursor, fingerprint, keys of the graph, data files
  *                                      (data_table.h), metrics of the epoch so far
  *                                      (epoch_metrics.h), size and hash of every part; text
@@ -43,7 +44,8 @@ typedef struct {
     tnd_saved_t *parts; /* by replica */
 } tnd_resume_t;
 
-/*  The path of the part of a replica, after checking its size and hash. */
+/*  The path of the part of a replica, after checking its size and hash: its own, or that of the nearest
+ *  replica before it, whose model it shared. */
 tnd_status_t tnd_store_check(const tnd_resume_t *resume, uint32_t replica,
                              char path[TND_STORE_PATH], tnd_error_t *error) TND_CHECKED;
 

@@ -2,7 +2,9 @@
  *
  *  There is one thread per device; each carries some consecutive replicas.  The actor gathers rows
  *  into a slot and marks it as ready.  Every thread runs the step on each of its replicas; when all
- *  replicas have posted, it runs its share of the reductions, then `apply`.  Steps run in order.
+ *  replicas have posted, it runs its share of the reductions, then `apply`.  Replicas that share a
+ *  model run one after the other; `apply`, and what a task does without rows or to keep the model, runs
+ *  once for them, with the first one.  Steps run in order.
  *  As many steps may be active as there are slots: a thread starts the next one without the actor.
  *
  *  A mode decides what starts a step.  At first nothing does, and steps wait.  Later the threads
@@ -38,6 +40,8 @@ typedef struct {
     const tnd_row_cast_t *const *casts;
     tnd_device_config_t device;
     uint32_t replicas, first, count; /* of the run; carried here */
+    /*  So many consecutive replicas share a model; it divides those of each device.  0: as 1. */
+    uint32_t accumulate;
     const char *const
         *devices;      /* by local replica: "cpu:0"; replicas of one device are consecutive */
     uint32_t depth;    /* slots */

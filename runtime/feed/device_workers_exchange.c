@@ -44,14 +44,8 @@ static double weight_of(const tnd_device_workers_t *group, tnd_reduction_tree_no
                         uint32_t posting)
 {
     worker_t *worker = &group->workers[0];
-    tnd_device_workers_inputs(worker, posting, 0);
-    tnd_reduction_tree_job_t job = {
-        .reduce = TND_MEAN,
-        .node = node,
-        .inputs = worker->inputs + (node.first - group->config.first),
-        .input_count = node.count,
-        .weighted = true,
-    };
+    tnd_device_workers_list_parts(worker, posting, 0);
+    tnd_reduction_tree_job_t job = tnd_device_workers_node_job(worker, posting, node);
     return tnd_reduction_tree_weight(&job);
 }
 
@@ -250,15 +244,8 @@ static void compute_segment(worker_t *worker, const node_t *node, uint32_t posti
     const tnd_posting_t *post = &group->replicas[0].posts.items[posting];
     size_t size = tnd_dtype_size(tnd_reduction_tree_partial_dtype(post->dtype));
     char *values = (char *)node->values + at * size;
-    tnd_device_workers_inputs(worker, posting, piece->begin);
-    tnd_reduction_tree_job_t job = {
-        .reduce = post->reduce,
-        .dtype = post->dtype,
-        .node = node->node,
-        .inputs = worker->inputs + (node->node.first - group->config.first),
-        .input_count = node->node.count,
-        .weighted = post->weighted,
-    };
+    tnd_device_workers_list_parts(worker, posting, piece->begin);
+    tnd_reduction_tree_job_t job = tnd_device_workers_node_job(worker, posting, node->node);
     if (post->weighted && tnd_reduction_tree_rows(&job) == 0)
         memset(values + begin * size, 0, (end - begin) * size);
     else
@@ -369,8 +356,9 @@ static void take_values(const worker_t *worker, const piece_t *piece)
         size_t size = tnd_dtype_size(posts->items[p].dtype);
         size_t bytes = elements_of(group, piece, p) * size;
         for (uint32_t i = worker->first; bytes > 0 && i < worker->first + worker->count; i++)
-            memcpy((char *)group->replicas[i].posts.items[p].data + piece->begin * size, values,
-                   bytes);
+            if (i == worker->first || !tnd_device_workers_shares_out(group, i, p))
+                memcpy((char *)group->replicas[i].posts.items[p].data + piece->begin * size, values,
+                       bytes);
         values += bytes;
     }
 }

@@ -17,6 +17,7 @@
 #include "runtime/core/numeric/float_mode.h"
 #include "runtime/interface/device.h"
 #include "runtime/feed/futex_wait.h"
+#include "runtime/posts/partial_sums.h"
 
 /*  The slot of a job without rows. */
 #define NO_SLOT UINT32_MAX
@@ -61,10 +62,9 @@ typedef struct worker {
     bool started;
     uint64_t seq;
     uint32_t meeting;
-    uint64_t rounds, chunks;  /* of reductions so far; the same for all workers of a round */
-    tnd_postings_t posted[2]; /* by its first replica in the last two rounds */
-    tnd_reduction_tree_input_t *inputs; /* scratch: by local replica */
-    void **outs;
+    uint64_t rounds, chunks;      /* of reductions so far; the same for all workers of a round */
+    tnd_postings_t posted[2];     /* by its first replica in the last two rounds */
+    tnd_collective_parts_t parts; /* scratch */
 } worker_t;
 
 /*  The condition of a wait: a count of the group has reached, or passed, `number`. */
@@ -141,6 +141,7 @@ struct tnd_device_workers {
     copier_t *copiers;              /* by worker */
     bool copies;                    /* there are copiers */
     tnd_replica_t *replicas;
+    tnd_partial_sums_t *sums; /* by local model */
     worker_t *workers;
     uint32_t worker_count;
     job_t *jobs; /* by seq % depth */
@@ -284,8 +285,17 @@ bool tnd_device_workers_meet(worker_t *worker, job_t *job);
 bool tnd_device_workers_reduce(worker_t *worker, job_t *job);
 /*  The same if other processes have replicas (device_workers_exchange.c). */
 bool tnd_device_workers_exchange(worker_t *worker, job_t *job);
-/*  The local replicas' values of one posting from element `begin` on, as leaves of the tree. */
-void tnd_device_workers_inputs(worker_t *worker, uint32_t posting, size_t begin);
+/*  Memory for the parts of a worker. */
+void tnd_device_workers_make_parts(worker_t *worker);
+void tnd_device_workers_free_parts(worker_t *worker);
+/*  What the local replicas have of one posting from element `begin` on, as parts of the tree. */
+void tnd_device_workers_list_parts(worker_t *worker, uint32_t posting, size_t begin);
+/*  The job of a node of the tree, of the parts that were listed. */
+tnd_reduction_tree_job_t tnd_device_workers_node_job(const worker_t *worker, uint32_t posting,
+                                                     tnd_reduction_tree_node_t node);
+/*  Whether a result is in the same memory as that of the replica before. */
+bool tnd_device_workers_shares_out(const tnd_device_workers_t *self, uint32_t local,
+                                   uint32_t posting);
 /*  Whether this worker's replicas gather, or use weights.  Then the posts of the others must be
  *  known before memory for them is allocated. */
 bool tnd_device_workers_posts_late(const worker_t *worker, bool weighing);

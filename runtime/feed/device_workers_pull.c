@@ -32,9 +32,8 @@ void tnd_device_workers_make_caller(tnd_device_workers_t *self)
         .events = first->events,
         .timing = first->timing,
         .copier = first->copier,
-        .inputs = tnd_allocate_zeroed(self->config.count, sizeof *first->inputs),
-        .outs = tnd_allocate_zeroed(self->config.count, sizeof *first->outs),
     };
+    tnd_device_workers_make_parts(&self->caller);
     tnd_float_mode_t before = tnd_float_mode_set(TND_FLOAT_STRICT);
     self->caller_mode = tnd_float_mode_set(TND_FLOAT_STRICT);
     tnd_float_mode_restore(before);

@@ -17,20 +17,75 @@ enum { CHUNK_BYTES = 16384 };
 
 static const uint64_t chunks_spin_ns = 50000;
 
-void tnd_device_workers_inputs(worker_t *worker, uint32_t posting, size_t begin)
+void tnd_device_workers_make_parts(worker_t *worker)
+{
+    const tnd_device_workers_config_t *config = &worker->group->config;
+    worker->parts = (tnd_collective_parts_t){
+        .replicas = config->replicas,
+        .inputs = tnd_allocate_zeroed(config->count, sizeof *worker->parts.inputs),
+        .outs = tnd_allocate_zeroed(config->count, sizeof *worker->parts.outs),
+    };
+}
+
+void tnd_device_workers_free_parts(worker_t *worker)
+{
+    free(worker->parts.inputs);
+    free(worker->parts.outs);
+}
+
+bool tnd_device_workers_shares_out(const tnd_device_workers_t *self, uint32_t local,
+                                   uint32_t posting)
+{
+    return local > 0 && self->replicas[local].posts.items[posting].data ==
+                            self->replicas[local - 1].posts.items[posting].data;
+}
+
+static tnd_reduction_tree_input_t leaf_of(const tnd_replica_t *replica, uint32_t posting,
+                                          size_t begin)
+{
+    const tnd_posting_t *post = &replica->posts.items[posting];
+    return (tnd_reduction_tree_input_t){
+        .node = {replica->id, 1},
+        .data = (const char *)post->from + begin * tnd_dtype_size(post->dtype),
+        .rows = post->rows,
+        .weight = post->weight,
+    };
+}
+
+void tnd_device_workers_list_parts(worker_t *worker, uint32_t posting, size_t begin)
 {
     tnd_device_workers_t *group = worker->group;
+    tnd_collective_parts_t *parts = &worker->parts;
+    parts->input_count = parts->out_count = 0;
     for (uint32_t i = 0; i < group->config.count; i++) {
         const tnd_posting_t *post = &group->replicas[i].posts.items[posting];
-        size_t at = begin * tnd_dtype_size(post->dtype);
-        worker->outs[i] = (char *)post->data + at;
-        worker->inputs[i] = (tnd_reduction_tree_input_t){
-            .node = {group->config.first + i, 1},
-            .data = (const char *)post->from + at,
-            .rows = post->rows,
-            .weight = post->weight,
-        };
+        const tnd_partial_sums_t *sums = &group->sums[i / group->config.accumulate];
+        if (i % group->config.accumulate == 0)
+            parts->input_count += tnd_partial_sums_inputs(sums, post, posting, begin,
+                                                          &parts->inputs[parts->input_count]);
+        if (i % group->config.accumulate >= sums->added)
+            parts->inputs[parts->input_count++] = leaf_of(&group->replicas[i], posting, begin);
+        if (!tnd_device_workers_shares_out(group, i, posting))
+            parts->outs[parts->out_count++] =
+                (char *)post->data + begin * tnd_dtype_size(post->dtype);
     }
+}
+
+tnd_reduction_tree_job_t tnd_device_workers_node_job(const worker_t *worker, uint32_t posting,
+                                                     tnd_reduction_tree_node_t node)
+{
+    const tnd_posting_t *post = &worker->group->replicas[0].posts.items[posting];
+    const tnd_reduction_tree_input_t *first = worker->parts.inputs;
+    while (first->node.first < node.first)
+        first++;
+    tnd_reduction_tree_job_t job = {.reduce = post->reduce,
+                                    .dtype = post->dtype,
+                                    .node = node,
+                                    .inputs = first,
+                                    .weighted = post->weighted};
+    for (uint32_t covered = 0; covered < node.count; covered += first++->node.count)
+        job.input_count++;
+    return job;
 }
 
 bool tnd_device_workers_posts_late(const worker_t *worker, bool weighing)
@@ -118,9 +173,8 @@ static void reduce_chunk(worker_t *worker, const tnd_postings_t *posted, const c
         if (group->postings == 1)
             tnd_collective_share(post->count, tnd_dtype_size(post->dtype), (uint32_t)chunk,
                                  (uint32_t)group->chunks, &begin, &end);
-        tnd_device_workers_inputs(worker, p, 0);
-        tnd_collective_reduce(post, worker->inputs, worker->group->config.count, worker->outs,
-                              begin, end);
+        tnd_device_workers_list_parts(worker, p, 0);
+        tnd_collective_reduce(post, &worker->parts, begin, end);
     }
 }
 
@@ -176,9 +230,8 @@ static bool reduce_alone(worker_t *worker, const job_t *job)
         const tnd_posting_t *post = &own->posts.items[p];
         if (post->reduce == TND_GATHER)
             continue;
-        tnd_device_workers_inputs(worker, p, 0);
-        tnd_collective_reduce(post, worker->inputs, group->config.count, worker->outs, 0,
-                              post->count);
+        tnd_device_workers_list_parts(worker, p, 0);
+        tnd_collective_reduce(post, &worker->parts, 0, post->count);
     }
     return !tnd_device_workers_dead(group) && tnd_device_workers_gather_equal(group, job);
 }

@@ -142,7 +142,7 @@ static void begin(worker_t *worker, job_t *job)
         replica->report = &job->reports[i];
         replica->report->count = 0;
         replica->memory = job->slot != NO_SLOT ? group->memories[job->slot] : NULL;
-        replica->posts.count = 0;
+        replica->posts.count = replica->followers = 0;
         replica->error[0] = '\0';
         replica->columns = NULL;
         replica->rows = replica->padded = 0;
@@ -203,29 +203,42 @@ void tnd_device_workers_show(worker_t *worker, tnd_device_state_t state, uint32_
     tnd_statistics_device(worker->page, state, replica, step, now);
 }
 
-static bool each(worker_t *worker, const job_t *job, void *context,
-                 tnd_status_t (*call)(void *context, tnd_replica_t *replica), const char *what,
-                 tnd_device_state_t state)
+/*  What is called for replicas, and what that is named and shown as. */
+typedef struct {
+    void *context;
+    tnd_status_t (*call)(void *context, tnd_replica_t *replica);
+    const char *what;
+    tnd_device_state_t state;
+} part_t;
+
+static bool call_one(worker_t *worker, const job_t *job, const part_t *part, tnd_replica_t *replica)
 {
     tnd_device_workers_t *group = worker->group;
-    for (uint32_t i = worker->first; i < worker->first + worker->count; i++) {
-        tnd_replica_t *replica = &group->replicas[i];
-        if (tnd_device_workers_dead(group))
+    if (tnd_device_workers_dead(group))
+        return false;
+    tnd_device_workers_show(worker, part->state, replica->id, job->note.step, tnd_clock_now());
+    worker->steps = job->slot != NO_SLOT;
+    if (part->call(part->context, replica) == TND_OK)
+        return true;
+    const char *why = replica->error[0] != '\0'
+                          ? replica->error
+                          : "it failed without a text; tnd_replica_error gives it one";
+    if (job->slot == NO_SLOT)
+        return tnd_device_workers_fail(group, "%s: replica %" PRIu32 " on %s: %s",
+                                       group->config.name, replica->id, worker->name, why);
+    return tnd_device_workers_fail(
+        group, "%s: %s of replica %" PRIu32 " on %s, step %" PRIu64 ": %s", group->config.name,
+        part->what, replica->id, worker->name, job->note.step, why);
+}
+
+/*  Calls it once for each model, with the first of the replicas that share it. */
+static bool each_model(worker_t *worker, const job_t *job, const part_t *part)
+{
+    tnd_device_workers_t *group = worker->group;
+    for (uint32_t i = worker->first; i < worker->first + worker->count;
+         i += group->config.accumulate)
+        if (!call_one(worker, job, part, &group->replicas[i]))
             return false;
-        tnd_device_workers_show(worker, state, replica->id, job->note.step, tnd_clock_now());
-        worker->steps = job->slot != NO_SLOT;
-        if (call(context, replica) == TND_OK)
-            continue;
-        const char *why = replica->error[0] != '\0'
-                              ? replica->error
-                              : "it failed without a text; tnd_replica_error gives it one";
-        if (job->slot == NO_SLOT)
-            return tnd_device_workers_fail(group, "%s: replica %" PRIu32 " on %s: %s",
-                                           group->config.name, replica->id, worker->name, why);
-        return tnd_device_workers_fail(
-            group, "%s: %s of replica %" PRIu32 " on %s, step %" PRIu64 ": %s", group->config.name,
-            what, replica->id, worker->name, job->note.step, why);
-    }
     return true;
 }
 
@@ -271,29 +284,80 @@ void tnd_device_workers_leave_posts(tnd_device_workers_t *self)
     tnd_futex_wait(&self->program, is_left, self, 0);
 }
 
-/*  `reducing` rises before the check that the group is not dead, so that a program whose call ends
- *  because it is dead can wait until no thread uses its memory. */
-static bool reduce(worker_t *worker, job_t *job)
+/*  Whether what was posted may be used until end_use.  `reducing` rises before the check that the
+ *  group is not dead, so that a program whose call ends because it is dead can wait until no thread
+ *  uses its memory. */
+static bool use_posts(tnd_device_workers_t *group)
 {
-    tnd_device_workers_t *group = worker->group;
     atomic_fetch_add(&group->reducing, 1);
-    bool done = !atomic_load(&group->failed) && !atomic_load(&group->stopped) &&
-                tnd_device_workers_reduce(worker, job);
+    return !atomic_load(&group->failed) && !atomic_load(&group->stopped);
+}
+
+static void end_use(tnd_device_workers_t *group)
+{
     if (atomic_fetch_sub(&group->reducing, 1) == 1 && tnd_device_workers_dead(group))
         tnd_futex_open(&group->program);
+}
+
+static bool reduce(worker_t *worker, job_t *job)
+{
+    bool done = use_posts(worker->group) && tnd_device_workers_reduce(worker, job);
+    end_use(worker->group);
     return done;
 }
 
-bool tnd_device_workers_run_job(worker_t *worker, job_t *job)
+/*  Adds what a replica posted to that of the replicas before it, whose model the next step uses. */
+static bool accumulate(worker_t *worker, const job_t *job, uint32_t local)
+{
+    tnd_device_workers_t *group = worker->group;
+    uint32_t share = group->config.accumulate, first = local - local % share, number;
+    tnd_replica_t *replica = &group->replicas[local];
+    if (local != first &&
+        !tnd_postings_fit(&group->replicas[first].posts, &replica->posts, &number))
+        return tnd_device_workers_refuse_posts(group, job, first, local, number);
+    if (replica->posts.count == 0 || local % share == share - 1)
+        return true;
+    tnd_device_workers_show(worker, TND_DEVICE_REDUCE, replica->id, job->note.step,
+                            tnd_clock_now());
+    bool may = use_posts(group);
+    if (may)
+        tnd_partial_sums_add(&group->sums[local / share], &replica->posts);
+    end_use(group);
+    return may;
+}
+
+/*  Runs the step of each replica; those of one model follow one another. */
+static bool run_steps(worker_t *worker, const job_t *job)
+{
+    const part_t part = {job->task->context, job->task->step, "the step", TND_DEVICE_STEP};
+    tnd_device_workers_t *group = worker->group;
+    for (uint32_t i = worker->first; i < worker->first + worker->count; i++)
+        if (!call_one(worker, job, &part, &group->replicas[i]) || !accumulate(worker, job, i))
+            return false;
+    return true;
+}
+
+/*  What was posted is reduced: `apply` may post again, for all replicas of its model. */
+static void clear_posts(const worker_t *worker)
+{
+    tnd_device_workers_t *group = worker->group;
+    uint32_t share = group->config.accumulate;
+    for (uint32_t i = worker->first; i < worker->first + worker->count; i++) {
+        group->replicas[i].posts.count = 0;
+        if (i % share != 0)
+            continue;
+        group->replicas[i].followers = share - 1;
+        tnd_partial_sums_clear(&group->sums[i / share]);
+    }
+}
+
+/*  Reduces what was posted, then applies it, until nothing more is posted. */
+static bool apply_all(worker_t *worker, job_t *job)
 {
     const tnd_task_t *task = job->task;
+    const part_t part = {task->context, task->apply, "what follows the reduction",
+                         TND_DEVICE_APPLY};
     bool any = false;
-    worker->meeting = 0;
-    if (task == NULL)
-        return true;
-    begin(worker, job);
-    if (!each(worker, job, task->context, task->step, "the step", TND_DEVICE_STEP))
-        return false;
     do {
         if (!posted(worker, job, &any))
             return false;
@@ -304,19 +368,36 @@ bool tnd_device_workers_run_job(worker_t *worker, job_t *job)
             if (!reduce(worker, job))
                 return false;
         }
-        for (uint32_t i = worker->first; i < worker->first + worker->count; i++)
-            worker->group->replicas[i].posts.count = 0;
+        clear_posts(worker);
         if (task->apply == NULL)
             break;
-        if (!each(worker, job, task->context, task->apply, "what follows the reduction",
-                  TND_DEVICE_APPLY))
+        if (!each_model(worker, job, &part))
             return false;
         any = worker->group->replicas[worker->first].posts.count > 0;
     } while (any);
-    if (job->keep != NULL && !each(worker, job, job->keep->context, job->keep->step,
-                                   "keeping the model", TND_DEVICE_KEEP))
-        return false;
     return true;
+}
+
+/*  What a job without rows does with the models. */
+static bool call_models(worker_t *worker, const job_t *job, const tnd_task_t *task,
+                        const char *what, tnd_device_state_t state)
+{
+    const part_t part = {task->context, task->step, what, state};
+    return each_model(worker, job, &part);
+}
+
+bool tnd_device_workers_run_job(worker_t *worker, job_t *job)
+{
+    worker->meeting = 0;
+    if (job->task == NULL)
+        return true;
+    begin(worker, job);
+    if (job->slot == NO_SLOT)
+        return call_models(worker, job, job->task, "", TND_DEVICE_STEP);
+    if (!run_steps(worker, job) || !apply_all(worker, job))
+        return false;
+    return job->keep == NULL ||
+           call_models(worker, job, job->keep, "keeping the model", TND_DEVICE_KEEP);
 }
 
 static bool has_work(const void *context)

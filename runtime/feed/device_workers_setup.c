@@ -56,9 +56,8 @@ static void make_workers(tnd_device_workers_t *self)
             .first = i,
             .count = 1,
             .name = config->devices[i],
-            .inputs = tnd_allocate_zeroed(config->count, sizeof(tnd_reduction_tree_input_t)),
-            .outs = tnd_allocate_zeroed(config->count, sizeof(void *)),
         };
+        tnd_device_workers_make_parts(&self->workers[self->worker_count]);
         self->worker_count++;
     }
     for (uint32_t w = 0; w < self->worker_count; w++) {
@@ -89,6 +88,17 @@ static void make_replicas(tnd_device_workers_t *self)
         replica->gathers = &self->gathers;
         replica->local = i;
     }
+}
+
+static void make_sums(tnd_device_workers_t *self)
+{
+    const tnd_device_workers_config_t *config = &self->config;
+    uint32_t share = config->accumulate;
+    self->sums = tnd_allocate_zeroed(config->count / share, sizeof *self->sums);
+    for (uint32_t i = 0; i < config->count; i += share)
+        tnd_partial_sums_init(&self->sums[i / share], config->replicas, config->first + i, share);
+    for (uint32_t w = 0; w < self->worker_count; w++)
+        assert(self->workers[w].count % share == 0);
 }
 
 /*  What there is of each slot and each job besides its memory. */
@@ -200,6 +210,7 @@ tnd_status_t tnd_device_workers_new(tnd_device_workers_t **self_p,
     assert(config->count > 0 && config->depth > 0);
     tnd_device_workers_t *self = tnd_allocate_zeroed(1, sizeof *self);
     self->config = *config;
+    self->config.accumulate += config->accumulate == 0;
     self->startable = &self->ready;
     self->layout = layout_of(config, config->schema);
     self->shown_layout = layout_of(config, config->shown != NULL ? config->shown : config->schema);
@@ -210,6 +221,7 @@ tnd_status_t tnd_device_workers_new(tnd_device_workers_t **self_p,
     make_workers(self);
     self->copiers = tnd_allocate_zeroed(self->worker_count, sizeof *self->copiers);
     make_replicas(self);
+    make_sums(self);
     make_slots(self);
     tnd_status_t status = make_memories(self, failed_p, error);
     if (status == TND_OK && failed_p != NULL)
@@ -278,18 +290,19 @@ void tnd_device_workers_destroy(tnd_device_workers_t **self_p)
         return;
     tnd_device_workers_stop(self);
     for (uint32_t w = 0; w < self->worker_count; w++) {
-        free(self->workers[w].inputs);
-        free(self->workers[w].outs);
+        tnd_device_workers_free_parts(&self->workers[w]);
         tnd_postings_free(&self->workers[w].posted[0]);
         tnd_postings_free(&self->workers[w].posted[1]);
     }
     free_slots(self);
     pthread_mutex_destroy(&self->lock);
-    free(self->caller.inputs);
-    free(self->caller.outs);
+    tnd_device_workers_free_parts(&self->caller);
     for (uint32_t i = 0; i < self->config.count; i++)
         tnd_postings_free(&self->replicas[i].posts);
     free(self->replicas);
+    for (uint32_t i = 0; i < self->config.count / self->config.accumulate; i++)
+        tnd_partial_sums_free(&self->sums[i]);
+    free(self->sums);
     free(self->workers);
     if (self->unsettled[0] != '\0')
         tnd_slot_pool_abandon(self->pool);

@@ -25,6 +25,7 @@ struct tnd_feed {
     _Atomic(const tnd_feed_t *) before; /* whose end this one waits for; NULL: none */
     const _Atomic bool *stopping;       /* whether the program has asked for the end; of `before` */
     bool finished; /* the program has ended the run before the end of the stream */
+    bool shares;   /* it knows how many replicas share a model */
 
     pthread_mutex_t lock; /* guards the rest */
     pthread_cond_t changed;
@@ -210,6 +211,33 @@ bool tnd_feed_needs_caller(const tnd_feed_t *self)
 
 /* --- steps ------------------------------------------------------------------------------------ */
 
+uint32_t tnd_feed_accumulate(tnd_feed_t *feed)
+{
+    feed->shares = true;
+    return feed->facts.accumulate;
+}
+
+/*  A program that has a model for each replica would train, save or load the first one of each share
+ *  only. */
+static tnd_status_t check_shares(const tnd_feed_t *self, tnd_error_t *error)
+{
+    if (self->shares || self->facts.accumulate == 1)
+        return TND_OK;
+    return tnd_fail(
+        error,
+        "`accumulate: %" PRIu32 "` gives so many consecutive replicas one model, and "
+        "this program has not asked for that number: call tnd_feed_accumulate (in Python "
+        "feed.accumulate), and use model `id / number` for replica `id`",
+        self->facts.accumulate);
+}
+
+/*  Whether `apply` is what the program means. */
+static bool may_apply(tnd_feed_t *self, tnd_step_fn *apply)
+{
+    tnd_error_t why;
+    return apply == NULL || check_shares(self, &why) == TND_OK || refuse(self, why.text) == TND_OK;
+}
+
 static tnd_status_t call_step(void *context, tnd_replica_t *replica)
 {
     const tnd_feed_t *feed = context;
@@ -236,7 +264,7 @@ static const tnd_task_t *task_of(tnd_feed_t *feed, tnd_step_fn *step, tnd_step_f
 tnd_status_t tnd_feed_run(tnd_feed_t *feed, tnd_step_fn *step, tnd_step_fn *apply, void *user)
 {
     TND_TRY(enter(feed));
-    if (is_finished(feed))
+    if (is_finished(feed) || !may_apply(feed, apply))
         return leave(feed, TND_FAILED);
     return leave(feed, tnd_device_workers_run(feed->workers, task_of(feed, step, apply, user)));
 }
@@ -248,6 +276,8 @@ tnd_status_t tnd_feed_run_steps(tnd_feed_t *feed, uint64_t count, uint64_t *ran_
     if (count == 0)
         return TND_OK;
     TND_TRY(begin_pull(feed));
+    if (!may_apply(feed, apply))
+        return leave(feed, TND_FAILED);
     return leave(feed, tnd_device_workers_run_steps(feed->workers, count,
                                                     task_of(feed, step, apply, user), ran_p));
 }
@@ -303,7 +333,8 @@ tnd_status_t tnd_feed_save(tnd_feed_t *feed, tnd_file_fn *save, void *user, tnd_
     tnd_report_t *reports = tnd_device_workers_reports(feed->workers, &step);
     if (reports == NULL)
         return tnd_fail(error, "no step was run that could be kept");
-    for (uint32_t i = 0; i < feed->facts.count; i++) {
+    TND_TRY(check_shares(feed, error));
+    for (uint32_t i = 0; i < feed->facts.count; i += feed->facts.accumulate) {
         tnd_error_t why;
         tnd_report_t *report = &reports[i];
         report->kept = TND_KEPT;
@@ -394,7 +425,8 @@ tnd_status_t tnd_feed_restore(tnd_feed_t *feed, tnd_file_fn *load, void *user, t
     const tnd_resume_t *resume = feed->facts.resume;
     if (resume == NULL)
         return TND_END;
-    for (uint32_t i = 0; i < feed->facts.count; i++) {
+    TND_TRY(check_shares(feed, error));
+    for (uint32_t i = 0; i < feed->facts.count; i += feed->facts.accumulate) {
         char path[TND_STORE_PATH];
         uint32_t replica = feed->facts.first + i;
         TND_TRY(tnd_store_check(resume, replica, path, error));

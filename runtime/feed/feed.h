@@ -13,6 +13,7 @@ typedef struct {
     const char *name;           /* of the feeder */
     const tnd_schema_t *schema; /* of the rows; outlives the feed */
     uint32_t replicas, first, count;
+    uint32_t accumulate;        /* so many consecutive ones share a model */
     uint64_t steps;             /* of an epoch; TND_UNKNOWN */
     bool spans;                 /* all epochs are one */
     const char *keep;           /* the folder of checkpoints; NULL: none */

@@ -1,4 +1,4 @@
-/*  runtime/feed/models.c - a step plugin and its models, one per logical replica. */
+/*  runtime/feed/models.c - a step plugin and its models. */
 #include "runtime/feed/models.h"
 
 #include <assert.h>
@@ -26,14 +26,18 @@ struct tnd_models {
     void *library;
     const tnd_step_ops_t *ops;
     tnd_task_t open, step, evaluate, load, keep;
-    void **models; /* by local replica; NULL: not open */
+    void **models; /* those of the replicas carried here; NULL: not open */
 };
 
-static void **model_of(tnd_models_t *self, const tnd_replica_t *replica)
+static void **model_at(const tnd_models_t *self, uint32_t replica)
 {
-    uint32_t id = tnd_replica_id(replica);
-    assert(id >= self->config.first && id - self->config.first < self->config.count);
-    return &self->models[id - self->config.first];
+    assert(replica - self->config.first < self->config.count);
+    return &self->models[(replica - self->config.first) / self->config.accumulate];
+}
+
+static void **model_of(const tnd_models_t *self, const tnd_replica_t *replica)
+{
+    return model_at(self, tnd_replica_id(replica));
 }
 
 static tnd_status_t call_open(void *context, tnd_replica_t *replica)
@@ -112,12 +116,12 @@ tnd_status_t tnd_models_keep(tnd_models_t *self, uint64_t step, uint32_t replica
                              tnd_error_t *error)
 {
     char path[TND_STORE_PATH];
-    assert(self->keep_dir != NULL && replica - self->config.first < self->config.count);
+    assert(self->keep_dir != NULL);
     if (replica == self->config.first)
         forget_old(self);
     TND_TRY(tnd_store_begin(self->keep_dir, step, error));
     tnd_store_draft_path(path, self->keep_dir, step, replica);
-    if (save_to(self, self->models[replica - self->config.first], path, error) == TND_OK)
+    if (save_to(self, *model_at(self, replica), path, error) == TND_OK)
         return tnd_store_seal(self->keep_dir, step, replica, part, error);
     unlink(path);
     return TND_FAILED;
@@ -164,6 +168,7 @@ tnd_status_t tnd_models_new(tnd_models_t **self_p, const tnd_models_config_t *co
         self->keep_dir = tnd_copy_string(config->keep);
     self->references = 1;
     self->config = *config;
+    self->config.accumulate += config->accumulate == 0;
     self->config.plugin = self->plugin;
     tnd_status_t status = load(self, false, error);
     self->config.folder = NULL;

@@ -1,4 +1,6 @@
-/*  runtime/feed/models.h - a step plugin and its models, one per logical replica.
+/*  runtime/feed/models.h - a step plugin and its models.
+ *
+ *  There is a model for each logical replica, or one for `accumulate` consecutive ones.
  *
  *  A plugin is NAME.so, which exports `const tnd_step_ops_t tnd_step_NAME`; runtime/option/plugin.h
  *  lists the folders that are searched.
@@ -18,6 +20,7 @@ typedef struct {
     const char *options;        /* text, for `open` */
     const char *folder;         /* searched first; NULL: none */
     uint32_t first, count;      /* replicas carried here */
+    uint32_t accumulate;        /* so many share a model, and divide `count`; 0: as 1 */
     const char *keep;           /* the folder of checkpoints; NULL: none */
     const tnd_resume_t *resume; /* the checkpoint to load; the caller's; NULL: none */
 } tnd_models_config_t;
@@ -33,18 +36,20 @@ tnd_models_t *tnd_models_hold(tnd_models_t *self);
 /*  Sets *self_p to NULL; NULL is allowed. */
 void tnd_models_drop(tnd_models_t **self_p);
 
-/*  Tasks for device workers: open one model per replica, train them, evaluate them. They are valid
- *  as long as the models. */
+/*  Tasks for device workers with the same `accumulate`: open the models, train them, evaluate them.
+ *  They are valid as long as the models. */
 const tnd_task_t *tnd_models_open_task(tnd_models_t *self);
 const tnd_task_t *tnd_models_step_task(tnd_models_t *self);
 /*  NULL if the plugin has no `evaluate`. */
 const tnd_task_t *tnd_models_evaluate_task(tnd_models_t *self);
-/*  Loads each replica's part of the checkpoint that the run resumes from; NULL without one. */
+/*  Loads the part of each model's first replica, of the checkpoint that the run resumes from; NULL
+ *  without one. */
 const tnd_task_t *tnd_models_load_task(tnd_models_t *self);
-/*  Saves each replica's model as of the step. A failure to write is in the replica's report and
+/*  Saves each model as of the step. A failure to write is in the report of its first replica and
  *  does not fail the step. NULL without a folder of checkpoints or a `save` of the plugin. */
 const tnd_task_t *tnd_models_keep_task(tnd_models_t *self);
-/*  Same, after the last of `step` steps, while the device workers are idle. */
+/*  Same for the model whose first replica that is, after the last of `step` steps, while the device
+ *  workers are idle. */
 tnd_status_t tnd_models_keep(tnd_models_t *self, uint64_t step, uint32_t replica, tnd_saved_t *part,
                              tnd_error_t *error) TND_CHECKED;
 /*  Checkpoints of fewer than `below` steps are no longer needed. Any thread. */

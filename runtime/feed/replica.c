@@ -126,34 +126,6 @@ static tnd_status_t find_reducer(tnd_replica_t *replica, const char *name, uint3
                   name, replica->reducer_count > 0 ? known : "none", name);
 }
 
-/*  Posts to the reducer that the posting names. */
-static tnd_status_t add(tnd_replica_t *replica, const tnd_posting_t *posting)
-{
-    size_t size = tnd_dtype_size(posting->dtype);
-    if (replica->posts.count == TND_POSTINGS_MAX)
-        return refuse(replica,
-                      "reduction %d of step %" PRIu64 ": a replica posts at most %d at a time; put "
-                      "several arrays into one, or post the rest in `apply`",
-                      TND_POSTINGS_MAX + 1, replica->note->step, TND_POSTINGS_MAX);
-    if ((uintptr_t)posting->data % size != 0 || (uintptr_t)posting->from % size != 0)
-        return refuse(replica, "the values of a reduction are not aligned to their type");
-    tnd_postings_add(&replica->posts, posting);
-    return TND_OK;
-}
-
-static tnd_status_t post(tnd_replica_t *replica, const char *reducer, tnd_posting_t posting)
-{
-    if (replica->columns == NULL)
-        return refuse(replica, "a reduction is only possible inside a step");
-    TND_TRY(find_reducer(replica, reducer, &posting.reducer));
-    return add(replica, &posting);
-}
-
-static bool is_dtype(tnd_dtype_t dtype)
-{
-    return (int)dtype >= 0 && (int)dtype < TND_DTYPE_COUNT;
-}
-
 /*  The column of weights of a reducer's means, or -1. */
 static int weighing(const tnd_replica_t *replica, uint32_t reducer)
 {
@@ -191,6 +163,55 @@ static tnd_status_t check_sum(tnd_replica_t *replica, tnd_dtype_t dtype, double 
                   tnd_dtype_name(dtype), weight, replica->replicas, most);
 }
 
+/*  Posts for one replica.  A `weight` column weighs by its rows; -1: there is none. */
+static tnd_status_t add_one(tnd_replica_t *replica, tnd_posting_t posting, int weight)
+{
+    if (posting.root > 0)
+        posting.rows = replica->id == posting.root - 1;
+    else if (!posting.weighted)
+        posting.rows = replica->rows;
+    if (weight >= 0) {
+        posting.weighted = true;
+        TND_TRY(weigh(replica, weight, &posting.weight));
+        TND_TRY(check_sum(replica, posting.dtype, posting.weight));
+        posting.rows = posting.weight > 0 ? replica->rows : 0;
+    }
+    tnd_postings_add(&replica->posts, &posting);
+    return TND_OK;
+}
+
+/*  Posts to the reducer that the posting names, also for the replicas that follow. */
+static tnd_status_t add(tnd_replica_t *replica, const tnd_posting_t *posting, int weight)
+{
+    size_t size = tnd_dtype_size(posting->dtype);
+    if (replica->posts.count == TND_POSTINGS_MAX)
+        return refuse(replica,
+                      "reduction %d of step %" PRIu64 ": a replica posts at most %d at a time; put "
+                      "several arrays into one, or post the rest in `apply`",
+                      TND_POSTINGS_MAX + 1, replica->note->step, TND_POSTINGS_MAX);
+    if ((uintptr_t)posting->data % size != 0 || (uintptr_t)posting->from % size != 0)
+        return refuse(replica, "the values of a reduction are not aligned to their type");
+    for (uint32_t i = 0; i <= replica->followers; i++)
+        if (add_one(&replica[i], *posting, weight) != TND_OK) {
+            memmove(replica->error, replica[i].error, sizeof replica->error);
+            return TND_FAILED;
+        }
+    return TND_OK;
+}
+
+static tnd_status_t post(tnd_replica_t *replica, const char *reducer, tnd_posting_t posting)
+{
+    if (replica->columns == NULL)
+        return refuse(replica, "a reduction is only possible inside a step");
+    TND_TRY(find_reducer(replica, reducer, &posting.reducer));
+    return add(replica, &posting, -1);
+}
+
+static bool is_dtype(tnd_dtype_t dtype)
+{
+    return (int)dtype >= 0 && (int)dtype < TND_DTYPE_COUNT;
+}
+
 /*  Whether users may reduce values of that type so; bytes are carried only by broadcasts. */
 static bool reduces(tnd_reduce_t reduce, tnd_dtype_t dtype)
 {
@@ -214,16 +235,8 @@ tnd_status_t tnd_replica_reduce_to(tnd_replica_t *replica, const char *reducer, 
                              .dtype = dtype,
                              .count = count,
                              .from = in,
-                             .data = out,
-                             .rows = replica->rows};
-    int column = weighing(replica, found);
-    if (reduce == TND_MEAN && column >= 0) {
-        posting.weighted = true;
-        TND_TRY(weigh(replica, column, &posting.weight));
-        TND_TRY(check_sum(replica, dtype, posting.weight));
-        posting.rows = posting.weight > 0 ? replica->rows : 0;
-    }
-    return add(replica, &posting);
+                             .data = out};
+    return add(replica, &posting, reduce == TND_MEAN ? weighing(replica, found) : -1);
 }
 
 tnd_status_t tnd_replica_reduce(tnd_replica_t *replica, const char *reducer, tnd_reduce_t reduce,
@@ -283,7 +296,6 @@ tnd_status_t tnd_replica_broadcast(tnd_replica_t *replica, const char *reducer, 
                                 .count = bytes,
                                 .from = data,
                                 .data = data,
-                                .rows = replica->id == root,
                                 .root = root + 1});
 }
 
@@ -307,12 +319,9 @@ tnd_status_t tnd_replica_gather(tnd_replica_t *replica, const char *reducer, tnd
     if (!is_dtype(dtype))
         return refuse(replica, "type %d does not exist; the types are those of tnd_dtype_t",
                       (int)dtype);
-    return post(replica, reducer,
-                (tnd_posting_t){.reduce = TND_GATHER,
-                                .dtype = dtype,
-                                .count = count,
-                                .from = data,
-                                .rows = replica->rows});
+    return post(
+        replica, reducer,
+        (tnd_posting_t){.reduce = TND_GATHER, .dtype = dtype, .count = count, .from = data});
 }
 
 const void *tnd_replica_gathered(const tnd_replica_t *replica, uint32_t gather, uint32_t of,
@@ -347,13 +356,9 @@ static void make_word(char name[TND_METRIC_NAME], const char *metric)
     }
 }
 
-void tnd_replica_report(tnd_replica_t *replica, const char *metric, double sum, double weight)
+static void add_metric(tnd_report_t *report, const char name[TND_METRIC_NAME], double sum,
+                       double weight)
 {
-    tnd_report_t *report = replica->report;
-    if (report == NULL)
-        return;
-    char name[TND_METRIC_NAME];
-    make_word(name, metric);
     uint32_t at = 0;
     while (at < report->count && strcmp(report->metrics[at].name, name) != 0)
         at++;
@@ -363,10 +368,20 @@ void tnd_replica_report(tnd_replica_t *replica, const char *metric, double sum, 
     if (at == report->count) {
         report->count++;
         *entry = (tnd_metric_t){.sum = 0};
-        memcpy(entry->name, name, sizeof name);
+        memcpy(entry->name, name, TND_METRIC_NAME);
     }
     entry->sum += sum;
     entry->weight += weight;
+}
+
+void tnd_replica_report(tnd_replica_t *replica, const char *metric, double sum, double weight)
+{
+    char name[TND_METRIC_NAME];
+    if (replica->report == NULL)
+        return;
+    make_word(name, metric);
+    for (uint32_t i = 0; i <= replica->followers; i++)
+        add_metric(replica[i].report, name, sum, weight);
 }
 
 void tnd_replica_error(tnd_replica_t *replica, const char *text)

@@ -11,7 +11,7 @@
 
 #include "runtime/core/protocol/message.h"
 #include "runtime/data/schema.h"
-#include "runtime/feed/postings.h"
+#include "runtime/posts/postings.h"
 #include "runtime/feed/slot_pool.h"
 #include "runtime/observe/observer.h"
 #include "runtime/checkpoint/store.h"
@@ -71,6 +71,8 @@ struct tnd_replica {
     tnd_report_t *report;
     tnd_slot_memory_t *memory; /* that its rows are in, or that holds them; NULL: it has none */
     tnd_postings_t posts;
+    uint32_t
+        followers; /* replicas after it that post, and report, the same: they share its model */
     char error[256];
 };
 

@@ -48,18 +48,18 @@ void tnd_collective_share(size_t count, size_t size, uint32_t part, uint32_t par
     *end_p = end < count ? end : count;
 }
 
-void tnd_collective_reduce(const tnd_posting_t *posting, const tnd_reduction_tree_input_t *inputs,
-                           uint32_t replicas, void *const *outs, size_t begin, size_t end)
+void tnd_collective_reduce(const tnd_posting_t *posting, const tnd_collective_parts_t *parts,
+                           size_t begin, size_t end)
 {
     tnd_reduction_tree_job_t job = {
         .reduce = posting->reduce,
         .dtype = posting->dtype,
-        .node = {0, replicas},
-        .inputs = inputs,
-        .input_count = replicas,
+        .node = {0, parts->replicas},
+        .inputs = parts->inputs,
+        .input_count = parts->input_count,
         .weighted = posting->weighted,
     };
-    tnd_reduction_tree_root_over(&job, begin, end, outs);
+    tnd_reduction_tree_root_over(&job, begin, end, parts->outs, parts->out_count);
 }
 
 /*  Values begin on a cache line. */

@@ -56,10 +56,18 @@ const char *tnd_operation_text(tnd_reduce_t reduce, uint32_t root, char text[TND
 void tnd_collective_share(size_t count, size_t size, uint32_t part, uint32_t parts, size_t *begin_p,
                           size_t *end_p);
 
-/*  Reduces elements [begin, end) over `replicas` inputs, which are leaves 0 ... replicas - 1 with
- *  their rows, and writes them to all of `outs` (by replica), which may be the inputs' own data. */
-void tnd_collective_reduce(const tnd_posting_t *posting, const tnd_reduction_tree_input_t *inputs,
-                           uint32_t replicas, void *const *outs, size_t begin, size_t end);
+/*  What is known of one reduction: the parts of the tree over all replicas, from left to right, and
+ *  where results go, which may be the data of parts. */
+typedef struct {
+    uint32_t replicas, input_count, out_count;
+    tnd_reduction_tree_input_t *inputs;
+    void **outs;
+} tnd_collective_parts_t;
+
+/*  Reduces elements [begin, end) over parts that cover the whole tree, and writes them to all of
+ *  `outs`. */
+void tnd_collective_reduce(const tnd_posting_t *posting, const tnd_collective_parts_t *parts,
+                           size_t begin, size_t end);
 
 /*  The header of a tensor.  In one of a node, segments follow, then its values; in a result, values.
  *  `weighted`: it is of a MEAN by weights. */

@@ -222,6 +222,13 @@ TND_API tnd_status_t tnd_session_destroy(tnd_session_t **session_p);
 TND_API const tnd_schema_t *tnd_feed_schema(const tnd_feed_t *feed);
 /*  The replicas of the whole run, and the ids [first, first + count) on this host. */
 TND_API uint32_t tnd_feed_replicas(const tnd_feed_t *feed, uint32_t *first_p, uint32_t *count_p);
+/*  How many consecutive replicas share a model (`accumulate` of the feeder): replica `id` has model
+ *  `id / number`.  Their steps run one after the other, and each may overwrite what the one before has
+ *  posted.  `apply`, and the functions of tnd_feed_save and tnd_feed_restore, are called once for a
+ *  model, with the first of its replicas.  What `apply` posts and reports counts for each of them.  The
+ *  result has the same bits for every number.  Above 1, a program that has an `apply`, saves or restores
+ *  asks for it first: those calls fail in one that has not, and so has a model for each replica. */
+TND_API uint32_t tnd_feed_accumulate(tnd_feed_t *feed);
 /*  The steps per epoch; TND_UNKNOWN if that is known only at its end. */
 TND_API uint64_t tnd_feed_steps(const tnd_feed_t *feed);
 /*  Commits the step before and waits for the next global step.  If `after:` of this feeder names
@@ -239,7 +246,7 @@ TND_API tnd_status_t tnd_feed_next(tnd_feed_t *feed);
 typedef tnd_status_t tnd_step_fn(tnd_replica_t *replica, void *user);
 
 /*  Runs `step` for each replica of this host.  When their posted values are reduced over all hosts,
- *  runs `apply` (may be NULL) for each.  Call it at most once per step; a step without a call is
+ *  runs `apply` (may be NULL) for each, or for those that tnd_feed_accumulate names.  Call it at most once per step; a step without a call is
  *  committed unused.
  *
  *  If this feeder has one device on this host and it is a processor, `step` and `apply` run on the
@@ -652,7 +659,10 @@ TND_API void tnd_graph_op(tnd_graph_t *graph, const tnd_op_ops_t *ops, void *sha
 
 /* --- steps: user code that trains ------------------------------------------------------------- */
 
-/*  A step has one model per replica.  `options` is the text of its options in the topology file
+/*  A step has one model per replica, or one for `accumulate` (of the feeder) consecutive replicas: their
+ *  steps run one after the other, each with rows of its own, and each may overwrite what the one before
+ *  has posted.  open, apply, save and load are called once for a model, with the first of its replicas.
+ *  `options` is the text of its options in the topology file
  *  ("{hidden: "128"}", or "").
  *  Threads: open, step, apply and evaluate on the thread of the replica's device; save and load on
  *  any, but not at the same time.  apply, evaluate, save and load may be NULL.

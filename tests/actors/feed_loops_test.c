@@ -1,5 +1,5 @@
 /*  tests/actors/feed_loops_test.c - the loops that a program can have over a feed: several steps at a
- *  time, the end of an epoch, and epochs that it ends early. */
+ *  time, the end of an epoch, epochs that it ends early, and replicas that share a model. */
 #include <stdio.h>
 #include <string.h>
 
@@ -27,13 +27,17 @@ typedef struct {
     uint64_t rows[REPLICAS], steps[REPLICAS]; /* by replica */
     int64_t sum[REPLICAS];
     uint64_t fail_at; /* the step that fails; TND_UNKNOWN: none */
+    /*  Of replicas that share models. */
+    uint32_t share;
+    float weight[REPLICAS], gradient[REPLICAS], norm[REPLICAS]; /* by model */
+    uint64_t applied[REPLICAS];                                 /* by replica */
 } loop_t;
 
 /*  The numbers 0 to 99 in order, for four replicas on so many devices; COPIES: on two to which rows are
  *  copied. */
 enum { COPIES = 3 };
 
-static void begin(loop_t *self, uint32_t devices, const char *batcher)
+static void begin_with(loop_t *self, uint32_t devices, const char *batcher, const char *feeder)
 {
     static const char *const lists[] = {"[\"cpu:0\"]", "[\"cpu:0\", \"cpu:1\"]",
                                         "[\"sim:0\", \"sim:1\"]"};
@@ -47,13 +51,18 @@ static void begin(loop_t *self, uint32_t devices, const char *batcher)
     tnd_graph_add(self->graph, "read", "reader", text);
     snprintf(text, sizeof text, "size: %d, replicas: %d%s", SIZE, REPLICAS, batcher);
     tnd_graph_add(self->graph, "batch", "batcher", text);
-    snprintf(text, sizeof text, "devices: %s", lists[devices - 1]);
+    snprintf(text, sizeof text, "devices: %s%s", lists[devices - 1], feeder);
     tnd_graph_add(self->graph, "feed", "feeder", text);
     tnd_graph_add(self->graph, "mean", "reducer", NULL);
     tnd_graph_link(self->graph, "read -> batch -> feed <-> mean");
     cr_assert(tnd_session_open(&self->session, self->graph, NULL) == TND_OK, "%s",
               tnd_graph_errors(self->graph));
     self->feed = tnd_session_feed(self->session, "feed");
+}
+
+static void begin(loop_t *self, uint32_t devices, const char *batcher)
+{
+    begin_with(self, devices, batcher, "");
 }
 
 static tnd_status_t end(loop_t *self)
@@ -294,4 +303,127 @@ Test(feed_loops, a_rewind_of_a_stream_that_spans_epochs_is_refused)
     const char *why = tnd_session_error(loop.session);
     cr_assert(strstr(why, "span_epochs") != NULL, "%s", why);
     cr_assert(eq(int, end(&loop), TND_STOPPED));
+}
+
+/* --- replicas that share a model -------------------------------------------------------------- */
+
+static tnd_status_t learn(tnd_replica_t *replica, void *user)
+{
+    loop_t *self = user;
+    uint32_t model = tnd_replica_id(replica) / self->share;
+    const uint64_t *numbers = tnd_replica_column(replica, "number");
+    self->gradient[model] = self->weight[model] / 3;
+    for (size_t i = 0; i < tnd_replica_rows(replica); i++)
+        self->gradient[model] += 1.0f / (float)(numbers[i] + 3 + tnd_replica_id(replica));
+    tnd_replica_report(replica, "gradient", self->gradient[model], 1);
+    return tnd_replica_reduce(replica, "mean", TND_MEAN, TND_F32, &self->gradient[model], 1);
+}
+
+/*  Posts once more, what counts for each replica of the model. */
+static tnd_status_t use(tnd_replica_t *replica, void *user)
+{
+    loop_t *self = user;
+    uint32_t id = tnd_replica_id(replica), model = id / self->share;
+    if (self->applied[id]++ % 2 == 0) {
+        self->norm[model] = self->gradient[model] * self->gradient[model];
+        return tnd_replica_reduce(replica, "mean", TND_SUM, TND_F32, &self->norm[model], 1);
+    }
+    self->weight[model] -= 0.1f * self->gradient[model] / (1 + self->norm[model]);
+    return TND_OK;
+}
+
+static float train(uint32_t devices, uint32_t share)
+{
+    loop_t loop;
+    char feeder[32];
+    uint64_t ran, steps = 0;
+    snprintf(feeder, sizeof feeder, ", accumulate: %u", share);
+    begin_with(&loop, devices, "", feeder);
+    cr_assert(eq(u32, tnd_feed_accumulate(loop.feed), share));
+    loop.share = share;
+    while (tnd_feed_run_steps(loop.feed, 5, &ran, learn, use, &loop) == TND_OK)
+        steps += ran;
+    cr_assert(eq(u64, steps, EPOCHS * STEPS), "%s", tnd_session_error(loop.session));
+    for (uint32_t id = 0; id < REPLICAS; id++)
+        cr_expect(eq(u64, loop.applied[id], id % share == 0 ? 2 * steps : 0), "replica %u", id);
+    for (uint32_t model = 1; model < REPLICAS / share; model++)
+        cr_expect(eq(flt, loop.weight[model], loop.weight[0]));
+    cr_assert(eq(int, end(&loop), TND_OK));
+    return loop.weight[0];
+}
+
+Test(feed_loops, replicas_that_share_a_model_give_the_same_bits)
+{
+    float apart = train(1, 1);
+    cr_assert(ne(flt, apart, 0));
+    cr_expect(eq(flt, train(1, 2), apart));
+    cr_expect(eq(flt, train(1, 4), apart));
+    cr_expect(eq(flt, train(2, 1), apart));
+    cr_expect(eq(flt, train(2, 2), apart));
+    cr_expect(eq(flt, train(COPIES, 2), apart));
+}
+
+/*  Each posting has its own memory: all of them get the result. */
+Test(feed_loops, what_each_replica_posts_has_the_result)
+{
+    loop_t loop;
+    begin_with(&loop, 1, "", ", accumulate: 4");
+    cr_assert(eq(int, tnd_feed_next(loop.feed), TND_OK));
+    cr_assert(eq(int, tnd_feed_run(loop.feed, add, NULL, &loop), TND_OK), "it has no `apply`");
+    for (uint32_t id = 0; id < REPLICAS; id++)
+        cr_expect(eq(i64, loop.sum[id], sum_of(0)), "replica %u", id);
+    (void)end(&loop);
+}
+
+static void refuse_unasked(bool several)
+{
+    loop_t loop;
+    uint64_t ran;
+    begin_with(&loop, 1, "", ", accumulate: 2");
+    loop.share = 1;
+    if (several)
+        cr_assert(eq(int, tnd_feed_run_steps(loop.feed, 5, &ran, learn, use, &loop), TND_FAILED));
+    else
+        cr_assert(eq(int, tnd_feed_next(loop.feed), TND_OK));
+    if (!several)
+        cr_assert(eq(int, tnd_feed_run(loop.feed, learn, use, &loop), TND_FAILED));
+    cr_assert(loop.applied[0] == 0);
+    const char *why = tnd_session_error(loop.session);
+    cr_assert(strstr(why, "`accumulate: 2` gives") != NULL, "%s", why);
+    cr_assert(strstr(why, "`id / number`") != NULL, "%s", why);
+    (void)end(&loop);
+}
+
+Test(feed_loops, a_program_that_does_not_know_of_shared_models_is_refused)
+{
+    refuse_unasked(false);
+    refuse_unasked(true);
+}
+
+static tnd_status_t post_unlike(tnd_replica_t *replica, void *user)
+{
+    loop_t *self = user;
+    uint32_t id = tnd_replica_id(replica);
+    return tnd_replica_reduce(replica, "mean", TND_SUM, TND_I64, &self->sum[0], id == 2 ? 2 : 1);
+}
+
+Test(feed_loops, replicas_of_a_model_that_post_differently_are_refused)
+{
+    loop_t loop;
+    begin_with(&loop, 1, "", ", accumulate: 4");
+    cr_assert(eq(int, tnd_feed_next(loop.feed), TND_OK));
+    cr_assert(eq(int, tnd_feed_run(loop.feed, post_unlike, NULL, &loop), TND_FAILED));
+    const char *why = tnd_session_error(loop.session);
+    cr_assert(strstr(why, "replicas 0 and 2 posted different reductions") != NULL, "%s", why);
+    (void)end(&loop);
+}
+
+Test(feed_loops, a_share_that_does_not_divide_the_replicas_is_refused)
+{
+    loop_t loop;
+    begin_with(&loop, 1, "", ", accumulate: 3");
+    cr_assert(loop.feed == NULL);
+    const char *why = tnd_session_error(loop.session);
+    cr_assert(strstr(why, "`accumulate: 3` does not divide the 4 replicas") != NULL, "%s", why);
+    (void)end(&loop);
 }

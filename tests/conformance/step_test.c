@@ -34,10 +34,14 @@ static void wake(void *context)
     (void)context;
 }
 
+/*  Where the replicas of a run are, and which have a model together. */
+typedef enum { ONE_DEVICE, TWO_DEVICES, ONE_MODEL } way_t;
+
 /*  `keep`: the folder of its checkpoints; NULL: none.  `resume`: the one to load; NULL: none. */
-static void start_from(tried_t *self, const char *plugin, bool two_devices, const char *keep,
+static void start_from(tried_t *self, const char *plugin, way_t way, const char *keep,
                        const tnd_resume_t *resume)
 {
+    uint32_t accumulate = way == ONE_MODEL ? REPLICAS : 1;
     static const uint64_t picture[] = {28, 28};
     static const char *const one[] = {"cpu:0", "cpu:0"}, *const two[] = {"cpu:0", "cpu:1"};
     static const char *const reducers[] = {"mean"};
@@ -50,6 +54,7 @@ static void start_from(tried_t *self, const char *plugin, bool two_devices, cons
                                   .options = "",
                                   .folder = TND_STEP_FOLDER,
                                   .count = REPLICAS,
+                                  .accumulate = accumulate,
                                   .keep = keep,
                                   .resume = resume};
     cr_assert_eq(tnd_models_new(&self->models, &models, &error), TND_OK, "%s", error.text);
@@ -58,7 +63,8 @@ static void start_from(tried_t *self, const char *plugin, bool two_devices, cons
         .schema = &self->schema,
         .replicas = REPLICAS,
         .count = REPLICAS,
-        .devices = two_devices ? two : one,
+        .accumulate = accumulate,
+        .devices = way == TWO_DEVICES ? two : one,
         .depth = DEPTH,
         .rows_max = ROWS,
         .reducers = reducers,
@@ -72,9 +78,9 @@ static void start_from(tried_t *self, const char *plugin, bool two_devices, cons
         snprintf(self->error, sizeof self->error, "%s", error.text);
 }
 
-static void start(tried_t *self, const char *plugin, bool two_devices)
+static void start(tried_t *self, const char *plugin, way_t way)
 {
-    start_from(self, plugin, two_devices, NULL, NULL);
+    start_from(self, plugin, way, NULL, NULL);
 }
 
 static void finish(tried_t *self)
@@ -122,26 +128,29 @@ static void run(tried_t *self, const tnd_task_t *task, uint64_t first, uint64_t 
     }
 }
 
-static void train(tried_t *self, const char *plugin, bool two_devices)
+static void train(tried_t *self, const char *plugin, way_t way)
 {
-    start(self, plugin, two_devices);
+    start(self, plugin, way);
     cr_assert_str_empty(self->error, "%s", self->error);
     run(self, tnd_models_step_task(self->models), 0, STEPS);
 }
 
-Test(step, makes_the_same_model_each_time_and_on_any_number_of_devices)
+Test(step, makes_the_same_model_each_time_on_any_devices_and_for_several_replicas)
 {
     for (size_t i = 0; i < PLUGINS; i++) {
-        tried_t one, again, two;
-        train(&one, plugins[i], false);
+        tried_t one, again, two, shared;
+        train(&one, plugins[i], ONE_DEVICE);
         finish(&one);
         cr_assert_str_empty(one.error, "%s", one.error);
-        train(&again, plugins[i], false);
+        train(&again, plugins[i], ONE_DEVICE);
         finish(&again);
-        train(&two, plugins[i], true);
+        train(&two, plugins[i], TWO_DEVICES);
         finish(&two);
+        train(&shared, plugins[i], ONE_MODEL);
+        finish(&shared);
         cr_expect_str_eq(one.hash, again.hash, "%s", plugins[i]);
         cr_expect_str_eq(one.hash, two.hash, "%s", plugins[i]);
+        cr_expect_str_eq(one.hash, shared.hash, "%s: replicas that share a model", plugins[i]);
     }
 }
 
@@ -149,14 +158,14 @@ Test(step, changes_its_model_only_when_it_trains)
 {
     for (size_t i = 0; i < PLUGINS; i++) {
         tried_t trained, evaluated, untrained;
-        train(&trained, plugins[i], false);
+        train(&trained, plugins[i], ONE_DEVICE);
         finish(&trained);
-        train(&evaluated, plugins[i], false);
+        train(&evaluated, plugins[i], ONE_DEVICE);
         const tnd_task_t *evaluate = tnd_models_evaluate_task(evaluated.models);
         if (evaluate != NULL)
             run(&evaluated, evaluate, STEPS, 1);
         finish(&evaluated);
-        start(&untrained, plugins[i], false);
+        start(&untrained, plugins[i], ONE_DEVICE);
         finish(&untrained);
         cr_expect_str_eq(trained.hash, evaluated.hash, "%s: evaluation changes the model",
                          plugins[i]);
@@ -169,7 +178,7 @@ Test(step, closes_a_model_that_ran_no_step)
 {
     for (size_t i = 0; i < PLUGINS; i++) {
         tried_t tried;
-        start(&tried, plugins[i], true);
+        start(&tried, plugins[i], TWO_DEVICES);
         finish(&tried);
         cr_expect_str_empty(tried.error, "%s", tried.error);
     }
@@ -187,16 +196,16 @@ Test(step, continues_from_what_it_saved_with_the_same_bits)
         tnd_resume_t resume = {.step = HALF, .replicas = REPLICAS, .parts = parts};
         strcpy(resume.dir, "/tmp/tundish-step-XXXXXX");
         cr_assert_not_null(mkdtemp(resume.dir));
-        train(&whole, plugins[i], false);
+        train(&whole, plugins[i], ONE_DEVICE);
         finish(&whole);
-        start_from(&first, plugins[i], false, resume.dir, NULL);
+        start_from(&first, plugins[i], ONE_DEVICE, resume.dir, NULL);
         cr_assert(tnd_models_can_save(first.models), "%s has no `save`", plugins[i]);
         run(&first, tnd_models_step_task(first.models), 0, HALF);
         for (uint32_t r = 0; r < REPLICAS; r++)
             cr_assert_eq(tnd_models_keep(first.models, HALF, r, &parts[r], &error), TND_OK,
                          "%s: %s", plugins[i], error.text);
         finish(&first);
-        start_from(&rest, plugins[i], true, NULL, &resume);
+        start_from(&rest, plugins[i], TWO_DEVICES, NULL, &resume);
         cr_assert_eq(
             tnd_device_workers_call(rest.workers, tnd_models_load_task(rest.models), &error),
             TND_OK, "%s: %s", plugins[i], error.text);

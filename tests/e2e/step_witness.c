@@ -6,8 +6,9 @@
  *
  *  and reduces several tensors of several types a step.  What comes back is folded into a hash,
  *  which `save` writes: equal hashes are equal bits of every reduction of the run.  With the option
- *  `large: COUNT` it also reduces an array of so many elements, most of which are zeros.  The rows of all
- *  replicas are gathered too; replica 0 writes them to $WITNESS/gathered, a line a step. */
+ *  `large: COUNT` it also reduces an array of so many elements, most of which are zeros.  With `again: 1` it
+ *  posts once more in `apply`.  The rows of all replicas are gathered too; replica 0 writes them to
+ *  $WITNESS/gathered, a line a step. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,6 +30,9 @@ typedef struct {
     uint16_t half[FEW]; /* bits of f16 */
     float *large;       /* `large` elements, reduced once more */
     size_t large_count;
+    uint64_t again; /* whether `apply` posts ... */
+    bool posted;    /* ... and has */
+    float norm[3];  /* a sum, a mean, and what replica 1 has */
 } witness_t;
 
 static uint64_t option(const char *options, const char *name, uint64_t otherwise)
@@ -52,6 +56,7 @@ static tnd_status_t witness_open(void **model_p, const char *options, tnd_replic
     /* A model that is another one each time, as that of a careless step. */
     self->hash += option(options, "unsteady", 0) * (uint64_t)getpid();
     self->large_count = option(options, "large", 0);
+    self->again = option(options, "again", 0);
     self->large = calloc(self->large_count + 1, sizeof *self->large);
     if (self->large == NULL) {
         free(self);
@@ -148,9 +153,39 @@ static void fold(witness_t *self, const void *data, size_t size)
         self->hash = (self->hash ^ bytes[i]) * 1099511628211u;
 }
 
+/*  What a replica posts in `apply` is what it knows of the step. */
+static tnd_status_t post_again(witness_t *self, tnd_replica_t *replica)
+{
+    self->posted = true;
+    self->norm[0] = self->sum[3];
+    self->norm[1] = 1.0f / (float)(1 + self->most[0] % 1000);
+    self->norm[2] = (float)self->hash;
+    if (tnd_replica_reduce(replica, "mean", TND_SUM, TND_F32, &self->norm[0], 1) != TND_OK ||
+        tnd_replica_reduce(replica, "mean", TND_MEAN, TND_F32, &self->norm[1], 1) != TND_OK ||
+        tnd_replica_broadcast(replica, "mean", 1, &self->norm[2], sizeof self->norm[2]) != TND_OK ||
+        tnd_replica_same(replica, "mean", "hash", &self->hash, sizeof self->hash) != TND_OK)
+        return TND_FAILED;
+    return tnd_replica_gather(replica, "mean", TND_F32, self->sum, 2);
+}
+
+/*  What it posted then has come back. */
+static tnd_status_t apply_again(witness_t *self, tnd_replica_t *replica)
+{
+    size_t count;
+    const float *all = tnd_replica_gathered(replica, 0, TND_ALL_REPLICAS, &count);
+    self->posted = false;
+    fold(self, self->norm, sizeof self->norm);
+    if (all != NULL)
+        fold(self, all, count * sizeof *all);
+    tnd_replica_report(replica, "norm", self->norm[0], 1);
+    return all != NULL ? TND_OK : TND_FAILED;
+}
+
 static tnd_status_t witness_apply(void *model, tnd_replica_t *replica)
 {
     witness_t *self = model;
+    if (self->posted)
+        return apply_again(self, replica);
     fold(self, self->sum, sizeof self->sum);
     fold(self, self->mean, sizeof self->mean);
     fold(self, self->most, sizeof self->most);
@@ -167,7 +202,7 @@ static tnd_status_t witness_apply(void *model, tnd_replica_t *replica)
     fold(self, all, count * sizeof *all);
     for (size_t i = 0; i < count && self->gathered != NULL; i++)
         fprintf(self->gathered, "%" PRId64 "%c", all[i], i + 1 < count ? ' ' : '\n');
-    return TND_OK;
+    return self->again > 0 ? post_again(self, replica) : TND_OK;
 }
 
 static tnd_status_t witness_evaluate(void *model, tnd_replica_t *replica)

@@ -479,9 +479,12 @@ void tnd_reduction_tree_root(const tnd_reduction_tree_job_t *job, size_t begin, 
     compute(job, begin, end, out, true);
 }
 
-/*  The loop that reduces all leaves in one pass, if they all take part; else NULL. */
-static tnd_reduction_loop_fn *loop_over(const tnd_reduction_tree_job_t *job)
+/*  The loop that reduces all leaves in one pass, if they all take part and there is a result for each;
+ *  else NULL. */
+static tnd_reduction_loop_fn *loop_over(const tnd_reduction_tree_job_t *job, uint32_t out_count)
 {
+    if (job->input_count != out_count)
+        return NULL;
     for (uint32_t i = 0; i < job->input_count; i++)
         if (job->inputs[i].node.count != 1 || job->inputs[i].partial || job->inputs[i].rows == 0)
             return NULL;
@@ -508,17 +511,17 @@ static size_t run_loop(tnd_reduction_loop_fn *loop, const tnd_reduction_tree_job
 }
 
 void tnd_reduction_tree_root_over(const tnd_reduction_tree_job_t *job, size_t begin, size_t end,
-                                  void *const *leaves)
+                                  void *const *outs, uint32_t out_count)
 {
     size_t size = tnd_dtype_size(job->dtype);
-    tnd_reduction_loop_fn *loop = loop_over(job);
+    tnd_reduction_loop_fn *loop = loop_over(job, out_count);
     if (loop != NULL)
-        begin = run_loop(loop, job, begin, end, leaves);
+        begin = run_loop(loop, job, begin, end, outs);
     for (size_t at = begin; at < end; at += PIECE) {
         size_t until = end - at < PIECE ? end : at + PIECE;
-        tnd_reduction_tree_root(job, at, until, leaves[0]);
-        for (uint32_t i = 1; i < job->input_count; i++)
-            memcpy((char *)leaves[i] + at * size, (const char *)leaves[0] + at * size,
+        tnd_reduction_tree_root(job, at, until, outs[0]);
+        for (uint32_t i = 1; i < out_count; i++)
+            memcpy((char *)outs[i] + at * size, (const char *)outs[0] + at * size,
                    (until - at) * size);
     }
 }

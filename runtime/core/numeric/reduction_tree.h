@@ -92,9 +92,9 @@ void tnd_reduction_tree_partial(const tnd_reduction_tree_job_t *job, size_t begi
 void tnd_reduction_tree_root(const tnd_reduction_tree_job_t *job, size_t begin, size_t end,
                              void *out);
 
-/*  The same to leaves[i][begin] ... for every input i, all of which are leaves; that may be the
- *  input's own data. */
+/*  The same to outs[i][begin] ... for each of `out_count` > 0, which may be the data of inputs of the
+ *  same type. */
 void tnd_reduction_tree_root_over(const tnd_reduction_tree_job_t *job, size_t begin, size_t end,
-                                  void *const *leaves);
+                                  void *const *outs, uint32_t out_count);
 
 #endif

@@ -35,7 +35,9 @@ Test(collective, leaves_the_sum_in_every_replica)
     }
     tnd_posting_t posting = {
         .reduce = TND_SUM, .dtype = TND_I32, .count = COUNT, .data = values[0], .rows = 1};
-    tnd_collective_reduce(&posting, inputs, 3, outs, 0, COUNT);
+    tnd_collective_parts_t parts = {
+        .replicas = 3, .inputs = inputs, .input_count = 3, .outs = outs, .out_count = 3};
+    tnd_collective_reduce(&posting, &parts, 0, COUNT);
     for (uint32_t r = 0; r < 3; r++)
         for (int32_t i = 0; i < COUNT; i++)
             cr_assert(eq(i32, values[r][i], 6 * i));

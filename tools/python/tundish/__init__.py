@@ -485,9 +485,15 @@ class Feed:
         if self._ahead is not None:
             raise Error(f"`preview` took the next batch: take that batch before `{call}`")
 
+    @property
+    def accumulate(self):
+        """How many consecutive replicas share a model: replica.id // feed.accumulate is its number.  `apply`, `save` and
+        `restore` then call once for a model, with the first of its replicas.  Above 1, a program reads it before."""
+        return _library.feed_accumulate(self._opened())
+
     def run(self, step, apply=None):
         """Runs one step: step(replica) for each replica of this host, the reductions of what they
-        posted, apply(replica) for each.  Returns False when no step is left."""
+        posted, apply(replica) for each, or for those that `accumulate` names.  Returns False when no step is left."""
         return self._next(step, apply) is not None
 
     def save(self, save):

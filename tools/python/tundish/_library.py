@@ -18,7 +18,7 @@ graph_new p sw          graph_add v psss        graph_link v ps
 session_destroy i p     session_digest b psp    session_drain v p       session_error s p
 session_feed p ps       session_metric b pssp   session_open i pps      session_stop v p
 session_bad b psup      session_log v pipp      session_summary b psp
-graph_array v pssiupp   session_finish i p      session_drain_on_signals i p
+feed_accumulate u p     graph_array v pssiupp   session_finish i p      session_drain_on_signals i p
 session_wait i p        feed_next i p           feed_replicas u ppp     feed_restore i pppp
 feed_run i pppp         feed_save i pppp        feed_schema p p         feed_steps w p
 feed_take i pp          feed_rewind i p         replica_error v ps      replica_id u p

@@ -337,8 +337,8 @@ Test(tree, a_result_may_replace_all_inputs)
         }
         tnd_reduction_tree_root(&tree.job, 0, MOST_WIDTH, expected);
 
-        tnd_reduction_tree_root_over(&tree.job, 0, 501, leaves);
-        tnd_reduction_tree_root_over(&tree.job, 501, MOST_WIDTH, leaves);
+        tnd_reduction_tree_root_over(&tree.job, 0, 501, leaves, cases[c].count);
+        tnd_reduction_tree_root_over(&tree.job, 501, MOST_WIDTH, leaves, cases[c].count);
 
         for (uint32_t i = 0; i < cases[c].count; i++)
             cr_assert_arr_eq(values[i], expected, MOST_WIDTH * size, "case %zu, leaf %u", c, i);
@@ -383,8 +383,8 @@ static void replace_all(tnd_reduce_t reduce, tnd_dtype_t dtype, uint32_t replica
     }
     tnd_reduction_tree_root(&tree.job, 1, MOST_WIDTH - 1, expected);
 
-    tnd_reduction_tree_root_over(&tree.job, 1, 501, leaves);
-    tnd_reduction_tree_root_over(&tree.job, 501, MOST_WIDTH - 1, leaves);
+    tnd_reduction_tree_root_over(&tree.job, 1, 501, leaves, replicas);
+    tnd_reduction_tree_root_over(&tree.job, 501, MOST_WIDTH - 1, leaves, replicas);
 
     for (uint32_t i = 0; i < replicas; i++)
         cr_assert(

@@ -1,5 +1,5 @@
-/*  runtime/feed/postings.c - a list of what one replica posted, which keeps its memory. */
-#include "runtime/feed/postings.h"
+/*  runtime/posts/postings.c - a list of what one replica posted, which keeps its memory. */
+#include "runtime/posts/postings.h"
 
 #include <assert.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
-/*  runtime/feed/postings.h - a list of what one replica posted, which keeps its memory.
+/*  runtime/posts/postings.h - a list of what one replica posted, which keeps its memory.
  *
  *  Threads: the device thread of the replica; others read while that one waits for them. */
-#ifndef TND_RUNTIME_FEED_POSTINGS_H
-#define TND_RUNTIME_FEED_POSTINGS_H
+#ifndef TND_RUNTIME_POSTS_POSTINGS_H
+#define TND_RUNTIME_POSTS_POSTINGS_H
 
 #include "runtime/interface/collective.h"
 
