@@ -148,6 +148,7 @@ static tnd_status_t reader_derive(const tnd_plan_t *plan, const tnd_instance_t *
         tnd_order_list(&options->order, stream->seed, &stream->order);
     else if (tnd_order_part_usable(options->part, &refused))
         tnd_order_short(options, stream->seed, &stream->order);
+    stream->undivided = options->shard == TND_SHARD_OFF;
     if (!written && stream->by_file && (options->skip > 0 || options->take != UINT64_MAX))
         return tnd_fail(error,
                         "`skip` and `take` count the rows of all lanes in turn, and `part` divides "
@@ -307,10 +308,9 @@ static bool is_first_of_source(const tnd_actor_t *self)
 {
     const tnd_plan_t *plan = tnd_actor_plan(self);
     const tnd_instance_t *own = tnd_actor_instance(self);
-    const tnd_reader_options_t *options = own->options;
     for (uint32_t i = 0; i < tnd_actor_id(self); i++) {
         const tnd_instance_t *other = &plan->instances[i];
-        bool shares = options->shard == TND_SHARD_INDEX || other->lane == own->lane;
+        bool shares = !tnd_actor_stream(self)->by_file || other->lane == own->lane;
         if (other->host == own->host && shares && strcmp(other->actor, own->actor) == 0)
             return false;
     }
@@ -622,10 +622,10 @@ static const tnd_option_t options[] = {
     {TND_OPTION(tnd_reader_options_t, epochs, U64, GRAPH), .unit = "epochs", .fallback = "1",
      .range = "1..4294967294", .choices = "forever=4294967295", .help = "passes over the data"},
     {TND_OPTION(tnd_reader_options_t, shard, ENUM, GRAPH), .fallback = "index",
-     .choices = "index|file|source",
-     .help = "how lanes divide the data: by position, by file: the file at place i of the list "
-             "belongs to lane i mod lanes, and only the host of that lane needs it; or by source: "
-             "each lane opens its own, which is told its lane (sources of users only)"},
+     .choices = "index|file|source|off",
+     .help = "how lanes divide the data: by position; by file: the one at place i of the list is "
+             "of lane i mod lanes, whose host alone needs it; by source: each lane opens its own, "
+             "which is told its lane (sources of users only); off: each has all rows"},
     {TND_OPTION(tnd_reader_options_t, workers, U64, PLACE), .unit = "readers", .fallback = "1",
      .range = "1..64", .help = "readers per lane, for a source that can read any index"},
     {TND_OPTION(tnd_reader_options_t, access, ENUM, TUNE), .fallback = "auto",

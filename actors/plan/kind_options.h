@@ -16,7 +16,7 @@ typedef enum { TND_SHUFFLE_NONE, TND_SHUFFLE_GLOBAL, TND_SHUFFLE_TENSORFLOW } tn
 /*  What a checkpoint stores to recognize the bytes of a file. */
 typedef enum { TND_VERIFY_QUICK, TND_VERIFY_FULL } tnd_verify_t;
 
-typedef enum { TND_SHARD_INDEX, TND_SHARD_FILE, TND_SHARD_SOURCE } tnd_shard_t;
+typedef enum { TND_SHARD_INDEX, TND_SHARD_FILE, TND_SHARD_SOURCE, TND_SHARD_OFF } tnd_shard_t;
 
 /*  How the rows of ragged columns are stored in a batch. */
 typedef enum { TND_RAGGED_PAD, TND_RAGGED_PACK } tnd_batch_ragged_t;

@@ -38,7 +38,8 @@ static tnd_places_config_t plan(const tnd_sample_order_config_t *config, tnd_pla
     *list = stream->order;
     if (list->count == 0)
         short_form(config, list);
-    bool whole = tnd_places_of_lane(list, config->lane, stream->lanes) || stream->by_file;
+    bool whole = tnd_places_of_lane(list, config->lane, stream->lanes) || stream->by_file ||
+                 stream->undivided;
     for (uint32_t i = 0; i < list->count && stream->by_file; i++)
         if (list->maps[i].kind == TND_PLACE_GLOBAL)
             list->maps[i].global ^= odd * config->lane;

@@ -345,7 +345,8 @@ tnd_status_t tnd_shared_source_open(const tnd_plan_t *plan, const tnd_instance_t
                                     tnd_error_t *error)
 {
     const tnd_reader_options_t *options = instance->options;
-    bool by_file = options->shard != TND_SHARD_INDEX && plan->lanes > 1;
+    bool by_file =
+        (options->shard == TND_SHARD_FILE || options->shard == TND_SHARD_SOURCE) && plan->lanes > 1;
     uint32_t parts = by_file ? plan->lanes : 1;
     opened_t *opened = tnd_allocate_zeroed(1, sizeof *opened + parts * sizeof opened->parts[0]);
     opened->source = tnd_source_of(tnd_source_spec_of(options->source.table));

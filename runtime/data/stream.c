@@ -59,7 +59,7 @@ uint64_t tnd_stream_lane_count(const tnd_stream_t *self, uint32_t lane)
     tnd_window_t window = tnd_stream_window(self, lane);
     uint64_t positions = window.count * window.repeat;
     tnd_place_list_t order = self->order;
-    bool whole = tnd_places_of_lane(&order, lane, self->lanes) || self->by_file;
+    bool whole = tnd_places_of_lane(&order, lane, self->lanes) || self->by_file || self->undivided;
     if (order.count > 0)
         positions = tnd_places_count(&order, self->by_file ? self->lane[lane].count : self->count);
     if (whole)

@@ -72,6 +72,7 @@ typedef struct tnd_stream {
     uint64_t batch_ragged; /* most bytes of ragged rows in a batch of all lanes; 0: any */
     uint32_t measured; /* a ragged column of `joined`, plus 1: blocks carry its lengths; 0: none */
     bool by_file;      /* each lane has files of its own, by `lane` */
+    bool undivided;    /* each lane has all rows */
     uint64_t found;    /* hash of the names of files that a pattern found, of all lanes; 0: none */
     tnd_stream_lane_t lane[TND_LANES_MAX];
     size_t tables, decoding; /* bytes that the operations of a worker hold (chain.h) */

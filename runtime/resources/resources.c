@@ -82,9 +82,10 @@ void tnd_resources_paths(const tnd_part_t *source, tnd_resources_visit_fn *visit
 static void look_for_files(const tnd_instance_t *instance, uint32_t lanes,
                            tnd_diagnostics_t *diagnostics)
 {
+    enum { BY_FILE = 1, BY_SOURCE };
     const int *shard =
         tnd_options_field(&instance->kind->table, instance->options, "shard", TND_OPTION_ENUM);
-    if (lanes > 1 && shard != NULL && *shard != 0)
+    if (lanes > 1 && shard != NULL && (*shard == BY_FILE || *shard == BY_SOURCE))
         return;
     const tnd_part_t *source =
         tnd_options_field(&instance->kind->table, instance->options, "source", TND_OPTION_PART);

@@ -155,7 +155,7 @@ bool tnd_topology_check_source(const tnd_topology_actor_t *reader, uint32_t caps
     const char *name = source->table->name;
     bool random = (caps & TND_SOURCE_RANDOM) != 0;
     size_t before = tnd_diagnostics_count(diagnostics, TND_SEVERITY_ERROR);
-    enum { BY_INDEX, BY_FILE, BY_SOURCE };
+    enum { BY_INDEX, BY_FILE, BY_SOURCE, OFF };
     int shard = choice_of(reader, "shard");
     if (shard == BY_SOURCE && tnd_source_spec_of(source->table)->custom == NULL) {
         tnd_diagnostics_add(diagnostics, TND_T033_SOURCE_ABILITY,
@@ -194,7 +194,7 @@ bool tnd_topology_check_source(const tnd_topology_actor_t *reader, uint32_t caps
                             "`%s` is read from its start only, by one reader", name);
         suggest_spool(source, diagnostics);
     }
-    if (lanes > 1 && !random && shard == BY_INDEX) {
+    if (lanes > 1 && !random && (shard == BY_INDEX || shard == OFF)) {
         tnd_diagnostics_add(diagnostics, TND_T033_SOURCE_ABILITY, reader->mark,
                             "`%s` is read from its start only, in one lane, not in %llu", name,
                             (unsigned long long)lanes);

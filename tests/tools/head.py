@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """`tundish head` against NumPy reading the same files."""
+import gzip
 import io
 import json
 import os
@@ -11,7 +12,7 @@ import zlib
 
 import numpy
 
-from command import BUILD, ROOT, TUNDISH, arrays, holds, main, run, same, topology
+from command import BUILD, FED, FEED, ROOT, TUNDISH, arrays, free_port, holds, main, run, same, topology
 
 sys.path.insert(0, str(ROOT / "tests" / "oracle"))
 from permute import permutation  # noqa: E402
@@ -97,6 +98,54 @@ def test_lanes_with_files_of_their_own_have_shuffles_of_their_own(folder):
     for lane, part in enumerate(parts):
         order = permutation(50, 7 ^ (0x9e3779b97f4a7c15 * lane) % 2**64, 0)
         equal(got[:, lane].ravel(), part[[order(p) for p in range(50)]], f"lane {lane}")
+
+
+def test_lanes_that_are_not_divided_have_all_rows(folder):
+    """As workers do with AutoShardPolicy.OFF: a step has the same rows of each lane."""
+    numpy.save(folder / "n.npy", numpy.arange(5, dtype="u4"))
+    path = topology(folder, columns="n", read=", shard: off", batch="size: 4", top="lanes: 2\n")
+    same(rows_of(path), [0, 1, 0, 1, 2, 3, 2, 3, 4, 4])
+    same(rows_of(path, "read.skip=1", "read.take=3"), [1, 2, 1, 2, 3, 3])
+    same(rows_of(path, "read.order=[{shuffle: {buffer: 3, seed: 1}}]", "batch.size=10")[:5],
+         rows_of(path, "read.order=[{shuffle: {buffer: 3, seed: 1}}]", "lanes=1"))
+    order = [permutation(5, 7, 0)(p) for p in range(5)]
+    same(rows_of(path, "read.shuffle=global", "batch.size=10"), order * 2)
+    # A shard that is written divides them all the same.
+    same(rows_of(path, "read.order=[{shard: {count: lanes, index: lane}}]"), [0, 2, 1, 3, 4])
+    same(rows_of(path, "lanes=1"), [0, 1, 2, 3, 4])
+
+
+def test_lanes_that_are_not_divided_have_the_same_stream_everywhere(folder):
+    numpy.save(folder / "n.npy", numpy.arange(1003, dtype="u4"))
+    path = topology(folder, columns="n", read=", shard: off, shuffle: global, epochs: 2", batch="size: 32, replicas: 2",
+                    links=["read -> prep -> keep -> batch -> feed"], top="lanes: 3\n",
+                    actors="  prep: {kind: preprocessor, workers: 2}\n  keep: {kind: cache, limit: 1MiB}\n" + FEED % "")
+    plain = topology(folder, "plain.yaml", "n", ", shard: off, shuffle: global, epochs: 2", "size: 32, replicas: 2",
+                     FED, FEED % "", "lanes: 3\n")
+    (folder / "two.yaml").write_text(f"""port: {free_port()}
+hosts:
+  a: {{address: 127.0.0.1, lanes: 2, actors: [read, batch, feed]}}
+  b: {{address: 127.0.0.1, lanes: 1, actors: [read, batch]}}
+""")
+    digests = set()
+    for words in (["run", path], ["run", plain], ["run", plain, "--set", "read.workers=2"],
+                  ["up", plain, folder / "two.yaml"]):
+        code, out, err = run(*words)
+        same(code, 0, err)
+        holds(out, "6,018 rows, 2 epochs")
+        digests.add(out.split("stream ")[1].split()[0])
+    same(len(digests), 1, str(digests))
+
+
+def test_a_source_that_is_read_from_its_start_has_one_lane_also_undivided(folder):
+    (folder / "n.csv.gz").write_bytes(gzip.compress(b"1\n2\n"))
+    path = topology(folder, columns="n", read=", shard: off", top="lanes: 2\n", links=FED, actors=FEED % "")
+    text = path.read_text()
+    start = text.index("{npy")
+    path.write_text(text[:start] + f'{{csv: {{files: "{folder}/n.csv.gz"}}}}' + text[text.index("}}", start) + 2:])
+    code, _, err = run("validate", path)
+    same(code, 78)
+    holds(err, "graph.yaml:6:", "in one lane, not in 2")
 
 
 def test_a_window_is_repeated_from_its_own_first_row(folder):
