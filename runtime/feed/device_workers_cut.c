@@ -50,7 +50,9 @@ tnd_status_t tnd_device_workers_cut(tnd_device_workers_t *self)
         tnd_futex_wait(&self->program, has_more, self, 0);
     }
     tnd_device_workers_leave(self, tnd_clock_now());
-    return tnd_device_workers_dead(self) ? tnd_device_workers_ended(self) : TND_OK;
+    /* The run may have ended since all came back. */
+    bool whole = atomic_load_explicit(&self->cut, memory_order_acquire) == 0;
+    return !whole && tnd_device_workers_dead(self) ? tnd_device_workers_ended(self) : TND_OK;
 }
 
 bool tnd_device_workers_is_cut(const tnd_device_workers_t *self, uint64_t *step_p)
