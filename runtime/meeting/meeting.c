@@ -16,6 +16,7 @@
 #include "runtime/data/text_payload.h"
 #include "runtime/launch/launched_host.h"
 #include "runtime/meeting/join_request.h"
+#include "runtime/meeting/meeting_file.h"
 #include "runtime/meeting/meeting_place.h"
 #include "runtime/meeting/roster_text.h"
 #include "runtime/plan/pace.h"
@@ -29,6 +30,10 @@ static const uint64_t meeting_terms[2] = {0x6d65657420686572, 0x1};
  *  lost its connection one to come again for the list. */
 static const uint64_t again_ns = 200000000, linger_ns = 2000000000, return_ns = 1000000000;
 
+/*  How long an address of the file has to answer, how long a leader has that is connected, and how
+ *  long one whose file is there already. */
+static const uint64_t address_ns = 300000000, answer_ns = 2000000000, probe_ns = 1000000000;
+
 typedef struct {
     const tnd_network_t *network;
     void *context;
@@ -38,9 +43,13 @@ typedef struct {
     tnd_roster_request_t own;
     tnd_actor_id_t id;
     uint64_t until_ns;
-    uint64_t return_ns;     /* until when a process that was lost may come again */
-    tnd_roster_list_t list; /* the result; its processes are allocated */
-    char last[200];         /* why a connection came to nothing, for the error at the end */
+    uint64_t return_ns;      /* until when a process that was lost may come again */
+    tnd_roster_list_t list;  /* the result; its processes are allocated */
+    char last[200];          /* why a connection came to nothing, for the error at the end */
+    tnd_meeting_file_t file; /* with --meet: as rank 0 has written it; no addresses: not yet */
+    uint32_t turn;           /* the address of it that is dialled */
+    uint64_t turn_ns;        /* until when, unless it answers */
+    bool is_answered;        /* rank 0 refused this process */
     tnd_error_t *error;
 } meeting_t;
 
@@ -50,10 +59,10 @@ static tnd_meeting_end_t end_with(meeting_t *self, tnd_meeting_end_t end, const 
     return end;
 }
 
-static tnd_status_t open_hub(meeting_t *self)
+static tnd_status_t open_hub(meeting_t *self, bool leads)
 {
     uint64_t life = tnd_clock_read(CLOCK_REALTIME);
-    self->id = self->own.process.rank == 0 ? LEADS : tnd_newcomer_id(life);
+    self->id = leads ? LEADS : tnd_newcomer_id(life);
     tnd_hub_config_t config = {
         .self = self->id,
         .name = "launch",
@@ -85,6 +94,8 @@ static void answer(meeting_t *self, uint32_t port, tnd_actor_id_t peer, uint32_t
         tnd_msg_drop(&msg, TND_CARRY_BUFFER);
 }
 
+static bool is_led(const meeting_t *self);
+
 /* --- rank 0 ----------------------------------------------------------------------------------- */
 
 /*  Takes a port before other leaders of this machine; it is theirs again when this process ends or
@@ -109,6 +120,14 @@ static bool claim(uint32_t port)
     return true;
 }
 
+static const char *listening_address(const meeting_t *self)
+{
+    if (self->place->is_local)
+        return self->place->leader;
+    const char *known = self->file.count > 0 ? self->file.addresses[0] : self->place->leader;
+    return known[0] == '[' ? "[::]" : "*";
+}
+
 /*  Listens at the first port that is free. */
 static tnd_meeting_end_t listen_at(meeting_t *self)
 {
@@ -116,8 +135,8 @@ static tnd_meeting_end_t listen_at(meeting_t *self)
     const tnd_terms_t terms = terms_of_meeting();
     char endpoint[TND_ENDPOINT_SIZE], actual[TND_ENDPOINT_SIZE], why[sizeof self->error->text];
     for (uint32_t i = 0; i < place->port_count; i++) {
-        snprintf(endpoint, sizeof endpoint, "tcp://%s:%" PRIu32,
-                 place->is_local ? place->leader : "*", place->ports[i]);
+        snprintf(endpoint, sizeof endpoint, "tcp://%s:%" PRIu32, listening_address(self),
+                 place->ports[i]);
         (void)tnd_fail(self->error, "another run has port %" PRIu32, place->ports[i]);
         if (!claim(place->ports[i]) || tnd_hub_bind(self->hub, 0, endpoint, &terms, actual,
                                                     sizeof actual, self->error) != TND_OK)
@@ -247,12 +266,50 @@ static tnd_meeting_end_t host(meeting_t *self, tnd_roster_t *roster)
     return TND_MEETING_HELD;
 }
 
+/*  What others are told by a file. */
+static void describe(meeting_t *self)
+{
+    self->own.life = self->file.life = tnd_meeting_file_life();
+    self->file.count =
+        tnd_meeting_place_addresses(self->file.addresses, TND_MEETING_FILE_ADDRESSES);
+    if (self->place->is_local) {
+        self->file.count = 1;
+        snprintf(self->file.addresses[0], TND_ROSTER_TEXT, "%s", self->place->leader);
+    } else if (self->own.process.address[0] != '\0') {
+        self->file.count = 1;
+        snprintf(self->file.addresses[0], TND_ROSTER_TEXT, "%s", self->own.process.address);
+    }
+}
+
+/*  A file that is there already is one of a leader that was killed, unless it answers. */
+static tnd_meeting_end_t publish(meeting_t *self)
+{
+    tnd_status_t status;
+    self->file.port = self->list.port;
+    while ((status = tnd_meeting_file_create(self->place, &self->file, self->error)) == TND_AGAIN) {
+        if (is_led(self)) {
+            (void)tnd_fail(
+                self->error,
+                "--meet %.200s: another run meets there by the same name, `%.160s`: give "
+                "each run a TUNDISH_JOB of its own",
+                self->place->folder, self->place->file);
+            return TND_MEETING_MISSED;
+        }
+        tnd_meeting_file_remove(self->place, 0);
+    }
+    return status == TND_OK ? TND_MEETING_HELD : TND_MEETING_PLACE;
+}
+
 static tnd_meeting_end_t lead(meeting_t *self)
 {
     tnd_roster_t roster;
-    if (open_hub(self) != TND_OK)
+    if (open_hub(self, true) != TND_OK)
         return TND_MEETING_PORT;
+    if (self->place->folder != NULL)
+        describe(self);
     tnd_meeting_end_t end = listen_at(self);
+    if (end == TND_MEETING_HELD && self->place->folder != NULL)
+        end = publish(self);
     if (end != TND_MEETING_HELD)
         return end;
     void *memory = tnd_allocate_zeroed(1, tnd_roster_bytes(self->own.size));
@@ -262,6 +319,8 @@ static tnd_meeting_end_t lead(meeting_t *self)
     roster.least = self->plan->least;
     end = host(self, &roster);
     free(memory);
+    if (self->place->folder != NULL)
+        tnd_meeting_file_remove(self->place, self->file.life);
     return end;
 }
 
@@ -271,8 +330,12 @@ static tnd_status_t dial(meeting_t *self, uint32_t index)
 {
     const tnd_terms_t terms = terms_of_meeting();
     char endpoint[TND_ENDPOINT_SIZE];
-    snprintf(endpoint, sizeof endpoint, "tcp://%s:%" PRIu32, self->place->leader,
-             self->place->ports[index]);
+    if (self->place->folder != NULL)
+        snprintf(endpoint, sizeof endpoint, "tcp://%s:%" PRIu32, self->file.addresses[self->turn],
+                 self->file.port);
+    else
+        snprintf(endpoint, sizeof endpoint, "tcp://%s:%" PRIu32, self->place->leader,
+                 self->place->ports[index]);
     return tnd_hub_connect(self->hub, index, LEADS, endpoint, &terms, self->error);
 }
 
@@ -298,8 +361,10 @@ static tnd_status_t take_answer(meeting_t *self, const tnd_msg_t *msg, bool *sea
     const char *why = tnd_text_payload_line(&reader);
     if (msg->note.number == TND_ROSTER_ANSWER_ELSEWHERE) {
         snprintf(self->last, sizeof self->last, "there meets %.180s", why != NULL ? why : "");
+        self->turn_ns = tnd_clock_now() + again_ns;
         return TND_AGAIN;
     }
+    self->is_answered = true;
     return tnd_fail(self->error, "%s", why != NULL ? why : "rank 0 refused without a reason");
 }
 
@@ -309,6 +374,7 @@ static tnd_status_t take_word(meeting_t *self, tnd_arrival_t *arrival, uint64_t 
     tnd_status_t status = TND_AGAIN;
     switch (arrival->kind) {
     case TND_ARRIVAL_UP:
+        self->turn_ns = tnd_clock_now() + answer_ns;
         say(self, arrival->port, TND_ROSTER_COMES);
         break;
     case TND_ARRIVAL_LOST:
@@ -316,7 +382,8 @@ static tnd_status_t take_word(meeting_t *self, tnd_arrival_t *arrival, uint64_t 
         break;
     case TND_ARRIVAL_REFUSED:
         snprintf(self->last, sizeof self->last, "port %" PRIu32 " refused: %.160s",
-                 self->place->ports[arrival->port], arrival->why);
+                 self->place->folder != NULL ? self->file.port : self->place->ports[arrival->port],
+                 arrival->why);
         redial_ns[arrival->port] = tnd_clock_now() + again_ns;
         break;
     case TND_ARRIVAL_MESSAGE:
@@ -345,8 +412,57 @@ static uint64_t dial_again(meeting_t *self, uint64_t *redial_ns, uint64_t now)
     return next;
 }
 
+/*  With a file: dials its addresses in turn, and reads it again between them.  Returns when to look
+ *  again.  TND_FAILED: the folder cannot be read, or this machine has no route. */
+static tnd_status_t dial_by_file(meeting_t *self, uint64_t now, uint64_t *next_p)
+{
+    tnd_meeting_file_t file;
+    *next_p = self->turn_ns;
+    if (now < self->turn_ns)
+        return TND_OK;
+    bool dials = self->file.count > 0;
+    tnd_status_t status = tnd_meeting_file_read(self->place, &file, self->error);
+    if (status == TND_FAILED)
+        return TND_FAILED;
+    bool is_new = status == TND_OK && file.life != self->file.life;
+    if (is_new)
+        self->file = file;
+    self->turn = is_new || !dials ? 0 : (self->turn + 1) % self->file.count;
+    *next_p = self->turn_ns = now + (self->file.count > 0 ? address_ns : again_ns);
+    if (self->file.count == 0)
+        return TND_OK;
+    if (dials) { /* a leader that has seen this connection expects a later life */
+        tnd_hub_disconnect(self->hub, 0, LEADS);
+        tnd_hub_rebirth(self->hub, tnd_clock_read(CLOCK_REALTIME));
+    }
+    self->own.life = self->file.life;
+    TND_TRY(tnd_meeting_place_reach(self->plan, self->file.addresses[self->turn], &self->own,
+                                    self->error));
+    return dial(self, 0);
+}
+
+static tnd_meeting_end_t give_up_file(meeting_t *self)
+{
+    uint64_t seconds = self->plan->start_timeout_ns / 1000000000u;
+    if (self->file.count == 0)
+        (void)tnd_fail(self->error,
+                       "rank 0 did not write `%.160s` in %.200s within %" PRIu64
+                       " s: was it started with the same files, and is the folder shared?",
+                       self->place->file, self->place->folder, seconds);
+    else
+        (void)tnd_fail(self->error,
+                       "rank 0 did not answer within %" PRIu64 " s at %s:%" PRIu32
+                       ", which `%.160s` names%s%s%s",
+                       seconds, self->file.addresses[self->turn], self->file.port,
+                       self->place->file, self->last[0] != '\0' ? " (" : "", self->last,
+                       self->last[0] != '\0' ? ")" : ": can it be reached?");
+    return TND_MEETING_MISSED;
+}
+
 static tnd_meeting_end_t give_up(meeting_t *self)
 {
+    if (self->place->folder != NULL)
+        return give_up_file(self);
     (void)tnd_fail(self->error,
                    "rank 0 did not answer within %" PRIu64 " s at %s, port%s %" PRIu32 "%s%s%s%s",
                    self->plan->start_timeout_ns / 1000000000u, self->place->leader,
@@ -360,10 +476,11 @@ static tnd_meeting_end_t give_up(meeting_t *self)
 static tnd_meeting_end_t attend(meeting_t *self)
 {
     uint64_t redial_ns[TND_MEETING_PORTS] = {0}; /* after a refusal; 0: it is dialled */
-    bool seated = false;
-    if (open_hub(self) != TND_OK)
+    uint64_t next;
+    bool seated = false, by_file = self->place->folder != NULL;
+    if (open_hub(self, false) != TND_OK)
         return TND_MEETING_PORT;
-    for (uint32_t i = 0; i < self->place->port_count; i++)
+    for (uint32_t i = 0; i < self->place->port_count && !by_file; i++)
         if (dial(self, i) != TND_OK)
             return TND_MEETING_PLACE;
     /* Rank 0 decides how long those wait that it knows. */
@@ -375,12 +492,36 @@ static tnd_meeting_end_t attend(meeting_t *self)
                 return status == TND_OK ? TND_MEETING_HELD : TND_MEETING_MISSED;
             continue;
         }
-        uint64_t next = dial_again(self, redial_ns, tnd_clock_now());
+        if (!by_file)
+            next = dial_again(self, redial_ns, tnd_clock_now());
+        else if (seated)
+            next = UINT64_MAX;
+        else if (dial_by_file(self, tnd_clock_now(), &next) != TND_OK)
+            return TND_MEETING_PLACE;
         uint64_t until = seated ? UINT64_MAX : self->until_ns;
         if (tnd_hub_wait(self->hub, next < until ? next : until) != TND_OK)
             break;
     }
     return give_up(self);
+}
+
+/*  Whether another leader answers, where the file that is there says. */
+static bool is_led(const meeting_t *self)
+{
+    tnd_error_t error;
+    meeting_t probe = {
+        .network = self->network,
+        .context = self->context,
+        .plan = self->plan,
+        .place = self->place,
+        .own = self->own,
+        .until_ns = tnd_clock_now() + probe_ns,
+        .error = &error,
+    };
+    (void)attend(&probe);
+    if (probe.hub != NULL)
+        tnd_hub_close(&probe.hub, 0);
+    return probe.is_answered;
 }
 
 /* --- both ------------------------------------------------------------------------------------- */
@@ -424,7 +565,8 @@ static tnd_meeting_end_t check_insecure(const meeting_t *self, const tnd_meeting
 }
 
 tnd_meeting_end_t tnd_meeting_hold(const tnd_network_t *network, tnd_graph_t *graph,
-                                   tnd_launch_t *launch, const char *leader, tnd_error_t *error)
+                                   tnd_launch_t *launch, const tnd_meeting_wish_t *wish,
+                                   tnd_error_t *error)
 {
     static _Atomic unsigned held;
     const tnd_plan_t *plan = tnd_graph_plan(graph);
@@ -434,7 +576,7 @@ tnd_meeting_end_t tnd_meeting_hold(const tnd_network_t *network, tnd_graph_t *gr
     if (plan->rest_count == 0 || launch->launcher == NULL || launch->size == 1)
         return TND_MEETING_HELD;
     if (tnd_launched_host(launch, plan, &host, error) != TND_OK ||
-        tnd_meeting_place_find(&place, launch, plan, leader, atomic_fetch_add(&held, 1), error) !=
+        tnd_meeting_place_find(&place, launch, plan, wish, atomic_fetch_add(&held, 1), error) !=
             TND_OK)
         return TND_MEETING_PLACE;
     tnd_meeting_end_t end = check_insecure(&self, &place);
@@ -464,7 +606,8 @@ tnd_status_t tnd_meeting_attend(const tnd_network_t *network, tnd_graph_t *graph
         tnd_meeting_expect(graph, launch);
     if (tnd_graph_plan(graph) == NULL)
         TND_TRY(tnd_graph_check(graph));
-    if (tnd_meeting_hold(network, graph, launch, NULL, &error) == TND_MEETING_HELD)
+    if (tnd_meeting_hold(network, graph, launch, &(tnd_meeting_wish_t){NULL, NULL}, &error) ==
+        TND_MEETING_HELD)
         return TND_OK;
     if (error.text[0] != '\0')
         tnd_graph_fail(graph, error.text);

@@ -2,7 +2,7 @@
  *
  *  A topology with a range such as `node[*]` does not know how many hosts it has, nor their addresses
  *  and devices.  Each process asks rank 0 for the list of all (runtime/core/session/roster.h).  Where
- *  rank 0 is, the launcher tells, or the user.  It takes the first free port of `port:`, or of 16
+ *  rank 0 is, the launcher tells, or the user, or a file of rank 0 (meeting_file.h).  It takes the first free port of `port:`, or of 16
  *  that derive from the job, and the others try them all.
  *
  *  Threads: any; holding a meeting blocks for up to the plan's start_timeout.  One at a time. */
@@ -11,6 +11,7 @@
 
 #include "runtime/interface/link.h"
 #include "runtime/launch/launch.h"
+#include "runtime/meeting/meeting_place.h"
 #include "runtime/plan/graph.h"
 
 typedef enum {
@@ -25,12 +26,11 @@ typedef enum {
 void tnd_meeting_expect(tnd_graph_t *graph, const tnd_launch_t *launch);
 
 /*  Holds the meeting if the graph, which has been checked, has such a range and several processes
- *  were started, and checks the graph again with what they told.  `leader` is "ADDRESS[:PORT]" of
- *  rank 0, NULL: TUNDISH_LEADER, else what the launcher tells.  If processes are missing that the
- *  run can do without, `launch` gets the new rank and size.
+ *  were started, and checks the graph again with what they told.  If processes are missing
+ *  that the run can do without, `launch` gets the new rank and size.
  *  Errors: text in `error`; "" if the graph has it. */
 tnd_meeting_end_t tnd_meeting_hold(const tnd_network_t *network, tnd_graph_t *graph,
-                                   tnd_launch_t *launch, const char *leader,
+                                   tnd_launch_t *launch, const tnd_meeting_wish_t *wish,
                                    tnd_error_t *error) TND_CHECKED;
 
 /*  Both for a program: reads what a launcher tells, checks the graph where that was not done, and holds

@@ -2,6 +2,7 @@
 #include "runtime/meeting/meeting_place.h"
 
 #include <arpa/inet.h>
+#include <ctype.h>
 #include <ifaddrs.h>
 #include <inttypes.h>
 #include <netdb.h>
@@ -104,21 +105,35 @@ static bool is_own(const address_t *address)
     return own;
 }
 
-/*  The text that says where rank 0 is; `name` gets the address in it. */
+/*  An option comes before the variables. */
+static tnd_meeting_wish_t complete(const tnd_meeting_wish_t *wish)
+{
+    tnd_meeting_wish_t whole = *wish;
+    if (whole.leader == NULL && whole.folder == NULL)
+        whole = (tnd_meeting_wish_t){getenv("TUNDISH_LEADER"), getenv("TUNDISH_MEET")};
+    if (whole.leader != NULL && whole.leader[0] == '\0')
+        whole.leader = NULL;
+    if (whole.leader != NULL || (whole.folder != NULL && whole.folder[0] == '\0'))
+        whole.folder = NULL;
+    return whole;
+}
+
+/*  The text that says where rank 0 is; `name` gets the address in it, "" if a file will have it. */
 static tnd_status_t find_leader(const tnd_launch_t *launch, const tnd_plan_t *plan,
-                                const char *leader, char *name, size_t room, uint32_t *port_p,
-                                tnd_error_t *error)
+                                const tnd_meeting_wish_t *wish, char *name, size_t room,
+                                uint32_t *port_p, tnd_error_t *error)
 {
     const char *launcher = tnd_launcher_name(launch->launcher);
-    if (leader == NULL)
-        leader = getenv("TUNDISH_LEADER");
-    if (leader != NULL && leader[0] != '\0') {
-        if (split(leader, name, room, port_p))
+    if (wish->leader != NULL) {
+        if (split(wish->leader, name, room, port_p))
             return TND_OK;
-        return tnd_fail(error, "the leader is `%.64s`: write ADDRESS or ADDRESS:PORT", leader);
+        return tnd_fail(error, "the leader is `%.64s`: write ADDRESS or ADDRESS:PORT",
+                        wish->leader);
     }
     *port_p = launch->port_taken ? 0 : launch->port;
-    if (!is_loopback(plan->hosts[0].address))
+    if (wish->folder != NULL)
+        name[0] = '\0';
+    else if (!is_loopback(plan->hosts[0].address))
         snprintf(name, room, "%s", plan->hosts[0].address);
     else if (launch->local_size == launch->size)
         snprintf(name, room, "127.0.0.1");
@@ -127,7 +142,8 @@ static tnd_status_t find_leader(const tnd_launch_t *launch, const tnd_plan_t *pl
     else
         return tnd_fail(error,
                         "%s does not tell where rank 0 is: write --leader ADDRESS, or set "
-                        "TUNDISH_LEADER, in every process (127.0.0.1 if all are on one machine)",
+                        "TUNDISH_LEADER, in every process (127.0.0.1 if all are on one machine); "
+                        "or write --meet DIR, with a folder that all machines share",
                         launcher);
     return TND_OK;
 }
@@ -152,6 +168,23 @@ static void name_job(tnd_meeting_place_t *self, const tnd_launch_t *launch, unsi
     (void)tnd_printable(self->job, sizeof self->job);
 }
 
+/*  A name that says what the file is for, and that no other job has. */
+static void name_file(tnd_meeting_place_t *self, const tnd_launch_t *launch, const tnd_plan_t *plan,
+                      unsigned number)
+{
+    char job[TND_ROSTER_JOB];
+    if (self->job[0] != '\0')
+        snprintf(job, sizeof job, "%s", self->job);
+    else
+        snprintf(job, sizeof job, "graph %016" PRIx64 ".%" PRIu32 ".%u", plan->fingerprint[0],
+                 launch->size, number);
+    uint64_t hash = XXH3_64bits(job, strlen(job));
+    for (char *at = job; *at != '\0'; at++)
+        if (!isalnum((unsigned char)*at) && *at != '.')
+            *at = '-';
+    snprintf(self->file, sizeof self->file, "tundish-%s-%08" PRIx32 ".leader", job, (uint32_t)hash);
+}
+
 static void derive_ports(tnd_meeting_place_t *self, const tnd_launch_t *launch,
                          const tnd_plan_t *plan)
 {
@@ -163,15 +196,10 @@ static void derive_ports(tnd_meeting_place_t *self, const tnd_launch_t *launch,
             self->ports[self->port_count++] = first + i;
 }
 
-tnd_status_t tnd_meeting_place_find(tnd_meeting_place_t *self, const tnd_launch_t *launch,
-                                    const tnd_plan_t *plan, const char *leader, unsigned number,
-                                    tnd_error_t *error)
+static tnd_status_t take_leader(tnd_meeting_place_t *self, const tnd_launch_t *launch,
+                                const char *name, tnd_error_t *error)
 {
-    char name[256];
-    uint32_t port;
     address_t address;
-    *self = (tnd_meeting_place_t){.port_count = 0};
-    TND_TRY(find_leader(launch, plan, leader, name, sizeof name, &port, error));
     TND_TRY(resolve(name, &address, error));
     if (launch->rank == 0 && !is_own(&address))
         return tnd_fail(error,
@@ -179,8 +207,26 @@ tnd_status_t tnd_meeting_place_find(tnd_meeting_place_t *self, const tnd_launch_
                         "set TUNDISH_LEADER, with an address of this machine",
                         name);
     print_address(&address.any, self->leader);
-    self->is_local = is_loopback(name) || launch->local_size == launch->size;
+    self->is_local = self->is_local || is_loopback(name);
+    return TND_OK;
+}
+
+tnd_status_t tnd_meeting_place_find(tnd_meeting_place_t *self, const tnd_launch_t *launch,
+                                    const tnd_plan_t *plan, const tnd_meeting_wish_t *wish,
+                                    unsigned number, tnd_error_t *error)
+{
+    char name[256];
+    uint32_t port;
+    const tnd_meeting_wish_t whole = complete(wish);
+    *self = (tnd_meeting_place_t){.folder = whole.folder};
+    TND_TRY(find_leader(launch, plan, &whole, name, sizeof name, &port, error));
+    self->is_local = launch->local_size == launch->size;
+    if (self->folder == NULL)
+        TND_TRY(take_leader(self, launch, name, error));
+    else if (self->is_local)
+        snprintf(self->leader, sizeof self->leader, "127.0.0.1");
     name_job(self, launch, number);
+    name_file(self, launch, plan, number);
     if (plan->hosts[0].port != 0)
         port = plan->hosts[0].port;
     if (port != 0)
@@ -313,14 +359,53 @@ tnd_status_t tnd_meeting_place_facts(const tnd_meeting_place_t *self, const tnd_
         .graph = {plan->fingerprint[0], plan->fingerprint[1]},
     };
     snprintf(facts->job, sizeof facts->job, "%s", self->job);
-    snprintf(facts->reached, sizeof facts->reached, "%s", self->leader);
     find_machine(facts->process.machine);
     find_devices(plan, &facts->process);
-    if (self->is_local) {
+    if (self->is_local)
         snprintf(facts->process.address, TND_ROSTER_TEXT, "%s", self->leader);
+    else if (plan->network != NULL)
+        TND_TRY(find_in_network(plan->network, facts->process.address, error));
+    if (self->leader[0] == '\0' || launch->rank == 0)
         return TND_OK;
-    }
+    return tnd_meeting_place_reach(plan, self->leader, facts, error);
+}
+
+tnd_status_t tnd_meeting_place_reach(const tnd_plan_t *plan, const char *leader,
+                                     tnd_roster_request_t *facts, tnd_error_t *error)
+{
+    snprintf(facts->reached, sizeof facts->reached, "%s", leader);
     if (plan->network != NULL)
-        return find_in_network(plan->network, facts->process.address, error);
-    return launch->rank == 0 ? TND_OK : find_own(self->leader, facts->process.address, error);
+        return TND_OK;
+    return find_own(leader, facts->process.address, error);
+}
+
+/*  Whether other machines may reach an address: it is not of a link, or of this machine. */
+static bool is_for_others(const struct sockaddr *address)
+{
+    if (address == NULL || (address->sa_family != AF_INET && address->sa_family != AF_INET6))
+        return false;
+    if (address->sa_family == AF_INET) {
+        uint32_t number = ntohl(((const struct sockaddr_in *)address)->sin_addr.s_addr);
+        return number >> 24 != IN_LOOPBACKNET && number >> 16 != 0xa9fe;
+    }
+    const struct in6_addr *six = &((const struct sockaddr_in6 *)address)->sin6_addr;
+    return !IN6_IS_ADDR_LOOPBACK(six) && !IN6_IS_ADDR_LINKLOCAL(six);
+}
+
+uint32_t tnd_meeting_place_addresses(char (*addresses)[TND_ROSTER_TEXT], uint32_t room)
+{
+    static const int families[] = {AF_INET, AF_INET6};
+    struct ifaddrs *list = NULL;
+    uint32_t count = 0;
+    if (getifaddrs(&list) != 0)
+        list = NULL;
+    for (size_t f = 0; f < sizeof families / sizeof families[0] && count == 0; f++)
+        for (const struct ifaddrs *one = list; one != NULL && count < room; one = one->ifa_next)
+            if (is_for_others(one->ifa_addr) && one->ifa_addr->sa_family == families[f])
+                print_address(one->ifa_addr, addresses[count++]);
+    if (list != NULL)
+        freeifaddrs(list);
+    if (count == 0 && room > 0)
+        snprintf(addresses[count++], TND_ROSTER_TEXT, "127.0.0.1");
+    return count;
 }

@@ -10,23 +10,39 @@
 
 enum { TND_MEETING_PORTS = 16 };
 
+/*  Where rank 0 is, as the user says; NULL: see TUNDISH_LEADER and TUNDISH_MEET, else the launcher tells. */
 typedef struct {
-    char leader[TND_ROSTER_TEXT]; /* address of rank 0, a number, IPv6 in brackets */
-    bool is_local;                /* all processes are on this machine */
+    const char *leader; /* "ADDRESS[:PORT]" */
+    const char *folder; /* that all processes share; `leader` comes before it */
+} tnd_meeting_wish_t;
+
+typedef struct {
+    char leader
+        [TND_ROSTER_TEXT]; /* address of rank 0, a number, IPv6 in brackets; "": see `folder` */
+    bool is_local;         /* all processes are on this machine */
     uint32_t ports[TND_MEETING_PORTS], port_count;
-    char job[TND_ROSTER_JOB]; /* "": not told */
+    char job[TND_ROSTER_JOB];       /* "": not told */
+    const char *folder;             /* where rank 0 writes its address; NULL: it is known */
+    char file[TND_ROSTER_JOB + 40]; /* its name there */
 } tnd_meeting_place_t;
 
-/*  `number` counts the meetings of this process.
+/*  `number` counts the meetings of this process.  The wish must outlive *self.
  *  Errors: TND_FAILED says what to write. */
 tnd_status_t tnd_meeting_place_find(tnd_meeting_place_t *self, const tnd_launch_t *launch,
-                                    const tnd_plan_t *plan, const char *leader, unsigned number,
-                                    tnd_error_t *error) TND_CHECKED;
+                                    const tnd_plan_t *plan, const tnd_meeting_wish_t *wish,
+                                    unsigned number, tnd_error_t *error) TND_CHECKED;
 
 /*  What this process tells of itself.  `devices`: it finds them.
  *  Errors: TND_FAILED if no interface is in the plan's network. */
 tnd_status_t tnd_meeting_place_facts(const tnd_meeting_place_t *self, const tnd_launch_t *launch,
                                      const tnd_plan_t *plan, tnd_roster_request_t *facts,
                                      tnd_error_t *error) TND_CHECKED;
+/*  Adds by which address this process reaches the leader, and is known there.
+ *  Errors: TND_FAILED without a route. */
+tnd_status_t tnd_meeting_place_reach(const tnd_plan_t *plan, const char *leader,
+                                     tnd_roster_request_t *facts, tnd_error_t *error) TND_CHECKED;
+/*  The addresses of this machine for other machines: of IPv4, else of IPv6, else loopback.  Returns
+ *  how many there are, at most `room`. */
+uint32_t tnd_meeting_place_addresses(char (*addresses)[TND_ROSTER_TEXT], uint32_t room);
 
 #endif

@@ -26,8 +26,7 @@ static bool read_line(tnd_text_payload_reader_t *reader, char *text, size_t room
     return true;
 }
 
-/*  Addresses become parts of endpoints. */
-static bool is_address(const char *text)
+bool tnd_roster_is_address(const char *text)
 {
     unsigned char bytes[sizeof(struct in6_addr)];
     char inside[TND_ROSTER_TEXT];
@@ -55,7 +54,7 @@ static bool read_process(tnd_text_payload_reader_t *reader, tnd_roster_process_t
         return false;
     memcpy(process->device, line + end, strlen(line + end) + 1);
     return read_line(reader, process->address, sizeof process->address) &&
-           is_address(process->address) &&
+           tnd_roster_is_address(process->address) &&
            read_line(reader, process->machine, sizeof process->machine) &&
            read_line(reader, process->visible, sizeof process->visible);
 }
@@ -64,8 +63,9 @@ tnd_buffer_t *tnd_roster_request_write(const tnd_roster_request_t *request)
 {
     tnd_text_payload_writer_t writer;
     tnd_text_payload_begin(&writer);
-    fprintf(writer.stream, "%" PRIu32 " %016" PRIx64 " %016" PRIx64 "\n%s\n%s\n", request->size,
-            request->graph[0], request->graph[1], request->job, request->reached);
+    fprintf(writer.stream, "%" PRIu32 " %016" PRIx64 " %016" PRIx64 " %016" PRIx64 "\n%s\n%s\n",
+            request->size, request->graph[0], request->graph[1], request->life, request->job,
+            request->reached);
     write_process(writer.stream, &request->process);
     return tnd_text_payload_end(&writer);
 }
@@ -78,11 +78,11 @@ tnd_status_t tnd_roster_request_read(tnd_roster_request_t *request, tnd_buffer_t
     tnd_text_payload_read(&reader, text);
     const char *line = tnd_text_payload_line(&reader);
     if (line != NULL &&
-        sscanf(line, "%9" SCNu32 " %16" SCNx64 " %16" SCNx64, &request->size, &request->graph[0],
-               &request->graph[1]) == 3 &&
+        sscanf(line, "%9" SCNu32 " %16" SCNx64 " %16" SCNx64 " %16" SCNx64, &request->size,
+               &request->graph[0], &request->graph[1], &request->life) == 4 &&
         read_line(&reader, request->job, sizeof request->job) &&
         read_line(&reader, request->reached, sizeof request->reached) &&
-        is_address(request->reached) && read_process(&reader, &request->process))
+        tnd_roster_is_address(request->reached) && read_process(&reader, &request->process))
         return TND_OK;
     return tnd_fail(error, "it does not say who it is");
 }

@@ -30,6 +30,9 @@ tnd_buffer_t *tnd_roster_list_write(const tnd_roster_list_t *list);
 tnd_status_t tnd_roster_list_read(tnd_roster_list_t *list, tnd_buffer_t *text,
                                   tnd_error_t *error) TND_CHECKED;
 
+/*  Whether a text is empty or the number of an address, IPv6 in brackets: a part of an endpoint. */
+bool tnd_roster_is_address(const char *text);
+
 /*  Why a process was not taken. */
 const char *tnd_roster_verdict_text(const tnd_roster_t *roster, tnd_roster_verdict_t verdict,
                                     const tnd_roster_request_t *request, char *text, size_t room);

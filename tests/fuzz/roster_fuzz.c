@@ -3,8 +3,24 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/meeting/meeting_file.h"
 #include "runtime/meeting/roster_text.h"
 #include "tests/fuzz/fuzz.h"
+
+/*  What --meet finds in a folder. */
+static void check_file(const uint8_t *bytes, size_t size)
+{
+    char text[TND_MEETING_FILE_BYTES];
+    tnd_meeting_file_t file;
+    size = size < sizeof text ? size : sizeof text - 1;
+    memcpy(text, size > 0 ? bytes : (const uint8_t *)"", size);
+    text[size] = '\0';
+    if (!tnd_meeting_file_parse(&file, text))
+        return;
+    assert(file.life != 0 && file.port > 0 && file.port <= 65535 && file.count > 0);
+    for (uint32_t i = 0; i < file.count; i++)
+        assert(file.addresses[i][0] != '\0' && strlen(file.addresses[i]) < TND_ROSTER_TEXT);
+}
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
@@ -25,5 +41,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
         free((void *)list.processes);
     }
     tnd_buffer_drop(&text);
+    check_file(bytes, size);
     return 0;
 }

@@ -5,7 +5,7 @@ import re
 from command import BUILD, FEED, ROOT, arrays, free_port, run, same, topology
 
 PREP = "  prep: {kind: preprocessor, ops: []}\n"
-OTHERS = re.compile("^(TF_CONFIG|RANK|WORLD_SIZE|OMPI_|PMI|SLURM_|JOB_COMPLETION|TUNDISH_(RANK|HOSTS|LAUNCH))")
+OTHERS = re.compile("^(TF_CONFIG|RANK|WORLD_SIZE|OMPI_|PMI|SLURM_|JOB_COMPLETION|TUNDISH_(RANK|HOSTS|LAUNCH|LEADER|MEET|JOB))")
 PROGRAM = """
 import tundish
 with tundish.feed(*FILES) as feed:

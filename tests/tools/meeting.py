@@ -149,6 +149,94 @@ sys.exit(max([one.wait() for one in every]))
 """
 
 
+def without_leader(size, job=None):
+    """Processes that are not told where rank 0 is."""
+    named = {"TUNDISH_JOB": job} if job else {}
+    return [{"TUNDISH_RANK": str(rank), "TUNDISH_HOSTS": str(size), **named} for rank in range(size)]
+
+
+def appears(folder, pattern="*.leader"):
+    until = time.monotonic() + 20
+    while not (found := list(folder.glob(pattern))) or not found[0].read_text().endswith("\n"):
+        assert time.monotonic() < until, "no file of a leader"
+        time.sleep(0.01)
+    return found[0]
+
+
+def meets(folder):
+    path, over, share = graph(folder), overlay(folder, top="insecure: true\n"), folder / "share"
+    share.mkdir()
+    return path, share, [TUNDISH, "run", path, over, "--meet", share]
+
+
+def test_a_shared_folder_tells_where_rank_0_is(folder):
+    path, share, words = meets(folder)
+    wanted = alone(path)
+    over = words[3]
+    scattered = [{"OMPI_COMM_WORLD_RANK": str(rank), "OMPI_COMM_WORLD_SIZE": "3", "PMIX_NAMESPACE": "a/b@1"} for rank in range(3)]
+    program = [sys.executable, "-c", PROGRAM.replace("FILES", repr([str(path), str(over)]))]
+    jobs = [begin(words, without_leader(4)), begin(words, without_leader(3)), begin(words, without_leader(2, "j")),
+            begin(words, scattered), begin(words, mpich(2)),
+            begin(program, [{**one, "TUNDISH_MEET": str(share)} for one in without_leader(2, "p")])]
+    for job in jobs:
+        ended = end(job)
+        same([code for code, _, _ in ended], [0] * len(ended), ended)
+        holds(ended[0][1], wanted)
+    same(list(share.iterdir()), [])
+
+
+def test_the_file_of_a_killed_leader_leads_nowhere(folder):
+    path, share, words = meets(folder)
+    wanted = alone(path)
+    killed, = begin(words, without_leader(2)[:1])
+    left = appears(share)
+    same(oct(left.stat().st_mode & 0o777), "0o644")
+    killed.kill()
+    end([killed])
+    ended = end(begin(words, without_leader(2)))
+    same([code for code, _, _ in ended], [0, 0], ended)
+    same(stream(ended[0][1]), wanted)
+    # The file of a job names the leader of another one, which lives.
+    other, = begin(words, without_leader(2, "other")[:1])
+    found = appears(share)
+    left.write_text(found.read_text())
+    ended = end(begin(words, without_leader(2)))
+    same([code for code, _, _ in ended], [0, 0], ended)
+    assert not left.exists()
+    ended = end([other] + begin(words, without_leader(2, "other")[1:]))
+    same([code for code, _, _ in ended], [0, 0], ended)
+    same(stream(ended[0][1]), wanted)
+
+
+def test_two_runs_of_one_name_in_a_folder(folder):
+    _, share, words = meets(folder)
+    first, = begin(words, without_leader(2)[:1])
+    appears(share)
+    ((code, _, err),) = end(begin(words, without_leader(2)[:1]))
+    same((code, err.count("\n")), (75, 1), err)
+    holds(err, f"--meet {share}: another run meets there by the same name, `tundish-graph-", "give each run a TUNDISH_JOB of its own")
+    ended = end([first] + begin(words, without_leader(2)[1:]))
+    same([code for code, _, _ in ended], [0, 0], ended)
+
+
+def test_a_folder_that_cannot_be_used(folder):
+    _, share, words = meets(folder)
+    for rank, does in ((0, "write"), (1, "read")):
+        for place, why in ((folder / "none", "No such file or directory"), (words[2], "Not a directory")):
+            ((code, _, err),) = end(begin(words[:-1] + [place], without_leader(2)[rank:rank + 1]))
+            same((code, err.count("\n")), (2, 1), err)
+            holds(err, f"--meet {place}: cannot {does} `tundish-graph-", why)
+    ((code, _, err),) = end(begin(words[:-1] + ["/proc/self"], without_leader(2)[:1]))
+    same((code, err.count("\n")), (2, 1), err)
+    holds(err, "--meet /proc/self: cannot write `tundish-graph-")
+    ((code, _, err),) = end(begin(words + ["--set", "start_timeout=1s"], without_leader(2)[1:]))
+    same((code, err.count("\n")), (75, 1), err)
+    holds(err, f"rank 0 did not write `tundish-graph-", f" in {share} within 1 s: was it started with the same files")
+    # --leader says more than a folder.
+    ended = end(begin(words + ["--leader", "127.0.0.1"], without_leader(2)))
+    same([code for code, _, _ in ended], [0, 0], ended)
+
+
 def test_a_process_that_dies_while_they_meet(folder):
     path, over = graph(folder, top="start_timeout: 1s\n"), overlay(folder)
     processes = begin([TUNDISH, "run", path, over], by_hand(4)[:3])

@@ -89,6 +89,9 @@ static const tnd_argument_t arguments[] = {
      "the first host: of the run to show, or, also without a port, where processes of a launcher "
      "meet",
      TAKES(TEXT, leader)},
+    {"--meet", "DIR",
+     "a folder that all processes of a launcher share: rank 0 writes there where it is",
+     TAKES(TEXT, meet)},
     {"--via", "COMMAND", "reaches hosts on other machines by a command such as 'ssh {address}'",
      TAKES(TEXT, via)},
     {"--interval", "TIME", "the time between two looks, such as 100ms", TAKES(TEXT, interval)},

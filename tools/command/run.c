@@ -642,10 +642,11 @@ const tnd_command_t tnd_command_run = {
     .name = "run",
     .operands = "FILE...",
     .summary = "runs a graph, or one host of it",
-    .arguments = (const char *const[]){"--host", "--launch", "--leader", "--set", "--data",
-                                       "--steps", "--report", "--metrics", "--resume", "--evaluate",
-                                       "--watch", "--trust-data", "--requeue", "--save", "--quiet",
-                                       "--json", "--log-level", "--log-json", NULL},
+    .arguments =
+        (const char *const[]){"--host",     "--launch", "--leader",     "--meet",     "--set",
+                              "--data",     "--steps",  "--report",     "--metrics",  "--resume",
+                              "--evaluate", "--watch",  "--trust-data", "--requeue",  "--save",
+                              "--quiet",    "--json",   "--log-level",  "--log-json", NULL},
     .details =
         "Loads a topology and its overlays and runs the graph.  If the overlays name several\n"
         "hosts, each is a process of its own, selected by --host.  The first host is the\n"
@@ -657,17 +658,17 @@ const tnd_command_t tnd_command_run = {
         "--host: rank 0 is the first host of the overlay, and a range such as node[*] is as many\n"
         "hosts as it has started (`tundish help launch`).  All have the same options, of which\n"
         "each host takes its own.  --launch none ignores the launcher, and TUNDISH_LAUNCH is the\n"
-        "default of --launch, as TUNDISH_LEADER is of --leader.\n"
+        "default of --launch, as TUNDISH_LEADER is of --leader and TUNDISH_MEET of --meet.\n"
         "\n"
         "--host NAME+ joins a running graph as one more host of the range NAME[0-9], which must\n"
         "carry only workers.  Ctrl-C ends this process, and the run continues.\n"
         "\n"
         "Ctrl-C, SIGTERM, SIGUSR1 or SIGUSR2 for any host drains the run: every replica finishes\n"
         "the same last step, and a checkpoint is written.  Launchers repeat such signals, which\n"
-        "changes nothing, and --requeue has Slurm start the job again.  Ctrl-C while it drains "
-        "ends the run at once, even during a step or a\n"
-        "read.  The report is written however the run ends; `ended` in it has exit code, outcome\n"
-        "(done, drained, stopped, failed, lost, unusable) and message.\n"
+        "changes nothing, and --requeue has Slurm start the job again.  Ctrl-C while it drains\n"
+        "ends the run at once, even during a step or a read.  The report is written however the\n"
+        "run ends; `ended` in it has exit code, outcome (done, drained, stopped, failed, lost,\n"
+        "unusable) and message.\n"
         "\n"
         "--resume accepts other `epochs:`.  --evaluate runs only the feeders with `after:`, on\n"
         "the models of a checkpoint, also while another run writes checkpoints there; --watch\n"
@@ -679,8 +680,7 @@ const tnd_command_t tnd_command_run = {
         "whole or not at all, on the host with the first replica.  Its hash is the model\n"
         "digest.\n"
         "\n"
-        "A feeder without `step:` discards its batches, which measures the speed of the\n"
-        "pipeline.\n"
+        "A feeder without `step:` discards its batches: this measures the pipeline's speed.\n"
         "\n"
         "The log goes to stderr, one line per record (HOST ACTOR LEVEL TEXT); warnings and\n"
         "errors of other hosts are included, and repeated lines are counted.\n"

@@ -29,7 +29,8 @@ static bool is_same_graph(const tnd_roster_t *self, const tnd_roster_request_t *
 
 static bool is_same_job(const tnd_roster_t *self, const tnd_roster_request_t *request)
 {
-    if (strcmp(self->own.job, request->job) != 0)
+    if (strcmp(self->own.job, request->job) != 0 ||
+        (request->life != 0 && request->life != self->own.life))
         return false;
     return self->own.job[0] != '\0' ||
            (is_same_graph(self, request) && self->own.size == request->size);

@@ -7,7 +7,8 @@
  *
  *  Processes of another job may ask at the same port; they are sent elsewhere.  Without the name of a
  *  job, one with another graph or size is taken for another job.  In the same job these differ only by
- *  mistake, which ends the meeting, for both sides with its reason.
+ *  mistake, which ends the meeting, for both sides with its reason.  A process that looks for a leader
+ *  of another life has read an old file, and is sent elsewhere too.
  *
  *  Threads: one.  The caller provides the memory.  Units: nanoseconds of the caller's clock. */
 #ifndef TND_RUNTIME_CORE_SESSION_ROSTER_H
@@ -44,6 +45,7 @@ typedef struct {
     char reached[TND_ROSTER_TEXT]; /* the leader's address as this process uses it */
     uint32_t size;                 /* number of processes that were started */
     uint64_t graph[2];
+    uint64_t life;            /* of the leader that it looks for; 0: of any */
     char job[TND_ROSTER_JOB]; /* "": not told */
 } tnd_roster_request_t;
 

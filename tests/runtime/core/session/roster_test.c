@@ -53,6 +53,17 @@ Test(roster, it_is_complete_when_all_have_come)
     cr_expect_not(tnd_roster_is_late(&roster, UNTIL));
 }
 
+Test(roster, who_looks_for_another_life_is_sent_elsewhere)
+{
+    tnd_roster_request_t request = process(1, "10.0.0.9");
+    roster.own.life = 5;
+    request.life = 4;
+    cr_expect_eq(tnd_roster_come(&roster, &request, 1), TND_ROSTER_ELSEWHERE);
+    request.life = 5;
+    cr_expect_eq(tnd_roster_come(&roster, &request, 1), TND_ROSTER_TAKEN);
+    cr_expect_eq(come(2, 2), TND_ROSTER_TAKEN, "it was told where the leader is");
+}
+
 Test(roster, who_is_lost_may_come_again_by_another_connection)
 {
     come_all();
