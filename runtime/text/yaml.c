@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "runtime/text/yaml_mistakes.h"
 #include "runtime/text/yaml_syntax.h"
@@ -305,10 +306,28 @@ tnd_value_t *tnd_yaml_parse(tnd_arena_t *arena, tnd_diagnostics_t *diagnostics,
     return root;
 }
 
+/*  A file in memory is shown by its own name; `text` has room for it. */
+static const char *name_of(const char *file, char *text, size_t room)
+{
+    static const char head[] = "/memfd:", end[] = " (deleted)";
+    ssize_t size = strncmp(file, "/proc/self/fd/", strlen("/proc/self/fd/")) == 0
+                       ? readlink(file, text, room - 1)
+                       : -1;
+    text[size > 0 ? size : 0] = '\0';
+    if (strncmp(text, head, strlen(head)) != 0)
+        return file;
+    size_t length = strlen(text);
+    if (length > strlen(end) && strcmp(text + length - strlen(end), end) == 0)
+        text[length - strlen(end)] = '\0';
+    return text + strlen(head);
+}
+
 tnd_origin_t *tnd_yaml_read(tnd_arena_t *arena, tnd_diagnostics_t *diagnostics, const char *file)
 {
     tnd_origin_t *origin = tnd_arena_take(arena, sizeof *origin);
-    origin->name = tnd_arena_text(arena, file, strlen(file));
+    char memory[512];
+    const char *name = name_of(file, memory, sizeof memory);
+    origin->name = tnd_arena_text(arena, name, strlen(name));
     tnd_mark_t mark = {.origin = origin};
     FILE *in = fopen(file, "rb");
     if (in == NULL) {

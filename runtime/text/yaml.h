@@ -24,7 +24,8 @@ enum {
 tnd_value_t *tnd_yaml_parse(tnd_arena_t *arena, tnd_diagnostics_t *diagnostics,
                             const tnd_origin_t *origin, size_t skip);
 
-/*  Reads a file into an origin of that name.  NULL if it cannot be read; the reason is reported. */
+/*  Reads a file into an origin of that name; a file in memory (memfd_create) has its own.  NULL if it
+ *  cannot be read; the reason is reported. */
 tnd_origin_t *tnd_yaml_read(tnd_arena_t *arena, tnd_diagnostics_t *diagnostics, const char *file);
 
 #endif

@@ -94,6 +94,11 @@ static const tnd_argument_t arguments[] = {
      TAKES(TEXT, meet)},
     {"--via", "COMMAND", "reaches hosts on other machines by a command such as 'ssh {address}'",
      TAKES(TEXT, via)},
+    {"--on", "LIST",
+     "starts a process on each of these machines by --via: a,b, node[1-4], or @FILE with a name "
+     "per "
+     "line",
+     TAKES(TEXT, on)},
     {"--interval", "TIME", "the time between two looks, such as 100ms", TAKES(TEXT, interval)},
     {"--http", "ADDRESS:PORT",
      "serves on an address that only this machine can reach; by default 127.0.0.1:9464",

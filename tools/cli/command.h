@@ -36,7 +36,8 @@ typedef struct {
     size_t setting_count;
     const char *host, *launch, *data, *report, *metrics, *at, *npz, *log_level,
         *save; /* NULL: not given */
-    const char *output, *png, *as, *split, *interval, *via, *leader, *meet, *http, *listen, *token;
+    const char *output, *png, *as, *split, *interval, *via, *on, *leader, *meet, *http, *listen,
+        *token;
     const char *resume;   /* "latest": without a value */
     const char *evaluate; /* the same */
     uint64_t steps;       /* UINT64_MAX: not given */

@@ -9,6 +9,7 @@
 #include "runtime/text/diagnostic.h"
 #include "tools/cli/arguments.h"
 #include "tools/cli/versions.h"
+#include "tools/launch/sent_run.h"
 
 static int refuse_unknown(const char *name)
 {
@@ -50,7 +51,14 @@ static int serve(int count, char **words)
         return refuse_unknown(name);
     tnd_request_t request;
     int code;
-    if (tnd_arguments_read(command, words + 2, (size_t)count - 2, &request, &code))
+    size_t own = (size_t)count - 2;
+    words += 2;
+    if (strcmp(name, "run") == 0 && own == 1 && strcmp(words[0], "--sent") == 0) {
+        tnd_error_t error;
+        if (tnd_sent_run_receive(&words, &own, &error) != TND_OK)
+            return tnd_usage_error("run", "--sent: %s", error.text);
+    }
+    if (tnd_arguments_read(command, words, own, &request, &code))
         code = command->run(&request);
     tnd_arguments_free(&request);
     return code;

@@ -16,7 +16,9 @@
 #include "runtime/base/clock.h"
 #include "runtime/resources/descriptors.h"
 #include "runtime/resources/resources.h"
+#include "tools/remote/machines.h"
 #include "tools/process/child.h"
+#include "tools/process/output_lines.h"
 #include "tools/process/output_merge.h"
 #include "tools/process/host_lock.h"
 #include "tools/cli/load.h"
@@ -35,23 +37,13 @@ static const uint64_t short_patience_ns = 300000000;
 /*  Same after the leader has succeeded, or after all were told to end. */
 static const uint64_t late_ns = 1000000000;
 
-enum { LINE_MAX_BYTES = 4096 };
-
 /*  Descriptors: standard streams, signals, those open while a child starts; two pipes per child. */
 enum { OWN_DESCRIPTORS = 10, CHILD_DESCRIPTORS = 2 };
-
-/*  Output of one stream of a child that does not end with a newline yet. */
-typedef struct {
-    int file; /* -1: closed */
-    FILE *to;
-    char text[LINE_MAX_BYTES];
-    size_t used;
-} pipe_t;
 
 typedef struct {
     const char *name;
     tnd_child_t process;
-    pipe_t out, err;
+    tnd_output_lines_t out, err;
     char *held; /* a sentence of another host about this one, until it prints its own; or NULL */
     uint32_t held_by;
     bool complained; /* the status of a sentence that no other host had printed */
@@ -81,7 +73,6 @@ typedef struct {
 
 static void print_line(const up_t *up, uint32_t index, FILE *to, const char *text, size_t size)
 {
-    static const int colours[] = {36, 33, 35, 32, 34, 31};
     /* JSON records contain their host. */
     if (up->log.json && to == stderr) {
         fwrite(text, 1, size, to);
@@ -89,14 +80,8 @@ static void print_line(const up_t *up, uint32_t index, FILE *to, const char *tex
         fflush(to);
         return;
     }
-    bool colour = up->terminal.colour && isatty(fileno(to)) == 1;
-    if (colour)
-        fprintf(to, "\033[%dm", colours[index % (sizeof colours / sizeof colours[0])]);
-    fprintf(to, "%-*s |", (int)up->width, up->children[index].name);
-    fputs(colour ? "\033[0m " : " ", to);
-    fwrite(text, 1, size, to);
-    fputc('\n', to);
-    fflush(to);
+    tnd_output_lines_print(to, up->terminal.colour, index, up->children[index].name, up->width,
+                           text, size);
 }
 
 static bool has_spoken(const child_t *child)
@@ -116,22 +101,29 @@ static child_t *spoken_for(up_t *up, uint32_t index, const char *line)
     return NULL;
 }
 
-static void take_line(up_t *up, uint32_t index, FILE *to, const char *text, size_t size)
+/*  Whose output is read. */
+typedef struct {
+    up_t *up;
+    uint32_t index;
+} speaker_t;
+
+static void take_out(void *context, const char *line, size_t size)
 {
-    char line[LINE_MAX_BYTES + 1];
-    memcpy(line, text, size);
-    line[size] = '\0';
-    if (to == stdout) {
-        if (up->signals == 0 || strcmp(line, TND_PROGRESS_DRAINS) != 0)
-            print_line(up, index, to, text, size);
-        return;
-    }
+    const speaker_t *speaker = context;
+    if (speaker->up->signals == 0 || strcmp(line, TND_PROGRESS_DRAINS) != 0)
+        print_line(speaker->up, speaker->index, stdout, line, size);
+}
+
+static void take_error(void *context, const char *line, size_t size)
+{
+    up_t *up = ((const speaker_t *)context)->up;
+    uint32_t index = ((const speaker_t *)context)->index;
     child_t *child = spoken_for(up, index, line);
     if (child == NULL) {
         if (tnd_output_merge_repeats(&up->merge, line))
             return;
         up->children[index].complained = true;
-        print_line(up, index, to, text, size);
+        print_line(up, index, stderr, line, size);
     } else if (child->held == NULL) {
         child->held = tnd_copy_string(line);
         child->held_by = index;
@@ -160,32 +152,20 @@ static void conclude(up_t *up, child_t *child)
         tell_failed(up, child);
 }
 
-/*  False: no output was available. */
-static bool take_output(up_t *up, uint32_t index, pipe_t *from)
+/*  Shows what one stream has; `whole`: all of it, and closes it. */
+static void take_output(up_t *up, uint32_t index, bool error, bool whole)
 {
-    ssize_t got = read(from->file, from->text + from->used, sizeof from->text - from->used);
-    if (got < 0 && (errno == EINTR || errno == EAGAIN))
-        return false;
-    if (got > 0)
-        from->used += (size_t)got;
-    size_t begin = 0;
-    for (size_t i = 0; i < from->used; i++)
-        if (from->text[i] == '\n') {
-            take_line(up, index, from->to, from->text + begin, i - begin);
-            begin = i + 1;
-        }
-    from->used -= begin;
-    memmove(from->text, from->text + begin, from->used);
-    if (from->used == sizeof from->text || (got <= 0 && from->used > 0)) {
-        take_line(up, index, from->to, from->text, from->used);
-        from->used = 0;
-    }
-    if (got <= 0) {
-        close(from->file);
-        from->file = -1;
-        conclude(up, &up->children[index]);
-    }
-    return got > 0;
+    child_t *child = &up->children[index];
+    tnd_output_lines_t *from = error ? &child->err : &child->out;
+    speaker_t speaker = {.up = up, .index = index};
+    if (from->file < 0)
+        return;
+    if (whole)
+        tnd_output_lines_finish(from, error ? take_error : take_out, &speaker);
+    else
+        (void)tnd_output_lines_read(from, error ? take_error : take_out, &speaker);
+    if (from->file < 0)
+        conclude(up, child);
 }
 
 /* --- children --------------------------------------------------------------------------------- */
@@ -208,8 +188,8 @@ static bool start(up_t *up, uint32_t index)
     close(err[1]);
     fcntl(out[0], F_SETFL, O_NONBLOCK);
     fcntl(err[0], F_SETFL, O_NONBLOCK);
-    child->out = (pipe_t){.file = out[0], .to = stdout};
-    child->err = (pipe_t){.file = err[0], .to = stderr};
+    child->out = (tnd_output_lines_t){.file = out[0]};
+    child->err = (tnd_output_lines_t){.file = err[0]};
     if (started)
         up->running++;
     else
@@ -239,16 +219,6 @@ static void signal_children(up_t *up)
     }
 }
 
-/*  Shows the rest of a child's output and closes the pipe. */
-static void finish_output(up_t *up, uint32_t index, pipe_t *from)
-{
-    while (from->file >= 0 && take_output(up, index, from))
-        continue;
-    if (from->file >= 0)
-        close(from->file);
-    from->file = -1;
-}
-
 static void take_ended(up_t *up, uint32_t index, int status)
 {
     child_t *child = &up->children[index];
@@ -265,8 +235,8 @@ static void take_ended(up_t *up, uint32_t index, int status)
     tnd_child_verdict_t verdict =
         tnd_child_ended(&child->process, status, needed, text, sizeof text);
     if (verdict == TND_CHILD_AGAIN) {
-        finish_output(up, index, &child->out);
-        finish_output(up, index, &child->err);
+        take_output(up, index, false, true);
+        take_output(up, index, true, true);
         tnd_log_complain(&up->log, child->name, "up", "host %s %s", child->name, text);
         return;
     }
@@ -376,9 +346,9 @@ static void watch(up_t *up, int signals)
         for (uint32_t i = 0; i < up->count; i++) {
             child_t *child = &up->children[i];
             if (files[2 * i + 1].revents != 0 && child->out.file == files[2 * i + 1].fd)
-                (void)take_output(up, i, &child->out);
+                take_output(up, i, false, false);
             if (files[2 * i + 2].revents != 0 && child->err.file == files[2 * i + 2].fd)
-                (void)take_output(up, i, &child->err);
+                take_output(up, i, true, false);
         }
         if (up->press_ns != 0 && up->running > 0 && tnd_clock_now() >= up->press_ns)
             signal_children(up);
@@ -468,6 +438,13 @@ static bool may_open(up_t *up, const tnd_plan_t *plan)
 
 static int up_graph(const tnd_request_t *request)
 {
+    if (request->on != NULL)
+        return tnd_machines_run(request);
+    if (request->via != NULL || request->leader != NULL || request->meet != NULL)
+        return tnd_usage_error("up", "%s is for --on: without it all hosts are on this machine",
+                               request->via != NULL      ? "--via"
+                               : request->leader != NULL ? "--leader"
+                                                         : "--meet");
     up_t up = {.request = request, .led = true, .terminal = tnd_terminal_look(STDOUT_FILENO)};
     if (!tnd_log_init(&up.log, "up", request))
         return TND_EXIT_USAGE;
@@ -528,10 +505,11 @@ const tnd_command_t tnd_command_up;
 const tnd_command_t tnd_command_up = {
     .name = "up",
     .operands = "FILE...",
-    .summary = "starts every host of a graph whose address is this machine",
-    .arguments = (const char *const[]){"--set", "--data", "--steps", "--report", "--metrics",
-                                       "--resume", "--evaluate", "--trust-data", "--save",
-                                       "--quiet", "--log-level", "--log-json", NULL},
+    .summary = "starts every host of a graph whose address is this machine, or one on each of --on",
+    .arguments =
+        (const char *const[]){"--on", "--via", "--leader", "--meet", "--set", "--data", "--steps",
+                              "--report", "--metrics", "--resume", "--evaluate", "--trust-data",
+                              "--save", "--quiet", "--log-level", "--log-json", NULL},
     .details =
         "Each host is a process, `tundish run FILES...  --host NAME`; its output is shown with\n"
         "its name before it.  Ctrl-C drains all hosts, as SIGTERM, SIGUSR1 and SIGUSR2 do; a\n"
@@ -544,7 +522,13 @@ const tnd_command_t tnd_command_up = {
         "It starts the hosts whose `address:` is this machine, and lists the others: start\n"
         "those on their machines by the same command, or each by `tundish run FILES...  --host\n"
         "NAME`.  The run begins when all hosts have connected.  A host without an address\n"
-        "counts as this machine.  A host that is running already is refused.\n",
+        "counts as this machine.  A host that is running already is refused.\n"
+        "\n"
+        "--on a,b --via 'ssh {address}' runs `ssh a tundish run --sent` and the same for b, and\n"
+        "sends the files; data and plugins must be there.  Machine i has rank i of a launcher\n"
+        "(`tundish help launch`), and the first one is --leader, unless --meet names a folder.\n"
+        "Ctrl-C drains all.  A machine that refuses, or does not answer in three quarters of\n"
+        "`start_timeout`, is named and ends the run, unless `min:` lets it begin without.\n",
     .codes = "  0      all hosts succeeded\n"
              "  2      usage\n"
              "  78     the topology is wrong, or there are too few file descriptors\n"

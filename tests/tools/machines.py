@@ -1,0 +1,212 @@
+#!/usr/bin/env python3
+"""`tundish up --on LIST --via COMMAND`: a process on each machine, here on addresses of loopback, by a script
+that does what a file of the machine says."""
+import os
+import random
+import shutil
+import signal
+import subprocess
+import time
+
+from command import FEED, TUNDISH, arrays, holds, main, same, topology
+from launched import PREP, alone, clean, stream
+
+OVER = "hosts:\n  node[*]: {lanes: each, actors: [read, prep, batch, feed]%s}\n"
+# MACHINE.does: a line of shell that takes the place of the command, which is "$@".
+VIA = """#!/bin/sh
+machine=$1; shift
+echo $$ >> {folder}/pids
+[ -e {folder}/$machine.does ] && . {folder}/$machine.does
+exec "$@"
+"""
+FAULTS = {
+    "absent": ("exec no-such-command", "ended with 127 before the files had arrived"),
+    "refuses": ("echo Permission denied >&2; exit 255", "ended with 255 before the files had arrived"),
+    "silent": ("exec sleep 1000", "has not answered for 2.25 s"),
+    "silent, and reads": ("exec cat > /dev/null", "has not answered for 2.25 s"),
+    "talks": ("yes noise | head -n 1000; exec sleep 1000", "has not answered for 2.25 s"),
+    "killed": ("kill -9 $$", "was killed by signal 9 (Killed) before the files had arrived"),
+    "killed later": ("head -c 20 > /dev/null; kill -9 $$", "was killed by signal 9 (Killed) before the files had arrived"),
+    "other files": ("(head -c 200; cat /dev/zero | head -c 10000) | \"$@\"; exit", "ended with 2 before the files had arrived"),
+    "cut off": ("head -c 150 | \"$@\"; exit", "ended with 2 before the files had arrived"),
+    "no files": ("exec \"$@\" < /dev/null", "ended with 2 before the files had arrived"),
+}
+
+
+def prepare(folder, more="", top="", rows="epochs: 1"):
+    arrays(folder)
+    path = topology(folder, actors=PREP + FEED % "", links=["read -> prep -> batch -> feed"], read=f", {rows}",
+                    top=f"lanes: 2\n{top}", batch="size: 16, replicas: 4")
+    over = folder / "spmd.yaml"
+    over.write_text(OVER % more)
+    via = folder / "via"
+    via.write_text(VIA.format(folder=folder))
+    via.chmod(0o755)
+    bin = folder / "bin"
+    bin.mkdir()
+    (bin / "tundish").symlink_to(TUNDISH)
+    return path, over
+
+
+def up(folder, *words, on="127.0.0.[1-4]", via=None):
+    line = [TUNDISH, "up", *map(str, words), "--on", on, "--via", via or f"{folder}/via {{address}}"]
+    return subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, stdin=subprocess.DEVNULL,
+                            env=clean(PATH=f"{folder}/bin:{os.environ['PATH']}"))
+
+
+def end(process, seconds=40):
+    out, err = process.communicate(timeout=seconds)
+    return process.returncode, out, err
+
+
+def until(process, words):
+    while words not in (line := process.stdout.readline()):
+        assert line, process.communicate()[1]
+
+
+def nothing_is_left(folder):
+    until = time.monotonic() + 10
+    for pid in (folder / "pids").read_text().split():
+        while os.path.exists(f"/proc/{pid}") and open(f"/proc/{pid}/stat").read().rsplit(")", 1)[1].split()[0] != "Z":
+            assert time.monotonic() < until, f"process {pid} is left"
+            time.sleep(0.02)
+    (folder / "pids").unlink()
+
+
+def test_every_machine_runs_its_part(folder):
+    path, over = prepare(folder)
+    wanted = alone(path)
+    code, out, err = end(up(folder, path, over))
+    same(code, 0, err)
+    same(stream(out), wanted)
+    for rank in range(4):
+        holds(err, f"127.0.0.{rank + 1} | tundish run: launch: hand job up-", f"rank {rank} of 4 is host node{rank} (127.0.0.1)")
+    assert all(line.startswith("127.0.0.") for line in (out + err).splitlines()), out + err
+    assert "files have arrived" not in out, out
+    nothing_is_left(folder)
+    listed = folder / "machines"
+    listed.write_text("# two machines\n127.0.0.1\n\n 127.0.0.2  # the second\n")
+    code, out, err = end(up(folder, path, over, "--set", "read.epochs=2", on=f"@{listed}"))
+    same(code, 0, err)
+    same(stream(out), alone(path, "--set", "read.epochs=2"))
+    holds(err, "rank 1 of 2 is host node1")
+
+
+def test_names_that_a_shell_would_read_are_sent_whole(folder):
+    path, over = prepare(folder)
+    wanted = alone(path)
+    for name in ("a b; touch hurt.yaml", "$(touch hurt)'\"", "-n\n*", "ümlaut & `x`.yaml"):
+        odd = folder / name
+        shutil.copy(path, odd)
+        # As ssh does: the words are joined and read by another shell.
+        via = folder / "like-ssh"
+        via.write_text("#!/bin/sh\nshift\nexec sh -c \"$*\"\n")
+        via.chmod(0o755)
+        code, out, err = end(up_words(folder, via, odd, over))
+        same(code, 0, err)
+        same(stream(out), wanted)
+    assert not (folder / "hurt").exists() and not os.path.exists("hurt") and not os.path.exists("hurt.yaml")
+    # A mistake that only the machine can see has the name of the file that was sent.
+    absent = folder / "it's absent.yaml"
+    absent.write_text(path.read_text().replace(f"data: {folder}", "data: /none"))
+    code, out, err = end(up_words(folder, folder / "via", absent, over))
+    same(code, 78, err)
+    holds(err, f"{absent}:", "/none/x.npy")
+
+
+def up_words(folder, via, *files):
+    line = [TUNDISH, "up", "--on", "127.0.0.1,127.0.0.2", "--via", f"{via} {{address}}", "--set", "start_timeout=5s", "--", *map(str, files)]
+    return subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, stdin=subprocess.DEVNULL,
+                            env=clean(PATH=f"{folder}/bin:{os.environ['PATH']}"))
+
+
+def test_a_machine_that_refuses_or_is_silent_is_named(folder):
+    path, over = prepare(folder, top="start_timeout: 3s\n")
+    draw = random.Random(31)
+    quick = [name for name, (_, words) in FAULTS.items() if "not answered" not in words]
+    for name in [*FAULTS, *draw.choices(quick, k=10)]:
+        does, words = FAULTS[name]
+        bad = draw.randrange(4) + 1
+        place = folder / f"127.0.0.{bad}.does"
+        place.write_text(does + "\n")
+        began = time.monotonic()
+        code, out, err = end(up(folder, path, over))
+        same(code, 75, (name, bad, err))
+        assert time.monotonic() - began < 12, (name, bad)
+        holds(err, f"tundish up: machine 127.0.0.{bad}: `{folder}/via 127.0.0.{bad} tundish run --sent` {words}")
+        same(err.count("tundish up: machine"), 1, (name, err))
+        place.unlink()
+        nothing_is_left(folder)
+
+
+def test_min_machines_begin_without_one_that_refuses(folder):
+    path, over = prepare(folder, more=", min: 2", top="start_timeout: 2s\n")
+    (folder / "127.0.0.3.does").write_text("exit 255\n")
+    code, out, err = end(up(folder, path, over))
+    same(code, 0, err)
+    same(stream(out), alone(path))
+    holds(err, "tundish up: machine 127.0.0.3: ", "ended with 255", "rank 2 of 3 is host node2")
+
+
+def test_ctrl_c_drains_all(folder):
+    path, over = prepare(folder, rows="epochs: forever")
+    for number in (signal.SIGINT, signal.SIGTERM):
+        process = up(folder, path, over)
+        until(process, "epoch 1")
+        process.send_signal(number)
+        code, out, err = end(process)
+        same(code, 130, err)
+        holds(out, "stream ")
+        holds(err, "tundish up: draining")
+        nothing_is_left(folder)
+
+
+def test_a_run_whose_sender_is_killed_drains(folder):
+    path, over = prepare(folder, rows="epochs: forever")
+    for victim in ("up", "command"):
+        process = up(folder, path, over)
+        until(process, "epoch 1")
+        if victim == "up":
+            process.kill()
+        else:
+            os.kill(int((folder / "pids").read_text().split()[2]), signal.SIGKILL)
+        code, out, err = end(process)
+        if victim == "command":
+            same(code, 137, err)
+            holds(err, "tundish up: machine 127.0.0.", "was killed by signal 9 (Killed)")
+        nothing_is_left(folder)
+
+
+def test_mistakes(folder):
+    path, over = prepare(folder)
+    named = folder / "named.yaml"
+    named.write_text("port: 7199\nhosts:\n  a: {actors: [read, batch]}\n  b: {actors: [prep]}\n  c: {actors: [feed]}\n")
+    via = f"{folder}/via {{address}}"
+    for words, code, said in ((["--on", "a"], 2, "--on needs --via"),
+                              (["--via", via], 2, "--via is for --on"),
+                              (["--on", "a", "--via", "ssh"], 2, "takes a command that contains {address} or {host}"),
+                              (["--on", "a[2-1]", "--via", via], 2, "--on a[2-1]: "),
+                              (["--on", "@/dev/null", "--via", via], 2, "--on @/dev/null: "),
+                              (["--on", "a,b,a", "--via", via], 2, "a is named twice"),
+                              (["--on", "@none", "--via", via], 2, "--on: none cannot be read: No such file"),
+                              (["--on", "a;b", "--via", via], 2, "characters that --via does not pass on")):
+        done = subprocess.run([TUNDISH, "up", path, over, *words], capture_output=True, text=True, env=clean())
+        same(done.returncode, code, done.stderr)
+        holds(done.stderr, said)
+    code, _, err = end(up(folder, path, named))
+    same(code, 2, err)
+    holds(err, "4 processes, but this topology has 3 hosts")
+    broken = folder / "broken.yaml"
+    broken.write_text("tundish: 1\nactors: {read: {kind: none}}\n")
+    code, _, err = end(up(folder, broken))
+    same(code, 78, err)
+    holds(err, "broken.yaml:2:")
+    assert not (folder / "pids").exists()
+    for text in ("", "tundish sent 1: rank 0, 4 bytes, 0000000000000000\n", "x" * 200,
+                 "tundish sent 1: rank 0, 2 bytes, 0000000000000000\nab"):
+        done = subprocess.run([TUNDISH, "run", "--sent"], input=text, capture_output=True, text=True, env=clean())
+        same((done.returncode, done.stdout), (2, ""), done.stderr)
+        holds(done.stderr, "tundish run: --sent: ", "`tundish up --on`")
+
+
+main(globals())

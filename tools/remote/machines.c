@@ -1,0 +1,576 @@
+/*  tools/remote/machines.c - starts a run with a process on each of several machines. */
+#include "tools/remote/machines.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "runtime/base/allocation.h"
+#include "runtime/base/clock.h"
+#include "runtime/data/open_files.h"
+#include "runtime/launch/hostlist.h"
+#include "runtime/launch/launched_host.h"
+#include "runtime/launch/launch_internal.h"
+#include "runtime/meeting/meeting.h"
+#include "tools/cli/load.h"
+#include "tools/cli/log.h"
+#include "tools/cli/progress.h"
+#include "tools/cli/signals.h"
+#include "tools/cli/terminal.h"
+#include "tools/launch/sent_run.h"
+#include "tools/process/child.h"
+#include "tools/process/output_lines.h"
+#include "tools/process/output_merge.h"
+#include "tools/remote/remote_command.h"
+
+/*  The time that the other machines have to notice that one has ended, and to end; the same if the
+ *  run cannot begin, and after it is over. */
+static const uint64_t patience_ns = 5000000000, short_patience_ns = 300000000, late_ns = 2000000000;
+
+/*  Descriptors: standard streams, signals, those open while a command starts; three pipes each. */
+enum { OWN_DESCRIPTORS = 12, MACHINE_DESCRIPTORS = 3, LIST_BYTES = 1 << 20, NOT_FOUND = 127 };
+
+typedef struct {
+    const char *name;
+    char **words;
+    char *command; /* they as text */
+    pid_t pid;     /* 0: it has ended */
+    int in;        /* -1: closed */
+    char head[TND_SENT_HEAD];
+    size_t sent; /* bytes of the head and of the files */
+    tnd_output_lines_t out, err;
+    bool answered, named, complained;
+    int code;          /* after it has ended */
+    uint64_t ended_ns; /* 0: it has not */
+} machine_t;
+
+typedef struct {
+    const tnd_request_t *request;
+    tnd_hostlist_t list;
+    machine_t *machines;
+    uint32_t count, running;
+    char *bytes; /* of the files */
+    size_t size;
+    uint64_t answer_ns; /* until when all have answered */
+    bool needs_all;     /* the run does not begin without one */
+    bool told, done;
+    int code;
+    unsigned signals, pressed;
+    uint64_t press_ns; /* when the others are told to end; 0: never */
+    size_t width;
+    tnd_terminal_t terminal;
+    tnd_output_merge_t merge;
+    tnd_log_t log;
+} up_t;
+
+/* --- the list --------------------------------------------------------------------------------- */
+
+/*  The lines of a file, joined by commas, without what follows `#`; NULL: it cannot be read. */
+static char *read_file(const char *path)
+{
+    char *text = NULL, line[1024];
+    size_t size = 0;
+    FILE *in = fopen(path, "re");
+    if (in == NULL)
+        return NULL;
+    FILE *out = tnd_memory_stream(&text, &size);
+    while (fgets(line, sizeof line, in) != NULL && ftell(out) < LIST_BYTES) {
+        line[strcspn(line, "#\r\n")] = '\0';
+        char *begin = line + strspn(line, " \t"), *end = begin + strlen(begin);
+        while (end > begin && strchr(" \t,", end[-1]) != NULL)
+            *--end = '\0';
+        if (end > begin)
+            fprintf(out, "%s%s", ftell(out) > 0 ? "," : "", begin);
+    }
+    fclose(in);
+    fclose(out);
+    return text;
+}
+
+/*  Returns TND_EXIT_OK, or prints an error. */
+static int read_list(up_t *up, const char *on)
+{
+    tnd_error_t error;
+    char *text = on[0] == '@' ? read_file(on + 1) : tnd_copy_string(on);
+    if (text == NULL)
+        return tnd_usage_error("up", "--on: %s cannot be read: %s", on + 1, strerror(errno));
+    tnd_status_t status = tnd_hostlist_read(&up->list, text, &error);
+    free(text);
+    if (status != TND_OK)
+        return tnd_usage_error("up", "--on %s: %s", on, error.text);
+    if (up->list.count == 0)
+        return tnd_usage_error("up", "--on %s: no machine is named", on);
+    for (size_t i = 0; i < up->list.count; i++)
+        for (size_t before = 0; before < i; before++)
+            if (strcmp(up->list.names[before], up->list.names[i]) == 0)
+                return tnd_usage_error("up",
+                                       "--on: %s is named twice; each machine has one process",
+                                       up->list.names[i]);
+    return TND_EXIT_OK;
+}
+
+/* --- output ----------------------------------------------------------------------------------- */
+
+typedef struct {
+    up_t *up;
+    uint32_t index;
+} speaker_t;
+
+static void print_line(up_t *up, uint32_t index, FILE *to, const char *line, size_t size)
+{
+    bool bare = up->log.json && to == stderr; /* JSON records contain their host */
+    if (!bare) {
+        tnd_output_lines_print(to, up->terminal.colour, index, up->machines[index].name, up->width,
+                               line, size);
+        return;
+    }
+    fwrite(line, 1, size, to);
+    fputc('\n', to);
+    fflush(to);
+}
+
+static void take_out(void *context, const char *line, size_t size)
+{
+    const speaker_t *speaker = context;
+    up_t *up = speaker->up;
+    machine_t *machine = &up->machines[speaker->index];
+    if (!machine->answered && strcmp(line, TND_SENT_ANSWER) == 0)
+        machine->answered = true;
+    else if (up->signals == 0 || strcmp(line, TND_PROGRESS_DRAINS) != 0)
+        print_line(up, speaker->index, stdout, line, size);
+}
+
+static void take_error(void *context, const char *line, size_t size)
+{
+    const speaker_t *speaker = context;
+    up_t *up = speaker->up;
+    if (tnd_output_merge_repeats(&up->merge, line))
+        return;
+    up->machines[speaker->index].complained = true;
+    print_line(up, speaker->index, stderr, line, size);
+}
+
+/* --- commands --------------------------------------------------------------------------------- */
+
+/*  Runs in the child, between fork and exec. */
+static void become(char *const *words, const int *files, pid_t parent)
+{
+    sigset_t none;
+    sigemptyset(&none);
+    setpgid(0, 0); /* Ctrl-C in the terminal reaches the parent, which passes it on */
+    prctl(PR_SET_PDEATHSIG, SIGTERM);
+    if (getppid() != parent)
+        _exit(NOT_FOUND);
+    dup2(files[0], STDIN_FILENO);
+    dup2(files[1], STDOUT_FILENO);
+    dup2(files[2], STDERR_FILENO);
+    signal(SIGPIPE, SIG_DFL);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    execvp(words[0], words);
+    dprintf(STDERR_FILENO, "cannot run %s: %s\n", words[0], strerror(errno));
+    _exit(NOT_FOUND);
+}
+
+static bool start(up_t *up, machine_t *machine)
+{
+    int in[2], out[2], err[2];
+    pid_t parent = getpid();
+    if (pipe2(in, O_CLOEXEC) != 0 || pipe2(out, O_CLOEXEC) != 0 || pipe2(err, O_CLOEXEC) != 0) {
+        tnd_log_complain(&up->log, machine->name, "up", "cannot make a pipe: %s", strerror(errno));
+        return false;
+    }
+    pid_t pid = fork();
+    if (pid == 0)
+        become(machine->words, (const int[]){in[0], out[1], err[1]}, parent);
+    close(in[0]);
+    close(out[1]);
+    close(err[1]);
+    fcntl(in[1], F_SETFL, O_NONBLOCK);
+    fcntl(out[0], F_SETFL, O_NONBLOCK);
+    fcntl(err[0], F_SETFL, O_NONBLOCK);
+    machine->in = in[1];
+    machine->out = (tnd_output_lines_t){.file = out[0]};
+    machine->err = (tnd_output_lines_t){.file = err[0]};
+    if (pid < 0) {
+        tnd_log_complain(&up->log, machine->name, "up", "cannot start `%s`: %s", machine->command,
+                         strerror(errno));
+        return false;
+    }
+    setpgid(pid, pid); /* here too, so that it is true before a signal is sent */
+    machine->pid = pid;
+    up->running++;
+    return true;
+}
+
+static void close_input(machine_t *machine)
+{
+    if (machine->in >= 0)
+        close(machine->in);
+    machine->in = -1;
+}
+
+static bool is_sent(const up_t *up, const machine_t *machine)
+{
+    return machine->sent == strlen(machine->head) + up->size;
+}
+
+/*  Sends what the pipe takes. */
+static void send_more(const up_t *up, machine_t *machine)
+{
+    size_t head = strlen(machine->head);
+    const char *from =
+        machine->sent < head ? machine->head + machine->sent : up->bytes + (machine->sent - head);
+    size_t left = machine->sent < head ? head - machine->sent : up->size + head - machine->sent;
+    ssize_t put = write(machine->in, from, left);
+    if (put > 0)
+        machine->sent += (size_t)put;
+    else if (put < 0 && errno != EAGAIN && errno != EINTR)
+        close_input(machine); /* it has ended, or does not read; how it ends tells more */
+}
+
+/*  Tells all to drain, then to end, then kills the commands. */
+static void press(up_t *up)
+{
+    static const char bytes[] = {TND_SENT_DRAIN, TND_SENT_END};
+    (void)tnd_output_merge_repeats(&up->merge,
+                                   "tundish run: draining; Ctrl-C ends the run at once");
+    (void)tnd_output_merge_repeats(&up->merge, "tundish run: leaving");
+    for (uint32_t i = 0; i < up->count; i++) {
+        machine_t *machine = &up->machines[i];
+        if (machine->pid == 0)
+            continue;
+        /* A command that has not answered has nothing to drain. */
+        bool kills = up->pressed >= 2 || !machine->answered || machine->in < 0 ||
+                     write(machine->in, &bytes[up->pressed], 1) != 1;
+        if (kills) {
+            close_input(machine);
+            (void)kill(-machine->pid, up->pressed >= 2 ? SIGKILL : SIGTERM);
+        }
+    }
+    up->pressed++;
+    up->press_ns = tnd_clock_now() + (up->signals > 1 ? late_ns : patience_ns);
+}
+
+/* --- the end ---------------------------------------------------------------------------------- */
+
+/*  One failed for this reason; the others notice it, or are told. */
+static void fail(up_t *up, int code, uint64_t wait_ns)
+{
+    if (up->code == TND_EXIT_OK)
+        up->code = code;
+    if (up->press_ns == 0)
+        up->press_ns = tnd_clock_now() + wait_ns;
+}
+
+/*  A machine on which nothing runs. */
+static void miss(up_t *up, machine_t *machine, const char *why)
+{
+    if (up->pressed == 0)
+        tnd_log_complain(&up->log, machine->name, "up", "machine %s: `%s` %s", machine->name,
+                         machine->command, why);
+    machine->named = true;
+    if (!up->needs_all || up->pressed > 0)
+        return;
+    up->told = true;
+    fail(up, TND_EXIT_PEER, 0);
+}
+
+static void describe(int status, char *text, size_t room)
+{
+    if (WIFSIGNALED(status))
+        snprintf(text, room, "was killed by signal %d (%s)", WTERMSIG(status),
+                 strsignal(WTERMSIG(status)));
+    else
+        snprintf(text, room, "ended with %d", WEXITSTATUS(status));
+}
+
+static void take_ended(up_t *up, uint32_t index, int status)
+{
+    machine_t *machine = &up->machines[index];
+    speaker_t speaker = {.up = up, .index = index};
+    char how[100], why[200];
+    up->running--;
+    machine->pid = 0;
+    machine->ended_ns = tnd_clock_now();
+    machine->code = tnd_child_code(status);
+    close_input(machine);
+    while (machine->out.file >= 0 && tnd_output_lines_read(&machine->out, take_out, &speaker))
+        continue;
+    while (machine->err.file >= 0 && tnd_output_lines_read(&machine->err, take_error, &speaker))
+        continue;
+    describe(status, how, sizeof how);
+    if (!machine->answered) {
+        snprintf(why, sizeof why, "%s before the files had arrived", how);
+        if (!machine->named)
+            miss(up, machine, why);
+        return;
+    }
+    up->done = up->done || machine->code == TND_EXIT_OK;
+    if (machine->code == TND_EXIT_OK && index == 0 && up->press_ns == 0)
+        up->press_ns = tnd_clock_now() + late_ns;
+    if (machine->code == TND_EXIT_OK || (machine->code == TND_EXIT_PEER && up->done) ||
+        up->pressed > 2)
+        return;
+    if (machine->code == TND_EXIT_DRAINED) {
+        fail(up, machine->code, patience_ns);
+        return;
+    }
+    if (!up->told && !up->done)
+        tnd_log_complain(&up->log, machine->name, "up", "machine %s: `%s` %s%s%s", machine->name,
+                         machine->command, how, WIFSIGNALED(status) ? "" : ": ",
+                         WIFSIGNALED(status) ? "" : tnd_child_meaning(machine->code));
+    up->told = true;
+    if (!up->done)
+        fail(up, machine->code, index == 0 ? short_patience_ns : patience_ns);
+}
+
+static void take_signal(up_t *up, int signals)
+{
+    struct signalfd_siginfo info;
+    while (read(signals, &info, sizeof info) == (ssize_t)sizeof info) {
+        if (info.ssi_signo == SIGCHLD) {
+            for (uint32_t i = 0; i < up->count; i++) {
+                int status;
+                if (up->machines[i].pid > 0 &&
+                    waitpid(up->machines[i].pid, &status, WNOHANG) == up->machines[i].pid)
+                    take_ended(up, i, status);
+            }
+            continue;
+        }
+        if (!tnd_signals_count((int)info.ssi_signo, up->signals))
+            continue;
+        up->signals++;
+        tnd_log_complain(&up->log, "", "up", "%s",
+                         up->signals == 1 ? "draining; Ctrl-C ends the run at once" : "leaving");
+        if (up->code == TND_EXIT_OK)
+            up->code = TND_EXIT_DRAINED;
+        if (up->pressed < up->signals)
+            press(up);
+        up->press_ns = up->signals == 1 ? 0 : up->press_ns;
+    }
+}
+
+/*  Names the machines that have not answered in time. */
+static void name_silent(up_t *up)
+{
+    char why[100];
+    snprintf(why, sizeof why, "has not answered for %.3g s", 1e-9 * 0.75 * (double)up->answer_ns);
+    for (uint32_t i = 0; i < up->count; i++)
+        if (!up->machines[i].answered && up->machines[i].pid > 0 && !up->machines[i].named)
+            miss(up, &up->machines[i], why);
+}
+
+/* --- the loop --------------------------------------------------------------------------------- */
+
+enum { FILES = 3 };
+
+/*  Fills the entries of one machine; whether it has output to come. */
+static bool watch_machine(const up_t *up, machine_t *machine, struct pollfd *files)
+{
+    bool sends = machine->in >= 0 && !is_sent(up, machine);
+    files[0] = (struct pollfd){.fd = sends ? machine->in : -1, .events = POLLOUT};
+    files[1] = (struct pollfd){.fd = machine->out.file, .events = POLLIN};
+    files[2] = (struct pollfd){.fd = machine->err.file, .events = POLLIN};
+    return machine->out.file >= 0 || machine->err.file >= 0;
+}
+
+static void serve_machine(up_t *up, uint32_t index, const struct pollfd *files)
+{
+    machine_t *machine = &up->machines[index];
+    speaker_t speaker = {.up = up, .index = index};
+    if (files[0].revents != 0 && machine->in >= 0)
+        send_more(up, machine);
+    if (files[1].revents != 0 && machine->out.file >= 0)
+        (void)tnd_output_lines_read(&machine->out, take_out, &speaker);
+    if (files[2].revents != 0 && machine->err.file >= 0)
+        (void)tnd_output_lines_read(&machine->err, take_error, &speaker);
+    /* What it has started may keep its output open. */
+    if (machine->ended_ns != 0 && tnd_clock_now() >= machine->ended_ns + late_ns) {
+        tnd_output_lines_finish(&machine->out, take_out, &speaker);
+        tnd_output_lines_finish(&machine->err, take_error, &speaker);
+    }
+}
+
+static void watch(up_t *up, int signals, uint64_t answer_until_ns)
+{
+    enum { LOOK_MS = 100 };
+    struct pollfd *files = tnd_allocate_zeroed(FILES * (size_t)up->count + 1, sizeof *files);
+    for (bool open = true; open || up->running > 0;) {
+        open = false;
+        files[0] = (struct pollfd){.fd = signals, .events = POLLIN};
+        for (uint32_t i = 0; i < up->count; i++)
+            open = watch_machine(up, &up->machines[i], &files[FILES * i + 1]) || open;
+        (void)poll(files, FILES * (nfds_t)up->count + 1, LOOK_MS);
+        for (uint32_t i = 0; i < up->count; i++)
+            serve_machine(up, i, &files[FILES * i + 1]);
+        if (files[0].revents != 0)
+            take_signal(up, signals);
+        if (tnd_clock_now() >= answer_until_ns)
+            name_silent(up);
+        if (up->press_ns != 0 && up->running > 0 && tnd_clock_now() >= up->press_ns)
+            press(up);
+    }
+    free(files);
+}
+
+static int perform(up_t *up)
+{
+    sigset_t set;
+    tnd_signals_set(&set);
+    sigaddset(&set, SIGCHLD);
+    sigprocmask(SIG_BLOCK, &set, NULL);
+    int signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+    if (signals < 0)
+        abort();
+    bool started = true;
+    for (uint32_t i = 0; i < up->count && started; i++)
+        started = start(up, &up->machines[i]);
+    if (!started)
+        fail(up, TND_EXIT_FAILED, 0);
+    watch(up, signals, tnd_clock_now() + up->answer_ns / 4 * 3);
+    close(signals);
+    return up->code;
+}
+
+/* --- preparations ----------------------------------------------------------------------------- */
+
+static char *join(char *const *words)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = tnd_memory_stream(&text, &size);
+    for (size_t i = 0; words[i] != NULL; i++)
+        fprintf(out, "%s%s", i > 0 ? " " : "", words[i]);
+    fclose(out);
+    return text;
+}
+
+static int prepare_machines(up_t *up)
+{
+    static const char *const ours[] = {"run", "--sent", NULL};
+    tnd_error_t error;
+    up->count = (uint32_t)up->list.count;
+    up->machines = tnd_allocate_zeroed(up->count, sizeof *up->machines);
+    for (uint32_t i = 0; i < up->count; i++)
+        up->machines[i].in = up->machines[i].out.file = up->machines[i].err.file = -1;
+    for (uint32_t i = 0; i < up->count; i++) {
+        machine_t *machine = &up->machines[i];
+        machine->name = up->list.names[i];
+        machine->words =
+            tnd_remote_command_new(up->request->via, machine->name, machine->name, ours, &error);
+        if (machine->words == NULL)
+            return tnd_usage_error("up", "--on: %s: %s", machine->name, error.text);
+        machine->command = join(machine->words);
+        tnd_sent_run_head(machine->head, i, up->bytes, up->size);
+        up->width = strlen(machine->name) > up->width ? strlen(machine->name) : up->width;
+    }
+    return TND_EXIT_OK;
+}
+
+/*  Options, variables and files, which are the same for all. */
+static int prepare_files(up_t *up)
+{
+    const tnd_request_t *request = up->request;
+    tnd_sent_run_t sent;
+    tnd_error_t error;
+    if (tnd_sent_run_load(&sent, request->files, request->file_count, &error) != TND_OK)
+        return tnd_usage_error("up", "%s", error.text);
+    char **line = tnd_child_words(request, NULL, true, true); /* tundish run OPTIONS -- FILES */
+    size_t used = 0, count = 0;
+    while (line[count] != NULL)
+        count++;
+    sent.words = tnd_allocate_zeroed(count + 3, sizeof *sent.words);
+    for (size_t i = 2; strcmp(line[i], "--") != 0; i++)
+        sent.words[used++] = tnd_copy_string(line[i]);
+    tnd_child_words_free(line);
+    sent.words[used++] = tnd_copy_string("--launch=hand");
+    if (request->meet != NULL)
+        sent.words[used++] = tnd_format_string("--meet=%s", request->meet);
+    sent.variables = tnd_allocate_zeroed(5, sizeof *sent.variables);
+    sent.variables[0] = tnd_format_string("TUNDISH_HOSTS=%zu", up->list.count);
+    sent.variables[1] = tnd_format_string("TUNDISH_JOB=up-%" PRIx64 "-%d",
+                                          tnd_clock_read(CLOCK_REALTIME), (int)getpid());
+    sent.variables[2] = tnd_format_string(
+        "TUNDISH_LEADER=%s", request->leader != NULL ? request->leader : up->list.names[0]);
+    up->bytes = tnd_sent_run_write(&sent, &up->size);
+    tnd_sent_run_free(&sent);
+    return TND_EXIT_OK;
+}
+
+/*  Whether the topology is right and fits so many processes, as far as this machine can tell. */
+static int check(up_t *up)
+{
+    const tnd_request_t *request = up->request;
+    tnd_launch_t launch = {.launcher = &tnd_launcher_hand, .size = (uint32_t)up->list.count};
+    tnd_error_t error;
+    uint32_t host;
+    int code = TND_EXIT_TOPOLOGY;
+    tnd_graph_t *graph = tnd_load_form(request, request->files, request->file_count);
+    tnd_meeting_expect(graph, &launch);
+    if (tnd_load_check(graph)) {
+        const tnd_plan_t *plan = tnd_graph_plan(graph);
+        code = TND_EXIT_OK;
+        if (launch.size > 1 && tnd_launched_host(&launch, plan, &host, &error) != TND_OK) {
+            tnd_complain("up", "%s", error.text);
+            code = TND_EXIT_USAGE;
+        }
+        up->answer_ns = plan->start_timeout_ns;
+        up->needs_all = plan->rest_count == 0 || plan->least == 0;
+    }
+    tnd_graph_destroy(&graph);
+    return code;
+}
+
+static int prepare(up_t *up)
+{
+    const tnd_request_t *request = up->request;
+    tnd_error_t error;
+    if (request->via == NULL)
+        return tnd_usage_error("up", "--on needs --via, the command that reaches a machine, such "
+                                     "as 'ssh {address}'");
+    if (tnd_remote_command_check(request->via, &error) != TND_OK)
+        return tnd_usage_error("up", "%s", error.text);
+    int code = read_list(up, request->on);
+    if (code == TND_EXIT_OK)
+        code = check(up);
+    if (code == TND_EXIT_OK)
+        code = prepare_files(up);
+    if (code == TND_EXIT_OK)
+        code = prepare_machines(up);
+    if (code == TND_EXIT_OK &&
+        tnd_open_files_reserve(OWN_DESCRIPTORS + up->count * MACHINE_DESCRIPTORS, &error) !=
+            TND_OK) {
+        tnd_complain("up", "%s", error.text);
+        code = TND_EXIT_TOPOLOGY;
+    }
+    return code;
+}
+
+int tnd_machines_run(const tnd_request_t *request)
+{
+    up_t up = {.request = request, .terminal = tnd_terminal_look(STDOUT_FILENO)};
+    if (!tnd_log_init(&up.log, "up", request))
+        return TND_EXIT_USAGE;
+    tnd_signals_expect();
+    int code = prepare(&up);
+    if (code == TND_EXIT_OK)
+        code = perform(&up);
+    for (uint32_t i = 0; i < up.count; i++) {
+        tnd_remote_command_free(up.machines[i].words);
+        free(up.machines[i].command);
+    }
+    free(up.machines);
+    free(up.bytes);
+    tnd_hostlist_free(&up.list);
+    tnd_output_merge_free(&up.merge);
+    return code;
+}
