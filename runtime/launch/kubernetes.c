@@ -22,6 +22,7 @@ static tnd_status_t kubernetes_read(const char *const *environment, tnd_launch_t
     static const tnd_rank_names_t names = {"JOB_COMPLETION_INDEX", "TUNDISH_HOSTS", NULL, NULL};
     TND_TRY(tnd_launch_ranks(environment, &names, launch, error));
     read_job(environment, launch);
+    launch->named_late = true;
     return TND_OK;
 }
 

@@ -33,6 +33,7 @@ typedef struct {
     bool port_taken;                 /* the launcher itself listens there */
     char job[128];                   /* "": not told */
     uint32_t step;                   /* of the job, which may have several at once */
+    bool named_late;                 /* the name of the leader appears when its process begins */
     bool by_parent;    /* one parent starts all processes of a machine, and no others */
     uint32_t restarts; /* of the job */
     tnd_launch_tasks_t tasks;

@@ -575,10 +575,12 @@ tnd_meeting_end_t tnd_meeting_hold(const tnd_network_t *network, tnd_graph_t *gr
     uint32_t host;
     if (plan->rest_count == 0 || launch->launcher == NULL || launch->size == 1)
         return TND_MEETING_HELD;
-    if (tnd_launched_host(launch, plan, &host, error) != TND_OK ||
-        tnd_meeting_place_find(&place, launch, plan, wish, atomic_fetch_add(&held, 1), error) !=
-            TND_OK)
+    if (tnd_launched_host(launch, plan, &host, error) != TND_OK)
         return TND_MEETING_PLACE;
+    tnd_status_t found =
+        tnd_meeting_place_find(&place, launch, plan, wish, atomic_fetch_add(&held, 1), error);
+    if (found != TND_OK)
+        return found == TND_AGAIN ? TND_MEETING_MISSED : TND_MEETING_PLACE;
     tnd_meeting_end_t end = check_insecure(&self, &place);
     if (end != TND_MEETING_HELD ||
         tnd_meeting_place_facts(&place, launch, plan, &self.own, error) != TND_OK)

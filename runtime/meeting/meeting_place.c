@@ -11,9 +11,11 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 #include <xxhash.h>
 
+#include "runtime/base/clock.h"
 #include "runtime/option/registry.h"
 #include "runtime/text/printable.h"
 
@@ -196,11 +198,28 @@ static void derive_ports(tnd_meeting_place_t *self, const tnd_launch_t *launch,
             self->ports[self->port_count++] = first + i;
 }
 
+/*  A pod has its name some seconds after it has begun, and others may begin before it. */
+static tnd_status_t resolve_late(const char *name, uint64_t wait_ns, address_t *address_p,
+                                 tnd_error_t *error)
+{
+    const struct timespec again = {.tv_nsec = 250000000};
+    uint64_t until = tnd_clock_now() + wait_ns;
+    while (resolve(name, address_p, error) != TND_OK) {
+        if (tnd_clock_now() >= until)
+            return TND_AGAIN;
+        nanosleep(&again, NULL);
+    }
+    return TND_OK;
+}
+
 static tnd_status_t take_leader(tnd_meeting_place_t *self, const tnd_launch_t *launch,
-                                const char *name, tnd_error_t *error)
+                                const tnd_plan_t *plan, const char *name, tnd_error_t *error)
 {
     address_t address;
-    TND_TRY(resolve(name, &address, error));
+    if (launch->named_late)
+        TND_TRY(resolve_late(name, plan->start_timeout_ns, &address, error));
+    else
+        TND_TRY(resolve(name, &address, error));
     if (launch->rank == 0 && !is_own(&address))
         return tnd_fail(error,
                         "rank 0 runs here, but %s is another machine: write --leader ADDRESS, or "
@@ -222,7 +241,7 @@ tnd_status_t tnd_meeting_place_find(tnd_meeting_place_t *self, const tnd_launch_
     TND_TRY(find_leader(launch, plan, &whole, name, sizeof name, &port, error));
     self->is_local = launch->local_size == launch->size;
     if (self->folder == NULL)
-        TND_TRY(take_leader(self, launch, name, error));
+        TND_TRY(take_leader(self, launch, plan, name, error));
     else if (self->is_local)
         snprintf(self->leader, sizeof self->leader, "127.0.0.1");
     name_job(self, launch, number);

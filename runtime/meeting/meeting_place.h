@@ -27,7 +27,8 @@ typedef struct {
 } tnd_meeting_place_t;
 
 /*  `number` counts the meetings of this process.  The wish must outlive *self.
- *  Errors: TND_FAILED says what to write. */
+ *  A name that appears late is looked for as long as a start may take.
+ *  Errors: TND_FAILED says what to write; TND_AGAIN if such a name did not appear. */
 tnd_status_t tnd_meeting_place_find(tnd_meeting_place_t *self, const tnd_launch_t *launch,
                                     const tnd_plan_t *plan, const tnd_meeting_wish_t *wish,
                                     unsigned number, tnd_error_t *error) TND_CHECKED;

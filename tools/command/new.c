@@ -11,12 +11,15 @@
 #include "runtime/text/json_string.h"
 #include "runtime/text/quantity.h"
 #include "tools/cli/command.h"
+#include "tools/cli/load.h"
 #include "tools/cli/output.h"
 #include "tools/inspect/reading_progress.h"
 #include "tools/inspect/record_columns.h"
+#include "tools/launch/launch_choice.h"
 #include "tools/new/data_search.h"
 #include "tools/new/detect_format.h"
 #include "tools/new/file_series.h"
+#include "tools/new/job_manifest.h"
 #include "tools/new/picture_lines.h"
 #include "tools/new/reader_lines.h"
 #include "tools/table/column_name.h"
@@ -387,8 +390,46 @@ static int write_file(const char *path, topology_t *topology)
     return TND_EXIT_OK;
 }
 
+/*  A manifest of Kubernetes for topology files. */
+static int write_manifest(const tnd_request_t *request)
+{
+    tnd_job_manifest_t manifest = {.pods = (uint32_t)request->count};
+    tnd_sent_run_t files;
+    tnd_error_t error;
+    if (strcmp(request->launch, "k8s") != 0 && strcmp(request->launch, "kubernetes") != 0)
+        return tnd_usage_error("new",
+                               "--launch %s: write k8s; for others examples/launch has "
+                               "scripts to copy",
+                               request->launch);
+    if (request->output != NULL || request->as != NULL || request->split != NULL)
+        return tnd_usage_error("new", "--launch prints to stdout, and takes no other options");
+    if (request->count == 0 || request->count > TND_ROSTER_MAX)
+        return tnd_usage_error("new", "--launch k8s needs -n N, the number of pods, from 1 to %d",
+                               TND_ROSTER_MAX);
+    tnd_graph_t *graph = tnd_load_form(request, request->files, request->file_count);
+    int code = tnd_launch_fits(graph, "new", manifest.pods);
+    if (code == TND_EXIT_OK) {
+        tnd_job_manifest_name(&manifest, tnd_graph_plan(graph)->name);
+        manifest.resumes = tnd_graph_plan(graph)->checkpoint != NULL;
+    }
+    tnd_graph_destroy(&graph);
+    if (code != TND_EXIT_OK)
+        return code;
+    if (tnd_sent_run_load(&files, request->files, request->file_count, &error) != TND_OK)
+        return tnd_usage_error("new", "%s", error.text);
+    tnd_status_t status = tnd_job_manifest_check(&files, &error);
+    if (status == TND_OK)
+        tnd_job_manifest_print(&manifest, &files, stdout);
+    tnd_sent_run_free(&files);
+    if (status != TND_OK)
+        tnd_complain("new", "%s", error.text);
+    return status == TND_OK ? TND_EXIT_OK : TND_EXIT_TOPOLOGY;
+}
+
 static int new (const tnd_request_t *request)
 {
+    if (request->launch != NULL)
+        return write_manifest(request);
     tnd_arena_t *arena = tnd_arena_new();
     tnd_detected_format_list_t found;
     tnd_record_columns_t columns = {.misfits = "", .damage = "", .parse = {"", ""}};
@@ -449,7 +490,7 @@ const tnd_command_t tnd_command_new = {
     .operands = "DATA...",
     .missing = "no data is given",
     .summary = "writes a topology for data files, which runs unchanged",
-    .arguments = (const char *const[]){"--output", "--as", "--split", NULL},
+    .arguments = (const char *const[]){"--output", "--as", "--split", "--launch", "--count", NULL},
     .details =
         "DATA are data files, directories of them, or patterns such as 'data/x*.npy'.  Each .npy\n"
         "file and IDX file (IDX also compressed by gzip) becomes a column, named after the file; "
@@ -470,7 +511,13 @@ const tnd_command_t tnd_command_new = {
         "by the source raw: tundish help raw.  The topology has a comment on each line and can\n"
         "be run, inspected and changed; tundish inspect DATA shows what is in the files.\n"
         "--split 80/20 writes two chains: 80 of 100 rows train, and the others are fed after that\n"
-        "to the same models.\n",
+        "to the same models.\n"
+        "\n"
+        "--launch k8s -n 4 FILES prints a manifest for Kubernetes instead, for topology files and "
+        "4\n"
+        "pods: a ConfigMap with the files, a headless Service and an Indexed Job.  They need an\n"
+        "image of examples/launch/Containerfile and a claim of the name data (tundish help "
+        "launch).\n",
     .codes = "  0   written\n"
              "  1   the file exists already, or cannot be written\n"
              "  2   usage\n"

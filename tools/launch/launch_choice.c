@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "runtime/launch/launch_internal.h"
 #include "runtime/meeting/meeting.h"
 #include "tools/cli/load.h"
 
@@ -38,6 +39,20 @@ void tnd_launch_expect(tnd_graph_t *graph)
     tnd_error_t error;
     if (tnd_launch_read(&launch, (const char *const *)environ, NULL, &error) == TND_OK)
         tnd_meeting_expect(graph, &launch);
+}
+
+int tnd_launch_fits(tnd_graph_t *graph, const char *command, uint32_t size)
+{
+    tnd_launch_t launch = {.launcher = &tnd_launcher_hand, .size = size};
+    tnd_error_t error;
+    uint32_t host;
+    tnd_meeting_expect(graph, &launch);
+    if (!tnd_load_check(graph))
+        return TND_EXIT_TOPOLOGY;
+    if (size == 1 || tnd_launched_host(&launch, tnd_graph_plan(graph), &host, &error) == TND_OK)
+        return TND_EXIT_OK;
+    tnd_complain(command, "%s", error.text);
+    return TND_EXIT_USAGE;
 }
 
 int tnd_launch_meet(tnd_launch_t *self, tnd_graph_t *graph, const tnd_request_t *request)

@@ -15,6 +15,10 @@ bool tnd_launch_choose(tnd_launch_t *self, const tnd_request_t *request, const c
 /*  Tells a graph, before its check, how many processes the launcher of this one has started. */
 void tnd_launch_expect(tnd_graph_t *graph);
 
+/*  Whether a graph is right for so many processes of a launcher, as far as this machine can tell.  Returns
+ *  TND_EXIT_OK, or prints an error and returns another exit code. */
+int tnd_launch_fits(tnd_graph_t *graph, const char *command, uint32_t size);
+
 /*  Meets the other processes if the graph has a range such as `node[*]`; it has been checked.
  *  Returns TND_EXIT_OK, or prints an error and returns another exit code. */
 int tnd_launch_meet(tnd_launch_t *self, tnd_graph_t *graph, const tnd_request_t *request);

@@ -18,14 +18,12 @@
 #include "runtime/base/clock.h"
 #include "runtime/data/open_files.h"
 #include "runtime/launch/hostlist.h"
-#include "runtime/launch/launched_host.h"
-#include "runtime/launch/launch_internal.h"
-#include "runtime/meeting/meeting.h"
 #include "tools/cli/load.h"
 #include "tools/cli/log.h"
 #include "tools/cli/progress.h"
 #include "tools/cli/signals.h"
 #include "tools/cli/terminal.h"
+#include "tools/launch/launch_choice.h"
 #include "tools/launch/sent_run.h"
 #include "tools/process/child.h"
 #include "tools/process/output_lines.h"
@@ -506,23 +504,13 @@ static int prepare_files(up_t *up)
     return TND_EXIT_OK;
 }
 
-/*  Whether the topology is right and fits so many processes, as far as this machine can tell. */
 static int check(up_t *up)
 {
     const tnd_request_t *request = up->request;
-    tnd_launch_t launch = {.launcher = &tnd_launcher_hand, .size = (uint32_t)up->list.count};
-    tnd_error_t error;
-    uint32_t host;
-    int code = TND_EXIT_TOPOLOGY;
     tnd_graph_t *graph = tnd_load_form(request, request->files, request->file_count);
-    tnd_meeting_expect(graph, &launch);
-    if (tnd_load_check(graph)) {
+    int code = tnd_launch_fits(graph, "up", (uint32_t)up->list.count);
+    if (code == TND_EXIT_OK) {
         const tnd_plan_t *plan = tnd_graph_plan(graph);
-        code = TND_EXIT_OK;
-        if (launch.size > 1 && tnd_launched_host(&launch, plan, &host, &error) != TND_OK) {
-            tnd_complain("up", "%s", error.text);
-            code = TND_EXIT_USAGE;
-        }
         up->answer_ns = plan->start_timeout_ns;
         up->needs_all = plan->rest_count == 0 || plan->least == 0;
     }
