@@ -30,6 +30,8 @@ void tnd_host_wait_chain(tnd_host_t *self, uint32_t chain);
 /*  Whether the actors run, or ran. */
 bool tnd_host_running(tnd_host_t *self);
 void tnd_host_drain(tnd_host_t *self);
+/*  The same, not from a signal handler: the leader logs the cause, such as " (SIGTERM from process 12)". */
+void tnd_host_drain_because(tnd_host_t *self, const char *cause);
 /*  Requests the end of the run once the steps that the programs of this host have run are committed:
  *  in chain c those before steps[c]; TND_UNKNOWN: no program of this host pulls that one.  At most
  *  once. */

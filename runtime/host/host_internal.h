@@ -57,6 +57,7 @@ typedef struct {
     uint32_t chains_over; /* on the leader: whose end the observer knows */
     tnd_outcome_t outcome;
     char why[1024];
+    char cause[100];   /* of a drain, or "" */
     char broken[512];  /* why the program wants it to fail, or "" */
     char unsaved[512]; /* why the model could not be saved, or "" */
     char leaked[256];  /* why memory was, or "" */

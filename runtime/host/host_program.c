@@ -53,6 +53,15 @@ void tnd_host_drain(tnd_host_t *self)
     tnd_hub_wake(self->hub);
 }
 
+void tnd_host_drain_because(tnd_host_t *self, const char *cause)
+{
+    pthread_mutex_lock(&self->lock);
+    if (!atomic_load(&self->wishes.drain))
+        snprintf(self->end.cause, sizeof self->end.cause, "%s", cause);
+    pthread_mutex_unlock(&self->lock);
+    tnd_host_drain(self);
+}
+
 void tnd_host_finish(tnd_host_t *self, const uint64_t *steps)
 {
     memcpy(self->wishes.last_steps, steps, self->plan->chain_count * sizeof *steps);

@@ -440,13 +440,23 @@ static tnd_buffer_t *finish_note(const tnd_host_t *self)
     return tnd_text_payload_end(&writer);
 }
 
+/*  What a drain is for: a line that is no number of a chain. */
+static tnd_buffer_t *drain_note(tnd_host_t *self)
+{
+    char cause[sizeof self->end.cause];
+    pthread_mutex_lock(&self->lock);
+    memcpy(cause, self->end.cause, sizeof cause);
+    pthread_mutex_unlock(&self->lock);
+    return cause[0] != '\0' ? tnd_text_payload_of("because%s", cause) : NULL;
+}
+
 /*  Asks the leader for the end that the user or a program wants. */
 static void ask_end(tnd_host_t *self)
 {
     bool reachable = tnd_host_reaches_leader(self);
     if (reachable && !self->wishes.drain_asked && atomic_load(&self->wishes.drain)) {
         self->wishes.drain_asked = true;
-        tnd_host_tell_leader(self, TND_MSG_ASK, 0, NULL);
+        tnd_host_tell_leader(self, TND_MSG_ASK, 0, drain_note(self));
     }
     if (reachable && !self->wishes.finish_asked && atomic_load(&self->wishes.finish)) {
         self->wishes.finish_asked = true;

@@ -351,6 +351,18 @@ static void take_life(tnd_leader_t *self, uint32_t host, const tnd_msg_t *msg, u
     tnd_leader_log(self, TND_LOG_WARNING, self->plan->hosts[host].name, instance->name, text);
 }
 
+static const char because[] = "because";
+
+/*  The first host that asks for a drain; the leader's own process has said it. */
+static void say_drain(tnd_leader_t *self, uint32_t host, const char *cause)
+{
+    char text[160];
+    if (host == 0 || self->run.touches.drains)
+        return;
+    snprintf(text, sizeof text, "asks for a drain%.120s", cause);
+    tnd_leader_log(self, TND_LOG_WARNING, self->plan->hosts[host].name, "run", text);
+}
+
 /*  A host wants the run to end: with the steps that its programs have run, or by a drain.  Programs on
  *  several hosts end their loops after the same step. */
 static void take_end(tnd_leader_t *self, uint32_t host, tnd_buffer_t *note)
@@ -360,6 +372,8 @@ static void take_end(tnd_leader_t *self, uint32_t host, tnd_buffer_t *note)
     for (const char *line; (line = tnd_text_payload_line(&reader)) != NULL;) {
         uint32_t chain;
         uint64_t steps;
+        if (strncmp(line, because, strlen(because)) == 0)
+            say_drain(self, host, line + strlen(because));
         if (sscanf(line, "%" SCNu32 " %" SCNu64, &chain, &steps) != 2 || chain != self->chain)
             continue;
         tnd_run_finish(&self->run, host, steps);

@@ -377,6 +377,12 @@ void tnd_session_drain(tnd_session_t *session)
     tnd_host_drain(session->host);
 }
 
+void tnd_session_drain_because(tnd_session_t *session, const char *cause)
+{
+    if (!is_forked(session))
+        tnd_host_drain_because(session->host, cause);
+}
+
 static void drain(void *session)
 {
     tnd_session_drain(session);

@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import pathlib
 import re
 import signal
 import socket
@@ -245,6 +246,27 @@ def test_repeated_signals_of_a_launcher_do_not_shorten_a_drain(folder):
             assert "leaving" not in started.text, started.text
             told = json.loads((folder / "r.json").read_text())
             same(told["rows"]["fed"], told["rows"]["read"], numbers)
+
+
+def test_a_drain_names_the_signal_its_host_and_who_sent_it(folder):
+    path, over = graph(folder, read=", epochs: forever"), hosts(folder)
+    me = f"from process {os.getpid()}, {pathlib.Path('/proc/self/comm').read_text().strip()})"
+    for number, name in (signal.SIGTERM, "SIGTERM"), (signal.SIGUSR2, "SIGUSR2"):
+        a, b = (Started("run", path, over, "--host", host) for host in "ab")
+        a.until("epoch")
+        b.process.send_signal(number)
+        same((a.end(), b.end()), (130, 130), a.text + b.text)
+        holds(b.text, f"tundish run: draining; Ctrl-C ends the run at once ({name} {me}\n")
+        holds(a.text, f"asks for a drain ({name} {me}\n")
+        same(a.text.count(me), 1, a.text)
+        assert [line for line in a.text.splitlines() if me in line][0].startswith("b run warning"), a.text
+    # `up` says itself what it was sent.
+    started = Started("up", path, over)
+    started.until("epoch")
+    started.process.send_signal(signal.SIGTERM)
+    same(started.end(), 130, started.text)
+    holds(started.text, f"tundish up: draining; Ctrl-C ends the run at once (SIGTERM {me}\n")
+    same(started.text.count("draining"), 1, started.text)
 
 
 def test_a_signal_before_the_start_ends_a_run_as_later_ones_do(folder):

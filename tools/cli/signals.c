@@ -2,18 +2,42 @@
 #include "tools/cli/signals.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 
 #include "runtime/base/thread.h"
 #include "tools/cli/command.h"
 
 enum { TICK_MS = 100 };
+
+void tnd_signals_cause(const struct signalfd_siginfo *info, char *text, size_t room)
+{
+    char path[64], program[32] = "";
+    int number = (int)info->ssi_signo;
+    text[0] = '\0';
+    if (info->ssi_code > 0 && info->ssi_code != SI_USER)
+        return; /* the terminal */
+    snprintf(path, sizeof path, "/proc/%" PRIu32 "/comm", info->ssi_pid);
+    FILE *file = fopen(path, "re");
+    if (file != NULL && fgets(program, sizeof program, file) == NULL)
+        program[0] = '\0';
+    if (file != NULL)
+        fclose(file);
+    program[strcspn(program, "\n")] = '\0';
+    if (strcmp(program, "tundish") == 0)
+        return;
+    if (info->ssi_pid == 0)
+        snprintf(text, room, " (SIG%s from outside of this container)", sigabbrev_np(number));
+    else
+        snprintf(text, room, " (SIG%s from process %" PRIu32 "%s%s)", sigabbrev_np(number),
+                 info->ssi_pid, program[0] != '\0' ? ", " : "", program);
+}
 
 static void *signals_main(void *context)
 {
@@ -28,8 +52,11 @@ static void *signals_main(void *context)
         if (files[0].revents != 0)
             return NULL;
         if (files[1].revents != 0 && read(self->signals, &info, sizeof info) == sizeof info &&
-            tnd_signals_count((int)info.ssi_signo, count))
-            self->signal(self->context, (int)info.ssi_signo, ++count);
+            tnd_signals_count((int)info.ssi_signo, count)) {
+            char cause[100];
+            tnd_signals_cause(&info, cause, sizeof cause);
+            self->signal(self->context, (int)info.ssi_signo, cause, ++count);
+        }
         self->tick(self->context);
     }
 }

@@ -14,12 +14,15 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stddef.h>
+#include <sys/signalfd.h>
 
 #include "runtime/base/status.h"
 
 typedef struct {
-    /*  The first signal, and each SIGINT after it. */
-    void (*signal)(void *context, int number, unsigned count);
+    /*  The first signal, and each SIGINT after it.  `cause` is " (SIGTERM from process 12, srun)", or ""
+     *  for the terminal and for another process of this program, which says it itself. */
+    void (*signal)(void *context, int number, const char *cause, unsigned count);
     /*  Ten times a second. */
     void (*tick)(void *context);
     void *context;
@@ -36,6 +39,8 @@ static inline bool tnd_signals_count(int number, unsigned count)
 {
     return count == 0 || number == SIGINT;
 }
+/*  Which signal it is and what process sent it; see `signal` above. */
+void tnd_signals_cause(const struct signalfd_siginfo *info, char *text, size_t room);
 /*  Ends the process with exit code 130 if one of them, unless it is ignored, comes before hold: nothing
  *  has begun. */
 void tnd_signals_expect(void);

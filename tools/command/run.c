@@ -101,9 +101,11 @@ static void observe_log(void *context, tnd_log_level_t level, const char *host, 
 /* --- signals ---------------------------------------------------------------------------------- */
 
 /*  Answers a signal, at every log level. */
-static void say_signal(run_t *run, const char *text)
+static void say_signal(run_t *run, const char *text, const char *cause)
 {
-    tnd_log_say(&run->log, TND_LOG_INFO, run->plan->hosts[run->host].name, "run", text);
+    char line[200];
+    snprintf(line, sizeof line, "%s%s", text, cause);
+    tnd_log_say(&run->log, TND_LOG_INFO, run->plan->hosts[run->host].name, "run", line);
 }
 
 static bool is_same_file(int one, int other)
@@ -152,7 +154,7 @@ static void leave_soon(run_t *run)
         run->leave_ns = tnd_clock_now() + leave_wait_ns;
 }
 
-static void on_signal(void *context, int number, unsigned count)
+static void on_signal(void *context, int number, const char *cause, unsigned count)
 {
     run_t *run = context;
     run->preempted = run->preempted || (count == 1 && number != SIGINT);
@@ -164,16 +166,16 @@ static void on_signal(void *context, int number, unsigned count)
     if (!run->over)
         tnd_progress_clear(&run->progress);
     if (!run->over && count == 1 && run->plan->hosts[run->host].spare) {
-        say_signal(run, "leaving; the run continues");
+        say_signal(run, "leaving; the run continues", cause);
         tnd_session_leave(run->session);
     } else if (!run->over && count == 1) {
-        say_signal(run, "draining; Ctrl-C ends the run at once");
+        say_signal(run, "draining; Ctrl-C ends the run at once", cause);
         run->progress.draining = true;
         run->drain_ns = tnd_clock_now() + drain_wait_ns;
         leave_soon(run);
-        tnd_session_drain(run->session);
+        tnd_session_drain_because(run->session, cause);
     } else if (!run->over) {
-        say_signal(run, "leaving");
+        say_signal(run, "leaving", cause);
         tnd_session_stop(run->session);
     }
     pthread_mutex_unlock(&run->lock);
@@ -219,7 +221,7 @@ static void say_drain(run_t *run)
             continue;
         tnd_bottleneck_judge(inspection, inspection, &inspection->processes[p], &verdict);
         tnd_progress_clear(&run->progress);
-        say_signal(run, verdict.sentence);
+        say_signal(run, verdict.sentence, "");
         break;
     }
     tnd_inspection_destroy(&inspection);
@@ -238,7 +240,7 @@ static void say_wait(run_t *run)
              run->plan->hosts[run->host].name, leader->name, leader->address, leader->port);
     pthread_mutex_lock(&run->lock);
     if (!run->over && !tnd_session_running(run->session))
-        say_signal(run, text);
+        say_signal(run, text, "");
     pthread_mutex_unlock(&run->lock);
 }
 
@@ -456,7 +458,7 @@ static void requeue(run_t *run)
     if (tnd_requeue(&error) != TND_OK)
         complain(run, error.text);
     else if (!run->request->quiet)
-        say_signal(run, "the job is queued again; its next start resumes");
+        say_signal(run, "the job is queued again; its next start resumes", "");
 }
 
 /*  Whether the model of --save can be written, as far as that is known before the start. */
@@ -608,11 +610,8 @@ static int run_graph(const tnd_request_t *request)
     tnd_request_t own = *request;
     run_t run = {.request = &own, .lock = PTHREAD_MUTEX_INITIALIZER};
     tnd_signals_expect();
-    if (!tnd_log_init(&run.log, "run", request))
-        return TND_EXIT_USAGE;
-    if (!tnd_launch_choose(&run.launch, request, "run"))
-        return TND_EXIT_USAGE;
-    if (!tnd_load_resumes(request, "run"))
+    if (!tnd_log_init(&run.log, "run", request) ||
+        !tnd_launch_choose(&run.launch, request, "run") || !tnd_load_resumes(request, "run"))
         return TND_EXIT_USAGE;
     tnd_graph_t *graph = tnd_load_graph(request, request->host, false);
     int code = TND_EXIT_TOPOLOGY;

@@ -275,6 +275,7 @@ static void take_ended(up_t *up, uint32_t index, int status)
 static void take_signal(up_t *up, int files)
 {
     struct signalfd_siginfo info;
+    char cause[100];
     while (read(files, &info, sizeof info) == (ssize_t)sizeof info) {
         if (info.ssi_signo == SIGCHLD) {
             for (uint32_t i = 0; i < up->count; i++) {
@@ -287,8 +288,10 @@ static void take_signal(up_t *up, int files)
         if (!tnd_signals_count((int)info.ssi_signo, up->signals))
             continue;
         up->signals++;
-        tnd_log_complain(&up->log, "", "up", "%s",
-                         up->signals == 1 ? "draining; Ctrl-C ends the run at once" : "leaving");
+        tnd_signals_cause(&info, cause, sizeof cause);
+        tnd_log_complain(&up->log, "", "up", "%s%s",
+                         up->signals == 1 ? "draining; Ctrl-C ends the run at once" : "leaving",
+                         cause);
         if (up->pressed < up->signals)
             signal_children(up);
         up->press_ns = up->signals == 1 ? 0 : up->press_ns;

@@ -334,6 +334,7 @@ static void take_ended(up_t *up, uint32_t index, int status)
 static void take_signal(up_t *up, int signals)
 {
     struct signalfd_siginfo info;
+    char cause[100];
     while (read(signals, &info, sizeof info) == (ssize_t)sizeof info) {
         if (info.ssi_signo == SIGCHLD) {
             for (uint32_t i = 0; i < up->count; i++) {
@@ -347,8 +348,10 @@ static void take_signal(up_t *up, int signals)
         if (!tnd_signals_count((int)info.ssi_signo, up->signals))
             continue;
         up->signals++;
-        tnd_log_complain(&up->log, "", "up", "%s",
-                         up->signals == 1 ? "draining; Ctrl-C ends the run at once" : "leaving");
+        tnd_signals_cause(&info, cause, sizeof cause);
+        tnd_log_complain(&up->log, "", "up", "%s%s",
+                         up->signals == 1 ? "draining; Ctrl-C ends the run at once" : "leaving",
+                         cause);
         if (up->code == TND_EXIT_OK)
             up->code = TND_EXIT_DRAINED;
         if (up->pressed < up->signals)
