@@ -440,7 +440,7 @@ static tnd_buffer_t *finish_note(const tnd_host_t *self)
     return tnd_text_payload_end(&writer);
 }
 
-/*  What a drain is for: a line that is no number of a chain. */
+/*  Why a drain is asked for: a line that does not begin with the number of a chain. */
 static tnd_buffer_t *drain_note(tnd_host_t *self)
 {
     char cause[sizeof self->end.cause];

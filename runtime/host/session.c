@@ -370,17 +370,15 @@ tnd_status_t tnd_session_wait(tnd_session_t *session)
     return status_of(tnd_host_wait(session->host, TND_NEVER));
 }
 
-void tnd_session_drain(tnd_session_t *session)
-{
-    if (is_forked(session))
-        return;
-    tnd_host_drain(session->host);
-}
-
 void tnd_session_drain_because(tnd_session_t *session, const char *cause)
 {
+    tnd_host_drain_because(session->host, cause);
+}
+
+void tnd_session_drain(tnd_session_t *session)
+{
     if (!is_forked(session))
-        tnd_host_drain_because(session->host, cause);
+        tnd_host_drain(session->host);
 }
 
 static void drain(void *session)

@@ -43,7 +43,7 @@ const tnd_diagnostics_t *tnd_session_diagnostics(const tnd_session_t *session);
 uint32_t tnd_session_port(const tnd_session_t *session);
 /*  Ends this host only; the run must not need it.  Any thread. */
 void tnd_session_leave(tnd_session_t *session);
-/*  Same as tnd_session_drain, not from a signal handler; the leader logs the cause (tnd_host_drain_because). */
+/*  Same as tnd_session_drain, not from a signal handler or a forked child; the leader logs the cause (tnd_host_drain_because). */
 void tnd_session_drain_because(tnd_session_t *session, const char *cause);
 /*  Makes the run fail with this reason.  Any thread. */
 void tnd_session_break(tnd_session_t *session, const char *why);

@@ -202,7 +202,9 @@ bool sim_run(sim_t *self, uint64_t seed, uint64_t fault_mask)
     sim_plan_draw(&self->plan, seed, 0);
     sim_reference_make(&self->reference, &self->plan, &self->store);
     tnd_cursor_start(&self->from, self->plan.lanes);
-    run_guarded(self);
+    sim_roster_run(self, seed);
+    if (!self->violation[0])
+        run_guarded(self);
     for (uint32_t session = 1;
          !self->violation[0] && (self->leader_dead || self->feeder_dead || goes_on(self, session));
          session++) {

@@ -398,6 +398,8 @@ struct sim {
 
 /*  Runs all sessions of a seed; returns false if a promise was violated. */
 bool sim_run(sim_t *self, uint64_t seed, uint64_t fault_mask);
+/*  Before it: the processes of a launcher meet (roster.c). */
+void sim_roster_run(sim_t *self, uint64_t seed);
 
 /*  trace.c and cluster.c */
 void sim_violate(sim_t *self, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -53,6 +53,20 @@ Test(roster, it_is_complete_when_all_have_come)
     cr_expect_not(tnd_roster_is_late(&roster, UNTIL));
 }
 
+Test(roster, who_was_lost_before_the_end_is_late_after_it)
+{
+    tnd_roster_process_t list[SIZE];
+    roster.rest_count = SIZE;
+    roster.least = 2;
+    cr_expect_eq(come(1, 1), TND_ROSTER_TAKEN);
+    cr_expect_eq(come(2, 2), TND_ROSTER_TAKEN);
+    cr_expect(tnd_roster_leave(&roster, 2));
+    cr_expect(tnd_roster_is_complete(&roster, UNTIL));
+    cr_expect_eq(tnd_roster_close(&roster, list), 2);
+    cr_expect_eq(come(2, 2), TND_ROSTER_LATE, "the list does not have it");
+    cr_expect_eq(come(1, 1), TND_ROSTER_TAKEN);
+}
+
 Test(roster, who_looks_for_another_life_is_sent_elsewhere)
 {
     tnd_roster_request_t request = process(1, "10.0.0.9");
