@@ -177,6 +177,44 @@ def test_a_run_whose_sender_is_killed_drains(folder):
         nothing_is_left(folder)
 
 
+NETWORK = """set -e
+mkdir -p /run/netns && mount -t tmpfs none /run/netns
+ip link add br0 type bridge && ip link set br0 up && ip link set lo up
+for i in 1 2 3; do
+    ip netns add h$i && ip link add v$i type veth peer name e$i && ip link set v$i master br0 up
+    ip link set e$i netns h$i && ip -n h$i addr add 10.9.0.$i/24 dev e$i && ip -n h$i link set e$i up && ip -n h$i link set lo up
+done
+"""
+
+
+def in_network(folder, script):
+    """Runs a script beside three hosts, 10.9.0.1 to 10.9.0.3, each with a network of its own."""
+    return subprocess.run(["unshare", "-n", "-m", "sh", "-c", NETWORK + script], capture_output=True, text=True, timeout=60,
+                          env=clean(PATH=f"{folder}/bin:{os.environ['PATH']}"))
+
+
+def test_machines_with_networks_of_their_own(folder):
+    path, over = prepare(folder)
+    if os.getuid() != 0 or in_network(folder, "true").returncode != 0:
+        print("skipped: networks cannot be made")
+        return
+    over.write_text("insecure: true\n" + over.read_text())
+    wanted = alone(path)
+    via = folder / "enter"
+    via.write_text("#!/bin/sh\nhost=h${1##*.}; shift\nexec ip netns exec $host \"$@\"\n")
+    via.chmod(0o755)
+    done = in_network(folder, f"exec tundish up {path} {over} --on '10.9.0.[1-3]' --via '{via} {{address}}'")
+    same((done.returncode, stream(done.stdout)), (0, wanted), done.stderr)
+    for rank in range(3):
+        holds(done.stderr, f"rank {rank} of 3 is host node{rank} (10.9.0.{rank + 1}); node0 leads at 10.9.0.1:")
+    (folder / "share").mkdir()
+    done = in_network(folder, "for rank in 1 2 0; do TUNDISH_RANK=$rank TUNDISH_HOSTS=3 ip netns exec h$((rank + 1)) "
+                              f"tundish run {path} {over} --meet {folder}/share & done; wait")
+    same(stream(done.stdout), wanted, done.stderr)
+    holds(done.stderr, "rank 2 of 3 is host node2 (10.9.0.3); node0 leads at 10.9.0.1:")
+    same(list((folder / "share").iterdir()), [])
+
+
 def test_mistakes(folder):
     path, over = prepare(folder)
     named = folder / "named.yaml"
