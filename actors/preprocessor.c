@@ -73,6 +73,7 @@ static tnd_op_scope_t scope_of(const tnd_plan_t *plan, const tnd_stream_t *strea
                             .python =
                                 plan->topology != NULL ? plan->topology->settings->python : NULL,
                             .names = &stream->names,
+                            .adapted = stream->adapted,
                             .hung_after_ns = plan->hung_after_ns,
                             .renew = renew_work,
                             .log = log_record,

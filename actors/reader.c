@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "actors/adapt/adaptation.h"
 #include "actors/plan/lane_window.h"
 #include "actors/plan/peers.h"
 #include "actors/plan/plan_queries.h"
@@ -637,10 +638,10 @@ static const tnd_option_t options[] = {
      .choices = "quick|full",
      .help =
          "what a checkpoint stores to recognize the data on resume: of each file the size, the "
-         "modification time and a hash of the first and last 64 KiB, or with full also a hash "
-         "of all its bytes, for which every file is read once before the start; of a folder of "
-         "the source `folder` names, sizes and the newest modification time, or with full also "
-         "a hash of the bytes of all its files; with full the store of a cache is that of these "
+         "modification time and a hash of the first and last 64 KiB, or with full also a hash of "
+         "all its bytes, for which every file is read once before the start; of a folder of the "
+         "source `folder` names, sizes and the newest modification time, or with full also a "
+         "hash of the bytes of all its files; with full the store of a cache is that of these "
          "bytes, too"},
     {TND_OPTION_NAMED("retry", tnd_reader_options_t, retry_ns, DURATION, TUNE), .fallback = "10s",
      .range = "0s..10min",
@@ -655,12 +656,10 @@ static const tnd_option_t options[] = {
      .help = "the folder that bad records are set aside in, with `on_error: quarantine` of the "
              "reader or the preprocessor: a file COLUMN.LANE.npy a column, as read, which `npy` "
              "reads back, and index.LANE.jsonl, which says where each came from and why; a record "
-             "that is read in three epochs is there three times, and a run that begins anew begins "
-             "them anew"},
+             "that is read in three epochs is there three times, and a new run begins them anew"},
     {TND_OPTION(tnd_reader_options_t, max_bad, STRING, TUNE), .fallback = "100%",
      .help = "the most bad records before the run ends: a number, or a part of those read such as "
-             "0.1%, at "
-             "least of one epoch"},
+             "0.1%, at least of one epoch"},
     {TND_OPTION(tnd_reader_options_t, isolate, ENUM, PLACE), .fallback = "thread",
      .choices = "thread|process",
      .help = "where it runs: in processes of its own a crash does not take the host with it"},
@@ -685,6 +684,7 @@ const tnd_kind_t tnd_kind_reader = {
         },
     .state_bytes = sizeof(reader_t),
     .facts = tnd_shared_source_open,
+    .adapt = tnd_adaptation_run,
     .list = tnd_shared_source_list,
     .unshare = tnd_shared_source_close,
     .check = tnd_order_part_check,

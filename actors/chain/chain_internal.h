@@ -18,6 +18,9 @@ typedef struct {
     const char *name;    /* for people */
     uint32_t caps;       /* with these options */
     bool draws;          /* other rows in each epoch */
+    bool adapts, known;  /* it has `auto` options, whose values are known */
+    uint64_t key;        /* by which it finds them */
+    uint64_t reads;      /* columns that it reads */
     uint32_t rows_max;   /* that one row of the chain's input may have become here */
     int8_t passes[TND_COLUMNS_MAX];
     /*  For each column that it makes: the column that leaves the chain so, in as many rows, and is

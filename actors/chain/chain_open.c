@@ -3,6 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <xxhash.h>
+
+#include "actors/chain/chain_adapt.h"
 #include "actors/chain/chain_internal.h"
 #include "runtime/base/allocation.h"
 
@@ -12,6 +15,48 @@ static void *take_memory(size_t size)
 {
     size = tnd_round_up(size + 1, TND_BUFFER_ALIGN);
     return memset(tnd_allocate_aligned(TND_BUFFER_ALIGN, size), 0, size);
+}
+
+/*  What its `auto` options are, if that is known. */
+static void find_adapted(const tnd_chain_t *self, stage_t *stage, tnd_op_facts_t *facts)
+{
+    if (stage->op->learn == NULL || self->scope == NULL)
+        return;
+    stage->key = tnd_chain_key_of(stage->part);
+    facts->adapted = tnd_adapted_find(self->scope->adapted, stage->key, &facts->adapted_count);
+}
+
+/*  Values are found by the name and the options. */
+static tnd_status_t check_again(const tnd_chain_t *self, const stage_t *stage, tnd_error_t *error)
+{
+    for (const stage_t *other = self->stages; stage->adapts && other < stage; other++)
+        if (other->adapts && other->key == stage->key)
+            return tnd_fail_about(
+                error, stage->part->value,
+                "operations %zu and %zu are the same `%s` with `auto`; one of the "
+                "two is enough",
+                (size_t)(other - self->stages) + 1, (size_t)(stage - self->stages) + 1,
+                stage->part->table->name);
+    return TND_OK;
+}
+
+/*  Keeps what the operation depends on. */
+static tnd_status_t take_adapted(tnd_chain_t *self, stage_t *stage, const tnd_op_facts_t *facts,
+                                 tnd_error_t *error)
+{
+    stage->adapts = facts->adapts;
+    stage->known = facts->adapts && facts->adapted_count > 0;
+    TND_TRY(check_again(self, stage, error));
+    for (size_t i = 0; stage->known && i < facts->adapted_count; i++)
+        self->content = XXH3_64bits_withSeed(facts->adapted[i].text, strlen(facts->adapted[i].text),
+                                             self->content);
+    if (!facts->adapts || stage->known || self->scope == NULL || !self->scope->runs)
+        return TND_OK;
+    return tnd_fail_about(error, stage->part->value,
+                          "`%s` has an option that is `auto`, whose value is computed of the rows "
+                          "that train; the chain that trains the models has no operation with the "
+                          "same options",
+                          stage->part->table->name);
 }
 
 static tnd_status_t open_stage(tnd_chain_t *self, size_t index, const tnd_part_t *part,
@@ -31,6 +76,7 @@ static tnd_status_t open_stage(tnd_chain_t *self, size_t index, const tnd_part_t
                               .growth_max = 1,
                               .growth_usual = 1};
     memset(facts->passes, -1, sizeof facts->passes);
+    find_adapted(self, stage, facts);
     const tnd_schema_t *in = before != NULL ? &before->schema : &self->in;
     tnd_chain_tell(self, index);
     if (stage->op->open(stage->state, part->options, in, facts, &why) != TND_OK) {
@@ -41,6 +87,7 @@ static tnd_status_t open_stage(tnd_chain_t *self, size_t index, const tnd_part_t
     }
     self->count++;
     stage->caps = facts->caps;
+    stage->reads = facts->reads;
     stage->name = facts->name != NULL ? facts->name : stage->spec->table.name;
     self->caps |= stage->caps;
     if (facts->tile_bytes > self->tile_bytes)
@@ -51,6 +98,7 @@ static tnd_status_t open_stage(tnd_chain_t *self, size_t index, const tnd_part_t
     stage->schema = facts->schema;
     memcpy(stage->passes, facts->passes, sizeof stage->passes);
     self->content = self->content * 31 + facts->content;
+    TND_TRY(take_adapted(self, stage, facts, error));
     self->loaded += facts->loaded;
     self->decoding += facts->decoding;
     self->growth_max *= facts->growth_max;

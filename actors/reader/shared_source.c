@@ -419,6 +419,12 @@ const tnd_source_t *tnd_shared_source_type(const void *shared)
     return ((const opened_t *)shared)->source;
 }
 
+const tnd_shared_part_t *tnd_shared_source_at(const void *shared, uint32_t index)
+{
+    const opened_t *opened = shared;
+    return index < opened->count ? &opened->parts[index] : NULL;
+}
+
 const tnd_shared_part_t *tnd_shared_source_part(const void *shared, uint32_t lane)
 {
     const opened_t *opened = shared;

@@ -28,6 +28,8 @@ tnd_status_t tnd_shared_source_list(const tnd_plan_t *plan, const tnd_instance_t
 void tnd_shared_source_close(const tnd_instance_t *instance, void *shared);
 
 const tnd_source_t *tnd_shared_source_type(const void *shared);
+/*  The parts in turn; NULL after the last. */
+const tnd_shared_part_t *tnd_shared_source_at(const void *shared, uint32_t index);
 /*  The part that `lane` reads. */
 const tnd_shared_part_t *tnd_shared_source_part(const void *shared, uint32_t lane);
 

@@ -4,15 +4,20 @@
 #include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <xxhash.h>
 
+#include "runtime/base/allocation.h"
 #include "runtime/base/bounds.h"
+#include "runtime/data/text_payload.h"
 
 /*  What readers copy of a row, and the lists that they write of it. */
 #define COPIED_MAX (UINT64_C(1) << 40)
 enum { LISTS_MAX = 1 << 20 };
+/*  Of what `auto` options are. */
+enum { PART_BYTES = 32 << 10, PARTS_MAX = 1024 };
 
 /*  How many of the first `rows` rows are of `lane`, when lanes take turns. */
 static uint64_t share_of(const tnd_stream_t *self, uint64_t rows, uint32_t lane)
@@ -167,6 +172,7 @@ void tnd_stream_merge(tnd_stream_t *self, const tnd_stream_t *other)
         if (!self->lane[lane].known)
             self->lane[lane] = other->lane[lane];
     tnd_field_names_merge(&self->names, &other->names);
+    tnd_adapted_merge(&self->adapted, other->adapted);
     self->lists = self->lists > other->lists ? self->lists : other->lists;
     self->copied = self->copied > other->copied ? self->copied : other->copied;
 }
@@ -336,6 +342,52 @@ tnd_status_t tnd_stream_read(tnd_stream_t *self, const char *line, tnd_error_t *
     return read_column(self, line, error);
 }
 
+/*  The bytes of the whole lines at the start of a text that fit a part. */
+static size_t part_of(const char *text, size_t size)
+{
+    const char *last = size > PART_BYTES ? memrchr(text, '\n', PART_BYTES) : NULL;
+    return last != NULL ? (size_t)(last - text) + 1 : size;
+}
+
+tnd_buffer_t *tnd_stream_adapted_part(const tnd_adapted_t *adapted, uint64_t number)
+{
+    char *text;
+    size_t size, at = 0;
+    tnd_buffer_t *part = NULL;
+    FILE *out = tnd_memory_stream(&text, &size);
+    tnd_adapted_write(adapted, out);
+    fclose(out);
+    for (; number > 0 && at < size; number--)
+        at += part_of(text + at, size - at);
+    if (at < size)
+        part = tnd_text_payload_of("%.*s", (int)part_of(text + at, size - at), text + at);
+    free(text);
+    return part;
+}
+
+bool tnd_stream_is_adapted_part(tnd_buffer_t *note)
+{
+    tnd_text_payload_reader_t reader;
+    tnd_text_payload_read(&reader, note);
+    const char *line = tnd_text_payload_line(&reader);
+    return line != NULL && strncmp(line, "adapted ", 8) == 0;
+}
+
+tnd_status_t tnd_stream_take_adapted(tnd_adapted_t **adapted_p, uint64_t number, tnd_buffer_t *note,
+                                     tnd_error_t *error)
+{
+    tnd_text_payload_reader_t reader;
+    if (number == 0)
+        tnd_adapted_free(adapted_p);
+    if (number >= PARTS_MAX)
+        return tnd_fail(error, "values of `auto`: more than %d parts", PARTS_MAX);
+    tnd_text_payload_read(&reader, note);
+    for (const char *line; (line = tnd_text_payload_line(&reader)) != NULL;)
+        if (!tnd_adapted_read(adapted_p, line))
+            return tnd_fail(error, "values of `auto`: not understood: '%.200s'", line);
+    return TND_OK;
+}
+
 /*  Each host has the files of its own lanes; which files those are all must see alike. */
 static tnd_status_t agree_by_file(const tnd_stream_t *self, const char *self_host,
                                   const tnd_stream_t *other, const char *other_host,
@@ -376,6 +428,11 @@ tnd_status_t tnd_stream_agree(const tnd_stream_t *self, const char *self_host,
         return tnd_fail(error,
                         "hosts %s and %s read different data: as many rows, but other content; "
                         "give both the same files",
+                        self_host, other_host);
+    if (!tnd_adapted_agree(self->adapted, other->adapted))
+        return tnd_fail(error,
+                        "hosts %s and %s compute other values for `auto` from the same data; use "
+                        "the same version on both",
                         self_host, other_host);
     return TND_OK;
 }

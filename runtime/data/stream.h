@@ -14,6 +14,8 @@
 #include "runtime/core/places.h"
 #include "runtime/core/stream/cursor.h"
 #include "runtime/core/protocol/message.h"
+#include "runtime/text/adapted.h"
+#include "runtime/data/buffer.h"
 #include "runtime/data/field_names.h"
 #include "runtime/data/schema.h"
 
@@ -51,6 +53,7 @@ typedef struct tnd_stream {
     tnd_bad_limit_t bad_limit;
     tnd_schema_t read;       /* rows as they leave the reader */
     tnd_field_names_t names; /* of the fields of records that are read */
+    tnd_adapted_t *adapted;  /* what `auto` options of operations are; NULL: nothing */
     tnd_schema_t fed;   /* rows as they enter batches; while it is derived, as they are so far */
     tnd_schema_t shown; /* rows as steps read them: as fed, but for columns that are cast */
     /*  Rows as they enter the batcher; others than `fed` if it makes packed rows of them. */
@@ -134,6 +137,13 @@ void tnd_stream_write(const tnd_stream_t *self, FILE *out);
 /*  Takes one such line: "stream ..." begins, each "column ...", "ragged ...", "lane ..." and "name ..."
  *  adds one, "files ..." says that lanes have files of their own. */
 tnd_status_t tnd_stream_read(tnd_stream_t *self, const char *line, tnd_error_t *error) TND_CHECKED;
+/*  What `auto` options are is sent before, in parts because messages between hosts are limited: part
+ *  `number`, from 0; NULL after the last. */
+tnd_buffer_t *tnd_stream_adapted_part(const tnd_adapted_t *adapted, uint64_t number);
+bool tnd_stream_is_adapted_part(tnd_buffer_t *note);
+/*  Takes the parts in turn; part 0 begins a list.  Errors: TND_FAILED if it is not understood. */
+tnd_status_t tnd_stream_take_adapted(tnd_adapted_t **adapted_p, uint64_t number, tnd_buffer_t *note,
+                                     tnd_error_t *error) TND_CHECKED;
 /*  TND_OK if two hosts see the same data; else the text says how it differs. */
 tnd_status_t tnd_stream_agree(const tnd_stream_t *self, const char *self_host,
                               const tnd_stream_t *other, const char *other_host,

@@ -599,6 +599,8 @@ bool tnd_host_destroy(tnd_host_t **self_p)
     pthread_cond_destroy(&self->changed);
     pthread_mutex_destroy(&self->lock);
     free(self->actors);
+    for (uint32_t c = 0; self->streams != NULL && c < self->plan->chain_count; c++)
+        tnd_adapted_free(&self->streams[c].adapted);
     free(self->streams);
     free(self->table.endpoints);
     free(self->busy.elsewhere);

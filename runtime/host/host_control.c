@@ -154,7 +154,7 @@ static void own_message(tnd_host_t *self, const tnd_msg_t *msg)
         return;
     switch (msg->kind) {
     case TND_MSG_STREAM:
-        tnd_host_take_stream(self, msg->note.payload);
+        tnd_host_take_stream(self, msg->note.number, msg->note.payload);
         break;
     case TND_MSG_TABLE:
         tnd_host_take_table(self, msg->note.payload);

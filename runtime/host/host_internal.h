@@ -161,7 +161,7 @@ void tnd_host_move_actor(tnd_host_t *self);
 /*  Starts the actor of an instance of this host. */
 void tnd_host_make_actor(tnd_host_t *self, uint32_t instance);
 /*  STREAM and TABLE of the leader. */
-void tnd_host_take_stream(tnd_host_t *self, tnd_buffer_t *note);
+void tnd_host_take_stream(tnd_host_t *self, uint64_t number, tnd_buffer_t *note);
 void tnd_host_take_table(tnd_host_t *self, tnd_buffer_t *note);
 /*  A message of that kind has said a generation. */
 void tnd_host_learn_generation(tnd_host_t *self, uint32_t chain, tnd_msg_kind_t kind,

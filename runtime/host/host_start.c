@@ -30,8 +30,9 @@ struct tnd_host_start {
     /*  What the guarded call found: all resources are available; the streams fit.  It writes them
      *  while this thread reads other flags, which compilers may read as one word with these. */
     bool resources_ready, fits;
-    char together[512];    /* a warning about all hosts of this machine; "": none */
-    tnd_buffer_t *streams; /* the leader's facts of the streams, not handled yet */
+    char together[512];     /* a warning about all hosts of this machine; "": none */
+    tnd_buffer_t *streams;  /* the leader's facts of the streams, not handled yet */
+    tnd_adapted_t *adapted; /* likewise, of the first chain */
     /*  As told to the leader: how often opening the data has made progress, and what is opened. */
     uint64_t opening_reports, opening_due_ns;
     tnd_buffer_t *opening_note;
@@ -99,6 +100,7 @@ bool tnd_host_end_trial(tnd_host_t *self)
 void tnd_host_end_start(tnd_host_t *self)
 {
     tnd_buffer_drop(&self->start->streams);
+    tnd_adapted_free(&self->start->adapted);
     tnd_buffer_drop(&self->start->opening_note);
     tnd_arena_destroy(&self->start->arena);
     free(self->start);
@@ -199,9 +201,22 @@ static void say_files(tnd_host_t *self)
     }
 }
 
+/*  Only the chain that trains has such values. */
+static void say_adapted(tnd_host_t *self)
+{
+    tnd_buffer_t *part;
+    for (uint32_t s = 0; s < self->resources.count; s++)
+        for (uint64_t number = 0;
+             (part = tnd_stream_adapted_part(self->resources.data[s].stream.adapted, number)) !=
+             NULL;
+             number++)
+            tnd_host_tell_leader(self, TND_MSG_FACTS, number, part);
+}
+
 static void say_facts(tnd_host_t *self)
 {
     say_files(self);
+    say_adapted(self);
     tnd_text_payload_writer_t writer;
     tnd_text_payload_begin(&writer);
     for (uint32_t s = 0; s < self->resources.count; s++)
@@ -261,6 +276,11 @@ static tnd_status_t take_stream(tnd_host_t *self, tnd_buffer_t *note, tnd_error_
                                  &self->streams[own->chain], self->plan->hosts[0].name, error));
         tnd_stream_take_own(&self->streams[own->chain], own);
     }
+    /* A chain that evaluates models reads its rows as the chain that trains them. */
+    for (uint32_t c = 1; c < self->plan->chain_count; c++)
+        if (tnd_plan_trains(self->plan, c) != c)
+            tnd_adapted_merge(&self->streams[c].adapted,
+                              self->streams[tnd_plan_trains(self->plan, c)].adapted);
     return TND_OK;
 }
 
@@ -335,12 +355,20 @@ static void check_streams(tnd_host_t *self)
         tnd_host_fail_here(self, TND_OUTCOME_FAILED, error.text);
 }
 
-void tnd_host_take_stream(tnd_host_t *self, tnd_buffer_t *note)
+void tnd_host_take_stream(tnd_host_t *self, uint64_t number, tnd_buffer_t *note)
 {
+    tnd_error_t error;
+    if (tnd_stream_is_adapted_part(note)) {
+        if (tnd_stream_take_adapted(&self->start->adapted, number, note, &error) != TND_OK)
+            tnd_host_fail_here(self, TND_OUTCOME_UNUSABLE, error.text);
+        return;
+    }
     if (!tnd_barriers_stream(&self->start->barriers))
         return;
     tnd_buffer_drop(&self->start->streams);
     self->start->streams = tnd_buffer_hold(note);
+    self->streams[0].adapted = self->start->adapted;
+    self->start->adapted = NULL;
 }
 
 static void say_endpoints(tnd_host_t *self)

@@ -159,14 +159,17 @@ void tnd_leader_destroy(tnd_leader_t **self_p)
     tnd_leader_t *self = *self_p;
     if (self == NULL)
         return;
-    for (uint32_t h = 0; h < self->plan->host_count; h++)
+    for (uint32_t h = 0; h < self->plan->host_count; h++) {
         tnd_buffer_drop(&self->hosts[h].endpoints);
+        tnd_adapted_free(&self->hosts[h].adapted);
+    }
     tnd_checkpoint_writer_destroy(&self->writer);
     tnd_data_table_free(&self->data);
     free(self->model_reported);
     tnd_leader_end_touches(self);
     for (uint32_t c = 0; c < self->plan->chain_count; c++) {
         free(self->chains[c].members);
+        tnd_adapted_free(&self->chains[c].facts.adapted);
         free(self->chains[c].reasons);
         free(self->chains[c].reports);
         free(self->chains[c].numbers);
@@ -390,7 +393,7 @@ static void host_message(tnd_leader_t *self, uint32_t host, const tnd_msg_t *msg
         tnd_leader_take_opening(self, host, msg, now);
         break;
     case TND_MSG_FACTS:
-        tnd_leader_take_facts(self, host, msg->note.payload, now);
+        tnd_leader_take_facts(self, host, msg, now);
         break;
     case TND_MSG_ENDPOINTS:
         tnd_leader_take_endpoints(self, host, msg->note.payload);

@@ -81,6 +81,7 @@ typedef struct {
     tnd_fate_t fate;       /* state of its process, read at `fate_ns` */
     uint64_t fate_ns;
     char why[256];
+    tnd_adapted_t *adapted; /* that it reported; its facts follow */
     tnd_buffer_t *endpoints;
 } member_host_t;
 
@@ -157,7 +158,7 @@ void tnd_leader_show_opening(const tnd_leader_t *self, uint32_t host,
                              const tnd_open_progress_t *progress);
 /*  The session of the running chain learns that a connected host opens its data, if it does. */
 void tnd_leader_enter_opening(tnd_leader_t *self, uint32_t host, uint64_t now);
-void tnd_leader_take_facts(tnd_leader_t *self, uint32_t host, tnd_buffer_t *note, uint64_t now);
+void tnd_leader_take_facts(tnd_leader_t *self, uint32_t host, const tnd_msg_t *msg, uint64_t now);
 void tnd_leader_take_endpoints(tnd_leader_t *self, uint32_t host, tnd_buffer_t *note);
 
 /* --- leader_notes.c --------------------------------------------------------------------------- */

@@ -17,14 +17,23 @@ void tnd_leader_tell(tnd_leader_t *self, uint32_t host, tnd_msg_kind_t kind, tnd
     self->output.send(self->output.context, &msg, TND_CARRY_BUFFER);
 }
 
-static void tell(tnd_leader_t *self, tnd_audience_t audience, uint32_t host, tnd_msg_kind_t kind,
-                 tnd_buffer_t *note)
+/*  Whether host `h` is of the audience; `host`: the one that it may be alone. */
+static bool is_told(const tnd_leader_t *self, tnd_audience_t audience, uint32_t host, uint32_t h)
 {
-    for (uint32_t h = 0; h < self->plan->host_count; h++)
-        if (audience == TND_AUDIENCE_HOST
-                ? h == host
-                : audience == TND_AUDIENCE_ALL && self->run.presences[h].up)
-            tnd_leader_tell(self, h, kind, note);
+    return audience == TND_AUDIENCE_HOST
+               ? h == host
+               : audience == TND_AUDIENCE_ALL && self->run.presences[h].up;
+}
+
+/*  The facts of the streams, after what `auto` options are. */
+static void tell_streams(tnd_leader_t *self, uint32_t host)
+{
+    tnd_msg_t msg = {.kind = TND_MSG_STREAM, .from = TND_LEADER, .to = tnd_host_id(host)};
+    const tnd_adapted_t *adapted = self->chains[0].facts.adapted;
+    for (; (msg.note.payload = tnd_stream_adapted_part(adapted, msg.note.number)) != NULL;
+         msg.note.number++)
+        self->output.send(self->output.context, &msg, TND_CARRY_BUFFER);
+    tnd_leader_tell(self, host, TND_MSG_STREAM, self->stream_note);
 }
 
 /*  Whether a host has readers, and so has facts to report. */
@@ -175,13 +184,20 @@ void tnd_leader_take_opening(tnd_leader_t *self, uint32_t host, const tnd_msg_t 
     tnd_run_opening(&self->run, host, member->reports, first ? "its data" : member->opens, now);
 }
 
-void tnd_leader_take_facts(tnd_leader_t *self, uint32_t host, tnd_buffer_t *note, uint64_t now)
+void tnd_leader_take_facts(tnd_leader_t *self, uint32_t host, const tnd_msg_t *msg, uint64_t now)
 {
     tnd_error_t error;
     tnd_stream_t said = {.chain = TND_ENDLESS};
     tnd_text_payload_reader_t reader;
+    tnd_buffer_t *note = msg->note.payload;
     if (self->run.ended)
         return;
+    if (tnd_stream_is_adapted_part(note)) {
+        if (tnd_stream_take_adapted(&self->hosts[host].adapted, msg->note.number, note, &error) !=
+            TND_OK)
+            tnd_leader_end(self, TND_OUTCOME_UNUSABLE, error.text);
+        return;
+    }
     tnd_text_payload_read(&reader, note);
     const char *line = tnd_text_payload_line(&reader);
     if (line != NULL && tnd_data_table_is_line(line)) {
@@ -198,27 +214,37 @@ void tnd_leader_take_facts(tnd_leader_t *self, uint32_t host, tnd_buffer_t *note
             status = tnd_fail(&error, "facts of chain %" PRIu32 ", which is not there", said.chain);
         if (status == TND_OK && whole)
             status = check_lanes(self, host, &said, &error);
+        if (status == TND_OK && whole && said.chain == 0) {
+            said.adapted = self->hosts[host].adapted;
+            self->hosts[host].adapted = NULL;
+        }
         if (status == TND_OK && whole) {
             chain_t *chain = &self->chains[said.chain];
             if (chain->facts_known) {
                 status = tnd_stream_agree(&chain->facts, self->plan->hosts[chain->facts_host].name,
                                           &said, self->plan->hosts[host].name, &error);
                 tnd_stream_merge(&chain->facts, &said);
+                tnd_adapted_free(&said.adapted);
             } else {
                 chain->facts = said;
+                said.adapted = NULL;
                 chain->facts_host = host;
                 chain->facts_known = true;
             }
         }
         if (status != TND_OK) {
+            tnd_adapted_free(&said.adapted);
             tnd_leader_end(self, TND_OUTCOME_UNUSABLE, error.text);
             return;
         }
     }
+    tnd_adapted_free(&said.adapted);
     tnd_leader_show_opening(self, host, NULL);
     tnd_audience_t audience = tnd_run_opened(&self->run, host, now);
     if (audience != TND_AUDIENCE_ALL || settle_streams(self))
-        tell(self, audience, host, TND_MSG_STREAM, self->stream_note);
+        for (uint32_t h = 0; h < self->plan->host_count; h++)
+            if (is_told(self, audience, host, h))
+                tell_streams(self, h);
 }
 
 /*  A host reports endpoints only of its own actors. */
@@ -250,7 +276,9 @@ static tnd_buffer_t *table_of(const tnd_leader_t *self)
 static void tell_table(tnd_leader_t *self, tnd_audience_t audience, uint32_t host)
 {
     tnd_buffer_t *note = table_of(self);
-    tell(self, audience, host, TND_MSG_TABLE, note);
+    for (uint32_t h = 0; h < self->plan->host_count; h++)
+        if (is_told(self, audience, host, h))
+            tnd_leader_tell(self, h, TND_MSG_TABLE, note);
     tnd_buffer_drop(&note);
 }
 
@@ -258,7 +286,7 @@ void tnd_leader_greet(tnd_leader_t *self, uint32_t host, uint64_t now)
 {
     tnd_greeting_t greeting = tnd_run_greet(&self->run, host, now);
     if (greeting.streams)
-        tnd_leader_tell(self, host, TND_MSG_STREAM, self->stream_note);
+        tell_streams(self, host);
     if (greeting.table)
         tell_table(self, TND_AUDIENCE_HOST, host);
     tnd_leader_follow_touches(self);

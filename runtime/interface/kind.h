@@ -30,6 +30,13 @@ typedef struct tnd_kind {
     tnd_status_t (*facts)(const tnd_plan_t *plan, const tnd_instance_t *instance,
                           tnd_guarded_call_t *call, tnd_stream_t *stream, void **shared_p,
                           tnd_error_t *error);
+    /*  Sets stream->adapted: what `auto` options of the operations after it are, for the rows that train.
+     *  Runs after `facts` of all actors, on the same thread; with plan->unread it only takes what was
+     *  stored.  *culprit_p: the instance that an error is about, `instance` at first.  NULL: nothing
+     *  is. */
+    tnd_status_t (*adapt)(const tnd_plan_t *plan, const tnd_instance_t *instance,
+                          tnd_guarded_call_t *call, const void *shared, tnd_stream_t *stream,
+                          const tnd_instance_t **culprit_p, tnd_error_t *error);
     /*  Adds the files that `facts` opened to `table`, for a checkpoint, with hashes of whole files
      *  if the options ask for them. Runs on the thread of `facts`. NULL only without `facts`. */
     tnd_status_t (*list)(const tnd_plan_t *plan, const tnd_instance_t *instance, const void *shared,

@@ -13,6 +13,7 @@
 #define TND_RUNTIME_INTERFACE_OPERATION_H
 
 #include "runtime/core/numeric/random.h"
+#include "runtime/text/adapted.h"
 #include "runtime/data/field_names.h"
 #include "runtime/data/room.h"
 #include "runtime/option/spec.h"
@@ -47,6 +48,7 @@ typedef struct {
     const char *directory;          /* of the topology; NULL: not known */
     const char *python;             /* the interpreter, as the topology says; NULL: it does not */
     const tnd_field_names_t *names; /* of the fields of records; NULL: not known */
+    const tnd_adapted_t *adapted;   /* what `auto` options are; NULL: not known */
     uint64_t hung_after_ns;
     /*  What `apply` does from now on is other work than before, of which each has `hung_after`. */
     void (*renew)(void *context);
@@ -76,6 +78,12 @@ typedef struct {
     /*  The largest tiles that suit it; 0: as others. */
     size_t tile_bytes;
     uint32_t tile_rows;
+    /*  Given: what `learn` and `tell` made of the training rows, by lane, to be taken together; none
+     *  if that is not known yet.  Then an operation whose `adapts` is set has the same schema, and
+     *  learns. */
+    const tnd_adapted_item_t *adapted;
+    size_t adapted_count;
+    bool adapts;     /* one of its options is `auto` */
     size_t loaded;   /* bytes of tables that stay in memory until close */
     size_t decoding; /* the most bytes that a picture takes while it is decoded (`max_pixels:`) */
 } tnd_op_facts_t;
@@ -103,6 +111,13 @@ typedef struct tnd_op {
     tnd_status_t (*apply)(void *state, const tnd_op_key_t *key, const tnd_tile_t *in,
                           tnd_tile_t *out, tnd_error_t *error);
     void (*close)(void *state); /* NULL: there is nothing to release */
+    /*  With `auto` options: takes what it needs of a tile of one row, of the columns that facts.reads has,
+     *  in the order of the rows as they are stored.  NULL: it has no such options.  Errors: TND_FAILED
+     *  if the row is bad. */
+    tnd_status_t (*learn)(void *state, const tnd_tile_t *in, tnd_error_t *error);
+    /*  Writes what it has learned, or was opened with: words of printable ASCII of at most
+     *  TND_ADAPTED_WORD_MAX bytes, with a space between them.  Errors: TND_FAILED if it cannot be used. */
+    tnd_status_t (*tell)(const void *state, FILE *out, tnd_error_t *error);
     /*  A decoder makes the shortest valid record that it accepts, in memory of `room` or its own, and
      *  tells of which column: what follows it is probed with the row that is made of it
      *  (chain_probe.h).  NULL: rows of any bits are as good. */

@@ -24,7 +24,8 @@ static bool scalar_number(tnd_field_t *field, const tnd_value_t *value, tnd_numb
         tnd_option_error_type(field, value);
         return false;
     }
-    if (tnd_number_word(field->option, value->text, number_p))
+    if (field->option->type != TND_OPTION_F64S &&
+        tnd_number_word(field->option, value->text, number_p))
         return true;
     tnd_quantity_t outcome = tnd_number_read(field->option->type, value->text, number_p);
     if (outcome != TND_QUANTITY_OK) {
@@ -244,9 +245,14 @@ static void parse_texts(tnd_field_t *field, const tnd_value_t *value, tnd_string
     *out = (tnd_strings_t){items, count};
 }
 
+/*  One word of `choices` instead leaves the list empty. */
 static void parse_numbers(tnd_field_t *field, const tnd_value_t *value, tnd_numbers_t *out)
 {
     bool one = value->type == TND_VALUE_SCALAR;
+    if (one && field->option->choices != NULL && strcmp(value->text, field->option->choices) == 0) {
+        *out = (tnd_numbers_t){NULL, 0};
+        return;
+    }
     if (!one && value->type != TND_VALUE_LIST) {
         tnd_option_error_type(field, value);
         return;

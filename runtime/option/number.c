@@ -114,7 +114,7 @@ size_t tnd_number_called(const tnd_option_t *option, uint64_t value, const char 
     const char *at = option->choices != NULL ? option->choices : "";
     tnd_number_t number;
     for (size_t size; (size = next_word(option, &at, word_p, &number)) > 0;)
-        if (number.u64 == value)
+        if ((option->type == TND_OPTION_I64 ? (uint64_t)number.i64 : number.u64) == value)
             return size;
     return 0;
 }

@@ -29,11 +29,11 @@
 
 /*  The type of an option, and the C type of the field that it fills. */
 typedef enum {
-    TND_OPTION_BOOL,     /* bool: true, false */
-    TND_OPTION_U64,      /* uint64_t, or one of the words in `choices` */
-    TND_OPTION_I64,      /* int64_t, or one of the words in `choices` */
-    TND_OPTION_F64,      /* double */
-    TND_OPTION_F64S,     /* tnd_numbers_t: a list of numbers, or one */
+    TND_OPTION_BOOL, /* bool: true, false */
+    TND_OPTION_U64,  /* uint64_t, or one of the words in `choices` */
+    TND_OPTION_I64,  /* int64_t, or one of the words in `choices` */
+    TND_OPTION_F64,  /* double */
+    TND_OPTION_F64S, /* tnd_numbers_t: a list of numbers, or one; or the word of `choices`, NULL */
     TND_OPTION_STRING,   /* const char * */
     TND_OPTION_STRINGS,  /* tnd_strings_t: a list of texts, or one */
     TND_OPTION_ENUM,     /* int: the place in `choices`, from 0 */

@@ -16,25 +16,14 @@ typedef struct {
     bool people;
 } speller_t;
 
-/*  Seventeen digits identify every double; for people as few as possible.  The decimal point does
- *  not depend on the locale. */
+/*  Seventeen digits identify every double; for people as few as possible. */
 static void print_number(const speller_t *self, double number)
 {
-    char text[40];
-    locale_t plain = newlocale(LC_ALL_MASK, "C", (locale_t)0);
-    locale_t before = plain != (locale_t)0 ? uselocale(plain) : (locale_t)0;
-    int digits = self->people ? 1 : 17;
+    char text[TND_QUANTITY_NUMBER];
     if (self->people && fabs(number) < 1e15 && number == floor(number))
-        snprintf(text, sizeof text, "%.0f", number);
+        fprintf(self->out, "%.0f", number);
     else
-        do
-            snprintf(text, sizeof text, "%.*g", digits, number);
-        while (digits++ < 17 && strtod(text, NULL) != number);
-    fputs(text, self->out);
-    if (plain == (locale_t)0)
-        return;
-    uselocale(before);
-    freelocale(plain);
+        fputs(tnd_quantity_number(number, self->people ? 1 : 17, text), self->out);
 }
 
 static void print_texts(const tnd_strings_t *texts, FILE *out)
@@ -109,18 +98,23 @@ static void print_choice(const tnd_option_t *option, int index, FILE *out)
     fprintf(out, "%.*s", (int)size, word);
 }
 
-/*  For people as a word, if it has one, and `null` if none was given. */
-static void print_whole(const speller_t *self, const tnd_option_t *option, uint64_t value)
+/*  For people as a word; false: it has none. */
+static bool print_word(const speller_t *self, const tnd_option_t *option, uint64_t value)
 {
     const char *word = NULL;
     size_t size = self->people ? tnd_number_called(option, value, &word) : 0;
+    fprintf(self->out, "%.*s", (int)size, size > 0 ? word : "");
+    return size > 0;
+}
+
+/*  `null` if none was given. */
+static void print_whole(const speller_t *self, const tnd_option_t *option, uint64_t value)
+{
     if (self->people && value == 0 && option->fallback != NULL && option->fallback[0] == '\0') {
         fputs("null", self->out);
         return;
     }
-    if (size > 0)
-        fprintf(self->out, "%.*s", (int)size, word);
-    else
+    if (!print_word(self, option, value))
         fprintf(self->out, "%llu", (unsigned long long)value);
 }
 
@@ -163,13 +157,18 @@ static void print_field(const speller_t *self, const tnd_option_t *option, const
         fputs("/s", out);
         return;
     case TND_OPTION_I64:
-        fprintf(out, "%lld", (long long)*(const int64_t *)field);
+        if (!print_word(self, option, (uint64_t) * (const int64_t *)field))
+            fprintf(out, "%lld", (long long)*(const int64_t *)field);
         return;
     case TND_OPTION_F64:
         print_number(self, *(const double *)field);
         return;
     case TND_OPTION_F64S: {
         const tnd_numbers_t *numbers = field;
+        if (numbers->items == NULL && option->choices != NULL) {
+            fputs(option->choices, out);
+            return;
+        }
         fputc('[', out);
         for (size_t i = 0; i < numbers->count; i++) {
             fputs(i > 0 ? ", " : "", out);
@@ -315,8 +314,8 @@ const char *tnd_option_expects(tnd_arena_t *arena, const tnd_option_t *option)
     case TND_OPTION_F64:
         return tnd_arena_format(arena, "a number%s%s%s%s", of, unit, range, words);
     case TND_OPTION_F64S:
-        return tnd_arena_format(arena, "a list of numbers%s",
-                                *range != '\0' ? range : " such as [0, 0.5]");
+        return tnd_arena_format(arena, "a list of numbers%s%s",
+                                *range != '\0' ? range : " such as [0, 0.5]", words);
     case TND_OPTION_STRING:
         return tnd_arena_format(arena, "a %s%s%s", *unit != '\0' ? unit : "text",
                                 example != NULL ? " such as " : "", example != NULL ? example : "");

@@ -635,6 +635,29 @@ bool tnd_plan_is_cached(const tnd_plan_t *plan, uint32_t instance)
     return false;
 }
 
+uint32_t tnd_plan_trains(const tnd_plan_t *plan, uint32_t chain)
+{
+    const char *after = plan->chains[chain].after;
+    uint32_t c = 0;
+    if (after == NULL)
+        return chain;
+    while (c < plan->chain_count &&
+           (plan->chains[c].feeder == NULL || strcmp(plan->chains[c].feeder, after) != 0))
+        c++;
+    return c == plan->chain_count || c == chain ? chain : tnd_plan_trains(plan, c);
+}
+
+const tnd_instance_t *tnd_plan_next(const tnd_plan_t *plan, const tnd_instance_t *instance)
+{
+    for (uint32_t e = 0; e < plan->edge_count; e++) {
+        const tnd_instance_t *to = &plan->instances[plan->edges[e].to];
+        if (&plan->instances[plan->edges[e].from] == instance && to->chain == instance->chain &&
+            to->kind->instances != TND_INSTANCE_ONE)
+            return to;
+    }
+    return NULL;
+}
+
 void tnd_placement_report(const tnd_instance_t *instance, tnd_diagnostic_code_t code,
                           const tnd_error_t *error, tnd_diagnostics_t *diagnostics)
 {

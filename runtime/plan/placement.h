@@ -88,6 +88,7 @@ typedef struct tnd_plan {
     tnd_restarts_t restarts;
     const tnd_checkpoint_options_t *checkpoint; /* NULL: no checkpoints */
     bool tolerant;                              /* numeric: tolerant */
+    const struct tnd_plan *whole;               /* of which it shows some actors; NULL: it is all */
     bool unread;               /* its data are only opened to check them: no row is read */
     tnd_admission_t admission; /* which processes may connect to those of this user */
     const tnd_plan_host_t *hosts;
@@ -113,6 +114,12 @@ bool tnd_placement_reduces(const tnd_plan_t *plan);
 
 /*  Whether an instance gets its rows from a cache. */
 bool tnd_plan_is_cached(const tnd_plan_t *plan, uint32_t instance);
+
+/*  The chain whose models a chain evaluates: itself without `after:`, or if that chain is not in the plan. */
+uint32_t tnd_plan_trains(const tnd_plan_t *plan, uint32_t chain);
+
+/*  An instance of the next actor by the links, on any host; NULL after a batcher. */
+const tnd_instance_t *tnd_plan_next(const tnd_plan_t *plan, const tnd_instance_t *instance);
 
 /*  Places a topology.  `data`: value of ${data} on every host, overriding the files;
  *  `fallback_data`: value if neither sets one; `local`: the host of this process, whose paths must

@@ -132,6 +132,30 @@ static void *open_one(void *context)
     return NULL;
 }
 
+/*  After all sources are open, so that a mistake elsewhere costs no pass over the data. */
+static bool adapt_all(const tnd_resources_t *self, tnd_guarded_call_t *call,
+                      tnd_diagnostics_t *diagnostics)
+{
+    bool good = true;
+    for (uint32_t s = 0; s < self->count && good; s++) {
+        tnd_resources_data_t *data = &self->data[s];
+        const tnd_instance_t *culprit = data->instance;
+        const tnd_kind_t *kind = tnd_kind_of(culprit->kind);
+        tnd_error_t error;
+        if (kind->adapt == NULL)
+            continue;
+        tnd_guarded_call_enter(call, culprit, TND_T061_SOURCE);
+        good = kind->adapt(self->plan, culprit, call, data->opened, &data->stream, &culprit,
+                           &error) == TND_OK;
+        tnd_guarded_call_leave(call);
+        if (!good)
+            tnd_placement_report(culprit,
+                                 culprit == data->instance ? TND_T061_SOURCE : TND_T062_OPERATION,
+                                 &error, diagnostics);
+    }
+    return good;
+}
+
 /*  Concurrently, because opening compressed files may take long. */
 bool tnd_resources_open(tnd_resources_t *self, tnd_guarded_call_t *call,
                         tnd_diagnostics_t *diagnostics)
@@ -159,7 +183,7 @@ bool tnd_resources_open(tnd_resources_t *self, tnd_guarded_call_t *call,
                    good;
     }
     free(openings);
-    return good;
+    return good && adapt_all(self, call, diagnostics);
 }
 
 bool tnd_resources_table(const tnd_resources_t *self, uint32_t chain, tnd_guarded_call_t *call,
@@ -199,6 +223,8 @@ void tnd_resources_close(tnd_resources_t *self)
         if (self->data[s].open)
             tnd_kind_of(self->data[s].instance->kind)
                 ->unshare(self->data[s].instance, self->data[s].opened);
+    for (uint32_t s = 0; s < self->count; s++)
+        tnd_adapted_free(&self->data[s].stream.adapted);
     free(self->data);
     *self = (tnd_resources_t){0};
 }
@@ -218,18 +244,6 @@ static bool has_cache(const tnd_plan_t *plan, uint32_t chain)
         if (plan->instances[i].chain == chain && plan->instances[i].kind->role == TND_ROLE_CACHE)
             return true;
     return false;
-}
-
-/*  An instance of the next actor by the links, on any host. */
-static const tnd_instance_t *next_of(const tnd_plan_t *plan, const tnd_instance_t *instance)
-{
-    for (uint32_t e = 0; e < plan->edge_count; e++) {
-        const tnd_instance_t *to = &plan->instances[plan->edges[e].to];
-        if (&plan->instances[plan->edges[e].from] == instance && to->chain == instance->chain &&
-            to->kind->instances != TND_INSTANCE_ONE)
-            return to;
-    }
-    return NULL;
 }
 
 void tnd_resources_budget(const tnd_plan_t *plan, tnd_stream_t *stream)
@@ -258,7 +272,7 @@ bool tnd_resources_derive(const tnd_plan_t *plan, tnd_guarded_call_t *call, tnd_
     stream->before_cache = has_cache(plan, stream->chain);
     stream->fed = stream->read;
     for (const tnd_instance_t *at = first_of(plan, stream->chain); at != NULL;
-         at = next_of(plan, at)) {
+         at = tnd_plan_next(plan, at)) {
         const tnd_kind_t *kind = tnd_kind_of(at->kind);
         tnd_guarded_call_enter(call, at, TND_T062_OPERATION);
         tnd_status_t status =

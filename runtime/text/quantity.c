@@ -219,3 +219,17 @@ const char *tnd_quantity_size(uint64_t bytes, char text[TND_QUANTITY_SIZE])
     snprintf(text, TND_QUANTITY_SIZE, "%.*f %s", whole ? 0 : 1, value, units[unit]);
     return text;
 }
+
+const char *tnd_quantity_number(double value, int digits, char text[TND_QUANTITY_NUMBER])
+{
+    locale_t plain = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+    locale_t before = plain != (locale_t)0 ? uselocale(plain) : (locale_t)0;
+    do
+        snprintf(text, TND_QUANTITY_NUMBER, "%.*g", digits, value);
+    while (digits++ < 17 && strtod(text, NULL) != value);
+    if (plain != (locale_t)0) {
+        uselocale(before);
+        freelocale(plain);
+    }
+    return text;
+}

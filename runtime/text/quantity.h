@@ -48,4 +48,9 @@ const char *tnd_quantity_size(uint64_t bytes, char text[TND_QUANTITY_SIZE]);
 void tnd_quantity_print_bytes(uint64_t value, FILE *out);
 void tnd_quantity_print_duration(uint64_t value, FILE *out);
 
+/*  As few significant digits as identify a double, but at least `digits`; with a point in every locale.  Returns
+ *  `text`. */
+enum { TND_QUANTITY_NUMBER = 40 };
+const char *tnd_quantity_number(double value, int digits, char text[TND_QUANTITY_NUMBER]);
+
 #endif

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "actors/adapt/adaptation.h"
 #include "runtime/base/allocation.h"
 #include "runtime/resources/memory_sum.h"
 #include "runtime/text/quantity.h"
@@ -120,6 +121,7 @@ static void print_chain(const tnd_plan_t *plan, uint32_t index, const tnd_prefli
                known->stream.epochs == 1 ? "" : "s");
     printf("    read as    %s\n", tnd_schema_text(&known->stream.read, text, sizeof text));
     printf("    fed as     %s\n", tnd_schema_text(&known->stream.fed, text, sizeof text));
+    tnd_adaptation_show(plan, &known->stream, "    ", stdout);
     print_files(&known->stream);
 }
 
@@ -301,6 +303,24 @@ static void json_schema(const char *name, const tnd_schema_t *schema)
     printf("}");
 }
 
+/*  A text for each operation with `auto` options. */
+static void json_adapted(const tnd_plan_t *plan, const tnd_stream_t *stream)
+{
+    char *text;
+    size_t size;
+    FILE *out = tnd_memory_stream(&text, &size);
+    tnd_adaptation_show(plan, stream, "", out);
+    fclose(out);
+    printf(",\"auto\":[");
+    for (char *line = text, *end; (end = strchr(line, '\n')) != NULL; line = end + 1) {
+        *end = '\0';
+        fputs(line > text ? "," : "", stdout);
+        tnd_json_text(stdout, line);
+    }
+    putchar(']');
+    free(text);
+}
+
 static void json_chains(const tnd_plan_t *plan, const tnd_preflight_t *preflight)
 {
     printf(",\"chains\":[");
@@ -324,6 +344,7 @@ static void json_chains(const tnd_plan_t *plan, const tnd_preflight_t *preflight
                 printf(",\"epochs\":%" PRIu32, known->stream.epochs);
             json_schema("read", &known->stream.read);
             json_schema("fed", &known->stream.fed);
+            json_adapted(plan, &known->stream);
             printf(",\"files\":{\"mapped\":%" PRIu64 ",\"read\":%" PRIu64 ",\"page_cache\":%" PRIu64
                    ",\"fits\":%s}",
                    known->stream.mapped, known->stream.copied_files, known->stream.room,

@@ -22,10 +22,12 @@ static void take_facts(tnd_preflight_t *self, const tnd_plan_t *plan,
     tnd_error_t error;
     if (!data->open)
         return;
-    if (!chain->known)
+    if (!chain->known) {
         chain->stream = data->stream;
-    else if (tnd_stream_agree(&chain->stream, "one host", &data->stream,
-                              plan->hosts[data->instance->host].name, &error) != TND_OK)
+        chain->stream.adapted = NULL;
+        tnd_adapted_merge(&chain->stream.adapted, data->stream.adapted);
+    } else if (tnd_stream_agree(&chain->stream, "one host", &data->stream,
+                                plan->hosts[data->instance->host].name, &error) != TND_OK)
         tnd_placement_report(data->instance, TND_T061_SOURCE, &error, diagnostics);
     else
         tnd_stream_merge(&chain->stream, &data->stream);
@@ -37,15 +39,10 @@ static void compare_columns(const tnd_preflight_t *self, const tnd_plan_t *plan,
                             tnd_diagnostics_t *diagnostics)
 {
     const tnd_schema_t *schema = &self->chains[chain].stream.fed;
-    const char *after = plan->chains[chain].after;
-    uint32_t first = 0, feeder = TND_TOPOLOGY_NONE;
-    while (after != NULL && first < plan->chain_count &&
-           (plan->chains[first].feeder == NULL || strcmp(plan->chains[first].feeder, after) != 0))
-        first++;
-    if (after == NULL || first == plan->chain_count || !self->chains[chain].known ||
-        !self->chains[first].known)
+    uint32_t first = tnd_plan_trains(plan, chain);
+    if (first == chain || !self->chains[chain].known || !self->chains[first].known)
         return;
-    feeder = tnd_topology_find(plan->topology, plan->chains[chain].feeder);
+    uint32_t feeder = tnd_topology_find(plan->topology, plan->chains[chain].feeder);
     for (uint32_t c = 0; c < schema->count; c++) {
         const tnd_schema_t *trained = &self->chains[first].stream.fed;
         int other = tnd_schema_find(trained, schema->columns[c].name);
@@ -61,7 +58,7 @@ static void compare_columns(const tnd_preflight_t *self, const tnd_plan_t *plan,
             tnd_diagnostics_add(diagnostics, TND_T075_OTHER_COLUMNS,
                                 plan->topology->actors[feeder].mark,
                                 "`%s` is fed %s, but the models of `%s` are trained on %s",
-                                plan->chains[chain].feeder, one, after, two);
+                                plan->chains[chain].feeder, one, plan->chains[chain].after, two);
     }
 }
 
@@ -70,6 +67,7 @@ static void begin(tnd_preflight_t *self, const tnd_plan_t *plan)
 {
     *self = (tnd_preflight_t){0};
     self->chains = tnd_allocate_zeroed(plan->chain_count, sizeof *self->chains);
+    self->chain_count = plan->chain_count;
     self->awaits = tnd_allocate_zeroed(plan->instance_count + 1, sizeof *self->awaits);
 }
 
@@ -101,6 +99,10 @@ static void make(void *context, tnd_guarded_call_t *call, tnd_diagnostics_t *dia
     uint32_t missing;
     for (uint32_t c = 0; c < plan->chain_count; c++)
         (void)tnd_stream_settle(&self->chains[c].stream, plan->lanes, &missing);
+    for (uint32_t c = 0; c < plan->chain_count; c++)
+        if (tnd_plan_trains(plan, c) != c)
+            tnd_adapted_merge(&self->chains[c].stream.adapted,
+                              self->chains[tnd_plan_trains(plan, c)].stream.adapted);
     for (uint32_t c = 0; c < plan->chain_count; c++)
         if (self->chains[c].known)
             self->chains[c].known =
@@ -193,6 +195,8 @@ const tnd_stream_t *tnd_preflight_stream(const void *preflight, uint32_t chain)
 
 void tnd_preflight_destroy(tnd_preflight_t *self)
 {
+    for (uint32_t c = 0; c < self->chain_count; c++)
+        tnd_adapted_free(&self->chains[c].stream.adapted);
     free(self->chains);
     free(self->awaits);
 }

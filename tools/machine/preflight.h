@@ -26,6 +26,7 @@ typedef struct {
 
 typedef struct {
     tnd_preflight_chain_t *chains; /* as in the plan */
+    uint32_t chain_count;
     tnd_preflight_await_t *awaits;
     uint32_t await_count;
 } tnd_preflight_t;

@@ -246,6 +246,7 @@ tnd_status_t tnd_head_plan_make(tnd_head_plan_t *self, tnd_arena_t *arena, const
     copy_kept(&maker);
     *self = (tnd_head_plan_t){.plan = *plan};
     self->plan.checkpoint = NULL;
+    self->plan.whole = plan;
     for (uint32_t i = 0; i < maker.instance_count; i++)
         self->batches = self->batches || has_role(&maker.instances[i], TND_ROLE_JOIN);
     if (!self->batches)

@@ -9,6 +9,7 @@
 #include "actors/text/csv_record.h"
 #include "actors/text/number_text.h"
 #include "runtime/base/allocation.h"
+#include "runtime/base/bounds.h"
 #include "runtime/text/byte_order_mark.h"
 
 typedef struct {
@@ -30,6 +31,10 @@ typedef struct {
     uint8_t delimiter;
     bool quotes, decimal; /* integers may be written as 1.0 */
     tnd_strings_t na;
+    /*  With classes that are `auto`: where a row is tried that they are learned of. */
+    tnd_tile_t tried;
+    uint8_t *row;
+    tnd_room_t room;
 } csv_t;
 
 static const tnd_option_t options[] = {
@@ -64,11 +69,18 @@ const tnd_op_spec_t tnd_op_decode_csv_spec = {
     .caps = TND_OP_FAILS,
 };
 
+static size_t cell_bytes(const tnd_column_t *column)
+{
+    return column->ragged ? sizeof(tnd_ragged_t) : tnd_column_bytes(column);
+}
+
 static void csv_close(void *state)
 {
     csv_t *self = state;
     tnd_fields_fini(&self->fields);
     tnd_csv_places_free(&self->places);
+    tnd_room_fini(&self->room);
+    free(self->row);
 }
 
 /*  The names of the header, if they are those of these records. */
@@ -77,6 +89,28 @@ static const tnd_field_names_t *names_of(const csv_options_t *chosen, const tnd_
     bool known = scope != NULL && scope->names != NULL && scope->names->count > 0 &&
                  strcmp(scope->names->column, chosen->column) == 0;
     return known ? scope->names : NULL;
+}
+
+/*  Memory for one row of what is made. */
+static tnd_status_t make_row(csv_t *self, const tnd_schema_t *made, tnd_error_t *error)
+{
+    size_t used = 0;
+    for (uint32_t i = 0; i < made->count; i++)
+        used += tnd_round_up(cell_bytes(&made->columns[i]), TND_BUFFER_ALIGN);
+    self->row = aligned_alloc(TND_BUFFER_ALIGN, used + TND_BUFFER_ALIGN);
+    if (self->row == NULL)
+        return tnd_fail(error, "cannot allocate a row of %zu bytes", used);
+    self->tried = (tnd_tile_t){.rows = 1, .room = &self->room};
+    used = 0;
+    for (uint32_t i = 0; i < made->count; i++) {
+        const tnd_column_t *column = &made->columns[i];
+        self->tried.columns[i].base = self->row + used;
+        self->tried.columns[i].stride = cell_bytes(column);
+        if (column->ragged)
+            self->tried.columns[i].ragged = (tnd_ragged_t *)(void *)(self->row + used);
+        used += tnd_round_up(cell_bytes(column), TND_BUFFER_ALIGN);
+    }
+    return TND_OK;
 }
 
 static tnd_status_t prepare(csv_t *self, const csv_options_t *chosen, const tnd_schema_t *in,
@@ -96,6 +130,10 @@ static tnd_status_t prepare(csv_t *self, const csv_options_t *chosen, const tnd_
     bool again = false; /* a field makes several columns */
     TND_TRY(tnd_csv_places_init(&self->places, &self->fields, (tnd_csv_by_t)chosen->by,
                                 &chosen->select, names, error));
+    facts->adapts = tnd_fields_adapt(&self->fields);
+    TND_TRY(tnd_fields_take_adapted(&self->fields, facts->adapted, facts->adapted_count, error));
+    if (facts->adapts)
+        TND_TRY(make_row(self, &facts->schema, error));
     for (uint64_t i = 1; i < self->places.count; i++)
         again = again || self->places.items[i].place == self->places.items[i - 1].place;
     for (uint32_t i = 0; i < self->fields.count; i++)
@@ -195,6 +233,10 @@ static tnd_status_t write_class(const tnd_field_t *field, const tnd_csv_field_t 
     char plain[PLAIN], name[96], list[LISTED];
     tnd_excerpt_t excerpt;
     const tnd_class_t *found = NULL;
+    if (field->classes.count == 0) { /* it is not known yet which there are */
+        memset(to, 0, field->size);
+        return TND_OK;
+    }
     if (text->doubled == 0) {
         found = tnd_class_list_find(&field->classes, text->at, text->size);
     } else if (text->size <= PLAIN) {
@@ -222,8 +264,9 @@ static tnd_status_t write_field(const csv_t *self, const tnd_field_t *field,
     if (!field->string) {
         uint8_t *to = (uint8_t *)tnd_tile_row(out, field->column, row) + element * field->size;
         if (!missing)
-            return field->classes.count > 0 ? write_class(field, text, element, to, error)
-                                            : write_number(self, field, text, element, to, error);
+            return tnd_field_has_classes(field)
+                       ? write_class(field, text, element, to, error)
+                       : write_number(self, field, text, element, to, error);
         memcpy(to, &field->fallback, field->size);
         return TND_OK;
     }
@@ -297,6 +340,45 @@ static tnd_status_t csv_apply(void *state, const tnd_op_key_t *key, const tnd_ti
     return TND_OK;
 }
 
+/*  Adds the texts of the classes of a record that is good. */
+static tnd_status_t learn_record(csv_t *self, const tnd_ragged_t *record, tnd_error_t *error)
+{
+    const tnd_csv_places_t *places = &self->places;
+    tnd_csv_record_t fields;
+    tnd_csv_field_t text;
+    uint64_t made = 0;
+    tnd_csv_init(&fields, record->data, record->length, self->delimiter, self->quotes);
+    for (int64_t place = 0; tnd_csv_next(&fields, &text, error) == TND_OK; place++)
+        for (; made < places->count && places->items[made].place == place; made++) {
+            const tnd_field_t *field = &self->fields.items[places->items[made].field];
+            size_t size = text.size - text.doubled;
+            if (field->counts == NULL || is_missing(self, &text))
+                continue;
+            char *plain = tnd_room_take(&self->room, size, 1);
+            tnd_csv_copy(&text, plain);
+            TND_TRY(tnd_word_counts_add(field->counts, plain, size, 1, error));
+        }
+    return TND_OK;
+}
+
+static tnd_status_t csv_learn(void *state, const tnd_tile_t *in, tnd_error_t *error)
+{
+    csv_t *self = state;
+    const tnd_ragged_t *record = in->columns[self->bytes.column].ragged;
+    tnd_status_t status = read_row(self, record, &self->tried, 0, error);
+    if (status == TND_OK)
+        status = learn_record(self, record, error);
+    tnd_room_clear(&self->room);
+    return status;
+}
+
+static tnd_status_t csv_tell(const void *state, FILE *out, tnd_error_t *error)
+{
+    (void)error;
+    tnd_fields_tell(&((const csv_t *)state)->fields, out);
+    return TND_OK;
+}
+
 /*  A text of a class, in quotes; returns the byte after it. */
 static uint8_t *put_class(const csv_t *self, const tnd_class_t *class, uint8_t *at)
 {
@@ -353,6 +435,8 @@ const tnd_op_t tnd_op_decode_csv = {
     .state_bytes = sizeof(csv_t),
     .open = csv_open,
     .apply = csv_apply,
+    .learn = csv_learn,
+    .tell = csv_tell,
     .close = csv_close,
     .record = csv_record,
 };

@@ -63,7 +63,8 @@ static const tnd_option_t csv_options[] = {
      .help = "the last of them"},
     {TND_OPTION(field_options_t, classes, STRINGS, GRAPH), .fallback = "",
      .help = "texts that are the numbers 0, 1, 2 ..., [cat, dog]; a row with another is bad; "
-             "`default` is one of them, or a number"},
+             "`auto`: those of the rows that train, in the order of their bytes; `default` is one "
+             "of them, or a number"},
 };
 
 static const tnd_table_t csv_table = {
@@ -220,13 +221,10 @@ static tnd_status_t read_sources(tnd_field_t *self, const field_options_t *chose
     return TND_OK;
 }
 
-static tnd_status_t read_classes(tnd_field_t *self, const tnd_strings_t *classes,
-                                 tnd_error_t *error)
+static tnd_status_t set_classes(tnd_field_t *self, const tnd_strings_t *classes, tnd_error_t *error)
 {
     char text[24];
     uint64_t ignored;
-    if (classes->count == 0)
-        return TND_OK;
     snprintf(text, sizeof text, "%zu", classes->count - 1);
     if (self->string || tnd_dtype_is_float(self->dtype) || self->dtype == TND_BOOL)
         return tnd_fail(error, "field `%s` has `classes`, which are integers, such as i64",
@@ -235,6 +233,21 @@ static tnd_status_t read_classes(tnd_field_t *self, const tnd_strings_t *classes
         return tnd_fail(error, "field `%s` has %zu classes, more than %s has numbers", self->name,
                         classes->count, tnd_dtype_name(self->dtype));
     return tnd_class_list_init(&self->classes, classes, error);
+}
+
+static tnd_status_t read_classes(tnd_field_t *self, const tnd_strings_t *classes,
+                                 tnd_error_t *error)
+{
+    static const char *const none[] = {""};
+    static const tnd_strings_t one = {none, 1};
+    if (classes->count == 0)
+        return TND_OK;
+    if (classes->count > 1 || strcmp(classes->items[0], "auto") != 0)
+        return set_classes(self, classes, error);
+    TND_TRY(set_classes(self, &one, error));
+    tnd_class_list_free(&self->classes);
+    self->counts = tnd_word_counts_new();
+    return TND_OK;
 }
 
 static tnd_status_t add_field(tnd_field_t *self, const tnd_pair_t *pair, bool csv,
@@ -298,10 +311,71 @@ tnd_status_t tnd_fields_init(tnd_fields_t *self, const tnd_fields_options_t *opt
 
 void tnd_fields_fini(tnd_fields_t *self)
 {
-    for (uint32_t i = 0; i < self->count; i++)
+    for (uint32_t i = 0; i < self->count; i++) {
         tnd_class_list_free(&self->items[i].classes);
+        tnd_word_counts_destroy(&self->items[i].counts);
+    }
     free(self->items);
     *self = (tnd_fields_t){0};
+}
+
+bool tnd_fields_adapt(const tnd_fields_t *self)
+{
+    bool adapts = false;
+    for (uint32_t i = 0; i < self->count; i++)
+        adapts = adapts || self->items[i].counts != NULL;
+    return adapts;
+}
+
+/*  Adds the words of one lane. */
+static tnd_status_t read_counts(tnd_fields_t *self, const char *text, tnd_error_t *error)
+{
+    static const char column[] = "column=";
+    tnd_field_t *field = NULL;
+    for (size_t size; *text != '\0'; text += size + (text[size] == ' ')) {
+        size = strcspn(text, " ");
+        bool names = strncmp(text, column, strlen(column)) == 0;
+        for (uint32_t i = 0; i < self->count && names; i++)
+            if (strlen(self->items[i].name) == size - strlen(column) &&
+                strncmp(self->items[i].name, text + strlen(column), size - strlen(column)) == 0)
+                field = &self->items[i];
+        if (field == NULL || field->counts == NULL)
+            return tnd_fail(error, "the stored values of `auto` are of other columns");
+        if (!names)
+            TND_TRY(tnd_word_counts_read(field->counts, text, size, error));
+    }
+    return TND_OK;
+}
+
+tnd_status_t tnd_fields_take_adapted(tnd_fields_t *self, const tnd_adapted_item_t *items,
+                                     size_t count, tnd_error_t *error)
+{
+    for (size_t i = 0; i < count; i++)
+        TND_TRY(read_counts(self, items[i].text, error));
+    for (uint32_t i = 0; i < self->count && count > 0; i++) {
+        tnd_field_t *field = &self->items[i];
+        if (field->counts == NULL)
+            continue;
+        tnd_strings_t texts = tnd_word_counts_sorted(field->counts);
+        if (texts.count == 0)
+            return tnd_fail(error,
+                            "field `%s` has `classes: auto`, and no row that trains has a text",
+                            field->name);
+        TND_TRY(set_classes(field, &texts, error));
+    }
+    return TND_OK;
+}
+
+void tnd_fields_tell(const tnd_fields_t *self, FILE *out)
+{
+    const char *glue = "";
+    for (uint32_t i = 0; i < self->count; i++) {
+        if (self->items[i].counts == NULL)
+            continue;
+        fprintf(out, "%scolumn=%s", glue, self->items[i].name);
+        tnd_word_counts_write(self->items[i].counts, out);
+        glue = " ";
+    }
 }
 
 void tnd_field_write_default(const tnd_field_t *self, tnd_tile_t *out, uint32_t row)

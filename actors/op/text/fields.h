@@ -10,6 +10,7 @@
 #define TND_ACTORS_OP_TEXT_FIELDS_H
 
 #include "actors/op/text/class_list.h"
+#include "actors/op/text/word_counts.h"
 #include "runtime/data/field_names.h"
 #include "runtime/data/room.h"
 #include "runtime/interface/operation.h"
@@ -35,7 +36,8 @@ typedef struct {
     uint64_t fallback;       /* of numbers: the bits */
     const char *text;        /* of strings */
     size_t text_size;
-    tnd_class_list_t classes; /* the texts that are the numbers 0, 1, 2 ...; none: numbers */
+    tnd_class_list_t classes;  /* the texts that are the numbers 0, 1, 2 ...; none: numbers */
+    tnd_word_counts_t *counts; /* with `classes: auto`: of the rows that train */
     /*  Of CSV, which fields of a record it is made of: of these names, or all from one to another. */
     tnd_strings_t sources;
     const char *source, *from, *to;
@@ -53,6 +55,20 @@ tnd_status_t tnd_fields_init(tnd_fields_t *self, const tnd_fields_options_t *opt
                              const tnd_field_names_t *names, uint64_t longest, tnd_schema_t *schema,
                              tnd_error_t *error) TND_CHECKED;
 void tnd_fields_fini(tnd_fields_t *self);
+
+/*  Whether a field has classes, also if it is not known yet which. */
+static inline bool tnd_field_has_classes(const tnd_field_t *self)
+{
+    return self->classes.count > 0 || self->counts != NULL;
+}
+
+/*  Whether the classes of a field are `auto`. */
+bool tnd_fields_adapt(const tnd_fields_t *self);
+/*  Takes the classes that are `auto` as tnd_fields_tell has written them.  Errors: TND_FAILED. */
+tnd_status_t tnd_fields_take_adapted(tnd_fields_t *self, const tnd_adapted_item_t *items,
+                                     size_t count, tnd_error_t *error) TND_CHECKED;
+/*  Writes "column=NAME COUNT=TEXT ..." for each such field. */
+void tnd_fields_tell(const tnd_fields_t *self, FILE *out);
 
 /*  Writes the default of a field. */
 void tnd_field_write_default(const tnd_field_t *self, tnd_tile_t *out, uint32_t row);

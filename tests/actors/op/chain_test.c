@@ -519,7 +519,8 @@ Test(chain, options_that_do_not_fit_are_refused_with_their_place)
          "`off` is 1e+06, which f16 does not hold"},
         {"{cast: {column: x, to: u8}}, {lookup: {column: x, values: [300], to: u8}}",
          "300 of `values` does not fit column `x`, which is u8"},
-        {"{cast: {column: x, to: u8}}, {lookup: {column: x}}", "one of `values`, `map` and `file`"},
+        {"{cast: {column: x, to: u8}}, {lookup: {column: x}}",
+         "one of `values`, `map`, `file` and `vocabulary`"},
         {"{cast: {column: x, to: u8}}, {lookup: {column: x, map: {a: 1}}}", "`a` in `map`"},
         {"{cast: {column: x, to: u8}}, {lookup: {column: x, file: /no/such.npy}}", "/no/such.npy"},
         {"{cast: {column: x, to: u8}}, {lookup: {column: x, into: x, values: 1}}, {lookup: "

@@ -1,4 +1,4 @@
-/*  actors/op/lookup.c - integers or texts as places in a table: lookup.
+/*  actors/op/text/lookup.c - integers or texts as places in a table: lookup.
  *
  *  The table is a list (0 is its first entry), a map, or the rows of a .npy file; an entry is a number, or in a file an array.  It is read once, when the chain is opened. */
 #include <inttypes.h>
@@ -9,6 +9,7 @@
 #include <xxhash.h>
 
 #include "actors/op/ops.h"
+#include "actors/op/text/word_counts.h"
 #include "actors/stored/npy_file.h"
 #include "runtime/core/numeric/numeric.h"
 #include "runtime/text/printable.h"
@@ -18,7 +19,7 @@ enum { TABLE_BYTES_MAX = 64 << 20 };
 
 typedef struct {
     const char *column, *into;
-    tnd_strings_t values;
+    tnd_strings_t values, vocabulary;
     const tnd_value_t *map;
     const char *file, *to, *missing;
 } lookup_options_t;
@@ -38,9 +39,10 @@ typedef struct {
     uint64_t count;                 /* of entries */
     size_t entry_bytes;
     uint8_t *table;
-    int64_t *keys;    /* of a map, ascending; NULL: entry i is of i */
-    word_t *words;    /* instead, of a map from texts: in the order of compare_words */
-    uint8_t *missing; /* NULL: a row is bad */
+    int64_t *keys;             /* of a map, ascending; NULL: entry i is of i */
+    word_t *words;             /* instead, of a map from texts: in the order of compare_words */
+    uint8_t *missing;          /* NULL: a row is bad */
+    tnd_word_counts_t *counts; /* with `vocabulary: auto`: of the rows that train; else NULL */
 } lookup_t;
 
 static const tnd_option_t options[] = {
@@ -54,11 +56,17 @@ static const tnd_option_t options[] = {
      .help = "or what some integers or texts become, {3: 0, 5: 1}, {cat: 0, dog: 1}"},
     {TND_OPTION(lookup_options_t, file, PATH, GRAPH), .example = "${data}/table.npy",
      .fallback = "", .help = "or a .npy file whose rows 0, 1, 2 ... become"},
+    {TND_OPTION(lookup_options_t, vocabulary, STRINGS, GRAPH), .fallback = "",
+     .help =
+         "or texts that become 1, 2, 3 ..., where others become 0, as of StringLookup in Keras; "
+         "`auto`: those of the rows that train, the most frequent first"},
     {TND_OPTION(lookup_options_t, to, STRING, GRAPH), .unit = "type", .example = "f32",
      .fallback = "",
-     .help = "the type of what is found: f32 if nothing is said, of a file its own"},
+     .help =
+         "the type of what is found: f32 if nothing is said, of a file its own, of a vocabulary "
+         "i64"},
     {TND_OPTION(lookup_options_t, missing, STRING, GRAPH), .unit = "number", .fallback = "",
-     .help = "what others become; without it their row is bad"},
+     .help = "what others become; without it their row is bad, and with a vocabulary it is 0"},
 };
 
 const tnd_op_spec_t tnd_op_lookup_spec = {
@@ -167,6 +175,49 @@ static tnd_status_t read_words(lookup_t *self, const tnd_value_t *map, const tnd
     return TND_OK;
 }
 
+/*  The texts are numbered from 1; they are the options' or those of self->counts. */
+static tnd_status_t number_texts(lookup_t *self, const tnd_strings_t *texts,
+                                 const tnd_column_t *made, tnd_error_t *error)
+{
+    char number[24];
+    TND_TRY(take_table(self, texts->count + 1, tnd_dtype_size(made->dtype), error));
+    self->words = malloc((texts->count + 1) * sizeof *self->words);
+    if (self->words == NULL)
+        return tnd_fail(error, "cannot allocate a vocabulary of %zu texts", texts->count);
+    self->count = texts->count;
+    for (size_t i = 0; i < texts->count; i++) {
+        snprintf(number, sizeof number, "%zu", i + 1);
+        self->words[i] = (word_t){texts->items[i], strlen(texts->items[i]), i};
+        TND_TRY(read_entry(self, "vocabulary", i, number, made, error));
+    }
+    qsort(self->words, texts->count, sizeof *self->words, compare_words);
+    for (size_t i = 1; i < texts->count; i++)
+        if (compare_words(&self->words[i - 1], &self->words[i]) == 0)
+            return tnd_fail(error, "`vocabulary` has `%s` twice", self->words[i].text);
+    return TND_OK;
+}
+
+/*  Without texts as long as they are not known. */
+static tnd_status_t read_vocabulary(lookup_t *self, const tnd_strings_t *given,
+                                    const tnd_column_t *made, tnd_op_facts_t *facts,
+                                    tnd_error_t *error)
+{
+    tnd_strings_t texts = *given;
+    facts->adapts = given->count == 1 && strcmp(given->items[0], "auto") == 0;
+    if (facts->adapts) {
+        self->counts = tnd_word_counts_new();
+        for (size_t i = 0; i < facts->adapted_count; i++) {
+            const char *at = facts->adapted[i].text + strcspn(facts->adapted[i].text, " ");
+            for (size_t size; *at != '\0'; at += size) {
+                size = strcspn(++at, " ");
+                TND_TRY(tnd_word_counts_read(self->counts, at, size, error));
+            }
+        }
+        texts = tnd_word_counts_ranked(self->counts);
+    }
+    return number_texts(self, &texts, made, error);
+}
+
 static tnd_status_t read_map(lookup_t *self, const tnd_value_t *map, const tnd_column_t *made,
                              tnd_error_t *error)
 {
@@ -241,25 +292,36 @@ static tnd_status_t read_missing(lookup_t *self, const char *text, const tnd_col
 
 /*  Reads the table; *made, with the shape of the integers, becomes the column that is made. */
 static tnd_status_t read_table(lookup_t *self, const lookup_options_t *chosen, bool texts,
-                               tnd_column_t *made, uint64_t *content_p, tnd_error_t *error)
+                               tnd_column_t *made, tnd_op_facts_t *facts, tnd_error_t *error)
 {
-    int given = (chosen->values.count > 0) + (chosen->map != NULL) + (chosen->file != NULL);
+    bool vocabulary = chosen->vocabulary.count > 0;
+    int given =
+        (chosen->values.count > 0) + (chosen->map != NULL) + (chosen->file != NULL) + vocabulary;
     if (given != 1)
-        return tnd_fail(error, "say one of `values`, `map` and `file`, and it with entries");
-    if (texts && chosen->map == NULL)
-        return tnd_fail(error, "column `%s` has texts; they are looked up in a `map`", self->name);
-    made->dtype = TND_F32;
+        return tnd_fail(error,
+                        "say one of `values`, `map`, `file` and `vocabulary`, and it with entries");
+    if (texts && chosen->map == NULL && !vocabulary)
+        return tnd_fail(error,
+                        "column `%s` has texts; they are looked up in a `map` or a `vocabulary`",
+                        self->name);
+    if (!texts && vocabulary)
+        return tnd_fail(error, "column `%s` has no texts; `vocabulary` is of a ragged column of u8",
+                        self->name);
+    made->dtype = vocabulary ? TND_I64 : TND_F32;
     if (chosen->to != NULL)
         TND_TRY(tnd_op_dtype(chosen->to, &made->dtype, error));
     if (chosen->file != NULL)
-        TND_TRY(read_file(self, chosen->file, chosen->to == NULL, made, content_p, error));
+        TND_TRY(read_file(self, chosen->file, chosen->to == NULL, made, &facts->content, error));
+    else if (vocabulary)
+        TND_TRY(read_vocabulary(self, &chosen->vocabulary, made, facts, error));
     else if (texts)
         TND_TRY(read_words(self, chosen->map, made, error));
     else if (chosen->map != NULL)
         TND_TRY(read_map(self, chosen->map, made, error));
     else
         TND_TRY(read_values(self, &chosen->values, made, error));
-    return read_missing(self, chosen->missing, made, error);
+    return read_missing(self, chosen->missing == NULL && vocabulary ? "0" : chosen->missing, made,
+                        error);
 }
 
 /*  What comes out: the made column in place of the integers, or after all others. */
@@ -279,6 +341,7 @@ static void lookup_close(void *state)
     free(self->keys);
     free(self->words);
     free(self->missing);
+    tnd_word_counts_destroy(&self->counts);
 }
 
 static tnd_status_t lookup_open(void *state, const void *given, const tnd_schema_t *in,
@@ -304,7 +367,7 @@ static tnd_status_t lookup_open(void *state, const void *given, const tnd_schema
     self->into = is_new ? in->count : self->column;
     self->from = column->dtype;
     self->elements = tnd_column_elements(column);
-    tnd_status_t status = read_table(self, chosen, texts, &made, &facts->content, error);
+    tnd_status_t status = read_table(self, chosen, texts, &made, facts, error);
     facts->loaded = self->count * self->entry_bytes;
     if (status == TND_OK)
         status = say_facts(self, in, &made, facts, error);
@@ -403,10 +466,27 @@ static tnd_status_t lookup_apply(void *state, const tnd_op_key_t *key, const tnd
     return TND_OK;
 }
 
+static tnd_status_t lookup_learn(void *state, const tnd_tile_t *in, tnd_error_t *error)
+{
+    lookup_t *self = state;
+    const tnd_ragged_t *text = in->columns[self->column].ragged;
+    return tnd_word_counts_add(self->counts, text->data, text->length, 1, error);
+}
+
+static tnd_status_t lookup_tell(const void *state, FILE *out, tnd_error_t *error)
+{
+    (void)error;
+    fputs("vocabulary", out);
+    tnd_word_counts_write(((const lookup_t *)state)->counts, out);
+    return TND_OK;
+}
+
 const tnd_op_t tnd_op_lookup = {
     .spec = &tnd_op_lookup_spec,
     .state_bytes = sizeof(lookup_t),
     .open = lookup_open,
     .apply = lookup_apply,
+    .learn = lookup_learn,
+    .tell = lookup_tell,
     .close = lookup_close,
 };

@@ -1,4 +1,6 @@
-/*  actors/op/normalize.c - numbers less the mean of their channel, over its deviation: normalize.
+/*  actors/op/number/normalize.c - numbers less the mean of their channel, over its deviation: normalize.
+ *
+ *  What is `auto` are the moments of the channel (moments.h).
  *
  *  What comes out, where C is f32 if both types have at most 16 bits or are f32, else f64:
  *
@@ -13,9 +15,18 @@
 
 #include "actors/op/elements.h"
 #include "actors/op/loops.h"
+#include "actors/op/number/moments.h"
+#include "runtime/base/allocation.h"
 #include "runtime/core/numeric/numeric.h"
+#include "runtime/text/quantity.h"
 
-enum { CHUNK = 512 };
+enum { CHUNK = 512, AXIS_ALL = 8, CHANNELS_MAX = 1 << 20 };
+
+/*  Numbers that a double counts. */
+#define COUNT_MAX 9007199254740992.0
+
+/*  As Keras: a channel whose numbers are all the same becomes zeros. */
+static const double deviation_least = 1e-7;
 
 typedef struct {
     const char *column;
@@ -26,20 +37,28 @@ typedef struct {
 
 typedef struct {
     tnd_elements_t made;
-    size_t period, run; /* numbers of the pattern below; neighbours that each of them is for */
-    bool wide;          /* C is f64 */
+    size_t period, run;     /* numbers of the pattern below; neighbours that each of them is for */
+    bool wide;              /* C is f64 */
+    bool adapts;            /* its mean or deviation is `auto` */
+    size_t channels;        /* that have moments; if it adapts */
+    tnd_moments_t *learned; /* of each channel */
     const tnd_loops_t *loops;
     void *mean, *std; /* the pattern, in C: by channel, more than once if they are neighbours */
 } normalize_t;
 
 static const tnd_option_t options[] = {
     {TND_OPTION(normalize_options_t, column, COLUMN, GRAPH), .help = "the column to normalize"},
-    {TND_OPTION(normalize_options_t, mean, F64S, GRAPH),
-     .help = "what is subtracted: one number, or one for each channel"},
-    {TND_OPTION(normalize_options_t, std, F64S, GRAPH),
-     .help = "what is divided by, afterwards: one number, or one for each channel"},
+    {TND_OPTION(normalize_options_t, mean, F64S, GRAPH), .choices = "auto",
+     .help =
+         "what is subtracted: one number, or one for each channel; `auto`: the mean of the rows "
+         "that train, computed once before the first step"},
+    {TND_OPTION(normalize_options_t, std, F64S, GRAPH), .choices = "auto",
+     .help = "what is divided by, afterwards: one number, or one for each channel; `auto`: the "
+             "standard deviation of the rows that train, at least 1e-7, as in Keras"},
     {TND_OPTION(normalize_options_t, axis, I64, GRAPH), .fallback = "-1", .range = "-8..7",
-     .help = "the axis of a row that counts channels: -1 is the last, 0 the first"},
+     .choices = "all=8",
+     .help = "the axis of a row that counts channels: -1 is the last, 0 the first; `all`: what is "
+             "`auto` is one number for all channels"},
     {TND_OPTION(normalize_options_t, to, STRING, GRAPH), .unit = "type", .example = "f32",
      .fallback = "f32", .help = "the new type: f32, f64, f16 or bf16"},
 };
@@ -155,6 +174,13 @@ static tnd_status_t read_channels(normalize_t *self, const char *name, const tnd
     return TND_OK;
 }
 
+/*  Whether `auto` is one number for all channels. */
+static bool is_one(const normalize_options_t *chosen, const tnd_column_t *column)
+{
+    return chosen->axis == AXIS_ALL || column->rank == 0 ||
+           (column->ragged && chosen->axis + (chosen->axis < 0 ? column->rank : 0) == 0);
+}
+
 static tnd_status_t find_channels(normalize_t *self, int64_t axis, const tnd_column_t *column,
                                   bool several, uint64_t *channels_p, tnd_error_t *error)
 {
@@ -164,6 +190,8 @@ static tnd_status_t find_channels(normalize_t *self, int64_t axis, const tnd_col
     self->period = 1;
     if (!several)
         return TND_OK;
+    if (axis == AXIS_ALL)
+        return tnd_fail(error, "`axis: all` is for one number, and here are several");
     if (axis < -rank || axis >= rank)
         return tnd_fail(error, "column `%s` has %u dimensions and no axis %" PRId64, column->name,
                         column->rank, axis);
@@ -184,9 +212,103 @@ static tnd_status_t find_channels(normalize_t *self, int64_t axis, const tnd_col
     return TND_OK;
 }
 
+/*  The next word, after the space; NULL at the end. */
+static const char *next_word(const char **at_p, char word[TND_QUANTITY_NUMBER])
+{
+    size_t size = strcspn(*at_p, " ");
+    if (size == 0 || size >= TND_QUANTITY_NUMBER)
+        return NULL;
+    memcpy(word, *at_p, size);
+    word[size] = '\0';
+    *at_p += size + ((*at_p)[size] == ' ');
+    return word;
+}
+
+static bool read_numbers(const char **at_p, const char *name, double *numbers, size_t count)
+{
+    char word[TND_QUANTITY_NUMBER];
+    const char *found = next_word(at_p, word);
+    bool good = found != NULL && strcmp(found, name) == 0;
+    for (size_t i = 0; i < count && good; i++) {
+        found = next_word(at_p, word);
+        good = found != NULL && tnd_quantity_f64(found, &numbers[i]) == TND_QUANTITY_OK;
+    }
+    return good;
+}
+
+/*  Adds the moments of a lane, "count 8 mean 0.5 ... std 0.1 ...". */
+static tnd_status_t read_lane(normalize_t *self, const char *text, double *numbers,
+                              tnd_error_t *error)
+{
+    double count, *means = numbers, *deviations = numbers + self->channels;
+    if (!read_numbers(&text, "count", &count, 1) ||
+        !read_numbers(&text, "mean", means, self->channels) ||
+        !read_numbers(&text, "std", deviations, self->channels) || *text != '\0' || count < 0 ||
+        count > COUNT_MAX)
+        return tnd_fail(error, "the stored values of `auto` are not those of %zu channels",
+                        self->channels);
+    for (size_t i = 0; i < self->channels; i++) {
+        tnd_moments_t lane = tnd_moments_of((uint64_t)count, means[i], deviations[i]);
+        tnd_moments_merge(&self->learned[i], &lane);
+    }
+    return TND_OK;
+}
+
+/*  Sets `mean` and `std` to the moments, if those are known, where they are `auto`: to `numbers`, which has
+ *  room for two for each channel. */
+static tnd_status_t use_moments(normalize_t *self, const tnd_op_facts_t *facts, double *numbers,
+                                tnd_numbers_t *mean, tnd_numbers_t *std, tnd_error_t *error)
+{
+    static const double zero = 0, one = 1;
+    bool known = facts->adapted_count > 0;
+    for (size_t i = 0; i < facts->adapted_count; i++)
+        TND_TRY(read_lane(self, facts->adapted[i].text, numbers, error));
+    if (known && self->learned[0].count == 0)
+        return tnd_fail(error, "`auto` cannot be computed: there are no numbers to train on");
+    for (size_t i = 0; i < self->channels && known; i++) {
+        double deviation = tnd_moments_deviation(&self->learned[i]);
+        numbers[i] = tnd_moments_mean(&self->learned[i]);
+        numbers[self->channels + i] = deviation > deviation_least ? deviation : deviation_least;
+    }
+    if (mean->items == NULL)
+        *mean = known ? (tnd_numbers_t){numbers, self->channels} : (tnd_numbers_t){&zero, 1};
+    if (std->items == NULL)
+        *std = known ? (tnd_numbers_t){numbers + self->channels, self->channels}
+                     : (tnd_numbers_t){&one, 1};
+    return TND_OK;
+}
+
+/*  Takes `mean` and `std` as they are given, or as they were learned. */
+static tnd_status_t take_numbers(normalize_t *self, const normalize_options_t *chosen,
+                                 const tnd_column_t *column, uint64_t channels,
+                                 const tnd_op_facts_t *facts, tnd_error_t *error)
+{
+    tnd_numbers_t mean = chosen->mean, std = chosen->std;
+    double *numbers = NULL;
+    tnd_status_t status = TND_OK;
+    if (self->adapts && channels > CHANNELS_MAX)
+        return tnd_fail(error,
+                        "column `%s` has %" PRIu64 " channels along `axis`, of which `auto` takes "
+                        "at most %d; `axis: all` computes one number for all",
+                        column->name, channels, CHANNELS_MAX);
+    if (self->adapts) {
+        self->channels = channels;
+        self->learned = tnd_allocate_zeroed(channels, sizeof *self->learned);
+        numbers = tnd_allocate(2 * channels, sizeof *numbers);
+        status = use_moments(self, facts, numbers, &mean, &std, error);
+    }
+    if (status == TND_OK)
+        status = read_channels(self, "mean", &mean, column, channels, &self->mean, error);
+    if (status == TND_OK)
+        status = read_channels(self, "std", &std, column, channels, &self->std, error);
+    free(numbers);
+    return status;
+}
+
 static void normalize_close(void *state)
 {
     normalize_t *self = state;
+    free(self->learned);
     free(self->mean);
     free(self->std);
 }
@@ -206,12 +328,12 @@ static tnd_status_t normalize_open(void *state, const void *given, const tnd_sch
     self->loops = tnd_loops();
     self->wide = self->made.to == TND_F64 ||
                  (tnd_dtype_size(self->made.from) >= 4 && self->made.from != TND_F32);
-    TND_TRY(find_channels(self, chosen->axis, column,
-                          chosen->mean.count != 1 || chosen->std.count != 1, &channels, error));
-    tnd_status_t status =
-        read_channels(self, "mean", &chosen->mean, column, channels, &self->mean, error);
-    if (status == TND_OK)
-        status = read_channels(self, "std", &chosen->std, column, channels, &self->std, error);
+    bool auto_mean = chosen->mean.items == NULL, auto_std = chosen->std.items == NULL;
+    self->adapts = facts->adapts = auto_mean || auto_std;
+    bool several = (!auto_mean && chosen->mean.count != 1) || (!auto_std && chosen->std.count != 1);
+    several = several || (self->adapts && !is_one(chosen, column));
+    TND_TRY(find_channels(self, chosen->axis, column, several, &channels, error));
+    tnd_status_t status = take_numbers(self, chosen, column, channels, facts, error);
     if (status == TND_OK)
         status = tnd_elements_replace(&self->made, in, facts, error);
     if (status != TND_OK)
@@ -228,10 +350,60 @@ static tnd_status_t normalize_apply(void *state, const tnd_op_key_t *key, const 
     return TND_OK;
 }
 
+/*  Adds the numbers of a row to the moments of their channels. */
+static void learn_numbers(normalize_t *self, size_t count, const uint8_t *in)
+{
+    double wide[CHUNK];
+    size_t size = tnd_dtype_size(self->made.from), channel = 0, left = self->run;
+    for (size_t done = 0; done < count; done += CHUNK) {
+        size_t now = count - done < CHUNK ? count - done : CHUNK;
+        tnd_cast(TND_F64, self->made.from, now, wide, in + done * size);
+        for (size_t i = 0; i < now; i++) {
+            tnd_moments_add(&self->learned[channel], wide[i]);
+            if (--left > 0)
+                continue;
+            left = self->run;
+            channel = channel + 1 == self->channels ? 0 : channel + 1;
+        }
+    }
+}
+
+static tnd_status_t normalize_learn(void *state, const tnd_tile_t *in, tnd_error_t *error)
+{
+    normalize_t *self = state;
+    const tnd_ragged_t *ragged = in->columns[self->made.column].ragged;
+    const void *data = ragged != NULL ? ragged->data : in->columns[self->made.column].base;
+    learn_numbers(self, self->made.elements * (ragged != NULL ? ragged->length : 1), data);
+    for (size_t i = 0; i < self->channels; i++) {
+        tnd_moments_fold(&self->learned[i]);
+        if (!isfinite(self->learned[i].squares[0]))
+            return tnd_fail(error,
+                            "it has a number that is not finite, or too large to be squared, so "
+                            "`auto` cannot be computed; replace it before");
+    }
+    return TND_OK;
+}
+
+static tnd_status_t normalize_tell(const void *state, FILE *out, tnd_error_t *error)
+{
+    const normalize_t *self = state;
+    char text[TND_QUANTITY_NUMBER];
+    (void)error;
+    fprintf(out, "count %" PRIu64 " mean", self->learned[0].count);
+    for (size_t i = 0; i < self->channels; i++)
+        fprintf(out, " %s", tnd_quantity_number(tnd_moments_mean(&self->learned[i]), 1, text));
+    fputs(" std", out);
+    for (size_t i = 0; i < self->channels; i++)
+        fprintf(out, " %s", tnd_quantity_number(tnd_moments_deviation(&self->learned[i]), 1, text));
+    return TND_OK;
+}
+
 const tnd_op_t tnd_op_normalize = {
     .spec = &tnd_op_normalize_spec,
     .state_bytes = sizeof(normalize_t),
     .open = normalize_open,
     .apply = normalize_apply,
+    .learn = normalize_learn,
+    .tell = normalize_tell,
     .close = normalize_close,
 };

@@ -1,0 +1,412 @@
+/*  actors/adapt/adaptation.c - the values of `auto` options. */
+#include "actors/adapt/adaptation.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <xxhash.h>
+
+#include "actors/adapt/adapted_file.h"
+#include "actors/adapt/training_rows.h"
+#include "actors/chain/chain_adapt.h"
+#include "actors/op/ops.h"
+#include "actors/plan/kind_options.h"
+#include "runtime/base/allocation.h"
+
+typedef struct {
+    const tnd_plan_t *plan;
+    const tnd_instance_t *reader;
+    const void *shared;
+    tnd_stream_t *stream;
+    tnd_guarded_call_t *call;
+    tnd_guarded_work_t *work;
+    /*  Of all preprocessors of the chain, and whose each is. */
+    tnd_part_t *ops;
+    const tnd_instance_t **owners;
+    size_t count, room[2];
+    bool skip_bad, any;
+    tnd_op_scope_t scope;
+    const tnd_instance_t *culprit;
+} adaptation_t;
+
+static void renew_work(void *context)
+{
+    (void)context; /* each block of rows is reported */
+}
+
+static void drop_record(void *context, tnd_log_level_t level, const char *text)
+{
+    (void)context, (void)level, (void)text; /* the run logs it again */
+}
+
+static const tnd_instance_t *first_reader(const tnd_plan_t *plan, uint32_t chain)
+{
+    uint32_t i = 0;
+    while (plan->instances[i].chain != chain || plan->instances[i].kind->role != TND_ROLE_READER)
+        i++;
+    return &plan->instances[i];
+}
+
+static void add_ops(adaptation_t *self, const tnd_instance_t *owner)
+{
+    const tnd_preprocessor_options_t *options = owner->options;
+    self->skip_bad = self->skip_bad || options->on_error != TND_BAD_STOP;
+    for (size_t i = 0; i < options->ops.count; i++) {
+        const tnd_part_t *op = &options->ops.items[i];
+        self->ops = tnd_grow(self->ops, self->count, &self->room[0], sizeof *self->ops);
+        self->owners = tnd_grow(self->owners, self->count, &self->room[1], sizeof *self->owners);
+        self->ops[self->count] = *op;
+        self->owners[self->count++] = owner;
+        self->any = self->any || tnd_op_of(tnd_op_spec_of(op->table))->learn != NULL;
+    }
+}
+
+static void begin(adaptation_t *self, const tnd_plan_t *plan, tnd_stream_t *stream)
+{
+    *self = (adaptation_t){.plan = plan, .stream = stream};
+    self->reader = first_reader(plan, stream->chain);
+    for (const tnd_instance_t *at = self->reader; at != NULL; at = tnd_plan_next(plan, at))
+        if (at->kind->role == TND_ROLE_WORKER)
+            add_ops(self, at);
+    self->scope = (tnd_op_scope_t){
+        .directory = plan->directory,
+        .python = plan->topology != NULL ? plan->topology->settings->python : NULL,
+        .names = &stream->names,
+        .hung_after_ns = plan->hung_after_ns,
+        .renew = renew_work,
+        .log = drop_record,
+    };
+}
+
+static void end(adaptation_t *self)
+{
+    free(self->ops);
+    free(self->owners);
+}
+
+/*  The first `count` operations.  `runs`: rows follow. */
+static tnd_status_t open_chain(adaptation_t *self, size_t count, bool runs, tnd_chain_t **chain_p,
+                               tnd_error_t *error)
+{
+    const tnd_part_list_t ops = {self->ops, count};
+    self->scope.runs = runs;
+    self->scope.adapted = self->stream->adapted;
+    return tnd_chain_open(chain_p, &ops, self->skip_bad, &self->stream->read, &self->scope,
+                          self->call, error);
+}
+
+/*  The rows of one part, of which operations learn. */
+typedef struct {
+    tnd_training_rows_t *rows;
+    tnd_chain_t *learners; /* all operations */
+    tnd_chain_t *before;   /* those before operation `first` */
+    size_t first;
+    tnd_block_pool_t *block_pool;
+    tnd_pool_t *pool;
+} pass_t;
+
+static tnd_status_t fail_row(adaptation_t *self, pass_t *pass, uint32_t row, size_t operation,
+                             const char *why, tnd_error_t *error)
+{
+    char where[320];
+    tnd_training_rows_place(pass->rows, row, where, sizeof where);
+    self->culprit = self->owners[operation];
+    return tnd_fail_about(
+        error, self->ops[operation].value,
+        "%s is bad: operation %zu, `%s`: %.240s; to continue without such records, "
+        "set `on_error: skip` or `quarantine`",
+        where, operation + 1, self->ops[operation].table->name, why);
+}
+
+/*  The operation that refused a row, as the chain names it. */
+static size_t failed_operation(const char *why)
+{
+    const char *at = strstr(why, ", operation ");
+    unsigned long number = at != NULL ? strtoul(at + strlen(", operation "), NULL, 10) : 1;
+    return number > 0 ? number - 1 : 0;
+}
+
+static tnd_status_t learn_block(adaptation_t *self, pass_t *pass, tnd_block_t *in,
+                                tnd_error_t *error)
+{
+    const tnd_chain_key_t key = {.seed = self->plan->seed, .lanes = 1, .way = TND_BAD_STOP};
+    tnd_block_t *out = NULL;
+    tnd_error_t why;
+    uint32_t row = 0;
+    size_t failed = 0;
+    if (tnd_chain_run(pass->before, &key, in, pass->block_pool, pass->pool, &out, &why) != TND_OK) {
+        const char *reason;
+        row = tnd_chain_failed(pass->before, &reason);
+        return fail_row(self, pass, row - (uint32_t)in->note.first, failed_operation(reason),
+                        strchr(reason, '\t') + 1, error);
+    }
+    tnd_status_t status = tnd_chain_learn(pass->learners, pass->first, out, &row, &failed, &why);
+    if (status != TND_OK)
+        status = fail_row(self, pass, out->note.origin != NULL ? out->note.origin[row] : row,
+                          failed, why.text, error);
+    else
+        status = tnd_block_intact(in, 0, in->note.rows, error);
+    tnd_block_drop(&out);
+    return status;
+}
+
+static tnd_status_t learn_all(adaptation_t *self, pass_t *pass, tnd_error_t *error)
+{
+    tnd_block_t *block;
+    tnd_guarded_work_doing(self->work, "adapting to", NULL);
+    for (;;) {
+        TND_TRY(tnd_training_rows_next(pass->rows, &block, error));
+        if (block == NULL)
+            return TND_OK;
+        tnd_status_t status = block->note.rows > 0 ? learn_block(self, pass, block, error) : TND_OK;
+        tnd_block_drop(&block);
+        TND_TRY(status);
+        tnd_guarded_work_count(self->work, tnd_training_rows_done(pass->rows),
+                               tnd_training_rows_all(pass->rows), "rows");
+    }
+}
+
+static tnd_status_t compute(adaptation_t *self, pass_t *pass, tnd_error_t *error)
+{
+    if (open_chain(self, pass->first, true, &pass->before, error) != TND_OK) {
+        self->culprit = self->owners[0];
+        return TND_FAILED;
+    }
+    int drawn = tnd_chain_draws(pass->before);
+    if (drawn >= 0) {
+        self->culprit = self->owners[drawn];
+        return tnd_fail_about(
+            error, self->ops[drawn].value,
+            "`%s` is random and comes before `%s`, whose `auto` is computed once of "
+            "all rows; move it after that operation",
+            self->ops[drawn].table->name, self->ops[pass->first].table->name);
+    }
+    pass->block_pool = tnd_block_pool_new();
+    pass->pool = tnd_pool_new(tnd_chain_bytes(pass->before, 1024));
+    return learn_all(self, pass, error);
+}
+
+/*  A hash of the rows, and of what is done to them before they are learned of. */
+static tnd_status_t hash_rows(adaptation_t *self, const pass_t *pass, uint64_t *hash_p,
+                              tnd_error_t *error)
+{
+    tnd_chain_t *before;
+    TND_TRY(open_chain(self, pass->first, false, &before, error));
+    const uint64_t all[] = {tnd_training_rows_hash(pass->rows), tnd_chain_content(before),
+                            self->skip_bad};
+    tnd_chain_close(&before);
+    *hash_p = XXH3_64bits(all, sizeof all);
+    for (size_t i = 0; i < pass->first; i++) {
+        uint64_t key = tnd_chain_key_of(&self->ops[i]);
+        *hash_p = XXH3_64bits_withSeed(&key, sizeof key, *hash_p);
+    }
+    return TND_OK;
+}
+
+/*  Adds what operation `index` has learned to `learned`, and stores it. */
+static tnd_status_t take(adaptation_t *self, const pass_t *pass, size_t index, uint32_t lane,
+                         uint64_t rows, tnd_adapted_t **learned, tnd_error_t *error)
+{
+    uint64_t key = tnd_chain_key_of(&self->ops[index]);
+    size_t size;
+    char *words;
+    FILE *out = tnd_memory_stream(&words, &size);
+    tnd_status_t status = tnd_chain_tell_learned(pass->learners, index, out, error);
+    fclose(out);
+    if (status == TND_OK) {
+        /* A run that evaluates writes nothing beside its checkpoint. */
+        if (self->plan->checkpoint == NULL || !self->plan->checkpoint->evaluate)
+            tnd_adapted_file_write(self->plan, self->reader->host, key, rows, words);
+        tnd_adapted_add(learned, key, lane, words);
+    }
+    free(words);
+    return status;
+}
+
+/*  Takes what is stored for all operations of a pass.  Returns whether there is all of it. */
+static bool load(const adaptation_t *self, const pass_t *pass, uint32_t lane, uint64_t rows,
+                 tnd_adapted_t **learned)
+{
+    bool all = true;
+    for (size_t i = pass->first; i < self->count && all; i++) {
+        if (!tnd_chain_learns(pass->learners, pass->first, i))
+            continue;
+        uint64_t key = tnd_chain_key_of(&self->ops[i]);
+        char *words = tnd_adapted_file_read(self->plan, self->reader->host, key, rows);
+        all = words != NULL;
+        if (all)
+            tnd_adapted_add(learned, key, lane, words);
+        free(words);
+    }
+    return all;
+}
+
+/*  Files have a time of modification; what a program says of rows of its own may stay the same while
+ *  they change, so only a resumed run, whose data are those of its checkpoint, uses what is stored. */
+static bool may_use_stored(const adaptation_t *self, const tnd_shared_part_t *part)
+{
+    const tnd_checkpoint_options_t *checkpoint = self->plan->checkpoint;
+    bool files = part->facts.file_count > 0;
+    for (size_t i = 0; i < part->facts.file_count; i++)
+        files = files && part->facts.files[i].kind != TND_DATA_SOURCE;
+    return files || self->plan->unread ||
+           (checkpoint != NULL && strcmp(checkpoint->resume, "none") != 0);
+}
+
+static tnd_status_t run_pass(adaptation_t *self, pass_t *pass, const tnd_shared_part_t *part,
+                             uint32_t lane, tnd_adapted_t **learned_p, tnd_error_t *error)
+{
+    uint64_t rows;
+    tnd_adapted_t *stored = NULL;
+    TND_TRY(open_chain(self, self->count, false, &pass->learners, error));
+    TND_TRY(hash_rows(self, pass, &rows, error));
+    bool there = may_use_stored(self, part) && load(self, pass, lane, rows, &stored);
+    if (there)
+        tnd_adapted_merge(learned_p, stored);
+    tnd_adapted_free(&stored);
+    if (there || self->plan->unread)
+        return TND_OK;
+    TND_TRY(compute(self, pass, error));
+    for (size_t i = pass->first; i < self->count; i++)
+        if (tnd_chain_learns(pass->learners, pass->first, i) &&
+            take(self, pass, i, lane, rows, learned_p, error) != TND_OK) {
+            self->culprit = self->owners[i];
+            return TND_FAILED;
+        }
+    return TND_OK;
+}
+
+/*  Lets the operations from `first` on learn of the rows of one part. */
+static tnd_status_t learn_part(adaptation_t *self, size_t first, const tnd_shared_part_t *part,
+                               tnd_adapted_t **learned_p, tnd_error_t *error)
+{
+    pass_t pass = {.first = first};
+    uint32_t lane = part->lane == TND_LANES_MAX ? 0 : part->lane;
+    tnd_status_t status = tnd_training_rows_open(&pass.rows, self->plan, self->reader, self->stream,
+                                                 self->shared, part, error);
+    if (status == TND_OK)
+        status = run_pass(self, &pass, part, lane, learned_p, error);
+    tnd_chain_close(&pass.before);
+    tnd_chain_close(&pass.learners);
+    tnd_training_rows_close(&pass.rows);
+    tnd_pool_destroy(&pass.pool);
+    tnd_block_pool_destroy(&pass.block_pool);
+    return status;
+}
+
+/*  The operations before others are known with the rows of all lanes alone. */
+static tnd_status_t check_lanes(adaptation_t *self, size_t operation, tnd_error_t *error)
+{
+    uint32_t here = 0;
+    while (tnd_shared_source_at(self->shared, here) != NULL)
+        here++;
+    if (!self->stream->by_file || here == self->plan->lanes)
+        return TND_OK;
+    self->culprit = self->owners[operation];
+    return tnd_fail_about(
+        error, self->ops[operation].value,
+        "`%s` has an option that is `auto` and comes after another such operation, so "
+        "it needs two passes over the files of all lanes, of which this host has %u "
+        "of %u; write the values of the first themselves",
+        self->ops[operation].table->name, here, self->plan->lanes);
+}
+
+/*  Returns whether there may be more to learn. */
+static tnd_status_t learn_some(adaptation_t *self, bool *more_p, tnd_error_t *error)
+{
+    tnd_chain_t *chain;
+    tnd_error_t ignored;
+    tnd_adapted_t *learned = NULL;
+    *more_p = false;
+    /* What is wrong with an operation is reported where the stream is derived. */
+    if (open_chain(self, self->count, false, &chain, &ignored) != TND_OK)
+        return TND_OK;
+    size_t first = tnd_chain_unknown(chain);
+    tnd_chain_close(&chain);
+    if (first == self->count)
+        return TND_OK;
+    if (self->stream->adapted != NULL)
+        TND_TRY(check_lanes(self, first, error));
+    self->work = tnd_guarded_call_opens(self->call, self->ops[first].value, "its rows");
+    const tnd_shared_part_t *part;
+    tnd_status_t status = TND_OK;
+    for (uint32_t i = 0; status == TND_OK && (part = tnd_shared_source_at(self->shared, i)) != NULL;
+         i++)
+        status = learn_part(self, first, part, &learned, error);
+    *more_p = learned != NULL;
+    if (status == TND_OK)
+        tnd_adapted_merge(&self->stream->adapted, learned);
+    tnd_adapted_free(&learned);
+    return status;
+}
+
+static tnd_status_t adapt(const tnd_plan_t *plan, const tnd_instance_t *reader,
+                          tnd_guarded_call_t *call, const void *shared, tnd_stream_t *stream,
+                          const tnd_instance_t **culprit_p, tnd_error_t *error)
+{
+    adaptation_t self;
+    begin(&self, plan, stream);
+    self.reader = reader;
+    self.shared = shared;
+    self.call = call;
+    self.culprit = reader;
+    tnd_status_t status = TND_OK;
+    for (bool more = self.any; more && status == TND_OK;)
+        status = learn_some(&self, &more, error);
+    *culprit_p = self.culprit;
+    end(&self);
+    return status;
+}
+
+/*  The chain of the whole plan that trains what a reader of a part of it is for. */
+static uint32_t trained_by(const tnd_plan_t *plan, const tnd_instance_t *reader, uint32_t *chain_p)
+{
+    uint32_t i = 0;
+    while (strcmp(plan->instances[i].actor, reader->actor) != 0)
+        i++;
+    *chain_p = plan->instances[i].chain;
+    return tnd_plan_trains(plan, *chain_p);
+}
+
+/*  A part of a plan that only evaluates: the rows that train are opened as well. */
+static tnd_status_t adapt_elsewhere(const tnd_plan_t *plan, uint32_t chain,
+                                    tnd_guarded_call_t *call, tnd_adapted_t **adapted_p,
+                                    tnd_error_t *error)
+{
+    const tnd_instance_t *reader = first_reader(plan, chain), *culprit = reader;
+    tnd_stream_t stream = {.chain = chain};
+    void *shared;
+    TND_TRY(tnd_shared_source_open(plan, reader, call, &stream, &shared, error));
+    tnd_status_t status = adapt(plan, reader, call, shared, &stream, &culprit, error);
+    tnd_shared_source_close(reader, shared);
+    *adapted_p = stream.adapted;
+    return status;
+}
+
+tnd_status_t tnd_adaptation_run(const tnd_plan_t *plan, const tnd_instance_t *reader,
+                                tnd_guarded_call_t *call, const void *shared, tnd_stream_t *stream,
+                                const tnd_instance_t **culprit_p, tnd_error_t *error)
+{
+    uint32_t chain = stream->chain, trains = tnd_plan_trains(plan, chain);
+    if (plan->whole != NULL) {
+        trains = trained_by(plan->whole, reader, &chain);
+        if (trains != chain)
+            return adapt_elsewhere(plan->whole, trains, call, &stream->adapted, error);
+    }
+    return trains == chain ? adapt(plan, reader, call, shared, stream, culprit_p, error) : TND_OK;
+}
+
+void tnd_adaptation_show(const tnd_plan_t *plan, const tnd_stream_t *stream, const char *indent,
+                         FILE *out)
+{
+    adaptation_t self;
+    tnd_stream_t own = *stream;
+    tnd_chain_t *chain;
+    tnd_error_t error;
+    begin(&self, plan, &own);
+    if (self.any && open_chain(&self, self.count, false, &chain, &error) == TND_OK) {
+        tnd_chain_show_adapted(chain, indent, out);
+        tnd_chain_close(&chain);
+    }
+    end(&self);
+}
