@@ -35,8 +35,8 @@ typedef struct {
     uint32_t columns, column, into; /* into == columns: a new one */
     tnd_dtype_t from;
     char name[TND_COLUMN_NAME_MAX]; /* of the column, for errors */
-    size_t elements;                /* of a row that comes in */
-    uint64_t count;                 /* of entries */
+    size_t elements; /* of a row that comes in; of a ragged one, of a step along its first axis */
+    uint64_t count;  /* of entries */
     size_t entry_bytes;
     uint8_t *table;
     int64_t *keys;             /* of a map, ascending; NULL: entry i is of i */
@@ -47,7 +47,7 @@ typedef struct {
 
 static const tnd_option_t options[] = {
     {TND_OPTION(lookup_options_t, column, COLUMN, GRAPH),
-     .help = "the integers that are looked up, or texts: a ragged column of u8"},
+     .help = "the integers that are looked up, ragged or not, or texts: a ragged column of u8"},
     {TND_OPTION(lookup_options_t, into, COLUMN, GRAPH), .fallback = "",
      .help = "a new column for what is found; without it that replaces the integers"},
     {TND_OPTION(lookup_options_t, values, STRINGS, GRAPH), .fallback = "",
@@ -324,14 +324,33 @@ static tnd_status_t read_table(lookup_t *self, const lookup_options_t *chosen, b
                         error);
 }
 
+/*  Bytes of the ragged columns grow most if all of them are of this column. */
+static void set_growth(const lookup_t *self, const tnd_schema_t *in, tnd_op_facts_t *facts)
+{
+    double made = (double)tnd_column_bytes(&facts->schema.columns[self->into]);
+    double taken = (double)tnd_column_bytes(&in->columns[self->column]);
+    double all = (double)tnd_schema_ragged_bytes(in);
+    bool replaces = self->into == self->column;
+    facts->growth_usual = (all - (replaces ? taken : 0) + made) / all;
+    facts->growth_max = made / taken + (replaces ? 0 : 1);
+    if (facts->growth_max < 1 && tnd_schema_ragged(in) > 1)
+        facts->growth_max = 1;
+}
+
 /*  What comes out: the made column in place of the integers, or after all others. */
 static tnd_status_t say_facts(lookup_t *self, const tnd_schema_t *in, const tnd_column_t *made,
                               tnd_op_facts_t *facts, tnd_error_t *error)
 {
     if (self->into == self->column)
-        return tnd_op_replace(facts, in, self->column, made->dtype, made->rank, made->shape, error);
+        TND_TRY(
+            tnd_op_replace(facts, in, self->column, made->dtype, made->rank, made->shape, error));
+    else
+        TND_TRY(tnd_op_add(facts, in, made->name, made->dtype, made->rank, made->shape, error));
     facts->reads = UINT64_C(1) << self->column;
-    return tnd_op_add(facts, in, made->name, made->dtype, made->rank, made->shape, error);
+    facts->schema.columns[self->into].ragged = made->ragged;
+    if (made->ragged)
+        set_growth(self, in, facts);
+    return TND_OK;
 }
 
 static void lookup_close(void *state)
@@ -352,21 +371,21 @@ static tnd_status_t lookup_open(void *state, const void *given, const tnd_schema
     TND_TRY(tnd_op_find_any(in, chosen->column, &self->column, error));
     const tnd_column_t *column = &in->columns[self->column];
     bool texts = column->ragged && column->dtype == TND_U8 && column->rank == 1;
-    if (!texts)
-        TND_TRY(tnd_op_find(in, chosen->column, &self->column, error));
     if (tnd_dtype_is_float(column->dtype))
         return tnd_fail(error, "column `%s` is %s; integers are looked up: `cast` it first",
                         column->name, tnd_dtype_name(column->dtype));
     bool is_new = chosen->into != NULL && strcmp(chosen->into, chosen->column) != 0;
     tnd_column_t made = *column;
     made.rank = texts ? 0 : column->rank;
+    made.ragged = column->ragged && !texts;
     if (is_new)
         snprintf(made.name, sizeof made.name, "%s", chosen->into);
     memcpy(self->name, column->name, sizeof self->name);
     self->columns = in->count;
     self->into = is_new ? in->count : self->column;
     self->from = column->dtype;
-    self->elements = tnd_column_elements(column);
+    self->elements = column->ragged ? tnd_column_unit(column) / tnd_dtype_size(column->dtype)
+                                    : tnd_column_elements(column);
     tnd_status_t status = read_table(self, chosen, texts, &made, facts, error);
     facts->loaded = self->count * self->entry_bytes;
     if (status == TND_OK)
@@ -440,29 +459,51 @@ static tnd_status_t look_up_text(const lookup_t *self, const tnd_ragged_t *text,
     return TND_OK;
 }
 
+static tnd_status_t look_up_numbers(const lookup_t *self, const uint8_t *from, size_t count,
+                                    uint8_t *to, tnd_error_t *error)
+{
+    size_t size = tnd_dtype_size(self->from);
+    for (size_t i = 0; i < count; i++, to += self->entry_bytes) {
+        int64_t value;
+        tnd_cast(TND_I64, self->from, 1, &value, from + i * size);
+        const uint8_t *entry = find(self, value);
+        if (entry == NULL)
+            entry = self->missing;
+        if (entry == NULL)
+            return fail_row(self, value, error);
+        memcpy(to, entry, self->entry_bytes);
+    }
+    return TND_OK;
+}
+
+/*  A row keeps its length. */
+static tnd_status_t look_up_ragged(const lookup_t *self, const tnd_ragged_t *row, tnd_room_t *room,
+                                   tnd_ragged_t *made, tnd_error_t *error)
+{
+    size_t count = row->length * self->elements;
+    *made = (tnd_ragged_t){tnd_room_take(room, count * self->entry_bytes, sizeof(uint64_t)),
+                           row->length};
+    return look_up_numbers(self, row->data, count, made->data, error);
+}
+
 static tnd_status_t lookup_apply(void *state, const tnd_op_key_t *key, const tnd_tile_t *in,
                                  tnd_tile_t *out, tnd_error_t *error)
 {
     (void)key;
     const lookup_t *self = state;
+    const tnd_ragged_t *ragged = in->columns[self->column].ragged;
     tnd_op_pass(in, out, self->columns, self->into);
     uint8_t *to = out->columns[self->into].base;
-    size_t size = tnd_dtype_size(self->from);
-    for (uint32_t row = 0; self->words != NULL && row < in->rows; row++, to += self->entry_bytes)
-        TND_TRY(look_up_text(self, &in->columns[self->column].ragged[row], to, error));
-    for (uint32_t row = 0; self->words == NULL && row < in->rows; row++) {
-        const uint8_t *from = tnd_tile_row(in, self->column, row);
-        for (size_t i = 0; i < self->elements; i++, to += self->entry_bytes) {
-            int64_t value;
-            tnd_cast(TND_I64, self->from, 1, &value, from + i * size);
-            const uint8_t *entry = find(self, value);
-            if (entry == NULL)
-                entry = self->missing;
-            if (entry == NULL)
-                return fail_row(self, value, error);
-            memcpy(to, entry, self->entry_bytes);
-        }
-    }
+    size_t bytes = (self->words != NULL ? 1 : self->elements) * self->entry_bytes;
+    for (uint32_t row = 0; row < in->rows; row++)
+        if (self->words != NULL)
+            TND_TRY(look_up_text(self, &ragged[row], to + row * bytes, error));
+        else if (ragged != NULL)
+            TND_TRY(look_up_ragged(self, &ragged[row], out->room,
+                                   &out->columns[self->into].ragged[row], error));
+        else
+            TND_TRY(look_up_numbers(self, tnd_tile_row(in, self->column, row), self->elements,
+                                    to + row * bytes, error));
     return TND_OK;
 }
 

@@ -101,6 +101,45 @@ static void expect_rows(const bench_t *self, const char *name, const uint32_t *f
     }
 }
 
+/*  x has 10 * row + i; the table has 3 * k for k, and others become 7. */
+Test(ragged, integers_are_looked_up_and_rows_keep_their_lengths)
+{
+    static const char *const ops[] = {
+        "{lookup: {column: x, map: {0: 0, 2: 6, 20: 60, 24: 72, 41: 123}, to: f64, missing: 7}}",
+        "{lookup: {column: x, into: found, map: {0: 0, 2: 6, 20: 60, 24: 72, 41: 123}, to: f64, "
+        "missing: 7}}"};
+    static const double found[] = {0, 7, 6, 60, 7, 7, 7, 72, 7, 7, 123};
+    for (size_t c = 0; c < sizeof ops / sizeof ops[0]; c++) {
+        bench_t bench;
+        tnd_error_t error;
+        cr_assert_eq(open_bench(&bench, ops[c], false, &error), TND_OK, "%s", error.text);
+        cr_assert_eq(run(&bench, TND_BUFFER_HEAP, &error), TND_OK, "%s", error.text);
+        int column = tnd_schema_find(bench.out->schema, c == 0 ? "x" : "found");
+        const tnd_column_t *made = &bench.out->schema->columns[column];
+        cr_assert(made->ragged && made->dtype == TND_F64 && made->shape[0] == 5);
+        for (uint32_t row = 0, at = 0; row < ROWS; at += (uint32_t)lengths[row++]) {
+            cr_assert_eq(tnd_block_row_bytes(bench.out, (uint32_t)column, row), 8 * lengths[row]);
+            cr_assert_arr_eq(tnd_block_row(bench.out, (uint32_t)column, row), found + at,
+                             8 * lengths[row]);
+        }
+        close_bench(&bench);
+    }
+}
+
+Test(ragged, an_integer_without_an_entry_makes_its_row_bad)
+{
+    bench_t bench;
+    tnd_error_t error;
+    cr_assert_eq(
+        open_bench(&bench, "{lookup: {column: x, map: {0: 1, 1: 1, 2: 1}}}", false, &error), TND_OK,
+        "%s", error.text);
+    cr_assert_eq(run(&bench, TND_BUFFER_HEAP, &error), TND_FAILED);
+    cr_assert_str_eq(error.text,
+                     "operation 1, `lookup`, position 2 of the stream: column `x` has 20, "
+                     "which `map` does not have; `missing` gives a value to others");
+    close_bench(&bench);
+}
+
 Test(ragged, columns_pass_by_reference_where_all_rows_stay)
 {
     static const uint32_t all[] = {0, 1, 2, 3, 4};
