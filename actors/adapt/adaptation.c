@@ -12,6 +12,7 @@
 #include "actors/op/ops.h"
 #include "actors/plan/kind_options.h"
 #include "runtime/base/allocation.h"
+#include "runtime/base/parallel.h"
 
 typedef struct {
     const tnd_plan_t *plan;
@@ -24,6 +25,7 @@ typedef struct {
     tnd_part_t *ops;
     const tnd_instance_t **owners;
     size_t count, room[2];
+    size_t workers; /* threads that apply them */
     bool skip_bad, any;
     tnd_op_scope_t scope;
     const tnd_instance_t *culprit;
@@ -51,6 +53,9 @@ static void add_ops(adaptation_t *self, const tnd_instance_t *owner)
 {
     const tnd_preprocessor_options_t *options = owner->options;
     self->skip_bad = self->skip_bad || options->on_error != TND_BAD_STOP;
+    size_t workers = options->workers > 0 ? options->workers : TND_PARALLEL_WAITS;
+    workers = workers < TND_PARALLEL_WAITS ? workers : TND_PARALLEL_WAITS;
+    self->workers = workers > self->workers ? workers : self->workers;
     for (size_t i = 0; i < options->ops.count; i++) {
         const tnd_part_t *op = &options->ops.items[i];
         self->ops = tnd_grow(self->ops, self->count, &self->room[0], sizeof *self->ops);
@@ -91,25 +96,34 @@ static tnd_status_t open_chain(adaptation_t *self, size_t count, bool runs, tnd_
     const tnd_part_list_t ops = {self->ops, count};
     self->scope.runs = runs;
     self->scope.adapted = self->stream->adapted;
+    /* Rows follow on several threads, of which the call knows one. */
     return tnd_chain_open(chain_p, &ops, self->skip_bad, &self->stream->read, &self->scope,
-                          self->call, error);
+                          runs ? NULL : self->call, error);
 }
+
+/*  The operations before those that learn, and the rows that are under way there. */
+typedef struct {
+    tnd_chain_t *before;
+    tnd_block_pool_t *block_pool;
+    tnd_pool_t *pool;
+    uint64_t seed;
+    tnd_block_t *in, *out; /* out NULL: a row was bad */
+} strand_t;
 
 /*  The rows of one part, of which operations learn. */
 typedef struct {
     tnd_training_rows_t *rows;
     tnd_chain_t *learners; /* all operations */
-    tnd_chain_t *before;   /* those before operation `first` */
-    size_t first;
-    tnd_block_pool_t *block_pool;
-    tnd_pool_t *pool;
+    size_t first;          /* of those that learn */
+    strand_t *strands;     /* as many as the preprocessor has workers */
+    size_t strand_count;
 } pass_t;
 
-static tnd_status_t fail_row(adaptation_t *self, pass_t *pass, uint32_t row, size_t operation,
+static tnd_status_t fail_row(adaptation_t *self, pass_t *pass, uint64_t position, size_t operation,
                              const char *why, tnd_error_t *error)
 {
     char where[320];
-    tnd_training_rows_place(pass->rows, row, where, sizeof where);
+    tnd_training_rows_place(pass->rows, position, where, sizeof where);
     self->culprit = self->owners[operation];
     return tnd_fail_about(
         error, self->ops[operation].value,
@@ -126,64 +140,108 @@ static size_t failed_operation(const char *why)
     return number > 0 ? number - 1 : 0;
 }
 
-static tnd_status_t learn_block(adaptation_t *self, pass_t *pass, tnd_block_t *in,
+static void run_strand(void *context, size_t index)
+{
+    strand_t *self = (strand_t *)context + index;
+    const tnd_chain_key_t key = {.seed = self->seed, .lanes = 1, .way = TND_BAD_STOP};
+    tnd_error_t why; /* which the chain keeps with its row */
+    if (tnd_chain_run(self->before, &key, self->in, self->block_pool, self->pool, &self->out,
+                      &why) != TND_OK)
+        self->out = NULL;
+}
+
+static tnd_status_t learn_block(adaptation_t *self, pass_t *pass, const strand_t *strand,
                                 tnd_error_t *error)
 {
-    const tnd_chain_key_t key = {.seed = self->plan->seed, .lanes = 1, .way = TND_BAD_STOP};
-    tnd_block_t *out = NULL;
     tnd_error_t why;
     uint32_t row = 0;
     size_t failed = 0;
-    if (tnd_chain_run(pass->before, &key, in, pass->block_pool, pass->pool, &out, &why) != TND_OK) {
+    if (strand->out == NULL) {
         const char *reason;
-        row = tnd_chain_failed(pass->before, &reason);
-        return fail_row(self, pass, row - (uint32_t)in->note.first, failed_operation(reason),
-                        strchr(reason, '\t') + 1, error);
+        uint64_t position = strand->in->note.first + tnd_chain_failed(strand->before, &reason);
+        return fail_row(self, pass, position, failed_operation(reason), strchr(reason, '\t') + 1,
+                        error);
     }
-    tnd_status_t status = tnd_chain_learn(pass->learners, pass->first, out, &row, &failed, &why);
-    if (status != TND_OK)
-        status = fail_row(self, pass, out->note.origin != NULL ? out->note.origin[row] : row,
-                          failed, why.text, error);
-    else
-        status = tnd_block_intact(in, 0, in->note.rows, error);
-    tnd_block_drop(&out);
-    return status;
+    const tnd_block_note_t *note = &strand->out->note;
+    if (tnd_chain_learn(pass->learners, pass->first, strand->out, &row, &failed, &why) != TND_OK)
+        return fail_row(self, pass, note->first + (note->origin != NULL ? note->origin[row] : row),
+                        failed, why.text, error);
+    return tnd_block_intact(strand->in, 0, strand->in->note.rows, error);
 }
 
+/*  Reads a block for each strand; *count_p: how many there are. */
+static tnd_status_t read_blocks(pass_t *pass, size_t *count_p, tnd_error_t *error)
+{
+    for (*count_p = 0; *count_p < pass->strand_count; ++*count_p) {
+        strand_t *strand = &pass->strands[*count_p];
+        TND_TRY(tnd_training_rows_next(pass->rows, &strand->in, error));
+        if (strand->in == NULL)
+            return TND_OK;
+    }
+    return TND_OK;
+}
+
+/*  Whatever the number of threads, operations learn of the blocks in their order. */
 static tnd_status_t learn_all(adaptation_t *self, pass_t *pass, tnd_error_t *error)
 {
-    tnd_block_t *block;
-    tnd_guarded_work_doing(self->work, "adapting to", NULL);
-    for (;;) {
-        TND_TRY(tnd_training_rows_next(pass->rows, &block, error));
-        if (block == NULL)
-            return TND_OK;
-        tnd_status_t status = block->note.rows > 0 ? learn_block(self, pass, block, error) : TND_OK;
-        tnd_block_drop(&block);
-        TND_TRY(status);
+    tnd_status_t status = TND_OK;
+    tnd_guarded_work_doing(self->work, "summarizing", NULL);
+    for (size_t count = 1; count > 0 && status == TND_OK;) {
+        status = read_blocks(pass, &count, error);
+        if (status == TND_OK)
+            tnd_parallel(count, run_strand, pass->strands);
+        for (size_t i = 0; i < count; i++) {
+            strand_t *strand = &pass->strands[i];
+            if (status == TND_OK)
+                status = learn_block(self, pass, strand, error);
+            tnd_block_drop(&strand->out);
+            tnd_block_drop(&strand->in);
+        }
         tnd_guarded_work_count(self->work, tnd_training_rows_done(pass->rows),
                                tnd_training_rows_all(pass->rows), "rows");
     }
+    return status;
+}
+
+static tnd_status_t check_draws(adaptation_t *self, const pass_t *pass, tnd_error_t *error)
+{
+    int drawn = tnd_chain_draws(pass->strands[0].before);
+    if (drawn < 0)
+        return TND_OK;
+    self->culprit = self->owners[drawn];
+    return tnd_fail_about(error, self->ops[drawn].value,
+                          "`%s` is random and comes before `%s`, whose `auto` is computed once of "
+                          "all rows; move it after that operation",
+                          self->ops[drawn].table->name, self->ops[pass->first].table->name);
 }
 
 static tnd_status_t compute(adaptation_t *self, pass_t *pass, tnd_error_t *error)
 {
-    if (open_chain(self, pass->first, true, &pass->before, error) != TND_OK) {
-        self->culprit = self->owners[0];
-        return TND_FAILED;
+    pass->strands = tnd_allocate_zeroed(self->workers, sizeof *pass->strands);
+    for (; pass->strand_count < self->workers; pass->strand_count++) {
+        strand_t *strand = &pass->strands[pass->strand_count];
+        if (open_chain(self, pass->first, true, &strand->before, error) != TND_OK) {
+            self->culprit = self->owners[0];
+            return TND_FAILED;
+        }
+        strand->block_pool = tnd_block_pool_new();
+        strand->pool = tnd_pool_new(tnd_chain_bytes(strand->before, 1024));
+        strand->seed = self->plan->seed;
     }
-    int drawn = tnd_chain_draws(pass->before);
-    if (drawn >= 0) {
-        self->culprit = self->owners[drawn];
-        return tnd_fail_about(
-            error, self->ops[drawn].value,
-            "`%s` is random and comes before `%s`, whose `auto` is computed once of "
-            "all rows; move it after that operation",
-            self->ops[drawn].table->name, self->ops[pass->first].table->name);
-    }
-    pass->block_pool = tnd_block_pool_new();
-    pass->pool = tnd_pool_new(tnd_chain_bytes(pass->before, 1024));
+    TND_TRY(check_draws(self, pass, error));
     return learn_all(self, pass, error);
+}
+
+static void end_pass(pass_t *self)
+{
+    for (size_t i = 0; i < self->strand_count; i++) {
+        tnd_chain_close(&self->strands[i].before);
+        tnd_pool_destroy(&self->strands[i].pool);
+        tnd_block_pool_destroy(&self->strands[i].block_pool);
+    }
+    free(self->strands);
+    tnd_chain_close(&self->learners);
+    tnd_training_rows_close(&self->rows);
 }
 
 /*  A hash of the rows, and of what is done to them before they are learned of. */
@@ -286,11 +344,7 @@ static tnd_status_t learn_part(adaptation_t *self, size_t first, const tnd_share
                                                  self->shared, part, error);
     if (status == TND_OK)
         status = run_pass(self, &pass, part, lane, learned_p, error);
-    tnd_chain_close(&pass.before);
-    tnd_chain_close(&pass.learners);
-    tnd_training_rows_close(&pass.rows);
-    tnd_pool_destroy(&pass.pool);
-    tnd_block_pool_destroy(&pass.block_pool);
+    end_pass(&pass);
     return status;
 }
 

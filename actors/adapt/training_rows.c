@@ -19,7 +19,7 @@ struct tnd_training_rows {
     uint32_t lane, at_once;
     uint64_t done, all, identity;
     bool ended;
-    /*  Of the last block. */
+    /*  Of the block under way. */
     uint64_t first;
     uint32_t offsets[ROWS_MAX]; /* by row: the position, from the first */
 };
@@ -169,8 +169,7 @@ static tnd_status_t fail_record(tnd_training_rows_t *self, uint32_t offset, cons
                                 tnd_error_t *error)
 {
     char where[320];
-    self->offsets[0] = offset;
-    tnd_training_rows_place(self, 0, where, sizeof where);
+    tnd_training_rows_place(self, self->first + offset, where, sizeof where);
     return tnd_fail(error,
                     "%s is bad: %.240s; to continue without such records, set `on_error: skip` or "
                     "`quarantine`",
@@ -241,16 +240,22 @@ tnd_status_t tnd_training_rows_next(tnd_training_rows_t *self, tnd_block_t **blo
         tnd_block_drop(&block);
         return TND_FAILED;
     }
-    block->note = (tnd_block_note_t){.first = self->first, .count = rows, .rows = rows};
+    block->note = (tnd_block_note_t){.first = self->first, .count = count, .rows = rows};
+    if (rows < count) {
+        block->marks = tnd_buffer_new(rows * sizeof self->offsets[0] + 1);
+        block->note.origin =
+            memcpy(tnd_buffer_data(block->marks), self->offsets, rows * sizeof self->offsets[0]);
+        tnd_buffer_seal(block->marks);
+    }
     tnd_block_seal(block);
     *block_p = block;
     return TND_OK;
 }
 
-void tnd_training_rows_place(tnd_training_rows_t *self, uint32_t row, char *text, size_t room)
+void tnd_training_rows_place(tnd_training_rows_t *self, uint64_t position, char *text, size_t room)
 {
     tnd_quarantine_place_t place;
     uint64_t sample;
-    tnd_row_reader_samples(self->reader, 0, self->first + self->offsets[row], 1, &sample);
+    tnd_row_reader_samples(self->reader, 0, position, 1, &sample);
     tnd_row_reader_place(self->reader, 0, sample, &place, text, room);
 }

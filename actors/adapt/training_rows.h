@@ -32,7 +32,7 @@ uint64_t tnd_training_rows_all(const tnd_training_rows_t *self);
  *  are left out if the reader leaves them out.  Errors: TND_FAILED; the text names the record. */
 tnd_status_t tnd_training_rows_next(tnd_training_rows_t *self, tnd_block_t **block_p,
                                     tnd_error_t *error) TND_CHECKED;
-/*  Where a row of the last block is stored: "record 3 of x.csv, at byte 224". */
-void tnd_training_rows_place(tnd_training_rows_t *self, uint32_t row, char *text, size_t room);
+/*  Where the row of a position is stored: "record 3 of x.csv, at byte 224". */
+void tnd_training_rows_place(tnd_training_rows_t *self, uint64_t position, char *text, size_t room);
 
 #endif
