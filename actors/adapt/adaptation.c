@@ -12,6 +12,7 @@
 #include "actors/op/ops.h"
 #include "actors/plan/kind_options.h"
 #include "runtime/base/allocation.h"
+#include "runtime/base/bounds.h"
 #include "runtime/base/parallel.h"
 
 typedef struct {
@@ -89,33 +90,41 @@ static void end(adaptation_t *self)
     free(self->owners);
 }
 
-/*  The first `count` operations.  `runs`: rows follow. */
-static tnd_status_t open_chain(adaptation_t *self, size_t count, bool runs, tnd_chain_t **chain_p,
-                               tnd_error_t *error)
+/*  The operations [from, to), for rows of a schema.  `runs`: rows follow. */
+static tnd_status_t open_some(adaptation_t *self, size_t from, size_t to, const tnd_schema_t *in,
+                              bool runs, tnd_chain_t **chain_p, tnd_error_t *error)
 {
-    const tnd_part_list_t ops = {self->ops, count};
-    self->scope.runs = runs;
+    const tnd_part_list_t ops = {self->ops + from, to - from};
+    self->scope.runs = self->scope.adapting = runs;
     self->scope.adapted = self->stream->adapted;
     /* Rows follow on several threads, of which the call knows one. */
-    return tnd_chain_open(chain_p, &ops, self->skip_bad, &self->stream->read, &self->scope,
-                          runs ? NULL : self->call, error);
+    return tnd_chain_open(chain_p, &ops, self->skip_bad, in, &self->scope, runs ? NULL : self->call,
+                          error);
 }
 
-/*  The operations before those that learn, and the rows that are under way there. */
+/*  The first `count` operations, to look at them. */
+static tnd_status_t open_chain(adaptation_t *self, size_t count, tnd_chain_t **chain_p,
+                               tnd_error_t *error)
+{
+    return open_some(self, 0, count, &self->stream->read, false, chain_p, error);
+}
+
+/*  The operations before each stop, and the rows that are under way there. */
 typedef struct {
-    tnd_chain_t *before;
+    tnd_chain_t *chains[TND_CHAIN_STOPS_MAX];
+    size_t count;
     tnd_block_pool_t *block_pool;
     tnd_pool_t *pool;
     uint64_t seed;
-    tnd_block_t *in, *out; /* out NULL: a row was bad */
+    tnd_block_t *in, *out[TND_CHAIN_STOPS_MAX]; /* out NULL: a row was bad */
 } strand_t;
 
 /*  The rows of one part, of which operations learn. */
 typedef struct {
     tnd_training_rows_t *rows;
     tnd_chain_t *learners; /* all operations */
-    size_t first;          /* of those that learn */
-    strand_t *strands;     /* as many as the preprocessor has workers */
+    tnd_chain_stops_t stops;
+    strand_t *strands; /* as many as the preprocessor has workers */
     size_t strand_count;
 } pass_t;
 
@@ -145,27 +154,42 @@ static void run_strand(void *context, size_t index)
     strand_t *self = (strand_t *)context + index;
     const tnd_chain_key_t key = {.seed = self->seed, .lanes = 1, .way = TND_BAD_STOP};
     tnd_error_t why; /* which the chain keeps with its row */
-    if (tnd_chain_run(self->before, &key, self->in, self->block_pool, self->pool, &self->out,
-                      &why) != TND_OK)
-        self->out = NULL;
+    tnd_block_t *in = self->in;
+    for (size_t i = 0; i < self->count && in != NULL; i++) {
+        if (tnd_chain_run(self->chains[i], &key, in, self->block_pool, self->pool, &self->out[i],
+                          &why) != TND_OK)
+            self->out[i] = NULL;
+        in = self->out[i];
+    }
+}
+
+/*  Lets operations learn of the rows of a block at one stop. */
+static tnd_status_t learn_at(adaptation_t *self, pass_t *pass, const strand_t *strand, size_t stop,
+                             tnd_error_t *error)
+{
+    tnd_error_t why;
+    uint32_t row = 0;
+    size_t failed = 0;
+    if (strand->out[stop] == NULL) {
+        const char *reason;
+        uint64_t position =
+            strand->in->note.first + tnd_chain_failed(strand->chains[stop], &reason);
+        failed = (stop > 0 ? pass->stops.at[stop - 1] : 0) + failed_operation(reason);
+        return fail_row(self, pass, position, failed, strchr(reason, '\t') + 1, error);
+    }
+    const tnd_block_note_t *note = &strand->out[stop]->note;
+    if (tnd_chain_learn(pass->learners, &pass->stops, stop, strand->out[stop], &row, &failed,
+                        &why) == TND_OK)
+        return TND_OK;
+    return fail_row(self, pass, note->first + (note->origin != NULL ? note->origin[row] : row),
+                    failed, why.text, error);
 }
 
 static tnd_status_t learn_block(adaptation_t *self, pass_t *pass, const strand_t *strand,
                                 tnd_error_t *error)
 {
-    tnd_error_t why;
-    uint32_t row = 0;
-    size_t failed = 0;
-    if (strand->out == NULL) {
-        const char *reason;
-        uint64_t position = strand->in->note.first + tnd_chain_failed(strand->before, &reason);
-        return fail_row(self, pass, position, failed_operation(reason), strchr(reason, '\t') + 1,
-                        error);
-    }
-    const tnd_block_note_t *note = &strand->out->note;
-    if (tnd_chain_learn(pass->learners, pass->first, strand->out, &row, &failed, &why) != TND_OK)
-        return fail_row(self, pass, note->first + (note->origin != NULL ? note->origin[row] : row),
-                        failed, why.text, error);
+    for (size_t stop = 0; stop < strand->count; stop++)
+        TND_TRY(learn_at(self, pass, strand, stop, error));
     return tnd_block_intact(strand->in, 0, strand->in->note.rows, error);
 }
 
@@ -194,7 +218,8 @@ static tnd_status_t learn_all(adaptation_t *self, pass_t *pass, tnd_error_t *err
             strand_t *strand = &pass->strands[i];
             if (status == TND_OK)
                 status = learn_block(self, pass, strand, error);
-            tnd_block_drop(&strand->out);
+            for (size_t stop = 0; stop < strand->count; stop++)
+                tnd_block_drop(&strand->out[stop]);
             tnd_block_drop(&strand->in);
         }
         tnd_guarded_work_count(self->work, tnd_training_rows_done(pass->rows),
@@ -203,41 +228,59 @@ static tnd_status_t learn_all(adaptation_t *self, pass_t *pass, tnd_error_t *err
     return status;
 }
 
-static tnd_status_t check_draws(adaptation_t *self, const pass_t *pass, tnd_error_t *error)
+static tnd_status_t check_draws(adaptation_t *self, const pass_t *pass, const tnd_chain_t *chain,
+                                size_t first, tnd_error_t *error)
 {
-    int drawn = tnd_chain_draws(pass->strands[0].before);
+    int drawn = tnd_chain_draws(chain);
     if (drawn < 0)
         return TND_OK;
-    self->culprit = self->owners[drawn];
-    return tnd_fail_about(error, self->ops[drawn].value,
+    size_t operation = first + (size_t)drawn;
+    self->culprit = self->owners[operation];
+    return tnd_fail_about(error, self->ops[operation].value,
                           "`%s` is random and comes before `%s`, whose `auto` is computed once of "
                           "all rows; move it after that operation",
-                          self->ops[drawn].table->name, self->ops[pass->first].table->name);
+                          self->ops[operation].table->name,
+                          self->ops[pass->stops.at[pass->stops.count - 1]].table->name);
+}
+
+static tnd_status_t open_strand(adaptation_t *self, const pass_t *pass, strand_t *strand,
+                                tnd_error_t *error)
+{
+    const tnd_schema_t *in = &self->stream->read;
+    size_t from = 0, bytes = 0;
+    strand->block_pool = tnd_block_pool_new();
+    strand->seed = self->plan->seed;
+    for (; strand->count < pass->stops.count; strand->count++) {
+        tnd_chain_t **chain = &strand->chains[strand->count];
+        size_t to = pass->stops.at[strand->count];
+        self->culprit = self->owners[from];
+        TND_TRY(open_some(self, from, to, in, true, chain, error));
+        TND_TRY(check_draws(self, pass, *chain, from, error));
+        in = tnd_chain_schema(*chain);
+        bytes = tnd_most(bytes, tnd_chain_bytes(*chain, 1024));
+        from = to;
+    }
+    self->culprit = self->reader;
+    strand->pool = tnd_pool_new(bytes);
+    return TND_OK;
 }
 
 static tnd_status_t compute(adaptation_t *self, pass_t *pass, tnd_error_t *error)
 {
     pass->strands = tnd_allocate_zeroed(self->workers, sizeof *pass->strands);
-    for (; pass->strand_count < self->workers; pass->strand_count++) {
-        strand_t *strand = &pass->strands[pass->strand_count];
-        if (open_chain(self, pass->first, true, &strand->before, error) != TND_OK) {
-            self->culprit = self->owners[0];
-            return TND_FAILED;
-        }
-        strand->block_pool = tnd_block_pool_new();
-        strand->pool = tnd_pool_new(tnd_chain_bytes(strand->before, 1024));
-        strand->seed = self->plan->seed;
-    }
-    TND_TRY(check_draws(self, pass, error));
+    while (pass->strand_count < self->workers)
+        TND_TRY(open_strand(self, pass, &pass->strands[pass->strand_count++], error));
     return learn_all(self, pass, error);
 }
 
 static void end_pass(pass_t *self)
 {
     for (size_t i = 0; i < self->strand_count; i++) {
-        tnd_chain_close(&self->strands[i].before);
-        tnd_pool_destroy(&self->strands[i].pool);
-        tnd_block_pool_destroy(&self->strands[i].block_pool);
+        strand_t *strand = &self->strands[i];
+        for (size_t stop = 0; stop < TND_CHAIN_STOPS_MAX; stop++)
+            tnd_chain_close(&strand->chains[stop]);
+        tnd_pool_destroy(&strand->pool);
+        tnd_block_pool_destroy(&strand->block_pool);
     }
     free(self->strands);
     tnd_chain_close(&self->learners);
@@ -249,12 +292,13 @@ static tnd_status_t hash_rows(adaptation_t *self, const pass_t *pass, uint64_t *
                               tnd_error_t *error)
 {
     tnd_chain_t *before;
-    TND_TRY(open_chain(self, pass->first, false, &before, error));
+    size_t last = pass->stops.at[pass->stops.count - 1];
+    TND_TRY(open_chain(self, last, &before, error));
     const uint64_t all[] = {tnd_training_rows_hash(pass->rows), tnd_chain_content(before),
                             self->skip_bad};
     tnd_chain_close(&before);
     *hash_p = XXH3_64bits(all, sizeof all);
-    for (size_t i = 0; i < pass->first; i++) {
+    for (size_t i = 0; i < last; i++) {
         uint64_t key = tnd_chain_key_of(&self->ops[i]);
         *hash_p = XXH3_64bits_withSeed(&key, sizeof key, *hash_p);
     }
@@ -286,8 +330,8 @@ static bool load(const adaptation_t *self, const pass_t *pass, uint32_t lane, ui
                  tnd_adapted_t **learned)
 {
     bool all = true;
-    for (size_t i = pass->first; i < self->count && all; i++) {
-        if (!tnd_chain_learns(pass->learners, pass->first, i))
+    for (size_t i = 0; i < self->count && all; i++) {
+        if (!tnd_chain_learns(pass->learners, &pass->stops, i))
             continue;
         uint64_t key = tnd_chain_key_of(&self->ops[i]);
         char *words = tnd_adapted_file_read(self->plan, self->reader->host, key, rows);
@@ -316,7 +360,8 @@ static tnd_status_t run_pass(adaptation_t *self, pass_t *pass, const tnd_shared_
 {
     uint64_t rows;
     tnd_adapted_t *stored = NULL;
-    TND_TRY(open_chain(self, self->count, false, &pass->learners, error));
+    TND_TRY(open_chain(self, self->count, &pass->learners, error));
+    tnd_chain_find_stops(pass->learners, tnd_chain_unknown(pass->learners), &pass->stops);
     TND_TRY(hash_rows(self, pass, &rows, error));
     bool there = may_use_stored(self, part) && load(self, pass, lane, rows, &stored);
     if (there)
@@ -325,8 +370,8 @@ static tnd_status_t run_pass(adaptation_t *self, pass_t *pass, const tnd_shared_
     if (there || self->plan->unread)
         return TND_OK;
     TND_TRY(compute(self, pass, error));
-    for (size_t i = pass->first; i < self->count; i++)
-        if (tnd_chain_learns(pass->learners, pass->first, i) &&
+    for (size_t i = 0; i < self->count; i++)
+        if (tnd_chain_learns(pass->learners, &pass->stops, i) &&
             take(self, pass, i, lane, rows, learned_p, error) != TND_OK) {
             self->culprit = self->owners[i];
             return TND_FAILED;
@@ -334,11 +379,11 @@ static tnd_status_t run_pass(adaptation_t *self, pass_t *pass, const tnd_shared_
     return TND_OK;
 }
 
-/*  Lets the operations from `first` on learn of the rows of one part. */
-static tnd_status_t learn_part(adaptation_t *self, size_t first, const tnd_shared_part_t *part,
+/*  Lets operations learn of the rows of one part. */
+static tnd_status_t learn_part(adaptation_t *self, const tnd_shared_part_t *part,
                                tnd_adapted_t **learned_p, tnd_error_t *error)
 {
-    pass_t pass = {.first = first};
+    pass_t pass = {.rows = NULL};
     uint32_t lane = part->lane == TND_LANES_MAX ? 0 : part->lane;
     tnd_status_t status = tnd_training_rows_open(&pass.rows, self->plan, self->reader, self->stream,
                                                  self->shared, part, error);
@@ -373,7 +418,7 @@ static tnd_status_t learn_some(adaptation_t *self, bool *more_p, tnd_error_t *er
     tnd_adapted_t *learned = NULL;
     *more_p = false;
     /* What is wrong with an operation is reported where the stream is derived. */
-    if (open_chain(self, self->count, false, &chain, &ignored) != TND_OK)
+    if (open_chain(self, self->count, &chain, &ignored) != TND_OK)
         return TND_OK;
     size_t first = tnd_chain_unknown(chain);
     tnd_chain_close(&chain);
@@ -386,7 +431,7 @@ static tnd_status_t learn_some(adaptation_t *self, bool *more_p, tnd_error_t *er
     tnd_status_t status = TND_OK;
     for (uint32_t i = 0; status == TND_OK && (part = tnd_shared_source_at(self->shared, i)) != NULL;
          i++)
-        status = learn_part(self, first, part, &learned, error);
+        status = learn_part(self, part, &learned, error);
     *more_p = learned != NULL;
     if (status == TND_OK)
         tnd_adapted_merge(&self->stream->adapted, learned);
@@ -458,7 +503,7 @@ void tnd_adaptation_show(const tnd_plan_t *plan, const tnd_stream_t *stream, con
     tnd_chain_t *chain;
     tnd_error_t error;
     begin(&self, plan, &own);
-    if (self.any && open_chain(&self, self.count, false, &chain, &error) == TND_OK) {
+    if (self.any && open_chain(&self, self.count, &chain, &error) == TND_OK) {
         tnd_chain_show_adapted(chain, indent, out);
         tnd_chain_close(&chain);
     }

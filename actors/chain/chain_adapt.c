@@ -51,11 +51,34 @@ static bool trace(const tnd_chain_t *self, size_t first, size_t index, int from[
     return true;
 }
 
-/*  Likewise, for an operation that learns in this pass. */
-static bool learns(const tnd_chain_t *self, size_t first, size_t index, int from[TND_COLUMNS_MAX])
+/*  A bit for each column of operation `index` that may change once all from `first` on are known; all
+ *  if rows may be others then. */
+static uint64_t find_unknown(const tnd_chain_t *self, size_t first, size_t index)
+{
+    uint64_t unknown = 0;
+    for (size_t s = first; s < index; s++) {
+        const stage_t *stage = &self->stages[s];
+        uint64_t made = stage->unknown;
+        bool reads = (stage->reads & unknown) != 0;
+        if (reads && ((stage->caps & (TND_OP_DROPS | TND_OP_EXPANDS | TND_OP_FAILS)) != 0 ||
+                      stage->spec->custom != NULL))
+            return UINT64_MAX;
+        for (uint32_t i = 0; i < stage->schema.count; i++)
+            if (stage->passes[i] >= 0 ? (unknown >> stage->passes[i] & 1) != 0 : reads)
+                made |= UINT64_C(1) << i;
+        unknown = made;
+    }
+    return unknown;
+}
+
+/*  Whether an operation can learn at `stop` of a pass that begins at `first`; *from: where its columns
+ *  are there. */
+static bool learns(const tnd_chain_t *self, size_t first, size_t stop, size_t index,
+                   int from[TND_COLUMNS_MAX])
 {
     const stage_t *stage = &self->stages[index];
-    if (!stage->adapts || stage->known || !trace(self, first, index, from))
+    if (!stage->adapts || stage->known || stop > index || !trace(self, stop, index, from) ||
+        (stage->reads & find_unknown(self, first, index)) != 0)
         return false;
     for (uint32_t i = 0; i < TND_COLUMNS_MAX; i++)
         if ((stage->reads >> i & 1) != 0 && from[i] < 0)
@@ -63,10 +86,29 @@ static bool learns(const tnd_chain_t *self, size_t first, size_t index, int from
     return true;
 }
 
-bool tnd_chain_learns(const tnd_chain_t *self, size_t first, size_t index)
+/*  The first stop where an operation can learn; the count of stops: none. */
+static size_t stop_of(const tnd_chain_t *self, const tnd_chain_stops_t *stops, size_t index,
+                      int from[TND_COLUMNS_MAX])
+{
+    size_t i = 0;
+    while (i < stops->count && !learns(self, stops->at[0], stops->at[i], index, from))
+        i++;
+    return i;
+}
+
+void tnd_chain_find_stops(const tnd_chain_t *self, size_t first, tnd_chain_stops_t *stops)
 {
     int from[TND_COLUMNS_MAX];
-    return learns(self, first, index, from);
+    *stops = (tnd_chain_stops_t){.count = 1, .at = {first}};
+    for (size_t s = first; s < self->count && stops->count < TND_CHAIN_STOPS_MAX; s++)
+        if (stop_of(self, stops, s, from) == stops->count && learns(self, first, s, s, from))
+            stops->at[stops->count++] = s;
+}
+
+bool tnd_chain_learns(const tnd_chain_t *self, const tnd_chain_stops_t *stops, size_t index)
+{
+    int from[TND_COLUMNS_MAX];
+    return stop_of(self, stops, index, from) < stops->count;
 }
 
 /*  Shows one row of a block as column `to` of a tile; one that is not aligned is copied. */
@@ -107,15 +149,16 @@ static tnd_status_t learn_rows(tnd_chain_t *self, const stage_t *stage,
     return TND_OK;
 }
 
-tnd_status_t tnd_chain_learn(tnd_chain_t *self, size_t first, const tnd_block_t *rows,
-                             uint32_t *row_p, size_t *failed_p, tnd_error_t *error)
+tnd_status_t tnd_chain_learn(tnd_chain_t *self, const tnd_chain_stops_t *stops, size_t stop,
+                             const tnd_block_t *rows, uint32_t *row_p, size_t *failed_p,
+                             tnd_error_t *error)
 {
-    for (size_t s = first; s < self->count; s++) {
+    for (size_t s = stops->at[stop]; s < self->count; s++) {
         const stage_t *stage = &self->stages[s];
         int from[TND_COLUMNS_MAX];
         tnd_error_t why;
         *failed_p = s;
-        if (learns(self, first, s, from) &&
+        if (stop_of(self, stops, s, from) == stop &&
             learn_rows(self, stage, from, rows, row_p, &why) != TND_OK)
             return tnd_fail(error, "%s", why.text);
     }

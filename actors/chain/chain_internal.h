@@ -20,6 +20,7 @@ typedef struct {
     bool draws;          /* other rows in each epoch */
     bool adapts, known;  /* it has `auto` options, whose values are known */
     uint64_t key;        /* by which it finds them */
+    uint64_t unknown;    /* columns that they change, as long as they are not known */
     uint64_t reads;      /* columns that it reads */
     uint32_t rows_max;   /* that one row of the chain's input may have become here */
     int8_t passes[TND_COLUMNS_MAX];

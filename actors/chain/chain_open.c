@@ -46,11 +46,13 @@ static tnd_status_t take_adapted(tnd_chain_t *self, stage_t *stage, const tnd_op
 {
     stage->adapts = facts->adapts;
     stage->known = facts->adapts && facts->adapted_count > 0;
+    stage->unknown = facts->adapts && !stage->known ? facts->unknown : 0;
     TND_TRY(check_again(self, stage, error));
     for (size_t i = 0; stage->known && i < facts->adapted_count; i++)
         self->content = XXH3_64bits_withSeed(facts->adapted[i].text, strlen(facts->adapted[i].text),
                                              self->content);
-    if (!facts->adapts || stage->known || self->scope == NULL || !self->scope->runs)
+    if (!facts->adapts || stage->known || self->scope == NULL || !self->scope->runs ||
+        self->scope->adapting)
         return TND_OK;
     return tnd_fail_about(error, stage->part->value,
                           "`%s` has an option that is `auto`, whose value is computed of the rows "

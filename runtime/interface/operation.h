@@ -49,6 +49,7 @@ typedef struct {
     const char *python;             /* the interpreter, as the topology says; NULL: it does not */
     const tnd_field_names_t *names; /* of the fields of records; NULL: not known */
     const tnd_adapted_t *adapted;   /* what `auto` options are; NULL: not known */
+    bool adapting;                  /* they may be unknown while rows follow */
     uint64_t hung_after_ns;
     /*  What `apply` does from now on is other work than before, of which each has `hung_after`. */
     void (*renew)(void *context);
@@ -83,9 +84,10 @@ typedef struct {
      *  learns. */
     const tnd_adapted_item_t *adapted;
     size_t adapted_count;
-    bool adapts;     /* one of its options is `auto` */
-    size_t loaded;   /* bytes of tables that stay in memory until close */
-    size_t decoding; /* the most bytes that a picture takes while it is decoded (`max_pixels:`) */
+    bool adapts;      /* one of its options is `auto` */
+    uint64_t unknown; /* then a bit for each column of the output that these change */
+    size_t loaded;    /* bytes of tables that stay in memory until close */
+    size_t decoding;  /* the most bytes that a picture takes while it is decoded (`max_pixels:`) */
 } tnd_op_facts_t;
 
 typedef struct {

@@ -330,6 +330,7 @@ static tnd_status_t normalize_open(void *state, const void *given, const tnd_sch
                  (tnd_dtype_size(self->made.from) >= 4 && self->made.from != TND_F32);
     bool auto_mean = chosen->mean.items == NULL, auto_std = chosen->std.items == NULL;
     self->adapts = facts->adapts = auto_mean || auto_std;
+    facts->unknown = UINT64_C(1) << self->made.column;
     bool several = (!auto_mean && chosen->mean.count != 1) || (!auto_std && chosen->std.count != 1);
     several = several || (self->adapts && !is_one(chosen, column));
     TND_TRY(find_channels(self, chosen->axis, column, several, &channels, error));

@@ -130,7 +130,8 @@ static tnd_status_t prepare(csv_t *self, const csv_options_t *chosen, const tnd_
     bool again = false; /* a field makes several columns */
     TND_TRY(tnd_csv_places_init(&self->places, &self->fields, (tnd_csv_by_t)chosen->by,
                                 &chosen->select, names, error));
-    facts->adapts = tnd_fields_adapt(&self->fields);
+    facts->unknown = tnd_fields_adapt(&self->fields);
+    facts->adapts = facts->unknown != 0;
     TND_TRY(tnd_fields_take_adapted(&self->fields, facts->adapted, facts->adapted_count, error));
     if (facts->adapts)
         TND_TRY(make_row(self, &facts->schema, error));

@@ -319,12 +319,13 @@ void tnd_fields_fini(tnd_fields_t *self)
     *self = (tnd_fields_t){0};
 }
 
-bool tnd_fields_adapt(const tnd_fields_t *self)
+uint64_t tnd_fields_adapt(const tnd_fields_t *self)
 {
-    bool adapts = false;
+    uint64_t columns = 0;
     for (uint32_t i = 0; i < self->count; i++)
-        adapts = adapts || self->items[i].counts != NULL;
-    return adapts;
+        if (self->items[i].counts != NULL)
+            columns |= UINT64_C(1) << self->items[i].column;
+    return columns;
 }
 
 /*  Adds the words of one lane. */

@@ -62,8 +62,8 @@ static inline bool tnd_field_has_classes(const tnd_field_t *self)
     return self->classes.count > 0 || self->counts != NULL;
 }
 
-/*  Whether the classes of a field are `auto`. */
-bool tnd_fields_adapt(const tnd_fields_t *self);
+/*  A bit for each column with classes that are `auto`. */
+uint64_t tnd_fields_adapt(const tnd_fields_t *self);
 /*  Takes the classes that are `auto` as tnd_fields_tell has written them.  Errors: TND_FAILED. */
 tnd_status_t tnd_fields_take_adapted(tnd_fields_t *self, const tnd_adapted_item_t *items,
                                      size_t count, tnd_error_t *error) TND_CHECKED;

@@ -204,6 +204,7 @@ static tnd_status_t read_vocabulary(lookup_t *self, const tnd_strings_t *given,
 {
     tnd_strings_t texts = *given;
     facts->adapts = given->count == 1 && strcmp(given->items[0], "auto") == 0;
+    facts->unknown = UINT64_C(1) << self->into;
     if (facts->adapts) {
         self->counts = tnd_word_counts_new();
         for (size_t i = 0; i < facts->adapted_count; i++) {
