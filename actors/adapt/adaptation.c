@@ -209,7 +209,6 @@ static tnd_status_t read_blocks(pass_t *pass, size_t *count_p, tnd_error_t *erro
 static tnd_status_t learn_all(adaptation_t *self, pass_t *pass, tnd_error_t *error)
 {
     tnd_status_t status = TND_OK;
-    tnd_guarded_work_doing(self->work, "summarizing", NULL);
     for (size_t count = 1; count > 0 && status == TND_OK;) {
         status = read_blocks(pass, &count, error);
         if (status == TND_OK)
@@ -427,6 +426,7 @@ static tnd_status_t learn_some(adaptation_t *self, bool *more_p, tnd_error_t *er
     if (self->stream->adapted != NULL)
         TND_TRY(check_lanes(self, first, error));
     self->work = tnd_guarded_call_opens(self->call, self->ops[first].value, "its rows");
+    tnd_guarded_work_doing(self->work, "summarizing", NULL);
     const tnd_shared_part_t *part;
     tnd_status_t status = TND_OK;
     for (uint32_t i = 0; status == TND_OK && (part = tnd_shared_source_at(self->shared, i)) != NULL;
