@@ -345,6 +345,8 @@ static tnd_status_t end(feeder_t *feeder, tnd_actor_t *self, tnd_error_t *error)
     msg.note.number = feeder->own->chain;
     tnd_text_payload_begin(&writer);
     fprintf(writer.stream, "%s\n", digest);
+    if (feeder->options->after != NULL)
+        fprintf(writer.stream, "cuts %" PRIu32 "\n", tnd_feeder_core_cuts(feeder->machine));
     if (tnd_actor_keep(self) != NULL && feeder->options->after == NULL)
         tnd_step_reports_save_last(&feeder->reports, feeder->models,
                                    tnd_feeder_core_committed(feeder->machine), writer.stream);
@@ -402,6 +404,15 @@ static tnd_status_t feeder_work(void *state, tnd_actor_t *self, bool *more_p, tn
     if (tnd_feeder_core_over(feeder->machine) && !feeder->over)
         return end(feeder, self, error);
     return TND_OK;
+}
+
+/*  The stream, which was over, has begun once more. */
+static void begin_again(feeder_t *feeder)
+{
+    if (!feeder->over || tnd_feeder_core_over(feeder->machine))
+        return;
+    feeder->over = feeder->drained = false;
+    tnd_device_workers_over(feeder->workers, TND_OK);
 }
 
 /* --- arrivals --------------------------------------------------------------------------------- */
@@ -465,6 +476,7 @@ static tnd_status_t take_message(feeder_t *feeder, tnd_actor_t *self, tnd_arriva
         tnd_feeder_core_message(feeder->machine, msg);
         break;
     }
+    begin_again(feeder);
     TND_TRY(perform(feeder, self, error));
     /* So that the batcher fills the slots of finished steps while this thread gathers others. */
     return 2 * feeder->filled >= feeder->depth ? take_done(feeder, self, error) : TND_OK;

@@ -136,6 +136,7 @@ typedef struct {
     const tnd_cast_options_t *cast; /* NULL: none */
     const tnd_sim_options_t *sim;   /* NULL: as by default */
     const char *after;              /* NULL: none */
+    tnd_period_t every;             /* of the first chain; both 0: only at its end */
     bool digest;
 } tnd_feeder_options_t;
 

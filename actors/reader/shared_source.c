@@ -275,6 +275,18 @@ static tnd_status_t open_lanes(opened_t *opened, const tnd_plan_t *plan,
     return TND_OK;
 }
 
+static tnd_status_t check_repeats(const tnd_plan_t *plan, const tnd_instance_t *instance,
+                                  const tnd_stream_t *stream, tnd_error_t *error)
+{
+    const tnd_chain_plan_t *chain = &plan->chains[instance->chain];
+    if (stream->source_caps != 0 || !tnd_chain_repeats(chain))
+        return TND_OK;
+    return tnd_fail(error,
+                    "the source can be read only once, but `every` of %s needs its rows several "
+                    "times: without `every`, they are fed once, at the end",
+                    chain->feeder);
+}
+
 static void fill_stream(const opened_t *opened, tnd_stream_t *stream)
 {
     const tnd_source_facts_t *first = &opened->parts[0].facts;
@@ -356,8 +368,10 @@ tnd_status_t tnd_shared_source_open(const tnd_plan_t *plan, const tnd_instance_t
                                               lanes_here(plan, instance), &listener, error);
     if (status == TND_OK) {
         fill_stream(opened, stream);
-        status = shape_rows(options, plan, stream, error);
+        status = check_repeats(plan, instance, stream, error);
     }
+    if (status == TND_OK)
+        status = shape_rows(options, plan, stream, error);
     if (status != TND_OK) {
         close_all(opened);
         return status;

@@ -80,6 +80,10 @@
     X(LIMIT_TOLD_ONCE, "a feeder whose host was away is not told whether the run is paused")       \
     X(REWIND_RESUMES, "a rewind ends a pause")                                                     \
     X(RESTART_ASKED_ONCE, "a restart that was requested is forgotten if its message is lost")      \
+    X(REST_TOLD_LATE, "a feeder begins before it knows where its stream rests")                    \
+    X(VALIDATION_STARTS_EARLY,                                                                     \
+      "a validation begins before the last step of the first chain is done")                       \
+    X(VALIDATED_TWICE, "a validation after a step that was validated is made again")               \
     X(HELD_STEP_AFTER_REWIND,                                                                      \
       "a feeder whose program ends an epoch keeps the steps that it holds")                        \
     X(RESIZED_TOO_EARLY, "a feeder changes the number of its slots while some hold steps")         \

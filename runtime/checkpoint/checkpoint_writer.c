@@ -181,6 +181,7 @@ static job_t *take_first(job_t **first_p, job_t ***end_p)
 static void free_job(job_t *job)
 {
     free(job->manifest.parts);
+    tnd_validations_free(&job->manifest.validations);
     free(job);
 }
 
@@ -226,6 +227,7 @@ static void write_later(tnd_checkpoint_writer_t *self, const tnd_cursor_t *curso
                                      .sums = *sums,
                                      .graph = self->graph,
                                      .data = self->data,
+                                     .validations = tnd_validations_copy(self->config.validations),
                                      .replicas = self->replicas};
     job->manifest.parts = tnd_allocate_zeroed(self->replicas, sizeof *parts);
     memcpy(job->manifest.parts, parts, self->replicas * sizeof *parts);
@@ -527,6 +529,11 @@ const tnd_cursor_t *tnd_checkpoint_writer_cursor(const tnd_checkpoint_writer_t *
 const tnd_epoch_metrics_t *tnd_checkpoint_writer_sums(const tnd_checkpoint_writer_t *self)
 {
     return self->search.found ? &self->search.sums : NULL;
+}
+
+const tnd_validations_t *tnd_checkpoint_writer_validations(const tnd_checkpoint_writer_t *self)
+{
+    return &self->search.validations;
 }
 
 tnd_status_t tnd_checkpoint_writer_data(tnd_checkpoint_writer_t *self,

@@ -22,9 +22,10 @@
 typedef struct tnd_checkpoint_writer tnd_checkpoint_writer_t;
 
 typedef struct {
-    const tnd_plan_t *plan; /* its `checkpoint` is not NULL */
-    uint32_t depth;         /* steps that a feeder holds */
-    uint32_t ahead;         /* no feeder is so many steps ahead of the booked ones */
+    const tnd_plan_t *plan;               /* its `checkpoint` is not NULL */
+    uint32_t depth;                       /* steps that a feeder holds */
+    uint32_t ahead;                       /* no feeder is so many steps ahead of the booked ones */
+    const tnd_validations_t *validations; /* made so far; checkpoints have them */
     void (*wake)(void *context);
     void *context;
 } tnd_checkpoint_writer_config_t;
@@ -42,6 +43,7 @@ void tnd_checkpoint_writer_destroy(tnd_checkpoint_writer_t **self_p);
 const tnd_resume_t *tnd_checkpoint_writer_resume(const tnd_checkpoint_writer_t *self);
 const tnd_cursor_t *tnd_checkpoint_writer_cursor(const tnd_checkpoint_writer_t *self);
 const tnd_epoch_metrics_t *tnd_checkpoint_writer_sums(const tnd_checkpoint_writer_t *self);
+const tnd_validations_t *tnd_checkpoint_writer_validations(const tnd_checkpoint_writer_t *self);
 
 /*  Sets the data that the run reads, before the first step is booked.  Errors: TND_FAILED if it
  *  differs from the data of the checkpoint; the text names the file and what to do. */

@@ -235,6 +235,8 @@ static void choose(tnd_resume_search_t *self, const char *dir, tnd_manifest_t *m
     if (self->plan->checkpoint->evaluate && is_after_end(self, &self->cursor))
         leave_position(&self->cursor);
     self->sums = manifest->sums;
+    self->validations = manifest->validations;
+    manifest->validations = (tnd_validations_t){.of = NULL};
     self->found = true;
     tell(self, TND_LOG_INFO, "%s step %" PRIu64 ", from %.300s",
          self->plan->checkpoint->evaluate ? "evaluates the models after" : "resumes after",
@@ -377,5 +379,6 @@ tnd_status_t tnd_resume_check_path(const char *resume, tnd_error_t *error)
 void tnd_resume_search_free(tnd_resume_search_t *self)
 {
     free(self->resume.parts);
+    tnd_validations_free(&self->validations);
     tnd_data_table_free(&self->data);
 }

@@ -24,7 +24,8 @@ typedef struct {
     tnd_resume_t resume;
     tnd_cursor_t cursor;
     tnd_epoch_metrics_t sums;
-    tnd_data_table_t data; /* what the earlier run read */
+    tnd_validations_t validations; /* that the earlier run has made */
+    tnd_data_table_t data;         /* what the earlier run read */
 } tnd_resume_search_t;
 
 /*  Whether `resume`, if it is a path, exists.  To be called before the checkpoint folder is

@@ -317,6 +317,7 @@ static char *write_text(const tnd_manifest_t *manifest, size_t *size_p)
     write_lines(out, "graph", manifest->graph);
     write_lines(out, "data", manifest->data);
     tnd_epoch_metrics_write(&manifest->sums, out);
+    tnd_validations_write(&manifest->validations, out);
     fflush(out);
     hash_text(text, *size_p, hex);
     fprintf(out, "hash %s\n", hex);
@@ -451,6 +452,10 @@ static tnd_status_t read_line(const char *line, tnd_manifest_t *manifest, uint32
         return tnd_epoch_metrics_read(&manifest->sums, line + 8)
                    ? TND_OK
                    : tnd_fail(error, "a line of metrics is damaged");
+    if (strncmp(line, "validated ", 10) == 0)
+        return tnd_validations_read(&manifest->validations, line + 10)
+                   ? TND_OK
+                   : tnd_fail(error, "a line of validations is damaged");
     return tnd_fail(error, "a line is not understood: %.60s", line);
 }
 
@@ -499,6 +504,7 @@ void tnd_manifest_free(tnd_manifest_t *self)
     free(self->graph);
     free(self->data);
     free(self->parts);
+    tnd_validations_free(&self->validations);
     *self = (tnd_manifest_t){.replicas = 0};
 }
 

@@ -22,15 +22,16 @@
 
 #include "runtime/core/checkpoint.h"
 #include "runtime/core/stream/cursor.h"
-#include "runtime/notes/epoch_metrics.h"
+#include "runtime/notes/validations.h"
 
 enum { TND_STORE_PATH = 1024 };
 
 typedef struct {
     tnd_cursor_t cursor;
-    tnd_epoch_metrics_t sums; /* of the steps before the cursor */
-    bool lacks_sums;          /* it was written by a version without them */
-    char *graph;              /* the keys of the graph, a line each; owned; NULL: none */
+    tnd_epoch_metrics_t sums;      /* of the steps before the cursor */
+    tnd_validations_t validations; /* made until then; owned */
+    bool lacks_sums;               /* it was written by a version without them */
+    char *graph;                   /* the keys of the graph, a line each; owned; NULL: none */
     char *data; /* the lines of a data table, whose hash is cursor.data; owned; NULL: none */
     uint32_t replicas;
     tnd_saved_t *parts; /* by replica; owned */

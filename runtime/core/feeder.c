@@ -130,8 +130,10 @@ static tnd_status_t check_frame(const tnd_feeder_core_t *self, const tnd_msg_t *
                         slice->replica, step, config->first_replica,
                         config->first_replica + config->replicas - 1);
     if (slice->cuts > self->cuts)
-        return tnd_fail(
-            error, "rows of step %llu came after a rewind for which no program here asked", step);
+        return tnd_fail(error,
+                        "rows of step %llu came after a rewind for which no program here asked, "
+                        "and before all steps until then are done",
+                        step);
     if (slice->step >= window_of(self))
         return tnd_fail(
             error,
@@ -208,6 +210,7 @@ tnd_feeder_core_t *tnd_feeder_core_init(void *memory, const tnd_feeder_core_conf
     char *at = (char *)memory + tnd_align(sizeof *self);
     self->config = *config;
     self->end = self->limit = self->cut = TND_UNKNOWN;
+    self->limit_epoch = TND_ENDLESS;
     self->ring = ring_of(config);
     self->wanted = self->ahead_most = config->depth;
     self->ahead = AHEAD_LEAST;
@@ -228,6 +231,21 @@ tnd_feeder_core_t *tnd_feeder_core_init(void *memory, const tnd_feeder_core_conf
     return self;
 }
 
+/*  Whether the stream may begin again: nothing of it is left here. */
+static bool is_through(const tnd_feeder_core_t *self)
+{
+    return self->held == self->committed && self->cut == TND_UNKNOWN;
+}
+
+static void begin_again(tnd_feeder_core_t *self, uint32_t cuts)
+{
+    self->cuts = cuts;
+    self->again = self->generation;
+    self->end = self->limit = TND_UNKNOWN;
+    self->limit_epoch = TND_ENDLESS;
+    self->halting = self->halt_due = false;
+}
+
 void tnd_feeder_core_rewind_to(tnd_feeder_core_t *self, uint32_t generation, uint64_t step,
                                uint32_t cuts)
 {
@@ -242,6 +260,8 @@ void tnd_feeder_core_rewind_to(tnd_feeder_core_t *self, uint32_t generation, uin
     begin_generation(self, generation);
     if (self->begun) {
         assert(step <= self->held || cuts < self->cuts);
+        if (cuts > self->cuts)
+            begin_again(self, cuts);
         return;
     }
     self->begun = true;
@@ -274,6 +294,8 @@ tnd_status_t tnd_feeder_core_slice(tnd_feeder_core_t *self, const tnd_msg_t *msg
     }
     if (msg->generation > self->generation)
         begin_generation(self, msg->generation);
+    if (slice->cuts > self->cuts && is_through(self))
+        begin_again(self, slice->cuts);
     if (slice->cuts < self->cuts) { /* of the rest of an epoch that is over */
         uses_window(self, msg->from, slice->step);
         hand(self, slice, false);
@@ -364,10 +386,11 @@ void tnd_feeder_core_halt(tnd_feeder_core_t *self, uint32_t number)
     self->halt_number = number;
 }
 
-void tnd_feeder_core_limit(tnd_feeder_core_t *self, uint64_t step)
+void tnd_feeder_core_limit(tnd_feeder_core_t *self, uint64_t step, uint32_t epoch)
 {
     self->halting = false;
     self->limit = step;
+    self->limit_epoch = epoch;
 }
 
 void tnd_feeder_core_depth(tnd_feeder_core_t *self, uint32_t depth)
@@ -402,6 +425,23 @@ tnd_feeder_core_t *tnd_feeder_core_resized(const tnd_feeder_core_t *before, void
     self->commits = memcpy(empty.commits, before->commits,
                            2 * (size_t)config->unbooked_max * sizeof *self->commits);
     return self;
+}
+
+void tnd_feeder_core_message(tnd_feeder_core_t *self, const tnd_msg_t *msg)
+{
+    bool is_of_now = msg->generation >= self->again;
+    if (msg->kind == TND_MSG_WINDOW)
+        tnd_feeder_core_asked(self, msg);
+    else if (msg->kind == TND_MSG_BOOKED)
+        tnd_feeder_core_booked(self, msg->until.step);
+    else if (msg->kind == TND_MSG_LAST && is_of_now)
+        tnd_feeder_core_end(self, msg->part.step);
+    else if (msg->kind == TND_MSG_HALT && is_of_now)
+        tnd_feeder_core_halt(self, msg->halt.number);
+    else if (msg->kind == TND_MSG_LIMIT && is_of_now)
+        tnd_feeder_core_limit(self, msg->limit.step, msg->limit.epoch);
+    else if (msg->kind == TND_MSG_DEPTH)
+        tnd_feeder_core_depth(self, (uint32_t)msg->until.step);
 }
 
 static bool next_handed(tnd_feeder_core_t *self, tnd_effect_t *effect)
@@ -530,10 +570,17 @@ static void take_pace(tnd_feeder_core_t *self, uint64_t now)
     self->paced_ns = now;
 }
 
+/*  Whether the next step is held and of an epoch that may not begin yet. */
+static bool rests(const tnd_feeder_core_t *self)
+{
+    return self->started < self->held &&
+           tnd_feeder_core_step_at(self, self->started)->note.epoch >= self->limit_epoch;
+}
+
 /*  Whether the leader stops it. */
 static bool is_stopped(const tnd_feeder_core_t *self)
 {
-    return self->halting || self->started >= self->limit;
+    return self->halting || self->started >= self->limit || rests(self);
 }
 
 static bool may_start(const tnd_feeder_core_t *self)

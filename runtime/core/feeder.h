@@ -18,6 +18,10 @@
  *  epoch.  Epochs that were cut are counted, so that what comes before that rewind and what comes after
  *  it can be told apart, however late it arrives.
  *
+ *  A stream that was fed whole may begin again, with steps that follow those before: that is a rewind
+ *  which counts one epoch more as cut than this feeder.  The leader's words about the end and the limit
+ *  of the stream before do not count any more, however late they arrive.
+ *
  *  Threads: one. */
 #ifndef TND_RUNTIME_CORE_FEEDER_H
 #define TND_RUNTIME_CORE_FEEDER_H
@@ -75,8 +79,9 @@ uint32_t tnd_feeder_core_cuts(const tnd_feeder_core_t *self);
 
 /*  Starts no further step and answers the question of that number with HALT (steps started). */
 void tnd_feeder_core_halt(tnd_feeder_core_t *self, uint32_t number);
-/*  The leader's word after HALT: the steps below `step` may be started; TND_UNKNOWN: all. */
-void tnd_feeder_core_limit(tnd_feeder_core_t *self, uint64_t step);
+/*  The leader's word: the steps below `step` (TND_UNKNOWN: all) of epochs below `epoch` (TND_ENDLESS: all)
+ *  may be started. */
+void tnd_feeder_core_limit(tnd_feeder_core_t *self, uint64_t step, uint32_t epoch);
 
 /*  The user wants so many slots, at least one.  Only the last wish counts. */
 void tnd_feeder_core_depth(tnd_feeder_core_t *self, uint32_t depth);
@@ -90,28 +95,15 @@ tnd_feeder_core_t *tnd_feeder_core_resized(const tnd_feeder_core_t *self, void *
  *  to joins, HELD, COMMIT and HALT by control, DROP (`msg.kind`: SLICE, or COMMIT for a report).
  *  Drain it before the next event. */
 bool tnd_feeder_core_next_effect(tnd_feeder_core_t *self, uint64_t now, tnd_effect_t *effect);
-/*  Whether every step before the end is committed. */
+/*  Whether every step before the end is committed, until the stream begins again. */
 bool tnd_feeder_core_over(const tnd_feeder_core_t *self);
 uint64_t tnd_feeder_core_started(const tnd_feeder_core_t *self);   /* steps handed out by READY */
 uint64_t tnd_feeder_core_committed(const tnd_feeder_core_t *self); /* steps done */
 uint64_t tnd_feeder_core_held(const tnd_feeder_core_t *self);      /* all below are held or done */
 uint32_t tnd_feeder_core_blocked_on(const tnd_feeder_core_t *self);
 
-/*  WINDOW of a join, BOOKED, LAST, HALT, LIMIT and DEPTH of the leader; others are ignored. */
-static inline void tnd_feeder_core_message(tnd_feeder_core_t *self, const tnd_msg_t *msg)
-{
-    if (msg->kind == TND_MSG_WINDOW)
-        tnd_feeder_core_asked(self, msg);
-    else if (msg->kind == TND_MSG_BOOKED)
-        tnd_feeder_core_booked(self, msg->until.step);
-    else if (msg->kind == TND_MSG_LAST)
-        tnd_feeder_core_end(self, msg->part.step);
-    else if (msg->kind == TND_MSG_HALT)
-        tnd_feeder_core_halt(self, msg->halt.number);
-    else if (msg->kind == TND_MSG_LIMIT)
-        tnd_feeder_core_limit(self, msg->until.step);
-    else if (msg->kind == TND_MSG_DEPTH)
-        tnd_feeder_core_depth(self, (uint32_t)msg->until.step);
-}
+/*  WINDOW of a join, BOOKED, LAST, HALT, LIMIT and DEPTH of the leader; others are ignored, and so is what
+ *  the leader said of the stream before. */
+void tnd_feeder_core_message(tnd_feeder_core_t *self, const tnd_msg_t *msg);
 
 #endif

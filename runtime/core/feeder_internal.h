@@ -70,12 +70,14 @@ struct tnd_feeder_core {
     uint64_t paced_ns;
     bool held_due, halting, halt_due;
     uint32_t halt_number;
-    uint32_t cuts;     /* epochs that the program has ended early */
-    uint64_t cut;      /* the steps before it end an epoch, and those after it come back */
-    uint64_t back;     /* those that have */
-    uint64_t limit;    /* no step is started from this one on; TND_UNKNOWN: none is set */
-    uint32_t wanted;   /* slots, once all are free */
-    uint64_t frontier; /* until then no step from this one on gets a slot */
+    uint32_t cuts;        /* epochs that the program has ended early */
+    uint64_t cut;         /* the steps before it end an epoch, and those after it come back */
+    uint64_t back;        /* those that have */
+    uint64_t limit;       /* no step is started from this one on; TND_UNKNOWN: none is set */
+    uint32_t limit_epoch; /* and none of this epoch and later ones; TND_ENDLESS: none is set */
+    uint32_t again;       /* the generation in which the stream began again; 0: it did not */
+    uint32_t wanted;      /* slots, once all are free */
+    uint64_t frontier;    /* until then no step from this one on gets a slot */
     uint32_t handed_first, handed_count, handed_room;
     step_t *steps;   /* by step % ring */
     share_t *shares; /* by (step % ring) x replica */

@@ -37,6 +37,7 @@ tnd_leader_core_t *tnd_leader_core_init(void *memory, const tnd_leader_core_conf
 {
     assert(config->lanes > 0 && config->lanes <= TND_LANES_MAX && from->lanes == config->lanes);
     assert(config->steps_open_max > 0 && config->host_count > 0);
+    assert(config->generation == 0 || config->steps_max == TND_UNKNOWN);
     tnd_leader_core_t *self = memory;
     char *at = (char *)memory + tnd_align(sizeof *self);
     self->feeders = (feeder_t *)at;
@@ -61,6 +62,9 @@ tnd_leader_core_t *tnd_leader_core_init(void *memory, const tnd_leader_core_conf
         feeders++;
     }
     assert(feeders > 0);
+    self->generation = config->generation;
+    self->cuts = config->cuts + (config->generation > 0);
+    self->cut_generation = config->generation > 0 ? config->generation + 1 : 0;
     tnd_assembly_init(&self->steps, at, from, feeders, config->steps_open_max);
     return self;
 }
@@ -108,6 +112,8 @@ void tnd_leader_core_host_up(tnd_leader_core_t *self, uint32_t host, uint64_t no
         /* Messages to it may be lost, and no rewind follows after the end. */
         self->feeders[i].booked_told = 0;
         self->feeders[i].end_told = false;
+        if (!TND_BUG(LIMIT_TOLD_ONCE))
+            tnd_halt_repeat(&self->halt, i);
         if (!TND_BUG(DEPTH_TOLD_ONCE))
             self->feeders[i].depth_told = 0;
         self->tell = true;
@@ -363,8 +369,9 @@ void tnd_leader_core_message(tnd_leader_core_t *self, const tnd_msg_t *msg, uint
     case TND_MSG_HELD: {
         feeder_t *feeder = feeder_of(self, msg);
         uint64_t held = msg->until.step;
-        feeder->began = true;
-        if (held > feeder->held && msg->generation >= self->cut_generation &&
+        bool is_new = msg->generation >= self->cut_generation;
+        feeder->began = feeder->began || is_new;
+        if (held > feeder->held && is_new &&
             !(held > self->steps.cursor.step && tnd_leader_core_beyond(self, held - 1)))
             feeder->held = held;
         break;
@@ -468,6 +475,7 @@ static void rewind_stream(tnd_leader_core_t *self, uint64_t now, tnd_effect_t *e
         progress += feeder->held;
         anchor = feeder->held < anchor ? feeder->held : anchor;
         feeder->booked_told = 0;
+        feeder->end_told = feeder->end_told && self->config.generation == 0;
         if (!TND_BUG(LIMIT_TOLD_ONCE))
             tnd_halt_repeat(&self->halt, i);
     }
@@ -566,6 +574,20 @@ static bool tell(tnd_leader_core_t *self, uint32_t i, tnd_effect_t *effect)
     return tell_last(self, i, effect);
 }
 
+/*  A feeder that begins before it knows its end, or where it rests, could pass it.  Where the stream begins
+ *  again, a feeder that has not heard of that forgets what it is told; it has neither before its rows end. */
+static bool tell_bounds(tnd_leader_core_t *self, uint32_t i, tnd_effect_t *effect)
+{
+    if (self->config.generation > 0)
+        return false;
+    if (tell_last(self, i, effect))
+        return true;
+    if (TND_BUG(REST_TOLD_LATE) || !tnd_halt_next_limit(&self->halt, i, &effect->msg))
+        return false;
+    control(self, effect, effect->msg.kind, self->config.members[i].id);
+    return true;
+}
+
 static bool tell_feeders(tnd_leader_core_t *self,
                          bool (*say)(tnd_leader_core_t *, uint32_t, tnd_effect_t *),
                          tnd_effect_t *effect)
@@ -593,8 +615,7 @@ bool tnd_leader_core_next(tnd_leader_core_t *self, uint64_t now, tnd_effect_t *e
         bool wanted = self->started ? self->want_rewind && now >= self->rewind_ns
                                     : self->asked_to_go && !self->want_drain && !self->halt.wanted;
         if (wanted && tnd_members_complete(&self->members, self->started)) {
-            /* A feeder that begins before it knows the end could pass it. */
-            if (TND_BUG(END_TOLD_LATE) || !tell_feeders(self, tell_last, effect))
+            if (TND_BUG(END_TOLD_LATE) || !tell_feeders(self, tell_bounds, effect))
                 rewind_stream(self, now, effect);
             return true;
         }
@@ -645,6 +666,11 @@ const tnd_cursor_t *tnd_leader_core_cursor(const tnd_leader_core_t *self)
 uint32_t tnd_leader_core_generation(const tnd_leader_core_t *self)
 {
     return self->generation;
+}
+
+uint32_t tnd_leader_core_cuts(const tnd_leader_core_t *self)
+{
+    return self->cuts;
 }
 
 const char *tnd_leader_core_why(const tnd_leader_core_t *self)

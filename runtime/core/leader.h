@@ -13,7 +13,8 @@
  *  death of a feeder, of its host's process or of the leader ends the run, with one sentence that
  *  names it and the last committed cursor.
  *
- *  Each chain of a run has its own leader.
+ *  Each chain of a run has its own leader.  One of them may rest (tnd_leader_core_rest_at) while the stream
+ *  of another is fed, once more each time: its steps follow those before, and its epochs begin at 0.
  *
  *  Threads: one. */
 #ifndef TND_RUNTIME_CORE_LEADER_H
@@ -53,6 +54,9 @@ typedef struct {
     uint32_t booked_every; /* steps between two BOOKED to a feeder, which may have twice as many
                                   unbooked; 0: 1 */
     tnd_limits_t restarts; /* of one actor or host; max 0: any death ends the run */
+    /*  Of the same stream, which was fed whole before and begins again; it has no `steps_max` and does
+     *  not rest. */
+    uint32_t generation, cuts;
 } tnd_leader_core_config_t;
 
 typedef struct tnd_leader_core tnd_leader_core_t;
@@ -75,6 +79,9 @@ void tnd_leader_core_host_again(tnd_leader_core_t *self, uint32_t host, const ch
 /*  The user removed the host: the run does not wait for it any more.  Same as host_lost if the
  *  stream needs the host. */
 void tnd_leader_core_host_left(tnd_leader_core_t *self, uint32_t host, uint64_t now);
+/*  Once the stream is done: takes the next actor that died before and was to be restarted; false: there is
+ *  none.  Where the stream is fed again, it is needed. */
+bool tnd_leader_core_take_due(tnd_leader_core_t *self, tnd_actor_id_t *actor_p);
 /*  The host opens `what` of its data, and has reported progress of that so many times (opening.h) / it
  *  has opened all.  The time of a host that was started again begins with each report. */
 void tnd_leader_core_host_opening(tnd_leader_core_t *self, uint32_t host, uint64_t reports,
@@ -107,6 +114,12 @@ tnd_status_t tnd_leader_core_resume(tnd_leader_core_t *self, tnd_error_t *error)
 /*  Whether a pause was asked for.  *step_p: the first step that is not started; TND_UNKNOWN: not all
  *  feeders have answered.  The pause is complete once the steps before it are booked. */
 bool tnd_leader_core_is_paused(const tnd_leader_core_t *self, uint64_t *step_p);
+/*  Feeders rest before this step (TND_UNKNOWN: before none), and before the first step of this epoch or of a
+ *  later one (TND_ENDLESS), until it is called again.  Before the stream begins, or while it rests. */
+void tnd_leader_core_rest_at(tnd_leader_core_t *self, uint64_t step, uint32_t epoch);
+/*  Whether it rests: all steps before are booked, no other one is started, and it is not paused, drains or
+ *  over.  *epoch_p: of the next step, as far as that is known. */
+bool tnd_leader_core_rests(const tnd_leader_core_t *self, uint32_t *epoch_p);
 /*  Gives each feeder so many slots, from some step on (feeder.h).  Where it is asked again, those that
  *  could not allocate them try again.  Errors: the run drains or is over. */
 tnd_status_t tnd_leader_core_ask_depth(tnd_leader_core_t *self, uint32_t depth,
@@ -135,6 +148,8 @@ tnd_leader_core_state_t tnd_leader_core_state(const tnd_leader_core_t *self);
  *  what was read after that step. */
 const tnd_cursor_t *tnd_leader_core_cursor(const tnd_leader_core_t *self);
 uint32_t tnd_leader_core_generation(const tnd_leader_core_t *self);
+/*  Epochs that programs have ended early, in this stream and where it was fed before. */
+uint32_t tnd_leader_core_cuts(const tnd_leader_core_t *self);
 /*  Why the run failed, as a sentence; "" if it has not. */
 const char *tnd_leader_core_why(const tnd_leader_core_t *self);
 /*  Fills `hosts` with those that the run waits for; returns how many there are. */

@@ -1,5 +1,5 @@
 /*  runtime/core/leader_touch.c - what the user asks of a run: drain, pause, resume, restart, slots; and the
- *  ends of the run and of epochs that programs want. */
+ *  ends of the run and of epochs that programs want, and where it rests. */
 #include "runtime/core/leader_internal.h"
 
 #include <inttypes.h>
@@ -23,7 +23,8 @@ void tnd_leader_core_take_halt(tnd_leader_core_t *self, const tnd_msg_t *msg)
 {
     uint64_t started = msg->halt.step, least = self->steps.cursor.step;
     uint32_t member = tnd_members_find(&self->members, msg->from);
-    if (!tnd_halt_is_asking(&self->halt) ||
+    bool is_old = self->config.generation > 0 && msg->generation <= self->config.generation;
+    if (!tnd_halt_is_asking(&self->halt) || is_old ||
         (started > least && tnd_leader_core_beyond(self, started - 1)) ||
         !tnd_halt_take(&self->halt, member, msg, least))
         return;
@@ -63,6 +64,37 @@ bool tnd_leader_core_is_paused(const tnd_leader_core_t *self, uint64_t *step_p)
 {
     *step_p = self->halt.step;
     return self->halt.wanted && !self->want_drain && !tnd_leader_core_is_over(self);
+}
+
+bool tnd_leader_core_take_due(tnd_leader_core_t *self, tnd_actor_id_t *actor_p)
+{
+    for (uint32_t i = 0; i < self->config.member_count; i++) {
+        tnd_actor_state_t *actor = &self->members.actors[i];
+        if (!actor->restart_due)
+            continue;
+        actor->restart_due = false;
+        self->members.restarts_due--;
+        *actor_p = self->config.members[i].id;
+        return true;
+    }
+    return false;
+}
+
+void tnd_leader_core_rest_at(tnd_leader_core_t *self, uint64_t step, uint32_t epoch)
+{
+    tnd_halt_rest(&self->halt, step, epoch);
+    self->tell = true;
+}
+
+bool tnd_leader_core_rests(const tnd_leader_core_t *self, uint32_t *epoch_p)
+{
+    const tnd_cursor_t *at = &self->steps.cursor;
+    *epoch_p = tnd_assembly_next_epoch(&self->steps);
+    if (!self->started || tnd_leader_core_is_over(self) || self->want_drain || self->halt.wanted)
+        return false;
+    if (TND_BUG(VALIDATION_STARTS_EARLY) && at->step + 1 >= self->halt.rest_step)
+        return true;
+    return at->step >= self->halt.rest_step || *epoch_p >= self->halt.rest_epoch;
 }
 
 tnd_status_t tnd_leader_core_ask_depth(tnd_leader_core_t *self, uint32_t depth, tnd_error_t *error)

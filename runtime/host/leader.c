@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "runtime/base/allocation.h"
+#include "runtime/base/bounds.h"
 #include "runtime/base/clock.h"
 #include "runtime/base/log_events.h"
 
@@ -40,65 +41,6 @@ static void make_chain(tnd_leader_t *self, uint32_t index)
     }
 }
 
-/*  Where the stream of a chain begins. */
-static void find_start(const tnd_leader_t *self, uint32_t index, tnd_cursor_t *start)
-{
-    const tnd_plan_t *plan = self->plan;
-    tnd_cursor_start(start, plan->lanes);
-    start->seed = plan->seed;
-    start->graph[0] = plan->fingerprint[0];
-    start->graph[1] = plan->fingerprint[1];
-    if (index == 0 && self->writer != NULL && tnd_checkpoint_writer_cursor(self->writer) != NULL)
-        *start = *tnd_checkpoint_writer_cursor(self->writer);
-    if (index == 0 && self->config.start != NULL) {
-        start->epoch = self->config.start->epoch;
-        for (uint32_t lane = 0; lane < plan->lanes; lane++)
-            start->part[lane] = *self->config.start;
-    }
-}
-
-/*  Starts the clock of the session. */
-static void open_session(tnd_leader_t *self, uint32_t index, uint64_t now)
-{
-    chain_t *chain = &self->chains[index];
-    const tnd_plan_t *plan = self->plan;
-    tnd_cursor_t start;
-    find_start(self, index, &start);
-    bool trains = index > 0 || plan->checkpoint == NULL || !plan->checkpoint->evaluate;
-    tnd_leader_core_config_t config = {
-        .members = chain->members,
-        .member_count = chain->member_count,
-        .hosts = self->host_names,
-        .host_count = plan->host_count,
-        .lanes = plan->lanes,
-        .start_timeout_ns = plan->start_timeout_ns,
-        .hung_after_ns = plan->hung_after_ns,
-        .host_flags = self->host_flags,
-        .restart_timeout_ns = plan->restart_timeout_ns,
-        .steps_open_max = STEPS_OPEN,
-        .booked_every = BOOKED_EVERY,
-        .steps_max = !trains      ? start.step
-                     : index == 0 ? self->config.steps_max
-                                  : TND_UNKNOWN,
-        .restarts = {.max = (uint32_t)plan->restarts.max,
-                     .first_ns = plan->restarts.backoff_ns,
-                     .most_ns = plan->restarts.backoff_max_ns,
-                     .calm_ns = plan->restarts.within_ns},
-    };
-    if (index == 0 && self->writer != NULL && tnd_checkpoint_writer_cursor(self->writer) != NULL) {
-        chain->sums = *tnd_checkpoint_writer_sums(self->writer);
-        if (self->config.observer != NULL && self->config.observer->resume != NULL)
-            self->config.observer->resume(self->config.observer->context, 0, &start, &chain->sums);
-    }
-    chain->rank = start.rank;
-    chain->fed = start.ledger.fed;
-    chain->first = start.step;
-    chain->before = start.ledger;
-    self->memories[index] = tnd_allocate_zeroed(1, tnd_leader_core_bytes(&config));
-    chain->session = tnd_leader_core_init(self->memories[index], &config, &start, now);
-    chain->shown = TND_LEADER_CORE_READY;
-}
-
 /*  If the checkpoints cannot be used, the run ends before it begins. */
 static void open_writer(tnd_leader_t *self)
 {
@@ -108,6 +50,7 @@ static void open_writer(tnd_leader_t *self)
         .plan = self->plan,
         .depth = HELD_MOST,
         .ahead = AHEAD_MOST,
+        .validations = &self->validations,
         .wake = self->output.wake,
         .context = self->output.context,
     };
@@ -149,7 +92,8 @@ tnd_leader_t *tnd_leader_new(const tnd_host_config_t *config, const tnd_leader_o
         .instance_count = self->plan->instance_count,
         .host_count = self->plan->host_count};
     open_writer(self);
-    open_session(self, 0, now);
+    tnd_leader_resume_validations(self);
+    tnd_leader_open_session(self, 0, now);
     self->run.session = self->chains[0].session;
     return self;
 }
@@ -164,6 +108,7 @@ void tnd_leader_destroy(tnd_leader_t **self_p)
         tnd_adapted_free(&self->hosts[h].adapted);
     }
     tnd_checkpoint_writer_destroy(&self->writer);
+    tnd_validations_free(&self->validations);
     tnd_data_table_free(&self->data);
     free(self->model_reported);
     tnd_leader_end_touches(self);
@@ -280,6 +225,14 @@ static void note_labels(const tnd_leader_t *self, const tnd_msg_t *msg)
                             name);
 }
 
+/*  Whether the last word of a feeder is of an earlier time that the chain was fed: a host that was away
+ *  repeats it. */
+static bool is_earlier(const tnd_leader_t *self, uint32_t chain, uint32_t cuts)
+{
+    const tnd_leader_core_t *session = self->chains[chain].session;
+    return session == NULL || cuts < tnd_leader_core_cuts(session);
+}
+
 static void take_model(tnd_leader_t *self, const tnd_msg_t *msg)
 {
     const tnd_observer_t *observer = self->config.observer;
@@ -293,6 +246,10 @@ static void take_model(tnd_leader_t *self, const tnd_msg_t *msg)
     char first[64];
     snprintf(first, sizeof first, "%s", digest);
     uint64_t step = 0;
+    uint32_t cuts = 0;
+    if (chain > 0 && (line = tnd_text_payload_line(&reader)) != NULL &&
+        sscanf(line, "cuts %" SCNu32, &cuts) == 1 && is_earlier(self, chain, cuts))
+        return;
     while (chain == 0 && self->writer != NULL && (line = tnd_text_payload_line(&reader)) != NULL)
         if (sscanf(line, "behind %" SCNu64, &step) != 1)
             (void)tnd_checkpoint_writer_line(self->writer, step, line);
@@ -329,6 +286,19 @@ static void take_down(tnd_leader_t *self, uint32_t host, const tnd_msg_t *msg, u
                        : text + strlen("host : ") + strlen(self->plan->hosts[host].name));
 }
 
+void tnd_leader_restart(tnd_leader_t *self, tnd_actor_id_t actor, bool asked)
+{
+    tnd_msg_t msg = {.kind = TND_MSG_RESTART, .from = TND_LEADER};
+    msg.to = tnd_host_id(self->plan->instances[actor].host);
+    msg.note.number = actor;
+    if (asked) {
+        msg.note.payload = tnd_text_payload_of("asked");
+        tnd_leader_note_restart(self, self->plan->instances[actor].name, "a user asked for it");
+    }
+    self->output.send(self->output.context, &msg,
+                      msg.note.payload != NULL ? TND_CARRY_BUFFER : TND_CARRY_NOTHING);
+}
+
 /*  An actor hangs, or was replaced. */
 static void take_life(tnd_leader_t *self, uint32_t host, const tnd_msg_t *msg, uint64_t now)
 {
@@ -336,10 +306,13 @@ static void take_life(tnd_leader_t *self, uint32_t host, const tnd_msg_t *msg, u
         return;
     tnd_actor_id_t id = (tnd_actor_id_t)msg->note.number;
     const tnd_instance_t *instance = &self->plan->instances[id];
-    if (instance->host != host || instance->chain != self->chain)
+    if (instance->host != host)
         return;
+    bool is_open = tnd_leader_is_open(self, instance->chain);
+    tnd_leader_core_t *session = is_open ? self->chains[instance->chain].session : NULL;
     if (msg->kind == TND_MSG_RESTARTED) {
-        tnd_leader_core_actor_up(tnd_leader_session(self), id, now);
+        if (is_open)
+            tnd_leader_core_actor_up(session, id, now);
         return;
     }
     tnd_text_payload_reader_t reader;
@@ -347,8 +320,12 @@ static void take_life(tnd_leader_t *self, uint32_t host, const tnd_msg_t *msg, u
     const char *why = tnd_text_payload_line(&reader);
     char text[800];
     snprintf(text, sizeof text, "%.700s; it is replaced", why != NULL ? why : "it hangs");
-    tnd_leader_core_actor_down(tnd_leader_session(self), id, why != NULL ? why : "it hangs", now);
-    if (tnd_leader_core_state(tnd_leader_session(self)) == TND_LEADER_CORE_FAILED)
+    if (tnd_run_actor_down(session, id, why != NULL ? why : "it hangs", now)) {
+        if (instance->chain == 0)
+            return; /* which is not fed again */
+        tnd_leader_restart(self, id, false);
+    }
+    if (is_open && tnd_leader_core_state(session) == TND_LEADER_CORE_FAILED)
         return;
     tnd_leader_note_restart(self, instance->name, why != NULL ? why : "it hangs");
     tnd_leader_log(self, TND_LOG_WARNING, self->plan->hosts[host].name, instance->name, text);
@@ -466,17 +443,19 @@ void tnd_leader_message(tnd_leader_t *self, const tnd_msg_t *msg, uint64_t now)
         payload = msg->note.payload;
         host_message(self, msg->from - tnd_host_id(0), msg, now);
     } else if (msg->from < self->plan->instance_count) {
-        chain_t *chain = &self->chains[self->chain];
+        uint32_t index = self->plan->instances[msg->from].chain;
+        bool is_open = index < self->plan->chain_count && tnd_leader_is_open(self, index);
+        chain_t *chain = &self->chains[is_open ? index : self->chain];
         if (msg->kind == TND_MSG_COMMIT)
             payload = msg->commit.payload;
         if (msg->kind == TND_MSG_MODEL) {
             payload = msg->note.payload;
-            if (self->plan->instances[msg->from].chain == self->chain)
+            if (is_open)
                 tnd_leader_core_message(chain->session, msg, now);
             take_model(self, msg);
         } else if (msg->kind == TND_MSG_WHY) {
             payload = msg->bad.payload;
-            if (self->plan->instances[msg->from].chain == self->chain)
+            if (is_open)
                 tnd_leader_take_reasons(chain, msg);
         } else if (msg->kind == TND_MSG_LABELS) {
             payload = msg->note.payload;
@@ -487,7 +466,7 @@ void tnd_leader_message(tnd_leader_t *self, const tnd_msg_t *msg, uint64_t now)
         } else if (msg->kind == TND_MSG_LOG) {
             payload = msg->note.payload;
             note_log(self, msg, self->plan->hosts[self->plan->instances[msg->from].host].name);
-        } else if (self->plan->instances[msg->from].chain == self->chain && !self->run.ended) {
+        } else if (is_open && !self->run.ended) {
             if (msg->kind == TND_MSG_COMMIT)
                 tnd_leader_take_report(self, chain, msg);
             take_word(self, chain, msg, now);
@@ -546,15 +525,15 @@ static void report_checkpoints(tnd_leader_t *self)
     char text[480];
     while (tnd_checkpoint_writer_news(self->writer, &level, text, sizeof text))
         tnd_leader_log(self, level, self->plan->hosts[0].name, "checkpoint", text);
-    if (tnd_checkpoint_writer_next(self->writer, &word) && self->chain == 0 && !self->run.ended)
+    if (tnd_checkpoint_writer_next(self->writer, &word) && tnd_leader_is_open(self, 0) &&
+        !self->run.ended)
         announce_next_checkpoint(self);
 }
 
-static void perform(tnd_leader_t *self, const tnd_effect_t *effect, uint64_t now)
+static void perform(tnd_leader_t *self, chain_t *chain, const tnd_effect_t *effect, uint64_t now)
 {
-    chain_t *chain = &self->chains[self->chain];
     if (effect->kind == TND_EFFECT_CONTROL && effect->msg.kind == TND_MSG_REWIND &&
-        self->writer != NULL && self->chain == 0)
+        self->writer != NULL && chain == self->chains)
         announce_next_checkpoint(self);
     switch (effect->kind) {
     case TND_EFFECT_CONTROL:
@@ -566,28 +545,19 @@ static void perform(tnd_leader_t *self, const tnd_effect_t *effect, uint64_t now
             tnd_msg_t msg = effect->msg;
             msg.to = chain->members[m].id;
             if (msg.kind == TND_MSG_REWIND && m == 0)
-                tnd_leader_inform(
-                    self, "%s" TND_LOG_GENERATION "%" PRIu32 TND_LOG_BEGINS "%" PRIu64,
-                    tnd_leader_chain_name(self), msg.generation, msg.rewind.cursor->step);
+                tnd_leader_inform(self,
+                                  "%s" TND_LOG_GENERATION "%" PRIu32 TND_LOG_BEGINS "%" PRIu64,
+                                  tnd_plan_chain_name(self->plan, (uint32_t)(chain - self->chains)),
+                                  msg.generation, msg.rewind.cursor->step);
             self->output.send(self->output.context, &msg,
                               msg.kind == TND_MSG_REWIND ? TND_CARRY_CURSOR : TND_CARRY_NOTHING);
         }
         break;
-    case TND_EFFECT_RESTART: {
-        tnd_msg_t msg = {.kind = TND_MSG_RESTART, .from = TND_LEADER};
-        msg.to = tnd_host_id(self->plan->instances[effect->msg.to].host);
-        msg.note.number = effect->msg.to;
-        if (effect->msg.note.number == 1) {
-            msg.note.payload = tnd_text_payload_of("asked");
-            tnd_leader_note_restart(self, self->plan->instances[effect->msg.to].name,
-                                    "a user asked for it");
-        }
-        self->output.send(self->output.context, &msg,
-                          msg.note.payload != NULL ? TND_CARRY_BUFFER : TND_CARRY_NOTHING);
+    case TND_EFFECT_RESTART:
+        tnd_leader_restart(self, effect->msg.to, effect->msg.note.number == 1);
         break;
-    }
     case TND_EFFECT_BOOK:
-        tnd_leader_book(self, effect, now);
+        tnd_leader_book(self, chain, effect, now);
         break;
     case TND_EFFECT_OUTCOME:
         chain->over = true;
@@ -597,15 +567,23 @@ static void perform(tnd_leader_t *self, const tnd_effect_t *effect, uint64_t now
     }
 }
 
+/*  Whether every feeder of a chain has had its last word. */
+static bool all_models_reported(const tnd_leader_t *self, const chain_t *chain)
+{
+    for (uint32_t m = 0; m < chain->member_count; m++)
+        if (chain->members[m].role == TND_ROLE_FEEDER &&
+            !self->model_reported[chain->members[m].id])
+            return false;
+    return true;
+}
+
 /*  Whether the last checkpoint of the first chain is written or has failed. */
 static bool checkpoints_are_finished(tnd_leader_t *self)
 {
     const chain_t *chain = &self->chains[0];
     if (!self->closed && tnd_leader_core_generation(chain->session) > 0) {
-        for (uint32_t m = 0; m < chain->member_count; m++)
-            if (chain->members[m].role == TND_ROLE_FEEDER &&
-                !self->model_reported[chain->members[m].id])
-                return false;
+        if (!all_models_reported(self, chain))
+            return false;
         tnd_checkpoint_writer_end(self->writer, tnd_leader_core_cursor(chain->session),
                                   &chain->sums);
         self->closed = true;
@@ -613,47 +591,36 @@ static bool checkpoints_are_finished(tnd_leader_t *self)
     return !tnd_checkpoint_writer_busy(self->writer);
 }
 
-/*  The stream of the chain has ended. */
-static void close_chain(tnd_leader_t *self, chain_t *chain, uint64_t now)
+/*  Whether the run ends because a chain has failed. */
+static bool has_failed(tnd_leader_t *self, chain_t *chain)
 {
-    const tnd_observer_t *observer = self->config.observer;
-    const tnd_cursor_t *end = tnd_leader_core_cursor(chain->session);
-    tnd_leader_count_last_reasons(chain, end);
+    static const tnd_outcome_t outcomes[] = {
+        [TND_LEADER_CORE_BROKEN] = TND_OUTCOME_FAILED,
+        [TND_LEADER_CORE_ABSENT] = TND_OUTCOME_LOST,
+        [TND_LEADER_CORE_UNOPENED] = TND_OUTCOME_UNUSABLE,
+    };
+    if (tnd_leader_core_state(chain->session) != TND_LEADER_CORE_FAILED)
+        return false;
     tnd_leader_report_reasons(self, chain);
-    if (observer != NULL && observer->end != NULL)
-        observer->end(observer->context, self->chain, end);
-    if (self->output.over != NULL)
-        self->output.over(self->output.context, self->chain);
-    if (tnd_leader_fail_without_steps(self, chain, end))
-        return;
-    if (tnd_run_touches_goes_on(&self->run.touches) && self->chain + 1 < self->plan->chain_count) {
-        open_session(self, ++self->chain, now);
-        tnd_leader_begin_chain(self, now);
-        return;
-    }
-    tnd_leader_end(self, self->run.touches.drains ? TND_OUTCOME_DRAINED : TND_OUTCOME_DONE, "");
+    tnd_leader_end(self, outcomes[tnd_leader_core_cause(chain->session)],
+                   tnd_leader_core_why(chain->session));
+    return true;
 }
 
 static void finish_chain(tnd_leader_t *self, uint64_t now)
 {
     chain_t *chain = &self->chains[self->chain];
-    if (tnd_leader_core_state(chain->session) == TND_LEADER_CORE_FAILED) {
-        tnd_leader_report_reasons(self, chain);
-        static const tnd_outcome_t outcomes[] = {
-            [TND_LEADER_CORE_BROKEN] = TND_OUTCOME_FAILED,
-            [TND_LEADER_CORE_ABSENT] = TND_OUTCOME_LOST,
-            [TND_LEADER_CORE_UNOPENED] = TND_OUTCOME_UNUSABLE,
-        };
-        tnd_leader_end(self, outcomes[tnd_leader_core_cause(chain->session)],
-                       tnd_leader_core_why(chain->session));
+    if (has_failed(self, chain))
         return;
-    }
     /* The last message of the first feeder is the hash of its model, if the chain began. */
     if (!chain->model_known && tnd_leader_core_generation(chain->session) > 0)
         return;
-    if (self->writer != NULL && !checkpoints_are_finished(self))
+    if (self->chain == 0 && self->writer != NULL && !checkpoints_are_finished(self))
         return;
-    close_chain(self, chain, now);
+    if (self->chain > 0 && tnd_chain_repeats(&self->plan->chains[self->chain]) &&
+        !all_models_reported(self, chain))
+        return;
+    tnd_leader_close_chain(self, now);
 }
 
 /*  Whether the chain ends because programs ended their loops. */
@@ -663,29 +630,38 @@ static bool is_finished_by_programs(const tnd_leader_t *self, const chain_t *cha
            (self->writer == NULL || !tnd_checkpoint_writer_busy(self->writer));
 }
 
+static void run_session(tnd_leader_t *self, chain_t *chain, uint64_t now)
+{
+    tnd_effect_t effect;
+    if (!tnd_leader_is_open(self, (uint32_t)(chain - self->chains)))
+        return;
+    while (tnd_leader_core_next(chain->session, now, &effect))
+        perform(self, chain, &effect, now);
+}
+
 uint64_t tnd_leader_work(tnd_leader_t *self, uint64_t now)
 {
     uint64_t wake = tnd_leader_check_hosts(self, now);
     if (self->unusable.text[0] != '\0')
         tnd_leader_end(self, TND_OUTCOME_UNUSABLE, self->unusable.text);
-    while (!self->run.ended) {
+    for (bool changed = true; changed && !self->run.ended;) {
         chain_t *chain = &self->chains[self->chain];
-        tnd_effect_t effect;
-        uint32_t running = self->chain;
-        while (tnd_leader_core_next(chain->session, now, &effect))
-            perform(self, &effect, now);
+        run_session(self, &self->chains[0], now);
+        run_session(self, chain, now);
         show(self);
+        if (self->run.resting != NULL && has_failed(self, &self->chains[0]))
+            break;
         if (chain->over)
             finish_chain(self, now);
         else if (is_finished_by_programs(self, chain))
-            close_chain(self, chain, now);
-        if (running == self->chain)
-            break;
+            tnd_leader_close_chain(self, now);
+        else if (self->chain == 0)
+            tnd_leader_check_rest(self, now);
+        changed = chain != &self->chains[self->chain];
     }
-    if (!self->run.ended) {
-        uint64_t deadline = tnd_leader_core_deadline(self->chains[self->chain].session);
-        wake = deadline < wake ? deadline : wake;
-    }
+    for (uint32_t c = 0; c < self->plan->chain_count && !self->run.ended; c++)
+        if (tnd_leader_is_open(self, c))
+            wake = tnd_least(wake, tnd_leader_core_deadline(self->chains[c].session));
     if (self->writer != NULL)
         report_checkpoints(self);
     return wake;

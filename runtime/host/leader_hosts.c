@@ -9,9 +9,9 @@
 /*  How often the state of the process of an absent host is read. */
 static const uint64_t fate_every_ns = 100000000;
 
-void tnd_leader_begin_chain(tnd_leader_t *self, uint64_t now)
+void tnd_leader_begin_chain(tnd_leader_t *self, bool rests, uint64_t now)
 {
-    tnd_run_next_chain(&self->run, self->chains[self->chain].session);
+    (rests ? tnd_run_rest : tnd_run_next_chain)(&self->run, self->chains[self->chain].session);
     for (uint32_t h = 0; h < self->plan->host_count; h++) {
         tnd_run_enter(&self->run, h, now);
         tnd_leader_follow_touches(self);
@@ -123,7 +123,7 @@ static void lose_host(tnd_leader_t *self, uint32_t host, uint64_t now)
                  "host %s is lost (%s): the start waits for it, for at most %" PRIu64
                  " s (start_timeout); start it again by the same command with --host %s",
                  plan->name, member->why, self->plan->start_timeout_ns / 1000000000u, plan->name);
-    else if (tnd_leader_core_needs(tnd_leader_session(self), host))
+    else if (tnd_run_needs(&self->run, host))
         snprintf(text, sizeof text,
                  "host %s is lost (%s): the run waits %" PRIu64
                  " s for it; start it again by the same command with --host %s",

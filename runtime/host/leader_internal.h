@@ -1,6 +1,6 @@
 /*  runtime/host/leader_internal.h - the state of the leader, shared by its files.
  *
- *  leader.c handles messages and effects, leader_touch.c what users ask of the run, leader_hosts.c
+ *  leader.c handles messages and effects, leader_chains.c which chain runs, leader_touch.c what users ask of the run, leader_hosts.c
  *  hosts that come and go, leader_start.c the barriers of the start, and leader_steps.c the reports of
  *  steps until they are booked, and what inspection shows of the run. */
 #ifndef TND_RUNTIME_HOST_LEADER_INTERNAL_H
@@ -10,6 +10,7 @@
 #include "runtime/checkpoint/checkpoint_writer.h"
 #include "runtime/host/leader.h"
 #include "runtime/core/session/refusal_log.h"
+#include "runtime/core/session/validation.h"
 #include "runtime/plan/actor_names.h"
 #include "runtime/plan/membership.h"
 #include "runtime/data/text_payload.h"
@@ -62,13 +63,14 @@ typedef struct {
     tnd_leader_core_state_t shown;
     uint32_t shown_missing;
     bool facts_known, model_known, over;
+    tnd_validation_t validation; /* when it is fed, of a chain with `after:` */
     tnd_stream_t facts;
     tnd_bounds_t bounds; /* of the stream; no epochs: not known yet */
     uint32_t facts_host; /* the first host that reported the facts */
     tnd_epoch_metrics_t sums;
     uint64_t rank;       /* rows booked so far */
     uint64_t fed;        /* likewise, of the ledger */
-    uint64_t first;      /* steps before this session */
+    uint64_t first;      /* steps before this session, and where the chain was fed before */
     tnd_ledger_t before; /* of them */
     report_t *reports;   /* ring by step */
     double *numbers;     /* of all reports */
@@ -90,7 +92,8 @@ struct tnd_leader {
     tnd_leader_output_t output;
     const tnd_plan_t *plan;
     chain_t *chains;
-    uint32_t chain; /* the running one */
+    uint32_t chain;                /* the running one */
+    tnd_validations_t validations; /* of chains with `every:` */
     member_host_t *hosts;
     tnd_buffer_t *stream_note;
     tnd_run_t run;
@@ -100,7 +103,7 @@ struct tnd_leader {
     tnd_data_table_t data;           /* of the first chain, as reported by hosts */
     tnd_checkpoint_writer_t *writer; /* of the first chain; NULL: no checkpoints */
     tnd_error_t unusable;            /* why the checkpoints cannot be used; "": they can */
-    bool *model_reported;            /* by instance: feeders of the first chain */
+    bool *model_reported;            /* by instance: feeders, of their chain as it is fed now */
     bool closed;                     /* the writer knows the end of the chain */
     uint64_t kept_step;              /* the last checkpoint in the record */
     tnd_refusal_log_t refusals;
@@ -121,6 +124,11 @@ void tnd_leader_log(tnd_leader_t *self, tnd_log_level_t level, const char *host,
 /*  Logs the progress of the run. */
 void tnd_leader_inform(tnd_leader_t *self, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+/*  Whether the chain runs, or is the first and rests. */
+static inline bool tnd_leader_is_open(const tnd_leader_t *self, uint32_t chain)
+{
+    return chain == self->chain || (chain == 0 && self->run.resting != NULL);
+}
 /*  Returns the name of the running chain. */
 static inline const char *tnd_leader_chain_name(const tnd_leader_t *self)
 {
@@ -135,10 +143,27 @@ void tnd_leader_end_touches(tnd_leader_t *self);
 /*  Tells a host that was counted what users have set, and how many workers they want awake. */
 void tnd_leader_follow_touches(tnd_leader_t *self);
 
+/* --- leader.c ---------------------------------------------------------------------------------- */
+
+/*  Has an actor replaced; `asked`: a user wants it. */
+void tnd_leader_restart(tnd_leader_t *self, tnd_actor_id_t actor, bool asked);
+
+/* --- leader_chains.c --------------------------------------------------------------------------- */
+
+/*  Makes the session of a chain and starts its clock. */
+void tnd_leader_open_session(tnd_leader_t *self, uint32_t chain, uint64_t now);
+/*  What was validated before the run was resumed. */
+void tnd_leader_resume_validations(tnd_leader_t *self);
+/*  The stream of the running chain has ended: the next one begins, or the first one continues, or the run
+ *  ends. */
+void tnd_leader_close_chain(tnd_leader_t *self, uint64_t now);
+/*  The first chain begins a validation if it rests where one is due, and goes on if none is. */
+void tnd_leader_check_rest(tnd_leader_t *self, uint64_t now);
+
 /* --- leader_hosts.c --------------------------------------------------------------------------- */
 
-/*  All connected hosts are counted in the chain that begins. */
-void tnd_leader_begin_chain(tnd_leader_t *self, uint64_t now);
+/*  All connected hosts are counted in the chain that begins; `rests`: the first one does meanwhile. */
+void tnd_leader_begin_chain(tnd_leader_t *self, bool rests, uint64_t now);
 void tnd_leader_take_leave(tnd_leader_t *self, uint32_t host, uint64_t now);
 /*  Gives up hosts that are away for too long; returns when to call it again. */
 uint64_t tnd_leader_check_hosts(tnd_leader_t *self, uint64_t now);
@@ -181,7 +206,7 @@ void tnd_leader_take_bytes(chain_t *chain, const tnd_msg_t *msg);
 void tnd_leader_count_reasons(chain_t *chain, uint64_t step);
 /*  The chain has ended: counts the rest, or, where it was cut, what the ledger has. */
 void tnd_leader_count_last_reasons(chain_t *chain, const tnd_cursor_t *end);
-void tnd_leader_book(tnd_leader_t *self, const tnd_effect_t *effect, uint64_t now);
+void tnd_leader_book(tnd_leader_t *self, chain_t *chain, const tnd_effect_t *effect, uint64_t now);
 /*  Ends the run if its chain has ended without the steps that it should have had.  Returns whether. */
 bool tnd_leader_fail_without_steps(tnd_leader_t *self, const chain_t *chain,
                                    const tnd_cursor_t *end);

@@ -265,7 +265,7 @@ static tnd_buffer_t *table_of(const tnd_leader_t *self)
 {
     tnd_text_payload_writer_t writer;
     tnd_text_payload_begin(&writer);
-    for (uint32_t c = 0; c <= self->chain; c++)
+    for (uint32_t c = 0; c < self->plan->chain_count && self->chains[c].session != NULL; c++)
         fprintf(writer.stream, "generation %" PRIu32 " %" PRIu32 "\n", c,
                 tnd_leader_core_generation(self->chains[c].session));
     for (uint32_t h = 0; h < self->plan->host_count; h++)

@@ -41,7 +41,8 @@ static uint32_t metric_of(report_t *report, const char *name, uint32_t replicas)
 /*  Lines "REPLICA SUM WEIGHT NAME". */
 void tnd_leader_take_report(tnd_leader_t *self, chain_t *chain, const tnd_msg_t *msg)
 {
-    uint32_t replicas = self->plan->chains[self->chain].replicas;
+    uint32_t index = (uint32_t)(chain - self->chains);
+    uint32_t replicas = self->plan->chains[index].replicas;
     /* Another step would overwrite one that is not booked. */
     if (msg->commit.step - tnd_leader_core_cursor(chain->session)->step >= STEPS_OPEN)
         return;
@@ -52,7 +53,7 @@ void tnd_leader_take_report(tnd_leader_t *self, chain_t *chain, const tnd_msg_t 
         uint32_t replica;
         int used = 0;
         tnd_metric_t found;
-        if (self->writer != NULL && self->chain == 0 &&
+        if (self->writer != NULL && index == 0 &&
             tnd_checkpoint_writer_line(self->writer, msg->commit.step + 1, line))
             continue;
         if (sscanf(line, "%" SCNu32 " %n", &replica, &used) != 1 || replica >= replicas ||
@@ -282,16 +283,15 @@ static void record_pause(const tnd_leader_t *self, tnd_run_page_t *page)
     write_to(&page->paused_ns, paused ? self->run.touches.paused_ns : 0);
 }
 
-static void note_place(tnd_leader_t *self, const tnd_cursor_t *cursor, uint64_t now)
+static void note_place(tnd_leader_t *self, chain_t *chain, const tnd_cursor_t *cursor, uint64_t now)
 {
-    chain_t *chain = &self->chains[self->chain];
     tnd_stream_place_t place = {
         .rows = cursor->ledger.read,
-        .steps = cursor->step,
+        .steps = chain == self->chains ? cursor->step : cursor->step - chain->first,
         .epochs = cursor->epoch,
         .epoch_rows = chain->epoch_read,
         .run_rows = chain->run_read,
-        .run_steps = self->chain == 0 ? self->config.steps_max : TND_UNKNOWN,
+        .run_steps = chain == self->chains ? self->config.steps_max : TND_UNKNOWN,
         .paused = self->run.touches.paused_ns != 0,
     };
     if (chain->bounds.epochs != 0) /* its stream is known */
@@ -313,7 +313,7 @@ void tnd_leader_record(tnd_leader_t *self, uint64_t now)
     write_to(&page->chain, self->chain);
     write_to(&page->generation, tnd_leader_core_generation(session));
     record_cursor(page, tnd_leader_core_cursor(session));
-    note_place(self, tnd_leader_core_cursor(session), now);
+    note_place(self, &self->chains[self->chain], tnd_leader_core_cursor(session), now);
     /* A run that drains ends sooner. */
     const tnd_time_left_t *left = &self->chains[self->chain].left;
     bool runs = tnd_leader_core_state(session) == TND_LEADER_CORE_RUNNING;
@@ -339,25 +339,25 @@ static uint32_t sum_metrics(const report_t *report, uint32_t replicas,
     return report->metric_count;
 }
 
-void tnd_leader_book(tnd_leader_t *self, const tnd_effect_t *effect, uint64_t now)
+void tnd_leader_book(tnd_leader_t *self, chain_t *chain, const tnd_effect_t *effect, uint64_t now)
 {
-    chain_t *chain = &self->chains[self->chain];
+    uint32_t index = (uint32_t)(chain - self->chains);
     const tnd_observer_t *observer = self->config.observer;
     const tnd_cursor_t *cursor = effect->cursor;
     uint64_t step = cursor->step - 1;
     report_t *report = report_of(chain, step);
     tnd_metric_t metrics[TND_METRICS_MAX];
-    uint32_t count = sum_metrics(report, self->plan->chains[self->chain].replicas, metrics);
+    uint32_t count = sum_metrics(report, self->plan->chains[index].replicas, metrics);
     bool last = cursor->step_of_epoch == 0;
     uint32_t epoch = last ? cursor->epoch - 1 : cursor->epoch;
     uint64_t rows = cursor->rank - chain->rank;
     uint64_t fed = cursor->ledger.fed - chain->fed;
     chain->rank = cursor->rank;
     chain->fed = cursor->ledger.fed;
-    note_place(self, cursor, now);
+    note_place(self, chain, cursor, now);
     check_bytes(self, chain, report);
     tnd_epoch_metrics_add(&chain->sums, epoch, last, rows, metrics, count);
-    if (self->writer != NULL && self->chain == 0)
+    if (self->writer != NULL && index == 0)
         tnd_checkpoint_writer_booked(self->writer, cursor, &chain->sums, now);
     if (chain->reason_count > 0) {
         tnd_leader_count_reasons(chain, cursor->step);
@@ -372,8 +372,8 @@ void tnd_leader_book(tnd_leader_t *self, const tnd_effect_t *effect, uint64_t no
         return;
     record_metrics(self, metrics, count);
     tnd_step_record_t record = {
-        .chain = self->chain,
-        .step = step,
+        .chain = index,
+        .step = index == 0 ? step : step - chain->first,
         .epoch = epoch,
         .rows = (uint32_t)rows,
         .fed = fed,

@@ -62,6 +62,7 @@ static tnd_status_t watch(tnd_session_t *session, const tnd_plan_t *plan, tnd_er
                                          .step = tnd_run_summary_step,
                                          .bad = tnd_run_summary_bad,
                                          .end = tnd_run_summary_end,
+                                         .validated = tnd_run_summary_validated,
                                          .log = pass_record,
                                          .log_level = TND_LOG_DEBUG};
     return TND_OK;

@@ -78,10 +78,10 @@ void tnd_epoch_metrics_lose(tnd_epoch_metrics_t *self, const tnd_cursor_t *curso
 
 /* --- text ------------------------------------------------------------------------------------- */
 
-static void write_sums(const tnd_metric_sums_t *self, const char *which, FILE *out)
+void tnd_metric_sums_write(const tnd_metric_sums_t *self, FILE *out)
 {
     char text[TND_METRIC_TEXT];
-    fprintf(out, "metrics %s %" PRIu32 " %" PRIu64 " %s", which, self->epoch, self->rows,
+    fprintf(out, "%" PRIu32 " %" PRIu64 " %s", self->epoch, self->rows,
             self->partial ? "partial" : "whole");
     for (uint32_t m = 0; m < self->count; m++) {
         (void)tnd_metric_print(&self->of[m], text);
@@ -92,27 +92,34 @@ static void write_sums(const tnd_metric_sums_t *self, const char *which, FILE *o
 
 void tnd_epoch_metrics_write(const tnd_epoch_metrics_t *self, FILE *out)
 {
-    write_sums(&self->latest, "latest", out);
-    write_sums(&self->ended, "ended", out);
+    fputs("metrics latest ", out);
+    tnd_metric_sums_write(&self->latest, out);
+    fputs("metrics ended ", out);
+    tnd_metric_sums_write(&self->ended, out);
 }
 
-bool tnd_epoch_metrics_read(tnd_epoch_metrics_t *self, const char *text)
+bool tnd_metric_sums_read(tnd_metric_sums_t *self, const char *text)
 {
     tnd_metric_sums_t sums = {.epoch = 0};
-    char which[8], whole[8];
+    char whole[8];
     int used = 0;
-    if (sscanf(text, "%7s %" SCNu32 " %" SCNu64 " %7s%n", which, &sums.epoch, &sums.rows, whole,
-               &used) != 4)
+    if (sscanf(text, "%" SCNu32 " %" SCNu64 " %7s%n", &sums.epoch, &sums.rows, whole, &used) != 3)
         return false;
-    bool ended = strcmp(which, "ended") == 0;
     sums.partial = strcmp(whole, "partial") == 0;
-    if ((!ended && strcmp(which, "latest") != 0) || (!sums.partial && strcmp(whole, "whole") != 0))
+    if (!sums.partial && strcmp(whole, "whole") != 0)
         return false;
     for (const char *at = text + used; *at != '\0'; at += used) {
         used = sums.count < TND_METRICS_MAX ? (int)tnd_metric_parse(&sums.of[sums.count++], at) : 0;
         if (used == 0)
             return false;
     }
-    *(ended ? &self->ended : &self->latest) = sums;
+    *self = sums;
     return true;
+}
+
+bool tnd_epoch_metrics_read(tnd_epoch_metrics_t *self, const char *text)
+{
+    if (strncmp(text, "latest ", 7) == 0)
+        return tnd_metric_sums_read(&self->latest, text + 7);
+    return strncmp(text, "ended ", 6) == 0 && tnd_metric_sums_read(&self->ended, text + 6);
 }

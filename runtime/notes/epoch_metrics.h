@@ -48,6 +48,10 @@ void tnd_epoch_metrics_add(tnd_epoch_metrics_t *self, uint32_t epoch, bool last,
 /*  Resumes from a checkpoint that has no sums. */
 void tnd_epoch_metrics_lose(tnd_epoch_metrics_t *self, const tnd_cursor_t *cursor);
 
+/*  Writes the rest of a line / reads it.  False: it is damaged. */
+void tnd_metric_sums_write(const tnd_metric_sums_t *self, FILE *out);
+bool tnd_metric_sums_read(tnd_metric_sums_t *self, const char *text);
+
 /*  Writes lines that begin with the word `metrics`. */
 void tnd_epoch_metrics_write(const tnd_epoch_metrics_t *self, FILE *out);
 /*  Reads what follows that word in a line.  False: it is damaged. */

@@ -12,6 +12,7 @@
 #include "runtime/core/leader.h"
 #include "runtime/data/stream.h"
 #include "runtime/notes/epoch_metrics.h"
+#include "runtime/notes/validations.h"
 #include "runtime/observe/open_progress.h"
 
 /*  One booked step of one chain. */
@@ -54,7 +55,8 @@ typedef struct tnd_observer {
     void (*opening)(void *context, uint32_t host, const tnd_open_progress_t *progress);
     /*  The chain's stream is known: rows, epochs, schema. */
     void (*stream)(void *context, const tnd_stream_t *stream);
-    /*  The run resumes at this cursor, with the metrics of the runs before it; called before any step. */
+    /*  The chain begins at this cursor, with the metrics of the runs before it; called before any step.
+     *  Of the first chain only if the run resumes; of others also if they are fed again. */
     void (*resume)(void *context, uint32_t chain, const tnd_cursor_t *cursor,
                    const tnd_epoch_metrics_t *sums);
     void (*step)(void *context, const tnd_step_record_t *record);
@@ -64,6 +66,8 @@ typedef struct tnd_observer {
     void (*backlog)(void *context, tnd_backlog_t *backlog);
     /*  The chain has ended with this cursor, which includes all rows that were read. */
     void (*end)(void *context, uint32_t chain, const tnd_cursor_t *cursor);
+    /*  A chain with `every:` was fed whole; of validations before the run was resumed, too. */
+    void (*validated)(void *context, const tnd_validated_t *validated);
     /*  Once at the end, if checkpoints could not be written: how many, whether one of them was the last
      *  that was due, and why the last of them. */
     void (*unwritten)(void *context, uint64_t failed, bool last, const char *why);

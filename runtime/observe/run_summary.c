@@ -40,6 +40,7 @@ void tnd_run_summary_fini(tnd_run_summary_t *self)
     }
     free(self->labels);
     free(self->openings);
+    tnd_validations_free(&self->validations);
     for (uint32_t c = 0; c < self->plan->chain_count; c++)
         free(self->chains[c].reasons);
     free(self->chains);
@@ -118,9 +119,12 @@ void tnd_run_summary_resume(void *summary, uint32_t chain, const tnd_cursor_t *c
 {
     tnd_run_summary_t *self = summary;
     pthread_mutex_lock(&self->lock);
-    self->chains[chain].before_steps = cursor->step;
-    self->chains[chain].before_fed = cursor->ledger.fed;
-    self->chains[chain].sums = *sums;
+    tnd_run_summary_chain_t *of = &self->chains[chain];
+    of->before_steps = cursor->step;
+    of->before_fed = cursor->ledger.fed;
+    of->sums = *sums;
+    of->reason_count = 0;
+    of->begun_ns = 0;
     pthread_mutex_unlock(&self->lock);
 }
 
@@ -192,6 +196,14 @@ void tnd_run_summary_end(void *summary, uint32_t chain, const tnd_cursor_t *curs
     self->chains[chain].steps = cursor->step;
     self->chains[chain].digest =
         (tnd_digest_t){.low = cursor->digest[0], .high = cursor->digest[1]};
+    pthread_mutex_unlock(&self->lock);
+}
+
+void tnd_run_summary_validated(void *summary, const tnd_validated_t *validated)
+{
+    tnd_run_summary_t *self = summary;
+    pthread_mutex_lock(&self->lock);
+    tnd_validations_add(&self->validations, validated);
     pthread_mutex_unlock(&self->lock);
 }
 

@@ -59,6 +59,7 @@ typedef struct {
     const tnd_plan_t *plan;
     uint32_t chain; /* the running one */
     tnd_run_summary_chain_t *chains;
+    tnd_validations_t validations;
     char waiting[512];                   /* hosts that are missing; "": none */
     tnd_run_summary_opening_t *openings; /* in order of their first reports */
     size_t opening_count, opening_room;
@@ -87,6 +88,7 @@ void tnd_run_summary_step(void *summary, const tnd_step_record_t *record);
 void tnd_run_summary_bad(void *summary, uint32_t chain, const tnd_reason_t *reason);
 /*  Includes rows that were read after the last step. */
 void tnd_run_summary_end(void *summary, uint32_t chain, const tnd_cursor_t *cursor);
+void tnd_run_summary_validated(void *summary, const tnd_validated_t *validated);
 void tnd_run_summary_unwritten(void *summary, uint64_t failed, bool last, const char *why);
 void tnd_run_summary_model(void *summary, uint32_t chain, const char *digest);
 void tnd_run_summary_label(void *summary, const char *actor, uint64_t number, const char *name);

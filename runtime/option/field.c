@@ -93,7 +93,8 @@ static void parse_enum(tnd_field_t *field, const tnd_value_t *value, int *out)
         tnd_diagnostics_help(field->context->diagnostics, "did you mean `%s`?", nearest.best);
 }
 
-/*  A count of something or a quantity, never both: "100 rows" or 128KiB, "500 steps" or 60s. */
+/*  A count of something or a quantity, never both: "100 rows" or 128KiB, "500 steps" or 60s, or one
+ *  of two counts: "500 steps" or "1 epoch". */
 typedef struct {
     tnd_quantity_t (*count)(const char *text, uint64_t *value_p);
     tnd_quantity_t (*other)(const char *text, uint64_t *value_p);
@@ -141,6 +142,13 @@ static void parse_interval(tnd_field_t *field, const tnd_value_t *value, tnd_int
     static const either_t interval = {tnd_quantity_steps, tnd_quantity_duration, "steps", "s",
                                       "one step or nanosecond"};
     parse_either(field, value, &interval, &out->steps, &out->ns);
+}
+
+static void parse_period(tnd_field_t *field, const tnd_value_t *value, tnd_period_t *out)
+{
+    static const either_t period = {tnd_quantity_steps, tnd_quantity_epochs, "steps", " epochs",
+                                    "one step or epoch"};
+    parse_either(field, value, &period, &out->steps, &out->epochs);
 }
 
 /*  Variables of a shell, which are not replaced in paths: ~/x, $HOME/x, {data}/x. */
@@ -326,6 +334,9 @@ void tnd_field_parse(tnd_field_t *field, const tnd_value_t *value, void *out)
         return;
     case TND_OPTION_INTERVAL:
         parse_interval(field, value, out);
+        return;
+    case TND_OPTION_PERIOD:
+        parse_period(field, value, out);
         return;
     case TND_OPTION_TABLE:
         *(const void **)out = tnd_options_parse(

@@ -42,6 +42,7 @@ typedef enum {
     TND_OPTION_RATE,     /* uint64_t bytes per second: 55GB/s */
     TND_OPTION_EXTENT,   /* tnd_extent_t: "100 rows" or 128KiB */
     TND_OPTION_INTERVAL, /* tnd_interval_t: "500 steps" or 60s */
+    TND_OPTION_PERIOD,   /* tnd_period_t: "500 steps" or 1 epoch */
     TND_OPTION_COLUMN,   /* const char *: the name of a column */
     TND_OPTION_COLUMNS,  /* tnd_strings_t: names of columns, or one */
     TND_OPTION_PATH,     /* const char *: of a host; `${data}` is substituted */
@@ -135,6 +136,12 @@ typedef struct {
     uint64_t steps;
     uint64_t ns;
 } tnd_interval_t;
+
+/*  Steps or epochs, never both; both 0 if the option was not given. */
+typedef struct {
+    uint64_t steps;
+    uint64_t epochs;
+} tnd_period_t;
 
 typedef struct {
     const char *const *items;

@@ -214,6 +214,16 @@ static void print_field(const speller_t *self, const tnd_option_t *option, const
             fputs("null", out);
         return;
     }
+    case TND_OPTION_PERIOD: {
+        const tnd_period_t *period = field;
+        if (period->steps > 0)
+            fprintf(out, "%llu steps", (unsigned long long)period->steps);
+        else if (period->epochs > 0)
+            fprintf(out, "%llu epochs", (unsigned long long)period->epochs);
+        else
+            fputs("null", out);
+        return;
+    }
     case TND_OPTION_TABLE:
         if (*(const void *const *)field != NULL)
             print_table(self, option->table, *(const void *const *)field);
@@ -334,6 +344,8 @@ const char *tnd_option_expects(tnd_arena_t *arena, const tnd_option_t *option)
         return "rows or a size, such as `100 rows` or `128KiB`";
     case TND_OPTION_INTERVAL:
         return "steps or a time, such as `500 steps` or `60s`";
+    case TND_OPTION_PERIOD:
+        return "steps or epochs, such as `500 steps` or `1 epoch`";
     case TND_OPTION_COLUMN:
         return "the name of a column";
     case TND_OPTION_COLUMNS:

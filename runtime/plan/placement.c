@@ -488,6 +488,7 @@ static void make_chains(placer_t *self)
         chains[i].feeder = topology->actors[chain->end].name;
         if (chain->after != TND_TOPOLOGY_NONE)
             chains[i].after = topology->actors[topology->chains[chain->after].end].name;
+        chains[i].every = chain->every;
         tnd_placer_deal_replicas(self, chain, &chains[i]);
     }
     self->plan->chains = chains;

@@ -71,9 +71,16 @@ typedef struct {
 typedef struct {
     const char *feeder; /* name of the actor; NULL: the graph is open-ended */
     const char *after;  /* the feeder of the preceding chain; NULL for the first */
+    tnd_period_t every; /* how often it is fed while that chain rests; both 0: only after its end */
     uint32_t replicas;
     const tnd_carrier_t *carriers; /* by replica; NULL without a feeder */
 } tnd_chain_plan_t;
+
+/*  Whether it is fed several times in a run. */
+static inline bool tnd_chain_repeats(const tnd_chain_plan_t *self)
+{
+    return self->every.steps > 0 || self->every.epochs > 0;
+}
 
 typedef struct tnd_plan {
     const char *name;      /* of the graph */

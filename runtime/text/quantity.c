@@ -184,6 +184,12 @@ tnd_quantity_t tnd_quantity_steps(const char *text, uint64_t *value_p)
     return with_unit(text, units, sizeof units / sizeof units[0], value_p);
 }
 
+tnd_quantity_t tnd_quantity_epochs(const char *text, uint64_t *value_p)
+{
+    static const unit_t units[] = {{"epochs", 1}, {"epoch", 1}};
+    return with_unit(text, units, sizeof units / sizeof units[0], value_p);
+}
+
 static void print_in(uint64_t value, const unit_t *units, size_t count, FILE *out)
 {
     const unit_t *unit = &units[0];

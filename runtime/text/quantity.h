@@ -38,6 +38,8 @@ tnd_quantity_t tnd_quantity_rows(const char *text, uint64_t *value_p);
 
 /*  "500 steps": likewise. */
 tnd_quantity_t tnd_quantity_steps(const char *text, uint64_t *value_p);
+/*  "1 epoch": likewise. */
+tnd_quantity_t tnd_quantity_epochs(const char *text, uint64_t *value_p);
 
 /*  A number of bytes for people, rounded, in the unit that leaves one to four digits: "1.5 GiB",
  *  "640 KiB", "12 bytes".  Returns `text`. */

@@ -36,9 +36,10 @@ typedef struct {
 } tnd_topology_link_t;
 
 typedef struct {
-    uint32_t end;      /* the last actor: a feeder, unless the graph is open-ended */
-    uint32_t after;    /* the chain whose models it shares; TND_TOPOLOGY_NONE */
-    uint32_t replicas; /* of its batcher; 1 if it has none */
+    uint32_t end;       /* the last actor: a feeder, unless the graph is open-ended */
+    tnd_period_t every; /* how often it is fed while that one rests; both 0: not */
+    uint32_t after;     /* the chain whose models it shares; TND_TOPOLOGY_NONE */
+    uint32_t replicas;  /* of its batcher; 1 if it has none */
 } tnd_topology_chain_t;
 
 typedef struct {

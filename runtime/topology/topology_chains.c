@@ -7,6 +7,12 @@ static const char *after_of(const tnd_topology_actor_t *actor)
     return after != NULL ? *after : NULL;
 }
 
+static tnd_period_t every_of(const tnd_topology_actor_t *actor)
+{
+    const tnd_period_t *every = tnd_topology_option(actor, "every", TND_OPTION_PERIOD);
+    return every != NULL ? *every : (tnd_period_t){0};
+}
+
 static bool is_feeder(const tnd_topology_actor_t *actor)
 {
     return actor->kind != NULL && actor->kind->role == TND_ROLE_FEEDER;
@@ -90,6 +96,15 @@ static void check_after(tnd_resolver_t *self, uint32_t index)
     tnd_topology_chain_t *chain = &self->chains[index];
     const tnd_topology_actor_t *feeder = &self->actors[chain->end];
     const char *after = after_of(feeder);
+    chain->every = every_of(feeder);
+    bool has_every = chain->every.steps > 0 || chain->every.epochs > 0;
+    if (after == NULL && has_every) {
+        tnd_diagnostics_add(diagnostics, TND_T030_AFTER, tnd_topology_option_mark(feeder, "every"),
+                            "`%s` comes after no other feeder: `every:` says how often one with "
+                            "`after:` evaluates the models of that feeder",
+                            feeder->name);
+        return;
+    }
     if (after == NULL)
         return;
     tnd_mark_t mark = tnd_topology_option_mark(feeder, "after");
@@ -109,6 +124,14 @@ static void check_after(tnd_resolver_t *self, uint32_t index)
                             "`%s` comes after `%s` and evaluates its models: it has no step of "
                             "its own",
                             feeder->name, after);
+        return;
+    }
+    const void *const *trains = tnd_topology_option(&self->actors[first], "step", TND_OPTION_TABLE);
+    if (has_every && (trains == NULL || *trains == NULL)) {
+        tnd_diagnostics_add(diagnostics, TND_T030_AFTER, tnd_topology_option_mark(feeder, "every"),
+                            "`%s` has no `step:`: a program that pulls its steps validates between "
+                            "two of them itself, by a graph of its own",
+                            after);
         return;
     }
     chain->after = self->actors[first].chain;

@@ -99,10 +99,10 @@ void sim_check_step(sim_t *self, uint32_t id, const sim_slot_t *slot)
 {
     const sim_plan_t *plan = &self->plan;
     sim_actor_t *actor = &self->actors[id];
-    uint64_t number = slot->step;
-    if (number != actor->committed++) {
+    uint64_t number = slot->step - self->base;
+    if (slot->step != actor->committed++) {
         sim_violate(self, "%s commits step %" PRIu64 " instead of step %" PRIu64,
-                    sim_name(self, id), number, actor->committed - 1);
+                    sim_name(self, id), slot->step, actor->committed - 1);
         return;
     }
     if (number >= plan->steps_max) {
@@ -144,9 +144,10 @@ uint64_t sim_root(sim_t *self, uint64_t number, uint32_t slot)
 {
     const sim_plan_t *plan = &self->plan;
     uint64_t leaves[SIM_REPLICAS];
-    if (number >= self->reference.step_count)
+    uint64_t place = number - self->base;
+    if (place >= self->reference.step_count)
         return 0;
-    const sim_step_t *step = &self->reference.steps[number];
+    const sim_step_t *step = &self->reference.steps[place];
     for (uint32_t r = 0; r < plan->replicas; r++) {
         uint32_t offset, count;
         sim_reference_part(plan, step->size, step->rows, r, &offset, &count);
@@ -252,7 +253,7 @@ static tnd_position_t position_after(const sim_t *self, uint32_t lane, uint32_t 
 static tnd_position_t check_held(sim_t *self, const tnd_cursor_t *cursor, uint32_t lane)
 {
     const sim_plan_t *plan = &self->plan;
-    uint64_t step = cursor->step - cursor->since[lane], rows;
+    uint64_t done = cursor->step - self->base, step = done - cursor->since[lane], rows;
     const uint64_t *taken = self->reference.taken;
     tnd_ledger_t unused = {0};
     account(self, lane, cursor->part[lane], &unused, &rows);
@@ -263,8 +264,7 @@ static tnd_position_t check_held(sim_t *self, const tnd_cursor_t *cursor, uint32
                     "lane %u is held after %" PRIu64 " rows, and not after the %" PRIu64
                     " before step %" PRIu64,
                     lane, rows, before, step);
-    return position_after(self, lane, cursor->epoch,
-                          taken[(cursor->step - 1) * plan->lanes + lane]);
+    return position_after(self, lane, cursor->epoch, taken[(done - 1) * plan->lanes + lane]);
 }
 
 static void check_rank(sim_t *self, const tnd_cursor_t *cursor, const sim_step_t *step)
@@ -299,13 +299,13 @@ static void check_stored_cursor(sim_t *self, const tnd_cursor_t *cursor, const s
 void sim_check_booked(sim_t *self, const tnd_cursor_t *cursor)
 {
     const sim_plan_t *plan = &self->plan;
-    uint64_t next = cursor->step;
-    if (next != self->booked + 1 || next > self->reference.step_count) {
-        sim_violate(self, "step %" PRIu64 " is booked after step %" PRIu64, next - 1,
+    uint64_t next = cursor->step - self->base;
+    if (cursor->step != self->booked + 1 || next > self->reference.step_count) {
+        sim_violate(self, "step %" PRIu64 " is booked after step %" PRIu64, cursor->step - 1,
                     self->booked - 1);
         return;
     }
-    self->booked = next;
+    self->booked = cursor->step;
     if (plan->rogue != SIM_NONE && next == plan->rogue_step + 1)
         sim_violate(self, "step %" PRIu64 " is booked, to which %s did not post what others did",
                     plan->rogue_step, sim_name(self, plan->rogue));
@@ -343,15 +343,14 @@ void sim_check_booked(sim_t *self, const tnd_cursor_t *cursor)
 void sim_check_end(sim_t *self)
 {
     const sim_plan_t *plan = &self->plan;
-    uint64_t steps = self->reference.step_count;
+    uint64_t steps = self->reference.step_count, booked = self->booked - self->base;
     if (self->checkpoint != NULL && self->closed && !self->leader_dead && !self->feeder_dead)
         sim_checkpoint_check(self);
     bool cut = plan->steps_max <= steps;
     if (cut)
         steps = plan->steps_max;
-    if (self->booked != steps && !self->run.touches.drains && self->from.step <= steps)
-        sim_violate(self, "the run ended after %" PRIu64 " of %" PRIu64 " steps", self->booked,
-                    steps);
+    if (booked != steps && !self->run.touches.drains && self->from.step - self->base <= steps)
+        sim_violate(self, "the run ended after %" PRIu64 " of %" PRIu64 " steps", booked, steps);
     if (self->run.touches.drains || cut)
         return;
     const tnd_cursor_t *cursor = tnd_leader_core_cursor(self->run.session);

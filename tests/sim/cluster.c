@@ -62,6 +62,7 @@ static void begin(sim_t *self)
     self->unwritten = 0;
     memset(self->model_said, 0, sizeof self->model_said);
     self->chain = 0;
+    self->base = 0;
     self->session_at = TND_NEVER;
     self->progress_at = self->faults_end = self->starved_until = self->crossing_until = 0;
     self->packet_count = 0;
@@ -104,6 +105,21 @@ static void begin(sim_t *self)
     sim_touches_plan(self);
 }
 
+/*  The actors of the first chain end, and those of the second begin. */
+static void replace_actors(sim_t *self)
+{
+    const sim_plan_t *plan = &self->plan;
+    for (uint32_t id = 0; id < plan->member_count; id++)
+        sim_actor_dies(self, id);
+    for (uint32_t id = 0; id < plan->member_count; id++) {
+        sim_actor_t *actor = &self->actors[id];
+        sim_actor_t next = {.role = actor->role, .host = actor->host, .inbox.first = SIM_NONE};
+        memcpy(next.links, actor->links, sizeof next.links);
+        next.link_count = actor->link_count;
+        *actor = next;
+    }
+}
+
 /*  The first chain is over, and the next begins on the same hosts: hosts that are up are entered,
  *  some have left just before, and hosts that are not needed are not waited for. */
 static void begin_next(sim_t *self)
@@ -118,20 +134,14 @@ static void begin_next(sim_t *self)
     self->follows = self->closing = self->closed = false;
     memset(self->model_said, 0, sizeof self->model_said);
     self->chain = 1;
-    for (uint32_t id = 0; id < plan->member_count; id++)
-        sim_actor_dies(self, id);
-    for (uint32_t id = 0; id < plan->member_count; id++) {
-        sim_actor_t *actor = &self->actors[id];
-        sim_actor_t next = {.role = actor->role, .host = actor->host, .inbox.first = SIM_NONE};
-        memcpy(next.links, actor->links, sizeof next.links);
-        next.link_count = actor->link_count;
-        *actor = next;
-    }
+    if (!plan->repeats)
+        replace_actors(self);
     tnd_cursor_start(&self->from, plan->lanes);
-    self->booked = 0;
+    self->base = self->from.step = self->booked = plan->repeats ? self->booked : 0;
     self->progress_at = self->now;
+    sim_leader_restart_due(self);
     sim_leader_start(self);
-    for (uint32_t h = 0; h < plan->hosts; h++)
+    for (uint32_t h = 0; h < plan->hosts && !plan->repeats; h++)
         sim_start_again(self, h);
     sim_leader_next_chain(self);
     sim_faults_plan(self);

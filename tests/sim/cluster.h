@@ -36,30 +36,31 @@ static const uint32_t SIM_NONE = 0xffffffff;
 enum { SIM_ROUNDS = 64, SIM_DEPTH = 4, SIM_TICKETS = 8, SIM_FOLDERS = 64, SIM_READERS = 4 };
 
 typedef enum {
-    SIM_AT_LINK,    /* packet a reaches its end */
-    SIM_AT_LOCAL,   /* packet a: control within host b */
-    SIM_AT_DELIVER, /* host a, boot b: its control thread has a processor again */
-    SIM_AT_NOTICE,  /* link a, side b: the transport saw connection c end */
-    SIM_AT_TICK,    /* host a, boot b */
-    SIM_AT_WORKED,  /* actor a, life b: the work hook returned */
-    SIM_AT_DEVICE,  /* feeder a, life b: the step has ended on the host */
-    SIM_AT_COPIED,  /* feeder a, life b: rows have been copied to its device */
-    SIM_AT_EVENT,   /* feeder a, life b: its device has done a step */
-    SIM_AT_HUNG,    /* feeder a, life b: its device will never do the step; it is killed */
-    SIM_AT_READER,  /* feeder a, life b: a program releases its reader c */
-    SIM_AT_BORN,    /* actor a starts */
-    SIM_AT_BOOT,    /* the process of host a starts */
-    SIM_AT_RESUME,  /* the process of host a resumes */
-    SIM_AT_PARENT,  /* the parent of the process of host a looks at it */
-    SIM_AT_SESSION, /* the session's deadline */
-    SIM_AT_WRITTEN, /* the manifest after step a */
-    SIM_AT_FAULT,   /* fault a */
-    SIM_AT_EARLY,   /* a fault of kind a, by time instead of blocks */
-    SIM_AT_DUE,     /* actor a, life b: the deadline of its machine */
-    SIM_AT_DRAIN,   /* a drain is requested */
-    SIM_AT_TOUCH,   /* a user asks for something */
-    SIM_AT_OPEN,    /* host a, boot b: some progress of opening its data */
-    SIM_AT_SCAN,    /* check everything */
+    SIM_AT_LINK,      /* packet a reaches its end */
+    SIM_AT_LOCAL,     /* packet a: control within host b */
+    SIM_AT_DELIVER,   /* host a, boot b: its control thread has a processor again */
+    SIM_AT_NOTICE,    /* link a, side b: the transport saw connection c end */
+    SIM_AT_TICK,      /* host a, boot b */
+    SIM_AT_WORKED,    /* actor a, life b: the work hook returned */
+    SIM_AT_DEVICE,    /* feeder a, life b: the step has ended on the host */
+    SIM_AT_COPIED,    /* feeder a, life b: rows have been copied to its device */
+    SIM_AT_EVENT,     /* feeder a, life b: its device has done a step */
+    SIM_AT_HUNG,      /* feeder a, life b: its device will never do the step; it is killed */
+    SIM_AT_READER,    /* feeder a, life b: a program releases its reader c */
+    SIM_AT_BORN,      /* actor a starts */
+    SIM_AT_BOOT,      /* the process of host a starts */
+    SIM_AT_RESUME,    /* the process of host a resumes */
+    SIM_AT_PARENT,    /* the parent of the process of host a looks at it */
+    SIM_AT_SESSION,   /* the session's deadline */
+    SIM_AT_VALIDATED, /* the chain that rests was validated; session a */
+    SIM_AT_WRITTEN,   /* the manifest after step a */
+    SIM_AT_FAULT,     /* fault a */
+    SIM_AT_EARLY,     /* a fault of kind a, by time instead of blocks */
+    SIM_AT_DUE,       /* actor a, life b: the deadline of its machine */
+    SIM_AT_DRAIN,     /* a drain is requested */
+    SIM_AT_TOUCH,     /* a user asks for something */
+    SIM_AT_OPEN,      /* host a, boot b: some progress of opening its data */
+    SIM_AT_SCAN,      /* check everything */
     SIM_AT_KINDS
 } sim_at_t;
 
@@ -283,6 +284,7 @@ typedef struct sim_saved_report sim_saved_report_t;
 typedef struct {
     uint64_t events, blocks, checkpoints, resumes;
     uint64_t seconds;          /* second chains */
+    uint64_t validations;      /* for which a chain rested */
     uint64_t ends, again;      /* checkpoints after the last step; runs that resume from one */
     uint64_t silences;         /* connections given up for silence */
     uint64_t transfers;        /* longer than link_timeout */
@@ -345,7 +347,12 @@ struct sim {
     bool model_said[SIM_ACTORS]; /* MODEL of each feeder */
     bool closed;                 /* checkpoints know the end of the chain */
     uint32_t chain;
-    bool follows;        /* the second chain is due */
+    bool follows;                /* the second chain is due */
+    uint64_t base;               /* steps before the stream was fed for the first time, or again */
+    tnd_validation_t validation; /* of the first chain */
+    bool validates;              /* the chain rests for it */
+    uint64_t rest_step; /* no feeder starts this step, or one of this epoch, before it goes on */
+    uint32_t rest_epoch;
     bool closing;        /* the stream is over; MODEL or the last manifest is missing */
     bool last_death;     /* a host with a feeder died after the stream */
     uint64_t unwritten;  /* the last step whose checkpoint the disk refused */
@@ -590,6 +597,8 @@ void sim_leader_plan(sim_t *self);
 void sim_leader_greet(sim_t *self, uint32_t host, tnd_life_t life);
 void sim_leader_message(sim_t *self, const tnd_msg_t *msg);
 void sim_leader_next_chain(sim_t *self);
+/*  The same actors are fed again: those that died before are restarted. */
+void sim_leader_restart_due(sim_t *self);
 bool sim_leader_names_stalled(const sim_t *self);
 /*  A chain starts with its machine; the machine's effects are performed; hosts that were away
  *  for too long are lost; the stream is over, and last messages or files may be due; its deadline,
@@ -602,6 +611,12 @@ void sim_leader_due(sim_t *self, const sim_event_t *event);
 
 /* --- finish.c: programs that end their loops --- */
 
+/*  validations.c: a chain starts / its leader has done what it can / it was validated. */
+void sim_validations_begin(sim_t *self);
+void sim_validations_check(sim_t *self);
+void sim_validated(sim_t *self);
+/*  A feeder starts a step. */
+void sim_validations_start(sim_t *self, uint32_t id, const tnd_slice_note_t *slice);
 /*  Draws whether and when the programs of this chain end their loops. */
 void sim_finish_plan(sim_t *self);
 /*  The step before which the program of that host ends its loop; TND_UNKNOWN. */

@@ -77,8 +77,10 @@ static void (*const of_none[SIM_AT_KINDS])(sim_t *,
                                                         [SIM_AT_PARENT] = sim_process_look_after,
                                                         [SIM_AT_FAULT] = sim_fault_strike,
                                                         [SIM_AT_EARLY] = sim_fault_early};
-static void (*const of_run[SIM_AT_KINDS])(sim_t *) = {
-    [SIM_AT_DRAIN] = sim_touch_drain, [SIM_AT_TOUCH] = sim_touch, [SIM_AT_SCAN] = scan};
+static void (*const of_run[SIM_AT_KINDS])(sim_t *) = {[SIM_AT_DRAIN] = sim_touch_drain,
+                                                      [SIM_AT_TOUCH] = sim_touch,
+                                                      [SIM_AT_SCAN] = scan,
+                                                      [SIM_AT_VALIDATED] = sim_validated};
 
 static uint32_t host_of(const sim_t *self, const sim_event_t *event)
 {

@@ -17,7 +17,8 @@ void sim_leader_finish(sim_t *self)
         self->over = true;
         return;
     }
-    for (uint32_t f = 0; f < (self->checkpoint != NULL ? plan->feeders : 1); f++)
+    bool all = self->checkpoint != NULL || plan->repeats;
+    for (uint32_t f = 0; f < (all ? plan->feeders : 1); f++)
         if (!self->model_said[plan->first_feeder + f])
             return;
     if (self->checkpoint != NULL && !self->closed)
@@ -151,6 +152,24 @@ void sim_leader_next_chain(sim_t *self)
     tnd_run_go_without(&self->run, now);
 }
 
+/*  `asked`: a user asks for it. */
+static void restart(sim_t *self, tnd_actor_id_t actor, bool asked)
+{
+    tnd_msg_t msg = {.kind = TND_MSG_RESTART, .from = TND_LEADER};
+    msg.to = SIM_HOST_ID + self->actors[actor].host;
+    msg.note.number = actor;
+    msg.note.payload = asked ? self : NULL;
+    self->actors[actor].restart_said = asked;
+    sim_route(self, 0, &msg);
+}
+
+void sim_leader_restart_due(sim_t *self)
+{
+    tnd_actor_id_t actor;
+    while (self->plan.repeats && tnd_leader_core_take_due(self->run.session, &actor))
+        restart(self, actor, false);
+}
+
 static void host_message(sim_t *self, uint32_t h, const tnd_msg_t *msg)
 {
     uint64_t now = sim_clock(self, 0);
@@ -179,7 +198,9 @@ static void host_message(sim_t *self, uint32_t h, const tnd_msg_t *msg)
         sim_touches_heard(self, h, msg);
         break;
     case TND_MSG_HUNG:
-        tnd_leader_core_actor_down(self->run.session, actor, "it was killed", now);
+        if (tnd_run_actor_down(self->run.session, actor, "it was killed", now) &&
+            self->plan.repeats)
+            restart(self, actor, false);
         break;
     case TND_MSG_RESTARTED:
         tnd_leader_core_actor_up(self->run.session, actor, now);
@@ -195,7 +216,8 @@ static void actor_message(sim_t *self, const tnd_msg_t *msg)
                          : msg->kind == TND_MSG_COMMIT ? msg->commit.payload
                                                        : NULL;
     if (msg->kind == TND_MSG_MODEL)
-        self->model_said[msg->from] = true;
+        self->model_said[msg->from] = self->model_said[msg->from] ||
+                                      msg->note.number >= tnd_leader_core_cuts(self->run.session);
     else
         sim_validator_report(self, msg);
     if (msg->kind == TND_MSG_LAST)
@@ -266,15 +288,9 @@ static void session_effect(sim_t *self, tnd_effect_t *effect)
         self->write_fails = false;
         break;
     }
-    case TND_EFFECT_RESTART: {
-        tnd_msg_t msg = {.kind = TND_MSG_RESTART, .from = TND_LEADER};
-        msg.to = SIM_HOST_ID + self->actors[effect->msg.to].host;
-        msg.note.number = effect->msg.to;
-        msg.note.payload = effect->msg.note.number == 1 ? self : NULL; /* a user asks for it */
-        self->actors[effect->msg.to].restart_said = msg.note.payload != NULL;
-        sim_route(self, 0, &msg);
+    case TND_EFFECT_RESTART:
+        restart(self, effect->msg.to, effect->msg.note.number == 1);
         break;
-    }
     case TND_EFFECT_OUTCOME:
         self->closing = tnd_leader_core_state(self->run.session) == TND_LEADER_CORE_DONE &&
                         tnd_leader_core_generation(self->run.session) > 0;
@@ -295,6 +311,7 @@ void sim_leader_run(sim_t *self)
         session_effect(self, &effect);
     sim_leader_finish(self);
     sim_finish_end(self);
+    sim_validations_check(self);
     uint64_t deadline = tnd_leader_core_deadline(self->run.session);
     if (self->over || deadline == TND_NEVER)
         return;
@@ -367,6 +384,10 @@ void sim_leader_start(sim_t *self)
                                                     .first_ns = 1000 * 1000,
                                                     .most_ns = 100 * 1000 * 1000,
                                                     .calm_ns = 50 * 1000 * 1000}};
+    if (self->chain == 1 && plan->repeats) {
+        config.generation = tnd_leader_core_generation(self->run.session);
+        config.cuts = tnd_leader_core_cuts(self->run.session);
+    }
     for (uint32_t h = 0; h < plan->hosts; h++)
         self->host_flags[h] = h == plan->spare ? TND_HOST_SPARE : 0;
     self->run.session =
@@ -379,4 +400,5 @@ void sim_leader_start(sim_t *self)
                plan->feeder_replicas[f] * sizeof *self->models);
     sim_checkpoint_begin(self);
     sim_finish_plan(self);
+    sim_validations_begin(self);
 }

@@ -10,7 +10,7 @@
 enum { USE_GRAPH = 1, USE_PLACEMENT, USE_MADE, USE_ROGUE, USE_CUT, USE_KEEP, USE_KILLERS };
 enum { USE_AFTER = 8, USE_LATE, USE_FLAPS, USE_PORTS, USE_SIZES, USE_READ, USE_OPENING };
 enum { USE_PREEMPTED = 16, USE_CACHE, USE_BUCKETS, USE_SLEEP, USE_PACKING, USE_DEVICES };
-enum { USE_CURSOR = 15, USE_PARENTS = 22, USE_FINISH, USE_SPARE, USE_REWINDS = 40 };
+enum { USE_CURSOR = 15, USE_PARENTS = 22, USE_FINISH, USE_SPARE, USE_REWINDS = 40, USE_VALIDATION };
 
 static const uint64_t us = 1000, ms = 1000 * 1000;
 
@@ -488,6 +488,9 @@ static void draw_preempted(sim_plan_t *self)
     self->preempted_host =
         self->members[self->first_feeder + sim_below(&random, self->feeders)].host;
     self->preempted_ns = sim_below(&random, 300) * ms;
+    if (sim_chance(&random, 50))
+        self->validation =
+            (tnd_validation_t){.steps = sim_between(&random, 1, 6), .made = TND_UNKNOWN};
 }
 
 /*  In every second run copies and steps take time on the device. */
@@ -517,6 +520,19 @@ static void draw_rewinds(sim_plan_t *self)
                     self->rogue == UINT32_MAX && sim_hash(self->seed, USE_REWINDS) % 100 < 60;
 }
 
+/*  Steps are few, so that validations are due often. */
+static void draw_validation(sim_plan_t *self)
+{
+    uint64_t drawn = sim_hash(self->seed, USE_VALIDATION);
+    self->validation.made = TND_UNKNOWN;
+    if (drawn % 100 >= 25)
+        return;
+    if (drawn % 2 == 0)
+        self->validation.steps = 1 + drawn / 100 % 20;
+    else
+        self->validation.epochs = 1 + drawn / 100 % 3;
+}
+
 void sim_plan_draw(sim_plan_t *self, uint64_t seed, uint32_t session)
 {
     memset(self, 0, sizeof *self);
@@ -532,7 +548,8 @@ void sim_plan_draw(sim_plan_t *self, uint64_t seed, uint32_t session)
         self->flapper = self->first_worker + sim_hash(seed, USE_FLAPS) % self->workers;
     draw_rogue(self);
     draw_checkpoints(self);
-    self->after = sim_hash(seed, USE_AFTER) % 100 < 12;
+    self->after = sim_hash(seed, USE_AFTER) % 100 < 24;
+    draw_validation(self);
     self->parents = sim_hash(seed, USE_PARENTS) % 100 < 50;
     self->ports = sim_hash(seed, USE_PORTS) % 100 < 35;
     draw_opening(self);
@@ -540,4 +557,5 @@ void sim_plan_draw(sim_plan_t *self, uint64_t seed, uint32_t session)
     draw_preempted(self);
     draw_devices(self);
     draw_rewinds(self);
+    self->repeats = sim_hash(seed, USE_AFTER) % 100 < 12 && self->steps_max == TND_UNKNOWN;
 }

@@ -10,6 +10,7 @@
 
 #include "runtime/core/batcher.h"
 #include "runtime/core/leader.h"
+#include "runtime/core/session/validation.h"
 #include "tests/sim/random.h"
 
 enum {
@@ -87,11 +88,13 @@ typedef struct {
     /* events */
     uint32_t faults;
     bool drain, death;
-    bool after;     /* a second, equal chain follows */
-    bool parents;   /* each process has one, which replaces it if it stays stopped */
-    bool ports;     /* hosts listen at fixed ports, which change hands */
-    bool opens;     /* hosts with readers take time to open their data */
-    uint32_t spare; /* a host that the start does not wait for; UINT32_MAX */
+    bool after;                  /* a second, equal chain follows */
+    bool repeats;                /* it has the same actors: the first chain is fed again */
+    tnd_validation_t validation; /* how often the chain rests while it is validated */
+    bool parents;                /* each process has one, which replaces it if it stays stopped */
+    bool ports;                  /* hosts listen at fixed ports, which change hands */
+    bool opens;                  /* hosts with readers take time to open their data */
+    uint32_t spare;              /* a host that the start does not wait for; UINT32_MAX */
     uint64_t open_ns[SIM_HOSTS], reopen_ns[SIM_HOSTS]; /* how long; in a later process */
     uint64_t report_ns, start_timeout_ns, hung_after_ns;
     uint32_t stalls; /* the host that stops reporting after so many reports; UINT32_MAX */

@@ -325,7 +325,7 @@ static tnd_status_t take_by_feeder(pipeline_t *self, tnd_actor_id_t id, const tn
         tnd_feeder_core_halt(actor->feed, msg->halt.number);
         break;
     case TND_MSG_LIMIT:
-        tnd_feeder_core_limit(actor->feed, msg->until.step);
+        tnd_feeder_core_limit(actor->feed, msg->limit.step, msg->limit.epoch);
         break;
     case TND_MSG_RESULT:
         take_result(self, id, msg);

@@ -94,6 +94,10 @@ static void print_chain(const tnd_plan_t *plan, uint32_t index, const tnd_prefli
     printf("  %s", chain->feeder != NULL ? chain->feeder : "(without a feeder)");
     if (chain->after != NULL)
         printf(", after %s", chain->after);
+    if (chain->every.steps > 0)
+        printf(" and each %" PRIu64 " steps of it", chain->every.steps);
+    if (chain->every.epochs > 0)
+        printf(" and each %" PRIu64 " epochs of it", chain->every.epochs);
     printf(": %" PRIu32 " replica%s\n", chain->replicas, chain->replicas == 1 ? "" : "s");
     for (uint32_t r = 0; chain->carriers != NULL && r < chain->replicas; r++) {
         const tnd_instance_t *feeder = &plan->instances[chain->carriers[r].instance];

@@ -86,10 +86,16 @@ static void observe_step(void *context, const tnd_step_record_t *record)
         tnd_crash_committed(record->step);
 }
 
+static void observe_validated(void *context, const tnd_validated_t *validated)
+{
+    run_t *run = context;
+    tnd_run_summary_validated(&run->summary, validated);
+    tnd_metrics_validated(&run->metrics, run->plan, validated);
+}
+
 static void observe_backlog(void *context, tnd_backlog_t *backlog)
 {
-    const run_t *run = context;
-    tnd_metrics_backlog(&run->metrics, backlog);
+    tnd_metrics_backlog(&((const run_t *)context)->metrics, backlog);
 }
 
 static void observe_log(void *context, tnd_log_level_t level, const char *host, const char *actor,
@@ -291,13 +297,6 @@ static void complain(run_t *run, const char *text)
     tnd_log_complain(&run->log, run->plan->hosts[run->host].name, "run", "%s", text);
 }
 
-static const char *why_dropped(const char *path)
-{
-    struct stat facts;
-    bool file = stat(path, &facts) == 0 && S_ISREG(facts.st_mode);
-    return file ? "its disk took nothing for more than a second" : "it was not read in time";
-}
-
 /*  A run that was done has failed after all; says why. */
 static void spoil(run_t *run, const char *text)
 {
@@ -329,7 +328,7 @@ static void close_files(run_t *run, uint64_t until_ns)
     if (dropped > 0)
         tnd_log_complain(&run->log, run->plan->hosts[run->host].name, "run",
                          "%s: %" PRIu64 " lines were dropped: %s", run->request->metrics, dropped,
-                         why_dropped(run->request->metrics));
+                         tnd_metrics_why_dropped(run->request->metrics));
     if (tnd_report_close(&run->report, &run->summary, run->account.text, &run->end, &error) !=
         TND_OK)
         spoil(run, error.text);
@@ -358,6 +357,7 @@ static int perform(run_t *run, tnd_graph_t *graph)
         .bad = tnd_run_summary_bad,
         .backlog = observe_backlog,
         .end = tnd_run_summary_end,
+        .validated = observe_validated,
         .unwritten = tnd_run_summary_unwritten,
         .model = tnd_run_summary_model,
         .label = tnd_run_summary_label,

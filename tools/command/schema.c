@@ -226,6 +226,9 @@ static void print_value(const tnd_option_t *option)
               ")$\"",
               stdout);
         return;
+    case TND_OPTION_PERIOD:
+        fputs("\"type\":\"string\",\"pattern\":\"^" NUMBER_PATTERN " *(steps?|epochs?)$\"", stdout);
+        return;
     case TND_OPTION_TABLE:
         print_table_or_list(option->table);
         return;

@@ -205,6 +205,7 @@ const char *tnd_reference_type(tnd_option_type_t type)
         [TND_OPTION_TABLE] = "table",   [TND_OPTION_PART] = "part",
         [TND_OPTION_PARTS] = "parts",   [TND_OPTION_MAP] = "map",
         [TND_OPTION_VALUE] = "value",   [TND_OPTION_RATE] = "rate",
+        [TND_OPTION_PERIOD] = "period",
     };
     return names[type];
 }

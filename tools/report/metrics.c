@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "runtime/base/allocation.h"
 #include "runtime/base/clock.h"
@@ -34,6 +35,18 @@ static void hand_over(tnd_metrics_t *self)
     rewind(self->lines);
 }
 
+/*  The rest of a line. */
+static void print_metrics(tnd_metrics_t *self, const tnd_metric_t *metrics, uint32_t count)
+{
+    for (uint32_t m = 0; m < count; m++) {
+        fputc(',', self->lines);
+        tnd_json_text(self->lines, metrics[m].name);
+        fputc(':', self->lines);
+        tnd_json_number(self->lines, tnd_run_summary_mean(&metrics[m]));
+    }
+    fputs("}\n", self->lines);
+}
+
 tnd_status_t tnd_metrics_step(tnd_metrics_t *self, const tnd_step_record_t *record,
                               tnd_error_t *error)
 {
@@ -41,13 +54,7 @@ tnd_status_t tnd_metrics_step(tnd_metrics_t *self, const tnd_step_record_t *reco
         return TND_OK;
     fprintf(self->lines, "{\"step\":%" PRIu64 ",\"epoch\":%" PRIu32 ",\"rows\":%" PRIu32,
             record->step, record->epoch, record->rows);
-    for (uint32_t m = 0; m < record->metric_count; m++) {
-        fputc(',', self->lines);
-        tnd_json_text(self->lines, record->metrics[m].name);
-        fputc(':', self->lines);
-        tnd_json_number(self->lines, tnd_run_summary_mean(&record->metrics[m]));
-    }
-    fputs("}\n", self->lines);
+    print_metrics(self, record->metrics, record->metric_count);
     uint64_t now = tnd_clock_now();
     if (now - self->flushed_ns < flush_every_ns && ftello(self->lines) < BATCH_BYTES)
         return TND_OK;
@@ -61,6 +68,26 @@ tnd_status_t tnd_metrics_step(tnd_metrics_t *self, const tnd_step_record_t *reco
                      error,
                      "%s: cannot be written: %s; the run continues, and no more lines are written",
                      self->path, strerror(reason));
+}
+
+void tnd_metrics_validated(tnd_metrics_t *self, const tnd_plan_t *plan,
+                           const tnd_validated_t *validated)
+{
+    if (self->writer == NULL || self->told)
+        return;
+    fputs("{\"feeder\":", self->lines);
+    tnd_json_text(self->lines, plan->chains[validated->chain].feeder);
+    fprintf(self->lines, ",\"after_step\":%" PRId64 ",\"epoch\":%" PRIu32,
+            (int64_t)validated->steps - 1, validated->epoch);
+    print_metrics(self, validated->sums.of, validated->sums.count);
+    hand_over(self);
+}
+
+const char *tnd_metrics_why_dropped(const char *path)
+{
+    struct stat facts;
+    bool file = stat(path, &facts) == 0 && S_ISREG(facts.st_mode);
+    return file ? "its disk took nothing for more than a second" : "it was not read in time";
 }
 
 void tnd_metrics_backlog(const tnd_metrics_t *self, tnd_backlog_t *backlog)

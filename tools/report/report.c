@@ -54,25 +54,50 @@ static void print_chain(const tnd_run_summary_chain_t *chain, FILE *out)
         tnd_json_hash(out, digest);
 }
 
+static void print_metrics(const tnd_metric_sums_t *sums, bool first, FILE *out)
+{
+    for (uint32_t m = 0; m < sums->count; m++) {
+        fputs(m > 0 || !first ? "," : "", out);
+        tnd_json_text(out, sums->of[m].name);
+        fputc(':', out);
+        tnd_json_number(out, tnd_run_summary_mean(&sums->of[m]));
+    }
+}
+
+/*  One for each time that the chain was fed. */
+static void print_validations(const tnd_run_summary_t *summary, uint32_t chain, FILE *out)
+{
+    const tnd_validations_t *all = &summary->validations;
+    bool any = false;
+    for (size_t i = 0; i < all->count; i++) {
+        if (all->of[i].chain != chain)
+            continue;
+        fprintf(out, "%s{\"after_step\":%" PRId64 ",\"epoch\":%" PRIu32, any ? "," : "",
+                (int64_t)all->of[i].steps - 1, all->of[i].epoch);
+        print_metrics(&all->of[i].sums, false, out);
+        fputc('}', out);
+        any = true;
+    }
+}
+
 static void print_results(const tnd_run_summary_t *summary, FILE *out)
 {
     bool any = false;
     for (uint32_t c = 0; c < summary->plan->chain_count; c++) {
         const char *feeder = summary->chains[c].plan->feeder;
         const tnd_metric_sums_t *sums = &summary->chains[c].sums.latest;
-        if (feeder == NULL || sums->count == 0)
+        bool is_list = tnd_chain_repeats(&summary->plan->chains[c]);
+        if (feeder == NULL || (sums->count == 0 && !is_list))
             continue;
         fputs(any ? "," : "", out);
         any = true;
         tnd_json_text(out, feeder);
-        fputs(":{", out);
-        for (uint32_t m = 0; m < sums->count; m++) {
-            fputs(m > 0 ? "," : "", out);
-            tnd_json_text(out, sums->of[m].name);
-            fputc(':', out);
-            tnd_json_number(out, tnd_run_summary_mean(&sums->of[m]));
-        }
-        fputc('}', out);
+        fputs(is_list ? ":[" : ":{", out);
+        if (is_list)
+            print_validations(summary, c, out);
+        else
+            print_metrics(sums, true, out);
+        fputc(is_list ? ']' : '}', out);
     }
 }
 

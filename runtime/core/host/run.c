@@ -6,15 +6,27 @@
 /*  How long a host is reserved for the process that asked for it. */
 static const uint64_t reserved_ns = 10000000000;
 
+static uint32_t sessions(const tnd_run_t *self)
+{
+    return self->resting != NULL ? 2 : 1;
+}
+
+/*  The session of the running chain, then that of the one that rests. */
+static tnd_leader_core_t *session_at(const tnd_run_t *self, uint32_t index)
+{
+    return index == 0 ? self->session : self->resting;
+}
+
 tnd_host_entry_t tnd_run_up(tnd_run_t *self, uint32_t host, tnd_life_t life, const char *why,
                             uint64_t now)
 {
     bool counts = self->start.begun && !self->ended;
     tnd_host_entry_t entry = tnd_host_presence_up(&self->presences[host], life, counts, now);
-    if (entry == TND_HOST_REPLACES && counts)
-        tnd_leader_core_host_again(self->session, host, why, now);
-    if (entry == TND_HOST_REPLACES && !counts)
-        tnd_leader_core_host_opens_anew(self->session, host);
+    for (uint32_t s = 0; s < sessions(self) && entry == TND_HOST_REPLACES; s++)
+        if (counts)
+            tnd_leader_core_host_again(session_at(self, s), host, why, now);
+        else
+            tnd_leader_core_host_opens_anew(session_at(self, s), host);
     if (entry != TND_HOST_RETURNS)
         tnd_run_start_process(&self->start, host);
     return entry;
@@ -33,17 +45,24 @@ uint32_t tnd_run_reserve(tnd_run_t *self, const char *pool, uint64_t restart_tim
     return host;
 }
 
+static void count_in(const tnd_run_t *self, tnd_leader_core_t *session, uint32_t host,
+                     tnd_count_t count, uint64_t now)
+{
+    tnd_leader_core_host_up(session, host, now);
+    if (count == TND_COUNT_ACTORS)
+        tnd_leader_core_actors_up(session, host, now);
+    if (self->start.hosts[host].ready)
+        tnd_leader_core_go(session);
+}
+
 static void count(tnd_run_t *self, uint32_t host, tnd_count_t count, uint64_t now)
 {
     if (count == TND_COUNT_NOT)
         return;
-    tnd_leader_core_host_up(self->session, host, now);
-    if (count == TND_COUNT_ACTORS)
-        tnd_leader_core_actors_up(self->session, host, now);
-    if (!self->start.hosts[host].ready)
-        return;
-    tnd_leader_core_go(self->session);
-    tnd_run_touches_greet(&self->touches, host);
+    for (uint32_t s = 0; s < sessions(self); s++)
+        count_in(self, session_at(self, s), host, count, now);
+    if (self->start.hosts[host].ready)
+        tnd_run_touches_greet(&self->touches, host);
 }
 
 tnd_greeting_t tnd_run_greet(tnd_run_t *self, uint32_t host, uint64_t now)
@@ -56,13 +75,16 @@ tnd_greeting_t tnd_run_greet(tnd_run_t *self, uint32_t host, uint64_t now)
 void tnd_run_opening(tnd_run_t *self, uint32_t host, uint64_t reports, const char *what,
                      uint64_t now)
 {
-    if (tnd_run_start_is_opening(&self->start, host))
-        tnd_leader_core_host_opening(self->session, host, reports, what, now);
+    if (!tnd_run_start_is_opening(&self->start, host))
+        return;
+    for (uint32_t s = 0; s < sessions(self); s++)
+        tnd_leader_core_host_opening(session_at(self, s), host, reports, what, now);
 }
 
 tnd_audience_t tnd_run_opened(tnd_run_t *self, uint32_t host, uint64_t now)
 {
-    tnd_leader_core_host_opened(self->session, host, now);
+    for (uint32_t s = 0; s < sessions(self); s++)
+        tnd_leader_core_host_opened(session_at(self, s), host, now);
     return tnd_run_start_open(&self->start, host);
 }
 
@@ -75,8 +97,9 @@ void tnd_run_ready(tnd_run_t *self, uint32_t host, uint64_t now)
 
 bool tnd_run_misses(const tnd_run_t *self, uint32_t host, tnd_fate_t fate, uint64_t now)
 {
-    bool ends_run = tnd_run_start_ends_with(&self->start, host) ||
-                    tnd_leader_core_ends_with(self->session, host);
+    bool ends_run = tnd_run_start_ends_with(&self->start, host);
+    for (uint32_t s = 0; s < sessions(self); s++)
+        ends_run = ends_run || tnd_leader_core_ends_with(session_at(self, s), host);
     return tnd_host_presence_is_over(&self->presences[host], fate, ends_run, now);
 }
 
@@ -86,15 +109,34 @@ bool tnd_run_lose(tnd_run_t *self, uint32_t host, const char *why, uint64_t now)
     tnd_run_start_lose(&self->start, host);
     if (tnd_run_start_ends_with(&self->start, host))
         return false;
-    tnd_leader_core_host_lost(self->session, host, why, now);
+    for (uint32_t s = 0; s < sessions(self); s++)
+        tnd_leader_core_host_lost(session_at(self, s), host, why, now);
     return true;
 }
 
 void tnd_run_leave(tnd_run_t *self, uint32_t host, uint64_t now)
 {
-    tnd_leader_core_host_left(self->session, host, now);
+    for (uint32_t s = 0; s < sessions(self); s++)
+        tnd_leader_core_host_left(session_at(self, s), host, now);
     tnd_host_presence_leave(&self->presences[host]);
     tnd_run_start_lose(&self->start, host);
+}
+
+bool tnd_run_actor_down(tnd_leader_core_t *session, tnd_actor_id_t actor, const char *why,
+                        uint64_t now)
+{
+    if (session == NULL || tnd_leader_core_state(session) == TND_LEADER_CORE_DONE)
+        return true;
+    tnd_leader_core_actor_down(session, actor, why, now);
+    return false;
+}
+
+bool tnd_run_needs(const tnd_run_t *self, uint32_t host)
+{
+    bool needs = false;
+    for (uint32_t s = 0; s < sessions(self); s++)
+        needs = needs || tnd_leader_core_needs(session_at(self, s), host);
+    return needs;
 }
 
 bool tnd_run_spares(tnd_run_t *self, uint32_t host, bool unfit, const char *why, uint64_t now)
@@ -102,10 +144,12 @@ bool tnd_run_spares(tnd_run_t *self, uint32_t host, bool unfit, const char *why,
     if (!tnd_run_start_spares(&self->start, host, unfit))
         return false;
     tnd_run_start_lose(&self->start, host);
-    tnd_leader_core_host_lost(self->session, host, why, now);
-    if (tnd_leader_core_needs(self->session, host))
+    for (uint32_t s = 0; s < sessions(self); s++)
+        tnd_leader_core_host_lost(session_at(self, s), host, why, now);
+    if (tnd_run_needs(self, host))
         return false;
-    tnd_leader_core_host_left(self->session, host, now);
+    for (uint32_t s = 0; s < sessions(self); s++)
+        tnd_leader_core_host_left(session_at(self, s), host, now);
     return true;
 }
 
@@ -113,24 +157,50 @@ void tnd_run_excuse(tnd_run_t *self, uint64_t away_ns, uint64_t now)
 {
     for (uint32_t h = 0; h < self->start.host_count; h++)
         tnd_host_presence_excuse(&self->presences[h], away_ns, now);
-    tnd_leader_core_excuse(self->session, away_ns);
+    for (uint32_t s = 0; s < sessions(self); s++)
+        tnd_leader_core_excuse(session_at(self, s), away_ns);
 }
 
 /* --- chains ----------------------------------------------------------------------------------- */
 
-void tnd_run_next_chain(tnd_run_t *self, tnd_leader_core_t *session)
+/*  A pause continues in the chain that runs now. */
+static void keep_pause(tnd_run_t *self)
 {
     tnd_error_t error;
-    self->session = session;
-    if (self->touches.paused_ns != 0 && tnd_leader_core_pause(session, &error) != TND_OK)
+    if (self->touches.paused_ns != 0 && tnd_leader_core_pause(self->session, &error) != TND_OK)
         self->touches.paused_ns = 0;
+}
+
+void tnd_run_next_chain(tnd_run_t *self, tnd_leader_core_t *session)
+{
+    self->session = session;
+    keep_pause(self);
     tnd_run_start_next_chain(&self->start);
+}
+
+void tnd_run_rest(tnd_run_t *self, tnd_leader_core_t *session)
+{
+    self->resting = self->resting != NULL ? self->resting : self->session;
+    tnd_run_next_chain(self, session);
+}
+
+void tnd_run_return(tnd_run_t *self)
+{
+    self->session = self->resting;
+    self->resting = NULL;
+    keep_pause(self);
 }
 
 void tnd_run_enter(tnd_run_t *self, uint32_t host, uint64_t now)
 {
-    if (self->presences[host].up)
-        count(self, host, tnd_run_start_enter(&self->start, host), now);
+    if (!self->presences[host].up)
+        return;
+    tnd_count_t count = tnd_run_start_enter(&self->start, host);
+    if (count == TND_COUNT_NOT)
+        return;
+    count_in(self, self->session, host, count, now);
+    if (self->start.hosts[host].ready)
+        tnd_run_touches_greet(&self->touches, host);
 }
 
 void tnd_run_go_without(tnd_run_t *self, uint64_t now)
@@ -151,7 +221,8 @@ tnd_status_t tnd_run_carry_out(tnd_run_t *self, tnd_verb_t verb, uint32_t value,
     case TND_TOUCH_RESUME:
         return tnd_leader_core_resume(self->session, error);
     case TND_TOUCH_DRAIN:
-        tnd_leader_core_ask_drain(self->session);
+        for (uint32_t s = 0; s < sessions(self); s++)
+            tnd_leader_core_ask_drain(session_at(self, s));
         break;
     case TND_TOUCH_RESTART:
         return tnd_leader_core_ask_restart(self->session, value, now, error);
@@ -172,5 +243,6 @@ void tnd_run_finish(tnd_run_t *self, uint32_t host, uint64_t steps)
 void tnd_run_drain(tnd_run_t *self)
 {
     tnd_run_touches_drain(&self->touches);
-    tnd_leader_core_ask_drain(self->session);
+    for (uint32_t s = 0; s < sessions(self); s++)
+        tnd_leader_core_ask_drain(session_at(self, s));
 }

@@ -1,7 +1,8 @@
 /*  runtime/core/host/run.h - a run, as its leader decides it: which hosts there are and how they count.
  *
  *  It joins what is decided apart: which hosts are there (presence.h), what they are told at the start
- *  (run_start.h), what users ask (run_touches.h), and the stream of the running chain (leader.h).  The
+ *  (run_start.h), what users ask (run_touches.h), and the stream of the running chain (leader.h), and of the
+ *  first one while it rests.  The
  *  caller carries messages: it calls what fits a message, tells hosts what that returns, and takes the
  *  steps of `touches` and the effects of `session`, which may follow from every call.
  *
@@ -18,6 +19,7 @@
  *  what these name. */
 typedef struct {
     tnd_leader_core_t *session;     /* of the running chain */
+    tnd_leader_core_t *resting;     /* of the first chain, if it rests meanwhile; NULL */
     tnd_host_presence_t *presences; /* by host */
     tnd_run_start_t start;
     tnd_run_touches_t touches;
@@ -50,6 +52,12 @@ bool tnd_run_misses(const tnd_run_t *self, uint32_t host, tnd_fate_t fate, uint6
 bool tnd_run_lose(tnd_run_t *self, uint32_t host, const char *why, uint64_t now);
 /*  A host leaves on its own. */
 void tnd_run_leave(tnd_run_t *self, uint32_t host, uint64_t now);
+/*  An actor hangs, or is dead.  `session`: of its chain; NULL: that is not fed now.  Returns whether it has
+ *  to be restarted at once, so that the chain can be fed again: no session will ask for that. */
+bool tnd_run_actor_down(tnd_leader_core_t *session, tnd_actor_id_t actor, const char *why,
+                        uint64_t now);
+/*  Whether a chain cannot do without a host, which is away. */
+bool tnd_run_needs(const tnd_run_t *self, uint32_t host);
 /*  A host has failed; `unfit`: because it cannot take part.  Returns whether the run continues without
  *  it. */
 bool tnd_run_spares(tnd_run_t *self, uint32_t host, bool unfit, const char *why, uint64_t now);
@@ -62,6 +70,10 @@ void tnd_run_excuse(tnd_run_t *self, uint64_t away_ns, uint64_t now);
 void tnd_run_next_chain(tnd_run_t *self, tnd_leader_core_t *session);
 void tnd_run_enter(tnd_run_t *self, uint32_t host, uint64_t now);
 void tnd_run_go_without(tnd_run_t *self, uint64_t now);
+/*  The running chain rests, and the next one is another, as above / it has ended, and the first one is the
+ *  running one again. */
+void tnd_run_rest(tnd_run_t *self, tnd_leader_core_t *session);
+void tnd_run_return(tnd_run_t *self);
 
 /*  Carries out what a user asks for: RESTART of the actor `value`, SET to `value` slots.  Errors: why
  *  it cannot be done now. */

@@ -183,7 +183,11 @@ typedef struct tnd_msg {
         tnd_block_note_t block;
         struct {
             uint64_t step;
-        } until; /* WINDOW, HELD, BOOKED, LIMIT; LAST of the leader to feeders; DEPTH: slots */
+        } until; /* WINDOW, HELD, BOOKED; LAST of the leader to feeders; DEPTH: slots */
+        struct {
+            uint64_t step;  /* no step is started from this one on; TND_UNKNOWN: any */
+            uint32_t epoch; /* and none of this epoch and later ones; TND_ENDLESS: any */
+        } limit;
         struct {
             uint64_t step;   /* of the answer: steps started */
             uint32_t number; /* of the question, from 1 */

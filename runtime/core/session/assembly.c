@@ -267,6 +267,15 @@ tnd_status_t tnd_assembly_book(tnd_assembly_t *self, uint64_t end, tnd_error_t *
     return TND_OK;
 }
 
+uint32_t tnd_assembly_next_epoch(const tnd_assembly_t *self)
+{
+    const entry_t *next = entry_of(self, self->cursor.step);
+    if (self->whole == self->cursor.step)
+        return self->cursor.epoch;
+    /* The cursor after the last step of an epoch is in the next one. */
+    return next->epoch - (next->step_of_epoch == 0);
+}
+
 tnd_status_t tnd_assembly_finish(tnd_assembly_t *self, tnd_error_t *error)
 {
     tnd_ledger_t ledger;

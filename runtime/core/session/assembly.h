@@ -64,6 +64,8 @@ tnd_status_t tnd_assembly_book(tnd_assembly_t *self, uint64_t end, tnd_error_t *
 /*  Moves it to the end of the stream, once all steps before `last` are booked; TND_AGAIN: not all
  *  lanes have reported. */
 tnd_status_t tnd_assembly_finish(tnd_assembly_t *self, tnd_error_t *error) TND_CHECKED;
+/*  The epoch of the next step to be booked, as far as that is known; at least that of `cursor`. */
+uint32_t tnd_assembly_next_epoch(const tnd_assembly_t *self);
 /*  Moves it to the start of the next epoch, and forgets what was reported of the rest of this one and
  *  of what follows. */
 void tnd_assembly_cut(tnd_assembly_t *self);

@@ -1,6 +1,7 @@
-/*  runtime/core/session/halt.c - the step before which all feeders stop, for a pause or a drain. */
+/*  runtime/core/session/halt.c - the step before which all feeders stop: for a pause, a drain or a rest. */
 #include "runtime/core/session/halt.h"
 
+#include "runtime/base/bounds.h"
 #include "runtime/base/bug_injection.h"
 
 size_t tnd_halt_bytes(uint32_t member_count)
@@ -10,12 +11,17 @@ size_t tnd_halt_bytes(uint32_t member_count)
 
 void tnd_halt_init(tnd_halt_t *self, void *memory, uint32_t member_count)
 {
-    *self = (tnd_halt_t){.members = memory, .member_count = member_count, .step = TND_UNKNOWN};
+    *self = (tnd_halt_t){.members = memory,
+                         .member_count = member_count,
+                         .step = TND_UNKNOWN,
+                         .rest_step = TND_UNKNOWN,
+                         .rest_epoch = TND_ENDLESS};
 }
 
 void tnd_halt_add_feeder(tnd_halt_t *self, uint32_t member)
 {
-    self->members[member] = (tnd_halt_member_t){.is_feeder = true, .limit = TND_UNKNOWN};
+    self->members[member] =
+        (tnd_halt_member_t){.is_feeder = true, .limit = TND_UNKNOWN, .epoch = TND_ENDLESS};
 }
 
 void tnd_halt_ask(tnd_halt_t *self, bool ends)
@@ -36,6 +42,12 @@ void tnd_halt_end(tnd_halt_t *self)
 {
     self->wanted = false;
     self->step = TND_UNKNOWN;
+}
+
+void tnd_halt_rest(tnd_halt_t *self, uint64_t step, uint32_t epoch)
+{
+    self->rest_step = step;
+    self->rest_epoch = epoch;
 }
 
 bool tnd_halt_is_asking(const tnd_halt_t *self)
@@ -64,8 +76,24 @@ void tnd_halt_repeat(tnd_halt_t *self, uint32_t member)
 {
     tnd_halt_member_t *it = &self->members[member];
     it->asked = 0;
-    if (self->number > 0)
+    if (self->number > 0 || self->rest_step != TND_UNKNOWN || self->rest_epoch != TND_ENDLESS)
         it->limit = 0;
+}
+
+bool tnd_halt_next_limit(tnd_halt_t *self, uint32_t member, tnd_msg_t *msg)
+{
+    tnd_halt_member_t *it = &self->members[member];
+    uint64_t limit = self->wanted ? tnd_least(self->step, self->rest_step) : self->rest_step;
+    if (tnd_halt_is_asking(self) || (it->limit == limit && it->epoch == self->rest_epoch))
+        return false;
+    it->limit = limit;
+    it->epoch = self->rest_epoch;
+    msg->kind = TND_MSG_LIMIT;
+    msg->limit.step = limit;
+    msg->limit.epoch = self->rest_epoch;
+    if (TND_BUG(HALTED_WHERE_STARTED) && self->wanted)
+        msg->limit.step = it->started;
+    return true;
 }
 
 bool tnd_halt_next(tnd_halt_t *self, uint32_t member, tnd_msg_t *msg)
@@ -81,13 +109,5 @@ bool tnd_halt_next(tnd_halt_t *self, uint32_t member, tnd_msg_t *msg)
         msg->halt.ends = self->ends;
         return true;
     }
-    uint64_t limit = self->wanted ? self->step : TND_UNKNOWN;
-    if (self->number == 0 || it->limit == limit)
-        return false;
-    it->limit = limit;
-    msg->kind = TND_MSG_LIMIT;
-    msg->until.step = limit;
-    if (TND_BUG(HALTED_WHERE_STARTED) && self->wanted)
-        msg->until.step = it->started;
-    return true;
+    return tnd_halt_next_limit(self, member, msg);
 }

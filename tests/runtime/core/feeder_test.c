@@ -425,7 +425,7 @@ Test(feeder, a_drain_reports_the_steps_started_and_continues_to_the_named_end)
     cr_assert(tnd_feeder_core_blocked_on(self) & TND_WAIT_LEADER);
     tnd_feeder_core_end(self, 12);
     is_idle(self);
-    tnd_feeder_core_limit(self, 12);
+    tnd_feeder_core_limit(self, 12, TND_ENDLESS);
     is_ready(self, 11);
     put_as(self,
            &(tnd_msg_t){
@@ -450,15 +450,59 @@ Test(feeder, a_limit_stops_it_until_the_next_one)
     tnd_feeder_core_halt(self, 1);
     cr_assert(tnd_feeder_core_next_effect(self, 0, &effect));
     cr_assert_eq(effect.msg.halt.step, 10);
-    tnd_feeder_core_limit(self, 11);
+    tnd_feeder_core_limit(self, 11, TND_ENDLESS);
     is_ready(self, 10);
     put_step(self, 11);
     says(self, TND_MSG_HELD, 12);
     is_idle(self);
     cr_assert(tnd_feeder_core_blocked_on(self) & TND_WAIT_LEADER);
-    tnd_feeder_core_limit(self, TND_UNKNOWN);
+    tnd_feeder_core_limit(self, TND_UNKNOWN, TND_ENDLESS);
     is_ready(self, 11);
     cr_assert_not(tnd_feeder_core_blocked_on(self) & TND_WAIT_LEADER);
+    free(self);
+}
+
+Test(feeder, an_epoch_that_may_not_begin_stops_it_until_the_next_limit)
+{
+    tnd_feeder_core_t *self = make();
+    put_step(self, 10);
+    says(self, TND_MSG_HELD, 11);
+    is_ready(self, 10);
+    tnd_feeder_core_limit(self, TND_UNKNOWN, 0); /* all steps here are of epoch 0 */
+    put_step(self, 11);
+    says(self, TND_MSG_HELD, 12);
+    is_idle(self);
+    cr_assert(tnd_feeder_core_blocked_on(self) & TND_WAIT_LEADER);
+    tnd_feeder_core_limit(self, TND_UNKNOWN, 1);
+    is_ready(self, 11);
+    free(self);
+}
+
+Test(feeder, a_stream_that_was_fed_whole_begins_again_and_forgets_its_end)
+{
+    tnd_feeder_core_t *self = make();
+    tnd_effect_t effect;
+    put_step(self, 10);
+    says(self, TND_MSG_HELD, 11);
+    is_ready(self, 10);
+    tnd_feeder_core_end(self, 11);
+    tnd_feeder_core_done(self, 10, digest, 8, NULL);
+    while (tnd_feeder_core_next_effect(self, 0, &effect)) {
+    }
+    cr_assert(tnd_feeder_core_over(self));
+    tnd_feeder_core_rewind_to(self, 2, 11, 1);
+    cr_assert_not(tnd_feeder_core_over(self));
+    /* Words of the generation before come late. */
+    tnd_msg_t late[] = {{.kind = TND_MSG_LAST, .generation = 1, .part.step = 11},
+                        {.kind = TND_MSG_LIMIT, .generation = 1, .limit.step = 11},
+                        {.kind = TND_MSG_HALT, .generation = 1, .halt.number = 1}};
+    for (size_t i = 0; i < sizeof late / sizeof *late; i++)
+        tnd_feeder_core_message(self, &late[i]);
+    cr_assert_not(tnd_feeder_core_over(self));
+    cr_assert_not(tnd_feeder_core_blocked_on(self) & TND_WAIT_LEADER);
+    tnd_feeder_core_message(self,
+                            &(tnd_msg_t){.kind = TND_MSG_LAST, .generation = 2, .part.step = 11});
+    cr_assert(tnd_feeder_core_over(self));
     free(self);
 }
 

@@ -1,0 +1,32 @@
+/*  runtime/notes/validations.h - what the chains with `every:` have reported, each time they were fed.
+ *
+ *  A checkpoint stores the list, so that a run that resumes has the results of all its validations.
+ *
+ *  Lifecycle: zeroed; tnd_validations_free.  Threads: one at a time. */
+#ifndef TND_RUNTIME_NOTES_VALIDATIONS_H
+#define TND_RUNTIME_NOTES_VALIDATIONS_H
+
+#include "runtime/notes/epoch_metrics.h"
+
+/*  The models as they were after so many steps of the first chain, of which the last was in that epoch.  No
+ *  step: its source had no rows. */
+typedef struct {
+    uint32_t chain, epoch;
+    uint64_t steps;
+    tnd_metric_sums_t sums;
+} tnd_validated_t;
+
+typedef struct {
+    tnd_validated_t *of;
+    size_t count, room;
+} tnd_validations_t;
+
+void tnd_validations_add(tnd_validations_t *self, const tnd_validated_t *validated);
+void tnd_validations_free(tnd_validations_t *self);
+tnd_validations_t tnd_validations_copy(const tnd_validations_t *self);
+/*  Writes lines that begin with the word `validated`. */
+void tnd_validations_write(const tnd_validations_t *self, FILE *out);
+/*  Adds what follows that word in a line.  False: it is damaged. */
+bool tnd_validations_read(tnd_validations_t *self, const char *text);
+
+#endif
