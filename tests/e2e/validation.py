@@ -144,6 +144,17 @@ def test_drained_in_either_chain_and_resumed(folder):
     assert kept == sorted(kept) and kept[-1] > 0, kept
 
 
+def test_a_run_that_is_continued_has_all_results(folder):
+    runs = Runs(folder)
+    keep = ("--set", f"checkpoint.dir={runs.checkpoints}")
+    whole = runs.run(epochs=6)["results"]["test"]
+    runs.run(*keep, "--steps", 30)  # validated after them, as each run that ends
+    results = runs.run(*keep, "--resume")["results"]["test"]
+    assert runs.run(*keep, "--resume")["results"]["test"] == results, "nothing was left to do"
+    results = runs.run(*keep, "--resume", epochs=6)["results"]["test"]
+    assert [r for r in results if r["after_step"] != 29] == whole, (results, whole)
+
+
 def test_what_cannot_be_validated_is_refused(folder):
     runs = Runs(folder)
     for every, why in ((", every: 0 steps", "`every` expects at least one step or epoch"),

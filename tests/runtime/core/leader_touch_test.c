@@ -241,3 +241,29 @@ Test(leader_touch, programs_that_end_after_different_steps_fail_the_run)
     cr_assert_not(tnd_leader_core_is_finished(self));
     free(self);
 }
+
+Test(leader, feeders_know_where_they_rest_before_they_begin)
+{
+    tnd_leader_core_t *self = make_with(TND_UNKNOWN, 5);
+    tnd_effect_t effect;
+    uint32_t epoch;
+    for (uint32_t h = 0; h < 4; h++) {
+        tnd_leader_core_host_up(self, h, 0);
+        tnd_leader_core_actors_up(self, h, 0);
+    }
+    tnd_leader_core_rest_at(self, 3, 2);
+    tnd_leader_core_go(self);
+    for (uint32_t i = 0; i < 2; i++) {
+        cr_assert(tnd_leader_core_next(self, 0, &effect));
+        cr_assert_eq(effect.msg.kind, TND_MSG_LIMIT);
+        cr_assert_eq(effect.msg.to, FEED_0 + i);
+        cr_assert_eq(effect.msg.limit.step, 3);
+        cr_assert_eq(effect.msg.limit.epoch, 2);
+    }
+    rewinds(self, 0, 1, 0);
+    cr_assert_not(tnd_leader_core_rests(self, &epoch));
+    tnd_leader_core_rest_at(self, 0, TND_ENDLESS);
+    cr_assert(tnd_leader_core_rests(self, &epoch));
+    cr_assert_eq(epoch, 0);
+    free(self);
+}

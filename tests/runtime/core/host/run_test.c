@@ -278,3 +278,43 @@ Test(run, no_chain_follows_one_that_drains_or_was_finished)
     cr_assert_not(tnd_run_touches_goes_on(&self.touches));
     fails_with(self.session, 0, "after 4 and 5");
 }
+
+Test(run, hosts_count_in_the_chain_that_rests_too)
+{
+    tnd_run_t self = begun();
+    tnd_error_t error;
+    uint64_t step;
+    tnd_leader_core_t *first = self.session, *other = make_with(TND_UNKNOWN, 5);
+    tnd_run_rest(&self, other);
+    for (uint32_t h = 0; h < HOSTS; h++)
+        tnd_run_enter(&self, h, 0);
+    rewinds(other, 0, 1, 0);
+    is_idle(first, 0); /* its actors were counted before */
+    cr_assert_eq(does(&self, TND_TOUCH_PAUSE, 0, &error), TND_OK);
+    cr_assert_not(tnd_leader_core_is_paused(first, &step));
+    goes_away(1, TND_LOSS_ENDED, 0);
+    (void)tnd_run_lose(&self, 1, "it is silent", 1000 * ms);
+    cr_assert(tnd_leader_core_needs(first, 1) && tnd_leader_core_needs(other, 1));
+    cr_assert(tnd_run_needs(&self, 1));
+    cr_assert_eq(tnd_run_up(&self, 1, LIFE + 1, "", 1001 * ms), TND_HOST_RETURNS);
+    (void)tnd_run_greet(&self, 1, 1001 * ms);
+    rewinds(first, 2000 * ms, 2, 0);
+    tnd_run_return(&self);
+    cr_assert_eq(self.session, first);
+    cr_assert(tnd_leader_core_is_paused(first, &step));
+    goes_away(3, TND_LOSS_ENDED, 0);
+    (void)tnd_run_lose(&self, 3, "the cable was cut", 3000 * ms); /* with a feeder */
+    free(other);
+    fails_with(self.session, 3000 * ms, "the cable was cut");
+}
+
+Test(run, an_actor_of_a_chain_that_is_not_fed_is_restarted_at_once)
+{
+    tnd_run_t self = begun();
+    tnd_effect_t effect;
+    cr_assert(tnd_run_actor_down(NULL, PREP, "it hangs", 0));
+    cr_assert_not(tnd_run_actor_down(self.session, PREP, "it hangs", 0));
+    cr_assert(next_but_words(self.session, 10 * ms, &effect));
+    cr_assert_eq(effect.kind, TND_EFFECT_RESTART);
+    free(self.session);
+}
