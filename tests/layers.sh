@@ -3,7 +3,7 @@
 # that comes earlier in `order`, so there are no circles of folders.  Files do not include each other
 # in circles either, where x.c, x.h and x_internal.h count as one file.  An include guard follows the
 # path of its header.  The pure core uses no clock, thread, socket, file or allocator.  A folder holds
-# at most 30 C files (tools/command has one for each subcommand), and a file at most 700 lines.  Every folder of tests is built.
+# at most 30 C files (tools/command has one for each subcommand), and a file at most 800 lines.  Every folder of tests is built.
 # Usage: layers.sh ROOT
 set -u
 cd "${1:-.}" || exit 2
@@ -69,8 +69,8 @@ found=$(find runtime transport actors tools examples -name '*.[ch]' | sed 's|/[^
     awk '$1 > 30 && $2 != "tools/command" { print $2 ": " $1 " files" }')
 complain "folders with more than 30 C files" "$found"
 found=$(find runtime transport actors tools examples tests -name '*.[ch]' -exec wc -l {} + |
-    awk '$1 > 700 && $2 != "total" { print $2 ": " $1 " lines" }')
-complain "files with more than 700 lines" "$found"
+    awk '$1 > 800 && $2 != "total" { print $2 ": " $1 " lines" }')
+complain "files with more than 800 lines" "$found"
 found=$(find tests -mindepth 2 -name CMakeLists.txt | while read -r list; do
     folder=$(dirname "$list")
     parent=$(dirname "$folder")

@@ -228,8 +228,8 @@ tnd_status_t tnd_training_rows_next(tnd_training_rows_t *self, tnd_block_t **blo
     uint32_t count = (uint32_t)tnd_least(self->all - self->done, self->at_once), rows;
     self->first = self->done;
     tnd_block_t *block = tnd_row_reader_block(self->reader);
-    tnd_status_t status =
-        tnd_row_reader_read(self->reader, 0, self->first, &count, &self->ended, block, error);
+    tnd_status_t status = tnd_row_reader_read(self->reader, 0, self->first, &(tnd_held_t){{0}},
+                                              &count, &self->ended, block, error);
     rows = count;
     if (status == TND_OK)
         status = take_refused(self, &rows, error);

@@ -389,8 +389,10 @@ static void drain(void *session)
 
 tnd_status_t tnd_session_drain_on_signals(tnd_session_t *session)
 {
-    if (is_forked(session) || tnd_drain_signals_begin(drain, session))
-        return is_forked(session) ? TND_FAILED : TND_OK;
+    if (is_forked(session))
+        return TND_FAILED;
+    if (tnd_drain_signals_begin(drain, session))
+        return TND_OK;
     snprintf(session->refused, sizeof session->refused,
              "another session of this process is drained on signals: destroy it before");
     return TND_FAILED;

@@ -246,8 +246,8 @@ TND_API tnd_status_t tnd_feed_next(tnd_feed_t *feed);
 typedef tnd_status_t tnd_step_fn(tnd_replica_t *replica, void *user);
 
 /*  Runs `step` for each replica of this host.  When their posted values are reduced over all hosts,
- *  runs `apply` (may be NULL) for each, or for those that tnd_feed_accumulate names.  Call it at most once per step; a step without a call is
- *  committed unused.
+ *  runs `apply` (may be NULL) for each, or for those that tnd_feed_accumulate names.  Call it at most
+ *  once per step; a step without a call is committed unused.
  *
  *  If this feeder has one device on this host and it is a processor, `step` and `apply` run on the
  *  calling thread; its float mode is restored afterwards.  Otherwise each device has a thread, and
