@@ -440,7 +440,7 @@ static tnd_status_t take_message(feeder_t *feeder, tnd_actor_t *self, tnd_arriva
                             tnd_feeder_core_held(feeder->machine));
         feeder->placed = true;
         tnd_feeder_core_rewind_to(feeder->machine, msg->generation, arrival->cursor->step,
-                                  msg->rewind.cuts);
+                                  msg->rewind.cuts, msg->rewind.before);
         break;
     case TND_MSG_KEEP:
         feeder->reports.keep = msg->keep;

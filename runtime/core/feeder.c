@@ -247,7 +247,7 @@ static void begin_again(tnd_feeder_core_t *self, uint32_t cuts)
 }
 
 void tnd_feeder_core_rewind_to(tnd_feeder_core_t *self, uint32_t generation, uint64_t step,
-                               uint32_t cuts)
+                               uint32_t cuts, uint32_t before)
 {
     if (self->begun && generation < self->generation)
         return;
@@ -264,6 +264,8 @@ void tnd_feeder_core_rewind_to(tnd_feeder_core_t *self, uint32_t generation, uin
             begin_again(self, cuts);
         return;
     }
+    if (before > 0 && self->end_told <= before)
+        begin_again(self, cuts); /* it was told the end of the stream before */
     self->begun = true;
     self->cuts = cuts;
     self->committed = self->started = self->held = self->freed = self->paced = step;
@@ -434,9 +436,10 @@ void tnd_feeder_core_message(tnd_feeder_core_t *self, const tnd_msg_t *msg)
         tnd_feeder_core_asked(self, msg);
     else if (msg->kind == TND_MSG_BOOKED)
         tnd_feeder_core_booked(self, msg->until.step);
-    else if (msg->kind == TND_MSG_LAST && is_of_now)
+    else if (msg->kind == TND_MSG_LAST && is_of_now) {
         tnd_feeder_core_end(self, msg->part.step);
-    else if (msg->kind == TND_MSG_HALT && is_of_now)
+        self->end_told = msg->generation;
+    } else if (msg->kind == TND_MSG_HALT && is_of_now)
         tnd_feeder_core_halt(self, msg->halt.number);
     else if (msg->kind == TND_MSG_LIMIT && is_of_now)
         tnd_feeder_core_limit(self, msg->limit.step, msg->limit.epoch);

@@ -58,7 +58,8 @@ struct tnd_feeder_core {
     tnd_feeder_core_config_t config;
     uint32_t generation, ring; /* ring: steps kept, one more than slots, see slot_of */
     bool begun;
-    uint64_t end; /* TND_UNKNOWN: not told */
+    uint64_t end;      /* TND_UNKNOWN: not told */
+    uint32_t end_told; /* the generation in which it was */
     uint64_t booked, committed, started, held;
     uint64_t freed;       /* steps whose slot is free again */
     uint64_t said_commit; /* steps whose COMMIT was sent in this generation */

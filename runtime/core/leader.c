@@ -497,6 +497,7 @@ static void rewind_stream(tnd_leader_core_t *self, uint64_t now, tnd_effect_t *e
     control(self, effect, TND_MSG_REWIND, TND_NOBODY);
     effect->msg.rewind.cursor = &self->anchor;
     effect->msg.rewind.cuts = self->cuts;
+    effect->msg.rewind.before = self->config.generation;
     effect->cursor = &self->anchor;
 }
 

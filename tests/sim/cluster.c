@@ -223,9 +223,9 @@ bool sim_run(sim_t *self, uint64_t seed, uint64_t fault_mask)
         if (self->plan.keep > 0) {
             sim_checkpoint_killed(self, self->leader_dead);
             sim_checkpoint_resume(self);
-        } else if (self->stored_bytes > 0 &&
-                   tnd_cursor_decode(&self->from, self->stored, self->stored_bytes, &error) !=
-                       TND_OK)
+        } else if (self->stored_bytes == 0)
+            tnd_cursor_start(&self->from, self->plan.lanes);
+        else if (tnd_cursor_decode(&self->from, self->stored, self->stored_bytes, &error) != TND_OK)
             sim_violate(self, "the stored cursor cannot be read: %s", error.text);
         self->leader_dead = self->feeder_dead = false;
         sim_plan_draw(&self->plan, seed, session);

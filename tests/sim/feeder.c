@@ -394,7 +394,7 @@ static void message(sim_t *self, uint32_t id, tnd_msg_t *msg)
     switch (msg->kind) {
     case TND_MSG_REWIND:
         tnd_feeder_core_rewind_to(actor->machine, msg->generation, msg->rewind.cursor->step,
-                                  msg->rewind.cuts);
+                                  msg->rewind.cuts, msg->rewind.before);
         break;
     case TND_MSG_SLICE:
         self->progress_at = self->now;

@@ -313,7 +313,7 @@ static tnd_status_t take_by_feeder(pipeline_t *self, tnd_actor_id_t id, const tn
         if (actor->placed && token->cursor.step > tnd_feeder_core_held(actor->feed))
             return tnd_fail(&self->error, "a rewind to a step that the feeder lacks");
         actor->placed = true;
-        tnd_feeder_core_rewind_to(actor->feed, msg->generation, token->cursor.step, 0);
+        tnd_feeder_core_rewind_to(actor->feed, msg->generation, token->cursor.step, 0, 0);
         break;
     case TND_MSG_BOOKED:
         tnd_feeder_core_booked(actor->feed, msg->until.step);

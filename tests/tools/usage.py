@@ -121,7 +121,7 @@ def test_help_finds_keys_and_options_by_a_word(_):
         same((code, err), (0, ""), word)
         holds(out, *places)
     found = json.loads(run("help", "every", "--json")[1])["mentions"]
-    same([one["name"] for one in found], ["topology.checkpoint.every"])
+    same([one["name"] for one in found], ["feeder.every", "topology.checkpoint.every"])
     same(run("help", "zzz")[0], 2)
 
 

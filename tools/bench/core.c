@@ -189,7 +189,7 @@ static void chain_start(chain_t *self, uint32_t blocks)
         tnd_batcher_core_init(tnd_allocate_zeroed(1, tnd_batcher_core_bytes(&joins)), &joins);
     tnd_batcher_core_rewind(self->join, 1, &cursor, 0);
     self->feed = tnd_feeder_core_init(tnd_allocate_zeroed(1, tnd_feeder_core_bytes(&feed)), &feed);
-    tnd_feeder_core_rewind_to(self->feed, 1, 0, 0);
+    tnd_feeder_core_rewind_to(self->feed, 1, 0, 0, 0);
     for (uint32_t i = 0; i < WORKERS; i++) {
         tnd_preprocessor_core_config_t queue = {.self = WORKER + i,
                                                 .lanes = 1,

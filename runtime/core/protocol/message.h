@@ -199,7 +199,8 @@ typedef struct tnd_msg {
         tnd_keep_note_t keep;
         struct {
             const tnd_cursor_t *cursor;
-            uint32_t cuts; /* epochs that programs have ended early so far */
+            uint32_t cuts;   /* epochs that programs have ended early so far */
+            uint32_t before; /* the last generation of the stream fed before; 0: none was */
         } rewind;
         struct {
             uint64_t first;

@@ -62,7 +62,7 @@ static inline tnd_feeder_core_t *make(void)
     tnd_feeder_core_t *self = make_bare();
     for (int i = 0; i < JOINS; i++)
         tnd_feeder_core_join_up(self, joins[i]);
-    tnd_feeder_core_rewind_to(self, 1, 10, 0);
+    tnd_feeder_core_rewind_to(self, 1, 10, 0, 0);
     for (int i = 0; i < JOINS; i++)
         cr_assert_eq(says(self, TND_MSG_WINDOW, 10 + DEPTH).msg.to, joins[i]);
     says(self, TND_MSG_HELD, 10);

@@ -50,7 +50,7 @@ Test(feeder, it_keeps_its_slots_if_there_is_no_memory_for_more)
     self = resized(self, DEPTH);
     is_idle(self);
     tnd_feeder_core_join_up(self, JOIN);
-    tnd_feeder_core_rewind_to(self, 1, 10, 0);
+    tnd_feeder_core_rewind_to(self, 1, 10, 0, 0);
     says(self, TND_MSG_WINDOW, 10 + DEPTH);
     free(self);
 }

@@ -155,7 +155,7 @@ static deep_t make_deep(uint32_t join_count)
                        tnd_feeder_core_init(calloc(1, tnd_feeder_core_bytes(&config)), &config)};
     for (uint32_t i = 0; i < join_count; i++)
         tnd_feeder_core_join_up(self.machine, joins[i]);
-    tnd_feeder_core_rewind_to(self.machine, 1, 0, 0);
+    tnd_feeder_core_rewind_to(self.machine, 1, 0, 0, 0);
     run_deep(&self);
     return self;
 }
@@ -242,7 +242,7 @@ Test(feeder, a_rewind_drops_partial_steps_and_keeps_held_ones)
     put_step(self, 11);
     tnd_msg_t msg = slice(10, FIRST, 0);
     put_as(self, &msg, TND_EFFECT_PLACE);
-    tnd_feeder_core_rewind_to(self, 2, 10, 0);
+    tnd_feeder_core_rewind_to(self, 2, 10, 0, 0);
     for (int i = 0; i < JOINS; i++)
         cr_assert_eq(says(self, TND_MSG_WINDOW, 10 + DEPTH).msg.generation, 2);
     says(self, TND_MSG_HELD, 10);
@@ -274,7 +274,7 @@ Test(feeder, a_newer_slice_is_the_rewind)
     for (int i = 0; i < JOINS; i++)
         says(self, TND_MSG_WINDOW, 10 + DEPTH);
     says(self, TND_MSG_HELD, 10);
-    tnd_feeder_core_rewind_to(self, 2, 10, 0);
+    tnd_feeder_core_rewind_to(self, 2, 10, 0, 0);
     says(self, TND_MSG_HELD, 10); /* the first may have met a broken connection */
     is_idle(self);
     for (uint32_t i = 1; i < 4; i++) {
@@ -300,7 +300,7 @@ Test(feeder, commits_are_repeated_after_a_rewind_until_they_are_booked)
         }
     }
     tnd_feeder_core_booked(self, 11);
-    tnd_feeder_core_rewind_to(self, 2, 11, 0);
+    tnd_feeder_core_rewind_to(self, 2, 11, 0, 0);
     for (int i = 0; i < JOINS; i++)
         says(self, TND_MSG_WINDOW, 13 + DEPTH);
     says(self, TND_MSG_COMMIT, 11);
@@ -391,7 +391,7 @@ Test(feeder, an_end_that_is_told_before_the_start_is_not_passed)
     tnd_effect_t effect;
     tnd_feeder_core_join_up(self, JOIN);
     tnd_feeder_core_end(self, 1);
-    tnd_feeder_core_rewind_to(self, 1, 0, 0);
+    tnd_feeder_core_rewind_to(self, 1, 0, 0, 0);
     says(self, TND_MSG_WINDOW, DEPTH);
     says(self, TND_MSG_HELD, 0);
     put_step(self, 0);
@@ -490,7 +490,7 @@ Test(feeder, a_stream_that_was_fed_whole_begins_again_and_forgets_its_end)
     while (tnd_feeder_core_next_effect(self, 0, &effect)) {
     }
     cr_assert(tnd_feeder_core_over(self));
-    tnd_feeder_core_rewind_to(self, 2, 11, 1);
+    tnd_feeder_core_rewind_to(self, 2, 11, 1, 0);
     cr_assert_not(tnd_feeder_core_over(self));
     /* Words of the generation before come late. */
     tnd_msg_t late[] = {{.kind = TND_MSG_LAST, .generation = 1, .part.step = 11},
@@ -502,6 +502,30 @@ Test(feeder, a_stream_that_was_fed_whole_begins_again_and_forgets_its_end)
     cr_assert_not(tnd_feeder_core_blocked_on(self) & TND_WAIT_LEADER);
     tnd_feeder_core_message(self,
                             &(tnd_msg_t){.kind = TND_MSG_LAST, .generation = 2, .part.step = 11});
+    cr_assert(tnd_feeder_core_over(self));
+    free(self);
+}
+
+/*  It was restarted when the stream before had ended, and no rewind of that followed. */
+Test(feeder, one_that_begins_late_forgets_the_end_of_the_stream_before)
+{
+    tnd_feeder_core_t *self = make_bare();
+    tnd_msg_t last = {.kind = TND_MSG_LAST, .generation = 4, .part.step = 33};
+    tnd_feeder_core_message(self, &last);
+    tnd_feeder_core_rewind_to(self, 5, 33, 1, 4);
+    cr_assert_not(tnd_feeder_core_over(self));
+    last.generation = 5;
+    tnd_feeder_core_message(self, &last);
+    cr_assert(tnd_feeder_core_over(self));
+    free(self);
+}
+
+Test(feeder, one_that_begins_late_keeps_the_end_of_its_stream)
+{
+    tnd_feeder_core_t *self = make_bare();
+    tnd_msg_t last = {.kind = TND_MSG_LAST, .generation = 5, .part.step = 33};
+    tnd_feeder_core_message(self, &last);
+    tnd_feeder_core_rewind_to(self, 6, 33, 1, 4);
     cr_assert(tnd_feeder_core_over(self));
     free(self);
 }
@@ -522,7 +546,7 @@ static void run(unsigned seed)
     memset(owner, 0xff, sizeof owner);
     for (int i = 0; i < JOINS; i++)
         tnd_feeder_core_join_up(self, joins[i]);
-    tnd_feeder_core_rewind_to(self, generation, 0, 0);
+    tnd_feeder_core_rewind_to(self, generation, 0, 0, 0);
     tnd_feeder_core_end(self, STEPS);
 
     for (int events = 0; booked < STEPS; events++) {
@@ -531,7 +555,7 @@ static void run(unsigned seed)
         int dice = rand_r(&seed) % 100;
         if (dice < 2) {
             uint64_t from = held < booked ? held : booked;
-            tnd_feeder_core_rewind_to(self, ++generation, from, 0);
+            tnd_feeder_core_rewind_to(self, ++generation, from, 0, 0);
             for (int slot = 0; slot < DEPTH; slot++)
                 if (rows[slot][0] != 15 || rows[slot][1] != 15)
                     memset(rows[slot], 0, sizeof rows[slot]);
