@@ -70,7 +70,7 @@ const tnd_option_t tnd_feeder_options[] = {
      .help = "the model of simulated devices, `{to_device: 55GB/s, latency: 8us, memory: 141GB}`"},
     {TND_OPTION(tnd_feeder_options_t, after, STRING, GRAPH), .fallback = "",
      .help = "the feeder whose models are evaluated on this chain once it has ended"},
-    {TND_OPTION(tnd_feeder_options_t, every, PERIOD, GRAPH), .fallback = "",
+    {TND_OPTION(tnd_feeder_options_t, every, PERIOD, TUNE), .fallback = "",
      .help = "with `after`: the models are also evaluated after each so many steps or epochs, such "
              "as `500 steps` or `1 epoch`; the first feeder rests meanwhile"},
     {TND_OPTION(tnd_feeder_options_t, digest, BOOL, TUNE), .fallback = "true",
