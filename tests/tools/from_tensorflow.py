@@ -539,6 +539,95 @@ def test_every_branch_function_and_class_is_read(folder):
     assert "__name__" not in told, told
 
 
+PASSES = """
+import tensorflow as tf
+def rows():
+    return tf.data.Dataset.range(100)
+tried = rows()
+try:
+    tried = tried.take(6)
+except ValueError:
+    tried = tried.take(2)
+tried = tried.batch(1)
+sure = rows().batch(50)
+try:
+    size = 4
+except ValueError:
+    other = sure.take(1)
+unrolled = rows()
+for i in range(3):
+    unrolled = unrolled.skip(i + 1)
+for i in []:
+    unrolled = unrolled.take(1)
+while False:
+    unrolled = unrolled.take(2)
+for i in range(0):
+    unrolled = unrolled.take(3)
+for n in (2, 3):
+    unrolled = unrolled.repeat(n)
+for i in range(5, 8, 2):
+    unrolled = unrolled.shard(i, 0)
+unrolled = unrolled.batch(10)
+once = rows()
+for i in range(count):
+    once = once.skip(1)
+while more():
+    once = once.take(50)
+sizes = []
+sizes.append(5)
+for size in sizes:
+    once = once.take(size)
+for i in range(1000):
+    once = once.skip(2)
+for i in range(3):
+    if found(i):
+        break
+    once = once.repeat(2)
+match kind:
+    case "a":
+        once = once.take(7)
+    case _:
+        once = once.take(6)
+once = once.batch(4)
+epochs = rows().batch(25)
+for epoch in range(1, 4):
+    for batch in epochs:
+        print(batch)
+"""
+
+
+def rows_of_graph(folder, name):
+    return rows_fed(folder, f"out/{name}.yaml", 99, "x")[0]["x"].tolist()
+
+
+def test_loops_and_handlers_change_a_dataset_as_often_as_they_run(folder):
+    told = translate(folder, PASSES)
+    kinds = {
+        name: re.findall(r"- (take|skip|repeat|shard): (\w+|\{.*?\})", (folder / f"out/{name}.yaml").read_text())
+        for name in ("tried", "unrolled", "once")
+    }
+    same(kinds["tried"], [("take", "6")])
+    shards = [("shard", "{count: 5, index: 0}"), ("shard", "{count: 7, index: 0}")]
+    same(kinds["unrolled"], [("skip", "1"), ("skip", "2"), ("skip", "3"), ("repeat", "2"), ("repeat", "3"), *shards])
+    same(kinds["once"], [("skip", "1"), ("take", "50"), ("take", "1"), ("skip", "2"), ("repeat", "2"), ("take", "7")])
+    # 94 rows are left, 6 times; 564 give 113 to one of 5, and 17 of these to one of 7: rows 0, 35 ... of the 94
+    same(rows_of_graph(folder, "unrolled"), [6 + 35 * i % 94 for i in range(17)])
+    holds((folder / "out/epochs.yaml").read_text(), "epochs: 3 ")
+    holds(
+        told,
+        "train.py:8: differs: whether `except ValueError` is reached is not known before the program runs",
+        "train.py:31: differs: `for i in range(count)` changes a dataset in each pass: the loop is read once",
+        "train.py:33: differs: `while more()` changes a dataset in each pass: the loop is read once",
+        "train.py:37: differs: `for size in sizes` changes",
+        "train.py:39: differs: `for i in range(1000)` changes",
+        "train.py:41: differs: `for i in range(3)` changes",
+        "train.py:45: differs: `match kind` is not known before the program runs: its first case is taken",
+    )
+    assert not re.search(r"train.py:(1[6-9]|2\d): differs", told), told
+    names = {path.stem for path in (folder / "out").glob("*.yaml")}
+    same(names, {"tried", "sure", "unrolled", "once", "once_49", "epochs"})
+
+
 FILES = """
 import tensorflow as tf
 workers = tf.distribute.MultiWorkerMirroredStrategy()

@@ -117,7 +117,7 @@ class Program(Syntax):
     def builtin(self, node, name, arguments):
         first = arguments[0] if arguments else None
         if name == "range" and arguments:
-            return Range(arguments[0] if len(arguments) == 1 else Text(self.text(node), node.lineno))
+            return self.numbers(node, arguments)
         if name in ("iter", "enumerate", "zip", "tqdm") and isinstance(first, Dataset):
             return Iterator(first)
         if name == "next" and isinstance(first, (Iterator, Dataset)):
@@ -143,6 +143,15 @@ class Program(Syntax):
         elif name in ("list", "tuple", "print", "sorted", "set") and isinstance(first, Dataset):
             self.iterated(first, node)
         return Text(self.text(node), node.lineno)
+
+    def numbers(self, node, arguments):
+        if len(arguments) == 1:
+            return Range(arguments[0])
+        try:
+            values = range(*map(known, arguments))
+            return Range(Known(len(values)), values)
+        except (TypeError, ValueError, OverflowError):
+            return Range(Text(self.text(node), node.lineno))
 
     def program(self, node, name):
         """Says what a call of the program's own part is here."""
@@ -560,8 +569,9 @@ class Program(Syntax):
                 first.steps = Call("steps", {"count": keywords["steps_per_epoch"]}, node.lineno, self.short(node))
 
     def settle(self):
-        """Keeps the datasets that are fed: those that no other one is made of."""
+        """Keeps the datasets that are fed: those that no other one is made of.  Those that are taken have names first."""
         left = [dataset for dataset in self.datasets if dataset.fed or not dataset.used]
+        left.sort(key=lambda dataset: not dataset.taken)
         self.datasets = [dataset for dataset in left if not self.has_names_only(dataset)]
         for dataset in left:
             if self.has_names_only(dataset):

@@ -18,6 +18,7 @@ from ._tensorflow_values import (
     Named,
     Options,
     Pattern,
+    Range,
     Strategy,
     Symbol,
     Text,
@@ -40,6 +41,7 @@ COMPARISONS = {
     ast.Gt: operator.gt,
     ast.GtE: operator.ge,
 }
+PASSES = 64  # of loops that are read one by one
 LOADED = "tensorflow", "numpy", "os", "json"
 USUAL = {"tf": "tensorflow", "np": "numpy", "os": "os", "json": "json"}
 
@@ -52,6 +54,7 @@ class Syntax:
         self.lines = re.split(r"\r\n|\n|\r", source)  # as ast counts them
         self.scopes, self.loops, self.defined = [{}], [], []
         self.config = self.config_line = None
+        self.unrolled = PASSES
 
     # ------------------------------------------------------------------------------------- text
 
@@ -199,22 +202,44 @@ class Syntax:
         except ValueError as error:
             self.notes.add(MISTAKE, where, f"TF_CONFIG is not JSON: {error}")
 
+    def bound(self):
+        """What names have as values, for `restore`."""
+        return [dict(scope) for scope in self.scopes]
+
+    def restore(self, kept):
+        for scope, values in zip(self.scopes, kept):  # changed in place, because functions refer to them
+            scope.clear()
+            scope.update(values)
+
+    def aside(self, statements, kept):
+        """Reads statements that are not taken, from these values of names; their result.  What they bind is forgotten."""
+        after, count = self.bound(), len(self.datasets)
+        self.restore(kept)
+        result = self.block(statements)
+        self.restore(after)
+        for dataset in self.datasets[count:]:
+            dataset.taken = False
+        return result
+
+    def rebinds(self, kept, kinds=Dataset):
+        """Whether names have other datasets than these."""
+        return any(
+            isinstance(value, kinds) and old.get(name) is not value
+            for scope, old in zip(self.scopes, kept)
+            for name, value in scope.items()
+        )
+
     def do_If(self, node):
         test = known(self.value(node.test), self)
         if test is not self and isinstance(node.test, (ast.Constant, ast.Name, ast.Compare)):
             return self.block(node.body if test else node.orelse)
-        scope = self.scopes[-1]  # changed in place, because functions refer to it
-        before = dict(scope)
+        before = self.bound()
         result = self.block(node.body)
-        after = dict(scope)
         if node.orelse:
-            scope.clear()
-            scope.update(before)
-            other = self.block(node.orelse)
+            other = self.aside(node.orelse, before)
             result = result if result is not None else other
-            scope.update(after)
-        changed = [value for name, value in after.items() if before.get(name) is not value] + [result]
-        if any(isinstance(value, (Dataset, Known)) for value in changed) and "__name__" not in self.text(node.test):
+        changes = self.rebinds(before, (Dataset, Known)) or isinstance(result, (Dataset, Known))
+        if changes and "__name__" not in self.text(node.test):
             self.notes.add(
                 DIFFERS, node.lineno, f"`if {self.short(node.test)}` is not known before the program runs: it is taken as true"
             )
@@ -224,22 +249,69 @@ class Syntax:
         over = self.value(node.iter)
         if isinstance(over, (Dataset, Iterator)):
             self.iterated(over.dataset if isinstance(over, Iterator) else over, node)
-        self.assign(node.target, Text(self.text(node.target), node.lineno))
-        self.loops.append((over, node))
-        result = self.block(node.body)
-        self.loops.pop()
-        self.block(node.orelse)
-        return result
+        passes = self.passes(over, node.iter)
+        result = None
+        if passes is not None and self.unrolls(passes, node):
+            for value in passes:
+                self.assign(node.target, value)
+                result = self.looped(None, node) if result is None else result
+        elif passes is None or len(passes):
+            self.assign(node.target, Text(self.text(node.target), node.lineno))
+            result = self.once(over, node, passes)
+        other = self.block(node.orelse)
+        return result if result is not None else other
 
     do_AsyncFor = do_For
 
-    def do_While(self, node):
-        self.value(node.test)
-        self.loops.append((None, node))
+    def passes(self, over, node):
+        """The values that a loop runs over; None if they are not known."""
+        if isinstance(over, Range):
+            count = known(over.count)
+            values = over.values if over.values is not None else range(count) if isinstance(count, int) else None
+            return None if values is None else [Known(value) for value in values[: self.unrolled + 1]]
+        if not self.is_list(over) or isinstance(node, ast.Name) and self.is_changed_in_place(node.id):
+            return None
+        return over
+
+    def is_changed_in_place(self, name):
+        changes = r"\.\s*(append|extend|insert|pop|remove|clear|sort|reverse)\b|\[[^\]]*\]\s*=(?!=)|\+="
+        return re.search(rf"\b{re.escape(name)}\s*({changes})", self.source) is not None
+
+    def unrolls(self, passes, node):
+        """Whether each pass of a loop is read, because it changes the dataset of the one before."""
+        inside = [part for statement in node.body for part in ast.walk(statement)]
+        names = {self.text(part) for part in inside if isinstance(getattr(part, "ctx", None), ast.Store)}
+        carried = any(isinstance(scope.get(name), Dataset) for scope in self.scopes for name in names)
+        if not carried or len(passes) > self.unrolled or any(isinstance(part, (ast.Break, ast.Continue)) for part in inside):
+            return False
+        self.unrolled -= len(passes)
+        return True
+
+    def looped(self, over, node):
+        self.loops.append((over, node))
         result = self.block(node.body)
         self.loops.pop()
-        self.block(node.orelse)
         return result
+
+    def once(self, over, node, passes=None):
+        """Reads the body of a loop once, and says so if that is another dataset than after several passes."""
+        before = self.bound()
+        result = self.looped(over, node)
+        had = [{name: value for name, value in scope.items() if isinstance(value, Dataset)} for scope in before]
+        changed = any(scope.get(name) is not value for scope, old in zip(self.scopes, had) for name, value in old.items())
+        if changed and (passes is None or len(passes) != 1):
+            line = self.short(node.test if isinstance(node, ast.While) else node.iter)
+            word = "while" if isinstance(node, ast.While) else f"for {self.text(node.target)} in"
+            self.notes.add(DIFFERS, node.lineno, f"`{word} {line}` changes a dataset in each pass: the loop is read once")
+        return result
+
+    def do_While(self, node):
+        test = known(self.value(node.test), self)
+        result = None
+        if test is self or test or not isinstance(node.test, (ast.Constant, ast.Name, ast.Compare)):
+            result = self.once(None, node)
+        other = self.block(node.orelse)
+        return result if result is not None else other
 
     def do_With(self, node):
         for item in node.items:
@@ -251,19 +323,40 @@ class Syntax:
     do_AsyncWith = do_With
 
     def do_Try(self, node):
-        result = self.block(node.body)
+        before = self.bound()
+        results = [self.block(node.body), self.block(node.orelse)]
         for handler in node.handlers:
-            self.block(handler.body)
-        self.block(node.orelse)
-        self.block(node.finalbody)
-        return result
+            self.handler(handler, before)
+        results.append(self.block(node.finalbody))
+        return next((result for result in results if result is not None), None)
 
     do_TryStar = do_Try
 
+    def handler(self, node, kept):
+        """Reads what is done after an error at the beginning of `try`; the datasets that are made there are left out."""
+        count, used = len(self.datasets), [dataset.used for dataset in self.datasets]
+        self.aside(node.body, kept)
+        if len(self.datasets) > count:
+            name = f"except {self.short(node.type)}" if node.type is not None else "except"
+            self.notes.add(
+                DIFFERS, node.lineno, f"whether `{name}` is reached is not known before the program runs: it is taken as not reached"
+            )
+        del self.datasets[count:]
+        for dataset, before in zip(self.datasets, used):
+            dataset.used = before
+
     def do_Match(self, node):
         self.value(node.subject)
-        results = [self.block(case.body) for case in node.cases]
-        return next((result for result in results if result is not None), None)
+        before, result = self.bound(), None
+        for number, case in enumerate(node.cases):
+            other = self.aside(case.body, before) if number else self.block(case.body)
+            result = result if result is not None else other
+        if self.rebinds(before) or isinstance(result, Dataset):
+            subject = self.short(node.subject)
+            self.notes.add(
+                DIFFERS, node.lineno, f"`match {subject}` is not known before the program runs: its first case is taken"
+            )
+        return result
 
     # ------------------------------------------------------------------------------ expressions
 
@@ -297,10 +390,25 @@ class Syntax:
         return Text(node.id, node.lineno)
 
     def get_Tuple(self, node):
-        return tuple(self.value(part) for part in node.elts if not isinstance(part, ast.Starred))
+        parts = self.parts(node)
+        return Text(self.text(node), node.lineno) if parts is None else tuple(parts)
 
     def get_List(self, node):
-        return [self.value(part) for part in node.elts if not isinstance(part, ast.Starred)]
+        parts = self.parts(node)
+        return Text(self.text(node), node.lineno) if parts is None else parts
+
+    def parts(self, node):
+        """The values of a display; None if it has those of a list that is not known."""
+        made = []
+        for part in node.elts:
+            value = self.value(part.value if isinstance(part, ast.Starred) else part)
+            if not isinstance(part, ast.Starred):
+                made.append(value)
+            elif self.is_list(value):
+                made.extend(value)
+            else:
+                return None
+        return made
 
     def get_Dict(self, node):
         made = {}

@@ -67,9 +67,10 @@ class PerReplica(typing.NamedTuple):
 
 
 class Range(typing.NamedTuple):
-    """range(count) of a loop."""
+    """range(...) of a loop: how many numbers, and which, if they do not begin with 0 or are not counted by 1."""
 
     count: object
+    values: typing.Optional[range] = None
 
 
 class Transformation(typing.NamedTuple):
@@ -111,6 +112,7 @@ class Dataset:
     calls: tuple = ()
     name: str = "dataset"
     used: bool = False  # another dataset is made of it
+    taken: bool = True  # False: a branch makes it that is taken for one that does not run
     fed: bool = False  # a loop or a model takes its batches
     epochs: object = None  # Call of the loop or of fit
     steps: object = None
