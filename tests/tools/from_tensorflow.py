@@ -628,6 +628,33 @@ def test_loops_and_handlers_change_a_dataset_as_often_as_they_run(folder):
     same(names, {"tried", "sure", "unrolled", "once", "once_49", "epochs"})
 
 
+BATCHES = """
+import tensorflow as tf
+mixed = tf.data.Dataset.range(100).shuffle(100, seed=3).batch(8).take(5).batch(2)
+turned = tf.data.Dataset.range(100).batch(8).take(5).skip(2).take(9)
+single = tf.data.Dataset.range(100).batch(8).skip(1).take(5).unbatch().batch(3)
+other = tf.data.Dataset.range(100).batch(8).take(5).rebatch(3)
+part = tf.data.Dataset.range(100).batch(4).take(5).shard(2, 1)
+both = tf.data.Dataset.range(100).batch(8).skip(1).take(5)
+lost = tf.data.Dataset.range(100).filter(lambda x: x % 2 == 0).batch(4).take(5).batch(2)
+"""
+
+
+def test_batches_that_are_counted_before_others_are_made_are_rows(folder):
+    told = translate(folder, BATCHES)
+    same(len(rows_of_graph(folder, "mixed")), 40)
+    for name, rows in {
+        "turned": range(16, 40),
+        "single": range(8, 48),
+        "other": range(40),
+        "part": [4, 5, 6, 7, 12, 13, 14, 15],
+        "both": range(8, 48),
+    }.items():
+        same(rows_of_graph(folder, name), list(rows), name)
+    holds((folder / "out/both.yaml").read_text(), " skip: 1 ", " take: 5 ")
+    holds(told, "train.py:9: not translated: `take(5)`: it follows a call that leaves out or adds rows")
+
+
 FILES = """
 import tensorflow as tf
 workers = tf.distribute.MultiWorkerMirroredStrategy()

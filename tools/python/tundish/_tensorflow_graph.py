@@ -3,7 +3,7 @@
 import re
 
 from ._tensorflow_functions import Operation, Unknown
-from ._tensorflow_sources import COMBINED, FILES, NEEDLESS, Sources
+from ._tensorflow_sources import NEEDLESS, Sources, has_files
 from ._tensorflow_values import (
     DIFFERS,
     MISTAKE,
@@ -21,14 +21,6 @@ from ._tensorflow_values import (
 )
 
 
-def has_files(dataset):
-    """Whether a dataset, or one that it joins, reads files."""
-    source = dataset.source
-    if source.name in COMBINED:
-        return any(map(has_files, source.given["datasets"]))
-    return source.name in FILES or source.name in ("list_files", "paths")
-
-
 class Graph(Sources):
     """The topology of one dataset."""
 
@@ -40,6 +32,7 @@ class Graph(Sources):
         self.batched = self.lost = self.changed = (
             False  # lost: TensorFlow does not know the batch size; changed: rows were left out or added
         )
+        self.counted = []  # calls that take or skip batches
         self.repeats, self.skeletons, self.saves, self.service = [], [], [], None
         self.lanes = self.drop = False
         self.strategy = dataset.strategy
@@ -155,16 +148,37 @@ class Graph(Sources):
         count = self.count(call, "count")
         if self.batched:
             if count >= 0:
-                self.batch.append(("take", max(count, 1), self.at(call)))
+                if self.taken("take"):
+                    self.count_rows()
+                self.batched_count(call, "take", max(count, 1))
         else:
             self.mapped(call, "take", count if count >= 0 else "all")
 
     def do_skip(self, call):
         count = self.count(call, "count")
-        if self.batched:
-            self.batch.append(("skip", max(count, 0), self.at(call)))
+        if self.batched and count >= 0:
+            if self.taken("take", "skip"):
+                self.count_rows()
+            self.batched_count(call, "skip", count)
         else:
             self.mapped(call, "skip", count if count >= 0 else "all")
+
+    def batched_count(self, call, kind, count):
+        self.batch.append((kind, count, self.at(call)))
+        self.counted.append((kind, count, call))
+
+    def taken(self, *kinds):
+        return any(kind in kinds for kind, _, _ in self.counted)
+
+    def count_rows(self):
+        """Batches that were taken or skipped become rows, before a call that makes other batches of them."""
+        counted, self.counted = self.counted, []
+        self.batch = [entry for entry in self.batch if entry[0] not in ("skip", "take")]
+        for kind, count, call in counted:
+            if any(entry[0] == "bucket" for entry in self.batch):
+                self.refuse(call, "it counts batches of several sizes, of which other batches are made")
+            else:
+                self.mapped(call, kind, count * self.size)
 
     def do_repeat(self, call):
         value = call.given.get("count", Known(None))
@@ -201,6 +215,7 @@ class Graph(Sources):
                 self.refuse(call, "the size of the batches that it divides is not known")
                 return
             options["rows"] = self.size
+            self.count_rows()
         self.mapped(call, "shard", options)
 
     def do_window(self, call):
@@ -231,6 +246,7 @@ class Graph(Sources):
         if found and not found[1] and self.batched and isinstance(cycle, int) and isinstance(self.size, int) and block == 1:
             if self.drop:
                 self.whole_batches(call)
+            self.count_rows()
             self.order.append(({"repeat": {"count": found[0], "group": cycle * self.size}}, self.at(call)))
             self.lost = True
             return
@@ -250,17 +266,6 @@ class Graph(Sources):
                 "the rows after the last whole batch are left out: write `- take: N` at this place of the order in "
                 f"{self.name}.yaml, N the greatest multiple of {self.size} that is not more than the rows",
             )
-
-    def rows(self):
-        """How many rows the source has, if the program says so."""
-        columns = self.source.get("memory")
-        if not columns or any(next(iter(entry)) != "shuffle" for entry, _ in self.order):
-            return None
-        first = next(iter(columns.values()))
-        width = 1
-        for length in first.get("shape", []):
-            width *= length
-        return len(first["data"]) // width
 
     def do_flat_map(self, call):
         if call.given.get("files"):
@@ -386,6 +391,7 @@ class Graph(Sources):
         if self.batched:
             if self.drop:
                 self.whole_batches(call)
+            self.count_rows()
             self.notes.add(DIFFERS, call.line, f"`{call.text}` makes batches of batches; here it is one batch of all their rows")
             self.size *= size
         else:
@@ -407,6 +413,7 @@ class Graph(Sources):
             return
         if self.drop:
             self.refuse(call, "the rows that the batch before it drops are kept here")
+        self.count_rows()
         self.batched, self.size = False, None
         self.do_batch(call)
 
@@ -450,8 +457,8 @@ class Graph(Sources):
 
     def do_unbatch(self, call):
         if self.batched:
-            self.batched = False
-            self.batch = [entry for entry in self.batch if entry[0] in ("skip", "take")]
+            self.count_rows()
+            self.batched, self.batch = False, []
             if self.drop:
                 self.note(DIFFERS, call, "rows that the batch before it drops are fed here")
             self.note(NOTHING, call, "rows stay rows until the last batch")

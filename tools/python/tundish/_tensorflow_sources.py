@@ -37,6 +37,14 @@ def parts_of(value):
         yield value
 
 
+def has_files(dataset):
+    """Whether a dataset, or one that it joins, reads files."""
+    source = dataset.source
+    if source.name in COMBINED:
+        return any(map(has_files, source.given["datasets"]))
+    return source.name in FILES or source.name in ("list_files", "paths")
+
+
 class Sources:
     """The part of a graph that is about its source."""
 
@@ -265,3 +273,14 @@ class Sources:
                     " its rows",
                 )
         return made
+
+    def rows(self):
+        """How many rows the source has, if the program says so."""
+        columns = self.source.get("memory")
+        if not columns or any(next(iter(entry)) != "shuffle" for entry, _ in self.order):
+            return None
+        first = next(iter(columns.values()))
+        width = 1
+        for length in first.get("shape", []):
+            width *= length
+        return len(first["data"]) // width
