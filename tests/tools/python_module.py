@@ -351,6 +351,7 @@ def test_errors_are_exceptions_with_the_text(folder):
     fails(tundish.Error, lambda: kept[0].reduce("mean", numbers), "inside of `step`")
     fails(tundish.Error, lambda: one(lambda r: kept[0].report("loss", 1, 1)), "inside of `step`")
     fails(tundish.Error, lambda: tundish.feed(folder / "none.yaml"), "none.yaml", "cannot be opened")
+    fails(tundish.Error, lambda: tundish.feed("/proc/self/mem"), "/proc/self/mem", "cannot be read")  # a file, even for root
     fails(tundish.Error, lambda: tundish.feed(path, settings={"batch.sise": 3}), "batch.sise")
     fails(tundish.Error, lambda: tundish.feed(path, feeder="fed"), "no feeder of this graph is named `fed`", "there is `feed`")
     fails(tundish.Error, lambda: tundish.feed(path, host="b"), "b")

@@ -629,6 +629,14 @@ class _Array:
                           (ctypes.c_uint64 * len(shape))(*shape), found["data"][0])
 
 
+def _bytes_of(name):
+    """The text of a topology; none of a file that cannot be read, of which the library tells."""
+    try:
+        return pathlib.Path(os.fsdecode(name)).read_bytes() if os.path.isfile(name) else b""
+    except OSError:
+        return b""
+
+
 class Session:
     """This process's part of a run.  The arguments are those of `tundish.feed`."""
 
@@ -648,8 +656,7 @@ class Session:
                         for column, array in columns.items()]
         self._graph = ctypes.c_void_p(_composed.compose(composed[0], Error) if composed else
                                       _library.graph_load((ctypes.c_char_p * len(names))(*names), len(names)))
-        whole = [_composed.text_of(composed[0])] if composed else [pathlib.Path(os.fsdecode(name)).read_bytes()
-                                                                   for name in names if os.path.isfile(name)]
+        whole = [_composed.text_of(composed[0])] if composed else [_bytes_of(name) for name in names]
         self.shuffles = any(_SHUFFLE.search(text) for text in [*whole, *(key + b": " + text for key, text in texts)])
         for key, text in texts:
             _library.graph_set(self._graph, key, text)
