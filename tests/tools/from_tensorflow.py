@@ -348,6 +348,10 @@ def rows_fed(folder, graph, steps, column):
     return made, lambda step, replica: values[(made["_step"] == step) & (made["_replica"] == replica)].tolist()
 
 
+def rows_of_graph(folder, name):
+    return rows_fed(folder, f"out/{name}.yaml", 99, "x")[0]["x"].tolist()
+
+
 def test_programs_feed_the_rows_of_tensorflow_and_their_mistakes_are_named(folder):
     for name, wanted in EXPECTED.items():
         _, (graph, *_) = translated(folder, name)
@@ -539,6 +543,28 @@ def test_every_branch_function_and_class_is_read(folder):
     assert "__name__" not in told, told
 
 
+UNDIVIDED = """
+import tensorflow as tf
+workers = tf.distribute.MultiWorkerMirroredStrategy()
+options = tf.data.Options()
+options.experimental_distribute.auto_shard_policy = tf.data.experimental.AutoShardPolicy.OFF
+every = workers.experimental_distribute_dataset(tf.data.Dataset.range(8).batch(4).with_options(options))
+def made(context):
+    return tf.data.Dataset.range(8).batch(4)
+function = workers.distribute_datasets_from_function(made)
+dropped = workers.experimental_distribute_dataset(tf.data.Dataset.range(8).batch(4, drop_remainder=True).with_options(options))
+"""
+
+
+def test_workers_whose_rows_are_not_divided_have_all_of_them(folder):
+    told = translate(folder, UNDIVIDED)
+    same(rows_of_graph(folder, "every"), [0, 1, 0, 1, 2, 3, 2, 3, 4, 5, 4, 5, 6, 7, 6, 7])
+    same(rows_of_graph(folder, "function"), [0, 1, 2, 3, 0, 1, 2, 3, 4, 5, 6, 7, 4, 5, 6, 7])
+    same(run("validate", "out/every.yaml", "out/every_workers.yaml", cwd=folder)[0], 0)
+    holds(told, "train.py:10: differs: `workers.experimental_", "AutoShardPolicy.OFF of line 5, so every worker has all rows there")
+    assert not re.search(r"train.py:[69]: differs", told), told
+
+
 PASSES = """
 import tensorflow as tf
 def rows():
@@ -594,10 +620,6 @@ for epoch in range(1, 4):
     for batch in epochs:
         print(batch)
 """
-
-
-def rows_of_graph(folder, name):
-    return rows_fed(folder, f"out/{name}.yaml", 99, "x")[0]["x"].tolist()
 
 
 def test_loops_and_handlers_change_a_dataset_as_often_as_they_run(folder):

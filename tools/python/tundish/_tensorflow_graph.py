@@ -29,9 +29,8 @@ class Graph(Sources):
         self.notes, self.file = program.notes, program.file
         self.order, self.reader, self.stages, self.batch, self.feeder, self.top = [], [], [], [], [], []
         self.size = None  # rows of a batch
-        self.batched = self.lost = self.changed = (
-            False  # lost: TensorFlow does not know the batch size; changed: rows were left out or added
-        )
+        # lost: TensorFlow does not know the batch size; changed: rows were left out or added
+        self.batched = self.lost = self.changed = False
         self.counted = []  # calls that take or skip batches
         self.repeats, self.skeletons, self.saves, self.service = [], [], [], None
         self.lanes = self.drop = False
@@ -67,7 +66,7 @@ class Graph(Sources):
             self.refuse(call, self.program.rows.advice("tf.data.Dataset." + call.name)[1])
 
     def needless(self, call):
-        self.note(NOTHING, call, f"{NEEDLESS.get(call.name, 'it changes the speed only')}")
+        self.note(NOTHING, call, NEEDLESS.get(call.name, "it changes the speed only"))
 
     def stage(self, operations):
         if not self.stages or self.stages[-1][0] != "prep":
@@ -630,8 +629,7 @@ class Graph(Sources):
 
     def distribute(self):
         call, strategy = self.dataset.distributed, self.strategy
-        at = f"{self.file}:{call.line}: {call.text}"
-        several = self.workers > 1
+        at, several = self.at(call), self.workers > 1
         if several:
             self.replicas = max(self.replicas, self.workers)
         if self.dataset.by_function:
@@ -645,9 +643,7 @@ class Graph(Sources):
                     for name, value, comment in self.batch
                 ]
             if several and not any(entry[0] == "lanes" for entry in self.top) and not self.lanes:
-                self.note(
-                    DIFFERS, call, "the function does not shard, so every worker has all rows there; here each row is fed once"
-                )
+                self.undivided(call, "the function does not shard", self.replicas == self.workers)
         arrays = not has_files(self.dataset)
         if (
             several
@@ -668,12 +664,21 @@ class Graph(Sources):
                     else ("the source has no files" if arrays else "TensorFlow does not know the batch size")
                 )
                 self.batch.append(("split", "rebatch_legacy", f"{self.file}:{call.line}: {why}"))
-        if self.policy == "OFF" and several:
-            self.notes.add(
-                DIFFERS,
-                call.line,
-                "AutoShardPolicy.OFF gives every worker all rows; here each row is fed once. A run of its own per worker does that",
-            )
+        if self.policy == "OFF" and several and not self.dataset.by_function:
+            counts = self.drop or self.counted or self.dataset.steps  # of batches that each worker then divides
+            simple = not counts and not self.lanes and isinstance(self.size, int) and self.size % self.workers == 0
+            self.undivided(call, f"AutoShardPolicy.OFF of line {self.policy_line}", simple)
+
+    def undivided(self, call, why, simple):
+        """Every worker has all rows."""
+        if simple and "python" not in self.source:
+            self.top.append(("lanes", self.workers, "one for each worker"))
+            self.reader.append(("shard", "off", f"{self.file}:{call.line}: {why}, so every worker has all rows"))
+            return
+        self.note(
+            DIFFERS, call, f"{why}, so every worker has all rows there; here each row is fed once. With `lanes: {self.workers}`"
+            " `shard: off` of the reader does that"
+        )
 
     def shard_files(self, call):
         files = next(iter(self.source.values())).get("files")
