@@ -490,11 +490,12 @@ def test_loops_fit_and_options_are_epochs_steps_and_splits(folder):
         "test": ["links: [read -> batch -> feed]"],
         "endless": ["- repeat: forever ", "- take: 20 ", "epochs: 2 "],
         "forever": ["epochs: forever ", "span_epochs: true "],
-        "twice": ["epochs: 2 ", "take: 3 "],
+        "twice": ["- repeat: 2 ", " take: 3 "],
     }.items():
         text = (folder / f"out/{name}.yaml").read_text()
         holds(text, *lines)
         assert "rebatch_legacy" not in text, name  # OFF
+    holds(told, "train.py:20: differs: `repeat(2)`: a batch that is not full at the end of the data is filled here")
     holds(told, 'train.py:6: to do: numpy.save("out/x.npy", x) before this line', "train.py:13: of the program: `model.fit(")
     numpy.save(folder / "out/x.npy", numpy.zeros((64, 2, 2, 3), "f4"))
     numpy.save(folder / "out/y.npy", numpy.arange(64))
@@ -659,6 +660,9 @@ other = tf.data.Dataset.range(100).batch(8).take(5).rebatch(3)
 part = tf.data.Dataset.range(100).batch(4).take(5).shard(2, 1)
 both = tf.data.Dataset.range(100).batch(8).skip(1).take(5)
 lost = tf.data.Dataset.range(100).filter(lambda x: x % 2 == 0).batch(4).take(5).batch(2)
+limited = tf.data.Dataset.range(6).batch(2).repeat().take(5)
+again = tf.data.Dataset.range(7).batch(2, drop_remainder=True).take(2).repeat(2).skip(1)
+twice = tf.data.Dataset.range(6).batch(2).take(2).repeat(2)
 """
 
 
@@ -671,10 +675,14 @@ def test_batches_that_are_counted_before_others_are_made_are_rows(folder):
         "other": range(40),
         "part": [4, 5, 6, 7, 12, 13, 14, 15],
         "both": range(8, 48),
+        "limited": [0, 1, 2, 3, 4, 5, 0, 1, 2, 3],
+        "again": [2, 3, 0, 1, 2, 3],
+        "twice": [0, 1, 2, 3] * 2,
     }.items():
         same(rows_of_graph(folder, name), list(rows), name)
     holds((folder / "out/both.yaml").read_text(), " skip: 1 ", " take: 5 ")
     holds(told, "train.py:9: not translated: `take(5)`: it follows a call that leaves out or adds rows")
+    assert not re.search(r"train.py:\d+: to do|train.py:1\d: differs", told), told
 
 
 FILES = """

@@ -147,7 +147,7 @@ class Graph(Sources):
         count = self.count(call, "count")
         if self.batched:
             if count >= 0:
-                if self.taken("take"):
+                if self.repeats or self.taken("take"):
                     self.count_rows()
                 self.batched_count(call, "take", max(count, 1))
         else:
@@ -156,7 +156,7 @@ class Graph(Sources):
     def do_skip(self, call):
         count = self.count(call, "count")
         if self.batched and count >= 0:
-            if self.taken("take", "skip"):
+            if self.repeats or self.taken("take", "skip"):
                 self.count_rows()
             self.batched_count(call, "skip", count)
         else:
@@ -169,8 +169,10 @@ class Graph(Sources):
     def taken(self, *kinds):
         return any(kind in kinds for kind, _, _ in self.counted)
 
-    def count_rows(self):
-        """Batches that were taken or skipped become rows, before a call that makes other batches of them."""
+    def count_rows(self, grouped=None):
+        """Batches that were taken, skipped and repeated become rows, before a call that counts them anew."""
+        if self.drop and (grouped or self.repeats):
+            self.whole_batches(grouped or self.repeats[0][1])
         counted, self.counted = self.counted, []
         self.batch = [entry for entry in self.batch if entry[0] not in ("skip", "take")]
         for kind, count, call in counted:
@@ -178,6 +180,11 @@ class Graph(Sources):
                 self.refuse(call, "it counts batches of several sizes, of which other batches are made")
             else:
                 self.mapped(call, kind, count * self.size)
+        for count, call in self.repeats:
+            if not self.drop and (self.rows() or 1) % self.size:
+                self.note(DIFFERS, call, "a batch that is not full at the end of the data is filled here with those that follow")
+            self.mapped(call, "repeat", "forever" if count is None else count)
+        self.repeats = []
 
     def do_repeat(self, call):
         value = call.given.get("count", Known(None))
@@ -243,28 +250,13 @@ class Graph(Sources):
             return
         found = call.given.get("copies")
         if found and not found[1] and self.batched and isinstance(cycle, int) and isinstance(self.size, int) and block == 1:
-            if self.drop:
-                self.whole_batches(call)
-            self.count_rows()
+            self.count_rows(grouped=call)
             self.order.append(({"repeat": {"count": found[0], "group": cycle * self.size}}, self.at(call)))
             self.lost = True
             return
         self.refuse(
             call, "it is offered over files, and for batches that are repeated: lambda *batch: from_tensors(batch).repeat(n)"
         )
-
-    def whole_batches(self, call):
-        """Leaves out the rows after the last whole batch, where batches are grouped further."""
-        rows = self.rows()
-        if rows is not None and rows // self.size:
-            self.order.append(({"take": rows // self.size * self.size}, f"{self.at(call)}: the rows of whole batches"))
-        else:
-            self.note(
-                WRITE,
-                call,
-                "the rows after the last whole batch are left out: write `- take: N` at this place of the order in "
-                f"{self.name}.yaml, N the greatest multiple of {self.size} that is not more than the rows",
-            )
 
     def do_flat_map(self, call):
         if call.given.get("files"):
@@ -388,9 +380,7 @@ class Graph(Sources):
             self.note(MISTAKE, call, "a batch has at least one row")
             size = 1
         if self.batched:
-            if self.drop:
-                self.whole_batches(call)
-            self.count_rows()
+            self.count_rows(grouped=call)
             self.notes.add(DIFFERS, call.line, f"`{call.text}` makes batches of batches; here it is one batch of all their rows")
             self.size *= size
         else:

@@ -274,6 +274,19 @@ class Sources:
                 )
         return made
 
+    def whole_batches(self, call):
+        """Leaves out the rows after the last whole batch, where batches are grouped further."""
+        rows = self.rows()
+        if rows is not None and rows // self.size:
+            self.order.append(({"take": rows // self.size * self.size}, f"{self.at(call)}: the rows of whole batches"))
+        else:
+            self.note(
+                WRITE,
+                call,
+                "the rows after the last whole batch are left out: write `- take: N` at this place of the order in "
+                f"{self.name}.yaml, N the greatest multiple of {self.size} that is not more than the rows",
+            )
+
     def rows(self):
         """How many rows the source has, if the program says so."""
         columns = self.source.get("memory")
