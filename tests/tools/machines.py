@@ -85,7 +85,7 @@ def test_every_machine_runs_its_part(folder):
     assert "files have arrived" not in out, out
     nothing_is_left(folder)
     listed = folder / "machines"
-    listed.write_text("# two machines\n127.0.0.1\n\n 127.0.0.2  # the second\n")
+    listed.write_text("# two machines" + " which are" * 200 + "\n127.0.0.1\n\n 127.0.0.2  # the second\n")
     code, out, err = end(up(folder, path, over, "--set", "read.epochs=2", on=f"@{listed}"))
     same(code, 0, err)
     same(stream(out), alone(path, "--set", "read.epochs=2"))
@@ -146,6 +146,39 @@ def test_min_machines_begin_without_one_that_refuses(folder):
     same(code, 0, err)
     same(stream(out), alone(path))
     holds(err, "tundish up: machine 127.0.0.3: ", "ended with 255", "rank 2 of 3 is host node2")
+
+
+def test_a_leader_that_fails_after_the_others_is_a_failure(folder):
+    path, over = prepare(folder)
+    code, out, err = end(up(folder, path, over, "--metrics", "/dev/full"))
+    same(code, 1, err)
+    holds(err, "machine 127.0.0.1: ", "ended with 1")
+
+
+def test_min_machines_without_any_or_the_first_are_lost(folder):
+    path, over = prepare(folder, more=", min: 2", top="start_timeout: 2s\n")
+    for absent in ((1,), (1, 2, 3, 4)):
+        for rank in absent:
+            (folder / f"127.0.0.{rank}.does").write_text("exit 255\n")
+        code, out, err = end(up(folder, path, over))
+        same(code, 75, err)
+        holds(err, "tundish up: machine 127.0.0.1: ", "ended with 255")
+
+
+def test_min_machines_go_on_if_a_silent_one_comes_late(folder):
+    path, over = prepare(folder, more=", min: 2", top="start_timeout: 2s\n", rows="epochs: forever")
+    process = None
+    go = folder / "go"
+    (folder / "127.0.0.3.does").write_text(f"trap '' TERM; until [ -e {go} ]; do sleep 0.02; done\n")
+    process = up(folder, path, over)
+    until(process, "epoch 1")
+    go.touch()
+    until(process, "epoch 4")
+    process.send_signal(signal.SIGINT)
+    code, out, err = end(process)
+    same(code, 130, err)
+    holds(err, "tundish up: machine 127.0.0.3: ", "has not answered for 1.5 s")
+    nothing_is_left(folder)
 
 
 def test_ctrl_c_drains_all(folder):
@@ -220,12 +253,16 @@ def test_mistakes(folder):
     named = folder / "named.yaml"
     named.write_text("port: 7199\nhosts:\n  a: {actors: [read, batch]}\n  b: {actors: [prep]}\n  c: {actors: [feed]}\n")
     via = f"{folder}/via {{address}}"
+    long = folder / "long"
+    long.write_text("#" * (1 << 20) + "\na\n")
     for words, code, said in ((["--on", "a"], 2, "--on needs --via"),
                               (["--via", via], 2, "--via is for --on"),
                               (["--on", "a", "--via", "ssh"], 2, "takes a command that contains {address} or {host}"),
                               (["--on", "a[2-1]", "--via", via], 2, "--on a[2-1]: "),
                               (["--on", "@/dev/null", "--via", via], 2, "--on @/dev/null: "),
                               (["--on", "a,b,a", "--via", via], 2, "a is named twice"),
+                              (["--on", f"@{long}", "--via", via], 2, f"--on: {long} cannot be read: File too large"),
+                              (["--on", "a", "--via", via, "--leader", "a", "--meet", "/tmp"], 2, "--leader and --meet both"),
                               (["--on", "@none", "--via", via], 2, "--on: none cannot be read: No such file"),
                               (["--on", "a;b", "--via", via], 2, "characters that --via does not pass on")):
         done = subprocess.run([TUNDISH, "up", path, over, *words], capture_output=True, text=True, env=clean())

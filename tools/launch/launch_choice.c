@@ -9,11 +9,16 @@
 #include "runtime/meeting/meeting.h"
 #include "tools/cli/load.h"
 
+const char tnd_launch_two_places[] =
+    "--leader and --meet both tell where rank 0 is: write one of them";
+
 bool tnd_launch_choose(tnd_launch_t *self, const tnd_request_t *request, const char *command)
 {
     tnd_error_t error;
     const char *wanted = request->launch;
     *self = (tnd_launch_t){.size = 1};
+    if (request->leader != NULL && request->meet != NULL)
+        return tnd_usage_error(command, "%s", tnd_launch_two_places) == TND_EXIT_OK;
     if (request->host != NULL && wanted != NULL && strcmp(wanted, "none") != 0 &&
         strcmp(wanted, "auto") != 0)
         return tnd_usage_error(command, "--launch %s: --host names the host already", wanted) ==

@@ -9,6 +9,9 @@
 #include "tools/cli/command.h"
 #include "tools/cli/log.h"
 
+/*  Why --leader and --meet are not written together. */
+extern const char tnd_launch_two_places[];
+
 /*  Reads the environment as --launch asks; --host has precedence.  False: an error was printed. */
 bool tnd_launch_choose(tnd_launch_t *self, const tnd_request_t *request, const char *command);
 

@@ -46,7 +46,9 @@ typedef struct {
     char head[TND_SENT_HEAD];
     size_t sent; /* bytes of the head and of the files */
     tnd_output_lines_t out, err;
+    bool needed; /* the run does not begin without it */
     bool answered, named, complained;
+    bool killed;       /* by this process */
     int code;          /* after it has ended */
     uint64_t ended_ns; /* 0: it has not */
 } machine_t;
@@ -58,9 +60,10 @@ typedef struct {
     uint32_t count, running;
     char *bytes; /* of the files */
     size_t size;
-    uint64_t answer_ns; /* until when all have answered */
-    bool needs_all;     /* the run does not begin without one */
-    bool told, done;
+    uint64_t answer_ns;              /* until when all have answered */
+    uint32_t spare_first, spare_end; /* ranks without which the run may begin */
+    bool told;
+    bool done; /* a machine succeeded, which it does only after the whole run did */
     int code;
     unsigned signals, pressed;
     uint64_t press_ns; /* when the others are told to end; 0: never */
@@ -72,25 +75,45 @@ typedef struct {
 
 /* --- the list --------------------------------------------------------------------------------- */
 
-/*  The lines of a file, joined by commas, without what follows `#`; NULL: it cannot be read. */
+/*  Joins the lines of a text by commas, without what follows `#`. */
+static void join_lines(char *text)
+{
+    char *out = text;
+    for (char *line = text, *next; line != NULL; line = next) {
+        next = strchr(line, '\n');
+        if (next != NULL)
+            *next++ = '\0';
+        line[strcspn(line, "#\r")] = '\0';
+        char *begin = line + strspn(line, " \t"), *end = begin + strlen(begin);
+        while (end > begin && strchr(" \t,", end[-1]) != NULL)
+            end--;
+        if (end > begin && out > text)
+            *out++ = ',';
+        memmove(out, begin, (size_t)(end - begin));
+        out += end - begin;
+    }
+    *out = '\0';
+}
+
+/*  The list in a file, which the caller frees; NULL: it cannot be read, see errno. */
 static char *read_file(const char *path)
 {
-    char *text = NULL, line[1024];
-    size_t size = 0;
     FILE *in = fopen(path, "re");
     if (in == NULL)
         return NULL;
-    FILE *out = tnd_memory_stream(&text, &size);
-    while (fgets(line, sizeof line, in) != NULL && ftell(out) < LIST_BYTES) {
-        line[strcspn(line, "#\r\n")] = '\0';
-        char *begin = line + strspn(line, " \t"), *end = begin + strlen(begin);
-        while (end > begin && strchr(" \t,", end[-1]) != NULL)
-            *--end = '\0';
-        if (end > begin)
-            fprintf(out, "%s%s", ftell(out) > 0 ? "," : "", begin);
-    }
+    char *text = tnd_allocate(LIST_BYTES + 1, 1);
+    size_t size = fread(text, 1, LIST_BYTES + 1, in);
+    int why = ferror(in) ? errno : size > LIST_BYTES ? EFBIG : 0;
     fclose(in);
-    fclose(out);
+    if (why == 0 && memchr(text, '\0', size) != NULL)
+        why = EINVAL;
+    if (why != 0) {
+        free(text);
+        errno = why;
+        return NULL;
+    }
+    text[size] = '\0';
+    join_lines(text);
     return text;
 }
 
@@ -235,6 +258,13 @@ static void send_more(const up_t *up, machine_t *machine)
         close_input(machine); /* it has ended, or does not read; how it ends tells more */
 }
 
+static void end_command(machine_t *machine, int number)
+{
+    close_input(machine);
+    machine->killed = true;
+    (void)kill(-machine->pid, number);
+}
+
 /*  Tells all to drain, then to end, then kills the commands. */
 static void press(up_t *up)
 {
@@ -249,10 +279,8 @@ static void press(up_t *up)
         /* A command that has not answered has nothing to drain. */
         bool kills = up->pressed >= 2 || !machine->answered || machine->in < 0 ||
                      write(machine->in, &bytes[up->pressed], 1) != 1;
-        if (kills) {
-            close_input(machine);
-            (void)kill(-machine->pid, up->pressed >= 2 ? SIGKILL : SIGTERM);
-        }
+        if (kills)
+            end_command(machine, up->pressed >= 2 ? SIGKILL : SIGTERM);
     }
     up->pressed++;
     up->press_ns = tnd_clock_now() + (up->signals > 1 ? late_ns : patience_ns);
@@ -269,14 +297,16 @@ static void fail(up_t *up, int code, uint64_t wait_ns)
         up->press_ns = tnd_clock_now() + wait_ns;
 }
 
-/*  A machine on which nothing runs. */
+/*  A machine on which nothing runs.  If the run begins without it, it cannot come late. */
 static void miss(up_t *up, machine_t *machine, const char *why)
 {
     if (up->pressed == 0)
         tnd_log_complain(&up->log, machine->name, "up", "machine %s: `%s` %s", machine->name,
                          machine->command, why);
     machine->named = true;
-    if (!up->needs_all || up->pressed > 0)
+    if (!machine->needed && machine->pid > 0)
+        end_command(machine, SIGTERM);
+    if (!machine->needed || up->pressed > 0)
         return;
     up->told = true;
     fail(up, TND_EXIT_PEER, 0);
@@ -306,7 +336,7 @@ static void take_ended(up_t *up, uint32_t index, int status)
     while (machine->err.file >= 0 && tnd_output_lines_read(&machine->err, take_error, &speaker))
         continue;
     describe(status, how, sizeof how);
-    if (!machine->answered) {
+    if (!machine->answered || machine->named) {
         snprintf(why, sizeof why, "%s before the files had arrived", how);
         if (!machine->named)
             miss(up, machine, why);
@@ -315,20 +345,21 @@ static void take_ended(up_t *up, uint32_t index, int status)
     up->done = up->done || machine->code == TND_EXIT_OK;
     if (machine->code == TND_EXIT_OK && index == 0 && up->press_ns == 0)
         up->press_ns = tnd_clock_now() + late_ns;
-    if (machine->code == TND_EXIT_OK || (machine->code == TND_EXIT_PEER && up->done) ||
-        up->pressed > 2)
+    /* One that was stopped while the run ended has failed for no other reason. */
+    bool asked = machine->killed || machine->code == TND_EXIT_PEER ||
+                 (machine->code == TND_EXIT_DRAINED && up->pressed > 0);
+    if (machine->code == TND_EXIT_OK || (up->done && asked) || up->pressed > 2)
         return;
     if (machine->code == TND_EXIT_DRAINED) {
         fail(up, machine->code, patience_ns);
         return;
     }
-    if (!up->told && !up->done)
+    if (!up->told)
         tnd_log_complain(&up->log, machine->name, "up", "machine %s: `%s` %s%s%s", machine->name,
                          machine->command, how, WIFSIGNALED(status) ? "" : ": ",
                          WIFSIGNALED(status) ? "" : tnd_child_meaning(machine->code));
     up->told = true;
-    if (!up->done)
-        fail(up, machine->code, index == 0 ? short_patience_ns : patience_ns);
+    fail(up, machine->code, index == 0 ? short_patience_ns : patience_ns);
 }
 
 static void take_signal(up_t *up, int signals)
@@ -439,6 +470,8 @@ static int perform(up_t *up)
         fail(up, TND_EXIT_FAILED, 0);
     watch(up, signals, tnd_clock_now() + up->answer_ns / 4 * 3);
     close(signals);
+    if (!up->done)
+        fail(up, TND_EXIT_PEER, 0); /* no machine was there, and each has been named */
     return up->code;
 }
 
@@ -466,6 +499,7 @@ static int prepare_machines(up_t *up)
     for (uint32_t i = 0; i < up->count; i++) {
         machine_t *machine = &up->machines[i];
         machine->name = up->list.names[i];
+        machine->needed = i < up->spare_first || i >= up->spare_end;
         machine->words =
             tnd_remote_command_new(up->request->via, machine->name, machine->name, ours, &error);
         if (machine->words == NULL)
@@ -515,7 +549,10 @@ static int check(up_t *up)
     if (code == TND_EXIT_OK) {
         const tnd_plan_t *plan = tnd_graph_plan(graph);
         up->answer_ns = plan->start_timeout_ns;
-        up->needs_all = plan->rest_count == 0 || plan->least == 0;
+        if (plan->least > 0) {
+            up->spare_first = plan->rest_first > 0 ? plan->rest_first : 1; /* rank 0 leads */
+            up->spare_end = plan->rest_first + plan->rest_count;
+        }
     }
     tnd_graph_destroy(&graph);
     return code;
@@ -530,6 +567,8 @@ static int prepare(up_t *up)
                                      "as 'ssh {address}'");
     if (tnd_remote_command_check(request->via, &error) != TND_OK)
         return tnd_usage_error("up", "%s", error.text);
+    if (request->leader != NULL && request->meet != NULL)
+        return tnd_usage_error("up", "%s", tnd_launch_two_places);
     int code = read_list(up, request->on);
     if (code == TND_EXIT_OK)
         code = check(up);
