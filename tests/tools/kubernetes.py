@@ -64,6 +64,14 @@ def test_it_is_valid(folder):
             kubernetes_validate.validate(one, version, strict=True)
 
 
+def test_names_that_yaml_has_another_meaning_for_are_texts(folder):
+    path, over = prepare(folder)
+    path.write_text(path.read_text().replace("name: My run_2", "name: 'yes'"))
+    _, service, job = objects(manifest(path, over))
+    same([service["metadata"], service["spec"]["selector"], job["metadata"], job["spec"]["template"]["spec"]["subdomain"]],
+         [{"name": "yes"}, {"job-name": "yes"}, {"name": "yes"}, "yes"])
+
+
 def test_files_of_any_text_arrive_as_they_are(folder):
     path, over = prepare(folder)
     for end in ("\n", "", "\n\n\n", "# ü\t\\ \"quoted\"\r\n", "# tab\tinside\n"):
@@ -120,6 +128,14 @@ def test_a_leader_without_a_name_is_lost_not_wrong(folder):
     holds(done.stderr, "rank 0 is at none-0.invalid, which has no address here")
 
 
+def test_a_leader_whose_name_is_of_an_earlier_pod_is_lost_not_wrong(folder):
+    path, over = prepare(folder, top="start_timeout: 1s\n")
+    done = subprocess.run([TUNDISH, "run", path, over], capture_output=True, text=True, timeout=20, env=clean(
+        JOB_COMPLETION_INDEX="0", TUNDISH_HOSTS="2", TUNDISH_LEADER="192.0.2.1", HOSTNAME="none-0"))
+    same((done.returncode, done.stderr.count("\n")), (75, 1), done.stderr)
+    holds(done.stderr, "rank 0 runs here, but 192.0.2.1 is another machine")
+
+
 def test_the_image_has_the_libraries_of_the_command(folder):
     recipe = (EXAMPLES / "Containerfile").read_text()
     needed = subprocess.run(["readelf", "-d", TUNDISH], capture_output=True, text=True).stdout
@@ -137,11 +153,13 @@ def test_mistakes(folder):
     named = folder / "named.yaml"
     named.write_text("port: 7100\nhosts:\n  a: {actors: [read, batch]}\n  b: {actors: [prep]}\n  c: {actors: [feed]}\n")
     (folder / "two").mkdir()
+    shutil.copy(over, folder / "..spmd.yaml")
     shutil.copy(path, folder / "two/spmd.yaml")
     for words, code, said in ((["--launch", "k8s", path], 2, "needs -n N, the number of pods"),
                               (["--launch", "slurm", "-n", "4", path], 2, "--launch slurm: write k8s"),
                               (["--launch", "k8s", "-n", "4", path, named], 2, "4 processes, but this topology has 3 hosts"),
                               (["--launch", "k8s", "-n", "4", folder / "two/spmd.yaml", over], 78, "have the same name in the pods, spmd.yaml"),
+                              (["--launch", "k8s", "-n", "4", path, folder / "..spmd.yaml"], 78, "..spmd.yaml: a ConfigMap takes no name"),
                               (["--launch", "k8s", "-n", "4", folder / "none.yaml"], 78, "none.yaml")):
         got, out, err = run("new", *words)
         same((got, out), (code, ""), err)

@@ -45,6 +45,10 @@ tnd_status_t tnd_job_manifest_check(const tnd_sent_run_t *files, tnd_error_t *er
     for (size_t i = 0; i < files->file_count && status == TND_OK; i++) {
         char *key = key_of(files->names[i]);
         bytes += strlen(key) + files->sizes[i];
+        if (strncmp(key, "..", 2) == 0)
+            status =
+                tnd_fail(error, "%s: a ConfigMap takes no name that begins with `..`: rename it",
+                         files->names[i]);
         for (size_t before = 0; before < i && status == TND_OK; before++) {
             char *other = key_of(files->names[before]);
             if (strcmp(key, other) == 0)
@@ -112,11 +116,11 @@ static void print_service(const tnd_job_manifest_t *self, FILE *out)
             "# The pods have names by it, before they are ready: %s-0.%s is the leader.\n"
             "apiVersion: v1\n"
             "kind: Service\n"
-            "metadata: {name: %s}\n"
+            "metadata: {name: \"%s\"}\n" /* \"yes\" is a text only in quotes */
             "spec:\n"
             "  clusterIP: None\n"
             "  publishNotReadyAddresses: true\n"
-            "  selector: {job-name: %s}\n",
+            "  selector: {job-name: \"%s\"}\n",
             self->name, self->name, self->name, self->name);
 }
 
@@ -146,7 +150,7 @@ static void print_job(const tnd_job_manifest_t *self, const tnd_sent_run_t *file
             "---\n"
             "apiVersion: batch/v1\n"
             "kind: Job\n"
-            "metadata: {name: %s}\n"
+            "metadata: {name: \"%s\"}\n"
             "spec:\n"
             "  completionMode: Indexed\n"
             "  completions: %" PRIu32 "\n"
@@ -164,7 +168,7 @@ static void print_job(const tnd_job_manifest_t *self, const tnd_sent_run_t *file
             "        onPodConditions: [{type: DisruptionTarget}]\n"
             "  template:\n"
             "    spec:\n"
-            "      subdomain: %s\n"
+            "      subdomain: \"%s\"\n"
             "      restartPolicy: Never\n"
             "      terminationGracePeriodSeconds: 120  # for a drain and its checkpoint\n"
             "      securityContext: {runAsNonRoot: true, runAsUser: 1000, runAsGroup: 1000, "
