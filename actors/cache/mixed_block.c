@@ -120,7 +120,8 @@ static void copy_marks(tnd_block_note_t *note, uint32_t *at)
     if (note->bad_count == 0)
         return;
     memcpy(at, note->bad, note->bad_count * sizeof *at);
-    memcpy(at + note->bad_count, note->why, note->why_bytes);
+    if (note->why != NULL)
+        memcpy(at + note->bad_count, note->why, note->why_bytes);
     note->bad = at;
     note->why = note->why != NULL ? (const char *)(at + note->bad_count) : NULL;
 }

@@ -256,7 +256,7 @@ static uint64_t size_of(const tnd_tar_members_t *self, struct archive_entry *ent
     uint64_t size = (uint64_t)archive_entry_size(entry);
     if (archive_entry_sparse_count(entry) > 0 || !copy_block(&self->given, used(self), header) ||
         memcmp(header + MAGIC_AT, "ustar  ", 8) != 0 || header[TYPE_AT] == 'S' ||
-        header[REAL_SIZE_AT] == 0)
+        header[REAL_SIZE_AT] == 0 || (header[SIZE_AT] & 0x80) != 0) /* that bit: no octal digits */
         return size;
     memcpy(digits, header + SIZE_AT, SIZE_DIGITS);
     return strtoull(digits, NULL, 8);
