@@ -94,7 +94,7 @@ static void answer(meeting_t *self, uint32_t port, tnd_actor_id_t peer, uint32_t
         tnd_msg_drop(&msg, TND_CARRY_BUFFER);
 }
 
-static bool is_led(const meeting_t *self);
+static bool is_led(const meeting_t *self, uint64_t *life_p);
 
 /* --- rank 0 ----------------------------------------------------------------------------------- */
 
@@ -287,7 +287,8 @@ static tnd_meeting_end_t publish(meeting_t *self)
     tnd_status_t status;
     self->file.port = self->list.port;
     while ((status = tnd_meeting_file_create(self->place, &self->file, self->error)) == TND_AGAIN) {
-        if (is_led(self)) {
+        uint64_t life;
+        if (is_led(self, &life)) {
             (void)tnd_fail(
                 self->error,
                 "--meet %.200s: another run meets there by the same name, `%.160s`: give "
@@ -295,7 +296,9 @@ static tnd_meeting_end_t publish(meeting_t *self)
                 self->place->folder, self->place->file);
             return TND_MEETING_MISSED;
         }
-        tnd_meeting_file_remove(self->place, 0);
+        /* Another leader may have written one since: only that which was tried is removed. */
+        if (tnd_meeting_file_remove(self->place, life, self->error) != TND_OK)
+            return TND_MEETING_PLACE;
     }
     return status == TND_OK ? TND_MEETING_HELD : TND_MEETING_PLACE;
 }
@@ -303,6 +306,7 @@ static tnd_meeting_end_t publish(meeting_t *self)
 static tnd_meeting_end_t lead(meeting_t *self)
 {
     tnd_roster_t roster;
+    tnd_error_t error;
     if (open_hub(self, true) != TND_OK)
         return TND_MEETING_PORT;
     if (self->place->folder != NULL)
@@ -320,7 +324,7 @@ static tnd_meeting_end_t lead(meeting_t *self)
     end = host(self, &roster);
     free(memory);
     if (self->place->folder != NULL)
-        tnd_meeting_file_remove(self->place, self->file.life);
+        (void)tnd_meeting_file_remove(self->place, self->file.life, &error);
     return end;
 }
 
@@ -413,7 +417,8 @@ static uint64_t dial_again(meeting_t *self, uint64_t *redial_ns, uint64_t now)
 }
 
 /*  With a file: dials its addresses in turn, and reads it again between them.  Returns when to look
- *  again.  TND_FAILED: the folder cannot be read, or this machine has no route. */
+ *  again.  An address without a route is one that does not answer.  TND_FAILED: the folder cannot be
+ *  read. */
 static tnd_status_t dial_by_file(meeting_t *self, uint64_t now, uint64_t *next_p)
 {
     tnd_meeting_file_t file;
@@ -436,9 +441,13 @@ static tnd_status_t dial_by_file(meeting_t *self, uint64_t now, uint64_t *next_p
         tnd_hub_rebirth(self->hub, tnd_clock_read(CLOCK_REALTIME));
     }
     self->own.life = self->file.life;
-    TND_TRY(tnd_meeting_place_reach(self->plan, self->file.addresses[self->turn], &self->own,
-                                    self->error));
-    return dial(self, 0);
+    if (tnd_meeting_place_reach(self->plan, self->file.addresses[self->turn], &self->own,
+                                self->error) != TND_OK ||
+        dial(self, 0) != TND_OK) {
+        snprintf(self->last, sizeof self->last, "%.199s", self->error->text);
+        *next_p = self->turn_ns = now + again_ns;
+    }
+    return TND_OK;
 }
 
 static tnd_meeting_end_t give_up_file(meeting_t *self)
@@ -505,8 +514,9 @@ static tnd_meeting_end_t attend(meeting_t *self)
     return give_up(self);
 }
 
-/*  Whether another leader answers, where the file that is there says. */
-static bool is_led(const meeting_t *self)
+/*  Whether another leader answers, where the file that is there says; *life_p: of the file, 0 if it
+ *  is not a whole one. */
+static bool is_led(const meeting_t *self, uint64_t *life_p)
 {
     tnd_error_t error;
     meeting_t probe = {
@@ -521,6 +531,7 @@ static bool is_led(const meeting_t *self)
     (void)attend(&probe);
     if (probe.hub != NULL)
         tnd_hub_close(&probe.hub, 0);
+    *life_p = probe.file.life;
     return probe.is_answered;
 }
 

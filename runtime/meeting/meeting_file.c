@@ -95,15 +95,25 @@ tnd_status_t tnd_meeting_file_read(const tnd_meeting_place_t *place, tnd_meeting
     return tnd_meeting_file_parse(self, text) ? TND_OK : TND_AGAIN;
 }
 
-void tnd_meeting_file_remove(const tnd_meeting_place_t *place, uint64_t life)
+tnd_status_t tnd_meeting_file_remove(const tnd_meeting_place_t *place, uint64_t life,
+                                     tnd_error_t *error)
 {
     tnd_meeting_file_t found;
-    tnd_error_t error;
-    if (life != 0 && (tnd_meeting_file_read(place, &found, &error) != TND_OK || found.life != life))
-        return;
+    if (life != 0) {
+        tnd_status_t status = tnd_meeting_file_read(place, &found, error);
+        if (status == TND_FAILED)
+            return TND_FAILED;
+        if (status != TND_OK || found.life != life)
+            return TND_OK;
+    }
     int folder = open(place->folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
     if (folder < 0)
-        return;
-    (void)unlinkat(folder, place->file, 0);
+        return fail(place, "remove", error);
+    bool gone = unlinkat(folder, place->file, 0) == 0 || errno == ENOENT;
+    tnd_status_t status =
+        gone ? TND_OK
+             : tnd_fail(error, "--meet %.200s: cannot remove `%.160s`: %s: remove it",
+                        place->folder, place->file, strerror(errno));
     close(folder);
+    return status;
 }

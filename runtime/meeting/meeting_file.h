@@ -33,8 +33,10 @@ tnd_status_t tnd_meeting_file_create(const tnd_meeting_place_t *place,
  *  Errors: TND_AGAIN if there is none, or not a whole one; TND_FAILED if the folder cannot be read. */
 tnd_status_t tnd_meeting_file_read(const tnd_meeting_place_t *place, tnd_meeting_file_t *self,
                                    tnd_error_t *error) TND_CHECKED;
-/*  Removes the file, if it is of this life; 0: in any case. */
-void tnd_meeting_file_remove(const tnd_meeting_place_t *place, uint64_t life);
+/*  Removes the file, if there is one, and if it is of this life; 0: in any case.
+ *  Errors: TND_FAILED if it cannot be removed. */
+tnd_status_t tnd_meeting_file_remove(const tnd_meeting_place_t *place, uint64_t life,
+                                     tnd_error_t *error);
 
 /*  Reads its text, which ends with a zero.
  *  Errors: false, and *self is undefined. */

@@ -198,13 +198,26 @@ static void derive_ports(tnd_meeting_place_t *self, const tnd_launch_t *launch,
             self->ports[self->port_count++] = first + i;
 }
 
-/*  A pod has its name some seconds after it has begun, and others may begin before it. */
-static tnd_status_t resolve_late(const char *name, uint64_t wait_ns, address_t *address_p,
-                                 tnd_error_t *error)
+static tnd_status_t resolve_leader(const char *name, bool leads, address_t *address_p,
+                                   tnd_error_t *error)
+{
+    TND_TRY(resolve(name, address_p, error));
+    if (!leads || is_own(address_p))
+        return TND_OK;
+    return tnd_fail(error,
+                    "rank 0 runs here, but %s is another machine: write --leader ADDRESS, or set "
+                    "TUNDISH_LEADER, with an address of this machine",
+                    name);
+}
+
+/*  A pod has its name some seconds after it has begun, and others may begin before it.  Until then
+ *  the name may be that of a pod which this one replaces. */
+static tnd_status_t resolve_late(const char *name, bool leads, uint64_t wait_ns,
+                                 address_t *address_p, tnd_error_t *error)
 {
     const struct timespec again = {.tv_nsec = 250000000};
     uint64_t until = tnd_clock_now() + wait_ns;
-    while (resolve(name, address_p, error) != TND_OK) {
+    while (resolve_leader(name, leads, address_p, error) != TND_OK) {
         if (tnd_clock_now() >= until)
             return TND_AGAIN;
         nanosleep(&again, NULL);
@@ -217,14 +230,9 @@ static tnd_status_t take_leader(tnd_meeting_place_t *self, const tnd_launch_t *l
 {
     address_t address;
     if (launch->named_late)
-        TND_TRY(resolve_late(name, plan->start_timeout_ns, &address, error));
+        TND_TRY(resolve_late(name, launch->rank == 0, plan->start_timeout_ns, &address, error));
     else
-        TND_TRY(resolve(name, &address, error));
-    if (launch->rank == 0 && !is_own(&address))
-        return tnd_fail(error,
-                        "rank 0 runs here, but %s is another machine: write --leader ADDRESS, or "
-                        "set TUNDISH_LEADER, with an address of this machine",
-                        name);
+        TND_TRY(resolve_leader(name, launch->rank == 0, &address, error));
     print_address(&address.any, self->leader);
     self->is_local = self->is_local || is_loopback(name);
     return TND_OK;

@@ -232,9 +232,33 @@ def test_a_folder_that_cannot_be_used(folder):
     ((code, _, err),) = end(begin(words + ["--set", "start_timeout=1s"], without_leader(2)[1:]))
     same((code, err.count("\n")), (75, 1), err)
     holds(err, f"rank 0 did not write `tundish-graph-", f" in {share} within 1 s: was it started with the same files")
-    # --leader says more than a folder.
     ended = end(begin(words + ["--leader", "127.0.0.1"], without_leader(2)))
+    same([(code, err) for code, _, err in ended],
+         [(2, "tundish run: --leader and --meet both tell where rank 0 is: write one of them; see tundish run --help\n")] * 2, ended)
+
+
+def test_a_file_that_cannot_be_removed_is_named(folder):
+    _, share, words = meets(folder)
+    first, = begin(words, without_leader(2)[:1])
+    left = appears(share)
+    first.kill()
+    first.wait()
+    left.unlink()
+    left.mkdir()
+    ((code, _, err),) = end(begin(words, without_leader(2)[:1]))
+    same((code, err.count("\n")), (2, 1), err)
+    holds(err, f"--meet {share}: cannot remove `{left.name}`: Is a directory: remove it")
+
+
+def test_addresses_without_a_route_are_passed_over(folder):
+    path, share, words = meets(folder)
+    first, = begin(words, without_leader(2)[:1])
+    left = appears(share)
+    text = left.read_text()
+    left.write_text(text.replace(" at ", " at [2001:db8::1] 255.255.255.255 "))
+    ended = end([first] + begin(words, without_leader(2)[1:]))
     same([code for code, _, _ in ended], [0, 0], ended)
+    same(stream(ended[0][1]), alone(path))
 
 
 def test_a_process_that_dies_while_they_meet(folder):
