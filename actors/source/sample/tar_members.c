@@ -247,19 +247,31 @@ static uint64_t header_at(tnd_tar_members_t *self)
     return at;
 }
 
+/*  The size in a header: octal digits or, after a byte with its first bit set, binary.  libarchive
+ *  has refused one that is negative or too large. */
+static uint64_t number_of(const uint8_t *field)
+{
+    char digits[SIZE_DIGITS + 1] = "";
+    uint64_t number = 0;
+    memcpy(digits, field, SIZE_DIGITS);
+    if ((field[0] & 0x80) == 0)
+        return strtoull(digits, NULL, 8);
+    for (size_t i = 1; i <= SIZE_DIGITS; i++)
+        number = number << 8 | field[i];
+    return number;
+}
+
 /*  The stored bytes of a file.  libarchive takes the size of any GNU header from where that of a
  *  sparse file has it; other writers have something else there. */
 static uint64_t size_of(const tnd_tar_members_t *self, struct archive_entry *entry)
 {
     uint8_t header[BLOCK];
-    char digits[SIZE_DIGITS + 1] = "";
     uint64_t size = (uint64_t)archive_entry_size(entry);
     if (archive_entry_sparse_count(entry) > 0 || !copy_block(&self->given, used(self), header) ||
         memcmp(header + MAGIC_AT, "ustar  ", 8) != 0 || header[TYPE_AT] == 'S' ||
-        header[REAL_SIZE_AT] == 0 || (header[SIZE_AT] & 0x80) != 0) /* that bit: no octal digits */
+        header[REAL_SIZE_AT] == 0)
         return size;
-    memcpy(digits, header + SIZE_AT, SIZE_DIGITS);
-    return strtoull(digits, NULL, 8);
+    return number_of(header + SIZE_AT);
 }
 
 /*  The file of a header; false: it is something else, such as a folder. */
