@@ -16,8 +16,8 @@
 /*  What readers copy of a row, and the lists that they write of it. */
 #define COPIED_MAX (UINT64_C(1) << 40)
 enum { LISTS_MAX = 1 << 20 };
-/*  Of what `auto` options are. */
-enum { PART_BYTES = 32 << 10, PARTS_MAX = 1024 };
+/*  Of what `auto` options are: as much as 16 operations with as many and as long texts as are allowed. */
+enum { PART_BYTES = 32 << 10, PARTS_MAX = 16 * (65536 / PART_BYTES) * TND_ADAPTED_WORD_MAX };
 
 /*  How many of the first `rows` rows are of `lane`, when lanes take turns. */
 static uint64_t share_of(const tnd_stream_t *self, uint64_t rows, uint32_t lane)
@@ -349,20 +349,24 @@ static size_t part_of(const char *text, size_t size)
     return last != NULL ? (size_t)(last - text) + 1 : size;
 }
 
-tnd_buffer_t *tnd_stream_adapted_part(const tnd_adapted_t *adapted, uint64_t number)
+void tnd_stream_begin_adapted(tnd_adapted_parts_t *self, const tnd_adapted_t *adapted)
 {
-    char *text;
-    size_t size, at = 0;
-    tnd_buffer_t *part = NULL;
-    FILE *out = tnd_memory_stream(&text, &size);
+    *self = (tnd_adapted_parts_t){.at = 0};
+    FILE *out = tnd_memory_stream(&self->text, &self->size);
     tnd_adapted_write(adapted, out);
     fclose(out);
-    for (; number > 0 && at < size; number--)
-        at += part_of(text + at, size - at);
-    if (at < size)
-        part = tnd_text_payload_of("%.*s", (int)part_of(text + at, size - at), text + at);
-    free(text);
-    return part;
+}
+
+tnd_buffer_t *tnd_stream_adapted_part(tnd_adapted_parts_t *self)
+{
+    const char *from = self->text + self->at;
+    size_t size = part_of(from, self->size - self->at);
+    self->at += size;
+    if (size > 0)
+        return tnd_text_payload_of("%.*s", (int)size, from);
+    free(self->text);
+    self->text = NULL;
+    return NULL;
 }
 
 bool tnd_stream_is_adapted_part(tnd_buffer_t *note)

@@ -137,9 +137,15 @@ void tnd_stream_write(const tnd_stream_t *self, FILE *out);
 /*  Takes one such line: "stream ..." begins, each "column ...", "ragged ...", "lane ..." and "name ..."
  *  adds one, "files ..." says that lanes have files of their own. */
 tnd_status_t tnd_stream_read(tnd_stream_t *self, const char *line, tnd_error_t *error) TND_CHECKED;
-/*  What `auto` options are is sent before, in parts because messages between hosts are limited: part
- *  `number`, from 0; NULL after the last. */
-tnd_buffer_t *tnd_stream_adapted_part(const tnd_adapted_t *adapted, uint64_t number);
+/*  What `auto` options are is sent before, in parts because messages between hosts are limited. */
+typedef struct {
+    char *text;
+    size_t size, at;
+} tnd_adapted_parts_t;
+
+void tnd_stream_begin_adapted(tnd_adapted_parts_t *self, const tnd_adapted_t *adapted);
+/*  The next part; NULL after the last, which frees the parts. */
+tnd_buffer_t *tnd_stream_adapted_part(tnd_adapted_parts_t *self);
 bool tnd_stream_is_adapted_part(tnd_buffer_t *note);
 /*  Takes the parts in turn; part 0 begins a list.  Errors: TND_FAILED if it is not understood. */
 tnd_status_t tnd_stream_take_adapted(tnd_adapted_t **adapted_p, uint64_t number, tnd_buffer_t *note,

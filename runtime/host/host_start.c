@@ -204,13 +204,13 @@ static void say_files(tnd_host_t *self)
 /*  Only the chain that trains has such values. */
 static void say_adapted(tnd_host_t *self)
 {
+    tnd_adapted_parts_t parts;
     tnd_buffer_t *part;
-    for (uint32_t s = 0; s < self->resources.count; s++)
-        for (uint64_t number = 0;
-             (part = tnd_stream_adapted_part(self->resources.data[s].stream.adapted, number)) !=
-             NULL;
-             number++)
+    for (uint32_t s = 0; s < self->resources.count; s++) {
+        tnd_stream_begin_adapted(&parts, self->resources.data[s].stream.adapted);
+        for (uint64_t number = 0; (part = tnd_stream_adapted_part(&parts)) != NULL; number++)
             tnd_host_tell_leader(self, TND_MSG_FACTS, number, part);
+    }
 }
 
 static void say_facts(tnd_host_t *self)
@@ -367,6 +367,7 @@ void tnd_host_take_stream(tnd_host_t *self, uint64_t number, tnd_buffer_t *note)
         return;
     tnd_buffer_drop(&self->start->streams);
     self->start->streams = tnd_buffer_hold(note);
+    tnd_adapted_free(&self->streams[0].adapted);
     self->streams[0].adapted = self->start->adapted;
     self->start->adapted = NULL;
 }

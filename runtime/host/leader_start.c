@@ -29,9 +29,9 @@ static bool is_told(const tnd_leader_t *self, tnd_audience_t audience, uint32_t 
 static void tell_streams(tnd_leader_t *self, uint32_t host)
 {
     tnd_msg_t msg = {.kind = TND_MSG_STREAM, .from = TND_LEADER, .to = tnd_host_id(host)};
-    const tnd_adapted_t *adapted = self->chains[0].facts.adapted;
-    for (; (msg.note.payload = tnd_stream_adapted_part(adapted, msg.note.number)) != NULL;
-         msg.note.number++)
+    tnd_adapted_parts_t parts;
+    tnd_stream_begin_adapted(&parts, self->chains[0].facts.adapted);
+    for (; (msg.note.payload = tnd_stream_adapted_part(&parts)) != NULL; msg.note.number++)
         self->output.send(self->output.context, &msg, TND_CARRY_BUFFER);
     tnd_leader_tell(self, host, TND_MSG_STREAM, self->stream_note);
 }

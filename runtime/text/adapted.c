@@ -31,8 +31,22 @@ static void insert(tnd_adapted_t *self, size_t at, uint64_t key, uint32_t lane, 
 {
     self->items = tnd_grow(self->items, self->count, &self->room, sizeof *self->items);
     memmove(self->items + at + 1, self->items + at, (self->count++ - at) * sizeof *self->items);
-    self->items[at] =
-        (tnd_adapted_item_t){.key = key, .lane = lane, .text = tnd_format_string("%s", words)};
+    size_t size = strlen(words);
+    self->items[at] = (tnd_adapted_item_t){
+        .key = key, .lane = lane, .text = tnd_copy_string(words), .size = size, .room = size + 1};
+}
+
+/*  An item may have many lines, so its memory grows by doubling. */
+static void append(tnd_adapted_item_t *self, const char *words)
+{
+    size_t size = strlen(words), all = self->size + 1 + size;
+    if (all >= self->room) {
+        self->room = 2 * all + 1;
+        self->text = tnd_resize(self->text, self->room, 1);
+    }
+    self->text[self->size] = ' ';
+    memcpy(self->text + self->size + 1, words, size + 1);
+    self->size = all;
 }
 
 void tnd_adapted_add(tnd_adapted_t **self_p, uint64_t key, uint32_t lane, const char *words)
@@ -41,13 +55,10 @@ void tnd_adapted_add(tnd_adapted_t **self_p, uint64_t key, uint32_t lane, const 
         *self_p = tnd_allocate_zeroed(1, sizeof **self_p);
     tnd_adapted_t *self = *self_p;
     size_t at = place_of(self, key, lane);
-    if (!is_at(self, at, key, lane)) {
+    if (is_at(self, at, key, lane))
+        append(&self->items[at], words);
+    else
         insert(self, at, key, lane, words);
-        return;
-    }
-    char *text = tnd_format_string("%s %s", self->items[at].text, words);
-    free(self->items[at].text);
-    self->items[at].text = text;
 }
 
 void tnd_adapted_merge(tnd_adapted_t **self_p, const tnd_adapted_t *other)
@@ -99,7 +110,8 @@ void tnd_adapted_write(const tnd_adapted_t *self, FILE *out)
         const char *at = self->items[i].text;
         while (*at != '\0') {
             size_t size = 0; /* of whole words */
-            for (size_t more = strcspn(at, " "); more > 0 && size + more <= TND_ADAPTED_WORD_MAX;
+            for (size_t more = strcspn(at, " ");
+                 more > 0 && (size == 0 || size + more <= TND_ADAPTED_WORD_MAX);
                  more = at[size] == ' ' ? 1 + strcspn(at + size + 1, " ") : 0)
                 size += more;
             fprintf(out, "adapted %" PRIx64 " %" PRIu32 " %.*s\n", self->items[i].key,
@@ -109,13 +121,22 @@ void tnd_adapted_write(const tnd_adapted_t *self, FILE *out)
     }
 }
 
+static bool are_words(const char *text)
+{
+    size_t size;
+    for (; (size = strcspn(text, " ")) > 0 && size <= TND_ADAPTED_WORD_MAX; text += size + 1)
+        if (text[size] == '\0')
+            return true;
+    return false;
+}
+
 bool tnd_adapted_read(tnd_adapted_t **self_p, const char *line)
 {
     uint64_t key;
     uint32_t lane;
     int used = 0;
     if (sscanf(line, "adapted %" SCNx64 " %" SCNu32 " %n", &key, &lane, &used) != 2 || used == 0 ||
-        line[used] == '\0')
+        !are_words(line + used))
         return false;
     tnd_adapted_add(self_p, key, lane, line + used);
     return true;

@@ -18,6 +18,7 @@ typedef struct {
     uint64_t key; /* of the operation: a hash of its name and options */
     uint32_t lane;
     char *text; /* words of printable ASCII, with a space between them; of an operation alone */
+    size_t size, room; /* bytes of `text`, and those it has memory for */
 } tnd_adapted_item_t;
 
 typedef struct tnd_adapted tnd_adapted_t;
@@ -39,7 +40,7 @@ bool tnd_adapted_agree(const tnd_adapted_t *self, const tnd_adapted_t *other);
 enum { TND_ADAPTED_WORD_MAX = 900 };
 
 /*  Writes lines "adapted KEY LANE WORDS" that are short enough for a reader of payloads / adds the words of
- *  one; false: it is another line. */
+ *  one; false: it is another line, or has a word that is empty or too long. */
 void tnd_adapted_write(const tnd_adapted_t *self, FILE *out);
 bool tnd_adapted_read(tnd_adapted_t **self_p, const char *line);
 

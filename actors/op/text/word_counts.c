@@ -125,6 +125,14 @@ void tnd_word_counts_write(tnd_word_counts_t *self, FILE *out)
     }
 }
 
+/*  -1: it is none. */
+static int hex_digit(char digit)
+{
+    static const char digits[] = "0123456789abcdef";
+    const char *at = memchr(digits, digit, sizeof digits - 1);
+    return at != NULL ? (int)(at - digits) : -1;
+}
+
 tnd_status_t tnd_word_counts_read(tnd_word_counts_t *self, const char *word, size_t size,
                                   tnd_error_t *error)
 {
@@ -135,7 +143,10 @@ tnd_status_t tnd_word_counts_read(tnd_word_counts_t *self, const char *word, siz
     for (const char *at = end + 1; good && at < word + size; at++) {
         unsigned byte = (unsigned char)*at;
         if (*at == '%') {
-            good = sscanf(at, "%%%2x", &byte) == 1;
+            int high = word + size - at > 2 ? hex_digit(at[1]) : -1;
+            int low = high >= 0 ? hex_digit(at[2]) : -1;
+            good = low >= 0;
+            byte = good ? (unsigned)(16 * high + low) : 0;
             at += 2;
         }
         good = good && used < sizeof text;
