@@ -14,6 +14,7 @@
 #include "runtime/base/allocation.h"
 #include "runtime/base/bounds.h"
 #include "runtime/base/parallel.h"
+#include "runtime/checkpoint/store.h"
 
 typedef struct {
     const tnd_plan_t *plan;
@@ -128,17 +129,20 @@ typedef struct {
     size_t strand_count;
 } pass_t;
 
+/*  `bad`: the row is, of an operation that refuses rows; else a limit is reached there. */
 static tnd_status_t fail_row(adaptation_t *self, pass_t *pass, uint64_t position, size_t operation,
-                             const char *why, tnd_error_t *error)
+                             bool bad, const char *why, tnd_error_t *error)
 {
     char where[320];
+    bool skips = (tnd_op_spec_of(self->ops[operation].table)->caps & TND_OP_FAILS) != 0;
     tnd_training_rows_place(pass->rows, position, where, sizeof where);
     self->culprit = self->owners[operation];
     return tnd_fail_about(
-        error, self->ops[operation].value,
-        "%s is bad: operation %zu, `%s`: %.240s; to continue without such records, "
-        "set `on_error: skip` or `quarantine`",
-        where, operation + 1, self->ops[operation].table->name, why);
+        error, self->ops[operation].value, "%s%s: operation %zu, `%s`: %.240s%s", where,
+        bad ? " is bad" : "", operation + 1, self->ops[operation].table->name, why,
+        bad && skips && !self->skip_bad
+            ? "; to continue without such records, set `on_error: skip` or `quarantine`"
+            : "");
 }
 
 /*  The operation that refused a row, as the chain names it. */
@@ -175,14 +179,15 @@ static tnd_status_t learn_at(adaptation_t *self, pass_t *pass, const strand_t *s
         uint64_t position =
             strand->in->note.first + tnd_chain_failed(strand->chains[stop], &reason);
         failed = (stop > 0 ? pass->stops.at[stop - 1] : 0) + failed_operation(reason);
-        return fail_row(self, pass, position, failed, strchr(reason, '\t') + 1, error);
+        return fail_row(self, pass, position, failed, true, strchr(reason, '\t') + 1, error);
     }
     const tnd_block_note_t *note = &strand->out[stop]->note;
-    if (tnd_chain_learn(pass->learners, &pass->stops, stop, strand->out[stop], &row, &failed,
-                        &why) == TND_OK)
+    tnd_status_t status =
+        tnd_chain_learn(pass->learners, &pass->stops, stop, strand->out[stop], &row, &failed, &why);
+    if (status == TND_OK)
         return TND_OK;
     return fail_row(self, pass, note->first + (note->origin != NULL ? note->origin[row] : row),
-                    failed, why.text, error);
+                    failed, status == TND_REFUSED, why.text, error);
 }
 
 static tnd_status_t learn_block(adaptation_t *self, pass_t *pass, const strand_t *strand,
@@ -342,16 +347,33 @@ static bool load(const adaptation_t *self, const pass_t *pass, uint32_t lane, ui
     return all;
 }
 
+/*  Whether there is a checkpoint to resume from; a host without the folder sees none. */
+static bool resumes(const tnd_checkpoint_options_t *checkpoint)
+{
+    uint64_t *steps;
+    size_t count;
+    tnd_error_t ignored; /* is reported by the run, which lists them as well */
+    bool found = false;
+    if (checkpoint == NULL || strcmp(checkpoint->resume, "none") == 0)
+        return false;
+    if (strcmp(checkpoint->resume, "latest") != 0)
+        return true; /* a path, which exists */
+    if (tnd_store_list(checkpoint->dir, &steps, &count, &ignored) != TND_OK)
+        return false;
+    for (size_t i = 0; i < count; i++)
+        found = found || tnd_store_has(checkpoint->dir, steps[i]);
+    free(steps);
+    return found;
+}
+
 /*  Files have a time of modification; what a program says of rows of its own may stay the same while
  *  they change, so only a resumed run, whose data are those of its checkpoint, uses what is stored. */
 static bool may_use_stored(const adaptation_t *self, const tnd_shared_part_t *part)
 {
-    const tnd_checkpoint_options_t *checkpoint = self->plan->checkpoint;
     bool files = part->facts.file_count > 0;
     for (size_t i = 0; i < part->facts.file_count; i++)
         files = files && part->facts.files[i].kind != TND_DATA_SOURCE;
-    return files || self->plan->unread ||
-           (checkpoint != NULL && strcmp(checkpoint->resume, "none") != 0);
+    return files || self->plan->unread || resumes(self->plan->checkpoint);
 }
 
 static tnd_status_t run_pass(adaptation_t *self, pass_t *pass, const tnd_shared_part_t *part,
@@ -409,16 +431,29 @@ static tnd_status_t check_lanes(adaptation_t *self, size_t operation, tnd_error_
         self->ops[operation].table->name, here, self->plan->lanes);
 }
 
+/*  Of two preprocessors that have the same operation, the later is to blame. */
+static bool blame_repeated(adaptation_t *self)
+{
+    for (size_t i = 0; i < self->count; i++)
+        for (size_t other = 0; other < i; other++)
+            if (self->owners[i] != self->owners[other] &&
+                tnd_op_of(tnd_op_spec_of(self->ops[i].table))->learn != NULL &&
+                tnd_chain_key_of(&self->ops[i]) == tnd_chain_key_of(&self->ops[other])) {
+                self->culprit = self->owners[i];
+                return true;
+            }
+    return false;
+}
+
 /*  Returns whether there may be more to learn. */
 static tnd_status_t learn_some(adaptation_t *self, bool *more_p, tnd_error_t *error)
 {
     tnd_chain_t *chain;
-    tnd_error_t ignored;
     tnd_adapted_t *learned = NULL;
     *more_p = false;
-    /* What is wrong with an operation is reported where the stream is derived. */
-    if (open_chain(self, self->count, &chain, &ignored) != TND_OK)
-        return TND_OK;
+    /* What is wrong with an operation of one preprocessor is reported where the stream is derived. */
+    if (open_chain(self, self->count, &chain, error) != TND_OK)
+        return blame_repeated(self) ? TND_FAILED : TND_OK;
     size_t first = tnd_chain_unknown(chain);
     tnd_chain_close(&chain);
     if (first == self->count)

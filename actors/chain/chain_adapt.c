@@ -142,8 +142,7 @@ static tnd_status_t learn_rows(tnd_chain_t *self, const stage_t *stage,
         tnd_status_t status = stage->op->learn(stage->state, &tile, error);
         tnd_room_clear(&self->room);
         *row_p = row;
-        bool skips = self->skip_bad && (stage->caps & TND_OP_FAILS) != 0;
-        if (status != TND_OK && !skips)
+        if (status != TND_OK && !(status == TND_REFUSED && self->skip_bad))
             return status;
     }
     return TND_OK;
@@ -158,9 +157,13 @@ tnd_status_t tnd_chain_learn(tnd_chain_t *self, const tnd_chain_stops_t *stops, 
         int from[TND_COLUMNS_MAX];
         tnd_error_t why;
         *failed_p = s;
-        if (stop_of(self, stops, s, from) == stop &&
-            learn_rows(self, stage, from, rows, row_p, &why) != TND_OK)
-            return tnd_fail(error, "%s", why.text);
+        if (stop_of(self, stops, s, from) != stop)
+            continue;
+        tnd_status_t status = learn_rows(self, stage, from, rows, row_p, &why);
+        if (status != TND_OK) {
+            (void)tnd_fail(error, "%s", why.text);
+            return status;
+        }
     }
     return TND_OK;
 }

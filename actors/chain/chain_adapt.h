@@ -29,8 +29,9 @@ void tnd_chain_find_stops(const tnd_chain_t *self, size_t first, tnd_chain_stops
 /*  Whether operation `index` learns in a pass. */
 bool tnd_chain_learns(const tnd_chain_t *self, const tnd_chain_stops_t *stops, size_t index);
 
-/*  Gives the rows of a sealed block to all that learn at stop `stop`.  Errors: TND_FAILED if row *row_p
- *  is bad for operation *failed_p, unless the chain skips bad rows; the text is the reason. */
+/*  Gives the rows of a sealed block to all that learn at stop `stop`.  Errors: TND_REFUSED if row *row_p
+ *  is bad for operation *failed_p, unless the chain skips bad rows; TND_FAILED if a limit is reached with
+ *  it; the text is the reason. */
 tnd_status_t tnd_chain_learn(tnd_chain_t *self, const tnd_chain_stops_t *stops, size_t stop,
                              const tnd_block_t *rows, uint32_t *row_p, size_t *failed_p,
                              tnd_error_t *error) TND_CHECKED;

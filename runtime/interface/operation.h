@@ -114,8 +114,8 @@ typedef struct tnd_op {
                           tnd_tile_t *out, tnd_error_t *error);
     void (*close)(void *state); /* NULL: there is nothing to release */
     /*  With `auto` options: takes what it needs of a tile of one row, of the columns that facts.reads has,
-     *  in the order of the rows as they are stored.  NULL: it has no such options.  Errors: TND_FAILED
-     *  if the row is bad. */
+     *  in the order of the rows as they are stored.  NULL: it has no such options.  Errors: TND_REFUSED
+     *  if the row is bad, so that `on_error` decides; TND_FAILED ends the run. */
     tnd_status_t (*learn)(void *state, const tnd_tile_t *in, tnd_error_t *error);
     /*  Writes what it has learned, or was opened with: words of printable ASCII of at most
      *  TND_ADAPTED_WORD_MAX bytes, with a space between them.  Errors: TND_FAILED if it cannot be used. */

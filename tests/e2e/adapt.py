@@ -259,6 +259,11 @@ def test_classes_and_vocabularies_are_those_of_keras(folder):
     text = case.command("run", case.write(lookups("auto", "vocabulary: auto"),
                                           source="csv: {files: long.csv, header: true}"), expect=78)
     assert "texts of at most 256 bytes, and one has 257" in text and "long.csv" in text, text
+    #  A limit is no bad row: nothing is left out.
+    for way in ("skip", "quarantine"):
+        text = case.command("run", case.write(lookups("auto", "vocabulary: auto"), prep=f", on_error: {way}",
+                                              source="csv: {files: long.csv, header: true}"), expect=78)
+        assert "texts of at most 256 bytes, and one has 257" in text and "to continue" not in text, text
 
 
 def test_a_run_that_was_killed_uses_the_stored_values(folder):
@@ -309,6 +314,10 @@ def test_what_cannot_be_computed_is_said_at_its_place(folder):
     assert case.stream("run", case.write(decode, **words)) == case.stream("run", case.write(known, **words))
     text = case.command("run", case.write("{random_flip: {column: u}}, " + normalize("u")), expect=78)
     assert "`random_flip` is random and comes before `normalize`" in text, text
+    again = case.write(normalize("u"), more="  keep:  {kind: cache, limit: 1MiB}\n  again: {kind: preprocessor, ops: [%s]}\n" % normalize("u"))
+    again.write_text(again.read_text().replace("prep -> batch", "prep -> keep -> again -> batch"))
+    text = case.command("run", again, expect=78)
+    assert "operations 1 and 2 are the same `normalize` with `auto`" in text, text
     text = case.command("run", case.write(normalize("u"), read="order: [{global: 1}, {take: 10}]"), expect=78)
     assert "`take` after `global`" in text, text
     text = case.command("validate", case.write(normalize("u", "mean: [], std: auto")), expect=78)

@@ -366,8 +366,8 @@ static tnd_status_t csv_learn(void *state, const tnd_tile_t *in, tnd_error_t *er
 {
     csv_t *self = state;
     const tnd_ragged_t *record = in->columns[self->bytes.column].ragged;
-    tnd_status_t status = read_row(self, record, &self->tried, 0, error);
-    if (status == TND_OK)
+    tnd_status_t status = TND_REFUSED;
+    if (read_row(self, record, &self->tried, 0, error) == TND_OK)
         status = learn_record(self, record, error);
     tnd_room_clear(&self->room);
     return status;
