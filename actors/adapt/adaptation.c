@@ -251,7 +251,7 @@ static tnd_status_t open_strand(adaptation_t *self, const pass_t *pass, strand_t
                                 tnd_error_t *error)
 {
     const tnd_schema_t *in = &self->stream->read;
-    size_t from = 0, bytes = 0;
+    size_t from = 0, made = 0;
     strand->block_pool = tnd_block_pool_new();
     strand->seed = self->plan->seed;
     for (; strand->count < pass->stops.count; strand->count++) {
@@ -261,10 +261,14 @@ static tnd_status_t open_strand(adaptation_t *self, const pass_t *pass, strand_t
         TND_TRY(open_some(self, from, to, in, true, chain, error));
         TND_TRY(check_draws(self, pass, *chain, from, error));
         in = tnd_chain_schema(*chain);
-        bytes = tnd_most(bytes, tnd_chain_bytes(*chain, 1024));
+        made = tnd_most(made, tnd_chain_bytes(*chain, 1));
         from = to;
     }
     self->culprit = self->reader;
+    uint32_t rows = tnd_training_rows_limit(pass->rows, made);
+    size_t bytes = 0;
+    for (size_t i = 0; i < strand->count; i++)
+        bytes = tnd_most(bytes, tnd_chain_bytes(strand->chains[i], rows));
     strand->pool = tnd_pool_new(bytes);
     return TND_OK;
 }

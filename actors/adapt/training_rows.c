@@ -10,7 +10,7 @@
 #include "runtime/base/allocation.h"
 #include "runtime/base/bounds.h"
 
-enum { ROWS_MAX = 1024, ROWS_MIN = 16, BLOCK_BYTES = 4 << 20 };
+enum { ROWS_MAX = 1024, BLOCK_BYTES = 4 << 20 };
 
 struct tnd_training_rows {
     tnd_stream_t stream;
@@ -121,8 +121,7 @@ tnd_status_t tnd_training_rows_open(tnd_training_rows_t **self_p, const tnd_plan
         free(self);
         return TND_FAILED;
     }
-    size_t bytes = tnd_schema_row_bytes(&self->stream.read) + 1;
-    self->at_once = (uint32_t)tnd_least(BLOCK_BYTES / bytes + ROWS_MIN, ROWS_MAX);
+    (void)tnd_training_rows_limit(self, 0);
     const tnd_row_reader_config_t config = {.name = reader->actor,
                                             .options = &self->options,
                                             .stream = &self->stream,
@@ -133,6 +132,13 @@ tnd_status_t tnd_training_rows_open(tnd_training_rows_t **self_p, const tnd_plan
     self->reader = tnd_row_reader_new(&config);
     *self_p = self;
     return TND_OK;
+}
+
+uint32_t tnd_training_rows_limit(tnd_training_rows_t *self, size_t made)
+{
+    size_t bytes = tnd_most(tnd_schema_row_bytes(&self->stream.read), made) + 1;
+    self->at_once = (uint32_t)tnd_least(BLOCK_BYTES / bytes + 1, ROWS_MAX);
+    return self->at_once;
 }
 
 void tnd_training_rows_close(tnd_training_rows_t **self_p)

@@ -22,6 +22,9 @@ tnd_status_t tnd_training_rows_open(tnd_training_rows_t **self_p, const tnd_plan
 /*  Sets *self_p to NULL; NULL is allowed. */
 void tnd_training_rows_close(tnd_training_rows_t **self_p);
 
+/*  Before the first row: what a row becomes has so many bytes at most.  Returns the rows of a block. */
+uint32_t tnd_training_rows_limit(tnd_training_rows_t *self, size_t made);
+
 /*  A hash of the data and of which rows of it are read. */
 uint64_t tnd_training_rows_hash(const tnd_training_rows_t *self);
 /*  Positions that were read, and all; TND_UNKNOWN. */

@@ -175,6 +175,10 @@ static tnd_status_t read_default(tnd_field_t *self, const char *text, tnd_error_
                    ? TND_OK
                    : tnd_fail(error, "the default of field `%s` is `%s`, not true or false",
                               self->name, text);
+    if (self->counts != NULL) {
+        self->default_class = text; /* is read once the classes are known */
+        return TND_OK;
+    }
     if (self->classes.count > 0)
         return read_default_class(self, text, &like, error);
     if (!self->string)
@@ -363,6 +367,10 @@ tnd_status_t tnd_fields_take_adapted(tnd_fields_t *self, const tnd_adapted_item_
                             "field `%s` has `classes: auto`, and no row that trains has a text",
                             field->name);
         TND_TRY(set_classes(field, &texts, error));
+        tnd_column_t like = {.dtype = field->dtype};
+        snprintf(like.name, sizeof like.name, "%s", field->name);
+        if (field->default_class != NULL)
+            TND_TRY(read_default_class(field, field->default_class, &like, error));
     }
     return TND_OK;
 }

@@ -38,6 +38,7 @@ typedef struct {
     size_t text_size;
     tnd_class_list_t classes;  /* the texts that are the numbers 0, 1, 2 ...; none: numbers */
     tnd_word_counts_t *counts; /* with `classes: auto`: of the rows that train */
+    const char *default_class; /* with `classes: auto`: until they are known; NULL: none */
     /*  Of CSV, which fields of a record it is made of: of these names, or all from one to another. */
     tnd_strings_t sources;
     const char *source, *from, *to;
