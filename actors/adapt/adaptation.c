@@ -376,7 +376,8 @@ static bool may_use_stored(const adaptation_t *self, const tnd_shared_part_t *pa
 {
     bool files = part->facts.file_count > 0;
     for (size_t i = 0; i < part->facts.file_count; i++)
-        files = files && part->facts.files[i].kind != TND_DATA_SOURCE;
+        files =
+            files && part->facts.files[i].kind != TND_DATA_SOURCE && !part->facts.files[i].program;
     return files || self->plan->unread || resumes(self->plan->checkpoint);
 }
 

@@ -76,6 +76,7 @@ typedef struct {
     uint64_t size;
     int64_t modified_ns; /* since 1970 */
     uint64_t ends;       /* hash of the first and last 64 KiB; of the names and sizes; identity */
+    bool program;        /* it makes the rows, which may change while it stays the same */
 } tnd_source_file_t;
 
 /*  What an open source reports of its data. */

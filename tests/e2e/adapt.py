@@ -239,6 +239,16 @@ def test_classes_and_vocabularies_are_those_of_keras(folder):
         f"port: {free_port()}\nhosts:\n  n[0-2]: {{address: 127.0.0.1, lanes: 1 each, actors: [read, batch]}}\n"
         "  w: {address: 127.0.0.1, actors: [prep, feed]}\n")
     assert case.stream("up", case.write(lookups("auto", "vocabulary: auto"), **lanes), folder / "lanes.yaml") == expected
+    #  A default is one of the classes that are found, or a number from -1 to the next one.
+    (folder / "missing.csv").write_text("kind,n\nb,1\n,2\na,3\n")
+    field = "{{decode_csv: {{fields: {{kind: {{dtype: i8, classes: {}, default: {}}}, n: i64}}}}}}"
+    short = {"source": "csv: {files: missing.csv, header: true}"}
+    for default in ("b", "-1", "2"):
+        assert case.stream("run", case.write(field.format("auto", default), **short)) == \
+            case.stream("run", case.write(field.format("[a, b]", default), **short)), default
+    for default in ("c", "3", "-2"):
+        text = case.command("run", case.write(field.format("auto", default), **short), expect=78)
+        assert f"the default of field `kind` is `{default}`: neither one of its 2 classes (a, b)" in text, text
     #  A value that depends on another one needs a second pass, which needs the files of all lanes.
     classes = lookups("auto", "vocabulary: auto")
     twice = classes + ", " + normalize("kind")
@@ -292,6 +302,21 @@ def test_a_run_that_was_killed_uses_the_stored_values(folder):
         assert (stored.stat().st_ino, stored.stat().st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
         shutil.rmtree(kept)
         stored.unlink(missing_ok=True)
+
+
+def test_a_first_run_that_may_resume_uses_no_stored_values(folder):
+    case = Case(folder)
+    (folder / "my_rows.py").write_text("import numpy\n\ndef rows():\n"
+                                        "    return [{'x': x, 'y': 0} for x in numpy.load('values.npy')]\n")
+    words = {"top": f"python: {sys.executable}\n", "source": 'python: {call: "my_rows:rows", makes: {x: f32, y: i64}}',
+             "feed": ", depth: 2, step: {plugin: witness}", "reduce": " <-> mean", "more": "  mean: {kind: reducer}\n"}
+    first, other = np.arange(100).astype("f4"), (np.arange(100) ** 2).astype("f4")
+    graph = case.write(normalize("x"), **words)
+    np.save(folder / "values.npy", first)
+    case.stream("run", graph, cache="same")
+    np.save(folder / "values.npy", other)
+    resumed = case.stream("run", graph, "--set", "checkpoint.dir=kept", "--resume", cache="same")
+    assert resumed == case.stream("run", case.write(normalize("x", moments(other)), **words))
 
 
 def test_what_cannot_be_computed_is_said_at_its_place(folder):

@@ -268,6 +268,7 @@ static void list_module(python_source_t *self, uint64_t hash, tnd_source_facts_t
     if (hash == 0 || stat(self->path, &is) != 0)
         return;
     self->file = (tnd_source_file_t){.kind = TND_DATA_FILE,
+                                     .program = true,
                                      .path = self->path,
                                      .size = (uint64_t)is.st_size,
                                      .modified_ns = is.st_mtim.tv_sec * INT64_C(1000000000) +
