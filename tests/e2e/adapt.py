@@ -269,7 +269,7 @@ def test_classes_and_vocabularies_are_those_of_keras(folder):
     text = case.command("run", case.write(lookups("auto", "vocabulary: auto"),
                                           source="csv: {files: long.csv, header: true}"), expect=78)
     assert "texts of at most 256 bytes, and one has 257" in text and "long.csv" in text, text
-    #  A limit is no bad row: nothing is left out.
+    #  A limit ends the run, whatever happens to bad rows.
     for way in ("skip", "quarantine"):
         text = case.command("run", case.write(lookups("auto", "vocabulary: auto"), prep=f", on_error: {way}",
                                               source="csv: {files: long.csv, header: true}"), expect=78)
