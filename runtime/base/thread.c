@@ -58,6 +58,15 @@ tnd_status_t tnd_thread_create_without_signals(pthread_t *thread, const char *wh
     return status;
 }
 
+void tnd_condition_init_monotonic(pthread_cond_t *condition)
+{
+    pthread_condattr_t monotonic;
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(condition, &monotonic);
+    pthread_condattr_destroy(&monotonic);
+}
+
 static void *pass(void *gate)
 {
     pthread_mutex_lock(gate);

@@ -33,6 +33,9 @@ tnd_status_t tnd_thread_create_without_signals(pthread_t *thread, const char *wh
  *  Errors: as above. */
 tnd_status_t tnd_thread_try(uint32_t count, const char *what, tnd_error_t *error) TND_CHECKED;
 
+/*  Initialises a condition whose waits with an end (pthread_cond_timedwait) go by CLOCK_MONOTONIC. */
+void tnd_condition_init_monotonic(pthread_cond_t *condition);
+
 /*  Names the calling thread, cut to 15 letters. */
 static inline void tnd_thread_name(const char *name)
 {

@@ -6,18 +6,15 @@
 
 #include "runtime/base/allocation.h"
 #include "runtime/base/clock.h"
+#include "runtime/base/thread.h"
 
 static const uint64_t booked_wait_ns = 1000000000;
 
 void tnd_run_summary_init(tnd_run_summary_t *self, const tnd_plan_t *plan)
 {
     *self = (tnd_run_summary_t){.plan = plan};
-    pthread_condattr_t monotonic;
     pthread_mutex_init(&self->lock, NULL);
-    pthread_condattr_init(&monotonic);
-    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_cond_init(&self->booked, &monotonic);
-    pthread_condattr_destroy(&monotonic);
+    tnd_condition_init_monotonic(&self->booked);
     self->chains = tnd_allocate_zeroed(plan->chain_count, sizeof *self->chains);
     for (uint32_t c = 0; c < plan->chain_count; c++)
         self->chains[c].plan = &plan->chains[c];

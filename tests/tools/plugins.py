@@ -73,9 +73,9 @@ def wheel(folder):
     loader = importlib.machinery.SourceFileLoader("wheel_tool", path)
     tool = importlib.util.module_from_spec(importlib.util.spec_from_loader("wheel_tool", loader))
     loader.exec_module(tool)
-    tool.licences = lambda library: {}  # looking them up takes seconds
+    tool.copy_programs(BUILD, folder)
     place = folder / "wheel"
-    for name, (data, program) in tool.contents(BUILD, folder, "0").items():
+    for name, (data, program) in tool.contents(folder, "0", "linux_x86_64", {}).items():
         (place / name).parent.mkdir(parents=True, exist_ok=True)
         (place / name).write_bytes(data)
         (place / name).chmod(0o755 if program else 0o644)

@@ -192,7 +192,7 @@ static tnd_status_t start(tnd_line_writer_t **self_p, int file, const char *path
     setvbuf(self->stream, NULL, _IOLBF, STREAM_BYTES);
     pthread_mutex_init(&self->lock, NULL);
     pthread_cond_init(&self->filled, NULL);
-    pthread_cond_init(&self->emptied, NULL);
+    tnd_condition_init_monotonic(&self->emptied);
     tnd_status_t status =
         self->stop < 0 ? tnd_fail(error, "cannot write lines: no eventfd: %s", strerror(reason))
                        : tnd_thread_create_without_signals(&self->thread, "lines that are written",
@@ -252,7 +252,7 @@ static void await_room(tnd_line_writer_t *self, size_t size)
     while (late == 0 && self->reason == 0 && size > TND_LINES_BYTES - self->used) {
         uint64_t until_ns = self->moved_ns + stall_ns;
         struct timespec until = {(time_t)(until_ns / 1000000000u), (long)(until_ns % 1000000000u)};
-        late = pthread_cond_clockwait(&self->emptied, &self->lock, CLOCK_MONOTONIC, &until);
+        late = pthread_cond_timedwait(&self->emptied, &self->lock, &until);
     }
 }
 
@@ -282,7 +282,7 @@ void tnd_line_writer_await(tnd_line_writer_t *self, uint64_t until_ns)
     struct timespec until = {(time_t)(until_ns / 1000000000u), (long)(until_ns % 1000000000u)};
     pthread_mutex_lock(&self->lock);
     while (self->used > 0 && self->reason == 0 &&
-           pthread_cond_clockwait(&self->emptied, &self->lock, CLOCK_MONOTONIC, &until) == 0)
+           pthread_cond_timedwait(&self->emptied, &self->lock, &until) == 0)
         continue;
     pthread_mutex_unlock(&self->lock);
 }
@@ -321,8 +321,7 @@ static bool join(tnd_line_writer_t *self, uint64_t until_ns)
 {
     struct timespec until = {(time_t)(until_ns / 1000000000u), (long)(until_ns % 1000000000u)};
     pthread_mutex_lock(&self->lock);
-    while (!self->left &&
-           pthread_cond_clockwait(&self->emptied, &self->lock, CLOCK_MONOTONIC, &until) == 0)
+    while (!self->left && pthread_cond_timedwait(&self->emptied, &self->lock, &until) == 0)
         continue;
     bool left = self->left;
     pthread_mutex_unlock(&self->lock);

@@ -195,12 +195,8 @@ tnd_status_t tnd_leader_link_new(tnd_leader_link_t **self_p, const char *address
     *self_p = NULL;
     TND_TRY(check_address(address, error));
     tnd_leader_link_t *self = tnd_allocate_zeroed(1, sizeof *self);
-    pthread_condattr_t monotonic;
-    pthread_condattr_init(&monotonic);
-    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
     pthread_mutex_init(&self->lock, NULL);
-    pthread_cond_init(&self->changed, &monotonic);
-    pthread_condattr_destroy(&monotonic);
+    tnd_condition_init_monotonic(&self->changed);
     snprintf(self->address, sizeof self->address, "%s", address);
     add_hosts(self, 1);
     tnd_status_t status = connect(self, error);
