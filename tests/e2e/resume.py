@@ -19,7 +19,7 @@ import tempfile
 
 from faults import free_range, one_sentence, until
 from named import run_named
-from run import FASHION, ROOT, TEST_SEED, TUNDISH, need_data, tundish
+from run import FASHION, ROOT, TEST_SEED, TUNDISH, kill_run, need_data, tundish
 from manifests import remove_metrics
 
 GRAPH = FASHION / "fashion.yaml"
@@ -87,9 +87,7 @@ class Job:
               lambda: (self.whole() or [0])[-1] > beyond or process.poll() is not None, 60)
         over = process.poll() is not None
         if not over:
-            os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
-        # What `up` started has sessions of its own only where it says so; none may be left.
+            kill_run(process)
         return over
 
     def told(self):
