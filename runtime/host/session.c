@@ -20,7 +20,9 @@
 #include "runtime/looks/failed_run.h"
 #include "runtime/resources/descriptors.h"
 #include "runtime/resources/threads.h"
+#include "runtime/notes/fed_streams.h"
 #include "runtime/observe/run_summary.h"
+#include "runtime/topology/topology.h"
 
 /*  The context of the observer. */
 typedef struct {
@@ -52,6 +54,27 @@ static void pass_record(void *context, tnd_log_level_t level, const char *host, 
     tnd_session_log_take(watch->log, &(tnd_log_line_t){level, host, actor, text});
 }
 
+static const char repeats[] =
+    "this feed had the same rows in the same order as one before it, because each begins with "
+    "epoch "
+    "0: `epochs: 3` of the reader has another order in each of its epochs (in Python: for epoch in "
+    "feed.epochs()); so has a feed with another `seed:`";
+
+static void note_end(void *context, uint32_t chain, const tnd_cursor_t *cursor)
+{
+    watch_t *watch = context;
+    tnd_run_summary_end(&watch->summary, chain, cursor);
+    const tnd_run_summary_chain_t *of = &watch->summary.chains[chain];
+    if (of->before_steps == 0 && !tnd_digest_is_empty(&of->digest) &&
+        tnd_topology_reshuffles(watch->summary.plan->topology, chain) &&
+        tnd_fed_streams_repeat(&of->digest))
+        tnd_session_log_take(watch->log,
+                             &(tnd_log_line_t){.level = TND_LOG_WARNING,
+                                               .host = watch->summary.plan->hosts[0].name,
+                                               .actor = of->plan->feeder,
+                                               .text = repeats});
+}
+
 static tnd_status_t watch(tnd_session_t *session, const tnd_plan_t *plan, tnd_error_t *error)
 {
     TND_TRY(tnd_session_log_new(&session->watch.log, error));
@@ -61,7 +84,7 @@ static tnd_status_t watch(tnd_session_t *session, const tnd_plan_t *plan, tnd_er
                                          .resume = tnd_run_summary_resume,
                                          .step = tnd_run_summary_step,
                                          .bad = tnd_run_summary_bad,
-                                         .end = tnd_run_summary_end,
+                                         .end = note_end,
                                          .validated = tnd_run_summary_validated,
                                          .log = pass_record,
                                          .log_level = TND_LOG_DEBUG};

@@ -71,6 +71,9 @@ const void *tnd_topology_option(const tnd_topology_actor_t *actor, const char *n
 /*  The place of an actor's option; the place of the actor if it is a default. */
 tnd_mark_t tnd_topology_option_mark(const tnd_topology_actor_t *actor, const char *name);
 
+/*  Whether the rows of a chain have another order in each epoch. */
+bool tnd_topology_reshuffles(const tnd_topology_t *self, uint32_t chain);
+
 /*  Reports each option of a reader that needs more of its source than `caps`, a set of
  *  TND_SOURCE_*.  Loading a topology checks what the source can do at most; after the data were
  *  opened, the caller checks what the opened source can do.  Returns whether nothing was reported.
